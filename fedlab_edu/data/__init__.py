@@ -1,0 +1,26 @@
+"""Data divided among clients; `load` by name, or `federate` arrays of your own."""
+
+from collections.abc import Callable
+from typing import Any
+
+from fedlab_edu.check import require
+from fedlab_edu.data.clients import Clients, Federation
+from fedlab_edu.data.digits import digit_images, digits
+from fedlab_edu.data.partition import by_group, dirichlet, enough, federate, iid, split
+from fedlab_edu.data.shakespeare import decode, encode, roles, shakespeare, windows
+
+__all__ = [
+    "Clients", "Federation", "by_group", "decode", "digit_images", "digits", "dirichlet",
+    "encode", "enough", "federate", "iid", "load", "roles", "shakespeare", "split", "windows",
+]  # fmt: skip
+
+
+def load(name: str, device: str = "cpu", **options: Any) -> Federation:
+    """The federation of that name, "digits" or "shakespeare", with the options of its function.
+
+    Raises:
+        ValueError: an unknown name, an unusable device, or an option out of range.
+    """
+    known: dict[str, Callable[..., Federation]] = {"digits": digits, "shakespeare": shakespeare}
+    require(name in known, "name", name, ", ".join(map(repr, known)))
+    return known[name](**options).to(device)

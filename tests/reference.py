@@ -1,0 +1,39 @@
+"""The definition of local training: a plain PyTorch loop over clients and minibatches.
+
+Nothing here is shared with the engine but the order of the examples, which is an input of both.
+"""
+
+import copy
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from fedlab_edu import Clients, LocalHP, Model
+
+
+def plain_loop(model: Model, w: Tensor, clients: Clients, c: LocalHP, seeds: list[int]) -> Tensor:
+    """W (B, d): one deep copy of the network and one optimiser for each client in turn."""
+    trained = []
+    for i, seed in enumerate(seeds):
+        x, y = clients.examples(i)
+        own = c[i] if len(c) > 1 else c[0]
+        start = model.unflatten(w[i] if w.dim() == 2 else w)
+        net = copy.deepcopy(start)
+        sgd = torch.optim.SGD(
+            net.parameters(),
+            lr=float(own.lr),
+            momentum=float(own.momentum),
+            weight_decay=float(own.weight_decay),
+        )
+        gen = torch.Generator().manual_seed(seed)
+        for _ in range(int(own.epochs)):
+            for batch in torch.randperm(len(y), generator=gen).split(int(own.batch)):
+                pairs = zip(net.parameters(), start.parameters(), strict=True)
+                distance = sum(((p - q.detach()) ** 2).sum() for p, q in pairs)
+                loss = F.cross_entropy(net(x[batch]), y[batch]) + float(own.mu) / 2 * distance
+                sgd.zero_grad()
+                loss.backward()
+                sgd.step()
+        trained.append(model.flatten(net))
+    return torch.stack(trained)

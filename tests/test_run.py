@@ -1,0 +1,175 @@
+"""Rounds and runs: FedAvg against plain loops, resumption, evaluation, and that it learns."""
+
+import pytest
+import torch
+import torch.nn.functional as F
+
+from fedlab_edu import (
+    Federation,
+    LocalHP,
+    Run,
+    ServerHP,
+    communicate,
+    digits,
+    evaluate,
+    mlp,
+    personalise,
+    play,
+    shakespeare,
+    start,
+)  # fmt: skip
+from fedlab_edu.draws import generator, stream
+from fedlab_edu.model import char_lstm
+from fedlab_edu.tuner import Fixed, Tuner
+from tests.reference import plain_loop
+
+MODEL = mlp(64, 16, 10)
+C = LocalHP(lr=0.1, batch=8, epochs=2, momentum=0.5)
+
+
+@pytest.fixture(scope="module")
+def fed() -> Federation:
+    return digits(clients=14).to("cpu", torch.float64)
+
+
+def test_a_round_is_fedavg_as_a_plain_loop_over_clients(fed: Federation) -> None:
+    run = start(MODEL, fed, C, seed=3)
+    after = communicate(run, MODEL, fed, clients=5)
+    (played,) = after.history
+    chosen = played.client.tolist()
+    assert len(set(chosen)) == 5
+    seeds = [stream(3, 0, i) for i in chosen]
+    W = plain_loop(MODEL, run.w, fed.train[chosen], C, seeds)
+    n = [len(fed.train.rows[i]) for i in chosen]
+    expected = sum(n_i * w_i for n_i, w_i in zip(n, W, strict=True)) / sum(n)
+    torch.testing.assert_close(after.w, expected, rtol=0, atol=1e-12)
+
+
+def test_a_round_records_each_clients_scores_before_and_after_it_trained(fed: Federation) -> None:
+    run = start(MODEL, fed, C, seed=3)
+    (played,) = communicate(run, MODEL, fed, clients=4).history
+    chosen = played.client.tolist()
+    W = plain_loop(MODEL, run.w, fed.train[chosen], C, [stream(3, 0, i) for i in chosen])
+    for j, i in enumerate(chosen):
+        x, y = fed.val.examples(i)
+        for w, seen in ((run.w, played.before), (W[j], played.after)):
+            outputs = MODEL.unflatten(w)(x)
+            assert seen.loss[j].item() == pytest.approx(F.cross_entropy(outputs, y).item())
+            assert seen.error[j].item() == (outputs.argmax(1) != y).double().mean().item()
+    assert played.size.tolist() == [len(fed.val.rows[i]) for i in chosen]
+    assert played.arm.tolist() == [0] * 4
+
+
+def test_the_servers_rate_decays_and_its_momentum_carries_over(fed: Federation) -> None:
+    b = ServerHP(lr=0.5, momentum=0.9, decay=0.7)
+    run = start(MODEL, fed, C, b, seed=1)
+    v = torch.zeros_like(run.w)
+    for t in (1, 2, 3):
+        after = communicate(run, MODEL, fed, clients=3)
+        chosen = after.history[-1].client.tolist()
+        seeds = [stream(1, t - 1, i) for i in chosen]
+        W = plain_loop(MODEL, run.w, fed.train[chosen], C, seeds)
+        n = fed.train[chosen].n.double()
+        v = 0.9 * v + (run.w - (n[:, None] * W).sum(0) / n.sum())
+        expected = run.w - 0.5 * 0.7 ** (t - 1) * v
+        torch.testing.assert_close(after.w, expected, rtol=0, atol=1e-12)
+        run = after
+
+
+def test_going_on_from_a_run_gives_the_numbers_of_never_having_stopped(fed: Federation) -> None:
+    run = start(MODEL, fed, C, ServerHP(momentum=0.5), seed=2)
+    whole = play(run, MODEL, fed, 6, clients=4)
+    halves = play(play(run, MODEL, fed, 2, clients=4), MODEL, fed, 4, clients=4)
+    assert torch.equal(whole.w, halves.w)
+    assert run.round == 0
+    assert whole.round == 6
+
+
+def test_a_watcher_sees_the_run_at_the_start_and_after_each_round(fed: Federation) -> None:
+    seen: list[int] = []
+    play(start(MODEL, fed, C), MODEL, fed, 3, clients=2, watch=lambda run: seen.append(run.round))
+    assert seen == [0, 1, 2, 3]
+
+
+def test_runs_with_different_seeds_draw_different_clients_and_weights(fed: Federation) -> None:
+    one, other = (play(start(MODEL, fed, C, seed=s), MODEL, fed, 3) for s in (0, 1))
+    assert not torch.equal(one.w, other.w)
+    assert [r.client.tolist() for r in one.history] != [r.client.tolist() for r in other.history]
+
+
+def test_streams_of_different_keys_differ_even_where_one_continues_the_other() -> None:
+    keys = [(0,), (0, 0), (0, 0, 0), (0, 1), (1,), (1, 0), (0, 0, 1), (2**40,), (0, 2**20)]
+    assert len({stream(*key) for key in keys}) == len(keys)
+    assert torch.equal(
+        torch.randperm(9, generator=generator(4, 2)), torch.randperm(9, generator=generator(4, 2))
+    )
+
+
+def test_the_global_objective_weighs_clients_by_their_test_examples(fed: Federation) -> None:
+    run = start(MODEL, fed, C)
+    rows = torch.cat(fed.test.rows)
+    outputs = MODEL.unflatten(run.w)(fed.test.x[rows])
+    found = evaluate(run, MODEL, fed)
+    assert found.loss == pytest.approx(F.cross_entropy(outputs, fed.test.y[rows]).item())
+    wrong = (outputs.argmax(1) != fed.test.y[rows]).double().mean().item()
+    assert found.error == pytest.approx(wrong)
+
+
+def test_the_personalised_objective_tests_each_client_on_its_own_model(fed: Federation) -> None:
+    run = start(MODEL, fed, C, seed=5)
+    W = plain_loop(MODEL, run.w, fed.train, C, [stream(5, 0, i) for i in range(len(fed))])
+    wrong = 0
+    for i in range(len(fed)):
+        x, y = fed.test.examples(i)
+        wrong += int((MODEL.unflatten(W[i])(x).argmax(1) != y).sum())
+    expected = wrong / int(fed.test.n.sum())
+    assert personalise(run, MODEL, fed).error == pytest.approx(expected)
+    assert personalise(run, MODEL, fed, LocalHP(lr=0)).error == evaluate(run, MODEL, fed).error
+
+
+def test_fedavg_learns_digits_written_by_others() -> None:
+    fed, model = digits(), mlp(64, 32, 10)
+    run = start(model, fed, LocalHP(lr=0.1, batch=8, epochs=2))
+    assert evaluate(run, model, fed).error > 0.7
+    assert evaluate(play(run, model, fed, 60), model, fed).error < 0.12
+
+
+def test_fedavg_learns_which_characters_follow() -> None:
+    fed, model = shakespeare(roles_used=8, length=10, step=10), char_lstm(width=8, hidden=16)
+    run = start(model, fed, LocalHP(lr=1.0, batch=16))
+    before = evaluate(run, model, fed)
+    after = evaluate(play(run, model, fed, 5, clients=4), model, fed)
+    assert before.loss == pytest.approx(torch.log(torch.tensor(101.0)).item(), abs=0.1)
+    assert after.loss < 3.5
+
+
+def test_a_diverged_run_evaluates_to_infinity_and_goes_on(fed: Federation) -> None:
+    run = start(MODEL, fed, LocalHP(lr=1e200, batch=4))
+    run = play(run, MODEL, fed, 2, clients=3)
+    assert evaluate(run, MODEL, fed) == (float("inf"), float("inf"))
+    assert run.history[-1].after.error.tolist() == [float("inf")] * 3
+
+
+def test_more_clients_than_the_federation_has_are_refused(fed: Federation) -> None:
+    with pytest.raises(ValueError, match="clients is 15; allowed: a whole number from 1 to 14"):
+        communicate(start(MODEL, fed, C), MODEL, fed, clients=15)
+
+
+def test_fewer_than_no_rounds_are_refused(fed: Federation) -> None:
+    with pytest.raises(ValueError, match="rounds is -1; allowed: at least 0"):
+        play(start(MODEL, fed, C), MODEL, fed, -1)
+
+
+def test_a_table_of_several_rows_needs_a_tuner(fed: Federation) -> None:
+    with pytest.raises(ValueError, match="table is '2 rows'; allowed: one configuration"):
+        start(MODEL, fed, LocalHP(lr=[0.1, 0.2]))
+    assert isinstance(Fixed(), Tuner)
+
+
+def test_a_run_is_a_value_that_a_round_does_not_change(fed: Federation) -> None:
+    run = start(MODEL, fed, C)
+    w = run.w.clone()
+    communicate(run, MODEL, fed, clients=2)
+    assert torch.equal(run.w, w)
+    assert run.history == ()
+    assert isinstance(run, Run)
