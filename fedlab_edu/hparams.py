@@ -5,7 +5,7 @@ aggregation Agg_b. A `LocalHP` is one setting c where its fields are scalars, an
 settings where they are columns of length k; ``table[arm]`` hands row ``arm[i]`` to client i.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import dataclass, field, fields
 from typing import Any, TypeVar
@@ -68,6 +68,13 @@ class _Columns:
         for name, column in self.columns.items():
             object.__setattr__(chosen, name, column.reshape(-1)[rows])
         return chosen
+
+    @classmethod
+    def concat(cls: type[_Table], tables: Sequence[_Table]) -> _Table:
+        """One table with the rows of all, in order."""
+        names = [f.name for f in fields(cls)]  # type: ignore[arg-type]
+        columns = {n: [getattr(t, n).reshape(-1) for t in tables] for n in names}
+        return cls(**{n: torch.cat(rows) for n, rows in columns.items()})
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ nothing is masked, and a job's result does not depend on the company in which it
 This file alone knows about ragged minibatches, tiles and threads.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -25,6 +25,7 @@ from fedlab_edu.model import Model
 
 CPU_TILE_BYTES = 16 << 20  # the working set of a tile: beyond it, it leaves a core's cache
 GPU_TILE_BYTES = 8 << 30
+WORTH_A_THREAD = 4 << 20  # a smaller working set trains no sooner on two threads than on one
 ROWS_AT_ONCE = 4096  # examples evaluated in one piece: of one model, or
 COLUMNS_AT_ONCE = 256  # at most so many of each of sixteen
 
@@ -91,20 +92,14 @@ def local_sgd(
         start = (w[at] if w.dim() == 2 else w.expand(len(at), -1)).contiguous()
         out[at] = _train(model, start, clients, tile, c[at])
 
-    on_gpu = w.device.type != "cpu"
-    bytes_each = 5 * w.element_size() * model.d  # weights, start, speed, gradient, and a copy
-    tiles = _tiles(jobs, max(1, (GPU_TILE_BYTES if on_gpu else CPU_TILE_BYTES) // bytes_each))
-    if on_gpu or workers == 1 or len(tiles) == 1:
-        for tile in tiles:
+    working_set = 5 * w.element_size() * model.d * B  # weights, start, speed, gradient, a copy
+    if w.device.type == "cpu":
+        number = -(-working_set // CPU_TILE_BYTES)
+        number = max(number, min(workers, -(-working_set // WORTH_A_THREAD)))
+        _side_by_side(train, _tiles(jobs, number), workers)
+    else:
+        for tile in _tiles(jobs, -(-working_set // GPU_TILE_BYTES)):
             train(tile)
-        return out
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)  # tiles side by side beat threads inside an operation
-    try:
-        with ThreadPoolExecutor(workers, initializer=torch.set_num_threads, initargs=(1,)) as pool:
-            list(pool.map(train, tiles))
-    finally:
-        torch.set_num_threads(threads)
     return out
 
 
@@ -123,9 +118,10 @@ def _jobs(clients: Clients, c: LocalHP, seeds: list[int]) -> list[_Job]:
     return jobs
 
 
-def _tiles(jobs: list[_Job], size: int) -> list[list[_Job]]:
-    """Like with like: one batch size a tile where there are enough jobs, longest jobs first."""
+def _tiles(jobs: list[_Job], number: int) -> list[list[_Job]]:
+    """That many tiles, or more so that like is with like; those with most work first."""
     tiles: list[list[_Job]] = []
+    size = -(-len(jobs) // min(number, len(jobs)))
     for job in sorted(jobs, key=lambda j: (j.plan.shape[1], len(j.plan)), reverse=True):
         fits = tiles and len(tiles[-1]) < size
         if not fits or 2 * job.plan.shape[1] < tiles[-1][0].plan.shape[1]:
@@ -134,6 +130,24 @@ def _tiles(jobs: list[_Job], size: int) -> list[list[_Job]]:
     for tile in tiles:
         tile.sort(key=lambda j: -len(j.plan))
     return sorted(tiles, key=lambda tile: -sum(j.plan.numel() for j in tile))
+
+
+def _side_by_side(
+    train: Callable[[list[_Job]], None], tiles: list[list[_Job]], workers: int
+) -> None:
+    """Train tiles on so many threads of one core each; threads inside an operation would spin."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        if min(workers, len(tiles)) > 1:
+            one = {"initializer": torch.set_num_threads, "initargs": (1,)}
+            with ThreadPoolExecutor(workers, **one) as pool:
+                list(pool.map(train, tiles))
+        else:
+            for tile in tiles:
+                train(tile)
+    finally:
+        torch.set_num_threads(threads)
 
 
 def _train(

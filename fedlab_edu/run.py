@@ -4,7 +4,7 @@ Keeping the best run, copying it, going back to an earlier one or going on from 
 plain list operations. All of a run's randomness belongs to its seed.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
@@ -74,6 +74,35 @@ def start(
     return Run(w, torch.zeros_like(w), b or ServerHP(), tuner, seed)
 
 
+class Work(NamedTuple):
+    """The work of one round: B clients, the row of the table and so the setting that each trains
+    with, and the seed of its minibatches."""
+
+    client: Int[Tensor, " B"]
+    arm: Int[Tensor, " B"]
+    c: LocalHP
+    seeds: list[int]
+
+
+def ask(run: Run, fed: Federation, clients: int) -> Work:
+    """Draw the clients of a run's next round, and let its tuner hand out configurations."""
+    gen = generator(run.seed, run.round)
+    client = fed.sample(clients, gen)
+    arm = run.tuner.ask(clients, gen)
+    seeds = [stream(run.seed, run.round, i) for i in client.tolist()]
+    return Work(client, arm, run.tuner.table[arm], seeds)
+
+
+def tell(run: Run, fed: Federation, work: Work, W: Tensor, before: Score, after: Score) -> Run:
+    """The run after its clients have answered with their models W (B, d) and their scores."""
+    average = weighted_average(W, fed.train[work.client].n)
+    w, v = server_sgd(run.w, run.v, average, run.b, run.round + 1)
+    size = fed.val[work.client].n
+    tuner = run.tuner.tell(work.arm, before.error, after.error, size)
+    played = Round(work.client, work.arm, size, before, after)
+    return replace(run, w=w, v=v, tuner=tuner, history=(*run.history, played))
+
+
 def communicate(run: Run, model: Model, fed: Federation, clients: int = 10) -> Run:
     """One communication round with B clients.
 
@@ -83,19 +112,34 @@ def communicate(run: Run, model: Model, fed: Federation, clients: int = 10) -> R
     Source: Khodak et al. (2021), Algorithm 2; with one configuration, McMahan et al. (2017),
     Algorithm 1.
     """
-    gen = generator(run.seed, run.round)
-    i = fed.sample(clients, gen)  # B clients of this round
-    arm = run.tuner.ask(clients, gen)  # c_i ~ D_theta
-    train, val = fed.train[i], fed.val[i]
-    seeds = [stream(run.seed, run.round, client) for client in i.tolist()]
-    before = score(model, run.w, val)  # L_{V_i}(w)
-    W = local_sgd(model, run.w, train, run.tuner.table[arm], seeds)  # w_i <- Loc_{c_i}(T_i, w)
-    after = score(model, W, val)  # L_{V_i}(w_i)
-    average = weighted_average(W, train.n)
-    w, v = server_sgd(run.w, run.v, average, run.b, run.round + 1)  # w <- Agg_b(w, {w_i})
-    tuner = run.tuner.tell(arm, before.error, after.error, val.n)  # theta <- update
-    history = (*run.history, Round(i, arm, val.n, before, after))
-    return replace(run, w=w, v=v, tuner=tuner, history=history)
+    i, _, c, seeds = work = ask(run, fed, clients)  # B clients, c_i ~ D_theta
+    before = score(model, run.w, fed.val[i])  # L_{V_i}(w)
+    W = local_sgd(model, run.w, fed.train[i], c, seeds)  # w_i <- Loc_{c_i}(T_i, w)
+    after = score(model, W, fed.val[i])  # L_{V_i}(w_i)
+    return tell(run, fed, work, W, before, after)  # w <- Agg_b(w, {w_i}), theta <- update
+
+
+def communicate_all(
+    runs: Sequence[Run], model: Model, fed: Federation, clients: int = 10
+) -> list[Run]:
+    """One round of each of A runs, whose A B clients all train at once.
+
+    The numbers are those of `communicate` for one run after the other; the time is not.
+    """
+    works = [ask(run, fed, clients) for run in runs]
+    i = torch.cat([work.client for work in works])
+    w = torch.stack([run.w for run in runs]).repeat_interleave(clients, dim=0)
+    seeds = [seed for work in works for seed in work.seeds]
+    before = score(model, w, fed.val[i])
+    W = local_sgd(model, w, fed.train[i], LocalHP.concat([work.c for work in works]), seeds)
+    after = score(model, W, fed.val[i])
+    answers = [zip(*(s.split(clients) for s in scores), strict=True) for scores in (before, after)]
+    return [
+        tell(run, fed, work, rows, Score(*first), Score(*then))
+        for run, work, rows, first, then in zip(
+            runs, works, W.split(clients), *answers, strict=True
+        )
+    ]
 
 
 def play(

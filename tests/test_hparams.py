@@ -18,6 +18,12 @@ def test_a_row_index_gives_scalars_and_a_tensor_of_arms_gives_columns() -> None:
     assert table[:2].lr.tolist() == [0.1, 0.2]
 
 
+def test_tables_are_joined_row_after_row() -> None:
+    joined = LocalHP.concat([LocalHP(lr=0.5), LocalHP(lr=[0.1, 0.2], epochs=3)])
+    assert joined.lr.tolist() == [0.5, 0.1, 0.2]
+    assert joined.epochs.tolist() == [1, 3, 3]
+
+
 def test_whole_numbers_stay_whole_and_the_rest_is_float64() -> None:
     table = LocalHP(lr=1, batch=[8, 16])
     assert table.batch.dtype == table.epochs.dtype == torch.int64

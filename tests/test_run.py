@@ -10,6 +10,7 @@ from fedlab_edu import (
     Run,
     ServerHP,
     communicate,
+    communicate_all,
     digits,
     evaluate,
     mlp,
@@ -83,6 +84,24 @@ def test_going_on_from_a_run_gives_the_numbers_of_never_having_stopped(fed: Fede
     assert torch.equal(whole.w, halves.w)
     assert run.round == 0
     assert whole.round == 6
+
+
+def test_runs_that_play_together_get_the_numbers_of_each_alone(fed: Federation) -> None:
+    runs = [
+        start(MODEL, fed, LocalHP(lr=lr, epochs=epochs, batch=7), b, seed=seed)
+        for seed, (lr, epochs, b) in enumerate(
+            [(0.1, 1, ServerHP()), (0.5, 3, ServerHP(momentum=0.9)), (1e200, 1, ServerHP())]
+        )
+    ]
+    alone = [play(run, MODEL, fed, 2, clients=4) for run in runs]
+    for _ in range(2):
+        runs = communicate_all(runs, MODEL, fed, clients=4)
+    for one, other in zip(alone, runs, strict=True):
+        torch.testing.assert_close(one.w, other.w, rtol=0, atol=1e-12, equal_nan=True)
+        for a, b in zip(one.history, other.history, strict=True):
+            assert a.client.tolist() == b.client.tolist()
+            for s, t in zip((*a.before, *a.after), (*b.before, *b.after), strict=True):
+                assert s.tolist() == pytest.approx(t.tolist(), abs=1e-9)
 
 
 def test_a_watcher_sees_the_run_at_the_start_and_after_each_round(fed: Federation) -> None:
