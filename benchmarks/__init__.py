@@ -1,0 +1,1 @@
+"""Speed, measured against a plain PyTorch loop over clients in the same process."""

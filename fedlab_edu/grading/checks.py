@@ -1,0 +1,206 @@
+"""Checks of an answer, in the order in which a person would look at it; the first failure speaks.
+
+A test gets an `Answer` from ``student.call(name, *arguments)`` and passes it to `close`,
+`unchanged`, `tensor` or `tensors`. Each raises a `Failure`, whose text is for the student.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+Value = Tensor | list[Tensor]  # what the exercises ask for
+
+RTOL, ATOL = 1e-6, 1e-8  # the answers are float64; a step in float32 on the way is no mistake
+SHOWN = 24  # tensors with at most so many entries are printed in full
+IN_PLACE = "+= and -= work in place: make a copy with .clone() first"
+
+
+class Failure(Exception):
+    """What was expected and what came; and, where it is known, the likely mistake."""
+
+    def __init__(self, message: str, likely: str = "") -> None:
+        super().__init__(message)
+        self.likely = likely
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a function of the student's returned.
+
+    Fields:
+        function: its name.
+        given: those of its arguments that are short enough to print, by name.
+        changed: the names of the arguments that are not what they were before the call.
+    """
+
+    function: str
+    value: object
+    given: Mapping[str, str]
+    changed: tuple[str, ...]
+
+    def __str__(self) -> str:
+        given = ", ".join(f"{name} = {value}" for name, value in self.given.items())
+        return f"{self.function} with {given}" if given else self.function
+
+
+def close(
+    answer: Answer, want: Value, wrong: Mapping[str, Value] | None = None, rule: str = ""
+) -> None:
+    """The answer is ``want`` in type, dtype, shape and, up to rounding, in value.
+
+    Args:
+        wrong: what known mistakes return, each under a sentence that names the mistake. A
+            mistake that happens to be right on these arguments is passed over.
+        rule: a sentence on what is checked, to begin the message with.
+
+    Raises:
+        Failure: it is not.
+    """
+    fault = _fault(answer.value, want)
+    if fault is None:
+        return
+    for mistake, value in (wrong or {}).items():
+        if _fault(value, want) and not _fault(answer.value, value):
+            raise _failure(answer, fault, mistake, rule)
+    raise _failure(answer, fault, rule=rule)
+
+
+def unchanged(answer: Answer) -> None:
+    """The function has left its arguments as they were.
+
+    Raises:
+        Failure: it has not.
+    """
+    if answer.changed:
+        raise Failure(f"{answer.function} changed {_changed(answer)}.", IN_PLACE)
+
+
+def tensor(answer: Answer, like: Tensor) -> Tensor:
+    """The answer itself, once it is known to be a finite tensor of like shape and dtype.
+
+    Raises:
+        Failure: it is not.
+    """
+    fault = _form_fault(answer.value, like)
+    if fault is not None:
+        raise _failure(answer, fault)
+    assert isinstance(answer.value, Tensor)
+    return answer.value.detach().cpu()
+
+
+def tensors(answer: Answer) -> list[Tensor]:
+    """The answer itself, once it is known to be a list of tensors.
+
+    Raises:
+        Failure: it is not.
+    """
+    fault = _list_fault(answer.value)
+    if fault is not None:
+        raise _failure(answer, fault)
+    assert isinstance(answer.value, list | tuple)
+    return list(answer.value)
+
+
+class _Fault(NamedTuple):
+    """What was returned and what was expected, to follow "returned"; and its own likely mistake."""
+
+    text: str
+    likely: str = ""
+
+
+def _failure(answer: Answer, fault: _Fault, mistake: str = "", rule: str = "") -> Failure:
+    also = f" It also changed {_changed(answer)}." if answer.changed else ""
+    likely = IN_PLACE if answer.changed else mistake or fault.likely
+    return Failure(f"{rule} {answer} returned {fault.text}.{also}".strip(), likely)
+
+
+def _changed(answer: Answer) -> str:
+    return "its argument " + " and ".join(answer.changed)
+
+
+def _fault(got: object, want: Value) -> _Fault | None:
+    if isinstance(want, Tensor):
+        return _form_fault(got, want) or _value_fault(got, want)
+    fault = _list_fault(got)
+    if fault is not None:
+        return fault
+    assert isinstance(got, list | tuple)
+    if len(got) != len(want):
+        return _Fault(f"{_show(got)}, expected {_show(want)}")
+    for i, (g, w) in enumerate(zip(got, want, strict=True)):
+        if entry := _fault(g, w):
+            return _Fault(f"a list in which entry {i} is {entry.text}", entry.likely)
+    return None
+
+
+def _list_fault(got: object) -> _Fault | None:
+    if not isinstance(got, list | tuple):
+        return _Fault(f"{kind(got)}, expected a list of tensors", _instead(got, "a list"))
+    for part in got:
+        if not isinstance(part, Tensor):
+            text = f"a list with {kind(part)} in it, expected tensors"
+            return _Fault(text, _instead(part, "a tensor"))
+    return None
+
+
+def _form_fault(got: object, want: Tensor) -> _Fault | None:
+    if not isinstance(got, Tensor):
+        expected = f"expected a tensor of shape {tuple(want.shape)}"
+        return _Fault(f"{kind(got)}, {expected}", _instead(got, "a tensor"))
+    if got.dtype != want.dtype:
+        types = [str(x.dtype).removeprefix("torch.") for x in (got, want)]
+        likely = f"the answer should have the dtype of the arguments, {types[1]}"
+        return _Fault(f"a tensor of dtype {types[0]}, expected {types[1]}", likely)
+    if got.shape != want.shape:
+        shapes = f"a tensor of shape {tuple(got.shape)}, expected {tuple(want.shape)}"
+        dims = f"the answer has {got.dim()} dimensions instead of {want.dim()}"
+        return _Fault(shapes, dims if got.dim() != want.dim() else "")
+    if not got.isfinite().all():
+        likely = "something is divided by zero, or grows without end"
+        return _Fault(f"{_show(got)}, expected finite numbers", likely)
+    return None
+
+
+def _value_fault(got: object, want: Tensor) -> _Fault | None:
+    assert isinstance(got, Tensor)
+    right = torch.isclose(got.detach().cpu(), want, rtol=RTOL, atol=ATOL)
+    if right.all():
+        return None
+    if want.numel() <= SHOWN:
+        return _Fault(f"{_show(got)}, expected {_show(want)}")
+    at = tuple((~right).nonzero()[0].tolist())
+    entry = f"entry {list(at)} is {_show(got[at])}, expected {_show(want[at])}"
+    return _Fault(f"a tensor with {int((~right).sum())} wrong entries of {want.numel()}: {entry}")
+
+
+def _instead(got: object, want: str) -> str:
+    return "there is no `return`" if got is None else f"{want} is asked for, not {kind(got)}"
+
+
+def kind(value: object) -> str:
+    if value is None:
+        return "None"
+    name = type(value).__name__
+    return f"{'an' if name[:1].lower() in 'aeiou' else 'a'} {name}"
+
+
+def _show(value: object) -> str:
+    """A short tensor, or list of short tensors, in full; else what it is and its size."""
+    if isinstance(value, Tensor):
+        if value.numel() > SHOWN:
+            return f"a tensor of shape {tuple(value.shape)}"
+        return f"{value.item():.5g}" if value.dim() == 0 else f"[{', '.join(map(_show, value))}]"
+    if isinstance(value, list | tuple):
+        size = sum(part.numel() if isinstance(part, Tensor) else 1 for part in value)
+        short = max(size, len(value)) <= SHOWN
+        return f"[{', '.join(map(_show, value))}]" if short else f"a list of {len(value)} entries"
+    return repr(value) if isinstance(value, int | float) else kind(value)
+
+
+def printable(value: object) -> str:
+    """A number, or a tensor of few entries, as text; "" for anything longer."""
+    short = isinstance(value, int | float) or (isinstance(value, Tensor) and value.numel() <= SHOWN)
+    return _show(value) if short else ""

@@ -1,0 +1,47 @@
+"""The process in which students' files run; see `fedlab_edu.grading.run` for the other end.
+
+    python -m fedlab_edu.grading.child < JOB
+
+It sends its events to standard error. Students' code finds the standard streams empty and mute.
+"""
+
+import faulthandler
+import json
+import os
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+
+from fedlab_edu.grading import plugin
+
+# The plugins and settings of the folder, and pytest's own output, have no part in grading.
+OPTIONS = [
+    "--noconftest", "--assert=plain", "--capture=no", "-o", "addopts=", "-p", "no:terminal",
+    "-p", "no:cacheprovider", "-p", "no:faulthandler", "-p", "no:warnings",
+    "-p", "no:unraisableexception", "-p", "no:threadexception",
+]  # fmt: skip
+
+
+def main() -> None:
+    """Grade the files of the job, one after the other."""
+    job = json.load(sys.stdin)
+    channel = os.fdopen(os.dup(2), "w", encoding="utf-8")
+    null = os.open(os.devnull, os.O_RDWR)
+    for stream in range(3):
+        os.dup2(null, stream)
+    faulthandler.enable(channel)
+    torch.set_num_threads(1)
+    for file in job["files"]:
+        skip = job["skip"].get(file, [])
+        recorder = plugin.Recorder(Path(file), job["question"], skip, job["limit"], channel)
+        code = pytest.main([job["tests"], *OPTIONS], plugins=[plugin, recorder])
+        if code == pytest.ExitCode.USAGE_ERROR:
+            recorder.send("broken", message=f"pytest cannot run {job['tests']}")
+        recorder.send("done")
+    os._exit(0)  # at once, even if a student's thread is still at work
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,228 @@
+"""Grade files: their code runs in a child process, which may hang or die; the results are here."""
+
+import json
+import linecache
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from threading import Timer
+
+LIMIT = 10.0  # seconds for one test; an honest answer takes a few hundredths of one
+START = 120.0  # seconds for the child to start, which loads PyTorch from a cold disk
+
+
+@dataclass(frozen=True)
+class Result:
+    """How the test of one aspect went.
+
+    Fields:
+        status: passed; failed; raised, by an exception; not written, the untouched stub; not
+            gradable, the file cannot be run; stopped, by the clock or by an end of the process;
+            not run, after another test of the question was stopped; error, the test is at fault.
+        message: what was expected and what came; likely: the mistake that explains it, where it
+            is known; hint: the test's own, for when it is not.
+        printed: the beginning of what the student's code printed.
+    """
+
+    test: str
+    question: str
+    function: str
+    points: float
+    aspect: str
+    hint: str = ""
+    status: str = "not run"
+    message: str = ""
+    likely: str = ""
+    printed: str = ""
+
+
+@dataclass(frozen=True)
+class Report:
+    """The results of one file, in the order of the tests."""
+
+    file: Path
+    results: tuple[Result, ...]
+
+    @property
+    def questions(self) -> dict[str, tuple[Result, ...]]:
+        """Question -> its results."""
+        names = dict.fromkeys(r.question for r in self.results)
+        return {q: tuple(r for r in self.results if r.question == q) for q in names}
+
+    @property
+    def complete(self) -> bool:
+        """Full marks."""
+        return all(r.status == "passed" for r in self.results)
+
+
+def marks(results: Sequence[Result]) -> tuple[float, float]:
+    """Points won, and points to win, over the tests that were able to judge."""
+    judged = [r for r in results if r.status != "error"]
+    return sum(r.points for r in judged if r.status == "passed"), sum(r.points for r in judged)
+
+
+class CheckBroken(Exception):
+    """The tests cannot be run: the fault is ours, not the student's."""
+
+
+def grade(
+    tests: Path, files: Sequence[Path], question: str = "", limit: float = LIMIT
+) -> list[Report]:
+    """The reports on some students' files, each of which answers the same exercise.
+
+    Args:
+        tests: a file of tests marked with ``q``.
+        question: as in ex01.2, the only one to grade; "" for all.
+        limit: seconds for one test, and for loading a file.
+
+    Raises:
+        CheckBroken: the tests cannot be run.
+    """
+    todo = {str(file): _Progress(file) for file in files}
+    reports = []
+    while todo:
+        job = {"tests": str(tests), "files": list(todo), "question": question, "limit": limit}
+        job["skip"] = {name: progress.skip() for name, progress in todo.items()}
+        other = []  # what is no event: the traceback where it ends before the time
+        with _Child(job) as child:
+            for line in child.lines(limit):
+                try:
+                    event = json.loads(line)
+                except ValueError:
+                    other.append(line)
+                    continue
+                todo[event["file"]].take(event)
+                if event["event"] == "done":
+                    reports.append(todo.pop(event["file"]).report())
+                if not todo:
+                    return reports
+            name, progress = next(iter(todo.items()))
+            progress.stop(child, "".join(other), limit)
+        if len(progress.skip()) == len(progress.results):
+            reports.append(todo.pop(name).report())
+    return reports
+
+
+class _Progress:
+    """What is known of one file so far."""
+
+    def __init__(self, file: Path) -> None:
+        self.file = file
+        self.results: dict[str, Result] = {}
+        self.running: str | None = None  # the test that has begun; "" while the file is loaded
+
+    def take(self, event: dict) -> None:
+        if event["event"] == "plan":
+            for test in event["tests"]:
+                self.results.setdefault(test["test"], Result(**test))
+        elif event["event"] == "start":
+            self.running = event["test"]
+        elif event["event"] == "result":
+            self.change(**{k: v for k, v in event.items() if k not in ("event", "file")})
+            self.running = None
+        elif event["event"] == "broken":
+            raise CheckBroken(event["message"])
+
+    def change(self, test: str, **news: str) -> None:
+        self.results[test] = replace(self.results[test], **news)  # type: ignore[arg-type]
+
+    def stop(self, child: "_Child", trace: str, limit: float) -> None:
+        """The process has ended in the middle of this file: whose turn was it, and why?"""
+        code = child.end()
+        if self.running is None:
+            raise CheckBroken(trace or f"the process ended with exit status {code}")
+        who = self.results[self.running].function if self.running else "Loading the file"
+        likely = ""
+        if child.late or "Timeout" in trace:
+            message = f"{who} was still running after {limit:g} seconds, and was stopped"
+            likely = "a loop that never ends"
+        elif code < 0:
+            message = f"{who} ended the Python process by the signal {signal.Signals(-code).name}"
+        else:
+            message = f"{who} ended the Python process, with exit status {code}"
+        if at := re.search(rf'File "{re.escape(str(self.file))}", line (\d+) in (\S+)', trace):
+            source = linecache.getline(str(self.file), int(at[1])).strip()
+            where = f"\n  line {at[1]}, in {at[2].strip('<>')}: {source}"
+        else:
+            where = ""
+        for test in [self.running] if self.running else self.results:
+            status = "stopped" if self.running else "not gradable"
+            self.change(test, status=status, message=f"{message}.{where}", likely=likely)
+        self.running = None
+
+    def skip(self) -> list[str]:
+        """Tests that have had their turn, and the rest of a question that was stopped."""
+        results = self.results.values()
+        stopped = {r.question for r in results if r.status == "stopped"}
+        return [r.test for r in results if r.status != "not run" or r.question in stopped]
+
+    def report(self) -> Report:
+        for test in self.results.keys() - self.skip():
+            self.change(test, status="error", message="The check did not run.")
+        return Report(self.file, tuple(self.results.values()))
+
+
+class _Child:
+    """The process in which the students' code runs, in a process group of its own."""
+
+    late = False
+
+    def __init__(self, job: dict) -> None:
+        environment = os.environ | {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+        environment.pop("PYTEST_ADDOPTS", None)
+        self.process = subprocess.Popen(
+            [sys.executable, "-P", "-X", "utf8", "-m", "fedlab_edu.grading.child"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            env=environment,
+            start_new_session=True,
+            encoding="utf-8",
+            errors="replace",
+        )
+        assert self.process.stdin is not None
+        with suppress(BrokenPipeError), self.process.stdin as stdin:
+            stdin.write(json.dumps(job))
+
+    def __enter__(self) -> "_Child":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        with self.process:
+            self.kill()
+
+    def lines(self, limit: float) -> Iterator[str]:
+        """What it says; it is killed where it says nothing for too long."""
+        assert self.process.stderr is not None
+        patience = START
+        while True:
+            timer = Timer(patience, self.kill, [True])
+            timer.start()
+            line = self.process.stderr.readline()
+            timer.cancel()
+            if not line:
+                return
+            yield line
+            patience = limit + 5  # it watches the clock itself: this is for when it cannot
+
+    def kill(self, late: bool = False) -> None:
+        """End it, and whatever it has started."""
+        self.late = late
+        if sys.platform == "win32":
+            self.process.kill()
+        else:
+            with suppress(ProcessLookupError):
+                os.killpg(self.process.pid, signal.SIGKILL)
+
+    def end(self) -> int:
+        """Its exit status, once it has said all."""
+        with suppress(subprocess.TimeoutExpired):
+            self.process.wait(5)
+        self.kill(self.late)
+        return self.process.wait()

@@ -1,0 +1,147 @@
+"""The student's file, run in this process: calls, and their exceptions in the student's terms.
+
+This is how an answer is checked at home, on the machine of the one who wrote it. Nothing here
+keeps hostile code in check.
+"""
+
+import inspect
+import sys
+import traceback
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from fedlab_edu.grading.checks import Answer, Failure, kind, printable
+from fedlab_edu.grading.release import NOT_WRITTEN
+
+FRAMES = 4  # of a traceback, the innermost
+
+
+class NotGradable(Exception):
+    """The file cannot be run at all, so that no question has an answer yet."""
+
+
+class NotWritten(Failure):
+    """The function is the stub that was handed out, or calls one."""
+
+
+class Raised(Failure):
+    """The function raised an exception."""
+
+
+class Student:
+    """The functions of one file.
+
+    Raises:
+        NotGradable: the file is no Python text, or running it raises an exception.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.module = ModuleType(f"student_{path.stem}")
+        self.module.__file__ = str(path)
+        sys.modules[self.module.__name__] = self.module  # dataclasses look themselves up there
+        try:
+            source = path.read_bytes().decode("utf-8-sig")
+            code = compile(source, str(path), "exec", dont_inherit=True)
+        except UnicodeDecodeError:
+            raise NotGradable("The file is not UTF-8 text: save it as UTF-8.") from None
+        except SyntaxError as error:
+            line = f"\n  {error.text.strip()}" if error.text else ""
+            at = f"line {error.lineno}" if error.lineno else "the file"
+            raise NotGradable(f"Python cannot read {at}: {error.msg}{line}") from None
+        except (ValueError, RecursionError, MemoryError) as error:
+            raise NotGradable(f"Python cannot read the file: {error}") from None
+        try:
+            exec(code, vars(self.module))
+        except BaseException as error:  # sys.exit() and the like included
+            raise NotGradable(f"Running the file raised {self._told(error)}") from None
+
+    def call(self, name: str, *arguments: object) -> Answer:
+        """What the student's function returns for copies of the arguments.
+
+        Args:
+            arguments: tensors, numbers, callables, and lists and tuples of them.
+
+        Raises:
+            Failure: there is no such function.
+            NotWritten: it is still the stub.
+            Raised: it raises an exception.
+        """
+        function = getattr(self.module, name, None)
+        if function is None:
+            raise Failure(f"Your file has no function {name}.", "its name is misspelt or changed")
+        if not callable(function):
+            raise Failure(f"{name} in your file is {kind(function)}, not a function.")
+        names = _names(function, len(arguments))
+        given = _copy(arguments)
+        try:
+            value = function(*given)
+        except BaseException as error:  # sys.exit() and the like included
+            if isinstance(error, NotImplementedError) and _text(error) == NOT_WRITTEN:
+                inner = traceback.extract_tb(error.__traceback__)[-1].name
+                calls = "" if inner == name else f"; {name} calls it"
+                raise NotWritten(f"{inner} is not written yet{calls}.") from None
+            raise Raised(f"{name} raised {self._told(error)}", _advice(error)) from None
+        pairs = zip(names, arguments, given, strict=True)
+        changed = tuple(n for n, before, after in pairs if not _same(before, after))
+        short = {n: text for n, a in zip(names, arguments, strict=True) if (text := printable(a))}
+        return Answer(name, value, short, changed)
+
+    def _told(self, error: BaseException) -> str:
+        """The exception, and where in the student's own file it happened."""
+        frames = traceback.extract_tb(error.__traceback__)
+        mine = [f for f in frames if f.filename == str(self.path)][-FRAMES:]
+        where = [f"\n  line {f.lineno}, in {f.name.strip('<>')}: {f.line}" for f in mine]
+        text = _text(error)
+        return f"{type(error).__name__}{': ' if text else ''}{text}{''.join(where)}"
+
+
+def _text(error: BaseException) -> str:
+    try:
+        lines = str(error).strip().splitlines()
+    except Exception:  # an exception of the student's own may have a broken __str__
+        return ""
+    return lines[0][:300] if lines else ""
+
+
+def _advice(error: BaseException) -> str:
+    if isinstance(error, EOFError):
+        return "input() has nobody to ask: a function gets all it needs as arguments"
+    if isinstance(error, SystemExit):
+        return "exit() ends the whole program: end a function with `return`"
+    if isinstance(error, RecursionError):
+        return "the function calls itself without end"
+    return ""
+
+
+def _names(function: object, count: int) -> list[str]:
+    """The names that the student gives to the first arguments."""
+    try:
+        names = list(inspect.signature(function).parameters)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        names = []
+    return [*names[:count], *(f"argument {i + 1}" for i in range(len(names), count))]
+
+
+def _copy(value: Any) -> Any:
+    if isinstance(value, Tensor):
+        return value.clone()
+    if isinstance(value, list | tuple):
+        return type(value)(_copy(part) for part in value)
+    return value
+
+
+def _same(a: Any, b: Any) -> bool:
+    if isinstance(a, Tensor):
+        return isinstance(b, Tensor) and a.dtype == b.dtype and torch.equal(a, b)
+    if isinstance(a, list | tuple):
+        return (
+            type(a) is type(b)
+            and len(a) == len(b)
+            and all(_same(x, y) for x, y in zip(a, b, strict=True))
+        )
+    return a is b

@@ -1,0 +1,25 @@
+# fails: ex01.1
+# hint: changed its argument W\b.*\.clone\(\)
+import torch
+
+
+def weighted_average(W, n):
+    for w_i, n_i in zip(W, n, strict=True):
+        w_i *= n_i
+    return W.sum(0) / n.sum()
+
+
+def minibatches(order, batch):
+    return list(order.split(batch))
+
+
+def fedavg_round(w, clients, orders, lr, batch, gradient):
+    total, examples = torch.zeros_like(w), 0
+    for (x, y), epochs in zip(clients, orders, strict=True):
+        mine = w
+        for order in epochs:
+            for rows in order.split(batch):
+                mine = mine - lr * gradient(mine, x[rows], y[rows])
+        total = total + len(x) * mine
+        examples += len(x)
+    return total / examples

@@ -1,0 +1,23 @@
+# fails: ex01.1
+# hint: by the number of clients
+import torch
+
+
+def weighted_average(W, n):
+    return sum(n[i] * W[i] for i in range(len(W))) / len(W)
+
+
+def minibatches(order, batch):
+    return list(order.split(batch))
+
+
+def fedavg_round(w, clients, orders, lr, batch, gradient):
+    total, examples = torch.zeros_like(w), 0
+    for (x, y), epochs in zip(clients, orders, strict=True):
+        mine = w
+        for order in epochs:
+            for rows in order.split(batch):
+                mine = mine - lr * gradient(mine, x[rows], y[rows])
+        total = total + len(x) * mine
+        examples += len(x)
+    return total / examples

@@ -1,0 +1,22 @@
+# fails: ex01.3
+# hint: only the first epoch
+import torch
+
+
+def weighted_average(W, n):
+    return n @ W / n.sum()
+
+
+def minibatches(order, batch):
+    return list(order.split(batch))
+
+
+def fedavg_round(w, clients, orders, lr, batch, gradient):
+    models, sizes = [], []
+    for (x, y), epochs in zip(clients, orders, strict=True):
+        mine = w
+        for rows in minibatches(epochs[0], batch):
+            mine = mine - lr * gradient(mine, x[rows], y[rows])
+        models.append(mine)
+        sizes.append(len(x))
+    return weighted_average(torch.stack(models), torch.tensor(sizes, dtype=w.dtype))

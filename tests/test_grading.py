@@ -1,0 +1,207 @@
+"""Exercises and their checks: typical answers, right and wrong, and what else a file can do.
+
+All files are graded once, at the start, in child processes, as ``fedlab-edu check`` grades them.
+"""
+
+import re
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from fedlab_edu.grading.report import render
+from fedlab_edu.grading.run import CheckBroken, Report, Result, grade, marks
+
+ROOT = Path(__file__).parents[1]
+SOLUTION = ROOT / "solutions" / "ex01_fedavg.py"
+TESTS = ROOT / "tests" / "exercises"
+WRONG = sorted(TESTS.glob("mutants/ex01/wrong_*.py"))
+RIGHT = sorted(TESTS.glob("mutants/ex01/right_*.py"))
+RIGHT_TEXT = (TESTS / "mutants/ex01/right_short.py").read_text()  # its questions stand alone
+
+# Name -> the body of `minibatches`, and what the student reads about it.
+ODD = {
+    "no_return": ("order.split(batch)", "returned None, expected a list.*there is no `return`"),
+    "generator": ("yield order", "returned a generator, expected a list of tensors"),
+    "plain_numbers": ("return [[3, 0]]", "a list with a list in it, expected tensors"),
+    "floats": ("return list(order.double().split(batch))", "dtype float64, expected int64"),
+    "two_axes": ("return list(order[None].split(batch, 1))", "2 dimensions instead of 1"),
+    "raises": ("return [][batch]", r"raised IndexError.*\n  line \d+, in minibatches: return \[\]"),
+    "misspelt": ("return minibatchs(order)", "NameError: name 'minibatchs' is not defined"),
+    "recursion": ("return minibatches(order, batch)", "calls itself without end"),
+    "exit": ("raise SystemExit", "raised SystemExit.*end a function with `return`"),
+    "interrupt": ("raise KeyboardInterrupt", "raised KeyboardInterrupt"),
+    "input": ("return input()", r"input\(\) has nobody to ask"),
+    "not_written": ("raise NotImplementedError('not written yet')", "is not written yet"),
+    "endless": ("while True: print('x' * 50)", r"still running after 3 .*\n  line \d+, in minib"),
+    "ends_process": ("import os; os._exit(0)", "ended the Python process, with exit status 0"),
+}
+STOPPED = ("endless", "ends_process")  # these take the process with them
+# Name -> the whole file, and what the student reads about it.
+UNREADABLE = {
+    "syntax": (b"def f(:\n", r"Python cannot read line 1: invalid syntax\n  def f\(:"),
+    "tabs": (b"if 1:\n\tx = 1\n        y = 2\n", "Python cannot read line 3: .*tabs and spaces"),
+    "import": (b"\nimport nowhere\n", "No module named 'nowhere'\n  line 2, in module"),
+    "exit_at_once": (b"import sys\nsys.exit(0)\n", "raised SystemExit: 0\n  line 2"),
+    "latin_1": ("# Größe\n".encode("latin-1"), "not UTF-8 text"),
+    "utf_16": (RIGHT_TEXT.encode("utf-16"), "not UTF-8 text"),
+    "zeros": (bytes(9), "null bytes"),
+    "endless_load": (
+        b"while True:\n    pass\n",
+        "still running after 3 .*\n  line [12], in module",
+    ),
+}
+PRINTS = "[print('x' * 50) for _ in range(3_000)]; return order.split(batch)"
+BROKEN = """\
+import pytest
+@pytest.mark.q("ex01.1", "weighted_average", points=2, aspect="of ours")
+def test_with_a_fault(student):
+    1 / 0
+@pytest.mark.q("ex01.1", "weighted_average", points=3, aspect="of theirs")
+def test_without(student):
+    student.call("weighted_average", *__import__("torch").ones(2, 3, 3))
+"""
+
+
+def with_minibatches(body: str) -> bytes:
+    return f"{RIGHT_TEXT}\n\ndef minibatches(order, batch):\n    {body}\n".encode()
+
+
+@pytest.fixture(scope="module")
+def reports(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Report]:
+    """File name without .py -> its report."""
+    folder = tmp_path_factory.mktemp("answers")
+    texts = {name: with_minibatches(body) for name, (body, _) in ODD.items()}
+    texts |= {name: text for name, (text, _) in UNREADABLE.items()}
+    texts |= {
+        "solution": SOLUTION.read_bytes(),
+        "untouched": (ROOT / "exercises" / SOLUTION.name).read_bytes(),
+        "no_function": RIGHT_TEXT.replace("def minibatches", "def minibatch").encode(),
+        "no_callable": f"{RIGHT_TEXT}\nminibatches = 3\n".encode(),
+        "not_finite": RIGHT_TEXT.replace("(n / n.sum()) @", "(n / 0) @").encode(),
+        "windows": b"\xef\xbb\xbf" + RIGHT_TEXT.replace("\n", "\r\n").encode(),
+        "print_flood": with_minibatches(PRINTS) + b"\nfor _ in range(50_000): print('x' * 50)\n",
+        "broken_test": RIGHT_TEXT.encode(),
+    }
+    files = {name: folder / f"{name}.py" for name in texts}
+    for name, text in texts.items():
+        files[name].write_bytes(text)
+    (folder / "test_ex01.py").write_text(BROKEN)
+    apart = [files.pop(name) for name in (*STOPPED, "endless_load")]
+    broken = [files.pop("broken_test")]
+    with ThreadPoolExecutor(2) as pool:
+        jobs = [
+            pool.submit(grade, TESTS / "test_ex01.py", apart, limit=3.0),
+            pool.submit(grade, TESTS / "test_ex01.py", [*files.values(), *WRONG, *RIGHT]),
+            pool.submit(grade, folder / "test_ex01.py", broken),
+        ]
+        return {report.file.stem: report for job in jobs for report in job.result()}
+
+
+def told(results: tuple[Result, ...]) -> str:
+    """All that the student reads about some results."""
+    return "\n".join(f"{r.message} {r.likely}" for r in results)
+
+
+def incomplete(report: Report) -> list[str]:
+    return [q for q, rs in report.questions.items() if any(r.status != "passed" for r in rs)]
+
+
+# --- the exercise ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("path", WRONG, ids=lambda p: p.stem)
+def test_a_typical_mistake_is_caught_where_it_is_and_gets_the_hint_meant_for_it(
+    path: Path, reports: dict[str, Report]
+) -> None:
+    header = re.match(r"# fails: (\S+)\n# hint: (.+)\n", path.read_text())
+    assert header, "a wrong answer begins with the lines '# fails: question' and '# hint: regex'"
+    question, hint = header.groups()
+    report = reports[path.stem]
+    assert incomplete(report) == [question]
+    assert re.search(hint, told(report.questions[question]))
+
+
+def test_each_question_has_typical_mistakes() -> None:
+    questions = {re.search(r"fails: (\S+)", path.read_text())[1] for path in WRONG}
+    assert len(WRONG) >= 8
+    assert questions == {"ex01.1", "ex01.2", "ex01.3"}
+
+
+@pytest.mark.parametrize("name", ["solution", "windows", "print_flood", *(p.stem for p in RIGHT)])
+def test_a_right_answer_gets_full_marks(name: str, reports: dict[str, Report]) -> None:
+    assert reports[name].complete, told(reports[name].results)
+    assert marks(reports[name].results) == (15, 15)
+
+
+def test_the_untouched_exercise_gets_none(reports: dict[str, Report]) -> None:
+    report = reports["untouched"]
+    assert marks(report.results) == (0, 15)
+    assert {r.status for r in report.results} == {"not written"}
+
+
+# --- what else a file can do ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ODD)
+def test_an_odd_answer_is_explained_and_the_other_questions_keep_their_marks(
+    name: str, reports: dict[str, Report]
+) -> None:
+    report = reports[name]
+    assert incomplete(report) == ["ex01.2"]
+    assert re.search(ODD[name][1], told(report.questions["ex01.2"]), re.DOTALL)
+
+
+@pytest.mark.parametrize(
+    ("name", "question", "message"),
+    [
+        ("no_function", "ex01.2", "Your file has no function minibatches"),
+        ("no_callable", "ex01.2", "minibatches in your file is an int, not a function"),
+        ("not_finite", "ex01.1", r"returned \[inf, inf\], expected finite numbers"),
+    ],
+)
+def test_what_cannot_be_called_or_counted_is_named(
+    name: str, question: str, message: str, reports: dict[str, Report]
+) -> None:
+    assert incomplete(reports[name]) == [question]
+    assert re.search(message, told(reports[name].results))
+
+
+@pytest.mark.parametrize("name", UNREADABLE)
+def test_a_file_that_cannot_be_run_is_not_gradable_and_says_why(
+    name: str, reports: dict[str, Report]
+) -> None:
+    report = reports[name]
+    assert {r.status for r in report.results} == {"not gradable"}
+    page = render(report, "check {question}")
+    assert len(re.findall("cannot be graded yet", page)) == 1
+    assert re.search(UNREADABLE[name][1], report.results[0].message)
+
+
+@pytest.mark.parametrize("name", STOPPED)
+def test_after_a_stop_only_the_rest_of_that_question_is_not_run(
+    name: str, reports: dict[str, Report]
+) -> None:
+    states = [r.status for r in reports[name].questions["ex01.2"]]
+    assert states == ["stopped", *["not run"] * 4]
+
+
+def test_output_is_kept_for_the_student_but_not_all_of_a_flood(reports: dict[str, Report]) -> None:
+    printed = {len(r.printed) for r in reports["print_flood"].questions["ex01.2"]}
+    assert printed == {2000}
+
+
+def test_a_fault_of_a_test_is_no_fault_of_the_answer(reports: dict[str, Report]) -> None:
+    report = reports["broken_test"]
+    assert [r.status for r in report.results] == ["error", "passed"]
+    assert marks(report.results) == (3, 3)
+    assert not report.complete
+    page = render(report, "check {question}")
+    assert "not your answer: please tell your instructor" in page
+    assert "3 of 3, 2 not judged" in page
+
+
+def test_tests_that_cannot_be_read_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "test_ex01.py").write_text("def test(:\n")
+    with pytest.raises(CheckBroken, match="SyntaxError"):
+        grade(tmp_path / "test_ex01.py", RIGHT[:1])

