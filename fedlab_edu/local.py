@@ -140,8 +140,7 @@ def _side_by_side(
     torch.set_num_threads(1)
     try:
         if min(workers, len(tiles)) > 1:
-            one = {"initializer": torch.set_num_threads, "initargs": (1,)}
-            with ThreadPoolExecutor(workers, **one) as pool:
+            with ThreadPoolExecutor(workers, "tile", torch.set_num_threads, (1,)) as pool:
                 list(pool.map(train, tiles))
         else:
             for tile in tiles:

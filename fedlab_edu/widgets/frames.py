@@ -1,0 +1,110 @@
+"""Sliders that answer without a kernel: every picture is drawn beforehand, and one is on show."""
+
+from collections.abc import Callable, Mapping
+from math import prod
+from typing import Any
+
+import ipywidgets as W  # type: ignore[import-untyped]
+from matplotlib.figure import Figure
+
+from fedlab_edu.check import require
+from fedlab_edu.widgets.picture import svg
+
+MOST = 60  # pictures in a widget; a page has to carry them all
+CHOOSERS = (W.Dropdown, W.RadioButtons, W.Select, W.SelectionSlider, W.ToggleButtons)
+
+
+def frames(
+    draw: Callable[..., tuple[Figure, str]], controls: Mapping[str, W.Widget], play: bool = False
+) -> W.VBox:
+    """One picture for each setting of the controls, and the controls that choose among them.
+
+    The link between the two runs in the browser, so it works in the book's pages, where there is
+    no kernel, and in JupyterLab alike.
+
+    Args:
+        draw: ``draw(**values) -> (figure, alt)``, with a value for each control, by name; alt says
+            in words what there is to see, and differs from picture to picture.
+        controls: for each name an ``IntSlider`` from 0 in steps of 1, or a ``SelectionSlider``,
+            ``ToggleButtons``, ``RadioButtons``, ``Dropdown`` or ``Select``. The control's
+            description is its label; without one, its name is.
+        play: add buttons that run through the last control.
+
+    Raises:
+        ValueError: a control of another kind, nothing chosen in one, more than 60 pictures, or an
+            alt text that is missing or repeated.
+    """
+    require(controls, "controls", controls, "at least one")
+    values = {name: _values(name, control) for name, control in controls.items()}
+    count = prod(len(v) for v in values.values())
+    require(count <= MOST, "number of pictures", count, f"at most {MOST}")
+    shared = {"layout": W.Layout(margin="0", width="100%"), "style": W.HTML().style}
+    seen: set[str] = set()
+
+    def stack(chosen: dict[str, Any]) -> W.Widget:
+        """The pictures under the values chosen so far; a stack of stacks for two controls."""
+        if len(chosen) == len(controls):
+            fig, alt = draw(**chosen)
+            require(alt not in seen, "alt", alt, "another text for each picture of a widget")
+            seen.add(alt)
+            return W.HTML(svg(fig, alt), **shared)
+        name = list(controls)[len(chosen)]
+        index = _index(controls[name])
+        children = [stack({**chosen, name: value}) for value in values[name]]
+        here = W.Stack(children, selected_index=getattr(*index), layout=shared["layout"])
+        W.jslink(index, (here, "selected_index"))
+        return here
+
+    pictures = stack({}).add_class("fedlab-frames")
+    row = [_labelled(name, control) for name, control in controls.items()]
+    if play:
+        row.append(_player(row[-1], len(values[list(controls)[-1]])))
+    side_by_side = W.Layout(
+        flex_flow="row wrap", align_items="flex-end", grid_gap="0.5rem 2rem", margin="0 0 0.75rem"
+    )
+    above = W.HBox(row, layout=side_by_side).add_class("fedlab-controls")
+    return W.VBox([above, pictures])
+
+
+def _values(name: str, control: W.Widget) -> list[Any]:
+    """Every value that the control can take, in order."""
+    argument, kind = f"controls[{name!r}]", type(control).__name__
+    if isinstance(control, W.IntSlider):
+        steps = (control.min, control.step)
+        allowed = "min 0 and step 1; for other numbers take a SelectionSlider"
+        require(steps == (0, 1), f"{argument}: (min, step)", steps, allowed)
+        return list(range(control.max + 1))
+    allowed = "IntSlider, " + ", ".join(c.__name__ for c in CHOOSERS)
+    require(isinstance(control, CHOOSERS), argument, kind, allowed)
+    chosen = control.index
+    require(chosen is not None, f"{argument}.index", chosen, "an option chosen at the start")
+    values = []
+    for i in range(len(control.options)):
+        control.index = i
+        values.append(control.value)
+    control.index = chosen
+    return values
+
+
+def _index(control: W.Widget) -> tuple[W.Widget, str]:
+    """Where the control keeps the number of the chosen value."""
+    return control, "value" if isinstance(control, W.IntSlider) else "index"
+
+
+def _labelled(name: str, control: W.Widget) -> W.Widget:
+    """The control with its whole label visible, no wider than the page."""
+    control.description = control.description or name
+    control.style.description_width = "initial"
+    slides = isinstance(control, W.IntSlider | W.SelectionSlider)
+    control.layout.width = "min(28rem, 100%)" if slides else "auto"
+    control.layout.height, control.layout.flex_flow = "auto", "row wrap"
+    if isinstance(control, W.ToggleButtons):
+        control.style.button_width = "auto"
+    return control
+
+
+def _player(control: W.Widget, count: int) -> W.Play:
+    start = getattr(*_index(control))
+    player = W.Play(min=0, max=count - 1, value=start, interval=600, show_repeat=False)
+    W.jslink((player, "value"), _index(control))
+    return player

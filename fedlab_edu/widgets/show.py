@@ -1,0 +1,43 @@
+"""The package's own source in a chapter: no second copy that could drift away from the first."""
+
+import ast
+import inspect
+from textwrap import dedent
+from typing import Any
+
+from IPython.display import Markdown
+
+from fedlab_edu.check import require
+
+
+def show(obj: Any, docstring: bool = True) -> Markdown:
+    """The source of a function, method or class of the package, under a line with its full name.
+
+    Args:
+        docstring: False leaves out docstrings, where the chapter has just said the same.
+
+    Raises:
+        ValueError: not a function, method or class of this package.
+    """
+    found: Any = obj.fget if isinstance(obj, property) else getattr(obj, "__func__", obj)
+    module = getattr(found, "__module__", None) or ""
+    ok = (inspect.isroutine(found) or inspect.isclass(found)) and module.startswith("fedlab_edu.")
+    require(ok, "obj", obj, "a function, method or class of the package fedlab_edu")
+    source = dedent(inspect.getsource(found))
+    if not docstring:
+        source = _without_docstrings(source)
+    text = f"`{module}.{found.__qualname__}`\n\n```python\n{source.strip()}\n```"
+    return Markdown(text)  # type: ignore[no-untyped-call]
+
+
+def _without_docstrings(source: str) -> str:
+    """The same lines without docstrings; one that is all there is of a body stays."""
+    lines = source.splitlines()
+    drop: set[int] = set()
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.FunctionDef | ast.ClassDef) and ast.get_docstring(node):
+            first, *rest = node.body
+            if rest:
+                drop.update(range(first.lineno, (first.end_lineno or first.lineno) + 1))
+                drop.update({max(drop) + 1} if not lines[max(drop)].strip() else ())
+    return "\n".join(line for i, line in enumerate(lines, start=1) if i not in drop)

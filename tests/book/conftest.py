@@ -1,0 +1,124 @@
+"""The built pages, served and opened in the system's Chromium."""
+
+import functools
+import http.server
+import os
+import shutil
+import threading
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+from playwright.sync_api import Browser, Page, sync_playwright
+
+ROOT = Path(__file__).parents[2]
+HTML = ROOT / "_build/html"
+SOURCES = {
+    str(file.relative_to(ROOT / "book").with_suffix("")): file.read_text(encoding="utf-8")
+    for file in sorted(ROOT.glob("book/**/*.md"))
+    if not any(part.startswith((".", "_")) for part in file.relative_to(ROOT).parts)
+}
+FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--disable-background-networking"]
+READY = """() =>
+    document.querySelectorAll('script[type="application/vnd.jupyter.widget-view+json"]').length
+    === document.querySelectorAll('.widget-subarea > .jupyter-widgets').length"""
+
+
+class Visit(NamedTuple):
+    """An open page, the addresses that it has asked for, and what went wrong in it."""
+
+    page: Page
+    requests: list[str]
+    errors: list[str]
+
+
+@pytest.fixture(scope="session")
+def site():
+    """The address at which the built book is served."""
+    if not (HTML / ".built").exists():
+        pytest.fail("the book is not built, or its last build failed: run 'make book' first")
+
+    class Quiet(http.server.SimpleHTTPRequestHandler):
+        def log_message(self, *args):
+            pass
+
+    handler = functools.partial(Quiet, directory=HTML)
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+
+
+@pytest.fixture(scope="session")
+def browser():
+    names = [os.environ.get("CHROMIUM", ""), "chromium", "chromium-browser", "google-chrome"]
+    found = [path for path in map(shutil.which, names) if path]
+    if not found:
+        pytest.fail("no Chromium or Chrome: install one, or set CHROMIUM to its path")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=found[0], args=FLAGS)
+        yield browser
+        browser.close()
+
+
+def visit(browser: Browser, address: str, **context) -> Visit:
+    """Open a page, and wait until its widgets and formulas are there."""
+    page = browser.new_page(**context)
+    page.set_default_timeout(20_000)
+    seen = Visit(page, [], [])
+    page.on("request", lambda request: seen.requests.append(request.url))
+    page.on("requestfailed", lambda request: seen.errors.append(f"failed: {request.url}"))
+    page.on(
+        "response",
+        lambda got: seen.errors.append(f"{got.status}: {got.url}") if got.status >= 400 else None,
+    )
+    page.on("pageerror", lambda error: seen.errors.append(str(error)))
+    page.on("console", lambda text: seen.errors.append(text.text) if text.type == "error" else None)
+    page.goto(address)
+    page.wait_for_function(READY)
+    page.evaluate("async () => { await window.MathJax?.startup.promise }")
+    return seen
+
+
+@pytest.fixture(scope="module")
+def name(request):
+    """A page of the book, by the name of its source."""
+    return request.param
+
+
+@pytest.fixture(scope="module", params=["http", "file"])
+def either(request, browser, site, name):
+    """The page as served, and as opened from the folder."""
+    base = site if request.param == "http" else f"file://{HTML}"
+    seen = visit(browser, f"{base}/{name}.html")
+    yield base, seen
+    seen.page.close()
+
+
+@pytest.fixture(scope="module")
+def light(browser, site, name):
+    seen = visit(browser, f"{site}/{name}.html", color_scheme="light")
+    yield seen.page
+    seen.page.close()
+
+
+@pytest.fixture(scope="module", params=["light", "dark"])
+def scheme(request, browser, site, name):
+    """The page on a machine that is set to light, and on one that is set to dark."""
+    seen = visit(browser, f"{site}/{name}.html", color_scheme=request.param)
+    yield request.param, seen.page
+    seen.page.close()
+
+
+@pytest.fixture(scope="module")
+def phone(browser, site, name):
+    size = {"width": 390, "height": 844}
+    seen = visit(browser, f"{site}/{name}.html", viewport=size)
+    yield seen.page
+    seen.page.close()
+
+
+def pages(holding=""):
+    """A test for every page whose source holds the text."""
+    names = [name for name, source in SOURCES.items() if holding in source]
+    return pytest.mark.parametrize("name", names, indirect=True, scope="module")

@@ -1,0 +1,118 @@
+"""``make book``: what must fail the build does, nothing stale is kept, nothing is done twice."""
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.book.conftest import ROOT
+
+HEAD = """---
+file_format: mystnb
+kernelspec: {name: python3, display_name: Python 3}
+---
+# A small book
+"""
+CELL = HEAD + "\n```{code-cell}\n%s\n```\n"
+SETTINGS = (
+    "Makefile", "_config.yml", "constraints.txt", "pyproject.toml", "package.json",
+    "package-lock.json", "book/_ext", "book/_static", "book/references.bib",
+)  # fmt: skip
+
+
+@pytest.fixture
+def book(tmp_path):
+    """A function that makes a small book with this project's settings and tools."""
+
+    def make(folder: str, page: str) -> Path:
+        root = tmp_path / folder
+        for path in SETTINGS:
+            target = root / path
+            target.parent.mkdir(parents=True, exist_ok=True)
+            (shutil.copytree if (ROOT / path).is_dir() else shutil.copy)(ROOT / path, target)
+        for tools in (".venv", "node_modules"):
+            (root / tools).symlink_to(ROOT / tools)
+        (root / "book/_toc.yml").write_text("format: jb-book\nroot: index\n")
+        (root / "book/index.md").write_text(page)
+        (root / "fedlab_edu").mkdir()
+        (root / "fedlab_edu/__init__.py").write_text('ANSWER = "first answer"\n')
+        return root
+
+    return make
+
+
+def start(root: Path) -> subprocess.Popen:
+    """Start ``make book`` there; the tools are taken as they are."""
+    tools = ["-o", ".venv/book.stamp", "-o", "node_modules/.stamp"]
+    outer = {k: v for k, v in os.environ.items() if k not in ("MAKEFLAGS", "MAKELEVEL")}
+    return subprocess.Popen(
+        ["make", "book", *tools],
+        cwd=root,
+        env={**outer, "PYTHONPATH": str(root)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+
+
+def finish(process: subprocess.Popen) -> tuple[int, str]:
+    said, _ = process.communicate(timeout=300)
+    return process.returncode, said
+
+
+def test_an_error_a_warning_and_a_missing_reference_each_fail_the_build(book):
+    broken = {
+        "error": (CELL % "1 / 0", "ZeroDivisionError"),
+        "warning": (CELL % "import warnings; warnings.warn('look')", "stderr was found"),
+        "reference": (HEAD + "See {ref}`nowhere`.\n", "undefined label: 'nowhere'"),
+        "unlisted": (HEAD, "_build/html/extra.html is missing: is the chapter in book/_toc.yml?"),
+    }
+    roots = {kind: book(kind, page) for kind, (page, _) in broken.items()}
+    (roots["unlisted"] / "book/extra.md").write_text(HEAD)
+    running = {kind: start(root) for kind, root in roots.items()}
+    for kind, (_, reason) in broken.items():
+        code, said = finish(running[kind])
+        assert code != 0, said
+        assert reason in said
+        assert not (roots[kind] / "_build/html").exists()
+    # a failure is not forgotten: what failed once fails again, with nothing changed
+    code, said = finish(start(roots["warning"]))
+    assert code != 0, said
+
+
+def test_a_page_shows_what_the_package_says_now_and_is_built_no_more_often_than_needed(book):
+    root = book("good", CELL % "import fedlab_edu\nprint(fedlab_edu.ANSWER)")
+    built = root / "_build/html/index.html"
+    code, said = finish(start(root))
+    assert code == 0, said
+    assert "first answer" in built.read_text()
+
+    code, said = finish(start(root))
+    assert (code, said.count("\n")) == (0, 1), said  # where the book is, and no more
+
+    text = root / "book/index.md"
+    text.write_text(text.read_text() + "\nMore prose.\n")
+    code, said = finish(start(root))
+    assert code == 0, said
+    assert "Using cached notebook" in said
+    assert "More prose." in built.read_text()
+
+    (root / "fedlab_edu/__init__.py").write_text('ANSWER = "second answer"\n')
+    code, said = finish(start(root))
+    assert code == 0, said
+    assert "second answer" in built.read_text()
+
+    text.write_text(text.read_text() + "\n{ref}`nowhere`\n")
+    code, said = finish(start(root))
+    assert code != 0, said
+    assert not built.exists()
+
+
+def test_without_the_scripts_that_pages_carry_the_build_fails_and_says_why(book):
+    root = book("bare", HEAD)
+    (root / "node_modules").unlink()
+    code, said = finish(start(root))
+    assert code != 0
+    assert "node_modules/@jupyter-widgets/html-manager/dist/embed.js is missing" in said

@@ -1,0 +1,194 @@
+"""Every page of the book works by itself: no kernel, no other host, light and dark, on a phone."""
+
+import re
+import unicodedata
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from tests.book.conftest import HTML, SOURCES, pages, visit
+
+
+@pages()
+def test_no_request_leaves_the_book_and_nothing_fails(either):
+    base, seen = either
+    assert [url for url in seen.requests if not url.startswith((base, "data:", "blob:"))] == []
+    assert seen.errors == []
+
+
+@pages()
+def test_a_page_has_a_title_one_heading_and_a_name_for_every_picture(light):
+    assert light.title()
+    assert light.get_by_role("heading", level=1).count() == 1
+    pictures = light.locator(".bd-article img, .bd-article .fedlab-picture > svg").all()
+    names = [p.get_attribute("alt") or p.get_attribute("aria-label") for p in pictures]
+    assert [name for name in names if not (name and name.strip())] == []
+
+
+@pages()
+def test_no_formula_is_left_as_latex(light):
+    code = "pre, code, script, style, .mjx-assistive-mml, mjx-container"
+    text = light.locator(".bd-article").evaluate(
+        "(e, code) => { e = e.cloneNode(true);"
+        "e.querySelectorAll(code).forEach(c => c.remove()); return e.textContent }",
+        code,
+    )
+    assert re.findall(r"\$[^$]*\$|\\[(\[a-zA-Z].{20}", text) == []
+    assert light.locator("mjx-merror").count() == 0
+
+
+# Widgets.
+
+
+def moves(control: Locator) -> bool:
+    """Move a control to another value by keyboard or mouse; False for one of an unknown kind."""
+    kind = control.get_attribute("class")
+    if "widget-slider" in kind:
+        handle = control.get_by_role("slider")
+        last = handle.get_attribute("aria-valuenow") == handle.get_attribute("aria-valuemax")
+        handle.press("ArrowLeft" if last else "ArrowRight")
+    elif "widget-toggle-buttons" in kind:
+        control.locator("button:not(.mod-active)").first.click()
+    elif "widget-radio" in kind:
+        control.locator("input:not(:checked)").first.check()
+    elif "widget-dropdown" in kind or "widget-select" in kind:
+        select = control.locator("select")
+        select.select_option(index=0 if select.evaluate("s => s.selectedIndex") else 1)
+    elif "widget-play" in kind:
+        control.locator("button").first.click()
+    else:
+        return False
+    return True
+
+
+@pages(holding="frames(")
+def test_each_control_changes_the_picture(light: Page):
+    widgets = light.locator(".widget-subarea:has(.fedlab-frames)")
+    expect(widgets).not_to_have_count(0)
+    for widget in widgets.all():
+        picture = widget.locator(".fedlab-frames svg[role=img]")
+        controls = widget.locator(".fedlab-controls > *")
+        expect(controls).not_to_have_count(0)
+        for control in controls.all():
+            before = picture.get_attribute("aria-label")
+            assert moves(control), control.get_attribute("class")
+            expect(picture).not_to_have_attribute("aria-label", before)
+            expect(picture).to_be_visible()
+            if "widget-play" in control.get_attribute("class"):
+                control.locator("button").first.click()  # pause
+
+
+@pages(holding="frames(")
+def test_a_slider_is_named_by_its_label_and_tells_its_value(light: Page):
+    for slider in light.locator(".widget-slider").all():
+        label, readout = (
+            slider.locator(c).inner_text() for c in (".widget-label", ".widget-readout")
+        )
+        handle = slider.get_by_role("slider")
+        spoken = unicodedata.normalize("NFKC", label)  # of a formula's letters, the plain ones
+        assert handle.get_attribute("aria-label").split()[:1] == spoken.split()[:1]
+        assert handle.get_attribute("aria-valuetext") == readout
+
+
+@pages(holding="choice(")
+def test_a_question_answers_each_choice_and_one_of_them_is_right(light: Page):
+    quizzes = light.get_by_role("group").and_(light.locator(".fedlab-quiz"))
+    expect(quizzes).not_to_have_count(0)
+    for quiz in quizzes.all():
+        reply, answers = quiz.locator(".fedlab-reply"), quiz.get_by_role("radio")
+        expect(reply).to_have_text("")
+        answers.first.press("Space")
+        said = []
+        for _ in range(answers.count()):
+            expect(reply).to_have_text(re.compile(r"^(Right|Not so)\. ."))
+            said.append(reply.inner_text())
+            light.keyboard.press("ArrowDown")
+            expect(reply).not_to_have_text(said[-1])
+        assert [text.startswith("Right.") for text in said].count(True) == 1
+        assert len(set(said)) == len(said)
+
+
+# Light, dark and small.
+
+GROUND = """const channels = c => c.match(/[\\d.]+/g).map(Number);
+const ground = e => {
+  for (; e; e = e.parentElement) {
+    const [r, g, b, alpha = 1] = channels(getComputedStyle(e).backgroundColor);
+    if (alpha > 0) return `rgb(${r}, ${g}, ${b})`;
+  }
+  return "rgb(255, 255, 255)";
+};"""
+GROUNDS = f"s => {{ {GROUND} return [...document.querySelectorAll(s)].map(ground) }}"
+CONTRASTS = (
+    "selector => {"
+    + GROUND
+    + """
+  const linear = v => v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4;
+  const luminance = c => {
+    const [r, g, b] = channels(c).map(v => linear(v / 255));
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+  };
+  return [...document.querySelectorAll(selector)].map(e => {
+    const style = getComputedStyle(e);
+    const pair = [style[e instanceof SVGElement ? "fill" : "color"], ground(e)].map(luminance);
+    return (Math.max(...pair) + 0.05) / (Math.min(...pair) + 0.05);
+  });
+}"""
+)
+# Text that has a colour of its own, such as on a cell of a heat map, is left out.
+TEXTS = (
+    ".fedlab-picture text:not([style*='fill']), .widget-label, .widget-readout, "
+    ".widget-html-content p, .widget-radio-box label, .jupyter-button, .widget-subarea select"
+)
+
+
+@pages(holding=".widgets import")
+def test_text_in_pictures_and_widgets_stands_out_in_light_and_dark(scheme):
+    theme, page = scheme
+    assert page.locator("html").get_attribute("data-theme") == theme
+    ratios = page.evaluate(CONTRASTS, TEXTS)
+    assert ratios
+    assert min(ratios) >= 4.5
+
+
+@pages(holding=".widgets import")
+def test_pictures_stand_on_the_ground_of_the_page_in_light_and_dark(scheme):
+    theme, page = scheme
+    grounds = page.evaluate(GROUNDS, "body, .fedlab-picture")
+    assert set(grounds) == {"rgb(255, 255, 255)" if theme == "light" else "rgb(18, 18, 18)"}
+
+
+@pages()
+def test_nothing_is_wider_than_a_phone(phone: Page):
+    assert phone.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+@pages(holding=".widgets import")
+def test_on_a_phone_labels_are_whole_and_pictures_readable(phone: Page):
+    cut = """es => es.filter(e => e.scrollWidth > e.clientWidth + 1
+        || e.scrollHeight > e.clientHeight + 1
+        || e.getBoundingClientRect().right > e.parentElement.getBoundingClientRect().right + 1
+    ).map(e => e.textContent)"""
+    assert phone.locator(".widget-label, .widget-radio-box label").evaluate_all(cut) == []
+    sizes = phone.locator(".fedlab-picture text").evaluate_all(
+        "es => es.map(e => parseFloat(getComputedStyle(e).fontSize) "
+        "* Math.hypot(e.getScreenCTM().a, e.getScreenCTM().b))"
+    )
+    assert [size for size in sizes if size < 7] == []
+
+
+def test_the_search_finds_a_word_of_the_first_page(browser, site):
+    seen = visit(browser, f"{site}/search.html?q=federated")
+    expect(seen.page.locator("#search-results li")).not_to_have_count(0)
+    assert [url for url in seen.requests if not url.startswith(site)] == []
+    assert seen.errors == []
+    seen.page.close()
+
+
+@pytest.mark.parametrize("name", sorted(SOURCES))
+def test_the_built_page_names_no_address_that_a_browser_would_load(site, name):
+    html = (HTML / f"{name}.html").read_text(encoding="utf-8")
+    assert (
+        re.findall(r"<(?:script|link|img|iframe)[^>]*(?:src|href)=.(?:https?:)?//[^>]*>", html)
+        == []
+    )

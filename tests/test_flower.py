@@ -1,0 +1,248 @@
+"""The Flower app against a run in one process, against plain loops and Flower's own FedAvg."""
+
+import importlib
+import os
+import sys
+import warnings
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+
+import pytest
+import torch
+from torch import Tensor
+
+from fedlab_edu import Federation, LocalHP, Run, ServerHP, digits, mlp, play, start
+from fedlab_edu.data import Clients
+from fedlab_edu.tuner import Tuner
+from tests.reference import plain_loop
+
+os.environ["FLWR_TELEMETRY_ENABLED"] = "0"
+with warnings.catch_warnings():
+    # typer, which Flower imports, uses a name that click will drop
+    warnings.filterwarnings("ignore", "'click", DeprecationWarning)
+    from flwr.app import ArrayRecord, ConfigRecord, Context, Error, Message, RecordDict
+    from flwr.clientapp import ClientApp
+    from flwr.serverapp import Grid
+    from flwr.serverapp.strategy import FedAvg
+    from flwr.supercore.task_identity import TaskIdentity
+
+    from fedlab_edu import flower
+
+MODEL = mlp(64, 16, 10)
+C = LocalHP(lr=0.1, batch=8, epochs=2, momentum=0.5, weight_decay=1e-4, mu=0.01)
+B = ServerHP(lr=0.7, momentum=0.9, decay=0.9)
+N = 14
+
+TaskIdentity.run_id, TaskIdentity.node_id, TaskIdentity.task_id = 1, 1, 1  # of this process
+
+
+class OneProcess(Grid):
+    """Hands each message to its node's client app at once; the last answer is back first."""
+
+    def __init__(self, app: Callable[[int], ClientApp], numbers: Iterable[int] = range(N)) -> None:
+        self.app = app
+        self.sent: list[Message] = []
+        self.nodes = {100 + 7 * j: number for j, number in enumerate(numbers)}
+
+    def get_node_ids(self) -> list[int]:
+        return list(self.nodes)
+
+    def answer(self, message: Message) -> Message:
+        node = message.metadata.dst_node_id
+        number = self.nodes[node]
+        context = Context(1, node, {"partition-id": number}, RecordDict(), {})
+        try:
+            return self.app(number)(message, context)
+        except Exception as error:  # as Flower's runtimes do
+            return Message(Error(0, str(error)), reply_to=message)
+
+    def send_and_receive(
+        self, messages: Iterable[Message], *, timeout: float | None = None
+    ) -> list[Message]:
+        self.sent += (messages := list(messages))
+        return [self.answer(message) for message in messages][::-1]
+
+    set_run = create_message = push_messages = pull_messages = None
+    run = None
+
+
+@dataclass(frozen=True)
+class Better:
+    """Rows of the table are drawn by weights, which fall with the error that each row leaves."""
+
+    table: LocalHP
+    weights: Tensor
+
+    def ask(self, clients: int, gen: torch.Generator) -> Tensor:
+        return torch.multinomial(self.weights, clients, replacement=True, generator=gen)
+
+    def tell(self, arm: Tensor, before: Tensor, after: Tensor, size: Tensor) -> "Better":
+        change = torch.zeros_like(self.weights).index_add_(0, arm, size * (after - before))
+        return replace(self, weights=self.weights * torch.exp(-change / size.sum()))
+
+
+@pytest.fixture(scope="module")
+def fed() -> Federation:
+    return digits(clients=N).to("cpu", torch.float64)
+
+
+def over_flower(
+    run: Run, fed: Federation, rounds: int, grid: OneProcess, clients: int = 5
+) -> list[Run]:
+    """The runs that the server app shows, from the one it is given to the last."""
+    seen: list[Run] = []
+    app = flower.server_app(run, fed, rounds, clients, watch=seen.append)
+    app(grid, Context(1, 1, {}, RecordDict(), {}))
+    return seen
+
+
+def assert_same(got: Run, expected: Run) -> None:
+    for name in ("w", "v"):
+        a, b = getattr(got, name), getattr(expected, name)
+        torch.testing.assert_close(a, b, rtol=0, atol=1e-12, equal_nan=True)
+    assert got.round == expected.round
+    for one, other in zip(got.history, expected.history, strict=True):
+        for name in ("client", "arm", "size"):
+            assert getattr(one, name).tolist() == getattr(other, name).tolist()
+        for a, b in zip((*one.before, *one.after), (*other.before, *other.after), strict=True):
+            torch.testing.assert_close(a, b, rtol=0, atol=1e-12)
+
+
+TUNERS = {
+    "one configuration": C,
+    "three": Better(
+        LocalHP(lr=[0.01, 0.1, 0.3], batch=[4, 8, 16], epochs=[1, 2, 3], momentum=[0.9, 0.5, 0.0]),
+        torch.ones(3, dtype=torch.float64),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", TUNERS)
+def test_three_rounds_over_flower_are_three_rounds_in_one_process(
+    name: str, fed: Federation
+) -> None:
+    tuner: Tuner | LocalHP = TUNERS[name]
+    run = start(MODEL, fed, tuner, B, seed=3)
+    seen = over_flower(run, fed, 3, OneProcess(lambda i: flower.client_app(MODEL, fed)))
+    expected = [run]
+    for _ in range(3):
+        expected.append(play(expected[-1], MODEL, fed, 1, clients=5))
+    for got, wanted in zip(seen, expected, strict=True):
+        assert_same(got, wanted)
+    assert (seen[-1].w - run.w).norm() > 0.1
+    if name == "three":
+        assert seen[-1].tuner.weights.tolist() == pytest.approx(expected[-1].tuner.weights.tolist())
+        assert len(set(torch.cat([r.arm for r in seen[-1].history]).tolist())) == 3
+
+
+def test_float32_survives_the_messages_bit_for_bit() -> None:
+    fed = digits(clients=N)
+    grid = OneProcess(lambda i: flower.client_app(MODEL, fed))
+    run = start(MODEL, fed, C)
+    over_flower(run, fed, 1, grid)
+    sent = grid.sent[-1].content.array_records["arrays"].to_numpy_ndarrays()[0]
+    assert torch.equal(torch.tensor(sent), run.w)
+
+
+def test_a_run_begun_in_one_process_goes_on_over_flower(fed: Federation) -> None:
+    run = start(MODEL, fed, C, B, seed=8)
+    begun = play(run, MODEL, fed, 2, clients=4)
+    grid = OneProcess(lambda i: flower.client_app(MODEL, fed))
+    got = over_flower(begun, fed, 1, grid, clients=4)[-1]
+    assert_same(got, play(run, MODEL, fed, 3, clients=4))
+
+
+def without(fed: Federation, owner: int | None) -> Federation:
+    """The same federation, in which all examples but the owner's are NaN."""
+    x = torch.full_like(fed.train.x, torch.nan)
+    for part in (fed.train, fed.val, fed.test):
+        for i, rows in enumerate(part.rows):
+            if i == owner:
+                x[rows] = part.x[rows]
+    parts = (Clients(x, part.y, part.rows) for part in (fed.train, fed.val, fed.test))
+    return Federation(*parts, fed.names, fed.classes)
+
+
+def test_a_node_reads_its_own_examples_alone_and_the_server_none(fed: Federation) -> None:
+    run = start(MODEL, fed, C, B, seed=3)
+    grid = OneProcess(lambda i: flower.client_app(MODEL, without(fed, i)))
+    got = over_flower(run, without(fed, None), 2, grid)[-1]
+    assert_same(got, play(run, MODEL, fed, 2, clients=5))
+
+
+def test_nodes_may_be_numbered_in_any_order(fed: Federation) -> None:
+    run = start(MODEL, fed, C, B, seed=3)
+    grid = OneProcess(lambda i: flower.client_app(MODEL, fed), reversed(range(N)))
+    assert_same(over_flower(run, fed, 1, grid)[-1], play(run, MODEL, fed, 1, clients=5))
+
+
+def test_a_client_that_diverges_scores_infinity_over_flower_too(fed: Federation) -> None:
+    run = start(MODEL, fed, LocalHP(lr=1e200, epochs=3, batch=4))
+    grid = OneProcess(lambda i: flower.client_app(MODEL, fed))
+    got = over_flower(run, fed, 1, grid)[-1]
+    assert got.history[0].after.loss.tolist() == [float("inf")] * 5
+    assert_same(got, play(run, MODEL, fed, 1, clients=5))
+
+
+def test_flowers_own_fedavg_drives_the_client_app_to_the_average_of_plain_loops(
+    fed: Federation,
+) -> None:
+    w = MODEL.init(2).double()
+    grid = OneProcess(lambda i: flower.client_app(MODEL, fed))
+    strategy = FedAvg(fraction_evaluate=0.0, min_available_nodes=N)
+    c = {name: column.item() for name, column in C.columns.items()}
+    result = strategy.start(
+        grid, ArrayRecord([w.numpy()]), 1, train_config=ConfigRecord({"seed": 7, **c})
+    )
+    W = plain_loop(MODEL, w, fed.train, C, [7] * N)
+    n = torch.tensor([len(rows) for rows in fed.train.rows], dtype=torch.float64)
+    got = torch.tensor(result.arrays.to_numpy_ndarrays()[0])
+    torch.testing.assert_close(got, (n[:, None] * W).sum(0) / n.sum(), rtol=0, atol=1e-12)
+
+
+def test_a_node_that_fails_ends_the_run_with_its_reason(fed: Federation) -> None:
+    def broken(number: int) -> ClientApp:
+        app = flower.client_app(MODEL, fed)
+        return app if number else ClientApp()  # the node of client 0 knows no request
+
+    run = start(MODEL, fed, C)
+    with pytest.raises(RuntimeError, match=r"node 100 has failed: .*quer"):
+        over_flower(run, fed, 1, OneProcess(broken))
+
+
+def test_a_client_whose_node_does_not_join_in_time_is_an_error(
+    fed: Federation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(flower, "JOIN_SECONDS", 0.05)
+    grid = OneProcess(lambda i: flower.client_app(MODEL, fed), range(N - 2))
+    with pytest.raises(TimeoutError, match="12 of 14 nodes"):
+        over_flower(start(MODEL, fed, C), fed, 1, grid)
+
+
+def test_two_nodes_for_one_client_are_an_error(fed: Federation) -> None:
+    grid = OneProcess(lambda i: flower.client_app(MODEL, fed), [*range(N - 1), 3])
+    with pytest.raises(ValueError, match=r"partition-id is .*allowed: each number from 0 to 13"):
+        over_flower(start(MODEL, fed, C), fed, 1, grid)
+
+
+@pytest.mark.parametrize("number", [-1, N, "3"])
+def test_a_number_that_is_no_clients_is_an_error(number: int | str, fed: Federation) -> None:
+    grid = OneProcess(lambda i: flower.client_app(MODEL, fed), [*range(N - 1), number])
+    with pytest.raises(
+        RuntimeError, match=r"partition-id is .*allowed: a whole number from 0 to 13"
+    ):
+        over_flower(start(MODEL, fed, C), fed, 1, grid)
+
+
+def test_a_server_with_another_federation_than_the_nodes_is_an_error(fed: Federation) -> None:
+    other = digits("label", clients=N, alpha=0.5).to("cpu", torch.float64)
+    grid = OneProcess(lambda i: flower.client_app(MODEL, other))
+    with pytest.raises(ValueError, match=r"num-examples is .*as in the server's federation"):
+        over_flower(start(MODEL, fed, C), fed, 1, grid)
+
+
+def test_without_flower_the_error_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "flwr.app", None)
+    monkeypatch.delitem(sys.modules, "fedlab_edu.flower")
+    with pytest.raises(ModuleNotFoundError, match=r"pip install 'fedlab_edu\[flower\]'"):
+        importlib.import_module("fedlab_edu.flower")

@@ -1,0 +1,251 @@
+"""Hugging Face data sets as federations, against the arrays and files that they were made from."""
+
+import os
+import string
+import sys
+from collections.abc import Iterator
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from PIL import Image
+
+from fedlab_edu.data import decode
+from fedlab_edu.data.hub import from_partitions, hub
+from fedlab_edu.data.shakespeare import VOCABULARY
+
+os.environ["FLWR_TELEMETRY_ENABLED"] = "0"
+import datasets
+
+M = 240
+PIXELS = np.arange(M, dtype=np.uint8)[:, None, None].repeat(6, 1).repeat(6, 2)  # image i shows i
+LABELS = [i % 4 for i in range(M)]
+WRITERS = [f"w{i % 7}" for i in range(M)]
+
+
+@pytest.fixture(autouse=True, scope="module")
+def offline(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """What datasets does where it is told, or finds, that there is no network."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(datasets.config, "HF_HUB_OFFLINE", True)
+        patch.setenv("HOME", str(tmp_path_factory.mktemp("home")))  # flwr-datasets writes there
+        yield
+
+
+def picture(value: int, mode: str = "L", side: int = 6) -> Image.Image:
+    return Image.new(mode, (side, side), value if mode in ("L", "I;16") else (value, 0, value // 2))
+
+
+def table(images: list[Image.Image], labels: list[Any], **columns: list[Any]) -> datasets.Dataset:
+    data = datasets.Dataset.from_dict({"image": images, "label": labels, **columns})
+    return data.cast_column("image", datasets.Image())
+
+
+@pytest.fixture(scope="module")
+def local(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """A file with the images, and what loads it without touching the reader's own cache."""
+    folder = tmp_path_factory.mktemp("hub")
+    data = table([Image.fromarray(p) for p in PIXELS], LABELS, writer=WRITERS)
+    data = data.cast_column("label", datasets.ClassLabel(num_classes=5))
+    data.to_parquet(folder / "images.parquet")
+    return {
+        "dataset": "parquet",
+        "data_files": str(folder / "images.parquet"),
+        "cache_dir": str(folder / "cache"),
+    }
+
+
+def owned(fed: Any, client: int) -> list[int]:
+    """Which of the M images a client has, in all three parts, by what they show."""
+    parts = (fed.train, fed.val, fed.test)
+    shown = torch.cat([part.examples(client)[0][:, 0, 0, 0] for part in parts]) * 255
+    return shown.round().long().tolist()
+
+
+def test_a_column_makes_a_client_of_each_of_its_values(local: dict[str, Any]) -> None:
+    fed = hub(by="writer", **local)
+    assert fed.names == tuple(f"w{k}" for k in range(7))
+    for k in range(7):
+        mine = [i for i in range(M) if WRITERS[i] == f"w{k}"]
+        assert sorted(owned(fed, k)) == mine
+        n = len(mine)  # 34 or 35, split as int(0.8 n), int(0.9 n)
+        sizes = [len(part.rows[k]) for part in (fed.train, fed.val, fed.test)]
+        assert sizes == [int(0.8 * n), int(0.9 * n) - int(0.8 * n), n - int(0.9 * n)]
+
+
+def test_images_are_float32_from_0_to_1_with_the_labels_of_the_file(local: dict[str, Any]) -> None:
+    fed = hub(by="writer", **local)
+    assert fed.classes == 5  # as the file's feature says, though no label is 4
+    assert fed.train.x.shape == (M, 1, 6, 6)
+    assert fed.train.x.dtype == torch.float32
+    assert fed.train.y.dtype == torch.int64
+    for k in range(7):
+        x, y = fed.train.examples(k)
+        shown = (x * 255).round().long()
+        assert torch.equal(shown, shown[:, :1, :1, :1].expand_as(shown))
+        assert y.tolist() == [LABELS[i] for i in shown[:, 0, 0, 0]]
+
+
+def test_clients_of_a_column_are_drawn_by_the_seed(local: dict[str, Any]) -> None:
+    drawn = {hub(by="writer", clients=3, seed=s, **local).names for s in range(6)}
+    assert len(drawn) > 1
+    assert all(len(set(names)) == 3 for names in drawn)
+    again = hub(by="writer", clients=3, seed=0, **local)
+    first = hub(by="writer", clients=3, seed=0, **local)
+    assert again.names == first.names
+    assert [owned(again, i) for i in range(3)] == [owned(first, i) for i in range(3)]
+    assert sorted(owned(first, 0)) == [i for i in range(M) if WRITERS[i] == first.names[0]]
+
+
+def test_values_with_too_few_examples_to_split_are_left_out(tmp_path: Path) -> None:
+    writers = ["many"] * 10 + ["few"] * 9  # ten is the least of which 10 % is one
+    table([picture(i) for i in range(19)], [0] * 19, writer=writers).to_parquet(tmp_path / "f")
+    fed = hub("parquet", by="writer", data_files=str(tmp_path / "f"), cache_dir=str(tmp_path / "c"))
+    assert fed.names == ("many",)
+
+
+def test_iid_deals_each_image_to_one_client_in_equal_parts(local: dict[str, Any]) -> None:
+    fed = hub(by="iid", clients=7, **local)
+    hands = [owned(fed, i) for i in range(7)]
+    assert sorted(chain(*hands)) == list(range(M))
+    assert {len(hand) for hand in hands} == {34, 35}
+    labels = torch.tensor([[sum(LABELS[i] == c for i in hand) for c in range(4)] for hand in hands])
+    # the file goes round the classes; dealt in order, each hand would hold 8 or 9 of each class
+    assert labels.min() < 8
+
+
+def test_a_small_alpha_skews_the_labels_and_a_large_one_does_not(local: dict[str, Any]) -> None:
+    shares = {}
+    for alpha in (0.3, 1e6):
+        fed = hub(by="label", clients=4, alpha=alpha, seed=1, **local)
+        hands = [owned(fed, i) for i in range(4)]
+        assert sorted(chain(*hands)) == list(range(M))
+        counts = torch.tensor([[sum(LABELS[i] == c for i in h) for c in range(4)] for h in hands])
+        shares[alpha] = counts / counts.sum(1, keepdim=True)
+    assert shares[1e6].sub(0.25).abs().max() < 0.05
+    assert shares[0.3].max() > 0.5
+
+
+def test_a_folder_of_images_for_each_class_is_a_federation(tmp_path: Path) -> None:
+    for name, value in (("cat", 50), ("dog", 200)):
+        (tmp_path / "photos" / name).mkdir(parents=True)
+        for i in range(10):
+            picture(value).save(tmp_path / "photos" / name / f"{i}.png")
+    fed = hub(
+        "imagefolder", clients=2, data_dir=str(tmp_path / "photos"), cache_dir=str(tmp_path / "c")
+    )
+    assert fed.classes == 2
+    for i in range(2):
+        x, y = fed.train.examples(i)
+        assert torch.equal(x[:, 0, 0, 0] * 255, torch.tensor([50.0, 200.0])[y])
+
+
+def test_unshuffled_windows_keep_their_order_and_can_be_read_again(tmp_path: Path) -> None:
+    said = {"HAMLET": "To be, or not to be, that is the question", "OPHELIA": "My lord, I have it."}
+    rows = [
+        {"role": role, "x": text[i : i + 5], "y": text[i + 5]}
+        for role, text in said.items()
+        for i in range(len(text) - 5)
+    ]
+    datasets.Dataset.from_list(rows).to_parquet(tmp_path / "text")
+    options = {"data_files": str(tmp_path / "text"), "cache_dir": str(tmp_path / "c")}
+    fed = hub("parquet", x="x", y="y", by="role", shuffle=False, **options)
+    assert fed.names == ("HAMLET", "OPHELIA")
+    assert fed.classes == VOCABULARY == len(string.printable) + 1
+    for k, text in enumerate(said.values()):
+        n = len(text) - 5
+        x, y = fed.train.examples(k)
+        assert [decode(row) for row in x] == [text[i : i + 5] for i in range(int(0.8 * n))]
+        assert decode(y) == text[5 : 5 + int(0.8 * n)]
+        assert decode(fed.test.examples(k)[1]) == text[5 + int(0.9 * n) :]
+
+
+def test_grey_images_among_colours_get_three_equal_channels() -> None:
+    grey, colour = [picture(9)] * 5, [picture(8, "RGB")] * 4 + [picture(8, "RGB").convert("RGBA")]
+    fed = from_partitions([table(grey, [0] * 5), table(colour, [1] * 5)])
+    assert fed.train.x.shape[1:] == (3, 6, 6)
+    assert (fed.train.examples(0)[0][0, :, 0, 0] * 255).tolist() == [9, 9, 9]
+    for part in (fed.train, fed.test):
+        assert (part.examples(1)[0][0, :, 0, 0] * 255).tolist() == [8, 0, 4]
+
+
+def test_a_colour_image_is_its_array_with_the_channels_first() -> None:
+    pixels = np.random.default_rng(0).integers(256, size=(10, 4, 7, 3), dtype=np.uint8)
+    fed = from_partitions([table([Image.fromarray(p) for p in pixels], [0] * 10)])
+    assert torch.equal(fed.train.x, torch.tensor(pixels.transpose(0, 3, 1, 2)) / 255)
+
+
+def test_a_side_gives_images_of_several_sizes_one(tmp_path: Path) -> None:
+    parts = [table([picture(7, side=s) for s in (4, 6, 9, 5)], [0] * 4)]
+    with pytest.raises(ValueError, match=r"shapes of image .*\(1, 4, 4\).*`side` makes it so"):
+        from_partitions(parts)
+    fed = from_partitions(parts, side=3)
+    assert fed.train.x.shape == (4, 1, 3, 3)
+    assert (fed.train.x * 255).unique().tolist() == [7]
+
+
+def test_lists_of_numbers_stay_as_they_are() -> None:
+    x = [[0.5 * i, -1.0 * i] for i in range(10)]
+    part = datasets.Dataset.from_dict({"features": x, "grade": [i % 3 for i in range(10)]})
+    fed = from_partitions([part], x="features", y="grade")
+    assert fed.train.x.tolist() == x
+    assert fed.classes == 3
+
+
+LISTS = datasets.Dataset.from_dict
+
+
+@pytest.mark.parametrize(
+    ("parts", "message"),
+    [
+        ([], "examples of the smallest client is 0"),
+        ([table([picture(0)] * 3, [0] * 3).select([])], "examples of the smallest client is 0"),
+        ([table([picture(0)] * 2, [0, -1])], r"label is \[0, -1\]; allowed: whole numbers"),
+        ([table([picture(0)] * 2, ["a", "bc"])], r"label is .*; allowed: single characters"),
+        ([table([picture(0)] * 2, [0.5, 1.0])], r"label is \[0.5, 1.0\]; allowed: whole numbers"),
+        ([table([picture(0)] * 2, [None, 1])], r"label is \[None, 1\]; allowed: whole numbers"),
+        ([table([picture(0, "I;16")] * 2, [0, 1])], "mode of an image is 'I;16'; allowed: 8 bits"),
+        ([LISTS({"image": ["ab", "c"], "label": [0, 1]})], r"lengths of image is \[1, 2\]"),
+    ],
+)
+def test_what_a_federation_cannot_be_made_of_is_named(parts: list[Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        from_partitions(parts)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"clients": 2, "x": "img"}, "x is 'img'; allowed: one of the columns"),
+        ({"clients": 2, "y": "class"}, "y is 'class'; allowed: one of the columns"),
+        ({"by": "label", "clients": 2, "y": "class"}, "y is 'class'; allowed: one of the columns"),
+        ({"by": "author"}, "by is 'author'; allowed: one of the columns"),
+        ({"by": "writer", "clients": 8}, "clients is 8; allowed: up to 7"),
+        ({"by": "writer", "clients": 0}, "clients is 0; allowed: a whole number of at least 1"),
+        ({"by": "iid"}, "clients is None; allowed: a whole number of at least 1"),
+    ],
+)
+def test_what_cannot_be_divided_is_named(
+    options: dict[str, Any], message: str, local: dict[str, Any]
+) -> None:
+    with pytest.raises(ValueError, match=message):
+        hub(**options, **local)
+
+
+def test_without_a_network_the_error_says_what_to_do(tmp_path: Path) -> None:
+    with pytest.raises(
+        ConnectionError, match=r"connect to the internet and .* local files"
+    ) as seen:
+        hub("fedlab-edu/none-of-this-name", clients=2, cache_dir=str(tmp_path))
+    assert isinstance(seen.value.__cause__, ConnectionError)
+
+
+def test_without_flwr_datasets_the_error_says_how_to_get_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(sys.modules, "flwr_datasets", None)
+    with pytest.raises(ModuleNotFoundError, match=r"pip install 'fedlab_edu\[data\]'"):
+        hub("ylecun/mnist", clients=2)
