@@ -56,6 +56,10 @@ class _Columns:
         """Name -> scalar () or column (k,)."""
         return {f.name: getattr(self, f.name) for f in fields(self)}  # type: ignore[arg-type]
 
+    def __repr__(self) -> str:
+        shown = ", ".join(f"{name}={column.tolist()}" for name, column in self.columns.items())
+        return f"{type(self).__name__}({shown})"
+
     def __len__(self) -> int:
         """k, the number of configurations; 1 where the fields are scalars."""
         return max(c.numel() for c in self.columns.values())
@@ -77,7 +81,7 @@ class _Columns:
         return cls(**{n: torch.cat(rows) for n, rows in columns.items()})
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class LocalHP(_Columns):
     """c, the hyperparameters of local training: one setting, or a table of k settings.
 
@@ -98,7 +102,7 @@ class LocalHP(_Columns):
     epochs: Any = _column(1, _whole, "whole numbers of at least 1")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class ServerHP(_Columns):
     """b, the hyperparameters of aggregation: rate ``lr decay^(t-1)`` in round t, and momentum.
 

@@ -22,7 +22,7 @@ from fedlab_edu.model import Model
 from fedlab_edu.tuner import Fixed, Tuner
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Round:
     """What one round did: B clients, the row of the table that each used, and its scores on V_i.
 
@@ -36,12 +36,12 @@ class Round:
     after: Score
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Run:
     """The global model w, the server's momentum v, and all else that the next round depends on."""
 
-    w: Float[Tensor, " d"]
-    v: Float[Tensor, " d"]
+    w: Float[Tensor, " d"] = field(repr=False)
+    v: Float[Tensor, " d"] = field(repr=False)
     b: ServerHP
     tuner: Tuner
     seed: int = 0

@@ -36,7 +36,7 @@ class Tuner(Protocol):
         """
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Fixed:
     """The tuner of one configuration: with it a round is FedAvg, or FedProx where mu > 0.
 

@@ -160,6 +160,14 @@ def test_choosing_clients_keeps_the_order_given_and_shares_the_examples() -> Non
     assert three.examples(1)[1].tolist() == [2, 3, 4]
 
 
+def test_clients_and_federations_say_how_many_and_how_much() -> None:
+    assert repr(clients(2, 1)) == "Clients(2 clients, 3 examples of shape (1,), float32)"
+    fed = federate(torch.zeros(50, 1), torch.zeros(50).long(), iid(50, 5, gen()), classes=2)
+    assert repr(fed) == (
+        "Federation(5 clients, 2 classes: 40 examples to train on, 5 to validate, 5 to test)"
+    )
+
+
 def test_a_client_without_training_data_is_refused_by_name() -> None:
     one = clients(2, 1)
     with pytest.raises(ValueError, match=r"examples of client 1 \(Bob\) is 0; allowed: at least 1"):

@@ -18,6 +18,14 @@ def test_a_row_index_gives_scalars_and_a_tensor_of_arms_gives_columns() -> None:
     assert table[:2].lr.tolist() == [0.1, 0.2]
 
 
+def test_a_setting_reads_as_it_would_be_written() -> None:
+    c = LocalHP(lr=[0.5, 0.25], batch=8)
+    assert repr(c).startswith("LocalHP(lr=[0.5, 0.25], momentum=[0.0, 0.0], ")
+    again = eval(repr(c))
+    assert again.lr.tolist() == [0.5, 0.25]
+    assert again.batch.tolist() == [8, 8]
+
+
 def test_tables_are_joined_row_after_row() -> None:
     joined = LocalHP.concat([LocalHP(lr=0.5), LocalHP(lr=[0.1, 0.2], epochs=3)])
     assert joined.lr.tolist() == [0.5, 0.1, 0.2]

@@ -12,7 +12,7 @@ from torch.nn.utils.rnn import pad_sequence
 from fedlab_edu.check import require, usable_device
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Clients:
     """The examples of N clients: client i owns the rows ``rows[i]`` of x and y.
 
@@ -27,6 +27,10 @@ class Clients:
 
     def __len__(self) -> int:
         return len(self.rows)
+
+    def __repr__(self) -> str:
+        shape, kind = tuple(self.x.shape[1:]), str(self.x.dtype).removeprefix("torch.")
+        return f"Clients({len(self)} clients, {self.n.sum()} examples of shape {shape}, {kind})"
 
     @cached_property
     def n(self) -> Int[Tensor, " N"]:
@@ -61,7 +65,7 @@ class Clients:
         return replace(self, x=x, y=self.y.to(x.device))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Federation:
     """N clients, each with data to train on (T_i), to validate on (V_i) and to test on (E_i).
 
@@ -86,6 +90,11 @@ class Federation:
 
     def __len__(self) -> int:
         return len(self.train)
+
+    def __repr__(self) -> str:
+        train, val, test = (int(part.n.sum()) for part in (self.train, self.val, self.test))
+        sizes = f"{train} examples to train on, {val} to validate, {test} to test"
+        return f"Federation({len(self)} clients, {self.classes} classes: {sizes})"
 
     def sample(self, clients: int, gen: torch.Generator) -> Int[Tensor, " B"]:
         """B clients for one round, drawn uniformly without replacement.
