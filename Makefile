@@ -83,7 +83,8 @@ chromium:
 
 # The book. A page's outputs come from a cache that knows the chapter's cells but not the package
 # they import, so the cache goes when the package or a pinned version changes. The pages are always
-# written anew: Sphinx does not repeat the warnings of a page that it left alone.
+# written anew: Sphinx does not repeat the warnings of a page that it left alone. One thread for each
+# operation: more of them spin, and crawl where other programs want the cores.
 
 SUMS = -type f ! -path '*/__pycache__/*' ! -path '*/.*' -exec cksum {} + | LC_ALL=C sort >$@.new
 
@@ -100,7 +101,7 @@ _build/text.sum: FORCE
 _build/html/.built: _build/code.sum _build/text.sum .venv/book.stamp node_modules/.stamp
 	@rm -rf _build/html _build/failed _build/.doctrees
 	@trap 'test -e $@ || mv _build/html _build/failed 2>/dev/null' EXIT; trap 'exit 1' INT TERM; \
-	if ! $(BIN)/jupyter-book build book --config _config.yml --path-output . -W -n --keep-going; then \
+	if ! OMP_NUM_THREADS=1 $(BIN)/jupyter-book build book --config _config.yml --path-output . -W -n --keep-going; then \
 	  echo "The book was not built: see the first warning or error above." >&2; exit 1; \
 	fi; \
 	for page in $(PAGES); do \
