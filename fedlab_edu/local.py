@@ -173,7 +173,8 @@ def _train(
         leaves = [p[:k].detach().requires_grad_() for p in weights]
         outputs = model.forward(leaves, clients.x[rows]).flatten(0, 1)
         losses = model.loss(outputs, clients.y[rows].flatten())
-        gradients = torch.autograd.grad(losses @ weight[t, :k, :b].flatten(), leaves)
+        loss = losses @ weight[t, :k, :b].flatten()
+        gradients = torch.autograd.grad(loss, leaves, allow_unused=True)
         _sgd_(weights, gradients, speeds, starts, [h[:k] for h in hyper], heavy, prox)
     return W
 
@@ -181,7 +182,7 @@ def _train(
 @torch.no_grad()
 def _sgd_(
     weights: list[Tensor],
-    gradients: tuple[Tensor, ...],
+    gradients: tuple[Tensor | None, ...],
     speeds: list[Tensor],
     starts: list[Tensor],
     hyper: list[Tensor],
@@ -190,6 +191,8 @@ def _sgd_(
 ) -> None:
     """In place: ``g += weight_decay w + mu (w - w_t)``, ``v = momentum v + g``, ``w -= lr v``."""
     for w, g, v, w_t in zip(weights, gradients, speeds, starts, strict=True):
+        if g is None:  # a weight that the outputs do not depend on stays as it is
+            continue
         k = len(g)
         lr, momentum, pull, mu = (h.view(k, *[1] * (g.dim() - 1)) for h in hyper)
         g = g.addcmul(w[:k], pull)

@@ -70,17 +70,22 @@ class Model:
 
     def flatten(self, net: nn.Module) -> Float[Tensor, " d"]:
         """The weights of a plain network of this kind, as one vector."""
-        weights = zip(net.parameters(), self.flipped, strict=True)
+        weights = zip(_trained(net), self.flipped, strict=True)
         return torch.cat([(p.detach().T if flip else p.detach()).flatten() for p, flip in weights])
 
     def unflatten(self, w: Float[Tensor, " d"]) -> nn.Module:
         """A plain PyTorch network with the weights w, for whatever comes after training."""
         net = self.net().to(w)
         with torch.no_grad():
-            weights = zip(net.parameters(), self.views(w[None]), self.flipped, strict=True)
+            weights = zip(_trained(net), self.views(w[None]), self.flipped, strict=True)
             for p, view, flip in weights:
                 p.copy_(view[0].T if flip else view[0])
         return net
+
+
+def _trained(net: nn.Module) -> list[nn.Parameter]:
+    """The parameters that make up w; frozen ones stay in the network."""
+    return [p for p in net.parameters() if p.requires_grad]
 
 
 def _twice(
@@ -175,6 +180,8 @@ def char_lstm(vocabulary: int = 101, width: int = 8, hidden: int = 256, depth: i
 def from_module(net: nn.Module, loss: Callable[[Tensor, Tensor], Tensor] = cross_entropy) -> Model:
     """Any network of yours: its weights are the start, and B copies of it run through ``vmap``.
 
+    Frozen parameters (``requires_grad=False``) are no part of w, and the same for all clients.
+
     Raises:
         ValueError: the network has batch normalisation, whose running statistics are no weights
             and mix examples, or active dropout, whose draws would not belong to a client.
@@ -184,8 +191,8 @@ def from_module(net: nn.Module, loss: Callable[[Tensor, Tensor], Tensor] = cross
         require(not bad, f"net.{name}", type(part).__name__, "GroupNorm or no normalisation")
         drops = isinstance(part, nn.modules.dropout._DropoutNd) and part.p > 0
         require(not drops, f"net.{name}", type(part).__name__, "dropout with p = 0")
-    names = [name for name, _ in net.named_parameters()]
-    shapes = tuple(tuple(p.shape) for p in net.parameters())
+    trained = {name: p for name, p in net.named_parameters() if p.requires_grad}
+    shapes = tuple(tuple(p.shape) for p in trained.values())
 
     skeleton = threading.local()  # a call lends the network other weights: one for each thread
 
@@ -193,7 +200,7 @@ def from_module(net: nn.Module, loss: Callable[[Tensor, Tensor], Tensor] = cross
         if not hasattr(skeleton, "net"):
             skeleton.net = deepcopy(net)
         skeleton.net.to(p[0].device, p[0].dtype)  # for its buffers, if it has any
-        return functional_call(skeleton.net, dict(zip(names, p, strict=True)), (x,))
+        return functional_call(skeleton.net, dict(zip(trained, p, strict=True)), (x,))
 
     def forward(p: list[Tensor], x: Tensor) -> Tensor:
         return vmap(one)(tuple(p), x)

@@ -229,3 +229,30 @@ def test_what_does_not_fit_is_named(change: dict[str, object], message: str) -> 
     }
     with pytest.raises(ValueError, match=message):
         local_sgd(**{**good, **change})
+
+
+class Partly(nn.Module):
+    """A tied weight, a weight that is not used, a frozen layer and a buffer."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first, self.second = nn.Linear(4, 4), nn.Linear(4, 4)
+        self.second.weight = self.first.weight
+        self.frozen = nn.Linear(4, 3).requires_grad_(False)
+        self.unused = nn.Parameter(torch.ones(2))
+        self.register_buffer("shift", torch.tensor(0.5))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.frozen(self.second(self.first(x).tanh()) + self.shift)
+
+
+def test_a_module_with_tied_frozen_and_unused_weights_trains_as_in_a_plain_loop() -> None:
+    model = from_module(Partly().double())
+    assert model.d == 16 + 4 + 4 + 2
+    gen = torch.Generator().manual_seed(0)
+    x = torch.randn(12, 4, generator=gen, dtype=torch.float64)
+    y = torch.randint(3, (12,), generator=gen)
+    clients = Clients(x, y, torch.arange(12).split((5, 7)))
+    w, c = model.init().double(), LocalHP(lr=[0.1, 0.2], batch=2, epochs=3, momentum=0.5)
+    W = local_sgd(model, w, clients, c, [1, 2])
+    torch.testing.assert_close(W, plain_loop(model, w, clients, c, [1, 2]), rtol=0, atol=1e-12)

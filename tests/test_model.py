@@ -100,3 +100,16 @@ def test_a_model_is_a_value_of_plain_fields() -> None:
     assert isinstance(model, Model)
     assert model.shapes == ((4, 3), (3,), (3, 2), (2,))
     assert model.flipped == (True, False, True, False)
+
+
+def test_frozen_parameters_are_no_part_of_w_and_stay_in_the_network() -> None:
+    net = nn.Sequential(nn.Linear(3, 4), nn.Linear(4, 2))
+    net[0].requires_grad_(False)
+    model = from_module(net)
+    assert model.d == 10
+    w = torch.arange(10.0)
+    x = torch.randn(5, 3)
+    again = model.unflatten(w)
+    assert torch.equal(again[0].weight, net[0].weight)
+    assert torch.equal(model.flatten(again), w)
+    torch.testing.assert_close(model(w, x), again(x))
