@@ -73,14 +73,14 @@ def local_sgd(
     Returns: W (B, d); row i is what a plain PyTorch loop over minibatches makes of client i.
 
     Raises:
-        ValueError: a client without examples, or lengths that do not fit.
+        ValueError: a client without examples; weights or lengths that do not fit.
 
     Source: McMahan et al. (2017), Algorithm 1, ClientUpdate; mu is FedProx's proximal term.
     """
     B = len(clients)
     require(len(seeds) == B, "seeds", len(seeds), f"{B}, one for each client")
     require(len(c) in (1, B), "c", len(c), f"one setting, or {B} rows, one for each client")
-    require(w.dim() == 1 or len(w) == B, "w", tuple(w.shape), f"(d,), or {B} rows")
+    _fits(model, w, clients)
     for i, n in enumerate(clients.n.tolist()):
         require(n, f"examples of client {i}", n, "at least 1")
     c = c[list(range(B)) if len(c) == B else [0] * B]
@@ -203,6 +203,17 @@ def _sgd_(
         w[:k].addcmul_(g, lr, value=-1)
 
 
+def _fits(model: Model, w: Tensor, clients: Clients) -> None:
+    """Refuse weights that are not the model's, or that differ in kind from the data."""
+    B, d = len(clients), model.d
+    ok = tuple(w.shape) in ((d,), (B, d))
+    require(ok, "shape of w", tuple(w.shape), f"{(d,)}, the model's weights, or {(B, d)}")
+    x = clients.x
+    require(w.device == x.device, "device of w", str(w.device), f"{x.device}, where the data are")
+    same = w.dtype == x.dtype or not x.is_floating_point()
+    require(same, "dtype of w", str(w.dtype), f"{x.dtype}, that of the data")
+
+
 @torch.no_grad()
 def score(model: Model, w: Float[Tensor, "*B d"], clients: Clients) -> Score:
     """Mean loss and error rate on each client's examples, B in all.
@@ -212,7 +223,11 @@ def score(model: Model, w: Float[Tensor, "*B d"], clients: Clients) -> Score:
 
     A client without examples scores 0, and weighs 0 in every average over sizes. A model whose
     loss is not finite has diverged, and scores +inf in both.
+
+    Raises:
+        ValueError: weights that do not fit the model or the clients.
     """
+    _fits(model, w, clients)
     n = clients.n.to(w.device)
     total = torch.zeros(2, len(clients), dtype=torch.float64, device=w.device)
     for owner, rows, outputs in _predictions(model, w, clients):

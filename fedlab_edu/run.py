@@ -172,7 +172,12 @@ class Average(NamedTuple):
 
 
 def average(of: Score, clients: Clients) -> Average:
-    """``sum_i n_i s_i / sum_i n_i``; +inf where a client with examples has diverged."""
+    """``sum_i n_i s_i / sum_i n_i``; +inf where a client with examples has diverged.
+
+    Raises:
+        ValueError: no client has any examples.
+    """
+    require(clients.n.sum() > 0, "examples of all clients", 0, "at least 1")
     p = clients.n.double() / clients.n.sum()
     return Average(*(float((p * s)[p > 0].sum()) for s in of))
 

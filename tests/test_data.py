@@ -174,6 +174,24 @@ def test_a_client_without_training_data_is_refused_by_name() -> None:
         Federation(clients(3, 0), one, one, ("Ann", "Bob"), 5)
 
 
+@pytest.mark.parametrize(
+    ("x", "y", "rows", "message"),
+    [
+        (4, [0, 1, 0], [[0], [1]], r"targets of train is 3; allowed: 4, as many as inputs"),
+        (3, [0, 1, 0], [[0], [3]], r"rows of train is \[0, 3\]; allowed: numbers from 0 to 2"),
+        (3, [0, 1, 0], [[-1], [1]], r"rows of train is \[-1, 1\]; allowed: numbers from 0 to 2"),
+        (3, [0, 5, 0], [[0], [1]], r"targets of train is \[0, 5\]; allowed: from 0 to 1"),
+        (3, [0, -1, 0], [[0], [1]], r"targets of train is \[-1, 0\]; allowed: from 0 to 1"),
+    ],
+)
+def test_rows_and_targets_out_of_range_are_refused(
+    x: int, y: list[int], rows: list[list[int]], message: str
+) -> None:
+    part = Clients(torch.zeros(x, 1), torch.tensor(y), tuple(torch.tensor(r) for r in rows))
+    with pytest.raises(ValueError, match=message):
+        Federation(part, part, part, ("Ann", "Bob"), 2)
+
+
 def test_parts_with_different_clients_are_refused() -> None:
     with pytest.raises(ValueError, match=r"clients in train, val, test, names is \[1, 2\]"):
         Federation(clients(1, 1), clients(1), clients(1, 1), ("a", "b"), 5)

@@ -216,13 +216,16 @@ def test_a_client_without_validation_data_scores_0() -> None:
         ({"clients": federation((1, 8, 8), 10, (3, 0))}, r"examples of client 1 is 0; allowed: at"),
         ({"seeds": [1]}, r"seeds is 1; allowed: 2, one for each client"),
         ({"c": LocalHP(lr=[0.1, 0.1, 0.1])}, r"c is 3; allowed: one setting, or 2 rows"),
-        ({"w": torch.zeros(3, 650)}, r"w is \(3, 650\); allowed: \(d,\), or 2 rows"),
+        ({"w": torch.zeros(3, 650)}, r"shape of w is \(3, 650\); allowed: \(650,\), the model's"),
+        ({"w": torch.zeros(649)}, r"shape of w is \(649,\); allowed: \(650,\)"),
+        ({"w": torch.zeros(650).half()}, r"dtype of w is 'torch.float16'; allowed: torch.float64"),
+        ({"w": torch.zeros(650, device="meta")}, r"device of w is 'meta'; allowed: cpu"),
     ],
 )
 def test_what_does_not_fit_is_named(change: dict[str, object], message: str) -> None:
     good = {
         "model": linear(64, 10),
-        "w": torch.zeros(650),
+        "w": torch.zeros(650, dtype=torch.float64),
         "clients": federation((1, 8, 8), 10, (3, 4)),
         "c": LocalHP(),
         "seeds": [1, 2],

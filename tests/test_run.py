@@ -1,5 +1,7 @@
 """Rounds and runs: FedAvg against plain loops, resumption, evaluation, and that it learns."""
 
+from dataclasses import replace
+
 import pytest
 import torch
 import torch.nn.functional as F
@@ -172,6 +174,13 @@ def test_a_diverged_run_evaluates_to_infinity_and_goes_on(fed: Federation) -> No
 def test_more_clients_than_the_federation_has_are_refused(fed: Federation) -> None:
     with pytest.raises(ValueError, match="clients is 15; allowed: a whole number from 1 to 14"):
         communicate(start(MODEL, fed, C), MODEL, fed, clients=15)
+
+
+def test_a_federation_without_test_data_cannot_be_evaluated(fed: Federation) -> None:
+    empty = fed.test[[0] * 14]
+    empty = replace(fed, test=replace(empty, rows=(torch.tensor([], dtype=torch.long),) * 14))
+    with pytest.raises(ValueError, match="examples of all clients is 0; allowed: at least 1"):
+        evaluate(start(MODEL, fed, C), MODEL, empty)
 
 
 def test_fewer_than_no_rounds_are_refused(fed: Federation) -> None:

@@ -70,7 +70,8 @@ class Federation:
     """N clients, each with data to train on (T_i), to validate on (V_i) and to test on (E_i).
 
     Raises:
-        ValueError: the three parts do not have the same clients, or a client has no training data.
+        ValueError: the three parts do not have the same clients, a client has no training data, or
+            rows or targets are out of range.
 
     Source: Khodak et al. (2021), section 2.
     """
@@ -87,6 +88,14 @@ class Federation:
         for i, name in enumerate(self.names):
             allowed = "at least 1; leave the client out, or give it data"
             require(self.train.n[i], f"train examples of client {i} ({name})", 0, allowed)
+        for name, part in (("train", self.train), ("val", self.val), ("test", self.test)):
+            M, y = len(part.x), part.y
+            require(len(y) == M, f"targets of {name}", len(y), f"{M}, as many as inputs")
+            rows = torch.cat(part.rows)
+            inside = not len(rows) or (rows.min() >= 0 and rows.max() < M)
+            require(inside, f"rows of {name}", rows, f"numbers from 0 to {M - 1}")
+            known = y.is_floating_point() or not M or (y.min() >= 0 and y.max() < self.classes)
+            require(known, f"targets of {name}", y.unique(), f"from 0 to {self.classes - 1}")
 
     def __len__(self) -> int:
         return len(self.train)
