@@ -95,7 +95,7 @@ _build/code.sum: FORCE
 
 _build/text.sum: FORCE
 	@mkdir -p _build
-	@find book _config.yml $(SUMS)
+	@find book exercises solutions _config.yml $(SUMS)
 	@if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
 
 _build/html/.built: _build/code.sum _build/text.sum .venv/book.stamp node_modules/.stamp

@@ -99,7 +99,7 @@ def main() -> None:
         clients, w, seeds = on_cpu.to(device), model.init(0).to(device), list(range(len(on_cpu)))
         times: dict[str, list[float]] = {"ours": [], "1 thread": [], "all threads": []}
         for _ in range(options.repeats):
-            took, W = seconds(lambda: local_sgd(model, w, clients, c, seeds, cores), device)  # noqa: B023
+            took, W = seconds(lambda: local_sgd(model, w, clients, c, seeds), device)  # noqa: B023
             times["ours"].append(took)
             for threads, key in ((1, "1 thread"), (cores, "all threads")):
                 torch.set_num_threads(threads)

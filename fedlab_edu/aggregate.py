@@ -28,9 +28,13 @@ def server_sgd(
 ) -> tuple[Float[Tensor, " d"], Float[Tensor, " d"]]:
     """The server's step in round t >= 1: ``v <- m v + w - average``, ``w <- w - lr decay^(t-1) v``.
 
-    With the default b it returns the average itself: that is FedAvg.
+    With the default b it returns the average, up to rounding: that is FedAvg.
 
-    Source: Khodak et al. (2021), eq. (11) in appendix B.
+    Raises:
+        ValueError: t below 1.
+
+    Source: Khodak et al. (2021), eq. (11), which is the case m = 0; with momentum it is FedAvgM of
+    Hsu, Qi and Brown (2019).
     """
     require(t >= 1, "t", t, "at least 1, the first round")
     v = float(b.momentum) * v + (w - average)

@@ -66,7 +66,7 @@ def check(question: str, file: Path | None) -> int:
     if not file.is_file():
         raise Refusal(f"there is no file {file}.")
     if find_spec("pytest") is None:
-        raise Refusal("checking needs pytest: pip install 'fedlab_edu[check]'")
+        raise Refusal("checking needs pytest: pip install -e '.[check]'")
 
     from fedlab_edu.grading.report import render
     from fedlab_edu.grading.run import CheckBroken, grade

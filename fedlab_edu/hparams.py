@@ -109,7 +109,7 @@ class ServerHP(_Columns):
     Raises:
         ValueError: a value outside its range, or columns of different lengths.
 
-    Source: Khodak et al. (2021), eq. (11) in appendix B; the defaults give plain averaging.
+    Source: Khodak et al. (2021), section 5 and appendix D.2; the defaults give plain averaging.
     """
 
     lr: Any = _column(1.0, _at_least_0, "finite numbers of at least 0")

@@ -7,6 +7,7 @@ nothing is masked, and a job's result does not depend on the company in which it
 This file alone knows about ragged minibatches, tiles and threads.
 """
 
+import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -24,7 +25,7 @@ from fedlab_edu.hparams import LocalHP
 from fedlab_edu.model import Model
 
 CPU_TILE_BYTES = 16 << 20  # the working set of a tile: beyond it, it leaves a core's cache
-GPU_TILE_BYTES = 8 << 30
+ACTIVATIONS = 10  # what a small network keeps for its gradient, in multiples of `working_set`
 WORTH_A_THREAD = 4 << 20  # a smaller working set trains no sooner on two threads than on one
 ROWS_AT_ONCE = 4096  # examples evaluated in one piece: of one model, or
 COLUMNS_AT_ONCE = 256  # at most so many of each of sixteen
@@ -59,7 +60,7 @@ def local_sgd(
     clients: Clients,
     c: LocalHP,
     seeds: list[int],
-    workers: int = 2,
+    workers: int | None = None,
 ) -> Float[Tensor, "B d"]:
     """Each of B clients runs SGD from w on its own examples: ``w_i = Loc_{c_i}(T_i, w)``.
 
@@ -68,7 +69,7 @@ def local_sgd(
         clients: B clients with at least one example each.
         c: one setting for all, or columns (B,), one for each client.
         seeds: B seeds, each of one client's order of examples.
-        workers: threads on the CPU, each with a tile of its own.
+        workers: threads on the CPU, each with a tile of its own; None for one on each core.
 
     Returns: W (B, d); row i is what a plain PyTorch loop over minibatches makes of client i.
 
@@ -94,11 +95,13 @@ def local_sgd(
 
     working_set = 5 * w.element_size() * model.d * B  # weights, start, speed, gradient, a copy
     if w.device.type == "cpu":
+        workers = workers or os.cpu_count() or 1
         number = -(-working_set // CPU_TILE_BYTES)
         number = max(number, min(workers, -(-working_set // WORTH_A_THREAD)))
         _side_by_side(train, _tiles(jobs, number), workers)
     else:
-        for tile in _tiles(jobs, -(-working_set // GPU_TILE_BYTES)):
+        free, _ = torch.cuda.mem_get_info(w.device)
+        for tile in _tiles(jobs, -(-working_set * (1 + ACTIVATIONS) // (free // 2))):
             train(tile)
     return out
 
@@ -149,6 +152,7 @@ def _side_by_side(
         torch.set_num_threads(threads)
 
 
+@torch.enable_grad()
 def _train(
     model: Model, start: Float[Tensor, "k d"], clients: Clients, tile: list[_Job], c: LocalHP
 ) -> Float[Tensor, "k d"]:

@@ -184,11 +184,16 @@ def from_module(net: nn.Module, loss: Callable[[Tensor, Tensor], Tensor] = cross
 
     Raises:
         ValueError: the network has batch normalisation, whose running statistics are no weights
-            and mix examples, or active dropout, whose draws would not belong to a client.
+            and mix examples; active dropout, whose draws would not belong to a client; or a
+            recurrent layer, which ``vmap`` cannot batch.
     """
     for name, part in net.named_modules():
         bad = isinstance(part, nn.modules.batchnorm._BatchNorm)
+        bad = bad or getattr(part, "track_running_stats", False)
         require(not bad, f"net.{name}", type(part).__name__, "GroupNorm or no normalisation")
+        loops = isinstance(part, nn.RNNBase)
+        allowed = "layers that vmap can batch; for an LSTM see char_lstm"
+        require(not loops, f"net.{name}", type(part).__name__, allowed)
         drops = isinstance(part, nn.modules.dropout._DropoutNd) and part.p > 0
         require(not drops, f"net.{name}", type(part).__name__, "dropout with p = 0")
     trained = {name: p for name, p in net.named_parameters() if p.requires_grad}

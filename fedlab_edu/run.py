@@ -45,12 +45,8 @@ class Run:
     b: ServerHP
     tuner: Tuner
     seed: int = 0
+    round: int = 0  # rounds played; the history may be cut, this may not
     history: tuple[Round, ...] = field(default=(), repr=False)
-
-    @property
-    def round(self) -> int:
-        """The number of rounds played."""
-        return len(self.history)
 
 
 def start(
@@ -66,12 +62,17 @@ def start(
         tuner: a `LocalHP` c stands for the tuner of that one configuration: FedAvg.
         b: the server's hyperparameters; the default averages.
         seed: of the first weights, of the clients drawn, and of each client's minibatches.
+
+    Raises:
+        ValueError: several settings where one is needed.
     """
     if tuner is None or isinstance(tuner, LocalHP):
         tuner = Fixed(tuner or LocalHP())
+    b = b or ServerHP()
+    require(len(b) == 1, "b", f"{len(b)} rows", "one setting of the server")
     x = fed.train.x
     w = model.init(stream(seed)).to(x if x.is_floating_point() else x.device)
-    return Run(w, torch.zeros_like(w), b or ServerHP(), tuner, seed)
+    return Run(w, torch.zeros_like(w), b, tuner, seed)
 
 
 class Work(NamedTuple):
@@ -100,7 +101,8 @@ def tell(run: Run, fed: Federation, work: Work, W: Tensor, before: Score, after:
     size = fed.val[work.client].n
     tuner = run.tuner.tell(work.arm, before.error, after.error, size)
     played = Round(work.client, work.arm, size, before, after)
-    return replace(run, w=w, v=v, tuner=tuner, history=(*run.history, played))
+    history = (*run.history, played)
+    return replace(run, w=w, v=v, tuner=tuner, round=run.round + 1, history=history)
 
 
 def communicate(run: Run, model: Model, fed: Federation, clients: int = 10) -> Run:
@@ -179,13 +181,13 @@ def average(of: Score, clients: Clients) -> Average:
     """
     require(clients.n.sum() > 0, "examples of all clients", 0, "at least 1")
     p = clients.n.double() / clients.n.sum()
-    return Average(*(float((p * s)[p > 0].sum()) for s in of))
+    return Average(*(float(p @ s) for s in of))
 
 
 def evaluate(run: Run, model: Model, fed: Federation) -> Average:
     """The global objective: the global model on the test data of all clients.
 
-    Source: Khodak et al. (2021), eq. (1).
+    Source: Khodak et al. (2021), eq. (1), with test data E_i for V_i.
     """
     return average(score(model, run.w, fed.test), fed.test)
 
@@ -196,9 +198,9 @@ def personalise(run: Run, model: Model, fed: Federation, c: LocalHP | None = Non
     Args:
         c: how it trains; the default is row 0 of the tuner's table.
 
-    Source: Khodak et al. (2021), eq. (2).
+    Source: Khodak et al. (2021), eq. (2), with test data E_i for V_i.
     """
     c = run.tuner.table[0] if c is None else c
-    seeds = [stream(run.seed, run.round, client) for client in range(len(fed))]
+    seeds = [stream(run.seed, run.round, client, 1) for client in range(len(fed))]  # no round's
     W = local_sgd(model, run.w, fed.train, c, seeds)
     return average(score(model, W, fed.test), fed.test)

@@ -103,7 +103,7 @@ def test_without_pytest_it_says_how_to_get_it(
 ) -> None:
     monkeypatch.setattr(cli, "find_spec", lambda name: None)
     assert cli.main(["check", "ex07"]) == 2
-    assert "pip install 'fedlab_edu[check]'" in capsys.readouterr().err
+    assert "pip install -e '.[check]'" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(("terminal", "no_colour"), [(True, ""), (True, "1"), (False, "")])

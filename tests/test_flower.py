@@ -244,5 +244,5 @@ def test_a_server_with_another_federation_than_the_nodes_is_an_error(fed: Federa
 def test_without_flower_the_error_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "flwr.app", None)
     monkeypatch.delitem(sys.modules, "fedlab_edu.flower")
-    with pytest.raises(ModuleNotFoundError, match=r"pip install 'fedlab_edu\[flower\]'"):
+    with pytest.raises(ModuleNotFoundError, match=r"pip install -e '\.\[flower\]'"):
         importlib.import_module("fedlab_edu.flower")

@@ -201,6 +201,22 @@ def test_scores_are_the_means_over_each_clients_own_examples(
         assert scores.error.tolist() == pytest.approx(error, abs=1e-15)
 
 
+def test_an_infinite_loss_is_a_diverged_model_even_where_nothing_is_nan() -> None:
+    clients = Clients(torch.zeros(2, 3), torch.tensor([0, 1]), torch.arange(2).split(1))
+    model = linear(3, 2)
+    w = torch.zeros(model.d)
+    w[-1] = -torch.inf  # the second class never
+    assert score(model, w, clients).loss.tolist() == [0, torch.inf]
+    assert score(model, w, clients).error.tolist() == [0, torch.inf]
+
+
+@torch.no_grad()
+def test_training_works_where_gradients_are_switched_off_around_it() -> None:
+    model, shape, classes = MODELS["linear"]
+    clients, w = federation(shape, classes, (4, 5)), MODELS["linear"][0].init(0).double()
+    assert not torch.equal(local_sgd(model, w, clients, LocalHP(), [0, 1], workers=1)[0], w)
+
+
 def test_a_client_without_validation_data_scores_0() -> None:
     model, shape, classes = MODELS["mlp"]
     clients = federation(shape, classes, (3, 0, 2))

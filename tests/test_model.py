@@ -66,6 +66,11 @@ def test_views_write_through_to_the_matrix() -> None:
     ("net", "message"),
     [
         (nn.Sequential(nn.BatchNorm1d(3)), r"net\.0 is 'BatchNorm1d'; allowed: GroupNorm"),
+        (
+            nn.Sequential(nn.InstanceNorm1d(3, track_running_stats=True)),
+            r"net\.0 is 'InstanceNorm1d'",
+        ),
+        (nn.Sequential(nn.LSTM(2, 3)), r"net\.0 is 'LSTM'; allowed: layers that vmap can batch"),
         (nn.Sequential(nn.Linear(2, 2), nn.Dropout(0.1)), r"net\.1 is 'Dropout'; allowed: dropout"),
     ],
 )

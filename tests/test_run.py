@@ -1,6 +1,6 @@
 """Rounds and runs: FedAvg against plain loops, resumption, evaluation, and that it learns."""
 
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 
 import pytest
 import torch
@@ -106,6 +106,47 @@ def test_runs_that_play_together_get_the_numbers_of_each_alone(fed: Federation) 
                 assert s.tolist() == pytest.approx(t.tolist(), abs=1e-9)
 
 
+@dataclass(frozen=True)
+class Noting:
+    """A tuner of two rows that hands them out in turn, and notes what it is told."""
+
+    table: LocalHP = field(default_factory=lambda: LocalHP(lr=[0.1, 0.0], batch=8))
+    told: tuple = ()
+
+    def ask(self, clients: int, gen: torch.Generator) -> torch.Tensor:
+        return torch.arange(clients) % 2
+
+    def tell(
+        self, arm: torch.Tensor, before: torch.Tensor, after: torch.Tensor, size: torch.Tensor
+    ) -> "Noting":
+        return replace(self, told=(*self.told, (arm, before, after, size)))
+
+
+def test_each_client_trains_with_the_row_it_was_handed_and_the_tuner_is_told(
+    fed: Federation,
+) -> None:
+    run = play(start(MODEL, fed, Noting(), seed=6), MODEL, fed, 2, clients=4)
+    for played, told in zip(run.history, run.tuner.told, strict=True):
+        arm, before, after, size = told
+        assert arm.tolist() == [0, 1, 0, 1]
+        assert size.tolist() == [len(fed.val.rows[i]) for i in played.client.tolist()]
+        assert torch.equal(before, played.before.error)
+        assert torch.equal(after, played.after.error)
+        still = (played.after.loss - played.before.loss).abs()  # a step size of 0 changes nothing
+        assert still[[1, 3]].max() < 1e-12 < still[[0, 2]].min()
+
+
+def test_each_round_draws_clients_anew(fed: Federation) -> None:
+    run = play(start(MODEL, fed, C), MODEL, fed, 6, clients=4)
+    assert len({tuple(played.client.tolist()) for played in run.history}) == 6
+
+
+def test_a_run_whose_history_is_cut_goes_on_as_before(fed: Federation) -> None:
+    run = play(start(MODEL, fed, C, ServerHP(decay=0.5)), MODEL, fed, 2, clients=3)
+    cut = replace(run, history=())
+    assert torch.equal(communicate(run, MODEL, fed, 3).w, communicate(cut, MODEL, fed, 3).w)
+
+
 def test_a_watcher_sees_the_run_at_the_start_and_after_each_round(fed: Federation) -> None:
     seen: list[int] = []
     play(start(MODEL, fed, C), MODEL, fed, 3, clients=2, watch=lambda run: seen.append(run.round))
@@ -114,6 +155,7 @@ def test_a_watcher_sees_the_run_at_the_start_and_after_each_round(fed: Federatio
 
 def test_runs_with_different_seeds_draw_different_clients_and_weights(fed: Federation) -> None:
     one, other = (play(start(MODEL, fed, C, seed=s), MODEL, fed, 3) for s in (0, 1))
+    assert not torch.equal(start(MODEL, fed, seed=0).w, start(MODEL, fed, seed=1).w)
     assert not torch.equal(one.w, other.w)
     assert [r.client.tolist() for r in one.history] != [r.client.tolist() for r in other.history]
 
@@ -138,7 +180,7 @@ def test_the_global_objective_weighs_clients_by_their_test_examples(fed: Federat
 
 def test_the_personalised_objective_tests_each_client_on_its_own_model(fed: Federation) -> None:
     run = start(MODEL, fed, C, seed=5)
-    W = plain_loop(MODEL, run.w, fed.train, C, [stream(5, 0, i) for i in range(len(fed))])
+    W = plain_loop(MODEL, run.w, fed.train, C, [stream(5, 0, i, 1) for i in range(len(fed))])
     wrong = 0
     for i in range(len(fed)):
         x, y = fed.test.examples(i)
@@ -191,6 +233,8 @@ def test_fewer_than_no_rounds_are_refused(fed: Federation) -> None:
 def test_a_table_of_several_rows_needs_a_tuner(fed: Federation) -> None:
     with pytest.raises(ValueError, match="table is '2 rows'; allowed: one configuration"):
         start(MODEL, fed, LocalHP(lr=[0.1, 0.2]))
+    with pytest.raises(ValueError, match="b is '3 rows'; allowed: one setting of the server"):
+        start(MODEL, fed, b=ServerHP(lr=[0.1, 0.2, 1.0]))
     assert isinstance(Fixed(), Tuner)
 
 

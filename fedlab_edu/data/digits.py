@@ -35,7 +35,7 @@ def digits(by: str = "writer", clients: int = 42, alpha: float = 1.0, seed: int 
     """Digits, divided among clients: 60 % to train on, 20 % to validate, 20 % to test.
 
     Args:
-        by: "writer" gives each client images of one (roughly known) writer, "label" skews the
+        by: "writer" gives each client images of one block, roughly one writer, "label" skews the
             labels by Dirichlet(alpha), "iid" deals out shuffled images.
         clients: a multiple of 14 for "writer", which has 14 writers.
         alpha: for "label", how alike the clients are: 0.1 is very skewed, 100 hardly.

@@ -61,7 +61,7 @@ def hub(
     try:
         from flwr_datasets import FederatedDataset, partitioner
     except ModuleNotFoundError as error:
-        message = "flwr-datasets is missing: pip install 'fedlab_edu[data]'"
+        message = "flwr-datasets is missing: pip install -e '.[data]'"
         raise ModuleNotFoundError(message) from error
     dealt = by in ("iid", "label")
     ok = not dealt if clients is None else clients >= 1

@@ -52,7 +52,8 @@ def dirichlet(
     Raises:
         ValueError: an argument out of range, or no acceptable draw in ``tries``.
 
-    Source: Hsu, Qi and Brown (2019), section 3, with proportions drawn per class.
+    Source: Yurochkin et al. (2019), who draw the clients' shares of each class; Hsu, Qi and Brown
+    (2019) draw each client's shares of the classes instead.
     """
     require(clients >= 1, "clients", clients, "at least 1")
     require(0 < alpha < float("inf"), "alpha", alpha, "a finite number above 0")

