@@ -36,7 +36,8 @@ def book(tmp_path):
             (root / tools).symlink_to(ROOT / tools)
         (root / "book/_toc.yml").write_text("format: jb-book\nroot: index\n")
         (root / "book/index.md").write_text(page)
-        (root / "fedlab_edu").mkdir()
+        for name in ("fedlab_edu", "exercises", "solutions"):
+            (root / name).mkdir()
         (root / "fedlab_edu/__init__.py").write_text('ANSWER = "first answer"\n')
         return root
 
@@ -93,11 +94,18 @@ def test_a_page_shows_what_the_package_says_now_and_is_built_no_more_often_than_
     assert (code, said.count("\n")) == (0, 1), said  # where the book is, and no more
 
     text = root / "book/index.md"
-    text.write_text(text.read_text() + "\nMore prose.\n")
+    answer = root / "solutions/answer.py"
+    answer.write_text("first_solution = 1\n")
+    text.write_text(text.read_text() + "\n```{literalinclude} ../solutions/answer.py\n```\n")
     code, said = finish(start(root))
     assert code == 0, said
     assert "Using cached notebook" in said
-    assert "More prose." in built.read_text()
+    assert "first_solution" in built.read_text()
+
+    answer.write_text("second_solution = 2\n")
+    code, said = finish(start(root))
+    assert code == 0, said
+    assert "second_solution" in built.read_text()
 
     (root / "fedlab_edu/__init__.py").write_text('ANSWER = "second answer"\n')
     code, said = finish(start(root))
