@@ -26,7 +26,7 @@ def _at_least_0(h: Tensor) -> Tensor:
 
 
 def _whole(h: Tensor) -> Tensor:
-    return (h >= 1) & (h == h.round()) & h.isfinite()
+    return (h >= 1) & (h == h.round()) & (h <= 2**53)
 
 
 _Table = TypeVar("_Table", bound="_Columns")
@@ -39,7 +39,7 @@ class _Columns:
         for f in fields(self):  # type: ignore[arg-type]
             seen = getattr(self, f.name)
             try:
-                column = torch.as_tensor(seen, dtype=torch.float64, device="cpu")
+                column = torch.as_tensor(seen, dtype=torch.float64, device="cpu").detach().clone()
             except (TypeError, ValueError, RuntimeError):
                 require(False, f.name, seen, "a number, or one number per configuration")
             require(column.dim() <= 1 and column.numel(), f.name, seen, "a number or a column (k,)")
@@ -49,7 +49,7 @@ class _Columns:
         lengths = {n: len(c) for n, c in self.columns.items() if c.dim()}
         require(len(set(lengths.values())) <= 1, "columns", lengths, "columns of one length")
         for name, column in self.columns.items():
-            object.__setattr__(self, name, column.expand(tuple(set(lengths.values()))))
+            object.__setattr__(self, name, column.expand(tuple(set(lengths.values()))).clone())
 
     @property
     def columns(self) -> dict[str, Tensor]:

@@ -196,6 +196,7 @@ def from_module(net: nn.Module, loss: Callable[[Tensor, Tensor], Tensor] = cross
         require(not loops, f"net.{name}", type(part).__name__, allowed)
         drops = isinstance(part, nn.modules.dropout._DropoutNd) and part.p > 0
         require(not drops, f"net.{name}", type(part).__name__, "dropout with p = 0")
+    net = deepcopy(net)  # what the caller does with the original from here on changes nothing
     trained = {name: p for name, p in net.named_parameters() if p.requires_grad}
     shapes = tuple(tuple(p.shape) for p in trained.values())
 

@@ -264,6 +264,17 @@ def test_every_digit_belongs_to_exactly_one_part_of_one_client(by: str) -> None:
     assert fed.classes == 10
 
 
+def test_what_a_caller_does_to_its_digits_does_not_reach_the_next_caller() -> None:
+    digits().train.x.zero_()
+    assert digits().train.x.max() == 1
+
+
+def test_parts_that_share_their_examples_share_them_on_another_device_too() -> None:
+    fed = digits(clients=14).to("cpu", torch.float64)
+    assert fed.train.x is fed.val.x is fed.test.x
+    assert fed.train.x.dtype == torch.float64
+
+
 def test_a_writers_parts_hold_that_writers_images_only() -> None:
     fed, writer = digits(clients=42), digit_images()[2]
     for i in range(42):

@@ -26,6 +26,15 @@ def test_a_setting_reads_as_it_would_be_written() -> None:
     assert again.batch.tolist() == [8, 8]
 
 
+def test_a_table_is_a_copy_of_what_it_was_made_from() -> None:
+    lr = torch.tensor([0.5, 0.25], dtype=torch.float64, requires_grad=True)
+    c = LocalHP(lr=lr)
+    with torch.no_grad():
+        lr.mul_(-1)
+    assert c.lr.tolist() == [0.5, 0.25]
+    assert not c.lr.requires_grad
+
+
 def test_tables_are_joined_row_after_row() -> None:
     joined = LocalHP.concat([LocalHP(lr=0.5), LocalHP(lr=[0.1, 0.2], epochs=3)])
     assert joined.lr.tolist() == [0.5, 0.1, 0.2]
@@ -54,6 +63,7 @@ def test_whole_numbers_stay_whole_and_the_rest_is_float64() -> None:
         (lambda: LocalHP(weight_decay=-1), r"weight_decay is -1; allowed"),
         (lambda: LocalHP(mu=-1), r"mu is -1; allowed"),
         (lambda: LocalHP(batch=0), r"batch is 0; allowed: whole numbers of at least 1"),
+        (lambda: LocalHP(batch=1e300), r"batch is 1e\+300; allowed: whole numbers of at least 1"),
         (lambda: LocalHP(epochs=1.5), r"epochs is 1\.5; allowed: whole numbers of at least 1"),
         (lambda: LocalHP(lr=[1, 2], mu=[1, 2, 3]), r"columns is .*'lr': 2, 'mu': 3.*one length"),
         (lambda: ServerHP(decay=0), r"decay is 0; allowed: numbers above 0"),

@@ -107,6 +107,14 @@ def test_a_model_is_a_value_of_plain_fields() -> None:
     assert model.flipped == (True, False, True, False)
 
 
+def test_a_model_keeps_the_weights_that_its_network_had() -> None:
+    net = nn.Linear(2, 2)
+    model, before = from_module(net), net.weight.detach().clone()
+    with torch.no_grad():
+        net.weight.zero_()
+    assert torch.equal(model.init()[:4], before.flatten())
+
+
 def test_frozen_parameters_are_no_part_of_w_and_stay_in_the_network() -> None:
     net = nn.Sequential(nn.Linear(3, 4), nn.Linear(4, 2))
     net[0].requires_grad_(False)

@@ -121,5 +121,11 @@ class Federation:
         Raises:
             ValueError: this machine has no such device.
         """
-        train, val, test = (p.to(device, dtype) for p in (self.train, self.val, self.test))
+        train = self.train.to(device, dtype)
+        val, test = (  # examples that the parts share are moved once
+            replace(part, x=train.x, y=train.y)
+            if part.x is self.train.x and part.y is self.train.y
+            else part.to(device, dtype)
+            for part in (self.val, self.test)
+        )
         return replace(self, train=train, val=val, test=test)

@@ -45,7 +45,7 @@ def digits(by: str = "writer", clients: int = 42, alpha: float = 1.0, seed: int 
         ValueError: an unknown ``by``, or a number of clients that it does not allow.
     """
     require(by in ("writer", "label", "iid"), "by", by, "'writer', 'label', 'iid'")
-    x, y, writer = digit_images()
+    x, y, writer = (t.clone() for t in digit_images())  # the caller's own, to change at will
     gen = generator(seed)
     if by == "writer":
         parts, left = divmod(clients, WRITERS)

@@ -203,9 +203,12 @@ class _Child:
         patience = START
         while True:
             timer = Timer(patience, self.kill, [True])
+            timer.daemon = True  # Ctrl-C must not wait for it
             timer.start()
-            line = self.process.stderr.readline()
-            timer.cancel()
+            try:
+                line = self.process.stderr.readline()
+            finally:
+                timer.cancel()
             if not line:
                 return
             yield line
