@@ -5,19 +5,34 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from fedlab_edu.aggregate import server_sgd, weighted_average
+    from fedlab_edu.checkpoint import load_run, save_run
     from fedlab_edu.data import Clients, Federation, digits, load, shakespeare
     from fedlab_edu.hparams import LocalHP, ServerHP
-    from fedlab_edu.local import local_sgd, score
-    from fedlab_edu.model import Model, char_lstm, from_module, lenet5, linear, mlp
-    from fedlab_edu.run import (
-        Run,
-        communicate,
-        communicate_all,
-        evaluate,
-        personalise,
-        play,
-        start,
+    from fedlab_edu.local import local_sgd
+    from fedlab_edu.methods import (
+        MAML,
+        Ditto,
+        FedAvg,
+        FedDyn,
+        FedPA,
+        FedProx,
+        Reptile,
+        Scaffold,
     )
+    from fedlab_edu.model import (
+        Model,
+        char_lstm,
+        cnn_cifar,
+        cnn_femnist,
+        lenet5,
+        linear,
+        mlp,
+    )
+    from fedlab_edu.module import from_module
+    from fedlab_edu.objectives import evaluate, personalise
+    from fedlab_edu.rounds import communicate, communicate_all, play
+    from fedlab_edu.run import Run, start
+    from fedlab_edu.scores import gradient, score
 
 __version__ = "0.1.0"
 
@@ -25,19 +40,58 @@ __version__ = "0.1.0"
 # line answers before PyTorch is loaded.
 _MODULE = {
     "aggregate": ("server_sgd", "weighted_average"),
+    "checkpoint": ("load_run", "save_run"),
     "data": ("Clients", "Federation", "digits", "load", "shakespeare"),
+    "objectives": ("evaluate", "personalise"),
     "hparams": ("LocalHP", "ServerHP"),
-    "local": ("local_sgd", "score"),
-    "model": ("Model", "char_lstm", "from_module", "lenet5", "linear", "mlp"),
-    "run": ("Run", "communicate", "communicate_all", "evaluate", "personalise", "play", "start"),
+    "local": ("local_sgd",),
+    "methods": ("MAML", "Ditto", "FedAvg", "FedDyn", "FedPA", "FedProx", "Reptile", "Scaffold"),
+    "model": ("Model", "char_lstm", "cnn_cifar", "cnn_femnist", "lenet5", "linear", "mlp"),
+    "module": ("from_module",),
+    "rounds": ("communicate", "communicate_all", "play"),
+    "run": ("Run", "start"),
+    "scores": ("gradient", "score"),
 }
 _HOME = {name: module for module, names in _MODULE.items() for name in names}
 
 __all__ = [
-    "Clients", "Federation", "LocalHP", "Model", "Run", "ServerHP",
-    "char_lstm", "communicate", "communicate_all", "digits", "evaluate", "from_module", "lenet5",
-    "linear", "load", "local_sgd", "mlp", "personalise", "play", "score", "server_sgd",
-    "shakespeare", "start", "weighted_average",
+    "MAML",
+    "Clients",
+    "Ditto",
+    "FedAvg",
+    "FedDyn",
+    "FedPA",
+    "FedProx",
+    "Federation",
+    "LocalHP",
+    "Model",
+    "Reptile",
+    "Run",
+    "Scaffold",
+    "ServerHP",
+    "char_lstm",
+    "cnn_cifar",
+    "cnn_femnist",
+    "communicate",
+    "communicate_all",
+    "digits",
+    "evaluate",
+    "from_module",
+    "gradient",
+    "lenet5",
+    "linear",
+    "load",
+    "load_run",
+    "local_sgd",
+    "mlp",
+    "personalise",
+    "play",
+    "save_run",
+    "score",
+    "server_sgd",
+    "shakespeare",
+    "start",
+    "weighted_average",
 ]  # fmt: skip
 
 

@@ -22,9 +22,11 @@ from torch import Tensor
 from fedlab_edu.check import require
 from fedlab_edu.data.clients import Federation
 from fedlab_edu.hparams import LocalHP
-from fedlab_edu.local import Score, local_sgd, score
+from fedlab_edu.methods import Answer, FedAvg, Given, Method
 from fedlab_edu.model import Model
-from fedlab_edu.run import Run, ask, tell
+from fedlab_edu.rounds import Reply, ask, gather, sound, tell
+from fedlab_edu.run import Run
+from fedlab_edu.scores import Score, score
 
 try:
     from flwr.app import ArrayRecord, ConfigRecord, Context, Message, MetricRecord, RecordDict
@@ -36,14 +38,18 @@ except ModuleNotFoundError as error:
 JOIN_SECONDS = 60.0  # how long the server waits for all clients to be there
 
 
-def client_app(model: Model, fed: Federation) -> ClientApp:
+def client_app(model: Model, fed: Federation, method: Method | None = None) -> ClientApp:
     """What runs on a node: Loc on the data of its own client, and on no other's.
 
-    It answers a query with its client's number. It answers a request to train, which brings w, a
-    seed and one setting c, with w_i, |T_i| and the loss and error of w and of w_i on V_i. The
-    records have the names that Flower's own strategies expect.
+    It answers a query with its client's number. It answers a request to train, which brings what
+    the server sends, a seed and one setting c, with what Loc sends back, |T_i| and the loss and
+    error, on V_i, of w and of the client's own model. The records have the names that Flower's own
+    strategies expect. What the method keeps stays in the node's state.
+
+    Args:
+        method: the default is FedAvg; a request of a run of another method is refused.
     """
-    app = ClientApp()
+    app, method = ClientApp(), method or FedAvg()
 
     @app.query()
     def who(message: Message, context: Context) -> Message:
@@ -54,14 +60,28 @@ def client_app(model: Model, fed: Federation) -> ClientApp:
     def train(message: Message, context: Context) -> Message:
         i = [_client(context, fed)]
         config = message.content.config_records["config"]
+        of_run = config.get("method", repr(method))
+        require(of_run == repr(method), "method of the run", of_run, f"{method!r}, the node's")
         c = LocalHP(**{name: config[name] for name in LocalHP().columns})
-        w = _unpack(message.content).to(fed.train.x.device)
+        device, content, state = fed.train.x.device, message.content, context.state
+        w = _unpack(content, "arrays").to(device)
+        h = _unpack(content, "h").to(device) if "h" in content else torch.zeros_like(w)
+        kept = _unpack(state, "kept").to(device) if "kept" in state else method.first(w)
         before = score(model, w, fed.val[i])
-        W = local_sgd(model, w, fed.train[i], c, [cast(int, config["seed"])])
-        after = score(model, W, fed.val[i])
+        played = torch.tensor([cast(int, config.get("round", 0))])
+        given = Given(w, h, None if kept is None else kept[None], played)
+        answer = method.loc(model, given, fed.train[i], c, [cast(int, config["seed"])])
+        after = score(model, answer.own, fed.val[i])
+        is_sound = bool(sound(answer, after))
+        if answer.kept is not None and is_sound:
+            state["kept"] = _pack(answer.kept[0])
         scores = {"before": torch.cat(before).tolist(), "after": torch.cat(after).tolist()}
-        metrics = MetricRecord({"num-examples": int(fed.train[i].n), **scores})
-        return Message(RecordDict({"arrays": _pack(W[0]), "metrics": metrics}), reply_to=message)
+        n = int(fed.train[i].n)
+        metrics = MetricRecord({"num-examples": n, "sound": int(is_sound), **scores})
+        reply = RecordDict({"arrays": _pack(answer.sent[0]), "metrics": metrics})
+        if answer.moved is not None:
+            reply["moved"] = _pack(answer.moved[0])
+        return Message(reply, reply_to=message)
 
     return app
 
@@ -76,12 +96,17 @@ def server_app(
         watch: sees the run before the first round and after each. A Flower app returns nothing,
             so this is how the result gets out: ``watch=runs.append``, or a function that saves.
 
+    Raises:
+        ValueError: fewer than 0 rounds; a run whose clients keep something already.
+
     Raises (in the app):
         ValueError: the nodes are not the clients of this federation, one for each.
         TimeoutError: some client's node has not joined in `JOIN_SECONDS`.
         RuntimeError: a node has failed.
     """
     require(rounds >= 0, "rounds", rounds, "at least 0")
+    kept = sorted(run.kept)
+    require(not kept, "clients whose memory is in the run", kept, "none: it is on their nodes")
     app = ServerApp()
 
     @app.main()
@@ -102,7 +127,10 @@ def _communicate(run: Run, grid: Grid, nodes: dict[int, int], fed: Federation, c
     messages = []
     for j, (node, seed) in enumerate(zip(chosen, work.seeds, strict=True)):
         c = {name: column.item() for name, column in work.c[j].columns.items()}
-        content = RecordDict({"arrays": _pack(run.w), "config": ConfigRecord({"seed": seed, **c})})
+        told = ConfigRecord({"seed": seed, "round": run.round, "method": repr(run.method), **c})
+        content = RecordDict({"arrays": _pack(run.w), "config": told})
+        if run.server.h.any():
+            content["h"] = _pack(run.server.h)
         messages.append(Message(content, node, "train", group_id=str(run.round + 1)))
     answers = _send(grid, messages)
     metrics = [answers[node].metric_records["metrics"] for node in chosen]
@@ -112,8 +140,17 @@ def _communicate(run: Run, grid: Grid, nodes: dict[int, int], fed: Federation, c
         Score(*torch.tensor([m[when] for m in metrics], dtype=torch.float64).T)
         for when in ("before", "after")
     )
-    W = torch.stack([_unpack(answers[node]) for node in chosen]).to(run.w)
-    return tell(run, fed, work, W, before, after)
+    sent = torch.stack([_unpack(answers[node], "arrays") for node in chosen]).to(run.w)
+    moved = None
+    if "moved" in answers[chosen[0]]:
+        moved = torch.stack([_unpack(answers[node], "moved") for node in chosen]).to(run.w)
+    here = torch.arange(len(chosen))
+    is_sound = torch.tensor([bool(m["sound"]) for m in metrics])
+    # own models and what clients keep stay on the nodes
+    answer = Answer(sent, sent, None, moved)
+    reply = Reply(torch.zeros_like(here), here, work.client, answer, after, is_sound)
+    (heard,) = gather([run], [work], [reply], fed)
+    return tell(run, work, before, heard, fed)
 
 
 def _join(grid: Grid, clients: int) -> dict[int, int]:
@@ -152,5 +189,5 @@ def _pack(w: Float[Tensor, " d"]) -> ArrayRecord:
     return ArrayRecord([w.cpu().numpy()])
 
 
-def _unpack(content: RecordDict) -> Float[Tensor, " d"]:
-    return torch.tensor(content.array_records["arrays"].to_numpy_ndarrays()[0])
+def _unpack(content: RecordDict, name: str) -> Float[Tensor, " d"]:
+    return torch.tensor(content.array_records[name].to_numpy_ndarrays()[0])

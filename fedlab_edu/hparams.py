@@ -86,18 +86,21 @@ class LocalHP(_Columns):
     """c, the hyperparameters of local training: one setting, or a table of k settings.
 
     The local objective is the client's mean loss plus ``mu/2 |w - w_t|^2``, minimised by SGD with
-    ``g + weight_decay w`` as the gradient and ``v <- momentum v + g``, ``w <- w - lr v``.
+    ``g + weight_decay w`` as the gradient and ``v <- momentum v + g``, ``w <- w - lr v``. The pull
+    mu towards the model received is FedProx's mu, FedDyn's alpha and Ditto's lambda. A share
+    ``dropout`` of the inputs of the last layer is dropped in training.
 
     Raises:
         ValueError: a value outside its range, or columns of different lengths.
 
-    Source: Khodak et al. (2021), section 2 and appendix D; mu is FedProx's, Li et al. (2020).
+    Source: Khodak et al. (2021), section 2 and appendix D.
     """
 
     lr: Any = _column(0.1, _at_least_0, "finite numbers of at least 0")
     momentum: Any = _column(0.0, lambda h: (h >= 0) & (h <= 1), "numbers from 0 to 1")
     weight_decay: Any = _column(0.0, _at_least_0, "finite numbers of at least 0")
     mu: Any = _column(0.0, _at_least_0, "finite numbers of at least 0")
+    dropout: Any = _column(0.0, lambda h: (h >= 0) & (h < 1), "numbers from 0 to below 1")
     batch: Any = _column(32, _whole, "whole numbers of at least 1")
     epochs: Any = _column(1, _whole, "whole numbers of at least 1")
 

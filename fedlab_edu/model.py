@@ -3,9 +3,7 @@
 Averaging models is then ``p @ W``, FedProx is ``mu * (W - w)``, and a round is a matrix W (B, d).
 """
 
-import threading
 from collections.abc import Callable
-from copy import deepcopy
 from dataclasses import dataclass
 from itertools import pairwise
 from math import prod
@@ -14,10 +12,10 @@ import torch
 import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor, nn
-from torch.func import functional_call, vmap
 
 from fedlab_edu import layers
 from fedlab_edu.check import require
+from fedlab_edu.layers import Drop
 
 
 def cross_entropy(outputs: Float[Tensor, "n C"], y: Tensor) -> Float[Tensor, " n"]:
@@ -32,17 +30,22 @@ class Model:
     Fields:
         net: makes the plain PyTorch network, freshly initialised.
         forward: the same network with a leading client axis: a list of weights (B, *shape) and
-            inputs (B, b, ...) give outputs (B, b, C).
+            inputs (B, b, ...) give outputs (B, b, C). Where the model drops, it takes a third
+            argument, a `layers.Drop` with each client's seed and rate, or None to drop nothing.
         shapes: the weights' shapes, in the order in which they lie in w.
         flipped: which weights lie transposed in w (those of linear layers, see `layers.linear`).
         loss: outputs (n, C) and targets (n,) give the loss of each example (n,).
+        drops: whether the network has places for dropout, ``nn.Dropout(0.0)`` in the plain one: the
+            rate is no part of a network but of a client's setting. Our own networks drop before
+            their last linear layer.
     """
 
     net: Callable[[], nn.Module]
-    forward: Callable[[list[Tensor], Tensor], Tensor]
+    forward: Callable[..., Tensor]
     shapes: tuple[tuple[int, ...], ...]
     flipped: tuple[bool, ...]
     loss: Callable[[Tensor, Tensor], Tensor] = cross_entropy
+    drops: bool = False
 
     @property
     def d(self) -> int:
@@ -61,7 +64,10 @@ class Model:
         return [part.view(len(W), *shape) for part, shape in zip(parts, self.shapes, strict=True)]
 
     def outputs(self, W: Float[Tensor, "B d"], x: Tensor) -> Float[Tensor, "B b C"]:
-        """What B models say about b examples each: x (B, b, ...) -> (B, b, C)."""
+        """What B models say about b examples each: x (B, b, ...) -> (B, b, C).
+
+        Nothing is dropped: this is evaluation.
+        """
         return self.forward(self.views(W), x)
 
     def __call__(self, w: Float[Tensor, " d"], x: Tensor) -> Float[Tensor, "n C"]:
@@ -88,9 +94,7 @@ def _trained(net: nn.Module) -> list[nn.Parameter]:
     return [p for p in net.parameters() if p.requires_grad]
 
 
-def _twice(
-    net: Callable[[], nn.Module], forward: Callable[[list[Tensor], Tensor], Tensor]
-) -> Model:
+def _twice(net: Callable[[], nn.Module], forward: Callable[..., Tensor]) -> Model:
     """A model of a network that is written twice: plainly, and with a client axis."""
     with torch.device("meta"):  # shapes alone: nothing is drawn, nothing allocated
         plain = net()
@@ -98,7 +102,7 @@ def _twice(
     flipped = tuple(id(p) in linear for p in plain.parameters())
     weights = zip(plain.parameters(), flipped, strict=True)
     shapes = tuple(tuple(p.T.shape if flip else p.shape) for p, flip in weights)
-    return Model(net, forward, shapes, flipped)
+    return Model(net, forward, shapes, flipped, drops=True)
 
 
 def mlp(*sizes: int) -> Model:
@@ -109,16 +113,16 @@ def mlp(*sizes: int) -> Model:
     require(len(sizes) >= 2 and min(sizes) >= 1, "sizes", sizes, "two or more sizes of at least 1")
 
     def net() -> nn.Module:
-        parts: list[nn.Module] = [nn.Flatten(), nn.Linear(sizes[0], sizes[1])]
-        for i, o in pairwise(sizes[1:]):
-            parts += [nn.ReLU(), nn.Linear(i, o)]
-        return nn.Sequential(*parts)
+        parts: list[nn.Module] = [nn.Flatten()]
+        for i, o in pairwise(sizes[:-1]):
+            parts += [nn.Linear(i, o), nn.ReLU()]
+        return nn.Sequential(*parts, nn.Dropout(0.0), nn.Linear(sizes[-2], sizes[-1]))
 
-    def forward(p: list[Tensor], x: Tensor) -> Tensor:
-        x = layers.linear(x.flatten(2), p[0], p[1])
-        for weight, bias in zip(p[2::2], p[3::2], strict=True):
-            x = layers.linear(x.relu(), weight, bias)
-        return x
+    def forward(p: list[Tensor], x: Tensor, drop: Drop | None = None) -> Tensor:
+        x = x.flatten(2)
+        for weight, bias in zip(p[:-2:2], p[1:-2:2], strict=True):
+            x = layers.linear(x, weight, bias).relu()
+        return layers.linear(layers.dropout(x, drop), p[-2], p[-1])
 
     return _twice(net, forward)
 
@@ -140,15 +144,72 @@ def lenet5(side: int = 28, channels: int = 1, classes: int = 10) -> Model:
         return nn.Sequential(
             nn.Conv2d(channels, 6, 5, padding=padding), nn.ReLU(), nn.MaxPool2d(2),
             nn.Conv2d(6, 16, 5), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(),
-            nn.Linear(400, 120), nn.ReLU(), nn.Linear(120, 84), nn.ReLU(), nn.Linear(84, classes),
+            nn.Linear(400, 120), nn.ReLU(), nn.Linear(120, 84), nn.ReLU(),
+            nn.Dropout(0.0), nn.Linear(84, classes),
         )  # fmt: skip
 
-    def forward(p: list[Tensor], x: Tensor) -> Tensor:
+    def forward(p: list[Tensor], x: Tensor, drop: Drop | None = None) -> Tensor:
         # pooled before ReLU: the same values and gradients from a quarter of the elements
         x = layers.max_pool2d(layers.conv2d(x, p[0], p[1], padding), 2).relu()
         x = layers.max_pool2d(layers.conv2d(x, p[2], p[3]), 2).relu().flatten(2)
         x = layers.linear(x, p[4], p[5]).relu()
-        return layers.linear(layers.linear(x, p[6], p[7]).relu(), p[8], p[9])
+        x = layers.linear(x, p[6], p[7]).relu()
+        return layers.linear(layers.dropout(x, drop), p[8], p[9])
+
+    return _twice(net, forward)
+
+
+def cnn_femnist(classes: int = 62) -> Model:
+    """LEAF's network for handwritten characters, images (1, 28, 28): 6.6 million weights.
+
+    Two 5 by 5 convolutions of 32 and 64 channels, each padded to keep the size and pooled by 2,
+    then a layer of 2048.
+
+    Source: Caldas et al. (2018), the model of their code for FEMNIST.
+    """
+
+    def net() -> nn.Module:
+        return nn.Sequential(
+            nn.Conv2d(1, 32, 5, padding=2), nn.ReLU(), nn.MaxPool2d(2),
+            nn.Conv2d(32, 64, 5, padding=2), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(),
+            nn.Linear(3136, 2048), nn.ReLU(), nn.Dropout(0.0), nn.Linear(2048, classes),
+        )  # fmt: skip
+
+    def forward(p: list[Tensor], x: Tensor, drop: Drop | None = None) -> Tensor:
+        x = layers.max_pool2d(layers.conv2d(x, p[0], p[1], 2), 2).relu()
+        x = layers.max_pool2d(layers.conv2d(x, p[2], p[3], 2), 2).relu().flatten(2)
+        x = layers.linear(x, p[4], p[5]).relu()
+        return layers.linear(layers.dropout(x, drop), p[6], p[7])
+
+    return _twice(net, forward)
+
+
+def cnn_cifar(side: int = 24, classes: int = 10) -> Model:
+    """The TensorFlow tutorial's network for CIFAR-10, images (3, side, side): a million weights.
+
+    Two 5 by 5 convolutions of 64 channels, each padded to keep the size and pooled 3 by 3 at
+    stride 2, then layers of 384 and 192. Side 24 is that of the tutorial's crops, 32 the whole
+    image. Pools are padded as in TensorFlow: the last row and column of squares reach one beyond
+    the edge, and take the largest of what lies inside. Local response normalisation is left out.
+
+    Source: McMahan et al. (2017), section 3, whose model for CIFAR-10 this is.
+    """
+    require(side in (24, 32), "side", side, "24 or 32")
+
+    def net() -> nn.Module:
+        return nn.Sequential(
+            nn.Conv2d(3, 64, 5, padding=2), nn.ReLU(), nn.MaxPool2d(3, 2, ceil_mode=True),
+            nn.Conv2d(64, 64, 5, padding=2), nn.ReLU(), nn.MaxPool2d(3, 2, ceil_mode=True),
+            nn.Flatten(), nn.Linear(4 * side**2, 384), nn.ReLU(), nn.Linear(384, 192), nn.ReLU(),
+            nn.Dropout(0.0), nn.Linear(192, classes),
+        )  # fmt: skip
+
+    def forward(p: list[Tensor], x: Tensor, drop: Drop | None = None) -> Tensor:
+        x = layers.max_pool2d(layers.conv2d(x, p[0], p[1], 2), 3, 2, ceil=True).relu()
+        x = layers.max_pool2d(layers.conv2d(x, p[2], p[3], 2), 3, 2, ceil=True).relu().flatten(2)
+        x = layers.linear(x, p[4], p[5]).relu()
+        x = layers.linear(x, p[6], p[7]).relu()
+        return layers.linear(layers.dropout(x, drop), p[8], p[9])
 
     return _twice(net, forward)
 
@@ -158,10 +219,12 @@ class _CharLSTM(nn.Module):
         super().__init__()
         self.embedding = nn.Embedding(vocabulary, width)
         self.lstm = nn.LSTM(width, hidden, depth, batch_first=True)
+        self.dropout = nn.Dropout(0.0)
         self.out = nn.Linear(hidden, vocabulary)
 
     def forward(self, x: Tensor) -> Tensor:
-        return self.out(self.lstm(self.embedding(x.long()))[0][:, -1])
+        last = self.lstm(self.embedding(x.long()))[0][:, -1]
+        return self.out(self.dropout(last))
 
 
 def char_lstm(vocabulary: int = 101, width: int = 8, hidden: int = 256, depth: int = 2) -> Model:
@@ -170,45 +233,8 @@ def char_lstm(vocabulary: int = 101, width: int = 8, hidden: int = 256, depth: i
     Source: McMahan et al. (2017), section 3; the sizes are theirs.
     """
 
-    def forward(p: list[Tensor], x: Tensor) -> Tensor:
-        hidden_states = layers.lstm(layers.embedding(x, p[0]), *p[1:-2])
-        return layers.linear(hidden_states[:, :, -1], p[-2], p[-1])
+    def forward(p: list[Tensor], x: Tensor, drop: Drop | None = None) -> Tensor:
+        last = layers.lstm(layers.embedding(x, p[0]), *p[1:-2])[:, :, -1]
+        return layers.linear(layers.dropout(last, drop), p[-2], p[-1])
 
     return _twice(lambda: _CharLSTM(vocabulary, width, hidden, depth), forward)
-
-
-def from_module(net: nn.Module, loss: Callable[[Tensor, Tensor], Tensor] = cross_entropy) -> Model:
-    """Any network of yours: its weights are the start, and B copies of it run through ``vmap``.
-
-    Frozen parameters (``requires_grad=False``) are no part of w, and the same for all clients.
-
-    Raises:
-        ValueError: the network has batch normalisation, whose running statistics are no weights
-            and mix examples; active dropout, whose draws would not belong to a client; or a
-            recurrent layer, which ``vmap`` cannot batch.
-    """
-    for name, part in net.named_modules():
-        bad = isinstance(part, nn.modules.batchnorm._BatchNorm)
-        bad = bad or getattr(part, "track_running_stats", False)
-        require(not bad, f"net.{name}", type(part).__name__, "GroupNorm or no normalisation")
-        loops = isinstance(part, nn.RNNBase)
-        allowed = "layers that vmap can batch; for an LSTM see char_lstm"
-        require(not loops, f"net.{name}", type(part).__name__, allowed)
-        drops = isinstance(part, nn.modules.dropout._DropoutNd) and part.p > 0
-        require(not drops, f"net.{name}", type(part).__name__, "dropout with p = 0")
-    net = deepcopy(net)  # what the caller does with the original from here on changes nothing
-    trained = {name: p for name, p in net.named_parameters() if p.requires_grad}
-    shapes = tuple(tuple(p.shape) for p in trained.values())
-
-    skeleton = threading.local()  # a call lends the network other weights: one for each thread
-
-    def one(p: tuple[Tensor, ...], x: Tensor) -> Tensor:
-        if not hasattr(skeleton, "net"):
-            skeleton.net = deepcopy(net)
-        skeleton.net.to(p[0].device, p[0].dtype)  # for its buffers, if it has any
-        return functional_call(skeleton.net, dict(zip(trained, p, strict=True)), (x,))
-
-    def forward(p: list[Tensor], x: Tensor) -> Tensor:
-        return vmap(one)(tuple(p), x)
-
-    return Model(lambda: deepcopy(net), forward, shapes, (False,) * len(shapes), loss)

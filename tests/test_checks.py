@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from fedlab_edu.grading.checks import Answer, Failure, close, tensor, tensors, unchanged
+from fedlab_edu.grading.checks import Answer, Failure, close, parts, tensor, tensors, unchanged
 from fedlab_edu.grading.report import render
 from fedlab_edu.grading.run import Report, Result
 
@@ -72,6 +72,19 @@ def test_an_answer_is_handed_on_only_in_the_form_asked_for() -> None:
         tensor(answer(1.0), like=value)
     with pytest.raises(Failure, match="a Tensor, expected a list of tensors"):
         tensors(answer(value))
+
+
+def test_each_of_two_returned_values_is_judged_and_named() -> None:
+    one, two = torch.tensor([1.0]), torch.tensor([2.0])
+    first, second = parts(answer((one, one), changed=("w",)), "w", "h")
+    close(first, one)
+    with pytest.raises(Failure, match=r"f with n = 3 returned h = \[1\], expected \[2\]"):
+        close(second, two)
+    assert second.changed == ("w",)
+    for value, seen in ((one, "a Tensor"), ((one,) * 3, "3 values"), (None, "None")):
+        with pytest.raises(Failure, match=f"{seen}, expected the 2 values w, h") as failure:
+            parts(answer(value), "w", "h")
+        assert ("no `return`" if value is None else "`return w, h`") in failure.value.likely
 
 
 def test_a_report_names_marks_the_mistake_once_and_what_to_do_next() -> None:

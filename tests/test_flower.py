@@ -11,8 +11,25 @@ import pytest
 import torch
 from torch import Tensor
 
-from fedlab_edu import Federation, LocalHP, Run, ServerHP, digits, mlp, play, start
+from fedlab_edu import (
+    MAML,
+    Ditto,
+    FedDyn,
+    Federation,
+    FedPA,
+    FedProx,
+    LocalHP,
+    Reptile,
+    Run,
+    Scaffold,
+    ServerHP,
+    digits,
+    mlp,
+    play,
+    start,
+)
 from fedlab_edu.data import Clients
+from fedlab_edu.methods import Method
 from fedlab_edu.tuner import Tuner
 from tests.reference import plain_loop
 
@@ -29,7 +46,7 @@ with warnings.catch_warnings():
     from fedlab_edu import flower
 
 MODEL = mlp(64, 16, 10)
-C = LocalHP(lr=0.1, batch=8, epochs=2, momentum=0.5, weight_decay=1e-4, mu=0.01)
+C = LocalHP(lr=0.1, batch=8, epochs=2, momentum=0.5, weight_decay=1e-4)
 B = ServerHP(lr=0.7, momentum=0.9, decay=0.9)
 N = 14
 
@@ -43,6 +60,7 @@ class OneProcess(Grid):
         self.app = app
         self.sent: list[Message] = []
         self.nodes = {100 + 7 * j: number for j, number in enumerate(numbers)}
+        self.states = {node: RecordDict() for node in self.nodes}
 
     def get_node_ids(self) -> list[int]:
         return list(self.nodes)
@@ -50,7 +68,7 @@ class OneProcess(Grid):
     def answer(self, message: Message) -> Message:
         node = message.metadata.dst_node_id
         number = self.nodes[node]
-        context = Context(1, node, {"partition-id": number}, RecordDict(), {})
+        context = Context(1, node, {"partition-id": number}, self.states[node], {})
         try:
             return self.app(number)(message, context)
         except Exception as error:  # as Flower's runtimes do
@@ -97,9 +115,7 @@ def over_flower(
 
 
 def assert_same(got: Run, expected: Run) -> None:
-    for name in ("w", "v"):
-        a, b = getattr(got, name), getattr(expected, name)
-        torch.testing.assert_close(a, b, rtol=0, atol=1e-12, equal_nan=True)
+    torch.testing.assert_close(got.server, expected.server, rtol=0, atol=1e-12)
     assert got.round == expected.round
     for one, other in zip(got.history, expected.history, strict=True):
         for name in ("client", "arm", "size"):
@@ -181,7 +197,78 @@ def test_a_client_that_diverges_scores_infinity_over_flower_too(fed: Federation)
     grid = OneProcess(lambda i: flower.client_app(MODEL, fed))
     got = over_flower(run, fed, 1, grid)[-1]
     assert got.history[0].after.loss.tolist() == [float("inf")] * 5
+    assert got.history[0].diverged.all()
     assert_same(got, play(run, MODEL, fed, 1, clients=5))
+
+
+METHODS = {
+    FedProx(): 0.1,
+    Reptile(): 0,
+    Scaffold(option=1): 0,
+    Scaffold(option=2): 0,
+    FedDyn(): 0.1,
+    FedPA(burn_in=1, plain_rounds=1): 0,
+    Ditto(): 0.1,
+    MAML(): 0,
+}
+
+
+@pytest.mark.parametrize("method", METHODS, ids=repr)
+def test_each_method_is_the_same_over_flower_and_what_clients_keep_stays_on_their_nodes(
+    method: Method, fed: Federation
+) -> None:
+    c = LocalHP(lr=0.05, batch=16, epochs=2, mu=METHODS[method])
+    run = start(MODEL, fed, c, B, seed=3, method=method)
+    grid = OneProcess(lambda i: flower.client_app(MODEL, fed, method))
+    got = over_flower(run, fed, 4, grid)[-1]
+    expected = play(run, MODEL, fed, 4, clients=5)
+    assert_same(got, expected)
+    assert got.kept == {}
+    on_nodes = {
+        grid.nodes[node]: torch.tensor(state["kept"].to_numpy_ndarrays()[0])
+        for node, state in grid.states.items()
+        if "kept" in state
+    }
+    torch.testing.assert_close(on_nodes, dict(expected.kept), rtol=0, atol=1e-12)
+
+
+def test_dittos_personal_models_are_in_no_message(fed: Federation) -> None:
+    run = start(MODEL, fed, LocalHP(mu=0.1), method=Ditto())
+    grid = OneProcess(lambda i: flower.client_app(MODEL, fed, Ditto()))
+    message = Message(
+        RecordDict(
+            {
+                "arrays": ArrayRecord([run.w.numpy()]),
+                "config": ConfigRecord(
+                    {
+                        "seed": 1,
+                        **{name: column.item() for name, column in LocalHP(mu=0.1).columns.items()},
+                    }
+                ),
+            }
+        ),
+        100,
+        "train",
+    )
+    reply = grid.answer(message).content
+    assert set(reply) == {"arrays", "metrics"}
+    personal = torch.tensor(grid.states[100]["kept"].to_numpy_ndarrays()[0])
+    sent = torch.tensor(reply["arrays"].to_numpy_ndarrays()[0])
+    assert (personal - sent).norm() > 1e-4
+
+
+def test_a_node_of_another_method_and_a_run_with_memory_are_refused(fed: Federation) -> None:
+    run = start(MODEL, fed, C, method=Scaffold())
+    grid = OneProcess(lambda i: flower.client_app(MODEL, fed))
+    with pytest.raises(
+        RuntimeError, match=r"method of the run is 'Scaffold\(option=2\)'; allowed: Fed"
+    ):
+        over_flower(run, fed, 1, grid)
+    begun = play(run, MODEL, fed, 1, clients=2)
+    with pytest.raises(
+        ValueError, match=r"clients whose memory is in the run is .*; allowed: none"
+    ):
+        over_flower(begun, fed, 1, grid)
 
 
 def test_flowers_own_fedavg_drives_the_client_app_to_the_average_of_plain_loops(

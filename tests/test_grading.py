@@ -1,6 +1,7 @@
 """Exercises and their checks: typical answers, right and wrong, and what else a file can do.
 
-All files are graded once, at the start, in child processes, as ``fedlab-edu check`` grades them.
+All files are graded once, in child processes, as ``fedlab-edu check`` grades them. What else a file
+can do is tried on exercise 1.
 """
 
 import re
@@ -13,10 +14,11 @@ from fedlab_edu.grading.report import render
 from fedlab_edu.grading.run import CheckBroken, Report, Result, grade, marks
 
 ROOT = Path(__file__).parents[1]
-SOLUTION = ROOT / "solutions" / "ex01_fedavg.py"
 TESTS = ROOT / "tests" / "exercises"
-WRONG = sorted(TESTS.glob("mutants/ex01/wrong_*.py"))
-RIGHT = sorted(TESTS.glob("mutants/ex01/right_*.py"))
+SOLUTIONS = {path.stem[:4]: path for path in sorted((ROOT / "solutions").glob("ex*.py"))}
+POINTS = {"ex01": 15, "ex02": 20}
+WRONG = sorted(TESTS.glob("mutants/*/wrong_*.py"))
+RIGHT = sorted(TESTS.glob("mutants/*/right_*.py"))
 RIGHT_TEXT = (TESTS / "mutants/ex01/right_short.py").read_text()  # its questions stand alone
 
 # Name -> the body of `minibatches`, and what the student reads about it.
@@ -67,15 +69,36 @@ def with_minibatches(body: str) -> bytes:
     return f"{RIGHT_TEXT}\n\ndef minibatches(order, batch):\n    {body}\n".encode()
 
 
+def exercise_of(path: Path) -> str:
+    """Of a solution, an untouched exercise, or an answer of the bank."""
+    return path.parent.name if "mutants" in path.parts else path.stem[:4]
+
+
+def answer_id(path: Path) -> str:
+    return f"{exercise_of(path)}-{path.stem}"
+
+
+@pytest.fixture(scope="module")
+def bank() -> dict[Path, Report]:
+    """The reports on the solutions, the untouched exercises, and the typical answers."""
+    files = [p for s in SOLUTIONS.values() for p in (s, ROOT / "exercises" / s.name)]
+    files += WRONG + RIGHT
+    jobs = []
+    with ThreadPoolExecutor(2) as pool:
+        for exercise in SOLUTIONS:
+            mine = [p for p in files if exercise_of(p) == exercise]
+            for part in (mine[::2], mine[1::2]):
+                jobs.append(pool.submit(grade, TESTS / f"test_{exercise}.py", part))
+        return {report.file: report for job in jobs for report in job.result()}
+
+
 @pytest.fixture(scope="module")
 def reports(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Report]:
-    """File name without .py -> its report."""
+    """The reports on what else a file can do: file name without .py -> report."""
     folder = tmp_path_factory.mktemp("answers")
     texts = {name: with_minibatches(body) for name, (body, _) in ODD.items()}
     texts |= {name: text for name, (text, _) in UNREADABLE.items()}
     texts |= {
-        "solution": SOLUTION.read_bytes(),
-        "untouched": (ROOT / "exercises" / SOLUTION.name).read_bytes(),
         "no_function": RIGHT_TEXT.replace("def minibatches", "def minibatch").encode(),
         "no_callable": f"{RIGHT_TEXT}\nminibatches = 3\n".encode(),
         "not_finite": RIGHT_TEXT.replace("(n / n.sum()) @", "(n / 0) @").encode(),
@@ -92,7 +115,7 @@ def reports(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Report]:
     with ThreadPoolExecutor(2) as pool:
         jobs = [
             pool.submit(grade, TESTS / "test_ex01.py", apart, limit=3.0),
-            pool.submit(grade, TESTS / "test_ex01.py", [*files.values(), *WRONG, *RIGHT]),
+            pool.submit(grade, TESTS / "test_ex01.py", list(files.values())),
             pool.submit(grade, folder / "test_ex01.py", broken),
         ]
         return {report.file.stem: report for job in jobs for report in job.result()}
@@ -110,37 +133,46 @@ def incomplete(report: Report) -> list[str]:
 # --- the exercise ---------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("path", WRONG, ids=lambda p: p.stem)
+@pytest.mark.parametrize("path", WRONG, ids=answer_id)
 def test_a_typical_mistake_is_caught_where_it_is_and_gets_the_hint_meant_for_it(
-    path: Path, reports: dict[str, Report]
+    path: Path, bank: dict[Path, Report]
 ) -> None:
     header = re.match(r"# fails: (\S+)\n# hint: (.+)\n", path.read_text())
     assert header, "a wrong answer begins with the lines '# fails: question' and '# hint: regex'"
     question, hint = header.groups()
-    report = reports[path.stem]
+    report = bank[path]
     assert incomplete(report) == [question]
     assert re.search(hint, told(report.questions[question]))
 
 
-def test_each_question_has_typical_mistakes() -> None:
-    questions = {re.search(r"fails: (\S+)", path.read_text())[1] for path in WRONG}
-    assert len(WRONG) >= 8
-    assert questions == {"ex01.1", "ex01.2", "ex01.3"}
+@pytest.mark.parametrize("exercise", SOLUTIONS)
+def test_each_question_has_typical_mistakes(exercise: str, bank: dict[Path, Report]) -> None:
+    mine = [path.read_text() for path in WRONG if exercise_of(path) == exercise]
+    assert len(mine) >= 8
+    questions = {re.search(r"fails: (\S+)", text)[1] for text in mine}
+    assert questions == set(bank[SOLUTIONS[exercise]].questions)
 
 
-@pytest.mark.parametrize("name", ["solution", "windows", "print_flood", *(p.stem for p in RIGHT)])
-def test_a_right_answer_gets_full_marks(name: str, reports: dict[str, Report]) -> None:
-    assert reports[name].complete, told(reports[name].results)
-    assert marks(reports[name].results) == (15, 15)
+@pytest.mark.parametrize("path", [*SOLUTIONS.values(), *RIGHT], ids=answer_id)
+def test_a_right_answer_gets_full_marks(path: Path, bank: dict[Path, Report]) -> None:
+    report, points = bank[path], POINTS[exercise_of(path)]
+    assert report.complete, told(report.results)
+    assert marks(report.results) == (points, points)
 
 
-def test_the_untouched_exercise_gets_none(reports: dict[str, Report]) -> None:
-    report = reports["untouched"]
-    assert marks(report.results) == (0, 15)
+@pytest.mark.parametrize("exercise", SOLUTIONS)
+def test_the_untouched_exercise_gets_none(exercise: str, bank: dict[Path, Report]) -> None:
+    report = bank[ROOT / "exercises" / SOLUTIONS[exercise].name]
+    assert marks(report.results) == (0, POINTS[exercise])
     assert {r.status for r in report.results} == {"not written"}
 
 
 # --- what else a file can do ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["windows", "print_flood"])
+def test_line_ends_and_prints_cost_no_marks(name: str, reports: dict[str, Report]) -> None:
+    assert reports[name].complete, told(reports[name].results)
 
 
 @pytest.mark.parametrize("name", ODD)

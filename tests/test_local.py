@@ -1,14 +1,32 @@
 """The engine against a plain PyTorch loop, in float64, and against closed forms."""
 
+from collections.abc import Callable
+from dataclasses import replace
+
 import pytest
 import torch
 import torch.nn.functional as F
-from torch import nn
+from torch import Tensor, nn
 
-from fedlab_edu import Clients, LocalHP, char_lstm, from_module, lenet5, linear, local_sgd, mlp
+from fedlab_edu import (
+    Clients,
+    LocalHP,
+    Model,
+    char_lstm,
+    cnn_cifar,
+    cnn_femnist,
+    from_module,
+    lenet5,
+    linear,
+    local_sgd,
+    mlp,
+)
 from fedlab_edu import local as engine
-from fedlab_edu.local import minibatches, score, shuffles
+from fedlab_edu.layers import Drop
+from fedlab_edu.local import minibatches, shuffles
+from fedlab_edu.scores import score
 from tests.reference import plain_loop
+from tests.test_layers import masks, splitmix64
 from tests.vectors import case, quadratic
 
 SIZES = (1, 7, 40, 12, 3, 33, 8, 21)  # clients with one example, and with fewer than a batch
@@ -73,6 +91,18 @@ def test_each_client_of_the_character_model_ends_with_the_weights_of_a_plain_loo
     W = local_sgd(model, w, clients, settings(3), [5, 6, 7])
     expected = plain_loop(model, w, clients, settings(3), [5, 6, 7])
     torch.testing.assert_close(W, expected, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("model", "shape"), [(cnn_femnist(5), (1, 28, 28)), (cnn_cifar(24, 5), (3, 24, 24))]
+)
+def test_clients_of_the_papers_large_networks_end_with_the_weights_of_a_plain_loop(
+    model: Model, shape: tuple[int, ...]
+) -> None:
+    clients, w = federation(shape, 5, (3, 5)), model.init(0).double()
+    c = LocalHP(lr=[0.05, 0.1], batch=2, momentum=0.5)
+    W = local_sgd(model, w, clients, c, [1, 2])
+    torch.testing.assert_close(W, plain_loop(model, w, clients, c, [1, 2]), rtol=0, atol=1e-12)
 
 
 def test_each_client_may_start_from_a_model_of_its_own() -> None:
@@ -180,34 +210,109 @@ def test_every_epoch_visits_each_example_once_in_an_order_of_its_own() -> None:
     assert len({tuple(o) for o in orders.tolist()}) == 4
 
 
-@pytest.mark.parametrize("pieces", [(4096, 256), (7, 7), (16, 3)])
-def test_scores_are_the_means_over_each_clients_own_examples(
-    pieces: tuple[int, int], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(engine, "ROWS_AT_ONCE", pieces[0])
-    monkeypatch.setattr(engine, "COLUMNS_AT_ONCE", pieces[1])
+def loop(w: Tensor, clients: Clients, c: LocalHP, a: Tensor, drift: Tensor) -> Tensor:
+    """One client at a time, by autograd on the vector: the loss, a pull to a, and a linear term."""
+    model, trained = MODELS["mlp"][0], []
+    for i in range(len(clients)):
+        (x, y), own, u, v = clients.examples(i), c[i], w[i].clone(), torch.zeros_like(w[i])
+        for order in shuffles(len(y), int(own.epochs), i):
+            for batch in order.split(int(own.batch)):
+                leaf = u.clone().requires_grad_()
+                loss = F.cross_entropy(model(leaf, x[batch]), y[batch])
+                loss = loss + own.mu / 2 * ((leaf - a[i]) ** 2).sum() + drift[i] @ leaf
+                loss = loss + own.weight_decay / 2 * (leaf**2).sum()
+                v = own.momentum * v + torch.autograd.grad(loss, leaf)[0]
+                u = u - own.lr * v
+        trained.append(u)
+    return torch.stack(trained)
+
+
+def test_anchor_and_drift_are_a_pull_to_elsewhere_and_a_linear_term_of_the_loss() -> None:
     model, shape, classes = MODELS["mlp"]
-    clients = federation(shape, classes, (3, 1, 20, 5))
-    W = torch.stack([model.init(i).double() for i in range(4)])
-    for w in (W, W[0]):
-        loss, error = [], []
-        for i in range(4):
-            x, y = clients.examples(i)
-            net = model.unflatten(w[i] if w.dim() == 2 else w)
-            loss.append(F.cross_entropy(net(x), y).item())
-            error.append((net(x).argmax(1) != y).double().mean().item())
-        scores = score(model, w, clients)
-        torch.testing.assert_close(scores.loss.tolist(), loss, rtol=1e-12, atol=1e-12)
-        assert scores.error.tolist() == pytest.approx(error, abs=1e-15)
+    clients, c = federation(shape, classes), settings(8)
+    w, a, drift = (
+        torch.stack([model.init(8 * k + i).double() for i in range(8)]) for k in range(3)
+    )
+    W = local_sgd(model, w, clients, c, list(range(8)), anchor=a, drift=drift)
+    torch.testing.assert_close(W, loop(w, clients, c, a, drift), rtol=0, atol=1e-12)
+    for_all = local_sgd(model, w, clients, c, list(range(8)), anchor=a[0], drift=drift)
+    expected = loop(w, clients, c, a[:1].expand(8, -1), drift)
+    torch.testing.assert_close(for_all, expected, rtol=0, atol=1e-12)
 
 
-def test_an_infinite_loss_is_a_diverged_model_even_where_nothing_is_nan() -> None:
-    clients = Clients(torch.zeros(2, 3), torch.tensor([0, 1]), torch.arange(2).split(1))
-    model = linear(3, 2)
-    w = torch.zeros(model.d)
-    w[-1] = -torch.inf  # the second class never
-    assert score(model, w, clients).loss.tolist() == [0, torch.inf]
-    assert score(model, w, clients).error.tolist() == [0, torch.inf]
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_watcher_sees_each_client_after_each_of_its_steps(
+    workers: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(engine, "CPU_TILE_BYTES", 40_000)
+    model, shape, classes = MODELS["mlp"]
+    clients, c, w = federation(shape, classes), settings(8), model.init(0).double()
+    seen: dict[int, list[Tensor]] = {i: [] for i in range(8)}
+
+    def watch(at: Tensor, t: int, W: Tensor) -> None:
+        for i, w_i in zip(at.tolist(), W, strict=True):
+            assert len(seen[i]) == t
+            seen[i].append(w_i.clone())
+
+    W = local_sgd(model, w, clients, c, list(range(8)), watch=watch, workers=workers)
+    assert [len(way) for way in seen.values()] == engine.steps(clients, c).tolist()
+    for i, way in seen.items():
+        assert torch.equal(way[-1], W[i])
+        first = LocalHP(**{**c[i].columns, "epochs": 1})
+        one = local_sgd(model, w, clients[[i]], first, [i])
+        torch.testing.assert_close(
+            way[-(-SIZES[i] // int(c.batch[i])) - 1], one[0], rtol=0, atol=1e-12
+        )
+
+
+def dropping(model: Model) -> Callable[[Tensor, Clients, LocalHP, list[int]], Tensor]:
+    """The plain loop whose dropout layer multiplies with masks drawn by Python's integers."""
+
+    def train(w: Tensor, clients: Clients, c: LocalHP, seeds: list[int]) -> Tensor:
+        trained = []
+        for i, seed in enumerate(seeds):
+            (x, y), own, net, t = clients.examples(i), c[i], model.unflatten(w), 0
+            (place,) = (m for m in net.modules() if isinstance(m, nn.Dropout))
+            place.register_forward_hook(
+                lambda _, inputs, output: inputs[0] * masks(Drop(key, rate), 0, inputs[0].shape)[0]  # noqa: B023
+            )
+            sgd = torch.optim.SGD(net.parameters(), float(own.lr), float(own.momentum))
+            rate, steps = own.dropout[None], splitmix64(seed)
+            for order in shuffles(len(y), int(own.epochs), seed):
+                for batch in order.split(int(own.batch)):
+                    key = torch.tensor([(next(steps) + 2**63) % 2**64 - 2**63])
+                    sgd.zero_grad()
+                    F.cross_entropy(net(x[batch]), y[batch]).backward()
+                    sgd.step()
+                    t += 1
+            trained.append(model.flatten(net))
+        return torch.stack(trained)
+
+    return train
+
+
+@pytest.mark.parametrize("name", ["mlp", "dropout-module"])
+def test_each_client_drops_with_its_own_rate_and_seed(name: str) -> None:
+    model = mlp(64, 6, 5)
+    if name == "dropout-module":
+        net = nn.Sequential(nn.Flatten(), nn.Linear(64, 6), nn.Dropout(0.0), nn.Linear(6, 5))
+        model = from_module(net)
+    clients, seeds = federation((1, 8, 8), 5, (9, 4, 17)), [3, 2**40, 8]
+    c = LocalHP(lr=0.1, momentum=0.5, dropout=[0.5, 0.0, 0.2], batch=[4, 8, 3], epochs=2)
+    w = model.init(1).double()
+    W = local_sgd(model, w, clients, c, seeds)
+    torch.testing.assert_close(W, dropping(model)(w, clients, c, seeds), rtol=0, atol=1e-12)
+    dry = local_sgd(model, w, clients, replace(c, dropout=0.0), seeds)
+    assert ((W - dry).abs().amax(1) > 1e-3).tolist() == [True, False, True]
+
+
+def test_dropout_where_there_is_no_layer_for_it_is_refused() -> None:
+    model = from_module(nn.Linear(4, 2))
+    clients = Clients(torch.zeros(2, 4), torch.tensor([0, 1]), (torch.arange(2),))
+    with pytest.raises(
+        ValueError, match=r"dropout is 0.5; allowed: 0 for this model, which has no"
+    ):
+        local_sgd(model, model.init(), clients, LocalHP(dropout=0.5), [0])
 
 
 @torch.no_grad()
@@ -215,15 +320,6 @@ def test_training_works_where_gradients_are_switched_off_around_it() -> None:
     model, shape, classes = MODELS["linear"]
     clients, w = federation(shape, classes, (4, 5)), MODELS["linear"][0].init(0).double()
     assert not torch.equal(local_sgd(model, w, clients, LocalHP(), [0, 1], workers=1)[0], w)
-
-
-def test_a_client_without_validation_data_scores_0() -> None:
-    model, shape, classes = MODELS["mlp"]
-    clients = federation(shape, classes, (3, 0, 2))
-    w = model.init(0).double()
-    for weights in (w, w.repeat(3, 1)):
-        assert score(model, weights, clients).loss[1] == 0
-        assert score(model, weights, clients).loss[[0, 2]].min() > 0
 
 
 @pytest.mark.parametrize(
@@ -234,6 +330,11 @@ def test_a_client_without_validation_data_scores_0() -> None:
         ({"c": LocalHP(lr=[0.1, 0.1, 0.1])}, r"c is 3; allowed: one setting, or 2 rows"),
         ({"w": torch.zeros(3, 650)}, r"shape of w is \(3, 650\); allowed: \(650,\), the model's"),
         ({"w": torch.zeros(649)}, r"shape of w is \(649,\); allowed: \(650,\)"),
+        (
+            {"anchor": torch.zeros(650)},
+            "dtype of anchor is 'torch.float32'; allowed: torch.float64",
+        ),
+        ({"drift": torch.zeros(2, 650)}, "dtype of drift is 'torch.float32'; allowed: torch.fl"),
         ({"w": torch.zeros(650).half()}, r"dtype of w is 'torch.float16'; allowed: torch.float64"),
         ({"w": torch.zeros(650, device="meta")}, r"device of w is 'meta'; allowed: cpu"),
     ],

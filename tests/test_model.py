@@ -1,22 +1,55 @@
 """Networks with a client axis against the plain networks that they stand for."""
 
+import threading
+from collections.abc import Iterator
+
 import pytest
 import torch
 from torch import Tensor, nn
 
-from fedlab_edu import Model, char_lstm, from_module, lenet5, linear, mlp
+from fedlab_edu import (
+    Model,
+    char_lstm,
+    cnn_cifar,
+    cnn_femnist,
+    from_module,
+    lenet5,
+    linear,
+    mlp,
+)
+from fedlab_edu.layers import Drop
+from tests.test_layers import masks
 
 X = torch.rand(3, 5, 1, 28, 28, dtype=torch.float64)
+
+
+class Twice(nn.Module):
+    """One dropout layer at two places, and one more of its own."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.last, self.shared = nn.Dropout(0.0), nn.Dropout(0.0)
+        self.a, self.b, self.c = nn.Linear(784, 6), nn.Linear(6, 5), nn.Linear(5, 4)
+
+    def forward(self, x: Tensor) -> Tensor:
+        x = self.a(self.shared(x.flatten(1))).relu()
+        return self.c(self.last(self.b(self.shared(x)).relu()))
+
+
 MODELS = {
     "linear": (linear(784, 10), X),
     "mlp": (mlp(784, 20, 15, 10), X),
     "lenet5": (lenet5(), X),
     "lenet5-32": (lenet5(32, 3, 7), torch.rand(3, 5, 3, 32, 32, dtype=torch.float64)),
+    "cnn_femnist": (cnn_femnist(), X[:, :2]),
+    "cnn_cifar": (cnn_cifar(), torch.rand(3, 2, 3, 24, 24, dtype=torch.float64)),
+    "cnn_cifar-32": (cnn_cifar(32, 7), torch.rand(3, 1, 3, 32, 32, dtype=torch.float64)),
     "char_lstm": (char_lstm(30, 4, 6), torch.arange(3 * 5 * 8).view(3, 5, 8) % 30),
     "module": (
         from_module(nn.Sequential(nn.Conv2d(1, 2, 5), nn.Flatten(), nn.Linear(1152, 4))),
         X,
     ),
+    "twice": (from_module(Twice()), X),
 }
 
 
@@ -29,6 +62,106 @@ def test_row_i_of_the_outputs_is_what_the_plain_network_with_weights_i_says(name
         plain = model.unflatten(W[i])(x[i])
         torch.testing.assert_close(outputs[i], plain, rtol=1e-12, atol=1e-12)
         torch.testing.assert_close(model(W[i], x[i]), plain, rtol=1e-12, atol=1e-12)
+
+
+class Masked(nn.Module):
+    """In the place of dropout layers: multiplies by one mask after the other."""
+
+    def __init__(self, masks: Iterator[Tensor]) -> None:
+        super().__init__()
+        self.masks = masks
+
+    def forward(self, x: Tensor) -> Tensor:
+        return x * next(self.masks)
+
+
+FEATURES = {  # of an example, at each place
+    "linear": [784],
+    "mlp": [15],
+    "lenet5": [84],
+    "lenet5-32": [84],
+    "cnn_femnist": [2048],
+    "cnn_cifar": [192],
+    "cnn_cifar-32": [192],
+    "char_lstm": [6],
+    "twice": [784, 6, 5],
+}
+
+
+def test_all_our_networks_drop_and_one_without_a_dropout_layer_does_not() -> None:
+    assert {name for name, (model, _) in MODELS.items() if model.drops} == set(FEATURES)
+
+
+@pytest.mark.parametrize("name", FEATURES)
+def test_outputs_and_gradients_with_dropout_are_those_of_the_plain_network_with_masks(
+    name: str,
+) -> None:
+    model, x = MODELS[name]
+    drop = Drop(torch.tensor([5, -6, 7]), torch.tensor([0.5, 0.1, 0.8], dtype=torch.float64))
+    W = torch.stack([model.init(seed).double() for seed in range(3)]).requires_grad_()
+    b = x.shape[1]
+    of_place = [masks(drop, place, (b, f)) for place, f in enumerate(FEATURES[name])]
+    outputs = model.forward(model.views(W), x, drop)
+    (gradient,) = torch.autograd.grad((outputs**2).sum(), W)
+    for i in range(3):
+        net = model.unflatten(W[i].detach())
+        masked = Masked(mask[i] for mask in of_place)
+        for parent in list(net.modules()):
+            for child, part in list(parent.named_children()):
+                if isinstance(part, nn.Dropout):
+                    setattr(parent, child, masked)
+        if isinstance(net, Twice):
+            net.last = net.shared = masked
+        plain = net(x[i])
+        torch.testing.assert_close(outputs[i], plain, rtol=1e-11, atol=1e-12)
+        (plain**2).sum().backward()
+        own = model.flatten(net)  # the same network, with gradients for weights
+        with torch.no_grad():
+            for p in net.parameters():
+                p.copy_(p.grad)
+        assert not torch.equal(own, model.flatten(net))
+        torch.testing.assert_close(gradient[i], model.flatten(net), rtol=1e-9, atol=1e-11)
+
+
+@pytest.mark.parametrize("name", FEATURES)
+def test_evaluation_never_drops_not_even_after_training_has(name: str) -> None:
+    model, x = MODELS[name]
+    W = torch.stack([model.init(seed).double() for seed in range(3)])
+    drop = Drop(torch.arange(3), torch.full((3,), 0.5, dtype=torch.float64))
+    before = model.outputs(W, x)
+    assert not torch.allclose(model.forward(model.views(W), x, drop), before)
+    assert torch.equal(model.forward(model.views(W), x, None), before)
+    assert torch.equal(model.outputs(W, x), before)
+
+
+def test_threads_that_drop_at_the_same_time_each_drop_their_own() -> None:
+    model, x = MODELS["twice"]
+    W = torch.stack([model.init(seed).double() for seed in range(3)])
+    rates = torch.full((3,), 0.5, dtype=torch.float64)
+    drops = [None, *(Drop(torch.arange(3) + 10 * n, rates) for n in range(3))]
+    expected = [model.forward(model.views(W), x, drop) for drop in drops]
+    wrong: list[int] = []
+
+    def repeat(n: int) -> None:
+        for _ in range(30):
+            if not torch.equal(model.forward(model.views(W), x, drops[n]), expected[n]):
+                wrong.append(n)
+
+    threads = [threading.Thread(target=repeat, args=(n,)) for n in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert wrong == []
+
+
+def test_the_paper_s_networks_have_as_many_weights_as_they_say() -> None:
+    # 5 * 5 * in * out + out for a convolution, in * out + out for a linear layer
+    leaf = [25 * 32 + 32, 25 * 32 * 64 + 64, 7 * 7 * 64 * 2048 + 2048, 2048 * 62 + 62]
+    assert cnn_femnist().d == sum(leaf) == 6_603_710
+    tutorial = [25 * 3 * 64 + 64, 25 * 64 * 64 + 64, 6 * 6 * 64 * 384 + 384]
+    tutorial += [384 * 192 + 192, 192 * 10 + 10]
+    assert cnn_cifar().d == sum(tutorial) == 1_068_298
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -71,7 +204,14 @@ def test_views_write_through_to_the_matrix() -> None:
             r"net\.0 is 'InstanceNorm1d'",
         ),
         (nn.Sequential(nn.LSTM(2, 3)), r"net\.0 is 'LSTM'; allowed: layers that vmap can batch"),
-        (nn.Sequential(nn.Linear(2, 2), nn.Dropout(0.1)), r"net\.1 is 'Dropout'; allowed: dropout"),
+        (
+            nn.Sequential(nn.Dropout(0.1)),
+            r"net\.0 is 'Dropout'; allowed: dropout with p = 0; the rate is the client's c",
+        ),
+        (
+            nn.Sequential(nn.AlphaDropout(0.1)),
+            r"net\.0 is 'AlphaDropout'; allowed: nn\.Dropout with",
+        ),
     ],
 )
 def test_layers_that_mix_clients_are_refused(net: nn.Module, message: str) -> None:
@@ -93,6 +233,7 @@ def test_a_module_may_bring_a_loss_of_its_own() -> None:
         (lambda: mlp(4), r"sizes is \(4,\); allowed: two or more"),
         (lambda: mlp(4, 0, 2), r"sizes is \(4, 0, 2\)"),
         (lambda: lenet5(8), r"side is 8; allowed: 28 or 32"),
+        (lambda: cnn_cifar(28), r"side is 28; allowed: 24 or 32"),
     ],
 )
 def test_impossible_sizes_are_refused(make: object, message: str) -> None:

@@ -206,11 +206,19 @@ def test_fedavg_learns_which_characters_follow() -> None:
     assert after.loss < 3.5
 
 
-def test_a_diverged_run_evaluates_to_infinity_and_goes_on(fed: Federation) -> None:
-    run = start(MODEL, fed, LocalHP(lr=1e200, batch=4))
-    run = play(run, MODEL, fed, 2, clients=3)
-    assert evaluate(run, MODEL, fed) == (float("inf"), float("inf"))
+def test_where_all_clients_diverge_they_score_infinity_and_the_run_goes_on(fed: Federation) -> None:
+    first = start(MODEL, fed, LocalHP(lr=1e200, batch=4))
+    run = play(first, MODEL, fed, 2, clients=3)
+    assert personalise(run, MODEL, fed) == (float("inf"), float("inf"))
     assert run.history[-1].after.error.tolist() == [float("inf")] * 3
+    assert run.history[-1].diverged.all()
+    assert torch.equal(run.w, first.w)
+
+
+def test_a_global_model_that_is_not_finite_evaluates_to_infinity(fed: Federation) -> None:
+    run = start(MODEL, fed)
+    run = replace(run, server=run.server._replace(w=torch.full_like(run.w, torch.nan)))
+    assert evaluate(run, MODEL, fed) == (float("inf"), float("inf"))
 
 
 def test_more_clients_than_the_federation_has_are_refused(fed: Federation) -> None:

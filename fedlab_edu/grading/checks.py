@@ -1,11 +1,12 @@
 """Checks of an answer, in the order in which a person would look at it; the first failure speaks.
 
 A test gets an `Answer` from ``student.call(name, *arguments)`` and passes it to `close`,
-`unchanged`, `tensor` or `tensors`. Each raises a `Failure`, whose text is for the student.
+`unchanged`, `tensor` or `tensors`, or first to `parts` where it is a pair. Each raises a `Failure`,
+whose text is for the student.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import torch
@@ -34,12 +35,14 @@ class Answer:
         function: its name.
         given: those of its arguments that are short enough to print, by name.
         changed: the names of the arguments that are not what they were before the call.
+        part: which of several returned values this is; "" where there is one.
     """
 
     function: str
     value: object
     given: Mapping[str, str]
     changed: tuple[str, ...]
+    part: str = ""
 
     def __str__(self) -> str:
         given = ", ".join(f"{name} = {value}" for name, value in self.given.items())
@@ -104,6 +107,21 @@ def tensors(answer: Answer) -> list[Tensor]:
     return list(answer.value)
 
 
+def parts(answer: Answer, *names: str) -> list[Answer]:
+    """The returned values, each as an answer of its own, once there are as many as names.
+
+    Raises:
+        Failure: there are not.
+    """
+    value = answer.value
+    if isinstance(value, list | tuple) and len(value) == len(names):
+        return [replace(answer, value=v, part=n) for v, n in zip(value, names, strict=True)]
+    found = f"{len(value)} values" if isinstance(value, list | tuple) else kind(value)
+    asked = ", ".join(names)
+    likely = "there is no `return`" if value is None else f"the last line is `return {asked}`"
+    raise _failure(answer, _Fault(f"{found}, expected the {len(names)} values {asked}", likely))
+
+
 class _Fault(NamedTuple):
     """What was returned and what was expected, to follow "returned"; and its own likely mistake."""
 
@@ -114,7 +132,8 @@ class _Fault(NamedTuple):
 def _failure(answer: Answer, fault: _Fault, mistake: str = "", rule: str = "") -> Failure:
     also = f" It also changed {_changed(answer)}." if answer.changed else ""
     likely = IN_PLACE if answer.changed else mistake or fault.likely
-    return Failure(f"{rule} {answer} returned {fault.text}.{also}".strip(), likely)
+    part = f"{answer.part} = " if answer.part else ""
+    return Failure(f"{rule} {answer} returned {part}{fault.text}.{also}".strip(), likely)
 
 
 def _changed(answer: Answer) -> str:

@@ -1,0 +1,68 @@
+"""Runs in files: written whole or not at all, and read without running anything that is in them."""
+
+import os
+import zipfile
+from pathlib import Path
+from pickle import UnpicklingError
+from tempfile import NamedTemporaryFile
+
+import torch
+
+from fedlab_edu import methods
+from fedlab_edu.check import require
+from fedlab_edu.hparams import LocalHP, ServerHP
+from fedlab_edu.run import Round, Run
+from fedlab_edu.scores import Score
+from fedlab_edu.tuner import Fixed
+
+_KNOWN = [
+    Run, Round, Score, LocalHP, ServerHP, Fixed, methods.Server, methods.FedAvg, methods.FedProx,
+    methods.Reptile, methods.Scaffold, methods.FedDyn, methods.FedPA, methods.Ditto, methods.MAML,
+]  # fmt: skip
+
+
+def save_run(run: Run, path: str | Path) -> None:
+    """Write a run to a file, whole: a reader, or a crash, meets what was there before or the new.
+
+    Raises:
+        OSError: the file cannot be written; what was there before is still there.
+    """
+    path = Path(path)
+    with NamedTemporaryFile(dir=path.parent, prefix=path.name, suffix=".part", delete=False) as f:
+        try:
+            torch.save(run, f)
+            f.flush()
+            os.fsync(f.fileno())
+            os.replace(f.name, path)
+        except BaseException:
+            os.unlink(f.name)
+            raise
+
+
+def load_run(path: str | Path, *also: type) -> Run:
+    """The run in a file, with its tensors on the CPU.
+
+    Args:
+        also: classes of your own in the run, of a tuner or a method. No other class is made, and
+            no code in the file is run.
+
+    Raises:
+        OSError: there is no such file, or it cannot be read.
+        ValueError: it is no run, it is damaged, or it has a class that is not allowed.
+    """
+    allowed = "a file that `save_run` has written"
+    try:
+        with zipfile.ZipFile(path) as archive:
+            damaged = archive.testzip()  # PyTorch does not look at the checksums
+        require(damaged is None, "path", str(path), f"{allowed}; this one is damaged")
+        with torch.serialization.safe_globals([*_KNOWN, *also]):
+            run = torch.load(path, map_location="cpu", weights_only=True)
+    except (zipfile.BadZipFile, RuntimeError, EOFError, KeyError, NotImplementedError):
+        run = None
+    except UnpicklingError as error:
+        unknown = str(error).partition("GLOBAL ")[2].split(" ")[0]
+        classes = f", whose own classes are named to `load_run`; this one has {unknown}"
+        require(False, "path", str(path), allowed + (classes if unknown else ""))
+    require(isinstance(run, Run), "path", str(path), allowed)
+    assert isinstance(run, Run)
+    return run

@@ -1,0 +1,42 @@
+"""Ditto: beside the global model, each client trains one of its own that stays near it.
+
+Li, Hu, Beirami, Smith (2021), *Ditto: fair and robust federated learning through personalization*,
+Algorithm 1.
+"""
+
+from dataclasses import dataclass, replace
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from fedlab_edu.data.clients import Clients
+from fedlab_edu.hparams import LocalHP
+from fedlab_edu.local import local_sgd
+from fedlab_edu.methods.fedavg import FedAvg
+from fedlab_edu.methods.method import Answer, Given
+from fedlab_edu.model import Model
+
+
+@dataclass(frozen=True)
+class Ditto(FedAvg):
+    """For the global model it is FedAvg. Client i also keeps a model of its own, v_i, unsent.
+
+    In a round, ``v_i <- v_i - lr (grad L_i(v_i) + lambda (v_i - w))``, with w the model received;
+    the paper's lambda is c.mu. With lambda = 0 the personal models ignore w; the larger it is,
+    the more they are like it. v_i starts from the first w that the client receives.
+    """
+
+    def first(self, w: Float[Tensor, " d"]) -> Float[Tensor, " d"]:
+        """``v_i = w``."""
+        return w
+
+    def loc(
+        self, model: Model, given: Given, clients: Clients, c: LocalHP, seeds: list[int]
+    ) -> Answer:
+        """Local SGD twice: from w, and from v_i with the pull towards w."""
+        assert given.kept is not None
+        no_pull = replace(c, mu=torch.zeros_like(c.mu))
+        W = local_sgd(model, given.w, clients, no_pull, seeds)
+        V = local_sgd(model, given.kept, clients, c, seeds, anchor=given.w)
+        return Answer(sent=W, own=V, kept=V)

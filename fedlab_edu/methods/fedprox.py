@@ -1,0 +1,30 @@
+"""FedProx: FedAvg whose clients are held near the model that they received.
+
+Li, Sahu, Zaheer, Sanjabi, Talwalkar, Smith (2020), *Federated optimization in heterogeneous
+networks*, Algorithm 2.
+"""
+
+from dataclasses import dataclass
+
+from fedlab_edu.data.clients import Clients
+from fedlab_edu.hparams import LocalHP
+from fedlab_edu.local import local_sgd
+from fedlab_edu.methods.fedavg import FedAvg
+from fedlab_edu.methods.method import Answer, Given
+from fedlab_edu.model import Model
+
+
+@dataclass(frozen=True)
+class FedProx(FedAvg):
+    """``w_i = SGD on L_i(u) + mu/2 |u - w|^2 from w``; Agg is FedAvg's. With mu = 0 it is FedAvg.
+
+    The paper's mu is c's, so each client may have its own. Its inexactness gamma is the number of
+    local epochs.
+    """
+
+    def loc(
+        self, model: Model, given: Given, clients: Clients, c: LocalHP, seeds: list[int]
+    ) -> Answer:
+        """Local SGD from w with the gradient ``g + mu (u - w)``."""
+        W = local_sgd(model, given.w, clients, c, seeds)
+        return Answer(sent=W, own=W)

@@ -1,0 +1,114 @@
+"""MAML: the model from which a few steps of each client get furthest.
+
+Finn, Abbeel, Levine (2017), *Model-agnostic meta-learning for fast adaptation of deep networks*,
+Algorithm 1; in federated learning, Fallah, Mokhtari, Ozdaglar (2020), Algorithm 1.
+"""
+
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from fedlab_edu.check import require
+from fedlab_edu.data.clients import Clients
+from fedlab_edu.hparams import LocalHP
+from fedlab_edu.local import local_sgd, minibatches, shuffles
+from fedlab_edu.memory import pieces
+from fedlab_edu.methods.fedavg import FedAvg, no_pull
+from fedlab_edu.methods.method import Answer, Given
+from fedlab_edu.model import Model
+from fedlab_edu.scores import gradient
+
+
+@dataclass(frozen=True)
+class MAML(FedAvg):
+    """A client sends the gradient, with respect to w, of its loss *after* it has adapted w.
+
+    It adapts on one half of its training examples, with c as in FedAvg, and takes the loss of the
+    other half. (The papers take other data; V_i is what tuners are scored on, so it is left alone.)
+    The gradient g_i goes as ``w - g_i``, a model's place, so that b.lr is the meta learning rate.
+
+    Args:
+        first_order: leave out the derivative of the adapted model with respect to w (FOMAML).
+    """
+
+    first_order: bool = False
+
+    def loc(
+        self, model: Model, given: Given, clients: Clients, c: LocalHP, seeds: list[int]
+    ) -> Answer:
+        """The meta-gradient; and, as the client's own model, w adapted on all its examples.
+
+        Raises:
+            ValueError: mu, momentum or dropout are not 0: the derivative is that of plain SGD.
+        """
+        no_pull(c, "MAML")
+        for name in ("momentum", "dropout"):
+            column = getattr(c, name)
+            require(not column.any(), name, column, "0: MAML's derivative is that of plain SGD")
+        support, query = halves(clients, seeds)
+        _, g = meta_gradient(model, given.w, support, query, c, seeds, self.first_order)
+        return Answer(sent=given.w - g, own=local_sgd(model, given.w, clients, c, seeds))
+
+
+def halves(clients: Clients, seeds: list[int]) -> tuple[Clients, Clients]:
+    """Two halves of each client's examples, drawn by its seed; a single example is in both."""
+    parts: tuple[list[Tensor], list[Tensor]] = ([], [])
+    for rows, seed in zip(clients.rows, seeds, strict=True):
+        mixed = rows[shuffles(len(rows), 2, seed)[1]]  # the first order is that of training
+        half = (len(rows) + 1) // 2
+        parts[0].append(mixed[:half])
+        parts[1].append(mixed[half:] if len(rows) > 1 else mixed)
+    return tuple(Clients(clients.x, clients.y, tuple(rows)) for rows in parts)  # type: ignore[return-value]
+
+
+def meta_gradient(
+    model: Model,
+    w: Float[Tensor, "*B d"],
+    support: Clients,
+    query: Clients,
+    c: LocalHP,
+    seeds: list[int],
+    first_order: bool = False,
+) -> tuple[Float[Tensor, "B d"], Float[Tensor, "B d"]]:
+    """The adapted models w_K, and the gradients of their losses on ``query`` with respect to w.
+
+    With ``w_{t+1} = w_t - lr grad L_t(w_t)``, L_t the loss of step t's minibatch, the chain rule
+    gives ``(I - lr H_0) ... (I - lr H_{K-1}) grad L_query(w_K)``, H_t the Hessian of L_t at w_t.
+    It is worked off from the right, with one product of a Hessian and a vector for each step.
+    """
+    c = c[list(range(len(support))) if len(c) > 1 else [0] * len(support)]
+    steps = _steps(support, c, seeds)
+    adapted = w.new_empty(len(support), model.d)
+    g = adapted.clone()
+    for i in pieces(len(support), (len(steps) + 1) * model.d * w.element_size(), w.device):
+        way = [(w[i] if w.dim() == 2 else w.expand(len(i), -1))]
+        plans = [(clients[i], own[i]) for clients, own in steps]
+        for clients, own in plans:
+            way.append(local_sgd(model, way[-1], clients, own, [0] * len(i)))
+        adapted[i] = way[-1]
+        u = gradient(model, way.pop(), query[i])
+        if not first_order:
+            for w_t, (clients, own) in zip(reversed(way), reversed(plans), strict=True):
+                lr, decay = (h.to(u)[:, None] for h in (own.lr, own.weight_decay))
+                u = u - lr * (gradient(model, w_t, clients, along=u) + decay * u)
+        g[i] = u
+    return adapted, g
+
+
+def _steps(clients: Clients, c: LocalHP, seeds: list[int]) -> list[tuple[Clients, LocalHP]]:
+    """Each step's minibatches as clients of one step; who is done takes steps of size 0."""
+    plans = []
+    for rows, seed, e, b in zip(
+        clients.rows, seeds, c.epochs.tolist(), c.batch.tolist(), strict=True
+    ):
+        positions = minibatches(shuffles(len(rows), e, seed), b)
+        plans.append([rows[p[p >= 0]] for p in positions])
+    steps = []
+    for t in range(max(len(plan) for plan in plans)):
+        batch = Clients(clients.x, clients.y, tuple(plan[t % len(plan)] for plan in plans))
+        at_work = torch.tensor([t < len(plan) for plan in plans])
+        one = LocalHP(lr=c.lr * at_work, weight_decay=c.weight_decay, batch=batch.n.clamp_min(1))
+        steps.append((batch, one))
+    return steps

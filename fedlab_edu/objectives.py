@@ -1,0 +1,58 @@
+"""The objectives of the papers on test data: of the global model, and of personalised ones."""
+
+from typing import NamedTuple
+
+import torch
+
+from fedlab_edu.check import require
+from fedlab_edu.data.clients import Clients, Federation
+from fedlab_edu.draws import stream
+from fedlab_edu.hparams import LocalHP
+from fedlab_edu.model import Model
+from fedlab_edu.rounds import Work, train
+from fedlab_edu.run import Run
+from fedlab_edu.scores import Score, score
+
+
+class Average(NamedTuple):
+    """Loss and error rate over all clients, weighted by their numbers of examples."""
+
+    loss: float
+    error: float
+
+
+def average(of: Score, clients: Clients) -> Average:
+    """``sum_i n_i s_i / sum_i n_i``; +inf where a client with examples has diverged.
+
+    Raises:
+        ValueError: no client has any examples.
+    """
+    require(clients.n.sum() > 0, "examples of all clients", 0, "at least 1")
+    p = clients.n.double() / clients.n.sum()
+    return Average(*(float(p @ s) for s in of))
+
+
+def evaluate(run: Run, model: Model, fed: Federation) -> Average:
+    """The global objective: the global model on the test data of all clients.
+
+    Source: Khodak et al. (2021), eq. (1), with test data E_i for V_i.
+    """
+    return average(score(model, run.w, fed.test), fed.test)
+
+
+def personalise(run: Run, model: Model, fed: Federation, c: LocalHP | None = None) -> Average:
+    """The personalised objective: each client does its part of a round once more, then its own
+    model is tested.
+
+    Args:
+        c: how it trains; the default is row 0 of the tuner's table.
+
+    Source: Khodak et al. (2021), eq. (2), with test data E_i for V_i.
+    """
+    c = run.tuner.table[0] if c is None else c
+    N = len(fed)
+    seeds = [stream(run.seed, run.round, client, 1) for client in range(N)]  # no round's
+    everyone = torch.arange(N)
+    work = Work(everyone, torch.zeros_like(everyone), c[[0] * N], seeds)
+    parts = [reply.after for reply in train([run], [work], model, fed.train, fed.test)]
+    return average(Score(*(torch.cat(s) for s in zip(*parts, strict=True))), fed.test)

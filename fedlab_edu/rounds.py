@@ -1,0 +1,216 @@
+"""A communication round, `communicate`: a run goes in, and the run after the round comes out."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+import torch
+import torch.nn.functional as F
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+
+from fedlab_edu.check import require
+from fedlab_edu.data.clients import Clients, Federation
+from fedlab_edu.draws import generator, stream
+from fedlab_edu.hparams import LocalHP
+from fedlab_edu.memory import pieces
+from fedlab_edu.methods import Answer, Given
+from fedlab_edu.model import Model
+from fedlab_edu.run import Round, Run
+from fedlab_edu.scores import Score, score
+
+
+def communicate(run: Run, model: Model, fed: Federation, clients: int = 10) -> Run:
+    """One communication round with B clients.
+
+    Raises:
+        ValueError: B is above the number of clients.
+
+    Source: Khodak et al. (2021), Algorithm 2; with one configuration, McMahan et al. (2017),
+    Algorithm 1.
+    """
+    return communicate_all([run], model, fed, clients)[0]
+
+
+def communicate_all(
+    runs: Sequence[Run], model: Model, fed: Federation, clients: int = 10
+) -> list[Run]:
+    """One round of each of A runs of one method, whose A B clients all train at once.
+
+    The numbers are those of `communicate` for one run after the other; the time is not.
+    """
+    # draw B clients, and a setting c_i ~ D_theta for each
+    works = [ask(run, fed, clients) for run in runs]
+    # L_{V_i}(w)
+    before = [
+        score(model, run.w, fed.val[work.client]) for run, work in zip(runs, works, strict=True)
+    ]
+    # w_i <- Loc_{c_i}(T_i, w), and L_{V_i}(w_i)
+    replies = train(runs, works, model, fed.train, fed.val)
+    # the average of the w_i, as they come in
+    heard = gather(runs, works, replies, fed)
+    # w <- Agg_b(w, {w_i}), theta <- update
+    return [tell(*each, fed) for each in zip(runs, works, before, heard, strict=True)]
+
+
+def play(
+    run: Run,
+    model: Model,
+    fed: Federation,
+    rounds: int,
+    clients: int = 10,
+    watch: Callable[[Run], object] | None = None,
+) -> Run:
+    """The run after some more rounds; ``watch`` sees the run before the first and after each."""
+    require(rounds >= 0, "rounds", rounds, "at least 0")
+    if watch is not None:
+        watch(run)
+    for _ in range(rounds):
+        run = communicate(run, model, fed, clients)
+        if watch is not None:
+            watch(run)
+    return run
+
+
+class Work(NamedTuple):
+    """The work of one run's round: B clients, the row of the table and so the setting that each
+    trains with, and the seed of its minibatches."""
+
+    client: Int[Tensor, " B"]
+    arm: Int[Tensor, " B"]
+    c: LocalHP
+    seeds: list[int]
+
+
+class Reply(NamedTuple):
+    """The answers of some clients of a round.
+
+    Fields:
+        run: the number of the client's run in the list.
+        place: the client's place in its run's round.
+        after: the score of the client's own model.
+        sound: not diverged: all its vectors and its score are finite.
+    """
+
+    run: Int[Tensor, " k"]
+    place: Int[Tensor, " k"]
+    client: Int[Tensor, " k"]
+    answer: Answer
+    after: Score
+    sound: Bool[Tensor, " k"]
+
+
+class Heard(NamedTuple):
+    """What the server of one run knows at the end of a round, and what its clients keep.
+
+    Fields:
+        average, moved: see `Method.agg`.
+        kept: client -> vector, for the clients of this round.
+    """
+
+    average: Float[Tensor, " d"]
+    moved: Float[Tensor, " d"]
+    kept: dict[int, Tensor]
+    after: Score
+    diverged: Bool[Tensor, " B"]
+
+
+def ask(run: Run, fed: Federation, clients: int) -> Work:
+    """Draw the clients of a run's next round, and let its tuner hand out configurations."""
+    gen = generator(run.seed, run.round)
+    client = fed.sample(clients, gen)
+    arm = run.tuner.ask(clients, gen)
+    seeds = [stream(run.seed, run.round, i) for i in client.tolist()]
+    return Work(client, arm, run.tuner.table[arm], seeds)
+
+
+def train(
+    runs: Sequence[Run], works: Sequence[Work], model: Model, data: Clients, tests: Clients
+) -> Iterator[Reply]:
+    """Loc of all clients of all runs, and the scores of their models on ``tests``.
+
+    They come in pieces, so that memory does not grow with their number.
+    """
+    methods = {run.method for run in runs}
+    require(len(methods) == 1, "methods of the runs", [*methods], "one for all")
+    method, w = runs[0].method, runs[0].w
+    run = torch.repeat_interleave(torch.tensor([len(work.client) for work in works]))
+    place = torch.cat([torch.arange(len(work.client)) for work in works])
+    client = torch.cat([work.client for work in works])
+    c = LocalHP.concat([work.c for work in works])
+    seeds = [seed for work in works for seed in work.seeds]
+    for i in pieces(len(run), w.nbytes, w.device):
+        given = _given(runs, run[i].tolist(), client[i].tolist())
+        on = [seeds[j] for j in i]
+        answer = method.loc(model, given, data[client[i]], c[i], on)
+        after = score(model, answer.own, tests[client[i]])
+        yield Reply(run[i], place[i], client[i], answer, after, sound(answer, after))
+
+
+def _given(runs: Sequence[Run], owner: list[int], clients: list[int]) -> Given:
+    """What those clients have in hand, each a client of the run at its place in ``owner``."""
+    played = torch.tensor([runs[a].round for a in owner])
+    if len(runs) == 1:  # one vector for all: nothing is copied
+        w, h = runs[0].server.w, runs[0].server.h
+    else:
+        w, h = (torch.stack([getattr(run.server, name) for run in runs])[owner] for name in "wh")
+    firsts = [run.method.first(run.w) for run in runs]
+    kept = [runs[a].kept.get(i, firsts[a]) for a, i in zip(owner, clients, strict=True)]
+    vectors = [k for k in kept if k is not None]
+    return Given(w, h, torch.stack(vectors) if vectors else None, played)
+
+
+def sound(answer: Answer, after: Score) -> Bool[Tensor, " k"]:
+    """Which clients have not diverged."""
+    finite = [v.isfinite().all(1).cpu() for v in answer if v is not None]
+    return torch.stack([*finite, after.loss.isfinite()]).all(0)
+
+
+def gather(
+    runs: Sequence[Run], works: Sequence[Work], replies: Iterable[Reply], fed: Federation
+) -> list[Heard]:
+    """Add up what the clients of each run have answered, without those that have diverged."""
+    A, method, w = len(runs), runs[0].method, torch.stack([run.w for run in runs])
+    total, moved, weight = torch.zeros_like(w), torch.zeros_like(w), w.new_zeros(A, 1)
+    kept: list[dict[int, Tensor]] = [{} for _ in runs]
+    shape = A, max(len(work.client) for work in works)
+    scores, lost = torch.zeros(2, *shape, dtype=torch.float64), torch.zeros(shape, dtype=torch.bool)
+    for run, place, client, answer, after, sound in replies:
+        scores[:, run, place] = torch.stack(after).masked_fill(~sound, torch.inf)
+        lost[run, place] = ~sound
+        member = (F.one_hot(run, A).T * sound).to(w)  # (A, k)
+        p = member * method.weigh(fed.train.n[client]).to(w)
+        weight += p.sum(1, keepdim=True)
+        total += p @ _without_nan(answer.sent, sound)
+        if answer.moved is not None:
+            moved += member @ _without_nan(answer.moved, sound)
+        if answer.kept is not None:
+            for row in sound.nonzero()[:, 0].tolist():
+                kept[int(run[row])][int(client[row])] = answer.kept[row].clone()
+    average = torch.where(weight > 0, total / weight, w)  # where all have diverged, w stays
+    return [
+        Heard(average[a], moved[a] / len(fed), kept[a], Score(*scores[:, a, :B]), lost[a, :B])
+        for a, B in enumerate(len(work.client) for work in works)
+    ]
+
+
+def _without_nan(W: Float[Tensor, "k d"], sound: Bool[Tensor, " k"]) -> Float[Tensor, "k d"]:
+    """0 in the rows that are not sound, for 0 times NaN is NaN; a copy only where there are any."""
+    return W if bool(sound.all()) else W.masked_fill(~sound[:, None].to(W.device), 0)
+
+
+def tell(run: Run, work: Work, before: Score, heard: Heard, fed: Federation) -> Run:
+    """The run after its clients have answered."""
+    t = run.round + 1
+    server = run.method.agg(run.server, heard.average, heard.moved, run.b, t, work.c)
+    size = fed.val[work.client].n
+    tuner = run.tuner.tell(work.arm, before.error, heard.after.error, size)
+    played = Round(work.client, work.arm, size, before, heard.after, heard.diverged)
+    return replace(
+        run,
+        server=server,
+        kept={**run.kept, **heard.kept},
+        tuner=tuner,
+        round=t,
+        history=(*run.history, played),
+    )

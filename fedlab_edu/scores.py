@@ -1,0 +1,116 @@
+"""Losses, errors and gradients of models on their clients' data, in pieces of bounded memory."""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+from torch.nn.utils.rnn import pad_sequence
+
+from fedlab_edu.data.clients import Clients
+from fedlab_edu.local import fits
+from fedlab_edu.memory import SCORE_BYTES, activations
+from fedlab_edu.model import Model
+
+ROWS_AT_ONCE = 4096  # examples of one model in one piece: more are no faster
+
+
+class Score(NamedTuple):
+    """Mean loss and error rate of each of B clients; +inf where a model has diverged."""
+
+    loss: Float[Tensor, " B"]
+    error: Float[Tensor, " B"]
+
+
+@torch.no_grad()
+def score(model: Model, w: Float[Tensor, "*B d"], clients: Clients) -> Score:
+    """Mean loss and error rate on each client's examples, B in all.
+
+    Args:
+        w: one model (d,) for all clients, or each client's own (B, d).
+
+    A client without examples scores 0, and weighs 0 in every average over sizes. A model whose
+    loss is not finite has diverged, and scores +inf in both. Beside the data and the models it
+    takes about `SCORE_BYTES` of memory, or what one example takes if that is more.
+
+    Raises:
+        ValueError: weights that do not fit the model or the clients.
+    """
+    fits("w", w, model, clients)
+    n = clients.n.to(w.device)
+    total = torch.zeros(2, len(clients), dtype=torch.float64, device=w.device)
+    for owner, rows, outputs in _predictions(model, w, clients):
+        y = clients.y[rows]
+        wrong = (outputs.argmax(-1) != y).double()
+        losses = model.loss(outputs, y).double()
+        total.index_add_(1, owner, torch.stack([losses, wrong]))
+    loss, error = total / n.clamp_min(1)
+    diverged = ~loss.isfinite()
+    return Score(*(s.masked_fill(diverged, torch.inf).cpu() for s in (loss, error)))
+
+
+def _predictions(
+    model: Model, w: Tensor, clients: Clients
+) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
+    """Owner (n,), row number (n,) and outputs (n, C) of every example, in pieces."""
+    if w.dim() == 1:  # one model: the examples of all clients form one long batch
+        size = min(ROWS_AT_ONCE, max(1, SCORE_BYTES // activations(model, clients.x, w)))
+        owner = torch.arange(len(clients)).repeat_interleave(clients.n)
+        every = torch.cat(clients.rows).to(w.device)
+        for o, r in zip(owner.split(size), every.split(size), strict=True):
+            yield o.to(w.device), r, model(w, clients.x[r])
+        return
+    for owner, rows, real in _blocks(model, w, clients):
+        outputs = model.outputs(w[owner], clients.x[rows])
+        yield owner[:, None].expand_as(real)[real], rows[real], outputs[real]
+
+
+def _blocks(
+    model: Model, w: Tensor, clients: Clients
+) -> Iterator[tuple[Int[Tensor, " k"], Int[Tensor, "k b"], Bool[Tensor, "k b"]]]:
+    """Some clients (k,), the rows of some of their examples (k, b), and which of these are real:
+    a client that has fewer repeats one."""
+    example, a_model = activations(model, clients.x, w), w.element_size() * model.d
+    columns = max(1, min(ROWS_AT_ONCE // 16, SCORE_BYTES // example))
+    together = max(1, min(16, SCORE_BYTES // (columns * example + a_model)))
+    padded = pad_sequence(list(clients.rows), batch_first=True, padding_value=-1)
+    for first in range(0, padded.shape[1], columns):
+        block = padded[:, first : first + columns]
+        for owner in (clients.n > first).nonzero()[:, 0].split(together):
+            real = block[owner] >= 0
+            rows = torch.where(real, block[owner], block[owner][:, :1])
+            yield owner.to(w.device), rows.to(w.device), real.to(w.device)
+
+
+@torch.enable_grad()
+def gradient(
+    model: Model,
+    w: Float[Tensor, "*B d"],
+    clients: Clients,
+    along: Float[Tensor, "B d"] | None = None,
+) -> Float[Tensor, "B d"]:
+    """The gradient of each client's mean loss at w, or that loss's Hessian times ``along``.
+
+    Args:
+        w: one model (d,) for all clients, or each client's own (B, d).
+        along: a vector for each client, u_i; then row i is ``H_i(w_i) u_i``.
+
+    Raises:
+        ValueError: weights that do not fit the model or the clients; for ``along``, a network whose
+            gradient PyTorch cannot differentiate once more.
+    """
+    fits("w", w, model, clients)
+    w = w.expand(len(clients), -1).detach()
+    total = torch.zeros_like(w)
+    for owner, rows, real in _blocks(model, w, clients):
+        leaf = w[owner].requires_grad_()
+        outputs = model.outputs(leaf, clients.x[rows]).flatten(0, 1)
+        losses = model.loss(outputs, clients.y[rows].flatten()).view_as(real)
+        p = real.to(w) / clients.n.to(w)[owner, None]
+        loss = (losses * p).sum()
+        (g,) = torch.autograd.grad(loss, leaf, create_graph=along is not None)
+        if along is not None:
+            (g,) = torch.autograd.grad(g, leaf, along[owner])
+        total.index_add_(0, owner, g)
+    return total

@@ -1,0 +1,352 @@
+"""Exercise 2, every method is Loc and Agg: 20 points."""
+
+from functools import partial
+from itertools import pairwise
+
+import pytest
+import torch
+from mistakes_ex02 import (
+    ADAPTED,
+    LOCALLY,
+    META,
+    NEXT_CONTROL,
+    NEXT_H,
+    NEXT_W,
+    PULLS,
+    SERVED,
+    SERVED_CONTROL,
+    Dyn,
+    Local,
+    Maml,
+    Quadratic,
+    Scaffold,
+    adapt,
+    chain,
+    descended,
+    normal,
+    optimum,
+    quadratics,
+    real,
+    returned,
+    two_of_three,
+)
+from torch import Tensor
+
+from fedlab_edu import Clients, LocalHP, linear, local_sgd
+from fedlab_edu.grading.checks import Answer, Failure, close, parts, tensor, unchanged
+from fedlab_edu.grading.student import Student
+
+fedprox_gradient = partial(
+    pytest.mark.q, "ex02.1", "fedprox_gradient",
+    hint="the gradient of mu/2 |w_i - w|^2 with respect to w_i is mu (w_i - w): add it to g",
+)  # fmt: skip
+scaffold_local = partial(
+    pytest.mark.q, "ex02.2", "scaffold_local",
+    hint="K times y <- y - lr (gradient(y) - c_i + c) from y = x; then c_i - c + (x - y) / (K lr)",
+)  # fmt: skip
+scaffold_server = partial(
+    pytest.mark.q, "ex02.3", "scaffold_server",
+    hint="x moves by server_lr times a mean over the round, c by a sum over the round divided by N",
+)  # fmt: skip
+feddyn_server = partial(
+    pytest.mark.q, "ex02.4", "feddyn_server",
+    hint="first the next h, h - alpha/m sum (w_i - w); then mean w_i - h/alpha with this next h",
+)  # fmt: skip
+maml_gradient = partial(
+    pytest.mark.q, "ex02.5", "maml_gradient",
+    hint="K steps to w_K, the gradient A_val (w_K - mu_val) there, then K times I - lr A_train",
+)  # fmt: skip
+
+
+# --- ex02.1 ---------------------------------------------------------------------------------------
+
+
+def check_pull(student: Student, want: Tensor, *arguments: object, rule: str = "") -> Answer:
+    answer = student.call("fedprox_gradient", *arguments)
+    close(answer, want, returned(PULLS, *arguments), rule)
+    return answer
+
+
+@fedprox_gradient(points=1, aspect="a case computed by hand")
+def test_prox_by_hand(student: Student) -> None:
+    check_pull(student, real(9, -6), real(1, -2), real(3, 1), real(1, 2), 4.0)
+
+
+@fedprox_gradient(points=1, aspect="steps of local training, as in the package")
+def test_prox_makes_the_steps_of_the_package(student: Student) -> None:
+    gen = torch.Generator().manual_seed(1)
+    x, y, w = normal(gen, 5, 3), torch.tensor([0, 1, 1, 0, 1]), normal(gen, 8)
+    model, one = linear(3, 2), Clients(x, y, torch.arange(5).split(5))
+    mu, lr = 0.7, 0.25
+    path = [w]
+    for epochs in range(1, 5):  # of one minibatch with all examples
+        path.append(local_sgd(model, w, one, LocalHP(lr=lr, mu=mu, batch=5, epochs=epochs), [0])[0])
+    for w_i, after in pairwise(path):
+        error = (x @ w_i[:6].view(3, 2) + w_i[6:]).softmax(1) - torch.eye(2, dtype=x.dtype)[y]
+        g = torch.cat([(x.T @ error).flatten(), error.sum(0)]) / 5
+        check_pull(student, (w_i - after) / lr, g, w_i, w, mu)
+
+
+@fedprox_gradient(points=1, aspect="no pull at w_i = w or with mu = 0; arguments left as they were")
+def test_prox_does_not_pull_at_w(student: Student) -> None:
+    gen = torch.Generator().manual_seed(2)
+    g, w_i, w = normal(gen, 3, 6)
+    check_pull(student, g, g, w, w, 0.5, rule="At w_i = w there is no pull.")
+    check_pull(student, g, g, w_i, w, 0.0, rule="With mu = 0 there is no pull.")
+    answer = student.call("fedprox_gradient", g, w_i, w, 0.5)
+    if torch.equal(tensor(answer, like=g), g):
+        raise Failure("fedprox_gradient returned g itself although mu = 0.5 and w_i is not w.")
+    unchanged(answer)
+
+
+# --- ex02.2 ---------------------------------------------------------------------------------------
+
+
+def check_local(student: Student, s: Local, want: Tensor, rule: str = "") -> Answer:
+    """The model; the pair has two values, the second of which is handed on."""
+    y, control = parts(student.call("scaffold_local", *s), "y", "new_control_i")
+    close(y, want, returned(LOCALLY, s), rule)
+    return control
+
+
+def local_by_hand() -> Local:
+    towards = Quadratic(torch.eye(2, dtype=torch.float64), real(4, 0))
+    return Local(real(0, 8), real(4, 0), real(0, 4), 0.25, 2, towards.gradient)
+
+
+@scaffold_local(points=1, aspect="the model y after two steps, by hand")
+def test_scaffold_model_by_hand(student: Student) -> None:
+    rule = "With gradient y - [4, 0], y goes from [0, 8] to [2, 5] to [3.5, 2.75]."
+    check_local(student, local_by_hand(), real(3.5, 2.75), rule)
+
+
+@scaffold_local(points=1, aspect="the next control variate, from your own y, by hand")
+def test_scaffold_control_by_hand(student: Student) -> None:
+    s = local_by_hand()
+    y, control = parts(student.call("scaffold_local", *s), "y", "new_control_i")
+    own = tensor(y, like=s.x)  # be it right or wrong; from [3.5, 2.75] it is [-3, 6.5]
+    want = real(-3, 6.5) - (own - real(3.5, 2.75)) / 0.5
+    close(control, want, returned(NEXT_CONTROL, s, own))
+
+
+@scaffold_local(points=1, aspect="drawn quadratics, in closed form; arguments left as they were")
+def test_scaffold_local_in_closed_form(student: Student) -> None:
+    gen = torch.Generator().manual_seed(3)
+    for f, steps in zip(quadratics(3, 4, seed=4), (1, 3, 8), strict=True):
+        s = Local(*normal(gen, 3, 4), 0.1, steps, f.gradient)
+        want = descended(f, s.x, s.lr, steps, drift=s.control - s.control_i)
+        control = check_local(student, s, want)
+        path = [descended(f, s.x, s.lr, k, drift=s.control - s.control_i) for k in range(steps)]
+        rule = "The next control variate is the mean of the gradients, uncorrected, of the K steps."
+        mean = torch.stack([f.gradient(y) for y in path]).mean(0)
+        close(control, mean, returned(NEXT_CONTROL, s, want), rule)
+        unchanged(control)
+
+
+@scaffold_local(points=1, aspect="zero controls: plain SGD; right controls: the optimum stays")
+def test_scaffold_is_sgd_without_controls_and_rests_at_the_optimum_with_the_right_ones(
+    student: Student,
+) -> None:
+    losses, zero = quadratics(3, 4, seed=5), torch.zeros(4, dtype=torch.float64)
+    x = normal(torch.Generator().manual_seed(6), 4)
+    f = losses[0]
+    one = Local(x, zero, zero, 0.1, 1, f.gradient)
+    rule = "One step with zero controls is a step of SGD."
+    control = check_local(student, one, x - 0.1 * f.gradient(x), rule)
+    rule = "After one step with zero controls the next control variate is the gradient at x."
+    close(control, f.gradient(x), returned(NEXT_CONTROL, one, x - 0.1 * f.gradient(x)), rule)
+    best = optimum(losses)
+    for f in losses:
+        s = Local(best, f.gradient(best), zero, 0.1, 5, f.gradient)
+        rule = "At the optimum of all clients, where c = 0 and c_i is the gradient, y stays."
+        control = check_local(student, s, best, rule)
+        rule = "At the optimum of all clients, where c = 0 and c_i is the gradient, c_i stays."
+        close(control, s.control_i, returned(NEXT_CONTROL, s, best), rule)
+
+
+# --- ex02.3 ---------------------------------------------------------------------------------------
+
+
+def served(student: Student, s: Scaffold) -> list[Answer]:
+    return parts(student.call("scaffold_server", *s), "x", "control")
+
+
+def server_by_hand() -> Scaffold:
+    ys, new, old = real([4, 2], [2, 6]), real([4, 0], [0, 4]), real([0, 2], [2, -2])
+    return Scaffold(real(1, 2), real(0, 1), ys, new, old, 1.5, 8)
+
+
+@scaffold_server(points=1, aspect="the next model, by hand")
+def test_scaffold_server_model_by_hand(student: Student) -> None:
+    s = server_by_hand()
+    close(served(student, s)[0], real(4, 5), returned(SERVED, s))
+
+
+@scaffold_server(points=1, aspect="the next control variate, by hand")
+def test_scaffold_server_control_by_hand(student: Student) -> None:
+    s = server_by_hand()
+    close(served(student, s)[1], real(0.25, 1.5), returned(SERVED_CONTROL, s))
+
+
+@scaffold_server(points=1, aspect="c stays the mean over all clients; arguments left as they were")
+def test_scaffold_server_control_stays_the_mean_of_all(student: Student) -> None:
+    gen = torch.Generator().manual_seed(7)
+    table, x = normal(gen, 6, 5), normal(gen, 5)
+    for who in ([1, 4, 0], [5], [3, 2, 0, 1, 5, 4]):
+        after = table.clone()
+        after[who] = normal(gen, len(who), 5)
+        s = Scaffold(
+            x, table.mean(0), normal(gen, len(who), 5), after[who], table[who], 0.6, len(table)
+        )
+        model, control = served(student, s)
+        close(model, 0.4 * x + 0.6 * s.ys.mean(0), returned(SERVED, s))
+        rule = f"{len(who)} of 6 clients took part, and c was the mean of the c_i of all 6."
+        close(control, after.mean(0), returned(SERVED_CONTROL, s), rule)
+        unchanged(control)
+
+
+@scaffold_server(points=1, aspect="100 rounds end at the optimum of all clients")
+def test_scaffold_server_finds_the_optimum(student: Student) -> None:
+    losses, lr, steps = quadratics(3, 4, seed=8), 0.1, 5
+    x = c = torch.zeros(4, dtype=torch.float64)
+    table = torch.zeros(3, 4, dtype=torch.float64)
+    for who in two_of_three(rounds=100):
+        ys = torch.stack([descended(losses[i], x, lr, steps, c - table[i]) for i in who])
+        new = table[who] - c + (x - ys) / (steps * lr)
+        model, control = served(student, Scaffold(x, c, ys, new, table[who], 1.0, 3))
+        x, c = tensor(model, like=x), tensor(control, like=c)
+        table[who] = new
+    rule = (
+        "Two of three clients in turn, each with a quadratic loss and right local training: after "
+        "100 rounds x must be the optimum of the mean loss."
+    )
+    close(model, optimum(losses), rule=rule)
+
+
+# --- ex02.4 ---------------------------------------------------------------------------------------
+
+
+def dynamic(student: Student, s: Dyn) -> list[Answer]:
+    return parts(student.call("feddyn_server", *s), "w", "h")
+
+
+def dyn_by_hand() -> Dyn:
+    return Dyn(real(1, 0), real([3, 2], [1, 4]), real(3, -1), 2.0, 4)
+
+
+@feddyn_server(points=1, aspect="the next h, by hand")
+def test_dyn_h_by_hand(student: Student) -> None:
+    s = dyn_by_hand()
+    close(dynamic(student, s)[1], real(2, -4), returned(NEXT_H, s))
+
+
+@feddyn_server(points=1, aspect="the next model, from your own next h, by hand")
+def test_dyn_model_by_hand(student: Student) -> None:
+    s = dyn_by_hand()
+    w, h = dynamic(student, s)
+    own = tensor(h, like=s.h)  # be it right or wrong; from [2, -4] the model is [1, 5]
+    close(w, real(1, 5) - (own - real(2, -4)) / 2, returned(NEXT_W, s, own))
+
+
+@feddyn_server(points=1, aspect="from h = 0 alpha plays no part in w; arguments left as they were")
+def test_dyn_from_zero(student: Student) -> None:
+    gen = torch.Generator().manual_seed(9)
+    W, w = normal(gen, 5, 5), normal(gen, 5)
+    for clients in (5, 20):
+        ahead = W.mean(0) + 5 / clients * (W.mean(0) - w)
+        for alpha in (0.1, 2.5):
+            s = Dyn(w, W, torch.zeros_like(w), alpha, clients)
+            model, h = dynamic(student, s)
+            close(h, 5 * alpha / clients * (w - W.mean(0)), returned(NEXT_H, s))
+            rule = "From h = 0 the next w is mean w_i + B/m (mean w_i - w), whatever alpha is."
+            close(model, ahead, rule=rule)
+            unchanged(h)
+
+
+@feddyn_server(points=1, aspect="100 rounds end at the optimum of all clients")
+def test_dyn_finds_the_optimum(student: Student) -> None:
+    losses, alpha = quadratics(3, 4, seed=8), 1.0
+    w = h = torch.zeros(4, dtype=torch.float64)
+    kept = torch.zeros(3, 4, dtype=torch.float64)  # each client's gradient at its last model
+    pull = alpha * torch.eye(4, dtype=torch.float64)
+    for who in two_of_three(rounds=100):
+        terms = [(losses[i], losses[i].A @ losses[i].mu + kept[i] + alpha * w) for i in who]
+        W = torch.stack([torch.linalg.solve(f.A + pull, rhs) for f, rhs in terms])
+        kept[who] -= alpha * (W - w)
+        answer_w, answer_h = dynamic(student, Dyn(w, W, h, alpha, 3))
+        w, h = tensor(answer_w, like=w), tensor(answer_h, like=h)
+    rule = (
+        "Two of three clients in turn, each with a quadratic loss and right local training: after "
+        "100 rounds w must be the optimum of the mean loss."
+    )
+    close(answer_w, optimum(losses), rule=rule)
+
+
+# --- ex02.5 ---------------------------------------------------------------------------------------
+
+
+def meta(student: Student, s: Maml) -> list[Answer]:
+    return parts(student.call("maml_gradient", *s), "adapted", "meta_gradient")
+
+
+def maml_by_hand() -> Maml:
+    train, val = real([2, 1], [1, 4]), real([4, 0], [0, 12])
+    return Maml(real(17, 17), train, real(1, 1), val, real(0, -4), 0.25, 2)
+
+
+def maml_drawn(steps: int, seed: int) -> Maml:
+    train, val = quadratics(2, 5, seed)
+    w = normal(torch.Generator().manual_seed(seed), 5)
+    return Maml(w, *train, *val, 0.1, steps)
+
+
+@maml_gradient(points=1, aspect="the adapted model, by hand")
+def test_maml_adapts_by_hand(student: Student) -> None:
+    s = maml_by_hand()
+    rule = "The model goes from [17, 17] to [5, -3] to [4, 0]."
+    close(meta(student, s)[0], real(4, 0), returned(ADAPTED, s), rule)
+
+
+@maml_gradient(points=1, aspect="the gradient, from your own adapted model, by hand")
+def test_maml_gradient_by_hand(student: Student) -> None:
+    s = maml_by_hand()
+    adapted, gradient = meta(student, s)
+    # be it right or wrong; from [4, 0] the gradient goes from [16, 48] to [-4, -4] to [-1, 1]
+    own = tensor(adapted, like=s.w)
+    want = real(-1, 1) + real([1.25, -1.5], [-0.5, 0.75]) @ (own - real(4, 0))
+    close(gradient, want, returned(META, s, own))
+
+
+@maml_gradient(points=1, aspect="drawn quadratics, in closed form; arguments left as they were")
+def test_maml_in_closed_form(student: Student) -> None:
+    for steps in (1, 3, 6):
+        s = maml_drawn(steps, seed=10 + steps)
+        adapted, gradient = meta(student, s)
+        close(adapted, adapt(s), returned(ADAPTED, s))
+        close(gradient, chain(s, s.val.gradient(adapt(s))), returned(META, s, adapt(s)))
+        unchanged(gradient)
+
+
+@maml_gradient(points=1, aspect="it is the slope of the validation loss of your own adapted model")
+def test_maml_gradient_is_the_slope_of_the_loss_after_adaptation(student: Student) -> None:
+    s, h = maml_drawn(4, seed=20), 0.01  # differences of a quadratic are exact for any h
+    slope = torch.zeros_like(s.w)
+    for j, side in enumerate(torch.eye(len(s.w), dtype=s.w.dtype) * h):
+        ends = [meta(student, s._replace(w=w))[0] for w in (s.w + side, s.w - side)]
+        above, below = (s.val.loss(tensor(end, like=s.w)) for end in ends)
+        slope[j] = (above - below) / (2 * h)
+    rule = (
+        "Expected are the slopes with which the validation loss of your own adapted model changes "
+        "when an entry of w moves by 0.01 up or down."
+    )
+    adapted, gradient = meta(student, s)
+    close(gradient, slope, returned(META, s, tensor(adapted, like=s.w)), rule)
+
+
+@maml_gradient(points=1, aspect="K = 0: the plain gradient of the validation loss")
+def test_maml_without_adaptation(student: Student) -> None:
+    s = maml_drawn(0, seed=30)
+    adapted, gradient = meta(student, s)
+    close(adapted, s.w, returned(ADAPTED, s), "With K = 0 nothing is adapted.")
+    rule = "With K = 0 this is the gradient of the validation loss at w."
+    close(gradient, s.A_val @ (s.w - s.mu_val), returned(META, s, s.w), rule)

@@ -1,0 +1,146 @@
+"""Runs in files: what is read goes on as if it had never stopped, and what is broken is refused."""
+
+import dataclasses
+import os
+import pickle
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import torch
+
+from fedlab_edu import (
+    Ditto,
+    FedDyn,
+    Federation,
+    LocalHP,
+    Run,
+    Scaffold,
+    ServerHP,
+    digits,
+    linear,
+    load_run,
+    play,
+    save_run,
+    start,
+)
+from fedlab_edu.methods import Method
+from tests.test_run import Noting
+
+MODEL = linear(64, 10)
+
+
+@pytest.fixture(scope="module")
+def fed() -> Federation:
+    return digits(clients=14)
+
+
+def a_run(fed: Federation, method: Method | None = None) -> Run:
+    b = ServerHP(momentum=0.5, decay=0.9)
+    c = LocalHP(lr=0.05, mu=0.1 if isinstance(method, FedDyn | Ditto) else 0)
+    return play(start(MODEL, fed, c, b, seed=3, method=method), MODEL, fed, 3, clients=5)
+
+
+@pytest.mark.parametrize("method", [None, Scaffold(option=1), FedDyn(), Ditto()], ids=repr)
+def test_a_run_read_from_a_file_goes_on_as_if_it_had_never_stopped(
+    method: Method | None, fed: Federation, tmp_path: Path
+) -> None:
+    run = a_run(fed, method)
+    save_run(run, tmp_path / "run")
+    again = load_run(tmp_path / "run")
+    one, other = (play(r, MODEL, fed, 3, clients=5) for r in (run, again))
+    assert torch.equal(one.w, other.w)
+    assert torch.equal(one.server.h, other.server.h)
+    assert {i: v.tolist() for i, v in one.kept.items()} == {
+        i: v.tolist() for i, v in other.kept.items()
+    }
+    assert [r.client.tolist() for r in one.history] == [r.client.tolist() for r in other.history]
+    assert other.round == 6
+    assert os.listdir(tmp_path) == ["run"]
+
+
+def test_a_run_with_a_tuner_of_ones_own_is_read_where_its_class_is_named(
+    fed: Federation, tmp_path: Path
+) -> None:
+    run = play(start(MODEL, fed, Noting()), MODEL, fed, 1, clients=2)
+    save_run(run, tmp_path / "run")
+    with pytest.raises(ValueError, match="whose own classes are named to `load_run`; this one has"):
+        load_run(tmp_path / "run")
+    assert isinstance(load_run(tmp_path / "run", Noting).tuner, Noting)
+
+
+def cut(file: Path) -> None:
+    file.write_bytes(file.read_bytes()[:-100])
+
+
+def flip(file: Path) -> None:
+    """One bit of the weights."""
+    raw = bytearray(file.read_bytes())
+    raw[raw.index(torch.full((3,), 7.0).numpy().tobytes())] ^= 1
+    file.write_bytes(raw)
+
+
+def foreign(file: Path) -> None:
+    torch.save({"w": torch.zeros(3)}, file)
+
+
+def empty(file: Path) -> None:
+    file.write_bytes(b"")
+
+
+def text(file: Path) -> None:
+    file.write_text("not a run at all")
+
+
+class Malicious:
+    def __reduce__(self) -> tuple[Callable[[str], int], tuple[str]]:
+        return os.system, ("touch /tmp/a-checkpoint-ran-this",)
+
+
+def malicious(file: Path) -> None:
+    torch.save(Malicious(), file)
+
+
+def plain_pickle(file: Path) -> None:
+    file.write_bytes(pickle.dumps(Malicious()))
+
+
+@pytest.mark.parametrize(
+    "damage", [cut, flip, foreign, empty, text, malicious, plain_pickle], ids=lambda f: f.__name__
+)
+def test_what_is_not_a_whole_run_is_refused_and_left_as_it_was(
+    damage: Callable[[Path], None], fed: Federation, tmp_path: Path
+) -> None:
+    file, run = tmp_path / "run", a_run(fed)
+    marked = torch.cat([torch.full((3,), 7.0), run.w[3:]])
+    save_run(dataclasses.replace(run, server=run.server._replace(w=marked)), file)
+    damage(file)
+    before = file.read_bytes()
+    with pytest.raises(
+        ValueError, match=r"path is '.*run'; allowed: a file that `save_run` has written"
+    ):
+        load_run(file)
+    assert file.read_bytes() == before
+    assert not Path("/tmp/a-checkpoint-ran-this").exists()
+
+
+def test_what_cannot_be_written_whole_leaves_the_old_file(
+    fed: Federation, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file, run = tmp_path / "run", a_run(fed)
+    save_run(run, file)
+    before = file.read_bytes()
+
+    def full(descriptor: int) -> None:
+        raise OSError("no space left")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(OSError, match="no space left"):
+        save_run(play(run, MODEL, fed, 1, clients=2), file)
+    assert file.read_bytes() == before
+    assert os.listdir(tmp_path) == ["run"]
+
+
+def test_a_file_that_is_not_there_is_named() -> None:
+    with pytest.raises(FileNotFoundError, match="no-such-run"):
+        load_run("no-such-run")

@@ -1,0 +1,509 @@
+"""The eight methods on quadratics, where a round has a closed form, and the laws that they obey."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+from fedlab_edu import (
+    MAML,
+    Clients,
+    Ditto,
+    FedAvg,
+    FedDyn,
+    Federation,
+    FedPA,
+    FedProx,
+    LocalHP,
+    Model,
+    Reptile,
+    Run,
+    Scaffold,
+    ServerHP,
+    communicate,
+    communicate_all,
+    digits,
+    evaluate,
+    mlp,
+    play,
+    start,
+)
+from fedlab_edu import memory as memory_module
+from fedlab_edu.methods import Given, Method, Server
+from fedlab_edu.methods.fedpa import delta
+from fedlab_edu.methods.maml import halves, meta_gradient
+from fedlab_edu.methods.scaffold import gathered
+from fedlab_edu.rounds import Work, gather, tell, train
+from fedlab_edu.scores import score
+from tests.vectors import F64, case, quadratic
+
+METHODS = {
+    "fedavg": (FedAvg(), {}),
+    "fedprox": (FedProx(), {"mu": 0.3}),
+    "reptile": (Reptile(), {}),
+    "scaffold-1": (Scaffold(option=1), {}),
+    "scaffold-2": (Scaffold(option=2), {}),
+    "feddyn": (FedDyn(), {"mu": 0.3}),
+    "ditto": (Ditto(), {"mu": 0.3}),
+    "fedpa": (FedPA(burn_in=1, rho=0.1), {}),
+    "maml": (MAML(), {}),
+    "fomaml": (MAML(first_order=True), {}),
+}
+every_method = pytest.mark.parametrize("name", METHODS)
+
+
+def real(values: object) -> Tensor:
+    return torch.tensor(values, dtype=F64)
+
+
+def near(seen: Tensor | Sequence[Tensor], expected: object) -> None:
+    seen = torch.stack(list(seen)) if not isinstance(seen, Tensor) else seen
+    torch.testing.assert_close(seen, real(expected), rtol=1e-9, atol=1e-9)
+
+
+class Quadratics:
+    """A federation of quadratics, and one round on it of the clients that a vector names.
+
+    Client i has ``sizes[i]`` copies of its quadratic: how many only matters in the average.
+    """
+
+    def __init__(self, given: dict[str, Any], N: int | None = None) -> None:
+        self.model, one = quadratic(given["A"], given["mu"])
+        self.B = B = len(given["mu"])
+        sizes = given.get("sizes", [1] * B)
+        rows = [torch.full((n,), i) for i, n in enumerate(sizes)]
+        rows += [torch.tensor([0])] * ((N or B) - B)  # further clients, who sit out
+        self.clients = replace(one, rows=tuple(rows))
+        names = tuple(map(str, range(len(rows))))
+        self.fed = Federation(self.clients, self.clients, self.clients, names, classes=1)
+        self.steps = {"lr": given.get("lr", 0.1), "epochs": given.get("K", 1), "batch": 1000}
+
+    def run(self, method: Method, w: object, h: object = 0.0, **b: float) -> Run:
+        run = start(self.model, self.fed, b=ServerHP(**b), method=method)
+        w = real(w)
+        return replace(run, server=Server(w, torch.zeros_like(w), torch.zeros_like(w) + real(h)))
+
+    def round(self, run: Run, **c: object) -> tuple[Run, Any]:
+        """The run after a round of the first B clients, and the one reply of all of them."""
+        i = torch.arange(self.B)
+        work = Work(
+            i, torch.zeros_like(i), LocalHP(**{**self.steps, **c})[[0] * self.B], [0] * self.B
+        )
+        (reply,) = train([run], [work], self.model, self.fed.train, self.fed.val)
+        before = score(self.model, run.w, self.fed.val[i])
+        (heard,) = gather([run], [work], [reply], self.fed)
+        return tell(run, work, before, heard, self.fed), reply.answer
+
+
+# --- the vectors ----------------------------------------------------------------------------------
+
+
+def test_fedavg_ends_where_its_closed_form_does() -> None:
+    given, expected = case("fedopt", "fedavg")
+    world = Quadratics(given)
+    run, answer = world.round(world.run(FedAvg(), given["w"], lr=given["server_lr"]))
+    near(answer.own, expected["client_models"])
+    near(run.w, expected["w"])
+
+
+def test_fedprox_ends_where_its_closed_form_does() -> None:
+    given, expected = case("fedopt", "fedprox")
+    world = Quadratics(given)
+    start_at = world.run(FedProx(), given["w"])
+    run, answer = world.round(start_at, mu=given["rho"])
+    near(answer.own, expected["client_models"])
+    near(run.w, expected["w"])
+    _, answer = world.round(start_at, mu=given["rho"], epochs=400)
+    near(answer.own, expected["exact_local_minimisers"])
+
+
+def test_reptile_steps_towards_the_plain_mean() -> None:
+    given, expected = case("fedopt", "reptile")
+    world = Quadratics({**given, "sizes": [10, 20, 70]})
+    run, _ = world.round(world.run(Reptile(), given["w"], lr=given["eps"]))
+    near(run.w, expected["w"])
+
+
+@pytest.mark.parametrize("option", [1, 2])
+def test_scaffold_ends_where_its_closed_form_does(option: Any) -> None:
+    given, expected = case("fedopt", f"scaffold-option-{option}")
+    world = Quadratics({**given, "sizes": [10, 20, 70]}, N=given["N"])
+    run = world.run(Scaffold(option), given["w"], given["c"], lr=given["server_lr"])
+    run = replace(run, kept=dict(enumerate(real(given["cs"]))))
+    run, answer = world.round(run)
+    near(answer.own, expected["client_models"])
+    near([run.kept[i] for i in range(3)], expected["new_client_controls"])
+    near(run.w, expected["w"])
+    near(run.server.h, expected["c"])
+
+
+def test_feddyn_ends_where_its_closed_form_does() -> None:
+    given, expected = case("fedopt", "feddyn")
+    world = Quadratics({**given, "sizes": [10, 20, 70]}, N=given["m_total"])
+    run = world.run(FedDyn(), given["theta"], given["h"])
+    run = replace(run, kept=dict(enumerate(real(given["grads"]))))
+    run, answer = world.round(run, mu=given["alpha"], epochs=300)  # enough for the exact minimum
+    near(answer.own, expected["client_models"])
+    near([run.kept[i] for i in range(3)], expected["new_grads"])
+    near(run.server.h, expected["h"])
+    near(run.w, expected["theta"])
+
+
+def test_dittos_personal_step_ends_where_its_closed_form_does() -> None:
+    given, expected = case("fedopt", "ditto")
+    world = Quadratics(given)
+    run = replace(world.run(Ditto(), given["w"]), kept=dict.fromkeys(range(3), real(given["v"])))
+    for lam, models in ((given["lam"], "personal_models"), (0, "lam_0")):
+        after, answer = world.round(run, mu=lam)
+        near(answer.own, expected[models])
+        near([after.kept[i] for i in range(3)], expected[models])
+
+
+def test_mamls_meta_gradient_is_that_of_its_closed_form() -> None:
+    given, expected = case("fedopt", "maml")
+    model, both = quadratic(
+        [given["A_train"], given["A_val"]], [given["mu_train"], given["mu_val"]]
+    )
+    c = LocalHP(lr=given["inner_lr"], epochs=given["inner_steps"])
+    for first_order, name in ((False, "meta_gradient"), (True, "first_order")):
+        adapted, g = meta_gradient(
+            model, real(given["w"]), both[[0]], both[[1]], c, [0], first_order
+        )
+        near(adapted[0], expected["adapted"])
+        near(g[0], expected[name])
+
+
+def test_fedpas_delta_is_that_of_a_direct_solution() -> None:
+    given, expected = case("fedopt", "fedpa-delta")
+    w, samples = real(given["w"]), real(given["samples"])
+    near(delta(w, samples, given["rho"]), expected["delta"])
+    near(delta(w, samples, 0.0), expected["delta_rho_0"])
+
+
+def test_fedpa_steps_along_the_weighted_deltas() -> None:
+    given, expected = case("fedopt", "fedpa-exact")
+    w, b = real(given["w"]), ServerHP(lr=given["server_lr"])
+    p = real(given["sizes"]) / sum(given["sizes"])
+    sent = w - p @ real(expected["deltas"])
+    after = FedPA().agg(Server.first(w), sent, torch.zeros(2), b, 1, LocalHP())
+    near(after.w, expected["w"])
+
+
+def test_samples_with_a_clients_exact_posterior_give_its_gradient() -> None:
+    given, expected = case("fedopt", "fedpa-exact")
+    w = real(given["w"])
+    for A, mu, exact in zip(real(given["A"]), real(given["mu"]), expected["deltas"], strict=True):
+        root = torch.linalg.cholesky(A.inverse()).T  # samples mu +- its rows: covariance 2/3 A^-1
+        samples = mu + (1.5**0.5) * torch.cat([root, -root])
+        torch.testing.assert_close(delta(w, samples, 1e7).tolist(), exact, rtol=1e-4, atol=1e-4)
+
+
+def test_fedpas_samples_are_means_of_stretches_of_its_way() -> None:
+    given, expected = case("fedopt", "fedpa-iasg")
+    model, clients = quadratic([given["A"]], [given["mu"]])
+    method = FedPA(burn_in=given["burnin"], stretch=given["steps"])
+    epochs = given["burnin"] + given["steps"] * given["n"]
+    c = LocalHP(lr=given["lr"], epochs=epochs + 1)  # one more, which is no whole stretch
+    _, samples = method.samples(model, real(given["w"]), clients, c, [0])
+    near(samples[0], expected["samples"])
+
+
+# --- laws -----------------------------------------------------------------------------------------
+
+A = [[[1.4, -0.4], [-0.4, 1.6]], [[1.3, 0.2], [0.2, 1.1]], [[0.8, 0.3], [0.3, 1.0]]]
+MU = [[0.8, -0.2], [-1.2, -1.0], [0.3, 0.1]]
+W0 = [0.5, -1.0]
+THREE = {"A": A, "mu": MU, "lr": 0.1, "K": 5}
+MODEL = mlp(64, 12, 10)
+
+
+@pytest.fixture(scope="module")
+def fed() -> Federation:
+    return digits(clients=14).to("cpu", F64)
+
+
+def a_run(name: str, fed: Federation, seed: int = 1, **c: object) -> Run:
+    method, own = METHODS[name]
+    setting = LocalHP(**{"lr": 0.05, "batch": 16, "epochs": 3, **own, **c})
+    return start(MODEL, fed, setting, ServerHP(momentum=0.3, decay=0.9), seed, method)
+
+
+@pytest.mark.parametrize("method", [FedProx(), FedDyn()], ids=repr)
+def test_an_infinite_pull_returns_the_model_received(method: Method) -> None:
+    world = Quadratics(THREE)
+    run, answer = world.round(world.run(method, W0), mu=1e10, lr=1e-10)
+    torch.testing.assert_close(answer.own, real([W0] * 3), rtol=0, atol=1e-8)
+    torch.testing.assert_close(run.w, real(W0), rtol=0, atol=1e-8)
+
+
+@pytest.mark.parametrize("option", [1, 2])
+def test_scaffold_without_controls_takes_fedavgs_first_step(option: Any) -> None:
+    world = Quadratics(THREE)
+    ours, _ = world.round(world.run(Scaffold(option), W0), epochs=1)
+    theirs, _ = world.round(world.run(FedAvg(), W0), epochs=1)
+    torch.testing.assert_close(ours.w, theirs.w, rtol=0, atol=1e-15)
+
+
+def test_reptile_with_step_1_is_the_plain_mean_of_what_fedavg_averages() -> None:
+    world = Quadratics({**THREE, "sizes": [10, 20, 70]})
+    run, answer = world.round(world.run(Reptile(), W0))
+    _, same = world.round(world.run(FedAvg(), W0))
+    near(run.w, same.own.mean(0).tolist())
+    assert torch.equal(answer.own, same.own)
+
+
+def test_dittos_personal_models_ignore_w_where_lambda_is_0() -> None:
+    world = Quadratics(THREE)
+    kept = dict.fromkeys(range(3), real([1.0, 1.0]))
+    for lam, same in ((0.0, True), (0.5, False)):
+        models = [
+            world.round(replace(world.run(Ditto(), w), kept=kept), mu=lam)[1].own
+            for w in (W0, [5.0, 5.0])
+        ]
+        assert torch.equal(*models) == same
+
+
+def test_fedpa_with_rho_0_is_fedavg_of_the_sample_means() -> None:
+    world = Quadratics({**THREE, "sizes": [10, 20, 70]})
+    method = FedPA(burn_in=1, stretch=2, rho=0.0)
+    run, _ = world.round(world.run(method, W0))
+    c, w = LocalHP(**world.steps), real(W0)
+    _, samples = method.samples(world.model, w, world.clients, c, [0] * 3)
+    near(run.w, (real([0.1, 0.2, 0.7]) @ samples.mean(1)).tolist())
+
+
+def test_fedpas_plain_rounds_are_fedavgs() -> None:
+    world = Quadratics(THREE)
+    run, _ = world.round(world.run(FedPA(rho=1.0, plain_rounds=1), W0))
+    again, _ = world.round(run)
+    plain, _ = world.round(world.run(FedAvg(), W0))
+    assert torch.equal(run.w, plain.w)
+    assert (again.w - world.round(plain)[0].w).norm() > 1e-3
+
+
+@pytest.mark.parametrize("name", ["scaffold-1", "scaffold-2", "feddyn"])
+def test_the_minimum_of_all_clients_is_where_drift_free_methods_come_to_rest(name: str) -> None:
+    world, (method, own) = Quadratics(THREE), METHODS[name]
+    best = torch.linalg.solve(real(A).sum(0), torch.einsum("iab,ib->a", real(A), real(MU)))
+    run = world.run(method, W0)
+    for _ in range(220):
+        run, _ = world.round(run, **own)
+    torch.testing.assert_close(run.w, best, rtol=0, atol=1e-10)
+    drifting = world.run(FedAvg(), W0)
+    for _ in range(220):
+        drifting, _ = world.round(drifting)
+    assert (drifting.w - best).norm() > 0.01
+
+
+@pytest.mark.parametrize("name", ["scaffold-1", "scaffold-2", "feddyn"])
+def test_the_servers_vector_is_the_average_of_what_all_clients_keep(
+    name: str, fed: Federation
+) -> None:
+    run = play(a_run(name, fed), MODEL, fed, 4, clients=5)
+    kept = torch.stack([*run.kept.values()])
+    assert 5 < len(kept) <= 14
+    torch.testing.assert_close(run.server.h, kept.sum(0) / 14, rtol=1e-12, atol=1e-12)
+
+
+@every_method
+def test_the_order_of_the_clients_changes_nothing(name: str) -> None:
+    method, own = METHODS[name]
+    there, back = [2, 0, 1], [1, 2, 0]
+    given = {**THREE, "sizes": [1, 3, 6]}
+    turned = {**given, **{key: [given[key][i] for i in there] for key in ("A", "mu", "sizes")}}
+    runs = []
+    for world in (Quadratics(given), Quadratics(turned)):
+        run = world.run(method, W0)
+        for _ in range(3):
+            run, _ = world.round(run, **own)
+        runs.append(run)
+    one, other = runs
+    torch.testing.assert_close(one.server, other.server, rtol=1e-12, atol=1e-12)
+    for i, vector in one.kept.items():
+        torch.testing.assert_close(vector, other.kept[back[i]], rtol=1e-12, atol=1e-12)
+
+
+@every_method
+def test_runs_of_a_method_that_play_together_get_the_numbers_of_each_alone(
+    name: str, fed: Federation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runs = [a_run(name, fed, seed, lr=0.02 * (seed + 1), epochs=2 + seed) for seed in range(3)]
+    alone = [play(run, MODEL, fed, 2, clients=4) for run in runs]
+    monkeypatch.setattr(memory_module, "PIECE_BYTES", 5 * 8 * MODEL.d)  # pieces of 5 clients
+    for _ in range(2):
+        runs = communicate_all(runs, MODEL, fed, clients=4)
+    for one, other in zip(alone, runs, strict=True):
+        torch.testing.assert_close(one.server, other.server, rtol=1e-12, atol=1e-12)
+        torch.testing.assert_close(dict(one.kept), dict(other.kept), rtol=1e-12, atol=1e-12)
+        for a, b in zip(one.history, other.history, strict=True):
+            torch.testing.assert_close(a.after, b.after, rtol=1e-9, atol=1e-9)
+
+
+@every_method
+def test_clients_that_diverge_are_left_out_and_the_run_says_so(name: str, fed: Federation) -> None:
+    run = a_run(name, fed)
+    clients = torch.tensor([3, 7, 9, 12])
+    lr = [0.05, 1e200, 0.05, 1e200]
+    c = replace(run.tuner.table[[0] * 4], lr=lr)
+    work = Work(clients, torch.zeros_like(clients), c, [1, 2, 3, 4])
+    without = Work(clients[[0, 2]], work.arm[[0, 2]], c[[0, 2]], [1, 3])
+    after = []
+    for one in (work, without):
+        before = score(MODEL, run.w, fed.val[one.client])
+        replies = train([run], [one], MODEL, fed.train, fed.val)
+        after.append(tell(run, one, before, *gather([run], [one], replies, fed), fed))
+    both, sound = after
+    torch.testing.assert_close(both.server, sound.server, rtol=1e-12, atol=1e-12)
+    torch.testing.assert_close(dict(both.kept), dict(sound.kept), rtol=1e-12, atol=1e-12)
+    assert both.history[0].diverged.tolist() == [False, True, False, True]
+    assert both.history[0].after.error[[1, 3]].tolist() == [math.inf] * 2
+    assert both.history[0].after.loss[[0, 2]].isfinite().all()
+
+
+@every_method
+def test_a_round_in_which_all_diverge_leaves_the_model_as_it_was(
+    name: str, fed: Federation
+) -> None:
+    run = a_run(name, fed, lr=1e200)
+    after = communicate(run, MODEL, fed, clients=3)
+    assert torch.equal(after.w, run.w)
+    assert after.history[0].diverged.all()
+    assert after.kept == {}
+
+
+@every_method
+def test_every_method_learns_digits(name: str) -> None:
+    fed = digits()
+    run = replace(a_run(name, fed, batch=8), b=ServerHP())
+    assert evaluate(run, MODEL, fed).error > 0.8
+    assert evaluate(play(run, MODEL, fed, 30), MODEL, fed).error < 0.4
+
+
+# --- MAML's derivative ----------------------------------------------------------------------------
+
+
+def ragged(fed: Federation) -> tuple[Clients, Clients, LocalHP, Tensor]:
+    clients = fed.train[[0, 5, 9]]
+    support = replace(
+        clients, rows=tuple(r[:n] for r, n in zip(clients.rows, (7, 3, 12), strict=True))
+    )
+    query = replace(clients, rows=tuple(r[12:20] for r in clients.rows))
+    c = LocalHP(lr=[0.3, 0.2, 0.1], batch=[4, 8, 4], epochs=[1, 3, 2], weight_decay=[0, 0.1, 0.2])
+    return support, query, c, MODEL.init(4).double()
+
+
+def test_the_meta_gradient_is_what_autograd_makes_of_the_unrolled_steps(fed: Federation) -> None:
+    support, query, c, w = ragged(fed)
+    _, g = meta_gradient(MODEL, w, support, query, c, [5, 6, 7])
+    for i, seed in enumerate((5, 6, 7)):
+        leaf = w.clone().requires_grad_()
+        u, (x, y), own = leaf, support.examples(i), c[i]
+        gen = torch.Generator().manual_seed(seed)
+        for _ in range(int(own.epochs)):
+            for batch in torch.randperm(len(y), generator=gen).split(int(own.batch)):
+                loss = MODEL.loss(MODEL(u, x[batch]), y[batch]).mean()
+                (step,) = torch.autograd.grad(loss, u, create_graph=True)
+                u = u - float(own.lr) * (step + float(own.weight_decay) * u)
+        x, y = query.examples(i)
+        (expected,) = torch.autograd.grad(MODEL.loss(MODEL(u, x), y).mean(), leaf)
+        torch.testing.assert_close(g[i], expected, rtol=0, atol=1e-12)
+
+
+def test_mamls_pieces_change_nothing(fed: Federation, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = meta_gradient(MODEL, ragged(fed)[3], *ragged(fed)[:3], [5, 6, 7])
+    monkeypatch.setattr(memory_module, "PIECE_BYTES", 1)
+    pieces = meta_gradient(MODEL, ragged(fed)[3], *ragged(fed)[:3], [5, 6, 7])
+    torch.testing.assert_close(whole, pieces, rtol=0, atol=1e-12)
+
+
+def test_the_two_halves_of_a_clients_examples_share_none_unless_it_has_only_one() -> None:
+    rows = (torch.arange(7), torch.tensor([7]), torch.tensor([8, 9]))
+    clients = Clients(torch.zeros(10, 1), torch.zeros(10, dtype=torch.long), rows)
+    support, query = halves(clients, [1, 2, 3])
+    assert support.n.tolist() == [4, 1, 1]
+    assert query.n.tolist() == [3, 1, 1]
+    for i in (0, 2):
+        assert sorted([*support.rows[i].tolist(), *query.rows[i].tolist()]) == rows[i].tolist()
+    other = halves(clients, [4, 2, 3])[0]
+    assert support.rows[0].tolist() != other.rows[0].tolist()
+
+
+# --- momentum in SCAFFOLD -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("momentum", [0.0, 0.5, 1.0])
+def test_k_steps_with_momentum_go_as_far_as_so_many_plain_ones(momentum: float) -> None:
+    for K in (1, 4, 9):
+        w = torch.zeros(1, dtype=F64, requires_grad=True)
+        sgd = torch.optim.SGD([w], lr=0.1, momentum=momentum)
+        for _ in range(K):
+            w.grad = torch.ones(1, dtype=F64)
+            sgd.step()
+        steps = gathered(torch.tensor([K]), torch.tensor(momentum, dtype=F64))
+        assert w.item() == pytest.approx(-0.1 * steps.item())
+
+
+def test_the_control_of_a_constant_gradient_is_that_gradient_with_momentum_too() -> None:
+    slope = real([[0.3, -0.7], [0.1, 0.4]])
+    model = Model(
+        net=lambda: torch.nn.ParameterList([torch.zeros(2)]),
+        forward=lambda p, x: (p[0][:, None] * x).sum(-1, keepdim=True),
+        shapes=((2,),),
+        flipped=(False,),
+        loss=lambda outputs, y: outputs[:, 0],
+    )
+    clients = Clients(slope, torch.zeros(2, dtype=torch.long), torch.arange(2).split(1))
+    kept, h = real([[0.2, 0.1], [0.0, -0.3]]), real([0.05, -0.02])
+    given = Given(real([1.0, 2.0]), h, kept, torch.tensor([0, 0]))
+    c = LocalHP(lr=0.1, momentum=[0.9, 0.5], epochs=[7, 2])
+    answer = Scaffold().loc(model, given, clients, c, [0, 0])
+    torch.testing.assert_close(answer.kept, slope, rtol=1e-12, atol=1e-12)
+
+
+# --- refusals -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "message"),
+    [
+        ("fedavg", {"mu": 0.5}, r"mu is \[0.5\]; allowed: 0: FedAvg has no pull"),
+        ("reptile", {"mu": 0.5}, r"mu is \[0.5\]; allowed: 0: Reptile has no pull"),
+        ("scaffold-1", {"mu": 0.5}, "allowed: 0: SCAFFOLD has no pull"),
+        ("scaffold-2", {"lr": 0}, r"lr is \[0.0\]; allowed: above 0 for SCAFFOLD's option 2"),
+        ("feddyn", {"mu": 0}, r"mu is \[0.0\]; allowed: above 0: it is FedDyn's alpha"),
+        ("fedpa", {"epochs": 1}, r"epochs is \[1\]; allowed: at least 2: one sample"),
+        ("fedpa", {"mu": 0.5}, "allowed: 0: FedPA has no pull"),
+        ("maml", {"momentum": 0.5}, r"momentum is \[0.5\]; allowed: 0: MAML's derivative"),
+        ("maml", {"dropout": 0.5}, r"dropout is \[0.5\]; allowed: 0: MAML's derivative"),
+    ],
+)
+def test_a_setting_that_a_method_would_not_heed_is_refused(
+    name: str, change: dict[str, float], message: str, fed: Federation
+) -> None:
+    with pytest.raises(ValueError, match=message):
+        communicate(a_run(name, fed, **change), MODEL, fed, clients=1)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: Scaffold(option=3), "option is 3; allowed: 1 or 2"),
+        (lambda: FedPA(burn_in=-1), "burn_in is -1; allowed: at least 0 epochs"),
+        (lambda: FedPA(stretch=0), "stretch is 0; allowed: at least 1 epoch"),
+        (lambda: FedPA(rho=-0.1), "rho is -0.1; allowed: a number of at least 0"),
+        (lambda: FedPA(plain_rounds=-1), "plain_rounds is -1; allowed: at least 0 rounds"),
+    ],
+)
+def test_impossible_methods_are_refused(make: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        make()
+
+
+def test_runs_of_different_methods_do_not_train_together(fed: Federation) -> None:
+    runs = [a_run("fedavg", fed), a_run("reptile", fed)]
+    with pytest.raises(ValueError, match=r"methods of the runs is .*; allowed: one for all"):
+        communicate_all(runs, MODEL, fed, clients=2)

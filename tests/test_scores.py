@@ -1,0 +1,129 @@
+"""Losses, errors, gradients and products with Hessians, in pieces of every size, against loops."""
+
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from fedlab_edu import Clients, Model, char_lstm, cnn_femnist, gradient, lenet5, linear, mlp, score
+from fedlab_edu import scores as scores_module
+from fedlab_edu.memory import activations, pieces
+from tests.test_local import federation
+
+MODEL = mlp(64, 16, 8, 10)
+# bytes that evaluation may take; and, for any network, how many examples of one model at once
+ROOM = pytest.mark.parametrize(("room", "rows"), [(256 << 20, 4096), (1, 4096), (9_000, 40)])
+
+
+@pytest.fixture(autouse=True)
+def small_pieces(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    given = getattr(request.node, "callspec", None)
+    if given is not None and "room" in given.params:
+        monkeypatch.setattr(scores_module, "SCORE_BYTES", given.params["room"])
+        monkeypatch.setattr(scores_module, "ROWS_AT_ONCE", given.params["rows"])
+
+
+def world(sizes: tuple[int, ...] = (3, 1, 20, 5)) -> tuple[Clients, Tensor]:
+    return federation((1, 8, 8), 10, sizes), torch.stack([MODEL.init(i).double() for i in range(4)])
+
+
+@ROOM
+def test_scores_are_the_means_over_each_clients_own_examples(room: int, rows: int) -> None:
+    clients, W = world()
+    for w in (W, W[0]):
+        loss, error = [], []
+        for i in range(4):
+            x, y = clients.examples(i)
+            net = MODEL.unflatten(w[i] if w.dim() == 2 else w)
+            loss.append(F.cross_entropy(net(x), y).item())
+            error.append((net(x).argmax(1) != y).double().mean().item())
+        scores = score(MODEL, w, clients)
+        torch.testing.assert_close(scores.loss.tolist(), loss, rtol=1e-12, atol=1e-12)
+        assert scores.error.tolist() == pytest.approx(error, abs=1e-15)
+
+
+@ROOM
+def test_gradients_are_those_of_each_clients_mean_loss(room: int, rows: int) -> None:
+    clients, W = world()
+    for w in (W, W[0]):
+        for i, g in enumerate(gradient(MODEL, w, clients)):
+            x, y = clients.examples(i)
+            net = MODEL.unflatten(w[i] if w.dim() == 2 else w)
+            F.cross_entropy(net(x), y).backward()
+            for p in net.parameters():
+                p.data = p.grad
+            torch.testing.assert_close(g, MODEL.flatten(net), rtol=0, atol=1e-14)
+
+
+@ROOM
+def test_products_with_the_hessian_are_differences_of_gradients(room: int, rows: int) -> None:
+    clients, W = world()
+    u = torch.randn(W.shape, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    h = 1e-6 / u.norm(dim=1, keepdim=True)
+    after, before = (gradient(MODEL, W + sign * h * u, clients) for sign in (1, -1))
+    expected = (after - before) / (2 * h)
+    torch.testing.assert_close(gradient(MODEL, W, clients, along=u), expected, rtol=0, atol=1e-7)
+
+
+def test_a_client_without_examples_has_gradient_0() -> None:
+    clients, W = world((3, 0, 2, 1))
+    g = gradient(MODEL, W, clients)
+    assert not g[1].any()
+    assert g[[0, 2, 3]].norm(dim=1).min() > 0
+
+
+def test_an_infinite_loss_is_a_diverged_model_even_where_nothing_is_nan() -> None:
+    clients = Clients(torch.zeros(2, 3), torch.tensor([0, 1]), torch.arange(2).split(1))
+    model = linear(3, 2)
+    w = torch.zeros(model.d)
+    w[-1] = -torch.inf  # the second class never
+    assert score(model, w, clients).loss.tolist() == [0, torch.inf]
+    assert score(model, w, clients).error.tolist() == [0, torch.inf]
+
+
+def test_a_client_without_validation_data_scores_0() -> None:
+    clients, W = world((3, 0, 2, 1))
+    for weights in (W, W[0]):
+        assert score(MODEL, weights, clients).loss[1] == 0
+        assert score(MODEL, weights, clients).loss[[0, 2, 3]].min() > 0
+
+
+def test_the_memory_of_an_mlps_example_is_its_inputs_and_hidden_units() -> None:
+    model, x = mlp(64, 16, 10), torch.zeros(5, 64)
+    # x, the hidden units, and for the loss the log-probabilities; some bytes for y and its weights
+    least = 4 * (64 + 16 + 10)
+    assert least <= activations(model, x, model.init()) <= least + 64
+    assert activations(model, x.double(), model.init().double()) >= 2 * least
+
+
+@pytest.mark.parametrize(
+    ("model", "shape", "floats"),
+    [
+        # the inputs and outputs of convolutions, pools (with the places of the largest) and ReLUs
+        (lenet5(), (1, 28, 28), 28**2 + 6 * (28**2 + 14**2 + 2 * 14**2) + 16 * 100),
+        (cnn_femnist(), (1, 28, 28), 28**2 + 32 * (28**2 + 14**2) + 64 * 14**2),
+    ],
+)
+def test_the_memory_of_an_images_example_is_at_least_that_of_its_feature_maps(
+    model: Model, shape: tuple[int, ...], floats: int
+) -> None:
+    kept = activations(model, torch.zeros(2, *shape), model.init())
+    assert 4 * floats <= kept <= 3 * 4 * floats
+
+
+def test_the_memory_of_text_grows_by_as_much_for_each_character() -> None:
+    model = char_lstm(20, 4, 16)
+    at_10, at_40, at_70 = (
+        activations(model, torch.zeros(1, T, dtype=torch.uint8), model.init()) for T in (10, 40, 70)
+    )
+    a_character = 4 * 4 + 2 * 4 * 16  # in bytes: its embedding, and the states of two layers
+    assert at_40 - at_10 == pytest.approx(at_70 - at_40, rel=0.2)  # they are rounded up
+    assert at_40 - at_10 > 30 * a_character
+
+
+def test_pieces_hold_what_fits_and_at_least_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("fedlab_edu.memory.PIECE_BYTES", 100)
+    cpu = torch.device("cpu")
+    assert list(pieces(7, 30, cpu)) == [[0, 1, 2], [3, 4, 5], [6]]
+    assert list(pieces(2, 1000, cpu)) == [[0], [1]]
+    assert list(pieces(0, 1, cpu)) == []
