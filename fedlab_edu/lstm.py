@@ -11,7 +11,6 @@ import torch
 import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor
-from torch.autograd.function import once_differentiable
 
 
 def batched_lstm(
@@ -20,7 +19,10 @@ def batched_lstm(
     """What `layers.lstm` computes, in one batch: x (B, b, T, E) -> hidden states (B, b, T, H).
 
     Weights come four a layer, in ``nn.LSTM``'s order (w_ih, w_hh, b_ih, b_hh). Gradients are those
-    of x and of all weights; they cannot be differentiated again.
+    of x and of all weights.
+
+    Raises:
+        RuntimeError: in the backward pass, where the gradients are to be differentiated again.
 
     Source: Hochreiter and Schmidhuber (1997), with the forget gate of Gers et al. (2000).
     """
@@ -56,8 +58,9 @@ class _Layer(torch.autograd.Function):
         return hs
 
     @staticmethod
-    @once_differentiable
     def backward(ctx: Any, d_hs: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        if torch.is_grad_enabled():  # PyTorch's once_differentiable would drop terms without a word
+            raise RuntimeError("batched_lstm cannot be differentiated twice; on the CPU, lstm can")
         x, w_ih, w_hh, gates, hs, cs = ctx.saved_tensors
         i, f, g, o = gates.chunk(4, dim=-1)
         tanh_c = cs.tanh()

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from fedlab_edu.model import Model
 
-PIECE_BYTES = 128 << 20  # the models of those clients of a round that train at once, on the CPU
+PIECE_BYTES = 64 << 20  # the models of those clients of a round that train at once, on the CPU
 SCORE_BYTES = 256 << 20  # what an evaluation needs beside its data and the models that it is given
 
 

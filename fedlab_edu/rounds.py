@@ -38,7 +38,13 @@ def communicate_all(
     """One round of each of A runs of one method, whose A B clients all train at once.
 
     The numbers are those of `communicate` for one run after the other; the time is not.
+
+    Raises:
+        ValueError: no run, or runs of different methods; B is above the number of clients.
     """
+    require(runs, "runs", [*runs], "at least one")
+    same = all(run.method == runs[0].method for run in runs)
+    require(same, "methods of the runs", [run.method for run in runs], "the same for all")
     # draw B clients, and a setting c_i ~ D_theta for each
     works = [ask(run, fed, clients) for run in runs]
     # L_{V_i}(w)
@@ -104,7 +110,7 @@ class Heard(NamedTuple):
     """What the server of one run knows at the end of a round, and what its clients keep.
 
     Fields:
-        average, moved: see `Method.agg`.
+        average, moved: see `Method.agg`; without a sound client there is no average, but NaN.
         kept: client -> vector, for the clients of this round.
     """
 
@@ -131,8 +137,6 @@ def train(
 
     They come in pieces, so that memory does not grow with their number.
     """
-    methods = {run.method for run in runs}
-    require(len(methods) == 1, "methods of the runs", [*methods], "one for all")
     method, w = runs[0].method, runs[0].w
     run = torch.repeat_interleave(torch.tensor([len(work.client) for work in works]))
     place = torch.cat([torch.arange(len(work.client)) for work in works])
@@ -187,7 +191,7 @@ def gather(
         if answer.kept is not None:
             for row in sound.nonzero()[:, 0].tolist():
                 kept[int(run[row])][int(client[row])] = answer.kept[row].clone()
-    average = torch.where(weight > 0, total / weight, w)  # where all have diverged, w stays
+    average = total / weight
     return [
         Heard(average[a], moved[a] / len(fed), kept[a], Score(*scores[:, a, :B]), lost[a, :B])
         for a, B in enumerate(len(work.client) for work in works)
@@ -200,9 +204,10 @@ def _without_nan(W: Float[Tensor, "k d"], sound: Bool[Tensor, " k"]) -> Float[Te
 
 
 def tell(run: Run, work: Work, before: Score, heard: Heard, fed: Federation) -> Run:
-    """The run after its clients have answered."""
-    t = run.round + 1
-    server = run.method.agg(run.server, heard.average, heard.moved, run.b, t, work.c)
+    """The run after its clients have answered; if all have diverged, the server does nothing."""
+    t, server = run.round + 1, run.server
+    if not heard.diverged.all():
+        server = run.method.agg(server, heard.average, heard.moved, run.b, t, work.c)
     size = fed.val[work.client].n
     tuner = run.tuner.tell(work.arm, before.error, heard.after.error, size)
     played = Round(work.client, work.arm, size, before, heard.after, heard.diverged)

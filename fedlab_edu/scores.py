@@ -97,8 +97,8 @@ def gradient(
         along: a vector for each client, u_i; then row i is ``H_i(w_i) u_i``.
 
     Raises:
-        ValueError: weights that do not fit the model or the clients; for ``along``, a network whose
-            gradient PyTorch cannot differentiate once more.
+        ValueError: weights that do not fit the model or the clients.
+        RuntimeError: for ``along``, a network whose gradient cannot be differentiated once more.
     """
     fits("w", w, model, clients)
     w = w.expand(len(clients), -1).detach()

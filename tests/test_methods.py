@@ -39,6 +39,7 @@ from fedlab_edu.methods.maml import halves, meta_gradient
 from fedlab_edu.methods.scaffold import gathered
 from fedlab_edu.rounds import Work, gather, tell, train
 from fedlab_edu.scores import score
+from fedlab_edu.tuner import Fixed
 from tests.vectors import F64, case, quadratic
 
 METHODS = {
@@ -368,11 +369,13 @@ def test_clients_that_diverge_are_left_out_and_the_run_says_so(name: str, fed: F
 def test_a_round_in_which_all_diverge_leaves_the_model_as_it_was(
     name: str, fed: Federation
 ) -> None:
-    run = a_run(name, fed, lr=1e200)
-    after = communicate(run, MODEL, fed, clients=3)
-    assert torch.equal(after.w, run.w)
-    assert after.history[0].diverged.all()
-    assert after.kept == {}
+    run = play(a_run(name, fed), MODEL, fed, 2, clients=3)  # by now v, and h, are not 0
+    hot = replace(run, tuner=Fixed(replace(run.tuner.table, lr=1e200)))
+    after = communicate(hot, MODEL, fed, clients=3)
+    torch.testing.assert_close(after.server, run.server, rtol=0, atol=0)
+    assert after.history[-1].diverged.all()
+    assert after.kept == run.kept
+    assert after.round == 3
 
 
 @every_method
@@ -505,5 +508,7 @@ def test_impossible_methods_are_refused(make: Any, message: str) -> None:
 
 def test_runs_of_different_methods_do_not_train_together(fed: Federation) -> None:
     runs = [a_run("fedavg", fed), a_run("reptile", fed)]
-    with pytest.raises(ValueError, match=r"methods of the runs is .*; allowed: one for all"):
+    with pytest.raises(ValueError, match=r"methods of the runs is .*; allowed: the same for all"):
         communicate_all(runs, MODEL, fed, clients=2)
+    with pytest.raises(ValueError, match=r"runs is \[\]; allowed: at least one"):
+        communicate_all([], MODEL, fed, clients=2)
