@@ -199,7 +199,7 @@ def _train(
         flat = -c.mu.to(W)[:, None] * terms.anchor
         constant = model.views(flat if terms.drift is None else flat.add_(terms.drift))
     at, seeds = torch.tensor([job.at for job in tile]), torch.tensor([job.seed for job in tile])
-    seeds, rate = seeds.to(W.device), c.dropout.to(W)
+    seeds, rate = seeds.to(W.device), c.dropout.to(W.device)
     for t, (k, b) in enumerate(zip(at_work, widths, strict=True)):
         leaves = [p[:k].detach().requires_grad_() for p in weights]
         x, y = clients.x[rows[t, :k, :b]], clients.y[rows[t, :k, :b]]
