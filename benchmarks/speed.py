@@ -1,0 +1,139 @@
+"""Seconds and arithmetic of local training, beside those of the plain loop."""
+
+import os
+import time
+from collections.abc import Callable
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+from torch.utils.flop_counter import FlopCounterMode
+
+from benchmarks.plain import plain_loop
+from benchmarks.workloads import Workload
+from fedlab_edu import Model, local_sgd
+
+LONG_ENOUGH = 0.2  # seconds: what takes less is done several times
+HEAD = (
+    f"{'local training':38}{'plain loop':>11}{'ours':>10}{'ratio':>8}{'GFLOP/s':>10}{'of peak':>9}"
+    f"{'largest difference':>21}"
+)
+
+
+class Speed(NamedTuple):
+    """Shortest times, the machine's peak, operations, the largest difference between weights."""
+
+    plain: float
+    ours: float
+    peak: float
+    operations: int
+    difference: float
+
+    def row(self) -> str:
+        rate = self.operations / self.ours
+        return (
+            f"{self.plain:9.3f} s{self.ours:8.3f} s{self.plain / self.ours:7.1f}x"
+            f"{rate / 1e9:10.1f}{rate / self.peak:9.0%}{self.difference:21.1e}"
+        )
+
+
+def speed(work: Workload, device: torch.device, repeats: int) -> Speed:
+    """Both loops in turn, the plain one at each promising number of threads; the best counts.
+
+    The shortest times count: other programs only ever add to them. The peak is measured in between.
+    """
+    model, c = work.model, work.c
+    clients, w, seeds = work.clients.to(device), model.init(0).to(device), list(range(len(c)))
+
+    def ours(k: int) -> Tensor:
+        return local_sgd(model, w, clients[range(k)], c[:k], seeds[:k])
+
+    def plain(k: int) -> Tensor:
+        return plain_loop(model, w, clients[range(k)], c[:k], seeds[:k])
+
+    # a first call also makes what later ones find made
+    few = min(10, len(c))
+    ours(few)
+    trial = {
+        n: with_threads(n, lambda: seconds(lambda: plain(few), device))[0] for n in threads(device)
+    }
+    # on a busy machine several threads wait for each other, and would cost minutes
+    others: dict[int, list[float]] = {n: [] for n in trial if trial[n] < 2 * min(trial.values())}
+    mine, peaks = [], []
+    for _ in range(repeats):
+        took, W = seconds(lambda: ours(len(c)), device)
+        mine.append(took)
+        peaks.append(peak(device))
+        for n, times in others.items():
+            took, expected = with_threads(n, lambda: seconds(lambda: plain(len(c)), device))
+            times.append(took)
+    best = min(map(min, others.values()))
+    apart = float(W.sub_(expected).abs_().max())
+    return Speed(best, min(mine), max(peaks), operations(work), apart)
+
+
+def operations(work: Workload) -> int:
+    """Floating-point operations of all forward and backward passes of a workload."""
+    visits = int((work.c.epochs * work.clients.n).sum())
+    return visits * operations_per_example(work.model, work.clients.x)
+
+
+def operations_per_example(model: Model, x: Tensor) -> int:
+    """Multiplications and additions in matrix products and convolutions, for one example.
+
+    Counted on a device without data: there an LSTM takes its formulation in matrix products, while
+    the CPU's own is one operation that cannot be looked into.
+    """
+    leaves = [p.requires_grad_() for p in model.views(torch.empty(1, model.d, device="meta"))]
+    x = x.new_empty(1, 1, *x.shape[1:], device="meta")
+    y = torch.empty(1, dtype=torch.long, device="meta")
+    with FlopCounterMode(display=False) as counted:
+        loss = model.loss(model.forward(leaves, x).flatten(0, 1), y).sum()
+        torch.autograd.grad(loss, leaves)
+    return counted.get_total_flops()
+
+
+def peak(device: torch.device) -> float:
+    """Operations a second in a product of large float32 matrices: the most that a loop can do."""
+    size = 2048 if device.type == "cpu" else 8192
+    a, b = torch.rand(2, size, size, device=device)
+    every = [
+        with_threads(n, lambda: seconds(lambda: torch.mm(a, b), device))[0] for n in threads(device)
+    ]
+    return 2 * size**3 / min(every)
+
+
+def threads(device: torch.device) -> list[int]:
+    """Numbers of threads in an operation to try: one, and PyTorch's choice, and all."""
+    if device.type == "cuda":
+        return [1]
+    return sorted({1, torch.get_num_threads(), os.cpu_count() or 1})
+
+
+def with_threads(n: int, work: Callable[[], tuple[float, Tensor]]) -> tuple[float, Tensor]:
+    before = torch.get_num_threads()
+    torch.set_num_threads(n)
+    try:
+        return work()
+    finally:
+        torch.set_num_threads(before)
+
+
+def seconds(work: Callable[[], Tensor], device: torch.device) -> tuple[float, Tensor]:
+    """The shortest of as many calls as fit into `LONG_ENOUGH`, and the result of the last.
+
+    A call ends when its result is there; a GPU answers before it has finished.
+    """
+    took: list[float] = []
+    while sum(took) < LONG_ENOUGH:
+        wait(device)
+        begin = time.perf_counter()
+        out = work()
+        wait(device)
+        took.append(time.perf_counter() - begin)
+    return min(took), out
+
+
+def wait(device: torch.device) -> None:
+    if device.type == "cuda":
+        torch.cuda.synchronize(device)

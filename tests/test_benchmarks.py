@@ -1,0 +1,93 @@
+"""The benchmarks: both sides do the same work, and the arithmetic is counted rightly."""
+
+import re
+
+import pytest
+import torch
+
+from benchmarks.__main__ import main
+from benchmarks.memory import peak_memory
+from benchmarks.plain import plain_loop
+from benchmarks.speed import operations, operations_per_example, speed, threads, with_threads
+from benchmarks.workloads import Workload, drawn, noise
+from fedlab_edu import LocalHP, Model, char_lstm, lenet5, mlp
+from tests import reference
+
+TINY = mlp(9, 5, 3)
+CPU = torch.device("cpu")
+
+
+def tiny() -> Workload:
+    """Clients of unequal sizes, one smaller than any minibatch, with settings of their own."""
+    return Workload(TINY, noise((1, 3, 3), 3, [20, 3, 41, 9]), drawn(4))
+
+
+def test_the_loop_to_beat_is_the_definition_of_local_training() -> None:
+    model, clients, c = tiny()
+    clients, w = clients.to("cpu", torch.float64), model.init(0).double()
+    expected = reference.plain_loop(model, w, clients, c, [0, 1, 2, 3])
+    seen = plain_loop(model, w, clients, c, [0, 1, 2, 3])
+    torch.testing.assert_close(seen, expected, rtol=0, atol=1e-12)
+
+
+def test_both_sides_of_a_comparison_end_with_the_same_weights() -> None:
+    measured = speed(tiny(), CPU, repeats=1)
+    assert measured.difference < 1e-5  # float32: the same to rounding
+    assert min(measured.plain, measured.ours) > 0
+
+
+# Forward 2 i o for each weight matrix i x o, the same again for the gradient of the weights, and
+# once more for the gradient of the inputs, which the first layer's inputs do not need.
+LENET = 4 * 28**2 * 25 * 6 + 6 * (10**2 * 25 * 6 * 16 + 400 * 120 + 120 * 84 + 84 * 10)
+# Characters are looked up, so that the first layer's inputs are weights, with a gradient.
+LSTM = 6 * (80 * (8 * 1024 + 3 * 256 * 1024) + 256 * 101)
+
+
+@pytest.mark.parametrize(
+    ("model", "x", "expected"),
+    [
+        (mlp(784, 128, 10), torch.zeros(1, 784), 4 * 784 * 128 + 6 * 128 * 10),
+        (lenet5(), torch.zeros(1, 1, 28, 28), LENET),
+        (char_lstm(), torch.zeros(1, 80, dtype=torch.long), LSTM),
+    ],
+    ids=["mlp", "lenet5", "char_lstm"],
+)
+def test_the_operations_of_an_example_are_those_of_the_closed_form(
+    model: Model, x: torch.Tensor, expected: int
+) -> None:
+    assert operations_per_example(model, x) == expected
+
+
+def test_a_workload_has_an_example_s_operations_for_each_visit_to_it() -> None:
+    model, clients, _ = tiny()
+    c = LocalHP(epochs=[1, 2, 3, 4], batch=8)
+    visits = 1 * 20 + 2 * 3 + 3 * 41 + 4 * 9
+    assert operations(Workload(model, clients, c)) == visits * (4 * 9 * 5 + 6 * 5 * 3)
+
+
+def test_numbers_of_threads_are_tried_and_put_back() -> None:
+    before = torch.get_num_threads()
+    counts = threads(CPU)
+    seen = [with_threads(n, lambda: (torch.get_num_threads(), torch.zeros(0)))[0] for n in counts]
+    assert seen == counts
+    assert counts[0] == 1
+    assert torch.get_num_threads() == before
+
+
+def test_a_round_s_memory_holds_its_models_and_a_small_process_no_parent_s_peak() -> None:
+    ballast = torch.ones(100 << 20)  # 400 MiB in this process
+    seen = peak_memory(40, "cpu")
+    del ballast
+    assert seen.most - seen.before > 40 * lenet5().d * 4
+    assert seen.most < 500 << 20
+
+
+def test_a_row_has_times_a_ratio_a_rate_and_a_difference(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    label = "MLP 784-128-10, 10 clients of 32"
+    main(["--repeats", "1", "--only", label])
+    *_, row = capsys.readouterr().out.splitlines()
+    number = r" +[\d.]+"
+    expected = rf"{label}{number} s{number} s{number}x{number}{number}%{number}e[-+]\d+"
+    assert re.fullmatch(expected, row)
