@@ -19,6 +19,8 @@ def from_module(net: nn.Module, loss: Callable[[Tensor, Tensor], Tensor] = cross
     Layers ``nn.Dropout(0.0)`` drop with the client's rate in training; the k-th that an input
     passes is place k of `layers.dropout`, counted from 0.
 
+    Indices of an ``nn.Embedding`` are not checked: one beyond its table reads another client's.
+
     Raises:
         ValueError: the network has batch normalisation, whose running statistics are no weights
             and mix examples; dropout with a rate of its own, whose draws would not belong to a
@@ -44,17 +46,17 @@ def from_module(net: nn.Module, loss: Callable[[Tensor, Tensor], Tensor] = cross
 
 
 def _refuse(net: nn.Module) -> None:
-    for name, part in net.named_modules():
+    for name, part in net.named_modules(prefix="net"):
         bad = isinstance(part, nn.modules.batchnorm._BatchNorm)
         bad = bad or getattr(part, "track_running_stats", False)
-        require(not bad, f"net.{name}", type(part).__name__, "GroupNorm or no normalisation")
+        require(not bad, name, type(part).__name__, "GroupNorm or no normalisation")
         loops = isinstance(part, nn.RNNBase)
         allowed = "layers that vmap can batch; for an LSTM see char_lstm"
-        require(not loops, f"net.{name}", type(part).__name__, allowed)
+        require(not loops, name, type(part).__name__, allowed)
         drops = isinstance(part, nn.modules.dropout._DropoutNd) and part.p > 0
         kind = "dropout" if isinstance(part, nn.Dropout) else "nn.Dropout"
         allowed = f"{kind} with p = 0; the rate is the client's c.dropout"
-        require(not drops, f"net.{name}", type(part).__name__, allowed)
+        require(not drops, name, type(part).__name__, allowed)
 
 
 class _Skeleton:

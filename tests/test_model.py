@@ -200,6 +200,7 @@ def test_views_write_through_to_the_matrix() -> None:
             r"net\.0 is 'InstanceNorm1d'",
         ),
         (nn.Sequential(nn.LSTM(2, 3)), r"net\.0 is 'LSTM'; allowed: layers that vmap can batch"),
+        (nn.LSTM(2, 3), r"^net is 'LSTM'; allowed: layers that vmap can batch"),
         (
             nn.Sequential(nn.Dropout(0.1)),
             r"net\.0 is 'Dropout'; allowed: dropout with p = 0; the rate is the client's c",
