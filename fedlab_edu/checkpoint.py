@@ -2,9 +2,10 @@
 
 import os
 import zipfile
+from dataclasses import fields
 from pathlib import Path
 from pickle import UnpicklingError
-from tempfile import NamedTemporaryFile
+from uuid import uuid4
 
 import torch
 
@@ -27,20 +28,19 @@ def save_run(run: Run, path: str | Path) -> None:
     Raises:
         OSError: the file cannot be written; what was there before is still there.
     """
-    path = Path(path)
-    with NamedTemporaryFile(dir=path.parent, prefix=path.name, suffix=".part", delete=False) as f:
-        try:
+    part = Path(f"{path}.{uuid4().hex}.part")
+    try:
+        with part.open("xb") as f:
             torch.save(run, f)
             f.flush()
             os.fsync(f.fileno())
-            os.replace(f.name, path)
-        except BaseException:
-            os.unlink(f.name)
-            raise
+        os.replace(part, path)
+    finally:
+        part.unlink(missing_ok=True)
 
 
 def load_run(path: str | Path, *also: type) -> Run:
-    """The run in a file, with its tensors on the CPU.
+    """The run in a file, with its tensors on the CPU; ``load_run(path).to("cuda")`` goes on there.
 
     Args:
         also: classes of your own in the run, of a tuner or a method. No other class is made, and
@@ -63,6 +63,7 @@ def load_run(path: str | Path, *also: type) -> Run:
         unknown = str(error).partition("GLOBAL ")[2].split(" ")[0]
         classes = f", whose own classes are named to `load_run`; this one has {unknown}"
         require(False, "path", str(path), allowed + (classes if unknown else ""))
-    require(isinstance(run, Run), "path", str(path), allowed)
+    whole = isinstance(run, Run) and vars(run).keys() == {f.name for f in fields(Run)}
+    require(whole, "path", str(path), allowed)
     assert isinstance(run, Run)
     return run

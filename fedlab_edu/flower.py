@@ -13,6 +13,7 @@ this module is imported.
 
 import time
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import cast
 
 import torch
@@ -43,8 +44,9 @@ def client_app(model: Model, fed: Federation, method: Method | None = None) -> C
 
     It answers a query with its client's number. It answers a request to train, which brings what
     the server sends, a seed and one setting c, with what Loc sends back, |T_i| and the loss and
-    error, on V_i, of w and of the client's own model. The records have the names that Flower's own
-    strategies expect. What the method keeps stays in the node's state.
+    error, on V_i, of w and of the client's own model. What the method keeps stays in the node's
+    state. The records have the names that Flower's own strategies expect; these do not leave out a
+    client that has diverged, which answers ``sound = 0``.
 
     Args:
         method: the default is FedAvg; a request of a run of another method is refused.
@@ -60,8 +62,8 @@ def client_app(model: Model, fed: Federation, method: Method | None = None) -> C
     def train(message: Message, context: Context) -> Message:
         i = [_client(context, fed)]
         config = message.content.config_records["config"]
-        of_run = config.get("method", repr(method))
-        require(of_run == repr(method), "method of the run", of_run, f"{method!r}, the node's")
+        of_run, ours = config.get("method", _named(method)), _named(method)
+        require(of_run == ours, "method of the run", of_run, f"{ours}, the node's")
         c = LocalHP(**{name: config[name] for name in LocalHP().columns})
         device, content, state = fed.train.x.device, message.content, context.state
         w = _unpack(content, "arrays").to(device)
@@ -97,7 +99,8 @@ def server_app(
             so this is how the result gets out: ``watch=runs.append``, or a function that saves.
 
     Raises:
-        ValueError: fewer than 0 rounds; a run whose clients keep something already.
+        ValueError: fewer than 0 rounds; a run that has begun, of a method whose clients keep
+            something.
 
     Raises (in the app):
         ValueError: the nodes are not the clients of this federation, one for each.
@@ -105,8 +108,10 @@ def server_app(
         RuntimeError: a node has failed.
     """
     require(rounds >= 0, "rounds", rounds, "at least 0")
-    kept = sorted(run.kept)
-    require(not kept, "clients whose memory is in the run", kept, "none: it is on their nodes")
+    if run.method.first(run.w) is not None:
+        allowed = "0: what clients of this method keep is on their nodes, from the first round on"
+        require(run.round == 0, "rounds played", run.round, allowed)
+        run = replace(run, kept=None)
     app = ServerApp()
 
     @app.main()
@@ -127,7 +132,7 @@ def _communicate(run: Run, grid: Grid, nodes: dict[int, int], fed: Federation, c
     messages = []
     for j, (node, seed) in enumerate(zip(chosen, work.seeds, strict=True)):
         c = {name: column.item() for name, column in work.c[j].columns.items()}
-        told = ConfigRecord({"seed": seed, "round": run.round, "method": repr(run.method), **c})
+        told = ConfigRecord({"seed": seed, "round": run.round, "method": _named(run.method), **c})
         content = RecordDict({"arrays": _pack(run.w), "config": told})
         if run.server.h.any():
             content["h"] = _pack(run.server.h)
@@ -183,6 +188,10 @@ def _client(context: Context, fed: Federation) -> int:
     ok = isinstance(number, int) and 0 <= number < len(fed)
     require(ok, "partition-id", number, f"a whole number from 0 to {len(fed) - 1}")
     return cast(int, number)
+
+
+def _named(method: Method) -> str:
+    return f"{type(method).__qualname__}{vars(method)}"
 
 
 def _pack(w: Float[Tensor, " d"]) -> ArrayRecord:

@@ -73,6 +73,16 @@ class _Columns:
             object.__setattr__(chosen, name, column.reshape(-1)[rows])
         return chosen
 
+    def each(self: _Table, B: int, name: str = "c") -> _Table:
+        """Columns (B,), one row for each of B clients: its own rows, or its single one B times.
+
+        Raises:
+            ValueError: another number of rows.
+        """
+        allowed = f"one setting, or {B} rows, one for each client"
+        require(len(self) in (1, B), name, f"{len(self)} rows", allowed)
+        return self[list(range(B)) if len(self) == B else [0] * B]
+
     @classmethod
     def concat(cls: type[_Table], tables: Sequence[_Table]) -> _Table:
         """One table with the rows of all, in order."""

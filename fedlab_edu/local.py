@@ -3,8 +3,8 @@
 A *job* is one client that trains from one starting vector with its own seed and hyperparameters.
 The engine cuts any list of jobs into tiles. The jobs of a tile step side by side on one batch
 axis, sorted by falling number of steps, so that those still at work are always the first k:
-nothing is masked, and a job's result does not depend on the company in which it is trained.
-This file alone knows about ragged minibatches, tiles and threads.
+nothing is masked, and a job's result does not depend, but for rounding, on the company in which
+it is trained. This file alone knows about tiles and threads.
 """
 
 import os
@@ -22,10 +22,11 @@ from fedlab_edu.check import require
 from fedlab_edu.data.clients import Clients
 from fedlab_edu.hparams import LocalHP
 from fedlab_edu.layers import Drop, mix
-from fedlab_edu.memory import activations
+from fedlab_edu.memory import activations, free
 from fedlab_edu.model import Model
 
 CPU_TILE_BYTES = 16 << 20  # the working set of a tile: beyond it, it leaves a core's cache
+EXAMPLES_BYTES = 64 << 20  # what a tile on the CPU may keep of its minibatches
 WORTH_A_THREAD = 4 << 20  # a smaller working set trains no sooner on two threads than on one
 
 # Sees the jobs still at work (k,), the step that they have just taken, from 0, and their weights
@@ -88,9 +89,11 @@ def local_sgd(
     """
     B = len(clients)
     require(len(seeds) == B, "seeds", len(seeds), f"{B}, one for each client")
-    require(len(c) in (1, B), "c", len(c), f"one setting, or {B} rows, one for each client")
+    require(workers is None or workers >= 1, "workers", workers, "at least 1, or None")
+    c = c.each(B)
     fits("w", w, model, clients)
-    anchor = w if anchor is None else anchor
+    w = w.detach()
+    anchor = w if anchor is None else anchor.detach()
     fits("anchor", anchor, model, clients)
     if drift is not None:
         fits("drift", drift, model, clients)
@@ -98,7 +101,6 @@ def local_sgd(
         require(n, f"examples of client {i}", n, "at least 1")
     ok = model.drops or not c.dropout.any()
     require(ok, "dropout", c.dropout, "0 for this model, which has no dropout layer")
-    c = c[list(range(B)) if len(c) == B else [0] * B]
     out = w.new_empty(B, model.d)
 
     def train(tile: list["_Job"]) -> None:
@@ -107,19 +109,23 @@ def local_sgd(
         out[at] = _train(model, _Terms(*own), clients, tile, c[at], watch)  # type: ignore[arg-type]
 
     jobs = _jobs(clients, c, seeds)
-    a_vector = w.element_size() * model.d
-    working_set = 5 * a_vector * B  # weights, anchor, speed, gradient, a copy
+    working_set = 5 * B * model.d * w.element_size()  # weights, anchor, speed, gradient, a copy
+    of_examples = activations(model, clients, w) * sum(job.plan.shape[1] for job in jobs)
     if w.device.type == "cpu":
-        workers = workers or os.cpu_count() or 1
-        number = -(-working_set // CPU_TILE_BYTES)
+        workers = workers or _cores()
+        number = max(-(-working_set // CPU_TILE_BYTES), -(-of_examples // EXAMPLES_BYTES))
         number = max(number, min(workers, -(-working_set // WORTH_A_THREAD)))
         _side_by_side(train, _tiles(jobs, number), workers)
     else:
-        free, _ = torch.cuda.mem_get_info(w.device)
-        of_examples = activations(model, clients.x[:1], w) * int(c.batch.max()) * B
-        for tile in _tiles(jobs, -(-(working_set + of_examples) // (free // 2))):
+        room = max(1, free(w.device) // 2)
+        for tile in _tiles(jobs, -(-(working_set + of_examples) // room)):
             train(tile)
     return out
+
+
+def _cores() -> int:
+    """How many this process may use; macOS does not say, and gives all."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 @dataclass(frozen=True)
@@ -204,7 +210,7 @@ def _train(
         leaves = [p[:k].detach().requires_grad_() for p in weights]
         x, y = clients.x[rows[t, :k, :b]], clients.y[rows[t, :k, :b]]
         drop = (Drop(mix(seeds[:k], t), rate[:k]),) if c.dropout.any() else ()
-        losses = model.loss(model.forward(leaves, x, *drop).flatten(0, 1), y.flatten())
+        losses = model.loss(model.forward(leaves, x, *drop).flatten(0, 1), y.flatten(0, 1))
         loss = losses @ weight[t, :k, :b].flatten()
         gradients = torch.autograd.grad(loss, leaves, allow_unused=True)
         _sgd_(weights, gradients, speeds, constant, [h[:k] for h in hyper], heavy)

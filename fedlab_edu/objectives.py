@@ -45,14 +45,18 @@ def personalise(run: Run, model: Model, fed: Federation, c: LocalHP | None = Non
     model is tested.
 
     Args:
-        c: how it trains; the default is row 0 of the tuner's table.
+        c: how it trains; the default is the tuner's, if it has only one configuration.
+
+    Raises:
+        ValueError: several configurations, among which it cannot choose.
 
     Source: Khodak et al. (2021), eq. (2), with test data E_i for V_i.
     """
-    c = run.tuner.table[0] if c is None else c
+    c = run.tuner.table if c is None else c
+    require(len(c) == 1, "c", f"{len(c)} rows", "one configuration")
     N = len(fed)
     seeds = [stream(run.seed, run.round, client, 1) for client in range(N)]  # no round's
     everyone = torch.arange(N)
-    work = Work(everyone, torch.zeros_like(everyone), c[[0] * N], seeds)
+    work = Work(everyone, torch.zeros_like(everyone), c.each(N), seeds)
     parts = [reply.after for reply in train([run], [work], model, fed.train, fed.test)]
     return average(Score(*(torch.cat(s) for s in zip(*parts, strict=True))), fed.test)

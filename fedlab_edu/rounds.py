@@ -94,6 +94,7 @@ class Reply(NamedTuple):
     Fields:
         run: the number of the client's run in the list.
         place: the client's place in its run's round.
+        client: the client's number in the federation.
         after: the score of the client's own model.
         sound: not diverged: all its vectors and its score are finite.
     """
@@ -157,9 +158,11 @@ def _given(runs: Sequence[Run], owner: list[int], clients: list[int]) -> Given:
     if len(runs) == 1:  # one vector for all: nothing is copied
         w, h = runs[0].server.w, runs[0].server.h
     else:
-        w, h = (torch.stack([getattr(run.server, name) for run in runs])[owner] for name in "wh")
-    firsts = [run.method.first(run.w) for run in runs]
-    kept = [runs[a].kept.get(i, firsts[a]) for a, i in zip(owner, clients, strict=True)]
+        w, h = (torch.stack([getattr(runs[a].server, name) for a in owner]) for name in "wh")
+    firsts, memories = [run.method.first(run.w) for run in runs], [run.kept for run in runs]
+    for memory in memories:
+        require(memory is not None, "kept", None, "what clients keep; here it is on Flower's nodes")
+    kept = [memories[a].get(i, firsts[a]) for a, i in zip(owner, clients, strict=True)]  # type: ignore[union-attr]
     vectors = [k for k in kept if k is not None]
     return Given(w, h, torch.stack(vectors) if vectors else None, played)
 
@@ -174,8 +177,8 @@ def gather(
     runs: Sequence[Run], works: Sequence[Work], replies: Iterable[Reply], fed: Federation
 ) -> list[Heard]:
     """Add up what the clients of each run have answered, without those that have diverged."""
-    A, method, w = len(runs), runs[0].method, torch.stack([run.w for run in runs])
-    total, moved, weight = torch.zeros_like(w), torch.zeros_like(w), w.new_zeros(A, 1)
+    A, method, w = len(runs), runs[0].method, runs[0].w
+    total, moved, weight = (w.new_zeros(A, size) for size in (len(w), len(w), 1))
     kept: list[dict[int, Tensor]] = [{} for _ in runs]
     shape = A, max(len(work.client) for work in works)
     scores, lost = torch.zeros(2, *shape, dtype=torch.float64), torch.zeros(shape, dtype=torch.bool)
@@ -191,9 +194,9 @@ def gather(
         if answer.kept is not None:
             for row in sound.nonzero()[:, 0].tolist():
                 kept[int(run[row])][int(client[row])] = answer.kept[row].clone()
-    average = total / weight
+    average, moved = total / weight, moved / len(fed)
     return [
-        Heard(average[a], moved[a] / len(fed), kept[a], Score(*scores[:, a, :B]), lost[a, :B])
+        Heard(average[a], moved[a], kept[a], Score(*scores[:, a, :B].clone()), lost[a, :B])
         for a, B in enumerate(len(work.client) for work in works)
     ]
 
@@ -207,14 +210,15 @@ def tell(run: Run, work: Work, before: Score, heard: Heard, fed: Federation) -> 
     """The run after its clients have answered; if all have diverged, the server does nothing."""
     t, server = run.round + 1, run.server
     if not heard.diverged.all():
-        server = run.method.agg(server, heard.average, heard.moved, run.b, t, work.c)
+        c = work.c[~heard.diverged]
+        server = run.method.agg(server, heard.average, heard.moved, run.b, t, c)
     size = fed.val[work.client].n
     tuner = run.tuner.tell(work.arm, before.error, heard.after.error, size)
     played = Round(work.client, work.arm, size, before, heard.after, heard.diverged)
     return replace(
         run,
         server=server,
-        kept={**run.kept, **heard.kept},
+        kept=None if run.kept is None else {**run.kept, **heard.kept},
         tuner=tuner,
         round=t,
         history=(*run.history, played),

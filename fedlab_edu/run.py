@@ -5,12 +5,13 @@ plain list operations. All of a run's randomness belongs to its seed.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
+import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from fedlab_edu.check import require
+from fedlab_edu.check import require, usable_device
 from fedlab_edu.data.clients import Federation
 from fedlab_edu.draws import stream
 from fedlab_edu.hparams import LocalHP, ServerHP
@@ -43,12 +44,13 @@ class Run:
 
     Fields:
         server: the global model w, the momentum v, and the method's own vector h.
-        kept: client -> the vector (d,) that it keeps, for clients that have been drawn.
+        kept: client -> the vector (d,) that it keeps, for clients that have been drawn; None where
+            the clients' nodes have it, see `flower`.
         history: one `Round` for each played. It may be cut: no round depends on it.
     """
 
     server: Server = field(repr=False)
-    kept: Mapping[int, Float[Tensor, " d"]] = field(repr=False)
+    kept: Mapping[int, Float[Tensor, " d"]] | None = field(repr=False)
     method: Method
     b: ServerHP
     tuner: Tuner
@@ -60,6 +62,16 @@ class Run:
     def w(self) -> Float[Tensor, " d"]:
         """The global model."""
         return self.server.w
+
+    def to(self, device: str | torch.device) -> "Run":
+        """The same run, its vectors on another device.
+
+        Raises:
+            ValueError: this machine has no such device.
+        """
+        device = usable_device(device)
+        kept = self.kept and {i: vector.to(device) for i, vector in self.kept.items()}
+        return replace(self, server=Server(*(v.to(device) for v in self.server)), kept=kept)
 
 
 def start(
@@ -82,8 +94,8 @@ def start(
         ValueError: several settings where one is needed.
     """
     if tuner is None or isinstance(tuner, LocalHP):
-        tuner = Fixed(tuner or LocalHP())
-    b = b or ServerHP()
+        tuner = Fixed(LocalHP() if tuner is None else tuner)
+    b = ServerHP() if b is None else b
     require(len(b) == 1, "b", f"{len(b)} rows", "one setting of the server")
     x = fed.train.x
     w = model.init(stream(seed)).to(x if x.is_floating_point() else x.device)

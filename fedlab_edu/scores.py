@@ -30,7 +30,8 @@ def score(model: Model, w: Float[Tensor, "*B d"], clients: Clients) -> Score:
     Args:
         w: one model (d,) for all clients, or each client's own (B, d).
 
-    A client without examples scores 0, and weighs 0 in every average over sizes. A model whose
+    Where the targets are real numbers there are no errors to count, and the error is the loss. A
+    client without examples scores 0, and weighs 0 in every average over sizes. A model whose
     loss is not finite has diverged, and scores +inf in both. Beside the data and the models it
     takes about `SCORE_BYTES` of memory, or what one example takes if that is more.
 
@@ -42,8 +43,8 @@ def score(model: Model, w: Float[Tensor, "*B d"], clients: Clients) -> Score:
     total = torch.zeros(2, len(clients), dtype=torch.float64, device=w.device)
     for owner, rows, outputs in _predictions(model, w, clients):
         y = clients.y[rows]
-        wrong = (outputs.argmax(-1) != y).double()
         losses = model.loss(outputs, y).double()
+        wrong = losses if y.is_floating_point() else (outputs.argmax(-1) != y).double()
         total.index_add_(1, owner, torch.stack([losses, wrong]))
     loss, error = total / n.clamp_min(1)
     diverged = ~loss.isfinite()
@@ -55,7 +56,7 @@ def _predictions(
 ) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
     """Owner (n,), row number (n,) and outputs (n, C) of every example, in pieces."""
     if w.dim() == 1:  # one model: the examples of all clients form one long batch
-        size = min(ROWS_AT_ONCE, max(1, SCORE_BYTES // activations(model, clients.x, w)))
+        size = min(ROWS_AT_ONCE, max(1, SCORE_BYTES // activations(model, clients, w)))
         owner = torch.arange(len(clients)).repeat_interleave(clients.n)
         every = torch.cat(clients.rows).to(w.device)
         for o, r in zip(owner.split(size), every.split(size), strict=True):
@@ -71,7 +72,7 @@ def _blocks(
 ) -> Iterator[tuple[Int[Tensor, " k"], Int[Tensor, "k b"], Bool[Tensor, "k b"]]]:
     """Some clients (k,), the rows of some of their examples (k, b), and which of these are real:
     a client that has fewer repeats one."""
-    example, a_model = activations(model, clients.x, w), w.element_size() * model.d
+    example, a_model = activations(model, clients, w), w.element_size() * model.d
     columns = max(1, min(ROWS_AT_ONCE // 16, SCORE_BYTES // example))
     together = max(1, min(16, SCORE_BYTES // (columns * example + a_model)))
     padded = pad_sequence(list(clients.rows), batch_first=True, padding_value=-1)
@@ -83,34 +84,43 @@ def _blocks(
             yield owner.to(w.device), rows.to(w.device), real.to(w.device)
 
 
-@torch.enable_grad()
-def gradient(
-    model: Model,
-    w: Float[Tensor, "*B d"],
-    clients: Clients,
-    along: Float[Tensor, "B d"] | None = None,
-) -> Float[Tensor, "B d"]:
-    """The gradient of each client's mean loss at w, or that loss's Hessian times ``along``.
+def gradient(model: Model, w: Float[Tensor, "*B d"], clients: Clients) -> Float[Tensor, "B d"]:
+    """The gradient of each client's mean loss at w: row i is ``grad L_i(w_i)``.
 
     Args:
         w: one model (d,) for all clients, or each client's own (B, d).
-        along: a vector for each client, u_i; then row i is ``H_i(w_i) u_i``.
 
     Raises:
         ValueError: weights that do not fit the model or the clients.
-        RuntimeError: for ``along``, a network whose gradient cannot be differentiated once more.
     """
+    return _derivative(model, w, clients, None)
+
+
+def hessian_product(
+    model: Model, w: Float[Tensor, "*B d"], clients: Clients, u: Float[Tensor, "B d"]
+) -> Float[Tensor, "B d"]:
+    """The Hessian of each client's mean loss at w, times a vector: row i is ``H_i(w_i) u_i``.
+
+    Raises:
+        ValueError: weights that do not fit the model or the clients.
+        RuntimeError: a network whose gradient cannot be differentiated once more.
+    """
+    return _derivative(model, w, clients, u)
+
+
+@torch.enable_grad()
+def _derivative(model: Model, w: Tensor, clients: Clients, u: Tensor | None) -> Tensor:
     fits("w", w, model, clients)
     w = w.expand(len(clients), -1).detach()
     total = torch.zeros_like(w)
     for owner, rows, real in _blocks(model, w, clients):
         leaf = w[owner].requires_grad_()
         outputs = model.outputs(leaf, clients.x[rows]).flatten(0, 1)
-        losses = model.loss(outputs, clients.y[rows].flatten()).view_as(real)
+        losses = model.loss(outputs, clients.y[rows].flatten(0, 1)).view_as(real)
         p = real.to(w) / clients.n.to(w)[owner, None]
         loss = (losses * p).sum()
-        (g,) = torch.autograd.grad(loss, leaf, create_graph=along is not None)
-        if along is not None:
-            (g,) = torch.autograd.grad(g, leaf, along[owner])
-        total.index_add_(0, owner, g)
+        (d,) = torch.autograd.grad(loss, leaf, create_graph=u is not None)
+        if u is not None:
+            (d,) = torch.autograd.grad(d, leaf, u[owner])
+        total.index_add_(0, owner, d)
     return total

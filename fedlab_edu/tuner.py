@@ -32,13 +32,15 @@ class Tuner(Protocol):
         """The tuner after a round in which client i used row ``arm[i]``.
 
         ``before`` and ``after`` are its scores on ``size[i]`` validation examples, of the model
-        received and of the model trained from it: lower is better, +inf is a diverged model.
+        received and of the model trained from it: lower is better, +inf is a diverged model. A
+        client without validation examples has size 0; it scores 0, or +inf if it has diverged, and
+        0 times that is NaN.
         """
 
 
 @dataclass(frozen=True, eq=False)
 class Fixed:
-    """The tuner of one configuration: with it a round is FedAvg, or FedProx where mu > 0.
+    """The tuner of one configuration: nothing is tuned.
 
     Raises:
         ValueError: a table of several rows, among which it could not choose.

@@ -10,12 +10,9 @@ import pytest
 import torch
 
 from fedlab_edu import (
-    Ditto,
-    FedDyn,
     Federation,
     LocalHP,
     Run,
-    Scaffold,
     ServerHP,
     digits,
     linear,
@@ -24,7 +21,7 @@ from fedlab_edu import (
     save_run,
     start,
 )
-from fedlab_edu.methods import Method
+from tests.test_methods import METHODS
 from tests.test_run import Noting
 
 MODEL = linear(64, 10)
@@ -35,26 +32,25 @@ def fed() -> Federation:
     return digits(clients=14)
 
 
-def a_run(fed: Federation, method: Method | None = None) -> Run:
-    b = ServerHP(momentum=0.5, decay=0.9)
-    c = LocalHP(lr=0.05, mu=0.1 if isinstance(method, FedDyn | Ditto) else 0)
+def a_run(fed: Federation, name: str = "fedavg") -> Run:
+    method, own = METHODS[name]
+    c, b = LocalHP(**{"lr": 0.05, "epochs": 2, **own}), ServerHP(momentum=0.5, decay=0.9)
     return play(start(MODEL, fed, c, b, seed=3, method=method), MODEL, fed, 3, clients=5)
 
 
-@pytest.mark.parametrize("method", [None, Scaffold(option=1), FedDyn(), Ditto()], ids=repr)
+@pytest.mark.parametrize("name", METHODS)
 def test_a_run_read_from_a_file_goes_on_as_if_it_had_never_stopped(
-    method: Method | None, fed: Federation, tmp_path: Path
+    name: str, fed: Federation, tmp_path: Path
 ) -> None:
-    run = a_run(fed, method)
+    run = a_run(fed, name)
     save_run(run, tmp_path / "run")
     again = load_run(tmp_path / "run")
     one, other = (play(r, MODEL, fed, 3, clients=5) for r in (run, again))
-    assert torch.equal(one.w, other.w)
-    assert torch.equal(one.server.h, other.server.h)
-    assert {i: v.tolist() for i, v in one.kept.items()} == {
-        i: v.tolist() for i, v in other.kept.items()
-    }
-    assert [r.client.tolist() for r in one.history] == [r.client.tolist() for r in other.history]
+    torch.testing.assert_close(one.server, other.server, rtol=0, atol=0)
+    torch.testing.assert_close(one.kept, other.kept, rtol=0, atol=0)
+    for a, b in zip(one.history, other.history, strict=True):
+        torch.testing.assert_close(vars(a), vars(b), rtol=0, atol=0)
+    assert other.method == METHODS[name][0]
     assert other.round == 6
     assert os.listdir(tmp_path) == ["run"]
 
@@ -93,20 +89,32 @@ def text(file: Path) -> None:
 
 
 class Malicious:
+    def __init__(self, file: Path) -> None:
+        self.file = file
+
     def __reduce__(self) -> tuple[Callable[[str], int], tuple[str]]:
-        return os.system, ("touch /tmp/a-checkpoint-ran-this",)
+        return os.system, (f"touch {self.file.parent / 'ran'}",)
 
 
 def malicious(file: Path) -> None:
-    torch.save(Malicious(), file)
+    torch.save(Malicious(file), file)
 
 
 def plain_pickle(file: Path) -> None:
-    file.write_bytes(pickle.dumps(Malicious()))
+    file.write_bytes(pickle.dumps(Malicious(file)))
+
+
+def of_another_version(file: Path) -> None:
+    """A run that lacks a field."""
+    run = load_run(file)
+    del run.__dict__["kept"]
+    torch.save(run, file)
 
 
 @pytest.mark.parametrize(
-    "damage", [cut, flip, foreign, empty, text, malicious, plain_pickle], ids=lambda f: f.__name__
+    "damage",
+    [cut, flip, foreign, empty, text, malicious, plain_pickle, of_another_version],
+    ids=lambda f: f.__name__,
 )
 def test_what_is_not_a_whole_run_is_refused_and_left_as_it_was(
     damage: Callable[[Path], None], fed: Federation, tmp_path: Path
@@ -121,7 +129,7 @@ def test_what_is_not_a_whole_run_is_refused_and_left_as_it_was(
     ):
         load_run(file)
     assert file.read_bytes() == before
-    assert not Path("/tmp/a-checkpoint-ran-this").exists()
+    assert not (tmp_path / "ran").exists()
 
 
 def test_what_cannot_be_written_whole_leaves_the_old_file(
@@ -139,6 +147,14 @@ def test_what_cannot_be_written_whole_leaves_the_old_file(
         save_run(play(run, MODEL, fed, 1, clients=2), file)
     assert file.read_bytes() == before
     assert os.listdir(tmp_path) == ["run"]
+
+
+def test_others_may_read_what_they_may_read_of_any_new_file(
+    fed: Federation, tmp_path: Path
+) -> None:
+    save_run(start(MODEL, fed), tmp_path / "run")
+    (tmp_path / "any").touch()
+    assert (tmp_path / "run").stat().st_mode == (tmp_path / "any").stat().st_mode
 
 
 def test_a_file_that_is_not_there_is_named() -> None:

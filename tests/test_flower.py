@@ -223,7 +223,7 @@ def test_each_method_is_the_same_over_flower_and_what_clients_keep_stays_on_thei
     got = over_flower(run, fed, 4, grid)[-1]
     expected = play(run, MODEL, fed, 4, clients=5)
     assert_same(got, expected)
-    assert got.kept == {}
+    assert got.kept == (None if expected.kept else {})
     on_nodes = {
         grid.nodes[node]: torch.tensor(state["kept"].to_numpy_ndarrays()[0])
         for node, state in grid.states.items()
@@ -261,14 +261,24 @@ def test_a_node_of_another_method_and_a_run_with_memory_are_refused(fed: Federat
     run = start(MODEL, fed, C, method=Scaffold())
     grid = OneProcess(lambda i: flower.client_app(MODEL, fed))
     with pytest.raises(
-        RuntimeError, match=r"method of the run is 'Scaffold\(option=2\)'; allowed: Fed"
+        RuntimeError, match=r"method of the run is .*Scaffold.*option.: 2.*; allowed: FedAvg"
     ):
         over_flower(run, fed, 1, grid)
-    begun = play(run, MODEL, fed, 1, clients=2)
-    with pytest.raises(
-        ValueError, match=r"clients whose memory is in the run is .*; allowed: none"
-    ):
-        over_flower(begun, fed, 1, grid)
+    here = play(run, MODEL, fed, 1, clients=2)
+    nodes = OneProcess(lambda i: flower.client_app(MODEL, fed, Scaffold()))
+    there = over_flower(run, fed, 1, nodes)[-1]
+    for begun in (here, there):
+        with pytest.raises(ValueError, match="rounds played is 1; allowed: 0: what clients"):
+            over_flower(begun, fed, 1, grid)
+    with pytest.raises(ValueError, match="kept is None; allowed: what clients keep; here it"):
+        play(there, MODEL, fed, 1)
+
+
+def test_a_client_that_diverges_over_flower_keeps_what_it_had(fed: Federation) -> None:
+    grid = OneProcess(lambda i: flower.client_app(MODEL, fed, Ditto()))
+    hot = LocalHP(lr=1e200, epochs=3, batch=4, mu=0.1)
+    over_flower(start(MODEL, fed, hot, method=Ditto()), fed, 1, grid)
+    assert all("kept" not in state for state in grid.states.values())
 
 
 def test_flowers_own_fedavg_drives_the_client_app_to_the_average_of_plain_loops(

@@ -24,6 +24,7 @@ from fedlab_edu import (
 from fedlab_edu import local as engine
 from fedlab_edu.layers import Drop
 from fedlab_edu.local import minibatches, shuffles
+from fedlab_edu.memory import activations
 from fedlab_edu.scores import score
 from tests.reference import plain_loop
 from tests.test_layers import masks, splitmix64
@@ -131,10 +132,30 @@ def test_tiles_and_threads_change_nothing(
     w = model.init(0).double()
     expected = plain_loop(model, w, clients, c, seeds)
     monkeypatch.setattr(engine, "CPU_TILE_BYTES", tile_bytes)
-    threads = torch.get_num_threads()
-    W = local_sgd(model, w, clients, c, seeds, workers=workers)
+    torch.set_num_threads(2)
+    try:
+        W = local_sgd(model, w, clients, c, seeds, workers=workers)
+        assert torch.get_num_threads() == 2
+    finally:
+        torch.set_num_threads(1)
     torch.testing.assert_close(W, expected, rtol=0, atol=1e-12)
-    assert torch.get_num_threads() == threads
+
+
+def test_tiles_hold_few_minibatches_where_these_take_much_memory(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    model, clients = lenet5(), federation((1, 28, 28), 10, (32,) * 12).to("cpu", torch.float32)
+    sizes: list[int] = []
+
+    def watch(at: Tensor, t: int, W: Tensor) -> None:
+        sizes.append(len(at))
+
+    a_minibatch = 32 * activations(model, clients, model.init())
+    for room, most in ((1, 1), (4 * a_minibatch, 4), (1 << 40, 12)):
+        monkeypatch.setattr(engine, "EXAMPLES_BYTES", room)
+        local_sgd(model, model.init(), clients, LocalHP(), [0] * 12, watch=watch, workers=1)
+        assert max(sizes) == most
+        sizes.clear()
 
 
 def test_a_client_does_not_depend_on_its_company_or_on_its_place() -> None:
@@ -310,7 +331,7 @@ def test_dropout_where_there_is_no_layer_for_it_is_refused() -> None:
     model = from_module(nn.Linear(4, 2))
     clients = Clients(torch.zeros(2, 4), torch.tensor([0, 1]), (torch.arange(2),))
     with pytest.raises(
-        ValueError, match=r"dropout is 0.5; allowed: 0 for this model, which has no"
+        ValueError, match=r"dropout is \[0.5\]; allowed: 0 for this model, which has no"
     ):
         local_sgd(model, model.init(), clients, LocalHP(dropout=0.5), [0])
 
@@ -327,7 +348,8 @@ def test_training_works_where_gradients_are_switched_off_around_it() -> None:
     [
         ({"clients": federation((1, 8, 8), 10, (3, 0))}, r"examples of client 1 is 0; allowed: at"),
         ({"seeds": [1]}, r"seeds is 1; allowed: 2, one for each client"),
-        ({"c": LocalHP(lr=[0.1, 0.1, 0.1])}, r"c is 3; allowed: one setting, or 2 rows"),
+        ({"c": LocalHP(lr=[0.1, 0.1, 0.1])}, r"c is '3 rows'; allowed: one setting, or 2 rows"),
+        ({"workers": 0}, r"workers is 0; allowed: at least 1, or None"),
         ({"w": torch.zeros(3, 650)}, r"shape of w is \(3, 650\); allowed: \(650,\), the model's"),
         ({"w": torch.zeros(649)}, r"shape of w is \(649,\); allowed: \(650,\)"),
         (

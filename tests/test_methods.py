@@ -28,18 +28,21 @@ from fedlab_edu import (
     communicate_all,
     digits,
     evaluate,
+    local_sgd,
     mlp,
     play,
     start,
 )
 from fedlab_edu import memory as memory_module
-from fedlab_edu.methods import Given, Method, Server
+from fedlab_edu.local import shuffles
+from fedlab_edu.methods import Answer, Given, Method, Server
 from fedlab_edu.methods.fedpa import delta
 from fedlab_edu.methods.maml import halves, meta_gradient
-from fedlab_edu.methods.scaffold import gathered
-from fedlab_edu.rounds import Work, gather, tell, train
-from fedlab_edu.scores import score
+from fedlab_edu.methods.scaffold import effective_steps
+from fedlab_edu.rounds import Work, gather, sound, tell, train
+from fedlab_edu.scores import Score, score
 from fedlab_edu.tuner import Fixed
+from tests.reference import plain_loop
 from tests.vectors import F64, case, quadratic
 
 METHODS = {
@@ -203,12 +206,12 @@ def test_samples_with_a_clients_exact_posterior_give_its_gradient() -> None:
         torch.testing.assert_close(delta(w, samples, 1e7).tolist(), exact, rtol=1e-4, atol=1e-4)
 
 
-def test_fedpas_samples_are_means_of_stretches_of_its_way() -> None:
+def test_fedpas_samples_are_means_of_parts_of_its_way() -> None:
     given, expected = case("fedopt", "fedpa-iasg")
     model, clients = quadratic([given["A"]], [given["mu"]])
-    method = FedPA(burn_in=given["burnin"], stretch=given["steps"])
+    method = FedPA(burn_in=given["burnin"], per_sample=given["steps"])
     epochs = given["burnin"] + given["steps"] * given["n"]
-    c = LocalHP(lr=given["lr"], epochs=epochs + 1)  # one more, which is no whole stretch
+    c = LocalHP(lr=given["lr"], epochs=epochs + 1)  # one more, which is no whole sample
     _, samples = method.samples(model, real(given["w"]), clients, c, [0])
     near(samples[0], expected["samples"])
 
@@ -270,7 +273,7 @@ def test_dittos_personal_models_ignore_w_where_lambda_is_0() -> None:
 
 def test_fedpa_with_rho_0_is_fedavg_of_the_sample_means() -> None:
     world = Quadratics({**THREE, "sizes": [10, 20, 70]})
-    method = FedPA(burn_in=1, stretch=2, rho=0.0)
+    method = FedPA(burn_in=1, per_sample=2, rho=0.0)
     run, _ = world.round(world.run(method, W0))
     c, w = LocalHP(**world.steps), real(W0)
     _, samples = method.samples(world.model, w, world.clients, c, [0] * 3)
@@ -386,6 +389,129 @@ def test_every_method_learns_digits(name: str) -> None:
     assert evaluate(play(run, MODEL, fed, 30), MODEL, fed).error < 0.4
 
 
+def test_dittos_global_model_is_fedavgs_whatever_lambda_is() -> None:
+    world = Quadratics({**THREE, "sizes": [10, 20, 70]})
+    ditto, fedavg = world.run(Ditto(), W0), world.run(FedAvg(), W0)
+    for _ in range(3):
+        (ditto, _), (fedavg, _) = world.round(ditto, mu=0.7), world.round(fedavg)
+    torch.testing.assert_close(ditto.server, fedavg.server, rtol=1e-12, atol=1e-12)
+
+
+def test_a_client_that_ditto_meets_for_the_first_time_starts_from_w() -> None:
+    world = Quadratics(THREE)
+    _, answer = world.round(world.run(Ditto(), W0), mu=0.7, epochs=1)
+    w, slopes = real(W0), [real(a) @ (real(W0) - real(m)) for a, m in zip(A, MU, strict=True)]
+    near(answer.own, torch.stack([w - 0.1 * g for g in slopes]).tolist())  # no pull from w to w
+
+
+def test_feddyn_divides_by_the_mean_alpha_of_the_rounds_clients() -> None:
+    c, mean = LocalHP(mu=[1.0, 2.0, 6.0]), real([0.3, 0.1])
+    before = Server(real([0.0, 0.0]), real([0.0, 0.0]), real([0.5, -0.5]))
+    after = FedDyn().agg(before, mean, real([0.1, 0.2]), ServerHP(), 1, c)
+    near(after.h, [0.6, -0.3])
+    near(after.w, [0.3 - 0.6 / 3, 0.1 + 0.3 / 3])
+
+
+def test_weight_decay_is_a_part_of_the_gradient_that_scaffold_keeps() -> None:
+    world = Quadratics(THREE)
+    for option in (1, 2):
+        _, answer = world.round(world.run(Scaffold(option), W0), weight_decay=0.3, epochs=1)
+        slopes = [
+            real(a) @ (real(W0) - real(m)) + 0.3 * real(W0) for a, m in zip(A, MU, strict=True)
+        ]
+        near(answer.kept, torch.stack(slopes).tolist())
+
+
+def test_mamls_server_steps_along_the_plain_mean_of_the_meta_gradients() -> None:
+    world = Quadratics({**THREE, "sizes": [1, 1, 30]})  # both halves are copies of one example
+    run, answer = world.round(world.run(MAML(), W0, lr=0.5), epochs=2)
+    expected = []
+    for a, m in zip(real(A), real(MU), strict=True):
+        J = torch.eye(2, dtype=F64) - 0.1 * a
+        expected.append(J @ J @ a @ (J @ J @ (real(W0) - m)))
+    near(real(W0) - answer.sent, torch.stack(expected).tolist())
+    near(run.w, (real(W0) - 0.5 * torch.stack(expected).mean(0)).tolist())
+
+
+@pytest.mark.parametrize("method", [MAML(), FedPA(burn_in=1, rho=0.3)], ids=repr)
+def test_the_clients_own_model_is_where_sgd_on_all_its_examples_ends(
+    method: Method, fed: Federation
+) -> None:
+    clients, c = fed.train[[0, 5, 9]], LocalHP(lr=[0.1, 0.2, 0.3], batch=8, epochs=[2, 4, 3])
+    w = MODEL.init(0).double()
+    given = Given(w, torch.zeros_like(w), None, torch.tensor([0, 0, 0]))
+    answer = method.loc(MODEL, given, clients, c, [1, 2, 3])
+    expected = plain_loop(MODEL, w, clients, c, [1, 2, 3])
+    torch.testing.assert_close(answer.own, expected, rtol=0, atol=1e-12)
+
+
+def test_clients_of_one_piece_may_draw_different_numbers_of_samples(fed: Federation) -> None:
+    method, w = FedPA(burn_in=1, per_sample=2, rho=0.3), MODEL.init(0).double()
+    clients, c = fed.train[[0, 5, 9]], LocalHP(lr=0.1, batch=8, epochs=[3, 10, 6])
+    given = Given(w, torch.zeros_like(w), None, torch.tensor([0, 0, 0]))
+    sent = method.loc(MODEL, given, clients, c, [1, 2, 3]).sent
+    for i in range(3):
+        ways: list[Tensor] = []
+        local_sgd(
+            MODEL,
+            w,
+            clients[[i]],
+            c[[i]],
+            [i + 1],
+            watch=lambda _, t, W: ways.append(W[0].clone()),  # noqa: B023
+        )
+        per_epoch = len(ways) // int(c.epochs[i])
+        later = torch.stack(ways[per_epoch:]).split(2 * per_epoch)
+        samples = torch.stack([part.mean(0) for part in later if len(part) == 2 * per_epoch])
+        assert len(samples) == [1, 4, 2][i]
+        S = samples.T.cov() if len(samples) > 1 else torch.zeros(MODEL.d, MODEL.d, dtype=F64)
+        r = 1 / (1 + (len(samples) - 1) * 0.3)
+        sigma = r * torch.eye(MODEL.d, dtype=F64) + (1 - r) * S
+        expected = w - torch.linalg.solve(sigma, w - samples.mean(0))
+        torch.testing.assert_close(sent[i], expected, rtol=1e-9, atol=1e-9)
+
+
+def test_samples_too_far_apart_to_be_solved_for_give_nan_and_no_error() -> None:
+    samples = torch.tensor([[1e6, 0.0], [0.0, 1e6]])  # next to 1e12, float32 does not see r
+    assert delta(torch.zeros(2), samples, 0.1).isnan().all()
+
+
+@pytest.mark.parametrize("name", ["feddyn", "scaffold-2"])
+def test_a_client_that_has_diverged_counts_nowhere(name: str, fed: Federation) -> None:
+    run = play(a_run(name, fed), MODEL, fed, 2, clients=4)
+    mu = [0.3, 3.0] if name == "feddyn" else 0.0
+    c = LocalHP(lr=[0.05, 1e200], mu=mu, batch=16, epochs=2)
+    pair = Work(torch.tensor([3, 7]), torch.tensor([0, 0]), c, [1, 2])
+    alone = Work(torch.tensor([3]), torch.tensor([0]), c[[0]], [1])
+    after = []
+    for work in (pair, alone):
+        before = score(MODEL, run.w, fed.val[work.client])
+        replies = train([run], [work], MODEL, fed.train, fed.val)
+        after.append(tell(run, work, before, *gather([run], [work], replies, fed), fed))
+    torch.testing.assert_close(after[0].server, after[1].server, rtol=1e-12, atol=1e-12)
+
+
+NAN = torch.tensor([[1.0, math.nan], [1.0, 2.0]])
+FINE = torch.ones(2, 2)
+
+
+@pytest.mark.parametrize(
+    ("answer", "loss"),
+    [
+        (Answer(NAN, FINE), [0.0, 1.0]),  # a client without validation examples scores 0
+        (Answer(FINE, NAN), [0.0, 1.0]),
+        (Answer(FINE, FINE, NAN, FINE), [0.0, 1.0]),
+        (Answer(FINE, FINE, FINE, NAN), [0.0, 1.0]),
+        (Answer(FINE, FINE), [math.inf, 1.0]),  # finite weights, but far out
+    ],
+)
+def test_a_client_has_diverged_if_any_of_its_vectors_or_its_loss_is_not_finite(
+    answer: Answer, loss: list[float]
+) -> None:
+    losses = real(loss)
+    assert sound(answer, Score(losses, losses)).tolist() == [False, True]
+
+
 # --- MAML's derivative ----------------------------------------------------------------------------
 
 
@@ -426,11 +552,13 @@ def test_mamls_pieces_change_nothing(fed: Federation, monkeypatch: pytest.Monkey
 def test_the_two_halves_of_a_clients_examples_share_none_unless_it_has_only_one() -> None:
     rows = (torch.arange(7), torch.tensor([7]), torch.tensor([8, 9]))
     clients = Clients(torch.zeros(10, 1), torch.zeros(10, dtype=torch.long), rows)
-    support, query = halves(clients, [1, 2, 3])
+    support, query = halves(clients, [3, 2, 3])
     assert support.n.tolist() == [4, 1, 1]
     assert query.n.tolist() == [3, 1, 1]
     for i in (0, 2):
         assert sorted([*support.rows[i].tolist(), *query.rows[i].tolist()]) == rows[i].tolist()
+    in_training = shuffles(7, 1, 3)[0]
+    assert support.rows[0].tolist() != in_training[:4].tolist()
     other = halves(clients, [4, 2, 3])[0]
     assert support.rows[0].tolist() != other.rows[0].tolist()
 
@@ -446,7 +574,7 @@ def test_k_steps_with_momentum_go_as_far_as_so_many_plain_ones(momentum: float) 
         for _ in range(K):
             w.grad = torch.ones(1, dtype=F64)
             sgd.step()
-        steps = gathered(torch.tensor([K]), torch.tensor(momentum, dtype=F64))
+        steps = effective_steps(torch.tensor([K]), torch.tensor(momentum, dtype=F64))
         assert w.item() == pytest.approx(-0.1 * steps.item())
 
 
@@ -496,7 +624,7 @@ def test_a_setting_that_a_method_would_not_heed_is_refused(
     [
         (lambda: Scaffold(option=3), "option is 3; allowed: 1 or 2"),
         (lambda: FedPA(burn_in=-1), "burn_in is -1; allowed: at least 0 epochs"),
-        (lambda: FedPA(stretch=0), "stretch is 0; allowed: at least 1 epoch"),
+        (lambda: FedPA(per_sample=0), "per_sample is 0; allowed: at least 1 epoch"),
         (lambda: FedPA(rho=-0.1), "rho is -0.1; allowed: a number of at least 0"),
         (lambda: FedPA(plain_rounds=-1), "plain_rounds is -1; allowed: at least 0 rounds"),
     ],

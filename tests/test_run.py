@@ -238,6 +238,12 @@ def test_fewer_than_no_rounds_are_refused(fed: Federation) -> None:
         play(start(MODEL, fed, C), MODEL, fed, -1)
 
 
+def test_personalising_needs_one_configuration(fed: Federation) -> None:
+    with pytest.raises(ValueError, match="c is '2 rows'; allowed: one configuration"):
+        personalise(start(MODEL, fed, Noting()), MODEL, fed)
+    assert personalise(start(MODEL, fed, Noting()), MODEL, fed, C).error <= 1
+
+
 def test_a_table_of_several_rows_needs_a_tuner(fed: Federation) -> None:
     with pytest.raises(ValueError, match="table is '2 rows'; allowed: one configuration"):
         start(MODEL, fed, LocalHP(lr=[0.1, 0.2]))

@@ -1,13 +1,30 @@
 """Losses, errors, gradients and products with Hessians, in pieces of every size, against loops."""
 
+import gc
+import weakref
+
 import pytest
 import torch
 import torch.nn.functional as F
-from torch import Tensor
+from torch import Tensor, nn
 
-from fedlab_edu import Clients, Model, char_lstm, cnn_femnist, gradient, lenet5, linear, mlp, score
+from fedlab_edu import (
+    Clients,
+    LocalHP,
+    Model,
+    char_lstm,
+    cnn_femnist,
+    from_module,
+    gradient,
+    lenet5,
+    linear,
+    local_sgd,
+    mlp,
+    score,
+)
 from fedlab_edu import scores as scores_module
 from fedlab_edu.memory import activations, pieces
+from fedlab_edu.scores import hessian_product
 from tests.test_local import federation
 
 MODEL = mlp(64, 16, 8, 10)
@@ -62,7 +79,7 @@ def test_products_with_the_hessian_are_differences_of_gradients(room: int, rows:
     h = 1e-6 / u.norm(dim=1, keepdim=True)
     after, before = (gradient(MODEL, W + sign * h * u, clients) for sign in (1, -1))
     expected = (after - before) / (2 * h)
-    torch.testing.assert_close(gradient(MODEL, W, clients, along=u), expected, rtol=0, atol=1e-7)
+    torch.testing.assert_close(hessian_product(MODEL, W, clients, u), expected, rtol=0, atol=1e-7)
 
 
 def test_a_client_without_examples_has_gradient_0() -> None:
@@ -88,12 +105,45 @@ def test_a_client_without_validation_data_scores_0() -> None:
         assert score(MODEL, weights, clients).loss[[0, 2, 3]].min() > 0
 
 
+def examples(*shape: int, of: torch.dtype = torch.float32) -> Clients:
+    x = torch.zeros(3, *shape, dtype=of)
+    return Clients(x, torch.zeros(3, dtype=torch.long), (torch.arange(3),))
+
+
+def test_targets_may_be_vectors_of_real_numbers_and_the_error_is_then_the_loss() -> None:
+    def squared(outputs: Tensor, y: Tensor) -> Tensor:
+        return ((outputs - y) ** 2).sum(-1)
+
+    net, gen = nn.Linear(3, 2), torch.Generator().manual_seed(0)
+    x, y = torch.randn(6, 3, generator=gen), torch.randn(6, 2, generator=gen)
+    model, clients = from_module(net, squared), Clients(x, y, torch.arange(6).split([2, 4]))
+    W, parts = model.init().repeat(2, 1), zip(x.split([2, 4]), y.split([2, 4]), strict=True)
+    expected = [((net(x_i) - y_i) ** 2).sum(1).mean().item() for x_i, y_i in parts]
+    for w in (W, W[0]):
+        seen = score(model, w, clients)
+        assert seen.loss.tolist() == pytest.approx(expected, rel=1e-5)
+        assert torch.equal(seen.error, seen.loss)
+    before = gradient(model, W, clients).norm(dim=1)
+    trained = local_sgd(model, W, clients, LocalHP(lr=0.05, epochs=2000), [0, 1])
+    assert (gradient(model, trained, clients).norm(dim=1) < 1e-2 * before).all()
+
+
+def test_a_measured_model_is_not_kept_alive() -> None:
+    model = mlp(3, 2)
+    score(model, model.init(), Clients(torch.zeros(1, 3), torch.tensor([0]), (torch.arange(1),)))
+    gone = weakref.ref(model)
+    del model
+    gc.collect()
+    assert gone() is None
+
+
 def test_the_memory_of_an_mlps_example_is_its_inputs_and_hidden_units() -> None:
-    model, x = mlp(64, 16, 10), torch.zeros(5, 64)
+    model, x = mlp(64, 16, 10), examples(64)
     # x, the hidden units, and for the loss the log-probabilities; some bytes for y and its weights
     least = 4 * (64 + 16 + 10)
     assert least <= activations(model, x, model.init()) <= least + 64
-    assert activations(model, x.double(), model.init().double()) >= 2 * least
+    in_double = activations(model, x.to("cpu", torch.float64), model.init().double())
+    assert in_double >= 2 * least
 
 
 @pytest.mark.parametrize(
@@ -107,14 +157,14 @@ def test_the_memory_of_an_mlps_example_is_its_inputs_and_hidden_units() -> None:
 def test_the_memory_of_an_images_example_is_at_least_that_of_its_feature_maps(
     model: Model, shape: tuple[int, ...], floats: int
 ) -> None:
-    kept = activations(model, torch.zeros(2, *shape), model.init())
+    kept = activations(model, examples(*shape), model.init())
     assert 4 * floats <= kept <= 3 * 4 * floats
 
 
 def test_the_memory_of_text_grows_by_as_much_for_each_character() -> None:
     model = char_lstm(20, 4, 16)
     at_10, at_40, at_70 = (
-        activations(model, torch.zeros(1, T, dtype=torch.uint8), model.init()) for T in (10, 40, 70)
+        activations(model, examples(T, of=torch.uint8), model.init()) for T in (10, 40, 70)
     )
     a_character = 4 * 4 + 2 * 4 * 16  # in bytes: its embedding, and the states of two layers
     assert at_40 - at_10 == pytest.approx(at_70 - at_40, rel=0.2)  # they are rounded up

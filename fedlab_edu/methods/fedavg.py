@@ -7,21 +7,22 @@ et al. (2021), eq. (11), and of Hsu, Qi, Brown (2019).
 
 from dataclasses import dataclass
 
-from jaxtyping import Float, Int
+from jaxtyping import Float
 from torch import Tensor
 
 from fedlab_edu.aggregate import server_sgd
-from fedlab_edu.check import require
 from fedlab_edu.data.clients import Clients
 from fedlab_edu.hparams import LocalHP, ServerHP
 from fedlab_edu.local import local_sgd
-from fedlab_edu.methods.method import Answer, Given, Server
+from fedlab_edu.methods.method import Answer, Given, Server, by_size, no_pull
 from fedlab_edu.model import Model
 
 
 @dataclass(frozen=True)
 class FedAvg:
     """``w_i = SGD_c(T_i, w)``, then the server's step towards ``sum_i n_i w_i / sum_i n_i``."""
+
+    weigh = staticmethod(by_size)
 
     def first(self, w: Float[Tensor, " d"]) -> Float[Tensor, " d"] | None:
         """Nothing: a client forgets."""
@@ -39,10 +40,6 @@ class FedAvg:
         W = local_sgd(model, given.w, clients, c, seeds)
         return Answer(sent=W, own=W)
 
-    def weigh(self, n: Int[Tensor, " B"]) -> Float[Tensor, " B"]:
-        """By its number of examples."""
-        return n.double()
-
     def agg(
         self,
         server: Server,
@@ -52,11 +49,6 @@ class FedAvg:
         t: int,
         c: LocalHP,
     ) -> Server:
-        """``v <- m v + w - average``, ``w <- w - lr decay^(t-1) v``."""
+        """``v <- m v + w - average``, ``w <- w - lr decay^(t-1) v``; and ``h <- h + moved``."""
         w, v = server_sgd(server.w, server.v, average, b, t)
-        return server._replace(w=w, v=v)
-
-
-def no_pull(c: LocalHP, method: str) -> None:
-    """Refuse a mu that the method would not heed."""
-    require(not c.mu.any(), "mu", c.mu, f"0: {method} has no pull towards the model received")
+        return Server(w, v, server.h + moved)

@@ -15,19 +15,21 @@ from fedlab_edu.check import require
 from fedlab_edu.data.clients import Clients
 from fedlab_edu.hparams import LocalHP, ServerHP
 from fedlab_edu.local import local_sgd
-from fedlab_edu.methods.method import Answer, Given, Server
-from fedlab_edu.methods.reptile import Reptile
+from fedlab_edu.methods.fedavg import FedAvg
+from fedlab_edu.methods.method import Answer, Given, Server, equally
 from fedlab_edu.model import Model
 
 
 @dataclass(frozen=True)
-class FedDyn(Reptile):
+class FedDyn(FedAvg):
     """Client i keeps g_i, the gradient of its loss where it last stopped.
 
     It minimises ``L_i(u) - <g_i, u> + alpha/2 |u - w|^2``, by SGD from w, to some w_i. The paper's
     alpha is c.mu, and its exact minimiser is approached by more local epochs. The server keeps h,
     the average of the g_i over all clients, and moves w so that they sum to 0 in the end.
     """
+
+    weigh = staticmethod(equally)
 
     def first(self, w: Float[Tensor, " d"]) -> Float[Tensor, " d"]:
         """``g_i = 0``."""

@@ -15,34 +15,34 @@ from fedlab_edu.data.clients import Clients
 from fedlab_edu.hparams import LocalHP
 from fedlab_edu.local import local_sgd, steps
 from fedlab_edu.memory import pieces
-from fedlab_edu.methods.fedavg import FedAvg, no_pull
-from fedlab_edu.methods.method import Answer, Given
+from fedlab_edu.methods.fedavg import FedAvg
+from fedlab_edu.methods.method import Answer, Given, no_pull
 from fedlab_edu.model import Model
 
 
 @dataclass(frozen=True)
 class FedPA(FedAvg):
-    """SGD as a sampler: after a burn-in, the means of stretches of a client's way are its samples.
+    """SGD as a sampler: after a burn-in, the means of parts of a client's way are its samples.
 
     From them it estimates its posterior's mean mu_i and covariance Sigma_i, and sends
     ``Delta_i = Sigma_i^-1 (w - mu_i)`` (as ``w - Delta_i``, a model's place); Agg is FedAvg's.
 
     Args:
         burn_in: local epochs before the first sample.
-        stretch: local epochs of which one sample is the mean; what is left over is not used.
+        per_sample: local epochs of which one sample is the mean; what is left over is not used.
         rho: at least 0; how far the covariance is trusted. With 0 it is the identity, and the
             round is FedAvg of the sample means.
         plain_rounds: so many rounds of FedAvg come first.
     """
 
     burn_in: int = 1
-    stretch: int = 1
+    per_sample: int = 1
     rho: float = 0.1
     plain_rounds: int = 0
 
     def __post_init__(self) -> None:
         require(self.burn_in >= 0, "burn_in", self.burn_in, "at least 0 epochs")
-        require(self.stretch >= 1, "stretch", self.stretch, "at least 1 epoch")
+        require(self.per_sample >= 1, "per_sample", self.per_sample, "at least 1 epoch")
         require(0 <= self.rho < float("inf"), "rho", self.rho, "a number of at least 0")
         require(self.plain_rounds >= 0, "plain_rounds", self.plain_rounds, "at least 0 rounds")
 
@@ -55,17 +55,16 @@ class FedPA(FedAvg):
             ValueError: mu is not 0; fewer epochs than one sample takes.
         """
         no_pull(c, "FedPA")
-        least = self.burn_in + self.stretch
+        least = self.burn_in + self.per_sample
         require((c.epochs >= least).all(), "epochs", c.epochs, f"at least {least}: one sample")
+        c = c.each(len(clients))
         W = given.w.new_empty(len(clients), model.d)
         sent = W.clone()
-        number = (c.epochs - self.burn_in) // self.stretch  # of samples, for each client
-        number = number.expand(len(clients))
+        number = (c.epochs - self.burn_in) // self.per_sample  # of samples, for each client
         each = (int(number.max()) + 2) * model.d * W.element_size()
         for i in pieces(len(clients), each, W.device):
-            w, own = (given.w[i] if given.w.dim() == 2 else given.w), c[i] if c.lr.dim() else c
-            on = [seeds[j] for j in i]
-            W[i], samples = self.samples(model, w, clients[i], own, on)
+            w, on = (given.w[i] if given.w.dim() == 2 else given.w), [seeds[j] for j in i]
+            W[i], samples = self.samples(model, w, clients[i], c[i], on)
             for row, j in enumerate(i):
                 w_j = w[row] if w.dim() == 2 else w
                 sent[j] = w_j - delta(w_j, samples[row, : int(number[j])], self.rho)
@@ -75,20 +74,20 @@ class FedPA(FedAvg):
     def samples(
         self, model: Model, w: Float[Tensor, "*B d"], clients: Clients, c: LocalHP, seeds: list[int]
     ) -> tuple[Float[Tensor, "B d"], Float[Tensor, "B l d"]]:
-        """Where SGD ends, and its samples: client i's first ``(epochs_i - burn_in) // stretch``.
+        """Where SGD ends, and its samples: client i's first ``(epochs_i - burn_in) // per_sample``.
 
-        Source: Algorithm 3, iterate-averaged stochastic gradient sampling (IASG).
+        Source: iterate-averaged stochastic gradient sampling (IASG), Algorithm 4.
         """
-        a_stretch = self.stretch * steps(clients, c) // c.epochs  # steps
+        steps_each = self.per_sample * steps(clients, c) // c.epochs  # steps
         burn_in = self.burn_in * steps(clients, c) // c.epochs
-        most = int(((c.epochs - self.burn_in) // self.stretch).max())
+        most = int(((c.epochs - self.burn_in) // self.per_sample).max())
         samples = w.new_zeros(len(clients), most, w.shape[-1])
 
         def watch(at: Int[Tensor, " k"], t: int, W: Float[Tensor, "k d"]) -> None:
-            sample = torch.div(t - burn_in[at], a_stretch[at], rounding_mode="floor")
+            sample = torch.div(t - burn_in[at], steps_each[at], rounding_mode="floor")
             inside = (sample >= 0) & (sample < most)
             who = at[inside]
-            share = 1 / a_stretch[who].to(W)
+            share = 1 / steps_each[who].to(W)
             samples[who, sample[inside]] += share[:, None] * W[inside.to(W.device)]
 
         return local_sgd(model, w, clients, c, seeds, watch=watch), samples
@@ -100,7 +99,9 @@ def delta(w: Float[Tensor, " d"], samples: Float[Tensor, "l d"], rho: float) -> 
     S is the samples' covariance with l - 1 in the denominator and ``r = 1 / (1 + (l - 1) rho)``.
     Nothing of size d by d is made: by Woodbury's identity it takes ``O(l^2 d)``.
 
-    Source: Al-Shedivat et al. (2021), section 3 and appendix C.
+    Where the samples are so far apart that this cannot be solved, it is NaN.
+
+    Source: Al-Shedivat et al. (2021), the shrinkage estimate of the covariance.
     """
     l, mean = len(samples), samples.mean(0)  # noqa: E741
     r = 1 / (1 + (l - 1) * rho)
@@ -109,4 +110,5 @@ def delta(w: Float[Tensor, " d"], samples: Float[Tensor, "l d"], rho: float) -> 
     # Sigma = r I + U' U with the l rows of U
     U = (samples - mean) * ((1 - r) / (l - 1)) ** 0.5
     small = r * torch.eye(l, dtype=U.dtype, device=U.device) + U @ U.T
-    return ((w - mean) - U.T @ torch.linalg.solve(small, U @ (w - mean))) / r
+    solution, failed = torch.linalg.solve_ex(small, U @ (w - mean))
+    return torch.where(failed == 0, (w - mean - U.T @ solution) / r, torch.nan)

@@ -1,7 +1,8 @@
 """MAML: the model from which a few steps of each client get furthest.
 
 Finn, Abbeel, Levine (2017), *Model-agnostic meta-learning for fast adaptation of deep networks*,
-Algorithm 1; in federated learning, Fallah, Mokhtari, Ozdaglar (2020), Algorithm 1.
+Algorithm 1; with clients as tasks, Chen, Luo, Dong, Li, He (2018), *Federated meta-learning with
+fast convergence and efficient communication*.
 """
 
 from dataclasses import dataclass
@@ -15,10 +16,10 @@ from fedlab_edu.data.clients import Clients
 from fedlab_edu.hparams import LocalHP
 from fedlab_edu.local import local_sgd, minibatches, shuffles
 from fedlab_edu.memory import pieces
-from fedlab_edu.methods.fedavg import FedAvg, no_pull
-from fedlab_edu.methods.method import Answer, Given
+from fedlab_edu.methods.fedavg import FedAvg
+from fedlab_edu.methods.method import Answer, Given, equally, no_pull
 from fedlab_edu.model import Model
-from fedlab_edu.scores import gradient
+from fedlab_edu.scores import gradient, hessian_product
 
 
 @dataclass(frozen=True)
@@ -28,12 +29,14 @@ class MAML(FedAvg):
     It adapts on one half of its training examples, with c as in FedAvg, and takes the loss of the
     other half. (The papers take other data; V_i is what tuners are scored on, so it is left alone.)
     The gradient g_i goes as ``w - g_i``, a model's place, so that b.lr is the meta learning rate.
+    Clients are tasks, and all count the same.
 
     Args:
         first_order: leave out the derivative of the adapted model with respect to w (FOMAML).
     """
 
     first_order: bool = False
+    weigh = staticmethod(equally)
 
     def loc(
         self, model: Model, given: Given, clients: Clients, c: LocalHP, seeds: list[int]
@@ -74,16 +77,17 @@ def meta_gradient(
 ) -> tuple[Float[Tensor, "B d"], Float[Tensor, "B d"]]:
     """The adapted models w_K, and the gradients of their losses on ``query`` with respect to w.
 
-    With ``w_{t+1} = w_t - lr grad L_t(w_t)``, L_t the loss of step t's minibatch, the chain rule
-    gives ``(I - lr H_0) ... (I - lr H_{K-1}) grad L_query(w_K)``, H_t the Hessian of L_t at w_t.
-    It is worked off from the right, with one product of a Hessian and a vector for each step.
+    With ``w_{t+1} = w_t - lr grad L_t(w_t)``, L_t the loss of step t's minibatch plus
+    ``weight_decay/2 |w|^2``, the chain rule gives
+    ``(I - lr H_0) ... (I - lr H_{K-1}) grad L_query(w_K)``, H_t the Hessian of L_t at w_t. It is
+    worked off from the right, with one product of a Hessian and a vector for each step. Of c only
+    lr, weight_decay, batch and epochs count.
     """
-    c = c[list(range(len(support))) if len(c) > 1 else [0] * len(support)]
-    steps = _steps(support, c, seeds)
+    steps = _steps(support, c.each(len(support)), seeds)
     adapted = w.new_empty(len(support), model.d)
     g = adapted.clone()
     for i in pieces(len(support), (len(steps) + 1) * model.d * w.element_size(), w.device):
-        way = [(w[i] if w.dim() == 2 else w.expand(len(i), -1))]
+        way = [w[i] if w.dim() == 2 else w.expand(len(i), -1)]
         plans = [(clients[i], own[i]) for clients, own in steps]
         for clients, own in plans:
             way.append(local_sgd(model, way[-1], clients, own, [0] * len(i)))
@@ -92,18 +96,16 @@ def meta_gradient(
         if not first_order:
             for w_t, (clients, own) in zip(reversed(way), reversed(plans), strict=True):
                 lr, decay = (h.to(u)[:, None] for h in (own.lr, own.weight_decay))
-                u = u - lr * (gradient(model, w_t, clients, along=u) + decay * u)
+                u = u - lr * (hessian_product(model, w_t, clients, u) + decay * u)
         g[i] = u
     return adapted, g
 
 
 def _steps(clients: Clients, c: LocalHP, seeds: list[int]) -> list[tuple[Clients, LocalHP]]:
     """Each step's minibatches as clients of one step; who is done takes steps of size 0."""
-    plans = []
-    for rows, seed, e, b in zip(
-        clients.rows, seeds, c.epochs.tolist(), c.batch.tolist(), strict=True
-    ):
-        positions = minibatches(shuffles(len(rows), e, seed), b)
+    plans, settings = [], zip(seeds, c.epochs.tolist(), c.batch.tolist(), strict=True)
+    for rows, (seed, epochs, size) in zip(clients.rows, settings, strict=True):
+        positions = minibatches(shuffles(len(rows), epochs, seed), min(size, len(rows)))
         plans.append([rows[p[p >= 0]] for p in positions])
     steps = []
     for t in range(max(len(plan) for plan in plans)):

@@ -6,6 +6,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from fedlab_edu.check import require
 from fedlab_edu.data.clients import Clients
 from fedlab_edu.hparams import LocalHP, ServerHP
 from fedlab_edu.model import Model
@@ -53,7 +54,7 @@ class Answer(NamedTuple):
         sent: goes to the server, which averages it: a model, or what takes a model's place.
         own: the model that the client itself would use; it is the one that is scored.
         kept: stays with the client until it is drawn again; None where it keeps nothing.
-        moved: goes to the server too: by how much ``kept`` has changed; None where it is secret.
+        moved: goes to the server too: by how much ``kept`` has changed; None where it is not told.
     """
 
     sent: Float[Tensor, "B d"]
@@ -90,10 +91,25 @@ class Method(Protocol):
         t: int,
         c: LocalHP,
     ) -> Server:
-        """The server's part of round t >= 1.
+        """The server's part of round t >= 1; clients that have diverged count nowhere.
 
         Args:
             average: of what the clients sent, weighted by `weigh`.
             moved: the change of the average of what all clients keep, ``sum_i moved_i / N``.
             c: the settings with which the round's clients trained.
         """
+
+
+def by_size(n: Int[Tensor, " B"]) -> Float[Tensor, " B"]:
+    """Every example counts the same: a client as much as it has of them."""
+    return n.double()
+
+
+def equally(n: Int[Tensor, " B"]) -> Float[Tensor, " B"]:
+    """Every client counts the same."""
+    return torch.ones_like(n, dtype=torch.float64)
+
+
+def no_pull(c: LocalHP, method: str) -> None:
+    """Refuse a mu that the method would not heed."""
+    require(not c.mu.any(), "mu", c.mu, f"0: {method} has no pull towards the model received")

@@ -6,11 +6,8 @@ batched version.
 
 from dataclasses import dataclass
 
-import torch
-from jaxtyping import Float, Int
-from torch import Tensor
-
 from fedlab_edu.methods.fedavg import FedAvg
+from fedlab_edu.methods.method import equally
 
 
 @dataclass(frozen=True)
@@ -21,6 +18,4 @@ class Reptile(FedAvg):
     from which each of them gets far in a few steps.
     """
 
-    def weigh(self, n: Int[Tensor, " B"]) -> Float[Tensor, " B"]:
-        """All the same."""
-        return torch.ones_like(n, dtype=torch.float64)
+    weigh = staticmethod(equally)

@@ -10,31 +10,33 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from fedlab_edu.aggregate import server_sgd
 from fedlab_edu.check import require
 from fedlab_edu.data.clients import Clients
-from fedlab_edu.hparams import LocalHP, ServerHP
+from fedlab_edu.hparams import LocalHP
 from fedlab_edu.local import local_sgd, steps
-from fedlab_edu.methods.fedavg import no_pull
-from fedlab_edu.methods.method import Answer, Given, Server
-from fedlab_edu.methods.reptile import Reptile
+from fedlab_edu.methods.fedavg import FedAvg
+from fedlab_edu.methods.method import Answer, Given, equally, no_pull
 from fedlab_edu.model import Model
 from fedlab_edu.scores import gradient
 
 
 @dataclass(frozen=True)
-class Scaffold(Reptile):
+class Scaffold(FedAvg):
     """Client i keeps a control variate c_i, and the server their average over all N clients, c.
 
     Locally ``y <- y - lr (g - c_i + c)``, which points, roughly, where all clients' gradients
-    together would. The server adds b.lr times the plain mean of the ``y_i - x``.
+    together would. The server's step is ``x <- x + b.lr mean_i (y_i - x)`` and
+    ``c <- c + sum_i (c_i^+ - c_i) / N``: it is Reptile's, and FedAvg's h.
 
     Args:
         option: what becomes of c_i. 1: the gradient of the client's loss at the model received,
-            one more pass over its data. 2: the mean of the gradients along its way.
+            one more pass over its data. 2: ``c_i - c + (x - y) / (K lr)``, the mean of the
+            gradients along its way. In float32 that difference loses digits where lr is tiny:
+            at 1e-4 about three are left.
     """
 
     option: int = 2
+    weigh = staticmethod(equally)
 
     def __post_init__(self) -> None:
         require(self.option in (1, 2), "option", self.option, "1 or 2")
@@ -54,31 +56,19 @@ class Scaffold(Reptile):
         no_pull(c, "SCAFFOLD")
         x, h, kept = given.w, given.h, given.kept
         assert kept is not None
+        ok = self.option == 1 or bool((c.lr > 0).all())
+        require(ok, "lr", c.lr, "above 0 for SCAFFOLD's option 2")
         Y = local_sgd(model, x, clients, c, seeds, drift=h - kept)
         if self.option == 1:
             # the paper's function is the one that is minimised, so weight decay is a part of it
             new = gradient(model, x, clients) + c.weight_decay.to(x).view(-1, 1) * x
         else:
-            require((c.lr > 0).all(), "lr", c.lr, "above 0 for SCAFFOLD's option 2")
-            rate = (c.lr * gathered(steps(clients, c), c.momentum)).to(x)
+            rate = (c.lr * effective_steps(steps(clients, c), c.momentum)).to(x)
             new = kept - h + (x - Y) / rate.view(-1, 1)
         return Answer(sent=Y, own=Y, kept=new, moved=new - kept)
 
-    def agg(
-        self,
-        server: Server,
-        average: Float[Tensor, " d"],
-        moved: Float[Tensor, " d"],
-        b: ServerHP,
-        t: int,
-        c: LocalHP,
-    ) -> Server:
-        """``x <- x + lr mean_i (y_i - x)``, ``c <- c + sum_i (c_i^+ - c_i) / N``."""
-        w, v = server_sgd(server.w, server.v, average, b, t)
-        return Server(w, v, server.h + moved)
 
-
-def gathered(K: Int[Tensor, " B"], momentum: Float[Tensor, "*B"]) -> Float[Tensor, " B"]:
+def effective_steps(K: Int[Tensor, " B"], momentum: Float[Tensor, "*B"]) -> Float[Tensor, " B"]:
     """How many steps of plain SGD go as far as K steps with momentum m: ``sum_{j<K} (K - j) m^j``.
 
     A gradient g that stays the same moves w by ``lr g`` times this; without momentum it is K, the
