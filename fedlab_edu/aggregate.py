@@ -16,7 +16,7 @@ def weighted_average(W: Float[Tensor, "B d"], n: Num[Tensor, " B"]) -> Float[Ten
     Source: McMahan et al. (2017), Algorithm 1, server.
     """
     require(n.min() >= 0 and n.sum() > 0, "n", n, "weights of at least 0, one of them above 0")
-    return (n.double() / n.sum()).to(W) @ W
+    return (n.double() / n.double().sum()).to(W) @ W
 
 
 def server_sgd(

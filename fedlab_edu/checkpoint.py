@@ -1,10 +1,12 @@
 """Runs in files: written whole or not at all, and read without running anything that is in them."""
 
 import os
-import zipfile
 from dataclasses import fields
+from hashlib import file_digest, sha256
+from io import BytesIO
 from pathlib import Path
 from pickle import UnpicklingError
+from threading import Lock
 from uuid import uuid4
 
 import torch
@@ -22,6 +24,10 @@ _KNOWN = [
 ]  # fmt: skip
 
 
+_DIGEST = sha256().digest_size  # bytes at the end of a file: the digest of those before
+_ONE_AT_A_TIME = Lock()  # what PyTorch may unpickle is one list for all threads
+
+
 def save_run(run: Run, path: str | Path) -> None:
     """Write a run to a file, whole: a reader, or a crash, meets what was there before or the new.
 
@@ -30,8 +36,10 @@ def save_run(run: Run, path: str | Path) -> None:
     """
     part = Path(f"{path}.{uuid4().hex}.part")
     try:
-        with part.open("xb") as f:
+        with part.open("x+b") as f:
             torch.save(run, f)
+            f.seek(0)
+            f.write(file_digest(f, "sha256").digest())
             f.flush()
             os.fsync(f.fileno())
         os.replace(part, path)
@@ -50,20 +58,17 @@ def load_run(path: str | Path, *also: type) -> Run:
         OSError: there is no such file, or it cannot be read.
         ValueError: it is no run, it is damaged, or it has a class that is not allowed.
     """
-    allowed = "a file that `save_run` has written"
+    allowed, whole = "a file that `save_run` has written, undamaged", Path(path).read_bytes()
+    content, digest = whole[:-_DIGEST], whole[-_DIGEST:]
+    require(sha256(content).digest() == digest, "path", str(path), allowed)
     try:
-        with zipfile.ZipFile(path) as archive:
-            damaged = archive.testzip()  # PyTorch does not look at the checksums
-        require(damaged is None, "path", str(path), f"{allowed}; this one is damaged")
-        with torch.serialization.safe_globals([*_KNOWN, *also]):
-            run = torch.load(path, map_location="cpu", weights_only=True)
-    except (zipfile.BadZipFile, RuntimeError, EOFError, KeyError, NotImplementedError):
-        run = None
-    except UnpicklingError as error:
+        with _ONE_AT_A_TIME, torch.serialization.safe_globals([*_KNOWN, *also]):
+            run = torch.load(BytesIO(content), map_location="cpu", weights_only=True)
+    except (RuntimeError, UnpicklingError) as error:
         unknown = str(error).partition("GLOBAL ")[2].split(" ")[0]
         classes = f", whose own classes are named to `load_run`; this one has {unknown}"
         require(False, "path", str(path), allowed + (classes if unknown else ""))
-    whole = isinstance(run, Run) and vars(run).keys() == {f.name for f in fields(Run)}
-    require(whole, "path", str(path), allowed)
+    complete = isinstance(run, Run) and vars(run).keys() == {f.name for f in fields(Run)}
+    require(complete, "path", str(path), f"{allowed}, by this version")
     assert isinstance(run, Run)
     return run

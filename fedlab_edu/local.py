@@ -88,6 +88,7 @@ def local_sgd(
     Source: McMahan et al. (2017), Algorithm 1, ClientUpdate.
     """
     B = len(clients)
+    require(B > 0, "clients", 0, "at least one")
     require(len(seeds) == B, "seeds", len(seeds), f"{B}, one for each client")
     require(workers is None or workers >= 1, "workers", workers, "at least 1, or None")
     c = c.each(B)
@@ -210,7 +211,7 @@ def _train(
         leaves = [p[:k].detach().requires_grad_() for p in weights]
         x, y = clients.x[rows[t, :k, :b]], clients.y[rows[t, :k, :b]]
         drop = (Drop(mix(seeds[:k], t), rate[:k]),) if c.dropout.any() else ()
-        losses = model.loss(model.forward(leaves, x, *drop).flatten(0, 1), y.flatten(0, 1))
+        losses = model.losses(model.forward(leaves, x, *drop).flatten(0, 1), y.flatten(0, 1))
         loss = losses @ weight[t, :k, :b].flatten()
         gradients = torch.autograd.grad(loss, leaves, allow_unused=True)
         _sgd_(weights, gradients, speeds, constant, [h[:k] for h in hyper], heavy)

@@ -41,11 +41,11 @@ def _measure(model: Model, x: Tensor, y: Tensor, w: Tensor) -> int:
 
     def pack(t: Tensor) -> Tensor:
         kept.setdefault(t.untyped_storage().data_ptr(), t.untyped_storage().nbytes())
-        alive.append(t)
-        return t
+        alive.append(t.detach())
+        return t.detach()  # t itself would hold the graph that holds it
 
     with torch.autograd.graph.saved_tensors_hooks(pack, lambda t: t):
-        model.loss(model.forward(leaves, x).flatten(0, 1), y)
+        model.losses(model.forward(leaves, x).flatten(0, 1), y)
     return max(1, sum(kept.values()))
 
 

@@ -3,6 +3,7 @@
 Averaging models is then ``p @ W``, FedProx is ``mu * (W - w)``, and a round is a matrix W (B, d).
 """
 
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
@@ -20,7 +21,11 @@ from fedlab_edu.layers import Drop
 
 def cross_entropy(outputs: Float[Tensor, "n C"], y: Tensor) -> Float[Tensor, " n"]:
     """Minus the log-probability of the right class, for each example."""
+    y = y if y.is_floating_point() else y.long()
     return F.cross_entropy(outputs, y, reduction="none")
+
+
+_ONE_AT_A_TIME = threading.Lock()  # PyTorch initialises from one generator for all threads
 
 
 @dataclass(frozen=True)
@@ -54,7 +59,7 @@ class Model:
 
     def init(self, seed: int = 0) -> Float[Tensor, " d"]:
         """A fresh w, drawn as PyTorch draws a fresh network; the global generator is left alone."""
-        with torch.random.fork_rng(devices=[]):
+        with _ONE_AT_A_TIME, torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
             return self.flatten(self.net())
 
@@ -73,6 +78,16 @@ class Model:
     def __call__(self, w: Float[Tensor, " d"], x: Tensor) -> Float[Tensor, "n C"]:
         """What one model says about n examples: x (n, ...) -> (n, C)."""
         return self.outputs(w[None], x[None])[0]
+
+    def losses(self, outputs: Tensor, y: Tensor) -> Float[Tensor, " n"]:
+        """The loss of each of n examples, whose outputs are (n, C) and whose targets (n, ...).
+
+        Raises:
+            ValueError: the model's loss gives anything else, such as the mean over examples.
+        """
+        losses, n = self.loss(outputs, y), len(outputs)
+        require(losses.shape == (n,), "shape of the loss", tuple(losses.shape), f"{(n,)}")
+        return losses
 
     def flatten(self, net: nn.Module) -> Float[Tensor, " d"]:
         """The weights of a plain network of this kind, as one vector."""

@@ -4,6 +4,7 @@ import threading
 from collections.abc import Callable
 from copy import deepcopy
 
+import torch
 from torch import Tensor, nn
 from torch.func import functional_call, vmap
 
@@ -35,9 +36,11 @@ def from_module(net: nn.Module, loss: Callable[[Tensor, Tensor], Tensor] = cross
     local = threading.local()  # a call lends the network other weights: one for each thread
 
     def one(p: tuple[Tensor, ...], x: Tensor, drop: Drop | None) -> Tensor:
-        if not hasattr(local, "skeleton"):
-            local.skeleton = _Skeleton(net)
-        return local.skeleton(dict(zip(trained, p, strict=True)), x, drop)
+        kind = p[0].device, p[0].dtype
+        skeletons = vars(local).setdefault("skeletons", {})
+        if kind not in skeletons:  # one for each, for to float32 and back loses digits
+            skeletons[kind] = _Skeleton(net, *kind)
+        return skeletons[kind](dict(zip(trained, p, strict=True)), x, drop)
 
     def forward(p: list[Tensor], x: Tensor, drop: Drop | None = None) -> Tensor:
         return vmap(one, (0, 0, None if drop is None else 0))(tuple(p), x, drop)
@@ -62,8 +65,8 @@ def _refuse(net: nn.Module) -> None:
 class _Skeleton:
     """A copy of a network, called with the weights of another and with something to drop."""
 
-    def __init__(self, net: nn.Module) -> None:
-        self.net = deepcopy(net)
+    def __init__(self, net: nn.Module, device: torch.device, dtype: torch.dtype) -> None:
+        self.net = deepcopy(net).to(device, dtype)  # its buffers, and frozen weights, if any
         self.drop: Drop | None = None
         self.place = 0
         for part in self.net.modules():
@@ -71,8 +74,6 @@ class _Skeleton:
                 part.register_forward_hook(self._dropped)
 
     def __call__(self, p: dict[str, Tensor], x: Tensor, drop: Drop | None) -> Tensor:
-        some = next(iter(p.values()))
-        self.net.to(some.device, some.dtype)  # for its buffers, if it has any
         self.drop, self.place = drop, 0
         return functional_call(self.net, p, (x,))
 

@@ -179,6 +179,7 @@ def gather(
     """Add up what the clients of each run have answered, without those that have diverged."""
     A, method, w = len(runs), runs[0].method, runs[0].w
     total, moved, weight = (w.new_zeros(A, size) for size in (len(w), len(w), 1))
+    whole = torch.stack([method.weigh(fed.train.n[work.client]).sum() for work in works])
     kept: list[dict[int, Tensor]] = [{} for _ in runs]
     shape = A, max(len(work.client) for work in works)
     scores, lost = torch.zeros(2, *shape, dtype=torch.float64), torch.zeros(shape, dtype=torch.bool)
@@ -186,7 +187,7 @@ def gather(
         scores[:, run, place] = torch.stack(after).masked_fill(~sound, torch.inf)
         lost[run, place] = ~sound
         member = (F.one_hot(run, A).T * sound).to(w)  # (A, k)
-        p = member * method.weigh(fed.train.n[client]).to(w)
+        p = member * (method.weigh(fed.train.n[client]) / whole[run]).to(w)  # at most 1
         weight += p.sum(1, keepdim=True)
         total += p @ _without_nan(answer.sent, sound)
         if answer.moved is not None:

@@ -6,6 +6,8 @@ plain list operations. All of a run's randomness belongs to its seed.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from operator import index
+from typing import SupportsIndex
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -79,7 +81,7 @@ def start(
     fed: Federation,
     tuner: Tuner | LocalHP | None = None,
     b: ServerHP | None = None,
-    seed: int = 0,
+    seed: SupportsIndex = 0,
     method: Method | None = None,
 ) -> Run:
     """A run that has not played yet, on the federation's device and with its precision.
@@ -91,12 +93,15 @@ def start(
         method: the default is FedAvg.
 
     Raises:
-        ValueError: several settings where one is needed.
+        ValueError: several settings where one is needed; no method, or a class instead of one.
     """
     if tuner is None or isinstance(tuner, LocalHP):
         tuner = Fixed(LocalHP() if tuner is None else tuner)
     b = ServerHP() if b is None else b
+    method = FedAvg() if method is None else method
+    ok = isinstance(method, Method) and not isinstance(method, type)
+    require(ok, "method", method, "a method, such as FedAvg()")
     require(len(b) == 1, "b", f"{len(b)} rows", "one setting of the server")
     x = fed.train.x
-    w = model.init(stream(seed)).to(x if x.is_floating_point() else x.device)
-    return Run(Server.first(w), {}, method or FedAvg(), b, tuner, seed)
+    w = model.init(stream(index(seed))).to(x if x.is_floating_point() else x.device)
+    return Run(Server.first(w), {}, method, b, tuner, index(seed))

@@ -30,10 +30,11 @@ def score(model: Model, w: Float[Tensor, "*B d"], clients: Clients) -> Score:
     Args:
         w: one model (d,) for all clients, or each client's own (B, d).
 
-    Where the targets are real numbers there are no errors to count, and the error is the loss. A
-    client without examples scores 0, and weighs 0 in every average over sizes. A model whose
-    loss is not finite has diverged, and scores +inf in both. Beside the data and the models it
-    takes about `SCORE_BYTES` of memory, or what one example takes if that is more.
+    Where the targets are no numbers of classes, or there is one output, there are no errors to
+    count, and the error is the loss. A client without examples scores 0, and weighs 0 in every
+    average over sizes. A model whose loss is not finite has diverged, and scores +inf in both.
+    Beside the data and the models it takes about `SCORE_BYTES` of memory, or what one example
+    takes if that is more.
 
     Raises:
         ValueError: weights that do not fit the model or the clients.
@@ -43,8 +44,10 @@ def score(model: Model, w: Float[Tensor, "*B d"], clients: Clients) -> Score:
     total = torch.zeros(2, len(clients), dtype=torch.float64, device=w.device)
     for owner, rows, outputs in _predictions(model, w, clients):
         y = clients.y[rows]
-        losses = model.loss(outputs, y).double()
-        wrong = losses if y.is_floating_point() else (outputs.argmax(-1) != y).double()
+        losses = model.losses(outputs, y).double()
+        classes = outputs.dim() == 2 and outputs.shape[1] > 1 and y.dim() == 1
+        classes = classes and not y.is_floating_point()
+        wrong = (outputs.argmax(-1) != y).double() if classes else losses
         total.index_add_(1, owner, torch.stack([losses, wrong]))
     loss, error = total / n.clamp_min(1)
     diverged = ~loss.isfinite()
@@ -116,7 +119,7 @@ def _derivative(model: Model, w: Tensor, clients: Clients, u: Tensor | None) -> 
     for owner, rows, real in _blocks(model, w, clients):
         leaf = w[owner].requires_grad_()
         outputs = model.outputs(leaf, clients.x[rows]).flatten(0, 1)
-        losses = model.loss(outputs, clients.y[rows].flatten(0, 1)).view_as(real)
+        losses = model.losses(outputs, clients.y[rows].flatten(0, 1)).view_as(real)
         p = real.to(w) / clients.n.to(w)[owner, None]
         loss = (losses * p).sum()
         (d,) = torch.autograd.grad(loss, leaf, create_graph=u is not None)

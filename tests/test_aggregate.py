@@ -9,6 +9,11 @@ from tests.vectors import case, quadratic
 F64 = torch.float64
 
 
+def test_numbers_of_examples_may_be_larger_than_half_precision_can_add() -> None:
+    W, n = torch.ones(4, 3, dtype=torch.float16), torch.full((4,), 6e4, dtype=torch.float16)
+    assert weighted_average(W, n).tolist() == [1, 1, 1]
+
+
 def test_the_average_is_weighted_by_the_numbers_of_examples() -> None:
     W = torch.tensor([[1.0, 0.0], [4.0, 8.0]])
     assert weighted_average(W, torch.tensor([3, 1])).tolist() == [1.75, 2.0]

@@ -4,13 +4,17 @@ import dataclasses
 import os
 import pickle
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from hashlib import sha256
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 
 from fedlab_edu import (
     Federation,
+    FedPA,
     LocalHP,
     Run,
     ServerHP,
@@ -76,7 +80,24 @@ def flip(file: Path) -> None:
     file.write_bytes(raw)
 
 
+def directory(file: Path) -> None:
+    """The bit by which an archive says that an entry is a folder."""
+    raw = bytearray(file.read_bytes())
+    raw[raw.rindex(b"PK\x01\x02") + 38] ^= 0x10
+    file.write_bytes(raw)
+
+
+def signed(thing: object, file: Path) -> None:
+    """Anything, in the form of a run's file."""
+    torch.save(thing, file)
+    file.write_bytes(file.read_bytes() + sha256(file.read_bytes()).digest())
+
+
 def foreign(file: Path) -> None:
+    signed({"w": torch.zeros(3)}, file)
+
+
+def plain_torch(file: Path) -> None:
     torch.save({"w": torch.zeros(3)}, file)
 
 
@@ -97,23 +118,35 @@ class Malicious:
 
 
 def malicious(file: Path) -> None:
-    torch.save(Malicious(file), file)
+    signed(Malicious(file), file)
 
 
 def plain_pickle(file: Path) -> None:
-    file.write_bytes(pickle.dumps(Malicious(file)))
+    raw = pickle.dumps(Malicious(file), protocol=2)
+    file.write_bytes(raw + sha256(raw).digest())
 
 
 def of_another_version(file: Path) -> None:
     """A run that lacks a field."""
     run = load_run(file)
     del run.__dict__["kept"]
-    torch.save(run, file)
+    signed(run, file)
 
 
 @pytest.mark.parametrize(
     "damage",
-    [cut, flip, foreign, empty, text, malicious, plain_pickle, of_another_version],
+    [
+        cut,
+        flip,
+        directory,
+        foreign,
+        plain_torch,
+        empty,
+        text,
+        malicious,
+        plain_pickle,
+        of_another_version,
+    ],
     ids=lambda f: f.__name__,
 )
 def test_what_is_not_a_whole_run_is_refused_and_left_as_it_was(
@@ -155,6 +188,21 @@ def test_others_may_read_what_they_may_read_of_any_new_file(
     save_run(start(MODEL, fed), tmp_path / "run")
     (tmp_path / "any").touch()
     assert (tmp_path / "run").stat().st_mode == (tmp_path / "any").stat().st_mode
+
+
+def test_several_threads_may_read_at_once(fed: Federation, tmp_path: Path) -> None:
+    save_run(a_run(fed), tmp_path / "run")
+    with ThreadPoolExecutor(4) as pool:
+        runs = list(pool.map(load_run, [tmp_path / "run"] * 40))
+    assert {run.round for run in runs} == {3}
+
+
+def test_numbers_of_numpy_are_read_as_they_were_written(fed: Federation, tmp_path: Path) -> None:
+    method = FedPA(rho=np.float64(0.2))
+    save_run(start(MODEL, fed, seed=np.int64(3), method=method), tmp_path / "run")
+    again = load_run(tmp_path / "run")
+    assert again.seed == 3
+    assert again.method == FedPA(rho=0.2)
 
 
 def test_a_file_that_is_not_there_is_named() -> None:

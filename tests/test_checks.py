@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from torch import Tensor
 
 from fedlab_edu.grading.checks import Answer, Failure, close, parts, tensor, tensors, unchanged
 from fedlab_edu.grading.report import render
@@ -13,6 +14,19 @@ from fedlab_edu.grading.run import Report, Result
 
 def answer(value: object, changed: tuple[str, ...] = ()) -> Answer:
     return Answer("f", value, {"n": "3"}, changed)
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        torch.zeros(2, dtype=torch.float64).to_sparse(),
+        torch.zeros(2, dtype=torch.float64, device="meta"),
+    ],
+)
+def test_an_unusual_tensor_is_an_answer_like_any_other_wrong_one(odd: Tensor) -> None:
+    for check in (lambda a: close(a, torch.zeros(2, dtype=torch.float64)), tensors):
+        with pytest.raises(Failure, match="unusual tensor"):
+            check(Answer("f", [odd] if check is tensors else odd, {}, ()))
 
 
 def test_checks_look_at_type_dtype_shape_finiteness_and_value_in_this_order() -> None:

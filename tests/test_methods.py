@@ -28,6 +28,7 @@ from fedlab_edu import (
     communicate_all,
     digits,
     evaluate,
+    linear,
     local_sgd,
     mlp,
     play,
@@ -474,6 +475,16 @@ def test_clients_of_one_piece_may_draw_different_numbers_of_samples(fed: Federat
 def test_samples_too_far_apart_to_be_solved_for_give_nan_and_no_error() -> None:
     samples = torch.tensor([[1e6, 0.0], [0.0, 1e6]])  # next to 1e12, float32 does not see r
     assert delta(torch.zeros(2), samples, 0.1).isnan().all()
+
+
+def test_an_average_of_large_finite_models_is_finite() -> None:
+    rows = torch.arange(5000).split(1000)
+    clients = Clients(torch.randn(5000, 4), torch.zeros(5000, dtype=torch.long), rows)
+    fed = Federation(clients, clients, clients, tuple("abcde"), classes=2)
+    run = start(linear(4, 2), fed, LocalHP(lr=3e35, batch=1000))
+    run = communicate(run, linear(4, 2), fed, clients=5)
+    assert not run.history[0].diverged.any()
+    assert run.w.isfinite().all()
 
 
 @pytest.mark.parametrize("name", ["feddyn", "scaffold-2"])

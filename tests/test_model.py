@@ -2,20 +2,26 @@
 
 import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 import torch
 from torch import Tensor, nn
 
 from fedlab_edu import (
+    Clients,
+    LocalHP,
     Model,
     char_lstm,
     cnn_cifar,
     cnn_femnist,
     from_module,
+    gradient,
     lenet5,
     linear,
+    local_sgd,
     mlp,
+    score,
 )
 from fedlab_edu.layers import Drop
 from tests.test_layers import masks
@@ -251,6 +257,37 @@ def test_a_model_keeps_the_weights_that_its_network_had() -> None:
     with torch.no_grad():
         net.weight.zero_()
     assert torch.equal(model.init()[:4], before.flatten())
+
+
+def test_threads_draw_the_first_weights_that_each_would_draw_alone() -> None:
+    model, drawn = mlp(20, 20, 5), {}
+    alone = {seed: model.init(seed) for seed in range(4)}
+
+    def draw(seed: int) -> None:
+        drawn[seed] = [model.init(seed) for _ in range(100)]
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(draw, range(4)))
+    for seed, weights in drawn.items():
+        assert all(torch.equal(w, alone[seed]) for w in weights)
+
+
+def test_frozen_weights_keep_their_digits_when_other_precisions_have_passed() -> None:
+    net = nn.Sequential(nn.Linear(3, 4), nn.Linear(4, 2)).double()
+    net[0].requires_grad_(False)
+    model, x = from_module(net), torch.randn(5, 3, dtype=torch.float64)
+    w = model.init()
+    before = model(w, x)
+    model(w.bfloat16(), x.bfloat16())
+    assert torch.equal(model(w, x), before)
+
+
+def test_a_loss_that_is_a_mean_is_refused_by_name() -> None:
+    model = from_module(nn.Linear(3, 2), nn.CrossEntropyLoss())
+    clients = Clients(torch.zeros(4, 3), torch.zeros(4, dtype=torch.long), (torch.arange(4),))
+    for use in (score, gradient, lambda m, w, c: local_sgd(m, w, c, LocalHP(), [0])):
+        with pytest.raises(ValueError, match=r"shape of the loss is \(\); allowed: \(\d,\)"):
+            use(model, model.init(), clients)
 
 
 def test_frozen_parameters_are_no_part_of_w_and_stay_in_the_network() -> None:

@@ -9,6 +9,7 @@ import torch.nn.functional as F
 from fedlab_edu import (
     Federation,
     LocalHP,
+    Reptile,
     Run,
     ServerHP,
     communicate,
@@ -242,6 +243,11 @@ def test_personalising_needs_one_configuration(fed: Federation) -> None:
     with pytest.raises(ValueError, match="c is '2 rows'; allowed: one configuration"):
         personalise(start(MODEL, fed, Noting()), MODEL, fed)
     assert personalise(start(MODEL, fed, Noting()), MODEL, fed, C).error <= 1
+
+
+def test_a_class_is_no_method(fed: Federation) -> None:
+    with pytest.raises(ValueError, match=r"method is <class .*Reptile'>; allowed: a method, such"):
+        start(MODEL, fed, method=Reptile)
 
 
 def test_a_table_of_several_rows_needs_a_tuner(fed: Federation) -> None:

@@ -128,6 +128,36 @@ def test_targets_may_be_vectors_of_real_numbers_and_the_error_is_then_the_loss()
     assert (gradient(model, trained, clients).norm(dim=1) < 1e-2 * before).all()
 
 
+def test_one_output_counts_no_errors() -> None:
+    def logistic(outputs: Tensor, y: Tensor) -> Tensor:
+        return F.binary_cross_entropy_with_logits(outputs[:, 0], y.float(), reduction="none")
+
+    model = from_module(nn.Linear(3, 1), logistic)
+    x, y = torch.randn(8, 3), torch.arange(8) % 2
+    seen = score(model, model.init(), Clients(x, y, (torch.arange(8),)))
+    assert torch.equal(seen.error, seen.loss)
+
+
+@pytest.mark.parametrize("dtype", [torch.int32, torch.int16, torch.uint8])
+def test_classes_may_be_numbers_of_any_width(dtype: torch.dtype) -> None:
+    clients, W = world()
+    narrow = Clients(clients.x, clients.y.to(dtype), clients.rows)
+    for a, b in zip(score(MODEL, W, narrow), score(MODEL, W, clients), strict=True):
+        assert torch.equal(a, b)
+
+
+def test_a_measurement_leaves_nothing_behind() -> None:
+    sizes = []
+    for _ in range(3):
+        model = mlp(10, 100_000, 2)
+        activations(model, examples(10), torch.zeros(model.d))
+        del model
+        gc.collect()
+        alive = (t for t in gc.get_objects() if type(t) is Tensor and t.layout == torch.strided)
+        sizes.append(sum(t.nbytes for t in alive))
+    assert sizes[2] - sizes[0] < 1 << 20
+
+
 def test_a_measured_model_is_not_kept_alive() -> None:
     model = mlp(3, 2)
     score(model, model.init(), Clients(torch.zeros(1, 3), torch.tensor([0]), (torch.arange(1),)))

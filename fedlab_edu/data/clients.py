@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from operator import index
 
 import torch
 from jaxtyping import Int
@@ -112,9 +113,10 @@ class Federation:
         Raises:
             ValueError: B is below 1 or above the number of clients.
         """
-        ok = isinstance(clients, int) and 1 <= clients <= len(self)
+        clients = index(clients)
+        ok = 1 <= clients <= len(self)
         require(ok, "clients", clients, f"a whole number from 1 to {len(self)}, all there are")
-        return torch.randperm(len(self), generator=gen)[:clients]
+        return torch.randperm(len(self), generator=gen)[:clients].clone()
 
     def to(self, device: str | torch.device, dtype: torch.dtype | None = None) -> "Federation":
         """The same federation on another device.

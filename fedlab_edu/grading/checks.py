@@ -162,6 +162,8 @@ def _list_fault(got: object) -> _Fault | None:
         if not isinstance(part, Tensor):
             text = f"a list with {kind(part)} in it, expected tensors"
             return _Fault(text, _instead(part, "a tensor"))
+        if fault := _odd(part):
+            return _Fault(f"a list with {fault.text}", fault.likely)
     return None
 
 
@@ -169,6 +171,8 @@ def _form_fault(got: object, want: Tensor) -> _Fault | None:
     if not isinstance(got, Tensor):
         expected = f"expected a tensor of shape {tuple(want.shape)}"
         return _Fault(f"{kind(got)}, {expected}", _instead(got, "a tensor"))
+    if fault := _odd(got):
+        return fault
     if got.dtype != want.dtype:
         types = [str(x.dtype).removeprefix("torch.") for x in (got, want)]
         likely = f"the answer should have the dtype of the arguments, {types[1]}"
@@ -181,6 +185,16 @@ def _form_fault(got: object, want: Tensor) -> _Fault | None:
         likely = "something is divided by zero, or grows without end"
         return _Fault(f"{_show(got)}, expected finite numbers", likely)
     return None
+
+
+def _odd(got: Tensor) -> _Fault | None:
+    """A tensor that cannot be looked at entry by entry."""
+    plain = type(got) in (Tensor, torch.nn.Parameter) and not got.is_nested
+    if plain and got.layout == torch.strided and not got.is_meta and not got.is_quantized:
+        return None
+    what = str(got.layout).removeprefix("torch.") if plain else kind(got)
+    what = "meta" if got.is_meta else what
+    return _Fault(f"an unusual tensor ({what}), expected an ordinary one", "return a plain tensor")
 
 
 def _value_fault(got: object, want: Tensor) -> _Fault | None:

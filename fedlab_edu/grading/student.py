@@ -59,6 +59,8 @@ class Student:
             exec(code, vars(self.module))
         except BaseException as error:  # sys.exit() and the like included
             raise NotGradable(f"Running the file raised {self._told(error)}") from None
+        finally:
+            torch.set_default_device(None)  # what a file sets would hold for the tests too
 
     def call(self, name: str, *arguments: object) -> Answer:
         """What the student's function returns for copies of the arguments.
@@ -86,6 +88,8 @@ class Student:
                 calls = "" if inner == name else f"; {name} calls it"
                 raise NotWritten(f"{inner} is not written yet{calls}.") from None
             raise Raised(f"{name} raised {self._told(error)}", _advice(error)) from None
+        finally:
+            torch.set_default_device(None)
         pairs = zip(names, arguments, given, strict=True)
         changed = tuple(n for n, before, after in pairs if not _same(before, after))
         short = {n: text for n, a in zip(names, arguments, strict=True) if (text := printable(a))}

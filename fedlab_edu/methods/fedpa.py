@@ -41,6 +41,7 @@ class FedPA(FedAvg):
     plain_rounds: int = 0
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "rho", float(self.rho))
         require(self.burn_in >= 0, "burn_in", self.burn_in, "at least 0 epochs")
         require(self.per_sample >= 1, "per_sample", self.per_sample, "at least 1 epoch")
         require(0 <= self.rho < float("inf"), "rho", self.rho, "a number of at least 0")
