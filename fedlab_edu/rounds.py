@@ -14,7 +14,7 @@ from fedlab_edu.data.clients import Clients, Federation
 from fedlab_edu.draws import generator, stream
 from fedlab_edu.hparams import LocalHP
 from fedlab_edu.memory import pieces
-from fedlab_edu.methods import Answer, Given
+from fedlab_edu.methods import Answer, Given, Method
 from fedlab_edu.model import Model
 from fedlab_edu.run import Round, Run
 from fedlab_edu.scores import Score, score
@@ -43,8 +43,11 @@ def communicate_all(
         ValueError: no run, or runs of different methods; B is above the number of clients.
     """
     require(runs, "runs", [*runs], "at least one")
-    same = all(run.method == runs[0].method for run in runs)
-    require(same, "methods of the runs", [run.method for run in runs], "the same for all")
+    one = runs[0].method
+    for other in (run.method for run in runs):
+        # == may know only some of the fields of a class that inherits from a dataclass
+        same = other is one or (type(other) is type(one) and vars(other) == vars(one))
+        require(same, "methods of the runs", [one, other], "the same, or equal in all fields")
     # draw B clients, and a setting c_i ~ D_theta for each
     works = [ask(run, fed, clients) for run in runs]
     # L_{V_i}(w)
@@ -148,8 +151,22 @@ def train(
         given = _given(runs, run[i].tolist(), client[i].tolist())
         on = [seeds[j] for j in i]
         answer = method.loc(model, given, data[client[i]], c[i], on)
+        _check(answer, method, (len(i), model.d), given.kept is not None)
         after = score(model, answer.own, tests[client[i]])
         yield Reply(run[i], place[i], client[i], answer, after, sound(answer, after))
+
+
+def _check(answer: object, method: Method, shape: tuple[int, int], keeps: bool) -> None:
+    """Refuse what a method of one's own has forgotten."""
+    loc = f"{type(method).__name__}.loc"
+    require(isinstance(answer, Answer), loc, type(answer).__name__, "an Answer")
+    assert isinstance(answer, Answer)
+    for name, W in zip(answer._fields, answer, strict=True):
+        ok = W is None or tuple(W.shape) == shape
+        require(ok, f"{loc}: shape of {name}", W is not None and tuple(W.shape), f"{shape}")
+    kept = "a vector" if answer.kept is not None else None
+    allowed = "None where `first` gives None, and a vector for each client where it gives one"
+    require((kept is not None) == keeps, f"{loc}: kept", kept, allowed)
 
 
 def _given(runs: Sequence[Run], owner: list[int], clients: list[int]) -> Given:

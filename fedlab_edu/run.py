@@ -89,14 +89,17 @@ def start(
     Args:
         tuner: a `LocalHP` c stands for the tuner of that one configuration.
         b: the server's hyperparameters; the default averages.
-        seed: of the first weights, of the clients drawn, and of each client's minibatches.
+        seed: of the first weights, of the clients drawn, and of each client's minibatches. (A model
+            made by `from_module` always starts from its network's own weights.)
         method: the default is FedAvg.
 
     Raises:
         ValueError: several settings where one is needed; no method, or a class instead of one.
     """
+    require(isinstance(model, Model), "model", type(model).__name__, "a Model: from_module(net)")
     if tuner is None or isinstance(tuner, LocalHP):
         tuner = Fixed(LocalHP() if tuner is None else tuner)
+    require(isinstance(tuner, Tuner), "tuner", tuner, "a LocalHP, or a tuner")
     b = ServerHP() if b is None else b
     method = FedAvg() if method is None else method
     ok = isinstance(method, Method) and not isinstance(method, type)

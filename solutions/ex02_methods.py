@@ -70,7 +70,7 @@ def scaffold_local(
         y: (d,), the client's model: it starts at x and takes K steps
             y <- y - lr * (gradient(y) - c_i + c).
         new_control_i: (d,), the client's next control variate c_i - c + (x - y) / (K lr), with the
-            last y ("option II" in the paper).
+            last y ("option II" in the paper, option 2 in the book).
         x, control_i and control are not changed.
 
     Roughly 5 lines.
@@ -131,7 +131,7 @@ def feddyn_server(
         W: (B, d), row i is the model w_i of the i-th client of the round.
         h: (d,), what the server keeps from round to round.
         alpha: the strength of the clients' pull towards w, above 0.
-        clients: m, the number of all clients, B of which took part.
+        clients: m, the number of all clients (N in 2.3), B of which took part.
 
     Returns: a pair (w, h).
         w: (d,), the next model: the plain mean of the w_i, minus h/alpha with the *next* h.
@@ -159,7 +159,8 @@ def maml_gradient(
 ) -> tuple[Tensor, Tensor]:
     """Exercise 2.5: a client's adapted model, and the gradient that it sends to the server of MAML.
 
-    The client's training loss is the quadratic 1/2 (w - mu)' A (w - mu) with A_train and mu_train,
+    The client's training loss is the quadratic 1/2 (w - mu)' A (w - mu) with A_train and mu_train
+    (' is the transpose; mu is where the loss is lowest, not FedProx's mu),
     whose gradient is A (w - mu); its validation loss is the one with A_val and mu_val.
 
     The client adapts w by K steps of gradient descent on its training loss. What it reports is how
@@ -170,7 +171,7 @@ def maml_gradient(
     Args:
         w: (d,), the model that the client received.
         A_train, A_val: (d, d), symmetric matrices.
-        mu_train, mu_val: (d,), the optima of the training and of the validation loss.
+        mu_train, mu_val: (d,), where the training and the validation loss are lowest.
         lr: the learning rate of adaptation.
         steps: K, the number of steps of adaptation, at least 0.
 

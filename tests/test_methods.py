@@ -606,6 +606,52 @@ def test_the_control_of_a_constant_gradient_is_that_gradient_with_momentum_too()
     torch.testing.assert_close(answer.kept, slope, rtol=1e-12, atol=1e-12)
 
 
+# --- methods of one's own -------------------------------------------------------------------------
+
+
+class Forgetful(FedAvg):
+    """Inherits FedAvg's ==, which knows nothing of its field."""
+
+    def __init__(self, answer: object = None) -> None:
+        object.__setattr__(self, "answer", answer)
+
+    def loc(
+        self, model: Model, given: Given, clients: Clients, c: LocalHP, seeds: list[int]
+    ) -> Any:
+        return self.answer
+
+
+def test_runs_whose_methods_differ_in_a_field_that_equality_ignores_do_not_train_together(
+    fed: Federation,
+) -> None:
+    one, other = Forgetful(1), Forgetful(2)
+    assert one == other
+    runs = [start(MODEL, fed, method=method) for method in (one, other)]
+    with pytest.raises(ValueError, match="methods of the runs is"):
+        communicate_all(runs, MODEL, fed, clients=2)
+
+
+@pytest.mark.parametrize(
+    ("answer", "message"),
+    [
+        (torch.zeros(2, MODEL.d), "Forgetful.loc is 'Tensor'; allowed: an Answer"),
+        (
+            Answer(torch.zeros(2, 3), torch.zeros(2, MODEL.d)),
+            r"Forgetful.loc: shape of sent is \(2, 3\); allowed: \(2, 910\)",
+        ),
+        (
+            Answer(*(torch.zeros(2, MODEL.d),) * 3),
+            "Forgetful.loc: kept is 'a vector'; allowed: None where `first` gives None",
+        ),
+    ],
+)
+def test_what_a_method_of_ones_own_forgets_is_named(
+    answer: object, message: str, fed: Federation
+) -> None:
+    with pytest.raises(ValueError, match=message):
+        communicate(start(MODEL, fed, method=Forgetful(answer)), MODEL, fed, clients=2)
+
+
 # --- refusals -------------------------------------------------------------------------------------
 
 
@@ -647,7 +693,7 @@ def test_impossible_methods_are_refused(make: Any, message: str) -> None:
 
 def test_runs_of_different_methods_do_not_train_together(fed: Federation) -> None:
     runs = [a_run("fedavg", fed), a_run("reptile", fed)]
-    with pytest.raises(ValueError, match=r"methods of the runs is .*; allowed: the same for all"):
+    with pytest.raises(ValueError, match=r"methods of the runs is .*; allowed: the same, or"):
         communicate_all(runs, MODEL, fed, clients=2)
     with pytest.raises(ValueError, match=r"runs is \[\]; allowed: at least one"):
         communicate_all([], MODEL, fed, clients=2)

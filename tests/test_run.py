@@ -245,6 +245,15 @@ def test_personalising_needs_one_configuration(fed: Federation) -> None:
     assert personalise(start(MODEL, fed, Noting()), MODEL, fed, C).error <= 1
 
 
+def test_what_is_no_model_and_no_tuner_is_refused_by_name(fed: Federation) -> None:
+    with pytest.raises(
+        ValueError, match=r"model is 'Linear'; allowed: a Model: from_module\(net\)"
+    ):
+        start.__wrapped__(torch.nn.Linear(64, 10), fed)
+    with pytest.raises(ValueError, match=r"tuner is 0.1; allowed: a LocalHP, or a tuner"):
+        start.__wrapped__(MODEL, fed, 0.1)
+
+
 def test_a_class_is_no_method(fed: Federation) -> None:
     with pytest.raises(ValueError, match=r"method is <class .*Reptile'>; allowed: a method, such"):
         start(MODEL, fed, method=Reptile)

@@ -32,7 +32,8 @@ def digit_images() -> tuple[Tensor, Tensor, Tensor]:
 
 
 def digits(by: str = "writer", clients: int = 42, alpha: float = 1.0, seed: int = 0) -> Federation:
-    """Digits, divided among clients: 60 % to train on, 20 % to validate, 20 % to test.
+    """Images (1, 8, 8) in [0, 1] of digits 0 to 9: each client has 60 % to train on, 20 % to
+    validate, 20 % to test.
 
     Args:
         by: "writer" gives each client images of one block, roughly one writer, "label" skews the

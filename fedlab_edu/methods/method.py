@@ -67,6 +67,22 @@ class Answer(NamedTuple):
 class Method(Protocol):
     """A federated method (Loc, Agg).
 
+    One of your own is easily a ``@dataclass(frozen=True)`` that inherits from FedAvg and changes
+    what differs; its settings are fields, so that runs with equal ones may train together::
+
+        @dataclass(frozen=True)
+        class Clipped(FedAvg):
+            most: float = 1.0
+
+            def loc(self, model, given, clients, c, seeds):
+                W = local_sgd(model, given.w, clients, c, seeds)
+                step = W - given.w
+                step = step * (self.most / step.norm(dim=1, keepdim=True)).clamp_max(1)
+                return Answer(sent=given.w + step, own=W)
+
+    ``weigh = staticmethod(equally)`` lets all clients count the same. Where `first` gives a vector,
+    `loc` finds what each client keeps in ``given.kept``, and returns the next as ``kept``.
+
     Source: Khodak et al. (2021), section 2 and appendix B. Where a client keeps something from one
     round to another, Loc is not literally a function of its data and of w, as it is there.
     """

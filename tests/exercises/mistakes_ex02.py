@@ -241,6 +241,8 @@ NEXT_H: Mistakes = {
     "alpha is missing: h moves by alpha/m times the sum": lambda s: s.h - s.change / s.clients,
     "this divides by alpha: h moves by alpha/m times the sum":
         lambda s: s.h - s.change / (s.alpha * s.clients),
+    "this takes the mean of the w_i - w: take their sum":
+        lambda s: s.h - s.alpha / s.clients * s.change / len(s.W),
     "the sum is not divided by m": lambda s: s.h - s.alpha * s.change,
     "the sign is wrong: subtract alpha/m times the sum of w_i - w":
         lambda s: s.h + s.alpha / s.clients * s.change,

@@ -231,21 +231,21 @@ def dynamic(student: Student, s: Dyn) -> list[Answer]:
 
 
 def dyn_by_hand() -> Dyn:
-    return Dyn(real(1, 0), real([3, 2], [1, 4]), real(3, -1), 2.0, 4)
+    return Dyn(real(1, 0, 2), real([3, 2, 1], [1, 4, 3]), real(4, 0, 6), 3.0, 6)
 
 
 @feddyn_server(points=1, aspect="the next h, by hand")
 def test_dyn_h_by_hand(student: Student) -> None:
     s = dyn_by_hand()
-    close(dynamic(student, s)[1], real(2, -4), returned(NEXT_H, s))
+    close(dynamic(student, s)[1], real(3, -3, 6), returned(NEXT_H, s))
 
 
 @feddyn_server(points=1, aspect="the next model, from your own next h, by hand")
 def test_dyn_model_by_hand(student: Student) -> None:
     s = dyn_by_hand()
     w, h = dynamic(student, s)
-    own = tensor(h, like=s.h)  # be it right or wrong; from [2, -4] the model is [1, 5]
-    close(w, real(1, 5) - (own - real(2, -4)) / 2, returned(NEXT_W, s, own))
+    own = tensor(h, like=s.h)  # be it right or wrong; from [3, -3, 6] the model is [1, 4, 0]
+    close(w, real(1, 4, 0) - (own - real(3, -3, 6)) / 3, returned(NEXT_W, s, own))
 
 
 @feddyn_server(points=1, aspect="from h = 0 alpha plays no part in w; arguments left as they were")
