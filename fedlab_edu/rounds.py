@@ -162,8 +162,8 @@ def _check(answer: object, method: Method, shape: tuple[int, int], keeps: bool) 
     require(isinstance(answer, Answer), loc, type(answer).__name__, "an Answer")
     assert isinstance(answer, Answer)
     for name, W in zip(answer._fields, answer, strict=True):
-        ok = W is None or tuple(W.shape) == shape
-        require(ok, f"{loc}: shape of {name}", W is not None and tuple(W.shape), f"{shape}")
+        if W is not None:
+            require(tuple(W.shape) == shape, f"{loc}: shape of {name}", tuple(W.shape), f"{shape}")
     kept = "a vector" if answer.kept is not None else None
     allowed = "None where `first` gives None, and a vector for each client where it gives one"
     require((kept is not None) == keeps, f"{loc}: kept", kept, allowed)
