@@ -176,10 +176,12 @@ def _given(runs: Sequence[Run], owner: list[int], clients: list[int]) -> Given:
         w, h = runs[0].server.w, runs[0].server.h
     else:
         w, h = (torch.stack([getattr(runs[a].server, name) for a in owner]) for name in "wh")
-    firsts, memories = [run.method.first(run.w) for run in runs], [run.kept for run in runs]
-    for memory in memories:
+    kept, firsts = [], {a: runs[a].method.first(runs[a].w) for a in set(owner)}
+    for a, i in zip(owner, clients, strict=True):
+        memory = runs[a].kept
         require(memory is not None, "kept", None, "what clients keep; here it is on Flower's nodes")
-    kept = [memories[a].get(i, firsts[a]) for a, i in zip(owner, clients, strict=True)]  # type: ignore[union-attr]
+        assert memory is not None
+        kept.append(memory.get(i, firsts[a]))
     vectors = [k for k in kept if k is not None]
     return Given(w, h, torch.stack(vectors) if vectors else None, played)
 
