@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from fedlab_edu.checkpoint import load_run, save_run
     from fedlab_edu.data import Clients, Federation, digits, load, shakespeare
     from fedlab_edu.hparams import LocalHP, ServerHP
+    from fedlab_edu.laws import Choice, Integer, LogUniform, PowerOfTwo, Uniform
     from fedlab_edu.local import local_sgd
     from fedlab_edu.methods import (
         MAML,
@@ -33,6 +34,12 @@ if TYPE_CHECKING:
     from fedlab_edu.rounds import communicate, communicate_all, play
     from fedlab_edu.run import Run, start
     from fedlab_edu.scores import gradient, score
+    from fedlab_edu.space import SearchSpace
+    from fedlab_edu.tuners.baselines import hyperband, random_search, successive_halving
+    from fedlab_edu.tuners.bayes import bayesian_search
+    from fedlab_edu.tuners.race import Estimate
+    from fedlab_edu.tuners.search import schedule
+    from fedlab_edu.tuners.spend import spend
 
 __version__ = "0.1.0"
 
@@ -44,6 +51,7 @@ _MODULE = {
     "data": ("Clients", "Federation", "digits", "load", "shakespeare"),
     "objectives": ("evaluate", "personalise"),
     "hparams": ("LocalHP", "ServerHP"),
+    "laws": ("Choice", "Integer", "LogUniform", "PowerOfTwo", "Uniform"),
     "local": ("local_sgd",),
     "methods": ("MAML", "Ditto", "FedAvg", "FedDyn", "FedPA", "FedProx", "Reptile", "Scaffold"),
     "model": ("Model", "char_lstm", "cnn_cifar", "cnn_femnist", "lenet5", "linear", "mlp"),
@@ -51,24 +59,38 @@ _MODULE = {
     "rounds": ("communicate", "communicate_all", "play"),
     "run": ("Run", "start"),
     "scores": ("gradient", "score"),
+    "space": ("SearchSpace",),
+    "tuners.baselines": ("hyperband", "random_search", "successive_halving"),
+    "tuners.bayes": ("bayesian_search",),
+    "tuners.race": ("Estimate",),
+    "tuners.search": ("schedule",),
+    "tuners.spend": ("spend",),
 }
 _HOME = {name: module for module, names in _MODULE.items() for name in names}
 
 __all__ = [
     "MAML",
+    "Choice",
     "Clients",
     "Ditto",
+    "Estimate",
     "FedAvg",
     "FedDyn",
     "FedPA",
     "FedProx",
     "Federation",
+    "Integer",
     "LocalHP",
+    "LogUniform",
     "Model",
+    "PowerOfTwo",
     "Reptile",
     "Run",
     "Scaffold",
+    "SearchSpace",
     "ServerHP",
+    "Uniform",
+    "bayesian_search",
     "char_lstm",
     "cnn_cifar",
     "cnn_femnist",
@@ -78,6 +100,7 @@ __all__ = [
     "evaluate",
     "from_module",
     "gradient",
+    "hyperband",
     "lenet5",
     "linear",
     "load",
@@ -86,11 +109,15 @@ __all__ = [
     "mlp",
     "personalise",
     "play",
+    "random_search",
     "save_run",
+    "schedule",
     "score",
     "server_sgd",
     "shakespeare",
+    "spend",
     "start",
+    "successive_halving",
     "weighted_average",
 ]  # fmt: skip
 

@@ -45,15 +45,15 @@ def personalise(run: Run, model: Model, fed: Federation, c: LocalHP | None = Non
     model is tested.
 
     Args:
-        c: how it trains; the default is the tuner's, if it has only one configuration.
+        c: how they train, one configuration or one for each client; the default is what the run's
+            tuner would settle on.
 
     Raises:
-        ValueError: several configurations, among which it cannot choose.
+        ValueError: another number of configurations.
 
     Source: Khodak et al. (2021), eq. (2), with test data E_i for V_i.
     """
-    c = run.tuner.table if c is None else c
-    require(len(c) == 1, "c", f"{len(c)} rows", "one configuration")
+    c = run.tuner.final if c is None else c
     N = len(fed)
     seeds = [stream(run.seed, run.round, client, 1) for client in range(N)]  # no round's
     everyone = torch.arange(N)

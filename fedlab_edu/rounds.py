@@ -129,7 +129,7 @@ def ask(run: Run, fed: Federation, clients: int) -> Work:
     """Draw the clients of a run's next round, and let its tuner hand out configurations."""
     gen = generator(run.seed, run.round)
     client = fed.sample(clients, gen)
-    arm = run.tuner.ask(clients, gen)
+    arm = run.tuner.ask(clients, gen, who=client)
     seeds = [stream(run.seed, run.round, i) for i in client.tolist()]
     return Work(client, arm, run.tuner.table[arm], seeds)
 

@@ -7,7 +7,7 @@ plain list operations. All of a run's randomness belongs to its seed.
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from operator import index
-from typing import SupportsIndex
+from typing import Any, SupportsIndex
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -65,6 +65,12 @@ class Run:
         """The global model."""
         return self.server.w
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "history": _packed(self.history)}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state, history=_unpacked(state["history"]))
+
     def to(self, device: str | torch.device) -> "Run":
         """The same run, its vectors on another device.
 
@@ -74,6 +80,27 @@ class Run:
         device = usable_device(device)
         kept = self.kept and {i: vector.to(device) for i, vector in self.kept.items()}
         return replace(self, server=Server(*(v.to(device) for v in self.server)), kept=kept)
+
+
+def _packed(history: tuple[Round, ...]) -> tuple[Tensor, ...]:
+    """All rounds end to end: a file has a part for each tensor, and would have thousands."""
+    if not history:
+        return ()
+    columns = zip(*((r.client, r.arm, r.size, r.diverged) for r in history), strict=True)
+    scores = [torch.stack([*r.before, *r.after]) for r in history]
+    clients = torch.tensor([len(r.client) for r in history])
+    return clients, *(torch.cat(column) for column in columns), torch.cat(scores, 1)
+
+
+def _unpacked(parts: tuple[Tensor, ...]) -> tuple[Round, ...]:
+    if not parts:
+        return ()
+    clients, *columns, scores = parts
+    rounds = zip(*(part.split(clients.tolist(), -1) for part in (*columns, scores)), strict=True)
+    return tuple(
+        Round(client, arm, size, Score(*s[:2]), Score(*s[2:]), diverged)
+        for client, arm, size, diverged, s in rounds
+    )
 
 
 def start(

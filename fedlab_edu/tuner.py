@@ -19,8 +19,14 @@ class Tuner(Protocol):
     def table(self) -> LocalHP:
         """k configurations: columns (k,), or scalars where k = 1."""
 
-    def ask(self, clients: int, gen: torch.Generator) -> Int[Tensor, " B"]:
-        """The row of the table for each of B clients, drawn from ``gen``."""
+    @property
+    def final(self) -> LocalHP:
+        """What it would settle on now: one configuration for all, or one row for each client."""
+
+    def ask(
+        self, clients: int, gen: torch.Generator, *, who: Int[Tensor, " B"]
+    ) -> Int[Tensor, " B"]:
+        """The row of the table for each of B clients, drawn from ``gen``; ``who`` they are."""
 
     def tell(
         self,
@@ -40,20 +46,36 @@ class Tuner(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Fixed:
-    """The tuner of one configuration: nothing is tuned.
+    """The tuner that tunes nothing: one configuration for all, or one for each client.
+
+    Args:
+        table: k configurations.
+        row: (N,), the row of the table for each client of the federation; may be left out where the
+            table has only one.
 
     Raises:
-        ValueError: a table of several rows, among which it could not choose.
+        ValueError: several rows, but nothing says whose they are; a row that the table lacks.
     """
 
     table: LocalHP = field(default_factory=LocalHP)
+    row: Int[Tensor, " N"] | None = None
 
     def __post_init__(self) -> None:
-        require(len(self.table) == 1, "table", f"{len(self.table)} rows", "one configuration")
+        k = len(self.table)
+        require(k == 1 or self.row is not None, "table", f"{k} rows", "one configuration")
+        ok = self.row is None or (self.row.numel() and 0 <= self.row.min() <= self.row.max() < k)
+        require(ok, "row", self.row, f"for each client a number from 0 to {k - 1}")
 
-    def ask(self, clients: int, gen: torch.Generator) -> Int[Tensor, " B"]:
-        """Row 0 for everyone; nothing is drawn."""
-        return torch.zeros(clients, dtype=torch.long)
+    @property
+    def final(self) -> LocalHP:
+        """The configurations with which the clients train."""
+        return self.table if self.row is None else self.table[self.row]
+
+    def ask(
+        self, clients: int, gen: torch.Generator, *, who: Int[Tensor, " B"]
+    ) -> Int[Tensor, " B"]:
+        """Each client's row; nothing is drawn."""
+        return torch.zeros(clients, dtype=torch.long) if self.row is None else self.row[who]
 
     def tell(
         self,

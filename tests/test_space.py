@@ -1,0 +1,333 @@
+"""Laws and search spaces: against vectors of independent origin, closed forms and drawn counts."""
+
+import json
+import math
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from scipy import stats
+
+from fedlab_edu import LocalHP, ServerHP, server_sgd
+from fedlab_edu.laws import (
+    Choice,
+    Distribution,
+    Integer,
+    LogUniform,
+    OneMinusLogUniform,
+    PowerOfTwo,
+    Uniform,
+)
+from fedlab_edu.space import (
+    FEDEX,
+    FEDEX_SHAKESPEARE,
+    FEDEX_WORKSHOP,
+    FEDPOP,
+    FEDPOP_CROSS_SILO,
+    FEDTUNE,
+    SearchSpace,
+)
+from fedlab_edu.tuners.fedpop import anneal
+from tests.vectors import F64, case
+
+CASES = json.loads((Path(__file__).parent / "data" / "search_space.A.json").read_text())["cases"]
+BY_SPEC = {
+    "server_lr": FEDEX.server.laws["lr"],
+    "server_momentum_paper": Uniform(0, 0.9),
+    "server_momentum_code": FEDEX.server.laws["momentum"],
+    "server_gamma": FEDEX.server.laws["decay"],
+    **FEDEX.client.laws,
+}
+LAWS = [
+    Uniform(0, 0.5),
+    LogUniform(1e-4, 1),
+    OneMinusLogUniform(1e-4, 1e-2),
+    Choice((0, 0.9)),
+    Integer(1, 5),
+    PowerOfTwo(8, 128),
+]
+
+
+def of(function: str) -> list[str]:
+    return [c["id"] for c in CASES if c["function"] == function]
+
+
+def gen(seed: int = 0) -> torch.Generator:
+    return torch.Generator().manual_seed(seed)
+
+
+@pytest.mark.parametrize("name", of("server learning rate"))
+def test_the_server_rate_of_round_t(name: str) -> None:
+    given, expected = case("search_space", name)
+    b = ServerHP(lr=given["lr"], decay=given["gamma"])
+    w, zero = torch.ones(1, dtype=F64), torch.zeros(1, dtype=F64)
+    moved, _ = server_sgd(w, zero, zero, b, given["t"])  # by rate (w - average) = rate
+    assert float(1 - moved) == pytest.approx(expected["value"], abs=1e-9)
+
+
+@pytest.mark.parametrize("name", of("cosine annealing"))
+def test_annealing_follows_a_cosine(name: str) -> None:
+    given, expected = case("search_space", name)
+    assert anneal(given["x0"], given["r"], given["R"]) == pytest.approx(
+        expected["value"], abs=1e-12
+    )
+
+
+@pytest.mark.parametrize("name", of("from_unit"))
+def test_from_unit_is_the_inverse_of_the_stated_distribution(name: str) -> None:
+    given, expected = case("search_space", name)
+    law = BY_SPEC[name.removeprefix("sample-")]
+    got = law.from_unit(torch.tensor(given["u"], dtype=F64))
+    assert got.tolist() == pytest.approx(expected["values"], rel=1e-12)
+
+
+@pytest.mark.parametrize("name", of("local perturbation, continuous"))
+def test_support_of_a_perturbed_real_value(name: str) -> None:
+    given, expected = case("search_space", name)
+    low, high, p_low, p_high = Uniform(given["a"], given["b"]).support(given["c"], given["eps"])
+    assert [low, high] == pytest.approx(expected["support"], abs=1e-9)
+    assert [p_low, p_high] == pytest.approx([expected["p_low"], expected["p_high"]], abs=1e-9)
+
+
+@pytest.mark.parametrize("name", of("local perturbation, discrete"))
+def test_law_of_a_perturbed_whole_number(name: str) -> None:
+    given, expected = case("search_space", name)
+    law = Integer(given["a"], given["b"], as_printed=given["rule"] == "paper")
+    assert law.pmf(given["c"], given["eps"]) == pytest.approx(
+        {int(v): p for v, p in expected.items()}, abs=1e-9
+    )
+
+
+@pytest.mark.parametrize("name", of("Evo, discrete (index space)"))
+def test_law_of_an_option_that_evolves(name: str) -> None:
+    given, expected = case("search_space", name)
+    for as_printed, p_re, key in (
+        (False, 0, "pmf"),
+        (True, 0, "pmf_literal_paper"),
+        (False, 0.1, "pmf_with_resampling"),
+    ):
+        law = Integer(0, given["n_options"] - 1, as_printed)
+        assert law.evo_pmf(given["i"], given["eps"], p_re) == pytest.approx(
+            {int(v): p for v, p in expected[key].items()}, abs=1e-9
+        )
+
+
+def test_a_logarithm_is_perturbed_in_its_scale() -> None:
+    low, high, *masses = LogUniform(1e-4, 1).support(1e-2, 0.1)
+    assert [low, high] == pytest.approx([10**-2.4, 10**-1.6])
+    assert masses == [0, 0]
+
+
+def test_a_decay_near_its_upper_end_is_clipped_there() -> None:
+    # the coordinate log10(1 - decay) = -3.9 is 0.1 from its lower end -4, of 0.4 to either side
+    low, high, p_low, p_high = OneMinusLogUniform(1e-4, 1e-2).support(1 - 10**-3.9, 0.2)
+    assert [low, high] == pytest.approx([1 - 10**-3.5, 1 - 1e-4])
+    assert [p_low, p_high] == pytest.approx([0, 0.375])
+
+
+@pytest.mark.parametrize("law", LAWS, ids=lambda law: type(law).__name__)
+@pytest.mark.parametrize("eps", [0.0, 0.1, 1.0])
+def test_moves_stay_in_range_and_none_of_eps_0(law: Distribution, eps: float) -> None:
+    u = torch.rand(4, 500, generator=gen(), dtype=F64)
+    value = law.from_unit(u[3])
+    low, high = min(law.points(2)), max(law.points(2))
+    for moved in (law.perturb(value, eps, u[0]), law.evo(value, eps, 0.2, u[:3])):
+        assert low <= moved.min()
+        assert moved.max() <= high
+    if eps == 0:
+        assert torch.equal(law.perturb(value, eps, u[0]), value)
+
+
+def compared(law: Uniform, value: float, eps: float, moved: torch.Tensor) -> None:
+    """Drawn values against `support`: the atoms by a binomial test, the rest by Kolmogorov's."""
+    low, high, *masses = law.support(value, eps)
+    scale = {Uniform: float, LogUniform: math.log, OneMinusLogUniform: lambda h: math.log(1 - h)}
+    inner = []
+    counts = [0, 0]
+    for h in moved.tolist():
+        at = [math.isclose(h, end, rel_tol=1e-12) for end in (low, high)]
+        if any(at):
+            counts[at.index(True)] += 1
+        else:
+            inner.append(scale[type(law)](h))
+    for count, mass in zip(counts, masses, strict=True):
+        assert stats.binomtest(count, len(moved), mass).pvalue > 1e-3
+    ends = sorted(scale[type(law)](end) for end in (low, high))
+    assert stats.kstest(inner, "uniform", args=(ends[0], ends[1] - ends[0])).pvalue > 1e-3
+
+
+@pytest.mark.parametrize(
+    ("law", "value"),
+    [
+        (Uniform(0, 0.5), 0.48),
+        (Uniform(0, 1), 0.3),
+        (LogUniform(1e-4, 1), 3e-4),
+        (OneMinusLogUniform(1e-4, 1e-2), 0.9999 - 3e-5),
+    ],
+)
+def test_draws_of_real_values_follow_the_stated_law(law: Uniform, value: float) -> None:
+    u = torch.rand(4, 4000, generator=gen(1), dtype=F64)
+    start = torch.tensor(value, dtype=F64)
+    compared(law, value, 0.1, law.perturb(start, 0.1, u[0]))
+    compared(law, value, 0.1, law.evo(start, 0.1, 0.0, u[1:]))
+
+
+@pytest.mark.parametrize("as_printed", [False, True])
+@pytest.mark.parametrize("value", [8, 16, 128])
+@pytest.mark.parametrize("eps", [0.1, 0.3, 1.0])
+def test_draws_of_options_follow_the_stated_law(as_printed: bool, value: int, eps: float) -> None:
+    law = PowerOfTwo(8, 128, as_printed)
+    # the inverse of a distribution: an even grid of u gives each option its share of them
+    u = (torch.arange(2520, dtype=F64) + 0.5) / 2520  # 2520 is a multiple of 1 to 9
+    start = torch.tensor(float(value), dtype=F64)
+    shares = Counter(law.perturb(start, eps, u).tolist())
+    assert {o: n / len(u) for o, n in shares.items()} == pytest.approx(law.pmf(value, eps))
+    coin, draw = torch.rand(2, 20_000, generator=gen(2), dtype=F64)
+    moved = law.evo(start, eps, 0.3, torch.stack([coin, draw, torch.rand_like(coin)]))
+    expected = law.evo_pmf(value, eps, 0.3)
+    counts = Counter(moved.tolist())
+    assert counts.keys() == expected.keys()
+    observed = [counts[o] for o in expected]
+    assert stats.chisquare(observed, np.array(list(expected.values())) * len(moved)).pvalue > 1e-3
+
+
+@pytest.mark.parametrize("law", LAWS, ids=lambda law: type(law).__name__)
+def test_a_coin_below_p_re_draws_afresh_and_any_other_moves(law: Distribution) -> None:
+    value = law.from_unit(torch.tensor([0.5, 0.5], dtype=F64))
+    u = torch.tensor([[0.09, 0.11], [0.95, 0.95], [0.01, 0.01]], dtype=F64)
+    got = law.evo(value, 0.3, 0.1, u)
+    assert got[0] == law.from_unit(torch.tensor(0.95, dtype=F64))
+    assert got[1] != got[0]
+
+
+@pytest.mark.parametrize("as_printed", [False, True])
+def test_a_law_sums_to_one(as_printed: bool) -> None:
+    law = Integer(1, 5, as_printed)
+    for value in range(1, 6):
+        for eps in (0, 0.1, 0.25, 0.5, 1):
+            assert sum(law.pmf(value, eps).values()) == pytest.approx(1)
+            assert sum(law.evo_pmf(value, eps, 0.1).values()) == pytest.approx(1)
+
+
+def test_a_space_draws_each_hyperparameter_by_its_law() -> None:
+    table = FEDEX.client.sample(4000, gen(3))
+    assert isinstance(table, LocalHP)
+    assert len(table) == 4000
+    for name, law in FEDEX.client.laws.items():
+        column = getattr(table, name).double()
+        if isinstance(law, Choice):
+            counts = [int((column == option).sum()) for option in law.options]
+            assert sum(counts) == 4000
+            assert stats.chisquare(counts).pvalue > 1e-3
+        else:
+            low, high = law.low, law.high
+            drawn = column.log() if isinstance(law, LogUniform) else column
+            ends = (math.log(low), math.log(high)) if isinstance(law, LogUniform) else (low, high)
+            ends = ends[0], ends[1] - ends[0]
+            assert stats.kstest(drawn.numpy(), "uniform", args=ends).pvalue > 1e-3
+
+
+def test_columns_of_a_sample_are_independent() -> None:
+    table = FEDEX.client.sample(4000, gen(4))
+    columns = np.stack([getattr(table, name).double().numpy() for name in FEDEX.client.laws])
+    correlation, _ = stats.spearmanr(columns.T)
+    assert np.abs(correlation - np.eye(len(columns))).max() < 4 / math.sqrt(4000)
+
+
+def test_perturbing_keeps_what_has_no_law_and_eps_0_keeps_all() -> None:
+    row = LocalHP(lr=0.02, momentum=0.3, mu=0.7, batch=16, epochs=2)
+    space = SearchSpace({"lr": LogUniform(1e-4, 1), "batch": PowerOfTwo(8, 128)})
+    same, near = (space.perturb(row, eps, 50, gen(5)) for eps in (0.0, 0.25))
+    for name, column in row.columns.items():
+        assert getattr(same, name).tolist() == [column.item()] * 50
+        if name not in space.laws:
+            assert getattr(near, name).tolist() == [column.item()] * 50
+    assert set(near.batch.tolist()) == {8, 16, 32}
+    assert 0.002 <= near.lr.min() < near.lr.max() <= 0.2
+    assert len(set(near.lr.tolist())) == 50
+
+
+def test_a_configuration_that_evolves_is_one_configuration() -> None:
+    row = FEDEX.server.sample(1, gen(6))[0]
+    new = FEDEX.server.evo(row, 0.0, 0.0, gen(7))
+    assert isinstance(new, ServerHP)
+    assert new.lr.dim() == 0
+    assert (new.lr, new.decay) == (row.lr, row.decay)  # eps = 0 moves no real value
+    fresh = FEDEX.client.evo(FEDEX.client.sample(1, gen(6))[0], 0.0, 1.0, gen(8))
+    assert fresh.lr != FEDEX.client.sample(1, gen(6))[0].lr
+
+
+def test_a_grid_is_all_combinations_the_last_hyperparameter_innermost() -> None:
+    space = SearchSpace({"lr": LogUniform(1e-4, 1), "epochs": Integer(1, 2)})
+    table = space.grid(3)
+    assert table.lr.tolist() == pytest.approx([1e-4, 1e-4, 1e-2, 1e-2, 1, 1])
+    assert table.epochs.tolist() == [1, 2] * 3
+    assert space.grid(1).lr.tolist() == pytest.approx([1e-2, 1e-2])
+
+
+def test_the_spaces_of_the_papers_have_the_ranges_of_the_papers() -> None:
+    # Khodak et al. (2021), D.2, and the 30 candidates of FedTune
+    u = torch.tensor([[0.0] * 7, [0.9999999999] * 7], dtype=F64)
+    ends = FEDEX.client.from_unit(u)
+    assert ends.lr.log10().tolist() == pytest.approx([-4, 0], abs=1e-8)
+    assert ends.weight_decay.log10().tolist() == pytest.approx([-5, -1])
+    assert ends.mu.log10().tolist() == pytest.approx([-5, 0], abs=1e-8)
+    assert ends.momentum.tolist() == pytest.approx([0, 1])
+    assert ends.dropout.tolist() == pytest.approx([0, 0.5])
+    assert (ends.epochs.tolist(), ends.batch.tolist()) == ([1, 5], [8, 128])
+    server = FEDEX.server.from_unit(u[:, :3])
+    assert server.lr.log10().tolist() == pytest.approx([-1, 1])
+    assert server.momentum.tolist() == pytest.approx([0, 0.9])
+    assert server.decay.tolist() == pytest.approx([1 - 1e-4, 1 - 1e-2])
+    assert FEDEX_SHAKESPEARE.client.sample(50, gen()).epochs.unique().tolist() == [1]
+    assert FEDPOP_CROSS_SILO.client.sample(99, gen()).batch.unique().tolist() == [8, 16, 32, 64]
+    assert FEDPOP.client.laws == FEDEX.client.laws
+    workshop = FEDEX_WORKSHOP.client.sample(99, gen())
+    assert workshop.momentum.unique().tolist() == [0, 0.9]
+    assert workshop.dropout.unique().tolist() == [0, 0.5]
+    assert FEDEX_WORKSHOP.server.sample(99, gen()).lr.unique().tolist() == [1]
+    assert len(FEDTUNE.client.grid()) == 30
+
+
+def test_a_point_of_all_laws_is_one_of_the_client_and_one_of_the_server() -> None:
+    point = torch.rand(10, generator=gen(9), dtype=F64)
+    c, b = FEDEX.at(point)
+    one = FEDEX.client.from_unit(point[None, :7])
+    assert c.columns == {name: column[0] for name, column in one.columns.items()}
+    assert b.lr == FEDEX.server.from_unit(point[None, 7:]).lr[0]
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: Uniform(1, 1), r"low, high is \(1, 1\); allowed: finite numbers, low below high"),
+        (lambda: Uniform(0, math.inf), r"low, high is \(0, inf\)"),
+        (lambda: LogUniform(0, 1), r"low, high is \(0, 1\); allowed: finite numbers above 0"),
+        (lambda: LogUniform(math.nan, 1), r"low, high is \(nan, 1\)"),
+        (lambda: Choice(()), r"options is \(\); allowed: finite numbers, at least one"),
+        (lambda: Choice((1, 1.0)), r"options is \(1, 1.0\)"),
+        (lambda: Choice((math.nan,)), r"options is \(nan,\)"),
+        (lambda: Integer(3, 2), r"low, high is \(3, 2\); allowed: low up to high"),
+        (lambda: PowerOfTwo(8, 100), r"low, high is \(8, 100\); allowed: powers of two"),
+        (lambda: SearchSpace({"rate": Uniform(0, 1)}), "hyperparameter is 'rate'; allowed: one of"),
+        (lambda: FEDEX.client.without("rate"), "hyperparameter is 'rate'; allowed: one of"),
+        (lambda: FEDEX.client.sample(0, gen()), "k is 0; allowed: at least 1"),
+        (lambda: FEDEX.client.perturb(LocalHP(), 1.5, 2, gen()), "eps is 1.5; allowed: a number"),
+        (lambda: FEDEX.client.perturb(LocalHP(lr=[1, 2]), 0.1, 2, gen()), "row is '2 rows'"),
+        (lambda: FEDEX.client.evo(LocalHP(), 0.1, -1, gen()), "p_re is -1; allowed: a number"),
+        (lambda: PowerOfTwo(8, 128).pmf(9, 0.1), "value is 9.0; allowed: one of"),
+        (lambda: FEDEX.client.grid(0), "points is 0; allowed: at least 1"),
+    ],
+)
+def test_what_is_not_allowed_is_named(make, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        make()
+
+
+def test_a_space_without_some_hyperparameters_leaves_them_at_their_defaults() -> None:
+    table = FEDEX.client.without("mu", "dropout").sample(20, gen())
+    assert not table.mu.any()
+    assert not table.dropout.any()
+    assert len(table.lr.unique()) == 20

@@ -1,0 +1,265 @@
+"""Spending a budget: what a search costs when it is interrupted, and what is refused."""
+
+import os
+import pty
+import re
+import signal
+import subprocess
+import sys
+import termios
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+
+from fedlab_edu import (
+    Federation,
+    FedProx,
+    LocalHP,
+    Scaffold,
+    bayesian_search,
+    digits,
+    linear,
+    random_search,
+    spend,
+    successive_halving,
+)
+from fedlab_edu.space import FEDEX
+from fedlab_edu.tuners import spend as module
+from fedlab_edu.tuners.arms import shared
+from fedlab_edu.tuners.race import Race, race
+from fedlab_edu.tuners.search import bracket
+from tests.test_run import Noting
+
+MODEL = linear(64, 10)
+ROOT = Path(__file__).parents[1]
+
+
+@pytest.fixture(scope="module")
+def fed() -> Federation:
+    return digits(clients=14)
+
+
+def halving(fed: Federation, **how) -> Race:
+    return successive_halving(MODEL, fed, FEDEX, 24, 10, 2, 2, method=FedProx(), **how)
+
+
+def same(one: Race, other: Race) -> None:
+    """All numbers of two races are equal, bit by bit."""
+    assert (one.out, one.best, one.traces) == (other.out, other.best, other.traces)
+    for a, b in zip(one.runs, other.runs, strict=True):
+        torch.testing.assert_close(a.server, b.server, rtol=0, atol=0)
+        torch.testing.assert_close(a.kept, b.kept, rtol=0, atol=0)
+        for x, y in zip(a.history, b.history, strict=True):
+            torch.testing.assert_close(vars(x), vars(y), rtol=0, atol=0)
+
+
+def stepped(search: Race, fed: Federation) -> Race:
+    while not search.done:
+        search = search.step(MODEL, fed, 3)
+    return search
+
+
+class Stop(Exception):
+    """What stops a search in the middle."""
+
+
+def interrupted(monkeypatch: pytest.MonkeyPatch, calls: int, error: type[BaseException]) -> None:
+    """Let a search take so many steps, and raise in the next."""
+    step, taken = Race.step, []
+
+    def limited(*arguments):
+        if len(taken) == calls:
+            raise error
+        taken.append(1)
+        return step(*arguments)
+
+    monkeypatch.setattr(Race, "step", limited)
+
+
+@pytest.mark.parametrize("method", [FedProx(), Scaffold()], ids=["FedProx", "SCAFFOLD"])
+@pytest.mark.parametrize("calls", [0, 1, 4, 9])
+@pytest.mark.parametrize("error", [Stop, KeyboardInterrupt])
+def test_a_search_that_is_stopped_goes_on_where_it_was(
+    method, calls: int, error, fed: Federation, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spaces = FEDEX._replace(client=FEDEX.client.without("mu"))
+    begun = successive_halving(MODEL, fed, spaces, 24, 10, 2, 2, method=method)
+    with monkeypatch.context() as patch:
+        interrupted(patch, calls, error)
+        with pytest.raises(error):
+            spend(begun, MODEL, fed, 3, path=tmp_path / "search", every=6)
+    taken = []
+    monkeypatch.setattr(Race, "step", lambda *a, step=Race.step: taken.append(1) or step(*a))
+    again = spend(begun, MODEL, fed, 3, path=tmp_path / "search", every=6)
+    assert len(taken) == 10 - calls  # no round is played twice
+    same(again, stepped(begun, fed))
+    assert os.listdir(tmp_path) == ["search"]
+
+
+def test_a_search_that_is_finished_is_read_and_not_repeated(
+    fed: Federation, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    done = spend(halving(fed), MODEL, fed, 3, path=tmp_path / "search")
+    interrupted(monkeypatch, 0, Stop)
+    same(spend(halving(fed), MODEL, fed, 3, path=tmp_path / "search"), done)
+
+
+SCRIPT = """
+import sys
+from fedlab_edu import FedProx, digits, linear, save_run, spend, successive_halving
+from fedlab_edu.space import FEDEX
+fed, model = digits(clients=14), linear(64, 10)
+search = successive_halving(model, fed, FEDEX, 240, 100, 2, 2, method=FedProx())
+print("begins", flush=True)
+search = spend(search, model, fed, 3, path=sys.argv[1], every=1)
+print(search.best, search.out, search.lowest, float(search.winner.w.double().sum()))
+"""
+
+
+def script(file: Path, limit: float | None = None) -> str | None:
+    """What the script prints; None if it was killed after some seconds, counted from its search."""
+    command = [sys.executable, "-c", SCRIPT, str(file)]
+    with subprocess.Popen(command, cwd=ROOT, text=True, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "begins\n"
+        if limit is not None:
+            time.sleep(limit)
+            process.kill()
+        printed = process.stdout.read()
+    assert process.returncode in (0, -signal.SIGKILL)
+    return printed or None
+
+
+def test_killed_again_and_again_it_ends_with_the_same_numbers(tmp_path: Path) -> None:
+    expected = script(tmp_path / "whole")
+    killed, file = 0, tmp_path / "killed"
+    while (printed := script(file, limit=0.15 + 0.25 * killed)) is None and killed < 3:
+        killed += 1
+    assert killed >= 1
+    assert (printed or script(file)) == expected
+
+
+def cut(file: Path) -> None:
+    file.write_bytes(file.read_bytes()[:-100])
+
+
+def flipped(file: Path) -> None:
+    content = bytearray(file.read_bytes())
+    content[len(content) // 2] ^= 1
+    file.write_bytes(content)
+
+
+def empty(file: Path) -> None:
+    file.write_bytes(b"")
+
+
+def text(file: Path) -> None:
+    file.write_text("my thesis")
+
+
+@pytest.mark.parametrize("damage", [cut, flipped, empty, text])
+def test_a_damaged_file_is_refused_and_left_as_it_was(
+    damage: Callable[[Path], None], fed: Federation, tmp_path: Path
+) -> None:
+    file = tmp_path / "search"
+    spend(halving(fed), MODEL, fed, 3, path=file)
+    damage(file)
+    before = file.read_bytes()
+    with pytest.raises(ValueError, match=r"path is '.*search'; allowed: a file that `spend` has w"):
+        spend(halving(fed), MODEL, fed, 3, path=file)
+    assert file.read_bytes() == before
+    assert os.listdir(tmp_path) == ["search"]
+
+
+def another(fed: Federation) -> list[tuple[Race, Federation, int]]:
+    """Searches that differ from ``halving(fed)`` with 3 clients in one thing each."""
+    moved = replace(fed, val=replace(fed.val, y=(fed.val.y + 1) % 10))
+    dealt = replace(fed, train=fed.train[[*range(1, 14), 0]])
+    wider = digits(clients=14).to("cpu", torch.float64)
+    begun = halving(fed)
+    method = tuple(replace(run, method=FedProx()) for run in begun.runs)
+    assert [run.method for run in method] == [run.method for run in begun.runs]
+    return [
+        (halving(fed, seed=1), fed, 3),
+        (halving(fed), fed, 4),
+        (halving(moved), moved, 3),
+        (halving(dealt), dealt, 3),
+        (halving(wider), wider, 3),
+        (successive_halving(MODEL, fed, FEDEX, 25, 10, 2, 2, method=FedProx()), fed, 3),
+        (random_search(MODEL, fed, FEDEX, 24, 10, method=FedProx()), fed, 3),
+        (replace(begun, estimate=replace(begun.estimate, gamma=0.5)), fed, 3),
+        (replace(begun, runs=tuple(replace(run, b=begun.runs[0].b) for run in begun.runs)), fed, 3),
+    ]
+
+
+def test_a_file_of_another_search_is_refused_and_left_as_it_was(
+    fed: Federation, tmp_path: Path
+) -> None:
+    file = tmp_path / "search"
+    spend(halving(fed), MODEL, fed, 3, path=file)
+    before = file.read_bytes()
+    for search, data, clients in another(fed):
+        with pytest.raises(ValueError, match="allowed: a file of this search, with its settings"):
+            spend(search, MODEL, data, clients, path=file)
+    bayes = bayesian_search(MODEL, fed, FEDEX, 24, 4, method=FedProx())
+    with pytest.raises(ValueError, match="allowed: a file that `spend` has written"):
+        spend(bayes, MODEL, fed, 3, path=file)
+    assert file.read_bytes() == before
+
+
+def test_test_data_do_not_tell_searches_apart(fed: Federation, tmp_path: Path) -> None:
+    done = spend(halving(fed), MODEL, fed, 3, path=tmp_path / "search")
+    other = replace(fed, test=replace(fed.test, y=(fed.test.y + 1) % 10))
+    same(spend(halving(other), MODEL, other, 3, path=tmp_path / "search"), done)
+
+
+def test_a_tuner_of_ones_own_is_named(fed: Federation, tmp_path: Path) -> None:
+    (own,) = shared(LocalHP())
+    arms = [own._replace(tuner=Noting())]
+    begun, file = race(MODEL, fed, arms, [bracket((3,), 1, 2)]), tmp_path / "search"
+    done = spend(begun, MODEL, fed, 3, path=file)
+    with pytest.raises(ValueError, match=r"named to `spend\(also=...\)`; this one has .*Noting"):
+        spend(begun, MODEL, fed, 3, path=file)
+    same(spend(begun, MODEL, fed, 3, path=file, also=(Noting,)), done)
+
+
+def test_a_file_is_written_as_often_as_is_asked(
+    fed: Federation, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    at: list[int] = []
+    monkeypatch.setattr(module, "write", lambda value, path: at.append(value[1].used))
+    begun = random_search(MODEL, fed, FEDEX, 21, 7, method=FedProx())  # 3 arms: 3 rounds a step
+    spend(begun, MODEL, fed, 3, path=tmp_path / "search", every=6)
+    assert at == [0, 6, 12, 18, 21]
+    with pytest.raises(ValueError, match="every is 0; allowed: at least 1"):
+        spend(begun, MODEL, fed, 3, path=tmp_path / "search", every=0)
+
+
+def test_a_folder_that_is_not_there_is_said_before_the_first_round(
+    fed: Federation, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    interrupted(monkeypatch, 0, Stop)
+    with pytest.raises(FileNotFoundError, match="nowhere"):
+        spend(halving(fed), MODEL, fed, 3, path=tmp_path / "nowhere" / "search")
+
+
+def test_progress_is_shown_in_a_terminal_and_nowhere_else(
+    fed: Federation, capfd: pytest.CaptureFixture[str]
+) -> None:
+    spend(halving(fed), MODEL, fed, 3)
+    assert capfd.readouterr() == ("", "")
+    ours, theirs = pty.openpty()
+    termios.tcsetwinsize(theirs, (24, 100))
+    with os.fdopen(theirs, "w") as terminal, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys, "stderr", terminal)
+        patch.setattr(module.tqdm, "monitor_interval", 0)
+        done = spend(halving(fed), MODEL, fed, 3)
+        terminal.flush()
+        shown = os.read(ours, 1 << 16).decode()
+    os.close(ours)
+    assert re.search(r"24/24 .*round", shown)
+    assert f"arms=1, best={done.lowest:.3f}" in shown
