@@ -7,6 +7,8 @@ weights is printed beside the times. GFLOP/s counts the operations of forward an
 the percentage is that of what the machine does in a product of large float32 matrices. Rounding in
 float32 may grow over hundreds of steps; the tests hold both loops together in float64.
 
+A race is a whole search: successive halving, its arms together and one by one. Each is run once.
+
 Memory is that of whole rounds, each in a process of its own.
 """
 
@@ -17,7 +19,7 @@ from typing import TypeVar
 
 import torch
 
-from benchmarks import memory, speed
+from benchmarks import memory, races, speed
 from benchmarks.workloads import Workload, workloads
 from fedlab_edu.check import usable_device
 
@@ -38,10 +40,14 @@ def main(arguments: list[str] | None = None) -> None:
     def training(make: Callable[[], Workload]) -> str:
         return speed.speed(make(), device, options.repeats).row()
 
+    def a_race(budget: tuple[int, int]) -> str:
+        return races.raced(budget, device).row()
+
     def a_round(clients: int) -> str:
         return memory.peak_memory(clients, options.device).row()
 
     table(speed.HEAD, workloads(), options.only, training)
+    table(races.HEAD, races.BUDGETS, options.only, a_race)
     table(memory.HEAD, ROUNDS, options.only, a_round)
 
 

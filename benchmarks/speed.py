@@ -3,7 +3,7 @@
 import os
 import time
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import torch
 from torch import Tensor
@@ -13,6 +13,7 @@ from benchmarks.plain import plain_loop
 from benchmarks.workloads import Workload
 from fedlab_edu import Model, local_sgd
 
+T = TypeVar("T")
 LONG_ENOUGH = 0.2  # seconds: what takes less is done several times
 HEAD = (
     f"{'local training':38}{'plain loop':>11}{'ours':>10}{'ratio':>8}{'GFLOP/s':>10}{'of peak':>9}"
@@ -110,7 +111,7 @@ def threads(device: torch.device) -> list[int]:
     return sorted({1, torch.get_num_threads(), os.cpu_count() or 1})
 
 
-def with_threads(n: int, work: Callable[[], tuple[float, Tensor]]) -> tuple[float, Tensor]:
+def with_threads(n: int, work: Callable[[], tuple[float, T]]) -> tuple[float, T]:
     before = torch.get_num_threads()
     torch.set_num_threads(n)
     try:
@@ -119,7 +120,7 @@ def with_threads(n: int, work: Callable[[], tuple[float, Tensor]]) -> tuple[floa
         torch.set_num_threads(before)
 
 
-def seconds(work: Callable[[], Tensor], device: torch.device) -> tuple[float, Tensor]:
+def seconds(work: Callable[[], T], device: torch.device) -> tuple[float, T]:
     """The shortest of as many calls as fit into `LONG_ENOUGH`, and the result of the last.
 
     A call ends when its result is there; a GPU answers before it has finished.

@@ -8,6 +8,7 @@ import torch
 from benchmarks.__main__ import main
 from benchmarks.memory import peak_memory
 from benchmarks.plain import plain_loop
+from benchmarks.races import raced
 from benchmarks.speed import operations, operations_per_example, speed, threads, with_threads
 from benchmarks.workloads import Workload, drawn, noise
 from fedlab_edu import LocalHP, Model, char_lstm, lenet5, mlp
@@ -80,6 +81,13 @@ def test_a_round_s_memory_holds_its_models_and_a_small_process_no_parent_s_peak(
     del ballast
     assert seen.most - seen.before > 40 * lenet5().d * 4
     assert seen.most < 500 << 20
+
+
+def test_both_sides_of_a_race_spend_the_same_rounds_and_keep_the_same_arms() -> None:
+    measured = raced((50, 6), CPU)
+    assert measured.same
+    assert measured.rounds == 50
+    assert measured.difference < 1e-4
 
 
 def test_a_row_has_times_a_ratio_a_rate_and_a_difference(
