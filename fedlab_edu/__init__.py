@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from fedlab_edu.rounds import communicate, communicate_all, play
     from fedlab_edu.run import Run, start
     from fedlab_edu.scores import gradient, score
-    from fedlab_edu.space import SearchSpace
+    from fedlab_edu.space import SearchSpace, Spaces
     from fedlab_edu.tuners.baselines import hyperband, random_search, successive_halving
     from fedlab_edu.tuners.bayes import bayesian_search
     from fedlab_edu.tuners.race import Estimate
@@ -59,7 +59,7 @@ _MODULE = {
     "rounds": ("communicate", "communicate_all", "play"),
     "run": ("Run", "start"),
     "scores": ("gradient", "score"),
-    "space": ("SearchSpace",),
+    "space": ("SearchSpace", "Spaces"),
     "tuners.baselines": ("hyperband", "random_search", "successive_halving"),
     "tuners.bayes": ("bayesian_search",),
     "tuners.race": ("Estimate",),
@@ -89,6 +89,7 @@ __all__ = [
     "Scaffold",
     "SearchSpace",
     "ServerHP",
+    "Spaces",
     "Uniform",
     "bayesian_search",
     "char_lstm",

@@ -125,7 +125,7 @@ class Spaces(NamedTuple):
     """What is tuned: of the clients (c), and of the server (b)."""
 
     client: SearchSpace[LocalHP]
-    server: SearchSpace[ServerHP]
+    server: SearchSpace[ServerHP] = SearchSpace({}, ServerHP)
 
     @property
     def laws(self) -> list[Distribution]:
@@ -189,6 +189,5 @@ FEDTUNE = Spaces(
             "lr": Choice((0.1, 0.05, 0.01, 0.005, 0.001)),
             "weight_decay": Choice((0, 0.1, 0.01, 0.001, 0.0001, 0.00001)),
         }
-    ),
-    SearchSpace({}, ServerHP),
+    )
 )
