@@ -1,0 +1,555 @@
+"""Exercise 3: its answers as tensors for the checks, and what known mistakes return."""
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from itertools import accumulate, pairwise
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from fedlab_edu.grading.checks import Answer, Failure, close, kind, tensor
+
+Number = int | float
+Result = Number | list[int] | list[float]
+Mistakes = dict[str, Callable[..., Result]]  # what a known mistake returns for some arguments
+
+
+# --- answers --------------------------------------------------------------------------------------
+
+HUGE = 2**62  # larger ints have no place in a tensor
+LONG = 1000  # longer lists are not looked through
+IN_PLACE = "sort, append, pop, del and xs[i] = ... change the list itself: make a copy, list(xs)"
+FLOAT = "a division without remainder is //, and int(x) is the whole number in a float x"
+FLOATS = {"survivors": "positions are asked for, not scores; they are ints"}  # else the above
+NAMES = {int: "an int", float: "a number"}
+
+
+class Case(NamedTuple):
+    """Arguments, what is to be returned for them, and a sentence that explains it."""
+
+    arguments: tuple
+    want: Result = 0
+    rule: str = ""
+
+
+def equal_to_want(answer: Answer, case: Case) -> None:
+    equal(answer, case.want, case.rule)
+
+
+def check(
+    ask: Callable[..., Answer],
+    mistakes: Mistakes,
+    cases: Iterable[Case],
+    judge: Callable[[Answer, Case], None] = equal_to_want,
+) -> None:
+    """The answers to all cases are right.
+
+    Raises:
+        Failure: of the first that is not. The mistake that it names explains all answers, so that
+            one that happens to look like another in one case is not taken for it.
+    """
+    answers: list[tuple[Answer, Case]] = []
+    faults: list[tuple[Failure, Answer | None]] = []
+    for case in cases:
+        answer = None
+        try:
+            answer = ask(*case.arguments)
+            answers.append((answer, case))
+            judge(answer, case)
+        except Failure as failure:
+            faults.append((failure, answer))
+    if not faults:
+        return
+    first, answer = faults[0]
+    if answer is None:  # the function raised an exception, or is not written yet
+        raise first
+    explain = (
+        mistake
+        for mistake, rule in mistakes.items()
+        if all(is_equal(answer, rule(*case.arguments)) for answer, case in answers)
+    )
+    also = f" It also changed {its_arguments(answer)}." if answer.changed else ""
+    likely = first.likely or next(explain, IN_PLACE if answer.changed else "")
+    raise Failure(f"{first}{also}", likely)
+
+
+def is_equal(answer: Answer, value: Result) -> bool:
+    try:
+        equal(answer, value)
+    except Failure:
+        return False
+    return True
+
+
+def equal(answer: Answer, want: Result, rule: str = "") -> None:
+    """As `close`: the answer is ``want``, a number or a list of numbers.
+
+    Raises:
+        Failure: it is not.
+    """
+    entry = (want or [0])[0] if isinstance(want, list) else want
+    got = numbers(answer, type(entry)) if isinstance(want, list) else number(answer, type(entry))
+    dtype = torch.float64 if isinstance(entry, float) else torch.int64
+    apart = isinstance(got, list) and len(got) != len(want)  # to be told in full, not as a shape
+
+    def value(result: Result) -> Tensor | list[Tensor]:
+        whole = torch.tensor(result, dtype=dtype)
+        return list(whole) if apart else whole
+
+    close(replace(answer, value=value(got), changed=()), value(want), rule=rule)
+
+
+def left_alone(answer: Answer) -> None:
+    """The function has left its arguments as they were.
+
+    Raises:
+        Failure: it has not.
+    """
+    if answer.changed:
+        raise Failure(f"{answer.function} changed {its_arguments(answer)}.", IN_PLACE)
+
+
+def its_arguments(answer: Answer) -> str:
+    return f"its argument {' and '.join(answer.changed)}"
+
+
+def number(answer: Answer, asked: type) -> Number:
+    """The answer itself, once it is known to be a number, and an int where that is asked for.
+
+    Raises:
+        Failure: it is not.
+    """
+    value = plain(answer, answer.value)
+    if what := misfit(value, asked):
+        likely = "there is no `return`" if value is None else ""
+        likely = FLOAT if type(value) is float and math.isfinite(value) else likely
+        raise Failure(f"{answer} returned {what}, expected {NAMES[asked]}.", likely)
+    return asked(value)
+
+
+def numbers(answer: Answer, asked: type = int) -> list:
+    """The answer itself, once it is known to be a list of numbers, as in `number`.
+
+    Raises:
+        Failure: it is not.
+    """
+    value = plain(answer, answer.value)
+    if type(value) not in (list, tuple):
+        likely = "there is no `return`" if value is None else f"{kind(value)} is no list"
+        raise Failure(f"{answer} returned {kind(value)}, expected a list of numbers.", likely)
+    if len(value) > LONG:
+        raise Failure(f"{answer} returned a list of {len(value)} entries.", "it is far too long")
+    entries = [plain(answer, entry) for entry in value]
+    for entry in entries:
+        if what := misfit(entry, asked):
+            likely = FLOATS.get(answer.function, FLOAT) if type(entry) is float else ""
+            text = f"returned a list with {what} in it, expected {NAMES[asked]} in each place"
+            raise Failure(f"{answer} {text}.", likely)
+    return [asked(entry) for entry in entries]
+
+
+def plain(answer: Answer, value: object) -> object:
+    """Numbers and arrays of NumPy and of torch as those of Python."""
+    if issubclass(type(value), Tensor):  # isinstance believes what an object says it is
+        value = tensor(replace(answer, value=value), like=value)  # one that can be looked at
+    foreign = issubclass(type(value), Tensor | np.ndarray | np.generic)
+    return value.tolist() if foreign else value
+
+
+def misfit(value: object, asked: type) -> str:
+    """What a value is that is not the number asked for; "" if it is."""
+    if type(value) is float:
+        return "" if asked is float else f"the float {value}"
+    if type(value) is not int:
+        return kind(value)
+    return "an int of more than 18 digits" if abs(value) >= HUGE else ""
+
+
+# --- ex03.1 ---------------------------------------------------------------------------------------
+
+
+def spent(stops: Sequence[int], arms: int, eta: int) -> int:
+    """The rounds of a bracket, counted round by round."""
+    past = [sum(stop < t for stop in stops) for t in range(1, stops[-1] + 1)]
+    return sum(max(1, arms // eta**eliminations) for eliminations in past)
+
+
+def cost(stops: Sequence[int], arms: int, after: Callable[[int], int]) -> int:
+    """The rounds of a bracket in which of n arms after(n) go on."""
+    used = 0
+    for before, stop in pairwise([0, *stops]):
+        used, arms = used + arms * (stop - before), after(arms)
+    return used
+
+
+ROUNDS: Mistakes = {
+    "the last stage is missing: those that go on at the last but one stop train to the last stop":
+        lambda stops, arms, eta: spent(stops[:-1], arms, eta) if len(stops) > 1 else 0,
+    "the first stage is missing: all arms train up to stops[0]":
+        lambda stops, arms, eta: spent(stops, arms, eta) - arms * stops[0],
+    "each stage is counted from round 0: from stop to stop an arm trains only the difference":
+        lambda stops, arms, eta: sum(
+            max(1, arms // eta**r) * stop for r, stop in enumerate(stops)
+        ),
+    "no arm ever ends here: at each stop but the last only floor(n / eta) go on":
+        lambda stops, arms, eta: arms * stops[-1],
+    "these are the rounds of one arm: count those of all": lambda stops, arms, eta: stops[-1],
+    "arms end before the first stop: all of them train up to stops[0]":
+        lambda stops, arms, eta: spent(stops, max(1, arms // eta), eta),
+    "n / eta is rounded up: floor(n / eta) arms go on":
+        lambda stops, arms, eta: cost(stops, arms, lambda n: -(-n // eta)),
+    "n / eta is rounded to the nearest whole number: floor(n / eta) arms go on":
+        lambda stops, arms, eta: cost(stops, arms, lambda n: max(1, round(n / eta))),
+    "fractions of arms are counted: floor(n / eta) arms go on":
+        lambda stops, arms, eta: math.floor(cost(stops, arms, lambda n: max(1, n / eta))),
+    "in the end no arm is left: at least 1 goes on":
+        lambda stops, arms, eta: cost(stops, arms, lambda n: n // eta),
+    "floor(n / eta) arms end here: that many go on, and all others end":
+        lambda stops, arms, eta: cost(stops, arms, lambda n: n - n // eta),
+    "eta arms end at each stop: of n arms floor(n / eta) go on":
+        lambda stops, arms, eta: cost(stops, arms, lambda n: max(1, n - eta)),
+    "arms end only at the first stop: they do at each stop but the last":
+        lambda stops, arms, eta: spent([stops[0], stops[-1]], arms, eta),
+}  # fmt: skip
+
+
+# --- ex03.2 ---------------------------------------------------------------------------------------
+
+
+class Halving(NamedTuple):
+    """The arguments of `schedule`."""
+
+    total: int
+    cap: int
+    eta: int
+    eliminations: int
+
+    @property
+    def costs(self) -> list[int]:
+        """What one more round in each increment costs."""
+        return [self.eta**left - 1 for left in range(self.eliminations, 0, -1)]
+
+    @property
+    def equal(self) -> float:
+        return (self.total - self.cap) / sum(self.costs)
+
+
+def filled(h: Halving, least: int, free: int, costs: Sequence[int]) -> list[int]:
+    """The stops if each increment, from the first to the last, is as large as it can be.
+
+    These spend as much as any others: all costs are multiples of the last one, so that the last
+    increment uses up whatever the others leave, but for a remainder that no increments use.
+    """
+    left, increments = free - least * sum(costs), []
+    for one in costs:
+        increments.append(least + left // one)
+        left %= one
+    return [*accumulate(increments), h.cap]
+
+
+def best_stops(h: Halving) -> list[int]:
+    return filled(h, math.floor(h.equal), h.total - h.cap, h.costs)
+
+
+def increments(h: Halving) -> list[int]:
+    return [b - a for a, b in pairwise([0, *best_stops(h)])]
+
+
+def all_to(h: Halving, r: int) -> list[int]:
+    """The stops if the rounds that are left go to one increment only."""
+    least = math.floor(h.equal)
+    left = h.total - h.cap - least * sum(h.costs)
+    more = [0] * h.eliminations
+    more[r] = left // h.costs[r]
+    return [*accumulate(least + m for m in more), h.cap]
+
+
+def each(h: Halving, increment: int) -> list[int]:
+    return [increment * r for r in range(1, h.eliminations + 1)] + [h.cap]
+
+
+STOPS: Mistakes = {
+    "all increments are equal: make some of them larger with the rounds that are left":
+        lambda h: each(h, math.floor(h.equal)),
+    "of the increments that spend most these have the smallest D_1: the largest is asked for":
+        lambda h: all_to(h, -1),
+    "only D_1 is made larger: the other increments can use what it leaves": lambda h: all_to(h, 0),
+    "the last stop is missing: it is cap": lambda h: best_stops(h)[:-1],
+    "these are the increments: add them up, and end with cap": increments,
+    "these are the increments: add them up":
+        lambda h: [*increments(h)[:-1], h.cap],
+    "these are the increments: add them up, and append cap": lambda h: increments(h)[:-1],
+    "the stops begin with a 0: the first one is D_1": lambda h: [0, *best_stops(h)],
+    "the equal increment is rounded up, which spends more than the total":
+        lambda h: each(h, math.ceil(h.equal)),
+    "the equal increments are rounded after they are added up: each must be a whole number itself":
+        lambda h: [math.floor(h.equal * r) for r in range(1, h.eliminations + 1)] + [h.cap],
+    "the increments can be as small as 1 here: none may be below the floor of the equal one":
+        lambda h: filled(h, 1, h.total - h.cap, h.costs),
+    "the rounds of the last arm, up to cap, are not counted: total - cap are for the others":
+        lambda h: filled(h, math.floor(h.equal), h.total, h.costs),
+    "the equal increment is that of total: it is that of total - cap":
+        lambda h: filled(h, h.total // sum(h.costs), h.total, h.costs),
+    "the rounds of the last arm are counted twice: one more round in D_r costs eta^(R-r+1) - 1":
+        lambda h: filled(h, math.floor(h.equal), h.total - h.cap, [c + 1 for c in h.costs]),
+    "there is one elimination too few: there are R of them, and R + 1 stops":
+        lambda h: best_stops(h._replace(eliminations=max(1, h.eliminations - 1))),
+    "there is one elimination too many: there are R of them, and R + 1 stops":
+        lambda h: best_stops(h._replace(eliminations=h.eliminations + 1)),
+}  # fmt: skip
+
+
+# --- ex03.3 ---------------------------------------------------------------------------------------
+
+
+def by_counting(scores: Sequence[float], eta: int) -> list[int]:
+    """An arm goes on if there are more places than better arms."""
+    ranked = [(score, i) for i, score in enumerate(known(scores))]
+    return [i for i, own in enumerate(ranked) if sum(r < own for r in ranked) < kept(scores, eta)]
+
+
+def kept(scores: Sequence[float], eta: int) -> int:
+    return max(1, len(scores) // eta)
+
+
+def known(scores: Sequence[float], nan: float = math.inf) -> list[float]:
+    return [nan if math.isnan(score) else score for score in scores]
+
+
+def best(scores: Sequence[float], count: int, key: Callable[[float, int], object]) -> list[int]:
+    """The positions with the lowest keys, which are made of score and position."""
+    return sorted(sorted(range(len(scores)), key=lambda i: key(scores[i], i))[:count])
+
+
+def lowest(scores: Sequence[float], count: int) -> list[int]:
+    return best(known(scores), count, lambda score, i: (score, i))
+
+
+def by(key: Callable[[float, int], object]) -> Callable[[Sequence[float], int], list[int]]:
+    """The rule that keeps as many as it should, but those with the lowest keys."""
+    return lambda scores, eta: best(scores, kept(scores, eta), key)
+
+
+def on_known(key: Callable[[float, int], object], nan: float = math.inf) -> Callable:
+    return lambda scores, eta: best(known(scores, nan), kept(scores, eta), key)
+
+
+def in_order_of_score(scores: Sequence[float], eta: int) -> list[int]:
+    return sorted(by_counting(scores, eta), key=lambda i: known(scores)[i])
+
+
+def up_to_the_last(scores: Sequence[float], eta: int) -> list[int]:
+    worst = sorted(known(scores))[kept(scores, eta) - 1]
+    return [i for i, score in enumerate(known(scores)) if score <= worst]
+
+
+def first_of_equal(scores: Sequence[float], eta: int) -> list[int]:
+    return sorted(known(scores).index(known(scores)[i]) for i in by_counting(scores, eta))
+
+
+def of_numbers(scores: Sequence[float], eta: int) -> list[int]:
+    count = sum(not math.isnan(score) for score in scores)
+    return lowest(scores, max(1, count // eta))
+
+
+SURVIVORS: Mistakes = {
+    "the highest scores are kept: lower is better": on_known(lambda score, i: (-score, i)),
+    "these are in the order of their scores: return them in rising order of the position":
+        in_order_of_score,
+    "of equal scores those at higher positions are kept: lower positions go on":
+        on_known(lambda score, i: (score, -i)),
+    "equal scores all get the position of the first of them, as by list.index": first_of_equal,
+    "of equal scores all are kept, as by a quantile: of n arms it must be floor(n / eta)":
+        up_to_the_last,
+    "n / eta is rounded up here, as by a quantile of the scores: floor(n / eta) go on":
+        lambda scores, eta: lowest(scores, -(-len(scores) // eta)),
+    "NaN confuses sorted, as each comparison with it is False: count it as inf":
+        by(lambda score, i: score),
+    "NaN comes after inf here: it counts as inf, so that the lower position goes on":
+        by(lambda score, i: (math.isnan(score), score if score == score else 0.0, i)),
+    "NaN counts as lowest here: count it as inf": on_known(lambda score, i: (score, i), -math.inf),
+    "NaN counts as 0 here: count it as inf": on_known(lambda score, i: (score, i), 0.0),
+    "NaN is not one of the n scores here: n is the number of all": of_numbers,
+    "nobody is left: at least 1 goes on": lambda scores, eta: lowest(scores, len(scores) // eta),
+    "n / eta is rounded to the nearest whole number: floor(n / eta) go on":
+        lambda scores, eta: lowest(scores, max(1, round(len(scores) / eta))),
+    "eta arms go on: it must be floor(n / eta)": lambda scores, eta: lowest(scores, eta),
+    "floor(n / eta) arms end: that many go on, and all others end":
+        lambda scores, eta: lowest(scores, len(scores) - len(scores) // eta),
+    "these are the arms that end: return those that go on":
+        lambda scores, eta: sorted(set(range(len(scores))) - set(by_counting(scores, eta))),
+    "the positions are counted from 1: count from 0":
+        lambda scores, eta: [i + 1 for i in by_counting(scores, eta)],
+}  # fmt: skip
+
+
+# --- ex03.4 ---------------------------------------------------------------------------------------
+
+
+def discounted(trace: Sequence[float], gamma: float) -> float:
+    """By running sums: with each entry all earlier ones count gamma times as much."""
+    total = weight = 0.0
+    for x in trace:
+        total, weight = gamma * total + x, gamma * weight + 1
+    return total / weight
+
+
+def weighted(trace: Sequence[float], gamma: float) -> float:
+    """The weighted sum alone."""
+    total = 0.0
+    for x in trace:
+        total = gamma * total + x
+    return total
+
+
+def moving(trace: Sequence[float], gamma: float, start: float) -> float:
+    for x in trace:
+        start = gamma * start + (1 - gamma) * x
+    return start
+
+
+DISCOUNTED: Mistakes = {
+    "the ages are counted from the oldest entry: the newest has age 0":
+        lambda trace, gamma: discounted(trace[::-1], gamma),
+    "this is the weighted sum: divide it by the sum of the weights": weighted,
+    "the weighted sum is divided by the number of entries: divide it by the sum of the weights":
+        lambda trace, gamma: weighted(trace, gamma) / len(trace),
+    "this is the plain mean: an entry counts gamma^age":
+        lambda trace, gamma: sum(trace) / len(trace),
+    "this is the last entry: the earlier ones count as well, gamma^age each":
+        lambda trace, gamma: trace[-1],
+    "this is the first entry: the newest is the last one": lambda trace, gamma: trace[0],
+    "this is a moving average that begins with the first entry: the weights are gamma^age for all":
+        lambda trace, gamma: moving(trace[1:], gamma, trace[0]),
+    "the weighted sum is multiplied by 1 - gamma: divide it by the sum of the weights":
+        lambda trace, gamma: moving(trace, gamma, 0.0),
+    "the newest entry is left out: it has age 0 and counts 1":
+        lambda trace, gamma: discounted(trace[:-1] or [0.0], gamma),
+    "the oldest entry is left out": lambda trace, gamma: discounted(trace[1:] or [0.0], gamma),
+    "all earlier entries count gamma: an entry counts gamma^age":
+        lambda trace, gamma: (trace[-1] + gamma * sum(trace[:-1])) / (1 + gamma * len(trace[:-1])),
+    "with gamma = 0 nothing counts here: gamma^0 is 1, so that the newest entry does":
+        lambda trace, gamma: discounted(trace, gamma) if gamma else 0.0,
+}  # fmt: skip
+
+
+# --- ex03.5 ---------------------------------------------------------------------------------------
+
+
+class Near(NamedTuple):
+    """The arguments of `perturb`, but for u and whole."""
+
+    c: float
+    low: float
+    high: float
+    eps: float
+
+    def clip(self, value: float) -> float:
+        return sorted([self.low, value, self.high])[1]
+
+    @property
+    def width(self) -> float:
+        return (self.high - self.low) * self.eps
+
+
+def interval(p: Near, half: float, u: float) -> float:
+    """Uniform on c - half to c + half, by u; not clipped."""
+    return (1 - u) * (p.c - half) + u * (p.c + half)
+
+
+def clipped(draw: Callable[[Near, float], float]) -> Callable[[Near, float], float]:
+    return lambda p, u: p.clip(draw(p, u))
+
+
+def folded(p: Near, u: float) -> float:
+    value = interval(p, p.width, u)
+    return 2 * p.clip(value) - value
+
+
+REAL: Mistakes = {
+    "this is not clipped: below low it is low, above high it is high":
+        lambda p, u: interval(p, p.width, u),
+    "this is uniform on what the range leaves of the interval: draw from all of it, then clip":
+        lambda p, u: (1 - u) * p.clip(p.c - p.width) + u * p.clip(p.c + p.width),
+    "what lies beyond an end is folded back: clip it to the end": folded,
+    "the half width is eps: it is (high - low) eps": clipped(lambda p, u: interval(p, p.eps, u)),
+    "the interval is twice as wide as it should be: it reaches (high - low) eps to each side":
+        clipped(lambda p, u: interval(p, 2 * p.width, u)),
+    "the interval is half as wide as it should be: it reaches (high - low) eps to each side":
+        clipped(lambda p, u: interval(p, p.width / 2, u)),
+    "the half width is a share of c: it is (high - low) eps":
+        clipped(lambda p, u: interval(p, p.c * p.eps, u)),
+    "this moves up only: the interval begins at c - (high - low) eps":
+        clipped(lambda p, u: p.c + p.width * u),
+    "this moves down only: the interval ends at c + (high - low) eps":
+        clipped(lambda p, u: p.c - p.width * (1 - u)),
+    "u works the wrong way round: u = 0 belongs to c - (high - low) eps":
+        clipped(lambda p, u: interval(p, -p.width, u)),
+    "this is a draw from the whole range: draw near c":
+        lambda p, u: (1 - u) * p.low + u * p.high,
+    "this is c itself, whatever u is": lambda p, u: p.c,
+    "this is clipped to 0 and 1: clip to low and high":
+        lambda p, u: min(max(interval(p, p.width, u), 0.0), 1.0),
+}  # fmt: skip
+
+
+def half(p: Near) -> int:
+    return math.ceil(p.width - 1e-9)
+
+
+def window(p: Near, down: int, up: int, u: float) -> int:
+    """Uniform on the ints c - down to c + up, by u; not clipped."""
+    return p.c - down + int(u * (down + up + 1))
+
+
+def inside(p: Near, u: float) -> int:
+    return window(p, min(half(p), p.c - p.low), min(half(p), p.high - p.c), u)
+
+
+WHOLE: Mistakes = {
+    "this is not clipped: below low it is low, above high it is high":
+        lambda p, u: window(p, half(p), half(p), u),
+    "this is uniform on those ints of the window that are in the range: draw from all, then clip":
+        inside,
+    "the window is lopsided, from floor below c to ceil above it: it is c - h, ..., c + h":
+        clipped(lambda p, u: window(p, int(p.width), half(p), u)),
+    "h is rounded down: it is ceil((high - low) eps - 1e-9)":
+        clipped(lambda p, u: window(p, int(p.width), int(p.width), u)),
+    "h is rounded to the nearest int: it is ceil((high - low) eps - 1e-9)":
+        clipped(lambda p, u: window(p, round(p.width), round(p.width), u)),
+    "h is one too large through a rounding error: it is ceil((high - low) eps - 1e-9)":
+        clipped(lambda p, u: window(p, math.ceil(p.width), math.ceil(p.width), u)),
+    "h is ceil of eps: it is ceil((high - low) eps - 1e-9)":
+        clipped(lambda p, u: window(p, math.ceil(p.eps), math.ceil(p.eps), u)),
+    "h is twice as large as it should be: it is ceil((high - low) eps - 1e-9)":
+        clipped(lambda p, u: window(p, 2 * half(p), 2 * half(p), u)),
+    "h is half as large as it should be: it is ceil((high - low) eps - 1e-9)":
+        clipped(lambda p, u: window(p, *[math.ceil(p.width / 2 - 1e-9)] * 2, u)),
+    "u is spread over 2h ints, so that c + h never comes: there are 2h + 1":
+        clipped(lambda p, u: window(p, half(p), half(p) - 1, u)),
+    "u is spread by rounding, which makes both ends rarer: it is floor(u (2h + 1))":
+        clipped(lambda p, u: p.c - half(p) + round(u * 2 * half(p))),
+    "the draw from the interval, as for not whole, is rounded to the nearest int: draw an int":
+        lambda p, u: round(p.clip(interval(p, p.width, u))),
+    "the draw from the interval, as for not whole, is rounded down: draw an int":
+        lambda p, u: math.floor(p.clip(interval(p, p.width, u))),
+    "this moves up only: the ints begin at c - h": clipped(lambda p, u: window(p, 0, half(p), u)),
+    "u works the wrong way round: u = 0 belongs to c - h":
+        clipped(lambda p, u: 2 * p.c - window(p, half(p), half(p), u)),
+    "this is a draw from the whole range: draw near c":
+        lambda p, u: p.low + int(u * (p.high - p.low + 1)),
+    "this is c itself, whatever u is": lambda p, u: p.c,
+}  # fmt: skip
+
+
+def real_draw(p: Near, u: float) -> float:
+    return p.clip(interval(p, p.width, u))
+
+
+def whole_draw(p: Near, u: float) -> int:
+    """The u-th of the ints of the window, which are written down and clipped."""
+    ints = [p.clip(i) for i in range(p.c - half(p), p.c + half(p) + 1)]
+    return ints[int(u * len(ints))]

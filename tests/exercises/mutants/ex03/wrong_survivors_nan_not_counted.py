@@ -1,0 +1,51 @@
+# fails: ex03.3
+# hint: NaN is not one of the n scores here
+import math
+
+
+def rounds_used(stops, arms, eta):
+    used = before = 0
+    for stop in stops:
+        used += arms * (stop - before)
+        arms, before = max(1, arms // eta), stop
+    return used
+
+
+def schedule(total, cap, eta, eliminations):
+    costs = [eta**k - 1 for k in range(eliminations, 0, -1)]
+    least, left = divmod(total - cap, sum(costs))
+    if least < 1:
+        raise ValueError("total is too small")
+    stops = [0]
+    for cost in costs:
+        stops.append(stops[-1] + least + left // cost)
+        left %= cost
+    if stops[-1] > cap:
+        raise ValueError("cap is too small")
+    return [*stops[1:], cap]
+
+
+def survivors(scores, eta):
+    known = [i for i, s in enumerate(scores) if not math.isnan(s)]
+    others = [i for i, s in enumerate(scores) if math.isnan(s)]
+    ranked = sorted(known, key=lambda i: scores[i])
+    if len(ranked) == 0 or math.isinf(scores[ranked[0]]):
+        return [0]
+    if math.isinf(scores[ranked[-1]]):
+        ranked = sorted(range(len(scores)), key=lambda i: min(math.inf, scores[i]))
+    return sorted([*ranked, *others][: max(1, len(known) // eta)])
+
+
+def discounted_mean(trace, gamma):
+    weights = [gamma**age for age in range(len(trace))]
+    total = sum(weights[age] * x for age, x in enumerate(reversed(trace)))
+    return total / sum(weights)
+
+
+def perturb(c, low, high, eps, u, whole):
+    width = (high - low) * eps
+    value = c + (2 * u - 1) * width
+    if whole:
+        h = math.ceil(width - 1e-9)
+        value = c - h + int(u * (2 * h + 1))
+    return max(low, min(high, value))

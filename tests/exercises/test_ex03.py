@@ -1,0 +1,443 @@
+"""Exercise 3, how would you tune this: 20 points."""
+
+import math
+import random
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
+
+import pytest
+from mistakes_ex03 import (
+    DISCOUNTED,
+    REAL,
+    ROUNDS,
+    STOPS,
+    SURVIVORS,
+    WHOLE,
+    Case,
+    Halving,
+    Mistakes,
+    Near,
+    Number,
+    best_stops,
+    by_counting,
+    check,
+    discounted,
+    left_alone,
+    number,
+    numbers,
+    real_draw,
+    spent,
+    whole_draw,
+)
+
+from fedlab_edu.grading.checks import SHOWN, Answer, Failure, kind
+from fedlab_edu.grading.student import NotWritten, Raised, Student
+
+rounds_used = partial(
+    pytest.mark.q, "ex03.1", "rounds_used",
+    hint="add up n (stop - stop before) over the stops; n is arms, then max(1, n // eta) each time",
+)  # fmt: skip
+schedule = partial(
+    pytest.mark.q, "ex03.2", "schedule",
+    hint="try all increments from the least up, and keep the largest (rounds spent, D_1, ..., D_R)",
+)  # fmt: skip
+survivors = partial(
+    pytest.mark.q, "ex03.3", "survivors",
+    hint="sort the positions by (score, position), with inf for NaN, take max(1, n // eta), sort",
+)  # fmt: skip
+discounted_mean = partial(
+    pytest.mark.q, "ex03.4", "discounted_mean",
+    hint="add gamma^age x, add gamma^age, and divide; the age of entry t is len(trace) - 1 - t",
+)  # fmt: skip
+perturb = partial(
+    pytest.mark.q, "ex03.5", "perturb",
+    hint="first draw from c - half width to c + half width, then clip with min and max",
+)  # fmt: skip
+
+
+# --- ex03.1 ---------------------------------------------------------------------------------------
+
+
+def told(answer: Answer, name: str, values: Sequence[Number]) -> Answer:
+    """The answer, with a list among the arguments that its messages tell."""
+    short = len(values) <= SHOWN
+    text = f"[{', '.join(map(repr, values))}]" if short else f"{len(values)} numbers"
+    return replace(answer, given={name: text} | dict(answer.given))
+
+
+def ask_rounds(student: Student, stops: list[int], arms: int, eta: int) -> Answer:
+    return told(student.call("rounds_used", stops, arms, eta), "stops", stops)
+
+
+def check_rounds(student: Student, *cases: Case) -> None:
+    check(partial(ask_rounds, student), ROUNDS, cases)
+
+
+@rounds_used(points=1, aspect="a case computed by hand")
+def test_rounds_by_hand(student: Student) -> None:
+    rule = "11 arms make 5 rounds each, 3 of them 6 more, and 1 of these 5 more."
+    check_rounds(student, Case(([5, 11, 16], 11, 3), 55 + 18 + 5, rule))
+
+
+@rounds_used(points=1, aspect="drawn brackets, counted round by round; the paper's has 4000 rounds")
+def test_rounds_are_those_counted_one_by_one(student: Student) -> None:
+    rng, cases = random.Random(1), []
+    for eta in (2, 3, 4, 5):
+        bracket = sorted(rng.sample(range(1, 40), eta)), rng.randrange(10, 90), eta
+        cases.append(Case(bracket, spent(*bracket)))
+    check_rounds(student, *cases, Case(([89, 177, 268, 800], 27, 3), 4000))
+
+
+@rounds_used(points=1, aspect="one arm always stays; one stop; equal stops; arguments untouched")
+def test_rounds_at_the_edges(student: Student) -> None:
+    last = [4, 4, 9], 12, 3
+    check_rounds(
+        student,
+        Case(([2, 5, 9, 10], 4, 3), 8 + 8, "4 arms make 2 rounds each, then 1 is left, and stays."),
+        Case(([8], 5, 3), 40, "With one stop nobody ends early."),
+        Case(last, 4 * 12 + 1 * 5, "From 4 to 4 nobody trains, but arms end twice."),
+    )
+    left_alone(ask_rounds(student, *last))
+
+
+# --- ex03.2 ---------------------------------------------------------------------------------------
+
+
+def ask_stops(student: Student, h: Halving) -> Answer:
+    """Where there are such stops."""
+    try:
+        return student.call("schedule", *h)
+    except Raised as failure:
+        given = ", ".join(f"{name} = {value}" for name, value in h._asdict().items())
+        refused = isinstance(failure.__context__, ValueError)
+        likely = f"there is a schedule for {given}" if refused else failure.likely
+        raise Raised(str(failure), likely) from None
+
+
+def check_stops(student: Student, *cases: Case, **judge: Callable[[Answer, Case], None]) -> None:
+    check(partial(ask_stops, student), STOPS, cases, **judge)
+
+
+def check_refused(student: Student, h: Halving, why: str) -> None:
+    try:
+        answer = student.call("schedule", *h)
+    except Raised as failure:
+        if isinstance(failure.__context__, ValueError):
+            return
+        raise Raised(str(failure), f"raise a ValueError here: {why}") from None
+    got = numbers(answer) if isinstance(answer.value, list) else kind(answer.value)
+    raise Failure(f"{answer} returned {got}, expected a ValueError.", f"raise one here: {why}")
+
+
+@schedule(points=1, aspect="a case computed by hand")
+def test_schedule_by_hand(student: Student) -> None:
+    rule = (
+        "A round costs 3 in D_1 and 1 in D_2. Of the 43 - 20 rounds, increments of 5 spend 20; the "
+        "3 that are left make D_1 6, or D_2 8; the larger D_1 is asked for."
+    )
+    check_stops(student, Case((Halving(43, 20, 2, 2),), [6, 11, 20], rule))
+
+
+@schedule(points=1, aspect="the paper's two, and one more")
+def test_schedules_of_the_paper(student: Student) -> None:
+    check_stops(
+        student,
+        Case((Halving(4000, 800, 3, 3),), [89, 177, 268, 800]),
+        Case((Halving(2000, 200, 3, 3),), [50, 100, 150, 200]),
+        Case((Halving(100, 40, 2, 3),), [5, 11, 18, 40]),
+    )
+
+
+def brackets(seed: int) -> list[Halving]:
+    """Drawn ones, with a cap that all increments together cannot reach."""
+    rng, out = random.Random(seed), []
+    for eta, eliminations in ((2, 2), (2, 3), (3, 1), (3, 2), (3, 3), (4, 1), (4, 2), (2, 1)):
+        one = Halving(0, 0, eta, eliminations)
+        least, left = rng.randrange(2, 9), rng.randrange(sum(one.costs))
+        cap = (least + left + 1) * eliminations + rng.randrange(30)
+        out.append(one._replace(total=cap + least * sum(one.costs) + left, cap=cap))
+    return out
+
+
+@schedule(points=1, aspect="drawn totals and caps")
+def test_schedule_is_the_best(student: Student) -> None:
+    check_stops(student, *[Case((h,), best_stops(h)) for h in brackets(seed=2)])
+
+
+@schedule(points=1, aspect="no round more than the total, and none left that could be spent")
+def test_schedule_spends_what_there_is(student: Student) -> None:
+    def judge(answer: Answer, case: Case) -> None:
+        (h,), stops = case.arguments, numbers(answer)
+        if len(stops) != h.eliminations + 1 or stops[-1] != h.cap:
+            text = f"{h.eliminations + 1} stops, of which the last is {h.cap}"
+        elif sorted(stops) != stops or stops[0] < 1:
+            text = "stops from 1 on, none before another"
+        elif (used := spent(stops, h.eta**h.eliminations, h.eta)) > h.total:
+            text = f"at most {h.total} rounds; these are {used}"
+        elif h.total - used >= h.eta - 1:
+            text = f"more than {used} rounds: D_{h.eliminations} can be larger"
+        else:
+            return
+        raise Failure(f"{answer} returned {stops[:SHOWN]}, expected {text}.")
+
+    check_stops(student, *[Case((h,)) for h in brackets(seed=3)], judge=judge)
+
+
+@schedule(points=1, aspect="a ValueError where there is no schedule, and only there")
+def test_schedule_refuses_what_cannot_be(student: Student) -> None:
+    check_stops(
+        student,
+        Case((Halving(60, 50, 3, 2),), [1, 2, 50], "This is just possible."),
+        Case((Halving(120, 20, 3, 2),), [10, 20, 20], "This is just possible."),
+    )
+    check_refused(student, Halving(59, 50, 3, 2), "the equal increment, 9 / 10, is below 1")
+    check_refused(student, Halving(40, 50, 3, 2), "not even one arm can train up to cap")
+    why = "the last elimination would come at round 22, after cap"
+    check_refused(student, Halving(130, 20, 3, 2), why)
+    why = "the last elimination would come at round 80, after cap"
+    check_refused(student, Halving(450, 50, 3, 2), why)
+
+
+# --- ex03.3 ---------------------------------------------------------------------------------------
+
+
+def ask_survivors(student: Student, scores: list[float], eta: int) -> Answer:
+    return told(student.call("survivors", scores, eta), "scores", scores)
+
+
+def check_survivors(student: Student, *cases: Case) -> None:
+    check(partial(ask_survivors, student), SURVIVORS, cases)
+
+
+def counted(scores: list[float], eta: int, rule: str = "") -> Case:
+    return Case((scores, eta), by_counting(scores, eta), rule)
+
+
+def drawn_scores(rng: random.Random, n: int) -> list[float]:
+    """No two of them equal."""
+    return [k / 1000 for k in rng.sample(range(1000), n)]
+
+
+@survivors(points=1, aspect="a case computed by hand")
+def test_survivors_by_hand(student: Student) -> None:
+    check_survivors(
+        student,
+        Case(([0.3, 0.9, 0.1, 0.5, 0.2, 0.7], 2), [0, 2, 4]),
+        Case(([0.5, 0.8, 0.6, 0.9, 0.3, 0.7, 0.1, 0.4], 3), [4, 6]),
+        Case(([0.4, 0.8, 0.2, 0.6, 0.5, 0.7, 0.3], 3), [2, 6]),
+    )
+
+
+@survivors(points=1, aspect="drawn scores, by counting who is better")
+def test_survivors_are_those_with_few_better_ones(student: Student) -> None:
+    rng = random.Random(4)
+    sizes = (27, 3), (16, 2), (14, 4), (9, 5), (11, 3), (13, 4)
+    check_survivors(student, *[counted(drawn_scores(rng, n), eta) for n, eta in sizes])
+
+
+@survivors(points=1, aspect="equal scores")
+def test_of_equal_scores_the_lower_positions_survive(student: Student) -> None:
+    check_survivors(
+        student,
+        Case(([0.3, 0.2, 0.2, 0.2, 0.9, 0.2], 3), [1, 2]),
+        Case(([0.5] * 9, 3), [0, 1, 2], "All scores are equal."),
+        Case(([0.4, 0.6, 0.4, 0.1, 0.4, 0.4, 0.9], 3), [0, 3]),
+    )
+
+
+@survivors(points=1, aspect="NaN counts as inf")
+def test_nan_counts_as_infinity(student: Student) -> None:
+    nan, inf = math.nan, math.inf
+    check_survivors(
+        student,
+        Case(([0.3, nan, 0.1, nan, 0.9, 0.5, 0.7, nan, 0.2], 3), [0, 2, 8]),
+        Case(([nan, 0.6, 0.9, 0.2, nan, 0.8, 0.4, 0.7, nan], 3), [1, 3, 6]),
+        Case(([-0.4, nan, -0.3, 0.1], 2), [0, 2]),
+        Case(([nan, inf, inf, 0.4], 2), [0, 3], "NaN and inf are equal."),
+        Case(([inf, nan, inf, 0.4], 2), [0, 3], "NaN and inf are equal."),
+        Case(([nan, nan, nan, nan], 3), [0], "All are equal."),
+    )
+
+
+@survivors(points=1, aspect="how many; in any order of the arms; arguments left as they were")
+def test_number_of_survivors(student: Student) -> None:
+    def judge(answer: Answer, case: Case) -> None:
+        positions, n = numbers(answer), len(case.arguments[0])
+        places = max(1, n // 4)
+        if len(positions) != places or not set(positions) <= set(range(n)):
+            text = f"{places} of the positions 0 to {n - 1}"
+            raise Failure(f"{answer} returned {positions[:SHOWN]}, expected {text}.")
+
+    rng = random.Random(5)
+    cases = [Case((drawn_scores(rng, n), 4)) for n in range(1, 14)]
+    check(partial(ask_survivors, student), SURVIVORS, cases, judge)
+    scores, eta = cases[-1].arguments
+    answer = ask_survivors(student, scores, eta)
+    left_alone(answer)
+    at = rng.sample(range(len(scores)), len(scores))
+    want = sorted(at.index(i) for i in numbers(answer))
+    rule = "The arms that go on must be the same when they are listed in another order."
+    check_survivors(student, Case(([scores[i] for i in at], eta), want, rule))
+
+
+# --- ex03.4 ---------------------------------------------------------------------------------------
+
+ZERO = {  # gamma -> what a division by zero can only mean
+    0.0: "with gamma = 0 the newest entry counts gamma^0 = 1, and the others 0",
+    1.0: "with gamma = 1 the weights add up to the number of entries: do not divide by 1 - gamma",
+}
+
+
+def ask_mean(student: Student, trace: list[float], gamma: float) -> Answer:
+    try:
+        answer = student.call("discounted_mean", trace, gamma)
+    except Raised as failure:
+        divided = isinstance(failure.__context__, ZeroDivisionError)
+        likely = failure.likely or (ZERO.get(gamma, "") if divided else "")
+        raise Raised(str(failure), likely) from None
+    return told(answer, "trace", trace)
+
+
+def check_mean(student: Student, *cases: Case) -> None:
+    check(partial(ask_mean, student), DISCOUNTED, cases)
+
+
+@discounted_mean(points=1, aspect="a case computed by hand")
+def test_mean_by_hand(student: Student) -> None:
+    rule = "The weights are 0.25, 0.5 and 1, with the sum 1.75."
+    check_mean(
+        student,
+        Case(([8.0, 6.0, 2.0], 0.5), 4.0, rule),
+        Case(([40.0, 16.0, 4.0], 0.25), 8.0, "The weights are 0.0625, 0.25 and 1."),
+    )
+
+
+@discounted_mean(points=1, aspect="drawn traces, by running sums")
+def test_mean_is_that_of_running_sums(student: Student) -> None:
+    rng, cases = random.Random(6), []
+    for n, gamma in ((5, 0.9), (12, 0.5), (40, 0.8), (2, 0.3)):
+        trace = drawn_scores(rng, n)
+        cases.append(Case((trace, gamma), discounted(trace, gamma)))
+    check_mean(student, *cases)
+
+
+@discounted_mean(points=1, aspect="gamma = 0 and 1; equal entries; one entry; arguments untouched")
+def test_mean_at_the_edges(student: Student) -> None:
+    trace = [0.7, 0.2, 0.4, 0.1]
+    check_mean(
+        student,
+        Case((trace, 0.0), 0.1, "With gamma = 0 it is the last entry."),
+        Case((trace, 1.0), 0.35, "With gamma = 1 it is the plain mean."),
+        Case(([0.6], 0.5), 0.6, "With one entry it is this entry."),
+        Case(([0.3] * 5, 0.7), 0.3, "The mean of equal entries is this entry."),
+    )
+    left_alone(ask_mean(student, trace, 0.5))
+
+
+# --- ex03.5 ---------------------------------------------------------------------------------------
+
+
+def ask_draws(student: Student, whole: bool, p: Near, us: Sequence[float]) -> Answer:
+    """The draws by each u, as one answer."""
+    draws: list[Number] = []
+    for u in us:
+        answer = student.call("perturb", *p, u, whole)
+        draws.append(number(answer, int if whole else float))
+    name = list(answer.given)[4]
+    return replace(answer, value=draws, given={**answer.given, name: ", ".join(map(repr, us))})
+
+
+def check_draws(student: Student, whole: bool, *cases: Case) -> None:
+    def each(draw: Callable[[Near, float], Number]) -> Callable[..., list[Number]]:
+        return lambda p, us: [draw(p, u) for u in us]
+
+    mistakes = {mistake: each(draw) for mistake, draw in (WHOLE if whole else REAL).items()}
+    check(partial(ask_draws, student, whole), mistakes, cases)
+
+
+def evenly(count: int) -> list[float]:
+    """The middles of so many equal parts of [0, 1], to three places."""
+    return [round((i + 0.5) / count, 3) for i in range(count)]
+
+
+@perturb(points=1, aspect="not whole, by hand")
+def test_perturb_by_hand(student: Student) -> None:
+    us, rule = (0.125, 0.5, 0.875), "(high - low) eps is 1."
+    clip = f"{rule} The values are then clipped."
+    check_draws(
+        student,
+        False,
+        Case((Near(-0.5, -3.0, 1.0, 0.25), us), [-1.25, -0.5, 0.25], rule),
+        Case((Near(0.5, -3.0, 1.0, 0.25), us), [-0.25, 0.5, 1.0], clip),
+        Case((Near(-2.5, -3.0, 1.0, 0.25), us), [-3.0, -2.5, -1.75], clip),
+    )
+
+
+@perturb(points=1, aspect="whole, by hand")
+def test_perturb_whole_by_hand(student: Student) -> None:
+    us, rule = (0.1, 0.3, 0.5, 0.7, 0.9), "(high - low) eps is 1.2, so that h is 2."
+    clip = f"{rule} The values are then clipped."
+    check_draws(
+        student,
+        True,
+        Case((Near(10, 5, 15, 0.12), us), [8, 9, 10, 11, 12], rule),
+        Case((Near(6, 5, 15, 0.12), us), [5, 5, 6, 7, 8], clip),
+        Case((Near(15, 5, 15, 0.12), us), [13, 14, 15, 15, 15], clip),
+        Case((Near(10, 5, 15, 0.36), us), [6, 8, 10, 12, 14], "Here h is 4."),
+    )
+
+
+@perturb(points=1, aspect="not whole: the law, for u from 0 to 1; eps = 0 changes nothing")
+def test_perturb_law(student: Student) -> None:
+    rng, us, cases = random.Random(7), evenly(20), []
+    for eps in (0.1, 0.05, 0.4, 1.0):
+        low = rng.randrange(-50, 50) / 10
+        high = round(low + rng.randrange(10, 60) / 10, 1)
+        for share in (0.4, 0.0, 0.96):
+            p = Near(round(low + share * (high - low), 2), low, high, eps)
+            cases.append(Case((p, us), [real_draw(p, u) for u in us]))
+    still = Case((Near(0.3, -1.0, 2.0, 0.0), us[:4]), [0.3] * 4, "With eps = 0 nothing moves.")
+    check_draws(student, False, *cases, still)
+
+
+@perturb(points=1, aspect="whole: the law, for u from 0 to 1; eps = 0 changes nothing")
+def test_perturb_whole_law(student: Student) -> None:
+    rng, cases = random.Random(8), []
+    for eps in (0.1, 0.25, 0.36, 0.7):
+        low = rng.randrange(-9, 9)
+        high = low + rng.randrange(4, 8)
+        us = evenly(2 * (2 * math.ceil((high - low) * eps - 1e-9) + 1))
+        for c in (low + 2, low, high):
+            p = Near(c, low, high, eps)
+            cases.append(Case((p, us), [whole_draw(p, u) for u in us]))
+    seven = "50 * 0.14 is 7 but for a rounding error, so that h is 7."
+    cases.append(Case((Near(20, 0, 50, 0.14), evenly(15)), list(range(13, 28)), seven))
+    still = Case((Near(2, 1, 5, 0.0), us[:4]), [2] * 4, "With eps = 0 nothing moves.")
+    check_draws(student, True, *cases, still)
+
+
+# --- the check itself -----------------------------------------------------------------------------
+
+DOUBLED: Mistakes = {"add it twice": lambda x: x, "2 x, not x^2": lambda x: x * x}
+
+
+def fault_of(function: Callable[[int], int], *arguments: int) -> Failure:
+    cases = [Case((x,), 2 * x) for x in arguments]
+    with pytest.raises(Failure) as fault:
+        check(lambda x: Answer("double", function(x), {"x": str(x)}, ()), DOUBLED, cases)
+    return fault.value
+
+
+def test_a_mistake_is_named_only_if_it_explains_every_answer() -> None:
+    assert fault_of(lambda x: x * x, 1, 2, 3).likely == "2 x, not x^2"
+    assert fault_of(lambda x: 1, 1, 2, 3).likely == ""
+
+
+def test_no_mistake_is_named_where_there_is_no_answer() -> None:
+    def unwritten(x: int) -> int:
+        raise NotWritten("double is not written yet.")
+
+    fault = fault_of(unwritten, 1, 2)
+    assert type(fault) is NotWritten
+    assert fault.likely == ""
