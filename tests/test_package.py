@@ -4,6 +4,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -46,10 +47,15 @@ print(evaluate(play(start(model, fed), model, fed, 2), model, fed).error < 0.9)
     assert done.stdout.strip() == "True"
 
 
-def test_the_readmes_example_runs_and_learns(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_readmes_examples_run_and_learn(capsys: pytest.CaptureFixture[str]) -> None:
     readme = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
-    (code,) = re.findall(r"```python\n(.*?)```", readme, re.S)
-    names: dict[str, object] = {}
-    exec(code, names)
-    assert names["evaluate"](names["run"], names["model"], names["fed"]).error < 0.12  # type: ignore[operator]
+    play, tune = re.findall(r"```python\n(.*?)```", readme, re.S)
+    names: dict[str, Any] = {}
+    exec(play, names)
+    assert names["evaluate"](names["run"], names["model"], names["fed"]).error < 0.12
     assert "error=0.0" in capsys.readouterr().out
+    exec(tune, names)
+    assert names["search"].used == 500
+    error = names["personalise"](names["search"].winner, names["model"], names["fed"]).error
+    assert error < 0.2
+    assert f"error={error}" in capsys.readouterr().out

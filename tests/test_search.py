@@ -165,6 +165,7 @@ def test_the_discounted_mean_is_a_weighted_mean_newest_first(gamma: float) -> No
 def test_a_forgotten_infinity_does_not_count() -> None:
     assert discounted_mean([INF, 0.5], 0.0) == 0.5
     assert discounted_mean([INF, 0.5], 0.1) == INF
+    assert discounted_mean([INF] + [0.5] * 1200, 0.5) == 0.5  # 2^-1200 is 0 in float64
 
 
 def test_each_stage_forgets_the_rounds_before_it() -> None:

@@ -21,7 +21,7 @@ from fedlab_edu.model import Model
 from fedlab_edu.rounds import communicate_all
 from fedlab_edu.run import Round, Run, start
 from fedlab_edu.tuners.arms import Arm
-from fedlab_edu.tuners.search import Schedule, discounted_mean, survivors
+from fedlab_edu.tuners.search import Schedule, discounted_mean, lowest, survivors
 
 
 @dataclass(frozen=True)
@@ -82,6 +82,12 @@ class Race:
     out: tuple[int | None, ...]
 
     @property
+    def arms(self) -> list[range]:
+        """The numbers of each bracket's arms."""
+        ends = accumulate((bracket.arms for bracket in self.brackets), initial=0)
+        return [range(*pair) for pair in pairwise(ends)]
+
+    @property
     def total(self) -> int:
         """The communication rounds that the race takes in all."""
         return sum(bracket.used for bracket in self.brackets)
@@ -113,7 +119,7 @@ class Race:
     def best(self) -> int:
         """The living arm with the lowest score: lower numbers first, NaN last."""
         scores, living = self.scores, self.living
-        return living[survivors([scores[a] for a in living], max(2, len(living)))[0]]
+        return living[lowest([scores[a] for a in living])]
 
     @property
     def lowest(self) -> float:
@@ -144,7 +150,7 @@ class Race:
     def _eliminated(self, playing: Sequence[int]) -> "Race":
         """The race after the eliminations of those brackets that have just come to a stop."""
         runs, out = list(self.runs), list(self.out)
-        for bracket, arms in zip(self.brackets, self._arms(), strict=True):
+        for bracket, arms in zip(self.brackets, self.arms, strict=True):
             living = [a for a in arms if a in playing]
             now = runs[living[0]].round if living else 0
             for _ in range(bracket.stops[:-1].count(now)):
@@ -155,13 +161,8 @@ class Race:
                 living = going
         return replace(self, runs=tuple(runs), out=tuple(out))
 
-    def _arms(self) -> list[range]:
-        """The arms of each bracket."""
-        ends = list(accumulate((b.arms for b in self.brackets), initial=0))
-        return [range(*pair) for pair in pairwise(ends)]
-
     def _stops(self, arm: int) -> tuple[int, ...]:
-        (own,) = (b for b, arms in zip(self.brackets, self._arms(), strict=True) if arm in arms)
+        (own,) = (b for b, arms in zip(self.brackets, self.arms, strict=True) if arm in arms)
         return own.stops
 
     def _since(self, arm: int) -> int:

@@ -162,6 +162,11 @@ def survivors(
     return sorted(order[: kept(len(known), eta)])
 
 
+def lowest(scores: Sequence[float]) -> int:
+    """The place of the lowest score: of equal ones the first, and NaN counts as +inf."""
+    return survivors(scores, max(2, len(scores)))[0]
+
+
 def discounted_mean(trace: Sequence[float], gamma: float) -> float:
     """``sum_age gamma^age x_age / sum_age gamma^age``; the last entry has age 0, and 0^0 is 1.
 
@@ -174,10 +179,10 @@ def discounted_mean(trace: Sequence[float], gamma: float) -> float:
     """
     require(len(trace) > 0, "trace", [], "at least one score")
     require(0 <= gamma <= 1, "gamma", gamma, "a number from 0 to 1")
-    if gamma == 0:  # an infinite score of an earlier round would count 0 times inf
-        return float(trace[-1])
-    weights = gamma ** np.arange(len(trace))[::-1]
-    return float(weights @ np.asarray(trace, dtype=np.float64) / weights.sum())
+    weights = float(gamma) ** np.arange(len(trace))[::-1]
+    counts = weights > 0  # 0 times an infinite score would be NaN
+    x = np.asarray(trace, dtype=np.float64)[counts]
+    return float(weights[counts] @ x / weights.sum())
 
 
 class Elimination(NamedTuple):
