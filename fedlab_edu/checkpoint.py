@@ -10,6 +10,7 @@ from pickle import UnpicklingError
 from threading import Lock
 from uuid import uuid4
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -80,12 +81,19 @@ def read(path: str | Path, also: Sequence[type], writer: str, reader: str) -> ob
             do not have in this version. The message names the functions that write and read it.
     """
     allowed, whole = f"a file that {writer} has written, undamaged", Path(path).read_bytes()
-    content, digest = whole[:-_DIGEST], whole[-_DIGEST:]
+    content, digest = memoryview(whole)[:-_DIGEST], whole[-_DIGEST:]
     require(sha256(content).digest() == digest, "path", str(path), allowed)
     try:
         with _ONE_AT_A_TIME, torch.serialization.safe_globals([*_KNOWN, *also]):
             value = torch.load(BytesIO(content), map_location="cpu", weights_only=True)
-    except (RuntimeError, UnpicklingError, ValueError, TypeError, KeyError) as error:
+    except (
+        RuntimeError,
+        UnpicklingError,
+        ValueError,
+        TypeError,
+        LookupError,
+        AttributeError,
+    ) as error:
         unknown = str(error).partition("GLOBAL ")[2].split(" ")[0]
         classes = f", whose own classes are named to {reader}; this one has {unknown}"
         require(False, "path", str(path), allowed + (classes if unknown else ""))
@@ -103,7 +111,10 @@ def _of_this_version(value: object) -> bool:
 
 
 def fingerprint(*values: object) -> str:
-    """The SHA-256 of all numbers and names in some values: tensors, dataclasses, containers."""
+    """The SHA-256 of all numbers and names in some values: arrays, dataclasses, containers.
+
+    Functions count by their names alone.
+    """
     digest = sha256()
     for part in _parts(values):
         digest.update(part)
@@ -111,11 +122,13 @@ def fingerprint(*values: object) -> str:
 
 
 def _parts(value: object) -> Iterator[bytes]:
-    """The bytes of a value, each preceded by what it is, so that no two values share them all."""
+    """The bytes of a value, each part after what it is, so that none is taken for another."""
     name = getattr(value, "__qualname__", type(value).__qualname__)
-    if isinstance(value, Tensor):
+    if isinstance(value, Tensor | np.ndarray):
+        value = torch.as_tensor(value)
         yield f"{value.dtype}{tuple(value.shape)}".encode()
-        yield value.detach().cpu().reshape(-1).view(torch.uint8).numpy().tobytes()
+        flat = value.detach().cpu().reshape(-1).clone(memory_format=torch.contiguous_format)
+        yield flat.view(torch.uint8).numpy().tobytes()
     elif isinstance(value, list | tuple):
         yield f"{name}{len(value)}".encode()
         for one in value:

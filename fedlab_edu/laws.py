@@ -3,7 +3,7 @@
 A law is searched along one coordinate: the logarithm of a learning rate, the exponent of a batch
 size, the place in a list. Random draws are arguments, numbers u in [0, 1): the same u, the same
 value. Khodak et al. (2021), section 3 (local perturbation) and appendix D.2; Chen et al. (2023),
-section 3.2 (Evo).
+section 3.4 (Evo).
 """
 
 import math
@@ -60,7 +60,7 @@ class Uniform:
         return coordinate
 
     def from_unit(self, u: Tensor) -> Tensor:
-        """The value at u in [0, 1): the inverse of the cumulative distribution, in its scale."""
+        """The value at u in [0, 1]: the inverse of the cumulative distribution, in its scale."""
         a, b = self._ends
         return self._value(a + (b - a) * real(u))
 
@@ -69,10 +69,13 @@ class Uniform:
 
         [a, b] is the range of the coordinate. With eps = 0 the value stays as it is.
 
+        Raises:
+            ValueError: a value outside [low, high].
+
         Source: Khodak et al. (2021), section 3, *Local perturbation*.
         """
         a, b = self._ends
-        value, u = real(value), real(u)
+        value, u = self._inside(value), real(u)
         if eps == 0:
             return value.expand(torch.broadcast_shapes(value.shape, u.shape)).clone()
         delta = (b - a) * eps
@@ -81,7 +84,7 @@ class Uniform:
     def evo(self, value: Tensor, eps: float, p_re: float, u: Tensor) -> Tensor:
         """With probability p_re a fresh draw, else `perturb`; u (3, ...) holds coin, draw, move.
 
-        Source: Chen et al. (2023), section 3.2, Evo.
+        Source: Chen et al. (2023), section 3.4, eq. (3).
         """
         coin, draw, move = real(u)
         return torch.where(coin < p_re, self.from_unit(draw), self.perturb(value, eps, move))
@@ -89,9 +92,10 @@ class Uniform:
     def support(self, value: float, eps: float) -> Support:
         """The exact law of `perturb`."""
         a, b = self._ends
-        c, delta = float(self._coordinate(real(value))), (b - a) * eps
-        over = [max(0.0, a - c + delta), max(0.0, c + delta - b)]
-        masses = [o / (2 * delta) if delta else 0.0 for o in over]
+        c, delta = float(self._coordinate(self._inside(value))), (b - a) * eps
+        if delta == 0:
+            return Support(float(value), float(value), 0.0, 0.0)
+        masses = [max(0.0, over) / (2 * delta) for over in (a - c + delta, c + delta - b)]
         ends = [float(self._value(real(x))) for x in (max(a, c - delta), min(b, c + delta))]
         (low, p_low), (high, p_high) = sorted(zip(ends, masses, strict=True))
         return Support(low, high, p_low, p_high)
@@ -100,8 +104,15 @@ class Uniform:
         """So many values for a grid, evenly spaced in the scale, both ends among them."""
         a, b = self._ends
         require(count >= 1, "points", count, "at least 1")
-        places = torch.linspace(a, b, count).double() if count > 1 else real([(a + b) / 2])
-        return self._value(places).tolist()
+        places = torch.linspace(a, b, count, dtype=torch.float64)
+        return self._value(places if count > 1 else real([(a + b) / 2])).tolist()
+
+    def _inside(self, value: Any) -> Tensor:
+        value = real(value)
+        low, high = self.points(2)
+        ok = (min(low, high) <= value) & (value <= max(low, high))
+        require(ok.all(), "value", value, f"from {min(low, high)} to {max(low, high)}")
+        return value
 
 
 class LogUniform(Uniform):
@@ -122,8 +133,10 @@ class LogUniform(Uniform):
         return value.log10()
 
     def _value(self, coordinate: Tensor) -> Tensor:
-        # 10 to the power log10(high) may end up a rounding error above high
-        return (10.0**coordinate).clamp(self.low, self.high)
+        # 10 to the power log10(high) may miss high by a rounding error
+        a, b = self._ends
+        value = (10.0**coordinate).clamp(self.low, self.high)
+        return value.masked_fill(coordinate <= a, self.low).masked_fill(coordinate >= b, self.high)
 
 
 class OneMinusLogUniform(LogUniform):
@@ -159,7 +172,7 @@ class Choice:
         require(ok, "options", self.options, "finite numbers, at least one, none twice")
 
     def from_unit(self, u: Tensor) -> Tensor:
-        """The option at u in [0, 1): each has a part of that interval, of equal length."""
+        """The option at u in [0, 1]: each has a part of that interval, of equal length."""
         n = len(self.options)
         return self._at((real(u) * n).long().clamp(0, n - 1))
 
@@ -177,7 +190,7 @@ class Choice:
         s is ``max(1, round((n-1) eps))``, and the place is clipped; u (3, ...) holds coin, draw and
         move.
 
-        Source: Chen et al. (2023), section 3.2, Evo.
+        Source: Chen et al. (2023), section 3.4, eq. (3).
         """
         coin, draw, move = real(u)
         moved = self._at(self._place(value) + self._stride(eps) * ((move * 3).long() - 1))

@@ -127,6 +127,7 @@ def start(
     if tuner is None or isinstance(tuner, LocalHP):
         tuner = Fixed(LocalHP() if tuner is None else tuner)
     require(isinstance(tuner, Tuner), "tuner", tuner, "a LocalHP, or a tuner")
+    tuner.final.each(len(fed), "configurations on which the tuner settles")
     b = ServerHP() if b is None else b
     method = FedAvg() if method is None else method
     ok = isinstance(method, Method) and not isinstance(method, type)

@@ -1,7 +1,7 @@
 """Search spaces: which hyperparameters are tuned, and the law of each; and the papers' own spaces.
 
 Khodak et al. (2021), section 3 (local perturbation) and appendix D.2; Chen et al. (2023), section
-3.2 (Evo).
+3.4 (Evo).
 """
 
 from collections.abc import Mapping
@@ -38,7 +38,7 @@ class SearchSpace(Generic[_Table]):
         kind: whose hyperparameters they are, the clients' (`LocalHP`) or the server's (`ServerHP`).
 
     Raises:
-        ValueError: a name that ``kind`` does not have.
+        ValueError: a name that ``kind`` does not have, or a law of values that it does not allow.
     """
 
     laws: Mapping[str, Distribution]
@@ -49,6 +49,7 @@ class SearchSpace(Generic[_Table]):
         for name, law in self.laws.items():
             require(name in names, "hyperparameter", name, f"one of {names}")
             require(isinstance(law, Distribution), name, law, "a law, such as Uniform(0, 1)")
+            self.kind(**{name: law.points(4)})  # both ends, for clipping reaches them
 
     def without(self, *names: str) -> "SearchSpace[_Table]":
         """The same space, but some hyperparameters are not tuned."""
@@ -74,7 +75,7 @@ class SearchSpace(Generic[_Table]):
                 they hardly depend on it.
 
         Raises:
-            ValueError: several rows, eps outside [0, 1], or a value that is none of the options.
+            ValueError: several rows, eps outside [0, 1], or a value that its law does not give.
 
         Source: Khodak et al. (2021), section 3, *Local perturbation*.
         """
@@ -88,10 +89,10 @@ class SearchSpace(Generic[_Table]):
         """A configuration that evolved from a given one: each value moves, or is drawn afresh.
 
         Raises:
-            ValueError: several rows, eps or p_re outside [0, 1], or a value that is none of the
-                options.
+            ValueError: several rows, eps or p_re outside [0, 1], or a value that its law does not
+                give.
 
-        Source: Chen et al. (2023), section 3.2, Evo.
+        Source: Chen et al. (2023), section 3.4, eq. (3).
         """
         self._check(row, eps=eps, p_re=p_re)
         moves = zip(self.laws.items(), self._draws(gen, 3).unbind(1), strict=True)
@@ -154,7 +155,8 @@ _SERVER: dict[str, Distribution] = {
 }
 
 #: Khodak et al. (2021), appendix D.2, as their code has it: the server's momentum is 0 or 0.9, and
-#: mu, for which the paper gives no range, is that of FedProx, the method of all runs.
+#: mu, for which the paper gives no range, is that of FedProx, the method of all runs. Clipping puts
+#: the momentum of a perturbed configuration now and then at 1, where clients are likely to diverge.
 FEDEX = Spaces(SearchSpace(_CLIENT), SearchSpace(_SERVER, ServerHP))
 
 #: Their space for Shakespeare: one epoch.
@@ -187,7 +189,7 @@ FEDTUNE = Spaces(
     SearchSpace(
         {
             "lr": Choice((0.1, 0.05, 0.01, 0.005, 0.001)),
-            "weight_decay": Choice((0, 0.1, 0.01, 0.001, 0.0001, 0.00001)),
+            "weight_decay": Choice((0, 0.00001, 0.0001, 0.001, 0.01, 0.1)),
         }
     )
 )

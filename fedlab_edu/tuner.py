@@ -61,6 +61,8 @@ class Fixed:
     row: Int[Tensor, " N"] | None = None
 
     def __post_init__(self) -> None:
+        if self.row is not None:
+            object.__setattr__(self, "row", torch.as_tensor(self.row))
         k = len(self.table)
         require(k == 1 or self.row is not None, "table", f"{k} rows", "one configuration")
         ok = self.row is None or (self.row.numel() and 0 <= self.row.min() <= self.row.max() < k)

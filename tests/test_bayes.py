@@ -9,9 +9,11 @@ import pytest
 import torch
 
 from fedlab_edu import Federation, FedProx, bayesian_search, digits, linear, random_search, spend
+from fedlab_edu.draws import stream
 from fedlab_edu.laws import Choice, Integer, LogUniform, Uniform
 from fedlab_edu.space import FEDEX
-from fedlab_edu.tuners.bayes import Bayes, propose
+from fedlab_edu.tuners.bayes import Bayes, _axis, propose
+from fedlab_edu.tuners.race import Estimate
 
 MODEL = linear(64, 10)
 
@@ -36,11 +38,19 @@ def test_all_rounds_are_spent_on_arms_that_reach_the_cap(fed: Federation) -> Non
 
 
 def test_the_first_arms_are_those_of_random_search(fed: Federation) -> None:
-    mine = spend(begun(fed, total=12, seed=4), MODEL, fed, 3).race
+    mine = spend(begun(fed, total=15, seed=4), MODEL, fed, 3).race
     theirs = spend(random_search(MODEL, fed, FEDEX, 12, 3, seed=4, method=FedProx()), MODEL, fed, 3)
-    assert mine.traces == theirs.traces
-    for one, other in zip(mine.runs, theirs.runs, strict=True):
+    assert mine.traces[:4] == theirs.traces
+    for one, other in zip(mine.runs, theirs.runs, strict=False):
         assert torch.equal(one.w, other.w)
+
+
+def test_each_arm_has_draws_of_its_own_and_is_judged_as_all_are(fed: Federation) -> None:
+    judge = Estimate("global", "loss", 0.5)
+    done = spend(begun(fed, seed=7, estimate=judge), MODEL, fed, 3)
+    assert [run.seed for run in done.race.runs] == [stream(7, a) for a in range(7)]
+    assert {run.method for run in done.race.runs} == {FedProx()}
+    assert done.race.estimate == judge
 
 
 def test_the_arms_are_at_their_points(fed: Federation) -> None:
@@ -85,6 +95,19 @@ def test_it_finds_the_lowest_point_of_a_simple_function() -> None:
     assert (int(5 * best[2]), int(3 * best[3])) == (1, 2)
 
 
+def test_the_answer_depends_on_the_scores() -> None:
+    points = [(0.2, 0.2, 0.1, 0.1), (0.8, 0.8, 0.9, 0.9)]
+    assert propose(LAWS, points, [0.1, 0.9], 3) != propose(LAWS, points, [0.9, 0.1], 3)
+
+
+def test_options_in_order_are_near_each_other_and_others_are_not() -> None:
+    kinds = [type(_axis(law)).__name__ for law in (*LAWS, Choice((5, 3, 1)))]
+    assert kinds == [
+        "FloatDistribution", "FloatDistribution", "IntDistribution", "CategoricalDistribution",
+        "IntDistribution",
+    ]  # fmt: skip
+
+
 def test_scores_that_are_not_finite_count_as_the_highest() -> None:
     points = [(0.2, 0.2, 0.5, 0.5), (0.8, 0.8, 0.5, 0.5), (0.5, 0.1, 0.1, 0.1)]
     answers = {propose(LAWS, points, [0.1, 0.7, bad], 3) for bad in (0.7, math.inf, math.nan)}
@@ -109,7 +132,7 @@ def test_without_optuna_it_says_how_to_get_it(
 @pytest.mark.parametrize(
     ("how", "message"),
     [
-        ({"total": 11}, "total is 11; allowed: at least 12, for 4 arms"),
+        ({"total": 14}, "total is 14; allowed: at least 15, for 4 random arms and one more"),
         ({"seed": -1}, "seed is -1; allowed: a whole number of at least 0"),
     ],
 )

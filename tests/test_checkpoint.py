@@ -25,6 +25,7 @@ from fedlab_edu import (
     save_run,
     start,
 )
+from fedlab_edu.checkpoint import fingerprint
 from tests.test_methods import METHODS
 from tests.test_run import Noting
 
@@ -208,3 +209,29 @@ def test_numbers_of_numpy_are_read_as_they_were_written(fed: Federation, tmp_pat
 def test_a_file_that_is_not_there_is_named() -> None:
     with pytest.raises(FileNotFoundError, match="no-such-run"):
         load_run("no-such-run")
+
+
+@dataclasses.dataclass
+class Pair:
+    a: object
+    b: object
+
+
+def test_fingerprints_differ_wherever_a_number_or_a_name_does() -> None:
+    F = torch.float64
+    values = [
+        torch.zeros(4), torch.zeros(4, dtype=F), torch.zeros(2, 2), torch.zeros(5), torch.ones(4),
+        np.zeros(4000), np.concatenate([np.zeros(2000), [1.0], np.zeros(1999)]),
+        [1, 2], (1, 2), [[1], 2], [12], ["1", 2], [1.0, 2], {1: 2}, {1: 2, 3: 4}, {2: 1},
+        Pair(1, 2), Pair(2, 1), Pair((1,), 2), None, True, 1, "1", b"1", LocalHP, ServerHP,
+        LocalHP(), LocalHP(lr=[0.1]), LocalHP(lr=0.2), ServerHP(), FedPA(), FedPA(rho=0.5),
+        fingerprint, linear,
+    ]  # fmt: skip
+    prints = [fingerprint(value) for value in values]
+    assert len(set(prints)) == len(values)
+    assert prints == [fingerprint(value) for value in values]
+    assert fingerprint(1, 2) != fingerprint((1, 2))
+    assert fingerprint({1: 2, 3: 4}) == fingerprint({3: 4, 1: 2})
+    assert fingerprint(torch.arange(6).view(2, 3).T) == fingerprint(
+        torch.tensor([[0, 3], [1, 4], [2, 5]])
+    )

@@ -28,7 +28,7 @@ from fedlab_edu.tuner import Fixed
 from fedlab_edu.tuners.arms import Arm, assigned, drawn, every_assignment, shared
 from fedlab_edu.tuners.baselines import hyperband, random_search, successive_halving
 from fedlab_edu.tuners.race import Estimate, Race, race
-from fedlab_edu.tuners.search import bracket, schedule
+from fedlab_edu.tuners.search import bracket, halving, schedule
 
 MODEL = linear(64, 10)
 NAN, INF = float("nan"), float("inf")
@@ -182,7 +182,8 @@ def test_an_arm_that_is_out_keeps_its_history_and_no_vectors(fed: Federation) ->
     search = finished(search, fed)
     for run, out in zip(search.runs, search.out, strict=True):
         assert len(run.history) == run.round == (out or 10)
-        assert [v.numel() for v in run.server] == [650 if out is None else 0] * 3
+        sizes = [v.untyped_storage().nbytes() for v in run.server]
+        assert sizes == [650 * 8 if out is None else 0] * 3
 
 
 def test_what_clients_keep_goes_with_the_arm_that_is_out(fed: Federation) -> None:
@@ -238,16 +239,41 @@ def test_where_all_arms_diverge_some_go_on(fed: Federation) -> None:
     assert search.winner.w.isfinite().all()
 
 
-def test_rounds_that_tell_nothing_repeat_the_score_before(fed: Federation) -> None:
+def test_rounds_in_which_nobody_can_validate_count_nowhere(fed: Federation) -> None:
+    begun = successive_halving(
+        MODEL, fed, FEDEX, 24, 10, 2, 2, method=FedProx(), estimate=Estimate(gamma=0.5)
+    )
+    first, *_ = begun.brackets[0].stops
+    assert first == 3
+    for trace, expected in (
+        ([NAN], NAN),
+        ([NAN, 0.4], 0.4),
+        ([0.8, NAN, 0.2], (0.2 + 0.5 * 0.8) / 1.5),
+        ([0.8, 0.2, NAN, NAN, NAN], 0.2),  # none since the stop: the last that is known
+        ([0.8, 0.2, 0.1, NAN, 0.6], 0.6),
+    ):
+        got = with_traces(begun, [trace] * 4).scores
+        assert got == pytest.approx([expected] * 4, nan_ok=True)
     empty = replace(fed.val, rows=(fed.val.rows[0], *[torch.tensor([], dtype=torch.long)] * 13))
     few = replace(fed, val=empty)
-    search = finished(random_search(MODEL, few, FEDEX, 40, 20, method=FedProx()), few, clients=2)
+    search = finished(random_search(MODEL, few, FEDEX, 24, 12, method=FedProx()), few, clients=2)
     for run, trace in zip(search.runs, search.traces, strict=True):
-        known = NAN
         for one, score in zip(run.history, trace, strict=True):
-            if one.size.any():
-                known = float(one.after.error[one.size > 0])
-            assert score == pytest.approx(known, nan_ok=True)
+            assert (score == score) == bool(one.size.any())
+
+
+def test_stops_at_the_same_round_eliminate_twice(fed: Federation) -> None:
+    arms = drawn(FEDEX, 4, 3)
+    search = finished(race(MODEL, fed, arms, [bracket((2, 2, 4), 4, 2)], method=FedProx()), fed)
+    (once, twice) = halving(search.traces, (2, 2, 4), 2)
+    assert (len(once.survivors), search.living) == (2, twice.survivors)
+    assert sorted(search.out, key=str) == [2, 2, 2, None]
+
+
+def test_each_bracket_has_a_cap_of_its_own(fed: Federation) -> None:
+    two = [bracket((2,), 1, 2), bracket((4,), 1, 2)]
+    search = finished(race(MODEL, fed, shared(LocalHP(lr=[0.1, 0.2])), two), fed)
+    assert [run.round for run in search.runs] == [2, 4]
 
 
 def test_a_client_that_has_a_configuration_of_its_own_always_trains_with_it(
@@ -299,6 +325,12 @@ def test_an_arms_tuner_is_made_of_its_configuration(fed: Federation) -> None:
         (lambda fed: Fixed(LocalHP(lr=[0.1, 0.2])), "table is '2 rows'; allowed: one conf"),
         (lambda fed: Fixed(LocalHP(), torch.tensor([0, 1])), r"row is \[0, 1\]; allowed: for each"),
         (lambda fed: random_search(MODEL, fed, FEDEX, 3, 4), "total is 3; allowed: at least 4"),
+        (lambda fed: random_search(MODEL, fed, FEDEX, 9, 4, gamma=1.0),
+         r"keyword is 'gamma'; allowed: one of \['seed', 'method', 'estimate', 'tuner'\]"),
+        (lambda fed: race(MODEL, fed, assigned(LocalHP(lr=[1, 2]), 10, 1), [bracket((3,), 1, 2)]),
+         "settles is '10 rows'; allowed: one setting, or 14 rows"),
+        (lambda fed: random_search(MODEL, fed, FEDEX, 4, 4)
+         + random_search(MODEL, fed, FEDEX, 4, 4, estimate=Estimate("global")), "estimate is Esti"),
     ],
 )  # fmt: skip
 def test_what_is_not_allowed_is_named(make, message: str, fed: Federation) -> None:

@@ -454,7 +454,7 @@ def test_each_hyperparameter_that_differs_has_a_strip_with_every_arm(fed: Federa
 def test_strips_tell_apart_the_chosen_arm_those_left_and_those_out(
     unknown: float, fed: Federation
 ) -> None:
-    traces = [[0.4] * 2, [0.2, unknown], [0.5] * 2, [0.3] * 2, [0.1]]
+    traces = [[0.4] * 2, [unknown] * 2, [0.5] * 2, [0.3] * 2, [0.1]]
     schedules = [bracket((2,), 3, 2), bracket((1, 2), 2, 2)]
     (ax,) = plot_chosen(by_hand(fed, traces, [None] * 4 + [1], schedules)).axes
     found = points(ax)

@@ -148,6 +148,16 @@ def test_those_who_go_are_no_better_than_those_who_stay(scores: list[float], eta
             assert worth[one] < worth[other] or (worth[one] == worth[other] and one < other)
 
 
+def test_stops_at_the_same_round_eliminate_by_the_same_scores() -> None:
+    once, twice = halving([[4, 1], [3, 2], [2, 3], [1, 4]], (2, 2, 5), eta=2)
+    assert (once.survivors, twice.survivors) == ([0, 1], [0])
+
+
+def test_a_large_score_is_lower_than_an_infinite_one() -> None:
+    assert survivors([INF, 1e300, NAN], 3) == [1]
+    assert survivors([INF, 5.0, NAN], 3, rule="quantile") == [1]
+
+
 def test_by_the_printed_rule_equal_scores_all_stay() -> None:
     assert survivors([0.3] * 9, 3, rule="quantile") == list(range(9))
     assert survivors([NAN, INF, INF], 3, rule="quantile") == [0, 1, 2]

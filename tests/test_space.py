@@ -202,6 +202,20 @@ def test_a_coin_below_p_re_draws_afresh_and_any_other_moves(law: Distribution) -
     assert got[1] != got[0]
 
 
+@pytest.mark.parametrize("high", [0.3, 0.9, 0.5419521627022189])
+def test_the_ends_of_a_range_are_met_exactly(high: float) -> None:
+    for law in (Uniform(0.1, high), LogUniform(0.1, high)):
+        assert law.points(2) == [0.1, high]
+        assert law.from_unit(torch.tensor([0.0, 1.0], dtype=F64)).tolist() == [0.1, high]
+        assert law.support(high, 0.5).high == high
+        assert law.support(0.2, 0) == (0.2, 0.2, 0, 0)
+
+
+def test_a_window_that_is_whole_on_paper_is_not_widened_by_rounding() -> None:
+    assert 100 * 0.07 > 7
+    assert list(Integer(0, 100).pmf(50, 0.07)) == list(range(43, 58))
+
+
 @pytest.mark.parametrize("as_printed", [False, True])
 def test_a_law_sums_to_one(as_printed: bool) -> None:
     law = Integer(1, 5, as_printed)
@@ -288,7 +302,15 @@ def test_the_spaces_of_the_papers_have_the_ranges_of_the_papers() -> None:
     assert workshop.momentum.unique().tolist() == [0, 0.9]
     assert workshop.dropout.unique().tolist() == [0, 0.5]
     assert FEDEX_WORKSHOP.server.sample(99, gen()).lr.unique().tolist() == [1]
-    assert len(FEDTUNE.client.grid()) == 30
+    ends = FEDEX_WORKSHOP.server.sample(99, gen()).decay.unique()
+    assert ends.tolist() == pytest.approx([1 - 1e-2, 1 - 1e-4])
+    rates, decays = FEDTUNE.client.grid().columns["lr"], FEDTUNE.client.grid().weight_decay
+    pairs = {(lr, wd) for lr, wd in zip(rates.tolist(), decays.tolist(), strict=True)}
+    assert pairs == {
+        (lr, wd)
+        for lr in (1e-1, 5e-2, 1e-2, 5e-3, 1e-3)
+        for wd in (0, 1e-1, 1e-2, 1e-3, 1e-4, 1e-5)
+    }
 
 
 def test_a_point_of_all_laws_is_one_of_the_client_and_one_of_the_server() -> None:
@@ -319,6 +341,18 @@ def test_a_point_of_all_laws_is_one_of_the_client_and_one_of_the_server() -> Non
         (lambda: FEDEX.client.evo(LocalHP(), 0.1, -1, gen()), "p_re is -1; allowed: a number"),
         (lambda: PowerOfTwo(8, 128).pmf(9, 0.1), "value is 9.0; allowed: one of"),
         (lambda: FEDEX.client.grid(0), "points is 0; allowed: at least 1"),
+        (lambda: Uniform(0, 1).support(2, 0.1), "value is 2.0; allowed: from 0.0 to 1.0"),
+        (
+            lambda: FEDEX.client.perturb(LocalHP(lr=0), 0.1, 2, gen()),
+            "value is 0.0; allowed: from 0.0",
+        ),
+        (
+            lambda: SearchSpace({"dropout": Uniform(0, 1)}),
+            "dropout is .*; allowed: numbers from 0 to",
+        ),
+        (lambda: SearchSpace({"epochs": Uniform(1, 5)}), "epochs is .*; allowed: whole numbers"),
+        (lambda: anneal(0.1, -1, 5), "r is -1; allowed: a round from 0 to R = 5"),
+        (lambda: anneal(0.1, 6, 5), "r is 6; allowed: a round from 0 to R = 5"),
     ],
 )
 def test_what_is_not_allowed_is_named(make, message: str) -> None:

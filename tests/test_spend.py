@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from torch import nn
 
 from fedlab_edu import (
     Federation,
@@ -22,6 +23,7 @@ from fedlab_edu import (
     Scaffold,
     bayesian_search,
     digits,
+    from_module,
     linear,
     random_search,
     spend,
@@ -35,6 +37,7 @@ from fedlab_edu.tuners.search import bracket
 from tests.test_run import Noting
 
 MODEL = linear(64, 10)
+NO_DROPOUT = FEDEX._replace(client=FEDEX.client.without("dropout"))
 ROOT = Path(__file__).parents[1]
 
 
@@ -81,8 +84,9 @@ def interrupted(monkeypatch: pytest.MonkeyPatch, calls: int, error: type[BaseExc
 
 
 @pytest.mark.parametrize("method", [FedProx(), Scaffold()], ids=["FedProx", "SCAFFOLD"])
-@pytest.mark.parametrize("calls", [0, 1, 4, 9])
-@pytest.mark.parametrize("error", [Stop, KeyboardInterrupt])
+@pytest.mark.parametrize(
+    ("calls", "error"), [(0, Stop), (1, Stop), (4, KeyboardInterrupt), (9, Stop)]
+)
 def test_a_search_that_is_stopped_goes_on_where_it_was(
     method, calls: int, error, fed: Federation, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -112,16 +116,19 @@ SCRIPT = """
 import sys
 from fedlab_edu import FedProx, digits, linear, save_run, spend, successive_halving
 from fedlab_edu.space import FEDEX
+from fedlab_edu.tuners.race import Race
 fed, model = digits(clients=14), linear(64, 10)
 search = successive_halving(model, fed, FEDEX, 240, 100, 2, 2, method=FedProx())
 print("begins", flush=True)
+steps, Race.step = [], lambda *a, step=Race.step: steps.append(1) or step(*a)
 search = spend(search, model, fed, 3, path=sys.argv[1], every=1)
+print(len(steps))
 print(search.best, search.out, search.lowest, float(search.winner.w.double().sum()))
 """
 
 
-def script(file: Path, limit: float | None = None) -> str | None:
-    """What the script prints; None if it was killed after some seconds, counted from its search."""
+def script(file: Path, limit: float | None = None) -> list[str] | None:
+    """What the script prints, its number of steps and results; None if it was killed."""
     command = [sys.executable, "-c", SCRIPT, str(file)]
     with subprocess.Popen(command, cwd=ROOT, text=True, stdout=subprocess.PIPE) as process:
         assert process.stdout is not None
@@ -131,16 +138,19 @@ def script(file: Path, limit: float | None = None) -> str | None:
             process.kill()
         printed = process.stdout.read()
     assert process.returncode in (0, -signal.SIGKILL)
-    return printed or None
+    return printed.splitlines() or None
 
 
 def test_killed_again_and_again_it_ends_with_the_same_numbers(tmp_path: Path) -> None:
-    expected = script(tmp_path / "whole")
+    steps, expected = script(tmp_path / "whole") or ()
+    assert steps == "100"
     killed, file = 0, tmp_path / "killed"
     while (printed := script(file, limit=0.15 + 0.25 * killed)) is None and killed < 3:
         killed += 1
     assert killed >= 1
-    assert (printed or script(file)) == expected
+    steps, results = printed or script(file) or ()
+    assert results == expected
+    assert int(steps) < 100  # it did go on, and not begin anew
 
 
 def cut(file: Path) -> None:
@@ -209,6 +219,19 @@ def test_a_file_of_another_search_is_refused_and_left_as_it_was(
     with pytest.raises(ValueError, match="allowed: a file that `spend` has written"):
         spend(bayes, MODEL, fed, 3, path=file)
     assert file.read_bytes() == before
+
+
+def test_a_file_of_another_model_is_refused(fed: Federation, tmp_path: Path) -> None:
+    one, other = (
+        from_module(nn.Sequential(nn.Flatten(), nn.Linear(64, 10), act))
+        for act in (nn.ReLU(), nn.Tanh())
+    )
+    assert one.d == other.d
+    begun = random_search(one, fed, NO_DROPOUT, 2, 1, method=FedProx())
+    spend(begun, one, fed, 3, path=tmp_path / "search")
+    with pytest.raises(ValueError, match="allowed: a file of this search, with its settings"):
+        spend(begun, other, fed, 3, path=tmp_path / "search")
+    assert spend(begun, one, fed, 3, path=tmp_path / "search").done
 
 
 def test_test_data_do_not_tell_searches_apart(fed: Federation, tmp_path: Path) -> None:

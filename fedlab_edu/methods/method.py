@@ -128,4 +128,5 @@ def equally(n: Int[Tensor, " B"]) -> Float[Tensor, " B"]:
 
 def no_pull(c: LocalHP, method: str) -> None:
     """Refuse a mu that the method would not heed."""
-    require(not c.mu.any(), "mu", c.mu, f"0: {method} has no pull towards the model received")
+    allowed = f"0: {method} has no pull towards the model received, as FedProx has"
+    require(not c.mu.any(), "mu", c.mu, allowed)

@@ -6,6 +6,7 @@ FedEx is wrapped. Khodak et al. (2021), Algorithms 1 and 3; Li et al. (2018), *H
 
 from typing import TypedDict, Unpack
 
+from fedlab_edu.check import require
 from fedlab_edu.data.clients import Federation
 from fedlab_edu.methods import Method
 from fedlab_edu.model import Model
@@ -84,6 +85,8 @@ def hyperband(
 
 
 def _race(model: Model, fed: Federation, spaces: Spaces, several: list[Schedule], how: How) -> Race:
+    for name in how:
+        require(name in How.__annotations__, "keyword", name, f"one of {[*How.__annotations__]}")
     seed, tuner = how.get("seed", 0), how.get("tuner", plain)
     arms = drawn(spaces, sum(one.arms for one in several), seed, tuner)
     method, estimate = how.get("method"), how.get("estimate")

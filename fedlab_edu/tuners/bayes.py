@@ -116,11 +116,14 @@ def bayesian_search(
 
     Raises:
         ModuleNotFoundError: Optuna is not installed.
-        ValueError: the total is too small for the first configurations.
+        ValueError: the total is too small for the first configurations and one more.
     """
     _optuna()  # if it is missing, say so now rather than after the first arms
     require(first >= 1, "first", first, "at least 1")
-    require(total >= first * cap, "total", total, f"at least {first * cap}, for {first} arms")
+    least = (first + 1) * cap  # fewer arms would all be random
+    require(
+        total >= least, "total", total, f"at least {least}, for {first} random arms and one more"
+    )
     seed, h = index(seed), len(spaces.laws)
     draws = [
         torch.rand(h, generator=generator(seed, a, 0), dtype=torch.float64) for a in range(first)

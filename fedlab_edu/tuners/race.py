@@ -8,6 +8,7 @@ can be stopped, kept in a file and gone on with like a run. Khodak et al. (2021)
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate, pairwise
+from math import isnan, nan
 from operator import index
 from typing import Literal, SupportsIndex
 
@@ -33,7 +34,8 @@ class Estimate:
             those of the models that they train from it.
         score: "error", the share of examples that are wrong, or "loss".
         gamma: a round counts gamma to the power of its age: 0 takes the last round alone, 1 the
-            mean of all rounds since the last elimination.
+            mean of all rounds since the last elimination (of all past rounds in the paper; in its
+            code, and here, an elimination begins anew).
 
     Raises:
         ValueError: another value.
@@ -61,6 +63,15 @@ class Estimate:
         size = played.size[has].double()
         return float((size * getattr(scores, self.score)[has]).sum() / size.sum())
 
+    def of_trace(self, trace: Sequence[float], since: int) -> float:
+        """The discounted mean of the scores after round ``since``, of those that are known.
+
+        Where none is, it is the last known before; NaN if there is none.
+        """
+        known = [s for s in trace[since:] if not isnan(s)]
+        known = known or [s for s in trace if not isnan(s)][-1:]
+        return discounted_mean(known, self.gamma) if known else nan
+
 
 @dataclass(frozen=True, eq=False)
 class Race:
@@ -71,7 +82,7 @@ class Race:
             its history, and no vectors.
         brackets: the schedules.
         estimate: what arms are judged by.
-        traces: of each arm the score of each of its rounds.
+        traces: of each arm the score of each of its rounds; NaN where no client could validate.
         out: of each arm the round at which it was eliminated; None for one that was not.
     """
 
@@ -109,15 +120,12 @@ class Race:
 
     @property
     def scores(self) -> list[float]:
-        """Of each arm the estimate at its last round; NaN before its first."""
-        return [
-            discounted_mean(trace[self._since(a) :], self.estimate.gamma) if trace else float("nan")
-            for a, trace in enumerate(self.traces)
-        ]
+        """Of each arm the estimate at its last round."""
+        return [self.estimate.of_trace(t, self._since(a)) for a, t in enumerate(self.traces)]
 
     @property
     def best(self) -> int:
-        """The living arm with the lowest score: lower numbers first, NaN last."""
+        """The living arm with the lowest score, of equal ones the first; NaN counts as +inf."""
         scores, living = self.scores, self.living
         return living[lowest([scores[a] for a in living])]
 
@@ -142,19 +150,17 @@ class Race:
         after = communicate_all([self.runs[a] for a in playing], model, fed, clients)
         runs, traces = list(self.runs), list(self.traces)
         for a, run in zip(playing, after, strict=True):
-            score = self.estimate.of_round(run.history[-1])
-            unknown = score != score and traces[a]  # no client of the round could validate
-            runs[a], traces[a] = run, (*traces[a], traces[a][-1] if unknown else score)
+            runs[a], traces[a] = run, (*traces[a], self.estimate.of_round(run.history[-1]))
         return replace(self, runs=tuple(runs), traces=tuple(traces))._eliminated(playing)
 
     def _eliminated(self, playing: Sequence[int]) -> "Race":
         """The race after the eliminations of those brackets that have just come to a stop."""
-        runs, out = list(self.runs), list(self.out)
+        runs, out, scores, just = list(self.runs), list(self.out), self.scores, set(playing)
         for bracket, arms in zip(self.brackets, self.arms, strict=True):
-            living = [a for a in arms if a in playing]
+            living = [a for a in arms if a in just]
             now = runs[living[0]].round if living else 0
             for _ in range(bracket.stops[:-1].count(now)):
-                best = survivors([self.scores[a] for a in living], bracket.eta)
+                best = survivors([scores[a] for a in living], bracket.eta)
                 going = [living[place] for place in best]
                 for a in set(living) - set(going):
                     runs[a], out[a] = _without_vectors(runs[a]), now
@@ -171,6 +177,8 @@ class Race:
 
     def __add__(self, other: "Race") -> "Race":
         """Both, side by side, the other's arms after one's own; judged as these are."""
+        allowed = "that of the other race"
+        require(self.estimate == other.estimate, "estimate", other.estimate, allowed)
         fields = ("runs", "brackets", "traces", "out")
         return replace(self, **{f: getattr(self, f) + getattr(other, f) for f in fields})
 

@@ -14,7 +14,7 @@ from fedlab_edu.check import require
 from fedlab_edu.hparams import LocalHP, ServerHP
 from fedlab_edu.run import Run
 from fedlab_edu.tuners.race import Race
-from fedlab_edu.tuners.search import discounted_mean, lowest
+from fedlab_edu.tuners.search import lowest
 
 if TYPE_CHECKING:
     import pandas
@@ -118,7 +118,7 @@ def online(race: Race) -> "pandas.DataFrame":
             spent += sum(len(race.traces[a]) >= t for a in arms)
             since = max((stop for stop in bracket.stops if stop < t), default=0)
             candidates = before | {
-                a: discounted_mean(race.traces[a][since:t], race.estimate.gamma)
+                a: race.estimate.of_trace(race.traces[a][:t], since)
                 for a in arms
                 if (out := race.out[a]) is None or out > t
             }

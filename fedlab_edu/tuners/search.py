@@ -72,8 +72,8 @@ def schedule(total: int, cap: int, eta: int = 3, eliminations: int = 3) -> Sched
 @cache
 def _fill(costs: tuple[int, ...], left: int) -> tuple[int, tuple[int, ...]]:
     """How to spend most of what is left, and on which increments; the earliest ones first."""
-    if not costs:
-        return 0, ()
+    if len(costs) == 1:
+        return left // costs[0] * costs[0], (left // costs[0],)
     options = []
     for more in range(left // costs[0] + 1):
         used, others = _fill(costs[1:], left - more * costs[0])
@@ -175,7 +175,7 @@ def discounted_mean(trace: Sequence[float], gamma: float) -> float:
     Raises:
         ValueError: nothing in the trace, or gamma outside [0, 1].
 
-    Source: Khodak et al. (2021), section 2 and appendix C.3.
+    Source: Khodak et al. (2021), section 2, *power decay weighting*, and appendix C.3.
     """
     require(len(trace) > 0, "trace", [], "at least one score")
     require(0 <= gamma <= 1, "gamma", gamma, "a number from 0 to 1")
@@ -212,12 +212,13 @@ def halving(
 
     Source: Khodak et al. (2021), Algorithm 1 and section 2.
     """
-    living, since, out = list(range(len(traces))), 0, []
+    living, out = list(range(len(traces))), []
     for stop in stops[:-1]:
+        since = max((s for s in stops if s < stop), default=0)
         shortest = min(len(traces[a]) for a in living)
         require(shortest >= stop, "rounds of a living arm", shortest, f"at least {stop}")
         scores = {a: discounted_mean(traces[a][since:stop], gamma) for a in living}
         best = survivors(list(scores.values()), eta, rule)
-        living, since = [living[place] for place in best], stop
+        living = [living[place] for place in best]
         out.append(Elimination(stop, scores, living))
     return out

@@ -70,21 +70,23 @@ def spend(
     Args:
         clients: B, for each round of each arm.
         path: a file for the search's state, written whole or not at all: every so many rounds, at
-            the end, and when something stops it. If it is there already, that search goes on, with
-            the same numbers as one that was never stopped; repeat the call that wrote it. Without
-            a path nothing is kept.
+            the end, and when an exception or Ctrl-C stops it. If it is there already, that search
+            goes on, with the same numbers as one that was never stopped (on a GPU, where the free
+            memory decides what is added up together, to rounding); repeat the call that wrote it.
+            Without a path nothing is kept.
         every: the rounds, over all arms, after which the file is written anew.
         also: classes of your own in the search, of a tuner or a method.
 
     Raises:
         OSError: the file cannot be read or written.
-        ValueError: the file is damaged, or of another search (its settings, seed, data or B); it is
-            left as it was.
+        ValueError: the file is damaged, or of another search (its settings, seed, model, data or
+            B); it is left as it was.
     """
     require(every >= 1, "every", every, "at least 1")
     saved = search.used
     if path is not None:
-        origin = fingerprint(search, fed.train, fed.val, clients)
+        network = repr(model.net()), model.forward, model.loss, model.shapes
+        origin = fingerprint(search, network, fed.train, fed.val, clients)
         if Path(path).exists():
             found = _resumed(search, Path(path), origin, also)
             search = cast(_S, found.to(fed.train.x.device))
@@ -113,7 +115,7 @@ def _resumed(search: _S, path: Path, origin: str, also: tuple[type, ...]) -> _S:
     allowed = "a file that `spend` has written"
     require(ok, "path", str(path), allowed)
     assert isinstance(found, tuple)
-    allowed = "a file of this search, with its settings, seed, data and clients, or a new name"
+    allowed = "a file of this search, with its settings, seed, model, data and B, or a new name"
     require(found[0] == origin, "path", str(path), allowed)
     assert isinstance(found[1], type(search))
     return found[1]
