@@ -71,8 +71,8 @@ class SearchSpace(Generic[_Table]):
 
         Args:
             row: one configuration; what this space has no law for stays as it is there.
-            eps: half the width, as a share of the range: with 0 all are equal to ``row``, with 1
-                they hardly depend on it.
+            eps: half the width, as a share of the range: with 0 all are equal to ``row``; with 1 a
+                half of the draws is from the whole range, the other half clipped to its ends.
 
         Raises:
             ValueError: several rows, eps outside [0, 1], or a value that its law does not give.
@@ -132,6 +132,13 @@ class Spaces(NamedTuple):
     def laws(self) -> list[Distribution]:
         """All of them, those of the clients first."""
         return [*self.client.laws.values(), *self.server.laws.values()]
+
+    def check(self) -> None:
+        """Raise a ``ValueError`` where this is not a space of clients and one of the server."""
+        for name, space, kind in zip(self._fields, self, (LocalHP, ServerHP), strict=True):
+            ok = isinstance(space, SearchSpace) and space.kind is kind
+            allowed = f"a SearchSpace of {kind.__name__}: SearchSpace({{...}}, {kind.__name__})"
+            require(ok, name, space, allowed)
 
     def at(self, point: Float[Tensor, " h"]) -> tuple[LocalHP, ServerHP]:
         """The configuration at a point of the unit cube, with an axis for each law."""

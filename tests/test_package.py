@@ -47,9 +47,12 @@ print(evaluate(play(start(model, fed), model, fed, 2), model, fed).error < 0.9)
     assert done.stdout.strip() == "True"
 
 
-def test_the_readmes_examples_run_and_learn(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_readmes_examples_run_and_learn(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
     readme = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
-    play, tune = re.findall(r"```python\n(.*?)```", readme, re.S)
+    play, tune, own = re.findall(r"```python\n(.*?)```", readme, re.S)
     names: dict[str, Any] = {}
     exec(play, names)
     assert names["evaluate"](names["run"], names["model"], names["fed"]).error < 0.12
@@ -59,3 +62,6 @@ def test_the_readmes_examples_run_and_learn(capsys: pytest.CaptureFixture[str]) 
     error = names["personalise"](names["search"].winner, names["model"], names["fed"]).error
     assert error < 0.2
     assert f"error={error}" in capsys.readouterr().out
+    exec(own, names)
+    assert names["other"].used == 100
+    assert (tmp_path / "race.png").stat().st_size > 10_000

@@ -21,9 +21,10 @@ from fedlab_edu import (
     start,
 )
 from fedlab_edu.draws import stream
+from fedlab_edu.laws import LogUniform
 from fedlab_edu.run import Round, Run
 from fedlab_edu.scores import Score
-from fedlab_edu.space import FEDEX, FEDTUNE
+from fedlab_edu.space import FEDEX, FEDTUNE, SearchSpace, Spaces
 from fedlab_edu.tuner import Fixed
 from fedlab_edu.tuners.arms import Arm, assigned, drawn, every_assignment, shared
 from fedlab_edu.tuners.baselines import hyperband, random_search, successive_halving
@@ -325,6 +326,11 @@ def test_an_arms_tuner_is_made_of_its_configuration(fed: Federation) -> None:
         (lambda fed: Fixed(LocalHP(lr=[0.1, 0.2])), "table is '2 rows'; allowed: one conf"),
         (lambda fed: Fixed(LocalHP(), torch.tensor([0, 1])), r"row is \[0, 1\]; allowed: for each"),
         (lambda fed: random_search(MODEL, fed, FEDEX, 3, 4), "total is 3; allowed: at least 4"),
+        (lambda fed: race.__wrapped__(MODEL, fed, [], [], estimate="global"),
+         "estimate is 'global'; allowed: an Estimate"),
+        (lambda fed: drawn(Spaces(FEDEX.client, SearchSpace({"lr": LogUniform(0.1, 1)})), 2),
+         "server is SearchSpace.*allowed: a SearchSpace of ServerHP: "),
+        (lambda fed: drawn.__wrapped__(FEDEX.client, 2), "spaces is SearchSpace.*allowed: "),
         (lambda fed: random_search(MODEL, fed, FEDEX, 9, 4, gamma=1.0),
          r"keyword is 'gamma'; allowed: one of \['seed', 'method', 'estimate', 'tuner'\]"),
         (lambda fed: race(MODEL, fed, assigned(LocalHP(lr=[1, 2]), 10, 1), [bracket((3,), 1, 2)]),

@@ -36,6 +36,8 @@ def drawn(spaces: Spaces, arms: int, seed: int = 0, tuner: MakeTuner = plain) ->
 
     Source: Khodak et al. (2021), Algorithm 1.
     """
+    require(isinstance(spaces, Spaces), "spaces", spaces, "Spaces(SearchSpace({...}))")
+    spaces.check()
     found = []
     for a in range(arms):
         gen = generator(seed, a, 0)

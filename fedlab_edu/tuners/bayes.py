@@ -23,7 +23,7 @@ from fedlab_edu.model import Model
 from fedlab_edu.run import Run
 from fedlab_edu.space import Spaces
 from fedlab_edu.tuner import Fixed
-from fedlab_edu.tuners.arms import Arm
+from fedlab_edu.tuners.arms import Arm, drawn
 from fedlab_edu.tuners.race import Estimate, Race, race
 from fedlab_edu.tuners.search import bracket
 
@@ -119,6 +119,7 @@ def bayesian_search(
         ValueError: the total is too small for the first configurations and one more.
     """
     _optuna()  # if it is missing, say so now rather than after the first arms
+    drawn(spaces, 1)  # refuses what is no search space
     require(first >= 1, "first", first, "at least 1")
     least = (first + 1) * cap  # fewer arms would all be random
     require(

@@ -226,4 +226,7 @@ def race(
     )
     nothing = ((),) * len(runs)
     estimate = Estimate() if estimate is None else estimate
+    require(
+        isinstance(estimate, Estimate), "estimate", estimate, "an Estimate, as Estimate('global')"
+    )
     return Race(runs, tuple(brackets), estimate, nothing, (None,) * len(runs))

@@ -6,8 +6,7 @@ communication rounds are spent. Khodak et al. (2021), Algorithm 1 and appendix D
 """
 
 from collections.abc import Sequence
-from functools import cache
-from itertools import count, cycle, pairwise, takewhile
+from itertools import accumulate, count, cycle, pairwise, takewhile
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -62,23 +61,14 @@ def schedule(total: int, cap: int, eta: int = 3, eliminations: int = 3) -> Sched
     least = (total - cap) // sum(costs)
     allowed = f"at least {cap + sum(costs)}, with a cap of {cap} and {eta**eliminations} arms"
     require(least >= 1, "total", total, allowed)
-    _, extra = _fill(costs, total - cap - least * sum(costs))
-    stops = [int(s) for s in np.cumsum(extra) + least * np.arange(1, eliminations + 1)]
-    allowed = f"at least {stops[-1]}, the round of the last elimination with a total of {total}"
+    left, increments = total - cap - least * sum(costs), []
+    for cost in costs:  # each is a multiple of the last, so that no other way leaves less
+        more, left = divmod(left, cost)
+        increments.append(least + more)
+    stops = list(accumulate(increments))
+    allowed = f"a larger one: the last elimination of a total of {total} would be at {stops[-1]}"
     require(stops[-1] <= cap, "cap", cap, allowed)
     return bracket((*stops, cap), eta**eliminations, eta)
-
-
-@cache
-def _fill(costs: tuple[int, ...], left: int) -> tuple[int, tuple[int, ...]]:
-    """How to spend most of what is left, and on which increments; the earliest ones first."""
-    if len(costs) == 1:
-        return left // costs[0] * costs[0], (left // costs[0],)
-    options = []
-    for more in range(left // costs[0] + 1):
-        used, others = _fill(costs[1:], left - more * costs[0])
-        options.append((more * costs[0] + used, (more, *others)))
-    return max(options)
 
 
 def brackets(total: int, cap: int, eta: int = 3) -> list[Schedule]:

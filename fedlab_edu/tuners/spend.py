@@ -62,7 +62,7 @@ def spend(
     clients: int = 10,
     *,
     path: str | Path | None = None,
-    every: int = 500,
+    every: int = 100,
     also: tuple[type, ...] = (),
 ) -> _S:
     """The search when its budget has been spent; in a terminal a bar shows how far it is.

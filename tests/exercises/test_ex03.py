@@ -52,7 +52,7 @@ discounted_mean = partial(
 )  # fmt: skip
 perturb = partial(
     pytest.mark.q, "ex03.5", "perturb",
-    hint="first draw from c - half width to c + half width, then clip with min and max",
+    hint="c + (2 u - 1) times half the width, or, whole, c - h + floor(u (2 h + 1)); then clip",
 )  # fmt: skip
 
 
