@@ -1,4 +1,7 @@
-"""One sentence for every refusal: which argument, the value seen, what is allowed."""
+"""One sentence for every refusal: which argument, the value seen, what is allowed, what lacks."""
+
+from importlib import import_module
+from types import ModuleType
 
 import torch
 from torch import Tensor
@@ -9,6 +12,18 @@ def require(ok: object, argument: str, value: object, allowed: str) -> None:
     if not ok:
         shown = value.tolist() if isinstance(value, Tensor) else value
         raise ValueError(f"{argument} is {shown!r}; allowed: {allowed}")
+
+
+def extra(package: str, group: str) -> ModuleType:
+    """A package that an extra of this one brings, imported now.
+
+    Raises:
+        ModuleNotFoundError: it is not installed; the message says how to get it.
+    """
+    try:
+        return import_module(package.lower())
+    except ModuleNotFoundError as error:
+        raise ModuleNotFoundError(f"{package} is missing: pip install -e '.[{group}]'") from error
 
 
 def usable_device(device: str | torch.device) -> torch.device:

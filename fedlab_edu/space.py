@@ -133,17 +133,20 @@ class Spaces(NamedTuple):
         """All of them, those of the clients first."""
         return [*self.client.laws.values(), *self.server.laws.values()]
 
-    def check(self) -> None:
-        """Raise a ``ValueError`` where this is not a space of clients and one of the server."""
-        for name, space, kind in zip(self._fields, self, (LocalHP, ServerHP), strict=True):
-            ok = isinstance(space, SearchSpace) and space.kind is kind
-            allowed = f"a SearchSpace of {kind.__name__}: SearchSpace({{...}}, {kind.__name__})"
-            require(ok, name, space, allowed)
-
     def at(self, point: Float[Tensor, " h"]) -> tuple[LocalHP, ServerHP]:
         """The configuration at a point of the unit cube, with an axis for each law."""
         of_client, of_server = point[None].split([len(space.laws) for space in self], dim=1)
         return self.client.from_unit(of_client)[0], self.server.from_unit(of_server)[0]
+
+
+def check_spaces(spaces: object) -> None:
+    """Refuse what is not a space of the clients and one of the server."""
+    require(isinstance(spaces, Spaces), "spaces", spaces, "Spaces(SearchSpace({...}))")
+    assert isinstance(spaces, Spaces)
+    for name, space, kind in zip(spaces._fields, spaces, (LocalHP, ServerHP), strict=True):
+        ok = isinstance(space, SearchSpace) and space.kind is kind
+        allowed = f"a SearchSpace of {kind.__name__}: SearchSpace({{...}}, {kind.__name__})"
+        require(ok, name, space, allowed)
 
 
 _CLIENT: dict[str, Distribution] = {

@@ -5,11 +5,13 @@ from itertools import product
 from typing import NamedTuple
 
 import torch
+from jaxtyping import Float
+from torch import Tensor
 
 from fedlab_edu.check import require
 from fedlab_edu.draws import generator
 from fedlab_edu.hparams import LocalHP, ServerHP
-from fedlab_edu.space import Spaces
+from fedlab_edu.space import Spaces, check_spaces
 from fedlab_edu.tuner import Fixed, Tuner
 
 MakeTuner = Callable[[LocalHP, torch.Generator], Tuner]
@@ -20,6 +22,16 @@ class Arm(NamedTuple):
 
     tuner: Tuner
     b: ServerHP
+
+
+def draws(seed: int, arm: int) -> torch.Generator:
+    """What an arm's configuration is drawn from."""
+    return generator(seed, arm, 0)
+
+
+def point(spaces: Spaces, gen: torch.Generator) -> Float[Tensor, " h"]:
+    """A random point of the unit cube, see `Spaces.at`."""
+    return torch.rand(len(spaces.laws), generator=gen, dtype=torch.float64)
 
 
 def plain(c: LocalHP, gen: torch.Generator) -> Tuner:
@@ -36,12 +48,11 @@ def drawn(spaces: Spaces, arms: int, seed: int = 0, tuner: MakeTuner = plain) ->
 
     Source: Khodak et al. (2021), Algorithm 1.
     """
-    require(isinstance(spaces, Spaces), "spaces", spaces, "Spaces(SearchSpace({...}))")
-    spaces.check()
+    check_spaces(spaces)
     found = []
     for a in range(arms):
-        gen = generator(seed, a, 0)
-        c, b = spaces.at(torch.rand(len(spaces.laws), generator=gen, dtype=torch.float64))
+        gen = draws(seed, a)
+        c, b = spaces.at(point(spaces, gen))
         found.append(Arm(tuner(c, gen), b))
     return found
 
@@ -65,7 +76,7 @@ def assigned(
     b = ServerHP() if b is None else b
     k = len(table)
     return [
-        Arm(Fixed(table, torch.randint(k, (clients,), generator=generator(seed, a, 0))), b)
+        Arm(Fixed(table, torch.randint(k, (clients,), generator=draws(seed, a))), b)
         for a in range(arms)
     ]
 

@@ -9,21 +9,20 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from operator import index
-from types import ModuleType
 from typing import Any, SupportsIndex
 
 import torch
 
-from fedlab_edu.check import require
+from fedlab_edu.check import extra, require
 from fedlab_edu.data.clients import Federation
-from fedlab_edu.draws import generator, stream
+from fedlab_edu.draws import stream
 from fedlab_edu.laws import Choice, Distribution
 from fedlab_edu.methods import Method
 from fedlab_edu.model import Model
 from fedlab_edu.run import Run
 from fedlab_edu.space import Spaces
 from fedlab_edu.tuner import Fixed
-from fedlab_edu.tuners.arms import Arm, drawn
+from fedlab_edu.tuners.arms import Arm, drawn, draws, point
 from fedlab_edu.tuners.race import Estimate, Race, race
 from fedlab_edu.tuners.search import bracket
 
@@ -52,9 +51,13 @@ class Bayes:
         return self.race.used
 
     @property
+    def _cap(self) -> int:
+        return self.race.brackets[0].stops[-1]
+
+    @property
     def done(self) -> bool:
         """Whether what is left of the total is too little for another arm, and all have ended."""
-        return self.race.done and self.total - self.used < self.race.brackets[0].stops[-1]
+        return self.race.done and self.total - self.used < self._cap
 
     @property
     def living(self) -> list[int]:
@@ -84,12 +87,11 @@ class Bayes:
     def _with_next(self, model: Model, fed: Federation) -> "Bayes":
         a, first = len(self.points), self.race.runs[0]
         asked = stream(self.seed, a, 1)
-        point = propose(self.spaces.laws, self.points, self.race.scores, asked)
-        cap = self.race.brackets[0].stops[-1]
+        chosen = propose(self.spaces.laws, self.points, self.race.scores, asked)
         method, estimate, seed = first.method, self.race.estimate, self.seed
-        alone = race(model, fed, [_arm(self.spaces, point)], [bracket((cap,), 1, 2)],
+        alone = race(model, fed, [_arm(self.spaces, chosen)], [bracket((self._cap,), 1, 2)],
                      seed=seed, first=a, method=method, estimate=estimate)  # fmt: skip
-        return replace(self, race=self.race + alone, points=(*self.points, point))
+        return replace(self, race=self.race + alone, points=(*self.points, chosen))
 
     def to(self, device: str | torch.device) -> "Bayes":
         """The same search, its vectors on another device."""
@@ -118,19 +120,15 @@ def bayesian_search(
         ModuleNotFoundError: Optuna is not installed.
         ValueError: the total is too small for the first configurations and one more.
     """
-    _optuna()  # if it is missing, say so now rather than after the first arms
-    drawn(spaces, 1)  # refuses what is no search space
+    extra("Optuna", "tune")  # if it is missing, say so now rather than after the first arms
     require(first >= 1, "first", first, "at least 1")
     least = (first + 1) * cap  # fewer arms would all be random
     require(
         total >= least, "total", total, f"at least {least}, for {first} random arms and one more"
     )
-    seed, h = index(seed), len(spaces.laws)
-    draws = [
-        torch.rand(h, generator=generator(seed, a, 0), dtype=torch.float64) for a in range(first)
-    ]
-    points = tuple(tuple(u.tolist()) for u in draws)
-    arms = [_arm(spaces, point) for point in points]
+    seed = index(seed)
+    arms = drawn(spaces, first, seed)
+    points = tuple(tuple(point(spaces, draws(seed, a)).tolist()) for a in range(first))
     begun = race(model, fed, arms, [bracket((cap,), first, 2)],
                  seed=seed, method=method, estimate=estimate)  # fmt: skip
     return Bayes(spaces, total, begun, points, seed)
@@ -147,7 +145,7 @@ def propose(
     A score that is not finite counts as the highest finite one. Options in rising or falling order
     are near each other where their places are; of others only same and different is known.
     """
-    optuna = _optuna()
+    optuna = extra("Optuna", "tune")
     finite = [s for s in scores if math.isfinite(s)]
     worst = max(finite, default=1.0)
     axes = {str(j): _axis(law) for j, law in enumerate(laws)}
@@ -156,9 +154,9 @@ def propose(
     try:
         sampler = optuna.samplers.GPSampler(seed=seed % 2**32, n_startup_trials=1)
         study = optuna.create_study(sampler=sampler)
-        for point, score in zip(points, scores, strict=True):
+        for at, score in zip(points, scores, strict=True):
             params = {
-                str(j): _to_axis(law, u) for j, (law, u) in enumerate(zip(laws, point, strict=True))
+                str(j): _to_axis(law, u) for j, (law, u) in enumerate(zip(laws, at, strict=True))
             }
             value = score if math.isfinite(score) else worst
             study.add_trial(
@@ -170,17 +168,9 @@ def propose(
     return tuple(_from_axis(law, asked[str(j)]) for j, law in enumerate(laws))
 
 
-def _arm(spaces: Spaces, point: Sequence[float]) -> Arm:
-    c, b = spaces.at(torch.tensor(point, dtype=torch.float64))
+def _arm(spaces: Spaces, at: Sequence[float]) -> Arm:
+    c, b = spaces.at(torch.tensor(at, dtype=torch.float64))
     return Arm(Fixed(c), b)
-
-
-def _optuna() -> ModuleType:
-    try:
-        import optuna
-    except ModuleNotFoundError as error:
-        raise ModuleNotFoundError("Optuna is missing: pip install -e '.[tune]'") from error
-    return optuna
 
 
 def _axis(law: Distribution) -> Any:

@@ -22,7 +22,13 @@ from fedlab_edu.model import Model
 from fedlab_edu.rounds import communicate_all
 from fedlab_edu.run import Round, Run, start
 from fedlab_edu.tuners.arms import Arm
-from fedlab_edu.tuners.search import Schedule, discounted_mean, lowest, survivors
+from fedlab_edu.tuners.search import (
+    Schedule,
+    discounted_mean,
+    last_stop,
+    lowest,
+    survivors,
+)
 
 
 @dataclass(frozen=True)
@@ -121,18 +127,17 @@ class Race:
     @property
     def scores(self) -> list[float]:
         """Of each arm the estimate at its last round."""
-        return [self.estimate.of_trace(t, self._since(a)) for a, t in enumerate(self.traces)]
+        return self._estimates(range(len(self.runs)))
 
     @property
     def best(self) -> int:
         """The living arm with the lowest score, of equal ones the first; NaN counts as +inf."""
-        scores, living = self.scores, self.living
-        return living[lowest([scores[a] for a in living])]
+        return self.living[lowest(self._estimates(self.living))]
 
     @property
     def lowest(self) -> float:
         """The score of the best arm; NaN before the first round."""
-        return self.scores[self.best]
+        return self._estimates([self.best])[0]
 
     @property
     def winner(self) -> Run:
@@ -145,7 +150,8 @@ class Race:
         Raises:
             ValueError: the race is over.
         """
-        playing = [a for a in self.living if self.runs[a].round < self._stops(a)[-1]]
+        stops = self._stops()
+        playing = [a for a in self.living if self.runs[a].round < stops[a][-1]]
         require(playing, "race", "over", "one with rounds left")
         after = communicate_all([self.runs[a] for a in playing], model, fed, clients)
         runs, traces = list(self.runs), list(self.traces)
@@ -155,25 +161,27 @@ class Race:
 
     def _eliminated(self, playing: Sequence[int]) -> "Race":
         """The race after the eliminations of those brackets that have just come to a stop."""
-        runs, out, scores, just = list(self.runs), list(self.out), self.scores, set(playing)
+        runs, out, just = list(self.runs), list(self.out), set(playing)
         for bracket, arms in zip(self.brackets, self.arms, strict=True):
             living = [a for a in arms if a in just]
             now = runs[living[0]].round if living else 0
             for _ in range(bracket.stops[:-1].count(now)):
-                best = survivors([scores[a] for a in living], bracket.eta)
+                best = survivors(self._estimates(living), bracket.eta)
                 going = [living[place] for place in best]
                 for a in set(living) - set(going):
                     runs[a], out[a] = _without_vectors(runs[a]), now
                 living = going
         return replace(self, runs=tuple(runs), out=tuple(out))
 
-    def _stops(self, arm: int) -> tuple[int, ...]:
-        (own,) = (b for b, arms in zip(self.brackets, self.arms, strict=True) if arm in arms)
-        return own.stops
+    def _stops(self) -> list[tuple[int, ...]]:
+        """Of each arm the stops of its bracket."""
+        return [bracket.stops for bracket in self.brackets for _ in range(bracket.arms)]
 
-    def _since(self, arm: int) -> int:
-        """The last stop before the arm's last round."""
-        return max((s for s in self._stops(arm) if s < len(self.traces[arm])), default=0)
+    def _estimates(self, arms: Sequence[int]) -> list[float]:
+        stops, traces = self._stops(), self.traces
+        return [
+            self.estimate.of_trace(traces[a], last_stop(stops[a], len(traces[a]))) for a in arms
+        ]
 
     def __add__(self, other: "Race") -> "Race":
         """Both, side by side, the other's arms after one's own; judged as these are."""

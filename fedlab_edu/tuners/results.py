@@ -4,17 +4,16 @@ The tables are pandas data frames, so that a course can group, join and plot the
 """
 
 from collections.abc import Sequence
-from types import ModuleType
 from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
 
-from fedlab_edu.check import require
+from fedlab_edu.check import extra, require
 from fedlab_edu.hparams import LocalHP, ServerHP
 from fedlab_edu.run import Run
 from fedlab_edu.tuners.race import Race
-from fedlab_edu.tuners.search import lowest
+from fedlab_edu.tuners.search import last_stop, lowest
 
 if TYPE_CHECKING:
     import pandas
@@ -37,7 +36,7 @@ def rounds_table(runs: Sequence[Run]) -> "pandas.DataFrame":
         ModuleNotFoundError: pandas is not installed.
         ValueError: a history with more rounds than the run has played.
     """
-    frame = _pandas().DataFrame
+    frame = extra("pandas", "tune").DataFrame
     for a, run in enumerate(runs):
         kept, allowed = len(run.history), f"at most {run.round}, the rounds it has played"
         require(kept <= run.round, f"rounds in the history of arm {a}", kept, allowed)
@@ -77,7 +76,7 @@ def arms_table(race: Race) -> "pandas.DataFrame":
     Raises:
         ModuleNotFoundError: pandas is not installed.
     """
-    pandas = _pandas()
+    pandas = extra("pandas", "tune")
     client = [run.tuner.final for run in race.runs]
     best = race.best
     columns = {
@@ -109,14 +108,14 @@ def online(race: Race) -> "pandas.DataFrame":
     Raises:
         ModuleNotFoundError: pandas is not installed.
     """
-    pandas = _pandas()
+    pandas = extra("pandas", "tune")
     rows: list[tuple[int, int, float]] = []
     spent, before = 0, dict[int, float]()
     for bracket, arms in zip(race.brackets, race.arms, strict=True):
         played = max(len(race.traces[a]) for a in arms)
         for t in range(1, played + 1):
             spent += sum(len(race.traces[a]) >= t for a in arms)
-            since = max((stop for stop in bracket.stops if stop < t), default=0)
+            since = last_stop(bracket.stops, t)
             candidates = before | {
                 a: race.estimate.of_trace(race.traces[a][:t], since)
                 for a in arms
@@ -139,11 +138,3 @@ def _joined(parts: list[Tensor], dtype: torch.dtype) -> Tensor:
 
 def _value(table: LocalHP | ServerHP, name: str) -> float:
     return float(table.columns[name]) if len(table) == 1 else float("nan")
-
-
-def _pandas() -> ModuleType:
-    try:
-        import pandas
-    except ModuleNotFoundError as error:
-        raise ModuleNotFoundError("pandas is missing: pip install -e '.[tune]'") from error
-    return pandas

@@ -157,6 +157,11 @@ def lowest(scores: Sequence[float]) -> int:
     return survivors(scores, max(2, len(scores)))[0]
 
 
+def last_stop(stops: Sequence[int], t: int) -> int:
+    """The last stop before round t, after which an estimate begins anew; 0 if there is none."""
+    return max((stop for stop in stops if stop < t), default=0)
+
+
 def discounted_mean(trace: Sequence[float], gamma: float) -> float:
     """``sum_age gamma^age x_age / sum_age gamma^age``; the last entry has age 0, and 0^0 is 1.
 
@@ -204,7 +209,7 @@ def halving(
     """
     living, out = list(range(len(traces))), []
     for stop in stops[:-1]:
-        since = max((s for s in stops if s < stop), default=0)
+        since = last_stop(stops, stop)
         shortest = min(len(traces[a]) for a in living)
         require(shortest >= stop, "rounds of a living arm", shortest, f"at least {stop}")
         scores = {a: discounted_mean(traces[a][since:stop], gamma) for a in living}

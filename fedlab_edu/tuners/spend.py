@@ -97,7 +97,8 @@ def spend(
     try:
         while not search.done:
             search = cast(_S, search.step(model, fed, clients))
-            bar.set_postfix(best=f"{search.lowest:.3f}", arms=len(search.living), refresh=False)
+            if not bar.disable:
+                bar.set_postfix(best=f"{search.lowest:.3f}", arms=len(search.living), refresh=False)
             bar.update(search.used - bar.n)
             if path is not None and search.used - saved >= every:
                 write((origin, search), path)
