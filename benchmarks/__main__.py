@@ -8,6 +8,7 @@ the percentage is that of what the machine does in a product of large float32 ma
 float32 may grow over hundreds of steps; the tests hold both loops together in float64.
 
 A race is a whole search: successive halving, its arms together and one by one. Each is run once.
+FedEx is measured against the same round, and the same search, without it.
 
 Memory is that of whole rounds, each in a process of its own.
 """
@@ -19,8 +20,9 @@ from typing import TypeVar
 
 import torch
 
-from benchmarks import memory, races, speed
+from benchmarks import fedex, memory, races, speed
 from benchmarks.workloads import Workload, workloads
+from fedlab_edu import LocalHP
 from fedlab_edu.check import usable_device
 
 T = TypeVar("T")
@@ -43,11 +45,19 @@ def main(arguments: list[str] | None = None) -> None:
     def a_race(budget: tuple[int, int]) -> str:
         return races.raced(budget, device).row()
 
+    def fedex_round(c: LocalHP) -> str:
+        return fedex.rounds(c, device).row()
+
+    def fedex_race(budget: tuple[int, int]) -> str:
+        return fedex.races(budget, device).row()
+
     def a_round(clients: int) -> str:
         return memory.peak_memory(clients, options.device).row()
 
     table(speed.HEAD, workloads(), options.only, training)
     table(races.HEAD, races.BUDGETS, options.only, a_race)
+    table(fedex.HEAD, fedex.ROUNDS, options.only, fedex_round)
+    table(fedex.HEAD, fedex.RACES, options.only, fedex_race)
     table(memory.HEAD, ROUNDS, options.only, a_round)
 
 

@@ -35,8 +35,10 @@ if TYPE_CHECKING:
     from fedlab_edu.run import Run, start
     from fedlab_edu.scores import gradient, score
     from fedlab_edu.space import SearchSpace, Spaces
+    from fedlab_edu.tuners.arms import around
     from fedlab_edu.tuners.baselines import hyperband, random_search, successive_halving
     from fedlab_edu.tuners.bayes import bayesian_search
+    from fedlab_edu.tuners.fedex import FedEx
     from fedlab_edu.tuners.race import Estimate
     from fedlab_edu.tuners.search import schedule
     from fedlab_edu.tuners.spend import spend
@@ -60,8 +62,10 @@ _MODULE = {
     "run": ("Run", "start"),
     "scores": ("gradient", "score"),
     "space": ("SearchSpace", "Spaces"),
+    "tuners.arms": ("around",),
     "tuners.baselines": ("hyperband", "random_search", "successive_halving"),
     "tuners.bayes": ("bayesian_search",),
+    "tuners.fedex": ("FedEx",),
     "tuners.race": ("Estimate",),
     "tuners.search": ("schedule",),
     "tuners.spend": ("spend",),
@@ -76,6 +80,7 @@ __all__ = [
     "Estimate",
     "FedAvg",
     "FedDyn",
+    "FedEx",
     "FedPA",
     "FedProx",
     "Federation",
@@ -91,6 +96,7 @@ __all__ = [
     "ServerHP",
     "Spaces",
     "Uniform",
+    "around",
     "bayesian_search",
     "char_lstm",
     "cnn_cifar",

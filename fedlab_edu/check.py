@@ -1,10 +1,16 @@
 """One sentence for every refusal: which argument, the value seen, what is allowed, what lacks."""
 
+import math
 from importlib import import_module
+from numbers import Integral
+from operator import index
 from types import ModuleType
+from typing import Any, SupportsFloat
 
 import torch
 from torch import Tensor
+
+MOST = 1_000_000  # values, rows, arms or brackets in one list: more are a slip, and fill the memory
 
 
 def require(ok: object, argument: str, value: object, allowed: str) -> None:
@@ -12,6 +18,37 @@ def require(ok: object, argument: str, value: object, allowed: str) -> None:
     if not ok:
         shown = value.tolist() if isinstance(value, Tensor) else value
         raise ValueError(f"{argument} is {shown!r}; allowed: {allowed}")
+
+
+def number(value: Any) -> float:
+    """As a number of Python's, for files hold none of NumPy's; NaN for what is no number."""
+    try:
+        real = float(value) if isinstance(value, SupportsFloat) else math.nan
+    except (TypeError, ValueError, OverflowError, RuntimeError):
+        return math.nan
+    return int(value) if isinstance(value, Integral) else real
+
+
+def whole(name: str, value: Any, least: int, most: int | None = None) -> int:
+    """As an ``int`` of Python's.
+
+    Raises:
+        ValueError: no whole number, or one out of range.
+    """
+    try:
+        seen = index(value)
+    except TypeError:
+        seen = least - 1
+    allowed = f"a whole number of at least {least}"
+    allowed += "" if most is None else f", {most:,} at most"
+    require(least <= seen and (most is None or seen <= most), name, value, allowed)
+    return seen
+
+
+def check_shares(**shares: Any) -> None:
+    """Refuse what is not a number from 0 to 1."""
+    for name, share in shares.items():
+        require(0 <= number(share) <= 1, name, share, "a number from 0 to 1")
 
 
 def extra(package: str, group: str) -> ModuleType:

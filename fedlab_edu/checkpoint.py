@@ -1,13 +1,15 @@
 """Runs in files: written whole or not at all, and read without running anything that is in them."""
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass
-from hashlib import file_digest, sha256
+from functools import cached_property, partial
+from hashlib import sha256
 from io import BytesIO
 from pathlib import Path
 from pickle import UnpicklingError
 from threading import Lock
+from typing import Any
 from uuid import uuid4
 
 import numpy as np
@@ -20,10 +22,12 @@ from fedlab_edu.hparams import LocalHP, ServerHP
 from fedlab_edu.run import Round, Run
 from fedlab_edu.scores import Score
 from fedlab_edu.tuner import Fixed
+from fedlab_edu.tuners.fedex import FedEx
 
 _KNOWN = [
-    Run, Round, Score, LocalHP, ServerHP, Fixed, methods.Server, methods.FedAvg, methods.FedProx,
-    methods.Reptile, methods.Scaffold, methods.FedDyn, methods.FedPA, methods.Ditto, methods.MAML,
+    Run, Round, Score, LocalHP, ServerHP, Fixed, FedEx,
+    methods.Server, methods.FedAvg, methods.FedProx, methods.Reptile, methods.Scaffold,
+    methods.FedDyn, methods.FedPA, methods.Ditto, methods.MAML,
 ]  # fmt: skip
 
 
@@ -51,36 +55,49 @@ def load_run(path: str | Path, *also: type) -> Run:
         OSError: there is no such file, or it cannot be read.
         ValueError: it is no run, it is damaged, or it has a class that is not allowed.
     """
-    run = read(path, also, "`save_run`", "`load_run`")
-    require(isinstance(run, Run), "path", str(path), "a file that `save_run` has written")
+    allowed = "a file that `save_run` has written"
+    run = read(Path(path).read_bytes(), path, also, f"{allowed}, undamaged", "`load_run`")
+    require(isinstance(run, Run), "path", str(path), allowed)
     assert isinstance(run, Run)
     return run
 
 
-def write(value: object, path: str | Path) -> None:
-    """Write a value to a file, whole or not at all."""
-    part = Path(f"{path}.{uuid4().hex}.part")
+def write(value: object, path: str | Path, check: Callable[[bytes], object] | None = None) -> None:
+    """Write a value to a file, whole or not at all; of a link, to the file that it points to.
+
+    A process that is killed as it writes leaves ``<path>.<letters>.part`` behind. It may be deleted
+    when nobody is writing; we do not, for it might be another process's that is still at work.
+
+    Args:
+        check: of all bytes of the file, before any is written; what it raises is raised.
+    """
+    packed = BytesIO()  # PyTorch's archives hide why a file cannot be written, even Ctrl-C
+    torch.save(value, packed)
+    packed.write(sha256(packed.getbuffer()).digest())
+    if check is not None:
+        check(packed.getvalue())
+    file = os.path.realpath(path)
+    part = Path(f"{file}.{uuid4().hex}.part")
     try:
-        with part.open("x+b") as f:
-            torch.save(value, f)
-            f.seek(0)
-            f.write(file_digest(f, "sha256").digest())
+        with part.open("xb") as f:
+            f.write(packed.getbuffer())
             f.flush()
             os.fsync(f.fileno())
-        os.replace(part, path)
+        os.replace(part, file)
     finally:
         part.unlink(missing_ok=True)
 
 
-def read(path: str | Path, also: Sequence[type], writer: str, reader: str) -> object:
-    """The value in a file, made of no other classes than those of runs and ``also``.
+def read(whole: bytes, path: str | Path, also: Sequence[type], allowed: str, reader: str) -> object:
+    """The value in a file of these bytes, of no other classes than those of runs and ``also``.
+
+    Args:
+        allowed, reader: what is allowed, and the function that takes ``also``, for the message.
 
     Raises:
-        OSError: there is no such file, or it cannot be read.
-        ValueError: it is damaged, or has a class that is not allowed, or fields that its classes
-            do not have in this version. The message names the functions that write and read it.
+        ValueError: it is damaged, or has a class that is not allowed, or lacks fields that its
+            classes have in this version.
     """
-    allowed, whole = f"a file that {writer} has written, undamaged", Path(path).read_bytes()
     content, digest = memoryview(whole)[:-_DIGEST], whole[-_DIGEST:]
     require(sha256(content).digest() == digest, "path", str(path), allowed)
     try:
@@ -104,16 +121,17 @@ def read(path: str | Path, also: Sequence[type], writer: str, reader: str) -> ob
 def _of_this_version(value: object) -> bool:
     """Whether all dataclasses in it have the fields that they have now."""
     if is_dataclass(value) and not isinstance(value, type):
-        if vars(value).keys() != {f.name for f in fields(value)}:
+        state, names = _state(value), {f.name for f in fields(value)}
+        if not names <= state.keys():
             return False
-        value = [v for name, v in vars(value).items() if name != "history"]
+        value = [state[name] for name in names - {"history"}]
     return not isinstance(value, list | tuple) or all(_of_this_version(v) for v in value)
 
 
 def fingerprint(*values: object) -> str:
     """The SHA-256 of all numbers and names in some values: arrays, dataclasses, containers.
 
-    Functions count by their names alone.
+    Functions count by their names alone; other things that can be called, by what they hold.
     """
     digest = sha256()
     for part in _parts(values):
@@ -123,22 +141,36 @@ def fingerprint(*values: object) -> str:
 
 def _parts(value: object) -> Iterator[bytes]:
     """The bytes of a value, each part after what it is, so that none is taken for another."""
-    name = getattr(value, "__qualname__", type(value).__qualname__)
+    kind, name = type(value).__qualname__, getattr(value, "__qualname__", None)
+    if isinstance(value, set | frozenset):  # in an order that is not this process's own
+        value = sorted(value, key=repr)
     if isinstance(value, Tensor | np.ndarray):
         value = torch.as_tensor(value)
         yield f"{value.dtype}{tuple(value.shape)}".encode()
         flat = value.detach().cpu().reshape(-1).clone(memory_format=torch.contiguous_format)
         yield flat.view(torch.uint8).numpy().tobytes()
     elif isinstance(value, list | tuple):
-        yield f"{name}{len(value)}".encode()
+        yield f"{kind}{len(value)}".encode()
         for one in value:
             yield from _parts(one)
     elif isinstance(value, Mapping):
-        yield f"{name}{len(value)}".encode()
+        yield f"{kind}{len(value)}".encode()
         for key in sorted(value, key=repr):
             yield from _parts((key, value[key]))
-    elif hasattr(value, "__dict__") and not callable(value):
-        yield name.encode()
-        yield from _parts(vars(value))
+    elif isinstance(value, partial):
+        yield kind.encode()
+        yield from _parts((value.func, value.args, value.keywords))
+    elif name is None and (hasattr(value, "__dict__") or _state(value)):
+        yield kind.encode()
+        yield from _parts(_state(value))
     else:
-        yield f"{name if callable(value) else repr(value)};".encode()
+        yield f"{name or repr(value)};".encode()
+
+
+def _state(value: object) -> dict[str, object]:
+    """What it holds, by name, without cached properties: they come when somebody asks."""
+    state: Any = object.__getstate__(value)
+    parts = state if isinstance(state, tuple) else (state,)  # what is in slots comes second
+    held = {name: one for part in parts for name, one in (part or {}).items()}
+    cached = {n for n in held if isinstance(getattr(type(value), n, None), cached_property)}
+    return {n: one for n, one in held.items() if n not in cached}

@@ -2,8 +2,10 @@
 
     fedlab-edu check ex01             check all questions of exercise 1
     fedlab-edu check ex01.2 FILE      check one question, in a file of yours
+    fedlab-edu reproduce fedex-table1 --dataset digits --seeds 5
+                                      run an experiment of a paper, ours beside the published
 
-Exit status: 0 for full marks, 1 for less, 2 where nothing could be checked.
+Exit status: 0 for full marks or a finished run, 1 for less, 2 where nothing could be done.
 """
 
 import argparse
@@ -32,8 +34,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     checker = commands.add_parser("check", help="check your answers to an exercise")
     checker.add_argument("question", help="an exercise, as in ex01, or a question, as in ex01.2")
     checker.add_argument("file", type=Path, nargs="?", help="your file, if not in exercises/")
+    again = commands.add_parser("reproduce", help="run an experiment of a paper again")
+    again.add_argument("experiment", help="its name, as in fedex-table1; any other lists all")
+    again.add_argument("--dataset", default="digits", help="default: digits")
+    again.add_argument("--scale", default="book", help="book, for a laptop (default), or paper")
+    again.add_argument("--seeds", default="5", help="how many, or from-to: 10-19; default: 5")
+    again.add_argument("--device", default="cpu", help="cpu (default), cuda, cuda:1, ...")
+    again.add_argument("--folder", type=Path, default=Path("results"), help="default: results")
     chosen = parser.parse_args(arguments)
     try:
+        if "experiment" in chosen:
+            return rerun(**vars(chosen))
         return check(chosen.question, chosen.file)
     except Refusal as refusal:
         print(f"fedlab-edu: {refusal}", file=sys.stderr)
@@ -83,6 +94,33 @@ def check(question: str, file: Path | None) -> int:
     width = min(88, shutil.get_terminal_size((88, 24)).columns)
     print(_for_console(render(report, command, width, colour)))
     return 0 if report.complete else 1
+
+
+def rerun(experiment: str, dataset: str, scale: str, seeds: str, device: str, folder: Path) -> int:
+    """Run what is missing of an experiment, and print ours beside the paper's numbers; 0.
+
+    Raises:
+        Refusal: no such experiment, data set, scale, device or network, or a package is missing.
+    """
+    from fedlab_edu.papers.report import render
+    from fedlab_edu.papers.reproduce import EXPERIMENTS, read_records, reproduce
+
+    if experiment not in EXPERIMENTS:
+        there = ", ".join(EXPERIMENTS)
+        raise Refusal(f"there is no experiment {experiment!r}; there are: {there}.")
+    ends = re.fullmatch(r"(?:(\d+)-)?(\d+)", seeds)
+    if not ends or (ends[1] and int(ends[1]) > int(ends[2])):
+        raise Refusal(f"--seeds is {seeds!r}; allowed: a number, or from-to as in 10-19.")
+    first, last = ends.groups()
+    chosen = range(int(last)) if first is None else range(int(first), int(last) + 1)
+    one = EXPERIMENTS[experiment]
+    try:
+        path = reproduce(one, dataset, scale, chosen, device, folder)
+        records = read_records(path, one)
+        print(f"\n{render(one, dataset, records, scale)}\n\nThe record: {path}")
+    except (ValueError, OSError, ModuleNotFoundError) as error:
+        raise Refusal(str(error)) from None
+    return 0
 
 
 def course_folder(file: Path | None) -> Path:

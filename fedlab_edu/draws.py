@@ -7,7 +7,7 @@ device, or on where a run was interrupted and resumed.
 import numpy as np
 import torch
 
-from fedlab_edu.check import require
+from fedlab_edu.check import whole
 
 
 def stream(seed: int, *key: int) -> int:
@@ -16,9 +16,8 @@ def stream(seed: int, *key: int) -> int:
     Raises:
         ValueError: a seed below 0.
     """
-    require(seed >= 0, "seed", seed, "a whole number of at least 0")
-    state = np.random.SeedSequence(seed, spawn_key=key).generate_state(1, np.uint64)
-    return int(state[0] >> np.uint64(1))
+    keyed = np.random.SeedSequence(whole("seed", seed, 0), spawn_key=key)
+    return int(keyed.generate_state(1, np.uint64)[0] >> np.uint64(1))
 
 
 def generator(seed: int, *key: int) -> torch.Generator:

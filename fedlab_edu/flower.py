@@ -100,7 +100,7 @@ def server_app(
 
     Raises:
         ValueError: fewer than 0 rounds; a run that has begun, of a method whose clients keep
-            something.
+            something; a run that draws clients with replacement.
 
     Raises (in the app):
         ValueError: the nodes are not the clients of this federation, one for each.
@@ -108,6 +108,7 @@ def server_app(
         RuntimeError: a node has failed.
     """
     require(rounds >= 0, "rounds", rounds, "at least 0")
+    require(not run.replacement, "replacement", True, "False: a node trains once in a round")
     if run.method.first(run.w) is not None:
         allowed = "0: what clients of this method keep is on their nodes, from the first round on"
         require(run.round == 0, "rounds played", run.round, allowed)
@@ -153,9 +154,9 @@ def _communicate(run: Run, grid: Grid, nodes: dict[int, int], fed: Federation, c
     is_sound = torch.tensor([bool(m["sound"]) for m in metrics])
     # own models and what clients keep stay on the nodes
     answer = Answer(sent, sent, None, moved)
-    reply = Reply(torch.zeros_like(here), here, work.client, answer, after, is_sound)
+    reply = Reply(torch.zeros_like(here), here, work.client, answer, before, after, is_sound)
     (heard,) = gather([run], [work], [reply], fed)
-    return tell(run, work, before, heard, fed)
+    return tell(run, work, heard, fed)
 
 
 def _join(grid: Grid, clients: int) -> dict[int, int]:

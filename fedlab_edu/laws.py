@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from fedlab_edu.check import require
+from fedlab_edu.check import MOST, check_shares, number, require
 
 _TOL = 1e-9  # (b - a) eps may miss the whole number that it is on paper by a rounding error
 
@@ -36,15 +36,18 @@ class Uniform:
     """Uniform on [low, high].
 
     Raises:
-        ValueError: low is not below high, or a bound is not finite.
+        ValueError: low is not below high, or a bound or their distance is not finite.
     """
 
     low: float
     high: float
 
     def __post_init__(self) -> None:
+        given = self.low, self.high
+        for name, bound in zip(("low", "high"), given, strict=True):
+            object.__setattr__(self, name, number(bound))
         a, b = self._ends
-        require(-math.inf < a < b < math.inf, "low, high", (self.low, self.high), self._allowed)
+        require(0 < b - a < math.inf, "low, high", given, self._allowed)
 
     _allowed = "finite numbers, low below high"
 
@@ -57,7 +60,7 @@ class Uniform:
         return value
 
     def _value(self, coordinate: Tensor) -> Tensor:
-        return coordinate
+        return coordinate.clamp(*self._ends)  # a + (b - a) may miss b by a rounding error
 
     def from_unit(self, u: Tensor) -> Tensor:
         """The value at u in [0, 1]: the inverse of the cumulative distribution, in its scale."""
@@ -70,12 +73,13 @@ class Uniform:
         [a, b] is the range of the coordinate. With eps = 0 the value stays as it is.
 
         Raises:
-            ValueError: a value outside [low, high].
+            ValueError: a value outside [low, high], or eps outside [0, 1].
 
         Source: Khodak et al. (2021), section 3, *Local perturbation*.
         """
+        check_shares(eps=eps)
         a, b = self._ends
-        value, u = self._inside(value), real(u)
+        value, u = self.check(value), real(u)
         if eps == 0:
             return value.expand(torch.broadcast_shapes(value.shape, u.shape)).clone()
         delta = (b - a) * eps
@@ -86,13 +90,15 @@ class Uniform:
 
         Source: Chen et al. (2023), section 3.4, eq. (3).
         """
+        check_shares(p_re=p_re)
         coin, draw, move = real(u)
         return torch.where(coin < p_re, self.from_unit(draw), self.perturb(value, eps, move))
 
     def support(self, value: float, eps: float) -> Support:
         """The exact law of `perturb`."""
+        check_shares(eps=eps)
         a, b = self._ends
-        c, delta = float(self._coordinate(self._inside(value))), (b - a) * eps
+        c, delta = float(self._coordinate(self.check(value))), (b - a) * eps
         if delta == 0:
             return Support(float(value), float(value), 0.0, 0.0)
         masses = [max(0.0, over) / (2 * delta) for over in (a - c + delta, c + delta - b)]
@@ -103,15 +109,16 @@ class Uniform:
     def points(self, count: int) -> list[float]:
         """So many values for a grid, evenly spaced in the scale, both ends among them."""
         a, b = self._ends
-        require(count >= 1, "points", count, "at least 1")
-        places = torch.linspace(a, b, count, dtype=torch.float64)
+        require(number(count) in range(1, MOST + 1), "points", count, f"from 1 to {MOST:,}")
+        places = torch.linspace(a, b, int(count), dtype=torch.float64)
         return self._value(places if count > 1 else real([(a + b) / 2])).tolist()
 
-    def _inside(self, value: Any) -> Tensor:
+    def check(self, value: Any, name: str = "value") -> Tensor:
+        """The value as a tensor; refused, by its name, if the law does not give it."""
         value = real(value)
-        low, high = self.points(2)
-        ok = (min(low, high) <= value) & (value <= max(low, high))
-        require(ok.all(), "value", value, f"from {min(low, high)} to {max(low, high)}")
+        low, high = sorted(self.points(2))
+        ok = ((low <= value) & (value <= high)).all()
+        require(ok, name, value, f"from {low:.12g} to {high:.12g}")
         return value
 
 
@@ -166,10 +173,14 @@ class Choice:
     as_printed: bool = False
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "options", tuple(self.options))
-        n = len(set(self.options))
-        ok = n and n == len(self.options) and all(math.isfinite(o) for o in self.options)
-        require(ok, "options", self.options, "finite numbers, at least one, none twice")
+        given = self.options
+        try:
+            options = tuple(number(option) for option in given)
+        except TypeError:  # not several
+            options = ()
+        ok = options and all(map(math.isfinite, options)) and len(set(options)) == len(options)
+        require(ok, "options", given, "finite numbers, at least one, none twice")
+        object.__setattr__(self, "options", options)
 
     def from_unit(self, u: Tensor) -> Tensor:
         """The option at u in [0, 1]: each has a part of that interval, of equal length."""
@@ -192,6 +203,7 @@ class Choice:
 
         Source: Chen et al. (2023), section 3.4, eq. (3).
         """
+        check_shares(p_re=p_re)
         coin, draw, move = real(u)
         moved = self._at(self._place(value) + self._stride(eps) * ((move * 3).long() - 1))
         return torch.where(coin < p_re, self.from_unit(draw), moved)
@@ -203,6 +215,7 @@ class Choice:
 
     def evo_pmf(self, value: float, eps: float, p_re: float = 0.0) -> dict[float, float]:
         """The exact law of `evo`."""
+        check_shares(p_re=p_re)
         s, n = self._stride(eps), len(self.options)
         near = self._law(value, (-s, 0, s))
         law = {o: (1 - p_re) * near.get(o, 0) + p_re / n for o in self.options}
@@ -213,11 +226,13 @@ class Choice:
         return list(self.options)
 
     def _window(self, eps: float) -> tuple[int, int]:
+        check_shares(eps=eps)
         delta = (len(self.options) - 1) * eps
         up = math.ceil(delta - _TOL)
         return (math.floor(delta + _TOL) if self.as_printed else up), up
 
     def _stride(self, eps: float) -> int:
+        check_shares(eps=eps)
         s = math.floor((len(self.options) - 1) * eps + 0.5 + _TOL)
         return s if self.as_printed else max(1, s)
 
@@ -227,9 +242,13 @@ class Choice:
             law[option] = law.get(option, 0) + 1 / len(moves)
         return law
 
-    def _place(self, value: Tensor) -> Tensor:
+    def check(self, value: Any, name: str = "value") -> None:
+        """Refused, by its name, if the law does not give it."""
+        self._place(value, name)
+
+    def _place(self, value: Any, name: str = "value") -> Tensor:
         same = real(value)[..., None] == real(self.options)
-        require(same.any(-1).all(), "value", value, f"one of {list(self.options)}")
+        require(same.any(-1).all(), name, value, f"one of {list(self.options)}")
         return same.long().argmax(-1)
 
     def _at(self, place: Tensor) -> Tensor:
@@ -238,16 +257,19 @@ class Choice:
 
 def Integer(low: int, high: int, as_printed: bool = False) -> Choice:
     """The whole numbers from low to high."""
-    require(low <= high, "low, high", (low, high), "low up to high")
+    a, b = number(low), number(high)
+    ok = isinstance(a, int) and isinstance(b, int) and a <= b < a + MOST
+    allowed = f"whole numbers, low up to high, {MOST:,} of them at most"
+    require(ok, "low, high", (low, high), allowed)
     return Choice(tuple(range(low, high + 1)), as_printed)
 
 
 def PowerOfTwo(low: int, high: int, as_printed: bool = False) -> Choice:
     """The powers of two from low to high, both of them powers of two."""
-    ok = 1 <= low <= high and not low & (low - 1) and not high & (high - 1)
-    require(ok, "low, high", (low, high), "powers of two, low up to high")
-    exponents = range(low.bit_length() - 1, high.bit_length())
-    return Choice(tuple(2**e for e in exponents), as_printed)
+    powers = [2**e for e in range(64)]
+    ok = number(low) in powers and number(high) in powers and low <= high
+    require(ok, "low, high", (low, high), "powers of two below 2^64, low up to high")
+    return Choice(tuple(p for p in powers if low <= p <= high), as_printed)
 
 
 Distribution = Uniform | Choice

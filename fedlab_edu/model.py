@@ -25,7 +25,7 @@ def cross_entropy(outputs: Float[Tensor, "n C"], y: Tensor) -> Float[Tensor, " n
     return F.cross_entropy(outputs, y, reduction="none")
 
 
-_ONE_AT_A_TIME = threading.Lock()  # PyTorch initialises from one generator for all threads
+ONE_AT_A_TIME = threading.Lock()  # PyTorch initialises from one generator for all threads
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class Model:
 
     def init(self, seed: int = 0) -> Float[Tensor, " d"]:
         """A fresh w, drawn as PyTorch draws a fresh network; the global generator is left alone."""
-        with _ONE_AT_A_TIME, torch.random.fork_rng(devices=[]):
+        with ONE_AT_A_TIME, torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
             return self.flatten(self.net())
 

@@ -22,14 +22,16 @@ class Average(NamedTuple):
 
 
 def average(of: Score, clients: Clients) -> Average:
-    """``sum_i n_i s_i / sum_i n_i``; +inf where a client with examples has diverged.
+    """``sum_i n_i s_i / sum_i n_i``. A client on whose examples the model has diverged makes the
+    loss +inf, and is an error of 1.
 
     Raises:
         ValueError: no client has any examples.
     """
     require(clients.n.sum() > 0, "examples of all clients", 0, "at least 1")
     p = clients.n.double() / clients.n.sum()
-    return Average(*(float(p @ s) for s in of))
+    has = p > 0
+    return Average(*(float(p[has] @ s[has]) for s in (of.loss, of.rates)))
 
 
 def evaluate(run: Run, model: Model, fed: Federation) -> Average:

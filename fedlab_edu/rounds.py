@@ -50,16 +50,12 @@ def communicate_all(
         require(same, "methods of the runs", [one, other], "the same, or equal in all fields")
     # draw B clients, and a setting c_i ~ D_theta for each
     works = [ask(run, fed, clients) for run in runs]
-    # L_{V_i}(w)
-    before = [
-        score(model, run.w, fed.val[work.client]) for run, work in zip(runs, works, strict=True)
-    ]
-    # w_i <- Loc_{c_i}(T_i, w), and L_{V_i}(w_i)
+    # w_i <- Loc_{c_i}(T_i, w), L_{V_i}(w) and L_{V_i}(w_i)
     replies = train(runs, works, model, fed.train, fed.val)
     # the average of the w_i, as they come in
     heard = gather(runs, works, replies, fed)
     # w <- Agg_b(w, {w_i}), theta <- update
-    return [tell(*each, fed) for each in zip(runs, works, before, heard, strict=True)]
+    return [tell(*each, fed) for each in zip(runs, works, heard, strict=True)]
 
 
 def play(
@@ -98,7 +94,7 @@ class Reply(NamedTuple):
         run: the number of the client's run in the list.
         place: the client's place in its run's round.
         client: the client's number in the federation.
-        after: the score of the client's own model.
+        before, after: the scores of the model received, and of the client's own.
         sound: not diverged: all its vectors and its score are finite.
     """
 
@@ -106,6 +102,7 @@ class Reply(NamedTuple):
     place: Int[Tensor, " k"]
     client: Int[Tensor, " k"]
     answer: Answer
+    before: Score
     after: Score
     sound: Bool[Tensor, " k"]
 
@@ -121,6 +118,7 @@ class Heard(NamedTuple):
     average: Float[Tensor, " d"]
     moved: Float[Tensor, " d"]
     kept: dict[int, Tensor]
+    before: Score
     after: Score
     diverged: Bool[Tensor, " B"]
 
@@ -128,16 +126,21 @@ class Heard(NamedTuple):
 def ask(run: Run, fed: Federation, clients: int) -> Work:
     """Draw the clients of a run's next round, and let its tuner hand out configurations."""
     gen = generator(run.seed, run.round)
-    client = fed.sample(clients, gen)
+    client = fed.sample(clients, gen, run.replacement)
     arm = run.tuner.ask(clients, gen, who=client)
-    seeds = [stream(run.seed, run.round, i) for i in client.tolist()]
+    who = client.tolist()
+    before = [who[:place].count(i) for place, i in enumerate(who)]
+    # drawn once more in this round, a client has other minibatches; `personalise` has the key 1
+    keys = [(i, n + 1) if n else (i,) for i, n in zip(who, before, strict=True)]
+    seeds = [stream(run.seed, run.round, *key) for key in keys]
     return Work(client, arm, run.tuner.table[arm], seeds)
 
 
 def train(
     runs: Sequence[Run], works: Sequence[Work], model: Model, data: Clients, tests: Clients
 ) -> Iterator[Reply]:
-    """Loc of all clients of all runs, and the scores of their models on ``tests``.
+    """Loc of all clients of all runs, and the scores on ``tests`` of the models that they receive
+    and of those that they train.
 
     They come in pieces, so that memory does not grow with their number.
     """
@@ -152,8 +155,9 @@ def train(
         on = [seeds[j] for j in i]
         answer = method.loc(model, given, data[client[i]], c[i], on)
         _check(answer, method, (len(i), model.d), given.kept is not None)
-        after = score(model, answer.own, tests[client[i]])
-        yield Reply(run[i], place[i], client[i], answer, after, sound(answer, after))
+        mine = tests[client[i]]
+        before, after = score(model, given.w, mine), score(model, answer.own, mine)
+        yield Reply(run[i], place[i], client[i], answer, before, after, sound(answer, after))
 
 
 def _check(answer: object, method: Method, shape: tuple[int, int], keeps: bool) -> None:
@@ -201,9 +205,10 @@ def gather(
     whole = torch.stack([method.weigh(fed.train.n[work.client]).sum() for work in works])
     kept: list[dict[int, Tensor]] = [{} for _ in runs]
     shape = A, max(len(work.client) for work in works)
-    scores, lost = torch.zeros(2, *shape, dtype=torch.float64), torch.zeros(shape, dtype=torch.bool)
-    for run, place, client, answer, after, sound in replies:
-        scores[:, run, place] = torch.stack(after).masked_fill(~sound, torch.inf)
+    scores, lost = torch.zeros(4, *shape, dtype=torch.float64), torch.zeros(shape, dtype=torch.bool)
+    for run, place, client, answer, before, after, sound in replies:
+        ends = torch.stack(after).masked_fill(~sound, torch.inf)
+        scores[:, run, place] = torch.cat([torch.stack(before), ends]).to(scores)
         lost[run, place] = ~sound
         member = (F.one_hot(run, A).T * sound).to(w)  # (A, k)
         p = member * (method.weigh(fed.train.n[client]) / whole[run]).to(w)  # at most 1
@@ -216,8 +221,10 @@ def gather(
                 kept[int(run[row])][int(client[row])] = answer.kept[row].clone()
     average, moved = total / weight, moved / len(fed)
     return [
-        Heard(average[a], moved[a], kept[a], Score(*scores[:, a, :B].clone()), lost[a, :B])
-        for a, B in enumerate(len(work.client) for work in works)
+        Heard(average[a], moved[a], kept[a], Score(*s[:2]), Score(*s[2:]), lost[a, : s.shape[1]])
+        for a, s in enumerate(
+            scores[:, a, : len(work.client)].clone() for a, work in enumerate(works)
+        )
     ]
 
 
@@ -226,15 +233,16 @@ def _without_nan(W: Float[Tensor, "k d"], sound: Bool[Tensor, " k"]) -> Float[Te
     return W if bool(sound.all()) else W.masked_fill(~sound[:, None].to(W.device), 0)
 
 
-def tell(run: Run, work: Work, before: Score, heard: Heard, fed: Federation) -> Run:
+def tell(run: Run, work: Work, heard: Heard, fed: Federation) -> Run:
     """The run after its clients have answered; if all have diverged, the server does nothing."""
     t, server = run.round + 1, run.server
     if not heard.diverged.all():
         c = work.c[~heard.diverged]
         server = run.method.agg(server, heard.average, heard.moved, run.b, t, c)
-    size = fed.val[work.client].n
-    tuner = run.tuner.tell(work.arm, before.error, heard.after.error, size)
-    played = Round(work.client, work.arm, size, before, heard.after, heard.diverged)
+    size = fed.val.n[work.client]
+    old, new = (getattr(score, run.tuner.score) for score in (heard.before, heard.after))
+    tuner = run.tuner.tell(work.arm, old, new, size)
+    played = Round(work.client, work.arm, size, heard.before, heard.after, heard.diverged)
     return replace(
         run,
         server=server,

@@ -49,6 +49,7 @@ class Run:
         kept: client -> the vector (d,) that it keeps, for clients that have been drawn; None where
             the clients' nodes have it, see `flower`.
         history: one `Round` for each played. It may be cut: no round depends on it.
+        replacement: whether a client may be drawn twice in a round.
     """
 
     server: Server = field(repr=False)
@@ -59,6 +60,7 @@ class Run:
     seed: int = 0
     round: int = 0  # rounds played
     history: tuple[Round, ...] = field(default=(), repr=False)
+    replacement: bool = False
 
     @property
     def w(self) -> Float[Tensor, " d"]:
@@ -110,6 +112,7 @@ def start(
     b: ServerHP | None = None,
     seed: SupportsIndex = 0,
     method: Method | None = None,
+    replacement: bool = False,
 ) -> Run:
     """A run that has not played yet, on the federation's device and with its precision.
 
@@ -119,9 +122,11 @@ def start(
         seed: of the first weights, of the clients drawn, and of each client's minibatches. (A model
             made by `from_module` always starts from its network's own weights.)
         method: the default is FedAvg.
+        replacement: draw the clients of a round one by one, each from all: one may come twice.
 
     Raises:
-        ValueError: several settings where one is needed; no method, or a class instead of one.
+        ValueError: several settings where one is needed; no method, or a class instead of one;
+            replacement with a method whose clients keep vectors, of which one would be lost.
     """
     require(isinstance(model, Model), "model", type(model).__name__, "a Model: from_module(net)")
     if tuner is None or isinstance(tuner, LocalHP):
@@ -135,4 +140,7 @@ def start(
     require(len(b) == 1, "b", f"{len(b)} rows", "one setting of the server")
     x = fed.train.x
     w = model.init(stream(index(seed))).to(x if x.is_floating_point() else x.device)
-    return Run(Server.first(w), {}, method, b, tuner, index(seed))
+    stateless = method.first(w) is None
+    allowed = "False, for clients of this method keep vectors"
+    require(not replacement or stateless, "replacement", replacement, allowed)
+    return Run(Server.first(w), {}, method, b, tuner, index(seed), replacement=replacement)

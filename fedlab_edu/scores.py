@@ -22,6 +22,12 @@ class Score(NamedTuple):
     loss: Float[Tensor, " B"]
     error: Float[Tensor, " B"]
 
+    @property
+    def rates(self) -> Float[Tensor, " B"]:
+        """The errors, where a model that has diverged is wrong about everything. (They stay +inf if
+        all have, and where the errors are losses, see `score`.)"""
+        return self.error if torch.equal(self.error, self.loss) else self.error.clamp(max=1)
+
 
 @torch.no_grad()
 def score(model: Model, w: Float[Tensor, "*B d"], clients: Clients) -> Score:

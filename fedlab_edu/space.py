@@ -7,13 +7,14 @@ Khodak et al. (2021), section 3 (local perturbation) and appendix D.2; Chen et a
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from itertools import product
+from math import prod
 from typing import Generic, NamedTuple, TypeVar
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from fedlab_edu.check import require
+from fedlab_edu.check import MOST, check_shares, require
 from fedlab_edu.hparams import LocalHP, ServerHP
 from fedlab_edu.laws import (
     Choice,
@@ -103,10 +104,20 @@ class SearchSpace(Generic[_Table]):
         """All combinations: of so many values of each continuous law, and of all options.
 
         Rows are in the order of nested loops, the last hyperparameter's the innermost.
+
+        Raises:
+            ValueError: more than a million of them.
         """
-        rows = list(product(*(law.points(points) for law in self.laws.values())))
+        values = [law.points(points) for law in self.laws.values()]
+        combinations = prod(len(each) for each in values)
+        require(combinations <= MOST, "rows of the grid", combinations, f"at most {MOST:,}")
+        rows = list(product(*values))
         columns = real(rows).unbind(1) if self.laws else ()
         return self._table(self.kind(), len(rows), dict(zip(self.laws, columns, strict=True)))
+
+    def sizes(self, points: int = 3) -> tuple[int, ...]:
+        """How many values of each law a grid has, the last law's rows next to one another."""
+        return tuple(len(law.points(points)) for law in self.laws.values())
 
     def _draws(self, gen: torch.Generator, k: int) -> Tensor:
         require(k >= 1, "k", k, "at least 1")
@@ -114,8 +125,9 @@ class SearchSpace(Generic[_Table]):
 
     def _check(self, row: _Table, **shares: float) -> None:
         require(len(row) == 1, "row", f"{len(row)} rows", "one configuration")
-        for name, share in shares.items():
-            require(0 <= share <= 1, name, share, "a number from 0 to 1")
+        check_shares(**shares)
+        for name, law in self.laws.items():
+            law.check(getattr(row, name), name)
 
     def _table(self, row: _Table, k: int, new: Mapping[str, Tensor]) -> _Table:
         kept = {n: c.reshape(()).expand(k) for n, c in row.columns.items()}

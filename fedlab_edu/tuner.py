@@ -1,7 +1,7 @@
 """A tuner is a table and a rule: k configurations, who gets which, and what their scores change."""
 
 from dataclasses import dataclass, field
-from typing import Protocol, runtime_checkable
+from typing import Any, ClassVar, Literal, Protocol, runtime_checkable
 
 import torch
 from jaxtyping import Float, Int
@@ -18,6 +18,10 @@ class Tuner(Protocol):
     @property
     def table(self) -> LocalHP:
         """k configurations: columns (k,), or scalars where k = 1."""
+
+    @property
+    def score(self) -> Literal["error", "loss"]:
+        """Which scores it is told: shares of examples that are wrong, or losses."""
 
     @property
     def final(self) -> LocalHP:
@@ -43,6 +47,9 @@ class Tuner(Protocol):
         0 times that is NaN.
         """
 
+    def settle(self) -> "Tuner":
+        """The tuner that tries nothing any more: all train with `final`."""
+
 
 @dataclass(frozen=True, eq=False)
 class Fixed:
@@ -54,19 +61,32 @@ class Fixed:
             table has only one.
 
     Raises:
-        ValueError: several rows, but nothing says whose they are; a row that the table lacks.
+        ValueError: several rows, but nothing says whose they are; a row that the table lacks; rows
+            that are no column of whole numbers.
     """
 
+    score: ClassVar[Literal["error", "loss"]] = "error"
     table: LocalHP = field(default_factory=LocalHP)
     row: Int[Tensor, " N"] | None = None
 
     def __post_init__(self) -> None:
-        if self.row is not None:
-            object.__setattr__(self, "row", torch.as_tensor(self.row))
         k = len(self.table)
         require(k == 1 or self.row is not None, "table", f"{k} rows", "one configuration")
-        ok = self.row is None or (self.row.numel() and 0 <= self.row.min() <= self.row.max() < k)
-        require(ok, "row", self.row, f"for each client a number from 0 to {k - 1}")
+        if self.row is not None:
+            object.__setattr__(self, "row", self._checked(self.row, k))
+
+    @staticmethod
+    def _checked(given: Any, k: int) -> Int[Tensor, " N"]:
+        """Rows as whole numbers: as a mask, or as uint8, they would index otherwise."""
+        try:
+            row = torch.as_tensor(given)
+        except (TypeError, ValueError, RuntimeError):
+            row = torch.empty(0)
+        inexact = row.is_floating_point() or row.is_complex() or row.dtype == torch.bool
+        column = row.dim() == 1 and row.numel() > 0 and not inexact
+        ok = column and 0 <= row.min() <= row.max() < k
+        require(ok, "row", given, f"for each client a whole number from 0 to {k - 1}")
+        return row.long()
 
     @property
     def final(self) -> LocalHP:
@@ -87,4 +107,8 @@ class Fixed:
         size: Int[Tensor, " B"],
     ) -> "Fixed":
         """Itself: no score changes it."""
+        return self
+
+    def settle(self) -> "Fixed":
+        """Itself."""
         return self

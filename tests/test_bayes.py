@@ -4,6 +4,7 @@ import math
 import sys
 from pathlib import Path
 
+import numpy as np
 import optuna
 import pytest
 import torch
@@ -115,6 +116,22 @@ def test_scores_that_are_not_finite_count_as_the_highest() -> None:
     assert propose(LAWS, points, [math.nan] * 3, 3)
 
 
+@pytest.mark.parametrize("huge", [1e200, 1.7e308])
+def test_a_huge_score_is_avoided_without_a_warning(huge: float) -> None:
+    points = [(0.2, 0.2, 0.5, 0.5), (0.8, 0.8, 0.5, 0.5), (0.5, 0.1, 0.1, 0.1)]
+    asked = propose(LAWS, points, [huge, 0.1, 0.2], 3)
+    assert math.dist(asked[:2], points[0][:2]) > 0.2
+    assert propose(LAWS, points, [-huge, 0.1, 0.2], 3)
+
+
+def test_numpys_whole_numbers_are_those_of_pythons(fed: Federation) -> None:
+    n = np.int64
+    one = bayesian_search(MODEL, fed, FEDEX, n(21), n(3), first=n(4), seed=n(2), method=FedProx())
+    other = begun(fed, seed=2)
+    assert (one.total, one.points, one.race.brackets) == (21, other.points, other.race.brackets)
+    assert {type(number) for number in (one.total, one.seed, *one.race.brackets[0][1:])} == {int}
+
+
 def test_optunas_own_settings_stay_as_they_were() -> None:
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     propose(LAWS, [(0.2, 0.2, 0.5, 0.5)], [0.1], 0)
@@ -139,3 +156,10 @@ def test_without_optuna_it_says_how_to_get_it(
 def test_what_is_not_allowed_is_named(how: dict[str, int], message: str, fed: Federation) -> None:
     with pytest.raises(ValueError, match=message):
         begun(fed, **how)
+
+
+@pytest.mark.parametrize("name", ["total", "cap", "first", "seed"])
+def test_a_number_that_is_not_whole_is_named(name: str, fed: Federation) -> None:
+    how = {"total": 21, "cap": 3, "first": 4, "seed": 0, name: 2.5}
+    with pytest.raises(ValueError, match=f"{name} is 2.5; allowed: a whole number of at least"):
+        bayesian_search.__wrapped__(MODEL, fed, FEDEX, **how)

@@ -1,10 +1,15 @@
 """Runs in files: what is read goes on as if it had never stopped, and what is broken is refused."""
 
 import dataclasses
+import io
 import os
 import pickle
+import subprocess
+import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from functools import cached_property, partial
 from hashlib import sha256
 from pathlib import Path
 
@@ -26,6 +31,7 @@ from fedlab_edu import (
     start,
 )
 from fedlab_edu.checkpoint import fingerprint
+from fedlab_edu.model import cross_entropy
 from tests.test_methods import METHODS
 from tests.test_run import Noting
 
@@ -183,6 +189,46 @@ def test_what_cannot_be_written_whole_leaves_the_old_file(
     assert os.listdir(tmp_path) == ["run"]
 
 
+@pytest.mark.parametrize("error", [OSError("no space left"), KeyboardInterrupt()], ids=repr)
+def test_a_full_disk_or_ctrl_c_in_the_middle_of_writing_stays_what_it_is(
+    error: BaseException, fed: Federation, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Stopping(io.FileIO):
+        def write(self, content: bytes) -> int:
+            if not left:
+                raise error
+            left.pop()
+            return super().write(content)
+
+    file, run = tmp_path / "run", start(MODEL, fed)
+    save_run(run, file)
+    left: list[int] = []
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "open", lambda path, mode: Stopping(path, "x+"))
+        with pytest.raises(type(error)):
+            save_run(run, file)
+        for writes in range(1, 60):
+            left[:] = range(writes)
+            with suppress(type(error)):
+                save_run(run, file)
+            assert os.listdir(tmp_path) == ["run"]
+    assert left  # of so many writes the last were not needed
+    assert load_run(file).round == 0
+
+
+def test_a_link_stays_a_link_and_what_it_points_to_is_written(
+    fed: Federation, tmp_path: Path
+) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    link, file = tmp_path / "link", tmp_path / "elsewhere" / "run"
+    link.symlink_to(file)
+    for seed in (1, 2):  # what it points to is not there yet, and then it is
+        save_run(start(MODEL, fed, seed=seed), link)
+        assert link.is_symlink()
+        assert load_run(file).seed == load_run(link).seed == seed
+    assert os.listdir(tmp_path / "elsewhere") == ["run"]
+
+
 def test_others_may_read_what_they_may_read_of_any_new_file(
     fed: Federation, tmp_path: Path
 ) -> None:
@@ -211,10 +257,84 @@ def test_a_file_that_is_not_there_is_named() -> None:
         load_run("no-such-run")
 
 
+@dataclasses.dataclass(frozen=True)
+class Cached(FedPA):
+    @cached_property
+    def twice(self) -> float:
+        return 2 * self.rho
+
+
+class Wider(FedPA):
+    """A method with a field more, and no dataclass itself."""
+
+    def __init__(self, more: float) -> None:
+        super().__init__()
+        object.__setattr__(self, "more", more)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Slotted(FedPA):
+    more: float = 0.0
+
+
+def test_what_a_class_of_ones_own_holds_beside_its_fields_is_read_again(
+    fed: Federation, tmp_path: Path
+) -> None:
+    cached, wider = Cached(rho=0.5), Wider(3.0)
+    assert cached.twice == 1
+    for method in (cached, wider, Slotted(rho=0.5, more=3.0)):
+        save_run(start(MODEL, fed, method=method), tmp_path / "run")
+        again = load_run(tmp_path / "run", Cached, Wider, Slotted).method
+        assert type(again) is type(method)
+        assert again == method
+        assert getattr(again, "more", None) == getattr(method, "more", None)
+
+
 @dataclasses.dataclass
 class Pair:
     a: object
     b: object
+
+
+@dataclasses.dataclass(slots=True)
+class Slots:
+    a: object
+
+
+@dataclasses.dataclass
+class Scaled:
+    """A loss of one's own: an object that can be called."""
+
+    by: float
+
+    def __call__(self, outputs: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+        return self.by * cross_entropy(outputs, y)
+
+
+def scaled(by: float) -> float:
+    return by
+
+
+def test_a_property_that_is_kept_once_computed_changes_no_fingerprint() -> None:
+    method = Cached(rho=0.5)
+    before = fingerprint(method)
+    assert method.twice == 1
+    assert fingerprint(method) == before
+
+
+def test_fingerprints_of_sets_are_the_same_in_another_process() -> None:
+    code = "from fedlab_edu.checkpoint import fingerprint; print(fingerprint({*'abcdefgh'}))"
+    prints = {
+        subprocess.run(
+            [sys.executable, "-c", code],
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for seed in "12"
+    }
+    assert len(prints) == 1
 
 
 def test_fingerprints_differ_wherever_a_number_or_a_name_does() -> None:
@@ -225,7 +345,11 @@ def test_fingerprints_differ_wherever_a_number_or_a_name_does() -> None:
         [1, 2], (1, 2), [[1], 2], [12], ["1", 2], [1.0, 2], {1: 2}, {1: 2, 3: 4}, {2: 1},
         Pair(1, 2), Pair(2, 1), Pair((1,), 2), None, True, 1, "1", b"1", LocalHP, ServerHP,
         LocalHP(), LocalHP(lr=[0.1]), LocalHP(lr=0.2), ServerHP(), FedPA(), FedPA(rho=0.5),
-        fingerprint, linear,
+        fingerprint, linear, cross_entropy, partial(scaled, 2), partial(scaled, 3), partial(scaled),
+        partial(scaled, by=2), partial(scaled, by=3), partial(linear, 2), Scaled(1), Scaled(2),
+        partial(Scaled(1), 2), partial(Scaled(2), 2), Slots(torch.zeros(4000)),
+        Slots(torch.cat([torch.zeros(2000), torch.ones(1), torch.zeros(1999)])), Wider(1), Wider(2),
+        {"a", "b"}, {"a"}, ["a", "b"],
     ]  # fmt: skip
     prints = [fingerprint(value) for value in values]
     assert len(set(prints)) == len(values)

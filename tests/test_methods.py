@@ -41,7 +41,7 @@ from fedlab_edu.methods.fedpa import delta
 from fedlab_edu.methods.maml import halves, meta_gradient
 from fedlab_edu.methods.scaffold import effective_steps
 from fedlab_edu.rounds import Work, gather, sound, tell, train
-from fedlab_edu.scores import Score, score
+from fedlab_edu.scores import Score
 from fedlab_edu.tuner import Fixed
 from tests.reference import plain_loop
 from tests.vectors import F64, case, quadratic
@@ -99,9 +99,8 @@ class Quadratics:
             i, torch.zeros_like(i), LocalHP(**{**self.steps, **c})[[0] * self.B], [0] * self.B
         )
         (reply,) = train([run], [work], self.model, self.fed.train, self.fed.val)
-        before = score(self.model, run.w, self.fed.val[i])
         (heard,) = gather([run], [work], [reply], self.fed)
-        return tell(run, work, before, heard, self.fed), reply.answer
+        return tell(run, work, heard, self.fed), reply.answer
 
 
 # --- the vectors ----------------------------------------------------------------------------------
@@ -358,9 +357,8 @@ def test_clients_that_diverge_are_left_out_and_the_run_says_so(name: str, fed: F
     without = Work(clients[[0, 2]], work.arm[[0, 2]], c[[0, 2]], [1, 3])
     after = []
     for one in (work, without):
-        before = score(MODEL, run.w, fed.val[one.client])
         replies = train([run], [one], MODEL, fed.train, fed.val)
-        after.append(tell(run, one, before, *gather([run], [one], replies, fed), fed))
+        after.append(tell(run, one, *gather([run], [one], replies, fed), fed))
     both, sound = after
     torch.testing.assert_close(both.server, sound.server, rtol=1e-12, atol=1e-12)
     torch.testing.assert_close(dict(both.kept), dict(sound.kept), rtol=1e-12, atol=1e-12)
@@ -496,9 +494,8 @@ def test_a_client_that_has_diverged_counts_nowhere(name: str, fed: Federation) -
     alone = Work(torch.tensor([3]), torch.tensor([0]), c[[0]], [1])
     after = []
     for work in (pair, alone):
-        before = score(MODEL, run.w, fed.val[work.client])
         replies = train([run], [work], MODEL, fed.train, fed.val)
-        after.append(tell(run, work, before, *gather([run], [work], replies, fed), fed))
+        after.append(tell(run, work, *gather([run], [work], replies, fed), fed))
     torch.testing.assert_close(after[0].server, after[1].server, rtol=1e-12, atol=1e-12)
 
 

@@ -18,6 +18,7 @@ from fedlab_edu import (
     evaluate,
     linear,
     personalise,
+    spend,
     start,
 )
 from fedlab_edu.draws import stream
@@ -26,7 +27,7 @@ from fedlab_edu.run import Round, Run
 from fedlab_edu.scores import Score
 from fedlab_edu.space import FEDEX, FEDTUNE, SearchSpace, Spaces
 from fedlab_edu.tuner import Fixed
-from fedlab_edu.tuners.arms import Arm, assigned, drawn, every_assignment, shared
+from fedlab_edu.tuners.arms import Arm, around, assigned, drawn, every_assignment, shared
 from fedlab_edu.tuners.baselines import hyperband, random_search, successive_halving
 from fedlab_edu.tuners.race import Estimate, Race, race
 from fedlab_edu.tuners.search import bracket, halving, schedule
@@ -101,9 +102,9 @@ class Counting(Federation):
 
     asked: Any = None
 
-    def sample(self, clients: int, gen: torch.Generator) -> torch.Tensor:
+    def sample(self, clients: int, gen: torch.Generator, replacement: bool = False) -> torch.Tensor:
         self.asked.append(clients)
-        return super().sample(clients, gen)
+        return super().sample(clients, gen, replacement)
 
 
 class Secret(Clients):
@@ -207,7 +208,9 @@ def test_clients_count_by_their_validation_examples() -> None:
     assert Estimate("global").of_round(one) == pytest.approx(0.7)
     assert Estimate("personalised").of_round(one) == pytest.approx(0.5)
     assert Estimate("personalised", "loss").of_round(one) == pytest.approx(5)
-    assert Estimate().of_round(played([1, 3], [0.1, 0.1], [0.2, INF])) == INF
+    diverged = played([1, 3], [0.1, 0.1], [0.2, INF])
+    assert Estimate().of_round(diverged) == pytest.approx(0.8)  # wrong about everything
+    assert Estimate(score="loss").of_round(diverged) == INF
     assert torch.tensor(Estimate().of_round(played([0, 0], [0.1, 0.1], [0.1, 0.1]))).isnan()
 
 
@@ -332,7 +335,7 @@ def test_an_arms_tuner_is_made_of_its_configuration(fed: Federation) -> None:
          "server is SearchSpace.*allowed: a SearchSpace of ServerHP: "),
         (lambda fed: drawn.__wrapped__(FEDEX.client, 2), "spaces is SearchSpace.*allowed: "),
         (lambda fed: random_search(MODEL, fed, FEDEX, 9, 4, gamma=1.0),
-         r"keyword is 'gamma'; allowed: one of \['seed', 'method', 'estimate', 'tuner'\]"),
+         r"keyword is 'gamma'; allowed: one of \['seed', 'method', 'estimate', 'tuner', "),
         (lambda fed: race(MODEL, fed, assigned(LocalHP(lr=[1, 2]), 10, 1), [bracket((3,), 1, 2)]),
          "settles is '10 rows'; allowed: one setting, or 14 rows"),
         (lambda fed: random_search(MODEL, fed, FEDEX, 4, 4)
@@ -349,3 +352,89 @@ def test_an_arm_has_the_server_that_it_was_given(fed: Federation) -> None:
     search = finished(race(MODEL, fed, [still], [bracket((2,), 1, 2)]), fed)
     begun: Run = race(MODEL, fed, [still], [bracket((2,), 1, 2)]).runs[0]
     assert torch.equal(search.winner.w, begun.w)
+
+
+ROWS = around(SearchSpace({"lr": LogUniform(1e-2, 1)}), 5, cutoff=0.0)
+
+
+def test_best_seen_is_the_run_after_the_round_with_the_lowest_score_of_all(fed: Federation) -> None:
+    arms = drawn(Spaces(SearchSpace({"lr": LogUniform(1e-2, 1)})), 4, 3)
+    how = {"seed": 2, "estimate": Estimate("global")}
+    begun = race(MODEL, fed, arms, [schedule(16, 8, 2, 2)], select="best_seen", **how)
+    survivor = race(MODEL, fed, arms, [schedule(16, 8, 2, 2)], **how)
+    seen = []
+    while not begun.done:
+        before = begun
+        begun, survivor = (one.step(MODEL, fed, 5) for one in (begun, survivor))
+        played = [a for a, run in enumerate(begun.runs) if run.round > before.runs[a].round]
+        alone = [communicate(before.runs[a], MODEL, fed, 5) for a in played]
+        seen += [(begun.traces[a][-1], run.w) for a, run in zip(played, alone, strict=True)]
+    lowest, w = min(seen, key=lambda pair: pair[0])
+    assert begun.seen is not None
+    assert begun.seen[0] == lowest
+    torch.testing.assert_close(begun.winner.w, w, rtol=0, atol=1e-12)
+    assert torch.equal(survivor.winner.w, survivor.runs[survivor.best].w)
+    assert begun.out == survivor.out  # the eliminations are the same
+
+
+def test_after_the_last_elimination_tuners_settle_if_asked_to(fed: Federation) -> None:
+    arms = drawn(Spaces(SearchSpace({"lr": LogUniform(1e-2, 1)})), 4, 3, ROWS)
+    ends = []
+    for settles in (False, True):
+        running = race(
+            MODEL, fed, arms, [schedule(16, 8, 2, 2)], stop_after_last_elimination=settles
+        )
+        while len(running.living) > 1:
+            running = running.step(MODEL, fed, 5)
+        (last,) = running.living
+        assert running.runs[last].round == 4
+        likely = int(running.runs[last].tuner.theta.argmax())
+        done = spend(running, MODEL, fed, 5)
+        assert torch.equal(done.winner.tuner.table.lr, arms[last].tuner.table.lr)
+        ends.append({row for r in done.winner.history[4:] for row in r.arm.tolist()})
+    assert len(ends[0]) > 1
+    assert ends[1] == {likely}
+
+
+def test_tuners_with_a_row_for_each_client_settle_too(fed: Federation) -> None:
+    arms = assigned(LocalHP(lr=[0.1, 0.5]), 14, 4)
+    begun = race(MODEL, fed, arms, [schedule(16, 8, 2, 2)], stop_after_last_elimination=True)
+    done = spend(begun, MODEL, fed, 5)
+    assert torch.equal(done.winner.tuner.row, arms[done.best].tuner.row)
+
+
+def test_two_races_that_look_for_the_best_seen_add_up_to_the_better(fed: Federation) -> None:
+    how = {"select": "best_seen", "estimate": Estimate("global")}
+    each = []
+    for lr in (0.01, 0.5):
+        begun = race(MODEL, fed, shared(LocalHP(lr=[lr], batch=8)), [bracket((3,), 1, 2)], **how)
+        each.append(spend(begun, MODEL, fed, 14))
+    for both in (each[0] + each[1], each[1] + each[0]):
+        assert both.winner is each[1].winner
+        assert both.seen == min((one.seen for one in each), key=lambda seen: seen[0])
+    with pytest.raises(ValueError, match="select is 'survivor'; allowed: that of the other race"):
+        each[0] + replace(each[1], select="survivor")
+
+
+def test_clients_drawn_with_replacement_come_twice_with_other_minibatches(fed: Federation) -> None:
+    c = LocalHP(lr=0.5, batch=4)
+    run = start(MODEL, fed, c, seed=0, replacement=True)
+    after = communicate(run, MODEL, fed, 40)  # more than the 14 that there are
+    played = after.history[0]
+    clients = played.client.tolist()
+    assert len(clients) == 40
+    twice = next(i for i in set(clients) if clients.count(i) > 1)
+    losses = played.after.loss[played.client == twice]
+    assert len(set(losses.tolist())) == len(losses)
+    without = communicate(start(MODEL, fed, c, seed=0), MODEL, fed, 14)
+    assert sorted(without.history[0].client.tolist()) == list(range(14))
+    counts = torch.zeros(14)
+    gen = torch.Generator().manual_seed(0)
+    for _ in range(2000):
+        counts += torch.bincount(fed.sample(7, gen, replacement=True), minlength=14)
+    assert float(((counts - 1000) ** 2 / 1000).sum()) < 34.5  # 0.999 of chi-square with 13
+
+
+def test_replacement_is_refused_where_clients_keep_vectors(fed: Federation) -> None:
+    with pytest.raises(ValueError, match="replacement is True; allowed: False, for clients of"):
+        start(MODEL, fed, tuner=LocalHP(), method=Scaffold(), replacement=True)

@@ -1,6 +1,7 @@
 """Rounds and runs: FedAvg against plain loops, resumption, evaluation, and that it learns."""
 
 from dataclasses import dataclass, field, replace
+from typing import ClassVar
 
 import pytest
 import torch
@@ -113,10 +114,14 @@ class Noting:
 
     table: LocalHP = field(default_factory=lambda: LocalHP(lr=[0.1, 0.0], batch=8))
     told: tuple = ()
+    score: ClassVar = "error"
 
     @property
     def final(self) -> LocalHP:
         return self.table[0]
+
+    def settle(self) -> "Noting":
+        return self
 
     def ask(self, clients: int, gen: torch.Generator, *, who: torch.Tensor) -> torch.Tensor:
         return torch.arange(clients) % 2

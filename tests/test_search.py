@@ -6,10 +6,12 @@ from fractions import Fraction
 from itertools import accumulate, product
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from fedlab_edu.tuners.race import Estimate
 from fedlab_edu.tuners.search import (
     bracket,
     brackets,
@@ -157,8 +159,43 @@ def test_stops_at_the_same_round_eliminate_by_the_same_scores() -> None:
 
 
 def test_a_large_score_is_lower_than_an_infinite_one() -> None:
-    assert survivors([INF, 1e300, NAN], 3) == [1]
-    assert survivors([INF, 5.0, NAN], 3, rule="quantile") == [1]
+    for large in (1e300, 1e308, 1.7e308):
+        assert survivors([INF, large, NAN], 3) == [1]
+        assert survivors([INF, large, NAN], 3, rule="quantile") == [1]
+    assert survivors([1e308, 9e307, INF], 2, rule="quantile") == [0, 1]
+    assert survivors([-INF, -1e308, 0.0], 3) == [0]
+
+
+@given(scores=st.lists(st.integers(0, 9), min_size=1, max_size=60), eta=st.integers(2, 60))
+def test_by_the_printed_rule_those_stay_who_are_not_above_the_quantile(
+    scores: list[int], eta: int
+) -> None:
+    ordered, at = sorted(scores), Fraction(len(scores) - 1, eta)
+    low = math.floor(at)
+    rise = (at - low) * (ordered[min(low + 1, len(scores) - 1)] - ordered[low])
+    expected = [a for a, score in enumerate(scores) if score <= ordered[low] + rise]
+    assert survivors([float(s) for s in scores], eta, rule="quantile") == expected
+
+
+def test_numpys_whole_numbers_are_those_of_pythons() -> None:
+    n = np.int64
+    pairs = [
+        (schedule(n(450), n(100), n(3), n(2)), schedule(450, 100, 3, 2)),
+        (schedule(n(450), n(100), n(3), n(0)), schedule(450, 100, 3, 0)),
+        (brackets(n(50), n(9), n(3))[0], brackets(50, 9, 3)[0]),
+        (bracket.__wrapped__(np.array([1, 3]), n(9), n(3)), bracket((1, 3), 9, 3)),
+    ]
+    for one, other in pairs:
+        assert one == other
+        assert {type(number) for number in (*one.stops, *one[1:])} == {int}
+
+
+def test_a_round_that_is_nan_counts_in_halving_and_not_in_a_race() -> None:
+    traces = [[NAN, 0.1], [0.5, 0.7]]
+    (stop,) = halving(traces, (2, 3), eta=2, gamma=1.0)
+    assert stop.survivors == [1]
+    known = [Estimate(gamma=1.0).of_trace(trace, 0) for trace in traces]
+    assert known == pytest.approx([0.1, 0.6])
 
 
 def test_by_the_printed_rule_equal_scores_all_stay() -> None:
@@ -192,17 +229,37 @@ def test_each_stage_forgets_the_rounds_before_it() -> None:
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: schedule(0, 5), "total is 0; allowed: at least 1"),
-        (lambda: schedule(100, 0), "cap is 0; allowed: at least 1"),
-        (lambda: schedule(100, 50, 1), "eta is 1; allowed: at least 2"),
-        (lambda: schedule(100, 50, 3, -1), "eliminations is -1; allowed: at least 0"),
+        (lambda: schedule(0, 5), "total is 0; allowed: a whole number of at least 1"),
+        (
+            lambda: schedule.__wrapped__(100.5, 5),
+            "total is 100.5; allowed: a whole number of at least 1",
+        ),
+        (lambda: schedule(100, 0), "cap is 0; allowed: a whole number of at least 1"),
+        (
+            lambda: schedule.__wrapped__(100, "50"),
+            "cap is '50'; allowed: a whole number of at least 1",
+        ),
+        (lambda: schedule(100, 50, 1), "eta is 1; allowed: a whole number of at least 2"),
+        (lambda: schedule(100, 50, 3, -1), "eliminations is -1; allowed: a whole number of at lea"),
+        (lambda: schedule(100, 50, 3, 21), "eliminations is 21; allowed: .* at least 0, 20 at mo"),
+        (lambda: schedule(10**7, 1, 3, 0), "arms is 10000000; allowed: .* 1, 1,000,000 at most"),
+        (lambda: brackets(10**8, 1), "total is 100000000; allowed: at most 1,000,000, for"),
+        (
+            lambda: brackets.__wrapped__(40, 9.5),
+            "cap is 9.5; allowed: a whole number of at least 1",
+        ),
+        (
+            lambda: bracket.__wrapped__((3, 4.5), 9, 3),
+            "stop is 4.5; allowed: a whole number of at least 1",
+        ),
+        (lambda: bracket((3,), 9, 1), "eta is 1; allowed: a whole number of at least 2"),
         (lambda: schedule(80, 50, 3, 3), "total is 80; allowed: at least 86, with a cap of 50"),
         (lambda: schedule(40, 50), "total is 40; allowed: at least"),
         (lambda: schedule(40, 50, eliminations=0), "total is 40; allowed: at least 50"),
-        (lambda: brackets(40, 9, 1), "eta is 1; allowed: at least 2"),
+        (lambda: brackets(40, 9, 1), "eta is 1; allowed: a whole number of at least 2"),
         (lambda: bracket((3, 2), 9, 3), r"stops is \[3, 2\]; allowed: rounds from 1 on"),
         (lambda: bracket((), 9, 3), r"stops is \[\]; allowed"),
-        (lambda: bracket((3,), 0, 3), "arms is 0; allowed: at least 1"),
+        (lambda: bracket((3,), 0, 3), "arms is 0; allowed: a whole number of at least 1"),
         (lambda: survivors([], 3), r"scores is \[\]; allowed: at least one"),
         (lambda: survivors([0.1], 1), "eta is 1; allowed: at least 2"),
         (lambda: discounted_mean([], 0.5), r"trace is \[\]; allowed: at least one score"),

@@ -4,6 +4,7 @@ import json
 import math
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -48,6 +49,15 @@ LAWS = [
     Integer(1, 5),
     PowerOfTwo(8, 128),
 ]
+
+
+def made(kind: type, **fields: object) -> Any:
+    """As outside the tests, where nothing else checks the types of what is handed in."""
+    new = object.__new__(kind)
+    for name, value in fields.items():
+        object.__setattr__(new, name, value)
+    new.__post_init__()
+    return new
 
 
 def of(function: str) -> list[str]:
@@ -331,7 +341,33 @@ def test_a_point_of_all_laws_is_one_of_the_client_and_one_of_the_server() -> Non
         (lambda: Choice(()), r"options is \(\); allowed: finite numbers, at least one"),
         (lambda: Choice((1, 1.0)), r"options is \(1, 1.0\)"),
         (lambda: Choice((math.nan,)), r"options is \(nan,\)"),
-        (lambda: Integer(3, 2), r"low, high is \(3, 2\); allowed: low up to high"),
+        (lambda: Uniform(-1e308, 1e308), r"low, high is \(-1e\+308, 1e\+308\)"),
+        (
+            lambda: made(Uniform, low="a", high=1),
+            r"low, high is \('a', 1\); allowed: finite numbers, low below",
+        ),
+        (
+            lambda: made(LogUniform, low="0.1", high=1),
+            r"low, high is \('0.1', 1\); allowed: finite numbers",
+        ),
+        (lambda: made(Uniform, low=None, high=[1]), r"low, high is \(None, \[1\]\)"),
+        (lambda: Uniform(0, 10**400), r"low, high is \(0, 10{400}\)"),
+        (
+            lambda: made(Choice, options="ab"),
+            "options is 'ab'; allowed: finite numbers, at least one",
+        ),
+        (lambda: made(Choice, options=3), "options is 3; allowed: finite numbers, at least one"),
+        (
+            lambda: made(Choice, options=(0.1, None)),
+            r"options is \(0.1, None\); allowed: finite numbers",
+        ),
+        (lambda: Integer(3, 2), r"low, high is \(3, 2\); allowed: whole numbers, low up to high"),
+        (lambda: Integer.__wrapped__(1.5, 2), r"low, high is \(1.5, 2\); allowed: whole numbers"),
+        (lambda: Integer(1, 10**9), r"1000000000\); allowed: .*, 1,000,000 of them at most"),
+        (
+            lambda: PowerOfTwo.__wrapped__("a", 8),
+            r"low, high is \('a', 8\); allowed: powers of two",
+        ),
         (lambda: PowerOfTwo(8, 100), r"low, high is \(8, 100\); allowed: powers of two"),
         (lambda: SearchSpace({"rate": Uniform(0, 1)}), "hyperparameter is 'rate'; allowed: one of"),
         (lambda: FEDEX.client.without("rate"), "hyperparameter is 'rate'; allowed: one of"),
@@ -340,11 +376,21 @@ def test_a_point_of_all_laws_is_one_of_the_client_and_one_of_the_server() -> Non
         (lambda: FEDEX.client.perturb(LocalHP(lr=[1, 2]), 0.1, 2, gen()), "row is '2 rows'"),
         (lambda: FEDEX.client.evo(LocalHP(), 0.1, -1, gen()), "p_re is -1; allowed: a number"),
         (lambda: PowerOfTwo(8, 128).pmf(9, 0.1), "value is 9.0; allowed: one of"),
-        (lambda: FEDEX.client.grid(0), "points is 0; allowed: at least 1"),
-        (lambda: Uniform(0, 1).support(2, 0.1), "value is 2.0; allowed: from 0.0 to 1.0"),
+        (lambda: FEDEX.client.grid(0), "points is 0; allowed: from 1 to 1,000,000"),
         (
-            lambda: FEDEX.client.perturb(LocalHP(lr=0), 0.1, 2, gen()),
-            "value is 0.0; allowed: from 0.0",
+            lambda: Uniform.points.__wrapped__(Uniform(0, 1), 1.5),
+            "points is 1.5; allowed: from 1 to 1,000,000",
+        ),
+        (lambda: FEDEX.client.grid(10**9), "points is 1000000000; allowed: from 1 to 1,000,000"),
+        (lambda: FEDEX.client.grid(9), f"grid is {9**5 * 5 * 5}; allowed: at most 1,000,000"),
+        (lambda: Uniform(0, 1).support(2, 0.1), "value is 2.0; allowed: from 0 to 1"),
+        (
+            lambda: FEDEX.client.perturb(LocalHP(lr=3), 0.1, 2, gen()),
+            "lr is 3.0; allowed: from 0.0001 to 1",
+        ),
+        (
+            lambda: SearchSpace({"epochs": Integer(1, 5)}).evo(LocalHP(epochs=9), 0.1, 0.1, gen()),
+            r"epochs is 9; allowed: one of \[1, 2, 3, 4, 5\]",
         ),
         (
             lambda: SearchSpace({"dropout": Uniform(0, 1)}),
@@ -358,6 +404,50 @@ def test_a_point_of_all_laws_is_one_of_the_client_and_one_of_the_server() -> Non
 def test_what_is_not_allowed_is_named(make, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         make()
+
+
+@pytest.mark.parametrize("bad", [-0.1, 1.1, math.nan])
+@pytest.mark.parametrize("law", LAWS, ids=lambda law: type(law).__name__)
+def test_a_law_refuses_shares_that_are_none(law: Distribution, bad: float) -> None:
+    value, u = law.from_unit(torch.tensor(0.5, dtype=F64)), torch.rand(3, generator=gen())
+    exact = law.pmf if isinstance(law, Choice) else law.support
+    calls = [
+        ("eps", lambda: law.perturb(value, bad, u)),
+        ("eps", lambda: law.evo(value, bad, 0.1, u)),
+        ("p_re", lambda: law.evo(value, 0.1, bad, u)),
+        ("eps", lambda: exact(float(value), bad)),
+    ]
+    if isinstance(law, Choice):
+        calls.append(("eps", lambda: law.evo_pmf(float(value), bad, 0.1)))
+        calls.append(("p_re", lambda: law.evo_pmf(float(value), 0.1, bad)))
+    for name, call in calls:
+        with pytest.raises(ValueError, match=f"{name} is {bad!r}; allowed: a number from 0 to 1"):
+            call()
+
+
+def test_a_uniform_value_never_exceeds_its_upper_end_by_rounding() -> None:
+    ends = [(a / 100, b / 100) for a in range(100) for b in range(a + 1, 101)]
+    assert any(a + (b - a) > b for a, b in ends)  # so it would, with the plain formula
+    one = torch.tensor(1.0, dtype=F64)
+    for a, b in ends:
+        law = Uniform(a, b)
+        assert law.from_unit(one) <= b
+        assert law.perturb(law.from_unit(one), 0.1, one) <= b
+
+
+def test_laws_of_numpys_numbers_are_those_of_pythons() -> None:
+    pairs = [
+        (made(Uniform, low=np.float64(0.25), high=np.int64(1)), Uniform(0.25, 1)),
+        (made(LogUniform, low=np.float32(0.25), high=torch.tensor(1.0)), LogUniform(0.25, 1)),
+        (made(Choice, options=np.array([0.1, 1.0])), Choice((0.1, 1.0))),
+        (made(Choice, options=torch.arange(2)), Choice((0, 1))),
+        (Integer.__wrapped__(np.int64(1), np.int32(3)), Choice((1, 2, 3))),
+        (PowerOfTwo.__wrapped__(np.int64(2), np.int64(8)), Choice((2, 4, 8))),
+    ]
+    for one, other in pairs:
+        assert one == other
+        held = one.options if isinstance(one, Choice) else (one.low, one.high)
+        assert {type(number) for number in held} <= {int, float}
 
 
 def test_a_space_without_some_hyperparameters_leaves_them_at_their_defaults() -> None:

@@ -9,9 +9,12 @@ import sys
 import termios
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 from torch import nn
@@ -29,7 +32,9 @@ from fedlab_edu import (
     spend,
     successive_halving,
 )
-from fedlab_edu.space import FEDEX
+from fedlab_edu.laws import Choice, Uniform
+from fedlab_edu.model import cross_entropy
+from fedlab_edu.space import FEDEX, SearchSpace, Spaces
 from fedlab_edu.tuners import spend as module
 from fedlab_edu.tuners.arms import shared
 from fedlab_edu.tuners.race import Race, race
@@ -240,21 +245,141 @@ def test_test_data_do_not_tell_searches_apart(fed: Federation, tmp_path: Path) -
     same(spend(halving(other), MODEL, other, 3, path=tmp_path / "search"), done)
 
 
-def test_a_tuner_of_ones_own_is_named(fed: Federation, tmp_path: Path) -> None:
+def with_tuner(fed: Federation, tuner: object) -> Race:
     (own,) = shared(LocalHP())
-    arms = [own._replace(tuner=Noting())]
-    begun, file = race(MODEL, fed, arms, [bracket((3,), 1, 2)]), tmp_path / "search"
-    done = spend(begun, MODEL, fed, 3, path=file)
-    with pytest.raises(ValueError, match=r"named to `spend\(also=...\)`; this one has .*Noting"):
-        spend(begun, MODEL, fed, 3, path=file)
+    return race(MODEL, fed, [own._replace(tuner=tuner)], [bracket((3,), 1, 2)])
+
+
+def test_a_tuner_of_ones_own_is_named_before_the_first_round(
+    fed: Federation, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun, file = with_tuner(fed, Noting()), tmp_path / "search"
+    with monkeypatch.context() as patch:
+        interrupted(patch, 0, Stop)
+        message = r"be read again, .* named to `spend\(also=...\)`; this one has .*Noting"
+        with pytest.raises(ValueError, match=message):
+            spend(begun, MODEL, fed, 3, path=file)
+    assert os.listdir(tmp_path) == []
+    done = spend(begun, MODEL, fed, 3, path=file, also=(Noting,))
     same(spend(begun, MODEL, fed, 3, path=file, also=(Noting,)), done)
+
+
+class Keeping(Noting):
+    """A tuner that keeps what it is told in a form that no file may have."""
+
+    def tell(self, arm, before, after, size) -> "Keeping":
+        return replace(self, told=(*self.told, after.numpy()))
+
+
+def test_a_search_that_can_no_longer_be_read_does_not_take_the_place_of_one_that_can(
+    fed: Federation, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun, file = with_tuner(fed, Keeping()), tmp_path / "search"
+    with pytest.raises(ValueError, match=r"a search that can be read again, .* has numpy\."):
+        spend(begun, MODEL, fed, 3, path=file, also=(Keeping,), every=1)
+    monkeypatch.setattr(Keeping, "tell", Noting.tell)
+    same(spend(begun, MODEL, fed, 3, path=file, also=(Keeping,)), stepped(begun, fed))
+
+
+def test_settings_that_are_numpys_numbers_are_read_again(fed: Federation, tmp_path: Path) -> None:
+    laws = {
+        "lr": Choice(tuple(np.logspace(-3, -1, 3))),
+        "momentum": Uniform(np.float64(0.0), np.float64(0.5)),
+    }
+    spaces = Spaces(SearchSpace(laws))
+    total, cap = np.int64(4), np.int64(2)
+    for search in (
+        random_search.__wrapped__(MODEL, fed, spaces, total, cap),
+        bayesian_search(MODEL, fed, spaces, total, cap, first=np.int64(1), seed=np.int64(1)),
+    ):
+        file = tmp_path / type(search).__name__
+        done = spend(search, MODEL, fed, 3, path=file)
+        assert spend(search, MODEL, fed, 3, path=file).lowest == done.lowest
+
+
+def test_a_folder_that_cannot_be_written_is_said_before_more_rounds_are_played(
+    fed: Federation, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun, file = halving(fed), tmp_path / "search"
+    with monkeypatch.context() as patch:
+        interrupted(patch, 4, Stop)
+        with pytest.raises(Stop):
+            spend(begun, MODEL, fed, 3, path=file)
+
+    def refused(*arguments: object) -> None:
+        raise PermissionError("read-only")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(module, "write", refused)
+        interrupted(patch, 0, Stop)
+        with pytest.raises(PermissionError):
+            spend(begun, MODEL, fed, 3, path=file)
+    done = spend(begun, MODEL, fed, 3, path=file)
+    monkeypatch.setattr(module, "write", refused)
+    same(spend(begun, MODEL, fed, 3, path=file), done)  # nothing is left to be written
+
+
+def test_a_call_that_fails_in_its_first_round_leaves_the_name_to_another_search(
+    fed: Federation, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "search"
+    with monkeypatch.context() as patch:
+        interrupted(patch, 0, Stop)
+        with pytest.raises(Stop):
+            spend(halving(fed), MODEL, fed, 3, path=file)
+    assert os.listdir(tmp_path) == []
+    begun = halving(fed, seed=1)
+    with monkeypatch.context() as patch:
+        interrupted(patch, 1, Stop)
+        with pytest.raises(Stop):
+            spend(begun, MODEL, fed, 3, path=file)
+        with pytest.raises(Stop):  # the file is not this call's, and stays
+            spend(begun, MODEL, fed, 3, path=file)
+    same(spend(begun, MODEL, fed, 3, path=file), stepped(begun, fed))
+
+
+def test_a_link_stays_and_a_path_means_what_it_meant_at_first(
+    fed: Federation, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "elsewhere" / "search")
+    monkeypatch.chdir(tmp_path)
+
+    def moving(*arguments, step=Race.step):
+        os.chdir(tmp_path / "elsewhere")
+        return step(*arguments)
+
+    monkeypatch.setattr(Race, "step", moving)
+    done = spend(halving(fed), MODEL, fed, 3, path="link", every=6)
+    assert (tmp_path / "link").is_symlink()
+    assert os.listdir(tmp_path / "elsewhere") == ["search"]
+    same(spend(halving(fed), MODEL, fed, 3, path="search"), done)
+
+
+def test_pytorchs_own_random_numbers_stay_where_they_were(fed: Federation, tmp_path: Path) -> None:
+    before = torch.get_rng_state()
+    spend(halving(fed), MODEL, fed, 3, path=tmp_path / "search")
+    assert torch.equal(torch.get_rng_state(), before)
+
+
+def weighted(by: float, outputs: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+    return by * cross_entropy(outputs, y)
+
+
+def test_a_file_of_another_loss_is_refused(fed: Federation, tmp_path: Path) -> None:
+    net = nn.Sequential(nn.Flatten(), nn.Linear(64, 10))
+    one, other = (from_module(net, partial(weighted, by)) for by in (1.0, 2.0))
+    begun = random_search(one, fed, NO_DROPOUT, 2, 1, method=FedProx())
+    spend(begun, one, fed, 3, path=tmp_path / "search")
+    with pytest.raises(ValueError, match="allowed: a file of this search, with its settings"):
+        spend(begun, other, fed, 3, path=tmp_path / "search")
 
 
 def test_a_file_is_written_as_often_as_is_asked(
     fed: Federation, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     at: list[int] = []
-    monkeypatch.setattr(module, "write", lambda value, path: at.append(value[1].used))
+    monkeypatch.setattr(module, "write", lambda value, path, check: at.append(value[1].used))
     begun = random_search(MODEL, fed, FEDEX, 21, 7, method=FedProx())  # 3 arms: 3 rounds a step
     spend(begun, MODEL, fed, 3, path=tmp_path / "search", every=6)
     assert at == [0, 6, 12, 18, 21]
@@ -270,6 +395,16 @@ def test_a_folder_that_is_not_there_is_said_before_the_first_round(
         spend(halving(fed), MODEL, fed, 3, path=tmp_path / "nowhere" / "search")
 
 
+def everything(terminal: int) -> str:
+    """All that was written to the other end, which has been closed: then reading fails."""
+    parts = []
+    with suppress(OSError):
+        while part := os.read(terminal, 1 << 16):
+            parts.append(part)
+    os.close(terminal)
+    return b"".join(parts).decode()
+
+
 def test_progress_is_shown_in_a_terminal_and_nowhere_else(
     fed: Federation, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -281,8 +416,6 @@ def test_progress_is_shown_in_a_terminal_and_nowhere_else(
         patch.setattr(sys, "stderr", terminal)
         patch.setattr(module.tqdm, "monitor_interval", 0)
         done = spend(halving(fed), MODEL, fed, 3)
-        terminal.flush()
-        shown = os.read(ours, 1 << 16).decode()
-    os.close(ours)
+    shown = everything(ours)
     assert re.search(r"24/24 .*round", shown)
     assert f"arms=1, best={done.lowest:.3f}" in shown

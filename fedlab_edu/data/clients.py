@@ -107,13 +107,18 @@ class Federation:
         sizes = f"{train} examples to train on, {val} to validate, {test} to test"
         return f"Federation({len(self)} clients, {self.classes} classes: {sizes})"
 
-    def sample(self, clients: int, gen: torch.Generator) -> Int[Tensor, " B"]:
-        """B clients for one round, drawn uniformly without replacement.
+    def sample(
+        self, clients: int, gen: torch.Generator, replacement: bool = False
+    ) -> Int[Tensor, " B"]:
+        """B clients for one round, drawn uniformly; with replacement one may be drawn twice.
 
         Raises:
-            ValueError: B is below 1 or above the number of clients.
+            ValueError: B is below 1 or, without replacement, above the number of clients.
         """
         clients = index(clients)
+        if replacement:
+            require(clients >= 1, "clients", clients, "at least 1")
+            return torch.randint(len(self), (clients,), generator=gen)
         ok = 1 <= clients <= len(self)
         require(ok, "clients", clients, f"a whole number from 1 to {len(self)}, all there are")
         return torch.randperm(len(self), generator=gen)[:clients].clone()

@@ -1,18 +1,21 @@
-"""What arms try: random configurations, all of a grid, or a configuration for each client."""
+"""What arms try: random configurations, alone or with others near them; grids; one per client."""
 
 from collections.abc import Callable
+from dataclasses import fields
 from itertools import product
-from typing import NamedTuple
+from math import log
+from typing import Any, Literal, NamedTuple
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from fedlab_edu.check import require
+from fedlab_edu.check import MOST, check_shares, number, require, whole
 from fedlab_edu.draws import generator
 from fedlab_edu.hparams import LocalHP, ServerHP
-from fedlab_edu.space import Spaces, check_spaces
+from fedlab_edu.space import SearchSpace, Spaces, check_spaces
 from fedlab_edu.tuner import Fixed, Tuner
+from fedlab_edu.tuners.fedex import FedEx
 
 MakeTuner = Callable[[LocalHP, torch.Generator], Tuner]
 
@@ -53,8 +56,54 @@ def drawn(spaces: Spaces, arms: int, seed: int = 0, tuner: MakeTuner = plain) ->
     for a in range(arms):
         gen = draws(seed, a)
         c, b = spaces.at(point(spaces, gen))
-        found.append(Arm(tuner(c, gen), b))
+        made = tuner(c, gen)
+        require(isinstance(made, Tuner), "tuner", made, "a function that makes a tuner")
+        found.append(Arm(made, b))
     return found
+
+
+def around(
+    space: SearchSpace[LocalHP],
+    k: int = 27,
+    eps: float = 0.1,
+    gamma: float | Literal["tuned"] = "tuned",
+    **options: Any,
+) -> MakeTuner:
+    """FedEx in each arm of a search, over the arm's configuration and k - 1 others near it.
+
+    So ``successive_halving(model, fed, FEDEX, 4000, 800, tuner=around(FEDEX.client))``. The arm's
+    server then has what the search has drawn for it, and theta is the arm's own, from its first
+    round to its last.
+
+    Args:
+        space: of the clients, in which the others are drawn, see `SearchSpace.perturb`.
+        eps: with 0 all are the same: the search alone.
+        gamma: see `FedEx`; "tuned" draws it uniformly from [0, 1] for each arm.
+        options: other arguments of `FedEx`, up to `first_baseline`. ``score="loss"`` is about
+            theta; by what arms are judged is the search's `Estimate`.
+
+    Raises:
+        ValueError: an option that is not allowed.
+
+    Source: Khodak et al. (2021), section 3, *Local perturbation*, and Algorithm 3.
+    """
+    k = whole("k", k, 1, MOST)
+    check_shares(eps=eps)
+    require(isinstance(space, SearchSpace) and space.kind is LocalHP, "space", space, "of clients")
+    allowed = [f.name for f in fields(FedEx)[1:8] if f.name != "gamma"]  # neighbours are no grid
+    for name in options:
+        require(name in allowed, "option", name, f"one of {allowed}")
+    ok = gamma == "tuned" or 0 <= number(gamma) <= 1
+    require(ok, "gamma", gamma, "a number from 0 to 1, or 'tuned'")
+
+    def tuner(c: LocalHP, gen: torch.Generator) -> FedEx:
+        table = c if k == 1 else LocalHP.concat([c, space.perturb(c, eps, k - 1, gen)])
+        drawn = torch.rand((), generator=gen, dtype=torch.float64)
+        discount = float(drawn) if gamma == "tuned" else float(gamma)
+        return FedEx(table, gamma=discount, **options)
+
+    FedEx(LocalHP(), **options)  # refuse bad options now, not later
+    return tuner
 
 
 def shared(table: LocalHP, b: ServerHP | None = None) -> list[Arm]:
@@ -88,5 +137,5 @@ def every_assignment(table: LocalHP, clients: int, b: ServerHP | None = None) ->
         ValueError: there are more than 10,000.
     """
     b, k = ServerHP() if b is None else b, len(table)
-    require(k**clients <= 10_000, "k^N", f"{k}^{clients}", "at most 10,000 arms")
+    require(clients * log(k) <= log(10_000), "k^N", f"{k}^{clients}", "at most 10,000 arms")
     return [Arm(Fixed(table, torch.tensor(row)), b) for row in product(range(k), repeat=clients)]

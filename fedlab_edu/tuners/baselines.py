@@ -12,7 +12,7 @@ from fedlab_edu.methods import Method
 from fedlab_edu.model import Model
 from fedlab_edu.space import Spaces
 from fedlab_edu.tuners.arms import MakeTuner, drawn, plain
-from fedlab_edu.tuners.race import Estimate, Race, race
+from fedlab_edu.tuners.race import Estimate, Race, Select, race
 from fedlab_edu.tuners.search import Schedule, brackets, schedule
 
 
@@ -24,12 +24,16 @@ class How(TypedDict, total=False):
         method: the federated method; the default is FedAvg.
         estimate: what arms are judged by; the default is the personalised error of the last round.
         tuner: makes an arm's tuner, see `drawn`; the default stays with one configuration.
+        replacement, select, stop_after_last_elimination: see `race`.
     """
 
     seed: int
     method: Method
     estimate: Estimate
     tuner: MakeTuner
+    replacement: bool
+    select: Select
+    stop_after_last_elimination: bool
 
 
 def random_search(
@@ -87,7 +91,6 @@ def hyperband(
 def _race(model: Model, fed: Federation, spaces: Spaces, several: list[Schedule], how: How) -> Race:
     for name in how:
         require(name in How.__annotations__, "keyword", name, f"one of {[*How.__annotations__]}")
-    seed, tuner = how.get("seed", 0), how.get("tuner", plain)
-    arms = drawn(spaces, sum(one.arms for one in several), seed, tuner)
-    method, estimate = how.get("method"), how.get("estimate")
-    return race(model, fed, arms, several, seed=seed, method=method, estimate=estimate)
+    tuner = how.pop("tuner", plain)
+    arms = drawn(spaces, sum(one.arms for one in several), how.get("seed", 0), tuner)
+    return race(model, fed, arms, several, **how)  # type: ignore[misc]  # it has no tuner now

@@ -8,12 +8,11 @@ is known anew each time it is asked, so nothing is lost where a search is stoppe
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from operator import index
 from typing import Any, SupportsIndex
 
 import torch
 
-from fedlab_edu.check import extra, require
+from fedlab_edu.check import extra, require, whole
 from fedlab_edu.data.clients import Federation
 from fedlab_edu.draws import stream
 from fedlab_edu.laws import Choice, Distribution
@@ -102,10 +101,10 @@ def bayesian_search(
     model: Model,
     fed: Federation,
     spaces: Spaces,
-    total: int,
-    cap: int,
+    total: SupportsIndex,
+    cap: SupportsIndex,
     *,
-    first: int = 5,
+    first: SupportsIndex = 5,
     seed: SupportsIndex = 0,
     method: Method | None = None,
     estimate: Estimate | None = None,
@@ -121,12 +120,12 @@ def bayesian_search(
         ValueError: the total is too small for the first configurations and one more.
     """
     extra("Optuna", "tune")  # if it is missing, say so now rather than after the first arms
-    require(first >= 1, "first", first, "at least 1")
+    first, cap, total = whole("first", first, 1), whole("cap", cap, 1), whole("total", total, 1)
+    seed = whole("seed", seed, 0)
     least = (first + 1) * cap  # fewer arms would all be random
     require(
         total >= least, "total", total, f"at least {least}, for {first} random arms and one more"
     )
-    seed = index(seed)
     arms = drawn(spaces, first, seed)
     points = tuple(tuple(point(spaces, draws(seed, a)).tolist()) for a in range(first))
     begun = race(model, fed, arms, [bracket((cap,), first, 2)],
@@ -142,7 +141,8 @@ def propose(
 ) -> tuple[float, ...]:
     """The most promising point of the unit cube, given the scores of others; lower is better.
 
-    A score that is not finite counts as the highest finite one. Options in rising or falling order
+    A score that is not finite counts as the highest finite one, and the model sees none beyond
+    1e100, the squares of which it could not add up. Options in rising or falling order
     are near each other where their places are; of others only same and different is known.
     """
     optuna = extra("Optuna", "tune")
@@ -158,7 +158,7 @@ def propose(
             params = {
                 str(j): _to_axis(law, u) for j, (law, u) in enumerate(zip(laws, at, strict=True))
             }
-            value = score if math.isfinite(score) else worst
+            value = max(-1e100, min(score if math.isfinite(score) else worst, 1e100))
             study.add_trial(
                 optuna.trial.create_trial(params=params, distributions=axes, value=value)
             )

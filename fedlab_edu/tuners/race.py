@@ -8,13 +8,13 @@ can be stopped, kept in a file and gone on with like a run. Khodak et al. (2021)
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate, pairwise
-from math import isnan, nan
+from math import inf, isnan, nan
 from operator import index
-from typing import Literal, SupportsIndex
+from typing import Literal, SupportsIndex, get_args
 
 import torch
 
-from fedlab_edu.check import require
+from fedlab_edu.check import check_shares, number, require
 from fedlab_edu.data.clients import Federation
 from fedlab_edu.draws import stream
 from fedlab_edu.methods import Method, Server
@@ -29,6 +29,8 @@ from fedlab_edu.tuners.search import (
     lowest,
     survivors,
 )
+
+Select = Literal["survivor", "best_seen"]
 
 
 @dataclass(frozen=True)
@@ -57,17 +59,19 @@ class Estimate:
         allowed = ("global", "personalised")
         require(self.target in allowed, "target", self.target, "'global', 'personalised'")
         require(self.score in ("error", "loss"), "score", self.score, "'error', 'loss'")
-        require(0 <= self.gamma <= 1, "gamma", self.gamma, "a number from 0 to 1")
+        check_shares(gamma=self.gamma)
+        object.__setattr__(self, "gamma", number(self.gamma))
 
     def of_round(self, played: Round) -> float:
         """The mean over the round's clients, weighted by their numbers of validation examples.
 
-        NaN where none of them has any.
+        NaN where none of them has any. A client that has diverged counts as an error of 1; the mean
+        loss is then +inf.
         """
-        scores = played.before if self.target == "global" else played.after
+        of = played.before if self.target == "global" else played.after
         has = played.size > 0
-        size = played.size[has].double()
-        return float((size * getattr(scores, self.score)[has]).sum() / size.sum())
+        size, scores = played.size[has].double(), of.loss if self.score == "loss" else of.rates
+        return float((size * scores[has]).sum() / size.sum())
 
     def of_trace(self, trace: Sequence[float], since: int) -> float:
         """The discounted mean of the scores after round ``since``, of those that are known.
@@ -90,6 +94,9 @@ class Race:
         estimate: what arms are judged by.
         traces: of each arm the score of each of its rounds; NaN where no client could validate.
         out: of each arm the round at which it was eliminated; None for one that was not.
+        select, stop_after_last_elimination: see `race`.
+        seen: the lowest estimate so far, of equal ones the first, and the run then; only for
+            "best_seen".
     """
 
     runs: tuple[Run, ...]
@@ -97,6 +104,9 @@ class Race:
     estimate: Estimate
     traces: tuple[tuple[float, ...], ...]
     out: tuple[int | None, ...]
+    select: Select = "survivor"
+    stop_after_last_elimination: bool = False
+    seen: tuple[float, Run] | None = None
 
     @property
     def arms(self) -> list[range]:
@@ -141,8 +151,8 @@ class Race:
 
     @property
     def winner(self) -> Run:
-        """The run of the best arm."""
-        return self.runs[self.best]
+        """The run of the best arm; for "best_seen" the run when any arm's estimate was lowest."""
+        return self.seen[1] if self.seen else self.runs[self.best]
 
     def step(self, model: Model, fed: Federation, clients: int = 10) -> "Race":
         """One communication round of each arm that is not yet at its last, with B clients each.
@@ -157,7 +167,11 @@ class Race:
         runs, traces = list(self.runs), list(self.traces)
         for a, run in zip(playing, after, strict=True):
             runs[a], traces[a] = run, (*traces[a], self.estimate.of_round(run.history[-1]))
-        return replace(self, runs=tuple(runs), traces=tuple(traces))._eliminated(playing)
+        played = replace(self, runs=tuple(runs), traces=tuple(traces))
+        if self.select == "best_seen":
+            now = zip(played._estimates(playing), after, strict=True)
+            played = replace(played, seen=_lower(self.seen, *now))
+        return played._eliminated(playing)
 
     def _eliminated(self, playing: Sequence[int]) -> "Race":
         """The race after the eliminations of those brackets that have just come to a stop."""
@@ -171,6 +185,9 @@ class Race:
                 for a in set(living) - set(going):
                     runs[a], out[a] = _without_vectors(runs[a]), now
                 living = going
+            if self.stop_after_last_elimination and bracket.stops[-2:-1] == (now,):
+                for a in living:
+                    runs[a] = replace(runs[a], tuner=runs[a].tuner.settle())
         return replace(self, runs=tuple(runs), out=tuple(out))
 
     def _stops(self) -> list[tuple[int, ...]]:
@@ -185,10 +202,12 @@ class Race:
 
     def __add__(self, other: "Race") -> "Race":
         """Both, side by side, the other's arms after one's own; judged as these are."""
-        allowed = "that of the other race"
-        require(self.estimate == other.estimate, "estimate", other.estimate, allowed)
+        for name in ("estimate", "select", "stop_after_last_elimination"):
+            ours, theirs = getattr(self, name), getattr(other, name)
+            require(ours == theirs, name, theirs, f"that of the other race, {ours!r}")
         fields = ("runs", "brackets", "traces", "out")
-        return replace(self, **{f: getattr(self, f) + getattr(other, f) for f in fields})
+        seen = _lower(self.seen, *([other.seen] if other.seen else []))
+        return replace(self, seen=seen, **{f: getattr(self, f) + getattr(other, f) for f in fields})
 
     def to(self, device: str | torch.device) -> "Race":
         """The same race, its vectors on another device.
@@ -196,7 +215,14 @@ class Race:
         Raises:
             ValueError: this machine has no such device.
         """
-        return replace(self, runs=tuple(run.to(device) for run in self.runs))
+        seen = self.seen and (self.seen[0], self.seen[1].to(device))
+        return replace(self, runs=tuple(run.to(device) for run in self.runs), seen=seen)
+
+
+def _lower(seen: tuple[float, Run] | None, *more: tuple[float, Run]) -> tuple[float, Run] | None:
+    """The pair with the lowest number, of equal ones the first; NaN counts as +inf."""
+    known = [pair for pair in (seen, *more) if pair and pair[0] < inf]
+    return min(known, key=lambda pair: pair[0], default=None)
 
 
 def _without_vectors(run: Run) -> Run:
@@ -214,6 +240,9 @@ def race(
     first: int = 0,
     method: Method | None = None,
     estimate: Estimate | None = None,
+    replacement: bool = False,
+    select: Select = "survivor",
+    stop_after_last_elimination: bool = False,
 ) -> Race:
     """A race that has not begun.
 
@@ -222,14 +251,20 @@ def race(
         seed: of the arms' first weights, clients and minibatches; each arm has its own draws.
         first: the number of the first arm, for arms that join others later.
         estimate: what arms are judged by; the default is the personalised error of the last round.
+        replacement: whether a client may be drawn twice in a round.
+        select: "survivor" wins at its last round; "best_seen" is the run of any arm after the round
+            with the lowest estimate, which, as the lowest of many noisy ones, promises too much.
+        stop_after_last_elimination: those left then settle on what their tuners have found so far.
 
     Raises:
-        ValueError: not as many arms as the brackets need.
+        ValueError: not as many arms as the brackets need; an option that is not allowed.
+
+    Source: Khodak et al. (2021), Algorithm 1; the last three are options of their code.
     """
     needed = sum(bracket.arms for bracket in brackets)
     require(len(arms) == needed, "arms", len(arms), f"{needed}, as many as the brackets need")
     runs = tuple(
-        start(model, fed, tuner, b, stream(index(seed), a), method)
+        start(model, fed, tuner, b, stream(index(seed), a), method, replacement)
         for a, (tuner, b) in enumerate(arms, first)
     )
     nothing = ((),) * len(runs)
@@ -237,4 +272,6 @@ def race(
     require(
         isinstance(estimate, Estimate), "estimate", estimate, "an Estimate, as Estimate('global')"
     )
-    return Race(runs, tuple(brackets), estimate, nothing, (None,) * len(runs))
+    require(select in get_args(Select), "select", select, f"one of {get_args(Select)}")
+    return Race(runs, tuple(brackets), estimate, nothing, (None,) * len(runs),
+                select, stop_after_last_elimination)  # fmt: skip

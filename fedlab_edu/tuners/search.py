@@ -7,11 +7,12 @@ communication rounds are spent. Khodak et al. (2021), Algorithm 1 and appendix D
 
 from collections.abc import Sequence
 from itertools import accumulate, count, cycle, pairwise, takewhile
-from typing import Literal, NamedTuple
+from math import isnan
+from typing import Literal, NamedTuple, SupportsIndex
 
 import numpy as np
 
-from fedlab_edu.check import require
+from fedlab_edu.check import MOST, require, whole
 
 
 class Schedule(NamedTuple):
@@ -31,7 +32,12 @@ class Schedule(NamedTuple):
     eta: int
 
 
-def schedule(total: int, cap: int, eta: int = 3, eliminations: int = 3) -> Schedule:
+def schedule(
+    total: SupportsIndex,
+    cap: SupportsIndex,
+    eta: SupportsIndex = 3,
+    eliminations: SupportsIndex = 3,
+) -> Schedule:
     """Successive halving: eta^R arms, R eliminations, and a last arm that trains up to the cap.
 
     The increments between stops are whole numbers, each at least
@@ -49,10 +55,8 @@ def schedule(total: int, cap: int, eta: int = 3, eliminations: int = 3) -> Sched
 
     Source: Khodak et al. (2021), Algorithm 1 and appendix D.1.
     """
-    for name, value in (("total", total), ("cap", cap)):
-        require(value >= 1, name, value, "at least 1")
-    require(eta >= 2, "eta", eta, "at least 2")
-    require(eliminations >= 0, "eliminations", eliminations, "at least 0")
+    total, cap, eta = whole("total", total, 1), whole("cap", cap, 1), whole("eta", eta, 2)
+    eliminations = whole("eliminations", eliminations, 0, 20)  # 2^20 arms are above a million
     if eliminations == 0:
         require(total >= cap, "total", total, f"at least {cap}, the rounds of one arm")
         return bracket((cap,), total // cap, eta)
@@ -71,7 +75,7 @@ def schedule(total: int, cap: int, eta: int = 3, eliminations: int = 3) -> Sched
     return bracket((*stops, cap), eta**eliminations, eta)
 
 
-def brackets(total: int, cap: int, eta: int = 3) -> list[Schedule]:
+def brackets(total: SupportsIndex, cap: SupportsIndex, eta: SupportsIndex = 3) -> list[Schedule]:
     """Hyperband's brackets, from one that stops most arms very early to one that stops none.
 
     Bracket s = S, ..., 0, with S the largest for which ``eta^S <= cap``, begins with
@@ -80,12 +84,11 @@ def brackets(total: int, cap: int, eta: int = 3) -> list[Schedule]:
     left, until none fits.
 
     Raises:
-        ValueError: the total is too small for any bracket.
+        ValueError: the total is too small for any bracket, or enough for more than a million.
 
     Source: Li et al. (2018), Algorithm 1; repeated as in FedTune, section 4.1.1.
     """
-    require(cap >= 1, "cap", cap, "at least 1")
-    require(eta >= 2, "eta", eta, "at least 2")
+    total, cap, eta = whole("total", total, 1), whole("cap", cap, 1), whole("eta", eta, 2)
     most = sum(1 for _ in takewhile(lambda s: eta**s <= cap, count(1)))
     every = []
     for s in range(most, -1, -1):
@@ -93,6 +96,8 @@ def brackets(total: int, cap: int, eta: int = 3) -> list[Schedule]:
         every.append(bracket([cap // eta ** (s - i) for i in range(s + 1)], arms, eta))
     smallest = min(b.used for b in every)
     require(total >= smallest, "total", total, f"at least {smallest}, for the smallest bracket")
+    allowed = f"at most {MOST * smallest:,}, for {MOST:,} of the smallest brackets"
+    require(total <= MOST * smallest, "total", total, allowed)
     chosen: list[Schedule] = []
     left = total
     for one in cycle(every):
@@ -104,20 +109,21 @@ def brackets(total: int, cap: int, eta: int = 3) -> list[Schedule]:
     raise AssertionError("a cycle has no end")
 
 
-def bracket(stops: Sequence[int], arms: int, eta: int) -> Schedule:
+def bracket(stops: Sequence[SupportsIndex], arms: SupportsIndex, eta: SupportsIndex) -> Schedule:
     """The schedule with these stops, and the rounds that it uses.
 
     Raises:
-        ValueError: no arm, or stops that fall or begin below 1.
+        ValueError: no arm, or more than a million; stops that fall or begin below 1; eta below 2.
     """
-    require(arms >= 1, "arms", arms, "at least 1")
-    rising = stops and stops[0] >= 1 and all(a <= b for a, b in pairwise(stops))
-    require(rising, "stops", list(stops), "rounds from 1 on that do not fall")
-    used, left = arms * stops[0], arms
-    for before, stop in pairwise(stops):
+    arms, eta = whole("arms", arms, 1, MOST), whole("eta", eta, 2)
+    rounds = tuple(whole("stop", stop, 1) for stop in stops)
+    rising = rounds and all(a <= b for a, b in pairwise(rounds))
+    require(rising, "stops", list(rounds), "rounds from 1 on that do not fall")
+    used, left = arms * rounds[0], arms
+    for before, stop in pairwise(rounds):
         left = kept(left, eta)
         used += left * (stop - before)
-    return Schedule(tuple(stops), arms, used, eta)
+    return Schedule(rounds, arms, used, eta)
 
 
 def kept(arms: int, eta: int) -> int:
@@ -144,11 +150,11 @@ def survivors(
     require(len(scores) > 0, "scores", [], "at least one")
     require(eta >= 2, "eta", eta, "at least 2")
     require(rule in ("rank", "quantile"), "rule", rule, "'rank', 'quantile'")
-    huge = np.finfo(np.float64).max / 4  # in place of inf, of which a quantile may be NaN
-    known = np.nan_to_num(np.asarray(scores, dtype=np.float64), nan=huge, posinf=huge)
-    if rule == "quantile":
-        return np.flatnonzero(known <= np.quantile(known, 1 / eta)).tolist()
+    known = [np.inf if isnan(score) else float(score) for score in scores]
     order = sorted(range(len(known)), key=lambda a: (known[a], a))
+    if rule == "quantile":  # no score lies between the one below a quantile and the quantile
+        below = known[order[(len(known) - 1) // eta]]
+        return [a for a, score in enumerate(known) if score <= below]
     return sorted(order[: kept(len(known), eta)])
 
 
@@ -200,7 +206,9 @@ def halving(
     Args:
         traces: of each arm the scores of its rounds, from the first.
         stops: as in a `Schedule`; nobody is eliminated at the last.
-        gamma: the score at a stop is the discounted mean of the rounds since the stop before.
+        gamma: the score at a stop is the discounted mean of the rounds since the stop before. One
+            round that counts and is NaN makes it NaN, the worst of scores; this differs from a
+            `Race`, which leaves out such rounds, in which no client could validate.
 
     Raises:
         ValueError: a trace that is too short for an arm that goes on.

@@ -1,7 +1,8 @@
 """Spend a search's budget: with progress to be seen, and so that a crash costs a few rounds."""
 
+import os
 from pathlib import Path
-from typing import Protocol, TypeVar, cast, runtime_checkable
+from typing import NamedTuple, Protocol, TypeVar, cast, runtime_checkable
 
 import torch
 from tqdm import tqdm
@@ -10,7 +11,7 @@ from fedlab_edu import laws, space
 from fedlab_edu.check import require
 from fedlab_edu.checkpoint import fingerprint, read, write
 from fedlab_edu.data.clients import Federation
-from fedlab_edu.model import Model
+from fedlab_edu.model import ONE_AT_A_TIME, Model
 from fedlab_edu.tuners.bayes import Bayes
 from fedlab_edu.tuners.race import Estimate, Race
 from fedlab_edu.tuners.search import Schedule
@@ -73,6 +74,7 @@ def spend(
             the end, and when an exception or Ctrl-C stops it. If it is there already, that search
             goes on, with the same numbers as one that was never stopped (on a GPU, where the free
             memory decides what is added up together, to rounding); repeat the call that wrote it.
+            A kill in the middle of writing leaves a ``.part`` file beside it, of no use to anybody.
             Without a path nothing is kept.
         every: the rounds, over all arms, after which the file is written anew.
         also: classes of your own in the search, of a tuner or a method.
@@ -80,19 +82,20 @@ def spend(
     Raises:
         OSError: the file cannot be read or written.
         ValueError: the file is damaged, or of another search (its settings, seed, model, data or
-            B); it is left as it was.
+            B), or the search has something in it that could not be read again; the file is left as
+            it was.
     """
     require(every >= 1, "every", every, "at least 1")
-    saved = search.used
+    file, new = None, False
     if path is not None:
-        network = repr(model.net()), model.forward, model.loss, model.shapes
-        origin = fingerprint(search, network, fed.train, fed.val, clients)
-        if Path(path).exists():
-            found = _resumed(search, Path(path), origin, also)
-            search = cast(_S, found.to(fed.train.x.device))
-            saved = search.used
-        else:  # a path that cannot be written is known before anything is spent
-            write((origin, search), path)
+        origin = fingerprint(search, _network(model), fed.train, fed.val, clients)
+        file = _File(Path(os.path.realpath(path)), origin, also)
+        new = not file.path.exists()
+        if not new:
+            search = cast(_S, file.read(search).to(fed.train.x.device))
+        if new or not search.done:  # what cannot be written is known before anything is spent
+            file.write(search)
+    began = saved = search.used
     bar = tqdm(total=search.total, initial=search.used, unit="round", disable=None)
     try:
         while not search.done:
@@ -100,23 +103,51 @@ def spend(
             if not bar.disable:
                 bar.set_postfix(best=f"{search.lowest:.3f}", arms=len(search.living), refresh=False)
             bar.update(search.used - bar.n)
-            if path is not None and search.used - saved >= every:
-                write((origin, search), path)
+            if file is not None and search.used - saved >= every:
+                file.write(search)
                 saved = search.used
     finally:
         bar.close()
-        if path is not None and search.used != saved:
-            write((origin, search), path)
+        if file is not None and search.used != saved:
+            file.write(search)
+        if file is not None and new and search.used == began and not search.done:
+            file.path.unlink(missing_ok=True)  # nothing is lost, and the name is free for another
     return search
 
 
-def _resumed(search: _S, path: Path, origin: str, also: tuple[type, ...]) -> _S:
-    found = read(path, (*_KNOWN, *also), "`spend`", "`spend(also=...)`")
-    ok = isinstance(found, tuple) and len(found) == 2 and isinstance(found[1], type(search))
-    allowed = "a file that `spend` has written"
-    require(ok, "path", str(path), allowed)
-    assert isinstance(found, tuple)
-    allowed = "a file of this search, with its settings, seed, model, data and B, or a new name"
-    require(found[0] == origin, "path", str(path), allowed)
-    assert isinstance(found[1], type(search))
-    return found[1]
+class _File(NamedTuple):
+    """Where a search is kept, and what it must be a search of.
+
+    Fields:
+        origin: the fingerprint of all that its numbers depend on.
+        also: see `spend`.
+    """
+
+    path: Path
+    origin: str
+    also: tuple[type, ...]
+
+    def read(self, like: _S) -> _S:
+        allowed = "a file that `spend` has written, undamaged"
+        return self._search(self.path.read_bytes(), like, allowed)
+
+    def write(self, search: Search) -> None:
+        """And not before it is known that it can be read again."""
+        allowed = "the file of a search that can be read again"
+        write((self.origin, search), self.path, lambda whole: self._search(whole, search, allowed))
+
+    def _search(self, whole: bytes, like: _S, allowed: str) -> _S:
+        found = read(whole, self.path, (*_KNOWN, *self.also), allowed, "`spend(also=...)`")
+        ok = isinstance(found, tuple) and len(found) == 2 and isinstance(found[1], type(like))
+        require(ok, "path", str(self.path), "a file that `spend` has written")
+        assert isinstance(found, tuple)
+        allowed = "a file of this search, with its settings, seed, model, data and B, or a new name"
+        require(found[0] == self.origin, "path", str(self.path), allowed)
+        assert isinstance(found[1], type(like))
+        return found[1]
+
+
+def _network(model: Model) -> tuple[object, ...]:
+    """What tells a model from others; PyTorch's global generator is left as it was."""
+    with ONE_AT_A_TIME, torch.random.fork_rng(devices=[]):
+        return repr(model.net()), model.forward, model.loss, model.shapes

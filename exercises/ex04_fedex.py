@@ -1,0 +1,120 @@
+# %% [markdown]
+# # Exercise 4: FedEx by hand
+#
+# Successive halving trains a model of its own for each configuration that it tries. **FedEx**
+# (Khodak et al., 2021, Algorithm 2) trains one model, and its clients try k configurations at once,
+# the rows of a table. Each client of a round draws a row j with probability `theta[j]`, trains with
+# it, and reports a *score*: how wrong the result is on its validation examples. Then rows that
+# scored low get more probable. You write how `theta` changes, which takes
+#
+# - an estimate of the gradient of the mean score with respect to `theta`, from few drawn rows,
+# - the exponentiated gradient step, which keeps `theta` a distribution,
+# - the *baseline*, a mean of earlier scores, which makes the estimate less noisy,
+# - and all of these in one round, with the step size that the paper calls aggressive.
+#
+# The vectors are tensors of float64; only the rows are int64. Nothing here is random: which row a
+# client has drawn is an argument. No function may change its arguments.
+
+# %%
+import math
+
+import torch
+from torch import Tensor
+
+
+# %% tags=["exercise", "q1"]
+def gradient(theta: Tensor, arm: Tensor, score: Tensor, size: Tensor, baseline: float) -> Tensor:
+    """Exercise 4.1: an estimate of the gradient of the mean score with respect to theta.
+
+    A client tells the score of one row only, the one that it used. A row that is drawn rarely is
+    heard of rarely, and dividing by its probability makes up for that: on average over the draws
+    g_j is the mean score with row j, minus lambda. That all entries are too low by lambda changes
+    nothing in 4.2.
+
+    Args:
+        theta: (k,), the probabilities of the rows. Some may be 0; nobody used those rows.
+        arm: (B,), int64, the row that each client used. Several clients may have used the same.
+        score: (B,), the clients' scores.
+        size: (B,), their numbers of validation examples.
+        baseline: lambda, which is subtracted from each score.
+
+    Returns: (k,), g_j is the sum, over the clients i that used row j, of
+        (size_i / sum of all B sizes) (score_i - lambda) / theta_j. It is 0 for a row that nobody
+        used, even where theta_j is 0. The arguments are not changed.
+
+    Roughly 5 lines.
+    """
+    # Your answer goes here: replace the next line.
+    raise NotImplementedError("not written yet")
+
+
+# %% tags=["exercise", "q2"]
+def exponentiate(z: Tensor, gradient: Tensor, eta: float) -> Tensor:
+    """Exercise 4.2: a step of exponentiated gradient, on the logarithms of the probabilities.
+
+    The step multiplies each theta_j by exp(-eta g_j) and divides all of them by their sum. In the
+    long run some of them get too small for a float; their logarithms do not.
+
+    Args:
+        z: (k,), log theta; an entry is -inf where theta_j is 0, but not all are.
+        gradient: (k,), the g_j.
+        eta: the step size, at least 0.
+
+    Returns: (k,), the log of the next theta: z - eta g, plus the one number with which exp of the
+        entries sums to 1. An entry -inf stays -inf, and no other becomes inf, -inf or NaN, even
+        where entries of g are 100000 or -100000. z and gradient are not changed.
+
+    Roughly 2 lines.
+    """
+    # Your answer goes here: replace the next line.
+    raise NotImplementedError("not written yet")
+
+
+# %% tags=["exercise", "q3"]
+def baseline(trace: list[float], gamma: float) -> float:
+    """Exercise 4.3: the baseline lambda of a round, from the scores of the rounds before it.
+
+    Args:
+        trace: the mean scores x of the earlier rounds, the oldest first, the newest last; empty in
+            the first round.
+        gamma: from 0 to 1.
+
+    Returns: 0 for an empty trace. Else sum gamma^age x / sum gamma^age over its entries, as in
+        exercise 3.4: the newest has age 0, the one before it age 1, and so on; gamma^0 is 1 for
+        gamma = 0, too. A float. trace is not changed.
+
+    Roughly 4 lines.
+    """
+    # Your answer goes here: replace the next line.
+    raise NotImplementedError("not written yet")
+
+
+# %% tags=["exercise", "q4"]
+def fedex_round(
+    z: Tensor, trace: list[float], arm: Tensor, score: Tensor, size: Tensor, gamma: float
+) -> tuple[Tensor, list[float]]:
+    """Exercise 4.4: what a round of FedEx changes, except for the model.
+
+    With the aggressive step the largest change of a z_j, before exp(z) is made to sum to 1, is
+    sqrt(2 ln k), however large or small the scores are. With a single client and lambda = 0, it
+    does not even matter whether its score is good or bad: unless the score is 0, the row that it
+    used gets less probable, and always by the same factor.
+
+    Args:
+        z: (k,), log theta. The clients drew their rows from theta = exp(z).
+        trace: the mean scores of the earlier rounds, as in 4.3.
+        arm, score, size: (B,), of this round, as in 4.1.
+        gamma: as in 4.3.
+
+    Returns: a pair (z, trace).
+        z: (k,), the next log theta, as in 4.2. The gradient is that of 4.1, and lambda is that of
+            4.3 for the given trace, of which this round is no part. The step size is
+            eta = sqrt(2 ln k) / max_j |g_j|, and 0 where all g_j are 0.
+        trace: a new list: the given one and, at its end, the mean score of this round, in which
+            each client weighs as much as it has validation examples.
+        The arguments are not changed.
+
+    Roughly 5 lines; you may use your three functions from above.
+    """
+    # Your answer goes here: replace the next line.
+    raise NotImplementedError("not written yet")

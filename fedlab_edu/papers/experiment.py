@@ -1,0 +1,127 @@
+"""What an experiment is: variants of a search, settings to run them in, and published numbers."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, NamedTuple
+
+from fedlab_edu.data import Federation
+from fedlab_edu.methods import FedProx
+from fedlab_edu.model import Model
+from fedlab_edu.space import Spaces
+from fedlab_edu.tuners.arms import MakeTuner, around, drawn, plain, shared
+from fedlab_edu.tuners.race import Estimate, Race, race
+from fedlab_edu.tuners.search import bracket, schedule
+
+
+class Setting(NamedTuple):
+    """A data set at a scale.
+
+    Fields:
+        federation: makes the clients' data of a seed.
+        model: makes the model.
+        total, cap: communication rounds to spend in all, and of one arm at most.
+        k: the configurations of each FedEx.
+    """
+
+    federation: Callable[[int], Federation]
+    model: Callable[[], Model]
+    spaces: Spaces
+    total: int
+    cap: int
+    eta: int = 3
+    eliminations: int = 3
+    clients: int = 10
+    k: int = 27
+
+
+class Published(NamedTuple):
+    """Test errors in percent, as a paper prints them: mean, standard deviation, trials."""
+
+    mean: float
+    sd: float
+    trials: int
+
+
+@dataclass(frozen=True)
+class Tuning:
+    """A wrapper around plain training or around FedEx.
+
+    Fields:
+        name: unique in the experiment.
+        target: what arms are judged by, and what is reported.
+        gamma: the discount of older rounds at eliminations.
+        fedex: options of `around`; None is the wrapper alone.
+        published: data set -> numbers.
+    """
+
+    name: str
+    wrapper: Literal["RS", "SHA"]
+    target: Literal["global", "personalised"]
+    gamma: float = 0.0
+    fedex: Mapping[str, Any] | None = None
+    published: Mapping[str, Published] = field(default_factory=dict)
+
+    def search(self, setting: Setting, model: Model, fed: Federation, seed: int) -> Race:
+        """The search before its first round; as in the authors' code, clients are drawn with
+        replacement, and FedProx is the method of all runs."""
+        tuner: MakeTuner = plain
+        if self.fedex is not None:
+            tuner = around(setting.spaces.client, setting.k, **self.fedex)
+        stages = (setting.eta, setting.eliminations if self.wrapper == "SHA" else 0)
+        several = [schedule(setting.total, setting.cap, *stages)]
+        arms = drawn(setting.spaces, several[0].arms, seed, tuner)
+        judge = Estimate(self.target, gamma=self.gamma)
+        return race(model, fed, arms, several, seed=seed, method=FedProx(), estimate=judge,
+                    replacement=True)  # fmt: skip
+
+    def arms_of(self, other: object) -> bool:
+        """Whether the other has trained the same arms: random search eliminates none, so that its
+        target only chooses between them."""
+        of = (self.wrapper, self.fedex)
+        return of[0] == "RS" and isinstance(other, Tuning) and of == (other.wrapper, other.fedex)
+
+
+@dataclass(frozen=True)
+class Range:
+    """k configurations near a random one, each trained alone up to the cap, with one server.
+
+    Source: Khodak et al. (2021), Figure 3.
+    """
+
+    name: str
+    eps: float
+
+    def search(self, setting: Setting, model: Model, fed: Federation, seed: int) -> Race:
+        """The race of the configurations, before its first round; nobody is eliminated."""
+        k = setting.k
+        (arm,) = drawn(setting.spaces, 1, seed, around(setting.spaces.client, k, self.eps))
+        return race(model, fed, shared(arm.tuner.table, arm.b), [bracket((setting.cap,), k, 2)],
+                    seed=seed, method=FedProx(), replacement=True)  # fmt: skip
+
+
+Variant = Tuning | Range
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """A table or figure of a paper.
+
+    Where their code does otherwise than the paper, runs are as in the paper: the arm that survives
+    wins (theirs: the best ever seen), its most likely configuration is tested (theirs: one drawn
+    for each client), and theta stops below an entropy of 1e-4 (theirs: never). As in their code,
+    errors are what tuners and eliminations go by, the discount of each FedEx is drawn, and clients
+    are drawn with replacement.
+
+    Fields:
+        claim: what the paper concludes from it, in our words.
+        variants: what is compared; the differences that are reported are those of ``against``.
+        against: pairs of names, each variant and what it is compared with on the same seeds.
+        settings: scale -> data set -> setting.
+    """
+
+    name: str
+    source: str
+    claim: str
+    variants: tuple[Variant, ...]
+    against: tuple[tuple[str, str], ...]
+    settings: Mapping[str, Mapping[str, Setting]]

@@ -1,0 +1,137 @@
+"""What a record of an experiment says: means, paired differences, and the paper's numbers."""
+
+from collections.abc import Sequence
+from statistics import mean, median, stdev
+from typing import NamedTuple
+
+from fedlab_edu.check import extra, require
+from fedlab_edu.papers.experiment import Experiment, Published, Range, Tuning
+from fedlab_edu.papers.reproduce import Record
+
+
+class Paired(NamedTuple):
+    """Differences between two variants on the same seeds.
+
+    Fields:
+        mean, half: their mean, and half the width of its 95 % interval (Student's t).
+        wins, ties, losses: seeds in which the first is lower, as low, higher.
+    """
+
+    mean: float
+    half: float
+    wins: int
+    ties: int
+    losses: int
+
+
+def paired(first: Sequence[float], second: Sequence[float]) -> Paired:
+    """First less second, seed by seed.
+
+    Raises:
+        ValueError: fewer than two seeds, or different numbers of them.
+        ModuleNotFoundError: SciPy is not installed.
+    """
+    n = len(first)
+    require(n >= 2 and n == len(second), "seeds", (n, len(second)), "as many of both, at least 2")
+    stats = extra("SciPy", "tune").stats
+    d = [a - b for a, b in zip(first, second, strict=True)]
+    half = float(stats.t.ppf(0.975, n - 1)) * stdev(d) / n**0.5
+    wins, losses = sum(x < 0 for x in d), sum(x > 0 for x in d)
+    return Paired(mean(d), half, wins, n - wins - losses, losses)
+
+
+def welch(first: Published, second: Published) -> float:
+    """The two-sided p-value of Welch's test that two published means are equal.
+
+    Raises:
+        ModuleNotFoundError: SciPy is not installed.
+    """
+    stats = extra("SciPy", "tune").stats
+    return float(stats.ttest_ind_from_stats(*first, *second, equal_var=False).pvalue)
+
+
+def errors(experiment: Experiment, records: Sequence[Record]) -> dict[str, dict[int, float]]:
+    """Variant -> seed -> test error in percent, of the target that the variant was tuned for."""
+    targets = {v.name: v.target for v in _tunings(experiment)}
+    found: dict[str, dict[int, float]] = {name: {} for name in targets}
+    for record in records:
+        name = record["variant"]
+        found[name][record["seed"]] = 100 * record[targets[name]]
+    return found
+
+
+def difference(of: dict[str, dict[int, float]], first: str, second: str) -> Paired:
+    """The paired differences of two variants, on the seeds that both have."""
+    seeds = sorted(of[first].keys() & of[second].keys())
+    return paired([of[first][s] for s in seeds], [of[second][s] for s in seeds])
+
+
+def render(
+    experiment: Experiment, dataset: str, records: Sequence[Record], scale: str = "book"
+) -> str:
+    """Ours beside the paper's, as text.
+
+    Raises:
+        ModuleNotFoundError: SciPy is not installed.
+    """
+    setting = experiment.settings[scale][dataset]
+    lines = [
+        f"{experiment.source}, on {dataset} at the {scale}'s scale:",
+        f"{setting.total} rounds in all, {setting.cap} for one arm at most.",
+        f"Claim: {experiment.claim}",
+        "",
+    ]
+    if any(isinstance(v, Range) for v in experiment.variants):
+        return "\n".join([*lines, *_ranges(experiment, records)])
+    of, tunings = errors(experiment, records), _tunings(experiment)
+    widest = max(len("Test error in %"), *map(len, of))
+    theirs = any(dataset in v.published for v in tunings)
+    lines += [
+        f"{'Test error in %':{widest}}   seeds   mean ± sd       median"
+        + "   paper: mean ± sd (n)" * theirs
+    ]
+    for v in tunings:
+        values = [*of[v.name].values()]
+        sd = f"{stdev(values):5.2f}" if len(values) > 1 else "    -"
+        ours = f"{mean(values):5.2f} ± {sd}   {median(values):6.2f}" if values else "none"
+        cell = v.published.get(dataset)
+        paper = f"   {cell.mean:5.2f} ± {cell.sd:5.2f} ({cell.trials})" if cell else ""
+        lines.append(f"{v.name:{widest}}   {len(values):5}   {ours}{paper}")
+    if theirs and scale == "book":
+        lines += ["(The paper's numbers are of another budget, other data and a larger model.)"]
+    return "\n".join([*lines, *_differences(experiment, dataset, of)])
+
+
+def _tunings(experiment: Experiment) -> list[Tuning]:
+    return [v for v in experiment.variants if isinstance(v, Tuning)]
+
+
+def _differences(
+    experiment: Experiment, dataset: str, of: dict[str, dict[int, float]]
+) -> list[str]:
+    published = {v.name: v.published.get(dataset) for v in _tunings(experiment)}
+    lines = ["", "Difference in points on the same seeds, with a 95 % interval (below 0: better)"]
+    for first, second in experiment.against:
+        if len(of[first].keys() & of[second].keys()) < 2:
+            continue
+        d = difference(of, first, second)
+        count = f"{d.wins} better, {d.ties} the same, {d.losses} worse"
+        lines.append(f"{first} against {second}: {d.mean:+.2f} ± {d.half:.2f}; {count}")
+        one, other = published[first], published[second]
+        if one and other:
+            p = welch(one, other)
+            lines.append(f"    in the paper {one.mean - other.mean:+.2f}, p = {p:.2f} (Welch)")
+    return lines
+
+
+def _ranges(experiment: Experiment, records: Sequence[Record]) -> list[str]:
+    lines = ["Test error in % of configurations near one another: mean over seeds of the"]
+    lines += ["lowest, median and highest, and of the distance from lowest to highest"]
+    for v in experiment.variants:
+        every = [[100 * e for e in r["errors"]] for r in records if r["variant"] == v.name]
+        if every:
+            low, high = mean(map(min, every)), mean(map(max, every))
+            mid = mean(map(median, every))
+            numbers = f"{low:.1f}, {mid:.1f}, {high:.1f}; {high - low:.1f}"
+            lines.append(f"{v.name}   {numbers} ({len(every)} seeds)")
+    return lines

@@ -1,0 +1,510 @@
+"""Exercise 4: its answers beside the right ones, and what known mistakes return."""
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from decimal import Decimal, localcontext
+from fractions import Fraction
+from functools import partial
+from itertools import combinations
+from typing import NamedTuple
+
+import torch
+from mistakes_ex03 import DISCOUNTED, discounted, its_arguments, number, numbers
+from torch import Tensor
+
+from fedlab_edu.grading.checks import ATOL, RTOL, SHOWN, Answer, Failure, printable, tensor
+from fedlab_edu.grading.student import Student
+
+Value = Tensor | float | list[float]
+Mistakes = dict[str, Callable[..., Value]]  # what a known mistake returns for some arguments
+
+IN_PLACE = "+=, append and x[j] = ... change the argument itself: copy it, x.clone() or list(x)"
+NOTHING = "a call that returns nothing, such as xs.append(x), gives None"
+NOT_FINITE = "inf and NaN come from a division by 0, exp of a large number, or inf minus inf"
+
+
+def real(*values: float) -> Tensor:
+    return torch.tensor(values, dtype=torch.float64)
+
+
+# --- answers --------------------------------------------------------------------------------------
+
+
+class Case(NamedTuple):
+    """Arguments, what is to be returned for them, and a sentence that explains it."""
+
+    arguments: tuple
+    want: Value = 0.0
+    rule: str = ""
+
+
+def check(
+    ask: Callable[..., Answer],
+    mistakes: Mistakes,
+    cases: Iterable[Case],
+    others: Iterable[Case] = (),
+) -> None:
+    """The answers to all cases are right.
+
+    Args:
+        others: cases in which a wrong answer does not count, but tells which mistake it is.
+
+    Raises:
+        Failure: of the first that is not. The mistake that it names explains all answers, so that
+            one that happens to look like another in one case is not taken for it.
+    """
+    answers: list[tuple[Answer, Case]] = []
+    faults: list[tuple[Failure, Answer | None]] = []
+    for case in cases:
+        answer = None
+        try:
+            answer = ask(*case.arguments)
+            answers.append((answer, case))
+            equal(answer, case.want, case.rule)
+        except Failure as failure:
+            faults.append((failure, answer))
+    if not faults:
+        return
+    first, answer = faults[0]
+    if answer is None:  # the function raised an exception, or is not written yet
+        raise first
+    for case in others:
+        with suppress(Failure):
+            answers.append((ask(*case.arguments), case))
+    explain = (
+        mistake
+        for mistake, rule in mistakes.items()
+        if all(is_explained(answer, rule, case) for answer, case in answers)
+    )
+    also = f" It also changed {its_arguments(answer)}." if answer.changed else ""
+    likely = next(explain, "") or first.likely or (IN_PLACE if answer.changed else "")
+    raise Failure(f"{first}{also}", likely)
+
+
+def is_explained(answer: Answer, rule: Callable[..., Value], case: Case) -> bool:
+    try:
+        equal(answer, rule(*case.arguments))
+    except Failure:  # also of the student's own functions, where a rule calls them
+        return False
+    return True
+
+
+def equal(answer: Answer, want: Value, rule: str = "") -> None:
+    """As `close`, but ``want`` may hold infinities and NaN, or be a number or a list of numbers.
+
+    Raises:
+        Failure: the answer is not ``want``.
+    """
+    got, right = value(answer, like=want), torch.as_tensor(want, dtype=torch.float64)
+    same_length = got.shape == right.shape  # of tensors it is known
+    if same_length and torch.isclose(got, right, RTOL, ATOL, equal_nan=True).all():
+        return
+    likely = NOT_FINITE if (got.isnan() | (got == math.inf)).any() else ""
+    part = f"{answer.part} = " if answer.part else ""
+    text = f"returned {part}{listed(got)}, expected {listed(right)}"
+    raise Failure(f"{rule} {answer} {text}.".strip(), likely)
+
+
+def value(answer: Answer, like: Value) -> Tensor:
+    """The answer itself, once its type and shape are known to be right.
+
+    Raises:
+        Failure: they are not.
+    """
+    try:
+        if isinstance(like, Tensor):
+            return floats(answer, like)
+        if is_plain(answer.value):
+            answer = replace(answer, value=answer.value.tolist())
+        asked = numbers if isinstance(like, list) else number
+        return torch.tensor(asked(answer, float), dtype=torch.float64)
+    except Failure as failure:
+        if not answer.part:
+            raise
+        message, part = str(failure), f" returned {answer.part} = "
+        message = message if part in message else message.replace(" returned ", part, 1)
+        raise Failure(message, NOTHING if answer.value is None else failure.likely) from None
+
+
+def floats(answer: Answer, like: Tensor) -> Tensor:
+    """As `tensor`, but entries may be infinite or NaN.
+
+    Raises:
+        Failure: it is no tensor of like shape and dtype.
+    """
+    if not is_plain(answer.value):
+        return tensor(answer, like)  # it says what is odd
+    tensor(replace(answer, value=answer.value.detach().nan_to_num()), like)
+    return answer.value.detach().cpu()
+
+
+def is_plain(value: object) -> bool:
+    """An ordinary tensor of floats."""
+    if type(value) not in (Tensor, torch.nn.Parameter) or value.layout != torch.strided:
+        return False
+    return value.is_floating_point() and not value.is_nested and not value.is_meta
+
+
+def listed(x: Tensor) -> str:
+    """As text; if it is long, only its length."""
+    return printable(x) or f"{len(x)} numbers"
+
+
+def told(answer: Answer, trace: Sequence[float]) -> Answer:
+    """The answer, with the trace among the arguments that its messages tell."""
+    short = len(trace) <= SHOWN
+    text = f"[{', '.join(map(repr, trace))}]" if short else f"{len(trace)} numbers"
+    return replace(answer, given={"trace": text} | dict(answer.given))
+
+
+def left_alone(answer: Answer) -> None:
+    """The function has left its arguments as they were.
+
+    Raises:
+        Failure: it has not.
+    """
+    if answer.changed:
+        raise Failure(f"{answer.function} changed {its_arguments(answer)}.", IN_PLACE)
+
+
+# --- ex04.1 ---------------------------------------------------------------------------------------
+
+
+class Scores(NamedTuple):
+    """The arguments of `gradient`."""
+
+    theta: Tensor
+    arm: Tensor
+    score: Tensor
+    size: Tensor
+    lam: float
+
+    @property
+    def share(self) -> Tensor:
+        return self.size / self.size.sum()
+
+    @property
+    def above(self) -> Tensor:
+        """The baseline."""
+        return self.score - self.lam
+
+    @property
+    def used(self) -> Tensor:
+        return torch.bincount(self.arm, minlength=len(self.theta)) > 0
+
+    def by_row(self, values: Tensor) -> Tensor:
+        """(k,), the sums of the values (B,) of the clients that used each row."""
+        return torch.zeros_like(self.theta).index_add(0, self.arm, values)
+
+    def divided(self, sums: Tensor) -> Tensor:
+        return torch.where(self.used, sums / self.theta, 0.0)
+
+
+def by_fractions(s: Scores) -> Tensor:
+    """The gradient, without rounding."""
+    theta, score, size = ([Fraction(x) for x in v.tolist()] for v in (s.theta, s.score, s.size))
+    g = [Fraction(0)] * len(theta)
+    for j, score_i, size_i in zip(s.arm.tolist(), score, size, strict=True):
+        g[j] += size_i / sum(size) * (score_i - Fraction(s.lam)) / theta[j]
+    return real(*map(float, g))
+
+
+def estimate(s: Scores) -> Tensor:
+    return s.divided(s.by_row(s.share * s.above))
+
+
+def last_only(s: Scores) -> Tensor:
+    g = torch.zeros_like(s.theta)
+    for j, value in zip(s.arm.tolist(), s.share * s.above, strict=True):
+        g[j] = value / s.theta[j]
+    return g
+
+
+GRADIENT: Mistakes = {
+    "the division by theta_j is missing": lambda s: s.by_row(s.share * s.above),
+    "this multiplies by theta_j: divide by it": lambda s: s.theta * s.by_row(s.share * s.above),
+    "the sizes are not divided by their sum": lambda s: s.divided(s.by_row(s.size * s.above)),
+    "the sizes are divided by the number of clients: divide them by the sum of all B sizes":
+        lambda s: s.divided(s.by_row(s.size * s.above)) / len(s.arm),
+    "this divides by the number of clients as well: the shares of the sizes already sum to 1":
+        lambda s: estimate(s) / len(s.arm),
+    "each row's sizes are divided by their own sum: divide by that of all B clients":
+        lambda s: s.divided(s.by_row(s.size * s.above) / s.by_row(s.size)),
+    "this is the plain mean over the clients: a client counts by its share of all sizes":
+        lambda s: s.divided(s.by_row(s.above)) / len(s.arm),
+    "this is the plain mean over a row's clients: a client counts by its share of all sizes":
+        lambda s: s.divided(s.by_row(s.above) / s.by_row(torch.ones_like(s.above))),
+    "the sizes do not count: a client counts by its share of all sizes":
+        lambda s: s.divided(s.by_row(s.above)),
+    "of several clients with one row only the last counts (g[arm] = ... and g[arm] += ... write "
+    "each entry once): add up over the clients": last_only,
+    "lambda is not subtracted": lambda s: s.divided(s.by_row(s.share * s.score)),
+    "lambda is added: subtract it from each score":
+        lambda s: s.divided(s.by_row(s.share * (s.score + s.lam))),
+    "the sign is wrong: it is score minus lambda": lambda s: -estimate(s),
+    "lambda is subtracted once for each row that was used: subtract it from each score":
+        lambda s: s.divided(s.by_row(s.share * s.score) - s.lam),
+    "lambda is subtracted from each row, even one that nobody used: subtract it from each score":
+        lambda s: (s.by_row(s.share * s.score) - s.lam) / s.theta,
+    "lambda is subtracted from each row after the division by theta_j: subtract it from each score":
+        lambda s: s.by_row(s.share * s.score) / s.theta - s.lam,
+    "lambda is subtracted after the division by theta_j: (score_i - lambda) / theta_j has brackets":
+        lambda s: s.by_row(s.share * (s.score / s.theta[s.arm] - s.lam)),
+    "a row that nobody used gets -lambda / theta_j: it gets 0":
+        lambda s: torch.where(s.used, estimate(s), -s.lam / s.theta),
+    "a row that nobody used gets -lambda: it gets 0":
+        lambda s: torch.where(s.used, estimate(s), -s.lam),
+    "0 is divided by theta_j = 0 for a row that nobody used, which gives NaN: this row gets 0":
+        lambda s: s.by_row(s.share * s.above) / s.theta,
+    "these are numbers of the clients: add up those of the clients that used the same row":
+        lambda s: s.share * s.above / s.theta[s.arm],
+}  # fmt: skip
+
+
+# --- ex04.2 ---------------------------------------------------------------------------------------
+
+
+def by_decimals(z: Tensor, g: Tensor, eta: float) -> Tensor:
+    """The next z by powers, a sum and logarithms, with exponents that floats do not have."""
+    with localcontext(prec=40):
+        steps = zip(z.tolist(), g.tolist(), strict=True)
+        theta = [(Decimal(z_j) - Decimal(eta) * Decimal(g_j)).exp() for z_j, g_j in steps]
+        return real(*(float((t / sum(theta)).ln()) for t in theta))
+
+
+def powers(z: Tensor, g: Tensor, eta: float) -> Tensor:
+    """The next theta, before it is divided by its sum, in plain floats."""
+    return z.exp() * (-eta * g).exp()
+
+
+EXPONENTIATED: Mistakes = {
+    "the step goes the wrong way: it is z - eta g": lambda z, g, eta: (z + eta * g).log_softmax(0),
+    "this is z - eta g: make exp of the entries sum to 1": lambda z, g, eta: z - eta * g,
+    "this is theta: return its logarithm": lambda z, g, eta: (z - eta * g).softmax(0),
+    "this is theta, not yet divided by its sum: return the logarithm, normalised": powers,
+    "eta is missing": lambda z, g, eta: (z - g).log_softmax(0),
+    "this divides by eta: multiply by it": lambda z, g, eta: (z - g / eta).log_softmax(0),
+    "the gradient is not subtracted: z came back": lambda z, g, eta: z,
+    "theta itself went through softmax, which takes its exp once more: normalise z - eta g":
+        lambda z, g, eta: powers(z, g, eta).log_softmax(0),
+    "eta g is subtracted from theta: subtract it from z":
+        lambda z, g, eta: (z.exp() - eta * g).log_softmax(0),
+    "z is multiplied by exp(-eta g): this belongs to theta, and to z belongs - eta g":
+        lambda z, g, eta: (z * (-eta * g).exp()).log_softmax(0),
+    "z is divided by its sum: exp of its entries must sum to 1, so subtract logsumexp":
+        lambda z, g, eta: (z - eta * g) / (z - eta * g).sum(),
+    "z is divided by logsumexp: subtract it":
+        lambda z, g, eta: (z - eta * g) / (z - eta * g).logsumexp(0),
+    "the sum of z is subtracted: subtract the logarithm of the sum of exp, logsumexp":
+        lambda z, g, eta: (z - eta * g) - (z - eta * g).sum(),
+    "the mean of z is subtracted: subtract logsumexp":
+        lambda z, g, eta: (z - eta * g) - (z - eta * g).mean(),
+    "the largest z is subtracted: subtract logsumexp":
+        lambda z, g, eta: (z - eta * g) - (z - eta * g).max(),
+    "the sum of exp is subtracted: subtract its logarithm":
+        lambda z, g, eta: (z - eta * g) - (z - eta * g).exp().sum(),
+    "logsumexp is added: subtract it":
+        lambda z, g, eta: (z - eta * g) + (z - eta * g).logsumexp(0),
+    "exp becomes inf or 0 here: theta is too large or too small for a float, so stay with z":
+        lambda z, g, eta: (powers(z, g, eta) / powers(z, g, eta).sum()).log(),
+    "exp of z - eta g becomes inf or 0 here: logsumexp subtracts the largest entry before exp":
+        lambda z, g, eta: (z - eta * g) - (z - eta * g).exp().sum().log(),
+    "theta becomes 0 here, and its logarithm -inf: stay with z, and subtract logsumexp":
+        lambda z, g, eta: (z - eta * g).softmax(0).log(),
+}  # fmt: skip
+
+
+# --- ex04.3 ---------------------------------------------------------------------------------------
+
+FIRST = "the trace is empty in the first round, and lambda is 0 there"
+
+
+def mean_before(trace: list[float], gamma: float) -> float:
+    return discounted(trace, gamma) if trace else 0.0
+
+
+def where_there_are_scores(rule: Callable[..., Value]) -> Callable[..., Value]:
+    return lambda trace, gamma: rule(trace, gamma) if trace else 0.0
+
+
+BASELINE: Mistakes = {
+    mistake: where_there_are_scores(rule) for mistake, rule in DISCOUNTED.items()
+} | {
+    FIRST: lambda trace, gamma: discounted(trace, gamma) if trace else math.nan,
+}
+
+
+# --- ex04.4 ---------------------------------------------------------------------------------------
+
+
+class Round(NamedTuple):
+    """The arguments of `fedex_round`."""
+
+    z: Tensor
+    trace: list[float]
+    arm: Tensor
+    score: Tensor
+    size: Tensor
+    gamma: float
+
+    def scores(self, lam: float) -> Scores:
+        return Scores(self.z.exp(), self.arm, self.score, self.size, lam)
+
+    @property
+    def mean(self) -> float:
+        return ((self.size * self.score).sum() / self.size.sum()).item()
+
+    @property
+    def lam(self) -> float:
+        return mean_before(self.trace, self.gamma)
+
+
+def by_the_book(s: Round) -> Tensor:
+    """The next z, from the gradient without rounding."""
+    g, k = by_fractions(s.scores(s.lam)), len(s.z)
+    largest = max(map(abs, g.tolist()))
+    return by_decimals(s.z, g, math.sqrt(2 * math.log(k)) / largest if largest else 0.0)
+
+
+def constant(s: Round) -> float:
+    return math.sqrt(2 * math.log(len(s.z)))
+
+
+def aggressive(s: Round, g: Tensor) -> Tensor:
+    return constant(s) / g.abs().max() if g.abs().max() > 0 else real(0)[0]
+
+
+def exponentiated(z: Tensor, g: Tensor, eta: float) -> Tensor:
+    return (z - eta * g).log_softmax(0)
+
+
+def moved(
+    s: Round,
+    lam: Callable[[list[float], float], float] = mean_before,
+    gradient: Callable[[Scores], Tensor] = estimate,
+    eta: Callable[[Round, Tensor], Tensor | float] = aggressive,
+    step: Callable[[Tensor, Tensor, float], Tensor] = exponentiated,
+) -> Tensor:
+    """The next z, with one or the other part of the round replaced."""
+    g = gradient(s.scores(lam(s.trace, s.gamma)))
+    return step(s.z, g, float(eta(s, g)))
+
+
+def with_lambda(rule: Callable[[Round], float]) -> Callable[[Round], Tensor]:
+    return lambda s: moved(s, lam=lambda trace, gamma: rule(s))
+
+
+def with_eta(rule: Callable[[Round, Tensor], Tensor | float]) -> Callable[[Round], Tensor]:
+    """Where there is a step at all."""
+    return partial(moved, eta=lambda s, g: rule(s, g) if g.any() else 0.0)
+
+
+def with_factor(rule: Callable[[Round], float]) -> Callable[[Round], Tensor]:
+    """In place of sqrt(2 ln k)."""
+    return with_eta(lambda s, g: rule(s) / g.abs().max())
+
+
+ROUND: Mistakes = {
+    "this round is part of lambda: take lambda from the trace as it was before":
+        with_lambda(lambda s: discounted([*s.trace, s.mean], s.gamma)),
+    "lambda is the mean score of this round: take it from the earlier rounds":
+        with_lambda(lambda s: s.mean),
+    "in the first round lambda is the mean score of this round: it is 0 there":
+        with_lambda(lambda s: s.lam if s.trace else s.mean),
+    FIRST: with_lambda(lambda s: s.lam if s.trace else math.nan),
+    "the largest g_j is taken with its sign: it is the largest |g_j|":
+        with_eta(lambda s, g: constant(s) / g.max()),
+    "this divides by the sum of the |g_j|: divide by the largest":
+        with_eta(lambda s, g: constant(s) / g.abs().sum()),
+    "this divides by the sum of the g_j: divide by the largest |g_j|":
+        with_eta(lambda s, g: constant(s) / g.sum()),
+    "this divides by the mean of the |g_j|: divide by the largest":
+        with_eta(lambda s, g: constant(s) / g.abs().mean()),
+    "this divides by the length of g, the root of the sum of squares: divide by the largest |g_j|":
+        with_eta(lambda s, g: constant(s) / g.norm()),
+    "this divides by the square of the largest |g_j|":
+        with_eta(lambda s, g: constant(s) / g.abs().max() ** 2),
+    "the division by the largest |g_j| is missing": with_eta(lambda s, g: constant(s)),
+    "this multiplies by the largest |g_j|: divide by it":
+        with_eta(lambda s, g: constant(s) * g.abs().max()),
+    "eta is 1 here: it is sqrt(2 ln k) / max_j |g_j|": with_eta(lambda s, g: 1.0),
+    "sqrt(2 ln k) is missing: eta is 1 / max_j |g_j| here": with_factor(lambda s: 1.0),
+    "ln k is missing in sqrt(2 ln k)": with_factor(lambda s: math.sqrt(2)),
+    "the 2 is missing in sqrt(2 ln k)": with_factor(lambda s: math.sqrt(math.log(len(s.z)))),
+    "the root is missing in sqrt(2 ln k)": with_factor(lambda s: 2 * math.log(len(s.z))),
+    "ln is missing in sqrt(2 ln k)": with_factor(lambda s: math.sqrt(2 * len(s.z))),
+    "the 2 is outside the root: it is sqrt(2 ln k)":
+        with_factor(lambda s: 2 * math.sqrt(math.log(len(s.z)))),
+    "this takes the logarithm to base 2: ln is math.log":
+        with_factor(lambda s: math.sqrt(2 * math.log2(len(s.z)))),
+    "this takes the logarithm to base 10: ln is math.log":
+        with_factor(lambda s: math.sqrt(2 * math.log10(len(s.z)))),
+    "k is the number of clients here: it is the number of rows, len(z)":
+        with_factor(lambda s: math.sqrt(2 * math.log(len(s.arm)))),
+    "k is the number of the rows that were used here: it is that of all rows, len(z)":
+        with_factor(lambda s: math.sqrt(2 * math.log(len(s.arm.unique())))),
+    "where all g_j are 0 this divides 0 by 0: eta is 0 there":
+        partial(moved, eta=lambda s, g: constant(s) / g.abs().max()),
+    "the gradient is divided by z: theta is exp(z)":
+        partial(moved, gradient=lambda s: estimate(s._replace(theta=s.theta.log()))),
+    "no g_j, or each by the same number, is divided: divide it by theta_j, which is exp(z_j)":
+        partial(moved, gradient=lambda s: s.by_row(s.share * s.above)),
+    "the step goes the wrong way: it is z - eta g, and g has score minus lambda in it":
+        with_eta(lambda s, g: -aggressive(s, g)),
+    "the step starts anew from equal probabilities: it starts from z":
+        partial(moved, step=lambda z, g, eta: (-eta * g).log_softmax(0)),
+    **{f"in lambda (4.3): {mistake}": partial(moved, lam=rule)
+        for mistake, rule in BASELINE.items() if mistake != FIRST},
+    **{f"in the gradient (4.1): {mistake}": partial(moved, gradient=rule)
+        for mistake, rule in GRADIENT.items() if "numbers of the clients" not in mistake},
+    **{f"in the step (4.2): {mistake}": partial(moved, step=rule)
+        for mistake, rule in EXPONENTIATED.items()},
+}  # fmt: skip
+
+
+def own_parts(student: Student) -> Mistakes:
+    """What follows from the student's own answers to 4.1 to 4.3.
+
+    A sentence is of use only where it explains a wrong answer; then the functions that it names
+    are not right.
+    """
+    own = {
+        "gradient": lambda s: floats(student.call("gradient", *s), s.theta),
+        "exponentiate": lambda *a: floats(student.call("exponentiate", *a), a[0]),
+        "baseline": lambda *a: number(student.call("baseline", *a), float),
+    }
+    part = {"gradient": "gradient", "exponentiate": "step", "baseline": "lam"}
+    question = {"gradient": "4.1", "exponentiate": "4.2", "baseline": "4.3"}
+    out: Mistakes = {}
+    for count in (1, 2, 3):
+        for names in combinations(own, count):
+            first = " and ".join(question[name] for name in names)
+            mistake = f"mend {first} first: this follows from your own {' and '.join(names)}"
+            out[mistake] = partial(moved, **{part[name]: own[name] for name in names})
+    return out
+
+
+# Of the next trace.
+TRACE: Mistakes = {
+    "the trace itself came back: the mean score of this round is added to it":
+        lambda s: list(s.trace),
+    "this is the plain mean of the scores: a client weighs as much as it has validation examples":
+        lambda s: [*s.trace, s.score.mean().item()],
+    "the scores times the sizes are added up: divide by the sum of the sizes":
+        lambda s: [*s.trace, (s.size * s.score).sum().item()],
+    "the sum of size times score is divided by the number of clients: divide by that of the sizes":
+        lambda s: [*s.trace, (s.size * s.score).mean().item()],
+    "this is the sum of the scores: take their mean, weighted by size":
+        lambda s: [*s.trace, s.score.sum().item()],
+    "lambda is subtracted: the trace holds the mean scores themselves":
+        lambda s: [*s.trace, s.mean - s.lam],
+    "this is lambda: add the mean score of this round": lambda s: [*s.trace, s.lam],
+    "the earlier rounds are gone: add the mean score of this round to them": lambda s: [s.mean],
+    "the new entry is at the beginning: the newest comes last": lambda s: [s.mean, *s.trace],
+    "these are the scores of all clients: add one number, their mean weighted by size":
+        lambda s: [*s.trace, *s.score.tolist()],
+    "the mean score is added twice": lambda s: [*s.trace, s.mean, s.mean],
+    "the oldest entry is gone: keep all": lambda s: [*s.trace[1:], s.mean],
+}  # fmt: skip

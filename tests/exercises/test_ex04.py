@@ -1,0 +1,488 @@
+"""Exercise 4, FedEx by hand: 20 points."""
+
+import math
+import random
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from itertools import product
+from pathlib import Path
+
+import pytest
+import torch
+from mistakes_ex04 import (
+    BASELINE,
+    EXPONENTIATED,
+    FIRST,
+    GRADIENT,
+    ROUND,
+    TRACE,
+    Case,
+    Mistakes,
+    Round,
+    Scores,
+    by_decimals,
+    by_fractions,
+    by_the_book,
+    check,
+    discounted,
+    floats,
+    left_alone,
+    own_parts,
+    real,
+    told,
+)
+from torch import Tensor
+
+from fedlab_edu.grading.checks import Answer, Failure, parts
+from fedlab_edu.grading.student import Raised, Student
+
+SOLUTION = Path(__file__).parents[2] / "solutions" / "ex04_fedex.py"
+
+gradient = partial(
+    pytest.mark.q, "ex04.1", "gradient",
+    hint="from zeros, add size_i / sum of sizes * (score_i - lambda) / theta_j to g_j, j = arm_i",
+)  # fmt: skip
+exponentiate = partial(
+    pytest.mark.q, "ex04.2", "exponentiate",
+    hint="z - eta g, and from all entries subtract the log of the sum of their exp (logsumexp)",
+)  # fmt: skip
+baseline = partial(
+    pytest.mark.q, "ex04.3", "baseline",
+    hint="0 if the trace is empty; else add gamma^age x, add gamma^age, and divide",
+)  # fmt: skip
+fedex_round = partial(
+    pytest.mark.q, "ex04.4", "fedex_round",
+    hint="lambda of the trace, the gradient at exp(z), eta by its largest |g_j|, the step; then "
+    "the trace and one entry more",
+)  # fmt: skip
+
+
+def rows(*arm: int) -> Tensor:
+    return torch.tensor(arm)
+
+
+# --- ex04.1 ---------------------------------------------------------------------------------------
+
+
+def check_gradient(student: Student, *cases: Case) -> None:
+    other = drawn_scores(random.Random(12), 4, 7)
+    check(lambda s: student.call("gradient", *s), GRADIENT, cases, [Case((other,))])
+
+
+def drawn_scores(rng: random.Random, k: int, clients: int) -> Scores:
+    """One row is used by nobody, the others in turn: with k clients or more, some share a row."""
+    weights = [rng.randrange(1, 20) for _ in range(k)]
+    theta = real(*(w / sum(weights) for w in weights))
+    used = rng.sample(range(k), k - 1)
+    arm = rows(*(used[i % len(used)] for i in rng.sample(range(clients), clients)))
+    score = real(*(rng.randrange(1, 100) / 100 for _ in range(clients)))
+    size = real(*(rng.randrange(1, 60) for _ in range(clients)))
+    return Scores(theta, arm, score, size, rng.randrange(10, 90) / 100)
+
+
+@gradient(points=1, aspect="a case computed by hand")
+def test_gradient_by_hand(student: Student) -> None:
+    s = Scores(real(0.5, 0.25, 0.25), rows(1, 0), real(0.75, 0.5), real(10, 30), 0.25)
+    rule = "The shares of the sizes are 1/4 and 3/4; 1/4 * 0.5 / 0.25 is 0.5, 3/4 * 0.25 / 0.5 is"
+    check_gradient(student, Case((s,), real(0.375, 0.5, 0), f"{rule} 0.375."))
+
+
+@gradient(points=1, aspect="several clients with the same row, by hand")
+def test_gradient_adds_up_over_the_clients_of_a_row(student: Student) -> None:
+    s = Scores(real(0.25, 0.75), rows(1, 0, 1), real(1, 0.5, 0.75), real(3, 2, 3), 0.5)
+    rule = "Row 1 has two clients: (3/8 * 0.5 + 3/8 * 0.25) / 0.75 is 0.375."
+    same = Scores(real(0.5, 0.5), rows(0, 0, 0, 0), real(3, 1, 0, 2), real(1, 1, 1, 1), 1.0)
+    all_of_them = "All clients have row 0: (2 + 0 - 1 + 1) / 4 / 0.5 is 1."
+    check_gradient(
+        student, Case((s,), real(0, 0.375), rule), Case((same,), real(1, 0), all_of_them)
+    )
+
+
+@gradient(points=1, aspect="rows that nobody used, even with theta_j = 0; arguments untouched")
+def test_gradient_is_zero_for_rows_that_nobody_used(student: Student) -> None:
+    some = Scores(real(0.2, 0.3, 0.4, 0.1), rows(2, 2), real(0.6, 0.8), real(1, 1), 0.5)
+    zero = Scores(real(0, 0.5, 0.5, 0), rows(1, 2, 1), real(0.5, 1, 1), real(2, 1, 1), 0.25)
+    rule = "Rows 0, 1 and 3 are used by nobody."
+    also = "Rows 0 and 3 are used by nobody, and have the probability 0."
+    check_gradient(
+        student,
+        Case((some,), real(0, 0, 0.5, 0), rule),
+        Case((zero,), real(0, 0.625, 0.375, 0), also),
+    )
+    left_alone(student.call("gradient", *some))
+
+
+@gradient(points=1, aspect="drawn rounds, without rounding")
+def test_gradient_is_that_of_fractions(student: Student) -> None:
+    rng = random.Random(1)
+    sizes = (3, 5), (4, 2), (5, 10), (6, 6), (2, 1)
+    drawn = [drawn_scores(rng, k, clients) for k, clients in sizes]
+    check_gradient(student, *[Case((s,), by_fractions(s)) for s in drawn])
+
+
+@gradient(points=1, aspect="unbiased up to lambda: the mean over all assignments of rows")
+def test_gradient_is_unbiased_up_to_the_baseline(student: Student) -> None:
+    def mean(rule: Callable[[Scores], Tensor], s: Scores, losses: Tensor) -> Tensor:
+        """Of k^B rounds, in which the clients draw their rows from theta."""
+        clients, total = torch.arange(len(losses)), 0.0
+        for drawn in product(range(len(s.theta)), repeat=len(losses)):
+            arm = rows(*drawn)
+            one = s._replace(arm=arm, score=losses[clients, arm])
+            total = total + s.theta[arm].prod() * rule(one)
+        return total
+
+    def ask(s: Scores, losses: Tensor) -> Answer:
+        def own(s: Scores) -> Tensor:
+            return floats(student.call("gradient", *s), like=s.theta)
+
+        answer = student.call("gradient", *s)
+        names = list(answer.given)
+        known = {name: answer.given[name] for name in (names[0], *names[3:])}
+        return replace(answer, value=mean(own, s, losses), given=known)
+
+    rule = (
+        "Averaged over all rounds that can be drawn from theta, g_j must be the mean score of row "
+        "j, weighted by size, minus lambda."
+    )
+    rng, cases = random.Random(2), []
+    for k, clients in ((3, 2), (2, 3), (4, 2)):
+        s = drawn_scores(rng, k, clients)
+        losses = real(*([rng.randrange(100) / 100 for _ in range(k)] for _ in range(clients)))
+        mean_scores = real(*(sum(s.size * losses[:, j]) / sum(s.size) for j in range(k)))
+        cases.append(Case((s, losses), mean_scores - s.lam, rule))
+    check(ask, {mistake: partial(mean, rule) for mistake, rule in GRADIENT.items()}, cases)
+
+
+@gradient(points=1, aspect="neither the order of the clients nor the scale of the sizes matters")
+def test_gradient_knows_no_order_and_no_scale(student: Student) -> None:
+    s = drawn_scores(random.Random(3), 4, 6)
+    want, order = by_fractions(s), torch.tensor([3, 0, 5, 1, 4, 2])
+    other = s._replace(arm=s.arm[order], score=s.score[order], size=s.size[order])
+    check_gradient(
+        student,
+        Case((s,), want),
+        Case((other,), want, "Listing the clients in another order must change nothing."),
+        Case((s._replace(size=8 * s.size),), want, "Multiplying the sizes must change nothing."),
+    )
+
+
+# --- ex04.2 ---------------------------------------------------------------------------------------
+
+
+LARGE = "exp of a large number is too large for a float: subtract the largest entry before exp"
+SMALL = "0 has no logarithm: a theta_j may be 0, or too small for a float, so stay with z"
+
+
+def ask_step(student: Student, z: Tensor, g: Tensor, eta: float) -> Answer:
+    try:
+        return student.call("exponentiate", z, g, eta)
+    except Raised as failure:
+        error, likely = failure.__context__, failure.likely
+        if isinstance(error, OverflowError):
+            likely = LARGE
+        elif isinstance(error, ValueError) and "math domain" in str(error):
+            likely = SMALL
+        raise Raised(str(failure), likely) from None
+
+
+def check_step(student: Student, *cases: Case) -> None:
+    other = *drawn_step(random.Random(13), 5), 0.4
+    check(partial(ask_step, student), EXPONENTIATED, cases, [Case(other)])
+
+
+def log(*theta: float) -> Tensor:
+    return real(*theta).log()
+
+
+def exact(z: Tensor, g: Tensor, eta: float, rule: str = "") -> Case:
+    return Case((z, g, eta), by_decimals(z, g, eta), rule)
+
+
+def drawn_step(rng: random.Random, k: int) -> tuple[Tensor, Tensor]:
+    weights = [rng.randrange(1, 20) for _ in range(k)]
+    g = real(*(rng.randrange(-300, 300) / 100 for _ in range(k)))
+    return log(*(w / sum(weights) for w in weights)), g
+
+
+@exponentiate(points=1, aspect="a case computed by hand")
+def test_step_by_hand(student: Student) -> None:
+    rule = (
+        "theta = [1/2, 1/4, 1/4] times [1/4, 1, 2] is [1/8, 1/4, 1/2], with the sum 7/8; expected "
+        "are the logarithms of [1/7, 2/7, 4/7]."
+    )
+    g = real(4 * math.log(2), 0, -2 * math.log(2))
+    want = log(1 / 7, 2 / 7, 4 / 7)
+    check_step(student, Case((log(0.5, 0.25, 0.25), g, 0.5), want, rule))
+
+
+@exponentiate(points=1, aspect="drawn steps, with 40 digits; with eta = 0 z stays")
+def test_step_is_that_of_powers(student: Student) -> None:
+    rng, cases = random.Random(4), []
+    for k, eta in ((3, 0.7), (5, 2.5), (8, 0.1), (2, 1.0)):
+        cases.append(exact(*drawn_step(rng, k), eta))
+    z, g = drawn_step(rng, 4)
+    check_step(student, *cases, Case((z, g, 0.0), z, "With eta = 0 nothing changes."))
+
+
+@exponentiate(points=1, aspect="entries of g up to 100000, and entries -inf of z")
+def test_step_stays_in_the_logarithms(student: Student) -> None:
+    z, huge = log(0.5, 0.3, 0.2), "Entries of g are large."
+    gone = "Entry 1 of z is -inf, as theta_1 is 0, and stays -inf."
+    check_step(
+        student,
+        exact(z, real(0.5, -0.25, 1), 0.8),
+        exact(log(0.4, 0, 0.6), real(0.5, 0, -0.25), 0.8, gone),
+        exact(z, real(1e5, 0, -3), 1.0, huge),
+        exact(z, real(0, 2e4, -1e5), 1.0, huge),
+        exact(z, real(1e5, 1e5 + 2, 1e5 + 1), 1.0, huge),
+        exact(real(-5000, 0, -900), real(-4000, 200, 0), 1.0, "Probabilities are tiny."),
+    )
+
+
+@exponentiate(points=1, aspect="exp sums to 1, and a constant plays no part; arguments untouched")
+def test_step_does_not_see_a_constant(student: Student) -> None:
+    z, g = drawn_step(random.Random(5), 4)
+    want = by_decimals(z, g, 0.6)
+    check_step(
+        student,
+        Case((z, g, 0.6), want),
+        Case((z + 3, g, 0.6), want, "A constant that is added to z must change nothing."),
+        Case((z, g - 5, 0.6), want, "A constant that is added to g must change nothing."),
+        Case((real(0), real(7), 0.6), real(0), "With one row its probability is 1."),
+    )
+    left_alone(student.call("exponentiate", z, g, 0.6))
+
+
+# --- ex04.3 ---------------------------------------------------------------------------------------
+
+
+ZERO = {  # gamma -> what a division by zero can only mean
+    0.0: "with gamma = 0 the newest entry counts gamma^0 = 1, and the others 0",
+    1.0: "with gamma = 1 the weights add up to the number of entries: do not divide by 1 - gamma",
+}
+
+
+def ask_baseline(student: Student, trace: list[float], gamma: float) -> Answer:
+    try:
+        answer = student.call("baseline", trace, gamma)
+    except Raised as failure:
+        divided = isinstance(failure.__context__, ZeroDivisionError)
+        known = (ZERO.get(gamma, "") if divided else "") if trace else FIRST
+        raise Raised(str(failure), failure.likely or known) from None
+    return told(answer, trace)
+
+
+def check_baseline(student: Student, *cases: Case) -> None:
+    other = [0.3, 0.9, 0.4, 0.8], 0.6
+    check(partial(ask_baseline, student), BASELINE, cases, [Case(other)])
+
+
+@baseline(points=1, aspect="a case computed by hand")
+def test_baseline_by_hand(student: Student) -> None:
+    check_baseline(
+        student,
+        Case(([8.0, 6.0, 2.0], 0.5), 4.0, "The weights are 0.25, 0.5 and 1, with the sum 1.75."),
+        Case(([40.0, 16.0, 4.0], 0.25), 8.0, "The weights are 0.0625, 0.25 and 1."),
+    )
+
+
+@baseline(points=1, aspect="drawn traces, by running sums")
+def test_baseline_is_that_of_running_sums(student: Student) -> None:
+    rng, cases = random.Random(6), []
+    for n, gamma in ((5, 0.9), (12, 0.5), (40, 0.8), (2, 0.3)):
+        trace = [k / 1000 for k in rng.sample(range(1000), n)]
+        cases.append(Case((trace, gamma), discounted(trace, gamma)))
+    check_baseline(student, *cases)
+
+
+@baseline(points=1, aspect="the first round, where the trace is empty")
+def test_baseline_of_the_first_round_is_zero(student: Student) -> None:
+    second = Case(([0.75], 0.5), 0.75, "With one entry it is this entry.")
+    first = [Case(([], gamma), 0.0, "The trace is empty.") for gamma in (0.5, 0.0, 1.0)]
+    check_baseline(student, second, *first)
+
+
+@baseline(points=1, aspect="gamma = 0 and 1; equal entries; arguments untouched")
+def test_baseline_at_the_edges(student: Student) -> None:
+    trace = [0.7, 0.2, 0.4, 0.1]
+    check_baseline(
+        student,
+        Case((trace, 0.0), 0.1, "With gamma = 0 it is the last entry."),
+        Case((trace, 1.0), 0.35, "With gamma = 1 it is the plain mean."),
+        Case(([0.3] * 5, 0.7), 0.3, "The mean of equal entries is this entry."),
+    )
+    left_alone(ask_baseline(student, trace, 0.5))
+
+
+# --- ex04.4 ---------------------------------------------------------------------------------------
+
+
+def played(student: Student, s: Round) -> list[Answer]:
+    try:
+        answer = student.call("fedex_round", *s)
+    except Raised as failure:
+        divided = isinstance(failure.__context__, ZeroDivisionError)
+        still = "where all g_j are 0, eta is 0" if (s.score == s.lam).all() else ""
+        known = still if s.trace else FIRST
+        raise Raised(str(failure), failure.likely or (known if divided else "")) from None
+    return parts(told(answer, s.trace), "z", "trace")
+
+
+def check_z(student: Student, *cases: Case) -> None:
+    mistakes: Mistakes = own_parts(student) | ROUND
+    check(lambda s: played(student, s)[0], mistakes, cases, other_rounds())
+
+
+def check_trace(student: Student, *cases: Case) -> None:
+    check(lambda s: played(student, s)[1], TRACE, cases, other_rounds())
+
+
+def other_rounds() -> list[Case]:
+    rng = random.Random(14)
+    return [Case((drawn_round(rng, *size),)) for size in ((4, 7, 0), (5, 3, 4))]
+
+
+def drawn_round(rng: random.Random, k: int, clients: int, rounds: int) -> Round:
+    s = drawn_scores(rng, k, clients)
+    trace = [rng.randrange(200, 800) / 1000 for _ in range(rounds)]
+    return Round(s.theta.log(), trace, s.arm, s.score, s.size, rng.randrange(1, 10) / 10)
+
+
+def played_right(s: Round, rule: str = "") -> Case:
+    return Case((s,), by_the_book(s), rule)
+
+
+def mean_added(s: Round, rule: str = "") -> Case:
+    sizes = s.size.tolist()
+    total = math.fsum(n * x for n, x in zip(sizes, s.score.tolist(), strict=True))
+    return Case((s,), [*s.trace, total / sum(sizes)], rule)
+
+
+def round_by_hand() -> Round:
+    z = log(0.5, 0.25, 0.25)
+    return Round(z, [0.25, 0.625], rows(0, 1), real(0.9, 0.3), real(1, 3), 0.5)
+
+
+@fedex_round(points=1, aspect="the next z, by hand")
+def test_round_by_hand(student: Student) -> None:
+    s = round_by_hand()
+    c = math.sqrt(2 * math.log(3))
+    factors = real(math.exp(-c / 3), math.exp(c), 1)
+    theta = real(0.5, 0.25, 0.25) * factors
+    rule = (
+        "lambda is (0.5 * 0.25 + 0.625) / 1.5 = 0.5, and g is [0.2, -0.6, 0], so that eta is "
+        "sqrt(2 ln 3) / 0.6."
+    )
+    first = s._replace(trace=[], z=log(0.5, 0.5), score=real(0.8, 0.4))
+    root = math.sqrt(2 * math.log(2))
+    moved = real(math.exp(-root * 2 / 3), math.exp(-root))
+    also = "In the first round lambda is 0; g is [0.4, 0.6], and eta sqrt(2 ln 2) / 0.6."
+    check_z(
+        student,
+        Case((s,), (theta / theta.sum()).log(), rule),
+        Case((first,), (moved / moved.sum()).log(), also),
+    )
+
+
+@fedex_round(points=1, aspect="the next trace, by hand and drawn")
+def test_round_adds_its_mean_score_to_the_trace(student: Student) -> None:
+    s = round_by_hand()
+    rule = "The mean score of this round is (1 * 0.9 + 3 * 0.3) / 4 = 0.45."
+    first = s._replace(trace=[])
+    rng = random.Random(7)
+    check_trace(
+        student,
+        Case((s,), [0.25, 0.625, 0.45], rule),
+        Case((first,), [0.45], f"{rule} It is the first round."),
+        *[mean_added(drawn_round(rng, k, b, t)) for k, b, t in ((3, 5, 4), (5, 3, 1), (4, 8, 6))],
+    )
+
+
+@fedex_round(points=1, aspect="drawn rounds, with fractions and 40 digits")
+def test_round_is_that_of_fractions(student: Student) -> None:
+    rng = random.Random(8)
+    sizes = (3, 6, 0), (4, 2, 3), (5, 8, 1), (6, 5, 7), (9, 4, 0)
+    check_z(student, *[played_right(drawn_round(rng, *size)) for size in sizes])
+
+
+@fedex_round(points=1, aspect="nothing to learn from: all g_j are 0, or there is one row only")
+def test_round_without_a_step(student: Student) -> None:
+    still = Round(log(0.5, 0.25, 0.25), [0.5, 0.5], rows(0, 2, 2), real(0.5, 0.5, 0.5),
+        real(2, 1, 1), 0.5)  # fmt: skip
+    one = Round(real(0), [0.25], rows(0, 0), real(0.75, 0.5), real(1, 3), 0.5)
+    gone = Round(log(0.6, 0, 0.4), [0.5], rows(0, 2), real(0.75, 0.25), real(1, 1), 0.5)
+    rng = random.Random(9)
+    check_z(
+        student,
+        played_right(drawn_round(rng, 4, 5, 2)),
+        Case((still,), still.z, "All scores are lambda, so that all g_j are 0."),
+        Case((one,), real(0), "With one row its probability is 1."),
+        played_right(gone, "theta_1 is 0, and stays 0."),
+    )
+
+
+@fedex_round(points=1, aspect="one client in the first round: its score plays no part")
+def test_one_client_moves_theta_by_the_same_whatever_its_score(student: Student) -> None:
+    rng, cases = random.Random(10), []
+    for k, j in ((3, 0), (4, 2), (27, 5)):
+        theta = drawn_scores(rng, k, 1).theta
+        after = theta.clone()
+        after[j] *= math.exp(-math.sqrt(2 * math.log(k)))
+        want = (after / after.sum()).log()
+        for score in (0.0625, 0.75, 64.0):
+            rule = f"One client with row {j} and lambda = 0: the score {score} plays no part."
+            s = Round(theta.log(), [], rows(j), real(score), real(8), 0.5)
+            cases.append(Case((s,), want, rule))
+    check_z(student, *cases)
+
+
+@fedex_round(points=1, aspect="neither order nor scales matter; arguments untouched")
+def test_round_knows_no_order_and_no_scale(student: Student) -> None:
+    s = drawn_round(random.Random(11), 5, 6, 3)
+    order = torch.tensor([3, 0, 5, 1, 4, 2])
+    other = s._replace(arm=s.arm[order], score=s.score[order], size=s.size[order])
+    twice = s._replace(trace=[2 * x for x in s.trace], score=2 * s.score)
+    want = by_the_book(s)
+    check_z(
+        student,
+        Case((s,), want),
+        Case((other,), want, "Listing the clients in another order must change nothing."),
+        Case((s._replace(size=8 * s.size),), want, "Multiplying the sizes must change nothing."),
+        Case((twice,), want, "Doubling all scores, the earlier ones too, must change nothing."),
+    )
+    left_alone(played(student, s)[0])
+
+
+# --- the check itself -----------------------------------------------------------------------------
+
+
+def fault_of_round(folder: Path, more: str) -> Failure:
+    """Of the solution, some functions of which are written anew."""
+    file = folder / "answer.py"
+    file.write_text(f"{SOLUTION.read_text()}\n{more}\n")
+    with pytest.raises(Failure) as fault:
+        test_round_is_that_of_fractions(Student(file))
+    return fault.value
+
+
+WRONG = {
+    "gradient": "def gradient(theta, arm, score, size, lam):\n    return theta + score.sum() - lam",
+    "exponentiate": "def exponentiate(z, gradient, eta):\n    return z / 2 - gradient",
+    "baseline": "def baseline(trace, gamma):\n    return 0.9",
+}
+
+
+@pytest.mark.parametrize("names", [*([name] for name in WRONG), list(WRONG)], ids=" ".join)
+def test_a_round_that_is_wrong_through_other_answers_names_them(
+    names: list[str], tmp_path: Path
+) -> None:
+    fault = fault_of_round(tmp_path, "\n".join(WRONG[name] for name in names))
+    assert "this follows from your own" in fault.likely
+    assert {name for name in WRONG if name in fault.likely} == set(names)
+
+
+def test_a_round_that_is_wrong_by_itself_names_no_other_answer(tmp_path: Path) -> None:
+    itself = "def fedex_round(z, trace, *others):\n    return z - z.mean(), [*trace, 1.0]"
+    fault = fault_of_round(tmp_path, f"{WRONG['baseline']}\n{itself}")
+    assert "your own" not in fault.likely

@@ -1,0 +1,537 @@
+"""FedEx: against vectors, enumeration, plain loops, and the rule of the authors' code."""
+
+import math
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import Tensor
+
+from fedlab_edu import (
+    MAML,
+    Ditto,
+    FedAvg,
+    FedDyn,
+    Federation,
+    FedEx,
+    FedPA,
+    FedProx,
+    LocalHP,
+    Reptile,
+    Scaffold,
+    ServerHP,
+    around,
+    communicate,
+    digits,
+    linear,
+    load_run,
+    personalise,
+    play,
+    save_run,
+    spend,
+    start,
+    successive_halving,
+)
+from fedlab_edu.draws import generator
+from fedlab_edu.laws import Choice, Integer, LogUniform, PowerOfTwo
+from fedlab_edu.space import FEDEX, SearchSpace, Spaces
+from fedlab_edu.tuners.fedex import exponentiate, gradient, pick, step_size
+from tests.vectors import case
+
+F64 = torch.float64
+RULES = ("aggressive", "adaptive", "constant", "auto", "scale")
+CASES = (
+    "eg-constant-g0.0", "eg-adaptive-g0.5", "eg-aggressive-g1.0", "eg-auto-g0.9", "eg-scale-g0.3",
+    "eg-diff", "eg-product", "eg-eta0", "eg-cutoff", "eg-zero",
+)  # fmt: skip
+
+
+def table(k: int) -> LocalHP:
+    return LocalHP(lr=[0.1 * (j + 1) for j in range(k)])
+
+
+def real(values: Any) -> Tensor:
+    return torch.tensor(values, dtype=F64)
+
+
+def drawn_round(k: int, B: int, gen: torch.Generator) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """arm, before, after, size of a round with B clients."""
+    before, after = torch.rand(2, B, generator=gen, dtype=F64)
+    size = torch.randint(1, 40, (B,), generator=gen)
+    return torch.randint(k, (B,), generator=gen), before, after, size
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_rounds_of_the_vectors_move_theta_as_expected(name: str) -> None:
+    told, expected = case("fedex_eg", name)
+    axes = tuple(told["k"]) if isinstance(told["k"], list) else ()
+    k = math.prod(axes) if axes else told["k"]
+    tuner = FedEx(table(k), told["sched"], told["gamma"], told["cutoff"], told["eta0"],
+                  difference=told["diff"], axes=axes)  # fmt: skip
+    for played, after in zip(told["rounds"], expected, strict=True):
+        assert tuner.baseline == pytest.approx(after["lambda"], abs=1e-12)
+        assert tuner.stopped == after["stopped_before"]
+        arm = torch.tensor(played["arms"])
+        if axes:
+            arm = arm[:, 0] * axes[1] + arm[:, 1]
+        scores = real(played["before"]), real(played["after"])
+        tuner = tuner.tell(arm, *scores, torch.tensor(played["weights"]))
+        if after["stopped_before"]:
+            continue
+        thetas = after["theta"] if axes else [after["theta"]]
+        for factor, theta in zip(tuner.factors, thetas, strict=True):
+            assert factor.tolist() == pytest.approx(theta, abs=1e-12)
+        assert tuner.entropy == pytest.approx(after["entropy"], abs=1e-12)
+        assert tuner.stopped == after["stopped_after"]
+        best = np.ravel_multi_index(after["mle"], axes) if axes else after["mle"]
+        assert tuner.best == best
+
+
+@pytest.mark.parametrize("name", [name for name in CASES if name != "eg-product"])
+def test_gradient_and_step_size_are_those_of_the_vectors(name: str) -> None:
+    told, expected = case("fedex_eg", name)
+    k, theta, so_far = told["k"], [1 / told["k"]] * told["k"], []
+    for played, after in zip(told["rounds"], expected, strict=True):
+        if after["stopped_before"]:
+            return
+        scores = np.subtract(played["after"], played["before"]) if told["diff"] else played["after"]
+        g = gradient(theta, played["arms"], scores, played["weights"], after["lambda"])
+        assert g.tolist() == pytest.approx(after["gradient"], abs=1e-12)
+        so_far.append(after["gradient"])
+        eta = step_size(told["sched"], so_far, k, told["eta0"])
+        assert eta == pytest.approx(after["eta"], abs=1e-12)
+        z = exponentiate(np.log(theta), after["gradient"], after["eta"])
+        assert z.exp().tolist() == pytest.approx(after["theta"], abs=1e-12)
+        theta = after["theta"]
+
+
+@pytest.mark.parametrize("name", [f"enum-{n}" for n in ("0", "1", "B1-lam0")])
+def test_over_all_draws_the_gradient_is_the_derivative_less_the_baseline(name: str) -> None:
+    told, expected = case("fedex_unbiased", name)
+    theta, losses = told["theta"], np.array(told["losses"])
+    B, k = losses.shape
+    mean, square, normalised = np.zeros(k), np.zeros(k), np.zeros(k)
+    for arms in product(range(k), repeat=B):
+        p = math.prod(theta[a] for a in arms)
+        g = gradient(theta, arms, losses[range(B), arms], told["weights"], told["lam"]).numpy()
+        mean, square = mean + p * g, square + p * g**2
+        normalised += p * g * step_size("aggressive", g[None], k, eta0=1.0)
+    share = np.array(told["weights"]) / sum(told["weights"])
+    assert mean == pytest.approx(share @ losses - told["lam"], abs=1e-12)
+    assert mean == pytest.approx(expected["E_gradient"], abs=1e-12)
+    assert share @ losses == pytest.approx(expected["true_partial"], abs=1e-12)
+    assert square - mean**2 == pytest.approx(expected["variance"], abs=1e-12)
+    assert normalised == pytest.approx(expected["E_normalised_gradient"], abs=1e-12)
+
+
+def authors_rule(
+    sizes: list[int], rule: str, gamma: float, cutoff: float, rounds: list[dict[str, Any]]
+) -> list[list[list[float]]]:
+    """theta of each axis after each round, by the published rule, in plain Python: one distribution
+    for each hyperparameter of a grid, all moved by the same validation errors."""
+    theta = [[1 / n for _ in range(n)] for n in sizes]
+    store, history, stopped, out = [0.0] * len(sizes), [], False, []
+    for t, played in enumerate(rounds, 1):
+        total = sum(played["size"])
+        weights = [gamma**age if age else 1.0 for age in reversed(range(len(history)))]
+        lam = sum(w * h for w, h in zip(weights, history, strict=True)) / (sum(weights) or 1)
+        history.append(sum(v * s for v, s in zip(played["size"], played["after"], strict=True)))
+        history[-1] /= total
+        for f, n in enumerate(sizes):
+            if stopped:
+                break
+            g = [0.0] * n
+            each = zip(played["places"], played["after"], played["size"], strict=True)
+            for places, s, v in each:
+                g[places[f]] += v / total * (s - lam) / theta[f][places[f]]
+            norm, eta = max(map(abs, g)), math.sqrt(2 * math.log(n))
+            if rule == "aggressive":
+                eta = eta / norm if norm else 0.0
+            elif rule == "adaptive":
+                store[f] += norm**2
+                eta = eta / math.sqrt(store[f]) if store[f] else 0.0
+            elif rule == "auto":
+                eta = eta / math.sqrt(t)
+            elif rule == "scale":
+                eta = eta * math.sqrt(2 * math.log(n))
+            logs = [math.log(p) - eta * x for p, x in zip(theta[f], g, strict=True)]
+            top = max(logs)
+            total_mass = sum(math.exp(x - top) for x in logs)
+            theta[f] = [math.exp(x - top) / total_mass for x in logs]
+        entropy = -sum(p * math.log(p) for one in theta for p in one if p)
+        stopped = stopped or entropy < cutoff
+        out.append([list(one) for one in theta])
+    return out
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    sizes=st.lists(st.integers(1, 5), min_size=1, max_size=3),
+    rule=st.sampled_from(RULES),
+    gamma=st.sampled_from([0.0, 0.3, 1.0]),
+    cutoff=st.sampled_from([0.0, 1e-4, 0.5]),
+    seed=st.integers(0, 10**6),
+)
+def test_theta_moves_as_by_the_authors_rule(
+    sizes: list[int], rule: Any, gamma: float, cutoff: float, seed: int
+) -> None:
+    gen, k, rounds = generator(seed), math.prod(sizes), []
+    tuner = FedEx(table(k), rule, gamma, cutoff, axes=tuple(sizes))
+    moved = []
+    for _ in range(8):
+        arm = tuner.ask(6, gen)
+        _, before, after, size = drawn_round(k, 6, gen)
+        places = [np.unravel_index(a, sizes) for a in arm.tolist()]
+        rounds.append({"places": places, "after": after.tolist(), "size": size.tolist()})
+        tuner = tuner.tell(arm, before, after, size)
+        moved.append([factor.tolist() for factor in tuner.factors])
+    expected = authors_rule(sizes, rule, gamma, cutoff, rounds)
+    for ours, theirs in zip(moved, expected, strict=True):
+        for one, other in zip(ours, theirs, strict=True):
+            assert one == pytest.approx(other, abs=1e-9)
+
+
+@given(seed=st.integers(0, 10**6))
+@settings(deadline=None, max_examples=25)
+def test_the_order_of_clients_and_the_scale_of_sizes_change_nothing(seed: int) -> None:
+    gen = generator(seed)
+    tuner = FedEx(table(5), gamma=0.5).tell(*drawn_round(5, 7, gen))
+    arm, before, after, size = drawn_round(5, 7, gen)
+    moved = tuner.tell(arm, before, after, size)
+    order = torch.randperm(7, generator=gen)
+    for other in (
+        tuner.tell(arm[order], before[order], after[order], size[order]),
+        tuner.tell(arm, before, after, 3 * size),
+    ):
+        assert other.theta.tolist() == pytest.approx(moved.theta.tolist(), abs=1e-12)
+
+
+def test_a_constant_added_to_all_scores_of_all_rounds_changes_nothing_after_the_first() -> None:
+    gen = generator(3)
+    first, second = drawn_round(4, 6, gen), drawn_round(4, 6, gen)
+    plain, raised = FedEx(table(4), first_baseline="skip"), FedEx(table(4), first_baseline="skip")
+    for arm, before, after, size in (first, second):
+        plain = plain.tell(arm, before, after, size)
+        raised = raised.tell(arm, before, after + 0.25, size)
+    assert plain.theta.tolist() != [0.25] * 4
+    assert raised.theta.tolist() == pytest.approx(plain.theta.tolist(), abs=1e-12)
+
+
+def test_an_aggressive_step_moves_the_largest_entry_by_the_root_of_2_ln_k_whatever_the_scores() -> (
+    None
+):
+    arm, size = torch.tensor([0, 1, 2, 2]), torch.tensor([3, 5, 2, 9])
+    for scale in (1e-9, 1.0, 1e6):
+        scores = scale * real([0.1, 0.7, 0.4, 0.2])
+        g = gradient([0.5, 0.3, 0.2], arm, scores, size, 0.0)
+        step = step_size("aggressive", g[None], 3) * g
+        assert step.abs().max() == pytest.approx(math.sqrt(2 * math.log(3)), abs=1e-12)
+
+
+def test_with_one_client_and_no_baseline_the_aggressive_rule_ignores_the_score() -> None:
+    for arm in range(3):
+        thetas = [
+            FedEx(table(3)).tell(*(torch.tensor([x]) for x in (arm, 0.5, s, 7))).theta.tolist()
+            for s in (0.01, 0.5, 1.0)
+        ]
+        assert thetas[0] == pytest.approx(thetas[1], abs=1e-12)
+        assert thetas[0] == pytest.approx(thetas[2], abs=1e-12)
+
+
+def test_the_first_baseline_of_0_pushes_down_all_that_were_drawn_and_skip_does_not() -> None:
+    arm, size = torch.arange(3), torch.ones(3, dtype=torch.long)
+    told = arm, real([0.5] * 3), real([0.1, 0.2, 0.3]), size
+    assert (FedEx(table(9)).tell(*told).theta[:3] < 1 / 9).all()
+    skipped = FedEx(table(9), first_baseline="skip").tell(*told)
+    assert torch.equal(skipped.theta, FedEx(table(9)).theta)
+    assert skipped.baseline == pytest.approx(0.2)
+
+
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("score", ["error", "loss"])
+def test_scores_that_are_no_numbers_never_win_and_never_crash(rule: Any, score: Any) -> None:
+    for bad in (math.nan, math.inf):
+        tuner = FedEx(table(3), rule, score=score, gamma=1.0)
+        for _ in range(5):
+            scores = real([bad, 0.9, 0.8])
+            tuner = tuner.tell(torch.arange(3), scores, scores, torch.ones(3, dtype=torch.long))
+        assert tuner.theta.isfinite().all()
+        assert tuner.theta.sum() == pytest.approx(1)
+        assert tuner.theta[0] < tuner.theta[2]
+        assert tuner.best != 0
+        high = real([bad, 7.0, 3.0])  # losses may be above 1
+        moved = FedEx(table(3), rule, score=score).tell(
+            torch.arange(3), high, high, torch.ones(3, dtype=torch.long)
+        )
+        assert moved.theta[0] < moved.theta[1] < moved.theta[2]
+    nothing = real([math.nan] * 3)
+    told = FedEx(table(3), rule).tell(torch.arange(3), nothing, nothing, torch.ones(3).long())
+    assert told.theta.tolist() == pytest.approx([1 / 3] * 3)
+
+
+def test_scores_that_equal_the_baseline_leave_theta_where_it_is() -> None:
+    """Though their mean is not quite the same number, and some rules divide by the rest."""
+    for rule, score in product(RULES, (0.1, 0.3, 7.7)):
+        tuner, gen = FedEx(table(9), rule, gamma=1.0, first_baseline="skip"), generator(0)
+        for _ in range(30):
+            same = torch.full((10,), score, dtype=F64)
+            tuner = tuner.tell(tuner.ask(10, gen), same, same, torch.full((10,), 3))
+        assert tuner.theta.tolist() == pytest.approx([1 / 9] * 9, abs=1e-12)
+
+
+def test_scores_near_the_largest_number_leave_theta_a_distribution() -> None:
+    for rule in RULES:
+        scores = real([1e308, math.inf, 0.5])
+        moved = FedEx(table(3), rule).tell(torch.arange(3), scores, scores, torch.ones(3).long())
+        assert moved.theta.sum() == pytest.approx(1)
+        assert moved.theta[2] > max(moved.theta[:2])
+
+
+def test_a_grid_has_a_distribution_for_each_axis_in_the_order_of_its_rows() -> None:
+    space = SearchSpace({"lr": LogUniform(1e-2, 1), "batch": PowerOfTwo(8, 32)})
+    tuner = FedEx(space.grid(2), axes=space.sizes(2))
+    assert tuner.axes == (2, 3)
+    after = (tuner.table.lr < 0.1).double()  # the low rate is always wrong
+    moved = tuner.tell(torch.arange(6), after, after, torch.ones(6).long())
+    # g = (1, 0) on the first axis, whose step is sqrt(2 ln 2)
+    assert moved.factors[0][1] == pytest.approx(1 / (1 + math.exp(-math.sqrt(2 * math.log(2)))))
+    assert moved.factors[1].tolist() == pytest.approx([1 / 3] * 3)
+    assert moved.final.lr == 1
+
+
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("how", [{"score": "loss"}, {"difference": True}])
+def test_what_diverges_does_not_gain_though_scores_have_become_better(rule: Any, how: Any) -> None:
+    both = torch.tensor([0, 1])
+    tuner = FedEx(table(3), rule, gamma=1.0, first_baseline="skip", **how)
+    tuner = tuner.tell(both, real([2.3, 2.3]), real([2.0, 2.0]), torch.tensor([1, 1]))
+    after = tuner.tell(both, real([0.6, 0.6]), real([0.4, math.inf]), torch.tensor([1, 3]))
+    assert after.theta[1] <= after.theta[2] + 1e-12  # which nobody has drawn
+    assert after.theta[1] < after.theta[0]
+
+
+def test_clients_without_validation_examples_count_nowhere() -> None:
+    arm, before = torch.tensor([0, 1, 2]), real([0.5, 0.5, 0.0])
+    after, size = real([0.2, 0.4, math.inf]), torch.tensor([3, 4, 0])
+    all_three = FedEx(table(3)).tell(arm, before, after, size)
+    without = FedEx(table(3)).tell(arm[:2], before[:2], after[:2], size[:2])
+    assert torch.equal(all_three.z, without.z)
+    tuner = FedEx(table(3))
+    assert tuner.tell(arm[2:], before[2:], after[2:], size[2:]) is tuner
+
+
+def test_theta_may_become_0_and_is_then_never_drawn() -> None:
+    z = exponentiate(real([0.0, 0.0]) - math.log(2), real([0.0, 5000.0]), 1.0)
+    assert z.tolist() == [0.0, -5000.0]
+    assert z.exp()[1] == 0
+    u = real([0.0, 0.5, 1 - 2**-53])
+    assert pick(z.exp(), u).tolist() == [0, 0, 0]
+    assert pick([0.0, 0.25, 0.0, 0.75, 0.0], real([0, 0.2499, 0.25, 1 - 2**-53])).tolist() == [
+        1, 1, 3, 3,
+    ]  # fmt: skip
+    third = [1 / 3] * 3  # whose sum is rounded
+    assert pick(third, u[-1:]).tolist() == [2]
+
+
+def test_arms_are_drawn_with_the_probabilities_of_theta() -> None:
+    tuner = FedEx(table(6), axes=(2, 3))
+    z = real([0.8, 0.2, 0.5, 0.3, 0.2]).log()
+    tuner = FedEx(tuner.table, axes=(2, 3), z=z)
+    assert tuner.theta.tolist() == pytest.approx([0.4, 0.24, 0.16, 0.1, 0.06, 0.04])
+    n = 40_000
+    counts = torch.bincount(tuner.ask(n, generator(5)), minlength=6)
+    expected = n * tuner.theta
+    chi2 = float(((counts - expected) ** 2 / expected).sum())
+    assert chi2 < 20.5  # 0.999-quantile of chi-square with 5 degrees of freedom
+
+
+def test_the_final_configuration_is_the_most_likely_and_of_equal_ones_the_first() -> None:
+    tuner = FedEx(table(3))
+    assert tuner.final.lr == tuner.table.lr[0]
+    moved = tuner.tell(*(torch.tensor([x]) for x in (0, 0.5, 0.9, 7)))
+    assert moved.best == 1
+    assert moved.final.lr == tuner.table.lr[1]
+
+
+def test_sampled_configurations_follow_theta_until_it_has_stopped() -> None:
+    tuner = FedEx(table(4), cutoff=0.1)
+    rows = tuner.sampled(200, generator(1)).lr
+    assert sorted(set(rows.tolist())) == tuner.table.lr.tolist()
+    for _ in range(9):
+        after = real([0.9, 0.9, 0.1, 0.9])
+        tuner = tuner.tell(torch.arange(4), after, after, torch.ones(4, dtype=torch.long))
+    assert tuner.stopped
+    assert tuner.entropy < 0.1
+    assert set(tuner.sampled(50, generator(2)).lr.tolist()) == {float(tuner.final.lr)}
+
+
+def test_below_the_cutoff_theta_stays_and_the_baseline_goes_on() -> None:
+    ones = torch.tensor([1, 1])
+    first = FedEx(table(2), eta0=6.0, cutoff=0.3).tell(
+        torch.tensor([0, 1]), real([0.5, 0.5]), real([0.2, 0.8]), ones
+    )
+    assert first.stopped
+    second = first.tell(torch.tensor([0, 0]), real([0.9, 0.9]), real([0.9, 0.9]), ones)
+    assert torch.equal(second.z, first.z)
+    assert second.baseline == pytest.approx(0.9)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"step": "bold"}, "step is 'bold'; allowed: .*'aggressive', 'adaptive', 'constant'"),
+        ({"gamma": 1.5}, "gamma is 1.5; allowed: a number from 0 to 1"),
+        ({"cutoff": -1.0}, "cutoff is -1.0"),
+        ({"eta0": math.inf}, "eta0 is inf"),
+        ({"score": "accuracy"}, "score is 'accuracy'"),
+        ({"first_baseline": "one"}, "first_baseline is 'one'"),
+        ({"axes": 3.0}, "axes is 3.0; allowed: whole numbers whose product is 3"),
+        ({"z": real([0.0, 0.0])}, r"z is \[0.0, 0.0\]; allowed: logarithms of 3"),
+        ({"axes": (2, 2)}, r"axes is \(2, 2\); allowed: whole numbers whose product is 3"),
+    ],
+)
+def test_options_that_are_not_allowed_are_named(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        FedEx.__init__.__wrapped__(object.__new__(FedEx), table(3), **options)  # type: ignore[misc]
+
+
+def test_an_arm_that_nobody_can_have_drawn_and_sizes_of_0_are_refused() -> None:
+    with pytest.raises(ValueError, match=r"theta is .* above 0 for each arm"):
+        gradient([1.0, 0.0], [1], [0.5], [3], 0.0)
+    with pytest.raises(ValueError, match=r"size is .*0.0.*; allowed: numbers of examples"):
+        gradient([1.0, 0.0], [0], [0.5], [0], 0.0)
+
+
+def test_the_table_around_an_arm_begins_with_the_arm_and_stays_within_eps() -> None:
+    space = SearchSpace({"lr": LogUniform(1e-4, 1)})
+    tuner = around(space, 9, 0.1, gamma=0.5)(LocalHP(lr=0.01, batch=7), generator(0))
+    assert isinstance(tuner, FedEx)
+    assert tuner.gamma == 0.5
+    assert len(tuner.table) == 9
+    assert tuner.table.lr[0] == 0.01
+    assert (tuner.table.batch == 7).all()
+    away = (tuner.table.lr.log10() + 2).abs()
+    assert 0 < away[1:].max() <= 0.4 + 1e-12
+    assert len(set(away.tolist())) == 9
+
+
+def test_each_arm_has_a_discount_of_its_own_unless_it_is_given() -> None:
+    c = LocalHP(mu=1e-3, batch=8, weight_decay=1e-3)
+    gammas = [around(FEDEX.client, 3)(c, generator(seed)).gamma for seed in range(40)]
+    assert 0 <= min(gammas) < 0.2
+    assert 0.8 < max(gammas) < 1
+
+
+def test_a_bad_option_is_refused_before_the_search_begins() -> None:
+    for how, message in (
+        ({"cutoff": -1.0}, "cutoff is -1"),
+        ({"k": 0}, "k is 0; allowed: a whole number of at least 1"),
+        ({"eps": 2.0}, "eps is 2.0; allowed: a number from 0 to 1"),
+        ({"gamma": "tune"}, "gamma is 'tune'; allowed: a number from 0 to 1, or 'tuned'"),
+        ({"axes": (3, 9)}, r"option is 'axes'; allowed: one of \['step', 'cutoff', 'eta0'"),
+        ({"steps": "auto"}, "option is 'steps'; allowed: one of"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            around.__wrapped__(FEDEX.client, **how)
+    with pytest.raises(ValueError, match=r"space is .* of clients"):
+        around(FEDEX.server)
+
+
+# In rounds and in races, on real digits.
+
+MODEL = linear(64, 10)
+SMALL = Spaces(
+    SearchSpace({"lr": LogUniform(1e-2, 1), "batch": PowerOfTwo(8, 32), "epochs": Integer(2, 3)}),
+    SearchSpace({"momentum": Choice((0, 0.5))}, ServerHP),
+)
+METHODS = (
+    FedAvg(), FedProx(), Reptile(), Scaffold(), FedDyn(), FedPA(), Ditto(), MAML()
+)  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def fed() -> Federation:
+    return digits(clients=14).to("cpu", F64)
+
+
+def test_with_one_configuration_fedex_is_fedavg_exactly(fed: Federation) -> None:
+    c = LocalHP(lr=0.3, batch=8)
+    plain, tuned = (
+        play(start(MODEL, fed, tuner, seed=4), MODEL, fed, 3) for tuner in (c, FedEx(c))
+    )
+    assert torch.equal(plain.w, tuned.w)
+
+
+def test_with_equal_configurations_fedex_is_the_search_alone(fed: Federation) -> None:
+    how = {"seed": 3, "total": 46, "cap": 10}
+    alone = successive_halving(MODEL, fed, SMALL, **how)
+    inside = successive_halving(MODEL, fed, SMALL, **how, tuner=around(SMALL.client, 5, eps=0))
+    alone, inside = spend(alone, MODEL, fed), spend(inside, MODEL, fed)
+    assert inside.out == alone.out
+    assert torch.equal(inside.winner.w, alone.winner.w)
+
+
+@pytest.mark.parametrize("method", METHODS, ids=lambda m: type(m).__name__)
+def test_within_halving_every_method_ends_as_arm_by_arm(method: Any, fed: Federation) -> None:
+    """Algorithm 3: theta of an arm goes on from one stage to the next."""
+    pulls = isinstance(method, FedProx | FedDyn | Ditto)
+    client = SMALL.client
+    if pulls:
+        client = SearchSpace({**client.laws, "mu": LogUniform(1e-2, 1)})
+    spaces = Spaces(client, SMALL.server)
+    how = {"seed": 5, "method": method, "tuner": around(client, 3)}
+    search = successive_halving(MODEL, fed, spaces, 16, 8, 2, 2, **how)
+    done = spend(search, MODEL, fed, 5)
+    ends = [8 if stop is None else stop for stop in done.out]
+    alone = [play(run, MODEL, fed, n, 5) for run, n in zip(search.runs, ends, strict=True)]
+    assert done.used == search.total
+    for one, other in zip(done.runs, alone, strict=True):
+        assert one.tuner.theta.tolist() == pytest.approx(other.tuner.theta.tolist(), abs=1e-9)
+        assert [r.arm.tolist() for r in one.history] == [r.arm.tolist() for r in other.history]
+    assert len(done.winner.tuner.trace) == done.winner.round
+
+
+def test_fedex_is_told_errors_or_losses_as_it_asks(fed: Federation) -> None:
+    for kind in ("error", "loss"):
+        tuner = FedEx(LocalHP(lr=[0.1, 0.5], batch=8), score=kind)
+        run = communicate(start(MODEL, fed, tuner, seed=2), MODEL, fed)
+        (played,) = run.history
+        p = played.size.double() / played.size.sum()
+        means = [float(p @ getattr(s, kind)) for s in (played.before, played.after)]
+        assert run.tuner.trace[0].tolist() == pytest.approx(means)
+
+
+@pytest.mark.parametrize("rule", ["constant", "adaptive", "auto"])
+def test_where_scores_stay_as_they_are_theta_finds_the_best_arm(rule: Any) -> None:
+    scores, size = real([0.8, 0.2, 0.7]), torch.ones(10, dtype=torch.long)
+    for seed in range(20):
+        tuner, gen = FedEx(table(3), rule, gamma=1.0, first_baseline="skip"), generator(seed)
+        for _ in range(60):
+            arm = tuner.ask(10, gen)
+            tuner = tuner.tell(arm, scores[arm], scores[arm], size)
+        assert tuner.best == 1
+
+
+def test_personalised_with_sampled_configurations_each_client_has_its_own(fed: Federation) -> None:
+    tuner = FedEx(LocalHP(lr=[0.0, 0.5], batch=8))
+    run = start(MODEL, fed, tuner, seed=1)
+    c = tuner.sampled(len(fed), generator(0))
+    mixed = personalise(run, MODEL, fed, c)
+    ends = [personalise(run, MODEL, fed, tuner.table[j]).error for j in (0, 1)]
+    assert min(ends) < mixed.error < max(ends)
+
+
+def test_a_run_with_fedex_goes_on_from_its_file_as_if_never_stopped(
+    fed: Federation, tmp_path: Path
+) -> None:
+    tuner = FedEx(LocalHP(lr=[0.1, 0.5, 0.9], batch=8), "adaptive", gamma=0.5)
+    half = play(start(MODEL, fed, tuner, seed=6), MODEL, fed, 3)
+    save_run(half, tmp_path / "run")
+    whole, resumed = (play(r, MODEL, fed, 3) for r in (half, load_run(tmp_path / "run")))
+    assert torch.equal(whole.w, resumed.w)
+    assert torch.equal(whole.tuner.z, resumed.tuner.z)

@@ -1,0 +1,378 @@
+"""The papers' experiments: published numbers against one another, statistics against hand-computed
+ones, and a record that a crash does not spoil."""
+
+import inspect
+import json
+import math
+from dataclasses import replace
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from fedlab_edu import (
+    Estimate,
+    Federation,
+    FedEx,
+    FedProx,
+    digits,
+    evaluate,
+    linear,
+    personalise,
+    spend,
+)
+from fedlab_edu.cli import main
+from fedlab_edu.data import hub
+from fedlab_edu.laws import LogUniform
+from fedlab_edu.papers import fedex
+from fedlab_edu.papers.experiment import Experiment, Published, Range, Setting, Tuning
+from fedlab_edu.papers.fedex import SETTINGS, TABLE_1
+from fedlab_edu.papers.report import difference, errors, paired, render, welch
+from fedlab_edu.papers.reproduce import EXPERIMENTS, read_records, reproduce
+from fedlab_edu.space import SearchSpace, Spaces
+from fedlab_edu.tuner import Fixed
+from fedlab_edu.tuners.search import schedule
+
+CELLS = {v.name: v for v in TABLE_1.variants if isinstance(v, Tuning)}
+# Khodak et al. (2021), Table 2: half the widths of 90 % intervals, for the same rows and columns
+HALF = {
+    "RS, global": (9.56, 13.53, 2.64, 1.98, 5.47),
+    "RS + FedEx, global": (8.70, 16.75, 2.77, 2.12, 8.54),
+    "RS, personalised": (8.89, 8.66, 1.63, 1.52, 6.12),
+    "RS + FedEx, personalised": (9.50, 12.97, 2.19, 1.77, 8.77),
+    "SHA, global": (3.24, 3.35, 0.97, 0.96, 1.45),
+    "SHA + FedEx, global": (1.60, 3.16, 1.19, 0.84, 0.79),
+    "SHA, personalised": (3.44, 3.54, 0.90, 0.75, 3.55),
+    "SHA + FedEx, personalised": (2.45, 3.58, 0.76, 0.99, 1.64),
+}
+T95 = {4: 2.1318, 9: 1.8331}  # Student's t, degrees of freedom -> 0.95-quantile
+
+
+def test_deviations_and_trials_give_the_intervals_that_the_paper_prints() -> None:
+    for name, halves in HALF.items():
+        for (data, cell), half in zip(CELLS[name].published.items(), halves, strict=True):
+            cifar_sha = data == "cifar10-iid" and name.startswith("SHA")
+            n = 10 if cifar_sha else cell.trials  # printed there as if of 10 trials, not 6
+            assert T95[n - 1] * cell.sd / math.sqrt(n) == pytest.approx(half, abs=0.011)
+            assert cell.trials == (6 if cifar_sha else n)
+
+
+def test_fedex_is_lower_in_16_of_20_published_cells_and_in_none_significantly() -> None:
+    p, lower = [], 0
+    for first, second in TABLE_1.against:
+        for data, cell in CELLS[first].published.items():
+            other = CELLS[second].published[data]
+            p.append(welch(cell, other))
+            lower += cell.mean < other.mean
+    assert lower == 16
+    assert len(p) == 20
+    assert sorted(p)[:2] == pytest.approx([0.14, 0.17], abs=0.005)
+    assert sorted(p)[2] > 0.225
+
+
+def test_welch_is_the_test_of_two_means_in_closed_form() -> None:
+    # equal deviations and trials: t = (a - b) / (sd sqrt(2/n)) with 2n - 2 degrees of freedom
+    t975 = 2.10092204  # of 18
+    gap = t975 * 3 * math.sqrt(2 / 10)
+    assert welch(Published(5, 3, 10), Published(5 + gap, 3, 10)) == pytest.approx(0.05, abs=1e-6)
+
+
+def test_paired_differences_have_students_interval() -> None:
+    found = paired([1.0, 4.0, 3.0, 9.0], [2.0, 2.0, 3.0, 4.0])  # -1, 2, 0, 5
+    assert found[0] == pytest.approx(1.5)
+    assert found.half == pytest.approx(3.182446 * math.sqrt(7) / 2, rel=1e-6)
+    assert found[2:] == (1, 1, 2)
+    with pytest.raises(ValueError, match="seeds is"):
+        paired([1.0], [2.0])
+
+
+def test_the_budgets_are_those_of_the_paper() -> None:
+    expected = {"shakespeare": (4000, 800), "cifar10-iid": (4000, 800), "femnist": (2000, 200)}
+    for data, budget in expected.items():
+        setting = SETTINGS["paper"][data]
+        assert (setting.total, setting.cap) == budget
+        assert (setting.clients, setting.k, setting.eta, setting.eliminations) == (10, 27, 3, 3)
+    for setting in (one for scale in SETTINGS.values() for one in scale.values()):
+        used = schedule(setting.total, setting.cap, setting.eta, setting.eliminations).used
+        assert 0.9 * setting.total <= used <= setting.total
+
+
+def test_every_comparison_is_of_variants_that_there_are() -> None:
+    for name, experiment in EXPERIMENTS.items():
+        names = [v.name for v in experiment.variants]
+        assert experiment.name == name
+        assert len(set(names)) == len(names)
+        assert {n for pair in experiment.against for n in pair} <= set(names)
+
+
+SPACES = Spaces(SearchSpace({"lr": LogUniform(1e-2, 1)}))
+TINY = Setting(
+    lambda seed: digits(clients=14, seed=seed).to("cpu", torch.float64), lambda: linear(64, 10),
+    SPACES, 8, 4, 2, 1, clients=3, k=3,
+)  # fmt: skip
+SMALL = Experiment(
+    "small", "nowhere", "none",
+    (
+        Tuning("alone", "SHA", "global"),
+        Tuning("within", "RS", "personalised", fedex={"step": "constant"}),
+    ),
+    (("within", "alone"),),
+    {"book": {"tiny": TINY}},
+)  # fmt: skip
+
+
+def run(folder: Path, experiment: Experiment = SMALL, seeds: Any = range(2)) -> list[dict]:
+    said: list[str] = []
+    path = reproduce(experiment, "tiny", seeds=seeds, folder=folder, say=said.append)
+    assert [p.name for p in folder.iterdir()] == [path.name]  # nothing half-done is left
+    return read_records(path, experiment)
+
+
+def test_a_record_has_each_variant_and_seed_once_and_a_second_call_adds_nothing(
+    tmp_path: Path,
+) -> None:
+    records = run(tmp_path)
+    done = [(r["variant"], r["seed"]) for r in records]
+    assert sorted(done) == sorted(product(["alone", "within"], [0, 1]))
+    for r in records:
+        assert 0 <= r["global"] <= 1
+        assert 0 <= r["personalised"] <= 1
+        assert r["rounds"] == 8
+        assert (r["entropy"] is None) == (r["variant"] == "alone")
+    (tmp_path / "small-tiny-book-1-0.search").touch()  # a crash just after the record was written
+    assert run(tmp_path) == records
+    more = run(tmp_path, seeds=[5])
+    assert more[:4] == records
+    assert [r["seed"] for r in more[4:]] == [5, 5]
+
+
+def test_a_run_that_was_stopped_and_a_line_cut_short_come_out_as_if_nothing_had_happened(
+    tmp_path: Path,
+) -> None:
+    expected = run(tmp_path / "whole", seeds=[0])
+
+    class Stop(Exception):
+        pass
+
+    def stop(text: str) -> None:
+        raise Stop
+
+    with pytest.raises(Stop):
+        reproduce(SMALL, "tiny", seeds=[0], folder=tmp_path / "cut", say=stop)
+    path = tmp_path / "cut" / "small-tiny-book.jsonl"
+    assert len(read_records(path, SMALL)) == 1
+    with path.open("a") as f:
+        f.write('{"variant": "within", "se')  # a crash in the middle of a line
+    assert len(read_records(path, SMALL)) == 1
+    assert run(tmp_path / "cut", seeds=[0]) == expected
+
+
+def test_a_file_that_is_no_record_is_refused_and_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / "small-tiny-book.jsonl"
+    good = {"variant": "alone", "seed": 3, "budget": {}, "global": 0.5, "personalised": 0.5}
+    bad = [
+        {"variant": "other"},
+        {"seed": "3"},
+        {"global": math.nan},
+        {"global": "0.5"},
+        {"seed": 0.0},
+    ]
+    lines = ["hello", "[1]", '{"seed": 3}', "[" * 10**5, *(json.dumps(good | one) for one in bad)]
+    path.write_text(json.dumps(good) + "\n")
+    assert read_records(path, SMALL) == [good]
+    for text in (line + "\n" for line in lines):
+        path.write_text(text)
+        with pytest.raises(ValueError, match=r"line 1 is .* a record of a run of small"):
+            reproduce(SMALL, "tiny", folder=tmp_path)
+        assert path.read_text() == text
+
+
+def test_a_record_of_another_budget_is_refused_and_a_run_that_is_there_twice_counts_once(
+    tmp_path: Path,
+) -> None:
+    records = run(tmp_path, seeds=[0])
+    path = tmp_path / "small-tiny-book.jsonl"
+    text = path.read_text()
+    other = replace(SMALL, settings={"book": {"tiny": TINY._replace(total=10)}})
+    with pytest.raises(ValueError, match=r"budget in .* is .*'total': 8.*; allowed: .*'total': 10"):
+        reproduce(other, "tiny", folder=tmp_path)
+    assert path.read_text() == text
+    path.write_text(text + text)  # two processes with the same seeds
+    assert read_records(path, SMALL) == records
+    assert run(tmp_path, seeds=[0, 0]) == records
+
+
+@pytest.mark.parametrize("experiment", EXPERIMENTS.values(), ids=EXPERIMENTS)
+def test_each_variant_is_the_search_that_its_name_says(experiment: Experiment) -> None:
+    fed, model = TINY.federation(0), TINY.model()
+    for v in experiment.variants:
+        search = v.search(TINY, model, fed, 3)
+        assert all(one.replacement and isinstance(one.method, FedProx) for one in search.runs)
+        assert search.select == "survivor"
+        if isinstance(v, Range):
+            assert len(search.runs) == 3
+            assert search.brackets[0].stops == (4,)
+            away = search.runs[1].tuner.table.lr.log10() - search.runs[0].tuner.table.lr.log10()
+            assert 0 < away.abs() <= v.eps * 2
+            continue
+        assert search.estimate == Estimate(v.target, gamma=v.gamma)
+        assert search.brackets == (schedule(8, 4, 2, 1 if v.wrapper == "SHA" else 0),)
+        assert v.target in v.name or "table1" not in experiment.name
+        plain = replace(v, fedex=None).search(TINY, model, fed, 3)
+        for one, alone in zip(search.runs, plain.runs, strict=True):
+            assert one.seed == alone.seed  # the same clients and first weights on both sides
+            assert one.b.lr == alone.b.lr
+            if v.fedex is None:
+                assert isinstance(one.tuner, Fixed)
+                continue
+            assert isinstance(one.tuner, FedEx)
+            assert len(one.tuner.table) == 3
+            assert one.tuner.table.lr[0] == alone.tuner.table.lr
+            assert one.tuner.step == v.fedex.get("step", "aggressive")
+            spread = one.tuner.table.lr.log10()
+            assert (spread.max() == spread.min()) == (v.fedex.get("eps") == 0.0)
+            assert one.tuner.cutoff == 1e-4
+
+
+def test_a_record_is_what_the_search_and_the_two_objectives_say(tmp_path: Path) -> None:
+    records = run(tmp_path, seeds=[4])
+    fed, model = TINY.federation(4), TINY.model()
+    for v, record in zip(SMALL.variants, records, strict=True):
+        done = spend(v.search(TINY, model, fed, 4), model, fed, 3)
+        assert record["global"] == pytest.approx(evaluate(done.winner, model, fed).error)
+        assert record["personalised"] == pytest.approx(personalise(done.winner, model, fed).error)
+        assert record["global"] != record["personalised"]
+        assert record["budget"] == {
+            "total": 8, "cap": 4, "eta": 2, "eliminations": 1, "clients": 3, "k": 3,
+        }  # fmt: skip
+
+
+def test_random_search_for_two_targets_trains_its_arms_once_and_chooses_twice(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    both = tuple(Tuning(target, "RS", target) for target in ("global", "personalised"))
+    spent = []
+
+    def counted(*arguments: Any, **how: Any) -> Any:
+        spent.append(arguments)
+        return spend(*arguments, **how)
+
+    monkeypatch.setattr("fedlab_edu.papers.reproduce.spend", counted)
+    setting = TINY._replace(cap=2)  # four arms
+    settings = {"book": {"tiny": setting}}
+    records = run(tmp_path, replace(SMALL, variants=both, against=(), settings=settings), range(6))
+    assert len(spent) == 6
+    fed, model, chosen = TINY.federation, TINY.model(), set()
+    for v, record in zip(both * 6, records, strict=True):
+        data = fed(record["seed"])
+        done = spend(v.search(setting, model, data, record["seed"]), model, data, 3)
+        assert record["global"] == pytest.approx(evaluate(done.winner, model, data).error)
+        chosen.add((record["seed"], done.best))
+    assert len(chosen) > 6  # at times the targets choose different arms
+
+
+def test_the_papers_data_sets_are_asked_for_by_their_cards(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[tuple[str, dict[str, Any]]] = []
+
+    def noted(name: str, **how: Any) -> Federation:
+        asked.append((name, how))
+        return digits(clients=14)
+
+    monkeypatch.setattr(fedex, "hub", noted)
+    for kept in (fedex._plays, fedex._femnist):
+        kept.cache_clear()
+    for setting in SETTINGS["paper"].values():
+        setting.federation(1)
+    by = {(name, how["by"], how.get("shuffle")) for name, how in asked}
+    assert by == {
+        ("flwrlabs/shakespeare", "character_id", True),
+        ("flwrlabs/shakespeare", "character_id", False),
+        ("flwrlabs/femnist", "writer_id", True),
+        ("flwrlabs/femnist", "writer_id", False),
+        ("uoft-cs/cifar10", "iid", None),
+    }
+    for kept in (fedex._plays, fedex._femnist):
+        kept.cache_clear()
+    for name, how in asked:  # the arguments are those of `hub`
+        inspect.signature(hub).bind(name, **how)
+
+
+def test_neighbours_at_no_distance_have_the_same_error_and_far_ones_have_not(
+    tmp_path: Path,
+) -> None:
+    ranges = replace(SMALL, variants=(Range("same", 0.0), Range("far", 1.0)), against=())
+    same, far = run(tmp_path, ranges, [0])
+    assert len(same["errors"]) == len(far["errors"]) == 3
+    assert max(same["errors"]) - min(same["errors"]) < 0.1  # other draws, the same configuration
+    assert max(far["errors"]) > min(far["errors"])
+    low, high = 100 * min(far["errors"]), 100 * max(far["errors"])
+    assert f"{low:.1f}" in render(ranges, "tiny", [same, far])
+    assert f"{high - low:.1f} (1 seeds)" in render(ranges, "tiny", [same, far])
+
+
+def test_the_report_gives_means_deviations_and_paired_differences_of_the_tuned_target() -> None:
+    records = [
+        {"variant": name, "seed": s, "global": g, "personalised": p, "budget": {}}
+        for name, s, g, p in (
+            ("alone", 0, 0.10, 0.5), ("alone", 1, 0.20, 0.5), ("alone", 2, 0.60, 0.5),
+            ("within", 1, 0.9, 0.10), ("within", 0, 0.9, 0.05),
+        )
+    ]  # fmt: skip
+    of = errors(SMALL, records)
+    assert of["alone"] == pytest.approx({0: 10, 1: 20, 2: 60})
+    assert difference(of, "within", "alone").mean == pytest.approx(-7.5)
+    text = render(SMALL, "tiny", records)
+    assert "30.00 ± 26.46    20.00" in text
+    assert "within against alone: -7.50 ± 31.77; 2 better, 0 the same, 0 worse" in text
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["nothing"], "there is no experiment 'nothing'; there are: fedex-table1, fedex-figure2"),
+        (["fedex-table1", "--dataset", "mnist"], "dataset is 'mnist'; allowed: one of ['digits'"),
+        (["fedex-table1", "--scale", "big"], "scale is 'big'; allowed: one of ['book', 'paper']"),
+        (["fedex-table1", "--seeds", "9-3"], "--seeds is '9-3'; allowed: a number, or from-to"),
+        (["fedex-table1", "--seeds", "0"], "seeds is '0 seeds'; allowed: from 1 to 10,000"),
+        (["fedex-table1", "--seeds", "200000000"], "seeds is '10,001 seeds'; allowed: from 1 to"),
+        (["fedex-table1", "--seeds", "many"], "--seeds is 'many'; allowed: a number, or from-to"),
+        (["fedex-table1", "--device", "tpu9"], "device is 'tpu9'; allowed: 'cpu'"),
+    ],
+)
+def test_the_command_refuses_in_one_sentence(
+    arguments: list[str], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["reproduce", *arguments, "--folder", str(tmp_path)]) == 2
+    out, err = capsys.readouterr()
+    assert message in err
+    assert len(err.strip().splitlines()) == 1
+    assert not [*tmp_path.iterdir()]
+    assert "Traceback" not in out + err
+
+
+BUDGET = {"total": 300, "cap": 60, "eta": 3, "eliminations": 3, "clients": 10, "k": 27}
+
+
+def test_the_command_runs_and_prints_ours_beside_the_papers(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "fedex-table1-shakespeare-book.jsonl"
+    records = [
+        {
+            "variant": v.name,
+            "seed": s,
+            "global": 0.5 + 0.01 * s,
+            "personalised": 0.5,
+            "budget": BUDGET,
+        }
+        for v, s in product(TABLE_1.variants, range(2))
+    ]
+    path.write_text("".join(json.dumps(r) + "\n" for r in records))
+    arguments = ["fedex-table1", "--dataset", "shakespeare", "--seeds", "0-1"]
+    assert main(["reproduce", *arguments, "--folder", str(tmp_path)]) == 0
+    text = capsys.readouterr().out
+    assert "46.79 ±  3.51 (5)" in text
+    assert "50.50 ±  0.71" in text
+    assert "in the paper -2.15, p = 0.39 (Welch)" in text  # t = 0.909, 8 d.f.
