@@ -352,3 +352,9 @@ def test_without_flower_the_error_says_how_to_get_it(monkeypatch: pytest.MonkeyP
     monkeypatch.delitem(sys.modules, "fedlab_edu.flower")
     with pytest.raises(ModuleNotFoundError, match=r"pip install -e '\.\[flower\]'"):
         importlib.import_module("fedlab_edu.flower")
+
+
+def test_a_run_that_draws_clients_twice_is_refused(fed: Federation) -> None:
+    run = start(MODEL, fed, C, replacement=True)
+    with pytest.raises(ValueError, match="replacement is True; allowed: False: a node trains once"):
+        flower.server_app(run, fed, 1, watch=print)

@@ -1,6 +1,7 @@
 """Races of arms: against arms played one by one, and a federation that counts what it is asked."""
 
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -23,6 +24,7 @@ from fedlab_edu import (
 )
 from fedlab_edu.draws import stream
 from fedlab_edu.laws import LogUniform
+from fedlab_edu.rounds import ask
 from fedlab_edu.run import Round, Run
 from fedlab_edu.scores import Score
 from fedlab_edu.space import FEDEX, FEDTUNE, SearchSpace, Spaces
@@ -438,3 +440,36 @@ def test_clients_drawn_with_replacement_come_twice_with_other_minibatches(fed: F
 def test_replacement_is_refused_where_clients_keep_vectors(fed: Federation) -> None:
     with pytest.raises(ValueError, match="replacement is True; allowed: False, for clients of"):
         start(MODEL, fed, tuner=LocalHP(), method=Scaffold(), replacement=True)
+
+
+def test_no_two_draws_of_a_client_are_alike_within_a_round_or_with_an_evaluation(
+    fed: Federation,
+) -> None:
+    run = start(MODEL, fed, LocalHP(), seed=3, replacement=True)
+    seeds = ask(run, fed, 60).seeds  # of 14 clients
+    evaluated = {stream(run.seed, run.round, i, 1) for i in range(14)}  # see `personalise`
+    assert len(set(seeds)) == 60
+    assert not evaluated & set(seeds)
+
+
+def test_a_search_for_the_best_seen_goes_on_from_its_file_with_what_it_has_seen(
+    fed: Federation, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun = race(MODEL, fed, shared(LocalHP(lr=[0.5, 0.1], batch=8)), [bracket((6,), 2, 2)],
+                 select="best_seen")  # fmt: skip
+    whole = spend(begun, MODEL, fed, 4)
+    played, step = [], Race.step
+
+    def four_times(self: Race, *given: Any) -> Race:
+        played.append(self)
+        if len(played) > 4:
+            raise KeyboardInterrupt
+        return step(self, *given)
+
+    monkeypatch.setattr(Race, "step", four_times)
+    with pytest.raises(KeyboardInterrupt):
+        spend(begun, MODEL, fed, 4, path=tmp_path / "search")
+    monkeypatch.undo()
+    resumed = spend(begun, MODEL, fed, 4, path=tmp_path / "search")
+    assert resumed.seen[0] == whole.seen[0]
+    assert torch.equal(resumed.to("cpu").winner.w, whole.winner.w)
