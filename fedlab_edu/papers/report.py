@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from statistics import mean, median, stdev
+from textwrap import wrap
 from typing import NamedTuple
 
 from fedlab_edu.check import extra, require
@@ -78,7 +79,7 @@ def render(
     lines = [
         f"{experiment.source}, on {dataset} at the {scale}'s scale:",
         f"{setting.total} rounds in all, {setting.cap} for one arm at most.",
-        f"Claim: {experiment.claim}",
+        *wrap(f"Claim: {experiment.claim}", 80),
         "",
     ]
     if any(isinstance(v, Range) for v in experiment.variants):
@@ -125,8 +126,10 @@ def _differences(
 
 
 def _ranges(experiment: Experiment, records: Sequence[Record]) -> list[str]:
-    lines = ["Test error in % of configurations near one another: mean over seeds of the"]
-    lines += ["lowest, median and highest, and of the distance from lowest to highest"]
+    lines = [
+        "Personalised test error in % of configurations near one another: means over seeds",
+        "of the lowest, the median, the highest; and from the lowest to the highest",
+    ]
     for v in experiment.variants:
         every = [[100 * e for e in r["errors"]] for r in records if r["variant"] == v.name]
         if every:

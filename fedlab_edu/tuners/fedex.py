@@ -47,7 +47,7 @@ def gradient(theta: Any, arm: Any, score: Any, size: Any, baseline: float) -> Fl
         require(total > 0, "size", size, "numbers of examples, not all 0")
         require(False, "theta", theta, "above 0 for each arm that was drawn")
     excess = score - baseline
-    # some rules scale what is left of equal numbers, a rounding error, up to a full step
+    # of equal numbers a rounding error is left, which some rules scale up to a full step
     excess = torch.where(excess.abs() > 1e-14 * abs(baseline), excess, 0.0)
     return torch.bincount(arm, size * excess / (drawn * total), minlength=len(theta))
 
@@ -250,21 +250,22 @@ class FedEx:
             return replace(self, trace=trace)
         scores = after - before if self.difference else after
         baseline = self.baseline  # lambda_t, of the rounds before this one
-        if both is not told:  # what has diverged must not gain, though all has become better since
+        if both is not told:  # what diverges must not gain, even if the rest is below lambda_t
             worst = scores.max().clamp(min=baseline)
             scores = torch.where(told.isfinite().all(0), scores, worst)
         zs, squares, t = [], [], self.steps + 1
-        for z, place, so_far in zip(
-            self.z.split(self.axes), _places(arm, self.axes), self.squares, strict=True
-        ):
+        axes = zip(self.z.split(self.axes), _places(arm, self.axes), self.squares, strict=True)
+        for z, place, so_far in axes:
             g = gradient(z.exp(), place, scores, size, baseline)
             norm = float(g.abs().max())
             squares.append(so_far + norm * norm)  # +inf, where ** would raise
             eta = _eta(self.step, norm, squares[-1], t, len(z), self.eta0)
-            zs.append(exponentiate(z, g, eta))  # theta <- theta exp(-eta_t g), normalised
-        moved = torch.cat(zs)
-        stopped = _entropy(moved) < self.cutoff
-        return replace(self, z=moved, squares=tuple(squares), steps=t, trace=trace, stopped=stopped)
+            # theta <- theta exp(-eta_t g), normalised
+            zs.append(exponentiate(z, g, eta))
+        z = torch.cat(zs)
+        stopped = _entropy(z) < self.cutoff
+        sums = tuple(squares)
+        return replace(self, z=z, squares=sums, steps=t, trace=trace, stopped=stopped)
 
     def settle(self) -> "FedEx":
         """theta stays as it is, and all train with its most likely row."""
