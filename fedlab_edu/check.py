@@ -12,12 +12,16 @@ from torch import Tensor
 
 MOST = 1_000_000  # values, rows, arms or brackets in one list: more are a slip, and fill the memory
 
+_LONGEST = 500  # letters of a value in a message
+
 
 def require(ok: object, argument: str, value: object, allowed: str) -> None:
     """Unless ``ok``, raise a ``ValueError`` that names argument, value seen and what is allowed."""
     if not ok:
-        shown = value.tolist() if isinstance(value, Tensor) else value
-        raise ValueError(f"{argument} is {shown!r}; allowed: {allowed}")
+        shown = repr(value.tolist() if isinstance(value, Tensor) else value)
+        if len(shown) > _LONGEST:
+            shown = f"{shown[:_LONGEST]}..."
+        raise ValueError(f"{argument} is {shown}; allowed: {allowed}")
 
 
 def number(value: Any) -> float:

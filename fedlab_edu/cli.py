@@ -37,8 +37,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     again = commands.add_parser("reproduce", help="run an experiment of a paper again")
     again.add_argument("experiment", help="its name, as in fedex-table1; any other lists all")
     again.add_argument("--dataset", default="digits", help="default: digits")
-    again.add_argument("--scale", default="book", help="book, for a laptop (default), or paper")
-    again.add_argument("--seeds", default="5", help="how many, or from-to: 10-19; default: 5")
+    again.add_argument(
+        "--scale", default="book", help="book (default), or paper: a GPU's, other data"
+    )
+    again.add_argument("--seeds", default="5", help="how many, or from-to: 10-19, 3-3; default: 5")
     again.add_argument("--device", default="cpu", help="cpu (default), cuda, cuda:1, ...")
     again.add_argument("--folder", type=Path, default=Path("results"), help="default: results")
     chosen = parser.parse_args(arguments)
@@ -50,6 +52,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"fedlab-edu: {refusal}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
+        if "experiment" in chosen:
+            print("fedlab-edu: stopped; the same command goes on from here.", file=sys.stderr)
         return 130
 
 

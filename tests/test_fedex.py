@@ -40,6 +40,7 @@ from fedlab_edu import (
 from fedlab_edu.draws import generator
 from fedlab_edu.laws import Choice, Integer, LogUniform, PowerOfTwo
 from fedlab_edu.space import FEDEX, SearchSpace, Spaces
+from fedlab_edu.tuners.arms import drawn
 from fedlab_edu.tuners.fedex import exponentiate, gradient, pick, step_size
 from tests.vectors import case
 
@@ -438,7 +439,7 @@ def test_a_bad_option_is_refused_before_the_search_begins() -> None:
     ):
         with pytest.raises(ValueError, match=message):
             around.__wrapped__(FEDEX.client, **how)
-    with pytest.raises(ValueError, match=r"space is .* of clients"):
+    with pytest.raises(ValueError, match=r"space is .* a SearchSpace of the clients"):
         around(FEDEX.server)
 
 
@@ -535,3 +536,14 @@ def test_a_run_with_fedex_goes_on_from_its_file_as_if_never_stopped(
     whole, resumed = (play(r, MODEL, fed, 3) for r in (half, load_run(tmp_path / "run")))
     assert torch.equal(whole.w, resumed.w)
     assert torch.equal(whole.tuner.z, resumed.tuner.z)
+
+
+def test_a_tuner_in_place_of_what_makes_one_is_refused(fed: Federation) -> None:
+    for wrong, message in (
+        (FedEx(LocalHP()), "tuner is FedEx.*; allowed: a function of a configuration"),
+        (lambda c, gen: None, "what tuner makes is None; allowed: a tuner"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            drawn.__wrapped__(SMALL, 2, tuner=wrong)
+    with pytest.raises(ValueError, match=r"space is LocalHP.*as in around\(FEDEX.client\)"):
+        around.__wrapped__(LocalHP(), generator(0))

@@ -85,11 +85,12 @@ def render(
     if any(isinstance(v, Range) for v in experiment.variants):
         return "\n".join([*lines, *_ranges(experiment, records)])
     of, tunings = errors(experiment, records), _tunings(experiment)
-    widest = max(len("Test error in %"), *map(len, of))
+    targets = {v.target for v in tunings}
+    title = "Test error in %" if len(targets) > 1 else f"Test error in %, {targets.pop()}"
+    widest = max(len(title), *map(len, of))
     theirs = any(dataset in v.published for v in tunings)
     lines += [
-        f"{'Test error in %':{widest}}   seeds   mean ± sd       median"
-        + "   paper: mean ± sd (n)" * theirs
+        f"{title:{widest}}   seeds   mean ± sd       median" + "   paper: mean ± sd (n)" * theirs
     ]
     for v in tunings:
         values = [*of[v.name].values()]
@@ -114,6 +115,7 @@ def _differences(
     lines = ["", "Difference in points on the same seeds, with a 95 % interval (below 0: better)"]
     for first, second in experiment.against:
         if len(of[first].keys() & of[second].keys()) < 2:
+            lines.append(f"{first} against {second}: it takes two seeds")
             continue
         d = difference(of, first, second)
         count = f"{d.wins} better, {d.ties} the same, {d.losses} worse"

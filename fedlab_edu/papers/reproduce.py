@@ -182,4 +182,4 @@ def _append(path: Path, record: Record) -> None:
 def _shown(record: Record) -> str:
     if "errors" in record:
         return f"test errors from {min(record['errors']):.1%} to {max(record['errors']):.1%}"
-    return f"test error {record['global']:.1%}, personalised {record['personalised']:.1%}"
+    return f"test error, global {record['global']:.1%}, personalised {record['personalised']:.1%}"

@@ -52,12 +52,14 @@ def drawn(spaces: Spaces, arms: int, seed: int = 0, tuner: MakeTuner = plain) ->
     Source: Khodak et al. (2021), Algorithm 1.
     """
     check_spaces(spaces)
+    allowed = "a function of a configuration and a generator, such as around(spaces.client)"
+    require(callable(tuner), "tuner", tuner, allowed)
     found = []
     for a in range(arms):
         gen = draws(seed, a)
         c, b = spaces.at(point(spaces, gen))
         made = tuner(c, gen)
-        require(isinstance(made, Tuner), "tuner", made, "a function that makes a tuner")
+        require(isinstance(made, Tuner), "what tuner makes", made, "a tuner, such as FedEx")
         found.append(Arm(made, b))
     return found
 
@@ -87,9 +89,10 @@ def around(
 
     Source: Khodak et al. (2021), section 3, *Local perturbation*, and Algorithm 3.
     """
+    ok = isinstance(space, SearchSpace) and space.kind is LocalHP
+    require(ok, "space", space, "a SearchSpace of the clients, as in around(FEDEX.client)")
     k = whole("k", k, 1, MOST)
     check_shares(eps=eps)
-    require(isinstance(space, SearchSpace) and space.kind is LocalHP, "space", space, "of clients")
     allowed = [f.name for f in fields(FedEx)[1:8] if f.name != "gamma"]  # neighbours are no grid
     for name in options:
         require(name in allowed, "option", name, f"one of {allowed}")

@@ -141,7 +141,10 @@ class _File(NamedTuple):
         ok = isinstance(found, tuple) and len(found) == 2 and isinstance(found[1], type(like))
         require(ok, "path", str(self.path), "a file that `spend` has written")
         assert isinstance(found, tuple)
-        allowed = "a file of this search, with its settings, seed, model, data and B, or a new name"
+        allowed = (
+            "a file of this search, with its settings, seed, model (of a network of your own its "
+            "first weights, too: seed PyTorch before you make it), data and B, or a new name"
+        )
         require(found[0] == self.origin, "path", str(self.path), allowed)
         assert isinstance(found[1], type(like))
         return found[1]
