@@ -5,11 +5,15 @@ their validation scores move theta by exponentiated gradient. Khodak et al. (202
 their workshop paper of 2020.
 """
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
-from math import inf, log, prod, sqrt
+from dataclasses import dataclass, field
+from itertools import accumulate
+from math import exp, inf, isfinite, log, prod, sqrt
+from operator import mul
 from typing import Any, Literal, get_args
 
+import numpy as np
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
@@ -17,7 +21,6 @@ from torch import Tensor
 from fedlab_edu.check import check_shares, number, require
 from fedlab_edu.hparams import LocalHP
 from fedlab_edu.laws import real
-from fedlab_edu.tuners.search import discounted_mean
 
 Rule = Literal["aggressive", "adaptive", "constant", "auto", "scale"]
 RULES = get_args(Rule)
@@ -41,15 +44,21 @@ def gradient(theta: Any, arm: Any, score: Any, size: Any, baseline: float) -> Fl
 
     Source: Khodak et al. (2021), Algorithm 2 and appendix C.1.
     """
-    theta, score, size, arm = real(theta), real(score), real(size), torch.as_tensor(arm)
-    drawn, total = theta[arm], size.sum()
-    if not (drawn * total > 0).all():
-        require(total > 0, "size", size, "numbers of examples, not all 0")
-        require(False, "theta", theta, "above 0 for each arm that was drawn")
-    excess = score - baseline
-    # of equal numbers a rounding error is left, which some rules scale up to a full step
-    excess = torch.where(excess.abs() > 1e-14 * abs(baseline), excess, 0.0)
-    return torch.bincount(arm, size * excess / (drawn * total), minlength=len(theta))
+    theta, arm, score, size = (_listed(x) for x in (theta, arm, score, size))
+    total, g = sum(size), [0.0] * len(theta)
+    require(total > 0, "size", size, "numbers of examples, not all 0")
+    # plain numbers: for ten clients a loop takes less time than vectors do
+    for j, s, v in zip(arm, score, size, strict=True):
+        require(theta[j] > 0, "theta", theta, "above 0 for each arm that was drawn")
+        excess = s - baseline
+        # of equal numbers a rounding error is left, which some rules scale up to a full step
+        if abs(excess) > 1e-14 * abs(baseline):
+            g[j] += v * excess / (theta[j] * total)
+    return torch.tensor(g, dtype=torch.float64)
+
+
+def _listed(x: Any) -> list[Any]:
+    return x.tolist() if isinstance(x, Tensor | np.ndarray) else list(x)
 
 
 def step_size(rule: Rule, gradients: Any, k: int, eta0: float | None = None) -> float:
@@ -99,9 +108,10 @@ def exponentiate(z: Any, gradient: Any, eta: float) -> Float[Tensor, " k"]:
 
 def pick(theta: Any, u: Any) -> Int[Tensor, " B"]:
     """The arms at draws u (B,) in [0, 1), of which arm j has a part of length theta_j."""
-    ends = real(theta).cumsum(0)
-    last = torch.searchsorted(ends, ends[-1:])  # u times the sum may be rounded up to the sum
-    return torch.searchsorted(ends, real(u) * ends[-1], right=True).minimum(last)
+    ends = [*accumulate(_listed(theta))]
+    last = bisect_left(ends, ends[-1])  # u times the sum may be rounded up to the sum
+    arms = [min(bisect_right(ends, x * ends[-1]), last) for x in _listed(u)]
+    return torch.tensor(arms, dtype=torch.long)
 
 
 _HUGE = 1e100  # a score that can still be divided by a small probability
@@ -134,8 +144,8 @@ class FedEx:
         z: (k,), log theta; of several axes, each one's (n_f,) end to end.
         squares: of each axis ``sum_s |g_s|_inf^2`` over its gradients so far.
         steps: how many there were.
-        trace: (rounds, 2), the mean scores before and after local training, of each round in which
-            a client could validate.
+        rounds: how many had a client that could validate.
+        sums: over their mean scores, ``sum_age gamma^age x_age`` and ``sum_age gamma^age``.
         stopped: whether the entropy has fallen below the cutoff.
 
     Raises:
@@ -158,7 +168,8 @@ class FedEx:
     z: Float[Tensor, " n"] = field(default_factory=lambda: real([]), repr=False)
     squares: tuple[float, ...] = field(default=(), repr=False)
     steps: int = field(default=0, repr=False)
-    trace: Float[Tensor, "r 2"] = field(default_factory=lambda: real([]).view(0, 2), repr=False)
+    rounds: int = field(default=0, repr=False)
+    sums: tuple[float, float] = field(default=(0.0, 0.0), repr=False)
     stopped: bool = False
 
     def __post_init__(self) -> None:
@@ -184,7 +195,7 @@ class FedEx:
     @property
     def factors(self) -> list[Float[Tensor, " n"]]:
         """The distribution of each axis."""
-        return [z.exp() for z in self.z.split(self.axes)]
+        return [z.exp() for z in _split(self.z, self.axes)]
 
     @property
     def theta(self) -> Float[Tensor, " k"]:
@@ -201,14 +212,14 @@ class FedEx:
 
     @property
     def baseline(self) -> float:
-        """lambda of the next round, from the rounds so far; 0 before the first."""
-        scores = self.trace[:, 1] - self.trace[:, 0] if self.difference else self.trace[:, 1]
-        return discounted_mean(scores.tolist(), self.gamma) if len(scores) else 0.0
+        """lambda of the next round, a discounted mean of those before; 0 before the first."""
+        total, weight = self.sums
+        return total / weight if weight else 0.0
 
     @property
     def best(self) -> int:
         """The most likely row, of equal ones the first."""
-        places = [z.argmax() for z in self.z.split(self.axes)]
+        places = [z.argmax() for z in _split(self.z, self.axes)]
         return int(_row(places, self.axes))
 
     @property
@@ -229,8 +240,10 @@ class FedEx:
         """A row for each client, drawn from theta; the best for all when theta has stopped."""
         if self.stopped:
             return torch.full((clients,), self.best)
-        u = torch.rand(len(self.axes), clients, generator=gen, dtype=torch.float64)
-        places = [pick(theta, draws) for theta, draws in zip(self.factors, u, strict=True)]
+        places = [
+            pick(theta, torch.rand(clients, generator=gen, dtype=torch.float64))
+            for theta in self.factors
+        ]
         return _row(places, self.axes)
 
     def tell(
@@ -241,35 +254,48 @@ class FedEx:
         size: Int[Tensor, " B"],
     ) -> "FedEx":
         """The tuner after a round, theta moved by its scores; see `Tuner.tell`."""
-        if not size.any():
+        sizes, told = size.tolist(), [*zip(before.tolist(), after.tolist(), strict=True)]
+        if not any(sizes):
             return self
-        told, size = real(torch.stack([before, after])), real(size)
-        before, after = both = _finite(told)
-        trace = torch.cat([self.trace, (both @ size / size.sum())[None]])
-        if self.stopped or (self.first_baseline == "skip" and not len(self.trace)):
-            return replace(self, trace=trace)
-        scores = after - before if self.difference else after
+        sound = [isfinite(b) and isfinite(a) for b, a in told]
+        both = told if all(sound) else _finite(told)
+        scores = [a - b if self.difference else a for b, a in both]
         baseline = self.baseline  # lambda_t, of the rounds before this one
+        total, weight = self.sums
+        mean = sum(map(mul, scores, sizes)) / sum(sizes)
+        sums = self.gamma * total + mean, self.gamma * weight + 1
+        new = self._with(rounds=self.rounds + 1, sums=sums)
+        if self.stopped or (self.first_baseline == "skip" and not self.rounds):
+            return new
         if both is not told:  # what diverges must not gain, even if the rest is below lambda_t
-            worst = scores.max().clamp(min=baseline)
-            scores = torch.where(told.isfinite().all(0), scores, worst)
+            worst = max(*scores, baseline)
+            scores = [s if ok else worst for s, ok in zip(scores, sound, strict=True)]
         zs, squares, t = [], [], self.steps + 1
-        axes = zip(self.z.split(self.axes), _places(arm, self.axes), self.squares, strict=True)
+        axes = zip(_split(self.z, self.axes), _places(arm, self.axes), self.squares, strict=True)
         for z, place, so_far in axes:
-            g = gradient(z.exp(), place, scores, size, baseline)
-            norm = float(g.abs().max())
+            g = gradient(z.exp(), place, scores, sizes, baseline)
+            norm = max(map(abs, g.tolist()))
             squares.append(so_far + norm * norm)  # +inf, where ** would raise
             eta = _eta(self.step, norm, squares[-1], t, len(z), self.eta0)
             # theta <- theta exp(-eta_t g), normalised
             zs.append(exponentiate(z, g, eta))
-        z = torch.cat(zs)
+        z = torch.cat(zs) if len(zs) > 1 else zs[0]
         stopped = _entropy(z) < self.cutoff
-        sums = tuple(squares)
-        return replace(self, z=z, squares=sums, steps=t, trace=trace, stopped=stopped)
+        return new._with(z=z, squares=tuple(squares), steps=t, stopped=stopped)
+
+    def _with(self, **changes: Any) -> "FedEx":
+        """A copy, without the checks: they would take longer than a round's update."""
+        new = object.__new__(FedEx)
+        vars(new).update(vars(self), **changes)
+        return new
 
     def settle(self) -> "FedEx":
         """theta stays as it is, and all train with its most likely row."""
-        return replace(self, stopped=True)
+        return self._with(stopped=True)
+
+
+def _split(z: Tensor, axes: Sequence[int]) -> Sequence[Tensor]:
+    return z.split(list(axes)) if len(axes) > 1 else [z]
 
 
 def _row(places: Sequence[Tensor], axes: Sequence[int]) -> Tensor:
@@ -291,13 +317,11 @@ def _places(row: Tensor, axes: Sequence[int]) -> list[Tensor]:
 
 def _entropy(z: Tensor) -> float:
     """Of several axes, end to end, it is the sum of theirs."""
-    return float(torch.special.entr(z.exp()).sum())
+    return -sum(exp(x) * x for x in z.tolist() if x > -inf)
 
 
-def _finite(scores: Tensor) -> Tensor:
+def _finite(scores: Sequence[Sequence[float]]) -> list[list[float]]:
     """The scores, with a number for those of diverged models that is worse than all others."""
-    if scores.abs().max() <= _HUGE:
-        return scores
-    highest = float(scores.nan_to_num(nan=0, posinf=0).clamp(max=_HUGE).max())
-    worst = 1.0 if highest <= 1 else 2 * highest
-    return scores.nan_to_num(nan=worst).clamp(max=worst)
+    highest = max((x for pair in scores for x in pair if isfinite(x)), default=0.0)
+    worst = 1.0 if highest <= 1 else min(2 * highest, _HUGE)
+    return [[min(x, worst) if isfinite(x) else worst for x in pair] for pair in scores]
