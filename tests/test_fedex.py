@@ -286,8 +286,8 @@ def test_scores_that_equal_the_baseline_leave_theta_where_it_is() -> None:
 
 
 def test_scores_near_the_largest_number_leave_theta_a_distribution() -> None:
-    for rule in RULES:
-        scores = real([1e308, math.inf, 0.5])
+    for rule, second in product(RULES, (math.inf, -math.inf, 1e307)):
+        scores = real([1e308, second, 0.5])
         moved = FedEx(table(3), rule).tell(torch.arange(3), scores, scores, torch.ones(3).long())
         assert moved.theta.sum() == pytest.approx(1)
         assert moved.theta[2] > max(moved.theta[:2])

@@ -9,7 +9,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
-from math import exp, inf, isfinite, log, prod, sqrt
+from math import exp, inf, log, prod, sqrt
 from operator import mul
 from typing import Any, Literal, get_args
 
@@ -114,7 +114,7 @@ def pick(theta: Any, u: Any) -> Int[Tensor, " B"]:
     return torch.tensor(arms, dtype=torch.long)
 
 
-_HUGE = 1e100  # a score that can still be divided by a small probability
+_HUGE = 1e100  # what is above has diverged: divided by a probability it may be no number
 _ALLOWED = {"step": RULES, "score": ("error", "loss"), "first_baseline": ("zero", "skip")}
 
 
@@ -257,7 +257,7 @@ class FedEx:
         sizes, told = size.tolist(), [*zip(before.tolist(), after.tolist(), strict=True)]
         if not any(sizes):
             return self
-        sound = [isfinite(b) and isfinite(a) for b, a in told]
+        sound = [abs(b) <= _HUGE and abs(a) <= _HUGE for b, a in told]
         both = told if all(sound) else _finite(told)
         scores = [a - b if self.difference else a for b, a in both]
         baseline = self.baseline  # lambda_t, of the rounds before this one
@@ -322,6 +322,6 @@ def _entropy(z: Tensor) -> float:
 
 def _finite(scores: Sequence[Sequence[float]]) -> list[list[float]]:
     """The scores, with a number for those of diverged models that is worse than all others."""
-    highest = max((x for pair in scores for x in pair if isfinite(x)), default=0.0)
+    highest = max((x for pair in scores for x in pair if abs(x) <= _HUGE), default=0.0)
     worst = 1.0 if highest <= 1 else min(2 * highest, _HUGE)
-    return [[min(x, worst) if isfinite(x) else worst for x in pair] for pair in scores]
+    return [[x if abs(x) <= _HUGE else worst for x in pair] for pair in scores]
