@@ -23,9 +23,10 @@ from fedlab_edu.run import Round, Run
 from fedlab_edu.scores import Score
 from fedlab_edu.tuner import Fixed
 from fedlab_edu.tuners.fedex import FedEx
+from fedlab_edu.tuners.weights import MultiplicativeWeights
 
 _KNOWN = [
-    Run, Round, Score, LocalHP, ServerHP, Fixed, FedEx,
+    Run, Round, Score, LocalHP, ServerHP, Fixed, FedEx, MultiplicativeWeights,
     methods.Server, methods.FedAvg, methods.FedProx, methods.Reptile, methods.Scaffold,
     methods.FedDyn, methods.FedPA, methods.Ditto, methods.MAML,
 ]  # fmt: skip

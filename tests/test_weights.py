@@ -1,0 +1,98 @@
+"""Federated multiplicative weights: against vectors and plain products, and where they rest."""
+
+import math
+from pathlib import Path
+
+import pytest
+import torch
+
+from fedlab_edu import LocalHP, Reptile, communicate, digits, linear, load_run, save_run, start
+from fedlab_edu.draws import generator
+from fedlab_edu.tuner import Tuner
+from fedlab_edu.tuners.fedex import pick
+from fedlab_edu.tuners.weights import MultiplicativeWeights, multiplicative_weights
+from tests.vectors import case
+
+
+def test_rounds_of_the_vectors_give_the_expected_probabilities() -> None:
+    told, expected = case("fed_multiplicative_weights", "mw-3")
+    p = told["p"]
+    for (arm, score), after in zip(told["rounds"], expected["p_per_round"], strict=True):
+        p = multiplicative_weights(p, arm, score, told["n"]).tolist()
+        assert p == pytest.approx(after, abs=1e-12)
+
+
+def mean_move(p: list[float], losses: list[float], importance_weighting: bool) -> list[float]:
+    """The expected change of ln p_j / p_0 in a round of one client of 16 rounds in all."""
+    moved = [0.0] * len(p)
+    for arm, q in enumerate(p):
+        after = multiplicative_weights(p, [arm], [losses[arm]], 16, importance_weighting)
+        for j, (x, y) in enumerate(zip(after.tolist(), p, strict=True)):
+            moved[j] += q * (math.log(x / y) - math.log(after[0] / p[0]))
+    return moved
+
+
+def test_as_printed_p_rests_where_it_is_proportional_to_1_over_the_loss() -> None:
+    _, expected = case("fed_multiplicative_weights", "mf")
+    rest = expected["one_over_loss"]
+    assert rest == pytest.approx([4 / 7, 2 / 7, 1 / 7])
+    assert mean_move(rest, [1.0, 2.0, 4.0], False) == pytest.approx([0, 0, 0], abs=1e-12)
+    away = mean_move([0.5, 0.3, 0.2], [1.0, 2.0, 4.0], False)
+    assert away[1] < 0
+    assert away[2] < 0
+
+
+def test_divided_by_p_the_move_is_the_loss_itself_wherever_p_is() -> None:
+    for p in ([1 / 3] * 3, [0.1, 0.2, 0.7]):
+        move = mean_move(p, [1.0, 2.0, 4.0], True)
+        assert move == pytest.approx([0.0, -1 / 4, -3 / 4])  # (s_0 - s_j) / sqrt(16)
+
+
+def test_with_importance_weights_the_best_arm_wins_and_as_printed_it_does_not() -> None:
+    losses = torch.tensor([1.0, 2.0, 4.0], dtype=torch.float64)
+    ends = {}
+    for importance in (False, True):
+        p, gen = torch.full((3,), 1 / 3, dtype=torch.float64), generator(0)
+        for _ in range(400):
+            arm = pick(p, torch.rand(5, generator=gen, dtype=torch.float64))
+            p = multiplicative_weights(p, arm, losses[arm], 400, importance)
+        ends[importance] = p
+    assert ends[True][0] > 0.99
+    assert 0.3 < ends[False][0] < 0.8  # about 4/7
+
+
+def test_a_probability_of_0_stays_and_cannot_have_been_drawn() -> None:
+    assert multiplicative_weights([0.5, 0.0, 0.5], [0], [9.0], 1)[1] == 0
+    with pytest.raises(ValueError, match=r"p is \[1.0, 0.0\]; allowed: above 0 for each arm"):
+        multiplicative_weights([1.0, 0.0], [1], [0.5], 1)
+    with pytest.raises(ValueError, match="rounds is 0; allowed: at least 1"):
+        multiplicative_weights([1.0], [0], [0.5], 0)
+
+
+def test_in_rounds_it_is_told_losses_and_moves_as_its_rule_says(tmp_path: Path) -> None:
+    fed, model = digits(clients=14).to("cpu", torch.float64), linear(64, 10)
+    tuner = MultiplicativeWeights(LocalHP(lr=[0.01, 0.1, 1.0], batch=8), rounds=9)
+    run = start(model, fed, tuner, seed=1, method=Reptile())
+    for _ in range(3):
+        before, run = run.tuner.p.tolist(), communicate(run, model, fed, 5)
+        played = run.history[-1]
+        for arm, loss in zip(played.arm.tolist(), played.after.loss.tolist(), strict=True):
+            before[arm] *= math.exp(-loss / 3)
+        expected = [x / sum(before) for x in before]
+        assert run.tuner.p.tolist() == pytest.approx(expected, abs=1e-12)
+    save_run(run, tmp_path / "run")
+    assert torch.equal(load_run(tmp_path / "run").tuner.p, run.tuner.p)
+    assert run.tuner.final.lr == tuner.table.lr[int(run.tuner.p.argmax())]
+
+
+def test_what_diverges_is_never_drawn_again_and_p_stays_a_distribution() -> None:
+    told = torch.tensor([0, 1]), torch.ones(2), torch.tensor([math.inf, 0.5]), torch.tensor([3, 3])
+    tuner = MultiplicativeWeights(LocalHP(lr=[0.1, 0.2]), 4)
+    moved = tuner.tell(*told)
+    assert moved.p.tolist() == [0, 1]
+    none_left = moved.tell(torch.tensor([1]), torch.ones(1), torch.tensor([math.nan]), told[3][:1])
+    assert none_left.p.tolist() == [0, 1]
+    unheard = tuner.tell(*(x[:1] for x in told[:3]), torch.tensor([0]))
+    assert unheard.p.tolist() == [0.5, 0.5]
+    assert isinstance(moved, Tuner)
+    assert moved.settle().final.lr == 0.2
