@@ -437,6 +437,8 @@ ROUND: Mistakes = {
     "ln is missing in sqrt(2 ln k)": with_factor(lambda s: math.sqrt(2 * len(s.z))),
     "the 2 is outside the root: it is sqrt(2 ln k)":
         with_factor(lambda s: 2 * math.sqrt(math.log(len(s.z)))),
+    "ln k is outside the root: it is sqrt(2 ln k)":
+        with_factor(lambda s: math.sqrt(2) * math.log(len(s.z))),
     "this takes the logarithm to base 2: ln is math.log":
         with_factor(lambda s: math.sqrt(2 * math.log2(len(s.z)))),
     "this takes the logarithm to base 10: ln is math.log":
