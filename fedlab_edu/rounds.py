@@ -5,7 +5,6 @@ from dataclasses import replace
 from typing import NamedTuple
 
 import torch
-import torch.nn.functional as F
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
@@ -210,12 +209,14 @@ def gather(
         ends = torch.stack(after).masked_fill(~sound, torch.inf)
         scores[:, run, place] = torch.cat([torch.stack(before), ends]).to(scores)
         lost[run, place] = ~sound
-        member = (F.one_hot(run, A).T * sound).to(w)  # (A, k)
-        p = member * (method.weigh(fed.train.n[client]) / whole[run]).to(w)  # at most 1
-        weight += p.sum(1, keepdim=True)
-        total += p @ _without_nan(answer.sent, sound)
-        if answer.moved is not None:
-            moved += member @ _without_nan(answer.moved, sound)
+        p = (sound * method.weigh(fed.train.n[client]) / whole[run]).to(w)  # at most 1
+        sent = _without_nan(answer.sent, sound)
+        shift = None if answer.moved is None else _without_nan(answer.moved, sound)
+        for a, its in _by_run(run):
+            weight[a] += p[its].sum()
+            total[a] += p[its] @ sent[its]
+            if shift is not None:
+                moved[a] += shift[its].sum(0)
         if answer.kept is not None:
             for row in sound.nonzero()[:, 0].tolist():
                 kept[int(run[row])][int(client[row])] = answer.kept[row].clone()
@@ -226,6 +227,15 @@ def gather(
             scores[:, a, : len(work.client)].clone() for a, work in enumerate(works)
         )
     ]
+
+
+def _by_run(run: Int[Tensor, " k"]) -> Iterator[tuple[int, slice]]:
+    """Each run of a piece, and where its clients are, who follow one another."""
+    numbers, counts = run.unique_consecutive(return_counts=True)
+    first = 0
+    for a, k in zip(numbers.tolist(), counts.tolist(), strict=True):
+        yield a, slice(first, first + k)
+        first += k
 
 
 def _without_nan(W: Float[Tensor, "k d"], sound: Bool[Tensor, " k"]) -> Float[Tensor, "k d"]:
