@@ -1,0 +1,278 @@
+"""Weight-sharing over feature maps: vectors, exact kernels, normal equations, and digits."""
+
+import math
+import re
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_digits
+
+from fedlab_edu.features import maps as fm
+from fedlab_edu.features import share as fs
+from tests.vectors import case
+
+
+def tables(seen: list[Any], held: list[Any]) -> list[Any]:
+    """Maps that look up an example's features: examples are their row numbers."""
+    both = np.concatenate([seen, held], axis=1)
+    return [lambda rows, table=table: table[rows] for table in both]
+
+
+def normal_equations(X: np.ndarray, Y: np.ndarray, lam: float) -> tuple[np.ndarray, np.ndarray]:
+    """Ridge with an intercept that is not penalised: one more column, all of ones."""
+    A = np.hstack([X, np.ones((len(X), 1))])
+    penalty = lam * np.diag([1.0] * X.shape[1] + [0.0])
+    solved = np.linalg.solve(A.T @ A + penalty, A.T @ Y)
+    return solved[:-1], solved[-1]
+
+
+def drawn_tables(k: int, rng: np.random.Generator) -> tuple[np.ndarray, list[Any], fs.Data]:
+    """k random maps with 3 features of 20 training and 12 validation examples of 3 classes."""
+    table = rng.normal(size=(k, 32, 3))
+    y = rng.integers(3, size=32)
+    data = fs.Data(np.arange(20), y[:20], np.arange(20, 32), y[20:], 3)
+    return table, tables(table[:, :20], table[:, 20:]), data
+
+
+@pytest.mark.parametrize("name", ["ws-loss", "ws-error-intercept"])
+def test_the_shared_fits_scores_and_probabilities_are_those_of_the_vectors(name: str) -> None:
+    told, expected = case("featuremap", name)
+    maps = tables(told["maps_tr"], told["maps_val"])
+    data = fs.Data(range(10), told["Ltr"], range(10, 16), told["Lval"], told["C"])
+    how = {"lam": told["lam"], "intercept": told["intercept"]}
+    history = fs.share(maps, data, told["assignments"], score=told["score"], **how)
+    for t, after in enumerate(expected):
+        w, b = fs.shared_fit(maps, data, told["assignments"][t], **how)
+        scores = fs.map_scores(maps, data, w, b, told["score"])
+        for found, field in ((w, "W"), (b, "b"), (scores, "scores")):
+            np.testing.assert_allclose(found, after[field], rtol=1e-8, atol=1e-8)
+        alive = np.array(expected[t - 1]["p"]) > 0 if t else np.full(4, True)
+        living = np.where(alive, after["scores"], math.nan)
+        np.testing.assert_allclose(history.scores[t], living, rtol=1e-8)
+        assert history.p[t].tolist() == after["p"]
+        assert history.survivors[t] == [i for i, p in enumerate(after["p"]) if p > 0]
+    assert len(history.p) == len(expected) == 2
+    assert expected[-1]["p"][history.pick] == 1
+
+
+PURE = {
+    "halve": lambda p, scores: {
+        "p": fs.halve(scores, np.array(p) > 0),
+        "p_literal": fs.halve_as_printed(p, scores),
+    },
+    "eg": lambda **given: {"p": fs.eg_step(*given.values())},
+    "rff": lambda **given: {"features": fm.fourier(*given.values())},
+    "pre": lambda **given: {"X": fm.preprocess(*given.values())},
+    "bong": lambda tokens, order, **bins: {
+        "ngrams": fm.ngrams(tokens, order),
+        "vector": fm.hashed(fm.ngrams(tokens, order), **bins),
+    },
+    "nb": lambda **given: {"weights": fm.naive_bayes(**given)},
+    "sif": lambda **given: {"weights": fm.inverse_frequency(**given)},
+    "rounds": lambda k: {"rounds": [fs.rounds_needed(each) for each in k]},
+}
+CASES = (
+    "halve-0 halve-1 halve-2 halve-3 eg-0 rff-gaussian rff-laplacian pre-None pre-minmax "
+    "pre-normalize pre-standard bong-False bong-True nb sif rounds"
+)
+
+
+@pytest.mark.parametrize("name", CASES.split())
+def test_pure_functions_give_what_the_vectors_expect(name: str) -> None:
+    told, expected = case("featuremap", name)
+    found = PURE[name.split("-")[0]](**told)
+    assert found.pop("ngrams", None) == expected.pop("ngrams", None)
+    assert found.keys() == expected.keys()
+    for field, values in expected.items():
+        np.testing.assert_allclose(found[field], values, rtol=1e-9, atol=1e-12)
+
+
+def test_a_constant_column_is_shifted_only_and_a_row_of_zeros_stays() -> None:
+    train, x = [[1.0, 5.0], [3.0, 5.0]], [[2.0, 6.0], [0.0, 0.0]]
+    assert fm.preprocess(train, x, "minmax").tolist() == [[0.5, 1.0], [-0.5, -5.0]]
+    assert fm.preprocess(train, x, "standard").tolist() == [[0.0, 1.0], [-2.0, -5.0]]
+    assert fm.preprocess(train, x, "normalize")[1].tolist() == [0.0, 0.0]
+
+
+@pytest.mark.parametrize(("kernel", "norm"), [("gaussian", 2), ("laplacian", 1)])
+def test_products_of_features_have_the_exact_kernel_as_their_mean(kernel: str, norm: int) -> None:
+    rng, n = np.random.default_rng(0), 100_000
+    omega, offset = fm.frequencies(kernel, 3, n, rng)
+    for gamma in (0.05, 0.3, 1.0):
+        x, other = rng.normal(size=(2, 3))
+        features = fm.fourier([x, other], omega, offset, gamma, kernel)
+        products = n * features[0] * features[1]
+        exact = math.exp(-gamma * sum(abs(x - other) ** norm))
+        error = products.std() / math.sqrt(n)
+        assert error < 0.004
+        assert abs(products.mean() - exact) < 4 * error
+
+
+def test_configurations_have_all_kernels_and_preprocessings_and_gamma_is_log_uniform() -> None:
+    drawn = fm.configurations(np.random.default_rng(0), 4000)
+    kinds = [(c.kernel, c.how) for c in drawn]
+    for kernel in ("gaussian", "laplacian"):
+        for how in (None, "minmax", "normalize", "standard"):
+            assert abs(kinds.count((kernel, how)) - 500) < 4 * math.sqrt(4000 / 8 * 7 / 8)
+    exponents = np.sort(np.log10([c.gamma for c in drawn]))
+    distance = np.abs((exponents + 5) / 6 - np.arange(4000) / 4000).max()
+    assert distance < 1.63 / math.sqrt(4000)  # Kolmogorov's 1 % bound
+    assert len(fm.configurations(np.random.default_rng(0))) == 64
+
+
+def test_maps_of_a_kernel_share_their_frequencies_unless_each_is_to_have_its_own() -> None:
+    x = np.random.default_rng(0).normal(size=(5, 3))
+    same = [fm.RandomFourier("laplacian", 0.1), fm.RandomFourier("gaussian", 0.1)] * 2
+    one, other, again, _ = fm.fourier_maps(same, x, 4, np.random.default_rng(1))
+    assert (one(x) == again(x)).all()
+    assert not np.isclose(one(x), other(x)).any()
+    one, _, again, _ = fm.fourier_maps(same, x, 4, np.random.default_rng(1), False)
+    assert not np.isclose(one(x), again(x)).any()
+
+
+def test_another_seed_puts_n_grams_into_other_bins_and_none_is_lost() -> None:
+    grams = [f"word {i}" for i in range(64)]
+    one, other = (fm.hashed(grams, 4096, seed, False) for seed in (0, 1))
+    assert one.sum() == other.sum() == 64
+    assert (one * other).sum() < 8  # in the mean, 64 * 64 / 4096 = 1
+    assert fm.hashed(grams, 1, 0, False).tolist() == [64]
+    assert fm.hashed([], 3, 0, True).tolist() == [0, 0, 0]
+
+
+@pytest.mark.parametrize("rows", [40, 4])
+def test_ridge_solves_the_normal_equations_also_with_fewer_rows_than_features(rows: int) -> None:
+    rng = np.random.default_rng(rows)
+    X, Y = rng.normal(size=(rows, 6)) + 3, rng.normal(size=(rows, 2)) - 1
+    w, b = fs.ridge(X, Y, 0.5, True)
+    w0, b0 = normal_equations(X, Y, 0.5)
+    np.testing.assert_allclose(w, w0, atol=1e-10)
+    np.testing.assert_allclose(b, b0, atol=1e-10)
+    w, b = fs.ridge(X, Y, 2.0, False)
+    np.testing.assert_allclose(w, X.T @ np.linalg.solve(X @ X.T + 2 * np.eye(rows), Y), atol=1e-10)
+    assert b.tolist() == [0, 0]
+
+
+def test_halving_keeps_the_first_half_of_the_sorted_living_maps() -> None:
+    rng = np.random.default_rng(0)
+    for _ in range(300):
+        k = int(rng.integers(1, 10))
+        scores = rng.integers(4, size=k).astype(float)  # many ties
+        scores[rng.random(k) < 0.1] = math.nan
+        alive = rng.random(k) < 0.6
+        alive[rng.integers(k)] = True
+        ranked = sorted((math.inf if math.isnan(scores[i]) else scores[i], i) for i in range(k))
+        living = [i for _, i in ranked if alive[i]]
+        kept = living[: math.ceil(len(living) / 2)]
+        assert fs.halve(scores, alive).tolist() == [(i in kept) / len(kept) for i in range(k)]
+
+
+def test_exponentiated_gradient_is_the_normalised_product_and_no_baseline_changes_it() -> None:
+    p, error = [0.5, 0.0, 0.3, 0.2], [0.9, 0.0, 0.2, 0.4]
+    product = [q * math.exp(-3 * e) for q, e in zip(p, error, strict=True)]
+    expected = pytest.approx([q / sum(product) for q in product], abs=1e-15)
+    assert fs.eg_step(p, error, 3).tolist() == expected
+    assert fs.eg_step(p, error, 3, baseline=0.7).tolist() == expected
+    assert fs.eg_step([0.5, 0.5], [2000.0, 1000.0], 5).tolist() == [0, 1]  # exp(-5000) is 0
+
+
+def test_a_sweep_is_each_maps_own_fit_and_so_is_sharing_with_all_examples_on_one_map() -> None:
+    table, maps, data = drawn_tables(4, np.random.default_rng(3))
+    Y = 2 * np.eye(3)[data.y] - 1
+    loss, error = fs.sweep(maps, data, lam=0.7), fs.sweep(maps, data, "error", lam=0.7)
+    for i, features in enumerate(table):
+        w, b = normal_equations(features[:20], Y, 0.7)
+        outputs = features[20:] @ w + b
+        assert loss[i] == pytest.approx(((outputs - (2 * np.eye(3)[data.y_val] - 1)) ** 2).sum())
+        assert error[i] == np.mean(np.argmax(outputs, axis=1) != data.y_val)
+        alone = fs.share(maps, data, [[i] * 20, [i] * 20], lam=0.7)
+        assert alone.scores[0][i] == pytest.approx(loss[i])
+
+
+def test_examples_are_drawn_afresh_and_the_eliminated_are_neither_fitted_nor_scored() -> None:
+    _, maps, data = drawn_tables(7, np.random.default_rng(5))
+    seen: list[tuple[int, list[int]]] = []
+
+    def spy(i: int) -> Any:
+        return lambda rows: (seen.append((i, rows.tolist())), maps[i](rows))[1]
+
+    history = fs.share([spy(i) for i in range(7)], data, np.random.default_rng(6))
+    assert [len(left) for left in history.survivors] == [4, 2, 1]
+    assert history.survivors[-1] == [history.pick]
+    fits, calls = [], iter(seen)
+    for living in ([*range(7)], *history.survivors[:-1]):
+        fitted: list[tuple[int, int]] = []  # map and training example
+        while len(fitted) < 20:
+            i, rows = next(calls)
+            fitted += [(i, row) for row in rows]
+        assert {i for i, _ in fitted} <= {*living}
+        assert sorted(row for _, row in fitted) == list(range(20))
+        assert [next(calls) for _ in living] == [(i, list(range(20, 32))) for i in living]
+        fits.append(fitted)
+    assert next(calls, None) is None
+    assert len({str(fitted) for fitted in fits}) == 3
+
+
+def digits_task(seed: int) -> tuple[fs.Data, np.random.Generator]:
+    """600 digits to train on and 300 to validate."""
+    x, y = load_digits(return_X_y=True)
+    rng = np.random.default_rng(seed)
+    train, val = np.split(rng.permutation(len(y))[:900], [600])
+    return fs.Data(x[train] / 16, y[train], x[val] / 16, y[val], 10), rng
+
+
+def test_without_shared_frequencies_one_fit_for_64_maps_of_digits_suits_none_of_them() -> None:
+    for seed in range(4):
+        data, rng = digits_task(seed)
+        chosen, assignment = fm.configurations(rng), rng.integers(64, size=600)
+        best = []
+        for shared in (True, False):
+            maps = fm.fourier_maps(chosen, data.x, 100, rng, shared)
+            w, b = fs.shared_fit(maps, data, assignment)
+            best.append(fs.map_scores(maps, data, w, b, "error").min())
+        assert best[0] < 0.55 < 0.6 < best[1]  # 0.9 is chance
+
+
+@pytest.mark.parametrize("score", ["loss", "error"])
+def test_six_shared_fits_find_a_map_of_digits_almost_as_good_as_the_best_of_64(score: str) -> None:
+    lost = []
+    for seed in range(3):
+        data, rng = digits_task(seed)
+        maps = fm.fourier_maps(fm.configurations(rng), data.x, 100, rng)
+        history = fs.share(maps, data, rng, score)
+        error = fs.sweep(maps, data, "error")
+        assert len(history.p) == 6
+        assert (error < error[history.pick]).sum() < 15
+        lost.append(error[history.pick] - error.min())
+    assert np.mean(lost) < 0.02
+    assert np.median(error) > error.min() + 0.1  # so that a map drawn at random would not do
+
+
+TABLES, DATA = drawn_tables(4, np.random.default_rng(0))[1:]
+REFUSED = {
+    "how is 'l2'": lambda: fm.preprocess([[1.0]], [[1.0]], "l2"),
+    "kernel is 'cauchy'": lambda: fm.RandomFourier("cauchy", 1.0),
+    "gamma is 0.0": lambda: fm.RandomFourier("gaussian", 0.0),
+    "shapes of x, omega, offset is": lambda: fm.fourier([[1]], [[1, 2]], [1], 1.0, "gaussian"),
+    "alpha is 0.0": lambda: fm.naive_bayes([1], [0], 0.0),
+    "shape of neg is (1,)": lambda: fm.naive_bayes([1, 2], [0], 1.0),
+    "counts is [0.0, 0.0]": lambda: fm.inverse_frequency([0, 0], 0.1),
+    "seed is -1": lambda: fm.hashed(["a"], 2, -1, False),
+    "alive is [False]": lambda: fs.halve([1.0], [False]),
+    "error is [nan]": lambda: fs.eg_step([1.0], [math.nan], 1.0),
+    "lam is 0.0": lambda: fs.ridge([[1.0]], [[1.0]], 0.0),
+    "y is [0, -1]; allowed: whole numbers from 0 to 1": lambda: fs.Data(
+        [1, 1], [0, -1], [1], [0], 2
+    ),
+    "y_val is []": lambda: fs.Data([1], [0], [], [], 2),
+    "number of assignments is 1; allowed: 2": lambda: fs.share(TABLES, DATA, [[0] * 20]),
+    "allowed: whole numbers from 0 to 3": lambda: fs.shared_fit(TABLES, DATA, [4] * 20),
+    "one for each example": lambda: fs.shared_fit(TABLES, DATA, [0] * 19),
+    "score is 'accuracy'": lambda: fs.sweep(TABLES, DATA, "accuracy"),
+}
+
+
+@pytest.mark.parametrize("says", REFUSED)
+def test_what_cannot_be_meant_is_refused_with_its_name(says: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(says)):
+        REFUSED[says]()
