@@ -1,5 +1,6 @@
 """A communication round, `communicate`: a run goes in, and the run after the round comes out."""
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple
@@ -127,11 +128,12 @@ def ask(run: Run, fed: Federation, clients: int) -> Work:
     gen = generator(run.seed, run.round)
     client = fed.sample(clients, gen, run.replacement)
     arm = run.tuner.ask(clients, gen, who=client)
-    who = client.tolist()
-    before = [who[:place].count(i) for place, i in enumerate(who)]
-    # drawn once more in this round, a client has other minibatches; `personalise` has the key 1
-    keys = [(i, n + 1) if n else (i,) for i, n in zip(who, before, strict=True)]
-    seeds = [stream(run.seed, run.round, *key) for key in keys]
+    seeds, drawn = [], Counter[int]()
+    for i in client.tolist():
+        # drawn once more in this round, a client has other minibatches; `personalise` has the key 1
+        again = [drawn[i] + 1] if drawn[i] else []
+        seeds.append(stream(run.seed, run.round, i, *again))
+        drawn[i] += 1
     return Work(client, arm, run.tuner.table[arm], seeds)
 
 

@@ -9,8 +9,9 @@ from fedlab_edu.methods import FedProx
 from fedlab_edu.model import Model
 from fedlab_edu.space import Spaces
 from fedlab_edu.tuners.arms import MakeTuner, around, drawn, plain, shared
+from fedlab_edu.tuners.baselines import successive_halving
 from fedlab_edu.tuners.race import Estimate, Race, race
-from fedlab_edu.tuners.search import bracket, schedule
+from fedlab_edu.tuners.search import bracket
 
 
 class Setting(NamedTuple):
@@ -67,12 +68,13 @@ class Tuning:
         tuner: MakeTuner = plain
         if self.fedex is not None:
             tuner = around(setting.spaces.client, setting.k, **self.fedex)
-        stages = (setting.eta, setting.eliminations if self.wrapper == "SHA" else 0)
-        several = [schedule(setting.total, setting.cap, *stages)]
-        arms = drawn(setting.spaces, several[0].arms, seed, tuner)
-        judge = Estimate(self.target, gamma=self.gamma)
-        return race(model, fed, arms, several, seed=seed, method=FedProx(), estimate=judge,
-                    replacement=True)  # fmt: skip
+        # random search is successive halving that eliminates nobody
+        eliminations = setting.eliminations if self.wrapper == "SHA" else 0
+        return successive_halving(
+            model, fed, setting.spaces, setting.total, setting.cap, setting.eta, eliminations,
+            seed=seed, method=FedProx(), estimate=Estimate(self.target, gamma=self.gamma),
+            tuner=tuner, replacement=True,
+        )  # fmt: skip
 
     def arms_of(self, other: object) -> bool:
         """Whether the other has trained the same arms: random search eliminates none, so that its

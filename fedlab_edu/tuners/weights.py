@@ -15,7 +15,7 @@ from fedlab_edu.check import require
 from fedlab_edu.hparams import LocalHP
 from fedlab_edu.laws import real
 from fedlab_edu.tuner import Fixed
-from fedlab_edu.tuners.fedex import pick
+from fedlab_edu.tuners.fedex import exponentiate, pick
 
 
 def multiplicative_weights(
@@ -42,9 +42,9 @@ def multiplicative_weights(
     require(rounds >= 1, "rounds", rounds, "at least 1")
     p, score, arm = real(p), real(score), torch.as_tensor(arm)
     require((p[arm] > 0).all(), "p", p, "above 0 for each arm that was drawn")
-    step = score / (p[arm] if importance_weighting else 1.0) / rounds**0.5
-    # in logarithms, in which a probability of 0 stays at -inf
-    return p.log().index_add(0, arm, -step).softmax(0)
+    counted = score / p[arm] if importance_weighting else score
+    gradient = torch.bincount(arm, counted, minlength=len(p))
+    return exponentiate(p.log(), gradient, rounds**-0.5).exp()
 
 
 @dataclass(frozen=True, eq=False)
