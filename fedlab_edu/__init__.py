@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from fedlab_edu.tuners.race import Estimate
     from fedlab_edu.tuners.search import schedule
     from fedlab_edu.tuners.spend import spend
+    from fedlab_edu.tuners.weights import MultiplicativeWeights
 
 __version__ = "0.1.0"
 
@@ -69,6 +70,7 @@ _MODULE = {
     "tuners.race": ("Estimate",),
     "tuners.search": ("schedule",),
     "tuners.spend": ("spend",),
+    "tuners.weights": ("MultiplicativeWeights",),
 }
 _HOME = {name: module for module, names in _MODULE.items() for name in names}
 
@@ -88,6 +90,7 @@ __all__ = [
     "LocalHP",
     "LogUniform",
     "Model",
+    "MultiplicativeWeights",
     "PowerOfTwo",
     "Reptile",
     "Run",

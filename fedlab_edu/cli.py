@@ -43,6 +43,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     again.add_argument("--seeds", default="5", help="how many, or from-to: 10-19, 3-3; default: 5")
     again.add_argument("--device", default="cpu", help="cpu (default), cuda, cuda:1, ...")
     again.add_argument("--folder", type=Path, default=Path("results"), help="default: results")
+    again.add_argument("--data", help="a folder that holds the data set, instead of the Hub")
     chosen = parser.parse_args(arguments)
     try:
         if "experiment" in chosen:
@@ -100,7 +101,15 @@ def check(question: str, file: Path | None) -> int:
     return 0 if report.complete else 1
 
 
-def rerun(experiment: str, dataset: str, scale: str, seeds: str, device: str, folder: Path) -> int:
+def rerun(
+    experiment: str,
+    dataset: str,
+    scale: str,
+    seeds: str,
+    device: str,
+    folder: Path,
+    data: str | None,
+) -> int:
     """Run what is missing of an experiment, and print ours beside the paper's numbers; 0.
 
     Raises:
@@ -119,7 +128,7 @@ def rerun(experiment: str, dataset: str, scale: str, seeds: str, device: str, fo
     chosen = range(int(last)) if first is None else range(int(first), int(last) + 1)
     one = EXPERIMENTS[experiment]
     try:
-        path = reproduce(one, dataset, scale, chosen, device, folder)
+        path = reproduce(one, dataset, scale, chosen, device, folder, data)
         records = read_records(path, one)
         print(f"\n{render(one, dataset, records, scale)}\n\nThe record: {path}")
     except (ValueError, OSError, ModuleNotFoundError) as error:

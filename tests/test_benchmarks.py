@@ -6,6 +6,7 @@ import pytest
 import torch
 
 from benchmarks.__main__ import main
+from benchmarks.features import searched
 from benchmarks.memory import peak_memory
 from benchmarks.plain import plain_loop
 from benchmarks.races import raced
@@ -99,3 +100,9 @@ def test_a_row_has_times_a_ratio_a_rate_and_a_difference(
     number = r" +[\d.]+"
     expected = rf"{label}{number} s{number} s{number}x{number}{number}%{number}e[-+]\d+"
     assert re.fullmatch(expected, row)
+
+
+def test_a_search_among_feature_maps_is_timed_beside_its_sweep() -> None:
+    alone, shared, ratio, rank = re.findall(r"[\d.]+", searched(20, CPU))
+    assert float(ratio) == pytest.approx(float(alone) / float(shared), rel=0.3)
+    assert 1 <= int(rank) <= 64

@@ -6,10 +6,15 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
+from scipy import sparse
 from sklearn.datasets import load_digits
 
 from fedlab_edu.features import maps as fm
+from fedlab_edu.features import selection as sel
 from fedlab_edu.features import share as fs
+from fedlab_edu.features import text as ft
+from fedlab_edu.features.linear import Linear, ridge, ridge_torch
 from tests.vectors import case
 
 
@@ -27,11 +32,11 @@ def normal_equations(X: np.ndarray, Y: np.ndarray, lam: float) -> tuple[np.ndarr
     return solved[:-1], solved[-1]
 
 
-def drawn_tables(k: int, rng: np.random.Generator) -> tuple[np.ndarray, list[Any], fs.Data]:
+def drawn_tables(k: int, rng: np.random.Generator) -> tuple[np.ndarray, list[Any], sel.Data]:
     """k random maps with 3 features of 20 training and 12 validation examples of 3 classes."""
     table = rng.normal(size=(k, 32, 3))
     y = rng.integers(3, size=32)
-    data = fs.Data(np.arange(20), y[:20], np.arange(20, 32), y[20:], 3)
+    data = sel.Data(np.arange(20), y[:20], np.arange(20, 32), y[20:], 3)
     return table, tables(table[:, :20], table[:, 20:]), data
 
 
@@ -39,12 +44,12 @@ def drawn_tables(k: int, rng: np.random.Generator) -> tuple[np.ndarray, list[Any
 def test_the_shared_fits_scores_and_probabilities_are_those_of_the_vectors(name: str) -> None:
     told, expected = case("featuremap", name)
     maps = tables(told["maps_tr"], told["maps_val"])
-    data = fs.Data(range(10), told["Ltr"], range(10, 16), told["Lval"], told["C"])
-    how = {"lam": told["lam"], "intercept": told["intercept"]}
-    history = fs.share(maps, data, told["assignments"], score=told["score"], **how)
+    data = sel.Data(range(10), told["Ltr"], range(10, 16), told["Lval"], told["C"])
+    how = Linear(lam=told["lam"], intercept=told["intercept"])
+    history = fs.share(maps, data, told["assignments"], told["score"], how)
     for t, after in enumerate(expected):
-        w, b = fs.shared_fit(maps, data, told["assignments"][t], **how)
-        scores = fs.map_scores(maps, data, w, b, told["score"])
+        w, b = sel.shared_fit(maps, data, told["assignments"][t], how)
+        scores = sel.map_scores(maps, data, w, b, told["score"], how)
         for found, field in ((w, "W"), (b, "b"), (scores, "scores")):
             np.testing.assert_allclose(found, after[field], rtol=1e-8, atol=1e-8)
         alive = np.array(expected[t - 1]["p"]) > 0 if t else np.full(4, True)
@@ -65,11 +70,11 @@ PURE = {
     "rff": lambda **given: {"features": fm.fourier(*given.values())},
     "pre": lambda **given: {"X": fm.preprocess(*given.values())},
     "bong": lambda tokens, order, **bins: {
-        "ngrams": fm.ngrams(tokens, order),
-        "vector": fm.hashed(fm.ngrams(tokens, order), **bins),
+        "ngrams": ft.ngrams(tokens, order),
+        "vector": ft.hashed(ft.ngrams(tokens, order), **bins),
     },
-    "nb": lambda **given: {"weights": fm.naive_bayes(**given)},
-    "sif": lambda **given: {"weights": fm.inverse_frequency(**given)},
+    "nb": lambda **given: {"weights": ft.naive_bayes(**given)},
+    "sif": lambda **given: {"weights": ft.inverse_frequency(**given)},
     "rounds": lambda k: {"rounds": [fs.rounds_needed(each) for each in k]},
 }
 CASES = (
@@ -110,7 +115,7 @@ def test_products_of_features_have_the_exact_kernel_as_their_mean(kernel: str, n
 
 
 def test_configurations_have_all_kernels_and_preprocessings_and_gamma_is_log_uniform() -> None:
-    drawn = fm.configurations(np.random.default_rng(0), 4000)
+    drawn = fm.RandomFourier.draw(np.random.default_rng(0), 4000)
     kinds = [(c.kernel, c.how) for c in drawn]
     for kernel in ("gaussian", "laplacian"):
         for how in (None, "minmax", "normalize", "standard"):
@@ -118,7 +123,7 @@ def test_configurations_have_all_kernels_and_preprocessings_and_gamma_is_log_uni
     exponents = np.sort(np.log10([c.gamma for c in drawn]))
     distance = np.abs((exponents + 5) / 6 - np.arange(4000) / 4000).max()
     assert distance < 1.63 / math.sqrt(4000)  # Kolmogorov's 1 % bound
-    assert len(fm.configurations(np.random.default_rng(0))) == 64
+    assert len(fm.RandomFourier.draw(np.random.default_rng(0))) == 64
 
 
 def test_maps_of_a_kernel_share_their_frequencies_unless_each_is_to_have_its_own() -> None:
@@ -133,22 +138,107 @@ def test_maps_of_a_kernel_share_their_frequencies_unless_each_is_to_have_its_own
 
 def test_another_seed_puts_n_grams_into_other_bins_and_none_is_lost() -> None:
     grams = [f"word {i}" for i in range(64)]
-    one, other = (fm.hashed(grams, 4096, seed, False) for seed in (0, 1))
+    one, other = (ft.hashed(grams, 4096, seed, False) for seed in (0, 1))
     assert one.sum() == other.sum() == 64
     assert (one * other).sum() < 8  # in the mean, 64 * 64 / 4096 = 1
-    assert fm.hashed(grams, 1, 0, False).tolist() == [64]
-    assert fm.hashed([], 3, 0, True).tolist() == [0, 0, 0]
+    assert ft.hashed(grams, 1, 0, False).tolist() == [64]
+    assert ft.hashed([], 3, 0, True).tolist() == [0, 0, 0]
+
+
+def logistic_optimum(X: np.ndarray, y: np.ndarray, lam: float) -> tuple[np.ndarray, float]:
+    """Newton's method for ``lam |w|^2 + sum ln(1 + exp(-s (x w + b)))`` with s = -1 or +1."""
+    A, v = np.hstack([X, np.ones((len(X), 1))]), np.zeros(X.shape[1] + 1)
+    penalty = 2 * lam * np.diag([1.0] * X.shape[1] + [0.0])
+    for _ in range(50):
+        p = 1 / (1 + np.exp(-A @ v))
+        hessian = A.T @ (A * (p * (1 - p))[:, None]) + penalty
+        v = v - np.linalg.solve(hessian, A.T @ (p - y) + penalty @ v)
+    return v[:-1], v[-1]
+
+
+def test_logistic_regression_is_the_optimum_of_two_classes_by_newtons_method() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 4))
+    y = (X @ [1.0, -2.0, 0.0, 1.0] + rng.normal(size=60) > 0.3).astype(int)
+    for lam in (0.5, 3.0):
+        w, b = Linear("logistic", lam).fit(X, y, 2)
+        expected, offset = logistic_optimum(X, y, lam)
+        np.testing.assert_allclose(w[:, 1] - w[:, 0], expected, atol=2e-4)
+        assert b[1] - b[0] == pytest.approx(offset, abs=2e-4)
+        sparse_w, _ = Linear("logistic", lam).fit(sparse.csr_matrix(X), y, 2)
+        np.testing.assert_allclose(sparse_w, w, atol=1e-6)
+    w, b = Linear("logistic", intercept=False).fit(X, y, 2)
+    assert b.tolist() == [0, 0]
+
+
+def test_the_logistic_loss_of_three_classes_has_no_slope_at_the_fit() -> None:
+    rng = np.random.default_rng(1)
+    X, y, linear = rng.normal(size=(50, 3)), rng.integers(3, size=50), Linear("logistic", 0.2)
+    w, b = linear.fit(X, y, 3)
+
+    def objective(w: np.ndarray, b: np.ndarray) -> float:
+        return 0.2 * (w**2).sum() + linear.losses(X @ w + b, y).sum()
+
+    for i in range(12):
+        step = np.zeros(12)
+        step[i] = 1e-4
+        dw, db = step[:9].reshape(3, 3), step[9:]
+        slope = (objective(w + dw, b + db) - objective(w - dw, b - db)) / 2e-4
+        assert abs(slope) < 2e-3
+
+
+def test_losses_are_squared_distances_or_cross_entropies() -> None:
+    outputs, y = np.array([[0.5, -1.0, 2.0], [0.0, 0.0, 0.0]]), np.array([2, 0])
+    assert Linear().losses(outputs, y).tolist() == [1.5**2 + 0 + 1, 3]
+    total = math.exp(0.5) + math.exp(-1) + math.exp(2)
+    assert Linear("logistic").losses(outputs, y) == pytest.approx(
+        [math.log(total) - 2, math.log(3)]
+    )
+
+
+@pytest.mark.parametrize("rows", [40, 4])
+def test_the_torch_solver_agrees_with_scikit_learns(rows: int) -> None:
+    rng = np.random.default_rng(rows)
+    X, Y = rng.normal(size=(rows, 6)) + 3, rng.normal(size=(rows, 2)) - 1
+    for intercept in (True, False):
+        w, b = ridge_torch(torch.tensor(X), Y, 0.5, intercept)
+        w0, b0 = ridge(X, Y, 0.5, intercept)
+        np.testing.assert_allclose(w.numpy(), w0, atol=1e-10)
+        np.testing.assert_allclose(b.numpy(), b0, atol=1e-10)
+
+
+def test_a_search_on_tensors_scores_and_picks_as_on_arrays() -> None:
+    data, rng = digits_task(0)
+    chosen, places = fm.RandomFourier.draw(rng, 8), rng.integers(8, size=(3, 600))
+    histories = []
+    for device in (None, "cpu"):
+        maps = fm.fourier_maps(chosen, data.x, 50, np.random.default_rng(1), device=device)
+        assert isinstance(maps[0](data.x), np.ndarray if device is None else torch.Tensor)
+        histories.append(fs.share(maps, data, places))
+    for scores, again in zip(histories[0].scores, histories[1].scores, strict=True):
+        np.testing.assert_allclose(again, scores, rtol=1e-6)
+    assert histories[0].pick == histories[1].pick
+
+
+def test_products_that_are_kept_for_the_validation_set_change_no_feature() -> None:
+    data, rng = digits_task(0)
+    chosen = fm.RandomFourier.draw(rng, 16)
+    plain = fm.fourier_maps(chosen, data.x, 20, np.random.default_rng(1))
+    kept = fm.fourier_maps(chosen, data.x, 20, np.random.default_rng(1), held=data.x_val)
+    for one, other in zip(plain, kept, strict=True):
+        for x in (data.x_val, data.x_val, data.x[:7]):
+            np.testing.assert_allclose(other(x), one(x), rtol=1e-12, atol=1e-12)
 
 
 @pytest.mark.parametrize("rows", [40, 4])
 def test_ridge_solves_the_normal_equations_also_with_fewer_rows_than_features(rows: int) -> None:
     rng = np.random.default_rng(rows)
     X, Y = rng.normal(size=(rows, 6)) + 3, rng.normal(size=(rows, 2)) - 1
-    w, b = fs.ridge(X, Y, 0.5, True)
+    w, b = ridge(X, Y, 0.5, True)
     w0, b0 = normal_equations(X, Y, 0.5)
     np.testing.assert_allclose(w, w0, atol=1e-10)
     np.testing.assert_allclose(b, b0, atol=1e-10)
-    w, b = fs.ridge(X, Y, 2.0, False)
+    w, b = ridge(X, Y, 2.0, False)
     np.testing.assert_allclose(w, X.T @ np.linalg.solve(X @ X.T + 2 * np.eye(rows), Y), atol=1e-10)
     assert b.tolist() == [0, 0]
 
@@ -178,14 +268,14 @@ def test_exponentiated_gradient_is_the_normalised_product_and_no_baseline_change
 
 def test_a_sweep_is_each_maps_own_fit_and_so_is_sharing_with_all_examples_on_one_map() -> None:
     table, maps, data = drawn_tables(4, np.random.default_rng(3))
-    Y = 2 * np.eye(3)[data.y] - 1
-    loss, error = fs.sweep(maps, data, lam=0.7), fs.sweep(maps, data, "error", lam=0.7)
+    Y, how = 2 * np.eye(3)[data.y] - 1, Linear(lam=0.7)
+    loss, error = sel.sweep(maps, data, linear=how), sel.sweep(maps, data, "error", how)
     for i, features in enumerate(table):
         w, b = normal_equations(features[:20], Y, 0.7)
         outputs = features[20:] @ w + b
         assert loss[i] == pytest.approx(((outputs - (2 * np.eye(3)[data.y_val] - 1)) ** 2).sum())
         assert error[i] == np.mean(np.argmax(outputs, axis=1) != data.y_val)
-        alone = fs.share(maps, data, [[i] * 20, [i] * 20], lam=0.7)
+        alone = fs.share(maps, data, [[i] * 20, [i] * 20], linear=how)
         assert alone.scores[0][i] == pytest.approx(loss[i])
 
 
@@ -213,24 +303,97 @@ def test_examples_are_drawn_afresh_and_the_eliminated_are_neither_fitted_nor_sco
     assert len({str(fitted) for fitted in fits}) == 3
 
 
-def digits_task(seed: int) -> tuple[fs.Data, np.random.Generator]:
+def test_split_scores_are_means_over_each_maps_own_validation_examples() -> None:
+    _, maps, data = drawn_tables(4, np.random.default_rng(2))
+    w, b = sel.shared_fit(maps, data, [0, 1, 2, 3] * 5)
+    places = np.array([0, 0, 1, 3, 3, 3, 0, 1, 0, 0, 0, 3])  # nobody has map 2
+    for score in ("loss", "error"):
+        found = sel.split_scores(maps, data, places, w, b, score)
+        assert np.isnan(found[2])
+        for i in (0, 1, 3):
+            own = places == i
+            part = sel.Data(data.x, data.y, data.x_val[own], data.y_val[own], 3)
+            whole = sel.map_scores([maps[i]], part, w, b, score)[0]
+            assert found[i] == pytest.approx(whole / (own.sum() if score == "loss" else 1))
+
+
+def test_halving_by_a_split_validation_set_sees_each_example_once_a_round() -> None:
+    _, maps, data = drawn_tables(5, np.random.default_rng(5))
+    seen: list[int] = []
+
+    def spy(each: Any) -> Any:
+        return lambda rows: (seen.extend(rows.tolist()), each(rows))[1]
+
+    history = fs.share([spy(m) for m in maps], data, np.random.default_rng(0), validation="split")
+    assert sorted(seen) == sorted([*range(32)] * 3)
+    assert [len(left) for left in history.survivors] == [3, 2, 1]
+
+
+def test_soft_sharing_is_five_exponentiated_gradient_steps_on_the_maps_errors() -> None:
+    _, maps, data = drawn_tables(4, np.random.default_rng(4))
+    history, rng, p = fs.share_softly(maps, data, np.random.default_rng(7)), None, np.full(4, 0.25)
+    rng = np.random.default_rng(7)
+    for found, scores in zip(history.p, history.scores, strict=True):
+        w, b = sel.shared_fit(maps, data, rng.choice(4, 20, p=p))
+        wrong = [((m(data.x_val) @ w + b).argmax(1) != data.y_val).mean() for m in maps]
+        assert scores.tolist() == wrong
+        p = p * np.exp(-5 * np.array(wrong))
+        p /= p.sum()
+        np.testing.assert_allclose(found, p, rtol=1e-12)
+    assert len(history.p) == 5
+    assert history.pick == int(np.argmax(p))
+    assert history.survivors == [[0, 1, 2, 3]] * 5
+
+
+def test_the_split_estimate_of_an_error_has_the_error_as_its_mean() -> None:
+    _, maps, data = drawn_tables(3, np.random.default_rng(4))
+    found, whole = [], []
+    for seed in range(400):
+        found.append(
+            fs.share_softly(maps, data, np.random.default_rng(seed), 1, validation="split")
+        )
+        whole.append(fs.share_softly(maps, data, np.random.default_rng(seed), 1))
+    gaps = np.array([a.scores[0] - b.scores[0] for a, b in zip(found, whole, strict=True)])
+    assert (abs(gaps.mean(0)) < 4 * gaps.std(0) / math.sqrt(400)).all()
+    assert (gaps.std(0) > 0.05).all()
+
+
+def digits_task(seed: int) -> tuple[sel.Data, np.random.Generator]:
     """600 digits to train on and 300 to validate."""
     x, y = load_digits(return_X_y=True)
     rng = np.random.default_rng(seed)
     train, val = np.split(rng.permutation(len(y))[:900], [600])
-    return fs.Data(x[train] / 16, y[train], x[val] / 16, y[val], 10), rng
+    return sel.Data(x[train] / 16, y[train], x[val] / 16, y[val], 10), rng
 
 
 def test_without_shared_frequencies_one_fit_for_64_maps_of_digits_suits_none_of_them() -> None:
     for seed in range(4):
         data, rng = digits_task(seed)
-        chosen, assignment = fm.configurations(rng), rng.integers(64, size=600)
+        chosen, assignment = fm.RandomFourier.draw(rng), rng.integers(64, size=600)
         best = []
         for shared in (True, False):
             maps = fm.fourier_maps(chosen, data.x, 100, rng, shared)
-            w, b = fs.shared_fit(maps, data, assignment)
-            best.append(fs.map_scores(maps, data, w, b, "error").min())
+            w, b = sel.shared_fit(maps, data, assignment)
+            best.append(sel.map_scores(maps, data, w, b, "error").min())
         assert best[0] < 0.55 < 0.6 < best[1]  # 0.9 is chance
+
+
+def test_on_digits_the_pick_of_six_fits_is_within_2_points_of_the_sweep_and_high_in_rank() -> None:
+    from fedlab_edu.papers.features import FOURIER
+
+    lost, ranks = [], []
+    for seed in range(16):
+        problem = FOURIER.settings["book"]["digits"].problem(seed, None)
+        rng = np.random.default_rng(seed)
+        maps = problem.maps(rng, 64, 300, True, None)
+        history = fs.share(maps, problem.data, rng)
+        error = sel.sweep(maps, problem.data, "error")
+        assert len(history.p) == 6
+        assert error[history.pick] >= error.min()  # random search takes the best of the same maps
+        lost.append(error[history.pick] - error.min())
+        ranks.append(1 + (error < error[history.pick]).sum())
+    assert np.mean(lost) < 0.02
+    assert sum(rank <= 15 for rank in ranks) >= 14
 
 
 @pytest.mark.parametrize("score", ["loss", "error"])
@@ -238,9 +401,9 @@ def test_six_shared_fits_find_a_map_of_digits_almost_as_good_as_the_best_of_64(s
     lost = []
     for seed in range(3):
         data, rng = digits_task(seed)
-        maps = fm.fourier_maps(fm.configurations(rng), data.x, 100, rng)
+        maps = fm.fourier_maps(fm.RandomFourier.draw(rng), data.x, 100, rng)
         history = fs.share(maps, data, rng, score)
-        error = fs.sweep(maps, data, "error")
+        error = sel.sweep(maps, data, "error")
         assert len(history.p) == 6
         assert (error < error[history.pick]).sum() < 15
         lost.append(error[history.pick] - error.min())
@@ -254,21 +417,32 @@ REFUSED = {
     "kernel is 'cauchy'": lambda: fm.RandomFourier("cauchy", 1.0),
     "gamma is 0.0": lambda: fm.RandomFourier("gaussian", 0.0),
     "shapes of x, omega, offset is": lambda: fm.fourier([[1]], [[1, 2]], [1], 1.0, "gaussian"),
-    "alpha is 0.0": lambda: fm.naive_bayes([1], [0], 0.0),
-    "shape of neg is (1,)": lambda: fm.naive_bayes([1, 2], [0], 1.0),
-    "counts is [0.0, 0.0]": lambda: fm.inverse_frequency([0, 0], 0.1),
-    "seed is -1": lambda: fm.hashed(["a"], 2, -1, False),
+    "alpha is 0.0": lambda: ft.naive_bayes([1], [0], 0.0),
+    "shape of neg is (1,)": lambda: ft.naive_bayes([1, 2], [0], 1.0),
+    "counts is [0.0, 0.0]": lambda: ft.inverse_frequency([0, 0], 0.1),
+    "seed is -1": lambda: ft.hashed(["a"], 2, -1, False),
     "alive is [False]": lambda: fs.halve([1.0], [False]),
     "error is [nan]": lambda: fs.eg_step([1.0], [math.nan], 1.0),
-    "lam is 0.0": lambda: fs.ridge([[1.0]], [[1.0]], 0.0),
-    "y is [0, -1]; allowed: whole numbers from 0 to 1": lambda: fs.Data(
+    "lam is 0.0": lambda: ridge([[1.0]], [[1.0]], 0.0),
+    "y is [0, -1]; allowed: whole numbers from 0 to 1": lambda: sel.Data(
         [1, 1], [0, -1], [1], [0], 2
     ),
-    "y_val is []": lambda: fs.Data([1], [0], [], [], 2),
+    "y_val is []": lambda: sel.Data([1], [0], [], [], 2),
     "number of assignments is 1; allowed: 2": lambda: fs.share(TABLES, DATA, [[0] * 20]),
-    "allowed: whole numbers from 0 to 3": lambda: fs.shared_fit(TABLES, DATA, [4] * 20),
-    "one for each example": lambda: fs.shared_fit(TABLES, DATA, [0] * 19),
-    "score is 'accuracy'": lambda: fs.sweep(TABLES, DATA, "accuracy"),
+    "allowed: whole numbers from 0 to 3": lambda: sel.shared_fit(TABLES, DATA, [4] * 20),
+    "one for each example": lambda: sel.shared_fit(TABLES, DATA, [0] * 19),
+    "validation is 'split'; allowed: 'whole', or, with a generator": lambda: fs.share(
+        TABLES, DATA, [[0] * 20] * 2, validation="split"
+    ),
+    "rounds is 0": lambda: fs.share_softly(TABLES, DATA, np.random.default_rng(0), 0),
+    "lam is -1.0": lambda: Linear(lam=-1.0),
+    "examples of each class is [3, 0, 1]": lambda: Linear("logistic").fit(
+        np.eye(4), np.array([0, 0, 2, 0]), 3
+    ),
+    "device is 'cuda:99'": lambda: fm.fourier_maps(
+        [fm.RandomFourier("gaussian", 1.0)], [[1.0]], 1, np.random.default_rng(0), device="cuda:99"
+    ),
+    "score is 'accuracy'": lambda: sel.map_scores.__wrapped__(TABLES, DATA, 0, 0, "accuracy"),
 }
 
 

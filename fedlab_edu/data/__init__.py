@@ -8,12 +8,12 @@ from fedlab_edu.data.clients import Clients, Federation
 from fedlab_edu.data.digits import digit_images, digits
 from fedlab_edu.data.hub import from_partitions, hub
 from fedlab_edu.data.partition import by_group, dirichlet, enough, federate, iid, split
-from fedlab_edu.data.shakespeare import decode, encode, roles, shakespeare, windows
+from fedlab_edu.data.shakespeare import decode, encode, passages, roles, shakespeare, windows
 
 __all__ = [
     "Clients", "Federation", "by_group", "decode", "digit_images", "digits", "dirichlet",
-    "encode", "enough", "federate", "from_partitions", "hub", "iid", "load", "roles", "shakespeare",
-    "split", "windows",
+    "encode", "enough", "federate", "from_partitions", "hub", "iid", "load", "passages", "roles",
+    "shakespeare", "split", "windows",
 ]  # fmt: skip
 
 

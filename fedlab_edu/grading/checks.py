@@ -2,12 +2,14 @@
 
 A test gets an `Answer` from ``student.call(name, *arguments)`` and passes it to `close`,
 `unchanged`, `tensor` or `tensors`, or first to `parts` where it is a pair. Each raises a `Failure`,
-whose text is for the student.
+whose text is for the student. `check` does so for several cases at once.
 """
 
-from collections.abc import Mapping
+import warnings
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
@@ -71,14 +73,17 @@ def close(
     raise _failure(answer, fault, rule=rule)
 
 
-def unchanged(answer: Answer) -> None:
+def unchanged(answer: Answer, in_place: str = IN_PLACE) -> None:
     """The function has left its arguments as they were.
+
+    Args:
+        in_place: how else they come to be changed.
 
     Raises:
         Failure: it has not.
     """
     if answer.changed:
-        raise Failure(f"{answer.function} changed {_changed(answer)}.", IN_PLACE)
+        raise Failure(f"{answer.function} changed {_changed(answer)}.", in_place)
 
 
 def tensor(answer: Answer, like: Tensor) -> Tensor:
@@ -120,6 +125,82 @@ def parts(answer: Answer, *names: str) -> list[Answer]:
     asked = ", ".join(names)
     likely = "there is no `return`" if value is None else f"the last line is `return {asked}`"
     raise _failure(answer, _Fault(f"{found}, expected the {len(names)} values {asked}", likely))
+
+
+class Case(NamedTuple):
+    """Arguments, what is to be returned for them, and a sentence that explains it."""
+
+    arguments: tuple[Any, ...]
+    want: Any = None
+    rule: str = ""
+
+
+def check(
+    ask: Callable[..., Answer],
+    mistakes: Mapping[str, Callable[..., Any]],
+    cases: Iterable[Case],
+    equal: Callable[..., None],
+    others: Iterable[Case] = (),
+    judge: Callable[[Answer, Case], None] | None = None,
+    in_place: str = IN_PLACE,
+) -> None:
+    """The answers to all cases are right.
+
+    Args:
+        ask: the answer for the arguments of a case.
+        mistakes: what known mistakes return for them, None where a mistake cannot be made; each
+            under a sentence that names the mistake.
+        equal: as `close`, called with an answer and a value, or with these and a rule.
+        others: cases in which a wrong answer does not count, but tells which mistake it is.
+        judge: raises a Failure where an answer is not right for a case. Without it the answer must
+            be equal to what is wanted.
+        in_place: how arguments come to be changed, see `unchanged`.
+
+    Raises:
+        Failure: of the first answer that is not right. The mistake that it names explains all
+            answers, so that one that happens to look like another in one case is not taken for it.
+    """
+    answers: list[tuple[Answer, Case]] = []
+    faults: list[tuple[Failure, Answer | None]] = []
+    for case in cases:
+        answer = None
+        try:
+            answer = ask(*case.arguments)
+            answers.append((answer, case))
+            judge(answer, case) if judge else equal(answer, case.want, case.rule)
+        except Failure as failure:
+            faults.append((failure, answer))
+    if not faults:
+        return
+    first, answer = faults[0]
+    if answer is None:  # the function raised an exception, or is not written yet
+        raise first
+    for case in others:
+        with suppress(Failure):
+            answers.append((ask(*case.arguments), case))
+    explain = (
+        mistake
+        for mistake, rule in mistakes.items()
+        if all(_is_explained(answer, rule, case, equal) for answer, case in answers)
+    )
+    also = f" It also changed {_changed(answer)}." if answer.changed else ""
+    also = "" if also in str(first) else also
+    likely = next(explain, "") or first.likely or (in_place if answer.changed else "")
+    raise Failure(f"{first}{also}", likely)
+
+
+def _is_explained(
+    answer: Answer, rule: Callable[..., Any], case: Case, equal: Callable[..., None]
+) -> bool:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # they would be taken for the student's output
+            value = rule(*case.arguments)
+        if value is not None:
+            equal(answer, value)
+    except Failure:  # also of the student's own functions, where a rule calls them
+        return False
+    return value is not None
 
 
 class _Fault(NamedTuple):

@@ -5,6 +5,9 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
 from fedlab_edu.data import Federation
+from fedlab_edu.features.linear import Linear
+from fedlab_edu.features.maps import Map
+from fedlab_edu.features.selection import Data
 from fedlab_edu.methods import FedProx
 from fedlab_edu.model import Model
 from fedlab_edu.space import Spaces
@@ -33,6 +36,12 @@ class Setting(NamedTuple):
     eliminations: int = 3
     clients: int = 10
     k: int = 27
+
+    @property
+    def budget(self) -> dict[str, int]:
+        """What a record notes of it: runs with another budget are no runs of the same record."""
+        names = ("total", "cap", "eta", "eliminations", "clients", "k")
+        return {name: getattr(self, name) for name in names}
 
 
 class Published(NamedTuple):
@@ -101,18 +110,61 @@ class Range:
                     seed=seed, method=FedProx(), replacement=True)  # fmt: skip
 
 
-Variant = Tuning | Range
+class Problem(NamedTuple):
+    """Data to select a feature map of, and what makes k maps: ``maps(rng, k, n, shared, device)``.
+
+    Fields:
+        linear: the classifier on the features.
+    """
+
+    data: Data
+    maps: Callable[..., list[Map]]
+    linear: Linear
+
+
+class Task(NamedTuple):
+    """A data set of which to select a feature map.
+
+    Fields:
+        problem: seed, and a folder in place of the Hub or None -> what is to be solved.
+        k: how many maps to choose from.
+        most: maps of more features are left out.
+    """
+
+    problem: Callable[[int, str | None], Problem]
+    k: int = 64
+    most: int = 2**24
+
+    @property
+    def budget(self) -> dict[str, int]:
+        """What a record notes of it."""
+        return {"k": self.k}
+
+
+@dataclass(frozen=True)
+class Maps:
+    """Maps of n features, which share frequencies or hash seeds, or have each its own.
+
+    Source: Khodak et al., *Weight-Sharing Beyond NAS*, Figures 1 and 2.
+    """
+
+    name: str
+    n: int
+    shared: bool
+
+
+Variant = Tuning | Range | Maps
 
 
 @dataclass(frozen=True)
 class Experiment:
     """A table or figure of a paper.
 
-    Where their code does otherwise than the paper, runs are as in the paper: the arm that survives
-    wins (theirs: the best ever seen), its most likely configuration is tested (theirs: one drawn
-    for each client), and theta stops below an entropy of 1e-4 (theirs: never). As in their code,
-    errors are what tuners and eliminations go by, the discount of each FedEx is drawn, and clients
-    are drawn with replacement.
+    Where the code of FedEx does otherwise than its papers, runs are as in the paper: the arm that
+    survives wins (theirs: the best ever seen), its most likely configuration is tested (theirs: one
+    drawn for each client), and theta stops below an entropy of 1e-4 (theirs: never). As in their
+    code, errors are what tuners and eliminations go by, the discount of each FedEx is drawn, and
+    clients are drawn with replacement.
 
     Fields:
         claim: what the paper concludes from it, in our words.
@@ -126,4 +178,4 @@ class Experiment:
     claim: str
     variants: tuple[Variant, ...]
     against: tuple[tuple[str, str], ...]
-    settings: Mapping[str, Mapping[str, Setting]]
+    settings: Mapping[str, Mapping[str, Setting | Task]]

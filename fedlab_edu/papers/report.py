@@ -5,8 +5,10 @@ from statistics import mean, median, stdev
 from textwrap import wrap
 from typing import NamedTuple
 
-from fedlab_edu.check import extra, require
-from fedlab_edu.papers.experiment import Experiment, Published, Range, Tuning
+from scipy import stats
+
+from fedlab_edu.check import require
+from fedlab_edu.papers.experiment import Experiment, Published, Range, Task, Tuning
 from fedlab_edu.papers.reproduce import Record
 
 
@@ -30,11 +32,9 @@ def paired(first: Sequence[float], second: Sequence[float]) -> Paired:
 
     Raises:
         ValueError: fewer than two seeds, or different numbers of them.
-        ModuleNotFoundError: SciPy is not installed.
     """
     n = len(first)
     require(n >= 2 and n == len(second), "seeds", (n, len(second)), "as many of both, at least 2")
-    stats = extra("SciPy", "tune").stats
     d = [a - b for a, b in zip(first, second, strict=True)]
     half = float(stats.t.ppf(0.975, n - 1)) * stdev(d) / n**0.5
     wins, losses = sum(x < 0 for x in d), sum(x > 0 for x in d)
@@ -42,12 +42,7 @@ def paired(first: Sequence[float], second: Sequence[float]) -> Paired:
 
 
 def welch(first: Published, second: Published) -> float:
-    """The two-sided p-value of Welch's test that two published means are equal.
-
-    Raises:
-        ModuleNotFoundError: SciPy is not installed.
-    """
-    stats = extra("SciPy", "tune").stats
+    """The two-sided p-value of Welch's test that two published means are equal."""
     return float(stats.ttest_ind_from_stats(*first, *second, equal_var=False).pvalue)
 
 
@@ -73,15 +68,18 @@ def render(
     """Ours beside the paper's, as text.
 
     Raises:
-        ModuleNotFoundError: SciPy is not installed.
     """
     setting = experiment.settings[scale][dataset]
     lines = [
         f"{experiment.source}, on {dataset} at the {scale}'s scale:",
-        f"{setting.total} rounds in all, {setting.cap} for one arm at most.",
+        f"{setting.k} maps to choose from."
+        if isinstance(setting, Task)
+        else f"{setting.total} rounds in all, {setting.cap} for one arm at most.",
         *wrap(f"Claim: {experiment.claim}", 80),
         "",
     ]
+    if isinstance(setting, Task):
+        return "\n".join([*lines, *_selections(experiment, records)])
     if any(isinstance(v, Range) for v in experiment.variants):
         return "\n".join([*lines, *_ranges(experiment, records)])
     of, tunings = errors(experiment, records), _tunings(experiment)
@@ -140,3 +138,31 @@ def _ranges(experiment: Experiment, records: Sequence[Record]) -> list[str]:
             numbers = f"{low:.1f}, {mid:.1f}, {high:.1f}; {high - low:.1f}"
             lines.append(f"{v.name}   {numbers} ({len(every)} seeds)")
     return lines
+
+
+def _selections(experiment: Experiment, records: Sequence[Record]) -> list[str]:
+    lines = ["Validation accuracy in %, means over seeds; seconds of processor time"]
+    for v in experiment.variants:
+        own = [r for r in records if r["variant"] == v.name]
+        if not own:
+            continue
+        took = mean(r["seconds"]["sweep"] for r in own)
+        best, peak = mean(100 * max(r["accuracy"]) for r in own), max(r["peak_gib"] for r in own)
+        lines += ["", f"{v.name} ({len(own)} seeds; memory up to {peak:.1f} GiB)"]
+        lines += [f"    {'full sweep':26}{best:6.2f}   {took:8.1f} s"]
+        for name in own[0]["picks"]:
+            found = mean(100 * r["accuracy"][r["picks"][name]] for r in own)
+            seconds = mean(r["seconds"][name] for r in own)
+            places = median(rank(r, name) for r in own)
+            lines += [
+                f"    {name:26}{found:6.2f}   {seconds:8.1f} s, {took / seconds:.1f} times faster;"
+                f" median rank {places:g}"
+            ]
+    return lines
+
+
+def rank(record: Record, search: str) -> int:
+    """The place of what a search has chosen among all maps, from 1: one more than are better."""
+    accuracy = record["accuracy"]
+    chosen = accuracy[record["picks"][search]]
+    return 1 + sum(a > chosen for a in accuracy)

@@ -10,20 +10,36 @@ from itertools import islice, product
 from pathlib import Path
 from typing import Any
 
+import torch
+
 from fedlab_edu.check import require, usable_device
 from fedlab_edu.data import Federation
 from fedlab_edu.model import Model
 from fedlab_edu.objectives import evaluate, personalise
-from fedlab_edu.papers.experiment import Experiment, Range, Setting, Tuning, Variant
+from fedlab_edu.papers.experiment import (
+    Experiment,
+    Maps,
+    Problem,
+    Range,
+    Setting,
+    Task,
+    Tuning,
+    Variant,
+)
+from fedlab_edu.papers.features import BAGS, FOURIER
+from fedlab_edu.papers.features import measure as select
 from fedlab_edu.papers.fedex import FIGURE_2, FIGURE_3, FIGURE_5, FIGURE_6, TABLE_1
-from fedlab_edu.run import Run
+from fedlab_edu.run import Run as OneRun
 from fedlab_edu.tuners.fedex import FedEx
 from fedlab_edu.tuners.race import Estimate, Race
 from fedlab_edu.tuners.spend import spend
 
-EXPERIMENTS = {one.name: one for one in (TABLE_1, FIGURE_2, FIGURE_3, FIGURE_5, FIGURE_6)}
+EXPERIMENTS = {
+    one.name: one for one in (TABLE_1, FIGURE_2, FIGURE_3, FIGURE_5, FIGURE_6, FOURIER, BAGS)
+}
 
 Record = dict[str, Any]
+Run = Callable[[Variant, int, Path], Record]  # with a file for what it has spent
 _MOST = 10_000  # seeds
 
 
@@ -34,6 +50,7 @@ def reproduce(
     seeds: Iterable[int] = range(10),
     device: str = "cpu",
     folder: str | Path = "results",
+    data: str | None = None,
     say: Callable[[str], object] = print,
 ) -> Path:
     """Run what is not yet in the record; the record's path, see `read_records`.
@@ -43,6 +60,7 @@ def reproduce(
     A record holds runs with one budget only.
 
     Args:
+        data: a folder that holds the data set, in place of the Hugging Face Hub.
         say: is told what each run has come to.
 
     Raises:
@@ -56,50 +74,42 @@ def reproduce(
     setting, place, folder = scales[scale][dataset], usable_device(device), Path(folder)
     seeds = list(dict.fromkeys(islice(seeds, _MOST + 1)))
     require(1 <= len(seeds) <= _MOST, "seeds", f"{len(seeds):,} seeds", f"from 1 to {_MOST:,}")
+    local = isinstance(setting, Task) or data is None
+    require(local, "data", data, "none: this data set comes with a package or through the Hub")
     require(
         folder.is_dir() or not folder.exists(), "folder", str(folder), "a folder, or a new name"
     )
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{experiment.name}-{dataset}-{scale}.jsonl"
-    todo, model = _missing(path, experiment, setting, seeds), setting.model()
-    over: list[tuple[Variant, Race]] = []
+    todo = _missing(path, experiment, setting, seeds)
+    run = (
+        _selections(setting, place, data)
+        if isinstance(setting, Task)
+        else _searches(setting, place)
+    )
     for count, (seed, variant, state) in enumerate(todo, 1):
-        if count == 1 or seed != todo[count - 2][0]:
-            fed, over = setting.federation(seed).to(place), []
         began = time.perf_counter()
-        race = variant.search(setting, model, fed, seed)
-        trained = [r for other, r in over if isinstance(variant, Tuning) and variant.arms_of(other)]
-        if trained:
-            race = _judged(trained[0], race.estimate)
-        else:
-            often = max(100, 20 * len(race.runs))  # a file holds the models of all arms
-            race = spend(race, model, fed, setting.clients, path=state, every=often)
-        over.append((variant, race))
-        record = measure(variant, race, model, fed)
-        run = {"variant": variant.name, "seed": seed, "budget": _budget(setting)}
-        _append(path, run | record)
+        record = run(variant, seed, state)
+        _append(path, {"variant": variant.name, "seed": seed, "budget": setting.budget} | record)
         state.unlink(missing_ok=True)
         took = time.perf_counter() - began
         say(f"[{count}/{len(todo)}] seed {seed}, {variant.name}: {_shown(record)} ({took:.0f} s)")
     return path
 
 
-def _budget(setting: Setting) -> dict[str, int]:
-    names = ("total", "cap", "eta", "eliminations", "clients", "k")
-    return {name: getattr(setting, name) for name in names}
-
-
 def _missing(
-    path: Path, experiment: Experiment, setting: Setting, seeds: list[int]
+    path: Path, experiment: Experiment, setting: Setting | Task, seeds: list[int]
 ) -> list[tuple[int, Variant, Path]]:
     """The runs that are not in the record, each with the file for what it has spent."""
-    done, budget = set(), _budget(setting)
+    done, budget = set(), setting.budget
     for record in read_records(path, experiment):
         allowed = f"{budget} as now; use another folder"
         require(record["budget"] == budget, f"budget in {path}", record["budget"], allowed)
         done.add((record["variant"], record["seed"]))
     missing = []
     for seed, (number, variant) in product(seeds, enumerate(experiment.variants)):
+        if isinstance(variant, Maps) and isinstance(setting, Task) and variant.n > setting.most:
+            continue
         state = path.with_name(f"{path.stem}-{number}-{seed}.search")
         if (variant.name, seed) in done:
             state.unlink(missing_ok=True)  # of a process that ended between record and clean-up
@@ -108,13 +118,51 @@ def _missing(
     return missing
 
 
+def _searches(setting: Setting, place: torch.device) -> Run:
+    """What spends a search and tests its winner, seed by seed."""
+    model, over, feds = setting.model(), list[tuple[Variant, Race]](), dict[int, Federation]()
+
+    def run(variant: Variant, seed: int, state: Path) -> Record:
+        assert not isinstance(variant, Maps)
+        if seed not in feds:
+            over.clear()
+            feds.clear()
+            feds[seed] = setting.federation(seed).to(place)
+        fed = feds[seed]
+        race = variant.search(setting, model, fed, seed)
+        trained = [r for other, r in over if isinstance(variant, Tuning) and variant.arms_of(other)]
+        if trained:
+            race = _judged(trained[0], race.estimate)
+        else:
+            often = max(100, 20 * len(race.runs))  # a file holds the models of all arms
+            race = spend(race, model, fed, setting.clients, path=state, every=often)
+        over.append((variant, race))
+        return measure(variant, race, model, fed)
+
+    return run
+
+
+def _selections(task: Task, place: torch.device, data: str | None) -> Run:
+    """What selects feature maps, seed by seed."""
+    problems = dict[int, Problem]()
+
+    def run(variant: Variant, seed: int, state: Path) -> Record:
+        assert isinstance(variant, Maps)
+        if seed not in problems:
+            problems.clear()
+            problems[seed] = task.problem(seed, data)
+        return select(variant, task.k, problems[seed], seed, str(place))
+
+    return run
+
+
 def _judged(race: Race, estimate: Estimate) -> Race:
     """A race in which nobody was eliminated, judged otherwise."""
     traces = tuple(tuple(map(estimate.of_round, run.history)) for run in race.runs)
     return replace(race, estimate=estimate, traces=traces)
 
 
-def measure(variant: Variant, race: Race, model: Model, fed: Federation) -> Record:
+def measure(variant: Tuning | Range, race: Race, model: Model, fed: Federation) -> Record:
     """What is kept of a race that is over: test errors, and how sure FedEx has become.
 
     Keys:
@@ -126,7 +174,7 @@ def measure(variant: Variant, race: Race, model: Model, fed: Federation) -> Reco
     """
     if isinstance(variant, Range):
         return {"errors": [min(1.0, personalise(run, model, fed).error) for run in race.runs]}
-    run: Run = race.winner
+    run: OneRun = race.winner
     return {
         "global": min(1.0, evaluate(run, model, fed).error),  # +inf where all have diverged
         "personalised": min(1.0, personalise(run, model, fed).error),
@@ -159,9 +207,13 @@ def read_records(path: str | Path, experiment: Experiment) -> list[Record]:
 
 
 def _is_record(record: Record, variant: Variant) -> bool:
-    one = isinstance(variant, Tuning)
-    measured = [record["global"], record["personalised"]] if one else record["errors"]
+    if isinstance(variant, Tuning):
+        measured = [record["global"], record["personalised"]]
+    else:
+        measured = record["accuracy" if isinstance(variant, Maps) else "errors"]
     rates = all(isinstance(x, float | int) and 0 <= x <= 1 for x in measured)
+    if isinstance(variant, Maps):
+        rates = rates and {*record["picks"].values()} <= {*range(len(measured))}
     return rates and type(record["seed"]) is int and isinstance(record["budget"], dict)
 
 
@@ -180,6 +232,9 @@ def _append(path: Path, record: Record) -> None:
 
 
 def _shown(record: Record) -> str:
+    if "picks" in record:
+        found = [f"{name} {record['accuracy'][i]:.1%}" for name, i in record["picks"].items()]
+        return f"validation accuracy, sweep {max(record['accuracy']):.1%}, {', '.join(found)}"
     if "errors" in record:
         return f"test errors from {min(record['errors']):.1%} to {max(record['errors']):.1%}"
     return f"test error, global {record['global']:.1%}, personalised {record['personalised']:.1%}"

@@ -10,7 +10,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from fedlab_edu.grading.checks import Answer, Failure, close, kind, tensor
+from fedlab_edu.grading import checks
+from fedlab_edu.grading.checks import Answer, Case, Failure, close, kind, tensor
 
 Number = int | float
 Result = Number | list[int] | list[float]
@@ -27,61 +28,13 @@ FLOATS = {"survivors": "positions are asked for, not scores; they are ints"}  # 
 NAMES = {int: "an int", float: "a number"}
 
 
-class Case(NamedTuple):
-    """Arguments, what is to be returned for them, and a sentence that explains it."""
-
-    arguments: tuple
-    want: Result = 0
-    rule: str = ""
-
-
-def equal_to_want(answer: Answer, case: Case) -> None:
-    equal(answer, case.want, case.rule)
-
-
 def check(
     ask: Callable[..., Answer],
     mistakes: Mistakes,
     cases: Iterable[Case],
-    judge: Callable[[Answer, Case], None] = equal_to_want,
+    judge: Callable[[Answer, Case], None] | None = None,
 ) -> None:
-    """The answers to all cases are right.
-
-    Raises:
-        Failure: of the first that is not. The mistake that it names explains all answers, so that
-            one that happens to look like another in one case is not taken for it.
-    """
-    answers: list[tuple[Answer, Case]] = []
-    faults: list[tuple[Failure, Answer | None]] = []
-    for case in cases:
-        answer = None
-        try:
-            answer = ask(*case.arguments)
-            answers.append((answer, case))
-            judge(answer, case)
-        except Failure as failure:
-            faults.append((failure, answer))
-    if not faults:
-        return
-    first, answer = faults[0]
-    if answer is None:  # the function raised an exception, or is not written yet
-        raise first
-    explain = (
-        mistake
-        for mistake, rule in mistakes.items()
-        if all(is_equal(answer, rule(*case.arguments)) for answer, case in answers)
-    )
-    also = f" It also changed {its_arguments(answer)}." if answer.changed else ""
-    likely = first.likely or next(explain, IN_PLACE if answer.changed else "")
-    raise Failure(f"{first}{also}", likely)
-
-
-def is_equal(answer: Answer, value: Result) -> bool:
-    try:
-        equal(answer, value)
-    except Failure:
-        return False
-    return True
+    checks.check(ask, mistakes, cases, equal, judge=judge, in_place=IN_PLACE)
 
 
 def equal(answer: Answer, want: Result, rule: str = "") -> None:
@@ -103,17 +56,7 @@ def equal(answer: Answer, want: Result, rule: str = "") -> None:
 
 
 def left_alone(answer: Answer) -> None:
-    """The function has left its arguments as they were.
-
-    Raises:
-        Failure: it has not.
-    """
-    if answer.changed:
-        raise Failure(f"{answer.function} changed {its_arguments(answer)}.", IN_PLACE)
-
-
-def its_arguments(answer: Answer) -> str:
-    return f"its argument {' and '.join(answer.changed)}"
+    checks.unchanged(answer, IN_PLACE)
 
 
 def number(answer: Answer, asked: type) -> Number:

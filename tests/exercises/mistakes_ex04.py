@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
 from dataclasses import replace
 from decimal import Decimal, localcontext
 from fractions import Fraction
@@ -11,10 +10,11 @@ from itertools import combinations
 from typing import NamedTuple
 
 import torch
-from mistakes_ex03 import DISCOUNTED, discounted, its_arguments, number, numbers
+from mistakes_ex03 import DISCOUNTED, discounted, number, numbers
 from torch import Tensor
 
-from fedlab_edu.grading.checks import ATOL, RTOL, SHOWN, Answer, Failure, printable, tensor
+from fedlab_edu.grading import checks
+from fedlab_edu.grading.checks import ATOL, RTOL, SHOWN, Answer, Case, Failure, printable, tensor
 from fedlab_edu.grading.student import Student
 
 Value = Tensor | float | list[float]
@@ -32,63 +32,13 @@ def real(*values: float) -> Tensor:
 # --- answers --------------------------------------------------------------------------------------
 
 
-class Case(NamedTuple):
-    """Arguments, what is to be returned for them, and a sentence that explains it."""
-
-    arguments: tuple
-    want: Value = 0.0
-    rule: str = ""
-
-
 def check(
     ask: Callable[..., Answer],
     mistakes: Mistakes,
     cases: Iterable[Case],
     others: Iterable[Case] = (),
 ) -> None:
-    """The answers to all cases are right.
-
-    Args:
-        others: cases in which a wrong answer does not count, but tells which mistake it is.
-
-    Raises:
-        Failure: of the first that is not. The mistake that it names explains all answers, so that
-            one that happens to look like another in one case is not taken for it.
-    """
-    answers: list[tuple[Answer, Case]] = []
-    faults: list[tuple[Failure, Answer | None]] = []
-    for case in cases:
-        answer = None
-        try:
-            answer = ask(*case.arguments)
-            answers.append((answer, case))
-            equal(answer, case.want, case.rule)
-        except Failure as failure:
-            faults.append((failure, answer))
-    if not faults:
-        return
-    first, answer = faults[0]
-    if answer is None:  # the function raised an exception, or is not written yet
-        raise first
-    for case in others:
-        with suppress(Failure):
-            answers.append((ask(*case.arguments), case))
-    explain = (
-        mistake
-        for mistake, rule in mistakes.items()
-        if all(is_explained(answer, rule, case) for answer, case in answers)
-    )
-    also = f" It also changed {its_arguments(answer)}." if answer.changed else ""
-    likely = next(explain, "") or first.likely or (IN_PLACE if answer.changed else "")
-    raise Failure(f"{first}{also}", likely)
-
-
-def is_explained(answer: Answer, rule: Callable[..., Value], case: Case) -> bool:
-    try:
-        equal(answer, rule(*case.arguments))
-    except Failure:  # also of the student's own functions, where a rule calls them
-        return False
-    return True
+    checks.check(ask, mistakes, cases, equal, others, in_place=IN_PLACE)
 
 
 def equal(answer: Answer, want: Value, rule: str = "") -> None:
@@ -160,13 +110,7 @@ def told(answer: Answer, trace: Sequence[float]) -> Answer:
 
 
 def left_alone(answer: Answer) -> None:
-    """The function has left its arguments as they were.
-
-    Raises:
-        Failure: it has not.
-    """
-    if answer.changed:
-        raise Failure(f"{answer.function} changed {its_arguments(answer)}.", IN_PLACE)
+    checks.unchanged(answer, IN_PLACE)
 
 
 # --- ex04.1 ---------------------------------------------------------------------------------------

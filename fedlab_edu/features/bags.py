@@ -1,0 +1,195 @@
+"""Feature maps of texts: hashed, weighted bags of n-grams, sparse.
+
+Khodak et al., *Weight-Sharing Beyond NAS*, section 3.2 and appendix A.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS, HashingVectorizer
+from sklearn.preprocessing import normalize
+from sklearn.utils import murmurhash3_32
+
+from fedlab_edu.check import number, require, whole
+from fedlab_edu.features.maps import Map
+from fedlab_edu.features.text import TOKENISERS, inverse_frequency, naive_bayes, tokeniser
+
+WEIGHTS = ("naive-bayes", "inverse-frequency")
+PREPROCESSINGS = (None, "l2", "average")
+ORDERS = (1, 2, 3)
+LOG10_ALPHA = (-5.0, 2.0)
+
+_ALL = 2**31 - 1  # columns of the counts that all maps share
+
+
+@dataclass(frozen=True)
+class BagOfNGrams:
+    """A configuration of a bag of n-grams.
+
+    Args:
+        tokeniser: see `tokeniser`.
+        stop_words: leave out the tokens on scikit-learn's list of English stop words.
+        lowercase: make all letters small.
+        order: n-grams of 1 to that many tokens.
+        binary: whether an n-gram occurs, not how often.
+        weights, alpha: "naive-bayes" is `naive_bayes`, "inverse-frequency" `inverse_frequency`,
+            each with its smoothing parameter.
+        how: None; "l2" divides a text's features by their Euclidean length, "average" by its number
+            of tokens. A text without features stays.
+        seed: of the hashing, see `hashed`.
+
+    Raises:
+        ValueError: a choice that there is not; alpha not above 0.
+
+    Source: Khodak et al., *Weight-Sharing Beyond NAS*, appendix A.
+    """
+
+    tokeniser: str
+    stop_words: bool
+    lowercase: bool
+    order: int
+    binary: bool
+    weights: str
+    alpha: float
+    how: str | None
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        require(self.tokeniser in TOKENISERS, "tokeniser", self.tokeniser, str(TOKENISERS))
+        require(self.order in ORDERS, "order", self.order, str(ORDERS))
+        require(self.weights in WEIGHTS, "weights", self.weights, str(WEIGHTS))
+        require(0 < number(self.alpha) < math.inf, "alpha", self.alpha, "a finite number above 0")
+        require(self.how in PREPROCESSINGS, "how", self.how, str(PREPROCESSINGS))
+        whole("seed", self.seed, 0, 2**32 - 1)
+
+    @classmethod
+    def draw(
+        cls, rng: np.random.Generator, k: int = 64, shared_seed: bool = False
+    ) -> list["BagOfNGrams"]:
+        """k configurations of the paper's space: choices uniform, alpha ``10^U[-5, 2]``.
+
+        Args:
+            shared_seed: all hash with the same seed, so that an n-gram has the same bin in all.
+                Otherwise each has its own, and with many bins the maps hardly meet.
+
+        Source: Khodak et al., *Weight-Sharing Beyond NAS*, appendix A; seeds as in their code,
+        which draws alpha up to 10 only.
+        """
+        one_seed = int(rng.integers(2**32))
+
+        def one() -> "BagOfNGrams":
+            return cls(
+                tokeniser=TOKENISERS[rng.integers(3)],
+                stop_words=bool(rng.integers(2)),
+                lowercase=bool(rng.integers(2)),
+                order=ORDERS[rng.integers(3)],
+                binary=bool(rng.integers(2)),
+                weights=WEIGHTS[rng.integers(2)],
+                alpha=float(10 ** rng.uniform(*LOG10_ALPHA)),
+                how=PREPROCESSINGS[rng.integers(3)],
+                seed=one_seed if shared_seed else int(rng.integers(2**32)),
+            )
+
+        return [one() for _ in range(whole("k", k, 1))]
+
+
+class Corpus:
+    """Texts, and how often each n-gram occurs in each: counted once for all maps, and kept.
+
+    An n-gram's column is its hash by scikit-learn's `HashingVectorizer`, 31 bits: of a million
+    n-grams about 200 share theirs with another one.
+
+    Args:
+        texts: N of them.
+
+    Raises:
+        ValueError: no text.
+    """
+
+    def __init__(self, texts: Sequence[str]) -> None:
+        require(len(texts), "number of texts", 0, "at least 1")
+        self.texts = texts
+        self._tokens, self._counts = cache(self._cut), cache(self._count)
+
+    def counts(self, c: BagOfNGrams) -> list[Any]:
+        """For each length n = 1, ..., order of n-grams, (N, 2^31 - 1) sparse counts."""
+        kind = c.tokeniser, c.stop_words, c.lowercase
+        return [self._counts(*kind, n) for n in range(1, c.order + 1)]
+
+    def _cut(self, name: str) -> list[str]:
+        cut = tokeniser(name)
+        return [" ".join(cut(text)) for text in self.texts]  # no token has white space within
+
+    def _count(self, name: str, stop_words: bool, lowercase: bool, n: int) -> Any:
+        def kept(text: str) -> list[str]:
+            every = text.split()
+            return (
+                [t for t in every if t.lower() not in ENGLISH_STOP_WORDS] if stop_words else every
+            )
+
+        return HashingVectorizer(
+            tokenizer=kept, token_pattern=None, lowercase=lowercase, ngram_range=(n, n),
+            n_features=_ALL, norm=None, alternate_sign=False, dtype=np.float32,
+        ).transform(self._tokens(name))  # fmt: skip
+
+
+def bag_maps(
+    chosen: Sequence[BagOfNGrams],
+    corpus: Corpus,
+    train: Any,
+    y: Any,
+    bins: int,
+) -> list[Map]:
+    """The map of each configuration: row numbers of the corpus to sparse features (N, bins).
+
+    An n-gram's bin is MurmurHash3, with the configuration's seed, of its column in the corpus. That
+    is far faster than BLAKE2b of each n-gram, which `fedlab_edu.features.text.hashed` has.
+
+    Args:
+        train, y: (M,), the rows that weights are measured on, and their labels, 0 or 1. The paper
+            does not say which; their code measures once examples are mixed, each by its own map.
+        bins: how many features a map has.
+
+    Raises:
+        ValueError: no bin; labels other than 0 and 1; a map that finds no n-gram at all.
+
+    Source: Khodak et al., *Weight-Sharing Beyond NAS*, section 3.2 and appendix A.
+    """
+    whole("bins", bins, 1, _ALL)
+    train, y = np.asarray(train), np.asarray(y)
+    require(set(np.unique(y)) <= {0, 1}, "y", np.unique(y).tolist(), "0 and 1")
+    return [_bag_map(c, corpus, train, y, bins) for c in chosen]
+
+
+def _bag_map(c: BagOfNGrams, corpus: Corpus, train: Any, y: Any, bins: int) -> Map:
+    def count(rows: Any) -> Any:
+        """(N, bins), the counts of some texts, and (N, 1), their numbers of tokens."""
+        parts = [counts[rows] for counts in corpus.counts(c)]
+        columns = np.concatenate([part.indices for part in parts])
+        ends = np.concatenate([np.repeat(np.arange(len(rows)), np.diff(p.indptr)) for p in parts])
+        places = murmurhash3_32(columns, seed=c.seed, positive=True) % bins
+        data = np.concatenate([part.data for part in parts]).astype(np.float64)
+        counts = sparse.csr_matrix((data, (ends, places)), shape=(len(rows), bins))
+        if c.binary:
+            counts.data[:] = 1
+        return counts, np.maximum(parts[0].sum(1), 1)
+
+    seen, _ = count(train)
+    if c.weights == "naive-bayes":
+        weights = naive_bayes(seen[y == 1].sum(0).A1, seen[y == 0].sum(0).A1, c.alpha)
+    else:
+        weights = inverse_frequency(seen.sum(0).A1, c.alpha)
+
+    def see(rows: Any) -> Any:
+        features, lengths = count(rows)
+        features.data *= weights[features.indices]
+        if c.how == "l2":
+            return normalize(features)
+        return features.multiply(1 / lengths).tocsr() if c.how == "average" else features
+
+    return see

@@ -1,0 +1,122 @@
+"""A linear classifier on given features: ridge or logistic regression, by one formula.
+
+scikit-learn's solvers fit arrays and sparse matrices; a tensor is fitted by PyTorch where it lies.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import torch
+from jaxtyping import Float64, Int
+from sklearn.linear_model import LogisticRegression, Ridge
+from torch import Tensor
+
+from fedlab_edu.check import number, require
+
+Matrix = Any  # (N, n): an array, a sparse matrix, or a tensor
+Fit = tuple[  # W, b: tensors where the features are
+    Float64[np.ndarray, "n C"] | Float64[Tensor, "n C"],
+    Float64[np.ndarray, " C"] | Float64[Tensor, " C"],
+]
+
+
+@dataclass(frozen=True)
+class Linear:
+    """Outputs ``x W + b`` that minimise ``lam |W|^2 + sum over examples of their loss``.
+
+    Args:
+        loss: "squares", the squared distance to targets of +1 at an example's class and -1 at all
+            others; "logistic", the cross-entropy of the softmax of the outputs. Of two classes the
+            first then has outputs 0, so that W is one vector, as in logistic regression.
+        lam: lam = 1/2 is scikit-learn's ``Ridge(alpha=0.5)`` and ``LogisticRegression(C=1)``.
+        intercept: b is fitted, and not penalised. Otherwise it is 0, as in the paper's formula;
+            their code has an intercept.
+
+    Raises:
+        ValueError: an unknown loss; lam not above 0.
+
+    Source: Khodak et al., *Weight-Sharing Beyond NAS*, section 3.1; lam and C in appendix A.
+    """
+
+    loss: Literal["squares", "logistic"] = "squares"
+    lam: float = 0.5
+    intercept: bool = True
+
+    def __post_init__(self) -> None:
+        allowed = "'squares', 'logistic'"
+        require(self.loss in ("squares", "logistic"), "loss", self.loss, allowed)
+        require(0 < number(self.lam) < math.inf, "lam", self.lam, "a finite number above 0")
+
+    def fit(self, X: Matrix, y: Int[np.ndarray, " N"], classes: int) -> Fit:
+        """W (n, C) and b (C,), which are tensors on X's device if X is one.
+
+        Raises:
+            ValueError: a class without example, or a tensor X, for the logistic loss.
+        """
+        if self.loss == "logistic":
+            return _logistic(X, y, classes, 1 / (2 * self.lam), self.intercept)
+        solver = ridge_torch if isinstance(X, Tensor) else ridge
+        return solver(X, targets(y, classes), self.lam, self.intercept)
+
+    def losses(self, outputs: Any, y: Int[np.ndarray, " N"]) -> Float64[np.ndarray, " N"]:
+        """The loss of each example, whose outputs are (N, C)."""
+        outputs = np.asarray(outputs)
+        if self.loss == "squares":
+            return ((outputs - targets(y, outputs.shape[1])) ** 2).sum(1)
+        logs = np.logaddexp.reduce(outputs, axis=1)
+        return logs - outputs[np.arange(len(y)), y]
+
+
+def targets(y: Int[np.ndarray, " N"], classes: int) -> Float64[np.ndarray, "N C"]:
+    """+1 at each example's class, -1 at all others."""
+    return np.where(y[:, None] == np.arange(classes), 1.0, -1.0)
+
+
+def ridge(X: Matrix, Y: Any, lam: float = 0.5, intercept: bool = True) -> Fit:
+    """W and b that minimise ``lam |W|^2 + sum over rows |y - x W - b|^2``, by scikit-learn.
+
+    Args:
+        X, Y: (N, n), features, an array or a sparse matrix, and (N, C), targets.
+        intercept: see `Linear`.
+
+    Raises:
+        ValueError: lam not above 0.
+
+    Source: Khodak et al., *Weight-Sharing Beyond NAS*, section 3.1; lam = 1/2 in appendix A.
+    """
+    require(0 < number(lam) < math.inf, "lam", lam, "a finite number above 0")
+    Y = np.asarray(Y, dtype=np.float64)
+    fitted = Ridge(alpha=lam, fit_intercept=intercept, tol=1e-10).fit(X, Y)
+    return np.atleast_2d(fitted.coef_).T, np.zeros(Y.shape[1]) + fitted.intercept_
+
+
+def ridge_torch(X: Tensor, Y: Any, lam: float = 0.5, intercept: bool = True) -> Fit:
+    """`ridge` on the device of X, as tensors: the smaller of the two normal equations, by Cholesky.
+
+    ``(X'X + lam I) W = X'Y`` for n <= N, else ``W = X' A`` with ``(X X' + lam I) A = Y``; X and Y
+    are centred first if there is an intercept.
+    """
+    require(0 < number(lam) < math.inf, "lam", lam, "a finite number above 0")
+    Y = torch.as_tensor(Y).to(X)
+    x_mean, y_mean = (a.mean(0) if intercept else torch.zeros_like(a[0]) for a in (X, Y))
+    X, Y = X - x_mean, Y - y_mean
+    wide = X.shape[1] > X.shape[0]
+    gram = X @ X.T if wide else X.T @ X
+    gram.diagonal().add_(lam)
+    solved = torch.cholesky_solve(Y if wide else X.T @ Y, torch.linalg.cholesky(gram))
+    W = X.T @ solved if wide else solved
+    return W, y_mean - x_mean @ W
+
+
+def _logistic(X: Matrix, y: Any, classes: int, C: float, intercept: bool) -> Fit:
+    require(not isinstance(X, Tensor), "X", "a tensor", "an array or a sparse matrix")
+    counts = np.bincount(y, minlength=classes)
+    require(counts.all(), "examples of each class", counts.tolist(), "at least one of each")
+    solver = LogisticRegression(C=C, fit_intercept=intercept, tol=1e-5, max_iter=1000)
+    fitted = solver.fit(X, y)
+    W, b = fitted.coef_.T, np.zeros(fitted.coef_.shape[0]) + fitted.intercept_
+    if classes == 2:
+        W, b = np.hstack([0 * W, W]), np.append(0.0, b)
+    return W, b

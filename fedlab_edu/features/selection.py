@@ -1,0 +1,165 @@
+"""Feature map selection: which of k maps lets a linear classifier do best on a validation set?
+
+A map is judged by a fit of its own (`sweep`), or by one fit that all maps share. Khodak et al.,
+*Weight-Sharing Beyond NAS*, section 3.1.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import torch
+from jaxtyping import Float64, Int
+from scipy import sparse
+from torch import Tensor
+
+from fedlab_edu.check import require, whole
+from fedlab_edu.features.linear import Fit, Linear
+from fedlab_edu.features.maps import Map
+
+PerMap = Float64[np.ndarray, " k"]
+Score = Literal["loss", "error"]
+RIDGE = Linear()
+
+
+@dataclass(frozen=True, eq=False)
+class Data:
+    """A training set and a validation set.
+
+    Args:
+        x, y: (N, ...) and (N,), the training examples, rows that maps take, and their labels.
+        x_val, y_val: the validation set, likewise.
+        classes: how many labels there are, from 0 on.
+
+    Raises:
+        ValueError: an empty set; not one label for each example; labels out of range.
+    """
+
+    x: Any
+    y: Any
+    x_val: Any
+    y_val: Any
+    classes: int
+
+    def __post_init__(self) -> None:
+        for name in ("x", "y", "x_val", "y_val"):
+            object.__setattr__(self, name, np.asarray(getattr(self, name)))
+        classes = whole("classes", self.classes, 2)
+        _check_places("y", self.y, classes, self.x.shape[:1])
+        _check_places("y_val", self.y_val, classes, self.x_val.shape[:1])
+
+
+def shared_fit(maps: Sequence[Map], data: Data, assignment: Any, linear: Linear = RIDGE) -> Fit:
+    """One fit to training examples of which each is seen through a map of its own.
+
+    Each example is mapped once.
+
+    Args:
+        assignment: (N,), the place of each training example's map; all have as many features.
+
+    Raises:
+        ValueError: an assignment of another length, or to no map.
+
+    Source: Khodak et al., *Weight-Sharing Beyond NAS*, section 3.1.
+    """
+    assignment = np.asarray(assignment)
+    _check_places("assignment", assignment, len(maps), data.y.shape)
+    used = _places(assignment)
+    X = _stack([maps[i](data.x[own]) for i, own in used.items()])
+    return linear.fit(X, data.y[np.concatenate([*used.values()])], data.classes)
+
+
+def map_scores(
+    maps: Sequence[Map],
+    data: Data,
+    w: Any,
+    b: Any,
+    score: Score = "loss",
+    linear: Linear = RIDGE,
+) -> PerMap:
+    """How badly a fit does on the whole validation set, seen through each of the maps.
+
+    Args:
+        w, b: see `Linear.fit`.
+        score: "loss", the sum of its losses, or "error", the share of examples of which the label
+            has not the highest output.
+
+    Raises:
+        ValueError: an unknown score.
+
+    Source: Khodak et al., *Weight-Sharing Beyond NAS*, section 3.1, which has the loss.
+    """
+    total = np.sum if _known_score(score) == "loss" else np.mean
+    seen = (_missed(each(data.x_val), data.y_val, w, b, score, linear) for each in maps)
+    return np.array([total(missed) for missed in seen], dtype=np.float64)
+
+
+def split_scores(
+    maps: Sequence[Map],
+    data: Data,
+    assignment: Any,
+    w: Any,
+    b: Any,
+    score: Score = "loss",
+    linear: Linear = RIDGE,
+) -> PerMap:
+    """`map_scores`, but each validation example is seen through one map only, and means are taken.
+
+    A search then scores as fast as it fits, on fewer examples for each map; NaN stands for none.
+
+    Args:
+        assignment: (V,), the place of each validation example's map.
+
+    Source: the code of Khodak et al., *Weight-Sharing Beyond NAS*.
+    """
+    _known_score(score)
+    assignment = np.asarray(assignment)
+    _check_places("assignment", assignment, len(maps), data.y_val.shape)
+    scores = np.full(len(maps), np.nan)
+    for i, own in _places(assignment).items():
+        features = maps[i](data.x_val[own])
+        scores[i] = _missed(features, data.y_val[own], w, b, score, linear).mean()
+    return scores
+
+
+def sweep(maps: Sequence[Map], data: Data, score: Score = "loss", linear: Linear = RIDGE) -> PerMap:
+    """Each map's score when it is fitted alone: k fits, of which random search takes the best.
+
+    Source: Khodak et al., *Weight-Sharing Beyond NAS*, section 3.2.
+    """
+    scores = []
+    for each in maps:
+        fit = shared_fit([each], data, np.zeros(len(data.y), dtype=int), linear)
+        scores.append(map_scores([each], data, *fit, score, linear)[0])
+    return np.array(scores)
+
+
+def _missed(features: Any, y: Any, w: Any, b: Any, score: Score, linear: Linear) -> Any:
+    """(N,), the loss of each example, or whether its label has not the highest output."""
+    outputs = features @ w + b
+    outputs = outputs.cpu().numpy() if isinstance(outputs, Tensor) else outputs
+    return linear.losses(outputs, y) if score == "loss" else outputs.argmax(1) != y
+
+
+def _places(assignment: np.ndarray) -> dict[int, Int[np.ndarray, " own"]]:
+    return {int(i): np.flatnonzero(assignment == i) for i in np.unique(assignment)}
+
+
+def _stack(parts: list[Any]) -> Any:
+    if isinstance(parts[0], Tensor):
+        return torch.cat(parts)
+    return sparse.vstack(parts, "csr") if sparse.issparse(parts[0]) else np.concatenate(parts)
+
+
+def _known_score(score: Any) -> Any:
+    require(score in ("loss", "error"), "score", score, "'loss', 'error'")
+    return score
+
+
+def _check_places(name: str, places: np.ndarray, count: int, shape: tuple[int, ...]) -> None:
+    ok = places.shape == shape and places.ndim == 1 and places.size > 0
+    ok = ok and np.issubdtype(places.dtype, np.integer)
+    ok = bool(ok and places.min() >= 0 and places.max() < count)
+    allowed = f"whole numbers from 0 to {count - 1}, one for each example, and at least one"
+    require(ok, name, places.tolist(), allowed)

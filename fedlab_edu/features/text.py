@@ -1,0 +1,119 @@
+"""The parts of a bag of n-grams, for one text each: tokens, n-grams, bins, weights.
+
+`fedlab_edu.features.bags` puts them together for many texts. Khodak et al., *Weight-Sharing Beyond
+NAS*, appendix A.
+"""
+
+import math
+import re
+import string
+from collections.abc import Callable, Sequence
+from hashlib import blake2b
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float64
+
+from fedlab_edu.check import extra, number, require, whole
+
+TOKENISERS = ("remove", "split", "nltk")
+
+_NO_PUNCTUATION = str.maketrans("", "", string.punctuation)
+
+
+def tokeniser(name: str) -> Callable[[str], list[str]]:
+    """A function from a text to its tokens, in order.
+
+    Args:
+        name: "remove" drops punctuation and splits at white space, "split" makes each punctuation
+            mark a token of its own, and "nltk" is NLTK's word tokeniser, which knows clitics
+            ("do n't"). NLTK would cut a text into sentences first, with a model that is to be
+            downloaded; here a text is one sentence, so that a full stop within stays with its word.
+
+    Raises:
+        ValueError: another name. ModuleNotFoundError: NLTK is not installed.
+
+    Source: Khodak et al., *Weight-Sharing Beyond NAS*, appendix A.
+    """
+    require(name in TOKENISERS, "tokeniser", name, str(TOKENISERS))
+    if name == "remove":
+        return lambda text: text.translate(_NO_PUNCTUATION).split()
+    if name == "split":
+        marks = re.escape(string.punctuation)
+        return re.compile(rf"[^\s{marks}]+|[{marks}]").findall
+    nltk: Callable[[str], list[str]] = extra("NLTK", "text").NLTKWordTokenizer().tokenize
+    return nltk
+
+
+def ngrams(tokens: Sequence[str], order: int) -> list[str]:
+    """All runs of 1 to ``order`` tokens, the shorter ones first, each joined by a space.
+
+    Raises:
+        ValueError: an order below 1.
+
+    Source: Khodak et al., *Weight-Sharing Beyond NAS*, appendix A.
+    """
+    lengths = range(1, whole("order", order, 1) + 1)
+    return [" ".join(tokens[i : i + n]) for n in lengths for i in range(len(tokens) - n + 1)]
+
+
+def hashed(
+    grams: Sequence[str], bins: int, seed: int, binary: bool
+) -> Float64[np.ndarray, " bins"]:
+    """How many of the n-grams fall into each bin; if ``binary``, 1 where any does.
+
+    The bin is BLAKE2b, 8 bytes long and keyed with the seed (8 bytes, the lowest first), modulo
+    ``bins``: the same on every machine. N-grams that share a bin are one feature.
+
+    Raises:
+        ValueError: no bin; a seed below 0 or of more than 64 bits.
+
+    Source: Weinberger et al. (2009), *Feature Hashing for Large Scale Multitask Learning*, who have
+    random signs as well; Khodak et al., *Weight-Sharing Beyond NAS*, section 3.2.
+    """
+    bins, key = whole("bins", bins, 1), whole("seed", seed, 0, 2**64 - 1).to_bytes(8, "little")
+    digests = (blake2b(gram.encode(), digest_size=8, key=key).digest() for gram in grams)
+    places = [int.from_bytes(digest, "little") % bins for digest in digests]
+    counts = np.bincount(np.array(places, dtype=np.int64), minlength=bins)
+    return (counts > 0 if binary else counts).astype(np.float64)
+
+
+def naive_bayes(pos: Any, neg: Any, alpha: float) -> Float64[np.ndarray, " n"]:
+    """Weights ``ln (p / |p|_1) / (q / |q|_1)`` with ``p = alpha + pos`` and ``q = alpha + neg``.
+
+    Args:
+        pos, neg: (n,), how often each feature occurs in the training set's two classes.
+
+    Raises:
+        ValueError: alpha not above 0, counts below 0.
+
+    Source: Wang and Manning (2012), *Baselines and Bigrams*, the log-count ratio.
+    """
+    require(0 < number(alpha) < math.inf, "alpha", alpha, "a finite number above 0")
+    p, q = _counts("pos", pos) + alpha, _counts("neg", neg) + alpha
+    require(p.shape == q.shape, "shape of neg", q.shape, f"{p.shape}, that of pos")
+    weights: np.ndarray = np.log(p / p.sum()) - np.log(q / q.sum())
+    return weights
+
+
+def inverse_frequency(counts: Any, a: float) -> Float64[np.ndarray, " n"]:
+    """Weights ``a / (a + counts / sum of counts)``: 1 for what does not occur.
+
+    Raises:
+        ValueError: a not above 0; counts below 0, or all of them 0.
+
+    Source: Arora et al. (2017), *A Simple but Tough-to-Beat Baseline for Sentence Embeddings*,
+    Algorithm 1.
+    """
+    require(0 < number(a) < math.inf, "a", a, "a finite number above 0")
+    counts = _counts("counts", counts)
+    require(counts.any(), "counts", counts.tolist(), "at least one above 0")
+    weights: np.ndarray = a / (a + counts / counts.sum())
+    return weights
+
+
+def _counts(name: str, counts: Any) -> np.ndarray:
+    known: np.ndarray = np.asarray(counts, dtype=np.float64)
+    ok = np.isfinite(known).all() and (known >= 0).all()
+    require(ok, name, known.tolist(), "finite numbers from 0 on")
+    return known

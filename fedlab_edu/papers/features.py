@@ -1,0 +1,175 @@
+"""Khodak et al., *Weight-Sharing Beyond NAS*: Figures 1 and 2, the selection of feature maps."""
+
+import resource
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache, partial
+from typing import Any
+
+import numpy as np
+
+from fedlab_edu.check import extra, require
+from fedlab_edu.data import digit_images, passages
+from fedlab_edu.features.bags import BagOfNGrams, Corpus, bag_maps
+from fedlab_edu.features.linear import Linear
+from fedlab_edu.features.maps import RandomFourier, fourier_maps
+from fedlab_edu.features.selection import Data, sweep
+from fedlab_edu.features.share import History, share, share_softly
+from fedlab_edu.papers.experiment import Experiment, Maps, Problem, Task
+
+#: How a map is chosen by shared fits.
+SEARCHES: Mapping[str, Callable[..., History]] = {
+    "halving": share,
+    "halving by error": partial(share, score="error"),
+    "halving by error, split validation": partial(share, score="error", validation="split"),
+    "exponentiated gradient": share_softly,
+}
+
+
+def measure(variant: Maps, k: int, problem: Problem, seed: int, device: str) -> dict[str, Any]:
+    """Choose one of k maps by each of the `SEARCHES` and by a full sweep.
+
+    Keys:
+        accuracy: k numbers, each map's on the validation set when it is fitted alone.
+        picks: search -> the place of the map that it has chosen.
+        seconds: of processor time: "maps" to make them, each search, and "sweep".
+        peak_gib: the process's peak memory since its start.
+    """
+    rng = np.random.default_rng(seed)
+    data, seconds = problem.data, {}
+
+    def timed(name: str, task: Callable[[], Any]) -> Any:
+        began = time.process_time()
+        result = task()
+        seconds[name] = round(time.process_time() - began, 3)
+        return result
+
+    place = None if device == "cpu" else device
+    made = (rng, k, variant.n, variant.shared, place)
+    maps = timed("maps", partial(problem.maps, *made))
+    linear = problem.linear
+    picks = {
+        name: timed(name, partial(search, maps, data, rng, linear=linear)).pick
+        for name, search in SEARCHES.items()
+    }
+    error = timed("sweep", partial(sweep, maps, data, "error", linear))
+    unit = 2**30 if sys.platform == "darwin" else 2**20
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit
+    accuracy = [round(1 - e, 6) for e in error.tolist()]
+    return {"accuracy": accuracy, "picks": picks, "seconds": seconds, "peak_gib": round(peak, 2)}
+
+
+def _of_images(x: Any, y: Any, x_val: Any, y_val: Any) -> Problem:
+    data = Data(_flat(x), y, _flat(x_val), y_val, 10)
+
+    def maps(rng: np.random.Generator, k: int, n: int, shared: bool, device: str | None) -> Any:
+        chosen = RandomFourier.draw(rng, k)
+        return fourier_maps(chosen, data.x, n, rng, shared, data.x_val, device)
+
+    return Problem(data, maps, Linear())
+
+
+def _of_texts(corpus: Corpus, y: Any, train: Any, val: Any) -> Problem:
+    """train and val are row numbers."""
+    y = np.asarray(y)
+    data = Data(train, y[train], val, y[val], 2)
+
+    def maps(rng: np.random.Generator, k: int, n: int, shared: bool, device: str | None) -> Any:
+        require(device is None, "device", device, "'cpu': sparse features are fitted there")
+        return bag_maps(BagOfNGrams.draw(rng, k, shared), corpus, data.x, data.y, n)
+
+    return Problem(data, maps, Linear("logistic"))
+
+
+def _flat(images: Any) -> Any:
+    x = np.asarray(images)
+    return x.reshape(len(x), -1) / np.float64(255 if x.dtype == np.uint8 else 1)
+
+
+def _digits(seed: int, source: str | None) -> Problem:
+    require(source is None, "data", source, "nothing: the digits come with a package")
+    x, y, _ = digit_images()
+    order = np.random.default_rng(seed).permutation(len(y))[:1497]  # 300 are left for a test
+    train, val = order[:1197], order[1197:]
+    return _of_images(x[train], y[train], x[val], y[val])
+
+
+@cache
+def _speeches() -> tuple[Corpus, list[int], list[str]]:
+    """Speeches of comedies (0) and tragedies (1), and the plays that they are from."""
+    said = [
+        (text, label, play)
+        for label, genre in enumerate(("comedies", "tragedies"))
+        for play, text in passages(genre)
+    ]
+    texts, labels, plays = map(list, zip(*said, strict=True))
+    return Corpus(texts), labels, plays
+
+
+def _plays(seed: int, source: str | None) -> Problem:
+    """Is a speech of a comedy or a tragedy? Two plays of each genre are for validation."""
+    require(source is None, "data", source, "nothing: the plays come with a package")
+    corpus, y, plays = _speeches()
+    rng = np.random.default_rng(seed)
+    genres = [sorted({p for p, label in zip(plays, y, strict=True) if label == g}) for g in (0, 1)]
+    held = np.isin(plays, [rng.choice(genre, 2, replace=False) for genre in genres])
+    return _of_texts(corpus, y, np.flatnonzero(~held), np.flatnonzero(held))
+
+
+@cache  # the same for each seed, and large
+def _cifar10(source: str | None) -> Problem:
+    table = _load(source or "uoft-cs/cifar10")["train"]
+    image, label = ("img", "label") if "img" in table.column_names else ("image", "label")
+    x = np.stack([np.asarray(one.convert("RGB")) for one in table[image]])
+    y, cut = np.asarray(table[label]), len(x) * 4 // 5  # 40,000 and 10,000
+    return _of_images(x[:cut], y[:cut], x[cut:], y[cut:])
+
+
+@cache  # the same for each seed, and large
+def _imdb(source: str | None) -> Problem:
+    parts = _load(source or "stanfordnlp/imdb")
+    train, test = parts["train"], parts["test"]
+    half = np.random.default_rng(0).permutation(len(test))[: len(test) // 2]
+    texts = [*train["text"], *test.select(half)["text"]]
+    y = [*train["label"], *test.select(half)["label"]]
+    return _of_texts(Corpus(texts), y, *np.split(np.arange(len(y)), [len(train)]))
+
+
+def _load(source: str) -> Any:
+    """A data set of the Hugging Face Hub, or of a folder with files of its parts."""
+    load = extra("datasets", "data").load_dataset
+    try:
+        return load(source)
+    except (OSError, ValueError) as error:  # a name that is none, no network, no data files
+        message = f"{source!r} is neither a folder nor a data set that can be had"
+        raise ConnectionError(f"{message} from the Hugging Face Hub: see --data") from error
+
+
+def _sizes(what: str, sizes: Sequence[int], own: Sequence[int], each: str) -> tuple[Maps, ...]:
+    shared = tuple(Maps(f"{n:,} {what}", n, True) for n in sizes)
+    return shared + tuple(Maps(f"{n:,} {what}, {each}", n, False) for n in own)
+
+
+_CLAIM = "Halving with shared fits finds a map nearly as good as a full sweep's, much faster."
+
+FOURIER = Experiment(
+    "fourier-features",
+    "Khodak et al., Weight-Sharing Beyond NAS, Figures 1 and 2 (left)",
+    _CLAIM,
+    _sizes("features", (100, 300, 1000, 2000), (300,), "own frequencies"),
+    (),
+    {"book": {"digits": Task(_digits)}, "paper": {"cifar10": Task(lambda _, data: _cifar10(data))}},
+)
+_BINS = (2**10, 2**13, 2**16, 2**20)
+BAGS = Experiment(
+    "ngram-bins",
+    "Khodak et al., Weight-Sharing Beyond NAS, Figures 1 and 2 (right)",
+    _CLAIM,
+    _sizes("bins", _BINS, _BINS, "own hashing"),
+    (),
+    {
+        "book": {"shakespeare": Task(_plays, most=2**16)},
+        "paper": {"imdb": Task(lambda _, data: _imdb(data))},
+    },
+)

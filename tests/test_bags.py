@@ -1,0 +1,171 @@
+"""Bags of n-grams: against plain loops over one text at a time, and counts of the space's draws."""
+
+import math
+import sys
+from collections import Counter
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
+from sklearn.utils import murmurhash3_32
+
+from fedlab_edu.features.bags import BagOfNGrams, Corpus, bag_maps
+from fedlab_edu.features.linear import Linear
+from fedlab_edu.features.selection import Data
+from fedlab_edu.features.share import share
+from fedlab_edu.features.text import ngrams, tokeniser
+
+TEXTS = (
+    "To be, or not to be, that is the question!",
+    "Don't the FOOLS know what the fools' folly is?",
+    "",
+    "Out, out, brief candle! Life's but a walking shadow.",
+    "If music be the food of love, play on. The love of the food.",
+    "the and of",
+)
+Y = np.array([1, 0, 0, 1, 0, 1])
+
+
+def bin_of(gram: str, seed: int, bins: int) -> int:
+    """scikit-learn's column of an n-gram, hashed again with the seed."""
+    column = abs(murmurhash3_32(gram, seed=0)) % (2**31 - 1)
+    return murmurhash3_32(np.int32(column), seed=seed, positive=True) % bins
+
+
+def plain(c: BagOfNGrams, bins: int) -> np.ndarray:
+    """The features of TEXTS, n-gram by n-gram, as the docstrings have it."""
+    counts, lengths = np.zeros((len(TEXTS), bins)), []
+    for i, text in enumerate(TEXTS):
+        kept = [t.lower() if c.lowercase else t for t in tokeniser(c.tokeniser)(text)]
+        if c.stop_words:
+            kept = [t for t in kept if t.lower() not in ENGLISH_STOP_WORDS]
+        lengths.append(max(1, len(kept)))
+        for gram in ngrams(kept, c.order):
+            counts[i, bin_of(gram, c.seed, bins)] += 1
+    if c.binary:
+        counts = np.minimum(counts, 1)
+    weights = np.zeros(bins)
+    for j in range(bins):
+        if c.weights == "naive-bayes":
+            ratio = [c.alpha + counts[y == Y, j].sum() for y in (1, 0)]
+            norm = [bins * c.alpha + counts[y == Y].sum() for y in (1, 0)]
+            weights[j] = math.log(ratio[0] / norm[0] / (ratio[1] / norm[1]))
+        else:
+            weights[j] = c.alpha / (c.alpha + counts[:, j].sum() / counts.sum())
+    features = counts * weights
+    for i, row in enumerate(features):
+        if c.how == "average":
+            row /= lengths[i]
+        elif c.how == "l2":
+            row /= math.sqrt(sum(row**2)) or 1
+    return features
+
+
+def test_maps_of_drawn_configurations_are_the_plain_loops_features() -> None:
+    corpus, rows = Corpus(TEXTS), np.arange(len(TEXTS))
+    chosen = BagOfNGrams.draw(np.random.default_rng(0), 60)
+    assert {c.tokeniser for c in chosen} == {"remove", "split", "nltk"}
+    for c, see in zip(chosen, bag_maps(chosen, corpus, rows, Y, 37), strict=True):
+        found, expected = see(rows), plain(c, 37)
+        assert sparse.issparse(found)
+        np.testing.assert_allclose(found.toarray(), expected, atol=1e-12)
+        np.testing.assert_allclose(see(rows[[4, 0]]).toarray(), expected[[4, 0]], atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("remove", "Dont stop world it is 300"),
+        ("split", "Don ' t stop , world : it is 3 . 00 !"),
+        ("nltk", "Do n't stop , world : it is 3.00 !"),
+    ],
+)
+def test_tokenisers_treat_punctuation_as_they_say(name: str, expected: str) -> None:
+    text = "Don't stop, world: it is\n3.00!"
+    assert tokeniser(name)(text) == expected.split()
+
+
+def test_a_texts_counts_do_not_depend_on_the_other_texts() -> None:
+    c = BagOfNGrams("split", False, True, 3, False, "naive-bayes", 1.0, None)
+    alone, among = Corpus(TEXTS[3:4]).counts(c), Corpus(TEXTS).counts(c)
+    for one, other in zip(alone, among, strict=True):
+        assert (one != other[[3]]).nnz == 0
+        assert one.shape == (1, 2**31 - 1)
+    assert [int(one.sum()) for one in alone] == [15, 14, 13]
+
+
+def test_with_one_seed_an_n_gram_has_the_same_bin_in_all_maps_else_not() -> None:
+    corpus, rows = Corpus(["candle"] * 2), np.arange(2)
+    for shared in (True, False):
+        chosen = BagOfNGrams.draw(np.random.default_rng(1), 64, shared)
+        maps = bag_maps(chosen, corpus, rows, [0, 1], 2**14)
+        found = Counter(int(see(rows).indices[0]) for see in maps)
+        assert len(found) == 1 if shared else len(found) >= 60  # 64, but two may meet
+
+
+def test_configurations_have_all_choices_and_alpha_is_log_uniform() -> None:
+    drawn = BagOfNGrams.draw(np.random.default_rng(0), 3000)
+    for name, choices in (
+        ("tokeniser", ("remove", "split", "nltk")),
+        ("stop_words", (True, False)),
+        ("lowercase", (True, False)),
+        ("order", (1, 2, 3)),
+        ("binary", (True, False)),
+        ("weights", ("naive-bayes", "inverse-frequency")),
+        ("how", (None, "l2", "average")),
+    ):
+        counts, p = Counter(getattr(c, name) for c in drawn), 1 / len(choices)
+        assert counts.keys() == {*choices}
+        for count in counts.values():
+            assert abs(count - 3000 * p) < 4 * math.sqrt(3000 * p * (1 - p))
+    exponents = np.sort(np.log10([c.alpha for c in drawn]))
+    distance = np.abs((exponents + 5) / 7 - np.arange(3000) / 3000).max()
+    assert distance < 1.63 / math.sqrt(3000)  # Kolmogorov's 1 % bound
+    assert len(BagOfNGrams.draw(np.random.default_rng(0))) == 64
+
+
+def test_a_search_over_bags_stays_sparse_and_picks_one() -> None:
+    rng = np.random.default_rng(0)
+    words = [[f"w{i}" for i in rng.integers(20 * y, 20 * y + 30, size=12)] for y in (0, 1) * 40]
+    corpus, y = Corpus([" ".join(each) for each in words]), np.array([0, 1] * 40)
+    data = Data(np.arange(60), y[:60], np.arange(60, 80), y[60:], 2)
+    maps = bag_maps(BagOfNGrams.draw(rng, 8, True), corpus, data.x, data.y, 2**12)
+    assert all(see(data.x).nnz <= 60 * 33 for see in maps)
+    history = share(maps, data, rng, "error", Linear("logistic"))
+    assert history.scores[-1][history.pick] < 0.3
+
+
+def test_without_nltk_its_tokeniser_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "nltk", None)
+    with pytest.raises(ModuleNotFoundError, match=r"NLTK is missing: pip install -e '\.\[text\]'"):
+        tokeniser("nltk")
+
+
+GOOD: dict[str, Any] = {
+    "tokeniser": "split", "stop_words": True, "lowercase": True, "order": 2, "binary": True,
+    "weights": "naive-bayes", "alpha": 1.0, "how": "l2",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("tokeniser", "spacy"), ("order", 4), ("weights", "tf-idf"), ("alpha", 0.0),
+        ("how", "l1"), ("seed", -1),
+    ],
+)  # fmt: skip
+def test_a_choice_that_there_is_not_is_refused(name: str, value: Any) -> None:
+    with pytest.raises(ValueError, match=f"^{name} is {value!r}"):
+        BagOfNGrams(**(GOOD | {name: value}))
+
+
+def test_maps_refuse_other_labels_no_bin_and_no_text() -> None:
+    c, corpus = [BagOfNGrams(**GOOD)], Corpus(TEXTS)
+    with pytest.raises(ValueError, match=r"y is \[0, 2\]"):
+        bag_maps(c, corpus, np.arange(2), np.array([0, 2]), 8)
+    with pytest.raises(ValueError, match="bins is 0"):
+        bag_maps(c, corpus, np.arange(6), Y, 0)
+    with pytest.raises(ValueError, match="number of texts is 0"):
+        Corpus([])
