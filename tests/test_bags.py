@@ -3,6 +3,7 @@
 import math
 import sys
 from collections import Counter
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -34,6 +35,9 @@ def bin_of(gram: str, seed: int, bins: int) -> int:
     return murmurhash3_32(np.int32(column), seed=seed, positive=True) % bins
 
 
+TRAIN = [0, 1, 3]  # what weights are measured on
+
+
 def plain(c: BagOfNGrams, bins: int) -> np.ndarray:
     """The features of TEXTS, n-gram by n-gram, as the docstrings have it."""
     counts, lengths = np.zeros((len(TEXTS), bins)), []
@@ -46,14 +50,14 @@ def plain(c: BagOfNGrams, bins: int) -> np.ndarray:
             counts[i, bin_of(gram, c.seed, bins)] += 1
     if c.binary:
         counts = np.minimum(counts, 1)
-    weights = np.zeros(bins)
+    weights, seen = np.zeros(bins), counts[TRAIN]
     for j in range(bins):
         if c.weights == "naive-bayes":
-            ratio = [c.alpha + counts[y == Y, j].sum() for y in (1, 0)]
-            norm = [bins * c.alpha + counts[y == Y].sum() for y in (1, 0)]
+            ratio = [c.alpha + seen[Y[TRAIN] == y, j].sum() for y in (1, 0)]
+            norm = [bins * c.alpha + seen[Y[TRAIN] == y].sum() for y in (1, 0)]
             weights[j] = math.log(ratio[0] / norm[0] / (ratio[1] / norm[1]))
         else:
-            weights[j] = c.alpha / (c.alpha + counts[:, j].sum() / counts.sum())
+            weights[j] = c.alpha / (c.alpha + seen[:, j].sum() / seen.sum())
     features = counts * weights
     for i, row in enumerate(features):
         if c.how == "average":
@@ -67,11 +71,13 @@ def test_maps_of_drawn_configurations_are_the_plain_loops_features() -> None:
     corpus, rows = Corpus(TEXTS), np.arange(len(TEXTS))
     chosen = BagOfNGrams.draw(np.random.default_rng(0), 60)
     assert {c.tokeniser for c in chosen} == {"remove", "split", "nltk"}
-    for c, see in zip(chosen, bag_maps(chosen, corpus, rows, Y, 37), strict=True):
+    for c, see in zip(chosen, bag_maps(chosen, corpus, TRAIN, Y[TRAIN], 37), strict=True):
         found, expected = see(rows), plain(c, 37)
         assert sparse.issparse(found)
-        np.testing.assert_allclose(found.toarray(), expected, atol=1e-12)
-        np.testing.assert_allclose(see(rows[[4, 0]]).toarray(), expected[[4, 0]], atol=1e-12)
+        np.testing.assert_allclose(found.toarray(), expected, rtol=1e-6, atol=1e-12)
+        np.testing.assert_allclose(
+            see(rows[[4, 0]]).toarray(), expected[[4, 0]], rtol=1e-6, atol=1e-12
+        )
 
 
 @pytest.mark.parametrize(
@@ -103,6 +109,13 @@ def test_with_one_seed_an_n_gram_has_the_same_bin_in_all_maps_else_not() -> None
         maps = bag_maps(chosen, corpus, rows, [0, 1], 2**14)
         found = Counter(int(see(rows).indices[0]) for see in maps)
         assert len(found) == 1 if shared else len(found) >= 60  # 64, but two may meet
+
+
+def test_the_seed_of_the_hashing_is_all_that_sharing_it_changes() -> None:
+    own, one = (BagOfNGrams.draw(np.random.default_rng(5), 30, shared) for shared in (False, True))
+    assert [replace(c, seed=0) for c in own] == [replace(c, seed=0) for c in one]
+    assert len({c.seed for c in own}) == 30
+    assert len({c.seed for c in one}) == 1
 
 
 def test_configurations_have_all_choices_and_alpha_is_log_uniform() -> None:
@@ -167,5 +180,10 @@ def test_maps_refuse_other_labels_no_bin_and_no_text() -> None:
         bag_maps(c, corpus, np.arange(2), np.array([0, 2]), 8)
     with pytest.raises(ValueError, match="bins is 0"):
         bag_maps(c, corpus, np.arange(6), Y, 0)
+    with pytest.raises(ValueError, match="train is"):
+        bag_maps(c, corpus, np.array([5, 6]), np.array([0, 1]), 8)
     with pytest.raises(ValueError, match="number of texts is 0"):
         Corpus([])
+    for texts in ("one", [1, 2]):
+        with pytest.raises(ValueError, match="texts is"):
+            Corpus.__init__.__wrapped__(object.__new__(Corpus), texts)

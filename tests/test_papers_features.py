@@ -13,6 +13,7 @@ from fedlab_edu.data import passages, roles
 from fedlab_edu.features.linear import Linear
 from fedlab_edu.features.maps import RandomFourier, fourier_maps
 from fedlab_edu.features.selection import Data
+from fedlab_edu.features.share import History
 from fedlab_edu.papers import features
 from fedlab_edu.papers.experiment import Experiment, Maps, Problem, Task
 from fedlab_edu.papers.features import BAGS, FOURIER, SEARCHES
@@ -46,7 +47,7 @@ def test_a_record_has_the_accuracy_of_each_map_and_what_each_search_has_picked(
     said: list[str] = []
     path = reproduce(SMALL, "tiny", seeds=[3], folder=tmp_path, say=said.append)
     records = read_records(path, SMALL)
-    data, rng = tiny(3, None).data, np.random.default_rng(3)
+    data, rng = tiny(3, None).data, np.random.default_rng(3).spawn(1 + len(SEARCHES))[0]
     maps = tiny(3, None).maps(rng, 6, 5, True, None)
     for i, each in enumerate(maps):  # ridge by the normal equations of a column of ones more
         A, B = (np.hstack([each(x), np.ones((len(x), 1))]) for x in (data.x, data.x_val))
@@ -63,10 +64,20 @@ def test_a_record_has_the_accuracy_of_each_map_and_what_each_search_has_picked(
         assert 0.05 < record["peak_gib"] < 64
     text = render(SMALL, "tiny", records)
     assert "6 maps to choose from" in text
-    assert f"{'full sweep':26}{100 * max(records[0]['accuracy']):6.2f}" in text
+    assert f"{'full sweep':36}{100 * max(records[0]['accuracy']):6.2f}" in text
     again = path.read_text()
     reproduce(SMALL, "tiny", seeds=[3], folder=tmp_path, say=said.append)
     assert path.read_text() == again
+
+
+def test_a_record_names_the_search_that_picked(monkeypatch: pytest.MonkeyPatch) -> None:
+    def picks(place: int) -> Callable:
+        return lambda maps, data, rng, linear: History([], [], place)
+
+    monkeypatch.setattr(features, "SEARCHES", {name: picks(i) for i, name in enumerate("abc")})
+    found = features.select(Maps("5 features", 5, True), 6, tiny(0, None), 0, "cpu")
+    assert found["picks"] == {"a": 0, "b": 1, "c": 2}
+    assert found["examples"] == [40, 20]
 
 
 def test_a_rank_is_one_more_than_the_maps_that_are_better() -> None:
@@ -74,10 +85,18 @@ def test_a_rank_is_one_more_than_the_maps_that_are_better() -> None:
     assert [rank(record, name) for name in "abc"] == [2, 1, 4]
 
 
-@pytest.mark.parametrize("change", [{"picks": {"halving": 6}}, {"accuracy": [1.5] * 6}])
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"picks": {"halving": 6}},
+        {"accuracy": [1.5] * 6},
+        {"accuracy": []},
+        {"seconds": {"maps": 1}},
+    ],
+)
 def test_a_line_that_cannot_be_a_record_is_refused(change: dict[str, Any], tmp_path: Path) -> None:
     record = {"variant": "5 features", "seed": 0, "budget": {"k": 6}, "accuracy": [0.5] * 6}
-    record |= {"picks": {"halving": 5}} | change
+    record |= {"picks": {"halving": 5}, "seconds": {"maps": 1, "sweep": 2, "halving": 1}} | change
     path = tmp_path / "small-tiny-book.jsonl"
     path.write_text(json.dumps(record) + "\n")
     with pytest.raises(ValueError, match="line 1"):
@@ -158,7 +177,7 @@ def test_papers_data_come_from_a_folder_that_holds_them(
         (["ngram-bins"], "dataset is 'digits'; allowed: one of ['shakespeare']"),
         (
             ["ngram-bins", "--dataset", "imdb", "--scale", "paper", "--data", "/no/such/folder"],
-            "'/no/such/folder' is neither a folder nor a data set that can be had",
+            "'/no/such/folder' can be had neither from a folder nor from the Hugging Face",
         ),
     ],
 )

@@ -17,6 +17,7 @@ from sklearn.utils import murmurhash3_32
 
 from fedlab_edu.check import number, require, whole
 from fedlab_edu.features.maps import Map
+from fedlab_edu.features.selection import check_places
 from fedlab_edu.features.text import TOKENISERS, inverse_frequency, naive_bayes, tokeniser
 
 WEIGHTS = ("naive-bayes", "inverse-frequency")
@@ -61,7 +62,10 @@ class BagOfNGrams:
 
     def __post_init__(self) -> None:
         require(self.tokeniser in TOKENISERS, "tokeniser", self.tokeniser, str(TOKENISERS))
-        require(self.order in ORDERS, "order", self.order, str(ORDERS))
+        for name in ("stop_words", "lowercase", "binary"):
+            value = getattr(self, name)
+            require(isinstance(value, bool), name, value, "True, False")
+        whole("order", self.order, ORDERS[0], ORDERS[-1])
         require(self.weights in WEIGHTS, "weights", self.weights, str(WEIGHTS))
         require(0 < number(self.alpha) < math.inf, "alpha", self.alpha, "a finite number above 0")
         require(self.how in PREPROCESSINGS, "how", self.how, str(PREPROCESSINGS))
@@ -83,6 +87,7 @@ class BagOfNGrams:
         one_seed = int(rng.integers(2**32))
 
         def one() -> "BagOfNGrams":
+            own_seed = int(rng.integers(2**32))  # drawn in any case: all else is then the same
             return cls(
                 tokeniser=TOKENISERS[rng.integers(3)],
                 stop_words=bool(rng.integers(2)),
@@ -92,7 +97,7 @@ class BagOfNGrams:
                 weights=WEIGHTS[rng.integers(2)],
                 alpha=float(10 ** rng.uniform(*LOG10_ALPHA)),
                 how=PREPROCESSINGS[rng.integers(3)],
-                seed=one_seed if shared_seed else int(rng.integers(2**32)),
+                seed=one_seed if shared_seed else own_seed,
             )
 
         return [one() for _ in range(whole("k", k, 1))]
@@ -102,7 +107,7 @@ class Corpus:
     """Texts, and how often each n-gram occurs in each: counted once for all maps, and kept.
 
     An n-gram's column is its hash by scikit-learn's `HashingVectorizer`, 31 bits: of a million
-    n-grams about 200 share theirs with another one.
+    n-grams about 470 share theirs with another one.
 
     Args:
         texts: N of them.
@@ -112,8 +117,11 @@ class Corpus:
     """
 
     def __init__(self, texts: Sequence[str]) -> None:
-        require(len(texts), "number of texts", 0, "at least 1")
-        self.texts = texts
+        self.texts = [texts] if isinstance(texts, str) else list(texts)
+        require(self.texts, "number of texts", 0, "at least 1")
+        kinds = {type(text).__name__ for text in self.texts}
+        ok = kinds == {"str"} and not isinstance(texts, str)
+        require(ok, "texts", "one string" if not ok and kinds == {"str"} else kinds, "strings")
         self._tokens, self._counts = cache(self._cut), cache(self._count)
 
     def counts(self, c: BagOfNGrams) -> list[Any]:
@@ -162,6 +170,7 @@ def bag_maps(
     """
     whole("bins", bins, 1, _ALL)
     train, y = np.asarray(train), np.asarray(y)
+    check_places("train", train, len(corpus.texts), y.shape)
     require(set(np.unique(y)) <= {0, 1}, "y", np.unique(y).tolist(), "0 and 1")
     return [_bag_map(c, corpus, train, y, bins) for c in chosen]
 
@@ -171,10 +180,10 @@ def _bag_map(c: BagOfNGrams, corpus: Corpus, train: Any, y: Any, bins: int) -> M
         """(N, bins), the counts of some texts, and (N, 1), their numbers of tokens."""
         parts = [counts[rows] for counts in corpus.counts(c)]
         columns = np.concatenate([part.indices for part in parts])
-        ends = np.concatenate([np.repeat(np.arange(len(rows)), np.diff(p.indptr)) for p in parts])
+        owner = np.concatenate([np.repeat(np.arange(len(rows)), np.diff(p.indptr)) for p in parts])
         places = murmurhash3_32(columns, seed=c.seed, positive=True) % bins
         data = np.concatenate([part.data for part in parts]).astype(np.float64)
-        counts = sparse.csr_matrix((data, (ends, places)), shape=(len(rows), bins))
+        counts = sparse.csr_matrix((data, (owner, places)), shape=(len(rows), bins))
         if c.binary:
             counts.data[:] = 1
         return counts, np.maximum(parts[0].sum(1), 1)
@@ -184,6 +193,7 @@ def _bag_map(c: BagOfNGrams, corpus: Corpus, train: Any, y: Any, bins: int) -> M
         weights = naive_bayes(seen[y == 1].sum(0).A1, seen[y == 0].sum(0).A1, c.alpha)
     else:
         weights = inverse_frequency(seen.sum(0).A1, c.alpha)
+    weights = weights.astype(np.float32)  # with many bins and maps, most of the memory
 
     def see(rows: Any) -> Any:
         features, lengths = count(rows)

@@ -57,7 +57,8 @@ class RandomFourier:
         """k configurations of the paper's space: kernel and preprocessing uniform, gamma
         ``10^U[-5, 1]``.
 
-        Source: Khodak et al., *Weight-Sharing Beyond NAS*, appendix A, after Li et al. (2018).
+        Source: Khodak et al., *Weight-Sharing Beyond NAS*, appendix A, after Li et al. (2018),
+        *Hyperband*.
         """
         k = whole("k", k, 1)
         kernels, hows = (rng.integers(len(of), size=k) for of in (KERNELS, PREPROCESSINGS))
@@ -79,7 +80,8 @@ def preprocess(train: Any, x: Any, how: str | None) -> Float64[np.ndarray, "N d"
     Raises:
         ValueError: an unknown preprocessing.
 
-    Source: Khodak et al., *Weight-Sharing Beyond NAS*, section 3.2; their code has these four.
+    Source: Khodak et al., *Weight-Sharing Beyond NAS*, appendix A, after Li et al. (2018),
+    *Hyperband*; their code has these four.
     """
     return np.array(_scaling(train, how)(x))
 
@@ -143,7 +145,7 @@ def fourier_maps(
         train: (M, d), the training set, see `preprocess`.
         shared_frequencies: all configurations of a kernel have the same omega and offset, so that
             a weight means nearly the same to maps that are nearly the same. Otherwise each has its
-            own, and a weight that fits one says nothing of another.
+            own, and one fit hardly suits any of many maps; it suits the few of the last rounds.
         held: an array that will be seen through all of the maps, the validation set. With shared
             frequencies its products with omega are kept, one for each kernel and preprocessing.
         device: make tensors there, as on "cuda"; None makes arrays.
@@ -189,22 +191,29 @@ def _waves(product: Tensor, offset: Tensor, gamma: float, kernel: str) -> Tensor
 
 
 def _tensor(a: Any) -> Tensor:
-    return a if isinstance(a, Tensor) else torch.from_numpy(np.require(a, np.float64, ["C", "W"]))
+    if isinstance(a, Tensor):
+        return a if a.is_floating_point() else a.double()
+    return torch.from_numpy(np.require(a, np.float64, ["C", "W"]))
 
 
 def _scaling(train: Any, how: str | None) -> Callable[[Any], np.ndarray]:
-    """What `preprocess` does to rows: scikit-learn's scalers, which take longer to check their
-    input than to scale a few rows."""
+    """What `preprocess` does to rows. (scikit-learn's scalers take longer to check a few rows than
+    to scale them.)"""
     require(how in PREPROCESSINGS, "how", how, str(PREPROCESSINGS))
     train = np.asarray(train, np.float64)
+    ok = train.ndim == 2 and train.size > 0 and np.isfinite(train).all()
+    require(ok, "train of shape", train.shape, "(M, d), not empty, finite numbers")
     if how is None:
         return lambda x: np.asarray(x, np.float64)
     if how == "normalize":
         return lambda x: x / _not_zero(np.linalg.norm(x, axis=1, keepdims=True))
-    low, width = (
-        (train.min(0), np.ptp(train, 0)) if how == "minmax" else (train.mean(0), train.std(0))
-    )
-    return lambda x: (np.asarray(x, np.float64) - low) / _not_zero(width)
+    low, high = train.min(0), train.max(0)
+    width = _not_zero(high - low)
+    if how == "standard":  # where all are equal, their mean and deviation are so up to rounding
+        varies = high > low
+        low = np.where(varies, train.mean(0), low)
+        width = np.where(varies, _not_zero(train.std(0)), 1.0)
+    return lambda x: (np.asarray(x, np.float64) - low) / width
 
 
 def _not_zero(lengths: np.ndarray) -> np.ndarray:

@@ -46,8 +46,8 @@ class Data:
         for name in ("x", "y", "x_val", "y_val"):
             object.__setattr__(self, name, np.asarray(getattr(self, name)))
         classes = whole("classes", self.classes, 2)
-        _check_places("y", self.y, classes, self.x.shape[:1])
-        _check_places("y_val", self.y_val, classes, self.x_val.shape[:1])
+        check_places("y", self.y, classes, self.x.shape[:1])
+        check_places("y_val", self.y_val, classes, self.x_val.shape[:1])
 
 
 def shared_fit(maps: Sequence[Map], data: Data, assignment: Any, linear: Linear = RIDGE) -> Fit:
@@ -64,7 +64,7 @@ def shared_fit(maps: Sequence[Map], data: Data, assignment: Any, linear: Linear 
     Source: Khodak et al., *Weight-Sharing Beyond NAS*, section 3.1.
     """
     assignment = np.asarray(assignment)
-    _check_places("assignment", assignment, len(maps), data.y.shape)
+    check_places("assignment", assignment, len(maps), data.y.shape)
     used = _places(assignment)
     X = _stack([maps[i](data.x[own]) for i, own in used.items()])
     return linear.fit(X, data.y[np.concatenate([*used.values()])], data.classes)
@@ -90,7 +90,7 @@ def map_scores(
 
     Source: Khodak et al., *Weight-Sharing Beyond NAS*, section 3.1, which has the loss.
     """
-    total = np.sum if _known_score(score) == "loss" else np.mean
+    total = np.sum if check_score(score) == "loss" else np.mean
     seen = (_missed(each(data.x_val), data.y_val, w, b, score, linear) for each in maps)
     return np.array([total(missed) for missed in seen], dtype=np.float64)
 
@@ -113,9 +113,9 @@ def split_scores(
 
     Source: the code of Khodak et al., *Weight-Sharing Beyond NAS*.
     """
-    _known_score(score)
+    check_score(score)
     assignment = np.asarray(assignment)
-    _check_places("assignment", assignment, len(maps), data.y_val.shape)
+    check_places("assignment", assignment, len(maps), data.y_val.shape)
     scores = np.full(len(maps), np.nan)
     for i, own in _places(assignment).items():
         features = maps[i](data.x_val[own])
@@ -139,7 +139,9 @@ def _missed(features: Any, y: Any, w: Any, b: Any, score: Score, linear: Linear)
     """(N,), the loss of each example, or whether its label has not the highest output."""
     outputs = features @ w + b
     outputs = outputs.cpu().numpy() if isinstance(outputs, Tensor) else outputs
-    return linear.losses(outputs, y) if score == "loss" else outputs.argmax(1) != y
+    if score == "loss":
+        return linear.losses(outputs, y)
+    return (outputs.argmax(1) != y) | ~np.isfinite(outputs).all(1)
 
 
 def _places(assignment: np.ndarray) -> dict[int, Int[np.ndarray, " own"]]:
@@ -147,19 +149,23 @@ def _places(assignment: np.ndarray) -> dict[int, Int[np.ndarray, " own"]]:
 
 
 def _stack(parts: list[Any]) -> Any:
+    if len(parts) == 1:
+        return parts[0]
     if isinstance(parts[0], Tensor):
         return torch.cat(parts)
     return sparse.vstack(parts, "csr") if sparse.issparse(parts[0]) else np.concatenate(parts)
 
 
-def _known_score(score: Any) -> Any:
+def check_score(score: Any) -> Any:
+    """The score, if it is one."""
     require(score in ("loss", "error"), "score", score, "'loss', 'error'")
     return score
 
 
-def _check_places(name: str, places: np.ndarray, count: int, shape: tuple[int, ...]) -> None:
+def check_places(name: str, places: np.ndarray, count: int, shape: tuple[int, ...]) -> None:
+    """Whole numbers below ``count``, one for each example."""
     ok = places.shape == shape and places.ndim == 1 and places.size > 0
     ok = ok and np.issubdtype(places.dtype, np.integer)
     ok = bool(ok and places.min() >= 0 and places.max() < count)
     allowed = f"whole numbers from 0 to {count - 1}, one for each example, and at least one"
-    require(ok, name, places.tolist(), allowed)
+    require(ok, name, places[:9].tolist() if places.ndim else places, allowed)

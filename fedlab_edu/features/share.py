@@ -19,6 +19,7 @@ from fedlab_edu.features.selection import (
     Data,
     PerMap,
     Score,
+    check_score,
     map_scores,
     shared_fit,
     split_scores,
@@ -70,7 +71,7 @@ def halve_as_printed(p: Any, scores: Any) -> PerMap:
     """``2 p_i`` where ``s_i`` is at most the median of all k scores, else 0.
 
     The eliminated stay in the median, so that later rounds may keep all or none; and with ties or
-    an odd number of maps the result does not sum to 1.
+    an odd number of maps the result need not sum to 1.
 
     Source: Khodak et al., *Weight-Sharing Beyond NAS*, section 3.1, as it is printed.
     """
@@ -121,30 +122,30 @@ def share(
             p; or a generator, with which each example draws its map from p, afresh in each round.
         score, linear: see `map_scores` and `Linear`.
         validation: "whole" as in the paper. With "split", which needs a generator, validation
-            examples draw their maps as well, see `split_scores`; a map that none draws goes.
+            examples draw their maps as well, see `split_scores`; a map that none draws comes last.
 
     Raises:
         ValueError: no map; not as many assignments as rounds; an assignment to no map.
 
     Source: Khodak et al., *Weight-Sharing Beyond NAS*, section 3.1.
     """
-    k, rounds = len(maps), rounds_needed(len(maps))
+    k, rounds = len(maps), rounds_needed(whole("number of maps", len(maps), 1))
     rng = assignments if isinstance(assignments, np.random.Generator) else None
-    given = rounds if rng else len(assignments)
+    given = rounds if rng else len(assignments) if hasattr(assignments, "__len__") else assignments
     require(given == rounds, "number of assignments", given, f"{rounds}, one for each round")
-    ok = validation == "whole" or (validation == "split" and rng is not None)
+    split = validation == "split"
+    ok = validation == "whole" or (split and rng is not None)
     require(ok, "validation", validation, "'whole', or, with a generator, 'split'")
+    check_score(score)
     p, scores = [np.full(k, 1 / k)], []
     for t in range(rounds):
         assignment = rng.choice(k, len(data.y), p=p[t]) if rng else assignments[t]
         fit = shared_fit(maps, data, assignment, linear)
-        if rng and validation == "split":
+        if rng and split:
             drawn = rng.choice(k, len(data.y_val), p=p[t])
             scores.append(split_scores(maps, data, drawn, *fit, score, linear))
-        else:
-            living = np.flatnonzero(
-                p[t]
-            ).tolist()  # to score the eliminated would take the most time
+        else:  # to score the eliminated, too, would take the most time
+            living = np.flatnonzero(p[t]).tolist()
             scores.append(np.full(k, np.nan))
             scores[t][living] = map_scores([maps[i] for i in living], data, *fit, score, linear)
         p.append(halve(scores[t], p[t] > 0))
@@ -172,7 +173,8 @@ def share_softly(
     Raises:
         ValueError: no map; fewer than one round; an unknown validation.
 
-    Source: Khodak et al., *Weight-Sharing Beyond NAS*, section 3.1; rounds and eta of their code.
+    Source: Khodak et al., *Weight-Sharing Beyond NAS*, section 3.1; rounds in section 3.2, eta of
+    their code.
     """
     k, size = whole("number of maps", len(maps), 1), len(data.y_val)
     require(validation in ("whole", "split"), "validation", validation, "'whole', 'split'")
@@ -185,7 +187,8 @@ def share_softly(
             drawn = rng.choice(k, size, p=p[t])
             part = np.bincount(drawn, minlength=k) / size
             found = split_scores(maps, data, drawn, *fit, "error", linear)
-            errors.append(np.nan_to_num(found) * part / p[t])
+            seen = part > 0  # a map that none has drawn counts 0
+            errors.append(np.divide(found * part, p[t], out=np.zeros(k), where=seen))
         p.append(eg_step(p[t], errors[t], eta))
     return History(p[1:], errors, int(p[-1].argmax()))
 

@@ -1,7 +1,7 @@
 """The parts of a bag of n-grams, for one text each: tokens, n-grams, bins, weights.
 
-`fedlab_edu.features.bags` puts them together for many texts. Khodak et al., *Weight-Sharing Beyond
-NAS*, appendix A.
+`fedlab_edu.features.bags` does the same for many texts, with the n-grams and hashing of
+scikit-learn. Khodak et al., *Weight-Sharing Beyond NAS*, appendix A.
 """
 
 import math
@@ -107,7 +107,7 @@ def inverse_frequency(counts: Any, a: float) -> Float64[np.ndarray, " n"]:
     """
     require(0 < number(a) < math.inf, "a", a, "a finite number above 0")
     counts = _counts("counts", counts)
-    require(counts.any(), "counts", counts.tolist(), "at least one above 0")
+    require(counts.any(), "counts", counts[:9].tolist(), "at least one above 0")
     weights: np.ndarray = a / (a + counts / counts.sum())
     return weights
 
@@ -115,5 +115,5 @@ def inverse_frequency(counts: Any, a: float) -> Float64[np.ndarray, " n"]:
 def _counts(name: str, counts: Any) -> np.ndarray:
     known: np.ndarray = np.asarray(counts, dtype=np.float64)
     ok = np.isfinite(known).all() and (known >= 0).all()
-    require(ok, name, known.tolist(), "finite numbers from 0 on")
+    require(ok, name, known[:9].tolist(), "finite numbers from 0 on")
     return known

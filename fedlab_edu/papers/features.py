@@ -4,7 +4,7 @@ import resource
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache, partial
+from functools import cache, lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -27,22 +27,25 @@ SEARCHES: Mapping[str, Callable[..., History]] = {
 }
 
 
-def measure(variant: Maps, k: int, problem: Problem, seed: int, device: str) -> dict[str, Any]:
+def select(variant: Maps, k: int, problem: Problem, seed: int, device: str) -> dict[str, Any]:
     """Choose one of k maps by each of the `SEARCHES` and by a full sweep.
 
     Keys:
         accuracy: k numbers, each map's on the validation set when it is fitted alone.
         picks: search -> the place of the map that it has chosen.
-        seconds: of processor time: "maps" to make them, each search, and "sweep".
-        peak_gib: the process's peak memory since its start.
+        seconds: "maps" to make them, each search, and "sweep": of processor time, on a GPU of the
+            clock. (The first search also computes what `fourier_maps` keeps.)
+        peak_gib: the process's peak memory since its start, a GPU's apart.
+        examples: how many to train on and to validate.
     """
-    rng = np.random.default_rng(seed)
+    rng, *streams = np.random.default_rng(seed).spawn(1 + len(SEARCHES))
     data, seconds = problem.data, {}
+    clock = time.process_time if device == "cpu" else time.perf_counter
 
     def timed(name: str, task: Callable[[], Any]) -> Any:
-        began = time.process_time()
+        began = clock()
         result = task()
-        seconds[name] = round(time.process_time() - began, 3)
+        seconds[name] = round(clock() - began, 3)
         return result
 
     place = None if device == "cpu" else device
@@ -50,14 +53,20 @@ def measure(variant: Maps, k: int, problem: Problem, seed: int, device: str) -> 
     maps = timed("maps", partial(problem.maps, *made))
     linear = problem.linear
     picks = {
-        name: timed(name, partial(search, maps, data, rng, linear=linear)).pick
-        for name, search in SEARCHES.items()
+        name: timed(name, partial(search, maps, data, stream, linear=linear)).pick
+        for (name, search), stream in zip(SEARCHES.items(), streams, strict=True)
     }
     error = timed("sweep", partial(sweep, maps, data, "error", linear))
     unit = 2**30 if sys.platform == "darwin" else 2**20
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit
     accuracy = [round(1 - e, 6) for e in error.tolist()]
-    return {"accuracy": accuracy, "picks": picks, "seconds": seconds, "peak_gib": round(peak, 2)}
+    return {
+        "accuracy": accuracy,
+        "picks": picks,
+        "seconds": seconds,
+        "peak_gib": round(peak, 2),
+        "examples": [len(data.y), len(data.y_val)],
+    }
 
 
 def _of_images(x: Any, y: Any, x_val: Any, y_val: Any) -> Problem:
@@ -117,7 +126,7 @@ def _plays(seed: int, source: str | None) -> Problem:
     return _of_texts(corpus, y, np.flatnonzero(~held), np.flatnonzero(held))
 
 
-@cache  # the same for each seed, and large
+@lru_cache(1)  # the same for each seed, and large
 def _cifar10(source: str | None) -> Problem:
     table = _load(source or "uoft-cs/cifar10")["train"]
     image, label = ("img", "label") if "img" in table.column_names else ("image", "label")
@@ -126,9 +135,10 @@ def _cifar10(source: str | None) -> Problem:
     return _of_images(x[:cut], y[:cut], x[cut:], y[cut:])
 
 
-@cache  # the same for each seed, and large
+@lru_cache(1)  # the same for each seed, and large
 def _imdb(source: str | None) -> Problem:
     parts = _load(source or "stanfordnlp/imdb")
+    require({"train", "test"} <= {*parts}, "parts of the data", [*parts], "train and test")
     train, test = parts["train"], parts["test"]
     half = np.random.default_rng(0).permutation(len(test))[: len(test) // 2]
     texts = [*train["text"], *test.select(half)["text"]]
@@ -142,8 +152,9 @@ def _load(source: str) -> Any:
     try:
         return load(source)
     except (OSError, ValueError) as error:  # a name that is none, no network, no data files
-        message = f"{source!r} is neither a folder nor a data set that can be had"
-        raise ConnectionError(f"{message} from the Hugging Face Hub: see --data") from error
+        message = f"{source!r} can be had neither from a folder nor from the Hugging Face Hub"
+        reason = str(error).partition("\n")[0]
+        raise ConnectionError(f"{message}; see --data ({reason})") from error
 
 
 def _sizes(what: str, sizes: Sequence[int], own: Sequence[int], each: str) -> tuple[Maps, ...]:
@@ -157,11 +168,14 @@ FOURIER = Experiment(
     "fourier-features",
     "Khodak et al., Weight-Sharing Beyond NAS, Figures 1 and 2 (left)",
     _CLAIM,
-    _sizes("features", (100, 300, 1000, 2000), (300,), "own frequencies"),
+    _sizes("features", (100, 300, 1000, 2000, 10_000), (300,), "own frequencies"),
     (),
-    {"book": {"digits": Task(_digits)}, "paper": {"cifar10": Task(lambda _, data: _cifar10(data))}},
+    {
+        "book": {"digits": Task(_digits, most=2000)},
+        "paper": {"cifar10": Task(lambda _, data: _cifar10(data))},
+    },
 )
-_BINS = (2**10, 2**13, 2**16, 2**20)
+_BINS = (2**10, 2**13, 2**16, 2**20, 2**22)
 BAGS = Experiment(
     "ngram-bins",
     "Khodak et al., Weight-Sharing Beyond NAS, Figures 1 and 2 (right)",

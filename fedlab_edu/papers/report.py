@@ -141,21 +141,28 @@ def _ranges(experiment: Experiment, records: Sequence[Record]) -> list[str]:
 
 
 def _selections(experiment: Experiment, records: Sequence[Record]) -> list[str]:
-    lines = ["Validation accuracy in %, means over seeds; seconds of processor time"]
+    lines = [
+        "Validation accuracy in %, means over seeds; seconds of processor time (GPU: of the clock)"
+    ]
+    peak = max((r["peak_gib"] for r in records), default=0)
+    lines += [f"Memory of the process up to {peak:.1f} GiB"]
     for v in experiment.variants:
         own = [r for r in records if r["variant"] == v.name]
         if not own:
             continue
         took = mean(r["seconds"]["sweep"] for r in own)
-        best, peak = mean(100 * max(r["accuracy"]) for r in own), max(r["peak_gib"] for r in own)
-        lines += ["", f"{v.name} ({len(own)} seeds; memory up to {peak:.1f} GiB)"]
-        lines += [f"    {'full sweep':26}{best:6.2f}   {took:8.1f} s"]
+        best = mean(100 * max(r["accuracy"]) for r in own)
+        lines += [
+            "",
+            f"{v.name} ({len(own)} seeds)",
+            f"    {'full sweep':36}{best:6.2f}   {took:8.1f} s",
+        ]
         for name in own[0]["picks"]:
             found = mean(100 * r["accuracy"][r["picks"][name]] for r in own)
-            seconds = mean(r["seconds"][name] for r in own)
+            seconds = mean(max(r["seconds"][name], 0.001) for r in own)
             places = median(rank(r, name) for r in own)
             lines += [
-                f"    {name:26}{found:6.2f}   {seconds:8.1f} s, {took / seconds:.1f} times faster;"
+                f"    {name:36}{found:6.2f}   {seconds:8.1f} s, {took / seconds:.1f} times faster;"
                 f" median rank {places:g}"
             ]
     return lines

@@ -26,8 +26,7 @@ from fedlab_edu.papers.experiment import (
     Tuning,
     Variant,
 )
-from fedlab_edu.papers.features import BAGS, FOURIER
-from fedlab_edu.papers.features import measure as select
+from fedlab_edu.papers.features import BAGS, FOURIER, select
 from fedlab_edu.papers.fedex import FIGURE_2, FIGURE_3, FIGURE_5, FIGURE_6, TABLE_1
 from fedlab_edu.run import Run as OneRun
 from fedlab_edu.tuners.fedex import FedEx
@@ -213,8 +212,15 @@ def _is_record(record: Record, variant: Variant) -> bool:
         measured = record["accuracy" if isinstance(variant, Maps) else "errors"]
     rates = all(isinstance(x, float | int) and 0 <= x <= 1 for x in measured)
     if isinstance(variant, Maps):
-        rates = rates and {*record["picks"].values()} <= {*range(len(measured))}
-    return rates and type(record["seed"]) is int and isinstance(record["budget"], dict)
+        picks, seconds = record["picks"], record["seconds"]
+        rates = rates and {*picks.values()} <= {*range(len(measured))} and len(picks) > 0
+        rates = rates and all(seconds[name] >= 0 for name in ("maps", "sweep", *picks))
+    return (
+        rates
+        and len(measured) > 0
+        and type(record["seed"]) is int
+        and isinstance(record["budget"], dict)
+    )
 
 
 def _append(path: Path, record: Record) -> None:
