@@ -10,6 +10,8 @@ float32 may grow over hundreds of steps; the tests hold both loops together in f
 A race is a whole search: successive halving, its arms together and one by one. Each is run once.
 FedEx is measured against the same round, and the same search, without it.
 
+Theorem 4.1 is run on the CPU whatever the device, in one thread; its bound is beside its regret.
+
 Memory is that of whole rounds, each in a process of its own.
 """
 
@@ -20,7 +22,7 @@ from typing import TypeVar
 
 import torch
 
-from benchmarks import fedex, memory, races, speed
+from benchmarks import features, fedex, memory, oco, races, speed
 from benchmarks.workloads import Workload, workloads
 from fedlab_edu import LocalHP
 from fedlab_edu.check import usable_device
@@ -48,8 +50,14 @@ def main(arguments: list[str] | None = None) -> None:
     def fedex_round(c: LocalHP) -> str:
         return fedex.rounds(c, device).row()
 
+    def maps(n: int) -> str:
+        return features.searched(n, device)
+
     def fedex_race(budget: tuple[int, int]) -> str:
         return fedex.races(budget, device).row()
+
+    def a_theorem(size: tuple[int, int, int]) -> str:
+        return oco.measured(size).row()
 
     def a_round(clients: int) -> str:
         return memory.peak_memory(clients, options.device).row()
@@ -58,6 +66,8 @@ def main(arguments: list[str] | None = None) -> None:
     table(races.HEAD, races.BUDGETS, options.only, a_race)
     table(fedex.HEAD, fedex.ROUNDS, options.only, fedex_round)
     table(fedex.HEAD, fedex.RACES, options.only, fedex_race)
+    table(features.HEAD, features.SIZES, options.only, maps)
+    table(oco.HEAD, oco.RUNS, options.only, a_theorem)
     table(memory.HEAD, ROUNDS, options.only, a_round)
 
 

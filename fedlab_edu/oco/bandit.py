@@ -1,0 +1,170 @@
+"""Exponentiated gradient over k arms: with the losses of all, or only of the one that was tried.
+
+Here the arms are step sizes, and there is one draw for each task. Shalev-Shwartz (2011), section 4.
+"""
+
+from math import inf, log
+from typing import Any, NamedTuple
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from fedlab_edu.check import MOST, number, require
+from fedlab_edu.laws import real
+
+_HUGE = 1e300  # log weights stay finite, so that none becomes NaN
+
+
+class Bandit(NamedTuple):
+    """Fields: arms (..., tau); p (..., tau, k), the probabilities with which each was drawn."""
+
+    arms: Int[Tensor, "... tau"]
+    p: Float[Tensor, "... tau k"]
+
+
+def bandit_eg(loss_table: Any, eta: float, arms: Any = None, *, draws: Any = None) -> Bandit:
+    """One arm for each task; its loss, divided by its probability, weakens it.
+
+    ``p_a <- p_a exp(-eta loss_a / p_a)``, normalised; p starts uniform. It is what FedEx does with
+    one client a round, a step size that stays the same, and lambda = 0.
+
+    What is fed back is the table: `LossTable`'s ``total``, which is never below 0; its ``regret``;
+    or ``total - lambda``. A loss below 0 makes its arm likelier, by the more the less likely it
+    was: p may then jump to an arm that is not the best, and stay there.
+
+    Args:
+        loss_table: (..., tau, k), of which the losses of the chosen arms are read.
+        eta: the step size, see `bandit_eta`.
+        arms: (..., tau), the arms; or
+        draws: (..., tau), in [0, 1): of that interval arm a has a part of length p_a. There may be
+            many for one table, which is then used again for each.
+
+    Raises:
+        ValueError: a table that is not finite; eta below 0; not one of arms and draws, or not one
+            for each task; an arm of probability 0, which nobody can have drawn.
+
+    Source: Khodak et al. (2021), Algorithm 2; Shalev-Shwartz (2011), section 4.
+    """
+    table = _checked(loss_table, eta)
+    require((arms is None) != (draws is None), "arms, draws", (arms, draws), "one of them")
+    k = table.shape[-1]
+    if arms is None:
+        u = check_draws(draws)
+        table = fitting("draws", u, table)
+        chosen = torch.empty(u.shape, dtype=torch.long)
+    else:
+        chosen = check_arms(arms, k)
+        table = fitting("arms", chosen, table)
+    played = torch.empty(table.shape, dtype=table.dtype)
+    z = torch.full((*table.shape[:-2], k), -log(k), dtype=table.dtype)
+    for t in range(table.shape[-2]):
+        played[..., t, :] = p = z.exp()
+        if arms is None:
+            chosen[..., t] = draw(p, u[..., t])
+        z = move(z, p, chosen[..., t], table[..., t, :], eta)
+    chance = played.gather(-1, chosen[..., None])
+    require((chance > 0).all(), "arms", chosen, "those of probabilities above 0")
+    return Bandit(chosen, played)
+
+
+def hedge(loss_table: Any, eta: float) -> Float[Tensor, "... tau k"]:
+    """p (..., tau, k) with the losses of all arms known: ``p_t ~ exp(-eta sum_(s < t) loss_s)``.
+
+    Round t suffers ``<p_t, loss_t>`` on average.
+
+    Args:
+        loss_table: (..., tau, k).
+        eta: the step size.
+
+    Raises:
+        ValueError: a table that is not finite; eta below 0.
+
+    Source: Cesa-Bianchi and Lugosi (2006), section 2.2; Khodak et al. (2021), end of section 4.
+    """
+    table = _checked(loss_table, eta)
+    before = torch.zeros_like(table)
+    before[..., 1:, :] = table[..., :-1, :].cumsum(-2)
+    # what all arms have in common makes no difference, but could overflow
+    return (-eta * (before - before.amin(-1, keepdim=True))).softmax(-1)
+
+
+def expected_p(loss_table: Any, eta: float) -> Float[Tensor, "tau k"]:
+    """The exact expectation of the p of `bandit_eg`, over all ``k^(tau - 1)`` sequences of arms.
+
+    So the expected sum of losses is ``(expected_p * loss_table).sum()``.
+
+    Args:
+        loss_table: (tau, k).
+
+    Raises:
+        ValueError: more than a million sequences; see `bandit_eg` for the rest.
+    """
+    table = _checked(loss_table, eta)
+    require(table.ndim == 2, "shape of loss_table", tuple(table.shape), "(tau, k)")
+    tau, k = table.shape
+    require(k ** (tau - 1) <= MOST, "k^(tau - 1)", k ** (tau - 1), f"{MOST:,} at most")
+    z, chance, expected = torch.full((1, k), -log(k), dtype=table.dtype), real([1.0]), []
+    for t in range(tau):
+        p = z.exp()
+        expected.append(chance @ p)
+        if t < tau - 1:  # each sequence so far goes on with each arm
+            arm, chance = torch.arange(k).repeat(len(z)), (chance[:, None] * p).flatten()
+            row = torch.arange(len(z)).repeat_interleave(k)
+            row, arm, chance = row[chance > 0], arm[chance > 0], chance[chance > 0]
+            z = move(z[row], p[row], arm, table[t].expand(len(row), k), eta)
+    return torch.stack(expected)
+
+
+def draw(p: Tensor, u: Tensor) -> Int[Tensor, "..."]:
+    """The arm at each draw, of p (..., k) and u (...) in [0, 1); none of probability 0."""
+    ends = p.cumsum(-1)
+    # In float64 u times the sum is below the sum, so that some end is above it.
+    return (ends <= u[..., None] * ends[..., -1:]).sum(-1)
+
+
+def move(z: Tensor, p: Tensor, arm: Tensor, losses: Tensor, eta: float) -> Float[Tensor, "... k"]:
+    """log p after the loss of one arm: z = log p, p and losses are (..., k), arm is (...)."""
+    arm = arm[..., None]
+    step = (eta * losses.gather(-1, arm) / p.gather(-1, arm)).clamp(-_HUGE, _HUGE)
+    return z.scatter_add(-1, arm, -step).log_softmax(-1)
+
+
+def check_eta(eta: float) -> None:
+    """The step size of exponentiated gradient, a finite number from 0 on."""
+    require(0 <= number(eta) < inf, "eta", eta, "a finite number from 0 on")
+
+
+def check_draws(draws: Any) -> Float[Tensor, "..."]:
+    """Numbers in [0, 1)."""
+    u = real(draws)
+    require(((u >= 0) & (u < 1)).all(), "draws", u, "from 0 to below 1")
+    return u
+
+
+def check_arms(arms: Any, k: int) -> Int[Tensor, "..."]:
+    """Whole numbers below k."""
+    found = torch.as_tensor(arms)
+    ok = not found.is_floating_point() and ((found >= 0) & (found < k)).all()
+    require(ok, "arms", found, f"whole numbers from 0 to {k - 1}")
+    return found.long()
+
+
+def fitting(name: str, chosen: Tensor, table: Tensor) -> Float[Tensor, "... tau k"]:
+    """The table (..., tau, k), repeated where several of ``chosen`` (..., tau) belong to it."""
+    seen, tasks = tuple(chosen.shape), tuple(table.shape[:-1])
+    try:
+        ok = torch.broadcast_shapes(seen, tasks) == seen and seen[-1] == tasks[-1]
+    except RuntimeError:
+        ok = False
+    require(ok, f"shape of {name}", seen, f"(..., {', '.join(map(str, tasks))})")
+    return table.expand(*seen, table.shape[-1])
+
+
+def _checked(loss_table: Any, eta: float) -> Tensor:
+    table = real(loss_table)
+    shape = tuple(table.shape)
+    require(len(shape) >= 2 and table.numel(), "shape of loss_table", shape, "(..., tau, k)")
+    require(table.abs().sum(-2).isfinite().all(), "loss_table", table, "numbers of finite sums")
+    check_eta(eta)
+    return table

@@ -1,0 +1,130 @@
+"""Convex losses, each of one example z, and what a theorem has to know about them.
+
+A task is a stream of m examples that are seen one after the other. Data of many tasks, and of many
+repetitions, are one tensor z (..., m, d): its leading axes are a batch.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import exp, isfinite, log1p
+from typing import Any, NamedTuple
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from fedlab_edu.check import number, require
+from fedlab_edu.laws import real
+
+# The values of a loss at w (..., d) on z (..., d), and a subgradient of each, by w.
+Loss = Callable[[Tensor, Tensor], tuple[Float[Tensor, "..."], Float[Tensor, "... d"]]]
+
+
+def quadratic(w: Tensor, z: Tensor) -> tuple[Float[Tensor, "..."], Float[Tensor, "... d"]]:
+    """``1/2 |w - z|^2``; its gradient is ``w - z``."""
+    away = w - z
+    return away.square().sum(-1) / 2, away
+
+
+def absolute(w: Tensor, z: Tensor) -> tuple[Float[Tensor, "..."], Float[Tensor, "... d"]]:
+    """``|w - z|`` in one dimension; its subgradient is the sign of ``w - z``, 0 at the kink."""
+    away = w - z
+    return away.abs().sum(-1), away.sign()
+
+
+def hinge(w: Tensor, z: Tensor) -> tuple[Float[Tensor, "..."], Float[Tensor, "... d"]]:
+    """``max(0, 1 - <w, z>)`` with z = y x, an example x times its label y, which is 1 or -1.
+
+    The subgradient is -z where ``<w, z>`` is below 1, else 0, at the kink as well.
+    """
+    short = 1 - (w * z).sum(-1)
+    return short.clamp(min=0), -z * (short > 0).to(z.dtype)[..., None]
+
+
+def logistic(w: Tensor, z: Tensor) -> tuple[Float[Tensor, "..."], Float[Tensor, "... d"]]:
+    """``ln(1 + exp(-<w, z>))`` with z = y x; its gradient is ``-z / (1 + exp(<w, z>))``."""
+    margin = (w * z).sum(-1)
+    value = torch.logaddexp(-margin, torch.zeros_like(margin))
+    return value, -z * torch.sigmoid(-margin)[..., None]
+
+
+KINDS: dict[str, Loss] = {
+    "quadratic": quadratic,
+    "absolute": absolute,
+    "hinge": hinge,
+    "logistic": logistic,
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Losses:
+    """The losses of a task, or of a batch of tasks, in the order in which they come.
+
+    Args:
+        kind: "quadratic", "absolute", "hinge" or "logistic"; see the functions of these names.
+        z: (..., m, d), kept in float64. Repeated tasks are (repetitions, tasks, m, d).
+
+    Raises:
+        ValueError: an unknown kind; data that are not finite, or of fewer than two axes, or empty;
+            absolute losses in more than one dimension.
+    """
+
+    kind: str
+    z: Any
+
+    def __post_init__(self) -> None:
+        require(self.kind in KINDS, "kind", self.kind, f"one of {tuple(KINDS)}")
+        z = real(self.z)
+        allowed = "(..., m, d), none of them 0" + ", d = 1" * (self.kind == "absolute")
+        ok = z.ndim >= 2 and z.numel() > 0 and (self.kind != "absolute" or z.shape[-1] == 1)
+        require(ok, "shape of z", tuple(z.shape), allowed)
+        require(all(isfinite(x) for x in z.aminmax()), "z", z.flatten(), "finite numbers")
+        object.__setattr__(self, "z", z)
+
+    @property
+    def loss(self) -> Loss:
+        """Value and subgradient, as a function of w and z."""
+        return KINDS[self.kind]
+
+    def total(self, w: Any) -> Float[Tensor, "..."]:
+        """The sum over the m examples at one point w (..., d) for each task."""
+        return self.loss(real(w)[..., None, :], self.z)[0].sum(-1)
+
+
+class Constants(NamedTuple):
+    """The diameter D of the ball, the Lipschitz constant G of the losses, and b: all of them lie
+    in [0, b]."""
+
+    D: float
+    G: float
+    b: float
+
+
+def constants(losses: Losses, radius: float) -> Constants:
+    """The smallest D, G and b that hold for all w in the ball and all z as far from 0 as these.
+
+    With r the radius and R the largest ``|z|``, D is 2 r, and G and b are
+
+    - quadratic: ``r + R`` and ``(r + R)^2 / 2``
+    - absolute: 1 and ``r + R``
+    - hinge: ``R`` and ``1 + r R``
+    - logistic: ``R / (1 + exp(-r R))`` and ``ln(1 + exp(r R))``
+
+    Raises:
+        ValueError: a radius that is not above 0.
+    """
+    r = check_radius(radius)
+    R = torch.linalg.vector_norm(losses.z, dim=-1).max().item()
+    G, b = {
+        "quadratic": (r + R, (r + R) ** 2 / 2),
+        "absolute": (1.0, r + R),
+        "hinge": (R, 1 + r * R),
+        "logistic": (R / (1 + exp(-r * R)), r * R + log1p(exp(-r * R))),
+    }[losses.kind]
+    return Constants(2 * r, G, b)
+
+
+def check_radius(radius: float) -> float:
+    """The radius of the ball around 0, a finite number above 0."""
+    require(0 < number(radius) < float("inf"), "radius", radius, "a finite number above 0")
+    return float(radius)

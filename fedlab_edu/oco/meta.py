@@ -1,0 +1,187 @@
+"""Tasks one after the other: where each starts, and which step size it gets.
+
+The learned start is the mean of the optima seen so far. A client tries one step size, and bandit
+exponentiated gradient learns from what it suffered; in the full-information version it tries all.
+Khodak et al. (2021), section 4 and appendix A.
+"""
+
+from math import log, sqrt
+from typing import Any, NamedTuple
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from fedlab_edu.check import require
+from fedlab_edu.laws import real
+from fedlab_edu.oco.bandit import Bandit, check_arms, check_draws, check_eta, draw, fitting, move
+from fedlab_edu.oco.losses import Losses, check_radius
+from fedlab_edu.oco.ogd import ogd, project
+from fedlab_edu.oco.optimum import best_fixed
+
+_CHUNK = 25_000  # coordinates of points that go through the losses at once: they stay in the cache
+
+
+class LossTable(NamedTuple):
+    """What each of k step sizes would suffer on each of tau tasks.
+
+    Fields:
+        total: (..., tau, k), the sum of the m losses.
+        start: (..., tau, d), the points w_t from which the tasks start.
+        optimum: (..., tau, d), the best fixed points w_t*.
+        least: (..., tau), the sum of the losses at w_t*.
+    """
+
+    total: Float[Tensor, "... tau k"]
+    start: Float[Tensor, "... tau d"]
+    optimum: Float[Tensor, "... tau d"]
+    least: Float[Tensor, "... tau"]
+
+    @property
+    def regret(self) -> Float[Tensor, "... tau k"]:
+        """``total - least``; it may be below 0, for descent moves and w_t* does not."""
+        return self.total - self.least[..., None]
+
+
+class Practice(NamedTuple):
+    """What `last_iterates` did.
+
+    Fields:
+        total: (..., tau), the sums of the losses that were suffered.
+        start: (..., tau, d), the points from which the tasks started.
+        bandit: which step sizes they had.
+    """
+
+    total: Float[Tensor, "... tau"]
+    start: Float[Tensor, "... tau d"]
+    bandit: Bandit
+
+
+class Averaged(NamedTuple):
+    """A mean over repetitions, and its standard error."""
+
+    mean: Float[Tensor, "..."]
+    error: Float[Tensor, "..."]
+
+
+def starts(optima: Any, w1: Any) -> Float[Tensor, "... tau d"]:
+    """``w_(t+1) = (1 - 1/t) w_t + w_t* / t``: the mean of w_1*, ..., w_t*; the first start is w1.
+
+    Args:
+        optima: (..., tau, d), the best fixed points w_t*.
+        w1: (d,) or (..., d).
+
+    Source: Khodak et al. (2021), Theorem 4.1.
+    """
+    optima = real(optima)
+    tau, d = optima.shape[-2:]
+    count = torch.arange(1, tau, dtype=optima.dtype)[:, None]
+    first = real(w1).expand(*optima.shape[:-2], d)[..., None, :]
+    return torch.cat([first, optima[..., :-1, :].cumsum(-2) / count], -2)
+
+
+def loss_table(losses: Losses, w1: Any, steps: Any, radius: float) -> LossTable:
+    """All tasks with all step sizes. Starts do not depend on which step sizes were tried before.
+
+    So no task has to wait for another, and chance has no part in it.
+
+    Args:
+        losses: z (..., tau, m, d).
+        w1: (d,), the start of the first task; it is projected onto the ball.
+        steps: (k,).
+        radius: of the ball.
+
+    Raises:
+        ValueError: no axis of tasks; a w1 or steps of another shape; see `ogd` for the rest.
+
+    Source: Khodak et al. (2021), appendix A.
+    """
+    first, steps = _checked(losses, w1, steps, radius)
+    *batch, tau, m, d = losses.z.shape
+    z = losses.z.reshape(-1, m, d)
+    rows = max(1, _CHUNK // (len(steps) * d))
+    parts = [Losses(losses.kind, part) for part in z.split(rows)]
+    found = [best_fixed(part, radius) for part in parts]
+    optimum = torch.cat([x.w for x in found]).view(*batch, tau, d)
+    least = torch.cat([x.value for x in found]).view(*batch, tau)
+    start = starts(optimum, first)
+    total = [
+        ogd(Losses(part.kind, part.z[:, None]), w[:, None], steps, radius, keep=False).total
+        for part, w in zip(parts, start.reshape(-1, d).split(rows), strict=True)
+    ]
+    return LossTable(torch.cat(total).view(*batch, tau, -1), start, optimum, least)
+
+
+def last_iterates(
+    losses: Losses, w1: Any, steps: Any, radius: float, eta: float, draws: Any
+) -> Practice:
+    """As Reptile and FedEx do it: ``w_(t+1) = (1 - 1/t) w_t + last_t / t``, the last iterate.
+
+    It needs no optimum, but starts now depend on the arms, and the theorem does not cover it. Tasks
+    have to wait for each other; repetitions are done at once.
+
+    Args:
+        losses, w1, steps, radius: see `loss_table`.
+        eta: the step size of the bandit, which sees the sum of a task's losses.
+        draws: (..., tau), see `bandit_eg`.
+
+    Raises:
+        ValueError: see `loss_table` and `bandit_eg`.
+
+    Source: Khodak et al. (2021), section 4.
+    """
+    first, steps = _checked(losses, w1, steps, radius)
+    check_eta(eta)
+    *batch, tau, _, d = losses.z.shape
+    u = check_draws(draws)
+    require(u.shape == (*batch, tau), "shape of draws", tuple(u.shape), str((*batch, tau)))
+    w = first.expand(*batch, d)
+    z = torch.full((*batch, len(steps)), -log(len(steps)), dtype=w.dtype)
+    seen: list[tuple[Tensor, ...]] = []
+    for t in range(tau):
+        p = z.exp()
+        arm = draw(p, u[..., t])
+        task = Losses(losses.kind, losses.z[..., t, :, :])
+        done = ogd(task, w, steps[arm], radius, keep=False)
+        z = move(z, p, arm, done.total[..., None].expand_as(p), eta)
+        seen.append((done.total, w, arm, p))
+        w = w + (done.last - w) / (t + 1)
+    total, start, arms, played = zip(*seen, strict=True)
+    bandit = Bandit(torch.stack(arms, -1), torch.stack(played, -2))
+    return Practice(torch.stack(total, -1), torch.stack(start, -2), bandit)
+
+
+def task_averaged_regret(table: LossTable, arms: Any) -> Float[Tensor, "..."]:
+    """``1/tau sum_t (total_t[arm_t] - least_t)``: of tasks that used these arms (..., tau).
+
+    Raises:
+        ValueError: not one arm for each task.
+
+    Source: Khodak et al. (2021), eq. (8).
+    """
+    arms = check_arms(arms, table.total.shape[-1])
+    return fitting("arms", arms, table.regret).gather(-1, arms[..., None])[..., 0].mean(-1)
+
+
+def mean_and_error(values: Any) -> Averaged:
+    """The mean over the first axis, and its standard error: ``sd / sqrt(n)``, sd with ``n - 1``.
+
+    Args:
+        values: (n, ...), n at least 2.
+
+    Raises:
+        ValueError: fewer than two values.
+    """
+    values = real(values)
+    n = len(values) if values.ndim else 0
+    require(n >= 2, "number of values", n, "at least 2")
+    return Averaged(values.mean(0), values.std(0) / sqrt(n))
+
+
+def _checked(losses: Losses, w1: Any, steps: Any, radius: float) -> tuple[Tensor, Tensor]:
+    """The first start in the ball, and the step sizes."""
+    shape, w1, steps = tuple(losses.z.shape), real(w1), real(steps)
+    require(len(shape) >= 3, "shape of z", shape, "(..., tau, m, d)")
+    require(w1.shape == shape[-1:], "shape of w1", tuple(w1.shape), str(shape[-1:]))
+    require(steps.ndim == 1 and len(steps), "shape of steps", tuple(steps.shape), "(k,), not 0")
+    return project(w1, check_radius(radius)), steps

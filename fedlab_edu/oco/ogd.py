@@ -1,0 +1,87 @@
+"""Projected online gradient descent: play, suffer, step, project.
+
+It is what a client does in one epoch of SGD with minibatches of one example. Zinkevich (2003);
+Shalev-Shwartz (2011), section 2.
+"""
+
+from typing import Any, NamedTuple
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from fedlab_edu.check import require
+from fedlab_edu.laws import real
+from fedlab_edu.oco.losses import Losses, check_radius
+
+
+class Played(NamedTuple):
+    """What online gradient descent did on each task of a batch.
+
+    Fields:
+        total: (...), the sum of the losses that it suffered.
+        last: (..., d), the point after the last step, which is not played any more.
+        trajectory: (..., m, d), the points that were played; None if they were not kept.
+    """
+
+    total: Float[Tensor, "..."]
+    last: Float[Tensor, "... d"]
+    trajectory: Float[Tensor, "... m d"] | None
+
+
+def project(w: Any, radius: float) -> Float[Tensor, "... d"]:
+    """The nearest point of the ball around 0: ``w min(1, radius / |w|)``.
+
+    Args:
+        w: (..., d).
+    """
+    w = real(w)
+    square = w.square().sum(-1, keepdim=True)
+    if square.max() <= radius**2:
+        return w  # all are inside already, as often they are
+    return w * (radius / square.sqrt()).clamp(max=1)  # radius / 0 is +inf, and becomes 1
+
+
+def ogd(losses: Losses, w0: Any, step: Any, radius: float, *, keep: bool = True) -> Played:
+    """``w_(i+1) = Proj(w_i - c g_i)``, where g_i is a subgradient of the loss i at w_i.
+
+    All tasks, starts and step sizes go through the losses at once; their leading axes are broadcast
+    against each other. So k step sizes on each of T tasks are z (T, 1, m, d), w0 (T, 1, d) and
+    step (k,).
+
+    Args:
+        losses: z (..., m, d).
+        w0: (..., d), the first points; they are projected onto the ball, too.
+        step: (...), the step sizes c.
+        radius: of the ball around 0.
+        keep: whether to return the trajectory, which is m times as large as all the rest.
+
+    Raises:
+        ValueError: a start that is not finite, or of another dimension; a step size that is not a
+            finite number above 0; a radius likewise; batches that do not fit together.
+
+    Source: Zinkevich (2003), section 2.
+    """
+    r, w0, c = check_radius(radius), real(w0), real(step)
+    m, d = losses.z.shape[-2:]
+    require(w0.isfinite().all(), "w0", w0, "finite numbers")
+    require(w0.shape[-1:] == (d,), "shape of w0", tuple(w0.shape), f"(..., {d})")
+    require(((c > 0) & c.isfinite()).all(), "step", c, "finite numbers above 0")
+    shapes = losses.z.shape[:-2], w0.shape[:-1], c.shape
+    try:
+        batch = torch.broadcast_shapes(*shapes)
+    except RuntimeError:
+        batch = None
+    require(batch is not None, "leading axes of z, w0, step", shapes, "that can be broadcast")
+    # In memory an example's batch comes last: sums over few coordinates are then fast.
+    z = losses.z.movedim((-2, -1), (0, 1)).contiguous().movedim(1, -1)
+    w = w0.expand(*batch, d).movedim(-1, 0).contiguous().movedim(0, -1)
+    w, c = project(w, r), c[..., None]
+    total, trajectory = torch.zeros(w.shape[:-1], dtype=w.dtype), []
+    for i in range(m):
+        if keep:
+            trajectory.append(w)
+        value, g = losses.loss(w, z[i])  # play and suffer
+        total += value
+        w = project(w - c * g, r)  # step and project
+    return Played(total, w, torch.stack(trajectory, -2) if keep else None)

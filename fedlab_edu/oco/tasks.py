@@ -1,0 +1,91 @@
+"""Streams of tasks with a dial for how alike they are: drawn ones, and pairs of real digits."""
+
+from math import inf, sqrt
+from typing import Any
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from fedlab_edu.check import check_shares, number, require, whole
+from fedlab_edu.data.digits import WRITERS, digit_images
+from fedlab_edu.laws import real
+from fedlab_edu.oco.losses import Losses
+
+
+def similarity(optima: Any) -> Float[Tensor, "..."]:
+    """``V = min_w sqrt(1/tau sum_t |w - w_t*|^2)``: the smaller, the more alike are the tasks.
+
+    The minimiser is the mean of the optima.
+
+    Args:
+        optima: (..., tau, d), the best fixed point w_t* of each task.
+
+    Source: Khodak et al. (2021), eq. (9).
+    """
+    optima = real(optima)
+    away = optima - optima.mean(-2, keepdim=True)
+    return away.square().sum(-1).mean(-1).sqrt()
+
+
+def drawn_tasks(
+    kind: str, tau: int, m: int, d: int, V: float, noise: float, gen: torch.Generator
+) -> Losses:
+    """Tasks around centres of their own: ``z_ti = centre_t + noise u_ti``, z (tau, m, d).
+
+    The centres lie at distance V from 0 in uniform directions. u is uniform on the cube around 0
+    that the unit ball just holds, so that ``|z| <= V + noise``. Of quadratic losses the optima are
+    the means over i, and the square of their `similarity` has the expectation
+    ``(1 - 1 / tau) (V^2 + noise^2 / (3 m))``.
+
+    Args:
+        kind: "quadratic"; or "absolute", with d = 1; see `Losses`.
+        tau, m, d: the numbers of tasks, of losses in each, and of dimensions.
+        V: the dial, from 0 for tasks of one law.
+        noise: within a task, from 0.
+
+    Raises:
+        ValueError: what the above does not allow.
+    """
+    require(kind in ("quadratic", "absolute"), "kind", kind, "'quadratic', 'absolute'")
+    tau, m, d = (whole(n, x, 1) for n, x in (("tau", tau), ("m", m), ("d", d)))
+    for name, size in (("V", V), ("noise", noise)):
+        require(0 <= number(size) < inf, name, size, "a finite number from 0 on")
+    ways = torch.randn(tau, 1, d, generator=gen, dtype=torch.float64)
+    centres = V * ways / torch.linalg.vector_norm(ways, dim=-1, keepdim=True)
+    u = 2 * torch.rand(tau, m, d, generator=gen, dtype=torch.float64) - 1
+    return Losses(kind, u.mul_(noise / sqrt(d)).add_(centres))
+
+
+def digit_tasks(kind: str, tau: int, m: int, other: float, gen: torch.Generator) -> Losses:
+    """Tell two digits apart on images of one writer, z = y x / |x| (tau, m, 64) with y = 1 or -1.
+
+    The writer is drawn for each task, and m images of both digits with replacement. Most tasks have
+    the digits 3 (y = 1) and 8 (y = -1).
+
+    Args:
+        kind: "hinge" or "logistic".
+        tau, m: the numbers of tasks, and of images in each.
+        other: the dial, the share of tasks, from 0 to 1, whose two digits are drawn, too, from the
+            90 ordered pairs: these may even ask for the opposite.
+
+    Raises:
+        ValueError: what the above does not allow.
+    """
+    require(kind in ("hinge", "logistic"), "kind", kind, "'hinge', 'logistic'")
+    tau, m = whole("tau", tau, 1), whole("m", m, 1)
+    check_shares(other=other)
+    x, label, writer = digit_images()
+    x = x.flatten(1).double()
+    x = x / torch.linalg.vector_norm(x, dim=1, keepdim=True)
+    z = torch.empty(tau, m, x.shape[1], dtype=torch.float64)
+    for t in range(tau):
+        person = torch.randint(WRITERS, (), generator=gen)
+        pair = torch.tensor([3, 8])
+        if torch.rand((), generator=gen) < other:
+            pair = torch.randperm(10, generator=gen)[:2]
+        rows = ((writer == person) & torch.isin(label, pair)).nonzero()[:, 0]
+        rows = rows[torch.randint(len(rows), (m,), generator=gen)]
+        y = torch.where(label[rows] == pair[0], 1.0, -1.0)
+        z[t] = y[:, None] * x[rows]
+    return Losses(kind, z)
