@@ -1,0 +1,131 @@
+# %% [markdown]
+# # Exercise 6: a bound by hand
+#
+# What can be proved about FedEx? Theorem 4.1 (Khodak et al., 2021) is about one hyperparameter, the
+# clients' step size c. There are tau *tasks*, one client each: m losses, one after the other, and
+# after each the client takes a gradient step. It starts at the mean of the w* of the tasks before,
+# where w* is the best fixed point of a task. Its *regret* is the sum of the losses that it suffered
+# minus the sum of the losses at w*. A bandit tries one of k step sizes on each task. The theorem
+# bounds the mean regret of the tasks, on average over what the bandit draws: the closer the w* are
+# to each other, the lower is the bound in the long run. You write
+#
+# - what a client does with its step size: projected online gradient descent,
+# - what the bandit does once it knows the loss of the one step size that it tried,
+# - the constants that the theorem chooses for both,
+# - and one line of its proof in numbers: what the best of the k step sizes costs at most.
+#
+# The arrays are those of NumPy, of float64. Nothing here is random: which step size was tried is an
+# argument. No function may change its arguments, and no question needs the answer to another one.
+
+# %%
+import math
+
+import numpy as np
+
+
+# %% tags=["exercise", "q1"]
+def ogd(z: np.ndarray, w: np.ndarray, c: float, radius: float) -> tuple[np.ndarray, float]:
+    """Exercise 6.1: projected online gradient descent on quadratic losses.
+
+    Loss i is 1/2 |w - z_i|^2, with the length |v| = sqrt(sum of the squares of the entries of v).
+    For one i after the other: play the point w_i, suffer loss i at w_i, take a step from w_i to
+    w_i - c (gradient of loss i at w_i), and project. The result is w_(i+1).
+
+    To project v onto the ball around 0 is to take the ball's nearest point: v itself if |v| is at
+    most the radius, else the point in the direction of v whose length is the radius.
+
+    Args:
+        z: (m, d), row i belongs to loss i.
+        w: (d,), the first point that is played. It lies in the ball.
+        c: the step size, above 0.
+        radius: of the ball, above 0.
+
+    Returns: a pair (points, total).
+        points: (m, d), the points that were played, w first. What comes out of the last step is
+            not played any more.
+        total: the sum of the m losses that were suffered, a float.
+        The arguments are not changed.
+
+    Roughly 7 lines.
+    """
+    # Your answer goes here: replace the next line.
+    raise NotImplementedError("not written yet")
+
+
+# %% tags=["exercise", "q2"]
+def bandit_step(z: np.ndarray, arm: int, loss: float, eta: float) -> np.ndarray:
+    """Exercise 6.2: a step of the bandit, which knows the loss of a single arm.
+
+    The k step sizes are the arms, and a task's total loss is the loss of the arm that was played.
+    Dividing by the arm's probability makes up for arms that are played rarely: on average over the
+    draws each log p_j falls by eta times its own loss, before normalising. It is the step of
+    exercise 4, with one client and a step size eta that stays the same.
+
+    Args:
+        z: (k,), log p, the logarithms of the arms' probabilities.
+        arm: a, the arm that was played, from 0 to k - 1. Its entry of z is above -700.
+        loss: its loss. It may also be below 0, as a regret may.
+        eta: the step size of the bandit, at least 0.
+
+    Returns: (k,), the next log p: p_a is multiplied by exp(-eta loss / p_a), with the p_a from
+        before the step; the other p stay; then all p are divided by their sum. No entry of the
+        answer may be inf, -inf or NaN, even where entries of z are below -1000, or p_a changes by
+        a factor such as exp(-100000) or exp(100000). z is not changed.
+
+    Roughly 4 lines.
+    """
+    # Your answer goes here: replace the next line.
+    raise NotImplementedError("not written yet")
+
+
+# %% tags=["exercise", "q3"]
+def constants(D: float, G: float, b: float, m: int, tau: int) -> tuple[int, np.ndarray, float]:
+    """Exercise 6.3: how many step sizes, which ones, and the bandit's own step size.
+
+    Args:
+        D: the diameter of the ball, the largest distance of two of its points. Above 0.
+        G: no gradient of a loss is longer. Above 0.
+        b: the losses are from 0 to b. Above 0.
+        m: the number of losses in a task.
+        tau: the number of tasks.
+
+    Returns: a triple (k, steps, eta).
+        k: an int, the number ((D G / b) sqrt(tau / (2 m)))^(2/3), rounded up; so it is at least 1.
+        steps: (k,), c_j = D / (G j sqrt(m)) for j = 1, ..., k. The first and largest one has the
+            least bound of 6.4 where the best fixed point is at the distance D.
+        eta: sqrt(ln k / (k tau)) / (m b), a float, with the rounded k. It is 0 for k = 1.
+
+    Roughly 4 lines.
+    """
+    # Your answer goes here: replace the next line.
+    raise NotImplementedError("not written yet")
+
+
+# %% tags=["exercise", "q4"]
+def best_step(distances: np.ndarray, c: np.ndarray, G: float, m: int) -> tuple[float, int]:
+    """Exercise 6.4: what the best step size of a grid costs at most, from a line of the proof.
+
+    With the step size c the regret of online gradient descent (6.1) on a task is at most
+
+        |w_1 - w*|^2 / (2 c) + c m G^2 / 2,
+
+    where w_1 is the task's first point and w* its best fixed point. A small c is slow to get to w*,
+    and a large c overshoots. (The paper has c m G^2, twice as much; for 6.1 the half of it is
+    enough.) The step size is the same for all tasks. So the mean regret of the tasks with step size
+    c_j is at most the mean of these bounds, and with the best j the least of these means.
+
+    Args:
+        distances: (tau,), the |w_1 - w*| of each task, not yet squared. Some may be 0.
+        c: (k,), the step sizes, above 0, in any order.
+        G: no gradient is longer.
+        m: the number of losses in a task.
+
+    Returns: a pair (bound, j).
+        bound: the least, over the step sizes, of the mean of the tasks' bounds; a float.
+        j: the position in c, from 0, of the step size that has it; an int. Of equal ones it is the
+            first. The arguments are not changed.
+
+    Roughly 3 lines.
+    """
+    # Your answer goes here: replace the next line.
+    raise NotImplementedError("not written yet")

@@ -1,0 +1,748 @@
+"""Exercise 6: its answers beside the right ones, and what known mistakes return."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from decimal import Decimal, localcontext
+from fractions import Fraction
+from math import log, nan, sqrt
+from typing import NamedTuple
+
+import numpy as np
+from mistakes_ex03 import NAMES as ASKED
+from mistakes_ex03 import misfit
+from mistakes_ex05 import IN_PLACE, Array, Judge, array, left_alone, returned, same, shown
+
+from fedlab_edu.grading import checks
+from fedlab_edu.grading.checks import ATOL, RTOL, SHOWN, Answer, Case, Failure, parts
+from fedlab_edu.grading.student import Raised, Student
+
+__all__ = ["array", "left_alone"]  # besides what is defined here
+
+Part = Array | float | int
+Value = Part | tuple[Part, ...]
+Mistakes = dict[str, Callable[..., Value | None]]  # what a mistake returns; None: it cannot be made
+
+NAMES = {
+    "ogd": ("z", "w", "c", "radius"),
+    "bandit_step": ("z", "arm", "loss", "eta"),
+    "constants": ("D", "G", "b", "m", "tau"),
+    "best_step": ("distances", "c", "G", "m"),
+}
+PARTS = {
+    "ogd": ("points", "total"),
+    "constants": ("k", "steps", "eta"),
+    "best_step": ("bound", "j"),
+}
+NOT_FINITE = "inf and NaN come from a division by 0, the log of 0, or exp of a large number"
+WHOLE = "math.ceil gives an int, and np.ceil a float; int(x) is the whole number in a float x"
+
+
+# --- answers --------------------------------------------------------------------------------------
+
+
+def ask(student: Student, causes: dict[str, str], name: str, *arguments: object) -> Answer:
+    """As ``student.call``, with copies of arrays, and with them in the messages.
+
+    Args:
+        causes: what an exception can only mean, by a part of its name and text.
+    """
+    given = [a.copy() if isinstance(a, Array) else a for a in arguments]
+    try:
+        answer = student.call(name, *given)
+    except Raised as failure:
+        told = f"{type(failure.__context__).__name__}: {failure}"
+        likely = [sentence for part, sentence in causes.items() if part in told]
+        raise Raised(str(failure), failure.likely or "".join(likely[:1])) from None
+    known = list(zip(NAMES[name], arguments, given, strict=True))
+    changed = tuple(n for n, before, after in known if not same(before, after))
+    texts = {n: text for n, value, _ in known if (text := shown(value))}
+    return replace(answer, given=texts, changed=changed)
+
+
+def check(
+    ask: Callable[..., Answer],
+    mistakes: Mistakes,
+    cases: Iterable[Case],
+    others: Iterable[Case] = (),
+    judge: Judge | None = None,
+) -> None:
+    checks.check(ask, mistakes, cases, equal, others, judge, IN_PLACE)
+
+
+def equal(answer: Answer, want: Value, rule: str = "") -> None:
+    """The answer is ``want`` in type, dtype, shape and, up to rounding, in value.
+
+    Raises:
+        Failure: it is not.
+    """
+    if isinstance(want, tuple):
+        for part, value in zip(parts(answer, *PARTS[answer.function]), want, strict=True):
+            equal(part, value, rule)
+        return
+    asked = int if type(want) is int else float
+    got = array(answer, want) if isinstance(want, Array) else scalar(answer, asked)
+    right = got == want if asked is int else np.isclose(got, want, RTOL, ATOL, equal_nan=True)
+    if np.all(right):
+        return
+    text = f"{told(got)}, expected {told(want)}"
+    if isinstance(got, Array) and got.size > SHOWN:
+        at = tuple(np.argwhere(~right)[0].tolist())
+        text = f"an array with {(~right).sum()} wrong entries of {got.size}: entry {list(at)} is "
+        text += f"{told(got[at])}, expected {told(want[at])}"
+    likely = "" if np.isfinite(got).all() else NOT_FINITE
+    raise Failure(f"{rule} {returned(answer)}{text}.".strip(), likely)
+
+
+def scalar(answer: Answer, asked: type) -> float | int:
+    """The answer itself, once it is known to be a number, and an int where that is asked for.
+
+    Raises:
+        Failure: it is not.
+    """
+    value = answer.value
+    if issubclass(type(value), np.generic | Array) and value.ndim == 0:
+        value = value.item()
+    if what := misfit(value, asked):
+        likely = WHOLE if what.startswith("the float") and np.isfinite(value) else ""
+        raise Failure(f"{returned(answer)}{what}, expected {ASKED[asked]}.", likely)
+    return asked(value)
+
+
+def told(value: Part) -> str:
+    """As `shown`, with numbers that differ by little told apart."""
+    return shown(value) if isinstance(value, Array) else f"{value:.7g}"
+
+
+# --- ex06.1 ---------------------------------------------------------------------------------------
+
+
+class Task(NamedTuple):
+    """The arguments of `ogd`."""
+
+    z: Array
+    w: Array
+    c: float
+    radius: float
+
+
+def by_loops(s: Task) -> tuple[Array, float]:
+    """The points that are played and the sum of their losses, one number after the other."""
+    w, points, total = s.w.tolist(), [], 0.0
+    for z in s.z.tolist():
+        points.append(w)
+        away = [a - b for a, b in zip(w, z, strict=True)]
+        total += sum(g * g for g in away) / 2
+        w = [a - s.c * g for a, g in zip(w, away, strict=True)]
+        length = sqrt(sum(a * a for a in w))
+        if length > s.radius:
+            w = [a * s.radius / length for a in w]
+    return np.array(points), total
+
+
+def size(v: Array) -> float:
+    return float(np.sqrt((v * v).sum()))
+
+
+def nearest(v: Array, radius: float) -> Array:
+    """The projection onto the ball."""
+    return v / max(1.0, size(v) / radius)
+
+
+def loss(w: Array, z: Array) -> float:
+    return float(((w - z) ** 2).sum() / 2)
+
+
+class Played(NamedTuple):
+    """The points w_i, what comes of them, and the losses that are suffered."""
+
+    points: Array
+    after: Array
+    losses: Array
+
+
+def play(
+    s: Task,
+    step: Callable[[Task, int, Array], Array] = lambda s, i, w: w - s.c * (w - s.z[i]),
+    project: Callable[[Array, float], Array] = nearest,
+    suffer: Callable[[Array, Array], float] = loss,
+) -> Played:
+    w, points, losses = s.w, [], []
+    for i, z in enumerate(s.z):
+        points.append(w)
+        losses.append(suffer(w, z))
+        w = project(step(s, i, w), s.radius)
+    return Played(np.array(points), np.array([*points[1:], w]), np.array(losses))
+
+
+def with_step(rule: Callable[[Task, int, Array], Array]) -> Callable[[Task], Value]:
+    return lambda s: summed(play(s, step=rule))
+
+
+def with_projection(rule: Callable[[Array, float], Array]) -> Callable[[Task], Value]:
+    return lambda s: summed(play(s, project=rule))
+
+
+def with_loss(rule: Callable[[Array, Array], float]) -> Callable[[Task], Value]:
+    return lambda s: summed(play(s, suffer=rule))
+
+
+def summed(played: Played) -> Value:
+    return played.points, float(played.losses.sum())
+
+
+def losses_after(s: Task, played: Played) -> float:
+    return float(sum(loss(w, z) for w, z in zip(played.after, s.z, strict=True)))
+
+
+def projected_late(s: Task, gradient_first: bool) -> Value:
+    """Each point is projected only after it was played, on its way to the step."""
+    w, points, total = s.w, [], 0.0
+    for z in s.z:
+        points.append(w)
+        total += loss(w, z)
+        inside = nearest(w, s.radius)
+        w = inside - s.c * ((w if gradient_first else inside) - z)
+    return np.array(points), total
+
+
+def projected_late_and_suffered(s: Task) -> Value:
+    """As above, with the loss at the projected point."""
+    points, _ = projected_late(s, False)
+    return points, sum(loss(nearest(w, s.radius), z) for w, z in zip(points, s.z, strict=True))
+
+
+def shared(s: Task, project: Callable[[Array, float], Array]) -> Value:
+    """All points are one array, until ``project`` makes a new one."""
+    w, points, total = s.w.copy(), [], 0.0
+    for z in s.z:
+        points.append(w)
+        total += loss(w, z)
+        w -= s.c * (w - z)
+        w = project(w, s.radius)
+    return np.array(points), total
+
+
+def nearest_in_place(v: Array, radius: float) -> Array:
+    v /= max(1.0, size(v) / radius)
+    return v
+
+
+def nearest_if_outside(v: Array, radius: float) -> Array:
+    return nearest(v, radius) if size(v) > radius else v
+
+
+def all_after(s: Task) -> Value:
+    played = play(s)
+    return played.after, losses_after(s, played)
+
+
+def with_last(s: Task) -> Value:
+    played = play(s)
+    return np.vstack([played.points, played.after[-1:]]), float(played.losses.sum())
+
+
+OGD: Mistakes = {
+    "the loss is suffered after the step, at the next point: it is suffered at w_i":
+        lambda s: (play(s).points, losses_after(s, play(s))),
+    "the points begin with the result of the first step, and the loss is suffered there, too: "
+    "play and suffer at w_i, then step":
+        all_after,
+    "w is left out, and the result of the last step is there: the points are those that were "
+    "played, w first":
+        lambda s: (play(s).after, summed(play(s))[1]),
+    "the result of the last step is there, too: it is not played any more": with_last,
+    "w is left out of the points: it is the first one that was played":
+        lambda s: (play(s).points[1:], summed(play(s))[1]),
+    "this is the result of the last step only: return all points that were played":
+        lambda s: (play(s).after[-1], summed(play(s))[1]),
+    "the points are not projected": with_projection(lambda v, radius: v),
+    "the projection comes before the step only: what comes out of the step is played next, and may "
+    "be outside the ball":
+        lambda s: projected_late(s, False),
+    "the projection comes between the gradient and the step: what comes out of the step is played "
+    "next, and may be outside the ball":
+        lambda s: projected_late(s, True),
+    "the points are those before their projection, and the losses those after: project what comes "
+    "out of the step, then play it":
+        projected_late_and_suffered,
+    "each entry is clipped by itself: multiply all of them by radius / |w|":
+        with_projection(lambda v, radius: v.clip(-radius, radius)),
+    "points inside the ball are moved to its boundary: divide by |w| only where it is above the "
+    "radius":
+        with_projection(lambda v, radius: radius * v / size(v)),
+    "points are moved to the length 1, also those inside the ball: multiply by radius / |w|, and "
+    "only where |w| is above the radius":
+        with_projection(lambda v, radius: v / size(v)),
+    "points outside the ball are moved to the length 1: multiply by radius / |w|":
+        with_projection(lambda v, radius: v / size(v) if size(v) > radius else v),
+    "|w|^2 is compared with the radius: compare |w| with it, or |w|^2 with its square":
+        with_projection(lambda v, radius: radius * v / size(v) if size(v) ** 2 > radius else v),
+    "the gradient is projected: project the point that comes out of the step":
+        lambda s: summed(
+            play(s, lambda s, i, w: w - s.c * nearest(w - s.z[i], s.radius), lambda v, radius: v)
+        ),
+    "the step goes away from z_i: the gradient is w_i - z_i, and the step is minus c times it":
+        with_step(lambda s, i, w: w + s.c * (w - s.z[i])),
+    "the gradient is 2 (w_i - z_i): the 1/2 of the loss takes the 2 away":
+        with_step(lambda s, i, w: w - 2 * s.c * (w - s.z[i])),
+    "the gradient is 2 (w_i - z_i), and the loss has no 1/2: with the 1/2 the gradient is w_i - "
+    "z_i":
+        lambda s: summed(
+            play(s, lambda s, i, w: w - 2 * s.c * (w - s.z[i]), suffer=lambda w, z: 2 * loss(w, z))
+        ),
+    "c is missing: the step is c times the gradient": with_step(lambda s, i, w: s.z[i]),
+    "this divides by c: the step is c times the gradient":
+        with_step(lambda s, i, w: w - (w - s.z[i]) / s.c),
+    "c is divided by i: it is the same in each step":
+        with_step(lambda s, i, w: w - s.c / (i + 1) * (w - s.z[i])),
+    "the gradient is taken at the first point: take that of loss i at w_i":
+        with_step(lambda s, i, w: w - s.c * (s.w - s.z[i])),
+    "each step begins at the first point: it begins at w_i":
+        with_step(lambda s, i, w: s.w - s.c * (s.w - s.z[i])),
+    "no step is taken: all points are w": with_step(lambda s, i, w: w),
+    "all points are one array, which changes in place: append a copy of it, w.copy()":
+        lambda s: shared(s, nearest_in_place),
+    "points without a projection between them are one array, which changes in place: append a "
+    "copy of it, w.copy()":
+        lambda s: shared(s, nearest_if_outside),
+    "the points are those after the step and before the projection: append w_i before the step, "
+    "and note that -= would change the array that was appended":
+        lambda s: shared(s, nearest),
+    "the loss has no 1/2": with_loss(lambda w, z: 2 * loss(w, z)),
+    "the loss is 1/2 |w - z_i|, without the square":
+        with_loss(lambda w, z: size(w - z) / 2),
+    "the squares of the entries are averaged: |w - z_i|^2 is their sum":
+        with_loss(lambda w, z: loss(w, z) / len(z)),
+    "the total is the mean of the losses: it is their sum":
+        lambda s: (play(s).points, float(play(s).losses.mean())),
+    "the total is the last loss: it is the sum of all":
+        lambda s: (play(s).points, float(play(s).losses[-1])),
+    "these are the losses: return their sum": lambda s: (play(s).points, play(s).losses),
+    "points and total are exchanged: return points, total": lambda s: summed(play(s))[::-1],
+}  # fmt: skip
+
+
+# --- ex06.2 ---------------------------------------------------------------------------------------
+
+
+class Draw(NamedTuple):
+    """The arguments of `bandit_step`."""
+
+    z: Array
+    arm: int
+    loss: float
+    eta: float
+
+    @property
+    def p(self) -> np.float64:  # a division by 0 gives inf, and is no exception
+        return np.exp(self.z[self.arm])
+
+
+def by_decimals(s: Draw) -> Array:
+    """The next log p by powers, a sum and a logarithm, with exponents that floats do not have."""
+    with localcontext(prec=40):
+        z = [Decimal(x) for x in s.z.tolist()]
+        z[s.arm] -= Decimal(s.eta) * Decimal(s.loss) / z[s.arm].exp()
+        total = sum(x.exp() for x in z).ln()
+        return np.array([float(x - total) for x in z])
+
+
+def normal(z: Array) -> Array:
+    """With exp of its entries summing to 1."""
+    z = z - z.max()
+    return z - np.log(np.exp(z).sum())
+
+
+def less(z: Array, arm: int, by: float) -> Array:
+    """z with one entry lower than it was."""
+    return z - by * (np.arange(len(z)) == arm)
+
+
+def moved(s: Draw) -> Array:
+    """z after the step, not yet normalised."""
+    return less(s.z, s.arm, s.eta * s.loss / s.p)
+
+
+def by(rule: Callable[[Draw], float]) -> Callable[[Draw], Array]:
+    """In place of eta loss / p_a."""
+    return lambda s: normal(less(s.z, s.arm, rule(s)))
+
+
+def powers(s: Draw) -> Array:
+    """The next p in plain floats, not yet normalised."""
+    factor = np.exp(-s.eta * s.loss / s.p)
+    return np.exp(s.z) * np.where(np.arange(len(s.z)) == s.arm, factor, 1.0)
+
+
+def p_after(s: Draw) -> np.float64:
+    """The arm's probability after a step without 1 / p."""
+    return np.exp(normal(less(s.z, s.arm, s.eta * s.loss)))[s.arm]
+
+
+def only_own(s: Draw) -> Array:
+    z = s.z.copy()
+    z[s.arm] = normal(moved(s))[s.arm]
+    return z
+
+
+BANDIT: Mistakes = {
+    "the loss is not divided by p_a": by(lambda s: s.eta * s.loss),
+    "the loss is multiplied by p_a: divide by it": by(lambda s: s.eta * s.loss * s.p),
+    "the loss is divided by z_a: divide by p_a, which is exp(z_a)":
+        by(lambda s: s.eta * s.loss / s.z[s.arm]),
+    "the loss is multiplied by k, as if p were uniform: divide by p_a":
+        by(lambda s: s.eta * s.loss * len(s.z)),
+    "the loss is divided by the p_a from after the step: take that from before it":
+        by(lambda s: s.eta * s.loss / p_after(s)),
+    "p_a exp(-eta loss) is divided by p_a: divide the loss by it, in exp":
+        by(lambda s: s.eta * s.loss + s.z[s.arm]),
+    "the arm gets likelier with a loss: it is exp of minus eta loss / p_a":
+        by(lambda s: -s.eta * s.loss / s.p),
+    "eta is missing": by(lambda s: s.loss / s.p),
+    "the exponent is subtracted from p_a: subtract eta loss / p_a from z_a":
+        lambda s: normal(np.log(less(np.exp(s.z), s.arm, s.eta * s.loss / s.p))),
+    "z_a is multiplied by exp(-eta loss / p_a): that belongs to p_a; from z_a subtract eta loss / "
+    "p_a":
+        lambda s: normal(
+            s.z * np.where(np.arange(len(s.z)) == s.arm, np.exp(-s.eta * s.loss / s.p), 1.0)
+        ),
+    "the arms are counted from 1 here: count from 0":
+        lambda s: normal(less(s.z, (s.arm - 1) % len(s.z), s.eta * s.loss / s.p)),
+    "arm a plays no part: another arm moves": lambda s: normal(
+        less(s.z, 0, s.eta * s.loss / np.exp(s.z[0]))
+    ),
+    "all arms move, each by eta loss over its own p: only the one that was played does":
+        lambda s: normal(s.z - s.eta * s.loss / np.exp(s.z)),
+    "no entry has changed: the one of the arm that was played falls by eta loss / p_a, before "
+    "normalising":
+        lambda s: s.z,
+    "the result is not normalised: exp of the entries must sum to 1": moved,
+    "only the entry of the arm that was played is normalised: divide all p by their sum": only_own,
+    "this is p: return its logarithm": lambda s: np.exp(normal(moved(s))),
+    "this is p, not yet divided by the sum: return the logarithm, normalised": powers,
+    "this is p, divided by its sum: return the logarithm": lambda s: powers(s) / powers(s).sum(),
+    "only the arm's own entry came back: return all k":
+        lambda s: np.asarray(normal(moved(s))[s.arm]),
+    "the entries of z are divided by their sum: subtract the log of the sum of their exp":
+        lambda s: moved(s) / moved(s).sum(),
+    "the sum of exp is subtracted: subtract its logarithm":
+        lambda s: moved(s) - np.exp(moved(s)).sum(),
+    "the log of the sum of exp is added: subtract it":
+        lambda s: moved(s) + np.log(np.exp(moved(s)).sum()),
+    "the largest entry is subtracted: subtract the log of the sum of exp":
+        lambda s: moved(s) - moved(s).max(),
+    "the largest entry is subtracted only in exp: add it to the log of the sum":
+        lambda s: moved(s) - np.log(np.exp(moved(s) - moved(s).max()).sum()),
+    "exp of the entries is too large or too small for a float: subtract the largest one before exp":
+        lambda s: moved(s) - np.log(np.exp(moved(s)).sum()),
+    "a p is too small or too large for a float, and its logarithm infinite: stay with z":
+        lambda s: np.log(powers(s) / powers(s).sum()),
+}  # fmt: skip
+
+
+# --- ex06.3 ---------------------------------------------------------------------------------------
+
+
+class Setting(NamedTuple):
+    """The arguments of `constants`."""
+
+    D: float
+    G: float
+    b: float
+    m: int
+    tau: int
+
+    @property
+    def exact(self) -> float:
+        """k before it is rounded."""
+        return self.under_root(self.tau / (2 * self.m))
+
+    @property
+    def first(self) -> float:
+        """The largest step size."""
+        return self.D / self.G / sqrt(self.m)
+
+    def under_root(self, share: float, power: float = 2 / 3) -> float:
+        """As k, with something else in place of tau / (2 m), or of the power."""
+        return (self.D * self.G / self.b * sqrt(share)) ** power
+
+
+Triple = tuple[int, Array, float]
+
+
+def counted(s: Setting) -> int:
+    """The smallest k with k^3 at least (D G / b)^2 tau / (2 m), without rounding."""
+    cube = (Fraction(s.D) * Fraction(s.G) / Fraction(s.b)) ** 2 * Fraction(s.tau, 2 * s.m)
+    k = 1
+    while k**3 < cube:
+        k += 1
+    return k
+
+
+def grid(s: Setting, k: int) -> Array:
+    return np.array([s.first / j for j in range(1, k + 1)])
+
+
+def rate(s: Setting, k: float) -> float:
+    return sqrt(log(k) / k / s.tau) / s.m / s.b
+
+
+def by_counting(s: Setting) -> Triple:
+    k = counted(s)
+    return k, grid(s, k), rate(s, k)
+
+
+def with_k(rule: Callable[[Setting], float]) -> Callable[[Setting], Triple | None]:
+    """With the steps and eta that follow; a k of 0 has none."""
+
+    def wrong(s: Setting) -> Triple | None:
+        k = int(rule(s))
+        eta = rate(s, k) if k > 0 else nan
+        return (k, grid(s, k), eta) if k <= 10_000 else None
+
+    return wrong
+
+
+def with_steps(rule: Callable[[Setting, Array], Array]) -> Callable[[Setting], Triple]:
+    """With 1, ..., k as the second argument of the rule."""
+    return lambda s: (
+        counted(s),
+        rule(s, np.arange(1.0, counted(s) + 1)),
+        rate(s, counted(s)),
+    )
+
+
+def with_eta(rule: Callable[[Setting, int], float]) -> Callable[[Setting], Triple]:
+    return lambda s: (counted(s), grid(s, counted(s)), rule(s, counted(s)))
+
+
+def up(k: float) -> int:
+    return int(np.ceil(k))
+
+
+CONSTANTS: Mistakes = {
+    "k is rounded down: round it up": with_k(lambda s: s.exact),
+    "k is rounded down, and 0 made 1: round it up": with_k(lambda s: max(1.0, s.exact)),
+    "k is rounded to the nearest whole number: round it up": with_k(lambda s: round(s.exact)),
+    "k is rounded to the nearest whole number, and 0 made 1: round it up":
+        with_k(lambda s: max(1, round(s.exact))),
+    "k is too large by 1: round it up, which leaves whole numbers as they are":
+        with_k(lambda s: s.exact + 1),
+    "the power is 3/2: from k^(3/2) = x follows k = x^(2/3)":
+        with_k(lambda s: up(s.under_root(s.tau / (2 * s.m), 3 / 2))),
+    "the power is 1/3: it is 2/3": with_k(lambda s: up(s.under_root(s.tau / (2 * s.m), 1 / 3))),
+    "the power 2/3 is missing": with_k(lambda s: up(s.under_root(s.tau / (2 * s.m), 1))),
+    "x ** 2 / 3 is a third of the square: write x ** (2 / 3)":
+        with_k(lambda s: up(s.under_root(s.tau / (2 * s.m), 2) / 3)),
+    "the root is missing: it is sqrt(tau / (2 m))":
+        with_k(lambda s: up(s.under_root((s.tau / (2 * s.m)) ** 2))),
+    "the 2 is missing: it is sqrt(tau / (2 m))": with_k(lambda s: up(s.under_root(s.tau / s.m))),
+    "tau / 2 m is m times half of tau in Python: divide by (2 * m)":
+        with_k(lambda s: up(s.under_root(s.tau / 2 * s.m))),
+    "tau and m are exchanged: it is sqrt(tau / (2 m))":
+        with_k(lambda s: up(s.under_root(s.m / (2 * s.tau)))),
+    "tau // (2 m) has no fraction: divide with /":
+        with_k(lambda s: up(s.under_root(s.tau // (2 * s.m)))),
+    "D G is multiplied by b: divide by it":
+        with_k(lambda s: up((s.b**2) ** (2 / 3) * s.exact)),
+    "b is missing in k": with_k(lambda s: up(s.exact * s.b ** (2 / 3))),
+    "D G / b is outside of the power 2/3":
+        with_k(lambda s: up(s.D * s.G / s.b * (s.tau / (2 * s.m)) ** (1 / 3))),
+    "sqrt(m) is missing in the steps": with_steps(lambda s, j: s.first / j * sqrt(s.m)),
+    "the steps are divided by m: divide by its root":
+        with_steps(lambda s, j: s.first / j / sqrt(s.m)),
+    "G is missing in the steps": with_steps(lambda s, j: s.first / j * s.G),
+    "the steps are multiplied by G: divide by it": with_steps(lambda s, j: s.first / j * s.G**2),
+    "D and G are exchanged in the steps":
+        with_steps(lambda s, j: s.first / j * (s.G / s.D) ** 2),
+    "j starts at 0: it goes from 1 to k": with_steps(lambda s, j: s.first / (j - 1)),
+    "the last step size is missing: j goes from 1 to k, and range ends one earlier":
+        with_steps(lambda s, j: s.first / j[:-1]),
+    "there is a step size too many: j goes from 1 to k":
+        with_steps(lambda s, j: s.first / np.append(j, len(j) + 1)),
+    "the step sizes are in rising order: j = 1 is first, and the largest":
+        with_steps(lambda s, j: s.first / j[::-1]),
+    "the steps are divided by the root of j: divide by j":
+        with_steps(lambda s, j: s.first / np.sqrt(j)),
+    "each step is half of the one before: c_j is the first one divided by j":
+        with_steps(lambda s, j: s.first / 2 ** (j - 1)),
+    "the logarithm is that of base 2: take the natural one, math.log":
+        with_eta(lambda s, k: rate(s, k) / sqrt(log(2))),
+    "the logarithm is that of base 10: take the natural one, math.log":
+        with_eta(lambda s, k: rate(s, k) / sqrt(log(10))),
+    "m b is missing in eta": with_eta(lambda s, k: rate(s, k) * s.m * s.b),
+    "m is missing in eta: divide by m b": with_eta(lambda s, k: rate(s, k) * s.m),
+    "b is missing in eta: divide by m b": with_eta(lambda s, k: rate(s, k) * s.b),
+    "eta is multiplied by m b: divide by it": with_eta(lambda s, k: rate(s, k) * (s.m * s.b) ** 2),
+    "m b is under the root of eta, too": with_eta(lambda s, k: rate(s, k) * sqrt(s.m * s.b)),
+    "k is missing under the root of eta": with_eta(lambda s, k: rate(s, k) * sqrt(k)),
+    "tau is missing under the root of eta": with_eta(lambda s, k: rate(s, k) * sqrt(s.tau)),
+    "ln k / k tau is multiplied by tau in Python: divide by (k * tau)":
+        with_eta(lambda s, k: rate(s, k) * s.tau),
+    "ln k is outside the root of eta": with_eta(lambda s, k: log(k) / sqrt(k * s.tau) / s.m / s.b),
+    "the root of eta is missing": with_eta(lambda s, k: log(k) / (k * s.tau) / s.m / s.b),
+    "eta has a 2 under the root, as in exercise 4: it has none here":
+        with_eta(lambda s, k: rate(s, k) * sqrt(2)),
+    "ln tau is taken: it is ln k": with_eta(lambda s, k: sqrt(log(s.tau) / k / s.tau) / s.m / s.b),
+    "eta is taken for the k before rounding: take the rounded one":
+        with_eta(lambda s, k: rate(s, s.exact) if s.exact >= 1 else float("nan")),
+    "k is the last value here: return k, steps, eta":
+        lambda s: (*by_counting(s)[1:], by_counting(s)[0]),
+    "steps and eta are exchanged: return k, steps, eta":
+        lambda s: (by_counting(s)[0], *by_counting(s)[:0:-1]),
+}  # fmt: skip
+
+
+# --- ex06.4 ---------------------------------------------------------------------------------------
+
+
+class Grid(NamedTuple):
+    """The arguments of `best_step`."""
+
+    distances: Array
+    c: Array
+    G: float
+    m: int
+
+    @property
+    def least(self) -> float:
+        """What the best of all step sizes costs, in the grid or not."""
+        return sqrt(self.m) * self.G * sqrt((self.distances**2).mean())
+
+    @property
+    def best(self) -> float:
+        """The step size that costs that."""
+        return sqrt((self.distances**2).mean() / self.m) / self.G
+
+
+Pair = tuple[float, int]
+
+
+def by_fractions(s: Grid) -> Pair:
+    """The least mean over the tasks, without rounding, and the first position that has it."""
+    squares = [Fraction(d) ** 2 for d in s.distances.tolist()]
+    means = []
+    for c in map(Fraction, s.c.tolist()):
+        each = [square / (2 * c) + c * s.m * Fraction(s.G) ** 2 / 2 for square in squares]
+        means.append(sum(each) / len(each))
+    j = means.index(min(means))
+    return float(means[j]), j
+
+
+def table(s: Grid, to: float = 0.5, over: float = 0.5) -> Array:
+    """(tau, k), the bound for each task and step size, with its two constants."""
+    return to * s.distances[:, None] ** 2 / s.c + over * s.c * s.m * s.G**2
+
+
+def first(means: Array) -> Pair:
+    return float(means.min()), int(means.argmin())
+
+
+def with_table(rule: Callable[[Grid], Array]) -> Callable[[Grid], Pair]:
+    return lambda s: first(rule(s).mean(0))
+
+
+def with_means(rule: Callable[[Array], Array]) -> Callable[[Grid], Value]:
+    """Of the (tau, k) bounds, in place of the mean over the tasks."""
+    return lambda s: first(rule(table(s)))
+
+
+def at(rule: Callable[[Grid, Array], int]) -> Callable[[Grid], Pair]:
+    """With the position that a rule has, and its own bound."""
+
+    def wrong(s: Grid) -> Pair:
+        means = table(s).mean(0)
+        j = rule(s, means)
+        return float(means[j]), int(j)
+
+    return wrong
+
+
+def with_j(rule: Callable[[Grid, int], Part]) -> Callable[[Grid], Value]:
+    """The right bound, and something in place of the position."""
+
+    def wrong(s: Grid) -> Value:
+        bound, j = first(table(s).mean(0))
+        return bound, rule(s, j)
+
+    return wrong
+
+
+def with_bound(rule: Callable[[Grid, Array], Part]) -> Callable[[Grid], Value]:
+    """The right position, and something in place of the bound."""
+
+    def wrong(s: Grid) -> Value:
+        means = table(s).mean(0)
+        return rule(s, means), int(means.argmin())
+
+    return wrong
+
+
+def own_steps(s: Grid, task: int) -> Value:
+    """Each task with its own step size; and the position for one task."""
+    return float(table(s).min(1).mean()), int(table(s)[task].argmin())
+
+
+def often(s: Grid) -> int:
+    return int(np.bincount(table(s).argmin(1)).argmax())
+
+
+BEST: Mistakes = {
+    "the mean of the distances is squared: take the mean of their squares":
+        lambda s: first(s.distances.mean() ** 2 / (2 * s.c) + s.c * s.m * s.G**2 / 2),
+    "the distances are not squared":
+        lambda s: first((s.distances[:, None] / (2 * s.c) + s.c * s.m * s.G**2 / 2).mean(0)),
+    "the squares of the distances are added up: take their mean":
+        lambda s: first((s.distances**2).sum() / (2 * s.c) + s.c * s.m * s.G**2 / 2),
+    "this is the sum over the tasks: take the mean": with_means(lambda t: t.sum(0)),
+    "this is the least over the tasks: take their mean": with_means(lambda t: t.min(0)),
+    "the second term is c m G^2, as in the paper: c m G^2 / 2 is asked for":
+        with_table(lambda s: table(s, over=1)),
+    "the first term is not divided by 2": with_table(lambda s: table(s, to=1)),
+    "no term is divided by 2": with_table(lambda s: table(s, 1, 1)),
+    "the first term is distance^2 / 2 times c: divide by (2 * c)":
+        with_table(lambda s: s.distances[:, None] ** 2 / 2 * s.c + s.c * s.m * s.G**2 / 2),
+    "m is missing in c m G^2 / 2": with_table(lambda s: table(s, over=0.5 / s.m)),
+    "G is not squared: it is c m G^2 / 2": with_table(lambda s: table(s, over=0.5 / s.G)),
+    "G is missing in c m G^2 / 2": with_table(lambda s: table(s, over=0.5 / s.G**2)),
+    "the second term is missing: add c m G^2 / 2": with_table(lambda s: table(s, over=0)),
+    "the first term is missing: add distance^2 / (2 c)": with_table(lambda s: table(s, to=0)),
+    "this is the largest of the step sizes' means: take the least":
+        at(lambda s, means: means.argmax()),
+    "the bound is right, but j is that of the largest mean: it is that of the least":
+        with_j(lambda s, j: int(table(s).mean(0).argmax())),
+    "j is counted from 1: count from 0": with_j(lambda s, j: j + 1),
+    "j is the step size: return its position": with_j(lambda s, j: float(s.c[j])),
+    "j is the position among the sorted step sizes: it is that in c":
+        with_j(lambda s, j: int((s.c < s.c[j]).sum())),
+    "j is the position among the step sizes from the largest on: it is that in c":
+        with_j(lambda s, j: int((s.c > s.c[j]).sum())),
+    "of equal ones this is the last: return the first":
+        at(lambda s, means: len(means) - 1 - means[::-1].argmin()),
+    "this is the smallest step size's: take the one with the least mean":
+        at(lambda s, means: s.c.argmin()),
+    "this is the largest step size's: take the one with the least mean":
+        at(lambda s, means: s.c.argmax()),
+    "this is the first step size's: take the one with the least mean": at(lambda s, means: 0),
+    "this is the last step size's: take the one with the least mean":
+        at(lambda s, means: len(s.c) - 1),
+    "each task has its own step size here, and j is that of the first: all have the same":
+        lambda s: own_steps(s, 0),
+    "each task has its own step size here, though j is right: all have the same":
+        with_bound(lambda s, means: float(table(s).min(1).mean())),
+    "each task has its own step size here, and j is that of most: all have the same":
+        lambda s: (float(table(s).min(1).mean()), often(s)),
+    "j is the best step size of most tasks: it is that of the least mean":
+        at(lambda s, means: often(s)),
+    "this position counts through the rows of a table: take the mean over the tasks first":
+        lambda s: (float(table(s).min()), int(table(s).argmin())),
+    "this is the mean over the step sizes, and the least over the tasks: it is the other way round":
+        lambda s: first(table(s).mean(1)),
+    "this is the bound for the best of all step sizes: it is that of the grid's c_j":
+        with_bound(lambda s, means: s.least),
+    "this is the step size nearest to the best of all: take the one with the least mean":
+        at(lambda s, means: np.abs(s.c - s.best).argmin()),
+    "these are the means of all step sizes: return the least of them":
+        with_bound(lambda s, means: means),
+    "bound and j are exchanged: return bound, j": lambda s: first(table(s).mean(0))[::-1],
+}  # fmt: skip
