@@ -350,9 +350,9 @@ def code(shown):
     return re.search(r"```python\n(.*)\n```", shown.data, re.S)[1]
 
 
-def test_what_is_shown_is_the_text_of_the_file_under_its_full_name():
+def test_what_is_shown_is_the_text_of_the_file_under_its_name_and_module():
     shown = show(server_sgd)
-    assert shown.data.startswith("`fedlab_edu.aggregate.server_sgd`\n")
+    assert shown.data.startswith("`server_sgd` in `fedlab_edu.aggregate`\n")
     assert code(shown) in Path(fedlab_edu.aggregate.__file__).read_text()
 
 

@@ -11,7 +11,7 @@ from fedlab_edu.check import require
 
 
 def show(obj: Any, docstring: bool = True) -> Markdown:
-    """The source of a function, method or class of the package, under a line with its full name.
+    """The source of a function, method or class of the package, under a line with its name and module.
 
     Args:
         docstring: False leaves out docstrings, where the chapter has just said the same.
@@ -26,7 +26,7 @@ def show(obj: Any, docstring: bool = True) -> Markdown:
     source = dedent(inspect.getsource(found))
     if not docstring:
         source = _without_docstrings(source)
-    text = f"`{module}.{found.__qualname__}`\n\n```python\n{source.strip()}\n```"
+    text = f"`{found.__qualname__}` in `{module}`\n\n```python\n{source.strip()}\n```"
     return Markdown(text)  # type: ignore[no-untyped-call]
 
 
