@@ -10,6 +10,8 @@ float32 may grow over hundreds of steps; the tests hold both loops together in f
 A race is a whole search: successive halving, its arms together and one by one. Each is run once.
 FedEx is measured against the same round, and the same search, without it.
 
+FedTune is a whole search beside as many rounds of FedAvg with the same clients; it is run once.
+
 Theorem 4.1 is run on the CPU whatever the device, in one thread; its bound is beside its regret.
 
 Memory is that of whole rounds, each in a process of its own.
@@ -22,7 +24,7 @@ from typing import TypeVar
 
 import torch
 
-from benchmarks import features, fedex, memory, oco, races, speed
+from benchmarks import features, fedex, fedtune, memory, oco, races, speed
 from benchmarks.workloads import Workload, workloads
 from fedlab_edu import LocalHP
 from fedlab_edu.check import usable_device
@@ -56,6 +58,9 @@ def main(arguments: list[str] | None = None) -> None:
     def fedex_race(budget: tuple[int, int]) -> str:
         return fedex.races(budget, device).row()
 
+    def fedtune_search(rounds: int) -> str:
+        return fedtune.searched(rounds, device).row()
+
     def a_theorem(size: tuple[int, int, int]) -> str:
         return oco.measured(size).row()
 
@@ -66,6 +71,7 @@ def main(arguments: list[str] | None = None) -> None:
     table(races.HEAD, races.BUDGETS, options.only, a_race)
     table(fedex.HEAD, fedex.ROUNDS, options.only, fedex_round)
     table(fedex.HEAD, fedex.RACES, options.only, fedex_race)
+    table(fedtune.HEAD, fedtune.BUDGETS, options.only, fedtune_search)
     table(features.HEAD, features.SIZES, options.only, maps)
     table(oco.HEAD, oco.RUNS, options.only, a_theorem)
     table(memory.HEAD, ROUNDS, options.only, a_round)

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from fedlab_edu.tuners.baselines import hyperband, random_search, successive_halving
     from fedlab_edu.tuners.bayes import bayesian_search
     from fedlab_edu.tuners.fedex import FedEx
+    from fedlab_edu.tuners.fedtune import FedTune, fedtune
     from fedlab_edu.tuners.race import Estimate
     from fedlab_edu.tuners.search import schedule
     from fedlab_edu.tuners.spend import spend
@@ -67,6 +68,7 @@ _MODULE = {
     "tuners.baselines": ("hyperband", "random_search", "successive_halving"),
     "tuners.bayes": ("bayesian_search",),
     "tuners.fedex": ("FedEx",),
+    "tuners.fedtune": ("FedTune", "fedtune"),
     "tuners.race": ("Estimate",),
     "tuners.search": ("schedule",),
     "tuners.spend": ("spend",),
@@ -85,6 +87,7 @@ __all__ = [
     "FedEx",
     "FedPA",
     "FedProx",
+    "FedTune",
     "Federation",
     "Integer",
     "LocalHP",
@@ -108,6 +111,7 @@ __all__ = [
     "communicate_all",
     "digits",
     "evaluate",
+    "fedtune",
     "from_module",
     "gradient",
     "hyperband",

@@ -13,11 +13,12 @@ from fedlab_edu.checkpoint import fingerprint, read, write
 from fedlab_edu.data.clients import Federation
 from fedlab_edu.model import ONE_AT_A_TIME, Model
 from fedlab_edu.tuners.bayes import Bayes
+from fedlab_edu.tuners.fedtune import FedTune, Played
 from fedlab_edu.tuners.race import Estimate, Race
 from fedlab_edu.tuners.search import Schedule
 
 _KNOWN = [
-    Race, Bayes, Estimate, Schedule, space.SearchSpace, space.Spaces,
+    Race, Bayes, FedTune, Played, Estimate, Schedule, space.SearchSpace, space.Spaces,
     laws.Uniform, laws.LogUniform, laws.OneMinusLogUniform, laws.Choice,
 ]  # fmt: skip
 

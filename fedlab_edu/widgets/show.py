@@ -11,7 +11,7 @@ from fedlab_edu.check import require
 
 
 def show(obj: Any, docstring: bool = True) -> Markdown:
-    """The source of a function, method or class of the package, under a line with its name and module.
+    """The source of a function, method or class of the package, under its name and module.
 
     Args:
         docstring: False leaves out docstrings, where the chapter has just said the same.

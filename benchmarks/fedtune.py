@@ -1,0 +1,48 @@
+"""Seconds of a search with FedTune, beside those of as many rounds of FedAvg with all clients."""
+
+from typing import NamedTuple
+
+import torch
+
+from benchmarks.speed import seconds
+from benchmarks.workloads import GREY, noise
+from fedlab_edu import Federation, LocalHP, mlp, play, spend, start
+from fedlab_edu.data.partition import dirichlet, federate
+from fedlab_edu.draws import generator
+from fedlab_edu.space import FEDTUNE
+from fedlab_edu.tuners.fedtune import fedtune
+
+CLIENTS, IMAGES, VALIDATION = 10, 6_000, 0.2
+HEAD = f"{'FedTune, 30 candidates each':38}{'FedAvg':>11}{'search':>10}{'ratio':>8}{'models':>13}"
+BUDGETS = {"MLP 784-128-10, 10 clients, budget 30": 30}
+
+
+class Searched(NamedTuple):
+    """Seconds of rounds of FedAvg, of the search, and the bytes of its buffer at the end."""
+
+    fedavg: float
+    search: float
+    models: int
+
+    def row(self) -> str:
+        times = f"{self.fedavg:9.2f} s{self.search:8.2f} s{self.search / self.fedavg:7.2f}x"
+        return f"{times}{self.models / 2**20:9.1f} MiB"
+
+
+def federation() -> Federation:
+    """Ten clients with 6,000 images of noise to train on and 1,500 to validate, their classes
+    divided by Dirichlet(0.1) as in the paper: the largest has fifteen times the smallest's."""
+    images = noise(GREY, 10, [round(IMAGES / (1 - VALIDATION))])
+    rows = dirichlet(images.y, CLIENTS, 0.1, generator(0), minimum=10)
+    fractions = (1 - VALIDATION, VALIDATION, 0.0)
+    return federate(images.x, images.y, rows, 10, fractions, generator(1))
+
+
+def searched(rounds: int, device: torch.device) -> Searched:
+    """Batches of 32, one epoch; 30 candidates, which have the same work whichever is drawn."""
+    fed, model, table = federation().to(device), mlp(784, 128, 10), FEDTUNE.client.grid()
+    begun, run = fedtune(model, fed, table, rounds), start(model, fed, LocalHP(lr=0.1))
+    begun.step(model, fed)  # a first round also makes what later ones find made
+    plain, _ = seconds(lambda: play(run, model, fed, rounds, CLIENTS), device)
+    took, done = seconds(lambda: spend(begun, model, fed), device)
+    return Searched(plain, took, sum(w.nbytes for w in done.models.values()))
