@@ -131,8 +131,9 @@ def _cifar10(source: str | None) -> Problem:
     table = _load(source or "uoft-cs/cifar10")["train"]
     image, label = ("img", "label") if "img" in table.column_names else ("image", "label")
     x = np.stack([np.asarray(one.convert("RGB")) for one in table[image]])
-    y, cut = np.asarray(table[label]), len(x) * 4 // 5  # 40,000 and 10,000
-    return _of_images(x[:cut], y[:cut], x[cut:], y[cut:])
+    y, order = np.asarray(table[label]), np.random.default_rng(0).permutation(len(x))
+    train, val = np.split(order, [len(x) * 4 // 5])  # 40,000 and 10,000
+    return _of_images(x[train], y[train], x[val], y[val])
 
 
 @lru_cache(1)  # the same for each seed, and large
