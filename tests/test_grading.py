@@ -16,7 +16,7 @@ from fedlab_edu.grading.run import CheckBroken, Report, Result, grade, marks
 ROOT = Path(__file__).parents[1]
 TESTS = ROOT / "tests" / "exercises"
 SOLUTIONS = {path.stem[:4]: path for path in sorted((ROOT / "solutions").glob("ex*.py"))}
-POINTS = {"ex01": 15, "ex02": 20, "ex03": 20, "ex04": 20, "ex05": 20, "ex06": 20}
+POINTS = {"ex01": 15, "ex02": 20, "ex03": 20, "ex04": 20, "ex05": 20, "ex06": 20, "ex07": 20}
 WRONG = sorted(TESTS.glob("mutants/*/wrong_*.py"))
 RIGHT = sorted(TESTS.glob("mutants/*/right_*.py"))
 RIGHT_TEXT = (TESTS / "mutants/ex01/right_short.py").read_text()  # its questions stand alone

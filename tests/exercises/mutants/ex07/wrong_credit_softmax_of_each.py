@@ -1,0 +1,32 @@
+# fails: ex07.1
+# hint: the softmax is taken of each client, and then averaged: add
+import numpy as np
+
+
+def log_softmax(a):
+    return a - np.logaddexp.reduce(a, axis=-1)[..., None]
+
+
+def credit(outputs, q, y):
+    right = np.eye(outputs.shape[2])[y]
+    each = np.exp(log_softmax(outputs))
+    p = np.tensordot(q, each, 1)
+    d = q * ((p - right) * outputs).sum((1, 2)) / len(y)
+    return -np.log(p[np.arange(len(y)), y]).mean(), d
+
+
+def score(logits, z):
+    p = np.exp(logits - np.logaddexp.reduce(logits, axis=1)[:, None])
+    return np.eye(p.shape[1])[z] - p
+
+
+def update(logits, z, d, lr):
+    p = np.exp(logits - np.logaddexp.reduce(logits, axis=1)[:, None])
+    return logits - lr * d[:, None] * (np.eye(p.shape[1])[z] - p)
+
+
+def directions(outputs, y, logits):
+    p = np.exp(logits - np.logaddexp.reduce(logits))
+    scores = np.eye(len(p)) - p
+    error = outputs - y
+    return (p * error * outputs) @ scores, (p * error**2 / 2) @ scores
