@@ -456,7 +456,8 @@ REFUSED = {
     ),
     "rounds is 0": lambda: fs.share_softly(TABLES, DATA, np.random.default_rng(0), 0),
     "number of maps is 0": lambda: fs.share([], DATA, []),
-    "number of assignments is None": lambda: fs.share(TABLES, DATA, None),
+    "assignments is None; allowed: a list": lambda: fs.share(TABLES, DATA, None),
+    "assignments is 2; allowed: a list": lambda: fs.share(TABLES, DATA, 2),
     "train of shape is (1,)": lambda: fm.preprocess([1.0], [[1.0]], "minmax"),
     "lam is -1.0": lambda: Linear(lam=-1.0),
     "examples of each class is [3, 0, 1]": lambda: Linear("logistic").fit(

@@ -71,6 +71,6 @@ def test_the_readmes_examples_run_and_learn(
     assert len(names["search"].runs) == len(names["search"].runs[0].tuner.table) == 27
     capsys.readouterr()
     exec(features, names)
-    picked, error = capsys.readouterr().out.splitlines()
+    picked, error, least = capsys.readouterr().out.rsplit(" ", 2)
     assert picked.startswith("RandomFourier(")
-    assert 0 < float(error) < 0.05
+    assert 0 < float(least) <= float(error) < 0.08

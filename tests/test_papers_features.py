@@ -179,7 +179,7 @@ def test_papers_data_come_from_a_folder_that_holds_them(
         (["ngram-bins"], "dataset is 'digits'; allowed: one of ['shakespeare']"),
         (
             ["ngram-bins", "--dataset", "imdb", "--scale", "paper", "--data", "/no/such/folder"],
-            "'/no/such/folder' can be had neither from a folder nor from the Hugging Face",
+            "data is '/no/such/folder'; allowed: a folder that holds the data set",
         ),
     ],
 )

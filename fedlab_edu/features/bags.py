@@ -168,6 +168,7 @@ def bag_maps(
 
     Source: Khodak et al., *Weight-Sharing Beyond NAS*, section 3.2 and appendix A.
     """
+    require(isinstance(corpus, Corpus), "corpus", type(corpus).__name__, "a Corpus(texts)")
     whole("bins", bins, 1, _ALL)
     train, y = np.asarray(train), np.asarray(y)
     check_places("train", train, len(corpus.texts), y.shape)

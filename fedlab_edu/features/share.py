@@ -131,7 +131,9 @@ def share(
     """
     k, rounds = len(maps), rounds_needed(whole("number of maps", len(maps), 1))
     rng = assignments if isinstance(assignments, np.random.Generator) else None
-    given = rounds if rng else len(assignments) if hasattr(assignments, "__len__") else assignments
+    ok = rng is not None or hasattr(assignments, "__len__")
+    require(ok, "assignments", assignments, "a list of one for each round, or a NumPy generator")
+    given = rounds if rng else len(assignments)
     require(given == rounds, "number of assignments", given, f"{rounds}, one for each round")
     split = validation == "split"
     ok = validation == "whole" or (split and rng is not None)

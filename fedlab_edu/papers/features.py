@@ -5,6 +5,7 @@ import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, lru_cache, partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -126,9 +127,12 @@ def _plays(seed: int, source: str | None) -> Problem:
     return _of_texts(corpus, y, np.flatnonzero(~held), np.flatnonzero(held))
 
 
+_HUB = ("uoft-cs/cifar10", "stanfordnlp/imdb")
+
+
 @lru_cache(1)  # the same for each seed, and large
 def _cifar10(source: str | None) -> Problem:
-    table = _load(source or "uoft-cs/cifar10")["train"]
+    table = _load(_HUB[0] if source is None else source)["train"]
     image, label = ("img", "label") if "img" in table.column_names else ("image", "label")
     x = np.stack([np.asarray(one.convert("RGB")) for one in table[image]])
     y, order = np.asarray(table[label]), np.random.default_rng(0).permutation(len(x))
@@ -138,7 +142,7 @@ def _cifar10(source: str | None) -> Problem:
 
 @lru_cache(1)  # the same for each seed, and large
 def _imdb(source: str | None) -> Problem:
-    parts = _load(source or "stanfordnlp/imdb")
+    parts = _load(_HUB[1] if source is None else source)
     require({"train", "test"} <= {*parts}, "parts of the data", [*parts], "train and test")
     train, test = parts["train"], parts["test"]
     half = np.random.default_rng(0).permutation(len(test))[: len(test) // 2]
@@ -149,6 +153,8 @@ def _imdb(source: str | None) -> Problem:
 
 def _load(source: str) -> Any:
     """A data set of the Hugging Face Hub, or of a folder with files of its parts."""
+    on_hub = source in _HUB
+    require(on_hub or Path(source).is_dir(), "data", source, "a folder that holds the data set")
     load = extra("datasets", "data").load_dataset
     try:
         return load(source)
