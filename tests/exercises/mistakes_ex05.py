@@ -250,7 +250,7 @@ MIXED: Mistakes = {
         lambda features, assignment: features[assignment],
     "this has all rows of each map, and of those that are not drawn 0: add up over the maps":
         lambda features, assignment: features * one_hot(features, assignment)[:, :, None],
-    "the new axis of np.diagonal is the last one: transpose":
+    "the answer is transposed (np.diagonal puts its new axis last)":
         lambda features, assignment: row_by_row(features, assignment).T,
     "the diagonal is over examples and features: it is over the first two axes, (N, N)":
         lambda features, assignment: features[assignment].diagonal(axis1=1, axis2=2),

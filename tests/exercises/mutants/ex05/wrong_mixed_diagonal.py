@@ -1,5 +1,5 @@
 # fails: ex05.2
-# hint: the new axis of np.diagonal is the last one
+# hint: the answer is transposed
 import numpy as np
 
 
