@@ -34,8 +34,11 @@ def project(w: Any, radius: float) -> Float[Tensor, "... d"]:
 
     Args:
         w: (..., d).
+
+    Raises:
+        ValueError: a radius that is not above 0.
     """
-    w = real(w)
+    w, radius = real(w), check_radius(radius)
     square = w.square().sum(-1, keepdim=True)
     if square.max() <= radius**2:
         return w  # all are inside already, as often they are
@@ -62,6 +65,7 @@ def ogd(losses: Losses, w0: Any, step: Any, radius: float, *, keep: bool = True)
 
     Source: Zinkevich (2003), section 2.
     """
+    require(isinstance(losses, Losses), "losses", type(losses).__name__, "Losses(kind, z)")
     r, w0, c = check_radius(radius), real(w0), real(step)
     m, d = losses.z.shape[-2:]
     require(w0.isfinite().all(), "w0", w0, "finite numbers")

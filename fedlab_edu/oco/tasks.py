@@ -21,9 +21,13 @@ def similarity(optima: Any) -> Float[Tensor, "..."]:
     Args:
         optima: (..., tau, d), the best fixed point w_t* of each task.
 
+    Raises:
+        ValueError: optima of another shape.
+
     Source: Khodak et al. (2021), eq. (9).
     """
     optima = real(optima)
+    require(optima.ndim >= 2, "shape of optima", tuple(optima.shape), "(..., tau, d)")
     away = optima - optima.mean(-2, keepdim=True)
     return away.square().sum(-1).mean(-1).sqrt()
 
