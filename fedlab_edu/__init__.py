@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from fedlab_edu.tuners.baselines import hyperband, random_search, successive_halving
     from fedlab_edu.tuners.bayes import bayesian_search
     from fedlab_edu.tuners.fedex import FedEx
+    from fedlab_edu.tuners.fedpop import FedPop, fedpop
     from fedlab_edu.tuners.fedtune import FedTune, fedtune
     from fedlab_edu.tuners.race import Estimate
     from fedlab_edu.tuners.search import schedule
@@ -68,6 +69,7 @@ _MODULE = {
     "tuners.baselines": ("hyperband", "random_search", "successive_halving"),
     "tuners.bayes": ("bayesian_search",),
     "tuners.fedex": ("FedEx",),
+    "tuners.fedpop": ("FedPop", "fedpop"),
     "tuners.fedtune": ("FedTune", "fedtune"),
     "tuners.race": ("Estimate",),
     "tuners.search": ("schedule",),
@@ -86,6 +88,7 @@ __all__ = [
     "FedDyn",
     "FedEx",
     "FedPA",
+    "FedPop",
     "FedProx",
     "FedTune",
     "Federation",
@@ -111,6 +114,7 @@ __all__ = [
     "communicate_all",
     "digits",
     "evaluate",
+    "fedpop",
     "fedtune",
     "from_module",
     "gradient",

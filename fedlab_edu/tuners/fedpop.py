@@ -1,20 +1,321 @@
-"""FedPop's schedule of how far configurations evolve.
+"""FedPop: a population of runs, of which the worst copy the best, and change what they copy.
 
-Chen, Krompass, Gu, Tresp (2023), *FedPop: Federated population-based hyperparameter tuning*.
+FedPop-G lets members of the population copy one another's model and hyperparameters; FedPop-L lets
+the clients of one member copy one another's. Chen, Krompass, Gu, Tresp (2023), *FedPop: Federated
+population-based hyperparameter tuning*, Algorithm 1.
 """
 
-import math
+from dataclasses import dataclass, replace
+from math import inf, isnan, nan
+from typing import Literal, NamedTuple, SupportsIndex
 
-from fedlab_edu.check import require
+import torch
+
+from fedlab_edu.check import require, whole
+from fedlab_edu.data.clients import Federation
+from fedlab_edu.draws import generator, stream
+from fedlab_edu.hparams import LocalHP, ServerHP
+from fedlab_edu.methods import Method, Server
+from fedlab_edu.model import Model
+from fedlab_edu.rounds import communicate_all
+from fedlab_edu.run import Round, Run, start
+from fedlab_edu.space import Spaces
+from fedlab_edu.tuner import Fixed
+from fedlab_edu.tuners.arms import drawn
+from fedlab_edu.tuners.population import (
+    Evolution,
+    FedPopL,
+    Local,
+    anneal,
+    discounted_score,
+    heirs,
+    ranked,
+    succeed,
+)
+from fedlab_edu.tuners.search import Schedule, lowest, schedule, survivors
+
+__all__ = ["Birth", "FedPop", "FedPopL", "Local", "anneal", "discounted_score", "fedpop", "ranked"]
 
 
-def anneal(x0: float, r: int, R: int) -> float:
-    """``x0/2 (1 + cos(pi r / R))``: from x0 in round r = 0 down to 0 in round R.
+class Birth(NamedTuple):
+    """A configuration that a member has had: from which round on, and from whom it came.
+
+    Fields:
+        round: the rounds of the search before it; 0 for the first ones.
+        member: the place in the population.
+        parent: the place of the member that was copied; None for the first ones.
+        c, b: the clients' base beta^0, and the server's alpha.
+    """
+
+    round: int
+    member: int
+    parent: int | None
+    c: LocalHP
+    b: ServerHP
+
+
+@dataclass(frozen=True, eq=False)
+class FedPop:
+    """A population of members that train side by side, as a value; `fedpop` begins one.
+
+    Fields:
+        runs: one for each member. One that was eliminated keeps no vectors.
+        spaces: the search spaces.
+        bracket: how many members, and when some are eliminated; without eliminations all train up
+            to R_c.
+        how: the rules of evolution.
+        T_g: the rounds between two times that members copy one another; None if they never do.
+        local: those of FedPop-L; None if all clients of a member train with its base.
+        weighted: whether a member's score is weighted by the numbers of validation examples, as in
+            the authors' code. As printed all clients count alike.
+        keep_age: whether the server's rate of a copy goes on to decay from where it was. Otherwise
+            it begins anew, as in the authors' code.
+        on_nan: what has diverged is replaced when members copy next ("wait"), or else at once
+            ("replace"), as in the authors' code, by a copy of a random member, maybe of itself.
+        seed: of all draws.
+        traces: of each member the score s_i of each of its rounds; NaN where no client could
+            validate, +inf where one has diverged.
+        out: of each member the round at which it was eliminated; None for one that was not.
+        births: all configurations (alpha, beta^0) so far, in order.
+        tried: how many vectors of the clients have been trained with so far; the server's are
+            counted only where the clients' are new, too.
+
+    When members copy one another, all whose score is not finite are replaced, and none of these is
+    copied. Nobody copies in the last round: what was copied then would never train.
+
+    Source: Chen et al. (2023), Algorithm 1.
+    """
+
+    runs: tuple[Run, ...]
+    spaces: Spaces
+    bracket: Schedule
+    how: Evolution
+    T_g: int | None
+    local: Local | None
+    weighted: bool
+    keep_age: bool
+    on_nan: Literal["wait", "replace"]
+    seed: int
+    traces: tuple[tuple[float, ...], ...]
+    out: tuple[int | None, ...]
+    births: tuple[Birth, ...]
+    tried: int = 0
+
+    @property
+    def total(self) -> int:
+        """The communication rounds that the search takes in all."""
+        return self.bracket.used
+
+    @property
+    def used(self) -> int:
+        """Those that all members have spent so far."""
+        return sum(map(len, self.traces))
+
+    @property
+    def round(self) -> int:
+        """The rounds that each living member has spent."""
+        return max(map(len, self.traces))
+
+    @property
+    def done(self) -> bool:
+        """Whether all rounds have been spent."""
+        return self.round == self.how.R
+
+    @property
+    def living(self) -> list[int]:
+        """The members that have not been eliminated."""
+        return [i for i, out in enumerate(self.out) if out is None]
+
+    @property
+    def latest(self) -> list[Birth]:
+        """The configuration that each member has now."""
+        now = {birth.member: birth for birth in self.births}
+        return [now[i] for i in range(len(self.runs))]
+
+    @property
+    def scores(self) -> list[float]:
+        """Of each member eq. (5) over its last T_g rounds, none of them of one that it replaced.
+
+        T_g is max(1, R_c // 10) if members never copy. Rounds in which no client could validate are
+        left out. NaN where nothing is known.
+        """
+        window = _T_g(self.how.R) if self.T_g is None else self.T_g
+        found = []
+        for trace, born in zip(self.traces, self.latest, strict=True):
+            known = [s for s in trace[max(born.round, len(trace) - window) :] if not isnan(s)]
+            found.append(discounted_score(known, self.how.gamma) if known else nan)
+        return found
+
+    @property
+    def best(self) -> int:
+        """The living member with the lowest score, of equal ones the first; NaN counts as +inf."""
+        scores, living = self.scores, self.living
+        return living[lowest([scores[i] for i in living])]
+
+    @property
+    def lowest(self) -> float:
+        """The score of the best member; NaN before the first round."""
+        return self.scores[self.best]
+
+    @property
+    def winner(self) -> Run:
+        """The run of the best member."""
+        return self.runs[self.best]
+
+    def step(self, model: Model, fed: Federation, clients: int = 10) -> "FedPop":
+        """One communication round of each living member, with B clients each.
+
+        Raises:
+            ValueError: the search is over; with FedPop-L another B than in the rounds before.
+        """
+        require(not self.done, "search", "over", "one with rounds left")
+        living = self.living
+        begun = [self._equipped(i, clients) for i in living]
+        tried = self.tried + sum(self._new(i, run) for i, run in zip(living, begun, strict=True))
+        after = communicate_all(begun, model, fed, clients)
+        runs, traces = list(self.runs), list(self.traces)
+        for i, run in zip(living, after, strict=True):
+            runs[i], traces[i] = run, (*traces[i], self._score(run.history[-1]))
+        played = replace(self, runs=tuple(runs), traces=tuple(traces), tried=tried)
+        return played._eliminated()._exploited()
+
+    def _equipped(self, i: int, K: int) -> Run:
+        """A member's run; if FedPop-L is on and its K vectors are not drawn yet, with them."""
+        run = self.runs[i]
+        if self.local is None or isinstance(run.tuner, FedPopL):
+            return run
+        seed, r = stream(self.seed, i, self.round, 1), self.round
+        near = FedPopL.near(self.spaces.client, run.tuner.final, K, self.how, self.local, seed, r)
+        return replace(run, tuner=near)
+
+    def _new(self, i: int, run: Run) -> int:
+        """How many vectors are trained with for the first time in the next round."""
+        if isinstance(run.tuner, FedPopL):
+            return run.tuner.fresh
+        return int(self.latest[i].round == self.round)
+
+    def _score(self, played: Round) -> float:
+        """The mean validation loss of the round's clients, after their training."""
+        has = played.size > 0
+        weight = played.size[has].double() if self.weighted else has[has].double()
+        return float((weight * played.after.loss[has]).sum() / weight.sum())
+
+    def _eliminated(self) -> "FedPop":
+        """The search after the eliminations of this round, if there are any."""
+        runs, out = list(self.runs), list(self.out)
+        living, scores = self.living, self.scores
+        for _ in range(self.bracket.stops[:-1].count(self.round)):
+            kept = survivors([scores[i] for i in living], self.bracket.eta)
+            going = [living[place] for place in kept]
+            for i in set(living) - set(going):
+                server = Server(*(v[:0].clone() for v in runs[i].server))
+                runs[i], out[i] = replace(runs[i], server=server, kept={}), self.round
+            living = going
+        return replace(self, runs=tuple(runs), out=tuple(out))
+
+    def _exploited(self) -> "FedPop":
+        """FedPop-G: each of the bottom members copies a random one of the top, and evolves."""
+        r, living, scores = self.round, self.living, self.scores
+        if self.T_g is None or r >= self.how.R or len(living) == 1:
+            return self
+        lost = [place for place, i in enumerate(living) if self.traces[i][-1] == inf]
+        if r % self.T_g and (self.on_nan == "wait" or not lost):
+            return self
+        gens = [generator(self.seed, i, r, 0) for i in living]
+        u = [float(torch.rand((), generator=gen, dtype=torch.float64)) for gen in gens]
+        if r % self.T_g == 0:
+            pairs = heirs([scores[i] for i in living], self.how.rho, u)
+        else:
+            pairs = [(place, int(u[place] * len(living))) for place in lost]
+        now = self.latest
+
+        def child(source: tuple[Birth, Run], place: int) -> tuple[Birth, Run]:
+            (parent, run), i = source, living[place]
+            c = self.how.evo(self.spaces.client, parent.c, r, gens[place])[0]
+            b = self.how.evo(self.spaces.server, parent.b, r, gens[place])[0]
+            # weights, momentum, and what clients keep are the parent's; the draws are its own
+            new = replace(run, tuner=Fixed(c), b=b, seed=stream(self.seed, i, r), history=())
+            age = run.round if self.keep_age else 0
+            return Birth(r, i, parent.member, c, b), replace(new, round=age)
+
+        new = succeed([(now[i], self.runs[i]) for i in living], pairs, child)
+        runs = list(self.runs)
+        for i, (_, run) in zip(living, new, strict=True):
+            runs[i] = run
+        births = *self.births, *(new[place][0] for place, _ in pairs)
+        return replace(self, runs=tuple(runs), births=births)
+
+    def to(self, device: str | torch.device) -> "FedPop":
+        """The same search, its vectors on another device.
+
+        Raises:
+            ValueError: this machine has no such device.
+        """
+        return replace(self, runs=tuple(run.to(device) for run in self.runs))
+
+
+def _T_g(R: int) -> int:
+    """A tenth of the rounds, as the paper has it: 80 of 800."""
+    return max(1, R // 10)
+
+
+def fedpop(
+    model: Model,
+    fed: Federation,
+    spaces: Spaces,
+    total: SupportsIndex,
+    cap: SupportsIndex,
+    *,
+    G: bool = True,
+    L: bool = True,
+    local: Local | None = None,
+    T_g: SupportsIndex | None = None,
+    eps: float = 0.1,
+    p_re: float = 0.1,
+    rho: float = 3.0,
+    gamma: float = 0.9,
+    coin: Literal["each", "vector"] = "each",
+    weighted: bool = False,
+    keep_age: bool = False,
+    on_nan: Literal["wait", "replace"] = "wait",
+    eta: SupportsIndex = 3,
+    eliminations: SupportsIndex = 0,
+    method: Method | None = None,
+    seed: SupportsIndex = 0,
+) -> FedPop:
+    """A search that has not begun: ``spend(fedpop(model, fed, FEDPOP, 4000, 800), model, fed)``.
+
+    All members begin with the same weights. Their configurations are those of `random_search` with
+    that seed.
+
+    Args:
+        total, cap, eta, eliminations: see `schedule`. Without eliminations N_c = total // cap
+            members train for R_c = cap rounds each; a remainder is not spent.
+        G: whether members copy one another.
+        L: whether the vectors of a member's clients do; otherwise all have its base.
+        local: how they do; None stands for ``Local()``.
+        T_g: the rounds between two times that members do; None stands for max(1, R_c // 10).
+        eps, p_re, rho, gamma, coin: see `Evolution`.
+        weighted, keep_age, on_nan: see `FedPop`.
 
     Raises:
-        ValueError: r outside 0 to R.
+        ValueError: an option that is not allowed.
 
-    Source: Chen et al. (2023), eq. (4).
+    Source: Chen et al. (2023), Algorithm 1 and section 3.3.
     """
-    require(0 <= r <= R and R > 0, "r", r, f"a round from 0 to R = {R}, R above 0")
-    return x0 / 2 * (1 + math.cos(math.pi * r / R))
+    local = Local() if local is None else local
+    require(isinstance(local, Local), "local", local, "a Local, such as Local(T_l=5)")
+    require(on_nan in ("wait", "replace"), "on_nan", on_nan, "'wait', 'replace'")
+    bracket = schedule(total, cap, eta, eliminations)
+    seed, R = whole("seed", seed, 0), bracket.stops[-1]
+    how = Evolution(R, eps, p_re, rho, gamma, coin)
+    every = (_T_g(R) if T_g is None else whole("T_g", T_g, 1)) if G else None
+    arms = drawn(spaces, bracket.arms, seed)
+    begun = start(model, fed, seed=seed, method=method)
+    runs = tuple(
+        replace(begun, tuner=arm.tuner, b=arm.b, seed=stream(seed, i)) for i, arm in enumerate(arms)
+    )
+    births = tuple(Birth(0, i, None, arm.tuner.final, arm.b) for i, arm in enumerate(arms))
+    nothing, all_in = ((),) * len(runs), (None,) * len(runs)
+    return FedPop(runs, spaces, bracket, how, every, local if L else None, bool(weighted),
+                  bool(keep_age), on_nan, seed, nothing, all_in, births)  # fmt: skip

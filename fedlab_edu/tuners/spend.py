@@ -13,12 +13,15 @@ from fedlab_edu.checkpoint import fingerprint, read, write
 from fedlab_edu.data.clients import Federation
 from fedlab_edu.model import ONE_AT_A_TIME, Model
 from fedlab_edu.tuners.bayes import Bayes
+from fedlab_edu.tuners.fedpop import Birth, FedPop
 from fedlab_edu.tuners.fedtune import FedTune, Played
+from fedlab_edu.tuners.population import Evolution, FedPopL, Local
 from fedlab_edu.tuners.race import Estimate, Race
 from fedlab_edu.tuners.search import Schedule
 
 _KNOWN = [
-    Race, Bayes, FedTune, Played, Estimate, Schedule, space.SearchSpace, space.Spaces,
+    Race, Bayes, FedTune, Played, FedPop, Birth, FedPopL, Evolution, Local, Estimate, Schedule,
+    space.SearchSpace, space.Spaces,
     laws.Uniform, laws.LogUniform, laws.OneMinusLogUniform, laws.Choice,
 ]  # fmt: skip
 
