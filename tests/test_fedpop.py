@@ -36,7 +36,7 @@ from fedlab_edu.draws import generator, stream
 from fedlab_edu.laws import OneMinusLogUniform
 from fedlab_edu.space import FEDPOP
 from fedlab_edu.tuner import Fixed, Tuner
-from fedlab_edu.tuners.fedpop import Birth, FedPop, FedPopL, Local, discounted_score, fedpop, ranked
+from fedlab_edu.tuners.fedpop import FedPop, FedPopL, Local, discounted_score, fedpop, ranked
 from fedlab_edu.tuners.population import Evolution, boxed, ends, evolve, heirs, succeed
 from tests.test_race import counting
 from tests.vectors import case
