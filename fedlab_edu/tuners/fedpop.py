@@ -202,9 +202,12 @@ class FedPop:
 
     def _eliminated(self) -> "FedPop":
         """The search after the eliminations of this round, if there are any."""
+        eliminations = self.bracket.stops[:-1].count(self.round)
+        if not eliminations:
+            return self
         runs, out = list(self.runs), list(self.out)
         living, scores = self.living, self.scores
-        for _ in range(self.bracket.stops[:-1].count(self.round)):
+        for _ in range(eliminations):
             kept = survivors([scores[i] for i in living], self.bracket.eta)
             going = [living[place] for place in kept]
             for i in set(living) - set(going):
@@ -215,7 +218,7 @@ class FedPop:
 
     def _exploited(self) -> "FedPop":
         """FedPop-G: each of the bottom members copies a random one of the top, and evolves."""
-        r, living, scores = self.round, self.living, self.scores
+        r, living = self.round, self.living
         if self.T_g is None or r >= self.how.R or len(living) == 1:
             return self
         lost = [place for place, i in enumerate(living) if self.traces[i][-1] == inf]
@@ -224,6 +227,7 @@ class FedPop:
         gens = [generator(self.seed, i, r, 0) for i in living]
         u = [float(torch.rand((), generator=gen, dtype=torch.float64)) for gen in gens]
         if r % self.T_g == 0:
+            scores = self.scores
             pairs = heirs([scores[i] for i in living], self.how.rho, u)
         else:
             pairs = [(place, int(u[place] * len(living))) for place in lost]
