@@ -40,11 +40,18 @@ WHOLE = "math.ceil gives an int, and np.ceil a float; int(x) is the whole number
 # --- answers --------------------------------------------------------------------------------------
 
 
-def ask(student: Student, causes: dict[str, str], name: str, *arguments: object) -> Answer:
+def ask(
+    student: Student,
+    causes: dict[str, str],
+    name: str,
+    *arguments: object,
+    names: dict[str, tuple[str, ...]] | None = None,
+) -> Answer:
     """As ``student.call``, with copies of arrays, and with them in the messages.
 
     Args:
         causes: what an exception can only mean, by a part of its name and text.
+        names: of each function the names of its arguments; the default is exercise 6's.
     """
     given = [a.copy() if isinstance(a, Array) else a for a in arguments]
     try:
@@ -53,7 +60,7 @@ def ask(student: Student, causes: dict[str, str], name: str, *arguments: object)
         told = f"{type(failure.__context__).__name__}: {failure}"
         likely = [sentence for part, sentence in causes.items() if part in told]
         raise Raised(str(failure), failure.likely or "".join(likely[:1])) from None
-    known = list(zip(NAMES[name], arguments, given, strict=True))
+    known = list(zip((names or NAMES)[name], arguments, given, strict=True))
     changed = tuple(n for n, before, after in known if not same(before, after))
     texts = {n: text for n, value, _ in known if (text := shown(value))}
     return replace(answer, given=texts, changed=changed)

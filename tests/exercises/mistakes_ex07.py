@@ -4,17 +4,17 @@ import cmath
 import math
 import operator
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
-from mistakes_ex05 import IN_PLACE, Array, Judge, array, left_alone, same, shown
+from mistakes_ex05 import IN_PLACE, Array, Judge, array, left_alone
 from mistakes_ex06 import Mistakes, Value, scalar
+from mistakes_ex06 import ask as ask_named
 from mistakes_ex06 import equal as equal_part
 
 from fedlab_edu.grading import checks
 from fedlab_edu.grading.checks import Answer, Case, parts
-from fedlab_edu.grading.student import Raised, Student
+from fedlab_edu.grading.student import Student
 
 __all__ = ["array", "left_alone", "scalar"]  # besides what is defined here
 
@@ -41,17 +41,7 @@ CAUSES = {  # what an exception can only mean, by a part of its name and text
 
 def ask(student: Student, name: str, *arguments: object) -> Answer:
     """As ``student.call``, with copies of arrays, and with them in the messages."""
-    given = [a.copy() if isinstance(a, Array) else a for a in arguments]
-    try:
-        answer = student.call(name, *given)
-    except Raised as failure:
-        told = f"{type(failure.__context__).__name__}: {failure}"
-        likely = [sentence for part, sentence in CAUSES.items() if part in told]
-        raise Raised(str(failure), failure.likely or "".join(likely[:1])) from None
-    known = list(zip(NAMES[name], arguments, given, strict=True))
-    changed = tuple(n for n, before, after in known if not same(before, after))
-    texts = {n: text for n, value, _ in known if (text := shown(value))}
-    return replace(answer, given=texts, changed=changed)
+    return ask_named(student, CAUSES, name, *arguments, names=NAMES)
 
 
 def check(
