@@ -10,6 +10,8 @@ float32 may grow over hundreds of steps; the tests hold both loops together in f
 A race is a whole search: successive halving, its arms together and one by one. Each is run once.
 FedEx is measured against the same round, and the same search, without it.
 
+FedPop is a whole search beside its members without evolution.
+
 FedTune is a whole search beside as many rounds of FedAvg with the same clients; it is run once.
 
 Theorem 4.1 is run on the CPU whatever the device, in one thread; its bound is beside its regret.
@@ -24,7 +26,7 @@ from typing import TypeVar
 
 import torch
 
-from benchmarks import features, fedex, fedtune, memory, oco, races, speed
+from benchmarks import features, fedex, fedpop, fedtune, memory, oco, races, speed
 from benchmarks.workloads import Workload, workloads
 from fedlab_edu import LocalHP
 from fedlab_edu.check import usable_device
@@ -58,6 +60,9 @@ def main(arguments: list[str] | None = None) -> None:
     def fedex_race(budget: tuple[int, int]) -> str:
         return fedex.races(budget, device).row()
 
+    def fedpop_search(budget: tuple[int, int]) -> str:
+        return fedpop.searched(budget, device).row()
+
     def fedtune_search(rounds: int) -> str:
         return fedtune.searched(rounds, device).row()
 
@@ -71,6 +76,7 @@ def main(arguments: list[str] | None = None) -> None:
     table(races.HEAD, races.BUDGETS, options.only, a_race)
     table(fedex.HEAD, fedex.ROUNDS, options.only, fedex_round)
     table(fedex.HEAD, fedex.RACES, options.only, fedex_race)
+    table(fedpop.HEAD, fedpop.BUDGETS, options.only, fedpop_search)
     table(fedtune.HEAD, fedtune.BUDGETS, options.only, fedtune_search)
     table(features.HEAD, features.SIZES, options.only, maps)
     table(oco.HEAD, oco.RUNS, options.only, a_theorem)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from fedlab_edu.aggregate import server_sgd, weighted_average
     from fedlab_edu.checkpoint import load_run, save_run
-    from fedlab_edu.data import Clients, Federation, digits, load, shakespeare
+    from fedlab_edu.data import Clients, Federation, digits, genres, load, sensors, shakespeare
     from fedlab_edu.hparams import LocalHP, ServerHP
     from fedlab_edu.laws import Choice, Integer, LogUniform, PowerOfTwo, Uniform
     from fedlab_edu.local import local_sgd
@@ -31,13 +31,15 @@ if TYPE_CHECKING:
     )
     from fedlab_edu.module import from_module
     from fedlab_edu.objectives import evaluate, personalise
+    from fedlab_edu.resnet import resnet18
     from fedlab_edu.rounds import communicate, communicate_all, play
     from fedlab_edu.run import Run, start
     from fedlab_edu.scores import gradient, score
-    from fedlab_edu.space import SearchSpace, Spaces
+    from fedlab_edu.space import PerClient, SearchSpace, Spaces
     from fedlab_edu.tuners.arms import around
     from fedlab_edu.tuners.baselines import hyperband, random_search, successive_halving
     from fedlab_edu.tuners.bayes import bayesian_search
+    from fedlab_edu.tuners.clock import clocked
     from fedlab_edu.tuners.fedex import FedEx
     from fedlab_edu.tuners.fedpop import FedPop, fedpop
     from fedlab_edu.tuners.fedtune import FedTune, fedtune
@@ -53,7 +55,7 @@ __version__ = "0.1.0"
 _MODULE = {
     "aggregate": ("server_sgd", "weighted_average"),
     "checkpoint": ("load_run", "save_run"),
-    "data": ("Clients", "Federation", "digits", "load", "shakespeare"),
+    "data": ("Clients", "Federation", "digits", "genres", "load", "sensors", "shakespeare"),
     "objectives": ("evaluate", "personalise"),
     "hparams": ("LocalHP", "ServerHP"),
     "laws": ("Choice", "Integer", "LogUniform", "PowerOfTwo", "Uniform"),
@@ -61,13 +63,15 @@ _MODULE = {
     "methods": ("MAML", "Ditto", "FedAvg", "FedDyn", "FedPA", "FedProx", "Reptile", "Scaffold"),
     "model": ("Model", "char_lstm", "cnn_cifar", "cnn_femnist", "lenet5", "linear", "mlp"),
     "module": ("from_module",),
+    "resnet": ("resnet18",),
     "rounds": ("communicate", "communicate_all", "play"),
     "run": ("Run", "start"),
     "scores": ("gradient", "score"),
-    "space": ("SearchSpace", "Spaces"),
+    "space": ("PerClient", "SearchSpace", "Spaces"),
     "tuners.arms": ("around",),
     "tuners.baselines": ("hyperband", "random_search", "successive_halving"),
     "tuners.bayes": ("bayesian_search",),
+    "tuners.clock": ("clocked",),
     "tuners.fedex": ("FedEx",),
     "tuners.fedpop": ("FedPop", "fedpop"),
     "tuners.fedtune": ("FedTune", "fedtune"),
@@ -97,6 +101,7 @@ __all__ = [
     "LogUniform",
     "Model",
     "MultiplicativeWeights",
+    "PerClient",
     "PowerOfTwo",
     "Reptile",
     "Run",
@@ -108,6 +113,7 @@ __all__ = [
     "around",
     "bayesian_search",
     "char_lstm",
+    "clocked",
     "cnn_cifar",
     "cnn_femnist",
     "communicate",
@@ -117,6 +123,7 @@ __all__ = [
     "fedpop",
     "fedtune",
     "from_module",
+    "genres",
     "gradient",
     "hyperband",
     "lenet5",
@@ -128,9 +135,11 @@ __all__ = [
     "personalise",
     "play",
     "random_search",
+    "resnet18",
     "save_run",
     "schedule",
     "score",
+    "sensors",
     "server_sgd",
     "shakespeare",
     "spend",

@@ -26,6 +26,8 @@ def require(ok: object, argument: str, value: object, allowed: str) -> None:
 
 def number(value: Any) -> float:
     """As a number of Python's, for files hold none of NumPy's; NaN for what is no number."""
+    if type(value) is float:  # most are, and asking a protocol or an abstract class takes longer
+        return value
     try:
         real = float(value) if isinstance(value, SupportsFloat) else math.nan
     except (TypeError, ValueError, OverflowError, RuntimeError):

@@ -16,21 +16,33 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from fedlab_edu import methods
+from fedlab_edu import laws, methods, space
 from fedlab_edu.check import require
 from fedlab_edu.hparams import LocalHP, ServerHP
 from fedlab_edu.run import Round, Run
 from fedlab_edu.scores import Score
 from fedlab_edu.tuner import Fixed
+from fedlab_edu.tuners.bayes import Bayes
+from fedlab_edu.tuners.clock import Clocked
 from fedlab_edu.tuners.fedex import FedEx
+from fedlab_edu.tuners.fedpop import Birth, FedPop
+from fedlab_edu.tuners.fedpop_l import FedPopL, Local
+from fedlab_edu.tuners.fedtune import FedTune, Played
+from fedlab_edu.tuners.population import Evolution
+from fedlab_edu.tuners.race import Estimate, Race
+from fedlab_edu.tuners.search import Schedule
 from fedlab_edu.tuners.weights import MultiplicativeWeights
 
+# All classes that a file may have in it: those of runs, of tuners, and of searches. None of them
+# does anything when it is made of what a file says.
 _KNOWN = [
     Run, Round, Score, LocalHP, ServerHP, Fixed, FedEx, MultiplicativeWeights,
     methods.Server, methods.FedAvg, methods.FedProx, methods.Reptile, methods.Scaffold,
     methods.FedDyn, methods.FedPA, methods.Ditto, methods.MAML,
+    Race, Bayes, FedTune, Played, FedPop, Birth, FedPopL, Evolution, Local, Clocked, Estimate,
+    Schedule, space.SearchSpace, space.Spaces, space.PerClient, space.PerClient,
+    laws.Uniform, laws.LogUniform, laws.OneMinusLogUniform, laws.Choice,
 ]  # fmt: skip
-
 
 _DIGEST = sha256().digest_size  # bytes at the end of a file: the digest of those before
 _ONE_AT_A_TIME = Lock()  # what PyTorch may unpickle is one list for all threads
@@ -90,7 +102,7 @@ def write(value: object, path: str | Path, check: Callable[[bytes], object] | No
 
 
 def read(whole: bytes, path: str | Path, also: Sequence[type], allowed: str, reader: str) -> object:
-    """The value in a file of these bytes, of no other classes than those of runs and ``also``.
+    """The value in a file of these bytes, of no other classes than our own and ``also``.
 
     Args:
         allowed, reader: what is allowed, and the function that takes ``also``, for the message.

@@ -9,6 +9,7 @@ section 3.4 (Evo).
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import torch
@@ -51,10 +52,16 @@ class Uniform:
 
     _allowed = "finite numbers, low below high"
 
-    @property
+    @cached_property
     def _ends(self) -> tuple[float, float]:
         """The bounds as coordinates, a < b."""
         return self.low, self.high
+
+    @cached_property
+    def _range(self) -> tuple[float, float]:
+        """The least and the greatest value, as they come out of a tensor."""
+        low, high = sorted(self.points(2))
+        return low, high
 
     def _coordinate(self, value: Tensor) -> Tensor:
         return value
@@ -64,8 +71,7 @@ class Uniform:
 
     def from_unit(self, u: Tensor) -> Tensor:
         """The value at u in [0, 1]: the inverse of the cumulative distribution, in its scale."""
-        a, b = self._ends
-        return self._value(a + (b - a) * real(u))
+        return self._value(self._at(real(u)))
 
     def perturb(self, value: Tensor, eps: float, u: Tensor) -> Tensor:
         """A draw from the interval of half width ``(b - a) eps`` around a value, then clipped.
@@ -78,21 +84,36 @@ class Uniform:
         Source: Khodak et al. (2021), section 3, *Local perturbation*.
         """
         check_shares(eps=eps)
-        a, b = self._ends
         value, u = self.check(value), real(u)
         if eps == 0:
             return value.expand(torch.broadcast_shapes(value.shape, u.shape)).clone()
-        delta = (b - a) * eps
-        return self._value((self._coordinate(value) + delta * (2 * u - 1)).clamp(a, b))
+        return self._value(self._near(value, eps, u))
 
     def evo(self, value: Tensor, eps: float, p_re: float, u: Tensor) -> Tensor:
         """With probability p_re a fresh draw, else `perturb`; u (3, ...) holds coin, draw, move.
 
         Source: Chen et al. (2023), section 3.4, eq. (3).
         """
-        check_shares(p_re=p_re)
-        coin, draw, move = real(u)
-        return torch.where(coin < p_re, self.from_unit(draw), self.perturb(value, eps, move))
+        check_shares(eps=eps, p_re=p_re)
+        return self.evolved(self.check(value), eps, p_re, real(u))
+
+    def evolved(self, value: Tensor, eps: float, p_re: float, u: Tensor) -> Tensor:
+        """`evo` of a value that the law has given, and of shares: nothing is checked again."""
+        coin, draw, move = u
+        if eps == 0:
+            return torch.where(coin < p_re, self.from_unit(draw), value)
+        fresh, near = self._at(draw), self._near(value, eps, move)
+        return self._value(torch.where(coin < p_re, fresh, near))
+
+    def _at(self, u: Tensor) -> Tensor:
+        """The coordinate at u in [0, 1]."""
+        a, b = self._ends
+        return a + (b - a) * u
+
+    def _near(self, value: Tensor, eps: float, u: Tensor) -> Tensor:
+        """A coordinate at most ``(b - a) eps`` from a value's, clipped."""
+        a, b = self._ends
+        return (self._coordinate(value) + (b - a) * eps * (2 * u - 1)).clamp(a, b)
 
     def support(self, value: float, eps: float) -> Support:
         """The exact law of `perturb`."""
@@ -116,7 +137,7 @@ class Uniform:
     def check(self, value: Any, name: str = "value") -> Tensor:
         """The value as a tensor; refused, by its name, if the law does not give it."""
         value = real(value)
-        low, high = sorted(self.points(2))
+        low, high = self._range
         ok = ((low <= value) & (value <= high)).all()
         require(ok, name, value, f"from {low:.12g} to {high:.12g}")
         return value
@@ -131,7 +152,7 @@ class LogUniform(Uniform):
 
     _allowed = "finite numbers above 0, low below high"
 
-    @property
+    @cached_property
     def _ends(self) -> tuple[float, float]:
         ok = 0 < self.low < self.high
         return (math.log10(self.low), math.log10(self.high)) if ok else (math.inf, math.inf)
@@ -203,10 +224,17 @@ class Choice:
 
         Source: Chen et al. (2023), section 3.4, eq. (3).
         """
-        check_shares(p_re=p_re)
-        coin, draw, move = real(u)
-        moved = self._at(self._place(value) + self._stride(eps) * ((move * 3).long() - 1))
-        return torch.where(coin < p_re, self.from_unit(draw), moved)
+        check_shares(eps=eps, p_re=p_re)
+        self.check(value)
+        return self.evolved(real(value), eps, p_re, real(u))
+
+    def evolved(self, value: Tensor, eps: float, p_re: float, u: Tensor) -> Tensor:
+        """`evo` of a value that the law has given, and of shares: nothing is checked again."""
+        coin, draw, move = u
+        n, options = len(self.options), real(self.options)
+        place = (value[..., None] == options).long().argmax(-1)
+        moved = place + self._stride(eps) * ((move * 3).long() - 1)
+        return options[torch.where(coin < p_re, (draw * n).long(), moved).clamp(0, n - 1)]
 
     def pmf(self, value: float, eps: float) -> dict[float, float]:
         """The exact law of `perturb`: option -> its probability, where that is not 0."""

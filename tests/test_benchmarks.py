@@ -5,6 +5,7 @@ import re
 import pytest
 import torch
 
+from benchmarks import fedpop
 from benchmarks.__main__ import main
 from benchmarks.features import searched
 from benchmarks.memory import peak_memory
@@ -106,3 +107,12 @@ def test_a_search_among_feature_maps_is_timed_beside_its_sweep() -> None:
     alone, shared, ratio, rank = re.findall(r"[\d.]+", searched(20, CPU))
     assert float(ratio) == pytest.approx(float(alone) / float(shared), rel=0.3)
     assert 1 <= int(rank) <= 64
+
+
+def test_a_fedpop_search_is_timed_with_as_many_vectors_as_can_be_counted_by_hand() -> None:
+    """Two members of ten vectors; then, three times, a copy's ten and the other's worst four."""
+    measured = fedpop.searched((8, 4), CPU)
+    assert measured.tried == 20 + 3 * (10 + 4)
+    times = [float(part) for part in re.findall(r"[\d.]+", measured.row())]
+    assert times[2] == pytest.approx(times[1] / times[0], rel=0.2)
+    assert times[3] == 62

@@ -28,8 +28,10 @@ from fedlab_edu import (
     communicate,
     digits,
     linear,
+    load_run,
     play,
     random_search,
+    save_run,
     spend,
 )
 from fedlab_edu.draws import generator, stream
@@ -651,6 +653,110 @@ def test_it_goes_with_other_methods_whose_clients_keep_what_the_parents_did(
     assert steps(search, fed, 3)[-1].done
 
 
+def test_each_vector_of_fedprox_pulls_its_own_client_by_its_own_mu(fed: Federation) -> None:
+    """Two steps of full-batch SGD, written out: the second is pulled back to the start."""
+    whole = {"batch": Choice((128,)), "epochs": Choice((2,))}
+    spaces = Spaces(SearchSpace({"mu": LogUniform(0.1, 8), **whole}))
+    search = fedpop(MODEL, fed, spaces, 2, 2, eps=1.0, method=FedProx(), seed=1)
+    run = search._equipped(0, 3)
+    who = fed.sample(3, generator(run.seed, 0))
+    mus = run.tuner.table.mu.tolist()
+    assert len(set(mus)) == 3
+    total = weights = 0.0
+    for i, mu in zip(who.tolist(), mus, strict=True):
+        x, y = fed.train.examples(i)
+        W, b, start_W, start_b = (v.clone() for v in 2 * [*run_parts(run.w)])
+        for _ in range(2):
+            p = (x.flatten(1) @ W + b).softmax(1) - torch.nn.functional.one_hot(y, 10)
+            grad_W, grad_b = x.flatten(1).T @ p / len(y), p.mean(0)
+            W, b = W - 0.1 * (grad_W + mu * (W - start_W)), b - 0.1 * (grad_b + mu * (b - start_b))
+        total = total + len(y) * torch.cat([W.flatten(), b])
+        weights += len(y)
+    after = search.step(MODEL, fed, 3).runs[0].w
+    torch.testing.assert_close(after, total / weights, rtol=1e-9, atol=1e-12)
+
+
+def run_parts(w: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """The weight (64, 10) and the bias (10,) of the linear model."""
+    return w[:640].view(64, 10), w[640:]
+
+
+def test_a_mu_that_holds_clients_back_dies_out_and_one_that_lets_them_go_is_copied(
+    fed: Federation,
+) -> None:
+    spaces = Spaces(SearchSpace({"mu": LogUniform(1e-3, 1e3)}))
+    search = fedpop(MODEL, fed, spaces, 60, 10, T_g=2, p_re=0.0, method=FedProx(), seed=3)
+    begun = [float(birth.c.mu) for birth in search.births]
+    assert max(begun) > 10  # lr mu near 1 and above: hardly a step, or ever longer ones
+    last = steps(search, fed)[-1]
+    ended = [float(birth.c.mu) for birth in last.latest]
+    assert max(ended) < 5
+    assert float(last.latest[last.best].c.mu) < 5
+    assert any(mu not in begun for mu in ended)  # copies have changed what they copied
+    tuner = last.winner.tuner
+    assert isinstance(tuner, FedPopL)
+    assert len(set(tuner.table.mu.tolist())) == len(tuner.table)
+
+
+def test_the_server_rate_of_scaffold_is_the_servers_lr_and_slow_ones_die_out(
+    fed: Federation,
+) -> None:
+    """``x <- x + eta_g mean_i (y_i - x)``: twice the rate, twice the step, and the same c."""
+    server = SearchSpace({"lr": LogUniform(1e-3, 1)}, ServerHP)
+    spaces = Spaces(SearchSpace({}), server)
+    search = fedpop(MODEL, fed, spaces, 60, 10, T_g=2, p_re=0.0, method=Scaffold(), seed=3)
+    w0 = search.runs[0].w
+    once, twice = (
+        communicate(replace(search.runs[0], b=ServerHP(lr=rate)), MODEL, fed, 4)
+        for rate in (0.25, 0.5)
+    )
+    torch.testing.assert_close(2 * (once.w - w0), twice.w - w0, rtol=1e-9, atol=1e-12)
+    assert torch.equal(once.server.h, twice.server.h)
+    begun = [float(birth.b.lr) for birth in search.births]
+    last = steps(search, fed, 14)[-1]  # with all clients, none is lucky in those it draws
+    ended = [float(birth.b.lr) for birth in last.latest]
+    assert min(begun) < 0.02
+    assert min(ended) > 0.1
+    assert any(rate not in begun for rate in ended)
+    for run, birth in zip(last.runs, last.latest, strict=True):
+        assert same(run.b, birth.b)
+
+
+def test_as_printed_no_copy_ever_has_other_epochs_or_batches_than_its_parent(
+    fed: Federation,
+) -> None:
+    """round(4 * 0.1) is 0; by default both move."""
+    changes = {}
+    for as_printed in (True, False):
+        laws = {"lr": LogUniform(1e-3, 1), "epochs": Choice((1, 2, 3, 4, 5), as_printed)}
+        spaces = Spaces(SearchSpace(laws))
+        last = steps(begun_with(spaces, fed), fed)[-1]
+        now, moved = {}, 0
+        for r in sorted({b.round for b in last.births}):
+            old = dict(now)
+            for b in (b for b in last.births if b.round == r):
+                now[b.member] = int(b.c.epochs)
+                moved += b.parent is not None and now[b.member] != old[b.parent]
+        changes[as_printed] = moved
+    assert changes[True] == 0 < changes[False]
+
+
+def begun_with(spaces: Spaces, fed: Federation) -> FedPop:
+    return fedpop(MODEL, fed, spaces, 50, 10, T_g=1, L=False, p_re=0.0, seed=2)
+
+
+def test_the_winner_is_kept_in_a_file_like_any_run_and_goes_on_with_its_vectors(
+    fed: Federation, both: list[FedPop], tmp_path: Path
+) -> None:
+    winner = both[-1].winner
+    save_run(winner, tmp_path / "winner")
+    again = load_run(tmp_path / "winner")
+    assert isinstance(again.tuner, FedPopL)
+    one, other = (play(run, MODEL, fed, 2, 4) for run in (winner, again))
+    assert torch.equal(one.w, other.w)
+    assert same(one.tuner.table, other.tuner.table)
+
+
 def test_a_search_that_was_stopped_and_read_again_gives_the_same_numbers(
     fed: Federation, tmp_path: Path, both: list[FedPop], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -714,8 +820,9 @@ def test_bad_input_is_refused(wrong: Any, message: str) -> None:
         ({"local": 5}, "local is 5; allowed: a Local"),
         ({"gamma": -1}, "gamma is -1; allowed: a number from 0 to 1"),
         ({"seed": -1}, "seed is -1; allowed: a whole number of at least 0"),
+        ({"spaces": SPACES.client}, r"spaces is .*; allowed: Spaces\("),
     ],
 )
 def test_a_search_refuses_bad_input(options: dict[str, Any], message: str, fed: Federation) -> None:
     with pytest.raises(ValueError, match=message):
-        fedpop.__wrapped__(MODEL, fed, SPACES, **{"total": 40, "cap": 10, **options})  # type: ignore[attr-defined]
+        fedpop.__wrapped__(MODEL, fed, **{"spaces": SPACES, "total": 40, "cap": 10, **options})  # type: ignore[attr-defined]

@@ -100,6 +100,16 @@ def test_clients_of_a_column_are_drawn_by_the_seed(local: dict[str, Any]) -> Non
     assert sorted(owned(first, 0)) == [i for i in range(M) if WRITERS[i] == first.names[0]]
 
 
+def test_clients_of_a_column_of_classes_have_the_names_of_the_classes(tmp_path: Path) -> None:
+    data = table([picture(i) for i in range(24)], [0] * 24, domain=["real", "clipart"] * 12)
+    data = data.cast_column("domain", datasets.ClassLabel(names=["clipart", "real"]))
+    data.to_parquet(tmp_path / "f")
+    fed = hub("parquet", by="domain", data_files=str(tmp_path / "f"), cache_dir=str(tmp_path / "c"))
+    assert sorted(fed.names) == ["clipart", "real"]
+    shown = {name: owned(fed, i)[0] % 2 for i, name in enumerate(fed.names)}
+    assert shown == {"real": 0, "clipart": 1}
+
+
 def test_values_with_too_few_examples_to_split_are_left_out(tmp_path: Path) -> None:
     writers = ["many"] * 10 + ["few"] * 9  # ten is the least of which 10 % is one
     table([picture(i) for i in range(19)], [0] * 19, writer=writers).to_parquet(tmp_path / "f")

@@ -52,7 +52,7 @@ def test_the_readmes_examples_run_and_learn(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     readme = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
-    play, tune, own, fedex, features = re.findall(r"```python\n(.*?)```", readme, re.S)
+    play, tune, own, fedex, others, features = re.findall(r"```python\n(.*?)```", readme, re.S)
     names: dict[str, Any] = {}
     exec(play, names)
     assert names["evaluate"](names["run"], names["model"], names["fed"]).error < 0.12
@@ -69,6 +69,11 @@ def test_the_readmes_examples_run_and_learn(
     assert names["run"].tuner.theta.max() > 0.9
     assert names["evaluate"](names["run"], names["model"], names["fed"]).error < 0.2
     assert len(names["search"].runs) == len(names["search"].runs[0].tuner.table) == 27
+    exec(others, names)
+    assert names["tuned"].final.shape == (10,)
+    assert names["evaluate"](names["run"], names["model"], names["skewed"]).error < 0.25
+    assert names["population"].used == 200
+    assert names["population"].tried > 500
     capsys.readouterr()
     exec(features, names)
     picked, error, least = capsys.readouterr().out.rsplit(" ", 2)

@@ -23,13 +23,13 @@ from fedlab_edu import (
     start,
 )
 from fedlab_edu.draws import stream
-from fedlab_edu.laws import LogUniform
+from fedlab_edu.laws import Choice, LogUniform, Uniform
 from fedlab_edu.rounds import ask
 from fedlab_edu.run import Round, Run
 from fedlab_edu.scores import Score
-from fedlab_edu.space import FEDEX, FEDTUNE, SearchSpace, Spaces
+from fedlab_edu.space import FEDEX, FEDTUNE, PerClient, SearchSpace, Spaces
 from fedlab_edu.tuner import Fixed
-from fedlab_edu.tuners.arms import Arm, around, assigned, drawn, every_assignment, shared
+from fedlab_edu.tuners.arms import Arm, around, drawn, every_assignment, shared
 from fedlab_edu.tuners.baselines import hyperband, random_search, successive_halving
 from fedlab_edu.tuners.race import Estimate, Race, race
 from fedlab_edu.tuners.search import bracket, halving, schedule
@@ -285,17 +285,17 @@ def test_each_bracket_has_a_cap_of_its_own(fed: Federation) -> None:
 def test_a_client_that_has_a_configuration_of_its_own_always_trains_with_it(
     fed: Federation,
 ) -> None:
-    table = FEDTUNE.client.grid()
-    arms = assigned(table, 14, 3, seed=1)
+    spaces = PerClient(FEDTUNE.client, 14)
+    arms = drawn(spaces, 3, seed=1)
     search = finished(race(MODEL, fed, arms, [bracket((4,), 3, 2)]), fed, clients=14)
     for arm, run in zip(arms, search.runs, strict=True):
-        assert len(arm.tuner.row.unique()) > 5
+        assert len({*zip(*(c.tolist() for c in arm.tuner.table.columns.values()), strict=True)}) > 5
         for one in run.history:
-            assert one.arm.tolist() == [int(arm.tuner.row[i]) for i in one.client]
-    assert arms[0].tuner.row.tolist() == assigned(table, 14, 1, seed=1)[0].tuner.row.tolist()
+            assert one.arm.tolist() == one.client.tolist()  # row i is client i's
+    assert torch.equal(arms[0].tuner.table.lr, drawn(spaces, 1, seed=1)[0].tuner.table.lr)
     own = personalise(search.runs[0], MODEL, fed)
-    assert own == personalise(search.runs[0], MODEL, fed, table[arms[0].tuner.row])
-    assert own != personalise(search.runs[0], MODEL, fed, table[0])
+    assert own == personalise(search.runs[0], MODEL, fed, arms[0].tuner.table)
+    assert own != personalise(search.runs[0], MODEL, fed, arms[0].tuner.table[0])
 
 
 def test_the_grids_hold_each_configuration_once() -> None:
@@ -307,10 +307,40 @@ def test_the_grids_hold_each_configuration_once() -> None:
         every_assignment(table, 14)
 
 
-def test_random_assignments_give_each_row_its_share() -> None:
-    rows = torch.cat([arm.tuner.row for arm in assigned(LocalHP(lr=[0.1, 0.2, 0.3]), 50, 60)])
-    counts = rows.bincount(minlength=3)
-    assert ((counts - 1000).abs() < 4 * (3000 * 2 / 9) ** 0.5).all()
+def test_configurations_of_single_clients_are_independent_draws_of_the_space() -> None:
+    arms = drawn(PerClient(SearchSpace({"lr": Choice((0.1, 0.2, 0.3))}), 50), 60)
+    lr = torch.stack([arm.tuner.final.lr for arm in arms])
+    assert lr.shape == (60, 50)
+    for value in (0.1, 0.2, 0.3):  # a share of a third, of all and of neighbours that are the same
+        assert abs(int((lr - value).abs().lt(1e-6).sum()) - 1000) < 4 * (3000 * 2 / 9) ** 0.5
+    alike = int((lr[:, 1:] == lr[:, :-1]).sum())
+    assert abs(alike - 60 * 49 / 3) < 4 * (60 * 49 * 2 / 9) ** 0.5
+
+
+def test_a_point_for_each_client_has_its_laws_in_the_order_of_the_clients() -> None:
+    server = SearchSpace({"lr": Uniform(0, 2)}, ServerHP)
+    spaces = PerClient(SearchSpace({"lr": Uniform(0, 1), "batch": Choice((8, 16))}), 3, server)
+    assert len(spaces.laws) == 3 * 2 + 1
+    c, b = spaces.at(torch.tensor([0.1, 0.0, 0.2, 0.9, 0.3, 0.0, 0.75], dtype=torch.float64))
+    assert c.lr.tolist() == pytest.approx([0.1, 0.2, 0.3])
+    assert c.batch.tolist() == [8, 16, 8]
+    assert float(b.lr) == pytest.approx(1.5)
+
+
+def test_the_averaged_model_is_judged_on_all_validation_data_put_together(
+    fed: Federation,
+) -> None:
+    arms = shared(LocalHP(lr=[0.05, 0.5]))
+    for kind in ("loss", "error"):
+        how = Estimate("averaged", kind)
+        done = finished(race(MODEL, fed, arms, [bracket((2,), 2, 2)], estimate=how), fed)
+        rows = torch.cat(fed.val.rows)
+        for run, trace in zip(done.runs, done.traces, strict=True):
+            outputs = MODEL(run.w, fed.val.x[rows])
+            loss = torch.nn.functional.cross_entropy(outputs, fed.val.y[rows])
+            error = (outputs.argmax(1) != fed.val.y[rows]).double().mean()
+            assert len(trace) == 2
+            assert trace[-1] == pytest.approx(float(loss if kind == "loss" else error), rel=1e-5)
 
 
 def test_an_arms_tuner_is_made_of_its_configuration(fed: Federation) -> None:
@@ -338,8 +368,9 @@ def test_an_arms_tuner_is_made_of_its_configuration(fed: Federation) -> None:
         (lambda fed: drawn.__wrapped__(FEDEX.client, 2), "spaces is SearchSpace.*allowed: "),
         (lambda fed: random_search(MODEL, fed, FEDEX, 9, 4, gamma=1.0),
          r"keyword is 'gamma'; allowed: one of \['seed', 'method', 'estimate', 'tuner', "),
-        (lambda fed: race(MODEL, fed, assigned(LocalHP(lr=[1, 2]), 10, 1), [bracket((3,), 1, 2)]),
+        (lambda fed: random_search(MODEL, fed, PerClient(FEDTUNE.client, 10), 3, 3),
          "settles is '10 rows'; allowed: one setting, or 14 rows"),
+        (lambda fed: drawn(PerClient(FEDTUNE.client, 0), 1), "clients is 0; allowed: "),
         (lambda fed: random_search(MODEL, fed, FEDEX, 4, 4)
          + random_search(MODEL, fed, FEDEX, 4, 4, estimate=Estimate("global")), "estimate is Esti"),
     ],
@@ -399,10 +430,10 @@ def test_after_the_last_elimination_tuners_settle_if_asked_to(fed: Federation) -
 
 
 def test_tuners_with_a_row_for_each_client_settle_too(fed: Federation) -> None:
-    arms = assigned(LocalHP(lr=[0.1, 0.5]), 14, 4)
+    arms = drawn(PerClient(SearchSpace({"lr": Choice((0.1, 0.5))}), 14), 4)
     begun = race(MODEL, fed, arms, [schedule(16, 8, 2, 2)], stop_after_last_elimination=True)
     done = spend(begun, MODEL, fed, 5)
-    assert torch.equal(done.winner.tuner.row, arms[done.best].tuner.row)
+    assert torch.equal(done.winner.tuner.table.lr, arms[done.best].tuner.table.lr)
 
 
 def test_two_races_that_look_for_the_best_seen_add_up_to_the_better(fed: Federation) -> None:

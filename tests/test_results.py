@@ -26,12 +26,13 @@ from fedlab_edu import (
     start,
     successive_halving,
 )
+from fedlab_edu.laws import Choice
 from fedlab_edu.plots import plot_chosen, plot_online, plot_race
 from fedlab_edu.run import Round
 from fedlab_edu.scores import Score
-from fedlab_edu.space import FEDEX
+from fedlab_edu.space import FEDEX, PerClient, SearchSpace
 from fedlab_edu.tuner import Fixed
-from fedlab_edu.tuners.arms import Arm, assigned, shared
+from fedlab_edu.tuners.arms import Arm, drawn, shared
 from fedlab_edu.tuners.race import Estimate, Race, race
 from fedlab_edu.tuners.results import arms_table, online, rounds_table
 from fedlab_edu.tuners.search import Schedule, bracket
@@ -209,7 +210,8 @@ def test_the_table_of_arms_has_each_arms_configuration_and_fate(fed: Federation)
 
 
 def test_a_configuration_for_each_client_has_no_single_value(fed: Federation) -> None:
-    own = assigned(LocalHP(lr=[0.1, 0.2]), 14, 1, b=ServerHP(lr=0.5))
+    server = SearchSpace({"lr": Choice((0.5,))}, ServerHP)
+    own = drawn(PerClient(SearchSpace({"lr": Choice((0.1, 0.2))}), 14, server), 1)
     one = [Arm(Fixed(LocalHP(lr=[0.3])), ServerHP())]  # a table of one row, a column of length 1
     table = arms_table(race(MODEL, fed, own + one, [bracket((3,), 2, 2)]))
     for name in LocalHP().columns:
@@ -471,7 +473,7 @@ def test_arms_that_do_not_differ_make_no_strips(fed: Federation) -> None:
     message = r"hyperparameters that differ is \[\]; allowed: arms that differ in at least one"
     with pytest.raises(ValueError, match=message):
         plot_chosen(alone)
-    own = assigned(LocalHP(lr=[0.1, 0.2]), 14, 4)
+    own = drawn(PerClient(SearchSpace({"lr": Choice((0.1, 0.2))}), 14), 4)
     with pytest.raises(ValueError, match=message):
         plot_chosen(by_hand(fed, arms=own))
 

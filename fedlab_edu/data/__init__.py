@@ -9,21 +9,24 @@ from fedlab_edu.data.digits import digit_images, digits
 from fedlab_edu.data.hub import from_partitions, hub
 from fedlab_edu.data.partition import by_group, dirichlet, enough, federate, iid, split
 from fedlab_edu.data.shakespeare import decode, encode, passages, roles, shakespeare, windows
+from fedlab_edu.data.shift import genres, sensors
 
 __all__ = [
     "Clients", "Federation", "by_group", "decode", "digit_images", "digits", "dirichlet",
-    "encode", "enough", "federate", "from_partitions", "hub", "iid", "load", "passages", "roles",
-    "shakespeare", "split", "windows",
+    "encode", "enough", "federate", "from_partitions", "genres", "hub", "iid", "load", "passages",
+    "roles", "sensors", "shakespeare", "split", "windows",
 ]  # fmt: skip
 
 
 def load(name: str, device: str = "cpu", **options: Any) -> Federation:
-    """The federation of that name, "digits" or "shakespeare", with the options of its function.
+    """The federation of that name, such as "digits", with the options of the function so named.
 
     Raises:
         ValueError: an unknown name, an unusable device, or an option out of range.
     """
-    known: dict[str, Callable[..., Federation]] = {"digits": digits, "shakespeare": shakespeare}
+    known: dict[str, Callable[..., Federation]] = {
+        "digits": digits, "shakespeare": shakespeare, "sensors": sensors, "genres": genres,
+    }  # fmt: skip
     allowed = ", ".join(map(repr, known)) + "; others come through fedlab_edu.data.hub"
     require(name in known, "name", name, allowed)
     return known[name](**options).to(device)

@@ -2,6 +2,7 @@
 
 import re
 import string
+from collections.abc import Mapping
 from functools import cache
 from importlib import metadata
 
@@ -39,15 +40,17 @@ def windows(text: str, length: int = 80, step: int = 1) -> list[tuple[str, str]]
 
     Source: the LEAF benchmark, Caldas et al. (2018), as Khodak et al. (2021) use it.
     """
-    _check_windows(length, step)
+    check_windows(length, step)
     text = squeeze(text)
     starts = range(0, len(text) - length, step)
     return [(text[i : i + length], text[i + length]) for i in starts]
 
 
-def _check_windows(length: int, step: int) -> None:
+def check_windows(length: int, step: int, gap: bool = False, shuffle: bool = False) -> None:
+    """Refuse windows that cannot be cut."""
     require(length >= 1, "length", length, "at least 1")
     require(step >= 1, "step", step, "at least 1")
+    require(not (gap and shuffle), "gap", gap, "False if windows are shuffled, since all overlap")
 
 
 def encode(text: str) -> UInt8[Tensor, " T"]:
@@ -148,20 +151,29 @@ def shakespeare(
     Raises:
         ValueError: an argument out of range. ModuleNotFoundError: the text is not installed.
     """
-    _check_windows(length, step)
-    require(not (gap and shuffle), "gap", gap, "False if windows are shuffled, since all overlap")
+    check_windows(length, step, gap, shuffle)
     said = roles()
-    sizes = {name: len(range(0, len(text) - length, step)) for name, text in said.items()}
-    names = [name for name in said if enough(sizes[name])]
+    names = [name for name, text in said.items() if enough(len(range(0, len(text) - length, step)))]
     gen = generator(seed)
     if roles_used is not None:
         require(1 <= roles_used <= len(names), "roles_used", roles_used, f"from 1 to {len(names)}")
         names = [names[i] for i in torch.randperm(len(names), generator=gen)[:roles_used]]
-    text = encode("".join(said[name] for name in names))
-    starts = torch.tensor([0, *(len(said[name]) for name in names)]).cumsum(0).tolist()
-    rows = [a + step * torch.arange(sizes[name]) for name, a in zip(names, starts, strict=False)]
+    chosen = {name: said[name] for name in names}
+    return windowed(chosen, length, step, gap, gen if shuffle else None)
+
+
+def windowed(
+    said: Mapping[str, str], length: int, step: int, gap: bool, gen: torch.Generator | None
+) -> Federation:
+    """A client for each name, with the windows of its text, and the characters after them.
+
+    Args:
+        gen: what each client's windows are shuffled by; None leaves them in order.
+    """
+    sizes = [len(text) for text in said.values()]
+    text = encode("".join(said.values()))
+    starts = torch.tensor([0, *sizes]).cumsum(0).tolist()
+    rows = [a + torch.arange(0, n - length, step) for a, n in zip(starts, sizes, strict=False)]
     x = text.unfold(0, length, 1)[:-1]  # a view: overlapping windows are not copied
     skip = -(-length // step) if gap else 0
-    return federate(
-        x, text[length:].long(), rows, VOCABULARY, FRACTIONS, gen if shuffle else None, skip, names
-    )
+    return federate(x, text[length:].long(), rows, VOCABULARY, FRACTIONS, gen, skip, list(said))

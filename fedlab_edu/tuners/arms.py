@@ -13,7 +13,7 @@ from torch import Tensor
 from fedlab_edu.check import MOST, check_shares, number, require, whole
 from fedlab_edu.draws import generator
 from fedlab_edu.hparams import LocalHP, ServerHP
-from fedlab_edu.space import SearchSpace, Spaces, check_spaces
+from fedlab_edu.space import PerClient, SearchSpace, Spaces, check_spaces
 from fedlab_edu.tuner import Fixed, Tuner
 from fedlab_edu.tuners.fedex import FedEx
 
@@ -32,17 +32,19 @@ def draws(seed: int, arm: int) -> torch.Generator:
     return generator(seed, arm, 0)
 
 
-def point(spaces: Spaces, gen: torch.Generator) -> Float[Tensor, " h"]:
+def point(spaces: Spaces | PerClient, gen: torch.Generator) -> Float[Tensor, " h"]:
     """A random point of the unit cube, see `Spaces.at`."""
     return torch.rand(len(spaces.laws), generator=gen, dtype=torch.float64)
 
 
-def plain(c: LocalHP, gen: torch.Generator) -> Tuner:
-    """An arm that stays with its configuration; nothing more is drawn."""
-    return Fixed(c)
+def plain(c: LocalHP, gen: torch.Generator | None = None) -> Tuner:
+    """An arm that stays with its configuration, or with one for each client; no more is drawn."""
+    return Fixed(c) if len(c) == 1 else Fixed(c, torch.arange(len(c)))
 
 
-def drawn(spaces: Spaces, arms: int, seed: int = 0, tuner: MakeTuner = plain) -> list[Arm]:
+def drawn(
+    spaces: Spaces | PerClient, arms: int, seed: int = 0, tuner: MakeTuner = plain
+) -> list[Arm]:
     """Random configurations; the first ones are the same for any number of arms.
 
     Args:
@@ -113,24 +115,6 @@ def shared(table: LocalHP, b: ServerHP | None = None) -> list[Arm]:
     """Each configuration of the table, the same for all clients: with a grid, grid search."""
     b = ServerHP() if b is None else b
     return [Arm(Fixed(table[j]), b) for j in range(len(table))]
-
-
-def assigned(
-    table: LocalHP, clients: int, arms: int, seed: int = 0, b: ServerHP | None = None
-) -> list[Arm]:
-    """Random search over configurations of single clients: each arm gives each a random row.
-
-    Args:
-        clients: N, all of the federation.
-
-    Source: FedTune, section 4.1.1.
-    """
-    b = ServerHP() if b is None else b
-    k = len(table)
-    return [
-        Arm(Fixed(table, torch.randint(k, (clients,), generator=draws(seed, a))), b)
-        for a in range(arms)
-    ]
 
 
 def every_assignment(table: LocalHP, clients: int, b: ServerHP | None = None) -> list[Arm]:

@@ -10,7 +10,7 @@ from fedlab_edu.check import require
 from fedlab_edu.data.clients import Federation
 from fedlab_edu.methods import Method
 from fedlab_edu.model import Model
-from fedlab_edu.space import Spaces
+from fedlab_edu.space import PerClient, Spaces
 from fedlab_edu.tuners.arms import MakeTuner, drawn, plain
 from fedlab_edu.tuners.race import Estimate, Race, Select, race
 from fedlab_edu.tuners.search import Schedule, brackets, schedule
@@ -37,7 +37,12 @@ class How(TypedDict, total=False):
 
 
 def random_search(
-    model: Model, fed: Federation, spaces: Spaces, total: int, cap: int, **how: Unpack[How]
+    model: Model,
+    fed: Federation,
+    spaces: Spaces | PerClient,
+    total: int,
+    cap: int,
+    **how: Unpack[How],
 ) -> Race:
     """``floor(total / cap)`` random configurations, each trained for ``cap`` rounds.
 
@@ -52,7 +57,7 @@ def random_search(
 def successive_halving(
     model: Model,
     fed: Federation,
-    spaces: Spaces,
+    spaces: Spaces | PerClient,
     total: int,
     cap: int,
     eta: int = 3,
@@ -72,7 +77,7 @@ def successive_halving(
 def hyperband(
     model: Model,
     fed: Federation,
-    spaces: Spaces,
+    spaces: Spaces | PerClient,
     total: int,
     cap: int,
     eta: int = 3,
@@ -88,7 +93,9 @@ def hyperband(
     return _race(model, fed, spaces, brackets(total, cap, eta), how)
 
 
-def _race(model: Model, fed: Federation, spaces: Spaces, several: list[Schedule], how: How) -> Race:
+def _race(
+    model: Model, fed: Federation, spaces: Spaces | PerClient, several: list[Schedule], how: How
+) -> Race:
     for name in how:
         require(name in How.__annotations__, "keyword", name, f"one of {[*How.__annotations__]}")
     tuner = how.pop("tuner", plain)

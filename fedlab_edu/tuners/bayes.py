@@ -19,9 +19,8 @@ from fedlab_edu.laws import Choice, Distribution
 from fedlab_edu.methods import Method
 from fedlab_edu.model import Model
 from fedlab_edu.run import Run
-from fedlab_edu.space import Spaces
-from fedlab_edu.tuner import Fixed
-from fedlab_edu.tuners.arms import Arm, drawn, draws, point
+from fedlab_edu.space import PerClient, Spaces
+from fedlab_edu.tuners.arms import Arm, drawn, draws, plain, point
 from fedlab_edu.tuners.race import Estimate, Race, race
 from fedlab_edu.tuners.search import bracket
 
@@ -38,7 +37,7 @@ class Bayes:
         seed: of all that is drawn.
     """
 
-    spaces: Spaces
+    spaces: Spaces | PerClient
     total: int
     race: Race
     points: tuple[tuple[float, ...], ...]
@@ -100,7 +99,7 @@ class Bayes:
 def bayesian_search(
     model: Model,
     fed: Federation,
-    spaces: Spaces,
+    spaces: Spaces | PerClient,
     total: SupportsIndex,
     cap: SupportsIndex,
     *,
@@ -168,9 +167,9 @@ def propose(
     return tuple(_from_axis(law, asked[str(j)]) for j, law in enumerate(laws))
 
 
-def _arm(spaces: Spaces, at: Sequence[float]) -> Arm:
+def _arm(spaces: Spaces | PerClient, at: Sequence[float]) -> Arm:
     c, b = spaces.at(torch.tensor(at, dtype=torch.float64))
-    return Arm(Fixed(c), b)
+    return Arm(plain(c), b)
 
 
 def _axis(law: Distribution) -> Any:

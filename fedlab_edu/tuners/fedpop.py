@@ -5,6 +5,7 @@ the clients of one member copy one another's. Chen, Krompass, Gu, Tresp (2023), 
 population-based hyperparameter tuning*, Algorithm 1.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import inf, isnan, nan
 from typing import Literal, NamedTuple, SupportsIndex
@@ -22,10 +23,9 @@ from fedlab_edu.run import Round, Run, start
 from fedlab_edu.space import Spaces
 from fedlab_edu.tuner import Fixed
 from fedlab_edu.tuners.arms import drawn
+from fedlab_edu.tuners.fedpop_l import FedPopL, Local
 from fedlab_edu.tuners.population import (
     Evolution,
-    FedPopL,
-    Local,
     anneal,
     discounted_score,
     heirs,
@@ -113,8 +113,8 @@ class FedPop:
 
     @property
     def round(self) -> int:
-        """The rounds that each living member has spent."""
-        return max(map(len, self.traces))
+        """The rounds that each living member has spent, at least: see `clocked`."""
+        return min(len(self.traces[i]) for i in self.living)
 
     @property
     def done(self) -> bool:
@@ -169,22 +169,28 @@ class FedPop:
             ValueError: the search is over; with FedPop-L another B than in the rounds before.
         """
         require(not self.done, "search", "over", "one with rounds left")
-        living = self.living
-        begun = [self._equipped(i, clients) for i in living]
-        tried = self.tried + sum(self._new(i, run) for i, run in zip(living, begun, strict=True))
+        played = self.play(self.living, model, fed, clients)._eliminated()
+        return played.exploit(played.living)
+
+    def play(
+        self, members: Sequence[int], model: Model, fed: Federation, clients: int = 10
+    ) -> "FedPop":
+        """One communication round of each of some members, after which nobody copies yet."""
+        begun = [self._equipped(i, clients) for i in members]
+        tried = self.tried + sum(self._new(i, run) for i, run in zip(members, begun, strict=True))
         after = communicate_all(begun, model, fed, clients)
         runs, traces = list(self.runs), list(self.traces)
-        for i, run in zip(living, after, strict=True):
+        for i, run in zip(members, after, strict=True):
             runs[i], traces[i] = run, (*traces[i], self._score(run.history[-1]))
-        played = replace(self, runs=tuple(runs), traces=tuple(traces), tried=tried)
-        return played._eliminated()._exploited()
+        return replace(self, runs=tuple(runs), traces=tuple(traces), tried=tried)
 
     def _equipped(self, i: int, K: int) -> Run:
         """A member's run; if FedPop-L is on and its K vectors are not drawn yet, with them."""
         run = self.runs[i]
         if self.local is None or isinstance(run.tuner, FedPopL):
             return run
-        seed, r = stream(self.seed, i, self.round, 1), self.round
+        r = len(self.traces[i])
+        seed = stream(self.seed, i, r, 1)
         near = FedPopL.near(self.spaces.client, run.tuner.final, K, self.how, self.local, seed, r)
         return replace(run, tuner=near)
 
@@ -192,7 +198,7 @@ class FedPop:
         """How many vectors are trained with for the first time in the next round."""
         if isinstance(run.tuner, FedPopL):
             return run.tuner.fresh
-        return int(self.latest[i].round == self.round)
+        return int(self.latest[i].round == len(self.traces[i]))
 
     def _score(self, played: Round) -> float:
         """The mean validation loss of the round's clients, after their training."""
@@ -216,38 +222,40 @@ class FedPop:
             living = going
         return replace(self, runs=tuple(runs), out=tuple(out))
 
-    def _exploited(self) -> "FedPop":
-        """FedPop-G: each of the bottom members copies a random one of the top, and evolves."""
-        r, living = self.round, self.living
-        if self.T_g is None or r >= self.how.R or len(living) == 1:
-            return self
-        lost = [place for place, i in enumerate(living) if self.traces[i][-1] == inf]
-        if r % self.T_g and (self.on_nan == "wait" or not lost):
-            return self
-        gens = [generator(self.seed, i, r, 0) for i in living]
-        u = [float(torch.rand((), generator=gen, dtype=torch.float64)) for gen in gens]
-        if r % self.T_g == 0:
-            scores = self.scores
-            pairs = heirs([scores[i] for i in living], self.how.rho, u)
-        else:
-            pairs = [(place, int(u[place] * len(living))) for place in lost]
-        now = self.latest
+    def exploit(self, members: Sequence[int]) -> "FedPop":
+        """FedPop-G for some members that have just played, if their own round is one to copy in.
 
-        def child(source: tuple[Birth, Run], place: int) -> tuple[Birth, Run]:
-            (parent, run), i = source, living[place]
-            c = self.how.evo(self.spaces.client, parent.c, r, gens[place])[0]
-            b = self.how.evo(self.spaces.server, parent.b, r, gens[place])[0]
+        Each of them that is among the bottom copies a random one of the top, and evolves. All are
+        compared that live and have played since they were themselves copied.
+        """
+        if self.T_g is None or len(self.living) == 1:
+            return self
+        r = [len(trace) for trace in self.traces]
+        going = [i for i in members if r[i] < self.how.R]
+        due = [i for i in going if r[i] % self.T_g == 0]
+        lost = [i for i in going if self.traces[i][-1] == inf and self.on_nan == "replace"]
+        if not due and not lost:
+            return self
+        now, scores = self.latest, self.scores
+        gens = {i: generator(self.seed, i, r[i], 0) for i in {*due, *lost}}
+        u = {i: float(torch.rand((), generator=g, dtype=torch.float64)) for i, g in gens.items()}
+        known = [i for i in self.living if r[i] > now[i].round]
+        places = heirs([scores[i] for i in known], self.how.rho, [u.get(i, 0.0) for i in known])
+        pairs = [(known[bottom], known[top]) for bottom, top in places if known[bottom] in due]
+        pairs += [(i, known[int(u[i] * len(known))]) for i in lost if i not in due]
+
+        def child(source: tuple[Birth, Run], i: int) -> tuple[Birth, Run]:
+            parent, run = source
+            c = self.how.evo(self.spaces.client, parent.c, r[i], gens[i])[0]
+            b = self.how.evo(self.spaces.server, parent.b, r[i], gens[i])[0]
             # weights, momentum, and what clients keep are the parent's; the draws are its own
-            new = replace(run, tuner=Fixed(c), b=b, seed=stream(self.seed, i, r), history=())
+            new = replace(run, tuner=Fixed(c), b=b, seed=stream(self.seed, i, r[i]), history=())
             age = run.round if self.keep_age else 0
-            return Birth(r, i, parent.member, c, b), replace(new, round=age)
+            return Birth(r[i], i, parent.member, c, b), replace(new, round=age)
 
-        new = succeed([(now[i], self.runs[i]) for i in living], pairs, child)
-        runs = list(self.runs)
-        for i, (_, run) in zip(living, new, strict=True):
-            runs[i] = run
-        births = *self.births, *(new[place][0] for place, _ in pairs)
-        return replace(self, runs=tuple(runs), births=births)
+        new = succeed(list(zip(now, self.runs, strict=True)), pairs, child)
+        births = *self.births, *(new[i][0] for i, _ in pairs)
+        return replace(self, runs=tuple(run for _, run in new), births=births)
 
     def to(self, device: str | torch.device) -> "FedPop":
         """The same search, its vectors on another device.
@@ -287,7 +295,12 @@ def fedpop(
     method: Method | None = None,
     seed: SupportsIndex = 0,
 ) -> FedPop:
-    """A search that has not begun: ``spend(fedpop(model, fed, FEDPOP, 4000, 800), model, fed)``.
+    """A search that has not begun.
+
+    With the paper's space, whose mu is FedProx's::
+
+        search = fedpop(model, fed, FEDPOP, 4000, 800, method=FedProx())
+        search = spend(search, model, fed)
 
     All members begin with the same weights. Their configurations are those of `random_search` with
     that seed.
@@ -310,6 +323,7 @@ def fedpop(
     local = Local() if local is None else local
     require(isinstance(local, Local), "local", local, "a Local, such as Local(T_l=5)")
     require(on_nan in ("wait", "replace"), "on_nan", on_nan, "'wait', 'replace'")
+    require(isinstance(spaces, Spaces), "spaces", spaces, "Spaces(SearchSpace({...}))")
     bracket = schedule(total, cap, eta, eliminations)
     seed, R = whole("seed", seed, 0), bracket.stops[-1]
     how = Evolution(R, eps, p_re, rho, gamma, coin)

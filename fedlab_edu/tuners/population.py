@@ -1,4 +1,4 @@
-"""FedPop's rules, of which random draws are arguments; and FedPop-L, the tuner of one run.
+"""FedPop's rules: who is replaced by whom, and how a configuration evolves. Draws are arguments.
 
 Chen, Krompass, Gu, Tresp (2023), *FedPop: Federated
 population-based hyperparameter tuning*, sections 3.3 to 3.5.
@@ -6,24 +6,22 @@ population-based hyperparameter tuning*, sections 3.3 to 3.5.
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
-from typing import ClassVar, Literal, SupportsIndex, TypeVar
+from dataclasses import dataclass
+from typing import Literal, TypeVar
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Float
 from torch import Tensor
 
 from fedlab_edu.check import check_shares, number, require, whole
-from fedlab_edu.draws import generator
 from fedlab_edu.hparams import LocalHP, ServerHP
 from fedlab_edu.laws import Choice, Distribution, real
 from fedlab_edu.space import SearchSpace
-from fedlab_edu.tuners.search import discounted_mean, lowest
+from fedlab_edu.tuners.search import discounted_mean
 
 _Table = TypeVar("_Table", LocalHP, ServerHP)
 _T = TypeVar("_T")
 _TOL = 1e-9  # K / rho may miss the whole number that it is on paper by a rounding error
-_ALLOWED = {"score": ("after", "difference"), "settle_on": ("base", "best")}
 _LAST = 1 - 2.0**-53  # the largest draw in [0, 1)
 
 
@@ -135,12 +133,21 @@ def evolve(
     """
     require(coin in ("each", "vector"), "coin", coin, "'each', 'vector'")
     check_shares(eps=eps, p_re=p_re)
+    for name, law in space.laws.items():
+        law.check(getattr(rows, name), name)
+    kept = {name: column.reshape(-1) for name, column in rows.columns.items()}
+    return space.kind(**{**kept, **_evolved(space, rows, eps, p_re, real(u), coin)})
+
+
+def _evolved(
+    space: SearchSpace[_Table], rows: _Table, eps: float, p_re: float, u: Tensor, coin: str
+) -> dict[str, Tensor]:
+    """The columns for which the space has laws; nothing is checked: rows come of the space."""
     new = {}
     for j, (name, law) in enumerate(space.laws.items()):
         draws = torch.stack([u[0, :, 0 if coin == "vector" else j], u[1, :, j], u[2, :, j]])
-        new[name] = law.evo(getattr(rows, name).reshape(-1), eps, p_re, draws)
-    kept = {name: column.reshape(-1) for name, column in rows.columns.items()}
-    return space.kind(**{**kept, **new})
+        new[name] = law.evolved(real(getattr(rows, name).reshape(-1)), eps, p_re, draws)
+    return new
 
 
 def ends(space: SearchSpace[_Table], centre: _Table, eps: float) -> _Table:
@@ -212,179 +219,35 @@ class Evolution:
 
     def evo(self, space: SearchSpace[_Table], rows: _Table, r: int, gen: torch.Generator) -> _Table:
         """`evolve` of the rows, with eps and p_re of round r and draws from ``gen``."""
-        u = torch.rand(3, len(rows), len(space.laws), generator=gen, dtype=torch.float64)
-        eps, p_re = (anneal(x, r, self.R) for x in (self.eps, self.p_re))
-        return evolve(space, rows, eps, p_re, u, self.coin)
+        return evolve(space, rows, *self._now(r), self._draws(space, len(rows), gen), self.coin)
 
-
-@dataclass(frozen=True)
-class Local:
-    """How FedPop-L goes about it.
-
-    Fields:
-        T_l: the rounds between two times that vectors copy one another; 5 in the authors' code.
-        score: a vector is judged by the loss "after" a client's training. A client with hard data
-            then takes its vector down with it. The "difference" is what training has changed.
-        rounds: after so many rounds since vectors were drawn, all clients train with the best of
-            them so far, as soon as there is one; None lets them try others to the end.
-        settle_on: at the end "base", from which all others were drawn, or the "best" of them.
-
-    Raises:
-        ValueError: a value that is not allowed.
-
-    Source: Chen et al. (2023), section 3.5; all but the defaults are of their code, and
-    "difference" is ours.
-    """
-
-    T_l: int = 1
-    score: Literal["after", "difference"] = "after"
-    rounds: int | None = None
-    settle_on: Literal["base", "best"] = "base"
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "T_l", whole("T_l", self.T_l, 1))
-        if self.rounds is not None:
-            object.__setattr__(self, "rounds", whole("rounds", self.rounds, 0))
-        for name, allowed in _ALLOWED.items():
-            require(getattr(self, name) in allowed, name, getattr(self, name), str(allowed))
-
-
-@dataclass(frozen=True, eq=False)
-class FedPopL:
-    """The tuner of one run: K vectors near a base, of which the worst copy the best.
-
-    The k-th client of a round trains with the k-th vector; so a round has K clients. A value that
-    Evo draws afresh from the whole range is mostly outside the box, and then ends at its edge.
-
-    Fields:
-        space: the clients' search space.
-        base: beta^0, the one configuration that the K stay near.
-        table: beta^1, ..., beta^K; see `near`.
-        corners: of the box in which they stay, see `ends`.
-        how, local: the rules; the round r of `how` is counted from the start of the search. In its
-            last round, and after it, no vector is replaced any more.
-        seed: of the draws.
-        first: the rounds of the search before this tuner's own.
-        played: this tuner's own.
-        told: of each vector its scores since vectors were last copied.
-        best: the place of the vector that was best then; None as long as none has been.
-        fresh: how many vectors no client has trained with yet.
-        settled: whether all clients train with `final`.
-
-    Raises:
-        ValueError: another number of clients than K, in `ask`.
-
-    Source: Chen et al. (2023), Algorithm 1, *FedPop-L*.
-    """
-
-    score: ClassVar[Literal["error", "loss"]] = "loss"
-    space: SearchSpace[LocalHP]
-    base: LocalHP
-    table: LocalHP
-    corners: LocalHP
-    how: Evolution
-    local: Local = field(default_factory=Local)
-    seed: int = 0
-    first: int = 0
-    played: int = 0
-    told: tuple[tuple[float, ...], ...] = ()
-    best: int | None = None
-    fresh: int = 0
-    settled: bool = False
-
-    @classmethod
-    def near(
-        cls,
-        space: SearchSpace[LocalHP],
-        base: LocalHP,
-        K: SupportsIndex,
-        how: Evolution,
-        local: Local | None = None,
-        seed: SupportsIndex = 0,
-        first: SupportsIndex = 0,
-    ) -> "FedPopL":
-        """The tuner with K vectors drawn from the box around the base, see `SearchSpace.perturb`.
-
-        Raises:
-            ValueError: no vector; a base that the space does not give.
-        """
-        K, seed = whole("K", K, 1), whole("seed", seed, 0)
-        table = space.perturb(base, how.eps, K, generator(seed, 0))
-        first = whole("first", first, 0, how.R)
-        corners, local = ends(space, base, how.eps), Local() if local is None else local
-        return cls(space, base, table, corners, how, local, seed, first, told=((),) * K, fresh=K)
-
-    @property
-    def final(self) -> LocalHP:
-        """The base; or the best vector so far, if the rules say so."""
-        if self.local.settle_on == "base" or self.best is None:
-            return self.base
-        return self.table[self.best]
-
-    def ask(
-        self, clients: int, gen: torch.Generator, *, who: Int[Tensor, " B"]
-    ) -> Int[Tensor, " B"]:
-        """The k-th vector for the k-th client; nothing is drawn."""
-        if self.settled:
-            return torch.zeros(clients, dtype=torch.long)
-        K = len(self.table)
-        require(clients == K, "clients of a round", clients, f"{K}, one for each vector")
-        rows = torch.arange(K)
-        return rows[[self.best] * K] if self._over else rows
-
-    def tell(
+    def evo_in(
         self,
-        arm: Int[Tensor, " B"],
-        before: Float[Tensor, " B"],
-        after: Float[Tensor, " B"],
-        size: Int[Tensor, " B"],
-    ) -> "FedPopL":
-        """The tuner after a round; every T_l rounds the worst vectors have copied the best.
+        corners: _Table,
+        space: SearchSpace[_Table],
+        table: _Table,
+        pairs: Sequence[tuple[int, int]],
+        r: int,
+        gen: torch.Generator,
+    ) -> _Table:
+        """The table in which each first row of a pair is `evo` of the second one, `boxed`.
 
-        A vector whose clients had no validation examples neither copies nor is copied.
+        All its rows come of the space. They are many, and are not checked again in every round.
         """
-        next_one = replace(self, played=self.played + 1, fresh=0)
-        if self.settled or self._over:
-            return next_one
-        scores = after - before if self.local.score == "difference" else after
-        scores = scores.masked_fill(~(before.isfinite() & after.isfinite()), math.inf)
-        known = (size > 0) | ~after.isfinite()
-        told = tuple(
-            (*seen, s) if ok else seen
-            for seen, s, ok in zip(self.told, scores.tolist(), known.tolist(), strict=True)
-        )
-        next_one = replace(next_one, told=told)
-        return next_one if next_one.played % self.local.T_l else next_one._exploited()
-
-    def settle(self) -> "FedPopL":
-        """All clients train with `final`."""
-        final = self.final
-        return replace(self, base=final, table=final, settled=True, best=None, fresh=0)
-
-    @property
-    def _over(self) -> bool:
-        """Whether no more vectors are tried, and one is known to be the best."""
-        rounds = self.local.rounds
-        return rounds is not None and self.played >= rounds and self.best is not None
-
-    def _exploited(self) -> "FedPopL":
-        """Each of the bottom vectors becomes Evo of a random one of the top, inside the box."""
-        known = [k for k, seen in enumerate(self.told) if seen]
-        if not known:
-            return self
-        scores = [discounted_score(self.told[k], self.how.gamma) for k in known]
-        r = self.first + self.played
-        gen = generator(self.seed, r)
-        u = torch.rand(len(known), generator=gen, dtype=torch.float64).tolist()
-        pairs = [(known[b], known[t]) for b, t in heirs(scores, self.how.rho, u)]
-        best = known[lowest(scores)] if math.isfinite(min(scores)) else self.best
-        chosen = replace(self, told=((),) * len(self.table), best=best)
-        if not pairs or r >= self.how.R or chosen._over:
-            return chosen
         bottom, top = (list(places) for places in zip(*pairs, strict=True))
-        new = self.how.evo(self.space, self.table[top], r, gen)
-        new = boxed(self.space, new, self.corners)
-        row = torch.arange(len(self.table))
-        row[bottom] = len(self.table) + torch.arange(len(bottom))
-        table = LocalHP.concat([self.table, new])[row]
-        return replace(chosen, table=table, fresh=len(bottom))
+        source = torch.arange(len(table))
+        source[bottom] = torch.tensor(top)
+        columns, rows = table[source].columns, table[top]
+        u = self._draws(space, len(top), gen)
+        for name, values in _evolved(space, rows, *self._now(r), u, self.coin).items():
+            new = _clipped(space.laws[name], values, getattr(corners, name))
+            columns[name][bottom] = new.to(columns[name].dtype)
+        return space.kind(**columns)
+
+    def _now(self, r: int) -> tuple[float, float]:
+        """eps and p_re of round r."""
+        return anneal(self.eps, r, self.R), anneal(self.p_re, r, self.R)
+
+    @staticmethod
+    def _draws(space: SearchSpace[_Table], n: int, gen: torch.Generator) -> Tensor:
+        return torch.rand(3, n, len(space.laws), generator=gen, dtype=torch.float64)

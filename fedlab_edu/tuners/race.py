@@ -19,8 +19,10 @@ from fedlab_edu.data.clients import Federation
 from fedlab_edu.draws import stream
 from fedlab_edu.methods import Method, Server
 from fedlab_edu.model import Model
+from fedlab_edu.objectives import average
 from fedlab_edu.rounds import communicate_all
 from fedlab_edu.run import Round, Run, start
+from fedlab_edu.scores import score
 from fedlab_edu.tuners.arms import Arm
 from fedlab_edu.tuners.search import (
     Schedule,
@@ -31,6 +33,7 @@ from fedlab_edu.tuners.search import (
 )
 
 Select = Literal["survivor", "best_seen"]
+Target = Literal["global", "personalised", "averaged"]
 
 
 @dataclass(frozen=True)
@@ -39,7 +42,9 @@ class Estimate:
 
     Args:
         target: "global" takes the scores of the model that the clients receive, "personalised"
-            those of the models that they train from it.
+            those of the models that they train from it. "averaged" takes those of the model that
+            the server makes of these, on the validation data of all clients, put together: only a
+            server that holds such data can do so, as FedTune's does.
         score: "error", the share of examples that are wrong, or "loss".
         gamma: a round counts gamma to the power of its age: 0 takes the last round alone, 1 the
             mean of all rounds since the last elimination (of all past rounds in the paper; in its
@@ -51,16 +56,23 @@ class Estimate:
     Source: Khodak et al. (2021), section 2.
     """
 
-    target: Literal["global", "personalised"] = "personalised"
+    target: Target = "personalised"
     score: Literal["error", "loss"] = "error"
     gamma: float = 0.0
 
     def __post_init__(self) -> None:
-        allowed = ("global", "personalised")
-        require(self.target in allowed, "target", self.target, "'global', 'personalised'")
+        allowed = get_args(Target)
+        require(self.target in allowed, "target", self.target, f"one of {allowed}")
         require(self.score in ("error", "loss"), "score", self.score, "'error', 'loss'")
         check_shares(gamma=self.gamma)
         object.__setattr__(self, "gamma", number(self.gamma))
+
+    def of_run(self, run: Run, model: Model, fed: Federation) -> float:
+        """Of the round that a run has just played."""
+        if self.target != "averaged":
+            return self.of_round(run.history[-1])
+        found = average(score(model, run.w, fed.val), fed.val)
+        return found.loss if self.score == "loss" else found.error
 
     def of_round(self, played: Round) -> float:
         """The mean over the round's clients, weighted by their numbers of validation examples.
@@ -166,7 +178,7 @@ class Race:
         after = communicate_all([self.runs[a] for a in playing], model, fed, clients)
         runs, traces = list(self.runs), list(self.traces)
         for a, run in zip(playing, after, strict=True):
-            runs[a], traces[a] = run, (*traces[a], self.estimate.of_round(run.history[-1]))
+            runs[a], traces[a] = run, (*traces[a], self.estimate.of_run(run, model, fed))
         played = replace(self, runs=tuple(runs), traces=tuple(traces))
         if self.select == "best_seen":
             now = zip(played._estimates(playing), after, strict=True)

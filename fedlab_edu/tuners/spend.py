@@ -7,23 +7,10 @@ from typing import NamedTuple, Protocol, TypeVar, cast, runtime_checkable
 import torch
 from tqdm import tqdm
 
-from fedlab_edu import laws, space
 from fedlab_edu.check import require
 from fedlab_edu.checkpoint import fingerprint, read, write
 from fedlab_edu.data.clients import Federation
 from fedlab_edu.model import ONE_AT_A_TIME, Model
-from fedlab_edu.tuners.bayes import Bayes
-from fedlab_edu.tuners.fedpop import Birth, FedPop
-from fedlab_edu.tuners.fedtune import FedTune, Played
-from fedlab_edu.tuners.population import Evolution, FedPopL, Local
-from fedlab_edu.tuners.race import Estimate, Race
-from fedlab_edu.tuners.search import Schedule
-
-_KNOWN = [
-    Race, Bayes, FedTune, Played, FedPop, Birth, FedPopL, Evolution, Local, Estimate, Schedule,
-    space.SearchSpace, space.Spaces,
-    laws.Uniform, laws.LogUniform, laws.OneMinusLogUniform, laws.Choice,
-]  # fmt: skip
 
 
 @runtime_checkable
@@ -141,7 +128,7 @@ class _File(NamedTuple):
         write((self.origin, search), self.path, lambda whole: self._search(whole, search, allowed))
 
     def _search(self, whole: bytes, like: _S, allowed: str) -> _S:
-        found = read(whole, self.path, (*_KNOWN, *self.also), allowed, "`spend(also=...)`")
+        found = read(whole, self.path, self.also, allowed, "`spend(also=...)`")
         ok = isinstance(found, tuple) and len(found) == 2 and isinstance(found[1], type(like))
         require(ok, "path", str(self.path), "a file that `spend` has written")
         assert isinstance(found, tuple)

