@@ -27,10 +27,11 @@ from fedlab_edu.cli import main
 from fedlab_edu.data import hub
 from fedlab_edu.laws import LogUniform
 from fedlab_edu.papers import fedex
-from fedlab_edu.papers.experiment import Experiment, Published, Range, Setting, Tuning
+from fedlab_edu.papers.experiment import Experiment, Published
 from fedlab_edu.papers.fedex import SETTINGS, TABLE_1
 from fedlab_edu.papers.report import difference, errors, paired, render, welch
 from fedlab_edu.papers.reproduce import EXPERIMENTS, read_records, reproduce
+from fedlab_edu.papers.searches import Range, Setting, Tuning, ranges
 from fedlab_edu.space import SearchSpace, Spaces
 from fedlab_edu.tuner import Fixed
 from fedlab_edu.tuners.search import schedule
@@ -262,7 +263,7 @@ def test_random_search_for_two_targets_trains_its_arms_once_and_chooses_twice(
         spent.append(arguments)
         return spend(*arguments, **how)
 
-    monkeypatch.setattr("fedlab_edu.papers.reproduce.spend", counted)
+    monkeypatch.setattr("fedlab_edu.papers.searches.spend", counted)
     setting = TINY._replace(cap=2)  # four arms
     settings = {"book": {"tiny": setting}}
     records = run(tmp_path, replace(SMALL, variants=both, against=(), settings=settings), range(6))
@@ -305,14 +306,15 @@ def test_the_papers_data_sets_are_asked_for_by_their_cards(monkeypatch: pytest.M
 def test_neighbours_at_no_distance_have_the_same_error_and_far_ones_have_not(
     tmp_path: Path,
 ) -> None:
-    ranges = replace(SMALL, variants=(Range("same", 0.0), Range("far", 1.0)), against=())
-    same, far = run(tmp_path, ranges, [0])
+    near = (Range("same", 0.0), Range("far", 1.0))
+    both = replace(SMALL, variants=near, against=(), report=ranges)
+    same, far = run(tmp_path, both, [0])
     assert len(same["errors"]) == len(far["errors"]) == 3
     assert max(same["errors"]) - min(same["errors"]) < 0.1  # other draws, the same configuration
     assert max(far["errors"]) > min(far["errors"])
     low, high = 100 * min(far["errors"]), 100 * max(far["errors"])
-    assert f"{low:.1f}" in render(ranges, "tiny", [same, far])
-    assert f"{high - low:.1f} (1 seeds)" in render(ranges, "tiny", [same, far])
+    assert f"{low:.1f}" in render(both, "tiny", [same, far])
+    assert f"{high - low:.1f} (1 seeds)" in render(both, "tiny", [same, far])
 
 
 def test_the_report_gives_means_deviations_and_paired_differences_of_the_tuned_target() -> None:

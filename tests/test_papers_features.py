@@ -15,10 +15,11 @@ from fedlab_edu.features.maps import RandomFourier, fourier_maps
 from fedlab_edu.features.selection import Data
 from fedlab_edu.features.share import History
 from fedlab_edu.papers import features
-from fedlab_edu.papers.experiment import Experiment, Maps, Problem, Task
-from fedlab_edu.papers.features import BAGS, FOURIER, SEARCHES
-from fedlab_edu.papers.report import rank, render
+from fedlab_edu.papers.experiment import Experiment
+from fedlab_edu.papers.features import BAGS, FOURIER
+from fedlab_edu.papers.report import render
 from fedlab_edu.papers.reproduce import read_records, reproduce
+from fedlab_edu.papers.selections import SEARCHES, Maps, Problem, Task, rank, select, selections
 
 
 def tiny(seed: int, source: str | None) -> Problem:
@@ -37,7 +38,7 @@ def tiny(seed: int, source: str | None) -> Problem:
 SMALL = Experiment(
     "small", "nowhere", "none",
     (Maps("5 features", 5, True), Maps("5 features, own", 5, False)), (),
-    {"book": {"tiny": Task(tiny, 6)}},
+    {"book": {"tiny": Task(tiny, 6)}}, selections,
 )  # fmt: skip
 
 
@@ -74,8 +75,9 @@ def test_a_record_names_the_search_that_picked(monkeypatch: pytest.MonkeyPatch) 
     def picks(place: int) -> Callable:
         return lambda maps, data, rng, linear: History([], [], place)
 
-    monkeypatch.setattr(features, "SEARCHES", {name: picks(i) for i, name in enumerate("abc")})
-    found = features.select(Maps("5 features", 5, True), 6, tiny(0, None), 0, "cpu")
+    three = {name: picks(i) for i, name in enumerate("abc")}
+    monkeypatch.setattr("fedlab_edu.papers.selections.SEARCHES", three)
+    found = select(Maps("5 features", 5, True), 6, tiny(0, None), 0, "cpu")
     assert found["picks"] == {"a": 0, "b": 1, "c": 2}
     assert found["examples"] == [40, 20]
 

@@ -1,10 +1,7 @@
 """Khodak et al., *Weight-Sharing Beyond NAS*: Figures 1 and 2, the selection of feature maps."""
 
-import resource
-import sys
-import time
-from collections.abc import Callable, Mapping, Sequence
-from functools import cache, lru_cache, partial
+from collections.abc import Sequence
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -15,59 +12,9 @@ from fedlab_edu.data import digit_images, passages
 from fedlab_edu.features.bags import BagOfNGrams, Corpus, bag_maps
 from fedlab_edu.features.linear import Linear
 from fedlab_edu.features.maps import RandomFourier, fourier_maps
-from fedlab_edu.features.selection import Data, sweep
-from fedlab_edu.features.share import History, share, share_softly
-from fedlab_edu.papers.experiment import Experiment, Maps, Problem, Task
-
-#: How a map is chosen by shared fits.
-SEARCHES: Mapping[str, Callable[..., History]] = {
-    "halving": share,
-    "halving by error": partial(share, score="error"),
-    "halving by error, split validation": partial(share, score="error", validation="split"),
-    "exponentiated gradient": share_softly,
-}
-
-
-def select(variant: Maps, k: int, problem: Problem, seed: int, device: str) -> dict[str, Any]:
-    """Choose one of k maps by each of the `SEARCHES` and by a full sweep.
-
-    Keys:
-        accuracy: k numbers, each map's on the validation set when it is fitted alone.
-        picks: search -> the place of the map that it has chosen.
-        seconds: "maps" to make them, each search, and "sweep": of processor time, on a GPU of the
-            clock. (The first search also computes what `fourier_maps` keeps.)
-        peak_gib: the process's peak memory since its start, a GPU's apart.
-        examples: how many to train on and to validate.
-    """
-    rng, *streams = np.random.default_rng(seed).spawn(1 + len(SEARCHES))
-    data, seconds = problem.data, {}
-    clock = time.process_time if device == "cpu" else time.perf_counter
-
-    def timed(name: str, task: Callable[[], Any]) -> Any:
-        began = clock()
-        result = task()
-        seconds[name] = round(clock() - began, 3)
-        return result
-
-    place = None if device == "cpu" else device
-    made = (rng, k, variant.n, variant.shared, place)
-    maps = timed("maps", partial(problem.maps, *made))
-    linear = problem.linear
-    picks = {
-        name: timed(name, partial(search, maps, data, stream, linear=linear)).pick
-        for (name, search), stream in zip(SEARCHES.items(), streams, strict=True)
-    }
-    error = timed("sweep", partial(sweep, maps, data, "error", linear))
-    unit = 2**30 if sys.platform == "darwin" else 2**20
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit
-    accuracy = [round(1 - e, 6) for e in error.tolist()]
-    return {
-        "accuracy": accuracy,
-        "picks": picks,
-        "seconds": seconds,
-        "peak_gib": round(peak, 2),
-        "examples": [len(data.y), len(data.y_val)],
-    }
+from fedlab_edu.features.selection import Data
+from fedlab_edu.papers.experiment import Experiment
+from fedlab_edu.papers.selections import Maps, Problem, Task, selections
 
 
 def _of_images(x: Any, y: Any, x_val: Any, y_val: Any) -> Problem:
@@ -181,6 +128,7 @@ FOURIER = Experiment(
         "book": {"digits": Task(_digits, most=2000)},
         "paper": {"cifar10": Task(lambda _, data: _cifar10(data))},
     },
+    selections,
 )
 _BINS = (2**10, 2**13, 2**16, 2**20, 2**22)
 BAGS = Experiment(
@@ -193,4 +141,5 @@ BAGS = Experiment(
         "book": {"shakespeare": Task(_plays, most=2**16)},
         "paper": {"imdb": Task(lambda _, data: _imdb(data))},
     },
+    selections,
 )

@@ -5,40 +5,19 @@ import json
 import os
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 from itertools import islice, product
 from pathlib import Path
-from typing import Any
-
-import torch
 
 from fedlab_edu.check import require, usable_device
-from fedlab_edu.data import Federation
-from fedlab_edu.model import Model
-from fedlab_edu.objectives import evaluate, personalise
-from fedlab_edu.papers.experiment import (
-    Experiment,
-    Maps,
-    Problem,
-    Range,
-    Setting,
-    Task,
-    Tuning,
-    Variant,
-)
-from fedlab_edu.papers.features import BAGS, FOURIER, select
+from fedlab_edu.papers.experiment import Experiment, Record, Variant, Workload
+from fedlab_edu.papers.features import BAGS, FOURIER
 from fedlab_edu.papers.fedex import FIGURE_2, FIGURE_3, FIGURE_5, FIGURE_6, TABLE_1
-from fedlab_edu.run import Run as OneRun
-from fedlab_edu.tuners.fedex import FedEx
-from fedlab_edu.tuners.race import Estimate, Race
-from fedlab_edu.tuners.spend import spend
+from fedlab_edu.papers.fedpop import EXPERIMENTS as FEDPOP
+from fedlab_edu.papers.fedtune import TABLES_1_TO_5
 
-EXPERIMENTS = {
-    one.name: one for one in (TABLE_1, FIGURE_2, FIGURE_3, FIGURE_5, FIGURE_6, FOURIER, BAGS)
-}
+_FEDEX = (TABLE_1, FIGURE_2, FIGURE_3, FIGURE_5, FIGURE_6)
+EXPERIMENTS = {one.name: one for one in (*_FEDEX, FOURIER, BAGS, *TABLES_1_TO_5, *FEDPOP)}
 
-Record = dict[str, Any]
-Run = Callable[[Variant, int, Path], Record]  # with a file for what it has spent
 _MOST = 10_000  # seeds
 
 
@@ -73,31 +52,26 @@ def reproduce(
     setting, place, folder = scales[scale][dataset], usable_device(device), Path(folder)
     seeds = list(dict.fromkeys(islice(seeds, _MOST + 1)))
     require(1 <= len(seeds) <= _MOST, "seeds", f"{len(seeds):,} seeds", f"from 1 to {_MOST:,}")
-    local = isinstance(setting, Task) or data is None
-    require(local, "data", data, "none: this data set comes with a package or through the Hub")
     require(
         folder.is_dir() or not folder.exists(), "folder", str(folder), "a folder, or a new name"
     )
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{experiment.name}-{dataset}-{scale}.jsonl"
     todo = _missing(path, experiment, setting, seeds)
-    run = (
-        _selections(setting, place, data)
-        if isinstance(setting, Task)
-        else _searches(setting, place)
-    )
+    run = setting.trials(place, data)
     for count, (seed, variant, state) in enumerate(todo, 1):
         began = time.perf_counter()
         record = run(variant, seed, state)
         _append(path, {"variant": variant.name, "seed": seed, "budget": setting.budget} | record)
         state.unlink(missing_ok=True)
         took = time.perf_counter() - began
-        say(f"[{count}/{len(todo)}] seed {seed}, {variant.name}: {_shown(record)} ({took:.0f} s)")
+        now = f"[{count}/{len(todo)}] seed {seed}, {variant.name}"
+        say(f"{now}: {variant.shown(record)} ({took:.0f} s)")
     return path
 
 
 def _missing(
-    path: Path, experiment: Experiment, setting: Setting | Task, seeds: list[int]
+    path: Path, experiment: Experiment, setting: Workload, seeds: list[int]
 ) -> list[tuple[int, Variant, Path]]:
     """The runs that are not in the record, each with the file for what it has spent."""
     done, budget = set(), setting.budget
@@ -107,7 +81,7 @@ def _missing(
         done.add((record["variant"], record["seed"]))
     missing = []
     for seed, (number, variant) in product(seeds, enumerate(experiment.variants)):
-        if isinstance(variant, Maps) and isinstance(setting, Task) and variant.n > setting.most:
+        if not setting.fits(variant):
             continue
         state = path.with_name(f"{path.stem}-{number}-{seed}.search")
         if (variant.name, seed) in done:
@@ -115,71 +89,6 @@ def _missing(
         else:
             missing.append((seed, variant, state))
     return missing
-
-
-def _searches(setting: Setting, place: torch.device) -> Run:
-    """What spends a search and tests its winner, seed by seed."""
-    model, over, feds = setting.model(), list[tuple[Variant, Race]](), dict[int, Federation]()
-
-    def run(variant: Variant, seed: int, state: Path) -> Record:
-        assert not isinstance(variant, Maps)
-        if seed not in feds:
-            over.clear()
-            feds.clear()
-            feds[seed] = setting.federation(seed).to(place)
-        fed = feds[seed]
-        race = variant.search(setting, model, fed, seed)
-        trained = [r for other, r in over if isinstance(variant, Tuning) and variant.arms_of(other)]
-        if trained:
-            race = _judged(trained[0], race.estimate)
-        else:
-            often = max(100, 20 * len(race.runs))  # a file holds the models of all arms
-            race = spend(race, model, fed, setting.clients, path=state, every=often)
-        over.append((variant, race))
-        return measure(variant, race, model, fed)
-
-    return run
-
-
-def _selections(task: Task, place: torch.device, data: str | None) -> Run:
-    """What selects feature maps, seed by seed."""
-    problems = dict[int, Problem]()
-
-    def run(variant: Variant, seed: int, state: Path) -> Record:
-        assert isinstance(variant, Maps)
-        if seed not in problems:
-            problems.clear()
-            problems[seed] = task.problem(seed, data)
-        return select(variant, task.k, problems[seed], seed, str(place))
-
-    return run
-
-
-def _judged(race: Race, estimate: Estimate) -> Race:
-    """A race in which nobody was eliminated, judged otherwise."""
-    traces = tuple(tuple(map(estimate.of_round, run.history)) for run in race.runs)
-    return replace(race, estimate=estimate, traces=traces)
-
-
-def measure(variant: Tuning | Range, race: Race, model: Model, fed: Federation) -> Record:
-    """What is kept of a race that is over: test errors, and how sure FedEx has become.
-
-    Keys:
-        global, personalised: the winner's test error over all clients, weighted by their test
-            examples; personalised with the configuration that its tuner settles on.
-        rounds: the communication rounds spent.
-        entropy: of the winner's theta, in nats; None without FedEx.
-        errors: of a `Range` instead of all these: each arm's test error.
-    """
-    if isinstance(variant, Range):
-        return {"errors": [min(1.0, personalise(run, model, fed).error) for run in race.runs]}
-    run: OneRun = race.winner
-    return {
-        "global": min(1.0, evaluate(run, model, fed).error),  # +inf where all have diverged
-        "personalised": min(1.0, personalise(run, model, fed).error),
-        "rounds": race.used,
-        "entropy": run.tuner.entropy if isinstance(run.tuner, FedEx) else None,
-    }
 
 
 def read_records(path: str | Path, experiment: Experiment) -> list[Record]:
@@ -206,21 +115,8 @@ def read_records(path: str | Path, experiment: Experiment) -> list[Record]:
 
 
 def _is_record(record: Record, variant: Variant) -> bool:
-    if isinstance(variant, Tuning):
-        measured = [record["global"], record["personalised"]]
-    else:
-        measured = record["accuracy" if isinstance(variant, Maps) else "errors"]
-    rates = all(isinstance(x, float | int) and 0 <= x <= 1 for x in measured)
-    if isinstance(variant, Maps):
-        picks, seconds = record["picks"], record["seconds"]
-        rates = rates and {*picks.values()} <= {*range(len(measured))} and len(picks) > 0
-        rates = rates and all(seconds[name] >= 0 for name in ("maps", "sweep", *picks))
-    return (
-        rates
-        and len(measured) > 0
-        and type(record["seed"]) is int
-        and isinstance(record["budget"], dict)
-    )
+    ok = type(record["seed"]) is int and isinstance(record["budget"], dict)
+    return ok and variant.sound(record)
 
 
 def _append(path: Path, record: Record) -> None:
@@ -235,12 +131,3 @@ def _append(path: Path, record: Record) -> None:
         f.write(json.dumps(record).encode() + b"\n")
         f.flush()
         os.fsync(f.fileno())
-
-
-def _shown(record: Record) -> str:
-    if "picks" in record:
-        found = [f"{name} {record['accuracy'][i]:.1%}" for name, i in record["picks"].items()]
-        return f"validation accuracy, sweep {max(record['accuracy']):.1%}, {', '.join(found)}"
-    if "errors" in record:
-        return f"test errors from {min(record['errors']):.1%} to {max(record['errors']):.1%}"
-    return f"test error, global {record['global']:.1%}, personalised {record['personalised']:.1%}"

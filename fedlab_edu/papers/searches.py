@@ -1,0 +1,227 @@
+"""Experiments that search: training or FedEx in a wrapper, and configurations side by side."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from statistics import mean, median
+from typing import Any, Literal, NamedTuple
+
+import torch
+
+from fedlab_edu.check import require
+from fedlab_edu.data import Federation
+from fedlab_edu.methods import FedProx
+from fedlab_edu.model import Model
+from fedlab_edu.objectives import evaluate, personalise
+from fedlab_edu.papers.experiment import Experiment, Published, Record, Trial
+from fedlab_edu.run import Run
+from fedlab_edu.space import Spaces
+from fedlab_edu.tuners.arms import MakeTuner, around, drawn, plain, shared
+from fedlab_edu.tuners.baselines import successive_halving
+from fedlab_edu.tuners.fedex import FedEx
+from fedlab_edu.tuners.race import Estimate, Race, race
+from fedlab_edu.tuners.search import bracket
+from fedlab_edu.tuners.spend import spend
+
+
+class Setting(NamedTuple):
+    """A data set at a scale.
+
+    Fields:
+        federation: makes the clients' data of a seed.
+        model: makes the model.
+        total, cap: communication rounds to spend in all, and of one arm at most.
+        k: the configurations of each FedEx.
+    """
+
+    federation: Callable[[int], Federation]
+    model: Callable[[], Model]
+    spaces: Spaces
+    total: int
+    cap: int
+    eta: int = 3
+    eliminations: int = 3
+    clients: int = 10
+    k: int = 27
+
+    @property
+    def budget(self) -> Record:
+        """What a record notes of it."""
+        names = ("total", "cap", "eta", "eliminations", "clients", "k")
+        return {name: getattr(self, name) for name in names}
+
+    @property
+    def summary(self) -> str:
+        """The rounds."""
+        return f"{self.total} rounds in all, {self.cap} for one arm at most."
+
+    def fits(self, variant: object) -> bool:
+        """All do."""
+        return True
+
+    def trials(self, place: torch.device, data: str | None) -> Trial:
+        """Each spends a search and tests its winner."""
+        allowed = "none: this data set comes with a package or through the Hub"
+        require(data is None, "data", data, allowed)
+        return _searches(self, place)
+
+
+@dataclass(frozen=True)
+class Tuning:
+    """A wrapper around plain training or around FedEx.
+
+    Fields:
+        name: unique in the experiment.
+        target: what arms are judged by, and what is reported.
+        gamma: the discount of older rounds at eliminations.
+        fedex: options of `around`; None is the wrapper alone.
+        published: data set -> numbers.
+    """
+
+    name: str
+    wrapper: Literal["RS", "SHA"]
+    target: Literal["global", "personalised"]
+    gamma: float = 0.0
+    fedex: Mapping[str, Any] | None = None
+    published: Mapping[str, Published] = field(default_factory=dict)
+
+    def search(self, setting: Setting, model: Model, fed: Federation, seed: int) -> Race:
+        """The search before its first round; as in the authors' code, clients are drawn with
+        replacement, and FedProx is the method of all runs."""
+        tuner: MakeTuner = plain
+        if self.fedex is not None:
+            tuner = around(setting.spaces.client, setting.k, **self.fedex)
+        # random search is successive halving that eliminates nobody
+        eliminations = setting.eliminations if self.wrapper == "SHA" else 0
+        return successive_halving(
+            model, fed, setting.spaces, setting.total, setting.cap, setting.eta, eliminations,
+            seed=seed, method=FedProx(), estimate=Estimate(self.target, gamma=self.gamma),
+            tuner=tuner, replacement=True,
+        )  # fmt: skip
+
+    def measure(self, search: Race, model: Model, fed: Federation) -> Record:
+        """What is kept of a search that is over: see `tested`, and how sure FedEx has become.
+
+        Keys:
+            entropy: of the winner's theta, in nats; None without FedEx.
+        """
+        tuner = search.winner.tuner
+        entropy = tuner.entropy if isinstance(tuner, FedEx) else None
+        return tested(search.winner, model, fed) | {"rounds": search.used, "entropy": entropy}
+
+    def error(self, record: Record) -> float:
+        """The test error in percent of the target that it was tuned for."""
+        return 100 * float(record[self.target])
+
+    def sound(self, record: Record) -> bool:
+        """Whether its errors are rates."""
+        return rates([record["global"], record["personalised"]])
+
+    def shown(self, record: Record) -> str:
+        """Both test errors."""
+        return both(record)
+
+    def again(self, other: object, race: Race) -> Race | None:
+        """The other's search, judged as this one, if the arms are the same: random search
+        eliminates none, so that its target only chooses between them."""
+        of = (self.wrapper, self.fedex)
+        if not (of[0] == "RS" and isinstance(other, Tuning) and of == (other.wrapper, other.fedex)):
+            return None
+        estimate = Estimate(self.target, gamma=self.gamma)
+        traces = tuple(tuple(map(estimate.of_round, run.history)) for run in race.runs)
+        return replace(race, estimate=estimate, traces=traces)
+
+
+@dataclass(frozen=True)
+class Range:
+    """k configurations near a random one, each trained alone up to the cap, with one server.
+
+    Source: Khodak et al. (2021), Figure 3.
+    """
+
+    name: str
+    eps: float
+
+    def search(self, setting: Setting, model: Model, fed: Federation, seed: int) -> Race:
+        """The race of the configurations, before its first round; nobody is eliminated."""
+        k = setting.k
+        (arm,) = drawn(setting.spaces, 1, seed, around(setting.spaces.client, k, self.eps))
+        return race(model, fed, shared(arm.tuner.table, arm.b), [bracket((setting.cap,), k, 2)],
+                    seed=seed, method=FedProx(), replacement=True)  # fmt: skip
+
+    def again(self, other: object, race: Race) -> None:
+        """No other's search will do."""
+
+    def measure(self, search: Race, model: Model, fed: Federation) -> Record:
+        """The personalised test error of each arm."""
+        return {"errors": [min(1.0, personalise(run, model, fed).error) for run in search.runs]}
+
+    def sound(self, record: Record) -> bool:
+        """Whether its errors are rates."""
+        return rates(record["errors"])
+
+    def shown(self, record: Record) -> str:
+        """The lowest error and the highest."""
+        return f"test errors from {min(record['errors']):.1%} to {max(record['errors']):.1%}"
+
+
+def tested(run: Run, model: Model, fed: Federation) -> Record:
+    """The test errors of a run that is over.
+
+    Keys:
+        global, personalised: over all clients, weighted by their test examples; personalised with
+            the configuration that the tuner settles on.
+    """
+    return {
+        "global": min(1.0, evaluate(run, model, fed).error),  # +inf where all have diverged
+        "personalised": min(1.0, personalise(run, model, fed).error),
+    }
+
+
+def both(record: Record) -> str:
+    """Both test errors in words."""
+    return "test error, global {global:.1%}, personalised {personalised:.1%}".format(**record)
+
+
+def rates(numbers: Sequence[object]) -> bool:
+    """Whether these are numbers from 0 to 1, one at least."""
+    ok = all(isinstance(x, float | int) and 0 <= x <= 1 for x in numbers)
+    return ok and len(numbers) > 0
+
+
+def _searches(setting: Setting, place: torch.device) -> Trial:
+    """What spends a search and tests its winner, seed by seed."""
+    model, over, feds = setting.model(), list[tuple[Any, Any]](), dict[int, Federation]()
+
+    def run(variant: Any, seed: int, state: Path) -> Record:
+        if seed not in feds:
+            over.clear()
+            feds.clear()
+            feds[seed] = setting.federation(seed).to(place)
+        fed = feds[seed]
+        usable = (variant.again(other, done) for other, done in over)
+        search = next((done for done in usable if done is not None), None)
+        if search is None:
+            search = variant.search(setting, model, fed, seed)
+            often = max(100, 20 * len(search.runs))  # a file holds the models of all arms
+            search = spend(search, model, fed, setting.clients, path=state, every=often)
+        over.append((variant, search))
+        return variant.measure(search, model, fed)
+
+    return run
+
+
+def ranges(experiment: Experiment, dataset: str, records: Sequence[Record]) -> list[str]:
+    """How far the errors of configurations near one another lie apart."""
+    lines = [
+        "Personalised test error in % of configurations near one another: means over seeds",
+        "of the lowest, the median, the highest; and from the lowest to the highest",
+    ]
+    for v in experiment.variants:
+        every = [[100 * e for e in r["errors"]] for r in records if r["variant"] == v.name]
+        if every:
+            low, high = mean(map(min, every)), mean(map(max, every))
+            mid = mean(map(median, every))
+            numbers = f"{low:.1f}, {mid:.1f}, {high:.1f}; {high - low:.1f}"
+            lines.append(f"{v.name}   {numbers} ({len(every)} seeds)")
+    return lines

@@ -1,0 +1,188 @@
+"""Experiments that select a feature map by shared fits, beside a full sweep of all."""
+
+import resource
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from statistics import mean, median
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+
+from fedlab_edu.features.linear import Linear
+from fedlab_edu.features.maps import Map
+from fedlab_edu.features.selection import Data, sweep
+from fedlab_edu.features.share import History, share, share_softly
+from fedlab_edu.papers.experiment import Experiment, Record, Trial
+from fedlab_edu.papers.searches import rates
+
+#: How a map is chosen by shared fits.
+SEARCHES: Mapping[str, Callable[..., History]] = {
+    "halving": share,
+    "halving by error": partial(share, score="error"),
+    "halving by error, split validation": partial(share, score="error", validation="split"),
+    "exponentiated gradient": share_softly,
+}
+
+
+class Problem(NamedTuple):
+    """Data to select a feature map of, and what makes k maps: ``maps(rng, k, n, shared, device)``.
+
+    Fields:
+        linear: the classifier on the features.
+    """
+
+    data: Data
+    maps: Callable[..., list[Map]]
+    linear: Linear
+
+
+class Task(NamedTuple):
+    """A data set of which to select a feature map.
+
+    Fields:
+        problem: seed, and a folder in place of the Hub or None -> what is to be solved.
+        k: how many maps to choose from.
+        most: maps of more features are left out.
+    """
+
+    problem: Callable[[int, str | None], Problem]
+    k: int = 64
+    most: int = 2**24
+
+    @property
+    def budget(self) -> Record:
+        """What a record notes of it."""
+        return {"k": self.k}
+
+    @property
+    def summary(self) -> str:
+        """The number of maps."""
+        return f"{self.k} maps to choose from."
+
+    def fits(self, variant: "Maps") -> bool:
+        """Whether the maps are not too large."""
+        return variant.n <= self.most
+
+    def trials(self, place: torch.device, data: str | None) -> Trial:
+        """Each selects a map."""
+        return _selections(self, place, data)
+
+
+@dataclass(frozen=True)
+class Maps:
+    """Maps of n features, which share frequencies or hash seeds, or have each its own.
+
+    Source: Khodak et al., *Weight-Sharing Beyond NAS*, Figures 1 and 2.
+    """
+
+    name: str
+    n: int
+    shared: bool
+
+    def sound(self, record: Record) -> bool:
+        """Whether its accuracies are rates, its picks maps, its times no less than 0."""
+        accuracy, picks, seconds = record["accuracy"], record["picks"], record["seconds"]
+        ok = rates(accuracy) and {*picks.values()} <= {*range(len(accuracy))} and len(picks) > 0
+        return ok and all(seconds[name] >= 0 for name in ("maps", "sweep", *picks))
+
+    def shown(self, record: Record) -> str:
+        """The best map, and what each search has found."""
+        accuracy = record["accuracy"]
+        found = [f"{name} {accuracy[i]:.1%}" for name, i in record["picks"].items()]
+        return f"validation accuracy, sweep {max(accuracy):.1%}, {', '.join(found)}"
+
+
+def select(variant: Maps, k: int, problem: Problem, seed: int, device: str) -> dict[str, Any]:
+    """Choose one of k maps by each of the `SEARCHES` and by a full sweep.
+
+    Keys:
+        accuracy: k numbers, each map's on the validation set when it is fitted alone.
+        picks: search -> the place of the map that it has chosen.
+        seconds: "maps" to make them, each search, and "sweep": of processor time, on a GPU of the
+            clock. (The first search also computes what `fourier_maps` keeps.)
+        peak_gib: the process's peak memory since its start, a GPU's apart.
+        examples: how many to train on and to validate.
+    """
+    rng, *streams = np.random.default_rng(seed).spawn(1 + len(SEARCHES))
+    data, seconds = problem.data, {}
+    clock = time.process_time if device == "cpu" else time.perf_counter
+
+    def timed(name: str, task: Callable[[], Any]) -> Any:
+        began = clock()
+        result = task()
+        seconds[name] = round(clock() - began, 3)
+        return result
+
+    place = None if device == "cpu" else device
+    made = (rng, k, variant.n, variant.shared, place)
+    maps = timed("maps", partial(problem.maps, *made))
+    linear = problem.linear
+    picks = {
+        name: timed(name, partial(search, maps, data, stream, linear=linear)).pick
+        for (name, search), stream in zip(SEARCHES.items(), streams, strict=True)
+    }
+    error = timed("sweep", partial(sweep, maps, data, "error", linear))
+    unit = 2**30 if sys.platform == "darwin" else 2**20
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit
+    accuracy = [round(1 - e, 6) for e in error.tolist()]
+    return {
+        "accuracy": accuracy,
+        "picks": picks,
+        "seconds": seconds,
+        "peak_gib": round(peak, 2),
+        "examples": [len(data.y), len(data.y_val)],
+    }
+
+
+def _selections(task: Task, place: torch.device, data: str | None) -> Trial:
+    """What selects feature maps, seed by seed."""
+    problems = dict[int, Problem]()
+
+    def run(variant: Maps, seed: int, state: Path) -> Record:
+        if seed not in problems:
+            problems.clear()
+            problems[seed] = task.problem(seed, data)
+        return select(variant, task.k, problems[seed], seed, str(place))
+
+    return run
+
+
+def selections(experiment: Experiment, dataset: str, records: Sequence[Record]) -> list[str]:
+    """What each search has found, and how fast it was."""
+    lines = [
+        "Validation accuracy in %, means over seeds; seconds of processor time (GPU: of the clock)"
+    ]
+    peak = max((r["peak_gib"] for r in records), default=0)
+    lines += [f"Memory of the process up to {peak:.1f} GiB"]
+    for v in experiment.variants:
+        own = [r for r in records if r["variant"] == v.name]
+        if not own:
+            continue
+        took = mean(r["seconds"]["sweep"] for r in own)
+        best = mean(100 * max(r["accuracy"]) for r in own)
+        lines += [
+            "",
+            f"{v.name} ({len(own)} seeds)",
+            f"    {'full sweep':36}{best:6.2f}   {took:8.1f} s",
+        ]
+        for name in own[0]["picks"]:
+            found = mean(100 * r["accuracy"][r["picks"][name]] for r in own)
+            seconds = mean(max(r["seconds"][name], 0.001) for r in own)
+            places = median(rank(r, name) for r in own)
+            lines += [
+                f"    {name:36}{found:6.2f}   {seconds:8.1f} s, {took / seconds:.1f} times faster;"
+                f" median rank {places:g}"
+            ]
+    return lines
+
+
+def rank(record: Record, search: str) -> int:
+    """The place of what a search has chosen among all maps, from 1: one more than are better."""
+    accuracy = record["accuracy"]
+    chosen = accuracy[record["picks"][search]]
+    return 1 + sum(a > chosen for a in accuracy)

@@ -1,0 +1,223 @@
+"""FedPop's tables: printed numbers against one another, and variants against searches by hand."""
+
+import inspect
+import math
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from fedlab_edu import (
+    FedAvg,
+    Federation,
+    FedEx,
+    FedProx,
+    Scaffold,
+    digits,
+    evaluate,
+    fedpop,
+    linear,
+    personalise,
+    spend,
+)
+from fedlab_edu.data import hub
+from fedlab_edu.papers import fedpop as tables
+from fedlab_edu.papers.experiment import Experiment
+from fedlab_edu.papers.fedpop import EXPERIMENTS, Member
+from fedlab_edu.papers.report import render
+from fedlab_edu.papers.reproduce import read_records, reproduce
+from fedlab_edu.papers.searches import Setting
+from fedlab_edu.space import FEDPOP, SearchSpace, Spaces
+from fedlab_edu.tuners.arms import drawn
+
+TABLES = {one.name: one for one in EXPERIMENTS}
+TABLE_1 = TABLES["fedpop-table1"]
+
+
+def accuracy(table: str, variant: str, data: str) -> float:
+    """In percent, as printed."""
+    (one,) = (v for v in TABLES[table].variants if v.name == variant)
+    return 100 - one.published[data].mean
+
+
+def gain(wrapper: str, data: str) -> float:
+    """FedPop's over FedEx's, of the global models."""
+    two = (f"{wrapper} + {tuner}, global" for tuner in ("FedPop", "FedEx"))
+    ours, theirs = (accuracy("fedpop-table1", name, data) for name in two)
+    return ours - theirs
+
+
+def test_gains_over_fedex_are_those_of_the_text_but_for_one_average() -> None:
+    """Section 4.1; on non-i.i.d. CIFAR-10 in random search 3.91 is printed for 3.85."""
+    assert gain("RS", "cifar10-iid") == pytest.approx(3.27)
+    assert gain("SHA", "cifar10-iid") == pytest.approx(1.64)
+    two = {w: [gain(w, data) for data in ("cifar10-1", "cifar10-0.5")] for w in ("RS", "SHA")}
+    assert sum(two["SHA"]) / 2 == pytest.approx(4.79, abs=0.006)
+    assert sum(two["RS"]) / 2 == pytest.approx(3.85)
+    assert two["RS"][0] == pytest.approx(3.91)
+
+
+def test_fedpop_leads_fedex_in_all_14_printed_cells_and_fedex_its_search_in_9() -> None:
+    ahead, fedex = 0, 0
+    for wrapper in ("RS", "SHA"):
+        for data in TABLE_1.settings["paper"]:
+            ahead += gain(wrapper, data) > 0
+            with_it, alone = (
+                accuracy("fedpop-table1", name, data)
+                for name in (f"{wrapper} + FedEx, global", f"{wrapper}, global")
+            )
+            fedex += with_it > alone
+    assert (ahead, fedex) == (14, 9)
+
+
+def test_columns_that_are_in_two_tables_agree() -> None:
+    for data in ("cifar10-iid", "cifar10-1", "cifar10-0.5"):
+        for target in ("global", "personalised"):
+            for tuner in ("RS", "RS + FedPop"):
+                name = f"{tuner}, {target}"
+                assert accuracy("fedpop-table3", name, data) == accuracy(
+                    "fedpop-table1", name, data
+                )
+
+
+def test_training_on_each_client_makes_all_printed_cifar_results_worse() -> None:
+    for v in TABLE_1.variants:
+        for data in ("cifar10-iid", "cifar10-1", "cifar10-0.5"):
+            if v.target == "personalised":
+                name = v.name.replace("personalised", "global")
+                assert accuracy("fedpop-table1", v.name, data) < accuracy(
+                    "fedpop-table1", name, data
+                )
+
+
+SPACES = Spaces(FEDPOP.client, SearchSpace({"lr": FEDPOP.server.laws["lr"]}, FEDPOP.server.kind))
+TINY = Setting(
+    lambda seed: digits(clients=14, seed=seed).to("cpu", torch.float64), lambda: linear(64, 10),
+    SPACES, 12, 4, 3, 1, clients=6, k=3,
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("experiment", EXPERIMENTS, ids=lambda one: one.name)
+def test_each_variant_is_the_search_that_its_name_says(experiment: Experiment) -> None:
+    fed, model = TINY.federation(0), TINY.model()
+    methods = {"fedpop-table4-fedprox": FedProx, "fedpop-table4-scaffold": Scaffold}
+    for v in experiment.variants:
+        search = v.search(TINY, model, fed, 3)
+        tuner = v.name.partition(",")[0].rpartition("+ ")[2]
+        assert v.name.endswith(v.target)
+        assert (search.T_g is not None) == (tuner in ("FedPop", "FedPop-G"))
+        assert (search.local is not None) == (tuner in ("FedPop", "FedPop-L"))
+        assert (len(search.bracket.stops) > 1) == v.name.startswith("SHA")
+        assert ("mu" in search.spaces.client.laws) == (experiment.name == "fedpop-table4-fedprox")
+        alone = drawn(search.spaces, len(search.runs), 3)
+        for run, arm in zip(search.runs, alone, strict=True):
+            assert type(run.method) is methods.get(experiment.name, FedAvg)
+            assert torch.equal(run.w, search.runs[0].w)  # all begin with the same weights
+            assert run.b.lr == arm.b.lr
+            assert isinstance(run.tuner, FedEx) == (tuner == "FedEx")
+            first = run.tuner.table[0] if tuner == "FedEx" else run.tuner.final
+            assert first.lr == arm.tuner.final.lr
+            assert len(run.tuner.table) == (3 if tuner == "FedEx" else 1)
+
+
+def small(*variants: Member) -> Experiment:
+    return Experiment("small", "nowhere", "none", variants, (), {"book": {"tiny": TINY}})
+
+
+def test_a_record_is_what_the_search_and_the_two_objectives_say(tmp_path: Path) -> None:
+    v = Member("both", "RS", "FedPop", "global", FedProx())
+    path = reproduce(small(v), "tiny", seeds=[4], folder=tmp_path, say=id)
+    (record,) = read_records(path, small(v))
+    fed, model = TINY.federation(4), TINY.model()
+    begun = fedpop(model, fed, SPACES, 12, 4, seed=4, method=FedProx())
+    done = spend(begun, model, fed, 6)
+    assert record["global"] == pytest.approx(evaluate(done.winner, model, fed).error)
+    assert record["personalised"] == pytest.approx(personalise(done.winner, model, fed).error)
+    assert (record["rounds"], record["tried"]) == (12, done.tried)
+
+
+def test_as_many_configurations_are_counted_as_there_were(tmp_path: Path) -> None:
+    four = [
+        Member(name, "RS", name, "global") for name in ("none", "FedEx", "FedPop-L", "FedPop-G")
+    ]
+    path = reproduce(small(*four), "tiny", seeds=[1], folder=tmp_path, say=id)
+    tried = {r["variant"]: r["tried"] for r in read_records(path, small(*four))}
+    members, K, rounds = 3, 6, 4
+    assert tried["none"] == members
+    assert members < tried["FedEx"] <= members * 3
+    assert tried["FedPop-L"] == members * (K + math.ceil(K / 3) * (rounds - 1))
+    assert tried["FedPop-G"] == members + (rounds - 1)  # one of three copies, after each round
+
+
+def test_a_search_is_trained_once_for_its_two_targets(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spent = []
+
+    def counted(search: Any, *how: Any, **more: Any) -> Any:
+        spent.append(search)
+        return spend(search, *how, **more)
+
+    monkeypatch.setattr("fedlab_edu.papers.searches.spend", counted)
+    both = small(*(Member(target, "SHA", "none", target) for target in ("global", "personalised")))
+    path = reproduce(both, "tiny", seeds=[0, 1], folder=tmp_path, say=id)
+    assert len(spent) == 2
+    records = read_records(path, both)
+    text = render(both, "tiny", records)
+    for target in ("global", "personalised"):
+        errors = [100 * r[target] for r in records if r["variant"] == target]
+        assert f"{sum(errors) / 2:5.2f} ±" in text
+
+
+def test_budgets_of_figure_5_vary_the_rounds_or_the_members_and_not_both() -> None:
+    settings = TABLES["fedpop-figure5"].settings["paper"]
+    expected = {
+        "cifar10-iid": (5, 800, (200, 400, 800, 1600)), "femnist": (10, 200, (100, 200, 300, 400)),
+        "shakespeare": (5, 800, (200, 400, 800, 1600)),
+    }  # fmt: skip
+    assert len(settings) == 3 * 8
+    for data, (members, cap, caps) in expected.items():
+        for R in caps:
+            one = settings[f"{data}-rc{R}"]
+            assert (one.total, one.cap) == (members * R, R)
+        for N in (5, 10, 15, 20):
+            one = settings[f"{data}-nc{N}"]
+            assert (one.total, one.cap) == (N * cap, cap)
+
+
+def test_the_papers_data_sets_are_asked_for_by_their_cards(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[tuple[str, dict[str, Any]]] = []
+
+    def noted(name: str, **how: Any) -> Federation:
+        asked.append((name, how))
+        return digits(clients=14)
+
+    monkeypatch.setattr(tables, "hub", noted)
+    for name in ("fedpop-table1", "fedpop-table2"):
+        for data, setting in TABLES[name].settings["paper"].items():
+            if data not in ("femnist", "shakespeare"):  # those of FedEx
+                setting.federation(1)
+    by = {(name, how["by"], how.get("alpha"), how.get("clients")) for name, how in asked}
+    assert by == {
+        ("uoft-cs/cifar10", "iid", None, 500), ("uoft-cs/cifar10", "label", 1.0, 500),
+        ("uoft-cs/cifar10", "label", 0.5, 500), ("flwrlabs/femnist", "iid", None, 3550),
+        ("flwrlabs/shakespeare", "iid", None, 1129), ("flwrlabs/pacs", "domain", None, None),
+        ("flwrlabs/office-home", "domain", None, None),
+        ("wltjr1007/DomainNet", "domain", None, None),
+    }  # fmt: skip
+    for name, how in asked:  # the arguments are those of `hub`
+        inspect.signature(hub).bind(name, **how)
+
+
+@pytest.mark.parametrize("data", ["sensors", "genres"])
+def test_all_domains_take_part_in_each_round(data: str) -> None:
+    setting = TABLES["fedpop-table2"].settings["book"][data]._replace(total=4, cap=2)
+    fed, model = setting.federation(0), setting.model()
+    assert len(fed) == setting.clients == 6
+    v = replace(TABLES["fedpop-table2"].variants[0], wrapper="RS")
+    done = spend(v.search(setting, model, fed, 0), model, fed, setting.clients)
+    for run in done.runs:
+        for one in run.history:
+            assert sorted(one.client.tolist()) == list(range(6))
