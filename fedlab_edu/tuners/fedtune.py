@@ -64,9 +64,10 @@ class FedTune:
         credit: "dummy_one", as printed, or "reinforce": d_i is the loss itself, for all clients the
             same, always less its running mean. That is the gradient of the objective, in the mean.
         credit_baseline: "running_mean" takes off client i's d_i the mean of its d_i in the rounds
-            before; in its first round it then does not move. As printed there is none: once models
-            are any good, nearly all credits are positive, whatever row is drawn gains, and how
-            often a row was drawn soon decides.
+            before; in its first round it then does not move. As printed there is none: where most
+            credits have one sign, how often a row was drawn decides. Those of good models are
+            positive, and whatever is drawn gains; those of models after one round may be negative,
+            and rows that were never drawn then share the top.
         buffer: "joint" keeps a model for each joint configuration, as printed; of H^N ones, hardly
             any comes twice before the distributions narrow, and until then each round starts from
             w0. "shared" goes on with one model whatever is drawn.
@@ -126,7 +127,10 @@ class FedTune:
 
     @property
     def final(self) -> Int[Tensor, " N"]:
-        """Each client's most likely row of the table, of equal ones the first."""
+        """Each client's most likely row of the table, of equal ones the first.
+
+        Rows that were never drawn are equal, so that their order in the table may decide.
+        """
         return self.logits.argmax(1)
 
     @property
