@@ -1,39 +1,115 @@
 """The command ``fedlab-edu``.
 
     fedlab-edu check ex01             check all questions of exercise 1
-    fedlab-edu check ex01.2 FILE      check one question, in a file of yours
+    fedlab-edu check ex01.2 FILE      check one question, in a file of yours: a module or a notebook
+    fedlab-edu check FOLDER           check the assignment that was handed out in this folder
+    fedlab-edu watch ex01 FILE        check it again whenever you save it
+    fedlab-edu hint ex01.2            the next hint to a question; there are three
+    fedlab-edu progress               points so far in all exercises, and what comes next
     fedlab-edu reproduce fedex-table1 --dataset digits --seeds 5
                                       run an experiment of a paper, ours beside the published
 
-Exit status: 0 for full marks or a finished run, 1 for less, 2 where nothing could be done.
+For instructors; an assignment is one of the course (ex04) or a folder, see
+`fedlab_edu.grading.assignment`:
+
+    fedlab-edu release ex04 --out ex04.zip
+                                      what students get
+    fedlab-edu grade SUBMISSIONS --assignment ex04 --roster class.csv --out grades
+                                      grade a folder, or a download of Canvas, Moodle, Gradescope
+    fedlab-edu report grades          tables, a page for each student, other programs' formats
+    fedlab-edu doctor                 how well this machine keeps submissions apart
+
+Exit status: 0 for full marks or a finished run; 1 for less, where a submission is left ungraded by
+a fault of ours, and where the doctor finds nothing that keeps submissions apart; 2 where nothing
+could be done, 130 after Ctrl-C.
 """
 
 import argparse
-import os
 import re
-import shutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 from fedlab_edu import __version__
+from fedlab_edu.grading.assignment import Refusal
 
-
-class Refusal(Exception):
-    """Why nothing can be done, in one sentence."""
+AT_HOME = ("check", "watch", "hint", "progress")
+GOES_ON = ("reproduce", "grade")  # the same command goes on where it was stopped
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; the exit status."""
+    chosen = vars(_parser().parse_args(arguments))
+    command = chosen.pop("command")
+    try:
+        return _run(command, chosen)
+    except Refusal as refusal:
+        print(f"fedlab-edu: {refusal}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        if command in GOES_ON:
+            print("fedlab-edu: stopped; the same command goes on from here.", file=sys.stderr)
+        return 130
+
+
+def _run(command: str, chosen: dict[str, Any]) -> int:
+    if command == "reproduce":
+        return rerun(**chosen)
+    if find_spec("pytest") is None:
+        extra = "check" if command in AT_HOME else "grade"
+        raise Refusal(f"{command} needs pytest: pip install -e '.[{extra}]'")
+    if command == "check":
+        from fedlab_edu.grading.home import check
+
+        return check(**chosen, course=course_folder)
+    if command in AT_HOME:
+        from fedlab_edu.grading import study
+
+        if command == "watch":
+            return study.watch(**chosen, course=course_folder)
+        tell = study.hint if command == "hint" else study.overview
+        return tell(**chosen, course=course_folder(None))
+    from fedlab_edu.grading import commands
+
+    if command in ("grade", "release"):
+        with suppress(Refusal):  # an assignment in a folder needs none
+            chosen["course"] = course_folder(None)
+    run: dict[str, Callable[..., int]] = {
+        "grade": commands.grade,
+        "report": commands.report,
+        "release": commands.release,
+        "doctor": commands.doctor,
+    }
+    return run[command](**chosen)
+
+
+def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="fedlab-edu", description="Federated learning and its hyperparameters: exercises."
     )
     parser.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
-    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    commands = parser.add_subparsers(required=True, metavar="COMMAND", dest="command")
+
     checker = commands.add_parser("check", help="check your answers to an exercise")
-    checker.add_argument("question", help="an exercise, as in ex01, or a question, as in ex01.2")
+    checker.add_argument(
+        "question", help="an exercise, as in ex01, a question, as in ex01.2, or a folder"
+    )
     checker.add_argument("file", type=Path, nargs="?", help="your file, if not in exercises/")
+
+    watcher = commands.add_parser("watch", help="check your answers whenever you save them")
+    watcher.add_argument("question", help="as for check")
+    watcher.add_argument("file", type=Path, nargs="?", help="as for check")
+
+    tutor = commands.add_parser("hint", help="the next of three hints to a question")
+    tutor.add_argument("question", help="as in ex01.2")
+    tutor.add_argument("--level", type=int, help="this hint, from 1 to 3")
+
+    looker = commands.add_parser("progress", help="your points so far, and what comes next")
+    looker.add_argument("--check", action="store_true", help="check all exercises first")
+
     again = commands.add_parser("reproduce", help="run an experiment of a paper again")
     again.add_argument("experiment", help="its name, as in fedex-table1; any other lists all")
     again.add_argument("--dataset", default="digits", help="default: digits")
@@ -44,61 +120,46 @@ def main(arguments: Sequence[str] | None = None) -> int:
     again.add_argument("--device", default="cpu", help="cpu (default), cuda, cuda:1, ...")
     again.add_argument("--folder", type=Path, default=Path("results"), help="default: results")
     again.add_argument("--data", help="a folder that holds the data set, instead of the Hub")
-    chosen = parser.parse_args(arguments)
-    try:
-        if "experiment" in chosen:
-            return rerun(**vars(chosen))
-        return check(chosen.question, chosen.file)
-    except Refusal as refusal:
-        print(f"fedlab-edu: {refusal}", file=sys.stderr)
-        return 2
-    except KeyboardInterrupt:
-        if "experiment" in chosen:
-            print("fedlab-edu: stopped; the same command goes on from here.", file=sys.stderr)
-        return 130
 
+    releaser = commands.add_parser("release", help="make what students get of an assignment")
+    releaser.add_argument("assignment", help="as in ex04, or a folder")
+    releaser.add_argument("--out", type=Path, required=True, help="a folder, or a file *.zip")
 
-def check(question: str, file: Path | None) -> int:
-    """Print the report on a file; 0 for full marks, else 1.
+    grader = commands.add_parser("grade", help="grade a class")
+    grader.add_argument("submissions", type=Path, help="a folder with what was handed in")
+    grader.add_argument("--assignment", required=True, help="as in ex04, or a folder")
+    grader.add_argument("--roster", type=Path, help="a CSV with everyone's name or id")
+    grader.add_argument("--out", type=Path, help="default: grades-ASSIGNMENT")
+    grader.add_argument(
+        "--again", action="store_true", help="also who is graded already; with the same seeds"
+    )
+    grader.add_argument(
+        "--i-trust-these-submissions",
+        action="store_true",
+        dest="trust",
+        help="run them even where nothing keeps them from your files",
+    )
 
-    Args:
-        question: an exercise (ex01) or one of its questions (ex01.2).
-        file: None stands for the exercise's file in ``exercises/``.
+    reporter = commands.add_parser("report", help="tables, pages and exports of the grades")
+    reporter.add_argument("folder", type=Path, help="where grade has put them")
+    reporter.add_argument(
+        "--show-hidden", action="store_true", help="students read what hidden tests found"
+    )
+    reporter.add_argument(
+        "--export",
+        action="append",
+        default=[],
+        dest="exports",
+        choices=["gradescope", "classroom50", "junit", "nbgrader"],
+        help="may be given several times",
+    )
+    reporter.add_argument(
+        "--canvas", type=Path, dest="template", help="Canvas's gradebook, to fill in a column"
+    )
+    reporter.add_argument("--column", default="", help="which, if its name is not the assignment's")
 
-    Raises:
-        Refusal: no such exercise, question or file, or pytest is missing.
-    """
-    folder = course_folder(file)
-    exercise = question.partition(".")[0]
-    tests = folder / "tests" / "exercises" / f"test_{exercise}.py"
-    if not re.fullmatch(r"ex\d+(\.\d+)?", question) or not tests.is_file():
-        there = ", ".join(sorted(p.stem[5:] for p in tests.parent.glob("test_ex*.py")))
-        raise Refusal(f"there is no exercise {question!r}; there are: {there}.")
-    command = "fedlab-edu check {question}"
-    if file is not None:
-        command += f' "{file}"' if " " in str(file) else f" {file}"
-    else:
-        file = _only(folder / "exercises", f"{exercise}_*.py")
-    if not file.is_file():
-        raise Refusal(f"there is no file {file}.")
-    if find_spec("pytest") is None:
-        raise Refusal("checking needs pytest: pip install -e '.[check]'")
-
-    from fedlab_edu.grading.report import render
-    from fedlab_edu.grading.run import CheckBroken, grade
-
-    try:
-        (report,) = grade(tests, [file], question if "." in question else "")
-    except CheckBroken as broken:
-        raise Refusal(
-            f"the check itself failed, not your answer: please tell your instructor.\n{broken}"
-        ) from None
-    if not report.results:
-        raise Refusal(f"exercise {exercise} has no question {question}.")
-    colour = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
-    width = min(88, shutil.get_terminal_size((88, 24)).columns)
-    print(_for_console(render(report, command, width, colour)))
-    return 0 if report.complete else 1
+    commands.add_parser("doctor", help="how well this machine keeps submissions apart")
+    return parser
 
 
 def rerun(
@@ -155,25 +216,6 @@ def course_folder(file: Path | None) -> Path:
             if (folder / "exercises").is_dir() and (folder / "tests" / "exercises").is_dir():
                 return folder
     raise Refusal("run this in the course folder, which holds exercises/ and tests/exercises/.")
-
-
-def _only(folder: Path, pattern: str) -> Path:
-    found = sorted(folder.glob(pattern))
-    if len(found) != 1:
-        names = ", ".join(p.name for p in found) or "none"
-        raise Refusal(f"name your file: {folder} should hold one {pattern}, and holds {names}.")
-    return Path(os.path.relpath(found[0]))
-
-
-def _for_console(text: str) -> str:
-    """The text in letters that the console has."""
-    encoding = sys.stdout.encoding
-    try:
-        text.encode(encoding)
-    except UnicodeEncodeError:
-        plain = text.translate({ord("✓"): "+", ord("✗"): "x"})
-        return plain.encode(encoding, errors="replace").decode(encoding)
-    return text
 
 
 if __name__ == "__main__":

@@ -1,5 +1,8 @@
 """The command ``fedlab-edu``, as a student types it."""
 
+import json
+import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -7,8 +10,10 @@ from pathlib import Path
 import pytest
 
 from fedlab_edu import __version__, cli
-from fedlab_edu.grading import run
+from fedlab_edu.grading import commands, escape, progress, run
 from fedlab_edu.grading.run import Report, Result
+from fedlab_edu.grading.sandbox import NoSandbox
+from tests import classroom
 
 ROOT = Path(__file__).parents[1]
 
@@ -35,6 +40,7 @@ def graded(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Path, Path, str]]:
         return [Report(files[0], (result,))]
 
     monkeypatch.setattr(run, "grade", grade)
+    monkeypatch.setattr(progress, "keep", lambda *report: None)
     return calls
 
 
@@ -126,7 +132,7 @@ def test_the_ticks_have_a_stand_in_where_the_console_lacks_them(
 ) -> None:
     console = type("Console", (), {"encoding": "cp1252"})
     monkeypatch.setattr(sys, "stdout", console)
-    assert cli._for_console("✓ naïve ✗ λ") == "+ naïve x ?"
+    assert escape.for_console("✓ naïve ✗ λ") == "+ naïve x ?"
 
 
 def test_the_version_is_that_of_the_package(capsys: pytest.CaptureFixture[str]) -> None:
@@ -145,9 +151,136 @@ def test_the_command_itself_does_not_load_torch() -> None:
     assert subprocess.run([sys.executable, "-c", code]).returncode == 0
 
 
-def test_the_whole_way_from_the_command_to_the_marks() -> None:
+def test_the_whole_way_from_the_command_to_the_marks(tmp_path: Path) -> None:
+    for name in ("exercises", "tests/exercises"):  # a copy, for `progress` keeps these marks
+        shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("mutants"))
     command = [sys.executable, "-m", "fedlab_edu.cli", "check", "ex01"]
-    untouched = subprocess.run(command, cwd=ROOT, capture_output=True, encoding="utf-8")
+    untouched = subprocess.run(command, cwd=tmp_path, capture_output=True, encoding="utf-8")
     assert (untouched.returncode, untouched.stderr) == (1, "")
     assert "weighted_average is not written yet." in untouched.stdout
     assert untouched.stdout.endswith("save the file, and run\n  fedlab-edu check ex01.1\n\n")
+
+
+# --- for instructors ------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def classroom_grader(monkeypatch: pytest.MonkeyPatch) -> list[tuple[bool, int]]:
+    """(trust, length of the secret) of each batch, which a stand-in grades."""
+    calls = []
+
+    def isolated(trust: bool, secret: str, reference: str) -> tuple[classroom.StandIn, str]:
+        assert reference == classroom.SOLUTION
+        calls.append((trust, len(secret)))
+        return classroom.StandIn(), "stand-in"
+
+    monkeypatch.setattr(commands, "isolated", isolated)
+    return calls
+
+
+def test_an_instructors_own_folder_from_release_to_report(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    classroom_grader: list[tuple[bool, int]],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    classroom.assignment_folder(tmp_path / "hw")
+    Path("in").mkdir()
+    Path("in/ann.py").write_text(classroom.RIGHT)
+    Path("in/bob.py").write_text(classroom.WRONG)
+    Path("class.csv").write_text("name\nann\nbob\ncyd\n")
+    assert cli.main(["release", "hw", "--out", "out/hw.zip"]) == 0
+    assert Path("out/hw.zip").is_file()
+    command = ["grade", "in", "--assignment", "hw", "--roster", "class.csv"]
+    assert cli.main(command) == 0
+    assert cli.main([*command, "--again", "--i-trust-these-submissions"]) == 0
+    assert classroom_grader == [(False, 32), (True, 32)]
+    capsys.readouterr()
+    assert cli.main(["report", "grades-hw", "--export", "junit"]) == 0
+    rows = [line.split() for line in capsys.readouterr().out.splitlines()[1:4]]
+    assert rows == [
+        ["ann", "3", "2.5", "5.5", "5.5", "graded"],
+        ["bob", "1", "2.5", "3.5", "5.5", "graded"],
+        ["cyd", "0", "0", "0", "5.5", "not", "handed", "in"],
+    ]
+
+
+def test_a_fault_of_ours_is_in_the_exit_status(
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    classroom_grader: list[tuple[bool, int]],
+) -> None:
+    folder = classroom.assignment_folder(tmp_path / "hw")
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in/ann.py").write_text(f"ours = True\n{classroom.RIGHT}")
+    out = str(tmp_path / "out")
+    command = ["grade", str(tmp_path / "in"), "--assignment", str(folder), "--out", out]
+    assert cli.main(command) == 1
+    assert "ungraded: ann: a test failed by itself: 1 / 0" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["grade", "nowhere", "--assignment", "ex01"], "nowhere does not exist."),
+        (["grade", ".", "--assignment", "ex99"], "there is no assignment 'ex99'; there are: ex01"),
+        (["grade", ".", "--assignment", "./none"], "there is no folder none."),
+        (["release", "ex99", "--out", "x"], "there is no assignment 'ex99'"),
+        (["release", ".", "--out", "x"], "should hold one test_*.py, and holds none."),
+        (["report", "nowhere"], "nowhere holds no grades: run fedlab-edu grade first."),
+    ],
+)
+def test_what_an_instructor_cannot_do_is_said_in_one_sentence(
+    arguments: list[str],
+    message: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert cli.main(arguments) == 2
+    out, error = capsys.readouterr()
+    assert out == ""
+    assert message in error
+    assert len(error.splitlines()) == 1
+    assert list(tmp_path.iterdir()) == []  # nothing was begun
+
+
+def test_where_nothing_keeps_submissions_apart_grading_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def choose(trust: bool) -> str:
+        raise NoSandbox("this machine gives no isolation.")
+
+    monkeypatch.setattr("fedlab_edu.grading.doctor.choose", choose)
+    folder = classroom.assignment_folder(tmp_path / "hw")
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in/ann.py").write_text(classroom.RIGHT)
+    out = str(tmp_path / "out")
+    command = ["grade", str(tmp_path / "in"), "--assignment", str(folder), "--out", out]
+    assert cli.main(command) == 2
+    assert capsys.readouterr().err == "fedlab-edu: this machine gives no isolation.\n"
+
+
+def test_a_student_checks_what_was_handed_out_as_a_module_and_as_a_notebook(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = classroom.assignment_folder(tmp_path / "hw")
+    assert cli.main(["release", str(folder), "--out", str(tmp_path / "mine")]) == 0
+    monkeypatch.chdir(tmp_path / "mine")
+    files = {path.name for path in Path().iterdir()}
+    assert files == {"hw.py", "hw.ipynb", "test_hw.py", "README.md"}
+    assert cli.main(["check", "."]) == 1
+    assert "double is not written yet" in capsys.readouterr().out
+    notebook = json.loads(Path("hw.ipynb").read_text())
+    for cell in notebook["cells"]:
+        if "def double" in "".join(cell["source"]):
+            cell["source"] = "%time\ndef double(x):\n    return x + x\n"
+    Path("hw.ipynb").write_text(json.dumps(notebook))
+    assert cli.main(["check", ".", "hw.ipynb"]) == 1
+    out = capsys.readouterr().out
+    assert re.search(r"^hw.ipynb$", out, re.MULTILINE)
+    assert re.search(r"q1  double +1 of 1\n", out)
+    assert re.search(r"q2  area +0 of 2.5\n", out)
+    assert out.endswith("save the file, and run\n  fedlab-edu check . hw.ipynb\n\n")

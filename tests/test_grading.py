@@ -16,7 +16,7 @@ from fedlab_edu.grading.run import CheckBroken, Report, Result, grade, marks
 ROOT = Path(__file__).parents[1]
 TESTS = ROOT / "tests" / "exercises"
 SOLUTIONS = {path.stem[:4]: path for path in sorted((ROOT / "solutions").glob("ex*.py"))}
-POINTS = {"ex01": 15, "ex02": 20, "ex03": 20, "ex04": 20, "ex05": 20, "ex06": 20, "ex07": 20}
+POINTS = {"ex01": 15} | {f"ex{number:02}": 20 for number in range(2, 9)}
 WRONG = sorted(TESTS.glob("mutants/*/wrong_*.py"))
 RIGHT = sorted(TESTS.glob("mutants/*/right_*.py"))
 RIGHT_TEXT = (TESTS / "mutants/ex01/right_short.py").read_text()  # its questions stand alone
@@ -56,10 +56,10 @@ UNREADABLE = {
 PRINTS = "[print('x' * 50) for _ in range(3_000)]; return order.split(batch)"
 BROKEN = """\
 import pytest
-@pytest.mark.q("ex01.1", "weighted_average", points=2, aspect="of ours")
+@pytest.mark.q("ex01.1", function="weighted_average", points=2, aspect="of ours")
 def test_with_a_fault(student):
     1 / 0
-@pytest.mark.q("ex01.1", "weighted_average", points=3, aspect="of theirs")
+@pytest.mark.q("ex01.1", function="weighted_average", points=3, aspect="of theirs")
 def test_without(student):
     student.call("weighted_average", *__import__("torch").ones(2, 3, 3))
 """

@@ -1,11 +1,17 @@
 """The students' files are made from the solutions, and give nothing of them away."""
 
 import re
+import zipfile
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
 
-from fedlab_edu.grading.release import main, release
+from fedlab_edu.grading.assignment import Assignment, Refusal, find
+from fedlab_edu.grading.handout import guard, handout, public, write
+from fedlab_edu.grading.notebook import convert
+from fedlab_edu.grading.release import main, outline, release
+from tests import classroom
 
 ROOT = Path(__file__).parents[1]
 SOLUTIONS = sorted((ROOT / "solutions").glob("*.py"))
@@ -79,3 +85,180 @@ def test_every_solution_is_released_and_named(
     assert sorted(p.name for p in (tmp_path / "out").iterdir()) == ["ex08_a.py", "ex09_b.py"]
     assert (tmp_path / "out/ex09_b.py").read_text() == release(SOURCE)
     assert len(capsys.readouterr().out.splitlines()) == 2
+
+
+# --- what else goes out ---------------------------------------------------------------------------
+
+
+def test_a_plain_solution_keeps_its_docstrings_and_loses_its_answers() -> None:
+    assert (
+        outline(classroom.SOLUTION)
+        == '''\
+"""Homework."""
+
+import math
+
+
+def double(x):
+    """Twice x."""
+    # Your answer goes here: replace the next line.
+    raise NotImplementedError("not written yet")
+
+
+
+
+def area(r):
+    # Your answer goes here: replace the next line.
+    raise NotImplementedError("not written yet")
+'''
+    )
+
+
+def test_methods_lose_their_answers_too() -> None:
+    text = "class A:\n    size = 1\n    def f(self):\n        # trick\n        return 1\n"
+    assert outline(text).splitlines()[:4] == [
+        *text.splitlines()[:3],
+        "        # Your answer goes here: replace the next line.",
+    ]
+    assert "trick" not in outline(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("x = 1\n", "hw.py: it has no function to take an answer out of"),
+        ("def f(:\n", "hw.py: it is not Python"),
+        ("def f(x): return x\n", "line 1: put the body of f on lines of its own"),
+    ],
+)
+def test_a_plain_solution_without_an_answer_is_refused(text: str, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        outline(text, "hw.py")
+
+
+@pytest.fixture
+def assignment(tmp_path: Path) -> Assignment:
+    return find(str(classroom.assignment_folder(tmp_path / "hw")), None)
+
+
+def test_students_get_a_module_a_notebook_the_public_tests_and_a_readme(
+    assignment: Assignment, tmp_path: Path
+) -> None:
+    files = handout(assignment)
+    assert list(files) == ["hw.py", "hw.ipynb", "test_hw.py", "README.md"]
+    assert convert(files["hw.ipynb"]).source.count("not written yet") == 2
+    assert "test_double_hidden" not in files["test_hw.py"]
+    assert "-77" not in "".join(files.values())
+    compile(files["test_hw.py"], "test_hw.py", "exec")
+    assert "more tests are run than you can run here: 1." in files["README.md"]
+    write(files, tmp_path / "out", assignment.tests.parent / "hw_ref.py")
+    assert {p.name: p.read_text() for p in (tmp_path / "out").iterdir()} == files
+
+
+def test_a_release_as_a_zip_is_the_same_every_time(assignment: Assignment, tmp_path: Path) -> None:
+    made = []
+    for name in ("a", "b"):
+        write(handout(assignment), tmp_path / name / "hw.zip", tmp_path / "hw/hw_ref.py")
+        made.append((tmp_path / name / "hw.zip").read_bytes())
+    assert made[0] == made[1]
+    with zipfile.ZipFile(tmp_path / "a/hw.zip") as archive:
+        assert archive.namelist()[0] == "hw/hw.py"
+
+
+def test_the_solution_is_not_overwritten(assignment: Assignment, tmp_path: Path) -> None:
+    with pytest.raises(Refusal, match="holds the solution: name another folder"):
+        write(handout(assignment), tmp_path / "hw", tmp_path / "hw/hw_ref.py")
+    assert (tmp_path / "hw/hw_ref.py").read_text() == classroom.SOLUTION
+
+
+HIDDEN_TESTS = [
+    '@q("q1", 1, hidden=True)\ndef test_a(student):\n    secret()\n',
+    '@q("q1", 1, "f", "", "", True)\ndef test_a(student):\n    secret()\n',
+    'later = partial(q, "q1", hidden=True)\n\n@later(points=2)\ndef test_a(s):\n    secret()\n',
+    'a = partial(q, hidden=True)\nb = partial(a, "q1")\n\n@b(2)\ndef test_a(s):\n    secret()\n',
+    "def test_a():\n    secret()\n",  # a test of the tests
+]
+
+
+@pytest.mark.parametrize("text", HIDDEN_TESTS)
+def test_hidden_tests_stay_behind(text: str) -> None:
+    kept, _ = public(f'{text}\n\n@q("q1", 1, hidden=False)\ndef test_b(student):\n    seen()\n')
+    assert "secret" not in kept
+    assert "seen()" in kept
+
+
+def test_what_looks_hidden_in_another_way_is_not_handed_out() -> None:
+    with pytest.raises(Refusal, match="hidden=True where only a decorator"):
+        public("class TestA:\n    @q('q1', 1, hidden=True)\n    def test_a(self): ...\n")
+
+
+SECRET = "# BEGIN SOLUTION\na = f(x)\nreturn a + b\n# END SOLUTION\n"
+
+
+@pytest.mark.parametrize(
+    ("work", "tests", "message"),
+    [
+        ("x\n   a = f(x)\n", "", "would give away the line 'a = f\\(x\\)'"),
+        ('{"cells": [{"source": ["x\\n", "return a + b"]}]}', "", "away the line 'return a"),
+        ("", "a = f(x)\n\n    return a + b\n", "'a = f\\(x\\)' and the line after it"),
+        ("", "x\n  return a + b\na = f(x)\n", None),  # by chance
+        ("x = 1\n", "a = f(x)\n", None),
+    ],
+)
+def test_the_guard_lets_no_answer_out(work: str, tests: str, message: str | None) -> None:
+    name = "hw.ipynb" if work.startswith("{") else "hw.py"
+    with pytest.raises(Refusal, match=message) if message else nullcontext():
+        guard(SECRET, {name: work}, {"test_hw.py": tests})
+
+
+def test_the_guard_knows_an_answer_of_one_line() -> None:
+    with pytest.raises(Refusal, match="the answer 'return 2'"):
+        guard("# BEGIN SOLUTION\nreturn 2\n# END SOLUTION\n", {}, {"t.py": "  return 2\n"})
+
+
+@pytest.mark.parametrize("exercise", [path.stem[:4] for path in SOLUTIONS])
+def test_each_exercise_of_the_course_can_be_handed_out(exercise: str) -> None:
+    files = handout(find(exercise, ROOT))
+    stem = next(path.stem for path in SOLUTIONS if path.stem.startswith(exercise))
+    assert files[f"{stem}.py"] == (ROOT / "exercises" / f"{stem}.py").read_text()
+    assert "BEGIN SOLUTION" not in "".join(files.values())
+
+
+def test_a_folder_with_a_plain_solution_is_an_assignment_as_it_is() -> None:
+    toy = find(str(ROOT / "tests/toy"), None)
+    assert (toy.name, toy.stem) == ("hw", "hw")
+    assert toy.functions == ("fedavg", "log_uniform", "successive_halving", "dirichlet_split")
+    files = handout(toy)
+    assert re.findall(r"def (test_\w+)", files["test_hw.py"]) == ["test_fedavg_public"]
+
+
+@pytest.mark.parametrize(
+    ("files", "message"),
+    [
+        ({}, "should hold one test_.*, and holds none"),
+        ({"test_a.py": "", "test_b.py": ""}, "holds test_a.py, test_b.py"),
+        (
+            {"test_a.py": "", "x.py": "# BEGIN SOLUTION", "y.py": "# BEGIN SOLUTION"},
+            "should hold one solution, and holds x.py, y.py",
+        ),
+    ],
+)
+def test_a_folder_that_is_no_assignment_is_refused(
+    files: dict[str, str], message: str, tmp_path: Path
+) -> None:
+    for name, text in files.items():
+        (tmp_path / name).write_text(text)
+    with pytest.raises(Refusal, match=message):
+        find(str(tmp_path), None)
+
+
+def test_an_unknown_assignment_is_told_which_there_are() -> None:
+    with pytest.raises(Refusal, match="there is no assignment 'ex99'; there are: ex01, ex02"):
+        find("ex99", ROOT)
+
+
+def test_the_tests_bring_the_files_that_they_import(tmp_path: Path) -> None:
+    texts = {"test_hw.py": "import one", "one.py": "from two import x", "two.py": "", "no.py": ""}
+    for name, text in texts.items():
+        (tmp_path / name).write_text(text)
+    assert {p.name for p in find(str(tmp_path), None).files} == {"test_hw.py", "one.py", "two.py"}

@@ -21,7 +21,7 @@ SHOWN = 24  # tensors with at most so many entries are printed in full
 IN_PLACE = "+= and -= work in place: make a copy with .clone() first"
 
 
-class Failure(Exception):
+class Failure(AssertionError):
     """What was expected and what came; and, where it is known, the likely mistake."""
 
     def __init__(self, message: str, likely: str = "") -> None:

@@ -7,6 +7,7 @@ its place and says, test by test, how it went.
 import faulthandler
 import io
 import json
+import time
 import traceback
 from collections.abc import Collection, Generator, Iterator
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
@@ -15,8 +16,7 @@ from typing import TextIO
 
 import pytest
 
-from fedlab_edu.grading.checks import Failure
-from fedlab_edu.grading.student import NotGradable, NotWritten, Raised, Student
+from fedlab_edu.grading.student import NotGradable, Student, Values
 
 PRINTED = 2000  # characters of a test's output that are kept
 
@@ -26,21 +26,29 @@ _RECORDER = pytest.StashKey["Recorder"]()
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line(
         "markers",
-        "q(question, function, points, aspect, hint=''): one aspect of the answer to a question, "
-        "as in q('ex01.2', 'minibatches', points=1, aspect='the last minibatch'); the hint is for "
-        "answers whose mistake the test does not know.",
+        "q(question, points, function='', aspect='', hint='', hidden=False, wall=None): one aspect "
+        "of the answer to a question, as in q('ex01.2', points=1, function='minibatches', "
+        "aspect='the last minibatch'). The hint is for answers whose mistake the test does not "
+        "know; a hidden test is kept from students; wall is the limit of a call, in seconds.",
     )
 
 
 @pytest.fixture
-def student(request: pytest.FixtureRequest) -> Student:
-    """The functions of the file that is graded."""
+def student(request: pytest.FixtureRequest) -> Student | Values:
+    """The functions of the file that is graded.
+
+    A test whose marker names the function that it is about gets a `Student`: each call gives an
+    `Answer`, which knows its function and arguments, for the checks in `fedlab_edu.grading.checks`.
+    A test whose marker names none gets `Values`: each call gives the plain value, for ``assert``.
+    """
     recorder = request.config.stash.get(_RECORDER, None)
     if recorder is not None:
-        return recorder.student
-    exercise = request.path.stem.removeprefix("test_")
-    (solution,) = (request.path.parents[2] / "solutions").glob(f"{exercise}_*.py")
-    return Student(solution)
+        functions = recorder.student
+    else:
+        exercise = request.path.stem.removeprefix("test_")
+        (solution,) = (request.path.parents[2] / "solutions").glob(f"{exercise}_*.py")
+        functions = Student(solution)
+    return functions if about(request.node).get("function") else Values(functions)
 
 
 class Recorder:
@@ -80,34 +88,38 @@ class Recorder:
         self.send("broken", message=str(excrepr))
 
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
-        tests = {item.name: item for item in items if item.get_closest_marker("q")}
-        plan = [about(item) for item in tests.values()]
-        plan = [p for p in plan if self.question in ("", p["question"])]
-        self.send("plan", tests=plan)
-        items[:] = [tests[str(p["test"])] for p in plan if p["test"] not in self.skip]
+        self.plan(items)
         try:
             with self._watched(""):
                 self.student = Student(self.file)
         except NotGradable as error:
             for item in items:
-                self.send("result", test=item.name, status="not gradable", message=str(error))
+                self.send("result", test=name(item), status="not gradable", message=str(error))
             items.clear()
+
+    def plan(self, items: list[pytest.Item]) -> None:
+        """Tell which tests there are, and keep those that have their turn."""
+        tests = {name(item): item for item in items if item.get_closest_marker("q")}
+        plan = [about(item) for item in tests.values()]
+        plan = [p for p in plan if self.question in ("", p["question"])]
+        self.send("plan", tests=plan)
+        items[:] = [tests[str(p["test"])] for p in plan if p["test"] not in self.skip]
 
     @pytest.hookimpl(wrapper=True)
     def pytest_pyfunc_call(self, pyfuncitem: pytest.Function) -> Generator[None, object, bool]:
         """Run a test and report on it; whatever it raised ends here."""
-        status, message, likely = "passed", "", ""
-        with self._watched(pyfuncitem.name) as printed:
+        outcome = {"status": "passed", "message": "", "likely": ""}
+        began = time.monotonic()
+        with self._watched(name(pyfuncitem)) as printed:
             try:
                 yield
-            except Failure as failure:
-                kinds = {NotWritten: "not written", Raised: "raised"}
-                status = kinds.get(type(failure), "failed")
-                message, likely = str(failure), failure.likely
-            except Exception:  # not the student's: `call` turns all of those into a Failure
-                status, message = "error", traceback.format_exc(limit=-3)
-        fields = {"message": message, "likely": likely, "printed": printed.text}
-        self.send("result", test=pyfuncitem.name, status=status, **fields)
+            except BaseException as error:
+                if isinstance(error, KeyboardInterrupt | SystemExit):
+                    raise
+                outcome = outcome_of(error)
+        outcome |= {"printed": printed.text}
+        seconds = round(time.monotonic() - began, 3)
+        self.send("result", test=name(pyfuncitem), seconds=seconds, **outcome)
         return True
 
     @contextmanager
@@ -134,14 +146,45 @@ class Printed(io.TextIOBase):
         return len(text)
 
 
+def name(item: pytest.Item) -> str:
+    """Of a test, within its file."""
+    return item.nodeid.partition("::")[2]
+
+
 def about(item: pytest.Item) -> dict[str, str | float]:
     """What the marker says of a test."""
 
     def fields(
-        question: str, function: str, points: float, aspect: str, hint: str = ""
+        question: str,
+        points: float,
+        function: str = "",
+        aspect: str = "",
+        hint: str = "",
+        hidden: bool = False,
+        wall: float | None = None,
     ) -> dict[str, str | float]:
-        return locals()
+        words = item.name.removeprefix("test_").replace("_", " ")
+        return {
+            "test": name(item), "question": question, "points": points, "function": function,
+            "aspect": aspect or words, "hint": hint, "hidden": hidden,
+        }  # fmt: skip
 
     marker = item.get_closest_marker("q")
-    assert marker is not None
-    return {"test": item.name, **fields(*marker.args, **marker.kwargs)}
+    return fields(*marker.args, **marker.kwargs) if marker else {}
+
+
+def outcome_of(error: BaseException) -> dict[str, str]:
+    """What an exception that a test ends with says of the answer."""
+    if isinstance(error, BaseExceptionGroup):  # hypothesis has found several
+        failures = [e for e in error.exceptions if isinstance(e, AssertionError)]
+        error = failures[0] if len(failures) == len(error.exceptions) else error
+    if isinstance(error, AssertionError):
+        kinds = {"NotWritten": "not written", "Raised": "raised", "Stopped": "stopped"}
+        status = kinds.get(type(error).__name__, "failed")
+        message = str(error) or "What this test checks does not hold."
+        return {"status": status, "message": message, "likely": getattr(error, "likely", "")}
+    if isinstance(error, pytest.fail.Exception):
+        return {"status": "failed", "message": str(error), "likely": ""}
+    # It is not the student's: `call` turns all of those into a Failure.
+    trace = "".join(traceback.format_exception(error, limit=-3))
+    return {"status": "error", "message": trace, "likely": ""}

@@ -3,9 +3,12 @@
     python -m fedlab_edu.grading.release [SOLUTIONS_DIR] [EXERCISES_DIR]
 
 A solution is a Python file in cells (``# %%``). The answer of each question stands in a cell
-tagged ``exercise`` and between the lines ``# BEGIN SOLUTION`` and ``# END SOLUTION``.
+tagged ``exercise`` and between the lines ``# BEGIN SOLUTION`` and ``# END SOLUTION``. A plain file
+without markers gets a stub in place of the body of each function (`outline`). What goes out with a
+release beside it is in `fedlab_edu.grading.handout`.
 """
 
+import ast
 import re
 import sys
 from pathlib import Path
@@ -66,6 +69,72 @@ def release(text: str, name: str = "solution.py") -> str:
         at = f"{name}, line {error.lineno} of the student's file"
         raise ValueError(f"{at}: it is not Python: {error.msg}") from None
     return released
+
+
+def is_marked(text: str) -> bool:
+    """Whether a text has the markers of a solution, or what looks like one."""
+    return _LOOKS_LIKE_MARKER.search(text) is not None
+
+
+def outline(text: str, name: str = "solution.py") -> str:
+    """The text of a solution without markers, with a stub as the body of each public function.
+
+    Docstrings stay, and so does what stands outside of functions; private functions and private
+    classes (``_name``) go.
+
+    Raises:
+        ValueError: it is not Python, or it has no public function.
+    """
+    try:
+        tree = ast.parse(text, name)
+    except (SyntaxError, ValueError) as error:
+        raise ValueError(f"{name}: it is not Python: {error}") from None
+    lines = text.splitlines()
+    spans = [span for node in tree.body for span in _bodies(node, lines)]
+    if not any(stub for _, _, stub in spans):
+        raise ValueError(f"{name}: it has no function to take an answer out of")
+    for first, last, stub in sorted(spans, reverse=True):
+        lines[first - 1 : last] = stub
+    return "\n".join(lines) + "\n"
+
+
+def secret(text: str) -> list[list[str]]:
+    """The answers of a solution: of each the lines, without margins and blank ones."""
+    blocks: list[list[str]] = []
+    if is_marked(text):
+        for part in text.split("# BEGIN SOLUTION")[1:]:
+            blocks.append(part.split("# END SOLUTION")[0].splitlines())
+    else:
+        lines = text.splitlines()
+        for node in ast.parse(text).body:
+            blocks += [lines[first - 1 : last] for first, last, _ in _bodies(node, lines)]
+    stripped = [[line.strip() for line in block if line.strip()] for block in blocks]
+    return [block for block in stripped if block]
+
+
+def _bodies(
+    node: ast.stmt, lines: list[str], inside: bool = False
+) -> list[tuple[int, int, list[str]]]:
+    """(first line, last line, stub) of what goes out of a function or a class."""
+    if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+        return []
+    last = node.end_lineno or node.lineno
+    if node.name.startswith("_") and not inside:
+        first = min([node.lineno, *(d.lineno for d in node.decorator_list)])
+        return [(first, last, [])]
+    if isinstance(node, ast.ClassDef):
+        return [span for part in node.body for span in _bodies(part, lines, inside=True)]
+    told = ast.get_docstring(node, clean=False) is not None
+    body = node.body[told:]
+    if not body:
+        return []
+    first = body[0].lineno
+    if first == node.lineno:
+        raise ValueError(f"line {first}: put the body of {node.name} on lines of its own")
+    while lines[first - 2].lstrip().startswith("#"):  # a comment above it may tell the answer
+        first -= 1
+    margin = " " * body[0].col_offset
+    return [(first, last, [margin + line for line in STUB.splitlines()])]
 
 
 def main(solutions: str = "solutions", exercises: str = "exercises") -> None:

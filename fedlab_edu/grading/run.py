@@ -7,7 +7,7 @@ import re
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -28,6 +28,7 @@ class Result:
         message: what was expected and what came; likely: the mistake that explains it, where it
             is known; hint: the test's own, for when it is not.
         printed: the beginning of what the student's code printed.
+        hidden: whether the test is kept from students; seconds: how long it took.
     """
 
     test: str
@@ -40,6 +41,8 @@ class Result:
     message: str = ""
     likely: str = ""
     printed: str = ""
+    hidden: bool = False
+    seconds: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -72,7 +75,11 @@ class CheckBroken(Exception):
 
 
 def grade(
-    tests: Path, files: Sequence[Path], question: str = "", limit: float = LIMIT
+    tests: Path,
+    files: Sequence[Path],
+    question: str = "",
+    limit: float = LIMIT,
+    start: Callable[[dict], "_Child"] | None = None,
 ) -> list[Report]:
     """The reports on some students' files, each of which answers the same exercise.
 
@@ -80,6 +87,7 @@ def grade(
         tests: a file of tests marked with ``q``.
         question: as in ex01.2, the only one to grade; "" for all.
         limit: seconds for one test, and for loading a file.
+        start: starts the child for a job; None for a new Python.
 
     Raises:
         CheckBroken: the tests cannot be run.
@@ -90,7 +98,7 @@ def grade(
         job = {"tests": str(tests), "files": list(todo), "question": question, "limit": limit}
         job["skip"] = {name: progress.skip() for name, progress in todo.items()}
         other = []  # what is no event: the traceback where it ends before the time
-        with _Child(job) as child:
+        with (start or _Child)(job) as child:
             for line in child.lines(limit):
                 try:
                     event = json.loads(line)
@@ -129,7 +137,7 @@ class _Progress:
         elif event["event"] == "broken":
             raise CheckBroken(event["message"])
 
-    def change(self, test: str, **news: str) -> None:
+    def change(self, test: str, **news: object) -> None:
         self.results[test] = replace(self.results[test], **news)  # type: ignore[arg-type]
 
     def stop(self, child: "_Child", trace: str, limit: float) -> None:

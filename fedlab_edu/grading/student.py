@@ -5,15 +5,20 @@ keeps hostile code in check.
 """
 
 import inspect
+import linecache
+import random
 import sys
 import traceback
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
+from fedlab_edu.grading import wire
 from fedlab_edu.grading.checks import Answer, Failure, kind, printable
 from fedlab_edu.grading.release import NOT_WRITTEN
 
@@ -35,24 +40,28 @@ class Raised(Failure):
 class Student:
     """The functions of one file.
 
+    Args:
+        text: what the file holds; None to read it.
+
     Raises:
         NotGradable: the file is no Python text, or running it raises an exception.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, text: str | None = None) -> None:
         self.path = path
         self.module = ModuleType(f"student_{path.stem}")
         self.module.__file__ = str(path)
         sys.modules[self.module.__name__] = self.module  # dataclasses look themselves up there
         try:
-            source = path.read_bytes().decode("utf-8-sig")
+            source = decoded(path.read_bytes()) if text is None else text.removeprefix("\ufeff")
+            lines = source.splitlines(keepends=True)
+            linecache.cache[str(path)] = len(source), None, lines, str(path)  # for tracebacks
             code = compile(source, str(path), "exec", dont_inherit=True)
-        except UnicodeDecodeError:
-            raise NotGradable("The file is not UTF-8 text: save it as UTF-8.") from None
         except SyntaxError as error:
             line = f"\n  {error.text.strip()}" if error.text else ""
             at = f"line {error.lineno}" if error.lineno else "the file"
-            raise NotGradable(f"Python cannot read {at}: {error.msg}{line}") from None
+            told = f"{type(error).__name__}: Python cannot read {at}: {error.msg}{line}"
+            raise NotGradable(told) from None
         except (ValueError, RecursionError, MemoryError) as error:
             raise NotGradable(f"Python cannot read the file: {error}") from None
         try:
@@ -66,12 +75,24 @@ class Student:
         """What the student's function returns for copies of the arguments.
 
         Args:
-            arguments: tensors, numbers, callables, and lists and tuples of them.
+            arguments: tensors, numbers, callables, and lists and tuples of them; and arrays, which
+                are given as they are, not as copies.
 
         Raises:
             Failure: there is no such function.
             NotWritten: it is still the stub.
             Raised: it raises an exception.
+        """
+        return self.run(name, arguments, {}, None)[0]
+
+    def run(
+        self, name: str, arguments: Sequence[object], named: Mapping[str, object], seed: int | None
+    ) -> tuple[Answer, list[object]]:
+        """As `call`; and the arguments as they are after the call.
+
+        Args:
+            named: arguments by keyword.
+            seed: of all global generators of random numbers; None leaves them as they are.
         """
         function = getattr(self.module, name, None)
         if function is None:
@@ -79,9 +100,11 @@ class Student:
         if not callable(function):
             raise Failure(f"{name} in your file is {kind(function)}, not a function.")
         names = _names(function, len(arguments))
-        given = _copy(arguments)
+        given = [_copy(argument) for argument in arguments]
+        if seed is not None:
+            seed_all(seed)
         try:
-            value = function(*given)
+            value = function(*given, **named)
         except BaseException as error:  # sys.exit() and the like included
             if isinstance(error, NotImplementedError) and _text(error) == NOT_WRITTEN:
                 inner = traceback.extract_tb(error.__traceback__)[-1].name
@@ -93,7 +116,7 @@ class Student:
         pairs = zip(names, arguments, given, strict=True)
         changed = tuple(n for n, before, after in pairs if not _same(before, after))
         short = {n: text for n, a in zip(names, arguments, strict=True) if (text := printable(a))}
-        return Answer(name, value, short, changed)
+        return Answer(name, value, short, changed), given
 
     def _told(self, error: BaseException) -> str:
         """The exception, and where in the student's own file it happened."""
@@ -101,7 +124,92 @@ class Student:
         mine = [f for f in frames if f.filename == str(self.path)][-FRAMES:]
         where = [f"\n  line {f.lineno}, in {f.name.strip('<>')}: {f.line}" for f in mine]
         text = _text(error)
-        return f"{type(error).__name__}{': ' if text else ''}{text}{''.join(where)}"
+        return f"{wire.name_of(type(error))[:80]}{': ' if text else ''}{text}{''.join(where)}"
+
+
+class Values:
+    """A student's functions, for tests that use plain values and ``assert``.
+
+    Values go in and come out as copies of plain types, here as over a wire: tensors without their
+    graph, arrays, numbers, strings, and lists, tuples and dicts of these.
+    """
+
+    def __init__(self, student: Student) -> None:
+        self.student = student
+
+    def call(
+        self,
+        name: str,
+        *arguments: object,
+        seed: int | None = None,
+        echo: bool = False,
+        **named: object,
+    ) -> Any:
+        """What the student's function returns.
+
+        Args:
+            seed: of all global generators of random numbers; None leaves them as they are.
+            echo: return also the list of the arguments as they are after the call.
+
+        Raises:
+            Failure: as `Student.call`; or a value is not of a plain type.
+        """
+        functions = wire.Functions()
+        given, by_name = _sent([list(arguments), named], functions)
+        answer, after = self.student.run(name, given, by_name, seed)
+        try:
+            value = _sent(answer.value)
+        except wire.Refused as error:
+            raise Failure(f"{name} returned {error}.") from None
+        if (odd := unknown(value)) is not None:
+            raise Failure(
+                f"{name} returned {kind(odd)}, expected a plain torch.Tensor, array, number, "
+                "string, list, tuple or dict."
+                if odd is value
+                else f"{name} returned {kind(value)} with {kind(odd)} in it, expected plain "
+                "tensors, arrays, numbers, strings, lists, tuples or dicts."
+            )
+        return (value, _sent(after, functions)) if echo else value
+
+
+def _sent(value: object, functions: wire.Functions | None = None) -> Any:
+    """The value as it would arrive on the other side."""
+    known = (functions.place,) if functions else ()
+    message = wire.encode(value, *known)
+    end = wire.HEAD.size + wire.lengths(message[: wire.HEAD.size])[0]
+    at = (functions.at,) if functions else ()
+    return wire.decode(message[wire.HEAD.size : end], message[end:], *at)
+
+
+def unknown(value: object) -> wire.Unknown | None:
+    """The first part of a value that is of no plain type; None if there is none."""
+    if isinstance(value, wire.Unknown):
+        return value
+    if isinstance(value, dict):
+        value = [part for pair in value.items() for part in pair]
+    if isinstance(value, list | tuple):
+        return next((odd for part in value if (odd := unknown(part)) is not None), None)
+    return None
+
+
+def decoded(file: bytes) -> str:
+    """The text of a file.
+
+    Raises:
+        NotGradable: it is not UTF-8 text.
+    """
+    try:
+        return file.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        at = f"byte {error.start + 1} is none of it"
+        raise NotGradable(f"The file is not UTF-8 text: save it as UTF-8 ({at}).") from None
+
+
+def seed_all(seed: int) -> None:
+    """Seed the global generators of random numbers."""
+    random.seed(seed)
+    np.random.seed(seed % 2**32)
+    torch.manual_seed(seed)
 
 
 def _text(error: BaseException) -> str:

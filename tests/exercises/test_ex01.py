@@ -15,15 +15,15 @@ from fedlab_edu.grading.checks import Failure, close, tensor, tensors, unchanged
 from fedlab_edu.grading.student import Student
 
 weighted_average = partial(
-    pytest.mark.q, "ex01.1", "weighted_average",
+    pytest.mark.q, "ex01.1", function="weighted_average",
     hint="add n_i w_i over the clients, add n_i over the clients, and divide",
 )  # fmt: skip
 minibatches = partial(
-    pytest.mark.q, "ex01.2", "minibatches",
+    pytest.mark.q, "ex01.2", function="minibatches",
     hint="they are order[0:batch], order[batch:2 * batch], and so on until nothing is left",
 )  # fmt: skip
 fedavg_round = partial(
-    pytest.mark.q, "ex01.3", "fedavg_round",
+    pytest.mark.q, "ex01.3", function="fedavg_round",
     hint="three loops: over the clients, over the orders of a client, over the minibatches",
 )  # fmt: skip
 

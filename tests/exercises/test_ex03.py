@@ -35,23 +35,23 @@ from fedlab_edu.grading.checks import SHOWN, Answer, Failure, kind
 from fedlab_edu.grading.student import NotWritten, Raised, Student
 
 rounds_used = partial(
-    pytest.mark.q, "ex03.1", "rounds_used",
+    pytest.mark.q, "ex03.1", function="rounds_used",
     hint="add up n (stop - stop before) over the stops; n is arms, then max(1, n // eta) each time",
 )  # fmt: skip
 schedule = partial(
-    pytest.mark.q, "ex03.2", "schedule",
+    pytest.mark.q, "ex03.2", function="schedule",
     hint="try all increments from the least up, and keep the largest (rounds spent, D_1, ..., D_R)",
 )  # fmt: skip
 survivors = partial(
-    pytest.mark.q, "ex03.3", "survivors",
+    pytest.mark.q, "ex03.3", function="survivors",
     hint="sort the positions by (score, position), with inf for NaN, take max(1, n // eta), sort",
 )  # fmt: skip
 discounted_mean = partial(
-    pytest.mark.q, "ex03.4", "discounted_mean",
+    pytest.mark.q, "ex03.4", function="discounted_mean",
     hint="add gamma^age x, add gamma^age, and divide; the age of entry t is len(trace) - 1 - t",
 )  # fmt: skip
 perturb = partial(
-    pytest.mark.q, "ex03.5", "perturb",
+    pytest.mark.q, "ex03.5", function="perturb",
     hint="c + (2 u - 1) times half the width, or, whole, c - h + floor(u (2 h + 1)); then clip",
 )  # fmt: skip
 

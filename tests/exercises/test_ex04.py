@@ -40,19 +40,19 @@ from fedlab_edu.grading.student import Raised, Student
 SOLUTION = Path(__file__).parents[2] / "solutions" / "ex04_fedex.py"
 
 gradient = partial(
-    pytest.mark.q, "ex04.1", "gradient",
+    pytest.mark.q, "ex04.1", function="gradient",
     hint="from zeros, add size_i / sum of sizes * (score_i - lambda) / theta_j to g_j, j = arm_i",
 )  # fmt: skip
 exponentiate = partial(
-    pytest.mark.q, "ex04.2", "exponentiate",
+    pytest.mark.q, "ex04.2", function="exponentiate",
     hint="z - eta g, and from all entries subtract the log of the sum of their exp (logsumexp)",
 )  # fmt: skip
 baseline = partial(
-    pytest.mark.q, "ex04.3", "baseline",
+    pytest.mark.q, "ex04.3", function="baseline",
     hint="0 if the trace is empty; else add gamma^age x, add gamma^age, and divide",
 )  # fmt: skip
 fedex_round = partial(
-    pytest.mark.q, "ex04.4", "fedex_round",
+    pytest.mark.q, "ex04.4", function="fedex_round",
     hint="lambda of the trace, the gradient at exp(z), eta by its largest |g_j|, the step; then "
     "the trace and one entry more",
 )  # fmt: skip

@@ -31,19 +31,19 @@ from fedlab_edu.grading.checks import Answer, Case, Failure, parts
 from fedlab_edu.grading.student import Raised, Student
 
 fourier = partial(
-    pytest.mark.q, "ex05.1", "fourier",
+    pytest.mark.q, "ex05.1", function="fourier",
     hint="the angles are sqrt(2 gamma) times x @ omega, plus offset; the features sqrt(2 / n) cos",
 )  # fmt: skip
 mixed = partial(
-    pytest.mark.q, "ex05.2", "mixed",
+    pytest.mark.q, "ex05.2", function="mixed",
     hint="row i of the answer is features[assignment[i], i]",
 )  # fmt: skip
 shared_fit = partial(
-    pytest.mark.q, "ex05.3", "shared_fit",
+    pytest.mark.q, "ex05.3", function="shared_fit",
     hint="subtract the means of X and t, solve (X'X + lam I) W = X't, b = mean t - mean x W",
 )  # fmt: skip
 halve = partial(
-    pytest.mark.q, "ex05.4", "halve",
+    pytest.mark.q, "ex05.4", function="halve",
     hint="sort the positions of the living maps by (score, position), with inf for NaN, and give "
     "1 / ceil(n / 2) to the first ceil(n / 2)",
 )  # fmt: skip

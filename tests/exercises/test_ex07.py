@@ -33,22 +33,22 @@ from fedlab_edu.grading.checks import Answer, Case, Failure, parts
 from fedlab_edu.grading.student import Student
 
 credit = partial(
-    pytest.mark.q, "ex07.1", "credit",
+    pytest.mark.q, "ex07.1", function="credit",
     hint="F = sum_i q_i outputs[i], log p = F minus the log of the sum of its exp, the loss the "
     "mean of -log p[y], and d_i the mean over the points of <p - onehot(y), q_i outputs[i]>",
 )  # fmt: skip
 score = partial(
-    pytest.mark.q, "ex07.2", "score",
+    pytest.mark.q, "ex07.2", function="score",
     hint="subtract the largest logit of each row, take exp, divide by the row's sum, and subtract "
     "this from the rows onehot(z_i)",
 )  # fmt: skip
 update = partial(
-    pytest.mark.q, "ex07.3", "update",
+    pytest.mark.q, "ex07.3", function="update",
     hint="take onehot(z_i) - softmax(logits[i]) for all rows, multiply by lr and d[:, None], and "
     "subtract it from the logits",
 )  # fmt: skip
 directions = partial(
-    pytest.mark.q, "ex07.4", "directions",
+    pytest.mark.q, "ex07.4", function="directions",
     hint="for each z add p_z (onehot(z) - p) times d_z, or L_z, with d_z = (F - y) F, "
     "L_z = 1/2 (F - y)^2 and F = outputs[z]",
 )  # fmt: skip

@@ -1,0 +1,222 @@
+"""The instructor's commands: grade, report, release and doctor; `fedlab_edu.cli` calls them."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tqdm import tqdm
+
+from fedlab_edu.grading.assignment import Refusal, find
+from fedlab_edu.grading.escape import for_console, line
+from fedlab_edu.grading.store import MISSING, NOT_GRADABLE, UNGRADED, Record, Store
+
+if TYPE_CHECKING:
+    from fedlab_edu.grading.batch import Grader
+
+JOBS = 2  # submissions that are graded at a time; each keeps a core busy
+
+
+def grade(
+    submissions: Path,
+    assignment: str,
+    course: Path | None = None,
+    roster: Path | None = None,
+    out: Path | None = None,
+    again: bool = False,
+    trust: bool = False,
+) -> int:
+    """Grade a class; 0, or 1 where someone is ungraded for a fault of ours.
+
+    Args:
+        course: the folder with ``tests/exercises/``, None where there is none.
+        out: where the grades go; None for a folder in the current one.
+        again: also who has a grade of the same file and tests.
+        trust: run submissions even where this machine cannot keep them apart.
+
+    Raises:
+        Refusal: nothing can be graded.
+    """
+    from fedlab_edu.grading.batch import Batch
+    from fedlab_edu.grading.downloads import people
+
+    chosen = find(assignment, course)
+    store = Store(out or Path(f"grades-{chosen.name}"))
+    try:
+        everyone = people(submissions, roster, store.folder)
+        if not everyone:
+            raise Refusal(f"{submissions} holds no submissions.")
+        grader, back_end = isolated(trust, store.secret(), chosen.reference)
+        with tqdm(total=len(everyone), unit="student", disable=None) as bar:
+            batch = Batch(chosen, store, grader, back_end, again, lambda record: bar.update())
+            changes = batch.run(everyone)
+    except OSError as error:
+        raise Refusal(f"{error.filename or store.folder}: {error.strerror}.") from None
+    if changes:
+        print("Changed since the last time:")
+        for change in changes:
+            print(for_console(f"  {line(str(change))}"))
+    return _told(list(map(_short, store.records())), store.folder)
+
+
+def report(
+    folder: Path,
+    show_hidden: bool = False,
+    exports: Sequence[str] = (),
+    template: Path | None = None,
+    column: str = "",
+) -> int:
+    """Print the table of the class, and write the pages and exports; 0.
+
+    Args:
+        show_hidden: students read the messages of hidden tests too.
+        exports: some of gradescope, classroom50, junit and nbgrader.
+        template: Canvas's gradebook, to be filled in; column: which of its columns.
+
+    Raises:
+        Refusal: there are no grades, or an export cannot be made.
+    """
+    from fedlab_edu.grading import pages, tables
+
+    store = Store(folder)
+    about = store.read_class()
+    questions: dict[str, float] = {}
+    for test in about["tests"]:
+        questions[test["question"]] = questions.get(test["question"], 0) + test["max"]
+    table = tables.Table(questions)
+    target = folder / "report"
+    try:
+        (target / "students").mkdir(parents=True, exist_ok=True)
+        for record in store.records():
+            page = target / "students" / f"{store.path(record.student).stem}.html"
+            _text(page, pages.student_page(record, show_hidden))
+            _text(page.with_suffix(".md"), pages.student_markdown(record, show_hidden))
+            table.add(record, f"students/{page.name}")
+        _text(target / "class.html", pages.class_page(about["assignment"], table))
+        _text(target / "class.csv", tables.class_csv(table))
+        _text(target / "questions.csv", tables.difficulty_csv(table))
+        told = f"{tables.class_text(table)}\n\n{tables.difficulty_text(table)}\n"
+        print(for_console(told))
+        print(f"Pages and tables: {target}")
+        for name in [*exports, *(["canvas"] if template else [])]:
+            _export(name, store, target, show_hidden, template, column)
+    except OSError as error:
+        raise Refusal(f"{error.filename or target}: {error.strerror}.") from None
+    return 0
+
+
+def _export(
+    name: str, store: Store, target: Path, show_hidden: bool, template: Path | None, column: str
+) -> None:
+    from fedlab_edu.grading import exports, gradebooks
+
+    records = store.records()
+    if name == "gradescope":
+        path, unsure = target / name, exports.gradescope(records, target / name, show_hidden)
+    elif name == "classroom50":
+        path, unsure = target / name, exports.classroom50(records, target / name)
+    elif name == "junit":
+        path = target / "junit.xml"
+        unsure = exports.junit(records, path)
+    elif name == "nbgrader":
+        path = target / "gradebook.db"
+        unsure = gradebooks.nbgrader(records, path)
+    else:
+        assert template is not None
+        path = target / "canvas.csv"
+        unsure = gradebooks.canvas(list(records), template, path, column)
+    print(f"{name}: {path}")
+    if unsure:
+        print(for_console(f"  without a mark: {', '.join(map(line, unsure))}"))
+
+
+def release(assignment: str, out: Path, course: Path | None = None) -> int:
+    """Write what students get, as a folder or a zip; 0.
+
+    Raises:
+        Refusal: it cannot be made, or would give an answer away.
+    """
+    from fedlab_edu.grading.handout import handout, write
+
+    chosen = find(assignment, course)
+    try:
+        files = handout(chosen)
+    except ModuleNotFoundError as error:
+        raise Refusal(f"{error}.") from None
+    assert chosen.source is not None
+    write(files, out, chosen.source)
+    print(f"{out}: {', '.join(files)}")
+    return 0
+
+
+def doctor() -> int:
+    """Say how well this machine keeps submissions apart; 0, or 1 where it cannot."""
+    from fedlab_edu.grading.doctor import examine
+
+    found = examine()
+    print(found)
+    return 1 if found.way == "none" else 0
+
+
+def isolated(trust: bool, secret: str, reference: str) -> tuple["Grader", str]:
+    """The grader of this machine, and what keeps students' code apart.
+
+    Args:
+        reference: the solution, see `fedlab_edu.grading.isolated.grade_isolated`.
+
+    Raises:
+        Refusal: nothing does, and the submissions are not trusted; when the grader is called, that
+            it cannot be started.
+    """
+    from fedlab_edu.grading.doctor import choose
+    from fedlab_edu.grading.isolated import grade_isolated
+    from fedlab_edu.grading.run import Report
+    from fedlab_edu.grading.sandbox import NoSandbox
+
+    def grader(tests: Path, submissions: Iterable[tuple[str, str]]) -> Iterator[Report]:
+        known = len(submissions) if isinstance(submissions, list) else JOBS
+        try:
+            yield from grade_isolated(
+                tests,
+                submissions,
+                way,
+                secret=secret,
+                reference=reference,
+                trust=trust,
+                jobs=min(known, JOBS),
+            )
+        except NoSandbox as error:
+            raise Refusal(_sentence(error)) from None
+
+    try:
+        way = choose(trust)
+    except NoSandbox as error:
+        raise Refusal(_sentence(error)) from None
+    return grader, way
+
+
+def _sentence(error: Exception) -> str:
+    return f"{str(error).rstrip('.')}."
+
+
+def _short(record: Record) -> tuple[str, str, str]:
+    return record.name, record.state, record.problem
+
+
+def _told(records: list[tuple[str, str, str]], folder: Path) -> int:
+    """Print how many there are of each state, and who needs a look."""
+    states: dict[str, list[tuple[str, str, str]]] = {}
+    for record in records:
+        states.setdefault(record[1], []).append(record)
+    counts = ", ".join(f"{len(found)} {state}" for state, found in states.items())
+    students = "1 student" if len(records) == 1 else f"{len(records)} students"
+    print(f"{students}: {counts}. The grades: {folder}")
+    for state in (UNGRADED, NOT_GRADABLE, MISSING):
+        for name, _, problem in states.get(state, []):
+            why = f": {line(problem)[:160]}" if problem else ""
+            print(for_console(f"  {state}: {line(name)}{why}"))
+    print(f"Next: fedlab-edu report {folder}")
+    return 1 if UNGRADED in states else 0
+
+
+def _text(path: Path, text: str) -> None:
+    path.write_text(text, encoding="utf-8", newline="\n")

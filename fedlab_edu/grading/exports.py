@@ -1,0 +1,161 @@
+"""Grades for Gradescope, Classroom 50 and whatever reads JUnit's XML.
+
+None of them knows "not gradable yet" or "ungraded": there the mark stays empty where the format
+lets it, and where it does not, there is no file for that student. Each function returns whom this
+concerns, so that nobody gets a silent 0. Gradebooks are in `fedlab_edu.grading.gradebooks`.
+"""
+
+import json
+import os
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from math import isclose
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+from fedlab_edu.grading.assignment import Refusal
+from fedlab_edu.grading.escape import line, plain
+from fedlab_edu.grading.pages import told
+from fedlab_edu.grading.store import MISSING, NOT_GRADABLE, UNGRADED, Outcome, Record, Store
+
+
+def gradescope(records: Iterable[Record], folder: Path, show_hidden: bool = False) -> list[str]:
+    """``results.json`` of each student in a folder of their own; who is ungraded has no score."""
+    unsure = []
+    for record in records:
+        tests = [_gradescope(test, show_hidden) for test in record.tests]
+        result: dict[str, Any] = {"output": plain(_output(record)), "output_format": "text"}
+        if record.state == UNGRADED:
+            unsure.append(record.name)
+        else:
+            result["score"] = record.won
+        seconds = round(sum(t.seconds for t in record.tests), 3)
+        result |= {"visibility": "visible", "execution_time": seconds, "tests": tests}
+        _write(folder / Store(folder).path(record.student).stem / "results.json", result)
+        if record.state == NOT_GRADABLE:
+            unsure.append(record.name)
+    return unsure
+
+
+def _gradescope(test: Outcome, show_hidden: bool) -> dict[str, Any]:
+    out: dict[str, Any] = {
+        "name": line(f"{test.question} {test.aspect}"),
+        "number": test.question,
+        "max_score": test.max,
+        "output": plain("\n".join(told(test, show_hidden))),
+        "output_format": "text",
+        "visibility": "visible",
+    }
+    if test.points is not None:
+        out |= {"score": test.points, "status": "passed" if test.status == "passed" else "failed"}
+    return out
+
+
+def classroom50(records: Iterable[Record], folder: Path) -> list[str]:
+    """``result.json`` of each student for Classroom 50; points become whole numbers.
+
+    Its runner names the classroom and the commit in the environment; elsewhere they are "local".
+
+    Returns: who has no file, since the format knows no "ungraded".
+
+    Raises:
+        Refusal: points with more than three decimals.
+    """
+    everyone = list(records)
+    scale = _scale(t.max for r in everyone for t in r.tests)
+    unsure = []
+    for record in everyone:
+        if record.mark is None:
+            unsure.append(record.name)
+            continue
+        tests = [
+            {
+                "test-name": line(f"{t.question} {t.aspect or t.test}"),
+                "passed": t.status == "passed",
+                "score": round(scale * (t.points or 0)),
+                "max-score": round(scale * t.max),
+            }
+            for t in record.tests
+        ]
+        run = {
+            key: os.environ.get(name) or "local"
+            for key, name in {
+                "classroom": "CLASSROOM",
+                "submission": "SUBMISSION_TAG",
+                "commit": "COMMIT_URL",
+                "release": "RELEASE_URL",
+                "review": "REVIEW_URL",
+            }.items()
+        }
+        result = {
+            "schema": "classroom50/result/v1",
+            "assignment": os.environ.get("ASSIGNMENT") or record.assignment,
+            **run,
+            "datetime": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+            "score": sum(t["score"] for t in tests),  # type: ignore[misc]
+            "max-score": sum(t["max-score"] for t in tests),  # type: ignore[misc]
+            "tests": tests,
+        }
+        _write(folder / Store(folder).path(record.student).stem / "result.json", result)
+    return unsure
+
+
+def _scale(points: Iterable[float]) -> int:
+    values = list(points)
+    for scale in (1, 2, 4, 5, 10, 100, 1000):
+        if all(isclose(scale * p, round(scale * p), abs_tol=1e-9) for p in values):
+            return scale
+    raise Refusal("Classroom 50 takes whole points, and these have more than three decimals.")
+
+
+def junit(records: Iterable[Record], out: Path) -> list[str]:
+    """One file of JUnit's XML: a suite for each student, with all tests."""
+    root = ElementTree.Element("testsuites")
+    for record in records:
+        suite = ElementTree.SubElement(
+            root,
+            "testsuite",
+            name=line(record.name),
+            tests=str(len(record.tests)),
+            failures=str(sum(t.points == 0 and t.status in _FAILED for t in record.tests)),
+            errors=str(sum(t.status == "error" for t in record.tests)),
+            skipped=str(sum(t.status in _SKIPPED for t in record.tests)),
+        )
+        for test in record.tests:
+            case = ElementTree.SubElement(
+                suite,
+                "testcase",
+                classname=line(f"{record.assignment}.{test.question}"),
+                name=line(test.aspect or test.test),
+                time=f"{test.seconds:.3f}",
+            )
+            kind = "failure" if test.status in _FAILED else "error"
+            kind = "skipped" if test.status in _SKIPPED else kind
+            if test.status != "passed":
+                about = ElementTree.SubElement(case, kind, message=line(test.likely or test.status))
+                about.text = plain(test.message or record.problem)
+    ElementTree.indent(root)
+    out.write_text(
+        ElementTree.tostring(root, encoding="unicode", xml_declaration=False) + "\n", "utf-8"
+    )
+    return []
+
+
+_FAILED = ("failed", "raised", "not written", "stopped")
+_SKIPPED = ("not run", "not gradable", "not handed in")
+
+
+def _output(record: Record) -> str:
+    """What stands above the tests."""
+    said = {
+        NOT_GRADABLE: f"Not gradable yet: {record.problem}",
+        UNGRADED: "Not graded: the grader failed, not your file. Tell your instructor.",
+        MISSING: "Nothing was handed in.",
+    }
+    return "\n".join([said.get(record.state, ""), *record.notes]).strip()
+
+
+def _write(path: Path, value: object) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(value, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")

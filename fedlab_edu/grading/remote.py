@@ -1,0 +1,302 @@
+"""A student's file at the other end of a wire: calls go there, and answers come back.
+
+The other end is not trusted: whatever it sends is at most a wrong answer.
+"""
+
+import builtins
+import os
+import re
+import select
+import signal
+import socket
+import struct
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NoReturn
+
+import numpy as np
+
+from fedlab_edu.grading import wire
+from fedlab_edu.grading.checks import Answer, Failure
+from fedlab_edu.grading.sandbox import Limits, Worker
+from fedlab_edu.grading.student import NotGradable, NotWritten, Raised, Student
+from fedlab_edu.grading.zygote import STATUS
+
+ENDS = {
+    signal.SIGSEGV: "crashed with a segmentation fault",
+    signal.SIGABRT: "crashed: a library aborted the Python process",
+    signal.SIGBUS: "crashed with a bus error",
+    signal.SIGFPE: "crashed with an arithmetic error of the processor",
+    signal.SIGXCPU: "used too much processor time, and was stopped",
+    signal.SIGXFSZ: "wrote too large a file, and was stopped",
+    signal.SIGKILL: "was killed: it took too much memory, or ended itself",
+}
+MESSAGE = 2000  # characters
+FAILURES = {"NotWritten": NotWritten, "Raised": Raised, "Failure": Failure}
+
+
+class Stopped(Failure):
+    """A call took all its time, or ended its process; the file answers no further call."""
+
+
+class _Late(BaseException):
+    """The time of a call is up; not an Exception, so that no function takes it for its own."""
+
+
+class Remote(Student):
+    """The functions of one file, which run in a worker.
+
+    Args:
+        file: its name.
+        deadline: when all time for the submission is used up, as of `time.monotonic`.
+
+    Raises:
+        NotGradable: the file cannot be run.
+    """
+
+    def __init__(
+        self, file: str, text: str, worker: Worker, limits: Limits, deadline: float
+    ) -> None:
+        self.path = Path(file)
+        self.printed = b""
+        self._lines = text.splitlines()
+        self._worker, self._limits, self._deadline = worker, limits, deadline
+        self._over = ""  # why there are no further answers
+        self.answered = False  # whether any call has returned
+        request = {"kind": "load", "file": file, "text": text, "limit": self._time()}
+        try:
+            reply = self._ask(request, wire.Functions(), "The import of your file")
+        except Failure as failure:
+            raise NotGradable(str(failure)) from None
+        if reply["kind"] == "not gradable":
+            raise NotGradable(wire.clean(reply["message"], MESSAGE))
+        if reply["kind"] != "loaded":
+            raise NotGradable("The import of your file gave no sensible answer.")
+
+    def run(
+        self, name: str, arguments: Sequence[object], named: Mapping[str, object], seed: int | None
+    ) -> tuple[Answer, list[object]]:
+        """As at home; arrays among the arguments become what the student has made of them.
+
+        Raises:
+            Stopped: as above.
+        """
+        functions = wire.Functions()
+        request = {
+            "kind": "call", "name": name, "arguments": list(arguments), "named": dict(named),
+            "seed": seed, "limit": self._time(),
+        }  # fmt: skip
+        reply = self._ask(request, functions, name)
+        if reply["kind"] == "refused":
+            told = f"{name} returned {wire.clean(reply['what'], 200)}"
+            raise Failure(f"{told}, which is no answer that can be looked at.")
+        if reply["kind"] == "failed":
+            self._raise(reply)
+        if reply["kind"] != "value" or len(reply["after"]) != len(arguments):
+            self._stop(f"{name} gave no sensible answer")
+        after = reply["after"]
+        self.answered = True
+        for mine, theirs in zip(arguments, after, strict=True):
+            _mirror(mine, theirs)
+        given = {wire.clean(k, 60): wire.clean(v, 400) for k, v in reply["given"].items()}
+        changed = tuple(wire.clean(argument, 60) for argument in reply["changed"])
+        return Answer(name, reply["value"], given, changed), after
+
+    def _raise(self, reply: dict[str, Any]) -> NoReturn:
+        """What the function raised, with a stand-in for the exception as its context."""
+        kind = FAILURES.get(reply["status"], Failure)
+        likely = wire.clean(reply["likely"], 300)
+        failure = kind(wire.clean(reply["message"], MESSAGE), likely)
+        if reply["error"]:
+            name, base, text = (wire.clean(part, 300) for part in reply["error"])
+            parent = getattr(builtins, base, Exception)
+            if not (isinstance(parent, type) and issubclass(parent, Exception)):
+                parent = Exception
+            failure.__context__ = _stand_in(name, parent, text)
+        raise failure
+
+    def _time(self) -> float:
+        """Seconds that the next call may take."""
+        left = self._deadline - time.monotonic()
+        if left <= 0:
+            self._over = f"all {self._limits.total:g} seconds for this file are used up"
+        return max(0.0, min(self._limits.call, left))
+
+    def _ask(self, request: dict[str, Any], functions: wire.Functions, who: str) -> dict[str, Any]:
+        """The reply to a request; on the way, the other side may call what it was given."""
+        if self._over:
+            raise Stopped(f"{who} was not called: {self._over}.")
+        end = time.monotonic() + request["limit"]
+        asked = 0
+        try:
+            self._send(wire.encode(request, functions.place), end)
+            while True:
+                reply = _checked(self._receive(end, functions))
+                if reply["kind"] != "ask":
+                    self._listen()
+                    return reply
+                asked += 1
+                if asked > self._limits.asked:
+                    often = f"{self._limits.asked:,} times"
+                    self._stop(f"{who} called a function that it was given more than {often}")
+                with _alarm(end):
+                    answer = _called(functions, reply)
+                self._send(answer, end)
+        except (TimeoutError, _Late):
+            self._stop(
+                f"{who} did not finish within {request['limit']:.3g} seconds, and was stopped",
+                "a loop that never ends",
+            )
+        except wire.Malformed as error:
+            self._stop(f"{who} sent something that is no answer ({error}), and was stopped")
+        except (EOFError, OSError):
+            self._stop(f"{who} {self._how_it_ended()}")
+
+    def _stop(self, message: str, likely: str = "") -> NoReturn:
+        self._listen()
+        self._worker.let_go()
+        self._over = "an earlier call was stopped"
+        trace = rf'File "{re.escape(str(self.path))}", line (\d+),? in (\S+)'
+        where = ""
+        printed, _, dump = self.printed.rpartition(b"Timeout (")
+        if at := re.search(trace, dump.decode("utf-8", "replace")):
+            self.printed = printed
+            line = int(at[1]) if len(at[1]) < 9 else 0
+            text = self._lines[line - 1].strip() if 0 < line <= len(self._lines) else ""
+            name = wire.clean(at[2].strip("<>"), 60)
+            where = f"\n  line {line}, in {name}: {wire.clean(text, 200)}"
+        raise Stopped(f"{message}.{where}", likely)
+
+    def _how_it_ended(self) -> str:
+        self._worker.leash.settimeout(2)
+        try:
+            kind, status = STATUS.unpack(self._worker.leash.recv(STATUS.size))
+        except (OSError, struct.error):
+            return "ended its process"
+        if kind == b"M":
+            return "took too much memory, and was stopped"
+        code = os.waitstatus_to_exitcode(status)
+        if code >= 0:
+            return f"ended the Python process, with exit status {code}"
+        names = {int(number): text for number, text in ENDS.items()}
+        return names.get(-code, f"was ended by signal {-code}")
+
+    # --- the wire -----------------------------------------------------------------------------
+
+    def _send(self, message: bytes, end: float) -> None:
+        self._worker.line.settimeout(max(1e-3, end - time.monotonic()))
+        self._worker.line.sendall(message)
+
+    def _receive(self, end: float, functions: wire.Functions) -> Any:
+        body, blob = wire.lengths(self._read(wire.HEAD.size, end))
+        return wire.decode(self._read(body, end), self._read(blob, end), functions.at)
+
+    def _read(self, size: int, end: float) -> bytes:
+        out = bytearray()
+        line, printed = self._worker.line.fileno(), self._worker.output
+        files = {line, printed}
+        while len(out) < size:
+            left = end - time.monotonic()
+            if left <= 0:
+                raise TimeoutError
+            ready, _, _ = select.select(files, [], [], left)
+            if printed in ready and not self._print():
+                files.remove(printed)
+            if line in ready:
+                piece = self._worker.line.recv(min(1 << 20, size - len(out)), socket.MSG_DONTWAIT)
+                if not piece:
+                    raise EOFError
+                out += piece
+        return bytes(out)
+
+    def _listen(self) -> None:
+        """Take what was printed so far, and no more than the pipe holds."""
+        for _ in range(17):
+            printed = self._worker.output
+            if printed < 0 or not select.select([printed], [], [], 0)[0] or not self._print():
+                return
+
+    def _print(self) -> bool:
+        """Take a piece of what is printed; False if nothing more can come."""
+        piece = os.read(self._worker.output, 1 << 16)
+        self.printed += piece[: max(0, self._limits.output - len(self.printed))]
+        return bool(piece)
+
+
+@contextmanager
+def _alarm(end: float) -> Iterator[None]:
+    """A test's own function may run for ever on what a student gives to it: not beyond ``end``."""
+
+    def ring(*_: object) -> None:
+        raise _Late
+
+    before = signal.signal(signal.SIGALRM, ring)
+    signal.setitimer(signal.ITIMER_REAL, max(1e-3, end - time.monotonic()))
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def _called(functions: wire.Functions, reply: dict[str, Any]) -> bytes:
+    """What a function that the student was given returns or raises."""
+    function = functions.at(reply["function"])
+    try:
+        value = function(*reply["arguments"], **reply["named"])
+        return wire.encode({"kind": "value", "value": value})
+    except Exception as error:
+        told = {"error": type(error).__name__, "message": wire.clean(str(error), 300)}
+        return wire.encode({"kind": "raised"} | told)
+
+
+_FIELDS: dict[str, dict[str, Any]] = {
+    "loaded": {},
+    "not gradable": {"message": str},
+    "refused": {"what": str},
+    "value": {"value": object, "given": dict, "changed": list, "after": list},
+    "failed": {"status": str, "message": str, "likely": str, "error": (list, type(None))},
+    "ask": {"function": int, "arguments": list, "named": dict},
+}
+
+
+def _checked(reply: Any) -> dict[str, Any]:
+    """The reply, once it is known to have its fields.
+
+    Raises:
+        wire.Malformed: it has not.
+    """
+    kind = reply.get("kind") if type(reply) is dict else None
+    fields = _FIELDS.get(kind) if type(kind) is str else None
+    if fields is None or reply.keys() != fields.keys() | {"kind"}:
+        raise wire.Malformed("not the fields of an answer")
+    if not all(isinstance(reply[name], kind) for name, kind in fields.items()):
+        raise wire.Malformed("a field of an answer is of the wrong type")
+    texts = [*reply.get("given", {}).items(), reply.get("changed", ()), reply.get("error") or ()]
+    if (
+        not all(type(text) is str for row in texts for text in row)
+        or not all(type(name) is str for name in reply.get("named", {}))
+        or len(reply.get("error") or "abc") != 3
+    ):
+        raise wire.Malformed("a field of an answer is of the wrong type")
+    return reply
+
+
+def _stand_in(name: str, parent: type[Exception], text: str) -> Exception:
+    """An exception that looks like the student's in type and text."""
+    try:
+        return type(name or "Exception", (parent,), {})(text)
+    except Exception:  # some want other arguments, as UnicodeDecodeError does
+        return type(name or "Exception", (Exception,), {})(text)
+
+
+def _mirror(mine: object, theirs: object) -> None:
+    """Give an array the values that it has on the other side, if it still has its form there."""
+    if isinstance(mine, np.ndarray) and isinstance(theirs, np.ndarray):
+        if mine.flags.writeable and mine.dtype == theirs.dtype and mine.shape == theirs.shape:
+            mine[...] = theirs
+    elif isinstance(mine, list | tuple) and isinstance(theirs, list | tuple):
+        for one, other in zip(mine, theirs, strict=False):
+            _mirror(one, other)

@@ -1,0 +1,31 @@
+# fails: ex08.1
+# hint: a fresh draw moves, too
+import numpy as np
+
+
+def evo_continuous(h, a, b, eps, p_re, coin, fresh, u):
+    delta = (b - a) * eps
+    h = np.where(coin < p_re, a + (b - a) * fresh, h)
+    moved = (h + delta * (2 * u - 1)).clip(a, b)
+    return moved
+
+
+def evo_discrete(i, n, eps, p_re, coin, fresh, u):
+    s = max(1, round((n - 1) * eps))
+    moved = (i + s * ((3 * u).astype(int) - 1)).clip(0, n - 1)
+    return np.where(coin < p_re, (n * fresh).astype(int), moved)
+
+
+def top_and_bottom(scores, rho):
+    K = len(scores)
+    order = np.nan_to_num(scores, nan=np.inf, posinf=np.inf).argsort(kind="stable")
+    n = min(-int(-K // rho), K // 2)
+    return order[:n], order[K - n :]
+
+
+def exploit(hp, weights, top, bottom, u, evolve):
+    new, models = hp.copy(), weights.copy()
+    for b in bottom if top else ():
+        p = top[int(u[b] * len(top))]
+        new[b], models[b] = evolve(hp[p], b), weights[p]
+    return new, models

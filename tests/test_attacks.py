@@ -1,0 +1,111 @@
+"""Hostile and broken submissions to the toy assignment, each graded as its file says.
+
+A file in ``attacks/`` is appended to the right answer. It begins with what it does, with the
+questions of which no test may pass (q1h: only the hidden one of q1), and with what the student must
+be told. All other tests must pass.
+"""
+
+import os
+import re
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from fedlab_edu.grading.isolated import grade_isolated
+from fedlab_edu.grading.run import Report
+from fedlab_edu.grading.sandbox import FIRST_USER, USERS, Limits
+from tests.isolation import need
+
+TOY = Path(__file__).parent / "toy"
+RIGHT = (TOY / "hw_ref.py").read_text()
+FILES = {path.stem: path for path in sorted((Path(__file__).parent / "attacks").glob("*.py"))}
+ALL = "q1 q2 q3 q4"
+TABS = RIGHT.replace("    total = float", "\tx = 1\n        total = float", 1)
+# What is more than an addition: name -> the file, the questions that fail, and what is said.
+WHOLE: dict[str, tuple[bytes, str, str]] = {
+    "61_tabs_and_spaces": (TABS.encode(), ALL, "TabError|IndentationError"),
+    "83_crlf": (RIGHT.replace("\n", "\r\n").encode(), "nothing", ""),
+    "85_latin_1": (f"{RIGHT}\nNAME = 'Größe'\n".encode("latin-1"), ALL, "UTF-8"),
+    "86_utf_16": (RIGHT.encode("utf-16"), ALL, "UTF-8"),
+    "byte_order_mark": (b"\xef\xbb\xbf" + RIGHT.encode(), "nothing", ""),
+    "zeros": (bytes(100), ALL, "null bytes"),
+    "nothing": (b"", ALL, "no function"),
+    "nested": (b"x = " + b"(" * 5000, ALL, "Python cannot read"),
+    "right": (RIGHT.encode(), "nothing", ""),
+}
+
+
+def expected(name: str) -> tuple[str, str]:
+    """The questions that must fail, and what must be said."""
+    if name in WHOLE:
+        return WHOLE[name][1:]
+    header = re.match(r"# .+\n# fails: (.+)\n# says:(.*)\n", FILES[name].read_text())
+    assert header, "an attack begins with what it does, '# fails: questions' and '# says: regex'"
+    return header[1], header[2].strip()
+
+
+def sources() -> Iterator[tuple[str, bytes]]:
+    for name, path in FILES.items():
+        yield name, f"{RIGHT}\n\n{path.read_text()}".encode()
+    for name, (source, _, _) in WHOLE.items():
+        yield name, source
+
+
+@pytest.fixture(scope="module")
+def reports() -> dict[str, Report]:
+    need("bwrap")
+    limits = Limits(call=5.0, total=60.0, memory=512)
+    graded = grade_isolated(
+        TOY / "test_hw.py", sources(), "bwrap", limits, secret="s3cret", reference=RIGHT
+    )
+    return {str(report.file): report for report in graded}
+
+
+@pytest.mark.parametrize("name", [*FILES, *WHOLE])
+def test_an_attack_wins_nothing_loses_nothing_else_and_is_explained(
+    name: str, reports: dict[str, Report]
+) -> None:
+    fails, says = expected(name)
+    results = reports[name].results
+    assert [r.test for r in results] == [
+        "test_fedavg_public",
+        "test_fedavg_weights",
+        "test_log_uniform",
+        "test_halving",
+        "test_dirichlet",
+    ]
+    for r in results:
+        fail = r.question in fails.split() or (r.test == "test_fedavg_weights" and "q1h" in fails)
+        assert (r.status != "passed") == fail, (r.test, r.status, r.message)
+        assert r.status != "error", r.message
+        assert r.status in ("passed", "not run") or r.message
+        assert "s3cret" not in r.message + r.printed
+        assert len(r.message) < 3000
+    if says:
+        told = [f"{r.message} {r.likely}" for r in results if r.status != "passed"]
+        assert any(re.search(says, text, re.DOTALL) for text in told), told
+
+
+def test_nothing_that_a_submission_has_started_goes_on(reports: dict[str, Report]) -> None:
+    assert reports["daemon"].complete
+
+    users = range(FIRST_USER, FIRST_USER + 8 * USERS)
+
+    def left() -> list[str]:
+        out = []
+        for entry in Path("/proc").iterdir():
+            with suppress(FileNotFoundError):  # it has just ended
+                if entry.name.isdigit() and entry.stat().st_uid in users:
+                    out.append(entry.name)
+        return out
+
+    if os.getuid() != 0:
+        pytest.skip("the submissions ran as this user")
+    for _ in range(50):
+        if not left():
+            return
+        time.sleep(0.1)
+    pytest.fail(f"processes are left: {left()}")

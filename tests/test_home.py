@@ -1,0 +1,97 @@
+"""A student's file at home: a module and a notebook with the same answers get the same marks."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from fedlab_edu.grading import home
+from fedlab_edu.grading.assignment import Refusal
+from fedlab_edu.grading.run import Report, marks
+from tests import classroom
+
+CELLS = [
+    "import math",
+    "%matplotlib inline\nplot = open('nowhere')  # an experiment, which counts for nothing",
+    "def double(x):\n    return x + x",
+    "def area(r):\n    return math.pi * r * r",
+]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return classroom.assignment_folder(tmp_path)
+
+
+def notebook(path: Path, cells: list[str]) -> Path:
+    made = [
+        {"cell_type": "code", "metadata": {}, "outputs": [], "execution_count": 7, "source": cell}
+        for cell in cells
+    ]
+    path.write_text(json.dumps({"cells": made, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}))
+    return path
+
+
+def statuses(report: Report) -> dict[str, str]:
+    return {r.test: r.status for r in report.results}
+
+
+def test_a_module_and_a_notebook_with_the_same_answers_get_the_same_result(folder: Path) -> None:
+    right = notebook(folder / "right.ipynb", CELLS)
+    module = folder / "right.py"
+    module.write_text("\n".join((CELLS[0], CELLS[2], CELLS[3])))
+    tests = folder / "test_hw.py"
+    (of_notebook, notes), (of_module, none) = (
+        home.check_file(right, tests),
+        home.check_file(module, tests),
+    )
+    assert statuses(of_notebook) == statuses(of_module)
+    assert marks(of_notebook.results) == (5.5, 5.5)
+    assert (of_notebook.file, notes, none) == (right, (), ())
+
+
+def test_a_notebook_that_rests_on_an_earlier_run_is_told_to_restart_and_run_all(
+    folder: Path,
+) -> None:
+    """The kernel still knows a cell that is gone: `math` was imported in it."""
+    report, notes = home.check_file(notebook(folder / "hw.ipynb", CELLS[2:]), folder / "test_hw.py")
+    assert marks(report.results) == (3, 5.5)
+    assert notes == (home.RESTART,)
+    assert "Restart" in home.RESTART
+    assert "Run All" in home.RESTART
+
+
+def test_a_notebook_whose_cells_are_broken_tells_which_and_is_told_to_restart(
+    folder: Path,
+) -> None:
+    report, notes = home.check_file(
+        notebook(folder / "hw.ipynb", ["import nowhere", "def double(x:", *CELLS]),
+        folder / "test_hw.py",
+    )
+    assert set(statuses(report).values()) == {"not gradable"}
+    assert any("cell 2, line 1: the cell is not Python" in note for note in notes)
+    assert notes[-1] == home.RESTART
+
+
+def test_a_wrong_answer_in_a_notebook_is_no_reason_to_restart(folder: Path) -> None:
+    cells = [*CELLS[:2], "def double(x):\n    return x * x", CELLS[3]]
+    report, notes = home.check_file(
+        notebook(folder / "hw.ipynb", cells), folder / "test_hw.py", "q1"
+    )
+    assert statuses(report) == {"test_double": "passed", "test_double_hidden": "failed"}
+    assert notes == ()
+
+
+@pytest.mark.parametrize("text", ["", "{", '{"cells": ', "[]"])
+def test_a_half_saved_notebook_is_refused_in_one_sentence(text: str, folder: Path) -> None:
+    (folder / "hw.ipynb").write_text(text)
+    with pytest.raises(Refusal, match=r"hw.ipynb is not a notebook.*\.$"):
+        home.check_file(folder / "hw.ipynb", folder / "test_hw.py")
+
+
+def test_a_copy_beside_the_file_asks_for_a_choice_and_a_named_file_is_taken(folder: Path) -> None:
+    (folder / "hw.py").touch()
+    with pytest.raises(Refusal, match=r"name your file: .*holds hw.py, hw_ref.py\."):
+        home.target(str(folder), None, lambda file: folder)
+    chosen = home.target(str(folder), folder / "hw.py", lambda file: folder)
+    assert (chosen.tests.resolve(), chosen.course) == (folder / "test_hw.py", None)

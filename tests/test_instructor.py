@@ -1,0 +1,103 @@
+"""The page for instructors: its commands exist, and its assignment does what the page says."""
+
+import re
+import shlex
+from pathlib import Path
+from textwrap import dedent
+
+import pytest
+
+from fedlab_edu import cli
+from fedlab_edu.grading import progress
+from fedlab_edu.grading.assignment import find
+from fedlab_edu.grading.handout import handout
+from fedlab_edu.grading.run import Report, grade, marks
+
+ROOT = Path(__file__).parents[1]
+PAGE = (ROOT / "book/instructor.md").read_text()
+README = (ROOT / "README.md").read_text()
+FILES = re.findall(r"( *)```\{code-block\} python\n *:caption: (\S+)\n(.*?)\n *```\n", PAGE, re.S)
+BLOCKS = re.findall(r"```text\n(.*?)```", PAGE, re.DOTALL)
+COMMANDS = [
+    line
+    for text in (PAGE, README)
+    for block in re.findall(r"```shell\n(.*?)```", text, re.DOTALL)
+    for line in block.splitlines()
+    if line.startswith("fedlab-edu ")
+] + re.findall(r"`(fedlab-edu [a-z]+ [^`]+)`", PAGE)
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The current folder, with the assignment of the page in its folder ``clip``."""
+    for margin, name, text in FILES:
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(dedent(margin + text.removeprefix(margin)) + "\n")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def squeezed(text: str) -> list[str]:
+    return [" ".join(line.split()) for line in text.splitlines() if line.strip()]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_each_command_of_the_page_exists_with_its_options(command: str) -> None:
+    words = shlex.split(command, comments=True)[1:]
+    assert cli._parser().parse_args(words).command == words[0]
+
+
+def test_the_table_has_the_points_of_the_exercises() -> None:
+    told = re.findall(r"<ch0\d_\w+>` \| [\d.]+ h \| [\d.]+ h \| (\d+) \|", PAGE)
+    tests = sorted((ROOT / "tests/exercises").glob("test_ex*.py"))
+    assert [float(p) for p in told] == [progress.exercise_of(t).points for t in tests]
+
+
+def test_each_syllabus_has_as_many_weeks_as_it_says() -> None:
+    for weeks, heading in ((5, r"\*\*5 weeks\*\*"), (14, r"\*\*14 weeks\*\*")):
+        rows = re.search(heading + r".*?\n\n\| week.*?\n\|[-|]+\n(.*?)\n\n", PAGE, re.DOTALL)
+        assert rows is not None
+        named = re.findall(r"^\| ([\d, ]+) \|", rows[1], re.MULTILINE)
+        numbers = [int(n) for cell in named for n in cell.split(",")]
+        assert numbers == list(range(1, weeks + 1))
+
+
+def likely(report: Report) -> dict[str, str]:
+    return {r.test: r.likely for r in report.results if r.status == "failed" and r.likely}
+
+
+def test_the_answers_of_the_page_get_the_marks_and_mistakes_meant_for_them(folder: Path) -> None:
+    assignment = find("./clip", None)
+    (folder / "stub.py").write_text(assignment.stub)
+    names = ["right_short", "wrong_each_entry", "wrong_mean_first"]
+    files = [folder / "clip/mutants" / f"{name}.py" for name in names]
+    reports = grade(assignment.tests, [folder / "stub.py", assignment.source, *files])
+    assert [marks(r.results) for r in reports] == [(0, 6), (6, 6), (6, 6), (4, 6), (3, 6)]
+    assert likely(reports[3]) == {
+        "test_clip_by_hand": "each entry is clipped by itself, which changes the direction"
+    }
+    assert likely(reports[4]) == dict.fromkeys(
+        ("test_clipped_mean_by_hand", "test_clipped_mean_of_drawn_vectors"),
+        "the mean is clipped, not each vector",
+    )
+
+
+def test_what_students_get_of_it_has_no_answer_and_no_hidden_test(folder: Path) -> None:
+    files = handout(find("./clip", None))
+    assert sorted(files) == ["README.md", "clip.ipynb", "clip.py", "test_clip.py"]
+    everything = "\n".join(files.values())
+    assert "bound / length" not in everything
+    assert "test_clipped_mean_by_hand" in everything
+    assert "test_clipped_mean_of_drawn_vectors" not in everything
+
+
+def test_the_mutants_graded_as_a_class_give_the_tables_of_the_page(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = ["grade", "clip/mutants", "--assignment", "./clip", "--out", "tried"]
+    assert cli.main([*command, "--i-trust-these-submissions"]) == 0
+    assert cli.main(["report", "tried"]) == 0
+    (table,) = (block for block in BLOCKS if "right_short" in block)
+    out = squeezed(capsys.readouterr().out)
+    assert len(squeezed(table)) == 7
+    assert [line for line in squeezed(table) if line not in out] == []

@@ -1,0 +1,362 @@
+"""The wire between the grader and a student's process: what passes, what does not, and a fuzz."""
+
+import gc
+import json
+import math
+import os
+import random
+import resource
+import socket
+import struct
+import sys
+import time
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from safetensors.torch import save
+
+from fedlab_edu.grading import wire
+from fedlab_edu.grading.checks import Failure
+from fedlab_edu.grading.remote import Remote, Stopped
+from fedlab_edu.grading.sandbox import Limits, Worker
+from fedlab_edu.grading.student import NotGradable
+
+EXAMPLES = int(os.environ.get("FUZZ_EXAMPLES", "300"))  # hypothesis takes 10 ms for each
+FRAMES = 10_000
+
+
+@pytest.fixture(autouse=True)
+def _few_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Under test each part takes long, as the types of all arguments are checked."""
+    monkeypatch.setattr(wire, "MAX_PARTS", 2000)
+
+
+def split(message: bytes) -> tuple[bytes, bytes]:
+    body, blob = wire.lengths(message[: wire.HEAD.size])
+    assert len(message) == wire.HEAD.size + body + blob
+    return message[wire.HEAD.size :][:body], message[wire.HEAD.size + body :]
+
+
+def sent(value: object) -> Any:
+    return wire.decode(*split(wire.encode(value)))
+
+
+def same(a: Any, b: Any) -> bool:
+    if type(a) is not type(b):
+        return False
+    if isinstance(a, torch.Tensor):
+        return a.dtype == b.dtype and a.shape == b.shape and torch.equal(a, b)
+    if isinstance(a, np.ndarray):
+        return a.dtype == b.dtype and a.shape == b.shape and np.array_equal(a, b)
+    if isinstance(a, list | tuple):
+        return len(a) == len(b) and all(map(same, a, b))
+    if isinstance(a, dict):
+        return same([*a.items()], [*b.items()])
+    return a == b or (a != a and b != b)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        [None, True, 1, -7, 10**3999, 0.1, 1e-320, math.inf, -math.inf, math.nan, "", "é\ud800\0"],
+        {"a": (1, [2.0]), 3: {}, (1, "b"): [[]], 2.5: None, True: False},
+        [torch.tensor(3.0), torch.zeros(0, 4), torch.arange(6).view(2, 3).T, torch.ones(2) > 0],
+        [torch.ones(2, dtype=kind) for kind in (torch.bfloat16, torch.float16, torch.uint8)],
+        [np.arange(6.0).reshape(2, 3).T[::-1], np.zeros(()), np.array([True]), np.zeros((0, 2))],
+        [np.float64(0.1), np.int8(-3), np.bool_(True), np.float32(math.inf)],
+    ],
+)
+def test_plain_values_arrive_as_they_are(value: object) -> None:
+    assert same(sent(value), value)
+
+
+def test_a_tensor_arrives_without_its_graph_and_shares_no_memory() -> None:
+    w = torch.ones(3, requires_grad=True)
+    arrived = sent([w, w])
+    assert not arrived[0].requires_grad
+    arrived[0][0] = 7
+    assert w.tolist() == arrived[1].tolist() == [1, 1, 1]
+
+
+def test_a_big_endian_array_arrives_with_its_numbers() -> None:
+    assert sent(np.arange(3, dtype=">i4")).tolist() == [0, 1, 2]
+
+
+class Yes(torch.Tensor):
+    pass
+
+
+class Lie:
+    __class__ = torch.Tensor  # type: ignore[assignment]
+
+
+class Meta(type):
+    __name__ = property(lambda self: 1 / 0)  # type: ignore[assignment]
+
+
+@pytest.mark.parametrize(
+    ("value", "name"),
+    [
+        (torch.ones(2).as_subclass(Yes), "Yes"),
+        (Lie(), "Lie"),
+        (Meta("Odd", (), {})(), "Odd"),
+        (type("F", (float,), {})(1), "F"),
+        (type("D", (dict,), {})(), "D"),
+        (type("x\x1b<b>" * 50, (), {})(), "xb" * 12),
+        ((i for i in range(3)), "generator"),
+        (torch.ones(2).to_sparse(), "sparse_coo tensor"),
+        (torch.ones(2, device="meta"), "meta tensor"),
+        (torch.ones(2) + 0j, "complex64 tensor"),
+        (np.array([None]), "object array"),
+        (np.ma.masked_array([1.0]), "MaskedArray"),
+        (np.datetime64("2026"), "datetime64"),
+        (print, "builtin_function_or_method"),
+    ],
+)
+def test_what_is_not_plain_arrives_as_unknown_under_its_name(value: object, name: str) -> None:
+    (arrived,) = sent([value])
+    assert isinstance(arrived, wire.Unknown)
+    assert type(arrived).__name__ == name
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")  # PyTorch will drop the one, and may the other
+def test_quantised_and_nested_tensors_arrive_as_unknown() -> None:
+    quantised = torch.quantize_per_tensor(torch.ones(2), 0.1, 0, torch.qint8)
+    arrived = sent([quantised, torch.nested.nested_tensor([torch.ones(2)])])
+    assert [type(one).__name__ for one in arrived] == ["quantised tensor", "nested tensor"]
+
+
+def deep(levels: int) -> object:
+    out: object = 0
+    for _ in range(levels):
+        out = [out]
+    return out
+
+
+@pytest.mark.parametrize(
+    ("value", "why"),
+    [
+        (torch.zeros(1).expand(10**9), "64 MB"),
+        ([torch.zeros(1).expand(10**7)] * 2, "64 MB"),
+        ("x" * (5 << 20), "4 MB"),
+        ([0] * 3000, "2,000 parts"),
+        (dict.fromkeys(range(20_000)), "10,000 keys"),
+        (10**4000, "4000 digits"),
+        (deep(200), "deeper than 100"),
+    ],
+)
+def test_what_is_too_large_or_too_deep_is_refused(value: object, why: str) -> None:
+    with pytest.raises(wire.Refused, match=why):
+        wire.encode(value)
+
+
+def test_functions_are_sent_as_numbers_and_only_those_that_were_sent_come_back() -> None:
+    functions = wire.Functions()
+    body, blob = split(wire.encode([len, "text", max], functions.place))
+    assert json.loads(body) == [{"function": 0}, "text", {"function": 1}]
+    assert wire.decode(body, blob, functions.at) == [len, "text", max]
+    for number in (2, -1):
+        with pytest.raises(wire.Malformed):
+            wire.decode(json.dumps([{"function": number}]).encode(), b"", functions.at)
+    with pytest.raises(wire.Malformed):
+        wire.decode(body, blob)
+
+
+def lying_shape() -> bytes:
+    header = b'{"0":{"dtype":"F32","shape":[100000,100000],"data_offsets":[0,4]}}'
+    return struct.pack("<Q", len(header)) + header + bytes(4)
+
+
+ONE = save({"0": torch.ones(3)})
+MALFORMED = {
+    "no JSON": (b"\xff{", b""),
+    "deep": (b"[" * 10**5 + b"]" * 10**5, b""),
+    "wide": (b"[" + b"[]," * 4000 + b"[]]", b""),
+    "long int": (b"9" * 10**5, b""),
+    "list as a key": (b'{"dict": [[[], 1]]}', b""),
+    "no pairs": (b'{"dict": [[1, 2, 3]]}', b""),
+    "one hash": (json.dumps({"dict": [[i * (2**61 - 1), 0] for i in range(20_000)]}).encode(), b""),
+    "two words": (b'{"tuple": [], "dict": []}', b""),
+    "no word": (b"{}", b""),
+    "word of none": (b'{"pickle": "x"}', b""),
+    "no such tensor": (b'{"tensor": "1"}', ONE),
+    "tensor of a list": (b'{"tensor": []}', ONE),
+    "unknown of a number": (b'{"unknown": 3}', b""),
+    "true function": (b'{"function": true}', b""),
+    "blob of zeros": (b"1", bytes(100)),
+    "blob of a huge header": (b"1", struct.pack("<Q", 2**60) + b"{}"),
+    "blob of a lying shape": (b'{"tensor": "0"}', lying_shape()),
+    "cut blob": (b'{"tensor": "0"}', ONE[:-1]),
+    "array of half floats": (b'{"array": "0"}', save({"0": torch.ones(2, dtype=torch.bfloat16)})),
+}
+
+
+@pytest.mark.parametrize("name", MALFORMED)
+def test_a_malformed_message_is_called_that_at_once(name: str) -> None:
+    began = time.process_time()
+    with pytest.raises(wire.Malformed):
+        wire.decode(*MALFORMED[name])
+    assert time.process_time() - began < 2
+
+
+@pytest.mark.parametrize("head", [(2**32 - 1, 0), (0, 2**32 - 1), (wire.MAX_JSON + 1, 0)])
+def test_a_length_beyond_the_limit_is_refused_before_anything_is_read(head: tuple) -> None:
+    with pytest.raises(wire.Malformed):
+        wire.lengths(struct.pack(">II", *head))
+
+
+def test_text_for_reports_has_no_control_characters_and_an_end() -> None:
+    assert wire.clean("a\ud800b\x1b[31m\n\u202ec", 50) == "a?b�[31m\n�c"
+    assert wire.clean("x" * 100, 10) == "x" * 10 + "..."
+
+
+# --- the fuzz -------------------------------------------------------------------------------------
+
+
+def answers(frames: bytes) -> Remote:
+    """A file whose worker says that it is loaded, then these bytes, and ends."""
+    line, other = socket.socketpair()
+    leash, far_leash = socket.socketpair()
+    output, far_output = os.pipe()
+    os.close(far_output)
+    far_leash.close()
+    other.setblocking(False)
+    other.sendall(wire.encode({"kind": "loaded"}) + frames)
+    other.shutdown(socket.SHUT_WR)
+    worker = Worker(line, output, leash)
+    try:
+        remote = Remote("hw.py", "", worker, Limits(call=5.0, asked=20), time.monotonic() + 60)
+    finally:
+        OPEN.append((worker, other))
+    return remote
+
+
+OPEN: list[tuple[Worker, socket.socket]] = []
+
+WORDS = st.sampled_from(
+    ["kind", "value", "given", "changed", "after", "failed", "status", "message", "likely", "error",
+     "ask", "function", "arguments", "named", "loaded", "refused", "what", "tuple", "dict",
+     "tensor", "array", "scalar", "unknown", "0", "1", "Raised", "not gradable"]
+)  # fmt: skip
+LEAVES = st.none() | st.booleans() | st.integers() | st.floats() | WORDS | st.text(max_size=5)
+PARTS = st.recursive(
+    LEAVES,
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(WORDS, inner, max_size=3),
+    max_leaves=12,
+)
+GOOD = [
+    {"kind": "value", "value": {"w": torch.ones(2), "n": [1, 2.5]}, "given": {"x": "1"},
+     "changed": ["x"], "after": [np.ones(3)]},
+    {"kind": "failed", "status": "Raised", "message": "m", "likely": "",
+     "error": ["ValueError", "ValueError", "t"]},
+    {"kind": "ask", "function": 0, "arguments": [1], "named": {"y": (2,)}},
+    {"kind": "refused", "what": "too much"},
+]  # fmt: skip
+VALID = [wire.encode(reply) for reply in GOOD]
+
+
+def framed(part: object) -> bytes:
+    body = json.dumps(part).encode()
+    blob = ONE if "0" in json.dumps(part) else b""
+    return wire.HEAD.pack(len(body), len(blob)) + body + blob
+
+
+def replaced(frame: bytes, places: list[tuple[int, int]]) -> bytes:
+    out = bytearray(frame)
+    for place, byte in places:
+        out[place % len(out)] = byte
+    return bytes(out)
+
+
+BYTES = st.lists(st.tuples(st.integers(0, 1000), st.integers(0, 255)), min_size=1, max_size=6)
+HOSTILE = st.one_of(
+    st.binary(max_size=60),
+    st.builds(framed, PARTS),
+    st.builds(lambda base, key, part: wire.encode(base | {key: part}),
+              st.sampled_from(GOOD), WORDS, LEAVES | st.lists(LEAVES, max_size=3)),
+    st.builds(replaced, st.sampled_from(VALID), BYTES),
+)  # fmt: skip
+
+
+@settings(
+    max_examples=EXAMPLES, deadline=None, database=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+)  # fmt: skip
+@given(st.lists(HOSTILE, min_size=1, max_size=2))
+def fuzz(frames: list[bytes]) -> None:
+    survive(b"".join(frames))
+
+
+def survive(frames: bytes) -> None:
+    remote = answers(frames)
+    try:
+        remote.run("f", [np.zeros(3)], {"function": abs}, None)
+    except Failure:
+        pass
+    finally:
+        while OPEN:
+            worker, other = OPEN.pop()
+            worker.let_go()
+            other.close()
+
+
+def random_frame(rng: random.Random) -> bytes:
+    """A valid frame with some bytes, or one of its parts, replaced; or random bytes."""
+    kind = rng.random()
+    if kind < 0.1:
+        return rng.randbytes(rng.randrange(60))
+    if kind < 0.6:
+        frame = bytearray(rng.choice(VALID))
+        for _ in range(rng.randrange(1, 7)):
+            # A wrong length only makes the reader wait for the end: not in all frames.
+            first = 0 if rng.random() < 0.2 else wire.HEAD.size
+            frame[rng.randrange(first, len(frame))] = rng.randrange(256)
+        return bytes(frame)
+    odd = [None, True, -1, 10**30, 1e999, "x", [], [[]], {}, {"tensor": "0"}, {"unknown": "x"},
+           {"dict": [[1, 2]]}, {"tuple": [1]}, {"function": 0}, {"scalar": "0"}]  # fmt: skip
+    reply = {"dict": [[key, rng.choice(odd)] for key in rng.choice(GOOD)]}
+    reply["dict"][0][1] = rng.choice(["value", "failed", "ask", "refused"])
+    return framed(reply)
+
+
+def test_no_hostile_frame_ends_hangs_or_fills_the_grader() -> None:
+    gc.collect()
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    rng = random.Random(0)
+    for _ in range(FRAMES):
+        survive(b"".join(random_frame(rng) for _ in range(rng.randrange(1, 4))))
+    fuzz()
+    grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
+    assert grown < 200_000 * (1024 if sys.platform == "darwin" else 1)
+
+
+def test_the_valid_frames_that_the_fuzz_begins_with_are_valid() -> None:
+    answer, after = answers(VALID[0]).run("f", [1], {}, None)
+    assert same(answer.value, {"w": torch.ones(2), "n": [1, 2.5]})
+    assert same(after, [np.ones(3)])
+    for frame, error, text in (
+        (VALID[1], Failure, "^m$"),
+        (VALID[2] * 30, Stopped, "more than 20 times"),
+        (VALID[3], Failure, "returned too much"),
+        (VALID[2], Stopped, "ended its process"),
+    ):
+        with pytest.raises(error, match=text):
+            answers(frame).run("f", [1], {"y": abs}, None)
+    other, line = socket.socketpair()
+    leash, _far = socket.socketpair()
+    other.sendall(VALID[0])
+    reading, writing = os.pipe()
+    with pytest.raises(NotGradable, match="no sensible answer"):
+        Remote("hw.py", "", Worker(line, reading, leash), Limits(), time.monotonic() + 9)
+    for place in (other, leash, line, _far):
+        place.close()
+    os.close(reading)
+    os.close(writing)
+    while OPEN:
+        worker, end = OPEN.pop()
+        worker.let_go()
+        end.close()
