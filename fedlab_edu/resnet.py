@@ -11,7 +11,7 @@ from itertools import pairwise
 import torch
 from torch import Tensor, nn
 
-from fedlab_edu.check import whole
+from fedlab_edu.check import MOST, whole
 from fedlab_edu.model import ONE_AT_A_TIME, Model
 from fedlab_edu.module import from_module
 
@@ -62,11 +62,11 @@ def resnet18(classes: int = 7) -> Model:
         classes: 7 for PACS, 65 for Office-Home, 345 for DomainNet.
 
     Raises:
-        ValueError: no class.
+        ValueError: no class, or more than a million.
 
     Source: He et al. (2016), table 1; group normalisation for federated learning is the advice of
     Hsieh et al. (2020), *The non-IID data quagmire of decentralized machine learning*.
     """
-    net = partial(_resnet18, whole("classes", classes, 1))
+    net = partial(_resnet18, whole("classes", classes, 1, MOST))
     with ONE_AT_A_TIME, torch.random.fork_rng(devices=[]):
         return replace(from_module(net()), net=net)

@@ -6,14 +6,13 @@ plain list operations. All of a run's randomness belongs to its seed.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from operator import index
 from typing import Any, SupportsIndex
 
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from fedlab_edu.check import require, usable_device
+from fedlab_edu.check import require, usable_device, whole
 from fedlab_edu.data.clients import Federation
 from fedlab_edu.draws import stream
 from fedlab_edu.hparams import LocalHP, ServerHP
@@ -125,8 +124,9 @@ def start(
         replacement: draw the clients of a round one by one, each from all: one may come twice.
 
     Raises:
-        ValueError: several settings where one is needed; no method, or a class instead of one;
-            replacement with a method whose clients keep vectors, of which one would be lost.
+        ValueError: a seed below 0; several settings where one is needed; no method, or a class
+            instead of one; replacement with a method whose clients keep vectors, of which one would
+            be lost.
     """
     require(isinstance(model, Model), "model", type(model).__name__, "a Model: from_module(net)")
     if tuner is None or isinstance(tuner, LocalHP):
@@ -138,9 +138,9 @@ def start(
     ok = isinstance(method, Method) and not isinstance(method, type)
     require(ok, "method", method, "a method, such as FedAvg()")
     require(len(b) == 1, "b", f"{len(b)} rows", "one setting of the server")
-    x = fed.train.x
-    w = model.init(stream(index(seed))).to(x if x.is_floating_point() else x.device)
+    seed, x = whole("seed", seed, 0), fed.train.x
+    w = model.init(stream(seed)).to(x if x.is_floating_point() else x.device)
     stateless = method.first(w) is None
     allowed = "False, for clients of this method keep vectors"
     require(not replacement or stateless, "replacement", replacement, allowed)
-    return Run(Server.first(w), {}, method, b, tuner, index(seed), replacement=replacement)
+    return Run(Server.first(w), {}, method, b, tuner, seed, replacement=replacement)

@@ -2,7 +2,9 @@
 
 import math
 import sys
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import optuna
@@ -75,6 +77,28 @@ def test_it_is_the_same_again_and_after_an_interruption(fed: Federation, tmp_pat
         assert again.points == whole.points
         assert again.race.traces == whole.race.traces
     assert spend(begun(fed, seed=1), MODEL, fed, 3).points != whole.points
+
+
+def test_each_seed_and_each_arm_asks_the_sampler_by_a_seed_of_its_own(
+    fed: Federation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seeds: list[int] = []
+
+    def noted(laws: Any, points: Any, scores: Any, seed: int) -> tuple[float, ...]:
+        seeds.append(seed)
+        return propose(laws, points, scores, seed)
+
+    monkeypatch.setattr("fedlab_edu.tuners.bayes.propose", noted)
+    part = begun(fed)
+    while not part.race.done:
+        part = part.step(MODEL, fed, 3)
+    one, other = (replace(part, seed=seed)._with_next(MODEL, fed) for seed in (0, 1))
+    assert one.points[:4] == other.points[:4]
+    assert one.race.scores[:4] == other.race.scores[:4]
+    assert one.points[4] != other.points[4]
+    spend(part, MODEL, fed, 3)
+    assert len(seeds) == 5  # those two, and of three arms
+    assert len(set(seeds)) == 4  # the first of which is asked for again
 
 
 LAWS = [Uniform(0, 1), LogUniform(1e-4, 1), Integer(1, 5), Choice((0.9, 0.1, 0.5))]

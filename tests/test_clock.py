@@ -27,6 +27,7 @@ from fedlab_edu import (
     spend,
 )
 from fedlab_edu.draws import generator, stream
+from fedlab_edu.run import Run
 from fedlab_edu.tuner import Fixed
 from fedlab_edu.tuners.clock import Clocked, clocked
 from fedlab_edu.tuners.fedpop import FedPop, fedpop
@@ -230,6 +231,38 @@ def test_without_waiting_the_numbers_are_those_of_a_queue_of_events(fed: Federat
         assert str(mine.b) == str(m["b"])
 
 
+def test_moments_that_differ_by_rounding_alone_are_one(fed: Federation) -> None:
+    """0.1 + 0.2 is not 0.3 in floating point, and 0.15 + 0.15 is."""
+    assert 0.1 + 0.2 != 0.3
+    timed = clocked(begun(fed, 4, 2), [[0.1, 0.2], [0.15, 0.15]])
+    seen = ended(timed, fed)
+    assert [s.used for s in seen] == [0, 1, 2, 4]
+    apart = clocked(begun(fed, 4, 2), [[0.1, 0.2001], [0.15, 0.15]])
+    assert [s.used for s in ended(apart, fed)] == [0, 1, 2, 3, 4]
+
+
+def test_members_wait_for_one_another_where_one_that_has_diverged_is_replaced_at_once(
+    fed: Federation,
+) -> None:
+    seconds = uneven(4, 8)
+    for on_nan in ("wait", "replace"):
+        search = begun(fed, L=False, on_nan=on_nan)
+        wild = replace(search.runs[1], tuner=Fixed(LocalHP(lr=1e308, batch=8)))
+        search = replace(search, runs=(search.runs[0], wild, *search.runs[2:]))
+        now = clocked(search, seconds, wait=True).step(MODEL, fed, 3).now  # T_g is 2
+        slowest = [seconds[:, 0].max()] * 4
+        assert list(now) == pytest.approx(slowest if on_nan == "replace" else seconds[:, 0])
+
+
+def test_all_members_move_to_another_device(
+    fed: Federation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Run, "to", lambda self, device: replace(self, round=len(device)))
+    search = begun(fed)
+    moved = clocked(search, lambda i, r: 1.0).to("elsewhere").search
+    assert {run.round for run in moved.runs} == {len("elsewhere")}
+
+
 def test_a_member_that_has_ended_no_round_yet_is_neither_copied_nor_in_the_way(
     fed: Federation,
 ) -> None:
@@ -283,6 +316,7 @@ def test_a_search_under_a_clock_goes_on_from_its_file_with_the_same_numbers(
         (np.zeros((4, 8)), {}, "seconds is .*allowed: finite numbers above 0"),
         (lambda i, r: nan, {}, "seconds is .*allowed: finite numbers above 0"),
         ([[1.0], [1.0, 2.0]], {}, r"seconds is .*allowed: an array \(4, 8\), or a function"),
+        (lambda i: 1.0, {}, "seconds is .*allowed: a function of two arguments"),
         (lambda i, r: 1.0, {"total": 16, "eliminations": 1}, "wait is False; allowed: True"),
     ],
 )
@@ -291,6 +325,12 @@ def test_bad_input_is_refused(
 ) -> None:
     with pytest.raises(ValueError, match=message):
         clocked(begun(fed, **options), seconds)
+
+
+def test_a_clock_of_more_than_a_million_rounds_is_refused(fed: Federation) -> None:
+    search = begun(fed, 10**6, 5 * 10**5, eliminations=1)
+    with pytest.raises(ValueError, match=r"rounds is '3 \* 500000'; allowed: at most 1,000,000"):
+        clocked(search, lambda i, r: 1.0, wait=True)
 
 
 def test_a_search_that_has_begun_is_refused(fed: Federation) -> None:

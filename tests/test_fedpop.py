@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from fedlab_edu import (
     Choice,
+    Clients,
     FedAvg,
     Federation,
     FedProx,
@@ -36,10 +37,19 @@ from fedlab_edu import (
 )
 from fedlab_edu.draws import generator, stream
 from fedlab_edu.laws import OneMinusLogUniform
+from fedlab_edu.run import Run
 from fedlab_edu.space import FEDPOP
 from fedlab_edu.tuner import Fixed, Tuner
 from fedlab_edu.tuners.fedpop import FedPop, FedPopL, Local, discounted_score, fedpop, ranked
-from fedlab_edu.tuners.population import Evolution, boxed, ends, evolve, heirs, succeed
+from fedlab_edu.tuners.population import (
+    Evolution,
+    anneal,
+    clipped,
+    ends,
+    evolve,
+    heirs,
+    succeed,
+)
 from tests.test_race import counting
 from tests.vectors import case
 
@@ -186,6 +196,15 @@ def test_evolution_of_given_draws_is_evo_of_the_generator_that_gives_them(space:
         new = evolve(space, row, 0.2, p_re, u[:, None])[0]
         wanted = space.evo(row, 0.2, p_re, generator(4))
         assert str(new) == str(wanted)
+
+
+def boxed(space: SearchSpace[Any], table: Any, corners: Any) -> Any:
+    """The rows, each value clipped as vectors are that evolve."""
+    new = {
+        name: clipped(law, getattr(table, name).reshape(-1), getattr(corners, name))
+        for name, law in space.laws.items()
+    }
+    return space.kind(**{**{n: c.reshape(-1) for n, c in table.columns.items()}, **new})
 
 
 def test_rows_evolve_as_each_would_alone() -> None:
@@ -435,6 +454,7 @@ def test_members_copy_one_another_every_t_g_rounds_but_not_in_the_last(both: lis
 def test_by_default_t_g_is_a_tenth_and_at_least_one(fed: Federation) -> None:
     assert fedpop(MODEL, fed, SPACES, 800, 200).T_g == 20
     assert fedpop(MODEL, fed, SPACES, 10, 5).T_g == 1
+    assert fedpop(MODEL, fed, SPACES, 29, 29).T_g == 2  # rounded down
     last = steps(fedpop(MODEL, fed, SPACES, 10, 5), fed, 3)[-1]
     assert {birth.round for birth in last.births} == {0, 1, 2, 3, 4}
 
@@ -444,8 +464,8 @@ def test_the_best_member_is_never_altered(both: list[FedPop], fed: Federation) -
         r = before.round + 1
         if r % 3 or r == 10:
             continue
-        held = replace(before, T_g=None).step(MODEL, fed, 4)  # the same round, nobody copies
-        held, after = replace(held, T_g=3), before.step(MODEL, fed, 4)
+        held = replace(before, G=False).step(MODEL, fed, 4)  # the same round, nobody copies
+        held, after = replace(held, G=True), before.step(MODEL, fed, 4)
         best = held.best
         a, b = held.runs[best], after.runs[best]
         assert torch.equal(a.w, b.w)
@@ -460,8 +480,33 @@ def test_the_best_member_is_never_altered(both: list[FedPop], fed: Federation) -
             for mine, theirs in zip(run.server, parent.server, strict=True):
                 assert torch.equal(mine, theirs)  # weights and momentum
             assert run.round == 0
+            assert run.history == ()  # what its parent has done is not its own
             assert same(run.tuner.final, birth.c)
             assert isinstance(run.tuner, Fixed)  # its vectors are drawn anew
+
+
+def test_members_that_never_copy_are_judged_over_as_many_rounds_as_those_that_do(
+    fed: Federation,
+) -> None:
+    for options, window in (({}, 3), ({"T_g": 5}, 5)):
+        search = fedpop(MODEL, fed, SPACES, 60, 30, G=False, **options)
+        trace = [float(s) for s in np.random.default_rng(0).random(12)]
+        held = replace(search, traces=(tuple(trace), tuple(trace[::-1])))
+        powers = [0.9**age for age in range(window)]
+        wanted = [
+            sum(w * s for w, s in zip(powers, part, strict=False)) / sum(powers)
+            for part in (trace[::-1], trace)
+        ]
+        assert held.scores == pytest.approx(wanted)
+
+
+def test_all_members_move_to_another_device(
+    fed: Federation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Run, "to", lambda self, device: replace(self, round=len(device)))
+    search = begun(fed)
+    moved = search.to("elsewhere")
+    assert {run.round for run in moved.runs} == {len("elsewhere")}
 
 
 def test_neither_g_nor_l_is_each_configuration_alone(fed: Federation) -> None:
@@ -629,6 +674,22 @@ def test_with_successive_halving_the_worst_stop_and_the_rest_copy_one_another(
     assert len(last.runs) == 9
     stops = last.bracket.stops
     assert [len(s.living) for s in seen if s.round in stops[:-1]] == [3, 1]
+    for before, after in pairwise(seen):
+        r = after.round
+        if r not in stops[:-1]:
+            continue
+        born = {b.member: b.round for b in before.births}  # the latest of each member
+        score = {}
+        for i in before.living:
+            earlier, latest = after.traces[i][-2:]
+            both = (0.9 * earlier + latest) / 1.9  # eq. (5) with T_g = 2
+            score[i] = both if r - born[i] > 1 else latest
+        order = sorted(before.living, key=lambda i: (score[i], i))
+        third = len(order) // 3
+        assert after.living == sorted(order[:third])
+        assert {after.out[i] for i in order[third:]} == {r}
+        for i in order[third:]:
+            assert not len(after.runs[i].w)
     for birth in last.births[9:]:
         out = last.out[birth.member]
         assert out is None or birth.round < out
@@ -805,6 +866,15 @@ def unchecked(kind: Any, *values: Any, **options: Any) -> None:
         (lambda: Local(rounds=-1), "rounds is -1; allowed: a whole number of at least 0"),
         (lambda: ranked.__wrapped__([1.0], 3, "no"), "rule is 'no'; allowed: 'rank', 'quantile'"),
         (lambda: population(0), "K is 0; allowed: a whole number of at least 1"),
+        (lambda: anneal(nan, 1, 5), "x0 is nan; allowed: a finite number"),
+        (lambda: anneal(0.1, 6, 5), "r is 6; allowed: a round from 0 to R = 5"),
+        (lambda: heirs([1.0, 2.0], 3, [0.5]), "length of u is 1; allowed: 2"),
+        (lambda: heirs([1.0, 2.0], 3, [0.5, 1.0]), r"u is \[0.5, 1.0\]; allowed: draws"),
+        (lambda: heirs([1.0, 2.0], 3, [0.5, nan]), r"u is \[0.5, nan\]; allowed: draws"),
+        (
+            lambda: evolve.__wrapped__(SPACES.client, LocalHP(), 0.1, 0.1, torch.zeros(3, 2, 3)),
+            r"shape of u is \(3, 2, 3\); allowed: \(3, 1, 3\)",
+        ),
     ],
 )
 def test_bad_input_is_refused(wrong: Any, message: str) -> None:
@@ -812,11 +882,21 @@ def test_bad_input_is_refused(wrong: Any, message: str) -> None:
         wrong()
 
 
+def test_without_validation_data_there_is_nothing_to_judge_members_by(fed: Federation) -> None:
+    nothing = Clients(fed.val.x, fed.val.y, (torch.arange(0),) * len(fed))
+    with pytest.raises(ValueError, match="validation examples is 0; allowed: at least 1"):
+        begun(replace(fed, val=nothing))
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
         ({"total": 5, "cap": 10}, "total is 5; allowed: at least 10"),
         ({"T_g": 0}, "T_g is 0; allowed: a whole number of at least 1"),
+        ({"T_g": 0, "G": False}, "T_g is 0; allowed: a whole number of at least 1"),
+        ({"G": 1}, "G is 1; allowed: True, False"),
+        ({"L": None}, "L is None; allowed: True, False"),
+        ({"total": 10**6 + 1}, "total is 1000001; allowed: .*1,000,000 at most"),
         ({"local": 5}, "local is 5; allowed: a Local"),
         ({"gamma": -1}, "gamma is -1; allowed: a number from 0 to 1"),
         ({"seed": -1}, "seed is -1; allowed: a whole number of at least 0"),

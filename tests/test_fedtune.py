@@ -636,6 +636,13 @@ def made(**options: Any) -> None:
     FedTune.__init__.__wrapped__(object.__new__(FedTune), *given, **options)  # type: ignore[misc]
 
 
+def spoilt(fed: Federation) -> Federation:
+    """One number of the second client's validation data is none."""
+    x = fed.val.x.clone()
+    x[fed.val.rows[1][0]].flatten()[3] = nan
+    return replace(fed, val=Clients(x, fed.val.y, fed.val.rows))
+
+
 @pytest.mark.parametrize(
     ("make", "message"),
     [
@@ -663,6 +670,30 @@ def made(**options: Any) -> None:
         (lambda fed: expected([[0.0]], [[[[inf]]]], [1], [0], "linear"), "outputs is 'not finite'"),
         (lambda fed: concrete([0.0, 1.0], [0, 0], 1.0), r"pi is \[0.0, 1.0\]; allowed: numbers"),
         (lambda fed: concrete([0.5, 0.5], [0, 0], 0.0), "temperature is 0.0; allowed: above 0"),
+        (lambda fed: concrete([0.5, 0.5], [0.0], 1.0), r"shape of gumbel is \(1,\); allowed: \(2,"),
+        *((lambda fed, q=q: credit(torch.zeros(2, 1, 1), q, [0.0], "linear"),
+           "q is .*; allowed: finite numbers of at least 0, not all of them 0")
+          for q in ([0.5, nan], [0.5, inf], [1.5, -0.5], [0.0, 0.0])),
+        *((lambda fed, y=y: credit(torch.zeros(1, 2, 3), [1], y, "cross_entropy"),
+           "y is .*; allowed: 2 classes, whole numbers from 0 to 2")
+          for y in ([0, 3], [-1, 0], [0, 0.5], [0, nan], [[0], [1]])),
+        (lambda fed: credit(torch.zeros(1, 2, 3), [1], [0.0, 1.0], "linear"),
+         r"shape of y is \(2,\); allowed: \(2, 3\)"),
+        (lambda fed: credit(torch.zeros(1, 2, 3), [1], 0.0, "linear"), "length of y is 1"),
+        *((lambda fed, z=z: update([[0.0, 0.0]], z, [1.0], 1.0), "z is .*; allowed: whole numbers")
+          for z in ([2], [-1], [0.5])),
+        (lambda fed: update([[0.0, 0.0]], [0, 1], [1.0], 1.0), r"shape of z is \(2,\)"),
+        (lambda fed: update([[0.0, 0.0]], [0], [1.0, 1.0], 1.0), r"shape of d is \(2,\)"),
+        (lambda fed: update([[0.0, nan]], [0], [1.0], 1.0), "logits is .*; allowed: numbers below"),
+        (lambda fed: update([[0.0, 0.0]], [0], [1.0], nan), "lr is nan; allowed: a finite number"),
+        (lambda fed: update_raw([[0.5, nan]], [0], [1.0], 1.0), "pi is .*; allowed: finite num"),
+        (lambda fed: project([[0.5, nan]]), r"pi is \[\[0.5, nan\]\]; allowed: finite numbers"),
+        (lambda fed: expected([[0.0, 0.0]], torch.zeros(2, 1, 1, 1), [1], [0.0], "linear"),
+         r"shape of outputs is \(2, 1, 1, 1\); allowed: \(1, 2, M, C\)"),
+        (lambda fed: expected([0.0], torch.zeros(1, 1, 1, 1), [1], [0.0], "linear"),
+         r"shape of logits is \(1,\); allowed: \(N, H\)"),
+        (lambda fed: fedtune(MODEL, spoilt(fed), TWO, 9),
+         r"validation data of client 1 \(b\) is 'not finite'; allowed: finite numbers"),
     ],
 )  # fmt: skip
 def test_what_is_not_allowed_is_named(make, message: str, fed: Federation) -> None:

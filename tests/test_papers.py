@@ -1,9 +1,11 @@
 """The papers' experiments: published numbers against one another, statistics against hand-computed
 ones, and a record that a crash does not spoil."""
 
+import gc
 import inspect
 import json
 import math
+import weakref
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
@@ -275,6 +277,39 @@ def test_random_search_for_two_targets_trains_its_arms_once_and_chooses_twice(
         assert record["global"] == pytest.approx(evaluate(done.winner, model, data).error)
         chosen.add((record["seed"], done.best))
     assert len(chosen) > 6  # at times the targets choose different arms
+
+
+def test_a_search_is_kept_only_as_long_as_a_later_variant_of_its_seed_can_use_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    variants = (
+        Tuning("first", "RS", "global"), Tuning("other", "SHA", "global"),
+        Tuning("second", "RS", "personalised"), Tuning("last", "SHA", "personalised"),
+    )  # fmt: skip
+    spent: list[weakref.ref[Any]] = []
+    alive = []
+
+    def noted(*arguments: Any, **how: Any) -> Any:
+        gc.collect()
+        alive.append([one() is not None for one in spent])
+        done = spend(*arguments, **how)
+        spent.append(weakref.ref(done))
+        return done
+
+    monkeypatch.setattr("fedlab_edu.papers.searches.spend", noted)
+    run(tmp_path, replace(SMALL, variants=variants, against=()), [0, 1])
+    # of each seed: first, other, last, for the second one takes the first one's search
+    assert alive == [
+        [], [True], [False, False],
+        [False] * 3, [False] * 3 + [True], [False] * 5,
+    ]  # fmt: skip
+
+
+def test_a_report_of_an_unknown_data_set_or_scale_is_refused() -> None:
+    with pytest.raises(ValueError, match="dataset is 'mnist'; allowed: one of"):
+        render(SMALL, "mnist", [])
+    with pytest.raises(ValueError, match="scale is 'big'; allowed: one of"):
+        render(SMALL, "tiny", [], "big")
 
 
 def test_the_papers_data_sets_are_asked_for_by_their_cards(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,6 +1,7 @@
 """FedPop's tables: printed numbers against one another, and variants against searches by hand."""
 
 import inspect
+import json
 import math
 from dataclasses import replace
 from pathlib import Path
@@ -22,15 +23,23 @@ from fedlab_edu import (
     personalise,
     spend,
 )
-from fedlab_edu.data import hub
+from fedlab_edu.data import genres, hub, sensors
+from fedlab_edu.model import char_lstm, cnn_cifar, cnn_femnist, mlp
 from fedlab_edu.papers import fedpop as tables
 from fedlab_edu.papers.experiment import Experiment
 from fedlab_edu.papers.fedpop import EXPERIMENTS, Member
 from fedlab_edu.papers.report import render
 from fedlab_edu.papers.reproduce import read_records, reproduce
 from fedlab_edu.papers.searches import Setting
-from fedlab_edu.space import FEDPOP, SearchSpace, Spaces
+from fedlab_edu.space import (
+    FEDEX_SHAKESPEARE,
+    FEDPOP,
+    FEDPOP_CROSS_SILO,
+    SearchSpace,
+    Spaces,
+)
 from fedlab_edu.tuners.arms import drawn
+from fedlab_edu.tuners.search import schedule
 
 TABLES = {one.name: one for one in EXPERIMENTS}
 TABLE_1 = TABLES["fedpop-table1"]
@@ -107,7 +116,7 @@ def test_each_variant_is_the_search_that_its_name_says(experiment: Experiment) -
         search = v.search(TINY, model, fed, 3)
         tuner = v.name.partition(",")[0].rpartition("+ ")[2]
         assert v.name.endswith(v.target)
-        assert (search.T_g is not None) == (tuner in ("FedPop", "FedPop-G"))
+        assert (tuner in ("FedPop", "FedPop-G")) == search.G
         assert (search.local is not None) == (tuner in ("FedPop", "FedPop-L"))
         assert (len(search.bracket.stops) > 1) == v.name.startswith("SHA")
         assert ("mu" in search.spaces.client.laws) == (experiment.name == "fedpop-table4-fedprox")
@@ -177,12 +186,13 @@ def test_budgets_of_figure_5_vary_the_rounds_or_the_members_and_not_both() -> No
         "cifar10-iid": (5, 800, (200, 400, 800, 1600)), "femnist": (10, 200, (100, 200, 300, 400)),
         "shakespeare": (5, 800, (200, 400, 800, 1600)),
     }  # fmt: skip
-    assert len(settings) == 3 * 8
+    assert len(settings) == 3 * 7
     for data, (members, cap, caps) in expected.items():
         for R in caps:
             one = settings[f"{data}-rc{R}"]
             assert (one.total, one.cap) == (members * R, R)
-        for N in (5, 10, 15, 20):
+        assert f"{data}-nc{members}" not in settings  # it is that of one of the caps
+        for N in {5, 10, 15, 20} - {members}:
             one = settings[f"{data}-nc{N}"]
             assert (one.total, one.cap) == (N * cap, cap)
 
@@ -209,6 +219,156 @@ def test_the_papers_data_sets_are_asked_for_by_their_cards(monkeypatch: pytest.M
     }  # fmt: skip
     for name, how in asked:  # the arguments are those of `hub`
         inspect.signature(hub).bind(name, **how)
+        assert how["seed"] == 1
+        assert how.get("side") == (224 if how["by"] == "domain" else None)
+
+
+SUMS = {  # of each column of a table, by hand: of its accuracies, of its deviations, in percent
+    ("fedpop-table1", "global"): (
+        "423.74 447.41 465.56 485.93 488.54 506.91", "49.02 37.98 25.02 18.92 22.29 9.31",
+    ),
+    ("fedpop-table1", "personalised"): (
+        "415.80 443.61 465.17 480.39 490.25 507.02", "47.53 42.63 21.86 28.84 23.21 9.34",
+    ),
+    ("fedpop-table2", "global"): ("178.77 188.14 194.47", "28.76 17.91 12.40"),
+    ("fedpop-table2", "personalised"): ("213.58 217.97 229.91", "36.56 27.16 12.64"),
+    ("fedpop-table3", "global"): ("195.39 203.05 201.77 206.44", "18.65 11.12 10.15 14.69"),
+    ("fedpop-table3", "personalised"): ("186.44 196.31 196.96 198.99", "21.23 11.57 11.02 11.36"),
+    ("fedpop-table4-fedprox", "global"): ("202.69 203.32 209.98", "9.67 11.68 7.75"),
+    ("fedpop-table4-fedprox", "personalised"): ("197.36 198.08 203.68", "6.71 12.14 5.79"),
+    ("fedpop-table4-scaffold", "global"): ("200.77 202.26 207.84", "12.13 8.95 10.01"),
+    ("fedpop-table4-scaffold", "personalised"): ("195.12 195.97", "12.36 9.85"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("table", "target"), SUMS)
+def test_the_columns_of_the_printed_tables_sum_to_what_they_do_on_paper(
+    table: str, target: str
+) -> None:
+    cells = [
+        [*v.published.values()]
+        for v in TABLES[table].variants
+        if v.target == target and v.published
+    ]
+    accuracies, deviations = (list(map(float, text.split())) for text in SUMS[table, target])
+    assert {len(column) for column in cells} == {7 if table == "fedpop-table1" else 3}
+    assert {cell.trials for column in cells for cell in column} == {5}
+    assert [sum(100 - c.mean for c in column) for column in cells] == pytest.approx(accuracies)
+    assert [sum(c.sd for c in column) for column in cells] == pytest.approx(deviations)
+
+
+CIFAR = ("cifar10-iid", "cifar10-1", "cifar10-0.5")
+DIGITS = ("digits", "digits-iid", "digits-1", "digits-0.5")
+
+
+def budget(setting: Any) -> tuple[int, ...]:
+    return tuple(getattr(setting, name) for name in (
+        "total", "cap", "eta", "eliminations", "clients", "k",
+    ))  # fmt: skip
+
+
+@pytest.mark.parametrize("number", ["1", "3", "4-fedprox", "4-scaffold"])
+def test_settings_with_many_clients_have_the_papers_budgets_spaces_and_models(number: str) -> None:
+    """Section 4.1: (4000, 800) but for FEMNIST, (2000, 200); one epoch for Shakespeare."""
+    settings = TABLES[f"fedpop-table{number}"].settings
+    paper, book = settings["paper"], settings["book"]
+    leaf = {"femnist-iid", "femnist", "shakespeare-iid", "shakespeare"} if number == "1" else set()
+    assert set(paper) == {*CIFAR} | leaf
+    assert set(book) == {*DIGITS}
+    models = {"cifar10": cnn_cifar(32), "femnist": cnn_femnist(), "shakespeare": char_lstm()}
+    for name, one in paper.items():
+        data = name.partition("-")[0]
+        rounds = (2000, 200) if data == "femnist" else (4000, 800)
+        assert budget(one) == (*rounds, 3, 3, 10, 27)
+        assert one.spaces is (FEDEX_SHAKESPEARE if data == "shakespeare" else FEDPOP)
+        assert repr(one.model().net()) == repr(models[data].net())
+    for one in book.values():
+        assert budget(one) == (200, 40, 3, 3, 10, 27)
+        assert one.spaces is FEDPOP
+        assert repr(one.model().net()) == repr(mlp(64, 32, 10).net())
+
+
+def test_settings_of_domains_have_the_papers_budget_nine_members_and_as_many_clients(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    paper, book = (TABLES["fedpop-table2"].settings[scale] for scale in ("paper", "book"))
+    asked: list[int] = []
+    monkeypatch.setattr(tables, "resnet18", asked.append)
+    clients = {"pacs": 4, "office-home": 4, "domainnet": 6}
+    assert set(paper) == set(clients)
+    for name, one in paper.items():
+        assert budget(one) == (1000, 200, 3, 2, clients[name], 27)
+        assert schedule(1000, 200, one.eta, one.eliminations).arms == 9
+        assert one.spaces is FEDPOP_CROSS_SILO
+        one.model()
+    assert asked == [7, 65, 345]
+    assert {name: budget(one) for name, one in book.items()} == {
+        "sensors": (200, 40, 3, 3, 6, 27), "genres": (200, 40, 3, 3, 6, 27),
+    }  # fmt: skip
+    assert book["sensors"].spaces is FEDPOP_CROSS_SILO
+    assert repr(book["sensors"].model().net()) == repr(mlp(64, 32, 10).net())
+    assert repr(book["genres"].model().net()) == repr(char_lstm(hidden=32, depth=1).net())
+    laws = book["genres"].spaces.client.laws
+    assert laws["epochs"].options == (1,)
+    assert laws["batch"].options == (8, 16, 32, 64)
+    assert {*laws} == {*FEDPOP.client.laws}
+
+
+def drawn_alike(one: Federation, other: Federation) -> bool:
+    parts = zip((one.train, one.val, one.test), (other.train, other.val, other.test), strict=True)
+    return all(
+        torch.equal(a.x, b.x) and all(map(torch.equal, a.rows, b.rows)) for a, b in parts
+    )  # fmt: skip
+
+
+def test_the_books_data_are_drawn_anew_for_each_seed_but_for_genres() -> None:
+    book = {**TABLE_1.settings["book"], **TABLES["fedpop-table2"].settings["book"]}
+    wanted = {
+        "digits": digits(seed=3), "digits-iid": digits(by="iid", seed=3),
+        "digits-1": digits(by="label", alpha=1.0, seed=3),
+        "digits-0.5": digits(by="label", alpha=0.5, seed=3),
+        "sensors": sensors(seed=3), "genres": genres(length=10, step=2000, seed=3),
+    }  # fmt: skip
+    assert set(book) == set(wanted)
+    for name, setting in book.items():
+        assert drawn_alike(setting.federation(3), wanted[name])
+        assert drawn_alike(setting.federation(4), wanted[name]) == (name == "genres")
+
+
+def test_each_comparison_names_first_what_the_claim_says_is_better() -> None:
+    def of(tuner: str, base: str) -> list[tuple[str, str]]:
+        return [
+            (f"{tuner}, {target}", f"{base}, {target}") for target in ("global", "personalised")
+        ]
+
+    def three(w: str) -> list[tuple[str, str]]:
+        fedpop, fedex = f"{w} + FedPop", f"{w} + FedEx"
+        return [*of(fedpop, fedex), *of(fedpop, w), *of(fedex, w)]
+
+    parts = ("RS + FedPop-G", "RS + FedPop-L", "RS + FedPop")
+    wanted = {
+        "table1": [*three("RS"), *three("SHA")], "table2": three("SHA"),
+        "table3": [pair for part in parts for pair in of(part, "RS")],
+        "table4-fedprox": three("RS"), "table4-scaffold": three("RS"), "figure5": three("RS"),
+    }  # fmt: skip
+    assert {name: list(one.against) for name, one in TABLES.items()} == {
+        f"fedpop-{name}": pairs for name, pairs in wanted.items()
+    }
+
+
+@pytest.mark.parametrize(
+    "change", [{"rounds": 0}, {"rounds": 1.5}, {"tried": 0}, {"tried": "3"}, {"global": 1.5}]
+)
+def test_a_line_that_cannot_be_a_record_is_refused(change: dict[str, Any], tmp_path: Path) -> None:
+    one = small(Member("one", "RS", "none", "global"))
+    record = {"variant": "one", "seed": 0, "budget": {}, "global": 0.5, "personalised": 0.5}
+    record |= {"rounds": 4, "tried": 2}
+    path = tmp_path / "records.jsonl"
+    path.write_text(json.dumps(record) + "\n")
+    assert read_records(path, one) == [record]
+    path.write_text(json.dumps(record | change) + "\n")
+    with pytest.raises(ValueError, match=r"line 1 is .*a record of a run of small"):
+        read_records(path, one)
 
 
 @pytest.mark.parametrize("data", ["sensors", "genres"])

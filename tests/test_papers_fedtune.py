@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 import torch
 
-from fedlab_edu import evaluate, play, spend, start
+from fedlab_edu import evaluate, play, save_run, spend, start
 from fedlab_edu.cli import main
+from fedlab_edu.draws import stream
 from fedlab_edu.model import mlp
 from fedlab_edu.papers import fedtune as tables
 from fedlab_edu.papers.experiment import Experiment
@@ -148,6 +149,89 @@ def test_a_record_is_what_the_search_and_the_training_after_it_say(tmp_path: Pat
     assert second["lr"] == pytest.approx(tuner.table.lr.tolist())
 
 
+def test_a_training_that_was_stopped_goes_on_from_its_last_piece_with_the_same_result(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tables, "PIECE", 2)
+    one = small(VARIANTS["FedTune"])
+    whole = read_records(reproduce(one, "tiny", seeds=[2], folder=tmp_path / "a", say=id), one)
+    played: list[int] = []
+
+    def stopping(run: Any, model: Any, fed: Any, rounds: int, clients: int) -> Any:
+        if len(played) == 1:
+            played.append(0)
+            raise KeyboardInterrupt
+        played.append(rounds)
+        return play(run, model, fed, rounds, clients)
+
+    monkeypatch.setattr(tables, "play", stopping)
+    folder = tmp_path / "b"
+    with pytest.raises(KeyboardInterrupt):
+        reproduce(one, "tiny", seeds=[2], folder=folder, say=id)
+    names = {path.suffix for path in folder.iterdir()}
+    assert names == {".run", ".search"}
+    path = reproduce(one, "tiny", seeds=[2], folder=folder, say=id)
+    assert played == [2, 0, 2]  # of four rounds in all
+    assert read_records(path, one) == whole
+    assert [*folder.iterdir()] == [path]
+
+
+def test_the_file_of_another_training_is_refused(tmp_path: Path) -> None:
+    one = small(VARIANTS["no search, the first row"])
+    fed, model = TINY.federation(2), TINY.model()
+    save_run(start(model, fed, GRID[7], seed=2), tmp_path / "small-tiny-book-0-2.run")
+    with pytest.raises(ValueError, match="allowed: the file of this training, or none"):
+        reproduce(one, "tiny", seeds=[2], folder=tmp_path, say=id)
+
+
+def test_each_variant_is_the_search_that_its_name_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun: list[Any] = []
+
+    def noted(search: Any, model: Any, fed: Any, *clients: int, path: Path) -> Any:
+        begun.append(search)
+        return search
+
+    monkeypatch.setattr(tables, "spend", noted)
+    cell, model = TINY._replace(total=60), TINY.model()
+    fed = cell.federation(0)
+    for v in VARIANTS.values():
+        v.search(cell, model, fed, 5, tmp_path / "none")
+    names = [name for name in VARIANTS if name != "no search, the first row"]
+    found = dict(zip(names, begun, strict=True))
+    plain = {"credit": "dummy_one", "credit_baseline": None, "buffer": "joint", "param": "logits"}
+    for name, options in {
+        "FedTune": {}, "FedTune, running mean": {"credit_baseline": "running_mean"},
+        "FedTune, REINFORCE": {"credit": "reinforce"},
+        "FedTune, shared buffer": {"buffer": "shared"},
+    }.items():  # fmt: skip
+        search = found.pop(name)
+        for field, value in (plain | options | {"total": 60, "seed": 5, "lr": 10.0}).items():
+            assert getattr(search, field) == value
+        assert search.table is GRID
+    bayes = found["Bayesian optimisation"]
+    races = {**found, "Bayesian optimisation": bayes.race}
+    # stops and arms of each bracket; Bayesian optimisation begins with five random arms; brackets
+    # of Hyperband take 3 * 2 + 4 and 2 * 6 rounds, until fewer than 10 of 60 are left
+    wanted = {
+        "random search": [((2,), 30)], "Bayesian optimisation": [((2,), 5)],
+        "Hyperband": [((2, 6), 3), ((6,), 2), ((2, 6), 3), ((6,), 2), ((2, 6), 3)],
+        "shared grid": [((2,), 30)],
+    }  # fmt: skip
+    assert set(races) == set(wanted)
+    for name, one in races.items():
+        assert [(b.stops, b.arms) for b in one.brackets] == wanted[name], name
+        assert one.estimate == Estimate("averaged", "loss")
+        for arm, run in enumerate(one.runs):
+            own = {*run.tuner.final.each(3).lr.tolist()}
+            assert run.seed == stream(5, arm)  # first weights of its own
+            assert name != "shared grid" or own == {float(GRID[arm].lr)}
+        if name != "shared grid":  # a row for each client
+            assert {len(run.tuner.table) for run in one.runs} == {3}
+    assert (bayes.total, bayes.spaces) == (60, PerClient(FEDTUNE.client, 3))
+
+
 def test_without_a_search_all_have_the_largest_rate_and_no_decay(tmp_path: Path) -> None:
     tuner, used = VARIANTS["no search, the first row"].search(
         TINY, TINY.model(), TINY.federation(0), 0, tmp_path / "none"
@@ -159,12 +243,20 @@ def test_without_a_search_all_have_the_largest_rate_and_no_decay(tmp_path: Path)
 
 
 @pytest.mark.parametrize(
-    "change", [{"error": 1.5}, {"error": "0.1"}, {"lr": [0.3]}, {"lr": []}, {"lr": None}]
-)
+    "change",
+    [
+        {"error": 1.5}, {"error": "0.1"}, {"lr": [0.3]}, {"lr": []}, {"lr": None}, {"rounds": -1},
+        {"rounds": 1.5}, {"weight_decay": [0.5]}, {"weight_decay": [0.0, 0.0]},
+        {"weight_decay": None}, {"lr": [], "weight_decay": []},
+    ],
+)  # fmt: skip
 def test_a_line_that_cannot_be_a_record_is_refused(change: dict[str, Any], tmp_path: Path) -> None:
     path = tmp_path / "records.jsonl"
-    record = {"variant": "FedTune", "seed": 0, "budget": {}, "error": 0.1, "lr": [0.1]} | change
+    record = {"variant": "FedTune", "seed": 0, "budget": {}, "error": 0.1, "lr": [0.1]}
+    record |= {"weight_decay": [0.001], "rounds": 30}
     path.write_text(json.dumps(record) + "\n")
+    assert read_records(path, small(VARIANTS["FedTune"])) == [record]
+    path.write_text(json.dumps(record | change) + "\n")
     with pytest.raises(ValueError, match=r"line 1 is .*a record of a run of small"):
         read_records(path, small(VARIANTS["FedTune"]))
 

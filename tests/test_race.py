@@ -352,6 +352,17 @@ def test_an_arms_tuner_is_made_of_its_configuration(fed: Federation) -> None:
         assert run.tuner.table.lr.tolist() == [float(arm.tuner.final.lr)] * 2
 
 
+def blind(fed: Federation) -> Federation:
+    """Without any validation data."""
+    nothing = Clients(fed.val.x, fed.val.y, (torch.arange(0),) * len(fed))
+    return replace(fed, val=nothing)
+
+
+def test_one_arm_is_chosen_from_needs_no_validation_data(fed: Federation) -> None:
+    alone = finished(random_search(MODEL, blind(fed), FEDEX, 3, 3, method=FedProx()), fed)
+    assert alone.winner.round == 3
+
+
 @pytest.mark.parametrize(
     ("make", "message"),
     [
@@ -371,6 +382,12 @@ def test_an_arms_tuner_is_made_of_its_configuration(fed: Federation) -> None:
         (lambda fed: random_search(MODEL, fed, PerClient(FEDTUNE.client, 10), 3, 3),
          "settles is '10 rows'; allowed: one setting, or 14 rows"),
         (lambda fed: drawn(PerClient(FEDTUNE.client, 0), 1), "clients is 0; allowed: "),
+        *((lambda fed, k=k: random_search(MODEL, fed, PerClient(FEDTUNE.client, 14), 3, 3,
+                                          tuner=around(FEDTUNE.client, k)),
+           "spaces is 'PerClient, of 14 clients'; allowed: Spaces") for k in (1, 3)),
+        (lambda fed: random_search(MODEL, blind(fed), FEDEX, 6, 3), "validation examples is 0"),
+        (lambda fed: random_search(MODEL, blind(fed), FEDEX, 3, 3, estimate=Estimate("averaged")),
+         "validation examples is 0; allowed: at least 1, to choose an arm by"),
         (lambda fed: random_search(MODEL, fed, FEDEX, 4, 4)
          + random_search(MODEL, fed, FEDEX, 4, 4, estimate=Estimate("global")), "estimate is Esti"),
     ],

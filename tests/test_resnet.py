@@ -3,9 +3,10 @@
 import pytest
 import torch
 from torch import nn
+from torch.nn import functional as F
 
 from fedlab_edu import Clients, Federation, LocalHP, Model, communicate, start
-from fedlab_edu.resnet import resnet18
+from fedlab_edu.resnet import _Block, resnet18
 
 
 @pytest.fixture(scope="module")
@@ -36,6 +37,27 @@ def test_seventeen_convolutions_and_a_linear_layer_lie_one_after_the_other(model
     norms = [m for m in net.modules() if isinstance(m, nn.GroupNorm)]
     assert len(norms) == len(convs)
     assert not list(net.buffers())  # nothing but weights to be averaged
+
+
+@pytest.mark.parametrize(("i", "o", "stride"), [(64, 64, 1), (64, 128, 2), (64, 64, 2)])
+def test_a_block_is_two_normalised_convolutions_and_a_way_around_them(
+    i: int, o: int, stride: int
+) -> None:
+    gen = torch.Generator().manual_seed(4)
+    block = _Block(i, o, stride).double()
+    parts = [torch.randn(p.shape, generator=gen).double() for p in block.parameters()]
+    nn.utils.vector_to_parameters(torch.cat([p.flatten() for p in parts]), block.parameters())
+    W1, scale1, shift1, W2, scale2, shift2, *around = parts
+    x = torch.randn(2, i, 6, 6, generator=gen).double()
+    y = F.group_norm(F.conv2d(x, W1, stride=stride, padding=1), 32, scale1, shift1).relu()
+    y = F.group_norm(F.conv2d(y, W2, padding=1), 32, scale2, shift2)
+    assert len(around) == (0 if (i, stride) == (o, 1) else 3)
+    if around:
+        W, scale, shift = around
+        x_around = F.group_norm(F.conv2d(x, W, stride=stride), 32, scale, shift)
+    else:
+        x_around = x
+    torch.testing.assert_close(block(x), (y + x_around).relu(), rtol=1e-9, atol=1e-9)
 
 
 def test_the_stages_have_the_sizes_of_the_papers_table() -> None:
@@ -98,5 +120,8 @@ def test_a_round_of_tiny_images_is_that_of_a_plain_loop_of_sgd(model: Model) -> 
 
 
 def test_no_class_is_refused() -> None:
-    with pytest.raises(ValueError, match="classes is 0; allowed: a whole number of at least 1"):
-        resnet18(0)
+    for classes in (0, 10**6 + 1):
+        with pytest.raises(
+            ValueError, match=f"classes is {classes}; allowed: a whole number of at"
+        ):
+            resnet18(classes)

@@ -268,6 +268,11 @@ def test_what_is_no_model_and_no_tuner_is_refused_by_name(fed: Federation) -> No
         start.__wrapped__(MODEL, fed, 0.1)
 
 
+def test_a_seed_below_0_is_refused(fed: Federation) -> None:
+    with pytest.raises(ValueError, match="seed is -1; allowed: a whole number of at least 0"):
+        start(MODEL, fed, seed=-1)
+
+
 def test_a_class_is_no_method(fed: Federation) -> None:
     with pytest.raises(ValueError, match=r"method is <class .*Reptile'>; allowed: a method, such"):
         start(MODEL, fed, method=Reptile)

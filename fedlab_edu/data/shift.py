@@ -35,9 +35,13 @@ def seen(
         gen: what the noise is drawn from; only that needs it.
 
     Raises:
-        ValueError: an unknown sensor; noise without a generator.
+        ValueError: an unknown sensor; other numbers than floats from 0 to 1; noise without a
+            generator.
     """
     require(sensor in SENSORS, "sensor", sensor, f"one of {SENSORS}")
+    require(x.is_floating_point(), "x", str(x.dtype), "images of floats")
+    least, most = (float(end) for end in x.aminmax()) if x.numel() else (0.0, 1.0)
+    require(least >= 0 and most <= 1, "x", (least, most), "images of numbers from 0 to 1")
     require(sensor != "noisy" or gen is not None, "gen", gen, "a generator, for noise")
     if sensor == "original":
         return x.clone()

@@ -7,8 +7,11 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import torch
 
+from fedlab_edu.check import require
+
 Record = dict[str, Any]
-Trial = Callable[[Any, int, Path], Record]  # of a variant, a seed, a file for what it has spent
+#: Of a variant, a seed, a file for what it has spent, and the variants of that seed still to come.
+Trial = Callable[[Any, int, Path, Sequence[Any]], Record]
 
 
 @runtime_checkable
@@ -80,3 +83,14 @@ class Experiment:
     against: tuple[tuple[str, str], ...]
     settings: Mapping[str, Mapping[str, Workload]]
     report: "Callable[[Experiment, str, Sequence[Record]], list[str]] | None" = None
+
+    def workload(self, dataset: str, scale: str) -> Workload:
+        """Of a data set at a scale.
+
+        Raises:
+            ValueError: there is no such scale or data set.
+        """
+        scales = self.settings
+        require(scale in scales, "scale", scale, f"one of {[*scales]}")
+        require(dataset in scales[scale], "dataset", dataset, f"one of {[*scales[scale]]}")
+        return scales[scale][dataset]

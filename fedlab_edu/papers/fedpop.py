@@ -24,7 +24,7 @@ from fedlab_edu.papers.experiment import Experiment, Published, Record
 from fedlab_edu.papers.fedex import SETTINGS
 from fedlab_edu.papers.searches import Setting, both, rates, tested
 from fedlab_edu.resnet import resnet18
-from fedlab_edu.space import FEDPOP, FEDPOP_CROSS_SILO, SearchSpace, Spaces
+from fedlab_edu.space import FEDEX_SHAKESPEARE, FEDPOP, FEDPOP_CROSS_SILO, SearchSpace, Spaces
 from fedlab_edu.tuners.arms import around, drawn
 from fedlab_edu.tuners.fedpop import FedPop, fedpop
 
@@ -91,8 +91,10 @@ class Member:
         return 100 * float(record[self.target])
 
     def sound(self, record: Record) -> bool:
-        """Whether its errors are rates."""
-        return rates([record["global"], record["personalised"]])
+        """Whether its errors are rates, and it has spent and tried something."""
+        counts = [record["rounds"], record["tried"]]
+        ok = all(type(count) is int and count > 0 for count in counts)
+        return ok and rates([record["global"], record["personalised"]])
 
     def shown(self, record: Record) -> str:
         """Both test errors, and the number of configurations tried."""
@@ -109,7 +111,8 @@ _PARTS: tuple[Column, ...] = (
 
 
 def _cifar(alpha: float | None, seed: int) -> Federation:
-    """500 clients with 100 of the training images each, of which 10 are for validation."""
+    """500 clients with 100 of the training images each, or, by alpha, as many in the mean; a tenth
+    of each client's is for validation."""
     by: dict[str, Any] = {"by": "iid"} if alpha is None else {"by": "label", "alpha": alpha}
     return hub("uoft-cs/cifar10", x="img", clients=500, seed=seed, **by)
 
@@ -148,19 +151,29 @@ _DIGITS = {
 
 
 def _domains(name: str, domains: int, classes: int) -> Setting:
-    """Images of 224 by 224 pixels; all domains take part in each round."""
+    """Images of 224 by 224 pixels; all domains take part in each round; 9 members begin.
+
+    DomainNet has all its 345 classes here. The printed accuracies of its global models are 28 to 33
+    points above those on the 65 classes of Office-Home, and can hardly be of all 345; of how many,
+    the paper does not say.
+    """
     return Setting(
         lambda seed: hub(name, by="domain", side=224, seed=seed),
-        lambda: resnet18(classes), FEDPOP_CROSS_SILO, 1000, 200, clients=domains,
+        lambda: resnet18(classes), FEDPOP_CROSS_SILO, 1000, 200, eliminations=2, clients=domains,
     )  # fmt: skip
 
 
-_SIX: dict[str, Any] = {"spaces": FEDPOP_CROSS_SILO, "clients": 6}
+#: Genres train for one epoch, as all clients that have lines of Shakespeare, and their data are the
+#: same for every seed: windows keep the order of the plays.
+_GENRES = Spaces(
+    SearchSpace({**FEDEX_SHAKESPEARE.client.laws, "batch": FEDPOP_CROSS_SILO.client.laws["batch"]}),
+    FEDEX_SHAKESPEARE.server,
+)
 _SILOS = {
     "book": {
-        "sensors": _small(sensors)._replace(**_SIX),
+        "sensors": _small(sensors)._replace(spaces=FEDPOP_CROSS_SILO, clients=6),
         "genres": _small(genres, length=10, step=2000)._replace(
-            model=lambda: char_lstm(hidden=32, depth=1), **_SIX
+            model=lambda: char_lstm(hidden=32, depth=1), spaces=_GENRES, clients=6
         ),
     },
     "paper": {
@@ -175,9 +188,13 @@ _CIFAR_SCALES = {"book": _DIGITS, "paper": _CIFAR}
 
 
 def _budgets(setting: Setting, members: int, caps: Sequence[int], cap: int) -> dict[str, Setting]:
-    """As many members with each of the caps, and 5, 10, 15, 20 members with one."""
+    """As many members with each of the caps, and 5, 10, 15, 20 members with one.
+
+    What is both, so many members with that one cap, goes by the name of its cap alone.
+    """
     by_cap = {f"rc{R}": setting._replace(total=members * R, cap=R) for R in caps}
-    return by_cap | {f"nc{N}": setting._replace(total=N * cap, cap=cap) for N in (5, 10, 15, 20)}
+    others = [N for N in (5, 10, 15, 20) if members != N]
+    return by_cap | {f"nc{N}": setting._replace(total=N * cap, cap=cap) for N in others}
 
 
 def _experiment(

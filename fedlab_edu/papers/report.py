@@ -68,8 +68,9 @@ def render(
     """Ours beside the paper's, as text.
 
     Raises:
+        ValueError: an unknown scale or data set.
     """
-    workload = experiment.settings[scale][dataset]
+    workload = experiment.workload(dataset, scale)
     lines = [
         f"{experiment.source}, on {dataset} at the {scale}'s scale:",
         workload.summary,

@@ -46,10 +46,8 @@ def reproduce(
             this experiment with these budgets.
         OSError: the folder cannot be written.
     """
-    scales = experiment.settings
-    require(scale in scales, "scale", scale, f"one of {[*scales]}")
-    require(dataset in scales[scale], "dataset", dataset, f"one of {[*scales[scale]]}")
-    setting, place, folder = scales[scale][dataset], usable_device(device), Path(folder)
+    setting = experiment.workload(dataset, scale)
+    place, folder = usable_device(device), Path(folder)
     seeds = list(dict.fromkeys(islice(seeds, _MOST + 1)))
     require(1 <= len(seeds) <= _MOST, "seeds", f"{len(seeds):,} seeds", f"from 1 to {_MOST:,}")
     require(
@@ -61,7 +59,9 @@ def reproduce(
     run = setting.trials(place, data)
     for count, (seed, variant, state) in enumerate(todo, 1):
         began = time.perf_counter()
-        record = run(variant, seed, state)
+        following = todo[count : count + len(experiment.variants)]
+        later = [other for its, other, _ in following if its == seed]
+        record = run(variant, seed, state, later)
         _append(path, {"variant": variant.name, "seed": seed, "budget": setting.budget} | record)
         state.unlink(missing_ok=True)
         took = time.perf_counter() - began

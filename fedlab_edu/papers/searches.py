@@ -193,7 +193,7 @@ def _searches(setting: Setting, place: torch.device) -> Trial:
     """What spends a search and tests its winner, seed by seed."""
     model, over, feds = setting.model(), list[tuple[Any, Any]](), dict[int, Federation]()
 
-    def run(variant: Any, seed: int, state: Path) -> Record:
+    def run(variant: Any, seed: int, state: Path, later: Sequence[Any]) -> Record:
         if seed not in feds:
             over.clear()
             feds.clear()
@@ -205,7 +205,11 @@ def _searches(setting: Setting, place: torch.device) -> Trial:
             search = variant.search(setting, model, fed, seed)
             often = max(100, 20 * len(search.runs))  # a file holds the models of all arms
             search = spend(search, model, fed, setting.clients, path=state, every=often)
-        over.append((variant, search))
+        over[:] = [
+            (other, done)
+            for other, done in (*over, (variant, search))
+            if any(one.again(other, done) is not None for one in later)
+        ]
         return variant.measure(search, model, fed)
 
     return run

@@ -143,7 +143,7 @@ def _selections(task: Task, place: torch.device, data: str | None) -> Trial:
     """What selects feature maps, seed by seed."""
     problems = dict[int, Problem]()
 
-    def run(variant: Maps, seed: int, state: Path) -> Record:
+    def run(variant: Maps, seed: int, state: Path, later: Sequence[Any]) -> Record:
         if seed not in problems:
             problems.clear()
             problems[seed] = task.problem(seed, data)

@@ -87,7 +87,7 @@ def around(
             theta; by what arms are judged is the search's `Estimate`.
 
     Raises:
-        ValueError: an option that is not allowed.
+        ValueError: an option that is not allowed; in a search of `PerClient`.
 
     Source: Khodak et al. (2021), section 3, *Local perturbation*, and Algorithm 3.
     """
@@ -102,6 +102,8 @@ def around(
     require(ok, "gamma", gamma, "a number from 0 to 1, or 'tuned'")
 
     def tuner(c: LocalHP, gen: torch.Generator) -> FedEx:
+        allowed = "Spaces: an arm of PerClient has a configuration for each client, and no others"
+        require(len(c) == 1, "spaces", f"PerClient, of {len(c)} clients", allowed)
         table = c if k == 1 else LocalHP.concat([c, space.perturb(c, eps, k - 1, gen)])
         drawn = torch.rand((), generator=gen, dtype=torch.float64)
         discount = float(drawn) if gamma == "tuned" else float(gamma)

@@ -7,6 +7,7 @@ and let them meet every T_g rounds; without waiting it is the asynchronous rule 
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from inspect import signature
 from math import inf
 from typing import Any
 
@@ -14,12 +15,14 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from fedlab_edu.check import number, require
+from fedlab_edu.check import MOST, number, require
 from fedlab_edu.data.clients import Federation
 from fedlab_edu.laws import real
 from fedlab_edu.model import Model
 from fedlab_edu.run import Run
 from fedlab_edu.tuners.fedpop import FedPop
+
+_TOL = 1e-9  # 0.1 + 0.2 and 0.3 are one moment on paper
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,10 +121,11 @@ class Clocked:
             t + float(row[r]) if r < self.search.how.R else inf
             for t, r, row in zip(self.now, rounds, self.seconds, strict=True)
         ]
-        first = min(ends)
-        due = [i for i, end in enumerate(ends) if end == first]
+        first = min(ends) * (1 + _TOL)
+        due = [i for i, end in enumerate(ends) if end <= first]
         search = self.search.play(due, model, fed, clients).exploit(due)
-        now = tuple(first if i in due else t for i, t in enumerate(self.now))
+        latest = max(ends[i] for i in due)
+        now = tuple(latest if i in due else t for i, t in enumerate(self.now))
         return replace(self, search=search, now=now)
 
     def to(self, device: str | torch.device) -> "Clocked":
@@ -135,8 +139,8 @@ class Clocked:
 
 def _meet(before: FedPop, after: FedPop) -> bool:
     """Whether a round was one after which members had to know of one another."""
-    r, T_g = before.round + 1, before.T_g
-    copying = T_g is not None and r % T_g == 0 and r < before.how.R and len(after.living) > 1
+    r = before.round + 1
+    copying = before.G and r % before.T_g == 0 and r < before.how.R and len(after.living) > 1
     return copying or r in before.bracket.stops[:-1] or len(after.births) > len(before.births)
 
 
@@ -152,8 +156,9 @@ def clocked(
     one that has played T_g more rounds compares itself at once with the others, each by the latest
     rounds that it has ended; those that have ended none since they were copied are left out. It may
     so copy a member that has played more rounds than itself, or fewer, and goes on from its own
-    round. Rounds that end at the same moment are looked at together: if all take equally long, the
-    numbers are again those of the search alone. They are simulated in the order in which they end.
+    round. Rounds that end at the same moment, up to 1e-9 of it, are looked at together: if all take
+    equally long, the numbers are again those of the search alone. They are simulated in the order
+    in which they end.
 
     Args:
         seconds: what a round takes, an array (members, R_c), or a function of the member, from 0
@@ -162,8 +167,9 @@ def clocked(
             that has diverged is replaced at once.
 
     Raises:
-        ValueError: a search that has begun; seconds of another shape, or not above 0 and finite;
-            members that are to be eliminated, but do not wait.
+        ValueError: a search that has begun, or has more than a million rounds; seconds of another
+            shape, or not above 0 and finite; a function of other arguments; members that are to be
+            eliminated, but do not wait.
 
     Source: Jaderberg et al. (2017), section 3.
     """
@@ -172,7 +178,10 @@ def clocked(
     stops = search.bracket.stops
     require(wait or len(stops) == 1, "wait", wait, "True, for members that are to be eliminated")
     shape = len(search.runs), search.how.R
+    allowed = f"at most {MOST:,} for all members"
+    require(shape[0] * shape[1] <= MOST, "rounds", f"{shape[0]} * {shape[1]}", allowed)
     if callable(seconds):
+        _check_arguments(seconds)
         members, rounds = range(shape[0]), range(1, shape[1] + 1)
         seconds = [[number(seconds(i, r)) for r in rounds] for i in members]
     try:
@@ -183,3 +192,15 @@ def clocked(
     ok = bool(((table > 0) & table.isfinite()).all())
     require(ok, "seconds", table, "finite numbers above 0")
     return Clocked(search, table.clone(), bool(wait), (0.0,) * shape[0])
+
+
+def _check_arguments(seconds: Callable[..., object]) -> None:
+    """Refuse a function that cannot be called with two numbers."""
+    try:
+        signature(seconds).bind(0, 1)
+        ok = True
+    except TypeError:
+        ok = False
+    except ValueError:  # what is written in C need not say what it takes
+        return
+    require(ok, "seconds", seconds, "a function of two arguments: the member, and its round")

@@ -17,7 +17,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 from torch.nn import functional
 
-from fedlab_edu.check import require
+from fedlab_edu.check import number, require
 from fedlab_edu.laws import real
 
 Loss = Literal["cross_entropy", "half_squared", "linear"]
@@ -51,19 +51,39 @@ def credit(
             or a function that gives the losses (M,), whose G is autograd's.
 
     Raises:
-        ValueError: shapes that do not fit, no points, or an unknown loss.
+        ValueError: shapes that do not fit, no points, shares that are below 0 or all 0, classes
+            that are none, or an unknown loss.
 
     Source: FedTune, Algorithm 1, lines 14-17, and eq. (12).
     """
+    return _credit(*_checked(outputs, q, y, loss), loss)
+
+
+def _checked(outputs: Any, q: Any, y: Any, loss: Any) -> tuple[Tensor, Tensor, Tensor]:
+    """What `credit` is given, as tensors on one device."""
     f = real(outputs).detach()
     y = y if isinstance(y, Tensor) else np.asarray(y)  # which keeps all digits of a list's
     q, y = real(q).to(f.device), torch.as_tensor(y, device=f.device)
     shape = tuple(f.shape)
     require(f.dim() == 3 and f.numel(), "shape of outputs", shape, "(N, M, C), none of them 0")
-    for name, size, wanted in (("q", len(q), len(f)), ("y", len(y), f.shape[1])):
+    for name, one, wanted in (("q", q, len(f)), ("y", y, f.shape[1])):
+        size = len(one) if one.dim() else 1
         require(size == wanted, f"length of {name}", size, f"{wanted}, as in the outputs")
+    ok = q.dim() == 1 and ((q >= 0) & q.isfinite()).all() and q.sum() > 0
+    require(ok, "q", q, "finite numbers of at least 0, not all of them 0")
     allowed = get_args(Loss)
     require(loss in allowed or callable(loss), "loss", loss, f"one of {allowed}, or a function")
+    _, M, C = shape
+    if loss == "cross_entropy":
+        ok = y.dim() == 1 and ((y >= 0) & (y < C) & (y == y.round())).all()
+        require(ok, "y", y, f"{M} classes, whole numbers from 0 to {C - 1}")
+    elif not callable(loss):  # what a function takes is its own affair
+        require(y.numel() == M * C, "shape of y", tuple(y.shape), f"{(M, C)}, that of F")
+    return f, q, y
+
+
+def _credit(f: Tensor, q: Tensor, y: Tensor, loss: Any) -> tuple[float, Tensor]:
+    """`credit` of what has been checked."""
     lost = diverged(f)
     p = q.masked_fill(lost, 0)
     if not p.sum() > 0:
@@ -106,13 +126,19 @@ def update(logits: Any, z: Any, d: Any, lr: float) -> Float[Tensor, "N H"]:
     that it never draws that row again, unless all its other rows have gone that way.
 
     Args:
-        logits: (N, H), of the distributions ``pi_i = softmax(a_i)``.
+        logits: (N, H), of the distributions ``pi_i = softmax(a_i)``; -inf is allowed.
         z: (N,), the rows that the clients have drawn.
         d: (N,), see `credit`.
+
+    Raises:
+        ValueError: shapes that do not fit, rows that are none, logits that are NaN or +inf, or a
+            step that is not finite.
 
     Source: FedTune, eq. (11), where the step is taken by pi itself: see `update_raw`.
     """
     a, z, d = real(logits), torch.as_tensor(z), real(d)
+    _check_step(a, z, d, lr)
+    require((a < inf).all(), "logits", a, "numbers below +inf")
     lost = ~d.isfinite()
     moved = a - lr * score_function(a, z) * d.masked_fill(lost, 0)[:, None]
     barred = lost & ((a > -inf).sum(1) > 1)
@@ -126,9 +152,15 @@ def update_raw(pi: Any, z: Any, d: Any, lr: float) -> Float[Tensor, "N H"]:
     The result need be no distribution, and may be below 0: see `project`. For a d_i that is no
     finite number, pi_i[z_i] becomes 0.
 
+    Raises:
+        ValueError: shapes that do not fit, rows that are none, a pi that is not finite, or a step
+            that is not.
+
     Source: FedTune, eq. (11), with p(z) = pi[z] / sum_k pi[k].
     """
     pi, z, d = real(pi), torch.as_tensor(z), real(d)
+    _check_step(pi, z, d, lr)
+    require(pi.isfinite().all(), "pi", pi, "finite numbers")
     lost = ~d.isfinite()
     drawn = functional.one_hot(z, pi.shape[1]).bool()
     score = drawn / pi.gather(1, z[:, None]) - 1 / pi.sum(1, keepdim=True)
@@ -136,12 +168,28 @@ def update_raw(pi: Any, z: Any, d: Any, lr: float) -> Float[Tensor, "N H"]:
     return moved.masked_fill(drawn & lost[:, None], 0)
 
 
+def _check_step(rows: Tensor, z: Tensor, d: Tensor, lr: float) -> None:
+    """Refuse what no step can be taken with."""
+    shape = tuple(rows.shape)
+    require(len(shape) == 2, "shape of the rows", shape, "(N, H)")
+    for name, one in (("z", z), ("d", d)):
+        require(one.shape == shape[:1], f"shape of {name}", tuple(one.shape), f"{shape[:1]}")
+    ok = not z.is_floating_point() and ((z >= 0) & (z < shape[1])).all()
+    require(ok, "z", z, f"whole numbers from 0 to {shape[1] - 1}")
+    require(abs(number(lr)) < inf, "lr", lr, "a finite number")
+
+
 def project(pi: Any) -> Float[Tensor, "N H"]:
     """``max(pi, 1e-6)``, each row divided by its sum: distributions again.
 
     The paper has nothing like it, and without it no logarithm of pi.
+
+    Raises:
+        ValueError: a pi that is not finite.
     """
-    pi = real(pi).clamp_min(LEAST)
+    pi = real(pi)
+    require(pi.isfinite().all(), "pi", pi, "finite numbers")
+    pi = pi.clamp_min(LEAST)
     return pi / pi.sum(1, keepdim=True)
 
 
@@ -152,14 +200,16 @@ def concrete(pi: Any, gumbel: Any, temperature: float) -> Float[Tensor, " H"]:
     gumbels are ``-log(-log u)`` of uniform u.
 
     Raises:
-        ValueError: a pi or a temperature that is not above 0.
+        ValueError: a pi or a temperature that is not above 0; noise of another shape.
 
     Source: FedTune, eq. (6), its sum over all H rows; Maddison, Mnih, Teh (2017).
     """
-    pi = real(pi)
-    require((pi > 0).all(), "pi", pi, "numbers above 0")
+    pi, gumbel = real(pi), real(gumbel)
+    require(pi.dim() == 1 and (pi > 0).all(), "pi", pi, "numbers above 0")
+    shape, wanted = tuple(gumbel.shape), tuple(pi.shape)
+    require(shape == wanted, "shape of gumbel", shape, f"{wanted}, that of pi")
     require(temperature > 0, "temperature", temperature, "above 0")
-    return ((pi.log() + real(gumbel)) / temperature).softmax(0)
+    return ((pi.log() + gumbel) / temperature).softmax(0)
 
 
 def concrete_jacobian(pi: Any, gumbel: Any, temperature: float) -> Float[Tensor, "H H"]:
@@ -198,19 +248,25 @@ def expected(logits: Any, outputs: Any, q: Any, y: Any, loss: Loss) -> Expected:
         q, y, loss: see `credit`.
 
     Raises:
-        ValueError: more than 10,000 draws H^N; outputs that are not finite.
+        ValueError: shapes that do not fit; more than 10,000 draws H^N; outputs that are not finite;
+            see `credit`.
 
     Source: FedTune, eqs. (9) and (10), and eq. (5) for the objective.
     """
     a, f = real(logits), real(outputs)
+    require(a.dim() == 2, "shape of logits", tuple(a.shape), "(N, H)")
     N, H = a.shape
+    shape = tuple(f.shape)
+    require(len(shape) == 4 and shape[:2] == (N, H), "shape of outputs", shape, f"({N}, {H}, M, C)")
+    require((a < inf).all(), "logits", a, "numbers below +inf")
     require(N * log(H) <= log(10_000), "H^N", f"{H}^{N}", "at most 10,000 draws")
     require((f.abs() <= HUGE).all(), "outputs", "not finite", "finite numbers")
+    _, q, y = _checked(f[:, 0], q, y, loss)
     pi, mean, paper, exact = a.softmax(1), 0.0, torch.zeros_like(a), torch.zeros_like(a)
     for draw in product(range(H), repeat=N):
         z, every = torch.tensor(draw), torch.arange(N)
         p = pi[every, z].prod()
-        L, d = credit(f[every, z], q, y, loss)
+        L, d = _credit(f[every, z], q, y, loss)
         mean += float(p) * L
         paper += p * score_function(a, z) * d[:, None]
         exact += p * score_function(a, z) * L

@@ -12,11 +12,11 @@ from typing import Literal, NamedTuple, SupportsIndex
 
 import torch
 
-from fedlab_edu.check import require, whole
+from fedlab_edu.check import MOST, require, whole
 from fedlab_edu.data.clients import Federation
 from fedlab_edu.draws import generator, stream
 from fedlab_edu.hparams import LocalHP, ServerHP
-from fedlab_edu.methods import Method, Server
+from fedlab_edu.methods import Method
 from fedlab_edu.model import Model
 from fedlab_edu.rounds import communicate_all
 from fedlab_edu.run import Round, Run, start
@@ -32,6 +32,7 @@ from fedlab_edu.tuners.population import (
     ranked,
     succeed,
 )
+from fedlab_edu.tuners.race import without_vectors
 from fedlab_edu.tuners.search import Schedule, lowest, schedule, survivors
 
 __all__ = ["Birth", "FedPop", "FedPopL", "Local", "anneal", "discounted_score", "fedpop", "ranked"]
@@ -64,7 +65,8 @@ class FedPop:
         bracket: how many members, and when some are eliminated; without eliminations all train up
             to R_c.
         how: the rules of evolution.
-        T_g: the rounds between two times that members copy one another; None if they never do.
+        G: whether members copy one another.
+        T_g: the rounds between two times that they do, and over which eq. (5) goes.
         local: those of FedPop-L; None if all clients of a member train with its base.
         weighted: whether a member's score is weighted by the numbers of validation examples, as in
             the authors' code. As printed all clients count alike.
@@ -90,7 +92,8 @@ class FedPop:
     spaces: Spaces
     bracket: Schedule
     how: Evolution
-    T_g: int | None
+    G: bool
+    T_g: int
     local: Local | None
     weighted: bool
     keep_age: bool
@@ -136,13 +139,11 @@ class FedPop:
     def scores(self) -> list[float]:
         """Of each member eq. (5) over its last T_g rounds, none of them of one that it replaced.
 
-        T_g is max(1, R_c // 10) if members never copy. Rounds in which no client could validate are
-        left out. NaN where nothing is known.
+        Rounds in which no client could validate are left out. NaN where nothing is known.
         """
-        window = _T_g(self.how.R) if self.T_g is None else self.T_g
         found = []
         for trace, born in zip(self.traces, self.latest, strict=True):
-            known = [s for s in trace[max(born.round, len(trace) - window) :] if not isnan(s)]
+            known = [s for s in trace[max(born.round, len(trace) - self.T_g) :] if not isnan(s)]
             found.append(discounted_score(known, self.how.gamma) if known else nan)
         return found
 
@@ -217,8 +218,7 @@ class FedPop:
             kept = survivors([scores[i] for i in living], self.bracket.eta)
             going = [living[place] for place in kept]
             for i in set(living) - set(going):
-                server = Server(*(v[:0].clone() for v in runs[i].server))
-                runs[i], out[i] = replace(runs[i], server=server, kept={}), self.round
+                runs[i], out[i] = without_vectors(runs[i]), self.round
             living = going
         return replace(self, runs=tuple(runs), out=tuple(out))
 
@@ -228,7 +228,7 @@ class FedPop:
         Each of them that is among the bottom copies a random one of the top, and evolves. All are
         compared that live and have played since they were themselves copied.
         """
-        if self.T_g is None or len(self.living) == 1:
+        if not self.G or len(self.living) == 1:
             return self
         r = [len(trace) for trace in self.traces]
         going = [i for i in members if r[i] < self.how.R]
@@ -264,11 +264,6 @@ class FedPop:
             ValueError: this machine has no such device.
         """
         return replace(self, runs=tuple(run.to(device) for run in self.runs))
-
-
-def _T_g(R: int) -> int:
-    """A tenth of the rounds, as the paper has it: 80 of 800."""
-    return max(1, R // 10)
 
 
 def fedpop(
@@ -311,23 +306,27 @@ def fedpop(
         G: whether members copy one another.
         L: whether the vectors of a member's clients do; otherwise all have its base.
         local: how they do; None stands for ``Local()``.
-        T_g: the rounds between two times that members do; None stands for max(1, R_c // 10).
+        T_g: the rounds between two times that members do, and over which their scores go; None
+            stands for max(1, R_c // 10), a tenth as in the paper: 80 of 800.
         eps, p_re, rho, gamma, coin: see `Evolution`.
         weighted, keep_age, on_nan: see `FedPop`.
 
     Raises:
-        ValueError: an option that is not allowed.
+        ValueError: an option that is not allowed; no validation data.
 
-    Source: Chen et al. (2023), Algorithm 1 and section 3.3.
+    Source: Chen et al. (2023), Algorithm 1 and section 3.4.
     """
     local = Local() if local is None else local
     require(isinstance(local, Local), "local", local, "a Local, such as Local(T_l=5)")
     require(on_nan in ("wait", "replace"), "on_nan", on_nan, "'wait', 'replace'")
     require(isinstance(spaces, Spaces), "spaces", spaces, "Spaces(SearchSpace({...}))")
-    bracket = schedule(total, cap, eta, eliminations)
+    for name, value in (("G", G), ("L", L)):
+        require(isinstance(value, bool), name, value, "True, False")
+    require(fed.val.n.any(), "validation examples", 0, "at least 1, to judge members by")
+    bracket = schedule(whole("total", total, 1, MOST), cap, eta, eliminations)
     seed, R = whole("seed", seed, 0), bracket.stops[-1]
     how = Evolution(R, eps, p_re, rho, gamma, coin)
-    every = (_T_g(R) if T_g is None else whole("T_g", T_g, 1)) if G else None
+    every = max(1, R // 10) if T_g is None else whole("T_g", T_g, 1)
     arms = drawn(spaces, bracket.arms, seed)
     begun = start(model, fed, seed=seed, method=method)
     runs = tuple(
@@ -335,5 +334,5 @@ def fedpop(
     )
     births = tuple(Birth(0, i, None, arm.tuner.final, arm.b) for i, arm in enumerate(arms))
     nothing, all_in = ((),) * len(runs), (None,) * len(runs)
-    return FedPop(runs, spaces, bracket, how, every, local if L else None, bool(weighted),
+    return FedPop(runs, spaces, bracket, how, G, every, local if L else None, bool(weighted),
                   bool(keep_age), on_nan, seed, nothing, all_in, births)  # fmt: skip

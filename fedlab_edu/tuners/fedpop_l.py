@@ -1,7 +1,7 @@
 """FedPop-L, the tuner of one run: each client of a round tries a vector; the worst copy the best.
 
 Chen, Krompass, Gu, Tresp (2023), *FedPop: Federated population-based hyperparameter tuning*,
-Algorithm 1, *FedPop-L*, and section 3.5.
+Algorithm 1, *FedPop-L*, and section 3.4, *FedPop-L for Intra-configuration Tuning*.
 """
 
 import math
@@ -37,8 +37,8 @@ class Local:
     Raises:
         ValueError: a value that is not allowed.
 
-    Source: Chen et al. (2023), section 3.5; all but the defaults are of their code, and
-    "difference" is ours.
+    Source: Chen et al. (2023), section 3.4, *FedPop-L for Intra-configuration Tuning*; all but the
+    defaults are of their code, and "difference" is ours.
     """
 
     T_l: int = 1

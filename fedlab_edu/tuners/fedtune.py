@@ -259,9 +259,12 @@ def fedtune(
     Args: see the fields of `FedTune`.
 
     Raises:
-        ValueError: a value that is not allowed.
+        ValueError: a value that is not allowed; validation data that are not finite.
     """
     require(isinstance(table, LocalHP), "table", table, "a LocalHP, one row for each candidate")
+    for i, name in enumerate(fed.names):
+        ok = all(part.isfinite().all() for part in fed.val.examples(i))
+        require(ok, f"validation data of client {i} ({name})", "not finite", "finite numbers")
     begun = start(model, fed, seed=seed, method=method)
     logits = torch.zeros(len(fed), len(table), dtype=torch.float64)
     return FedTune(table, begun.w, logits, whole("total", total, 1, MOST), lr, credit,

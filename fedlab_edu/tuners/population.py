@@ -1,7 +1,7 @@
 """FedPop's rules: who is replaced by whom, and how a configuration evolves. Draws are arguments.
 
-Chen, Krompass, Gu, Tresp (2023), *FedPop: Federated
-population-based hyperparameter tuning*, sections 3.3 to 3.5.
+Chen, Krompass, Gu, Tresp (2023), *FedPop: Federated population-based hyperparameter tuning*,
+section 3.4.
 """
 
 import math
@@ -29,10 +29,11 @@ def anneal(x0: float, r: int, R: int) -> float:
     """``x0/2 (1 + cos(pi r / R))``: from x0 in round r = 0 down to 0 in round R.
 
     Raises:
-        ValueError: r outside 0 to R.
+        ValueError: r outside 0 to R; an x0 that is not finite.
 
     Source: Chen et al. (2023), eq. (4).
     """
+    require(abs(number(x0)) < math.inf, "x0", x0, "a finite number")
     require(0 <= r <= R and R > 0, "r", r, f"a round from 0 to R = {R}, R above 0")
     return x0 / 2 * (1 + math.cos(math.pi * r / R))
 
@@ -88,9 +89,14 @@ def heirs(scores: Sequence[float], rho: float, u: Sequence[float]) -> list[tuple
     Args:
         u: (K,) draws in [0, 1), one for each place.
 
+    Raises:
+        ValueError: no score; rho below 1; draws that are not K, or not in [0, 1).
+
     Source: Chen et al. (2023), Algorithm 1, *FedPop-L* and *FedPop-G*; it says nothing of those
     that diverge.
     """
+    require(len(u) == len(scores), "length of u", len(u), f"{len(scores)}, a draw for each score")
+    require(all(0 <= draw < 1 for draw in u), "u", u, "draws of at least 0, and below 1")
     top, bottom = ranked(scores, rho)
     top = [k for k in top if math.isfinite(scores[k])]
     lost = {k for k, s in enumerate(scores) if not math.isfinite(s)}
@@ -127,11 +133,14 @@ def evolve(
             vector afresh not from the laws, but near the base).
 
     Raises:
-        ValueError: an unknown coin; eps or p_re outside [0, 1]; a value that its law does not give.
+        ValueError: an unknown coin; eps or p_re outside [0, 1]; a value that its law does not give;
+            draws of another shape.
 
     Source: Chen et al. (2023), eq. (3).
     """
     require(coin in ("each", "vector"), "coin", coin, "'each', 'vector'")
+    shape, wanted = tuple(u.shape), (3, len(rows), len(space.laws))
+    require(shape == wanted, "shape of u", shape, str(wanted))
     check_shares(eps=eps, p_re=p_re)
     for name, law in space.laws.items():
         law.check(getattr(rows, name), name)
@@ -156,7 +165,7 @@ def ends(space: SearchSpace[_Table], centre: _Table, eps: float) -> _Table:
     That is ``(b - a) eps`` to either side in the law's scale, and no farther than its range.
     The paper's ball has one radius for all; one unit of log10(lr) and one epoch are no like units.
 
-    Source: Chen et al. (2023), section 3.5, ``|beta^k - beta^0| <= Delta``.
+    Source: Chen et al. (2023), section 3.4, *FedPop-L for Intra-configuration Tuning*.
     """
     u = real([0.0, _LAST])
     new = {name: law.perturb(getattr(centre, name), eps, u) for name, law in space.laws.items()}
@@ -164,18 +173,8 @@ def ends(space: SearchSpace[_Table], centre: _Table, eps: float) -> _Table:
     return space.kind(**{**kept, **new})
 
 
-def boxed(space: SearchSpace[_Table], rows: _Table, corners: _Table) -> _Table:
-    """The rows, each value of which the space has a law clipped to the box with these `ends`."""
-    new = {
-        name: _clipped(law, getattr(rows, name).reshape(-1), getattr(corners, name))
-        for name, law in space.laws.items()
-    }
-    kept = {name: column.reshape(-1) for name, column in rows.columns.items()}
-    return space.kind(**{**kept, **new})
-
-
-def _clipped(law: Distribution, values: Tensor, pair: Tensor) -> Tensor:
-    """Between the ends in the law's order, which for a list of options is that of the list."""
+def clipped(law: Distribution, values: Tensor, pair: Tensor) -> Tensor:
+    """Values (n,) of a law, clipped to a pair of `ends`: of options, in the order of their list."""
     if not isinstance(law, Choice):
         return real(values).clamp(pair.min(), pair.max())
     options = real(law.options)
@@ -230,7 +229,7 @@ class Evolution:
         r: int,
         gen: torch.Generator,
     ) -> _Table:
-        """The table in which each first row of a pair is `evo` of the second one, `boxed`.
+        """The table in which each first row of a pair is `evo` of the second one, `clipped`.
 
         All its rows come of the space. They are many, and are not checked again in every round.
         """
@@ -240,7 +239,7 @@ class Evolution:
         columns, rows = table[source].columns, table[top]
         u = self._draws(space, len(top), gen)
         for name, values in _evolved(space, rows, *self._now(r), u, self.coin).items():
-            new = _clipped(space.laws[name], values, getattr(corners, name))
+            new = clipped(space.laws[name], values, getattr(corners, name))
             columns[name][bottom] = new.to(columns[name].dtype)
         return space.kind(**columns)
 

@@ -195,7 +195,7 @@ class Race:
                 best = survivors(self._estimates(living), bracket.eta)
                 going = [living[place] for place in best]
                 for a in set(living) - set(going):
-                    runs[a], out[a] = _without_vectors(runs[a]), now
+                    runs[a], out[a] = without_vectors(runs[a]), now
                 living = going
             if self.stop_after_last_elimination and bracket.stops[-2:-1] == (now,):
                 for a in living:
@@ -237,7 +237,7 @@ def _lower(seen: tuple[float, Run] | None, *more: tuple[float, Run]) -> tuple[fl
     return min(known, key=lambda pair: pair[0], default=None)
 
 
-def _without_vectors(run: Run) -> Run:
+def without_vectors(run: Run) -> Run:
     """What it was and what it did: only a run that goes on needs its vectors."""
     return replace(run, server=Server(*(v[:0].clone() for v in run.server)), kept={})
 
@@ -269,7 +269,8 @@ def race(
         stop_after_last_elimination: those left then settle on what their tuners have found so far.
 
     Raises:
-        ValueError: not as many arms as the brackets need; an option that is not allowed.
+        ValueError: not as many arms as the brackets need; an option that is not allowed; no
+            validation data to choose an arm by.
 
     Source: Khodak et al. (2021), Algorithm 1; the last three are options of their code.
     """
@@ -285,5 +286,7 @@ def race(
         isinstance(estimate, Estimate), "estimate", estimate, "an Estimate, as Estimate('global')"
     )
     require(select in get_args(Select), "select", select, f"one of {get_args(Select)}")
+    if len(arms) > 1 or estimate.target == "averaged":
+        require(fed.val.n.any(), "validation examples", 0, "at least 1, to choose an arm by")
     return Race(runs, tuple(brackets), estimate, nothing, (None,) * len(runs),
                 select, stop_after_last_elimination)  # fmt: skip
