@@ -59,8 +59,9 @@ class FedTune:
         w0: the model from which every joint configuration starts.
         logits: (N, H), of each client's distribution; 0 at first, so that all rows are as likely.
         total: the communication rounds to spend.
-        lr: the step; the paper gives none. A credit is of the order of 1/N, so that 30 rounds need
-            about 10. By pi itself a step goes (1/pi)^2 times as far, 900 times at first for H = 30.
+        lr: the step; the paper gives none. Credits fall as 1/N with the number of clients, and
+            those of models after one round are smaller still, so that even 10 moves logits by
+            little. By pi itself a step goes (1/pi)^2 times as far, 900 times at first for H = 30.
         credit: "dummy_one", as printed, or "reinforce": d_i is the loss itself, for all clients the
             same, always less its running mean. That is the gradient of the objective, in the mean.
         credit_baseline: "running_mean" takes off client i's d_i the mean of its d_i in the rounds
