@@ -123,13 +123,13 @@ def _parser() -> argparse.ArgumentParser:
 
     releaser = commands.add_parser("release", help="make what students get of an assignment")
     releaser.add_argument("assignment", help="as in ex04, or a folder")
-    releaser.add_argument("--out", type=Path, required=True, help="a folder, or a file *.zip")
+    releaser.add_argument("--out", type=_folder, required=True, help="a folder, or a file *.zip")
 
     grader = commands.add_parser("grade", help="grade a class")
     grader.add_argument("submissions", type=Path, help="a folder with what was handed in")
     grader.add_argument("--assignment", required=True, help="as in ex04, or a folder")
     grader.add_argument("--roster", type=Path, help="a CSV with everyone's name or id")
-    grader.add_argument("--out", type=Path, help="default: grades-ASSIGNMENT")
+    grader.add_argument("--out", type=_folder, help="default: grades-ASSIGNMENT")
     grader.add_argument(
         "--again", action="store_true", help="also who is graded already; with the same seeds"
     )
@@ -160,6 +160,13 @@ def _parser() -> argparse.ArgumentParser:
 
     commands.add_parser("doctor", help="how well this machine keeps submissions apart")
     return parser
+
+
+def _folder(text: str) -> Path:
+    """An empty variable of a shell script must not stand for the current folder."""
+    if not text:
+        raise argparse.ArgumentTypeError("it is empty")
+    return Path(text)
 
 
 def rerun(

@@ -1,6 +1,8 @@
 """Grading a class: everyone has a record, whatever happens on the way."""
 
 import json
+import os
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -215,3 +217,99 @@ def test_the_grader_of_this_machine_and_the_course_come_to_the_same_marks(tmp_pa
         "cyd": ("not gradable yet", 0),
     }
     assert "No module named 'nowhere'" in course.records["cyd"].problem
+
+
+def test_who_is_late_the_second_time_is_late_in_the_record(course: Course) -> None:
+    course.hand_in(ann=RIGHT)
+    course.grade()
+    course.grade(everyone=[replace(one, late=True) for one in people(course.submissions)])
+    assert course.records["ann"].late
+
+
+def test_a_write_that_breaks_off_leaves_the_old_record_whole(
+    course: Course, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    course.hand_in(ann=RIGHT)
+    course.grade()
+    course.hand_in(ann=WRONG)
+
+    def full(*paths: object) -> None:
+        raise OSError("the disk is full")
+
+    monkeypatch.setattr(os, "replace", full)
+    with pytest.raises(OSError, match="the disk is full"):
+        course.grade()
+    assert course.marks == {"ann": ("graded", 5.5)}
+
+
+def test_a_disk_that_is_full_leaves_no_empty_secret(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = Store(tmp_path / "out")
+
+    def full(length: int) -> str:
+        raise OSError("the disk is full")
+
+    with monkeypatch.context() as broken:
+        broken.setattr("secrets.token_hex", full)
+        with pytest.raises(OSError, match="the disk is full"):
+            store.secret()
+    assert list(store.folder.iterdir()) == []
+    assert len(store.secret()) == 32
+    (store.folder / "secret").write_text("\n")
+    with pytest.raises(Refusal, match="secret is empty or broken"):
+        store.secret()
+
+
+def test_of_two_that_make_the_secret_at_once_the_first_one_counts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = "f" * 32
+
+    def slow(length: int) -> str:
+        (tmp_path / "secret").write_text(other)  # the other one, in the meantime
+        return "0" * 32
+
+    monkeypatch.setattr("secrets.token_hex", slow)
+    assert Store(tmp_path).secret() == other
+
+
+def test_records_of_names_that_differ_in_bytes_that_are_no_text_are_two(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    assert store.path("M\udcfcller") != store.path("M\udcf6ller")
+
+
+@pytest.mark.parametrize("name", ["conftest.py", "want.json", "data/deep/x.csv"])
+def test_with_other_data_all_are_graded_again(name: str, course: Course) -> None:
+    with (course.assignment / "test_hw.py").open("a") as file:
+        file.write("# reads data/\n")
+    path = course.assignment / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("# old\n")
+    course.hand_in(ann=RIGHT)
+    course.grade()
+    course.grade()
+    assert course.grader.seen == []
+    path.write_text("# new\n")
+    course.grade()
+    assert course.grader.seen == [SOLUTION, RIGHT]
+
+
+@pytest.mark.parametrize(
+    "name", ["hw_ref.py", "mutants/right_a.py", "grades/class.json", ".hidden", "test_other.py"]
+)
+def test_what_has_no_part_in_a_test_does_not_change_its_digest(name: str, course: Course) -> None:
+    before = find(str(course.assignment), None)
+    digest = before.digest
+    path = course.assignment / name
+    path.parent.mkdir(exist_ok=True)
+    path.write_text("# new\n")
+    again = replace(before, mutants=course.assignment / "mutants")
+    assert again.digest == digest
+
+
+def test_a_solution_that_cannot_be_handed_out_can_still_grade(course: Course) -> None:
+    (course.assignment / "hw_ref.py").write_text(f"{SOLUTION}\nhalf = lambda x: x / 2\n")
+    course.hand_in(ann=RIGHT)
+    course.grade()
+    assert course.marks == {"ann": ("graded", 5.5)}

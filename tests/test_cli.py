@@ -76,8 +76,8 @@ def test_outside_the_course_folder_it_is_the_one_with_the_editable_package(
     [
         (["ex08"], "there is no exercise 'ex08'; there are: ex07."),
         (["../ex07"], "there is no exercise '../ex07'; there are: ex07."),
-        (["ex07", "nowhere.py"], "there is no file nowhere.py."),
-        (["ex07", "."], "there is no file .."),
+        (["ex07", "nowhere.py"], "there is no file 'nowhere.py'."),
+        (["ex07", "."], "there is no file '.'."),
     ],
 )
 def test_what_is_not_there_is_said_in_one_sentence(
@@ -169,7 +169,9 @@ def classroom_grader(monkeypatch: pytest.MonkeyPatch) -> list[tuple[bool, int]]:
     """(trust, length of the secret) of each batch, which a stand-in grades."""
     calls = []
 
-    def isolated(trust: bool, secret: str, reference: str) -> tuple[classroom.StandIn, str]:
+    def isolated(
+        trust: bool, secret: str, reference: str, private: list[Path]
+    ) -> tuple[classroom.StandIn, str]:
         assert reference == classroom.SOLUTION
         calls.append((trust, len(secret)))
         return classroom.StandIn(), "stand-in"
@@ -284,3 +286,28 @@ def test_a_student_checks_what_was_handed_out_as_a_module_and_as_a_notebook(
     assert re.search(r"q1  double +1 of 1\n", out)
     assert re.search(r"q2  area +0 of 2.5\n", out)
     assert out.endswith("save the file, and run\n  fedlab-edu check . hw.ipynb\n\n")
+
+
+@pytest.mark.parametrize("out", ["in", "in/grades", "in/../in", "elsewhere"])
+def test_grades_do_not_go_among_the_submissions(
+    out: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    classroom_grader: list[tuple[bool, int]],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    classroom.assignment_folder(tmp_path / "hw")
+    Path("in").mkdir()
+    Path("elsewhere").symlink_to("in")
+    Path("in/ann.py").write_text(classroom.RIGHT)
+    assert cli.main(["grade", "in", "--assignment", "hw", "--out", out]) == 2
+    assert "within the submissions: name another folder" in capsys.readouterr().err
+    assert [p.name for p in Path("in").iterdir()] == ["ann.py"]
+
+
+@pytest.mark.parametrize("command", [["grade", "in", "--assignment"], ["release"]])
+def test_an_empty_out_is_refused(command: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        cli.main([*command, "ex01", "--out", ""])
+    assert "argument --out: it is empty" in capsys.readouterr().err

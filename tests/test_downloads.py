@@ -1,5 +1,6 @@
 """Who handed in what, from folders, downloads of other programs and a roster."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -121,10 +122,12 @@ def test_everyone_of_the_roster_is_there_and_so_is_who_is_not_in_it(folder: Path
     assert found[2].notes == ("not in the roster",)
 
 
-def test_the_roster_and_the_grades_in_the_folder_are_no_submissions(folder: Path) -> None:
-    fill(folder, "ann.py", "grades/")
+def test_the_roster_in_the_folder_and_what_file_managers_leave_are_no_submissions(
+    folder: Path,
+) -> None:
+    fill(folder, "ann.py", "Thumbs.db", "desktop.ini", "__MACOSX/", "Icon\r", ".DS_Store")
     (folder / "roster.csv").write_text("name\nann\n")
-    found = people(folder, folder / "roster.csv", folder / "grades")
+    found = people(folder, folder / "roster.csv")
     assert given(found) == {"ann": ["ann.py"]}
 
 
@@ -166,3 +169,83 @@ def test_a_folder_that_is_none_is_refused(folder: Path) -> None:
         people(folder / "nowhere")
     with pytest.raises(Refusal, match=r"nowhere\.csv cannot be opened"):
         people(folder, folder / "nowhere.csv")
+
+
+# --- who is who -----------------------------------------------------------------------------------
+
+
+def test_names_that_look_alike_once_they_can_be_printed_stay_apart(folder: Path) -> None:
+    """M\\xfcller and M\\xf6ller of an old zip, a new line for another, and very long names."""
+    names = [b"M\xfcller", b"M\xf6ller", b"a\nb", b"a\rb", b"x" * 250 + b"1", b"x" * 250 + b"2"]
+    for name in names:
+        (folder / os.fsdecode(name)).mkdir()
+    found = people(folder)
+    assert len({one.key for one in found}) == 6
+    assert all(one.key.isprintable() and len(one.paths) == 1 for one in found)
+    assert sum(one.name == "M\N{REPLACEMENT CHARACTER}ller" for one in found) == 2
+    assert {os.fsencode(one.paths[0][1].name) for one in found} == set(names)
+
+
+def test_a_number_of_moodle_that_is_someone_elses_in_the_roster_does_not_win(folder: Path) -> None:
+    fill(folder, "Jane Doe_2_assignsubmission_file_/", "John Roe_7_assignsubmission_file_/")
+    jane, john = people(folder, roster(folder, "name,id\nJane Doe,1\nJohn Roe,2\n"))
+    assert [jane.paths[0][0], john.paths[0][0]] == [
+        "Jane Doe_2_assignsubmission_file_",
+        "John Roe_7_assignsubmission_file_",
+    ]
+    assert jane.notes == ("the number or login is another one's in the roster: see who this is",)
+    assert john.notes == ()
+
+
+def test_a_number_finds_who_has_no_name_in_the_roster(folder: Path) -> None:
+    fill(folder, "roejohn_2_9_hw.py")
+    found = people(folder, roster(folder, "id\n1\n2\n"))
+    assert given(found) == {"1": [], "2": ["hw.py"]}
+
+
+def test_a_whole_address_goes_before_what_stands_before_its_at(folder: Path) -> None:
+    fill(folder, "jdoe@a.edu.py", "ann.py")
+    text = "email\njdoe@a.edu\njdoe@b.edu\nann@a.edu\n"
+    found = people(folder, roster(folder, text))
+    assert given(found) == {
+        "jdoe@a.edu": ["jdoe@a.edu.py"],
+        "jdoe@b.edu": [],
+        "ann@a.edu": ["ann.py"],
+    }
+    assert [one.notes for one in found] == [()] * 3
+
+
+def test_an_address_goes_before_a_name(folder: Path) -> None:
+    fill(folder, "submission_1/")
+    (folder / "submission_metadata.yml").write_text(
+        "submission_1:\n  :submitters:\n  - :name: Jane Doe\n    :email: j2@uni.edu\n"
+    )
+    text = "name,email\nJane Doe,j1@uni.edu\nJanet Doe,j2@uni.edu\n"
+    jane, janet = people(folder, roster(folder, text))
+    assert (jane.paths, len(janet.paths)) == ((), 1)
+    assert janet.notes == ("the name is another one's in the roster: see who this is",)
+
+
+def test_a_login_goes_before_the_same_before_the_at_of_another_one(folder: Path) -> None:
+    fill(folder, "jdoe.py")
+    found = people(folder, roster(folder, "login\njdoe@b.edu\njdoe\n"))
+    assert given(found) == {"jdoe@b.edu": [], "jdoe": ["jdoe.py"]}
+
+
+def test_two_of_one_name_that_fall_on_one_of_the_roster_are_told(folder: Path) -> None:
+    fill(folder, "Jane Doe_7_assignsubmission_file_/", "Jane Doe_8_assignsubmission_file_/")
+    (jane,) = people(folder, roster(folder, "name\nJane Doe\n"))
+    assert jane.notes == (
+        "handed in as 'Jane Doe' (7), 'Jane Doe' (8): see whether that is one person",
+    )
+
+
+def test_the_last_upload_to_canvas_is_the_last_in_the_list(folder: Path) -> None:
+    fill(folder, "a_1_1000_hw-9.py", "a_1_1000_hw-10.py", "a_1_999_hw.py", "a_1_1000_hw.py")
+    (one,) = people(folder)
+    assert [path.name for _, path in one.paths] == [
+        "a_1_999_hw.py",
+        "a_1_1000_hw.py",
+        "a_1_1000_hw-9.py",
+        "a_1_1000_hw-10.py",
+    ]

@@ -7,7 +7,8 @@ import pytest
 
 from fedlab_edu.grading import home
 from fedlab_edu.grading.assignment import Refusal
-from fedlab_edu.grading.run import Report, marks
+from fedlab_edu.grading.report import render
+from fedlab_edu.grading.run import Report, Result, marks
 from tests import classroom
 
 CELLS = [
@@ -95,3 +96,17 @@ def test_a_copy_beside_the_file_asks_for_a_choice_and_a_named_file_is_taken(fold
         home.target(str(folder), None, lambda file: folder)
     chosen = home.target(str(folder), folder / "hw.py", lambda file: folder)
     assert (chosen.tests.resolve(), chosen.course) == (folder / "test_hw.py", None)
+
+
+def test_a_notebook_that_is_called_a_module_is_read_as_a_notebook(folder: Path) -> None:
+    report, notes = home.check_file(notebook(folder / "hw.py", CELLS), folder / "test_hw.py")
+    assert marks(report.results) == (5.5, 5.5)
+    assert notes == (
+        f"{folder / 'hw.py'} is a notebook, whatever its name says, and is read as one.",
+    )
+
+
+def test_a_test_without_a_function_is_named_by_its_question() -> None:
+    result = Result("test_a", "q1", "", 1, "by hand", status="not written")
+    told = render(Report(Path("hw.py"), (result,)), "fedlab-edu check .", 88, False)
+    assert "Next: write q1, save the file" in told

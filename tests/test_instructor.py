@@ -1,13 +1,15 @@
 """The page for instructors: its commands exist, and its assignment does what the page says."""
 
+import json
 import re
 import shlex
+import subprocess
 from pathlib import Path
 from textwrap import dedent
 
 import pytest
 
-from fedlab_edu import cli
+from fedlab_edu import __version__, cli
 from fedlab_edu.grading import progress
 from fedlab_edu.grading.assignment import find
 from fedlab_edu.grading.handout import handout
@@ -51,6 +53,10 @@ def test_the_table_has_the_points_of_the_exercises() -> None:
     told = re.findall(r"<ch0\d_\w+>` \| [\d.]+ h \| [\d.]+ h \| (\d+) \|", PAGE)
     tests = sorted((ROOT / "tests/exercises").glob("test_ex*.py"))
     assert [float(p) for p in told] == [progress.exercise_of(t).points for t in tests]
+
+
+def test_the_wheel_of_the_page_is_that_of_this_version() -> None:
+    assert f'pip install "./fedlab_edu-{__version__}-py3-none-any.whl[check]"' in PAGE
 
 
 def test_each_syllabus_has_as_many_weeks_as_it_says() -> None:
@@ -101,3 +107,23 @@ def test_the_mutants_graded_as_a_class_give_the_tables_of_the_page(
     out = squeezed(capsys.readouterr().out)
     assert len(squeezed(table)) == 7
     assert [line for line in squeezed(table) if line not in out] == []
+
+
+def test_the_lines_for_gradescope_work_with_several_uploaded_files(folder: Path) -> None:
+    """In a folder that stands for the root of Gradescope's container."""
+    (lines,) = re.findall(r"```shell\n(mkdir /tmp/all .*?)```", PAGE, re.DOTALL)
+    for path in ("autograder/submission", "autograder/results", "autograder/source", "tmp"):
+        (folder / path).mkdir(parents=True)
+    (folder / "clip").rename(folder / "autograder/source/clip")
+    source = folder / "autograder/source/clip/clip_solution.py"
+    (folder / "autograder/submission/clip.py").write_text(source.read_text())
+    (folder / "autograder/submission/tried.py").write_text("print('my first try')\n")
+    (folder / "autograder/submission/notes.txt").write_text("none\n")
+    for line in re.sub(r"(?<= )/(?=autograder|tmp)", f"{folder}/", lines).splitlines():
+        if line.startswith("fedlab-edu "):
+            words = shlex.split(line)[1:]
+            trust = ["--i-trust-these-submissions"] if words[0] == "grade" else []
+            assert cli.main([*words, *trust]) == 0
+        else:
+            subprocess.run(line, shell=True, check=True)
+    assert json.loads((folder / "autograder/results/results.json").read_text())["score"] == 6

@@ -5,14 +5,17 @@ import json
 import os
 import stat
 import tarfile
+import time
 import tracemalloc
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
+from threading import Thread
 
 import pytest
 
 from fedlab_edu.grading.intake import Handed, Wanted, collect
+from fedlab_edu.grading.unpack import Unusable, read_regular
 
 GOOD = "def fedavg(states):\n    return states[0]\n"
 OTHER = "def fedavg(states):\n    return None\n"
@@ -281,3 +284,84 @@ def test_of_an_untouched_module_and_a_notebook_the_notebook_counts(tmp_path: Pat
 def test_a_notebook_that_is_none_is_explained(tmp_path: Path) -> None:
     home = folder(tmp_path, hw__ipynb="<<<<<<< HEAD\n{}")
     assert "has conflict markers of git: resolve the merge" in taken(home).problem
+
+
+# --- made to do harm ------------------------------------------------------------------------------
+
+
+def test_a_long_name_takes_no_longer_than_its_length(tmp_path: Path) -> None:
+    """The time doubled with each digit: for sixty it would have been thirty thousand years."""
+    name = f"hw{'1' * 60}x.py"
+    path = zipped(tmp_path / "mallory.zip", (name, GOOD), (f"hw{'copy' * 16_000}x.py", GOOD))
+    start = time.process_time()
+    assert "2 files that could be meant" in taken(path).problem
+    assert time.process_time() - start < 2
+
+
+@pytest.mark.parametrize("name", ["hw2.py", "hw (1).py", "hw_final v2 copy(3).ipynb", "my-hw.py"])
+def test_a_renamed_file_goes_before_any_other(name: str, tmp_path: Path) -> None:
+    home = written(tmp_path, {name: notebook(GOOD) if "ipynb" in name else GOOD, "a.py": OTHER})
+    assert GOOD.strip() in str(taken(home).source)
+
+
+def test_notes_are_cut_in_number_and_length(tmp_path: Path) -> None:
+    home = folder(tmp_path, hw__py=GOOD)
+    for i in range(50):
+        (home / f"{i}{'x' * 200}").symlink_to(home)
+    notes = taken(home).notes
+    assert len(notes) == 21
+    assert notes[-1] == "and 30 more notes"
+    long = "g" * 9_000
+    (tmp_path / "n.ipynb").write_text(notebook(f"def {long}():\n    return 1", f"{long}.x = 1"))
+    (note,) = collect([("n.ipynb", tmp_path / "n.ipynb")], Wanted(("n",), (long,))).notes
+    assert len(note) == 300
+
+
+def test_a_link_or_a_pipe_that_takes_the_place_of_a_file_is_not_read(tmp_path: Path) -> None:
+    """Between the look at a file and its opening, where only the opening can tell."""
+    (tmp_path / "real.py").write_text(GOOD)
+    (tmp_path / "link.py").symlink_to(tmp_path / "real.py")
+    with pytest.raises(Unusable, match="is a link, not a file"):
+        read_regular(tmp_path / "link.py", 100)
+    os.mkfifo(tmp_path / "pipe.py")
+    told: list[str] = []
+
+    def read() -> None:
+        try:
+            read_regular(tmp_path / "pipe.py", 100)
+        except Unusable as problem:
+            told.append(str(problem))
+
+    thread = Thread(target=read, daemon=True)  # it would wait for a writer, for ever
+    thread.start()
+    thread.join(10)
+    assert told == ["is not an ordinary file"]
+
+
+# --- packed by accident ---------------------------------------------------------------------------
+
+
+def test_of_an_archive_only_what_could_be_handed_in_is_counted(tmp_path: Path) -> None:
+    places = ("hw/.git/objects/{}", "hw/.venv/lib/{}.py", "venv/{}.py", "site-packages/x/{}.py")
+    junk = [places[i % 4].format(i) for i in range(3_000)]
+    path = zipped(tmp_path / "a.zip", *((name, "") for name in junk), ("hw/hw.py", GOOD))
+    assert (taken(path).source, taken(path).notes) == (GOOD, ())
+    packed = [(name, b"") for name in junk]
+    path = tarred(tmp_path / "a.tar.gz", *packed, ("hw/hw.py", GOOD.encode()))
+    assert taken(path).source == GOOD
+
+
+def test_of_a_folder_only_what_could_be_handed_in_is_counted(tmp_path: Path) -> None:
+    home = written(tmp_path, {"hw.py": GOOD, ".git/x.py": OTHER, "venv/hw.py": OTHER})
+    for i in range(2_100):
+        (home / f".{i}").touch()
+    assert (taken(home).source, taken(home).notes) == (GOOD, ())
+
+
+def test_a_notebook_that_is_called_a_module_is_read_as_a_notebook(tmp_path: Path) -> None:
+    home = folder(tmp_path, hw__py="\n" + notebook(GOOD, "exit()"))
+    handed = taken(home)
+    assert GOOD.strip() in str(handed.source)
+    assert "'hw.py' is a notebook, whatever its name says, and read as one" in handed.notes
+    (home / "hw.py").write_text('{"cells"')
+    assert "is not a notebook (no JSON" in taken(home).problem

@@ -1,6 +1,7 @@
 """A notebook becomes the module that its author would have written."""
 
 import json
+import math
 
 import pytest
 
@@ -130,3 +131,99 @@ def test_apart_and_here_come_to_the_same() -> None:
 def test_a_stored_script_is_left_in_the_notebook() -> None:
     stored = {"cell_type": "code", "source": GOOD, "outputs": [{"text/html": "<script>"}]}
     assert "script" not in convert(json.dumps({"cells": [stored]})).source
+
+
+# --- how lines and statements are cut out ---------------------------------------------------------
+
+
+@pytest.mark.parametrize("odd", ["\u2028", "\u2029", "\x0c", "\x0b", "\x85", "\x1c"])
+def test_what_only_looks_like_the_end_of_a_line_is_none(odd: str) -> None:
+    assert answer(f"# copied{odd}comment\n{GOOD}") == 3
+
+
+def test_a_form_feed_before_a_function_does_no_harm() -> None:
+    assert answer(f"\x0c\n{GOOD}") == 3
+
+
+def test_an_old_macs_lines_are_lines() -> None:
+    assert answer("FIRST = 0\r" + GOOD.replace("\n", "\r")) == 3
+
+
+@pytest.mark.parametrize(
+    ("line", "kept"),
+    [
+        ("import os; os._exit(3)", ["import os"]),
+        ("data = open('mydata.csv').read(); import os", ["import os"]),
+        ("ä = 'ü'; exit(); b = [1,\n 2]; exit()", ["ä = 'ü'", "b = [1,\n 2]"]),
+        ("a = 1; b = 2", ["a = 1", "b = 2"]),
+        ("a = 1;", ["a = 1"]),
+    ],
+)
+def test_of_a_line_with_semicolons_each_statement_counts_by_itself(
+    line: str, kept: list[str]
+) -> None:
+    parts = convert(cells(line)).source.strip().split("\n\n")
+    assert [part.partition("\n")[2] for part in parts] == kept
+
+
+def test_a_future_import_stands_above_all_else() -> None:
+    source = f"from __future__ import annotations\n{GOOD}\nx: nowhere = 3"
+    assert answer("import math\nFIRST = 0", source) == 3
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["x = 1 / 0", "x = 'a' + 1", "a, b = 1, 2, 3", "import math\nx = math.nothing",
+     "x: nothing = 3", "a = 1 / 0\nx = a", "x = 1\nx += 'a'", "x = {[]: 3}",
+     'x = 1 / (\n"""\n  a""")', "x = lambda a=nothing: 3"],
+)  # fmt: skip
+def test_a_constant_that_raises_costs_nothing_else(line: str) -> None:
+    assert answer(line, GOOD) == 3
+
+
+@pytest.mark.parametrize(
+    ("lines", "expected"),
+    [
+        ("X = [1]\nX += [2]", [1, 2]),
+        ("X = 3\nX *= 2", 6),
+        ("try:\n    import nowhere as n\nexcept ImportError:\n    n = None\nX = n", None),
+        ("try:\n    import math\nexcept ImportError:\n    pass\nX = math.pi", math.pi),
+    ],
+)
+def test_a_constant_that_grows_and_an_import_that_may_fail_count(
+    lines: str, expected: object
+) -> None:
+    assert values(convert(cells(lines)))["X"] == expected
+
+
+@pytest.mark.parametrize(
+    ("source", "note"),
+    [
+        (f"{GOOD}\nfedavg.cache = {{}}", "cell 1 changes fedavg, which does not count"),
+        (f"{GOOD}\nfedavg = id(fedavg)", "cell 1 changes fedavg, which does not count"),
+        (
+            "T = [1]\nT[0] = 2\ndef fedavg(s):\n    return T",
+            "cell 1 changes T, which does not count",
+        ),
+        (
+            "K = 1\nK **= 9\ndef fedavg(s):\n    return K",
+            "cell 1 changes K, which does not count",
+        ),
+        (
+            "if True:\n    def fedavg(s):\n        return 1",
+            "cell 1 has fedavg within another statement",
+        ),
+        (
+            "try:\n    y = open('x')\nexcept OSError:\n    pass\ndef fedavg(s):\n    return y",
+            "cell 1 needs y, which cell 1 computes",
+        ),
+    ],
+)
+def test_a_change_that_does_not_count_is_told(source: str, note: str) -> None:
+    (found,) = convert(cells(source), ["fedavg"]).notes
+    assert note in found
+
+
+def test_experiments_that_change_only_themselves_need_no_notes() -> None:
+    cell = "log = []\nlog += [1]\nbest = {}\nbest['a'] = 3\nfor i in range(3):\n    best[i] = i"
+    assert convert(cells(GOOD, cell), ["fedavg"]).notes == []

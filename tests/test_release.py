@@ -262,3 +262,86 @@ def test_the_tests_bring_the_files_that_they_import(tmp_path: Path) -> None:
     for name, text in texts.items():
         (tmp_path / name).write_text(text)
     assert {p.name for p in find(str(tmp_path), None).files} == {"test_hw.py", "one.py", "two.py"}
+
+
+# --- a plain solution that would give itself away -------------------------------------------------
+
+PLAIN = "def f(x):\n    return x + 1\n"
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        "double = lambda x: x + x\n",
+        "try:\n    import torch\nexcept ImportError:\n    def g(x):\n        return 17\n",
+        "if True:\n    def g(x):\n        return 17\n",
+        "TABLE = {'g': [lambda x: 17]}\n",
+        "with open('x') as y:\n    class G:\n        z = 17\n",
+        "class G:\n    g = lambda self: 17\n",
+        "class G:\n    if True:\n        def g(self):\n            return 17\n",
+    ],
+)
+def test_a_function_where_it_would_stay_is_refused(more: str) -> None:
+    line = 5 if more.startswith("class") else 4
+    with pytest.raises(ValueError, match=rf"hw.py, line {line}: a function within another"):
+        outline(f"{PLAIN}\n{more}", "hw.py")
+
+
+def test_a_lambda_in_a_signature_may_stay() -> None:
+    assert "key=lambda v: v" in outline("def f(x, key=lambda v: v):\n    return key(x)\n")
+
+
+def test_comments_below_the_last_statement_go_out_with_it() -> None:
+    text = "def f(x):\n    return x\n\n    # also right: x + 0\n\n  # and x\n\n\n# kept\nY = 1\n"
+    assert outline(text).splitlines()[2:] == [
+        '    raise NotImplementedError("not written yet")',
+        *["", "", "# kept", "Y = 1"],
+    ]
+    method = (
+        "class A:\n    def f(self):\n        return 1\n        # trick\n\n    # kept\n    x = 1\n"
+    )
+    assert "trick" not in outline(method)
+    assert "# kept\n    x = 1" in outline(method)
+
+
+def test_a_strange_line_end_does_not_shift_what_is_taken_out() -> None:
+    text = f"# a\u2028b\x0cc\n{PLAIN}"
+    assert outline(text).startswith("# a\u2028b\x0cc\ndef f(x):\n    # Your answer")
+    assert "x + 1" not in outline(text)
+    kept, _ = public('# \u2028\n@q("q1", 1, hidden=True)\ndef test_a(s):\n    secret()\nx = 1\n')
+    assert kept == "# \u2028\nx = 1\n"
+
+
+@pytest.mark.parametrize(
+    "text", ["def f(\n    x\n): return x\n", 'def f(x):\n    """A\n    b."""; return x\n']
+)
+def test_a_body_on_the_lines_of_something_else_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match="is not Python; put the body of each function"):
+        outline(text)
+
+
+@pytest.mark.parametrize(
+    ("solution", "line"),
+    [
+        (
+            "try:\n    import a\nexcept ImportError:\n    def g(x):\n        return 17\n",
+            "return 17",
+        ),
+        ("double = lambda x: x + x\n", "double = lambda x: x + x"),
+        ("def f(x):\n    return x\n    # or x + 0\n", "# or x + 0"),
+        ("def f(x):\n    # the trick\n    return x\n", "# the trick"),
+        ("def f(x):\n    def g(y):\n        return 17\n    return g(x)\n", "return 17"),
+        ("class A:\n    def f(self):\n        return 17\n", "return 17"),
+        ("def _f(x):\n    return 17\n", "return 17"),
+    ],
+)
+def test_the_guard_finds_the_answers_of_a_plain_solution_by_itself(
+    solution: str, line: str
+) -> None:
+    with pytest.raises(Refusal, match=re.escape(f"would give away the line {line!r}")):
+        guard(solution, {"hw.py": f"import a\n{line}\n"}, {})
+
+
+def test_the_guard_lets_signatures_and_docstrings_pass() -> None:
+    text = 'def f(x, key=lambda v: v):\n    """Twice."""\n    return key(x)\n'
+    guard(text, {"hw.py": outline(text)}, {})

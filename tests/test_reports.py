@@ -5,6 +5,7 @@ import io
 import json
 import re
 import sys
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 from xml.etree import ElementTree
@@ -99,7 +100,7 @@ def everything(one: Record) -> list[str]:
 
 def test_no_page_holds_an_element_of_a_students() -> None:
     ours = {"html", "head", "meta", "title", "style", "body", "h1", "h2", "p", "ul", "li", "pre"}
-    ours |= {"table", "tr", "th", "td", "a"}
+    ours |= {"table", "tr", "th", "td", "a", "div"}
     for page in everything(evil())[:2]:
         found = Tags(page)
         assert found.tags <= ours
@@ -148,7 +149,7 @@ def test_code_of_a_students_is_shown_as_it_is() -> None:
 
 def test_the_table_shows_everyone_and_tells_0_from_no_mark() -> None:
     rows = list(csv.reader(io.StringIO(tables.class_csv(table(CLASS)))))
-    assert rows[0] == ["student", "name", "state", "q1", "q2", "total", "max", "remark"]
+    assert rows[0] == ["student", "name", "state", "q1", "q2", "total", "max", "remark", "page"]
     assert [row[2:6] for row in rows[1:]] == [
         ["graded", "3", "2.5", "5.5"],
         ["graded", "1", "0", "1"],
@@ -157,6 +158,15 @@ def test_the_table_shows_everyone_and_tells_0_from_no_mark() -> None:
         ["not handed in", "0", "0", "0"],
     ]
     assert [row[7] for row in rows[1:]] == ["", "late", "no Python", "1 / 0", ""]
+
+
+def test_the_table_says_where_a_page_is_and_what_the_instructor_should_see_to() -> None:
+    rows = tables.Table({"q1": 3, "q2": 2.5})
+    rows.add(CLASS[1], "students/bob.html", ["not in the roster"])
+    assert list(csv.reader(io.StringIO(tables.class_csv(rows))))[1][7:] == [
+        "late; not in the roster",
+        "students/bob.html",
+    ]
 
 
 def test_difficulty_counts_graded_submissions_only() -> None:
@@ -195,6 +205,20 @@ def test_not_gradable_yet_says_why_and_that_it_is_no_zero() -> None:
     assert "no Python" in text
 
 
+@pytest.mark.parametrize("page", [pages.student_page, pages.student_markdown])
+def test_a_test_that_was_not_run_says_why_where_a_call_of_its_question_was_stopped(
+    page: object,
+) -> None:
+    why = "Not run: an earlier call in this question was stopped."
+    assert callable(page)
+    tests = record("bob", 0, 0, 0).tests
+    idle = [replace(test, status="not run") for test in tests]
+    stopped = replace(tests[0], status="stopped", message="was stopped")
+    one = replace(CLASS[1], tests=(stopped, idle[1], idle[2]))
+    assert page(one).count(why) == 1  # the other question was not stopped
+    assert why not in page(replace(CLASS[3], tests=tuple(idle)))  # grading had not come to it
+
+
 # --- other programs -----------------------------------------------------------------------------
 
 
@@ -206,8 +230,10 @@ def test_gradescope_gets_scores_and_no_message_of_a_hidden_test(tmp_path: Path) 
     assert [t["status"] for t in found["bob"]["tests"]] == ["passed", "failed", "failed"]
     assert "secret input" not in json.dumps(found["bob"])
     assert "not gradable yet" in found["cyd"]["output"].lower()
-    assert "score" not in found["dan"]
-    assert "score" not in found["dan"]["tests"][2]
+    for name in ("cyd", "dan"):  # Gradescope would add up what the tests have
+        assert "score" not in found[name]
+        assert [t for t in found[name]["tests"] if "score" in t or "status" in t] == []
+    assert [t["score"] for t in found["eve"]["tests"]] == [0, 0, 0]
 
 
 def test_classroom_50_gets_whole_numbers(tmp_path: Path) -> None:
@@ -234,7 +260,7 @@ def test_junit_has_a_suite_for_everyone(tmp_path: Path) -> None:
 
 CANVAS = """\
 Student,ID,SIS User ID,SIS Login ID,Section,Quiz (7),hw (99),Total
-    Points Possible,,,,,10,5.5,
+    Points Possible,,,,,10,5.5,(read only)
 "Doe, Ann",11,s1,ann,"A, B",3,,
 "Roe, Bob",99,s2,12,A,3,1,
 "Poe, Cyd",13,s3,cyd,A,3,,
@@ -245,8 +271,9 @@ Student,ID,SIS User ID,SIS Login ID,Section,Quiz (7),hw (99),Total
 def test_canvas_gets_its_own_columns_back_and_one_filled_in(tmp_path: Path) -> None:
     (tmp_path / "book.csv").write_text(CANVAS)
     out = tmp_path / "out.csv"
-    empty = gradebooks.canvas(CLASS, tmp_path / "book.csv", out)
+    empty, odd = gradebooks.canvas(CLASS, tmp_path / "book.csv", out)
     assert empty == ["Poe, Cyd", "Nobody, New"]
+    assert odd == ["handed in, but not in this gradebook: dan"]  # eve has handed in nothing
     assert list(csv.reader(io.StringIO(out.read_text()))) == [
         ["Student", "ID", "SIS User ID", "SIS Login ID", "Section", "hw (99)"],
         ["    Points Possible", "", "", "", "", "5.5"],
@@ -257,11 +284,40 @@ def test_canvas_gets_its_own_columns_back_and_one_filled_in(tmp_path: Path) -> N
     ]
 
 
+NAMES = """\
+Student,ID,hw (99)
+Points Possible,,10
+"Lovelace, Ada",1,
+"Müller, Jörg Peter",2,
+"Lee, Kim",3,
+"Lee, Kim",4,
+"Roe, Sam",5,
+"""
+
+
+def test_canvas_finds_who_is_known_by_name_only_in_both_orders_but_guesses_nobody(
+    tmp_path: Path,
+) -> None:
+    people = ["Ada Lovelace", "jorg peter muller", "Kim Lee", "Sam Roe", "Roe, Sam"]
+    everyone = [record(name, 1, 2, 2.5) for name in people]
+    (tmp_path / "book.csv").write_text(NAMES)
+    out = tmp_path / "out.csv"
+    empty, odd = gradebooks.canvas(everyone, tmp_path / "book.csv", out)
+    marks = [row[2] for row in csv.reader(io.StringIO(out.read_text()))]
+    assert marks[2:] == ["5.5", "5.5", "", "", ""]
+    assert empty == ["Lee, Kim", "Lee, Kim", "Roe, Sam"]
+    assert odd == [
+        "Canvas says 10 points are possible, and here it is 5.5",
+        "handed in, but not in this gradebook: Kim Lee; Sam Roe; Roe, Sam",
+    ]
+
+
 @pytest.mark.parametrize(
     ("text", "column", "message"),
     [
         ("a,b\n", "", "is no gradebook of Canvas"),
-        (CANVAS, "Exam", r"name one column .* there are: Quiz \(7\), hw \(99\), Total"),
+        (CANVAS, "Exam", r"name one column .* there are: Quiz \(7\); hw \(99\)\.$"),
+        (CANVAS, "Total", r"there are: Quiz \(7\); hw \(99\)\.$"),
         (CANVAS.replace("Quiz", "hw quiz"), "", "name one column"),
     ],
 )
@@ -286,13 +342,18 @@ def test_the_report_of_a_folder_is_there_for_everyone(
 ) -> None:
     store = Store(tmp_path)
     everyone = [Person(r.student, r.name) for r in CLASS] + [Person("fay", "fay")]
+    old = [tmp_path / "report/students/gone.html", tmp_path / "report/gradescope/gone/results.json"]
+    for path in old:
+        path.parent.mkdir(parents=True)
+        path.write_text("of a student who is no longer in the class")
     store.begin("hw", CLASS[0].tests, everyone)
     for one in CLASS:
         store.write(one)
     assert commands.report(tmp_path, exports=["gradescope", "junit"]) == 0
     told = capsys.readouterr().out
     assert re.search(r"fay +5.5  ungraded +grading was stopped", told)
-    assert "without a mark: cyd, dan, fay" in told
+    assert "without a mark: cyd; dan; fay" in told
+    assert not [path for path in old if path.exists()]
     files = {p.name for p in (tmp_path / "report").iterdir()}
     assert files == {
         "class.html",
@@ -303,6 +364,37 @@ def test_the_report_of_a_folder_is_there_for_everyone(
         "junit.xml",
     }
     assert len(list((tmp_path / "report/students").glob("*.html"))) == 6
+
+
+def test_what_the_roster_says_of_a_student_is_for_the_instructor_alone(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    store = Store(tmp_path)
+    store.begin("hw", CLASS[0].tests, [Person("ann", "ann", notes=("not in the roster",))])
+    store.write(replace(CLASS[0], notes=("not in the roster", "of two files the last one counts")))
+    assert commands._told([("ann", "graded", "")], tmp_path) == 0
+    assert "ann: not in the roster" in capsys.readouterr().out
+    assert commands.report(tmp_path, exports=["gradescope"]) == 0
+    assert re.search(r"ann .* graded +not in the roster", capsys.readouterr().out)
+    assert "not in the roster" in (tmp_path / "report/class.html").read_text()
+    sent = [p for p in (tmp_path / "report").glob("*/**/*") if p.is_file()]
+    assert {p.suffix for p in sent} == {".html", ".md", ".json"}
+    for path in sent:
+        assert "the last one counts" in path.read_text()
+        assert "roster" not in path.read_text()
+
+
+def test_without_nbgrader_all_other_exports_are_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "nbgrader.api", None)
+    store = Store(tmp_path)
+    store.begin("hw", CLASS[0].tests, [Person("ann", "ann")])
+    (tmp_path / "book.csv").write_text(CANVAS)
+    with pytest.raises(Refusal, match="pip install nbgrader"):
+        commands.report(tmp_path, exports=["nbgrader", "junit"], template=tmp_path / "book.csv")
+    assert (tmp_path / "report/junit.xml").exists()
+    assert (tmp_path / "report/canvas.csv").exists()
 
 
 def test_without_grades_there_is_no_report(tmp_path: Path) -> None:

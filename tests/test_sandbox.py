@@ -1,19 +1,24 @@
 """The isolation of submissions: what a worker can do in each way, and grading on top of it."""
 
 import itertools
+import mmap
 import os
 import platform
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
-from fedlab_edu.grading import doctor, seccomp
+from fedlab_edu.grading import doctor, sandbox, seccomp
+from fedlab_edu.grading.checks import Failure
 from fedlab_edu.grading.isolated import grade_isolated
 from fedlab_edu.grading.run import CheckBroken, Report, grade, marks
 from fedlab_edu.grading.sandbox import Limits, NoSandbox
+from fedlab_edu.grading.student import Raised, Student
+from fedlab_edu.grading.zygote import memory
 from tests.isolation import need
 
 ROOT = Path(__file__).parents[1]
@@ -37,6 +42,38 @@ def test_bubblewrap_holds_a_worker() -> None:
 
 def test_another_user_holds_a_worker() -> None:
     need("uid", may_be_missing="it needs root" if os.getuid() else "cannot read Python")
+
+
+def test_of_the_package_only_the_grader_is_in_view_even_of_an_installed_copy(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    need("bwrap")
+    library = tmp_path / "venv" / "lib"
+    for name in ("fedlab_edu", "another"):
+        (library / name).mkdir(parents=True)
+        (library / name / "answers.py").write_text("")
+    monkeypatch.setattr(sys, "prefix", str(tmp_path / "venv"))
+    monkeypatch.syspath_prepend(str(library))
+    places = [str(library / "another"), str(library / "fedlab_edu"), f"{sandbox.VIEW}/fedlab_edu"]
+    command = [*sandbox.bubblewrap(), "/usr/bin/env", "ls", "-1", *places]
+    seen = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    another, copy, package = ("answers.py",), (), ("__init__.py", "grading")
+    folders = dict(zip(places, (another, copy, package), strict=True))
+    told = {one.splitlines()[0][:-1]: tuple(one.splitlines()[1:]) for one in seen.split("\n\n")}
+    assert told == folders
+    empty = sandbox.PACKAGE / "grading" / "__init__.py"
+    assert len(empty.read_text().splitlines()) == 1
+
+
+@LINUX
+def test_memory_that_is_shared_counts_as_that_of_the_process() -> None:
+    size = 64 << 20
+    before = memory(os.getpid())
+    with mmap.mmap(-1, size) as shared:
+        for place in range(0, size, mmap.PAGESIZE):
+            shared[place] = 1
+        assert size * 0.9 < memory(os.getpid()) - before < size * 1.5
+    assert memory(2**22 + 1) == 0
 
 
 @LINUX
@@ -132,6 +169,17 @@ def test_another_user_may_not_read_the_tests(tmp_path: Path) -> None:
     if doctor.readable(tests):
         with pytest.raises(NoSandbox, match="chmod 700"):
             grade_isolated(tests, [], "uid")
+
+
+def test_another_user_may_not_read_the_solution(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tests, solution = tmp_path / "test_hw.py", tmp_path / "answers" / "hw_ref.py"
+    solution.parent.mkdir()
+    for path in (solution, solution.parent):
+        monkeypatch.setattr(doctor, "readable", path.__eq__)
+        with pytest.raises(NoSandbox, match=f"{path}: .*chmod 700 {solution.parent}"):
+            grade_isolated(tests, [], "uid", private=[tests, path])
 
 
 # --- grading --------------------------------------------------------------------------------------
@@ -291,6 +339,98 @@ def test_reports_come_one_by_one_in_order_and_time_in_all_is_limited() -> None:
     assert states[:3] == ["passed", "passed", "stopped"]
     assert states[3:] == ["stopped"] * 2
     assert "used up" in first.results[3].message
+
+
+SLOW = """
+import pytest
+q = pytest.mark.q
+
+@q("q1", 1, wall=0.5)
+def test_many_calls(student):
+    for i in range(8):
+        assert student.call("f", i) == i
+
+@q("q2", 1, wall=0.5)
+def test_of_a_long_answer(student):
+    n = student.call("g")
+    for _ in range(n):
+        pass
+    assert n == 3
+
+@q("q3", 1)
+def test_with_a_function(student):
+    def objective(x):
+        assert x == 2.5, f"h asked for {x}, expected 2.5"
+        return x
+    assert student.call("h", objective) == 2.5
+"""
+QUICK = """
+import time
+def f(x):
+    return x
+def g():
+    return 3
+def h(objective):
+    return objective(2.5)
+"""
+SWALLOWED = """
+def h(objective):
+    try:
+        objective(1)
+    except BaseException as error:
+        return float(str(error).split()[-1])
+"""
+
+
+def test_an_answer_that_takes_all_the_time_of_a_test_is_stopped_or_failed_and_not_ungraded(
+    tmp_path: Path,
+) -> None:
+    need("bwrap")
+    tests = tmp_path / "test_f.py"
+    tests.write_text(SLOW)
+    slow = f"{QUICK}\ndef f(x):\n    time.sleep(0.4)\n    return x\n"
+    hanging = f"{QUICK}\ndef g():\n    return 10**18\n"
+    reports = graded(tests, slow, hanging, QUICK + SWALLOWED, reference=QUICK)
+    states = [[r.status for r in report.results] for report in reports]
+    assert states == [
+        ["stopped", "passed", "passed"],
+        ["passed", "failed", "passed"],
+        ["passed", "passed", "failed"],
+    ]
+    told = [report.results[i].message for i, report in enumerate(reports)]
+    assert told[0].startswith("f was stopped: the 2 seconds for this test are used up.")
+    assert told[1].endswith("what your code returned: it took too long.")
+    assert told[2] == "h asked for 1, expected 2.5"
+
+
+def test_what_a_function_of_a_test_asserts_is_the_message_at_home_too() -> None:
+    def objective(x: float) -> float:
+        assert x == 2.5, f"h asked for {x}"
+        return x
+
+    home = Student(Path("h.py"), "def h(f):\n    return f(1)\n\ndef k(f):\n    assert f(2.5) < 0\n")
+    with pytest.raises(AssertionError, match=r"^h asked for 1\n?") as raised:
+        home.call("h", objective)
+    assert not isinstance(raised.value, Failure)
+    with pytest.raises(Raised, match="k raised AssertionError"):
+        home.call("k", objective)
+
+
+@LINUX
+def test_no_other_user_can_read_the_secret_or_a_solution_of_any_length() -> None:
+    need("bwrap")
+    reference = f"{RIGHT}# {'x' * 200_000}\n"
+    reports = grade_isolated(
+        TOY / "test_hw.py", [("a.py", RIGHT)], "bwrap", secret="t0p", reference=reference, jobs=1
+    )
+    lines = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        with suppress(OSError):
+            lines.append(path.read_bytes())
+    (report,) = reports
+    assert report.complete
+    assert any(b"fedlab_edu.grading.examiner" in line for line in lines)
+    assert not any(word in line for line in lines for word in (b"t0p", b"x" * 1000))
 
 
 def test_tests_that_cannot_be_collected_are_refused(tmp_path: Path) -> None:

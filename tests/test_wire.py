@@ -10,6 +10,7 @@ import socket
 import struct
 import sys
 import time
+from collections import OrderedDict, defaultdict
 from typing import Any
 
 import numpy as np
@@ -86,6 +87,34 @@ def test_a_big_endian_array_arrives_with_its_numbers() -> None:
     assert sent(np.arange(3, dtype=">i4")).tolist() == [0, 1, 2]
 
 
+@pytest.mark.parametrize(
+    ("value", "arrives"),
+    [
+        (OrderedDict([("b", 1), ("a", 2)]), {"b": 1, "a": 2}),
+        (defaultdict(list, {"a": [1]}), {"a": [1]}),
+        (torch.ones(2, 3).shape, (2, 3)),
+        (range(3, 9, 2), [3, 5, 7]),
+    ],
+)
+def test_a_type_of_the_libraries_arrives_as_what_it_is_a_kind_of(
+    value: object, arrives: object
+) -> None:
+    assert same(sent(value), arrives)
+    assert list(sent([value])[0]) == list(arrives)  # type: ignore[call-overload]
+
+
+def test_an_int_is_sent_about_as_fast_as_a_float() -> None:
+    def seconds(value: list) -> float:
+        taken = []
+        for _ in range(7):
+            began = time.process_time()
+            wire.encode(value)
+            taken.append(time.process_time() - began)
+        return min(taken)
+
+    assert seconds([7] * 1500) < 2 * seconds([7.0] * 1500) + 0.02
+
+
 class Yes(torch.Tensor):
     pass
 
@@ -106,6 +135,7 @@ class Meta(type):
         (Meta("Odd", (), {})(), "Odd"),
         (type("F", (float,), {})(1), "F"),
         (type("D", (dict,), {})(), "D"),
+        (type("O", (OrderedDict,), {})(), "O"),
         (type("x\x1b<b>" * 50, (), {})(), "xb" * 12),
         ((i for i in range(3)), "generator"),
         (torch.ones(2).to_sparse(), "sparse_coo tensor"),
@@ -144,6 +174,8 @@ def deep(levels: int) -> object:
         ([torch.zeros(1).expand(10**7)] * 2, "64 MB"),
         ("x" * (5 << 20), "4 MB"),
         ([0] * 3000, "2,000 parts"),
+        (range(10**12), "2,000 parts"),
+        (-(10**4000), "4000 digits"),
         (dict.fromkeys(range(20_000)), "10,000 keys"),
         (10**4000, "4000 digits"),
         (deep(200), "deeper than 100"),
@@ -215,6 +247,28 @@ def test_text_for_reports_has_no_control_characters_and_an_end() -> None:
 
 
 # --- the fuzz -------------------------------------------------------------------------------------
+
+
+def test_what_a_function_of_the_test_asserts_ends_the_test_and_is_not_sent() -> None:
+    def objective(*_: object, **named: object) -> None:
+        raise AssertionError("expected 0.25")
+
+    remote = answers(wire.encode(GOOD[2]))
+    _, student = OPEN[-1]
+    with pytest.raises(AssertionError, match=r"^expected 0\.25$"):
+        remote.run("f", [objective], {}, None)
+    student.setblocking(False)
+    received = b""
+    while piece := student.recv(1 << 16):  # up to the end of the line, which was cut
+        received += piece
+    assert b'"name", "f"' in received
+    assert b"0.25" not in received
+    with pytest.raises(Stopped, match="the test had ended before"):
+        remote.run("f", [], {}, None)
+    while OPEN:
+        worker, end = OPEN.pop()
+        worker.let_go()
+        end.close()
 
 
 def answers(frames: bytes) -> Remote:

@@ -68,7 +68,7 @@ class Assignment:
     @cached_property
     def functions(self) -> tuple[str, ...]:
         """The names of what students define."""
-        kinds = (ast.FunctionDef, ast.ClassDef)
+        kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
         return tuple(n.name for n in ast.parse(self.stub).body if isinstance(n, kinds))
 
     @cached_property
@@ -85,10 +85,24 @@ class Assignment:
 
     @cached_property
     def digest(self) -> str:
-        """The SHA-256 of these files: with other tests, a submission is graded again."""
+        """The SHA-256 of all that can have a part in a test: a submission is graded again after it.
+
+        These are the files beside the tests, data and conftest.py among them, and those in the
+        folders beside them which they name. The solution, mutants and other tests are left out.
+        """
+        home = self.tests.parent
+        beside = [p for p in home.iterdir() if not p.name.startswith(".") and p != self.source]
+        found = [p for p in beside if p.is_file() and not p.match("test_*.py")]
+        text = "".join(p.read_text("utf-8", "replace") for p in found if p.suffix == ".py")
+        text += self.tests.read_text("utf-8", "replace")
+        for folder in (p for p in beside if p.is_dir() and p.name in text):
+            if folder.name != "mutants":
+                found += [p for p in folder.rglob("*") if p.is_file() and p.suffix != ".pyc"]
         total = hashlib.sha256()
-        for path in sorted(self.files):
-            total.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
+        for path in sorted({*found, *self.files}):
+            total.update(str(path.relative_to(home)).encode("utf-8", "surrogateescape") + b"\0")
+            with path.open("rb") as file:
+                total.update(hashlib.file_digest(file, "sha256").digest())
         return total.hexdigest()
 
 

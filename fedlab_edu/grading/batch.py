@@ -8,6 +8,7 @@ import hashlib
 import platform
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from importlib.metadata import PackageNotFoundError, version
 from itertools import chain
@@ -136,7 +137,9 @@ class Batch:
         """The submissions that are to be run; the records of all others are written on the way."""
         own = self.assignment
         names = tuple(dict.fromkeys((own.stem, own.name)))
-        wanted = Wanted(names, own.functions, own.stub)
+        wanted = Wanted(names)
+        with suppress(Refusal):  # a solution that cannot be handed out may still be graded with
+            wanted = Wanted(names, own.functions, own.stub)
         for person in everyone:
             handed = collect(person.paths, wanted) if person.paths else Handed()
             old = self.store.read(person.key)

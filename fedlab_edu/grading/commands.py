@@ -1,6 +1,7 @@
 """The instructor's commands: grade, report, release and doctor; `fedlab_edu.cli` calls them."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -40,12 +41,18 @@ def grade(
     from fedlab_edu.grading.downloads import people
 
     chosen = find(assignment, course)
-    store = Store(out or Path(f"grades-{chosen.name}"))
+    store = Store(Path(f"grades-{chosen.name}") if out is None else out)
+    if store.folder.resolve().is_relative_to(submissions.resolve()):
+        raise Refusal(
+            f"the grades would go to {store.folder}, within the submissions: "
+            "name another folder with --out."
+        )
     try:
-        everyone = people(submissions, roster, store.folder)
+        everyone = people(submissions, roster)
         if not everyone:
             raise Refusal(f"{submissions} holds no submissions.")
-        grader, back_end = isolated(trust, store.secret(), chosen.reference)
+        private = [submissions, store.folder, *([chosen.source] if chosen.source else [])]
+        grader, back_end = isolated(trust, store.secret(), chosen.reference, private)
         with tqdm(total=len(everyone), unit="student", disable=None) as bar:
             batch = Batch(chosen, store, grader, back_end, again, lambda record: bar.update())
             changes = batch.run(everyone)
@@ -79,6 +86,7 @@ def report(
 
     store = Store(folder)
     about = store.read_class()
+    notes = _notes(store)
     questions: dict[str, float] = {}
     for test in about["tests"]:
         questions[test["question"]] = questions.get(test["question"], 0) + test["max"]
@@ -86,18 +94,21 @@ def report(
     target = folder / "report"
     try:
         (target / "students").mkdir(parents=True, exist_ok=True)
-        for record in store.records():
+        _emptied(target / "students", "*.html", "*.md")
+        for record in _for_students(store):
             page = target / "students" / f"{store.path(record.student).stem}.html"
             _text(page, pages.student_page(record, show_hidden))
             _text(page.with_suffix(".md"), pages.student_markdown(record, show_hidden))
-            table.add(record, f"students/{page.name}")
+            table.add(record, f"students/{page.name}", notes[record.student])
         _text(target / "class.html", pages.class_page(about["assignment"], table))
         _text(target / "class.csv", tables.class_csv(table))
         _text(target / "questions.csv", tables.difficulty_csv(table))
         told = f"{tables.class_text(table)}\n\n{tables.difficulty_text(table)}\n"
         print(for_console(told))
         print(f"Pages and tables: {target}")
-        for name in [*exports, *(["canvas"] if template else [])]:
+        # nbgrader comes last, since it may not be installed.
+        asked = [*exports, *(["canvas"] if template else [])]
+        for name in sorted(asked, key=lambda name: name == "nbgrader"):
             _export(name, store, target, show_hidden, template, column)
     except OSError as error:
         raise Refusal(f"{error.filename or target}: {error.strerror}.") from None
@@ -109,7 +120,10 @@ def _export(
 ) -> None:
     from fedlab_edu.grading import exports, gradebooks
 
-    records = store.records()
+    records = _for_students(store)
+    if name in ("gradescope", "classroom50"):
+        _emptied(target / name, "*/result*.json")
+    odd: list[str] = []
     if name == "gradescope":
         path, unsure = target / name, exports.gradescope(records, target / name, show_hidden)
     elif name == "classroom50":
@@ -123,10 +137,32 @@ def _export(
     else:
         assert template is not None
         path = target / "canvas.csv"
-        unsure = gradebooks.canvas(list(records), template, path, column)
+        unsure, odd = gradebooks.canvas(records, template, path, column)
     print(f"{name}: {path}")
-    if unsure:
-        print(for_console(f"  without a mark: {', '.join(map(line, unsure))}"))
+    if unsure:  # by semicolons, since a name may hold a comma
+        print(for_console(f"  without a mark: {'; '.join(map(line, unsure))}"))
+    for text in odd:
+        print(for_console(f"  {line(text)}"))
+
+
+def _notes(store: Store) -> dict[str, list[str]]:
+    """Student -> what the instructor is told about them, for example that no roster has them."""
+    return {one["key"]: one["notes"] for one in store.read_class()["people"]}
+
+
+def _for_students(store: Store) -> Iterator[Record]:
+    """The records with those notes only that are about the file."""
+    notes = _notes(store)
+    for record in store.records():
+        ours = notes[record.student]
+        yield replace(record, notes=tuple(note for note in record.notes if note not in ours))
+
+
+def _emptied(folder: Path, *patterns: str) -> None:
+    """Remove what an earlier report left, perhaps on a student who is no longer in the class."""
+    for pattern in patterns:
+        for path in folder.glob(pattern):
+            path.unlink()
 
 
 def release(assignment: str, out: Path, course: Path | None = None) -> int:
@@ -157,11 +193,14 @@ def doctor() -> int:
     return 1 if found.way == "none" else 0
 
 
-def isolated(trust: bool, secret: str, reference: str) -> tuple["Grader", str]:
+def isolated(
+    trust: bool, secret: str, reference: str, private: Sequence[Path] = ()
+) -> tuple["Grader", str]:
     """The grader of this machine, and what keeps students' code apart.
 
     Args:
-        reference: the solution, see `fedlab_edu.grading.isolated.grade_isolated`.
+        reference: the solution; private: what no submission may read; see
+            `fedlab_edu.grading.isolated.grade_isolated`.
 
     Raises:
         Refusal: nothing does, and the submissions are not trusted; when the grader is called, that
@@ -181,6 +220,7 @@ def isolated(trust: bool, secret: str, reference: str) -> tuple["Grader", str]:
                 way,
                 secret=secret,
                 reference=reference,
+                private=private,
                 trust=trust,
                 jobs=min(known, JOBS),
             )
@@ -214,6 +254,9 @@ def _told(records: list[tuple[str, str, str]], folder: Path) -> int:
         for name, _, problem in states.get(state, []):
             why = f": {line(problem)[:160]}" if problem else ""
             print(for_console(f"  {state}: {line(name)}{why}"))
+    for one in Store(folder).read_class()["people"]:
+        for note in one["notes"]:
+            print(for_console(f"  see to: {line(one['name'])}: {line(note)}"))
     print(f"Next: fedlab-edu report {folder}")
     return 1 if UNGRADED in states else 0
 

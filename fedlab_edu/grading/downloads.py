@@ -4,7 +4,9 @@ Where there is a roster, everyone of it is in the list, whether they handed in o
 """
 
 import csv
+import hashlib
 import io
+import os
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -25,6 +27,8 @@ _CANVAS = re.compile(r"(?P<name>[^_]+)_(?P<late>LATE_)?(?P<id>\d+)_(?P<upload>\d
 _MOODLE = re.compile(
     r"(?P<name>[^_]+)_(?P<id>\d+)_assignsubmission_(?:file|onlinetext)(?:_(?P<file>.*))?"
 )
+# What file managers leave behind.
+_STRAY = {"__macosx", "thumbs.db", "ehthumbs.db", "desktop.ini", "icon\r", "$recycle.bin"}
 _ENDINGS = re.compile(r"\.(py|ipynb|zip|tar|tar\.gz|tgz)$", re.IGNORECASE)
 _IDS = {
     "id", "studentid", "sid", "idnumber", "number", "matriculationnumber", "sisuserid",
@@ -39,7 +43,8 @@ class Person:
     """A student, and what they handed in.
 
     Fields:
-        key: what tells them from all others; file names and exports are made from it.
+        key: what tells them from all others; file names and exports are made from it, so it can be
+            printed, as the name can.
         name: as people write it.
         ids: numbers, logins and addresses that other programs know them by.
         paths: what they handed in, each with the name that they gave to it.
@@ -55,11 +60,11 @@ class Person:
     notes: tuple[str, ...] = ()
 
 
-def people(folder: Path, roster: Path | None = None, out: Path | None = None) -> list[Person]:
+def people(folder: Path, roster: Path | None = None) -> list[Person]:
     """Everyone who handed in, and everyone of the roster; in the roster's order, then by name.
 
     Args:
-        out: where the grades go; like the roster, it may lie in the folder.
+        roster: may lie in the folder.
 
     Raises:
         Refusal: there is no such folder or roster, or they cannot be read.
@@ -68,10 +73,10 @@ def people(folder: Path, roster: Path | None = None, out: Path | None = None) ->
         there = "is no folder: unpack it first" if folder.exists() else "does not exist"
         raise Refusal(f"{folder} {there}.")
     home = folder.resolve()
-    ours = [home / GRADESCOPE, home / "__MACOSX"]
-    ours += [path.resolve() for path in (roster, out) if path]
-    entries = [home / p.name for p in sorted(folder.iterdir()) if p.name[0] != "."]
-    entries = [p for p in entries if p not in ours]
+    ours = [home / GRADESCOPE, *([roster.resolve()] if roster else [])]
+    names = sorted((p.name for p in folder.iterdir()), key=_upload)
+    names = [name for name in names if name[0] != "." and name.casefold() not in _STRAY]
+    entries = [home / name for name in names if home / name not in ours]
     if (folder / GRADESCOPE).is_file():
         found = _gradescope(folder / GRADESCOPE, entries)
     else:
@@ -112,6 +117,13 @@ def read_roster(path: Path) -> list[Person]:
     return _distinct(found)
 
 
+def _upload(name: str) -> tuple[int, int, str]:
+    """To sort what Canvas has of one student: later ones last, and hw-10.py behind hw-9.py."""
+    match = _CANVAS.fullmatch(name)
+    version = re.search(r"-(\d+)\.\w+$", name) if match else None
+    return int(match["upload"]) if match else 0, int(version[1]) if version else 0, name
+
+
 def _one(path: Path) -> Person:
     """What the name of a file or folder says."""
     shown = path.name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
@@ -125,8 +137,11 @@ def _one(path: Path) -> Person:
             late, given = bool(parts.get("late")), ((file, path),)
             return Person(parts["id"], parts["name"], (parts["id"],), given, late)
     is_folder = path.is_dir() and not path.is_symlink()
-    label = printable(shown if is_folder else _ENDINGS.sub("", shown), 200)
-    return Person(label, label, (), ((shown, path),))
+    stem = path.name if is_folder else _ENDINGS.sub("", path.name)
+    label = printable(stem, 200)
+    # Two names may look alike once they can be printed: old Windows' Müller and Möller do.
+    mark = hashlib.sha256(os.fsencode(stem)).hexdigest()[:8]
+    return Person(label if label == stem else f"{label} #{mark}", label, (), ((shown, path),))
 
 
 def _gradescope(metadata: Path, entries: Sequence[Path]) -> list[Person]:
@@ -175,13 +190,30 @@ def _enrolled(roster: list[Person], found: list[Person]) -> list[Person]:
     given: dict[str, list[Person]] = {one.key: [] for one in roster}
     strangers = []
     for person in found:
-        fits: list[Person] = []
-        for marks in (_by_id, _by_name):
-            fits = fits or [one for one in roster if marks(one) & marks(person)]
-        if len(fits) == 1:
-            given[fits[0].key].append(person)
+        found_by = [
+            (what, [one for one in roster if marks(one) & marks(person)])
+            for what, marks in (
+                ("address", _addresses),
+                ("name", _by_name),
+                ("number or login", _by_id),
+                ("login", _by_login),
+            )
+        ]
+        # A number of Moodle's or Canvas's may by chance be someone else's in the roster.
+        fits = next((two for _, two in found_by if len(two) == 1), [])
+        if fits:
+            others = [what for what, two in found_by if two and fits[0] not in two]
+            notes = (
+                [f"the {others[0]} is another one's in the roster: see who this is"]
+                if others
+                else []
+            )
+            given[fits[0].key].append(replace(person, notes=(*person.notes, *notes)))
         else:
-            why = "several people of the roster could be this one" if fits else "not in the roster"
+            several = any(two for _, two in found_by)
+            why = (
+                "several people of the roster could be this one" if several else "not in the roster"
+            )
             strangers.append(replace(person, notes=(*person.notes, why)))
     return _distinct([_with(one, given[one.key]) for one in roster] + strangers)
 
@@ -189,7 +221,10 @@ def _enrolled(roster: list[Person], found: list[Person]) -> list[Person]:
 def _with(one: Person, handed: list[Person]) -> Person:
     ids = dict.fromkeys([*one.ids, *(i for h in handed for i in h.ids)])
     paths = tuple(path for h in handed for path in h.paths)
-    notes = (*one.notes, *(note for h in handed for note in h.notes))
+    notes = (*one.notes, *dict.fromkeys(note for h in handed for note in h.notes))
+    if len(handed) > 1:
+        names = ", ".join(f"{h.name!r} ({h.key})" for h in handed)
+        notes += (f"handed in as {names}: see whether that is one person",)
     late = any(h.late for h in handed)
     return replace(one, ids=tuple(ids), paths=paths, late=late, notes=notes)
 
@@ -211,15 +246,23 @@ def _distinct(found: list[Person]) -> list[Person]:
 
 
 def _by_id(one: Person) -> set[str]:
-    ids = {i.casefold() for i in (*one.ids, one.key)}
-    return ids | {i.partition("@")[0] for i in ids if "@" in i}
+    return {i.casefold() for i in (*one.ids, one.key)}
+
+
+def _addresses(one: Person) -> set[str]:
+    return {i for i in _by_id(one) if "@" in i}
+
+
+def _by_login(one: Person) -> set[str]:
+    """Also what stands before the @ of an address."""
+    return {i.partition("@")[0] for i in _by_id(one)}
 
 
 def _by_name(one: Person) -> set[str]:
     """The name in both orders, for Canvas writes doejane and a roster Jane Doe or "Doe, Jane"."""
     words = [w for w in map(_plain, re.split(r"[\s,]+", one.name)) if w]
     turned = {"".join(words[i:] + words[:i]) for i in range(len(words))}
-    return turned | {_plain(i) for i in one.ids if not i.isdigit()}
+    return turned | {_plain(i) for i in one.ids if not i.isdigit() and "@" not in i}
 
 
 def _plain(text: str) -> str:

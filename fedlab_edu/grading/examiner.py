@@ -1,11 +1,13 @@
 """The process that holds the tests: it runs them on one submission after the other.
 
-    python -m fedlab_edu.grading.examiner JOB < SUBMISSIONS
+    python -m fedlab_edu.grading.examiner < JOB_AND_SUBMISSIONS
 
 It is trusted, and no student's code runs in it: that is in workers of a sandbox, from which come
-answers only. The tests are collected once. Each then runs in a fork of this process, with a worker
-of its own: none sees what an earlier one has drawn or left behind, all students get the same
-inputs, and this process stays as it is. Its events are those of `plugin.Recorder`.
+answers only. The job comes as the first line, not on the command line, which all users can read and
+which holds no more than 128 KB. The tests are collected once. Each then runs in a fork of this
+process, with a worker of its own: none sees what an earlier one has drawn or left behind, all
+students get the same inputs, and this process stays as it is. Its events are those of
+`plugin.Recorder`.
 """
 
 import gc
@@ -103,13 +105,15 @@ class Examiner(plugin.Recorder):
         """What comes of one test in a fork of this process."""
         call = float(item.get_closest_marker("q").kwargs.get("wall") or self.limits.call)  # type: ignore[union-attr]
         worker = self._worker()
-        end = min(deadline, time.monotonic() + PATIENCE * call)
+        end = time.monotonic() + PATIENCE * call
+        allowed = f"the {PATIENCE * call:g} seconds for this test" if end < deadline else ""
+        end = min(deadline, end)
         mine, theirs = os.pipe()
         if (test := os.fork()) == 0:
             try:
                 os.close(mine)
                 self._pipe = theirs
-                self._in_fork(item, file, text, worker, call, deadline)
+                self._in_fork(item, file, text, worker, call, end, allowed)
             finally:
                 os._exit(1)
         os.close(theirs)
@@ -151,7 +155,8 @@ class Examiner(plugin.Recorder):
         text: str,
         worker: Worker,
         call: float,
-        deadline: float,
+        end: float,
+        allowed: str,
     ) -> NoReturn:
         bound = memory(os.getpid(), 0) + SPARE
         with suppress(ValueError, OSError):
@@ -159,12 +164,16 @@ class Examiner(plugin.Recorder):
         seed_all(int(hashlib.sha256(f"{self.secret} {item.name}".encode()).hexdigest()[:8], 16))
         limits = Limits(**vars(self.limits) | {"call": call})
         try:
-            self.student = Remote(file, text, worker, limits, deadline)
+            self.student = Remote(file, text, worker, limits, end, allowed, self._answered)
         except NotGradable as error:
             self.tell(status="not gradable", message=str(error))
         reports = runtestprotocol(item, log=False, nextitem=None)
         trouble = "\n".join(r.longreprtext for r in reports if not r.passed)
         self.tell(status="error", message=trouble or "The test did not run.")
+
+    def _answered(self) -> None:
+        """Tell, in case that no result comes, that there was an answer to stumble over."""
+        os.write(self._pipe, b"\n")
 
     def tell(self, **result: object) -> NoReturn:
         """Hand the result over, and end."""
@@ -202,7 +211,7 @@ def _read_until(pipe: int, end: float) -> bytes:
 
 def main() -> None:
     """Run the job; the first event after the plan says that there is a sandbox."""
-    job = json.loads(sys.argv[1])
+    job = json.loads(sys.stdin.readline())
     channel = os.fdopen(os.dup(2), "w", encoding="utf-8")
     null = os.open(os.devnull, os.O_RDWR)
     for stream in (1, 2):

@@ -1,8 +1,8 @@
 """Grades for Gradescope, Classroom 50 and whatever reads JUnit's XML.
 
-None of them knows "not gradable yet" or "ungraded": there the mark stays empty where the format
-lets it, and where it does not, there is no file for that student. Each function returns whom this
-concerns, so that nobody gets a silent 0. Gradebooks are in `fedlab_edu.grading.gradebooks`.
+None of them knows "not gradable yet" or "ungraded": there is no score in Gradescope's file, and no
+file at all for Classroom 50. Each function returns whom this concerns, so that nobody gets a silent
+0. Gradebooks are in `fedlab_edu.grading.gradebooks`.
 """
 
 import json
@@ -21,33 +21,37 @@ from fedlab_edu.grading.store import MISSING, NOT_GRADABLE, UNGRADED, Outcome, R
 
 
 def gradescope(records: Iterable[Record], folder: Path, show_hidden: bool = False) -> list[str]:
-    """``results.json`` of each student in a folder of their own; who is ungraded has no score."""
+    """``results.json`` of each student in a folder of their own.
+
+    Who has no mark has no score, neither as a whole nor of a test, since Gradescope adds the tests
+    up. Its format asks for one of the two; what it shows without any is not documented.
+
+    Returns: these.
+    """
     unsure = []
     for record in records:
-        tests = [_gradescope(test, show_hidden) for test in record.tests]
+        tests = [_gradescope(test, record, show_hidden) for test in record.tests]
         result: dict[str, Any] = {"output": plain(_output(record)), "output_format": "text"}
-        if record.state == UNGRADED:
+        if record.mark is None:
             unsure.append(record.name)
         else:
-            result["score"] = record.won
+            result["score"] = record.mark
         seconds = round(sum(t.seconds for t in record.tests), 3)
         result |= {"visibility": "visible", "execution_time": seconds, "tests": tests}
         _write(folder / Store(folder).path(record.student).stem / "results.json", result)
-        if record.state == NOT_GRADABLE:
-            unsure.append(record.name)
     return unsure
 
 
-def _gradescope(test: Outcome, show_hidden: bool) -> dict[str, Any]:
+def _gradescope(test: Outcome, record: Record, show_hidden: bool) -> dict[str, Any]:
     out: dict[str, Any] = {
         "name": line(f"{test.question} {test.aspect}"),
         "number": test.question,
         "max_score": test.max,
-        "output": plain("\n".join(told(test, show_hidden))),
+        "output": plain("\n".join(told(test, record.tests, show_hidden))),
         "output_format": "text",
         "visibility": "visible",
     }
-    if test.points is not None:
+    if test.points is not None and record.mark is not None:
         out |= {"score": test.points, "status": "passed" if test.status == "passed" else "failed"}
     return out
 

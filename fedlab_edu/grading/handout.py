@@ -72,7 +72,7 @@ def public(tests: str) -> tuple[str, int]:
     Raises:
         Refusal: something about hidden tests is left.
     """
-    lines = tests.splitlines()
+    lines = tests.split("\n")  # as Python counts them
     tree = ast.parse(tests)
     short: set[str] = set()  # names of hidden markers
     for node in tree.body:
@@ -124,7 +124,7 @@ def guard(solution: str, work: Mapping[str, str], tests: Mapping[str, str]) -> N
         Refusal: an answer would get out; with the file and the line.
     """
     blocks = secret(solution)
-    outside = [line.strip() for line in solution.splitlines()]
+    outside = [line.strip() for line in solution.split("\n")]
     for line in (line for block in blocks for line in block):
         outside.remove(line)
     answers = {line for block in blocks for line in block} - set(outside)
@@ -188,4 +188,4 @@ def _code(name: str, text: str) -> Iterable[str]:
     if name.endswith(".ipynb"):
         cells = json.loads(text)["cells"]
         text = "\n".join("".join(cell["source"]) for cell in cells)
-    return [line.strip() for line in text.splitlines()]
+    return [line.strip() for line in text.split("\n")]

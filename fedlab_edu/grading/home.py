@@ -13,7 +13,7 @@ from typing import Any
 from fedlab_edu.grading import progress, run
 from fedlab_edu.grading.assignment import Refusal
 from fedlab_edu.grading.escape import for_console
-from fedlab_edu.grading.notebook import NotANotebook, convert_apart
+from fedlab_edu.grading.notebook import NotANotebook, convert_apart, looks_like_notebook
 from fedlab_edu.grading.report import render
 from fedlab_edu.grading.run import CheckBroken, Report
 
@@ -76,7 +76,7 @@ def target(question: str, file: Path | None, course: Callable[[Path | None], Pat
     else:
         again += f' "{file}"' if " " in str(file) else f" {file}"
     if not file.is_file():
-        raise Refusal(f"there is no file {file}.")
+        raise Refusal(f"there is no file {str(file)!r}.")
     return Target(file, tests, of_one, folder, again)
 
 
@@ -115,7 +115,10 @@ def check_file(
         CheckBroken: the tests cannot be run.
     """
     options: dict[str, Any] = {} if start is None else {"start": start}
-    if file.suffix != ".ipynb":
+    notes: list[str] = []
+    if file.suffix != ".ipynb" and looks_like_notebook(file.read_bytes()):
+        notes.append(f"{file} is a notebook, whatever its name says, and is read as one.")
+    elif file.suffix != ".ipynb":
         (report,) = run.grade(tests, [file], question, **options)
         return report, ()
     names = [] if question else re.findall(r'function="(\w+)"', tests.read_text(encoding="utf-8"))
@@ -127,7 +130,7 @@ def check_file(
         path = Path(folder) / f"{file.stem}.py"
         path.write_text(module.source, encoding="utf-8")
         (report,) = run.grade(tests, [path], question, **options)
-    notes = [f"{file}, {note}." for note in module.notes]
+    notes += [f"{file}, {note}." for note in module.notes]
     if any(r.status == "not gradable" or "NameError" in r.message for r in report.results):
         notes.append(RESTART)
     return Report(file, report.results), tuple(notes)

@@ -13,10 +13,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from fedlab_edu.grading.notebook import NotANotebook, convert_apart
+from fedlab_edu.grading.notebook import NotANotebook, convert_apart, looks_like_notebook
 from fedlab_edu.grading.unpack import NOTEBOOK, Files, Read, Unusable, printable, text_of
 
 MODULE = 1 << 20  # bytes of a module
+NOTES, NOTE = 20, 300  # notes on one submission, and characters of one
 
 # They are never meant as an answer, whatever else is there.
 _OURS = re.compile(r"(test_.*|.*_test|conftest|sitecustomize|usercustomize|setup)\.py", re.I)
@@ -76,9 +77,16 @@ def collect(paths: Sequence[tuple[str, Path]], wanted: Wanted) -> Handed:
         found = files.unpacked()
         alone = alone and found.keys() == files.found.keys()  # a file, and no archive
         file, source = _choose(found, wanted, notes, alone, files.refused)
-        return Handed(file, source, notes=tuple(notes))
+        return Handed(file, source, notes=_cut(notes))
     except Unusable as problem:
-        return Handed(file, None, f"What you handed in {problem}", tuple(notes))
+        return Handed(file, None, f"What you handed in {problem}", _cut(notes))
+
+
+def _cut(notes: Sequence[str]) -> tuple[str, ...]:
+    """A student can bring about as many notes, and as long ones, as they like."""
+    more = [f"and {len(notes) - NOTES} more notes"] if len(notes) > NOTES else []
+    shown = (note if len(note) <= NOTE else f"{note[: NOTE - 3]}..." for note in notes[:NOTES])
+    return (*shown, *more)
 
 
 def _choose(
@@ -124,7 +132,8 @@ def _rank(name: str, wanted: Wanted) -> int | None:
     names = "|".join(map(re.escape, wanted.names))
     if re.fullmatch(rf"({names})\.(py|ipynb)", base):
         return 0
-    added = r"([ _.-]*(\(\d+\)|copy|final|new|solution|v?\d+))*"
+    # Nothing is given back once it is taken, else a long name would be tried for years.
+    added = r"(?:[ _.-]*+(?:\(\d++\)|copy|final|new|solution|v?\d++))*+"
     if re.fullmatch(rf"(my[ _-]?|copy of )?({names}){added}\.(py|ipynb)", base, re.I):
         return 1
     return None if _OURS.fullmatch(base) else 2
@@ -132,9 +141,11 @@ def _rank(name: str, wanted: Wanted) -> int | None:
 
 def _module(name: str, data: bytes, wanted: Wanted, notes: list[str]) -> str:
     if not name.lower().endswith(".ipynb"):
-        if len(data) > MODULE:
-            raise Unusable(f"is larger than {MODULE >> 20} MB")
-        return text_of(data)
+        if not looks_like_notebook(data):
+            if len(data) > MODULE:
+                raise Unusable(f"is larger than {MODULE >> 20} MB")
+            return text_of(data)
+        notes.append(f"{printable(name)!r} is a notebook, whatever its name says, and read as one")
     if len(data) > NOTEBOOK:
         raise Unusable(f"is a notebook larger than {NOTEBOOK >> 20} MB: clear its outputs")
     try:

@@ -34,6 +34,7 @@ def grade_isolated(
     reference: str = "",
     trust: bool = False,
     jobs: int = 2,
+    private: Iterable[Path] = (),
 ) -> Iterator[Report]:
     """The reports on submissions, one after the other, in their order.
 
@@ -49,6 +50,7 @@ def grade_isolated(
             counts as an error, and is not judged.
         trust: allow "none", a plain process that keeps nothing hostile in check.
         jobs: how many submissions are in hand at a time.
+        private: further files and folders that no submission may read, as the solution.
 
     Raises:
         NoSandbox: the submissions are not trusted and this machine has nothing to hold them.
@@ -57,11 +59,13 @@ def grade_isolated(
     way = doctor.choose(trust) if isolation is None else isolation
     if way == "none" and not trust:
         raise NoSandbox(doctor.REFUSAL)
-    if way == "uid" and doctor.readable(tests):
-        raise NoSandbox(
-            f"as another user, but on the same disk, a submission could read {tests}: "
-            f"make its folder private (chmod 700 {tests.absolute().parent})."
-        )
+    for path in (tests, *private) if way == "uid" else ():
+        if doctor.readable(path):
+            folder = path if path.is_dir() else path.absolute().parent
+            raise NoSandbox(
+                f"as another user, but on the same disk, a submission could read {path}: "
+                f"make its folder private (chmod 700 {folder})."
+            )
     job: dict[str, object] = {
         "tests": str(tests), "question": question, "way": way, "limits": asdict(limits),
         "secret": secret, "reference": reference,
@@ -126,23 +130,24 @@ class _Examiner:
         environment |= {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTHONDONTWRITEBYTECODE": "1"}
         environment |= {"OMP_NUM_THREADS": "1"} | ({"FG_SEED": secret} if secret else {})
         self._process = subprocess.Popen(
-            [sys.executable, "-P", "-X", "utf8", "-m", "fedlab_edu.grading.examiner",
-             json.dumps(job)],
+            [sys.executable, "-P", "-X", "utf8", "-m", "fedlab_edu.grading.examiner"],
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
             env=environment,
             start_new_session=True,
-        )  # fmt: skip
+        )
+        self._job = job
         self._rest = b""
         self._busy = False
 
     def begin(self) -> None:
-        """Wait until it is ready.
+        """Hand it the job, and wait until it is ready.
 
         Raises:
             NoSandbox, CheckBroken: it cannot be.
         """
+        self._write(self._job)
         other = []
         for line in self._lines(2 * START):
             try:
@@ -169,11 +174,14 @@ class _Examiner:
             for test in progress.results:
                 progress.change(test, status="not gradable", message=str(error))
             return
+        self._busy = True
+        self._write([name, text])
+
+    def _write(self, message: object) -> None:
         stdin: IO[bytes] | None = self._process.stdin
         assert stdin is not None
-        self._busy = True
         with suppress(BrokenPipeError):
-            stdin.write(json.dumps([name, text]).encode() + b"\n")
+            stdin.write(json.dumps(message).encode() + b"\n")
             stdin.flush()
 
     def take(self, progress: _Progress, patience: float) -> None:

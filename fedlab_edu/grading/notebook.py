@@ -22,9 +22,11 @@ from dataclasses import dataclass, field
 SECONDS = 20.0  # for one notebook, which takes a few hundredths of one
 MEMORY = 1 << 30  # bytes of address space, likewise
 CONFLICT = "<<<<<<<"
+COUNTS = "only imports, functions, classes and plain constants count"
 
 _MAGIC = re.compile(r"^\s*[%!?]|^\s*[\w.]+\?{1,2}\s*$")
 _ASSIGNED = re.compile(r"^(\s*\w+\s*=\s*)[%!]")
+_Import = ast.Import | ast.ImportFrom
 _Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
 
@@ -49,9 +51,13 @@ def convert(text: str, names: Collection[str] = ()) -> Module:
     Raises:
         NotANotebook: it is none.
     """
-    taken, notes, known = [], [], set(dir(builtins))
+    taken: list[str] = []
+    notes: list[str] = []
+    known = set(dir(builtins))
     defined: dict[str, int] = {}  # asked-for name -> cell
     dropped: dict[str, int] = {}  # assigned, but not a constant -> cell
+    changed: dict[str, int] = {}  # kept, and then changed by a line that is not -> cell
+    used: set[str] = set()  # what functions and classes look up
     for number, (kind, source) in enumerate(_cells(text), start=1):
         if kind != "code":
             for name in names:
@@ -71,31 +77,49 @@ def convert(text: str, names: Collection[str] = ()) -> Module:
             what = "has conflict markers of git" if CONFLICT in code else f"is not Python ({why})"
             notes.append(f"cell {number}{line}: the cell {what}, so it does not count")
             continue
-        lines = code.splitlines()
+        lines = code.split("\n")  # as Python counts them: no form feed, nothing of Unicode's
         for node in tree.body:
             bound = _bound(node)
             if not _is_kept(node, known):
+                changed |= dict.fromkeys(known & {*bound, *_changed(node)}, number)
                 dropped |= dict.fromkeys(bound, number)
                 continue
             known |= set(bound)
+            if not isinstance(node, ast.AugAssign):
+                changed = {name: cell for name, cell in changed.items() if name not in bound}
             if isinstance(node, _Definition):
                 if node.name in names and node.name in defined:
                     cells = f"cells {defined[node.name]} and {number}"
                     notes.append(f"{node.name} is defined twice ({cells}): the last one counts")
                 defined[node.name] = number
-            first = min([node.lineno, *(d.lineno for d in getattr(node, "decorator_list", []))])
-            taken.append(f"# cell {number}\n" + "\n".join(lines[first - 1 : node.end_lineno]))
+                used |= _read(node) | {node.name}
+            part = f"# cell {number}\n{_text(node, lines)}"
+            if isinstance(node, ast.ImportFrom) and node.module == "__future__":
+                taken.insert(0, part)  # Python wants it above all else
+            else:
+                taken.append(part)
             notes += [
-                f"cell {number} needs {name}, which cell {dropped[name]} computes: only imports, "
-                "functions, classes and plain constants count"
+                f"cell {number} needs {name}, which cell {dropped[name]} computes: {COUNTS}"
                 for name in sorted(_read(node) & (dropped.keys() - known))
             ]
     notes += [
-        f"no code cell defines {name}"
+        f"cell {cell} changes {name}, which does not count: {COUNTS}"
+        for name, cell in changed.items()
+        if name in used
+    ]
+    notes += [
+        f"cell {dropped[name]} has {name} within another statement: {COUNTS}"
+        if name in dropped
+        else f"no code cell defines {name}"
         for name in names
         if name not in known and not any(f" {name} " in note for note in notes)
     ]
     return Module("\n\n".join(taken) + "\n", notes)
+
+
+def looks_like_notebook(data: bytes) -> bool:
+    """Whether a file that is called a module is a notebook that was saved under its name."""
+    return data.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{") and b'"cells"' in data
 
 
 def convert_apart(text: str, names: Collection[str] = ()) -> Module:
@@ -144,7 +168,7 @@ def _cells(text: str) -> Iterator[tuple[str, str]]:
         if isinstance(cell, dict):
             source = cell.get("source", cell.get("input", ""))
             source = "".join(map(str, source)) if isinstance(source, list) else str(source)
-            yield str(cell.get("cell_type", "")), source.replace("\r\n", "\n")
+            yield str(cell.get("cell_type", "")), source.replace("\r\n", "\n").replace("\r", "\n")
 
 
 def _without_magics(source: str) -> str:
@@ -163,8 +187,22 @@ def _without_magics(source: str) -> str:
 
 
 def _is_kept(node: ast.stmt, known: set[str]) -> bool:
-    if isinstance(node, (_Definition, ast.Import, ast.ImportFrom)):
+    if isinstance(node, _Definition | _Import):
         return True
+    if isinstance(node, ast.Try):  # an import that may fail, and what to do then
+        parts = [node.body, *(h.body for h in node.handlers), node.orelse, node.finalbody]
+        inner = [statement for part in parts for statement in part]
+        imported = {name for s in inner if isinstance(s, _Import) for name in _bound(s)}
+        return isinstance(node.body[0], _Import) and all(
+            isinstance(s, ast.Pass) or _is_kept(s, known | imported) for s in inner
+        )
+    if isinstance(node, ast.AugAssign):
+        return (
+            isinstance(node.target, ast.Name)
+            and not isinstance(node.op, ast.Pow)
+            and _is_constant(node.value)
+            and _loaded(node.value) | {node.target.id} <= known
+        )
     if not isinstance(node, ast.Assign | ast.AnnAssign) or node.value is None:
         return False
     targets = node.targets if isinstance(node, ast.Assign) else [node.target]
@@ -202,10 +240,52 @@ def _read(node: ast.AST) -> set[str]:
 def _bound(node: ast.stmt) -> list[str]:
     if isinstance(node, _Definition):
         return [node.name]
-    if isinstance(node, ast.Import | ast.ImportFrom):
+    if isinstance(node, _Import):
         return [(alias.asname or alias.name).partition(".")[0] for alias in node.names]
-    targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
-    return [n.id for t in targets if t is not None for n in ast.walk(t) if isinstance(n, ast.Name)]
+    inner = [n for child in ast.iter_child_nodes(node) for n in _here(child)]
+    names = [name for n in inner if isinstance(n, _Definition | _Import) for name in _bound(n)]
+    return names + [n.id for n in inner if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)]
+
+
+def _here(node: ast.AST) -> Iterator[ast.AST]:
+    """A node and all within it, except what is inside of functions and classes."""
+    yield node
+    if not isinstance(node, _Definition | ast.Lambda):
+        for child in ast.iter_child_nodes(node):
+            yield from _here(child)
+
+
+def _changed(node: ast.stmt) -> Iterator[str]:
+    """The names to whose entries or attributes a statement assigns."""
+    for inner in _here(node):
+        if isinstance(inner, ast.Attribute | ast.Subscript) and isinstance(inner.ctx, ast.Store):
+            base: ast.AST = inner
+            while isinstance(base, ast.Attribute | ast.Subscript):
+                base = base.value
+            if isinstance(base, ast.Name):
+                yield base.id
+
+
+def _text(node: ast.stmt, lines: list[str]) -> str:
+    """The lines of a statement, without others that stand on them behind a semicolon."""
+    first = min([node.lineno, *(d.lineno for d in getattr(node, "decorator_list", []))])
+    part = [line.encode() for line in lines[first - 1 : node.end_lineno]]  # columns are bytes
+    if part[-1][node.end_col_offset :].lstrip().startswith(b";"):
+        part[-1] = part[-1][: node.end_col_offset]
+    if first == node.lineno:
+        part[0] = part[0][node.col_offset :]
+    text = b"\n".join(part).decode()
+    if isinstance(node, ast.Assign | ast.AnnAssign | ast.AugAssign) and _may_raise(node):
+        # As in Jupyter, where all that follows can be run nevertheless.
+        return f"try: {text}\nexcept Exception: pass"
+    return text
+
+
+def _may_raise(node: ast.Assign | ast.AnnAssign | ast.AugAssign) -> bool:
+    if not isinstance(node, ast.Assign) or any(isinstance(t, ast.Tuple) for t in node.targets):
+        return True
+    plain = (ast.Constant, ast.List, ast.Tuple, ast.expr_context)
+    return not all(isinstance(n, plain) for n in ast.walk(node.value))
 
 
 def main(names: list[str]) -> None:

@@ -23,6 +23,8 @@ body {{ font: 1rem/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem aut
 table {{ border-collapse: collapse; }}
 th, td {{ text-align: left; padding: .2rem .6rem; border-bottom: 1px solid #8888; }}
 td.n, th.n {{ text-align: right; white-space: nowrap; }}
+.wide {{ overflow-x: auto; }}
+.wide td:first-child, .wide th:first-child {{ white-space: nowrap; }}
 pre {{ white-space: pre-wrap; overflow-wrap: anywhere;
  border-left: 3px solid #8888; padding-left: .6rem; }}
 </style>
@@ -63,13 +65,14 @@ def class_page(assignment: str, table: Table) -> str:
             _HEAD.format(title=html(assignment)),
             f"<h1>{html(assignment)}</h1>\n<p>{len(table.rows)} students: {states}. "
             f"Points are out of {number(most)}.</p>\n",
-            "<h2>Questions</h2>\n<table>\n<tr><th>question</th><th class='n'>full marks</th>"
-            "<th class='n'>mean</th><th>most frequent mistake</th></tr>\n",
+            "<h2>Questions</h2>\n<div class='wide'><table>\n",
+            "<tr><th>question</th><th class='n'>full marks</th><th class='n'>mean</th>"
+            "<th>most frequent mistake</th></tr>\n",
             "\n".join(hard),
-            "\n</table>\n<h2>Students</h2>\n<table>\n<tr><th>student</th>",
+            "\n</table></div>\n<h2>Students</h2>\n<div class='wide'><table>\n<tr><th>student</th>",
             f"{questions}<th class='n'>total</th><th>state</th><th>remark</th></tr>\n",
             "\n".join(rows),
-            "\n</table>\n",
+            "\n</table></div>\n",
             _FOOT,
         ]
     )
@@ -89,7 +92,7 @@ def student_page(record: Record, show_hidden: bool = False) -> str:
             out.append(f"<h2>{html(_title(question, tests))}</h2>\n<ul>\n")
             for test in tests:
                 out.append(f"<li>{html(_line(test))}")
-                out += [f"<pre>{html(text)}</pre>" for text in told(test, show_hidden)]
+                out += [f"<pre>{html(text)}</pre>" for text in told(test, tests, show_hidden)]
                 out.append("</li>\n")
             out.append("</ul>\n")
     if record.notes:
@@ -109,16 +112,24 @@ def student_markdown(record: Record, show_hidden: bool = False) -> str:
             out += [f"## {markdown(_title(question, tests))}", ""]
             for test in tests:
                 out += [f"- {markdown(_line(test))}", ""]
-                for text in told(test, show_hidden):
+                for text in told(test, tests, show_hidden):
                     out += [*(f"  {row}".rstrip() for row in fenced(text).splitlines()), ""]
     if record.notes:
         out += ["## About your file", "", *(f"- {markdown(note)}" for note in record.notes), ""]
     return "\n".join([*out, markdown(_made(record)), ""])
 
 
-def told(test: Outcome, show_hidden: bool = False) -> Iterable[str]:
-    """What a student reads about a test, beside its aspect."""
-    if test.status in ("passed", "not run", "not gradable", "not handed in"):
+def told(test: Outcome, among: Iterable[Outcome], show_hidden: bool = False) -> Iterable[str]:
+    """What a student reads about a test, beside its aspect.
+
+    Args:
+        among: the tests of its question, or of all.
+    """
+    if test.status == "not run":
+        if any(t.question == test.question and t.status == "stopped" for t in among):
+            yield "Not run: an earlier call in this question was stopped."
+        return
+    if test.status in ("passed", "not gradable", "not handed in"):
         return
     if test.status == "error":
         yield "The test failed by itself; this is no fault of your file."

@@ -11,6 +11,7 @@ release beside it is in `fedlab_edu.grading.handout`.
 import ast
 import re
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 NOT_WRITTEN = "not written yet"
@@ -18,6 +19,8 @@ STUB = f"""\
 # Your answer goes here: replace the next line.
 raise NotImplementedError("{NOT_WRITTEN}")
 """
+
+_Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 # A marker that is nearly right would hand the answer out: whatever looks like one must be one.
 _LOOKS_LIKE_MARKER = re.compile(r"#\W*(begin|end)\W*(the\W*)?solution", re.IGNORECASE)
@@ -83,42 +86,100 @@ def outline(text: str, name: str = "solution.py") -> str:
     classes (``_name``) go.
 
     Raises:
-        ValueError: it is not Python, or it has no public function.
+        ValueError: it is not Python, it has no public function, or a function stands where it
+            would stay, as within an ``if``.
     """
     try:
         tree = ast.parse(text, name)
     except (SyntaxError, ValueError) as error:
         raise ValueError(f"{name}: it is not Python: {error}") from None
-    lines = text.splitlines()
-    spans = [span for node in tree.body for span in _bodies(node, lines)]
+    lines = text.rstrip("\n").split("\n")  # as Python counts them
+    try:
+        spans = [span for node in tree.body for span in _bodies(node, lines)]
+    except ValueError as error:
+        raise ValueError(f"{name}, {error}") from None
     if not any(stub for _, _, stub in spans):
         raise ValueError(f"{name}: it has no function to take an answer out of")
     for first, last, stub in sorted(spans, reverse=True):
         lines[first - 1 : last] = stub
-    return "\n".join(lines) + "\n"
+    released = "\n".join(lines) + "\n"
+    try:
+        ast.parse(released)
+    except SyntaxError:
+        raise ValueError(
+            f"{name}: with the answers taken out it is not Python; put the body of each function, "
+            "and its docstring, on lines of their own"
+        ) from None
+    return released
 
 
 def secret(text: str) -> list[list[str]]:
-    """The answers of a solution: of each the lines, without margins and blank ones."""
+    """The answers of a solution: of each the lines, without margins and blank ones.
+
+    Of a solution without markers these are the bodies of all functions, wherever they stand. It
+    looks for them by itself, so that a fault of `outline` does not hide from the guard.
+    """
     blocks: list[list[str]] = []
     if is_marked(text):
         for part in text.split("# BEGIN SOLUTION")[1:]:
-            blocks.append(part.split("# END SOLUTION")[0].splitlines())
+            blocks.append(part.split("# END SOLUTION")[0].split("\n"))
     else:
-        lines = text.splitlines()
-        for node in ast.parse(text).body:
-            blocks += [lines[first - 1 : last] for first, last, _ in _bodies(node, lines)]
+        lines = text.rstrip("\n").split("\n")
+        taken: set[int] = set()  # lines, for functions within functions are not counted twice
+        for first, last in sorted(_answers(ast.parse(text), lines), key=lambda a: (a[0], -a[1])):
+            if first not in taken:
+                blocks.append(lines[first - 1 : last])
+                taken |= set(range(first, last + 1))
     stripped = [[line.strip() for line in block if line.strip()] for block in blocks]
     return [block for block in stripped if block]
+
+
+def _answers(tree: ast.Module, lines: list[str]) -> Iterator[tuple[int, int]]:
+    """(first line, last line) of the body of each function, and of each lambda outside of one."""
+    heads = [
+        part
+        for node in ast.walk(tree)
+        if isinstance(node, _Function)
+        for part in (node.args, *node.decorator_list)
+    ]
+    shown = {id(inner) for head in heads for inner in ast.walk(head)}  # a signature stays
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Lambda) and id(node) not in shown:
+            yield node.lineno, node.end_lineno or node.lineno
+        elif isinstance(node, _Function):
+            body = node.body[ast.get_docstring(node, clean=False) is not None :]
+            if body:
+                first = body[0].lineno
+                while lines[first - 2].lstrip().startswith("#"):
+                    first -= 1
+                yield first, _end(node, lines)
+
+
+def _end(node: ast.stmt, lines: list[str]) -> int:
+    """The last line of a function or a class, with the comments below it that are set in."""
+    last = at = node.end_lineno or node.lineno
+    for line in lines[last:]:
+        at += 1
+        text = line.lstrip()
+        if text and not (text.startswith("#") and len(line) - len(text) > node.col_offset):
+            break
+        last = at if text else last
+    return last
 
 
 def _bodies(
     node: ast.stmt, lines: list[str], inside: bool = False
 ) -> list[tuple[int, int, list[str]]]:
     """(first line, last line, stub) of what goes out of a function or a class."""
-    if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+    if not isinstance(node, _Function | ast.ClassDef):
+        kinds = _Function | ast.ClassDef | ast.Lambda
+        if any(isinstance(n, kinds) for n in ast.walk(node)):
+            raise ValueError(
+                f"line {node.lineno}: a function within another statement, or a lambda, would go "
+                "out as it is: write it as a def of its own, or mark the answers"
+            )
         return []
-    last = node.end_lineno or node.lineno
+    last = _end(node, lines)
     if node.name.startswith("_") and not inside:
         first = min([node.lineno, *(d.lineno for d in node.decorator_list)])
         return [(first, last, [])]

@@ -11,7 +11,7 @@ import signal
 import socket
 import struct
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NoReturn
@@ -34,6 +34,10 @@ ENDS = {
     signal.SIGKILL: "was killed: it took too much memory, or ended itself",
 }
 MESSAGE = 2000  # characters
+WORKERS = (
+    "processes that the file starts cannot hand tensors on: a DataLoader does without them, with "
+    "num_workers=0"
+)
 FAILURES = {"NotWritten": NotWritten, "Raised": Raised, "Failure": Failure}
 
 
@@ -45,24 +49,42 @@ class _Late(BaseException):
     """The time of a call is up; not an Exception, so that no function takes it for its own."""
 
 
+class _Verdict(BaseException):
+    """What a test's own function asserts ends the test: the student could read it, or catch it."""
+
+    def __init__(self, error: AssertionError) -> None:
+        self.error = error
+
+
 class Remote(Student):
     """The functions of one file, which run in a worker.
 
     Args:
         file: its name.
-        deadline: when all time for the submission is used up, as of `time.monotonic`.
+        deadline: when there is no time left, as of `time.monotonic`.
+        allowed: the seconds until then, in the words of a message; "" for those of the file.
+        on_answer: called once, when the first call has returned.
 
     Raises:
         NotGradable: the file cannot be run.
     """
 
     def __init__(
-        self, file: str, text: str, worker: Worker, limits: Limits, deadline: float
+        self,
+        file: str,
+        text: str,
+        worker: Worker,
+        limits: Limits,
+        deadline: float,
+        allowed: str = "",
+        on_answer: Callable[[], None] = lambda: None,
     ) -> None:
         self.path = Path(file)
         self.printed = b""
         self._lines = text.splitlines()
         self._worker, self._limits, self._deadline = worker, limits, deadline
+        self._allowed = allowed or f"all {limits.total:g} seconds for this file"
+        self._on_answer = on_answer
         self._over = ""  # why there are no further answers
         self.answered = False  # whether any call has returned
         request = {"kind": "load", "file": file, "text": text, "limit": self._time()}
@@ -97,7 +119,9 @@ class Remote(Student):
         if reply["kind"] != "value" or len(reply["after"]) != len(arguments):
             self._stop(f"{name} gave no sensible answer")
         after = reply["after"]
-        self.answered = True
+        if not self.answered:
+            self.answered = True
+            self._on_answer()
         for mine, theirs in zip(arguments, after, strict=True):
             _mirror(mine, theirs)
         given = {wire.clean(k, 60): wire.clean(v, 400) for k, v in reply["given"].items()}
@@ -121,7 +145,7 @@ class Remote(Student):
         """Seconds that the next call may take."""
         left = self._deadline - time.monotonic()
         if left <= 0:
-            self._over = f"all {self._limits.total:g} seconds for this file are used up"
+            self._over = f"{self._allowed} are used up"
         return max(0.0, min(self._limits.call, left))
 
     def _ask(self, request: dict[str, Any], functions: wire.Functions, who: str) -> dict[str, Any]:
@@ -145,14 +169,20 @@ class Remote(Student):
                     answer = _called(functions, reply)
                 self._send(answer, end)
         except (TimeoutError, _Late):
+            if time.monotonic() >= self._deadline:
+                self._stop(f"{who} was stopped: {self._allowed} are used up")
             self._stop(
                 f"{who} did not finish within {request['limit']:.3g} seconds, and was stopped",
-                "a loop that never ends",
+                WORKERS if b"multiprocessing/" in self.printed else "a loop that never ends",
             )
         except wire.Malformed as error:
             self._stop(f"{who} sent something that is no answer ({error}), and was stopped")
         except (EOFError, OSError):
             self._stop(f"{who} {self._how_it_ended()}")
+        except _Verdict as verdict:
+            self._worker.let_go()
+            self._over = "the test had ended before"
+            raise verdict.error from None
 
     def _stop(self, message: str, likely: str = "") -> NoReturn:
         self._listen()
@@ -247,6 +277,8 @@ def _called(functions: wire.Functions, reply: dict[str, Any]) -> bytes:
     try:
         value = function(*reply["arguments"], **reply["named"])
         return wire.encode({"kind": "value", "value": value})
+    except AssertionError as error:
+        raise _Verdict(error) from None
     except Exception as error:
         told = {"error": type(error).__name__, "message": wire.clean(str(error), 300)}
         return wire.encode({"kind": "raised"} | told)

@@ -85,4 +85,4 @@ def _next(report: Report, command: str) -> str:
         return f"Next: put this right, save the file, and run\n  {whole}"
     verb = "write" if todo.status == "not written" else "look at"
     again = command.replace("{question}", todo.question)
-    return f"Next: {verb} {todo.function}, save the file, and run\n  {again}"
+    return f"Next: {verb} {todo.function or todo.question}, save the file, and run\n  {again}"

@@ -187,9 +187,9 @@ ENVIRONMENT = {
 def bubblewrap() -> list[str]:
     """The command that starts a program in namespaces of its own.
 
-    It sees the system's programs and libraries, this Python, and this package; nothing of it can be
-    written. As root no namespace of users is made: in one, the number of processes would not be
-    limited.
+    It sees the system's programs and libraries, this Python, and of this package the folder of the
+    grader only: the rest holds answers to the exercises. Nothing of it can be written. As root no
+    namespace of users is made: in one, the number of processes would not be limited.
 
     Raises:
         NoSandbox: bubblewrap is not installed.
@@ -221,13 +221,20 @@ def _view() -> Iterator[str]:
         yield from ("--ro-bind-try", f"/etc/{name}", f"/etc/{name}")
     prefixes = [Path(sys.prefix), Path(sys.base_prefix), Path(sys.base_exec_prefix)]
     places = {place: place for place in prefixes if not place.is_relative_to("/usr")}
-    places[Path(VIEW, "fedlab_edu")] = PACKAGE
+    places[Path(VIEW, "fedlab_edu", "grading")] = PACKAGE / "grading"
     made: set[Path] = set()
     for at, place in places.items():
         for folder in [p for p in reversed(at.parents) if p != Path("/") and p not in made]:
             made.add(folder)
             yield from ("--perms", "0755", "--dir", str(folder))  # else only root could pass
         yield from ("--ro-bind", str(place), str(at))
+    # With a docstring for its only line, it makes an empty package.
+    empty = str(PACKAGE / "grading" / "__init__.py")
+    yield from ("--ro-bind", empty, f"{VIEW}/fedlab_edu/__init__.py")
+    shown = [Path("/usr"), *prefixes]
+    for folder in sorted({PACKAGE, *(Path(entry, PACKAGE.name) for entry in sys.path)}):
+        if folder.is_dir() and any(folder.is_relative_to(place) for place in shown):
+            yield from ("--tmpfs", str(folder), "--remount-ro", str(folder))
     yield from ("--proc", "/proc", "--dev", "/dev", "--tmpfs", "/scratch")
     if Path("/tmp") not in made:
         yield from ("--symlink", "scratch", "/tmp")

@@ -166,18 +166,31 @@ class Store:
         return found
 
     def secret(self) -> str:
-        """What hidden inputs are drawn from, the same for all students and every time."""
+        """What hidden inputs are drawn from, the same for all students and every time.
+
+        Raises:
+            Refusal: it is empty, so that anyone could draw the same.
+        """
         path = self.folder / "secret"
         if not path.exists():
             path.parent.mkdir(parents=True, exist_ok=True)
-            with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT, 0o600), "w") as file:
-                file.write(secrets.token_hex(16))
-        return path.read_text().strip()
+            beside = path.with_name(f".secret.{os.getpid()}")
+            flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
+            try:
+                with os.fdopen(os.open(beside, flags, 0o600), "w") as file:
+                    file.write(secrets.token_hex(16))
+                _put_first(beside, path)
+            finally:
+                beside.unlink(missing_ok=True)
+        found = path.read_text("utf-8", errors="replace").strip()
+        if len(found) < 16:
+            raise Refusal(f"{path} is empty or broken: put the old one back, or delete it.")
+        return found
 
     def path(self, student: str) -> Path:
         """Where a student's record is; the name is safe on every disk, whatever the key."""
         short = re.sub(r"[^A-Za-z0-9]+", "-", student)[:40].strip("-")
-        digest = hashlib.sha256(student.encode("utf-8", "replace")).hexdigest()[:12]
+        digest = hashlib.sha256(student.encode("utf-8", "surrogatepass")).hexdigest()[:12]
         return self.folder / "grades" / f"{short}-{digest}.json".lstrip("-")
 
     def write(self, record: Record) -> None:
@@ -207,6 +220,16 @@ class Store:
                 one["key"], one["name"], tuple(one["ids"]), about["assignment"], UNGRADED, plan,
                 "grading was stopped before it came to this submission", late=one["late"],
             )  # fmt: skip
+
+
+def _put_first(beside: Path, path: Path) -> None:
+    """Give a file its place, unless another process was faster."""
+    try:
+        os.link(beside, path)
+    except FileExistsError:
+        pass
+    except OSError:  # no links on this disk
+        os.replace(beside, path)
 
 
 def write(path: Path, value: object) -> None:

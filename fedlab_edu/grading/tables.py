@@ -19,7 +19,8 @@ class Row:
     Fields:
         points: of each question; None where it was not judged.
         total: None where the submission is not gradable yet or ungraded.
-        remark: why it is not graded, or who handed in late.
+        remark: why it is not graded, who handed in late, and whom the roster does not know.
+        page: where the student's page is, seen from the table's.
     """
 
     student: str
@@ -65,7 +66,12 @@ class Table:
         self._likely: dict[str, Counter[str]] = {q: Counter() for q in questions}
         self._function: dict[str, str] = {}
 
-    def add(self, record: Record, page: str = "") -> None:
+    def add(self, record: Record, page: str = "", notes: Iterable[str] = ()) -> None:
+        """Another row.
+
+        Args:
+            notes: about the student, for the instructor.
+        """
         points: list[float | None] = []
         for question in self.questions:
             tests = record.questions.get(question, ())
@@ -77,9 +83,7 @@ class Table:
                 self._won[question].append(sum(judged))
                 mistakes = dict.fromkeys(map(_mistake, tests))  # a set would settle ties by chance
                 self._likely[question].update(m for m in mistakes if m)
-        remark = "late" if record.late else ""
-        if record.problem:
-            remark = f"{remark}; {record.problem}".lstrip("; ")
+        remark = "; ".join(filter(None, ["late" if record.late else "", *notes, record.problem]))
         self.rows.append(
             Row(
                 record.student,
@@ -141,11 +145,11 @@ def difficulty_text(table: Table) -> str:
 def class_csv(table: Table) -> str:
     """The table of the class for a spreadsheet; nothing in it can be a formula."""
     most = sum(table.questions.values())
-    head = ["student", "name", "state", *table.questions, "total", "max", "remark"]
+    head = ["student", "name", "state", *table.questions, "total", "max", "remark", "page"]
     body = [
         [
             *(cell(row.student), cell(row.name), row.state, *map(number, row.points)),
-            *(number(row.total), number(most), cell(row.remark)),
+            *(number(row.total), number(most), cell(row.remark), cell(row.page)),
         ]
         for row in table.rows
     ]

@@ -26,7 +26,10 @@ SOURCES = (".py", ".ipynb")
 ZIPS, TARS = (".zip",), (".tar", ".tar.gz", ".tgz")
 OTHER_ARCHIVES = (".rar", ".7z", ".tar.bz2", ".tar.xz", ".gz", ".xz", ".bz2")
 
-_JUNK = re.compile(r"(^|/)(__MACOSX|\.ipynb_checkpoints|__pycache__)/|(^|/)\.[^/]*$")
+# Hidden folders (.git, .venv) and what programs put into folders of their own.
+_JUNK = re.compile(
+    r"(^|/)(__MACOSX|__pycache__|venv|site-packages|node_modules|\.[^./][^/]*)/|(^|/)\.[^/]*$"
+)
 
 Read = Callable[[], bytes]
 
@@ -62,16 +65,18 @@ class Files:
             self.refuse(name, "lies in too many folders")
         else:
             try:
-                inside = sorted(os.listdir(path))
+                inside = [
+                    entry
+                    for entry in sorted(os.listdir(path))
+                    if not _JUNK.search(f"{entry}/" if (path / entry).is_dir() else entry)
+                ]
             except OSError as error:
                 self.refuse(name, f"cannot be opened ({error.strerror})")
                 return
             if len(inside) + len(self.found) > ENTRIES:
                 raise Unusable(f"has more than {ENTRIES} files")
             for entry in inside:
-                inner = f"{name}/{entry}" if depth else entry
-                if not _JUNK.search(f"{inner}/" if (path / entry).is_dir() else inner):
-                    self.add(inner, path / entry, depth + 1)
+                self.add(f"{name}/{entry}" if depth else entry, path / entry, depth + 1)
 
     def refuse(self, name: str, why: str) -> None:
         self.refused.append(f"{printable(name)!r} {why}")
@@ -143,10 +148,11 @@ def _zip(data: bytes, files: Files) -> dict[str, Read]:
         entries = archive.infolist()
     except Exception:  # a hostile file makes the library raise whatever there is
         raise Unusable("is not a readable zip file: did the upload break off?") from None
-    if len(entries) > ENTRIES:
-        raise Unusable(f"is a zip with {len(entries)} entries; at most {ENTRIES} are read")
-    for entry in entries:
-        name = entry.filename.replace("\\", "/")
+    named = [(entry, entry.filename.replace("\\", "/")) for entry in entries]
+    named = [(entry, name) for entry, name in named if not _JUNK.search(name)]
+    if len(named) > ENTRIES:
+        raise Unusable(f"is a zip with {len(named)} entries; at most {ENTRIES} are read")
+    for entry, name in named:
         link = stat.S_ISLNK(entry.external_attr >> 16)
         if not name.endswith("/") and _of_use(name, "a link" if link else "", files):
             if entry.flag_bits & 1:
@@ -177,8 +183,10 @@ def _tar(data: bytes, files: Files) -> dict[str, Read]:
     tap: Any = _Tap(stream)
     try:
         with tarfile.open(fileobj=tap, mode="r|") as archive:
-            for number, entry in enumerate(archive):
-                if number >= ENTRIES:
+            number = 0
+            for entry in archive:
+                number += not _JUNK.search(f"{entry.name}/" if entry.isdir() else entry.name)
+                if number > ENTRIES:
                     raise Unusable(f"is a tar with more than {ENTRIES} entries")
                 plain = entry.isreg() and not entry.issparse()
                 odd = "" if plain else "a link, a device or a file with holes"

@@ -2,13 +2,15 @@
 
 Nothing that arrives is run, and no type is taken from the other side: what is not plainly a
 number, a text, a tensor, an array, or a list, tuple or dict of these, arrives as an `Unknown` or is
-refused.
+refused. A few types of Python's and PyTorch's own arrive as what they are a kind of: range as a
+list, torch.Size as a tuple, OrderedDict and defaultdict as dicts.
 
 A message is two lengths of four bytes each, that much JSON, and that many bytes of safetensors.
 """
 
 import json
 import struct
+from collections import OrderedDict, defaultdict
 from collections.abc import Callable
 from typing import Any
 
@@ -22,6 +24,7 @@ MAX_PARTS = 200_000
 MAX_DEPTH = 100
 MAX_KEYS = 10_000  # of all dicts: keys of one hash cost the square of their number
 MAX_DIGITS = 4000  # of an int: Python prints 4300
+_TOO_LONG = 10**MAX_DIGITS  # once: it takes 70 microseconds, and an answer may hold many ints
 HEAD = struct.Struct(">II")
 
 _DTYPES = (
@@ -92,14 +95,14 @@ class _Writer:
         if value is None or kind in (bool, str, float):
             return value
         if kind is int:
-            if abs(value) >= 10**MAX_DIGITS:
+            if not -_TOO_LONG < value < _TOO_LONG:
                 raise Refused(f"an int of more than {MAX_DIGITS} digits")
             return value
-        if kind is list:
+        if kind in (list, range):
             return [self.part(x, depth + 1) for x in value]
-        if kind is tuple:
+        if kind in (tuple, torch.Size):
             return {"tuple": [self.part(x, depth + 1) for x in value]}
-        if kind is dict:
+        if kind in (dict, OrderedDict, defaultdict):
             self.keys += len(value)
             if self.keys > MAX_KEYS:
                 raise Refused(f"dicts with more than {MAX_KEYS:,} keys")

@@ -4,12 +4,14 @@ It holds no tests and no expected values, so that nothing in it needs to be kept
 code. What it says is an answer, never a mark.
 """
 
+import ast
 import builtins
 import faulthandler
 import os
 import socket
 import sys
 import threading
+import warnings
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -55,6 +57,7 @@ def serve(line: socket.socket) -> None:
             if request["kind"] == "load":
                 reply: dict[str, object] = {"kind": "loaded"}
                 try:
+                    no_package(request["text"])
                     student = Student(Path(request["file"]), request["text"])
                 except NotGradable as error:
                     reply = {"kind": "not gradable", "message": str(error)}
@@ -68,6 +71,34 @@ def serve(line: socket.socket) -> None:
             _send(line, reply)
             continue
         os._exit(0)
+
+
+def no_package(text: str) -> None:
+    """Refuse a file that imports the course's package, which can do what the exercises ask for.
+
+    In namespaces it is not there at all; elsewhere this finds those who do not hide it.
+
+    Raises:
+        NotGradable: it does; the message says where.
+    """
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # running the file will show them
+            tree = ast.parse(text.removeprefix("\ufeff"))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return  # of which the student is told when it is run
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            names = [node.module or ""]
+        else:
+            continue
+        if any(name.partition(".")[0] == "fedlab_edu" for name in names):
+            raise NotGradable(
+                f"Line {node.lineno} imports the course's package, which holds answers to the "
+                "exercises: an answer does without it."
+            )
 
 
 def answer(student: Student, request: dict[str, Any]) -> dict[str, object]:

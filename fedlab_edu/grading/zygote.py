@@ -232,14 +232,19 @@ def limit(job: dict[str, Any]) -> None:
 
 
 def memory(process: int, column: int = 1) -> int:
-    """Bytes of a process: all addresses (column 0), or its own in memory (1). 0 if unknown."""
+    """Bytes of a process: all addresses (column 0), or those in memory that no file holds (1).
+
+    0 if unknown. The second counts memory that the process shares, as tensors in shared memory.
+    """
     try:
-        with open(f"/proc/{process}/statm") as stream:
-            numbers = [int(number) for number in stream.read().split()]
-    except (OSError, ValueError):
+        if column == 0:
+            with open(f"/proc/{process}/statm") as stream:
+                return int(stream.read().split()[0]) * resource.getpagesize()
+        with open(f"/proc/{process}/status") as stream:
+            rows = [row.split() for row in stream if row.startswith(("RssAnon:", "RssShmem:"))]
+        return sum(int(row[1]) << 10 for row in rows)
+    except (OSError, ValueError, IndexError):
         return 0
-    pages = numbers[0] if column == 0 else numbers[1] - numbers[2]
-    return pages * resource.getpagesize()
 
 
 def grown(job: dict[str, Any], first: int, base: int) -> int:

@@ -105,18 +105,24 @@ def test_log_uniform(student):
 @q("q3", 3, hidden=True)
 def test_halving(student):
     best = {"lr": rng.uniform(0.01, 1)}
-    spent = [0]
+    spent = {}  # configuration -> the budgets that were spent on it
     cfgs = [{"lr": best["lr"] * (1 + i)} for i in range(27)]
     rng.shuffle(cfgs)
 
     def objective(c, budget):
-        spent[0] += budget
+        spent.setdefault(c["lr"], []).append(budget)
         return abs(math.log(c["lr"] / best["lr"])) + 0.1 / budget
 
     got = student.call("successive_halving", objective, cfgs, 1, 3)
     assert type(got) is dict and got.get("lr") == best["lr"], "not the best config"
-    assert spent[0] == 27 + 27 + 27, (
-        f"you spent a budget of {spent[0]}, successive halving with eta=3 spends 81"
+    total = sum(map(sum, spent.values()))
+    assert total == 27 + 27 + 27, (
+        f"you spent a budget of {total}, successive halving with eta=3 spends 81"
+    )
+    rungs = sorted((tuple(budgets) for budgets in spent.values()), key=len)
+    assert rungs == [(1,)] * 18 + [(1, 3)] * 6 + [(1, 3, 9)] * 3, (
+        "the budget is right, but not how the configurations share it: all 27 get 1, the best 9 "
+        "get 3, and the best 3 of these get 9"
     )
 
 
