@@ -159,7 +159,10 @@ def test_a_file_that_is_still_being_written_is_waited_for(tmp_path: Path) -> Non
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
-    [(["ex99"], "there is no exercise 'ex99'"), (["ex01", "gone.py"], "there is no file gone.py.")],
+    [
+        (["ex99"], "there is no exercise 'ex99'"),
+        (["ex01", "gone.py"], "there is no file 'gone.py'."),
+    ],
 )
 def test_what_cannot_be_watched_is_refused_at_once(
     arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
