@@ -194,7 +194,7 @@ def _enrolled(roster: list[Person], found: list[Person]) -> list[Person]:
             (what, [one for one in roster if marks(one) & marks(person)])
             for what, marks in (
                 ("address", _addresses),
-                ("name", _by_name),
+                ("name", by_name),
                 ("number or login", _by_id),
                 ("login", _by_login),
             )
@@ -258,7 +258,7 @@ def _by_login(one: Person) -> set[str]:
     return {i.partition("@")[0] for i in _by_id(one)}
 
 
-def _by_name(one: Person) -> set[str]:
+def by_name(one: Person) -> set[str]:
     """The name in both orders, for Canvas writes doejane and a roster Jane Doe or "Doe, Jane"."""
     words = [w for w in map(_plain, re.split(r"[\s,]+", one.name)) if w]
     turned = {"".join(words[i:] + words[:i]) for i in range(len(words))}

@@ -10,7 +10,7 @@ from math import isclose
 from pathlib import Path
 
 from fedlab_edu.grading.assignment import Refusal
-from fedlab_edu.grading.downloads import Person, _by_name
+from fedlab_edu.grading.downloads import Person, by_name
 from fedlab_edu.grading.escape import line
 from fedlab_edu.grading.store import MISSING, Record
 from fedlab_edu.grading.tables import as_csv, number
@@ -79,13 +79,13 @@ def _matched(head: list[str], body: list[list[str]], everyone: list[Record]) -> 
         if one := next((known[i] for i in ids if i and i in known), None):
             found[at] = one
     taken = {record.student for record in found.values()}
-    left = [(r, _by_name(Person(r.student, r.name, r.ids))) for r in everyone]
+    left = [(r, by_name(Person(r.student, r.name, r.ids))) for r in everyone]
     left = [(r, names) for r, names in left if r.student not in taken]
     fits: dict[int, list[Record]] = {}
     for at, row in enumerate(body):
         name = row[head.index("Student")]
         if at not in found and name and not _is_maximum(name):
-            turned = _by_name(Person("", name))
+            turned = by_name(Person("", name))
             fits[at] = [record for record, names in left if names & turned]
     times = Counter(record.student for records in fits.values() for record in records)
     alone = {at: rs[0] for at, rs in fits.items() if len(rs) == 1 and times[rs[0].student] == 1}
