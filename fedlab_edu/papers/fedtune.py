@@ -37,9 +37,9 @@ from fedlab_edu.space import FEDTUNE, PerClient
 from fedlab_edu.tuner import Fixed, Tuner
 from fedlab_edu.tuners.arms import shared
 from fedlab_edu.tuners.baselines import hyperband, random_search
-from fedlab_edu.tuners.bayes import bayesian_search
+from fedlab_edu.tuners.bayes import Bayes, bayesian_search
 from fedlab_edu.tuners.fedtune import fedtune
-from fedlab_edu.tuners.race import Estimate, race
+from fedlab_edu.tuners.race import Estimate, Race, race
 from fedlab_edu.tuners.search import bracket
 from fedlab_edu.tuners.spend import spend
 
@@ -179,34 +179,25 @@ def _differentiable(
     return done.final_run().tuner, done.used
 
 
-def _random(cell: Cell, model: Model, fed: Federation, seed: int, state: Path) -> tuple[Tuner, int]:
-    return _spent(random_search, cell.total // GROUPS, cell, model, fed, seed, state)
-
-
-def _hyperband(
-    cell: Cell, model: Model, fed: Federation, seed: int, state: Path
-) -> tuple[Tuner, int]:
-    return _spent(hyperband, cell.total // 10, cell, model, fed, seed, state)
-
-
-def _bayes(cell: Cell, model: Model, fed: Federation, seed: int, state: Path) -> tuple[Tuner, int]:
-    return _spent(bayesian_search, cell.total // GROUPS, cell, model, fed, seed, state)
-
-
-def _spent(
-    search: Callable[..., Any], cap: int, cell: Cell, model: Model, fed: Federation, seed: int,
+def _joint(
+    search: Callable[..., Any], part: int, cell: Cell, model: Model, fed: Federation, seed: int,
     state: Path,
 ) -> tuple[Tuner, int]:  # fmt: skip
+    """A search for a row for each client; an arm has at most one of so many parts of the rounds."""
     spaces = PerClient(FEDTUNE.client, len(fed))
-    begun = search(model, fed, spaces, cell.total, cap, seed=seed, estimate=_JUDGED)
-    done = spend(begun, model, fed, len(fed), path=state)
-    return done.winner.tuner, done.used
+    how = {"seed": seed, "estimate": _JUDGED}
+    begun = search(model, fed, spaces, cell.total, cell.total // part, **how)
+    return _spent(begun, model, fed, state)
 
 
 def _grid(cell: Cell, model: Model, fed: Federation, seed: int, state: Path) -> tuple[Tuner, int]:
     """Each row for all clients alike; the 30 rows are as many as the groups of random search."""
     one = bracket((cell.total // GROUPS,), len(GRID), 2)
     begun = race(model, fed, shared(GRID), [one], seed=seed, estimate=_JUDGED)
+    return _spent(begun, model, fed, state)
+
+
+def _spent(begun: Race | Bayes, model: Model, fed: Federation, state: Path) -> tuple[Tuner, int]:
     done = spend(begun, model, fed, len(fed), path=state)
     return done.winner.tuner, done.used
 
@@ -224,9 +215,9 @@ _OURS: Mapping[str, Find] = {
 }
 _THEIRS: Mapping[str, tuple[str, Find]] = {  # by their names in `TABLES`
     "FedTune": ("FedTune", _differentiable),
-    "RS": ("random search", _random),
-    "HB": ("Hyperband", _hyperband),
-    "BO": ("Bayesian optimisation", _bayes),
+    "RS": ("random search", partial(_joint, random_search, GROUPS)),
+    "HB": ("Hyperband", partial(_joint, hyperband, 10)),
+    "BO": ("Bayesian optimisation", partial(_joint, bayesian_search, GROUPS)),
 }
 
 
