@@ -25,6 +25,7 @@ could be done, 130 after Ctrl-C.
 """
 
 import argparse
+import os
 import re
 import sys
 from collections.abc import Callable, Sequence
@@ -45,10 +46,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     chosen = vars(_parser().parse_args(arguments))
     command = chosen.pop("command")
     try:
-        return _run(command, chosen)
+        status = _run(command, chosen)
+        sys.stdout.flush()
+        return status
     except Refusal as refusal:
         print(f"fedlab-edu: {refusal}", file=sys.stderr)
         return 2
+    except BrokenPipeError:  # the reader has seen enough, as in: fedlab-edu progress | head
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
     except KeyboardInterrupt:
         if command in GOES_ON:
             print("fedlab-edu: stopped; the same command goes on from here.", file=sys.stderr)

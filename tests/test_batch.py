@@ -313,3 +313,23 @@ def test_a_solution_that_cannot_be_handed_out_can_still_grade(course: Course) ->
     course.hand_in(ann=RIGHT)
     course.grade()
     assert course.marks == {"ann": ("graded", 5.5)}
+
+
+def test_a_note_that_has_changed_is_in_the_record_without_grading_again(course: Course) -> None:
+    course.hand_in(ann=RIGHT)
+    course.grade()
+    (ann,) = people(course.submissions)
+    course.grade(everyone=[replace(ann, notes=("not in the roster",))])
+    assert course.grader.seen == []
+    assert course.records["ann"].notes == ("not in the roster",)
+
+
+def test_of_many_changes_the_first_are_told_and_the_others_counted(course: Course) -> None:
+    course.hand_in(ann=RIGHT)
+    course.grade()
+    (record,) = course.records.values()
+    tests = [replace(record.tests[0], test=f"t{i}", aspect=str(i)) for i in range(6)]
+    failed = [replace(test, status="failed", points=0.0) for test in tests]
+    change = Change(replace(record, tests=tuple(tests)), replace(record, tests=tuple(failed)))
+    told = "; ".join(f"q1 {i}: passed -> failed" for i in range(3))
+    assert str(change) == f"ann: 6 -> 0 of 6; {told}; and 3 more"

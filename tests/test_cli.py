@@ -311,3 +311,29 @@ def test_an_empty_out_is_refused(command: list[str], capsys: pytest.CaptureFixtu
     with pytest.raises(SystemExit):
         cli.main([*command, "ex01", "--out", ""])
     assert "argument --out: it is empty" in capsys.readouterr().err
+
+
+def test_a_reader_that_has_seen_enough_is_no_error() -> None:
+    command = [sys.executable, "-m", "fedlab_edu.cli", "progress"]
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as run:
+        assert run.stdout
+        assert run.stderr
+        run.stdout.close()
+        assert run.stderr.read() == b""
+    assert run.returncode == 1
+
+
+def test_tests_without_the_marker_are_named_by_release_and_check(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = classroom.assignment_folder(tmp_path / "hw")
+    tests = folder / "test_hw.py"
+    tests.write_text("def test_double(student):\n    assert student.call('double', 2).value == 4\n")
+    solution = next(p for p in folder.glob("*.py") if p != tests)
+    for command in (
+        ["check", str(folder), str(solution)],
+        ["release", str(folder), "--out", str(tmp_path / "out")],
+    ):
+        assert cli.main(command) == 2
+        assert "test_hw.py holds no test with the marker q" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()

@@ -34,6 +34,7 @@ from fedlab_edu.grading.store import (
 Grader = Callable[[Path, Iterable[tuple[str, str]]], Iterator[Report]]
 
 BREAKS = 3  # submissions in a row that the grader itself fails on, before it gives up
+SHOWN = 3  # tests of a student's that have changed
 
 
 @dataclass(frozen=True)
@@ -50,6 +51,8 @@ class Change:
             for t in self.after.tests
             if t.test in old and old[t.test].status != t.status
         ]
+        if len(moved) > SHOWN:
+            moved[SHOWN:] = [f"and {len(moved) - SHOWN} more"]
         if self.before.state != self.after.state:
             moved.insert(0, f"{self.before.state} -> {self.after.state}")
         total = f"{self.before.won:g} -> {self.after.won:g} of {self.after.max:g}"
@@ -144,7 +147,10 @@ class Batch:
             handed = collect(person.paths, wanted) if person.paths else Handed()
             old = self.store.read(person.key)
             if old is not None and not self.again and self._stands(old, person, handed):
-                self.step(old)
+                now = replace(old, notes=(*person.notes, *handed.notes))
+                if now != old:
+                    self.store.write(now)
+                self.step(now)
             elif not person.paths:
                 self._keep(self._idle(person, handed, MISSING, "", plan), changes)
             elif handed.source is None:

@@ -31,7 +31,8 @@ To check it, as often as you like, run in this folder
 
 The command comes with the package fedlab_edu, and needs its extra `check`. Of a notebook the
 imports, functions, classes and plain constants count, as if all cells ran from the top; save it
-before you check it.{hidden}
+before you check it. Do not import fedlab_edu in your answer: where it is graded, that package is
+not there.{hidden}
 """
 HIDDEN = """
 
@@ -50,6 +51,8 @@ def handout(assignment: Assignment) -> dict[str, str]:
         raise Refusal(f"{assignment.tests.parent} holds no solution to make a release from.")
     module, notebook = f"{assignment.stem}.py", f"{assignment.stem}.ipynb"
     tests = {path.name: path.read_text(encoding="utf-8") for path in assignment.files}
+    if "mark.q" not in tests[assignment.tests.name]:
+        raise Refusal(f"{assignment.tests} holds no test with the marker q, as in pytest.mark.q.")
     tests[assignment.tests.name], hidden = public(tests[assignment.tests.name])
     readme = README.format(
         name=assignment.name,

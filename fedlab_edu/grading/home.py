@@ -41,7 +41,15 @@ class Target:
     again: str
 
     def keep(self, report: Report) -> None:
-        """Remember the marks, if it is an exercise of the course."""
+        """Remember the marks, if it is an exercise of the course.
+
+        Raises:
+            Refusal: there are none.
+        """
+        if not report.results and self.question:
+            raise Refusal(f"there is no question {self.question}.")
+        if not report.results:
+            raise Refusal(f"{self.tests} holds no test with the marker q: tell your instructor.")
         if self.course is not None:
             progress.keep(self.course, self.tests.stem.removeprefix("test_"), report)
 
@@ -94,8 +102,6 @@ def check(question: str, file: Path | None, course: Callable[[Path | None], Path
         report, notes = check_file(chosen.file, chosen.tests, chosen.question)
     except CheckBroken as broken:
         raise Refusal(f"{BROKEN}\n{broken}") from None
-    if not report.results:
-        raise Refusal(f"there is no question {question}.")
     chosen.keep(report)
     show(report, notes, chosen.again)
     return 0 if report.complete else 1

@@ -27,8 +27,6 @@ def watch(question: str, file: Path | None, course: Callable[[Path | None], Path
     chosen = target(question, file, course)
 
     def told(report: Report, notes: tuple[str, ...]) -> None:
-        if not report.results:
-            raise Refusal(f"there is no question {question}.")
         chosen.keep(report)
         show(report, notes, chosen.again)
         waiting()
