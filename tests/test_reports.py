@@ -219,6 +219,19 @@ def test_a_test_that_was_not_run_says_why_where_a_call_of_its_question_was_stopp
     assert why not in page(replace(CLASS[3], tests=tuple(idle)))  # grading had not come to it
 
 
+@pytest.mark.parametrize("page", [pages.student_page, pages.student_markdown])
+def test_what_was_said_in_the_question_already_is_not_said_again(page: object) -> None:
+    assert callable(page)
+    first, hidden, other = record("bob", 0, 0, 0).tests
+    twins = (first, replace(first, test="t1"), replace(other, message=first.message))
+    text = page(replace(CLASS[1], tests=twins))
+    assert text.count("The same as above.") == 1
+    assert text.count(first.message) == 2  # in each question once
+    for tests in ((replace(hidden, message=first.message), replace(first, test="t2")),
+                  (first, replace(first, printed="1"))):  # fmt: skip
+        assert "The same as above" not in page(replace(CLASS[1], tests=tests))
+
+
 # --- other programs -----------------------------------------------------------------------------
 
 

@@ -1,6 +1,7 @@
 """Reports as files: the class and each student as HTML, each student as Markdown too."""
 
 from collections.abc import Iterable
+from itertools import takewhile
 
 from fedlab_edu.grading.escape import fenced, html, markdown
 from fedlab_edu.grading.store import GRADED, MISSING, NOT_GRADABLE, UNGRADED, Outcome, Record
@@ -136,6 +137,11 @@ def told(test: Outcome, among: Iterable[Outcome], show_hidden: bool = False) -> 
         return
     if test.hidden and not show_hidden:
         yield "What this test gives to your function is not shown."
+        return
+    before = [t for t in takewhile(lambda t: t is not test, among) if show_hidden or not t.hidden]
+    said = {(t.question, t.message, t.likely) for t in before if t.status == test.status}
+    if (test.question, test.message, test.likely) in said and not test.printed.strip():
+        yield "The same as above."
         return
     yield test.message
     if test.likely:
