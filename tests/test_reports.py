@@ -220,6 +220,14 @@ def test_a_test_that_was_not_run_says_why_where_a_call_of_its_question_was_stopp
 
 
 @pytest.mark.parametrize("page", [pages.student_page, pages.student_markdown])
+def test_where_a_file_could_not_be_loaded_for_one_test_its_page_says_why(page: object) -> None:
+    assert callable(page)
+    first, *others = record("bob", 1, 2, 2.5).tests
+    late = replace(first, status="not gradable", message="The import did not finish", points=0.0)
+    assert "The import did not finish" in page(replace(CLASS[1], tests=(late, *others)))
+
+
+@pytest.mark.parametrize("page", [pages.student_page, pages.student_markdown])
 def test_what_was_said_in_the_question_already_is_not_said_again(page: object) -> None:
     assert callable(page)
     first, hidden, other = record("bob", 0, 0, 0).tests

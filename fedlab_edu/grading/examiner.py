@@ -21,6 +21,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NoReturn, TextIO
 
@@ -103,7 +104,7 @@ class Examiner(plugin.Recorder):
 
     def _run(self, item: pytest.Item, file: str, text: str, deadline: float) -> dict[str, Any]:
         """What comes of one test in a fork of this process."""
-        call = float(item.get_closest_marker("q").kwargs.get("wall") or self.limits.call)  # type: ignore[union-attr]
+        call = float(plugin.wall(item) or self.limits.call)
         worker = self._worker()
         end = time.monotonic() + PATIENCE * call
         allowed = f"the {PATIENCE * call:g} seconds for this test" if end < deadline else ""
@@ -162,7 +163,7 @@ class Examiner(plugin.Recorder):
         with suppress(ValueError, OSError):
             resource.setrlimit(resource.RLIMIT_AS, (bound, bound))
         seed_all(int(hashlib.sha256(f"{self.secret} {item.name}".encode()).hexdigest()[:8], 16))
-        limits = Limits(**vars(self.limits) | {"call": call})
+        limits = replace(self.limits, call=call)
         try:
             self.student = Remote(file, text, worker, limits, end, allowed, self._answered)
         except NotGradable as error:
@@ -195,7 +196,7 @@ class Examiner(plugin.Recorder):
         self.tell(**fields)
 
     @contextmanager
-    def _watched(self, test: str) -> Iterator[plugin.Printed]:
+    def _watched(self, test: str, limit: float | None = None) -> Iterator[plugin.Printed]:
         yield plugin.Printed()
 
 

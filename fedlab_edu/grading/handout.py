@@ -51,7 +51,7 @@ def handout(assignment: Assignment) -> dict[str, str]:
         raise Refusal(f"{assignment.tests.parent} holds no solution to make a release from.")
     module, notebook = f"{assignment.stem}.py", f"{assignment.stem}.ipynb"
     tests = {path.name: path.read_text(encoding="utf-8") for path in assignment.files}
-    if "mark.q" not in tests[assignment.tests.name]:
+    if not any("mark.q" in text for text in tests.values()):
         raise Refusal(f"{assignment.tests} holds no test with the marker q, as in pytest.mark.q.")
     tests[assignment.tests.name], hidden = public(tests[assignment.tests.name])
     readme = README.format(

@@ -1,6 +1,6 @@
 """Reports as files: the class and each student as HTML, each student as Markdown too."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import takewhile
 
 from fedlab_edu.grading.escape import fenced, html, markdown
@@ -93,7 +93,9 @@ def student_page(record: Record, show_hidden: bool = False) -> str:
             out.append(f"<h2>{html(_title(question, tests))}</h2>\n<ul>\n")
             for test in tests:
                 out.append(f"<li>{html(_line(test))}")
-                out += [f"<pre>{html(text)}</pre>" for text in told(test, tests, show_hidden)]
+                out += [
+                    f"<pre>{html(text)}</pre>" for text in told(test, record.tests, show_hidden)
+                ]
                 out.append("</li>\n")
             out.append("</ul>\n")
     if record.notes:
@@ -113,24 +115,26 @@ def student_markdown(record: Record, show_hidden: bool = False) -> str:
             out += [f"## {markdown(_title(question, tests))}", ""]
             for test in tests:
                 out += [f"- {markdown(_line(test))}", ""]
-                for text in told(test, tests, show_hidden):
+                for text in told(test, record.tests, show_hidden):
                     out += [*(f"  {row}".rstrip() for row in fenced(text).splitlines()), ""]
     if record.notes:
         out += ["## About your file", "", *(f"- {markdown(note)}" for note in record.notes), ""]
     return "\n".join([*out, markdown(_made(record)), ""])
 
 
-def told(test: Outcome, among: Iterable[Outcome], show_hidden: bool = False) -> Iterable[str]:
+def told(test: Outcome, among: Sequence[Outcome], show_hidden: bool = False) -> Iterable[str]:
     """What a student reads about a test, beside its aspect.
 
     Args:
-        among: the tests of its question, or of all.
+        among: all tests of the record.
     """
     if test.status == "not run":
         if any(t.question == test.question and t.status == "stopped" for t in among):
             yield "Not run: an earlier call in this question was stopped."
         return
-    if test.status in ("passed", "not gradable", "not handed in"):
+    if test.status in ("passed", "not handed in"):
+        return
+    if all(t.status == "not gradable" for t in among):  # it is said once, of the file
         return
     if test.status == "error":
         yield "The test failed by itself; this is no fault of your file."

@@ -29,7 +29,8 @@ def pytest_configure(config: pytest.Config) -> None:
         "q(question, points, function='', aspect='', hint='', hidden=False, wall=None): one aspect "
         "of the answer to a question, as in q('ex01.2', points=1, function='minibatches', "
         "aspect='the last minibatch'). The hint is for answers whose mistake the test does not "
-        "know; a hidden test is kept from students; wall is the limit of a call, in seconds.",
+        "know; a hidden test is kept from students; wall is the limit in seconds of a call, at home "
+        "of the test.",
     )
 
 
@@ -110,7 +111,7 @@ class Recorder:
         """Run a test and report on it; whatever it raised ends here."""
         outcome = {"status": "passed", "message": "", "likely": ""}
         began = time.monotonic()
-        with self._watched(name(pyfuncitem)) as printed:
+        with self._watched(name(pyfuncitem), wall(pyfuncitem)) as printed:
             try:
                 yield
             except BaseException as error:
@@ -123,11 +124,12 @@ class Recorder:
         return True
 
     @contextmanager
-    def _watched(self, test: str) -> Iterator["Printed"]:
+    def _watched(self, test: str, limit: float | None = None) -> Iterator["Printed"]:
         """Student's code runs in here: against the clock, and with its output kept aside."""
-        self.send("start", test=test)
+        limit = limit or self.limit
+        self.send("start", test=test, limit=limit)
         printed = Printed()
-        faulthandler.dump_traceback_later(self.limit, exit=True, file=self.channel)
+        faulthandler.dump_traceback_later(limit, exit=True, file=self.channel)
         try:
             with redirect_stdout(printed), redirect_stderr(printed):
                 yield printed
@@ -171,6 +173,12 @@ def about(item: pytest.Item) -> dict[str, str | float]:
 
     marker = item.get_closest_marker("q")
     return fields(*marker.args, **marker.kwargs) if marker else {}
+
+
+def wall(item: pytest.Item) -> float | None:
+    """The limit of time that the marker sets, in seconds."""
+    marker = item.get_closest_marker("q")
+    return marker.kwargs.get("wall") if marker else None
 
 
 def outcome_of(error: BaseException) -> dict[str, str]:

@@ -15,6 +15,7 @@ from threading import Timer
 
 LIMIT = 10.0  # seconds for one test; an honest answer takes a few hundredths of one
 START = 120.0  # seconds for the child to start, which loads PyTorch from a cold disk
+GRACE = 5.0  # seconds beyond its limit: it watches the clock itself, and this is for when it cannot
 
 
 @dataclass(frozen=True)
@@ -99,19 +100,20 @@ def grade(
         job["skip"] = {name: progress.skip() for name, progress in todo.items()}
         other = []  # what is no event: the traceback where it ends before the time
         with (start or _Child)(job) as child:
-            for line in child.lines(limit):
+            for line in child.lines():
                 try:
                     event = json.loads(line)
                 except ValueError:
                     other.append(line)
                     continue
+                child.limit = event.get("limit", child.limit)
                 todo[event["file"]].take(event)
                 if event["event"] == "done":
                     reports.append(todo.pop(event["file"]).report())
                 if not todo:
                     return reports
             name, progress = next(iter(todo.items()))
-            progress.stop(child, "".join(other), limit)
+            progress.stop(child, "".join(other))
         if len(progress.skip()) == len(progress.results):
             reports.append(todo.pop(name).report())
     return reports
@@ -140,7 +142,7 @@ class _Progress:
     def change(self, test: str, **news: object) -> None:
         self.results[test] = replace(self.results[test], **news)  # type: ignore[arg-type]
 
-    def stop(self, child: "_Child", trace: str, limit: float) -> None:
+    def stop(self, child: "_Child", trace: str) -> None:
         """The process has ended in the middle of this file: whose turn was it, and why?"""
         code = child.end()
         if self.running is None:
@@ -148,7 +150,7 @@ class _Progress:
         who = self.results[self.running].function if self.running else "Loading the file"
         likely = ""
         if child.late or "Timeout" in trace:
-            message = f"{who} was still running after {limit:g} seconds, and was stopped"
+            message = f"{who} was still running after {child.limit:g} seconds, and was stopped"
             likely = "a loop that never ends"
         elif code < 0:
             message = f"{who} ended the Python process by the signal {signal.Signals(-code).name}"
@@ -179,6 +181,7 @@ class _Progress:
 class _Child:
     """The process in which the students' code runs, in a process group of its own."""
 
+    limit = START  # seconds that it may go on for without a word
     late = False
 
     def __init__(self, job: dict) -> None:
@@ -205,12 +208,11 @@ class _Child:
         with self.process:
             self.kill()
 
-    def lines(self, limit: float) -> Iterator[str]:
+    def lines(self) -> Iterator[str]:
         """What it says; it is killed where it says nothing for too long."""
         assert self.process.stderr is not None
-        patience = START
         while True:
-            timer = Timer(patience, self.kill, [True])
+            timer = Timer(self.limit + GRACE, self.kill, [True])
             timer.daemon = True  # Ctrl-C must not wait for it
             timer.start()
             try:
@@ -220,7 +222,6 @@ class _Child:
             if not line:
                 return
             yield line
-            patience = limit + 5  # it watches the clock itself: this is for when it cannot
 
     def kill(self, late: bool = False) -> None:
         """End it, and whatever it has started."""

@@ -21,7 +21,7 @@ from pathlib import Path
 
 from fedlab_edu.grading.assignment import Refusal
 from fedlab_edu.grading.home import BROKEN, check_file
-from fedlab_edu.grading.run import START, CheckBroken, Report, _Child
+from fedlab_edu.grading.run import GRACE, CheckBroken, Report, _Child
 
 POLL = 0.1  # seconds between two looks at the file
 LOADED = ("fedlab_edu", "fedlab_edu.grading.checks", "fedlab_edu.grading.child", "hypothesis")
@@ -104,8 +104,8 @@ class Fork(_Child):
         self.fork.join()
         os.close(self.said)
 
-    def lines(self, limit: float) -> Iterator[str]:
-        deadline = time.monotonic() + START
+    def lines(self) -> Iterator[str]:
+        heard = time.monotonic()
         rest = b""
         while True:
             ready, _, _ = select.select([self.said], [], [], POLL)
@@ -118,8 +118,8 @@ class Fork(_Child):
                 if not block:
                     yield rest.decode("utf-8", "replace")
                     return
-                deadline = time.monotonic() + limit + 5  # it watches the clock itself
-            elif time.monotonic() > deadline:
+                heard = time.monotonic()
+            elif time.monotonic() > heard + self.limit + GRACE:
                 self.kill(late=True)
 
     def kill(self, late: bool = False) -> None:
