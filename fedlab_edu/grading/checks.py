@@ -11,13 +11,10 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
-import torch
 from torch import Tensor
 
-Value = Tensor | list[Tensor]  # what the exercises ask for
+from fedlab_edu.grading.faults import Fault, Value, fault_of, form_fault, kind, list_fault
 
-RTOL, ATOL = 1e-6, 1e-8  # the answers are float64; a step in float32 on the way is no mistake
-SHOWN = 24  # tensors with at most so many entries are printed in full
 IN_PLACE = "+= and -= work in place: make a copy with .clone() first"
 
 
@@ -64,11 +61,11 @@ def close(
     Raises:
         Failure: it is not.
     """
-    fault = _fault(answer.value, want)
+    fault = fault_of(answer.value, want)
     if fault is None:
         return
     for mistake, value in (wrong or {}).items():
-        if _fault(value, want) and not _fault(answer.value, value):
+        if fault_of(value, want) and not fault_of(answer.value, value):
             raise _failure(answer, fault, mistake, rule)
     raise _failure(answer, fault, rule=rule)
 
@@ -92,7 +89,7 @@ def tensor(answer: Answer, like: Tensor) -> Tensor:
     Raises:
         Failure: it is not.
     """
-    fault = _form_fault(answer.value, like)
+    fault = form_fault(answer.value, like)
     if fault is not None:
         raise _failure(answer, fault)
     assert isinstance(answer.value, Tensor)
@@ -105,7 +102,7 @@ def tensors(answer: Answer) -> list[Tensor]:
     Raises:
         Failure: it is not.
     """
-    fault = _list_fault(answer.value)
+    fault = list_fault(answer.value)
     if fault is not None:
         raise _failure(answer, fault)
     assert isinstance(answer.value, list | tuple)
@@ -124,7 +121,7 @@ def parts(answer: Answer, *names: str) -> list[Answer]:
     found = f"{len(value)} values" if isinstance(value, list | tuple) else kind(value)
     asked = ", ".join(names)
     likely = "there is no `return`" if value is None else f"the last line is `return {asked}`"
-    raise _failure(answer, _Fault(f"{found}, expected the {len(names)} values {asked}", likely))
+    raise _failure(answer, Fault(f"{found}, expected the {len(names)} values {asked}", likely))
 
 
 class Case(NamedTuple):
@@ -203,14 +200,7 @@ def _is_explained(
     return value is not None
 
 
-class _Fault(NamedTuple):
-    """What was returned and what was expected, to follow "returned"; and its own likely mistake."""
-
-    text: str
-    likely: str = ""
-
-
-def _failure(answer: Answer, fault: _Fault, mistake: str = "", rule: str = "") -> Failure:
+def _failure(answer: Answer, fault: Fault, mistake: str = "", rule: str = "") -> Failure:
     also = f" It also changed {_changed(answer)}." if answer.changed else ""
     likely = IN_PLACE if answer.changed else mistake or fault.likely
     part = f"{answer.part} = " if answer.part else ""
@@ -219,102 +209,3 @@ def _failure(answer: Answer, fault: _Fault, mistake: str = "", rule: str = "") -
 
 def _changed(answer: Answer) -> str:
     return "its argument " + " and ".join(answer.changed)
-
-
-def _fault(got: object, want: Value) -> _Fault | None:
-    if isinstance(want, Tensor):
-        return _form_fault(got, want) or _value_fault(got, want)
-    fault = _list_fault(got)
-    if fault is not None:
-        return fault
-    assert isinstance(got, list | tuple)
-    if len(got) != len(want):
-        return _Fault(f"{_show(got)}, expected {_show(want)}")
-    for i, (g, w) in enumerate(zip(got, want, strict=True)):
-        if entry := _fault(g, w):
-            return _Fault(f"a list in which entry {i} is {entry.text}", entry.likely)
-    return None
-
-
-def _list_fault(got: object) -> _Fault | None:
-    if not isinstance(got, list | tuple):
-        return _Fault(f"{kind(got)}, expected a list of tensors", _instead(got, "a list"))
-    for part in got:
-        if not isinstance(part, Tensor):
-            text = f"a list with {kind(part)} in it, expected tensors"
-            return _Fault(text, _instead(part, "a tensor"))
-        if fault := _odd(part):
-            return _Fault(f"a list with {fault.text}", fault.likely)
-    return None
-
-
-def _form_fault(got: object, want: Tensor) -> _Fault | None:
-    if not isinstance(got, Tensor):
-        expected = f"expected a tensor of shape {tuple(want.shape)}"
-        return _Fault(f"{kind(got)}, {expected}", _instead(got, "a tensor"))
-    if fault := _odd(got):
-        return fault
-    if got.dtype != want.dtype:
-        types = [str(x.dtype).removeprefix("torch.") for x in (got, want)]
-        likely = f"the answer should have the dtype of the arguments, {types[1]}"
-        return _Fault(f"a tensor of dtype {types[0]}, expected {types[1]}", likely)
-    if got.shape != want.shape:
-        shapes = f"a tensor of shape {tuple(got.shape)}, expected {tuple(want.shape)}"
-        dims = f"the answer has {got.dim()} dimensions instead of {want.dim()}"
-        return _Fault(shapes, dims if got.dim() != want.dim() else "")
-    if not got.isfinite().all():
-        likely = "something is divided by zero, or grows without end"
-        return _Fault(f"{_show(got)}, expected finite numbers", likely)
-    return None
-
-
-def _odd(got: Tensor) -> _Fault | None:
-    """A tensor that cannot be looked at entry by entry."""
-    plain = type(got) in (Tensor, torch.nn.Parameter) and not got.is_nested
-    if plain and got.layout == torch.strided and not got.is_meta and not got.is_quantized:
-        return None
-    what = str(got.layout).removeprefix("torch.") if plain else kind(got)
-    what = "meta" if got.is_meta else what
-    return _Fault(f"an unusual tensor ({what}), expected an ordinary one", "return a plain tensor")
-
-
-def _value_fault(got: object, want: Tensor) -> _Fault | None:
-    assert isinstance(got, Tensor)
-    right = torch.isclose(got.detach().cpu(), want, rtol=RTOL, atol=ATOL)
-    if right.all():
-        return None
-    if want.numel() <= SHOWN:
-        return _Fault(f"{_show(got)}, expected {_show(want)}")
-    at = tuple((~right).nonzero()[0].tolist())
-    entry = f"entry {list(at)} is {_show(got[at])}, expected {_show(want[at])}"
-    return _Fault(f"a tensor with {int((~right).sum())} wrong entries of {want.numel()}: {entry}")
-
-
-def _instead(got: object, want: str) -> str:
-    return "there is no `return`" if got is None else f"{want} is asked for, not {kind(got)}"
-
-
-def kind(value: object) -> str:
-    if value is None:
-        return "None"
-    name = type(value).__name__
-    return f"{'an' if name[:1].lower() in 'aeiou' else 'a'} {name}"
-
-
-def _show(value: object) -> str:
-    """A short tensor, or list of short tensors, in full; else what it is and its size."""
-    if isinstance(value, Tensor):
-        if value.numel() > SHOWN:
-            return f"a tensor of shape {tuple(value.shape)}"
-        return f"{value.item():.5g}" if value.dim() == 0 else f"[{', '.join(map(_show, value))}]"
-    if isinstance(value, list | tuple):
-        size = sum(part.numel() if isinstance(part, Tensor) else 1 for part in value)
-        short = max(size, len(value)) <= SHOWN
-        return f"[{', '.join(map(_show, value))}]" if short else f"a list of {len(value)} entries"
-    return repr(value) if isinstance(value, int | float) else kind(value)
-
-
-def printable(value: object) -> str:
-    """A number, or a tensor of few entries, as text; "" for anything longer."""
-    short = isinstance(value, int | float) or (isinstance(value, Tensor) and value.numel() <= SHOWN)
-    return _show(value) if short else ""

@@ -16,7 +16,8 @@ from typing import TextIO
 
 import pytest
 
-from fedlab_edu.grading.student import NotGradable, Student, Values
+from fedlab_edu.grading.student import NotGradable, Student
+from fedlab_edu.grading.values import Values
 
 PRINTED = 2000  # characters of a test's output that are kept
 
@@ -29,8 +30,8 @@ def pytest_configure(config: pytest.Config) -> None:
         "q(question, points, function='', aspect='', hint='', hidden=False, wall=None): one aspect "
         "of the answer to a question, as in q('ex01.2', points=1, function='minibatches', "
         "aspect='the last minibatch'). The hint is for answers whose mistake the test does not "
-        "know; a hidden test is kept from students; wall is the limit in seconds of a call, at home "
-        "of the test.",
+        "know; a hidden test is kept from students; wall is the limit of a call, at home of the "
+        "test, in seconds.",
     )
 
 

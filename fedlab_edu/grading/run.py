@@ -80,7 +80,7 @@ def grade(
     files: Sequence[Path],
     question: str = "",
     limit: float = LIMIT,
-    start: Callable[[dict], "_Child"] | None = None,
+    start: Callable[[dict], "Child"] | None = None,
 ) -> list[Report]:
     """The reports on some students' files, each of which answers the same exercise.
 
@@ -93,13 +93,13 @@ def grade(
     Raises:
         CheckBroken: the tests cannot be run.
     """
-    todo = {str(file): _Progress(file) for file in files}
+    todo = {str(file): Progress(file) for file in files}
     reports = []
     while todo:
         job = {"tests": str(tests), "files": list(todo), "question": question, "limit": limit}
         job["skip"] = {name: progress.skip() for name, progress in todo.items()}
         other = []  # what is no event: the traceback where it ends before the time
-        with (start or _Child)(job) as child:
+        with (start or Child)(job) as child:
             for line in child.lines():
                 try:
                     event = json.loads(line)
@@ -119,7 +119,7 @@ def grade(
     return reports
 
 
-class _Progress:
+class Progress:
     """What is known of one file so far."""
 
     def __init__(self, file: Path) -> None:
@@ -142,7 +142,7 @@ class _Progress:
     def change(self, test: str, **news: object) -> None:
         self.results[test] = replace(self.results[test], **news)  # type: ignore[arg-type]
 
-    def stop(self, child: "_Child", trace: str) -> None:
+    def stop(self, child: "Child", trace: str) -> None:
         """The process has ended in the middle of this file: whose turn was it, and why?"""
         code = child.end()
         if self.running is None:
@@ -178,7 +178,7 @@ class _Progress:
         return Report(self.file, tuple(self.results.values()))
 
 
-class _Child:
+class Child:
     """The process in which the students' code runs, in a process group of its own."""
 
     limit = START  # seconds that it may go on for without a word
@@ -201,7 +201,7 @@ class _Child:
         with suppress(BrokenPipeError), self.process.stdin as stdin:
             stdin.write(json.dumps(job))
 
-    def __enter__(self) -> "_Child":
+    def __enter__(self) -> "Child":
         return self
 
     def __exit__(self, *_: object) -> None:

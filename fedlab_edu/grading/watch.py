@@ -21,7 +21,7 @@ from pathlib import Path
 
 from fedlab_edu.grading.assignment import Refusal
 from fedlab_edu.grading.home import BROKEN, check_file
-from fedlab_edu.grading.run import GRACE, CheckBroken, Report, _Child
+from fedlab_edu.grading.run import GRACE, CheckBroken, Child, Report
 
 POLL = 0.1  # seconds between two looks at the file
 LOADED = ("fedlab_edu", "fedlab_edu.grading.checks", "fedlab_edu.grading.child", "hypothesis")
@@ -85,7 +85,7 @@ def _differs(file: Path, seen: Stamp) -> bool:
     return stamp(file) not in (seen, None)
 
 
-class Fork(_Child):
+class Fork(Child):
     """The process of `fedlab_edu.grading.child` as a copy of this one, with its modules loaded.
 
     Args:

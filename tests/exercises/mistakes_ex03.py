@@ -11,7 +11,8 @@ import torch
 from torch import Tensor
 
 from fedlab_edu.grading import checks
-from fedlab_edu.grading.checks import Answer, Case, Failure, close, kind, tensor
+from fedlab_edu.grading.checks import Answer, Case, Failure, close, tensor
+from fedlab_edu.grading.faults import kind
 
 Number = int | float
 Result = Number | list[int] | list[float]

@@ -14,7 +14,8 @@ from mistakes_ex03 import DISCOUNTED, discounted, number, numbers
 from torch import Tensor
 
 from fedlab_edu.grading import checks
-from fedlab_edu.grading.checks import ATOL, RTOL, SHOWN, Answer, Case, Failure, printable, tensor
+from fedlab_edu.grading.checks import Answer, Case, Failure, tensor
+from fedlab_edu.grading.faults import ATOL, RTOL, SHOWN, printable
 from fedlab_edu.grading.student import Student
 
 Value = Tensor | float | list[float]

@@ -9,7 +9,8 @@ from typing import NamedTuple
 import numpy as np
 
 from fedlab_edu.grading import checks
-from fedlab_edu.grading.checks import ATOL, RTOL, SHOWN, Answer, Case, Failure, kind, parts
+from fedlab_edu.grading.checks import Answer, Case, Failure, parts
+from fedlab_edu.grading.faults import ATOL, RTOL, SHOWN, kind
 from fedlab_edu.grading.student import Student
 
 Array = np.ndarray

@@ -13,7 +13,8 @@ from mistakes_ex03 import misfit
 from mistakes_ex05 import IN_PLACE, Array, Judge, array, left_alone, returned, same, shown
 
 from fedlab_edu.grading import checks
-from fedlab_edu.grading.checks import ATOL, RTOL, SHOWN, Answer, Case, Failure, parts
+from fedlab_edu.grading.checks import Answer, Case, Failure, parts
+from fedlab_edu.grading.faults import ATOL, RTOL, SHOWN
 from fedlab_edu.grading.student import Raised, Student
 
 __all__ = ["array", "left_alone"]  # besides what is defined here

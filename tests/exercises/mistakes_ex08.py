@@ -13,7 +13,8 @@ from mistakes_ex06 import ask as ask_named
 from mistakes_ex06 import equal as equal_part
 
 from fedlab_edu.grading import checks
-from fedlab_edu.grading.checks import Answer, Case, Failure, kind, parts
+from fedlab_edu.grading.checks import Answer, Case, Failure, parts
+from fedlab_edu.grading.faults import kind
 from fedlab_edu.grading.student import Student
 
 __all__ = ["Judge", "array", "left_alone"]  # besides what is defined here

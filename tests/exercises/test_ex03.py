@@ -31,7 +31,8 @@ from mistakes_ex03 import (
     whole_draw,
 )
 
-from fedlab_edu.grading.checks import SHOWN, Answer, Failure, kind
+from fedlab_edu.grading.checks import Answer, Failure
+from fedlab_edu.grading.faults import SHOWN, kind
 from fedlab_edu.grading.student import NotWritten, Raised, Student
 
 rounds_used = partial(
