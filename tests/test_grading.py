@@ -23,6 +23,8 @@ RIGHT_TEXT = (TESTS / "mutants/ex01/right_short.py").read_text()  # its question
 
 # Name -> the body of `minibatches`, and what the student reads about it.
 ODD = {
+    "none": ("pass\n\nminibatches = None", "minibatches in your file is None, not a function"),
+    "coroutine": ("pass\n\nasync def minibatches(order, batch): pass", "a coroutine.*write `def`"),
     "no_return": ("order.split(batch)", "returned None, expected a list.*there is no `return`"),
     "generator": ("yield order", "returned a generator, expected a list of tensors"),
     "plain_numbers": ("return [[3, 0]]", "a list with a list in it, expected tensors"),
@@ -44,7 +46,11 @@ UNREADABLE = {
     "syntax": (b"def f(:\n", r"Python cannot read line 1: invalid syntax\n  def f\(:"),
     "tabs": (b"if 1:\n\tx = 1\n        y = 2\n", "Python cannot read line 3: .*tabs and spaces"),
     "import": (b"\nimport nowhere\n", "No module named 'nowhere'\n  line 2, in module"),
-    "exit_at_once": (b"import sys\nsys.exit(0)\n", "raised SystemExit: 0\n  line 2"),
+    "helper": (b"from . import mine\n", "relative import.*\n.*\nLikely: an answer is one file"),
+    "exit_at_once": (b"import sys\nsys.exit(0)\n", "SystemExit: 0\n  line 2.*\nLikely: exit"),
+    "form_feed": ("\x0c\nX = '\u2028'\n1 / 0\n".encode(), r"line 3, in module: 1 / 0"),
+    "magic": (b"%matplotlib inline\n", "Lines with % or ! are for Jupyter only"),
+    "exported": (b"get_ipython().run_line_magic('matplotlib', 'inline')\n", "for Jupyter only"),
     "latin_1": ("# Größe\n".encode("latin-1"), "not UTF-8 text"),
     "utf_16": (RIGHT_TEXT.encode("utf-16"), "not UTF-8 text"),
     "zeros": (bytes(9), "null bytes"),
@@ -54,6 +60,14 @@ UNREADABLE = {
     ),
 }
 PRINTS = "[print('x' * 50) for _ in range(3_000)]; return order.split(batch)"
+ODD_OUTPUT = b"""
+import faulthandler, sys
+sys.stdout.write("\\ud800")
+sys.stdout.reconfigure(encoding="utf-8")
+sys.stdout.buffer.write(b"x")
+faulthandler.enable()
+sys.stderr.close()
+"""
 BROKEN = """\
 import pytest
 @pytest.mark.q("ex01.1", function="weighted_average", points=2, aspect="of ours")
@@ -103,6 +117,7 @@ def reports(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Report]:
         "no_callable": f"{RIGHT_TEXT}\nminibatches = 3\n".encode(),
         "not_finite": RIGHT_TEXT.replace("(n / n.sum()) @", "(n / 0) @").encode(),
         "windows": b"\xef\xbb\xbf" + RIGHT_TEXT.replace("\n", "\r\n").encode(),
+        "odd_output": RIGHT_TEXT.encode() + ODD_OUTPUT,
         "print_flood": with_minibatches(PRINTS) + b"\nfor _ in range(50_000): print('x' * 50)\n",
         "broken_test": RIGHT_TEXT.encode(),
     }
@@ -170,7 +185,7 @@ def test_the_untouched_exercise_gets_none(exercise: str, bank: dict[Path, Report
 # --- what else a file can do ----------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["windows", "print_flood"])
+@pytest.mark.parametrize("name", ["windows", "print_flood", "odd_output"])
 def test_line_ends_and_prints_cost_no_marks(name: str, reports: dict[str, Report]) -> None:
     assert reports[name].complete, told(reports[name].results)
 

@@ -148,9 +148,11 @@ BROKEN = {
     "other version": '{"schema": "v0", "checks": {}, "hints": {}}',
     "no hints": '{"schema": "fedlab-edu/progress/v1", "checks": {}}',
     "words for numbers": '{"schema": "fedlab-edu/progress/v1", "checks": {}, "hints": {"a": "x"}}',
+    "a level without end": '{"schema": "fedlab-edu/progress/v1", "checks": {}, '
+    '"hints": {"a": Infinity}}',
     "deep": "[" * 100_000,
 }
-ODD_MARKS = ["[1]", "[1, NaN]", "7", '["x", 1]', "[1, 2, 3]", "null"]
+ODD_MARKS = ["[1]", "[1, NaN]", "[3, 2]", "[-1, 2]", "7", '["x", 1]', "[1, 2, 3]", "null"]
 
 
 @pytest.mark.parametrize("text", BROKEN.values(), ids=BROKEN)
@@ -206,3 +208,18 @@ def test_in_the_course_each_exercise_has_its_title_and_its_points() -> None:
     found = [progress.exercise_of(p) for p in sorted(folder.glob("test_ex*.py"))]
     assert [e.points for e in found] == [15] + 7 * [20]
     assert found[3].title == "FedEx by hand"
+
+
+def test_marks_of_a_question_that_there_is_not_do_not_count(
+    course: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    checked = progress.Checked("my.py", {"ex01.1": [2.0, 2.0], "junk": [9.0, 9.0]})
+    progress.save(course, progress.State({"ex01": checked}))
+    lines = seen(capsys)[1]
+    assert lines[-1] == "Total 2 of 10"
+    assert "open: 2" in lines[0]
+
+
+def test_a_file_with_control_codes_in_its_name_is_not_shown(course: Path) -> None:
+    progress.save(course, progress.State({"ex01": progress.Checked("\x1b[2Jmy.py")}))
+    assert progress.load(course) == progress.State()

@@ -308,7 +308,7 @@ GOOD = [
     {"kind": "failed", "status": "Raised", "message": "m", "likely": "",
      "error": ["ValueError", "ValueError", "t"]},
     {"kind": "ask", "function": 0, "arguments": [1], "named": {"y": (2,)}},
-    {"kind": "refused", "what": "too much"},
+    {"kind": "refused", "what": "returned too much"},
 ]  # fmt: skip
 VALID = [wire.encode(reply) for reply in GOOD]
 

@@ -91,7 +91,16 @@ def _value_fault(got: object, want: Tensor) -> Fault | None:
 
 
 def _instead(got: object, want: str) -> str:
-    return "there is no `return`" if got is None else f"{want} is asked for, not {kind(got)}"
+    return mistaken(got) or f"{want} is asked for, not {kind(got)}"
+
+
+def mistaken(got: object) -> str:
+    """The mistake that the mere type of an answer gives away; "" if it gives none away."""
+    if got is None:
+        return "there is no `return`"
+    if type(got).__name__ == "coroutine":
+        return "`async def` makes it so: write `def`"
+    return ""
 
 
 def kind(value: object) -> str:

@@ -12,7 +12,7 @@ import traceback
 from collections.abc import Collection, Generator, Iterator
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from pathlib import Path
-from typing import TextIO
+from typing import Any, TextIO
 
 import pytest
 
@@ -138,15 +138,34 @@ class Recorder:
             faulthandler.cancel_dump_traceback_later()
 
 
-class Printed(io.TextIOBase):
-    """Keeps the beginning of what is printed, however much it is."""
+class Printed(io.TextIOWrapper):
+    """What a file takes for its output; keeps the beginning, however much is printed."""
 
-    text = ""
+    def __init__(self) -> None:
+        self._kept = _Beginning()
+        super().__init__(self._kept, "utf-8", "backslashreplace", write_through=True)
 
-    def write(self, text: str) -> int:
-        if len(self.text) < PRINTED:
-            self.text += text[: PRINTED - len(self.text)]
-        return len(text)
+    @property
+    def text(self) -> str:
+        return self._kept.bytes.decode("utf-8", "replace")[:PRINTED]
+
+
+class _Beginning(io.BufferedIOBase):
+    name = "<output>"
+
+    def __init__(self) -> None:
+        self.bytes = b""
+
+    def writable(self) -> bool:
+        return True
+
+    def fileno(self) -> int:
+        return 1  # for who writes there directly, as faulthandler; it leads nowhere
+
+    def write(self, data: Any) -> int:
+        piece = bytes(data)
+        self.bytes += piece[: max(0, 4 * PRINTED - len(self.bytes))]
+        return len(piece)
 
 
 def name(item: pytest.Item) -> str:

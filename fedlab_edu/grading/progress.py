@@ -62,12 +62,13 @@ def load(course: Path) -> State:
         state = State(hints={str(q): int(level) for q, level in kept["hints"].items()})
         for exercise, checked in kept["checks"].items():
             questions = {str(q): [float(x) for x in two] for q, two in checked["questions"].items()}
-            if not all(len(q) == 2 and all(map(math.isfinite, q)) for q in questions.values()):
+            sound = all(len(q) == 2 and 0 <= q[0] <= q[1] < math.inf for q in questions.values())
+            if not sound or not checked["file"].isprintable():
                 return State()
-            state.checks[str(exercise)] = Checked(str(checked["file"]), questions)
+            state.checks[str(exercise)] = Checked(checked["file"], questions)
         return state if kept["schema"] == SCHEMA else State()
-    except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
-        return State()  # marks are soon made anew, and a student cannot mend the file
+    except Exception:  # whatever is wrong with it: marks are soon made anew
+        return State()
 
 
 def save(course: Path, state: State) -> None:
@@ -109,7 +110,8 @@ def render(exercises: Sequence[Exercise], state: State, course: Path, width: int
     lines, total, following = [], 0.0, ""
     for exercise in exercises:
         checked = state.checks.get(exercise.name, Checked(""))
-        won = sum(won for won, _ in checked.questions.values())
+        known = exercise.questions or checked.questions
+        won = sum(won for question, (won, _) in checked.questions.items() if question in known)
         todo = left(exercise, state)
         total += won
         told = ", ".join(q.partition(".")[2] for q in todo)
@@ -132,7 +134,7 @@ def render(exercises: Sequence[Exercise], state: State, course: Path, width: int
 def left(exercise: Exercise, state: State) -> list[str]:
     """The questions without full marks; of an exercise without known questions, itself."""
     checked = state.checks.get(exercise.name, Checked(""))
-    names = sorted({*exercise.questions, *checked.questions}, key=_number)
+    names = list(exercise.questions) or sorted(checked.questions, key=_number)
     if not names:
         return [exercise.name]
     done = {q for q, (won, points) in checked.questions.items() if won >= points}

@@ -21,7 +21,7 @@ import numpy as np
 from fedlab_edu.grading import wire
 from fedlab_edu.grading.checks import Answer, Failure
 from fedlab_edu.grading.sandbox import Limits, Worker
-from fedlab_edu.grading.student import NotGradable, NotWritten, Raised, Student
+from fedlab_edu.grading.student import NotGradable, NotWritten, Raised, Student, lines_of
 from fedlab_edu.grading.zygote import STATUS
 
 ENDS = {
@@ -81,7 +81,7 @@ class Remote(Student):
     ) -> None:
         self.path = Path(file)
         self.printed = b""
-        self._lines = text.splitlines()
+        self._lines = lines_of(text)
         self._worker, self._limits, self._deadline = worker, limits, deadline
         self._allowed = allowed or f"all {limits.total:g} seconds for this file"
         self._on_answer = on_answer
@@ -112,7 +112,7 @@ class Remote(Student):
         }  # fmt: skip
         reply = self._ask(request, functions, name)
         if reply["kind"] == "refused":
-            told = f"{name} returned {wire.clean(reply['what'], 200)}"
+            told = f"{name} {wire.clean(reply['what'], 200)}"
             raise Failure(f"{told}, which is no answer that can be looked at.")
         if reply["kind"] == "failed":
             self._raise(reply)

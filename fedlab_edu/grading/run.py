@@ -147,7 +147,8 @@ class Progress:
         code = child.end()
         if self.running is None:
             raise CheckBroken(trace or f"the process ended with exit status {code}")
-        who = self.results[self.running].function if self.running else "Loading the file"
+        test = self.results.get(self.running)
+        who = (test.function or f"The answer to {test.question}") if test else "Loading the file"
         likely = ""
         if child.late or "Timeout" in trace:
             message = f"{who} was still running after {child.limit:g} seconds, and was stopped"
@@ -161,9 +162,9 @@ class Progress:
             where = f"\n  line {at[1]}, in {at[2].strip('<>')}: {source}"
         else:
             where = ""
-        for test in [self.running] if self.running else self.results:
+        for name in [self.running] if self.running else self.results:
             status = "stopped" if self.running else "not gradable"
-            self.change(test, status=status, message=f"{message}.{where}", likely=likely)
+            self.change(name, status=status, message=f"{message}.{where}", likely=likely)
         self.running = None
 
     def skip(self) -> list[str]:

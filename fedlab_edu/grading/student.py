@@ -6,6 +6,7 @@ keeps hostile code in check.
 
 import bdb
 import inspect
+import io
 import linecache
 import random
 import sys
@@ -25,6 +26,8 @@ from fedlab_edu.grading.faults import kind, printable
 from fedlab_edu.grading.release import NOT_WRITTEN
 
 FRAMES = 4  # of a traceback, the innermost
+MISSING = object()
+JUPYTER = "Lines with % or ! are for Jupyter only: take them out, or hand in the notebook."
 
 
 class NotGradable(Exception):
@@ -56,20 +59,22 @@ class Student:
         sys.modules[self.module.__name__] = self.module  # dataclasses look themselves up there
         try:
             source = decoded(path.read_bytes()) if text is None else text.removeprefix("\ufeff")
-            lines = source.splitlines(keepends=True)
+            lines = lines_of(source)
             linecache.cache[str(path)] = len(source), None, lines, str(path)  # for tracebacks
             code = compile(source, str(path), "exec", dont_inherit=True)
         except SyntaxError as error:
             line = f"\n  {error.text.strip()}" if error.text else ""
             at = f"line {error.lineno}" if error.lineno else "the file"
             told = f"{type(error).__name__}: Python cannot read {at}: {error.msg}{line}"
-            raise NotGradable(told) from None
+            for_jupyter = (error.text or "").lstrip().startswith(("%", "!"))
+            raise NotGradable(f"{told}\n{JUPYTER}" if for_jupyter else told) from None
         except (ValueError, RecursionError, MemoryError) as error:
             raise NotGradable(f"Python cannot read the file: {error}") from None
         try:
             exec(code, vars(self.module))
         except BaseException as error:  # sys.exit() and the like included
-            raise NotGradable(f"Running the file raised {self._told(error)}") from None
+            advice = f"\nLikely: {_advice(error)}." if _advice(error) else ""
+            raise NotGradable(f"Running the file raised {self._told(error)}{advice}") from None
         finally:
             torch.set_default_device(None)  # what a file sets would hold for the tests too
 
@@ -97,8 +102,8 @@ class Student:
             named: arguments by keyword.
             seed: of all global generators of random numbers; None leaves them as they are.
         """
-        function = getattr(self.module, name, None)
-        if function is None:
+        function = vars(self.module).get(name, MISSING)
+        if function is MISSING:
             raise Failure(f"Your file has no function {name}.", "its name is misspelt or changed")
         if not callable(function):
             raise Failure(f"{name} in your file is {kind(function)}, not a function.")
@@ -145,6 +150,11 @@ def decoded(file: bytes) -> str:
         raise NotGradable(f"The file is not UTF-8 text: save it as UTF-8 ({at}).") from None
 
 
+def lines_of(text: str) -> list[str]:
+    """The lines of a file as Python counts them: a form feed, for example, ends none."""
+    return io.StringIO(text, newline=None).readlines()
+
+
 def seed_all(seed: int) -> None:
     """Seed the global generators of random numbers."""
     random.seed(seed)
@@ -169,6 +179,10 @@ def _advice(error: BaseException) -> str:
         return "exit() ends the whole program: end a function with `return`"
     if isinstance(error, RecursionError):
         return "the function calls itself without end"
+    if isinstance(error, ModuleNotFoundError) or "relative import" in _text(error):
+        return "an answer is one file, and can import only what is installed where it is checked"
+    if isinstance(error, NameError) and error.name == "get_ipython":
+        return "this line is for Jupyter only: take it out, or hand in the notebook"
     return ""
 
 

@@ -93,7 +93,7 @@ def overview(course: Path, check: bool = False) -> int:
         questions = list(hints.read(told)) if told.is_file() else []
         exercises.append(progress.exercise_of(path, questions))
     state = progress.load(course)
-    print(progress.render(exercises, state, course, width()))
+    print(for_console(progress.render(exercises, state, course, width())))
     for problem in problems:
         print(problem)
     done = [progress.left(e, state) == [] for e in exercises]

@@ -4,8 +4,10 @@ from typing import Any
 
 from fedlab_edu.grading import wire
 from fedlab_edu.grading.checks import Failure
-from fedlab_edu.grading.faults import kind
+from fedlab_edu.grading.faults import kind, mistaken
 from fedlab_edu.grading.student import Student
+
+UNCHANGED = "leave the arguments as they are: work on copies"
 
 
 class Values:
@@ -48,8 +50,11 @@ class Values:
                 "string, list, tuple or dict."
                 if odd is value
                 else f"{name} returned {kind(value)} with {kind(odd)} in it, expected plain "
-                "tensors, arrays, numbers, strings, lists, tuples or dicts."
+                "tensors, arrays, numbers, strings, lists, tuples or dicts.",
+                mistaken(odd),
             )
+        if echo and (odd := unknown(after)) is not None:
+            raise Failure(f"{name} put {kind(odd)} into its arguments.", UNCHANGED)
         return (value, _sent(after, functions)) if echo else value
 
 

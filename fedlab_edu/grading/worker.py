@@ -31,6 +31,13 @@ class Ask:
 
     def __init__(self, line: socket.socket, place: int) -> None:
         self._line, self.place = line, place
+        self.__name__ = self.__qualname__ = "function"  # as of any that is given at home
+
+    def __copy__(self) -> "Ask":
+        return self
+
+    def __deepcopy__(self, memo: object) -> "Ask":
+        return self
 
     def __call__(self, *arguments: object, **named: object) -> object:
         with TURN:
@@ -115,8 +122,9 @@ def answer(student: Student, request: dict[str, Any]) -> dict[str, object]:
                 name = wire.name_of(type(error))[:80]
                 reply["error"] = [name, bases[0], str(error)[:300]]
         return reply
-    except BaseException:  # in the middle of telling about another one
-        message = f"{name} raised an exception that cannot be shown."
+    except BaseException as error:  # in the middle of telling about another one
+        kind = wire.name_of(type(error))[:80]
+        message = f"{name} raised an exception that cannot be shown: to look at it raises {kind}."
         return {"kind": "failed", "status": "Raised", "message": message, "likely": "",
                 "error": None}  # fmt: skip
     reply = {"kind": "value", "value": got.value, "given": dict(got.given)}
@@ -148,11 +156,22 @@ def _send(line: socket.socket, message: dict[str, object]) -> None:
     try:
         data = wire.encode(message, lambda f: f.place if type(f) is Ask else None)
     except wire.Refused as error:
-        data = wire.encode({"kind": "refused", "what": str(error)})
+        left = message.get("kind") == "value" and _can_be_sent(message["value"])
+        what = f"left {error} in its arguments" if left else f"returned {error}"
+        data = wire.encode({"kind": "refused", "what": what})
     except MemoryError:
-        data = wire.encode({"kind": "refused", "what": "more than the memory holds"})
+        data = wire.encode({"kind": "refused", "what": "returned more than the memory holds"})
     except Exception as error:  # of an object that does not let itself be looked at
-        data = wire.encode({"kind": "refused", "what": f"what raises {type(error).__name__}"})
+        what = f"returned what raises {type(error).__name__}"
+        data = wire.encode({"kind": "refused", "what": what})
     rest = memoryview(data)
     while rest:
         rest = rest[_give(line.fileno(), rest) :]
+
+
+def _can_be_sent(value: object) -> bool:
+    try:
+        wire.encode(value)
+    except wire.Refused:
+        return False
+    return True
