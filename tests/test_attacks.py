@@ -3,10 +3,13 @@
 A file in ``attacks/`` is appended to the right answer. It begins with what it does, with the
 questions of which no test may pass (q1h: only the hidden one of q1), and with what the student must
 be told. All other tests must pass.
+
+As another user (see ``isolation.py``) some are stopped in another way, and are told so.
 """
 
 import os
 import re
+import shutil
 import time
 from collections.abc import Iterator
 from contextlib import suppress
@@ -14,14 +17,17 @@ from pathlib import Path
 
 import pytest
 
+from fedlab_edu.grading import doctor
 from fedlab_edu.grading.isolated import grade_isolated
 from fedlab_edu.grading.run import Report
 from fedlab_edu.grading.sandbox import FIRST_USER, USERS, Limits
-from tests.isolation import need
+from tests.isolation import BRIEF, WAY, need
 
 TOY = Path(__file__).parent / "toy"
 RIGHT = (TOY / "hw_ref.py").read_text()
 FILES = {path.stem: path for path in sorted((Path(__file__).parent / "attacks").glob("*.py"))}
+if BRIEF:  # how a value is looked at does not depend on where the worker runs
+    FILES = {n: p for n, p in FILES.items() if re.search(r"\bimport\b|bomb", n + p.read_text())}
 ALL = "q1 q2 q3 q4"
 TABS = RIGHT.replace("    total = float", "\tx = 1\n        total = float", 1)
 # What is more than an addition: name -> the file, the questions that fail, and what is said.
@@ -36,6 +42,17 @@ WHOLE: dict[str, tuple[bytes, str, str]] = {
     "nested": (b"x = " + b"(" * 5000, ALL, "Python cannot read"),
     "right": (RIGHT.encode(), "nothing", ""),
 }
+if BRIEF:
+    WHOLE = {"right": WHOLE["right"]}
+FULL = "wrote too .*large"  # no small disk of its own: the keeper sees what is written
+SAID_TO_ANOTHER_USER = {
+    "fills_the_disk": FULL,
+    "many_files": FULL,
+    "removed_files": FULL,
+    "deep_folders": FULL,
+    "reads_the_secret": "PermissionError|seed None, 0 found",
+}
+NEED_LANDLOCK = ("looks_outside", "reads_the_package")
 
 
 def expected(name: str) -> tuple[str, str]:
@@ -44,7 +61,8 @@ def expected(name: str) -> tuple[str, str]:
         return WHOLE[name][1:]
     header = re.match(r"# .+\n# fails: (.+)\n# says:(.*)\n", FILES[name].read_text())
     assert header, "an attack begins with what it does, '# fails: questions' and '# says: regex'"
-    return header[1], header[2].strip()
+    says = header[2].strip()
+    return header[1], SAID_TO_ANOTHER_USER.get(name, says) if WAY == "uid" else says
 
 
 def sources() -> Iterator[tuple[str, bytes]]:
@@ -55,12 +73,12 @@ def sources() -> Iterator[tuple[str, bytes]]:
 
 
 @pytest.fixture(scope="module")
-def reports() -> dict[str, Report]:
-    need("bwrap")
+def reports(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Report]:
+    need(WAY)
     limits = Limits(call=5.0, total=60.0, memory=512)
-    graded = grade_isolated(
-        TOY / "test_hw.py", sources(), "bwrap", limits, secret="s3cret", reference=RIGHT
-    )
+    toy = tmp_path_factory.mktemp("toy")  # closed to others
+    test = Path(shutil.copy(TOY / "test_hw.py", toy))
+    graded = grade_isolated(test, sources(), WAY, limits, secret="s3cret", reference=RIGHT)
     return {str(report.file): report for report in graded}
 
 
@@ -68,6 +86,8 @@ def reports() -> dict[str, Report]:
 def test_an_attack_wins_nothing_loses_nothing_else_and_is_explained(
     name: str, reports: dict[str, Report]
 ) -> None:
+    if WAY == "uid" and name in NEED_LANDLOCK and not doctor.tried("uid").closed:
+        pytest.skip("this kernel has no Landlock")
     fails, says = expected(name)
     results = reports[name].results
     assert [r.test for r in results] == [

@@ -4,6 +4,7 @@ import itertools
 import mmap
 import os
 import platform
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -12,13 +13,13 @@ from pathlib import Path
 
 import pytest
 
-from fedlab_edu.grading import doctor, sandbox, seccomp
+from fedlab_edu.grading import doctor, landlock, sandbox, seccomp, usage, view
 from fedlab_edu.grading.checks import Failure
 from fedlab_edu.grading.isolated import grade_isolated
 from fedlab_edu.grading.run import CheckBroken, Report, grade, marks
 from fedlab_edu.grading.sandbox import Limits, NoSandbox
 from fedlab_edu.grading.student import Raised, Student
-from fedlab_edu.grading.zygote import memory
+from fedlab_edu.grading.usage import memory
 from tests.isolation import need
 
 ROOT = Path(__file__).parents[1]
@@ -40,8 +41,229 @@ def test_bubblewrap_holds_a_worker() -> None:
     need("bwrap")  # each of its promises is tried in there
 
 
-def test_another_user_holds_a_worker() -> None:
-    need("uid", may_be_missing="it needs root" if os.getuid() else "cannot read Python")
+def where_all_users_can_read_python() -> list[str]:
+    """The start of a command in whose view they can; empty if they can anyway."""
+    if doctor.tried("uid").works:
+        return []
+    places = {Path(p).resolve() for p in (sys.prefix, sys.base_prefix, sys.base_exec_prefix, ROOT)}
+    closed = {q for p in places for q in p.parents if not q.stat().st_mode & 0o001}
+    command = ["bwrap", "--dev-bind", "/", "/", "--cap-add", "ALL"]
+    for folder in sorted(q for q in closed if closed.isdisjoint(q.parents)):
+        command += ["--tmpfs", str(folder)]
+    made = set()
+    for place in sorted(p for p in places if not closed.isdisjoint(p.parents)):
+        for parent in reversed(place.parents):
+            if not closed.isdisjoint(parent.parents) and parent not in made:
+                command += ["--perms", "0755", "--dir", str(parent)]
+                made.add(parent)
+        command += ["--ro-bind", str(place), str(place)]
+    return command
+
+
+def test_another_user_holds_all_attacks() -> None:
+    if sys.platform != "linux" or os.getuid() != 0:
+        pytest.skip("only root on Linux can become another user")
+    start = where_all_users_can_read_python()
+    if start and not shutil.which("bwrap"):
+        reason = "other users cannot read Python, and bubblewrap is not installed to show it"
+        pytest.fail(reason) if os.environ.get("CI") else pytest.skip(reason)
+    tests = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
+    environment = os.environ | {"FEDLAB_EDU_TEST_WAY": "uid-brief", "CI": "1"}
+    environment["PYTHONDONTWRITEBYTECODE"] = "1"
+    command = [*start, *tests, "tests/test_attacks.py"]
+    done = subprocess.run(
+        command, capture_output=True, text=True, cwd=ROOT, env=environment, timeout=600
+    )
+    assert done.returncode == 0, done.stdout[-6000:] + done.stderr[-2000:]
+
+
+CLOSED = """
+import os, sys
+from fedlab_edu.grading import landlock
+known, place = int(sys.argv[1]), sys.argv[2]
+have = landlock.version()
+landlock.version = lambda: min(known, have)
+from pathlib import Path
+rules = [*landlock.beneath(Path(place, "lib"), {Path(place, "lib", "inner", "hidden")})]
+rules += [(f"{place}/own", landlock.WRITE), ("/dev/null", landlock.USE), ("/nowhere", 1)]
+assert landlock.install(rules)
+
+def can(act, *arguments):
+    try:
+        act(*arguments)
+    except OSError:
+        return False
+    return True
+
+os.chdir(place)
+for file in ("lib/a", "lib/inner/b", "own/c"):
+    assert open(file).read() == file, file
+assert can(os.listdir, "lib/inner") and can(os.listdir, "lib")
+for file in ("outside", "lib/inner/hidden/d", "lib/inner/link"):
+    assert os.stat(file) and not can(open, file), file
+for file in ("new", "lib/new", "outside", "lib/a"):
+    assert not can(open, file, "w"), file
+assert not can(os.listdir, "."), "the folder itself"
+assert not can(os.rename, "lib/a", "own/a")
+assert can(open, "own/new", "w") and can(os.mkdir, "own/e") and can(os.unlink, "own/new")
+assert can(open, "/dev/null", "w")
+assert can(os.truncate, "own/c", 1)
+assert can(os.rename, "own/c", "own/e/c") == (min(known, have) >= 2)
+assert can(os.truncate, "lib/a", 1) == (min(known, have) < 3)
+if os.fork() == 0:
+    os._exit(can(open, "outside"))
+assert os.wait()[1] == 0
+"""
+
+
+@LINUX
+@pytest.mark.skipif(not landlock.version(), reason="this kernel has no Landlock")
+@pytest.mark.parametrize("known", [1, 2, 3, 99])
+def test_landlock_opens_what_it_is_told_to_and_nothing_else(known: int, tmp_path: Path) -> None:
+    for file in ("outside", "lib/a", "lib/inner/b", "lib/inner/hidden/d", "own/c"):
+        (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / file).write_text(file)
+    (tmp_path / "lib" / "inner" / "link").symlink_to(tmp_path / "outside")
+    command = [sys.executable, "-c", CLOSED, str(known), str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
+    assert done.returncode == 0, done.stderr
+
+
+def test_rules_open_python_but_no_installed_copy_of_the_package(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    library = tmp_path / "venv" / "lib"
+    for name in ("fedlab_edu", "another"):
+        (library / name).mkdir(parents=True)
+    (library / "file").touch()
+    monkeypatch.setattr(landlock, "version", lambda: 1)
+    monkeypatch.setattr(sys, "prefix", str(tmp_path / "venv"))
+    monkeypatch.syspath_prepend(str(library))
+    rules = {p: rights for p, rights in view.opened() if Path(p).is_relative_to(tmp_path)}
+    folders = {str(tmp_path / "venv"): landlock.READ_DIR, str(library): landlock.READ_DIR}
+    inside = {str(library / name): landlock.READ for name in ("another", "file")}
+    assert rules == folders | inside
+
+
+def test_without_landlock_there_are_no_rules_and_nothing_is_closed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(landlock, "_call", lambda *_: -1)
+    assert landlock.version() == 0
+    assert not landlock.install([("/usr", landlock.READ)])
+    assert view.opened() == []
+    assert os.listdir("/")
+
+
+INSTALLED = """
+class Editable:  # as setuptools makes it
+    @staticmethod
+    def find_spec(name, path=None, target=None):
+        if name.partition(".")[0] == "fedlab_edu":
+            place = "/".join([COPY, *name.split(".")[1:]])
+            for file in (f"{place}/__init__.py", f"{place}.py"):
+                if os.path.exists(file):
+                    return importlib.util.spec_from_file_location(name, file)
+
+import importlib.util, os
+sys.meta_path.insert(1, Editable)
+import fedlab_edu
+from fedlab_edu.grading import wire
+assert fedlab_edu is importlib.import_module("fedlab_edu") and wire.encode
+for act in (lambda: fedlab_edu.methods, lambda: exec("from fedlab_edu import methods"),
+            lambda: exec("import fedlab_edu.methods"), lambda: exec("import answers_beside")):
+    for again in range(2):
+        try:
+            act()
+        except (ImportError, AttributeError):
+            pass
+        else:
+            raise SystemExit("found")
+        for name in [n for n in sys.modules if n.partition(".")[0] == "fedlab_edu"]:
+            del sys.modules[name]
+        fedlab_edu = importlib.import_module("fedlab_edu")
+"""
+
+
+@pytest.mark.parametrize("installed", ["copy", "working copy"])
+def test_of_the_package_only_the_grader_is_found_by_its_name(
+    installed: str, tmp_path: Path
+) -> None:
+    library = tmp_path / ("site-packages" if installed == "copy" else "work")
+    for name in ("fedlab_edu/methods", "answers_beside"):
+        (library / name).mkdir(parents=True)
+        (library / name / "__init__.py").write_text("")
+    (library / "fedlab_edu" / "__init__.py").write_text("methods = 1")
+    (library / "fedlab_edu" / "grading").symlink_to(view.PACKAGE / "grading")
+    if installed == "copy":
+        shutil.rmtree(library / "answers_beside")
+    start = f"import sys; COPY = {str(library / 'fedlab_edu')!r}; sys.path.append({str(library)!r})"
+    code = f"{start}\n{view.bare(library / 'fedlab_edu')}\n{INSTALLED}"
+    command = [sys.executable, "-I", "-c", code]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_plain_process_does_not_find_the_package_by_its_name_either() -> None:
+    named = (ROOT / "tests" / "attacks" / "imports_the_package_by_name.py").read_text()
+    limits = Limits(call=10.0)
+    (report,) = graded(
+        TOY / "test_hw.py", f"{RIGHT}\n\n{named}", isolation="none", trust=True, limits=limits
+    )
+    assert [r.status for r in report.results] == ["raised", "raised", *["passed"] * 3]
+    assert "has no attribute 'aggregate'" in report.results[0].message
+
+
+def test_files_of_a_user_are_counted_with_all_that_lies_beneath_and_with_those_removed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(usage, "SHARED", (str(tmp_path), str(tmp_path / "missing")))
+    monkeypatch.setattr(usage, "processes", lambda job: [os.getpid()])
+    job = {"uid": os.getuid(), "way": "uid", "disk": 4}
+    (tmp_path / "a" / "b").mkdir(parents=True)
+    file = tmp_path / "a" / "b" / "c"
+    file.write_bytes(bytes(3 << 20))
+    os.link(file, tmp_path / "a" / "same")
+    assert not usage.filled(job)
+    assert not usage.filled(job | {"uid": os.getuid() + 1, "disk": 0})
+    with open(tmp_path / "open", "wb") as stream:
+        os.unlink(tmp_path / "open")
+        stream.write(bytes(2 << 20))
+        stream.flush()
+        assert usage.filled(job)
+    assert not usage.filled(job)
+    monkeypatch.setattr(usage, "processes", lambda job: [])
+    monkeypatch.setattr(usage, "FILES", 4)
+    assert not usage.filled(job)  # a, b, c: the same file twice is one
+    for i in range(3):
+        (tmp_path / f"{i}").touch()
+    assert usage.filled(job)
+
+
+def test_files_that_vanish_while_they_are_looked_for_are_passed_over(tmp_path: Path) -> None:
+    for name in "abc":
+        (tmp_path / name).touch()
+    found = usage.owned({"uid": os.getuid()}, [str(tmp_path), str(tmp_path / "nowhere")])
+    first = next(found)
+    for name in "abc":
+        (tmp_path / name).unlink()
+    assert Path(first).parent == tmp_path
+    assert list(found) == []
+
+
+@LINUX
+def test_folders_too_deep_to_look_into_are_too_many(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(usage, "SHARED", (str(tmp_path),))
+    monkeypatch.setattr(usage, "processes", lambda job: [])
+    monkeypatch.chdir(tmp_path)
+    for _ in range(20):
+        os.mkdir("d" * 250)
+        os.chdir("d" * 250)
+    assert usage.filled({"uid": os.getuid(), "way": "uid", "disk": 4})
+    os.chdir(tmp_path)
+    subprocess.run(["rm", "-rf", "d" * 250], check=True)
 
 
 def test_of_the_package_only_the_grader_is_in_view_even_of_an_installed_copy(
@@ -54,14 +276,14 @@ def test_of_the_package_only_the_grader_is_in_view_even_of_an_installed_copy(
         (library / name / "answers.py").write_text("")
     monkeypatch.setattr(sys, "prefix", str(tmp_path / "venv"))
     monkeypatch.syspath_prepend(str(library))
-    places = [str(library / "another"), str(library / "fedlab_edu"), f"{sandbox.VIEW}/fedlab_edu"]
+    places = [str(library / "another"), str(library / "fedlab_edu"), f"{view.VIEW}/fedlab_edu"]
     command = [*sandbox.bubblewrap(), "/usr/bin/env", "ls", "-1", *places]
     seen = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     another, copy, package = ("answers.py",), (), ("__init__.py", "grading")
     folders = dict(zip(places, (another, copy, package), strict=True))
     told = {one.splitlines()[0][:-1]: tuple(one.splitlines()[1:]) for one in seen.split("\n\n")}
     assert told == folders
-    empty = sandbox.PACKAGE / "grading" / "__init__.py"
+    empty = view.PACKAGE / "grading" / "__init__.py"
     assert len(empty.read_text().splitlines()) == 1
 
 
@@ -160,7 +382,10 @@ def test_without_isolation_only_trusted_submissions_are_graded(
         assert "apt-get install bubblewrap" in str(found)
 
 
-def test_another_user_may_not_read_the_tests(tmp_path: Path) -> None:
+def test_another_user_may_not_read_the_tests(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(landlock, "version", lambda: 0)
     tests = tmp_path / "test_hw.py"
     tests.write_text("")
     tests.chmod(0o644)
@@ -174,12 +399,41 @@ def test_another_user_may_not_read_the_tests(tmp_path: Path) -> None:
 def test_another_user_may_not_read_the_solution(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(landlock, "version", lambda: 0)
     tests, solution = tmp_path / "test_hw.py", tmp_path / "answers" / "hw_ref.py"
     solution.parent.mkdir()
     for path in (solution, solution.parent):
         monkeypatch.setattr(doctor, "readable", path.__eq__)
         with pytest.raises(NoSandbox, match=f"{path}: .*chmod 700 {solution.parent}"):
             grade_isolated(tests, [], "uid", private=[tests, path])
+
+
+def test_what_landlock_closes_need_not_be_private(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    usual, seen = tmp_path / "usr", [(str(tmp_path / "usr"), landlock.READ)]
+    seen += [(str(tmp_path / "way"), landlock.READ_DIR)]
+    monkeypatch.setattr(doctor, "readable", lambda path: path.name != "private")
+    monkeypatch.setattr(doctor, "opened", lambda: seen)
+    for closed in (True, False):
+        finding = doctor.Finding("uid", True, closed=closed)
+        monkeypatch.setattr(doctor, "tried", lambda way, finding=finding: finding)
+        assert doctor.exposed(tmp_path / "tests") != closed
+        assert doctor.exposed(tmp_path / "way" / "tests") != closed
+        assert doctor.exposed(usual / "src" / "tests")
+        assert not doctor.exposed(usual / "private")
+
+
+def test_the_doctor_says_whether_the_files_of_others_are_closed_to_another_user(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    said = []
+    for closed in (True, False):
+        found = {"bwrap": nothing("bwrap"), "uid": doctor.Finding("uid", True, closed=closed)}
+        monkeypatch.setattr(doctor, "tried", found.__getitem__)
+        said.append(str(doctor.examine()).splitlines()[0])
+    assert "by Landlock" in said[0]
+    assert "no Landlock" in said[1]
 
 
 # --- grading --------------------------------------------------------------------------------------

@@ -35,6 +35,8 @@ class Watcher:
                 stdout=log,
                 stderr=log,
                 env=os.environ | {"OMP_NUM_THREADS": "1"},
+                # A shell has the jobs in its background ignore Ctrl-C, and they pass that on.
+                preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
             )
 
     @property

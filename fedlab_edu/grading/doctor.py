@@ -14,8 +14,9 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from fedlab_edu.grading import seccomp
+from fedlab_edu.grading import landlock, seccomp
 from fedlab_edu.grading.sandbox import Limits, NoSandbox, Way, Zygote, user
+from fedlab_edu.grading.view import opened
 
 REFUSAL = (
     "this machine gives no isolation, and submissions can do what you can: run `fedlab-edu doctor` "
@@ -24,18 +25,24 @@ REFUSAL = (
 TRIED = Limits(call=10.0, memory=256, processes=12)
 WAYS: dict[Way, str] = {
     "bwrap": "bubblewrap: namespaces of their own, no network, a view without your files",
-    "uid": "another user: no network, limits, your private files closed; others can be read",
+    "uid": "another user: no network, limits, a disk without your files, by Landlock",
     "none": "no isolation: submissions can do what you can",
 }
+OPEN = "another user: no network, limits; what all users can read, submissions can (no Landlock)"
 
 
 @dataclass(frozen=True)
 class Finding:
-    """Whether one way works here, and if not, why."""
+    """Whether one way works here, and if not, why.
+
+    Fields:
+        closed: whether a submission sees nothing of the disk but the system and Python.
+    """
 
     way: Way
     works: bool
     why: str = ""
+    closed: bool = False
 
 
 @dataclass(frozen=True)
@@ -47,7 +54,9 @@ class Diagnosis:
     advice: tuple[str, ...]
 
     def __str__(self) -> str:
-        lines = [f"Isolation of submissions: {WAYS[self.way]}.", ""]
+        closed = any(finding.closed for finding in self.findings if finding.way == self.way)
+        about = OPEN if self.way == "uid" and not closed else WAYS[self.way]
+        lines = [f"Isolation of submissions: {about}.", ""]
         for finding in self.findings:
             state = "works" if finding.works else f"does not work: {finding.why}"
             lines.append(f"  {finding.way:<6} {state}")
@@ -99,8 +108,10 @@ def tried(way: Way) -> Finding:
         worker.line.settimeout(TRIED.call)
         with suppress(OSError):
             if told := worker.line.recv(1 << 16):
-                faults = _faults(way, json.loads(told))
-                return Finding(way, not faults, "; ".join(faults))
+                seen = json.loads(told)
+                faults = _faults(way, seen)
+                closed = way == "bwrap" or not seen["disk"]
+                return Finding(way, not faults, "; ".join(faults), closed and not faults)
         said = os.read(worker.output, 1 << 16).decode("utf-8", "replace").strip()
         last = (said or zygote.said()).splitlines()[-1]
         return replace(failed, why=f"a worker does not start: {last}")
@@ -115,8 +126,11 @@ def tried(way: Way) -> Finding:
 def seen_inside() -> dict[str, object]:
     """What a worker can do; it is this that a worker runs for `tried`."""
     seen: dict[str, object] = {"user": os.getuid()}
-    seen["processes"] = sum(name.isdigit() for name in os.listdir("/proc"))
+    seen["processes"] = 0
+    with suppress(PermissionError):
+        seen["processes"] = sum(name.isdigit() for name in os.listdir("/proc"))
     for name, act in (
+        ("disk", lambda: os.listdir("/")),
         ("network", lambda: socket.socket().close()),
         ("memory", lambda: bytearray(2 * TRIED.memory << 20)),
         ("python", lambda: __import__("wave")),  # a module that nothing here has loaded
@@ -162,6 +176,15 @@ def readable(file: Path) -> bool:
     path = file.resolve()
     open_to_all = [bool(p.stat().st_mode & 0o001) for p in path.parents]
     return all(open_to_all) and bool(path.stat().st_mode & 0o004)
+
+
+def exposed(file: Path) -> bool:
+    """Whether a submission could read it in the way of another user."""
+    if not readable(file):
+        return False
+    places = [Path(place) for place, rights in opened() if rights & landlock.READ_FILE]
+    inside = any(file.resolve().is_relative_to(place) for place in (*places, Path("/dev/shm")))
+    return inside or not tried("uid").closed
 
 
 def _setting(name: str) -> str:

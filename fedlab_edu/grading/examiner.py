@@ -34,7 +34,7 @@ from fedlab_edu.grading.child import OPTIONS
 from fedlab_edu.grading.remote import Remote
 from fedlab_edu.grading.sandbox import Limits, NoSandbox, Worker, Zygote
 from fedlab_edu.grading.student import NotGradable, seed_all
-from fedlab_edu.grading.zygote import memory
+from fedlab_edu.grading.usage import memory
 
 PATIENCE = 4  # a test makes several calls: it may take so many times the limit of one
 SPARE = 2 << 30  # bytes that a test may take

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import IO
 
 from fedlab_edu.grading import doctor
-from fedlab_edu.grading.run import CheckBroken, Report, _Progress
+from fedlab_edu.grading.run import CheckBroken, Progress, Report
 from fedlab_edu.grading.sandbox import START, Limits, NoSandbox, Way
 from fedlab_edu.grading.student import NotGradable, decoded
 
@@ -60,7 +60,7 @@ def grade_isolated(
     if way == "none" and not trust:
         raise NoSandbox(doctor.REFUSAL)
     for path in (tests, *private) if way == "uid" else ():
-        if doctor.readable(path):
+        if doctor.exposed(path):
             folder = path if path.is_dir() else path.absolute().parent
             raise NoSandbox(
                 f"as another user, but on the same disk, a submission could read {path}: "
@@ -83,11 +83,11 @@ def _grade(
     limits: Limits,
 ) -> Iterator[Report]:
     """Each examiner has one submission in hand; they are looked at in turn."""
-    waiting: deque[tuple[_Examiner, _Progress]] = deque()
+    waiting: deque[tuple[_Examiner, Progress]] = deque()
     try:
         while True:
             while examiners and (one := next(submissions, None)):
-                progress = _Progress(Path(one[0]))
+                progress = Progress(Path(one[0]))
                 progress.take({"event": "plan", "tests": examiners[0].plan})
                 waiting.append((examiners.pop(), progress))
                 waiting[-1][0].give(progress, *one)
@@ -166,7 +166,7 @@ class _Examiner:
         self.end()
         raise CheckBroken("\n".join(other[-20:]) or "the tests did not start")
 
-    def give(self, progress: _Progress, name: str, source: str | bytes) -> None:
+    def give(self, progress: Progress, name: str, source: str | bytes) -> None:
         """Let it begin with a submission."""
         try:
             text = decoded(source) if isinstance(source, bytes) else source
@@ -184,7 +184,7 @@ class _Examiner:
             stdin.write(json.dumps(message).encode() + b"\n")
             stdin.flush()
 
-    def take(self, progress: _Progress, patience: float) -> None:
+    def take(self, progress: Progress, patience: float) -> None:
         """Wait for the results of the submission.
 
         Raises:

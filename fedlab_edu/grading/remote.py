@@ -4,12 +4,8 @@ The other end is not trusted: whatever it sends is at most a wrong answer.
 """
 
 import builtins
-import os
 import re
-import select
 import signal
-import socket
-import struct
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -20,19 +16,10 @@ import numpy as np
 
 from fedlab_edu.grading import wire
 from fedlab_edu.grading.checks import Answer, Failure
+from fedlab_edu.grading.line import Line
 from fedlab_edu.grading.sandbox import Limits, Worker
 from fedlab_edu.grading.student import NotGradable, NotWritten, Raised, Student, lines_of
-from fedlab_edu.grading.zygote import STATUS
 
-ENDS = {
-    signal.SIGSEGV: "crashed with a segmentation fault",
-    signal.SIGABRT: "crashed: a library aborted the Python process",
-    signal.SIGBUS: "crashed with a bus error",
-    signal.SIGFPE: "crashed with an arithmetic error of the processor",
-    signal.SIGXCPU: "used too much processor time, and was stopped",
-    signal.SIGXFSZ: "wrote too large a file, and was stopped",
-    signal.SIGKILL: "was killed: it took too much memory, or ended itself",
-}
 MESSAGE = 2000  # characters
 WORKERS = (
     "processes that the file starts cannot hand tensors on: a DataLoader does without them, with "
@@ -80,9 +67,8 @@ class Remote(Student):
         on_answer: Callable[[], None] = lambda: None,
     ) -> None:
         self.path = Path(file)
-        self.printed = b""
         self._lines = lines_of(text)
-        self._worker, self._limits, self._deadline = worker, limits, deadline
+        self._line, self._limits, self._deadline = Line(worker, limits.output), limits, deadline
         self._allowed = allowed or f"all {limits.total:g} seconds for this file"
         self._on_answer = on_answer
         self._over = ""  # why there are no further answers
@@ -96,6 +82,11 @@ class Remote(Student):
             raise NotGradable(wire.clean(reply["message"], MESSAGE))
         if reply["kind"] != "loaded":
             raise NotGradable("The import of your file gave no sensible answer.")
+
+    @property
+    def printed(self) -> bytes:
+        """The beginning of what the student's code has printed."""
+        return self._line.printed
 
     def run(
         self, name: str, arguments: Sequence[object], named: Mapping[str, object], seed: int | None
@@ -155,11 +146,11 @@ class Remote(Student):
         end = time.monotonic() + request["limit"]
         asked = 0
         try:
-            self._send(wire.encode(request, functions.place), end)
+            self._line.send(wire.encode(request, functions.place), end)
             while True:
-                reply = _checked(self._receive(end, functions))
+                reply = self._line.receive(end, functions.at)
                 if reply["kind"] != "ask":
-                    self._listen()
+                    self._line.listen()
                     return reply
                 asked += 1
                 if asked > self._limits.asked:
@@ -167,7 +158,7 @@ class Remote(Student):
                     self._stop(f"{who} called a function that it was given more than {often}")
                 with _alarm(end):
                     answer = _called(functions, reply)
-                self._send(answer, end)
+                self._line.send(answer, end)
         except (TimeoutError, _Late):
             if time.monotonic() >= self._deadline:
                 self._stop(f"{who} was stopped: {self._allowed} are used up")
@@ -178,81 +169,26 @@ class Remote(Student):
         except wire.Malformed as error:
             self._stop(f"{who} sent something that is no answer ({error}), and was stopped")
         except (EOFError, OSError):
-            self._stop(f"{who} {self._how_it_ended()}")
+            self._stop(f"{who} {self._line.how_it_ended()}")
         except _Verdict as verdict:
-            self._worker.let_go()
+            self._line.let_go()
             self._over = "the test had ended before"
             raise verdict.error from None
 
     def _stop(self, message: str, likely: str = "") -> NoReturn:
-        self._listen()
-        self._worker.let_go()
+        self._line.listen()
+        self._line.let_go()
         self._over = "an earlier call was stopped"
         trace = rf'File "{re.escape(str(self.path))}", line (\d+),? in (\S+)'
         where = ""
         printed, _, dump = self.printed.rpartition(b"Timeout (")
         if at := re.search(trace, dump.decode("utf-8", "replace")):
-            self.printed = printed
+            self._line.printed = printed
             line = int(at[1]) if len(at[1]) < 9 else 0
             text = self._lines[line - 1].strip() if 0 < line <= len(self._lines) else ""
             name = wire.clean(at[2].strip("<>"), 60)
             where = f"\n  line {line}, in {name}: {wire.clean(text, 200)}"
         raise Stopped(f"{message}.{where}", likely)
-
-    def _how_it_ended(self) -> str:
-        self._worker.leash.settimeout(2)
-        try:
-            kind, status = STATUS.unpack(self._worker.leash.recv(STATUS.size))
-        except (OSError, struct.error):
-            return "ended its process"
-        if kind == b"M":
-            return "took too much memory, and was stopped"
-        code = os.waitstatus_to_exitcode(status)
-        if code >= 0:
-            return f"ended the Python process, with exit status {code}"
-        names = {int(number): text for number, text in ENDS.items()}
-        return names.get(-code, f"was ended by signal {-code}")
-
-    # --- the wire -----------------------------------------------------------------------------
-
-    def _send(self, message: bytes, end: float) -> None:
-        self._worker.line.settimeout(max(1e-3, end - time.monotonic()))
-        self._worker.line.sendall(message)
-
-    def _receive(self, end: float, functions: wire.Functions) -> Any:
-        body, blob = wire.lengths(self._read(wire.HEAD.size, end))
-        return wire.decode(self._read(body, end), self._read(blob, end), functions.at)
-
-    def _read(self, size: int, end: float) -> bytes:
-        out = bytearray()
-        line, printed = self._worker.line.fileno(), self._worker.output
-        files = {line, printed}
-        while len(out) < size:
-            left = end - time.monotonic()
-            if left <= 0:
-                raise TimeoutError
-            ready, _, _ = select.select(files, [], [], left)
-            if printed in ready and not self._print():
-                files.remove(printed)
-            if line in ready:
-                piece = self._worker.line.recv(min(1 << 20, size - len(out)), socket.MSG_DONTWAIT)
-                if not piece:
-                    raise EOFError
-                out += piece
-        return bytes(out)
-
-    def _listen(self) -> None:
-        """Take what was printed so far, and no more than the pipe holds."""
-        for _ in range(17):
-            printed = self._worker.output
-            if printed < 0 or not select.select([printed], [], [], 0)[0] or not self._print():
-                return
-
-    def _print(self) -> bool:
-        """Take a piece of what is printed; False if nothing more can come."""
-        piece = os.read(self._worker.output, 1 << 16)
-        self.printed += piece[: max(0, self._limits.output - len(self.printed))]
-        return bool(piece)
 
 
 @contextmanager
@@ -282,38 +218,6 @@ def _called(functions: wire.Functions, reply: dict[str, Any]) -> bytes:
     except Exception as error:
         told = {"error": type(error).__name__, "message": wire.clean(str(error), 300)}
         return wire.encode({"kind": "raised"} | told)
-
-
-_FIELDS: dict[str, dict[str, Any]] = {
-    "loaded": {},
-    "not gradable": {"message": str},
-    "refused": {"what": str},
-    "value": {"value": object, "given": dict, "changed": list, "after": list},
-    "failed": {"status": str, "message": str, "likely": str, "error": (list, type(None))},
-    "ask": {"function": int, "arguments": list, "named": dict},
-}
-
-
-def _checked(reply: Any) -> dict[str, Any]:
-    """The reply, once it is known to have its fields.
-
-    Raises:
-        wire.Malformed: it has not.
-    """
-    kind = reply.get("kind") if type(reply) is dict else None
-    fields = _FIELDS.get(kind) if type(kind) is str else None
-    if fields is None or reply.keys() != fields.keys() | {"kind"}:
-        raise wire.Malformed("not the fields of an answer")
-    if not all(isinstance(reply[name], kind) for name, kind in fields.items()):
-        raise wire.Malformed("a field of an answer is of the wrong type")
-    texts = [*reply.get("given", {}).items(), reply.get("changed", ()), reply.get("error") or ()]
-    if (
-        not all(type(text) is str for row in texts for text in row)
-        or not all(type(name) is str for name in reply.get("named", {}))
-        or len(reply.get("error") or "abc") != 3
-    ):
-        raise wire.Malformed("a field of an answer is of the wrong type")
-    return reply
 
 
 def _stand_in(name: str, parent: type[Exception], text: str) -> Exception:

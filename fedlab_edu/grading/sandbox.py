@@ -7,18 +7,14 @@ import socket
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Literal
 
-import fedlab_edu
+from fedlab_edu.grading.view import VIEW, bare, mounts, opened
 from fedlab_edu.grading.zygote import TURNS
 
 Way = Literal["bwrap", "uid", "none"]
-PACKAGE = Path(fedlab_edu.__file__).parent
-VIEW = "/grader"  # the folder of the package, in the sandbox
 FIRST_USER, USERS = 61_440, 500  # numbers that no system gives to a person or a service
 START = 120.0  # seconds, in which PyTorch is loaded from a cold disk
 FORK = 30.0  # seconds; it takes some hundredths of one
@@ -87,13 +83,13 @@ class Zygote:
         self._log, self._said = tempfile.TemporaryFile(), ""  # noqa: SIM115
         self._control, other = socket.socketpair()
         job = {
-            "control": other.fileno(), "way": way, "warm": warm, "uid": user(),
+            "way": way, "warm": warm, "uid": user(),
             "memory": limits.memory, "processes": limits.processes, "disk": limits.disk,
-            "cpu": int(4 * limits.call) + 2,
+            "cpu": int(4 * limits.call) + 2, "rules": opened() if way == "uid" else [],
         }  # fmt: skip
-        start = f"import sys; sys.path.insert(0, {str(_package_folder(way))!r}); "
-        start += "from fedlab_edu.grading import zygote; zygote.main()"
-        command = [sys.executable, "-I", "-X", "utf8", "-c", start, json.dumps(job)]
+        start = f"import sys; sys.path.insert(0, {VIEW!r})" if way == "bwrap" else bare()
+        start += "; from fedlab_edu.grading import zygote; zygote.main()"
+        command = [sys.executable, "-I", "-X", "utf8", "-c", start, str(other.fileno())]
         if way == "bwrap":
             command = [*bubblewrap(), *command]
         try:
@@ -115,6 +111,7 @@ class Zygote:
         other.close()
         self._control.settimeout(START)
         with suppress(OSError):
+            self._control.sendall(json.dumps(job).encode() + b"\n")
             if self._control.recv(1) == b"R":
                 return
         self.close()
@@ -176,6 +173,8 @@ ENVIRONMENT = {
     "PATH": "/usr/local/bin:/usr/bin:/bin",
     "LANG": "C.UTF-8",
     "HOME": "/scratch",
+    "USER": "student",
+    "LOGNAME": "student",
     "PYTHONDONTWRITEBYTECODE": "1",
     "OMP_NUM_THREADS": "1",
     "MALLOC_ARENA_MAX": "2",  # each reserves addresses, which the limit of memory counts
@@ -205,41 +204,5 @@ def bubblewrap() -> list[str]:
         *(f"--unshare-{kind}" for kind in kinds),
         "--unshare-cgroup-try", "--die-with-parent", "--new-session",
         "--cap-drop", "ALL", *(word for r in rights for word in ("--cap-add", f"CAP_{r}")),
-        *_view(), "--chdir", "/", "--setenv", "TMPDIR", "/scratch", "--",
+        *mounts(), "--chdir", "/", "--setenv", "TMPDIR", "/scratch", "--",
     ]  # fmt: skip
-
-
-def _view() -> Iterator[str]:
-    yield from ("--ro-bind", "/usr", "/usr")
-    for name in ("bin", "lib", "lib32", "lib64"):
-        place = Path("/", name)
-        if place.is_symlink():
-            yield from ("--symlink", os.readlink(place), str(place))
-        elif place.is_dir():
-            yield from ("--ro-bind", str(place), str(place))
-    for name in ("ld.so.cache", "localtime", "alternatives"):
-        yield from ("--ro-bind-try", f"/etc/{name}", f"/etc/{name}")
-    prefixes = [Path(sys.prefix), Path(sys.base_prefix), Path(sys.base_exec_prefix)]
-    places = {place: place for place in prefixes if not place.is_relative_to("/usr")}
-    places[Path(VIEW, "fedlab_edu", "grading")] = PACKAGE / "grading"
-    made: set[Path] = set()
-    for at, place in places.items():
-        for folder in [p for p in reversed(at.parents) if p != Path("/") and p not in made]:
-            made.add(folder)
-            yield from ("--perms", "0755", "--dir", str(folder))  # else only root could pass
-        yield from ("--ro-bind", str(place), str(at))
-    # With a docstring for its only line, it makes an empty package.
-    empty = str(PACKAGE / "grading" / "__init__.py")
-    yield from ("--ro-bind", empty, f"{VIEW}/fedlab_edu/__init__.py")
-    shown = [Path("/usr"), *prefixes]
-    for folder in sorted({PACKAGE, *(Path(entry, PACKAGE.name) for entry in sys.path)}):
-        if folder.is_dir() and any(folder.is_relative_to(place) for place in shown):
-            yield from ("--tmpfs", str(folder), "--remount-ro", str(folder))
-    yield from ("--proc", "/proc", "--dev", "/dev", "--tmpfs", "/scratch")
-    if Path("/tmp") not in made:
-        yield from ("--symlink", "scratch", "/tmp")
-    yield from ("--remount-ro", "/dev", "--remount-ro", "/")
-
-
-def _package_folder(way: Way) -> Path:
-    return Path(VIEW) if way == "bwrap" else PACKAGE.parent

@@ -63,6 +63,7 @@ def serve(line: socket.socket) -> None:
             faulthandler.dump_traceback_later(limit, file=2)
             if request["kind"] == "load":
                 reply: dict[str, object] = {"kind": "loaded"}
+                sys.argv[:] = [request["file"]]  # a file may read them when it is loaded
                 try:
                     no_package(request["text"])
                     student = Student(Path(request["file"]), request["text"])

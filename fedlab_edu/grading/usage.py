@@ -1,0 +1,83 @@
+"""How much memory and disk a worker and all that it has started take."""
+
+import errno
+import itertools
+import os
+import resource
+import stat
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from typing import Any
+
+FILES = 4096  # that a worker may have, folders included
+SHARED = ("/tmp", "/var/tmp", "/dev/shm")  # where every user may write
+
+
+def memory(process: int, column: int = 1) -> int:
+    """Bytes of a process: all addresses (column 0), or those in memory that no file holds (1).
+
+    0 if unknown. The second counts memory that the process shares, as tensors in shared memory.
+    """
+    try:
+        if column == 0:
+            with open(f"/proc/{process}/statm") as stream:
+                return int(stream.read().split()[0]) * resource.getpagesize()
+        with open(f"/proc/{process}/status") as stream:
+            rows = [row.split() for row in stream if row.startswith(("RssAnon:", "RssShmem:"))]
+        return sum(int(row[1]) << 10 for row in rows)
+    except (OSError, ValueError, IndexError):
+        return 0
+
+
+def grown(job: dict[str, Any], base: int) -> int:
+    """Bytes that the worker and its children have taken, beyond what they began with."""
+    if job["way"] == "none":
+        return 0
+    return sum(max(0, memory(process) - base) for process in processes(job))
+
+
+def processes(job: dict[str, Any]) -> Iterator[int]:
+    """The worker's: all of its user, or in namespaces all that there are."""
+    for name in filter(str.isdigit, os.listdir("/proc")):
+        with suppress(OSError):
+            # The worker's /proc covers that of the sandbox, and shows nothing else.
+            if job["way"] == "bwrap" or os.stat(f"/proc/{name}").st_uid == job["uid"]:
+                yield int(name)
+
+
+def owned(job: dict[str, Any], places: Iterable[str]) -> Iterator[str]:
+    """The files and folders of the worker's user that lie directly in some folders."""
+    for place in places:
+        with suppress(FileNotFoundError), os.scandir(place) as entries:
+            for entry in entries:
+                with suppress(FileNotFoundError):  # of another worker, and removed just now
+                    if entry.stat(follow_symlinks=False).st_uid == job["uid"]:
+                        yield entry.path
+
+
+def filled(job: dict[str, Any]) -> bool:
+    """Whether the worker's user has too many files, or too large ones.
+
+    Those that are removed but still open count, too. Not seen are those that are only mapped.
+    """
+    sizes: dict[tuple[int, int], int] = {}
+    paths = list(itertools.islice(owned(job, SHARED), FILES + 1))
+    while paths and len(sizes) <= FILES:
+        path = paths.pop()
+        try:
+            about = os.lstat(path)
+            if stat.S_ISDIR(about.st_mode):
+                with os.scandir(path) as entries:
+                    paths += [entry.path for entry in itertools.islice(entries, FILES)]
+        except OSError as error:
+            if error.errno == errno.ENAMETOOLONG:  # folders in folders, where no look goes
+                return True
+            continue  # it has just been removed
+        sizes[about.st_dev, about.st_ino] = about.st_blocks * 512
+    for process in processes(job):
+        with suppress(OSError):
+            for name in os.listdir(f"/proc/{process}/fd"):
+                about = os.stat(f"/proc/{process}/fd/{name}")
+                if stat.S_ISREG(about.st_mode) and about.st_nlink == 0:
+                    sizes[about.st_dev, about.st_ino] = about.st_blocks * 512
+    return len(sizes) > FILES or sum(sizes.values()) > job["disk"] << 20
