@@ -41,6 +41,11 @@ WHOLE: dict[str, tuple[bytes, str, str]] = {
     "nothing": (b"", ALL, "no function"),
     "nested": (b"x = " + b"(" * 5000, ALL, "Python cannot read"),
     "right": (RIGHT.encode(), "nothing", ""),
+    "future_import": (f"from __future__ import annotations\n\n{RIGHT}".encode(), "nothing", ""),
+    "form_feed": (f"{RIGHT}\n\x0c\nPI = 3.14\n# no new line: \x0b\u2028".encode(), "nothing", ""),
+    "smart_quotes": (f"{RIGHT}\nX = \u201cone\u201d\n".encode(), ALL, r"U\+201C"),
+    "conflict_markers": (f"{RIGHT}\n<<<<<<< HEAD\nX = 1\n".encode(), ALL, "line"),
+    "magic_in_a_module": (f"{RIGHT}\n%matplotlib inline\n".encode(), ALL, "Jupyter"),
 }
 if BRIEF:
     WHOLE = {"right": WHOLE["right"]}

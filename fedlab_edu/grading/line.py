@@ -104,7 +104,8 @@ class Line:
         code = os.waitstatus_to_exitcode(status)
         if code >= 0:
             return f"ended the Python process, with exit status {code}"
-        return ENDS.get(-code, f"was ended by signal {-code}")
+        name = signal.strsignal(-code) or "unknown"
+        return ENDS.get(-code, f"was ended by signal {-code} ({name})")
 
     def let_go(self) -> None:
         """End the worker."""

@@ -1,0 +1,18 @@
+# The right answer, with its output caught, and other settings of the stream.
+# fails: nothing
+# says:
+# ruff: noqa
+
+import contextlib
+import io
+import sys
+
+sys.stdout.reconfigure(line_buffering=True)
+print("Größe \u2603 \U0001f600")
+
+
+def fedavg(states, weights, _right=fedavg):
+    with contextlib.redirect_stdout(io.StringIO()) as caught:
+        print("quiet")
+    assert caught.getvalue() == "quiet\n"
+    return _right(states, weights)
