@@ -17,6 +17,10 @@ FedTune is a whole search beside as many rounds of FedAvg with the same clients;
 Theorem 4.1 is run on the CPU whatever the device, in one thread; its bound is beside its regret.
 
 Memory is that of whole rounds, each in a process of its own.
+
+A class is graded by the command itself: wrong and right answers in turn to two questions of
+exercise 1, which have ten tests. It is graded twice, the second time with a kill at a drawn point.
+Memory is the peak of the command and its examiners, after a third of the submissions and after all.
 """
 
 import argparse
@@ -26,7 +30,7 @@ from typing import TypeVar
 
 import torch
 
-from benchmarks import features, fedex, fedpop, fedtune, memory, oco, races, speed
+from benchmarks import features, fedex, fedpop, fedtune, grading, memory, oco, races, speed
 from benchmarks.workloads import Workload, workloads
 from fedlab_edu import LocalHP
 from fedlab_edu.check import usable_device
@@ -72,6 +76,9 @@ def main(arguments: list[str] | None = None) -> None:
     def a_round(clients: int) -> str:
         return memory.peak_memory(clients, options.device).row()
 
+    def a_class(n: int) -> str:
+        return grading.graded(n).row()
+
     table(speed.HEAD, workloads(), options.only, training)
     table(races.HEAD, races.BUDGETS, options.only, a_race)
     table(fedex.HEAD, fedex.ROUNDS, options.only, fedex_round)
@@ -81,6 +88,7 @@ def main(arguments: list[str] | None = None) -> None:
     table(features.HEAD, features.SIZES, options.only, maps)
     table(oco.HEAD, oco.RUNS, options.only, a_theorem)
     table(memory.HEAD, ROUNDS, options.only, a_round)
+    table(grading.HEAD, grading.CLASSES, options.only, a_class)
 
 
 def table(head: str, rows: dict[str, T], only: str, measure: Callable[[T], str]) -> None:

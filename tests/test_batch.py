@@ -2,17 +2,23 @@
 
 import json
 import os
+import re
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from fedlab_edu.grading import commands
+from benchmarks import grading
+from fedlab_edu.grading import batch, commands, run
 from fedlab_edu.grading.assignment import Refusal, find
-from fedlab_edu.grading.batch import Batch, Change
-from fedlab_edu.grading.downloads import Person, people
-from fedlab_edu.grading.store import Record, Store
-from tests.classroom import RIGHT, SOLUTION, WRONG, StandIn, assignment_folder
+from fedlab_edu.grading.batch import Batch
+from fedlab_edu.grading.downloads import people
+from fedlab_edu.grading.intake import Handed, Wanted
+from fedlab_edu.grading.records import TEXT, Change, Outcome, Record
+from fedlab_edu.grading.roster import Person
+from fedlab_edu.grading.store import Store, file_name
+from tests.classroom import PLAN, RIGHT, SOLUTION, WRONG, StandIn, assignment_folder
 
 
 class Course:
@@ -25,15 +31,21 @@ class Course:
         self.submissions.mkdir()
         self.store = Store(folder / "out")
         self.grader = StandIn()
+        self.told: list[Change] = []  # of the last run, whether it came to its end or not
+        self.steps: list[str] = []
 
     def hand_in(self, **texts: str) -> None:
         for name, text in texts.items():
             (self.submissions / f"{name}.py").write_text(text)
 
     def grade(self, again: bool = False, everyone: list[Person] | None = None) -> list[Change]:
-        self.grader.seen = []
-        batch = Batch(find(str(self.assignment), None), self.store, self.grader, "stand-in", again)
-        return batch.run(everyone or people(self.submissions))
+        self.grader.seen, self.told, self.steps = [], [], []
+        found = find(str(self.assignment), None)
+        step: Callable[[Record], None] = lambda record: self.steps.append(record.student)  # noqa: E731
+        Batch(found, self.store, self.grader, "stand-in", again, step, self.told.append).run(
+            everyone or people(self.submissions)
+        )
+        return self.told
 
     @property
     def records(self) -> dict[str, Record]:
@@ -132,6 +144,7 @@ def test_the_secret_is_made_once_and_kept_from_others(course: Course) -> None:
     assert first == course.store.secret()
     assert len(first) == 32
     assert (course.folder / "out/secret").stat().st_mode & 0o077 == 0
+    assert (course.folder / "out").stat().st_mode & 0o077 == 0  # and so are the grades
 
 
 @pytest.mark.parametrize("stop", range(1, 6))
@@ -168,8 +181,16 @@ def test_a_grader_that_always_fails_is_given_up(course: Course) -> None:
     texts = {f"s{i}": f"{RIGHT}# {i}\n" for i in range(9)}
     course.hand_in(**texts)
     course.grader.broken = set(texts.values())
-    with pytest.raises(Refusal, match="failed 3 times: the disk is full"):
+    message = (
+        "the grader failed on 3 submissions in a row, at last on that of s2: the disk is full. "
+        "Whoever is graded stays so: look at fedlab-edu doctor, and run the same command again."
+    )
+    with pytest.raises(Refusal) as refusal:
         course.grade()
+    assert str(refusal.value) == message
+    problems = [record.problem for record in course.records.values()]
+    assert problems[:3] == ["the grader failed, not the submission: the disk is full"] * 3
+    assert problems[3:] == ["grading was stopped before it came to this submission"] * 6
 
 
 def test_a_solution_that_fails_its_own_tests_stops_all(course: Course) -> None:
@@ -181,6 +202,8 @@ def test_a_solution_that_fails_its_own_tests_stops_all(course: Course) -> None:
 
 def test_grades_of_two_assignments_do_not_mix(course: Course) -> None:
     course.store.begin("other", (), [])
+    with pytest.raises(Refusal, match="holds the grades of other: name another folder with --out"):
+        course.store.begin("hw", (), [])
     course.hand_in(ann=RIGHT)
     with pytest.raises(Refusal, match="holds the grades of other"):
         course.grade()
@@ -219,11 +242,43 @@ def test_the_grader_of_this_machine_and_the_course_come_to_the_same_marks(tmp_pa
     assert "No module named 'nowhere'" in course.records["cyd"].problem
 
 
-def test_who_is_late_the_second_time_is_late_in_the_record(course: Course) -> None:
+@pytest.mark.parametrize("news", [{"late": True}, {"name": "Ann Lee"}, {"ids": ("7",)}])
+def test_what_is_new_about_a_student_is_in_the_record_without_grading_again(
+    news: dict[str, object], course: Course
+) -> None:
+    course.hand_in(ann=RIGHT)
+    (ann,) = people(course.submissions)
+    course.grade(everyone=[ann])
+    before = course.records["ann"]
+    course.grade(everyone=[replace(ann, **news)])  # type: ignore[arg-type]
+    assert course.grader.seen == []
+    assert course.records["ann"] == replace(before, **news)  # type: ignore[arg-type]
+
+
+def test_what_is_new_about_a_file_is_in_the_record_without_grading_again(course: Course) -> None:
     course.hand_in(ann=RIGHT)
     course.grade()
-    course.grade(everyone=[replace(one, late=True) for one in people(course.submissions)])
-    assert course.records["ann"].late
+    (course.submissions / "ann.py").unlink()
+    (course.submissions / "ann").mkdir()
+    for name, text in (("hw.py", RIGHT), ("other.py", "x = 1")):
+        (course.submissions / "ann" / name).write_text(text)
+    course.grade()
+    assert course.grader.seen == []
+    assert course.records["ann"].file == "hw.py"
+    (note,) = course.records["ann"].notes
+    assert "other.py" in note
+
+
+def test_notes_for_the_instructor_are_in_the_class_list_and_not_in_the_record(
+    course: Course,
+) -> None:
+    course.hand_in(ann=RIGHT)
+    (ann,) = people(course.submissions)
+    course.grade(everyone=[replace(ann, notes=("not in the roster",))])
+    assert course.records["ann"].notes == ()
+    assert course.store.read_class().people == (
+        Person("ann", "ann", (), (), False, ("not in the roster",)),
+    )
 
 
 def test_a_write_that_breaks_off_leaves_the_old_record_whole(
@@ -274,15 +329,44 @@ def test_of_two_that_make_the_secret_at_once_the_first_one_counts(
     assert Store(tmp_path).secret() == other
 
 
-def test_records_of_names_that_differ_in_bytes_that_are_no_text_are_two(tmp_path: Path) -> None:
-    store = Store(tmp_path)
-    assert store.path("M\udcfcller") != store.path("M\udcf6ller")
+@pytest.mark.parametrize(
+    ("key", "beginning"),
+    [("../../evil", "evil-"), ("Ann Lee!", "Ann-Lee-"), ("-rf", "rf-"), ("", ""), ("中", "")],
+)
+def test_a_file_name_begins_with_what_can_be_read_of_the_key(key: str, beginning: str) -> None:
+    assert re.fullmatch(rf"{beginning}[0-9a-f]{{12}}", file_name(key))
 
 
-@pytest.mark.parametrize("name", ["conftest.py", "want.json", "data/deep/x.csv"])
-def test_with_other_data_all_are_graded_again(name: str, course: Course) -> None:
+def test_records_of_names_that_differ_in_bytes_that_are_no_text_are_two() -> None:
+    assert file_name("M\udcfcller") != file_name("M\udcf6ller")
+
+
+NAMES = """
+HERE = Path(__file__).parent
+WANT = HERE / "want.json"
+EACH = [HERE / f"case_{i}.txt" for i in range(3)], HERE / "{}_grid.npz".format(1)
+SHEET = HERE.joinpath("data\\\\x.csv"), "number %d.csv"
+TEXT = HERE.rglob("letters/*"), list(HERE.glob("*.yaml")), Path(__file__).with_suffix(".toml")
+from lib.deep import y
+import importlib; importlib.import_module("by_name")
+"""
+
+
+def named(course: Course) -> None:
+    """Let the tests name files and folders beside them."""
     with (course.assignment / "test_hw.py").open("a") as file:
-        file.write("# reads data/\n")
+        file.write(NAMES)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["conftest.py", "want.json", "case_2.txt", "1_grid.npz", "data/deep/x.csv", "number 7.csv",
+     "letters/a", "list.yaml", "test_hw.toml", "lib/deep.py", "by_name.py"],
+)  # fmt: skip
+def test_with_other_data_that_the_tests_name_all_are_graded_again(
+    name: str, course: Course
+) -> None:
+    named(course)
     path = course.assignment / name
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text("# old\n")
@@ -295,17 +379,77 @@ def test_with_other_data_all_are_graded_again(name: str, course: Course) -> None
     assert course.grader.seen == [SOLUTION, RIGHT]
 
 
+def test_what_conftest_imports_or_names_has_a_part_in_the_tests(course: Course) -> None:
+    (course.assignment / "conftest.py").write_text("import shared\n")
+    (course.assignment / "shared.py").write_text("FILE = 'far.bin'\n")
+    seen = []
+    for text in ("old", "new"):
+        (course.assignment / "far.bin").write_text(text)
+        seen.append(find(str(course.assignment), None).digest)
+    with (course.assignment / "shared.py").open("a") as file:
+        file.write("x = 1\n")
+    seen.append(find(str(course.assignment), None).digest)
+    assert len(set(seen)) == 3
+
+
 @pytest.mark.parametrize(
-    "name", ["hw_ref.py", "mutants/right_a.py", "grades/class.json", ".hidden", "test_other.py"]
-)
+    "name",
+    ["hw_ref.py", "mutants/right_a.py", "grades/class.json", ".hidden", "test_other.py",
+     "roster.csv", "handed-out.zip", "in/ann.py", "out/class.json", "case_2.md", "other.txt",
+     "data/__pycache__/x.pyc"],
+)  # fmt: skip
 def test_what_has_no_part_in_a_test_does_not_change_its_digest(name: str, course: Course) -> None:
-    before = find(str(course.assignment), None)
-    digest = before.digest
+    named(course)
+    with (course.assignment / "test_hw.py").open("a") as file:
+        file.write(
+            '"""Without the words in and out, in quotes or about mutants."""  # mutants/ in/\n'
+        )
+        file.write('X = ["mutants", "hw_ref.py", ".hidden", "{}", f"{HERE}", "*"]\n')
+    found = find(str(course.assignment), None)
+    before = found.digest
     path = course.assignment / name
-    path.parent.mkdir(exist_ok=True)
-    path.write_text("# new\n")
-    again = replace(before, mutants=course.assignment / "mutants")
-    assert again.digest == digest
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(f"{SOLUTION}\n# new\n")
+    assert replace(found).digest == before
+
+
+@pytest.mark.parametrize("name", ["in/ann.py", "data/in/ann.py", "class.csv"])
+def test_submissions_and_rosters_have_no_part_in_tests_even_under_a_name_of_theirs(
+    name: str, course: Course
+) -> None:
+    named(course)
+    with (course.assignment / "test_hw.py").open("a") as file:
+        file.write('X = "in", "class.csv"\n')
+    path = course.assignment / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    apart = path if path.suffix == ".csv" else path.parent
+    digests: dict[bool, list[str]] = {True: [], False: []}
+    for text in ("# old\n", "# new\n"):
+        path.write_text(text)
+        for left_out, seen in digests.items():
+            found = find(str(course.assignment), None)
+            named_apart = (Path(os.path.relpath(apart)),) if left_out else ()
+            seen.append(replace(found, apart=named_apart).digest)
+    assert len(set(digests[True])) == 1
+    assert len(set(digests[False])) == 2
+
+
+def test_a_link_in_a_folder_of_data_does_not_bring_in_what_lies_beside_it(course: Course) -> None:
+    named(course)
+    (course.assignment / "data").mkdir()
+    (course.assignment / "data/loop").symlink_to(course.assignment)
+    before = find(str(course.assignment), None).digest
+    (course.assignment / "roster.csv").write_text("name\n")
+    assert find(str(course.assignment), None).digest == before
+
+
+def test_another_name_of_the_same_data_is_another_digest(course: Course) -> None:
+    named(course)
+    (course.assignment / "data").mkdir()
+    (course.assignment / "data/a.csv").write_text("1\n")
+    before = find(str(course.assignment), None).digest
+    (course.assignment / "data/a.csv").rename(course.assignment / "data/b.csv")
+    assert find(str(course.assignment), None).digest != before
 
 
 def test_a_solution_that_cannot_be_handed_out_can_still_grade(course: Course) -> None:
@@ -313,15 +457,6 @@ def test_a_solution_that_cannot_be_handed_out_can_still_grade(course: Course) ->
     course.hand_in(ann=RIGHT)
     course.grade()
     assert course.marks == {"ann": ("graded", 5.5)}
-
-
-def test_a_note_that_has_changed_is_in_the_record_without_grading_again(course: Course) -> None:
-    course.hand_in(ann=RIGHT)
-    course.grade()
-    (ann,) = people(course.submissions)
-    course.grade(everyone=[replace(ann, notes=("not in the roster",))])
-    assert course.grader.seen == []
-    assert course.records["ann"].notes == ("not in the roster",)
 
 
 def test_of_many_changes_the_first_are_told_and_the_others_counted(course: Course) -> None:
@@ -333,3 +468,407 @@ def test_of_many_changes_the_first_are_told_and_the_others_counted(course: Cours
     change = Change(replace(record, tests=tuple(tests)), replace(record, tests=tuple(failed)))
     told = "; ".join(f"q1 {i}: passed -> failed" for i in range(3))
     assert str(change) == f"ann: 6 -> 0 of 6; {told}; and 3 more"
+
+
+# --- what has changed -----------------------------------------------------------------------------
+
+
+def test_other_points_for_the_same_answers_are_a_change(course: Course) -> None:
+    course.hand_in(ann=RIGHT, bob=WRONG)
+    course.grade()
+    with (course.assignment / "test_hw.py").open("a") as file:
+        file.write("# twice the points\n")
+    course.grader.plan = tuple(replace(one, points=2 * one.points) for one in PLAN)
+    assert list(map(str, course.grade())) == [
+        "ann: 5.5 of 5.5 -> 11 of 11; q1 whole numbers: 1 of 1 -> 2 of 2; "
+        "q1 negative numbers: 2 of 2 -> 4 of 4; q2 a circle: 2.5 of 2.5 -> 5 of 5",
+        "bob: 3.5 of 5.5 -> 7 of 11; q1 whole numbers: 1 of 1 -> 2 of 2; "
+        "q1 negative numbers: 0 of 2 -> 0 of 4; q2 a circle: 2.5 of 2.5 -> 5 of 5",
+    ]
+
+
+def test_a_test_that_is_new_or_gone_is_a_change(course: Course) -> None:
+    course.hand_in(ann=RIGHT)
+    course.grade()
+    (course.assignment / "test_hw.py").write_text("# other tests\n")
+    course.grader.plan = (*PLAN[:2], replace(PLAN[2], test="test_circle", aspect="the unit circle"))
+    course.grader.calls["test_circle"] = lambda f: False
+    course.grader.says[SOLUTION] = {"test_circle": {"status": "passed"}}
+    course.hand_in(ann=f"{RIGHT}\n")
+    assert list(map(str, course.grade())) == [
+        "ann: 5.5 -> 3 of 5.5; q2 the unit circle: a new test, failed; "
+        "q2 a circle: the test is gone"
+    ]
+
+
+def outcome(points: float | None, most: float, status: str) -> Outcome:
+    return Outcome("t", "q1", "double", "whole", points, most, status)
+
+
+def test_points_alone_are_a_change_and_none_are_shown_as_a_dash() -> None:
+    old = Record("ann", "ann", (), "hw", "graded", (outcome(0.5, 1, "failed"),))
+    assert not Change(old, old)
+    assert str(Change(old, replace(old, tests=(outcome(None, 1, "failed"),)))) == (
+        "ann: 0.5 -> 0 of 1; q1 whole: 0.5 of 1 -> - of 1"
+    )
+    assert Change(old, replace(old, tests=(outcome(0.5, 2, "failed"),)))
+
+
+def test_another_state_is_a_change_and_stands_first(course: Course) -> None:
+    course.hand_in(ann=RIGHT, bob="(")
+    course.grade()
+    for name in ("ann", "bob"):
+        (course.submissions / f"{name}.py").unlink()
+    missing = [Person("ann", "ann"), Person("bob", "bob")]
+    assert [str(change)[:60] for change in course.grade(everyone=missing)] == [
+        "ann: 5.5 -> 0 of 5.5; graded -> not handed in; q1 whole numb",
+        "bob: 0 -> 0 of 5.5; not gradable yet -> not handed in; q1 wh",
+    ]
+    one = course.records["ann"]
+    change = Change(one, replace(one, state="ungraded"))
+    assert change
+    assert str(change) == "ann: 0 -> 0 of 5.5; not handed in -> ungraded"
+
+
+def test_a_change_is_told_before_it_is_written_so_that_no_kill_loses_it(course: Course) -> None:
+    course.hand_in(ann=RIGHT, bob=RIGHT)
+    course.grade()
+    course.hand_in(ann=WRONG, bob=WRONG)
+    course.grader.stops = 1
+    with pytest.raises(KeyboardInterrupt):
+        course.grade()
+    assert [change.after.name for change in course.told] == ["ann"]
+    course.grader.stops = None
+
+    def killed(change: Change) -> None:
+        raise KeyboardInterrupt
+
+    found = find(str(course.assignment), None)
+    with pytest.raises(KeyboardInterrupt):
+        Batch(found, course.store, course.grader, changed=killed).run(people(course.submissions))
+    assert course.marks["bob"] == ("graded", 5.5)
+    assert [str(change) for change in course.grade()] == [
+        "bob: 5.5 -> 3.5 of 5.5; q1 negative numbers: passed -> failed"
+    ]
+
+
+# --- stopped --------------------------------------------------------------------------------------
+
+
+def test_after_a_kill_marks_of_older_tests_do_not_stand_beside_new_ones(course: Course) -> None:
+    course.hand_in(ann=RIGHT, bob=WRONG, cyd="(")
+    course.grade(everyone=[*people(course.submissions), Person("dan", "Dan", ("4",), late=True)])
+    with (course.assignment / "test_hw.py").open("a") as file:
+        file.write("# new\n")
+    course.grader.stops = 2  # the solution and ann
+    with pytest.raises(KeyboardInterrupt):
+        course.grade(
+            everyone=[*people(course.submissions), Person("dan", "Dan", ("4",), late=True)]
+        )
+    assert course.marks == {"ann": ("graded", 5.5)} | dict.fromkeys(
+        ("bob", "cyd", "dan"), ("ungraded", 0)
+    )
+    dan = course.records["dan"]
+    assert (dan.name, dan.ids, dan.late, dan.max, dan.mark) == ("Dan", ("4",), True, 5.5, None)
+    assert dan.problem == "grading was stopped before it came to this submission"
+
+
+def test_whoever_was_graded_and_is_not_in_the_class_now_is_left_over(course: Course) -> None:
+    course.hand_in(ann=RIGHT, bob=WRONG, cyd=RIGHT)
+    course.grade()
+    assert course.store.left_over() == []
+    (course.submissions / "bob.py").unlink()
+    (course.submissions / "cyd.py").unlink()
+    course.grade()
+    bob, cyd = course.store.path("bob"), course.store.path("cyd")
+    cyd.write_text("{")
+    assert list(course.marks) == ["ann"]
+    assert course.store.left_over() == [("bob", bob), (cyd.stem, cyd)]
+
+
+# --- the grader breaks ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("ahead", [1, 2, 3])
+@pytest.mark.parametrize("how", ["broken", "ends"])
+def test_who_was_in_hand_beside_a_broken_one_is_graded(
+    how: str, ahead: int, course: Course
+) -> None:
+    """Also where the grader ends in silence, be it with submissions in hand or not taken yet."""
+    bad = [f"{RIGHT}# {i}\n" for i in range(4)]
+    course.hand_in(a=bad[0], b=WRONG, c=bad[1], d=bad[2], e=RIGHT, f=bad[3], g=WRONG, h=RIGHT)
+    course.grader.ahead = ahead
+    getattr(course.grader, how).update(bad)
+    course.grade()
+    assert {name for name, (state, _) in course.marks.items() if state == "ungraded"} == set("acdf")
+    assert [course.marks[name] for name in "begh"] == [
+        ("graded", won) for won in (3.5, 5.5, 3.5, 5.5)
+    ]
+    assert course.grader.seen == [SOLUTION, WRONG, RIGHT, WRONG, RIGHT]
+    assert course.steps == list("abcdefgh")
+    why = {"broken": "the disk is full", "ends": "it ended without a report"}[how]
+    assert course.records["c"].problem == f"the grader failed, not the submission: {why}"
+
+
+def test_submissions_that_a_grader_has_not_even_asked_for_are_not_lost(course: Course) -> None:
+    course.hand_in(ann=RIGHT, bob=WRONG, cyd=RIGHT)
+
+    class Lazy(StandIn):
+        def __call__(self, tests, submissions):  # type: ignore[no-untyped-def]
+            yield next(super().__call__(tests, submissions))
+
+    course.grader = Lazy()
+    course.grade()
+    assert course.marks == {"ann": ("graded", 5.5), "bob": ("ungraded", 0), "cyd": ("graded", 5.5)}
+    assert course.records["bob"].problem.endswith("it ended without a report")
+
+
+def test_a_grader_that_fails_with_nothing_in_hand_is_a_refusal_that_says_what_to_do(
+    course: Course,
+) -> None:
+    course.hand_in(ann=RIGHT)
+    course.grade()
+    course.hand_in(ann=WRONG)
+
+    class Dead(StandIn):
+        def __call__(self, tests, submissions):  # type: ignore[no-untyped-def]
+            raise batch.CheckBroken("no memory")
+
+    course.grader = Dead()
+    with pytest.raises(Refusal, match=r"failed with nothing in hand: no memory\. Whoever is"):
+        course.grade()
+    (course.assignment / "test_hw.py").write_text("# new\n")
+    with pytest.raises(Refusal, match=r"the tests .*test_hw.py cannot be run: no memory\."):
+        course.grade()
+
+
+# --- what a record says ---------------------------------------------------------------------------
+
+
+def test_what_is_asked_for_is_known_to_those_who_read_the_files(
+    course: Course, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By the name of the solution and that of the tests, with what is in the file and its stub."""
+    (course.assignment / "hw_ref.py").rename(course.assignment / "hw_double_ref.py")
+    asked: list[Wanted] = []
+
+    def collect(paths: object, wanted: Wanted) -> Handed:
+        asked.append(wanted)
+        return Handed("hw.py", RIGHT)
+
+    monkeypatch.setattr(batch, "collect", collect)
+    course.hand_in(ann=RIGHT)
+    course.grade()
+    stub = find(str(course.assignment), None).stub
+    assert "double" in stub
+    assert "x + x" not in stub
+    assert [(w.names, w.functions, w.stub) for w in asked] == [
+        (("hw_double", "hw"), ("double", "area"), stub)
+    ]
+    assert course.grader.files == ["hw_double_ref.py", "hw_double.py"]
+
+
+def test_without_a_solution_the_tests_are_taken_as_they_are(course: Course) -> None:
+    (course.assignment / "hw_ref.py").unlink()
+    course.hand_in(ann=RIGHT, bob="(")
+    course.grade(everyone=[*people(course.submissions), Person("cyd", "cyd")])
+    assert course.marks == {
+        "ann": ("graded", 5.5), "bob": ("not gradable yet", 0), "cyd": ("not handed in", 0),
+    }  # fmt: skip
+    idle = course.records["cyd"].tests
+    assert [(t.status, t.points, t.max, t.message) for t in idle] == [
+        ("not handed in", 0, most, "") for most in (1, 2, 2.5)
+    ]
+    assert course.records["cyd"].sha256 == ""
+    assert [t.status for t in course.store.read_class().tests] == ["not run"] * 3
+
+
+def test_the_tests_of_whoever_was_not_judged_hold_nothing_of_the_solution_s_run(
+    course: Course,
+) -> None:
+    talk = {"message": "m", "likely": "l", "printed": "p", "seconds": 9.0}
+    course.grader.says[SOLUTION] = {one.test: talk for one in PLAN}
+    course.hand_in(bob=f"{RIGHT}\n")
+    (course.submissions / "fay").mkdir()
+    course.grader.broken = {f"{RIGHT}\n"}
+    course.grade(everyone=[*people(course.submissions), Person("cyd", "cyd")])
+    for name, status, points in (
+        ("bob", "error", None), ("cyd", "not handed in", 0), ("fay", "not gradable", 0),
+    ):  # fmt: skip
+        for test in course.records[name].tests:
+            assert (test.status, test.points) == (status, points)
+            assert (test.message, test.likely, test.printed, test.seconds) == ("", "", "", 0)
+    assert course.records["bob"].tests[2].hint == "it is pi r squared"
+
+
+def test_tests_without_a_marker_are_a_refusal(course: Course) -> None:
+    course.grader.plan = ()
+    course.hand_in(ann=RIGHT)
+    with pytest.raises(Refusal, match=r"test_hw.py holds no test with the marker q\."):
+        course.grade()
+
+
+def test_a_record_holds_what_a_test_said_and_of_long_texts_the_beginning(course: Course) -> None:
+    long = {name: f"{name} {'x' * TEXT}" for name in ("message", "likely", "printed")}
+    course.hand_in(bob=WRONG)
+    course.grader.says[WRONG] = {
+        "test_double": long | {"status": "raised", "seconds": 0.12345},
+        "test_area": {"status": "failed", "message": "m", "likely": "l", "printed": "p"},
+    }
+    course.grade()
+    first, second, third = course.records["bob"].tests
+    for name, text in long.items():
+        assert getattr(first, name) == text[:4000]
+    assert (first.status, first.points, first.max, first.seconds) == ("raised", 0, 1, 0.123)
+    assert (first.hidden, second.hidden) == (False, True)
+    assert (third.message, third.likely, third.printed) == ("m", "l", "p")
+    assert (third.hint, third.question, third.function, third.aspect) == (
+        "it is pi r squared", "q2", "area", "a circle",
+    )  # fmt: skip
+
+
+def test_one_test_that_could_not_load_the_file_leaves_the_others_their_points(
+    course: Course,
+) -> None:
+    course.hand_in(bob=WRONG)
+    course.grader.says[WRONG] = {"test_double": {"status": "not gradable"}}
+    course.grade()
+    assert course.marks == {"bob": ("graded", 2.5)}
+
+
+def test_a_report_without_a_result_is_a_fault_of_ours(course: Course) -> None:
+    course.hand_in(ann=RIGHT)
+    course.grade()
+    course.grader.plan = ()
+    course.hand_in(ann=WRONG)
+    course.grade()
+    assert course.records["ann"].problem == "a test failed by itself: no test ran"
+    assert course.records["ann"].state == "ungraded"
+
+
+def test_each_step_is_told_once_whether_somebody_is_graded_now_or_was_before(
+    course: Course,
+) -> None:
+    course.hand_in(ann=RIGHT, bob="(")
+    (course.submissions / "fay").mkdir()
+    everyone = [*people(course.submissions), Person("guy", "guy")]
+    for again in (False, False, True):
+        course.grade(again, everyone)
+        assert sorted(course.steps) == ["ann", "bob", "fay", "guy"]
+
+
+# --- on the disk ----------------------------------------------------------------------------------
+
+
+def test_a_record_and_a_class_list_come_back_from_the_disk_as_they_were(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    test = Outcome("t", "q", "f", "a", None, 2.5, "error", "m", "l", "h", "p", 0.5, True)
+    record = Record("k", "N", ("1", "2"), "hw", "ungraded", (test,), "why", "hw.py", "ab", True,
+                    ("a", "b"), "cd", "bwrap", {"torch": "2"})  # fmt: skip
+    store.write(record)
+    assert store.read("k") == record
+    store.begin(
+        "hw", (test,), [Person("k", "N", ("1",), (("a", tmp_path),), True, ("n",))], "cd", "x"
+    )
+    about = store.read_class()
+    assert about.people == (Person("k", "N", ("1",), (), True, ("n",)),)
+    assert (about.assignment, about.tests, about.tests_sha256, about.passed) == (
+        "hw", (test,), "cd", "x",
+    )  # fmt: skip
+    assert store.tested("hw", "x") == (test,)
+    assert store.tested("hw", "y") == ()
+    assert Store(tmp_path / "new").tested("hw", "x") == ()
+
+
+def test_a_record_of_another_version_is_none(course: Course) -> None:
+    course.hand_in(ann=RIGHT)
+    course.grade()
+    path = course.store.path("ann")
+    for change in ({"schema": "fedlab-edu/grade/v2"}, {"schema": None}, {"more": 1}):
+        path.write_text(json.dumps(json.loads(path.read_text()) | change))
+        assert course.store.read("ann") is None
+        assert course.marks["ann"] == ("ungraded", 0)
+        course.grade()
+        assert course.marks["ann"] == ("graded", 5.5)
+    for text in (
+        "{}",
+        "[]",
+        "null",
+        "7",
+        '{"schema": "fedlab-edu/grade/v1", "tests": [3]}',
+        "\xff",
+    ):
+        path.write_bytes(text.encode("latin-1"))
+        assert course.store.read("ann") is None
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("{", "class.json is broken: delete it and run fedlab-edu grade again; the grades beside"),
+        ("[]", "class.json is broken: delete it"),
+        ("{}", "class.json is broken: delete it"),
+        ('{"schema": "fedlab-edu/class/v1"}', "class.json is broken: delete it"),
+        ('{"schema": "other/v2"}', r"another version \(other/v2\): grade into another folder"),
+    ],
+)
+def test_a_broken_class_list_is_said_to_be_broken_by_every_command(
+    text: str, message: str, course: Course
+) -> None:
+    course.hand_in(ann=RIGHT)
+    course.grade()
+    (course.folder / "out/class.json").write_text(text)
+    for command in (course.store.read_class, course.grade, lambda: list(course.store.records())):
+        with pytest.raises(Refusal, match=message):
+            command()
+    assert course.grader.seen == []  # it is said before anything is run
+    (course.folder / "out/class.json").unlink()
+    course.grade()
+    assert course.grader.seen == [SOLUTION]  # the grades were kept
+    assert course.marks == {"ann": ("graded", 5.5)}
+
+
+def test_a_class_list_that_cannot_be_read_is_not_taken_for_none(tmp_path: Path) -> None:
+    (tmp_path / "class.json").mkdir()
+    with pytest.raises(Refusal, match=r"class.json cannot be read: Is a directory\."):
+        Store(tmp_path).read_class()
+    for folder in (tmp_path / "none", Path(__file__)):
+        with pytest.raises(Refusal, match="holds no grades: run fedlab-edu grade first"):
+            Store(folder).read_class()
+
+
+def test_a_secret_that_was_left_half_written_does_not_get_into_the_new_one(tmp_path: Path) -> None:
+    left = tmp_path / f".secret.{os.getpid()}"
+    left.write_text("x" * 100)
+    assert len(Store(tmp_path).secret()) == 32
+    assert [path.name for path in tmp_path.iterdir()] == ["secret"]
+
+
+def test_on_a_disk_without_links_the_secret_is_there_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def none(*paths: object) -> None:
+        raise PermissionError("no links here")
+
+    monkeypatch.setattr(os, "link", none)
+    store = Store(tmp_path)
+    assert store.secret() == store.secret()
+    assert [path.name for path in tmp_path.iterdir()] == ["secret"]
+    assert (tmp_path / "secret").stat().st_mode & 0o077 == 0
+
+
+# --- the benchmark --------------------------------------------------------------------------------
+
+
+def test_the_benchmark_grades_right_and_wrong_answers_to_ten_tests_of_the_course(
+    tmp_path: Path,
+) -> None:
+    grading.assignment(tmp_path / "ex01")
+    grading.submissions(tmp_path / "in", 22)
+    found = find(str(tmp_path / "ex01"), None)
+    assert found.source
+    files = sorted((tmp_path / "in").iterdir())
+    reports = run.grade(found.tests, [found.source, *files])
+    assert [len(report.results) for report in reports] == [10] * 23
+    assert [report.complete for report in reports] == [True, *[False, True] * 11]
+    assert len({path.read_text() for path in files}) == 22

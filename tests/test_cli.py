@@ -1,10 +1,13 @@
 """The command ``fedlab-edu``, as a student types it."""
 
+import csv
 import json
 import re
 import shutil
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -13,6 +16,7 @@ from fedlab_edu import __version__, cli
 from fedlab_edu.grading import commands, escape, progress, run
 from fedlab_edu.grading.run import Report, Result
 from fedlab_edu.grading.sandbox import NoSandbox
+from fedlab_edu.grading.store import Store
 from tests import classroom
 
 ROOT = Path(__file__).parents[1]
@@ -337,3 +341,185 @@ def test_tests_without_the_marker_are_named_by_release_and_check(
         assert cli.main(command) == 2
         assert "test_hw.py holds no test with the marker q" in capsys.readouterr().err
     assert not (tmp_path / "out").exists()
+
+
+@pytest.fixture
+def stand_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> classroom.StandIn:
+    """It grades instead of this machine; the current folder has an assignment, hw, and its in/."""
+    grader = classroom.StandIn()
+    monkeypatch.setattr(commands, "isolated", lambda *job: (grader, "stand-in"))
+    monkeypatch.chdir(tmp_path)
+    classroom.assignment_folder(tmp_path / "hw")
+    Path("in").mkdir()
+    return grader
+
+
+GRADE = ["grade", "in", "--assignment", "hw"]
+
+
+@pytest.mark.parametrize("end", ["Ctrl-C", "the grader breaks", "the disk is full"])
+def test_each_change_is_printed_as_it_happens_however_grading_ends(
+    end: str,
+    stand_in: classroom.StandIn,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    for name in ("ann", "bob", "cyd", "dan", "eve"):
+        Path(f"in/{name}.py").write_text(classroom.WRONG)
+    assert cli.main(GRADE) == 0
+    assert "Changed" not in capsys.readouterr().out
+    for name in ("ann", "bob"):
+        Path(f"in/{name}.py").write_text(classroom.RIGHT)
+    for name in ("cyd", "dan", "eve"):
+        Path(f"in/{name}.py").write_text(f"{classroom.RIGHT}# {name}")
+    if end == "Ctrl-C":
+        stand_in.stops, stand_in.seen = 2, []
+    elif end == "the grader breaks":
+        stand_in.broken = {f"{classroom.RIGHT}# {name}" for name in ("cyd", "dan", "eve")}
+    else:
+        write = Store.write
+
+        def full(store: Store, record: object) -> None:
+            if record.student == "cyd":  # type: ignore[attr-defined]
+                raise OSError(28, "the disk is full", "x")
+            write(store, record)  # type: ignore[arg-type]
+
+        monkeypatch.setattr(Store, "write", full)
+    assert cli.main(GRADE) == (130 if end == "Ctrl-C" else 2)
+    told = "3.5 -> 5.5 of 5.5; q1 negative numbers: failed -> passed"
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[:3] == ["Changed since the last time:", f"  ann: {told}", f"  bob: {told}"]
+    assert len([line for line in lines if line.startswith("Changed")]) == 1
+
+
+def test_a_change_is_out_before_the_next_submission_is_graded(
+    stand_in: classroom.StandIn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where the output is a file, whose buffer a kill would lose."""
+    for name in ("ann", "bob"):
+        Path(f"in/{name}.py").write_text(classroom.WRONG)
+    commands.grade(Path("in"), "hw")
+    for name in ("ann", "bob"):
+        Path(f"in/{name}.py").write_text(classroom.RIGHT)
+    stand_in.stops, stand_in.seen = 1, []
+    with Path("log").open("w") as log:
+        monkeypatch.setattr(sys, "stdout", log)
+        with pytest.raises(KeyboardInterrupt):
+            commands.grade(Path("in"), "hw")
+        assert "ann: 3.5 -> 5.5" in Path("log").read_text()
+
+
+def test_the_same_command_goes_on_after_ctrl_c_but_not_with_again_and_says_so(
+    stand_in: classroom.StandIn, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("ann", "bob", "cyd"):
+        Path(f"in/{name}.py").write_text(classroom.RIGHT)
+    stand_in.stops = 2  # after the solution and ann
+    assert cli.main(GRADE) == 130
+    assert "the same command goes on from here" in capsys.readouterr().err
+    stand_in.stops, stand_in.seen = None, []
+    assert cli.main(GRADE) == 0
+    assert len(stand_in.seen) == 2
+    stand_in.stops, stand_in.seen = 2, []
+    assert cli.main([*GRADE, "--again"]) == 130
+    error = capsys.readouterr().err
+    assert "goes on" not in error
+    assert "With --again the same command begins with the first one once more." in error
+    stand_in.stops, stand_in.seen = None, []
+    assert cli.main([*GRADE, "--again"]) == 0
+    assert len(stand_in.seen) == 3
+
+
+def test_whoever_is_no_longer_among_the_submissions_is_named(
+    stand_in: classroom.StandIn, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for i in range(13):
+        Path(f"in/s{i:02}.py").write_text(classroom.RIGHT)
+    cli.main(GRADE)
+    assert "graded earlier" not in capsys.readouterr().out
+    for i in range(1, 13):
+        Path(f"in/s{i:02}.py").unlink()
+    for command in (GRADE, ["report", "grades-hw"]):
+        assert cli.main(command) == 0
+        out = capsys.readouterr().out
+        named = re.findall(r"graded earlier, not among these submissions: (\w+): (\S+)", out)
+        assert [name for name, _ in named] == [f"s{i:02}" for i in range(1, 11)]
+        assert all(Path(path).is_file() for _, path in named)
+        assert "\n  and 2 more\n" in out
+
+
+def test_submissions_grades_and_roster_beside_the_tests_are_no_reason_to_grade_again(
+    stand_in: classroom.StandIn,
+) -> None:
+    Path("in").rename("hw/in")
+    with Path("hw/test_hw.py").open("a") as file:
+        file.write('# without\nX = "in", "out", "class.csv"\n')
+    Path("hw/in/ann.py").write_text(classroom.RIGHT)
+    Path("hw/class.csv").write_text("name\nann\n")
+    command = [
+        "grade",
+        "hw/in",
+        "--assignment",
+        "hw",
+        "--out",
+        "hw/out",
+        "--roster",
+        "hw/class.csv",
+    ]
+    assert cli.main(command) == 0
+    assert stand_in.seen == [classroom.SOLUTION, classroom.RIGHT]
+    Path("hw/in/bob.py").write_text(classroom.WRONG)
+    Path("hw/class.csv").write_text("name\nann\nbob\n")
+    stand_in.seen = []
+    assert cli.main(command) == 0
+    assert stand_in.seen == [classroom.WRONG]
+
+
+def test_a_reader_of_a_grading_that_has_seen_enough_is_no_fault_of_the_disk(
+    stand_in: classroom.StandIn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Path("in/ann.py").write_text(classroom.WRONG)
+    cli.main(GRADE)
+    Path("in/ann.py").write_text(classroom.RIGHT)
+
+    def closed(*words: object, **how: object) -> None:
+        raise BrokenPipeError(32, "Broken pipe")
+
+    monkeypatch.setattr(commands, "print", closed, raising=False)
+    with pytest.raises(BrokenPipeError):  # which the command line knows, see below
+        commands.grade(Path("in"), "hw")
+    with pytest.raises(BrokenPipeError):
+        commands.report(Path("grades-hw"))
+
+
+def test_killed_for_real_and_resumed_the_table_is_that_of_a_run_without_a_break(
+    stand_in: classroom.StandIn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The command and its own grader, ended by SIGKILL; the stand-in grades without a break."""
+    texts = (classroom.RIGHT, classroom.WRONG, "def double(x:")
+    for i in range(6):
+        slow = f"import time\ntime.sleep(0.1)\n# {i}\n{texts[i % 3]}"
+        Path(f"in/s{i}.py").write_text(slow)
+
+    def table(out: str) -> list[list[str]]:
+        """All but the remarks, in which each grader has its own words."""
+        assert cli.main(["report", out]) == 0
+        with Path(out, "report/class.csv").open(newline="") as file:
+            return [row[:7] for row in csv.reader(file)]
+
+    assert cli.main([*GRADE, "--out", "whole"]) == 0
+    words = [*GRADE, "--out", "killed", "--i-trust-these-submissions"]
+    command = [sys.executable, "-m", "fedlab_edu.cli", *words]
+    grades = Path("killed/grades")
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
+        while process.poll() is None and len(list(grades.glob("*.json"))) < 2:
+            time.sleep(0.01)
+        process.kill()
+    assert process.returncode == -signal.SIGKILL
+    before = {path: path.stat().st_mtime_ns for path in grades.glob("*.json")}
+    assert 2 <= len(before) < 6
+    assert [row[2] for row in table("killed")].count("ungraded") == 6 - len(before)
+    assert subprocess.run(command, capture_output=True).returncode == 0
+    assert {path: path.stat().st_mtime_ns for path in before} == before
+    assert table("killed") == table("whole")
+    assert [row[5] for row in table("whole")[1:]] == ["5.5", "3.5", "", "5.5", "3.5", ""]

@@ -1,12 +1,14 @@
 """Who handed in what, from folders, downloads of other programs and a roster."""
 
 import os
+import random
 from pathlib import Path
 
 import pytest
 
 from fedlab_edu.grading.assignment import Refusal
-from fedlab_edu.grading.downloads import Person, people, read_roster
+from fedlab_edu.grading.downloads import people
+from fedlab_edu.grading.roster import Person
 
 
 @pytest.fixture
@@ -93,7 +95,138 @@ submission_2:
         ("submission_3", "submission_3"),  # of nobody whom the file knows
     ]
     assert found[0].ids == ("12345", "jane@uni.edu")
-    assert found[1].paths == found[2].paths
+    assert (
+        found[1].paths == found[2].paths == (("submission_2", folder.resolve() / "submission_2"),)
+    )
+
+
+def metadata(folder: Path, text: str) -> None:
+    (folder / "submission_metadata.yml").write_text(text, encoding="utf-8")
+
+
+def test_gradescope_s_keys_may_lack_their_colon_and_its_names_may_be_empty(folder: Path) -> None:
+    fill(folder, "1/", "submission_2/", "submission_3/")
+    metadata(
+        folder,
+        """\
+1:
+  submitters:
+  - name: Jane Doe
+    sid: 12345
+submission_2:
+  :submitters:
+  - :name: ''
+    :email: ann@uni.edu
+submission_3:
+  :submitters:
+  - :name: ''
+    :email:
+  - nobody
+""",
+    )
+    found = people(folder)
+    assert [(one.key, one.name, one.ids) for one in found] == [
+        ("12345", "Jane Doe", ("12345",)),
+        ("ann@uni.edu", "ann@uni.edu", ("ann@uni.edu",)),
+        ("submission_3", "submission_3", ()),
+    ]
+
+
+def test_whom_gradescope_lists_without_a_folder_is_there_with_a_note(folder: Path) -> None:
+    fill(folder, "submission_1/")
+    group = "  - :name: Ann\n    :email: ann@uni.edu\n"
+    metadata(
+        folder,
+        f"submission_1:\n  :submitters:\n{group}"
+        f"submission_2:\n  :submitters:\n{group}  - :name: Bob\n    :email: bob@uni.edu\n",
+    )
+    ann, bob = people(folder)  # Ann has handed in something else
+    assert (ann.key, len(ann.paths), ann.notes) == ("ann@uni.edu", 1, ())
+    why = "in Gradescope's list, but there is no folder 'submission_2'"
+    assert (bob.key, bob.paths, bob.notes) == ("bob@uni.edu", (), (why,))
+    ann, bob = people(folder, roster(folder, "email\nann@uni.edu\nbob@uni.edu\n"))
+    assert (len(ann.paths), bob.paths, bob.notes) == (1, (), (why,))
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("- 1\n", "holds no list of submissions"),
+        ("", "holds no list of submissions"),
+        ("a: [\n", "cannot be read"),
+        ("[" * 100_000, "cannot be read"),
+    ],
+)
+def test_a_list_of_gradescope_s_that_is_none_is_refused(
+    text: str, message: str, folder: Path
+) -> None:
+    fill(folder, "submission_1/")
+    metadata(folder, text)
+    with pytest.raises(Refusal, match=rf"submission_metadata\.yml {message}"):
+        people(folder)
+
+
+def test_a_deep_list_of_gradescope_s_is_refused_by_the_slow_reader_too(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delattr("yaml.CBaseLoader", raising=False)  # where PyYAML has no libyaml
+    metadata(folder, "a: " + "[" * 5_000 + "]" * 5_000)
+    with pytest.raises(Refusal, match="cannot be read: maximum recursion depth"):
+        people(folder)
+
+
+def test_gradescope_s_numbers_and_names_stay_as_they_are_written(folder: Path) -> None:
+    """YAML takes 0123 for 83, 1_0 for 10, "no" for false, and 2026-99-99 for a broken date."""
+    fill(folder, "submission_1/", "submission_2/")
+    metadata(
+        folder,
+        """\
+submission_1:
+  :submitters:
+  - :name: No
+    :sid: 0123
+    :email: ~
+  :created_at: !ruby/object:Time 2026-99-99
+submission_2:
+  :submitters:
+  - :name: "Eve\\n\\u202ePoe"
+    :sid: 1_0
+    :email: null
+  - :name: Eve Roe
+    :sid: 1_0
+    :email: [1]
+""",
+    )
+    assert [(one.key, one.name, one.ids) for one in people(folder)] == [
+        ("0123", "No", ("0123",)),
+        ("1_0", "Eve Poe", ("1_0",)),
+        ("1_0 (2)", "Eve Roe", ("1_0",)),
+    ]
+
+
+def test_who_is_in_two_submissions_of_gradescope_is_one_person(folder: Path) -> None:
+    fill(folder, "submission_1/", "submission_2/")
+    team = "  :submitters:\n  - :name: Ann\n    :sid: '1'\n  - :name: Bob\n"
+    metadata(folder, "".join(f"submission_{i}:\n{team}" for i in range(1, 5)))
+    ann, *bobs = people(folder)
+    assert [name for name, _ in ann.paths] == ["submission_1", "submission_2"]
+    assert ann.notes == ("is in several submissions: 'submission_1', 'submission_2'",)
+    # Of Bob no more than the name is known, so these may be four.
+    assert [(one.name, len(one.paths)) for one in bobs] == [
+        ("Bob", 1),
+        ("Bob", 1),
+        ("Bob", 0),
+        ("Bob", 0),
+    ]
+    assert len({one.key for one in bobs}) == 4
+
+
+def test_nobody_of_gradescope_s_list_is_lost_without_any_folder(folder: Path) -> None:
+    who = "- :name: Ann\n    :sid: '1'\n"
+    metadata(folder, "".join(f"submission_{i}:\n  :submitters:\n  {who}" for i in (1, 2)))
+    (ann,) = people(folder)
+    assert (ann.key, ann.paths) == ("1", ())
+    assert [note.split()[-1] for note in ann.notes] == ["'submission_1'", "'submission_2'"]
 
 
 @pytest.mark.parametrize(
@@ -112,7 +245,7 @@ def test_a_student_is_found_in_the_roster_by_name_or_id(head: str, row: str, fol
     (jane,) = people(folder, roster(folder, f"{head}\n{row}\n"))
     assert [name for name, _ in jane.paths] == ["hw.py"]
     assert jane.notes == ()
-    assert "12345" in jane.ids
+    assert "canvas:12345" in jane.ids
 
 
 def test_everyone_of_the_roster_is_there_and_so_is_who_is_not_in_it(folder: Path) -> None:
@@ -129,36 +262,6 @@ def test_the_roster_in_the_folder_and_what_file_managers_leave_are_no_submission
     (folder / "roster.csv").write_text("name\nann\n")
     found = people(folder, folder / "roster.csv")
     assert given(found) == {"ann": ["ann.py"]}
-
-
-def test_who_could_be_two_people_is_given_to_neither(folder: Path) -> None:
-    fill(folder, "Jane Doe.py")
-    found = people(folder, roster(folder, "name,id\nJane Doe,1\nDoe Jane,2\n"))
-    assert given(found) == {"1": [], "2": [], "Jane Doe": ["Jane Doe.py"]}
-    assert "several people" in found[2].notes[0]
-
-
-def test_two_of_one_name_both_stay_in_the_list(folder: Path) -> None:
-    found = people(folder, roster(folder, "name\nann\nann\n"))
-    assert [one.key for one in found] == ["ann", "ann (2)"]
-
-
-def test_canvas_puts_a_line_of_points_under_the_head(folder: Path) -> None:
-    path = roster(folder, "Student,ID,Hw (1)\n    Points Possible,,10\nAnn,1,\n")
-    assert [one.key for one in read_roster(path)] == ["1"]
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("", "is empty"),
-        ("a,b\n1,2\n", "has no column called name, id, login or email"),
-        ("name\n\0\n", "NUL bytes"),
-    ],
-)
-def test_a_roster_that_cannot_be_read_is_refused(text: str, message: str, folder: Path) -> None:
-    with pytest.raises(Refusal, match=message):
-        read_roster(roster(folder, text))
 
 
 def test_a_folder_that_is_none_is_refused(folder: Path) -> None:
@@ -186,60 +289,6 @@ def test_names_that_look_alike_once_they_can_be_printed_stay_apart(folder: Path)
     assert {os.fsencode(one.paths[0][1].name) for one in found} == set(names)
 
 
-def test_a_number_of_moodle_that_is_someone_elses_in_the_roster_does_not_win(folder: Path) -> None:
-    fill(folder, "Jane Doe_2_assignsubmission_file_/", "John Roe_7_assignsubmission_file_/")
-    jane, john = people(folder, roster(folder, "name,id\nJane Doe,1\nJohn Roe,2\n"))
-    assert [jane.paths[0][0], john.paths[0][0]] == [
-        "Jane Doe_2_assignsubmission_file_",
-        "John Roe_7_assignsubmission_file_",
-    ]
-    assert jane.notes == ("the number or login is another one's in the roster: see who this is",)
-    assert john.notes == ()
-
-
-def test_a_number_finds_who_has_no_name_in_the_roster(folder: Path) -> None:
-    fill(folder, "roejohn_2_9_hw.py")
-    found = people(folder, roster(folder, "id\n1\n2\n"))
-    assert given(found) == {"1": [], "2": ["hw.py"]}
-
-
-def test_a_whole_address_goes_before_what_stands_before_its_at(folder: Path) -> None:
-    fill(folder, "jdoe@a.edu.py", "ann.py")
-    text = "email\njdoe@a.edu\njdoe@b.edu\nann@a.edu\n"
-    found = people(folder, roster(folder, text))
-    assert given(found) == {
-        "jdoe@a.edu": ["jdoe@a.edu.py"],
-        "jdoe@b.edu": [],
-        "ann@a.edu": ["ann.py"],
-    }
-    assert [one.notes for one in found] == [()] * 3
-
-
-def test_an_address_goes_before_a_name(folder: Path) -> None:
-    fill(folder, "submission_1/")
-    (folder / "submission_metadata.yml").write_text(
-        "submission_1:\n  :submitters:\n  - :name: Jane Doe\n    :email: j2@uni.edu\n"
-    )
-    text = "name,email\nJane Doe,j1@uni.edu\nJanet Doe,j2@uni.edu\n"
-    jane, janet = people(folder, roster(folder, text))
-    assert (jane.paths, len(janet.paths)) == ((), 1)
-    assert janet.notes == ("the name is another one's in the roster: see who this is",)
-
-
-def test_a_login_goes_before_the_same_before_the_at_of_another_one(folder: Path) -> None:
-    fill(folder, "jdoe.py")
-    found = people(folder, roster(folder, "login\njdoe@b.edu\njdoe\n"))
-    assert given(found) == {"jdoe@b.edu": [], "jdoe": ["jdoe.py"]}
-
-
-def test_two_of_one_name_that_fall_on_one_of_the_roster_are_told(folder: Path) -> None:
-    fill(folder, "Jane Doe_7_assignsubmission_file_/", "Jane Doe_8_assignsubmission_file_/")
-    (jane,) = people(folder, roster(folder, "name\nJane Doe\n"))
-    assert jane.notes == (
-        "handed in as 'Jane Doe' (7), 'Jane Doe' (8): see whether that is one person",
-    )
-
-
 def test_the_last_upload_to_canvas_is_the_last_in_the_list(folder: Path) -> None:
     fill(folder, "a_1_1000_hw-9.py", "a_1_1000_hw-10.py", "a_1_999_hw.py", "a_1_1000_hw.py")
     (one,) = people(folder)
@@ -248,4 +297,170 @@ def test_the_last_upload_to_canvas_is_the_last_in_the_list(folder: Path) -> None
         "a_1_1000_hw.py",
         "a_1_1000_hw-9.py",
         "a_1_1000_hw-10.py",
+    ]
+
+
+def test_a_folder_and_a_link_are_called_as_a_file_would_be(folder: Path) -> None:
+    """An archive is often unpacked to a folder of its own name."""
+    fill(folder, "doejane_12345_67890_hw.zip/", "roejohn_9_8_hw/", "ann.zip/", "eve/")
+    (folder / "bob.py").symlink_to(folder / "eve")
+    assert given(people(folder)) == {
+        "ann": ["ann.zip"],
+        "bob": ["bob.py"],
+        "12345": ["hw.zip"],
+        "eve": ["eve"],
+        "9": ["hw"],
+    }
+
+
+def test_files_of_one_student_are_one_and_of_two_with_one_number_are_not(folder: Path) -> None:
+    fill(folder, "ann.py", "ann.ipynb", "7.py", "roejohn_7_1_hw.py", "roejohn_7_2_hw.py")
+    fill(folder, "Jane_2026_11_hw.py", "Bob_2026_11_hw.py")  # a date, and no number of Canvas's
+    found = people(folder)
+    assert given(found) == {
+        "ann": ["ann.ipynb", "ann.py"],
+        "7": ["7.py"],
+        "7 (2)": ["hw.py", "hw.py"],
+        "2026": ["hw.py"],
+        "2026 (2)": ["hw.py"],
+    }
+    assert found[-1].name == "roejohn"
+    assert next(one for one in found if one.key == "2026 (2)").notes
+
+
+def test_late_uploads_and_the_gradebook_of_canvas(folder: Path) -> None:
+    fill(folder, "leekim_LATE_11_901_hw.py", "leekim_12_902_hw.py")
+    text = (
+        "Student;ID;SIS Login ID;Section;hw (9)\n    Points Possible;;;;10\n"
+        "Lee, Kim;12;kl;A;\nLee, Kimberly;11;kk;A;\nPoe, Eve;13;ep;A;\n"
+    )
+    kim, kimberly, eve = people(folder, roster(folder, text))
+    assert [path.name for _, path in kim.paths] == ["leekim_12_902_hw.py"]
+    assert [path.name for _, path in kimberly.paths] == ["leekim_LATE_11_901_hw.py"]
+    assert (kim.late, kimberly.late, eve.late, eve.paths) == (False, True, False, ())
+
+
+# --- odd names ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "key", "called", "ids", "file", "late"),
+    [
+        ("van_der_berg_LATE_5_9_hw-1.py", "5", "van_der_berg", "canvas:5", "hw.py", True),
+        ("anna_2_lee_5_9_my_hw_1_2.py", "5", "anna_2_lee", "canvas:5", "my_hw_1_2.py", False),
+        ("o'neil (jr)_5_9_hw (1).py", "5", "o'neil (jr)", "canvas:5", "hw (1).py", False),
+        ("עברית_5_9_hw.py", "5", "עברית", "canvas:5", "hw.py", False),
+        ("_LATE_5_9_hw.py", "5", "no name (5)", "canvas:5", "hw.py", True),
+        ("doejane_LATE_5_text.html", "5", "doejane", "canvas:5", "text.html", True),
+        ("doejane_5_link.html", "5", "doejane", "canvas:5", "link.html", False),
+        ("doe_jane5_question_99_7_hw.py", "5", "doe_jane", "canvas:5", "hw.py", False),
+        # Whether the name ends in 2, or the number begins with it, is not said.
+        ("doe_25_question_99_7_hw.py", "doe_25", "doe_25", "", "hw.py", False),
+        ("anon_aB3dE_9_hw.py", "anon_aB3dE", "anon_aB3dE", "", "hw.py", False),
+        ("LATE_anon_12345_9_hw.py", "anon_12345", "anon_12345", "", "hw.py", True),
+        ("anon_aB3dE_LATE_9_hw.py", "anon_aB3dE", "anon_aB3dE", "", "hw.py", True),
+        ("anon_aB3dE_text.html", "anon_aB3dE", "anon_aB3dE", "", "text.html", False),
+        ("A_B C_7_assignsubmission_file_hw.py", "7", "A_B C", "moodle:7", "hw.py", False),
+        ("_7_assignsubmission_file_hw.py", "7", "no name (7)", "moodle:7", "hw.py", False),
+        ("A 2_B_7_assignsubmission_pdf_x_1_2.py", "7", "A 2_B", "moodle:7", "x_1_2.py", False),
+        ("A_7_assignsubmission_file_h\nw-1.py", "7", "A", "moodle:7", "h\ufffdw-1.py", False),
+        ("A_7_assignsubmission_file_", "7", "A", "moodle:7", "A_7_assignsubmission_file_", False),
+        (
+            "_assignsubmission_file_x",
+            "_assignsubmission_file_x",
+            "_assignsubmission_file_x",
+            "",
+            "x",
+            False,
+        ),
+        # Who calls a file so, is not its Bob.
+        (
+            "Eve_7_assignsubmission_file_Bob_8_assignsubmission_file_hw.py",
+            "7",
+            "Eve",
+            "moodle:7",
+            "Bob_8_assignsubmission_file_hw.py",
+            False,
+        ),
+        (
+            "Default group_assignsubmission_file_h.py",
+            "Default group",
+            "Default group",
+            "",
+            "h.py",
+            False,
+        ),
+    ],
+)
+def test_a_name_of_canvas_s_or_moodle_s_is_taken_apart(
+    name: str, key: str, called: str, ids: str, file: str, late: bool, folder: Path
+) -> None:
+    fill(folder, name)
+    (one,) = people(folder)
+    assert (one.key, one.name, "".join(one.ids), one.late) == (key, called, ids, late)
+    assert one.paths == ((file, folder.resolve() / name),)
+
+
+def test_all_parts_of_one_student_are_one_person(folder: Path) -> None:
+    fill(folder, "Anna_Lena Meyer_3_assignsubmission_file_/")
+    fill(folder, "Anna_Lena Meyer_3_assignsubmission_onlinetext_/", "Poe_4_assignsubmission_file_/")
+    fill(folder, "_5_assignsubmission_file_/", "_5_assignsubmission_onlinetext_/")
+    fill(folder, "Team_assignsubmission_file_/", "Team_assignsubmission_onlinetext_/")
+    found = people(folder, roster(folder, "name,id\nAnna Lena Meyer,5\nEve Poe,3\n"))
+    assert [(one.name, len(one.paths)) for one in found] == [
+        ("Anna Lena Meyer", 2),
+        ("Eve Poe", 0),
+        ("no name (5)", 2),  # and not whom the university calls 5
+        ("Poe", 1),
+        ("Team", 2),
+    ]
+
+
+def test_an_anonymous_download_of_canvas_is_nobody_s_of_the_roster(folder: Path) -> None:
+    fill(folder, "anon_12345_9_hw.py", "LATE_anon_aB3dE_10_hw.py", "LATE_anon_aB3dE_11_b.py")
+    text = "Student,ID,SIS Login ID,Section\nAnn,12345,a,A\nBob,9,b,A\n"
+    _, _, first, second = people(folder, roster(folder, text))
+    assert (len(first.paths), len(second.paths), second.late) == (1, 2, True)
+    assert first.notes[0] == "Canvas has left out the name: it is graded anonymously"
+
+
+def test_files_that_are_only_named_like_canvas_s_are_not_one_person_s(folder: Path) -> None:
+    fill(folder, "hw_1_2_ann.py", "hw_1_2_bob.py", "a_b_1_2_hw.py", "a_b_1_2_hw-1.py")
+    assert given(people(folder)) == {
+        "1": ["hw.py", "hw.py"],
+        "hw_1_2_ann": ["hw_1_2_ann.py"],
+        "hw_1_2_bob": ["hw_1_2_bob.py"],
+    }
+
+
+def test_no_file_is_lost_or_given_twice_whatever_its_name(folder: Path) -> None:
+    parts = ["_", "LATE_", "anon_", "1", "12_", "hw.py", "ann", "_assignsubmission_file_", "\udcff"]
+    parts += ["_question_", "(2)", "א\u202eב", "'", "\n", "-1.py", "text.html", "É", "E\u0301"]
+    draw = random.Random(0)
+    names = {"".join(draw.choices(parts, k=draw.randint(1, 6))) for _ in range(400)}
+    names |= {"é" * 127 + "1", "é" * 127 + "2", "1" * 250 + "_1_a", "ann_" + "1" * 200 + "_1_a"}
+    for name in names:
+        (folder / name).mkdir()
+    text = "name,id\nann,1\nÉ ann,12\n'ann',2\nab,(2)\n"
+    for everyone in (people(folder), people(folder, roster(folder, text))):
+        there = [path.name for one in everyone for _, path in one.paths]
+        assert sorted(there) == sorted(names)
+        assert len({one.key for one in everyone}) == len(everyone)
+        assert all(one.key.isprintable() and one.name.isprintable() for one in everyone)
+
+
+def test_one_number_behind_two_names_that_cannot_be_printed_is_of_two(folder: Path) -> None:
+    names = [b"M\xfcller_7_1_hw.py", b"M\xf6ller_7_2_hw.py", b"a\nb_8_3_hw.py", b"a\rb_8_4_hw.py"]
+    for name in names:
+        (folder / os.fsdecode(name)).touch()
+    found = people(folder)
+    assert [len(one.paths) for one in found] == [1, 1, 1, 1]
+    assert all(one.name.isprintable() for one in found)
+
+
+def test_one_late_file_makes_late_and_another_program_s_number_makes_another(folder: Path) -> None:
+    fill(folder, "bob_7_1_hw.py", "bob_LATE_7_2_notes.py", "bob_7_assignsubmission_file_/")
+    assert [(one.ids, len(one.paths), one.late) for one in people(folder)] == [
+        (("moodle:7",), 1, False),
+        (("canvas:7",), 2, True),
     ]

@@ -7,6 +7,7 @@ import pytest
 
 from fedlab_edu.grading import home
 from fedlab_edu.grading.assignment import Refusal
+from fedlab_edu.grading.intake import Handed, Wanted, collect
 from fedlab_edu.grading.report import render
 from fedlab_edu.grading.run import Report, Result, marks
 from tests import classroom
@@ -17,6 +18,17 @@ CELLS = [
     "def double(x):\n    return x + x",
     "def area(r):\n    return math.pi * r * r",
 ]
+STUB = """\
+import math
+
+
+def double(x):
+    raise NotImplementedError("not written yet")
+
+
+def area(r):
+    raise NotImplementedError("not written yet")
+"""
 
 
 @pytest.fixture
@@ -70,7 +82,7 @@ def test_a_notebook_whose_cells_are_broken_tells_which_and_is_told_to_restart(
         folder / "test_hw.py",
     )
     assert set(statuses(report).values()) == {"not gradable"}
-    assert any("cell 2, line 1: the cell is not Python" in note for note in notes)
+    assert any("cell 2, line 1: 'def double(x:' is not Python" in note for note in notes)
     assert notes[-1] == home.RESTART
 
 
@@ -110,3 +122,77 @@ def test_a_test_without_a_function_is_named_by_its_question() -> None:
     result = Result("test_a", "q1", "", 1, "by hand", status="not written")
     told = render(Report(Path("hw.py"), (result,)), "fedlab-edu check .", 88, False)
     assert "Next: write q1, save the file" in told
+
+
+BROKEN = "def double(x):\n    total = = x\n    return total"
+FAULT = "cell 2, line 2: 'total = = x' is not Python (invalid syntax)"
+
+
+def in_grading(file: Path) -> Handed:
+    """What grading makes of the same file."""
+    wanted = Wanted(("hw",), ("double", "area"), STUB)
+    return collect([(file.name, file)], wanted)
+
+
+@pytest.mark.parametrize("question", ["", "q1", "q2"])
+def test_a_notebook_whose_answers_are_broken_is_refused_as_in_grading(
+    question: str, folder: Path
+) -> None:
+    cells = [CELLS[0], f"{BROKEN}\n{CELLS[3]}"]
+    file = notebook(folder / "hw.ipynb", cells)
+    with pytest.raises(Refusal) as told:
+        home.check_file(file, folder / "test_hw.py", question)
+    why = f"{FAULT}, and no other cell defines double or area: mend that cell"
+    assert str(told.value) == f"{file} cannot be run: {why}."
+    assert in_grading(file).problem == (
+        f"What you handed in holds 'hw.ipynb', which cannot be run: {why}"
+    )
+
+
+def test_of_two_answers_the_broken_one_costs_its_own_question_as_in_grading(folder: Path) -> None:
+    file = notebook(folder / "hw.ipynb", [CELLS[0], BROKEN, CELLS[3]])
+    report, notes = home.check_file(file, folder / "test_hw.py")
+    assert statuses(report) == {
+        "test_double": "raised",
+        "test_double_hidden": "raised",
+        "test_area": "passed",
+    }
+    assert report.results[0].message.startswith(f"double raised SyntaxError: {FAULT}\n")
+    assert notes == (f"{file}, {FAULT}, so the cell does not count.",)
+    module = folder / "module.py"
+    module.write_text(str(in_grading(file).source))
+    assert statuses(home.check_file(module, folder / "test_hw.py")[0]) == statuses(report)
+
+
+def test_a_function_that_is_missing_is_told_once_and_only_where_it_is_asked_for(
+    folder: Path,
+) -> None:
+    file = notebook(folder / "hw.ipynb", [CELLS[0], CELLS[3]])
+    tests = folder / "test_hw.py"
+    assert home.check_file(file, tests)[1] == (f"{file}, no code cell defines double.",)
+    assert home.check_file(file, tests, "q2")[1] == ()
+
+
+def test_functions_that_only_calls_name_are_asked_for_too(folder: Path) -> None:
+    plain = classroom.TESTS.replace('function="double", ', "").replace(
+        '"double", 2', "\n'double', 2"
+    )
+    (folder / "test_hw.py").write_text(plain)
+    with pytest.raises(Refusal, match="no other cell defines double or area"):
+        home.check_file(
+            notebook(folder / "hw.ipynb", [f"{BROKEN}\n{CELLS[3]}"]), folder / "test_hw.py"
+        )
+
+
+def test_a_notebook_that_cannot_be_read_is_refused_in_the_words_of_grading(folder: Path) -> None:
+    file = folder / "HW.IPYNB"
+    for data, why in (
+        ("{\n'ä'".encode("latin-1"), "is not UTF-8 text (line 2): save it as UTF-8"),
+        (b"#" * ((8 << 20) + 1), "is a notebook larger than 8 MB: clear its outputs"),
+    ):
+        file.write_bytes(data)
+        with pytest.raises(Refusal) as told:
+            home.check_file(file, folder / "test_hw.py")
+        assert str(told.value) == f"{file} {why}."
+        assert in_grading(file).problem == f"What you handed in holds 'HW.IPYNB', which {why}"
+    assert home.check_file(notebook(file, CELLS), folder / "test_hw.py")[1] == ()

@@ -111,7 +111,7 @@ def test_the_mutants_graded_as_a_class_give_the_tables_of_the_page(
 
 def test_the_lines_for_gradescope_work_with_several_uploaded_files(folder: Path) -> None:
     """In a folder that stands for the root of Gradescope's container."""
-    (lines,) = re.findall(r"```shell\n(mkdir /tmp/all .*?)```", PAGE, re.DOTALL)
+    (lines,) = re.findall(r"```shell\n(chmod 700 /autograder.*?)```", PAGE, re.DOTALL)
     for path in ("autograder/submission", "autograder/results", "autograder/source", "tmp"):
         (folder / path).mkdir(parents=True)
     (folder / "clip").rename(folder / "autograder/source/clip")
@@ -127,3 +127,5 @@ def test_the_lines_for_gradescope_work_with_several_uploaded_files(folder: Path)
         else:
             subprocess.run(line, shell=True, check=True)
     assert json.loads((folder / "autograder/results/results.json").read_text())["score"] == 6
+    for private in ("autograder/source", "tmp/all", "tmp/grades"):  # of another user's view
+        assert (folder / private).stat().st_mode & 0o077 == 0

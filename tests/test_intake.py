@@ -1,25 +1,40 @@
 """What students hand in: every packaging, and what is in it that should not count."""
 
+import hashlib
 import io
 import json
 import os
+import re
 import stat
 import tarfile
 import time
 import tracemalloc
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
 from threading import Thread
 
 import pytest
 
+from fedlab_edu.grading import intake
 from fedlab_edu.grading.intake import Handed, Wanted, collect
-from fedlab_edu.grading.unpack import Unusable, read_regular
+from fedlab_edu.grading.notebook import Module, convert
+from fedlab_edu.grading.unpack import Unusable, printable, read_regular, text_of
 
 GOOD = "def fedavg(states):\n    return states[0]\n"
 OTHER = "def fedavg(states):\n    return None\n"
-WANTED = Wanted(("hw",), ("fedavg",), "def fedavg(states):\n    raise NotImplementedError\n")
+STUB = """\
+# %% [markdown]
+# # Homework
+
+
+# %%
+def fedavg(states):
+    \"\"\"The mean.\"\"\"
+    # Your answer goes here: replace the next line.
+    raise NotImplementedError("not written yet")
+"""
+WANTED = Wanted(("hw",), ("fedavg", "given"), f"{STUB}\n\ndef given(x):\n    return x\n")
 
 
 def taken(path: Path) -> Handed:
@@ -263,6 +278,10 @@ def test_bombs_take_no_memory(tmp_path: Path) -> None:
     tracemalloc.start()
     assert taken(path).source == GOOD
     assert tracemalloc.get_traced_memory()[1] < 20e6
+    path = zipped(tmp_path / "bomb.zip", ("hw.py", bytes(60 << 20)))
+    tracemalloc.reset_peak()
+    assert taken(path).source is None
+    assert tracemalloc.get_traced_memory()[1] < 40e6
     tracemalloc.stop()
 
 
@@ -278,7 +297,7 @@ def test_of_a_module_and_a_notebook_the_module_counts(tmp_path: Path) -> None:
 def test_of_an_untouched_module_and_a_notebook_the_notebook_counts(tmp_path: Path) -> None:
     home = folder(tmp_path, hw__py=WANTED.stub, hw__ipynb=notebook(GOOD))
     assert GOOD.strip() in str(taken(home).source)
-    assert "'hw.py' is as it was handed out: the notebook counts" in taken(home).notes
+    assert "'hw.py' holds no answer: 'hw.ipynb' counts" in taken(home).notes
 
 
 def test_a_notebook_that_is_none_is_explained(tmp_path: Path) -> None:
@@ -298,7 +317,9 @@ def test_a_long_name_takes_no_longer_than_its_length(tmp_path: Path) -> None:
     assert time.process_time() - start < 2
 
 
-@pytest.mark.parametrize("name", ["hw2.py", "hw (1).py", "hw_final v2 copy(3).ipynb", "my-hw.py"])
+@pytest.mark.parametrize(
+    "name", ["hw2.py", "HW.py", "Hw (1).py", "hw_final v2 copy(3).ipynb", "my-hw.py"]
+)
 def test_a_renamed_file_goes_before_any_other(name: str, tmp_path: Path) -> None:
     home = written(tmp_path, {name: notebook(GOOD) if "ipynb" in name else GOOD, "a.py": OTHER})
     assert GOOD.strip() in str(taken(home).source)
@@ -310,7 +331,13 @@ def test_notes_are_cut_in_number_and_length(tmp_path: Path) -> None:
         (home / f"{i}{'x' * 200}").symlink_to(home)
     notes = taken(home).notes
     assert len(notes) == 21
+    assert notes[0].startswith("'0xxx")
     assert notes[-1] == "and 30 more notes"
+    for i in range(29):
+        (home / f"{i}{'x' * 200}").unlink()
+    assert taken(home).notes[20:] == ("and 1 more note",)
+    (home / f"29{'x' * 200}").unlink()
+    assert len(taken(home).notes) == 20
     long = "g" * 9_000
     (tmp_path / "n.ipynb").write_text(notebook(f"def {long}():\n    return 1", f"{long}.x = 1"))
     (note,) = collect([("n.ipynb", tmp_path / "n.ipynb")], Wanted(("n",), (long,))).notes
@@ -347,8 +374,9 @@ def test_of_an_archive_only_what_could_be_handed_in_is_counted(tmp_path: Path) -
     path = zipped(tmp_path / "a.zip", *((name, "") for name in junk), ("hw/hw.py", GOOD))
     assert (taken(path).source, taken(path).notes) == (GOOD, ())
     packed = [(name, b"") for name in junk]
-    path = tarred(tmp_path / "a.tar.gz", *packed, ("hw/hw.py", GOOD.encode()))
-    assert taken(path).source == GOOD
+    folders = [(link_in_tar(name, tarfile.DIRTYPE, ""), b"") for name in ("hw", "hw/src")]
+    path = tarred(tmp_path / "a.tar.gz", *packed, *folders, ("hw/hw.py", GOOD.encode()))
+    assert (taken(path).source, taken(path).notes) == (GOOD, ())
 
 
 def test_of_a_folder_only_what_could_be_handed_in_is_counted(tmp_path: Path) -> None:
@@ -365,3 +393,427 @@ def test_a_notebook_that_is_called_a_module_is_read_as_a_notebook(tmp_path: Path
     assert "'hw.py' is a notebook, whatever its name says, and read as one" in handed.notes
     (home / "hw.py").write_text('{"cells"')
     assert "is not a notebook (no JSON" in taken(home).problem
+
+
+# --- files without an answer give way to those with one -------------------------------------------
+
+UNTOUCHED = {
+    "as it was": WANTED.stub,
+    "a name above": f"# Jane Doe, 12345\n{WANTED.stub}",
+    "a docstring": f'"""Jane Doe"""\n{WANTED.stub.replace("The mean", "Jane")}',
+    "spaces": WANTED.stub.replace("\n", "  \r\n\r\n"),
+    "an import": f"import math\nNAME = 'Jane'\n{WANTED.stub}",
+    "notes of types": WANTED.stub.replace("(states)", "(states: list) -> dict"),
+    "no comments": "def fedavg(states):\n    raise NotImplementedError('not written yet')\n",
+    "empty": "",
+    "given only": "def given(x):\n    return [x]\n",
+}
+
+
+@pytest.mark.parametrize(
+    ("stub", "other"),
+    [
+        *((stub, "hw.ipynb") for stub in UNTOUCHED.values()),
+        *((UNTOUCHED["a name above"], f"{n}.py") for n in ("hw_solution", "work/hw", "my answer")),
+    ],
+)
+def test_a_file_without_an_answer_gives_way(stub: str, other: str, tmp_path: Path) -> None:
+    home = written(tmp_path, {"hw.py": stub, other: notebook(GOOD) if "ip" in other else GOOD})
+    handed = taken(home)
+    assert GOOD.strip() in str(handed.source)
+    assert handed.file == other
+    assert f"'hw.py' holds no answer: {other!r} counts" in handed.notes
+    assert "hw.py: ignored" in handed.notes
+
+
+@pytest.mark.parametrize("other", ["hw.ipynb", "hw_solution.py", "work/hw.py", "other.py"])
+def test_a_file_with_an_answer_does_not_give_way_to_the_stub(other: str, tmp_path: Path) -> None:
+    stub = f"# Jane Doe\n{WANTED.stub}"
+    home = written(tmp_path, {"hw.py": GOOD, other: notebook(stub) if "ip" in other else stub})
+    assert (taken(home).source, taken(home).file) == (GOOD, "hw.py")
+
+
+def test_where_no_file_has_an_answer_the_usual_one_counts(tmp_path: Path) -> None:
+    named = f"# Jane Doe\n{WANTED.stub}"
+    files = {
+        "hw.py": named,
+        "hw.ipynb": notebook(WANTED.stub),
+        "helper.py": "def f():\n    return 3",
+    }
+    handed = taken(written(tmp_path, files))
+    assert (handed.source, handed.notes) == (named, ("helper.py, hw.ipynb: ignored",))
+
+
+def test_a_file_that_is_broken_holds_an_attempt(tmp_path: Path) -> None:
+    broken = "def fedavg(states)\n    return 1\n"
+    home = written(tmp_path, {"hw.py": broken, "hw.ipynb": notebook(GOOD)})
+    assert taken(home).source == broken
+    (home / "hw.py").write_text(WANTED.stub)
+    (home / "hw.ipynb").write_text("{")
+    assert "holds 'hw.ipynb', which is not a notebook (no JSON" in taken(home).problem
+    (home / "hw.ipynb").rename(home / "data.ipynb")  # nobody says that it should be the answer
+    assert taken(home).source == WANTED.stub
+
+
+def test_of_several_files_the_only_one_with_an_answer_counts(tmp_path: Path) -> None:
+    files = {"hw (1).py": WANTED.stub, "hw (2).py": GOOD, "a.py": "x = 1", "b.py": OTHER}
+    handed = taken(written(tmp_path, files))
+    assert (handed.file, handed.source) == ("hw (2).py", GOOD)
+    assert "'hw (1).py' holds no answer: 'hw (2).py' counts" in handed.notes
+    (tmp_path / "student/hw (1).py").write_text(OTHER)
+    (tmp_path / "student/hw (2).py").write_text(WANTED.stub)
+    assert taken(tmp_path / "student").source == OTHER
+    (tmp_path / "student/hw (3).py").write_text(GOOD)
+    handed = taken(tmp_path / "student")
+    assert "holds 2 files that could be meant ('hw (1).py', 'hw (3)" in handed.problem
+    assert handed.notes == ()
+    (tmp_path / "student/hw (3).py").unlink()
+    (tmp_path / "student/hw (2).py").write_text(GOOD)
+    assert "holds 2 files that could be meant ('hw (1).py', 'hw (2)" in (
+        taken(tmp_path / "student").problem
+    )
+
+
+def test_two_notebooks_could_be_meant_unless_a_module_has_the_answer(tmp_path: Path) -> None:
+    files = {"a/hw.ipynb": notebook(GOOD), "b/hw.ipynb": notebook(OTHER)}
+    home = written(tmp_path, files)
+    assert "holds 2 files that could be meant ('a/hw.ipynb', 'b/hw.ipynb')" in taken(home).problem
+    (home / "c").mkdir()
+    (home / "c/hw.py").write_text(GOOD)
+    assert taken(home).source == GOOD
+    (home / "c/hw.py").write_text(WANTED.stub)
+    assert "holds 2 files that could be meant" in taken(home).problem
+
+
+def test_no_file_is_passed_over_where_there_are_too_many_to_look_into(tmp_path: Path) -> None:
+    home = written(tmp_path, {f"{i}.py": WANTED.stub for i in range(3)} | {"x.py": GOOD})
+    assert taken(home).source == GOOD
+    (home / "3.py").write_text(WANTED.stub)
+    assert "holds 5 files that could be meant ('0.py', '1.py', '2.py', '3.py')" in (
+        taken(home).problem
+    )
+    (home / "hw.py").write_text(WANTED.stub)
+    assert taken(home).source == WANTED.stub
+    (home / "hw_solution.py").write_text(OTHER)  # of those named as asked there are only two
+    assert taken(home).source == OTHER
+
+
+def test_no_file_is_read_twice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A notebook takes a process to read."""
+    read: list[str] = []
+
+    def counted(text: str, names: Collection[str]) -> Module:
+        read.append(text)
+        return convert(text, names)
+
+    monkeypatch.setattr(intake, "convert_apart", counted)
+    home = folder(tmp_path, hw__py=STUB, hw__ipynb=notebook(GOOD))
+    assert GOOD.strip() in str(taken(home).source)
+    assert len(read) == 1
+
+
+def test_without_the_stub_no_file_is_looked_into(tmp_path: Path) -> None:
+    home = written(tmp_path, {"hw.py": STUB, "hw.ipynb": notebook(GOOD)})
+    bare = Wanted(("hw",), ("fedavg",))
+    assert collect([("student", home)], bare).source == STUB
+    (home / "hw.py").unlink()
+    (home / "hw.ipynb").write_text(notebook("x = 1"))
+    assert collect([("student", home)], bare).notes == ("no code cell defines fedavg",)
+
+
+def test_a_file_that_is_handed_in_alone_may_have_any_name(tmp_path: Path) -> None:
+    for name in ("test_hw.py", "setup.py", "answer.PY"):
+        (tmp_path / name).write_text(GOOD)
+        assert (taken(tmp_path / name).source, taken(tmp_path / name).notes) == (GOOD, ())
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["hw_test.py", "Test_hw.py", "SETUP.PY", "conftest.py", "sitecustomize.py", "usercustomize.py"],
+)
+def test_what_is_never_an_answer_is_not_in_the_way_of_one(name: str, tmp_path: Path) -> None:
+    home = written(tmp_path, {"homework.py": GOOD, name: OTHER})
+    assert taken(home).source == GOOD
+
+
+def test_a_file_that_is_handed_in_alone_is_not_looked_into(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It takes a process of its own, and there is nothing to choose from."""
+    monkeypatch.setattr(intake, "answers_apart", None)
+    home = written(tmp_path, {"homework.py": f"# Jane\n{STUB}", "notes.txt": ""})
+    assert "# Jane" in str(taken(home).source)
+    assert "# Jane" in str(taken(home / "homework.py").source)
+
+
+def test_of_two_files_that_were_handed_in_the_one_that_is_named_as_asked_counts(
+    tmp_path: Path,
+) -> None:
+    for name, text in (("a.py", OTHER), ("hw.py", GOOD)):
+        (tmp_path / name).write_text(text)
+    both = [(name, tmp_path / name) for name in ("a.py", "hw.py")]
+    assert collect(both, WANTED).source == GOOD
+
+
+def test_what_the_stub_gives_is_not_asked_for(tmp_path: Path) -> None:
+    home = folder(tmp_path, hw__ipynb=notebook(GOOD))
+    assert taken(home).notes == ()
+    (home / "hw.ipynb").write_text(notebook("x = 1"))
+    assert taken(home).notes == ("no code cell defines fedavg",)
+
+
+# --- messages name the file and what to do --------------------------------------------------------
+
+
+def test_files_that_are_too_large_are_named(tmp_path: Path) -> None:
+    home = folder(tmp_path, hw__py=b"#" * (1 << 20))
+    assert taken(home).problem == ""
+    (home / "hw.py").write_bytes(b"#" * ((1 << 20) + 1))
+    assert taken(home).problem == (
+        "What you handed in holds 'hw.py', which is larger than 1 MB: take the data out of it"
+    )
+    (home / "hw.py").unlink()
+    text = notebook(GOOD)
+    (home / "hw.ipynb").write_text(text + " " * ((8 << 20) - len(text)))
+    assert GOOD.strip() in str(taken(home).source)
+    (home / "hw.ipynb").write_text(text + " " * ((8 << 20) - len(text) + 1))
+    assert "'hw.ipynb', which is a notebook larger than 8 MB: clear its" in taken(home).problem
+
+
+def test_a_folder_with_too_many_files_is_named(tmp_path: Path) -> None:
+    home = folder(tmp_path, hw__py=GOOD)
+    (home / "data").mkdir()
+    for i in range(1_998):
+        (home / f"data/{i}").touch()
+    assert taken(home).source == GOOD
+    (home / "data/1998").symlink_to(home)
+    assert taken(home).problem == (
+        "What you handed in has more than 2000 files, 1999 of them in the folder 'data': hand in "
+        "your own file alone"
+    )
+
+
+def test_an_archive_of_no_use_is_named(tmp_path: Path) -> None:
+    home = folder(tmp_path, hw__zip=b"PK")
+    assert taken(home).problem == (
+        "What you handed in holds 'hw.zip', which is not a readable zip file: did the upload break "
+        "off? Hand it in again"
+    )
+    assert taken(folder_with(tmp_path / "b", {})).problem == (
+        "What you handed in is empty: hand in hw.py or hw.ipynb"
+    )
+
+
+def folder_with(place: Path, files: dict[str, str | bytes]) -> Path:
+    place.mkdir()
+    return written(place, files)
+
+
+# --- archives beside files ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("beside", ["test_hw.py", "conftest.py", "HW_test.py", "utils.py"])
+@pytest.mark.parametrize("kind", ["zip", "tar.gz"])
+def test_an_archive_is_opened_where_no_other_file_is_named_as_asked(
+    beside: str, kind: str, tmp_path: Path
+) -> None:
+    home = written(tmp_path, {beside: OTHER})
+    if kind == "zip":
+        zipped(home / "hw.zip", ("hw.py", GOOD), (beside, "in the zip"))
+    else:
+        tarred(home / "hw.tar.gz", ("hw.py", GOOD.encode()))
+    assert (taken(home).source, taken(home).file) == (GOOD, "hw.py")
+    assert f"{beside}: ignored" in taken(home).notes
+
+
+def test_an_archive_beside_an_answer_is_not_opened(tmp_path: Path) -> None:
+    home = folder(tmp_path, hw__py=GOOD)
+    zipped(home / "old.zip", ("hw.py", OTHER), ("../x.py", OTHER))
+    assert (taken(home).source, taken(home).notes) == (GOOD, ("'old.zip' was not opened",))
+    (home / "hw.py").rename(home / "homework.py")
+    taken_for = "'homework.py' was taken for hw.py or hw.ipynb"
+    zipped(home / "old.zip", ("homework.py", OTHER), ("../x.py", OTHER))
+    handed = taken(home)
+    assert (handed.source, handed.notes) == (GOOD, ("'old.zip' was not opened", taken_for))
+    (home / "old.zip").write_bytes(b"PK")
+    note = "what you handed in holds 'old.zip', which is not a readable zip file: did the upload"
+    assert taken(home).source == GOOD
+    assert taken(home).notes[0].startswith(note)
+    zipped(home / "new.zip", ("hw.py", OTHER))
+    assert taken(home).source == GOOD
+    assert taken(home).notes[:2] == ("'new.zip' was not opened", "'old.zip' was not opened")
+
+
+def test_a_renamed_answer_counts_beside_an_archive_as_within_one(tmp_path: Path) -> None:
+    home = written(tmp_path, {"hw_final.py": GOOD})
+    zipped(home / "hw.zip", ("hw.py", OTHER))
+    assert (taken(home).source, taken(home).file) == (GOOD, "hw_final.py")
+    (home / "hw_final.py").rename(home / "utils.py")
+    zipped(home / "hw.zip", ("hw_final.py", OTHER))
+    assert (taken(home).source, taken(home).file) == (OTHER, "hw_final.py")
+
+
+def test_of_two_archives_none_is_opened(tmp_path: Path) -> None:
+    home = folder(tmp_path, test_hw__py=OTHER)
+    zipped(home / "a.zip", ("hw.py", GOOD))
+    tarred(home / "b.tgz", ("hw.py", GOOD.encode()))
+    assert "holds 2 archives ('a.zip', 'b.tgz'): hand in one" in taken(home).problem
+    (home / "a.zip").unlink()
+    (home / "b.tgz").rename(home / "b.rar")
+    assert "holds 'b.rar': pack it as .zip or .tar.gz" in taken(home).problem
+
+
+# --- limits and odd forms -------------------------------------------------------------------------
+
+
+def test_a_tar_with_too_many_entries_is_refused(tmp_path: Path) -> None:
+    many = [(f"{i}.txt", b"") for i in range(1_999)]
+    path = tarred(tmp_path / "a.tar", *many, ("hw.py", GOOD.encode()), mode="w")
+    assert taken(path).source == GOOD
+    path = tarred(tmp_path / "a.tar", *many, ("b", b""), ("hw.py", GOOD.encode()), mode="w")
+    assert "'a.tar', which is a tar with more than 2000 entries: pack your" in taken(path).problem
+
+
+def test_a_zip_may_hold_as_many_entries_as_a_folder(tmp_path: Path) -> None:
+    many = [(f"{i}.txt", "") for i in range(1_999)]
+    assert taken(zipped(tmp_path / "a.zip", *many, ("hw.py", GOOD))).source == GOOD
+    path = zipped(tmp_path / "a.zip", *many, ("b", ""), ("hw.py", GOOD))
+    assert "a zip with 2001 entries; at most 2000 are read: pack" in taken(path).problem
+
+
+def test_a_large_file_in_a_tar_is_named(tmp_path: Path) -> None:
+    path = tarred(tmp_path / "a.tgz", ("hw.py", bytes((8 << 20) + 1)))
+    assert "'a.tgz', which holds 'hw.py', which is larger than 8 MB" in taken(path).problem
+    path = tarred(tmp_path / "a.tgz", ("hw.py", b"#" * (8 << 20)))
+    assert "'hw.py', which is larger than 1 MB" in taken(path).problem
+
+
+def end_record(data: bytes, size: int, offset: bytes, entries: int) -> bytes:
+    """The data with another end record, and thus with the list that it tells of."""
+    at = data.rfind(b"PK\x05\x06")
+    count = entries.to_bytes(2, "little")
+    end = b"PK\x05\x06\0\0\0\0" + count + count + size.to_bytes(4, "little") + offset + b"\0\0"
+    return data[:at] + end
+
+
+def test_a_long_list_is_found_behind_whatever_end_record(tmp_path: Path) -> None:
+    """Of a zip of the 64-bit form, and of one whose record holds the mark of another record."""
+    many = zipped(tmp_path / "m.zip", *((f"{'x' * 200}{i}", "") for i in range(5_000)))
+    data = many.read_bytes()
+    at = data.rfind(b"PK\x05\x06")
+    size = int.from_bytes(data[at + 12 : at + 16], "little")
+    start = int.from_bytes(data[at + 16 : at + 20], "little")
+    number = (5_000).to_bytes(8, "little")
+    long = b"PK\x06\x06" + (44).to_bytes(8, "little") + bytes(4) + bytes(8) + number + number
+    long += size.to_bytes(8, "little") + start.to_bytes(8, "little")
+    locator = b"PK\x06\x07" + bytes(4) + at.to_bytes(8, "little") + (1).to_bytes(4, "little")
+    full = b"\xff\xff\xff\xff"
+    note = bytes(60_000)
+    forms = {
+        "a comment": data[:-2] + len(note).to_bytes(2, "little") + note,
+        "64 bits": data[:at] + long + locator + end_record(data, 0, full, 0xFFFF)[at:],
+        "64 bits all": data[:at] + long + locator + end_record(data, 2**32 - 1, full, 0xFFFF)[at:],
+        "a mark within": end_record(data, size, b"PK\x05\x06", 5_000),
+    }
+    for name, form in forms.items():
+        many.write_bytes(form)
+        assert (name, taken(many).source) == (name, None)
+        assert "is a zip for a very long list of entries: pack your own" in taken(many).problem
+
+
+@pytest.mark.parametrize("kind", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+def test_a_kind_of_compression_whose_memory_has_no_limit_is_not_read(
+    kind: int, tmp_path: Path
+) -> None:
+    with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
+        archive.writestr("hw.py", GOOD, compress_type=kind)
+    assert "('hw.py' is packed in a way that is not read)" in taken(tmp_path / "a.zip").problem
+    with zipfile.ZipFile(tmp_path / "a.zip", "a") as archive:
+        archive.writestr("hw (1).py", GOOD, compress_type=zipfile.ZIP_STORED)
+    assert taken(tmp_path / "a.zip").source == GOOD
+
+
+@pytest.mark.parametrize(
+    ("data", "problem"),
+    [
+        (GOOD.encode("utf-16-le"), "holds NUL bytes"),
+        (b"\xff\xfe" + GOOD.encode("utf-16-le"), "is UTF-16 text: save it as UTF-8"),
+        (b"\xfe\xff" + GOOD.encode("utf-16-be"), "is UTF-16 text: save it as UTF-8"),
+        (b"x = 1\ny = 2\n# \xe4", "is not UTF-8 text (line 3): save it as UTF-8"),
+    ],
+)
+def test_text_that_is_no_utf_8_is_told_by_file_and_line(
+    data: bytes, problem: str, tmp_path: Path
+) -> None:
+    with pytest.raises(Unusable, match=re.escape(problem)):
+        text_of(data)
+    home = folder(tmp_path, hw__py=data)
+    assert f"holds 'hw.py', which {problem}" in taken(home).problem
+
+
+def test_the_line_ends_of_every_system_are_read(tmp_path: Path) -> None:
+    assert text_of(b"\xef\xbb\xbfa\rb\r\nc\n\n\rd\x0c") == "a\nb\nc\n\n\nd\x0c"
+
+
+def test_the_digest_is_of_what_counts() -> None:
+    """Of the text alone; of the problem where there is none, or a mended file would stand."""
+    text = Handed("hw.py", GOOD, notes=("a",))
+    assert text.digest == hashlib.sha256(GOOD.encode()).hexdigest()
+    assert text.digest == Handed("b.py", GOOD).digest
+    problems = {Handed(problem=p).digest for p in ("", "is empty", "is larger")}
+    assert len(problems) == 3
+    assert Handed(source="").digest == Handed(problem="").digest
+    assert Handed(source="\ud800").digest  # a name on the disk may be no Unicode at all
+
+
+def test_at_most_five_ignored_files_are_named(tmp_path: Path) -> None:
+    home = written(tmp_path, {"hw.py": GOOD} | {f"test_{i}.py": "" for i in range(5)})
+    assert taken(home).notes == ("test_0.py, test_1.py, test_2.py, test_3.py, test_4.py: ignored",)
+    (home / "test_5.py").touch()
+    assert taken(home).notes[0].endswith("test_4.py and 1 more: ignored")
+
+
+@pytest.mark.parametrize("name", ["a..b/hw.py", "hw..py", "ab:c/hw.py"])
+def test_dots_and_colons_in_a_name_lead_nowhere(name: str, tmp_path: Path) -> None:
+    assert taken(zipped(tmp_path / "a.zip", (name, GOOD))).source is not None
+
+
+def test_a_file_with_holes_in_a_tar_is_not_read(tmp_path: Path) -> None:
+    """It takes no room in the tar, so the limit of the tar would not stop two thousand of them."""
+    info = link_in_tar("hw.py", tarfile.GNUTYPE_SPARSE, "")
+    head = bytearray(info.tobuf(tarfile.GNU_FORMAT))
+    head[386:410] = b"00000000000\0" * 2  # nothing is there, at the beginning
+    head[483:495] = b"00030000000\0"  # and 6 MB are told
+    head[148:156] = b" " * 8
+    head[148:156] = b"%06o\0 " % sum(head[:512])
+    path = tmp_path / "a.tar"
+    path.write_bytes(bytes(head) + bytes(1024))
+    assert "'hw.py' is a link, a device or a file with holes" in taken(path).problem
+
+
+def test_names_are_shown_on_one_line_and_cut() -> None:
+    assert printable("a\nb\x1b[0mü") == "a\N{REPLACEMENT CHARACTER}b\N{REPLACEMENT CHARACTER}[0mü"
+    assert printable("x" * 80) == "x" * 80
+    assert printable("x" * 81) == "x" * 77 + "..."
+
+
+def test_a_name_given_twice_counts_once(tmp_path: Path) -> None:
+    for number, text in enumerate((OTHER, GOOD)):
+        (tmp_path / str(number)).write_text(text)
+    handed = collect([("hw.py", tmp_path / "0"), ("hw.py", tmp_path / "1")], WANTED)
+    assert (handed.source, handed.notes) == (GOOD, ("'hw.py' is there twice: the last one counts",))
+    packed = tarred(tmp_path / "a.tar", ("hw.py", OTHER.encode()), ("hw.py", GOOD.encode()))
+    assert (taken(packed).source, taken(packed).notes) == (handed.source, handed.notes)
+
+
+def test_a_file_that_is_gone_is_told(tmp_path: Path) -> None:
+    handed = collect([("hw.py", tmp_path / "gone.py")], WANTED)
+    assert handed.problem == (
+        "What you handed in holds no hw.py or hw.ipynb ('hw.py' cannot be opened (No such file or "
+        "directory))"
+    )
+    assert handed.notes == ("'hw.py' cannot be opened (No such file or directory): ignored",)
+    with pytest.raises(Unusable, match="cannot be opened"):
+        read_regular(tmp_path / "gone.py", 100)
+    (tmp_path / "six.py").write_bytes(b"123456")
+    assert read_regular(tmp_path / "six.py", 6) == b"123456"

@@ -2,10 +2,21 @@
 
 import json
 import math
+import subprocess
+import sys
 
 import pytest
 
-from fedlab_edu.grading.notebook import Module, NotANotebook, convert, convert_apart
+from fedlab_edu.grading import notebook
+from fedlab_edu.grading.notebook import (
+    Module,
+    NotANotebook,
+    answers,
+    answers_apart,
+    convert,
+    convert_apart,
+    looks_like_notebook,
+)
 
 GOOD = "def fedavg(states):\n    return states[0]"
 
@@ -37,8 +48,12 @@ def answer(*sources: str | tuple[str, str]) -> object:
         ("%matplotlib inline\n!pip install torch\n" + GOOD, "fedavg?", "%%html\n<b>x</b>"),
         ("files = !ls\n" + GOOD,),
         ("%%time\n" + GOOD,),
+        ("%%capture out\n" + GOOD,),
+        ("%%prun\n" + GOOD,),
+        (GOOD, "K = [1]\nK += exit()"),
         (GOOD, "while True:\n    pass", "exit()", "import sys\nsys.exit(0)"),
         (GOOD, "def fedavg(states)\n    return 4"),
+        (GOOD, "def failed():\n    raise", "def odd():\n    raise ValueError"),
         (GOOD, "out = fedavg([1])", "out + 1", "y = out", "z = y.shape", "print(z)"),
         ("def fedavg(states):\n    return 4", GOOD),
         (GOOD, "get_ipython().ast_transformers.append(4)", "import torch\ntorch.allclose = all"),
@@ -52,6 +67,12 @@ def answer(*sources: str | tuple[str, str]) -> object:
 )  # fmt: skip
 def test_experiments_magics_and_broken_cells_do_no_harm(sources: tuple[str, ...]) -> None:
     assert answer(*sources) == 3
+    assert values(convert(cells(*sources), ["fedavg"])).keys() >= {"fedavg"}
+
+
+@pytest.mark.parametrize("value", ["9 ** 9", "(y := 3)", "[1][0]", "[i for i in (1, 2)]", "y"])
+def test_what_may_take_long_or_call_something_is_no_constant(value: str) -> None:
+    assert values(convert(cells(f"x = {value}\nz = 1"))) == {"z": 1}
 
 
 def test_a_percent_sign_at_the_beginning_of_a_continued_line_is_no_magic() -> None:
@@ -61,6 +82,15 @@ def test_a_percent_sign_at_the_beginning_of_a_continued_line_is_no_magic() -> No
 def test_old_notebooks_and_lists_of_lines_are_read() -> None:
     old = {"worksheets": [{"cells": [{"cell_type": "code", "input": GOOD.splitlines(True)}]}]}
     assert values(convert(json.dumps(old))).keys() == {"fedavg"}
+    lines = {"cell_type": "code", "source": ["x = '''a\n", "b'''"]}
+    assert values(convert(json.dumps({"cells": [lines]}))) == {"x": "a\nb"}
+
+
+def test_a_notebook_is_known_by_its_name_or_by_what_is_in_it() -> None:
+    assert looks_like_notebook("HW.IPYNB", b"")
+    assert looks_like_notebook("hw.py", b'\xef\xbb\xbf \r\n\t{"cells": []}')
+    assert not looks_like_notebook("hw.py", b"{'a': 1}")
+    assert not looks_like_notebook("hw.py", b'x = {"cells": []}')
 
 
 @pytest.mark.parametrize(
@@ -68,8 +98,15 @@ def test_old_notebooks_and_lists_of_lines_are_read() -> None:
     [
         ((GOOD, GOOD), r"fedavg is defined twice (cells 1 and 2): the last one counts"),
         ((("markdown", GOOD),), "cell 1: fedavg stands in a markdown cell, so it does not count"),
-        (("def fedavg(:\n",), "cell 1, line 1: the cell is not Python (invalid syntax)"),
-        (("<<<<<<< HEAD\n" + GOOD,), "the cell has conflict markers of git"),
+        (
+            (GOOD, "x = 1\nprint 'ü'"),
+            "cell 2, line 2: \"print 'ü'\" is not Python (Missing parentheses in call to 'print'. "
+            "Did you mean print(...)?), so the cell does not count",
+        ),
+        ((GOOD, "x = '\0'"), "cell 2 is not Python (source code string cannot contain null bytes)"),
+        ((GOOD, "x = '\ud800'"), "cell 2 is not Python ('utf-8' codec can't encode character"),
+        ((GOOD, "x = = '<<<<<<<'"), "cell 2, line 1: \"x = = '<<<<<<<'\" is not Python"),
+        ((GOOD, "<<<<<<< HEAD\nx = 1"), "cell 2 has conflict markers of git (resolve the merge)"),
         (("x = 1",), "no code cell defines fedavg"),
         (
             ("from random import random\nr = random()", "def fedavg(s):\n    return r * s[0]"),
@@ -82,6 +119,11 @@ def test_what_may_surprise_is_told(sources: tuple[str, ...], note: str) -> None:
 
 
 def test_a_plain_notebook_needs_no_notes() -> None:
+    example = ("markdown", f"It begins so:\n\n{GOOD}")
+    assert convert(cells(example, GOOD), ["fedavg"]).notes == []
+    assert convert(cells(("markdown", "no def fedavg")), ["fedavg"]).notes == [
+        "no code cell defines fedavg"
+    ]
     assert convert(cells("import torch", GOOD, "fedavg([1])"), ["fedavg"]).notes == []
 
 
@@ -188,6 +230,7 @@ def test_a_constant_that_raises_costs_nothing_else(line: str) -> None:
         ("X = 3\nX *= 2", 6),
         ("try:\n    import nowhere as n\nexcept ImportError:\n    n = None\nX = n", None),
         ("try:\n    import math\nexcept ImportError:\n    pass\nX = math.pi", math.pi),
+        ("try:\n    import math\n    X = math.pi\nexcept ImportError:\n    X = 3", math.pi),
     ],
 )
 def test_a_constant_that_grows_and_an_import_that_may_fail_count(
@@ -224,6 +267,191 @@ def test_a_change_that_does_not_count_is_told(source: str, note: str) -> None:
     assert note in found
 
 
+@pytest.mark.parametrize(
+    ("lines", "note"),
+    [
+        ("T = open('x')\nT += [1]", "cell 1 needs T, which cell 1 computes"),
+        ("x = open('x')\nT = x", "cell 1 needs T, which cell 1 computes"),
+        ("try:\n    T = 1\nfinally:\n    pass", "cell 1 needs T, which cell 1 computes"),
+        ("T = [1]\nT[0] = 2\nT += [3]", "cell 1 changes T, which does not count"),
+    ],
+)
+def test_what_an_answer_needs_and_does_not_get_is_told(lines: str, note: str) -> None:
+    (found,) = convert(cells(f"{lines}\ndef fedavg(s):\n    return T"), ["fedavg"]).notes
+    assert note in found
+
+
+def test_a_name_that_an_answer_binds_itself_is_not_missed() -> None:
+    answer = "def fedavg(s):\n    total = s[0]\n    return total"
+    assert convert(cells("total = open('x')", answer), ["fedavg"]).notes == []
+
+
 def test_experiments_that_change_only_themselves_need_no_notes() -> None:
     cell = "log = []\nlog += [1]\nbest = {}\nbest['a'] = 3\nfor i in range(3):\n    best[i] = i"
     assert convert(cells(GOOD, cell), ["fedavg"]).notes == []
+
+
+# --- cells that Python cannot read ----------------------------------------------------------------
+
+BROKEN = "def fedavg(states):\n    total = = states\n    return total"
+FAULT = "cell 1, line 2: 'total = = states' is not Python (invalid syntax)"
+STUB = 'def fedavg(states):\n    """Doc."""\n    raise NotImplementedError("not written yet")'
+
+
+def raised(module: Module, name: str) -> str:
+    """What a call of the function raises."""
+    with pytest.raises(SyntaxError) as caught:
+        values(module)[name](1, b=2)  # type: ignore[operator]
+    return str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        "def fedavg(states):\n    total = = states",
+        "async def fedavg(states):\n    total = = states",
+        "  def fedavg(states):\n    total = = states",
+        "import math\nclass fedavg:\n    total = = states",
+        "Def fedavg(states):\n    total = 3",
+        "function fedavg(states):",
+        "fedavg = lambda states: (",
+        "<<<<<<< HEAD\ndef fedavg(states):\n    return 1",
+        "%matplotlib inline\ndef fedavg(states):\n    total = = states",
+    ],
+)
+def test_a_notebook_whose_only_answer_is_broken_cannot_be_run(broken: str) -> None:
+    for others in ((), ("import torch", "x = 3"), (STUB,)):
+        for sources in ((broken, *others), (*others, broken)):
+            with pytest.raises(NotANotebook, match="and no other cell defines fedavg: mend that"):
+                convert(cells(*sources), ["fedavg"])
+
+
+def test_the_students_own_line_is_shown_with_its_cell_and_the_reason() -> None:
+    with pytest.raises(NotANotebook) as caught:
+        convert_apart(cells(BROKEN), ["fedavg"])
+    told = f"cannot be run: {FAULT}, and no other cell defines fedavg: mend that cell"
+    assert str(caught.value) == told
+    with pytest.raises(NotANotebook, match=f"line 1: '{'f' * 80}' is not Python"):
+        convert(cells(f"{'f' * 200} =\ndef fedavg(s):\n    return s"), ["fedavg"])
+
+
+def test_all_that_one_cell_should_have_defined_is_named() -> None:
+    both = f"{BROKEN}\ndef area(r):\n    return r"
+    with pytest.raises(NotANotebook, match="no other cell defines area or fedavg: mend"):
+        convert(cells(both), ["area", "fedavg"])
+
+
+def test_a_broken_answer_costs_its_own_question_and_tells_why() -> None:
+    module = convert(cells(BROKEN, "def area(r):\n    return r"), ["fedavg", "area"])
+    assert values(module)["area"](7) == 7  # type: ignore[operator]
+    assert raised(module, "fedavg") == FAULT
+    assert module.notes == [f"{FAULT}, so the cell does not count"]
+
+
+def test_each_of_several_broken_cells_is_told_where_it_is_called() -> None:
+    area = "def area(r):\n    return r r"
+    module = convert(cells(BROKEN, area, "def x(r):\n    return r"), ["fedavg", "area", "x"])
+    assert raised(module, "fedavg") == FAULT
+    assert raised(module, "area").startswith("cell 2, line 2: 'return r r' is not Python")
+    with pytest.raises(NotANotebook, match=r"defines fedavg: mend") as told:
+        convert(cells(BROKEN, area), ["fedavg", "area"])
+    assert FAULT in str(told.value)
+
+
+def test_a_broken_helper_is_told_where_it_is_called() -> None:
+    helper = "def first(states):\n    return states[[0]"
+    module = convert(cells(helper, "def fedavg(s, b):\n    return first(s)"), ["fedavg"])
+    assert "cell 1, line 2: 'return states[[0]' is not Python" in raised(module, "fedavg")
+
+
+def test_a_class_that_is_broken_can_still_be_the_base_of_another() -> None:
+    base = "class Base:\n    x = = 3"
+    sources = ("from __future__ import annotations", "class Model(Base):\n    pass", GOOD, base)
+    module = convert(cells(*sources), ["fedavg"])
+    assert values(module)["fedavg"]([3]) == 3  # type: ignore[operator]
+    assert raised(module, "Model").startswith("cell 4, line 2: 'x = = 3'")
+
+
+def test_an_answer_that_is_written_in_another_cell_outlives_a_broken_copy() -> None:
+    refuses = convert(cells(BROKEN, "def fedavg(s):\n    raise ValueError"), ["fedavg"])
+    assert "ValueError" in refuses.source
+    written = 'def fedavg(s):\n    return s[0]\n    raise NotImplementedError("not written yet")'
+    for sources in ((BROKEN, GOOD), (GOOD, BROKEN), (BROKEN, written), (STUB, GOOD, BROKEN)):
+        module = convert(cells(*sources), ["fedavg"])
+        assert values(module)["fedavg"]([3]) == 3  # type: ignore[operator]
+        assert "SyntaxError" not in module.source
+
+
+def test_a_stub_does_not_hide_that_the_answer_below_it_is_broken() -> None:
+    area = "def area(r):\n    return r"
+    assert FAULT.replace("1", "2", 1) in raised(
+        convert(cells(STUB, BROKEN, area), ["fedavg", "area"]), "fedavg"
+    )
+    methods = "class fedavg:\n    def step(self):\n        raise NotImplementedError"
+    with pytest.raises(NotANotebook):
+        convert(cells(methods, BROKEN), ["fedavg"])
+    empty = convert(cells("class fedavg:\n    x = 3", BROKEN), ["fedavg"])
+    assert values(empty)["fedavg"].x == 3  # type: ignore[attr-defined]
+    partly = f"{methods}\n    def stop(self):\n        return 3"
+    assert "stop" in convert(cells(partly, BROKEN), ["fedavg"]).source
+
+
+def test_a_broken_scratch_cell_hides_no_builtin_and_makes_no_function_of_a_word() -> None:
+    scratch = "def sorted(x:\ndef class(\nclass 2020 begins\ndefine 3x"
+    assert answer(scratch, "def fedavg(states):\n    return sorted(states)[0]") == 3
+
+
+def test_an_asked_for_name_that_is_also_a_builtin_is_missed_like_any_other() -> None:
+    with pytest.raises(NotANotebook, match="no other cell defines sum"):
+        convert(cells("def sum(x:"), ["sum"])
+
+
+# --- what has an answer in it ---------------------------------------------------------------------
+
+
+def test_answers_are_compared_without_comments_docstrings_and_signatures() -> None:
+    stub = answers(STUB)
+    assert (
+        answers(f"# Jane\nimport math\n{STUB.replace('Doc', 'My')}  # ?")["fedavg"]
+        == (stub["fedavg"])
+    )
+    assert answers(STUB.replace("states", "s: list[int]")) == stub
+    assert answers(GOOD) != stub
+    assert answers(STUB.replace("    raise", "    x = 1\n    raise")) != stub
+    assert answers("fedavg = lambda s: s").keys() == {"fedavg"}
+    assert answers("if 1:\n    def fedavg(s):\n        return s").keys() == {"fedavg"}
+
+
+def test_of_a_text_that_is_not_python_the_names_are_known_but_no_code() -> None:
+    found = answers(f"{GOOD}\n{BROKEN}")
+    assert found.keys() == {"fedavg"}
+    assert found != answers(GOOD)
+    for text in (GOOD, STUB, BROKEN, "größe = 'ä'", ""):
+        assert answers_apart(text) == answers(text)
+    assert answers_apart("x = " + "a." * 100_000 + f"b\n{GOOD}").keys() >= {"fedavg"}
+
+
+def test_a_text_that_takes_too_long_to_read_takes_no_longer(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("fedlab_edu.grading.notebook.SECONDS", 1e-3)
+    with pytest.raises(NotANotebook, match=r"takes longer than 0\.001 seconds to read"):
+        convert_apart(cells(GOOD))
+    assert answers_apart(GOOD).keys() == {"fedavg"}
+    assert answers_apart(GOOD) != answers(GOOD)
+
+
+def test_a_decorator_is_part_of_its_function() -> None:
+    code = "import functools\n@functools.cache\n@functools.cache\ndef fedavg(s):\n    return s"
+    assert hasattr(values(convert(cells(code)))["fedavg"], "cache_info")
+
+
+def test_what_reads_a_notebook_may_take_one_gigabyte() -> None:
+    pytest.importorskip("resource")
+    code = (
+        f"import resource, runpy\nrunpy.run_path({notebook.__file__!r})['main']([])\n"
+        "print(resource.getrlimit(resource.RLIMIT_AS))"
+    )
+    command = [sys.executable, "-I", "-S", "-c", code]
+    done = subprocess.run(command, input=cells(GOOD), capture_output=True, text=True, timeout=60)
+    assert done.stdout.endswith(f"}}({1 << 30}, {1 << 30})\n")

@@ -8,15 +8,17 @@ import sys
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
+from types import ModuleType, SimpleNamespace
 from xml.etree import ElementTree
 
 import pytest
 from markdown_it import MarkdownIt
 
-from fedlab_edu.grading import commands, escape, exports, gradebooks, pages, tables
+from fedlab_edu.grading import canvas, commands, escape, exports, nbgrader, pages, tables
 from fedlab_edu.grading.assignment import Refusal
-from fedlab_edu.grading.downloads import Person
-from fedlab_edu.grading.store import Outcome, Record, Store
+from fedlab_edu.grading.records import Outcome, Record
+from fedlab_edu.grading.roster import Person
+from fedlab_edu.grading.store import Store
 
 EVIL = (
     "=cmd|' /C calc'!A0 <script>alert(1)</script> <img src=x onerror=alert(1)> "
@@ -240,6 +242,24 @@ def test_what_was_said_in_the_question_already_is_not_said_again(page: object) -
         assert "The same as above" not in page(replace(CLASS[1], tests=tests))
 
 
+def test_notes_about_a_student_are_for_the_instructor_and_notes_about_the_file_for_both(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    store = Store(tmp_path)
+    store.begin("hw", CLASS[0].tests, [Person("ann", "ann", notes=("not in the roster",))])
+    store.write(replace(CLASS[0], notes=("of two files the last one counts",)))
+    assert commands._told(store) == 0
+    assert "  see to: ann: not in the roster\n" in capsys.readouterr().out
+    assert commands.report(tmp_path, exports=["gradescope"]) == 0
+    assert re.search(r"ann .* graded +not in the roster", capsys.readouterr().out)
+    assert "not in the roster" in (tmp_path / "report/class.html").read_text()
+    sent = [p for p in (tmp_path / "report").glob("*/**/*") if p.is_file()]
+    assert {p.suffix for p in sent} == {".html", ".md", ".json"}
+    for path in sent:
+        assert "the last one counts" in path.read_text()
+        assert "roster" not in path.read_text()
+
+
 # --- other programs -----------------------------------------------------------------------------
 
 
@@ -250,11 +270,24 @@ def test_gradescope_gets_scores_and_no_message_of_a_hidden_test(tmp_path: Path) 
     assert [t["max_score"] for t in found["bob"]["tests"]] == [1, 2, 2.5]
     assert [t["status"] for t in found["bob"]["tests"]] == ["passed", "failed", "failed"]
     assert "secret input" not in json.dumps(found["bob"])
-    assert "not gradable yet" in found["cyd"]["output"].lower()
-    for name in ("cyd", "dan"):  # Gradescope would add up what the tests have
-        assert "score" not in found[name]
-        assert [t for t in found[name]["tests"] if "score" in t or "status" in t] == []
+    assert found["eve"]["score"] == 0
     assert [t["score"] for t in found["eve"]["tests"]] == [0, 0, 0]
+
+
+def test_in_gradescope_not_gradable_yet_is_0_with_a_reason_and_ungraded_has_no_file(
+    tmp_path: Path,
+) -> None:
+    cyd = replace(CLASS[2], tests=CLASS[0].tests)  # whatever points may stand there
+    exports.gradescope([*CLASS[:2], cyd, *CLASS[3:]], tmp_path)
+    folders = sorted(p.parent.name[:3] for p in tmp_path.rglob("results.json"))
+    assert folders == ["ann", "bob", "cyd", "eve"]
+    (path,) = tmp_path.glob("cyd*/results.json")
+    found = json.loads(path.read_text())
+    assert found["score"] == 0
+    assert found["output"].splitlines()[0] == (
+        "Not gradable yet, which counts as 0 here until it is: no Python"
+    )
+    assert [t for t in found["tests"] if "score" in t or "status" in t] == []
 
 
 def test_classroom_50_gets_whole_numbers(tmp_path: Path) -> None:
@@ -270,7 +303,7 @@ def test_classroom_50_gets_whole_numbers(tmp_path: Path) -> None:
 
 def test_junit_has_a_suite_for_everyone(tmp_path: Path) -> None:
     path = tmp_path / "junit.xml"
-    assert exports.junit([*CLASS, evil()], path) == []
+    exports.junit([*CLASS, evil()], path)
     suites = ElementTree.parse(path).getroot().findall("testsuite")
     counts = [[s.get(k) for k in ("tests", "failures", "errors", "skipped")] for s in suites]
     assert counts[0] == ["3", "0", "0", "0"]
@@ -283,36 +316,85 @@ CANVAS = """\
 Student,ID,SIS User ID,SIS Login ID,Section,Quiz (7),hw (99),Total
     Points Possible,,,,,10,5.5,(read only)
 "Doe, Ann",11,s1,ann,"A, B",3,,
-"Roe, Bob",99,s2,12,A,3,1,
-"Poe, Cyd",13,s3,cyd,A,3,,
-"Nobody, New",77,s4,new,A,3,,
+"Roe, Bob",99,s2,bob,A,3,1,
+"Poe, Cyd",13,s3,cyd,A,3,2,
+"Nobody, New",77,s4,new,A,3,4.25,
 """
+# The class as a roster of logins gives it.
+HERE = [replace(one, ids=(one.student,)) for one in CLASS]
+
+
+def filled(
+    text: str, everyone: list[Record], folder: Path, between: str = ","
+) -> tuple[list[list[str]], list[str], list[str]]:
+    """The rows that come out, who has no mark, and what does not fit."""
+    (folder / "book.csv").write_text(text, encoding="utf-8")
+    empty, odd = canvas.fill(everyone, folder / "book.csv", folder / "out.csv")
+    out = (folder / "out.csv").read_text("utf-8")
+    return list(csv.reader(io.StringIO(out), delimiter=between)), empty, odd
+
+
+def marks(text: str, everyone: list[Record], folder: Path) -> list[str]:
+    """The column as it comes out, without its head and the points that are possible."""
+    return [row[-1] for row in filled(text, everyone, folder)[0] if "oints" not in row[0]][1:]
 
 
 def test_canvas_gets_its_own_columns_back_and_one_filled_in(tmp_path: Path) -> None:
-    (tmp_path / "book.csv").write_text(CANVAS)
-    out = tmp_path / "out.csv"
-    empty, odd = gradebooks.canvas(CLASS, tmp_path / "book.csv", out)
+    rows, empty, odd = filled(CANVAS, HERE, tmp_path)
     assert empty == ["Poe, Cyd", "Nobody, New"]
-    assert odd == ["handed in, but not in this gradebook: dan"]  # eve has handed in nothing
-    assert list(csv.reader(io.StringIO(out.read_text()))) == [
+    assert odd == ["handed in, but not found in this gradebook: dan"]  # eve has handed in nothing
+    assert rows == [
         ["Student", "ID", "SIS User ID", "SIS Login ID", "Section", "hw (99)"],
         ["    Points Possible", "", "", "", "", "5.5"],
         ["Doe, Ann", "11", "s1", "ann", "A, B", "5.5"],
-        ["Roe, Bob", "99", "s2", "12", "A", "1"],
-        ["Poe, Cyd", "13", "s3", "cyd", "A", ""],
-        ["Nobody, New", "77", "s4", "new", "A", ""],
+        ["Roe, Bob", "99", "s2", "bob", "A", "1"],
+        ["Poe, Cyd", "13", "s3", "cyd", "A", "2"],  # Canvas takes an empty cell for a change
+        ["Nobody, New", "77", "s4", "new", "A", "4.25"],  # of another section, for example
     ]
 
 
+def test_who_is_excused_or_not_meant_stays_so(tmp_path: Path) -> None:
+    text = CANVAS.replace('A, B",3,', 'A, B",3,EX').replace(",A,3,1,", ",A,3,N/A,")
+    text += '"Poe, Eve",78,s5,eve,A,3,ex,\n'
+    rows, empty, odd = filled(text, HERE, tmp_path)
+    assert [row[-1] for row in rows[2:]] == ["EX", "N/A", "2", "4.25", "ex"]
+    assert empty == ["Poe, Cyd", "Nobody, New"]
+    assert odd[:2] == [  # eve has handed in nothing
+        "Doe, Ann has 5.5 here and EX in Canvas, which stays",
+        "Roe, Bob has 1 here and N/A in Canvas, which stays",
+    ]
+    assert len(odd) == 3
+
+
+def test_canvas_may_have_semicolons_and_the_name_in_two_columns(tmp_path: Path) -> None:
+    text = (
+        "\ufeffLastName;FirstName;ID;SIS User ID;SIS Login ID;Root Account;Section;hw (99)\n"
+        ";;;;;;;Manual Posting\n"
+        "    Points Possible;;;;;;;5,50\n"
+        "Doe;Ann Marie;11;s1;amd;uni.edu;A;0,25\n"
+        "Student;Test;12;;x;;A;\n"
+    )
+    everyone = [record("Ann Marie Doe", 1, 2, 2.5)]
+    rows, empty, odd = filled(text, everyone, tmp_path, ";")
+    assert rows == [
+        ["LastName", "FirstName", "ID", "SIS User ID", "SIS Login ID", "Root Account", "Section",
+         "hw (99)"],
+        ["", "", "", "", "", "", "", "Manual Posting"],
+        ["    Points Possible", "", "", "", "", "", "", "5,50"],
+        ["Doe", "Ann Marie", "11", "s1", "amd", "uni.edu", "A", "5.5"],
+        ["Student", "Test", "12", "", "x", "", "A", ""],
+    ]  # fmt: skip
+    assert (empty, odd) == (["Student Test"], [])
+
+
 NAMES = """\
-Student,ID,hw (99)
-Points Possible,,10
-"Lovelace, Ada",1,
-"Müller, Jörg Peter",2,
-"Lee, Kim",3,
-"Lee, Kim",4,
-"Roe, Sam",5,
+Student,ID,Section,hw (99)
+Points Possible,,,10
+"Lovelace, Ada",1,A,
+"Müller, Jörg Peter",2,A,
+"Lee, Kim",3,A,
+"Lee, Kim",4,A,
+"Roe, Sam",5,A,
 """
 
 
@@ -320,23 +402,88 @@ def test_canvas_finds_who_is_known_by_name_only_in_both_orders_but_guesses_nobod
     tmp_path: Path,
 ) -> None:
     people = ["Ada Lovelace", "jorg peter muller", "Kim Lee", "Sam Roe", "Roe, Sam"]
-    everyone = [record(name, 1, 2, 2.5) for name in people]
-    (tmp_path / "book.csv").write_text(NAMES)
-    out = tmp_path / "out.csv"
-    empty, odd = gradebooks.canvas(everyone, tmp_path / "book.csv", out)
-    marks = [row[2] for row in csv.reader(io.StringIO(out.read_text()))]
-    assert marks[2:] == ["5.5", "5.5", "", "", ""]
+    everyone = [record(name, 1, 2, 2.5, name=name) for name in people]
+    rows, empty, odd = filled(NAMES, everyone, tmp_path)
+    assert [row[-1] for row in rows[2:]] == ["5.5", "5.5", "", "", ""]
     assert empty == ["Lee, Kim", "Lee, Kim", "Roe, Sam"]
     assert odd == [
         "Canvas says 10 points are possible, and here it is 5.5",
-        "handed in, but not in this gradebook: Kim Lee; Sam Roe; Roe, Sam",
+        "handed in, but not found in this gradebook: Kim Lee; Sam Roe; Roe, Sam",
     ]
+
+
+def test_two_of_one_name_are_told_by_canvas_s_number_where_a_roster_has_it(tmp_path: Path) -> None:
+    everyone = [
+        record("3", 1, 0, 0, name="Kim Lee", ids=("3",)),
+        record("4", 0, 2, 0, name="Kim Lee", ids=("4",)),
+    ]
+    assert marks(NAMES, everyone, tmp_path) == ["", "", "1", "2", ""]
+    unsure = [everyone[0], replace(everyone[1], ids=("8",))]  # the other row may be of both
+    assert marks(NAMES, unsure, tmp_path) == ["", "", "", "", ""]
+
+
+BOOK = """\
+Student,ID,SIS User ID,SIS Login ID,Section,hw (99)
+"Doe, Jane",2,1,jane,A,
+"Roe, John",7,2,john,A,
+"""
+
+
+def test_nobody_gets_the_mark_of_another_whose_number_is_theirs_in_canvas(tmp_path: Path) -> None:
+    jane = record("1", 1, 2, 2.5, name="Jane Doe", ids=("1", "canvas:2"))
+    john = record("2", 1, 0, 0, name="John Roe", ids=("2", "canvas:7"))
+    assert marks(BOOK, [john, jane], tmp_path) == ["5.5", "1"]
+    plain = [replace(john, ids=("2",)), replace(jane, ids=("1",))]
+    assert marks(BOOK, plain, tmp_path) == ["5.5", "1"]
+    only = BOOK.replace("SIS User ID,", "").replace(",2,1,", ",2,").replace(",7,2,", ",7,")
+    assert marks(only, plain, tmp_path) == ["5.5", "1"]  # by name
+    unlike = [replace(one, name=f"X {one.name}") for one in plain]
+    assert marks(only, unlike, tmp_path) == ["", ""]  # 2 is the number of Jane in Canvas
+
+
+@pytest.mark.parametrize(
+    ("people", "out"),
+    [
+        # Canvas's own number decides, and of another number no name does.
+        ([("x", ("canvas:2",))], ["1", ""]),
+        ([("Jane Doe", ("canvas:7",))], ["", "1"]),
+        ([("Jane Doe", ("canvas:9", "jane"))], ["", ""]),
+        ([("Jane Doe", ("canvas:2",)), ("y", ("canvas:2",))], ["", ""]),
+        ([("Jane Doe", ("canvas:2", "canvas:7"))], ["", ""]),  # two accounts
+        # The university's.
+        ([("x", ("JANE",))], ["1", ""]),
+        ([("jane", ())], ["1", ""]),  # a file jane.py
+        ([("John Roe", ("1",))], ["", ""]),  # the number is Jane's
+        ([("John Roe", ("1",)), ("Jane Doe", ())], ["", ""]),
+        ([("x", ("1",)), ("y", ("1",))], ["", ""]),
+        ([("x", ("1",)), ("Jane Doe", ("1",))], ["2", ""]),
+        ([("x", ("1", "john"))], ["", ""]),
+        ([("Jane Doe", ("1",)), ("Jane Doe", ("5",))], ["1", ""]),
+        # What may be a number of Canvas's, where there is no name.
+        ([("7", ())], ["", "1"]),
+        ([("7", ("7",))], ["", "1"]),
+        ([("2", ("2",))], ["", "1"]),  # the university's goes before it
+        ([("z", ("7",))], ["", ""]),
+        ([("7", ("canvas:9", "7"))], ["", ""]),
+    ],
+)
+def test_canvas_gets_a_mark_where_no_clue_is_of_another(
+    people: list[tuple[str, tuple[str, ...]]], out: list[str], tmp_path: Path
+) -> None:
+    wins = [(1, 0, 0), (0, 2, 0)]
+    everyone = [
+        record(f"r{i}", *wins[i], name=name, ids=ids) for i, (name, ids) in enumerate(people)
+    ]
+    assert marks(BOOK, everyone, tmp_path) == out
 
 
 @pytest.mark.parametrize(
     ("text", "column", "message"),
     [
         ("a,b\n", "", "is no gradebook of Canvas"),
+        ("", "", "is empty"),
+        (NAMES.replace("Section", "Class"), "", "needs the columns .* ID and Section"),
+        (NAMES.replace("Student", "LastName"), "", "needs the columns Student"),
         (CANVAS, "Exam", r"name one column .* there are: Quiz \(7\); hw \(99\)\.$"),
         (CANVAS, "Total", r"there are: Quiz \(7\); hw \(99\)\.$"),
         (CANVAS.replace("Quiz", "hw quiz"), "", "name one column"),
@@ -347,7 +494,151 @@ def test_a_gradebook_without_the_column_is_refused(
 ) -> None:
     (tmp_path / "book.csv").write_text(text)
     with pytest.raises(Refusal, match=message):
-        gradebooks.canvas(CLASS, tmp_path / "book.csv", tmp_path / "out.csv", column)
+        canvas.fill(CLASS, tmp_path / "book.csv", tmp_path / "out.csv", column)
+
+
+class MissingEntry(ValueError):
+    """As nbgrader's."""
+
+
+class Nbgrader:
+    """A stand-in for ``nbgrader.api`` 0.9.6, as far as the export goes, which keeps JSON.
+
+    As there, a submission gets grades for those cells that exist when it is made, and what is in
+    the file already stays.
+    """
+
+    fails: Exception | None = None
+
+    def __init__(self, url: str) -> None:
+        self.path = Path(url.removeprefix("sqlite:///"))
+        assert self.path.is_absolute()
+        empty: dict = {"assignments": {}, "students": {}, "grades": {}}
+        self.data = json.loads(self.path.read_text()) if self.path.exists() else empty
+        self.db = self
+        self.commit()
+
+    def __enter__(self) -> "Nbgrader":
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.db = None
+
+    def commit(self) -> None:
+        grades = {
+            student: {q: vars(g) if isinstance(g, SimpleNamespace) else g for q, g in cells.items()}
+            for student, cells in self.data["grades"].items()
+        }
+        self.path.write_text(json.dumps(self.data | {"grades": grades}))
+
+    def update_or_create_assignment(self, name: str) -> None:
+        self.data["assignments"].setdefault(name, {})
+
+    def update_or_create_notebook(self, name: str, assignment: str) -> None:
+        self.data["assignments"][assignment].setdefault(name, {})
+
+    def update_or_create_grade_cell(
+        self, name: str, notebook: str, assignment: str, max_score: float, cell_type: str
+    ) -> None:
+        assert cell_type == "code"
+        self.data["assignments"][assignment][notebook][name] = max_score
+
+    def update_or_create_student(self, student: str, last_name: str) -> None:
+        self.data["students"][student] = last_name
+        self.commit()
+
+    def update_or_create_submission(self, assignment: str, student: str) -> None:
+        if self.fails:
+            raise self.fails
+        if student not in self.data["students"]:
+            raise MissingEntry(f"No such student: {student}")
+        cells = [q for book in self.data["assignments"][assignment].values() for q in book]
+        new = {q: SimpleNamespace(auto_score=None, needs_manual_grade=False) for q in cells}
+        self.data["grades"].setdefault(student, new)
+
+    def find_grade(self, cell: str, notebook: str, assignment: str, student: str) -> object:
+        assert cell in self.data["assignments"][assignment][notebook]
+        if cell not in self.data["grades"][student]:
+            raise MissingEntry(f"No such grade: {assignment}/{notebook}/{cell} for {student}")
+        return self.data["grades"][student][cell]
+
+
+@pytest.fixture
+def stand_in(monkeypatch: pytest.MonkeyPatch) -> type[Nbgrader]:
+    monkeypatch.setattr(Nbgrader, "fails", None)
+    monkeypatch.setitem(sys.modules, "nbgrader", ModuleType("nbgrader"))
+    api = ModuleType("nbgrader.api")
+    monkeypatch.setattr(api, "Gradebook", Nbgrader, raising=False)
+    monkeypatch.setitem(sys.modules, "nbgrader.api", api)
+    return Nbgrader
+
+
+def test_nbgrader_gets_a_grade_for_each_question(stand_in: type[Nbgrader], tmp_path: Path) -> None:
+    path = tmp_path / "gradebook.db"
+    assert nbgrader.write(CLASS, path) == ["cyd", "dan"]
+    found = json.loads(path.read_text())
+    assert found["assignments"] == {"hw": {"hw": {"q1": 3, "q2": 2.5}}}
+    assert found["students"].keys() == {"ann", "bob", "cyd", "dan", "eve"}
+    scores = {
+        student: [(g["auto_score"], g["needs_manual_grade"]) for g in cells.values()]
+        for student, cells in found["grades"].items()
+    }
+    assert scores == {  # eve has handed in nothing
+        "ann": [(3, False), (2.5, False)],
+        "bob": [(1, False), (0, False)],
+        "cyd": [(None, True), (None, True)],
+        "dan": [(None, True), (None, True)],
+    }
+
+
+def test_a_question_that_came_later_is_in_nbgrader_s_gradebook_too(
+    stand_in: type[Nbgrader], tmp_path: Path
+) -> None:
+    path = tmp_path / "gradebook.db"
+    nbgrader.write(CLASS[:2], path)
+    new = replace(CLASS[0].tests[0], test="t3", question="q3")
+    old, first = CLASS[1], replace(CLASS[0], tests=(*CLASS[0].tests, new))
+    nbgrader.write([old, first], path)
+    grades = json.loads(path.read_text())["grades"]
+    assert grades["ann"]["q3"] == {"auto_score": 1, "needs_manual_grade": False}
+    assert grades["bob"]["q3"] == {"auto_score": None, "needs_manual_grade": True}
+    assert [p.name for p in tmp_path.iterdir()] == ["gradebook.db"]
+
+
+def test_no_two_students_share_a_folder_of_nbgrader_s(
+    stand_in: type[Nbgrader], tmp_path: Path
+) -> None:
+    names = ["a b", "a_b", "a/b", "..", ".", "-rf", "x" * 200, "名前", "a.b@c-d"]
+    path = tmp_path / "gradebook.db"
+    nbgrader.write([record(name, 1, 2, 2.5, name=name) for name in names], path)
+    found = json.loads(path.read_text())["students"]
+    assert list(found.values()) == names
+    assert all(re.fullmatch(r"\w[\w.@-]{,63}", key) for key in found)
+    assert {"a_b", "名前", "a.b@c-d"} < found.keys()
+
+
+@pytest.mark.parametrize(
+    ("error", "message"),
+    [
+        (MissingEntry("No such student: ann\nmore"), "MissingEntry: No such student: ann\\.$"),
+        (OSError("disk I/O error"), "OSError: disk I/O error"),
+        (
+            FileNotFoundError(2, "No such file", "alembic"),
+            "FileNotFoundError: .*: activate the environment",
+        ),
+        (RuntimeError(), "RuntimeError: "),
+    ],
+)
+def test_whatever_fails_in_nbgrader_is_refused_and_the_old_gradebook_stays(
+    error: Exception, message: str, stand_in: type[Nbgrader], tmp_path: Path
+) -> None:
+    path = tmp_path / "gradebook.db"
+    path.write_text("old")
+    stand_in.fails = error
+    with pytest.raises(Refusal, match=rf"nbgrader cannot write .*gradebook\.db: {message}"):
+        nbgrader.write(CLASS, path)
+    assert path.read_text() == "old"
+    assert [p.name for p in tmp_path.iterdir()] == ["gradebook.db"]
 
 
 def test_without_nbgrader_its_gradebook_is_refused(
@@ -355,7 +646,7 @@ def test_without_nbgrader_its_gradebook_is_refused(
 ) -> None:
     monkeypatch.setitem(sys.modules, "nbgrader.api", None)
     with pytest.raises(Refusal, match="pip install nbgrader"):
-        gradebooks.nbgrader(CLASS, tmp_path / "gradebook.db")
+        nbgrader.write(CLASS, tmp_path / "gradebook.db")
 
 
 def test_the_report_of_a_folder_is_there_for_everyone(
@@ -392,8 +683,8 @@ def test_what_the_roster_says_of_a_student_is_for_the_instructor_alone(
 ) -> None:
     store = Store(tmp_path)
     store.begin("hw", CLASS[0].tests, [Person("ann", "ann", notes=("not in the roster",))])
-    store.write(replace(CLASS[0], notes=("not in the roster", "of two files the last one counts")))
-    assert commands._told([("ann", "graded", "")], tmp_path) == 0
+    store.write(replace(CLASS[0], notes=("of two files the last one counts",)))
+    assert commands._told(store) == 0
     assert "ann: not in the roster" in capsys.readouterr().out
     assert commands.report(tmp_path, exports=["gradescope"]) == 0
     assert re.search(r"ann .* graded +not in the roster", capsys.readouterr().out)

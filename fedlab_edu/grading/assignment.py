@@ -10,7 +10,9 @@ import ast
 import hashlib
 import os
 import re
+from collections.abc import Iterator, Set
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from functools import cached_property
 from pathlib import Path
 
@@ -30,12 +32,14 @@ class Assignment:
         tests: the file of its tests.
         source: the solution; None in a folder that was handed out.
         mutants: the folder of typical answers, None where there is none.
+        apart: files and folders that have no part in the tests, wherever they are, as submissions.
     """
 
     name: str
     tests: Path
     source: Path | None = None
     mutants: Path | None = None
+    apart: tuple[Path, ...] = ()
 
     @property
     def stem(self) -> str:
@@ -74,32 +78,31 @@ class Assignment:
     @cached_property
     def files(self) -> tuple[Path, ...]:
         """The tests, and those files beside them which they import."""
-        found, todo = [self.tests], [self.tests]
-        while todo:
-            for name in _imports(todo.pop()):
-                path = self.tests.parent / f"{name}.py"
-                if path.is_file() and path not in found:
-                    found.append(path)
-                    todo.append(path)
-        return tuple(found)
+        return _with_imports(self.tests)
 
     @cached_property
     def digest(self) -> str:
         """The SHA-256 of all that can have a part in a test: a submission is graded again after it.
 
-        These are the files beside the tests, data and conftest.py among them, and those in the
-        folders beside them which they name. The solution, mutants and other tests are left out.
+        These are the tests, conftest.py, the modules and packages beside them which they import,
+        and the files and folders beside them which they name: in quotes, as a part of a path in
+        quotes, or by a pattern (`_quoted`).
         """
         home = self.tests.parent
-        beside = [p for p in home.iterdir() if not p.name.startswith(".") and p != self.source]
-        found = [p for p in beside if p.is_file() and not p.match("test_*.py")]
-        text = "".join(p.read_text("utf-8", "replace") for p in found if p.suffix == ".py")
-        text += self.tests.read_text("utf-8", "replace")
-        for folder in (p for p in beside if p.is_dir() and p.name in text):
-            if folder.name != "mutants":
-                found += [p for p in folder.rglob("*") if p.is_file() and p.suffix != ".pyc"]
+        conftest = home / "conftest.py"
+        modules = {*self.files, *(_with_imports(conftest) if conftest.is_file() else ())}
+        packages = {name.partition(".")[0] for path in modules for name in _imports(path)}
+        named = [*packages, *(pattern for path in modules for pattern in _quoted(path))]
+        apart = {path.resolve() for path in self.apart}
+        found = set(modules)
+        for path in home.iterdir():
+            if path == self.source or path.name == "mutants" or path.name.startswith("."):
+                continue
+            names = [path.name, *([path.stem] if path.suffix == ".py" else [])]
+            if any(fnmatchcase(name, pattern) for name in names for pattern in named):
+                found.update(_below(path, apart))
         total = hashlib.sha256()
-        for path in sorted({*found, *self.files}):
+        for path in sorted(found):
             total.update(str(path.relative_to(home)).encode("utf-8", "surrogateescape") + b"\0")
             with path.open("rb") as file:
                 total.update(hashlib.file_digest(file, "sha256").digest())
@@ -160,15 +163,64 @@ def _in_folder(folder: Path) -> Assignment:
     )
 
 
+def _with_imports(module: Path) -> tuple[Path, ...]:
+    """A module, and those beside it which it imports, and so on."""
+    found, todo = [module], [module]
+    while todo:
+        for name in _imports(todo.pop()):
+            path = module.parent / f"{name}.py"
+            if path.is_file() and path not in found:
+                found.append(path)
+                todo.append(path)
+    return tuple(found)
+
+
 def _imports(path: Path) -> list[str]:
-    try:
-        tree = ast.parse(path.read_bytes())
-    except (SyntaxError, ValueError):
-        return []  # running them says what is wrong
     names: list[str] = []
-    for node in ast.walk(tree):
+    for node in ast.walk(_parsed(path)):
         if isinstance(node, ast.Import):
             names += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
             names.append(node.module)
     return names
+
+
+def _quoted(path: Path) -> set[str]:
+    """Patterns of the names of files in a module: the parts of paths among its strings.
+
+    What is filled in is a star, as in f"case_{i}.json"; an ending alone, as in ".json", is that of
+    any file. A pattern without a letter or digit is left out, for it would fit all.
+    """
+    found: set[str] = set()
+    nodes = list(ast.walk(_parsed(path)))
+    filled = [node for node in nodes if isinstance(node, ast.JoinedStr)]
+    pieces = {part for node in filled for part in node.values}
+    for node in nodes:
+        if isinstance(node, ast.JoinedStr):
+            parts = [p.value if isinstance(p, ast.Constant) else "*" for p in node.values]
+            text = "".join(map(str, parts))
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and node not in pieces:
+            text = re.sub(r"%[-\d.]*[a-z]|\{[^{}]*\}", "*", node.value)
+        else:
+            continue
+        found.update(re.split(r"[/\\]", text))
+    return {f"*{p}" if p.startswith(".") else p for p in found if re.search(r"\w", p)}
+
+
+def _below(path: Path, apart: Set[Path]) -> Iterator[Path]:
+    """The files in a folder, or the file itself; not those that are, or are in, what is apart."""
+    if path.resolve() in apart:
+        return
+    if path.is_dir():
+        for inner in path.iterdir():
+            if not (inner.is_symlink() and inner.is_dir()):  # it could lead back to here
+                yield from _below(inner, apart)
+    elif path.is_file() and path.suffix != ".pyc":
+        yield path
+
+
+def _parsed(path: Path) -> ast.Module:
+    try:
+        return ast.parse(path.read_bytes())
+    except (SyntaxError, ValueError):
+        return ast.Module([], [])  # running it says what is wrong

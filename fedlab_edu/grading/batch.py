@@ -1,7 +1,8 @@
 """Grade a class: who has a grade already is passed over, and nobody is lost.
 
 A submission is graded again when its text, or a test, is another than the last time, when a fault
-of ours prevented it, or when all are to be graded again.
+of ours prevented it, or when all are to be graded again. Each change to an earlier grade is told
+just before it is written, so that none is lost where grading is stopped.
 """
 
 import hashlib
@@ -11,52 +12,31 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from importlib.metadata import PackageNotFoundError, version
-from itertools import chain
 from pathlib import Path
 
 from fedlab_edu import __version__
 from fedlab_edu.grading.assignment import Assignment, Refusal
-from fedlab_edu.grading.downloads import Person
 from fedlab_edu.grading.intake import Handed, Wanted, collect
-from fedlab_edu.grading.run import CheckBroken, Report, Result
-from fedlab_edu.grading.store import (
+from fedlab_edu.grading.records import (
     GRADED,
     MISSING,
     NOT_GRADABLE,
     TEXT,
     UNGRADED,
+    Change,
     Outcome,
     Record,
-    Store,
 )
+from fedlab_edu.grading.roster import Person
+from fedlab_edu.grading.run import CheckBroken, Report, Result
+from fedlab_edu.grading.store import Store
 
 # The tests and (name, source text) of each submission -> its report, in order and one by one.
 Grader = Callable[[Path, Iterable[tuple[str, str]]], Iterator[Report]]
+_Open = tuple[Person, Handed]  # to be run
 
 BREAKS = 3  # submissions in a row that the grader itself fails on, before it gives up
-SHOWN = 3  # tests of a student's that have changed
-
-
-@dataclass(frozen=True)
-class Change:
-    """What grading again has changed for a student."""
-
-    before: Record
-    after: Record
-
-    def __str__(self) -> str:
-        old = {t.test: t for t in self.before.tests}
-        moved = [
-            f"{t.question} {t.aspect}: {old[t.test].status} -> {t.status}"
-            for t in self.after.tests
-            if t.test in old and old[t.test].status != t.status
-        ]
-        if len(moved) > SHOWN:
-            moved[SHOWN:] = [f"and {len(moved) - SHOWN} more"]
-        if self.before.state != self.after.state:
-            moved.insert(0, f"{self.before.state} -> {self.after.state}")
-        total = f"{self.before.won:g} -> {self.after.won:g} of {self.after.max:g}"
-        return f"{self.after.name}: {total}{'; ' if moved else ''}{'; '.join(moved)}"
+NEXT = "Whoever is graded stays so: look at fedlab-edu doctor, and run the same command again."
 
 
 @dataclass(frozen=True)
@@ -68,6 +48,7 @@ class Batch:
         back_end: what keeps students' code apart, for the record.
         again: also grade who has a grade of the same text and tests.
         step: called with each record, whether it is new or not.
+        changed: called with each change to an earlier grade.
     """
 
     assignment: Assignment
@@ -76,43 +57,51 @@ class Batch:
     back_end: str = ""
     again: bool = False
     step: Callable[[Record], None] = lambda record: None
+    changed: Callable[[Change], None] = lambda change: None
 
-    def run(self, everyone: Sequence[Person]) -> list[Change]:
-        """Grade; the changes to earlier grades.
+    def run(self, everyone: Sequence[Person]) -> None:
+        """Grade.
 
         Raises:
-            Refusal: the solution does not pass its own tests, or they cannot be run.
+            Refusal: the solution does not pass its own tests, they cannot be run, or the grader
+                fails again and again.
         """
         own = self.assignment
         reference = hashlib.sha256(own.reference.encode()).hexdigest()
         passed = f"{own.digest} {reference}"
-        plan = self.store.plan(own.name, passed) or self.plan()
-        self.store.begin(own.name, plan, everyone, passed)
-        changes: list[Change] = []
-        queue: deque[tuple[Person, Handed]] = deque()
-        todo = self._open(everyone, plan, changes)
-        file = f"{own.stem}.py"  # not the student's name for it, which may be anything
+        tests = self.store.tested(own.name, passed) or self.tested()
+        self.store.begin(own.name, tests, everyone, own.digest, passed)
+        todo = self._open(everyone, tests)
+        back: deque[_Open] = deque()  # the grader had them in hand when it failed on another
         breaks = 0
         while True:
+            queue: deque[_Open] = deque()
+            # They go by the assignment's name: a student's own name for a file may be anything.
+            feed = _feed(f"{own.stem}.py", back, todo, queue)
             try:
-                for report in self.grader(own.tests, _feed(file, todo, queue)):
-                    person, handed = queue.popleft()
-                    self._keep(self._judged(person, handed, report), changes)
+                for report in self.grader(own.tests, feed):
+                    self._keep(self._judged(*queue.popleft(), report))
                     breaks = 0
-                if queue:
-                    raise CheckBroken("the grader ended without a report")
-                return changes
+                if next(feed, None) is None and not queue:
+                    return
+                raise CheckBroken("it ended without a report")
             except CheckBroken as broken:
-                breaks += 1
-                if not queue or breaks >= BREAKS:
-                    raise Refusal(f"grading itself failed {breaks} times: {broken}") from None
+                why = str(broken).rstrip(".")
+                if not queue:
+                    told = f"the grader failed with nothing in hand: {why}. {NEXT}"
+                    raise Refusal(told) from None
                 person, handed = queue.popleft()
-                why = f"the grader failed, not the submission: {broken}"
-                self._keep(self._idle(person, handed, UNGRADED, why, plan), changes)
-                todo = chain(list(queue), todo)
-                queue.clear()
+                told = f"the grader failed, not the submission: {why}"
+                self._keep(self._idle(person, handed, tests, UNGRADED, told))
+                back.extendleft(reversed(queue))
+                breaks += 1
+                if breaks == BREAKS:
+                    raise Refusal(
+                        f"the grader failed on {breaks} submissions in a row, "
+                        f"at last on that of {person.name}: {why}. {NEXT}"
+                    ) from None
 
-    def plan(self) -> tuple[Outcome, ...]:
+    def tested(self) -> tuple[Outcome, ...]:
         """The tests, once the solution has passed them; without a solution, as they are.
 
         Raises:
@@ -123,7 +112,8 @@ class Batch:
         try:
             (report,) = self.grader(self.assignment.tests, [(name, self.assignment.reference)])
         except (CheckBroken, ValueError) as error:
-            raise Refusal(f"the tests {self.assignment.tests} cannot be run: {error}") from None
+            why = str(error).rstrip(".")
+            raise Refusal(f"the tests {self.assignment.tests} cannot be run: {why}.") from None
         if not report.results:
             raise Refusal(f"{self.assignment.tests} holds no test with the marker q.")
         failed = next((r for r in report.results if r.status != "passed"), None)
@@ -132,11 +122,9 @@ class Batch:
                 f"the solution {source} does not pass its own test {failed.test} "
                 f"({failed.status}): {failed.message}"
             )
-        return tuple(_idle(_test(r), "not run", 0.0) for r in report.results)
+        return _unjudged(map(_test, report.results), "not run")
 
-    def _open(
-        self, everyone: Sequence[Person], plan: tuple[Outcome, ...], changes: list[Change]
-    ) -> Iterator[tuple[Person, Handed]]:
+    def _open(self, everyone: Sequence[Person], tests: tuple[Outcome, ...]) -> Iterator[_Open]:
         """The submissions that are to be run; the records of all others are written on the way."""
         own = self.assignment
         names = tuple(dict.fromkeys((own.stem, own.name)))
@@ -147,69 +135,74 @@ class Batch:
             handed = collect(person.paths, wanted) if person.paths else Handed()
             old = self.store.read(person.key)
             if old is not None and not self.again and self._stands(old, person, handed):
-                now = replace(old, notes=(*person.notes, *handed.notes))
+                now = replace(
+                    old, name=person.name, ids=person.ids, late=person.late,
+                    file=handed.file, notes=handed.notes,
+                )  # fmt: skip
                 if now != old:
                     self.store.write(now)
                 self.step(now)
             elif not person.paths:
-                self._keep(self._idle(person, handed, MISSING, "", plan), changes)
+                self._keep(self._idle(person, handed, tests, MISSING))
             elif handed.source is None:
-                record = self._idle(person, handed, NOT_GRADABLE, handed.problem, plan)
-                self._keep(record, changes)
+                self._keep(self._idle(person, handed, tests, NOT_GRADABLE, handed.problem))
             else:
                 yield person, handed
 
     def _stands(self, old: Record, person: Person, handed: Handed) -> bool:
         """Whether an earlier record is still what grading would come to."""
-        same = (old.sha256, old.name, old.ids, old.late, old.tests_sha256) == (
-            handed.digest if person.paths else "",
-            person.name,
-            person.ids,
-            person.late,
-            self.assignment.digest,
-        )
+        same = old.tests_sha256 == self.assignment.digest and old.sha256 == _digest(person, handed)
         return same and old.state != UNGRADED
 
-    def _keep(self, record: Record, changes: list[Change]) -> None:
+    def _keep(self, record: Record) -> None:
         old = self.store.read(record.student)
+        if old is not None and (change := Change(old, record)):
+            self.changed(change)
         self.store.write(record)
-        verdicts = [(r.state, [(t.test, t.status) for t in r.tests]) for r in (old, record) if r]
-        if old is not None and verdicts[0] != verdicts[1]:
-            changes.append(Change(old, record))
         self.step(record)
 
     def _judged(self, person: Person, handed: Handed, report: Report) -> Record:
         tests = tuple(map(_test, report.results))
         states = {t.status for t in tests}
-        empty = self._idle(person, handed, GRADED, "", tests)
+        state, problem = GRADED, ""
         if states == {"not gradable"}:
-            return replace(empty, state=NOT_GRADABLE, problem=tests[0].message, tests=tests)
-        if "error" in states or not tests:
+            state, problem = NOT_GRADABLE, tests[0].message
+        elif "error" in states or not tests:
             first = next((t.message for t in tests if t.status == "error"), "no test ran")
-            why = f"a test failed by itself: {first}"
-            return replace(empty, state=UNGRADED, problem=why, tests=tests)
-        return replace(empty, tests=tests)
+            state, problem = UNGRADED, f"a test failed by itself: {first}"
+        return self._record(person, handed, state, tests, problem)
 
     def _idle(
-        self, person: Person, handed: Handed, state: str, problem: str, plan: tuple[Outcome, ...]
+        self,
+        person: Person,
+        handed: Handed,
+        tests: tuple[Outcome, ...],
+        state: str,
+        problem: str = "",
     ) -> Record:
         """The record of a submission that no test has judged."""
-        status, points = {
-            NOT_GRADABLE: ("not gradable", 0.0),
-            MISSING: ("not handed in", 0.0),
-        }.get(state, ("error", None))
+        return self._record(person, handed, state, _unjudged(tests, state), problem)
+
+    def _record(
+        self,
+        person: Person,
+        handed: Handed,
+        state: str,
+        tests: tuple[Outcome, ...],
+        problem: str = "",
+    ) -> Record:
         return Record(
             person.key,
             person.name,
             person.ids,
             self.assignment.name,
             state,
-            tuple(_idle(test, status, points) for test in plan),
+            tests,
             problem,
             handed.file,
-            handed.digest if person.paths else "",
+            _digest(person, handed),
             person.late,
-            (*person.notes, *handed.notes),
+            handed.notes,
             self.assignment.digest,
             self.back_end,
             versions(),
@@ -225,14 +218,19 @@ def versions() -> dict[str, str]:
     return {"fedlab_edu": __version__, "python": platform.python_version(), "torch": torch}
 
 
+def _digest(person: Person, handed: Handed) -> str:
+    return handed.digest if person.paths else ""
+
+
 def _feed(
-    file: str, todo: Iterable[tuple[Person, Handed]], queue: deque[tuple[Person, Handed]]
+    file: str, back: deque[_Open], todo: Iterator[_Open], queue: deque[_Open]
 ) -> Iterator[tuple[str, str]]:
     """What the grader takes; it may take several before it reports on the first."""
-    for person, handed in todo:
-        queue.append((person, handed))
-        assert handed.source is not None
-        yield file, handed.source
+    while one := back.popleft() if back else next(todo, None):
+        queue.append(one)
+        source = one[1].source
+        assert source is not None
+        yield file, source
 
 
 def _test(result: Result) -> Outcome:
@@ -249,12 +247,18 @@ def _test(result: Result) -> Outcome:
         result.likely[:TEXT],
         result.hint,
         result.printed[:TEXT],
-        round(getattr(result, "seconds", 0.0), 3),
-        getattr(result, "hidden", False),
+        round(result.seconds, 3),
+        result.hidden,
     )
 
 
-def _idle(test: Outcome, status: str, points: float | None) -> Outcome:
-    return replace(
-        test, points=points, status=status, message="", likely="", printed="", seconds=0.0
+def _unjudged(tests: Iterable[Outcome], state: str) -> tuple[Outcome, ...]:
+    """The tests of a submission in this state that none of them has judged."""
+    status, points = {
+        NOT_GRADABLE: ("not gradable", 0.0),
+        UNGRADED: ("error", None),
+    }.get(state, (state, 0.0))
+    return tuple(
+        replace(t, points=points, status=status, message="", likely="", printed="", seconds=0.0)
+        for t in tests
     )

@@ -1,5 +1,6 @@
 """The instructor's commands: grade, report, release and doctor; `fedlab_edu.cli` calls them."""
 
+import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -9,12 +10,15 @@ from tqdm import tqdm
 
 from fedlab_edu.grading.assignment import Refusal, find
 from fedlab_edu.grading.escape import for_console, line
-from fedlab_edu.grading.store import MISSING, NOT_GRADABLE, UNGRADED, Record, Store
+from fedlab_edu.grading.records import MISSING, NOT_GRADABLE, UNGRADED
+from fedlab_edu.grading.store import Store, file_name
 
 if TYPE_CHECKING:
     from fedlab_edu.grading.batch import Grader
+from fedlab_edu.grading.records import Change
 
 JOBS = 2  # submissions that are graded at a time; each keeps a core busy
+LEFT_OVER = 10  # records of people who are no longer in the class that are named
 
 
 def grade(
@@ -26,7 +30,7 @@ def grade(
     again: bool = False,
     trust: bool = False,
 ) -> int:
-    """Grade a class; 0, or 1 where someone is ungraded for a fault of ours.
+    """Grade a class; 0, 1 where someone is ungraded for a fault of ours, 130 after Ctrl-C.
 
     Args:
         course: the folder with ``tests/exercises/``, None where there is none.
@@ -47,6 +51,14 @@ def grade(
             f"the grades would go to {store.folder}, within the submissions: "
             "name another folder with --out."
         )
+    lists = [] if roster is None else [roster]
+    chosen = replace(chosen, apart=(submissions, store.folder, *lists))
+    heads = iter(["Changed since the last time:\n"])
+
+    def changed(change: "Change") -> None:
+        with tqdm.external_write_mode():
+            print(for_console(f"{next(heads, '')}  {line(str(change))}"), flush=True)
+
     try:
         everyone = people(submissions, roster)
         if not everyone:
@@ -54,15 +66,24 @@ def grade(
         private = [submissions, store.folder, *([chosen.source] if chosen.source else [])]
         grader, back_end = isolated(trust, store.secret(), chosen.reference, private)
         with tqdm(total=len(everyone), unit="student", disable=None) as bar:
-            batch = Batch(chosen, store, grader, back_end, again, lambda record: bar.update())
-            changes = batch.run(everyone)
+            batch = Batch(
+                chosen, store, grader, back_end, again, lambda record: bar.update(), changed
+            )
+            batch.run(everyone)
+    except BrokenPipeError:  # of what reads our output, and not of a disk
+        raise
     except OSError as error:
         raise Refusal(f"{error.filename or store.folder}: {error.strerror}.") from None
-    if changes:
-        print("Changed since the last time:")
-        for change in changes:
-            print(for_console(f"  {line(str(change))}"))
-    return _told(list(map(_short, store.records())), store.folder)
+    except KeyboardInterrupt:
+        if not again:
+            raise
+        print(
+            "fedlab-edu: stopped; whoever is graded stays so. With --again the same command "
+            "begins with the first one once more.",
+            file=sys.stderr,
+        )
+        return 130
+    return _told(store)
 
 
 def report(
@@ -86,30 +107,33 @@ def report(
 
     store = Store(folder)
     about = store.read_class()
-    notes = _notes(store)
+    notes = {one.key: one.notes for one in about.people}
     questions: dict[str, float] = {}
-    for test in about["tests"]:
-        questions[test["question"]] = questions.get(test["question"], 0) + test["max"]
+    for test in about.tests:
+        questions[test.question] = questions.get(test.question, 0) + test.max
     table = tables.Table(questions)
     target = folder / "report"
     try:
         (target / "students").mkdir(parents=True, exist_ok=True)
         _emptied(target / "students", "*.html", "*.md")
-        for record in _for_students(store):
-            page = target / "students" / f"{store.path(record.student).stem}.html"
+        for record in store.records():
+            page = target / "students" / f"{file_name(record.student)}.html"
             _text(page, pages.student_page(record, show_hidden))
             _text(page.with_suffix(".md"), pages.student_markdown(record, show_hidden))
             table.add(record, f"students/{page.name}", notes[record.student])
-        _text(target / "class.html", pages.class_page(about["assignment"], table))
+        _text(target / "class.html", pages.class_page(about.assignment, table))
         _text(target / "class.csv", tables.class_csv(table))
         _text(target / "questions.csv", tables.difficulty_csv(table))
         told = f"{tables.class_text(table)}\n\n{tables.difficulty_text(table)}\n"
         print(for_console(told))
+        _tell_left_over(store)
         print(f"Pages and tables: {target}")
         # nbgrader comes last, since it may not be installed.
         asked = [*exports, *(["canvas"] if template else [])]
         for name in sorted(asked, key=lambda name: name == "nbgrader"):
             _export(name, store, target, show_hidden, template, column)
+    except BrokenPipeError:
+        raise
     except OSError as error:
         raise Refusal(f"{error.filename or target}: {error.strerror}.") from None
     return 0
@@ -118,11 +142,12 @@ def report(
 def _export(
     name: str, store: Store, target: Path, show_hidden: bool, template: Path | None, column: str
 ) -> None:
-    from fedlab_edu.grading import exports, gradebooks
+    from fedlab_edu.grading import canvas, exports, nbgrader
 
-    records = _for_students(store)
+    records = store.records()
     if name in ("gradescope", "classroom50"):
         _emptied(target / name, "*/result*.json")
+    unsure: list[str] = []  # whom the export gives no mark
     odd: list[str] = []
     if name == "gradescope":
         path, unsure = target / name, exports.gradescope(records, target / name, show_hidden)
@@ -130,32 +155,19 @@ def _export(
         path, unsure = target / name, exports.classroom50(records, target / name)
     elif name == "junit":
         path = target / "junit.xml"
-        unsure = exports.junit(records, path)
+        exports.junit(records, path)
     elif name == "nbgrader":
         path = target / "gradebook.db"
-        unsure = gradebooks.nbgrader(records, path)
+        unsure = nbgrader.write(records, path)
     else:
         assert template is not None
         path = target / "canvas.csv"
-        unsure, odd = gradebooks.canvas(records, template, path, column)
+        unsure, odd = canvas.fill(records, template, path, column)
     print(f"{name}: {path}")
     if unsure:  # by semicolons, since a name may hold a comma
         print(for_console(f"  without a mark: {'; '.join(map(line, unsure))}"))
     for text in odd:
         print(for_console(f"  {line(text)}"))
-
-
-def _notes(store: Store) -> dict[str, list[str]]:
-    """Student -> what the instructor is told about them, for example that no roster has them."""
-    return {one["key"]: one["notes"] for one in store.read_class()["people"]}
-
-
-def _for_students(store: Store) -> Iterator[Record]:
-    """The records with those notes only that are about the file."""
-    notes = _notes(store)
-    for record in store.records():
-        ours = notes[record.student]
-        yield replace(record, notes=tuple(note for note in record.notes if note not in ours))
 
 
 def _emptied(folder: Path, *patterns: str) -> None:
@@ -238,27 +250,34 @@ def _sentence(error: Exception) -> str:
     return f"{str(error).rstrip('.')}."
 
 
-def _short(record: Record) -> tuple[str, str, str]:
-    return record.name, record.state, record.problem
-
-
-def _told(records: list[tuple[str, str, str]], folder: Path) -> int:
+def _told(store: Store) -> int:
     """Print how many there are of each state, and who needs a look."""
-    states: dict[str, list[tuple[str, str, str]]] = {}
-    for record in records:
-        states.setdefault(record[1], []).append(record)
+    states: dict[str, list[tuple[str, str]]] = {}
+    for record in store.records():
+        states.setdefault(record.state, []).append((record.name, record.problem))
     counts = ", ".join(f"{len(found)} {state}" for state, found in states.items())
-    students = "1 student" if len(records) == 1 else f"{len(records)} students"
-    print(f"{students}: {counts}. The grades: {folder}")
+    everyone = store.read_class().people
+    students = "1 student" if len(everyone) == 1 else f"{len(everyone)} students"
+    print(f"{students}: {counts}. The grades: {store.folder}")
     for state in (UNGRADED, NOT_GRADABLE, MISSING):
-        for name, _, problem in states.get(state, []):
+        for name, problem in states.get(state, []):
             why = f": {line(problem)[:160]}" if problem else ""
             print(for_console(f"  {state}: {line(name)}{why}"))
-    for one in Store(folder).read_class()["people"]:
-        for note in one["notes"]:
-            print(for_console(f"  see to: {line(one['name'])}: {line(note)}"))
-    print(f"Next: fedlab-edu report {folder}")
+    for one in everyone:
+        for note in one.notes:
+            print(for_console(f"  see to: {line(one.name)}: {line(note)}"))
+    _tell_left_over(store)
+    print(f"Next: fedlab-edu report {store.folder}")
     return 1 if UNGRADED in states else 0
+
+
+def _tell_left_over(store: Store) -> None:
+    """Name whom an earlier run has graded and the last one has not seen: they are in no table."""
+    found = store.left_over()
+    for name, path in found[:LEFT_OVER]:
+        print(for_console(f"  graded earlier, not among these submissions: {line(name)}: {path}"))
+    if len(found) > LEFT_OVER:
+        print(f"  and {len(found) - LEFT_OVER} more")
 
 
 def _text(path: Path, text: str) -> None:

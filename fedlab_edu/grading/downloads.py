@@ -3,61 +3,52 @@
 Where there is a roster, everyone of it is in the list, whether they handed in or not.
 """
 
-import csv
 import hashlib
-import io
 import os
 import re
-import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from fedlab_edu.check import extra
 from fedlab_edu.grading.assignment import Refusal
+from fedlab_edu.grading.roster import (
+    CANVAS,
+    MOODLE,
+    Person,
+    distinct,
+    enrolled,
+    read_roster,
+    tidy,
+)
 from fedlab_edu.grading.unpack import Unusable, printable, read_regular, text_of
 
-ROSTER = 8 << 20  # bytes
 METADATA = 256 << 20  # bytes of Gradescope's, which holds old results too
 GRADESCOPE = "submission_metadata.yml"
 
-# doejane_LATE_12345_67890_hw-1.py: the name, the student's number in Canvas, the upload's, the file
-_CANVAS = re.compile(r"(?P<name>[^_]+)_(?P<late>LATE_)?(?P<id>\d+)_(?P<upload>\d+)_(?P<file>.+)")
-# Jane Doe_12345_assignsubmission_file_, a folder or the beginning of a file's name
-_MOODLE = re.compile(
-    r"(?P<name>[^_]+)_(?P<id>\d+)_assignsubmission_(?:file|onlinetext)(?:_(?P<file>.*))?"
+_UPLOAD = r"(?:(?P<upload>[0-9]+)_(?P<file>.+)|(?P<text>(?:text|link)\.html))"
+# doejane_LATE_12345_67890_hw-1.py: the name, the student's number in Canvas, the upload's, the
+# file. A text has no upload: doejane_12345_text.html.
+_CANVAS = re.compile(rf"(?P<name>.*?)_(?P<late>LATE_)?(?P<id>[0-9]+)_{_UPLOAD}", re.DOTALL)
+# LATE_anon_aB3dE_67890_hw.py, where Canvas keeps names from who grades: it has no number of theirs.
+_ANONYMOUS = re.compile(
+    rf"(?P<late>LATE_)?(?P<name>anon_[0-9A-Za-z]{{5}})_(?P<late2>LATE_)?{_UPLOAD}", re.DOTALL
 )
+# doe_jane12345_question_99_67890_hw.py, of a quiz in Canvas; not 99 is the student.
+_QUIZ = re.compile(
+    r"(?P<name>.+?)(?P<id>(?<=[^\W\d_])[0-9]+)?_question_[0-9]+_(?P<upload>[0-9]+)_(?P<file>.+)",
+    re.DOTALL,
+)
+# Jane Doe_12345_assignsubmission_file_, a folder or the beginning of a file's name; there is no
+# number for those who are in no group.
+_MOODLE = re.compile(
+    r"(?P<name>.*?)(?:_(?P<id>[0-9]+))?_assignsubmission_[a-z]+(?:_(?P<file>.*))?", re.DOTALL
+)
+_FORMS = ((_MOODLE, MOODLE), (_ANONYMOUS, ""), (_QUIZ, CANVAS), (_CANVAS, CANVAS))
 # What file managers leave behind.
 _STRAY = {"__macosx", "thumbs.db", "ehthumbs.db", "desktop.ini", "icon\r", "$recycle.bin"}
+_NONE = ("", "~", "null")  # YAML's
 _ENDINGS = re.compile(r"\.(py|ipynb|zip|tar|tar\.gz|tgz)$", re.IGNORECASE)
-_IDS = {
-    "id", "studentid", "sid", "idnumber", "number", "matriculationnumber", "sisuserid",
-    "sisloginid", "login", "loginid", "user", "username", "email", "emailaddress", "githubusername",
-}  # fmt: skip
-_NAMES = {"name", "student", "fullname", "studentname"}
-_FIRST, _LAST = {"firstname", "givenname", "forename"}, {"lastname", "surname", "familyname"}
-
-
-@dataclass(frozen=True)
-class Person:
-    """A student, and what they handed in.
-
-    Fields:
-        key: what tells them from all others; file names and exports are made from it, so it can be
-            printed, as the name can.
-        name: as people write it.
-        ids: numbers, logins and addresses that other programs know them by.
-        paths: what they handed in, each with the name that they gave to it.
-        late: the download says so.
-        notes: for the instructor.
-    """
-
-    key: str
-    name: str
-    ids: tuple[str, ...] = ()
-    paths: tuple[tuple[str, Path], ...] = ()
-    late: bool = False
-    notes: tuple[str, ...] = ()
 
 
 def people(folder: Path, roster: Path | None = None) -> list[Person]:
@@ -74,198 +65,161 @@ def people(folder: Path, roster: Path | None = None) -> list[Person]:
         raise Refusal(f"{folder} {there}.")
     home = folder.resolve()
     ours = [home / GRADESCOPE, *([roster.resolve()] if roster else [])]
-    names = sorted((p.name for p in folder.iterdir()), key=_upload)
+    names = sorted(p.name for p in folder.iterdir())
     names = [name for name in names if name[0] != "." and name.casefold() not in _STRAY]
     entries = [home / name for name in names if home / name not in ours]
     if (folder / GRADESCOPE).is_file():
         found = _gradescope(folder / GRADESCOPE, entries)
     else:
-        found = _merged(_one(path) for path in entries)
+        found = _by_names(entries)
     if roster is None:
         return found
-    return _enrolled(read_roster(roster), found)
+    return enrolled(read_roster(roster), found)
 
 
-def read_roster(path: Path) -> list[Person]:
-    """The people in a CSV file with a column of names, of ids, or both; Canvas's gradebook is one.
+@dataclass(frozen=True)
+class _Said:
+    """What the name of a file of Canvas's or Moodle's says.
 
-    Raises:
-        Refusal: it cannot be read, or no column is known to hold names or ids.
+    Fields:
+        name: of the student, as raw as the file's; number: the program's own, "" for none.
+        file: as the student called it, "" where that is not said; upload: its number, 0 for none.
     """
-    try:
-        text = text_of(read_regular(path, ROSTER))
-        dialect = (
-            ";" if text.partition("\n")[0].count(";") > text.partition("\n")[0].count(",") else ","
-        )
-        rows = [row for row in csv.reader(io.StringIO(text), delimiter=dialect) if any(row)]
-    except (Unusable, csv.Error) as error:
-        raise Refusal(f"the roster {path} {error}.") from None
-    if not rows:
-        raise Refusal(f"the roster {path} is empty.")
-    head = [_plain(cell) for cell in rows[0]]
-    if not set(head) & (_IDS | _NAMES | _LAST):
-        raise Refusal(f"the roster {path} has no column called name, id, login or email.")
-    found = []
-    for row in rows[1:]:
-        cells = [(h, c.strip()) for h, c in zip(head, row, strict=False) if c.strip()]
-        first = " ".join(c for h, c in cells if h in _FIRST)
-        last = " ".join(c for h, c in cells if h in _LAST)
-        name = next((c for h, c in cells if h in _NAMES), f"{first} {last}".strip())
-        ids = tuple(dict.fromkeys(c for h, c in cells if h in _IDS))
-        if (name or ids) and "points possible" not in name.lower():
-            found.append(Person(ids[0] if ids else name, name or ids[0], ids))
-    return _distinct(found)
+
+    program: str
+    name: str
+    number: str
+    file: str
+    upload: int = 0
+    late: bool = False
 
 
-def _upload(name: str) -> tuple[int, int, str]:
-    """To sort what Canvas has of one student: later ones last, and hw-10.py behind hw-9.py."""
-    match = _CANVAS.fullmatch(name)
-    version = re.search(r"-(\d+)\.\w+$", name) if match else None
-    return int(match["upload"]) if match else 0, int(version[1]) if version else 0, name
-
-
-def _one(path: Path) -> Person:
-    """What the name of a file or folder says."""
-    shown = path.name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
-    for pattern in (_MOODLE, _CANVAS):
-        match = pattern.fullmatch(shown)
-        if match and (pattern is _MOODLE or not path.is_dir()):
+def _said(name: str) -> _Said | None:
+    for pattern, program in _FORMS:
+        if match := pattern.fullmatch(name):
             parts = match.groupdict()
-            file = parts.get("file") or shown
-            if "upload" in parts:  # a second upload of hw.py is called hw-1.py
+            file = parts["file"] or parts.get("text") or ""
+            if parts.get("upload"):  # a second upload of hw.py is called hw-1.py
                 file = re.sub(r"-\d+(\.\w+)$", r"\1", file)
-            late, given = bool(parts.get("late")), ((file, path),)
-            return Person(parts["id"], parts["name"], (parts["id"],), given, late)
-    is_folder = path.is_dir() and not path.is_symlink()
-    stem = path.name if is_folder else _ENDINGS.sub("", path.name)
-    label = printable(stem, 200)
+            late = bool(parts.get("late") or parts.get("late2"))
+            upload = int(parts.get("upload") or 0)
+            return _Said(program, parts["name"], parts.get("id") or "", file, upload, late)
+    return None
+
+
+def _by_names(entries: Sequence[Path]) -> list[Person]:
+    """Who handed in, by the names of files and folders; by name."""
+    said = {path: _said(path.name) for path in entries}
+    files: dict[object, set[str]] = {}
+    for one in said.values():
+        if one:
+            files.setdefault((one.name, one.number, one.upload), set()).add(one.file)
+    for path, one in said.items():
+        # Two files of one number: no program wrote that, but hw_1_2_ann.py and hw_1_2_bob.py.
+        if one and one.upload and len(files[one.name, one.number, one.upload]) > 1:
+            said[path] = None
+    marked = [_one(path, said[path]) for path in sorted(entries, key=lambda p: _order(p, said[p]))]
+    found = _merged(marked)
+    return distinct(sorted(found, key=lambda one: (one.name.casefold(), one.key)))
+
+
+def _order(path: Path, said: _Said | None) -> tuple[int, int, str]:
+    """Later uploads to Canvas last, and hw-10.py behind hw-9.py."""
+    version = re.search(r"-(\d+)\.\w+$", path.name) if said and said.upload else None
+    return said.upload if said else 0, int(version[1]) if version else 0, path.name
+
+
+def _one(path: Path, said: _Said | None) -> tuple[object, Person]:
+    """What tells whose a file or folder is, and who that is as far as its name says."""
+    shown = path.name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+    if said is None:
+        key, label = _label(_ENDINGS.sub("", path.name))
+        return key, Person(key, label, (), ((shown, path),))
+    given = ((printable(said.file, 255) or shown, path),)
+    key, label = _label(said.name)
+    mark = (said.program, said.number, said.name)
+    if said.number:
+        name = label or f"no name ({said.number})"
+        ids = (said.program + said.number,)
+        return mark, Person(said.number, name, ids, given, said.late)
+    note = () if said.program else ("Canvas has left out the name: it is graded anonymously",)
+    return mark, Person(key or shown, label or shown, (), given, said.late, note)
+
+
+def _label(name: str) -> tuple[str, str]:
+    """A key and a name that can be printed."""
+    label = printable(name, 200)
     # Two names may look alike once they can be printed: old Windows' Müller and Möller do.
-    mark = hashlib.sha256(os.fsencode(stem)).hexdigest()[:8]
-    return Person(label if label == stem else f"{label} #{mark}", label, (), ((shown, path),))
+    mark = hashlib.sha256(os.fsencode(name)).hexdigest()[:8]
+    return label if label == name else f"{label} #{mark}", label
+
+
+def _merged(found: Iterable[tuple[object, Person]]) -> list[Person]:
+    """One person for all with the same mark."""
+    out: dict[object, Person] = {}
+    for mark, one in found:
+        seen = out.get(mark)
+        if seen is None:
+            out[mark] = one
+        else:
+            late = seen.late or one.late
+            notes = tuple(dict.fromkeys([*seen.notes, *one.notes]))
+            out[mark] = replace(seen, paths=seen.paths + one.paths, late=late, notes=notes)
+    return list(out.values())
 
 
 def _gradescope(metadata: Path, entries: Sequence[Path]) -> list[Person]:
+    """Everyone of each folder, and of whom Gradescope knows without a folder.
+
+    Raises:
+        Refusal: the list of Gradescope's cannot be read, or is none.
+    """
     yaml = extra("yaml", "grade")
+    # Texts only: else 0123 would be another number, and "no" no name.
+    loader = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
     try:
-        text = text_of(read_regular(metadata, METADATA))
-        loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-        about = yaml.load(text, Loader=loader)
-        found = []
-        for path in entries:
-            one = about.pop(path.name, None) if isinstance(about, dict) else None
-            found += list(_submitters(one, path)) or [_one(path)]
-    except (Unusable, yaml.YAMLError) as error:
+        about = yaml.load(text_of(read_regular(metadata, METADATA)), Loader=loader)
+    except (Unusable, yaml.YAMLError, RecursionError) as error:
         raise Refusal(f"{metadata} cannot be read: {str(error).splitlines()[0]}.") from None
-    return _distinct(found)
+    if not isinstance(about, Mapping):
+        raise Refusal(f"{metadata} holds no list of submissions: export them once more.")
+    left = dict(about)
+    found: list[tuple[object, Person]] = []
+    for path in entries:
+        who = list(_submitters(left.pop(path.name, None)))
+        given = ((path.name, path),)
+        found += [(_account(one), replace(one, paths=given)) for one in who]
+        if not who:
+            found.append(_one(path, None))
+    for folder, one in left.items():
+        note = f"in Gradescope's list, but there is no folder {printable(folder)!r}"
+        found += [(_account(who), replace(who, notes=(note,))) for who in _submitters(one)]
+    return distinct(map(_told, _merged(found)))
 
 
-def _submitters(about: object, path: Path) -> Iterator[Person]:
+def _account(one: Person) -> object:
+    """Who is the same in two submissions; without an id two of one name may be two people."""
+    return (one.name, one.ids) if one.ids else object()
+
+
+def _told(one: Person) -> Person:
+    """With a note on several submissions; what was not found does not matter beside one."""
+    if not one.paths:
+        return one
+    names = ", ".join(repr(printable(name)) for name, _ in one.paths)
+    note = (f"is in several submissions: {names}",) if len(one.paths) > 1 else ()
+    return replace(one, notes=note)
+
+
+def _submitters(about: object) -> Iterator[Person]:
     """Everyone of a group; Gradescope's keys begin with a colon."""
     if not isinstance(about, Mapping):
         return
     team = about.get(":submitters", about.get("submitters"))
     for one in team if isinstance(team, list) else []:
         if isinstance(one, Mapping):
-            parts = {str(key).lstrip(":"): str(value) for key, value in one.items() if value}
-            ids = tuple(parts[key] for key in ("sid", "email") if key in parts)
-            name = parts.get("name", "") or (ids[0] if ids else path.name)
-            yield Person(ids[0] if ids else name, name, ids, ((path.name, path),))
-
-
-def _merged(found: Iterable[Person]) -> list[Person]:
-    """One person for all that has the same key."""
-    out: dict[str, Person] = {}
-    for one in found:
-        seen = out.get(one.key)
-        out[one.key] = (
-            one
-            if seen is None
-            else replace(seen, paths=seen.paths + one.paths, late=seen.late or one.late)
-        )
-    return sorted(out.values(), key=lambda one: (one.name.casefold(), one.key))
-
-
-def _enrolled(roster: list[Person], found: list[Person]) -> list[Person]:
-    """The roster with what each handed in; behind it those whom it does not know."""
-    given: dict[str, list[Person]] = {one.key: [] for one in roster}
-    strangers = []
-    for person in found:
-        found_by = [
-            (what, [one for one in roster if marks(one) & marks(person)])
-            for what, marks in (
-                ("address", _addresses),
-                ("name", by_name),
-                ("number or login", _by_id),
-                ("login", _by_login),
-            )
-        ]
-        # A number of Moodle's or Canvas's may by chance be someone else's in the roster.
-        fits = next((two for _, two in found_by if len(two) == 1), [])
-        if fits:
-            others = [what for what, two in found_by if two and fits[0] not in two]
-            notes = (
-                [f"the {others[0]} is another one's in the roster: see who this is"]
-                if others
-                else []
-            )
-            given[fits[0].key].append(replace(person, notes=(*person.notes, *notes)))
-        else:
-            several = any(two for _, two in found_by)
-            why = (
-                "several people of the roster could be this one" if several else "not in the roster"
-            )
-            strangers.append(replace(person, notes=(*person.notes, why)))
-    return _distinct([_with(one, given[one.key]) for one in roster] + strangers)
-
-
-def _with(one: Person, handed: list[Person]) -> Person:
-    ids = dict.fromkeys([*one.ids, *(i for h in handed for i in h.ids)])
-    paths = tuple(path for h in handed for path in h.paths)
-    notes = (*one.notes, *dict.fromkeys(note for h in handed for note in h.notes))
-    if len(handed) > 1:
-        names = ", ".join(f"{h.name!r} ({h.key})" for h in handed)
-        notes += (f"handed in as {names}: see whether that is one person",)
-    late = any(h.late for h in handed)
-    return replace(one, ids=tuple(ids), paths=paths, late=late, notes=notes)
-
-
-def _distinct(found: list[Person]) -> list[Person]:
-    """With a number behind a key that is there already, so that nobody gets lost."""
-    taken: dict[str, int] = {}
-    out = []
-    for one in found:
-        taken[one.key] = taken.get(one.key, 0) + 1
-        again = taken[one.key]
-        note = f"another one is called {one.key!r} too"
-        out.append(
-            one
-            if again == 1
-            else replace(one, key=f"{one.key} ({again})", notes=(*one.notes, note))
-        )
-    return out
-
-
-def _by_id(one: Person) -> set[str]:
-    return {i.casefold() for i in (*one.ids, one.key)}
-
-
-def _addresses(one: Person) -> set[str]:
-    return {i for i in _by_id(one) if "@" in i}
-
-
-def _by_login(one: Person) -> set[str]:
-    """Also what stands before the @ of an address."""
-    return {i.partition("@")[0] for i in _by_id(one)}
-
-
-def by_name(one: Person) -> set[str]:
-    """The name in both orders, for Canvas writes doejane and a roster Jane Doe or "Doe, Jane"."""
-    words = [w for w in map(_plain, re.split(r"[\s,]+", one.name)) if w]
-    turned = {"".join(words[i:] + words[:i]) for i in range(len(words))}
-    return turned | {_plain(i) for i in one.ids if not i.isdigit() and "@" not in i}
-
-
-def _plain(text: str) -> str:
-    """Letters and digits only, without accents and case."""
-    parts = unicodedata.normalize("NFKD", text.casefold())
-    return "".join(c for c in parts if c.isalnum())
+            texts = {key: tidy(text) for key, text in one.items() if isinstance(text, str)}
+            parts = {str(key).lstrip(":"): text for key, text in texts.items()}
+            ids = tuple(i for key in ("sid", "email") if (i := parts.get(key, "")) not in _NONE)
+            if name := parts.get("name") or next(iter(ids), ""):
+                yield Person(ids[0] if ids else name, name, ids)

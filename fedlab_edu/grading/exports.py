@@ -1,8 +1,8 @@
 """Grades for Gradescope, Classroom 50 and whatever reads JUnit's XML.
 
-None of them knows "not gradable yet" or "ungraded": there is no score in Gradescope's file, and no
-file at all for Classroom 50. Each function returns whom this concerns, so that nobody gets a silent
-0. Gradebooks are in `fedlab_edu.grading.gradebooks`.
+None of them knows "not gradable yet" or "ungraded". Where a file would give somebody a mark that
+is none, there is no file, or it begins with the reason; `gradescope` and `classroom50` return whom
+this concerns, so that nobody gets a silent 0. Gradebooks have files of their own.
 """
 
 import json
@@ -17,28 +17,34 @@ from xml.etree import ElementTree
 from fedlab_edu.grading.assignment import Refusal
 from fedlab_edu.grading.escape import line, plain
 from fedlab_edu.grading.pages import told
-from fedlab_edu.grading.store import MISSING, NOT_GRADABLE, UNGRADED, Outcome, Record, Store
+from fedlab_edu.grading.records import MISSING, NOT_GRADABLE, UNGRADED, Outcome, Record
+from fedlab_edu.grading.store import file_name
 
 
 def gradescope(records: Iterable[Record], folder: Path, show_hidden: bool = False) -> list[str]:
     """``results.json`` of each student in a folder of their own.
 
-    Who has no mark has no score, neither as a whole nor of a test, since Gradescope adds the tests
-    up. Its format asks for one of the two; what it shows without any is not documented.
+    Its format asks for a score, of the whole or of each test. A file that is not gradable yet has
+    0 as a whole, and the reason above everything else. Who is ungraded has no file: any score would
+    be untrue, and it is not documented what becomes of a file without one.
 
-    Returns: these.
+    Returns: those who have no mark, with a file or without.
     """
     unsure = []
     for record in records:
-        tests = [_gradescope(test, record, show_hidden) for test in record.tests]
-        result: dict[str, Any] = {"output": plain(_output(record)), "output_format": "text"}
         if record.mark is None:
             unsure.append(record.name)
-        else:
-            result["score"] = record.mark
-        seconds = round(sum(t.seconds for t in record.tests), 3)
-        result |= {"visibility": "visible", "execution_time": seconds, "tests": tests}
-        _write(folder / Store(folder).path(record.student).stem / "results.json", result)
+        if record.state == UNGRADED:
+            continue
+        result: dict[str, Any] = {
+            "score": record.mark or 0,
+            "output": plain(_output(record)),
+            "output_format": "text",
+            "visibility": "visible",
+            "execution_time": round(sum(t.seconds for t in record.tests), 3),
+            "tests": [_gradescope(test, record, show_hidden) for test in record.tests],
+        }
+        _write(folder / file_name(record.student) / "results.json", result)
     return unsure
 
 
@@ -101,7 +107,7 @@ def classroom50(records: Iterable[Record], folder: Path) -> list[str]:
             "max-score": sum(t["max-score"] for t in tests),  # type: ignore[misc]
             "tests": tests,
         }
-        _write(folder / Store(folder).path(record.student).stem / "result.json", result)
+        _write(folder / file_name(record.student) / "result.json", result)
     return unsure
 
 
@@ -113,7 +119,7 @@ def _scale(points: Iterable[float]) -> int:
     raise Refusal("Classroom 50 takes whole points, and these have more than three decimals.")
 
 
-def junit(records: Iterable[Record], out: Path) -> list[str]:
+def junit(records: Iterable[Record], out: Path) -> None:
     """One file of JUnit's XML: a suite for each student, with all tests."""
     root = ElementTree.Element("testsuites")
     for record in records:
@@ -143,7 +149,6 @@ def junit(records: Iterable[Record], out: Path) -> list[str]:
     out.write_text(
         ElementTree.tostring(root, encoding="unicode", xml_declaration=False) + "\n", "utf-8"
     )
-    return []
 
 
 _FAILED = ("failed", "raised", "not written", "stopped")
@@ -153,8 +158,7 @@ _SKIPPED = ("not run", "not gradable", "not handed in")
 def _output(record: Record) -> str:
     """What stands above the tests."""
     said = {
-        NOT_GRADABLE: f"Not gradable yet: {record.problem}",
-        UNGRADED: "Not graded: the grader failed, not your file. Tell your instructor.",
+        NOT_GRADABLE: f"Not gradable yet, which counts as 0 here until it is: {record.problem}",
         MISSING: "Nothing was handed in.",
     }
     return "\n".join([said.get(record.state, ""), *record.notes]).strip()

@@ -13,9 +13,11 @@ from typing import Any
 from fedlab_edu.grading import progress, run
 from fedlab_edu.grading.assignment import Refusal
 from fedlab_edu.grading.escape import for_console
-from fedlab_edu.grading.notebook import NotANotebook, convert_apart, looks_like_notebook
+from fedlab_edu.grading.intake import module_of
+from fedlab_edu.grading.notebook import MISSING, looks_like_notebook
 from fedlab_edu.grading.report import render
 from fedlab_edu.grading.run import CheckBroken, Report
+from fedlab_edu.grading.unpack import Unusable
 
 BROKEN = "the check itself failed, not your answer: please tell your instructor."
 RESTART = (
@@ -117,29 +119,38 @@ def check_file(
         start: see `fedlab_edu.grading.run.grade`.
 
     Raises:
-        Refusal: it is no notebook, though its name says so.
+        Refusal: it is a notebook from which no module can be made.
         CheckBroken: the tests cannot be run.
     """
     options: dict[str, Any] = {} if start is None else {"start": start}
-    notes: list[str] = []
-    if file.suffix != ".ipynb" and looks_like_notebook(file.read_bytes()):
-        notes.append(f"{file} is a notebook, whatever its name says, and is read as one.")
-    elif file.suffix != ".ipynb":
+    data = file.read_bytes()
+    if not looks_like_notebook(file.name, data):
         (report,) = run.grade(tests, [file], question, **options)
         return report, ()
-    names = [] if question else re.findall(r'function="(\w+)"', tests.read_text(encoding="utf-8"))
     try:
-        module = convert_apart(file.read_text(encoding="utf-8-sig"), names)
-    except (NotANotebook, UnicodeDecodeError) as error:
-        raise Refusal(f"{file} {error}.") from None
+        module = module_of(data, True, _asked_for(tests))
+    except Unusable as problem:
+        raise Refusal(f"{file} {problem}.") from None
+    notes: list[str] = []
+    if file.suffix.lower() != ".ipynb":
+        notes.append(f"{file} is a notebook, whatever its name says, and is read as one.")
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / f"{file.stem}.py"
         path.write_text(module.source, encoding="utf-8")
         (report,) = run.grade(tests, [path], question, **options)
-    notes += [f"{file}, {note}." for note in module.notes]
+    for note in module.notes:
+        if not (question and note.startswith(MISSING)):  # it may be another question's
+            notes.append(f"{file}, {note}.")
     if any(r.status == "not gradable" or "NameError" in r.message for r in report.results):
         notes.append(RESTART)
     return Report(file, report.results), tuple(notes)
+
+
+def _asked_for(tests: Path) -> tuple[str, ...]:
+    """The functions that tests are about, each once; all of them, since one may call another."""
+    text = tests.read_text(encoding="utf-8")
+    found = re.findall(r"""(?:\bfunction=|\bstudent\.call\(\s*)["'](\w+)""", text)
+    return tuple(dict.fromkeys(found))
 
 
 def show(report: Report, notes: Sequence[str], again: str) -> None:

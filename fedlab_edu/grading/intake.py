@@ -3,21 +3,33 @@
 Nothing is run, unpacked to the disk, or looked up through a link. Of all the files of a student one
 counts, by a rule that does not depend on the disk: the one of the name that was asked for, else a
 renamed one, else the only one; the one in the fewest folders; and of a module and a notebook the
-module, unless it is as it was handed out. Python's own parser sees only notebooks, in a process of
-its own (`fedlab_edu.grading.notebook`).
+module. A file without an answer in it, such as the one that was handed out, gives way to one that
+has an answer. Python's own parser sees what students wrote only in a process of its own
+(`fedlab_edu.grading.notebook`).
 """
 
 import hashlib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache, partial
 from pathlib import Path
 
-from fedlab_edu.grading.notebook import NotANotebook, convert_apart, looks_like_notebook
-from fedlab_edu.grading.unpack import NOTEBOOK, Files, Read, Unusable, printable, text_of
+from fedlab_edu.grading.notebook import (
+    Module,
+    NotANotebook,
+    answers,
+    answers_apart,
+    convert_apart,
+    looks_like_notebook,
+)
+from fedlab_edu.grading.unpack import NOTEBOOK, Files, Read, Unusable, about, printable, text_of
 
 MODULE = 1 << 20  # bytes of a module
+LOOK = 4  # files that are looked into for an answer
 NOTES, NOTE = 20, 300  # notes on one submission, and characters of one
+
+Rank = Callable[[str], int | None]
 
 # They are never meant as an answer, whatever else is there.
 _OURS = re.compile(r"(test_.*|.*_test|conftest|sitecustomize|usercustomize|setup)\.py", re.I)
@@ -36,6 +48,11 @@ class Wanted:
     names: tuple[str, ...]
     functions: tuple[str, ...] = ()
     stub: str = ""
+
+    @property
+    def asked(self) -> str:
+        """The names of the file, for a message."""
+        return f"{self.names[0]}.py or {self.names[0]}.ipynb"
 
 
 @dataclass(frozen=True)
@@ -66,71 +83,126 @@ def collect(paths: Sequence[tuple[str, Path]], wanted: Wanted) -> Handed:
         paths: each with the name that the student gave to it.
     """
     notes: list[str] = []
-    file = ""
     try:
         files = Files(notes)
         for name, path in paths:
             files.add(name, path)
         if not files.found and not files.refused:
-            raise Unusable("is empty")
-        alone = len(paths) == 1 and list(files.found) == [paths[0][0]]
-        found = files.unpacked()
-        alone = alone and found.keys() == files.found.keys()  # a file, and no archive
-        file, source = _choose(found, wanted, notes, alone, files.refused)
+            raise Unusable(f"is empty: hand in {wanted.asked}")
+        rank = partial(_rank, wanted=wanted, alone=paths[0][0] if len(paths) == 1 else "")
+        choice = _Choice(files.unpacked(rank), rank, wanted, notes)
+        file, source = choice.made(files.refused)
         return Handed(file, source, notes=_cut(notes))
     except Unusable as problem:
-        return Handed(file, None, f"What you handed in {problem}", _cut(notes))
+        return Handed("", None, f"What you handed in {problem}", _cut(notes))
 
 
 def _cut(notes: Sequence[str]) -> tuple[str, ...]:
     """A student can bring about as many notes, and as long ones, as they like."""
-    more = [f"and {len(notes) - NOTES} more notes"] if len(notes) > NOTES else []
+    left = len(notes) - NOTES
+    more = [f"and {left} more note{'s' if left > 1 else ''}"] if left > 0 else []
     shown = (note if len(note) <= NOTE else f"{note[: NOTE - 3]}..." for note in notes[:NOTES])
     return (*shown, *more)
 
 
-def _choose(
-    files: Mapping[str, Read],
-    wanted: Wanted,
-    notes: list[str],
-    alone: bool,
-    refused: Sequence[str],
-) -> tuple[str, str]:
-    """(name, text) of the file that counts."""
-    ranks = {name: 0 if alone else _rank(name, wanted) for name in files}
-    asked = f"{wanted.names[0]}.py or {wanted.names[0]}.ipynb"
-    best = min((r for r in ranks.values() if r is not None), default=None)
-    if best is None:
-        why = f" ({'; '.join(refused[:3])})" if refused else ""
-        raise Unusable(f"holds no {asked}{why}")
-    first = [name for name in files if ranks[name] == best]
-    depth = min(name.count("/") for name in first)
-    first = sorted(name for name in first if name.count("/") == depth)
-    modules = [name for name in first if name.lower().endswith(".py")]
-    notebooks = [name for name in first if name not in modules]
-    if len(modules) > 1 or len(notebooks) > 1:
-        names = ", ".join(repr(printable(n)) for n in first[:4])
-        raise Unusable(f"holds {len(first)} files that could be meant ({names}): hand in {asked}")
-    name = (modules or notebooks)[0]
-    text = _module(name, files[name](), wanted, notes)
-    if modules and notebooks and wanted.stub and text.split() == wanted.stub.split():
-        notes.append(f"{printable(name)!r} is as it was handed out: the notebook counts")
-        name = notebooks[0]
-        text = _module(name, files[name](), wanted, notes)
-    if best:
-        notes.append(f"{printable(name)!r} was taken for {asked}")
-    others = [printable(n) for n in sorted(files) if n != name]
-    if others:
-        more = f" and {len(others) - 5} more" if len(others) > 5 else ""
-        notes.append(f"{', '.join(others[:5])}{more}: ignored")
-    return name, text
+class _Choice:
+    """Which one of a student's files counts."""
+
+    def __init__(
+        self, files: Mapping[str, Read], rank: Rank, wanted: Wanted, notes: list[str]
+    ) -> None:
+        self.files, self.wanted, self.notes = files, wanted, notes
+        self.ranks = {name: r for name in sorted(files) if (r := rank(name)) is not None}
+        own = answers(wanted.stub)
+        self.blank = {
+            n: own[n] for n in wanted.functions if "NotImplementedError" in own.get(n, "")
+        }
+        self.read = cache(self._read)
+
+    def made(self, refused: Sequence[str]) -> tuple[str, str]:
+        """(name, text) of the file that counts.
+
+        Args:
+            refused: why some files are of no use, for when there is no other.
+
+        Raises:
+            Unusable: there is none, or several could be meant.
+        """
+        asked = self.wanted.asked
+        if not self.ranks:
+            why = f" ({'; '.join(refused[:3])})" if refused else ""
+            raise Unusable(f"holds no {asked}{why}")
+        first = self._first(self.ranks)
+        if len(self.ranks) > 1 and self.blank and (len(first) > 1 or not self._answers(first[0])):
+            untouched, first = first, self._first(self._answered()) or first
+            self.notes += [
+                f"{printable(name)!r} holds no answer: {printable(first[0])!r} counts"
+                for name in untouched[:LOOK]
+                if len(first) == 1 and name not in first
+            ]
+        if len(first) > 1:
+            names = ", ".join(repr(printable(n)) for n in first[:4])
+            raise Unusable(
+                f"holds {len(first)} files that could be meant ({names}): hand in {asked}"
+            )
+        (name,) = first
+        module = self.read(name)
+        self.notes += module.notes
+        if self.ranks[name]:
+            self.notes.append(f"{printable(name)!r} was taken for {asked}")
+        others = [printable(n) for n in sorted(self.files) if n != name]
+        if others:
+            more = f" and {len(others) - 5} more" if len(others) > 5 else ""
+            self.notes.append(f"{', '.join(others[:5])}{more}: ignored")
+        return name, module.source
+
+    def _first(self, names: Collection[str]) -> list[str]:
+        """Of these files those that go before the others: by name, place, and kind."""
+        keys = {n: (self.ranks[n], n.count("/"), n.lower().endswith(".ipynb")) for n in names}
+        best = min(keys.values(), default=None)
+        return [n for n in names if keys[n] == best]
+
+    def _answered(self) -> list[str]:
+        """The files with an answer in them: those with a name like the one asked for, else others.
+
+        Where there are so many that looking into each takes long, none is passed over.
+        """
+        for named in (True, False):
+            names = [n for n, rank in self.ranks.items() if (rank < 2) == named]
+            found = [n for n in names if self._answers(n)] if len(names) <= LOOK else []
+            if found:
+                return found
+        return []
+
+    def _answers(self, name: str) -> bool:
+        """Whether a file has an answer in it: code that is not the stub's, in what is asked for."""
+        try:
+            text = self.read(name).source
+        except Unusable:
+            return self.ranks[name] < 2  # its author should know
+        found = answers_apart(text)
+        return any(found.get(n, blank) != blank for n, blank in self.blank.items())
+
+    def _read(self, name: str) -> Module:
+        with about(name):
+            data = self.files[name]()
+            notebook = looks_like_notebook(name, data)
+            module = module_of(data, notebook, tuple(self.blank) or self.wanted.functions)
+        if notebook and not name.lower().endswith(".ipynb"):
+            told = f"{printable(name)!r} is a notebook, whatever its name says, and read as one"
+            module.notes.insert(0, told)
+        return module
 
 
-def _rank(name: str, wanted: Wanted) -> int | None:
-    """0 for the name that was asked for, 1 for a renamed file, 2 for any other that could be."""
+def _rank(name: str, wanted: Wanted, alone: str) -> int | None:
+    """0 for the name that was asked for, 1 for a renamed file, 2 for any other that could be.
+
+    Args:
+        alone: the one file that was handed in, which may have any name; "" where there are more.
+    """
     base = name.rpartition("/")[2]
     names = "|".join(map(re.escape, wanted.names))
-    if re.fullmatch(rf"({names})\.(py|ipynb)", base):
+    if name == alone or re.fullmatch(rf"({names})\.(py|ipynb)", base):
         return 0
     # Nothing is given back once it is taken, else a long name would be tried for years.
     added = r"(?:[ _.-]*+(?:\(\d++\)|copy|final|new|solution|v?\d++))*+"
@@ -139,18 +211,23 @@ def _rank(name: str, wanted: Wanted) -> int | None:
     return None if _OURS.fullmatch(base) else 2
 
 
-def _module(name: str, data: bytes, wanted: Wanted, notes: list[str]) -> str:
-    if not name.lower().endswith(".ipynb"):
-        if not looks_like_notebook(data):
-            if len(data) > MODULE:
-                raise Unusable(f"is larger than {MODULE >> 20} MB")
-            return text_of(data)
-        notes.append(f"{printable(name)!r} is a notebook, whatever its name says, and read as one")
+def module_of(data: bytes, notebook: bool, functions: Collection[str]) -> Module:
+    """The module in a file, at home and in grading the same.
+
+    Args:
+        notebook: whether to read it as one.
+        functions: what the assignment asks for, for the notes on a notebook.
+
+    Raises:
+        Unusable: there is none in it; the message follows the name of the file.
+    """
+    if not notebook:
+        if len(data) > MODULE:
+            raise Unusable(f"is larger than {MODULE >> 20} MB: take the data out of it")
+        return Module(text_of(data))
     if len(data) > NOTEBOOK:
         raise Unusable(f"is a notebook larger than {NOTEBOOK >> 20} MB: clear its outputs")
     try:
-        module = convert_apart(text_of(data), wanted.functions)
+        return convert_apart(text_of(data), functions)
     except NotANotebook as error:
         raise Unusable(str(error)) from None
-    notes += module.notes
-    return module.source

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from itertools import takewhile
 
 from fedlab_edu.grading.escape import fenced, html, markdown
-from fedlab_edu.grading.store import GRADED, MISSING, NOT_GRADABLE, UNGRADED, Outcome, Record
+from fedlab_edu.grading.records import GRADED, MISSING, NOT_GRADABLE, UNGRADED, Outcome, Record
 from fedlab_edu.grading.tables import Table, number
 
 # Nothing is loaded and no script runs, whatever the page holds.

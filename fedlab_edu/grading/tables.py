@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from fedlab_edu.grading.escape import cell, line
-from fedlab_edu.grading.store import GRADED, Outcome, Record
+from fedlab_edu.grading.records import GRADED, Outcome, Record
 
 WIDE = 60  # letters of a text in a terminal's table
 

@@ -9,7 +9,8 @@ import re
 import stat
 import tarfile
 import zipfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from gzip import GzipFile
@@ -18,8 +19,9 @@ from typing import Any, BinaryIO
 
 NOTEBOOK = 8 << 20  # pictures in the output included
 ARCHIVE = 20 << 20  # of an archive, and of all that is unpacked from a tar
-ENTRIES = 2000  # files in a folder or an archive
+ENTRIES = 2000  # in all folders, or in an archive
 LISTING = 1 << 20  # bytes of the list of a zip, which Python would read in full at once
+TAIL = (1 << 16) + 22  # bytes in which a zip's end record lies
 DEPTH = 6  # of folders in folders
 
 SOURCES = (".py", ".ipynb")
@@ -30,6 +32,10 @@ OTHER_ARCHIVES = (".rar", ".7z", ".tar.bz2", ".tar.xz", ".gz", ".xz", ".bz2")
 _JUNK = re.compile(
     r"(^|/)(__MACOSX|__pycache__|venv|site-packages|node_modules|\.[^./][^/]*)/|(^|/)\.[^/]*$"
 )
+
+LESS = ": leave out data and outputs"
+ALONE = "pack your own file alone"
+BROKEN_OFF = "did the upload break off? Hand it in again"
 
 Read = Callable[[], bytes]
 
@@ -45,6 +51,7 @@ class Files:
     notes: list[str]
     found: dict[str, Read] = field(default_factory=dict)
     refused: list[str] = field(default_factory=list)  # why some names are of no use
+    seen: int = 0  # entries of folders
 
     def add(self, name: str, path: Path, depth: int = 0) -> None:
         try:
@@ -55,7 +62,7 @@ class Files:
         if stat.S_ISREG(mode):
             if name in self.found:
                 self.notes.append(f"{printable(name)!r} is there twice: the last one counts")
-            self.found[name] = partial(read_regular, path, ARCHIVE)
+            self.found[name] = partial(read_regular, path, ARCHIVE, LESS)
         elif not stat.S_ISDIR(mode):
             kind = "a link" if stat.S_ISLNK(mode) else "not an ordinary file"
             self.refuse(name, f"is {kind}")
@@ -73,8 +80,11 @@ class Files:
             except OSError as error:
                 self.refuse(name, f"cannot be opened ({error.strerror})")
                 return
-            if len(inside) + len(self.found) > ENTRIES:
-                raise Unusable(f"has more than {ENTRIES} files")
+            self.seen += len(inside)
+            if self.seen > ENTRIES:
+                where = f"the folder {printable(name)!r}" if depth else "its folder"
+                most = f"has more than {ENTRIES} files, {len(inside)} of them in {where}"
+                raise Unusable(f"{most}: hand in your own file alone")
             for entry in inside:
                 self.add(f"{name}/{entry}" if depth else entry, path / entry, depth + 1)
 
@@ -82,26 +92,60 @@ class Files:
         self.refused.append(f"{printable(name)!r} {why}")
         self.notes.append(f"{printable(name)!r} {why}: ignored")
 
-    def unpacked(self) -> dict[str, Read]:
-        """Modules and notebooks: those that lie open, else those in the one archive."""
+    def unpacked(self, rank: Callable[[str], int | None]) -> dict[str, Read]:
+        """Modules and notebooks: those that lie open, and those in the one archive if need be.
+
+        Args:
+            rank: of a name; 0 or 1 for one that was asked for, None for one that is never meant.
+        """
         plain = {n: read for n, read in self.found.items() if n.lower().endswith(SOURCES)}
         packed = [n for n in self.found if n.lower().endswith(ZIPS + TARS)]
-        if plain:
-            self.notes += [f"{printable(n)!r} was not opened" for n in packed]
-            return plain
+        best = min((r for r in map(rank, plain) if r is not None), default=None)
+        if best is None:
+            return plain | self._only_archive(packed)
+        if best > 1 and len(packed) == 1:  # the answer may be in it, and these its helpers
+            told = len(self.notes), len(self.refused)
+            try:
+                inside = self._open(packed[0])
+            except Unusable as problem:
+                self.notes.append(f"what you handed in {problem}: ignored")
+                return plain
+            if any(rank(n) in (0, 1) for n in inside):
+                return inside | plain
+            del self.notes[told[0] :], self.refused[told[1] :]
+        self.notes += [f"{printable(n)!r} was not opened" for n in packed]
+        return plain
+
+    def _only_archive(self, packed: list[str]) -> dict[str, Read]:
         if len(packed) > 1:
             names = ", ".join(repr(printable(n)) for n in packed[:4])
             raise Unusable(f"holds {len(packed)} archives ({names}): hand in one")
         if packed:
-            unpack = _zip if packed[0].lower().endswith(ZIPS) else _tar
-            return unpack(self.found[packed[0]](), self)
+            return self._open(packed[0])
         if other := [n for n in self.found if n.lower().endswith(OTHER_ARCHIVES)]:
             raise Unusable(f"holds {printable(other[0])!r}: pack it as .zip or .tar.gz")
         return {}
 
+    def _open(self, name: str) -> dict[str, Read]:
+        unpack = _zip if name.lower().endswith(ZIPS) else _tar
+        with about(name):
+            return unpack(self.found[name](), self)
 
-def read_regular(path: Path, limit: int) -> bytes:
+
+@contextmanager
+def about(name: str) -> Iterator[None]:
+    """Put into words which file it is that is of no use."""
+    try:
+        yield
+    except Unusable as problem:
+        raise Unusable(f"holds {printable(name)!r}, which {problem}") from None
+
+
+def read_regular(path: Path, limit: int, advice: str = "") -> bytes:
     """The bytes of an ordinary file, which is opened only if it is one.
+
+    Args:
+        limit: bytes; advice: for the author of a file that is larger.
 
     Raises:
         Unusable: it is a link, a pipe, a device, a folder or too large.
@@ -109,7 +153,7 @@ def read_regular(path: Path, limit: int) -> bytes:
     with _opened(path) as file:
         size = os.fstat(file.fileno()).st_size
         if size > limit:
-            raise Unusable(f"is larger than {limit >> 20} MB")
+            raise Unusable(f"is larger than {limit >> 20} MB{advice}")
         return file.read(size)  # it would set aside as much memory as it is told to read
 
 
@@ -139,22 +183,24 @@ def text_of(data: bytes) -> str:
 
 def _zip(data: bytes, files: Files) -> dict[str, Read]:
     out: dict[str, Read] = {}
-    end = data.rfind(b"PK\x05\x06")
-    long = int.from_bytes(data[end + 12 : end + 16], "little") > LISTING
-    if end >= 0 and (long or data[end - 20 : end - 16] == b"PK\x06\x07"):  # zip64 has it elsewhere
-        raise Unusable("is a zip with a very long list of entries")
+    tail = max(0, len(data) - TAIL)
+    for match in re.finditer(b"PK\x05\x06", data[tail:]):  # whichever Python takes for the end
+        end = tail + match.start()
+        long = int.from_bytes(data[end + 12 : end + 16], "little") > LISTING
+        if long or data[max(0, end - 20) : end][:4] == b"PK\x06\x07":  # zip64 has it elsewhere
+            raise Unusable(f"is a zip for a very long list of entries: {ALONE}")
     try:
         archive = zipfile.ZipFile(io.BytesIO(data))
         entries = archive.infolist()
     except Exception:  # a hostile file makes the library raise whatever there is
-        raise Unusable("is not a readable zip file: did the upload break off?") from None
+        raise Unusable(f"is not a readable zip file: {BROKEN_OFF}") from None
     named = [(entry, entry.filename.replace("\\", "/")) for entry in entries]
     named = [(entry, name) for entry, name in named if not _JUNK.search(name)]
     if len(named) > ENTRIES:
-        raise Unusable(f"is a zip with {len(named)} entries; at most {ENTRIES} are read")
+        raise Unusable(f"is a zip with {len(named)} entries; at most {ENTRIES} are read: {ALONE}")
     for entry, name in named:
         link = stat.S_ISLNK(entry.external_attr >> 16)
-        if not name.endswith("/") and _of_use(name, "a link" if link else "", files):
+        if _of_use(name, "a link" if link else "", files):
             if entry.flag_bits & 1:
                 raise Unusable("is a zip with a password: hand it in without")
             if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
@@ -168,12 +214,11 @@ def _zip(data: bytes, files: Files) -> dict[str, Read]:
 def _from_zip(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> bytes:
     try:
         with archive.open(entry) as file:
-            return _limited(file, NOTEBOOK, entry.filename)
+            return _limited(file)
     except Unusable:
         raise
     except Exception:
-        name = printable(entry.filename)
-        raise Unusable(f"is a zip in which {name!r} is damaged: pack it again") from None
+        raise Unusable("is damaged in its zip: pack it again") from None
 
 
 def _tar(data: bytes, files: Files) -> dict[str, Read]:
@@ -185,21 +230,24 @@ def _tar(data: bytes, files: Files) -> dict[str, Read]:
         with tarfile.open(fileobj=tap, mode="r|") as archive:
             number = 0
             for entry in archive:
-                number += not _JUNK.search(f"{entry.name}/" if entry.isdir() else entry.name)
+                if _JUNK.search(entry.name):
+                    continue
+                number += 1
                 if number > ENTRIES:
-                    raise Unusable(f"is a tar with more than {ENTRIES} entries")
+                    raise Unusable(f"is a tar with more than {ENTRIES} entries: {ALONE}")
                 plain = entry.isreg() and not entry.issparse()
                 odd = "" if plain else "a link, a device or a file with holes"
                 if not entry.isdir() and _of_use(entry.name, odd, files):
                     file = archive.extractfile(entry)
                     assert file is not None
-                    content = _limited(file, NOTEBOOK, entry.name)
+                    with about(entry.name):
+                        content = _limited(file)
                     _twice(entry.name, out, files)
                     out[entry.name] = partial(bytes, content)
     except Unusable:
         raise
     except Exception:  # as in `_zip`
-        raise Unusable("is not a readable tar file: did the upload break off?") from None
+        raise Unusable(f"is not a readable tar file: {BROKEN_OFF}") from None
     return out
 
 
@@ -210,10 +258,10 @@ class _Tap:
         self.stream, self.left = stream, ARCHIVE
 
     def read(self, size: int) -> bytes:
-        data = self.stream.read(min(size, self.left + 1))
+        data = self.stream.read(size)  # `tarfile` asks for a block at a time
         self.left -= len(data)
         if self.left < 0:
-            raise Unusable(f"is larger than {ARCHIVE >> 20} MB when it is unpacked")
+            raise Unusable(f"is larger than {ARCHIVE >> 20} MB when it is unpacked: {ALONE}")
         return data
 
 
@@ -223,8 +271,6 @@ def _of_use(name: str, odd: str, files: Files) -> bool:
     Args:
         odd: what it is, unless it is an ordinary file.
     """
-    if _JUNK.search(name):
-        return False
     if name.startswith("/") or ".." in name.split("/") or re.match(r"[A-Za-z]:", name):
         files.refuse(name, "points out of its folder")
         return False
@@ -255,9 +301,8 @@ def _opened(path: Path) -> BinaryIO:
     return os.fdopen(number, "rb")
 
 
-def _limited(file: Any, limit: int, name: str) -> bytes:
-    data: bytes = file.read(limit + 1)
-    if len(data) > limit:
-        what = f"holds {printable(name)!r}, which is" if name else "is"
-        raise Unusable(f"{what} larger than {limit >> 20} MB")
+def _limited(file: Any) -> bytes:
+    data: bytes = file.read(NOTEBOOK + 1)
+    if len(data) > NOTEBOOK:
+        raise Unusable(f"is larger than {NOTEBOOK >> 20} MB{LESS}")
     return data

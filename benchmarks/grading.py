@@ -1,0 +1,172 @@
+"""Seconds and memory of grading a class, and whether a kill changes its table."""
+
+import csv
+import json
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from itertools import cycle
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import NamedTuple
+
+COURSE = Path(__file__).parents[1]
+EXERCISE = "ex01_fedavg"
+LEFT_OUT = "@weighted_average("  # the first of three questions: the other two have ten tests
+FAILS = ("# fails: ex01.2", "# fails: ex01.3")  # how wrong answers to these begin
+CLASSES = {f"grading {n} submissions, 10 tests": n for n in (300,)}
+HEAD = (
+    f"{'grading a class':38}{'in all':>9}{'each':>9}{'memory at 1/3':>15}{'at the end':>13}"
+    f"{'killed at':>11}{'then':>9}{'same table':>12}"
+)
+OFTEN = 0.1  # seconds from one look at the grades to the next
+MIB = 1 << 10  # in the kibibytes that /proc counts in
+
+
+class Graded(NamedTuple):
+    """A class of n, graded without a break, and once more with a kill.
+
+    Fields:
+        seconds: without a break; resumed: both parts with a kill.
+        third, end: peak memory of the command and its two examiners, which hold the tests, in KiB;
+            0 where there is no /proc.
+        killed: number of grades on the disk when it was killed.
+        same: whether the table is that of the run without a break.
+        way: what kept submissions apart.
+    """
+
+    n: int
+    seconds: float
+    third: int
+    end: int
+    killed: int
+    resumed: float
+    same: bool
+    way: str
+
+    def row(self) -> str:
+        return (
+            f"{self.seconds:7.0f} s{self.seconds / self.n:7.2f} s{self.third / MIB:11.0f} MiB"
+            f"{self.end / MIB:9.0f} MiB{self.killed:11}{self.resumed:7.0f} s"
+            f"{'yes' if self.same else 'NO':>12}  {self.way}"
+        )
+
+
+def graded(n: int, seed: int = 0) -> Graded:
+    """Grade n submissions by the command itself, in a process of its own; needs Linux or a Mac.
+
+    Where this machine gives no isolation they are run without, for they are ours.
+
+    Raises:
+        RuntimeError: the command fails, or leaves somebody ungraded.
+    """
+    with TemporaryDirectory() as name:
+        folder = Path(name)
+        assignment(folder / "ex01")
+        submissions(folder / "in", n)
+        begin, most, third = time.perf_counter(), 0, 0
+        with command(folder, "whole") as process:
+            while process.poll() is None:
+                most = max(most, memory(process.pid))
+                if not third and grades(folder / "whole") >= n // 3:
+                    third = most
+                time.sleep(OFTEN)
+        seconds = time.perf_counter() - begin
+        finished(process, folder, "whole")
+        killed, resumed = with_a_kill(folder, n, seed)
+        same = table(folder / "whole") == table(folder / "killed")
+        record = json.loads(next((folder / "whole/grades").glob("*.json")).read_bytes())
+        return Graded(n, seconds, third, most, killed, resumed, same, record["back_end"])
+
+
+def with_a_kill(folder: Path, n: int, seed: int) -> tuple[int, float]:
+    """(Grades at the kill, seconds of both parts) of a run that SIGKILL ends at a drawn point.
+
+    It has the secret of the run without a break, and so the same hidden inputs.
+    """
+    (folder / "killed").mkdir()
+    shutil.copy(folder / "whole/secret", folder / "killed/secret")
+    rng = random.Random(seed)
+    stop, pause = rng.randrange(1, n - 5), rng.random()
+    begin = time.perf_counter()
+    with command(folder, "killed") as process:
+        while process.poll() is None and grades(folder / "killed") < stop:
+            time.sleep(OFTEN)
+        time.sleep(pause)  # the kill is to fall anywhere, and not only behind a grade
+        process.kill()
+    if process.returncode != -signal.SIGKILL:
+        raise RuntimeError(f"it ended before it could be killed: {said(folder, 'killed')}")
+    killed = grades(folder / "killed")
+    with command(folder, "killed") as process:
+        process.wait()
+    finished(process, folder, "killed")
+    return killed, time.perf_counter() - begin
+
+
+def assignment(folder: Path) -> None:
+    """Exercise 1 without its first question, as an assignment of its own: ten tests."""
+    folder.mkdir()
+    shutil.copy(COURSE / f"solutions/{EXERCISE}.py", folder)
+    source = (COURSE / "tests/exercises/test_ex01.py").read_text(encoding="utf-8")
+    parts = source.split("\n\n\n")  # of functions and what stands between them
+    kept = [part for part in parts if not part.startswith(LEFT_OUT)]
+    (folder / "test_ex01.py").write_text("\n\n\n".join(kept), encoding="utf-8")
+
+
+def submissions(folder: Path, n: int) -> None:
+    """Wrong and right answers of the exercise in turn, each with a text of its own."""
+    folder.mkdir()
+    mutants = COURSE / "tests/exercises/mutants/ex01"
+    texts = {path: path.read_text(encoding="utf-8") for path in sorted(mutants.glob("*.py"))}
+    right = cycle(text for path, text in texts.items() if path.name.startswith("right"))
+    wrong = cycle(text for text in texts.values() if text.startswith(FAILS))
+    for i in range(n):
+        text = next(right if i % 2 else wrong)
+        (folder / f"student{i:03}.py").write_text(f"{text}\n# {i}\n", encoding="utf-8")
+
+
+def command(folder: Path, out: str) -> subprocess.Popen[bytes]:
+    """The command, begun; what it says goes to a file."""
+    words = ["grade", "in", "--assignment", "./ex01", "--out", out, "--i-trust-these-submissions"]
+    with (folder / f"{out}.log").open("ab") as log:
+        return subprocess.Popen(
+            [sys.executable, "-m", "fedlab_edu.cli", *words],
+            cwd=folder,
+            stdout=log,
+            stderr=subprocess.STDOUT,
+        )
+
+
+def finished(process: subprocess.Popen[bytes], folder: Path, out: str) -> None:
+    if process.returncode:
+        raise RuntimeError(f"grading ended with {process.returncode}: {said(folder, out)}")
+
+
+def said(folder: Path, out: str) -> str:
+    return (folder / f"{out}.log").read_text(encoding="utf-8")[-2000:]
+
+
+def grades(out: Path) -> int:
+    """How many there are."""
+    return len(list((out / "grades").glob("*.json")))
+
+
+def memory(pid: int) -> int:
+    """Peak memory so far of a process and its children, in KiB; 0 once it has ended."""
+    try:
+        children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+        texts = [Path(f"/proc/{p}/status").read_text() for p in (pid, *children)]
+        return sum(int(text.partition("VmHWM:")[2].split()[0]) for text in texts)
+    except (OSError, IndexError):
+        return 0
+
+
+def table(out: Path) -> list[list[str]]:
+    """The table of the class, as the command for reports writes it."""
+    command = [sys.executable, "-m", "fedlab_edu.cli", "report", str(out)]
+    subprocess.run(command, check=True, capture_output=True)
+    with (out / "report/class.csv").open(encoding="utf-8", newline="") as file:
+        return list(csv.reader(file))
