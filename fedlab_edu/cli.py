@@ -68,17 +68,17 @@ def _run(command: str, chosen: dict[str, Any]) -> int:
         extra = "check" if command in AT_HOME else "grade"
         raise Refusal(f"{command} needs pytest: pip install -e '.[{extra}]'")
     if command == "check":
-        from fedlab_edu.grading.home import check
+        from fedlab_edu.grading.home.check import check
 
         return check(**chosen, course=course_folder)
     if command in AT_HOME:
-        from fedlab_edu.grading import study
+        from fedlab_edu.grading.home import commands as study
 
         if command == "watch":
             return study.watch(**chosen, course=course_folder)
         tell = study.hint if command == "hint" else study.overview
         return tell(**chosen, course=course_folder(None))
-    from fedlab_edu.grading import commands
+    from fedlab_edu.grading.classroom import commands
 
     if command in ("grade", "release"):
         with suppress(Refusal):  # an assignment in a folder needs none

@@ -17,10 +17,10 @@ from pathlib import Path
 
 import pytest
 
-from fedlab_edu.grading import doctor
-from fedlab_edu.grading.isolated import grade_isolated
 from fedlab_edu.grading.run import Report
-from fedlab_edu.grading.sandbox import FIRST_USER, USERS, Limits
+from fedlab_edu.grading.sandbox import doctor
+from fedlab_edu.grading.sandbox.isolated import grade_isolated
+from fedlab_edu.grading.sandbox.processes import FIRST_USER, USERS, Limits
 from tests.isolation import BRIEF, WAY, need
 
 TOY = Path(__file__).parent / "toy"
@@ -37,7 +37,7 @@ WHOLE: dict[str, tuple[bytes, str, str]] = {
     "85_latin_1": (f"{RIGHT}\nNAME = 'Größe'\n".encode("latin-1"), ALL, "UTF-8"),
     "86_utf_16": (RIGHT.encode("utf-16"), ALL, "UTF-8"),
     "byte_order_mark": (b"\xef\xbb\xbf" + RIGHT.encode(), "nothing", ""),
-    "zeros": (bytes(100), ALL, "null bytes"),
+    "zeros": (bytes(100), ALL, "NUL bytes"),
     "nothing": (b"", ALL, "no function"),
     "nested": (b"x = " + b"(" * 5000, ALL, "Python cannot read"),
     "right": (RIGHT.encode(), "nothing", ""),

@@ -10,14 +10,15 @@ from pathlib import Path
 import pytest
 
 from benchmarks import grading
-from fedlab_edu.grading import batch, commands, run
+from fedlab_edu.grading import run
 from fedlab_edu.grading.assignment import Refusal, find
-from fedlab_edu.grading.batch import Batch
-from fedlab_edu.grading.downloads import people
-from fedlab_edu.grading.intake import Handed, Wanted
-from fedlab_edu.grading.records import TEXT, Change, Outcome, Record
-from fedlab_edu.grading.roster import Person
-from fedlab_edu.grading.store import Store, file_name
+from fedlab_edu.grading.classroom import batch, commands
+from fedlab_edu.grading.classroom.batch import Batch
+from fedlab_edu.grading.classroom.downloads import people
+from fedlab_edu.grading.classroom.intake import Handed, Wanted
+from fedlab_edu.grading.classroom.people import Person
+from fedlab_edu.grading.classroom.records import TEXT, Change, Outcome, Record
+from fedlab_edu.grading.classroom.store import Store, file_name
 from tests.classroom import PLAN, RIGHT, SOLUTION, WRONG, StandIn, assignment_folder
 
 

@@ -13,10 +13,12 @@ from pathlib import Path
 import pytest
 
 from fedlab_edu import __version__, cli
-from fedlab_edu.grading import commands, escape, progress, run
+from fedlab_edu.grading import escape, run
+from fedlab_edu.grading.classroom import commands
+from fedlab_edu.grading.classroom.store import Store
+from fedlab_edu.grading.home import progress
 from fedlab_edu.grading.run import Report, Result
-from fedlab_edu.grading.sandbox import NoSandbox
-from fedlab_edu.grading.store import Store
+from fedlab_edu.grading.sandbox.processes import NoSandbox
 from tests import classroom
 
 ROOT = Path(__file__).parents[1]
@@ -259,7 +261,7 @@ def test_where_nothing_keeps_submissions_apart_grading_is_refused(
     def choose(trust: bool) -> str:
         raise NoSandbox("this machine gives no isolation.")
 
-    monkeypatch.setattr("fedlab_edu.grading.doctor.choose", choose)
+    monkeypatch.setattr("fedlab_edu.grading.sandbox.doctor.choose", choose)
     folder = classroom.assignment_folder(tmp_path / "hw")
     (tmp_path / "in").mkdir()
     (tmp_path / "in/ann.py").write_text(classroom.RIGHT)

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from fedlab_edu.grading.assignment import Refusal
-from fedlab_edu.grading.downloads import people
-from fedlab_edu.grading.roster import Person
+from fedlab_edu.grading.classroom.downloads import people
+from fedlab_edu.grading.classroom.people import Person
 
 
 @pytest.fixture

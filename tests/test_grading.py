@@ -52,8 +52,8 @@ UNREADABLE = {
     "magic": (b"%matplotlib inline\n", "Lines with % or ! are for Jupyter only"),
     "exported": (b"get_ipython().run_line_magic('matplotlib', 'inline')\n", "for Jupyter only"),
     "latin_1": ("# Größe\n".encode("latin-1"), "not UTF-8 text"),
-    "utf_16": (RIGHT_TEXT.encode("utf-16"), "not UTF-8 text"),
-    "zeros": (bytes(9), "null bytes"),
+    "utf_16": (RIGHT_TEXT.encode("utf-16"), "is UTF-16 text: save it as UTF-8"),
+    "zeros": (bytes(9), "NUL bytes"),
     "endless_load": (
         b"while True:\n    pass\n",
         "still running after 3 .*\n  line [12], in module",

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from fedlab_edu import cli
-from fedlab_edu.grading import hints, progress
+from fedlab_edu.grading.home import hints, progress
 from fedlab_edu.grading.release import secret
 
 ROOT = Path(__file__).parents[1]

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from fedlab_edu.grading import home
 from fedlab_edu.grading.assignment import Refusal
-from fedlab_edu.grading.intake import Handed, Wanted, collect
+from fedlab_edu.grading.classroom.intake import Handed, Wanted, collect
+from fedlab_edu.grading.home import check as home
 from fedlab_edu.grading.report import render
 from fedlab_edu.grading.run import Report, Result, marks
 from tests import classroom

@@ -16,10 +16,10 @@ from threading import Thread
 
 import pytest
 
-from fedlab_edu.grading import intake
-from fedlab_edu.grading.intake import Handed, Wanted, collect
+from fedlab_edu.grading.classroom import intake
+from fedlab_edu.grading.classroom.intake import Handed, Wanted, collect
 from fedlab_edu.grading.notebook import Module, convert
-from fedlab_edu.grading.unpack import Unusable, printable, read_regular, text_of
+from fedlab_edu.grading.textfile import Unusable, printable, read_regular, text_of
 
 GOOD = "def fedavg(states):\n    return states[0]\n"
 OTHER = "def fedavg(states):\n    return None\n"

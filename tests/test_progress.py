@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from fedlab_edu import cli
-from fedlab_edu.grading import progress
+from fedlab_edu.grading.home import progress
 from fedlab_edu.grading.run import Report, Result
 
 TESTS = '''\

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from fedlab_edu.grading.assignment import Assignment, Refusal, find
-from fedlab_edu.grading.handout import guard, handout, public, write
+from fedlab_edu.grading.classroom.handout import guard, handout, public, write
 from fedlab_edu.grading.notebook import convert
 from fedlab_edu.grading.release import main, outline, release
 from tests import classroom

@@ -14,11 +14,12 @@ from xml.etree import ElementTree
 import pytest
 from markdown_it import MarkdownIt
 
-from fedlab_edu.grading import canvas, commands, escape, exports, nbgrader, pages, tables
+from fedlab_edu.grading import escape
 from fedlab_edu.grading.assignment import Refusal
-from fedlab_edu.grading.records import Outcome, Record
-from fedlab_edu.grading.roster import Person
-from fedlab_edu.grading.store import Store
+from fedlab_edu.grading.classroom import canvas, commands, exports, nbgrader, pages, tables
+from fedlab_edu.grading.classroom.people import Person
+from fedlab_edu.grading.classroom.records import Outcome, Record
+from fedlab_edu.grading.classroom.store import Store
 
 EVIL = (
     "=cmd|' /C calc'!A0 <script>alert(1)</script> <img src=x onerror=alert(1)> "

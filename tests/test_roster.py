@@ -9,7 +9,9 @@ from pathlib import Path
 import pytest
 
 from fedlab_edu.grading.assignment import Refusal
-from fedlab_edu.grading.roster import ROSTER, Person, distinct, enrolled, read_roster, read_table
+from fedlab_edu.grading.classroom.matching import enrolled
+from fedlab_edu.grading.classroom.people import Person, distinct
+from fedlab_edu.grading.classroom.roster import ROSTER, read_roster, read_table
 
 GRADEBOOK = "Student,ID,SIS User ID,SIS Login ID,Section,hw (9)\n    Points Possible,,,,,10\n"
 

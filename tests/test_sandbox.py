@@ -13,13 +13,14 @@ from pathlib import Path
 
 import pytest
 
-from fedlab_edu.grading import doctor, landlock, sandbox, seccomp, usage, view
 from fedlab_edu.grading.checks import Failure
-from fedlab_edu.grading.isolated import grade_isolated
 from fedlab_edu.grading.run import CheckBroken, Report, grade, marks
-from fedlab_edu.grading.sandbox import Limits, NoSandbox
+from fedlab_edu.grading.sandbox import doctor, landlock, seccomp, usage, view
+from fedlab_edu.grading.sandbox import processes as sandbox
+from fedlab_edu.grading.sandbox.isolated import grade_isolated
+from fedlab_edu.grading.sandbox.processes import Limits, NoSandbox
+from fedlab_edu.grading.sandbox.usage import memory
 from fedlab_edu.grading.student import Raised, Student
-from fedlab_edu.grading.usage import memory
 from tests.isolation import need
 
 ROOT = Path(__file__).parents[1]
@@ -79,7 +80,7 @@ def test_another_user_holds_all_attacks() -> None:
 
 CLOSED = """
 import os, sys
-from fedlab_edu.grading import landlock
+from fedlab_edu.grading.sandbox import landlock
 known, place = int(sys.argv[1]), sys.argv[2]
 have = landlock.version()
 landlock.version = lambda: min(known, have)
@@ -320,7 +321,7 @@ def test_a_worker_that_can_do_too_much_is_no_isolation(
 def test_the_filter_refuses_its_calls_and_no_others() -> None:
     code = """
 import ctypes, errno, os, platform, sys
-from fedlab_edu.grading import seccomp
+from fedlab_edu.grading.sandbox import seccomp
 import torch
 assert seccomp.install()
 column = list(seccomp.MACHINES).index(platform.machine())
@@ -683,7 +684,7 @@ def test_no_other_user_can_read_the_secret_or_a_solution_of_any_length() -> None
             lines.append(path.read_bytes())
     (report,) = reports
     assert report.complete
-    assert any(b"fedlab_edu.grading.examiner" in line for line in lines)
+    assert any(b"fedlab_edu.grading.sandbox.examiner" in line for line in lines)
     assert not any(word in line for line in lines for word in (b"t0p", b"x" * 1000))
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from fedlab_edu import cli
-from fedlab_edu.grading import watch
+from fedlab_edu.grading.home import watch
 from tests import classroom
 
 if sys.platform == "win32":

@@ -22,8 +22,8 @@ from safetensors.torch import save
 
 from fedlab_edu.grading import wire
 from fedlab_edu.grading.checks import Failure
-from fedlab_edu.grading.remote import Remote, Stopped
-from fedlab_edu.grading.sandbox import Limits, Worker
+from fedlab_edu.grading.sandbox.processes import Limits, Worker
+from fedlab_edu.grading.sandbox.remote import Remote, Stopped
 from fedlab_edu.grading.student import NotGradable
 
 EXAMPLES = int(os.environ.get("FUZZ_EXAMPLES", "300"))  # hypothesis takes 10 ms for each

@@ -5,7 +5,7 @@
 A solution is a Python file in cells (``# %%``). The answer of each question stands in a cell
 tagged ``exercise`` and between the lines ``# BEGIN SOLUTION`` and ``# END SOLUTION``. A plain file
 without markers gets a stub in place of the body of each function (`outline`). What goes out with a
-release beside it is in `fedlab_edu.grading.handout`.
+release beside it is in `fedlab_edu.grading.classroom.handout`.
 """
 
 import ast

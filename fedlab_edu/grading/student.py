@@ -24,6 +24,7 @@ from fedlab_edu.grading import wire
 from fedlab_edu.grading.checks import Answer, Failure
 from fedlab_edu.grading.faults import kind, printable
 from fedlab_edu.grading.release import NOT_WRITTEN
+from fedlab_edu.grading.textfile import Unusable, text_of
 
 FRAMES = 4  # of a traceback, the innermost
 MISSING = object()
@@ -144,10 +145,9 @@ def decoded(file: bytes) -> str:
         NotGradable: it is not UTF-8 text.
     """
     try:
-        return file.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        at = f"byte {error.start + 1} is none of it"
-        raise NotGradable(f"The file is not UTF-8 text: save it as UTF-8 ({at}).") from None
+        return text_of(file)
+    except Unusable as problem:
+        raise NotGradable(f"The file {problem}.") from None
 
 
 def lines_of(text: str) -> list[str]:

@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import Any
 
 from fedlab_edu.grading.assignment import Refusal
-from fedlab_edu.grading.records import GRADE, UNGRADED, ClassList, Outcome, Record
-from fedlab_edu.grading.roster import Person
+from fedlab_edu.grading.classroom.people import Person
+from fedlab_edu.grading.classroom.records import GRADE, UNGRADED, ClassList, Outcome, Record
 
 CLASS = "fedlab-edu/class/v1"
 

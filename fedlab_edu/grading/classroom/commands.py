@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 from tqdm import tqdm
 
 from fedlab_edu.grading.assignment import Refusal, find
+from fedlab_edu.grading.classroom.records import MISSING, NOT_GRADABLE, UNGRADED
+from fedlab_edu.grading.classroom.store import Store, file_name
 from fedlab_edu.grading.escape import for_console, line
-from fedlab_edu.grading.records import MISSING, NOT_GRADABLE, UNGRADED
-from fedlab_edu.grading.store import Store, file_name
 
 if TYPE_CHECKING:
-    from fedlab_edu.grading.batch import Grader
-from fedlab_edu.grading.records import Change
+    from fedlab_edu.grading.classroom.batch import Grader
+from fedlab_edu.grading.classroom.records import Change
 
 JOBS = 2  # submissions that are graded at a time; each keeps a core busy
 LEFT_OVER = 10  # records of people who are no longer in the class that are named
@@ -41,8 +41,8 @@ def grade(
     Raises:
         Refusal: nothing can be graded.
     """
-    from fedlab_edu.grading.batch import Batch
-    from fedlab_edu.grading.downloads import people
+    from fedlab_edu.grading.classroom.batch import Batch
+    from fedlab_edu.grading.classroom.downloads import people
 
     chosen = find(assignment, course)
     store = Store(Path(f"grades-{chosen.name}") if out is None else out)
@@ -103,7 +103,7 @@ def report(
     Raises:
         Refusal: there are no grades, or an export cannot be made.
     """
-    from fedlab_edu.grading import pages, tables
+    from fedlab_edu.grading.classroom import pages, tables
 
     store = Store(folder)
     about = store.read_class()
@@ -142,7 +142,7 @@ def report(
 def _export(
     name: str, store: Store, target: Path, show_hidden: bool, template: Path | None, column: str
 ) -> None:
-    from fedlab_edu.grading import canvas, exports, nbgrader
+    from fedlab_edu.grading.classroom import canvas, exports, nbgrader
 
     records = store.records()
     if name in ("gradescope", "classroom50"):
@@ -183,7 +183,7 @@ def release(assignment: str, out: Path, course: Path | None = None) -> int:
     Raises:
         Refusal: it cannot be made, or would give an answer away.
     """
-    from fedlab_edu.grading.handout import handout, write
+    from fedlab_edu.grading.classroom.handout import handout, write
 
     chosen = find(assignment, course)
     try:
@@ -198,7 +198,7 @@ def release(assignment: str, out: Path, course: Path | None = None) -> int:
 
 def doctor() -> int:
     """Say how well this machine keeps submissions apart; 0, or 1 where it cannot."""
-    from fedlab_edu.grading.doctor import examine
+    from fedlab_edu.grading.sandbox.doctor import examine
 
     found = examine()
     print(found)
@@ -212,16 +212,16 @@ def isolated(
 
     Args:
         reference: the solution; private: what no submission may read; see
-            `fedlab_edu.grading.isolated.grade_isolated`.
+            `fedlab_edu.grading.sandbox.isolated.grade_isolated`.
 
     Raises:
         Refusal: nothing does, and the submissions are not trusted; when the grader is called, that
             it cannot be started.
     """
-    from fedlab_edu.grading.doctor import choose
-    from fedlab_edu.grading.isolated import grade_isolated
     from fedlab_edu.grading.run import Report
-    from fedlab_edu.grading.sandbox import NoSandbox
+    from fedlab_edu.grading.sandbox.doctor import choose
+    from fedlab_edu.grading.sandbox.isolated import grade_isolated
+    from fedlab_edu.grading.sandbox.processes import NoSandbox
 
     def grader(tests: Path, submissions: Iterable[tuple[str, str]]) -> Iterator[Report]:
         known = len(submissions) if isinstance(submissions, list) else JOBS

@@ -14,9 +14,9 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import IO
 
-from fedlab_edu.grading import doctor
 from fedlab_edu.grading.run import CheckBroken, Progress, Report
-from fedlab_edu.grading.sandbox import START, Limits, NoSandbox, Way
+from fedlab_edu.grading.sandbox import doctor
+from fedlab_edu.grading.sandbox.processes import START, Limits, NoSandbox, Way
 from fedlab_edu.grading.student import NotGradable, decoded
 
 LIMITS = Limits()
@@ -116,7 +116,7 @@ class _Failed(Exception):
 
 
 class _Examiner:
-    """The process that holds the tests, see `fedlab_edu.grading.examiner`."""
+    """The process that holds the tests, see `fedlab_edu.grading.sandbox.examiner`."""
 
     plan: list[dict[str, object]]
 
@@ -130,7 +130,7 @@ class _Examiner:
         environment |= {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTHONDONTWRITEBYTECODE": "1"}
         environment |= {"OMP_NUM_THREADS": "1"} | ({"FG_SEED": secret} if secret else {})
         self._process = subprocess.Popen(
-            [sys.executable, "-P", "-X", "utf8", "-m", "fedlab_edu.grading.examiner"],
+            [sys.executable, "-P", "-X", "utf8", "-m", "fedlab_edu.grading.sandbox.examiner"],
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,

@@ -14,9 +14,9 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from fedlab_edu.grading import landlock, seccomp
-from fedlab_edu.grading.sandbox import Limits, NoSandbox, Way, Zygote, user
-from fedlab_edu.grading.view import opened
+from fedlab_edu.grading.sandbox import landlock, seccomp
+from fedlab_edu.grading.sandbox.processes import Limits, NoSandbox, Way, Zygote, user
+from fedlab_edu.grading.sandbox.view import opened
 
 REFUSAL = (
     "this machine gives no isolation, and submissions can do what you can: run `fedlab-edu doctor` "

@@ -10,8 +10,8 @@ from collections.abc import Callable
 from typing import Any
 
 from fedlab_edu.grading import wire
-from fedlab_edu.grading.sandbox import Worker
-from fedlab_edu.grading.zygote import STATUS
+from fedlab_edu.grading.sandbox.processes import Worker
+from fedlab_edu.grading.sandbox.zygote import STATUS
 
 WHY = {
     b"M": "took too much memory, and was stopped",

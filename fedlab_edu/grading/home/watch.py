@@ -20,7 +20,7 @@ from importlib import import_module
 from pathlib import Path
 
 from fedlab_edu.grading.assignment import Refusal
-from fedlab_edu.grading.home import BROKEN, check_file
+from fedlab_edu.grading.home.check import BROKEN, check_file
 from fedlab_edu.grading.run import GRACE, CheckBroken, Child, Report
 
 POLL = 0.1  # seconds between two looks at the file

@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from fedlab_edu.grading.classroom.records import GRADED, Outcome, Record
 from fedlab_edu.grading.escape import cell, line
-from fedlab_edu.grading.records import GRADED, Outcome, Record
 
 WIDE = 60  # letters of a text in a terminal's table
 

@@ -12,8 +12,8 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
+from fedlab_edu.grading.classroom.store import write
 from fedlab_edu.grading.run import Report, marks
-from fedlab_edu.grading.store import write
 
 NAME = ".fedlab-edu.json"
 SCHEMA = "fedlab-edu/progress/v1"

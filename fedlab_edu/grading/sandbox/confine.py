@@ -9,8 +9,8 @@ import sys
 from contextlib import suppress
 from typing import Any
 
-from fedlab_edu.grading import landlock
-from fedlab_edu.grading.usage import FILES, memory
+from fedlab_edu.grading.sandbox import landlock
+from fedlab_edu.grading.sandbox.usage import FILES, memory
 
 NEW_USER, NEW_PID, NEW_MOUNTS, NEW_IPC = 0x10000000, 0x20000000, 0x00020000, 0x08000000
 NO_SUID, NO_DEVICES, NO_EXEC = 2, 4, 8  # of mount

@@ -3,9 +3,16 @@
 from collections.abc import Iterable, Sequence
 from itertools import takewhile
 
+from fedlab_edu.grading.classroom.records import (
+    GRADED,
+    MISSING,
+    NOT_GRADABLE,
+    UNGRADED,
+    Outcome,
+    Record,
+)
+from fedlab_edu.grading.classroom.tables import Table, number
 from fedlab_edu.grading.escape import fenced, html, markdown
-from fedlab_edu.grading.records import GRADED, MISSING, NOT_GRADABLE, UNGRADED, Outcome, Record
-from fedlab_edu.grading.tables import Table, number
 
 # Nothing is loaded and no script runs, whatever the page holds.
 _HEAD = """\

@@ -16,8 +16,8 @@ import numpy as np
 
 from fedlab_edu.grading import wire
 from fedlab_edu.grading.checks import Answer, Failure
-from fedlab_edu.grading.line import Line
-from fedlab_edu.grading.sandbox import Limits, Worker
+from fedlab_edu.grading.sandbox.line import Line
+from fedlab_edu.grading.sandbox.processes import Limits, Worker
 from fedlab_edu.grading.student import NotGradable, NotWritten, Raised, Student, lines_of
 
 MESSAGE = 2000  # characters

@@ -1,6 +1,6 @@
 """A process that has loaded PyTorch once, and forks from itself a worker for every test.
 
-    python -m fedlab_edu.grading.zygote DESCRIPTOR
+    python -m fedlab_edu.grading.sandbox.zygote DESCRIPTOR
 
 It runs trusted code only, in the sandbox where there is one. The job, which comes through the
 socket of that descriptor as a line of JSON, says in which way a
@@ -25,9 +25,9 @@ import traceback
 from contextlib import suppress
 from typing import Any, NoReturn
 
-from fedlab_edu.grading import confine, seccomp
-from fedlab_edu.grading.confine import SCRATCH
-from fedlab_edu.grading.usage import SHARED, filled, grown, memory, owned
+from fedlab_edu.grading.sandbox import confine, seccomp
+from fedlab_edu.grading.sandbox.confine import SCRATCH
+from fedlab_edu.grading.sandbox.usage import SHARED, filled, grown, memory, owned
 
 TURNS = 8  # users that take turns
 KILLER = 61_439  # the number of a user that nothing else has
@@ -45,12 +45,12 @@ def main() -> None:
         import safetensors.torch  # noqa: F401
         import torch
 
-        from fedlab_edu.grading import worker  # noqa: F401
+        from fedlab_edu.grading.sandbox import worker  # noqa: F401
 
         torch.set_num_threads(1)
         torch.ones(2, 2) @ torch.ones(2, 2)
     else:
-        from fedlab_edu.grading import doctor  # noqa: F401
+        from fedlab_edu.grading.sandbox import doctor  # noqa: F401
     gc.freeze()  # so that a fork does not touch, and copy, all that is there
     confine.shut_memory()
     control.sendall(b"R")
@@ -160,11 +160,11 @@ def start(job: dict[str, Any], folder: str, line: int, output: int) -> NoReturn:
     if job["way"] != "none":
         seccomp.install()
     if not job["warm"]:
-        from fedlab_edu.grading import doctor
+        from fedlab_edu.grading.sandbox import doctor
 
         os.write(line, json.dumps(doctor.seen_inside()).encode())
         os._exit(0)
-    from fedlab_edu.grading import worker
+    from fedlab_edu.grading.sandbox import worker
 
     worker.serve(socket.socket(fileno=line))
     os._exit(0)

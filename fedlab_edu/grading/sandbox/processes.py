@@ -11,8 +11,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Literal
 
-from fedlab_edu.grading.view import VIEW, bare, mounts, opened
-from fedlab_edu.grading.zygote import TURNS
+from fedlab_edu.grading.sandbox.view import VIEW, bare, mounts, opened
+from fedlab_edu.grading.sandbox.zygote import TURNS
 
 Way = Literal["bwrap", "uid", "none"]
 FIRST_USER, USERS = 61_440, 500  # numbers that no system gives to a person or a service
@@ -88,7 +88,7 @@ class Zygote:
             "cpu": int(4 * limits.call) + 2, "rules": opened() if way == "uid" else [],
         }  # fmt: skip
         start = f"import sys; sys.path.insert(0, {VIEW!r})" if way == "bwrap" else bare()
-        start += "; from fedlab_edu.grading import zygote; zygote.main()"
+        start += "; from fedlab_edu.grading.sandbox import zygote; zygote.main()"
         command = [sys.executable, "-I", "-X", "utf8", "-c", start, str(other.fileno())]
         if way == "bwrap":
             command = [*bubblewrap(), *command]

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
 
+from fedlab_edu.grading.classroom.unpack import NOTEBOOK, Files, Read
 from fedlab_edu.grading.notebook import (
     Module,
     NotANotebook,
@@ -23,7 +24,7 @@ from fedlab_edu.grading.notebook import (
     convert_apart,
     looks_like_notebook,
 )
-from fedlab_edu.grading.unpack import NOTEBOOK, Files, Read, Unusable, about, printable, text_of
+from fedlab_edu.grading.textfile import Unusable, about, printable, text_of
 
 MODULE = 1 << 20  # bytes of a module
 LOOK = 4  # files that are looked into for an answer

@@ -15,10 +15,10 @@ from typing import Any
 from xml.etree import ElementTree
 
 from fedlab_edu.grading.assignment import Refusal
+from fedlab_edu.grading.classroom.pages import told
+from fedlab_edu.grading.classroom.records import MISSING, NOT_GRADABLE, UNGRADED, Outcome, Record
+from fedlab_edu.grading.classroom.store import file_name
 from fedlab_edu.grading.escape import line, plain
-from fedlab_edu.grading.pages import told
-from fedlab_edu.grading.records import MISSING, NOT_GRADABLE, UNGRADED, Outcome, Record
-from fedlab_edu.grading.store import file_name
 
 
 def gradescope(records: Iterable[Record], folder: Path, show_hidden: bool = False) -> list[str]:

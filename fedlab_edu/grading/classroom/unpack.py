@@ -9,13 +9,14 @@ import re
 import stat
 import tarfile
 import zipfile
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from gzip import GzipFile
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
+
+from fedlab_edu.grading.textfile import Unusable, about, printable, read_regular
 
 NOTEBOOK = 8 << 20  # pictures in the output included
 ARCHIVE = 20 << 20  # of an archive, and of all that is unpacked from a tar
@@ -38,10 +39,6 @@ ALONE = "pack your own file alone"
 BROKEN_OFF = "did the upload break off? Hand it in again"
 
 Read = Callable[[], bytes]
-
-
-class Unusable(Exception):
-    """Why nothing can be graded, to follow "what you handed in"."""
 
 
 @dataclass
@@ -130,55 +127,6 @@ class Files:
         unpack = _zip if name.lower().endswith(ZIPS) else _tar
         with about(name):
             return unpack(self.found[name](), self)
-
-
-@contextmanager
-def about(name: str) -> Iterator[None]:
-    """Put into words which file it is that is of no use."""
-    try:
-        yield
-    except Unusable as problem:
-        raise Unusable(f"holds {printable(name)!r}, which {problem}") from None
-
-
-def read_regular(path: Path, limit: int, advice: str = "") -> bytes:
-    """The bytes of an ordinary file, which is opened only if it is one.
-
-    Args:
-        limit: bytes; advice: for the author of a file that is larger.
-
-    Raises:
-        Unusable: it is a link, a pipe, a device, a folder or too large.
-    """
-    with _opened(path) as file:
-        size = os.fstat(file.fileno()).st_size
-        if size > limit:
-            raise Unusable(f"is larger than {limit >> 20} MB{advice}")
-        return file.read(size)  # it would set aside as much memory as it is told to read
-
-
-def printable(name: str, most: int = 80) -> str:
-    """A name that a student chose, as it may be shown: one line, cut, without control codes."""
-    text = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in name)
-    return text if len(text) <= most else f"{text[: most - 3]}..."
-
-
-def text_of(data: bytes) -> str:
-    """The text of a file, with plain line ends.
-
-    Raises:
-        Unusable: it is no UTF-8.
-    """
-    if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
-        raise Unusable("is UTF-16 text: save it as UTF-8")
-    try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        raise Unusable(f"is not UTF-8 text (line {line}): save it as UTF-8") from None
-    if "\0" in text:
-        raise Unusable("holds NUL bytes, so it is not Python text")
-    return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
 def _zip(data: bytes, files: Files) -> dict[str, Read]:
@@ -285,20 +233,6 @@ def _of_use(name: str, odd: str, files: Files) -> bool:
 def _twice(name: str, out: Mapping[str, Read], files: Files) -> None:
     if name in out:
         files.notes.append(f"{printable(name)!r} is there twice: the last one counts")
-
-
-def _opened(path: Path) -> BinaryIO:
-    flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
-    try:
-        number = os.open(path, flags | getattr(os, "O_BINARY", 0))
-    except OSError as error:
-        link = path.is_symlink()
-        why = "is a link, not a file" if link else f"cannot be opened ({error.strerror})"
-        raise Unusable(why) from None
-    if not stat.S_ISREG(os.fstat(number).st_mode):
-        os.close(number)
-        raise Unusable("is not an ordinary file")
-    return os.fdopen(number, "rb")
 
 
 def _limited(file: Any) -> bytes:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from fedlab_edu.grading.roster import Person
+from fedlab_edu.grading.classroom.people import Person
 
 GRADE = "fedlab-edu/grade/v1"  # the version of a record
 GRADED, NOT_GRADABLE, UNGRADED, MISSING = "graded", "not gradable yet", "ungraded", "not handed in"

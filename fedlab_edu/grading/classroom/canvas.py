@@ -9,10 +9,11 @@ from math import isclose
 from pathlib import Path
 
 from fedlab_edu.grading.assignment import Refusal
+from fedlab_edu.grading.classroom.people import CANVAS, by_name
+from fedlab_edu.grading.classroom.records import MISSING, Record
+from fedlab_edu.grading.classroom.roster import is_maximum, read_table
+from fedlab_edu.grading.classroom.tables import number
 from fedlab_edu.grading.escape import line
-from fedlab_edu.grading.records import MISSING, Record
-from fedlab_edu.grading.roster import CANVAS, by_name, is_maximum, read_table
-from fedlab_edu.grading.tables import number
 
 GRADEBOOK = 64 << 20  # bytes
 # The columns of Canvas's gradebook by which it knows a student; they go back as they came.

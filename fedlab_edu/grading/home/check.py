@@ -10,14 +10,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from fedlab_edu.grading import progress, run
+from fedlab_edu.grading import run
 from fedlab_edu.grading.assignment import Refusal
+from fedlab_edu.grading.classroom.intake import module_of
 from fedlab_edu.grading.escape import for_console
-from fedlab_edu.grading.intake import module_of
+from fedlab_edu.grading.home import progress
 from fedlab_edu.grading.notebook import MISSING, looks_like_notebook
 from fedlab_edu.grading.report import render
 from fedlab_edu.grading.run import CheckBroken, Report
-from fedlab_edu.grading.unpack import Unusable
+from fedlab_edu.grading.textfile import Unusable
 
 BROKEN = "the check itself failed, not your answer: please tell your instructor."
 RESTART = (

@@ -5,9 +5,9 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from fedlab_edu.grading import landlock
+from fedlab_edu.grading.sandbox import landlock
 
-PACKAGE = Path(__file__).parents[1]
+PACKAGE = Path(__file__).parents[2]
 VIEW = "/grader"  # the folder of the package, in bubblewrap's view
 SYSTEM = ("bin", "lib", "lib32", "lib64")  # beside /usr
 SETTINGS = ("ld.so.cache", "localtime", "alternatives")  # of /etc, those that programs need
@@ -71,5 +71,5 @@ def opened() -> list[landlock.Rule]:
 
 def bare(package: Path = PACKAGE) -> str:
     """A statement of Python that hides the rest of the package where all of the disk is in view."""
-    file = str(PACKAGE / "grading" / "bare.py")
+    file = str(Path(__file__).with_name("bare.py"))
     return f"import runpy; runpy.run_path({file!r})['install']({str(package)!r})"

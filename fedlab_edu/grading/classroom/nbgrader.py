@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from fedlab_edu.grading.assignment import Refusal
+from fedlab_edu.grading.classroom.records import MISSING, Record
+from fedlab_edu.grading.classroom.store import file_name
 from fedlab_edu.grading.escape import line
-from fedlab_edu.grading.records import MISSING, Record
-from fedlab_edu.grading.store import file_name
 
 
 def write(records: Iterable[Record], database: Path) -> list[str]:

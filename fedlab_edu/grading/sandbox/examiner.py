@@ -1,6 +1,6 @@
 """The process that holds the tests: it runs them on one submission after the other.
 
-    python -m fedlab_edu.grading.examiner < JOB_AND_SUBMISSIONS
+    python -m fedlab_edu.grading.sandbox.examiner < JOB_AND_SUBMISSIONS
 
 It is trusted, and no student's code runs in it: that is in workers of a sandbox, from which come
 answers only. The job comes as the first line, not on the command line, which all users can read and
@@ -31,10 +31,10 @@ from _pytest.runner import runtestprotocol
 
 from fedlab_edu.grading import plugin, wire
 from fedlab_edu.grading.child import OPTIONS
-from fedlab_edu.grading.remote import Remote
-from fedlab_edu.grading.sandbox import Limits, NoSandbox, Worker, Zygote
+from fedlab_edu.grading.sandbox.processes import Limits, NoSandbox, Worker, Zygote
+from fedlab_edu.grading.sandbox.remote import Remote
+from fedlab_edu.grading.sandbox.usage import memory
 from fedlab_edu.grading.student import NotGradable, seed_all
-from fedlab_edu.grading.usage import memory
 
 PATIENCE = 4  # a test makes several calls: it may take so many times the limit of one
 SPARE = 2 << 30  # bytes that a test may take

@@ -16,8 +16,9 @@ from pathlib import Path
 
 from fedlab_edu import __version__
 from fedlab_edu.grading.assignment import Assignment, Refusal
-from fedlab_edu.grading.intake import Handed, Wanted, collect
-from fedlab_edu.grading.records import (
+from fedlab_edu.grading.classroom.intake import Handed, Wanted, collect
+from fedlab_edu.grading.classroom.people import Person
+from fedlab_edu.grading.classroom.records import (
     GRADED,
     MISSING,
     NOT_GRADABLE,
@@ -27,9 +28,8 @@ from fedlab_edu.grading.records import (
     Outcome,
     Record,
 )
-from fedlab_edu.grading.roster import Person
+from fedlab_edu.grading.classroom.store import Store
 from fedlab_edu.grading.run import CheckBroken, Report, Result
-from fedlab_edu.grading.store import Store
 
 # The tests and (name, source text) of each submission -> its report, in order and one by one.
 Grader = Callable[[Path, Iterable[tuple[str, str]]], Iterator[Report]]

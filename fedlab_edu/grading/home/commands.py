@@ -7,19 +7,19 @@ from pathlib import Path
 
 from tqdm import tqdm
 
-from fedlab_edu.grading import hints, progress
 from fedlab_edu.grading.assignment import Refusal
 from fedlab_edu.grading.escape import for_console
-from fedlab_edu.grading.home import check_file, show, target, width
+from fedlab_edu.grading.home import hints, progress
+from fedlab_edu.grading.home.check import check_file, show, target, width
+from fedlab_edu.grading.home.watch import watch as look
 from fedlab_edu.grading.run import CheckBroken, Report
-from fedlab_edu.grading.watch import watch as look
 
 
 def watch(question: str, file: Path | None, course: Callable[[Path | None], Path]) -> int:
     """Check a file now and at each save until Ctrl-C; 0.
 
     Args:
-        question, file, course: see `fedlab_edu.grading.home.target`.
+        question, file, course: see `fedlab_edu.grading.home.check.target`.
 
     Raises:
         Refusal: no such exercise, question or file.

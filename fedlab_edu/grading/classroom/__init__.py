@@ -1,0 +1,1 @@
+"""What an instructor does: hand out, take in, grade, report."""

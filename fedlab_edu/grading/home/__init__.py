@@ -1,0 +1,1 @@
+"""What a student does: check, watch, ask for a hint, see how far it is."""

@@ -1,0 +1,75 @@
+"""The text of a file that somebody else has made: read with care, or refused in words."""
+
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO
+
+
+class Unusable(Exception):
+    """Why nothing can be graded, to follow "what you handed in"."""
+
+
+@contextmanager
+def about(name: str) -> Iterator[None]:
+    """Put into words which file it is that is of no use."""
+    try:
+        yield
+    except Unusable as problem:
+        raise Unusable(f"holds {printable(name)!r}, which {problem}") from None
+
+
+def read_regular(path: Path, limit: int, advice: str = "") -> bytes:
+    """The bytes of an ordinary file, which is opened only if it is one.
+
+    Args:
+        limit: bytes; advice: for the author of a file that is larger.
+
+    Raises:
+        Unusable: it is a link, a pipe, a device, a folder or too large.
+    """
+    with _opened(path) as file:
+        size = os.fstat(file.fileno()).st_size
+        if size > limit:
+            raise Unusable(f"is larger than {limit >> 20} MB{advice}")
+        return file.read(size)  # it would set aside as much memory as it is told to read
+
+
+def _opened(path: Path) -> BinaryIO:
+    flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+    try:
+        number = os.open(path, flags | getattr(os, "O_BINARY", 0))
+    except OSError as error:
+        link = path.is_symlink()
+        why = "is a link, not a file" if link else f"cannot be opened ({error.strerror})"
+        raise Unusable(why) from None
+    if not stat.S_ISREG(os.fstat(number).st_mode):
+        os.close(number)
+        raise Unusable("is not an ordinary file")
+    return os.fdopen(number, "rb")
+
+
+def printable(name: str, most: int = 80) -> str:
+    """A name that a student chose, as it may be shown: one line, cut, without control codes."""
+    text = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in name)
+    return text if len(text) <= most else f"{text[: most - 3]}..."
+
+
+def text_of(data: bytes) -> str:
+    """The text of a file, with plain line ends.
+
+    Raises:
+        Unusable: it is no UTF-8.
+    """
+    if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        raise Unusable("is UTF-16 text: save it as UTF-8")
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise Unusable(f"is not UTF-8 text (line {line}): save it as UTF-8") from None
+    if "\0" in text:
+        raise Unusable("holds NUL bytes, so it is not Python text")
+    return text.replace("\r\n", "\n").replace("\r", "\n")
