@@ -194,6 +194,7 @@ def test_a_write_that_is_interrupted_leaves_the_file_as_it_was(
     with pytest.raises(KeyboardInterrupt):
         progress.save(course, progress.State(hints={"ex01.1": 2}))
     assert (course / progress.NAME).read_bytes() == before
+    assert [p.name for p in course.glob(".*") if p.is_file()] == [progress.NAME]
     assert json.loads(before)["hints"] == {"ex01.1": 1}
 
 

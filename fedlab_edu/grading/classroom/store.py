@@ -21,6 +21,7 @@ from typing import Any
 from fedlab_edu.grading.assignment import Refusal
 from fedlab_edu.grading.classroom.people import Person
 from fedlab_edu.grading.classroom.records import GRADE, UNGRADED, ClassList, Outcome, Record
+from fedlab_edu.grading.disk import write_json
 
 CLASS = "fedlab-edu/class/v1"
 
@@ -67,7 +68,7 @@ class Store:
             "tests": [asdict(test) for test in tests],
             "people": people,
         }
-        write(self.folder / "class.json", about)
+        write_json(self.folder / "class.json", about)
 
     def tested(self, assignment: str, passed: str) -> tuple[Outcome, ...]:
         """The tests, where the solution has passed these very tests before; else none.
@@ -150,7 +151,7 @@ class Store:
         return self.folder / "grades" / f"{file_name(student)}.json"
 
     def write(self, record: Record) -> None:
-        write(self.path(record.student), asdict(record))
+        write_json(self.path(record.student), asdict(record))
 
     def read(self, student: str) -> Record | None:
         """A student's record; None where there is none of this version."""
@@ -197,12 +198,3 @@ def _put_first(beside: Path, path: Path) -> None:
         pass
     except OSError:  # no links on this disk
         os.replace(beside, path)
-
-
-def write(path: Path, value: object) -> None:
-    """Put JSON in its place at once."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    beside = path.with_name(f".{path.name}.{os.getpid()}")
-    text = json.dumps(value, indent=1, ensure_ascii=True)  # lone surrogates fit in, too
-    beside.write_text(text + "\n", encoding="utf-8")
-    os.replace(beside, path)

@@ -12,7 +12,7 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from fedlab_edu.grading.classroom.store import write
+from fedlab_edu.grading.disk import write_json
 from fedlab_edu.grading.run import Report, marks
 
 NAME = ".fedlab-edu.json"
@@ -74,7 +74,7 @@ def load(course: Path) -> State:
 def save(course: Path, state: State) -> None:
     """Put it in its place at once; where the folder cannot be written to, nothing is kept."""
     with suppress(OSError):
-        write(course / NAME, {"schema": SCHEMA, **asdict(state)})
+        write_json(course / NAME, {"schema": SCHEMA, **asdict(state)})
 
 
 def keep(course: Path, exercise: str, report: Report) -> None:
