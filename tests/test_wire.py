@@ -8,9 +8,11 @@ import random
 import resource
 import socket
 import struct
+import subprocess
 import sys
 import time
 from collections import OrderedDict, defaultdict
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -26,7 +28,8 @@ from fedlab_edu.grading.sandbox.processes import Limits, Worker
 from fedlab_edu.grading.sandbox.remote import Remote, Stopped
 from fedlab_edu.grading.student import NotGradable
 
-EXAMPLES = int(os.environ.get("FUZZ_EXAMPLES", "300"))  # hypothesis takes 10 ms for each
+# Hypothesis takes 5 ms for each: at home some, in CI all.
+EXAMPLES = int(os.environ.get("FUZZ_EXAMPLES", "10000" if os.environ.get("CI") else "300"))
 FRAMES = 10_000
 
 
@@ -386,6 +389,70 @@ def test_no_hostile_frame_ends_hangs_or_fills_the_grader() -> None:
     fuzz()
     grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
     assert grown < 200_000 * (1024 if sys.platform == "darwin" else 1)
+
+
+def listed(parts: Iterable[str]) -> str:
+    return f"[{','.join(parts)}]"
+
+
+def many(part: str) -> bytes:
+    """As many of a part as go into a message."""
+    return listed([part] * (wire.MAX_JSON // (len(part) + 1) - 1)).encode()
+
+
+def no_numbers(count: int) -> bytes:
+    """The header of so many empty tensors."""
+    one = '"{}":{{"dtype":"F32","shape":[0],"data_offsets":[0,0]}}'
+    head = f"{{{','.join(one.format(i) for i in range(count))}}}".encode()
+    head += b" " * (-len(head) % 8)
+    return len(head).to_bytes(8, "little") + head
+
+
+LARGEST = {
+    "lists": (many("[]"), b""),
+    "tuples": (many('{"tuple":[]}'), b""),
+    "dicts": (many('{"dict":[]}'), b""),
+    "one unknown kind": (many('{"unknown":"x"}'), b""),
+    "unknown kinds": (listed(f'{{{{"unknown":"{i:x}"}}}}' for i in range(190_000)).encode(), b""),
+    "long unknown kinds": (many('{"unknown":"%s"}' % ("x" * 200)), b""),
+    "long numbers": (many("9" * wire.MAX_DIGITS), b""),
+    "strings": (many(r'"\u0101"'), b""),
+    "brackets": (b"[" * wire.MAX_JSON, b""),
+    "keys of one hash": (
+        b'{"dict":%s}' % listed(f"[{i * (2**61 - 1)},1]" for i in range(9_999)).encode(), b""
+    ),
+    "tensors": (b'{"tensor":"0"}', no_numbers(70_000)),
+    "views of one tensor": (many('{"array":"0"}')[: 14 * 190_000 - 1] + b"]",
+                            save({"0": torch.ones(15_000_000)})),
+}  # fmt: skip
+DECODE = """
+import re, resource, sys, time
+from fedlab_edu.grading import wire
+size, message = int(sys.argv[1]), sys.stdin.buffer.read()
+body, blob = message[:size], message[size:]
+wire.decode(b'{"tensor":"0"}', bytes.fromhex(sys.argv[2]))  # what this loads is not counted
+def peak():  # in kilobytes; what Linux tells by resource may be the parent's
+    if sys.platform == "linux":
+        return int(re.search(r"VmHWM:\\s+(\\d+)", open("/proc/self/status").read())[1])
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+before, began = peak(), time.process_time()
+try:
+    wire.decode(body, blob)
+except wire.Malformed:
+    pass
+print(peak() - before, time.process_time() - began)
+"""
+
+
+@pytest.mark.parametrize("name", LARGEST)
+def test_the_largest_message_of_each_kind_is_read_in_bounded_time_and_memory(name: str) -> None:
+    body, blob = LARGEST[name]
+    assert wire.lengths(wire.HEAD.pack(len(body), len(blob))) == (len(body), len(blob))
+    command = [sys.executable, "-c", DECODE, str(len(body)), ONE.hex()]
+    done = subprocess.run(command, input=body + blob, capture_output=True, check=True)
+    kilobytes, seconds = map(float, done.stdout.split())
+    assert kilobytes < 250_000
+    assert seconds < 10
 
 
 def test_the_valid_frames_that_the_fuzz_begins_with_are_valid() -> None:

@@ -23,6 +23,7 @@ MAX_MESSAGE = 64 << 20  # bytes; tensors cost what they weigh
 MAX_PARTS = 200_000
 MAX_DEPTH = 100
 MAX_KEYS = 10_000  # of all dicts: keys of one hash cost the square of their number
+MAX_KINDS = 100  # of values that are not sent: each is a class, and takes a kilobyte
 MAX_DIGITS = 4000  # of an int: Python prints 4300
 _TOO_LONG = 10**MAX_DIGITS  # once: it takes 70 microseconds, and an answer may hold many ints
 HEAD = struct.Struct(">II")
@@ -162,6 +163,7 @@ class _Reader:
     def __init__(self, tensors: dict[str, Tensor], function: Callable[[int], object]) -> None:
         self.tensors, self.function = tensors, function
         self.parts, self.keys = 0, 0
+        self.kinds: dict[str, type[Unknown]] = {}
 
     def value(self, part: Any, depth: int) -> Any:
         self.parts += 1
@@ -188,8 +190,15 @@ class _Reader:
         if key == "function" and type(inner) is int and inner >= 0:
             return self.function(inner)
         if key == "unknown" and type(inner) is str:
-            return type(_plain(inner), (Unknown,), {})()
+            return self._unknown(_plain(inner))
         raise Malformed(f"an unknown part {key[:20]!r}")
+
+    def _unknown(self, name: str) -> Unknown:
+        if name not in self.kinds:
+            if len(self.kinds) >= MAX_KINDS:
+                raise Malformed("too many kinds of values")
+            self.kinds[name] = type(name, (Unknown,), {})
+        return self.kinds[name]()
 
 
 def _tensors(blob: bytes) -> dict[str, Tensor]:
