@@ -413,7 +413,7 @@ LARGEST = {
     "tuples": (many('{"tuple":[]}'), b""),
     "dicts": (many('{"dict":[]}'), b""),
     "one unknown kind": (many('{"unknown":"x"}'), b""),
-    "unknown kinds": (listed(f'{{{{"unknown":"{i:x}"}}}}' for i in range(190_000)).encode(), b""),
+    "unknown kinds": (listed(f'{{"unknown":"{i:x}"}}' for i in range(190_000)).encode(), b""),
     "long unknown kinds": (many('{"unknown":"%s"}' % ("x" * 200)), b""),
     "long numbers": (many("9" * wire.MAX_DIGITS), b""),
     "strings": (many(r'"\u0101"'), b""),
