@@ -78,14 +78,14 @@ def _run(command: str, chosen: dict[str, Any]) -> int:
             return study.watch(**chosen, course=course_folder)
         tell = study.hint if command == "hint" else study.overview
         return tell(**chosen, course=course_folder(None))
-    from fedlab_edu.grading.classroom import commands
+    from fedlab_edu.grading.classroom import commands, report
 
     if command in ("grade", "release"):
         with suppress(Refusal):  # an assignment in a folder needs none
             chosen["course"] = course_folder(None)
     run: dict[str, Callable[..., int]] = {
         "grade": commands.grade,
-        "report": commands.report,
+        "report": report.report,
         "release": commands.release,
         "doctor": commands.doctor,
     }

@@ -14,7 +14,7 @@ import pytest
 
 from fedlab_edu import __version__, cli
 from fedlab_edu.grading import escape, run
-from fedlab_edu.grading.classroom import commands
+from fedlab_edu.grading.classroom import commands, report
 from fedlab_edu.grading.classroom.store import Store
 from fedlab_edu.grading.home import progress
 from fedlab_edu.grading.run import Report, Result
@@ -487,11 +487,12 @@ def test_a_reader_of_a_grading_that_has_seen_enough_is_no_fault_of_the_disk(
     def closed(*words: object, **how: object) -> None:
         raise BrokenPipeError(32, "Broken pipe")
 
-    monkeypatch.setattr(commands, "print", closed, raising=False)
+    for module in (commands, report):
+        monkeypatch.setattr(module, "print", closed, raising=False)
     with pytest.raises(BrokenPipeError):  # which the command line knows, see below
         commands.grade(Path("in"), "hw")
     with pytest.raises(BrokenPipeError):
-        commands.report(Path("grades-hw"))
+        report.report(Path("grades-hw"))
 
 
 def test_killed_for_real_and_resumed_the_table_is_that_of_a_run_without_a_break(

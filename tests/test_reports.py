@@ -16,7 +16,7 @@ from markdown_it import MarkdownIt
 
 from fedlab_edu.grading import escape
 from fedlab_edu.grading.assignment import Refusal
-from fedlab_edu.grading.classroom import canvas, commands, exports, nbgrader, pages, tables
+from fedlab_edu.grading.classroom import canvas, commands, exports, nbgrader, pages, report, tables
 from fedlab_edu.grading.classroom.people import Person
 from fedlab_edu.grading.classroom.records import Outcome, Record
 from fedlab_edu.grading.classroom.store import Store
@@ -251,7 +251,7 @@ def test_notes_about_a_student_are_for_the_instructor_and_notes_about_the_file_f
     store.write(replace(CLASS[0], notes=("of two files the last one counts",)))
     assert commands._told(store) == 0
     assert "  see to: ann: not in the roster\n" in capsys.readouterr().out
-    assert commands.report(tmp_path, exports=["gradescope"]) == 0
+    assert report.report(tmp_path, exports=["gradescope"]) == 0
     assert re.search(r"ann .* graded +not in the roster", capsys.readouterr().out)
     assert "not in the roster" in (tmp_path / "report/class.html").read_text()
     sent = [p for p in (tmp_path / "report").glob("*/**/*") if p.is_file()]
@@ -662,7 +662,7 @@ def test_the_report_of_a_folder_is_there_for_everyone(
     store.begin("hw", CLASS[0].tests, everyone)
     for one in CLASS:
         store.write(one)
-    assert commands.report(tmp_path, exports=["gradescope", "junit"]) == 0
+    assert report.report(tmp_path, exports=["gradescope", "junit"]) == 0
     told = capsys.readouterr().out
     assert re.search(r"fay +5.5  ungraded +grading was stopped", told)
     assert "without a mark: cyd; dan; fay" in told
@@ -687,7 +687,7 @@ def test_what_the_roster_says_of_a_student_is_for_the_instructor_alone(
     store.write(replace(CLASS[0], notes=("of two files the last one counts",)))
     assert commands._told(store) == 0
     assert "ann: not in the roster" in capsys.readouterr().out
-    assert commands.report(tmp_path, exports=["gradescope"]) == 0
+    assert report.report(tmp_path, exports=["gradescope"]) == 0
     assert re.search(r"ann .* graded +not in the roster", capsys.readouterr().out)
     assert "not in the roster" in (tmp_path / "report/class.html").read_text()
     sent = [p for p in (tmp_path / "report").glob("*/**/*") if p.is_file()]
@@ -705,11 +705,11 @@ def test_without_nbgrader_all_other_exports_are_there(
     store.begin("hw", CLASS[0].tests, [Person("ann", "ann")])
     (tmp_path / "book.csv").write_text(CANVAS)
     with pytest.raises(Refusal, match="pip install nbgrader"):
-        commands.report(tmp_path, exports=["nbgrader", "junit"], template=tmp_path / "book.csv")
+        report.report(tmp_path, exports=["nbgrader", "junit"], template=tmp_path / "book.csv")
     assert (tmp_path / "report/junit.xml").exists()
     assert (tmp_path / "report/canvas.csv").exists()
 
 
 def test_without_grades_there_is_no_report(tmp_path: Path) -> None:
     with pytest.raises(Refusal, match="holds no grades: run fedlab-edu grade first"):
-        commands.report(tmp_path)
+        report.report(tmp_path)

@@ -1,4 +1,4 @@
-"""The instructor's commands: grade, report, release and doctor; `fedlab_edu.cli` calls them."""
+"""The instructor's commands: grade, release and doctor; `fedlab_edu.cli` calls them."""
 
 import sys
 from collections.abc import Iterable, Iterator, Sequence
@@ -10,15 +10,15 @@ from tqdm import tqdm
 
 from fedlab_edu.grading.assignment import Refusal, find
 from fedlab_edu.grading.classroom.records import MISSING, NOT_GRADABLE, UNGRADED
-from fedlab_edu.grading.classroom.store import Store, file_name
+from fedlab_edu.grading.classroom.report import tell_left_over
+from fedlab_edu.grading.classroom.store import Store
 from fedlab_edu.grading.escape import for_console, line
 
 if TYPE_CHECKING:
     from fedlab_edu.grading.classroom.batch import Grader
-from fedlab_edu.grading.classroom.records import Change
+    from fedlab_edu.grading.classroom.records import Change
 
 JOBS = 2  # submissions that are graded at a time; each keeps a core busy
-LEFT_OVER = 10  # records of people who are no longer in the class that are named
 
 
 def grade(
@@ -63,7 +63,7 @@ def grade(
         everyone = people(submissions, roster)
         if not everyone:
             raise Refusal(f"{submissions} holds no submissions.")
-        private = [submissions, store.folder, *([chosen.source] if chosen.source else [])]
+        private = [p for p in (submissions, store.folder, chosen.source, roster) if p]
         grader, back_end = isolated(trust, store.secret(), chosen.reference, private)
         with tqdm(total=len(everyone), unit="student", disable=None) as bar:
             batch = Batch(
@@ -84,97 +84,6 @@ def grade(
         )
         return 130
     return _told(store)
-
-
-def report(
-    folder: Path,
-    show_hidden: bool = False,
-    exports: Sequence[str] = (),
-    template: Path | None = None,
-    column: str = "",
-) -> int:
-    """Print the table of the class, and write the pages and exports; 0.
-
-    Args:
-        show_hidden: students read the messages of hidden tests too.
-        exports: some of gradescope, classroom50, junit and nbgrader.
-        template: Canvas's gradebook, to be filled in; column: which of its columns.
-
-    Raises:
-        Refusal: there are no grades, or an export cannot be made.
-    """
-    from fedlab_edu.grading.classroom import pages, tables
-
-    store = Store(folder)
-    about = store.read_class()
-    notes = {one.key: one.notes for one in about.people}
-    questions: dict[str, float] = {}
-    for test in about.tests:
-        questions[test.question] = questions.get(test.question, 0) + test.max
-    table = tables.Table(questions)
-    target = folder / "report"
-    try:
-        (target / "students").mkdir(parents=True, exist_ok=True)
-        _emptied(target / "students", "*.html", "*.md")
-        for record in store.records():
-            page = target / "students" / f"{file_name(record.student)}.html"
-            _text(page, pages.student_page(record, show_hidden))
-            _text(page.with_suffix(".md"), pages.student_markdown(record, show_hidden))
-            table.add(record, f"students/{page.name}", notes[record.student])
-        _text(target / "class.html", pages.class_page(about.assignment, table))
-        _text(target / "class.csv", tables.class_csv(table))
-        _text(target / "questions.csv", tables.difficulty_csv(table))
-        told = f"{tables.class_text(table)}\n\n{tables.difficulty_text(table)}\n"
-        print(for_console(told))
-        _tell_left_over(store)
-        print(f"Pages and tables: {target}")
-        # nbgrader comes last, since it may not be installed.
-        asked = [*exports, *(["canvas"] if template else [])]
-        for name in sorted(asked, key=lambda name: name == "nbgrader"):
-            _export(name, store, target, show_hidden, template, column)
-    except BrokenPipeError:
-        raise
-    except OSError as error:
-        raise Refusal(f"{error.filename or target}: {error.strerror}.") from None
-    return 0
-
-
-def _export(
-    name: str, store: Store, target: Path, show_hidden: bool, template: Path | None, column: str
-) -> None:
-    from fedlab_edu.grading.classroom import canvas, exports, nbgrader
-
-    records = store.records()
-    if name in ("gradescope", "classroom50"):
-        _emptied(target / name, "*/result*.json")
-    unsure: list[str] = []  # whom the export gives no mark
-    odd: list[str] = []
-    if name == "gradescope":
-        path, unsure = target / name, exports.gradescope(records, target / name, show_hidden)
-    elif name == "classroom50":
-        path, unsure = target / name, exports.classroom50(records, target / name)
-    elif name == "junit":
-        path = target / "junit.xml"
-        exports.junit(records, path)
-    elif name == "nbgrader":
-        path = target / "gradebook.db"
-        unsure = nbgrader.write(records, path)
-    else:
-        assert template is not None
-        path = target / "canvas.csv"
-        unsure, odd = canvas.fill(records, template, path, column)
-    print(f"{name}: {path}")
-    if unsure:  # by semicolons, since a name may hold a comma
-        print(for_console(f"  without a mark: {'; '.join(map(line, unsure))}"))
-    for text in odd:
-        print(for_console(f"  {line(text)}"))
-
-
-def _emptied(folder: Path, *patterns: str) -> None:
-    """Remove what an earlier report left, perhaps on a student who is no longer in the class."""
-    for pattern in patterns:
-        for path in folder.glob(pattern):
-            path.unlink()
 
 
 def release(assignment: str, out: Path, course: Path | None = None) -> int:
@@ -266,19 +175,6 @@ def _told(store: Store) -> int:
     for one in everyone:
         for note in one.notes:
             print(for_console(f"  see to: {line(one.name)}: {line(note)}"))
-    _tell_left_over(store)
+    tell_left_over(store)
     print(f"Next: fedlab-edu report {store.folder}")
     return 1 if UNGRADED in states else 0
-
-
-def _tell_left_over(store: Store) -> None:
-    """Name whom an earlier run has graded and the last one has not seen: they are in no table."""
-    found = store.left_over()
-    for name, path in found[:LEFT_OVER]:
-        print(for_console(f"  graded earlier, not among these submissions: {line(name)}: {path}"))
-    if len(found) > LEFT_OVER:
-        print(f"  and {len(found) - LEFT_OVER} more")
-
-
-def _text(path: Path, text: str) -> None:
-    path.write_text(text, encoding="utf-8", newline="\n")
