@@ -679,24 +679,6 @@ def test_the_report_of_a_folder_is_there_for_everyone(
     assert len(list((tmp_path / "report/students").glob("*.html"))) == 6
 
 
-def test_what_the_roster_says_of_a_student_is_for_the_instructor_alone(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    store = Store(tmp_path)
-    store.begin("hw", CLASS[0].tests, [Person("ann", "ann", notes=("not in the roster",))])
-    store.write(replace(CLASS[0], notes=("of two files the last one counts",)))
-    assert commands._told(store) == 0
-    assert "ann: not in the roster" in capsys.readouterr().out
-    assert report.report(tmp_path, exports=["gradescope"]) == 0
-    assert re.search(r"ann .* graded +not in the roster", capsys.readouterr().out)
-    assert "not in the roster" in (tmp_path / "report/class.html").read_text()
-    sent = [p for p in (tmp_path / "report").glob("*/**/*") if p.is_file()]
-    assert {p.suffix for p in sent} == {".html", ".md", ".json"}
-    for path in sent:
-        assert "the last one counts" in path.read_text()
-        assert "roster" not in path.read_text()
-
-
 def test_without_nbgrader_all_other_exports_are_there(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
