@@ -38,7 +38,6 @@ from fedlab_edu import __version__
 from fedlab_edu.grading.assignment import Refusal
 
 AT_HOME = ("check", "watch", "hint", "progress")
-GOES_ON = ("reproduce", "grade")  # the same command goes on where it was stopped
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -56,7 +55,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except KeyboardInterrupt:
-        if command in GOES_ON:
+        if command == "reproduce":
             print("fedlab-edu: stopped; the same command goes on from here.", file=sys.stderr)
         return 130
 
@@ -228,7 +227,10 @@ def course_folder(file: Path | None) -> Path:
         for folder in (start, *start.parents):
             if (folder / "exercises").is_dir() and (folder / "tests" / "exercises").is_dir():
                 return folder
-    raise Refusal("run this in the course folder, which holds exercises/ and tests/exercises/.")
+    raise Refusal(
+        "run this in the course folder, which holds exercises/ and tests/exercises/. In a folder "
+        "that was handed out, there are: fedlab-edu check . and fedlab-edu watch ."
+    )
 
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@
 import json
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -19,6 +19,7 @@ from fedlab_edu.grading.classroom.intake import Handed, Wanted
 from fedlab_edu.grading.classroom.people import Person
 from fedlab_edu.grading.classroom.records import TEXT, Change, Outcome, Record
 from fedlab_edu.grading.classroom.store import Store, file_name
+from fedlab_edu.grading.run import Report
 from tests.classroom import PLAN, RIGHT, SOLUTION, WRONG, StandIn, assignment_folder
 
 
@@ -515,20 +516,20 @@ def test_points_alone_are_a_change_and_none_are_shown_as_a_dash() -> None:
     assert Change(old, replace(old, tests=(outcome(0.5, 2, "failed"),)))
 
 
-def test_another_state_is_a_change_and_stands_first(course: Course) -> None:
+def test_another_state_is_a_change_and_all_that_is_told(course: Course) -> None:
     course.hand_in(ann=RIGHT, bob="(")
     course.grade()
     for name in ("ann", "bob"):
         (course.submissions / f"{name}.py").unlink()
     missing = [Person("ann", "ann"), Person("bob", "bob")]
-    assert [str(change)[:60] for change in course.grade(everyone=missing)] == [
-        "ann: 5.5 -> 0 of 5.5; graded -> not handed in; q1 whole numb",
-        "bob: 0 -> 0 of 5.5; not gradable yet -> not handed in; q1 wh",
+    assert [str(change) for change in course.grade(everyone=missing)] == [
+        "ann: 5.5 of 5.5 -> not handed in",
+        "bob: not gradable yet -> not handed in",
     ]
     one = course.records["ann"]
     change = Change(one, replace(one, state="ungraded"))
     assert change
-    assert str(change) == "ann: 0 -> 0 of 5.5; not handed in -> ungraded"
+    assert str(change) == "ann: not handed in -> ungraded"
 
 
 def test_a_change_is_told_before_it_is_written_so_that_no_kill_loses_it(course: Course) -> None:
@@ -873,3 +874,29 @@ def test_the_benchmark_grades_right_and_wrong_answers_to_ten_tests_of_the_course
     assert [len(report.results) for report in reports] == [10] * 23
     assert [report.complete for report in reports] == [True, *[False, True] * 11]
     assert len({path.read_text() for path in files}) == 22
+
+
+def test_a_message_about_a_notebook_names_the_cell_and_no_line_of_the_module(
+    course: Course,
+) -> None:
+    cells = ["import math", "x = 1", "def double(x):\n    return 1 / 0"]
+    code = [{"cell_type": "code", "metadata": {}, "source": cell} for cell in cells]
+    (course.submissions / "ann.ipynb").write_text(json.dumps({"cells": code, "nbformat": 4}))
+
+    def grader(tests: Path, sources: Iterable[tuple[str, str]]) -> Iterator[Report]:
+        for name, text in sources:
+            lines = text.splitlines()
+            if "    return 1 / 0" in lines:
+                at = lines.index("    return 1 / 0") + 1
+                message = f"double raised ZeroDivisionError\n  line {at}, in double: return 1 / 0"
+                results = [replace(r, status="raised", message=message) for r in PLAN]
+            else:
+                results = [replace(r, status="passed") for r in PLAN]
+            yield Report(Path(name), tuple(results))
+
+    Batch(find(str(course.assignment), None), course.store, grader, "stand-in").run(
+        people(course.submissions)
+    )
+    assert course.records["ann"].tests[0].message == (
+        "double raised ZeroDivisionError\n  cell 3, line 2, in double: return 1 / 0"
+    )

@@ -406,8 +406,7 @@ def test_a_change_is_out_before_the_next_submission_is_graded(
     stand_in.stops, stand_in.seen = 1, []
     with Path("log").open("w") as log:
         monkeypatch.setattr(sys, "stdout", log)
-        with pytest.raises(KeyboardInterrupt):
-            commands.grade(Path("in"), "hw")
+        assert commands.grade(Path("in"), "hw") == 130
         assert "ann: 3.5 -> 5.5" in Path("log").read_text()
 
 
@@ -418,7 +417,7 @@ def test_the_same_command_goes_on_after_ctrl_c_but_not_with_again_and_says_so(
         Path(f"in/{name}.py").write_text(classroom.RIGHT)
     stand_in.stops = 2  # after the solution and ann
     assert cli.main(GRADE) == 130
-    assert "the same command goes on from here" in capsys.readouterr().err
+    assert "1 are graded, and stay so; the same command goes on" in capsys.readouterr().err
     stand_in.stops, stand_in.seen = None, []
     assert cli.main(GRADE) == 0
     assert len(stand_in.seen) == 2
@@ -426,7 +425,8 @@ def test_the_same_command_goes_on_after_ctrl_c_but_not_with_again_and_says_so(
     assert cli.main([*GRADE, "--again"]) == 130
     error = capsys.readouterr().err
     assert "goes on" not in error
-    assert "With --again the same command begins with the first one once more." in error
+    assert "3 are graded, and stay so" in error
+    assert "the same command begins with the first one once more" in error
     stand_in.stops, stand_in.seen = None, []
     assert cli.main([*GRADE, "--again"]) == 0
     assert len(stand_in.seen) == 3
@@ -526,3 +526,18 @@ def test_killed_for_real_and_resumed_the_table_is_that_of_a_run_without_a_break(
     assert {path: path.stat().st_mtime_ns for path in before} == before
     assert table("killed") == table("whole")
     assert [row[5] for row in table("whole")[1:]] == ["5.5", "3.5", "", "5.5", "3.5", ""]
+
+
+def test_exports_are_written_before_anything_is_printed(
+    stand_in: classroom.StandIn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Path("in/ann.py").write_text(classroom.WRONG)
+    cli.main(GRADE)
+
+    def closed(*words: object, **how: object) -> None:
+        raise BrokenPipeError(32, "Broken pipe")
+
+    monkeypatch.setattr(report, "print", closed, raising=False)
+    with pytest.raises(BrokenPipeError):
+        report.report(Path("grades-hw"), exports=["junit"])
+    assert Path("grades-hw/report/junit.xml").is_file()

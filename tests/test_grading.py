@@ -116,6 +116,7 @@ def reports(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Report]:
         "no_function": RIGHT_TEXT.replace("def minibatches", "def minibatch").encode(),
         "no_callable": f"{RIGHT_TEXT}\nminibatches = 3\n".encode(),
         "not_finite": RIGHT_TEXT.replace("(n / n.sum()) @", "(n / 0) @").encode(),
+        "empty": b"",
         "windows": b"\xef\xbb\xbf" + RIGHT_TEXT.replace("\n", "\r\n").encode(),
         "odd_output": RIGHT_TEXT.encode() + ODD_OUTPUT,
         "print_flood": with_minibatches(PRINTS) + b"\nfor _ in range(50_000): print('x' * 50)\n",
@@ -212,6 +213,11 @@ def test_what_cannot_be_called_or_counted_is_named(
 ) -> None:
     assert incomplete(reports[name]) == [question]
     assert re.search(message, told(reports[name].results))
+
+
+def test_an_empty_file_is_not_said_to_have_misspelt_names(reports: dict[str, Report]) -> None:
+    said = set(told(reports["empty"].results).splitlines())
+    assert said == {"Your file defines no functions. "}
 
 
 @pytest.mark.parametrize("name", UNREADABLE)

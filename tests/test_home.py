@@ -1,6 +1,8 @@
 """A student's file at home: a module and a notebook with the same answers get the same marks."""
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -77,8 +79,9 @@ def test_a_notebook_that_rests_on_an_earlier_run_is_told_to_restart_and_run_all(
 def test_a_notebook_whose_cells_are_broken_tells_which_and_is_told_to_restart(
     folder: Path,
 ) -> None:
+    answers = [f"@nowhere.timed\n{cell}" for cell in CELLS[2:]]
     report, notes = home.check_file(
-        notebook(folder / "hw.ipynb", ["import nowhere", "def double(x:", *CELLS]),
+        notebook(folder / "hw.ipynb", ["import nowhere", "def double(x:", *answers]),
         folder / "test_hw.py",
     )
     assert set(statuses(report).values()) == {"not gradable"}
@@ -157,7 +160,7 @@ def test_of_two_answers_the_broken_one_costs_its_own_question_as_in_grading(fold
         "test_double_hidden": "raised",
         "test_area": "passed",
     }
-    assert report.results[0].message.startswith(f"double raised SyntaxError: {FAULT}\n")
+    assert report.results[0].message == f"double raised SyntaxError: {FAULT}"
     assert notes == (f"{file}, {FAULT}, so the cell does not count.",)
     module = folder / "module.py"
     module.write_text(str(in_grading(file).source))
@@ -196,3 +199,65 @@ def test_a_notebook_that_cannot_be_read_is_refused_in_the_words_of_grading(folde
         assert str(told.value) == f"{file} {why}."
         assert in_grading(file).problem == f"What you handed in holds 'HW.IPYNB', which {why}"
     assert home.check_file(notebook(file, CELLS), folder / "test_hw.py")[1] == ()
+
+
+def test_what_a_notebook_raises_is_told_with_its_cell_and_line(folder: Path) -> None:
+    wrong = "import nowhere\n\ndef area(r):\n    y = 1\n    return r / 0"
+    report, _ = home.check_file(
+        notebook(folder / "hw.ipynb", [*CELLS[:3], wrong]), folder / "test_hw.py", "q2"
+    )
+    assert "\n  cell 4, line 5, in area: return r / 0" in report.results[0].message
+
+
+def test_who_stops_in_a_notebook_is_told_where(folder: Path) -> None:
+    wrong = "def area(r):\n    while True:\n        pass"
+    tests = folder / "test_hw.py"
+    tests.write_text(tests.read_text().replace("import", "SECONDS_PER_TEST = 1\nimport", 1))
+    report, _ = home.check_file(notebook(folder / "hw.ipynb", [CELLS[0], wrong]), tests, "q2")
+    assert report.results[0].status == "stopped"
+    assert "\n  cell 2, line " in report.results[0].message
+
+
+def test_a_module_saved_from_a_notebook_is_read_as_in_grading(folder: Path) -> None:
+    file = folder / "hw.py"
+    lines = ["%matplotlib inline", "get_ipython().system('ls')", "NAME = 'J\xf6rg'"]
+    text = "\n".join(("# coding: latin-1", *lines, CELLS[0], *CELLS[2:]))
+    file.write_bytes(text.encode("latin-1"))
+    report, notes = home.check_file(file, folder / "test_hw.py")
+    assert marks(report.results) == (5.5, 5.5)
+    assert report.file == file
+    assert notes == (
+        f"{file}, read as latin-1, as it says; better save it as UTF-8.",
+        f"{file}, lines 2, 3: for Jupyter only, so ignored.",
+    )
+    assert tuple(f"{file}, {note}." for note in in_grading(file).notes) == notes
+
+
+def test_a_notebook_that_writes_its_file_is_checked(folder: Path) -> None:
+    body = "\n".join((CELLS[0], *CELLS[2:]))
+    for name in ("hw", "mine"):
+        file = notebook(folder / f"{name}.ipynb", [f"%%writefile {name}.py\n{body}"])
+        assert marks(home.check_file(file, folder / "test_hw.py")[0].results) == (5.5, 5.5)
+
+
+def test_what_a_student_uses_does_not_load_what_an_instructor_uses() -> None:
+    code = (
+        "import sys; import fedlab_edu.grading.home.check; "
+        "sys.exit(any('.classroom' in name for name in sys.modules))"
+    )
+    assert subprocess.run([sys.executable, "-c", code], timeout=60).returncode == 0
+
+
+@pytest.mark.parametrize("name", ["hw.py", "hw.ipynb"])
+def test_who_imports_the_package_is_told_that_it_cannot_be_graded(name: str, folder: Path) -> None:
+    imports = "import fedlab_edu\n\n" + classroom.RIGHT
+    if name == "hw.py":
+        (folder / name).write_text(imports)
+    else:
+        notebook(folder / name, ["x = 1", imports])
+    report, notes = home.check_file(folder / name, folder / "test_hw.py")
+    assert report.complete
+    place = "line 1, in module" if name == "hw.py" else "cell 2, line 1"
+    assert "imports fedlab_edu, which is not there" in notes[0]
+    assert place in notes[0]
+    assert "import fedlab_edu" in notes[0].splitlines()[-1]

@@ -502,11 +502,11 @@ def test_no_file_is_read_twice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     """A notebook takes a process to read."""
     read: list[str] = []
 
-    def counted(text: str, names: Collection[str]) -> Module:
+    def counted(text: str, names: Collection[str], files: Collection[str]) -> Module:
         read.append(text)
-        return convert(text, names)
+        return convert(text, names, files)
 
-    monkeypatch.setattr(intake, "convert_apart", counted)
+    monkeypatch.setattr("fedlab_edu.grading.notebook.apart.convert_apart", counted)
     home = folder(tmp_path, hw__py=STUB, hw__ipynb=notebook(GOOD))
     assert GOOD.strip() in str(taken(home).source)
     assert len(read) == 1
@@ -817,3 +817,84 @@ def test_a_file_that_is_gone_is_told(tmp_path: Path) -> None:
         read_regular(tmp_path / "gone.py", 100)
     (tmp_path / "six.py").write_bytes(b"123456")
     assert read_regular(tmp_path / "six.py", 6) == b"123456"
+
+
+# --- files that are nearly what is asked for ------------------------------------------------------
+
+
+@pytest.mark.parametrize("wanted", [Wanted(("hw",), ("fedavg",)), Wanted(("hw",))])
+@pytest.mark.parametrize("empty", ["", "\n\n", "# Jane Doe, 12345\n"])
+def test_an_empty_module_gives_way_to_a_notebook_where_no_stub_is_known(
+    wanted: Wanted, empty: str, tmp_path: Path
+) -> None:
+    home = written(tmp_path, {"hw.py": empty, "hw.ipynb": notebook(GOOD)})
+    handed = collect([(home.name, home)], wanted)
+    assert handed.file == "hw.ipynb"
+    assert "'hw.py' holds no answer: 'hw.ipynb' counts" in handed.notes
+
+
+@pytest.mark.parametrize("wanted", [Wanted(("hw",), ("fedavg",)), Wanted(("hw",))])
+def test_a_module_with_an_answer_goes_before_a_notebook_where_no_stub_is_known(
+    wanted: Wanted, tmp_path: Path
+) -> None:
+    home = written(tmp_path, {"hw.py": GOOD, "hw.ipynb": notebook(OTHER)})
+    assert collect([(home.name, home)], wanted).source == GOOD
+
+
+@pytest.mark.parametrize(
+    ("names", "told"),
+    [
+        (["hw.py.txt"], "but 'hw.py.txt': rename it"),
+        (["data.csv", "hw.pyw"], "but 'hw.pyw': rename it"),
+        (["hw.py~"], "but 'hw.py~': rename it"),
+        (["hw.ipynb.json", "x.txt"], "but 'hw.ipynb.json': rename it"),
+        (["a.docx", "b.pdf"], "but 'a.docx', 'b.pdf'"),
+        (["a.txt", "b.txt", "c.txt", "d.txt"], "but 'a.txt', 'b.txt', 'c.txt' and 1 more"),
+        (["a.pyw", "b.pyw"], "but 'a.pyw', 'b.pyw'"),
+    ],
+)
+def test_what_is_there_instead_of_the_file_is_named(
+    names: list[str], told: str, tmp_path: Path
+) -> None:
+    handed = taken(written(tmp_path, dict.fromkeys(names, GOOD)))
+    assert handed.problem == f"What you handed in holds no hw.py or hw.ipynb {told}"
+
+
+def test_a_module_may_say_that_it_is_in_an_old_coding(tmp_path: Path) -> None:
+    text = f"# coding: latin-1\nNAME = 'J\xf6rg'\n{GOOD}"
+    handed = taken(folder(tmp_path, hw__py=text.encode("latin-1")))
+    assert handed.source == text
+    assert "read as latin-1, as it says; better save it as UTF-8" in handed.notes
+
+
+@pytest.mark.parametrize(
+    ("data", "why"),
+    [
+        ("# coding: rot13\nx = '\xf6'".encode("latin-1"), "is not UTF-8 text (line 2)"),
+        ("# coding: idna\nx = '\xf6'".encode("latin-1"), "is not UTF-8 text (line 2)"),
+        ("# coding: nothing\nx = '\xf6'".encode("latin-1"), "is not UTF-8 text (line 2)"),
+        ("# coding: isolated\nx = '\xf6'".encode("latin-1"), "is not UTF-8 text (line 2)"),
+        (b"# coding: gbk\nx = '\xff'", "is no gbk text, as it says"),
+        ("x = 1".encode("utf-32"), "is UTF-32 text"),
+        ("x = 1".encode("utf-16"), "is UTF-16 text"),
+    ],
+)
+def test_other_codings_are_refused_by_name(data: bytes, why: str) -> None:
+    with pytest.raises(Unusable) as told:
+        text_of(data)
+    assert str(told.value) == f"{why}: save it as UTF-8"
+
+
+def test_a_message_about_a_notebook_tells_the_cell_and_one_about_a_module_the_line(
+    tmp_path: Path,
+) -> None:
+    handed = taken(folder(tmp_path, hw__ipynb=notebook("x = 3", GOOD)))
+    assert handed.source == f"# cell 1, line 1\nx = 3\n\n# cell 2, line 1\n{GOOD}"
+    said = "fedavg raised KeyError: 0\n  line 6, in fedavg: return states[0]"
+    assert handed.placed(said) == said.replace("line 6", "cell 2, line 2")
+    assert Handed("hw.py", handed.source).placed(said) == said
+
+
+def test_a_notebook_may_write_the_file_that_is_asked_for(tmp_path: Path) -> None:
+    handed = taken(folder(tmp_path, hw__ipynb=notebook(f"%%writefile hw.py\n{GOOD}")))
+    assert GOOD.strip() in str(handed.source)

@@ -4,10 +4,10 @@ import json
 import math
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
-from fedlab_edu.grading import notebook
 from fedlab_edu.grading.notebook import (
     Module,
     NotANotebook,
@@ -15,9 +15,12 @@ from fedlab_edu.grading.notebook import (
     answers_apart,
     convert,
     convert_apart,
+    in_cells,
     looks_like_notebook,
+    module_of,
 )
 
+ROOT = str(Path(__file__).parents[1])
 GOOD = "def fedavg(states):\n    return states[0]"
 
 
@@ -70,7 +73,23 @@ def test_experiments_magics_and_broken_cells_do_no_harm(sources: tuple[str, ...]
     assert values(convert(cells(*sources), ["fedavg"])).keys() >= {"fedavg"}
 
 
-@pytest.mark.parametrize("value", ["9 ** 9", "(y := 3)", "[1][0]", "[i for i in (1, 2)]", "y"])
+@pytest.mark.parametrize(
+    "value",
+    [
+        "2 ** 1000",
+        "9 ** 9 ** 9",
+        "(y := 3)",
+        "[open(i) for i in (1, 2)]",
+        "y",
+        "open('x')",
+        "[i for i in range(10**9)]",
+        "[i for i in range(1001)]",
+        "str(input())",
+        "sorted([1], key=print)",
+        "[0 for i in [1] for j in [2] for k in [3]]",
+        "[2 ** (i + 9) for i in range(9)]",
+    ],
+)
 def test_what_may_take_long_or_call_something_is_no_constant(value: str) -> None:
     assert values(convert(cells(f"x = {value}\nz = 1"))) == {"z": 1}
 
@@ -253,7 +272,7 @@ def test_a_constant_that_grows_and_an_import_that_may_fail_count(
             "cell 1 changes K, which does not count",
         ),
         (
-            "if True:\n    def fedavg(s):\n        return 1",
+            "while True:\n    def fedavg(s):\n        return 1",
             "cell 1 has fedavg within another statement",
         ),
         (
@@ -272,7 +291,7 @@ def test_a_change_that_does_not_count_is_told(source: str, note: str) -> None:
     [
         ("T = open('x')\nT += [1]", "cell 1 needs T, which cell 1 computes"),
         ("x = open('x')\nT = x", "cell 1 needs T, which cell 1 computes"),
-        ("try:\n    T = 1\nfinally:\n    pass", "cell 1 needs T, which cell 1 computes"),
+        ("try:\n    T = 1\nfinally:\n    open('x')", "cell 1 needs T, which cell 1 computes"),
         ("T = [1]\nT[0] = 2\nT += [3]", "cell 1 changes T, which does not count"),
     ],
 )
@@ -434,7 +453,7 @@ def test_of_a_text_that_is_not_python_the_names_are_known_but_no_code() -> None:
 def test_a_text_that_takes_too_long_to_read_takes_no_longer(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("fedlab_edu.grading.notebook.SECONDS", 1e-3)
+    monkeypatch.setattr("fedlab_edu.grading.notebook.apart.SECONDS", 1e-3)
     with pytest.raises(NotANotebook, match=r"takes longer than 0\.001 seconds to read"):
         convert_apart(cells(GOOD))
     assert answers_apart(GOOD).keys() == {"fedavg"}
@@ -449,9 +468,270 @@ def test_a_decorator_is_part_of_its_function() -> None:
 def test_what_reads_a_notebook_may_take_one_gigabyte() -> None:
     pytest.importorskip("resource")
     code = (
-        f"import resource, runpy\nrunpy.run_path({notebook.__file__!r})['main']([])\n"
+        f"import resource, sys\nsys.path.insert(0, {ROOT!r})\n"
+        "from fedlab_edu.grading.notebook.convert import main\nmain([])\n"
         "print(resource.getrlimit(resource.RLIMIT_AS))"
     )
     command = [sys.executable, "-I", "-S", "-c", code]
     done = subprocess.run(command, input=cells(GOOD), capture_output=True, text=True, timeout=60)
     assert done.stdout.endswith(f"}}({1 << 30}, {1 << 30})\n")
+
+
+# --- what fails costs only those who need it ------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "broken",
+    ["def f(a, a): pass", "def f():\n    await x", "class A:\n    return 3",
+     "try:\n    from __future__ import annotations\nexcept ImportError:\n    pass"],
+)  # fmt: skip
+def test_what_only_the_compiler_refuses_costs_nothing_else(broken: str) -> None:
+    """`ast.parse` takes all of these, and a module with one of them cannot be compiled."""
+    (note,) = convert(cells(broken, GOOD), ["fedavg"]).notes
+    assert note.startswith("cell 1, line ")
+    assert note.endswith("so it does not count")
+    assert answer(f"{broken}\n{GOOD}") == 3
+
+
+def test_an_answer_that_only_the_compiler_refuses_is_told_where_it_is_called() -> None:
+    area = "def area(r):\n    return r"
+    module = convert(cells(f"def fedavg(s, s): pass\n{area}"), ["fedavg", "area"])
+    assert values(module)["area"](7) == 7  # type: ignore[operator]
+    assert raised(module, "fedavg").startswith("cell 1, line 1: 'def fedavg(s, s): pass'")
+    assert values(convert(cells("def sum(s, s): pass\nx = 3"))) == {"x": 3}
+
+
+SCRATCH = [
+    "from google.colab import drive", "import wandb", "from nowhere import *", "import nowhere.b",
+    "@undefined\ndef s(): ...", "class A(undefined): ...", "class A:\n    x = 1 / 0",
+    "def s(x=undefined): ...", "def s(x: undefined): ...", "if undefined:\n    import math",
+    "class A(metaclass=undefined): ...", "with torch.no_grad():\n    x = 3",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("line", SCRATCH)
+def test_a_scratch_line_that_fails_costs_nothing_else(line: str) -> None:
+    assert answer(line, GOOD) == 3
+
+
+@pytest.mark.parametrize(
+    ("line", "use"),
+    [
+        ("from google.colab import drive", "drive.mount()"),
+        ("import nowhere as s", "s.plot(1)"),
+        ("@undefined\ndef s(): ...", "s()"),
+        ("class s(undefined): ...", "s().of(3)"),
+        ("s = [1][3]", "3 * s"),
+        ("s = 1 / 0", "s + 1"),
+        ("s = 1 / 0", "[x for x in s]"),
+        ("s = 1 / 0", "s < 3"),
+    ],
+)
+def test_who_needs_what_failed_is_told_cell_and_reason(line: str, use: str) -> None:
+    module = convert(cells("x = 3", line, f"def fedavg(states):\n    return {use}"), ["fedavg"])
+    with pytest.raises(NameError, match=r"^name '\w+' is not defined, because cell 2, line 1 \("):
+        values(module)["fedavg"]([3])  # type: ignore[operator]
+
+
+def test_what_a_cell_before_has_made_stays_where_a_later_one_fails() -> None:
+    first = "def first(s):\n    return s[0]"
+    again = "@undefined\ndef first(s):\n    return 4"
+    assert answer(first, again, "def fedavg(s):\n    return first(s)") == 3
+    assert answer("from nowhere import sum", "def fedavg(s):\n    return sum(s)") == 3
+
+
+def test_an_answer_that_fails_costs_the_others_nothing_unless_all_fail() -> None:
+    bad, good = "@undefined\ndef fedavg(s):\n    return s", "def area(r):\n    return r"
+    module = convert(cells(bad, good), ["fedavg", "area"])
+    assert values(module)["area"](7) == 7  # type: ignore[operator]
+    with pytest.raises(NameError, match=r"cell 1, line 1 \(@undefined\) raised NameError"):
+        values(module)["fedavg"](7)  # type: ignore[operator]
+    with pytest.raises(NameError, match=r"fedavg.*cell 1, line 1"):
+        values(convert(cells(bad), ["fedavg"]))
+
+
+def test_a_wrapped_function_keeps_its_strings_and_its_lines() -> None:
+    code = (
+        "import functools\n@functools.cache\ndef fedavg(s):\n"
+        '    """Two\n\n  lines."""\n\tx = (1,\n2)\n    return """a\n b\n""", f"""{s}\n  c""", x\n'
+    ).replace("\tx", "    x")
+    made = values(convert(cells(code)))["fedavg"]
+    assert made(7) == ("a\n b\n", "7\n  c", (1, 2))  # type: ignore[operator]
+    assert made.__doc__ == "Two\n\n  lines."
+    assert answer("@undefined\n\x0cdef x(): pass", "import functools", GOOD) == 3
+
+
+# --- constants that are computed ------------------------------------------------------------------
+
+COMPUTED = {
+    "dict[str, int]": dict[str, int],
+    "10 ** -2": 0.01,
+    "float('inf')": math.inf,
+    "dict(lr=[3][0])": {"lr": 3},
+    "set()": set(),
+    "{'eps': 3}['eps']": 3,
+    "P(1, b=2)._fields": None,  # a call of what a call made
+    "f'{3}'": "3",
+    "3 if 2 > 1 and not 0 else 4": 3,
+    "m.sqrt(m.pi * 0)": 0,
+    "list(range(3))": [0, 1, 2],
+    "[10 ** -i for i in range(2)]": [1, 0.1],
+    "{i: j for i, j in zip('ab', (1, 2))}": {"a": 1, "b": 2},
+    "make(2)(4)": None,
+    "len('abc')": 3,
+    "Path('a') / 'b'": Path("a/b"),
+}
+
+
+@pytest.mark.parametrize(("value", "expected"), COMPUTED.items())
+def test_a_constant_may_be_computed_by_what_makes_values(value: str, expected: object) -> None:
+    lines = f"import math as m\nfrom pathlib import Path\nX = {value}"
+    assert values(convert(cells(lines))).get("X") == expected
+
+
+def test_an_answer_finds_what_its_notebook_makes_without_running_anything() -> None:
+    code = """
+from collections import namedtuple
+from dataclasses import dataclass
+from functools import partial
+import torch, numpy as np
+from typing import TypeVar
+T = TypeVar("T")
+P = namedtuple("P", "a b")
+State = dict[str, torch.Tensor]
+device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+rng = np.random.default_rng(0)
+g = torch.Generator().manual_seed(0)
+LRS = np.logspace(-3, 0, 4)
+@dataclass
+class Config:
+    lr: float = 3
+C = Config(lr=3)
+def make(k):
+    def inner(x): return x * k
+    return inner
+triple = make(3)
+class A: pass
+def of(self): return 3
+A.of = of
+sum = 4
+del sum
+def fedavg(s: State):
+    needs = device, rng, g, P(1, 2), len(LRS), T
+    return sum([C.lr, triple(1), A().of()]) / 3
+"""
+    assert convert(cells(code), ["fedavg"]).notes == []
+    assert answer(code) == 3
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["x = train()", "x = [train() for i in (1, 2)]", "x = C()", "x = m(train())", "x = D(3)",
+     "float = train\nx = float(3)", "x = len(train())", "x = f'{train()}'", "x = [3][train()]",
+     "x = train() if 1 else 2", "if train():\n    x = 3", "with train():\n    x = 3",
+     "if 1:\n    x = 3\n    train()", "try:\n    x = train()\nexcept E:\n    print(train())"],
+)  # fmt: skip
+def test_a_scratch_experiment_is_still_not_run(line: str) -> None:
+    made = (
+        "def train(*_): raise SystemExit\ndef m(x):\n    train()\n    return x\n"
+        "class C:\n    def __init__(self): train()\ndef deco(c): return train\n"
+        "@deco\nclass D: pass"
+    )
+    assert "x" not in values(convert(cells(made, line)))
+
+
+# --- blocks, magics and files ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "head",
+    ["if True:", "if __name__ == '__main__':", "if '__main__'  ==  __name__ :", "try:",
+     "import contextlib\nwith contextlib.suppress(OSError):"],
+)  # fmt: skip
+def test_definitions_in_a_block_count(head: str) -> None:
+    tail = "\nexcept Exception as e:\n    print(e)" if head == "try:" else ""
+    code = f"{head}\n    def fedavg(states):\n        return states[0]{tail}"
+    assert answer(code) == 3
+    assert convert(cells(code), ["fedavg"]).notes == []
+    assert answers(convert(cells(code)).source)["fedavg"] == answers(GOOD)["fedavg"]
+
+
+@pytest.mark.parametrize(
+    "guard",
+    ["IN_COLAB = False\nif IN_COLAB:\n    !pip install torch", "for i in [1]:\n    %timeit 1",
+     "try:\n    import nowhere\nexcept ImportError:\n    !pip install nowhere\n    import nowhere",
+     "if 1:\n\t%pip install torch\nelse:\n  !ls"],
+)  # fmt: skip
+def test_a_magic_within_a_statement_does_not_cost_the_cell(guard: str) -> None:
+    assert answer(f"{guard}\n{GOOD}") == 3
+    assert convert(cells(f"{guard}\n{GOOD}"), ["fedavg"]).notes == []
+
+
+def test_what_continues_a_string_or_an_expression_is_no_magic() -> None:
+    code = f"!ls\nx = '''\n!ls\n%time\n'''\ny = (7\n%z)\n{GOOD}\nw = 7 \\\n%z"
+    made = values(convert(cells("z = 4", code)))
+    assert (made["x"], made["y"], made["w"]) == ("\n!ls\n%time\n", 3, 3)
+
+
+@pytest.mark.parametrize("head", ["%%writefile hw.py", "%%writefile -a ./hw.py", "%%file 'hw.py'"])
+def test_a_cell_that_writes_the_file_that_is_asked_for_counts(head: str) -> None:
+    text = cells(f"{head}\n{GOOD}", "from hw import *")
+    module = convert_apart(text, ["fedavg"], ["hw"])
+    assert values(module)["fedavg"]([3]) == 3  # type: ignore[operator]
+    assert "# cell 1, line 2\ndef" in module.source
+    assert module.notes == []
+    assert convert(text, ["fedavg"], ["other"]).notes[0] == (
+        "cell 1 writes the file 'hw.py': what is in it does not count".replace(
+            "hw.py", head.partition(" ")[2].removeprefix("-a ").strip("'")
+        )
+    )
+
+
+# --- modules that were saved from a notebook ------------------------------------------------------
+
+
+def test_lines_for_jupyter_in_a_module_are_ignored_and_the_others_keep_their_places() -> None:
+    lines = [
+        "get_ipython().run_line_magic('matplotlib', 'inline')",
+        "%matplotlib inline",
+        "!pip install torch",
+        "if True:",
+        "    get_ipython().system('ls')",
+        "files = get_ipython().getoutput('ls')",
+        "x = (7",
+        "%time) if 0 else '''",
+        "!ls'''",
+    ]
+    module = module_of("\n".join(lines).encode(), False, ())
+    assert module.source.split("\n") == [
+        "", "", "", "if True:", "    pass", "files = None", *lines[6:],
+    ]  # fmt: skip
+    assert module.notes == ["lines 1, 2, 3, 5, 6: for Jupyter only, so ignored"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["x = 7 \\\n%time", "x = '''\n%matplotlib inline'''", "get_ipython().magic('a'); y = 3",
+     "get_ipython().system(\n'ls')", "%unknown magic", "! = 3", "x = (\n!ls"],
+)  # fmt: skip
+def test_other_lines_of_a_module_stay_as_they_are(text: str) -> None:
+    assert module_of(text.encode(), False, ()) == Module(text)
+
+
+def test_code_within_a_cell_magic_of_a_module_is_told() -> None:
+    text = r"get_ipython().run_cell_magic('time', '', 'x = 1\n')"
+    assert "run_cell_magic(...) does not count" in module_of(text.encode(), False, ()).notes[1]
+
+
+# --- places ---------------------------------------------------------------------------------------
+
+
+def test_a_line_of_the_module_is_told_as_a_line_of_its_cell() -> None:
+    code = "import functools\n\n@functools.cache\ndef fedavg(s):\n    return 1 / 0"
+    module = convert(cells("import nowhere", ("markdown", "a"), code), ["fedavg"])
+    lines = module.source.split("\n")
+    for statement, line in (("        return 1 / 0", 5), ("        def fedavg(s):", 4)):
+        at = next(i for i, text in enumerate(lines, 1) if text.endswith(statement))
+        told = in_cells(f"it raised E: line 9\n  line {at}, in fedavg: x", module.source)
+        assert told == f"it raised E: line 9\n  cell 3, line {line}, in fedavg: x"
+    assert in_cells("NameError: no\n  line 3, in _tell: raise", module.source) == "NameError: no"

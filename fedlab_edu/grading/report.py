@@ -14,7 +14,7 @@ def render(report: Report, command: str, width: int = 88, colour: bool = False) 
     """The report on one file.
 
     Args:
-        command: what to type to check again, with {question} for the question.
+        command: what to type to check again, with {question} for the question; "" for nothing.
         width: of a line, in characters.
         colour: whether the terminal shows colours.
     """
@@ -78,11 +78,12 @@ def _next(report: Report, command: str) -> str:
     todo = next((r for r in report.results if r.status != "passed"), None)
     exercise = report.results[0].question.partition(".")[0]
     whole = command.replace("{question}", exercise)
+    run = ", and run\n  " if command else "."
     if todo is None:
         more = f" The whole exercise is checked with\n  {whole}"
-        return "Full marks." + (more if len(report.questions) == 1 else " Well done.")
+        return "Full marks." + (more if command and len(report.questions) == 1 else " Well done.")
     if todo.status == "not gradable":
-        return f"Next: put this right, save the file, and run\n  {whole}"
+        return f"Next: put this right, save the file{run}{whole}"
     verb = "write" if todo.status == "not written" else "look at"
     again = command.replace("{question}", todo.question)
-    return f"Next: {verb} {todo.function or todo.question}, save the file, and run\n  {again}"
+    return f"Next: {verb} {todo.function or todo.question}, save the file{run}{again}"

@@ -4,6 +4,7 @@ This is how an answer is checked at home, on the machine of the one who wrote it
 keeps hostile code in check.
 """
 
+import ast
 import bdb
 import inspect
 import io
@@ -11,9 +12,10 @@ import linecache
 import random
 import sys
 import traceback
+import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from types import ModuleType
+from types import FunctionType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -105,6 +107,8 @@ class Student:
         """
         function = vars(self.module).get(name, MISSING)
         if function is MISSING:
+            if not any(type(value) is FunctionType for value in vars(self.module).values()):
+                raise Failure("Your file defines no functions.")
             raise Failure(f"Your file has no function {name}.", "its name is misspelt or changed")
         if not callable(function):
             raise Failure(f"{name} in your file is {kind(function)}, not a function.")
@@ -148,6 +152,26 @@ def decoded(file: bytes) -> str:
         return text_of(file)
     except Unusable as problem:
         raise NotGradable(f"The file {problem}.") from None
+
+
+def package_import(text: str) -> str:
+    """Where a file imports this package, in the form of a traceback; "" if nowhere."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # running the file will show them
+            tree = ast.parse(text.removeprefix("\ufeff"))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return ""  # of which the student is told when it is run
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            names = [node.module or ""]
+        else:
+            continue
+        if any(name.partition(".")[0] == "fedlab_edu" for name in names):
+            return f"\n  line {node.lineno}, in module: {ast.unparse(node)[:200]}"
+    return ""
 
 
 def lines_of(text: str) -> list[str]:

@@ -1,6 +1,7 @@
 """The text of a file that somebody else has made: read with care, or refused in words."""
 
 import os
+import re
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -57,19 +58,49 @@ def printable(name: str, most: int = 80) -> str:
     return text if len(text) <= most else f"{text[: most - 3]}..."
 
 
-def text_of(data: bytes) -> str:
+# What editors wrote before UTF-8: one letter, one byte or two, and nothing that is computed.
+_OLD = re.compile(
+    r"iso[-_]?8859[-_]\d+|latin[-_]?\d+|cp\d+|windows[-_]\d+|mac[-_]?roman|koi8[-_][rut]|"
+    r"gbk|gb2312|gb18030|big5|shift[-_]jis|euc[-_](?:jp|kr)"
+)
+
+
+def text_of(data: bytes, notes: list[str] | None = None) -> str:
     """The text of a file, with plain line ends.
 
+    Args:
+        notes: gets a note where the file is not UTF-8, but says in which coding it is.
+
     Raises:
-        Unusable: it is no UTF-8.
+        Unusable: it is neither.
     """
+    if data[:4] in (b"\xff\xfe\0\0", b"\0\0\xfe\xff"):
+        raise Unusable("is UTF-32 text: save it as UTF-8")
     if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
         raise Unusable("is UTF-16 text: save it as UTF-8")
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        raise Unusable(f"is not UTF-8 text (line {line}): save it as UTF-8") from None
+        coding = _coding(data)
+        if not coding:
+            line = data.count(b"\n", 0, error.start) + 1
+            raise Unusable(f"is not UTF-8 text (line {line}): save it as UTF-8") from None
+        try:
+            text = data.decode(coding)
+        except (UnicodeDecodeError, LookupError):
+            raise Unusable(f"is no {coding} text, as it says: save it as UTF-8") from None
+        if notes is not None:
+            notes.append(f"read as {coding}, as it says; better save it as UTF-8")
     if "\0" in text:
         raise Unusable("holds NUL bytes, so it is not Python text")
     return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def _coding(data: bytes) -> str:
+    """The coding that a module names in one of its first two lines; "" if it is not one of _OLD.
+
+    Python's own search would run whatever codec a stranger's file names.
+    """
+    named = re.match(rb"(?:[ \t\f]*+(?:#.*+)?\r?\n)?[ \t\f]*+#.*?coding[:=][ \t]*+([-\w.]+)", data)
+    coding = named[1].decode("ascii", "replace").lower() if named else ""
+    return coding if _OLD.fullmatch(coding) else ""

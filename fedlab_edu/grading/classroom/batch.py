@@ -162,7 +162,7 @@ class Batch:
         self.step(record)
 
     def _judged(self, person: Person, handed: Handed, report: Report) -> Record:
-        tests = tuple(map(_test, report.results))
+        tests = tuple(_test(r, handed.placed(r.message)) for r in report.results)
         states = {t.status for t in tests}
         state, problem = GRADED, ""
         if states == {"not gradable"}:
@@ -233,7 +233,7 @@ def _feed(
         yield file, source
 
 
-def _test(result: Result) -> Outcome:
+def _test(result: Result, message: str = "") -> Outcome:
     points = {"passed": result.points, "error": None}.get(result.status, 0.0)
     return Outcome(
         result.test,
@@ -243,7 +243,7 @@ def _test(result: Result) -> Outcome:
         points,
         result.points,
         result.status,
-        result.message[:TEXT],
+        message[:TEXT],
         result.likely[:TEXT],
         result.hint,
         result.printed[:TEXT],

@@ -13,6 +13,7 @@ from fedlab_edu.grading.classroom.records import MISSING, NOT_GRADABLE, UNGRADED
 from fedlab_edu.grading.classroom.report import tell_left_over
 from fedlab_edu.grading.classroom.store import Store
 from fedlab_edu.grading.escape import for_console, line
+from fedlab_edu.grading.textfile import printable
 
 if TYPE_CHECKING:
     from fedlab_edu.grading.classroom.batch import Grader
@@ -75,13 +76,10 @@ def grade(
     except OSError as error:
         raise Refusal(f"{error.filename or store.folder}: {error.strerror}.") from None
     except KeyboardInterrupt:
-        if not again:
-            raise
-        print(
-            "fedlab-edu: stopped; whoever is graded stays so. With --again the same command "
-            "begins with the first one once more.",
-            file=sys.stderr,
-        )
+        kept = len(list((store.folder / "grades").glob("*.json")))
+        goes = "begins with the first one once more" if again else "goes on from here"
+        said = f"stopped. {kept} are graded, and stay so; the same command {goes}."
+        print(f"fedlab-edu: {said}", file=sys.stderr)
         return 130
     return _told(store)
 
@@ -170,7 +168,7 @@ def _told(store: Store) -> int:
     print(f"{students}: {counts}. The grades: {store.folder}")
     for state in (UNGRADED, NOT_GRADABLE, MISSING):
         for name, problem in states.get(state, []):
-            why = f": {line(problem)[:160]}" if problem else ""
+            why = f": {printable(line(problem), 160)}" if problem else ""
             print(for_console(f"  {state}: {line(name)}{why}"))
     for one in everyone:
         for note in one.notes:

@@ -11,22 +11,21 @@ has an answer. Python's own parser sees what students wrote only in a process of
 import hashlib
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache, partial
 from pathlib import Path
 
-from fedlab_edu.grading.classroom.unpack import NOTEBOOK, Files, Read
+from fedlab_edu.grading.classroom.unpack import Files, Read
 from fedlab_edu.grading.notebook import (
     Module,
-    NotANotebook,
     answers,
     answers_apart,
-    convert_apart,
+    in_cells,
     looks_like_notebook,
+    module_of,
 )
-from fedlab_edu.grading.textfile import Unusable, about, printable, text_of
+from fedlab_edu.grading.textfile import Unusable, about, printable
 
-MODULE = 1 << 20  # bytes of a module
 LOOK = 4  # files that are looked into for an answer
 NOTES, NOTE = 20, 300  # notes on one submission, and characters of one
 
@@ -63,18 +62,24 @@ class Handed:
     Fields:
         file: the file that counts, within what was handed in.
         notes: what was ignored, and what else the student should know.
+        notebook: whether the file was read as one.
     """
 
     file: str = ""
     source: str | None = None
     problem: str = ""
     notes: tuple[str, ...] = ()
+    notebook: bool = field(default=False, compare=False)
 
     @property
     def digest(self) -> str:
         """The SHA-256 of the text; of the problem, where there is none."""
         text = self.problem if self.source is None else self.source
         return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
+
+    def placed(self, message: str) -> str:
+        """A message about the module, with the cells and lines of the notebook it came from."""
+        return in_cells(message, self.source or "") if self.notebook else message
 
 
 def collect(paths: Sequence[tuple[str, Path]], wanted: Wanted) -> Handed:
@@ -92,8 +97,8 @@ def collect(paths: Sequence[tuple[str, Path]], wanted: Wanted) -> Handed:
             raise Unusable(f"is empty: hand in {wanted.asked}")
         rank = partial(_rank, wanted=wanted, alone=paths[0][0] if len(paths) == 1 else "")
         choice = _Choice(files.unpacked(rank), rank, wanted, notes)
-        file, source = choice.made(files.refused)
-        return Handed(file, source, notes=_cut(notes))
+        file, source = choice.made(files.refused, sorted(files.found))
+        return Handed(file, source, notes=_cut(notes), notebook=file in choice.notebooks)
     except Unusable as problem:
         return Handed("", None, f"What you handed in {problem}", _cut(notes))
 
@@ -118,23 +123,24 @@ class _Choice:
         self.blank = {
             n: own[n] for n in wanted.functions if "NotImplementedError" in own.get(n, "")
         }
+        self.notebooks: set[str] = set()  # what was read as one
         self.read = cache(self._read)
 
-    def made(self, refused: Sequence[str]) -> tuple[str, str]:
+    def made(self, refused: Sequence[str], there: Sequence[str]) -> tuple[str, str]:
         """(name, text) of the file that counts.
 
         Args:
             refused: why some files are of no use, for when there is no other.
+            there: the names of all files, likewise.
 
         Raises:
             Unusable: there is none, or several could be meant.
         """
         asked = self.wanted.asked
         if not self.ranks:
-            why = f" ({'; '.join(refused[:3])})" if refused else ""
-            raise Unusable(f"holds no {asked}{why}")
+            raise Unusable(f"holds no {asked}{_instead(refused, there)}")
         first = self._first(self.ranks)
-        if len(self.ranks) > 1 and self.blank and (len(first) > 1 or not self._answers(first[0])):
+        if len(self.ranks) > 1 and (len(first) > 1 or not self._answers(first[0])):
             untouched, first = first, self._first(self._answered()) or first
             self.notes += [
                 f"{printable(name)!r} holds no answer: {printable(first[0])!r} counts"
@@ -182,17 +188,33 @@ class _Choice:
         except Unusable:
             return self.ranks[name] < 2  # its author should know
         found = answers_apart(text)
-        return any(found.get(n, blank) != blank for n, blank in self.blank.items())
+        if not self.wanted.functions:
+            return bool(found)
+        asked = self.blank or dict.fromkeys(self.wanted.functions, "")
+        return any(found.get(n, blank) != blank for n, blank in asked.items())
 
     def _read(self, name: str) -> Module:
         with about(name):
             data = self.files[name]()
             notebook = looks_like_notebook(name, data)
-            module = module_of(data, notebook, tuple(self.blank) or self.wanted.functions)
+            functions = tuple(self.blank) or self.wanted.functions
+            module = module_of(data, notebook, functions, self.wanted.names)
+        if notebook:
+            self.notebooks.add(name)
         if notebook and not name.lower().endswith(".ipynb"):
             told = f"{printable(name)!r} is a notebook, whatever its name says, and read as one"
             module.notes.insert(0, told)
         return module
+
+
+def _instead(refused: Sequence[str], there: Sequence[str]) -> str:
+    """What there is instead of the file that is asked for, to follow its name."""
+    if refused:
+        return f" ({'; '.join(refused[:3])})"
+    nearly = [name for name in there if re.search(r"\.(py\.txt|pyw|py~|ipynb\.(txt|json))$", name)]
+    names = ", ".join(repr(printable(name)) for name in (nearly or there)[:3])
+    more = f" and {len(there) - 3} more" if len(nearly or there) > 3 else ""
+    return f" but {names}{more}{': rename it' if len(nearly) == 1 else ''}" if names else ""
 
 
 def _rank(name: str, wanted: Wanted, alone: str) -> int | None:
@@ -210,25 +232,3 @@ def _rank(name: str, wanted: Wanted, alone: str) -> int | None:
     if re.fullmatch(rf"(my[ _-]?|copy of )?({names}){added}\.(py|ipynb)", base, re.I):
         return 1
     return None if _OURS.fullmatch(base) else 2
-
-
-def module_of(data: bytes, notebook: bool, functions: Collection[str]) -> Module:
-    """The module in a file, at home and in grading the same.
-
-    Args:
-        notebook: whether to read it as one.
-        functions: what the assignment asks for, for the notes on a notebook.
-
-    Raises:
-        Unusable: there is none in it; the message follows the name of the file.
-    """
-    if not notebook:
-        if len(data) > MODULE:
-            raise Unusable(f"is larger than {MODULE >> 20} MB: take the data out of it")
-        return Module(text_of(data))
-    if len(data) > NOTEBOOK:
-        raise Unusable(f"is a notebook larger than {NOTEBOOK >> 20} MB: clear its outputs")
-    try:
-        return convert_apart(text_of(data), functions)
-    except NotANotebook as error:
-        raise Unusable(str(error)) from None

@@ -33,6 +33,7 @@ th, td {{ text-align: left; padding: .2rem .6rem; border-bottom: 1px solid #8888
 td.n, th.n {{ text-align: right; white-space: nowrap; }}
 .wide {{ overflow-x: auto; }}
 .wide td:first-child, .wide th:first-child {{ white-space: nowrap; }}
+.wide td:last-child {{ min-width: 14rem; }}
 pre {{ white-space: pre-wrap; overflow-wrap: anywhere;
  border-left: 3px solid #8888; padding-left: .6rem; }}
 </style>
@@ -183,8 +184,9 @@ def _title(question: str, tests: Iterable[Outcome]) -> str:
 def _line(test: Outcome) -> str:
     sign = SIGNS.get(test.status, "✗")
     hidden = ", hidden" if test.hidden else ""
+    idle = ", not run" if test.status == "not run" else ""
     points = "not judged" if test.points is None else f"{number(test.points)} of {number(test.max)}"
-    return f"{sign} {test.aspect or test.test} ({points}{hidden})"
+    return f"{sign} {test.aspect or test.test} ({points}{hidden}{idle})"
 
 
 def _made(record: Record) -> str:

@@ -124,12 +124,13 @@ class Change:
         return self.before.state != self.after.state or bool(self.moved())
 
     def __str__(self) -> str:
+        old, new = self.before, self.after
+        if old.state != new.state:
+            ends = (f"{r.won:g} of {r.max:g}" if r.state == GRADED else r.state for r in (old, new))
+            return f"{new.name}: {' -> '.join(ends)}"
         moved = self.moved()
         if len(moved) > SHOWN:
             moved[SHOWN:] = [f"and {len(moved) - SHOWN} more"]
-        old, new = self.before, self.after
-        if old.state != new.state:
-            moved.insert(0, f"{old.state} -> {new.state}")
         of = "" if old.max == new.max else f" of {old.max:g}"
         return "; ".join([f"{new.name}: {old.won:g}{of} -> {new.won:g} of {new.max:g}", *moved])
 

@@ -47,14 +47,17 @@ def report(
         _text(target / "class.html", pages.class_page(about.assignment, table))
         _text(target / "class.csv", tables.class_csv(table))
         _text(target / "questions.csv", tables.difficulty_csv(table))
-        told = f"{tables.class_text(table)}\n\n{tables.difficulty_text(table)}\n"
-        print(for_console(told))
-        tell_left_over(store)
-        print(f"Pages and tables: {target}")
-        # nbgrader comes last, since it may not be installed.
-        asked = [*exports, *(["canvas"] if template else [])]
-        for name in sorted(asked, key=lambda name: name == "nbgrader"):
-            _export(name, store, target, show_hidden, template, column)
+        lines: list[str] = []
+        try:  # before anything is printed: who reads that may stop in the middle
+            # nbgrader comes last, since it may not be installed.
+            asked = [*exports, *(["canvas"] if template else [])]
+            for name in sorted(asked, key=lambda name: name == "nbgrader"):
+                lines += _export(name, store, target, show_hidden, template, column)
+        finally:
+            told = f"{tables.class_text(table)}\n\n{tables.difficulty_text(table)}\n"
+            print(for_console(told))
+            tell_left_over(store)
+            print(for_console("\n".join([f"Pages and tables: {target}", *lines])))
     except BrokenPipeError:
         raise
     except OSError as error:
@@ -64,7 +67,8 @@ def report(
 
 def _export(
     name: str, store: Store, target: Path, show_hidden: bool, template: Path | None, column: str
-) -> None:
+) -> list[str]:
+    """Write one; what is to be said of it."""
     records = store.records()
     if name in ("gradescope", "classroom50"):
         _emptied(target / name, "*/result*.json")
@@ -84,11 +88,9 @@ def _export(
         assert template is not None
         path = target / "canvas.csv"
         unsure, odd = canvas.fill(records, template, path, column)
-    print(f"{name}: {path}")
-    if unsure:  # by semicolons, since a name may hold a comma
-        print(for_console(f"  without a mark: {'; '.join(map(line, unsure))}"))
-    for text in odd:
-        print(for_console(f"  {line(text)}"))
+    # By semicolons, since a name may hold a comma.
+    without = [f"  without a mark: {'; '.join(map(line, unsure))}"] if unsure else []
+    return [f"{name}: {path}", *without, *(f"  {line(text)}" for text in odd)]
 
 
 def _emptied(folder: Path, *patterns: str) -> None:

@@ -16,9 +16,9 @@ from gzip import GzipFile
 from pathlib import Path
 from typing import Any
 
+from fedlab_edu.grading.notebook.apart import NOTEBOOK
 from fedlab_edu.grading.textfile import Unusable, about, printable, read_regular
 
-NOTEBOOK = 8 << 20  # pictures in the output included
 ARCHIVE = 20 << 20  # of an archive, and of all that is unpacked from a tar
 ENTRIES = 2000  # in all folders, or in an archive
 LISTING = 1 << 20  # bytes of the list of a zip, which Python would read in full at once

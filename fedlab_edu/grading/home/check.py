@@ -6,24 +6,27 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from fedlab_edu.grading import run
 from fedlab_edu.grading.assignment import Refusal
-from fedlab_edu.grading.classroom.intake import module_of
 from fedlab_edu.grading.escape import for_console
 from fedlab_edu.grading.home import progress
-from fedlab_edu.grading.notebook import MISSING, looks_like_notebook
+from fedlab_edu.grading.notebook import MISSING, in_cells, looks_like_notebook, module_of
 from fedlab_edu.grading.report import render
 from fedlab_edu.grading.run import CheckBroken, Report
+from fedlab_edu.grading.student import package_import
 from fedlab_edu.grading.textfile import Unusable
 
 BROKEN = "the check itself failed, not your answer: please tell your instructor."
 RESTART = (
     "What runs in the notebook and fails here may need a cell that is gone or runs later: choose "
     "Restart Kernel and Run All Cells in Jupyter, put right the first cell that fails, and save."
+)
+PACKAGE = (
+    "imports fedlab_edu, which is not there where answers are graded: such a file cannot be graded."
 )
 
 
@@ -111,9 +114,12 @@ def check(question: str, file: Path | None, course: Callable[[Path | None], Path
 
 
 def check_file(
-    file: Path, tests: Path, question: str = "", start: Callable[[dict], Any] | None = None
+    file: Path,
+    tests: Path,
+    question: str = "",
+    start: Callable[[dict[str, Any]], Any] | None = None,
 ) -> tuple[Report, tuple[str, ...]]:
-    """The report on a file, and notes on how its notebook was read.
+    """The report on a file, and notes on how it was read.
 
     Args:
         question: as in ex01.2; "" for all.
@@ -125,26 +131,37 @@ def check_file(
     """
     options: dict[str, Any] = {} if start is None else {"start": start}
     data = file.read_bytes()
-    if not looks_like_notebook(file.name, data):
-        (report,) = run.grade(tests, [file], question, **options)
-        return report, ()
+    notebook = looks_like_notebook(file.name, data)
+    stems = (file.stem, tests.stem.removeprefix("test_"))
     try:
-        module = module_of(data, True, _asked_for(tests))
+        module = module_of(data, notebook, _asked_for(tests), stems)
     except Unusable as problem:
-        raise Refusal(f"{file} {problem}.") from None
+        if notebook:
+            raise Refusal(f"{file} {problem}.") from None
+        module = None  # the report says so
     notes: list[str] = []
-    if file.suffix.lower() != ".ipynb":
+    if module and (place := package_import(module.source)):
+        place = in_cells(place, module.source) if notebook else place
+        notes.append(f"{file} {PACKAGE}{place}")
+    if not notebook and (module is None or not module.notes):
+        (report,) = run.grade(tests, [file], question, **options)
+        return report, tuple(notes)
+    assert module is not None
+    if notebook and file.suffix.lower() != ".ipynb":
         notes.append(f"{file} is a notebook, whatever its name says, and is read as one.")
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / f"{file.stem}.py"
         path.write_text(module.source, encoding="utf-8")
         (report,) = run.grade(tests, [path], question, **options)
+    results = report.results
+    if notebook:
+        results = tuple(replace(r, message=in_cells(r.message, module.source)) for r in results)
     for note in module.notes:
         if not (question and note.startswith(MISSING)):  # it may be another question's
             notes.append(f"{file}, {note}.")
-    if any(r.status == "not gradable" or "NameError" in r.message for r in report.results):
+    if notebook and any(r.status == "not gradable" or "NameError" in r.message for r in results):
         notes.append(RESTART)
-    return Report(file, report.results), tuple(notes)
+    return Report(file, results), tuple(notes)
 
 
 def _asked_for(tests: Path) -> tuple[str, ...]:

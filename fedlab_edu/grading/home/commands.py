@@ -28,7 +28,7 @@ def watch(question: str, file: Path | None, course: Callable[[Path | None], Path
 
     def told(report: Report, notes: tuple[str, ...]) -> None:
         chosen.keep(report)
-        show(report, notes, chosen.again)
+        show(report, notes, "")
         waiting()
 
     def said(problem: str) -> None:

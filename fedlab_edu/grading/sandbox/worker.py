@@ -4,14 +4,12 @@ It holds no tests and no expected values, so that nothing in it needs to be kept
 code. What it says is an answer, never a mark.
 """
 
-import ast
 import builtins
 import faulthandler
 import os
 import socket
 import sys
 import threading
-import warnings
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -19,7 +17,7 @@ from typing import Any
 
 from fedlab_edu.grading import wire
 from fedlab_edu.grading.checks import Failure
-from fedlab_edu.grading.student import NotGradable, Student
+from fedlab_edu.grading.student import NotGradable, Student, package_import
 
 TURN = threading.Lock()  # a student's threads may ask at the same time
 _take, _give = os.read, os.write  # now: a student's file may put something else in their place
@@ -84,29 +82,16 @@ def serve(line: socket.socket) -> None:
 def no_package(text: str) -> None:
     """Refuse a file that imports the course's package, which can do what the exercises ask for.
 
-    In namespaces it is not there at all; elsewhere this finds those who do not hide it.
+    In the sandbox it is not found either; but an answer that catches that would go on without.
 
     Raises:
         NotGradable: it does; the message says where.
     """
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # running the file will show them
-            tree = ast.parse(text.removeprefix("\ufeff"))
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return  # of which the student is told when it is run
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            names = [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom):
-            names = [node.module or ""]
-        else:
-            continue
-        if any(name.partition(".")[0] == "fedlab_edu" for name in names):
-            raise NotGradable(
-                f"Line {node.lineno} imports the course's package, which holds answers to the "
-                "exercises: an answer does without it."
-            )
+    if place := package_import(text):
+        raise NotGradable(
+            "The file imports the course's package, which holds answers to the exercises: an "
+            f"answer does without it.{place}"
+        )
 
 
 def answer(student: Student, request: dict[str, Any]) -> dict[str, object]:

@@ -1,0 +1,186 @@
+"""The cells of a notebook, and the lines in them that are not Python."""
+
+import ast
+import builtins
+import io
+import json
+import keyword
+import re
+import tokenize
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, field
+
+LINE = 80  # characters of a student's line that are shown
+CONFLICT = "<<<<<<<"
+UNREADABLE = (SyntaxError, ValueError, MemoryError, RecursionError)  # what Python's parser raises
+
+# Line magics that are common enough to stand in a module that was saved from a notebook.
+_KNOWN = (
+    "alias|autoreload|bash|capture|cd|clear|colors|conda|config|debug|env|history|html|javascript|"
+    "load_ext|ls|lsmagic|mamba|matplotlib|mkdir|pdb|pinfo|pip|prun|pwd|pylab|reload_ext|reset|run|"
+    "set_env|sh|sx|system|tensorboard|time|timeit|unload_ext|uv|watermark|who|whos|writefile|xmode"
+)
+# With an indent; nothing is given back once it is taken.
+FOR_JUPYTER = rf"^[ \t]*+(?:\w++ *+= *+)?(?:get_ipython\(\)\.|%%?(?:{_KNOWN})\b|![A-Za-z])"
+
+_MAGIC = re.compile(r"^\s*(?:%{1,2}[^\W\d]|[!?])|^\s*%?[\w.]+\?{1,2}\s*;?\s*$")
+_ASSIGNED = re.compile(r"^(\s*\w+\s*=\s*)(?:[%!]|get_ipython\(\)\.)")
+_WRITES = re.compile(r"\s*%%(?:writefile|file)\s+(?:-a\s+|--append\s+)?(.*)")
+# What is nearly a definition too: Def, define, function; and a name that gets a lambda.
+_DEFINES = re.compile(
+    r"^[ \t]*+(?:async[ \t]++)?(?:(class|def\w*|func\w*)[ \t]++)?(\w++)"
+    r"(?(1)|[ \t]*+=[ \t]*+lambda\b)",
+    re.MULTILINE | re.IGNORECASE,
+)
+
+
+class NotANotebook(ValueError):
+    """Why a text cannot be read as a notebook, to follow "the notebook"."""
+
+
+@dataclass
+class Module:
+    """The text of the module, and what its author should know about how it came about."""
+
+    source: str
+    notes: list[str] = field(default_factory=list)
+
+
+def cells_of(text: str) -> Iterator[tuple[str, str]]:
+    """(kind, source) of each cell.
+
+    Raises:
+        NotANotebook: it is none.
+    """
+    try:
+        notebook = json.loads(text)
+    except ValueError as error:
+        if CONFLICT in text:
+            raise NotANotebook("has conflict markers of git: resolve the merge") from None
+        at = f" at line {error.lineno}" if isinstance(error, json.JSONDecodeError) else ""
+        why = f"is not a notebook (no JSON{at}): save it again in Jupyter"
+        raise NotANotebook(why) from None
+    except RecursionError:
+        raise NotANotebook("is not a notebook: it is nested too deeply") from None
+    cells = notebook.get("cells") if isinstance(notebook, dict) else None
+    if cells is None and isinstance(notebook, dict):  # format 3
+        sheets = notebook.get("worksheets")
+        sheets = [s for s in sheets if isinstance(s, dict)] if isinstance(sheets, list) else []
+        parts = [s.get("cells") for s in sheets]
+        cells = [c for part in parts if isinstance(part, list) for c in part] if sheets else None
+    if not isinstance(cells, list):
+        raise NotANotebook("is not a notebook: it has no cells")
+    for cell in cells:
+        if isinstance(cell, dict):
+            source = cell.get("source", cell.get("input", ""))
+            source = "".join(map(str, source)) if isinstance(source, list) else str(source)
+            yield str(cell.get("cell_type", "")), source.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def python_of(source: str, files: Collection[str]) -> tuple[str, str]:
+    """The Python of a code cell, as many lines as it has; and the file that it writes instead.
+
+    Args:
+        files: the names of the file that is asked for, without the ending: to write it is to
+            answer.
+    """
+    if writes := _WRITES.match(source):
+        file = writes[1].strip().strip("'\"")
+        if file.replace("\\", "/").rpartition("/")[2] in {f"{name}.py" for name in files}:
+            return _blank(source, writes.end()), ""
+        return "", file or "no file"
+    if re.match(r"\s*%%(?!time|capture|prun)", source):  # the cell is HTML, shell, a file...
+        return "", ""
+    if is_python(source):
+        return source, ""  # so that a % at the beginning of a continued line stays
+    return "\n".join(line for line, _ in _without(source, _MAGIC)), ""
+
+
+def without_jupyter(text: str) -> Module:
+    """A module that was saved from a notebook, without the lines that only Jupyter understands.
+
+    A line that continues an expression or a string stays.
+    """
+    lines = list(_without(text, re.compile(FOR_JUPYTER)))
+    gone = [str(number) for number, (_, old) in enumerate(lines, start=1) if old]
+    if not gone:
+        return Module(text)
+    more = f" and {len(gone) - 5} more" if len(gone) > 5 else ""
+    what = f"line{'s' if len(gone) > 1 else ''} {', '.join(gone[:5])}{more}"
+    notes = [f"{what}: for Jupyter only, so ignored"]
+    if any("run_cell_magic(" in old for _, old in lines):
+        notes.append("code within get_ipython().run_cell_magic(...) does not count: take it out")
+    return Module("\n".join(line for line, _ in lines), notes)
+
+
+def _without(source: str, magic: re.Pattern[str]) -> Iterator[tuple[str, str]]:
+    """(line, what it was if it was changed): `pass` or nothing in place of each magic."""
+    lines = source.split("\n")
+    done: list[str] = []
+    for line in lines:
+        assigned = _ASSIGNED.match(line)
+        out = line
+        if (assigned or magic.search(line)) and not _is_open(done) and _is_whole(line):
+            indent = line[: len(line) - len(line.lstrip())]
+            out = f"{assigned[1]}None" if assigned else f"{indent}pass" if indent else ""
+        done.append(out)
+        yield out, line if out != line else ""
+
+
+def _is_open(lines: list[str]) -> bool:
+    """Whether what follows these lines stands in a string or between brackets."""
+    if lines and lines[-1].endswith("\\"):
+        return True
+    try:
+        for _ in tokenize.generate_tokens(io.StringIO("\n".join([*lines, ""])).readline):
+            pass
+    except tokenize.TokenError as error:
+        return "multi-line" in str(error) or "triple-quoted" in str(error)
+    except UNREADABLE:
+        pass
+    return False
+
+
+def _is_whole(line: str) -> bool:
+    """Whether a line that is Python is one statement, which does not go on in the next line."""
+    if "get_ipython()" not in line:
+        return True
+    try:
+        return len(ast.parse(line.strip()).body) == 1
+    except UNREADABLE:
+        return False
+
+
+def is_python(text: str) -> bool:
+    """Whether Python's parser reads a text."""
+    try:
+        ast.parse(text)
+    except UNREADABLE:
+        return False
+    return True
+
+
+def _blank(source: str, end: int) -> str:
+    return "\n" * source.count("\n", 0, end) + source[end:]
+
+
+def fault(number: int, source: str, error: Exception) -> str:
+    """What is wrong with a cell that Python cannot read, and the line of it."""
+    if any(line.startswith(CONFLICT) for line in source.split("\n")):
+        return f"cell {number} has conflict markers of git (resolve the merge)"
+    why = getattr(error, "msg", "") or str(error) or type(error).__name__
+    at = getattr(error, "lineno", None) or 0
+    line = "".join(source.split("\n")[at - 1 : at]).strip()
+    place = f"cell {number}, line {at}" if at else f"cell {number}"
+    return f"{place}{f': {line[:LINE]!r}' if line else ''} is not Python ({why})"
+
+
+def defined(code: str, names: Collection[str]) -> list[tuple[str, str]]:
+    """(def or class, name) of what a text that is not Python was to define."""
+    found = [(m[1] or "def", m[2]) for m in _DEFINES.finditer(code)]
+    hidden = {*dir(builtins), *keyword.kwlist} - set(names)  # a scratch cell must not cost these
+    return [
+        ("class" if word.lower() == "class" else "def", name)
+        for word, name in found
+        if name.isidentifier() and name not in hidden
+    ]
