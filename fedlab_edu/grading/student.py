@@ -76,8 +76,9 @@ class Student:
         try:
             exec(code, vars(self.module))
         except BaseException as error:  # sys.exit() and the like included
-            advice = f"\nLikely: {_advice(error)}." if _advice(error) else ""
-            raise NotGradable(f"Running the file raised {self._told(error)}{advice}") from None
+            told = f"Running the file raised {self._told(error)}"
+            advice = _advice(error)
+            raise NotGradable(f"{told}\nLikely: {advice}." if advice else told) from None
         finally:
             torch.set_default_device(None)  # what a file sets would hold for the tests too
 

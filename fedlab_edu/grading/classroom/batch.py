@@ -162,7 +162,8 @@ class Batch:
         self.step(record)
 
     def _judged(self, person: Person, handed: Handed, report: Report) -> Record:
-        tests = tuple(_test(r, handed.placed(r.message)) for r in report.results)
+        placed = (replace(r, message=handed.placed(r.message)) for r in report.results)
+        tests = tuple(map(_test, placed))
         states = {t.status for t in tests}
         state, problem = GRADED, ""
         if states == {"not gradable"}:
@@ -233,7 +234,7 @@ def _feed(
         yield file, source
 
 
-def _test(result: Result, message: str = "") -> Outcome:
+def _test(result: Result) -> Outcome:
     points = {"passed": result.points, "error": None}.get(result.status, 0.0)
     return Outcome(
         result.test,
@@ -243,7 +244,7 @@ def _test(result: Result, message: str = "") -> Outcome:
         points,
         result.points,
         result.status,
-        message[:TEXT],
+        result.message[:TEXT],
         result.likely[:TEXT],
         result.hint,
         result.printed[:TEXT],
