@@ -16,33 +16,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from fedlab_edu import laws, methods, space
 from fedlab_edu.check import require
-from fedlab_edu.hparams import LocalHP, ServerHP
-from fedlab_edu.run import Round, Run
-from fedlab_edu.scores import Score
-from fedlab_edu.tuner import Fixed
-from fedlab_edu.tuners.bayes import Bayes
-from fedlab_edu.tuners.clock import Clocked
-from fedlab_edu.tuners.fedex import FedEx
-from fedlab_edu.tuners.fedpop import Birth, FedPop
-from fedlab_edu.tuners.fedpop_l import FedPopL, Local
-from fedlab_edu.tuners.fedtune import FedTune, Played
-from fedlab_edu.tuners.population import Evolution
-from fedlab_edu.tuners.race import Estimate, Race
-from fedlab_edu.tuners.search import Schedule
-from fedlab_edu.tuners.weights import MultiplicativeWeights
-
-# All classes that a file may have in it: those of runs, of tuners, and of searches. None of them
-# does anything when it is made of what a file says.
-_KNOWN = [
-    Run, Round, Score, LocalHP, ServerHP, Fixed, FedEx, MultiplicativeWeights,
-    methods.Server, methods.FedAvg, methods.FedProx, methods.Reptile, methods.Scaffold,
-    methods.FedDyn, methods.FedPA, methods.Ditto, methods.MAML,
-    Race, Bayes, FedTune, Played, FedPop, Birth, FedPopL, Evolution, Local, Clocked, Estimate,
-    Schedule, space.SearchSpace, space.Spaces, space.PerClient, space.PerClient,
-    laws.Uniform, laws.LogUniform, laws.OneMinusLogUniform, laws.Choice,
-]  # fmt: skip
+from fedlab_edu.registry import import_home, storable_classes
+from fedlab_edu.run import Run
 
 _DIGEST = sha256().digest_size  # bytes at the end of a file: the digest of those before
 _ONE_AT_A_TIME = Lock()  # what PyTorch may unpickle is one list for all threads
@@ -113,18 +89,24 @@ def read(whole: bytes, path: str | Path, also: Sequence[type], allowed: str, rea
     """
     content, digest = memoryview(whole)[:-_DIGEST], whole[-_DIGEST:]
     require(sha256(content).digest() == digest, "path", str(path), allowed)
-    try:
-        with _ONE_AT_A_TIME, torch.serialization.safe_globals([*_KNOWN, *also]):
-            value = torch.load(BytesIO(content), map_location="cpu", weights_only=True)
-    except (
-        RuntimeError,
-        UnpicklingError,
-        ValueError,
-        TypeError,
-        LookupError,
-        AttributeError,
-    ) as error:
-        unknown = str(error).partition("GLOBAL ")[2].split(" ")[0]
+    imported: set[str] = set()
+    while True:
+        try:
+            with _ONE_AT_A_TIME, torch.serialization.safe_globals([*storable_classes(), *also]):
+                value = torch.load(BytesIO(content), map_location="cpu", weights_only=True)
+            break
+        except (
+            RuntimeError,
+            UnpicklingError,
+            ValueError,
+            TypeError,
+            LookupError,
+            AttributeError,
+        ) as error:
+            unknown = str(error).partition("GLOBAL ")[2].split(" ")[0]
+        if unknown not in imported and import_home(unknown):
+            imported.add(unknown)
+            continue
         classes = f", whose own classes are named to {reader}; this one has {unknown}"
         require(False, "path", str(path), allowed + (classes if unknown else ""))
     require(_of_this_version(value), "path", str(path), f"{allowed}, by this version")

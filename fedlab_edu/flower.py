@@ -22,10 +22,11 @@ from torch import Tensor
 
 from fedlab_edu.check import require
 from fedlab_edu.data.clients import Federation
+from fedlab_edu.gather import Tile, gather, is_finite
 from fedlab_edu.hparams import LocalHP
-from fedlab_edu.methods import Answer, FedAvg, Given, Method
+from fedlab_edu.methods import ClientInput, ClientUpdate, FedAvg, Method
 from fedlab_edu.model import Model
-from fedlab_edu.rounds import Reply, ask, gather, sound, tell
+from fedlab_edu.rounds import draw_work, finish_round
 from fedlab_edu.run import Run
 from fedlab_edu.scores import Score, score
 
@@ -43,10 +44,10 @@ def client_app(model: Model, fed: Federation, method: Method | None = None) -> C
     """What runs on a node: Loc on the data of its own client, and on no other's.
 
     It answers a query with its client's number. It answers a request to train, which brings what
-    the server sends, a seed and one setting c, with what Loc sends back, |T_i| and the loss and
-    error, on V_i, of w and of the client's own model. What the method keeps stays in the node's
-    state. The records have the names that Flower's own strategies expect; these do not leave out a
-    client that has diverged, which answers ``sound = 0``.
+    the server sends, a seed and one setting c, with the client update, |T_i| and the loss and
+    error, on V_i, of w and of the personal model. The client state stays on the node. The records
+    have the names that Flower's own strategies expect; these do not leave out a client that has
+    diverged, which answers ``finite = 0``.
 
     Args:
         method: the default is FedAvg; a request of a run of another method is refused.
@@ -68,21 +69,24 @@ def client_app(model: Model, fed: Federation, method: Method | None = None) -> C
         device, content, state = fed.train.x.device, message.content, context.state
         w = _unpack(content, "arrays").to(device)
         h = _unpack(content, "h").to(device) if "h" in content else torch.zeros_like(w)
-        kept = _unpack(state, "kept").to(device) if "kept" in state else method.first(w)
+        has = "state" in state
+        own = _unpack(state, "state").to(device) if has else method.init_state(w)
         before = score(model, w, fed.val[i])
         played = torch.tensor([cast(int, config.get("round", 0))])
-        given = Given(w, h, None if kept is None else kept[None], played)
-        answer = method.loc(model, given, fed.train[i], c, [cast(int, config["seed"])])
-        after = score(model, answer.own, fed.val[i])
-        is_sound = bool(sound(answer, after))
-        if answer.kept is not None and is_sound:
-            state["kept"] = _pack(answer.kept[0])
+        inputs = ClientInput(w, h, None if own is None else own[None], played)
+        update = method.loc(model, inputs, fed.train[i], c, [cast(int, config["seed"])])
+        after = score(model, update.personal, fed.val[i])
+        finite = bool(is_finite(update, after))
+        if update.state is not None and finite:
+            state["state"] = _pack(update.state[0])
         scores = {"before": torch.cat(before).tolist(), "after": torch.cat(after).tolist()}
         n = int(fed.train[i].n)
-        metrics = MetricRecord({"num-examples": n, "sound": int(is_sound), **scores})
-        reply = RecordDict({"arrays": _pack(answer.sent[0]), "metrics": metrics})
-        if answer.moved is not None:
-            reply["moved"] = _pack(answer.moved[0])
+        metrics = MetricRecord({"num-examples": n, "finite": int(finite), **scores})
+        if update.weight is not None:
+            metrics["weight"] = float(update.weight[0])
+        reply = RecordDict({"arrays": _pack(update.model[0]), "metrics": metrics})
+        if update.state_delta is not None:
+            reply["state_delta"] = _pack(update.state_delta[0])
         return Message(reply, reply_to=message)
 
     return app
@@ -99,8 +103,8 @@ def server_app(
             so this is how the result gets out: ``watch=runs.append``, or a function that saves.
 
     Raises:
-        ValueError: fewer than 0 rounds; a run that has begun, of a method whose clients keep
-            something; a run that draws clients with replacement.
+        ValueError: fewer than 0 rounds; a run that has begun, of a method with client states; a run
+            that draws clients with replacement.
 
     Raises (in the app):
         ValueError: the nodes are not the clients of this federation, one for each.
@@ -109,10 +113,10 @@ def server_app(
     """
     require(rounds >= 0, "rounds", rounds, "at least 0")
     require(not run.replacement, "replacement", True, "False: a node trains once in a round")
-    if run.method.first(run.w) is not None:
-        allowed = "0: what clients of this method keep is on their nodes, from the first round on"
+    if run.method.init_state(run.w) is not None:
+        allowed = "0: client states live on the Flower nodes, from the first round on"
         require(run.round == 0, "rounds played", run.round, allowed)
-        run = replace(run, kept=None)
+        run = replace(run, states=None)
     app = ServerApp()
 
     @app.main()
@@ -128,7 +132,7 @@ def server_app(
 
 def _communicate(run: Run, grid: Grid, nodes: dict[int, int], fed: Federation, clients: int) -> Run:
     """`fedlab_edu.communicate`, its local training and scores done by the clients' nodes."""
-    work = ask(run, fed, clients)
+    work = draw_work(run, fed, clients)
     chosen = [nodes[i] for i in work.client.tolist()]
     messages = []
     for j, (node, seed) in enumerate(zip(chosen, work.seeds, strict=True)):
@@ -146,17 +150,19 @@ def _communicate(run: Run, grid: Grid, nodes: dict[int, int], fed: Federation, c
         Score(*torch.tensor([m[when] for m in metrics], dtype=torch.float64).T)
         for when in ("before", "after")
     )
-    sent = torch.stack([_unpack(answers[node], "arrays") for node in chosen]).to(run.w)
-    moved = None
-    if "moved" in answers[chosen[0]]:
-        moved = torch.stack([_unpack(answers[node], "moved") for node in chosen]).to(run.w)
+    models = torch.stack([_unpack(answers[node], "arrays") for node in chosen]).to(run.w)
+    delta = weight = None
+    if "state_delta" in answers[chosen[0]]:
+        delta = torch.stack([_unpack(answers[node], "state_delta") for node in chosen]).to(run.w)
+    if "weight" in metrics[0]:
+        weight = torch.tensor([m["weight"] for m in metrics], dtype=torch.float64)
     here = torch.arange(len(chosen))
-    is_sound = torch.tensor([bool(m["sound"]) for m in metrics])
-    # own models and what clients keep stay on the nodes
-    answer = Answer(sent, sent, None, moved)
-    reply = Reply(torch.zeros_like(here), here, work.client, answer, before, after, is_sound)
-    (heard,) = gather([run], [work], [reply], fed)
-    return tell(run, work, heard, fed)
+    finite = torch.tensor([bool(m["finite"]) for m in metrics])
+    # personal models and client states stay on the nodes
+    update = ClientUpdate(models, models, None, delta, weight)
+    tile = Tile(torch.zeros_like(here), here, work.client, update, before, after, finite)
+    (gathered,) = gather([run], [work], [tile], fed)
+    return finish_round(run, gathered)
 
 
 def _join(grid: Grid, clients: int) -> dict[int, int]:

@@ -14,6 +14,7 @@ import torch
 from torch import Tensor
 
 from fedlab_edu.check import require
+from fedlab_edu.registry import storable
 
 
 def _column(default: float, ok: Callable[[Tensor], Tensor], allowed: str) -> Any:
@@ -91,6 +92,7 @@ class _Columns:
         return cls(**{n: torch.cat(rows) for n, rows in columns.items()})
 
 
+@storable
 @dataclass(frozen=True, eq=False, repr=False)
 class LocalHP(_Columns):
     """c, the hyperparameters of local training: one setting, or a table of k settings.
@@ -115,6 +117,7 @@ class LocalHP(_Columns):
     epochs: Any = _column(1, _whole, "whole numbers of at least 1")
 
 
+@storable
 @dataclass(frozen=True, eq=False, repr=False)
 class ServerHP(_Columns):
     """b, the hyperparameters of aggregation: rate ``lr decay^(t-1)`` in round t, and momentum.

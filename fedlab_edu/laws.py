@@ -16,6 +16,7 @@ import torch
 from torch import Tensor
 
 from fedlab_edu.check import MOST, check_shares, number, require
+from fedlab_edu.registry import storable
 
 _TOL = 1e-9  # (b - a) eps may miss the whole number that it is on paper by a rounding error
 
@@ -32,6 +33,7 @@ class Support(NamedTuple):
     p_high: float
 
 
+@storable
 @dataclass(frozen=True)
 class Uniform:
     """Uniform on [low, high].
@@ -143,6 +145,7 @@ class Uniform:
         return value
 
 
+@storable
 class LogUniform(Uniform):
     """The logarithm is uniform: from low > 0 to high.
 
@@ -167,6 +170,7 @@ class LogUniform(Uniform):
         return value.masked_fill(coordinate <= a, self.low).masked_fill(coordinate >= b, self.high)
 
 
+@storable
 class OneMinusLogUniform(LogUniform):
     """1 less a `LogUniform`: a decay near 1, of which the distance from 1, low to high, matters."""
 
@@ -177,6 +181,7 @@ class OneMinusLogUniform(LogUniform):
         return 1 - super()._value(coordinate)
 
 
+@storable
 @dataclass(frozen=True)
 class Choice:
     """One of n options in a fixed order, each as likely; its coordinate is the place, 0 to n - 1.

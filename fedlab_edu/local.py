@@ -50,9 +50,9 @@ def shuffles(n: int, epochs: int, seed: int) -> Int[Tensor, "E n"]:
     return torch.stack([torch.randperm(n, generator=gen) for _ in range(epochs)])
 
 
-def steps(clients: Clients, c: LocalHP) -> Int[Tensor, " B"]:
-    """How many local steps each client takes: ``epochs ceil(n / batch)``."""
-    return c.epochs * -(-clients.n // c.batch)
+def steps(n: Int[Tensor, " B"], c: LocalHP) -> Int[Tensor, " B"]:
+    """Return each client's number of local steps, ``epochs ceil(n / batch)``."""
+    return c.epochs * -(-n // c.batch)
 
 
 def local_sgd(

@@ -7,9 +7,10 @@ import torch
 from fedlab_edu.check import require
 from fedlab_edu.data.clients import Clients, Federation
 from fedlab_edu.draws import stream
+from fedlab_edu.gather import Work
 from fedlab_edu.hparams import LocalHP
 from fedlab_edu.model import Model
-from fedlab_edu.rounds import Work, train
+from fedlab_edu.rounds import train_clients
 from fedlab_edu.run import Run
 from fedlab_edu.scores import Score, score
 
@@ -60,5 +61,5 @@ def personalise(run: Run, model: Model, fed: Federation, c: LocalHP | None = Non
     seeds = [stream(run.seed, run.round, client, 1) for client in range(N)]  # no round's
     everyone = torch.arange(N)
     work = Work(everyone, torch.zeros_like(everyone), c.each(N), seeds)
-    parts = [reply.after for reply in train([run], [work], model, fed.train, fed.test)]
+    parts = [tile.after for tile in train_clients([run], [work], model, fed.train, fed.test)]
     return average(Score(*(torch.cat(s) for s in zip(*parts, strict=True))), fed.test)

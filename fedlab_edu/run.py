@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, SupportsIndex
 
 import torch
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Float
 from torch import Tensor
 
 from fedlab_edu.check import require, usable_device, whole
@@ -18,41 +18,27 @@ from fedlab_edu.draws import stream
 from fedlab_edu.hparams import LocalHP, ServerHP
 from fedlab_edu.methods import FedAvg, Method, Server
 from fedlab_edu.model import Model
+from fedlab_edu.registry import storable
+from fedlab_edu.result import Round
 from fedlab_edu.scores import Score
 from fedlab_edu.tuner import Fixed, Tuner
 
 
-@dataclass(frozen=True, eq=False)
-class Round:
-    """What one round did: B clients, the row of the table that each used, and its scores on V_i.
-
-    ``before`` is of the model received, ``after`` of the client's own model, trained from it. A
-    client that has ``diverged`` scores +inf after; the server has left it out of its average, and
-    it has kept what it had.
-    """
-
-    client: Int[Tensor, " B"]
-    arm: Int[Tensor, " B"]
-    size: Int[Tensor, " B"]
-    before: Score
-    after: Score
-    diverged: Bool[Tensor, " B"]
-
-
+@storable
 @dataclass(frozen=True, eq=False)
 class Run:
     """What the server holds, what the clients keep, and all else that the next round depends on.
 
     Fields:
         server: the global model w, the momentum v, and the method's own vector h.
-        kept: client -> the vector (d,) that it keeps, for clients that have been drawn; None where
-            the clients' nodes have it, see `flower`.
+        states: client -> its state (d,), for clients that have been drawn; None where client states
+            live on the Flower nodes, see `flower`.
         history: one `Round` for each played. It may be cut: no round depends on it.
         replacement: whether a client may be drawn twice in a round.
     """
 
     server: Server = field(repr=False)
-    kept: Mapping[int, Float[Tensor, " d"]] | None = field(repr=False)
+    states: Mapping[int, Float[Tensor, " d"]] | None = field(repr=False)
     method: Method
     b: ServerHP
     tuner: Tuner
@@ -79,15 +65,15 @@ class Run:
             ValueError: this machine has no such device.
         """
         device = usable_device(device)
-        kept = self.kept and {i: vector.to(device) for i, vector in self.kept.items()}
-        return replace(self, server=Server(*(v.to(device) for v in self.server)), kept=kept)
+        states = self.states and {i: vector.to(device) for i, vector in self.states.items()}
+        return replace(self, server=Server(*(v.to(device) for v in self.server)), states=states)
 
 
 def _packed(history: tuple[Round, ...]) -> tuple[Tensor, ...]:
     """All rounds end to end: a file has a part for each tensor, and would have thousands."""
     if not history:
         return ()
-    columns = zip(*((r.client, r.arm, r.size, r.diverged) for r in history), strict=True)
+    columns = zip(*((r.client, r.row, r.size, r.diverged) for r in history), strict=True)
     scores = [torch.stack([*r.before, *r.after]) for r in history]
     clients = torch.tensor([len(r.client) for r in history])
     return clients, *(torch.cat(column) for column in columns), torch.cat(scores, 1)
@@ -99,8 +85,8 @@ def _unpacked(parts: tuple[Tensor, ...]) -> tuple[Round, ...]:
     clients, *columns, scores = parts
     rounds = zip(*(part.split(clients.tolist(), -1) for part in (*columns, scores)), strict=True)
     return tuple(
-        Round(client, arm, size, Score(*s[:2]), Score(*s[2:]), diverged)
-        for client, arm, size, diverged, s in rounds
+        Round(client, row, size, Score(*s[:2]), Score(*s[2:]), diverged)
+        for client, row, size, diverged, s in rounds
     )
 
 
@@ -140,7 +126,7 @@ def start(
     require(len(b) == 1, "b", f"{len(b)} rows", "one setting of the server")
     seed, x = whole("seed", seed, 0), fed.train.x
     w = model.init(stream(seed)).to(x if x.is_floating_point() else x.device)
-    stateless = method.first(w) is None
+    stateless = method.init_state(w) is None
     allowed = "False, for clients of this method keep vectors"
     require(not replacement or stateless, "replacement", replacement, allowed)
-    return Run(Server.first(w), {}, method, b, tuner, seed, replacement=replacement)
+    return Run(Server.initial(w), {}, method, b, tuner, seed, replacement=replacement)

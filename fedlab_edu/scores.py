@@ -12,10 +12,12 @@ from fedlab_edu.data.clients import Clients
 from fedlab_edu.local import fits
 from fedlab_edu.memory import SCORE_BYTES, activations
 from fedlab_edu.model import Model
+from fedlab_edu.registry import storable
 
 ROWS_AT_ONCE = 4096  # examples of one model in one piece: more are no faster
 
 
+@storable
 class Score(NamedTuple):
     """Mean loss and error rate of each of B clients; +inf where a model has diverged."""
 

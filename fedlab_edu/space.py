@@ -26,10 +26,12 @@ from fedlab_edu.laws import (
     Uniform,
     real,
 )
+from fedlab_edu.registry import storable
 
 _Table = TypeVar("_Table", LocalHP, ServerHP)
 
 
+@storable
 @dataclass(frozen=True)
 class SearchSpace(Generic[_Table]):
     """The law of each hyperparameter that is tuned; the others keep their defaults.
@@ -134,6 +136,7 @@ class SearchSpace(Generic[_Table]):
         return self.kind(**{**kept, **new})
 
 
+@storable
 class Spaces(NamedTuple):
     """What is tuned: of the clients (c), and of the server (b)."""
 
@@ -151,6 +154,7 @@ class Spaces(NamedTuple):
         return self.client.from_unit(of_client)[0], self.server.from_unit(of_server)[0]
 
 
+@storable
 class PerClient(NamedTuple):
     """A configuration for each client of a federation, all from one space: N times its laws.
 

@@ -1,59 +1,46 @@
 """A tuner is a table and a rule: k configurations, who gets which, and what their scores change."""
 
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal, Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Int
 from torch import Tensor
 
 from fedlab_edu.check import require
 from fedlab_edu.hparams import LocalHP
+from fedlab_edu.registry import storable
+from fedlab_edu.result import RoundResult
 
 
 @runtime_checkable
 class Tuner(Protocol):
-    """What a round needs of a tuner; a value, so `tell` returns the next one."""
+    """What a round needs of a tuner. It is a value: `tell` returns the next one."""
 
     @property
     def table(self) -> LocalHP:
         """k configurations: columns (k,), or scalars where k = 1."""
 
     @property
-    def score(self) -> Literal["error", "loss"]:
-        """Which scores it is told: shares of examples that are wrong, or losses."""
-
-    @property
     def final(self) -> LocalHP:
-        """What it would settle on now: one configuration for all, or one row for each client."""
+        """The best configuration so far: one for all clients, or one row for each client."""
 
     def ask(
         self, clients: int, gen: torch.Generator, *, who: Int[Tensor, " B"]
     ) -> Int[Tensor, " B"]:
-        """The row of the table for each of B clients, drawn from ``gen``; ``who`` they are."""
+        """Return a row of the table for each of the B clients ``who``, drawn from ``gen``."""
 
-    def tell(
-        self,
-        arm: Int[Tensor, " B"],
-        before: Float[Tensor, " B"],
-        after: Float[Tensor, " B"],
-        size: Int[Tensor, " B"],
-    ) -> "Tuner":
-        """The tuner after a round in which client i used row ``arm[i]``.
+    def tell(self, result: RoundResult) -> "Tuner":
+        """Return the tuner after a round, told what its clients have scored."""
 
-        ``before`` and ``after`` are its scores on ``size[i]`` validation examples, of the model
-        received and of the model trained from it: lower is better, +inf is a diverged model. A
-        client without validation examples has size 0; it scores 0, or +inf if it has diverged, and
-        0 times that is NaN.
-        """
-
-    def settle(self) -> "Tuner":
-        """The tuner that tries nothing any more: all train with `final`."""
+    def freeze(self) -> "Tuner":
+        """Stop exploring: from now on every client trains with `final`."""
 
 
+@storable
 @dataclass(frozen=True, eq=False)
 class Fixed:
-    """The tuner that tunes nothing: one configuration for all, or one for each client.
+    """A tuner without tuning: one configuration for all clients, or one for each client.
 
     Args:
         table: k configurations.
@@ -65,7 +52,6 @@ class Fixed:
             that are no column of whole numbers.
     """
 
-    score: ClassVar[Literal["error", "loss"]] = "error"
     table: LocalHP = field(default_factory=LocalHP)
     row: Int[Tensor, " N"] | None = None
 
@@ -96,19 +82,13 @@ class Fixed:
     def ask(
         self, clients: int, gen: torch.Generator, *, who: Int[Tensor, " B"]
     ) -> Int[Tensor, " B"]:
-        """Each client's row; nothing is drawn."""
+        """Return each client's row; nothing is drawn."""
         return torch.zeros(clients, dtype=torch.long) if self.row is None else self.row[who]
 
-    def tell(
-        self,
-        arm: Int[Tensor, " B"],
-        before: Float[Tensor, " B"],
-        after: Float[Tensor, " B"],
-        size: Int[Tensor, " B"],
-    ) -> "Fixed":
-        """Itself: no score changes it."""
+    def tell(self, result: RoundResult) -> "Fixed":
+        """Return the same tuner: no score changes it."""
         return self
 
-    def settle(self) -> "Fixed":
-        """Itself."""
+    def freeze(self) -> "Fixed":
+        """Return the same tuner."""
         return self

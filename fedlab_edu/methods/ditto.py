@@ -14,10 +14,12 @@ from fedlab_edu.data.clients import Clients
 from fedlab_edu.hparams import LocalHP
 from fedlab_edu.local import local_sgd
 from fedlab_edu.methods.fedavg import FedAvg
-from fedlab_edu.methods.method import Answer, Given
+from fedlab_edu.methods.method import ClientInput, ClientUpdate
 from fedlab_edu.model import Model
+from fedlab_edu.registry import storable
 
 
+@storable
 @dataclass(frozen=True)
 class Ditto(FedAvg):
     """For the global model it is FedAvg. Client i also keeps a model of its own, v_i, unsent.
@@ -27,16 +29,16 @@ class Ditto(FedAvg):
     the more they are like it. v_i starts from the first w that the client receives.
     """
 
-    def first(self, w: Float[Tensor, " d"]) -> Float[Tensor, " d"]:
+    def init_state(self, w: Float[Tensor, " d"]) -> Float[Tensor, " d"]:
         """``v_i = w``."""
         return w
 
     def loc(
-        self, model: Model, given: Given, clients: Clients, c: LocalHP, seeds: list[int]
-    ) -> Answer:
+        self, model: Model, inputs: ClientInput, clients: Clients, c: LocalHP, seeds: list[int]
+    ) -> ClientUpdate:
         """Local SGD twice: from w, and from v_i with the pull towards w."""
-        assert given.kept is not None
+        assert inputs.state is not None
         no_pull = replace(c, mu=torch.zeros_like(c.mu))
-        W = local_sgd(model, given.w, clients, no_pull, seeds)
-        V = local_sgd(model, given.kept, clients, c, seeds, anchor=given.w)
-        return Answer(sent=W, own=V, kept=V)
+        W = local_sgd(model, inputs.w, clients, no_pull, seeds)
+        V = local_sgd(model, inputs.state, clients, c, seeds, anchor=inputs.w)
+        return ClientUpdate(model=W, personal=V, state=V)

@@ -6,6 +6,7 @@ et al. (2021), eq. (11), and of Hsu, Qi, Brown (2019).
 """
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from jaxtyping import Float
 from torch import Tensor
@@ -14,41 +15,43 @@ from fedlab_edu.aggregate import server_sgd
 from fedlab_edu.data.clients import Clients
 from fedlab_edu.hparams import LocalHP, ServerHP
 from fedlab_edu.local import local_sgd
-from fedlab_edu.methods.method import Answer, Given, Server, by_size, no_pull
+from fedlab_edu.methods.method import (
+    ClientInput,
+    ClientUpdate,
+    RoundUpdate,
+    Server,
+    no_pull,
+    size_weights,
+)
 from fedlab_edu.model import Model
+from fedlab_edu.registry import storable
 
 
+@storable
 @dataclass(frozen=True)
 class FedAvg:
     """``w_i = SGD_c(T_i, w)``, then the server's step towards ``sum_i n_i w_i / sum_i n_i``."""
 
-    weigh = staticmethod(by_size)
+    needs_models: ClassVar[bool] = False
+    weights = staticmethod(size_weights)
 
-    def first(self, w: Float[Tensor, " d"]) -> Float[Tensor, " d"] | None:
-        """Nothing: a client forgets."""
+    def init_state(self, w: Float[Tensor, " d"]) -> Float[Tensor, " d"] | None:
+        """Return None: clients are stateless."""
         return None
 
     def loc(
-        self, model: Model, given: Given, clients: Clients, c: LocalHP, seeds: list[int]
-    ) -> Answer:
+        self, model: Model, inputs: ClientInput, clients: Clients, c: LocalHP, seeds: list[int]
+    ) -> ClientUpdate:
         """Local SGD from w.
 
         Raises:
             ValueError: mu is not 0.
         """
         no_pull(c, type(self).__name__)
-        W = local_sgd(model, given.w, clients, c, seeds)
-        return Answer(sent=W, own=W)
+        W = local_sgd(model, inputs.w, clients, c, seeds)
+        return ClientUpdate(model=W, personal=W)
 
-    def agg(
-        self,
-        server: Server,
-        average: Float[Tensor, " d"],
-        moved: Float[Tensor, " d"],
-        b: ServerHP,
-        t: int,
-        c: LocalHP,
-    ) -> Server:
-        """``v <- m v + w - average``, ``w <- w - lr decay^(t-1) v``; and ``h <- h + moved``."""
-        w, v = server_sgd(server.w, server.v, average, b, t)
-        return Server(w, v, server.h + moved)
+    def agg(self, server: Server, update: RoundUpdate, b: ServerHP) -> Server:
+        """``v <- m v + w - average``, ``w <- w - lr decay^(t-1) v``, ``h <- h + state_change``."""
+        w, v = server_sgd(server.w, server.v, update.average, b, update.round)
+        return Server(w, v, server.h + update.state_change)

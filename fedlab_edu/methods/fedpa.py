@@ -16,10 +16,12 @@ from fedlab_edu.hparams import LocalHP
 from fedlab_edu.local import local_sgd, steps
 from fedlab_edu.memory import pieces
 from fedlab_edu.methods.fedavg import FedAvg
-from fedlab_edu.methods.method import Answer, Given, no_pull
+from fedlab_edu.methods.method import ClientInput, ClientUpdate, no_pull
 from fedlab_edu.model import Model
+from fedlab_edu.registry import storable
 
 
+@storable
 @dataclass(frozen=True)
 class FedPA(FedAvg):
     """SGD as a sampler: after a burn-in, the means of parts of a client's way are its samples.
@@ -48,8 +50,8 @@ class FedPA(FedAvg):
         require(self.plain_rounds >= 0, "plain_rounds", self.plain_rounds, "at least 0 rounds")
 
     def loc(
-        self, model: Model, given: Given, clients: Clients, c: LocalHP, seeds: list[int]
-    ) -> Answer:
+        self, model: Model, inputs: ClientInput, clients: Clients, c: LocalHP, seeds: list[int]
+    ) -> ClientUpdate:
         """Local SGD from w, watched; then Delta_i.
 
         Raises:
@@ -59,18 +61,18 @@ class FedPA(FedAvg):
         least = self.burn_in + self.per_sample
         require((c.epochs >= least).all(), "epochs", c.epochs, f"at least {least}: one sample")
         c = c.each(len(clients))
-        W = given.w.new_empty(len(clients), model.d)
+        W = inputs.w.new_empty(len(clients), model.d)
         sent = W.clone()
         number = (c.epochs - self.burn_in) // self.per_sample  # of samples, for each client
         each = (int(number.max()) + 2) * model.d * W.element_size()
         for i in pieces(len(clients), each, W.device):
-            w, on = (given.w[i] if given.w.dim() == 2 else given.w), [seeds[j] for j in i]
+            w, on = (inputs.w[i] if inputs.w.dim() == 2 else inputs.w), [seeds[j] for j in i]
             W[i], samples = self.samples(model, w, clients[i], c[i], on)
             for row, j in enumerate(i):
                 w_j = w[row] if w.dim() == 2 else w
                 sent[j] = w_j - delta(w_j, samples[row, : int(number[j])], self.rho)
-        plain = given.round < self.plain_rounds
-        return Answer(sent=torch.where(plain[:, None].to(W.device), W, sent), own=W)
+        plain = inputs.round < self.plain_rounds
+        return ClientUpdate(model=torch.where(plain[:, None].to(W.device), W, sent), personal=W)
 
     def samples(
         self, model: Model, w: Float[Tensor, "*B d"], clients: Clients, c: LocalHP, seeds: list[int]
@@ -79,8 +81,8 @@ class FedPA(FedAvg):
 
         Source: iterate-averaged stochastic gradient sampling (IASG), Algorithm 4.
         """
-        steps_each = self.per_sample * steps(clients, c) // c.epochs  # steps
-        burn_in = self.burn_in * steps(clients, c) // c.epochs
+        steps_each = self.per_sample * steps(clients.n, c) // c.epochs  # steps
+        burn_in = self.burn_in * steps(clients.n, c) // c.epochs
         most = int(((c.epochs - self.burn_in) // self.per_sample).max())
         samples = w.new_zeros(len(clients), most, w.shape[-1])
 

@@ -10,10 +10,12 @@ from fedlab_edu.data.clients import Clients
 from fedlab_edu.hparams import LocalHP
 from fedlab_edu.local import local_sgd
 from fedlab_edu.methods.fedavg import FedAvg
-from fedlab_edu.methods.method import Answer, Given
+from fedlab_edu.methods.method import ClientInput, ClientUpdate
 from fedlab_edu.model import Model
+from fedlab_edu.registry import storable
 
 
+@storable
 @dataclass(frozen=True)
 class FedProx(FedAvg):
     """``w_i = SGD on L_i(u) + mu/2 |u - w|^2 from w``; Agg is FedAvg's. With mu = 0 it is FedAvg.
@@ -23,8 +25,8 @@ class FedProx(FedAvg):
     """
 
     def loc(
-        self, model: Model, given: Given, clients: Clients, c: LocalHP, seeds: list[int]
-    ) -> Answer:
+        self, model: Model, inputs: ClientInput, clients: Clients, c: LocalHP, seeds: list[int]
+    ) -> ClientUpdate:
         """Local SGD from w with the gradient ``g + mu (u - w)``."""
-        W = local_sgd(model, given.w, clients, c, seeds)
-        return Answer(sent=W, own=W)
+        W = local_sgd(model, inputs.w, clients, c, seeds)
+        return ClientUpdate(model=W, personal=W)

@@ -17,11 +17,13 @@ from fedlab_edu.hparams import LocalHP
 from fedlab_edu.local import local_sgd, minibatches, shuffles
 from fedlab_edu.memory import pieces
 from fedlab_edu.methods.fedavg import FedAvg
-from fedlab_edu.methods.method import Answer, Given, equally, no_pull
+from fedlab_edu.methods.method import ClientInput, ClientUpdate, equal_weights, no_pull
 from fedlab_edu.model import Model
+from fedlab_edu.registry import storable
 from fedlab_edu.scores import gradient, hessian_product
 
 
+@storable
 @dataclass(frozen=True)
 class MAML(FedAvg):
     """A client sends the gradient, with respect to w, of its loss *after* it has adapted w.
@@ -36,11 +38,11 @@ class MAML(FedAvg):
     """
 
     first_order: bool = False
-    weigh = staticmethod(equally)
+    weights = staticmethod(equal_weights)
 
     def loc(
-        self, model: Model, given: Given, clients: Clients, c: LocalHP, seeds: list[int]
-    ) -> Answer:
+        self, model: Model, inputs: ClientInput, clients: Clients, c: LocalHP, seeds: list[int]
+    ) -> ClientUpdate:
         """The meta-gradient; and, as the client's own model, w adapted on all its examples.
 
         Raises:
@@ -51,8 +53,10 @@ class MAML(FedAvg):
             column = getattr(c, name)
             require(not column.any(), name, column, "0: MAML's derivative is that of plain SGD")
         support, query = halves(clients, seeds)
-        _, g = meta_gradient(model, given.w, support, query, c, seeds, self.first_order)
-        return Answer(sent=given.w - g, own=local_sgd(model, given.w, clients, c, seeds))
+        _, g = meta_gradient(model, inputs.w, support, query, c, seeds, self.first_order)
+        return ClientUpdate(
+            model=inputs.w - g, personal=local_sgd(model, inputs.w, clients, c, seeds)
+        )
 
 
 def halves(clients: Clients, seeds: list[int]) -> tuple[Clients, Clients]:

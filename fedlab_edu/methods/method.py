@@ -1,6 +1,6 @@
 """What a federated method is: Loc, the client's part of a round, and Agg, the server's."""
 
-from typing import NamedTuple, Protocol, runtime_checkable
+from typing import ClassVar, NamedTuple, Protocol, runtime_checkable
 
 import torch
 from jaxtyping import Float, Int
@@ -8,18 +8,21 @@ from torch import Tensor
 
 from fedlab_edu.check import require
 from fedlab_edu.data.clients import Clients
+from fedlab_edu.draws import generator
 from fedlab_edu.hparams import LocalHP, ServerHP
 from fedlab_edu.model import Model
+from fedlab_edu.registry import storable
 
 
+@storable
 class Server(NamedTuple):
     """What the server holds between rounds.
 
     Fields:
         w: the global model.
-        v: what its momentum has gathered.
-        h: the average of what all clients keep, for methods in which they tell: SCAFFOLD's c,
-            FedDyn's h; otherwise 0.
+        v: the momentum.
+        h: a third vector for methods that need one: SCAFFOLD's c, FedDyn's h, Adam's second
+            moment. 0 before the first round.
     """
 
     w: Float[Tensor, " d"]
@@ -27,106 +30,130 @@ class Server(NamedTuple):
     h: Float[Tensor, " d"]
 
     @classmethod
-    def first(cls, w: Float[Tensor, " d"]) -> "Server":
-        """Before the first round."""
+    def initial(cls, w: Float[Tensor, " d"]) -> "Server":
+        """Return the server before the first round."""
         return cls(w, torch.zeros_like(w), torch.zeros_like(w))
 
 
-class Given(NamedTuple):
-    """What B clients have in hand when they begin.
+class ClientInput(NamedTuple):
+    """What B clients start a round with.
 
     Fields:
-        w, h: what the server sends, see `Server`: one for all (d,), or one for each client (B, d).
-        kept: what each client kept when it was last drawn; None where the method keeps nothing.
-        round: the rounds played before this one, from 0.
+        w, h: sent by the server, see `Server`: one for all (d,), or one for each client (B, d).
+        state: each client's state from the last round in which it was drawn; None for a method
+            with stateless clients.
+        round: the number of rounds before this one, from 0.
     """
 
     w: Float[Tensor, "*B d"]
     h: Float[Tensor, "*B d"]
-    kept: Float[Tensor, "B d"] | None
+    state: Float[Tensor, "B d"] | None
     round: Int[Tensor, " B"]
 
 
-class Answer(NamedTuple):
-    """What B clients have when they are done.
+class ClientUpdate(NamedTuple):
+    """What B clients return at the end of a round.
 
     Fields:
-        sent: goes to the server, which averages it: a model, or what takes a model's place.
-        own: the model that the client itself would use; it is the one that is scored.
-        kept: stays with the client until it is drawn again; None where it keeps nothing.
-        moved: goes to the server too: by how much ``kept`` has changed; None where it is not told.
+        model: sent to the server, which averages it: a model, or what takes a model's place.
+        personal: the model that the client itself would use. It is the one that is scored.
+        state: stays on the client; None for a method with stateless clients.
+        state_delta: sent to the server, the change of ``state``; None where it is not sent.
+        weight: sent to the server, the client's weight in the average, at least 0; None for
+            `Method.weights` of its number of examples.
     """
 
-    sent: Float[Tensor, "B d"]
-    own: Float[Tensor, "B d"]
-    kept: Float[Tensor, "B d"] | None = None
-    moved: Float[Tensor, "B d"] | None = None
+    model: Float[Tensor, "B d"]
+    personal: Float[Tensor, "B d"]
+    state: Float[Tensor, "B d"] | None = None
+    state_delta: Float[Tensor, "B d"] | None = None
+    weight: Float[Tensor, " B"] | None = None
+
+
+class RoundUpdate(NamedTuple):
+    """What the server gets in a round. The B clients that have not diverged are in it.
+
+    Fields:
+        average: ``sum_i p_i model_i``, see `ClientUpdate`.
+        state_change: the change of the mean of all client states, ``sum_i state_delta_i / N``.
+        p: the normalised weights.
+        n: numbers of training examples.
+        c: the configurations with which the clients trained, one row each.
+        round: t, from 1.
+        drawn: how many clients were drawn, those that have diverged too.
+        seed: of the run, see `generator`.
+        models: every ``model_i``; None unless the method has ``needs_models = True``.
+    """
+
+    average: Float[Tensor, " d"]
+    state_change: Float[Tensor, " d"]
+    p: Float[Tensor, " B"]
+    n: Int[Tensor, " B"]
+    c: LocalHP
+    round: int
+    drawn: int
+    seed: int
+    models: Float[Tensor, "B d"] | None = None
+
+    def generator(self) -> torch.Generator:
+        """Return a generator on the CPU for the server's draws in this round."""
+        return generator(self.seed, self.round - 1, 0, 0, 0)
 
 
 @runtime_checkable
 class Method(Protocol):
     """A federated method (Loc, Agg).
 
-    One of your own is easily a ``@dataclass(frozen=True)`` that inherits from FedAvg and changes
-    what differs; its settings are fields, so that runs with equal ones may train together::
+    The easiest way to write one is a ``@dataclass(frozen=True)`` that inherits from FedAvg and
+    changes what differs. Its settings are fields, so that runs with equal ones may train together::
 
         @dataclass(frozen=True)
         class Clipped(FedAvg):
             most: float = 1.0
 
-            def loc(self, model, given, clients, c, seeds):
-                W = local_sgd(model, given.w, clients, c, seeds)
-                step = W - given.w
+            def loc(self, model, inputs, clients, c, seeds):
+                W = local_sgd(model, inputs.w, clients, c, seeds)
+                step = W - inputs.w
                 step = step * (self.most / step.norm(dim=1, keepdim=True)).clamp_max(1)
-                return Answer(sent=given.w + step, own=W)
+                return ClientUpdate(model=inputs.w + step, personal=W)
 
-    ``weigh = staticmethod(equally)`` lets all clients count the same. Where `first` gives a vector,
-    `loc` finds what each client keeps in ``given.kept``, and returns the next as ``kept``.
+    ``weights = staticmethod(equal_weights)`` gives all clients the same weight. Where `init_state`
+    returns a vector, `loc` gets each client's state in ``inputs.state`` and returns the next one.
 
-    Source: Khodak et al. (2021), section 2 and appendix B. Where a client keeps something from one
-    round to another, Loc is not literally a function of its data and of w, as it is there.
+    With ``needs_models = True`` Agg gets every client's model, and memory grows with their number.
+
+    Source: Khodak et al. (2021), section 2 and appendix B. Where clients have a state, Loc is not
+    literally a function of its data and of w, as it is there.
     """
 
-    def first(self, w: Float[Tensor, " d"]) -> Float[Tensor, " d"] | None:
-        """What a client keeps before it is drawn for the first time, in a round that sends w."""
+    needs_models: ClassVar[bool]
+
+    def init_state(self, w: Float[Tensor, " d"]) -> Float[Tensor, " d"] | None:
+        """Return a client's state before its first round, in which the server sends w."""
 
     def loc(
-        self, model: Model, given: Given, clients: Clients, c: LocalHP, seeds: list[int]
-    ) -> Answer:
-        """The clients' part of a round: B clients, each with its own row of c and its own seed."""
+        self, model: Model, inputs: ClientInput, clients: Clients, c: LocalHP, seeds: list[int]
+    ) -> ClientUpdate:
+        """Do the clients' part of a round: B clients, each with its row of c and its seed."""
 
-    def weigh(self, n: Int[Tensor, " B"]) -> Float[Tensor, " B"]:
-        """How much each client counts in the average, given its number of examples."""
+    def weights(self, n: Int[Tensor, " B"]) -> Float[Tensor, " B"]:
+        """Return the aggregation weight of each client, given its number of examples."""
 
-    def agg(
-        self,
-        server: Server,
-        average: Float[Tensor, " d"],
-        moved: Float[Tensor, " d"],
-        b: ServerHP,
-        t: int,
-        c: LocalHP,
-    ) -> Server:
-        """The server's part of round t >= 1; clients that have diverged count nowhere.
-
-        Args:
-            average: of what the clients sent, weighted by `weigh`.
-            moved: the change of the average of what all clients keep, ``sum_i moved_i / N``.
-            c: the settings with which the round's clients trained.
-        """
+    def agg(self, server: Server, update: RoundUpdate, b: ServerHP) -> Server:
+        """Do the server's part of a round."""
 
 
-def by_size(n: Int[Tensor, " B"]) -> Float[Tensor, " B"]:
-    """Every example counts the same: a client as much as it has of them."""
+def size_weights(n: Int[Tensor, " B"]) -> Float[Tensor, " B"]:
+    """Weight each client by its number of examples."""
     return n.double()
 
 
-def equally(n: Int[Tensor, " B"]) -> Float[Tensor, " B"]:
-    """Every client counts the same."""
+def equal_weights(n: Int[Tensor, " B"]) -> Float[Tensor, " B"]:
+    """Weight all clients equally."""
     return torch.ones_like(n, dtype=torch.float64)
 
 
 def no_pull(c: LocalHP, method: str) -> None:
-    """Refuse a mu that the method would not heed."""
+    """Refuse a mu that the method would ignore."""
     allowed = f"0: {method} has no pull towards the model received, as FedProx has"
     require(not c.mu.any(), "mu", c.mu, allowed)

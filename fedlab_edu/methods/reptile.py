@@ -7,9 +7,11 @@ batched version.
 from dataclasses import dataclass
 
 from fedlab_edu.methods.fedavg import FedAvg
-from fedlab_edu.methods.method import equally
+from fedlab_edu.methods.method import equal_weights
+from fedlab_edu.registry import storable
 
 
+@storable
 @dataclass(frozen=True)
 class Reptile(FedAvg):
     """``w <- w + eps mean_i (w_i - w)``, the paper's step eps being the server's rate b.lr.
@@ -18,4 +20,4 @@ class Reptile(FedAvg):
     from which each of them gets far in a few steps.
     """
 
-    weigh = staticmethod(equally)
+    weights = staticmethod(equal_weights)

@@ -15,14 +15,16 @@ from fedlab_edu.data.clients import Clients
 from fedlab_edu.hparams import LocalHP
 from fedlab_edu.local import local_sgd, steps
 from fedlab_edu.methods.fedavg import FedAvg
-from fedlab_edu.methods.method import Answer, Given, equally, no_pull
+from fedlab_edu.methods.method import ClientInput, ClientUpdate, equal_weights, no_pull
 from fedlab_edu.model import Model
+from fedlab_edu.registry import storable
 from fedlab_edu.scores import gradient
 
 
+@storable
 @dataclass(frozen=True)
 class Scaffold(FedAvg):
-    """Client i keeps a control variate c_i, and the server their average over all N clients, c.
+    """A client's state is a control variate c_i; the server has their mean over all N clients, c.
 
     Locally ``y <- y - lr (g - c_i + c)``, which points, roughly, where all clients' gradients
     together would. The server's step is ``x <- x + b.lr mean_i (y_i - x)`` and
@@ -36,36 +38,36 @@ class Scaffold(FedAvg):
     """
 
     option: int = 2
-    weigh = staticmethod(equally)
+    weights = staticmethod(equal_weights)
 
     def __post_init__(self) -> None:
         require(self.option in (1, 2), "option", self.option, "1 or 2")
 
-    def first(self, w: Float[Tensor, " d"]) -> Float[Tensor, " d"]:
+    def init_state(self, w: Float[Tensor, " d"]) -> Float[Tensor, " d"]:
         """``c_i = 0``."""
         return torch.zeros_like(w)
 
     def loc(
-        self, model: Model, given: Given, clients: Clients, c: LocalHP, seeds: list[int]
-    ) -> Answer:
+        self, model: Model, inputs: ClientInput, clients: Clients, c: LocalHP, seeds: list[int]
+    ) -> ClientUpdate:
         """Corrected local SGD from w, then the next c_i.
 
         Raises:
             ValueError: mu is not 0; for option 2, a learning rate of 0.
         """
         no_pull(c, "SCAFFOLD")
-        x, h, kept = given.w, given.h, given.kept
-        assert kept is not None
+        x, h, old = inputs.w, inputs.h, inputs.state
+        assert old is not None
         ok = self.option == 1 or bool((c.lr > 0).all())
         require(ok, "lr", c.lr, "above 0 for SCAFFOLD's option 2")
-        Y = local_sgd(model, x, clients, c, seeds, drift=h - kept)
+        Y = local_sgd(model, x, clients, c, seeds, drift=h - old)
         if self.option == 1:
             # the paper's function is the one that is minimised, so weight decay is a part of it
             new = gradient(model, x, clients) + c.weight_decay.to(x).view(-1, 1) * x
         else:
-            rate = (c.lr * effective_steps(steps(clients, c), c.momentum)).to(x)
-            new = kept - h + (x - Y) / rate.view(-1, 1)
-        return Answer(sent=Y, own=Y, kept=new, moved=new - kept)
+            rate = (c.lr * effective_steps(steps(clients.n, c), c.momentum)).to(x)
+            new = old - h + (x - Y) / rate.view(-1, 1)
+        return ClientUpdate(model=Y, personal=Y, state=new, state_delta=new - old)
 
 
 def effective_steps(K: Int[Tensor, " B"], momentum: Float[Tensor, "*B"]) -> Float[Tensor, " B"]:

@@ -18,6 +18,7 @@ from fedlab_edu.draws import stream
 from fedlab_edu.laws import Choice, Distribution
 from fedlab_edu.methods import Method
 from fedlab_edu.model import Model
+from fedlab_edu.registry import storable
 from fedlab_edu.run import Run
 from fedlab_edu.space import PerClient, Spaces
 from fedlab_edu.tuners.arms import Arm, drawn, draws, plain, point
@@ -25,6 +26,7 @@ from fedlab_edu.tuners.race import Estimate, Race, race
 from fedlab_edu.tuners.search import bracket
 
 
+@storable
 @dataclass(frozen=True, eq=False)
 class Bayes:
     """A search whose arms come one after another, each chosen by the scores of those before.

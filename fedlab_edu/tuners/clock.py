@@ -19,12 +19,14 @@ from fedlab_edu.check import MOST, number, require
 from fedlab_edu.data.clients import Federation
 from fedlab_edu.laws import real
 from fedlab_edu.model import Model
+from fedlab_edu.registry import storable
 from fedlab_edu.run import Run
 from fedlab_edu.tuners.fedpop import FedPop
 
 _TOL = 1e-9  # 0.1 + 0.2 and 0.3 are one moment on paper
 
 
+@storable
 @dataclass(frozen=True, eq=False)
 class Clocked:
     """A FedPop search and the simulated time that it takes; `clocked` begins one.

@@ -18,8 +18,10 @@ from fedlab_edu.draws import generator, stream
 from fedlab_edu.hparams import LocalHP, ServerHP
 from fedlab_edu.methods import Method
 from fedlab_edu.model import Model
+from fedlab_edu.registry import storable
+from fedlab_edu.result import Round
 from fedlab_edu.rounds import communicate_all
-from fedlab_edu.run import Round, Run, start
+from fedlab_edu.run import Run, start
 from fedlab_edu.space import Spaces
 from fedlab_edu.tuner import Fixed
 from fedlab_edu.tuners.arms import drawn
@@ -38,6 +40,7 @@ from fedlab_edu.tuners.search import Schedule, lowest, schedule, survivors
 __all__ = ["Birth", "FedPop", "FedPopL", "Local", "anneal", "discounted_score", "fedpop", "ranked"]
 
 
+@storable
 class Birth(NamedTuple):
     """A configuration that a member has had: from which round on, and from whom it came.
 
@@ -55,6 +58,7 @@ class Birth(NamedTuple):
     b: ServerHP
 
 
+@storable
 @dataclass(frozen=True, eq=False)
 class FedPop:
     """A population of members that train side by side, as a value; `fedpop` begins one.

@@ -6,15 +6,17 @@ Algorithm 1, *FedPop-L*, and section 3.4, *FedPop-L for Intra-configuration Tuni
 
 import math
 from dataclasses import dataclass, field, replace
-from typing import ClassVar, Literal, SupportsIndex
+from typing import Literal, SupportsIndex
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Int
 from torch import Tensor
 
 from fedlab_edu.check import require, whole
 from fedlab_edu.draws import generator
 from fedlab_edu.hparams import LocalHP
+from fedlab_edu.registry import storable
+from fedlab_edu.result import RoundResult
 from fedlab_edu.space import SearchSpace
 from fedlab_edu.tuners.population import Evolution, discounted_score, ends, heirs
 from fedlab_edu.tuners.search import lowest
@@ -22,6 +24,7 @@ from fedlab_edu.tuners.search import lowest
 _ALLOWED = {"score": ("after", "difference"), "settle_on": ("base", "best")}
 
 
+@storable
 @dataclass(frozen=True)
 class Local:
     """How FedPop-L goes about it.
@@ -54,6 +57,7 @@ class Local:
             require(getattr(self, name) in allowed, name, getattr(self, name), str(allowed))
 
 
+@storable
 @dataclass(frozen=True, eq=False)
 class FedPopL:
     """The tuner of one run: K vectors near a base, of which the worst copy the best.
@@ -82,7 +86,6 @@ class FedPopL:
     Source: Chen et al. (2023), Algorithm 1, *FedPop-L*.
     """
 
-    score: ClassVar[Literal["error", "loss"]] = "loss"
     space: SearchSpace[LocalHP]
     base: LocalHP
     table: LocalHP
@@ -137,32 +140,25 @@ class FedPopL:
         rows = torch.arange(K)
         return rows[[self.best] * K] if self._over else rows
 
-    def tell(
-        self,
-        arm: Int[Tensor, " B"],
-        before: Float[Tensor, " B"],
-        after: Float[Tensor, " B"],
-        size: Int[Tensor, " B"],
-    ) -> "FedPopL":
-        """The tuner after a round; every T_l rounds the worst vectors have copied the best.
+    def tell(self, result: RoundResult) -> "FedPopL":
+        """Return the tuner after a round; every T_l rounds the worst vectors copy the best.
 
         A vector whose clients had no validation examples neither copies nor is copied.
         """
         next_one = replace(self, played=self.played + 1, fresh=0)
         if self.settled or self._over:
             return next_one
-        scores = after - before if self.local.score == "difference" else after
-        scores = scores.masked_fill(~(before.isfinite() & after.isfinite()), math.inf)
-        known = (size > 0) | ~after.isfinite()
-        told = tuple(
-            (*seen, s) if ok else seen
-            for seen, s, ok in zip(self.told, scores.tolist(), known.tolist(), strict=True)
-        )
-        next_one = replace(next_one, told=told)
+        scores = result.after.loss
+        scores = scores - result.before.loss if self.local.score == "difference" else scores
+        scores = scores.masked_fill(result.diverged, math.inf)  # never copied
+        told = list(self.told)
+        for k, s in zip(result.row.tolist(), scores.tolist(), strict=True):
+            told[k] = (*told[k], s)
+        next_one = replace(next_one, told=tuple(told))
         return next_one if next_one.played % self.local.T_l else next_one._exploited()
 
-    def settle(self) -> "FedPopL":
-        """All clients train with `final`."""
+    def freeze(self) -> "FedPopL":
+        """Stop exploring: from now on every client trains with `final`."""
         final = self.final
         return replace(self, base=final, table=final, settled=True, best=None, fresh=0)
 

@@ -20,16 +20,18 @@ from torch import Tensor
 from fedlab_edu.check import MOST, number, require, usable_device, whole
 from fedlab_edu.data.clients import Clients, Federation
 from fedlab_edu.draws import generator
+from fedlab_edu.gather import Tile, gather
 from fedlab_edu.hparams import LocalHP, ServerHP
 from fedlab_edu.memory import SCORE_BYTES, activations
 from fedlab_edu.methods import FedAvg, Method, Server
 from fedlab_edu.model import Model, cross_entropy
-from fedlab_edu.rounds import Reply, ask, gather, tell, train
+from fedlab_edu.registry import storable
+from fedlab_edu.rounds import draw_work, finish_round, train_clients
 from fedlab_edu.run import Run, start
 from fedlab_edu.scores import ROWS_AT_ONCE
 from fedlab_edu.tuner import Fixed
 from fedlab_edu.tuners.credit import credit, diverged, project, update, update_raw
-from fedlab_edu.tuners.fedex import pick
+from fedlab_edu.tuners.fedex.rules import draw_row
 
 Credit = Literal["dummy_one", "reinforce"]
 Baseline = Literal["running_mean"]
@@ -41,6 +43,7 @@ _ALLOWED = {
 }  # fmt: skip
 
 
+@storable
 class Played(NamedTuple):
     """What a round did: the row of the table that each of N clients drew, the ensemble's loss on
     the server's data, and each client's credit, without a baseline: -inf if it has diverged."""
@@ -50,6 +53,7 @@ class Played(NamedTuple):
     credit: tuple[float, ...]
 
 
+@storable
 @dataclass(frozen=True, eq=False)
 class FedTune:
     """A search for one row of a table for each client, as a value; `fedtune` begins one.
@@ -74,7 +78,7 @@ class FedTune:
             w0. "shared" goes on with one model whatever is drawn.
         param: "logits", or "raw": the step is taken by pi, as printed, and then projected.
         cap: bytes for the models; the one that was used longest ago goes first.
-        method: one whose clients keep nothing. Its `weigh` gives the shares q_i: D_i / D in FedAvg.
+        method: one with stateless clients. Its `weights` gives the shares q_i: D_i / D in FedAvg.
         seed: of the draws and of the minibatches. A round's clients train as in a run of that seed.
         models: joint configuration -> its model, the latest last; () -> the one if it is shared.
         history: of each round what it did; the next one depends on it.
@@ -113,8 +117,8 @@ class FedTune:
         for name, least in (("total", 1), ("seed", 0), ("cap", self.w0.nbytes)):
             most = MOST if name == "total" else None
             object.__setattr__(self, name, whole(name, getattr(self, name), least, most))
-        ok = isinstance(self.method, Method) and self.method.first(self.w0) is None
-        require(ok, "method", self.method, "a method whose clients keep nothing, such as FedAvg()")
+        ok = isinstance(self.method, Method) and self.method.init_state(self.w0) is None
+        require(ok, "method", self.method, "a method with stateless clients, such as FedAvg()")
 
     @property
     def pi(self) -> Float[Tensor, "N H"]:
@@ -180,14 +184,15 @@ class FedTune:
         require(fed.val.n.any(), "validation examples", 0, "at least 1: the server needs them")
         # Z_i ~ pi_i, h_i = Z_i' H
         u = torch.rand(N, generator=generator(self.seed, self.used), dtype=torch.float64)
-        z = torch.cat([pick(pi, [x]) for pi, x in zip(self.pi, u.tolist(), strict=True)])
+        rows = zip(self.pi.tolist(), u.tolist(), strict=True)
+        z = torch.tensor([draw_row(pi, x) for pi, x in rows])
         # theta_g = G[h]
         h = tuple(z.tolist()) if self.buffer == "joint" else ()
         begun = self._run(z, self.models.get(h, self.w0), self.used)
         # theta_i = Loc_(h_i)(theta_g, D_i), theta_g = sum_i q_i theta_i
         after, outputs = _round(begun, model, fed)
         # L of sum_i q_i theta_i(x) 1_i, and dL/d1_i
-        q, y = self.method.weigh(fed.train.n), fed.val.y[_rows(fed.val)]
+        q, y = self.method.weights(fed.train.n), fed.val.y[_rows(fed.val)]
         classes = model.loss is cross_entropy and not y.is_floating_point()
         loss, d = credit(outputs, q / q.sum(), y, "cross_entropy" if classes else model.losses)
         if self.credit == "reinforce":
@@ -203,7 +208,7 @@ class FedTune:
     def _run(self, row: Tensor, w: Tensor, rounds: int) -> Run:
         """A run that has played some rounds, of clients that each have a row of the table."""
         fixed = Fixed(self.table, row)
-        return Run(Server.first(w), {}, self.method, ServerHP(), fixed, self.seed, rounds)
+        return Run(Server.initial(w), {}, self.method, ServerHP(), fixed, self.seed, rounds)
 
     def _moved(self, z: Tensor, d: Tensor) -> Tensor:
         """The logits after a round."""
@@ -276,19 +281,19 @@ def _round(begun: Run, model: Model, fed: Federation) -> tuple[Run, Float[Tensor
     """The run after a round of all clients, and what their models say about the server's data; NaN
     of those that have diverged."""
     N = len(fed)
-    work = ask(begun, fed, N)
+    work = draw_work(begun, fed, N)
     said: dict[int, Tensor] = {}
 
-    def replies() -> Iterator[Reply]:
-        for reply in train([begun], [work], model, fed.train, fed.val):
-            outputs = _outputs(model, reply.answer.own, fed.val)
-            sound = reply.sound & ~diverged(outputs).cpu()
-            outputs[~sound] = nan
-            said.update(zip(reply.client.tolist(), outputs, strict=True))
-            yield reply._replace(sound=sound)  # what has diverged is in neither average
+    def tiles() -> Iterator[Tile]:
+        for tile in train_clients([begun], [work], model, fed.train, fed.val):
+            outputs = _outputs(model, tile.update.personal, fed.val)
+            finite = tile.finite & ~diverged(outputs).cpu()
+            outputs[~finite] = nan
+            said.update(zip(tile.client.tolist(), outputs, strict=True))
+            yield tile._replace(finite=finite)  # what has diverged is in neither average
 
-    (heard,) = gather([begun], [work], replies(), fed)
-    return tell(begun, work, heard, fed), torch.stack([said[i] for i in range(N)])
+    (gathered,) = gather([begun], [work], tiles(), fed)
+    return finish_round(begun, gathered), torch.stack([said[i] for i in range(N)])
 
 
 @torch.no_grad()

@@ -16,6 +16,7 @@ from torch import Tensor
 from fedlab_edu.check import check_shares, number, require, whole
 from fedlab_edu.hparams import LocalHP, ServerHP
 from fedlab_edu.laws import Choice, Distribution, real
+from fedlab_edu.registry import storable
 from fedlab_edu.space import SearchSpace
 from fedlab_edu.tuners.search import discounted_mean
 
@@ -183,6 +184,7 @@ def clipped(law: Distribution, values: Tensor, pair: Tensor) -> Tensor:
     return options[places.clamp(first, last)]
 
 
+@storable
 @dataclass(frozen=True)
 class Evolution:
     """What FedPop-G and FedPop-L have in common.

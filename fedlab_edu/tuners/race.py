@@ -20,8 +20,10 @@ from fedlab_edu.draws import stream
 from fedlab_edu.methods import Method, Server
 from fedlab_edu.model import Model
 from fedlab_edu.objectives import average
+from fedlab_edu.registry import storable
+from fedlab_edu.result import Round
 from fedlab_edu.rounds import communicate_all
-from fedlab_edu.run import Round, Run, start
+from fedlab_edu.run import Run, start
 from fedlab_edu.scores import score
 from fedlab_edu.tuners.arms import Arm
 from fedlab_edu.tuners.search import (
@@ -36,6 +38,7 @@ Select = Literal["survivor", "best_seen"]
 Target = Literal["global", "personalised", "averaged"]
 
 
+@storable
 @dataclass(frozen=True)
 class Estimate:
     """How the validation scores of an arm's rounds become the one number it is judged by.
@@ -95,6 +98,7 @@ class Estimate:
         return discounted_mean(known, self.gamma) if known else nan
 
 
+@storable
 @dataclass(frozen=True, eq=False)
 class Race:
     """Arms in brackets, each with a schedule of its own.
@@ -199,7 +203,7 @@ class Race:
                 living = going
             if self.stop_after_last_elimination and bracket.stops[-2:-1] == (now,):
                 for a in living:
-                    runs[a] = replace(runs[a], tuner=runs[a].tuner.settle())
+                    runs[a] = replace(runs[a], tuner=runs[a].tuner.freeze())
         return replace(self, runs=tuple(runs), out=tuple(out))
 
     def _stops(self) -> list[tuple[int, ...]]:
@@ -239,7 +243,7 @@ def _lower(seen: tuple[float, Run] | None, *more: tuple[float, Run]) -> tuple[fl
 
 def without_vectors(run: Run) -> Run:
     """What it was and what it did: only a run that goes on needs its vectors."""
-    return replace(run, server=Server(*(v[:0].clone() for v in run.server)), kept={})
+    return replace(run, server=Server(*(v[:0].clone() for v in run.server)), states={})
 
 
 def race(

@@ -13,8 +13,10 @@ from typing import Literal, NamedTuple, SupportsIndex
 import numpy as np
 
 from fedlab_edu.check import MOST, require, whole
+from fedlab_edu.registry import storable
 
 
+@storable
 class Schedule(NamedTuple):
     """One bracket: arms that start together, of which some stop early.
 

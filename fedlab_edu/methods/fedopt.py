@@ -1,0 +1,80 @@
+"""FedOpt: the server treats the clients' mean change as a gradient, for an adaptive optimiser.
+
+Reddi, Charles, Zaheer, Garrett, Rush, Konečný, Kumar, McMahan (2021), *Adaptive federated
+optimization*, Algorithm 2.
+"""
+
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from fedlab_edu.check import check_shares, require
+from fedlab_edu.hparams import ServerHP
+from fedlab_edu.methods.fedavg import FedAvg
+from fedlab_edu.methods.method import RoundUpdate, Server
+from fedlab_edu.registry import storable
+
+
+@storable
+@dataclass(frozen=True)
+class FedAdam(FedAvg):
+    """``m <- beta1 m + (1 - beta1) D``, ``w <- w + lr m / (sqrt(h) + tau)``, D = average - w.
+
+    ``h <- beta2 h + (1 - beta2) D^2`` is the second moment; it starts at tau^2. The paper's eta is
+    b.lr and its beta1 is b.momentum, for example ``ServerHP(lr=0.01, momentum=0.9)``.
+
+    Args:
+        beta2: the decay of the second moment.
+        tau: the degree of adaptivity, above 0.
+
+    Raises:
+        ValueError: a beta2 outside [0, 1], or a tau that is not above 0.
+    """
+
+    beta2: float = 0.99
+    tau: float = 1e-3
+
+    def __post_init__(self) -> None:
+        check_shares(beta2=self.beta2)
+        require(self.tau > 0, "tau", self.tau, "above 0")
+
+    def agg(self, server: Server, update: RoundUpdate, b: ServerHP) -> Server:
+        """Take the optimiser's step."""
+        change, beta1 = update.average - server.w, float(b.momentum)
+        m = beta1 * server.v + (1 - beta1) * change
+        h = torch.where(server.h > 0, server.h, self.tau**2)  # 0 before the first round
+        h = self.second_moment(h, change.square())
+        lr = float(b.lr * b.decay ** (update.round - 1))
+        return Server(server.w + lr * m / (h.sqrt() + self.tau), m, h)
+
+    def second_moment(
+        self, h: Float[Tensor, " d"], square: Float[Tensor, " d"]
+    ) -> Float[Tensor, " d"]:
+        """``beta2 h + (1 - beta2) D^2``"""
+        return self.beta2 * h + (1 - self.beta2) * square
+
+
+@storable
+@dataclass(frozen=True)
+class FedYogi(FedAdam):
+    """FedAdam with ``h <- h - (1 - beta2) D^2 sign(h - D^2)``."""
+
+    def second_moment(
+        self, h: Float[Tensor, " d"], square: Float[Tensor, " d"]
+    ) -> Float[Tensor, " d"]:
+        """``h - (1 - beta2) D^2 sign(h - D^2)``"""
+        return h - (1 - self.beta2) * square * (h - square).sign()
+
+
+@storable
+@dataclass(frozen=True)
+class FedAdagrad(FedAdam):
+    """FedAdam with ``h <- h + D^2``; beta2 is not used."""
+
+    def second_moment(
+        self, h: Float[Tensor, " d"], square: Float[Tensor, " d"]
+    ) -> Float[Tensor, " d"]:
+        """``h + D^2``"""
+        return h + square

@@ -1,0 +1,93 @@
+"""DP-FedAvg: clipped changes and Gaussian noise, so that no client's data can be made out.
+
+McMahan, Ramage, Talwar, Zhang (2018), *Learning differentially private recurrent language models*,
+Algorithm 1 with flat clipping, for rounds of B clients that all count equally.
+"""
+
+from dataclasses import dataclass
+
+import torch
+
+from fedlab_edu.check import extra, require, whole
+from fedlab_edu.data.clients import Clients
+from fedlab_edu.hparams import LocalHP, ServerHP
+from fedlab_edu.methods.fedavg import FedAvg
+from fedlab_edu.methods.method import (
+    ClientInput,
+    ClientUpdate,
+    RoundUpdate,
+    Server,
+    equal_weights,
+)
+from fedlab_edu.model import Model
+from fedlab_edu.registry import storable
+
+
+@storable
+@dataclass(frozen=True)
+class DPFedAvg(FedAvg):
+    """Clients send changes of at most the length `clip`; the server adds noise to their mean.
+
+    The noise of each coordinate has the standard deviation ``noise * clip / B``. B counts clients
+    that have diverged too, as changes of 0. See `privacy` for what it guarantees.
+
+    Args:
+        clip: the bound S on the length of a client's change, above 0.
+        noise: the noise multiplier z, at least 0.
+
+    Raises:
+        ValueError: another clip or noise.
+    """
+
+    clip: float = 1.0
+    noise: float = 1.0
+    weights = staticmethod(equal_weights)
+
+    def __post_init__(self) -> None:
+        require(0 < self.clip < float("inf"), "clip", self.clip, "a finite number above 0")
+        require(
+            0 <= self.noise < float("inf"), "noise", self.noise, "a finite number of at least 0"
+        )
+
+    def loc(
+        self, model: Model, inputs: ClientInput, clients: Clients, c: LocalHP, seeds: list[int]
+    ) -> ClientUpdate:
+        """Run local SGD from w, and clip the change."""
+        update = super().loc(model, inputs, clients, c, seeds)
+        change = update.model - inputs.w
+        shrink = (self.clip / change.norm(dim=1, keepdim=True)).clamp_max(1)
+        return update._replace(model=inputs.w + change * shrink)
+
+    def agg(self, server: Server, update: RoundUpdate, b: ServerHP) -> Server:
+        """Add the noise, then do FedAvg's step."""
+        drawn = torch.randn(len(server.w), generator=update.generator(), dtype=torch.float64)
+        mean = (update.average - server.w) * (len(update.n) / update.drawn)
+        mean = mean + drawn.to(mean) * (self.noise * self.clip / update.drawn)
+        return super().agg(server, update._replace(average=server.w + mean), b)
+
+
+def privacy(noise: float, clients: int, of: int, rounds: int, delta: float) -> float:
+    """Return epsilon: all rounds together are (epsilon, delta)-differentially private.
+
+    Two federations are neighbours if one client's data are replaced by another's. By Rényi
+    differential privacy, for rounds that draw B of N clients without replacement; needs
+    ``dp-accounting``.
+
+    Args:
+        noise: the noise multiplier of `DPFedAvg`, relative to the length of one client's change.
+        clients, of: B and N.
+        delta: above 0 and below 1; usual is below 1 / N.
+
+    Raises:
+        ValueError: a noise or delta that is not allowed; more clients than there are.
+        ModuleNotFoundError: dp-accounting is not installed.
+    """
+    require(noise > 0, "noise", noise, "above 0: without noise nothing is private")
+    of, rounds = whole("of", of, 1), whole("rounds", rounds, 1)
+    clients = whole("clients", clients, 1, of)
+    require(0 < delta < 1, "delta", delta, "above 0 and below 1")
+    dp = extra("dp_accounting", "privacy")
+    accountant = dp.rdp.RdpAccountant(neighboring_relation=dp.NeighboringRelation.REPLACE_ONE)
+    one = dp.SampledWithoutReplacementDpEvent(of, clients, dp.GaussianDpEvent(noise / 2))
+    accountant.compose(one, rounds)
+    return float(accountant.get_epsilon(delta))

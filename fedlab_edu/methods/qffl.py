@@ -1,0 +1,56 @@
+"""q-FFL: clients with a high loss weigh more, so that accuracy is spread more evenly.
+
+Li, Sanjabi, Beirami, Smith (2020), *Fair resource allocation in federated learning*, Algorithm 2
+(q-FedAvg).
+"""
+
+from dataclasses import dataclass
+
+from fedlab_edu.check import require
+from fedlab_edu.data.clients import Clients
+from fedlab_edu.hparams import LocalHP
+from fedlab_edu.local import local_sgd
+from fedlab_edu.methods.fedavg import FedAvg
+from fedlab_edu.methods.method import ClientInput, ClientUpdate, no_pull
+from fedlab_edu.model import Model
+from fedlab_edu.registry import storable
+from fedlab_edu.scores import score
+
+
+@storable
+@dataclass(frozen=True)
+class QFedAvg(FedAvg):
+    """``w <- w - sum_i D_i / sum_i h_i``, with ``D_i = F_i^q d_i`` and ``d_i = L (w - w_i)``.
+
+    F_i is client i's training loss at w, L is 1 / c.lr, and
+    ``h_i = q F_i^(q-1) |d_i|^2 + L F_i^q``. In our terms client i sends ``w - D_i / h_i`` with the
+    weight h_i. With q = 0 all clients count equally, as in `Reptile`.
+
+    Args:
+        q: at least 0; the larger, the fairer.
+
+    Raises:
+        ValueError: a q below 0.
+    """
+
+    q: float = 1.0
+
+    def __post_init__(self) -> None:
+        require(0 <= self.q < float("inf"), "q", self.q, "a finite number of at least 0")
+
+    def loc(
+        self, model: Model, inputs: ClientInput, clients: Clients, c: LocalHP, seeds: list[int]
+    ) -> ClientUpdate:
+        """Run local SGD from w.
+
+        Raises:
+            ValueError: mu is not 0, or a learning rate is.
+        """
+        no_pull(c, "q-FFL")
+        require((c.lr > 0).all(), "lr", c.lr, "above 0: q-FFL divides by it")
+        W = local_sgd(model, inputs.w, clients, c, seeds)
+        F = score(model, inputs.w, clients).loss.to(W).clamp_min(1e-10)[:, None]  # as in their code
+        L = 1 / c.each(len(clients)).lr.to(W)[:, None]
+        d = L * (inputs.w - W)
+        h = self.q * F ** (self.q - 1) * d.square().sum(1, keepdim=True) + L * F**self.q
+        return ClientUpdate(model=inputs.w - F**self.q * d / h, personal=W, weight=h[:, 0])

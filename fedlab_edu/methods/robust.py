@@ -1,0 +1,96 @@
+"""Aggregation that some hostile or broken clients cannot spoil: median, trimmed mean, Krum.
+
+All of them need every client's model, so memory grows with the clients of a round. Clients count
+equally, since a client could lie about its number of examples.
+"""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from fedlab_edu.check import require
+from fedlab_edu.hparams import ServerHP
+from fedlab_edu.methods.fedavg import FedAvg
+from fedlab_edu.methods.method import RoundUpdate, Server, equal_weights
+from fedlab_edu.registry import storable
+
+
+@storable
+@dataclass(frozen=True)
+class Median(FedAvg):
+    """FedAvg with the coordinate-wise median in the place of the average.
+
+    Source: Yin, Chen, Ramchandran, Bartlett (2018), *Byzantine-robust distributed learning: towards
+    optimal statistical rates*, definition 1; of evenly many values the mean of the middle two.
+    """
+
+    needs_models: ClassVar[bool] = True
+    weights = staticmethod(equal_weights)
+
+    def agg(self, server: Server, update: RoundUpdate, b: ServerHP) -> Server:
+        """Step towards `combine` of the clients' models, as FedAvg's server does."""
+        assert update.models is not None
+        return super().agg(server, update._replace(average=self.combine(update.models)), b)
+
+    def combine(self, W: Float[Tensor, "B d"]) -> Float[Tensor, " d"]:
+        """Return the median of each coordinate."""
+        rows, B = W.sort(0).values, len(W)
+        return (rows[(B - 1) // 2] + rows[B // 2]) / 2
+
+
+@storable
+@dataclass(frozen=True)
+class TrimmedMean(Median):
+    """FedAvg with the coordinate-wise trimmed mean: without the share beta at either end.
+
+    Args:
+        beta: from 0 to below 1/2; ``floor(beta B)`` values are left out at either end.
+
+    Raises:
+        ValueError: another beta.
+
+    Source: Yin, Chen, Ramchandran, Bartlett (2018), definition 2.
+    """
+
+    beta: float = 0.1
+
+    def __post_init__(self) -> None:
+        require(0 <= self.beta < 0.5, "beta", self.beta, "from 0 to below 0.5")
+
+    def combine(self, W: Float[Tensor, "B d"]) -> Float[Tensor, " d"]:
+        """Return the trimmed mean of each coordinate."""
+        cut = int(self.beta * len(W) + 1e-9)  # 0.3 * 10 is 2.9999999999999996
+        return W.sort(0).values[cut : len(W) - cut].mean(0)
+
+
+@storable
+@dataclass(frozen=True)
+class Krum(Median):
+    """FedAvg with the one model that is nearest to its B - f - 2 nearest others.
+
+    Args:
+        f: how many clients of a round may be hostile; B must be above 2f + 2.
+
+    Raises:
+        ValueError: an f below 0; in a round, too few clients that have not diverged.
+
+    Source: Blanchard, El Mhamdi, Guerraoui, Stainer (2017), *Machine learning with adversaries:
+    Byzantine tolerant gradient descent*, section 4; of equal scores the first.
+    """
+
+    f: int = 1
+
+    def __post_init__(self) -> None:
+        require(self.f >= 0, "f", self.f, "at least 0")
+
+    def combine(self, W: Float[Tensor, "B d"]) -> Float[Tensor, " d"]:
+        """Return the model with the smallest sum of squared distances to its neighbours."""
+        B = len(W)
+        allowed = f"at least {2 * self.f + 3}, which is 2f + 3"
+        require(2 * self.f + 2 < B, "clients that have not diverged", B, allowed)
+        square = torch.cdist(W, W, compute_mode="donot_use_mm_for_euclid_dist").square()
+        near = square.fill_diagonal_(torch.inf).sort(1).values[:, : B - self.f - 2]
+        return W[near.sum(1).argmin()]

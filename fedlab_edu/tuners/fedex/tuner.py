@@ -1,0 +1,190 @@
+"""The tuner `FedEx`: Algorithm 2 with the options of both papers and of the authors' code."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from math import inf, prod
+from typing import Literal, get_args
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from fedlab_edu.check import check_shares, number, require
+from fedlab_edu.hparams import LocalHP
+from fedlab_edu.laws import real
+from fedlab_edu.registry import storable
+from fedlab_edu.result import RoundResult
+from fedlab_edu.tuners.fedex.algorithm import Theta
+from fedlab_edu.tuners.fedex.rules import entropy
+
+Rule = Literal["aggressive", "adaptive", "constant", "auto", "scale"]
+_ALLOWED = {
+    "step": get_args(Rule), "score": ("error", "loss"), "first_baseline": ("zero", "skip"),
+}  # fmt: skip
+
+
+@storable
+@dataclass(frozen=True, eq=False)
+class FedEx:
+    """A distribution theta over the k rows of a table, moved by exponentiated gradient.
+
+    Args:
+        step: the rule of the step size, see `step_size`.
+        gamma: the baseline is the mean score of earlier rounds, each discounted by gamma to the
+            power of its age: 0 takes the last round alone, 1 the mean of all.
+        cutoff: when the entropy of theta, in nats, falls below it, theta stops, and all clients
+            train with the most likely row.
+        eta0: see `step_size`.
+        score: "error", the share of validation examples that are wrong, or "loss". The score of a
+            client that has diverged is at least the round's highest and at least the baseline.
+        difference: take the change by local training, the score after it minus that before.
+        first_baseline: "zero" takes 0 in the first round, in which every row that was drawn then
+            loses to those that were not (with `difference` it wins if training has helped); "skip"
+            leaves theta unchanged in that round.
+        axes: the sizes of the axes of a grid, for theta as a product of one distribution for each;
+            rows are in the order of nested loops: ``FedEx(space.grid(3), axes=space.sizes(3))``.
+            () is a single axis.
+
+    State:
+        thetas: the distribution of each axis.
+        rounds: the rounds in which a client could validate.
+        sums: over their mean scores, ``sum_age gamma^age x_age`` and ``sum_age gamma^age``.
+        stopped: whether theta has stopped.
+
+    Raises:
+        ValueError: an option that is not allowed, or axes whose product is not k.
+
+    Source: Khodak et al. (2021), Algorithm 2 and appendix C, where the baseline lacks the weights
+    |V_i| that it has here and in their code; (2020), section 4.2, for the cutoff; their code for
+    the error as score, `difference` and `axes`.
+    """
+
+    table: LocalHP
+    step: Rule = "aggressive"
+    gamma: float = 0.0
+    cutoff: float = 1e-4
+    eta0: float | None = None
+    score: Literal["error", "loss"] = "error"
+    difference: bool = False
+    first_baseline: Literal["zero", "skip"] = "zero"
+    axes: tuple[int, ...] = ()
+    thetas: tuple[Theta, ...] = field(default=(), repr=False)
+    rounds: int = field(default=0, repr=False)
+    sums: tuple[float, float] = field(default=(0.0, 0.0), repr=False)
+    stopped: bool = False
+
+    def __post_init__(self) -> None:
+        ok = isinstance(self.table, LocalHP) and len(self.table)
+        require(ok, "table", self.table, "a LocalHP of at least one row")
+        k, seen = len(self.table), self.axes
+        axes = tuple(seen) if isinstance(seen, Sequence) else (seen,)
+        ok = all(isinstance(n, int) and n >= 1 for n in axes) and prod(axes) == k
+        require(ok or not axes, "axes", seen, f"whole numbers whose product is {k}")
+        axes = axes or (k,)
+        for name, allowed in _ALLOWED.items():
+            require(getattr(self, name) in allowed, name, getattr(self, name), str(allowed))
+        check_shares(gamma=self.gamma)
+        require(number(self.cutoff) >= 0, "cutoff", self.cutoff, "a number of at least 0")
+        ok = self.eta0 is None or 0 <= number(self.eta0) < inf
+        require(ok, "eta0", self.eta0, "a finite number of at least 0, or None")
+        thetas = self.thetas or tuple(Theta.uniform(n) for n in axes)
+        sizes = tuple(len(one.z) for one in thetas)
+        require(sizes == axes, "thetas", sizes, f"distributions over {axes} rows")
+        object.__setattr__(self, "axes", axes)
+        object.__setattr__(self, "thetas", thetas)
+
+    @property
+    def theta(self) -> Float[Tensor, " k"]:
+        """The probability of each row."""
+        theta = real([1.0])
+        for one in self.thetas:
+            theta = torch.outer(theta, real(one.theta)).flatten()
+        return theta
+
+    @property
+    def entropy(self) -> float:
+        """``- sum_j theta_j ln theta_j``, in nats: the sum over the axes; ln k at first."""
+        return sum(entropy(one.z) for one in self.thetas)
+
+    @property
+    def baseline(self) -> float:
+        """lambda_t of the next round, a discounted mean of earlier scores; 0 in the first round."""
+        total, weight = self.sums
+        return total / weight if weight else 0.0
+
+    @property
+    def best(self) -> int:
+        """The most likely row, the first of equal ones."""
+        places = [[one.z.index(max(one.z))] for one in self.thetas]
+        return _rows(places, self.axes)[0]
+
+    @property
+    def final(self) -> LocalHP:
+        """The most likely configuration; see also `sampled`."""
+        return self.table[self.best]
+
+    def sampled(self, clients: int, gen: torch.Generator) -> LocalHP:
+        """Draw a configuration for each client from theta, as the authors' code does for tests.
+
+        So ``personalise(run, model, fed, run.tuner.sampled(len(fed), gen))``.
+        """
+        return self.table[self.ask(clients, gen)]
+
+    def ask(
+        self, clients: int, gen: torch.Generator, *, who: Int[Tensor, " B"] | None = None
+    ) -> Int[Tensor, " B"]:
+        """Draw a row for each client from theta; once theta has stopped, all get the best."""
+        if self.stopped:
+            return torch.full((clients,), self.best)
+        u = [torch.rand(clients, generator=gen, dtype=torch.float64) for _ in self.thetas]
+        places = [one.draw(x.tolist()) for one, x in zip(self.thetas, u, strict=True)]
+        return torch.tensor(_rows(places, self.axes))
+
+    def tell(self, result: RoundResult) -> "FedEx":
+        """Return the tuner after a round, theta moved by its scores."""
+        size, lam = result.size.tolist(), self.baseline
+        if not size:
+            return self
+        scores = self._scores(result)
+        # the next baseline, in which this round has age 0
+        mean = sum(s * n for s, n in zip(scores, size, strict=True)) / sum(size)
+        total, weight = self.sums
+        sums = self.gamma * total + mean, self.gamma * weight + 1
+        new = replace(self, rounds=self.rounds + 1, sums=sums)
+        if self.stopped or (self.first_baseline == "skip" and not self.rounds):
+            return new
+        worst = max(*scores, lam)  # a client that has diverged must not gain
+        lost = result.diverged.tolist()
+        scores = [worst if bad else s for s, bad in zip(scores, lost, strict=True)]
+        places = _places(result.row.tolist(), self.axes)
+        thetas = tuple(
+            one.update(place, scores, size, lam, self.step, self.eta0)
+            for one, place in zip(self.thetas, places, strict=True)
+        )
+        new = replace(new, thetas=thetas)
+        return replace(new, stopped=new.entropy < self.cutoff)
+
+    def _scores(self, result: RoundResult) -> list[float]:
+        after, before = getattr(result.after, self.score), getattr(result.before, self.score)
+        return (after - before if self.difference else after).tolist()
+
+    def freeze(self) -> "FedEx":
+        """Stop exploring: from now on all clients train with the most likely row."""
+        return replace(self, stopped=True)
+
+
+def _rows(places: list[list[int]], axes: Sequence[int]) -> list[int]:
+    """Return the rows of a grid at these places on its axes, the last axis the innermost."""
+    rows = places[0]
+    for place, n in zip(places[1:], axes[1:], strict=True):
+        rows = [row * n + at for row, at in zip(rows, place, strict=True)]
+    return rows
+
+
+def _places(rows: list[int], axes: Sequence[int]) -> list[list[int]]:
+    """Return the place of each row on each axis, the inverse of `_rows`."""
+    places = []
+    for n in reversed(axes[1:]):
+        places.append([row % n for row in rows])
+        rows = [row // n for row in rows]
+    return [rows, *reversed(places)]

@@ -1,0 +1,76 @@
+"""The tuner `MultiplicativeWeights`: each score weakens the row that its client used.
+
+Khodak et al., *Weight-Sharing Beyond NAS*, section 4.1.
+"""
+
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import torch
+from jaxtyping import Int
+from torch import Tensor
+
+from fedlab_edu.check import require
+from fedlab_edu.hparams import LocalHP
+from fedlab_edu.registry import storable
+from fedlab_edu.result import RoundResult
+from fedlab_edu.tuner import Fixed
+from fedlab_edu.tuners.fedex.rules import draw_row
+from fedlab_edu.tuners.weights.rules import multiplicative_weights
+
+
+@storable
+@dataclass(frozen=True, eq=False)
+class MultiplicativeWeights:
+    """A distribution p over the k rows of a table, moved by multiplicative weights.
+
+    In the paper the server averages its clients equally: ``start(..., method=Reptile())``.
+
+    Args:
+        rounds: how many there will be.
+        importance_weighting: see `multiplicative_weights`.
+        score: what moves p: "loss", as in the paper, or "error".
+        p: (k,), the probability of each row; equal at first.
+
+    Raises:
+        ValueError: fewer than one round, another score, or not k probabilities.
+
+    Source: Khodak et al., *Weight-Sharing Beyond NAS*, section 4.1.
+    """
+
+    table: LocalHP
+    rounds: int
+    importance_weighting: bool = False
+    score: Literal["error", "loss"] = "loss"
+    p: tuple[float, ...] = ()
+
+    def __post_init__(self) -> None:
+        require(self.rounds >= 1, "rounds", self.rounds, "at least 1")
+        require(self.score in ("error", "loss"), "score", self.score, "'error', 'loss'")
+        k = len(self.table)
+        p = self.p or (1 / k,) * k
+        require(len(p) == k, "p", p, f"{k} probabilities")
+        object.__setattr__(self, "p", p)
+
+    @property
+    def final(self) -> LocalHP:
+        """The most likely row, the first of equal ones."""
+        return self.table[self.p.index(max(self.p))]
+
+    def ask(
+        self, clients: int, gen: torch.Generator, *, who: Int[Tensor, " B"]
+    ) -> Int[Tensor, " B"]:
+        """Draw a row for each client from p."""
+        u = torch.rand(clients, generator=gen, dtype=torch.float64).tolist()
+        return torch.tensor([draw_row([*self.p], x) for x in u])
+
+    def tell(self, result: RoundResult) -> "MultiplicativeWeights":
+        """Return the tuner after a round, p moved by its scores."""
+        scores = getattr(result.after, self.score).tolist()
+        weighting = self.importance_weighting
+        p = multiplicative_weights([*self.p], result.row.tolist(), scores, self.rounds, weighting)
+        return replace(self, p=tuple(p))
+
+    def freeze(self) -> Fixed:
+        """Stop exploring: from now on all clients train with the most likely row."""
+        return Fixed(self.final)
