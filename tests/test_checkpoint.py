@@ -58,7 +58,7 @@ def test_a_run_read_from_a_file_goes_on_as_if_it_had_never_stopped(
     again = load_run(tmp_path / "run")
     one, other = (play(r, MODEL, fed, 3, clients=5) for r in (run, again))
     torch.testing.assert_close(one.server, other.server, rtol=0, atol=0)
-    torch.testing.assert_close(one.kept, other.kept, rtol=0, atol=0)
+    torch.testing.assert_close(one.states, other.states, rtol=0, atol=0)
     for a, b in zip(one.history, other.history, strict=True):
         torch.testing.assert_close(vars(a), vars(b), rtol=0, atol=0)
     assert other.method == METHODS[name][0]

@@ -42,6 +42,7 @@ from fedlab_edu.laws import Choice, Integer, LogUniform, PowerOfTwo
 from fedlab_edu.space import FEDEX, SearchSpace, Spaces
 from fedlab_edu.tuners.arms import drawn
 from fedlab_edu.tuners.fedex import exponentiate, gradient, pick, step_size
+from tests.rounds import result
 from tests.vectors import case
 
 F64 = torch.float64
@@ -81,7 +82,7 @@ def test_rounds_of_the_vectors_move_theta_as_expected(name: str) -> None:
         if axes:
             arm = arm[:, 0] * axes[1] + arm[:, 1]
         scores = real(played["before"]), real(played["after"])
-        tuner = tuner.tell(arm, *scores, torch.tensor(played["weights"]))
+        tuner = tuner.tell(result(arm, *scores, torch.tensor(played["weights"])))
         if after["stopped_before"]:
             continue
         thetas = after["theta"] if axes else [after["theta"]]
@@ -189,7 +190,7 @@ def test_theta_moves_as_by_the_authors_rule(
         _, before, after, size = drawn_round(k, 6, gen)
         places = [np.unravel_index(a, sizes) for a in arm.tolist()]
         rounds.append({"places": places, "after": after.tolist(), "size": size.tolist()})
-        tuner = tuner.tell(arm, before, after, size)
+        tuner = tuner.tell(result(arm, before, after, size))
         moved.append([factor.tolist() for factor in tuner.factors])
     expected = authors_rule(sizes, rule, gamma, cutoff, rounds)
     for ours, theirs in zip(moved, expected, strict=True):
@@ -201,13 +202,13 @@ def test_theta_moves_as_by_the_authors_rule(
 @settings(deadline=None, max_examples=25)
 def test_the_order_of_clients_and_the_scale_of_sizes_change_nothing(seed: int) -> None:
     gen = generator(seed)
-    tuner = FedEx(table(5), gamma=0.5).tell(*drawn_round(5, 7, gen))
+    tuner = FedEx(table(5), gamma=0.5).tell(result(*drawn_round(5, 7, gen)))
     arm, before, after, size = drawn_round(5, 7, gen)
-    moved = tuner.tell(arm, before, after, size)
+    moved = tuner.tell(result(arm, before, after, size))
     order = torch.randperm(7, generator=gen)
     for other in (
-        tuner.tell(arm[order], before[order], after[order], size[order]),
-        tuner.tell(arm, before, after, 3 * size),
+        tuner.tell(result(arm[order], before[order], after[order], size[order])),
+        tuner.tell(result(arm, before, after, 3 * size)),
     ):
         assert other.theta.tolist() == pytest.approx(moved.theta.tolist(), abs=1e-12)
 
@@ -217,8 +218,8 @@ def test_a_constant_added_to_all_scores_of_all_rounds_changes_nothing_after_the_
     first, second = drawn_round(4, 6, gen), drawn_round(4, 6, gen)
     plain, raised = FedEx(table(4), first_baseline="skip"), FedEx(table(4), first_baseline="skip")
     for arm, before, after, size in (first, second):
-        plain = plain.tell(arm, before, after, size)
-        raised = raised.tell(arm, before, after + 0.25, size)
+        plain = plain.tell(result(arm, before, after, size))
+        raised = raised.tell(result(arm, before, after + 0.25, size))
     assert plain.theta.tolist() != [0.25] * 4
     assert raised.theta.tolist() == pytest.approx(plain.theta.tolist(), abs=1e-12)
 
@@ -237,7 +238,7 @@ def test_an_aggressive_step_moves_the_largest_entry_by_the_root_of_2_ln_k_whatev
 def test_with_one_client_and_no_baseline_the_aggressive_rule_ignores_the_score() -> None:
     for arm in range(3):
         thetas = [
-            FedEx(table(3)).tell(*(torch.tensor([x]) for x in (arm, 0.5, s, 7))).theta.tolist()
+            FedEx(table(3)).tell(result(*(torch.tensor([x]) for x in (arm, 0.5, s, 7)))).theta.tolist()
             for s in (0.01, 0.5, 1.0)
         ]
         assert thetas[0] == pytest.approx(thetas[1], abs=1e-12)
@@ -247,8 +248,8 @@ def test_with_one_client_and_no_baseline_the_aggressive_rule_ignores_the_score()
 def test_the_first_baseline_of_0_pushes_down_all_that_were_drawn_and_skip_does_not() -> None:
     arm, size = torch.arange(3), torch.ones(3, dtype=torch.long)
     told = arm, real([0.5] * 3), real([0.1, 0.2, 0.3]), size
-    assert (FedEx(table(9)).tell(*told).theta[:3] < 1 / 9).all()
-    skipped = FedEx(table(9), first_baseline="skip").tell(*told)
+    assert (FedEx(table(9)).tell(result(*told)).theta[:3] < 1 / 9).all()
+    skipped = FedEx(table(9), first_baseline="skip").tell(result(*told))
     assert torch.equal(skipped.theta, FedEx(table(9)).theta)
     assert skipped.baseline == pytest.approx(0.2)
 
@@ -260,18 +261,18 @@ def test_scores_that_are_no_numbers_never_win_and_never_crash(rule: Any, score: 
         tuner = FedEx(table(3), rule, score=score, gamma=1.0)
         for _ in range(5):
             scores = real([bad, 0.9, 0.8])
-            tuner = tuner.tell(torch.arange(3), scores, scores, torch.ones(3, dtype=torch.long))
+            tuner = tuner.tell(result(torch.arange(3), scores, scores, torch.ones(3, dtype=torch.long)))
         assert tuner.theta.isfinite().all()
         assert tuner.theta.sum() == pytest.approx(1)
         assert tuner.theta[0] < tuner.theta[2]
         assert tuner.best != 0
         high = real([bad, 7.0, 3.0])  # losses may be above 1
-        moved = FedEx(table(3), rule, score=score).tell(
+        moved = FedEx(table(3), rule, score=score).tell(result(
             torch.arange(3), high, high, torch.ones(3, dtype=torch.long)
-        )
+        ))
         assert moved.theta[0] < moved.theta[1] < moved.theta[2]
     nothing = real([math.nan] * 3)
-    told = FedEx(table(3), rule).tell(torch.arange(3), nothing, nothing, torch.ones(3).long())
+    told = FedEx(table(3), rule).tell(result(torch.arange(3), nothing, nothing, torch.ones(3).long()))
     assert told.theta.tolist() == pytest.approx([1 / 3] * 3)
 
 
@@ -281,14 +282,14 @@ def test_scores_that_equal_the_baseline_leave_theta_where_it_is() -> None:
         tuner, gen = FedEx(table(9), rule, gamma=1.0, first_baseline="skip"), generator(0)
         for _ in range(30):
             same = torch.full((10,), score, dtype=F64)
-            tuner = tuner.tell(tuner.ask(10, gen), same, same, torch.full((10,), 3))
+            tuner = tuner.tell(result(tuner.ask(10, gen), same, same, torch.full((10,), 3)))
         assert tuner.theta.tolist() == pytest.approx([1 / 9] * 9, abs=1e-12)
 
 
 def test_scores_near_the_largest_number_leave_theta_a_distribution() -> None:
     for rule, second in product(RULES, (math.inf, -math.inf, 1e307)):
         scores = real([1e308, second, 0.5])
-        moved = FedEx(table(3), rule).tell(torch.arange(3), scores, scores, torch.ones(3).long())
+        moved = FedEx(table(3), rule).tell(result(torch.arange(3), scores, scores, torch.ones(3).long()))
         assert moved.theta.sum() == pytest.approx(1)
         assert moved.theta[2] > max(moved.theta[:2])
 
@@ -298,7 +299,7 @@ def test_a_grid_has_a_distribution_for_each_axis_in_the_order_of_its_rows() -> N
     tuner = FedEx(space.grid(2), axes=space.sizes(2))
     assert tuner.axes == (2, 3)
     after = (tuner.table.lr < 0.1).double()  # the low rate is always wrong
-    moved = tuner.tell(torch.arange(6), after, after, torch.ones(6).long())
+    moved = tuner.tell(result(torch.arange(6), after, after, torch.ones(6).long()))
     # g = (1, 0) on the first axis, whose step is sqrt(2 ln 2)
     assert moved.factors[0][1] == pytest.approx(1 / (1 + math.exp(-math.sqrt(2 * math.log(2)))))
     assert moved.factors[1].tolist() == pytest.approx([1 / 3] * 3)
@@ -310,8 +311,8 @@ def test_a_grid_has_a_distribution_for_each_axis_in_the_order_of_its_rows() -> N
 def test_what_diverges_does_not_gain_though_scores_have_become_better(rule: Any, how: Any) -> None:
     both = torch.tensor([0, 1])
     tuner = FedEx(table(3), rule, gamma=1.0, first_baseline="skip", **how)
-    tuner = tuner.tell(both, real([2.3, 2.3]), real([2.0, 2.0]), torch.tensor([1, 1]))
-    after = tuner.tell(both, real([0.6, 0.6]), real([0.4, math.inf]), torch.tensor([1, 3]))
+    tuner = tuner.tell(result(both, real([2.3, 2.3]), real([2.0, 2.0]), torch.tensor([1, 1])))
+    after = tuner.tell(result(both, real([0.6, 0.6]), real([0.4, math.inf]), torch.tensor([1, 3])))
     assert after.theta[1] <= after.theta[2] + 1e-12  # which nobody has drawn
     assert after.theta[1] < after.theta[0]
 
@@ -319,11 +320,11 @@ def test_what_diverges_does_not_gain_though_scores_have_become_better(rule: Any,
 def test_clients_without_validation_examples_count_nowhere() -> None:
     arm, before = torch.tensor([0, 1, 2]), real([0.5, 0.5, 0.0])
     after, size = real([0.2, 0.4, math.inf]), torch.tensor([3, 4, 0])
-    all_three = FedEx(table(3)).tell(arm, before, after, size)
-    without = FedEx(table(3)).tell(arm[:2], before[:2], after[:2], size[:2])
+    all_three = FedEx(table(3)).tell(result(arm, before, after, size))
+    without = FedEx(table(3)).tell(result(arm[:2], before[:2], after[:2], size[:2]))
     assert torch.equal(all_three.z, without.z)
     tuner = FedEx(table(3))
-    assert tuner.tell(arm[2:], before[2:], after[2:], size[2:]) is tuner
+    assert tuner.tell(result(arm[2:], before[2:], after[2:], size[2:])) is tuner
 
 
 def test_theta_may_become_0_and_is_then_never_drawn() -> None:
@@ -354,7 +355,7 @@ def test_arms_are_drawn_with_the_probabilities_of_theta() -> None:
 def test_the_final_configuration_is_the_most_likely_and_of_equal_ones_the_first() -> None:
     tuner = FedEx(table(3))
     assert tuner.final.lr == tuner.table.lr[0]
-    moved = tuner.tell(*(torch.tensor([x]) for x in (0, 0.5, 0.9, 7)))
+    moved = tuner.tell(result(*(torch.tensor([x]) for x in (0, 0.5, 0.9, 7))))
     assert moved.best == 1
     assert moved.final.lr == tuner.table.lr[1]
 
@@ -365,7 +366,7 @@ def test_sampled_configurations_follow_theta_until_it_has_stopped() -> None:
     assert sorted(set(rows.tolist())) == tuner.table.lr.tolist()
     for _ in range(9):
         after = real([0.9, 0.9, 0.1, 0.9])
-        tuner = tuner.tell(torch.arange(4), after, after, torch.ones(4, dtype=torch.long))
+        tuner = tuner.tell(result(torch.arange(4), after, after, torch.ones(4, dtype=torch.long)))
     assert tuner.stopped
     assert tuner.entropy < 0.1
     assert set(tuner.sampled(50, generator(2)).lr.tolist()) == {float(tuner.final.lr)}
@@ -373,11 +374,11 @@ def test_sampled_configurations_follow_theta_until_it_has_stopped() -> None:
 
 def test_below_the_cutoff_theta_stays_and_the_baseline_goes_on() -> None:
     ones = torch.tensor([1, 1])
-    first = FedEx(table(2), eta0=6.0, cutoff=0.3).tell(
+    first = FedEx(table(2), eta0=6.0, cutoff=0.3).tell(result(
         torch.tensor([0, 1]), real([0.5, 0.5]), real([0.2, 0.8]), ones
-    )
+    ))
     assert first.stopped
-    second = first.tell(torch.tensor([0, 0]), real([0.9, 0.9]), real([0.9, 0.9]), ones)
+    second = first.tell(result(torch.tensor([0, 0]), real([0.9, 0.9]), real([0.9, 0.9]), ones))
     assert torch.equal(second.z, first.z)
     assert second.baseline == pytest.approx(0.9)
 
@@ -493,7 +494,7 @@ def test_within_halving_every_method_ends_as_arm_by_arm(method: Any, fed: Federa
     assert done.used == search.total
     for one, other in zip(done.runs, alone, strict=True):
         assert one.tuner.theta.tolist() == pytest.approx(other.tuner.theta.tolist(), abs=1e-9)
-        assert [r.arm.tolist() for r in one.history] == [r.arm.tolist() for r in other.history]
+        assert [r.row.tolist() for r in one.history] == [r.row.tolist() for r in other.history]
     assert done.winner.tuner.rounds == done.winner.round
 
 
@@ -517,7 +518,7 @@ def test_where_scores_stay_as_they_are_theta_finds_the_best_arm(rule: Any) -> No
         tuner, gen = FedEx(table(3), rule, gamma=1.0, first_baseline="skip"), generator(seed)
         for _ in range(60):
             arm = tuner.ask(10, gen)
-            tuner = tuner.tell(arm, scores[arm], scores[arm], size)
+            tuner = tuner.tell(result(arm, scores[arm], scores[arm], size))
         assert tuner.best == 1
 
 

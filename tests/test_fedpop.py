@@ -51,6 +51,7 @@ from fedlab_edu.tuners.population import (
     succeed,
 )
 from tests.test_race import counting
+from tests.rounds import result
 from tests.vectors import case
 
 F64 = torch.float64
@@ -271,7 +272,7 @@ def tell(tuner: FedPopL, after: list[float], before: Any = None, size: Any = Non
     K = len(after)
     before = torch.ones(K, dtype=F64) if before is None else torch.tensor(before, dtype=F64)
     size = torch.full((K,), 4) if size is None else torch.tensor(size)
-    return tuner.tell(torch.arange(K), before, torch.tensor(after, dtype=F64), size)
+    return tuner.tell(result(torch.arange(K), before, torch.tensor(after, dtype=F64), size))
 
 
 def same(a: Any, b: Any) -> bool:
@@ -392,7 +393,7 @@ def test_after_the_local_phase_all_clients_train_with_the_best_vector() -> None:
 
 
 def test_settled_all_train_with_the_base() -> None:
-    tuner = tell(population(4), [1.0, 2.0, 3.0, 4.0]).settle()
+    tuner = tell(population(4), [1.0, 2.0, 3.0, 4.0]).freeze()
     arm = tuner.ask(7, generator(0), who=torch.arange(7))
     assert same(tuner.table[arm], tuner.base[[0] * 7])
     assert tell(tuner, [1.0] * 7).settled
@@ -706,10 +707,10 @@ def test_it_goes_with_other_methods_whose_clients_keep_what_the_parents_did(
     (birth,) = (b for b in search.births if b.round)
     assert birth.parent is not None
     child, parent = (search.runs[i] for i in (birth.member, birth.parent))
-    assert child.kept is not None
-    assert parent.kept is not None
-    assert set(child.kept) == set(parent.kept)
-    assert bool(child.kept) == isinstance(method, Scaffold)
+    assert child.states is not None
+    assert parent.states is not None
+    assert set(child.states) == set(parent.states)
+    assert bool(child.states) == isinstance(method, Scaffold)
     assert torch.equal(child.server.h, parent.server.h)
     assert steps(search, fed, 3)[-1].done
 

@@ -157,7 +157,7 @@ def test_three_rounds_over_flower_are_three_rounds_in_one_process(
     assert (seen[-1].w - run.w).norm() > 0.1
     if name == "three":
         assert seen[-1].tuner.weights.tolist() == pytest.approx(expected[-1].tuner.weights.tolist())
-        assert len(set(torch.cat([r.arm for r in seen[-1].history]).tolist())) == 3
+        assert len(set(torch.cat([r.row for r in seen[-1].history]).tolist())) == 3
 
 
 def test_float32_survives_the_messages_bit_for_bit() -> None:
@@ -232,13 +232,13 @@ def test_each_method_is_the_same_over_flower_and_what_clients_keep_stays_on_thei
     got = over_flower(run, fed, 4, grid)[-1]
     expected = play(run, MODEL, fed, 4, clients=5)
     assert_same(got, expected)
-    assert got.kept == (None if expected.kept else {})
+    assert got.states == (None if expected.states else {})
     on_nodes = {
         grid.nodes[node]: torch.tensor(state["kept"].to_numpy_ndarrays()[0])
         for node, state in grid.states.items()
         if "kept" in state
     }
-    torch.testing.assert_close(on_nodes, dict(expected.kept), rtol=0, atol=1e-12)
+    torch.testing.assert_close(on_nodes, dict(expected.states), rtol=0, atol=1e-12)
 
 
 def test_dittos_personal_models_are_in_no_message(fed: Federation) -> None:

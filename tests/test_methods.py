@@ -140,7 +140,7 @@ def test_scaffold_ends_where_its_closed_form_does(option: Any) -> None:
     run = replace(run, kept=dict(enumerate(real(given["cs"]))))
     run, answer = world.round(run)
     near(answer.own, expected["client_models"])
-    near([run.kept[i] for i in range(3)], expected["new_client_controls"])
+    near([run.states[i] for i in range(3)], expected["new_client_controls"])
     near(run.w, expected["w"])
     near(run.server.h, expected["c"])
 
@@ -152,7 +152,7 @@ def test_feddyn_ends_where_its_closed_form_does() -> None:
     run = replace(run, kept=dict(enumerate(real(given["grads"]))))
     run, answer = world.round(run, mu=given["alpha"], epochs=300)  # enough for the exact minimum
     near(answer.own, expected["client_models"])
-    near([run.kept[i] for i in range(3)], expected["new_grads"])
+    near([run.states[i] for i in range(3)], expected["new_grads"])
     near(run.server.h, expected["h"])
     near(run.w, expected["theta"])
 
@@ -164,7 +164,7 @@ def test_dittos_personal_step_ends_where_its_closed_form_does() -> None:
     for lam, models in ((given["lam"], "personal_models"), (0, "lam_0")):
         after, answer = world.round(run, mu=lam)
         near(answer.own, expected[models])
-        near([after.kept[i] for i in range(3)], expected[models])
+        near([after.states[i] for i in range(3)], expected[models])
 
 
 def test_mamls_meta_gradient_is_that_of_its_closed_form() -> None:
@@ -308,7 +308,7 @@ def test_the_servers_vector_is_the_average_of_what_all_clients_keep(
     name: str, fed: Federation
 ) -> None:
     run = play(a_run(name, fed), MODEL, fed, 4, clients=5)
-    kept = torch.stack([*run.kept.values()])
+    kept = torch.stack([*run.states.values()])
     assert 5 < len(kept) <= 14
     torch.testing.assert_close(run.server.h, kept.sum(0) / 14, rtol=1e-12, atol=1e-12)
 
@@ -327,8 +327,8 @@ def test_the_order_of_the_clients_changes_nothing(name: str) -> None:
         runs.append(run)
     one, other = runs
     torch.testing.assert_close(one.server, other.server, rtol=1e-12, atol=1e-12)
-    for i, vector in one.kept.items():
-        torch.testing.assert_close(vector, other.kept[back[i]], rtol=1e-12, atol=1e-12)
+    for i, vector in one.states.items():
+        torch.testing.assert_close(vector, other.states[back[i]], rtol=1e-12, atol=1e-12)
 
 
 @every_method
@@ -342,7 +342,7 @@ def test_runs_of_a_method_that_play_together_get_the_numbers_of_each_alone(
         runs = communicate_all(runs, MODEL, fed, clients=4)
     for one, other in zip(alone, runs, strict=True):
         torch.testing.assert_close(one.server, other.server, rtol=1e-12, atol=1e-12)
-        torch.testing.assert_close(dict(one.kept), dict(other.kept), rtol=1e-12, atol=1e-12)
+        torch.testing.assert_close(dict(one.states), dict(other.states), rtol=1e-12, atol=1e-12)
         for a, b in zip(one.history, other.history, strict=True):
             torch.testing.assert_close(a.after, b.after, rtol=1e-9, atol=1e-9)
 
@@ -361,7 +361,7 @@ def test_clients_that_diverge_are_left_out_and_the_run_says_so(name: str, fed: F
         after.append(tell(run, one, *gather([run], [one], replies, fed), fed))
     both, sound = after
     torch.testing.assert_close(both.server, sound.server, rtol=1e-12, atol=1e-12)
-    torch.testing.assert_close(dict(both.kept), dict(sound.kept), rtol=1e-12, atol=1e-12)
+    torch.testing.assert_close(dict(both.states), dict(sound.states), rtol=1e-12, atol=1e-12)
     assert both.history[0].diverged.tolist() == [False, True, False, True]
     assert both.history[0].after.error[[1, 3]].tolist() == [math.inf] * 2
     assert both.history[0].after.loss[[0, 2]].isfinite().all()
@@ -376,7 +376,7 @@ def test_a_round_in_which_all_diverge_leaves_the_model_as_it_was(
     after = communicate(hot, MODEL, fed, clients=3)
     torch.testing.assert_close(after.server, run.server, rtol=0, atol=0)
     assert after.history[-1].diverged.all()
-    assert after.kept == run.kept
+    assert after.states == run.states
     assert after.round == 3
 
 
@@ -418,7 +418,7 @@ def test_weight_decay_is_a_part_of_the_gradient_that_scaffold_keeps() -> None:
         slopes = [
             real(a) @ (real(W0) - real(m)) + 0.3 * real(W0) for a, m in zip(A, MU, strict=True)
         ]
-        near(answer.kept, torch.stack(slopes).tolist())
+        near(answer.states, torch.stack(slopes).tolist())
 
 
 def test_mamls_server_steps_along_the_plain_mean_of_the_meta_gradients() -> None:
@@ -600,7 +600,7 @@ def test_the_control_of_a_constant_gradient_is_that_gradient_with_momentum_too()
     given = Given(real([1.0, 2.0]), h, kept, torch.tensor([0, 0]))
     c = LocalHP(lr=0.1, momentum=[0.9, 0.5], epochs=[7, 2])
     answer = Scaffold().loc(model, given, clients, c, [0, 0])
-    torch.testing.assert_close(answer.kept, slope, rtol=1e-12, atol=1e-12)
+    torch.testing.assert_close(answer.states, slope, rtol=1e-12, atol=1e-12)
 
 
 # --- methods of one's own -------------------------------------------------------------------------

@@ -193,7 +193,7 @@ def test_an_arm_that_is_out_keeps_its_history_and_no_vectors(fed: Federation) ->
 def test_what_clients_keep_goes_with_the_arm_that_is_out(fed: Federation) -> None:
     arms = shared(LocalHP(lr=[0.05, 0.1, 0.2, 0.3]))
     search = finished(race(MODEL, fed, arms, [schedule(24, 10, 2, 2)], method=Scaffold()), fed)
-    assert [bool(run.kept) for run in search.runs] == [out is None for out in search.out]
+    assert [bool(run.states) for run in search.runs] == [out is None for out in search.out]
 
 
 def played(size: list[int], before: list[float], after: list[float]) -> Round:
@@ -291,7 +291,7 @@ def test_a_client_that_has_a_configuration_of_its_own_always_trains_with_it(
     for arm, run in zip(arms, search.runs, strict=True):
         assert len({*zip(*(c.tolist() for c in arm.tuner.table.columns.values()), strict=True)}) > 5
         for one in run.history:
-            assert one.arm.tolist() == one.client.tolist()  # row i is client i's
+            assert one.row.tolist() == one.client.tolist()  # row i is client i's
     assert torch.equal(arms[0].tuner.table.lr, drawn(spaces, 1, seed=1)[0].tuner.table.lr)
     own = personalise(search.runs[0], MODEL, fed)
     assert own == personalise(search.runs[0], MODEL, fed, arms[0].tuner.table)
@@ -441,7 +441,7 @@ def test_after_the_last_elimination_tuners_settle_if_asked_to(fed: Federation) -
         likely = int(running.runs[last].tuner.theta.argmax())
         done = spend(running, MODEL, fed, 5)
         assert torch.equal(done.winner.tuner.table.lr, arms[last].tuner.table.lr)
-        ends.append({row for r in done.winner.history[4:] for row in r.arm.tolist()})
+        ends.append({row for r in done.winner.history[4:] for row in r.row.tolist()})
     assert len(ends[0]) > 1
     assert ends[1] == {likely}
 

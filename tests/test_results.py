@@ -98,7 +98,7 @@ def test_the_table_of_rounds_has_what_a_loop_over_histories_finds(halving: list[
     for a, run in enumerate(halving[-1].runs):
         for t, one in enumerate(run.history, start=1):
             for i in range(len(one.client)):
-                which = (int(one.client[i]), int(one.arm[i]), int(one.size[i]))
+                which = (int(one.client[i]), int(one.row[i]), int(one.size[i]))
                 before = (float(one.before.loss[i]), float(one.before.error[i]))
                 after = (float(one.after.loss[i]), float(one.after.error[i]))
                 expected.append((a, t, *which, *before, *after, bool(one.diverged[i])))
@@ -184,7 +184,7 @@ def test_a_table_of_many_rounds_takes_less_time_than_a_loop_over_its_numbers(
         for t, one in enumerate(history, 1):
             scores = (*one.before, *one.after)
             for j in range(10):
-                places = (float(x[j]) for x in (one.client, one.arm, one.size))
+                places = (float(x[j]) for x in (one.client, one.row, one.size))
                 rows.append([0, t, *places, *(float(s[j]) for s in scores), float(none[j])])
         return rows
 

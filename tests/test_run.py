@@ -62,7 +62,7 @@ def test_a_round_records_each_clients_scores_before_and_after_it_trained(fed: Fe
             assert seen.loss[j].item() == pytest.approx(F.cross_entropy(outputs, y).item())
             assert seen.error[j].item() == (outputs.argmax(1) != y).double().mean().item()
     assert played.size.tolist() == [len(fed.val.rows[i]) for i in chosen]
-    assert played.arm.tolist() == [0] * 4
+    assert played.row.tolist() == [0] * 4
 
 
 def test_the_servers_rate_decays_and_its_momentum_carries_over(fed: Federation) -> None:

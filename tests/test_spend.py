@@ -59,7 +59,7 @@ def same(one: Race, other: Race) -> None:
     assert (one.out, one.best, one.traces) == (other.out, other.best, other.traces)
     for a, b in zip(one.runs, other.runs, strict=True):
         torch.testing.assert_close(a.server, b.server, rtol=0, atol=0)
-        torch.testing.assert_close(a.kept, b.kept, rtol=0, atol=0)
+        torch.testing.assert_close(a.states, b.states, rtol=0, atol=0)
         for x, y in zip(a.history, b.history, strict=True):
             torch.testing.assert_close(vars(x), vars(y), rtol=0, atol=0)
 

@@ -11,6 +11,7 @@ from fedlab_edu.draws import generator
 from fedlab_edu.tuner import Tuner
 from fedlab_edu.tuners.fedex import pick
 from fedlab_edu.tuners.weights import MultiplicativeWeights, multiplicative_weights
+from tests.rounds import result
 from tests.vectors import case
 
 
@@ -79,7 +80,7 @@ def test_in_rounds_it_is_told_losses_and_moves_as_its_rule_says(tmp_path: Path) 
     for _ in range(3):
         before, run = run.tuner.p.tolist(), communicate(run, model, fed, 5)
         played = run.history[-1]
-        for arm, loss in zip(played.arm.tolist(), played.after.loss.tolist(), strict=True):
+        for arm, loss in zip(played.row.tolist(), played.after.loss.tolist(), strict=True):
             before[arm] *= math.exp(-loss / 3)
         expected = [x / sum(before) for x in before]
         assert run.tuner.p.tolist() == pytest.approx(expected, abs=1e-12)
@@ -91,11 +92,11 @@ def test_in_rounds_it_is_told_losses_and_moves_as_its_rule_says(tmp_path: Path) 
 def test_what_diverges_is_never_drawn_again_and_p_stays_a_distribution() -> None:
     told = torch.tensor([0, 1]), torch.ones(2), torch.tensor([math.inf, 0.5]), torch.tensor([3, 3])
     tuner = MultiplicativeWeights(LocalHP(lr=[0.1, 0.2]), 4)
-    moved = tuner.tell(*told)
+    moved = tuner.tell(result(*told))
     assert moved.p.tolist() == [0, 1]
-    none_left = moved.tell(torch.tensor([1]), torch.ones(1), torch.tensor([math.nan]), told[3][:1])
+    none_left = moved.tell(result(torch.tensor([1]), torch.ones(1), torch.tensor([math.nan]), told[3][:1]))
     assert none_left.p.tolist() == [0, 1]
-    unheard = tuner.tell(*(x[:1] for x in told[:3]), torch.tensor([0]))
+    unheard = tuner.tell(result(*(x[:1] for x in told[:3]), torch.tensor([0])))
     assert unheard.p.tolist() == [0.5, 0.5]
     assert isinstance(moved, Tuner)
     assert moved.settle().final.lr == 0.2

@@ -82,7 +82,7 @@ class Member:
         tried = search.tried
         if self.tuner == "FedEx":  # which draws from its table; not all of it need have had a turn
             tried = sum(
-                len({*torch.cat([r.arm for r in run.history]).tolist()}) for run in search.runs
+                len({*torch.cat([r.row for r in run.history]).tolist()}) for run in search.runs
             )
         return tested(search.winner, model, fed) | {"rounds": search.used, "tried": tried}
 

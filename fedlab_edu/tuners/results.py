@@ -48,7 +48,7 @@ def rounds_table(runs: Sequence[Run]) -> "pandas.DataFrame":
         "arm": torch.tensor(arm, dtype=torch.long).repeat_interleave(clients),
         "round": torch.tensor(number, dtype=torch.long).repeat_interleave(clients),
         "client": _joined([one.client for one in every], torch.long),
-        "row": _joined([one.arm for one in every], torch.long),
+        "row": _joined([one.row for one in every], torch.long),
         "size": _joined([one.size for one in every], torch.long),
         "before_loss": _joined([one.before.loss for one in every], torch.float64),
         "before_error": _joined([one.before.error for one in every], torch.float64),
