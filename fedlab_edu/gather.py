@@ -99,7 +99,7 @@ def gather(
                 states[int(run[row])][int(client[row])] = update.state[row].clone()
     average, change = total / sent, change / len(fed)
     return [
-        _gathered(*each, fed)
+        _gathered(fed, *each)
         for each in zip(
             runs, works, average, change, weights, diverged, scores.unbind(1), states, models,
             strict=True,
@@ -108,6 +108,7 @@ def gather(
 
 
 def _gathered(
+    fed: Federation,
     run: Run,
     work: Work,
     average: Tensor,
@@ -117,7 +118,6 @@ def _gathered(
     scores: Tensor,
     states: dict[int, Tensor],
     models: list[tuple[Tensor, Tensor]],
-    fed: Federation,
 ) -> Gathered:
     """Return one run's round; weights, diverged and scores may be longer than its B clients."""
     B = len(work.client)

@@ -1,6 +1,7 @@
 """FedEx: against vectors, enumeration, plain loops, and the rule of the authors' code."""
 
 import math
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -41,7 +42,7 @@ from fedlab_edu.draws import generator
 from fedlab_edu.laws import Choice, Integer, LogUniform, PowerOfTwo
 from fedlab_edu.space import FEDEX, SearchSpace, Spaces
 from fedlab_edu.tuners.arms import drawn
-from fedlab_edu.tuners.fedex import exponentiate, gradient, pick, step_size
+from fedlab_edu.tuners.fedex import Theta, draw_row, entropy, exponentiate, gradient, step_size
 from tests.rounds import result
 from tests.vectors import case
 
@@ -86,8 +87,8 @@ def test_rounds_of_the_vectors_move_theta_as_expected(name: str) -> None:
         if after["stopped_before"]:
             continue
         thetas = after["theta"] if axes else [after["theta"]]
-        for factor, theta in zip(tuner.factors, thetas, strict=True):
-            assert factor.tolist() == pytest.approx(theta, abs=1e-12)
+        for one, theta in zip(tuner.thetas, thetas, strict=True):
+            assert one.theta == pytest.approx(theta, abs=1e-12)
         assert tuner.entropy == pytest.approx(after["entropy"], abs=1e-12)
         assert tuner.stopped == after["stopped_after"]
         best = np.ravel_multi_index(after["mle"], axes) if axes else after["mle"]
@@ -97,18 +98,20 @@ def test_rounds_of_the_vectors_move_theta_as_expected(name: str) -> None:
 @pytest.mark.parametrize("name", [name for name in CASES if name != "eg-product"])
 def test_gradient_and_step_size_are_those_of_the_vectors(name: str) -> None:
     told, expected = case("fedex_eg", name)
-    k, theta, so_far = told["k"], [1 / told["k"]] * told["k"], []
+    k, theta, norms = told["k"], [1 / told["k"]] * told["k"], []
     for played, after in zip(told["rounds"], expected, strict=True):
         if after["stopped_before"]:
             return
-        scores = np.subtract(played["after"], played["before"]) if told["diff"] else played["after"]
+        before = played["before"] if told["diff"] else [0.0] * len(played["after"])
+        scores = [b - a for a, b in zip(before, played["after"], strict=True)]
         g = gradient(theta, played["arms"], scores, played["weights"], after["lambda"])
-        assert g.tolist() == pytest.approx(after["gradient"], abs=1e-12)
-        so_far.append(after["gradient"])
-        eta = step_size(told["sched"], so_far, k, told["eta0"])
+        assert g == pytest.approx(after["gradient"], abs=1e-12)
+        norms.append(max(map(abs, after["gradient"])))
+        eta = step_size(told["sched"], norms, k, told["eta0"])
         assert eta == pytest.approx(after["eta"], abs=1e-12)
-        z = exponentiate(np.log(theta), after["gradient"], after["eta"])
-        assert z.exp().tolist() == pytest.approx(after["theta"], abs=1e-12)
+        z = exponentiate([math.log(p) for p in theta], after["gradient"], after["eta"])
+        assert [math.exp(z_j) for z_j in z] == pytest.approx(after["theta"], abs=1e-12)
+        assert entropy(z) == pytest.approx(after["entropy"], abs=1e-12)
         theta = after["theta"]
 
 
@@ -120,9 +123,10 @@ def test_over_all_draws_the_gradient_is_the_derivative_less_the_baseline(name: s
     mean, square, normalised = np.zeros(k), np.zeros(k), np.zeros(k)
     for arms in product(range(k), repeat=B):
         p = math.prod(theta[a] for a in arms)
-        g = gradient(theta, arms, losses[range(B), arms], told["weights"], told["lam"]).numpy()
+        scores = losses[range(B), arms].tolist()
+        g = np.array(gradient(theta, [*arms], scores, told["weights"], told["lam"]))
         mean, square = mean + p * g, square + p * g**2
-        normalised += p * g * step_size("aggressive", g[None], k, eta0=1.0)
+        normalised += p * g * step_size("aggressive", [max(abs(g))], k, eta0=1.0)
     share = np.array(told["weights"]) / sum(told["weights"])
     assert mean == pytest.approx(share @ losses - told["lam"], abs=1e-12)
     assert mean == pytest.approx(expected["E_gradient"], abs=1e-12)
@@ -191,7 +195,7 @@ def test_theta_moves_as_by_the_authors_rule(
         places = [np.unravel_index(a, sizes) for a in arm.tolist()]
         rounds.append({"places": places, "after": after.tolist(), "size": size.tolist()})
         tuner = tuner.tell(result(arm, before, after, size))
-        moved.append([factor.tolist() for factor in tuner.factors])
+        moved.append([one.theta for one in tuner.thetas])
     expected = authors_rule(sizes, rule, gamma, cutoff, rounds)
     for ours, theirs in zip(moved, expected, strict=True):
         for one, other in zip(ours, theirs, strict=True):
@@ -227,18 +231,19 @@ def test_a_constant_added_to_all_scores_of_all_rounds_changes_nothing_after_the_
 def test_an_aggressive_step_moves_the_largest_entry_by_the_root_of_2_ln_k_whatever_the_scores() -> (
     None
 ):
-    arm, size = torch.tensor([0, 1, 2, 2]), torch.tensor([3, 5, 2, 9])
     for scale in (1e-9, 1.0, 1e6):
-        scores = scale * real([0.1, 0.7, 0.4, 0.2])
-        g = gradient([0.5, 0.3, 0.2], arm, scores, size, 0.0)
-        step = step_size("aggressive", g[None], 3) * g
-        assert step.abs().max() == pytest.approx(math.sqrt(2 * math.log(3)), abs=1e-12)
+        scores = [scale * s for s in (0.1, 0.7, 0.4, 0.2)]
+        g = gradient([0.5, 0.3, 0.2], [0, 1, 2, 2], scores, [3, 5, 2, 9], 0.0)
+        largest = max(map(abs, g))
+        assert step_size("aggressive", [largest], 3) * largest == pytest.approx(
+            math.sqrt(2 * math.log(3)), abs=1e-12
+        )
 
 
 def test_with_one_client_and_no_baseline_the_aggressive_rule_ignores_the_score() -> None:
     for arm in range(3):
         thetas = [
-            FedEx(table(3)).tell(result(*(torch.tensor([x]) for x in (arm, 0.5, s, 7)))).theta.tolist()
+            FedEx(table(3)).tell(result([arm], [0.5], [s], [7])).theta.tolist()
             for s in (0.01, 0.5, 1.0)
         ]
         assert thetas[0] == pytest.approx(thetas[1], abs=1e-12)
@@ -261,18 +266,16 @@ def test_scores_that_are_no_numbers_never_win_and_never_crash(rule: Any, score: 
         tuner = FedEx(table(3), rule, score=score, gamma=1.0)
         for _ in range(5):
             scores = real([bad, 0.9, 0.8])
-            tuner = tuner.tell(result(torch.arange(3), scores, scores, torch.ones(3, dtype=torch.long)))
+            tuner = tuner.tell(result([0, 1, 2], scores, scores, [1] * 3))
         assert tuner.theta.isfinite().all()
         assert tuner.theta.sum() == pytest.approx(1)
         assert tuner.theta[0] < tuner.theta[2]
         assert tuner.best != 0
         high = real([bad, 7.0, 3.0])  # losses may be above 1
-        moved = FedEx(table(3), rule, score=score).tell(result(
-            torch.arange(3), high, high, torch.ones(3, dtype=torch.long)
-        ))
+        moved = FedEx(table(3), rule, score=score).tell(result([0, 1, 2], high, high, [1] * 3))
         assert moved.theta[0] < moved.theta[1] < moved.theta[2]
     nothing = real([math.nan] * 3)
-    told = FedEx(table(3), rule).tell(result(torch.arange(3), nothing, nothing, torch.ones(3).long()))
+    told = FedEx(table(3), rule).tell(result([0, 1, 2], nothing, nothing, [1] * 3))
     assert told.theta.tolist() == pytest.approx([1 / 3] * 3)
 
 
@@ -286,10 +289,12 @@ def test_scores_that_equal_the_baseline_leave_theta_where_it_is() -> None:
         assert tuner.theta.tolist() == pytest.approx([1 / 9] * 9, abs=1e-12)
 
 
-def test_scores_near_the_largest_number_leave_theta_a_distribution() -> None:
+def test_scores_as_large_as_the_largest_number_count_as_diverged_and_leave_theta_a_distribution() -> (
+    None
+):
     for rule, second in product(RULES, (math.inf, -math.inf, 1e307)):
         scores = real([1e308, second, 0.5])
-        moved = FedEx(table(3), rule).tell(result(torch.arange(3), scores, scores, torch.ones(3).long()))
+        moved = FedEx(table(3), rule).tell(result([0, 1, 2], scores, scores, [1] * 3))
         assert moved.theta.sum() == pytest.approx(1)
         assert moved.theta[2] > max(moved.theta[:2])
 
@@ -301,8 +306,10 @@ def test_a_grid_has_a_distribution_for_each_axis_in_the_order_of_its_rows() -> N
     after = (tuner.table.lr < 0.1).double()  # the low rate is always wrong
     moved = tuner.tell(result(torch.arange(6), after, after, torch.ones(6).long()))
     # g = (1, 0) on the first axis, whose step is sqrt(2 ln 2)
-    assert moved.factors[0][1] == pytest.approx(1 / (1 + math.exp(-math.sqrt(2 * math.log(2)))))
-    assert moved.factors[1].tolist() == pytest.approx([1 / 3] * 3)
+    assert moved.thetas[0].theta[1] == pytest.approx(
+        1 / (1 + math.exp(-math.sqrt(2 * math.log(2))))
+    )
+    assert moved.thetas[1].theta == pytest.approx([1 / 3] * 3)
     assert moved.final.lr == 1
 
 
@@ -322,28 +329,27 @@ def test_clients_without_validation_examples_count_nowhere() -> None:
     after, size = real([0.2, 0.4, math.inf]), torch.tensor([3, 4, 0])
     all_three = FedEx(table(3)).tell(result(arm, before, after, size))
     without = FedEx(table(3)).tell(result(arm[:2], before[:2], after[:2], size[:2]))
-    assert torch.equal(all_three.z, without.z)
+    assert all_three.thetas == without.thetas
     tuner = FedEx(table(3))
     assert tuner.tell(result(arm[2:], before[2:], after[2:], size[2:])) is tuner
 
 
 def test_theta_may_become_0_and_is_then_never_drawn() -> None:
-    z = exponentiate(real([0.0, 0.0]) - math.log(2), real([0.0, 5000.0]), 1.0)
-    assert z.tolist() == [0.0, -5000.0]
-    assert z.exp()[1] == 0
-    u = real([0.0, 0.5, 1 - 2**-53])
-    assert pick(z.exp(), u).tolist() == [0, 0, 0]
-    assert pick([0.0, 0.25, 0.0, 0.75, 0.0], real([0, 0.2499, 0.25, 1 - 2**-53])).tolist() == [
-        1, 1, 3, 3,
-    ]  # fmt: skip
-    third = [1 / 3] * 3  # whose sum is rounded
-    assert pick(third, u[-1:]).tolist() == [2]
+    z = exponentiate([-math.log(2)] * 2, [0.0, 5000.0], 1.0)
+    assert z == [0.0, -5000.0]
+    assert math.exp(z[1]) == 0
+    assert entropy(z) == 0
+    last = 1 - 2**-53
+    assert Theta(z, []).draw([0.0, 0.5, last]) == [0, 0, 0]
+    gaps = [0.0, 0.25, 0.0, 0.75, 0.0]
+    assert [draw_row(gaps, u) for u in (0.0, 0.2499, 0.25, last)] == [1, 1, 3, 3]
+    assert draw_row([1 / 3] * 3, last) == 2  # their sum is rounded
 
 
 def test_arms_are_drawn_with_the_probabilities_of_theta() -> None:
     tuner = FedEx(table(6), axes=(2, 3))
-    z = real([0.8, 0.2, 0.5, 0.3, 0.2]).log()
-    tuner = FedEx(tuner.table, axes=(2, 3), z=z)
+    thetas = tuple(Theta([math.log(p) for p in one], []) for one in ([0.8, 0.2], [0.5, 0.3, 0.2]))
+    tuner = replace(tuner, thetas=thetas)
     assert tuner.theta.tolist() == pytest.approx([0.4, 0.24, 0.16, 0.1, 0.06, 0.04])
     n = 40_000
     counts = torch.bincount(tuner.ask(n, generator(5)), minlength=6)
@@ -355,7 +361,7 @@ def test_arms_are_drawn_with_the_probabilities_of_theta() -> None:
 def test_the_final_configuration_is_the_most_likely_and_of_equal_ones_the_first() -> None:
     tuner = FedEx(table(3))
     assert tuner.final.lr == tuner.table.lr[0]
-    moved = tuner.tell(result(*(torch.tensor([x]) for x in (0, 0.5, 0.9, 7))))
+    moved = tuner.tell(result([0], [0.5], [0.9], [7]))
     assert moved.best == 1
     assert moved.final.lr == tuner.table.lr[1]
 
@@ -373,13 +379,12 @@ def test_sampled_configurations_follow_theta_until_it_has_stopped() -> None:
 
 
 def test_below_the_cutoff_theta_stays_and_the_baseline_goes_on() -> None:
-    ones = torch.tensor([1, 1])
-    first = FedEx(table(2), eta0=6.0, cutoff=0.3).tell(result(
-        torch.tensor([0, 1]), real([0.5, 0.5]), real([0.2, 0.8]), ones
-    ))
+    ones = [1, 1]
+    tuner = FedEx(table(2), eta0=6.0, cutoff=0.3)
+    first = tuner.tell(result([0, 1], [0.5, 0.5], [0.2, 0.8], ones))
     assert first.stopped
-    second = first.tell(result(torch.tensor([0, 0]), real([0.9, 0.9]), real([0.9, 0.9]), ones))
-    assert torch.equal(second.z, first.z)
+    second = first.tell(result([0, 0], [0.9, 0.9], [0.9, 0.9], ones))
+    assert second.thetas == first.thetas
     assert second.baseline == pytest.approx(0.9)
 
 
@@ -393,7 +398,7 @@ def test_below_the_cutoff_theta_stays_and_the_baseline_goes_on() -> None:
         ({"score": "accuracy"}, "score is 'accuracy'"),
         ({"first_baseline": "one"}, "first_baseline is 'one'"),
         ({"axes": 3.0}, "axes is 3.0; allowed: whole numbers whose product is 3"),
-        ({"z": real([0.0, 0.0])}, r"z is \[0.0, 0.0\]; allowed: logarithms of 3"),
+        ({"thetas": (Theta.uniform(2),)}, r"thetas is \(2,\); allowed: distributions over \(3,\)"),
         ({"axes": (2, 2)}, r"axes is \(2, 2\); allowed: whole numbers whose product is 3"),
     ],
 )
@@ -402,8 +407,8 @@ def test_options_that_are_not_allowed_are_named(options: dict[str, Any], message
         FedEx.__init__.__wrapped__(object.__new__(FedEx), table(3), **options)  # type: ignore[misc]
 
 
-def test_an_arm_that_nobody_can_have_drawn_and_sizes_of_0_are_refused() -> None:
-    with pytest.raises(ValueError, match=r"theta is .* above 0 for each arm"):
+def test_a_row_of_probability_0_and_sizes_of_0_are_refused() -> None:
+    with pytest.raises(ValueError, match=r"theta is .* above 0 for each row"):
         gradient([1.0, 0.0], [1], [0.5], [3], 0.0)
     with pytest.raises(ValueError, match=r"size is \[0\]; allowed: numbers of examples"):
         gradient([1.0, 0.0], [0], [0.5], [0], 0.0)
@@ -539,7 +544,7 @@ def test_a_run_with_fedex_goes_on_from_its_file_as_if_never_stopped(
     save_run(half, tmp_path / "run")
     whole, resumed = (play(r, MODEL, fed, 3) for r in (half, load_run(tmp_path / "run")))
     assert torch.equal(whole.w, resumed.w)
-    assert torch.equal(whole.tuner.z, resumed.tuner.z)
+    assert whole.tuner.thetas == resumed.tuner.thetas
 
 
 def test_a_tuner_in_place_of_what_makes_one_is_refused(fed: Federation) -> None:

@@ -50,8 +50,8 @@ from fedlab_edu.tuners.population import (
     heirs,
     succeed,
 )
-from tests.test_race import counting
 from tests.rounds import result
+from tests.test_race import counting
 from tests.vectors import case
 
 F64 = torch.float64

@@ -35,12 +35,13 @@ from fedlab_edu import (
     start,
 )
 from fedlab_edu import memory as memory_module
+from fedlab_edu.gather import Work, gather, is_finite
 from fedlab_edu.local import shuffles
-from fedlab_edu.methods import Answer, Given, Method, Server
+from fedlab_edu.methods import ClientInput, ClientUpdate, Method, RoundUpdate, Server
 from fedlab_edu.methods.fedpa import delta
 from fedlab_edu.methods.maml import halves, meta_gradient
 from fedlab_edu.methods.scaffold import effective_steps
-from fedlab_edu.rounds import Work, gather, sound, tell, train
+from fedlab_edu.rounds import finish_round, train_clients
 from fedlab_edu.scores import Score
 from fedlab_edu.tuner import Fixed
 from tests.reference import plain_loop
@@ -63,6 +64,14 @@ every_method = pytest.mark.parametrize("name", METHODS)
 
 def real(values: object) -> Tensor:
     return torch.tensor(values, dtype=F64)
+
+
+def averaged(average: Tensor, change: object = (0.0, 0.0), c: LocalHP | None = None) -> RoundUpdate:
+    """What the server gets in its first round, from clients of whom only the average matters."""
+    c = LocalHP() if c is None else c
+    B = len(c)
+    p, n = torch.full((B,), 1 / B, dtype=F64), torch.ones(B, dtype=torch.long)
+    return RoundUpdate(average, real(change), p, n, c, round=1, drawn=B, seed=0)
 
 
 def near(seen: Tensor | Sequence[Tensor], expected: object) -> None:
@@ -93,14 +102,14 @@ class Quadratics:
         return replace(run, server=Server(w, torch.zeros_like(w), torch.zeros_like(w) + real(h)))
 
     def round(self, run: Run, **c: object) -> tuple[Run, Any]:
-        """The run after a round of the first B clients, and the one reply of all of them."""
+        """The run after a round of the first B clients, and the update of all of them."""
         i = torch.arange(self.B)
         work = Work(
             i, torch.zeros_like(i), LocalHP(**{**self.steps, **c})[[0] * self.B], [0] * self.B
         )
-        (reply,) = train([run], [work], self.model, self.fed.train, self.fed.val)
-        (heard,) = gather([run], [work], [reply], self.fed)
-        return tell(run, work, heard, self.fed), reply.answer
+        (tile,) = train_clients([run], [work], self.model, self.fed.train, self.fed.val)
+        (gathered,) = gather([run], [work], [tile], self.fed)
+        return finish_round(run, gathered), tile.update
 
 
 # --- the vectors ----------------------------------------------------------------------------------
@@ -109,8 +118,8 @@ class Quadratics:
 def test_fedavg_ends_where_its_closed_form_does() -> None:
     given, expected = case("fedopt", "fedavg")
     world = Quadratics(given)
-    run, answer = world.round(world.run(FedAvg(), given["w"], lr=given["server_lr"]))
-    near(answer.own, expected["client_models"])
+    run, update = world.round(world.run(FedAvg(), given["w"], lr=given["server_lr"]))
+    near(update.personal, expected["client_models"])
     near(run.w, expected["w"])
 
 
@@ -118,11 +127,11 @@ def test_fedprox_ends_where_its_closed_form_does() -> None:
     given, expected = case("fedopt", "fedprox")
     world = Quadratics(given)
     start_at = world.run(FedProx(), given["w"])
-    run, answer = world.round(start_at, mu=given["rho"])
-    near(answer.own, expected["client_models"])
+    run, update = world.round(start_at, mu=given["rho"])
+    near(update.personal, expected["client_models"])
     near(run.w, expected["w"])
-    _, answer = world.round(start_at, mu=given["rho"], epochs=400)
-    near(answer.own, expected["exact_local_minimisers"])
+    _, update = world.round(start_at, mu=given["rho"], epochs=400)
+    near(update.personal, expected["exact_local_minimisers"])
 
 
 def test_reptile_steps_towards_the_plain_mean() -> None:
@@ -137,9 +146,9 @@ def test_scaffold_ends_where_its_closed_form_does(option: Any) -> None:
     given, expected = case("fedopt", f"scaffold-option-{option}")
     world = Quadratics({**given, "sizes": [10, 20, 70]}, N=given["N"])
     run = world.run(Scaffold(option), given["w"], given["c"], lr=given["server_lr"])
-    run = replace(run, kept=dict(enumerate(real(given["cs"]))))
-    run, answer = world.round(run)
-    near(answer.own, expected["client_models"])
+    run = replace(run, states=dict(enumerate(real(given["cs"]))))
+    run, update = world.round(run)
+    near(update.personal, expected["client_models"])
     near([run.states[i] for i in range(3)], expected["new_client_controls"])
     near(run.w, expected["w"])
     near(run.server.h, expected["c"])
@@ -149,9 +158,9 @@ def test_feddyn_ends_where_its_closed_form_does() -> None:
     given, expected = case("fedopt", "feddyn")
     world = Quadratics({**given, "sizes": [10, 20, 70]}, N=given["m_total"])
     run = world.run(FedDyn(), given["theta"], given["h"])
-    run = replace(run, kept=dict(enumerate(real(given["grads"]))))
-    run, answer = world.round(run, mu=given["alpha"], epochs=300)  # enough for the exact minimum
-    near(answer.own, expected["client_models"])
+    run = replace(run, states=dict(enumerate(real(given["grads"]))))
+    run, update = world.round(run, mu=given["alpha"], epochs=300)  # enough for the exact minimum
+    near(update.personal, expected["client_models"])
     near([run.states[i] for i in range(3)], expected["new_grads"])
     near(run.server.h, expected["h"])
     near(run.w, expected["theta"])
@@ -160,10 +169,10 @@ def test_feddyn_ends_where_its_closed_form_does() -> None:
 def test_dittos_personal_step_ends_where_its_closed_form_does() -> None:
     given, expected = case("fedopt", "ditto")
     world = Quadratics(given)
-    run = replace(world.run(Ditto(), given["w"]), kept=dict.fromkeys(range(3), real(given["v"])))
+    run = replace(world.run(Ditto(), given["w"]), states=dict.fromkeys(range(3), real(given["v"])))
     for lam, models in ((given["lam"], "personal_models"), (0, "lam_0")):
-        after, answer = world.round(run, mu=lam)
-        near(answer.own, expected[models])
+        after, update = world.round(run, mu=lam)
+        near(update.personal, expected[models])
         near([after.states[i] for i in range(3)], expected[models])
 
 
@@ -193,7 +202,7 @@ def test_fedpa_steps_along_the_weighted_deltas() -> None:
     w, b = real(given["w"]), ServerHP(lr=given["server_lr"])
     p = real(given["sizes"]) / sum(given["sizes"])
     sent = w - p @ real(expected["deltas"])
-    after = FedPA().agg(Server.first(w), sent, torch.zeros(2), b, 1, LocalHP())
+    after = FedPA().agg(Server.initial(w), averaged(sent), b)
     near(after.w, expected["w"])
 
 
@@ -239,8 +248,8 @@ def a_run(name: str, fed: Federation, seed: int = 1, **c: object) -> Run:
 @pytest.mark.parametrize("method", [FedProx(), FedDyn()], ids=repr)
 def test_an_infinite_pull_returns_the_model_received(method: Method) -> None:
     world = Quadratics(THREE)
-    run, answer = world.round(world.run(method, W0), mu=1e10, lr=1e-10)
-    torch.testing.assert_close(answer.own, real([W0] * 3), rtol=0, atol=1e-8)
+    run, update = world.round(world.run(method, W0), mu=1e10, lr=1e-10)
+    torch.testing.assert_close(update.personal, real([W0] * 3), rtol=0, atol=1e-8)
     torch.testing.assert_close(run.w, real(W0), rtol=0, atol=1e-8)
 
 
@@ -254,18 +263,18 @@ def test_scaffold_without_controls_takes_fedavgs_first_step(option: Any) -> None
 
 def test_reptile_with_step_1_is_the_plain_mean_of_what_fedavg_averages() -> None:
     world = Quadratics({**THREE, "sizes": [10, 20, 70]})
-    run, answer = world.round(world.run(Reptile(), W0))
+    run, update = world.round(world.run(Reptile(), W0))
     _, same = world.round(world.run(FedAvg(), W0))
-    near(run.w, same.own.mean(0).tolist())
-    assert torch.equal(answer.own, same.own)
+    near(run.w, same.personal.mean(0).tolist())
+    assert torch.equal(update.personal, same.personal)
 
 
 def test_dittos_personal_models_ignore_w_where_lambda_is_0() -> None:
     world = Quadratics(THREE)
-    kept = dict.fromkeys(range(3), real([1.0, 1.0]))
+    states = dict.fromkeys(range(3), real([1.0, 1.0]))
     for lam, same in ((0.0, True), (0.5, False)):
         models = [
-            world.round(replace(world.run(Ditto(), w), kept=kept), mu=lam)[1].own
+            world.round(replace(world.run(Ditto(), w), states=states), mu=lam)[1].personal
             for w in (W0, [5.0, 5.0])
         ]
         assert torch.equal(*models) == same
@@ -316,13 +325,11 @@ def test_fedavg_comes_to_rest_elsewhere() -> None:
 
 
 @pytest.mark.parametrize("name", ["scaffold-1", "scaffold-2", "feddyn"])
-def test_the_servers_vector_is_the_average_of_what_all_clients_keep(
-    name: str, fed: Federation
-) -> None:
+def test_the_servers_vector_is_the_average_of_all_client_states(name: str, fed: Federation) -> None:
     run = play(a_run(name, fed), MODEL, fed, 4, clients=5)
-    kept = torch.stack([*run.states.values()])
-    assert 5 < len(kept) <= 14
-    torch.testing.assert_close(run.server.h, kept.sum(0) / 14, rtol=1e-12, atol=1e-12)
+    states = torch.stack([*run.states.values()])
+    assert 5 < len(states) <= 14
+    torch.testing.assert_close(run.server.h, states.sum(0) / 14, rtol=1e-12, atol=1e-12)
 
 
 @every_method
@@ -366,14 +373,14 @@ def test_clients_that_diverge_are_left_out_and_the_run_says_so(name: str, fed: F
     lr = [0.05, 1e200, 0.05, 1e200]
     c = replace(run.tuner.table[[0] * 4], lr=lr)
     work = Work(clients, torch.zeros_like(clients), c, [1, 2, 3, 4])
-    without = Work(clients[[0, 2]], work.arm[[0, 2]], c[[0, 2]], [1, 3])
+    without = Work(clients[[0, 2]], work.row[[0, 2]], c[[0, 2]], [1, 3])
     after = []
     for one in (work, without):
-        replies = train([run], [one], MODEL, fed.train, fed.val)
-        after.append(tell(run, one, *gather([run], [one], replies, fed), fed))
-    both, sound = after
-    torch.testing.assert_close(both.server, sound.server, rtol=1e-12, atol=1e-12)
-    torch.testing.assert_close(dict(both.states), dict(sound.states), rtol=1e-12, atol=1e-12)
+        tiles = train_clients([run], [one], MODEL, fed.train, fed.val)
+        after.append(finish_round(run, *gather([run], [one], tiles, fed)))
+    both, fine = after
+    torch.testing.assert_close(both.server, fine.server, rtol=1e-12, atol=1e-12)
+    torch.testing.assert_close(dict(both.states), dict(fine.states), rtol=1e-12, atol=1e-12)
     assert both.history[0].diverged.tolist() == [False, True, False, True]
     assert both.history[0].after.error[[1, 3]].tolist() == [math.inf] * 2
     assert both.history[0].after.loss[[0, 2]].isfinite().all()
@@ -410,15 +417,17 @@ def test_dittos_global_model_is_fedavgs_whatever_lambda_is() -> None:
 
 def test_a_client_that_ditto_meets_for_the_first_time_starts_from_w() -> None:
     world = Quadratics(THREE)
-    _, answer = world.round(world.run(Ditto(), W0), mu=0.7, epochs=1)
+    _, update = world.round(world.run(Ditto(), W0), mu=0.7, epochs=1)
     w, slopes = real(W0), [real(a) @ (real(W0) - real(m)) for a, m in zip(A, MU, strict=True)]
-    near(answer.own, torch.stack([w - 0.1 * g for g in slopes]).tolist())  # no pull from w to w
+    near(
+        update.personal, torch.stack([w - 0.1 * g for g in slopes]).tolist()
+    )  # no pull from w to w
 
 
 def test_feddyn_divides_by_the_mean_alpha_of_the_rounds_clients() -> None:
     c, mean = LocalHP(mu=[1.0, 2.0, 6.0]), real([0.3, 0.1])
     before = Server(real([0.0, 0.0]), real([0.0, 0.0]), real([0.5, -0.5]))
-    after = FedDyn().agg(before, mean, real([0.1, 0.2]), ServerHP(), 1, c)
+    after = FedDyn().agg(before, averaged(mean, [0.1, 0.2], c), ServerHP())
     near(after.h, [0.6, -0.3])
     near(after.w, [0.3 - 0.6 / 3, 0.1 + 0.3 / 3])
 
@@ -426,21 +435,21 @@ def test_feddyn_divides_by_the_mean_alpha_of_the_rounds_clients() -> None:
 def test_weight_decay_is_a_part_of_the_gradient_that_scaffold_keeps() -> None:
     world = Quadratics(THREE)
     for option in (1, 2):
-        _, answer = world.round(world.run(Scaffold(option), W0), weight_decay=0.3, epochs=1)
+        _, update = world.round(world.run(Scaffold(option), W0), weight_decay=0.3, epochs=1)
         slopes = [
             real(a) @ (real(W0) - real(m)) + 0.3 * real(W0) for a, m in zip(A, MU, strict=True)
         ]
-        near(answer.states, torch.stack(slopes).tolist())
+        near(update.state, torch.stack(slopes).tolist())
 
 
 def test_mamls_server_steps_along_the_plain_mean_of_the_meta_gradients() -> None:
     world = Quadratics({**THREE, "sizes": [1, 1, 30]})  # both halves are copies of one example
-    run, answer = world.round(world.run(MAML(), W0, lr=0.5), epochs=2)
+    run, update = world.round(world.run(MAML(), W0, lr=0.5), epochs=2)
     expected = []
     for a, m in zip(real(A), real(MU), strict=True):
         J = torch.eye(2, dtype=F64) - 0.1 * a
         expected.append(J @ J @ a @ (J @ J @ (real(W0) - m)))
-    near(real(W0) - answer.sent, torch.stack(expected).tolist())
+    near(real(W0) - update.model, torch.stack(expected).tolist())
     near(run.w, (real(W0) - 0.5 * torch.stack(expected).mean(0)).tolist())
 
 
@@ -450,17 +459,17 @@ def test_the_clients_own_model_is_where_sgd_on_all_its_examples_ends(
 ) -> None:
     clients, c = fed.train[[0, 5, 9]], LocalHP(lr=[0.1, 0.2, 0.3], batch=8, epochs=[2, 4, 3])
     w = MODEL.init(0).double()
-    given = Given(w, torch.zeros_like(w), None, torch.tensor([0, 0, 0]))
-    answer = method.loc(MODEL, given, clients, c, [1, 2, 3])
+    inputs = ClientInput(w, torch.zeros_like(w), None, torch.tensor([0, 0, 0]))
+    update = method.loc(MODEL, inputs, clients, c, [1, 2, 3])
     expected = plain_loop(MODEL, w, clients, c, [1, 2, 3])
-    torch.testing.assert_close(answer.own, expected, rtol=0, atol=1e-12)
+    torch.testing.assert_close(update.personal, expected, rtol=0, atol=1e-12)
 
 
 def test_clients_of_one_piece_may_draw_different_numbers_of_samples(fed: Federation) -> None:
     method, w = FedPA(burn_in=1, per_sample=2, rho=0.3), MODEL.init(0).double()
     clients, c = fed.train[[0, 5, 9]], LocalHP(lr=0.1, batch=8, epochs=[3, 10, 6])
-    given = Given(w, torch.zeros_like(w), None, torch.tensor([0, 0, 0]))
-    sent = method.loc(MODEL, given, clients, c, [1, 2, 3]).sent
+    inputs = ClientInput(w, torch.zeros_like(w), None, torch.tensor([0, 0, 0]))
+    sent = method.loc(MODEL, inputs, clients, c, [1, 2, 3]).model
     for i in range(3):
         ways: list[Tensor] = []
         local_sgd(
@@ -506,8 +515,8 @@ def test_a_client_that_has_diverged_counts_nowhere(name: str, fed: Federation) -
     alone = Work(torch.tensor([3]), torch.tensor([0]), c[[0]], [1])
     after = []
     for work in (pair, alone):
-        replies = train([run], [work], MODEL, fed.train, fed.val)
-        after.append(tell(run, work, *gather([run], [work], replies, fed), fed))
+        tiles = train_clients([run], [work], MODEL, fed.train, fed.val)
+        after.append(finish_round(run, *gather([run], [work], tiles, fed)))
     torch.testing.assert_close(after[0].server, after[1].server, rtol=1e-12, atol=1e-12)
 
 
@@ -516,20 +525,21 @@ FINE = torch.ones(2, 2)
 
 
 @pytest.mark.parametrize(
-    ("answer", "loss"),
+    ("update", "loss"),
     [
-        (Answer(NAN, FINE), [0.0, 1.0]),  # a client without validation examples scores 0
-        (Answer(FINE, NAN), [0.0, 1.0]),
-        (Answer(FINE, FINE, NAN, FINE), [0.0, 1.0]),
-        (Answer(FINE, FINE, FINE, NAN), [0.0, 1.0]),
-        (Answer(FINE, FINE), [math.inf, 1.0]),  # finite weights, but far out
+        (ClientUpdate(NAN, FINE), [0.0, 1.0]),  # a client without validation examples scores 0
+        (ClientUpdate(FINE, NAN), [0.0, 1.0]),
+        (ClientUpdate(FINE, FINE, NAN, FINE), [0.0, 1.0]),
+        (ClientUpdate(FINE, FINE, FINE, NAN), [0.0, 1.0]),
+        (ClientUpdate(FINE, FINE, weight=torch.tensor([math.inf, 1.0])), [0.0, 1.0]),
+        (ClientUpdate(FINE, FINE), [math.inf, 1.0]),  # finite weights, but far out
     ],
 )
 def test_a_client_has_diverged_if_any_of_its_vectors_or_its_loss_is_not_finite(
-    answer: Answer, loss: list[float]
+    update: ClientUpdate, loss: list[float]
 ) -> None:
     losses = real(loss)
-    assert sound(answer, Score(losses, losses)).tolist() == [False, True]
+    assert is_finite(update, Score(losses, losses)).tolist() == [False, True]
 
 
 # --- MAML's derivative ----------------------------------------------------------------------------
@@ -608,11 +618,11 @@ def test_the_control_of_a_constant_gradient_is_that_gradient_with_momentum_too()
         loss=lambda outputs, y: outputs[:, 0],
     )
     clients = Clients(slope, torch.zeros(2, dtype=torch.long), torch.arange(2).split(1))
-    kept, h = real([[0.2, 0.1], [0.0, -0.3]]), real([0.05, -0.02])
-    given = Given(real([1.0, 2.0]), h, kept, torch.tensor([0, 0]))
+    state, h = real([[0.2, 0.1], [0.0, -0.3]]), real([0.05, -0.02])
+    inputs = ClientInput(real([1.0, 2.0]), h, state, torch.tensor([0, 0]))
     c = LocalHP(lr=0.1, momentum=[0.9, 0.5], epochs=[7, 2])
-    answer = Scaffold().loc(model, given, clients, c, [0, 0])
-    torch.testing.assert_close(answer.states, slope, rtol=1e-12, atol=1e-12)
+    update = Scaffold().loc(model, inputs, clients, c, [0, 0])
+    torch.testing.assert_close(update.state, slope, rtol=1e-12, atol=1e-12)
 
 
 # --- methods of one's own -------------------------------------------------------------------------
@@ -621,13 +631,13 @@ def test_the_control_of_a_constant_gradient_is_that_gradient_with_momentum_too()
 class Forgetful(FedAvg):
     """Inherits FedAvg's ==, which knows nothing of its field."""
 
-    def __init__(self, answer: object = None) -> None:
-        object.__setattr__(self, "answer", answer)
+    def __init__(self, update: object = None) -> None:
+        object.__setattr__(self, "update", update)
 
     def loc(
-        self, model: Model, given: Given, clients: Clients, c: LocalHP, seeds: list[int]
+        self, model: Model, inputs: ClientInput, clients: Clients, c: LocalHP, seeds: list[int]
     ) -> Any:
-        return self.answer
+        return self.update
 
 
 def test_runs_whose_methods_differ_in_a_field_that_equality_ignores_do_not_train_together(
@@ -641,24 +651,24 @@ def test_runs_whose_methods_differ_in_a_field_that_equality_ignores_do_not_train
 
 
 @pytest.mark.parametrize(
-    ("answer", "message"),
+    ("update", "message"),
     [
-        (torch.zeros(2, MODEL.d), "Forgetful.loc is 'Tensor'; allowed: an Answer"),
+        (torch.zeros(2, MODEL.d), "Forgetful.loc is 'Tensor'; allowed: a ClientUpdate"),
         (
-            Answer(torch.zeros(2, 3), torch.zeros(2, MODEL.d)),
-            r"Forgetful.loc: shape of sent is \(2, 3\); allowed: \(2, 910\)",
+            ClientUpdate(torch.zeros(2, 3), torch.zeros(2, MODEL.d)),
+            r"Forgetful.loc: shape of model is \(2, 3\); allowed: \(2, 910\)",
         ),
         (
-            Answer(*(torch.zeros(2, MODEL.d),) * 3),
-            "Forgetful.loc: kept is 'a vector'; allowed: None where `first` gives None",
+            ClientUpdate(*(torch.zeros(2, MODEL.d),) * 3),
+            "Forgetful.loc: state is 'a vector'; allowed: None where `init_state` returns None",
         ),
     ],
 )
 def test_what_a_method_of_ones_own_forgets_is_named(
-    answer: object, message: str, fed: Federation
+    update: object, message: str, fed: Federation
 ) -> None:
     with pytest.raises(ValueError, match=message):
-        communicate(start(MODEL, fed, method=Forgetful(answer)), MODEL, fed, clients=2)
+        communicate(start(MODEL, fed, method=Forgetful(update)), MODEL, fed, clients=2)
 
 
 # --- refusals -------------------------------------------------------------------------------------
