@@ -13,6 +13,7 @@ from fedlab_edu.scores import Score
 LARGEST = 1e100  # a larger score has diverged: divided by a probability it may be infinite
 
 
+@storable
 class RoundResult(NamedTuple):
     """What a tuner is told of a round: its B clients with validation examples, which may be none.
 
@@ -60,7 +61,9 @@ class Round:
         scores = torch.stack([*self.before, *self.after]).double()[:, has]
         is_finite = scores.abs() <= LARGEST  # False for NaN
         worst = [_worst(scores[i::2][is_finite[i::2]]) for i in range(2)]
-        scores = torch.where(is_finite, scores, torch.tensor(worst * 2).double()[:, None])
+        scores = torch.where(
+            is_finite, scores, torch.tensor(worst * 2, dtype=torch.float64)[:, None]
+        )
         return RoundResult(
             self.client[has], self.row[has], self.size[has].double(),
             Score(*scores[:2]), Score(*scores[2:]), ~is_finite.all(0),

@@ -136,7 +136,7 @@ def plain_pickle(file: Path) -> None:
 def of_another_version(file: Path) -> None:
     """A run that lacks a field."""
     run = load_run(file)
-    del run.__dict__["kept"]
+    del run.__dict__["states"]
     signed(run, file)
 
 

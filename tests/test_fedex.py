@@ -289,9 +289,7 @@ def test_scores_that_equal_the_baseline_leave_theta_where_it_is() -> None:
         assert tuner.theta.tolist() == pytest.approx([1 / 9] * 9, abs=1e-12)
 
 
-def test_scores_as_large_as_the_largest_number_count_as_diverged_and_leave_theta_a_distribution() -> (
-    None
-):
+def test_scores_near_the_largest_number_have_diverged_and_theta_stays_a_distribution() -> None:
     for rule, second in product(RULES, (math.inf, -math.inf, 1e307)):
         scores = real([1e308, second, 0.5])
         moved = FedEx(table(3), rule).tell(result([0, 1, 2], scores, scores, [1] * 3))

@@ -32,7 +32,7 @@ from fedlab_edu import (
     start,
 )
 from fedlab_edu.draws import generator, stream
-from fedlab_edu.methods import Answer
+from fedlab_edu.methods import ClientUpdate
 from fedlab_edu.model import cross_entropy
 from fedlab_edu.space import FEDTUNE
 from fedlab_edu.tuner import Fixed
@@ -566,13 +566,13 @@ def test_where_everything_diverges_the_first_model_stays_and_nothing_crashes(
 
 @dataclass(frozen=True)
 class Garbled(FedAvg):
-    """What the first client of the round sends arrives as NaN; its own model is sound."""
+    """What the first client of the round sends arrives as NaN; its personal model is finite."""
 
-    def loc(self, *given: Any) -> Answer:
-        answer = super().loc(*given)
-        sent = answer.sent.clone()
-        sent[0, 0] = nan
-        return answer._replace(sent=sent)
+    def loc(self, *given: Any) -> ClientUpdate:
+        update = super().loc(*given)
+        model = update.model.clone()
+        model[0, 0] = nan
+        return update._replace(model=model)
 
 
 def test_a_client_that_is_no_part_of_the_average_is_none_of_the_ensemble(fed: Federation) -> None:
@@ -652,7 +652,7 @@ def spoilt(fed: Federation) -> Federation:
         (lambda fed: made(credit_baseline="mean"), "baseline is 'mean'"),
         (lambda fed: made(buffer="none"), "buffer is 'none'; allowed: "),
         (lambda fed: made(param="theta"), "param is 'theta'; allowed: "),
-        (lambda fed: fedtune(MODEL, fed, TWO, 9, method=Scaffold()), "Scaffold.*keep nothing"),
+        (lambda fed: fedtune(MODEL, fed, TWO, 9, method=Scaffold()), "Scaffold.*stateless clients"),
         (lambda fed: fedtune.__wrapped__(MODEL, fed, [0.1], 9), r"table is \[0.1\]; allowed"),
         (lambda fed: replace(fedtune(MODEL, fed, TWO, 9), logits=torch.zeros(3, 3, dtype=F64)),
          r"shape of logits is \(3, 3\); allowed: \(N, 2\)"),

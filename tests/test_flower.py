@@ -6,7 +6,6 @@ import sys
 import warnings
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from typing import ClassVar
 
 import pytest
 import torch
@@ -31,6 +30,7 @@ from fedlab_edu import (
 )
 from fedlab_edu.data import Clients
 from fedlab_edu.methods import Method
+from fedlab_edu.result import RoundResult
 from fedlab_edu.tuner import Tuner
 from tests.reference import plain_loop
 
@@ -91,21 +91,21 @@ class Better:
 
     table: LocalHP
     weights: Tensor
-    score: ClassVar = "error"
 
     @property
     def final(self) -> LocalHP:
         return self.table[int(self.weights.argmax())]
 
-    def settle(self) -> "Better":
+    def freeze(self) -> "Better":
         return self
 
     def ask(self, clients: int, gen: torch.Generator, *, who: Tensor) -> Tensor:
         return torch.multinomial(self.weights, clients, replacement=True, generator=gen)
 
-    def tell(self, arm: Tensor, before: Tensor, after: Tensor, size: Tensor) -> "Better":
-        change = torch.zeros_like(self.weights).index_add_(0, arm, size * (after - before))
-        return replace(self, weights=self.weights * torch.exp(-change / size.sum()))
+    def tell(self, result: RoundResult) -> "Better":
+        worse = result.size * (result.after.error - result.before.error)
+        change = torch.zeros_like(self.weights).index_add_(0, result.row, worse)
+        return replace(self, weights=self.weights * torch.exp(-change / result.size.sum()))
 
 
 @pytest.fixture(scope="module")
@@ -127,7 +127,7 @@ def assert_same(got: Run, expected: Run) -> None:
     torch.testing.assert_close(got.server, expected.server, rtol=0, atol=1e-12)
     assert got.round == expected.round
     for one, other in zip(got.history, expected.history, strict=True):
-        for name in ("client", "arm", "size"):
+        for name in ("client", "row", "size"):
             assert getattr(one, name).tolist() == getattr(other, name).tolist()
         for a, b in zip((*one.before, *one.after), (*other.before, *other.after), strict=True):
             torch.testing.assert_close(a, b, rtol=0, atol=1e-12)
@@ -223,7 +223,7 @@ METHODS = {
 
 
 @pytest.mark.parametrize("method", METHODS, ids=repr)
-def test_each_method_is_the_same_over_flower_and_what_clients_keep_stays_on_their_nodes(
+def test_each_method_is_the_same_over_flower_and_client_states_stay_on_their_nodes(
     method: Method, fed: Federation
 ) -> None:
     c = LocalHP(lr=0.05, batch=16, epochs=2, mu=METHODS[method])
@@ -234,9 +234,9 @@ def test_each_method_is_the_same_over_flower_and_what_clients_keep_stays_on_thei
     assert_same(got, expected)
     assert got.states == (None if expected.states else {})
     on_nodes = {
-        grid.nodes[node]: torch.tensor(state["kept"].to_numpy_ndarrays()[0])
+        grid.nodes[node]: torch.tensor(state["state"].to_numpy_ndarrays()[0])
         for node, state in grid.states.items()
-        if "kept" in state
+        if "state" in state
     }
     torch.testing.assert_close(on_nodes, dict(expected.states), rtol=0, atol=1e-12)
 
@@ -261,12 +261,12 @@ def test_dittos_personal_models_are_in_no_message(fed: Federation) -> None:
     )
     reply = grid.answer(message).content
     assert set(reply) == {"arrays", "metrics"}
-    personal = torch.tensor(grid.states[100]["kept"].to_numpy_ndarrays()[0])
+    personal = torch.tensor(grid.states[100]["state"].to_numpy_ndarrays()[0])
     sent = torch.tensor(reply["arrays"].to_numpy_ndarrays()[0])
     assert (personal - sent).norm() > 1e-4
 
 
-def test_a_node_of_another_method_and_a_run_with_memory_are_refused(fed: Federation) -> None:
+def test_a_node_of_another_method_and_a_run_with_client_states_are_refused(fed: Federation) -> None:
     run = start(MODEL, fed, C, method=Scaffold())
     grid = OneProcess(lambda i: flower.client_app(MODEL, fed))
     with pytest.raises(
@@ -277,17 +277,17 @@ def test_a_node_of_another_method_and_a_run_with_memory_are_refused(fed: Federat
     nodes = OneProcess(lambda i: flower.client_app(MODEL, fed, Scaffold()))
     there = over_flower(run, fed, 1, nodes)[-1]
     for begun in (here, there):
-        with pytest.raises(ValueError, match="rounds played is 1; allowed: 0: what clients"):
+        with pytest.raises(ValueError, match="rounds played is 1; allowed: 0: client states live"):
             over_flower(begun, fed, 1, grid)
-    with pytest.raises(ValueError, match="kept is None; allowed: what clients keep; here it"):
+    with pytest.raises(ValueError, match="states is None; allowed: client states; those of"):
         play(there, MODEL, fed, 1)
 
 
-def test_a_client_that_diverges_over_flower_keeps_what_it_had(fed: Federation) -> None:
+def test_a_client_that_diverges_over_flower_keeps_its_state(fed: Federation) -> None:
     grid = OneProcess(lambda i: flower.client_app(MODEL, fed, Ditto()))
     hot = LocalHP(lr=1e200, epochs=3, batch=4, mu=0.1)
     over_flower(start(MODEL, fed, hot, method=Ditto()), fed, 1, grid)
-    assert all("kept" not in state for state in grid.states.values())
+    assert all("state" not in state for state in grid.states.values())
 
 
 def test_flowers_own_fedavg_drives_the_client_app_to_the_average_of_plain_loops(

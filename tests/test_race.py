@@ -24,7 +24,7 @@ from fedlab_edu import (
 )
 from fedlab_edu.draws import stream
 from fedlab_edu.laws import Choice, LogUniform, Uniform
-from fedlab_edu.rounds import ask
+from fedlab_edu.rounds import draw_work
 from fedlab_edu.run import Round, Run
 from fedlab_edu.scores import Score
 from fedlab_edu.space import FEDEX, FEDTUNE, PerClient, SearchSpace, Spaces
@@ -494,7 +494,7 @@ def test_no_two_draws_of_a_client_are_alike_within_a_round_or_with_an_evaluation
     fed: Federation,
 ) -> None:
     run = start(MODEL, fed, LocalHP(), seed=3, replacement=True)
-    seeds = ask(run, fed, 60).seeds  # of 14 clients
+    seeds = draw_work(run, fed, 60).seeds  # of 14 clients
     evaluated = {stream(run.seed, run.round, i, 1) for i in range(14)}  # see `personalise`
     assert len(set(seeds)) == 60
     assert not evaluated & set(seeds)

@@ -1,7 +1,7 @@
 """Rounds and runs: FedAvg against plain loops, resumption, evaluation, and that it learns."""
 
+import math
 from dataclasses import dataclass, field, replace
-from typing import ClassVar
 
 import pytest
 import torch
@@ -25,6 +25,8 @@ from fedlab_edu import (
 )  # fmt: skip
 from fedlab_edu.draws import generator, stream
 from fedlab_edu.model import char_lstm
+from fedlab_edu.result import Round, RoundResult
+from fedlab_edu.scores import Score
 from fedlab_edu.tuner import Fixed, Tuner
 from tests.reference import plain_loop
 
@@ -110,26 +112,23 @@ def test_runs_that_play_together_get_the_numbers_of_each_alone(fed: Federation) 
 
 @dataclass(frozen=True)
 class Noting:
-    """A tuner of two rows that hands them out in turn, and notes what it is told."""
+    """A tuner of two rows that hands them out in turn, and stores the results of its rounds."""
 
     table: LocalHP = field(default_factory=lambda: LocalHP(lr=[0.1, 0.0], batch=8))
-    told: tuple = ()
-    score: ClassVar = "error"
+    told: tuple[RoundResult, ...] = ()
 
     @property
     def final(self) -> LocalHP:
         return self.table[0]
 
-    def settle(self) -> "Noting":
+    def freeze(self) -> "Noting":
         return self
 
     def ask(self, clients: int, gen: torch.Generator, *, who: torch.Tensor) -> torch.Tensor:
         return torch.arange(clients) % 2
 
-    def tell(
-        self, arm: torch.Tensor, before: torch.Tensor, after: torch.Tensor, size: torch.Tensor
-    ) -> "Noting":
-        return replace(self, told=(*self.told, (arm, before, after, size)))
+    def tell(self, result: RoundResult) -> "Noting":
+        return replace(self, told=(*self.told, result))
 
 
 def test_each_client_trains_with_the_row_it_was_handed_and_the_tuner_is_told(
@@ -137,13 +136,69 @@ def test_each_client_trains_with_the_row_it_was_handed_and_the_tuner_is_told(
 ) -> None:
     run = play(start(MODEL, fed, Noting(), seed=6), MODEL, fed, 2, clients=4)
     for played, told in zip(run.history, run.tuner.told, strict=True):
-        arm, before, after, size = told
-        assert arm.tolist() == [0, 1, 0, 1]
-        assert size.tolist() == [len(fed.val.rows[i]) for i in played.client.tolist()]
-        assert torch.equal(before, played.before.error)
-        assert torch.equal(after, played.after.error)
+        assert told.row.tolist() == [0, 1, 0, 1]
+        assert told.client.tolist() == played.client.tolist()
+        assert told.size.tolist() == [len(fed.val.rows[i]) for i in played.client.tolist()]
+        for a, b in zip((*told.before, *told.after), (*played.before, *played.after), strict=True):
+            assert torch.equal(a, b)
+        assert not told.diverged.any()
         still = (played.after.loss - played.before.loss).abs()  # a step size of 0 changes nothing
         assert still[[1, 3]].max() < 1e-12 < still[[0, 2]].min()
+
+
+def scored(loss: list[float], error: list[float]) -> Score:
+    return Score(torch.tensor(loss), torch.tensor(error))
+
+
+def told(after: Score, before: Score | None = None, size: list[int] | None = None) -> RoundResult:
+    """What a tuner is told of a round with these scores."""
+    B = len(after.loss)
+    sizes = torch.tensor([3] * B if size is None else size)
+    before = scored([1.0] * B, [0.5] * B) if before is None else before
+    lost = ~after.loss.isfinite()
+    return Round(torch.arange(B) + 7, torch.arange(B), sizes, before, after, lost).result()
+
+
+def test_a_tuner_is_told_of_clients_with_validation_examples_only() -> None:
+    # the client that has none scores 0, or +inf once it has diverged
+    for nothing in (0.0, math.inf):
+        after = scored([0.5, nothing, 0.75], [0.25, nothing, 0.5])
+        result = told(after, size=[4, 0, 2])
+        assert result.client.tolist() == [7, 9]
+        assert result.row.tolist() == [0, 2]
+        assert result.size.tolist() == [4, 2]
+        assert result.after.loss.tolist() == [0.5, 0.75]
+        assert result.after.error.tolist() == [0.25, 0.5]
+        assert result.diverged.tolist() == [False, False]
+    assert len(told(after, size=[0, 0, 0]).client) == 0
+
+
+@pytest.mark.parametrize("bad", [math.inf, -math.inf, math.nan, 1e200])
+def test_diverged_scores_are_told_as_1_or_as_twice_the_largest_other_one(bad: float) -> None:
+    loss, error = torch.tensor([[2.5, bad, 4.0], [0.25, bad, 0.75]], dtype=torch.float64)
+    result = told(Score(loss, error))
+    assert result.after.loss.tolist() == [2.5, 8.0, 4.0]
+    assert result.after.error.tolist() == [0.25, 1.0, 0.75]
+    assert result.diverged.tolist() == [False, True, False]
+    # losses of at most 1: nothing to double
+    assert told(Score(loss / 4, error)).after.loss.tolist() == [0.625, 1.0, 1.0]
+    # scores before training count as other ones
+    high = scored([9.0, 1.0, 1.0], [0.5, 0.5, 0.5])
+    assert told(Score(loss, error), high).after.loss.tolist() == [2.5, 18.0, 4.0]
+    # and may have diverged themselves: the model received has
+    lost = Score(*torch.full((2, 3), bad, dtype=torch.float64))
+    result = told(lost, lost)
+    for column in (*result.before, *result.after):
+        assert column.tolist() == [1.0, 1.0, 1.0]
+    assert result.diverged.all()
+
+
+def test_what_a_tuner_is_told_is_finite_and_in_float64() -> None:
+    for far in (math.nan, math.inf, 3e38):
+        result = told(scored([far, 3e38, 0.5], [1.0, 0.0, 0.5]))
+        for column in (result.size, *result.before, *result.after):
+            assert column.dtype == torch.float64
+            assert column.isfinite().all()
 
 
 def test_each_round_draws_clients_anew(fed: Federation) -> None:
