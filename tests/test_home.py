@@ -7,12 +7,15 @@ from pathlib import Path
 
 import pytest
 
+from fedlab_edu.grading import run
 from fedlab_edu.grading.assignment import Refusal
 from fedlab_edu.grading.classroom.intake import Handed, Wanted, collect
 from fedlab_edu.grading.home import check as home
 from fedlab_edu.grading.report import render
 from fedlab_edu.grading.run import Report, Result, marks
-from tests import classroom
+from tests import classroom, warm
+
+pytestmark = [pytest.mark.processes, pytest.mark.grader]
 
 CELLS = [
     "import math",
@@ -31,6 +34,12 @@ def double(x):
 def area(r):
     raise NotImplementedError("not written yet")
 """
+
+
+@pytest.fixture(autouse=True)
+def _warm_child(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Checks start in a process that has loaded PyTorch; test_cli.py starts new ones."""
+    monkeypatch.setattr(run, "Child", warm.Child)
 
 
 @pytest.fixture
