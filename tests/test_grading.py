@@ -15,6 +15,8 @@ from fedlab_edu.grading.classroom.trial import failed_questions, told
 from fedlab_edu.grading.report import render
 from fedlab_edu.grading.run import CheckBroken, Report, grade, marks
 
+pytestmark = [pytest.mark.grader, pytest.mark.processes]
+
 ROOT = Path(__file__).parents[1]
 EXERCISE = find("ex01", ROOT)
 # The questions of this answer stand alone.
