@@ -2,6 +2,7 @@
 
 PYTHON ?= python3
 PORT ?= 8000
+JOBS ?= $(shell getconf _NPROCESSORS_ONLN)
 BIN := .venv/bin
 PAGES := $(patsubst book/%.md,_build/html/%.html,$(shell find book -name '*.md' ! -path '*/[_.]*'))
 
@@ -9,7 +10,7 @@ ifneq ($(words $(CURDIR)),1)
 $(error make cannot work in a folder whose path contains a space: $(CURDIR))
 endif
 
-.PHONY: help book serve test lint bench gpu exercises clean chromium FORCE
+.PHONY: help book serve check test nightly lint bench gpu exercises clean chromium FORCE
 .DELETE_ON_ERROR:
 
 help: ## list the tasks
@@ -24,9 +25,19 @@ serve: book ## show the book in a browser
 	  (sleep 1; $(BIN)/python -m webbrowser http://127.0.0.1:$(PORT)/) >/dev/null 2>&1 & \
 	fi; exec $(BIN)/python -m http.server --bind 127.0.0.1 --directory _build/html $(PORT)
 
+# A file of tests stays with one process, which makes what its tests share once.
+PYTEST = $(BIN)/pytest -n $(JOBS) --dist loadfile
+
+check: .venv/dev.stamp ## run the quick tests: those of the algorithms
+	$(PYTEST) -m "not (long or processes or nightly or book or grader)"
+
 test: .venv/dev.stamp chromium ## run all tests, those of the built pages in a browser too
 	@$(MAKE) --no-print-directory book
-	$(BIN)/pytest
+	$(PYTEST) --durations=20
+
+nightly: .venv/dev.stamp chromium ## run all tests, the longest simulations too
+	@$(MAKE) --no-print-directory book
+	FUZZ_EXAMPLES=10000 $(PYTEST) --durations=20 -m ""
 
 lint: .venv/dev.stamp ## check style and types
 	$(BIN)/ruff check

@@ -13,10 +13,12 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
+from fedlab_edu.grading.assignment import find
+
 COURSE = Path(__file__).parents[1]
 EXERCISE = "ex01_fedavg"
 LEFT_OUT = "@weighted_average("  # the first of three questions: the other two have ten tests
-FAILS = ("# fails: ex01.2", "# fails: ex01.3")  # how wrong answers to these begin
+FAILED = ("ex01.2", "ex01.3")  # by the wrong answers that are handed in
 CLASSES = {f"grading {n} submissions, 10 tests": n for n in (300,)}
 HEAD = (
     f"{'grading a class':38}{'in all':>9}{'each':>9}{'memory at 1/3':>15}{'at the end':>13}"
@@ -109,8 +111,10 @@ def with_a_kill(folder: Path, n: int, seed: int) -> tuple[int, float]:
 def assignment(folder: Path) -> None:
     """Exercise 1 without its first question, as an assignment of its own: ten tests."""
     folder.mkdir()
-    shutil.copy(COURSE / f"solutions/{EXERCISE}.py", folder)
-    source = (COURSE / "tests/exercises/test_ex01.py").read_text(encoding="utf-8")
+    found = find("ex01", COURSE)
+    for path in (COURSE / f"solutions/{EXERCISE}.py", *found.files):
+        shutil.copy(path, folder)
+    source = found.tests.read_text(encoding="utf-8")
     parts = source.split("\n\n\n")  # of functions and what stands between them
     kept = [part for part in parts if not part.startswith(LEFT_OUT)]
     (folder / "test_ex01.py").write_text("\n\n\n".join(kept), encoding="utf-8")
@@ -119,10 +123,9 @@ def assignment(folder: Path) -> None:
 def submissions(folder: Path, n: int) -> None:
     """Wrong and right answers of the exercise in turn, each with a text of its own."""
     folder.mkdir()
-    mutants = COURSE / "tests/exercises/mutants/ex01"
-    texts = {path: path.read_text(encoding="utf-8") for path in sorted(mutants.glob("*.py"))}
-    right = cycle(text for path, text in texts.items() if path.name.startswith("right"))
-    wrong = cycle(text for text in texts.values() if text.startswith(FAILS))
+    typical = find("ex01", COURSE).typical
+    right = cycle(answer.text for answer in typical if not answer.question)
+    wrong = cycle(answer.text for answer in typical if answer.question in FAILED)
     for i in range(n):
         text = next(right if i % 2 else wrong)
         (folder / f"student{i:03}.py").write_text(f"{text}\n# {i}\n", encoding="utf-8")

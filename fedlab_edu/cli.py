@@ -12,6 +12,7 @@
 For instructors; an assignment is one of the course (ex04) or a folder, see
 `fedlab_edu.grading.assignment`:
 
+    fedlab-edu try ex04               try its tests on the solution and on typical answers
     fedlab-edu release ex04 --out ex04.zip
                                       what students get
     fedlab-edu grade SUBMISSIONS --assignment ex04 --roster class.csv --out grades
@@ -77,15 +78,16 @@ def _run(command: str, chosen: dict[str, Any]) -> int:
             return study.watch(**chosen, course=course_folder)
         tell = study.hint if command == "hint" else study.overview
         return tell(**chosen, course=course_folder(None))
-    from fedlab_edu.grading.classroom import commands, report
+    from fedlab_edu.grading.classroom import commands, report, trial
 
-    if command in ("grade", "release"):
+    if command in ("grade", "release", "try"):
         with suppress(Refusal):  # an assignment in a folder needs none
             chosen["course"] = course_folder(None)
     run: dict[str, Callable[..., int]] = {
         "grade": commands.grade,
         "report": report.report,
         "release": commands.release,
+        "try": trial.try_out,
         "doctor": commands.doctor,
     }
     return run[command](**chosen)
@@ -125,6 +127,9 @@ def _parser() -> argparse.ArgumentParser:
     again.add_argument("--device", default="cpu", help="cpu (default), cuda, cuda:1, ...")
     again.add_argument("--folder", type=Path, default=Path("results"), help="default: results")
     again.add_argument("--data", help="a folder that holds the data set, instead of the Hub")
+
+    trier = commands.add_parser("try", help="try an assignment's tests on typical answers")
+    trier.add_argument("assignment", help="as in ex04, or a folder")
 
     releaser = commands.add_parser("release", help="make what students get of an assignment")
     releaser.add_argument("assignment", help="as in ex04, or a folder")

@@ -77,6 +77,7 @@ def test_numbers_of_threads_are_tried_and_put_back() -> None:
     assert torch.get_num_threads() == before
 
 
+@pytest.mark.processes
 def test_a_round_s_memory_holds_its_models_and_a_small_process_no_parent_s_peak() -> None:
     ballast = torch.ones(100 << 20)  # 400 MiB in this process
     seen = peak_memory(40, "cpu")

@@ -322,6 +322,7 @@ def test_a_property_that_is_kept_once_computed_changes_no_fingerprint() -> None:
     assert fingerprint(method) == before
 
 
+@pytest.mark.processes
 def test_fingerprints_of_sets_are_the_same_in_another_process() -> None:
     code = "from fedlab_edu.checkpoint import fingerprint; print(fingerprint({*'abcdefgh'}))"
     prints = {

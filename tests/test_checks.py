@@ -1,15 +1,33 @@
 """What a student reads: the checks of an answer, and the report on a file."""
 
 import re
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from torch import Tensor
 
-from fedlab_edu.grading.checks import Answer, Failure, close, parts, tensor, tensors, unchanged
+from fedlab_edu.grading.checks import (
+    Answer,
+    Case,
+    Failure,
+    check,
+    close,
+    form,
+    parts,
+    tensor,
+    tensors,
+    unchanged,
+)
+from fedlab_edu.grading.printing import printable, show
 from fedlab_edu.grading.report import render
 from fedlab_edu.grading.run import Report, Result
+from fedlab_edu.grading.student import NotWritten, Student
+
+pytestmark = pytest.mark.grader
 
 
 def answer(value: object, changed: tuple[str, ...] = ()) -> Answer:
@@ -24,9 +42,9 @@ def answer(value: object, changed: tuple[str, ...] = ()) -> Answer:
     ],
 )
 def test_an_unusual_tensor_is_an_answer_like_any_other_wrong_one(odd: Tensor) -> None:
-    for check in (lambda a: close(a, torch.zeros(2, dtype=torch.float64)), tensors):
+    for look in (lambda a: close(a, torch.zeros(2, dtype=torch.float64)), tensors):
         with pytest.raises(Failure, match="unusual tensor"):
-            check(Answer("f", [odd] if check is tensors else odd, {}, ()))
+            look(Answer("f", [odd] if look is tensors else odd, {}, ()))
 
 
 def test_checks_look_at_type_dtype_shape_finiteness_and_value_in_this_order() -> None:
@@ -44,7 +62,7 @@ def test_checks_look_at_type_dtype_shape_finiteness_and_value_in_this_order() ->
         "a list, expected a tensor of shape (2,).",
         "a tensor of dtype float32, expected float64.",
         "a tensor of shape (1,), expected (2,).",
-        "[nan, nan], expected finite numbers.",
+        "[nan, nan], expected finite numbers: [1, 2].",
     ]
     close(answer(want.clone().requires_grad_()), want)  # part of a graph is no mistake
 
@@ -99,6 +117,137 @@ def test_each_of_two_returned_values_is_judged_and_named() -> None:
         with pytest.raises(Failure, match=f"{seen}, expected the 2 values w, h") as failure:
             parts(answer(value), "w", "h")
         assert ("no `return`" if value is None else "`return w, h`") in failure.value.likely
+
+
+def message_of(value: object, want: Any) -> str:
+    """Return what a student reads who returned the value."""
+    with pytest.raises(Failure) as failure:
+        close(answer(value), want)
+    return f"{failure.value} {failure.value.likely}".removeprefix("f with n = 3 returned ")
+
+
+@pytest.mark.parametrize(
+    ("value", "want", "message"),
+    [
+        ([1.0], np.ones(1), "a list, expected an array of shape (1,). an array is asked for"),
+        (torch.ones(1), np.ones(1), "a Tensor, expected an array of shape (1,)"),
+        (np.ones(2, "f4"), np.ones(2), "an array of dtype float32, expected float64. the numbers"),
+        (np.ones((1, 2)), np.ones(2), "an array of shape (1, 2), expected (2,). the answer has 2"),
+        (np.ones(2) * np.nan, np.ones(2), "[nan, nan], expected finite numbers: [1, 1]. inf and"),
+        (np.ones((5, 6)), np.eye(5, 6), "an array with 25 wrong entries of 30: entry [0, 1] is 1"),
+        (2.0, 1, "the float 2.0, expected an int. an int is asked for"),
+        ("2", 1.0, "a str, expected a number."),
+        (None, 1, "None, expected an int. there is no `return`"),
+        (10**20, 1.0, "an int of more than 18 digits, expected a number."),
+        (1.0000051, 1.0000062, "1.0000051, expected 1.0000062."),
+        (3, [3], "an int, expected a list of numbers. a list is asked for, not an int"),
+        ([1, "a"], [1, 2], "a list with a str in it, expected an int in each place."),
+        ([1, 2], [1, 2, 3], "[1, 2], expected [1, 2, 3]."),
+        ([1_000_001, 2], [1_000_000, 2], "[1000001, 2], expected [1000000, 2]."),
+        ([0.5, np.inf], [0.5, 1.0], "[0.5, inf], expected finite numbers: [0.5, 1]. inf and NaN"),
+    ],
+)
+def test_a_wrong_array_number_or_list_is_told_as_a_tensor_is(
+    value: object, want: Any, message: str
+) -> None:
+    assert message_of(value, want).startswith(message)
+
+
+@pytest.mark.parametrize(
+    ("value", "want"),
+    [
+        (np.float64(2), np.asarray(2.0)),
+        (np.array([np.nan, np.inf]), np.array([np.nan, np.inf])),
+        (2, 2.0),
+        (np.int64(2), 2),
+        (torch.tensor(0.5), 0.5),
+        ((1, np.int64(2)), [1, 2]),
+        (np.array([0.5, 1.5]), [0.5, 1.5]),
+        ([], []),
+        ([torch.ones(1), torch.zeros(2)], [torch.ones(1), torch.zeros(2)]),
+    ],
+)
+def test_an_equal_value_is_right_in_each_type_that_can_stand_for_the_one_asked_for(
+    value: object, want: Any
+) -> None:
+    close(answer(value), want)
+
+
+def test_the_form_of_an_answer_is_asked_for_without_its_values() -> None:
+    assert form(answer(np.float64(2)), 0.0) == 2.0
+    assert type(form(answer(np.int64(2)), 0)) is int
+    assert form(answer(np.array([3, 4, 5])), [0]) == [3, 4, 5]
+    assert np.isnan(form(answer(np.ones(2) * np.nan), np.zeros(2))).all()
+    assert form(answer(torch.ones(1, requires_grad=True)), torch.zeros(1)).requires_grad is False
+    with pytest.raises(Failure, match=r"the float 2\.5, expected an int"):
+        form(answer(2.5), 0)
+    with pytest.raises(Failure, match="expected finite numbers"):
+        tensor(answer(torch.ones(1) / 0), like=torch.zeros(1))
+
+
+def test_long_values_are_shown_by_their_size_and_short_ones_in_full() -> None:
+    assert show(np.array([[1, 2.5]])) == show([[1, 2.5]]) == "[[1, 2.5]]"
+    assert show(np.zeros((5, 6))) == "an array of shape (5, 6)"
+    assert show([torch.zeros(20), torch.zeros(9)]) == "a list of 2 entries"
+    assert show(123456) == "123456"
+    assert printable([0.5, 1, np.nan]) == "[0.5, 1, nan]"
+    assert printable([0.5] * 40) == "40 numbers"
+    assert printable([torch.zeros(1)]) == printable(len) == printable(np.zeros(40)) == ""
+
+
+DOUBLED = {"add it twice": lambda x: x, "2 x, not x^2": lambda x: x * x}
+
+
+def fault_of(function: Callable[[int], int], *arguments: int) -> Failure:
+    """Return the failure of a function that should double its argument."""
+    cases = [Case((x,), 2 * x) for x in arguments]
+    with pytest.raises(Failure) as fault:
+        check(lambda x: Answer("double", function(x), {"x": str(x)}, ()), DOUBLED, cases)
+    return fault.value
+
+
+def test_a_mistake_is_named_only_if_it_explains_every_answer() -> None:
+    assert fault_of(lambda x: x * x, 1, 2, 3).likely == "2 x, not x^2"
+    assert fault_of(lambda x: 1, 1, 2, 3).likely == ""
+
+
+def test_no_mistake_is_named_where_there_is_no_answer() -> None:
+    def unwritten(x: int) -> int:
+        raise NotWritten("double is not written yet.")
+
+    fault = fault_of(unwritten, 1, 2)
+    assert type(fault) is NotWritten
+    assert fault.likely == ""
+
+
+def test_cases_with_several_values_are_checked_part_by_part() -> None:
+    def check_pair(low: object, high: object) -> None:
+        cases = [Case((3,), ([1, 2], 3.0), "From 1 to 3.")]
+        mistakes = {"the last one is missing": lambda n: ([1], 3.0)}
+        check(lambda n: answer((low, high)), mistakes, cases, names=("low", "high"))
+
+    check_pair([1, 2], 3)
+    with pytest.raises(
+        Failure, match=r"From 1 to 3\. f with n = 3 returned low = \[1\]"
+    ) as failure:
+        check_pair([1], 3.0)
+    assert failure.value.likely == "the last one is missing"
+    with pytest.raises(Failure, match="returned high = None, expected a number") as failure:
+        check_pair([1, 2], None)
+    assert "a call that returns nothing" in failure.value.likely
+
+
+@pytest.mark.parametrize("value", [np.array([0.5, np.nan]), torch.tensor([0.5]), [0.5]])
+def test_a_function_gets_copies_and_its_changes_to_them_are_noticed(
+    value: Any, tmp_path: Path
+) -> None:
+    file = tmp_path / "mine.py"
+    file.write_text("def keep(x): return x\ndef change(x): x[0] = 7.0\n")
+    student, before = Student(file), str(value)
+    unchanged(student.call("keep", value))
+    changed = student.call("change", value)
+    assert (changed.changed, changed.given) == (("x",), {"x": printable(value)})
+    assert str(value) == before
 
 
 def test_a_report_names_marks_the_mistake_once_and_what_to_do_next() -> None:

@@ -707,4 +707,4 @@ def test_the_benchmark_trains_6000_images_and_keeps_a_model_for_each_round() -> 
     assert abs(int(sizes.sum()) - 6000) <= 10
     measured = searched(1, torch.device("cpu"))
     assert measured.models == mlp(784, 128, 10).d * 4
-    assert 0 < measured.search < 20
+    assert min(measured.fedavg, measured.search) > 0

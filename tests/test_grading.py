@@ -1,7 +1,7 @@
-"""Exercises and their checks: typical answers, right and wrong, and what else a file can do.
+"""What a file of answers can do beside right and wrong, tried on exercise 1.
 
-All files are graded once, in child processes, as ``fedlab-edu check`` grades them. What else a file
-can do is tried on exercise 1.
+All files are graded once, in child processes, as ``fedlab-edu check`` grades them. For typical
+answers to the exercises see ``test_mutants.py``.
 """
 
 import re
@@ -10,16 +10,17 @@ from pathlib import Path
 
 import pytest
 
+from fedlab_edu.grading.assignment import find
+from fedlab_edu.grading.classroom.trial import failed_questions, told
 from fedlab_edu.grading.report import render
-from fedlab_edu.grading.run import CheckBroken, Report, Result, grade, marks
+from fedlab_edu.grading.run import CheckBroken, Report, grade, marks
+
+pytestmark = [pytest.mark.grader, pytest.mark.processes]
 
 ROOT = Path(__file__).parents[1]
-TESTS = ROOT / "tests" / "exercises"
-SOLUTIONS = {path.stem[:4]: path for path in sorted((ROOT / "solutions").glob("ex*.py"))}
-POINTS = {"ex01": 15} | {f"ex{number:02}": 20 for number in range(2, 9)}
-WRONG = sorted(TESTS.glob("mutants/*/wrong_*.py"))
-RIGHT = sorted(TESTS.glob("mutants/*/right_*.py"))
-RIGHT_TEXT = (TESTS / "mutants/ex01/right_short.py").read_text()  # its questions stand alone
+EXERCISE = find("ex01", ROOT)
+# The questions of this answer stand alone.
+(RIGHT_TEXT,) = (answer.text for answer in EXERCISE.typical if answer.name == "short")
 
 # Name -> the body of `minibatches`, and what the student reads about it.
 ODD = {
@@ -83,29 +84,6 @@ def with_minibatches(body: str) -> bytes:
     return f"{RIGHT_TEXT}\n\ndef minibatches(order, batch):\n    {body}\n".encode()
 
 
-def exercise_of(path: Path) -> str:
-    """Of a solution, an untouched exercise, or an answer of the bank."""
-    return path.parent.name if "mutants" in path.parts else path.stem[:4]
-
-
-def answer_id(path: Path) -> str:
-    return f"{exercise_of(path)}-{path.stem}"
-
-
-@pytest.fixture(scope="module")
-def bank() -> dict[Path, Report]:
-    """The reports on the solutions, the untouched exercises, and the typical answers."""
-    files = [p for s in SOLUTIONS.values() for p in (s, ROOT / "exercises" / s.name)]
-    files += WRONG + RIGHT
-    jobs = []
-    with ThreadPoolExecutor(2) as pool:
-        for exercise in SOLUTIONS:
-            mine = [p for p in files if exercise_of(p) == exercise]
-            for part in (mine[::2], mine[1::2]):
-                jobs.append(pool.submit(grade, TESTS / f"test_{exercise}.py", part))
-        return {report.file: report for job in jobs for report in job.result()}
-
-
 @pytest.fixture(scope="module")
 def reports(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Report]:
     """The reports on what else a file can do: file name without .py -> report."""
@@ -115,7 +93,7 @@ def reports(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Report]:
     texts |= {
         "no_function": RIGHT_TEXT.replace("def minibatches", "def minibatch").encode(),
         "no_callable": f"{RIGHT_TEXT}\nminibatches = 3\n".encode(),
-        "not_finite": RIGHT_TEXT.replace("(n / n.sum()) @", "(n / 0) @").encode(),
+        "not_finite": RIGHT_TEXT.replace("n / n.sum() @", "n / 0 @").encode(),
         "empty": b"",
         "windows": b"\xef\xbb\xbf" + RIGHT_TEXT.replace("\n", "\r\n").encode(),
         "odd_output": RIGHT_TEXT.encode() + ODD_OUTPUT,
@@ -130,60 +108,11 @@ def reports(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Report]:
     broken = [files.pop("broken_test")]
     with ThreadPoolExecutor(2) as pool:
         jobs = [
-            pool.submit(grade, TESTS / "test_ex01.py", apart, limit=3.0),
-            pool.submit(grade, TESTS / "test_ex01.py", list(files.values())),
+            pool.submit(grade, EXERCISE.tests, apart, limit=3.0),
+            pool.submit(grade, EXERCISE.tests, list(files.values())),
             pool.submit(grade, folder / "test_ex01.py", broken),
         ]
         return {report.file.stem: report for job in jobs for report in job.result()}
-
-
-def told(results: tuple[Result, ...]) -> str:
-    """All that the student reads about some results."""
-    return "\n".join(f"{r.message} {r.likely}" for r in results)
-
-
-def incomplete(report: Report) -> list[str]:
-    return [q for q, rs in report.questions.items() if any(r.status != "passed" for r in rs)]
-
-
-# --- the exercise ---------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("path", WRONG, ids=answer_id)
-def test_a_typical_mistake_is_caught_where_it_is_and_gets_the_hint_meant_for_it(
-    path: Path, bank: dict[Path, Report]
-) -> None:
-    header = re.match(r"# fails: (\S+)\n# hint: (.+)\n", path.read_text())
-    assert header, "a wrong answer begins with the lines '# fails: question' and '# hint: regex'"
-    question, hint = header.groups()
-    report = bank[path]
-    assert incomplete(report) == [question]
-    assert re.search(hint, told(report.questions[question]))
-
-
-@pytest.mark.parametrize("exercise", SOLUTIONS)
-def test_each_question_has_typical_mistakes(exercise: str, bank: dict[Path, Report]) -> None:
-    mine = [path.read_text() for path in WRONG if exercise_of(path) == exercise]
-    assert len(mine) >= 8
-    questions = {re.search(r"fails: (\S+)", text)[1] for text in mine}
-    assert questions == set(bank[SOLUTIONS[exercise]].questions)
-
-
-@pytest.mark.parametrize("path", [*SOLUTIONS.values(), *RIGHT], ids=answer_id)
-def test_a_right_answer_gets_full_marks(path: Path, bank: dict[Path, Report]) -> None:
-    report, points = bank[path], POINTS[exercise_of(path)]
-    assert report.complete, told(report.results)
-    assert marks(report.results) == (points, points)
-
-
-@pytest.mark.parametrize("exercise", SOLUTIONS)
-def test_the_untouched_exercise_gets_none(exercise: str, bank: dict[Path, Report]) -> None:
-    report = bank[ROOT / "exercises" / SOLUTIONS[exercise].name]
-    assert marks(report.results) == (0, POINTS[exercise])
-    assert {r.status for r in report.results} == {"not written"}
-
-
-# --- what else a file can do ----------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", ["windows", "print_flood", "odd_output"])
@@ -196,7 +125,7 @@ def test_an_odd_answer_is_explained_and_the_other_questions_keep_their_marks(
     name: str, reports: dict[str, Report]
 ) -> None:
     report = reports[name]
-    assert incomplete(report) == ["ex01.2"]
+    assert failed_questions(report) == ["ex01.2"]
     assert re.search(ODD[name][1], told(report.questions["ex01.2"]), re.DOTALL)
 
 
@@ -211,7 +140,7 @@ def test_an_odd_answer_is_explained_and_the_other_questions_keep_their_marks(
 def test_what_cannot_be_called_or_counted_is_named(
     name: str, question: str, message: str, reports: dict[str, Report]
 ) -> None:
-    assert incomplete(reports[name]) == [question]
+    assert failed_questions(reports[name]) == [question]
     assert re.search(message, told(reports[name].results))
 
 
@@ -257,7 +186,7 @@ def test_a_fault_of_a_test_is_no_fault_of_the_answer(reports: dict[str, Report])
 def test_tests_that_cannot_be_read_are_refused(tmp_path: Path) -> None:
     (tmp_path / "test_ex01.py").write_text("def test(:\n")
     with pytest.raises(CheckBroken, match="SyntaxError"):
-        grade(tmp_path / "test_ex01.py", RIGHT[:1])
+        grade(tmp_path / "test_ex01.py", [EXERCISE.source])
 
 
 def test_the_marker_can_give_a_call_more_or_less_time(tmp_path: Path) -> None:

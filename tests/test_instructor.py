@@ -13,7 +13,8 @@ from fedlab_edu import __version__, cli
 from fedlab_edu.grading.assignment import find
 from fedlab_edu.grading.classroom.handout import handout
 from fedlab_edu.grading.home import progress
-from fedlab_edu.grading.run import Report, grade, marks
+
+pytestmark = [pytest.mark.grader, pytest.mark.processes]
 
 ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "book/instructor.md").read_text()
@@ -37,10 +38,6 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (tmp_path / name).write_text(dedent(margin + text.removeprefix(margin)) + "\n")
     monkeypatch.chdir(tmp_path)
     return tmp_path
-
-
-def squeezed(text: str) -> list[str]:
-    return [" ".join(line.split()) for line in text.splitlines() if line.strip()]
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -68,24 +65,60 @@ def test_each_syllabus_has_as_many_weeks_as_it_says() -> None:
         assert numbers == list(range(1, weeks + 1))
 
 
-def likely(report: Report) -> dict[str, str]:
-    return {r.test: r.likely for r in report.results if r.status == "failed" and r.likely}
+def test_the_assignment_of_the_page_is_tried_as_the_page_shows(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.main(["try", "clip"]) == 0
+    (table,) = (block for block in BLOCKS if "the untouched file" in block)
+    assert capsys.readouterr().out == table
 
 
-def test_the_answers_of_the_page_get_the_marks_and_mistakes_meant_for_them(folder: Path) -> None:
-    assignment = find("./clip", None)
-    (folder / "stub.py").write_text(assignment.stub)
-    names = ["right_short", "wrong_each_entry", "wrong_mean_first"]
-    files = [folder / "clip/mutants" / f"{name}.py" for name in names]
-    reports = grade(assignment.tests, [folder / "stub.py", assignment.source, *files])
-    assert [marks(r.results) for r in reports] == [(0, 6), (6, 6), (6, 6), (4, 6), (3, 6)]
-    assert likely(reports[3]) == {
-        "test_clip_by_hand": "each entry is clipped by itself, which changes the direction"
-    }
-    assert likely(reports[4]) == dict.fromkeys(
-        ("test_clipped_mean_by_hand", "test_clipped_mean_of_drawn_vectors"),
-        "the mean is clipped, not each vector",
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ('"each entry is clipped', '"nothing is clipped', "should be told 'nothing is clipped"),
+        ('@wrong("q2", "mean first"', '@wrong("q1", "mean first"', "should fail q1 and nothing"),
+        ("normalize(v, dim=0) *", "2 * normalize(v, dim=0) *", "full marks, and fails q1: clip"),
+    ],
+)
+def test_an_answer_that_is_judged_otherwise_is_marked_and_said(
+    old: str, new: str, said: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = folder / "clip/mutants.py"
+    path.write_text(path.read_text().replace(old, new))
+    assert cli.main(["try", "clip"]) == 1
+    lines = capsys.readouterr().out.splitlines()
+    (at,) = (i for i, line in enumerate(lines) if line.startswith("✗"))
+    assert said in lines[at + 1]
+
+
+def test_a_question_without_a_wrong_answer_is_named(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "clip/mutants.py").unlink()
+    assert cli.main(["try", "clip"]) == 0
+    assert capsys.readouterr().out.endswith(
+        "  q1 has no wrong answer yet\n  q2 has no wrong answer yet\n"
     )
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "said"),
+    [
+        ("mutants.py", "def f(:", "mutants.py, line 1: invalid syntax."),
+        ("test_clip.py", "def f(:", "the tests cannot be run: "),
+        ("clip_solution.py", None, "there is no solution beside "),
+    ],
+)
+def test_what_cannot_be_tried_is_refused_with_the_reason(
+    file: str, text: str | None, said: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    if text is None:
+        (folder / "clip" / file).unlink()
+    else:
+        (folder / "clip" / file).write_text(text)
+    assert cli.main(["try", "clip"]) == 2
+    assert said in capsys.readouterr().err
 
 
 def test_what_students_get_of_it_has_no_answer_and_no_hidden_test(folder: Path) -> None:
@@ -95,18 +128,6 @@ def test_what_students_get_of_it_has_no_answer_and_no_hidden_test(folder: Path) 
     assert "bound / length" not in everything
     assert "test_clipped_mean_by_hand" in everything
     assert "test_clipped_mean_of_drawn_vectors" not in everything
-
-
-def test_the_mutants_graded_as_a_class_give_the_tables_of_the_page(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    command = ["grade", "clip/mutants", "--assignment", "./clip", "--out", "tried"]
-    assert cli.main([*command, "--i-trust-these-submissions"]) == 0
-    assert cli.main(["report", "tried"]) == 0
-    (table,) = (block for block in BLOCKS if "right_short" in block)
-    out = squeezed(capsys.readouterr().out)
-    assert len(squeezed(table)) == 7
-    assert [line for line in squeezed(table) if line not in out] == []
 
 
 def test_the_lines_for_gradescope_work_with_several_uploaded_files(folder: Path) -> None:

@@ -289,18 +289,30 @@ def test_fedpas_plain_rounds_are_fedavgs() -> None:
     assert (again.w - world.round(plain)[0].w).norm() > 1e-3
 
 
-@pytest.mark.parametrize("name", ["scaffold-1", "scaffold-2", "feddyn"])
-def test_the_minimum_of_all_clients_is_where_drift_free_methods_come_to_rest(name: str) -> None:
-    world, (method, own) = Quadratics(THREE), METHODS[name]
+def distance_from_the_minimum(name: str, rounds: int) -> float:
+    """How far a run ends from the minimum of the clients' mean loss."""
+    world, (method, own) = Quadratics({**THREE, "lr": 0.2}), METHODS[name]
     best = torch.linalg.solve(real(A).sum(0), torch.einsum("iab,ib->a", real(A), real(MU)))
     run = world.run(method, W0)
-    for _ in range(220):
+    for _ in range(rounds):
         run, _ = world.round(run, **own)
-    torch.testing.assert_close(run.w, best, rtol=0, atol=1e-10)
-    drifting = world.run(FedAvg(), W0)
-    for _ in range(220):
-        drifting, _ = world.round(drifting)
-    assert (drifting.w - best).norm() > 0.01
+    return (run.w - best).norm().item()
+
+
+@pytest.mark.parametrize(
+    ("name", "rounds", "near"), [("scaffold-1", 40, 1e-12), ("scaffold-2", 40, 1e-12),
+                                 ("feddyn", 70, 1e-5)],
+)  # fmt: skip
+def test_the_minimum_of_all_clients_is_where_drift_free_methods_come_to_rest(
+    name: str, rounds: int, near: float
+) -> None:
+    assert distance_from_the_minimum(name, rounds) < near
+
+
+def test_fedavg_comes_to_rest_elsewhere() -> None:
+    here, later = (distance_from_the_minimum("fedavg", rounds) for rounds in (20, 30))
+    assert here == pytest.approx(later, rel=1e-3)
+    assert later > 0.01
 
 
 @pytest.mark.parametrize("name", ["scaffold-1", "scaffold-2", "feddyn"])

@@ -26,7 +26,8 @@ from fedlab_edu import (
 from fedlab_edu.layers import Drop
 from tests.test_layers import masks
 
-X = torch.rand(3, 5, 1, 28, 28, dtype=torch.float64)
+GEN = torch.Generator().manual_seed(0)
+X = torch.rand(3, 5, 1, 28, 28, dtype=torch.float64, generator=GEN)
 
 
 class Twice(nn.Module):
@@ -46,10 +47,16 @@ MODELS = {
     "linear": (linear(784, 10), X),
     "mlp": (mlp(784, 20, 15, 10), X),
     "lenet5": (lenet5(), X),
-    "lenet5-32": (lenet5(32, 3, 7), torch.rand(3, 5, 3, 32, 32, dtype=torch.float64)),
+    "lenet5-32": (
+        lenet5(32, 3, 7),
+        torch.rand(3, 5, 3, 32, 32, dtype=torch.float64, generator=GEN),
+    ),
     "cnn_femnist": (cnn_femnist(), X[:, :2]),
-    "cnn_cifar": (cnn_cifar(), torch.rand(3, 2, 3, 24, 24, dtype=torch.float64)),
-    "cnn_cifar-32": (cnn_cifar(32, 7), torch.rand(3, 1, 3, 32, 32, dtype=torch.float64)),
+    "cnn_cifar": (cnn_cifar(), torch.rand(3, 2, 3, 24, 24, dtype=torch.float64, generator=GEN)),
+    "cnn_cifar-32": (
+        cnn_cifar(32, 7),
+        torch.rand(3, 1, 3, 32, 32, dtype=torch.float64, generator=GEN),
+    ),
     "char_lstm": (char_lstm(30, 4, 6), torch.arange(3 * 5 * 8).view(3, 5, 8) % 30),
     "module": (
         from_module(nn.Sequential(nn.Conv2d(1, 2, 5), nn.Flatten(), nn.Linear(1152, 4))),

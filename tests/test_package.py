@@ -23,6 +23,7 @@ def test_a_name_that_is_not_there_is_an_ordinary_error() -> None:
         fedlab_edu.fedsgd  # noqa: B018
 
 
+@pytest.mark.processes
 def test_importing_the_package_loads_neither_pytorch_nor_any_extra() -> None:
     heavy = ("torch", "numpy", "sklearn", "matplotlib", "ipywidgets", "flwr", "pytest")
     code = f"import sys, fedlab_edu; print([m for m in {heavy} if m in sys.modules])"
@@ -30,6 +31,7 @@ def test_importing_the_package_loads_neither_pytorch_nor_any_extra() -> None:
     assert done.stdout.strip() == "[]"
 
 
+@pytest.mark.processes
 def test_the_core_works_without_any_extra() -> None:
     code = """
 import sys
@@ -47,12 +49,53 @@ print(evaluate(play(start(model, fed), model, fed, 2), model, fed).error < 0.9)
     assert done.stdout.strip() == "True"
 
 
+def examples() -> list[str]:
+    """The README's Python, block by block."""
+    readme = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
+    return re.findall(r"```python\n(.*?)```", readme, re.S)
+
+
+def test_the_readmes_examples_run_with_a_fifth_of_their_rounds(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fifth(match: re.Match[str]) -> str:
+        return f"{match[1]}={int(match[2]) // 5}"
+
+    monkeypatch.chdir(tmp_path)
+    blocks = [re.sub(r"\b(rounds|total|cap)=(\d+)", fifth, block) for block in examples()]
+    play, tune, own, fedex, others, features = blocks
+    names: dict[str, Any] = {}
+    exec(play, names)
+    assert names["run"].round == 12
+    assert "error=0." in capsys.readouterr().out
+    exec(tune, names)
+    assert names["search"].used == 100
+    error = names["personalise"](names["search"].winner, names["model"], names["fed"]).error
+    assert f"error={error}" in capsys.readouterr().out
+    exec(own, names)
+    assert names["other"].used == 20
+    assert (tmp_path / "race.png").stat().st_size > 10_000
+    exec(fedex, names)
+    assert names["run"].tuner.theta.sum() == pytest.approx(1)
+    assert len(names["search"].runs) == len(names["search"].runs[0].tuner.table) == 27
+    exec(others, names)
+    assert names["tuned"].used == 6
+    assert names["tuned"].final.shape == (10,)
+    assert names["population"].used == 40
+    capsys.readouterr()
+    features = features.replace("(rng, 64)", "(rng, 6)").replace("data.x, 300", "data.x, 30")
+    exec(features, names)
+    picked, error, least = capsys.readouterr().out.rsplit(" ", 2)
+    assert picked.startswith("RandomFourier(")
+    assert 0 < float(least) <= float(error) < 0.9
+
+
+@pytest.mark.nightly  # its short form is the test before it; that FedAvg learns is in `test_run`
 def test_the_readmes_examples_run_and_learn(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    readme = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
-    play, tune, own, fedex, others, features = re.findall(r"```python\n(.*?)```", readme, re.S)
+    play, tune, own, fedex, others, features = examples()
     names: dict[str, Any] = {}
     exec(play, names)
     assert names["evaluate"](names["run"], names["model"], names["fed"]).error < 0.12

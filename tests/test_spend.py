@@ -7,7 +7,6 @@ import signal
 import subprocess
 import sys
 import termios
-import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
@@ -119,43 +118,44 @@ def test_a_search_that_is_finished_is_read_and_not_repeated(
 
 SCRIPT = """
 import sys
-from fedlab_edu import FedProx, digits, linear, save_run, spend, successive_halving
+import torch
+from fedlab_edu import FedProx, digits, linear, spend, successive_halving
 from fedlab_edu.space import FEDEX
 from fedlab_edu.tuners.race import Race
+torch.set_num_threads(1)
 fed, model = digits(clients=14), linear(64, 10)
-search = successive_halving(model, fed, FEDEX, 240, 100, 2, 2, method=FedProx())
-print("begins", flush=True)
-steps, Race.step = [], lambda *a, step=Race.step: steps.append(1) or step(*a)
-search = spend(search, model, fed, 3, path=sys.argv[1], every=1)
-print(len(steps))
-print(search.best, search.out, search.lowest, float(search.winner.w.double().sum()))
+search = successive_halving(model, fed, FEDEX, 48, 20, 2, 2, method=FedProx())
+step = Race.step
+def said(search, *arguments):
+    print(search.used, flush=True)
+    return step(search, *arguments)
+Race.step = said
+spend(search, model, fed, 3, path=sys.argv[1], every=1)
 """
 
 
-def script(file: Path, limit: float | None = None) -> list[str] | None:
-    """What the script prints, its number of steps and results; None if it was killed."""
+def killed(file: Path, steps: int) -> int:
+    """Play the search of the script, and kill it after so many steps; the round it began with."""
     command = [sys.executable, "-c", SCRIPT, str(file)]
     with subprocess.Popen(command, cwd=ROOT, text=True, stdout=subprocess.PIPE) as process:
         assert process.stdout is not None
-        assert process.stdout.readline() == "begins\n"
-        if limit is not None:
-            time.sleep(limit)
-            process.kill()
-        printed = process.stdout.read()
-    assert process.returncode in (0, -signal.SIGKILL)
-    return printed.splitlines() or None
+        said = [process.stdout.readline() for _ in range(steps)]
+        process.kill()
+    assert process.returncode == -signal.SIGKILL
+    return int(said[0])
 
 
-def test_killed_again_and_again_it_ends_with_the_same_numbers(tmp_path: Path) -> None:
-    steps, expected = script(tmp_path / "whole") or ()
-    assert steps == "100"
-    killed, file = 0, tmp_path / "killed"
-    while (printed := script(file, limit=0.15 + 0.25 * killed)) is None and killed < 3:
-        killed += 1
-    assert killed >= 1
-    steps, results = printed or script(file) or ()
-    assert results == expected
-    assert int(steps) < 100  # it did go on, and not begin anew
+@pytest.mark.processes
+def test_killed_again_and_again_it_ends_with_the_same_numbers(
+    fed: Federation, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun = successive_halving(MODEL, fed, FEDEX, 48, 20, 2, 2, method=FedProx())
+    assert killed(tmp_path / "search", 3) == 0
+    assert killed(tmp_path / "search", 4) > 0  # it did go on, and not begin anew
+    expected, taken = stepped(begun, fed), []
+    monkeypatch.setattr(Race, "step", lambda *a, step=Race.step: taken.append(1) or step(*a))
+    same(spend(begun, MODEL, fed, 3, path=tmp_path / "search", every=1), expected)
+    assert 0 < len(taken) < 20 - 4
 
 
 def cut(file: Path) -> None:

@@ -49,16 +49,19 @@ def test_divided_by_p_the_move_is_the_loss_itself_wherever_p_is() -> None:
 
 
 def test_with_importance_weights_the_best_arm_wins_and_as_printed_it_does_not() -> None:
-    losses = torch.tensor([1.0, 2.0, 4.0], dtype=torch.float64)
-    ends = {}
+    """One run is chaotic, so that the claim is about means over seeds; their errors are 0.02."""
+    losses, means = torch.tensor([1.0, 2.0, 4.0], dtype=torch.float64), {}
     for importance in (False, True):
-        p, gen = torch.full((3,), 1 / 3, dtype=torch.float64), generator(0)
-        for _ in range(400):
-            arm = pick(p, torch.rand(5, generator=gen, dtype=torch.float64))
-            p = multiplicative_weights(p, arm, losses[arm], 400, importance)
-        ends[importance] = p
-    assert ends[True][0] > 0.99
-    assert 0.3 < ends[False][0] < 0.8  # about 4/7
+        ends = []
+        for seed in range(30):
+            p, gen = torch.full((3,), 1 / 3, dtype=torch.float64), generator(seed)
+            for _ in range(50):
+                arm = pick(p, torch.rand(5, generator=gen, dtype=torch.float64))
+                p = multiplicative_weights(p, arm, losses[arm], 50, importance)
+            ends.append(p)
+        means[importance] = torch.stack(ends).mean(0)[0].item()
+    assert means[True] > 0.85
+    assert means[False] == pytest.approx(4 / 7, abs=0.1)
 
 
 def test_a_probability_of_0_stays_and_cannot_have_been_drawn() -> None:

@@ -1,9 +1,9 @@
 """An assignment is a folder: a solution, its tests, and typical answers.
 
 The course's own are found by name (ex04): ``solutions/ex04_*.py``, ``tests/exercises/test_ex04.py``
-and ``tests/exercises/mutants/ex04``. Any other is found by the path of its folder, which holds one
-``test_*.py``, one solution (with the markers of `fedlab_edu.grading.release`, or a plain file that
-begins with the name of the tests, as hw_ref.py beside test_hw.py), and perhaps ``mutants/``.
+and ``tests/exercises/mutants/ex04.py``. Any other is found by the path of its folder, which holds
+one ``test_*.py``, one solution (with the markers of `fedlab_edu.grading.release`, or a plain file
+that begins with the name of the tests, as hw_ref.py beside test_hw.py), and perhaps ``mutants.py``.
 """
 
 import ast
@@ -16,6 +16,7 @@ from fnmatch import fnmatchcase
 from functools import cached_property
 from pathlib import Path
 
+from fedlab_edu.grading.mutants import Mutant, read_mutants
 from fedlab_edu.grading.release import NOT_WRITTEN, is_marked, outline, release
 
 
@@ -31,7 +32,7 @@ class Assignment:
         name: as in ex04; of a folder, what its tests are called after: hw for test_hw.py.
         tests: the file of its tests.
         source: the solution; None in a folder that was handed out.
-        mutants: the folder of typical answers, None where there is none.
+        mutants: the module of typical answers, None where there is none.
         apart: files and folders that have no part in the tests, wherever they are, as submissions.
     """
 
@@ -70,6 +71,20 @@ class Assignment:
         return "" if self.source is None else self.source.read_text(encoding="utf-8")
 
     @cached_property
+    def typical(self) -> list[Mutant]:
+        """Typical answers, spliced into the solution.
+
+        Raises:
+            Refusal: they cannot be read.
+        """
+        if self.mutants is None or self.source is None:
+            return []
+        try:
+            return read_mutants(self.mutants, self.reference)
+        except (ValueError, OSError) as error:
+            raise Refusal(f"{error}.") from None
+
+    @cached_property
     def functions(self) -> tuple[str, ...]:
         """The names of what students define."""
         kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
@@ -96,7 +111,7 @@ class Assignment:
         apart = {path.resolve() for path in self.apart}
         found = set(modules)
         for path in home.iterdir():
-            if path == self.source or path.name == "mutants" or path.name.startswith("."):
+            if path == self.source or path.stem == "mutants" or path.name.startswith("."):
                 continue
             names = [path.name, *([path.stem] if path.suffix == ".py" else [])]
             if any(fnmatchcase(name, pattern) for name in names for pattern in named):
@@ -130,12 +145,12 @@ def find(name: str, course: Path | None) -> Assignment:
         )
         raise Refusal(f"there is no assignment {name!r}{known}.")
     sources = sorted((tests.parents[1] / "solutions").glob(f"{name}_*.py"))
-    mutants = tests / "mutants" / name
+    mutants = tests / "mutants" / f"{name}.py"
     return Assignment(
         name,
         tests / f"test_{name}.py",
         sources[0] if len(sources) == 1 else None,
-        mutants if mutants.is_dir() else None,
+        mutants if mutants.is_file() else None,
     )
 
 
@@ -149,7 +164,9 @@ def _in_folder(folder: Path) -> Assignment:
         raise Refusal(f"{folder} should hold one test_*.py, and holds {names}.")
     name = tests[0].stem.removeprefix("test_")
     helpers = Assignment(name, tests[0]).files
-    texts = {p: p.read_text("utf-8", errors="replace") for p in modules if p not in helpers}
+    mutants = folder / "mutants.py"
+    others = [p for p in modules if p not in (*helpers, mutants)]
+    texts = {p: p.read_text("utf-8", errors="replace") for p in others}
     found = [p for p, text in texts.items() if is_marked(text)]
     found = found or [
         p for p, text in texts.items() if p.name.startswith(name) and NOT_WRITTEN not in text
@@ -157,9 +174,8 @@ def _in_folder(folder: Path) -> Assignment:
     if len(found) > 1:
         names = ", ".join(p.name for p in found)
         raise Refusal(f"{folder} should hold one solution, and holds {names}.")
-    mutants = folder / "mutants"
     return Assignment(
-        name, tests[0], found[0] if found else None, mutants if mutants.is_dir() else None
+        name, tests[0], found[0] if found else None, mutants if mutants.is_file() else None
     )
 
 

@@ -1,8 +1,8 @@
-"""Checks of an answer, in the order in which a person would look at it; the first failure speaks.
+"""Check an answer in the order in which a person would look at it; the first failure speaks.
 
 A test gets an `Answer` from ``student.call(name, *arguments)`` and passes it to `close`,
-`unchanged`, `tensor` or `tensors`, or first to `parts` where it is a pair. Each raises a `Failure`,
-whose text is for the student. `check` does so for several cases at once.
+`unchanged`, `form`, `tensor` or `tensors`, or first to `parts` where it is a tuple. Each raises a
+`Failure`, whose text is for the student. `check` does so for several cases at once.
 """
 
 import warnings
@@ -13,9 +13,22 @@ from typing import Any, NamedTuple
 
 from torch import Tensor
 
-from fedlab_edu.grading.faults import Fault, Value, fault_of, form_fault, kind, list_fault
+from fedlab_edu.grading.faults import (
+    NOT_FINITE,
+    Fault,
+    Value,
+    fault_of,
+    form_fault,
+    list_fault,
+    plain,
+)
+from fedlab_edu.grading.printing import kind, show
 
-IN_PLACE = "+= and -= work in place: make a copy with .clone() first"
+IN_PLACE = (
+    "+=, x[j] = ..., append and sort change the argument itself: copy it first; x.clone() and, for "
+    "arrays and lists, x.copy() make a copy"
+)
+NOTHING = "a call that returns nothing, such as xs.append(x), gives None"
 
 
 class Failure(AssertionError):
@@ -51,15 +64,17 @@ class Answer:
 def close(
     answer: Answer, want: Value, wrong: Mapping[str, Value] | None = None, rule: str = ""
 ) -> None:
-    """The answer is ``want`` in type, dtype, shape and, up to rounding, in value.
+    """Raise unless the answer is ``want`` in type, dtype, shape and, up to rounding, in value.
 
     Args:
+        want: a tensor, an array, a number, or a list of tensors or of numbers. Where it is an int,
+            or holds ints only, the answer must be of ints.
         wrong: what known mistakes return, each under a sentence that names the mistake. A
             mistake that happens to be right on these arguments is passed over.
         rule: a sentence on what is checked, to begin the message with.
 
     Raises:
-        Failure: it is not.
+        Failure: the answer is something else.
     """
     fault = fault_of(answer.value, want)
     if fault is None:
@@ -70,34 +85,45 @@ def close(
     raise _failure(answer, fault, rule=rule)
 
 
-def unchanged(answer: Answer, in_place: str = IN_PLACE) -> None:
-    """The function has left its arguments as they were.
-
-    Args:
-        in_place: how else they come to be changed.
+def unchanged(answer: Answer) -> None:
+    """Raise unless the function has left its arguments as they were.
 
     Raises:
-        Failure: it has not.
+        Failure: it has changed one.
     """
     if answer.changed:
-        raise Failure(f"{answer.function} changed {_changed(answer)}.", in_place)
+        raise Failure(f"{answer.function} changed {_changed(answer)}.", IN_PLACE)
 
 
-def tensor(answer: Answer, like: Tensor) -> Tensor:
-    """The answer itself, once it is known to be a finite tensor of like shape and dtype.
+def form(answer: Answer, like: Value) -> Any:
+    """Return the answer itself, once its type, dtype and shape are known to be those of ``like``.
+
+    Numbers come as int or float, and numbers in a list, of any length, too. Entries may be infinite
+    or NaN.
 
     Raises:
-        Failure: it is not.
+        Failure: the form is another.
     """
     fault = form_fault(answer.value, like)
     if fault is not None:
         raise _failure(answer, fault)
-    assert isinstance(answer.value, Tensor)
-    return answer.value.detach().cpu()
+    return plain(answer.value, like)
+
+
+def tensor(answer: Answer, like: Tensor) -> Tensor:
+    """Return the answer itself, once it is known to be a finite tensor of like shape and dtype.
+
+    Raises:
+        Failure: it is not.
+    """
+    value: Tensor = form(answer, like)
+    if not value.isfinite().all():
+        raise _failure(answer, Fault(f"{show(value)}, expected finite numbers", NOT_FINITE))
+    return value
 
 
 def tensors(answer: Answer) -> list[Tensor]:
-    """The answer itself, once it is known to be a list of tensors.
+    """Return the answer itself, once it is known to be a list of tensors.
 
     Raises:
         Failure: it is not.
@@ -110,10 +136,10 @@ def tensors(answer: Answer) -> list[Tensor]:
 
 
 def parts(answer: Answer, *names: str) -> list[Answer]:
-    """The returned values, each as an answer of its own, once there are as many as names.
+    """Return the returned values, each as an answer of its own, once there are as many as names.
 
     Raises:
-        Failure: there are not.
+        Failure: there are more or fewer, or the answer is no tuple or list.
     """
     value = answer.value
     if isinstance(value, list | tuple) and len(value) == len(names):
@@ -136,22 +162,21 @@ def check(
     ask: Callable[..., Answer],
     mistakes: Mapping[str, Callable[..., Any]],
     cases: Iterable[Case],
-    equal: Callable[..., None],
     others: Iterable[Case] = (),
     judge: Callable[[Answer, Case], None] | None = None,
-    in_place: str = IN_PLACE,
+    names: tuple[str, ...] = (),
 ) -> None:
-    """The answers to all cases are right.
+    """Raise unless the answers to all cases are right.
 
     Args:
         ask: the answer for the arguments of a case.
         mistakes: what known mistakes return for them, None where a mistake cannot be made; each
             under a sentence that names the mistake.
-        equal: as `close`, called with an answer and a value, or with these and a rule.
         others: cases in which a wrong answer does not count, but tells which mistake it is.
         judge: raises a Failure where an answer is not right for a case. Without it the answer must
-            be equal to what is wanted.
-        in_place: how arguments come to be changed, see `unchanged`.
+            be what is wanted, see `close`.
+        names: the parts of the answer, where it is a tuple. What is wanted, and what mistakes
+            return, are then tuples, too.
 
     Raises:
         Failure: of the first answer that is not right. The mistake that it names explains all
@@ -164,7 +189,7 @@ def check(
         try:
             answer = ask(*case.arguments)
             answers.append((answer, case))
-            judge(answer, case) if judge else equal(answer, case.want, case.rule)
+            judge(answer, case) if judge else _equal(answer, case.want, names, case.rule)
         except Failure as failure:
             faults.append((failure, answer))
     if not faults:
@@ -178,33 +203,43 @@ def check(
     explain = (
         mistake
         for mistake, rule in mistakes.items()
-        if all(_is_explained(answer, rule, case, equal) for answer, case in answers)
+        if all(_is_explained(answer, rule, case, names) for answer, case in answers)
     )
-    also = f" It also changed {_changed(answer)}." if answer.changed else ""
-    also = "" if also in str(first) else also
-    likely = next(explain, "") or first.likely or (in_place if answer.changed else "")
+    also = "" if _also(answer) in str(first) else _also(answer)
+    likely = next(explain, "") or first.likely or (IN_PLACE if answer.changed else "")
     raise Failure(f"{first}{also}", likely)
 
 
+def _equal(answer: Answer, want: Any, names: tuple[str, ...], rule: str = "") -> None:
+    if not names:
+        return close(answer, want, rule=rule)
+    for part, value in zip(parts(answer, *names), want, strict=True):
+        close(part, value, rule=rule)
+
+
 def _is_explained(
-    answer: Answer, rule: Callable[..., Any], case: Case, equal: Callable[..., None]
+    answer: Answer, rule: Callable[..., Any], case: Case, names: tuple[str, ...]
 ) -> bool:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # they would be taken for the student's output
             value = rule(*case.arguments)
         if value is not None:
-            equal(answer, value)
+            _equal(answer, value, names)
     except Failure:  # also of the student's own functions, where a rule calls them
         return False
     return value is not None
 
 
 def _failure(answer: Answer, fault: Fault, mistake: str = "", rule: str = "") -> Failure:
-    also = f" It also changed {_changed(answer)}." if answer.changed else ""
-    likely = IN_PLACE if answer.changed else mistake or fault.likely
+    own = NOTHING if answer.part and answer.value is None else fault.likely
+    likely = IN_PLACE if answer.changed else mistake or own
     part = f"{answer.part} = " if answer.part else ""
-    return Failure(f"{rule} {answer} returned {part}{fault.text}.{also}".strip(), likely)
+    return Failure(f"{rule} {answer} returned {part}{fault.text}.{_also(answer)}".strip(), likely)
+
+
+def _also(answer: Answer) -> str:
+    return f" It also changed {_changed(answer)}." if answer.changed else ""
 
 
 def _changed(answer: Answer) -> str:

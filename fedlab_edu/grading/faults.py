@@ -1,14 +1,28 @@
-"""What is wrong with an answer: first its type, then dtype and shape, last the values."""
+"""Compare an answer with what is wanted: first its type, then dtype and shape, last the values."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+import numpy as np
 import torch
 from torch import Tensor
 
-Value = Tensor | list[Tensor]  # what the exercises ask for
+from fedlab_edu.grading.printing import SHOWN, kind, noun, show
+
+Array = np.ndarray
+Value = Tensor | Array | float | list | tuple  # lists hold tensors, or numbers
 
 RTOL, ATOL = 1e-6, 1e-8  # the answers are float64; a step in float32 on the way is no mistake
-SHOWN = 24  # tensors with at most so many entries are printed in full
+HUGE = 2**62  # larger ints do not fit into an array
+
+NAMES: dict[type, str] = {int: "an int", float: "a number"}
+WHOLE = (
+    "an int is asked for: // is the division without remainder, math.ceil gives an int where "
+    "np.ceil gives a float, and int(x) is the whole number in a float x"
+)
+NOT_FINITE = (
+    "inf and NaN come from a division by 0, the log of 0, exp of a large number, inf minus inf, or "
+    "numbers that grow without end"
+)
 
 
 class Fault(NamedTuple):
@@ -18,24 +32,78 @@ class Fault(NamedTuple):
     likely: str = ""
 
 
-def fault_of(got: object, want: Value) -> Fault | None:
-    """In what an answer differs from what is wanted; None if only by rounding."""
-    if isinstance(want, Tensor):
-        return form_fault(got, want) or _value_fault(got, want)
-    fault = list_fault(got)
-    if fault is not None:
+def fault_of(got: Any, want: Value) -> Fault | None:
+    """Return how an answer differs from what is wanted; None if only by rounding.
+
+    Ints must be equal. Infinities and NaN are equal to themselves.
+    """
+    if fault := form_fault(got, want):
         return fault
-    assert isinstance(got, list | tuple)
-    if len(got) != len(want):
-        return Fault(f"{_show(got)}, expected {_show(want)}")
+    got = plain(got, want)
+    if isinstance(want, list | tuple) and len(got) != len(want):
+        return Fault(f"{show(got)}, expected {show(want)}")
+    if not isinstance(want, list | tuple) or not _holds_tensors(want):
+        return _value_fault(got, want)
     for i, (g, w) in enumerate(zip(got, want, strict=True)):
         if entry := fault_of(g, w):
             return Fault(f"a list in which entry {i} is {entry.text}", entry.likely)
     return None
 
 
+def form_fault(got: object, like: Value) -> Fault | None:
+    """Return how the form of an answer differs from that of ``like``; None if it does not.
+
+    The form is the type, and for tensors and arrays dtype and shape; a list may have any length.
+    Tensors and arrays count as numbers if they have no axes, and as lists if they have one.
+    """
+    if isinstance(like, Tensor | Array):
+        return _block_fault(got, like)
+    if isinstance(like, list | tuple):
+        return list_fault(got) if _holds_tensors(like) else _numbers_fault(got, like)
+    number, asked = plain(got, like), _asked(like)
+    if what := _misfit(number, asked):
+        return Fault(f"{what}, expected {NAMES[asked]}", _not_whole(number) or mistaken(got))
+    return None
+
+
+def plain(got: Any, like: Value) -> Any:
+    """Return an answer that has the form of ``like`` as that type; any other as it is.
+
+    Tensors come without their graph, on the CPU.
+    """
+    if isinstance(like, Tensor):
+        return got if not isinstance(got, Tensor) or _odd(got) else got.detach().cpu()
+    if isinstance(like, Array):
+        return np.asarray(got) if issubclass(type(got), np.generic) else got
+    if not isinstance(like, list | tuple):
+        got = _of_python(got, axes=0)
+        fits = type(got) is int and abs(got) < HUGE and _asked(like) is float
+        return float(got) if fits else got
+    got = _of_python(got, axes=1)
+    if type(got) not in (list, tuple) or _holds_tensors(like):
+        return got
+    return [plain(entry, _asked(*like)()) for entry in got]
+
+
+def _of_python(got: Any, axes: int) -> Any:
+    """Return a number of NumPy's, or a tensor or array with so many axes, as one of Python's."""
+    # isinstance believes what an object says it is
+    if not issubclass(type(got), Tensor | Array | np.generic) or got.ndim != axes:
+        return got
+    return got if isinstance(got, Tensor) and _odd(got) else got.tolist()
+
+
+def _asked(*like: float) -> type:
+    """Return the type of some numbers: float if one of them is."""
+    return float if any(isinstance(x, float) for x in like) else int
+
+
+def _holds_tensors(like: list | tuple) -> bool:
+    return any(isinstance(x, Tensor) for x in like)
+
+
 def list_fault(got: object) -> Fault | None:
-    """Why it is no list of tensors; None if it is."""
+    """Return why an answer is no list of tensors; None if it is one."""
     if not isinstance(got, list | tuple):
         return Fault(f"{kind(got)}, expected a list of tensors", _instead(got, "a list"))
     for part in got:
@@ -47,29 +115,53 @@ def list_fault(got: object) -> Fault | None:
     return None
 
 
-def form_fault(got: object, want: Tensor) -> Fault | None:
-    """Why it is no finite tensor of the dtype and shape that are wanted; None if it is."""
-    if not isinstance(got, Tensor):
-        expected = f"expected a tensor of shape {tuple(want.shape)}"
-        return Fault(f"{kind(got)}, {expected}", _instead(got, "a tensor"))
-    if fault := _odd(got):
+def _numbers_fault(got: object, like: list | tuple) -> Fault | None:
+    numbers, asked = plain(got, like), _asked(*like)
+    if type(numbers) is not list:
+        return Fault(f"{kind(got)}, expected a list of numbers", _instead(got, "a list"))
+    for number in numbers:
+        if what := _misfit(number, asked):
+            text = f"a list with {what} in it, expected {NAMES[asked]} in each place"
+            return Fault(text, _not_whole(number))
+    return None
+
+
+def _misfit(value: object, asked: type) -> str:
+    """Return what a value is that is not the number asked for; "" if it is."""
+    if type(value) is float:
+        return "" if asked is float else f"the float {value}"
+    if type(value) is not int:
+        return kind(value)
+    return "an int of more than 18 digits" if abs(value) >= HUGE else ""
+
+
+def _not_whole(value: object) -> str:
+    if type(value) is not float:
+        return ""
+    return WHOLE if np.isfinite(value) else NOT_FINITE
+
+
+def _block_fault(got: Any, like: Tensor | Array) -> Fault | None:
+    got, a_noun = plain(got, like), noun(like)
+    if not (isinstance(got, Tensor) if isinstance(like, Tensor) else type(got) is Array):
+        expected = f"expected {a_noun} of shape {tuple(like.shape)}"
+        return Fault(f"{kind(got)}, {expected}", _instead(got, a_noun))
+    if isinstance(got, Tensor) and (fault := _odd(got)):
         return fault
-    if got.dtype != want.dtype:
-        types = [str(x.dtype).removeprefix("torch.") for x in (got, want)]
-        likely = f"the answer should have the dtype of the arguments, {types[1]}"
-        return Fault(f"a tensor of dtype {types[0]}, expected {types[1]}", likely)
-    if got.shape != want.shape:
-        shapes = f"a tensor of shape {tuple(got.shape)}, expected {tuple(want.shape)}"
-        dims = f"the answer has {got.dim()} dimensions instead of {want.dim()}"
-        return Fault(shapes, dims if got.dim() != want.dim() else "")
-    if not got.isfinite().all():
-        likely = "something is divided by zero, or grows without end"
-        return Fault(f"{_show(got)}, expected finite numbers", likely)
+    if got.dtype != like.dtype:
+        types = [str(x.dtype).removeprefix("torch.")[:40] for x in (got, like)]
+        likely = "the answer should have the dtype of the arguments, "
+        likely = likely if isinstance(like, Tensor) else "the numbers asked for are "
+        return Fault(f"{a_noun} of dtype {types[0]}, expected {types[1]}", f"{likely}{types[1]}")
+    if got.shape != like.shape:
+        shapes = f"{a_noun} of shape {tuple(got.shape)}, expected {tuple(like.shape)}"
+        dims = f"the answer has {got.ndim} dimensions instead of {like.ndim}"
+        return Fault(shapes, dims if got.ndim != like.ndim else "")
     return None
 
 
 def _odd(got: Tensor) -> Fault | None:
-    """A tensor that cannot be looked at entry by entry."""
+    """Return the fault of a tensor that cannot be looked at entry by entry."""
     plain = type(got) in (Tensor, torch.nn.Parameter) and not got.is_nested
     if plain and got.layout == torch.strided and not got.is_meta and not got.is_quantized:
         return None
@@ -78,16 +170,30 @@ def _odd(got: Tensor) -> Fault | None:
     return Fault(f"an unusual tensor ({what}), expected an ordinary one", "return a plain tensor")
 
 
-def _value_fault(got: object, want: Tensor) -> Fault | None:
-    assert isinstance(got, Tensor)
-    right = torch.isclose(got.detach().cpu(), want, rtol=RTOL, atol=ATOL)
+def _value_fault(got: Any, want: Any) -> Fault | None:
+    """Compare values of the same form; lists hold numbers."""
+    g, w = _as_array(got), _as_array(want)
+    with np.errstate(all="ignore"):
+        right = g == w if g.dtype.kind in "iub" else np.isclose(g, w, RTOL, ATOL, equal_nan=True)
     if right.all():
         return None
-    if want.numel() <= SHOWN:
-        return Fault(f"{_show(got)}, expected {_show(want)}")
-    at = tuple((~right).nonzero()[0].tolist())
-    entry = f"entry {list(at)} is {_show(got[at])}, expected {_show(want[at])}"
-    return Fault(f"a tensor with {int((~right).sum())} wrong entries of {want.numel()}: {entry}")
+    likely = NOT_FINITE if (~right & ~np.isfinite(g)).any() else ""
+    at = tuple(np.argwhere(~right)[0].tolist())
+    pair = (got, want) if g.size <= SHOWN else (g[at].item(), w[at].item())
+    digits = 5 if show(pair[0]) != show(pair[1]) else 9
+    shown, expected = (show(value, digits) for value in pair)
+    if g.size > SHOWN:
+        text = f"{noun(want)} with {(~right).sum()} wrong entries of {g.size}: "
+        return Fault(f"{text}entry {list(at)} is {shown}, expected {expected}", likely)
+    finite = "finite numbers: " if g.ndim and likely and np.isfinite(w).all() else ""
+    return Fault(f"{shown}, expected {finite}{expected}", likely)
+
+
+def _as_array(value: Any) -> Array:
+    if not isinstance(value, Tensor):
+        return np.asarray(value)
+    value = value.detach().cpu().resolve_conj().resolve_neg()
+    return (value.double() if value.is_floating_point() else value).numpy()
 
 
 def _instead(got: object, want: str) -> str:
@@ -95,36 +201,9 @@ def _instead(got: object, want: str) -> str:
 
 
 def mistaken(got: object) -> str:
-    """The mistake that the mere type of an answer gives away; "" if it gives none away."""
+    """Return the mistake that the mere type of an answer gives away; "" if it gives none away."""
     if got is None:
         return "there is no `return`"
     if type(got).__name__ == "coroutine":
         return "`async def` makes it so: write `def`"
     return ""
-
-
-def kind(value: object) -> str:
-    """The type of a value, with its article."""
-    if value is None:
-        return "None"
-    name = type(value).__name__
-    return f"{'an' if name[:1].lower() in 'aeiou' else 'a'} {name}"
-
-
-def _show(value: object) -> str:
-    """A short tensor, or list of short tensors, in full; else what it is and its size."""
-    if isinstance(value, Tensor):
-        if value.numel() > SHOWN:
-            return f"a tensor of shape {tuple(value.shape)}"
-        return f"{value.item():.5g}" if value.dim() == 0 else f"[{', '.join(map(_show, value))}]"
-    if isinstance(value, list | tuple):
-        size = sum(part.numel() if isinstance(part, Tensor) else 1 for part in value)
-        short = max(size, len(value)) <= SHOWN
-        return f"[{', '.join(map(_show, value))}]" if short else f"a list of {len(value)} entries"
-    return repr(value) if isinstance(value, int | float) else kind(value)
-
-
-def printable(value: object) -> str:
-    """A number, or a tensor of few entries, as text; "" for anything longer."""
-    short = isinstance(value, int | float) or (isinstance(value, Tensor) and value.numel() <= SHOWN)
-    return _show(value) if short else ""

@@ -24,7 +24,7 @@ from torch import Tensor
 
 from fedlab_edu.grading import wire
 from fedlab_edu.grading.checks import Answer, Failure
-from fedlab_edu.grading.faults import kind, printable
+from fedlab_edu.grading.printing import kind, printable
 from fedlab_edu.grading.release import NOT_WRITTEN
 from fedlab_edu.grading.textfile import Unusable, text_of
 
@@ -83,11 +83,10 @@ class Student:
             torch.set_default_device(None)  # what a file sets would hold for the tests too
 
     def call(self, name: str, *arguments: object) -> Answer:
-        """What the student's function returns for copies of the arguments.
+        """Return what the student's function makes of copies of the arguments.
 
         Args:
-            arguments: tensors, numbers, callables, and lists and tuples of them; and arrays, which
-                are given as they are, not as copies.
+            arguments: tensors, arrays, numbers, callables, and lists and tuples of them.
 
         Raises:
             Failure: there is no such function.
@@ -227,8 +226,8 @@ def _names(function: object, count: int) -> list[str]:
 
 
 def _copy(value: Any) -> Any:
-    if isinstance(value, Tensor):
-        return value.clone()
+    if isinstance(value, Tensor | np.ndarray):
+        return value.clone() if isinstance(value, Tensor) else value.copy()
     if isinstance(value, list | tuple):
         return type(value)(_copy(part) for part in value)
     return value
@@ -237,6 +236,9 @@ def _copy(value: Any) -> Any:
 def _same(a: Any, b: Any) -> bool:
     if isinstance(a, Tensor):
         return isinstance(b, Tensor) and a.dtype == b.dtype and torch.equal(a, b)
+    if isinstance(a, np.ndarray):
+        like = isinstance(b, np.ndarray) and a.dtype == b.dtype
+        return like and np.array_equal(a, b, equal_nan=a.dtype.kind in "fc")
     if isinstance(a, list | tuple):
         return (
             type(a) is type(b)

@@ -4,7 +4,8 @@ from typing import Any
 
 from fedlab_edu.grading import wire
 from fedlab_edu.grading.checks import Failure
-from fedlab_edu.grading.faults import kind, mistaken
+from fedlab_edu.grading.faults import mistaken
+from fedlab_edu.grading.printing import kind
 from fedlab_edu.grading.student import Student
 
 UNCHANGED = "leave the arguments as they are: work on copies"

@@ -7,17 +7,12 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 import torch
+from support import Mistakes
 from torch import Tensor
 
-Mistakes = dict[str, Callable[..., Tensor]]  # what a known mistake returns for some arguments
 
-
-def returned(mistakes: Mistakes, *arguments: object) -> dict[str, Tensor | list[Tensor]]:
+def returned(mistakes: Mistakes, *arguments: object) -> dict[str, Tensor]:
     return {mistake: rule(*arguments) for mistake, rule in mistakes.items()}
-
-
-def real(*values: object) -> Tensor:
-    return torch.tensor(values, dtype=torch.float64)
 
 
 def normal(gen: torch.Generator, *shape: int) -> Tensor:

@@ -1,116 +1,11 @@
-"""Exercise 3: its answers as tensors for the checks, and what known mistakes return."""
+"""Exercise 3: the arguments of its functions, and what known mistakes make of them."""
 
 import math
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Sequence
 from itertools import accumulate, pairwise
 from typing import NamedTuple
 
-import numpy as np
-import torch
-from torch import Tensor
-
-from fedlab_edu.grading import checks
-from fedlab_edu.grading.checks import Answer, Case, Failure, close, tensor
-from fedlab_edu.grading.faults import kind
-
-Number = int | float
-Result = Number | list[int] | list[float]
-Mistakes = dict[str, Callable[..., Result]]  # what a known mistake returns for some arguments
-
-
-# --- answers --------------------------------------------------------------------------------------
-
-HUGE = 2**62  # larger ints have no place in a tensor
-LONG = 1000  # longer lists are not looked through
-IN_PLACE = "sort, append, pop, del and xs[i] = ... change the list itself: make a copy, list(xs)"
-FLOAT = "a division without remainder is //, and int(x) is the whole number in a float x"
-FLOATS = {"survivors": "positions are asked for, not scores; they are ints"}  # else the above
-NAMES = {int: "an int", float: "a number"}
-
-
-def check(
-    ask: Callable[..., Answer],
-    mistakes: Mistakes,
-    cases: Iterable[Case],
-    judge: Callable[[Answer, Case], None] | None = None,
-) -> None:
-    checks.check(ask, mistakes, cases, equal, judge=judge, in_place=IN_PLACE)
-
-
-def equal(answer: Answer, want: Result, rule: str = "") -> None:
-    """As `close`: the answer is ``want``, a number or a list of numbers.
-
-    Raises:
-        Failure: it is not.
-    """
-    entry = (want or [0])[0] if isinstance(want, list) else want
-    got = numbers(answer, type(entry)) if isinstance(want, list) else number(answer, type(entry))
-    dtype = torch.float64 if isinstance(entry, float) else torch.int64
-    apart = isinstance(got, list) and len(got) != len(want)  # to be told in full, not as a shape
-
-    def value(result: Result) -> Tensor | list[Tensor]:
-        whole = torch.tensor(result, dtype=dtype)
-        return list(whole) if apart else whole
-
-    close(replace(answer, value=value(got), changed=()), value(want), rule=rule)
-
-
-def left_alone(answer: Answer) -> None:
-    checks.unchanged(answer, IN_PLACE)
-
-
-def number(answer: Answer, asked: type) -> Number:
-    """The answer itself, once it is known to be a number, and an int where that is asked for.
-
-    Raises:
-        Failure: it is not.
-    """
-    value = plain(answer, answer.value)
-    if what := misfit(value, asked):
-        likely = "there is no `return`" if value is None else ""
-        likely = FLOAT if type(value) is float and math.isfinite(value) else likely
-        raise Failure(f"{answer} returned {what}, expected {NAMES[asked]}.", likely)
-    return asked(value)
-
-
-def numbers(answer: Answer, asked: type = int) -> list:
-    """The answer itself, once it is known to be a list of numbers, as in `number`.
-
-    Raises:
-        Failure: it is not.
-    """
-    value = plain(answer, answer.value)
-    if type(value) not in (list, tuple):
-        likely = "there is no `return`" if value is None else f"{kind(value)} is no list"
-        raise Failure(f"{answer} returned {kind(value)}, expected a list of numbers.", likely)
-    if len(value) > LONG:
-        raise Failure(f"{answer} returned a list of {len(value)} entries.", "it is far too long")
-    entries = [plain(answer, entry) for entry in value]
-    for entry in entries:
-        if what := misfit(entry, asked):
-            likely = FLOATS.get(answer.function, FLOAT) if type(entry) is float else ""
-            text = f"returned a list with {what} in it, expected {NAMES[asked]} in each place"
-            raise Failure(f"{answer} {text}.", likely)
-    return [asked(entry) for entry in entries]
-
-
-def plain(answer: Answer, value: object) -> object:
-    """Numbers and arrays of NumPy and of torch as those of Python."""
-    if issubclass(type(value), Tensor):  # isinstance believes what an object says it is
-        value = tensor(replace(answer, value=value), like=value)  # one that can be looked at
-    foreign = issubclass(type(value), Tensor | np.ndarray | np.generic)
-    return value.tolist() if foreign else value
-
-
-def misfit(value: object, asked: type) -> str:
-    """What a value is that is not the number asked for; "" if it is."""
-    if type(value) is float:
-        return "" if asked is float else f"the float {value}"
-    if type(value) is not int:
-        return kind(value)
-    return "an int of more than 18 digits" if abs(value) >= HUGE else ""
-
+from support import Mistakes
 
 # --- ex03.1 ---------------------------------------------------------------------------------------
 
@@ -300,6 +195,10 @@ def of_numbers(scores: Sequence[float], eta: int) -> list[int]:
 
 
 SURVIVORS: Mistakes = {
+    "positions are asked for, not scores":
+        lambda scores, eta: sorted(known(scores))[: kept(scores, eta)],
+    "positions are asked for, not scores, as these are, in rising order of the position":
+        lambda scores, eta: [known(scores)[i] for i in by_counting(scores, eta)],
     "the highest scores are kept: lower is better": on_known(lambda score, i: (-score, i)),
     "these are in the order of their scores: return them in rising order of the position":
         in_order_of_score,
@@ -327,56 +226,6 @@ SURVIVORS: Mistakes = {
         lambda scores, eta: sorted(set(range(len(scores))) - set(by_counting(scores, eta))),
     "the positions are counted from 1: count from 0":
         lambda scores, eta: [i + 1 for i in by_counting(scores, eta)],
-}  # fmt: skip
-
-
-# --- ex03.4 ---------------------------------------------------------------------------------------
-
-
-def discounted(trace: Sequence[float], gamma: float) -> float:
-    """By running sums: with each entry all earlier ones count gamma times as much."""
-    total = weight = 0.0
-    for x in trace:
-        total, weight = gamma * total + x, gamma * weight + 1
-    return total / weight
-
-
-def weighted(trace: Sequence[float], gamma: float) -> float:
-    """The weighted sum alone."""
-    total = 0.0
-    for x in trace:
-        total = gamma * total + x
-    return total
-
-
-def moving(trace: Sequence[float], gamma: float, start: float) -> float:
-    for x in trace:
-        start = gamma * start + (1 - gamma) * x
-    return start
-
-
-DISCOUNTED: Mistakes = {
-    "the ages are counted from the oldest entry: the newest has age 0":
-        lambda trace, gamma: discounted(trace[::-1], gamma),
-    "this is the weighted sum: divide it by the sum of the weights": weighted,
-    "the weighted sum is divided by the number of entries: divide it by the sum of the weights":
-        lambda trace, gamma: weighted(trace, gamma) / len(trace),
-    "this is the plain mean: an entry counts gamma^age":
-        lambda trace, gamma: sum(trace) / len(trace),
-    "this is the last entry: the earlier ones count as well, gamma^age each":
-        lambda trace, gamma: trace[-1],
-    "this is the first entry: the newest is the last one": lambda trace, gamma: trace[0],
-    "this is a moving average that begins with the first entry: the weights are gamma^age for all":
-        lambda trace, gamma: moving(trace[1:], gamma, trace[0]),
-    "the weighted sum is multiplied by 1 - gamma: divide it by the sum of the weights":
-        lambda trace, gamma: moving(trace, gamma, 0.0),
-    "the newest entry is left out: it has age 0 and counts 1":
-        lambda trace, gamma: discounted(trace[:-1] or [0.0], gamma),
-    "the oldest entry is left out": lambda trace, gamma: discounted(trace[1:] or [0.0], gamma),
-    "all earlier entries count gamma: an entry counts gamma^age":
-        lambda trace, gamma: (trace[-1] + gamma * sum(trace[:-1])) / (1 + gamma * len(trace[:-1])),
-    "with gamma = 0 nothing counts here: gamma^0 is 1, so that the newest entry does":
-        lambda trace, gamma: discounted(trace, gamma) if gamma else 0.0,
 }  # fmt: skip
 
 

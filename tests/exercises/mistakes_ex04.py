@@ -1,8 +1,7 @@
-"""Exercise 4: its answers beside the right ones, and what known mistakes return."""
+"""Exercise 4: the arguments of its functions, and what known mistakes make of them."""
 
 import math
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Callable
 from decimal import Decimal, localcontext
 from fractions import Fraction
 from functools import partial
@@ -10,109 +9,11 @@ from itertools import combinations
 from typing import NamedTuple
 
 import torch
-from mistakes_ex03 import DISCOUNTED, discounted, number, numbers
+from support import DISCOUNTED, Mistakes, discounted, real
 from torch import Tensor
 
-from fedlab_edu.grading import checks
-from fedlab_edu.grading.checks import Answer, Case, Failure, tensor
-from fedlab_edu.grading.faults import ATOL, RTOL, SHOWN, printable
+from fedlab_edu.grading.checks import form
 from fedlab_edu.grading.student import Student
-
-Value = Tensor | float | list[float]
-Mistakes = dict[str, Callable[..., Value]]  # what a known mistake returns for some arguments
-
-IN_PLACE = "+=, append and x[j] = ... change the argument itself: copy it, x.clone() or list(x)"
-NOTHING = "a call that returns nothing, such as xs.append(x), gives None"
-NOT_FINITE = "inf and NaN come from a division by 0, exp of a large number, or inf minus inf"
-
-
-def real(*values: float) -> Tensor:
-    return torch.tensor(values, dtype=torch.float64)
-
-
-# --- answers --------------------------------------------------------------------------------------
-
-
-def check(
-    ask: Callable[..., Answer],
-    mistakes: Mistakes,
-    cases: Iterable[Case],
-    others: Iterable[Case] = (),
-) -> None:
-    checks.check(ask, mistakes, cases, equal, others, in_place=IN_PLACE)
-
-
-def equal(answer: Answer, want: Value, rule: str = "") -> None:
-    """As `close`, but ``want`` may hold infinities and NaN, or be a number or a list of numbers.
-
-    Raises:
-        Failure: the answer is not ``want``.
-    """
-    got, right = value(answer, like=want), torch.as_tensor(want, dtype=torch.float64)
-    same_length = got.shape == right.shape  # of tensors it is known
-    if same_length and torch.isclose(got, right, RTOL, ATOL, equal_nan=True).all():
-        return
-    likely = NOT_FINITE if (got.isnan() | (got == math.inf)).any() else ""
-    part = f"{answer.part} = " if answer.part else ""
-    text = f"returned {part}{listed(got)}, expected {listed(right)}"
-    raise Failure(f"{rule} {answer} {text}.".strip(), likely)
-
-
-def value(answer: Answer, like: Value) -> Tensor:
-    """The answer itself, once its type and shape are known to be right.
-
-    Raises:
-        Failure: they are not.
-    """
-    try:
-        if isinstance(like, Tensor):
-            return floats(answer, like)
-        if is_plain(answer.value):
-            answer = replace(answer, value=answer.value.tolist())
-        asked = numbers if isinstance(like, list) else number
-        return torch.tensor(asked(answer, float), dtype=torch.float64)
-    except Failure as failure:
-        if not answer.part:
-            raise
-        message, part = str(failure), f" returned {answer.part} = "
-        message = message if part in message else message.replace(" returned ", part, 1)
-        raise Failure(message, NOTHING if answer.value is None else failure.likely) from None
-
-
-def floats(answer: Answer, like: Tensor) -> Tensor:
-    """As `tensor`, but entries may be infinite or NaN.
-
-    Raises:
-        Failure: it is no tensor of like shape and dtype.
-    """
-    if not is_plain(answer.value):
-        return tensor(answer, like)  # it says what is odd
-    tensor(replace(answer, value=answer.value.detach().nan_to_num()), like)
-    return answer.value.detach().cpu()
-
-
-def is_plain(value: object) -> bool:
-    """An ordinary tensor of floats."""
-    if type(value) not in (Tensor, torch.nn.Parameter) or value.layout != torch.strided:
-        return False
-    return value.is_floating_point() and not value.is_nested and not value.is_meta
-
-
-def listed(x: Tensor) -> str:
-    """As text; if it is long, only its length."""
-    return printable(x) or f"{len(x)} numbers"
-
-
-def told(answer: Answer, trace: Sequence[float]) -> Answer:
-    """The answer, with the trace among the arguments that its messages tell."""
-    short = len(trace) <= SHOWN
-    text = f"[{', '.join(map(repr, trace))}]" if short else f"{len(trace)} numbers"
-    return replace(answer, given={"trace": text} | dict(answer.given))
-
-
-def left_alone(answer: Answer) -> None:
-    checks.unchanged(answer, IN_PLACE)
-
 
 # --- ex04.1 ---------------------------------------------------------------------------------------
 
@@ -270,7 +171,7 @@ def mean_before(trace: list[float], gamma: float) -> float:
     return discounted(trace, gamma) if trace else 0.0
 
 
-def where_there_are_scores(rule: Callable[..., Value]) -> Callable[..., Value]:
+def where_there_are_scores(rule: Callable[..., float]) -> Callable[..., float]:
     return lambda trace, gamma: rule(trace, gamma) if trace else 0.0
 
 
@@ -418,9 +319,9 @@ def own_parts(student: Student) -> Mistakes:
     are not right.
     """
     own = {
-        "gradient": lambda s: floats(student.call("gradient", *s), s.theta),
-        "exponentiate": lambda *a: floats(student.call("exponentiate", *a), a[0]),
-        "baseline": lambda *a: number(student.call("baseline", *a), float),
+        "gradient": lambda s: form(student.call("gradient", *s), s.theta),
+        "exponentiate": lambda *a: form(student.call("exponentiate", *a), a[0]),
+        "baseline": lambda *a: form(student.call("baseline", *a), 0.0),
     }
     part = {"gradient": "gradient", "exponentiate": "step", "baseline": "lam"}
     question = {"gradient": "4.1", "exponentiate": "4.2", "baseline": "4.3"}
@@ -434,7 +335,7 @@ def own_parts(student: Student) -> Mistakes:
 
 
 # Of the next trace.
-TRACE: Mistakes = {
+NEXT_TRACE: Mistakes = {
     "the trace itself came back: the mean score of this round is added to it":
         lambda s: list(s.trace),
     "this is the plain mean of the scores: a client weighs as much as it has validation examples":

@@ -1,125 +1,14 @@
-"""Exercise 5: its answers beside the right ones, and what known mistakes return."""
+"""Exercise 5: the arguments of its functions, and what known mistakes make of them."""
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from math import ceil, cos, inf, isnan, sqrt
 from typing import NamedTuple
 
 import numpy as np
+from support import Array, Mistakes
 
-from fedlab_edu.grading import checks
-from fedlab_edu.grading.checks import Answer, Case, Failure, parts
-from fedlab_edu.grading.faults import ATOL, RTOL, SHOWN, kind
-from fedlab_edu.grading.student import Student
-
-Array = np.ndarray
-Value = Array | tuple[Array, Array]
-Judge = Callable[[Answer, Case], None]
-Mistakes = dict[str, Callable[..., Value | None]]  # what a mistake returns; None: it cannot be made
-
-NAMES = {
-    "fourier": ("x", "omega", "offset", "gamma"),
-    "mixed": ("features", "assignment"),
-    "shared_fit": ("X", "y", "classes", "lam"),
-    "halve": ("scores", "alive"),
-}
-IN_PLACE = "+= and x[...] = ... change the argument itself: make a copy with x.copy() first"
-NOT_FINITE = "inf and NaN come from a division by 0, or are kept by sums and comparisons with NaN"
-
-
-# --- answers --------------------------------------------------------------------------------------
-
-
-def ask(student: Student, name: str, *arguments: object) -> Answer:
-    """As ``student.call``, with copies of arrays, and with them in the messages."""
-    given = [a.copy() if isinstance(a, Array) else a for a in arguments]
-    answer = student.call(name, *given)
-    known = list(zip(NAMES[name], arguments, given, strict=True))
-    changed = tuple(n for n, before, after in known if not same(before, after))
-    texts = {n: text for n, value, _ in known if (text := shown(value))}
-    return replace(answer, given=texts, changed=changed)
-
-
-def same(a: object, b: object) -> bool:
-    if isinstance(a, Array) and isinstance(b, Array):
-        return a.dtype == b.dtype and np.array_equal(a, b, equal_nan=True)
-    return a is b
-
-
-def check(
-    ask: Callable[..., Answer],
-    mistakes: Mistakes,
-    cases: Iterable[Case],
-    others: Iterable[Case] = (),
-    judge: Judge | None = None,
-) -> None:
-    checks.check(ask, mistakes, cases, equal, others, judge, IN_PLACE)
-
-
-def equal(answer: Answer, want: Value, rule: str = "") -> None:
-    """The answer is ``want`` in type, dtype, shape and, up to rounding, in value.
-
-    Raises:
-        Failure: it is not.
-    """
-    if isinstance(want, tuple):
-        for part, value in zip(parts(answer, "W", "b"), want, strict=True):
-            equal(part, value, rule)
-        return
-    got = array(answer, want)
-    right = np.isclose(got, want, RTOL, ATOL, equal_nan=True)
-    if right.all():
-        return
-    likely = "" if np.isfinite(got).all() else NOT_FINITE
-    text = f"{shown(got)}, expected {shown(want)}"
-    if got.size > SHOWN:
-        at = tuple(np.argwhere(~right)[0].tolist())
-        text = f"an array with {(~right).sum()} wrong entries of {got.size}: entry {list(at)} is "
-        text += f"{shown(np.asarray(got[at]))}, expected {shown(np.asarray(want[at]))}"
-    raise Failure(f"{rule} {returned(answer)}{text}.".strip(), likely)
-
-
-def array(answer: Answer, like: Array) -> Array:
-    """The answer itself, once it is known to be an array of like dtype and shape.
-
-    Raises:
-        Failure: it is not.
-    """
-    value, what = answer.value, f"an array of shape {like.shape}"
-    if issubclass(type(value), np.generic):  # what NumPy has in place of arrays without axes
-        value = np.asarray(value)
-    if type(value) is not Array:  # isinstance believes what an object says it is
-        likely = f"an array is asked for, not {kind(value)}"
-        likely = "there is no `return`" if value is None else likely
-        raise Failure(f"{returned(answer)}{kind(value)}, expected {what}.", likely)
-    if value.dtype != like.dtype:
-        text = f"an array of dtype {str(value.dtype)[:40]}, expected {like.dtype}"
-        raise Failure(f"{returned(answer)}{text}.", f"the numbers asked for are {like.dtype}")
-    if value.shape != like.shape:
-        likely = f"the answer has {value.ndim} dimensions instead of {like.ndim}"
-        text = f"an array of shape {value.shape}, expected {like.shape}"
-        raise Failure(f"{returned(answer)}{text}.", likely if value.ndim != like.ndim else "")
-    return value
-
-
-def returned(answer: Answer) -> str:
-    return f"{answer} returned {answer.part} = " if answer.part else f"{answer} returned "
-
-
-def shown(value: object) -> str:
-    """A number, or an array of few entries, as text; "" for anything longer."""
-    if not isinstance(value, Array):
-        return f"{value}"
-    if value.size > SHOWN:
-        return ""
-    if value.ndim == 0:
-        return f"{value:.5g}" if value.dtype == np.float64 else f"{value}"
-    return f"[{', '.join(map(shown, map(np.asarray, value)))}]"
-
-
-def left_alone(answer: Answer) -> None:
-    checks.unchanged(answer, IN_PLACE)
+Pair = tuple[Array, Array]
 
 
 # --- ex05.1 ---------------------------------------------------------------------------------------
@@ -304,7 +193,7 @@ class Fit(NamedTuple):
         return 2.0 * np.eye(self.classes)[self.y] - 1
 
 
-def by_elimination(s: Fit) -> tuple[Array, Array]:
+def by_elimination(s: Fit) -> Pair:
     """W and b from all derivatives = 0, without rounding: b belongs to a feature that is 1."""
     rows = [[*map(Fraction, row), Fraction(1)] for row in s.X.tolist()]
     own, size = s.y.tolist(), s.X.shape[1] + 1
@@ -339,25 +228,25 @@ def ridge(X: Array, T: Array, penalty: Array | float) -> Array:
     return np.linalg.pinv(X.T @ X + more, hermitian=True) @ X.T @ T
 
 
-def with_intercept(W: Array, X: Array, T: Array) -> tuple[Array, Array]:
+def with_intercept(W: Array, X: Array, T: Array) -> Pair:
     return W, T.mean(0) - X.mean(0) @ W
 
 
-def fitted(s: Fit) -> tuple[Array, Array]:
+def fitted(s: Fit) -> Pair:
     return to_targets(s, s.targets)
 
 
-def to_targets(s: Fit, T: Array) -> tuple[Array, Array]:
+def to_targets(s: Fit, T: Array) -> Pair:
     return with_intercept(ridge(centred(s.X), centred(T), s.lam), s.X, T)
 
 
-def with_lam(rule: Callable[[Fit], Array | float]) -> Callable[[Fit], Value]:
+def with_lam(rule: Callable[[Fit], Array | float]) -> Callable[[Fit], Pair]:
     return lambda s: with_intercept(
         ridge(centred(s.X), centred(s.targets), rule(s)), s.X, s.targets
     )
 
 
-def all_penalised(s: Fit) -> Value:
+def all_penalised(s: Fit) -> Pair:
     augmented = np.hstack([s.X, np.ones((len(s.X), 1))])
     solved = ridge(augmented, s.targets, s.lam)
     return solved[:-1], solved[-1]
@@ -373,7 +262,7 @@ def half_centred(s: Fit) -> Array:
     return np.linalg.solve(gram, centred(s.X).T @ s.targets)
 
 
-def classes_that_occur(s: Fit) -> Value:
+def classes_that_occur(s: Fit) -> Pair:
     W, b = fitted(s)
     return W[:, : s.y.max() + 1], b[: s.y.max() + 1]
 

@@ -1,124 +1,16 @@
-"""Exercise 6: its answers beside the right ones, and what known mistakes return."""
+"""Exercise 6: the arguments of its functions, and what known mistakes make of them."""
 
-from collections.abc import Callable, Iterable
-from dataclasses import replace
+from collections.abc import Callable
 from decimal import Decimal, localcontext
 from fractions import Fraction
 from math import log, nan, sqrt
 from typing import NamedTuple
 
 import numpy as np
-from mistakes_ex03 import NAMES as ASKED
-from mistakes_ex03 import misfit
-from mistakes_ex05 import IN_PLACE, Array, Judge, array, left_alone, returned, same, shown
+from support import Array, Mistakes
 
-from fedlab_edu.grading import checks
-from fedlab_edu.grading.checks import Answer, Case, Failure, parts
-from fedlab_edu.grading.faults import ATOL, RTOL, SHOWN
-from fedlab_edu.grading.student import Raised, Student
-
-__all__ = ["array", "left_alone"]  # besides what is defined here
-
-Part = Array | float | int
+Part = Array | float
 Value = Part | tuple[Part, ...]
-Mistakes = dict[str, Callable[..., Value | None]]  # what a mistake returns; None: it cannot be made
-
-NAMES = {
-    "ogd": ("z", "w", "c", "radius"),
-    "bandit_step": ("z", "arm", "loss", "eta"),
-    "constants": ("D", "G", "b", "m", "tau"),
-    "best_step": ("distances", "c", "G", "m"),
-}
-PARTS = {
-    "ogd": ("points", "total"),
-    "constants": ("k", "steps", "eta"),
-    "best_step": ("bound", "j"),
-}
-NOT_FINITE = "inf and NaN come from a division by 0, the log of 0, or exp of a large number"
-WHOLE = "math.ceil gives an int, and np.ceil a float; int(x) is the whole number in a float x"
-
-
-# --- answers --------------------------------------------------------------------------------------
-
-
-def ask(
-    student: Student,
-    causes: dict[str, str],
-    name: str,
-    *arguments: object,
-    names: dict[str, tuple[str, ...]] | None = None,
-) -> Answer:
-    """As ``student.call``, with copies of arrays, and with them in the messages.
-
-    Args:
-        causes: what an exception can only mean, by a part of its name and text.
-        names: of each function the names of its arguments; the default is exercise 6's.
-    """
-    given = [a.copy() if isinstance(a, Array) else a for a in arguments]
-    try:
-        answer = student.call(name, *given)
-    except Raised as failure:
-        told = f"{type(failure.__context__).__name__}: {failure}"
-        likely = [sentence for part, sentence in causes.items() if part in told]
-        raise Raised(str(failure), failure.likely or "".join(likely[:1])) from None
-    known = list(zip((names or NAMES)[name], arguments, given, strict=True))
-    changed = tuple(n for n, before, after in known if not same(before, after))
-    texts = {n: text for n, value, _ in known if (text := shown(value))}
-    return replace(answer, given=texts, changed=changed)
-
-
-def check(
-    ask: Callable[..., Answer],
-    mistakes: Mistakes,
-    cases: Iterable[Case],
-    others: Iterable[Case] = (),
-    judge: Judge | None = None,
-) -> None:
-    checks.check(ask, mistakes, cases, equal, others, judge, IN_PLACE)
-
-
-def equal(answer: Answer, want: Value, rule: str = "") -> None:
-    """The answer is ``want`` in type, dtype, shape and, up to rounding, in value.
-
-    Raises:
-        Failure: it is not.
-    """
-    if isinstance(want, tuple):
-        for part, value in zip(parts(answer, *PARTS[answer.function]), want, strict=True):
-            equal(part, value, rule)
-        return
-    asked = int if type(want) is int else float
-    got = array(answer, want) if isinstance(want, Array) else scalar(answer, asked)
-    right = got == want if asked is int else np.isclose(got, want, RTOL, ATOL, equal_nan=True)
-    if np.all(right):
-        return
-    text = f"{told(got)}, expected {told(want)}"
-    if isinstance(got, Array) and got.size > SHOWN:
-        at = tuple(np.argwhere(~right)[0].tolist())
-        text = f"an array with {(~right).sum()} wrong entries of {got.size}: entry {list(at)} is "
-        text += f"{told(got[at])}, expected {told(want[at])}"
-    likely = "" if np.isfinite(got).all() else NOT_FINITE
-    raise Failure(f"{rule} {returned(answer)}{text}.".strip(), likely)
-
-
-def scalar(answer: Answer, asked: type) -> float | int:
-    """The answer itself, once it is known to be a number, and an int where that is asked for.
-
-    Raises:
-        Failure: it is not.
-    """
-    value = answer.value
-    if issubclass(type(value), np.generic | Array) and value.ndim == 0:
-        value = value.item()
-    if what := misfit(value, asked):
-        likely = WHOLE if what.startswith("the float") and np.isfinite(value) else ""
-        raise Failure(f"{returned(answer)}{what}, expected {ASKED[asked]}.", likely)
-    return asked(value)
-
-
-def told(value: Part) -> str:
-    """As `shown`, with numbers that differ by little told apart."""
-    return shown(value) if isinstance(value, Array) else f"{value:.7g}"
 
 
 # --- ex06.1 ---------------------------------------------------------------------------------------

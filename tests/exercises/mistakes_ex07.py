@@ -1,4 +1,4 @@
-"""Exercise 7: its answers beside the right ones, and what known mistakes return."""
+"""Exercise 7: the arguments of its functions, and what known mistakes make of them."""
 
 import cmath
 import math
@@ -7,63 +7,10 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from mistakes_ex05 import IN_PLACE, Array, Judge, array, left_alone
-from mistakes_ex06 import Mistakes, Value, scalar
-from mistakes_ex06 import ask as ask_named
-from mistakes_ex06 import equal as equal_part
+from support import Array, Mistakes
 
-from fedlab_edu.grading import checks
-from fedlab_edu.grading.checks import Answer, Case, parts
-from fedlab_edu.grading.student import Student
-
-__all__ = ["array", "left_alone", "scalar"]  # besides what is defined here
-
-NAMES = {
-    "credit": ("outputs", "q", "y"),
-    "score": ("logits", "z"),
-    "update": ("logits", "z", "d", "lr"),
-    "directions": ("outputs", "y", "logits"),
-}
-PARTS = {"credit": ("loss", "d"), "directions": ("paper", "exact")}
-CAUSES = {  # what an exception can only mean, by a part of its name and text
-    "OverflowError": "exp of a large number is too large for a float: subtract the largest one "
-    "before exp",
-    "math domain error": "a probability is too small for a float, and 0 has no logarithm: log p is "
-    "the logit minus the log of the sum of exp",
-    "ZeroDivisionError": "exp of all the numbers is 0: subtract the largest one before exp",
-    "broadcast": "two shapes do not fit: often max or sum along an axis lacks keepdims=True, or "
-    "one number for each row its second axis, as in d[:, None]",
-}
-
-
-# --- answers --------------------------------------------------------------------------------------
-
-
-def ask(student: Student, name: str, *arguments: object) -> Answer:
-    """As ``student.call``, with copies of arrays, and with them in the messages."""
-    return ask_named(student, CAUSES, name, *arguments, names=NAMES)
-
-
-def check(
-    ask: Callable[..., Answer],
-    mistakes: Mistakes,
-    cases: Iterable[Case],
-    others: Iterable[Case] = (),
-    judge: Judge | None = None,
-) -> None:
-    checks.check(ask, mistakes, cases, equal, others, judge, IN_PLACE)
-
-
-def equal(answer: Answer, want: Value, rule: str = "") -> None:
-    """The answer is ``want`` in type, dtype, shape and, up to rounding, in value.
-
-    Raises:
-        Failure: it is not.
-    """
-    if not isinstance(want, tuple):
-        return equal_part(answer, want, rule)
-    for part, value in zip(parts(answer, *PARTS[answer.function]), want, strict=True):
-        equal_part(part, value, rule)
+Part = Array | float
+Value = Part | tuple[Part, ...]
 
 
 # --- by plain numbers -----------------------------------------------------------------------------

@@ -1,88 +1,16 @@
-"""Exercise 8: its answers beside the right ones, and what known mistakes return."""
+"""Exercise 8: the arguments of its functions, and what known mistakes make of them."""
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import NamedTuple
 
 import numpy as np
-from mistakes_ex03 import misfit
-from mistakes_ex05 import IN_PLACE, Array, Judge, array, left_alone, returned
-from mistakes_ex06 import ask as ask_named
-from mistakes_ex06 import equal as equal_part
-
-from fedlab_edu.grading import checks
-from fedlab_edu.grading.checks import Answer, Case, Failure, parts
-from fedlab_edu.grading.faults import kind
-from fedlab_edu.grading.student import Student
-
-__all__ = ["Judge", "array", "left_alone"]  # besides what is defined here
+from support import Array, Mistakes
 
 Places = list[int]
 Value = Array | tuple[Array | Places, Array | Places]
-Mistakes = dict[str, Callable[..., Value | None]]  # what a mistake returns; None: it cannot be made
-
-NAMES = {
-    "evo_continuous": ("h", "a", "b", "eps", "p_re", "coin", "fresh", "u"),
-    "evo_discrete": ("i", "n", "eps", "p_re", "coin", "fresh", "u"),
-    "top_and_bottom": ("scores", "rho"),
-    "exploit": ("hp", "weights", "top", "bottom", "u", "evolve"),
-}
-PARTS = {"top_and_bottom": ("top", "bottom"), "exploit": ("hp", "weights")}
-NOBODY = "the top is empty here, and nothing is to change"
-TIES = "of equal scores the lower place is first: np.argsort needs kind='stable' for it"
-
-
-# --- answers --------------------------------------------------------------------------------------
-
-
-def ask(student: Student, name: str, *arguments: object, causes: dict[str, str]) -> Answer:
-    """As ``student.call``, with copies of arrays, and with them in the messages."""
-    return ask_named(student, causes, name, *arguments, names=NAMES)
-
-
-def check(
-    ask: Callable[..., Answer],
-    mistakes: Mistakes,
-    cases: Iterable[Case],
-    others: Iterable[Case] = (),
-    judge: Judge | None = None,
-) -> None:
-    checks.check(ask, mistakes, cases, equal, others, judge, IN_PLACE)
-
-
-def equal(answer: Answer, want: Value, rule: str = "") -> None:
-    """The answer is ``want``: an array, or a pair of arrays or of lists of places.
-
-    Raises:
-        Failure: it is not.
-    """
-    if not isinstance(want, tuple):
-        return equal_part(answer, want, rule)
-    for part, value in zip(parts(answer, *PARTS[answer.function]), want, strict=True):
-        if isinstance(value, Array):
-            equal_part(part, value, rule)
-        elif (got := places(part)) != value:
-            raise Failure(f"{rule} {returned(part)}{got}, expected {value}.".strip())
-
-
-def places(answer: Answer) -> Places:
-    """The answer itself as a list, once it is known to be a list or an array of ints.
-
-    Raises:
-        Failure: it is not.
-    """
-    value = answer.value
-    if type(value) is Array and value.ndim == 1:  # isinstance believes what an object says it is
-        value = value.tolist()
-    if type(value) not in (list, tuple) or len(value) > 1000:
-        raise Failure(f"{returned(answer)}{kind(value)}, expected a short list of places.")
-    entries = [x.item() if issubclass(type(x), np.generic) else x for x in value]
-    for what in filter(None, (misfit(x, int) for x in entries)):
-        likely = "places are asked for, not scores; they are ints" if "float" in what else ""
-        raise Failure(f"{returned(answer)}a list with {what} in it, expected ints.", likely)
-    return entries
 
 
 # --- ex08.1 ---------------------------------------------------------------------------------------
@@ -362,6 +290,8 @@ QUANTILES = "these are the sets by quantiles, as in the paper, in which equal sc
 QUANTILES += "take n members by rank"
 
 TOP: Mistakes = {
+    "places are asked for, not scores":
+        lambda scores, rho: tuple([scores[k] for k in part] for part in by_counting(scores, rho)),
     "higher scores count as better here: they are losses": by_key(lambda x: -x),
     "higher scores count as better here, and NaN as the highest: they are losses":
         by_key(lambda x: -math.inf if math.isnan(x) else -x),

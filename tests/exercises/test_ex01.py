@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import pytest
 import torch
+from support import real
 from torch import Tensor
 
 from fedlab_edu import Clients, LocalHP, aggregate, linear, local_sgd
@@ -26,10 +27,6 @@ fedavg_round = partial(
     pytest.mark.q, "ex01.3", function="fedavg_round",
     hint="three loops: over the clients, over the orders of a client, over the minibatches",
 )  # fmt: skip
-
-
-def real(*values: object) -> Tensor:
-    return torch.tensor(values, dtype=torch.float64)
 
 
 # --- ex01.1 ---------------------------------------------------------------------------------------

@@ -26,10 +26,10 @@ from mistakes_ex02 import (
     normal,
     optimum,
     quadratics,
-    real,
     returned,
     two_of_three,
 )
+from support import real
 from torch import Tensor
 
 from fedlab_edu import Clients, LocalHP, linear, local_sgd

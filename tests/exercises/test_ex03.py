@@ -8,32 +8,33 @@ from functools import partial
 
 import pytest
 from mistakes_ex03 import (
-    DISCOUNTED,
     REAL,
     ROUNDS,
     STOPS,
     SURVIVORS,
     WHOLE,
-    Case,
     Halving,
-    Mistakes,
     Near,
-    Number,
     best_stops,
     by_counting,
-    check,
-    discounted,
-    left_alone,
-    number,
-    numbers,
     real_draw,
     spent,
     whole_draw,
 )
+from support import (
+    DISCOUNTED,
+    MEANS_AT_THE_EDGES,
+    MEANS_BY_HAND,
+    TRACE,
+    ask,
+    ask_mean,
+    draw_means,
+    draw_scores,
+)
 
-from fedlab_edu.grading.checks import Answer, Failure
-from fedlab_edu.grading.faults import SHOWN, kind
-from fedlab_edu.grading.student import NotWritten, Raised, Student
+from fedlab_edu.grading.checks import Answer, Case, Failure, check, form, unchanged
+from fedlab_edu.grading.printing import SHOWN, kind
+from fedlab_edu.grading.student import Raised, Student
 
 rounds_used = partial(
     pytest.mark.q, "ex03.1", function="rounds_used",
@@ -60,19 +61,8 @@ perturb = partial(
 # --- ex03.1 ---------------------------------------------------------------------------------------
 
 
-def told(answer: Answer, name: str, values: Sequence[Number]) -> Answer:
-    """The answer, with a list among the arguments that its messages tell."""
-    short = len(values) <= SHOWN
-    text = f"[{', '.join(map(repr, values))}]" if short else f"{len(values)} numbers"
-    return replace(answer, given={name: text} | dict(answer.given))
-
-
-def ask_rounds(student: Student, stops: list[int], arms: int, eta: int) -> Answer:
-    return told(student.call("rounds_used", stops, arms, eta), "stops", stops)
-
-
 def check_rounds(student: Student, *cases: Case) -> None:
-    check(partial(ask_rounds, student), ROUNDS, cases)
+    check(partial(student.call, "rounds_used"), ROUNDS, cases)
 
 
 @rounds_used(points=1, aspect="a case computed by hand")
@@ -99,21 +89,15 @@ def test_rounds_at_the_edges(student: Student) -> None:
         Case(([8], 5, 3), 40, "With one stop nobody ends early."),
         Case(last, 4 * 12 + 1 * 5, "From 4 to 4 nobody trains, but arms end twice."),
     )
-    left_alone(ask_rounds(student, *last))
+    unchanged(student.call("rounds_used", *last))
 
 
 # --- ex03.2 ---------------------------------------------------------------------------------------
 
 
 def ask_stops(student: Student, h: Halving) -> Answer:
-    """Where there are such stops."""
-    try:
-        return student.call("schedule", *h)
-    except Raised as failure:
-        given = ", ".join(f"{name} = {value}" for name, value in h._asdict().items())
-        refused = isinstance(failure.__context__, ValueError)
-        likely = f"there is a schedule for {given}" if refused else failure.likely
-        raise Raised(str(failure), likely) from None
+    given = ", ".join(f"{name} = {value}" for name, value in h._asdict().items())
+    return ask(student, {"ValueError": f"there is a schedule for {given}"}, "schedule", *h)
 
 
 def check_stops(student: Student, *cases: Case, **judge: Callable[[Answer, Case], None]) -> None:
@@ -127,7 +111,7 @@ def check_refused(student: Student, h: Halving, why: str) -> None:
         if isinstance(failure.__context__, ValueError):
             return
         raise Raised(str(failure), f"raise a ValueError here: {why}") from None
-    got = numbers(answer) if isinstance(answer.value, list) else kind(answer.value)
+    got = form(answer, [0]) if isinstance(answer.value, list) else kind(answer.value)
     raise Failure(f"{answer} returned {got}, expected a ValueError.", f"raise one here: {why}")
 
 
@@ -169,7 +153,7 @@ def test_schedule_is_the_best(student: Student) -> None:
 @schedule(points=1, aspect="no round more than the total, and none left that could be spent")
 def test_schedule_spends_what_there_is(student: Student) -> None:
     def judge(answer: Answer, case: Case) -> None:
-        (h,), stops = case.arguments, numbers(answer)
+        (h,), stops = case.arguments, form(answer, [0])
         if len(stops) != h.eliminations + 1 or stops[-1] != h.cap:
             text = f"{h.eliminations + 1} stops, of which the last is {h.cap}"
         elif sorted(stops) != stops or stops[0] < 1:
@@ -203,21 +187,12 @@ def test_schedule_refuses_what_cannot_be(student: Student) -> None:
 # --- ex03.3 ---------------------------------------------------------------------------------------
 
 
-def ask_survivors(student: Student, scores: list[float], eta: int) -> Answer:
-    return told(student.call("survivors", scores, eta), "scores", scores)
-
-
 def check_survivors(student: Student, *cases: Case) -> None:
-    check(partial(ask_survivors, student), SURVIVORS, cases)
+    check(partial(student.call, "survivors"), SURVIVORS, cases)
 
 
 def counted(scores: list[float], eta: int, rule: str = "") -> Case:
     return Case((scores, eta), by_counting(scores, eta), rule)
-
-
-def drawn_scores(rng: random.Random, n: int) -> list[float]:
-    """No two of them equal."""
-    return [k / 1000 for k in rng.sample(range(1000), n)]
 
 
 @survivors(points=1, aspect="a case computed by hand")
@@ -234,7 +209,7 @@ def test_survivors_by_hand(student: Student) -> None:
 def test_survivors_are_those_with_few_better_ones(student: Student) -> None:
     rng = random.Random(4)
     sizes = (27, 3), (16, 2), (14, 4), (9, 5), (11, 3), (13, 4)
-    check_survivors(student, *[counted(drawn_scores(rng, n), eta) for n, eta in sizes])
+    check_survivors(student, *[counted(draw_scores(rng, n), eta) for n, eta in sizes])
 
 
 @survivors(points=1, aspect="equal scores")
@@ -264,76 +239,45 @@ def test_nan_counts_as_infinity(student: Student) -> None:
 @survivors(points=1, aspect="how many; in any order of the arms; arguments left as they were")
 def test_number_of_survivors(student: Student) -> None:
     def judge(answer: Answer, case: Case) -> None:
-        positions, n = numbers(answer), len(case.arguments[0])
+        positions, n = form(answer, [0]), len(case.arguments[0])
         places = max(1, n // 4)
         if len(positions) != places or not set(positions) <= set(range(n)):
             text = f"{places} of the positions 0 to {n - 1}"
             raise Failure(f"{answer} returned {positions[:SHOWN]}, expected {text}.")
 
     rng = random.Random(5)
-    cases = [Case((drawn_scores(rng, n), 4)) for n in range(1, 14)]
-    check(partial(ask_survivors, student), SURVIVORS, cases, judge)
+    cases = [Case((draw_scores(rng, n), 4)) for n in range(1, 14)]
+    check(partial(student.call, "survivors"), SURVIVORS, cases, judge=judge)
     scores, eta = cases[-1].arguments
-    answer = ask_survivors(student, scores, eta)
-    left_alone(answer)
+    answer = student.call("survivors", scores, eta)
+    unchanged(answer)
     at = rng.sample(range(len(scores)), len(scores))
-    want = sorted(at.index(i) for i in numbers(answer))
+    want = sorted(at.index(i) for i in form(answer, [0]))
     rule = "The arms that go on must be the same when they are listed in another order."
     check_survivors(student, Case(([scores[i] for i in at], eta), want, rule))
 
 
 # --- ex03.4 ---------------------------------------------------------------------------------------
 
-ZERO = {  # gamma -> what a division by zero can only mean
-    0.0: "with gamma = 0 the newest entry counts gamma^0 = 1, and the others 0",
-    1.0: "with gamma = 1 the weights add up to the number of entries: do not divide by 1 - gamma",
-}
 
-
-def ask_mean(student: Student, trace: list[float], gamma: float) -> Answer:
-    try:
-        answer = student.call("discounted_mean", trace, gamma)
-    except Raised as failure:
-        divided = isinstance(failure.__context__, ZeroDivisionError)
-        likely = failure.likely or (ZERO.get(gamma, "") if divided else "")
-        raise Raised(str(failure), likely) from None
-    return told(answer, "trace", trace)
-
-
-def check_mean(student: Student, *cases: Case) -> None:
-    check(partial(ask_mean, student), DISCOUNTED, cases)
+def check_mean(student: Student, cases: list[Case]) -> None:
+    check(partial(ask_mean, student, "discounted_mean"), DISCOUNTED, cases)
 
 
 @discounted_mean(points=1, aspect="a case computed by hand")
 def test_mean_by_hand(student: Student) -> None:
-    rule = "The weights are 0.25, 0.5 and 1, with the sum 1.75."
-    check_mean(
-        student,
-        Case(([8.0, 6.0, 2.0], 0.5), 4.0, rule),
-        Case(([40.0, 16.0, 4.0], 0.25), 8.0, "The weights are 0.0625, 0.25 and 1."),
-    )
+    check_mean(student, MEANS_BY_HAND)
 
 
 @discounted_mean(points=1, aspect="drawn traces, by running sums")
 def test_mean_is_that_of_running_sums(student: Student) -> None:
-    rng, cases = random.Random(6), []
-    for n, gamma in ((5, 0.9), (12, 0.5), (40, 0.8), (2, 0.3)):
-        trace = drawn_scores(rng, n)
-        cases.append(Case((trace, gamma), discounted(trace, gamma)))
-    check_mean(student, *cases)
+    check_mean(student, draw_means())
 
 
 @discounted_mean(points=1, aspect="gamma = 0 and 1; equal entries; one entry; arguments untouched")
 def test_mean_at_the_edges(student: Student) -> None:
-    trace = [0.7, 0.2, 0.4, 0.1]
-    check_mean(
-        student,
-        Case((trace, 0.0), 0.1, "With gamma = 0 it is the last entry."),
-        Case((trace, 1.0), 0.35, "With gamma = 1 it is the plain mean."),
-        Case(([0.6], 0.5), 0.6, "With one entry it is this entry."),
-        Case(([0.3] * 5, 0.7), 0.3, "The mean of equal entries is this entry."),
-    )
-    left_alone(ask_mean(student, trace, 0.5))
+    check_mean(student, MEANS_AT_THE_EDGES)
+    unchanged(student.call("discounted_mean", TRACE, 0.5))
 
 
 # --- ex03.5 ---------------------------------------------------------------------------------------
@@ -341,16 +285,17 @@ def test_mean_at_the_edges(student: Student) -> None:
 
 def ask_draws(student: Student, whole: bool, p: Near, us: Sequence[float]) -> Answer:
     """The draws by each u, as one answer."""
-    draws: list[Number] = []
+    draws: list[float] = []
     for u in us:
         answer = student.call("perturb", *p, u, whole)
-        draws.append(number(answer, int if whole else float))
-    name = list(answer.given)[4]
-    return replace(answer, value=draws, given={**answer.given, name: ", ".join(map(repr, us))})
+        draws.append(form(answer, 0 if whole else 0.0))
+    given = list(answer.given.items())
+    each = "u", ", ".join(map(str, us))
+    return replace(answer, value=draws, given=dict([*given[:4], each, *given[5:]]))
 
 
 def check_draws(student: Student, whole: bool, *cases: Case) -> None:
-    def each(draw: Callable[[Near, float], Number]) -> Callable[..., list[Number]]:
+    def each(draw: Callable[[Near, float], float]) -> Callable[..., list[float]]:
         return lambda p, us: [draw(p, u) for u in us]
 
     mistakes = {mistake: each(draw) for mistake, draw in (WHOLE if whole else REAL).items()}
@@ -416,29 +361,3 @@ def test_perturb_whole_law(student: Student) -> None:
     cases.append(Case((Near(20, 0, 50, 0.14), evenly(15)), list(range(13, 28)), seven))
     still = Case((Near(2, 1, 5, 0.0), us[:4]), [2] * 4, "With eps = 0 nothing moves.")
     check_draws(student, True, *cases, still)
-
-
-# --- the check itself -----------------------------------------------------------------------------
-
-DOUBLED: Mistakes = {"add it twice": lambda x: x, "2 x, not x^2": lambda x: x * x}
-
-
-def fault_of(function: Callable[[int], int], *arguments: int) -> Failure:
-    cases = [Case((x,), 2 * x) for x in arguments]
-    with pytest.raises(Failure) as fault:
-        check(lambda x: Answer("double", function(x), {"x": str(x)}, ()), DOUBLED, cases)
-    return fault.value
-
-
-def test_a_mistake_is_named_only_if_it_explains_every_answer() -> None:
-    assert fault_of(lambda x: x * x, 1, 2, 3).likely == "2 x, not x^2"
-    assert fault_of(lambda x: 1, 1, 2, 3).likely == ""
-
-
-def test_no_mistake_is_named_where_there_is_no_answer() -> None:
-    def unwritten(x: int) -> int:
-        raise NotWritten("double is not written yet.")
-
-    fault = fault_of(unwritten, 1, 2)
-    assert type(fault) is NotWritten
-    assert fault.likely == ""

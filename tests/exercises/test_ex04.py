@@ -15,27 +15,30 @@ from mistakes_ex04 import (
     EXPONENTIATED,
     FIRST,
     GRADIENT,
+    NEXT_TRACE,
     ROUND,
-    TRACE,
-    Case,
-    Mistakes,
     Round,
     Scores,
     by_decimals,
     by_fractions,
     by_the_book,
-    check,
-    discounted,
-    floats,
-    left_alone,
     own_parts,
+)
+from support import (
+    MEANS_AT_THE_EDGES,
+    MEANS_BY_HAND,
+    OUTSIDE,
+    TRACE,
+    ask,
+    ask_mean,
+    draw_means,
     real,
-    told,
+    right,
 )
 from torch import Tensor
 
-from fedlab_edu.grading.checks import Answer, Failure, parts
-from fedlab_edu.grading.student import Raised, Student
+from fedlab_edu.grading.checks import Answer, Case, Failure, check, form, parts, unchanged
+from fedlab_edu.grading.student import Student
 
 SOLUTION = Path(__file__).parents[2] / "solutions" / "ex04_fedex.py"
 
@@ -110,7 +113,7 @@ def test_gradient_is_zero_for_rows_that_nobody_used(student: Student) -> None:
         Case((some,), real(0, 0, 0.5, 0), rule),
         Case((zero,), real(0, 0.625, 0.375, 0), also),
     )
-    left_alone(student.call("gradient", *some))
+    unchanged(student.call("gradient", *some))
 
 
 @gradient(points=1, aspect="drawn rounds, without rounding")
@@ -134,12 +137,11 @@ def test_gradient_is_unbiased_up_to_the_baseline(student: Student) -> None:
 
     def ask(s: Scores, losses: Tensor) -> Answer:
         def own(s: Scores) -> Tensor:
-            return floats(student.call("gradient", *s), like=s.theta)
+            return form(student.call("gradient", *s), like=s.theta)
 
         answer = student.call("gradient", *s)
-        names = list(answer.given)
-        known = {name: answer.given[name] for name in (names[0], *names[3:])}
-        return replace(answer, value=mean(own, s, losses), given=known)
+        given = list(answer.given.items())
+        return replace(answer, value=mean(own, s, losses), given=dict(given[:1] + given[3:]))
 
     rule = (
         "Averaged over all rounds that can be drawn from theta, g_j must be the mean score of row "
@@ -170,25 +172,9 @@ def test_gradient_knows_no_order_and_no_scale(student: Student) -> None:
 # --- ex04.2 ---------------------------------------------------------------------------------------
 
 
-LARGE = "exp of a large number is too large for a float: subtract the largest entry before exp"
-SMALL = "0 has no logarithm: a theta_j may be 0, or too small for a float, so stay with z"
-
-
-def ask_step(student: Student, z: Tensor, g: Tensor, eta: float) -> Answer:
-    try:
-        return student.call("exponentiate", z, g, eta)
-    except Raised as failure:
-        error, likely = failure.__context__, failure.likely
-        if isinstance(error, OverflowError):
-            likely = LARGE
-        elif isinstance(error, ValueError) and "math domain" in str(error):
-            likely = SMALL
-        raise Raised(str(failure), likely) from None
-
-
 def check_step(student: Student, *cases: Case) -> None:
     other = *drawn_step(random.Random(13), 5), 0.4
-    check(partial(ask_step, student), EXPONENTIATED, cases, [Case(other)])
+    check(partial(ask, student, OUTSIDE, "exponentiate"), EXPONENTIATED, cases, [Case(other)])
 
 
 def log(*theta: float) -> Tensor:
@@ -251,26 +237,16 @@ def test_step_does_not_see_a_constant(student: Student) -> None:
         Case((z, g - 5, 0.6), want, "A constant that is added to g must change nothing."),
         Case((real(0), real(7), 0.6), real(0), "With one row its probability is 1."),
     )
-    left_alone(student.call("exponentiate", z, g, 0.6))
+    unchanged(student.call("exponentiate", z, g, 0.6))
 
 
 # --- ex04.3 ---------------------------------------------------------------------------------------
 
 
-ZERO = {  # gamma -> what a division by zero can only mean
-    0.0: "with gamma = 0 the newest entry counts gamma^0 = 1, and the others 0",
-    1.0: "with gamma = 1 the weights add up to the number of entries: do not divide by 1 - gamma",
-}
-
-
 def ask_baseline(student: Student, trace: list[float], gamma: float) -> Answer:
-    try:
-        answer = student.call("baseline", trace, gamma)
-    except Raised as failure:
-        divided = isinstance(failure.__context__, ZeroDivisionError)
-        known = (ZERO.get(gamma, "") if divided else "") if trace else FIRST
-        raise Raised(str(failure), failure.likely or known) from None
-    return told(answer, trace)
+    if trace:
+        return ask_mean(student, "baseline", trace, gamma)
+    return ask(student, {"": FIRST}, "baseline", trace, gamma)
 
 
 def check_baseline(student: Student, *cases: Case) -> None:
@@ -280,20 +256,12 @@ def check_baseline(student: Student, *cases: Case) -> None:
 
 @baseline(points=1, aspect="a case computed by hand")
 def test_baseline_by_hand(student: Student) -> None:
-    check_baseline(
-        student,
-        Case(([8.0, 6.0, 2.0], 0.5), 4.0, "The weights are 0.25, 0.5 and 1, with the sum 1.75."),
-        Case(([40.0, 16.0, 4.0], 0.25), 8.0, "The weights are 0.0625, 0.25 and 1."),
-    )
+    check_baseline(student, *MEANS_BY_HAND)
 
 
 @baseline(points=1, aspect="drawn traces, by running sums")
 def test_baseline_is_that_of_running_sums(student: Student) -> None:
-    rng, cases = random.Random(6), []
-    for n, gamma in ((5, 0.9), (12, 0.5), (40, 0.8), (2, 0.3)):
-        trace = [k / 1000 for k in rng.sample(range(1000), n)]
-        cases.append(Case((trace, gamma), discounted(trace, gamma)))
-    check_baseline(student, *cases)
+    check_baseline(student, *draw_means())
 
 
 @baseline(points=1, aspect="the first round, where the trace is empty")
@@ -305,37 +273,26 @@ def test_baseline_of_the_first_round_is_zero(student: Student) -> None:
 
 @baseline(points=1, aspect="gamma = 0 and 1; equal entries; arguments untouched")
 def test_baseline_at_the_edges(student: Student) -> None:
-    trace = [0.7, 0.2, 0.4, 0.1]
-    check_baseline(
-        student,
-        Case((trace, 0.0), 0.1, "With gamma = 0 it is the last entry."),
-        Case((trace, 1.0), 0.35, "With gamma = 1 it is the plain mean."),
-        Case(([0.3] * 5, 0.7), 0.3, "The mean of equal entries is this entry."),
-    )
-    left_alone(ask_baseline(student, trace, 0.5))
+    check_baseline(student, *MEANS_AT_THE_EDGES)
+    unchanged(student.call("baseline", TRACE, 0.5))
 
 
 # --- ex04.4 ---------------------------------------------------------------------------------------
 
 
 def played(student: Student, s: Round) -> list[Answer]:
-    try:
-        answer = student.call("fedex_round", *s)
-    except Raised as failure:
-        divided = isinstance(failure.__context__, ZeroDivisionError)
-        still = "where all g_j are 0, eta is 0" if (s.score == s.lam).all() else ""
-        known = still if s.trace else FIRST
-        raise Raised(str(failure), failure.likely or (known if divided else "")) from None
-    return parts(told(answer, s.trace), "z", "trace")
+    still = "where all g_j are 0, eta is 0" if (s.score == s.lam).all() else ""
+    causes = {"ZeroDivisionError": still if s.trace else FIRST}
+    return parts(ask(student, causes, "fedex_round", *s), "z", "trace")
 
 
 def check_z(student: Student, *cases: Case) -> None:
-    mistakes: Mistakes = own_parts(student) | ROUND
+    mistakes = own_parts(student) | ROUND
     check(lambda s: played(student, s)[0], mistakes, cases, other_rounds())
 
 
 def check_trace(student: Student, *cases: Case) -> None:
-    check(lambda s: played(student, s)[1], TRACE, cases, other_rounds())
+    check(lambda s: played(student, s)[1], NEXT_TRACE, cases, other_rounds())
 
 
 def other_rounds() -> list[Case]:
@@ -349,8 +306,7 @@ def drawn_round(rng: random.Random, k: int, clients: int, rounds: int) -> Round:
     return Round(s.theta.log(), trace, s.arm, s.score, s.size, rng.randrange(1, 10) / 10)
 
 
-def played_right(s: Round, rule: str = "") -> Case:
-    return Case((s,), by_the_book(s), rule)
+played_right = partial(right, by_the_book)
 
 
 def mean_added(s: Round, rule: str = "") -> Case:
@@ -451,7 +407,7 @@ def test_round_knows_no_order_and_no_scale(student: Student) -> None:
         Case((s._replace(size=8 * s.size),), want, "Multiplying the sizes must change nothing."),
         Case((twice,), want, "Doubling all scores, the earlier ones too, must change nothing."),
     )
-    left_alone(played(student, s)[0])
+    unchanged(played(student, s)[0])
 
 
 # --- the check itself -----------------------------------------------------------------------------

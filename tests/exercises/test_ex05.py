@@ -1,7 +1,7 @@
 """Exercise 5, sharing weights by hand: 20 points."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 
 import numpy as np
@@ -11,24 +11,27 @@ from mistakes_ex05 import (
     FOURIER,
     HALVE,
     MIXED,
-    Array,
     Draw,
     Fit,
-    Judge,
-    array,
-    ask,
     by_counting,
     by_elimination,
     by_loops,
-    check,
-    equal,
     known,
-    left_alone,
     row_by_row,
 )
+from support import Array, ask, floats
 
-from fedlab_edu.grading.checks import Answer, Case, Failure, parts
-from fedlab_edu.grading.student import Raised, Student
+from fedlab_edu.grading.checks import (
+    Answer,
+    Case,
+    Failure,
+    check,
+    close,
+    form,
+    parts,
+    unchanged,
+)
+from fedlab_edu.grading.student import Student
 
 fourier = partial(
     pytest.mark.q, "ex05.1", function="fourier",
@@ -49,34 +52,15 @@ halve = partial(
 )  # fmt: skip
 
 
-def floats(*values: object) -> Array:
-    return np.array(values, dtype=np.float64)
-
-
-def explained(student: Student, name: str, causes: dict[str, str], *arguments: object) -> Answer:
-    """The answer; or the exception, with what it can only mean, by a part of its name and text."""
-    try:
-        return ask(student, name, *arguments)
-    except Raised as failure:
-        error = failure.__context__
-        told = f"{type(error).__name__}: {failure}"
-        likely = [sentence for part, sentence in causes.items() if part in told]
-        raise Raised(str(failure), failure.likely or "".join(likely[:1])) from None
-
-
 # --- ex05.1 ---------------------------------------------------------------------------------------
 
 PRODUCT = "the shapes do not fit in a product: x is (N, d), omega (d, n), and x @ omega is (N, n)"
 NO_FIT = {"matmul": PRODUCT, "not aligned": PRODUCT, "remapped": PRODUCT, "out of bounds": PRODUCT}
 
 
-def ask_features(student: Student, s: Draw) -> Answer:
-    return explained(student, "fourier", NO_FIT, *s)
-
-
 def check_features(student: Student, *cases: Case) -> None:
     others = [Case((drawn(21, *size),)) for size in ((3, 2, 5), (5, 4, 7))]
-    check(partial(ask_features, student), FOURIER, cases, others)
+    check(lambda s: ask(student, NO_FIT, "fourier", *s), FOURIER, cases, others)
 
 
 def drawn(seed: int, N: int, d: int, n: int) -> Draw:
@@ -125,7 +109,7 @@ def test_features_have_the_kernel_as_their_mean(student: Student) -> None:
     def judge(answer: Answer, case: Case) -> None:
         (s,) = case.arguments
         n = len(s.offset)
-        features = array(answer, np.empty((2, n)))
+        features = form(answer, np.empty((2, n)))
         with np.errstate(all="ignore"):
             mean = float((features[0] * features[1]).sum())
         want = math.exp(-s.gamma * sum((a - b) ** 2 for a, b in s.x.T.tolist()))
@@ -141,7 +125,7 @@ def test_features_have_the_kernel_as_their_mean(student: Student) -> None:
         x = np.round(s.x, 2)
         cases.append(Case((s._replace(x=x * 0.8, gamma=gamma),)))
     others = [Case((drawn(22, 3, 2, 5),))]
-    check(partial(ask_features, student), FOURIER, cases, others, judge)
+    check(lambda s: ask(student, NO_FIT, "fourier", *s), FOURIER, cases, others, judge)
 
 
 @fourier(points=1, aspect="each example by itself, and the scale of x; arguments untouched")
@@ -156,7 +140,7 @@ def test_features_of_an_example_are_its_own(student: Student) -> None:
         Case((s._replace(x=s.x[1:2]),), want[1:2], "There is one example only."),
         Case((half,), want, "Half of x with 4 gamma must have the features of x with gamma."),
     )
-    left_alone(ask_features(student, s))
+    unchanged(student.call("fourier", *s))
 
 
 # --- ex05.2 ---------------------------------------------------------------------------------------
@@ -167,15 +151,11 @@ OUT_OF_BOUNDS = {
 }
 
 
-def ask_mixed(student: Student, features: Array, assignment: Array) -> Answer:
-    return explained(student, "mixed", OUT_OF_BOUNDS, features, assignment)
-
-
 def check_mixed(student: Student, *cases: Case) -> None:
     others = []
     for k, rows in ((3, [0, 2, 2, 1]), (6, [5, 3, 2, 2, 4])):
         others.append(Case((seen(23, k, len(rows), 4)[0], np.array(rows))))
-    check(partial(ask_mixed, student), MIXED, cases, others)
+    check(partial(ask, student, OUT_OF_BOUNDS, "mixed"), MIXED, cases, others)
 
 
 def seen(seed: int, k: int, N: int, n: int) -> tuple[Array, Array]:
@@ -240,7 +220,7 @@ def test_mixed_knows_no_order(student: Student) -> None:
             "nothing.",
         ),
     )
-    left_alone(ask_mixed(student, features, drawn))
+    unchanged(student.call("mixed", features, drawn))
 
 
 # --- ex05.3 ---------------------------------------------------------------------------------------
@@ -248,13 +228,10 @@ def test_mixed_knows_no_order(student: Student) -> None:
 SINGULAR = {"Singular matrix": "X'X alone may be singular: add lam * np.eye(n) to it"}
 
 
-def ask_fit(student: Student, s: Fit) -> Answer:
-    return explained(student, "shared_fit", SINGULAR, *s)
-
-
-def check_fit(student: Student, *cases: Case) -> None:
+def check_fit(student: Student, *cases: Case, judge: Callable | None = None) -> None:
     others = [Case((problem(24, *size),)) for size in ((9, 3, 4), (7, 4, 3))]
-    check(partial(ask_fit, student), FIT, cases, others)
+    ask_fit = partial(ask, student, SINGULAR, "shared_fit")
+    check(lambda s: ask_fit(*s), FIT, cases, others, judge, ("W", "b"))
 
 
 def problem(seed: int, N: int, n: int, classes: int) -> Fit:
@@ -302,7 +279,7 @@ def test_fit_is_where_the_derivatives_vanish(student: Student) -> None:
     def judge(answer: Answer, case: Case) -> None:
         (s,) = case.arguments
         like = np.empty((s.X.shape[1], s.classes)), np.empty(s.classes)
-        W, b = map(array, parts(answer, "W", "b"), like)
+        W, b = map(form, parts(answer, "W", "b"), like)
         with np.errstate(all="ignore"):
             error = s.targets - s.X @ W - b
             derivatives = {"W": 2 * s.lam * W - 2 * s.X.T @ error, "b": -2 * error.sum(0)}
@@ -316,7 +293,7 @@ def test_fit_is_where_the_derivatives_vanish(student: Student) -> None:
     for N, n, classes, lam in ((60, 5, 4, 0.5), (40, 12, 3, 3.0), (30, 9, 2, 0.75)):
         y = rng.integers(classes, size=N)
         cases.append(Case((Fit(rng.normal(0.5, 1, (N, n)), y, classes, lam),)))
-    check(partial(ask_fit, student), FIT, cases, judge=judge)
+    check_fit(student, *cases, judge=judge)
 
 
 @shared_fit(points=1, aspect="order, shifted features, a huge lam; arguments untouched")
@@ -340,7 +317,7 @@ def test_fit_knows_no_order_and_no_shift(student: Student) -> None:
         ),
         Case((huge,), by_elimination(huge), near_zero),
     )
-    left_alone(ask_fit(student, s))
+    unchanged(student.call("shared_fit", *s))
 
 
 # --- ex05.4 ---------------------------------------------------------------------------------------
@@ -352,25 +329,21 @@ NOBODY = {
 }
 
 
-def ask_halve(student: Student, scores: Array, alive: Array) -> Answer:
-    return explained(student, "halve", NOBODY, scores, alive)
-
-
 def by_place(answer: Answer, case: Case) -> None:
-    """As `equal`; it also tells a wrong choice among equal scores."""
+    """Raise as `close` does, and tell a wrong choice among equal scores."""
     try:
-        equal(answer, case.want, case.rule)
+        close(answer, case.want, rule=case.rule)
     except Failure as failure:
         want = by_counting(*case.arguments)
-        got, (scores, alive) = array(answer, want), case.arguments
+        got, (scores, alive) = form(answer, want), case.arguments
         equals = [sorted(zip(p, known(scores), alive, strict=True)) for p in (got, want)]
         likely = LUCK if np.allclose(*equals, equal_nan=True) else failure.likely
         raise Failure(str(failure), likely) from None
 
 
-def check_halve(student: Student, *cases: Case, judge: Judge = by_place) -> None:
+def check_halve(student: Student, *cases: Case, judge: Callable = by_place) -> None:
     others = [Case(scored(25 + n, 9, n)) for n in (4, 5, 7)]
-    check(partial(ask_halve, student), HALVE, cases, others, judge)
+    check(partial(ask, student, NOBODY, "halve"), HALVE, cases, others, judge)
 
 
 def scored(seed: int, k: int, n: int) -> tuple[Array, Array]:
@@ -451,15 +424,15 @@ def test_halve_sees_only_the_order_of_scores(student: Student) -> None:
         Case((scores**3 - 5, alive), want, "s^3 - 5 has the order of s."),
         Case((np.where(alive, scores, 7.0), alive), want, "Maps that have gone play no part."),
     )
-    left_alone(ask_halve(student, scores, alive))
-    left_alone(ask_halve(student, floats(0.5, math.nan, 0.25), np.array([True, True, False])))
+    unchanged(student.call("halve", scores, alive))
+    unchanged(student.call("halve", floats(0.5, math.nan, 0.25), np.array([True, True, False])))
 
 
 @halve(points=1, aspect="six halvings leave one of 64 maps, the best")
 def test_six_halvings_leave_the_best_of_64(student: Student) -> None:
     def judge(answer: Answer, case: Case) -> None:
         scores, alive = case.arguments
-        p, n = array(answer, scores), (int(alive.sum()) + 1) // 2
+        p, n = form(answer, scores), (int(alive.sum()) + 1) // 2
         if (p != 0).sum() != n or abs(p.sum() - 1) > 1e-6:
             text = f"{(p != 0).sum()} of the {alive.sum()} living maps, with the sum {p.sum():.5g}"
             raise Failure(f"{answer} left {text}; expected {n}, with the sum 1.")

@@ -12,27 +12,21 @@ from mistakes_ex06 import (
     BEST,
     CONSTANTS,
     OGD,
-    Array,
     Draw,
     Grid,
-    Judge,
     Setting,
     Task,
-    array,
-    ask,
     by_counting,
     by_decimals,
     by_fractions,
     by_loops,
-    check,
-    left_alone,
     loss,
     nearest,
-    scalar,
     size,
 )
+from support import OUTSIDE, Array, ask, floats, right
 
-from fedlab_edu.grading.checks import Answer, Case, Failure, parts
+from fedlab_edu.grading.checks import Answer, Case, Failure, check, form, parts, unchanged
 from fedlab_edu.grading.student import Student
 
 ogd = partial(
@@ -57,10 +51,6 @@ best_step = partial(
 )  # fmt: skip
 
 
-def floats(*values: object) -> Array:
-    return np.array(values, dtype=np.float64)
-
-
 # --- ex06.1 ---------------------------------------------------------------------------------------
 
 TURN = floats([0.6, -0.8], [0.8, 0.6])  # a rotation of the plane
@@ -70,13 +60,10 @@ NO_LENGTH = {
 }
 
 
-def ask_points(student: Student, s: Task) -> Answer:
-    return ask(student, NO_LENGTH, "ogd", *s)
-
-
-def check_points(student: Student, *cases: Case, judge: Judge | None = None) -> None:
+def check_points(student: Student, *cases: Case, judge: Callable | None = None) -> None:
     others = [Case((task(21, 6, 3, 0.75),)), Case((task(22, 5, 2, 2.5),))]
-    check(partial(ask_points, student), OGD, cases, others, judge)
+    ask_points, names = partial(ask, student, NO_LENGTH, "ogd"), ("points", "total")
+    check(lambda s: ask_points(*s), OGD, cases, others, judge, names)
 
 
 def task(seed: int, m: int, d: int, radius: float) -> Task:
@@ -127,7 +114,7 @@ def test_regret_is_within_the_bound(student: Student) -> None:
     def judge(answer: Answer, case: Case) -> None:
         (s,) = case.arguments
         given = parts(answer, "points", "total")
-        points, total = array(given[0], s.z), scalar(given[1], float)
+        points, total = map(form, given, (s.z, 0.0))
         for i, w in enumerate(points):
             if not size(w) <= s.radius * (1 + 1e-9):
                 text = f"point {i} has the length {size(w):.5g}, and the radius is {s.radius:.5g}"
@@ -194,15 +181,11 @@ def test_points_turn_and_scale_with_the_plane(student: Student) -> None:
         ),
         Case((s._replace(z=ends),), (points, total + last), "Only the last row of z has changed."),
     )
-    left_alone(ask_points(student, s))
-    left_alone(ask_points(student, s._replace(radius=1e6)))
+    unchanged(student.call("ogd", *s))
+    unchanged(student.call("ogd", *s._replace(radius=1e6)))
 
 
 # --- ex06.2 ---------------------------------------------------------------------------------------
-
-LARGE = "exp of a large number is too large for a float: subtract the largest entry before exp"
-SMALL = "0 has no logarithm: stay with z, and subtract its largest entry before exp"
-OUTSIDE = {"OverflowError": LARGE, "math domain error": SMALL}
 
 
 def ask_step(student: Student, s: Draw) -> Answer:
@@ -222,8 +205,7 @@ def step(seed: int, k: int) -> Draw:
     return Draw(np.log(p / p.sum()), arm, float(rng.uniform(0.5, 3)), float(rng.uniform(0.1, 0.4)))
 
 
-def exact(s: Draw, rule: str = "") -> Case:
-    return Case((s,), by_decimals(s), rule)
+exact = partial(right, by_decimals)
 
 
 @bandit_step(points=1, aspect="a case computed by hand")
@@ -277,9 +259,9 @@ def test_step_is_unbiased_before_it_is_normalised(student: Student) -> None:
     def ask_mean(z: Array, losses: Array, eta: float) -> Answer:
         answer = ask_step(student, Draw(z, 0, float(losses[0]), eta))
         with np.errstate(all="ignore"):
-            value = mean(lambda s: array(ask_step(student, s), z), z, losses, eta)
-        known = {name: answer.given[name] for name in ("z", "eta")}
-        return replace(answer, value=value, given=known)
+            value = mean(lambda s: form(ask_step(student, s), z), z, losses, eta)
+        given = list(answer.given.items())
+        return replace(answer, value=value, given=dict(given[:1] + given[-1:]))
 
     rule = (
         "Averaged over the arms, drawn from p, the change of z_j before normalising must be -eta "
@@ -310,7 +292,7 @@ def test_step_knows_no_order(student: Student) -> None:
         Case((s._replace(eta=0.0),), s.z, "With eta = 0 nothing changes."),
         Case((Draw(floats(0), 0, 3.0, 0.5),), floats(0), "With one arm its probability is 1."),
     )
-    left_alone(ask_step(student, s))
+    unchanged(ask_step(student, s))
 
 
 # --- ex06.3 ---------------------------------------------------------------------------------------
@@ -328,7 +310,7 @@ def ask_constants(student: Student, s: Setting) -> Answer:
 
 def check_constants(student: Student, *cases: Case) -> None:
     others = [Case((setting(25, 0.3),)), Case((setting(26, 0.7),)), Case((setting(27, 0.4),))]
-    check(partial(ask_constants, student), CONSTANTS, cases, others)
+    check(partial(ask_constants, student), CONSTANTS, cases, others, names=("k", "steps", "eta"))
 
 
 def setting(seed: int, over: float) -> Setting:
@@ -397,13 +379,10 @@ def test_constants_scale_with_the_losses(student: Student) -> None:
 # --- ex06.4 ---------------------------------------------------------------------------------------
 
 
-def ask_best(student: Student, s: Grid) -> Answer:
-    return ask(student, {}, "best_step", *s)
-
-
-def check_best(student: Student, *cases: Case, judge: Judge | None = None) -> None:
+def check_best(student: Student, *cases: Case, judge: Callable | None = None) -> None:
     others = [Case((problem(seed, 7, 6),)) for seed in (28, 29, 30, 31)]
-    check(partial(ask_best, student), BEST, cases, others, judge)
+    names = "bound", "j"
+    check(lambda s: student.call("best_step", *s), BEST, cases, others, judge, names)
 
 
 def problem(seed: int, tau: int, k: int) -> Grid:
@@ -419,8 +398,7 @@ def problem(seed: int, tau: int, k: int) -> Grid:
             return s
 
 
-def best_right(s: Grid, rule: str = "") -> Case:
-    return Case((s,), by_fractions(s), rule)
+best_right = partial(right, by_fractions)
 
 
 @best_step(points=1, aspect="a case computed by hand")
@@ -466,7 +444,7 @@ def test_best_is_near_the_best_of_all_step_sizes(student: Student) -> None:
     def judge(answer: Answer, case: Case) -> None:
         (s,) = case.arguments
         given = parts(answer, "bound", "j")
-        bound, j = scalar(given[0], float), scalar(given[1], int)
+        bound, j = map(form, given, (0.0, 0))
         if not s.least * (1 - 1e-9) <= bound <= s.least * 3 / math.sqrt(8) * (1 + 1e-9):
             raise Failure(
                 f"The bound must be at least sqrt(m) G sqrt(mean of distances^2), which the best "
@@ -519,4 +497,4 @@ def test_best_scales_with_the_losses(student: Student) -> None:
             "The step sizes are in another order.",
         ),
     )
-    left_alone(ask_best(student, s))
+    unchanged(student.call("best_step", *s))

@@ -12,24 +12,18 @@ from mistakes_ex07 import (
     DIRECTIONS,
     SCORE,
     UPDATE,
-    Array,
-    Judge,
     Single,
     Turn,
     Votes,
-    array,
-    ask,
     by_dummy_ones,
     by_expectation,
     by_loops,
     by_small_steps,
-    check,
-    left_alone,
-    scalar,
     with_ones,
 )
+from support import Array, ask, floats, right
 
-from fedlab_edu.grading.checks import Answer, Case, Failure, parts
+from fedlab_edu.grading.checks import Answer, Case, Failure, check, form, parts, unchanged
 from fedlab_edu.grading.student import Student
 
 credit = partial(
@@ -54,22 +48,24 @@ directions = partial(
 )  # fmt: skip
 
 LARGE = "Some numbers are so large that exp of them is inf."
-
-
-def floats(*values: object) -> Array:
-    return np.array(values, dtype=np.float64)
+CAUSES = {  # what an exception can only mean, see `ask`
+    "OverflowError": "exp of a large number is too large for a float: subtract the largest one "
+    "before exp",
+    "math domain error": "a probability is too small for a float, and 0 has no logarithm: log p is "
+    "the logit minus the log of the sum of exp",
+    "ZeroDivisionError": "exp of all the numbers is 0: subtract the largest one before exp",
+    "broadcast": "two shapes do not fit: often max or sum along an axis lacks keepdims=True, or "
+    "one number for each row its second axis, as in d[:, None]",
+}
 
 
 # --- ex07.1 ---------------------------------------------------------------------------------------
 
 
-def ask_credit(student: Student, s: Votes) -> Answer:
-    return ask(student, "credit", *s)
-
-
-def check_credit(student: Student, *cases: Case, judge: Judge | None = None) -> None:
+def check_credit(student: Student, *cases: Case, judge: Callable | None = None) -> None:
     others = [Case((votes(21, 3, 4, 5),)), Case((votes(22, 4, 6, 3),))]
-    check(partial(ask_credit, student), CREDIT, cases, others, judge)
+    ask_credit, names = partial(ask, student, CAUSES, "credit"), ("loss", "d")
+    check(lambda s: ask_credit(*s), CREDIT, cases, others, judge, names)
 
 
 def votes(seed: int, N: int, M: int, C: int) -> Votes:
@@ -78,8 +74,7 @@ def votes(seed: int, N: int, M: int, C: int) -> Votes:
     return Votes(rng.normal(0, 2, (N, M, C)), q, rng.integers(C, size=M))
 
 
-def credit_right(s: Votes, rule: str = "") -> Case:
-    return Case((s,), by_dummy_ones(s), rule)
+credit_right = partial(right, by_dummy_ones)
 
 
 @credit(points=1, aspect="a case computed by hand")
@@ -133,7 +128,7 @@ def test_credit_adds_up_to_the_derivative_by_a_common_factor(student: Student) -
     def judge(answer: Answer, case: Case) -> None:
         (s,) = case.arguments
         given = parts(answer, "loss", "d")
-        value, d = scalar(given[0], float), array(given[1], s.q)
+        value, d = map(form, given, (0.0, s.q))
         at = {one: with_ones(s, [one] * len(s.q)).real for one in (1 - 1e-4, 1.0, 1 + 1e-4)}
         if not math.isclose(value, at[1.0], rel_tol=1e-6):
             raise Failure(f"{answer} returned loss = {value:.7g}, expected {at[1.0]:.7g}.")
@@ -178,14 +173,14 @@ def test_credit_knows_no_order_and_no_shift(student: Student) -> None:
             "be half.",
         ),
     )
-    left_alone(ask_credit(student, s))
+    unchanged(student.call("credit", *s))
 
 
 # --- ex07.2 ---------------------------------------------------------------------------------------
 
 
 def ask_score(student: Student, logits: Array, z: Array) -> Answer:
-    return ask(student, "score", logits, z)
+    return ask(student, CAUSES, "score", logits, z)
 
 
 def check_score(student: Student, *cases: Case) -> None:
@@ -251,8 +246,8 @@ def test_score_is_0_in_the_mean(student: Student) -> None:
 
     def ask_mean(logits: Array) -> Answer:
         answer = ask_score(student, logits, np.zeros(len(logits), dtype=np.int64))
-        value = mean(lambda a, z: array(ask_score(student, a, z), a), logits)
-        return replace(answer, value=value, given={"logits": answer.given["logits"]})
+        value = mean(lambda a, z: form(ask_score(student, a, z), a), logits)
+        return replace(answer, value=value, given=dict(list(answer.given.items())[:1]))
 
     rule = "The mean over the draws, weighted by their probabilities, must be 0."
     cases = [
@@ -275,23 +270,18 @@ def test_score_is_0_in_the_mean(student: Student) -> None:
             "Adding a number to all logits of a client must change nothing.",
         ),
     )
-    left_alone(ask_score(student, s.logits, s.z))
+    unchanged(ask_score(student, s.logits, s.z))
 
 
 # --- ex07.3 ---------------------------------------------------------------------------------------
 
 
-def ask_update(student: Student, s: Turn) -> Answer:
-    return ask(student, "update", *s)
-
-
-def check_update(student: Student, *cases: Case, judge: Judge | None = None) -> None:
+def check_update(student: Student, *cases: Case, judge: Callable | None = None) -> None:
     others = [Case((turn(25, 4, 3),)), Case((turn(26, 3, 5),))]
-    check(partial(ask_update, student), UPDATE, cases, others, judge)
+    check(lambda s: ask(student, CAUSES, "update", *s), UPDATE, cases, others, judge)
 
 
-def update_right(s: Turn, rule: str = "") -> Case:
-    return Case((s,), by_loops(s), rule)
+update_right = partial(right, by_loops)
 
 
 @update(points=1, aspect="a case computed by hand")
@@ -332,7 +322,7 @@ def test_update_at_the_edges(student: Student) -> None:
 def test_update_makes_what_has_credit_likelier(student: Student) -> None:
     def judge(answer: Answer, case: Case) -> None:
         (s,) = case.arguments
-        change = array(answer, s.logits) - s.logits
+        change = form(answer, s.logits) - s.logits
         for i, (z, d, row) in enumerate(zip(s.z.tolist(), s.d.tolist(), change, strict=True)):
             if not abs(row.sum()) <= 1e-8:
                 raise Failure(
@@ -361,19 +351,16 @@ def test_update_makes_what_has_credit_likelier(student: Student) -> None:
         ),
         Case((s._replace(d=4 * s.d, lr=s.lr / 4),), want, "lr d is the same."),
     )
-    left_alone(ask_update(student, s))
+    unchanged(student.call("update", *s))
 
 
 # --- ex07.4 ---------------------------------------------------------------------------------------
 
 
-def ask_directions(student: Student, s: Single) -> Answer:
-    return ask(student, "directions", *s)
-
-
 def check_directions(student: Student, *cases: Case) -> None:
     others = [Case((single(27, 4),)), Case((single(28, 3),))]
-    check(partial(ask_directions, student), DIRECTIONS, cases, others)
+    ask_directions = partial(ask, student, CAUSES, "directions")
+    check(lambda s: ask_directions(*s), DIRECTIONS, cases, others, names=("paper", "exact"))
 
 
 def single(seed: int, H: int) -> Single:
@@ -383,8 +370,7 @@ def single(seed: int, H: int) -> Single:
     return Single(outputs, float(rng.integers(8, 15)) / 8, rng.normal(0, 1, H))
 
 
-def directions_right(s: Single, rule: str = "") -> Case:
-    return Case((s,), by_expectation(s), rule)
+directions_right = partial(right, by_expectation)
 
 
 @directions(points=1, aspect="two cases computed by hand")
@@ -476,4 +462,4 @@ def test_directions_know_no_order_and_no_shift(student: Student) -> None:
             "With 4 times the outputs and y both must be 16 times as large.",
         ),
     )
-    left_alone(ask_directions(student, s))
+    unchanged(student.call("directions", *s))

@@ -1,6 +1,8 @@
 """Exercise 8, evolution by hand: 20 points."""
 
 import math
+from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -9,27 +11,19 @@ from mistakes_ex08 import (
     CONTINUOUS,
     DISCRETE,
     EXPLOIT,
-    NOBODY,
-    TIES,
     TOP,
-    Array,
     Evolve,
-    Judge,
     Move,
     Population,
     Step,
-    array,
-    ask,
     by_counting,
     by_members,
     by_numbers,
     by_options,
-    check,
-    left_alone,
-    places,
 )
+from support import Array, ask, floats, right
 
-from fedlab_edu.grading.checks import Answer, Case, Failure, parts
+from fedlab_edu.grading.checks import Answer, Case, Failure, check, close, form, parts, unchanged
 from fedlab_edu.grading.student import Student
 
 continuous = partial(
@@ -54,8 +48,7 @@ exploit = partial(
 )  # fmt: skip
 
 
-def floats(*values: object) -> Array:
-    return np.array(values, dtype=np.float64)
+TIES = "of equal scores the lower place is first: np.argsort needs kind='stable' for it"
 
 
 def whole(*values: int) -> Array:
@@ -65,14 +58,10 @@ def whole(*values: int) -> Array:
 # --- ex08.1 ---------------------------------------------------------------------------------------
 
 
-def ask_continuous(student: Student, s: Move) -> Answer:
-    return ask(student, "evo_continuous", *s, causes={})
-
-
-def check_continuous(student: Student, *cases: Case, judge: Judge | None = None) -> None:
+def check_continuous(student: Student, *cases: Case, judge: Callable | None = None) -> None:
     others = [move(21, 9, -4, 0, 0.2, 0.4), move(22, 7, 2, 7, 0.5, 0.6)]
     others = [Case((s._replace(coin=np.sort(s.coin)),)) for s in others]
-    check(partial(ask_continuous, student), CONTINUOUS, cases, others, judge)
+    check(lambda s: student.call("evo_continuous", *s), CONTINUOUS, cases, others, judge)
 
 
 def move(seed: int, n: int, a: float, b: float, eps: float, p_re: float) -> Move:
@@ -80,8 +69,7 @@ def move(seed: int, n: int, a: float, b: float, eps: float, p_re: float) -> Move
     return Move(rng.uniform(a, b, n), float(a), float(b), eps, p_re, *rng.uniform(size=(3, n)))
 
 
-def continuous_right(s: Move, rule: str = "") -> Case:
-    return Case((s,), by_numbers(s), rule)
+continuous_right = partial(right, by_numbers)
 
 
 @continuous(points=1, aspect="a case computed by hand")
@@ -128,7 +116,7 @@ def test_continuous_at_the_edges(student: Student) -> None:
 def test_continuous_stays_in_the_interval(student: Student) -> None:
     def judge(answer: Answer, case: Case) -> None:
         (s,) = case.arguments
-        new = array(answer, s.h)
+        new = form(answer, s.h)
         for k in range(len(new)):
             told = f"{answer} returned {new[k]:.6g} for member {k}"
             if not s.a - 1e-9 <= new[k] <= s.b + 1e-9:
@@ -171,20 +159,16 @@ def test_continuous_knows_no_order_and_no_scale(student: Student) -> None:
             "With a + b - h, 1 - fresh and 1 - u all values must be a + b minus the old ones.",
         ),
     )
-    left_alone(ask_continuous(student, s))
+    unchanged(student.call("evo_continuous", *s))
 
 
 # --- ex08.2 ---------------------------------------------------------------------------------------
 
 
-def ask_discrete(student: Student, s: Step) -> Answer:
-    return ask(student, "evo_discrete", *s, causes={})
-
-
-def check_discrete(student: Student, *cases: Case, judge: Judge | None = None) -> None:
+def check_discrete(student: Student, *cases: Case, judge: Callable | None = None) -> None:
     others = [step(21, 20, 11, 0.14, 0.3), step(22, 20, 12, 0.24, 0.5)]
     others = [Case((s._replace(coin=np.sort(s.coin)),)) for s in others]
-    check(partial(ask_discrete, student), DISCRETE, cases, others, judge)
+    check(lambda s: student.call("evo_discrete", *s), DISCRETE, cases, others, judge)
 
 
 def step(seed: int, m: int, n: int, eps: float, p_re: float) -> Step:
@@ -192,8 +176,7 @@ def step(seed: int, m: int, n: int, eps: float, p_re: float) -> Step:
     return Step(rng.integers(n, size=m), n, eps, p_re, *rng.uniform(size=(3, m)))
 
 
-def discrete_right(s: Step, rule: str = "") -> Case:
-    return Case((s,), by_options(s), rule)
+discrete_right = partial(right, by_options)
 
 
 @discrete(points=1, aspect="two cases computed by hand")
@@ -249,7 +232,7 @@ def test_discrete_at_the_edges(student: Student) -> None:
 def test_discrete_reaches_each_option(student: Student) -> None:
     def judge(answer: Answer, case: Case) -> None:
         (s,) = case.arguments
-        new = array(answer, s.i)
+        new = form(answer, s.i)
         if not ((new >= 0) & (new < s.n)).all():
             wrong = new[(new < 0) | (new >= s.n)][0]
             raise Failure(f"All places must be from 0 to {s.n - 1}; the answer has {wrong} in it.")
@@ -298,32 +281,26 @@ def test_discrete_knows_no_order_and_no_direction(student: Student) -> None:
             "With n - 1 - i, 1 - fresh and 1 - u all places must be n - 1 minus the old ones.",
         ),
     )
-    left_alone(ask_discrete(student, s))
+    unchanged(student.call("evo_discrete", *s))
 
 
 # --- ex08.3 ---------------------------------------------------------------------------------------
 
 
-def ask_top(student: Student, scores: Array, rho: float) -> Answer:
-    return ask(student, "top_and_bottom", scores, rho, causes={})
-
-
-def check_top(student: Student, *cases: Case, judge: Judge | None = None) -> None:
+def check_top(student: Student, *cases: Case, judge: Callable | None = None) -> None:
     others = [Case((drawn(21, 11), 3.0)), Case((drawn(22, 7, 2), 2.5)), Case((drawn(23, 5), 1.0))]
-    check(partial(ask_top, student), TOP, cases, others, judge or equal_or_tied)
+    ask, names = partial(student.call, "top_and_bottom"), ("top", "bottom")
+    check(ask, TOP, cases, others, judge or equal_or_tied, names)
 
 
 def equal_or_tied(answer: Answer, case: Case) -> None:
-    """As `equal`; places that are wrong, but have the right scores, are told."""
+    """Raise as `close` does, and tell places that are wrong, but have the right scores."""
     scores = case.arguments[0]
     for part, want in zip(parts(answer, "top", "bottom"), case.want, strict=True):
-        got = places(part)
-        if got == want:
-            continue
+        got = form(part, [0])
         inside = len(got) == len(want) and all(0 <= k < len(scores) for k in got)
         tied = inside and np.array_equal(scores[got], scores[want], equal_nan=True)
-        text = f"{case.rule} {answer} returned {part.part} = {got}, expected {want}."
-        raise Failure(text.strip(), TIES if tied else "")
+        close(part, want, {TIES: got} if tied else None, case.rule)
 
 
 def drawn(seed: int, K: int, step: float = 0.0) -> Array:
@@ -374,7 +351,7 @@ def test_top_at_the_edges(student: Student) -> None:
 @top(points=1, aspect="nobody is in both; other scales of the scores")
 def test_top_is_apart_and_knows_no_scale(student: Student) -> None:
     def judge(answer: Answer, case: Case) -> None:
-        best, worst = (places(part) for part in parts(answer, "top", "bottom"))
+        best, worst = (form(part, [0]) for part in parts(answer, "top", "bottom"))
         if both := sorted({*best} & {*worst}):
             raise Failure(
                 f"No member may be in both sets. {answer} returned top = {best}, bottom = {worst}, "
@@ -406,20 +383,21 @@ def test_top_of_equal_scores(student: Student) -> None:
         top_right(drawn(11, 41, 3), 3.0, "Many scores are equal."),
         top_right(drawn(12, 60, 2), 4.0, "Many scores are equal."),
     )
-    left_alone(ask_top(student, floats(0.3, math.nan, 0.1, math.inf, 0.2), 3.0))
+    unchanged(student.call("top_and_bottom", floats(0.3, math.nan, 0.1, math.inf, 0.2), 3.0))
 
 
 # --- ex08.4 ---------------------------------------------------------------------------------------
 
 
 def ask_exploit(student: Student, s: Population) -> Answer:
-    causes = {} if s.top else {"IndexError": NOBODY}
-    return ask(student, "exploit", *s, causes=causes)
+    causes = {} if s.top else {"IndexError": "the top is empty here, and nothing is to change"}
+    answer = ask(student, causes, "exploit", *s)
+    return replace(answer, given={**answer.given, "evolve": str(s.evolve)})
 
 
-def check_exploit(student: Student, *cases: Case, judge: Judge | None = None) -> None:
+def check_exploit(student: Student, *cases: Case, judge: Callable | None = None) -> None:
     others = [Case((s,)) for s in (population(21, 7, 4, 5), population(22, 10, 3, 7))]
-    check(partial(ask_exploit, student), EXPLOIT, cases, others, judge)
+    check(partial(ask_exploit, student), EXPLOIT, cases, others, judge, ("hp", "weights"))
 
 
 def population(seed: int, K: int, best: int, worst: int) -> Population:
@@ -435,8 +413,7 @@ def turned(s: Population) -> Population:
     return s._replace(bottom=s.bottom[::-1])
 
 
-def exploit_right(s: Population, rule: str = "") -> Case:
-    return Case((s,), by_members(s), rule)
+exploit_right = partial(right, by_members)
 
 
 @exploit(points=1, aspect="two cases computed by hand")
@@ -493,7 +470,7 @@ def test_exploit_leaves_the_others_alone(student: Student) -> None:
     def judge(answer: Answer, case: Case) -> None:
         (s,) = case.arguments
         given = parts(answer, "hp", "weights")
-        hp, weights = array(given[0], s.hp), array(given[1], s.weights)
+        hp, weights = map(form, given, (s.hp, s.weights))
         for k in range(len(s.hp)):
             same = np.allclose(hp[k], s.hp[k]) and np.allclose(weights[k], s.weights[k])
             if k not in s.bottom and not same:
@@ -541,4 +518,4 @@ def test_exploit_knows_no_order(student: Student) -> None:
         ),
         exploit_right(s._replace(evolve=Evolve(1.0, 0.0)), "evolve changes nothing."),
     )
-    left_alone(ask_exploit(student, s))
+    unchanged(ask_exploit(student, s))

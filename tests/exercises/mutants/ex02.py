@@ -1,0 +1,576 @@
+"""Typical answers to exercise 2, right and wrong."""
+
+import numpy as np
+import torch
+
+from fedlab_edu.grading.mutants import right, wrong
+
+
+@right
+class autograd:
+    """Every gradient by automatic differentiation; the answers stay part of a graph."""
+
+    def gradient_of(loss, at):
+        at = at.clone().requires_grad_()
+        return torch.autograd.grad(loss(at), at)[0]
+
+    def fedprox_gradient(g, w_i, w, mu):
+        return gradient_of(lambda v: g @ v + mu / 2 * ((v - w) ** 2).sum(), w_i)
+
+    def scaffold_local(x, control_i, control, lr, steps, gradient):
+        y = x.clone().requires_grad_()
+        for _ in range(steps):
+            y = y - lr * (gradient(y.detach()) - control_i + control)
+        print("y", y)
+        return y, control_i - control + (x - y) / (steps * lr)
+
+    def scaffold_server(x, control, ys, new_controls, old_controls, server_lr, clients):
+        mean_y = gradient_of(lambda v: (ys @ v).mean(), x)
+        total = gradient_of(lambda v: ((new_controls - old_controls) @ v).sum(), x)
+        return x + server_lr * (mean_y - x), control + total / clients
+
+    def feddyn_server(w, W, h, alpha, clients):
+        h = h - alpha / clients * sum(w_i - w for w_i in W)
+        # the minimum of alpha/2 |v - mean|^2 + <h, v>, one Newton step from w away
+        slope = gradient_of(lambda v: alpha / 2 * ((v - W.mean(0)) ** 2).sum() + h @ v, w)
+        return w - slope / alpha, h
+
+    def maml_gradient(w, A_train, mu_train, A_val, mu_val, lr, steps):
+        start = w.clone().requires_grad_()
+        adapted = start
+        for _ in range(steps):
+            adapted = adapted - lr * A_train @ (adapted - mu_train)
+        loss = (adapted - mu_val) @ A_val @ (adapted - mu_val) / 2
+        (meta_gradient,) = torch.autograd.grad(loss, start)
+        return adapted, meta_gradient
+
+
+@right
+class long:
+    """Entry by entry and client by client, with helpers and prints of the student's own."""
+
+    def mean(rows):
+        total = torch.zeros_like(rows[0])
+        for row in rows:
+            total += row
+        return total / len(rows)
+
+    def fedprox_gradient(g, w_i, w, mu):
+        out = g.clone()
+        for j in range(len(g)):
+            out[j] += mu * (w_i[j] - w[j])
+        return out
+
+    def scaffold_local(x, control_i, control, lr, steps, gradient):
+        path = [x]
+        for k in range(steps):
+            print("step", k)
+            corrected = gradient(path[-1]).clone()
+            corrected -= control_i
+            corrected += control
+            path.append(path[-1] - lr * corrected)
+        y = path[-1]
+        new_control_i = control_i.clone()
+        new_control_i -= control
+        new_control_i += (x - y) / steps / lr
+        return y, new_control_i
+
+    def scaffold_server(x, control, ys, new_controls, old_controls, server_lr, clients):
+        control = control.clone()
+        for new, old in zip(new_controls, old_controls, strict=True):
+            control += (new - old) / clients
+        x = (1 - server_lr) * x + server_lr * mean(ys)
+        return x, control
+
+    def feddyn_server(w, W, h, alpha, clients):
+        moved = 0
+        for w_i in W:
+            moved = moved + (w_i - w)
+        h = h - alpha * moved / clients
+        w = mean(W) - h / alpha
+        return (w, h)
+
+    def maml_gradient(w, A_train, mu_train, A_val, mu_val, lr, steps):
+        w_k, jacobian = w.numpy(), np.eye(len(w))
+        step = np.eye(len(w)) - lr * A_train.numpy()
+        for _ in range(steps):
+            w_k = w_k - lr * A_train.numpy() @ (w_k - mu_train.numpy())
+            jacobian = step @ jacobian
+        meta_gradient = jacobian.T @ A_val.numpy() @ (w_k - mu_val.numpy())
+        return torch.from_numpy(w_k.copy()), torch.from_numpy(meta_gradient)
+
+    if __name__ == "__main__":
+        print("this is not run by the check")
+
+
+@right
+class short:
+    """Formulas multiplied out, names reused, and each question in one or two expressions."""
+
+    def fedprox_gradient(g, w_i, w, mu):
+        return torch.add(g, w_i, alpha=mu) - mu * w
+
+    def scaffold_local(x, control_i, control, lr, steps, gradient):
+        drift, y, seen = control - control_i, x, 0
+        for _ in range(steps):
+            g = gradient(y)
+            y, seen = y - lr * (g + drift), seen + g
+        return [y, seen / steps]  # the mean of the gradients is the same as the question's formula
+
+    def scaffold_server(x, c, ys, new, old, server_lr, clients):
+        return torch.lerp(x, ys.mean(0), server_lr), c + (new.sum(0) - old.sum(0)) / clients
+
+    def feddyn_server(w, W, h, alpha, m):
+        h = h + alpha * len(W) / m * (w - W.mean(0))
+        return W.mean(0) - h / alpha, h
+
+    def maml_gradient(w, A, mu, A_val, mu_val, lr, steps):
+        J = torch.linalg.matrix_power(torch.eye(len(w)).double() - lr * A, steps)
+        adapted = mu + J @ (w - mu)
+        return adapted, (adapted - mu_val) @ A_val @ J
+
+
+@wrong("ex02.1", "prox double", "twice what it should be")
+def fedprox_gradient(g, w_i, w, mu):
+    return g + 2 * mu * (w_i - w)
+
+
+@wrong("ex02.1", "prox half", "2 of the square cancels")
+def fedprox_gradient(g, w_i, w, mu):
+    return g + mu / 2 * (w_i - w)
+
+
+@wrong("ex02.1", "prox in place", r"changed its argument g\b.*\.clone\(\)")
+def fedprox_gradient(g, w_i, w, mu):
+    g += mu * (w_i - w)
+    return g
+
+
+@wrong("ex02.1", "prox no pull", "the pull is missing")
+def fedprox_gradient(g, w_i, w, mu):
+    return g
+
+
+@wrong("ex02.1", "prox sign", "pull has the wrong sign")
+def fedprox_gradient(g, w_i, w, mu):
+    return g + mu * (w - w_i)
+
+
+@wrong("ex02.1", "prox term itself", "adds the value of the term")
+def fedprox_gradient(g, w_i, w, mu):
+    return g + mu / 2 * ((w_i - w) ** 2).sum()
+
+
+@wrong("ex02.1", "prox towards zero", "pulls towards zero")
+def fedprox_gradient(g, w_i, w, mu):
+    return g + mu * w_i
+
+
+@wrong("ex02.2", "control not by lr", "not divided by lr")
+def scaffold_local(x, control_i, control, lr, steps, gradient):
+    y = x.clone()
+    for _ in range(steps):
+        y -= lr * (gradient(y) - control_i + control)
+    return y, control_i - control + (x - y) / steps
+
+
+@wrong("ex02.2", "control not by steps", "not divided by the number of steps")
+def scaffold_local(x, control_i, control, lr, steps, gradient):
+    y = x.clone()
+    for _ in range(steps):
+        y -= lr * (gradient(y) - control_i + control)
+    return y, control_i - control + (x - y) / lr
+
+
+@wrong("ex02.2", "control option one", "option I: the question asks")
+def scaffold_local(x, control_i, control, lr, steps, gradient):
+    y = x.clone()
+    for _ in range(steps):
+        y -= lr * (gradient(y) - control_i + control)
+    return y, gradient(x)
+
+
+@wrong("ex02.2", "control sign", "x - y, not y - x")
+def scaffold_local(x, control_i, control, lr, steps, gradient):
+    y = x.clone()
+    for _ in range(steps):
+        y -= lr * (gradient(y) - control_i + control)
+    return y, control_i - control + (y - x) / (steps * lr)
+
+
+@wrong("ex02.2", "control times lr", r"a / K \* lr")
+def scaffold_local(x, control_i, control, lr, steps, gradient):
+    y = x.clone()
+    for _ in range(steps):
+        y -= lr * (gradient(y) - control_i + control)
+    return y, control_i - control + (x - y) / steps * lr
+
+
+@wrong("ex02.2", "control without c", "c is not subtracted")
+def scaffold_local(x, control_i, control, lr, steps, gradient):
+    y = x.clone()
+    for _ in range(steps):
+        y -= lr * (gradient(y) - control_i + control)
+    return y, control_i + (x - y) / (steps * lr)
+
+
+@wrong("ex02.2", "control x overwritten", "x - y is zero here: x must stay")
+def scaffold_local(x, control_i, control, lr, steps, gradient):
+    for _ in range(steps):
+        x = x - lr * (gradient(x) - control_i + control)
+    y = x
+    return y, control_i - control + (x - y) / (steps * lr)
+
+
+@wrong("ex02.2", "local corrected at the end", "added only once, at the end")
+def scaffold_local(x, control_i, control, lr, steps, gradient):
+    y = x.clone()
+    for _ in range(steps):
+        y -= lr * gradient(y)
+    y -= lr * (control - control_i)
+    return y, control_i - control + (x - y) / (steps * lr)
+
+
+@wrong("ex02.2", "local first step only", "only in the first step")
+def scaffold_local(x, control_i, control, lr, steps, gradient):
+    y = x.clone()
+    y -= lr * (gradient(y) - control_i + control)
+    for _ in range(steps - 1):
+        y -= lr * gradient(y)
+    return y, control_i - control + (x - y) / (steps * lr)
+
+
+@wrong("ex02.2", "local gradients at x", "every gradient is taken at x")
+def scaffold_local(x, control_i, control, lr, steps, gradient):
+    y = x.clone()
+    for _ in range(steps):
+        y -= lr * (gradient(x) - control_i + control)
+    return y, control_i - control + (x - y) / (steps * lr)
+
+
+@wrong("ex02.2", "local in place", r"changed its argument x\b.*\.clone\(\)")
+def scaffold_local(x, control_i, control, lr, steps, gradient):
+    y = x
+    for _ in range(steps):
+        y -= lr * (gradient(y) - control_i + control)
+    return y, control_i - control + (x - y) / (steps * lr)
+
+
+@wrong("ex02.2", "local one step", "only one step")
+def scaffold_local(x, control_i, control, lr, steps, gradient):
+    y = x.clone()
+    y -= lr * (gradient(y) - control_i + control)
+    return y, control_i - control + (x - y) / (steps * lr)
+
+
+@wrong(
+    "ex02.2", "local one value", "expected the 2 values y, new_control_i.*return y, new_control_i"
+)
+def scaffold_local(x, control_i, control, lr, steps, gradient):
+    y = x.clone()
+    for _ in range(steps):
+        y -= lr * (gradient(y) - control_i + control)
+    return y
+
+
+@wrong("ex02.2", "local sign", "correction has the wrong sign")
+def scaffold_local(x, control_i, control, lr, steps, gradient):
+    y = x.clone()
+    for _ in range(steps):
+        y -= lr * (gradient(y) + control_i - control)
+    return y, control_i - control + (x - y) / (steps * lr)
+
+
+@wrong("ex02.2", "local uncorrected", "correction is missing: each gradient")
+def scaffold_local(x, control_i, control, lr, steps, gradient):
+    y = x.clone()
+    for _ in range(steps):
+        y -= lr * gradient(y)
+    return y, control_i - control + (x - y) / (steps * lr)
+
+
+@wrong("ex02.2", "local without lr", "correction is not multiplied by lr")
+def scaffold_local(x, control_i, control, lr, steps, gradient):
+    y = x.clone()
+    for _ in range(steps):
+        y = y - lr * gradient(y) + control_i - control
+    return y, control_i - control + (x - y) / (steps * lr)
+
+
+@wrong(
+    "ex02.3", "server control by round", "mean over the clients of the round: divide the sum by N"
+)
+def scaffold_server(x, control, ys, new_controls, old_controls, server_lr, clients):
+    change = (new_controls - old_controls).sum(0)
+    return x + server_lr * (ys.mean(0) - x), control + change / len(ys)
+
+
+@wrong("ex02.3", "server control not divided", "divide their sum by N")
+def scaffold_server(x, control, ys, new_controls, old_controls, server_lr, clients):
+    change = (new_controls - old_controls).sum(0)
+    return x + server_lr * (ys.mean(0) - x), control + change
+
+
+@wrong("ex02.3", "server in place", r"changed its argument control\b.*\.clone\(\)")
+def scaffold_server(x, control, ys, new_controls, old_controls, server_lr, clients):
+    control += (new_controls - old_controls).sum(0) / clients
+    return x + server_lr * (ys.mean(0) - x), control
+
+
+@wrong("ex02.3", "server lr in control", "server_lr is for the model only")
+def scaffold_server(x, control, ys, new_controls, old_controls, server_lr, clients):
+    change = (new_controls - old_controls).sum(0)
+    return x + server_lr * (ys.mean(0) - x), control + server_lr * change / clients
+
+
+@wrong("ex02.3", "server mean of controls", "mean of the new c_i of the round")
+def scaffold_server(x, control, ys, new_controls, old_controls, server_lr, clients):
+    return x + server_lr * (ys.mean(0) - x), new_controls.mean(0)
+
+
+@wrong("ex02.3", "server mean of models", "take the mean of the changes")
+def scaffold_server(x, control, ys, new_controls, old_controls, server_lr, clients):
+    change = (new_controls - old_controls).sum(0)
+    return x + server_lr * ys.mean(0), control + change / clients
+
+
+@wrong("ex02.3", "server model by all", "the model takes the mean over the clients of the round")
+def scaffold_server(x, control, ys, new_controls, old_controls, server_lr, clients):
+    change = (new_controls - old_controls).sum(0)
+    return x + server_lr * (ys - x).sum(0) / clients, control + change / clients
+
+
+@wrong("ex02.3", "server model not divided", "take their mean over the round")
+def scaffold_server(x, control, ys, new_controls, old_controls, server_lr, clients):
+    change = (new_controls - old_controls).sum(0)
+    return x + server_lr * (ys - x).sum(0), control + change / clients
+
+
+@wrong("ex02.3", "server no lr", "server_lr is missing")
+def scaffold_server(x, control, ys, new_controls, old_controls, server_lr, clients):
+    change = (new_controls - old_controls).sum(0)
+    return ys.mean(0), control + change / clients
+
+
+@wrong("ex02.3", "server old not subtracted", "old c_i are not subtracted")
+def scaffold_server(x, control, ys, new_controls, old_controls, server_lr, clients):
+    change = new_controls.sum(0)
+    return x + server_lr * (ys.mean(0) - x), control + change / clients
+
+
+@wrong("ex02.4", "dyn by round", "divides by the clients of the round: m is")
+def feddyn_server(w, W, h, alpha, clients):
+    h = h - alpha * (W - w).sum(0) / len(W)
+    return W.mean(0) - h / alpha, h
+
+
+@wrong("ex02.4", "dyn h not by alpha", "h is not divided by alpha")
+def feddyn_server(w, W, h, alpha, clients):
+    h = h - alpha * (W - w).sum(0) / clients
+    return W.mean(0) - h, h
+
+
+@wrong("ex02.4", "dyn h sign", "the sign is wrong: subtract")
+def feddyn_server(w, W, h, alpha, clients):
+    h = h + alpha * (W - w).sum(0) / clients
+    return W.mean(0) - h / alpha, h
+
+
+@wrong("ex02.4", "dyn in place", r"changed its argument h\b.*\.clone\(\)")
+def feddyn_server(w, W, h, alpha, clients):
+    h -= alpha * (W - w).sum(0) / clients
+    return W.mean(0) - h / alpha, h
+
+
+@wrong("ex02.4", "dyn mean by all", "sum of the w_i is divided by m")
+def feddyn_server(w, W, h, alpha, clients):
+    h = h - alpha * (W - w).sum(0) / clients
+    return W.sum(0) / clients - h / alpha, h
+
+
+@wrong("ex02.4", "dyn mean of changes", "this takes the mean of the w_i - w")
+def feddyn_server(w, W, h, alpha, clients):
+    h = h - alpha * (W - w).mean(0) / clients
+    return W.mean(0) - h / alpha, h
+
+
+@wrong("ex02.4", "dyn next w", "h comes first, with the w that the clients received")
+def feddyn_server(w, W, h, alpha, clients):
+    w = W.mean(0) - h / alpha
+    return w, h - alpha * (W - w).sum(0) / clients
+
+
+@wrong("ex02.4", "dyn no alpha", "alpha is missing")
+def feddyn_server(w, W, h, alpha, clients):
+    h = h - (W - w).sum(0) / clients
+    return W.mean(0) - h / alpha, h
+
+
+@wrong("ex02.4", "dyn not divided", "not divided by m")
+def feddyn_server(w, W, h, alpha, clients):
+    h = h - alpha * (W - w).sum(0)
+    return W.mean(0) - h / alpha, h
+
+
+@wrong("ex02.4", "dyn old h", "uses the old h")
+def feddyn_server(w, W, h, alpha, clients):
+    new_h = h - alpha * (W - w).sum(0) / clients
+    return W.mean(0) - h / alpha, new_h
+
+
+@wrong("ex02.4", "dyn plain mean", "h/alpha is missing")
+def feddyn_server(w, W, h, alpha, clients):
+    h = h - alpha * (W - w).sum(0) / clients
+    return W.mean(0), h
+
+
+@wrong("ex02.4", "dyn plus h", "h/alpha has the wrong sign")
+def feddyn_server(w, W, h, alpha, clients):
+    h = h - alpha * (W - w).sum(0) / clients
+    return W.mean(0) + h / alpha, h
+
+
+@wrong("ex02.4", "dyn sum of models", "the sum is over w_i")
+def feddyn_server(w, W, h, alpha, clients):
+    h = h - alpha * W.sum(0) / clients
+    return W.mean(0) - h / alpha, h
+
+
+@wrong("ex02.4", "dyn swapped", "the two values are swapped")
+def feddyn_server(w, W, h, alpha, clients):
+    h = h - alpha * (W - w).sum(0) / clients
+    return h, W.mean(0) - h / alpha
+
+
+@wrong("ex02.5", "maml adapts on val", "adapts on the validation loss")
+def maml_gradient(w, A_train, mu_train, A_val, mu_val, lr, steps):
+    for _ in range(steps):
+        w = w - lr * A_val @ (w - mu_val)
+    meta = A_val @ (w - mu_val)
+    for _ in range(steps):
+        meta = meta - lr * A_train @ meta
+    return w, meta
+
+
+@wrong("ex02.5", "maml first order", "first-order gradient")
+def maml_gradient(w, A_train, mu_train, A_val, mu_val, lr, steps):
+    for _ in range(steps):
+        w = w - lr * A_train @ (w - mu_train)
+    meta = A_val @ (w - mu_val)
+    return w, meta
+
+
+@wrong("ex02.5", "maml gradient at w", "is taken at w: take it at the adapted model")
+def maml_gradient(w, A_train, mu_train, A_val, mu_val, lr, steps):
+    adapted = w.clone()
+    for _ in range(steps):
+        adapted = adapted - lr * A_train @ (adapted - mu_train)
+    meta = A_val @ (w - mu_val)
+    for _ in range(steps):
+        meta = meta - lr * A_train @ meta
+    return adapted, meta
+
+
+@wrong("ex02.5", "maml in place", r"changed its argument w\b.*\.clone\(\)")
+def maml_gradient(w, A_train, mu_train, A_val, mu_val, lr, steps):
+    for _ in range(steps):
+        w -= lr * A_train @ (w - mu_train)
+    meta = A_val @ (w - mu_val)
+    for _ in range(steps):
+        meta = meta - lr * A_train @ meta
+    return w, meta
+
+
+@wrong("ex02.5", "maml jacobian of val", "has A_train in it, not A_val")
+def maml_gradient(w, A_train, mu_train, A_val, mu_val, lr, steps):
+    for _ in range(steps):
+        w = w - lr * A_train @ (w - mu_train)
+    meta = A_val @ (w - mu_val)
+    for _ in range(steps):
+        meta = meta - lr * A_val @ meta
+    return w, meta
+
+
+@wrong("ex02.5", "maml no lr", "lr is missing in the Jacobian")
+def maml_gradient(w, A_train, mu_train, A_val, mu_val, lr, steps):
+    for _ in range(steps):
+        w = w - lr * A_train @ (w - mu_train)
+    meta = A_val @ (w - mu_val)
+    for _ in range(steps):
+        meta = meta - A_train @ meta
+    return w, meta
+
+
+@wrong("ex02.5", "maml one jacobian", "one Jacobian I - lr A_train is there")
+def maml_gradient(w, A_train, mu_train, A_val, mu_val, lr, steps):
+    for _ in range(steps):
+        w = w - lr * A_train @ (w - mu_train)
+    meta = A_val @ (w - mu_val)
+    meta = meta - lr * A_train @ meta
+    return w, meta
+
+
+@wrong("ex02.5", "maml one minus", "has the identity matrix, torch.eye")
+def maml_gradient(w, A_train, mu_train, A_val, mu_val, lr, steps):
+    for _ in range(steps):
+        w = w - lr * A_train @ (w - mu_train)
+    meta = A_val @ (w - mu_val)
+    J = 1 - lr * A_train
+    return w, torch.linalg.matrix_power(J, steps) @ meta
+
+
+@wrong("ex02.5", "maml one step", "only one step of adaptation")
+def maml_gradient(w, A_train, mu_train, A_val, mu_val, lr, steps):
+    w = w - lr * A_train @ (w - mu_train)
+    meta = A_val @ (w - mu_val)
+    for _ in range(steps):
+        meta = meta - lr * A_train @ meta
+    return w, meta
+
+
+@wrong("ex02.5", "maml plus", "Jacobian has the wrong sign")
+def maml_gradient(w, A_train, mu_train, A_val, mu_val, lr, steps):
+    for _ in range(steps):
+        w = w - lr * A_train @ (w - mu_train)
+    meta = A_val @ (w - mu_val)
+    for _ in range(steps):
+        meta = meta + lr * A_train @ meta
+    return w, meta
+
+
+@wrong("ex02.5", "maml power of entries", r"\*\* is no product of matrices")
+def maml_gradient(w, A_train, mu_train, A_val, mu_val, lr, steps):
+    for _ in range(steps):
+        w = w - lr * A_train @ (w - mu_train)
+    meta = A_val @ (w - mu_val)
+    J = torch.eye(len(w), dtype=w.dtype) - lr * A_train
+    return w, J**steps @ meta
+
+
+@wrong("ex02.5", "maml steps times lr", "I - K lr A_train")
+def maml_gradient(w, A_train, mu_train, A_val, mu_val, lr, steps):
+    for _ in range(steps):
+        w = w - lr * A_train @ (w - mu_train)
+    meta = A_val @ (w - mu_val)
+    meta = meta - steps * lr * A_train @ meta
+    return w, meta
+
+
+@wrong("ex02.5", "maml train and val swapped", "A_train and A_val are swapped")
+def maml_gradient(w, A_train, mu_train, A_val, mu_val, lr, steps):
+    for _ in range(steps):
+        w = w - lr * A_train @ (w - mu_train)
+    meta = A_train @ (w - mu_val)
+    for _ in range(steps):
+        meta = meta - lr * A_val @ meta
+    return w, meta
+
+
+@wrong("ex02.5", "maml train gradient", "that of the training loss: use A_val")
+def maml_gradient(w, A_train, mu_train, A_val, mu_val, lr, steps):
+    for _ in range(steps):
+        w = w - lr * A_train @ (w - mu_train)
+    meta = A_train @ (w - mu_train)
+    for _ in range(steps):
+        meta = meta - lr * A_train @ meta
+    return w, meta

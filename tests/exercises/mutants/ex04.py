@@ -1,0 +1,1168 @@
+"""Typical answers to exercise 4, right and wrong."""
+
+import math
+from functools import reduce
+from math import log
+
+import numpy as np
+import torch
+from torch.nn.functional import one_hot
+
+from fedlab_edu.grading.mutants import right, wrong
+
+
+@right
+class in_logs:
+    """The sums in another order: lambda is taken from the mean of a row, exp is summed in pairs."""
+
+    def gradient(theta, arm, score, size, baseline):
+        g = torch.zeros_like(theta)
+        for j in set(arm.tolist()):
+            n, x = size[arm == j], score[arm == j]
+            g[j] = n.sum() / size.sum() * (n @ x / n.sum() - baseline) / theta[j]
+        return g
+
+    def exponentiate(z, gradient, eta):
+        z = z - eta * gradient
+        return z - reduce(torch.logaddexp, z)
+
+    def baseline(trace, gamma):
+        weights = [gamma**age for age in range(len(trace))]
+        weighted = (w * x for w, x in zip(weights, reversed(trace), strict=True))
+        return math.fsum(weighted) / max(math.fsum(weights), 1)
+
+    def fedex_round(z, trace, arm, score, size, gamma):
+        g = gradient(z.exp(), arm, score, size, baseline(trace, gamma))
+        if g.count_nonzero():
+            z = exponentiate(z, g / g.abs().max(), math.sqrt(math.log(len(z) ** 2)))
+        mean = torch.dot(size, score) / size.sum()
+        return z, [float(x) for x in (*trace, mean)]
+
+
+@right
+class long:
+    """Plain loops over numbers, with helpers and prints of the student's own."""
+
+    def total(numbers):
+        result = 0.0
+        for number in numbers:
+            result += number
+        return result
+
+    def gradient(theta, arm, score, size, baseline):
+        g = []
+        for j in range(len(theta)):
+            g_j = 0.0
+            for i in range(len(arm)):
+                if arm[i] == j:
+                    weight = size[i].item() / total(size.tolist())
+                    g_j += weight * (score[i].item() - baseline) / theta[j].item()
+            g.append(g_j)
+        print("g =", g)
+        return torch.tensor(g, dtype=torch.float64)
+
+    def exponentiate(z, gradient, eta):
+        new = []
+        for j in range(len(z)):
+            new.append(z[j].item() - eta * gradient[j].item())
+        largest = max(new)
+        log_of_sum = largest + math.log(total(math.exp(x - largest) for x in new))
+        for j in range(len(new)):
+            new[j] -= log_of_sum
+        return torch.tensor(new, dtype=torch.float64)
+
+    def baseline(trace, gamma):
+        if len(trace) == 0:
+            return 0
+        weight, weights, weighted = 1, 0, 0
+        for x in trace[::-1]:
+            weighted += weight * x
+            weights += weight
+            weight *= gamma
+        return weighted / weights
+
+    def fedex_round(z, trace, arm, score, size, gamma):
+        theta = torch.tensor([math.exp(z_j) for z_j in z.tolist()], dtype=torch.float64)
+        lam = baseline(trace, gamma)
+        g = gradient(theta, arm, score, size, lam)
+        largest = 0
+        for g_j in g.tolist():
+            if abs(g_j) > largest:
+                largest = abs(g_j)
+        eta = 0
+        if largest != 0:
+            eta = math.sqrt(2 * math.log(len(z))) / largest
+        new_z = exponentiate(z, g, eta)
+        mean = total(n * x for n, x in zip(size.tolist(), score.tolist(), strict=True))
+        new_trace = trace.copy()
+        new_trace.append(mean / total(size.tolist()))
+        return (new_z, new_trace)
+
+    if __name__ == "__main__":
+        print("this is not run by the check")
+
+
+@right
+class numpy:
+    """Arrays of NumPy in and through; no question calls another."""
+
+    def gradient(theta, arm, score, size, baseline):
+        theta, arm, score, size = (x.numpy() for x in (theta, arm, score, size))
+        g = np.zeros(len(theta))
+        np.add.at(g, arm, (score - baseline) * size / np.sum(size))
+        g = np.divide(g, theta, out=np.zeros_like(g), where=g != 0)
+        return torch.from_numpy(g)
+
+    def exponentiate(z, gradient, eta):
+        z = z.numpy() - eta * gradient.numpy()
+        return torch.from_numpy(z - np.logaddexp.reduce(z))
+
+    def baseline(trace, gamma):
+        if not trace:
+            return np.float64(0)
+        return np.average(trace, weights=np.power(gamma, np.arange(len(trace))[::-1]))
+
+    def fedex_round(z, trace, arm, score, size, gamma):
+        lam = np.float64(0)
+        if trace:
+            lam = np.average(trace, weights=gamma ** np.arange(len(trace))[::-1])
+        mean = np.average(score.numpy(), weights=size.numpy())
+        z, share = z.numpy(), (size / size.sum()).numpy()
+        by_client = share * (score.numpy() - lam) / np.exp(z)[arm.numpy()]
+        g = np.bincount(arm.numpy(), weights=by_client, minlength=len(z))
+        largest = np.linalg.norm(g, ord=np.inf)
+        if largest > 0:
+            z = z - np.sqrt(2 * np.log(len(z))) * (g / largest)
+        z = z - z.max()
+        return torch.from_numpy(z - np.log(np.exp(z).sum())), np.append(trace, mean)
+
+
+@right
+class short:
+    """Each question in one or two expressions, with names of the student's own."""
+
+    def gradient(p, a, s, n, lam):
+        return torch.zeros_like(p).index_add_(0, a, n * (s - lam) / (n.sum() * p[a]))
+
+    def exponentiate(z, g, eta):
+        return (z - eta * g).log_softmax(0)
+
+    def baseline(xs, gamma):
+        x, weight = reduce(lambda sums, x: (sums[0] * gamma + x, sums[1] * gamma + 1), xs, (0, 0))
+        return x / (weight or 1)
+
+    def fedex_round(z, xs, a, s, n, gamma):
+        g = gradient(z.exp(), a, s, n, baseline(xs, gamma))
+        eta = (2 * log(len(z))) ** 0.5 / (abs(g).max() or 1)
+        return [exponentiate(z, g, eta), [*xs, n @ s / n.sum()]]
+
+
+@right
+class torch:
+    """Tensors of torch, through and out: one_hot, scatter_add and distributions."""
+
+    def gradient(theta, arm, score, size, baseline):
+        used = one_hot(arm, len(theta)).to(theta.dtype)
+        sums = (size * (score - baseline)) @ used / size.sum()
+        return torch.where(used.any(0), sums / theta, torch.zeros_like(theta))
+
+    def exponentiate(z, gradient, eta):
+        return torch.distributions.Categorical(logits=z - eta * gradient).logits
+
+    def baseline(trace, gamma):
+        trace = torch.tensor(trace or [0.0], dtype=torch.float64)
+        weights = gamma ** torch.arange(len(trace)).flip(0)
+        return torch.dot(weights.double(), trace) / weights.sum()
+
+    def fedex_round(z, trace, arm, score, size, gamma):
+        z = z.clone().requires_grad_()
+        share = size / size.sum()
+        # the slope of sum_i share_i (score_i - lambda) z[arm_i] in theta is that in z over theta
+        loss = (share * (score - baseline(trace, gamma)) * z[arm]).sum()
+        (slope,) = torch.autograd.grad(loss, z)
+        g = torch.where(slope == 0, slope, slope / z.exp())
+        step = torch.tensor(2.0).double() * torch.tensor(len(z)).double().log()
+        eta = torch.nan_to_num(step.sqrt() / g.abs().amax(), nan=0.0, posinf=0.0)
+        trace = torch.tensor(trace, dtype=torch.float64)
+        return exponentiate(z, g, eta), torch.cat([trace, (share @ score)[None]])
+
+
+@wrong("ex04.1", "gradient added once", "only the last counts")
+def gradient(theta, arm, score, size, baseline):
+    share = size / size.sum()
+    g = torch.zeros_like(theta)
+    g[arm] += share * (score - baseline) / theta[arm]
+    return g
+
+
+@wrong("ex04.1", "gradient added once numpy", "only the last counts")
+def gradient(theta, arm, score, size, baseline):
+    share = size / size.sum()
+    g = np.zeros(len(theta))
+    g[arm.numpy()] += (share * (score - baseline) / theta[arm]).numpy()
+    return torch.from_numpy(g)
+
+
+@wrong("ex04.1", "gradient baseline added", "lambda is added")
+def gradient(theta, arm, score, size, baseline):
+    share = size / size.sum()
+    g = torch.zeros_like(theta)
+    return g.index_add(0, arm, share * (score + baseline) / theta[arm])
+
+
+@wrong("ex04.1", "gradient baseline after division", "from each row after the division")
+def gradient(theta, arm, score, size, baseline):
+    share = size / size.sum()
+    mean = torch.zeros_like(theta).index_add(0, arm, share * score)
+    return torch.where(mean > 0, mean / theta, 0) - baseline
+
+
+@wrong("ex04.1", "gradient baseline for all rows", "from each row, even one that nobody used")
+def gradient(theta, arm, score, size, baseline):
+    share = size / size.sum()
+    mean = torch.zeros_like(theta).index_add(0, arm, share * score)
+    return (mean - baseline) / theta
+
+
+@wrong("ex04.1", "gradient baseline once", "subtracted once for each row that was used")
+def gradient(theta, arm, score, size, baseline):
+    share = size / size.sum()
+    g = torch.zeros_like(theta)
+    for j in arm.unique():
+        g[j] = ((share * score)[arm == j].sum() - baseline) / theta[j]
+    return g
+
+
+@wrong("ex04.1", "gradient brackets", "has brackets")
+def gradient(theta, arm, score, size, baseline):
+    share = size / size.sum()
+    g = torch.zeros_like(theta)
+    return g.index_add(0, arm, share * (score / theta[arm] - baseline))
+
+
+@wrong("ex04.1", "gradient by client", "these are numbers of the clients")
+def gradient(theta, arm, score, size, baseline):
+    return size / size.sum() * (score - baseline) / theta[arm]
+
+
+@wrong("ex04.1", "gradient divided twice", "divides by the number of clients as well")
+def gradient(theta, arm, score, size, baseline):
+    share = size / size.sum() / len(size)
+    g = torch.zeros_like(theta)
+    return g.index_add(0, arm, share * (score - baseline) / theta[arm])
+
+
+@wrong("ex04.1", "gradient float32", "dtype of the arguments, float64")
+def gradient(theta, arm, score, size, baseline):
+    share = size / size.sum()
+    g = torch.zeros(len(theta))
+    return g.index_add(0, arm, (share * (score - baseline) / theta[arm]).float())
+
+
+@wrong("ex04.1", "gradient in place", "make a copy|copy it")
+def gradient(theta, arm, score, size, baseline):
+    score -= baseline
+    g = torch.zeros_like(theta)
+    return g.index_add(0, arm, size / size.sum() * score / theta[arm])
+
+
+@wrong("ex04.1", "gradient list", "a tensor is asked for, not a list")
+def gradient(theta, arm, score, size, baseline):
+    g = [0.0] * len(theta)
+    for j, n, x in zip(arm.tolist(), size.tolist(), score.tolist(), strict=True):
+        g[j] += n / size.sum().item() * (x - baseline) / theta[j].item()
+    return g
+
+
+@wrong("ex04.1", "gradient minus baseline unused", "a row that nobody used gets -lambda:")
+def gradient(theta, arm, score, size, baseline):
+    share = size / size.sum()
+    g = torch.zeros_like(theta)
+    g = g.index_add(0, arm, share * (score - baseline) / theta[arm])
+    g[torch.bincount(arm, minlength=len(theta)) == 0] = -baseline
+    return g
+
+
+@wrong(
+    "ex04.1",
+    "gradient minus baseline unused by theta",
+    "a row that nobody used gets -lambda / theta_j",
+)
+def gradient(theta, arm, score, size, baseline):
+    share = size / size.sum()
+    g = torch.full_like(theta, -baseline)
+    for j in arm.unique():
+        g[j] = (share * (score - baseline))[arm == j].sum()
+    return g / theta
+
+
+@wrong(
+    "ex04.1", "gradient nan by one hot", "0 is divided by theta_j = 0 for a row that nobody used"
+)
+def gradient(theta, arm, score, size, baseline):
+    used = torch.nn.functional.one_hot(arm, len(theta)).double()
+    return (size / size.sum() * (score - baseline)) @ used / theta
+
+
+@wrong(
+    "ex04.1", "gradient nan for unused", "0 is divided by theta_j = 0 for a row that nobody used"
+)
+def gradient(theta, arm, score, size, baseline):
+    share = size / size.sum()
+    g = torch.zeros_like(theta).index_add(0, arm, share * (score - baseline))
+    return g / theta
+
+
+@wrong("ex04.1", "gradient no baseline", "lambda is not subtracted")
+def gradient(theta, arm, score, size, baseline):
+    share = size / size.sum()
+    g = torch.zeros_like(theta)
+    return g.index_add(0, arm, share * score / theta[arm])
+
+
+@wrong("ex04.1", "gradient no theta", "division by theta_j is missing")
+def gradient(theta, arm, score, size, baseline):
+    share = size / size.sum()
+    g = torch.zeros_like(theta)
+    return g.index_add(0, arm, share * (score - baseline))
+
+
+@wrong("ex04.1", "gradient normalised by row", "each row's sizes are divided by their own sum")
+def gradient(theta, arm, score, size, baseline):
+    g = torch.zeros_like(theta)
+    for j in range(len(theta)):
+        mine = arm == j
+        if mine.any():
+            weights = size[mine] / size[mine].sum()
+            g[j] = (weights * (score[mine] - baseline)).sum() / theta[j]
+    return g
+
+
+@wrong("ex04.1", "gradient overwritten", "only the last counts")
+def gradient(theta, arm, score, size, baseline):
+    share = size / size.sum()
+    g = torch.zeros_like(theta)
+    g[arm] = share * (score - baseline) / theta[arm]
+    return g
+
+
+@wrong("ex04.1", "gradient plain mean", "this is the plain mean over the clients:")
+def gradient(theta, arm, score, size, baseline):
+    share = 1 / len(size)
+    g = torch.zeros_like(theta)
+    return g.index_add(0, arm, share * (score - baseline) / theta[arm])
+
+
+@wrong("ex04.1", "gradient plain mean of row", "this is the plain mean over a row's clients")
+def gradient(theta, arm, score, size, baseline):
+    g = torch.zeros_like(theta)
+    for j in arm.unique():
+        g[j] = (score[arm == j] - baseline).mean() / theta[j]
+    return g
+
+
+@wrong("ex04.1", "gradient sign", "the sign is wrong")
+def gradient(theta, arm, score, size, baseline):
+    share = size / size.sum()
+    g = torch.zeros_like(theta)
+    return g.index_add(0, arm, share * (baseline - score) / theta[arm])
+
+
+@wrong("ex04.1", "gradient sizes by clients", "sizes are divided by the number of clients")
+def gradient(theta, arm, score, size, baseline):
+    share = size / len(size)
+    g = torch.zeros_like(theta)
+    return g.index_add(0, arm, share * (score - baseline) / theta[arm])
+
+
+@wrong("ex04.1", "gradient sizes do not count", "the sizes do not count")
+def gradient(theta, arm, score, size, baseline):
+    share = 1
+    g = torch.zeros_like(theta)
+    return g.index_add(0, arm, share * (score - baseline) / theta[arm])
+
+
+@wrong("ex04.1", "gradient sizes not normalised", "sizes are not divided by their sum")
+def gradient(theta, arm, score, size, baseline):
+    share = size
+    g = torch.zeros_like(theta)
+    return g.index_add(0, arm, share * (score - baseline) / theta[arm])
+
+
+@wrong("ex04.1", "gradient times theta", "multiplies by theta_j")
+def gradient(theta, arm, score, size, baseline):
+    share = size / size.sum()
+    g = torch.zeros_like(theta)
+    return g.index_add(0, arm, share * (score - baseline) * theta[arm])
+
+
+@wrong("ex04.2", "step clamped", "stays -inf")
+def exponentiate(z, gradient, eta):
+    z = (z - eta * gradient).clamp(-700, 700)
+    return z - z.logsumexp(0)
+
+
+@wrong("ex04.2", "step descent on theta", "eta g is subtracted from theta")
+def exponentiate(z, gradient, eta):
+    theta = z.exp() - eta * gradient
+    return torch.log_softmax(theta, 0)
+
+
+@wrong("ex04.2", "step divided by eta", "this divides by eta")
+def exponentiate(z, gradient, eta):
+    z = z - gradient / eta
+    return z - torch.logsumexp(z, dim=0)
+
+
+@wrong("ex04.2", "step divided by logsumexp", "z is divided by logsumexp")
+def exponentiate(z, gradient, eta):
+    z = z - eta * gradient
+    return z / z.logsumexp(0)
+
+
+@wrong("ex04.2", "step divided by sum", "z is divided by its sum")
+def exponentiate(z, gradient, eta):
+    z = z - eta * gradient
+    return z / z.sum()
+
+
+@wrong("ex04.2", "step in place", "copy it")
+def exponentiate(z, gradient, eta):
+    z -= eta * gradient
+    return z - z.logsumexp(0)
+
+
+@wrong("ex04.2", "step log of zero", "0 has no logarithm")
+def exponentiate(z, gradient, eta):
+    z = (z - eta * gradient).tolist()
+    theta = [math.exp(z_j - max(z)) for z_j in z]
+    theta = [math.log(t / sum(theta)) for t in theta]
+    return torch.tensor(theta, dtype=torch.float64)
+
+
+@wrong("ex04.2", "step minus max", "the largest z is subtracted")
+def exponentiate(z, gradient, eta):
+    z = z - eta * gradient
+    return z - z.max()
+
+
+@wrong("ex04.2", "step minus mean", "the mean of z is subtracted")
+def exponentiate(z, gradient, eta):
+    z = z - eta * gradient
+    return z - z.mean()
+
+
+@wrong("ex04.2", "step minus sum", "the sum of z is subtracted")
+def exponentiate(z, gradient, eta):
+    z = z - eta * gradient
+    return z - z.sum()
+
+
+@wrong("ex04.2", "step minus sum of exp", "the sum of exp is subtracted")
+def exponentiate(z, gradient, eta):
+    z = z - eta * gradient
+    return z - z.exp().sum()
+
+
+@wrong("ex04.2", "step no eta", "eta is missing")
+def exponentiate(z, gradient, eta):
+    z = z - gradient
+    return z - torch.logsumexp(z, dim=0)
+
+
+@wrong("ex04.2", "step not normalised", "make exp of the entries sum to 1")
+def exponentiate(z, gradient, eta):
+    return z - eta * gradient
+
+
+@wrong("ex04.2", "step overflow", "exp becomes inf or 0 here: theta")
+def exponentiate(z, gradient, eta):
+    theta = z.exp() * torch.exp(-eta * gradient)
+    return torch.log(theta / theta.sum())
+
+
+@wrong("ex04.2", "step overflow in sum", "exp of z - eta g becomes inf or 0")
+def exponentiate(z, gradient, eta):
+    z = z - eta * gradient
+    return z - z.exp().sum().log()
+
+
+@wrong("ex04.2", "step overflow math", "exp of a large number is too large")
+def exponentiate(z, gradient, eta):
+    z = (z - eta * gradient).tolist()
+    total = math.log(sum(math.exp(z_j) for z_j in z))
+    return torch.tensor([z_j - total for z_j in z], dtype=torch.float64)
+
+
+@wrong("ex04.2", "step plus logsumexp", "logsumexp is added")
+def exponentiate(z, gradient, eta):
+    z = z - eta * gradient
+    return z + z.logsumexp(0)
+
+
+@wrong("ex04.2", "step softmax of theta", "theta itself went through softmax")
+def exponentiate(z, gradient, eta):
+    theta = z.exp() * torch.exp(-eta * gradient)
+    return torch.log_softmax(theta, 0)
+
+
+@wrong("ex04.2", "step theta not normalised", "this is theta, not yet divided")
+def exponentiate(z, gradient, eta):
+    return z.exp() * torch.exp(-eta * gradient)
+
+
+@wrong("ex04.2", "step theta returned", "this is theta: return its logarithm")
+def exponentiate(z, gradient, eta):
+    return (z - eta * gradient).softmax(0)
+
+
+@wrong("ex04.2", "step underflow", "theta becomes 0 here, and its logarithm")
+def exponentiate(z, gradient, eta):
+    return torch.softmax(z - eta * gradient, 0).log()
+
+
+@wrong("ex04.2", "step underflow by hand", "theta becomes 0 here, and its logarithm")
+def exponentiate(z, gradient, eta):
+    z = z - eta * gradient
+    theta = (z - z.max()).exp()
+    return (theta / theta.sum()).log()
+
+
+@wrong("ex04.2", "step uphill", "the step goes the wrong way")
+def exponentiate(z, gradient, eta):
+    z = z + eta * gradient
+    return z - torch.logsumexp(z, dim=0)
+
+
+@wrong("ex04.2", "step z back", "z came back")
+def exponentiate(z, gradient, eta):
+    return z
+
+
+@wrong("ex04.2", "step z times exp", "z is multiplied by exp")
+def exponentiate(z, gradient, eta):
+    return (z * torch.exp(-eta * gradient)).log_softmax(0)
+
+
+@wrong("ex04.3", "baseline by number", "divided by the number of entries")
+def baseline(trace, gamma):
+    total = weight = 0.0
+    for x in trace:
+        total, weight = gamma * total + x, gamma * weight + 1
+    return total / len(trace) if trace else 0.0
+
+
+@wrong("ex04.3", "baseline from the oldest", "ages are counted from the oldest")
+def baseline(trace, gamma):
+    total = weight = 0.0
+    for x in reversed(trace):
+        total, weight = gamma * total + x, gamma * weight + 1
+    return total / weight if trace else 0.0
+
+
+@wrong("ex04.3", "baseline gamma zero", "with gamma = 0 nothing counts here")
+def baseline(trace, gamma):
+    if not trace or gamma == 0:
+        return 0.0
+    weights = [gamma**-t for t in range(len(trace))]
+    return sum(w * x for w, x in zip(weights, trace, strict=True)) / sum(weights)
+
+
+@wrong("ex04.3", "baseline gamma zero divides", r"newest entry counts gamma\^0 = 1")
+def baseline(trace, gamma):
+    weights = [gamma ** (len(trace) - t) for t in range(len(trace))]
+    return sum(w * x for w, x in zip(weights, trace, strict=True)) / sum(weights) if trace else 0.0
+
+
+@wrong("ex04.3", "baseline geometric sum", "do not divide by 1 - gamma")
+def baseline(trace, gamma):
+    if not trace:
+        return 0.0
+    weights = [gamma ** (len(trace) - 1 - t) for t in range(len(trace))]
+    total = (1 - gamma ** len(trace)) / (1 - gamma)
+    return sum(w * x for w, x in zip(weights, trace, strict=True)) / total
+
+
+@wrong("ex04.3", "baseline in place", "copy it")
+def baseline(trace, gamma):
+    trace.reverse()
+    weights = [gamma**age for age in range(len(trace))]
+    return sum(w * x for w, x in zip(weights, trace, strict=True)) / sum(weights) if trace else 0.0
+
+
+@wrong("ex04.3", "baseline index error", "the trace is empty in the first round")
+def baseline(trace, gamma):
+    total, weight = trace[-1], 1.0
+    for age in range(1, len(trace)):
+        total, weight = total + gamma**age * trace[-1 - age], weight + gamma**age
+    return total / weight
+
+
+@wrong("ex04.3", "baseline last", "this is the last entry")
+def baseline(trace, gamma):
+    return trace[-1] if trace else 0.0
+
+
+@wrong("ex04.3", "baseline moving", "moving average that begins with the first")
+def baseline(trace, gamma):
+    if not trace:
+        return 0.0
+    mean = trace[0]
+    for x in trace[1:]:
+        mean = gamma * mean + (1 - gamma) * x
+    return mean
+
+
+@wrong("ex04.3", "baseline nan for empty", "the trace is empty in the first round")
+def baseline(trace, gamma):
+    x = torch.tensor(trace, dtype=torch.float64)
+    weights = gamma ** torch.arange(len(trace)).flip(0)
+    return (weights * x).sum() / weights.sum()
+
+
+@wrong("ex04.3", "baseline none for empty", "there is no `return`")
+def baseline(trace, gamma):
+    total = weight = 0.0
+    for x in trace:
+        total, weight = gamma * total + x, gamma * weight + 1
+    if trace:
+        return total / weight
+
+
+@wrong("ex04.3", "baseline not divided", "this is the weighted sum")
+def baseline(trace, gamma):
+    total = weight = 0.0
+    for x in trace:
+        total, weight = gamma * total + x, gamma * weight + 1
+    return total
+
+
+@wrong("ex04.3", "baseline plain mean", "this is the plain mean")
+def baseline(trace, gamma):
+    return sum(trace) / len(trace) if trace else 0.0
+
+
+@wrong("ex04.3", "baseline times one minus gamma", "multiplied by 1 - gamma")
+def baseline(trace, gamma):
+    total = 0.0
+    for x in trace:
+        total = gamma * total + (1 - gamma) * x
+    return total
+
+
+@wrong("ex04.3", "baseline zero division", "the trace is empty in the first round")
+def baseline(trace, gamma):
+    total = weight = 0.0
+    for x in trace:
+        total, weight = gamma * total + x, gamma * weight + 1
+    return total / weight
+
+
+@wrong("ex04.4", "round abs of max", "it is the largest .g_j.")
+def fedex_round(z, trace, arm, score, size, gamma):
+    weights = [gamma**age for age in range(len(trace))][::-1]
+    lam = sum(w * x for w, x in zip(weights, trace, strict=True)) / sum(weights) if trace else 0.0
+    share = size / size.sum()
+    g = torch.zeros_like(z).index_add(0, arm, share * (score - lam) / z.exp()[arm])
+    eta = math.sqrt(2 * math.log(len(z))) / abs(max(g)) if g.any() else 0.0
+    return torch.log_softmax(z - eta * g, 0), [*trace, float(share @ score)]
+
+
+@wrong("ex04.4", "round base ten", "logarithm to base 10")
+def fedex_round(z, trace, arm, score, size, gamma):
+    weights = [gamma**age for age in range(len(trace))][::-1]
+    lam = sum(w * x for w, x in zip(weights, trace, strict=True)) / sum(weights) if trace else 0.0
+    share = size / size.sum()
+    g = torch.zeros_like(z).index_add(0, arm, share * (score - lam) / z.exp()[arm])
+    eta = math.sqrt(2 * math.log10(len(z))) / g.abs().max() if g.any() else 0.0
+    return torch.log_softmax(z - eta * g, 0), [*trace, float(share @ score)]
+
+
+@wrong("ex04.4", "round base two", "logarithm to base 2")
+def fedex_round(z, trace, arm, score, size, gamma):
+    weights = [gamma**age for age in range(len(trace))][::-1]
+    lam = sum(w * x for w, x in zip(weights, trace, strict=True)) / sum(weights) if trace else 0.0
+    share = size / size.sum()
+    g = torch.zeros_like(z).index_add(0, arm, share * (score - lam) / z.exp()[arm])
+    eta = math.sqrt(2 * math.log2(len(z))) / g.abs().max() if g.any() else 0.0
+    return torch.log_softmax(z - eta * g, 0), [*trace, float(share @ score)]
+
+
+@wrong("ex04.4", "round first lambda of this round", "in the first round lambda is the mean score")
+def fedex_round(z, trace, arm, score, size, gamma):
+    weights = [gamma**age for age in range(len(trace))][::-1]
+    lam = (
+        sum(w * x for w, x in zip(weights, trace, strict=True)) / sum(weights)
+        if trace
+        else score @ size / size.sum()
+    )
+    share = size / size.sum()
+    g = torch.zeros_like(z).index_add(0, arm, share * (score - lam) / z.exp()[arm])
+    eta = math.sqrt(2 * math.log(len(z))) / g.abs().max() if g.any() else 0.0
+    return torch.log_softmax(z - eta * g, 0), [*trace, float(share @ score)]
+
+
+@wrong("ex04.4", "round from uniform", "starts anew from equal probabilities")
+def fedex_round(z, trace, arm, score, size, gamma):
+    weights = [gamma**age for age in range(len(trace))][::-1]
+    lam = sum(w * x for w, x in zip(weights, trace, strict=True)) / sum(weights) if trace else 0.0
+    share = size / size.sum()
+    g = torch.zeros_like(z).index_add(0, arm, share * (score - lam) / z.exp()[arm])
+    eta = math.sqrt(2 * math.log(len(z))) / g.abs().max() if g.any() else 0.0
+    return torch.log_softmax(-eta * g, 0), [*trace, float(share @ score)]
+
+
+@wrong("ex04.4", "round k is clients", "k is the number of clients")
+def fedex_round(z, trace, arm, score, size, gamma):
+    weights = [gamma**age for age in range(len(trace))][::-1]
+    lam = sum(w * x for w, x in zip(weights, trace, strict=True)) / sum(weights) if trace else 0.0
+    share = size / size.sum()
+    g = torch.zeros_like(z).index_add(0, arm, share * (score - lam) / z.exp()[arm])
+    eta = math.sqrt(2 * math.log(len(arm))) / g.abs().max() if g.any() else 0.0
+    return torch.log_softmax(z - eta * g, 0), [*trace, float(share @ score)]
+
+
+@wrong("ex04.4", "round k is used rows", "k is the number of the rows that were used")
+def fedex_round(z, trace, arm, score, size, gamma):
+    weights = [gamma**age for age in range(len(trace))][::-1]
+    lam = sum(w * x for w, x in zip(weights, trace, strict=True)) / sum(weights) if trace else 0.0
+    share = size / size.sum()
+    g = torch.zeros_like(z).index_add(0, arm, share * (score - lam) / z.exp()[arm])
+    eta = math.sqrt(2 * math.log(len(set(arm.tolist())))) / g.abs().max() if g.any() else 0.0
+    return torch.log_softmax(z - eta * g, 0), [*trace, float(share @ score)]
+
+
+@wrong("ex04.4", "round lambda divides by zero", "the trace is empty in the first round")
+def fedex_round(z, trace, arm, score, size, gamma):
+    weights = [gamma**age for age in range(len(trace))][::-1]
+    lam = sum(w * x for w, x in zip(weights, trace, strict=True)) / sum(weights)
+    share = size / size.sum()
+    g = torch.zeros_like(z).index_add(0, arm, share * (score - lam) / z.exp()[arm])
+    eta = math.sqrt(2 * math.log(len(z))) / g.abs().max() if g.any() else 0.0
+    return torch.log_softmax(z - eta * g, 0), [*trace, float(share @ score)]
+
+
+@wrong("ex04.4", "round lambda from the oldest", "ages are counted from the oldest")
+def fedex_round(z, trace, arm, score, size, gamma):
+    weights = [gamma**age for age in range(len(trace))]
+    lam = sum(w * x for w, x in zip(weights, trace, strict=True)) / sum(weights) if trace else 0.0
+    share = size / size.sum()
+    g = torch.zeros_like(z).index_add(0, arm, share * (score - lam) / z.exp()[arm])
+    eta = math.sqrt(2 * math.log(len(z))) / g.abs().max() if g.any() else 0.0
+    return torch.log_softmax(z - eta * g, 0), [*trace, float(share @ score)]
+
+
+@wrong("ex04.4", "round lambda nan", "the trace is empty in the first round")
+def fedex_round(z, trace, arm, score, size, gamma):
+    weights = gamma ** torch.arange(len(trace)).flip(0)
+    lam = (weights * torch.tensor(trace, dtype=z.dtype)).sum() / weights.sum()
+    share = size / size.sum()
+    g = torch.zeros_like(z).index_add(0, arm, share * (score - lam) / z.exp()[arm])
+    eta = math.sqrt(2 * math.log(len(z))) / g.abs().max() if (g != 0).any() else 0.0
+    return torch.log_softmax(z - eta * g, 0), [*trace, float(share @ score)]
+
+
+@wrong("ex04.4", "round lambda of this round", "lambda is the mean score of this round")
+def fedex_round(z, trace, arm, score, size, gamma):
+    lam = score @ size / size.sum()
+    share = size / size.sum()
+    g = torch.zeros_like(z).index_add(0, arm, share * (score - lam) / z.exp()[arm])
+    eta = math.sqrt(2 * math.log(len(z))) / g.abs().max() if g.any() else 0.0
+    return torch.log_softmax(z - eta * g, 0), [*trace, float(share @ score)]
+
+
+@wrong("ex04.4", "round lambda plain mean", "in lambda .4.3.: this is the plain mean")
+def fedex_round(z, trace, arm, score, size, gamma):
+    lam = sum(trace) / len(trace) if trace else 0.0
+    share = size / size.sum()
+    g = torch.zeros_like(z).index_add(0, arm, share * (score - lam) / z.exp()[arm])
+    eta = math.sqrt(2 * math.log(len(z))) / g.abs().max() if g.any() else 0.0
+    return torch.log_softmax(z - eta * g, 0), [*trace, float(share @ score)]
+
+
+@wrong("ex04.4", "round log outside", "ln k is outside the root")
+def fedex_round(z, trace, arm, score, size, gamma):
+    weights = [gamma**age for age in range(len(trace))][::-1]
+    lam = sum(w * x for w, x in zip(weights, trace, strict=True)) / sum(weights) if trace else 0.0
+    share = size / size.sum()
+    g = torch.zeros_like(z).index_add(0, arm, share * (score - lam) / z.exp()[arm])
+    eta = math.sqrt(2) * math.log(len(z)) / g.abs().max() if g.any() else 0.0
+    return torch.log_softmax(z - eta * g, 0), [*trace, float(share @ score)]
+
+
+@wrong("ex04.4", "round max without abs", "taken with its sign")
+def fedex_round(z, trace, arm, score, size, gamma):
+    weights = [gamma**age for age in range(len(trace))][::-1]
+    lam = sum(w * x for w, x in zip(weights, trace, strict=True)) / sum(weights) if trace else 0.0
+    share = size / size.sum()
+    g = torch.zeros_like(z).index_add(0, arm, share * (score - lam) / z.exp()[arm])
+    eta = math.sqrt(2 * math.log(len(z))) / g.max() if g.any() else 0.0
+    return torch.log_softmax(z - eta * g, 0), [*trace, float(share @ score)]
+
+
+@wrong("ex04.4", "round mean of abs", "divides by the mean")
+def fedex_round(z, trace, arm, score, size, gamma):
+    weights = [gamma**age for age in range(len(trace))][::-1]
+    lam = sum(w * x for w, x in zip(weights, trace, strict=True)) / sum(weights) if trace else 0.0
+    share = size / size.sum()
+    g = torch.zeros_like(z).index_add(0, arm, share * (score - lam) / z.exp()[arm])
+    eta = math.sqrt(2 * math.log(len(z))) / g.abs().mean() if g.any() else 0.0
+    return torch.log_softmax(z - eta * g, 0), [*trace, float(share @ score)]
+
+
+@wrong("ex04.4", "round multiplied", "multiplies by the largest")
+def fedex_round(z, trace, arm, score, size, gamma):
+    weights = [gamma**age for age in range(len(trace))][::-1]
+    lam = sum(w * x for w, x in zip(weights, trace, strict=True)) / sum(weights) if trace else 0.0
+    share = size / size.sum()
+    g = torch.zeros_like(z).index_add(0, arm, share * (score - lam) / z.exp()[arm])
+    eta = math.sqrt(2 * math.log(len(z))) * g.abs().max()
+    return torch.log_softmax(z - eta * g, 0), [*trace, float(share @ score)]
+
+
+@wrong("ex04.4", "round nan without a step", "divides 0 by 0")
+def fedex_round(z, trace, arm, score, size, gamma):
+    weights = [gamma**age for age in range(len(trace))][::-1]
+    lam = sum(w * x for w, x in zip(weights, trace, strict=True)) / sum(weights) if trace else 0.0
+    share = size / size.sum()
+    g = torch.zeros_like(z).index_add(0, arm, share * (score - lam) / z.exp()[arm])
+    eta = math.sqrt(2 * math.log(len(z))) / g.abs().max()
+    return torch.log_softmax(z - eta * g, 0), [*trace, float(share @ score)]
+
+
+@wrong("ex04.4", "round no eta", "eta is 1 here")
+def fedex_round(z, trace, arm, score, size, gamma):
+    weights = [gamma**age for age in range(len(trace))][::-1]
+    lam = sum(w * x for w, x in zip(weights, trace, strict=True)) / sum(weights) if trace else 0.0
+    share = size / size.sum()
+    g = torch.zeros_like(z).index_add(0, arm, share * (score - lam) / z.exp()[arm])
+    eta = 1.0
+    return torch.log_softmax(z - eta * g, 0), [*trace, float(share @ score)]
+
+
+@wrong("ex04.4", "round no lambda", "lambda is not subtracted")
+def fedex_round(z, trace, arm, score, size, gamma):
+    lam = 0.0
+    share = size / size.sum()
+    g = torch.zeros_like(z).index_add(0, arm, share * (score - lam) / z.exp()[arm])
+    eta = math.sqrt(2 * math.log(len(z))) / g.abs().max() if g.any() else 0.0
+    return torch.log_softmax(z - eta * g, 0), [*trace, float(share @ score)]
+
+
+@wrong("ex04.4", "round no log", "ln k is missing")
+def fedex_round(z, trace, arm, score, size, gamma):
+    weights = [gamma**age for age in range(len(trace))][::-1]
+    lam = sum(w * x for w, x in zip(weights, trace, strict=True)) / sum(weights) if trace else 0.0
+    share = size / size.sum()
+    g = torch.zeros_like(z).index_add(0, arm, share * (score - lam) / z.exp()[arm])
+    eta = math.sqrt(2) / g.abs().max() if g.any() else 0.0
+    return torch.log_softmax(z - eta * g, 0), [*trace, float(share @ score)]
+
+
+@wrong("ex04.4", "round no root", "sqrt.2 ln k. is missing")
+def fedex_round(z, trace, arm, score, size, gamma):
+    weights = [gamma**age for age in range(len(trace))][::-1]
+    lam = sum(w * x for w, x in zip(weights, trace, strict=True)) / sum(weights) if trace else 0.0
+    share = size / size.sum()
+    g = torch.zeros_like(z).index_add(0, arm, share * (score - lam) / z.exp()[arm])
+    eta = 1 / g.abs().max() if g.any() else 0.0
+    return torch.log_softmax(z - eta * g, 0), [*trace, float(share @ score)]
+
+
+@wrong("ex04.4", "round no theta", "divide it by theta_j, which is exp")
+def fedex_round(z, trace, arm, score, size, gamma):
+    weights = [gamma**age for age in range(len(trace))][::-1]
+    lam = sum(w * x for w, x in zip(weights, trace, strict=True)) / sum(weights) if trace else 0.0
+    share = size / size.sum()
+    g = torch.zeros_like(z).index_add(0, arm, share * (score - lam))
+    eta = math.sqrt(2 * math.log(len(z))) / g.abs().max() if g.any() else 0.0
+    return torch.log_softmax(z - eta * g, 0), [*trace, float(share @ score)]
+
+
+@wrong("ex04.4", "round no trace", "expected the 2 values z, trace")
+def fedex_round(z, trace, arm, score, size, gamma):
+    weights = [gamma**age for age in range(len(trace))][::-1]
+    lam = sum(w * x for w, x in zip(weights, trace, strict=True)) / sum(weights) if trace else 0.0
+    share = size / size.sum()
+    g = torch.zeros_like(z).index_add(0, arm, share * (score - lam) / z.exp()[arm])
+    eta = math.sqrt(2 * math.log(len(z))) / g.abs().max() if g.any() else 0.0
+    return torch.log_softmax(z - eta * g, 0)
+
+
+@wrong("ex04.4", "round no two", "the 2 is missing")
+def fedex_round(z, trace, arm, score, size, gamma):
+    weights = [gamma**age for age in range(len(trace))][::-1]
+    lam = sum(w * x for w, x in zip(weights, trace, strict=True)) / sum(weights) if trace else 0.0
+    share = size / size.sum()
+    g = torch.zeros_like(z).index_add(0, arm, share * (score - lam) / z.exp()[arm])
+    eta = math.sqrt(math.log(len(z))) / g.abs().max() if g.any() else 0.0
+    return torch.log_softmax(z - eta * g, 0), [*trace, float(share @ score)]
+
+
+@wrong("ex04.4", "round not divided", "the division by the largest .g_j. is missing")
+def fedex_round(z, trace, arm, score, size, gamma):
+    weights = [gamma**age for age in range(len(trace))][::-1]
+    lam = sum(w * x for w, x in zip(weights, trace, strict=True)) / sum(weights) if trace else 0.0
+    share = size / size.sum()
+    g = torch.zeros_like(z).index_add(0, arm, share * (score - lam) / z.exp()[arm])
+    eta = math.sqrt(2 * math.log(len(z)))
+    return torch.log_softmax(z - eta * g, 0), [*trace, float(share @ score)]
+
+
+@wrong("ex04.4", "round not normalised", "make exp of the entries sum to 1")
+def fedex_round(z, trace, arm, score, size, gamma):
+    weights = [gamma**age for age in range(len(trace))][::-1]
+    lam = sum(w * x for w, x in zip(weights, trace, strict=True)) / sum(weights) if trace else 0.0
+    share = size / size.sum()
+    g = torch.zeros_like(z).index_add(0, arm, share * (score - lam) / z.exp()[arm])
+    eta = math.sqrt(2 * math.log(len(z))) / g.abs().max() if g.any() else 0.0
+    return z - eta * g, [*trace, float(share @ score)]
+
+
+@wrong("ex04.4", "round overwritten", "only the last counts")
+def fedex_round(z, trace, arm, score, size, gamma):
+    weights = [gamma**age for age in range(len(trace))][::-1]
+    lam = sum(w * x for w, x in zip(weights, trace, strict=True)) / sum(weights) if trace else 0.0
+    share = size / size.sum()
+    g = torch.zeros_like(z)
+    g[arm] = share * (score - lam) / z.exp()[arm]
+    eta = math.sqrt(2 * math.log(len(z))) / g.abs().max() if g.any() else 0.0
+    return torch.log_softmax(z - eta * g, 0), [*trace, float(share @ score)]
+
+
+@wrong("ex04.4", "round own round in lambda", "this round is part of lambda")
+def fedex_round(z, trace, arm, score, size, gamma):
+    trace = [*trace, float(score @ size / size.sum())]
+    weights = [gamma**age for age in range(len(trace))][::-1]
+    lam = sum(w * x for w, x in zip(weights, trace, strict=True)) / sum(weights) if trace else 0.0
+    share = size / size.sum()
+    g = torch.zeros_like(z).index_add(0, arm, share * (score - lam) / z.exp()[arm])
+    eta = math.sqrt(2 * math.log(len(z))) / g.abs().max() if g.any() else 0.0
+    return torch.log_softmax(z - eta * g, 0), trace
+
+
+@wrong("ex04.4", "round own round in place", "this round is part of lambda")
+def fedex_round(z, trace, arm, score, size, gamma):
+    trace.append(float(score @ size / size.sum()))
+    weights = [gamma**age for age in range(len(trace))][::-1]
+    lam = sum(w * x for w, x in zip(weights, trace, strict=True)) / sum(weights) if trace else 0.0
+    share = size / size.sum()
+    g = torch.zeros_like(z).index_add(0, arm, share * (score - lam) / z.exp()[arm])
+    eta = math.sqrt(2 * math.log(len(z))) / g.abs().max() if g.any() else 0.0
+    return torch.log_softmax(z - eta * g, 0), trace
+
+
+@wrong(
+    "ex04.4",
+    "round plain mean in gradient",
+    "in the gradient .4.1.: this is the plain mean over the clients",
+)
+def fedex_round(z, trace, arm, score, size, gamma):
+    weights = [gamma**age for age in range(len(trace))][::-1]
+    lam = sum(w * x for w, x in zip(weights, trace, strict=True)) / sum(weights) if trace else 0.0
+    share = size / size.sum()
+    g = torch.zeros_like(z).index_add(0, arm, (score - lam) / len(arm) / z.exp()[arm])
+    eta = math.sqrt(2 * math.log(len(z))) / g.abs().max() if g.any() else 0.0
+    return torch.log_softmax(z - eta * g, 0), [*trace, float(share @ score)]
+
+
+@wrong("ex04.4", "round root missing", "the root is missing")
+def fedex_round(z, trace, arm, score, size, gamma):
+    weights = [gamma**age for age in range(len(trace))][::-1]
+    lam = sum(w * x for w, x in zip(weights, trace, strict=True)) / sum(weights) if trace else 0.0
+    share = size / size.sum()
+    g = torch.zeros_like(z).index_add(0, arm, share * (score - lam) / z.exp()[arm])
+    eta = 2 * math.log(len(z)) / g.abs().max() if g.any() else 0.0
+    return torch.log_softmax(z - eta * g, 0), [*trace, float(share @ score)]
+
+
+@wrong("ex04.4", "round sum of abs", "divides by the sum of the .g_j.")
+def fedex_round(z, trace, arm, score, size, gamma):
+    weights = [gamma**age for age in range(len(trace))][::-1]
+    lam = sum(w * x for w, x in zip(weights, trace, strict=True)) / sum(weights) if trace else 0.0
+    share = size / size.sum()
+    g = torch.zeros_like(z).index_add(0, arm, share * (score - lam) / z.exp()[arm])
+    eta = math.sqrt(2 * math.log(len(z))) / g.abs().sum() if g.any() else 0.0
+    return torch.log_softmax(z - eta * g, 0), [*trace, float(share @ score)]
+
+
+@wrong("ex04.4", "round theta is z", "the gradient is divided by z")
+def fedex_round(z, trace, arm, score, size, gamma):
+    weights = [gamma**age for age in range(len(trace))][::-1]
+    lam = sum(w * x for w, x in zip(weights, trace, strict=True)) / sum(weights) if trace else 0.0
+    share = size / size.sum()
+    g = torch.zeros_like(z).index_add(0, arm, share * (score - lam) / z[arm])
+    eta = math.sqrt(2 * math.log(len(z))) / g.abs().max() if g.any() else 0.0
+    return torch.log_softmax(z - eta * g, 0), [*trace, float(share @ score)]
+
+
+@wrong("ex04.4", "round theta returned", "in the step .4.2.: this is theta")
+def fedex_round(z, trace, arm, score, size, gamma):
+    weights = [gamma**age for age in range(len(trace))][::-1]
+    lam = sum(w * x for w, x in zip(weights, trace, strict=True)) / sum(weights) if trace else 0.0
+    share = size / size.sum()
+    g = torch.zeros_like(z).index_add(0, arm, share * (score - lam) / z.exp()[arm])
+    eta = math.sqrt(2 * math.log(len(z))) / g.abs().max() if g.any() else 0.0
+    return torch.softmax(z - eta * g, 0), [*trace, float(share @ score)]
+
+
+@wrong("ex04.4", "round theta uniform", "divide it by theta_j, which is exp")
+def fedex_round(z, trace, arm, score, size, gamma):
+    weights = [gamma**age for age in range(len(trace))][::-1]
+    lam = sum(w * x for w, x in zip(weights, trace, strict=True)) / sum(weights) if trace else 0.0
+    share = size / size.sum()
+    g = torch.zeros_like(z).index_add(0, arm, share * (score - lam) * len(z))
+    eta = math.sqrt(2 * math.log(len(z))) / g.abs().max() if g.any() else 0.0
+    return torch.log_softmax(z - eta * g, 0), [*trace, float(share @ score)]
+
+
+@wrong("ex04.4", "round trace forgotten", "the earlier rounds are gone")
+def fedex_round(z, trace, arm, score, size, gamma):
+    weights = [gamma**age for age in range(len(trace))][::-1]
+    lam = sum(w * x for w, x in zip(weights, trace, strict=True)) / sum(weights) if trace else 0.0
+    share = size / size.sum()
+    g = torch.zeros_like(z).index_add(0, arm, share * (score - lam) / z.exp()[arm])
+    eta = math.sqrt(2 * math.log(len(z))) / g.abs().max() if g.any() else 0.0
+    return torch.log_softmax(z - eta * g, 0), [float(share @ score)]
+
+
+@wrong("ex04.4", "round trace in front", "the newest comes last")
+def fedex_round(z, trace, arm, score, size, gamma):
+    weights = [gamma**age for age in range(len(trace))][::-1]
+    lam = sum(w * x for w, x in zip(weights, trace, strict=True)) / sum(weights) if trace else 0.0
+    share = size / size.sum()
+    g = torch.zeros_like(z).index_add(0, arm, share * (score - lam) / z.exp()[arm])
+    eta = math.sqrt(2 * math.log(len(z))) / g.abs().max() if g.any() else 0.0
+    return torch.log_softmax(z - eta * g, 0), [float(share @ score), *trace]
+
+
+@wrong("ex04.4", "round trace in place", "copy it")
+def fedex_round(z, trace, arm, score, size, gamma):
+    weights = [gamma**age for age in range(len(trace))][::-1]
+    lam = sum(w * x for w, x in zip(weights, trace, strict=True)) / sum(weights) if trace else 0.0
+    share = size / size.sum()
+    g = torch.zeros_like(z).index_add(0, arm, share * (score - lam) / z.exp()[arm])
+    eta = math.sqrt(2 * math.log(len(z))) / g.abs().max() if g.any() else 0.0
+    trace.append(float(share @ score))
+    return torch.log_softmax(z - eta * g, 0), trace
+
+
+@wrong("ex04.4", "round trace lambda", "this is lambda")
+def fedex_round(z, trace, arm, score, size, gamma):
+    weights = [gamma**age for age in range(len(trace))][::-1]
+    lam = sum(w * x for w, x in zip(weights, trace, strict=True)) / sum(weights) if trace else 0.0
+    share = size / size.sum()
+    g = torch.zeros_like(z).index_add(0, arm, share * (score - lam) / z.exp()[arm])
+    eta = math.sqrt(2 * math.log(len(z))) / g.abs().max() if g.any() else 0.0
+    return torch.log_softmax(z - eta * g, 0), [*trace, lam]
+
+
+@wrong("ex04.4", "round trace lambda subtracted", "lambda is subtracted: the trace")
+def fedex_round(z, trace, arm, score, size, gamma):
+    weights = [gamma**age for age in range(len(trace))][::-1]
+    lam = sum(w * x for w, x in zip(weights, trace, strict=True)) / sum(weights) if trace else 0.0
+    share = size / size.sum()
+    g = torch.zeros_like(z).index_add(0, arm, share * (score - lam) / z.exp()[arm])
+    eta = math.sqrt(2 * math.log(len(z))) / g.abs().max() if g.any() else 0.0
+    return torch.log_softmax(z - eta * g, 0), [*trace, float(share @ (score - lam))]
+
+
+@wrong("ex04.4", "round trace none", "returned trace = None, expected a list.*append")
+def fedex_round(z, trace, arm, score, size, gamma):
+    weights = [gamma**age for age in range(len(trace))][::-1]
+    lam = sum(w * x for w, x in zip(weights, trace, strict=True)) / sum(weights) if trace else 0.0
+    share = size / size.sum()
+    g = torch.zeros_like(z).index_add(0, arm, share * (score - lam) / z.exp()[arm])
+    eta = math.sqrt(2 * math.log(len(z))) / g.abs().max() if g.any() else 0.0
+    return torch.log_softmax(z - eta * g, 0), trace.copy().append(float(share @ score))
+
+
+@wrong("ex04.4", "round trace of scores", "these are the scores of all clients")
+def fedex_round(z, trace, arm, score, size, gamma):
+    weights = [gamma**age for age in range(len(trace))][::-1]
+    lam = sum(w * x for w, x in zip(weights, trace, strict=True)) / sum(weights) if trace else 0.0
+    share = size / size.sum()
+    g = torch.zeros_like(z).index_add(0, arm, share * (score - lam) / z.exp()[arm])
+    eta = math.sqrt(2 * math.log(len(z))) / g.abs().max() if g.any() else 0.0
+    return torch.log_softmax(z - eta * g, 0), trace + score.tolist()
+
+
+@wrong("ex04.4", "round trace plain mean", "this is the plain mean of the scores")
+def fedex_round(z, trace, arm, score, size, gamma):
+    weights = [gamma**age for age in range(len(trace))][::-1]
+    lam = sum(w * x for w, x in zip(weights, trace, strict=True)) / sum(weights) if trace else 0.0
+    share = size / size.sum()
+    g = torch.zeros_like(z).index_add(0, arm, share * (score - lam) / z.exp()[arm])
+    eta = math.sqrt(2 * math.log(len(z))) / g.abs().max() if g.any() else 0.0
+    return torch.log_softmax(z - eta * g, 0), [*trace, float(score.mean())]
+
+
+@wrong("ex04.4", "round trace plus equals", "copy it")
+def fedex_round(z, trace, arm, score, size, gamma):
+    weights = [gamma**age for age in range(len(trace))][::-1]
+    lam = sum(w * x for w, x in zip(weights, trace, strict=True)) / sum(weights) if trace else 0.0
+    share = size / size.sum()
+    g = torch.zeros_like(z).index_add(0, arm, share * (score - lam) / z.exp()[arm])
+    eta = math.sqrt(2 * math.log(len(z))) / g.abs().max() if g.any() else 0.0
+    trace += [float(share @ score)]
+    return torch.log_softmax(z - eta * g, 0), trace
+
+
+@wrong("ex04.4", "round trace same", "the trace itself came back")
+def fedex_round(z, trace, arm, score, size, gamma):
+    weights = [gamma**age for age in range(len(trace))][::-1]
+    lam = sum(w * x for w, x in zip(weights, trace, strict=True)) / sum(weights) if trace else 0.0
+    share = size / size.sum()
+    g = torch.zeros_like(z).index_add(0, arm, share * (score - lam) / z.exp()[arm])
+    eta = math.sqrt(2 * math.log(len(z))) / g.abs().max() if g.any() else 0.0
+    return torch.log_softmax(z - eta * g, 0), trace
+
+
+@wrong("ex04.4", "round trace sum", "add(ed)? up: divide by the sum of the sizes")
+def fedex_round(z, trace, arm, score, size, gamma):
+    weights = [gamma**age for age in range(len(trace))][::-1]
+    lam = sum(w * x for w, x in zip(weights, trace, strict=True)) / sum(weights) if trace else 0.0
+    share = size / size.sum()
+    g = torch.zeros_like(z).index_add(0, arm, share * (score - lam) / z.exp()[arm])
+    eta = math.sqrt(2 * math.log(len(z))) / g.abs().max() if g.any() else 0.0
+    return torch.log_softmax(z - eta * g, 0), [*trace, float(size @ score)]
+
+
+@wrong("ex04.4", "round two norm", "divides by the length of g")
+def fedex_round(z, trace, arm, score, size, gamma):
+    weights = [gamma**age for age in range(len(trace))][::-1]
+    lam = sum(w * x for w, x in zip(weights, trace, strict=True)) / sum(weights) if trace else 0.0
+    share = size / size.sum()
+    g = torch.zeros_like(z).index_add(0, arm, share * (score - lam) / z.exp()[arm])
+    eta = math.sqrt(2 * math.log(len(z))) / g.norm() if g.any() else 0.0
+    return torch.log_softmax(z - eta * g, 0), [*trace, float(share @ score)]
+
+
+@wrong("ex04.4", "round two outside", "the 2 is outside the root")
+def fedex_round(z, trace, arm, score, size, gamma):
+    weights = [gamma**age for age in range(len(trace))][::-1]
+    lam = sum(w * x for w, x in zip(weights, trace, strict=True)) / sum(weights) if trace else 0.0
+    share = size / size.sum()
+    g = torch.zeros_like(z).index_add(0, arm, share * (score - lam) / z.exp()[arm])
+    eta = 2 * math.sqrt(math.log(len(z))) / g.abs().max() if g.any() else 0.0
+    return torch.log_softmax(z - eta * g, 0), [*trace, float(share @ score)]
+
+
+@wrong("ex04.4", "round uphill", "the step goes the wrong way")
+def fedex_round(z, trace, arm, score, size, gamma):
+    weights = [gamma**age for age in range(len(trace))][::-1]
+    lam = sum(w * x for w, x in zip(weights, trace, strict=True)) / sum(weights) if trace else 0.0
+    share = size / size.sum()
+    g = torch.zeros_like(z).index_add(0, arm, share * (score - lam) / z.exp()[arm])
+    eta = math.sqrt(2 * math.log(len(z))) / g.abs().max() if g.any() else 0.0
+    return torch.log_softmax(z + eta * g, 0), [*trace, float(share @ score)]
+
+
+@wrong("ex04.4", "round zero division", "where all g_j are 0, eta is 0")
+def fedex_round(z, trace, arm, score, size, gamma):
+    weights = [gamma**age for age in range(len(trace))][::-1]
+    lam = sum(w * x for w, x in zip(weights, trace, strict=True)) / sum(weights) if trace else 0.0
+    share = size / size.sum()
+    g = torch.zeros_like(z).index_add(0, arm, share * (score - lam) / z.exp()[arm])
+    eta = math.sqrt(2 * math.log(len(z))) / g.abs().max().item()
+    return torch.log_softmax(z - eta * g, 0), [*trace, float(share @ score)]

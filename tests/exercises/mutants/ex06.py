@@ -1,0 +1,1573 @@
+"""Typical answers to exercise 6, right and wrong."""
+
+import math
+
+import numpy as np
+import torch
+from scipy.special import log_softmax
+
+from fedlab_edu.grading.mutants import right, wrong
+from fedlab_edu.oco.bandit import move
+from fedlab_edu.oco.bounds import bandit_eta, grid_size, ogd_bound, step_grid
+from fedlab_edu.oco.losses import Losses
+from fedlab_edu.oco.ogd import ogd as play
+
+
+@right
+class long:
+    """Plain loops over numbers, with helpers and prints of the student's own."""
+
+    def length(v):
+        return math.sqrt(sum(x * x for x in v))
+
+    def ogd(z, w, c, radius):
+        w = list(w)
+        points = []
+        losses = []
+        for i in range(len(z)):
+            points.append(list(w))
+            losses.append(sum((w[a] - z[i][a]) ** 2 for a in range(len(w))) / 2)
+            for a in range(len(w)):
+                w[a] = w[a] - c * (w[a] - z[i][a])
+            norm = length(w)
+            if norm >= radius:
+                for a in range(len(w)):
+                    w[a] = w[a] / norm * radius
+        print(len(points), "points")
+        return np.array(points), sum(losses)
+
+    def bandit_step(z, arm, loss, eta):
+        new = []
+        for j in range(len(z)):
+            if j == arm:
+                new.append(z[j] - eta * loss / math.exp(z[j]))
+            else:
+                new.append(z[j])
+        largest = max(new)
+        total = 0.0
+        for value in new:
+            total += math.exp(value - largest)
+        return np.array([value - largest - math.log(total) for value in new])
+
+    def constants(D, G, b, m, tau):
+        x = (D * G / b) * math.sqrt(tau / (2 * m))
+        k = 1
+        while k**1.5 < x:
+            k += 1
+        steps = np.zeros(k)
+        for j in range(k):
+            steps[j] = D / (G * (j + 1) * math.sqrt(m))
+        if k == 1:
+            return k, steps, 0
+        return k, steps, math.sqrt(math.log(k) / (k * tau)) / (m * b)
+
+    def best_step(distances, c, G, m):
+        best, position = math.inf, None
+        for j in range(len(c)):
+            total = 0.0
+            for distance in distances:
+                total += distance**2 / (2 * c[j]) + c[j] * m * G**2 / 2
+            if total / len(distances) < best:
+                best, position = total / len(distances), j
+        return best, position
+
+    if __name__ == "__main__":
+        print("this is not run by the check")
+
+
+@right
+class package:
+    """With the functions of the package, which work on tensors."""
+
+    def ogd(z, w, c, radius):
+        played = play(Losses("quadratic", z), w, c, radius)
+        return played.trajectory.numpy(), played.total.item()
+
+    def bandit_step(z, arm, loss, eta):
+        z = torch.tensor(z)
+        losses = torch.full_like(z, loss)
+        return move(z, z.exp(), torch.tensor(arm), losses, eta).numpy()
+
+    def constants(D, G, b, m, tau):
+        k = grid_size(D, G, b, m, tau)
+        return k, step_grid(D, G, m, k).numpy(), bandit_eta(b, m, tau, k)
+
+    def best_step(distances, c, G, m):
+        bounds = ogd_bound(distances[:, None], c, G, m).mean(0)
+        return bounds.min().item(), bounds.argmin().item()
+
+
+@right
+class short:
+    """Each question in a few expressions, with names of the student's own."""
+
+    def ogd(data, x, rate, r):
+        path = [x]
+        for row in data:
+            x = x + rate * (row - x)
+            path.append(x * min(1, r / max(np.linalg.norm(x), r)))
+            x = path[-1]
+        return np.stack(path[:-1]), ((np.stack(path[:-1]) - data) ** 2).sum() / 2
+
+    def bandit_step(log_p, a, value, rate):
+        return log_softmax(log_p - rate * value / np.exp(log_p[a]) * (np.arange(len(log_p)) == a))
+
+    def constants(D, G, b, m, tau):
+        k = int(np.ceil(np.cbrt((D * G / b) ** 2 * tau / m / 2)))
+        return k, D / G / np.sqrt(m) / np.arange(1, k + 1), math.sqrt(math.log(k) / k / tau) / m / b
+
+    def best_step(x, c, G, m):
+        return min(
+            (float(np.mean(x * x / (2 * a) + a * m * G * G / 2)), j) for j, a in enumerate(c)
+        )
+
+
+@right
+class table:
+    """Project by a division that warns at 0, before it plays; a table of all tasks and steps."""
+
+    def ogd(z, w, c, radius):
+        m, d = z.shape
+        points = np.empty((m + 1, d))
+        points[0] = w
+        losses = np.empty(m)
+        for i in range(m):
+            points[i] *= np.minimum(1, radius / np.sqrt(points[i] @ points[i]))
+            away = points[i] - z[i]
+            losses[i] = 0.5 * away @ away
+            points[i + 1] = points[i] - c * away
+        return points[:m], losses.sum()
+
+    def bandit_step(z, arm, loss, eta):
+        gradient = np.zeros_like(z)
+        gradient[arm] = loss / np.exp(z)[arm]
+        z = z - eta * gradient
+        shift = z.max()
+        return z - (shift + np.log(np.sum(np.exp(z - shift))))
+
+    def constants(D, G, b, m, tau):
+        k = np.ceil(np.exp(2 / 3 * np.log(D * G / b * np.sqrt(tau / (2 * m))))).astype(int)
+        j = np.arange(1, k + 1)
+        return k, D / (G * j * m**0.5), np.sqrt(np.log(k) / (k * tau)) / (m * b)
+
+    def best_step(distances, c, G, m):
+        table = 0.5 * (np.square(distances)[:, np.newaxis] / c + c * m * G * G)
+        means = np.mean(table, axis=0)
+        return np.min(means), np.argmin(means)
+
+
+@wrong("ex06.1", "ogd all after", "begin with the result of the first step")
+def ogd(z, w, c, radius):
+    points, total = [], 0.0
+    for z_i in z:
+        w = w - c * (w - z_i)
+        w = w / max(1, np.linalg.norm(w) / radius)
+        points.append(w)
+        total += ((w - z_i) ** 2).sum() / 2
+    return np.array(points), total
+
+
+@wrong("ex06.1", "ogd always divided", "points inside the ball are moved to its boundary")
+def ogd(z, w, c, radius):
+    points, total = np.zeros(z.shape), 0.0
+    for i in range(len(z)):
+        points[i] = w
+        total += 0.5 * ((w - z[i]) ** 2).sum()
+        w = w - c * (w - z[i])
+        w = w * radius / np.linalg.norm(w)
+    return points, total
+
+
+@wrong("ex06.1", "ogd always of length one", "moved to the length 1, also those inside")
+def ogd(z, w, c, radius):
+    points, total = np.zeros(z.shape), 0.0
+    for i in range(len(z)):
+        points[i] = w
+        total += 0.5 * ((w - z[i]) ** 2).sum()
+        w = w - c * (w - z[i])
+        w = w / np.linalg.norm(w)
+    return points, total
+
+
+@wrong("ex06.1", "ogd c by i", "c is divided by i")
+def ogd(z, w, c, radius):
+    points, total = np.zeros(z.shape), 0.0
+    for i in range(len(z)):
+        points[i] = w
+        total += 0.5 * ((w - z[i]) ** 2).sum()
+        w = w - c / (i + 1) * (w - z[i])
+        norm = np.linalg.norm(w)
+        if norm > radius:
+            w = w * radius / norm
+    return points, total
+
+
+@wrong("ex06.1", "ogd c divides", "this divides by c")
+def ogd(z, w, c, radius):
+    points, total = np.zeros(z.shape), 0.0
+    for i in range(len(z)):
+        points[i] = w
+        total += 0.5 * ((w - z[i]) ** 2).sum()
+        w = w - (w - z[i]) / c
+        norm = np.linalg.norm(w)
+        if norm > radius:
+            w = w * radius / norm
+    return points, total
+
+
+@wrong("ex06.1", "ogd c missing", "c is missing")
+def ogd(z, w, c, radius):
+    points, total = np.zeros(z.shape), 0.0
+    for i in range(len(z)):
+        points[i] = w
+        total += 0.5 * ((w - z[i]) ** 2).sum()
+        w = w - (w - z[i])
+        norm = np.linalg.norm(w)
+        if norm > radius:
+            w = w * radius / norm
+    return points, total
+
+
+@wrong("ex06.1", "ogd clipped", "each entry is clipped by itself")
+def ogd(z, w, c, radius):
+    points, total = np.zeros(z.shape), 0.0
+    for i in range(len(z)):
+        points[i] = w
+        total += 0.5 * ((w - z[i]) ** 2).sum()
+        w = w - c * (w - z[i])
+        w = np.clip(w, -radius, radius)
+    return points, total
+
+
+@wrong("ex06.1", "ogd exchanged", "points and total are exchanged")
+def ogd(z, w, c, radius):
+    points, total = np.zeros(z.shape), 0.0
+    for i in range(len(z)):
+        points[i] = w
+        total += 0.5 * ((w - z[i]) ** 2).sum()
+        w = w - c * (w - z[i])
+        norm = np.linalg.norm(w)
+        if norm > radius:
+            w = w * radius / norm
+    return total, points
+
+
+@wrong(
+    "ex06.1", "ogd first point left out", "w is left out, and the result of the last step is there"
+)
+def ogd(z, w, c, radius):
+    points, total = [], 0.0
+    for z_i in z:
+        total += ((w - z_i) ** 2).sum() / 2
+        w = w - c * (w - z_i)
+        w = w / max(1, np.linalg.norm(w) / radius)
+        points.append(w)
+    return np.array(points), total
+
+
+@wrong("ex06.1", "ogd from first point", "each step begins at the first point")
+def ogd(z, w, c, radius):
+    points, total = np.zeros(z.shape), 0.0
+    now = w
+    for i in range(len(z)):
+        points[i] = now
+        total += 0.5 * ((now - z[i]) ** 2).sum()
+        now = w - c * (w - z[i])
+        now = now / max(1, np.linalg.norm(now) / radius)
+    return points, total
+
+
+@wrong(
+    "ex06.1",
+    "ogd gradient and loss double",
+    r"the gradient is 2 \(w_i - z_i\), and the loss has no 1/2",
+)
+def ogd(z, w, c, radius):
+    points, total = np.zeros(z.shape), 0.0
+    for i in range(len(z)):
+        points[i] = w
+        total += ((w - z[i]) ** 2).sum()
+        w = w - c * 2 * (w - z[i])
+        norm = np.linalg.norm(w)
+        if norm > radius:
+            w = w * radius / norm
+    return points, total
+
+
+@wrong("ex06.1", "ogd gradient at first point", "the gradient is taken at the first point")
+def ogd(z, w, c, radius):
+    points, total = np.zeros(z.shape), 0.0
+    first = w
+    for i in range(len(z)):
+        points[i] = w
+        total += 0.5 * ((w - z[i]) ** 2).sum()
+        w = w - c * (first - z[i])
+        w = w / max(1, np.linalg.norm(w) / radius)
+    return points, total
+
+
+@wrong("ex06.1", "ogd gradient double", r"the gradient is 2 \(w_i - z_i\): the 1/2")
+def ogd(z, w, c, radius):
+    points, total = np.zeros(z.shape), 0.0
+    for i in range(len(z)):
+        points[i] = w
+        total += 0.5 * ((w - z[i]) ** 2).sum()
+        w = w - c * 2 * (w - z[i])
+        norm = np.linalg.norm(w)
+        if norm > radius:
+            w = w * radius / norm
+    return points, total
+
+
+@wrong("ex06.1", "ogd gradient projected", "the gradient is projected")
+def ogd(z, w, c, radius):
+    points, total = np.zeros(z.shape), 0.0
+    for i in range(len(z)):
+        points[i] = w
+        gradient = w - z[i]
+        total += 0.5 * (gradient**2).sum()
+        w = w - c * gradient * min(1, radius / np.linalg.norm(gradient))
+    return points, total
+
+
+@wrong("ex06.1", "ogd gradient sign", "the step goes away from z_i")
+def ogd(z, w, c, radius):
+    points, total = np.zeros(z.shape), 0.0
+    for i in range(len(z)):
+        points[i] = w
+        total += 0.5 * ((w - z[i]) ** 2).sum()
+        w = w - c * (z[i] - w)
+        norm = np.linalg.norm(w)
+        if norm > radius:
+            w = w * radius / norm
+    return points, total
+
+
+@wrong("ex06.1", "ogd in place", "changed its argument w.*make a copy")
+def ogd(z, w, c, radius):
+    points, total = np.zeros(z.shape), 0.0
+    for i in range(len(z)):
+        points[i] = w
+        total += 0.5 * ((w - z[i]) ** 2).sum()
+        w -= c * (w - z[i])
+        norm = np.linalg.norm(w)
+        if norm > radius:
+            w *= radius / norm
+    return points, total
+
+
+@wrong("ex06.1", "ogd last loss", "the total is the last loss")
+def ogd(z, w, c, radius):
+    points, total = np.zeros(z.shape), 0.0
+    for i in range(len(z)):
+        points[i] = w
+        total = 0.5 * ((w - z[i]) ** 2).sum()
+        w = w - c * (w - z[i])
+        norm = np.linalg.norm(w)
+        if norm > radius:
+            w = w * radius / norm
+    return points, total
+
+
+@wrong("ex06.1", "ogd last point too", "the result of the last step is there, too")
+def ogd(z, w, c, radius):
+    points, total = [w], 0.0
+    for z_i in z:
+        total += ((w - z_i) ** 2).sum() / 2
+        w = w - c * (w - z_i)
+        w = w / max(1, np.linalg.norm(w) / radius)
+        points.append(w)
+    return np.array(points), total
+
+
+@wrong("ex06.1", "ogd last result only", "this is the result of the last step only")
+def ogd(z, w, c, radius):
+    points, total = np.zeros(z.shape), 0.0
+    for i in range(len(z)):
+        points[i] = w
+        total += 0.5 * ((w - z[i]) ** 2).sum()
+        w = w - c * (w - z[i])
+        norm = np.linalg.norm(w)
+        if norm > radius:
+            w = w * radius / norm
+    return w, total
+
+
+@wrong("ex06.1", "ogd length one", "points outside the ball are moved to the length 1")
+def ogd(z, w, c, radius):
+    points, total = np.zeros(z.shape), 0.0
+    for i in range(len(z)):
+        points[i] = w
+        total += 0.5 * ((w - z[i]) ** 2).sum()
+        w = w - c * (w - z[i])
+        norm = np.linalg.norm(w)
+        if norm > radius:
+            w = w / norm
+    return points, total
+
+
+@wrong("ex06.1", "ogd list", "a list, expected an array")
+def ogd(z, w, c, radius):
+    points, total = np.zeros(z.shape), 0.0
+    for i in range(len(z)):
+        points[i] = w
+        total += 0.5 * ((w - z[i]) ** 2).sum()
+        w = w - c * (w - z[i])
+        norm = np.linalg.norm(w)
+        if norm > radius:
+            w = w * radius / norm
+    return list(points), total
+
+
+@wrong("ex06.1", "ogd loss mean of entries", "the squares of the entries are averaged")
+def ogd(z, w, c, radius):
+    points, total = np.zeros(z.shape), 0.0
+    for i in range(len(z)):
+        points[i] = w
+        total += 0.5 * ((w - z[i]) ** 2).mean()
+        w = w - c * (w - z[i])
+        norm = np.linalg.norm(w)
+        if norm > radius:
+            w = w * radius / norm
+    return points, total
+
+
+@wrong("ex06.1", "ogd loss no half", "the loss has no 1/2")
+def ogd(z, w, c, radius):
+    points, total = np.zeros(z.shape), 0.0
+    for i in range(len(z)):
+        points[i] = w
+        total += ((w - z[i]) ** 2).sum()
+        w = w - c * (w - z[i])
+        norm = np.linalg.norm(w)
+        if norm > radius:
+            w = w * radius / norm
+    return points, total
+
+
+@wrong("ex06.1", "ogd loss not squared", r"1/2 \|w - z_i\|, without the square")
+def ogd(z, w, c, radius):
+    points, total = np.zeros(z.shape), 0.0
+    for i in range(len(z)):
+        points[i] = w
+        total += 0.5 * np.linalg.norm(w - z[i])
+        w = w - c * (w - z[i])
+        norm = np.linalg.norm(w)
+        if norm > radius:
+            w = w * radius / norm
+    return points, total
+
+
+@wrong("ex06.1", "ogd losses", "these are the losses")
+def ogd(z, w, c, radius):
+    points, losses = [], []
+    for z_i in z:
+        points.append(w)
+        losses.append(((w - z_i) ** 2).sum() / 2)
+        w = w - c * (w - z_i)
+        w = w / max(1, np.linalg.norm(w) / radius)
+    return np.array(points), np.array(losses)
+
+
+@wrong("ex06.1", "ogd mean", "the total is the mean of the losses")
+def ogd(z, w, c, radius):
+    points, total = np.zeros(z.shape), 0.0
+    for i in range(len(z)):
+        points[i] = w
+        total += 0.5 * ((w - z[i]) ** 2).sum()
+        w = w - c * (w - z[i])
+        norm = np.linalg.norm(w)
+        if norm > radius:
+            w = w * radius / norm
+    return points, total / len(z)
+
+
+@wrong("ex06.1", "ogd no step", "no step is taken")
+def ogd(z, w, c, radius):
+    losses = ((w - z) ** 2).sum(1) / 2
+    return np.tile(w, (len(z), 1)), losses.sum()
+
+
+@wrong("ex06.1", "ogd not projected", "the points are not projected")
+def ogd(z, w, c, radius):
+    points, total = np.zeros(z.shape), 0.0
+    for i in range(len(z)):
+        points[i] = w
+        total += 0.5 * ((w - z[i]) ** 2).sum()
+        w = w - c * (w - z[i])
+    return points, total
+
+
+@wrong("ex06.1", "ogd nothing", r"returned None.*(\n.*)*there is no `return`")
+def ogd(z, w, c, radius):
+    points, total = np.zeros(z.shape), 0.0
+    for i in range(len(z)):
+        points[i] = w
+        total += 0.5 * ((w - z[i]) ** 2).sum()
+        w = w - c * (w - z[i])
+        norm = np.linalg.norm(w)
+        if norm > radius:
+            w = w * radius / norm
+
+
+@wrong("ex06.1", "ogd one point missing", "w is left out of the points")
+def ogd(z, w, c, radius):
+    points, total = np.zeros(z.shape), 0.0
+    for i in range(len(z)):
+        points[i] = w
+        total += 0.5 * ((w - z[i]) ** 2).sum()
+        w = w - c * (w - z[i])
+        norm = np.linalg.norm(w)
+        if norm > radius:
+            w = w * radius / norm
+    return points[1:], total
+
+
+@wrong("ex06.1", "ogd only points", "expected the 2 values points, total")
+def ogd(z, w, c, radius):
+    points, total = np.zeros(z.shape), 0.0
+    for i in range(len(z)):
+        points[i] = w
+        total += 0.5 * ((w - z[i]) ** 2).sum()
+        w = w - c * (w - z[i])
+        norm = np.linalg.norm(w)
+        if norm > radius:
+            w = w * radius / norm
+    return points
+
+
+@wrong("ex06.1", "ogd projected before", "the projection comes before the step only")
+def ogd(z, w, c, radius):
+    points, total = [], 0.0
+    for z_i in z:
+        points.append(w)
+        total += ((w - z_i) ** 2).sum() / 2
+        w = w / max(1, np.linalg.norm(w) / radius)
+        w = w - c * (w - z_i)
+    return np.array(points), total
+
+
+@wrong("ex06.1", "ogd projected between", "between the gradient and the step")
+def ogd(z, w, c, radius):
+    points, total = [], 0.0
+    for z_i in z:
+        points.append(w)
+        gradient = w - z_i
+        total += gradient @ gradient / 2
+        w = w / max(1, np.linalg.norm(w) / radius)
+        w = w - c * gradient
+    return np.array(points), total
+
+
+@wrong("ex06.1", "ogd projected for the loss", "the points are those before their projection")
+def ogd(z, w, c, radius):
+    points, total = [], 0.0
+    for z_i in z:
+        points.append(w)
+        w = w / max(1, np.linalg.norm(w) / radius)
+        gradient = w - z_i
+        total += gradient @ gradient / 2
+        w = w - c * gradient
+    return np.array(points), total
+
+
+@wrong("ex06.1", "ogd shared", "all points are one array, which changes in place")
+def ogd(z, w, c, radius):
+    w = w.copy()
+    points, total = [], 0.0
+    for z_i in z:
+        points.append(w)
+        total += ((w - z_i) ** 2).sum() / 2
+        w -= c * (w - z_i)
+        w /= max(1, np.linalg.norm(w) / radius)
+    return np.array(points), total
+
+
+@wrong(
+    "ex06.1",
+    "ogd shared between projections",
+    "points without a projection between them are one array",
+)
+def ogd(z, w, c, radius):
+    w = w.copy()
+    points, total = [], 0.0
+    for z_i in z:
+        points.append(w)
+        total += ((w - z_i) ** 2).sum() / 2
+        w -= c * (w - z_i)
+        norm = np.linalg.norm(w)
+        if norm > radius:
+            w = w * radius / norm
+    return np.array(points), total
+
+
+@wrong("ex06.1", "ogd shared for a step", "after the step and before the projection")
+def ogd(z, w, c, radius):
+    w = w.copy()
+    points, total = [], 0.0
+    for z_i in z:
+        points.append(w)
+        total += ((w - z_i) ** 2).sum() / 2
+        w -= c * (w - z_i)
+        w = w / max(1, np.linalg.norm(w) / radius)
+    return np.array(points), total
+
+
+@wrong(
+    "ex06.1",
+    "ogd shared with the argument",
+    r"also changed its argument w(.|\n)*all points are one array",
+)
+def ogd(z, w, c, radius):
+    points, total = [], 0.0
+    for z_i in z:
+        points.append(w)
+        total += ((w - z_i) ** 2).sum() / 2
+        w -= c * (w - z_i)
+        w /= max(1, np.linalg.norm(w) / radius)
+    return np.array(points), total
+
+
+@wrong("ex06.1", "ogd squared norm compared", r"\|w\|\^2 is compared with the radius")
+def ogd(z, w, c, radius):
+    points, total = np.zeros(z.shape), 0.0
+    for i in range(len(z)):
+        points[i] = w
+        total += 0.5 * ((w - z[i]) ** 2).sum()
+        w = w - c * (w - z[i])
+        norm = np.linalg.norm(w)
+        if norm**2 > radius:
+            w = w * radius / norm
+    return points, total
+
+
+@wrong("ex06.1", "ogd suffers after", "suffered after the step, at the next point")
+def ogd(z, w, c, radius):
+    points, total = [], 0.0
+    for z_i in z:
+        points.append(w)
+        w = w - c * (w - z_i)
+        w = w / max(1, np.linalg.norm(w) / radius)
+        total += ((w - z_i) ** 2).sum() / 2
+    return np.array(points), total
+
+
+@wrong("ex06.1", "ogd uphill", "the step goes away from z_i")
+def ogd(z, w, c, radius):
+    points, total = np.zeros(z.shape), 0.0
+    for i in range(len(z)):
+        points[i] = w
+        total += 0.5 * ((w - z[i]) ** 2).sum()
+        w = w + c * (w - z[i])
+        norm = np.linalg.norm(w)
+        if norm > radius:
+            w = w * radius / norm
+    return points, total
+
+
+@wrong("ex06.1", "ogd zero division", "it may be 0, so divide only where")
+def ogd(z, w, c, radius):
+    points, total = [], 0.0
+    for z_i in z:
+        points.append(w)
+        total += ((w - z_i) ** 2).sum() / 2
+        w = w - c * (w - z_i)
+        w = w * min(1.0, radius / float(np.linalg.norm(w)))
+    return np.array(points), total
+
+
+@wrong("ex06.2", "bandit all arms", "all arms move, each by eta loss over its own p")
+def bandit_step(z, arm, loss, eta):
+    z = z - eta * loss / np.exp(z)
+    return z - np.logaddexp.reduce(z)
+
+
+@wrong("ex06.2", "bandit all but one", "the arm gets likelier with a loss")
+def bandit_step(z, arm, loss, eta):
+    other = np.arange(len(z)) != arm
+    z = z - other * eta * loss / np.exp(z[arm])
+    return z - np.logaddexp.reduce(z)
+
+
+@wrong("ex06.2", "bandit all by the same", "no entry has changed")
+def bandit_step(z, arm, loss, eta):
+    z = z - eta * loss / np.exp(z[arm])
+    return z - np.logaddexp.reduce(z)
+
+
+@wrong("ex06.2", "bandit arm from one", "the arms are counted from 1 here")
+def bandit_step(z, arm, loss, eta):
+    z = z.copy()
+    z[arm - 1] -= eta * loss / np.exp(z[arm])
+    return z - np.logaddexp.reduce(z)
+
+
+@wrong("ex06.2", "bandit divided by log", "the loss is divided by z_a")
+def bandit_step(z, arm, loss, eta):
+    z = z.copy()
+    z[arm] -= eta * loss / z[arm]
+    return z - np.logaddexp.reduce(z)
+
+
+@wrong("ex06.2", "bandit divided by sum", "the entries of z are divided by their sum")
+def bandit_step(z, arm, loss, eta):
+    z = z.copy()
+    z[arm] -= eta * loss / np.exp(z[arm])
+    return z / z.sum()
+
+
+@wrong("ex06.2", "bandit divided outside", r"p_a exp\(-eta loss\) is divided by p_a")
+def bandit_step(z, arm, loss, eta):
+    z = z.copy()
+    z[arm] = z[arm] - eta * loss - z[arm]
+    return z - np.logaddexp.reduce(z)
+
+
+@wrong("ex06.2", "bandit first arm", "arm a plays no part")
+def bandit_step(z, arm, loss, eta):
+    z = z.copy()
+    z[0] -= eta * loss / np.exp(z[0])
+    return z - np.logaddexp.reduce(z)
+
+
+@wrong("ex06.2", "bandit in p", "a p is too small or too large for a float")
+def bandit_step(z, arm, loss, eta):
+    p = np.exp(z)
+    p[arm] *= np.exp(-eta * loss / p[arm])
+    return np.log(p / p.sum())
+
+
+@wrong("ex06.2", "bandit in place", "changed its argument z.*make a copy")
+def bandit_step(z, arm, loss, eta):
+    z[arm] -= eta * loss / np.exp(z[arm])
+    return z - np.logaddexp.reduce(z)
+
+
+@wrong("ex06.2", "bandit list", "a list, expected an array")
+def bandit_step(z, arm, loss, eta):
+    z = z.copy()
+    z[arm] -= eta * loss / np.exp(z[arm])
+    return list(z - np.logaddexp.reduce(z))
+
+
+@wrong("ex06.2", "bandit math exp", "exp of a large number is too large")
+def bandit_step(z, arm, loss, eta):
+    z = z.copy()
+    z[arm] -= eta * loss / math.exp(z[arm])
+    shift = max((x for j, x in enumerate(z) if j != arm), default=0.0)
+    return z - shift - math.log(sum(math.exp(x - shift) for x in z))
+
+
+@wrong("ex06.2", "bandit math log", "0 has no logarithm")
+def bandit_step(z, arm, loss, eta):
+    p = [math.exp(x) for x in z]
+    p[arm] *= math.exp(-eta * loss / p[arm])
+    return np.array([math.log(x / sum(p)) for x in p])
+
+
+@wrong("ex06.2", "bandit math log of sum", "subtract its largest entry before exp")
+def bandit_step(z, arm, loss, eta):
+    z = z.copy()
+    z[arm] -= eta * loss / math.exp(z[arm])
+    return z - math.log(sum(math.exp(x) for x in z))
+
+
+@wrong("ex06.2", "bandit max forgotten", "the largest entry is subtracted only in exp")
+def bandit_step(z, arm, loss, eta):
+    z = z.copy()
+    z[arm] -= eta * loss / np.exp(z[arm])
+    return z - np.log(np.exp(z - z.max()).sum())
+
+
+@wrong("ex06.2", "bandit minus max", "the largest entry is subtracted: subtract the log")
+def bandit_step(z, arm, loss, eta):
+    z = z.copy()
+    z[arm] -= eta * loss / np.exp(z[arm])
+    return z - z.max()
+
+
+@wrong("ex06.2", "bandit minus sum of exp", "the sum of exp is subtracted")
+def bandit_step(z, arm, loss, eta):
+    z = z.copy()
+    z[arm] -= eta * loss / np.exp(z[arm])
+    return z - np.exp(z).sum()
+
+
+@wrong("ex06.2", "bandit no eta", "eta is missing")
+def bandit_step(z, arm, loss, eta):
+    z = z.copy()
+    z[arm] -= loss / np.exp(z[arm])
+    return z - np.logaddexp.reduce(z)
+
+
+@wrong("ex06.2", "bandit no probability", "the loss is not divided by p_a")
+def bandit_step(z, arm, loss, eta):
+    z = z.copy()
+    z[arm] -= eta * loss
+    return z - np.logaddexp.reduce(z)
+
+
+@wrong("ex06.2", "bandit not normalised", "the result is not normalised")
+def bandit_step(z, arm, loss, eta):
+    z = z.copy()
+    z[arm] -= eta * loss / np.exp(z[arm])
+    return z
+
+
+@wrong("ex06.2", "bandit nothing", "there is no `return`")
+def bandit_step(z, arm, loss, eta):
+    z = z.copy()
+    z[arm] -= eta * loss / np.exp(z[arm])
+    z -= np.logaddexp.reduce(z)
+
+
+@wrong("ex06.2", "bandit overflow", "subtract the largest one before exp")
+def bandit_step(z, arm, loss, eta):
+    z = z.copy()
+    z[arm] -= eta * loss / np.exp(z[arm])
+    return z - np.log(np.exp(z).sum())
+
+
+@wrong(
+    "ex06.2",
+    "bandit own entry normalised",
+    "only the entry of the arm that was played is normalised",
+)
+def bandit_step(z, arm, loss, eta):
+    z = z.copy()
+    z[arm] -= eta * loss / np.exp(z[arm])
+    z[arm] -= np.logaddexp.reduce(z)
+    return z
+
+
+@wrong("ex06.2", "bandit own entry only", "only the arm's own entry came back")
+def bandit_step(z, arm, loss, eta):
+    z = z.copy()
+    z[arm] -= eta * loss / np.exp(z[arm])
+    return z[arm] - np.logaddexp.reduce(z)
+
+
+@wrong("ex06.2", "bandit p by sum", "this is p, divided by its sum")
+def bandit_step(z, arm, loss, eta):
+    p = np.exp(z)
+    p[arm] *= np.exp(-eta * loss / p[arm])
+    return p / p.sum()
+
+
+@wrong("ex06.2", "bandit p returned", "this is p: return its logarithm")
+def bandit_step(z, arm, loss, eta):
+    z = z.copy()
+    z[arm] -= eta * loss / np.exp(z[arm])
+    return np.exp(z - np.logaddexp.reduce(z))
+
+
+@wrong("ex06.2", "bandit plus logsumexp", "the log of the sum of exp is added")
+def bandit_step(z, arm, loss, eta):
+    z = z.copy()
+    z[arm] -= eta * loss / np.exp(z[arm])
+    return z + np.logaddexp.reduce(z)
+
+
+@wrong("ex06.2", "bandit powers returned", "this is p, not yet divided by the sum")
+def bandit_step(z, arm, loss, eta):
+    z = z.copy()
+    z[arm] -= eta * loss / np.exp(z[arm])
+    return np.exp(z)
+
+
+@wrong("ex06.2", "bandit probability after", "the p_a from after the step")
+def bandit_step(z, arm, loss, eta):
+    after = z.copy()
+    after[arm] -= eta * loss
+    after -= np.logaddexp.reduce(after)
+    z = z.copy()
+    z[arm] -= eta * loss / np.exp(after[arm])
+    return z - np.logaddexp.reduce(z)
+
+
+@wrong("ex06.2", "bandit sign", "the arm gets likelier with a loss")
+def bandit_step(z, arm, loss, eta):
+    z = z.copy()
+    z[arm] += eta * loss / np.exp(z[arm])
+    return z - np.logaddexp.reduce(z)
+
+
+@wrong(
+    "ex06.2", "bandit subtracted from p", "subtracted from p_a: subtract eta loss / p_a from z_a"
+)
+def bandit_step(z, arm, loss, eta):
+    p = np.exp(z)
+    p[arm] -= eta * loss / p[arm]
+    z = np.log(p)
+    return z - z.max() - np.log(np.exp(z - z.max()).sum())
+
+
+@wrong("ex06.2", "bandit times probability", "the loss is multiplied by p_a")
+def bandit_step(z, arm, loss, eta):
+    z = z.copy()
+    z[arm] -= eta * loss * np.exp(z[arm])
+    return z - np.logaddexp.reduce(z)
+
+
+@wrong("ex06.2", "bandit uniform", "multiplied by k, as if p were uniform")
+def bandit_step(z, arm, loss, eta):
+    z = z.copy()
+    z[arm] -= eta * loss * len(z)
+    return z - np.logaddexp.reduce(z)
+
+
+@wrong("ex06.2", "bandit z times exp", "z_a is multiplied by exp")
+def bandit_step(z, arm, loss, eta):
+    z = z.copy()
+    z[arm] *= np.exp(-eta * loss / np.exp(z[arm]))
+    return z - np.logaddexp.reduce(z)
+
+
+@wrong("ex06.3", "constants eta log outside", "ln k is outside the root")
+def constants(D, G, b, m, tau):
+    k = math.ceil((D * G / b * math.sqrt(tau / (2 * m))) ** (2 / 3))
+    steps = D / (G * np.arange(1, k + 1) * math.sqrt(m))
+    return k, steps, math.log(k) / math.sqrt(k * tau) / (m * b)
+
+
+@wrong("ex06.3", "constants eta log tau", "ln tau is taken")
+def constants(D, G, b, m, tau):
+    k = math.ceil((D * G / b * math.sqrt(tau / (2 * m))) ** (2 / 3))
+    steps = D / (G * np.arange(1, k + 1) * math.sqrt(m))
+    return k, steps, math.sqrt(math.log(tau) / (k * tau)) / (m * b)
+
+
+@wrong("ex06.3", "constants eta m b under root", "m b is under the root of eta")
+def constants(D, G, b, m, tau):
+    k = math.ceil((D * G / b * math.sqrt(tau / (2 * m))) ** (2 / 3))
+    steps = D / (G * np.arange(1, k + 1) * math.sqrt(m))
+    return k, steps, math.sqrt(math.log(k) / (k * tau) / (m * b))
+
+
+@wrong("ex06.3", "constants eta no b", "b is missing in eta")
+def constants(D, G, b, m, tau):
+    k = math.ceil((D * G / b * math.sqrt(tau / (2 * m))) ** (2 / 3))
+    steps = D / (G * np.arange(1, k + 1) * math.sqrt(m))
+    return k, steps, math.sqrt(math.log(k) / (k * tau)) / m
+
+
+@wrong("ex06.3", "constants eta no k", "k is missing under the root")
+def constants(D, G, b, m, tau):
+    k = math.ceil((D * G / b * math.sqrt(tau / (2 * m))) ** (2 / 3))
+    steps = D / (G * np.arange(1, k + 1) * math.sqrt(m))
+    return k, steps, math.sqrt(math.log(k) / tau) / (m * b)
+
+
+@wrong("ex06.3", "constants eta no m", "m is missing in eta")
+def constants(D, G, b, m, tau):
+    k = math.ceil((D * G / b * math.sqrt(tau / (2 * m))) ** (2 / 3))
+    steps = D / (G * np.arange(1, k + 1) * math.sqrt(m))
+    return k, steps, math.sqrt(math.log(k) / (k * tau)) / b
+
+
+@wrong("ex06.3", "constants eta no m b", "m b is missing in eta")
+def constants(D, G, b, m, tau):
+    k = math.ceil((D * G / b * math.sqrt(tau / (2 * m))) ** (2 / 3))
+    steps = D / (G * np.arange(1, k + 1) * math.sqrt(m))
+    return k, steps, math.sqrt(math.log(k) / (k * tau))
+
+
+@wrong("ex06.3", "constants eta no root", "the root of eta is missing")
+def constants(D, G, b, m, tau):
+    k = math.ceil((D * G / b * math.sqrt(tau / (2 * m))) ** (2 / 3))
+    steps = D / (G * np.arange(1, k + 1) * math.sqrt(m))
+    return k, steps, math.log(k) / (k * tau) / (m * b)
+
+
+@wrong("ex06.3", "constants eta no tau", "tau is missing under the root")
+def constants(D, G, b, m, tau):
+    k = math.ceil((D * G / b * math.sqrt(tau / (2 * m))) ** (2 / 3))
+    steps = D / (G * np.arange(1, k + 1) * math.sqrt(m))
+    return k, steps, math.sqrt(math.log(k) / k) / (m * b)
+
+
+@wrong(
+    "ex06.3",
+    "constants eta of exact k",
+    "eta is taken for the k before rounding|the logarithm is that of the rounded k",
+)
+def constants(D, G, b, m, tau):
+    k = (D * G / b * math.sqrt(tau / (2 * m))) ** (2 / 3)
+    eta = math.sqrt(math.log(k) / (k * tau)) / (m * b)
+    k = math.ceil(k)
+    return k, D / (G * np.arange(1, k + 1) * math.sqrt(m)), eta
+
+
+@wrong("ex06.3", "constants eta times m b", "eta is multiplied by m b")
+def constants(D, G, b, m, tau):
+    k = math.ceil((D * G / b * math.sqrt(tau / (2 * m))) ** (2 / 3))
+    steps = D / (G * np.arange(1, k + 1) * math.sqrt(m))
+    return k, steps, math.sqrt(math.log(k) / (k * tau)) * (m * b)
+
+
+@wrong("ex06.3", "constants eta times tau", "multiplied by tau in Python")
+def constants(D, G, b, m, tau):
+    k = math.ceil((D * G / b * math.sqrt(tau / (2 * m))) ** (2 / 3))
+    steps = D / (G * np.arange(1, k + 1) * math.sqrt(m))
+    return k, steps, math.sqrt(math.log(k) / k * tau) / (m * b)
+
+
+@wrong("ex06.3", "constants eta two", "eta has a 2 under the root")
+def constants(D, G, b, m, tau):
+    k = math.ceil((D * G / b * math.sqrt(tau / (2 * m))) ** (2 / 3))
+    steps = D / (G * np.arange(1, k + 1) * math.sqrt(m))
+    return k, steps, math.sqrt(2 * math.log(k) / (k * tau)) / (m * b)
+
+
+@wrong("ex06.3", "constants factor outside", "D G / b is outside of the power")
+def constants(D, G, b, m, tau):
+    k = math.ceil(D * G / b * math.sqrt(tau / (2 * m)) ** (2 / 3))
+    steps = D / (G * np.arange(1, k + 1) * math.sqrt(m))
+    return k, steps, math.sqrt(math.log(k) / (k * tau)) / (m * b)
+
+
+@wrong("ex06.3", "constants floor", "k is rounded down, and 0 made 1")
+def constants(D, G, b, m, tau):
+    k = math.floor((D * G / b * math.sqrt(tau / (2 * m))) ** (2 / 3)) or 1
+    steps = D / (G * np.arange(1, k + 1) * math.sqrt(m))
+    return k, steps, math.sqrt(math.log(k) / (k * tau)) / (m * b)
+
+
+@wrong("ex06.3", "constants floor plus one", "which leaves whole numbers as they are")
+def constants(D, G, b, m, tau):
+    k = 1 + int((D * G / b * math.sqrt(tau / (2 * m))) ** (2 / 3))
+    steps = D / (G * np.arange(1, k + 1) * math.sqrt(m))
+    return k, steps, math.sqrt(math.log(k) / (k * tau)) / (m * b)
+
+
+@wrong(
+    "ex06.3",
+    "constants floor to zero",
+    "k is rounded down: round it up|logarithm is that of the rounded k",
+)
+def constants(D, G, b, m, tau):
+    k = math.floor((D * G / b * math.sqrt(tau / (2 * m))) ** (2 / 3))
+    steps = D / (G * np.arange(1, k + 1) * math.sqrt(m))
+    return k, steps, math.sqrt(math.log(k) / (k * tau)) / (m * b)
+
+
+@wrong("ex06.3", "constants floor to zero in numpy", "k is rounded down: round it up")
+def constants(D, G, b, m, tau):
+    k = int((D * G / b * np.sqrt(tau / (2 * m))) ** (2 / 3))
+    steps = D / (G * np.arange(1, k + 1) * np.sqrt(m))
+    return k, steps, np.sqrt(np.log(k) / (np.float64(k) * tau)) / (m * b)
+
+
+@wrong("ex06.3", "constants halves", "each step is half of the one before")
+def constants(D, G, b, m, tau):
+    k = math.ceil((D * G / b * math.sqrt(tau / (2 * m))) ** (2 / 3))
+    steps = D / (G * 2.0 ** np.arange(k) * math.sqrt(m))
+    return k, steps, math.sqrt(math.log(k) / (k * tau)) / (m * b)
+
+
+@wrong("ex06.3", "constants int", "k is rounded down")
+def constants(D, G, b, m, tau):
+    k = int((D * G / b * math.sqrt(tau / (2 * m))) ** (2 / 3)) or 1
+    steps = D / (G * np.arange(1, k + 1) * math.sqrt(m))
+    return k, steps, math.sqrt(math.log(k) / (k * tau)) / (m * b)
+
+
+@wrong("ex06.3", "constants j from zero", "j starts at 0: it goes from 1 to k")
+def constants(D, G, b, m, tau):
+    k = math.ceil((D * G / b * math.sqrt(tau / (2 * m))) ** (2 / 3))
+    steps = D / (G * np.arange(k) * math.sqrt(m))
+    return k, steps, math.sqrt(math.log(k) / (k * tau)) / (m * b)
+
+
+@wrong("ex06.3", "constants j from zero in python", "if this divides by j: it goes from 1 to k")
+def constants(D, G, b, m, tau):
+    k = math.ceil((D * G / b * math.sqrt(tau / (2 * m))) ** (2 / 3))
+    steps = np.array([D / (G * j * math.sqrt(m)) for j in range(k)])
+    return k, steps, math.sqrt(math.log(k) / (k * tau)) / (m * b)
+
+
+@wrong("ex06.3", "constants k float", "the float 6.0, expected an int")
+def constants(D, G, b, m, tau):
+    k = np.ceil((D * G / b * math.sqrt(tau / (2 * m))) ** (2 / 3))
+    steps = D / (G * np.arange(1, k + 1) * math.sqrt(m))
+    return k, steps, math.sqrt(np.log(k) / (k * tau)) / (m * b)
+
+
+@wrong("ex06.3", "constants k last", "k is the last value here")
+def constants(D, G, b, m, tau):
+    k = math.ceil((D * G / b * math.sqrt(tau / (2 * m))) ** (2 / 3))
+    steps = D / (G * np.arange(1, k + 1) * math.sqrt(m))
+    return steps, math.sqrt(math.log(k) / (k * tau)) / (m * b), k
+
+
+@wrong("ex06.3", "constants k without b", "b is missing in k")
+def constants(D, G, b, m, tau):
+    k = math.ceil((D * G * math.sqrt(tau / (2 * m))) ** (2 / 3))
+    steps = D / (G * np.arange(1, k + 1) * math.sqrt(m))
+    return k, steps, math.sqrt(math.log(k) / (k * tau)) / (m * b)
+
+
+@wrong("ex06.3", "constants last step missing", "the last step size is missing")
+def constants(D, G, b, m, tau):
+    k = math.ceil((D * G / b * math.sqrt(tau / (2 * m))) ** (2 / 3))
+    steps = D / (G * np.arange(1, k) * math.sqrt(m))
+    return k, steps, math.sqrt(math.log(k) / (k * tau)) / (m * b)
+
+
+@wrong("ex06.3", "constants log ten", "the logarithm is that of base 10")
+def constants(D, G, b, m, tau):
+    k = math.ceil((D * G / b * math.sqrt(tau / (2 * m))) ** (2 / 3))
+    steps = D / (G * np.arange(1, k + 1) * math.sqrt(m))
+    return k, steps, math.sqrt(math.log10(k) / (k * tau)) / (m * b)
+
+
+@wrong("ex06.3", "constants log two", "the logarithm is that of base 2")
+def constants(D, G, b, m, tau):
+    k = math.ceil((D * G / b * math.sqrt(tau / (2 * m))) ** (2 / 3))
+    steps = D / (G * np.arange(1, k + 1) * math.sqrt(m))
+    return k, steps, math.sqrt(math.log2(k) / (k * tau)) / (m * b)
+
+
+@wrong("ex06.3", "constants no root", "the root is missing: it is sqrt")
+def constants(D, G, b, m, tau):
+    k = math.ceil((D * G / b * tau / (2 * m)) ** (2 / 3))
+    steps = D / (G * np.arange(1, k + 1) * math.sqrt(m))
+    return k, steps, math.sqrt(math.log(k) / (k * tau)) / (m * b)
+
+
+@wrong("ex06.3", "constants no two", "the 2 is missing: it is")
+def constants(D, G, b, m, tau):
+    k = math.ceil((D * G / b * math.sqrt(tau / m)) ** (2 / 3))
+    steps = D / (G * np.arange(1, k + 1) * math.sqrt(m))
+    return k, steps, math.sqrt(math.log(k) / (k * tau)) / (m * b)
+
+
+@wrong("ex06.3", "constants one divides", "if this divides by ln k: for k = 1 it is 0")
+def constants(D, G, b, m, tau):
+    k = math.ceil((D * G / b * math.sqrt(tau / (2 * m))) ** (2 / 3))
+    steps = D / (G * np.arange(1, k + 1) * math.sqrt(m))
+    return k, steps, 1 / (m * b * math.sqrt(k * tau / math.log(k)))
+
+
+@wrong("ex06.3", "constants one nan", "inf and NaN come from a division by 0")
+def constants(D, G, b, m, tau):
+    k = math.ceil((D * G / b * math.sqrt(tau / (2 * m))) ** (2 / 3))
+    steps = D / (G * np.arange(1, k + 1) * math.sqrt(m))
+    log = np.log(k)
+    return k, steps, log / np.sqrt(log * k * tau) / (m * b)
+
+
+@wrong("ex06.3", "constants one step too many", "there is a step size too many")
+def constants(D, G, b, m, tau):
+    k = math.ceil((D * G / b * math.sqrt(tau / (2 * m))) ** (2 / 3))
+    steps = D / (G * np.arange(1, k + 2) * math.sqrt(m))
+    return k, steps, math.sqrt(math.log(k) / (k * tau)) / (m * b)
+
+
+@wrong("ex06.3", "constants only k and steps", "expected the 3 values k, steps, eta")
+def constants(D, G, b, m, tau):
+    k = math.ceil((D * G / b * math.sqrt(tau / (2 * m))) ** (2 / 3))
+    steps = D / (G * np.arange(1, k + 1) * math.sqrt(m))
+    return k, steps
+
+
+@wrong("ex06.3", "constants power missing", "the power 2/3 is missing")
+def constants(D, G, b, m, tau):
+    k = math.ceil(D * G / b * math.sqrt(tau / (2 * m)))
+    steps = D / (G * np.arange(1, k + 1) * math.sqrt(m))
+    return k, steps, math.sqrt(math.log(k) / (k * tau)) / (m * b)
+
+
+@wrong("ex06.3", "constants power one third", "the power is 1/3")
+def constants(D, G, b, m, tau):
+    k = math.ceil((D * G / b * math.sqrt(tau / (2 * m))) ** (1 / 3))
+    steps = D / (G * np.arange(1, k + 1) * math.sqrt(m))
+    return k, steps, math.sqrt(math.log(k) / (k * tau)) / (m * b)
+
+
+@wrong("ex06.3", "constants power three halves", "the power is 3/2")
+def constants(D, G, b, m, tau):
+    k = math.ceil((D * G / b * math.sqrt(tau / (2 * m))) ** (3 / 2))
+    steps = D / (G * np.arange(1, k + 1) * math.sqrt(m))
+    return k, steps, math.sqrt(math.log(k) / (k * tau)) / (m * b)
+
+
+@wrong("ex06.3", "constants power without brackets", "a third of the square")
+def constants(D, G, b, m, tau):
+    k = math.ceil((D * G / b * math.sqrt(tau / (2 * m))) ** 2 / 3)
+    steps = D / (G * np.arange(1, k + 1) * math.sqrt(m))
+    return k, steps, math.sqrt(math.log(k) / (k * tau)) / (m * b)
+
+
+@wrong("ex06.3", "constants rising", "in rising order")
+def constants(D, G, b, m, tau):
+    k = math.ceil((D * G / b * math.sqrt(tau / (2 * m))) ** (2 / 3))
+    steps = D / (G * np.arange(k, 0, -1) * math.sqrt(m))
+    return k, steps, math.sqrt(math.log(k) / (k * tau)) / (m * b)
+
+
+@wrong("ex06.3", "constants root of j", "divided by the root of j")
+def constants(D, G, b, m, tau):
+    k = math.ceil((D * G / b * math.sqrt(tau / (2 * m))) ** (2 / 3))
+    steps = D / (G * np.sqrt(np.arange(1, k + 1) * m))
+    return k, steps, math.sqrt(math.log(k) / (k * tau)) / (m * b)
+
+
+@wrong("ex06.3", "constants round", "rounded to the nearest whole number")
+def constants(D, G, b, m, tau):
+    k = max(1, round((D * G / b * math.sqrt(tau / (2 * m))) ** (2 / 3)))
+    steps = D / (G * np.arange(1, k + 1) * math.sqrt(m))
+    return k, steps, math.sqrt(math.log(k) / (k * tau)) / (m * b)
+
+
+@wrong("ex06.3", "constants steps by m", "the steps are divided by m")
+def constants(D, G, b, m, tau):
+    k = math.ceil((D * G / b * math.sqrt(tau / (2 * m))) ** (2 / 3))
+    steps = D / (G * np.arange(1, k + 1) * m)
+    return k, steps, math.sqrt(math.log(k) / (k * tau)) / (m * b)
+
+
+@wrong("ex06.3", "constants steps d and g", "D and G are exchanged in the steps")
+def constants(D, G, b, m, tau):
+    k = math.ceil((D * G / b * math.sqrt(tau / (2 * m))) ** (2 / 3))
+    steps = G / (D * np.arange(1, k + 1) * math.sqrt(m))
+    return k, steps, math.sqrt(math.log(k) / (k * tau)) / (m * b)
+
+
+@wrong("ex06.3", "constants steps last", "steps and eta are exchanged")
+def constants(D, G, b, m, tau):
+    k = math.ceil((D * G / b * math.sqrt(tau / (2 * m))) ** (2 / 3))
+    steps = D / (G * np.arange(1, k + 1) * math.sqrt(m))
+    return k, math.sqrt(math.log(k) / (k * tau)) / (m * b), steps
+
+
+@wrong("ex06.3", "constants steps list", "a list, expected an array")
+def constants(D, G, b, m, tau):
+    k = math.ceil((D * G / b * math.sqrt(tau / (2 * m))) ** (2 / 3))
+    steps = D / (G * np.arange(1, k + 1) * math.sqrt(m))
+    return k, list(steps), math.sqrt(math.log(k) / (k * tau)) / (m * b)
+
+
+@wrong("ex06.3", "constants steps no g", "G is missing in the steps")
+def constants(D, G, b, m, tau):
+    k = math.ceil((D * G / b * math.sqrt(tau / (2 * m))) ** (2 / 3))
+    steps = D / (np.arange(1, k + 1) * math.sqrt(m))
+    return k, steps, math.sqrt(math.log(k) / (k * tau)) / (m * b)
+
+
+@wrong("ex06.3", "constants steps no root of m", r"sqrt\(m\) is missing in the steps")
+def constants(D, G, b, m, tau):
+    k = math.ceil((D * G / b * math.sqrt(tau / (2 * m))) ** (2 / 3))
+    steps = D / (G * np.arange(1, k + 1))
+    return k, steps, math.sqrt(math.log(k) / (k * tau)) / (m * b)
+
+
+@wrong("ex06.3", "constants steps times g", "the steps are multiplied by G")
+def constants(D, G, b, m, tau):
+    k = math.ceil((D * G / b * math.sqrt(tau / (2 * m))) ** (2 / 3))
+    steps = D * G / (np.arange(1, k + 1) * math.sqrt(m))
+    return k, steps, math.sqrt(math.log(k) / (k * tau)) / (m * b)
+
+
+@wrong("ex06.3", "constants tau and m", "tau and m are exchanged")
+def constants(D, G, b, m, tau):
+    k = math.ceil((D * G / b * math.sqrt(m / (2 * tau))) ** (2 / 3))
+    steps = D / (G * np.arange(1, k + 1) * math.sqrt(m))
+    return k, steps, math.sqrt(math.log(k) / (k * tau)) / (m * b)
+
+
+@wrong("ex06.3", "constants times b", "D G is multiplied by b")
+def constants(D, G, b, m, tau):
+    k = math.ceil((D * G * b * math.sqrt(tau / (2 * m))) ** (2 / 3))
+    steps = D / (G * np.arange(1, k + 1) * math.sqrt(m))
+    return k, steps, math.sqrt(math.log(k) / (k * tau)) / (m * b)
+
+
+@wrong("ex06.3", "constants times m", "tau / 2 m is m times half of tau")
+def constants(D, G, b, m, tau):
+    k = math.ceil((D * G / b * math.sqrt(tau / 2 * m)) ** (2 / 3))
+    steps = D / (G * np.arange(1, k + 1) * math.sqrt(m))
+    return k, steps, math.sqrt(math.log(k) / (k * tau)) / (m * b)
+
+
+@wrong("ex06.3", "constants whole division", "has no fraction")
+def constants(D, G, b, m, tau):
+    k = math.ceil((D * G / b * math.sqrt(tau // (2 * m))) ** (2 / 3))
+    steps = D / (G * np.arange(1, k + 1) * math.sqrt(m))
+    return k, steps, math.sqrt(math.log(k) / (k * tau)) / (m * b)
+
+
+@wrong("ex06.4", "best all bounds", "these are the means of all step sizes")
+def best_step(distances, c, G, m):
+    bounds = (distances**2).mean() / (2 * c) + c * m * G**2 / 2
+    j = bounds.argmin()
+    return bounds, j
+
+
+@wrong("ex06.4", "best argmax", "this is the largest of the step sizes' means")
+def best_step(distances, c, G, m):
+    bounds = (distances**2).mean() / (2 * c) + c * m * G**2 / 2
+    j = bounds.argmax()
+    return bounds[j], j
+
+
+@wrong("ex06.4", "best best of all", "this is the bound for the best of all step sizes")
+def best_step(distances, c, G, m):
+    bounds = (distances**2).mean() / (2 * c) + c * m * G**2 / 2
+    j = bounds.argmin()
+    return np.sqrt(m * (distances**2).mean()) * G, j
+
+
+@wrong("ex06.4", "best best of most", "j is the best step size of most tasks")
+def best_step(distances, c, G, m):
+    table = distances[:, None] ** 2 / (2 * c) + c * m * G**2 / 2
+    bounds = table.mean(0)
+    j = np.bincount(table.argmin(1)).argmax()
+    return bounds[j], j
+
+
+@wrong("ex06.4", "best exchanged", "bound and j are exchanged")
+def best_step(distances, c, G, m):
+    bounds = (distances**2).mean() / (2 * c) + c * m * G**2 / 2
+    j = bounds.argmin()
+    return j, bounds[j]
+
+
+@wrong("ex06.4", "best first not halved", "the first term is not divided by 2")
+def best_step(distances, c, G, m):
+    bounds = (distances**2).mean() / c + c * m * G**2 / 2
+    j = bounds.argmin()
+    return bounds[j], j
+
+
+@wrong("ex06.4", "best first step", "this is the first step size's")
+def best_step(distances, c, G, m):
+    bounds = (distances**2).mean() / (2 * c) + c * m * G**2 / 2
+    j = 0
+    return bounds[j], j
+
+
+@wrong("ex06.4", "best g not squared", "G is not squared")
+def best_step(distances, c, G, m):
+    bounds = (distances**2).mean() / (2 * c) + c * m * G / 2
+    j = bounds.argmin()
+    return bounds[j], j
+
+
+@wrong("ex06.4", "best in place", "changed its argument distances.*make a copy")
+def best_step(distances, c, G, m):
+    distances *= distances
+    bounds = distances.mean() / (2 * c) + c * m * G**2 / 2
+    j = bounds.argmin()
+    return bounds[j], j
+
+
+@wrong("ex06.4", "best j float", "the float 1.0, expected an int")
+def best_step(distances, c, G, m):
+    bounds = (distances**2).mean() / (2 * c) + c * m * G**2 / 2
+    j = bounds.argmin()
+    return bounds[j], float(j)
+
+
+@wrong("ex06.4", "best j from one", "j is counted from 1")
+def best_step(distances, c, G, m):
+    bounds = (distances**2).mean() / (2 * c) + c * m * G**2 / 2
+    j = bounds.argmin()
+    return bounds[j], j + 1
+
+
+@wrong("ex06.4", "best j is c", "j is the step size")
+def best_step(distances, c, G, m):
+    bounds = (distances**2).mean() / (2 * c) + c * m * G**2 / 2
+    j = bounds.argmin()
+    return bounds[j], c[j]
+
+
+@wrong("ex06.4", "best j of argmax", "j is that of the largest mean")
+def best_step(distances, c, G, m):
+    bounds = (distances**2).mean() / (2 * c) + c * m * G**2 / 2
+    return bounds.min(), bounds.argmax()
+
+
+@wrong("ex06.4", "best j sorted", "the position among the sorted step sizes")
+def best_step(distances, c, G, m):
+    c = np.sort(c)
+    bounds = (distances**2).mean() / (2 * c) + c * m * G**2 / 2
+    j = bounds.argmin()
+    return bounds[j], j
+
+
+@wrong("ex06.4", "best j sorted down", "from the largest on")
+def best_step(distances, c, G, m):
+    c = np.sort(c)[::-1]
+    bounds = (distances**2).mean() / (2 * c) + c * m * G**2 / 2
+    j = bounds.argmin()
+    return bounds[j], j
+
+
+@wrong("ex06.4", "best kappa one", "as in the paper")
+def best_step(distances, c, G, m):
+    bounds = (distances**2).mean() / (2 * c) + c * m * G**2
+    j = bounds.argmin()
+    return bounds[j], j
+
+
+@wrong("ex06.4", "best largest step", "this is the largest step size's")
+def best_step(distances, c, G, m):
+    bounds = (distances**2).mean() / (2 * c) + c * m * G**2 / 2
+    j = c.argmax()
+    return bounds[j], j
+
+
+@wrong("ex06.4", "best last of equal", "of equal ones this is the last")
+def best_step(distances, c, G, m):
+    bounds = (distances**2).mean() / (2 * c) + c * m * G**2 / 2
+    j = len(c) - 1 - bounds[::-1].argmin()
+    return bounds[j], j
+
+
+@wrong("ex06.4", "best last step", "this is the last step size's")
+def best_step(distances, c, G, m):
+    bounds = (distances**2).mean() / (2 * c) + c * m * G**2 / 2
+    j = len(c) - 1
+    return bounds[j], j
+
+
+@wrong("ex06.4", "best least task", "this is the least over the tasks")
+def best_step(distances, c, G, m):
+    table = distances[:, None] ** 2 / (2 * c) + c * m * G**2 / 2
+    bounds = table.min(0)
+    j = bounds.argmin()
+    return bounds[j], j
+
+
+@wrong("ex06.4", "best nearest step", "the step size nearest to the best of all")
+def best_step(distances, c, G, m):
+    bounds = (distances**2).mean() / (2 * c) + c * m * G**2 / 2
+    best = np.sqrt((distances**2).mean() / m) / G
+    j = abs(c - best).argmin()
+    return bounds[j], j
+
+
+@wrong("ex06.4", "best no first term", "the first term is missing")
+def best_step(distances, c, G, m):
+    bounds = c * m * G**2 / 2
+    j = bounds.argmin()
+    return bounds[j], j
+
+
+@wrong("ex06.4", "best no g", "G is missing in c m")
+def best_step(distances, c, G, m):
+    bounds = (distances**2).mean() / (2 * c) + c * m / 2
+    j = bounds.argmin()
+    return bounds[j], j
+
+
+@wrong("ex06.4", "best no m", "m is missing in c m")
+def best_step(distances, c, G, m):
+    bounds = (distances**2).mean() / (2 * c) + c * G**2 / 2
+    j = bounds.argmin()
+    return bounds[j], j
+
+
+@wrong("ex06.4", "best no second term", "the second term is missing")
+def best_step(distances, c, G, m):
+    bounds = (distances**2).mean() / (2 * c)
+    j = bounds.argmin()
+    return bounds[j], j
+
+
+@wrong("ex06.4", "best not squared", "the distances are not squared")
+def best_step(distances, c, G, m):
+    bounds = distances.mean() / (2 * c) + c * m * G**2 / 2
+    j = bounds.argmin()
+    return bounds[j], j
+
+
+@wrong("ex06.4", "best nothing halved", "no term is divided by 2")
+def best_step(distances, c, G, m):
+    bounds = (distances**2).mean() / c + c * m * G**2
+    j = bounds.argmin()
+    return bounds[j], j
+
+
+@wrong("ex06.4", "best only bound", "expected the 2 values bound, j")
+def best_step(distances, c, G, m):
+    bounds = (distances**2).mean() / (2 * c) + c * m * G**2 / 2
+    j = bounds.argmin()
+    return bounds[j]
+
+
+@wrong("ex06.4", "best own steps", "each task has its own step size here, though j is right")
+def best_step(distances, c, G, m):
+    table = distances[:, None] ** 2 / (2 * c) + c * m * G**2 / 2
+    bounds = table.mean(0)
+    return table.min(1).mean(), bounds.argmin()
+
+
+@wrong(
+    "ex06.4",
+    "best own steps first",
+    "each task has its own step size here, and j is that of the first",
+)
+def best_step(distances, c, G, m):
+    table = distances[:, None] ** 2 / (2 * c) + c * m * G**2 / 2
+    return table.min(1).mean(), table[0].argmin()
+
+
+@wrong(
+    "ex06.4", "best own steps most", "each task has its own step size here, and j is that of most"
+)
+def best_step(distances, c, G, m):
+    table = distances[:, None] ** 2 / (2 * c) + c * m * G**2 / 2
+    return table.min(1).mean(), np.bincount(table.argmin(1)).argmax()
+
+
+@wrong("ex06.4", "best row of table", "counts through the rows of a table")
+def best_step(distances, c, G, m):
+    table = distances[:, None] ** 2 / (2 * c) + c * m * G**2 / 2
+    return table.min(), table.argmin()
+
+
+@wrong("ex06.4", "best smallest step", "this is the smallest step size's")
+def best_step(distances, c, G, m):
+    bounds = (distances**2).mean() / (2 * c) + c * m * G**2 / 2
+    j = c.argmin()
+    return bounds[j], j
+
+
+@wrong("ex06.4", "best square of mean", "the mean of the distances is squared")
+def best_step(distances, c, G, m):
+    bounds = distances.mean() ** 2 / (2 * c) + c * m * G**2 / 2
+    j = bounds.argmin()
+    return bounds[j], j
+
+
+@wrong("ex06.4", "best sum", "this is the sum over the tasks")
+def best_step(distances, c, G, m):
+    table = distances[:, None] ** 2 / (2 * c) + c * m * G**2 / 2
+    bounds = table.sum(0)
+    j = bounds.argmin()
+    return bounds[j], j
+
+
+@wrong("ex06.4", "best sum of squares", "the squares of the distances are added up")
+def best_step(distances, c, G, m):
+    bounds = (distances**2).sum() / (2 * c) + c * m * G**2 / 2
+    j = bounds.argmin()
+    return bounds[j], j
+
+
+@wrong("ex06.4", "best times c", r"distance\^2 / 2 times c")
+def best_step(distances, c, G, m):
+    bounds = (distances**2).mean() / 2 * c + c * m * G**2 / 2
+    j = bounds.argmin()
+    return bounds[j], j
+
+
+@wrong("ex06.4", "best wrong axis", "mean over the step sizes, and the least over the tasks")
+def best_step(distances, c, G, m):
+    table = distances[:, None] ** 2 / (2 * c) + c * m * G**2 / 2
+    bounds = table.mean(1)
+    j = bounds.argmin()
+    return bounds[j], j

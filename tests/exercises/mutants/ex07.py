@@ -1,0 +1,914 @@
+"""Typical answers to exercise 7, right and wrong."""
+
+import math
+
+import numpy as np
+import torch
+from torch.nn.functional import cross_entropy
+
+from fedlab_edu.grading.mutants import right, wrong
+from fedlab_edu.tuners import credit as rules
+
+
+@right
+class autograd:
+    """The derivatives are PyTorch's: of the loss by the ones, of log p, and of the mean loss."""
+
+    def credit(outputs, q, y):
+        ones = torch.ones(len(q), dtype=torch.float64, requires_grad=True)
+        F = torch.einsum("i,i,imc->mc", torch.tensor(q), ones, torch.tensor(outputs))
+        loss = cross_entropy(F, torch.tensor(y))
+        loss.backward()
+        return loss.item(), ones.grad.numpy()
+
+    def score(logits, z):
+        a = torch.tensor(logits, requires_grad=True)
+        a.log_softmax(1)[torch.arange(len(z)), torch.tensor(z)].sum().backward()
+        return a.grad.numpy()
+
+    def update(logits, z, d, lr):
+        a = torch.tensor(logits, requires_grad=True)
+        log_p = a.log_softmax(1)[torch.arange(len(z)), torch.tensor(z)]
+        (log_p * torch.tensor(d)).sum().backward()
+        return logits - lr * a.grad.numpy()
+
+    def directions(outputs, y, logits):
+        def gradient(values):
+            a = torch.tensor(logits, requires_grad=True)
+            (a.softmax(0) * torch.tensor(values)).sum().backward()
+            return a.grad.numpy()
+
+        return gradient((outputs - y) * outputs), gradient(np.square(outputs - y) / 2)
+
+
+@right
+class long:
+    """Plain loops over numbers, with helpers and prints of the student's own."""
+
+    def probabilities(row):
+        largest = max(row)
+        powers = [math.exp(x - largest) for x in row]
+        total = sum(powers)
+        return [x / total for x in powers]
+
+    def credit(outputs, q, y):
+        N, M, C = outputs.shape
+        loss = 0.0
+        d = [0.0] * N
+        for m in range(M):
+            F = []
+            for c in range(C):
+                F.append(sum(q[i] * outputs[i, m, c] for i in range(N)))
+            largest = max(F)
+            loss += largest + math.log(sum(math.exp(x - largest) for x in F)) - F[y[m]]
+            p = probabilities(F)
+            for i in range(N):
+                for c in range(C):
+                    slope = p[c] - 1 if c == y[m] else p[c]
+                    d[i] += slope * q[i] * outputs[i, m, c]
+        print("loss", loss / M)
+        return loss / M, np.array([x / M for x in d])
+
+    def score(logits, z):
+        answer = []
+        for i in range(len(z)):
+            entries = []
+            for h, p in enumerate(probabilities(logits[i])):
+                if h == z[i]:
+                    entries.append(1 - p)
+                else:
+                    entries.append(-p)
+            answer.append(entries)
+        return np.array(answer)
+
+    def update(logits, z, d, lr):
+        new = logits.copy()
+        direction = score(logits, z)
+        for i in range(len(logits)):
+            for h in range(len(logits[i])):
+                new[i, h] -= lr * direction[i, h] * d[i]
+        return new
+
+    def directions(outputs, y, logits):
+        H = len(logits)
+        p = probabilities(logits)
+        paper, exact = np.zeros(H), np.zeros(H)
+        for z in range(H):
+            F = outputs[z]
+            for h in range(H):
+                entry = (1 if h == z else 0) - p[h]
+                paper[h] += p[z] * entry * (F - y) * F
+                exact[h] += p[z] * entry * 0.5 * (F - y) ** 2
+        return paper, exact
+
+    if __name__ == "__main__":
+        print("this is not run by the check")
+
+
+@right
+class package:
+    """With the functions of the package, which work on tensors."""
+
+    def credit(outputs, q, y):
+        loss, d = rules.credit(outputs, q, y, "cross_entropy")
+        return loss, d.numpy()
+
+    def score(logits, z):
+        return rules.score_function(logits, z).numpy()
+
+    def update(logits, z, d, lr):
+        return rules.update(logits, z, d, lr).numpy()
+
+    def directions(outputs, y, logits):
+        f = torch.tensor(outputs)[None, :, None, None]
+        expected = rules.expected(logits[None], f, [1.0], [y], "half_squared")
+        return expected.paper[0].numpy(), expected.exact[0].numpy()
+
+
+@right
+class short:
+    """Each question in a few expressions, with names of the student's own."""
+
+    from scipy.special import log_softmax, softmax
+
+    def credit(f, share, label):
+        weighted = share[:, None, None] * f
+        log_p = log_softmax(weighted.sum(axis=0), axis=1)
+        rows = range(len(label))
+        G = np.exp(log_p)
+        G[rows, label] -= 1
+        return -log_p[rows, label].mean(), np.tensordot(weighted, G, 2) / len(label)
+
+    def score(a, z):
+        return np.eye(a.shape[1])[z] - softmax(a, axis=1)
+
+    def update(a, z, d, lr):
+        return a - lr * np.einsum("i,ih->ih", d, score(a, z))
+
+    def directions(F, y, a):
+        p = softmax(a)
+        d, L = (F - y) * F, (F - y) ** 2 / 2
+        return p * (d - p @ d), p * (L - p @ L)
+
+
+def log_softmax(a):
+    return a - np.logaddexp.reduce(a, axis=-1)[..., None]
+
+
+@wrong("ex07.1", "credit d by number", "d is divided by N in place")
+def credit(outputs, q, y):
+    F = np.einsum("i,imc->mc", q, outputs)
+    log_p = F - np.logaddexp.reduce(F, axis=1)[:, None]
+    right = np.eye(F.shape[1])[y]
+    slope = np.exp(log_p) - right
+    d = (outputs / len(q) * slope).sum(2).mean(1)
+    return -(right * log_p).sum(1).mean(), d
+
+
+@wrong("ex07.1", "credit d mean over classes", "d is averaged over the classes, too")
+def credit(outputs, q, y):
+    F = np.einsum("i,imc->mc", q, outputs)
+    log_p = F - np.logaddexp.reduce(F, axis=1)[:, None]
+    right = np.eye(F.shape[1])[y]
+    slope = np.exp(log_p) - right
+    d = (q[:, None, None] * outputs * slope).mean((1, 2))
+    return -(right * log_p).sum(1).mean(), d
+
+
+@wrong("ex07.1", "credit d of each point", "d is that of each point")
+def credit(outputs, q, y):
+    F = np.einsum("i,imc->mc", q, outputs)
+    log_p = F - np.logaddexp.reduce(F, axis=1)[:, None]
+    right = np.eye(F.shape[1])[y]
+    slope = np.exp(log_p) - right
+    d = (q[:, None, None] * outputs * slope).sum(2)
+    return -(right * log_p).sum(1).mean(), d
+
+
+@wrong("ex07.1", "credit d of ensemble", "d has the ensemble's outputs for each client")
+def credit(outputs, q, y):
+    F = np.einsum("i,imc->mc", q, outputs)
+    log_p = F - np.logaddexp.reduce(F, axis=1)[:, None]
+    right = np.eye(F.shape[1])[y]
+    slope = np.exp(log_p) - right
+    d = (q[:, None, None] * F * slope).sum(2).mean(1)
+    return -(right * log_p).sum(1).mean(), d
+
+
+@wrong("ex07.1", "credit d of own loss", "d is that of the client's own loss: the")
+def credit(outputs, q, y):
+    right = np.eye(outputs.shape[2])[y]
+    F = np.tensordot(q, outputs, 1)
+    log_p = log_softmax(F)
+    own = log_softmax(outputs)
+    d = q * ((np.exp(own) - right) * outputs).sum((1, 2)) / len(y)
+    return -(right * log_p).sum(1).mean(), d
+
+
+@wrong(
+    "ex07.1",
+    "credit d of own loss without q",
+    "d is that of the client's own loss, and without q_i",
+)
+def credit(outputs, q, y):
+    right = np.eye(outputs.shape[2])[y]
+    F = np.tensordot(q, outputs, 1)
+    log_p = log_softmax(F)
+    own = log_softmax(outputs)
+    d = ((np.exp(own) - right) * outputs).sum((1, 2)) / len(y)
+    return -(right * log_p).sum(1).mean(), d
+
+
+@wrong("ex07.1", "credit d of probabilities", "d has the clients' probabilities")
+def credit(outputs, q, y):
+    F = np.einsum("i,imc->mc", q, outputs)
+    log_p = F - np.logaddexp.reduce(F, axis=1)[:, None]
+    right = np.eye(F.shape[1])[y]
+    slope = np.exp(log_p) - right
+    outputs = np.exp(outputs - np.logaddexp.reduce(outputs, axis=2)[:, :, None])
+    d = (q[:, None, None] * outputs * slope).sum(2).mean(1)
+    return -(right * log_p).sum(1).mean(), d
+
+
+@wrong("ex07.1", "credit d sum", "d is the sum over the points")
+def credit(outputs, q, y):
+    F = np.einsum("i,imc->mc", q, outputs)
+    log_p = F - np.logaddexp.reduce(F, axis=1)[:, None]
+    right = np.eye(F.shape[1])[y]
+    slope = np.exp(log_p) - right
+    d = (q[:, None, None] * outputs * slope).sum((1, 2))
+    return -(right * log_p).sum(1).mean(), d
+
+
+@wrong("ex07.1", "credit eps in log", "a small number is added inside the log")
+def credit(outputs, q, y):
+    F = np.einsum("i,imc->mc", q, outputs)
+    log_p = F - np.logaddexp.reduce(F, axis=1)[:, None]
+    right = np.eye(F.shape[1])[y]
+    slope = np.exp(log_p) - right
+    d = (q[:, None, None] * outputs * slope).sum(2).mean(1)
+    return -np.log((right * np.exp(log_p)).sum(1) + 1e-12).mean(), d
+
+
+@wrong("ex07.1", "credit equal shares", "all clients have the same share here")
+def credit(outputs, q, y):
+    F = outputs.mean(0)
+    log_p = F - np.logaddexp.reduce(F, axis=1)[:, None]
+    right = np.eye(F.shape[1])[y]
+    slope = np.exp(log_p) - right
+    d = (outputs / len(q) * slope).sum(2).mean(1)
+    return -(right * log_p).sum(1).mean(), d
+
+
+@wrong("ex07.1", "credit exchanged", "loss and d are exchanged")
+def credit(outputs, q, y):
+    F = np.einsum("i,imc->mc", q, outputs)
+    log_p = F - np.logaddexp.reduce(F, axis=1)[:, None]
+    right = np.eye(F.shape[1])[y]
+    slope = np.exp(log_p) - right
+    d = (q[:, None, None] * outputs * slope).sum(2).mean(1)
+    return d, -(right * log_p).sum(1).mean()
+
+
+@wrong("ex07.1", "credit in place", "changed its argument outputs")
+def credit(outputs, q, y):
+    outputs *= q[:, None, None]
+    F = outputs.sum(0)
+    log_p = F - np.logaddexp.reduce(F, axis=1)[:, None]
+    right = np.eye(F.shape[1])[y]
+    slope = np.exp(log_p) - right
+    d = (outputs * slope).sum(2).mean(1)
+    return -(right * log_p).sum(1).mean(), d
+
+
+@wrong("ex07.1", "credit label only", "d has the entry of the label only")
+def credit(outputs, q, y):
+    F = np.einsum("i,imc->mc", q, outputs)
+    log_p = F - np.logaddexp.reduce(F, axis=1)[:, None]
+    right = np.eye(F.shape[1])[y]
+    slope = (np.exp(log_p) - 1) * right
+    d = (q[:, None, None] * outputs * slope).sum(2).mean(1)
+    return -(right * log_p).sum(1).mean(), d
+
+
+@wrong("ex07.1", "credit log of mean", "the loss is the log of a mean")
+def credit(outputs, q, y):
+    F = np.einsum("i,imc->mc", q, outputs)
+    log_p = F - np.logaddexp.reduce(F, axis=1)[:, None]
+    right = np.eye(F.shape[1])[y]
+    slope = np.exp(log_p) - right
+    d = (q[:, None, None] * outputs * slope).sum(2).mean(1)
+    return -np.log((right * np.exp(log_p)).sum(1).mean()), d
+
+
+@wrong("ex07.1", "credit log of p", "its log infinite: .* the log of the sum of exp(?!,)")
+def credit(outputs, q, y):
+    F = np.einsum("i,imc->mc", q, outputs)
+    log_p = F - np.logaddexp.reduce(F, axis=1)[:, None]
+    right = np.eye(F.shape[1])[y]
+    slope = np.exp(log_p) - right
+    d = (q[:, None, None] * outputs * slope).sum(2).mean(1)
+    return -np.log((right * np.exp(log_p)).sum(1)).mean(), d
+
+
+@wrong("ex07.1", "credit log of p times 0", "0 times infinity is no number")
+def credit(outputs, q, y):
+    F = np.einsum("i,imc->mc", q, outputs)
+    log_p = F - np.logaddexp.reduce(F, axis=1)[:, None]
+    right = np.eye(F.shape[1])[y]
+    slope = np.exp(log_p) - right
+    d = (q[:, None, None] * outputs * slope).sum(2).mean(1)
+    return -(right * np.log(np.exp(log_p))).sum(1).mean(), d
+
+
+@wrong("ex07.1", "credit loss mean over classes", "the loss is averaged over the classes, too")
+def credit(outputs, q, y):
+    F = np.einsum("i,imc->mc", q, outputs)
+    log_p = F - np.logaddexp.reduce(F, axis=1)[:, None]
+    right = np.eye(F.shape[1])[y]
+    slope = np.exp(log_p) - right
+    d = (q[:, None, None] * outputs * slope).sum(2).mean(1)
+    return -(right * log_p).mean(), d
+
+
+@wrong("ex07.1", "credit loss of each point", "these are the losses of the points")
+def credit(outputs, q, y):
+    F = np.einsum("i,imc->mc", q, outputs)
+    log_p = F - np.logaddexp.reduce(F, axis=1)[:, None]
+    right = np.eye(F.shape[1])[y]
+    slope = np.exp(log_p) - right
+    d = (q[:, None, None] * outputs * slope).sum(2).mean(1)
+    return -(right * log_p).sum(1), d
+
+
+@wrong("ex07.1", "credit loss sign", "the loss has the wrong sign")
+def credit(outputs, q, y):
+    F = np.einsum("i,imc->mc", q, outputs)
+    log_p = F - np.logaddexp.reduce(F, axis=1)[:, None]
+    right = np.eye(F.shape[1])[y]
+    slope = np.exp(log_p) - right
+    d = (q[:, None, None] * outputs * slope).sum(2).mean(1)
+    return (right * log_p).sum(1).mean(), d
+
+
+@wrong("ex07.1", "credit loss sum", "the loss is the sum over the points")
+def credit(outputs, q, y):
+    F = np.einsum("i,imc->mc", q, outputs)
+    log_p = F - np.logaddexp.reduce(F, axis=1)[:, None]
+    right = np.eye(F.shape[1])[y]
+    slope = np.exp(log_p) - right
+    d = (q[:, None, None] * outputs * slope).sum(2).mean(1)
+    return -(right * log_p).sum(), d
+
+
+@wrong("ex07.1", "credit math exp", "exp of a large number is too large for a float: subtract")
+def credit(outputs, q, y):
+    loss, d = 0.0, np.zeros(len(q))
+    for m, label in enumerate(y):
+        F = q @ outputs[:, m]
+        p = [math.exp(x) for x in F]
+        p = np.array([x / sum(p) for x in p])
+        loss -= math.log(p[label])
+        p[label] -= 1
+        d += q * (outputs[:, m] @ p)
+    return loss / len(y), d / len(y)
+
+
+@wrong("ex07.1", "credit mean of losses", "the loss is the mean of the clients' own losses")
+def credit(outputs, q, y):
+    right = np.eye(outputs.shape[2])[y]
+    F = np.tensordot(q, outputs, 1)
+    log_p = log_softmax(F)
+    own = log_softmax(outputs)
+    losses = -(right * own).sum(2).mean(1)
+    d = q * ((np.exp(log_p) - right) * outputs).sum((1, 2)) / len(y)
+    return q @ losses, d
+
+
+@wrong("ex07.1", "credit means over classes", "loss and d are averaged over the classes, too")
+def credit(outputs, q, y):
+    F = np.einsum("i,imc->mc", q, outputs)
+    log_p = F - np.logaddexp.reduce(F, axis=1)[:, None]
+    right = np.eye(F.shape[1])[y]
+    slope = np.exp(log_p) - right
+    d = (q[:, None, None] * outputs * slope).mean((1, 2))
+    return -(right * log_p).mean(), d
+
+
+@wrong("ex07.1", "credit mixture", "the softmax is taken of each client, and then averaged, and d")
+def credit(outputs, q, y):
+    each = np.exp(log_softmax(outputs))
+    p = np.tensordot(q, each, 1)
+    rows = np.arange(len(y))
+    d = -q * (each[:, rows, y] / p[rows, y]).mean(1)
+    return -np.log(p[rows, y]).mean(), d
+
+
+@wrong("ex07.1", "credit no log", "the loss has no logarithm")
+def credit(outputs, q, y):
+    F = np.einsum("i,imc->mc", q, outputs)
+    log_p = F - np.logaddexp.reduce(F, axis=1)[:, None]
+    right = np.eye(F.shape[1])[y]
+    slope = np.exp(log_p) - right
+    d = (q[:, None, None] * outputs * slope).sum(2).mean(1)
+    return -(right * np.exp(log_p)).sum(1).mean(), d
+
+
+@wrong("ex07.1", "credit no onehot", r"onehot\(y\) is forgotten in d")
+def credit(outputs, q, y):
+    F = np.einsum("i,imc->mc", q, outputs)
+    log_p = F - np.logaddexp.reduce(F, axis=1)[:, None]
+    right = np.eye(F.shape[1])[y]
+    slope = np.exp(log_p)
+    d = (q[:, None, None] * outputs * slope).sum(2).mean(1)
+    return -(right * log_p).sum(1).mean(), d
+
+
+@wrong("ex07.1", "credit no q", "q is forgotten, in F and in d")
+def credit(outputs, q, y):
+    F = outputs.sum(0)
+    log_p = F - np.logaddexp.reduce(F, axis=1)[:, None]
+    right = np.eye(F.shape[1])[y]
+    slope = np.exp(log_p) - right
+    d = (outputs * slope).sum(2).mean(1)
+    return -(right * log_p).sum(1).mean(), d
+
+
+@wrong("ex07.1", "credit no q in d", "q_i is forgotten in d")
+def credit(outputs, q, y):
+    F = np.einsum("i,imc->mc", q, outputs)
+    log_p = F - np.logaddexp.reduce(F, axis=1)[:, None]
+    right = np.eye(F.shape[1])[y]
+    slope = np.exp(log_p) - right
+    d = (outputs * slope).sum(2).mean(1)
+    return -(right * log_p).sum(1).mean(), d
+
+
+@wrong("ex07.1", "credit no q in f", "q is forgotten in F")
+def credit(outputs, q, y):
+    F = outputs.sum(0)
+    log_p = F - np.logaddexp.reduce(F, axis=1)[:, None]
+    right = np.eye(F.shape[1])[y]
+    slope = np.exp(log_p) - right
+    d = (q[:, None, None] * outputs * slope).sum(2).mean(1)
+    return -(right * log_p).sum(1).mean(), d
+
+
+@wrong("ex07.1", "credit no softmax", "the softmax is forgotten in d")
+def credit(outputs, q, y):
+    F = np.einsum("i,imc->mc", q, outputs)
+    log_p = F - np.logaddexp.reduce(F, axis=1)[:, None]
+    right = np.eye(F.shape[1])[y]
+    slope = -right
+    d = (q[:, None, None] * outputs * slope).sum(2).mean(1)
+    return -(right * log_p).sum(1).mean(), d
+
+
+@wrong("ex07.1", "credit overflow", "exp of a large number")
+def credit(outputs, q, y):
+    F = np.einsum("i,imc->mc", q, outputs)
+    log_p = F - np.log(np.exp(F).sum(1))[:, None]
+    right = np.eye(F.shape[1])[y]
+    slope = np.exp(log_p) - right
+    d = (q[:, None, None] * outputs * slope).sum(2).mean(1)
+    return -(right * log_p).sum(1).mean(), d
+
+
+@wrong("ex07.1", "credit own models", "loss and d are those of the clients' own models")
+def credit(outputs, q, y):
+    right = np.eye(outputs.shape[2])[y]
+    own = log_softmax(outputs)
+    losses = -(right * own).sum(2).mean(1)
+    d = q * ((np.exp(own) - right) * outputs).sum((1, 2)) / len(y)
+    return q @ losses, d
+
+
+@wrong("ex07.1", "credit plain mean", "F is the plain mean of the outputs: it")
+def credit(outputs, q, y):
+    F = outputs.mean(0)
+    log_p = F - np.logaddexp.reduce(F, axis=1)[:, None]
+    right = np.eye(F.shape[1])[y]
+    slope = np.exp(log_p) - right
+    d = (q[:, None, None] * outputs * slope).sum(2).mean(1)
+    return -(right * log_p).sum(1).mean(), d
+
+
+@wrong("ex07.1", "credit plain mean no q", "F is the plain mean of the outputs, and d without q_i")
+def credit(outputs, q, y):
+    F = outputs.mean(0)
+    log_p = F - np.logaddexp.reduce(F, axis=1)[:, None]
+    right = np.eye(F.shape[1])[y]
+    slope = np.exp(log_p) - right
+    d = (outputs * slope).sum(2).mean(1)
+    return -(right * log_p).sum(1).mean(), d
+
+
+@wrong("ex07.1", "credit sign", "this is the credit, -d")
+def credit(outputs, q, y):
+    F = np.einsum("i,imc->mc", q, outputs)
+    log_p = F - np.logaddexp.reduce(F, axis=1)[:, None]
+    right = np.eye(F.shape[1])[y]
+    slope = right - np.exp(log_p)
+    d = (q[:, None, None] * outputs * slope).sum(2).mean(1)
+    return -(right * log_p).sum(1).mean(), d
+
+
+@wrong("ex07.1", "credit slope of logits", r"the slope is F - onehot\(y\) here")
+def credit(outputs, q, y):
+    F = np.einsum("i,imc->mc", q, outputs)
+    log_p = F - np.logaddexp.reduce(F, axis=1)[:, None]
+    right = np.eye(F.shape[1])[y]
+    slope = F - right
+    d = (q[:, None, None] * outputs * slope).sum(2).mean(1)
+    return -(right * log_p).sum(1).mean(), d
+
+
+@wrong(
+    "ex07.1",
+    "credit softmax of each",
+    "the softmax is taken of each client, and then averaged: add",
+)
+def credit(outputs, q, y):
+    right = np.eye(outputs.shape[2])[y]
+    each = np.exp(log_softmax(outputs))
+    p = np.tensordot(q, each, 1)
+    d = q * ((p - right) * outputs).sum((1, 2)) / len(y)
+    return -np.log(p[np.arange(len(y)), y]).mean(), d
+
+
+@wrong("ex07.1", "credit softmax over points", "the softmax is taken over the points")
+def credit(outputs, q, y):
+    F = np.einsum("i,imc->mc", q, outputs)
+    log_p = F - np.logaddexp.reduce(F, axis=0)
+    right = np.eye(F.shape[1])[y]
+    slope = np.exp(log_p) - right
+    d = (q[:, None, None] * outputs * slope).sum(2).mean(1)
+    return -(right * log_p).sum(1).mean(), d
+
+
+@wrong("ex07.1", "credit softmax twice", "a softmax is taken twice")
+def credit(outputs, q, y):
+    right = np.eye(outputs.shape[2])[y]
+    each = np.exp(log_softmax(outputs))
+    p = np.tensordot(q, each, 1)
+    log_p = log_softmax(p)
+    d = q * ((np.exp(log_p) - right) * each).sum((1, 2)) / len(y)
+    return -(right * log_p).sum(1).mean(), d
+
+
+@wrong("ex07.1", "credit sums", "loss and d are sums over the points")
+def credit(outputs, q, y):
+    F = np.einsum("i,imc->mc", q, outputs)
+    log_p = F - np.logaddexp.reduce(F, axis=1)[:, None]
+    right = np.eye(F.shape[1])[y]
+    slope = np.exp(log_p) - right
+    d = (q[:, None, None] * outputs * slope).sum((1, 2))
+    return -(right * log_p).sum(), d
+
+
+@wrong("ex07.2", "score columns", r"p\[:, z\] means these columns in all rows")
+def score(logits, z):
+    p = np.exp(logits - np.logaddexp.reduce(logits, axis=1)[:, None])
+    p = -p
+    p[:, z] += 1
+    return p
+
+
+@wrong("ex07.2", "score entry", "this is the entry z_i of each row")
+def score(logits, z):
+    p = np.exp(logits - np.logaddexp.reduce(logits, axis=1)[:, None])
+    return 1 - p[np.arange(len(z)), z]
+
+
+@wrong("ex07.2", "score entry only", "only the entry z_i is there")
+def score(logits, z):
+    p = np.exp(logits - np.logaddexp.reduce(logits, axis=1)[:, None])
+    return np.eye(p.shape[1])[z] * (1 - p)
+
+
+@wrong("ex07.2", "score gradient of p", "this is the gradient of p")
+def score(logits, z):
+    p = np.exp(logits - np.logaddexp.reduce(logits, axis=1)[:, None])
+    return p[np.arange(len(z)), z][:, None] * (np.eye(p.shape[1])[z] - p)
+
+
+@wrong("ex07.2", "score in place", "changed its argument logits")
+def score(logits, z):
+    logits -= logits.max(1, keepdims=True)
+    p = np.exp(logits)
+    p = p / p.sum(1, keepdims=True)
+    return np.eye(p.shape[1])[z] - p
+
+
+@wrong("ex07.2", "score keepdims", "lacks keepdims=True")
+def score(logits, z):
+    p = np.exp(logits - logits.max())
+    p = p / p.sum(1)
+    return np.eye(p.shape[1])[z] - p
+
+
+@wrong("ex07.2", "score logits", "the logits are subtracted")
+def score(logits, z):
+    p = np.exp(logits - np.logaddexp.reduce(logits, axis=1)[:, None])
+    return np.eye(p.shape[1])[z] - logits
+
+
+@wrong("ex07.2", "score no onehot", r"onehot\(z_i\) is forgotten")
+def score(logits, z):
+    p = np.exp(logits - np.logaddexp.reduce(logits, axis=1)[:, None])
+    return -p
+
+
+@wrong("ex07.2", "score no softmax", "the softmax is forgotten")
+def score(logits, z):
+    p = np.exp(logits - np.logaddexp.reduce(logits, axis=1)[:, None])
+    return np.eye(p.shape[1])[z]
+
+
+@wrong("ex07.2", "score not normalised", "exp of the logits is not divided by its sum")
+def score(logits, z):
+    p = np.exp(logits)
+    return np.eye(p.shape[1])[z] - p
+
+
+@wrong("ex07.2", "score of all", "one softmax is taken of all logits")
+def score(logits, z):
+    p = np.exp(logits - np.logaddexp.reduce(logits.ravel()))
+    return np.eye(p.shape[1])[z] - p
+
+
+@wrong("ex07.2", "score over clients", "the softmax is taken over the clients")
+def score(logits, z):
+    p = np.exp(logits - np.logaddexp.reduce(logits, axis=0))
+    return np.eye(p.shape[1])[z] - p
+
+
+@wrong("ex07.2", "score overflow", "inf and NaN come from")
+def score(logits, z):
+    p = np.exp(logits)
+    p = p / p.sum(1, keepdims=True)
+    return np.eye(p.shape[1])[z] - p
+
+
+@wrong("ex07.2", "score raw", "1 / p - 1 is for p itself")
+def score(logits, z):
+    p = np.exp(logits - np.logaddexp.reduce(logits, axis=1)[:, None])
+    return np.eye(p.shape[1])[z] / p - 1
+
+
+@wrong("ex07.2", "score raw drawn", "this divides by the probability that was drawn")
+def score(logits, z):
+    p = np.exp(logits - np.logaddexp.reduce(logits, axis=1)[:, None])
+    return np.eye(p.shape[1])[z] / p
+
+
+@wrong("ex07.2", "score sign", "this has the other sign")
+def score(logits, z):
+    p = np.exp(logits - np.logaddexp.reduce(logits, axis=1)[:, None])
+    return p - np.eye(p.shape[1])[z]
+
+
+@wrong("ex07.3", "update axis of d", r"its second axis, as in d\[:, None\]")
+def update(logits, z, d, lr):
+    p = np.exp(logits - np.logaddexp.reduce(logits, axis=1)[:, None])
+    return logits - lr * d * (np.eye(p.shape[1])[z] - p)
+
+
+@wrong("ex07.3", "update change only", "this is the change: add the logits")
+def update(logits, z, d, lr):
+    p = np.exp(logits - np.logaddexp.reduce(logits, axis=1)[:, None])
+    return -lr * d[:, None] * (np.eye(p.shape[1])[z] - p)
+
+
+@wrong("ex07.3", "update drawn only", "only the drawn entry moves")
+def update(logits, z, d, lr):
+    p = np.exp(logits - np.logaddexp.reduce(logits, axis=1)[:, None])
+    return logits - lr * d[:, None] * (np.eye(p.shape[1])[z] * (1 - p))
+
+
+@wrong("ex07.3", "update in place", "changed its argument logits")
+def update(logits, z, d, lr):
+    p = np.exp(logits - np.logaddexp.reduce(logits, axis=1)[:, None])
+    logits -= lr * d[:, None] * (np.eye(p.shape[1])[z] - p)
+    return logits
+
+
+@wrong("ex07.3", "update mean of d", "the mean of d is taken for all")
+def update(logits, z, d, lr):
+    p = np.exp(logits - np.logaddexp.reduce(logits, axis=1)[:, None])
+    return logits - lr * d.mean() * (np.eye(p.shape[1])[z] - p)
+
+
+@wrong("ex07.3", "update no d", "d_i is forgotten")
+def update(logits, z, d, lr):
+    p = np.exp(logits - np.logaddexp.reduce(logits, axis=1)[:, None])
+    return logits - lr * (np.eye(p.shape[1])[z] - p)
+
+
+@wrong("ex07.3", "update no lr", "lr is forgotten")
+def update(logits, z, d, lr):
+    p = np.exp(logits - np.logaddexp.reduce(logits, axis=1)[:, None])
+    return logits - d[:, None] * (np.eye(p.shape[1])[z] - p)
+
+
+@wrong("ex07.3", "update no softmax", "the softmax is forgotten")
+def update(logits, z, d, lr):
+    p = np.exp(logits - np.logaddexp.reduce(logits, axis=1)[:, None])
+    return logits - lr * d[:, None] * np.eye(p.shape[1])[z]
+
+
+@wrong("ex07.3", "update of p", "the probabilities are moved")
+def update(logits, z, d, lr):
+    p = np.exp(logits - np.logaddexp.reduce(logits, axis=1)[:, None])
+    return p - lr * d[:, None] * (np.eye(p.shape[1])[z] - p)
+
+
+@wrong("ex07.3", "update other d", "d is taken in another order")
+def update(logits, z, d, lr):
+    p = np.exp(logits - np.logaddexp.reduce(logits, axis=1)[:, None])
+    return logits - lr * d[::-1, None] * (np.eye(p.shape[1])[z] - p)
+
+
+@wrong("ex07.3", "update over clients", "the softmax is taken over the clients")
+def update(logits, z, d, lr):
+    p = np.exp(logits - np.logaddexp.reduce(logits, axis=0))
+    return logits - lr * d[:, None] * (np.eye(p.shape[1])[z] - p)
+
+
+@wrong("ex07.3", "update overflow", "inf and NaN come from")
+def update(logits, z, d, lr):
+    p = np.exp(logits)
+    p = p / p.sum(1, keepdims=True)
+    return logits - lr * d[:, None] * (np.eye(p.shape[1])[z] - p)
+
+
+@wrong("ex07.3", "update raw", "this divides by the probability that was drawn")
+def update(logits, z, d, lr):
+    p = np.exp(logits - np.logaddexp.reduce(logits, axis=1)[:, None])
+    return logits - lr * d[:, None] * (np.eye(p.shape[1])[z] / p)
+
+
+@wrong("ex07.3", "update sign", "the step has the wrong sign")
+def update(logits, z, d, lr):
+    p = np.exp(logits - np.logaddexp.reduce(logits, axis=1)[:, None])
+    return logits + lr * d[:, None] * (np.eye(p.shape[1])[z] - p)
+
+
+@wrong("ex07.3", "update sum of d", "the sum of d is taken for all")
+def update(logits, z, d, lr):
+    p = np.exp(logits - np.logaddexp.reduce(logits, axis=1)[:, None])
+    return logits - lr * d.sum() * (np.eye(p.shape[1])[z] - p)
+
+
+@wrong("ex07.4", "directions by f", "paper has the derivative with respect to F")
+def directions(outputs, y, logits):
+    p = np.exp(logits - np.logaddexp.reduce(logits))
+    scores = np.eye(len(p)) - p
+    error = outputs - y
+    return (p * error) @ scores, (p * error**2 / 2) @ scores
+
+
+@wrong("ex07.4", "directions credit", "paper has the credit, -d")
+def directions(outputs, y, logits):
+    p = np.exp(logits - np.logaddexp.reduce(logits))
+    scores = np.eye(len(p)) - p
+    error = outputs - y
+    return -(p * error * outputs) @ scores, (p * error**2 / 2) @ scores
+
+
+@wrong("ex07.4", "directions d doubled", r"paper has 2 \(F - y\) F")
+def directions(outputs, y, logits):
+    p = np.exp(logits - np.logaddexp.reduce(logits))
+    scores = np.eye(len(p)) - p
+    error = outputs - y
+    return (p * 2 * error * outputs) @ scores, (p * error**2 / 2) @ scores
+
+
+@wrong("ex07.4", "directions draws", "these are the draws one by one")
+def directions(outputs, y, logits):
+    p = np.exp(logits - np.logaddexp.reduce(logits))
+    scores = np.eye(len(p)) - p
+    error = outputs - y
+    return (p * error * outputs)[:, None] * scores, (p * error**2 / 2)[:, None] * scores
+
+
+@wrong("ex07.4", "directions exchanged", "paper and exact are exchanged")
+def directions(outputs, y, logits):
+    p = np.exp(logits - np.logaddexp.reduce(logits))
+    scores = np.eye(len(p)) - p
+    error = outputs - y
+    return (p * error**2 / 2) @ scores, (p * error * outputs) @ scores
+
+
+@wrong("ex07.4", "directions in place", "changed its argument outputs")
+def directions(outputs, y, logits):
+    p = np.exp(logits - np.logaddexp.reduce(logits))
+    scores = np.eye(len(p)) - p
+    d = outputs * (outputs - y)
+    outputs -= y
+    return (p * d) @ scores, (p * outputs**2 / 2) @ scores
+
+
+@wrong("ex07.4", "directions means", "these are the means of d and of L")
+def directions(outputs, y, logits):
+    p = np.exp(logits - np.logaddexp.reduce(logits))
+    error = outputs - y
+    return (p * error * outputs).sum(), (p * error**2 / 2).sum()
+
+
+@wrong("ex07.4", "directions no half", "the loss has no 1/2(?!,)")
+def directions(outputs, y, logits):
+    p = np.exp(logits - np.logaddexp.reduce(logits))
+    scores = np.eye(len(p)) - p
+    error = outputs - y
+    return (p * error * outputs) @ scores, (p * error**2) @ scores
+
+
+@wrong("ex07.4", "directions no half anywhere", "the loss has no 1/2, and d a 2")
+def directions(outputs, y, logits):
+    p = np.exp(logits - np.logaddexp.reduce(logits))
+    scores = np.eye(len(p)) - p
+    error = outputs - y
+    return (p * 2 * error * outputs) @ scores, (p * error**2) @ scores
+
+
+@wrong("ex07.4", "directions no onehot", r"the score has no onehot\(z\)")
+def directions(outputs, y, logits):
+    p = np.exp(logits - np.logaddexp.reduce(logits))
+    scores = np.tile(-p, (len(p), 1))
+    error = outputs - y
+    return (p * error * outputs) @ scores, (p * error**2 / 2) @ scores
+
+
+@wrong("ex07.4", "directions no softmax", "the score has no softmax")
+def directions(outputs, y, logits):
+    p = np.exp(logits - np.logaddexp.reduce(logits))
+    scores = np.eye(len(p))
+    error = outputs - y
+    return (p * error * outputs) @ scores, (p * error**2 / 2) @ scores
+
+
+@wrong("ex07.4", "directions not weighted", "the draws are not weighted")
+def directions(outputs, y, logits):
+    p = np.exp(logits - np.logaddexp.reduce(logits))
+    scores = np.eye(len(p)) - p
+    error = outputs - y
+    return (error * outputs) @ scores, (error**2 / 2) @ scores
+
+
+@wrong("ex07.4", "directions only paper", "expected the 2 values paper, exact")
+def directions(outputs, y, logits):
+    p = np.exp(logits - np.logaddexp.reduce(logits))
+    scores = np.eye(len(p)) - p
+    error = outputs - y
+    return (p * error * outputs) @ scores
+
+
+@wrong("ex07.4", "directions overflow", "inf and NaN come from")
+def directions(outputs, y, logits):
+    p = np.exp(logits) / np.exp(logits).sum()
+    scores = np.eye(len(p)) - p
+    error = outputs - y
+    return (p * error * outputs) @ scores, (p * error**2 / 2) @ scores
+
+
+@wrong("ex07.4", "directions own draw only", "only the draw of a candidate moves its entry")
+def directions(outputs, y, logits):
+    p = np.exp(logits - np.logaddexp.reduce(logits))
+    error = outputs - y
+    return p * (1 - p) * error * outputs, p * (1 - p) * error**2 / 2
+
+
+@wrong("ex07.4", "directions plain mean", "this is the plain mean over the draws")
+def directions(outputs, y, logits):
+    p = np.exp(logits - np.logaddexp.reduce(logits))
+    paper, exact = [], []
+    for z in range(len(p)):
+        one = np.eye(len(p))[z] - p
+        paper.append(one * (outputs[z] - y) * outputs[z])
+        exact.append(one * (outputs[z] - y) ** 2 / 2)
+    return np.mean(paper, axis=0), np.mean(exact, axis=0)
+
+
+@wrong("ex07.4", "directions raw", "the score is divided by the probabilities")
+def directions(outputs, y, logits):
+    p = np.exp(logits - np.logaddexp.reduce(logits))
+    scores = np.eye(len(p)) / p - 1
+    error = outputs - y
+    return (p * error * outputs) @ scores, (p * error**2 / 2) @ scores
+
+
+@wrong("ex07.4", "directions rows and columns", "rows and columns of the scores are exchanged")
+def directions(outputs, y, logits):
+    p = np.exp(logits - np.logaddexp.reduce(logits))
+    scores = np.eye(len(p)) - p
+    error = outputs - y
+    return scores @ (p * error * outputs), scores @ (p * error**2 / 2)
+
+
+@wrong("ex07.4", "directions sign", "both have the other sign")
+def directions(outputs, y, logits):
+    p = np.exp(logits - np.logaddexp.reduce(logits))
+    scores = p - np.eye(len(p))
+    error = outputs - y
+    return (p * error * outputs) @ scores, (p * error**2 / 2) @ scores

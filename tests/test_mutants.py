@@ -1,0 +1,219 @@
+"""Typical answers to the exercises, and the module that they are written in."""
+
+from pathlib import Path
+
+import pytest
+
+from fedlab_edu.grading.assignment import find
+from fedlab_edu.grading.classroom.trial import (
+    SOLUTION,
+    UNTOUCHED,
+    answers,
+    complaint,
+    failed_questions,
+    grade_answers,
+)
+from fedlab_edu.grading.mutants import Mutant, read_mutants
+from fedlab_edu.grading.run import Report, Result, marks
+
+ROOT = Path(__file__).parents[1]
+POINTS = {"ex01": 15} | {f"ex{number:02}": 20 for number in range(2, 9)}
+EXERCISES = {name: find(name, ROOT) for name in POINTS}
+ANSWERS = {name: answers(exercise) for name, exercise in EXERCISES.items()}
+Bank = dict[str, dict[str, Report]]
+
+pytestmark = [pytest.mark.grader, pytest.mark.processes]
+
+
+@pytest.fixture(scope="module")
+def bank() -> Bank:
+    """The reports on all answers: exercise -> name of the answer -> report."""
+    return {name: grade_answers(EXERCISES[name].tests, tried) for name, tried in ANSWERS.items()}
+
+
+@pytest.mark.parametrize(
+    ("exercise", "answer"),
+    [pytest.param(e, a, id=f"{e}-{a.name}") for e, tried in ANSWERS.items() for a in tried],
+)
+def test_a_typical_answer_is_judged_as_it_is_marked(
+    exercise: str, answer: Mutant, bank: Bank
+) -> None:
+    assert complaint(answer, bank[exercise][answer.name]) == ""
+
+
+@pytest.mark.parametrize("exercise", EXERCISES)
+def test_the_solution_gets_all_points_and_the_untouched_exercise_none(
+    exercise: str, bank: Bank
+) -> None:
+    points, reports = POINTS[exercise], bank[exercise]
+    assert marks(reports[SOLUTION].results) == (points, points)
+    assert marks(reports[UNTOUCHED].results) == (0, points)
+    assert {r.status for r in reports[UNTOUCHED].results} == {"not written"}
+
+
+@pytest.mark.parametrize("exercise", EXERCISES)
+def test_each_question_has_typical_mistakes(exercise: str, bank: Bank) -> None:
+    wrong = [answer.question for answer in ANSWERS[exercise] if answer.question]
+    assert len(wrong) >= 8
+    assert set(wrong) == set(bank[exercise][SOLUTION].questions)
+
+
+# --- how an answer is judged ----------------------------------------------------------------------
+
+
+def report(*statuses: str, message: str = "it is twice as much") -> Report:
+    """A report with one test of one point for each question."""
+    results = [
+        Result(f"test_{i}", f"q{i}", "f", 1, "", status=status, message=message)
+        for i, status in enumerate(statuses, 1)
+    ]
+    return Report(Path("answer.py"), tuple(results))
+
+
+@pytest.mark.parametrize(
+    ("answer", "judged", "said"),
+    [
+        (Mutant("a", "", "q1", "twice"), report("failed", "passed"), ""),
+        (Mutant("a", "", "q1", "half"), report("failed", "passed"), "should be told 'half', not: "),
+        (Mutant("a", "", "q1", "twice"), report("failed", "failed"), "fails q1, q2"),
+        (Mutant("a", "", "q1", "twice"), report("passed", "failed"), "fails q2"),
+        (Mutant("a", "", "q1", "twice"), report("passed", "passed"), "fails nothing"),
+        (Mutant("short", ""), report("passed", "passed"), ""),
+        (Mutant("short", ""), report("passed", "raised"), "fails q2: it is twice as much"),
+        (Mutant(SOLUTION, ""), report("stopped", "passed"), "should get full marks, and fails q1"),
+        (Mutant(UNTOUCHED, ""), report("not written", "not written"), ""),
+        (Mutant(UNTOUCHED, ""), report("not written", "passed"), "and wins 1 points"),
+    ],
+)
+def test_an_answer_that_is_judged_otherwise_than_marked_is_complained_of(
+    answer: Mutant, judged: Report, said: str
+) -> None:
+    told = complaint(answer, judged)
+    assert (said in told) if said else told == ""
+
+
+def test_a_question_fails_with_any_of_its_tests() -> None:
+    first = Result("a", "q1", "f", 1, "", status="passed")
+    second = Result("b", "q1", "f", 1, "", status="not run")
+    assert failed_questions(Report(Path("x.py"), (first, second))) == ["q1"]
+
+
+# --- the module of typical answers ----------------------------------------------------------------
+
+WRITTEN = '''\
+"""Homework."""
+
+import math
+
+SCALE = 2
+
+
+def double(x):
+    return SCALE * x
+
+
+def area(r, double=None):
+    return math.pi * r * (double or 1) * r
+
+
+def quadruple(x):
+    return double(double(x))
+'''
+MARKED = '''\
+import operator
+from math import tau
+
+from fedlab_edu.grading.mutants import right, wrong
+
+
+def half(x):
+    return operator.truediv(x, 2)
+
+
+@wrong("q1", "half", "half of it")
+def double(x):
+    return half(x)
+
+
+@wrong("q2", "perimeter", r"tau \\* r")
+def area(r):
+    return tau * r
+
+
+@right
+class loops:
+    """Sums only."""
+
+    PLUS = 1
+
+    def add(x, y):
+        return x + PLUS * y
+
+    def double(x):
+        return add(x, x)
+
+    def quadruple(x):
+        return add(double(x), double(x))
+'''
+
+
+def read(tmp_path: Path, text: str = MARKED) -> dict[str, Mutant]:
+    (tmp_path / "mutants.py").write_text(text)
+    return {answer.name: answer for answer in read_mutants(tmp_path / "mutants.py", WRITTEN)}
+
+
+def functions(answer: Mutant) -> dict:
+    defined: dict = {}
+    exec(answer.text, defined)
+    return defined
+
+
+def test_answers_have_the_names_questions_and_hints_of_their_markers(tmp_path: Path) -> None:
+    found = [(a.name, a.question, a.hint) for a in read(tmp_path).values()]
+    assert found == [
+        ("half", "q1", "half of it"),
+        ("perimeter", "q2", r"tau \* r"),
+        ("loops", "", ""),
+    ]
+
+
+def test_a_mistake_is_in_its_function_and_the_solutions_others_do_not_call_it(
+    tmp_path: Path,
+) -> None:
+    half = functions(read(tmp_path)["half"])
+    assert (half["double"](8), half["quadruple"](8)) == (4, 32)
+    assert half["area"](1, double=2) == half["math"].pi * 2  # an argument of the same name
+
+
+def test_imports_and_functions_of_the_module_go_along_where_they_are_used(tmp_path: Path) -> None:
+    found = read(tmp_path)
+    assert functions(found["perimeter"])["area"](2) == pytest.approx(12.566370614359172)
+    assert "operator" in found["half"].text
+    assert "operator" not in found["perimeter"].text
+    assert all("fedlab_edu" not in answer.text for answer in found.values())
+
+
+def test_a_class_holds_an_answer_of_several_definitions(tmp_path: Path) -> None:
+    loops = functions(read(tmp_path)["loops"])
+    assert [loops[name](3) for name in ("double", "quadruple", "area")] == [
+        6, 12, 9 * loops["math"].pi,
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("def f(:\n", "mutants.py, line 1: invalid syntax"),
+        ("@wrong('q1', 'x')\ndef double(x): pass\n", r"line 2: write @right, or @wrong\("),
+        ("@wrong('q1', 'x', hint='y')\ndef double(x): pass\n", "line 2: write @right"),
+        ("@wrong('q1', '', 'y')\ndef double(x): pass\n", "line 2: write @right"),
+        ("@right()\nclass a:\n    def double(x): pass\n", "line 2: write @right"),
+        ("@right\nclass a:\n    def triple(x): pass\n", "no such function; it has: double, area"),
+        (MARKED + MARKED, "line 46: 'half' is the name of an answer further up"),
+    ],
+)
+def test_a_module_that_cannot_be_understood_is_refused_by_its_line(
+    text: str, told: str, tmp_path: Path
+) -> None:
+    with pytest.raises(ValueError, match=told):
+        read(tmp_path, text)
