@@ -221,7 +221,7 @@ def test_what_a_notebook_raises_is_told_with_its_cell_and_line(folder: Path) -> 
 def test_who_stops_in_a_notebook_is_told_where(folder: Path) -> None:
     wrong = "def area(r):\n    while True:\n        pass"
     tests = folder / "test_hw.py"
-    tests.write_text(tests.read_text().replace("import", "SECONDS_PER_TEST = 1\nimport", 1))
+    tests.write_text(tests.read_text().replace('function="area"', 'function="area", wall=1'))
     report, _ = home.check_file(notebook(folder / "hw.ipynb", [CELLS[0], wrong]), tests, "q2")
     assert report.results[0].status == "stopped"
     assert "\n  cell 2, line " in report.results[0].message
