@@ -2,7 +2,8 @@
 
 PYTHON ?= python3
 PORT ?= 8000
-JOBS ?= $(shell getconf _NPROCESSORS_ONLN)
+# Processes that run tests: some tests wait, so there is one more than there are cores.
+JOBS ?= $(shell expr 1 + $$(getconf _NPROCESSORS_ONLN))
 BIN := .venv/bin
 PAGES := $(patsubst book/%.md,_build/html/%.html,$(shell find book -name '*.md' ! -path '*/[_.]*'))
 

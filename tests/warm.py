@@ -16,9 +16,12 @@ import subprocess
 import sys
 from contextlib import suppress
 from importlib import import_module
+from threading import Lock
 
 from fedlab_edu.grading import run
 from fedlab_edu.grading.home.watch import LOADED
+
+_ONE_AT_A_TIME = Lock()
 
 
 class Process:
@@ -61,9 +64,14 @@ class Child(run.Child):
         self.process = Process(json.dumps(job))  # type: ignore[assignment]
 
 
-@functools.cache
 def _starter() -> socket.socket:
     """The line to the process from which children are forked."""
+    with _ONE_AT_A_TIME:
+        return _start()
+
+
+@functools.cache
+def _start() -> socket.socket:
     mine, theirs = socket.socketpair()
     process = subprocess.Popen(
         [sys.executable, "-P", "-X", "utf8", __file__, str(theirs.fileno())],
