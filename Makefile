@@ -2,8 +2,7 @@
 
 PYTHON ?= python3
 PORT ?= 8000
-# Processes that run tests: some tests wait, so there is one more than there are cores.
-JOBS ?= $(shell expr 1 + $$(getconf _NPROCESSORS_ONLN))
+JOBS ?= $(shell getconf _NPROCESSORS_ONLN)
 BIN := .venv/bin
 PAGES := $(patsubst book/%.md,_build/html/%.html,$(shell find book -name '*.md' ! -path '*/[_.]*'))
 
