@@ -503,7 +503,7 @@ def test_killed_for_real_and_resumed_the_table_is_that_of_a_run_without_a_break(
     """The command and its own grader, ended by SIGKILL; the stand-in grades without a break."""
     texts, slow = (
         (classroom.RIGHT, classroom.WRONG, "def double(x:"),
-        "import time\ntime.sleep(1)\n",
+        "import time\ntime.sleep(0.5)\n",
     )
     for i in range(6):
         Path(f"in/s{i}.py").write_text(f"{slow if i > 2 else ''}# {i}\n{texts[i % 3]}")
