@@ -18,11 +18,6 @@ install_import_hook("fedlab_edu", f"{typecheck.__name__}.typechecker")
 torch.set_num_threads(1)
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin with the files that start processes: they take longest, and others fill up the end."""
-    items.sort(key=lambda item: item.get_closest_marker("processes") is None)
-
-
 @pytest.fixture(autouse=True)
 def same_random_numbers() -> None:
     """A test that draws from PyTorch's own generator draws the same, whatever ran before it."""
