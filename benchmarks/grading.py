@@ -111,8 +111,10 @@ def with_a_kill(folder: Path, n: int, seed: int) -> tuple[int, float]:
 def assignment(folder: Path) -> None:
     """Exercise 1 without its first question, as an assignment of its own: ten tests."""
     folder.mkdir()
-    shutil.copy(COURSE / f"solutions/{EXERCISE}.py", folder)
-    source = (COURSE / "tests/exercises/test_ex01.py").read_text(encoding="utf-8")
+    found = find("ex01", COURSE)
+    for path in (COURSE / f"solutions/{EXERCISE}.py", *found.files):
+        shutil.copy(path, folder)
+    source = found.tests.read_text(encoding="utf-8")
     parts = source.split("\n\n\n")  # of functions and what stands between them
     kept = [part for part in parts if not part.startswith(LEFT_OUT)]
     (folder / "test_ex01.py").write_text("\n\n\n".join(kept), encoding="utf-8")

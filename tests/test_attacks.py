@@ -5,29 +5,41 @@ questions of which no test may pass (q1h: only the hidden one of q1), and with w
 be told. All other tests must pass.
 
 As another user (see ``isolation.py``) some are stopped in another way, and are told so.
+
+Several graders run side by side. One gets the attacks that end only when their time is up, with
+little time for the call that they keep waiting. The others have time enough on a busy machine.
 """
 
 import os
 import re
-import shutil
 import time
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
 from fedlab_edu.grading.run import Report
 from fedlab_edu.grading.sandbox import doctor
 from fedlab_edu.grading.sandbox.isolated import grade_isolated
-from fedlab_edu.grading.sandbox.processes import FIRST_USER, USERS, Limits
+from fedlab_edu.grading.sandbox.processes import Limits
+from fedlab_edu.grading.sandbox.users import FIRST_USER, TURNS, lock
 from tests.isolation import BRIEF, WAY, need
+
+pytestmark = [pytest.mark.processes, pytest.mark.grader]
 
 TOY = Path(__file__).parent / "toy"
 RIGHT = (TOY / "hw_ref.py").read_text()
 FILES = {path.stem: path for path in sorted((Path(__file__).parent / "attacks").glob("*.py"))}
 if BRIEF:  # how a value is looked at does not depend on where the worker runs
-    FILES = {n: p for n, p in FILES.items() if re.search(r"\bimport\b|bomb", n + p.read_text())}
+    SYSTEM = re.compile(
+        r"\bimport .*\b(os|signal|socket|mmap|ctypes|resource|subprocess|shutil|glob|getpass)\b"
+        r"|\bfrom (concurrent|pathlib|torch.utils.data|fedlab_edu)\b"
+        r"|\bimport fedlab_edu|import_module|\bopen\(|bomb"
+    )
+    FILES = {n: p for n, p in FILES.items() if SYSTEM.search(n + p.read_text())}
 ALL = "q1 q2 q3 q4"
 TABS = RIGHT.replace("    total = float", "\tx = 1\n        total = float", 1)
 # What is more than an addition: name -> the file, the questions that fail, and what is said.
@@ -57,6 +69,7 @@ SAID_TO_ANOTHER_USER = {
     "deep_folders": FULL,
     "reads_the_secret": "PermissionError|seed None, 0 found",
 }
+TIME_IS_UP = "did not finish"
 NEED_LANDLOCK = ("looks_outside", "reads_the_package")
 
 
@@ -77,31 +90,103 @@ def sources() -> Iterator[tuple[str, bytes]]:
         yield name, source
 
 
-@pytest.fixture(scope="module")
-def reports(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Report]:
+NAMES = [*FILES, *WHOLE]
+LATE = {name for name in NAMES if TIME_IS_UP in expected(name)[1]}
+# In a quick run these are graded on what they attack and on one other question.
+QUICK = {name for name in NAMES if set(expected(name)[0].split()) <= {"q1", "q1h"}} - LATE
+TESTS = (
+    "test_fedavg_public",
+    "test_fedavg_weights",
+    "test_log_uniform",
+    "test_halving",
+    "test_dirichlet",
+)
+QUICK_TESTS = (*TESTS[:2], TESTS[-1])
+LIMITS = Limits(call=60.0, total=300.0, memory=512, asked=2000)
+SAYS_USER = f"{RIGHT}\nimport os\nprint('user', os.getuid())\n".encode()
+
+
+class Graded(NamedTuple):
+    """Name -> report, and the user ids under which the submissions ran."""
+
+    reports: dict[str, Report]
+    users: set[int]
+
+
+def grade(names: Collection[str], tests: Collection[str], folder: Path) -> Graded:
+    """Grade attacks, all of them late or none, with some tests of the toy assignment."""
+    text = (TOY / "test_hw.py").read_text()
+    for name in set(TESTS) - set(tests):
+        text, count = re.subn(rf"@q\([^\n]+\ndef {name}\(.+?(?=\n@q|\Z)", "", text, flags=re.DOTALL)
+        assert count == 1
+    if LATE.issuperset(names):
+        for question, wall, tests_of_it in (("q1", 1, 2), ("q2", 6, 1)):
+            text, count = re.subn(
+                rf'@q\("{question}"(.+)\)', rf'@q("{question}"\1, wall={wall})', text
+            )
+            assert count == tests_of_it
+    file = folder / "test_hw.py"
+    file.write_text(text)
+    chosen = [("user", SAYS_USER), *((n, source) for n, source in sources() if n in names)]
+    options = {"secret": "s3cret", "reference": RIGHT, "jobs": 1}
+    graded = grade_isolated(file, chosen, WAY, LIMITS, **options)  # type: ignore[arg-type]
+    reports = {str(report.file): report for report in graded}
+    printed = "".join(result.printed for result in reports["user"].results)
+    return Graded(reports, set(map(int, re.findall(r"user (\d+)", printed))))
+
+
+def graded(tmp_path_factory: pytest.TempPathFactory, quick: bool) -> Graded:
+    """Grade all attacks, by graders that run side by side."""
     need(WAY)
-    limits = Limits(call=5.0, total=60.0, memory=512)
-    toy = tmp_path_factory.mktemp("toy")  # closed to others
-    test = Path(shutil.copy(TOY / "test_hw.py", toy))
-    graded = grade_isolated(test, sources(), WAY, limits, secret="s3cret", reference=RIGHT)
-    return {str(report.file): report for report in graded}
+    names = set(NAMES)
+    jobs: list[tuple[set[str], Collection[str]]] = [(LATE, TESTS)]
+    if quick:
+        jobs += [(QUICK, QUICK_TESTS), (names - QUICK - LATE, TESTS)]
+    else:
+        jobs.append((names - LATE, TESTS))
+    folders = [tmp_path_factory.mktemp("toy") for _ in jobs]  # closed to others
+    with ThreadPoolExecutor() as pool:
+        parts = [
+            pool.submit(grade, *job, folder) for job, folder in zip(jobs, folders, strict=True)
+        ]
+    out = Graded({}, set())
+    for part in parts:
+        assert part.result().users
+        out.reports.update(part.result().reports)
+        out.users.update(part.result().users)
+    return out
 
 
-@pytest.mark.parametrize("name", [*FILES, *WHOLE])
+@pytest.fixture(scope="module")
+def quickly(tmp_path_factory: pytest.TempPathFactory) -> Graded:
+    return graded(tmp_path_factory, quick=True)
+
+
+@pytest.fixture(scope="module")
+def fully(tmp_path_factory: pytest.TempPathFactory) -> Graded:
+    return graded(tmp_path_factory, quick=False)
+
+
+@pytest.mark.parametrize("name", NAMES)
 def test_an_attack_wins_nothing_loses_nothing_else_and_is_explained(
-    name: str, reports: dict[str, Report]
+    name: str, quickly: Graded
 ) -> None:
+    check(name, quickly, QUICK_TESTS if name in QUICK else TESTS)
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("name", NAMES)
+def test_an_attack_loses_none_of_the_other_questions(name: str, fully: Graded) -> None:
+    check(name, fully, TESTS)
+
+
+def check(name: str, graded: Graded, tests: Collection[str]) -> None:
+    """Compare the report on an attack with what its file says."""
     if WAY == "uid" and name in NEED_LANDLOCK and not doctor.tried("uid").closed:
         pytest.skip("this kernel has no Landlock")
     fails, says = expected(name)
-    results = reports[name].results
-    assert [r.test for r in results] == [
-        "test_fedavg_public",
-        "test_fedavg_weights",
-        "test_log_uniform",
-        "test_halving",
-        "test_dirichlet",
-    ]
+    results = graded.reports[name].results
+    assert [r.test for r in results] == list(tests)
     for r in results:
         fail = r.question in fails.split() or (r.test == "test_fedavg_weights" and "q1h" in fails)
         assert (r.status != "passed") == fail, (r.test, r.status, r.message)
@@ -114,23 +199,29 @@ def test_an_attack_wins_nothing_loses_nothing_else_and_is_explained(
         assert any(re.search(says, text, re.DOTALL) for text in told), told
 
 
-def test_nothing_that_a_submission_has_started_goes_on(reports: dict[str, Report]) -> None:
-    assert reports["daemon"].complete
+def test_nothing_that_a_submission_has_started_goes_on(quickly: Graded) -> None:
+    """No process has a user id of one of the graders, once their blocks of ids are free again."""
+    if os.getuid() != 0:
+        pytest.skip("the submissions ran as this user")
+    assert quickly.reports["daemon"].complete
+    blocks = {(user - FIRST_USER) // TURNS for user in quickly.users}
 
-    users = range(FIRST_USER, FIRST_USER + 8 * USERS)
-
-    def left() -> list[str]:
+    def processes(block: int) -> list[str]:
         out = []
         for entry in Path("/proc").iterdir():
-            with suppress(FileNotFoundError):  # it has just ended
-                if entry.name.isdigit() and entry.stat().st_uid in users:
+            with suppress(FileNotFoundError, ProcessLookupError):  # it has just ended
+                if entry.name.isdigit() and (entry.stat().st_uid - FIRST_USER) // TURNS == block:
                     out.append(entry.name)
         return out
 
-    if os.getuid() != 0:
-        pytest.skip("the submissions ran as this user")
-    for _ in range(50):
-        if not left():
-            return
-        time.sleep(0.1)
-    pytest.fail(f"processes are left: {left()}")
+    deadline = time.monotonic() + 60
+    for block in blocks:
+        while (file := lock(block)) is None:
+            assert time.monotonic() < deadline, "the grader has not ended"
+            time.sleep(0.1)
+        try:  # no other grader takes these ids meanwhile
+            while left := processes(block):
+                assert time.monotonic() < deadline, f"processes are left: {left}"
+                time.sleep(0.1)
+        finally:
+            os.close(file)

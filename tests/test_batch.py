@@ -22,6 +22,8 @@ from fedlab_edu.grading.classroom.store import Store, file_name
 from fedlab_edu.grading.run import Report
 from tests.classroom import PLAN, RIGHT, SOLUTION, WRONG, StandIn, assignment_folder
 
+pytestmark = [pytest.mark.processes, pytest.mark.grader]
+
 
 class Course:
     """A folder of submissions, and what becomes of it."""

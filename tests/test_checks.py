@@ -27,6 +27,8 @@ from fedlab_edu.grading.report import render
 from fedlab_edu.grading.run import Report, Result
 from fedlab_edu.grading.student import NotWritten, Student
 
+pytestmark = pytest.mark.grader
+
 
 def answer(value: object, changed: tuple[str, ...] = ()) -> Answer:
     return Answer("f", value, {"n": "3"}, changed)

@@ -21,6 +21,8 @@ from fedlab_edu.grading.run import Report, Result
 from fedlab_edu.grading.sandbox.processes import NoSandbox
 from tests import classroom
 
+pytestmark = [pytest.mark.processes, pytest.mark.grader]
+
 ROOT = Path(__file__).parents[1]
 
 
@@ -499,10 +501,12 @@ def test_killed_for_real_and_resumed_the_table_is_that_of_a_run_without_a_break(
     stand_in: classroom.StandIn, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The command and its own grader, ended by SIGKILL; the stand-in grades without a break."""
-    texts = (classroom.RIGHT, classroom.WRONG, "def double(x:")
+    texts, slow = (
+        (classroom.RIGHT, classroom.WRONG, "def double(x:"),
+        "import time\ntime.sleep(0.5)\n",
+    )
     for i in range(6):
-        slow = f"import time\ntime.sleep(0.1)\n# {i}\n{texts[i % 3]}"
-        Path(f"in/s{i}.py").write_text(slow)
+        Path(f"in/s{i}.py").write_text(f"{slow if i > 2 else ''}# {i}\n{texts[i % 3]}")
 
     def table(out: str) -> list[list[str]]:
         """All but the remarks, in which each grader has its own words."""

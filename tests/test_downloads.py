@@ -10,6 +10,8 @@ from fedlab_edu.grading.assignment import Refusal
 from fedlab_edu.grading.classroom.downloads import people
 from fedlab_edu.grading.classroom.people import Person
 
+pytestmark = pytest.mark.grader
+
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:

@@ -9,6 +9,8 @@ from fedlab_edu import cli
 from fedlab_edu.grading.home import hints, progress
 from fedlab_edu.grading.release import secret
 
+pytestmark = pytest.mark.grader
+
 ROOT = Path(__file__).parents[1]
 EXERCISES = ROOT / "tests" / "exercises"
 SOLUTIONS = sorted((ROOT / "solutions").glob("ex*.py"))

@@ -7,12 +7,15 @@ from pathlib import Path
 
 import pytest
 
+from fedlab_edu.grading import run
 from fedlab_edu.grading.assignment import Refusal
 from fedlab_edu.grading.classroom.intake import Handed, Wanted, collect
 from fedlab_edu.grading.home import check as home
 from fedlab_edu.grading.report import render
 from fedlab_edu.grading.run import Report, Result, marks
-from tests import classroom
+from tests import classroom, warm
+
+pytestmark = [pytest.mark.processes, pytest.mark.grader]
 
 CELLS = [
     "import math",
@@ -31,6 +34,12 @@ def double(x):
 def area(r):
     raise NotImplementedError("not written yet")
 """
+
+
+@pytest.fixture(autouse=True)
+def _warm_child(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Checks start in a process that has loaded PyTorch; test_cli.py starts new ones."""
+    monkeypatch.setattr(run, "Child", warm.Child)
 
 
 @pytest.fixture
@@ -212,7 +221,7 @@ def test_what_a_notebook_raises_is_told_with_its_cell_and_line(folder: Path) -> 
 def test_who_stops_in_a_notebook_is_told_where(folder: Path) -> None:
     wrong = "def area(r):\n    while True:\n        pass"
     tests = folder / "test_hw.py"
-    tests.write_text(tests.read_text().replace("import", "SECONDS_PER_TEST = 1\nimport", 1))
+    tests.write_text(tests.read_text().replace('function="area"', 'function="area", wall=1'))
     report, _ = home.check_file(notebook(folder / "hw.ipynb", [CELLS[0], wrong]), tests, "q2")
     assert report.results[0].status == "stopped"
     assert "\n  cell 2, line " in report.results[0].message

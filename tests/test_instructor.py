@@ -14,6 +14,8 @@ from fedlab_edu.grading.assignment import find
 from fedlab_edu.grading.classroom.handout import handout
 from fedlab_edu.grading.home import progress
 
+pytestmark = [pytest.mark.grader, pytest.mark.processes]
+
 ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "book/instructor.md").read_text()
 README = (ROOT / "README.md").read_text()

@@ -21,6 +21,8 @@ from fedlab_edu.grading.classroom.intake import Handed, Wanted, collect
 from fedlab_edu.grading.notebook import Module, convert
 from fedlab_edu.grading.textfile import Unusable, printable, read_regular, text_of
 
+pytestmark = [pytest.mark.processes, pytest.mark.grader]
+
 GOOD = "def fedavg(states):\n    return states[0]\n"
 OTHER = "def fedavg(states):\n    return None\n"
 STUB = """\

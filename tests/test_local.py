@@ -398,3 +398,15 @@ def test_a_module_with_tied_frozen_and_unused_weights_trains_as_in_a_plain_loop(
     w, c = model.init().double(), LocalHP(lr=[0.1, 0.2], batch=2, epochs=3, momentum=0.5)
     W = local_sgd(model, w, clients, c, [1, 2])
     torch.testing.assert_close(W, plain_loop(model, w, clients, c, [1, 2]), rtol=0, atol=1e-12)
+
+
+def test_infinite_examples_of_others_reach_nobody() -> None:
+    """Minibatches of unlike sizes are filled up with examples of the client's own."""
+    x = torch.randn(6, 64, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
+    x[0] = torch.inf  # of a client that does not train
+    rows = torch.tensor([1, 2, 3]), torch.tensor([4, 5])
+    clients = Clients(x, torch.tensor([0, 1, 0, 1, 1, 0]), rows)
+    model, c = linear(64, 2), LocalHP(batch=3)
+    w = model.init(0).double()
+    W = local_sgd(model, w, clients, c, [0, 1], workers=1)
+    torch.testing.assert_close(W, plain_loop(model, w, clients, c, [0, 1]), rtol=0, atol=1e-12)

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from fedlab_edu.grading import run
 from fedlab_edu.grading.assignment import find
 from fedlab_edu.grading.classroom.trial import (
     SOLUTION,
@@ -15,6 +16,7 @@ from fedlab_edu.grading.classroom.trial import (
 )
 from fedlab_edu.grading.mutants import Mutant, read_mutants
 from fedlab_edu.grading.run import Report, Result, marks
+from tests import warm
 
 ROOT = Path(__file__).parents[1]
 POINTS = {"ex01": 15} | {f"ex{number:02}": 20 for number in range(2, 9)}
@@ -28,7 +30,11 @@ pytestmark = [pytest.mark.grader, pytest.mark.processes]
 @pytest.fixture(scope="module")
 def bank() -> Bank:
     """The reports on all answers: exercise -> name of the answer -> report."""
-    return {name: grade_answers(EXERCISES[name].tests, tried) for name, tried in ANSWERS.items()}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(run, "Child", warm.Child)
+        return {
+            name: grade_answers(EXERCISES[name].tests, tried) for name, tried in ANSWERS.items()
+        }
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,8 @@ from fedlab_edu.grading.notebook import (
     module_of,
 )
 
+pytestmark = [pytest.mark.processes, pytest.mark.grader]
+
 ROOT = str(Path(__file__).parents[1])
 GOOD = "def fedavg(states):\n    return states[0]"
 

@@ -7,8 +7,12 @@ from pathlib import Path
 import pytest
 
 from fedlab_edu import cli
+from fedlab_edu.grading import run
 from fedlab_edu.grading.home import progress
 from fedlab_edu.grading.run import Report, Result
+from tests import warm
+
+pytestmark = [pytest.mark.processes, pytest.mark.grader]
 
 TESTS = '''\
 """Exercise {number}, by hand: 5 points."""
@@ -41,6 +45,7 @@ def course(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
             (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
             (tmp_path / name).write_text(text)
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(run, "Child", warm.Child)
     return tmp_path
 
 

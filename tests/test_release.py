@@ -13,6 +13,8 @@ from fedlab_edu.grading.notebook import convert
 from fedlab_edu.grading.release import main, outline, release
 from tests import classroom
 
+pytestmark = pytest.mark.grader
+
 ROOT = Path(__file__).parents[1]
 SOLUTIONS = sorted((ROOT / "solutions").glob("*.py"))
 

@@ -21,6 +21,8 @@ from fedlab_edu.grading.classroom.people import Person
 from fedlab_edu.grading.classroom.records import Outcome, Record
 from fedlab_edu.grading.classroom.store import Store
 
+pytestmark = pytest.mark.grader
+
 EVIL = (
     "=cmd|' /C calc'!A0 <script>alert(1)</script> <img src=x onerror=alert(1)> "
     "[x](javascript:alert(1)) ![x](http://evil) `code` ``` \x1b[31mred\x1b[0m \x1b]0;title\x07 \0\n"

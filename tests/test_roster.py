@@ -13,6 +13,8 @@ from fedlab_edu.grading.classroom.matching import enrolled
 from fedlab_edu.grading.classroom.people import Person, distinct
 from fedlab_edu.grading.classroom.roster import ROSTER, read_roster, read_table
 
+pytestmark = pytest.mark.grader
+
 GRADEBOOK = "Student,ID,SIS User ID,SIS Login ID,Section,hw (9)\n    Points Possible,,,,,10\n"
 
 

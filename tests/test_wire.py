@@ -28,9 +28,7 @@ from fedlab_edu.grading.sandbox.processes import Limits, Worker
 from fedlab_edu.grading.sandbox.remote import Remote, Stopped
 from fedlab_edu.grading.student import NotGradable
 
-# Hypothesis takes 5 ms for each: at home some, in CI all.
-EXAMPLES = int(os.environ.get("FUZZ_EXAMPLES", "10000" if os.environ.get("CI") else "300"))
-FRAMES = 10_000
+pytestmark = [pytest.mark.processes, pytest.mark.grader]
 
 
 @pytest.fixture(autouse=True)
@@ -339,13 +337,16 @@ HOSTILE = st.one_of(
 )  # fmt: skip
 
 
-@settings(
-    max_examples=EXAMPLES, deadline=None, database=None,
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
-)  # fmt: skip
-@given(st.lists(HOSTILE, min_size=1, max_size=2))
-def fuzz(frames: list[bytes]) -> None:
-    survive(b"".join(frames))
+def fuzz(examples: int) -> None:
+    @settings(
+        max_examples=examples, deadline=None, database=None,
+        suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+    )  # fmt: skip
+    @given(st.lists(HOSTILE, min_size=1, max_size=2))
+    def run(frames: list[bytes]) -> None:
+        survive(b"".join(frames))
+
+    run()
 
 
 def survive(frames: bytes) -> None:
@@ -380,13 +381,17 @@ def random_frame(rng: random.Random) -> bytes:
     return framed(reply)
 
 
-def test_no_hostile_frame_ends_hangs_or_fills_the_grader() -> None:
+@pytest.mark.parametrize(
+    ("frames", "examples"),
+    [(3000, 300), pytest.param(10_000, 10_000, marks=pytest.mark.nightly)],
+)
+def test_no_hostile_frame_ends_hangs_or_fills_the_grader(frames: int, examples: int) -> None:
     gc.collect()
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     rng = random.Random(0)
-    for _ in range(FRAMES):
+    for _ in range(frames):
         survive(b"".join(random_frame(rng) for _ in range(rng.randrange(1, 4))))
-    fuzz()
+    fuzz(examples)
     grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
     assert grown < 200_000 * (1024 if sys.platform == "darwin" else 1)
 
@@ -426,33 +431,51 @@ LARGEST = {
                             save({"0": torch.ones(15_000_000)})),
 }  # fmt: skip
 DECODE = """
-import re, resource, sys, time
+import json, os, re, resource, sys, time
 from fedlab_edu.grading import wire
-size, message = int(sys.argv[1]), sys.stdin.buffer.read()
-body, blob = message[:size], message[size:]
-wire.decode(b'{"tensor":"0"}', bytes.fromhex(sys.argv[2]))  # what this loads is not counted
+wire.decode(b'{"tensor":"0"}', bytes.fromhex(sys.argv[1]))  # what this loads is not counted
 def peak():  # in kilobytes; what Linux tells by resource may be the parent's
     if sys.platform == "linux":
         return int(re.search(r"VmHWM:\\s+(\\d+)", open("/proc/self/status").read())[1])
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-before, began = peak(), time.process_time()
-try:
-    wire.decode(body, blob)
-except wire.Malformed:
-    pass
-print(peak() - before, time.process_time() - began)
+def read(size):
+    out = bytearray()
+    while len(out) < size:
+        out += os.read(0, min(1 << 16, size - len(out)))
+    return bytes(out)
+for sizes in json.loads(sys.argv[2]):
+    if os.fork() == 0:  # each message in a process of its own
+        body, blob = map(read, sizes)
+        before, began = peak(), time.process_time()
+        try:
+            wire.decode(body, blob)
+        except wire.Malformed:
+            pass
+        print(json.dumps([peak() - before, time.process_time() - began]), flush=True)
+        os._exit(0)
+    os.wait()
 """
 
 
+@pytest.fixture(scope="module")
+def taken() -> dict[str, list[float]]:
+    """Name of a message -> the kilobytes and seconds that it takes to read it."""
+    sizes = [[len(body), len(blob)] for body, blob in LARGEST.values()]
+    command = [sys.executable, "-c", DECODE, ONE.hex(), json.dumps(sizes)]
+    data = b"".join(body + blob for body, blob in LARGEST.values())
+    done = subprocess.run(command, input=data, capture_output=True, check=True)
+    return dict(zip(LARGEST, map(json.loads, done.stdout.splitlines()), strict=True))
+
+
 @pytest.mark.parametrize("name", LARGEST)
-def test_the_largest_message_of_each_kind_is_read_in_bounded_time_and_memory(name: str) -> None:
+def test_the_largest_message_of_each_kind_is_read_in_bounded_time_and_memory(
+    name: str, taken: dict[str, list[float]]
+) -> None:
     body, blob = LARGEST[name]
     assert wire.lengths(wire.HEAD.pack(len(body), len(blob))) == (len(body), len(blob))
-    command = [sys.executable, "-c", DECODE, str(len(body)), ONE.hex()]
-    done = subprocess.run(command, input=body + blob, capture_output=True, check=True)
-    kilobytes, seconds = map(float, done.stdout.split())
+    kilobytes, seconds = taken[name]
     assert kilobytes < 250_000
-    assert seconds < 10
+    assert seconds < 30  # of the processor, a slow and busy one
 
 
 def test_the_valid_frames_that_the_fuzz_begins_with_are_valid() -> None:

@@ -1,6 +1,6 @@
 # Raises the recursion limit and recurses (on Python >= 3.11 a memory bomb, 21 GB here when unbounded; bounded to 10 million frames).
 # fails: q1
-# says:
+# says: did not finish|raised|crashed
 # ruff: noqa
 
 

@@ -12,7 +12,7 @@ def fedavg(states, weights):
         while time.time() - t < 30:
             pass
 
-    for _ in range(4):
+    for _ in range(2):
         threading.Thread(target=spin).start()
     total = float(sum(weights))
     return {k: sum(s[k] * (w / total) for s, w in zip(states, weights)) for k in states[0]}

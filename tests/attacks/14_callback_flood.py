@@ -1,6 +1,6 @@
 # Successive_halving calls the given objective for ever.
 # fails: q3
-# says:
+# says: more than 2,000 times
 # ruff: noqa
 
 

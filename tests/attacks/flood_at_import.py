@@ -1,6 +1,6 @@
 # Prints for ever while the file is loaded.
 # fails: q1 q2 q3 q4
-# says: import
+# says: import of your file did not finish
 # ruff: noqa
 
 while True:

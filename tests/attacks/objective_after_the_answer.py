@@ -11,6 +11,7 @@ def successive_halving(objective, configs, min_budget, eta):
     def ask():
         while True:
             objective(configs[0], 1)
+            time.sleep(0.001)
 
     threading.Thread(target=ask, daemon=True).start()
     time.sleep(0.2)

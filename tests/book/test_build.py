@@ -9,6 +9,8 @@ import pytest
 
 from tests.book.conftest import ROOT
 
+pytestmark = pytest.mark.book
+
 HEAD = """---
 file_format: mystnb
 kernelspec: {name: python3, display_name: Python 3}

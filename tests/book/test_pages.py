@@ -8,6 +8,8 @@ from playwright.sync_api import Locator, Page, expect
 
 from tests.book.conftest import HTML, SOURCES, pages, visit
 
+pytestmark = pytest.mark.book
+
 
 @pages()
 def test_no_request_leaves_the_book_and_nothing_fails(either):

@@ -11,11 +11,10 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Literal
 
+from fedlab_edu.grading.sandbox import users
 from fedlab_edu.grading.sandbox.view import VIEW, bare, mounts, opened
-from fedlab_edu.grading.sandbox.zygote import TURNS
 
 Way = Literal["bwrap", "uid", "none"]
-FIRST_USER, USERS = 61_440, 500  # numbers that no system gives to a person or a service
 START = 120.0  # seconds, in which PyTorch is loaded from a cold disk
 FORK = 30.0  # seconds; it takes some hundredths of one
 
@@ -74,16 +73,26 @@ class Zygote:
     Args:
         warm: load PyTorch; without it, a worker only tells what it can see and do.
 
+    Fields:
+        user: the id of the first worker's user, where this process is root.
+
     Raises:
         NoSandbox: it does not start.
     """
 
     def __init__(self, way: Way, limits: Limits, warm: bool = True) -> None:
         self.way = way
+        self.user, locks = 0, []
+        if os.getuid() == 0 and way != "none":
+            try:
+                self.user, lock = users.claim()
+            except OSError as error:
+                raise NoSandbox(f"there is no user for submissions: {error}") from None
+            locks = [lock]
         self._log, self._said = tempfile.TemporaryFile(), ""  # noqa: SIM115
         self._control, other = socket.socketpair()
         job = {
-            "way": way, "warm": warm, "uid": user(),
+            "way": way, "warm": warm, "uid": self.user, "locks": locks,
             "memory": limits.memory, "processes": limits.processes, "disk": limits.disk,
             "cpu": int(4 * limits.call) + 2, "rules": opened() if way == "uid" else [],
         }  # fmt: skip
@@ -95,7 +104,7 @@ class Zygote:
         try:
             self._process = subprocess.Popen(
                 command,
-                pass_fds=[other.fileno()],
+                pass_fds=[other.fileno(), *locks],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=self._log,
@@ -108,6 +117,9 @@ class Zygote:
             other.close()
             self._log.close()
             raise NoSandbox(f"{command[0]} does not start: {error.strerror}") from None
+        finally:
+            for lock in locks:  # from now on the zygote and the keepers of its workers hold it
+                os.close(lock)
         other.close()
         self._control.settimeout(START)
         with suppress(OSError):
@@ -161,11 +173,6 @@ class Zygote:
         self._process.wait()
         self.said()
         self._log.close()
-
-
-def user() -> int:
-    """The first of a few numbers of users that, most likely, nothing else on this machine has."""
-    return FIRST_USER + TURNS * (os.getpid() % USERS)
 
 
 # Nothing of the grader's environment goes into the sandbox: it may hold secrets.

@@ -28,8 +28,8 @@ from typing import Any, NoReturn
 from fedlab_edu.grading.sandbox import confine, seccomp
 from fedlab_edu.grading.sandbox.confine import SCRATCH
 from fedlab_edu.grading.sandbox.usage import SHARED, filled, grown, memory, owned
+from fedlab_edu.grading.sandbox.users import TURNS
 
-TURNS = 8  # users that take turns
 KILLER = 61_439  # the number of a user that nothing else has
 BEAT = 0.1  # seconds between two looks at the memory and the disk
 STATUS = struct.Struct(">ci")
@@ -123,11 +123,7 @@ def keep(job: dict[str, Any], files: list[int]) -> NoReturn:
 def end(job: dict[str, Any], first: int, folder: str) -> None:
     """End the worker and all that it has started, and remove what they have written."""
     if job["way"] == "uid":
-        if (killer := os.fork()) == 0:
-            os.setresuid(KILLER, job["uid"], KILLER)  # so that it may, and they may not
-            os.kill(-1, signal.SIGKILL)  # all of this user; not this process itself
-            os._exit(0)
-        os.waitpid(killer, 0)
+        kill_all(job["uid"])
     for kill in (os.killpg, os.kill):
         with suppress(OSError):
             kill(first, signal.SIGKILL)
@@ -141,6 +137,18 @@ def end(job: dict[str, Any], first: int, folder: str) -> None:
             subprocess.run(command, stderr=subprocess.DEVNULL, check=False)
 
 
+def kill_all(user: int) -> None:
+    """Kill all processes of a user."""
+    status = -1
+    while status < 0:  # killed by another process that does the same at this moment
+        if (killer := os.fork()) == 0:
+            os.setresuid(KILLER, user, KILLER)  # so that it may, and they may not
+            with suppress(ProcessLookupError):  # there are none
+                os.kill(-1, signal.SIGKILL)  # all of this user; not this process itself
+            os._exit(0)
+        status = os.waitstatus_to_exitcode(os.waitpid(killer, 0)[1])
+
+
 def start(job: dict[str, Any], folder: str, line: int, output: int) -> NoReturn:
     """Become the worker: give up all rights, then serve."""
     os.setpgid(0, 0)
@@ -149,6 +157,9 @@ def start(job: dict[str, Any], folder: str, line: int, output: int) -> NoReturn:
         os.dup2(source, target)
     os.closerange(3, line)
     os.closerange(line + 1, 256)
+    for lock in job["locks"]:
+        with suppress(OSError):  # closed already
+            os.close(lock)
     confine.give_up_rights(job)
     os.chdir(folder)
     if job["way"] != "bwrap":

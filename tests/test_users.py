@@ -1,0 +1,131 @@
+"""The user ids of submissions: no two graders have the same, and their end kills no other's."""
+
+import os
+import select
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from fedlab_edu.grading.sandbox import processes, users
+from fedlab_edu.grading.sandbox.users import FIRST_USER, TURNS
+from fedlab_edu.grading.sandbox.zygote import KILLER
+
+pytestmark = [pytest.mark.processes, pytest.mark.grader]
+ROOT = Path(__file__).parents[1]
+
+
+@pytest.fixture(autouse=True)
+def _own_locks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Other graders on this machine have no part in these tests."""
+    if sys.platform != "linux" or os.getuid() != 0:
+        pytest.skip("only root on Linux can become another user")
+    monkeypatch.setattr(users, "PLACES", (str(tmp_path),))
+
+
+@pytest.fixture
+def claimed() -> Iterator[list[int]]:
+    """The files of locks, which are closed at the end."""
+    files: list[int] = []
+    yield files
+    for file in files:
+        os.close(file)
+
+
+def test_two_graders_with_the_same_process_id_have_other_user_ids(
+    claimed: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In containers that share a folder of locks, process ids repeat."""
+    monkeypatch.setattr(os, "getpid", lambda: 77)
+    first, file = users.claim()
+    claimed.append(file)
+    second, file = users.claim()
+    claimed.append(file)
+    assert abs(first - second) >= TURNS
+    for user in (first, second):
+        assert user % TURNS == 0
+        assert KILLER < user < 65_534
+
+
+def test_a_block_is_locked_until_all_that_inherited_the_lock_have_ended(
+    claimed: list[int],
+) -> None:
+    file = users.lock(3)
+    assert file is not None
+    with subprocess.Popen(["cat"], stdin=subprocess.PIPE, pass_fds=[file]):
+        os.close(file)
+        assert users.lock(3) is None
+    file = users.lock(3)
+    assert file is not None
+    claimed.append(file)
+
+
+def test_a_block_with_a_process_is_left_alone(
+    claimed: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, file = users.claim()
+    os.close(file)
+    block = (first - FIRST_USER) // TURNS
+    monkeypatch.setattr(os, "getpid", lambda: block)
+    with subprocess.Popen(["cat"], stdin=subprocess.PIPE, user=first + TURNS - 1, cwd="/"):
+        other, file = users.claim()
+        claimed.append(file)
+    assert other != first
+
+
+def test_locks_in_a_folder_of_another_user_are_refused(tmp_path: Path) -> None:
+    os.chown(next(_folders()), 1000, -1)
+    with pytest.raises(OSError, match="must be a folder of root"):
+        users.claim()
+    with pytest.raises(processes.NoSandbox, match="no user for submissions"):
+        processes.Zygote("uid", processes.Limits(), warm=False)
+
+
+def _folders() -> Iterator[Path]:
+    file = users.lock(0)
+    assert file is not None
+    os.close(file)
+    for place in users.PLACES:
+        yield from Path(place).iterdir()
+
+
+def test_where_all_blocks_are_in_use_there_is_no_sandbox(
+    claimed: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(users, "BLOCKS", 2)
+    monkeypatch.setattr(users, "FIRST_USER", 64_000)
+    for _ in range(2):
+        claimed.append(users.claim()[1])
+    with pytest.raises(OSError, match="all 2 blocks of user ids are in use"):
+        users.claim()
+
+
+KILLS = """
+import os, signal, sys
+from fedlab_edu.grading.sandbox import zygote
+user, kill = int(sys.argv[1]), os.kill
+once, writing = os.pipe()
+os.write(writing, b"1")
+os.close(writing)
+os.kill = lambda *what: kill(os.getpid(), signal.SIGKILL) if os.read(once, 1) else kill(*what)
+zygote.kill_all(user)
+assert os.read(once, 1) == b""
+zygote.kill_all(user)  # there is none any more
+"""
+
+
+def test_a_killer_that_another_killer_has_killed_is_replaced(claimed: list[int]) -> None:
+    """All of them have the same user id, and each kills all that it may."""
+    user, file = users.claim()
+    claimed.append(file)
+    with subprocess.Popen(["cat"], stdin=subprocess.PIPE, user=user, cwd="/") as left:
+        command = [sys.executable, "-c", KILLS, str(user)]
+        done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
+        assert (done.returncode, done.stderr) == (0, "")
+        ended = os.pidfd_open(left.pid)
+        assert select.select([ended], [], [], 60)[0]
+        os.close(ended)
+    assert left.returncode == -signal.SIGKILL
