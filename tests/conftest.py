@@ -1,16 +1,19 @@
 """What holds for all tests: shapes are checked, one thread computes, random numbers are the same.
 
-Shapes in signatures are checked under test: a wrong one is an error here, and free elsewhere.
+Shapes in signatures are checked under test: a wrong one is an error here, and free elsewhere. Long
+simulations go without: there the checks take up to a third of the time, and find nothing that the
+short tests of the same functions do not.
 """
 
 import os
+from collections.abc import Iterator
 
 # One thread: threads inside an operation spin, and crawl where other programs want the cores too.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # read when NumPy and SciPy are imported
 
 import pytest
 import torch
-from jaxtyping import install_import_hook
+from jaxtyping import config, install_import_hook
 
 from tests import typecheck
 
@@ -22,3 +25,11 @@ torch.set_num_threads(1)
 def same_random_numbers() -> None:
     """A test that draws from PyTorch's own generator draws the same, whatever ran before it."""
     torch.manual_seed(0)
+
+
+@pytest.fixture(autouse=True)
+def shapes(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Check shapes, but not in long simulations."""
+    config.update("jaxtyping_disable", request.node.get_closest_marker("long") is not None)
+    yield
+    config.update("jaxtyping_disable", False)

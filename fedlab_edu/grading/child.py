@@ -9,7 +9,6 @@ import faulthandler
 import json
 import os
 import sys
-from pathlib import Path
 
 import pytest
 import torch
@@ -33,13 +32,10 @@ def main() -> None:
         os.dup2(null, stream)
     faulthandler.enable(channel)
     torch.set_num_threads(1)
-    for file in job["files"]:
-        skip = job["skip"].get(file, [])
-        recorder = plugin.Recorder(Path(file), job["question"], skip, job["limit"], channel)
-        code = pytest.main([job["tests"], *OPTIONS], plugins=[plugin, recorder])
-        if code == pytest.ExitCode.USAGE_ERROR:
-            recorder.send("broken", message=f"pytest cannot run {job['tests']}")
-        recorder.send("done")
+    recorder = plugin.Recorder(job["question"], job["skip"], job["limit"], channel)
+    code = pytest.main([job["tests"], *OPTIONS], plugins=[plugin, recorder])
+    if code == pytest.ExitCode.USAGE_ERROR:
+        recorder.send("broken", message=f"pytest cannot run {job['tests']}")
     os._exit(0)  # at once, even if a student's thread is still at work
 
 

@@ -9,8 +9,9 @@ import io
 import json
 import time
 import traceback
-from collections.abc import Collection, Generator, Iterator
+from collections.abc import Collection, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -54,15 +55,16 @@ def student(request: pytest.FixtureRequest) -> Student | Values:
 
 
 class Recorder:
-    """Grades one file in one pytest session, and reports each event as a line of JSON.
+    """Grades files in one pytest session, and reports each event as a line of JSON.
 
-    The events: ``plan``, the tests to come; ``start``, the file is loaded (test "") or a test
-    begins; ``result`` of a test; ``broken``, the tests themselves cannot be run.
+    The events: ``plan``, the tests to come; ``start``, a file is loaded (test "") or a test
+    begins; ``result`` of a test; ``done``, with a file; ``broken``, the tests themselves cannot be
+    run.
 
     Args:
         question: as in ex01.2; "" for all questions.
-        skip: names of tests that have had their turn.
-        limit: seconds for a test, and for loading the file. Beyond it the process ends, with a
+        skip: file -> names of tests that have had their turn; its files are graded in this order.
+        limit: seconds for a test, and for loading a file. Beyond it the process ends, with a
             traceback on the channel: nothing less ends every endless loop.
         channel: where the events go; a file with a descriptor.
     """
@@ -70,13 +72,13 @@ class Recorder:
     student: Student
 
     def __init__(
-        self, file: Path, question: str, skip: Collection[str], limit: float, channel: TextIO
+        self, question: str, skip: Mapping[str, Collection[str]], limit: float, channel: TextIO
     ) -> None:
-        self.file, self.question, self.skip = file, question, skip
-        self.limit, self.channel = limit, channel
+        self.question, self.skip, self.limit, self.channel = question, skip, limit, channel
+        self.file = ""
 
     def send(self, event: str, **fields: object) -> None:
-        self.channel.write(json.dumps({"event": event, "file": str(self.file), **fields}) + "\n")
+        self.channel.write(json.dumps({"event": event, "file": self.file, **fields}) + "\n")
         self.channel.flush()
 
     def pytest_configure(self, config: pytest.Config) -> None:
@@ -90,22 +92,33 @@ class Recorder:
         self.send("broken", message=str(excrepr))
 
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
-        self.plan(items)
+        """Keep one test of each name, of the question."""
+        tests = {name(item): item for item in items if item.get_closest_marker("q")}
+        items[:] = [t for t in tests.values() if self.question in ("", about(t)["question"])]
+
+    def pytest_runtestloop(self, session: pytest.Session) -> bool:
+        for file in () if session.testsfailed else self.skip:
+            self.file = file
+            self.plan(session)
+            self.grade([t for t in session.items if name(t) not in self.skip[file]])
+            self.send("done")
+        return True
+
+    def plan(self, session: pytest.Session) -> None:
+        """Tell which tests there are."""
+        self.send("plan", tests=[about(test) for test in session.items])
+
+    def grade(self, tests: Sequence[pytest.Item]) -> None:
+        """Load a file and run tests on it; what they have set up for it goes with the last."""
         try:
             with self._watched(""):
-                self.student = Student(self.file)
+                self.student = Student(Path(self.file))
         except NotGradable as error:
-            for item in items:
-                self.send("result", test=name(item), status="not gradable", message=str(error))
-            items.clear()
-
-    def plan(self, items: list[pytest.Item]) -> None:
-        """Tell which tests there are, and keep those that have their turn."""
-        tests = {name(item): item for item in items if item.get_closest_marker("q")}
-        plan = [about(item) for item in tests.values()]
-        plan = [p for p in plan if self.question in ("", p["question"])]
-        self.send("plan", tests=plan)
-        items[:] = [tests[str(p["test"])] for p in plan if p["test"] not in self.skip]
+            for test in tests:
+                self.send("result", test=name(test), status="not gradable", message=str(error))
+            return
+        for test, following in zip_longest(tests, tests[1:]):
+            test.ihook.pytest_runtest_protocol(item=test, nextitem=following)
 
     @pytest.hookimpl(wrapper=True)
     def pytest_pyfunc_call(self, pyfuncitem: pytest.Function) -> Generator[None, object, bool]:

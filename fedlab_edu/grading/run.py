@@ -96,8 +96,8 @@ def grade(
     todo = {str(file): Progress(file) for file in files}
     reports = []
     while todo:
-        job = {"tests": str(tests), "files": list(todo), "question": question, "limit": limit}
-        job["skip"] = {name: progress.skip() for name, progress in todo.items()}
+        skip = {name: progress.skip() for name, progress in todo.items()}
+        job = {"tests": str(tests), "skip": skip, "question": question, "limit": limit}
         other = []  # what is no event: the traceback where it ends before the time
         with (start or Child)(job) as child:
             for line in child.lines():
@@ -106,6 +106,8 @@ def grade(
                 except ValueError:
                     other.append(line)
                     continue
+                if event["event"] == "broken":
+                    raise CheckBroken(event["message"])
                 child.limit = event.get("limit", child.limit)
                 todo[event["file"]].take(event)
                 if event["event"] == "done":
@@ -136,8 +138,6 @@ class Progress:
         elif event["event"] == "result":
             self.change(**{k: v for k, v in event.items() if k not in ("event", "file")})
             self.running = None
-        elif event["event"] == "broken":
-            raise CheckBroken(event["message"])
 
     def change(self, test: str, **news: object) -> None:
         self.results[test] = replace(self.results[test], **news)  # type: ignore[arg-type]

@@ -22,7 +22,6 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
-from pathlib import Path
 from typing import Any, NoReturn, TextIO
 
 import pytest
@@ -45,22 +44,20 @@ class Examiner(plugin.Recorder):
     """Runs the tests on submissions, each of which comes as a line of JSON: [file, text]."""
 
     def __init__(self, job: dict[str, Any], channel: TextIO) -> None:
-        super().__init__(Path(), job["question"], (), 0.0, channel)
+        super().__init__(job["question"], {}, 0.0, channel)
         self.limits = Limits(**job["limits"])
         self.way, self.secret, self.reference = job["way"], job["secret"], job["reference"]
         self._sound: dict[str, bool] = {}  # test -> whether the reference passes it
         self._zygote: Zygote | None = None
         self._pipe = -1  # in the fork for a test: where its result goes
 
-    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
-        self.plan(items)
-
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         """Examine submissions until there are no more."""
+        self.plan(session)
         gc.freeze()  # so that a fork does not touch, and copy, all that is there
         for line in sys.stdin:
             file, text = json.loads(line)
-            self.file = Path(file)
+            self.file = file
             self._examine(session.items, file, text)
             self.send("done")
         if self._zygote:
