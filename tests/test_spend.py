@@ -267,8 +267,8 @@ def test_a_tuner_of_ones_own_is_named_before_the_first_round(
 class Keeping(Noting):
     """A tuner that keeps what it is told in a form that no file may have."""
 
-    def tell(self, arm, before, after, size) -> "Keeping":
-        return replace(self, told=(*self.told, after.numpy()))
+    def tell(self, result) -> "Keeping":
+        return replace(self, told=(*self.told, result.after.loss.numpy()))
 
 
 def test_a_search_that_can_no_longer_be_read_does_not_take_the_place_of_one_that_can(
