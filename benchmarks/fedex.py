@@ -19,7 +19,7 @@ from fedlab_edu import (
     start,
     successive_halving,
 )
-from fedlab_edu.space import FEDEX
+from fedlab_edu.search.space import FEDEX
 
 HEAD = f"{'FedEx, k = 27':38}{'without':>12}{'with':>12}{'ratio':>8}"
 ROUNDS = {

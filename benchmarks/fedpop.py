@@ -6,7 +6,7 @@ import torch
 
 from benchmarks.speed import seconds
 from fedlab_edu import FedPop, FedProx, digits, fedpop, mlp, spend
-from fedlab_edu.space import FEDPOP
+from fedlab_edu.search.space import FEDPOP
 
 HEAD = f"{'FedPop, 10 clients of 42':38}{'members':>11}{'search':>10}{'ratio':>8}{'tried':>10}"
 BUDGETS = {"digits MLP 64-32-10, (4000, 800)": (4000, 800)}

@@ -8,9 +8,9 @@ from benchmarks.speed import seconds
 from benchmarks.workloads import GREY, noise
 from fedlab_edu import Federation, LocalHP, mlp, play, spend, start
 from fedlab_edu.data.partition import dirichlet, federate
-from fedlab_edu.draws import generator
-from fedlab_edu.space import FEDTUNE
-from fedlab_edu.tuners.fedtune import fedtune
+from fedlab_edu.search.space import FEDTUNE
+from fedlab_edu.seeds import generator
+from fedlab_edu.tuners.fedtune.search import fedtune
 
 CLIENTS, IMAGES, VALIDATION = 10, 6_000, 0.2
 HEAD = f"{'FedTune, 30 candidates each':38}{'FedAvg':>11}{'search':>10}{'ratio':>8}{'models':>13}"

@@ -7,12 +7,12 @@ from typing import NamedTuple
 import torch
 
 from benchmarks.memory import MIB, most
-from fedlab_edu.draws import generator
 from fedlab_edu.oco.bandit import bandit_eg
 from fedlab_edu.oco.bounds import bandit_eta, bound, grid_size, step_grid
 from fedlab_edu.oco.losses import Constants
 from fedlab_edu.oco.meta import LossTable, loss_table, mean_and_error, task_averaged_regret
 from fedlab_edu.oco.tasks import drawn_tasks, similarity
+from fedlab_edu.seeds import generator
 
 HEAD = f"{'Theorem 4.1':38}{'time':>10}{'memory':>12}{'regret':>18}{'best step':>12}{'bound':>9}"
 RUNS = {

@@ -15,10 +15,10 @@ from fedlab_edu import (
     spend,
     successive_halving,
 )
-from fedlab_edu.run import Run
-from fedlab_edu.space import FEDEX
-from fedlab_edu.tuners.race import Race
-from fedlab_edu.tuners.search import survivors
+from fedlab_edu.rounds.run import Run
+from fedlab_edu.search.race import Race
+from fedlab_edu.search.schedules import survivors
+from fedlab_edu.search.space import FEDEX
 
 HEAD = (
     f"{'races of arms':38}{'one by one':>11}{'together':>10}{'ratio':>8}{'rounds':>10}"

@@ -4,12 +4,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from fedlab_edu.aggregate import server_sgd, weighted_average
-    from fedlab_edu.checkpoint import load_run, save_run
     from fedlab_edu.data import Clients, Federation, digits, genres, load, sensors, shakespeare
-    from fedlab_edu.hparams import LocalHP, ServerHP
-    from fedlab_edu.laws import Choice, Integer, LogUniform, PowerOfTwo, Uniform
-    from fedlab_edu.local import local_sgd
     from fedlab_edu.methods import (
         MAML,
         Ditto,
@@ -20,7 +15,8 @@ if TYPE_CHECKING:
         Reptile,
         Scaffold,
     )
-    from fedlab_edu.model import (
+    from fedlab_edu.methods.aggregate import server_sgd, weighted_average
+    from fedlab_edu.models.model import (
         Model,
         char_lstm,
         cnn_cifar,
@@ -29,23 +25,27 @@ if TYPE_CHECKING:
         linear,
         mlp,
     )
-    from fedlab_edu.module import from_module
-    from fedlab_edu.objectives import evaluate, personalise
-    from fedlab_edu.resnet import resnet18
-    from fedlab_edu.rounds import communicate, communicate_all, play
-    from fedlab_edu.run import Run, start
-    from fedlab_edu.scores import gradient, score
-    from fedlab_edu.space import PerClient, SearchSpace, Spaces
-    from fedlab_edu.tuners.arms import around
-    from fedlab_edu.tuners.baselines import hyperband, random_search, successive_halving
-    from fedlab_edu.tuners.bayes import bayesian_search
-    from fedlab_edu.tuners.clock import clocked
+    from fedlab_edu.models.module import from_module
+    from fedlab_edu.models.resnet import resnet18
+    from fedlab_edu.rounds.checkpoint import load_run, save_run
+    from fedlab_edu.rounds.communicate import communicate, communicate_all, play
+    from fedlab_edu.rounds.objectives import evaluate, personalise
+    from fedlab_edu.rounds.run import Run, start
+    from fedlab_edu.search.arms import around
+    from fedlab_edu.search.baselines import hyperband, random_search, successive_halving
+    from fedlab_edu.search.bayes import bayesian_search
+    from fedlab_edu.search.distributions import Choice, Integer, LogUniform, PowerOfTwo, Uniform
+    from fedlab_edu.search.race import Estimate
+    from fedlab_edu.search.schedules import schedule
+    from fedlab_edu.search.space import PerClient, SearchSpace, Spaces
+    from fedlab_edu.search.tune import spend
+    from fedlab_edu.training.hparams import LocalHP, ServerHP
+    from fedlab_edu.training.local import local_sgd
+    from fedlab_edu.training.scores import gradient, score
     from fedlab_edu.tuners.fedex import FedEx
-    from fedlab_edu.tuners.fedpop import FedPop, fedpop
-    from fedlab_edu.tuners.fedtune import FedTune, fedtune
-    from fedlab_edu.tuners.race import Estimate
-    from fedlab_edu.tuners.search import schedule
-    from fedlab_edu.tuners.spend import spend
+    from fedlab_edu.tuners.fedpop.clock import clocked
+    from fedlab_edu.tuners.fedpop.search import FedPop, fedpop
+    from fedlab_edu.tuners.fedtune.search import FedTune, fedtune
     from fedlab_edu.tuners.weights import MultiplicativeWeights
 
 __version__ = "0.1.0"
@@ -53,31 +53,98 @@ __version__ = "0.1.0"
 # The module of each public name. It is imported when the name is first used, so that the command
 # line answers before PyTorch is loaded.
 _MODULE = {
-    "aggregate": ("server_sgd", "weighted_average"),
-    "checkpoint": ("load_run", "save_run"),
-    "data": ("Clients", "Federation", "digits", "genres", "load", "sensors", "shakespeare"),
-    "objectives": ("evaluate", "personalise"),
-    "hparams": ("LocalHP", "ServerHP"),
-    "laws": ("Choice", "Integer", "LogUniform", "PowerOfTwo", "Uniform"),
-    "local": ("local_sgd",),
-    "methods": ("MAML", "Ditto", "FedAvg", "FedDyn", "FedPA", "FedProx", "Reptile", "Scaffold"),
-    "model": ("Model", "char_lstm", "cnn_cifar", "cnn_femnist", "lenet5", "linear", "mlp"),
-    "module": ("from_module",),
-    "resnet": ("resnet18",),
-    "rounds": ("communicate", "communicate_all", "play"),
-    "run": ("Run", "start"),
-    "scores": ("gradient", "score"),
-    "space": ("PerClient", "SearchSpace", "Spaces"),
-    "tuners.arms": ("around",),
-    "tuners.baselines": ("hyperband", "random_search", "successive_halving"),
-    "tuners.bayes": ("bayesian_search",),
-    "tuners.clock": ("clocked",),
+    "data": (
+        "Clients",
+        "Federation",
+        "digits",
+        "genres",
+        "load",
+        "sensors",
+        "shakespeare",
+    ),
+    "methods": (
+        "Ditto",
+        "FedAvg",
+        "FedDyn",
+        "FedPA",
+        "FedProx",
+        "MAML",
+        "Reptile",
+        "Scaffold",
+    ),
+    "methods.aggregate": (
+        "server_sgd",
+        "weighted_average",
+    ),
+    "models.model": (
+        "Model",
+        "char_lstm",
+        "cnn_cifar",
+        "cnn_femnist",
+        "lenet5",
+        "linear",
+        "mlp",
+    ),
+    "models.module": ("from_module",),
+    "models.resnet": ("resnet18",),
+    "rounds.checkpoint": (
+        "load_run",
+        "save_run",
+    ),
+    "rounds.communicate": (
+        "communicate",
+        "communicate_all",
+        "play",
+    ),
+    "rounds.objectives": (
+        "evaluate",
+        "personalise",
+    ),
+    "rounds.run": (
+        "Run",
+        "start",
+    ),
+    "search.arms": ("around",),
+    "search.baselines": (
+        "hyperband",
+        "random_search",
+        "successive_halving",
+    ),
+    "search.bayes": ("bayesian_search",),
+    "search.distributions": (
+        "Choice",
+        "Integer",
+        "LogUniform",
+        "PowerOfTwo",
+        "Uniform",
+    ),
+    "search.race": ("Estimate",),
+    "search.schedules": ("schedule",),
+    "search.space": (
+        "PerClient",
+        "SearchSpace",
+        "Spaces",
+    ),
+    "search.tune": ("spend",),
+    "training.hparams": (
+        "LocalHP",
+        "ServerHP",
+    ),
+    "training.local": ("local_sgd",),
+    "training.scores": (
+        "gradient",
+        "score",
+    ),
     "tuners.fedex": ("FedEx",),
-    "tuners.fedpop": ("FedPop", "fedpop"),
-    "tuners.fedtune": ("FedTune", "fedtune"),
-    "tuners.race": ("Estimate",),
-    "tuners.search": ("schedule",),
-    "tuners.spend": ("spend",),
+    "tuners.fedpop.clock": ("clocked",),
+    "tuners.fedpop.search": (
+        "FedPop",
+        "fedpop",
+    ),
+    "tuners.fedtune.search": (
+        "FedTune",
+        "fedtune",
+    ),
     "tuners.weights": ("MultiplicativeWeights",),
 }
 _HOME = {name: module for module, names in _MODULE.items() for name in names}

@@ -4,8 +4,8 @@ from typing import Any
 
 import torch
 
-from fedlab_edu.result import Round, RoundResult
-from fedlab_edu.scores import Score
+from fedlab_edu.rounds.result import Round, RoundResult
+from fedlab_edu.training.scores import Score
 
 
 def result(row: Any, before: Any, after: Any, size: Any) -> RoundResult:

@@ -22,7 +22,6 @@ from fedlab_edu import (
     save_run,
     start,
 )
-from fedlab_edu.draws import stream
 from fedlab_edu.methods import (
     DPFedAvg,
     FedAdagrad,
@@ -38,8 +37,9 @@ from fedlab_edu.methods import (
     TrimmedMean,
 )
 from fedlab_edu.methods.private import privacy
-from fedlab_edu.scores import score
-from fedlab_edu.tuner import Fixed
+from fedlab_edu.rounds.tuner import Fixed
+from fedlab_edu.seeds import stream
+from fedlab_edu.training.scores import score
 from tests.reference import plain_loop
 
 MODEL, F64 = linear(4, 3), torch.float64

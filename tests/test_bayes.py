@@ -23,11 +23,11 @@ from fedlab_edu import (
     random_search,
     spend,
 )
-from fedlab_edu.draws import stream
-from fedlab_edu.laws import Choice, Integer, LogUniform, Uniform
-from fedlab_edu.space import FEDEX
-from fedlab_edu.tuners.bayes import Bayes, _axis, propose
-from fedlab_edu.tuners.race import Estimate
+from fedlab_edu.search.bayes import Bayes, _axis, propose
+from fedlab_edu.search.distributions import Choice, Integer, LogUniform, Uniform
+from fedlab_edu.search.race import Estimate
+from fedlab_edu.search.space import FEDEX
+from fedlab_edu.seeds import stream
 
 MODEL = linear(64, 10)
 # The sampler takes seconds for the ten axes of FEDEX, and tenths of a second for these three.
@@ -116,7 +116,7 @@ def test_each_seed_and_each_arm_asks_the_sampler_by_a_seed_of_its_own(
         seeds.append(seed)
         return tuple(np.random.default_rng(seed % 2**32).random(len(laws)))
 
-    monkeypatch.setattr("fedlab_edu.tuners.bayes.propose", noted)
+    monkeypatch.setattr("fedlab_edu.search.bayes.propose", noted)
     part = first_arms_done(begun(fed), fed)
     one, other = (replace(part, seed=seed)._with_next(MODEL, fed) for seed in (0, 1))
     assert one.points[:4] == other.points[:4]

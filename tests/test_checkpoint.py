@@ -30,8 +30,8 @@ from fedlab_edu import (
     save_run,
     start,
 )
-from fedlab_edu.checkpoint import fingerprint
-from fedlab_edu.model import cross_entropy
+from fedlab_edu.models.model import cross_entropy
+from fedlab_edu.rounds.checkpoint import fingerprint
 from tests.test_methods import METHODS
 from tests.test_run import Noting
 
@@ -324,7 +324,7 @@ def test_a_property_that_is_kept_once_computed_changes_no_fingerprint() -> None:
 
 @pytest.mark.processes
 def test_fingerprints_of_sets_are_the_same_in_another_process() -> None:
-    code = "from fedlab_edu.checkpoint import fingerprint; print(fingerprint({*'abcdefgh'}))"
+    code = "from fedlab_edu.rounds.checkpoint import fingerprint; print(fingerprint({*'abcdefgh'}))"
     prints = {
         subprocess.run(
             [sys.executable, "-c", code],

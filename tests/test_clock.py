@@ -26,11 +26,11 @@ from fedlab_edu import (
     linear,
     spend,
 )
-from fedlab_edu.draws import generator, stream
-from fedlab_edu.run import Run
-from fedlab_edu.tuner import Fixed
-from fedlab_edu.tuners.clock import Clocked, clocked
-from fedlab_edu.tuners.fedpop import FedPop, fedpop
+from fedlab_edu.rounds.run import Run
+from fedlab_edu.rounds.tuner import Fixed
+from fedlab_edu.seeds import generator, stream
+from fedlab_edu.tuners.fedpop.clock import Clocked, clocked
+from fedlab_edu.tuners.fedpop.search import FedPop, fedpop
 
 F64 = torch.float64
 MODEL = linear(64, 10)

@@ -38,10 +38,10 @@ from fedlab_edu import (
     start,
     successive_halving,
 )
-from fedlab_edu.draws import generator
-from fedlab_edu.laws import Choice, Integer, LogUniform, PowerOfTwo
-from fedlab_edu.space import FEDEX, SearchSpace, Spaces
-from fedlab_edu.tuners.arms import drawn
+from fedlab_edu.search.arms import drawn
+from fedlab_edu.search.distributions import Choice, Integer, LogUniform, PowerOfTwo
+from fedlab_edu.search.space import FEDEX, SearchSpace, Spaces
+from fedlab_edu.seeds import generator
 from fedlab_edu.tuners.fedex import Theta, draw_row, entropy, exponentiate, gradient, step_size
 from tests.rounds import result
 from tests.vectors import case

@@ -35,13 +35,12 @@ from fedlab_edu import (
     save_run,
     spend,
 )
-from fedlab_edu.draws import generator, stream
-from fedlab_edu.laws import OneMinusLogUniform
-from fedlab_edu.run import Run
-from fedlab_edu.space import FEDPOP
-from fedlab_edu.tuner import Fixed, Tuner
-from fedlab_edu.tuners.fedpop import FedPop, FedPopL, Local, discounted_score, fedpop, ranked
-from fedlab_edu.tuners.population import (
+from fedlab_edu.rounds.run import Run
+from fedlab_edu.rounds.tuner import Fixed, Tuner
+from fedlab_edu.search.distributions import OneMinusLogUniform
+from fedlab_edu.search.space import FEDPOP
+from fedlab_edu.seeds import generator, stream
+from fedlab_edu.tuners.fedpop.population import (
     Evolution,
     anneal,
     clipped,
@@ -50,6 +49,7 @@ from fedlab_edu.tuners.population import (
     heirs,
     succeed,
 )
+from fedlab_edu.tuners.fedpop.search import FedPop, FedPopL, Local, discounted_score, fedpop, ranked
 from tests.rounds import result
 from tests.test_race import counting
 from tests.vectors import case

@@ -31,12 +31,12 @@ from fedlab_edu import (
     spend,
     start,
 )
-from fedlab_edu.draws import generator, stream
 from fedlab_edu.methods import ClientUpdate
-from fedlab_edu.model import cross_entropy
-from fedlab_edu.space import FEDTUNE
-from fedlab_edu.tuner import Fixed
-from fedlab_edu.tuners.credit import (
+from fedlab_edu.models.model import cross_entropy
+from fedlab_edu.rounds.tuner import Fixed
+from fedlab_edu.search.space import FEDTUNE
+from fedlab_edu.seeds import generator, stream
+from fedlab_edu.tuners.fedtune.credit import (
     concrete,
     concrete_jacobian,
     credit,
@@ -46,7 +46,7 @@ from fedlab_edu.tuners.credit import (
     update,
     update_raw,
 )
-from fedlab_edu.tuners.fedtune import FedTune, Played, fedtune
+from fedlab_edu.tuners.fedtune.search import FedTune, Played, fedtune
 from tests.reference import plain_loop
 from tests.test_race import counting
 from tests.vectors import case

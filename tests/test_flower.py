@@ -30,8 +30,8 @@ from fedlab_edu import (
 )
 from fedlab_edu.data import Clients
 from fedlab_edu.methods import Method
-from fedlab_edu.result import RoundResult
-from fedlab_edu.tuner import Tuner
+from fedlab_edu.rounds.result import RoundResult
+from fedlab_edu.rounds.tuner import Tuner
 from tests.reference import plain_loop
 
 os.environ["FLWR_TELEMETRY_ENABLED"] = "0"
@@ -349,9 +349,9 @@ def test_a_server_with_another_federation_than_the_nodes_is_an_error(fed: Federa
 
 def test_without_flower_the_error_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "flwr.app", None)
-    monkeypatch.delitem(sys.modules, "fedlab_edu.flower")
+    monkeypatch.delitem(sys.modules, "fedlab_edu.rounds.flower")
     with pytest.raises(ModuleNotFoundError, match=r"pip install -e '\.\[flower\]'"):
-        importlib.import_module("fedlab_edu.flower")
+        importlib.import_module("fedlab_edu.rounds.flower")
 
 
 def test_a_run_that_draws_clients_twice_is_refused(fed: Federation) -> None:

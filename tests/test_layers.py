@@ -9,9 +9,9 @@ from scipy import stats
 from torch import Tensor, nn
 from torch.func import vmap
 
-from fedlab_edu import layers
-from fedlab_edu.layers import Drop, dropout, embedding, max_pool2d, mix
-from fedlab_edu.lstm import batched_lstm
+from fedlab_edu.models import layers
+from fedlab_edu.models.layers import Drop, dropout, embedding, max_pool2d, mix
+from fedlab_edu.models.lstm import batched_lstm
 
 F64 = torch.float64
 

@@ -21,11 +21,11 @@ from fedlab_edu import (
     local_sgd,
     mlp,
 )
-from fedlab_edu import local as engine
-from fedlab_edu.layers import Drop
-from fedlab_edu.local import minibatches, shuffles
-from fedlab_edu.memory import activations
-from fedlab_edu.scores import score
+from fedlab_edu.models.layers import Drop
+from fedlab_edu.training import local as engine
+from fedlab_edu.training.local import minibatches, shuffles
+from fedlab_edu.training.memory import activations
+from fedlab_edu.training.scores import score
 from tests.reference import plain_loop
 from tests.test_layers import masks, splitmix64
 from tests.vectors import case, quadratic

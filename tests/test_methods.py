@@ -34,16 +34,16 @@ from fedlab_edu import (
     play,
     start,
 )
-from fedlab_edu import memory as memory_module
-from fedlab_edu.gather import Work, gather, is_finite
-from fedlab_edu.local import shuffles
 from fedlab_edu.methods import ClientInput, ClientUpdate, Method, RoundUpdate, Server
 from fedlab_edu.methods.fedpa import delta
 from fedlab_edu.methods.maml import halves, meta_gradient
 from fedlab_edu.methods.scaffold import effective_steps
-from fedlab_edu.rounds import finish_round, train_clients
-from fedlab_edu.scores import Score
-from fedlab_edu.tuner import Fixed
+from fedlab_edu.rounds.communicate import finish_round, train_clients
+from fedlab_edu.rounds.gather import Work, gather, is_finite
+from fedlab_edu.rounds.tuner import Fixed
+from fedlab_edu.training import memory as memory_module
+from fedlab_edu.training.local import shuffles
+from fedlab_edu.training.scores import Score
 from tests.reference import plain_loop
 from tests.vectors import F64, case, quadratic
 

@@ -23,7 +23,7 @@ from fedlab_edu import (
     mlp,
     score,
 )
-from fedlab_edu.layers import Drop
+from fedlab_edu.models.layers import Drop
 from tests.test_layers import masks
 
 GEN = torch.Generator().manual_seed(0)

@@ -12,12 +12,12 @@ from scipy.optimize import minimize
 from torch import Tensor
 
 from fedlab_edu.data.digits import digit_images
-from fedlab_edu.draws import generator
 from fedlab_edu.oco.bounds import ogd_bound
 from fedlab_edu.oco.losses import KINDS, Losses, constants
 from fedlab_edu.oco.ogd import ogd, project
 from fedlab_edu.oco.optimum import GAP, best_fixed, certificate
 from fedlab_edu.oco.tasks import digit_tasks, drawn_tasks, similarity
+from fedlab_edu.seeds import generator
 from tests.vectors import F64, case
 
 SEEDS = st.integers(0, 10**6)

@@ -13,13 +13,13 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from benchmarks.oco import NOISE, V, theorem
-from fedlab_edu.draws import generator
 from fedlab_edu.oco import bounds as ob
 from fedlab_edu.oco import meta as om
 from fedlab_edu.oco.bandit import bandit_eg, draw, expected_p, hedge
 from fedlab_edu.oco.losses import KINDS, Losses, constants
 from fedlab_edu.oco.optimum import best_fixed
 from fedlab_edu.oco.tasks import digit_tasks, drawn_tasks, similarity
+from fedlab_edu.seeds import generator
 from fedlab_edu.tuners.fedex import draw_row, exponentiate, gradient
 from tests.test_oco import drawn, in_ball, plain_ogd
 from tests.vectors import F64, case

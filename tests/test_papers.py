@@ -27,16 +27,16 @@ from fedlab_edu import (
 )
 from fedlab_edu.cli import main
 from fedlab_edu.data import hub
-from fedlab_edu.laws import LogUniform
 from fedlab_edu.papers import fedex
 from fedlab_edu.papers.experiment import Experiment, Published
 from fedlab_edu.papers.fedex import SETTINGS, TABLE_1
 from fedlab_edu.papers.report import difference, errors, paired, render, welch
 from fedlab_edu.papers.reproduce import EXPERIMENTS, read_records, reproduce
 from fedlab_edu.papers.searches import Range, Setting, Tuning, ranges
-from fedlab_edu.space import SearchSpace, Spaces
-from fedlab_edu.tuner import Fixed
-from fedlab_edu.tuners.search import schedule
+from fedlab_edu.rounds.tuner import Fixed
+from fedlab_edu.search.distributions import LogUniform
+from fedlab_edu.search.schedules import schedule
+from fedlab_edu.search.space import SearchSpace, Spaces
 
 CELLS = {v.name: v for v in TABLE_1.variants if isinstance(v, Tuning)}
 # Khodak et al. (2021), Table 2: half the widths of 90 % intervals, for the same rows and columns

@@ -24,22 +24,22 @@ from fedlab_edu import (
     spend,
 )
 from fedlab_edu.data import genres, hub, sensors
-from fedlab_edu.model import char_lstm, cnn_cifar, cnn_femnist, mlp
+from fedlab_edu.models.model import char_lstm, cnn_cifar, cnn_femnist, mlp
 from fedlab_edu.papers import fedpop as tables
 from fedlab_edu.papers.experiment import Experiment
 from fedlab_edu.papers.fedpop import EXPERIMENTS, Member
 from fedlab_edu.papers.report import render
 from fedlab_edu.papers.reproduce import read_records, reproduce
 from fedlab_edu.papers.searches import Setting
-from fedlab_edu.space import (
+from fedlab_edu.search.arms import drawn
+from fedlab_edu.search.schedules import schedule
+from fedlab_edu.search.space import (
     FEDEX_SHAKESPEARE,
     FEDPOP,
     FEDPOP_CROSS_SILO,
     SearchSpace,
     Spaces,
 )
-from fedlab_edu.tuners.arms import drawn
-from fedlab_edu.tuners.search import schedule
 
 TABLES = {one.name: one for one in EXPERIMENTS}
 TABLE_1 = TABLES["fedpop-table1"]

@@ -9,18 +9,18 @@ import torch
 
 from fedlab_edu import evaluate, play, save_run, spend, start
 from fedlab_edu.cli import main
-from fedlab_edu.draws import generator, stream
-from fedlab_edu.model import mlp
+from fedlab_edu.models.model import mlp
 from fedlab_edu.papers import fedtune as tables
 from fedlab_edu.papers.experiment import Experiment
 from fedlab_edu.papers.fedtune import GRID, TABLES_1_TO_5, Cell, Personal
 from fedlab_edu.papers.report import render
 from fedlab_edu.papers.reproduce import read_records, reproduce
-from fedlab_edu.space import FEDTUNE, PerClient
-from fedlab_edu.tuner import Fixed
-from fedlab_edu.tuners.baselines import random_search
-from fedlab_edu.tuners.fedtune import fedtune
-from fedlab_edu.tuners.race import Estimate
+from fedlab_edu.rounds.tuner import Fixed
+from fedlab_edu.search.baselines import random_search
+from fedlab_edu.search.race import Estimate
+from fedlab_edu.search.space import FEDTUNE, PerClient
+from fedlab_edu.seeds import generator, stream
+from fedlab_edu.tuners.fedtune.search import fedtune
 
 VARIANTS = {v.name: v for v in TABLES_1_TO_5[0].variants}
 THEIRS = ("FedTune", "random search", "Hyperband", "Bayesian optimisation")
@@ -120,7 +120,7 @@ def test_each_search_spends_its_budget_and_gives_each_client_a_row_of_the_grid(
         """In place of Optuna's sampler, which takes seconds for 25 points."""
         return tuple(torch.rand(len(laws), generator=generator(seed)).tolist())
 
-    monkeypatch.setattr("fedlab_edu.tuners.bayes.propose", drawn)
+    monkeypatch.setattr("fedlab_edu.search.bayes.propose", drawn)
     path = reproduce(small(*VARIANTS.values()), "tiny", seeds=[1], folder=tmp_path, say=id)
     grid = {*zip(GRID.lr.tolist(), GRID.weight_decay.tolist(), strict=True)}
     grid = {(round(lr, 6), round(decay, 6)) for lr, decay in grid}

@@ -22,17 +22,17 @@ from fedlab_edu import (
     spend,
     start,
 )
-from fedlab_edu.draws import stream
-from fedlab_edu.laws import Choice, LogUniform, Uniform
-from fedlab_edu.rounds import draw_work
-from fedlab_edu.run import Round, Run
-from fedlab_edu.scores import Score
-from fedlab_edu.space import FEDEX, FEDTUNE, PerClient, SearchSpace, Spaces
-from fedlab_edu.tuner import Fixed
-from fedlab_edu.tuners.arms import Arm, around, drawn, every_assignment, shared
-from fedlab_edu.tuners.baselines import hyperband, random_search, successive_halving
-from fedlab_edu.tuners.race import Estimate, Race, race
-from fedlab_edu.tuners.search import bracket, halving, schedule
+from fedlab_edu.rounds.communicate import draw_work
+from fedlab_edu.rounds.run import Round, Run
+from fedlab_edu.rounds.tuner import Fixed
+from fedlab_edu.search.arms import Arm, around, drawn, every_assignment, shared
+from fedlab_edu.search.baselines import hyperband, random_search, successive_halving
+from fedlab_edu.search.distributions import Choice, LogUniform, Uniform
+from fedlab_edu.search.race import Estimate, Race, race
+from fedlab_edu.search.schedules import bracket, halving, schedule
+from fedlab_edu.search.space import FEDEX, FEDTUNE, PerClient, SearchSpace, Spaces
+from fedlab_edu.seeds import stream
+from fedlab_edu.training.scores import Score
 
 MODEL = linear(64, 10)
 NAN, INF = float("nan"), float("inf")

@@ -6,7 +6,7 @@ from torch import nn
 from torch.nn import functional as F
 
 from fedlab_edu import Clients, Federation, LocalHP, Model, communicate, start
-from fedlab_edu.resnet import _Block, resnet18
+from fedlab_edu.models.resnet import _Block, resnet18
 
 
 @pytest.fixture(scope="module")

@@ -26,17 +26,17 @@ from fedlab_edu import (
     start,
     successive_halving,
 )
-from fedlab_edu.laws import Choice
-from fedlab_edu.plots import plot_chosen, plot_online, plot_race
-from fedlab_edu.run import Round
-from fedlab_edu.scores import Score
-from fedlab_edu.space import FEDEX, PerClient, SearchSpace
-from fedlab_edu.tuner import Fixed
-from fedlab_edu.tuners.arms import Arm, drawn, shared
-from fedlab_edu.tuners.race import Estimate, Race, race
-from fedlab_edu.tuners.results import arms_table, online, rounds_table
-from fedlab_edu.tuners.search import Schedule, bracket
+from fedlab_edu.rounds.run import Round
+from fedlab_edu.rounds.tuner import Fixed
+from fedlab_edu.search.arms import Arm, drawn, shared
+from fedlab_edu.search.distributions import Choice
+from fedlab_edu.search.race import Estimate, Race, race
+from fedlab_edu.search.results import arms_table, online, rounds_table
+from fedlab_edu.search.schedules import Schedule, bracket
+from fedlab_edu.search.space import FEDEX, PerClient, SearchSpace
+from fedlab_edu.training.scores import Score
 from fedlab_edu.widgets.picture import BLUE, COLOURS, GREY, ORANGE, svg
+from fedlab_edu.widgets.plots import plot_chosen, plot_online, plot_race
 
 MODEL = linear(64, 10)
 NAN, INF = float("nan"), float("inf")

@@ -23,11 +23,11 @@ from fedlab_edu import (
     shakespeare,
     start,
 )  # fmt: skip
-from fedlab_edu.draws import generator, stream
-from fedlab_edu.model import char_lstm
-from fedlab_edu.result import Round, RoundResult
-from fedlab_edu.scores import Score
-from fedlab_edu.tuner import Fixed, Tuner
+from fedlab_edu.models.model import char_lstm
+from fedlab_edu.rounds.result import Round, RoundResult
+from fedlab_edu.rounds.tuner import Fixed, Tuner
+from fedlab_edu.seeds import generator, stream
+from fedlab_edu.training.scores import Score
 from tests.reference import plain_loop
 
 MODEL = mlp(64, 16, 10)

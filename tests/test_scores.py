@@ -22,9 +22,9 @@ from fedlab_edu import (
     mlp,
     score,
 )
-from fedlab_edu import scores as scores_module
-from fedlab_edu.memory import activations, pieces
-from fedlab_edu.scores import hessian_product
+from fedlab_edu.training import scores as scores_module
+from fedlab_edu.training.memory import activations, pieces
+from fedlab_edu.training.scores import hessian_product
 from tests.test_local import federation
 
 MODEL = mlp(64, 16, 8, 10)
@@ -202,7 +202,7 @@ def test_the_memory_of_text_grows_by_as_much_for_each_character() -> None:
 
 
 def test_pieces_hold_what_fits_and_at_least_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("fedlab_edu.memory.PIECE_BYTES", 100)
+    monkeypatch.setattr("fedlab_edu.training.memory.PIECE_BYTES", 100)
     cpu = torch.device("cpu")
     assert list(pieces(7, 30, cpu)) == [[0, 1, 2], [3, 4, 5], [6]]
     assert list(pieces(2, 1000, cpu)) == [[0], [1]]

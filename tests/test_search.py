@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fedlab_edu.tuners.race import Estimate
-from fedlab_edu.tuners.search import (
+from fedlab_edu.search.race import Estimate
+from fedlab_edu.search.schedules import (
     bracket,
     brackets,
     discounted_mean,

@@ -12,7 +12,7 @@ import torch
 from scipy import stats
 
 from fedlab_edu import LocalHP, ServerHP, server_sgd
-from fedlab_edu.laws import (
+from fedlab_edu.search.distributions import (
     Choice,
     Distribution,
     Integer,
@@ -21,7 +21,7 @@ from fedlab_edu.laws import (
     PowerOfTwo,
     Uniform,
 )
-from fedlab_edu.space import (
+from fedlab_edu.search.space import (
     FEDEX,
     FEDEX_SHAKESPEARE,
     FEDEX_WORKSHOP,
@@ -30,7 +30,7 @@ from fedlab_edu.space import (
     FEDTUNE,
     SearchSpace,
 )
-from fedlab_edu.tuners.fedpop import anneal
+from fedlab_edu.tuners.fedpop.search import anneal
 from tests.vectors import F64, case
 
 CASES = json.loads((Path(__file__).parent / "data" / "search_space.A.json").read_text())["cases"]

@@ -31,13 +31,13 @@ from fedlab_edu import (
     spend,
     successive_halving,
 )
-from fedlab_edu.laws import Choice, Uniform
-from fedlab_edu.model import cross_entropy
-from fedlab_edu.space import FEDEX, SearchSpace, Spaces
-from fedlab_edu.tuners import spend as module
-from fedlab_edu.tuners.arms import shared
-from fedlab_edu.tuners.race import Race, race
-from fedlab_edu.tuners.search import bracket
+from fedlab_edu.models.model import cross_entropy
+from fedlab_edu.search import tune as module
+from fedlab_edu.search.arms import shared
+from fedlab_edu.search.distributions import Choice, Uniform
+from fedlab_edu.search.race import Race, race
+from fedlab_edu.search.schedules import bracket
+from fedlab_edu.search.space import FEDEX, SearchSpace, Spaces
 from tests.test_run import Noting
 
 MODEL = linear(64, 10)
@@ -120,8 +120,8 @@ SCRIPT = """
 import sys
 import torch
 from fedlab_edu import FedProx, digits, linear, spend, successive_halving
-from fedlab_edu.space import FEDEX
-from fedlab_edu.tuners.race import Race
+from fedlab_edu.search.space import FEDEX
+from fedlab_edu.search.race import Race
 torch.set_num_threads(1)
 fed, model = digits(clients=14), linear(64, 10)
 search = successive_halving(model, fed, FEDEX, 48, 20, 2, 2, method=FedProx())

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from fedlab_edu import LocalHP
-from fedlab_edu.tuner import Fixed
+from fedlab_edu.rounds.tuner import Fixed
 from tests.test_space import made
 
 TABLE = LocalHP(lr=[0.1, 0.2, 0.3])

@@ -7,8 +7,8 @@ import pytest
 import torch
 
 from fedlab_edu import LocalHP, Reptile, communicate, digits, linear, load_run, save_run, start
-from fedlab_edu.draws import generator
-from fedlab_edu.tuner import Tuner
+from fedlab_edu.rounds.tuner import Tuner
+from fedlab_edu.seeds import generator
 from fedlab_edu.tuners.fedex import draw_row
 from fedlab_edu.tuners.weights import MultiplicativeWeights, multiplicative_weights
 from tests.rounds import result

@@ -3,13 +3,13 @@
 from collections.abc import Callable
 from typing import Any
 
-from fedlab_edu.check import require
 from fedlab_edu.data.clients import Clients, Federation
 from fedlab_edu.data.digits import digit_images, digits
 from fedlab_edu.data.hub import from_partitions, hub
 from fedlab_edu.data.partition import by_group, dirichlet, enough, federate, iid, split
 from fedlab_edu.data.shakespeare import decode, encode, passages, roles, shakespeare, windows
 from fedlab_edu.data.shift import genres, sensors
+from fedlab_edu.validate import require
 
 __all__ = [
     "Clients", "Federation", "by_group", "decode", "digit_images", "digits", "dirichlet",

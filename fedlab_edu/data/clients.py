@@ -10,7 +10,7 @@ from jaxtyping import Int
 from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
-from fedlab_edu.check import require, usable_device
+from fedlab_edu.validate import require, usable_device
 
 
 @dataclass(frozen=True, eq=False, repr=False)

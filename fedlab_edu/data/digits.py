@@ -5,10 +5,10 @@ from functools import cache
 import torch
 from torch import Tensor
 
-from fedlab_edu.check import require
 from fedlab_edu.data.clients import Federation
 from fedlab_edu.data.partition import by_group, dirichlet, federate, iid
-from fedlab_edu.draws import generator
+from fedlab_edu.seeds import generator
+from fedlab_edu.validate import require
 
 # The images come in consecutive blocks, each of which begins by counting from 0 to 9 twice, as a
 # person was asked to (one lacks its first 0). The source speaks of 13 writers; the blocks are 14.

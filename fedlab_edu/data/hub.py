@@ -27,11 +27,11 @@ import torch
 from jaxtyping import Num, UInt8
 from torch import Tensor
 
-from fedlab_edu.check import require
 from fedlab_edu.data.clients import Federation
 from fedlab_edu.data.partition import enough, federate
 from fedlab_edu.data.shakespeare import VOCABULARY, encode
-from fedlab_edu.draws import generator
+from fedlab_edu.seeds import generator
+from fedlab_edu.validate import require
 
 
 def hub(

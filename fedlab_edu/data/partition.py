@@ -7,8 +7,8 @@ import torch
 from jaxtyping import Integer
 from torch import Tensor
 
-from fedlab_edu.check import require
 from fedlab_edu.data.clients import Clients, Federation
+from fedlab_edu.validate import require
 
 FRACTIONS = (0.8, 0.1, 0.1)
 

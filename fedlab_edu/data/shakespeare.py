@@ -10,10 +10,10 @@ import torch
 from jaxtyping import Integer, UInt8
 from torch import Tensor
 
-from fedlab_edu.check import require
 from fedlab_edu.data.clients import Federation
 from fedlab_edu.data.partition import FRACTIONS, enough, federate
-from fedlab_edu.draws import generator
+from fedlab_edu.seeds import generator
+from fedlab_edu.validate import require
 
 UNKNOWN = len(string.printable)
 VOCABULARY = UNKNOWN + 1  # the printable characters, and one for all others

@@ -11,12 +11,12 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from fedlab_edu.check import require
 from fedlab_edu.data.clients import Federation
 from fedlab_edu.data.digits import digit_images
 from fedlab_edu.data.partition import federate
 from fedlab_edu.data.shakespeare import check_windows, plays, spoken, squeeze, windowed
-from fedlab_edu.draws import generator
+from fedlab_edu.seeds import generator
+from fedlab_edu.validate import require
 
 SENSORS = ("original", "inverted", "blurred", "rotated", "thickened", "noisy")
 NOISE = 0.25  # standard deviation, where white is 1

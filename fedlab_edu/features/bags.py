@@ -15,10 +15,10 @@ from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS, HashingVectorize
 from sklearn.preprocessing import normalize
 from sklearn.utils import murmurhash3_32
 
-from fedlab_edu.check import number, require, whole
 from fedlab_edu.features.maps import Map
 from fedlab_edu.features.selection import check_places
 from fedlab_edu.features.text import TOKENISERS, inverse_frequency, naive_bayes, tokeniser
+from fedlab_edu.validate import number, require, whole
 
 WEIGHTS = ("naive-bayes", "inverse-frequency")
 PREPROCESSINGS = (None, "l2", "average")

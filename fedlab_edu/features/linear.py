@@ -13,7 +13,7 @@ from jaxtyping import Float64, Int
 from sklearn.linear_model import LogisticRegression, Ridge
 from torch import Tensor
 
-from fedlab_edu.check import number, require
+from fedlab_edu.validate import number, require
 
 Matrix = Any  # (N, n): an array, a sparse matrix, or a tensor
 Fit = tuple[  # W, b: tensors where the features are

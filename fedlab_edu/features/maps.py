@@ -15,7 +15,7 @@ import torch
 from jaxtyping import Float64
 from torch import Tensor
 
-from fedlab_edu.check import number, require, usable_device, whole
+from fedlab_edu.validate import number, require, usable_device, whole
 
 #: Rows of examples to rows of features, each row on its own: an array, sparse matrix or tensor.
 Map = Callable[[Any], Any]

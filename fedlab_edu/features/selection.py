@@ -14,9 +14,9 @@ from jaxtyping import Float64, Int
 from scipy import sparse
 from torch import Tensor
 
-from fedlab_edu.check import require, whole
 from fedlab_edu.features.linear import Fit, Linear
 from fedlab_edu.features.maps import Map
+from fedlab_edu.validate import require, whole
 
 PerMap = Float64[np.ndarray, " k"]
 Score = Literal["loss", "error"]

@@ -11,7 +11,6 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from fedlab_edu.check import number, require, whole
 from fedlab_edu.features.linear import Linear
 from fedlab_edu.features.maps import Map
 from fedlab_edu.features.selection import (
@@ -24,6 +23,7 @@ from fedlab_edu.features.selection import (
     shared_fit,
     split_scores,
 )
+from fedlab_edu.validate import number, require, whole
 
 Validation = Literal["whole", "split"]
 

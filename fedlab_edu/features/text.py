@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float64
 
-from fedlab_edu.check import extra, number, require, whole
+from fedlab_edu.validate import extra, number, require, whole
 
 TOKENISERS = ("remove", "split", "nltk")
 

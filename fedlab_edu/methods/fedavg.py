@@ -11,10 +11,8 @@ from typing import ClassVar
 from jaxtyping import Float
 from torch import Tensor
 
-from fedlab_edu.aggregate import server_sgd
 from fedlab_edu.data.clients import Clients
-from fedlab_edu.hparams import LocalHP, ServerHP
-from fedlab_edu.local import local_sgd
+from fedlab_edu.methods.aggregate import server_sgd
 from fedlab_edu.methods.method import (
     ClientInput,
     ClientUpdate,
@@ -23,8 +21,10 @@ from fedlab_edu.methods.method import (
     no_pull,
     size_weights,
 )
-from fedlab_edu.model import Model
+from fedlab_edu.models.model import Model
 from fedlab_edu.registry import storable
+from fedlab_edu.training.hparams import LocalHP, ServerHP
+from fedlab_edu.training.local import local_sgd
 
 
 @storable

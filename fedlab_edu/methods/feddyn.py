@@ -10,15 +10,15 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from fedlab_edu.aggregate import server_sgd
-from fedlab_edu.check import require
 from fedlab_edu.data.clients import Clients
-from fedlab_edu.hparams import LocalHP, ServerHP
-from fedlab_edu.local import local_sgd
+from fedlab_edu.methods.aggregate import server_sgd
 from fedlab_edu.methods.fedavg import FedAvg
 from fedlab_edu.methods.method import ClientInput, ClientUpdate, RoundUpdate, Server, equal_weights
-from fedlab_edu.model import Model
+from fedlab_edu.models.model import Model
 from fedlab_edu.registry import storable
+from fedlab_edu.training.hparams import LocalHP, ServerHP
+from fedlab_edu.training.local import local_sgd
+from fedlab_edu.validate import require
 
 
 @storable

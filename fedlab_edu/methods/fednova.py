@@ -7,13 +7,13 @@ federated optimization*, eq. (7) and section 4.2.
 from dataclasses import dataclass
 
 from fedlab_edu.data.clients import Clients
-from fedlab_edu.hparams import LocalHP, ServerHP
-from fedlab_edu.local import local_sgd, steps
 from fedlab_edu.methods.fedavg import FedAvg
 from fedlab_edu.methods.method import ClientInput, ClientUpdate, RoundUpdate, Server, no_pull
 from fedlab_edu.methods.scaffold import effective_steps
-from fedlab_edu.model import Model
+from fedlab_edu.models.model import Model
 from fedlab_edu.registry import storable
+from fedlab_edu.training.hparams import LocalHP, ServerHP
+from fedlab_edu.training.local import local_sgd, steps
 
 
 @storable

@@ -10,11 +10,11 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from fedlab_edu.check import check_shares, require
-from fedlab_edu.hparams import ServerHP
 from fedlab_edu.methods.fedavg import FedAvg
 from fedlab_edu.methods.method import RoundUpdate, Server
 from fedlab_edu.registry import storable
+from fedlab_edu.training.hparams import ServerHP
+from fedlab_edu.validate import check_shares, require
 
 
 @storable

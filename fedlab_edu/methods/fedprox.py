@@ -7,12 +7,12 @@ networks*, Algorithm 2.
 from dataclasses import dataclass
 
 from fedlab_edu.data.clients import Clients
-from fedlab_edu.hparams import LocalHP
-from fedlab_edu.local import local_sgd
 from fedlab_edu.methods.fedavg import FedAvg
 from fedlab_edu.methods.method import ClientInput, ClientUpdate
-from fedlab_edu.model import Model
+from fedlab_edu.models.model import Model
 from fedlab_edu.registry import storable
+from fedlab_edu.training.hparams import LocalHP
+from fedlab_edu.training.local import local_sgd
 
 
 @storable

@@ -11,16 +11,16 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from fedlab_edu.check import require
 from fedlab_edu.data.clients import Clients
-from fedlab_edu.hparams import LocalHP
-from fedlab_edu.local import local_sgd, minibatches, shuffles
-from fedlab_edu.memory import pieces
 from fedlab_edu.methods.fedavg import FedAvg
 from fedlab_edu.methods.method import ClientInput, ClientUpdate, equal_weights, no_pull
-from fedlab_edu.model import Model
+from fedlab_edu.models.model import Model
 from fedlab_edu.registry import storable
-from fedlab_edu.scores import gradient, hessian_product
+from fedlab_edu.training.hparams import LocalHP
+from fedlab_edu.training.local import local_sgd, minibatches, shuffles
+from fedlab_edu.training.memory import pieces
+from fedlab_edu.training.scores import gradient, hessian_product
+from fedlab_edu.validate import require
 
 
 @storable

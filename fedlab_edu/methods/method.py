@@ -6,12 +6,12 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from fedlab_edu.check import require
 from fedlab_edu.data.clients import Clients
-from fedlab_edu.draws import generator
-from fedlab_edu.hparams import LocalHP, ServerHP
-from fedlab_edu.model import Model
+from fedlab_edu.models.model import Model
 from fedlab_edu.registry import storable
+from fedlab_edu.seeds import generator
+from fedlab_edu.training.hparams import LocalHP, ServerHP
+from fedlab_edu.validate import require
 
 
 @storable

@@ -8,9 +8,7 @@ from dataclasses import dataclass
 
 import torch
 
-from fedlab_edu.check import extra, require, whole
 from fedlab_edu.data.clients import Clients
-from fedlab_edu.hparams import LocalHP, ServerHP
 from fedlab_edu.methods.fedavg import FedAvg
 from fedlab_edu.methods.method import (
     ClientInput,
@@ -19,8 +17,10 @@ from fedlab_edu.methods.method import (
     Server,
     equal_weights,
 )
-from fedlab_edu.model import Model
+from fedlab_edu.models.model import Model
 from fedlab_edu.registry import storable
+from fedlab_edu.training.hparams import LocalHP, ServerHP
+from fedlab_edu.validate import extra, require, whole
 
 
 @storable

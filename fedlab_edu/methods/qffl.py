@@ -6,15 +6,15 @@ Li, Sanjabi, Beirami, Smith (2020), *Fair resource allocation in federated learn
 
 from dataclasses import dataclass
 
-from fedlab_edu.check import require
 from fedlab_edu.data.clients import Clients
-from fedlab_edu.hparams import LocalHP
-from fedlab_edu.local import local_sgd
 from fedlab_edu.methods.fedavg import FedAvg
 from fedlab_edu.methods.method import ClientInput, ClientUpdate, no_pull
-from fedlab_edu.model import Model
+from fedlab_edu.models.model import Model
 from fedlab_edu.registry import storable
-from fedlab_edu.scores import score
+from fedlab_edu.training.hparams import LocalHP
+from fedlab_edu.training.local import local_sgd
+from fedlab_edu.training.scores import score
+from fedlab_edu.validate import require
 
 
 @storable

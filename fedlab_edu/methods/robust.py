@@ -11,11 +11,11 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from fedlab_edu.check import require
-from fedlab_edu.hparams import ServerHP
 from fedlab_edu.methods.fedavg import FedAvg
 from fedlab_edu.methods.method import RoundUpdate, Server, equal_weights
 from fedlab_edu.registry import storable
+from fedlab_edu.training.hparams import ServerHP
+from fedlab_edu.validate import require
 
 
 @storable

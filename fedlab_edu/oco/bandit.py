@@ -10,8 +10,8 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from fedlab_edu.check import MOST, number, require
-from fedlab_edu.laws import real
+from fedlab_edu.search.distributions import real
+from fedlab_edu.validate import MOST, number, require
 
 _HUGE = 1e300  # log weights stay finite, so that none becomes NaN
 

@@ -15,8 +15,8 @@ from typing import Any
 from jaxtyping import Float
 from torch import Tensor
 
-from fedlab_edu.check import number, require, whole
-from fedlab_edu.laws import real
+from fedlab_edu.search.distributions import real
+from fedlab_edu.validate import number, require, whole
 
 
 def step_grid(D: float, G: float, m: int, k: int, grid: str = "harmonic") -> Float[Tensor, " n"]:

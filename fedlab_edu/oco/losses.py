@@ -13,8 +13,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from fedlab_edu.check import number, require
-from fedlab_edu.laws import real
+from fedlab_edu.search.distributions import real
+from fedlab_edu.validate import number, require
 
 # The values of a loss at w (..., d) on z (..., d), and a subgradient of each, by w.
 Loss = Callable[[Tensor, Tensor], tuple[Float[Tensor, "..."], Float[Tensor, "... d"]]]

@@ -12,12 +12,12 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from fedlab_edu.check import require
-from fedlab_edu.laws import real
 from fedlab_edu.oco.bandit import Bandit, check_arms, check_draws, check_eta, draw, fitting, move
 from fedlab_edu.oco.losses import Losses, check_radius
 from fedlab_edu.oco.ogd import ogd, project
 from fedlab_edu.oco.optimum import best_fixed
+from fedlab_edu.search.distributions import real
+from fedlab_edu.validate import require
 
 _CHUNK = 25_000  # coordinates of points that go through the losses at once: they stay in the cache
 

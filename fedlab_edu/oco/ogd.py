@@ -10,9 +10,9 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from fedlab_edu.check import require
-from fedlab_edu.laws import real
 from fedlab_edu.oco.losses import Losses, check_radius
+from fedlab_edu.search.distributions import real
+from fedlab_edu.validate import require
 
 
 class Played(NamedTuple):

@@ -7,10 +7,10 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from fedlab_edu.check import check_shares, number, require, whole
 from fedlab_edu.data.digits import WRITERS, digit_images
-from fedlab_edu.laws import real
 from fedlab_edu.oco.losses import Losses
+from fedlab_edu.search.distributions import real
+from fedlab_edu.validate import check_shares, number, require, whole
 
 
 def similarity(optima: Any) -> Float[Tensor, "..."]:

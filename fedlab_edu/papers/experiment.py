@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import torch
 
-from fedlab_edu.check import require
+from fedlab_edu.validate import require
 
 Record = dict[str, Any]
 #: Of a variant, a seed, a file for what it has spent, and the variants of that seed still to come.

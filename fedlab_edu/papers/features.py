@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from fedlab_edu.check import extra, require
 from fedlab_edu.data import digit_images, passages
 from fedlab_edu.features.bags import BagOfNGrams, Corpus, bag_maps
 from fedlab_edu.features.linear import Linear
@@ -15,6 +14,7 @@ from fedlab_edu.features.maps import RandomFourier, fourier_maps
 from fedlab_edu.features.selection import Data
 from fedlab_edu.papers.experiment import Experiment
 from fedlab_edu.papers.selections import Maps, Problem, Task, selections
+from fedlab_edu.validate import extra, require
 
 
 def _of_images(x: Any, y: Any, x_val: Any, y_val: Any) -> Problem:

@@ -13,10 +13,10 @@ from functools import lru_cache
 from typing import Literal
 
 from fedlab_edu.data import Clients, Federation, digits, hub, shakespeare
-from fedlab_edu.model import char_lstm, cnn_cifar, cnn_femnist, mlp
+from fedlab_edu.models.model import char_lstm, cnn_cifar, cnn_femnist, mlp
 from fedlab_edu.papers.experiment import Experiment, Published
 from fedlab_edu.papers.searches import Range, Setting, Tuning, ranges
-from fedlab_edu.space import FEDEX, FEDEX_SHAKESPEARE
+from fedlab_edu.search.space import FEDEX, FEDEX_SHAKESPEARE
 
 
 def _few_lines(seed: int, shuffle: bool = False) -> Federation:

@@ -18,15 +18,21 @@ import torch
 
 from fedlab_edu.data import Federation, digits, genres, hub, sensors
 from fedlab_edu.methods import FedAvg, FedProx, Method, Scaffold
-from fedlab_edu.model import Model, char_lstm, cnn_cifar, mlp
+from fedlab_edu.models.model import Model, char_lstm, cnn_cifar, mlp
+from fedlab_edu.models.resnet import resnet18
 from fedlab_edu.papers import fedpop_tables as printed
 from fedlab_edu.papers.experiment import Experiment, Published, Record
 from fedlab_edu.papers.fedex import SETTINGS
 from fedlab_edu.papers.searches import Setting, both, rates, tested
-from fedlab_edu.resnet import resnet18
-from fedlab_edu.space import FEDEX_SHAKESPEARE, FEDPOP, FEDPOP_CROSS_SILO, SearchSpace, Spaces
-from fedlab_edu.tuners.arms import around, drawn
-from fedlab_edu.tuners.fedpop import FedPop, fedpop
+from fedlab_edu.search.arms import around, drawn
+from fedlab_edu.search.space import (
+    FEDEX_SHAKESPEARE,
+    FEDPOP,
+    FEDPOP_CROSS_SILO,
+    SearchSpace,
+    Spaces,
+)
+from fedlab_edu.tuners.fedpop.search import FedPop, fedpop
 
 TunerName = Literal["none", "FedEx", "FedPop-G", "FedPop-L", "FedPop"]
 Target = Literal["global", "personalised"]

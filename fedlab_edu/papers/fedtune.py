@@ -22,26 +22,26 @@ from typing import Any, ClassVar, NamedTuple
 import torch
 from torch import Tensor
 
-from fedlab_edu.check import require
-from fedlab_edu.checkpoint import fingerprint, load_run, save_run
 from fedlab_edu.data import Federation, digit_images, dirichlet, federate, hub
-from fedlab_edu.draws import generator
-from fedlab_edu.model import Model, lenet5, mlp
-from fedlab_edu.objectives import evaluate
+from fedlab_edu.models.model import Model, lenet5, mlp
 from fedlab_edu.papers.experiment import Experiment, Published, Record, Trial
 from fedlab_edu.papers.fedtune_tables import TABLES
 from fedlab_edu.papers.searches import rates
-from fedlab_edu.rounds import play
-from fedlab_edu.run import Run, start
-from fedlab_edu.space import FEDTUNE, PerClient
-from fedlab_edu.tuner import Fixed, Tuner
-from fedlab_edu.tuners.arms import shared
-from fedlab_edu.tuners.baselines import hyperband, random_search
-from fedlab_edu.tuners.bayes import Bayes, bayesian_search
-from fedlab_edu.tuners.fedtune import fedtune
-from fedlab_edu.tuners.race import Estimate, Race, race
-from fedlab_edu.tuners.search import bracket
-from fedlab_edu.tuners.spend import spend
+from fedlab_edu.rounds.checkpoint import fingerprint, load_run, save_run
+from fedlab_edu.rounds.communicate import play
+from fedlab_edu.rounds.objectives import evaluate
+from fedlab_edu.rounds.run import Run, start
+from fedlab_edu.rounds.tuner import Fixed, Tuner
+from fedlab_edu.search.arms import shared
+from fedlab_edu.search.baselines import hyperband, random_search
+from fedlab_edu.search.bayes import Bayes, bayesian_search
+from fedlab_edu.search.race import Estimate, Race, race
+from fedlab_edu.search.schedules import bracket
+from fedlab_edu.search.space import FEDTUNE, PerClient
+from fedlab_edu.search.tune import spend
+from fedlab_edu.seeds import generator
+from fedlab_edu.tuners.fedtune.search import fedtune
+from fedlab_edu.validate import require
 
 GRID = FEDTUNE.client.grid()
 GROUPS = 30  # of configurations that random search and Bayesian optimisation try

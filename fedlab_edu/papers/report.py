@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 from scipy import stats
 
-from fedlab_edu.check import require
 from fedlab_edu.papers.experiment import Experiment, Published, Record
+from fedlab_edu.validate import require
 
 
 class Paired(NamedTuple):

@@ -8,20 +8,20 @@ from typing import Any, Literal, NamedTuple
 
 import torch
 
-from fedlab_edu.check import require
 from fedlab_edu.data import Federation
 from fedlab_edu.methods import FedProx
-from fedlab_edu.model import Model
-from fedlab_edu.objectives import evaluate, personalise
+from fedlab_edu.models.model import Model
 from fedlab_edu.papers.experiment import Experiment, Published, Record, Trial
-from fedlab_edu.run import Run
-from fedlab_edu.space import Spaces
-from fedlab_edu.tuners.arms import MakeTuner, around, drawn, plain, shared
-from fedlab_edu.tuners.baselines import successive_halving
+from fedlab_edu.rounds.objectives import evaluate, personalise
+from fedlab_edu.rounds.run import Run
+from fedlab_edu.search.arms import MakeTuner, around, drawn, plain, shared
+from fedlab_edu.search.baselines import successive_halving
+from fedlab_edu.search.race import Estimate, Race, race
+from fedlab_edu.search.schedules import bracket
+from fedlab_edu.search.space import Spaces
+from fedlab_edu.search.tune import spend
 from fedlab_edu.tuners.fedex import FedEx
-from fedlab_edu.tuners.race import Estimate, Race, race
-from fedlab_edu.tuners.search import bracket
-from fedlab_edu.tuners.spend import spend
+from fedlab_edu.validate import require
 
 
 class Setting(NamedTuple):

@@ -7,7 +7,7 @@ from typing import Any
 import ipywidgets as W  # type: ignore[import-untyped]
 from matplotlib.figure import Figure
 
-from fedlab_edu.check import require
+from fedlab_edu.validate import require
 from fedlab_edu.widgets.picture import svg
 
 MOST = 60  # pictures in a widget; a page has to carry them all

@@ -15,7 +15,7 @@ from IPython.display import HTML
 from matplotlib import rc_context
 from matplotlib.figure import Figure
 
-from fedlab_edu.check import require
+from fedlab_edu.validate import require
 
 # Each has a contrast of at least 3 to a white ground and to a dark one, and any two differ
 # clearly for readers with protanopia, deuteranopia and tritanopia too.

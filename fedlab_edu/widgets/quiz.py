@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import ipywidgets as W  # type: ignore[import-untyped]
 
-from fedlab_edu.check import require
+from fedlab_edu.validate import require
 
 
 def choice(question: str, answers: Sequence[tuple[str, bool, str]]) -> W.VBox:

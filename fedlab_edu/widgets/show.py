@@ -7,7 +7,7 @@ from typing import Any
 
 from IPython.display import Markdown
 
-from fedlab_edu.check import require
+from fedlab_edu.validate import require
 
 
 def show(obj: Any, docstring: bool = True) -> Markdown:

@@ -10,12 +10,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from fedlab_edu.check import extra
 from fedlab_edu.grading.assignment import Refusal
 from fedlab_edu.grading.classroom.matching import enrolled
 from fedlab_edu.grading.classroom.people import CANVAS, MOODLE, Person, distinct, tidy
 from fedlab_edu.grading.classroom.roster import read_roster
 from fedlab_edu.grading.textfile import Unusable, printable, read_regular, text_of
+from fedlab_edu.validate import extra
 
 METADATA = 256 << 20  # bytes of Gradescope's, which holds old results too
 GRADESCOPE = "submission_metadata.yml"

@@ -11,9 +11,9 @@ from collections.abc import Iterable, Mapping
 from itertools import pairwise
 from pathlib import Path
 
-from fedlab_edu.check import extra
 from fedlab_edu.grading.assignment import Assignment, Refusal
 from fedlab_edu.grading.release import secret
+from fedlab_edu.validate import extra
 
 HIDDEN_AT = 5  # the place of `hidden` among the arguments of the marker
 README = """\

@@ -9,13 +9,13 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from fedlab_edu.check import check_shares, number, require
-from fedlab_edu.hparams import LocalHP
-from fedlab_edu.laws import real
 from fedlab_edu.registry import storable
-from fedlab_edu.result import RoundResult
+from fedlab_edu.rounds.result import RoundResult
+from fedlab_edu.search.distributions import real
+from fedlab_edu.training.hparams import LocalHP
 from fedlab_edu.tuners.fedex.algorithm import Theta
 from fedlab_edu.tuners.fedex.rules import entropy
+from fedlab_edu.validate import check_shares, number, require
 
 Rule = Literal["aggressive", "adaptive", "constant", "auto", "scale"]
 _ALLOWED = {

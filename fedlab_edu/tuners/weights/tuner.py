@@ -10,13 +10,13 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
-from fedlab_edu.check import require
-from fedlab_edu.hparams import LocalHP
 from fedlab_edu.registry import storable
-from fedlab_edu.result import RoundResult
-from fedlab_edu.tuner import Fixed
+from fedlab_edu.rounds.result import RoundResult
+from fedlab_edu.rounds.tuner import Fixed
+from fedlab_edu.training.hparams import LocalHP
 from fedlab_edu.tuners.fedex.rules import draw_row
 from fedlab_edu.tuners.weights.rules import multiplicative_weights
+from fedlab_edu.validate import require
 
 
 @storable

@@ -7,7 +7,7 @@ import torch
 from torch.nn.functional import cross_entropy
 
 from fedlab_edu.grading.mutants import right, wrong
-from fedlab_edu.tuners import credit as rules
+from fedlab_edu.tuners.fedtune.search import credit as rules
 
 
 @right

@@ -7,8 +7,8 @@ import torch
 from scipy.stats import rankdata
 
 from fedlab_edu.grading.mutants import right, wrong
-from fedlab_edu.laws import Choice, Uniform
-from fedlab_edu.tuners import population
+from fedlab_edu.search.distributions import Choice, Uniform
+from fedlab_edu.tuners.fedpop.search import population
 
 
 @right

@@ -1,0 +1,1 @@
+"""Models: a network as a function of one vector."""

@@ -1,0 +1,145 @@
+"""Layers with a leading client axis: B clients, each with weights of its own, in one call.
+
+x is (B, b, ...): b examples for each of B clients. Every weight is (B, ...). Clients never mix:
+row i of the output depends on row i of x and on the i-th weights alone.
+"""
+
+from math import prod
+from typing import NamedTuple
+
+import torch
+import torch.nn.functional as F
+from jaxtyping import Float, Int64, Integer, Num
+from torch import Tensor
+
+from fedlab_edu.models.lstm import batched_lstm
+from fedlab_edu.validate import require
+
+
+def linear(
+    x: Float[Tensor, "B b i"], weight: Float[Tensor, "B i o"], bias: Float[Tensor, "B o"]
+) -> Float[Tensor, "B b o"]:
+    """``x @ weight + bias`` for each client; the weight is (in, out), ``nn.Linear``'s transposed.
+
+    Stored the other way round, autograd returns a transposed gradient, and each SGD operation
+    then walks over mismatched strides.
+    """
+    return torch.baddbmm(bias[:, None], x, weight)
+
+
+def _channels(x: Tensor) -> Tensor:
+    """(B, b, C, H, W) -> (b, B*C, H, W): clients become groups of channels."""
+    return x.transpose(0, 1).flatten(1, 2)
+
+
+def _clients(x: Tensor, clients: int) -> Tensor:
+    """The inverse of `_channels`."""
+    return x.unflatten(1, (clients, -1)).transpose(0, 1)
+
+
+def conv2d(
+    x: Float[Tensor, "B b i H W"],
+    weight: Float[Tensor, "B o i h v"],
+    bias: Float[Tensor, "B o"],
+    padding: int = 0,
+) -> Float[Tensor, "B b o H2 W2"]:
+    """B convolutions as one of B groups; channels last is the fast order on a CPU."""
+    folded = _channels(x).contiguous(memory_format=torch.channels_last)
+    out = F.conv2d(folded, weight.flatten(0, 1), bias.flatten(), padding=padding, groups=len(x))
+    return _clients(out, len(x))
+
+
+def max_pool2d(
+    x: Float[Tensor, "B b c H W"], size: int, stride: int | None = None, ceil: bool = False
+) -> Float[Tensor, "B b c H2 W2"]:
+    """The largest of each ``size`` by ``size`` square, one every ``stride`` (``size`` if None).
+
+    ``ceil`` adds the squares that begin inside and reach beyond the edge.
+    """
+    return _clients(F.max_pool2d(_channels(x), size, stride, ceil_mode=ceil), len(x))
+
+
+def embedding(
+    x: Integer[Tensor, "B b T"], weight: Float[Tensor, "B V E"]
+) -> Float[Tensor, "B b T E"]:
+    """Row ``x`` of the client's own table of V vectors.
+
+    Raises:
+        ValueError: an x that is no row of the table, on the CPU. On a GPU the answer would have to
+            be waited for, and such an x reads another client's table.
+    """
+    x, V = x.long(), weight.shape[1]
+    if x.device.type == "cpu":
+        outside = x[(x < 0) | (x >= V)]
+        require(not len(outside), "x", outside[:3], f"from 0 to {V - 1}, the rows of the table")
+    first = torch.arange(len(weight), device=x.device) * V
+    return F.embedding(x + first[:, None, None], weight.flatten(0, 1))
+
+
+def lstm(x: Float[Tensor, "B b T E"], *weights: Num[Tensor, "B ..."]) -> Float[Tensor, "B b T H"]:
+    """A stack of LSTM layers, four weights each, in ``nn.LSTM``'s order (w_ih, w_hh, b_ih, b_hh).
+
+    On the CPU a loop over clients: the library's fused LSTM runs near a core's peak already, and
+    the batched formulation is slower there.
+    """
+    if x.device.type != "cpu":
+        return batched_lstm(x, *weights)
+    layers, out = len(weights) // 4, []
+    for x_i, *w_i in zip(x, *(w.unbind() for w in weights), strict=True):
+        zero = x_i.new_zeros(layers, len(x_i), w_i[1].shape[1])
+        out.append(torch.lstm(x_i, (zero, zero), w_i, True, layers, 0.0, True, False, True)[0])
+    return torch.stack(out)
+
+
+class Drop(NamedTuple):
+    """What each of B clients drops in one step: with which seed, and at which rate in [0, 1)."""
+
+    seed: Int64[Tensor, " B"]
+    rate: Float[Tensor, " B"]
+
+
+def dropout(
+    x: Float[Tensor, "*shape"], drop: Drop | None, place: int = 0
+) -> Float[Tensor, "*shape"]:
+    """Each entry becomes 0 with the client's own rate, and is divided by ``1 - rate`` otherwise.
+
+    Entry j of client i, counted through x_i (b, ...) row by row, is kept where ``u >= rate_i``; u
+    in [0, 1) is the top 53 bits of ``mix(mix(seed_i, place), j)``. So it depends on the seed, the
+    place in the network, the example's row in the minibatch and the feature: not on the device,
+    on other clients, or on rows below. None drops nothing. Inside ``vmap`` x is (b, ...), the
+    seed and the rate are scalars.
+
+    Source: Srivastava et al. (2014), scaled in training.
+    """
+    if drop is None:
+        return x
+    seed, rate = drop
+    j = torch.arange(prod(x.shape[seed.dim() :]), device=x.device)
+    u = _shifted(mix(mix(seed, place)[..., None], j), 11)  # in units of 2^-53
+    rate = rate.double()[..., None]
+    kept = u >= (rate * 2**53).ceil().long()
+    return x * (kept / (1 - rate).to(x.dtype)).view_as(x)
+
+
+# splitmix64's step and two factors, as signed numbers of 64 bits
+_GAMMA, _FIRST, _SECOND = (
+    h - 2**64 for h in (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB)
+)
+
+
+def mix(seed: Int64[Tensor, "..."], counter: Int64[Tensor, "..."] | int) -> Int64[Tensor, "..."]:
+    """Output number ``counter``, from 0 on, of splitmix64 begun at ``seed``: 64 random bits.
+
+    Without state: any draw can be had alone, and is the same on every device.
+
+    Source: Steele, Lea and Flood (2014), SplitMix, with the constants of Stafford's variant 13.
+    """
+    z = torch.add(seed, counter + 1, alpha=_GAMMA)  # int64 wraps around
+    z = (z ^ _shifted(z, 30)) * _FIRST
+    z = (z ^ _shifted(z, 27)) * _SECOND
+    return z ^ _shifted(z, 31)
+
+
+def _shifted(z: Tensor, bits: int) -> Tensor:
+    """Shifted right with zeros moving in, where ``>>`` repeats the sign."""
+    return (z >> bits) & (2 ** (64 - bits) - 1)

@@ -1,0 +1,1 @@
+"""Communication rounds: a run, its tuner, and what happens in a round."""

@@ -1,0 +1,160 @@
+"""A communication round, `communicate`: a run goes in, and the run after the round comes out."""
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+
+import torch
+
+from fedlab_edu.data.clients import Clients, Federation
+from fedlab_edu.methods import ClientInput, ClientUpdate, Method
+from fedlab_edu.models.model import Model
+from fedlab_edu.rounds.gather import Gathered, Tile, Work, gather, is_finite
+from fedlab_edu.rounds.run import Run
+from fedlab_edu.seeds import generator, stream
+from fedlab_edu.training.hparams import LocalHP
+from fedlab_edu.training.memory import pieces
+from fedlab_edu.training.scores import score
+from fedlab_edu.validate import require
+
+
+def communicate(run: Run, model: Model, fed: Federation, clients: int = 10) -> Run:
+    """Return the run after one more communication round with B clients.
+
+    Raises:
+        ValueError: B is above the number of clients.
+
+    Source: Khodak et al. (2021), Algorithm 2; with one configuration, McMahan et al. (2017),
+    Algorithm 1.
+    """
+    return communicate_all([run], model, fed, clients)[0]
+
+
+def communicate_all(
+    runs: Sequence[Run], model: Model, fed: Federation, clients: int = 10
+) -> list[Run]:
+    """Return A runs of one method after one more round each; all A B clients train at once.
+
+    The numbers are those of `communicate` for one run after the other; the time is not.
+
+    Raises:
+        ValueError: no run, or runs of different methods; B is above the number of clients.
+    """
+    require(runs, "runs", [*runs], "at least one")
+    one = runs[0].method
+    for other in (run.method for run in runs):
+        # == may know only some of the fields of a class that inherits from a dataclass
+        same = other is one or (type(other) is type(one) and vars(other) == vars(one))
+        require(same, "methods of the runs", [one, other], "the same, or equal in all fields")
+    # draw B clients, and a setting c_i ~ D_theta for each
+    works = [draw_work(run, fed, clients) for run in runs]
+    # w_i <- Loc_{c_i}(T_i, w), L_{V_i}(w) and L_{V_i}(w_i)
+    tiles = train_clients(runs, works, model, fed.train, fed.val)
+    # the average of the w_i, tile by tile
+    gathered = gather(runs, works, tiles, fed)
+    # w <- Agg_b(w, {w_i}), theta <- update
+    return [finish_round(run, one) for run, one in zip(runs, gathered, strict=True)]
+
+
+def play(
+    run: Run,
+    model: Model,
+    fed: Federation,
+    rounds: int,
+    clients: int = 10,
+    watch: Callable[[Run], object] | None = None,
+) -> Run:
+    """Return the run after some more rounds; ``watch`` sees it before the first and after each."""
+    require(rounds >= 0, "rounds", rounds, "at least 0")
+    if watch is not None:
+        watch(run)
+    for _ in range(rounds):
+        run = communicate(run, model, fed, clients)
+        if watch is not None:
+            watch(run)
+    return run
+
+
+def draw_work(run: Run, fed: Federation, clients: int) -> Work:
+    """Draw the clients of a run's next round, and ask its tuner for their rows of the table."""
+    gen = generator(run.seed, run.round)
+    client = fed.sample(clients, gen, run.replacement)
+    row = run.tuner.ask(clients, gen, who=client)
+    seeds, drawn = [], Counter[int]()
+    for i in client.tolist():
+        # drawn once more in this round, a client has other minibatches; `personalise` has the key 1
+        again = [drawn[i] + 1] if drawn[i] else []
+        seeds.append(stream(run.seed, run.round, i, *again))
+        drawn[i] += 1
+    return Work(client, row, run.tuner.table[row], seeds)
+
+
+def train_clients(
+    runs: Sequence[Run], works: Sequence[Work], model: Model, data: Clients, tests: Clients
+) -> Iterator[Tile]:
+    """Yield all clients of all runs after Loc, with the scores on ``tests`` of the models that they
+    receive and of those that they train.
+
+    They come in tiles, so that memory does not grow with their number.
+    """
+    method, w = runs[0].method, runs[0].w
+    run = torch.repeat_interleave(torch.tensor([len(work.client) for work in works]))
+    place = torch.cat([torch.arange(len(work.client)) for work in works])
+    client = torch.cat([work.client for work in works])
+    c = LocalHP.concat([work.c for work in works])
+    seeds = [seed for work in works for seed in work.seeds]
+    for i in pieces(len(run), w.nbytes, w.device):
+        inputs = _inputs(runs, run[i].tolist(), client[i].tolist())
+        update = method.loc(model, inputs, data[client[i]], c[i], [seeds[j] for j in i])
+        _check(update, method, (len(i), model.d), inputs.state is not None)
+        mine = tests[client[i]]
+        before, after = score(model, inputs.w, mine), score(model, update.personal, mine)
+        yield Tile(run[i], place[i], client[i], update, before, after, is_finite(update, after))
+
+
+def _check(update: object, method: Method, shape: tuple[int, int], has_state: bool) -> None:
+    """Refuse an update that a method of the user's own has left incomplete."""
+    loc = f"{type(method).__name__}.loc"
+    require(isinstance(update, ClientUpdate), loc, type(update).__name__, "a ClientUpdate")
+    assert isinstance(update, ClientUpdate)
+    for name, W in zip(update._fields, update, strict=True):
+        if W is not None:
+            wanted = shape if name != "weight" else shape[:1]
+            require(
+                tuple(W.shape) == wanted, f"{loc}: shape of {name}", tuple(W.shape), f"{wanted}"
+            )
+    state = "a vector" if update.state is not None else None
+    allowed = "None where `init_state` returns None, and a vector for each client where it does not"
+    require((state is not None) == has_state, f"{loc}: state", state, allowed)
+
+
+def _inputs(runs: Sequence[Run], owner: list[int], clients: list[int]) -> ClientInput:
+    """Return the inputs of some clients, each a client of the run at its place in ``owner``."""
+    played = torch.tensor([runs[a].round for a in owner])
+    if len(runs) == 1:  # one vector for all: nothing is copied
+        w, h = runs[0].server.w, runs[0].server.h
+    else:
+        w, h = (torch.stack([getattr(runs[a].server, name) for a in owner]) for name in "wh")
+    found, initial = [], {a: runs[a].method.init_state(runs[a].w) for a in set(owner)}
+    for a, i in zip(owner, clients, strict=True):
+        states = runs[a].states
+        allowed = "client states; those of this run live on the Flower nodes"
+        require(states is not None, "states", None, allowed)
+        assert states is not None
+        found.append(states.get(i, initial[a]))
+    vectors = [v for v in found if v is not None]
+    return ClientInput(w, h, torch.stack(vectors) if vectors else None, played)
+
+
+def finish_round(run: Run, gathered: Gathered) -> Run:
+    """Return the run after Agg and the tuner's step; if all clients have diverged, w stays."""
+    update, played, states = gathered
+    server = run.server if update is None else run.method.agg(run.server, update, run.b)
+    return replace(
+        run,
+        server=server,
+        states=None if run.states is None else {**run.states, **states},
+        tuner=run.tuner.tell(played.result()),
+        round=run.round + 1,
+        history=(*run.history, played),
+    )

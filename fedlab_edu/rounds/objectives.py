@@ -1,0 +1,65 @@
+"""The objectives of the papers on test data: of the global model, and of personalised ones."""
+
+from typing import NamedTuple
+
+import torch
+
+from fedlab_edu.data.clients import Clients, Federation
+from fedlab_edu.models.model import Model
+from fedlab_edu.rounds.communicate import train_clients
+from fedlab_edu.rounds.gather import Work
+from fedlab_edu.rounds.run import Run
+from fedlab_edu.seeds import stream
+from fedlab_edu.training.hparams import LocalHP
+from fedlab_edu.training.scores import Score, score
+from fedlab_edu.validate import require
+
+
+class Average(NamedTuple):
+    """Loss and error rate over all clients, weighted by their numbers of examples."""
+
+    loss: float
+    error: float
+
+
+def average(of: Score, clients: Clients) -> Average:
+    """``sum_i n_i s_i / sum_i n_i``. A client on whose examples the model has diverged makes the
+    loss +inf, and is an error of 1.
+
+    Raises:
+        ValueError: no client has any examples.
+    """
+    require(clients.n.sum() > 0, "examples of all clients", 0, "at least 1")
+    p = clients.n.double() / clients.n.sum()
+    has = p > 0
+    return Average(*(float(p[has] @ s[has]) for s in (of.loss, of.rates)))
+
+
+def evaluate(run: Run, model: Model, fed: Federation) -> Average:
+    """The global objective: the global model on the test data of all clients.
+
+    Source: Khodak et al. (2021), eq. (1), with test data E_i for V_i.
+    """
+    return average(score(model, run.w, fed.test), fed.test)
+
+
+def personalise(run: Run, model: Model, fed: Federation, c: LocalHP | None = None) -> Average:
+    """The personalised objective: each client does its part of a round once more, then its own
+    model is tested.
+
+    Args:
+        c: how they train, one configuration or one for each client; the default is what the run's
+            tuner would settle on.
+
+    Raises:
+        ValueError: another number of configurations.
+
+    Source: Khodak et al. (2021), eq. (2), with test data E_i for V_i.
+    """
+    c = run.tuner.final if c is None else c
+    N = len(fed)
+    seeds = [stream(run.seed, run.round, client, 1) for client in range(N)]  # no round's
+    everyone = torch.arange(N)
+    work = Work(everyone, torch.zeros_like(everyone), c.each(N), seeds)
+    parts = [tile.after for tile in train_clients([run], [work], model, fed.train, fed.test)]
+    return average(Score(*(torch.cat(s) for s in zip(*parts, strict=True))), fed.test)

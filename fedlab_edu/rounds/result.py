@@ -1,0 +1,75 @@
+"""What a round did: for the history, as it was; for a tuner, in finite numbers."""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+
+from fedlab_edu.registry import storable
+from fedlab_edu.training.scores import Score
+
+LARGEST = 1e100  # a larger score has diverged: divided by a probability it may be infinite
+
+
+@storable
+class RoundResult(NamedTuple):
+    """What a tuner is told of a round: its B clients with validation examples, which may be none.
+
+    Fields:
+        client: numbers in the federation.
+        row: the rows of the table with which they trained.
+        size: |V_i|, their numbers of validation examples, at least 1.
+        before, after: losses and errors of the model received, and of the model trained from it.
+            Lower is better, and all are finite: see `Round.result`.
+        diverged: which clients have diverged.
+    """
+
+    client: Int[Tensor, " B"]
+    row: Int[Tensor, " B"]
+    size: Float[Tensor, " B"]
+    before: Score
+    after: Score
+    diverged: Bool[Tensor, " B"]
+
+
+@storable
+@dataclass(frozen=True, eq=False)
+class Round:
+    """What one round did: B clients, the row of the table that each used, and its scores on V_i.
+
+    ``before`` is of the model received, ``after`` of the personal model, trained from it. A client
+    that has ``diverged`` scores +inf after; the server has left it out of its average, and its
+    state is what it was. ``size`` is |V_i|; a client without validation examples scores 0.
+    """
+
+    client: Int[Tensor, " B"]
+    row: Int[Tensor, " B"]
+    size: Int[Tensor, " B"]
+    before: Score
+    after: Score
+    diverged: Bool[Tensor, " B"]
+
+    def result(self) -> RoundResult:
+        """Return the round as a tuner is told it.
+
+        A score above 1e100, infinite or NaN has diverged. It becomes 1, or twice the largest other
+        score of the round where that is above 1.
+        """
+        has = self.size > 0
+        scores = torch.stack([*self.before, *self.after]).double()[:, has]
+        is_finite = scores.abs() <= LARGEST  # False for NaN
+        worst = [_worst(scores[i::2][is_finite[i::2]]) for i in range(2)]
+        scores = torch.where(
+            is_finite, scores, torch.tensor(worst * 2, dtype=torch.float64)[:, None]
+        )
+        return RoundResult(
+            self.client[has], self.row[has], self.size[has].double(),
+            Score(*scores[:2]), Score(*scores[2:]), ~is_finite.all(0),
+        )  # fmt: skip
+
+
+def _worst(scores: Float[Tensor, " n"]) -> float:
+    highest = float(scores.max()) if len(scores) else 0.0
+    return 1.0 if highest <= 1 else min(2 * highest, LARGEST)

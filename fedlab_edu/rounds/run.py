@@ -1,0 +1,132 @@
+"""A run is a value: all that its next round depends on, and the history of those before.
+
+Keeping the best run, copying it, going back to an earlier one or going on from it later are
+plain list operations. All of a run's randomness belongs to its seed.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, SupportsIndex
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from fedlab_edu.data.clients import Federation
+from fedlab_edu.methods import FedAvg, Method, Server
+from fedlab_edu.models.model import Model
+from fedlab_edu.registry import storable
+from fedlab_edu.rounds.result import Round
+from fedlab_edu.rounds.tuner import Fixed, Tuner
+from fedlab_edu.seeds import stream
+from fedlab_edu.training.hparams import LocalHP, ServerHP
+from fedlab_edu.training.scores import Score
+from fedlab_edu.validate import require, usable_device, whole
+
+
+@storable
+@dataclass(frozen=True, eq=False)
+class Run:
+    """What the server holds, what the clients keep, and all else that the next round depends on.
+
+    Fields:
+        server: the global model w, the momentum v, and the method's own vector h.
+        states: client -> its state (d,), for clients that have been drawn; None where client states
+            live on the Flower nodes, see `flower`.
+        history: one `Round` for each played. It may be cut: no round depends on it.
+        replacement: whether a client may be drawn twice in a round.
+    """
+
+    server: Server = field(repr=False)
+    states: Mapping[int, Float[Tensor, " d"]] | None = field(repr=False)
+    method: Method
+    b: ServerHP
+    tuner: Tuner
+    seed: int = 0
+    round: int = 0  # rounds played
+    history: tuple[Round, ...] = field(default=(), repr=False)
+    replacement: bool = False
+
+    @property
+    def w(self) -> Float[Tensor, " d"]:
+        """The global model."""
+        return self.server.w
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "history": _packed(self.history)}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state, history=_unpacked(state["history"]))
+
+    def to(self, device: str | torch.device) -> "Run":
+        """The same run, its vectors on another device.
+
+        Raises:
+            ValueError: this machine has no such device.
+        """
+        device = usable_device(device)
+        states = self.states and {i: vector.to(device) for i, vector in self.states.items()}
+        return replace(self, server=Server(*(v.to(device) for v in self.server)), states=states)
+
+
+def _packed(history: tuple[Round, ...]) -> tuple[Tensor, ...]:
+    """All rounds end to end: a file has a part for each tensor, and would have thousands."""
+    if not history:
+        return ()
+    columns = zip(*((r.client, r.row, r.size, r.diverged) for r in history), strict=True)
+    scores = [torch.stack([*r.before, *r.after]) for r in history]
+    clients = torch.tensor([len(r.client) for r in history])
+    return clients, *(torch.cat(column) for column in columns), torch.cat(scores, 1)
+
+
+def _unpacked(parts: tuple[Tensor, ...]) -> tuple[Round, ...]:
+    if not parts:
+        return ()
+    clients, *columns, scores = parts
+    rounds = zip(*(part.split(clients.tolist(), -1) for part in (*columns, scores)), strict=True)
+    return tuple(
+        Round(client, row, size, Score(*s[:2]), Score(*s[2:]), diverged)
+        for client, row, size, diverged, s in rounds
+    )
+
+
+def start(
+    model: Model,
+    fed: Federation,
+    tuner: Tuner | LocalHP | None = None,
+    b: ServerHP | None = None,
+    seed: SupportsIndex = 0,
+    method: Method | None = None,
+    replacement: bool = False,
+) -> Run:
+    """A run that has not played yet, on the federation's device and with its precision.
+
+    Args:
+        tuner: a `LocalHP` c stands for the tuner of that one configuration.
+        b: the server's hyperparameters; the default averages.
+        seed: of the first weights, of the clients drawn, and of each client's minibatches. (A model
+            made by `from_module` always starts from its network's own weights.)
+        method: the default is FedAvg.
+        replacement: draw the clients of a round one by one, each from all: one may come twice.
+
+    Raises:
+        ValueError: a seed below 0; several settings where one is needed; no method, or a class
+            instead of one; replacement with a method whose clients keep vectors, of which one would
+            be lost.
+    """
+    require(isinstance(model, Model), "model", type(model).__name__, "a Model: from_module(net)")
+    if tuner is None or isinstance(tuner, LocalHP):
+        tuner = Fixed(LocalHP() if tuner is None else tuner)
+    require(isinstance(tuner, Tuner), "tuner", tuner, "a LocalHP, or a tuner")
+    tuner.final.each(len(fed), "configurations on which the tuner settles")
+    b = ServerHP() if b is None else b
+    method = FedAvg() if method is None else method
+    ok = isinstance(method, Method) and not isinstance(method, type)
+    require(ok, "method", method, "a method, such as FedAvg()")
+    require(len(b) == 1, "b", f"{len(b)} rows", "one setting of the server")
+    seed, x = whole("seed", seed, 0), fed.train.x
+    w = model.init(stream(seed)).to(x if x.is_floating_point() else x.device)
+    stateless = method.init_state(w) is None
+    allowed = "False, for clients of this method keep vectors"
+    require(not replacement or stateless, "replacement", replacement, allowed)
+    return Run(Server.initial(w), {}, method, b, tuner, seed, replacement=replacement)

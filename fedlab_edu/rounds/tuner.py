@@ -1,0 +1,94 @@
+"""A tuner is a table and a rule: k configurations, who gets which, and what their scores change."""
+
+from dataclasses import dataclass, field
+from typing import Any, Protocol, runtime_checkable
+
+import torch
+from jaxtyping import Int
+from torch import Tensor
+
+from fedlab_edu.registry import storable
+from fedlab_edu.rounds.result import RoundResult
+from fedlab_edu.training.hparams import LocalHP
+from fedlab_edu.validate import require
+
+
+@runtime_checkable
+class Tuner(Protocol):
+    """What a round needs of a tuner. It is a value: `tell` returns the next one."""
+
+    @property
+    def table(self) -> LocalHP:
+        """k configurations: columns (k,), or scalars where k = 1."""
+
+    @property
+    def final(self) -> LocalHP:
+        """The best configuration so far: one for all clients, or one row for each client."""
+
+    def ask(
+        self, clients: int, gen: torch.Generator, *, who: Int[Tensor, " B"]
+    ) -> Int[Tensor, " B"]:
+        """Return a row of the table for each of the B clients ``who``, drawn from ``gen``."""
+
+    def tell(self, result: RoundResult) -> "Tuner":
+        """Return the tuner after a round, told what its clients have scored."""
+
+    def freeze(self) -> "Tuner":
+        """Stop exploring: from now on every client trains with `final`."""
+
+
+@storable
+@dataclass(frozen=True, eq=False)
+class Fixed:
+    """A tuner without tuning: one configuration for all clients, or one for each client.
+
+    Args:
+        table: k configurations.
+        row: (N,), the row of the table for each client of the federation; may be left out where the
+            table has only one.
+
+    Raises:
+        ValueError: several rows, but nothing says whose they are; a row that the table lacks; rows
+            that are no column of whole numbers.
+    """
+
+    table: LocalHP = field(default_factory=LocalHP)
+    row: Int[Tensor, " N"] | None = None
+
+    def __post_init__(self) -> None:
+        k = len(self.table)
+        require(k == 1 or self.row is not None, "table", f"{k} rows", "one configuration")
+        if self.row is not None:
+            object.__setattr__(self, "row", self._checked(self.row, k))
+
+    @staticmethod
+    def _checked(given: Any, k: int) -> Int[Tensor, " N"]:
+        """Rows as whole numbers: as a mask, or as uint8, they would index otherwise."""
+        try:
+            row = torch.as_tensor(given)
+        except (TypeError, ValueError, RuntimeError):
+            row = torch.empty(0)
+        inexact = row.is_floating_point() or row.is_complex() or row.dtype == torch.bool
+        column = row.dim() == 1 and row.numel() > 0 and not inexact
+        ok = column and 0 <= row.min() <= row.max() < k
+        require(ok, "row", given, f"for each client a whole number from 0 to {k - 1}")
+        return row.long()
+
+    @property
+    def final(self) -> LocalHP:
+        """The configurations with which the clients train."""
+        return self.table if self.row is None else self.table[self.row]
+
+    def ask(
+        self, clients: int, gen: torch.Generator, *, who: Int[Tensor, " B"]
+    ) -> Int[Tensor, " B"]:
+        """Return each client's row; nothing is drawn."""
+        return torch.zeros(clients, dtype=torch.long) if self.row is None else self.row[who]
+
+    def tell(self, result: RoundResult) -> "Fixed":
+        """Return the same tuner: no score changes it."""
+        return self
+
+    def freeze(self) -> "Fixed":
+        """Return the same tuner."""
+        return self

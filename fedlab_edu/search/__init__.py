@@ -1,0 +1,1 @@
+"""Searches for hyperparameters: spaces, schedules, races, and the driver `tune`."""

@@ -1,0 +1,133 @@
+"""Hyperparameters as columns: what a client trains with (c) and what the server steps with (b).
+
+Khodak et al. (2021), section 2, write a federated method as a local routine Loc_c and an
+aggregation Agg_b. A `LocalHP` is one setting c where its fields are scalars, and a *table* of k
+settings where they are columns of length k; ``table[arm]`` hands row ``arm[i]`` to client i.
+"""
+
+from collections.abc import Callable, Sequence
+from copy import copy
+from dataclasses import dataclass, field, fields
+from typing import Any, TypeVar
+
+import torch
+from torch import Tensor
+
+from fedlab_edu.registry import storable
+from fedlab_edu.validate import require
+
+
+def _column(default: float, ok: Callable[[Tensor], Tensor], allowed: str) -> Any:
+    """A dataclass field that knows which values it allows."""
+    return field(default=default, metadata={"ok": ok, "allowed": allowed})
+
+
+def _at_least_0(h: Tensor) -> Tensor:
+    return (h >= 0) & h.isfinite()
+
+
+def _whole(h: Tensor) -> Tensor:
+    return (h >= 1) & (h == h.round()) & (h <= 2**53)
+
+
+_Table = TypeVar("_Table", bound="_Columns")
+
+
+class _Columns:
+    """Fields of shape (), or all of shape (k,): a scalar beside a column is repeated."""
+
+    def __post_init__(self) -> None:
+        for f in fields(self):  # type: ignore[arg-type]
+            seen = getattr(self, f.name)
+            try:
+                column = torch.as_tensor(seen, dtype=torch.float64, device="cpu").detach().clone()
+            except (TypeError, ValueError, RuntimeError):
+                require(False, f.name, seen, "a number, or one number per configuration")
+            require(column.dim() <= 1 and column.numel(), f.name, seen, "a number or a column (k,)")
+            require(f.metadata["ok"](column).all(), f.name, seen, f.metadata["allowed"])
+            column = column.long() if isinstance(f.default, int) else column
+            object.__setattr__(self, f.name, column)
+        lengths = {n: len(c) for n, c in self.columns.items() if c.dim()}
+        require(len(set(lengths.values())) <= 1, "columns", lengths, "columns of one length")
+        for name, column in self.columns.items():
+            object.__setattr__(self, name, column.expand(tuple(set(lengths.values()))).clone())
+
+    @property
+    def columns(self) -> dict[str, Tensor]:
+        """Name -> scalar () or column (k,)."""
+        return {f.name: getattr(self, f.name) for f in fields(self)}  # type: ignore[arg-type]
+
+    def __repr__(self) -> str:
+        shown = ", ".join(f"{name}={column.tolist()}" for name, column in self.columns.items())
+        return f"{type(self).__name__}({shown})"
+
+    def __len__(self) -> int:
+        """k, the number of configurations; 1 where the fields are scalars."""
+        return max(c.numel() for c in self.columns.values())
+
+    def __getitem__(self: _Table, rows: int | slice | list[int] | Tensor) -> _Table:
+        """The chosen rows: an integer gives scalars, a list or tensor of B of them columns (B,)."""
+        if isinstance(rows, list):
+            rows = torch.tensor(rows, dtype=torch.long)
+        chosen = copy(self)  # not type(self)(...): rows of a valid table need no second check
+        for name, column in self.columns.items():
+            object.__setattr__(chosen, name, column.reshape(-1)[rows])
+        return chosen
+
+    def each(self: _Table, B: int, name: str = "c") -> _Table:
+        """Columns (B,), one row for each of B clients: its own rows, or its single one B times.
+
+        Raises:
+            ValueError: another number of rows.
+        """
+        allowed = f"one setting, or {B} rows, one for each client"
+        require(len(self) in (1, B), name, f"{len(self)} rows", allowed)
+        return self[list(range(B)) if len(self) == B else [0] * B]
+
+    @classmethod
+    def concat(cls: type[_Table], tables: Sequence[_Table]) -> _Table:
+        """One table with the rows of all, in order."""
+        names = [f.name for f in fields(cls)]  # type: ignore[arg-type]
+        columns = {n: [getattr(t, n).reshape(-1) for t in tables] for n in names}
+        return cls(**{n: torch.cat(rows) for n, rows in columns.items()})
+
+
+@storable
+@dataclass(frozen=True, eq=False, repr=False)
+class LocalHP(_Columns):
+    """c, the hyperparameters of local training: one setting, or a table of k settings.
+
+    The local objective is the client's mean loss plus ``mu/2 |w - w_t|^2``, minimised by SGD with
+    ``g + weight_decay w`` as the gradient and ``v <- momentum v + g``, ``w <- w - lr v``. The pull
+    mu towards the model received is FedProx's mu, FedDyn's alpha and Ditto's lambda. A share
+    ``dropout`` of the inputs of the last layer is dropped in training.
+
+    Raises:
+        ValueError: a value outside its range, or columns of different lengths.
+
+    Source: Khodak et al. (2021), section 2 and appendix D.
+    """
+
+    lr: Any = _column(0.1, _at_least_0, "finite numbers of at least 0")
+    momentum: Any = _column(0.0, lambda h: (h >= 0) & (h <= 1), "numbers from 0 to 1")
+    weight_decay: Any = _column(0.0, _at_least_0, "finite numbers of at least 0")
+    mu: Any = _column(0.0, _at_least_0, "finite numbers of at least 0")
+    dropout: Any = _column(0.0, lambda h: (h >= 0) & (h < 1), "numbers from 0 to below 1")
+    batch: Any = _column(32, _whole, "whole numbers of at least 1")
+    epochs: Any = _column(1, _whole, "whole numbers of at least 1")
+
+
+@storable
+@dataclass(frozen=True, eq=False, repr=False)
+class ServerHP(_Columns):
+    """b, the hyperparameters of aggregation: rate ``lr decay^(t-1)`` in round t, and momentum.
+
+    Raises:
+        ValueError: a value outside its range, or columns of different lengths.
+
+    Source: Khodak et al. (2021), section 5 and appendix D.2; the defaults give plain averaging.
+    """
+
+    lr: Any = _column(1.0, _at_least_0, "finite numbers of at least 0")
+    momentum: Any = _column(0.0, lambda h: (h >= 0) & (h <= 1), "numbers from 0 to 1")
+    decay: Any = _column(1.0, lambda h: (h > 0) & (h <= 1), "numbers above 0, up to 1")

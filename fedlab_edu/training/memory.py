@@ -1,0 +1,63 @@
+"""How much memory training and evaluation take, so that their pieces can be cut to fit."""
+
+from collections.abc import Iterator
+from weakref import WeakKeyDictionary
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from fedlab_edu.data.clients import Clients
+from fedlab_edu.models.model import Model
+
+PIECE_BYTES = 64 << 20  # the models of those clients of a round that train at once, on the CPU
+SCORE_BYTES = 256 << 20  # what an evaluation needs beside its data and the models that it is given
+
+
+def activations(model: Model, data: Clients, w: Float[Tensor, "*B d"]) -> int:
+    """Bytes that training keeps of each example, from its inputs to the loss.
+
+    Of ``data`` and w only the kinds and an example's shape count.
+    """
+    x, y = data.x, data.y
+    kind = (x.shape[1:], x.dtype, y.shape[1:], y.dtype, w.dtype, w.device)
+    found = _MEASURED.setdefault(model, {})
+    if kind not in found:
+        x, y = x.new_zeros(1, 1, *x.shape[1:]), y.new_zeros(1, *y.shape[1:])
+        found[kind] = _measure(model, x, y, w)
+    return found[kind]
+
+
+_MEASURED: WeakKeyDictionary[Model, dict[object, int]] = WeakKeyDictionary()
+
+
+@torch.enable_grad()
+def _measure(model: Model, x: Tensor, y: Tensor, w: Tensor) -> int:
+    """One example goes forward, and autograd hands over what it keeps."""
+    W = w.new_zeros(1, model.d)
+    leaves = [p.requires_grad_() for p in model.views(W)]
+    kept = {W.untyped_storage().data_ptr(): 0}
+    alive = []  # what is freed might give its address to another
+
+    def pack(t: Tensor) -> Tensor:
+        kept.setdefault(t.untyped_storage().data_ptr(), t.untyped_storage().nbytes())
+        alive.append(t.detach())
+        return t.detach()  # t itself would hold the graph that holds it
+
+    with torch.autograd.graph.saved_tensors_hooks(pack, lambda t: t):
+        model.losses(model.forward(leaves, x).flatten(0, 1), y)
+    return max(1, sum(kept.values()))
+
+
+def free(device: torch.device) -> int:
+    """Bytes that a GPU still has, or that PyTorch holds there without using them."""
+    unused = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
+    return torch.cuda.mem_get_info(device)[0] + unused
+
+
+def pieces(number: int, bytes_each: int, device: torch.device) -> Iterator[list[int]]:
+    """The numbers from 0, in pieces of as many as the memory for one piece holds, at least one."""
+    room = PIECE_BYTES if device.type == "cpu" else free(device) // 8
+    size = max(1, room // bytes_each)
+    for first in range(0, number, size):
+        yield list(range(first, min(first + size, number)))

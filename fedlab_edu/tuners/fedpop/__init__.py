@@ -1,0 +1,1 @@
+"""FedPop: a population of runs that copy one another."""

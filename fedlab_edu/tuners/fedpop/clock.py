@@ -1,0 +1,208 @@
+"""FedPop on workers of unlike speed, under a simulated clock: they wait for one another, or do not.
+
+Each member has a worker of its own. Chen, Krompass, Gu, Tresp (2023) run the members in parallel
+and let them meet every T_g rounds; without waiting it is the asynchronous rule of Jaderberg et al.
+(2017), *Population based training of neural networks*, section 3.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from inspect import signature
+from math import inf
+from typing import Any
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from fedlab_edu.data.clients import Federation
+from fedlab_edu.models.model import Model
+from fedlab_edu.registry import storable
+from fedlab_edu.rounds.run import Run
+from fedlab_edu.search.distributions import real
+from fedlab_edu.tuners.fedpop.search import FedPop
+from fedlab_edu.validate import MOST, number, require
+
+_TOL = 1e-9  # 0.1 + 0.2 and 0.3 are one moment on paper
+
+
+@storable
+@dataclass(frozen=True, eq=False)
+class Clocked:
+    """A FedPop search and the simulated time that it takes; `clocked` begins one.
+
+    Fields:
+        search: as it is after all rounds that have ended so far.
+        seconds: (members, R_c), what each round of each member takes.
+        wait: whether members wait for one another where some copy or are eliminated.
+        now: of each member the moment at which it could begin its next round, or has ended its
+            last one, in seconds.
+    """
+
+    search: FedPop
+    seconds: Float[Tensor, "N_c R_c"]
+    wait: bool
+    now: tuple[float, ...]
+
+    @property
+    def total(self) -> int:
+        """The communication rounds that the search takes in all."""
+        return self.search.total
+
+    @property
+    def used(self) -> int:
+        """Those that all members have ended so far."""
+        return self.search.used
+
+    @property
+    def done(self) -> bool:
+        """Whether all rounds have been spent."""
+        return self.search.done
+
+    @property
+    def living(self) -> list[int]:
+        """The members that have not been eliminated."""
+        return self.search.living
+
+    @property
+    def lowest(self) -> float:
+        """The score of the best member; NaN before the first round."""
+        return self.search.lowest
+
+    @property
+    def winner(self) -> Run:
+        """The run of the best member."""
+        return self.search.winner
+
+    @property
+    def elapsed(self) -> float:
+        """The seconds on the clock."""
+        return max(self.now)
+
+    @property
+    def busy(self) -> list[float]:
+        """The seconds for which each worker has trained, in rounds that have ended."""
+        rounds = [len(trace) for trace in self.search.traces]
+        return [float(row[:r].sum()) for row, r in zip(self.seconds, rounds, strict=True)]
+
+    @property
+    def idle(self) -> float:
+        """Which share of their time the workers had nothing to do.
+
+        A worker is given back when its member is eliminated, and at the end of the search. So one
+        whose member has had all its rounds is idle from then on.
+        """
+        ended = [len(trace) == self.search.how.R for trace in self.search.traces]
+        held = sum(self.elapsed if end else t for end, t in zip(ended, self.now, strict=True))
+        return max(0.0, 1 - sum(self.busy) / held) if held else 0.0
+
+    def step(self, model: Model, fed: Federation, clients: int = 10) -> "Clocked":
+        """To the next moment at which a round ends: if members wait, one round of each of them.
+
+        Raises:
+            ValueError: the search is over; see `FedPop.step`.
+        """
+        require(not self.done, "search", "over", "one with rounds left")
+        return (self._together if self.wait else self._alone)(model, fed, clients)
+
+    def _together(self, model: Model, fed: Federation, clients: int) -> "Clocked":
+        """The numbers are those of `FedPop.step`; the clock of each member goes on by itself."""
+        living, r, now = self.living, self.search.round, list(self.now)
+        for i in living:
+            now[i] += float(self.seconds[i, r])
+        search = self.search.step(model, fed, clients)
+        if _meet(self.search, search):
+            latest = max(now[i] for i in living)
+            now = [latest if i in living else t for i, t in enumerate(now)]
+        return replace(self, search=search, now=tuple(now))
+
+    def _alone(self, model: Model, fed: Federation, clients: int) -> "Clocked":
+        """The members whose rounds end next look at all others as they stand at that moment."""
+        rounds = [len(trace) for trace in self.search.traces]
+        ends = [
+            t + float(row[r]) if r < self.search.how.R else inf
+            for t, r, row in zip(self.now, rounds, self.seconds, strict=True)
+        ]
+        first = min(ends) * (1 + _TOL)
+        due = [i for i, end in enumerate(ends) if end <= first]
+        search = self.search.play(due, model, fed, clients).exploit(due)
+        latest = max(ends[i] for i in due)
+        now = tuple(latest if i in due else t for i, t in enumerate(self.now))
+        return replace(self, search=search, now=now)
+
+    def to(self, device: str | torch.device) -> "Clocked":
+        """The same search, its vectors on another device.
+
+        Raises:
+            ValueError: this machine has no such device.
+        """
+        return replace(self, search=self.search.to(device))
+
+
+def _meet(before: FedPop, after: FedPop) -> bool:
+    """Whether a round was one after which members had to know of one another."""
+    r = before.round + 1
+    copying = before.G and r % before.T_g == 0 and r < before.how.R and len(after.living) > 1
+    return copying or r in before.bracket.stops[:-1] or len(after.births) > len(before.births)
+
+
+def clocked(
+    search: FedPop,
+    seconds: Callable[[int, int], float] | Any,
+    *,
+    wait: bool = False,
+) -> Clocked:
+    """A search that has not begun, under a clock: ``spend(clocked(search, seconds), model, fed)``.
+
+    If members wait, the numbers are those of the search alone, whatever the clock. If they do not,
+    one that has played T_g more rounds compares itself at once with the others, each by the latest
+    rounds that it has ended; those that have ended none since they were copied are left out. It may
+    so copy a member that has played more rounds than itself, or fewer, and goes on from its own
+    round. Rounds that end at the same moment, up to 1e-9 of it, are looked at together: if all take
+    equally long, the numbers are again those of the search alone. They are simulated in the order
+    in which they end.
+
+    Args:
+        seconds: what a round takes, an array (members, R_c), or a function of the member, from 0
+            on, and its round, from 1 on.
+        wait: whether members wait for one another where some copy or are eliminated, and where one
+            that has diverged is replaced at once.
+
+    Raises:
+        ValueError: a search that has begun, or has more than a million rounds; seconds of another
+            shape, or not above 0 and finite; a function of other arguments; members that are to be
+            eliminated, but do not wait.
+
+    Source: Jaderberg et al. (2017), section 3.
+    """
+    require(isinstance(search, FedPop), "search", type(search).__name__, "a FedPop, as of fedpop()")
+    require(search.used == 0, "rounds of the search", search.used, "0: one that has not begun")
+    stops = search.bracket.stops
+    require(wait or len(stops) == 1, "wait", wait, "True, for members that are to be eliminated")
+    shape = len(search.runs), search.how.R
+    allowed = f"at most {MOST:,} for all members"
+    require(shape[0] * shape[1] <= MOST, "rounds", f"{shape[0]} * {shape[1]}", allowed)
+    if callable(seconds):
+        _check_arguments(seconds)
+        members, rounds = range(shape[0]), range(1, shape[1] + 1)
+        seconds = [[number(seconds(i, r)) for r in rounds] for i in members]
+    try:
+        table = real(seconds)
+    except (TypeError, ValueError, RuntimeError):
+        require(False, "seconds", seconds, f"an array {shape}, or a function of member and round")
+    require(tuple(table.shape) == shape, "shape of seconds", tuple(table.shape), f"{shape}")
+    ok = bool(((table > 0) & table.isfinite()).all())
+    require(ok, "seconds", table, "finite numbers above 0")
+    return Clocked(search, table.clone(), bool(wait), (0.0,) * shape[0])
+
+
+def _check_arguments(seconds: Callable[..., object]) -> None:
+    """Refuse a function that cannot be called with two numbers."""
+    try:
+        signature(seconds).bind(0, 1)
+        ok = True
+    except TypeError:
+        ok = False
+    except ValueError:  # what is written in C need not say what it takes
+        return
+    require(ok, "seconds", seconds, "a function of two arguments: the member, and its round")

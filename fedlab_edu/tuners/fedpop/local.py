@@ -1,0 +1,186 @@
+"""FedPop-L, the tuner of one run: each client of a round tries a vector; the worst copy the best.
+
+Chen, Krompass, Gu, Tresp (2023), *FedPop: Federated population-based hyperparameter tuning*,
+Algorithm 1, *FedPop-L*, and section 3.4, *FedPop-L for Intra-configuration Tuning*.
+"""
+
+import math
+from dataclasses import dataclass, field, replace
+from typing import Literal, SupportsIndex
+
+import torch
+from jaxtyping import Int
+from torch import Tensor
+
+from fedlab_edu.registry import storable
+from fedlab_edu.rounds.result import RoundResult
+from fedlab_edu.search.schedules import lowest
+from fedlab_edu.search.space import SearchSpace
+from fedlab_edu.seeds import generator
+from fedlab_edu.training.hparams import LocalHP
+from fedlab_edu.tuners.fedpop.population import Evolution, discounted_score, ends, heirs
+from fedlab_edu.validate import require, whole
+
+_ALLOWED = {"score": ("after", "difference"), "settle_on": ("base", "best")}
+
+
+@storable
+@dataclass(frozen=True)
+class Local:
+    """How FedPop-L goes about it.
+
+    Fields:
+        T_l: the rounds between two times that vectors copy one another; 5 in the authors' code.
+        score: a vector is judged by the loss "after" a client's training. A client with hard data
+            then takes its vector down with it. The "difference" is what training has changed.
+        rounds: after so many rounds since vectors were drawn, all clients train with the best of
+            them so far, as soon as there is one; None lets them try others to the end.
+        settle_on: at the end "base", from which all others were drawn, or the "best" of them.
+
+    Raises:
+        ValueError: a value that is not allowed.
+
+    Source: Chen et al. (2023), section 3.4, *FedPop-L for Intra-configuration Tuning*; all but the
+    defaults are of their code, and "difference" is ours.
+    """
+
+    T_l: int = 1
+    score: Literal["after", "difference"] = "after"
+    rounds: int | None = None
+    settle_on: Literal["base", "best"] = "base"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "T_l", whole("T_l", self.T_l, 1))
+        if self.rounds is not None:
+            object.__setattr__(self, "rounds", whole("rounds", self.rounds, 0))
+        for name, allowed in _ALLOWED.items():
+            require(getattr(self, name) in allowed, name, getattr(self, name), str(allowed))
+
+
+@storable
+@dataclass(frozen=True, eq=False)
+class FedPopL:
+    """The tuner of one run: K vectors near a base, of which the worst copy the best.
+
+    The k-th client of a round trains with the k-th vector; so a round has K clients. A value that
+    Evo draws afresh from the whole range is mostly outside the box, and then ends at its edge.
+
+    Fields:
+        space: the clients' search space.
+        base: beta^0, the one configuration that the K stay near.
+        table: beta^1, ..., beta^K; see `near`.
+        corners: of the box in which they stay, see `ends`.
+        how, local: the rules; the round r of `how` is counted from the start of the search. In its
+            last round, and after it, no vector is replaced any more.
+        seed: of the draws.
+        first: the rounds of the search before this tuner's own.
+        played: this tuner's own.
+        told: of each vector its scores since vectors were last copied.
+        best: the place of the vector that was best then; None as long as none has been.
+        fresh: how many vectors no client has trained with yet.
+        settled: whether all clients train with `final`.
+
+    Raises:
+        ValueError: another number of clients than K, in `ask`.
+
+    Source: Chen et al. (2023), Algorithm 1, *FedPop-L*.
+    """
+
+    space: SearchSpace[LocalHP]
+    base: LocalHP
+    table: LocalHP
+    corners: LocalHP
+    how: Evolution
+    local: Local = field(default_factory=Local)
+    seed: int = 0
+    first: int = 0
+    played: int = 0
+    told: tuple[tuple[float, ...], ...] = ()
+    best: int | None = None
+    fresh: int = 0
+    settled: bool = False
+
+    @classmethod
+    def near(
+        cls,
+        space: SearchSpace[LocalHP],
+        base: LocalHP,
+        K: SupportsIndex,
+        how: Evolution,
+        local: Local | None = None,
+        seed: SupportsIndex = 0,
+        first: SupportsIndex = 0,
+    ) -> "FedPopL":
+        """The tuner with K vectors drawn from the box around the base, see `SearchSpace.perturb`.
+
+        Raises:
+            ValueError: no vector; a base that the space does not give.
+        """
+        K, seed = whole("K", K, 1), whole("seed", seed, 0)
+        table = space.perturb(base, how.eps, K, generator(seed, 0))
+        first = whole("first", first, 0, how.R)
+        corners, local = ends(space, base, how.eps), Local() if local is None else local
+        return cls(space, base, table, corners, how, local, seed, first, told=((),) * K, fresh=K)
+
+    @property
+    def final(self) -> LocalHP:
+        """The base; or the best vector so far, if the rules say so."""
+        if self.local.settle_on == "base" or self.best is None:
+            return self.base
+        return self.table[self.best]
+
+    def ask(
+        self, clients: int, gen: torch.Generator, *, who: Int[Tensor, " B"]
+    ) -> Int[Tensor, " B"]:
+        """The k-th vector for the k-th client; nothing is drawn."""
+        if self.settled:
+            return torch.zeros(clients, dtype=torch.long)
+        K = len(self.table)
+        require(clients == K, "clients of a round", clients, f"{K}, one for each vector")
+        rows = torch.arange(K)
+        return rows[[self.best] * K] if self._over else rows
+
+    def tell(self, result: RoundResult) -> "FedPopL":
+        """Return the tuner after a round; every T_l rounds the worst vectors copy the best.
+
+        A vector whose clients had no validation examples neither copies nor is copied.
+        """
+        next_one = replace(self, played=self.played + 1, fresh=0)
+        if self.settled or self._over:
+            return next_one
+        scores = result.after.loss
+        scores = scores - result.before.loss if self.local.score == "difference" else scores
+        scores = scores.masked_fill(result.diverged, math.inf)  # never copied
+        told = list(self.told)
+        for k, s in zip(result.row.tolist(), scores.tolist(), strict=True):
+            told[k] = (*told[k], s)
+        next_one = replace(next_one, told=tuple(told))
+        return next_one if next_one.played % self.local.T_l else next_one._exploited()
+
+    def freeze(self) -> "FedPopL":
+        """Stop exploring: from now on every client trains with `final`."""
+        final = self.final
+        return replace(self, base=final, table=final, settled=True, best=None, fresh=0)
+
+    @property
+    def _over(self) -> bool:
+        """Whether no more vectors are tried, and one is known to be the best."""
+        rounds = self.local.rounds
+        return rounds is not None and self.played >= rounds and self.best is not None
+
+    def _exploited(self) -> "FedPopL":
+        """Each of the bottom vectors becomes Evo of a random one of the top, inside the box."""
+        known = [k for k, seen in enumerate(self.told) if seen]
+        if not known:
+            return self
+        scores = [discounted_score(self.told[k], self.how.gamma) for k in known]
+        r = self.first + self.played
+        gen = generator(self.seed, r)
+        u = torch.rand(len(known), generator=gen, dtype=torch.float64).tolist()
+        pairs = [(known[b], known[t]) for b, t in heirs(scores, self.how.rho, u)]
+        best = known[lowest(scores)] if math.isfinite(min(scores)) else self.best
+        chosen = replace(self, told=((),) * len(self.table), best=best)
+        if not pairs or r >= self.how.R or chosen._over:
+            return chosen
+        table = self.how.evo_in(self.corners, self.space, self.table, pairs, r, gen)
+        return replace(chosen, table=table, fresh=len(pairs))

@@ -1,0 +1,1 @@
+"""FedTune: a distribution over configurations for each client."""

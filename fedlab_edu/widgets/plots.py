@@ -1,0 +1,178 @@
+"""Pictures of a search: the arms' race, the online curve, and what was chosen.
+
+Text and axes are black, for `picture` to draw in the colours of the page; all else is in colours
+that are legible on a white ground and on a dark one. Needs the extra ``book``.
+"""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import cycle, product
+from typing import Any
+
+from matplotlib import rc_context
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
+from matplotlib.transforms import Transform
+
+from fedlab_edu.search.race import Estimate, Race
+from fedlab_edu.search.results import arms_table, online
+from fedlab_edu.validate import require
+from fedlab_edu.widgets.picture import BLUE, COLOURS, GREY, ORANGE, STYLE
+
+WIDTH = 4.8  # inches, as in `widgets.figure`
+WIDE = 50  # values that span a larger factor get a logarithmic axis
+OUT, LIVING = "eliminated", "not eliminated"
+
+
+def plot_race(race: Race) -> Figure:
+    """The score of each arm in each of its rounds; a cross where an arm was eliminated.
+
+    The scores are those of single rounds, from which the arms' estimates are made. Eliminated arms
+    are grey; thin vertical lines are the rounds of eliminations. A cross at the upper edge is an
+    arm whose last score was not finite.
+    """
+    fig, (ax,) = _axes(height=3.2)
+    for stop in sorted({stop for bracket in race.brackets for stop in bracket.stops[:-1]}):
+        ax.axvline(stop, color=GREY, linewidth=0.6, linestyle=":", zorder=0)
+    chosen = race.best if _begun(race) else None
+    others = [a for a in race.living if a != chosen]
+    for a, trace in enumerate(race.traces):
+        label = LIVING if a in others[:1] and trace else f"_arm {a}"
+        style: dict[str, Any] = {"color": BLUE if a in others else GREY, "linewidth": 1}
+        if a == chosen:
+            label, style = _title(race), {"color": ORANGE, "linewidth": 2, "zorder": 3}
+        alone = "." if len(trace) == 1 else ""  # one round makes no line
+        ax.plot(range(1, len(trace) + 1), trace, marker=alone, label=label, **style)
+    ends = [(stop, race.traces[a][stop - 1]) for a, stop in enumerate(race.out) if stop is not None]
+    _crosses(ax, [end for end in ends if math.isfinite(end[1])], ax.transData, OUT)
+    above = [(stop, 1.0) for stop, score in ends if not math.isfinite(score)]
+    _crosses(ax, above, ax.get_xaxis_transform(), f"{OUT}, score not finite")
+    _scores(ax, race.estimate, (score for trace in race.traces for score in trace))
+    ax.set_xlabel("round of the arm")
+    ax.xaxis.set_major_locator(MaxNLocator(integer=True))
+    _legend(fig, ax)
+    return fig
+
+
+def plot_online(races: Mapping[str, Race]) -> Figure:
+    """The score of the arm that one would have chosen, against the rounds spent so far, see
+    `online`; one curve for each search.
+
+    Args:
+        races: name -> search; of a Bayesian search its ``race``.
+
+    Raises:
+        ModuleNotFoundError: pandas is not installed.
+        ValueError: no search, or searches that are judged by different scores.
+    """
+    require(races, "races", races, "at least one")
+    one, *others = (race.estimate for race in races.values())
+    for other in others:
+        same = (other.target, other.score) == (one.target, one.score)
+        require(same, "estimates of the races", [one, other], "the same target and score")
+    fig, (ax,) = _axes(height=3.2)
+    found: list[float] = []
+    styles = cycle(product(("-", "--", ":"), COLOURS))
+    for (name, race), (dashes, colour) in zip(races.items(), styles, strict=False):
+        table = online(race)
+        ax.plot(table.spent, table.score, drawstyle="steps-post",
+                color=colour, linestyle=dashes, label=name)  # fmt: skip
+        found += table.score.tolist()
+    _scores(ax, one, found)
+    ax.set_xlabel("communication rounds spent, all arms")
+    _legend(fig, ax)
+    return fig
+
+
+def plot_chosen(race: Race) -> Figure:
+    """For each hyperparameter that differs between arms, a strip with the value of every arm.
+
+    The arms have the same height in all strips, the chosen one on top: those still in the race by
+    their scores, then the eliminated ones, of which the last to leave come first. A colour for the
+    score would compare models trained for different numbers of rounds. An arm with a configuration
+    for each client has no value, and no mark.
+
+    Raises:
+        ModuleNotFoundError: pandas is not installed.
+        ValueError: no hyperparameter differs.
+    """
+    table = arms_table(race)
+    names = [n for n in table if n.startswith(("client_", "server_")) and table[n].nunique() > 1]
+    allowed = "arms that differ in at least one, each with one configuration for all clients"
+    require(names, "hyperparameters that differ", names, allowed)
+    table["height"] = _heights(race)
+    out, chosen = table.out.notna(), table.chosen & _begun(race)
+    groups: list[tuple[str, Any, dict[str, Any]]] = [
+        (OUT, table[out], {"color": GREY, "marker": "x", "s": 18, "linewidths": 1.2}),
+        (LIVING, table[~out & ~chosen], {"color": BLUE, "marker": "o", "s": 16}),
+        (_title(race), table[chosen], {"color": ORANGE, "marker": "D", "s": 36, "zorder": 3}),
+    ]
+    fig, strips = _axes(height=0.7 + 0.62 * len(names), rows=len(names))
+    for ax, name in zip(strips, names, strict=True):
+        for label, arms, style in groups:
+            if len(arms):
+                ax.scatter(arms[name], arms.height, label=label, **style)
+        if _wide(table[name]):
+            ax.set_xscale("log")
+        else:
+            ax.ticklabel_format(axis="x", useOffset=False, style="plain")
+        ax.set_ylabel(name.replace("_", " "), rotation=0, ha="right", va="center")
+        ax.set_yticks([])
+        ax.spines.left.set_visible(False)
+        ax.margins(y=0.25)
+    _legend(fig, strips[0])
+    return fig
+
+
+def _axes(height: float, rows: int = 1) -> tuple[Figure, list[Axes]]:
+    """A figure in the book's style, which pyplot does not know and so need not close."""
+    fig = Figure(figsize=(WIDTH, height), layout="constrained")
+    with rc_context(STYLE):
+        return fig, list(fig.subplots(rows, squeeze=False)[:, 0])
+
+
+def _begun(race: Race) -> bool:
+    return any(race.traces)
+
+
+def _title(race: Race) -> str:
+    return f"arm {race.best}, {'chosen' if race.done else 'best so far'}"
+
+
+def _heights(race: Race) -> list[int]:
+    """Of each arm how many are behind it, by the rule of `plot_chosen`."""
+
+    def behind(a: int) -> tuple[float, float, int]:
+        out, score = race.out[a], scores[a]
+        return -(out or math.inf), score if math.isfinite(score) else math.inf, a
+
+    scores = race.scores
+    order = sorted(range(len(scores)), key=behind, reverse=True)
+    return [order.index(a) for a in range(len(order))]
+
+
+def _wide(values: Iterable[float]) -> bool:
+    """Whether a logarithmic axis suits the values: all positive, and far apart."""
+    known = [value for value in values if math.isfinite(value)]
+    return bool(known) and min(known) > 0 and max(known) > WIDE * min(known)
+
+
+def _scores(ax: Axes, estimate: Estimate, values: Iterable[float]) -> None:
+    """The axis of scores; only losses may need a logarithmic one."""
+    ax.set_ylabel(f"validation {estimate.score}, {estimate.target}")
+    if estimate.score == "loss" and _wide(values):
+        ax.set_yscale("log")
+
+
+def _crosses(ax: Axes, ends: Sequence[tuple[int, float]], where: Transform, label: str) -> None:
+    if ends:
+        rounds, heights = zip(*ends, strict=True)
+        ax.plot(rounds, heights, "x", color=GREY, markersize=6, markeredgewidth=1.5, clip_on=False,
+                transform=where, label=label)  # fmt: skip
+
+
+def _legend(fig: Figure, ax: Axes) -> None:
+    handles, labels = ax.get_legend_handles_labels()
+    if labels:
+        fig.legend(handles, labels, loc="outside upper left", ncols=2, frameon=False)
