@@ -15,9 +15,9 @@ from fedlab_edu import (
     communicate,
     digits,
     mlp,
-    spend,
     start,
     successive_halving,
+    tune,
 )
 from fedlab_edu.search.space import FEDEX
 
@@ -66,5 +66,5 @@ def races(budget: tuple[int, int], device: torch.device) -> Cost:
     for how in ({}, {"tuner": around(FEDEX.client)}):
         race = successive_halving(model, fed, FEDEX, *budget, method=FedProx(), **how)
         race.step(model, fed)  # a first round also makes what later ones find made
-        spent.append(seconds(lambda race=race: spend(race, model, fed), device)[0])
+        spent.append(seconds(lambda race=race: tune(race, model, fed), device)[0])
     return Cost(*spent)

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import torch
 
 from benchmarks.speed import seconds
-from fedlab_edu import FedPop, FedProx, digits, fedpop, mlp, spend
+from fedlab_edu import FedPop, FedProx, digits, fedpop, mlp, tune
 from fedlab_edu.search.space import FEDPOP
 
 HEAD = f"{'FedPop, 10 clients of 42':38}{'members':>11}{'search':>10}{'ratio':>8}{'tried':>10}"
@@ -33,6 +33,6 @@ def searched(budget: tuple[int, int], device: torch.device) -> Searched:
         return fedpop(model, fed, FEDPOP, *budget, G=evolves, L=evolves, method=FedProx())
 
     begun(True).step(model, fed)  # a first round also makes what later ones find made
-    plain, _ = seconds(lambda: spend(begun(False), model, fed), device)
-    took, done = seconds(lambda: spend(begun(True), model, fed), device)
+    plain, _ = seconds(lambda: tune(begun(False), model, fed), device)
+    took, done = seconds(lambda: tune(begun(True), model, fed), device)
     return Searched(plain, took, done.tried)

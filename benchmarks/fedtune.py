@@ -6,7 +6,7 @@ import torch
 
 from benchmarks.speed import seconds
 from benchmarks.workloads import GREY, noise
-from fedlab_edu import Federation, LocalHP, mlp, play, spend, start
+from fedlab_edu import Federation, LocalHP, mlp, start, train, tune
 from fedlab_edu.data.partition import dirichlet, federate
 from fedlab_edu.search.space import FEDTUNE
 from fedlab_edu.seeds import generator
@@ -43,6 +43,6 @@ def searched(rounds: int, device: torch.device) -> Searched:
     fed, model, table = federation().to(device), mlp(784, 128, 10), FEDTUNE.client.grid()
     begun, run = fedtune(model, fed, table, rounds), start(model, fed, LocalHP(lr=0.1))
     begun.step(model, fed)  # a first round also makes what later ones find made
-    plain, _ = seconds(lambda: play(run, model, fed, rounds, CLIENTS), device)
-    took, done = seconds(lambda: spend(begun, model, fed), device)
+    plain, _ = seconds(lambda: train(run, model, fed, rounds, CLIENTS), device)
+    took, done = seconds(lambda: tune(begun, model, fed), device)
     return Searched(plain, took, sum(w.nbytes for w in done.models.values()))

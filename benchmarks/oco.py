@@ -11,7 +11,7 @@ from fedlab_edu.oco.bandit import bandit_eg
 from fedlab_edu.oco.bounds import bandit_eta, bound, grid_size, step_grid
 from fedlab_edu.oco.losses import Constants
 from fedlab_edu.oco.meta import LossTable, loss_table, mean_and_error, task_averaged_regret
-from fedlab_edu.oco.tasks import drawn_tasks, similarity
+from fedlab_edu.oco.tasks import draw_tasks, similarity
 from fedlab_edu.seeds import generator
 
 HEAD = f"{'Theorem 4.1':38}{'time':>10}{'memory':>12}{'regret':>18}{'best step':>12}{'bound':>9}"
@@ -54,7 +54,7 @@ def theorem(seeds: int, tau: int, m: int) -> Cost:
     steps = step_grid(CONSTANTS.D, CONSTANTS.G, m, k)
     tables = []
     for seed in range(seeds):
-        tasks = drawn_tasks("quadratic", tau, m, 2, V, NOISE, generator(seed))
+        tasks = draw_tasks("quadratic", tau, m, 2, V, NOISE, generator(seed))
         tables.append(loss_table(tasks, [0.0, 0.0], steps, CONSTANTS.D / 2))
     table = LossTable(*(torch.stack(x) for x in zip(*tables, strict=True)))
     draws = torch.rand(seeds, tau, generator=generator(seeds), dtype=torch.float64)

@@ -11,9 +11,9 @@ from fedlab_edu import (
     Model,
     digits,
     mlp,
-    play,
-    spend,
     successive_halving,
+    train,
+    tune,
 )
 from fedlab_edu.rounds.run import Run
 from fedlab_edu.search.race import Race
@@ -52,7 +52,7 @@ def raced(budget: tuple[int, int], device: torch.device) -> Raced:
     fed, model = digits().to(device), mlp(64, 32, 10)
     race = successive_halving(model, fed, FEDEX, *budget, method=FedProx())
     race.step(model, fed)  # a first round also makes what later ones find made
-    together, done = seconds(lambda: spend(race, model, fed), device)
+    together, done = seconds(lambda: tune(race, model, fed), device)
     alone, (runs, out) = seconds(lambda: one_by_one(race, model, fed), device)
     same, a = tuple(out) == done.out, done.best
     difference = (runs[a].w - done.winner.w).abs().max().item()
@@ -62,15 +62,15 @@ def raced(budget: tuple[int, int], device: torch.device) -> Raced:
 def one_by_one(race: Race, model: Model, fed: Federation) -> tuple[list[Run], list[int | None]]:
     """The race with a loop over arms in place of a batch; its runs, and when each is out."""
     (bracket,), judge = race.brackets, race.estimate
-    runs, living = list(race.runs), list(range(bracket.arms))
+    runs, alive = list(race.runs), list(range(bracket.arms))
     out: list[int | None] = [None] * bracket.arms
     for stop in bracket.stops:
-        for a in living:
-            runs[a] = play(runs[a], model, fed, stop - runs[a].round)
+        for a in alive:
+            runs[a] = train(runs[a], model, fed, stop - runs[a].round)
         if stop < bracket.stops[-1]:
-            scores = [judge.of_round(runs[a].history[-1]) for a in living]  # its gamma is 0
-            stay = [living[place] for place in survivors(scores, bracket.eta)]
-            for a in set(living) - set(stay):
+            scores = [judge.of_round(runs[a].history[-1]) for a in alive]  # its gamma is 0
+            stay = [alive[place] for place in survivors(scores, bracket.eta)]
+            for a in set(alive) - set(stay):
                 out[a] = stop
-            living = stay
+            alive = stay
     return runs, out

@@ -28,21 +28,20 @@ if TYPE_CHECKING:
     from fedlab_edu.models.module import from_module
     from fedlab_edu.models.resnet import resnet18
     from fedlab_edu.rounds.checkpoint import load_run, save_run
-    from fedlab_edu.rounds.communicate import communicate, communicate_all, play
+    from fedlab_edu.rounds.communicate import communicate, communicate_all, train
     from fedlab_edu.rounds.objectives import evaluate, personalise
     from fedlab_edu.rounds.run import Run, start
-    from fedlab_edu.search.arms import around
     from fedlab_edu.search.baselines import hyperband, random_search, successive_halving
     from fedlab_edu.search.bayes import bayesian_search
     from fedlab_edu.search.distributions import Choice, Integer, LogUniform, PowerOfTwo, Uniform
     from fedlab_edu.search.race import Estimate
     from fedlab_edu.search.schedules import schedule
     from fedlab_edu.search.space import PerClient, SearchSpace, Spaces
-    from fedlab_edu.search.tune import spend
+    from fedlab_edu.search.tune import tune
     from fedlab_edu.training.hparams import LocalHP, ServerHP
     from fedlab_edu.training.local import local_sgd
     from fedlab_edu.training.scores import gradient, score
-    from fedlab_edu.tuners.fedex import FedEx
+    from fedlab_edu.tuners.fedex import FedEx, around
     from fedlab_edu.tuners.fedpop.clock import clocked
     from fedlab_edu.tuners.fedpop.search import FedPop, fedpop
     from fedlab_edu.tuners.fedtune.search import FedTune, fedtune
@@ -94,7 +93,7 @@ _MODULE = {
     "rounds.communicate": (
         "communicate",
         "communicate_all",
-        "play",
+        "train",
     ),
     "rounds.objectives": (
         "evaluate",
@@ -104,7 +103,6 @@ _MODULE = {
         "Run",
         "start",
     ),
-    "search.arms": ("around",),
     "search.baselines": (
         "hyperband",
         "random_search",
@@ -125,7 +123,7 @@ _MODULE = {
         "SearchSpace",
         "Spaces",
     ),
-    "search.tune": ("spend",),
+    "search.tune": ("tune",),
     "training.hparams": (
         "LocalHP",
         "ServerHP",
@@ -135,7 +133,7 @@ _MODULE = {
         "gradient",
         "score",
     ),
-    "tuners.fedex": ("FedEx",),
+    "tuners.fedex": ("FedEx", "around"),
     "tuners.fedpop.clock": ("clocked",),
     "tuners.fedpop.search": (
         "FedPop",
@@ -200,7 +198,6 @@ __all__ = [
     "local_sgd",
     "mlp",
     "personalise",
-    "play",
     "random_search",
     "resnet18",
     "save_run",
@@ -209,9 +206,10 @@ __all__ = [
     "sensors",
     "server_sgd",
     "shakespeare",
-    "spend",
     "start",
     "successive_halving",
+    "train",
+    "tune",
     "weighted_average",
 ]  # fmt: skip
 

@@ -19,7 +19,7 @@ def storable_classes() -> list[type]:
 
 
 def import_home(name: str) -> bool:
-    """Import the module of one of our classes, as in fedlab_edu.rounds.run.Run; False for other names."""
+    """Import the module of a class of ours, such as fedlab_edu.rounds.run.Run; False for others."""
     module = name.rpartition(".")[0]
     if not module.startswith("fedlab_edu."):
         return False

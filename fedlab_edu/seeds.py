@@ -10,7 +10,7 @@ import torch
 from fedlab_edu.validate import whole
 
 
-def stream(seed: int, *key: int) -> int:
+def seed_for(seed: int, *key: int) -> int:
     """A 63-bit seed for the key; keys that differ anywhere, or in length, give unrelated ones.
 
     Raises:
@@ -22,4 +22,4 @@ def stream(seed: int, *key: int) -> int:
 
 def generator(seed: int, *key: int) -> torch.Generator:
     """A generator of its own for the key, on the CPU."""
-    return torch.Generator().manual_seed(stream(seed, *key))
+    return torch.Generator().manual_seed(seed_for(seed, *key))

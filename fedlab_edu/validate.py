@@ -89,3 +89,8 @@ def usable_device(device: str | torch.device) -> torch.device:
     require(ok, "device", str(device), allowed)
     assert found is not None
     return found
+
+
+def as_float64(values: Any) -> Tensor:
+    """Convert to a float64 tensor."""
+    return torch.as_tensor(values, dtype=torch.float64)

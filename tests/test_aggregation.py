@@ -18,9 +18,9 @@ from fedlab_edu import (
     digits,
     linear,
     load_run,
-    play,
     save_run,
     start,
+    train,
 )
 from fedlab_edu.methods import (
     DPFedAvg,
@@ -38,7 +38,7 @@ from fedlab_edu.methods import (
 )
 from fedlab_edu.methods.private import privacy
 from fedlab_edu.rounds.tuner import Fixed
-from fedlab_edu.seeds import stream
+from fedlab_edu.seeds import seed_for
 from fedlab_edu.training.scores import score
 from tests.reference import plain_loop
 
@@ -65,12 +65,12 @@ EVERYONE = len(FED)
 
 
 def after(method: Method, b: ServerHP | None = None, rounds: int = 1, c: LocalHP = C) -> Run:
-    return play(start(MODEL, FED, c, b, method=method), MODEL, FED, rounds, clients=EVERYONE)
+    return train(start(MODEL, FED, c, b, method=method), MODEL, FED, rounds, clients=EVERYONE)
 
 
 def trained(run: Run, c: LocalHP = C) -> Tensor:
     """W (N, d): where a plain loop takes each client of the federation in the next round."""
-    seeds = [stream(run.seed, run.round, i) for i in range(EVERYONE)]
+    seeds = [seed_for(run.seed, run.round, i) for i in range(EVERYONE)]
     return plain_loop(MODEL, run.w, FED.train, c, seeds)
 
 
@@ -264,7 +264,7 @@ def test_runs_of_a_new_method_train_together_as_alone_and_go_into_files(
 ) -> None:
     path = tmp_path_factory.mktemp("runs") / "run.pt"
     runs = [start(MODEL, FED, C, seed=seed, method=method) for seed in (1, 2)]
-    alone = [play(run, MODEL, FED, 2, clients=5) for run in runs]
+    alone = [train(run, MODEL, FED, 2, clients=5) for run in runs]
     together = runs
     for _ in range(2):
         together = communicate_all(together, MODEL, FED, 5)
@@ -308,6 +308,6 @@ def test_adaptive_servers_learn_the_digits() -> None:
     fed, model = digits(), linear(64, 10)
     b = ServerHP(lr=0.03, momentum=0.9)
     for method in (FedAdam(), FedYogi()):
-        run = play(start(model, fed, LocalHP(lr=0.1), b, method=method), model, fed, 40)
+        run = train(start(model, fed, LocalHP(lr=0.1), b, method=method), model, fed, 40)
         first, last = (float(run.history[t].before.error.mean()) for t in (0, -1))
         assert last < first / 2

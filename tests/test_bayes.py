@@ -21,13 +21,13 @@ from fedlab_edu import (
     digits,
     linear,
     random_search,
-    spend,
+    tune,
 )
 from fedlab_edu.search.bayes import Bayes, _axis, propose
 from fedlab_edu.search.distributions import Choice, Integer, LogUniform, Uniform
 from fedlab_edu.search.race import Estimate
 from fedlab_edu.search.space import FEDEX
-from fedlab_edu.seeds import stream
+from fedlab_edu.seeds import seed_for
 
 MODEL = linear(64, 10)
 # The sampler takes seconds for the ten axes of FEDEX, and tenths of a second for these three.
@@ -49,7 +49,7 @@ def begun(fed: Federation, total: int = 20, **how) -> Bayes:
 
 @pytest.fixture(scope="module")
 def whole(fed: Federation) -> Bayes:
-    return spend(begun(fed), MODEL, fed, 3)
+    return tune(begun(fed), MODEL, fed, 3)
 
 
 def first_arms_done(search: Bayes, fed: Federation) -> Bayes:
@@ -63,7 +63,7 @@ def test_all_rounds_are_spent_on_arms_that_reach_the_cap(fed: Federation, whole:
     assert [run.round for run in whole.race.runs] == [3] * 6
     assert whole.used == 18
     assert len(set(whole.points)) == 6
-    assert whole.lowest == min(trace[-1] for trace in whole.race.traces)
+    assert whole.best_score == min(trace[-1] for trace in whole.race.traces)
     with pytest.raises(ValueError, match="search is 'over'; allowed: one with rounds left"):
         whole.step(MODEL, fed)
 
@@ -71,7 +71,7 @@ def test_all_rounds_are_spent_on_arms_that_reach_the_cap(fed: Federation, whole:
 def test_the_first_arms_are_those_of_random_search(fed: Federation) -> None:
     mine = first_arms_done(begun(fed, seed=4), fed).race
     theirs = random_search(MODEL, fed, SPACES, 12, 3, seed=4, method=FedProx())
-    theirs = spend(theirs, MODEL, fed, 3)
+    theirs = tune(theirs, MODEL, fed, 3)
     assert mine.traces == theirs.traces
     for one, other in zip(mine.runs, theirs.runs, strict=True):
         assert torch.equal(one.w, other.w)
@@ -79,15 +79,15 @@ def test_the_first_arms_are_those_of_random_search(fed: Federation) -> None:
 
 def test_each_arm_has_draws_of_its_own_and_is_judged_as_all_are(fed: Federation) -> None:
     judge = Estimate("global", "loss", 0.5)
-    done = spend(begun(fed, total=15, seed=7, estimate=judge), MODEL, fed, 3)
-    assert [run.seed for run in done.race.runs] == [stream(7, a) for a in range(5)]
+    done = tune(begun(fed, total=15, seed=7, estimate=judge), MODEL, fed, 3)
+    assert [run.seed for run in done.race.runs] == [seed_for(7, a) for a in range(5)]
     assert {run.method for run in done.race.runs} == {FedProx()}
     assert done.race.estimate == judge
 
 
 def test_the_arms_are_at_their_points(whole: Bayes) -> None:
     for point, run in zip(whole.points, whole.race.runs, strict=True):
-        u = dict(zip([*SPACES.client.laws, "server"], point, strict=True))
+        u = dict(zip([*SPACES.client.distributions, "server"], point, strict=True))
         assert float(run.tuner.final.lr) == pytest.approx(10 ** (-4 + 4 * u["lr"]), rel=1e-9)
         assert int(run.tuner.final.epochs) == 1 + min(4, int(5 * u["epochs"]))
         assert float(run.b.lr) == pytest.approx(10 ** (-1 + 2 * u["server"]), rel=1e-9)
@@ -101,7 +101,7 @@ def test_it_is_the_same_again_and_after_an_interruption(
         part = part.step(MODEL, fed, 3)
     assert not part.done
     for _ in range(2):  # played to its end, then read from its file
-        again = spend(part, MODEL, fed, 3, path=tmp_path / "a")
+        again = tune(part, MODEL, fed, 3, path=tmp_path / "a")
         assert again.points == whole.points
         assert again.race.traces == whole.race.traces
     assert begun(fed, seed=1).points != whole.points[:4]
@@ -112,9 +112,9 @@ def test_each_seed_and_each_arm_asks_the_sampler_by_a_seed_of_its_own(
 ) -> None:
     seeds: list[int] = []
 
-    def noted(laws: Any, points: Any, scores: Any, seed: int) -> tuple[float, ...]:
+    def noted(distributions: Any, points: Any, scores: Any, seed: int) -> tuple[float, ...]:
         seeds.append(seed)
-        return tuple(np.random.default_rng(seed % 2**32).random(len(laws)))
+        return tuple(np.random.default_rng(seed % 2**32).random(len(distributions)))
 
     monkeypatch.setattr("fedlab_edu.search.bayes.propose", noted)
     part = first_arms_done(begun(fed), fed)
@@ -122,7 +122,7 @@ def test_each_seed_and_each_arm_asks_the_sampler_by_a_seed_of_its_own(
     assert one.points[:4] == other.points[:4]
     assert one.race.scores[:4] == other.race.scores[:4]
     assert one.points[4] != other.points[4]
-    spend(part, MODEL, fed, 3)
+    tune(part, MODEL, fed, 3)
     assert len(seeds) == 4  # those two, and of two arms
     assert len(set(seeds)) == 3  # the first of which is asked for again
 

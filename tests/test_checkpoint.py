@@ -26,9 +26,9 @@ from fedlab_edu import (
     digits,
     linear,
     load_run,
-    play,
     save_run,
     start,
+    train,
 )
 from fedlab_edu.models.model import cross_entropy
 from fedlab_edu.rounds.checkpoint import fingerprint
@@ -46,7 +46,7 @@ def fed() -> Federation:
 def a_run(fed: Federation, name: str = "fedavg") -> Run:
     method, own = METHODS[name]
     c, b = LocalHP(**{"lr": 0.05, "epochs": 2, **own}), ServerHP(momentum=0.5, decay=0.9)
-    return play(start(MODEL, fed, c, b, seed=3, method=method), MODEL, fed, 3, clients=5)
+    return train(start(MODEL, fed, c, b, seed=3, method=method), MODEL, fed, 3, clients=5)
 
 
 @pytest.mark.parametrize("name", METHODS)
@@ -56,7 +56,7 @@ def test_a_run_read_from_a_file_goes_on_as_if_it_had_never_stopped(
     run = a_run(fed, name)
     save_run(run, tmp_path / "run")
     again = load_run(tmp_path / "run")
-    one, other = (play(r, MODEL, fed, 3, clients=5) for r in (run, again))
+    one, other = (train(r, MODEL, fed, 3, clients=5) for r in (run, again))
     torch.testing.assert_close(one.server, other.server, rtol=0, atol=0)
     torch.testing.assert_close(one.states, other.states, rtol=0, atol=0)
     for a, b in zip(one.history, other.history, strict=True):
@@ -69,7 +69,7 @@ def test_a_run_read_from_a_file_goes_on_as_if_it_had_never_stopped(
 def test_a_run_with_a_tuner_of_ones_own_is_read_where_its_class_is_named(
     fed: Federation, tmp_path: Path
 ) -> None:
-    run = play(start(MODEL, fed, Noting()), MODEL, fed, 1, clients=2)
+    run = train(start(MODEL, fed, Noting()), MODEL, fed, 1, clients=2)
     save_run(run, tmp_path / "run")
     with pytest.raises(ValueError, match="whose own classes are named to `load_run`; this one has"):
         load_run(tmp_path / "run")
@@ -184,7 +184,7 @@ def test_what_cannot_be_written_whole_leaves_the_old_file(
 
     monkeypatch.setattr(os, "fsync", full)
     with pytest.raises(OSError, match="no space left"):
-        save_run(play(run, MODEL, fed, 1, clients=2), file)
+        save_run(train(run, MODEL, fed, 1, clients=2), file)
     assert file.read_bytes() == before
     assert os.listdir(tmp_path) == ["run"]
 

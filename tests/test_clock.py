@@ -24,11 +24,11 @@ from fedlab_edu import (
     communicate,
     digits,
     linear,
-    spend,
+    tune,
 )
 from fedlab_edu.rounds.run import Run
 from fedlab_edu.rounds.tuner import Fixed
-from fedlab_edu.seeds import generator, stream
+from fedlab_edu.seeds import generator, seed_for
 from fedlab_edu.tuners.fedpop.clock import Clocked, clocked
 from fedlab_edu.tuners.fedpop.search import FedPop, fedpop
 
@@ -132,7 +132,7 @@ def test_with_eliminations_a_worker_is_given_back_when_its_member_goes(fed: Fede
     (stop, cap), n = search.bracket.stops, search.bracket.arms
     seconds = uneven(n, 8, 1)
     last = ended(clocked(search, seconds, wait=True), fed)[-1]
-    (winner,) = last.living
+    (winner,) = last.alive
     at_stop = seconds[:, :stop].sum(1).max()
     elapsed = at_stop + seconds[winner, stop:cap].sum()
     busy = seconds[:, :stop].sum() + seconds[winner, stop:cap].sum()
@@ -181,7 +181,7 @@ def test_without_waiting_the_numbers_are_those_of_a_queue_of_events(fed: Federat
         {"c": x.tuner.final, "b": x.b, "server": run.server, "age": 0, "s": [], "played": 0}
         for x in search.runs
     ]
-    keys = [stream(seed, i) for i in range(n)]
+    keys = [seed_for(seed, i) for i in range(n)]
     queue = [(float(seconds[i, 0]), i) for i in range(n)]
     heapq.heapify(queue)
     births = []
@@ -220,7 +220,7 @@ def test_without_waiting_the_numbers_are_those_of_a_queue_of_events(fed: Federat
             "s": [],
             "played": r,
         }
-        keys[i] = stream(seed, i, r)
+        keys[i] = seed_for(seed, i, r)
     last = ended(clocked(search, seconds), fed)[-1].search
     assert [(b.round, b.member, b.parent) for b in last.births[n:]] == births
     assert births  # somebody has copied, and ...
@@ -286,7 +286,7 @@ def test_a_search_under_a_clock_goes_on_from_its_file_with_the_same_numbers(
     fed: Federation, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     timed, step = clocked(begun(fed), uneven(4, 8)), Clocked.step
-    whole = spend(timed, MODEL, fed, 3)
+    whole = tune(timed, MODEL, fed, 3)
 
     def stopping(self: Clocked, *args: Any) -> Clocked:
         if self.used == 13:
@@ -296,15 +296,15 @@ def test_a_search_under_a_clock_goes_on_from_its_file_with_the_same_numbers(
     with monkeypatch.context() as patch:
         patch.setattr(Clocked, "step", stopping)
         with pytest.raises(KeyboardInterrupt):
-            spend(timed, MODEL, fed, 3, path=tmp_path / "search")
+            tune(timed, MODEL, fed, 3, path=tmp_path / "search")
     other = clocked(begun(fed), uneven(4, 8, 1))
     with pytest.raises(ValueError, match="allowed: a file of this search"):
-        spend(other, MODEL, fed, 3, path=tmp_path / "search")
-    last = spend(timed, MODEL, fed, 3, path=tmp_path / "search")
+        tune(other, MODEL, fed, 3, path=tmp_path / "search")
+    last = tune(timed, MODEL, fed, 3, path=tmp_path / "search")
     check_same(last.search, whole.search)
     assert (last.now, last.idle) == (whole.now, whole.idle)
     assert last.winner is last.search.winner
-    assert last.lowest == last.search.lowest
+    assert last.best_score == last.search.best_score
     with pytest.raises(ValueError, match="search is 'over'"):
         last.step(MODEL, fed, 3)
 

@@ -53,8 +53,8 @@ def test_the_shared_fits_scores_and_probabilities_are_those_of_the_vectors(name:
         for found, field in ((w, "W"), (b, "b"), (scores, "scores")):
             np.testing.assert_allclose(found, after[field], rtol=1e-8, atol=1e-8)
         alive = np.array(expected[t - 1]["p"]) > 0 if t else np.full(4, True)
-        living = np.where(alive, after["scores"], math.nan)
-        np.testing.assert_allclose(history.scores[t], living, rtol=1e-8)
+        alive = np.where(alive, after["scores"], math.nan)
+        np.testing.assert_allclose(history.scores[t], alive, rtol=1e-8)
         assert history.p[t].tolist() == after["p"]
         assert history.survivors[t] == [i for i, p in enumerate(after["p"]) if p > 0]
     assert len(history.p) == len(expected) == 2
@@ -273,8 +273,8 @@ def test_halving_keeps_the_first_half_of_the_sorted_living_maps() -> None:
         alive = rng.random(k) < 0.6
         alive[rng.integers(k)] = True
         ranked = sorted((math.inf if math.isnan(scores[i]) else scores[i], i) for i in range(k))
-        living = [i for _, i in ranked if alive[i]]
-        kept = living[: math.ceil(len(living) / 2)]
+        left = [i for _, i in ranked if alive[i]]
+        kept = left[: math.ceil(len(left) / 2)]
         assert fs.halve(scores, alive).tolist() == [(i in kept) / len(kept) for i in range(k)]
 
 
@@ -311,14 +311,14 @@ def test_examples_are_drawn_afresh_and_the_eliminated_are_neither_fitted_nor_sco
     assert [len(left) for left in history.survivors] == [4, 2, 1]
     assert history.survivors[-1] == [history.pick]
     fits, calls = [], iter(seen)
-    for living in ([*range(7)], *history.survivors[:-1]):
+    for alive in ([*range(7)], *history.survivors[:-1]):
         fitted: list[tuple[int, int]] = []  # map and training example
         while len(fitted) < 20:
             i, rows = next(calls)
             fitted += [(i, row) for row in rows]
-        assert {i for i, _ in fitted} <= {*living}
+        assert {i for i, _ in fitted} <= {*alive}
         assert sorted(row for _, row in fitted) == list(range(20))
-        assert [next(calls) for _ in living] == [(i, list(range(20, 32))) for i in living]
+        assert [next(calls) for _ in alive] == [(i, list(range(20, 32))) for i in alive]
         fits.append(fitted)
     assert next(calls, None) is None
     assert len({str(fitted) for fitted in fits}) == 3

@@ -32,13 +32,13 @@ from fedlab_edu import (
     linear,
     load_run,
     personalise,
-    play,
     save_run,
-    spend,
     start,
     successive_halving,
+    train,
+    tune,
 )
-from fedlab_edu.search.arms import drawn
+from fedlab_edu.search.arms import draw_arms
 from fedlab_edu.search.distributions import Choice, Integer, LogUniform, PowerOfTwo
 from fedlab_edu.search.space import FEDEX, SearchSpace, Spaces
 from fedlab_edu.seeds import generator
@@ -467,7 +467,7 @@ def fed() -> Federation:
 def test_with_one_configuration_fedex_is_fedavg_exactly(fed: Federation) -> None:
     c = LocalHP(lr=0.3, batch=8)
     plain, tuned = (
-        play(start(MODEL, fed, tuner, seed=4), MODEL, fed, 3) for tuner in (c, FedEx(c))
+        train(start(MODEL, fed, tuner, seed=4), MODEL, fed, 3) for tuner in (c, FedEx(c))
     )
     assert torch.equal(plain.w, tuned.w)
 
@@ -476,7 +476,7 @@ def test_with_equal_configurations_fedex_is_the_search_alone(fed: Federation) ->
     how = {"seed": 3, "total": 46, "cap": 10}
     alone = successive_halving(MODEL, fed, SMALL, **how)
     inside = successive_halving(MODEL, fed, SMALL, **how, tuner=around(SMALL.client, 5, eps=0))
-    alone, inside = spend(alone, MODEL, fed), spend(inside, MODEL, fed)
+    alone, inside = tune(alone, MODEL, fed), tune(inside, MODEL, fed)
     assert inside.out == alone.out
     assert torch.equal(inside.winner.w, alone.winner.w)
 
@@ -487,13 +487,13 @@ def test_within_halving_every_method_ends_as_arm_by_arm(method: Any, fed: Federa
     pulls = isinstance(method, FedProx | FedDyn | Ditto)
     client = SMALL.client
     if pulls:
-        client = SearchSpace({**client.laws, "mu": LogUniform(1e-2, 1)})
+        client = SearchSpace({**client.distributions, "mu": LogUniform(1e-2, 1)})
     spaces = Spaces(client, SMALL.server)
     how = {"seed": 5, "method": method, "tuner": around(client, 3)}
     search = successive_halving(MODEL, fed, spaces, 16, 8, 2, 2, **how)
-    done = spend(search, MODEL, fed, 5)
+    done = tune(search, MODEL, fed, 5)
     ends = [8 if stop is None else stop for stop in done.out]
-    alone = [play(run, MODEL, fed, n, 5) for run, n in zip(search.runs, ends, strict=True)]
+    alone = [train(run, MODEL, fed, n, 5) for run, n in zip(search.runs, ends, strict=True)]
     assert done.used == search.total
     for one, other in zip(done.runs, alone, strict=True):
         assert one.tuner.theta.tolist() == pytest.approx(other.tuner.theta.tolist(), abs=1e-9)
@@ -538,9 +538,9 @@ def test_a_run_with_fedex_goes_on_from_its_file_as_if_never_stopped(
     fed: Federation, tmp_path: Path
 ) -> None:
     tuner = FedEx(LocalHP(lr=[0.1, 0.5, 0.9], batch=8), "adaptive", gamma=0.5)
-    half = play(start(MODEL, fed, tuner, seed=6), MODEL, fed, 3)
+    half = train(start(MODEL, fed, tuner, seed=6), MODEL, fed, 3)
     save_run(half, tmp_path / "run")
-    whole, resumed = (play(r, MODEL, fed, 3) for r in (half, load_run(tmp_path / "run")))
+    whole, resumed = (train(r, MODEL, fed, 3) for r in (half, load_run(tmp_path / "run")))
     assert torch.equal(whole.w, resumed.w)
     assert whole.tuner.thetas == resumed.tuner.thetas
 
@@ -551,6 +551,6 @@ def test_a_tuner_in_place_of_what_makes_one_is_refused(fed: Federation) -> None:
         (lambda c, gen: None, "what tuner makes is None; allowed: a tuner"),
     ):
         with pytest.raises(ValueError, match=message):
-            drawn.__wrapped__(SMALL, 2, tuner=wrong)
+            draw_arms.__wrapped__(SMALL, 2, tuner=wrong)
     with pytest.raises(ValueError, match=r"space is LocalHP.*as in around\(FEDEX.client\)"):
         around.__wrapped__(LocalHP(), generator(0))

@@ -30,24 +30,24 @@ from fedlab_edu import (
     digits,
     linear,
     load_run,
-    play,
     random_search,
     save_run,
-    spend,
+    train,
+    tune,
 )
 from fedlab_edu.rounds.run import Run
 from fedlab_edu.rounds.tuner import Fixed, Tuner
 from fedlab_edu.search.distributions import OneMinusLogUniform
 from fedlab_edu.search.space import FEDPOP
-from fedlab_edu.seeds import generator, stream
+from fedlab_edu.seeds import generator, seed_for
 from fedlab_edu.tuners.fedpop.population import (
     Evolution,
     anneal,
-    clipped,
-    ends,
+    box_corners,
+    clip_to_box,
     evolve,
-    heirs,
-    succeed,
+    inherit,
+    pair_parents,
 )
 from fedlab_edu.tuners.fedpop.search import FedPop, FedPopL, Local, discounted_score, fedpop, ranked
 from tests.rounds import result
@@ -95,12 +95,12 @@ def test_replacements_of_the_vectors_read_the_old_population() -> None:
     seen, wanted = case("fedpop", "replace")
     pairs = [(bottom, top) for bottom, top in seen["pairs"]]
     for order in (pairs, pairs[::-1]):
-        new = succeed(seen["members"], order, lambda member, _: {**member, "K_vectors": None})
+        new = inherit(seen["members"], order, lambda member, _: {**member, "K_vectors": None})
         assert new == wanted["members"]
 
 
 def test_a_chain_of_replacements_reads_the_old_population() -> None:
-    assert succeed(["a", "b", "c"], [(1, 0), (2, 1)], lambda m, i: m + str(i)) == ["a", "a1", "b2"]
+    assert inherit(["a", "b", "c"], [(1, 0), (2, 1)], lambda m, i: m + str(i)) == ["a", "a1", "b2"]
 
 
 @given(scores_of, st.floats(1, 12))
@@ -161,7 +161,7 @@ def test_the_best_is_never_replaced_and_what_diverged_is_never_copied(
     scores: list[float], rho: float, seed: int
 ) -> None:
     for u in (np.random.default_rng(seed).random(len(scores)), [1 - 2**-53] * len(scores)):
-        check_heirs(scores, heirs(scores, rho, list(u)))
+        check_heirs(scores, pair_parents(scores, rho, list(u)))
 
 
 def check_heirs(scores: list[float], pairs: list[tuple[int, int]]) -> None:
@@ -180,7 +180,7 @@ def check_heirs(scores: list[float], pairs: list[tuple[int, int]]) -> None:
 def test_each_of_the_top_is_copied_as_often() -> None:
     scores, counts = [3.0, 0.1, 2.0, 0.2, 1.0, 0.3], dict.fromkeys((1, 3), 0)
     for place in range(1000):
-        (pair, _) = heirs(scores, 3, [place / 1000] * 6)
+        (pair, _) = pair_parents(scores, 3, [place / 1000] * 6)
         counts[pair[1]] += 1
     assert counts == {1: 500, 3: 500}
 
@@ -192,7 +192,7 @@ def rows(space: SearchSpace[Any], n: int, seed: int = 1) -> Any:
 @pytest.mark.parametrize("space", [FEDPOP.client, FEDPOP.server, *SPACES])
 def test_evolution_of_given_draws_is_evo_of_the_generator_that_gives_them(space: Any) -> None:
     row = rows(space, 1)[0]
-    u = torch.rand(3, len(space.laws), generator=generator(4), dtype=F64)
+    u = torch.rand(3, len(space.distributions), generator=generator(4), dtype=F64)
     for p_re in (0.0, 0.5, 1.0):
         new = evolve(space, row, 0.2, p_re, u[:, None])[0]
         wanted = space.evo(row, 0.2, p_re, generator(4))
@@ -202,8 +202,8 @@ def test_evolution_of_given_draws_is_evo_of_the_generator_that_gives_them(space:
 def boxed(space: SearchSpace[Any], table: Any, corners: Any) -> Any:
     """The rows, each value clipped as vectors are that evolve."""
     new = {
-        name: clipped(law, getattr(table, name).reshape(-1), getattr(corners, name))
-        for name, law in space.laws.items()
+        name: clip_to_box(law, getattr(table, name).reshape(-1), getattr(corners, name))
+        for name, law in space.distributions.items()
     }
     return space.kind(**{**{n: c.reshape(-1) for n, c in table.columns.items()}, **new})
 
@@ -234,13 +234,17 @@ def test_one_coin_redraws_all_values_or_none_one_coin_each_redraws_some() -> Non
 def test_a_box_is_what_perturbation_can_reach_in_the_scale_of_each_law(
     seed: int, eps: float
 ) -> None:
-    laws = {"lr": LogUniform(1e-4, 1), "momentum": Uniform(0, 1), "epochs": Choice((3, 1, 2, 5, 4))}
-    space = SearchSpace({**laws, "batch": PowerOfTwo(8, 128)})
+    distributions = {
+        "lr": LogUniform(1e-4, 1),
+        "momentum": Uniform(0, 1),
+        "epochs": Choice((3, 1, 2, 5, 4)),
+    }
+    space = SearchSpace({**distributions, "batch": PowerOfTwo(8, 128)})
     table = space.sample(6, generator(seed))
     centre, other = table[0], table[1:]
-    new = boxed(space, other, ends(space, centre, eps))
+    new = boxed(space, other, box_corners(space, centre, eps))
     for k in range(5):
-        for name, law in space.laws.items():
+        for name, law in space.distributions.items():
             v, old, mid = (float(getattr(c, name)) for c in (new[k], other[k], centre))
             if isinstance(law, Choice):
                 o, reach = law.options, int(np.ceil(round((len(law.options) - 1) * eps, 9)))
@@ -255,7 +259,9 @@ def test_a_box_is_what_perturbation_can_reach_in_the_scale_of_each_law(
 
 def test_a_box_of_a_falling_law_has_its_ends_in_order() -> None:
     space = SearchSpace({"decay": OneMinusLogUniform(1e-4, 1e-2)}, ServerHP)
-    new = boxed(space, ServerHP(decay=[0.99, 0.9999]), ends(space, ServerHP(decay=0.999), 0.25))
+    new = boxed(
+        space, ServerHP(decay=[0.99, 0.9999]), box_corners(space, ServerHP(decay=0.999), 0.25)
+    )
     wanted = [1 - 10**-2.5, 1 - 10**-3.5]  # a quarter of two decades to either side
     assert new.decay.numpy() == pytest.approx(np.array(wanted), rel=1e-12)
 
@@ -303,7 +309,7 @@ def test_the_four_worst_of_ten_vectors_are_replaced_and_the_others_are_as_they_w
 
 def test_vectors_stay_in_the_box_however_long_they_evolve() -> None:
     tuner = population(how=Evolution(100, eps=0.1, p_re=0.5))
-    box = ends(tuner.space, tuner.base, 0.1)
+    box = box_corners(tuner.space, tuner.base, 0.1)
     gen = generator(8)
     for _ in range(60):
         tuner = tell(tuner, torch.rand(10, generator=gen, dtype=F64).tolist())
@@ -320,7 +326,7 @@ def test_one_exploit_of_the_vectors_is_that_of_a_plain_loop() -> None:
     factor = (1 + np.cos(np.pi * 8 / 20)) / 2
     for i, k in enumerate((1, 3)):
         parent, base = tuner.table[(2, 5)[int(partner[k] * 2)]], tuner.base
-        for h, (name, law) in enumerate(FEDPOP.client.laws.items()):
+        for h, (name, law) in enumerate(FEDPOP.client.distributions.items()):
             value, centre = float(getattr(parent, name)), float(getattr(base, name))
             redrawn = coins[i][h] < 0.3 * factor
             if isinstance(law, Choice):
@@ -385,7 +391,7 @@ def test_the_difference_judges_what_training_has_changed_not_the_client() -> Non
 
 
 def test_after_the_local_phase_all_clients_train_with_the_best_vector() -> None:
-    tuner = population(4, rounds=2, settle_on="best")
+    tuner = population(4, rounds=2, freeze_on="best")
     tuner = tell(tell(tuner, [2.0, 1.0, 3.0, 4.0]), [2.0, 3.0, 0.5, 4.0])
     assert tuner.ask(4, generator(0), who=torch.arange(4)).tolist() == [2] * 4
     assert same(tuner.final, tuner.table[2])
@@ -396,7 +402,7 @@ def test_settled_all_train_with_the_base() -> None:
     tuner = tell(population(4), [1.0, 2.0, 3.0, 4.0]).freeze()
     arm = tuner.ask(7, generator(0), who=torch.arange(7))
     assert same(tuner.table[arm], tuner.base[[0] * 7])
-    assert tell(tuner, [1.0] * 7).settled
+    assert tell(tuner, [1.0] * 7).frozen
 
 
 def test_nothing_is_replaced_in_the_last_round_or_after_it() -> None:
@@ -513,7 +519,7 @@ def test_all_members_move_to_another_device(
 def test_neither_g_nor_l_is_each_configuration_alone(fed: Federation) -> None:
     last = steps(begun(fed, 20, G=False, L=False), fed)[-1]
     for i, run in enumerate(begun(fed, 20).runs):
-        alone = play(run, MODEL, fed, 10, 4)
+        alone = train(run, MODEL, fed, 10, 4)
         torch.testing.assert_close(last.runs[i].w, alone.w, rtol=1e-10, atol=1e-12)
         wanted = [float(played.after.loss[played.size > 0].mean()) for played in alone.history]
         assert last.traces[i] == pytest.approx(wanted, rel=1e-10)
@@ -542,7 +548,7 @@ def test_the_configurations_tried_are_those_with_which_a_client_has_trained(
     seen = steps(begun(fed, G=G, L=L), fed)
     for before, after in pairwise(seen):
         for i in range(4):
-            run = before._equipped(i, 4)
+            run = before._equip(i, 4)
             lived = max(b.round for b in before.births if b.member == i)
             table = run.tuner.table
             used |= {(i, lived, k, str(table[k] if L else table)) for k in range(4 if L else 1)}
@@ -558,13 +564,13 @@ def test_the_vectors_of_a_copy_are_drawn_around_its_own_base(fed: Federation) ->
     for _ in range(3):
         search = search.step(MODEL, fed, 4)
     birth = search.births[4]  # the first that is a copy
-    tuner = search._equipped(birth.member, 4).tuner
+    tuner = search._equip(birth.member, 4).tuner
     assert isinstance(tuner, FedPopL)
     assert same(tuner.base, birth.c)
-    box = ends(SPACES.client, birth.c, 0.1)
+    box = box_corners(SPACES.client, birth.c, 0.1)
     assert same(boxed(SPACES.client, tuner.table, box), tuner.table)
     assert tuner.first == 3
-    other = search._equipped(search.best, 4).tuner
+    other = search._equip(search.best, 4).tuner
     assert isinstance(other, FedPopL)
     assert (other.first, other.played) == (0, 3)
 
@@ -593,7 +599,7 @@ def test_a_search_by_a_plain_loop_over_members_gives_the_same_numbers(fed: Feder
     search = begun(fed, 18, R, T_g=T_g, L=False)
     w0 = search.runs[0].server
     members = [{"c": x.tuner.final, "b": x.b, "server": w0, "age": 0, "s": []} for x in search.runs]
-    keys = [stream(seed, i) for i in range(3)]
+    keys = [seed_for(seed, i) for i in range(3)]
     for r in range(1, R + 1):
         for i, m in enumerate(members):
             run = replace(search.runs[0], server=m["server"], tuner=Fixed(m["c"]), b=m["b"],
@@ -614,7 +620,7 @@ def test_a_search_by_a_plain_loop_over_members_gives_the_same_numbers(fed: Feder
                 "age": 0,
                 "s": [],
             }
-            keys[worst] = stream(seed, worst, r)
+            keys[worst] = seed_for(seed, worst, r)
     last = steps(search, fed)[-1]
     for m, run in zip(members, last.runs, strict=True):
         torch.testing.assert_close(run.w, m["server"].w, rtol=1e-9, atol=1e-12)
@@ -640,7 +646,7 @@ def test_when_all_have_diverged_nobody_copies(fed: Federation) -> None:
     last = steps(search, fed)[-1]
     assert len(last.births) == 2
     assert last.done
-    assert isinf(last.lowest)
+    assert isinf(last.best_score)
 
 
 def test_a_kept_age_goes_on_to_decay(fed: Federation) -> None:
@@ -674,20 +680,20 @@ def test_with_successive_halving_the_worst_stop_and_the_rest_copy_one_another(
     assert last.used == last.total == 60
     assert len(last.runs) == 9
     stops = last.bracket.stops
-    assert [len(s.living) for s in seen if s.round in stops[:-1]] == [3, 1]
+    assert [len(s.alive) for s in seen if s.round in stops[:-1]] == [3, 1]
     for before, after in pairwise(seen):
         r = after.round
         if r not in stops[:-1]:
             continue
         born = {b.member: b.round for b in before.births}  # the latest of each member
         score = {}
-        for i in before.living:
+        for i in before.alive:
             earlier, latest = after.traces[i][-2:]
             both = (0.9 * earlier + latest) / 1.9  # eq. (5) with T_g = 2
             score[i] = both if r - born[i] > 1 else latest
-        order = sorted(before.living, key=lambda i: (score[i], i))
+        order = sorted(before.alive, key=lambda i: (score[i], i))
         third = len(order) // 3
-        assert after.living == sorted(order[:third])
+        assert after.alive == sorted(order[:third])
         assert {after.out[i] for i in order[third:]} == {r}
         for i in order[third:]:
             assert not len(after.runs[i].w)
@@ -720,7 +726,7 @@ def test_each_vector_of_fedprox_pulls_its_own_client_by_its_own_mu(fed: Federati
     whole = {"batch": Choice((128,)), "epochs": Choice((2,))}
     spaces = Spaces(SearchSpace({"mu": LogUniform(0.1, 8), **whole}))
     search = fedpop(MODEL, fed, spaces, 2, 2, eps=1.0, method=FedProx(), seed=1)
-    run = search._equipped(0, 3)
+    run = search._equip(0, 3)
     who = fed.sample(3, generator(run.seed, 0))
     mus = run.tuner.table.mu.tolist()
     assert len(set(mus)) == 3
@@ -790,8 +796,8 @@ def test_as_printed_no_copy_ever_has_other_epochs_or_batches_than_its_parent(
     """round(4 * 0.1) is 0; by default both move."""
     changes = {}
     for as_printed in (True, False):
-        laws = {"lr": LogUniform(1e-3, 1), "epochs": Choice((1, 2, 3, 4, 5), as_printed)}
-        spaces = Spaces(SearchSpace(laws))
+        distributions = {"lr": LogUniform(1e-3, 1), "epochs": Choice((1, 2, 3, 4, 5), as_printed)}
+        spaces = Spaces(SearchSpace(distributions))
         last = steps(begun_with(spaces, fed), fed)[-1]
         now, moved = {}, 0
         for r in sorted({b.round for b in last.births}):
@@ -814,7 +820,7 @@ def test_the_winner_is_kept_in_a_file_like_any_run_and_goes_on_with_its_vectors(
     save_run(winner, tmp_path / "winner")
     again = load_run(tmp_path / "winner")
     assert isinstance(again.tuner, FedPopL)
-    one, other = (play(run, MODEL, fed, 2, 4) for run in (winner, again))
+    one, other = (train(run, MODEL, fed, 2, 4) for run in (winner, again))
     assert torch.equal(one.w, other.w)
     assert same(one.tuner.table, other.tuner.table)
 
@@ -833,8 +839,8 @@ def test_a_search_that_was_stopped_and_read_again_gives_the_same_numbers(
     with monkeypatch.context() as patch:
         patch.setattr(FedPop, "step", stopping)
         with pytest.raises(KeyboardInterrupt):
-            spend(search, MODEL, fed, 4, path=path, every=1)
-    last = spend(search, MODEL, fed, 4, path=path)
+            tune(search, MODEL, fed, 4, path=path, every=1)
+    last = tune(search, MODEL, fed, 4, path=path)
     assert last.traces == both[-1].traces
     for one, other in zip(last.runs, both[-1].runs, strict=True):
         assert torch.equal(one.w, other.w)
@@ -842,7 +848,7 @@ def test_a_search_that_was_stopped_and_read_again_gives_the_same_numbers(
 
 def test_the_winner_can_go_on_when_the_search_is_over(fed: Federation, both: list[FedPop]) -> None:
     winner = both[-1].winner
-    on = play(winner, MODEL, fed, 2, 4)
+    on = train(winner, MODEL, fed, 2, 4)
     assert on.round == winner.round + 2
     assert isinstance(on.tuner, FedPopL)
     assert same(on.tuner.table, winner.tuner.table)
@@ -863,15 +869,15 @@ def unchecked(kind: Any, *values: Any, **options: Any) -> None:
         (lambda: unchecked(Evolution, 5, coin="no"), "coin is 'no'; allowed: 'each', 'vector'"),
         (lambda: Local(T_l=0), "T_l is 0; allowed: a whole number of at least 1"),
         (lambda: unchecked(Local, score="no"), "score is 'no'; allowed: "),
-        (lambda: unchecked(Local, settle_on="no"), "settle_on is 'no'; allowed: "),
+        (lambda: unchecked(Local, freeze_on="no"), "freeze_on is 'no'; allowed: "),
         (lambda: Local(rounds=-1), "rounds is -1; allowed: a whole number of at least 0"),
         (lambda: ranked.__wrapped__([1.0], 3, "no"), "rule is 'no'; allowed: 'rank', 'quantile'"),
         (lambda: population(0), "K is 0; allowed: a whole number of at least 1"),
         (lambda: anneal(nan, 1, 5), "x0 is nan; allowed: a finite number"),
         (lambda: anneal(0.1, 6, 5), "r is 6; allowed: a round from 0 to R = 5"),
-        (lambda: heirs([1.0, 2.0], 3, [0.5]), "length of u is 1; allowed: 2"),
-        (lambda: heirs([1.0, 2.0], 3, [0.5, 1.0]), r"u is \[0.5, 1.0\]; allowed: draws"),
-        (lambda: heirs([1.0, 2.0], 3, [0.5, nan]), r"u is \[0.5, nan\]; allowed: draws"),
+        (lambda: pair_parents([1.0, 2.0], 3, [0.5]), "length of u is 1; allowed: 2"),
+        (lambda: pair_parents([1.0, 2.0], 3, [0.5, 1.0]), r"u is \[0.5, 1.0\]; allowed: draws"),
+        (lambda: pair_parents([1.0, 2.0], 3, [0.5, nan]), r"u is \[0.5, nan\]; allowed: draws"),
         (
             lambda: evolve.__wrapped__(SPACES.client, LocalHP(), 0.1, 0.1, torch.zeros(3, 2, 3)),
             r"shape of u is \(3, 2, 3\); allowed: \(3, 1, 3\)",

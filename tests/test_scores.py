@@ -23,7 +23,7 @@ from fedlab_edu import (
     score,
 )
 from fedlab_edu.training import scores as scores_module
-from fedlab_edu.training.memory import activations, pieces
+from fedlab_edu.training.memory import activations, chunks
 from fedlab_edu.training.scores import hessian_product
 from tests.test_local import federation
 
@@ -204,6 +204,6 @@ def test_the_memory_of_text_grows_by_as_much_for_each_character() -> None:
 def test_pieces_hold_what_fits_and_at_least_one(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("fedlab_edu.training.memory.PIECE_BYTES", 100)
     cpu = torch.device("cpu")
-    assert list(pieces(7, 30, cpu)) == [[0, 1, 2], [3, 4, 5], [6]]
-    assert list(pieces(2, 1000, cpu)) == [[0], [1]]
-    assert list(pieces(0, 1, cpu)) == []
+    assert list(chunks(7, 30, cpu)) == [[0, 1, 2], [3, 4, 5], [6]]
+    assert list(chunks(2, 1000, cpu)) == [[0], [1]]
+    assert list(chunks(0, 1, cpu)) == []

@@ -69,11 +69,11 @@ def test_halving_over_recorded_scores(name: str) -> None:
 
 def spent(stops: tuple[int, ...], arms: int, eta: int) -> int:
     """The rounds of a bracket, counted one by one."""
-    rounds, living = 0, arms
+    rounds, alive = 0, arms
     for t in range(1, stops[-1] + 1):
-        rounds += living
+        rounds += alive
         for _ in range(stops[:-1].count(t)):
-            living = max(1, living // eta)
+            alive = max(1, alive // eta)
     return rounds
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from fedlab_edu import Federation, LocalHP, load, mlp, play, score, start
+from fedlab_edu import Federation, LocalHP, load, mlp, score, start, train
 from fedlab_edu.data import decode, digit_images, genres, sensors
 from fedlab_edu.data.shakespeare import plays, speeches
 from fedlab_edu.data.shift import NOISE, SENSORS, lines, seen
@@ -108,11 +108,11 @@ def only(fed: Federation, i: int) -> Federation:
 
 def test_a_model_of_one_sensor_fails_under_two_others_and_one_of_all_fails_nowhere() -> None:
     fed, model, c = sensors(), mlp(64, 32, 10), LocalHP(lr=0.1, epochs=3, batch=16, momentum=0.5)
-    alone = play(start(model, only(fed, 0), c), model, only(fed, 0), 25, 1)
+    alone = train(start(model, only(fed, 0), c), model, only(fed, 0), 25, 1)
     error = dict(zip(fed.names, score(model, alone.w, fed.test).rates.tolist(), strict=True))
     assert error["original"] < 0.1
     assert min(error["inverted"], error["rotated"]) > 0.5
-    together = play(start(model, fed, c), model, fed, 40, 6)
+    together = train(start(model, fed, c), model, fed, 40, 6)
     assert max(score(model, together.w, fed.test).rates.tolist()) < 0.35
 
 

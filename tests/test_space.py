@@ -35,11 +35,11 @@ from tests.vectors import F64, case
 
 CASES = json.loads((Path(__file__).parent / "data" / "search_space.A.json").read_text())["cases"]
 BY_SPEC = {
-    "server_lr": FEDEX.server.laws["lr"],
+    "server_lr": FEDEX.server.distributions["lr"],
     "server_momentum_paper": Uniform(0, 0.9),
-    "server_momentum_code": FEDEX.server.laws["momentum"],
-    "server_gamma": FEDEX.server.laws["decay"],
-    **FEDEX.client.laws,
+    "server_momentum_code": FEDEX.server.distributions["momentum"],
+    "server_gamma": FEDEX.server.distributions["decay"],
+    **FEDEX.client.distributions,
 }
 LAWS = [
     Uniform(0, 0.5),
@@ -239,7 +239,7 @@ def test_a_space_draws_each_hyperparameter_by_its_law() -> None:
     table = FEDEX.client.sample(4000, gen(3))
     assert isinstance(table, LocalHP)
     assert len(table) == 4000
-    for name, law in FEDEX.client.laws.items():
+    for name, law in FEDEX.client.distributions.items():
         column = getattr(table, name).double()
         if isinstance(law, Choice):
             counts = [int((column == option).sum()) for option in law.options]
@@ -255,7 +255,9 @@ def test_a_space_draws_each_hyperparameter_by_its_law() -> None:
 
 def test_columns_of_a_sample_are_independent() -> None:
     table = FEDEX.client.sample(4000, gen(4))
-    columns = np.stack([getattr(table, name).double().numpy() for name in FEDEX.client.laws])
+    columns = np.stack(
+        [getattr(table, name).double().numpy() for name in FEDEX.client.distributions]
+    )
     correlation, _ = stats.spearmanr(columns.T)
     assert np.abs(correlation - np.eye(len(columns))).max() < 4 / math.sqrt(4000)
 
@@ -266,7 +268,7 @@ def test_perturbing_keeps_what_has_no_law_and_eps_0_keeps_all() -> None:
     same, near = (space.perturb(row, eps, 50, gen(5)) for eps in (0.0, 0.25))
     for name, column in row.columns.items():
         assert getattr(same, name).tolist() == [column.item()] * 50
-        if name not in space.laws:
+        if name not in space.distributions:
             assert getattr(near, name).tolist() == [column.item()] * 50
     assert set(near.batch.tolist()) == {8, 16, 32}
     assert 0.002 <= near.lr.min() < near.lr.max() <= 0.2
@@ -307,7 +309,7 @@ def test_the_spaces_of_the_papers_have_the_ranges_of_the_papers() -> None:
     assert server.decay.tolist() == pytest.approx([1 - 1e-4, 1 - 1e-2])
     assert FEDEX_SHAKESPEARE.client.sample(50, gen()).epochs.unique().tolist() == [1]
     assert FEDPOP_CROSS_SILO.client.sample(99, gen()).batch.unique().tolist() == [8, 16, 32, 64]
-    assert FEDPOP.client.laws == FEDEX.client.laws
+    assert FEDPOP.client.distributions == FEDEX.client.distributions
     workshop = FEDEX_WORKSHOP.client.sample(99, gen())
     assert workshop.momentum.unique().tolist() == [0, 0.9]
     assert workshop.dropout.unique().tolist() == [0, 0.5]

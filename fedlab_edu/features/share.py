@@ -48,22 +48,22 @@ class History(NamedTuple):
 
 
 def halve(scores: Any, alive: Any) -> PerMap:
-    """The probabilities after a round: uniform on the best ``ceil(n / 2)`` of n living maps.
+    """The probabilities after a round: uniform on the best ``ceil(n / 2)`` of n maps that are alive.
 
     Args:
         scores: (k,), lower is better, of equal ones the first; NaN counts as +inf.
         alive: (k,), whether each map has not been eliminated: ``p > 0``.
 
     Raises:
-        ValueError: no living map, or not one score for each map.
+        ValueError: no map is alive, or not one score for each map.
 
     Source: Khodak et al., *Weight-Sharing Beyond NAS*, section 3.1, as their code has it.
     """
     known, alive = _known(scores), np.asarray(alive, dtype=bool)
     ok = alive.any() and alive.shape == known.shape
     require(ok, "alive", alive.tolist(), f"{known.size}, as many as scores, at least one true")
-    living = np.flatnonzero(alive)
-    best = living[np.argsort(known[living], kind="stable")][: math.ceil(len(living) / 2)]
+    left = np.flatnonzero(alive)
+    best = left[np.argsort(known[left], kind="stable")][: math.ceil(len(left) / 2)]
     return np.isin(np.arange(len(known)), best) / len(best)
 
 
@@ -147,9 +147,9 @@ def share(
             drawn = rng.choice(k, len(data.y_val), p=p[t])
             scores.append(split_scores(maps, data, drawn, *fit, score, linear))
         else:  # to score the eliminated, too, would take the most time
-            living = np.flatnonzero(p[t]).tolist()
+            alive = np.flatnonzero(p[t]).tolist()
             scores.append(np.full(k, np.nan))
-            scores[t][living] = map_scores([maps[i] for i in living], data, *fit, score, linear)
+            scores[t][alive] = map_scores([maps[i] for i in alive], data, *fit, score, linear)
         p.append(halve(scores[t], p[t] > 0))
     return History(p[1:], scores, int(p[-1].argmax()))
 

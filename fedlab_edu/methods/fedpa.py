@@ -17,7 +17,7 @@ from fedlab_edu.models.model import Model
 from fedlab_edu.registry import storable
 from fedlab_edu.training.hparams import LocalHP
 from fedlab_edu.training.local import local_sgd, steps
-from fedlab_edu.training.memory import pieces
+from fedlab_edu.training.memory import chunks
 from fedlab_edu.validate import require
 
 
@@ -65,7 +65,7 @@ class FedPA(FedAvg):
         sent = W.clone()
         number = (c.epochs - self.burn_in) // self.per_sample  # of samples, for each client
         each = (int(number.max()) + 2) * model.d * W.element_size()
-        for i in pieces(len(clients), each, W.device):
+        for i in chunks(len(clients), each, W.device):
             w, on = (inputs.w[i] if inputs.w.dim() == 2 else inputs.w), [seeds[j] for j in i]
             W[i], samples = self.samples(model, w, clients[i], c[i], on)
             for row, j in enumerate(i):

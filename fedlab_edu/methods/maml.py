@@ -18,7 +18,7 @@ from fedlab_edu.models.model import Model
 from fedlab_edu.registry import storable
 from fedlab_edu.training.hparams import LocalHP
 from fedlab_edu.training.local import local_sgd, minibatches, shuffles
-from fedlab_edu.training.memory import pieces
+from fedlab_edu.training.memory import chunks
 from fedlab_edu.training.scores import gradient, hessian_product
 from fedlab_edu.validate import require
 
@@ -90,7 +90,7 @@ def meta_gradient(
     steps = _steps(support, c.each(len(support)), seeds)
     adapted = w.new_empty(len(support), model.d)
     g = adapted.clone()
-    for i in pieces(len(support), (len(steps) + 1) * model.d * w.element_size(), w.device):
+    for i in chunks(len(support), (len(steps) + 1) * model.d * w.element_size(), w.device):
         way = [w[i] if w.dim() == 2 else w.expand(len(i), -1)]
         plans = [(clients[i], own[i]) for clients, own in steps]
         for clients, own in plans:

@@ -10,8 +10,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from fedlab_edu.search.distributions import real
-from fedlab_edu.validate import MOST, number, require
+from fedlab_edu.validate import MOST, as_float64, number, require
 
 _HUGE = 1e300  # log weights stay finite, so that none becomes NaN
 
@@ -104,7 +103,7 @@ def expected_p(loss_table: Any, eta: float) -> Float[Tensor, "tau k"]:
     require(table.ndim == 2, "shape of loss_table", tuple(table.shape), "(tau, k)")
     tau, k = table.shape
     require(k ** (tau - 1) <= MOST, "k^(tau - 1)", k ** (tau - 1), f"{MOST:,} at most")
-    z, chance, expected = torch.full((1, k), -log(k), dtype=table.dtype), real([1.0]), []
+    z, chance, expected = torch.full((1, k), -log(k), dtype=table.dtype), as_float64([1.0]), []
     for t in range(tau):
         p = z.exp()
         expected.append(chance @ p)
@@ -137,7 +136,7 @@ def check_eta(eta: float) -> None:
 
 def check_draws(draws: Any) -> Float[Tensor, "..."]:
     """Numbers in [0, 1)."""
-    u = real(draws)
+    u = as_float64(draws)
     require(((u >= 0) & (u < 1)).all(), "draws", u, "from 0 to below 1")
     return u
 
@@ -162,7 +161,7 @@ def fitting(name: str, chosen: Tensor, table: Tensor) -> Float[Tensor, "... tau 
 
 
 def _checked(loss_table: Any, eta: float) -> Tensor:
-    table = real(loss_table)
+    table = as_float64(loss_table)
     shape = tuple(table.shape)
     require(len(shape) >= 2 and table.numel(), "shape of loss_table", shape, "(..., tau, k)")
     require(table.abs().sum(-2).isfinite().all(), "loss_table", table, "numbers of finite sums")

@@ -15,8 +15,7 @@ from typing import Any
 from jaxtyping import Float
 from torch import Tensor
 
-from fedlab_edu.search.distributions import real
-from fedlab_edu.validate import number, require, whole
+from fedlab_edu.validate import as_float64, number, require, whole
 
 
 def step_grid(D: float, G: float, m: int, k: int, grid: str = "harmonic") -> Float[Tensor, " n"]:
@@ -37,7 +36,7 @@ def step_grid(D: float, G: float, m: int, k: int, grid: str = "harmonic") -> Flo
     require(grid in ("harmonic", "geometric"), "grid", grid, "'harmonic', 'geometric'")
     halvings = (k - 1).bit_length()  # ceil(log2 k)
     parts = range(1, k + 1) if grid == "harmonic" else [2**i for i in range(halvings + 1)]
-    return D / (G * sqrt(m) * real([*parts]))
+    return D / (G * sqrt(m) * as_float64([*parts]))
 
 
 def grid_size(D: float, G: float, b: float, m: int, tau: int) -> int:
@@ -67,7 +66,7 @@ def ogd_bound(distance: Any, c: Any, G: float, m: int, kappa: float = 0.5) -> Fl
 
     Source: Zinkevich (2003), Theorem 1, for a step size that stays the same.
     """
-    return real(distance) ** 2 / (2 * real(c)) + kappa * real(c) * m * G**2
+    return as_float64(distance) ** 2 / (2 * as_float64(c)) + kappa * as_float64(c) * m * G**2
 
 
 def start_bound(D: float, V: float, tau: int) -> float:
@@ -134,7 +133,7 @@ def bound(
 
     Source: Khodak et al. (2021), appendix A, fifth line, with 1/2 in place of 1 in front of eta.
     """
-    steps = real(steps)
+    steps = as_float64(steps)
     k, eta = len(steps), bandit_eta(b, m, tau, len(steps))
     _check_similarity(D, V, kappa)
     _check(D=D, G=G, steps=steps.min())

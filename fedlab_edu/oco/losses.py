@@ -13,8 +13,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from fedlab_edu.search.distributions import real
-from fedlab_edu.validate import number, require
+from fedlab_edu.validate import as_float64, number, require
 
 # The values of a loss at w (..., d) on z (..., d), and a subgradient of each, by w.
 Loss = Callable[[Tensor, Tensor], tuple[Float[Tensor, "..."], Float[Tensor, "... d"]]]
@@ -74,7 +73,7 @@ class Losses:
 
     def __post_init__(self) -> None:
         require(self.kind in KINDS, "kind", self.kind, f"one of {tuple(KINDS)}")
-        z = real(self.z)
+        z = as_float64(self.z)
         allowed = "(..., m, d), none of them 0" + ", d = 1" * (self.kind == "absolute")
         ok = z.ndim >= 2 and z.numel() > 0 and (self.kind != "absolute" or z.shape[-1] == 1)
         require(ok, "shape of z", tuple(z.shape), allowed)
@@ -88,7 +87,7 @@ class Losses:
 
     def total(self, w: Any) -> Float[Tensor, "..."]:
         """The sum over the m examples at one point w (..., d) for each task."""
-        return self.loss(real(w)[..., None, :], self.z)[0].sum(-1)
+        return self.loss(as_float64(w)[..., None, :], self.z)[0].sum(-1)
 
 
 class Constants(NamedTuple):

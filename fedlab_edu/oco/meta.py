@@ -16,8 +16,7 @@ from fedlab_edu.oco.bandit import Bandit, check_arms, check_draws, check_eta, dr
 from fedlab_edu.oco.losses import Losses, check_radius
 from fedlab_edu.oco.ogd import ogd, project
 from fedlab_edu.oco.optimum import best_fixed
-from fedlab_edu.search.distributions import real
-from fedlab_edu.validate import require
+from fedlab_edu.validate import as_float64, require
 
 _CHUNK = 25_000  # coordinates of points that go through the losses at once: they stay in the cache
 
@@ -73,10 +72,10 @@ def starts(optima: Any, w1: Any) -> Float[Tensor, "... tau d"]:
 
     Source: Khodak et al. (2021), Theorem 4.1.
     """
-    optima = real(optima)
+    optima = as_float64(optima)
     tau, d = optima.shape[-2:]
     count = torch.arange(1, tau, dtype=optima.dtype)[:, None]
-    first = real(w1).expand(*optima.shape[:-2], d)[..., None, :]
+    first = as_float64(w1).expand(*optima.shape[:-2], d)[..., None, :]
     return torch.cat([first, optima[..., :-1, :].cumsum(-2) / count], -2)
 
 
@@ -172,7 +171,7 @@ def mean_and_error(values: Any) -> Averaged:
     Raises:
         ValueError: fewer than two values.
     """
-    values = real(values)
+    values = as_float64(values)
     n = len(values) if values.ndim else 0
     require(n >= 2, "number of values", n, "at least 2")
     return Averaged(values.mean(0), values.std(0) / sqrt(n))
@@ -180,7 +179,7 @@ def mean_and_error(values: Any) -> Averaged:
 
 def _checked(losses: Losses, w1: Any, steps: Any, radius: float) -> tuple[Tensor, Tensor]:
     """The first start in the ball, and the step sizes."""
-    shape, w1, steps = tuple(losses.z.shape), real(w1), real(steps)
+    shape, w1, steps = tuple(losses.z.shape), as_float64(w1), as_float64(steps)
     require(len(shape) >= 3, "shape of z", shape, "(..., tau, m, d)")
     require(w1.shape == shape[-1:], "shape of w1", tuple(w1.shape), str(shape[-1:]))
     require(steps.ndim == 1 and len(steps), "shape of steps", tuple(steps.shape), "(k,), not 0")

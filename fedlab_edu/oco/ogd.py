@@ -11,8 +11,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from fedlab_edu.oco.losses import Losses, check_radius
-from fedlab_edu.search.distributions import real
-from fedlab_edu.validate import require
+from fedlab_edu.validate import as_float64, require
 
 
 class Played(NamedTuple):
@@ -38,7 +37,7 @@ def project(w: Any, radius: float) -> Float[Tensor, "... d"]:
     Raises:
         ValueError: a radius that is not above 0.
     """
-    w, radius = real(w), check_radius(radius)
+    w, radius = as_float64(w), check_radius(radius)
     square = w.square().sum(-1, keepdim=True)
     if square.max() <= radius**2:
         return w  # all are inside already, as often they are
@@ -66,7 +65,7 @@ def ogd(losses: Losses, w0: Any, step: Any, radius: float, *, keep: bool = True)
     Source: Zinkevich (2003), section 2.
     """
     require(isinstance(losses, Losses), "losses", type(losses).__name__, "Losses(kind, z)")
-    r, w0, c = check_radius(radius), real(w0), real(step)
+    r, w0, c = check_radius(radius), as_float64(w0), as_float64(step)
     m, d = losses.z.shape[-2:]
     require(w0.isfinite().all(), "w0", w0, "finite numbers")
     require(w0.shape[-1:] == (d,), "shape of w0", tuple(w0.shape), f"(..., {d})")

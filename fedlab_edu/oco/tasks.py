@@ -9,8 +9,7 @@ from torch import Tensor
 
 from fedlab_edu.data.digits import WRITERS, digit_images
 from fedlab_edu.oco.losses import Losses
-from fedlab_edu.search.distributions import real
-from fedlab_edu.validate import check_shares, number, require, whole
+from fedlab_edu.validate import as_float64, check_shares, number, require, whole
 
 
 def similarity(optima: Any) -> Float[Tensor, "..."]:
@@ -26,13 +25,13 @@ def similarity(optima: Any) -> Float[Tensor, "..."]:
 
     Source: Khodak et al. (2021), eq. (9).
     """
-    optima = real(optima)
+    optima = as_float64(optima)
     require(optima.ndim >= 2, "shape of optima", tuple(optima.shape), "(..., tau, d)")
     away = optima - optima.mean(-2, keepdim=True)
     return away.square().sum(-1).mean(-1).sqrt()
 
 
-def drawn_tasks(
+def draw_tasks(
     kind: str, tau: int, m: int, d: int, V: float, noise: float, gen: torch.Generator
 ) -> Losses:
     """Tasks around centres of their own: ``z_ti = centre_t + noise u_ti``, z (tau, m, d).

@@ -24,7 +24,7 @@ from fedlab_edu.papers import fedpop_tables as printed
 from fedlab_edu.papers.experiment import Experiment, Published, Record
 from fedlab_edu.papers.fedex import SETTINGS
 from fedlab_edu.papers.searches import Setting, both, rates, tested
-from fedlab_edu.search.arms import around, drawn
+from fedlab_edu.search.arms import draw_arms
 from fedlab_edu.search.space import (
     FEDEX_SHAKESPEARE,
     FEDPOP,
@@ -32,6 +32,7 @@ from fedlab_edu.search.space import (
     SearchSpace,
     Spaces,
 )
+from fedlab_edu.tuners.fedex import around
 from fedlab_edu.tuners.fedpop.search import FedPop, fedpop
 
 TunerName = Literal["none", "FedEx", "FedPop-G", "FedPop-L", "FedPop"]
@@ -58,8 +59,10 @@ class Member:
         """The search before its first round."""
         spaces = setting.spaces
         if not isinstance(self.method, FedProx):
-            laws = {name: law for name, law in spaces.client.laws.items() if name != "mu"}
-            spaces = Spaces(SearchSpace(laws), spaces.server)
+            distributions = {
+                name: law for name, law in spaces.client.distributions.items() if name != "mu"
+            }
+            spaces = Spaces(SearchSpace(distributions), spaces.server)
         begun = fedpop(
             model, fed, spaces, setting.total, setting.cap, eta=setting.eta,
             eliminations=setting.eliminations if self.wrapper == "SHA" else 0,
@@ -68,7 +71,7 @@ class Member:
         )  # fmt: skip
         if self.tuner != "FedEx":
             return begun
-        arms = drawn(spaces, len(begun.runs), seed, around(spaces.client, setting.k))
+        arms = draw_arms(spaces, len(begun.runs), seed, around(spaces.client, setting.k))
         pairs = zip(begun.runs, arms, strict=True)
         return replace(begun, runs=tuple(replace(run, tuner=arm.tuner) for run, arm in pairs))
 
@@ -172,7 +175,12 @@ def _domains(name: str, domains: int, classes: int) -> Setting:
 #: Genres train for one epoch, as all clients that have lines of Shakespeare, and their data are the
 #: same for every seed: windows keep the order of the plays.
 _GENRES = Spaces(
-    SearchSpace({**FEDEX_SHAKESPEARE.client.laws, "batch": FEDPOP_CROSS_SILO.client.laws["batch"]}),
+    SearchSpace(
+        {
+            **FEDEX_SHAKESPEARE.client.distributions,
+            "batch": FEDPOP_CROSS_SILO.client.distributions["batch"],
+        }
+    ),
     FEDEX_SHAKESPEARE.server,
 )
 _SILOS = {

@@ -28,17 +28,17 @@ from fedlab_edu.papers.experiment import Experiment, Published, Record, Trial
 from fedlab_edu.papers.fedtune_tables import TABLES
 from fedlab_edu.papers.searches import rates
 from fedlab_edu.rounds.checkpoint import fingerprint, load_run, save_run
-from fedlab_edu.rounds.communicate import play
+from fedlab_edu.rounds.communicate import train
 from fedlab_edu.rounds.objectives import evaluate
 from fedlab_edu.rounds.run import Run, start
 from fedlab_edu.rounds.tuner import Fixed, Tuner
-from fedlab_edu.search.arms import shared
+from fedlab_edu.search.arms import share_configuration
 from fedlab_edu.search.baselines import hyperband, random_search
 from fedlab_edu.search.bayes import Bayes, bayesian_search
 from fedlab_edu.search.race import Estimate, Race, race
 from fedlab_edu.search.schedules import bracket
 from fedlab_edu.search.space import FEDTUNE, PerClient
-from fedlab_edu.search.tune import spend
+from fedlab_edu.search.tune import tune
 from fedlab_edu.seeds import generator
 from fedlab_edu.tuners.fedtune.search import fedtune
 from fedlab_edu.validate import require
@@ -128,7 +128,7 @@ def _trained(begun: Run, model: Model, fed: Federation, rounds: int, path: Path)
         allowed = "the file of this training, or none: delete it to train from the start"
         require(ours == its and run.round <= rounds, "path", str(path), allowed)
     while run.round < rounds:
-        run = play(run, model, fed, min(PIECE, rounds - run.round), len(fed))
+        run = train(run, model, fed, min(PIECE, rounds - run.round), len(fed))
         save_run(run, path)
     return run
 
@@ -175,7 +175,7 @@ def _differentiable(
     cell: Cell, model: Model, fed: Federation, seed: int, state: Path, **how: Any
 ) -> tuple[Tuner, int]:
     begun = fedtune(model, fed, GRID, cell.total, seed=seed, **how)
-    done = spend(begun, model, fed, path=state)
+    done = tune(begun, model, fed, path=state)
     return done.final_run().tuner, done.used
 
 
@@ -193,12 +193,12 @@ def _joint(
 def _grid(cell: Cell, model: Model, fed: Federation, seed: int, state: Path) -> tuple[Tuner, int]:
     """Each row for all clients alike; the 30 rows are as many as the groups of random search."""
     one = bracket((cell.total // GROUPS,), len(GRID), 2)
-    begun = race(model, fed, shared(GRID), [one], seed=seed, estimate=_JUDGED)
+    begun = race(model, fed, share_configuration(GRID), [one], seed=seed, estimate=_JUDGED)
     return _spent(begun, model, fed, state)
 
 
 def _spent(begun: Race | Bayes, model: Model, fed: Federation, state: Path) -> tuple[Tuner, int]:
-    done = spend(begun, model, fed, len(fed), path=state)
+    done = tune(begun, model, fed, len(fed), path=state)
     return done.winner.tuner, done.used
 
 

@@ -33,7 +33,7 @@ def reproduce(
 ) -> Path:
     """Run what is not yet in the record; the record's path, see `read_records`.
 
-    What a run has spent is kept in a file beside the record until it ends, see `spend`, so that a
+    What a run has spent is kept in a file beside the record until it ends, see `tune`, so that a
     run that was stopped goes on. Several processes may share a folder if each has its own seeds.
     A record holds runs with one budget only.
 

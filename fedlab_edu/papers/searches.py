@@ -14,13 +14,13 @@ from fedlab_edu.models.model import Model
 from fedlab_edu.papers.experiment import Experiment, Published, Record, Trial
 from fedlab_edu.rounds.objectives import evaluate, personalise
 from fedlab_edu.rounds.run import Run
-from fedlab_edu.search.arms import MakeTuner, around, drawn, plain, shared
+from fedlab_edu.search.arms import MakeTuner, draw_arms, fixed_tuner, share_configuration
 from fedlab_edu.search.baselines import successive_halving
 from fedlab_edu.search.race import Estimate, Race, race
 from fedlab_edu.search.schedules import bracket
 from fedlab_edu.search.space import Spaces
-from fedlab_edu.search.tune import spend
-from fedlab_edu.tuners.fedex import FedEx
+from fedlab_edu.search.tune import tune
+from fedlab_edu.tuners.fedex import FedEx, around
 from fedlab_edu.validate import require
 
 
@@ -88,7 +88,7 @@ class Tuning:
     def search(self, setting: Setting, model: Model, fed: Federation, seed: int) -> Race:
         """The search before its first round; as in the authors' code, clients are drawn with
         replacement, and FedProx is the method of all runs."""
-        tuner: MakeTuner = plain
+        tuner: MakeTuner = fixed_tuner
         if self.fedex is not None:
             tuner = around(setting.spaces.client, setting.k, **self.fedex)
         # random search is successive halving that eliminates nobody
@@ -145,9 +145,9 @@ class Range:
     def search(self, setting: Setting, model: Model, fed: Federation, seed: int) -> Race:
         """The race of the configurations, before its first round; nobody is eliminated."""
         k = setting.k
-        (arm,) = drawn(setting.spaces, 1, seed, around(setting.spaces.client, k, self.eps))
-        return race(model, fed, shared(arm.tuner.table, arm.b), [bracket((setting.cap,), k, 2)],
-                    seed=seed, method=FedProx(), replacement=True)  # fmt: skip
+        (arm,) = draw_arms(setting.spaces, 1, seed, around(setting.spaces.client, k, self.eps))
+        arms, rounds = share_configuration(arm.tuner.table, arm.b), [bracket((setting.cap,), k, 2)]
+        return race(model, fed, arms, rounds, seed=seed, method=FedProx(), replacement=True)
 
     def again(self, other: object, race: Race) -> None:
         """No other's search will do."""
@@ -204,7 +204,7 @@ def _searches(setting: Setting, place: torch.device) -> Trial:
         if search is None:
             search = variant.search(setting, model, fed, seed)
             often = max(100, 20 * len(search.runs))  # a file holds the models of all arms
-            search = spend(search, model, fed, setting.clients, path=state, every=often)
+            search = tune(search, model, fed, setting.clients, path=state, every=often)
         over[:] = [
             (other, done)
             for other, done in (*over, (variant, search))

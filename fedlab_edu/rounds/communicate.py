@@ -11,9 +11,9 @@ from fedlab_edu.methods import ClientInput, ClientUpdate, Method
 from fedlab_edu.models.model import Model
 from fedlab_edu.rounds.gather import Gathered, Tile, Work, gather, is_finite
 from fedlab_edu.rounds.run import Run
-from fedlab_edu.seeds import generator, stream
+from fedlab_edu.seeds import generator, seed_for
 from fedlab_edu.training.hparams import LocalHP
-from fedlab_edu.training.memory import pieces
+from fedlab_edu.training.memory import chunks
 from fedlab_edu.training.scores import score
 from fedlab_edu.validate import require
 
@@ -56,7 +56,7 @@ def communicate_all(
     return [finish_round(run, one) for run, one in zip(runs, gathered, strict=True)]
 
 
-def play(
+def train(
     run: Run,
     model: Model,
     fed: Federation,
@@ -84,7 +84,7 @@ def draw_work(run: Run, fed: Federation, clients: int) -> Work:
     for i in client.tolist():
         # drawn once more in this round, a client has other minibatches; `personalise` has the key 1
         again = [drawn[i] + 1] if drawn[i] else []
-        seeds.append(stream(run.seed, run.round, i, *again))
+        seeds.append(seed_for(run.seed, run.round, i, *again))
         drawn[i] += 1
     return Work(client, row, run.tuner.table[row], seeds)
 
@@ -103,7 +103,7 @@ def train_clients(
     client = torch.cat([work.client for work in works])
     c = LocalHP.concat([work.c for work in works])
     seeds = [seed for work in works for seed in work.seeds]
-    for i in pieces(len(run), w.nbytes, w.device):
+    for i in chunks(len(run), w.nbytes, w.device):
         inputs = _inputs(runs, run[i].tolist(), client[i].tolist())
         update = method.loc(model, inputs, data[client[i]], c[i], [seeds[j] for j in i])
         _check(update, method, (len(i), model.d), inputs.state is not None)

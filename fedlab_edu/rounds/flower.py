@@ -1,6 +1,6 @@
 """The same Loc and Agg as a Flower app: one process becomes messages between a server and nodes.
 
-``play(run, model, fed, rounds, clients)`` is ``client_app(model, fed)`` on every node and
+``train(run, model, fed, rounds, clients)`` is ``client_app(model, fed)`` on every node and
 ``server_app(run, fed, rounds, clients, watch=...)`` on the server. The two draw the same clients,
 configurations and minibatches, so that the same run comes out, to rounding.
 ``flwr.simulation.run_simulation(server, client, num_supernodes=len(fed))`` runs both here.

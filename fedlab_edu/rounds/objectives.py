@@ -9,7 +9,7 @@ from fedlab_edu.models.model import Model
 from fedlab_edu.rounds.communicate import train_clients
 from fedlab_edu.rounds.gather import Work
 from fedlab_edu.rounds.run import Run
-from fedlab_edu.seeds import stream
+from fedlab_edu.seeds import seed_for
 from fedlab_edu.training.hparams import LocalHP
 from fedlab_edu.training.scores import Score, score
 from fedlab_edu.validate import require
@@ -58,7 +58,7 @@ def personalise(run: Run, model: Model, fed: Federation, c: LocalHP | None = Non
     """
     c = run.tuner.final if c is None else c
     N = len(fed)
-    seeds = [stream(run.seed, run.round, client, 1) for client in range(N)]  # no round's
+    seeds = [seed_for(run.seed, run.round, client, 1) for client in range(N)]  # no round's
     everyone = torch.arange(N)
     work = Work(everyone, torch.zeros_like(everyone), c.each(N), seeds)
     parts = [tile.after for tile in train_clients([run], [work], model, fed.train, fed.test)]

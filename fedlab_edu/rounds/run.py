@@ -18,7 +18,7 @@ from fedlab_edu.models.model import Model
 from fedlab_edu.registry import storable
 from fedlab_edu.rounds.result import Round
 from fedlab_edu.rounds.tuner import Fixed, Tuner
-from fedlab_edu.seeds import stream
+from fedlab_edu.seeds import seed_for
 from fedlab_edu.training.hparams import LocalHP, ServerHP
 from fedlab_edu.training.scores import Score
 from fedlab_edu.validate import require, usable_device, whole
@@ -125,7 +125,7 @@ def start(
     require(ok, "method", method, "a method, such as FedAvg()")
     require(len(b) == 1, "b", f"{len(b)} rows", "one setting of the server")
     seed, x = whole("seed", seed, 0), fed.train.x
-    w = model.init(stream(seed)).to(x if x.is_floating_point() else x.device)
+    w = model.init(seed_for(seed)).to(x if x.is_floating_point() else x.device)
     stateless = method.init_state(w) is None
     allowed = "False, for clients of this method keep vectors"
     require(not replacement or stateless, "replacement", replacement, allowed)

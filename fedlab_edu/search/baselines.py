@@ -9,7 +9,7 @@ from typing import TypedDict, Unpack
 from fedlab_edu.data.clients import Federation
 from fedlab_edu.methods import Method
 from fedlab_edu.models.model import Model
-from fedlab_edu.search.arms import MakeTuner, drawn, plain
+from fedlab_edu.search.arms import MakeTuner, draw_arms, fixed_tuner
 from fedlab_edu.search.race import Estimate, Race, Select, race
 from fedlab_edu.search.schedules import Schedule, brackets, schedule
 from fedlab_edu.search.space import PerClient, Spaces
@@ -23,7 +23,7 @@ class How(TypedDict, total=False):
         seed: of the configurations drawn, and of all else that the arms draw.
         method: the federated method; the default is FedAvg.
         estimate: what arms are judged by; the default is the personalised error of the last round.
-        tuner: makes an arm's tuner, see `drawn`; the default stays with one configuration.
+        tuner: makes an arm's tuner, see `draw_arms`; the default stays with one configuration.
         replacement, select, stop_after_last_elimination: see `race`.
     """
 
@@ -98,6 +98,6 @@ def _race(
 ) -> Race:
     for name in how:
         require(name in How.__annotations__, "keyword", name, f"one of {[*How.__annotations__]}")
-    tuner = how.pop("tuner", plain)
-    arms = drawn(spaces, sum(one.arms for one in several), how.get("seed", 0), tuner)
+    tuner = how.pop("tuner", fixed_tuner)
+    arms = draw_arms(spaces, sum(one.arms for one in several), how.get("seed", 0), tuner)
     return race(model, fed, arms, several, **how)  # type: ignore[misc]  # it has no tuner now

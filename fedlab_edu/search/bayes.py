@@ -17,12 +17,12 @@ from fedlab_edu.methods import Method
 from fedlab_edu.models.model import Model
 from fedlab_edu.registry import storable
 from fedlab_edu.rounds.run import Run
-from fedlab_edu.search.arms import Arm, drawn, draws, plain, point
+from fedlab_edu.search.arms import Arm, arm_generator, draw_arms, draw_point, fixed_tuner
 from fedlab_edu.search.distributions import Choice, Distribution
 from fedlab_edu.search.race import Estimate, Race, race
 from fedlab_edu.search.schedules import bracket
 from fedlab_edu.search.space import PerClient, Spaces
-from fedlab_edu.seeds import stream
+from fedlab_edu.seeds import seed_for
 from fedlab_edu.validate import extra, require, whole
 
 
@@ -60,14 +60,14 @@ class Bayes:
         return self.race.done and self.total - self.used < self._cap
 
     @property
-    def living(self) -> list[int]:
+    def alive(self) -> list[int]:
         """All arms: none is eliminated."""
-        return self.race.living
+        return self.race.alive
 
     @property
-    def lowest(self) -> float:
+    def best_score(self) -> float:
         """The score of the best arm."""
-        return self.race.lowest
+        return self.race.best_score
 
     @property
     def winner(self) -> Run:
@@ -86,8 +86,8 @@ class Bayes:
 
     def _with_next(self, model: Model, fed: Federation) -> "Bayes":
         a, first = len(self.points), self.race.runs[0]
-        asked = stream(self.seed, a, 1)
-        chosen = propose(self.spaces.laws, self.points, self.race.scores, asked)
+        asked = seed_for(self.seed, a, 1)
+        chosen = propose(self.spaces.distributions, self.points, self.race.scores, asked)
         method, estimate, seed = first.method, self.race.estimate, self.seed
         alone = race(model, fed, [_arm(self.spaces, chosen)], [bracket((self._cap,), 1, 2)],
                      seed=seed, first=a, method=method, estimate=estimate)  # fmt: skip
@@ -127,15 +127,15 @@ def bayesian_search(
     require(
         total >= least, "total", total, f"at least {least}, for {first} random arms and one more"
     )
-    arms = drawn(spaces, first, seed)
-    points = tuple(tuple(point(spaces, draws(seed, a)).tolist()) for a in range(first))
+    arms = draw_arms(spaces, first, seed)
+    points = tuple(tuple(draw_point(spaces, arm_generator(seed, a)).tolist()) for a in range(first))
     begun = race(model, fed, arms, [bracket((cap,), first, 2)],
                  seed=seed, method=method, estimate=estimate)  # fmt: skip
     return Bayes(spaces, total, begun, points, seed)
 
 
 def propose(
-    laws: Sequence[Distribution],
+    distributions: Sequence[Distribution],
     points: Sequence[Sequence[float]],
     scores: Sequence[float],
     seed: int,
@@ -149,7 +149,7 @@ def propose(
     optuna = extra("Optuna", "tune")
     finite = [s for s in scores if math.isfinite(s)]
     worst = max(finite, default=1.0)
-    axes = {str(j): _axis(law) for j, law in enumerate(laws)}
+    axes = {str(j): _axis(law) for j, law in enumerate(distributions)}
     loud = optuna.logging.get_verbosity()
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     try:
@@ -157,7 +157,8 @@ def propose(
         study = optuna.create_study(sampler=sampler)
         for at, score in zip(points, scores, strict=True):
             params = {
-                str(j): _to_axis(law, u) for j, (law, u) in enumerate(zip(laws, at, strict=True))
+                str(j): _to_axis(law, u)
+                for j, (law, u) in enumerate(zip(distributions, at, strict=True))
             }
             value = max(-1e100, min(score if math.isfinite(score) else worst, 1e100))
             study.add_trial(
@@ -166,12 +167,12 @@ def propose(
         asked = study.ask(axes).params
     finally:
         optuna.logging.set_verbosity(loud)
-    return tuple(_from_axis(law, asked[str(j)]) for j, law in enumerate(laws))
+    return tuple(_from_axis(law, asked[str(j)]) for j, law in enumerate(distributions))
 
 
 def _arm(spaces: Spaces | PerClient, at: Sequence[float]) -> Arm:
     c, b = spaces.at(torch.tensor(at, dtype=torch.float64))
-    return Arm(plain(c), b)
+    return Arm(fixed_tuner(c), b)
 
 
 def _axis(law: Distribution) -> Any:

@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 
 from fedlab_edu.registry import storable
-from fedlab_edu.validate import MOST, check_shares, number, require
+from fedlab_edu.validate import MOST, as_float64, check_shares, number, require
 
 _TOL = 1e-9  # (b - a) eps may miss the whole number that it is on paper by a rounding error
 
@@ -73,7 +73,7 @@ class Uniform:
 
     def from_unit(self, u: Tensor) -> Tensor:
         """The value at u in [0, 1]: the inverse of the cumulative distribution, in its scale."""
-        return self._value(self._at(real(u)))
+        return self._value(self._at(as_float64(u)))
 
     def perturb(self, value: Tensor, eps: float, u: Tensor) -> Tensor:
         """A draw from the interval of half width ``(b - a) eps`` around a value, then clipped.
@@ -86,7 +86,7 @@ class Uniform:
         Source: Khodak et al. (2021), section 3, *Local perturbation*.
         """
         check_shares(eps=eps)
-        value, u = self.check(value), real(u)
+        value, u = self.check(value), as_float64(u)
         if eps == 0:
             return value.expand(torch.broadcast_shapes(value.shape, u.shape)).clone()
         return self._value(self._near(value, eps, u))
@@ -97,7 +97,7 @@ class Uniform:
         Source: Chen et al. (2023), section 3.4, eq. (3).
         """
         check_shares(eps=eps, p_re=p_re)
-        return self.evolved(self.check(value), eps, p_re, real(u))
+        return self.evolved(self.check(value), eps, p_re, as_float64(u))
 
     def evolved(self, value: Tensor, eps: float, p_re: float, u: Tensor) -> Tensor:
         """`evo` of a value that the law has given, and of shares: nothing is checked again."""
@@ -125,7 +125,7 @@ class Uniform:
         if delta == 0:
             return Support(float(value), float(value), 0.0, 0.0)
         masses = [max(0.0, over) / (2 * delta) for over in (a - c + delta, c + delta - b)]
-        ends = [float(self._value(real(x))) for x in (max(a, c - delta), min(b, c + delta))]
+        ends = [float(self._value(as_float64(x))) for x in (max(a, c - delta), min(b, c + delta))]
         (low, p_low), (high, p_high) = sorted(zip(ends, masses, strict=True))
         return Support(low, high, p_low, p_high)
 
@@ -134,11 +134,11 @@ class Uniform:
         a, b = self._ends
         require(number(count) in range(1, MOST + 1), "points", count, f"from 1 to {MOST:,}")
         places = torch.linspace(a, b, int(count), dtype=torch.float64)
-        return self._value(places if count > 1 else real([(a + b) / 2])).tolist()
+        return self._value(places if count > 1 else as_float64([(a + b) / 2])).tolist()
 
     def check(self, value: Any, name: str = "value") -> Tensor:
         """The value as a tensor; refused, by its name, if the law does not give it."""
-        value = real(value)
+        value = as_float64(value)
         low, high = self._range
         ok = ((low <= value) & (value <= high)).all()
         require(ok, name, value, f"from {low:.12g} to {high:.12g}")
@@ -211,7 +211,7 @@ class Choice:
     def from_unit(self, u: Tensor) -> Tensor:
         """The option at u in [0, 1]: each has a part of that interval, of equal length."""
         n = len(self.options)
-        return self._at((real(u) * n).long().clamp(0, n - 1))
+        return self._at((as_float64(u) * n).long().clamp(0, n - 1))
 
     def perturb(self, value: Tensor, eps: float, u: Tensor) -> Tensor:
         """One of the places up to ``ceil((n-1) eps)`` away, each as likely, then clipped.
@@ -219,7 +219,7 @@ class Choice:
         Source: Khodak et al. (2021), section 3, *Local perturbation*.
         """
         down, up = self._window(eps)
-        return self._at(self._place(value) - down + (real(u) * (down + up + 1)).long())
+        return self._at(self._place(value) - down + (as_float64(u) * (down + up + 1)).long())
 
     def evo(self, value: Tensor, eps: float, p_re: float, u: Tensor) -> Tensor:
         """With probability p_re a fresh draw, else s places down, none or s up, each as likely.
@@ -231,12 +231,12 @@ class Choice:
         """
         check_shares(eps=eps, p_re=p_re)
         self.check(value)
-        return self.evolved(real(value), eps, p_re, real(u))
+        return self.evolved(as_float64(value), eps, p_re, as_float64(u))
 
     def evolved(self, value: Tensor, eps: float, p_re: float, u: Tensor) -> Tensor:
         """`evo` of a value that the law has given, and of shares: nothing is checked again."""
         coin, draw, move = u
-        n, options = len(self.options), real(self.options)
+        n, options = len(self.options), as_float64(self.options)
         place = (value[..., None] == options).long().argmax(-1)
         moved = place + self._stride(eps) * ((move * 3).long() - 1)
         return options[torch.where(coin < p_re, (draw * n).long(), moved).clamp(0, n - 1)]
@@ -271,7 +271,7 @@ class Choice:
 
     def _law(self, value: float, moves: Sequence[int]) -> dict[float, float]:
         law: dict[float, float] = {}
-        for option in self._at(self._place(real(value)) + torch.tensor(moves)).tolist():
+        for option in self._at(self._place(as_float64(value)) + torch.tensor(moves)).tolist():
             law[option] = law.get(option, 0) + 1 / len(moves)
         return law
 
@@ -280,12 +280,12 @@ class Choice:
         self._place(value, name)
 
     def _place(self, value: Any, name: str = "value") -> Tensor:
-        same = real(value)[..., None] == real(self.options)
+        same = as_float64(value)[..., None] == as_float64(self.options)
         require(same.any(-1).all(), name, value, f"one of {list(self.options)}")
         return same.long().argmax(-1)
 
     def _at(self, place: Tensor) -> Tensor:
-        return real(self.options)[place.clamp(0, len(self.options) - 1)]
+        return as_float64(self.options)[place.clamp(0, len(self.options) - 1)]
 
 
 def Integer(low: int, high: int, as_printed: bool = False) -> Choice:
@@ -306,8 +306,3 @@ def PowerOfTwo(low: int, high: int, as_printed: bool = False) -> Choice:
 
 
 Distribution = Uniform | Choice
-
-
-def real(values: Any) -> Tensor:
-    """As a float64 tensor."""
-    return torch.as_tensor(values, dtype=torch.float64)

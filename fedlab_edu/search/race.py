@@ -25,12 +25,12 @@ from fedlab_edu.rounds.run import Run, start
 from fedlab_edu.search.arms import Arm
 from fedlab_edu.search.schedules import (
     Schedule,
+    best_index,
     discounted_mean,
     last_stop,
-    lowest,
     survivors,
 )
-from fedlab_edu.seeds import stream
+from fedlab_edu.seeds import seed_for
 from fedlab_edu.training.scores import score
 from fedlab_edu.validate import check_shares, number, require
 
@@ -141,7 +141,7 @@ class Race:
         return sum(run.round for run in self.runs)
 
     @property
-    def living(self) -> list[int]:
+    def alive(self) -> list[int]:
         """The arms that have not been eliminated."""
         return [a for a, out in enumerate(self.out) if out is None]
 
@@ -158,10 +158,10 @@ class Race:
     @property
     def best(self) -> int:
         """The living arm with the lowest score, of equal ones the first; NaN counts as +inf."""
-        return self.living[lowest(self._estimates(self.living))]
+        return self.alive[best_index(self._estimates(self.alive))]
 
     @property
-    def lowest(self) -> float:
+    def best_score(self) -> float:
         """The score of the best arm; NaN before the first round."""
         return self._estimates([self.best])[0]
 
@@ -177,7 +177,7 @@ class Race:
             ValueError: the race is over.
         """
         stops = self._stops()
-        playing = [a for a in self.living if self.runs[a].round < stops[a][-1]]
+        playing = [a for a in self.alive if self.runs[a].round < stops[a][-1]]
         require(playing, "race", "over", "one with rounds left")
         after = communicate_all([self.runs[a] for a in playing], model, fed, clients)
         runs, traces = list(self.runs), list(self.traces)
@@ -187,22 +187,22 @@ class Race:
         if self.select == "best_seen":
             now = zip(played._estimates(playing), after, strict=True)
             played = replace(played, seen=_lower(self.seen, *now))
-        return played._eliminated(playing)
+        return played._eliminate(playing)
 
-    def _eliminated(self, playing: Sequence[int]) -> "Race":
+    def _eliminate(self, playing: Sequence[int]) -> "Race":
         """The race after the eliminations of those brackets that have just come to a stop."""
         runs, out, just = list(self.runs), list(self.out), set(playing)
         for bracket, arms in zip(self.brackets, self.arms, strict=True):
-            living = [a for a in arms if a in just]
-            now = runs[living[0]].round if living else 0
+            alive = [a for a in arms if a in just]
+            now = runs[alive[0]].round if alive else 0
             for _ in range(bracket.stops[:-1].count(now)):
-                best = survivors(self._estimates(living), bracket.eta)
-                going = [living[place] for place in best]
-                for a in set(living) - set(going):
-                    runs[a], out[a] = without_vectors(runs[a]), now
-                living = going
+                best = survivors(self._estimates(alive), bracket.eta)
+                going = [alive[place] for place in best]
+                for a in set(alive) - set(going):
+                    runs[a], out[a] = drop_vectors(runs[a]), now
+                alive = going
             if self.stop_after_last_elimination and bracket.stops[-2:-1] == (now,):
-                for a in living:
+                for a in alive:
                     runs[a] = replace(runs[a], tuner=runs[a].tuner.freeze())
         return replace(self, runs=tuple(runs), out=tuple(out))
 
@@ -241,7 +241,7 @@ def _lower(seen: tuple[float, Run] | None, *more: tuple[float, Run]) -> tuple[fl
     return min(known, key=lambda pair: pair[0], default=None)
 
 
-def without_vectors(run: Run) -> Run:
+def drop_vectors(run: Run) -> Run:
     """What it was and what it did: only a run that goes on needs its vectors."""
     return replace(run, server=Server(*(v[:0].clone() for v in run.server)), states={})
 
@@ -281,7 +281,7 @@ def race(
     needed = sum(bracket.arms for bracket in brackets)
     require(len(arms) == needed, "arms", len(arms), f"{needed}, as many as the brackets need")
     runs = tuple(
-        start(model, fed, tuner, b, stream(index(seed), a), method, replacement)
+        start(model, fed, tuner, b, seed_for(index(seed), a), method, replacement)
         for a, (tuner, b) in enumerate(arms, first)
     )
     nothing = ((),) * len(runs)

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from fedlab_edu.rounds.run import Run
 from fedlab_edu.search.race import Race
-from fedlab_edu.search.schedules import last_stop, lowest
+from fedlab_edu.search.schedules import best_index, last_stop
 from fedlab_edu.training.hparams import LocalHP, ServerHP
 from fedlab_edu.validate import extra, require
 
@@ -121,7 +121,7 @@ def online(race: Race) -> "pandas.DataFrame":
                 for a in arms
                 if (out := race.out[a]) is None or out > t
             }
-            best = [*candidates][lowest([*candidates.values()])]
+            best = [*candidates][best_index([*candidates.values()])]
             rows.append((spent, best, candidates[best]))
         if played < bracket.stops[-1]:
             break

@@ -160,7 +160,7 @@ def survivors(
     return sorted(order[: kept(len(known), eta)])
 
 
-def lowest(scores: Sequence[float]) -> int:
+def best_index(scores: Sequence[float]) -> int:
     """The place of the lowest score: of equal ones the first, and NaN counts as +inf."""
     return survivors(scores, max(2, len(scores)))[0]
 
@@ -217,13 +217,13 @@ def halving(
 
     Source: Khodak et al. (2021), Algorithm 1 and section 2.
     """
-    living, out = list(range(len(traces))), []
+    alive, out = list(range(len(traces))), []
     for stop in stops[:-1]:
         since = last_stop(stops, stop)
-        shortest = min(len(traces[a]) for a in living)
+        shortest = min(len(traces[a]) for a in alive)
         require(shortest >= stop, "rounds of a living arm", shortest, f"at least {stop}")
-        scores = {a: discounted_mean(traces[a][since:stop], gamma) for a in living}
+        scores = {a: discounted_mean(traces[a][since:stop], gamma) for a in alive}
         best = survivors(list(scores.values()), eta, rule)
-        living = [living[place] for place in best]
-        out.append(Elimination(stop, scores, living))
+        alive = [alive[place] for place in best]
+        out.append(Elimination(stop, scores, alive))
     return out

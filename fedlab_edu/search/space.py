@@ -23,10 +23,9 @@ from fedlab_edu.search.distributions import (
     OneMinusLogUniform,
     PowerOfTwo,
     Uniform,
-    real,
 )
 from fedlab_edu.training.hparams import LocalHP, ServerHP
-from fedlab_edu.validate import MOST, check_shares, require, whole
+from fedlab_edu.validate import MOST, as_float64, check_shares, require, whole
 
 _Table = TypeVar("_Table", LocalHP, ServerHP)
 
@@ -44,12 +43,12 @@ class SearchSpace(Generic[_Table]):
         ValueError: a name that ``kind`` does not have, or a law of values that it does not allow.
     """
 
-    laws: Mapping[str, Distribution]
+    distributions: Mapping[str, Distribution]
     kind: type[_Table] = LocalHP  # type: ignore[assignment]
 
     def __post_init__(self) -> None:
         names = list(self.kind().columns)
-        for name, law in self.laws.items():
+        for name, law in self.distributions.items():
             require(name in names, "hyperparameter", name, f"one of {names}")
             require(isinstance(law, Distribution), name, law, "a law, such as Uniform(0, 1)")
             self.kind(**{name: law.points(4)})  # both ends, for clipping reaches them
@@ -57,12 +56,19 @@ class SearchSpace(Generic[_Table]):
     def without(self, *names: str) -> "SearchSpace[_Table]":
         """The same space, but some hyperparameters are not tuned."""
         for name in names:
-            require(name in self.laws, "hyperparameter", name, f"one of {list(self.laws)}")
-        return replace(self, laws={n: law for n, law in self.laws.items() if n not in names})
+            require(
+                name in self.distributions,
+                "hyperparameter",
+                name,
+                f"one of {[*self.distributions]}",
+            )
+        return replace(
+            self, distributions={n: law for n, law in self.distributions.items() if n not in names}
+        )
 
     def from_unit(self, u: Tensor) -> _Table:
         """The configurations at points (k, h) of the unit cube, h the number of laws."""
-        columns = zip(self.laws.items(), real(u).unbind(1), strict=True)
+        columns = zip(self.distributions.items(), as_float64(u).unbind(1), strict=True)
         return self._table(self.kind(), len(u), {n: law.from_unit(c) for (n, law), c in columns})
 
     def sample(self, k: int, gen: torch.Generator) -> _Table:
@@ -83,7 +89,7 @@ class SearchSpace(Generic[_Table]):
         Source: Khodak et al. (2021), section 3, *Local perturbation*.
         """
         self._check(row, eps=eps)
-        moves = zip(self.laws.items(), self._draws(gen, k).unbind(1), strict=True)
+        moves = zip(self.distributions.items(), self._draws(gen, k).unbind(1), strict=True)
         return self._table(
             row, k, {n: law.perturb(getattr(row, n), eps, u) for (n, law), u in moves}
         )
@@ -98,7 +104,7 @@ class SearchSpace(Generic[_Table]):
         Source: Chen et al. (2023), section 3.4, eq. (3).
         """
         self._check(row, eps=eps, p_re=p_re)
-        moves = zip(self.laws.items(), self._draws(gen, 3).unbind(1), strict=True)
+        moves = zip(self.distributions.items(), self._draws(gen, 3).unbind(1), strict=True)
         new = {n: law.evo(getattr(row, n), eps, p_re, u[:, None]) for (n, law), u in moves}
         return self._table(row, 1, new)[0]
 
@@ -110,25 +116,27 @@ class SearchSpace(Generic[_Table]):
         Raises:
             ValueError: more than a million of them.
         """
-        values = [law.points(points) for law in self.laws.values()]
+        values = [law.points(points) for law in self.distributions.values()]
         combinations = prod(len(each) for each in values)
         require(combinations <= MOST, "rows of the grid", combinations, f"at most {MOST:,}")
         rows = list(product(*values))
-        columns = real(rows).unbind(1) if self.laws else ()
-        return self._table(self.kind(), len(rows), dict(zip(self.laws, columns, strict=True)))
+        columns = as_float64(rows).unbind(1) if self.distributions else ()
+        return self._table(
+            self.kind(), len(rows), dict(zip(self.distributions, columns, strict=True))
+        )
 
     def sizes(self, points: int = 3) -> tuple[int, ...]:
         """How many values of each law a grid has, the last law's rows next to one another."""
-        return tuple(len(law.points(points)) for law in self.laws.values())
+        return tuple(len(law.points(points)) for law in self.distributions.values())
 
     def _draws(self, gen: torch.Generator, k: int) -> Tensor:
         require(k >= 1, "k", k, "at least 1")
-        return torch.rand(k, len(self.laws), generator=gen, dtype=torch.float64)
+        return torch.rand(k, len(self.distributions), generator=gen, dtype=torch.float64)
 
     def _check(self, row: _Table, **shares: float) -> None:
         require(len(row) == 1, "row", f"{len(row)} rows", "one configuration")
         check_shares(**shares)
-        for name, law in self.laws.items():
+        for name, law in self.distributions.items():
             law.check(getattr(row, name), name)
 
     def _table(self, row: _Table, k: int, new: Mapping[str, Tensor]) -> _Table:
@@ -144,13 +152,15 @@ class Spaces(NamedTuple):
     server: SearchSpace[ServerHP] = SearchSpace({}, ServerHP)
 
     @property
-    def laws(self) -> list[Distribution]:
+    def distributions(self) -> list[Distribution]:
         """All of them, those of the clients first."""
-        return [*self.client.laws.values(), *self.server.laws.values()]
+        return [*self.client.distributions.values(), *self.server.distributions.values()]
 
     def at(self, point: Float[Tensor, " h"]) -> tuple[LocalHP, ServerHP]:
         """The configuration at a point of the unit cube, with an axis for each law."""
-        of_client, of_server = point[None].split([len(space.laws) for space in self], dim=1)
+        of_client, of_server = point[None].split(
+            [len(space.distributions) for space in self], dim=1
+        )
         return self.client.from_unit(of_client)[0], self.server.from_unit(of_server)[0]
 
 
@@ -169,13 +179,15 @@ class PerClient(NamedTuple):
     server: SearchSpace[ServerHP] = SearchSpace({}, ServerHP)
 
     @property
-    def laws(self) -> list[Distribution]:
+    def distributions(self) -> list[Distribution]:
         """All of them: those of the first client, of the second, ..., of the server."""
-        return [*self.client.laws.values()] * self.clients + [*self.server.laws.values()]
+        return [*self.client.distributions.values()] * self.clients + [
+            *self.server.distributions.values()
+        ]
 
     def at(self, point: Float[Tensor, " h"]) -> tuple[LocalHP, ServerHP]:
         """N rows for the clients, and one for the server, as in `Spaces.at`."""
-        h = self.clients * len(self.client.laws)
+        h = self.clients * len(self.client.distributions)
         of_clients = self.client.from_unit(point[:h].view(self.clients, -1))
         return of_clients, self.server.from_unit(point[None, h:])[0]
 

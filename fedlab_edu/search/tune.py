@@ -30,11 +30,11 @@ class Search(Protocol):
         """Whether there is nothing left to do."""
 
     @property
-    def living(self) -> list[int]:
+    def alive(self) -> list[int]:
         """The arms that have not been eliminated."""
 
     @property
-    def lowest(self) -> float:
+    def best_score(self) -> float:
         """The score of the best living arm."""
 
     def step(self, model: Model, fed: Federation, clients: int = 10) -> "Search":
@@ -47,7 +47,7 @@ class Search(Protocol):
 _S = TypeVar("_S", bound=Search)
 
 
-def spend(
+def tune(
     search: _S,
     model: Model,
     fed: Federation,
@@ -92,7 +92,9 @@ def spend(
         while not search.done:
             search = cast(_S, search.step(model, fed, clients))
             if not bar.disable:
-                bar.set_postfix(best=f"{search.lowest:.3f}", arms=len(search.living), refresh=False)
+                bar.set_postfix(
+                    best=f"{search.best_score:.3f}", arms=len(search.alive), refresh=False
+                )
             bar.update(search.used - bar.n)
             if file is not None and search.used - saved >= every:
                 file.write(search)
@@ -111,7 +113,7 @@ class _File(NamedTuple):
 
     Fields:
         origin: the fingerprint of all that its numbers depend on.
-        also: see `spend`.
+        also: see `tune`.
     """
 
     path: Path
@@ -119,7 +121,7 @@ class _File(NamedTuple):
     also: tuple[type, ...]
 
     def read(self, like: _S) -> _S:
-        allowed = "a file that `spend` has written, undamaged"
+        allowed = "a file that `tune` has written, undamaged"
         return self._search(self.path.read_bytes(), like, allowed)
 
     def write(self, search: Search) -> None:
@@ -128,9 +130,9 @@ class _File(NamedTuple):
         write((self.origin, search), self.path, lambda whole: self._search(whole, search, allowed))
 
     def _search(self, whole: bytes, like: _S, allowed: str) -> _S:
-        found = read(whole, self.path, self.also, allowed, "`spend(also=...)`")
+        found = read(whole, self.path, self.also, allowed, "`tune(also=...)`")
         ok = isinstance(found, tuple) and len(found) == 2 and isinstance(found[1], type(like))
-        require(ok, "path", str(self.path), "a file that `spend` has written")
+        require(ok, "path", str(self.path), "a file that `tune` has written")
         assert isinstance(found, tuple)
         allowed = (
             "a file of this search, with its settings, seed, model (of a network of your own its "

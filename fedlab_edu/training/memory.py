@@ -55,7 +55,7 @@ def free(device: torch.device) -> int:
     return torch.cuda.mem_get_info(device)[0] + unused
 
 
-def pieces(number: int, bytes_each: int, device: torch.device) -> Iterator[list[int]]:
+def chunks(number: int, bytes_each: int, device: torch.device) -> Iterator[list[int]]:
     """The numbers from 0, in pieces of as many as the memory for one piece holds, at least one."""
     room = PIECE_BYTES if device.type == "cpu" else free(device) // 8
     size = max(1, room // bytes_each)

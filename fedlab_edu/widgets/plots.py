@@ -36,7 +36,7 @@ def plot_race(race: Race) -> Figure:
     for stop in sorted({stop for bracket in race.brackets for stop in bracket.stops[:-1]}):
         ax.axvline(stop, color=GREY, linewidth=0.6, linestyle=":", zorder=0)
     chosen = race.best if _begun(race) else None
-    others = [a for a in race.living if a != chosen]
+    others = [a for a in race.alive if a != chosen]
     for a, trace in enumerate(race.traces):
         label = LIVING if a in others[:1] and trace else f"_arm {a}"
         style: dict[str, Any] = {"color": BLUE if a in others else GREY, "linewidth": 1}

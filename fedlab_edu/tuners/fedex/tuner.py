@@ -11,11 +11,10 @@ from torch import Tensor
 
 from fedlab_edu.registry import storable
 from fedlab_edu.rounds.result import RoundResult
-from fedlab_edu.search.distributions import real
 from fedlab_edu.training.hparams import LocalHP
 from fedlab_edu.tuners.fedex.algorithm import Theta
 from fedlab_edu.tuners.fedex.rules import entropy
-from fedlab_edu.validate import check_shares, number, require
+from fedlab_edu.validate import as_float64, check_shares, number, require
 
 Rule = Literal["aggressive", "adaptive", "constant", "auto", "scale"]
 _ALLOWED = {
@@ -96,9 +95,9 @@ class FedEx:
     @property
     def theta(self) -> Float[Tensor, " k"]:
         """The probability of each row."""
-        theta = real([1.0])
+        theta = as_float64([1.0])
         for one in self.thetas:
-            theta = torch.outer(theta, real(one.theta)).flatten()
+            theta = torch.outer(theta, as_float64(one.theta)).flatten()
         return theta
 
     @property

@@ -19,9 +19,8 @@ from fedlab_edu.data.clients import Federation
 from fedlab_edu.models.model import Model
 from fedlab_edu.registry import storable
 from fedlab_edu.rounds.run import Run
-from fedlab_edu.search.distributions import real
 from fedlab_edu.tuners.fedpop.search import FedPop
-from fedlab_edu.validate import MOST, number, require
+from fedlab_edu.validate import MOST, as_float64, number, require
 
 _TOL = 1e-9  # 0.1 + 0.2 and 0.3 are one moment on paper
 
@@ -60,14 +59,14 @@ class Clocked:
         return self.search.done
 
     @property
-    def living(self) -> list[int]:
+    def alive(self) -> list[int]:
         """The members that have not been eliminated."""
-        return self.search.living
+        return self.search.alive
 
     @property
-    def lowest(self) -> float:
+    def best_score(self) -> float:
         """The score of the best member; NaN before the first round."""
-        return self.search.lowest
+        return self.search.best_score
 
     @property
     def winner(self) -> Run:
@@ -107,13 +106,13 @@ class Clocked:
 
     def _together(self, model: Model, fed: Federation, clients: int) -> "Clocked":
         """The numbers are those of `FedPop.step`; the clock of each member goes on by itself."""
-        living, r, now = self.living, self.search.round, list(self.now)
-        for i in living:
+        alive, r, now = self.alive, self.search.round, list(self.now)
+        for i in alive:
             now[i] += float(self.seconds[i, r])
         search = self.search.step(model, fed, clients)
         if _meet(self.search, search):
-            latest = max(now[i] for i in living)
-            now = [latest if i in living else t for i, t in enumerate(now)]
+            latest = max(now[i] for i in alive)
+            now = [latest if i in alive else t for i, t in enumerate(now)]
         return replace(self, search=search, now=tuple(now))
 
     def _alone(self, model: Model, fed: Federation, clients: int) -> "Clocked":
@@ -125,7 +124,7 @@ class Clocked:
         ]
         first = min(ends) * (1 + _TOL)
         due = [i for i, end in enumerate(ends) if end <= first]
-        search = self.search.play(due, model, fed, clients).exploit(due)
+        search = self.search.train(due, model, fed, clients).exploit(due)
         latest = max(ends[i] for i in due)
         now = tuple(latest if i in due else t for i, t in enumerate(self.now))
         return replace(self, search=search, now=now)
@@ -142,7 +141,7 @@ class Clocked:
 def _meet(before: FedPop, after: FedPop) -> bool:
     """Whether a round was one after which members had to know of one another."""
     r = before.round + 1
-    copying = before.G and r % before.T_g == 0 and r < before.how.R and len(after.living) > 1
+    copying = before.G and r % before.T_g == 0 and r < before.how.R and len(after.alive) > 1
     return copying or r in before.bracket.stops[:-1] or len(after.births) > len(before.births)
 
 
@@ -152,7 +151,7 @@ def clocked(
     *,
     wait: bool = False,
 ) -> Clocked:
-    """A search that has not begun, under a clock: ``spend(clocked(search, seconds), model, fed)``.
+    """A search that has not begun, under a clock: ``tune(clocked(search, seconds), model, fed)``.
 
     If members wait, the numbers are those of the search alone, whatever the clock. If they do not,
     one that has played T_g more rounds compares itself at once with the others, each by the latest
@@ -187,7 +186,7 @@ def clocked(
         members, rounds = range(shape[0]), range(1, shape[1] + 1)
         seconds = [[number(seconds(i, r)) for r in rounds] for i in members]
     try:
-        table = real(seconds)
+        table = as_float64(seconds)
     except (TypeError, ValueError, RuntimeError):
         require(False, "seconds", seconds, f"an array {shape}, or a function of member and round")
     require(tuple(table.shape) == shape, "shape of seconds", tuple(table.shape), f"{shape}")

@@ -14,14 +14,19 @@ from torch import Tensor
 
 from fedlab_edu.registry import storable
 from fedlab_edu.rounds.result import RoundResult
-from fedlab_edu.search.schedules import lowest
+from fedlab_edu.search.schedules import best_index
 from fedlab_edu.search.space import SearchSpace
 from fedlab_edu.seeds import generator
 from fedlab_edu.training.hparams import LocalHP
-from fedlab_edu.tuners.fedpop.population import Evolution, discounted_score, ends, heirs
+from fedlab_edu.tuners.fedpop.population import (
+    Evolution,
+    box_corners,
+    discounted_score,
+    pair_parents,
+)
 from fedlab_edu.validate import require, whole
 
-_ALLOWED = {"score": ("after", "difference"), "settle_on": ("base", "best")}
+_ALLOWED = {"score": ("after", "difference"), "freeze_on": ("base", "best")}
 
 
 @storable
@@ -35,7 +40,7 @@ class Local:
             then takes its vector down with it. The "difference" is what training has changed.
         rounds: after so many rounds since vectors were drawn, all clients train with the best of
             them so far, as soon as there is one; None lets them try others to the end.
-        settle_on: at the end "base", from which all others were drawn, or the "best" of them.
+        freeze_on: at the end "base", from which all others were drawn, or the "best" of them.
 
     Raises:
         ValueError: a value that is not allowed.
@@ -47,7 +52,7 @@ class Local:
     T_l: int = 1
     score: Literal["after", "difference"] = "after"
     rounds: int | None = None
-    settle_on: Literal["base", "best"] = "base"
+    freeze_on: Literal["base", "best"] = "base"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "T_l", whole("T_l", self.T_l, 1))
@@ -69,7 +74,7 @@ class FedPopL:
         space: the clients' search space.
         base: beta^0, the one configuration that the K stay near.
         table: beta^1, ..., beta^K; see `near`.
-        corners: of the box in which they stay, see `ends`.
+        corners: of the box in which they stay, see `box_corners`.
         how, local: the rules; the round r of `how` is counted from the start of the search. In its
             last round, and after it, no vector is replaced any more.
         seed: of the draws.
@@ -98,7 +103,7 @@ class FedPopL:
     told: tuple[tuple[float, ...], ...] = ()
     best: int | None = None
     fresh: int = 0
-    settled: bool = False
+    frozen: bool = False
 
     @classmethod
     def near(
@@ -119,13 +124,13 @@ class FedPopL:
         K, seed = whole("K", K, 1), whole("seed", seed, 0)
         table = space.perturb(base, how.eps, K, generator(seed, 0))
         first = whole("first", first, 0, how.R)
-        corners, local = ends(space, base, how.eps), Local() if local is None else local
+        corners, local = box_corners(space, base, how.eps), Local() if local is None else local
         return cls(space, base, table, corners, how, local, seed, first, told=((),) * K, fresh=K)
 
     @property
     def final(self) -> LocalHP:
         """The base; or the best vector so far, if the rules say so."""
-        if self.local.settle_on == "base" or self.best is None:
+        if self.local.freeze_on == "base" or self.best is None:
             return self.base
         return self.table[self.best]
 
@@ -133,7 +138,7 @@ class FedPopL:
         self, clients: int, gen: torch.Generator, *, who: Int[Tensor, " B"]
     ) -> Int[Tensor, " B"]:
         """The k-th vector for the k-th client; nothing is drawn."""
-        if self.settled:
+        if self.frozen:
             return torch.zeros(clients, dtype=torch.long)
         K = len(self.table)
         require(clients == K, "clients of a round", clients, f"{K}, one for each vector")
@@ -146,7 +151,7 @@ class FedPopL:
         A vector whose clients had no validation examples neither copies nor is copied.
         """
         next_one = replace(self, played=self.played + 1, fresh=0)
-        if self.settled or self._over:
+        if self.frozen or self._over:
             return next_one
         scores = result.after.loss
         scores = scores - result.before.loss if self.local.score == "difference" else scores
@@ -155,12 +160,12 @@ class FedPopL:
         for k, s in zip(result.row.tolist(), scores.tolist(), strict=True):
             told[k] = (*told[k], s)
         next_one = replace(next_one, told=tuple(told))
-        return next_one if next_one.played % self.local.T_l else next_one._exploited()
+        return next_one if next_one.played % self.local.T_l else next_one._exploit()
 
     def freeze(self) -> "FedPopL":
         """Stop exploring: from now on every client trains with `final`."""
         final = self.final
-        return replace(self, base=final, table=final, settled=True, best=None, fresh=0)
+        return replace(self, base=final, table=final, frozen=True, best=None, fresh=0)
 
     @property
     def _over(self) -> bool:
@@ -168,7 +173,7 @@ class FedPopL:
         rounds = self.local.rounds
         return rounds is not None and self.played >= rounds and self.best is not None
 
-    def _exploited(self) -> "FedPopL":
+    def _exploit(self) -> "FedPopL":
         """Each of the bottom vectors becomes Evo of a random one of the top, inside the box."""
         known = [k for k, seen in enumerate(self.told) if seen]
         if not known:
@@ -177,8 +182,8 @@ class FedPopL:
         r = self.first + self.played
         gen = generator(self.seed, r)
         u = torch.rand(len(known), generator=gen, dtype=torch.float64).tolist()
-        pairs = [(known[b], known[t]) for b, t in heirs(scores, self.how.rho, u)]
-        best = known[lowest(scores)] if math.isfinite(min(scores)) else self.best
+        pairs = [(known[b], known[t]) for b, t in pair_parents(scores, self.how.rho, u)]
+        best = known[best_index(scores)] if math.isfinite(min(scores)) else self.best
         chosen = replace(self, told=((),) * len(self.table), best=best)
         if not pairs or r >= self.how.R or chosen._over:
             return chosen

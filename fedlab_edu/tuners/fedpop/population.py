@@ -14,11 +14,11 @@ from jaxtyping import Float
 from torch import Tensor
 
 from fedlab_edu.registry import storable
-from fedlab_edu.search.distributions import Choice, Distribution, real
+from fedlab_edu.search.distributions import Choice, Distribution
 from fedlab_edu.search.schedules import discounted_mean
 from fedlab_edu.search.space import SearchSpace
 from fedlab_edu.training.hparams import LocalHP, ServerHP
-from fedlab_edu.validate import check_shares, number, require, whole
+from fedlab_edu.validate import as_float64, check_shares, number, require, whole
 
 _Table = TypeVar("_Table", LocalHP, ServerHP)
 _T = TypeVar("_T")
@@ -81,7 +81,7 @@ def discounted_score(trace: Sequence[float], gamma: float = 0.9) -> float:
     return discounted_mean([math.inf if math.isnan(s) else s for s in trace], gamma)
 
 
-def heirs(scores: Sequence[float], rho: float, u: Sequence[float]) -> list[tuple[int, int]]:
+def pair_parents(scores: Sequence[float], rho: float, u: Sequence[float]) -> list[tuple[int, int]]:
     """Pairs of places, (replaced, copied): each of the bottom copies a random one of the top.
 
     What has diverged, with a score that is not finite, is always replaced and never copied; if all
@@ -104,7 +104,7 @@ def heirs(scores: Sequence[float], rho: float, u: Sequence[float]) -> list[tuple
     return [(k, top[int(u[k] * len(top))]) for k in sorted(lost.union(bottom)) if top]
 
 
-def succeed(
+def inherit(
     members: Sequence[_T], pairs: Sequence[tuple[int, int]], child: Callable[[_T, int], _T]
 ) -> list[_T]:
     """The members, each first one of a pair replaced by ``child(the second one, place)``.
@@ -140,13 +140,13 @@ def evolve(
     Source: Chen et al. (2023), eq. (3).
     """
     require(coin in ("each", "vector"), "coin", coin, "'each', 'vector'")
-    shape, wanted = tuple(u.shape), (3, len(rows), len(space.laws))
+    shape, wanted = tuple(u.shape), (3, len(rows), len(space.distributions))
     require(shape == wanted, "shape of u", shape, str(wanted))
     check_shares(eps=eps, p_re=p_re)
-    for name, law in space.laws.items():
+    for name, law in space.distributions.items():
         law.check(getattr(rows, name), name)
     kept = {name: column.reshape(-1) for name, column in rows.columns.items()}
-    return space.kind(**{**kept, **_evolved(space, rows, eps, p_re, real(u), coin)})
+    return space.kind(**{**kept, **_evolved(space, rows, eps, p_re, as_float64(u), coin)})
 
 
 def _evolved(
@@ -154,13 +154,13 @@ def _evolved(
 ) -> dict[str, Tensor]:
     """The columns for which the space has laws; nothing is checked: rows come of the space."""
     new = {}
-    for j, (name, law) in enumerate(space.laws.items()):
+    for j, (name, law) in enumerate(space.distributions.items()):
         draws = torch.stack([u[0, :, 0 if coin == "vector" else j], u[1, :, j], u[2, :, j]])
-        new[name] = law.evolved(real(getattr(rows, name).reshape(-1)), eps, p_re, draws)
+        new[name] = law.evolved(as_float64(getattr(rows, name).reshape(-1)), eps, p_re, draws)
     return new
 
 
-def ends(space: SearchSpace[_Table], centre: _Table, eps: float) -> _Table:
+def box_corners(space: SearchSpace[_Table], centre: _Table, eps: float) -> _Table:
     """The corners of a box, two rows: the least and the greatest that `perturb` makes of a centre.
 
     That is ``(b - a) eps`` to either side in the law's scale, and no farther than its range.
@@ -168,19 +168,22 @@ def ends(space: SearchSpace[_Table], centre: _Table, eps: float) -> _Table:
 
     Source: Chen et al. (2023), section 3.4, *FedPop-L for Intra-configuration Tuning*.
     """
-    u = real([0.0, _LAST])
-    new = {name: law.perturb(getattr(centre, name), eps, u) for name, law in space.laws.items()}
+    u = as_float64([0.0, _LAST])
+    new = {
+        name: law.perturb(getattr(centre, name), eps, u)
+        for name, law in space.distributions.items()
+    }
     kept = {name: column.reshape(-1)[[0, 0]] for name, column in centre.columns.items()}
     return space.kind(**{**kept, **new})
 
 
-def clipped(law: Distribution, values: Tensor, pair: Tensor) -> Tensor:
-    """Values (n,) of a law, clipped to a pair of `ends`: of options, in the order of their list."""
+def clip_to_box(law: Distribution, values: Tensor, pair: Tensor) -> Tensor:
+    """Clip values (n,) to a pair of `box_corners`; options, in the order of their list."""
     if not isinstance(law, Choice):
-        return real(values).clamp(pair.min(), pair.max())
-    options = real(law.options)
+        return as_float64(values).clamp(pair.min(), pair.max())
+    options = as_float64(law.options)
     first, last = (int((options == end).nonzero()[0, 0]) for end in pair)
-    places = (real(values)[:, None] == options).long().argmax(-1)
+    places = (as_float64(values)[:, None] == options).long().argmax(-1)
     return options[places.clamp(first, last)]
 
 
@@ -241,7 +244,7 @@ class Evolution:
         columns, rows = table[source].columns, table[top]
         u = self._draws(space, len(top), gen)
         for name, values in _evolved(space, rows, *self._now(r), u, self.coin).items():
-            new = clipped(space.laws[name], values, getattr(corners, name))
+            new = clip_to_box(space.distributions[name], values, getattr(corners, name))
             columns[name][bottom] = new.to(columns[name].dtype)
         return space.kind(**columns)
 
@@ -251,4 +254,4 @@ class Evolution:
 
     @staticmethod
     def _draws(space: SearchSpace[_Table], n: int, gen: torch.Generator) -> Tensor:
-        return torch.rand(3, n, len(space.laws), generator=gen, dtype=torch.float64)
+        return torch.rand(3, n, len(space.distributions), generator=gen, dtype=torch.float64)

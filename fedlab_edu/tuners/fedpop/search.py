@@ -20,20 +20,20 @@ from fedlab_edu.rounds.communicate import communicate_all
 from fedlab_edu.rounds.result import Round
 from fedlab_edu.rounds.run import Run, start
 from fedlab_edu.rounds.tuner import Fixed
-from fedlab_edu.search.arms import drawn
-from fedlab_edu.search.race import without_vectors
-from fedlab_edu.search.schedules import Schedule, lowest, schedule, survivors
+from fedlab_edu.search.arms import draw_arms
+from fedlab_edu.search.race import drop_vectors
+from fedlab_edu.search.schedules import Schedule, best_index, schedule, survivors
 from fedlab_edu.search.space import Spaces
-from fedlab_edu.seeds import generator, stream
+from fedlab_edu.seeds import generator, seed_for
 from fedlab_edu.training.hparams import LocalHP, ServerHP
 from fedlab_edu.tuners.fedpop.local import FedPopL, Local
 from fedlab_edu.tuners.fedpop.population import (
     Evolution,
     anneal,
     discounted_score,
-    heirs,
+    inherit,
+    pair_parents,
     ranked,
-    succeed,
 )
 from fedlab_edu.validate import MOST, require, whole
 
@@ -121,7 +121,7 @@ class FedPop:
     @property
     def round(self) -> int:
         """The rounds that each living member has spent, at least: see `clocked`."""
-        return min(len(self.traces[i]) for i in self.living)
+        return min(len(self.traces[i]) for i in self.alive)
 
     @property
     def done(self) -> bool:
@@ -129,7 +129,7 @@ class FedPop:
         return self.round == self.how.R
 
     @property
-    def living(self) -> list[int]:
+    def alive(self) -> list[int]:
         """The members that have not been eliminated."""
         return [i for i, out in enumerate(self.out) if out is None]
 
@@ -154,11 +154,11 @@ class FedPop:
     @property
     def best(self) -> int:
         """The living member with the lowest score, of equal ones the first; NaN counts as +inf."""
-        scores, living = self.scores, self.living
-        return living[lowest([scores[i] for i in living])]
+        scores, alive = self.scores, self.alive
+        return alive[best_index([scores[i] for i in alive])]
 
     @property
-    def lowest(self) -> float:
+    def best_score(self) -> float:
         """The score of the best member; NaN before the first round."""
         return self.scores[self.best]
 
@@ -174,14 +174,14 @@ class FedPop:
             ValueError: the search is over; with FedPop-L another B than in the rounds before.
         """
         require(not self.done, "search", "over", "one with rounds left")
-        played = self.play(self.living, model, fed, clients)._eliminated()
-        return played.exploit(played.living)
+        played = self.train(self.alive, model, fed, clients)._eliminate()
+        return played.exploit(played.alive)
 
-    def play(
+    def train(
         self, members: Sequence[int], model: Model, fed: Federation, clients: int = 10
     ) -> "FedPop":
         """One communication round of each of some members, after which nobody copies yet."""
-        begun = [self._equipped(i, clients) for i in members]
+        begun = [self._equip(i, clients) for i in members]
         tried = self.tried + sum(self._new(i, run) for i, run in zip(members, begun, strict=True))
         after = communicate_all(begun, model, fed, clients)
         runs, traces = list(self.runs), list(self.traces)
@@ -189,13 +189,13 @@ class FedPop:
             runs[i], traces[i] = run, (*traces[i], self._score(run.history[-1]))
         return replace(self, runs=tuple(runs), traces=tuple(traces), tried=tried)
 
-    def _equipped(self, i: int, K: int) -> Run:
+    def _equip(self, i: int, K: int) -> Run:
         """A member's run; if FedPop-L is on and its K vectors are not drawn yet, with them."""
         run = self.runs[i]
         if self.local is None or isinstance(run.tuner, FedPopL):
             return run
         r = len(self.traces[i])
-        seed = stream(self.seed, i, r, 1)
+        seed = seed_for(self.seed, i, r, 1)
         near = FedPopL.near(self.spaces.client, run.tuner.final, K, self.how, self.local, seed, r)
         return replace(run, tuner=near)
 
@@ -211,19 +211,19 @@ class FedPop:
         weight = played.size[has].double() if self.weighted else has[has].double()
         return float((weight * played.after.loss[has]).sum() / weight.sum())
 
-    def _eliminated(self) -> "FedPop":
+    def _eliminate(self) -> "FedPop":
         """The search after the eliminations of this round, if there are any."""
         eliminations = self.bracket.stops[:-1].count(self.round)
         if not eliminations:
             return self
         runs, out = list(self.runs), list(self.out)
-        living, scores = self.living, self.scores
+        alive, scores = self.alive, self.scores
         for _ in range(eliminations):
-            kept = survivors([scores[i] for i in living], self.bracket.eta)
-            going = [living[place] for place in kept]
-            for i in set(living) - set(going):
-                runs[i], out[i] = without_vectors(runs[i]), self.round
-            living = going
+            kept = survivors([scores[i] for i in alive], self.bracket.eta)
+            going = [alive[place] for place in kept]
+            for i in set(alive) - set(going):
+                runs[i], out[i] = drop_vectors(runs[i]), self.round
+            alive = going
         return replace(self, runs=tuple(runs), out=tuple(out))
 
     def exploit(self, members: Sequence[int]) -> "FedPop":
@@ -232,7 +232,7 @@ class FedPop:
         Each of them that is among the bottom copies a random one of the top, and evolves. All are
         compared that live and have played since they were themselves copied.
         """
-        if not self.G or len(self.living) == 1:
+        if not self.G or len(self.alive) == 1:
             return self
         r = [len(trace) for trace in self.traces]
         going = [i for i in members if r[i] < self.how.R]
@@ -243,8 +243,10 @@ class FedPop:
         now, scores = self.latest, self.scores
         gens = {i: generator(self.seed, i, r[i], 0) for i in {*due, *lost}}
         u = {i: float(torch.rand((), generator=g, dtype=torch.float64)) for i, g in gens.items()}
-        known = [i for i in self.living if r[i] > now[i].round]
-        places = heirs([scores[i] for i in known], self.how.rho, [u.get(i, 0.0) for i in known])
+        known = [i for i in self.alive if r[i] > now[i].round]
+        places = pair_parents(
+            [scores[i] for i in known], self.how.rho, [u.get(i, 0.0) for i in known]
+        )
         pairs = [(known[bottom], known[top]) for bottom, top in places if known[bottom] in due]
         pairs += [(i, known[int(u[i] * len(known))]) for i in lost if i not in due]
 
@@ -253,11 +255,11 @@ class FedPop:
             c = self.how.evo(self.spaces.client, parent.c, r[i], gens[i])[0]
             b = self.how.evo(self.spaces.server, parent.b, r[i], gens[i])[0]
             # weights, momentum, and what clients keep are the parent's; the draws are its own
-            new = replace(run, tuner=Fixed(c), b=b, seed=stream(self.seed, i, r[i]), history=())
+            new = replace(run, tuner=Fixed(c), b=b, seed=seed_for(self.seed, i, r[i]), history=())
             age = run.round if self.keep_age else 0
             return Birth(r[i], i, parent.member, c, b), replace(new, round=age)
 
-        new = succeed(list(zip(now, self.runs, strict=True)), pairs, child)
+        new = inherit(list(zip(now, self.runs, strict=True)), pairs, child)
         births = *self.births, *(new[i][0] for i, _ in pairs)
         return replace(self, runs=tuple(run for _, run in new), births=births)
 
@@ -299,7 +301,7 @@ def fedpop(
     With the paper's space, whose mu is FedProx's::
 
         search = fedpop(model, fed, FEDPOP, 4000, 800, method=FedProx())
-        search = spend(search, model, fed)
+        search = tune(search, model, fed)
 
     All members begin with the same weights. Their configurations are those of `random_search` with
     that seed.
@@ -331,10 +333,11 @@ def fedpop(
     seed, R = whole("seed", seed, 0), bracket.stops[-1]
     how = Evolution(R, eps, p_re, rho, gamma, coin)
     every = max(1, R // 10) if T_g is None else whole("T_g", T_g, 1)
-    arms = drawn(spaces, bracket.arms, seed)
+    arms = draw_arms(spaces, bracket.arms, seed)
     begun = start(model, fed, seed=seed, method=method)
     runs = tuple(
-        replace(begun, tuner=arm.tuner, b=arm.b, seed=stream(seed, i)) for i, arm in enumerate(arms)
+        replace(begun, tuner=arm.tuner, b=arm.b, seed=seed_for(seed, i))
+        for i, arm in enumerate(arms)
     )
     births = tuple(Birth(0, i, None, arm.tuner.final, arm.b) for i, arm in enumerate(arms))
     nothing, all_in = ((),) * len(runs), (None,) * len(runs)

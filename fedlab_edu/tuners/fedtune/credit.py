@@ -17,8 +17,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 from torch.nn import functional
 
-from fedlab_edu.search.distributions import real
-from fedlab_edu.validate import number, require
+from fedlab_edu.validate import as_float64, number, require
 
 Loss = Literal["cross_entropy", "half_squared", "linear"]
 HUGE = 1e100  # what is above has diverged: its square may be no number
@@ -61,9 +60,9 @@ def credit(
 
 def _checked(outputs: Any, q: Any, y: Any, loss: Any) -> tuple[Tensor, Tensor, Tensor]:
     """What `credit` is given, as tensors on one device."""
-    f = real(outputs).detach()
+    f = as_float64(outputs).detach()
     y = y if isinstance(y, Tensor) else np.asarray(y)  # which keeps all digits of a list's
-    q, y = real(q).to(f.device), torch.as_tensor(y, device=f.device)
+    q, y = as_float64(q).to(f.device), torch.as_tensor(y, device=f.device)
     shape = tuple(f.shape)
     require(f.dim() == 3 and f.numel(), "shape of outputs", shape, "(N, M, C), none of them 0")
     for name, one, wanted in (("q", q, len(f)), ("y", y, f.shape[1])):
@@ -115,7 +114,7 @@ def _loss_and_gradient(F: Tensor, y: Tensor, loss: Any) -> tuple[Tensor, Tensor]
 
 def score_function(logits: Any, z: Any) -> Float[Tensor, "N H"]:
     """``grad_(a_i) log p(z_i) = onehot(z_i) - softmax(a_i)`` of each client's logits (N, H)."""
-    a = real(logits)
+    a = as_float64(logits)
     return functional.one_hot(torch.as_tensor(z), a.shape[1]) - a.softmax(1)
 
 
@@ -136,7 +135,7 @@ def update(logits: Any, z: Any, d: Any, lr: float) -> Float[Tensor, "N H"]:
 
     Source: FedTune, eq. (11), where the step is taken by pi itself: see `update_raw`.
     """
-    a, z, d = real(logits), torch.as_tensor(z), real(d)
+    a, z, d = as_float64(logits), torch.as_tensor(z), as_float64(d)
     _check_step(a, z, d, lr)
     require((a < inf).all(), "logits", a, "numbers below +inf")
     lost = ~d.isfinite()
@@ -158,7 +157,7 @@ def update_raw(pi: Any, z: Any, d: Any, lr: float) -> Float[Tensor, "N H"]:
 
     Source: FedTune, eq. (11), with p(z) = pi[z] / sum_k pi[k].
     """
-    pi, z, d = real(pi), torch.as_tensor(z), real(d)
+    pi, z, d = as_float64(pi), torch.as_tensor(z), as_float64(d)
     _check_step(pi, z, d, lr)
     require(pi.isfinite().all(), "pi", pi, "finite numbers")
     lost = ~d.isfinite()
@@ -187,7 +186,7 @@ def project(pi: Any) -> Float[Tensor, "N H"]:
     Raises:
         ValueError: a pi that is not finite.
     """
-    pi = real(pi)
+    pi = as_float64(pi)
     require(pi.isfinite().all(), "pi", pi, "finite numbers")
     pi = pi.clamp_min(LEAST)
     return pi / pi.sum(1, keepdim=True)
@@ -204,7 +203,7 @@ def concrete(pi: Any, gumbel: Any, temperature: float) -> Float[Tensor, " H"]:
 
     Source: FedTune, eq. (6), its sum over all H rows; Maddison, Mnih, Teh (2017).
     """
-    pi, gumbel = real(pi), real(gumbel)
+    pi, gumbel = as_float64(pi), as_float64(gumbel)
     require(pi.dim() == 1 and (pi > 0).all(), "pi", pi, "numbers above 0")
     shape, wanted = tuple(gumbel.shape), tuple(pi.shape)
     require(shape == wanted, "shape of gumbel", shape, f"{wanted}, that of pi")
@@ -217,7 +216,7 @@ def concrete_jacobian(pi: Any, gumbel: Any, temperature: float) -> Float[Tensor,
 
     Source: FedTune, eq. (7), which leaves out the index j.
     """
-    Z, pi = concrete(pi, gumbel, temperature), real(pi)
+    Z, pi = concrete(pi, gumbel, temperature), as_float64(pi)
     return (torch.eye(len(Z), dtype=Z.dtype) - Z) * Z[:, None] / (temperature * pi)
 
 
@@ -253,7 +252,7 @@ def expected(logits: Any, outputs: Any, q: Any, y: Any, loss: Loss) -> Expected:
 
     Source: FedTune, eqs. (9) and (10), and eq. (5) for the objective.
     """
-    a, f = real(logits), real(outputs)
+    a, f = as_float64(logits), as_float64(outputs)
     require(a.dim() == 2, "shape of logits", tuple(a.shape), "(N, H)")
     N, H = a.shape
     shape = tuple(f.shape)

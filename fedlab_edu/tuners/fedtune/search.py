@@ -44,7 +44,7 @@ _ALLOWED = {
 
 
 @storable
-class Played(NamedTuple):
+class FedTuneRound(NamedTuple):
     """What a round did: the row of the table that each of N clients drew, the ensemble's loss on
     the server's data, and each client's credit, without a baseline: -inf if it has diverged."""
 
@@ -104,7 +104,7 @@ class FedTune:
     method: Method = field(default_factory=FedAvg)
     seed: int = 0
     models: Mapping[tuple[int, ...], Float[Tensor, " d"]] = field(default_factory=dict, repr=False)
-    history: tuple[Played, ...] = field(default=(), repr=False)
+    history: tuple[FedTuneRound, ...] = field(default=(), repr=False)
 
     def __post_init__(self) -> None:
         shape, H = tuple(self.logits.shape), len(self.table)
@@ -149,12 +149,12 @@ class FedTune:
         return self.used >= self.total
 
     @property
-    def living(self) -> list[int]:
-        """The one arm that there is, for `spend`."""
+    def alive(self) -> list[int]:
+        """The one arm that there is, for `tune`."""
         return [0]
 
     @property
-    def lowest(self) -> float:
+    def best_score(self) -> float:
         """The lowest loss of a round's ensemble so far; NaN before the first round."""
         return min((played.loss for played in self.history), default=nan)
 
@@ -167,7 +167,7 @@ class FedTune:
         return d.masked_fill(~d.isfinite(), nan).nanmean(0)
 
     def step(self, model: Model, fed: Federation, clients: int = 10) -> "FedTune":
-        """One communication round of all N clients; ``clients``, which `spend` gives, is not used.
+        """One communication round of all N clients; ``clients``, which `tune` gives, is not used.
 
         Beside what training takes, it takes about 16 N M C bytes for what N models say about the
         server's M examples.
@@ -197,7 +197,7 @@ class FedTune:
         loss, d = credit(outputs, q / q.sum(), y, "cross_entropy" if classes else model.losses)
         if self.credit == "reinforce":
             d = torch.where(d.isfinite(), loss, d)
-        played = Played(tuple(z.tolist()), loss, tuple((-d).tolist()))
+        played = FedTuneRound(tuple(z.tolist()), loss, tuple((-d).tolist()))
         return replace(
             self,
             logits=self._moved(z, d),
@@ -260,7 +260,7 @@ def fedtune(
     method: Method | None = None,
     seed: SupportsIndex = 0,
 ) -> FedTune:
-    """A search that has not begun: ``spend(fedtune(model, fed, table, 30), model, fed)``.
+    """A search that has not begun: ``tune(fedtune(model, fed, table, 30), model, fed)``.
 
     Args: see the fields of `FedTune`.
 

@@ -28,12 +28,12 @@ from fedlab_edu import (
     from_module,
     linear,
     random_search,
-    spend,
     successive_halving,
+    tune,
 )
 from fedlab_edu.models.model import cross_entropy
 from fedlab_edu.search import tune as module
-from fedlab_edu.search.arms import shared
+from fedlab_edu.search.arms import share_configuration
 from fedlab_edu.search.distributions import Choice, Uniform
 from fedlab_edu.search.race import Race, race
 from fedlab_edu.search.schedules import bracket
@@ -99,10 +99,10 @@ def test_a_search_that_is_stopped_goes_on_where_it_was(
     with monkeypatch.context() as patch:
         interrupted(patch, calls, error)
         with pytest.raises(error):
-            spend(begun, MODEL, fed, 3, path=tmp_path / "search", every=6)
+            tune(begun, MODEL, fed, 3, path=tmp_path / "search", every=6)
     taken = []
     monkeypatch.setattr(Race, "step", lambda *a, step=Race.step: taken.append(1) or step(*a))
-    again = spend(begun, MODEL, fed, 3, path=tmp_path / "search", every=6)
+    again = tune(begun, MODEL, fed, 3, path=tmp_path / "search", every=6)
     assert len(taken) == 10 - calls  # no round is played twice
     same(again, stepped(begun, fed))
     assert os.listdir(tmp_path) == ["search"]
@@ -111,15 +111,15 @@ def test_a_search_that_is_stopped_goes_on_where_it_was(
 def test_a_search_that_is_finished_is_read_and_not_repeated(
     fed: Federation, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    done = spend(halving(fed), MODEL, fed, 3, path=tmp_path / "search")
+    done = tune(halving(fed), MODEL, fed, 3, path=tmp_path / "search")
     interrupted(monkeypatch, 0, Stop)
-    same(spend(halving(fed), MODEL, fed, 3, path=tmp_path / "search"), done)
+    same(tune(halving(fed), MODEL, fed, 3, path=tmp_path / "search"), done)
 
 
 SCRIPT = """
 import sys
 import torch
-from fedlab_edu import FedProx, digits, linear, spend, successive_halving
+from fedlab_edu import FedProx, digits, linear, tune, successive_halving
 from fedlab_edu.search.space import FEDEX
 from fedlab_edu.search.race import Race
 torch.set_num_threads(1)
@@ -130,7 +130,7 @@ def said(search, *arguments):
     print(search.used, flush=True)
     return step(search, *arguments)
 Race.step = said
-spend(search, model, fed, 3, path=sys.argv[1], every=1)
+tune(search, model, fed, 3, path=sys.argv[1], every=1)
 """
 
 
@@ -154,7 +154,7 @@ def test_killed_again_and_again_it_ends_with_the_same_numbers(
     assert killed(tmp_path / "search", 4) > 0  # it did go on, and not begin anew
     expected, taken = stepped(begun, fed), []
     monkeypatch.setattr(Race, "step", lambda *a, step=Race.step: taken.append(1) or step(*a))
-    same(spend(begun, MODEL, fed, 3, path=tmp_path / "search", every=1), expected)
+    same(tune(begun, MODEL, fed, 3, path=tmp_path / "search", every=1), expected)
     assert 0 < len(taken) < 20 - 4
 
 
@@ -181,11 +181,11 @@ def test_a_damaged_file_is_refused_and_left_as_it_was(
     damage: Callable[[Path], None], fed: Federation, tmp_path: Path
 ) -> None:
     file = tmp_path / "search"
-    spend(halving(fed), MODEL, fed, 3, path=file)
+    tune(halving(fed), MODEL, fed, 3, path=file)
     damage(file)
     before = file.read_bytes()
-    with pytest.raises(ValueError, match=r"path is '.*search'; allowed: a file that `spend` has w"):
-        spend(halving(fed), MODEL, fed, 3, path=file)
+    with pytest.raises(ValueError, match=r"path is '.*search'; allowed: a file that `tune` has w"):
+        tune(halving(fed), MODEL, fed, 3, path=file)
     assert file.read_bytes() == before
     assert os.listdir(tmp_path) == ["search"]
 
@@ -215,14 +215,14 @@ def test_a_file_of_another_search_is_refused_and_left_as_it_was(
     fed: Federation, tmp_path: Path
 ) -> None:
     file = tmp_path / "search"
-    spend(halving(fed), MODEL, fed, 3, path=file)
+    tune(halving(fed), MODEL, fed, 3, path=file)
     before = file.read_bytes()
     for search, data, clients in another(fed):
         with pytest.raises(ValueError, match="allowed: a file of this search, with its settings"):
-            spend(search, MODEL, data, clients, path=file)
+            tune(search, MODEL, data, clients, path=file)
     bayes = bayesian_search(MODEL, fed, FEDEX, 24, 4, method=FedProx())
-    with pytest.raises(ValueError, match="allowed: a file that `spend` has written"):
-        spend(bayes, MODEL, fed, 3, path=file)
+    with pytest.raises(ValueError, match="allowed: a file that `tune` has written"):
+        tune(bayes, MODEL, fed, 3, path=file)
     assert file.read_bytes() == before
 
 
@@ -233,20 +233,20 @@ def test_a_file_of_another_model_is_refused(fed: Federation, tmp_path: Path) -> 
     )
     assert one.d == other.d
     begun = random_search(one, fed, NO_DROPOUT, 2, 1, method=FedProx())
-    spend(begun, one, fed, 3, path=tmp_path / "search")
+    tune(begun, one, fed, 3, path=tmp_path / "search")
     with pytest.raises(ValueError, match="allowed: a file of this search, with its settings"):
-        spend(begun, other, fed, 3, path=tmp_path / "search")
-    assert spend(begun, one, fed, 3, path=tmp_path / "search").done
+        tune(begun, other, fed, 3, path=tmp_path / "search")
+    assert tune(begun, one, fed, 3, path=tmp_path / "search").done
 
 
 def test_test_data_do_not_tell_searches_apart(fed: Federation, tmp_path: Path) -> None:
-    done = spend(halving(fed), MODEL, fed, 3, path=tmp_path / "search")
+    done = tune(halving(fed), MODEL, fed, 3, path=tmp_path / "search")
     other = replace(fed, test=replace(fed.test, y=(fed.test.y + 1) % 10))
-    same(spend(halving(other), MODEL, other, 3, path=tmp_path / "search"), done)
+    same(tune(halving(other), MODEL, other, 3, path=tmp_path / "search"), done)
 
 
 def with_tuner(fed: Federation, tuner: object) -> Race:
-    (own,) = shared(LocalHP())
+    (own,) = share_configuration(LocalHP())
     return race(MODEL, fed, [own._replace(tuner=tuner)], [bracket((3,), 1, 2)])
 
 
@@ -256,12 +256,12 @@ def test_a_tuner_of_ones_own_is_named_before_the_first_round(
     begun, file = with_tuner(fed, Noting()), tmp_path / "search"
     with monkeypatch.context() as patch:
         interrupted(patch, 0, Stop)
-        message = r"be read again, .* named to `spend\(also=...\)`; this one has .*Noting"
+        message = r"be read again, .* named to `tune\(also=...\)`; this one has .*Noting"
         with pytest.raises(ValueError, match=message):
-            spend(begun, MODEL, fed, 3, path=file)
+            tune(begun, MODEL, fed, 3, path=file)
     assert os.listdir(tmp_path) == []
-    done = spend(begun, MODEL, fed, 3, path=file, also=(Noting,))
-    same(spend(begun, MODEL, fed, 3, path=file, also=(Noting,)), done)
+    done = tune(begun, MODEL, fed, 3, path=file, also=(Noting,))
+    same(tune(begun, MODEL, fed, 3, path=file, also=(Noting,)), done)
 
 
 class Keeping(Noting):
@@ -276,25 +276,25 @@ def test_a_search_that_can_no_longer_be_read_does_not_take_the_place_of_one_that
 ) -> None:
     begun, file = with_tuner(fed, Keeping()), tmp_path / "search"
     with pytest.raises(ValueError, match=r"a search that can be read again, .* has numpy\."):
-        spend(begun, MODEL, fed, 3, path=file, also=(Keeping,), every=1)
+        tune(begun, MODEL, fed, 3, path=file, also=(Keeping,), every=1)
     monkeypatch.setattr(Keeping, "tell", Noting.tell)
-    same(spend(begun, MODEL, fed, 3, path=file, also=(Keeping,)), stepped(begun, fed))
+    same(tune(begun, MODEL, fed, 3, path=file, also=(Keeping,)), stepped(begun, fed))
 
 
 def test_settings_that_are_numpys_numbers_are_read_again(fed: Federation, tmp_path: Path) -> None:
-    laws = {
+    distributions = {
         "lr": Choice(tuple(np.logspace(-3, -1, 3))),
         "momentum": Uniform(np.float64(0.0), np.float64(0.5)),
     }
-    spaces = Spaces(SearchSpace(laws))
+    spaces = Spaces(SearchSpace(distributions))
     total, cap = np.int64(4), np.int64(2)
     for search in (
         random_search.__wrapped__(MODEL, fed, spaces, total, cap),
         bayesian_search(MODEL, fed, spaces, total, cap, first=np.int64(1), seed=np.int64(1)),
     ):
         file = tmp_path / type(search).__name__
-        done = spend(search, MODEL, fed, 3, path=file)
-        assert spend(search, MODEL, fed, 3, path=file).lowest == done.lowest
+        done = tune(search, MODEL, fed, 3, path=file)
+        assert tune(search, MODEL, fed, 3, path=file).best_score == done.best_score
 
 
 def test_a_folder_that_cannot_be_written_is_said_before_more_rounds_are_played(
@@ -304,7 +304,7 @@ def test_a_folder_that_cannot_be_written_is_said_before_more_rounds_are_played(
     with monkeypatch.context() as patch:
         interrupted(patch, 4, Stop)
         with pytest.raises(Stop):
-            spend(begun, MODEL, fed, 3, path=file)
+            tune(begun, MODEL, fed, 3, path=file)
 
     def refused(*arguments: object) -> None:
         raise PermissionError("read-only")
@@ -313,10 +313,10 @@ def test_a_folder_that_cannot_be_written_is_said_before_more_rounds_are_played(
         patch.setattr(module, "write", refused)
         interrupted(patch, 0, Stop)
         with pytest.raises(PermissionError):
-            spend(begun, MODEL, fed, 3, path=file)
-    done = spend(begun, MODEL, fed, 3, path=file)
+            tune(begun, MODEL, fed, 3, path=file)
+    done = tune(begun, MODEL, fed, 3, path=file)
     monkeypatch.setattr(module, "write", refused)
-    same(spend(begun, MODEL, fed, 3, path=file), done)  # nothing is left to be written
+    same(tune(begun, MODEL, fed, 3, path=file), done)  # nothing is left to be written
 
 
 def test_a_call_that_fails_in_its_first_round_leaves_the_name_to_another_search(
@@ -326,16 +326,16 @@ def test_a_call_that_fails_in_its_first_round_leaves_the_name_to_another_search(
     with monkeypatch.context() as patch:
         interrupted(patch, 0, Stop)
         with pytest.raises(Stop):
-            spend(halving(fed), MODEL, fed, 3, path=file)
+            tune(halving(fed), MODEL, fed, 3, path=file)
     assert os.listdir(tmp_path) == []
     begun = halving(fed, seed=1)
     with monkeypatch.context() as patch:
         interrupted(patch, 1, Stop)
         with pytest.raises(Stop):
-            spend(begun, MODEL, fed, 3, path=file)
+            tune(begun, MODEL, fed, 3, path=file)
         with pytest.raises(Stop):  # the file is not this call's, and stays
-            spend(begun, MODEL, fed, 3, path=file)
-    same(spend(begun, MODEL, fed, 3, path=file), stepped(begun, fed))
+            tune(begun, MODEL, fed, 3, path=file)
+    same(tune(begun, MODEL, fed, 3, path=file), stepped(begun, fed))
 
 
 def test_a_link_stays_and_a_path_means_what_it_meant_at_first(
@@ -350,15 +350,15 @@ def test_a_link_stays_and_a_path_means_what_it_meant_at_first(
         return step(*arguments)
 
     monkeypatch.setattr(Race, "step", moving)
-    done = spend(halving(fed), MODEL, fed, 3, path="link", every=6)
+    done = tune(halving(fed), MODEL, fed, 3, path="link", every=6)
     assert (tmp_path / "link").is_symlink()
     assert os.listdir(tmp_path / "elsewhere") == ["search"]
-    same(spend(halving(fed), MODEL, fed, 3, path="search"), done)
+    same(tune(halving(fed), MODEL, fed, 3, path="search"), done)
 
 
 def test_pytorchs_own_random_numbers_stay_where_they_were(fed: Federation, tmp_path: Path) -> None:
     before = torch.get_rng_state()
-    spend(halving(fed), MODEL, fed, 3, path=tmp_path / "search")
+    tune(halving(fed), MODEL, fed, 3, path=tmp_path / "search")
     assert torch.equal(torch.get_rng_state(), before)
 
 
@@ -370,9 +370,9 @@ def test_a_file_of_another_loss_is_refused(fed: Federation, tmp_path: Path) -> N
     net = nn.Sequential(nn.Flatten(), nn.Linear(64, 10))
     one, other = (from_module(net, partial(weighted, by)) for by in (1.0, 2.0))
     begun = random_search(one, fed, NO_DROPOUT, 2, 1, method=FedProx())
-    spend(begun, one, fed, 3, path=tmp_path / "search")
+    tune(begun, one, fed, 3, path=tmp_path / "search")
     with pytest.raises(ValueError, match="allowed: a file of this search, with its settings"):
-        spend(begun, other, fed, 3, path=tmp_path / "search")
+        tune(begun, other, fed, 3, path=tmp_path / "search")
 
 
 def test_a_file_is_written_as_often_as_is_asked(
@@ -381,10 +381,10 @@ def test_a_file_is_written_as_often_as_is_asked(
     at: list[int] = []
     monkeypatch.setattr(module, "write", lambda value, path, check: at.append(value[1].used))
     begun = random_search(MODEL, fed, FEDEX, 21, 7, method=FedProx())  # 3 arms: 3 rounds a step
-    spend(begun, MODEL, fed, 3, path=tmp_path / "search", every=6)
+    tune(begun, MODEL, fed, 3, path=tmp_path / "search", every=6)
     assert at == [0, 6, 12, 18, 21]
     with pytest.raises(ValueError, match="every is 0; allowed: at least 1"):
-        spend(begun, MODEL, fed, 3, path=tmp_path / "search", every=0)
+        tune(begun, MODEL, fed, 3, path=tmp_path / "search", every=0)
 
 
 def test_a_folder_that_is_not_there_is_said_before_the_first_round(
@@ -392,7 +392,7 @@ def test_a_folder_that_is_not_there_is_said_before_the_first_round(
 ) -> None:
     interrupted(monkeypatch, 0, Stop)
     with pytest.raises(FileNotFoundError, match="nowhere"):
-        spend(halving(fed), MODEL, fed, 3, path=tmp_path / "nowhere" / "search")
+        tune(halving(fed), MODEL, fed, 3, path=tmp_path / "nowhere" / "search")
 
 
 def everything(terminal: int) -> str:
@@ -408,14 +408,14 @@ def everything(terminal: int) -> str:
 def test_progress_is_shown_in_a_terminal_and_nowhere_else(
     fed: Federation, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    spend(halving(fed), MODEL, fed, 3)
+    tune(halving(fed), MODEL, fed, 3)
     assert capfd.readouterr() == ("", "")
     ours, theirs = pty.openpty()
     termios.tcsetwinsize(theirs, (24, 100))
     with os.fdopen(theirs, "w") as terminal, pytest.MonkeyPatch.context() as patch:
         patch.setattr(sys, "stderr", terminal)
         patch.setattr(module.tqdm, "monitor_interval", 0)
-        done = spend(halving(fed), MODEL, fed, 3)
+        done = tune(halving(fed), MODEL, fed, 3)
     shown = everything(ours)
     assert re.search(r"24/24 .*round", shown)
-    assert f"arms=1, best={done.lowest:.3f}" in shown
+    assert f"arms=1, best={done.best_score:.3f}" in shown

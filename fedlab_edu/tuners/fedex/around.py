@@ -1,0 +1,59 @@
+"""FedEx in each arm of a search: Khodak et al. (2021), Algorithm 3 with *Local perturbation*."""
+
+from dataclasses import fields
+from typing import Any, Literal
+
+import torch
+
+from fedlab_edu.search.arms import MakeTuner
+from fedlab_edu.search.space import SearchSpace
+from fedlab_edu.training.hparams import LocalHP
+from fedlab_edu.tuners.fedex.tuner import FedEx
+from fedlab_edu.validate import MOST, check_shares, number, require, whole
+
+
+def around(
+    space: SearchSpace[LocalHP],
+    k: int = 27,
+    eps: float = 0.1,
+    gamma: float | Literal["tuned"] = "tuned",
+    **options: Any,
+) -> MakeTuner:
+    """FedEx in each arm of a search, over the arm's configuration and k - 1 others near it.
+
+    So ``successive_halving(model, fed, FEDEX, 4000, 800, tuner=around(FEDEX.client))``. The arm's
+    server then has what the search has drawn for it, and theta is the arm's own, from its first
+    round to its last.
+
+    Args:
+        space: of the clients, in which the others are drawn, see `SearchSpace.perturb`.
+        eps: with 0 all are the same: the search alone.
+        gamma: see `FedEx`; "tuned" draws it uniformly from [0, 1] for each arm.
+        options: other arguments of `FedEx`, up to `first_baseline`. ``score="loss"`` is about
+            theta; by what arms are judged is the search's `Estimate`.
+
+    Raises:
+        ValueError: an option that is not allowed; in a search of `PerClient`.
+
+    Source: Khodak et al. (2021), section 3, *Local perturbation*, and Algorithm 3.
+    """
+    ok = isinstance(space, SearchSpace) and space.kind is LocalHP
+    require(ok, "space", space, "a SearchSpace of the clients, as in around(FEDEX.client)")
+    k = whole("k", k, 1, MOST)
+    check_shares(eps=eps)
+    allowed = [f.name for f in fields(FedEx)[1:8] if f.name != "gamma"]  # neighbours are no grid
+    for name in options:
+        require(name in allowed, "option", name, f"one of {allowed}")
+    ok = gamma == "tuned" or 0 <= number(gamma) <= 1
+    require(ok, "gamma", gamma, "a number from 0 to 1, or 'tuned'")
+
+    def tuner(c: LocalHP, gen: torch.Generator) -> FedEx:
+        allowed = "Spaces: an arm of PerClient has a configuration for each client, and no others"
+        require(len(c) == 1, "spaces", f"PerClient, of {len(c)} clients", allowed)
+        table = c if k == 1 else LocalHP.concat([c, space.perturb(c, eps, k - 1, gen)])
+        draw_arms = torch.rand((), generator=gen, dtype=torch.float64)
+        discount = float(draw_arms) if gamma == "tuned" else float(gamma)
+        return FedEx(table, gamma=discount, **options)
+
+    FedEx(LocalHP(), **options)  # refuse bad options now, not later
+    return tuner
