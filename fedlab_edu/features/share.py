@@ -48,7 +48,7 @@ class History(NamedTuple):
 
 
 def halve(scores: Any, alive: Any) -> PerMap:
-    """The probabilities after a round: uniform on the best ``ceil(n / 2)`` of n maps that are alive.
+    """The probabilities after a round: uniform on the best ``ceil(n / 2)`` of the n alive.
 
     Args:
         scores: (k,), lower is better, of equal ones the first; NaN counts as +inf.
