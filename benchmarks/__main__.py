@@ -33,7 +33,7 @@ import torch
 from benchmarks import features, fedex, fedpop, fedtune, grading, memory, oco, races, speed
 from benchmarks.workloads import Workload, workloads
 from fedlab_edu import LocalHP
-from fedlab_edu.validate import usable_device
+from fedlab_edu.tensors import usable_device
 
 T = TypeVar("T")
 ROUNDS = {f"LeNet-5, a round of {B} clients of 64": B for B in (10, 100, 1000)}

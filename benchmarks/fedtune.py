@@ -10,7 +10,7 @@ from fedlab_edu import Federation, LocalHP, mlp, start, train, tune
 from fedlab_edu.data.partition import dirichlet, federate
 from fedlab_edu.search.space import FEDTUNE
 from fedlab_edu.seeds import generator
-from fedlab_edu.tuners.fedtune.search import fedtune
+from fedlab_edu.tuners.fedtune import fedtune
 
 CLIENTS, IMAGES, VALIDATION = 10, 6_000, 0.2
 HEAD = f"{'FedTune, 30 candidates each':38}{'FedAvg':>11}{'search':>10}{'ratio':>8}{'models':>13}"

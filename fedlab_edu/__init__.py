@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from fedlab_edu.search.baselines import hyperband, random_search, successive_halving
     from fedlab_edu.search.bayes import bayesian_search
     from fedlab_edu.search.distributions import Choice, Integer, LogUniform, PowerOfTwo, Uniform
-    from fedlab_edu.search.race import Estimate
+    from fedlab_edu.search.estimate import Estimate
     from fedlab_edu.search.schedules import schedule
     from fedlab_edu.search.space import PerClient, SearchSpace, Spaces
     from fedlab_edu.search.tune import tune
@@ -42,9 +42,9 @@ if TYPE_CHECKING:
     from fedlab_edu.training.local import local_sgd
     from fedlab_edu.training.scores import gradient, score
     from fedlab_edu.tuners.fedex import FedEx, around
+    from fedlab_edu.tuners.fedpop import FedPop, fedpop
     from fedlab_edu.tuners.fedpop.clock import clocked
-    from fedlab_edu.tuners.fedpop.search import FedPop, fedpop
-    from fedlab_edu.tuners.fedtune.search import FedTune, fedtune
+    from fedlab_edu.tuners.fedtune import FedTune, fedtune
     from fedlab_edu.tuners.weights import MultiplicativeWeights
 
 __version__ = "0.1.0"
@@ -116,7 +116,7 @@ _MODULE = {
         "PowerOfTwo",
         "Uniform",
     ),
-    "search.race": ("Estimate",),
+    "search.estimate": ("Estimate",),
     "search.schedules": ("schedule",),
     "search.space": (
         "PerClient",
@@ -135,11 +135,11 @@ _MODULE = {
     ),
     "tuners.fedex": ("FedEx", "around"),
     "tuners.fedpop.clock": ("clocked",),
-    "tuners.fedpop.search": (
+    "tuners.fedpop": (
         "FedPop",
         "fedpop",
     ),
-    "tuners.fedtune.search": (
+    "tuners.fedtune": (
         "FedTune",
         "fedtune",
     ),

@@ -1,28 +1,8 @@
-"""The command ``fedlab-edu``.
+"""The command ``fedlab-edu``; ``fedlab-edu --help`` lists what it does.
 
-    fedlab-edu check ex01             check all questions of exercise 1
-    fedlab-edu check ex01.2 FILE      check one question, in a file of yours: a module or a notebook
-    fedlab-edu check FOLDER           check the assignment that was handed out in this folder
-    fedlab-edu watch ex01 FILE        check it again whenever you save it
-    fedlab-edu hint ex01.2            the next hint to a question; there are three
-    fedlab-edu progress               points so far in all exercises, and what comes next
-    fedlab-edu reproduce fedex-table1 --dataset digits --seeds 5
-                                      run an experiment of a paper, ours beside the published
-
-For instructors; an assignment is one of the course (ex04) or a folder, see
-`fedlab_edu.grading.assignment`:
-
-    fedlab-edu try ex04               try its tests on the solution and on typical answers
-    fedlab-edu release ex04 --out ex04.zip
-                                      what students get
-    fedlab-edu grade SUBMISSIONS --assignment ex04 --roster class.csv --out grades
-                                      grade a folder, or a download of Canvas, Moodle, Gradescope
-    fedlab-edu report grades          tables, a page for each student, other programs' formats
-    fedlab-edu doctor                 how well this machine keeps submissions apart
-
-Exit status: 0 for full marks or a finished run; 1 for less, where a submission is left ungraded by
-a fault of ours, and where the doctor finds nothing that keeps submissions apart; 2 where nothing
-could be done, 130 after Ctrl-C.
+Exit status: 0 for full marks or a finished run; 1 for fewer marks, for a submission left ungraded
+by our fault, and for a doctor that finds no isolation; 2 if nothing could be done; 130 after
+Ctrl-C.
 """
 
 import argparse
@@ -42,7 +22,7 @@ AT_HOME = ("check", "watch", "hint", "progress")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command; the exit status."""
+    """Run the command and return its exit status."""
     chosen = vars(_parser().parse_args(arguments))
     command = chosen.pop("command")
     try:
@@ -52,7 +32,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except Refusal as refusal:
         print(f"fedlab-edu: {refusal}", file=sys.stderr)
         return 2
-    except BrokenPipeError:  # the reader has seen enough, as in: fedlab-edu progress | head
+    except BrokenPipeError:  # the pipe was closed, as in: fedlab-edu progress | head
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except KeyboardInterrupt:
@@ -81,7 +61,7 @@ def _run(command: str, chosen: dict[str, Any]) -> int:
     from fedlab_edu.grading.classroom import commands, report, trial
 
     if command in ("grade", "release", "try"):
-        with suppress(Refusal):  # an assignment in a folder needs none
+        with suppress(Refusal):  # an assignment in a folder needs no course
             chosen["course"] = course_folder(None)
     run: dict[str, Callable[..., int]] = {
         "grade": commands.grade,
@@ -173,7 +153,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _folder(text: str) -> Path:
-    """An empty variable of a shell script must not stand for the current folder."""
+    """Convert to a path, but reject an empty text, which would mean the current folder."""
     if not text:
         raise argparse.ArgumentTypeError("it is empty")
     return Path(text)
@@ -188,7 +168,7 @@ def rerun(
     folder: Path,
     data: str | None,
 ) -> int:
-    """Run what is missing of an experiment, and print ours beside the paper's numbers; 0.
+    """Run what is missing of an experiment, print our numbers beside the paper's, and return 0.
 
     Raises:
         Refusal: no such experiment, data set, scale, device or network, or a package is missing.
@@ -215,10 +195,10 @@ def rerun(
 
 
 def course_folder(file: Path | None) -> Path:
-    """The folder with ``exercises/`` and ``tests/exercises/``.
+    """Find the folder with ``exercises/`` and ``tests/exercises/``.
 
-    It is looked for from the current folder upwards, then from the file's, then from this
-    package's, which lies in it when it is installed in editable mode.
+    The search goes upwards from the current folder, then from the file's, then from this package's
+    (for editable installs).
 
     Raises:
         Refusal: there is none.

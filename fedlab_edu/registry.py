@@ -1,4 +1,4 @@
-"""The classes that a file of a run or a search may hold: each joins by the decorator `storable`."""
+"""Registry of the classes that a file of a run or a search may hold."""
 
 from importlib import import_module
 from typing import TypeVar
@@ -8,13 +8,13 @@ _STORABLE: set[type] = set()
 
 
 def storable(cls: _T) -> _T:
-    """Allow files to hold values of this class. Making one from a file must have no effect."""
+    """Allow files to hold values of this class, whose creation must have no side effects."""
     _STORABLE.add(cls)
     return cls
 
 
 def storable_classes() -> list[type]:
-    """Return all classes that have joined so far: those of modules that have been imported."""
+    """Return the storable classes of all modules imported so far."""
     return [*_STORABLE]
 
 

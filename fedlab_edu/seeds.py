@@ -1,7 +1,6 @@
-"""Randomness is an argument: one CPU generator for every key, the same on every device.
+"""Seeds and generators: one CPU generator for every key, the same on every device.
 
-A client's draws depend on (seed, round, client) alone: not on who trains beside it, on the
-device, or on where a run was interrupted and resumed.
+A client's draws depend on (seed, round, client) alone.
 """
 
 import numpy as np
@@ -11,7 +10,7 @@ from fedlab_edu.validate import whole
 
 
 def seed_for(seed: int, *key: int) -> int:
-    """A 63-bit seed for the key; keys that differ anywhere, or in length, give unrelated ones.
+    """Return a 63-bit seed for the key; different keys give unrelated seeds.
 
     Raises:
         ValueError: a seed below 0.
@@ -21,5 +20,5 @@ def seed_for(seed: int, *key: int) -> int:
 
 
 def generator(seed: int, *key: int) -> torch.Generator:
-    """A generator of its own for the key, on the CPU."""
+    """Return a CPU generator for the key."""
     return torch.Generator().manual_seed(seed_for(seed, *key))

@@ -25,7 +25,7 @@ from fedlab_edu import (
 )
 from fedlab_edu.search.bayes import Bayes, _axis, propose
 from fedlab_edu.search.distributions import Choice, Integer, LogUniform, Uniform
-from fedlab_edu.search.race import Estimate
+from fedlab_edu.search.estimate import Estimate
 from fedlab_edu.search.space import FEDEX
 from fedlab_edu.seeds import seed_for
 

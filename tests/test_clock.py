@@ -29,8 +29,8 @@ from fedlab_edu import (
 from fedlab_edu.rounds.run import Run
 from fedlab_edu.rounds.tuner import Fixed
 from fedlab_edu.seeds import generator, seed_for
+from fedlab_edu.tuners.fedpop import FedPop, fedpop
 from fedlab_edu.tuners.fedpop.clock import Clocked, clocked
-from fedlab_edu.tuners.fedpop.search import FedPop, fedpop
 
 F64 = torch.float64
 MODEL = linear(64, 10)
@@ -132,7 +132,7 @@ def test_with_eliminations_a_worker_is_given_back_when_its_member_goes(fed: Fede
     (stop, cap), n = search.bracket.stops, search.bracket.arms
     seconds = uneven(n, 8, 1)
     last = ended(clocked(search, seconds, wait=True), fed)[-1]
-    (winner,) = last.alive
+    (winner,) = last.search.alive
     at_stop = seconds[:, :stop].sum(1).max()
     elapsed = at_stop + seconds[winner, stop:cap].sum()
     busy = seconds[:, :stop].sum() + seconds[winner, stop:cap].sum()

@@ -40,16 +40,21 @@ from fedlab_edu.rounds.tuner import Fixed, Tuner
 from fedlab_edu.search.distributions import OneMinusLogUniform
 from fedlab_edu.search.space import FEDPOP
 from fedlab_edu.seeds import generator, seed_for
-from fedlab_edu.tuners.fedpop.population import (
+from fedlab_edu.tuners.fedpop import (
     Evolution,
+    FedPop,
+    FedPopL,
+    Local,
     anneal,
     box_corners,
     clip_to_box,
+    discounted_score,
     evolve,
+    fedpop,
     inherit,
     pair_parents,
+    ranked,
 )
-from fedlab_edu.tuners.fedpop.search import FedPop, FedPopL, Local, discounted_score, fedpop, ranked
 from tests.rounds import result
 from tests.test_race import counting
 from tests.vectors import case

@@ -36,17 +36,9 @@ from fedlab_edu.models.model import cross_entropy
 from fedlab_edu.rounds.tuner import Fixed
 from fedlab_edu.search.space import FEDTUNE
 from fedlab_edu.seeds import generator, seed_for
-from fedlab_edu.tuners.fedtune.credit import (
-    concrete,
-    concrete_jacobian,
-    credit,
-    expected,
-    project,
-    score_function,
-    update,
-    update_raw,
-)
-from fedlab_edu.tuners.fedtune.search import FedTune, FedTuneRound, fedtune
+from fedlab_edu.tuners.fedtune import FedTune, FedTuneRound, fedtune
+from fedlab_edu.tuners.fedtune.credit import credit, project, score_function, update, update_raw
+from fedlab_edu.tuners.fedtune.theory import concrete, concrete_jacobian, expected
 from tests.reference import plain_loop
 from tests.test_race import counting
 from tests.vectors import case

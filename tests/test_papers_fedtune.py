@@ -17,10 +17,10 @@ from fedlab_edu.papers.report import render
 from fedlab_edu.papers.reproduce import read_records, reproduce
 from fedlab_edu.rounds.tuner import Fixed
 from fedlab_edu.search.baselines import random_search
-from fedlab_edu.search.race import Estimate
+from fedlab_edu.search.estimate import Estimate
 from fedlab_edu.search.space import FEDTUNE, PerClient
 from fedlab_edu.seeds import generator, seed_for
-from fedlab_edu.tuners.fedtune.search import fedtune
+from fedlab_edu.tuners.fedtune import fedtune
 
 VARIANTS = {v.name: v for v in TABLES_1_TO_5[0].variants}
 THEIRS = ("FedTune", "random search", "Hyperband", "Bayesian optimisation")

@@ -28,7 +28,8 @@ from fedlab_edu.rounds.tuner import Fixed
 from fedlab_edu.search.arms import Arm, draw_arms, every_assignment, share_configuration
 from fedlab_edu.search.baselines import hyperband, random_search, successive_halving
 from fedlab_edu.search.distributions import Choice, LogUniform, Uniform
-from fedlab_edu.search.race import Estimate, Race, race
+from fedlab_edu.search.estimate import Estimate
+from fedlab_edu.search.race import Race, race
 from fedlab_edu.search.schedules import bracket, halving, schedule
 from fedlab_edu.search.space import FEDEX, FEDTUNE, PerClient, SearchSpace, Spaces
 from fedlab_edu.seeds import seed_for

@@ -30,7 +30,8 @@ from fedlab_edu.rounds.run import Round
 from fedlab_edu.rounds.tuner import Fixed
 from fedlab_edu.search.arms import Arm, draw_arms, share_configuration
 from fedlab_edu.search.distributions import Choice
-from fedlab_edu.search.race import Estimate, Race, race
+from fedlab_edu.search.estimate import Estimate
+from fedlab_edu.search.race import Race, race
 from fedlab_edu.search.results import arms_table, online, rounds_table
 from fedlab_edu.search.schedules import Schedule, bracket
 from fedlab_edu.search.space import FEDEX, PerClient, SearchSpace

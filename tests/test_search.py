@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fedlab_edu.search.race import Estimate
+from fedlab_edu.search.estimate import Estimate
 from fedlab_edu.search.schedules import (
     bracket,
     brackets,

@@ -30,7 +30,7 @@ from fedlab_edu.search.space import (
     FEDTUNE,
     SearchSpace,
 )
-from fedlab_edu.tuners.fedpop.search import anneal
+from fedlab_edu.tuners.fedpop import anneal
 from tests.vectors import F64, case
 
 CASES = json.loads((Path(__file__).parent / "data" / "search_space.A.json").read_text())["cases"]

@@ -418,4 +418,4 @@ def test_progress_is_shown_in_a_terminal_and_nowhere_else(
         done = tune(halving(fed), MODEL, fed, 3)
     shown = everything(ours)
     assert re.search(r"24/24 .*round", shown)
-    assert f"arms=1, best={done.best_score:.3f}" in shown
+    assert f"best={done.best_score:.3f}" in shown

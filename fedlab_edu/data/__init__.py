@@ -19,7 +19,7 @@ __all__ = [
 
 
 def load(name: str, device: str = "cpu", **options: Any) -> Federation:
-    """The federation of that name, such as "digits", with the options of the function so named.
+    """Load a federation by name, such as "digits"; options go to the function of that name.
 
     Raises:
         ValueError: an unknown name, an unusable device, or an option out of range.

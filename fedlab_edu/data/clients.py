@@ -1,4 +1,4 @@
-"""Who owns which examples: `Clients`, and a `Federation` of them with three data sets each."""
+"""Clients and their examples: `Clients`, and a `Federation` with three data sets each."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -10,7 +10,8 @@ from jaxtyping import Int
 from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
-from fedlab_edu.validate import require, usable_device
+from fedlab_edu.tensors import usable_device
+from fedlab_edu.validate import require
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -35,23 +36,23 @@ class Clients:
 
     @cached_property
     def n(self) -> Int[Tensor, " N"]:
-        """The number of examples of each client."""
+        """Number of examples of each client."""
         return torch.tensor([len(r) for r in self.rows])
 
     def __getitem__(self, clients: Sequence[int] | Tensor) -> "Clients":
-        """The chosen clients, in the order given; the examples are shared, not copied."""
+        """Select clients, in the order given; examples are shared, not copied."""
         return replace(self, rows=tuple(self.rows[int(i)] for i in clients))
 
     def examples(self, client: int) -> tuple[Tensor, Tensor]:
-        """One client's inputs (n_i, ...) and targets (n_i,)."""
+        """Return one client's inputs (n_i, ...) and targets (n_i,)."""
         rows = self.rows[client].to(self.x.device)
         return self.x[rows], self.y[rows]
 
     def padded(self) -> tuple[Tensor, Tensor, Int[Tensor, " N"]]:
-        """x (N, m, ...), y (N, m) and n (N,): row j >= n[i] of client i repeats its first example.
+        """Return x (N, m, ...), y (N, m) and n (N,), padded with each client's first example.
 
         Raises:
-            ValueError: a client without examples, which has nothing to repeat.
+            ValueError: a client has no examples.
         """
         require(self.n.min() > 0, "clients", self.n, "at least one example for each client")
         real = pad_sequence(list(self.rows), batch_first=True, padding_value=-1)
@@ -59,7 +60,7 @@ class Clients:
         return self.x[rows], self.y[rows], self.n
 
     def to(self, device: str | torch.device, dtype: torch.dtype | None = None) -> "Clients":
-        """The same clients, their examples on another device; dtype is for real-valued inputs."""
+        """Move the examples to a device; dtype applies to real-valued inputs only."""
         x = self.x.to(usable_device(device))
         if dtype is not None and x.is_floating_point():
             x = x.to(dtype)
@@ -68,11 +69,11 @@ class Clients:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Federation:
-    """N clients, each with data to train on (T_i), to validate on (V_i) and to test on (E_i).
+    """N clients, each with data for training (T_i), validation (V_i) and testing (E_i).
 
     Raises:
-        ValueError: the three parts do not have the same clients, a client has no training data, or
-            rows or targets are out of range.
+        ValueError: the parts differ in clients; a client without training data; a row or target
+            out of range.
 
     Source: Khodak et al. (2021), section 2.
     """
@@ -96,7 +97,7 @@ class Federation:
             inside = not len(rows) or (rows.min() >= 0 and rows.max() < M)
             require(inside, f"rows of {name}", rows, f"numbers from 0 to {M - 1}")
             known = y.is_floating_point() or not M or (y.min() >= 0 and y.max() < self.classes)
-            if not known:  # only then sort what may be millions of targets
+            if not known:  # sort the targets, perhaps millions, for the message only
                 require(known, f"targets of {name}", y.unique(), f"from 0 to {self.classes - 1}")
 
     def __len__(self) -> int:
@@ -110,7 +111,7 @@ class Federation:
     def sample(
         self, clients: int, gen: torch.Generator, replacement: bool = False
     ) -> Int[Tensor, " B"]:
-        """B clients for one round, drawn uniformly; with replacement one may be drawn twice.
+        """Draw B clients for one round, uniformly; with replacement one may be drawn twice.
 
         Raises:
             ValueError: B is below 1 or, without replacement, above the number of clients.
@@ -124,13 +125,13 @@ class Federation:
         return torch.randperm(len(self), generator=gen)[:clients].clone()
 
     def to(self, device: str | torch.device, dtype: torch.dtype | None = None) -> "Federation":
-        """The same federation on another device.
+        """Move the federation to a device.
 
         Raises:
             ValueError: this machine has no such device.
         """
         train = self.train.to(device, dtype)
-        val, test = (  # examples that the parts share are moved once
+        val, test = (  # move examples that the parts share once
             replace(part, x=train.x, y=train.y)
             if part.x is self.train.x and part.y is self.train.y
             else part.to(device, dtype)

@@ -1,4 +1,4 @@
-"""Handwritten digits, 1,797 images of 8 by 8 pixels, from scikit-learn: no download."""
+"""Handwritten digits: 1,797 images of 8 by 8 pixels from scikit-learn, without a download."""
 
 from functools import cache
 
@@ -10,19 +10,19 @@ from fedlab_edu.data.partition import by_group, dirichlet, federate, iid
 from fedlab_edu.seeds import generator
 from fedlab_edu.validate import require
 
-# The images come in consecutive blocks, each of which begins by counting from 0 to 9 twice, as a
-# person was asked to (one lacks its first 0). The source speaks of 13 writers; the blocks are 14.
+# First image of each block, roughly a writer; there are 14 blocks, but 13 writers in the source.
+# A block begins by counting from 0 to 9 twice (one lacks its first 0).
 _BLOCKS = (0, 130, 256, 386, 516, 646, 776, 906, 1029, 1157, 1287, 1415, 1545, 1667)
 WRITERS = len(_BLOCKS)
 
 
 @cache
 def digit_images() -> tuple[Tensor, Tensor, Tensor]:
-    """x (1797, 1, 8, 8) in [0, 1], y (1797,) from 0 to 9, writer (1797,) from 0 to 13.
+    """Return x (1797, 1, 8, 8) in [0, 1], y (1797,) from 0 to 9, writer (1797,) from 0 to 13.
 
     Source: Alpaydin and Kaynak (1998), as shipped with scikit-learn.
     """
-    from sklearn.datasets import load_digits  # here: the import takes a second
+    from sklearn.datasets import load_digits  # here, because the import takes a second
 
     images, targets = load_digits(return_X_y=True)
     x = torch.tensor(images, dtype=torch.float32).view(-1, 1, 8, 8) / 16
@@ -32,21 +32,20 @@ def digit_images() -> tuple[Tensor, Tensor, Tensor]:
 
 
 def digits(by: str = "writer", clients: int = 42, alpha: float = 1.0, seed: int = 0) -> Federation:
-    """Images (1, 8, 8) in [0, 1] of digits 0 to 9: each client has 60 % to train on, 20 % to
-    validate, 20 % to test.
+    """Divide images (1, 8, 8) in [0, 1] of digits 0 to 9 among clients, each split 60 / 20 / 20 %.
 
     Args:
-        by: "writer" gives each client images of one block, roughly one writer, "label" skews the
-            labels by Dirichlet(alpha), "iid" deals out shuffled images.
-        clients: a multiple of 14 for "writer", which has 14 writers.
-        alpha: for "label", how alike the clients are: 0.1 is very skewed, 100 hardly.
+        by: "writer" gives each client images of one block, roughly one writer; "label" skews the
+            labels by Dirichlet(alpha); "iid" deals out shuffled images.
+        clients: for "writer", a multiple of 14.
+        alpha: for "label": 0.1 is very skewed, 100 hardly.
         seed: of the partition and of each client's shuffle.
 
     Raises:
         ValueError: an unknown ``by``, or a number of clients that it does not allow.
     """
     require(by in ("writer", "label", "iid"), "by", by, "'writer', 'label', 'iid'")
-    x, y, writer = (t.clone() for t in digit_images())  # the caller's own, to change at will
+    x, y, writer = (t.clone() for t in digit_images())  # copies: the cache must not change
     gen = generator(seed)
     if by == "writer":
         parts, left = divmod(clients, WRITERS)

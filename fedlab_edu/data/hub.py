@@ -1,6 +1,6 @@
-"""The papers' own data sets from the Hugging Face Hub, or your own files, as a `Federation`.
+"""Data sets from the Hugging Face Hub, or your own files, as a `Federation`.
 
-By the cards that the papers' sets have there::
+The papers' data sets there::
 
     hub("uoft-cs/cifar10", x="img", by="label", clients=100, alpha=0.5)
     hub("ylecun/mnist", clients=100)          hub("zalando-datasets/fashion_mnist", clients=100)
@@ -10,13 +10,12 @@ By the cards that the papers' sets have there::
     hub("flwrlabs/office-home", by="domain", side=224)
     hub("wltjr1007/DomainNet", by="domain", side=64)
 
-Images are kept in memory, four bytes for each pixel and colour. With a side of 224, as in the
-FedPop paper, that is 6 GB for PACS and 9.4 GB for Office-Home; for the 409,832 of DomainNet it
-would be 247 GB, and with a side of 64 it is 20 GB.
+Images take four bytes of memory a pixel and colour: at side 224, as in the FedPop paper, 6 GB for
+PACS, 9.4 GB for Office-Home and 247 GB for DomainNet, which takes 20 GB at side 64.
 
 Local files need no network: ``hub("imagefolder", data_dir="photos", clients=10)`` reads a folder
-of images for each class, ``hub("parquet", data_files="mine.parquet", ...)`` a table. Arrays, such
-as those of an ``.npz`` file, go to `federate`, with `iid`, `dirichlet` or `by_group`.
+of images for each class, ``hub("parquet", data_files="mine.parquet", ...)`` a table. For arrays
+see `federate`.
 """
 
 from collections.abc import Sequence
@@ -46,47 +45,26 @@ def hub(
     seed: int = 0,
     **options: Any,
 ) -> Federation:
-    """The "train" part of a data set, divided among clients, and each client's 80 / 10 / 10 %.
+    """Divide the "train" part of a data set among clients, each split 80 / 10 / 10 %.
 
     Args:
         dataset: its name on the Hub; "imagefolder", "parquet", "csv" or "json" for local files.
         x, y, side: see `from_partitions`.
         by: "iid"; "label" skews the labels by Dirichlet(alpha); a column, such as "writer_id",
-            makes a client of each of its values that has enough examples for the split.
+            makes a client of each of its values with enough examples for the split.
         clients: how many; with a column they are drawn by the seed, and None means all.
-        shuffle: mix each client's examples before the split; False where their order is time.
+        shuffle: mix each client's examples before the split; False if their order is time.
         options: for ``FederatedDataset`` of flwr-datasets, and through it ``load_dataset``.
 
-    flwr-datasets, which loads and divides, reports its use to its makers, unless the environment
-    has FLWR_TELEMETRY_ENABLED=0 before the first call.
+    flwr-datasets reports its use to its makers, unless FLWR_TELEMETRY_ENABLED=0 is in the
+    environment before the first call.
 
     Raises:
         ModuleNotFoundError: flwr-datasets is not installed. ConnectionError: there is no network.
         ValueError: no such column, or a number of clients that the data do not allow.
     """
-    try:
-        from flwr_datasets import FederatedDataset, partitioner
-    except ModuleNotFoundError as error:
-        message = "flwr-datasets is missing: pip install -e '.[data]'"
-        raise ModuleNotFoundError(message) from error
     dealt = by in ("iid", "label")
-    ok = not dealt if clients is None else clients >= 1
-    require(ok, "clients", clients, "a whole number of at least 1, or, with a column, None")
-    parts: Any = partitioner.NaturalIdPartitioner(by)
-    if by == "iid":
-        parts = partitioner.IidPartitioner(clients)
-    elif by == "label":
-        parts = partitioner.DirichletPartitioner(clients, y, alpha, seed=seed)
-    source = FederatedDataset(
-        dataset=dataset, partitioners={"train": parts}, shuffle=by == "iid", seed=seed, **options
-    )
-    try:
-        whole = source.load_split("train")
-    except ConnectionError as error:
-        raise ConnectionError(
-            f"{dataset!r} is not on this machine, and the Hugging Face Hub cannot be reached: "
-            "connect to the internet and try again, or use local files: see fedlab_edu.data.hub"
-        ) from error
+    source, whole = _load(dataset, by, y, clients, alpha, seed, options)
     columns = whole.column_names
     for argument, column in {"x": x, "y": y, "by": y if dealt else by}.items():
         require(column in columns, argument, column, f"one of the columns {columns}")
@@ -98,10 +76,38 @@ def hub(
         require(wanted <= len(chosen), "clients", clients, f"up to {len(chosen)}")
         drawn = torch.randperm(len(chosen), generator=gen)[:wanted].sort().values
         chosen = [chosen[i] for i in drawn]
-        shown = getattr(whole.features[by], "int2str", str)  # of a class, its name
+        shown = getattr(whole.features[by], "int2str", str)  # class names
         names = [shown(parts.partition_id_to_natural_id[i]) for i in chosen]
     partitions = [parts.load_partition(i) for i in chosen]
     return from_partitions(partitions, x, y, side, gen if shuffle else None, names)
+
+
+def _load(
+    dataset: str, by: str, y: str, clients: int | None, alpha: float, seed: int, options: Any
+) -> tuple[Any, Any]:
+    """Return the ``FederatedDataset`` of `hub`, and the whole of its "train" part."""
+    try:
+        from flwr_datasets import FederatedDataset, partitioner
+    except ModuleNotFoundError as error:
+        message = "flwr-datasets is missing: pip install -e '.[data]'"
+        raise ModuleNotFoundError(message) from error
+    ok = by not in ("iid", "label") if clients is None else clients >= 1
+    require(ok, "clients", clients, "a whole number of at least 1, or, with a column, None")
+    parts: Any = partitioner.NaturalIdPartitioner(by)
+    if by == "iid":
+        parts = partitioner.IidPartitioner(clients)
+    elif by == "label":
+        parts = partitioner.DirichletPartitioner(clients, y, alpha, seed=seed)
+    source = FederatedDataset(
+        dataset=dataset, partitioners={"train": parts}, shuffle=by == "iid", seed=seed, **options
+    )
+    try:
+        return source, source.load_split("train")
+    except ConnectionError as error:
+        raise ConnectionError(
+            f"{dataset!r} is not on this machine, and the Hugging Face Hub cannot be reached: "
+            "connect to the internet and try again, or use local files: see fedlab_edu.data.hub"
+        ) from error
 
 
 def from_partitions(
@@ -112,14 +118,14 @@ def from_partitions(
     gen: torch.Generator | None = None,
     names: Sequence[str] | None = None,
 ) -> Federation:
-    """A federation of one Hugging Face data set (``datasets.Dataset``) for each client.
+    """Build a federation of Hugging Face data sets (``datasets.Dataset``), one for each client.
 
     Args:
-        x: the column of inputs. Images become float32 (C, H, W) in [0, 1], with C = 3 if any of
-            them has colours; strings of one length, character numbers (see `encode`); numbers
-            and lists of them stay as they are. Texts of many lengths are not provided for.
-        y: the column of targets: whole numbers of at least 0, or single characters.
-        side: make each image that many pixels wide and high.
+        x: column of inputs. Images become float32 (C, H, W) in [0, 1], with C = 3 if any is in
+            colour; strings of one length become character numbers (see `encode`); numbers and
+            lists of numbers stay as they are.
+        y: column of targets: whole numbers of at least 0, or single characters.
+        side: width and height in pixels to resize images to.
         gen, names: see `federate`.
 
     Raises:
@@ -158,7 +164,7 @@ def _inputs(partitions: Sequence[Any], x: str, side: int | None) -> Num[Tensor, 
 
 
 def _pixels(image: Any, side: int | None) -> UInt8[Tensor, "C H W"]:
-    """A PIL image: grey (1, H, W), or red, green and blue (3, H, W)."""
+    """Convert a PIL image to grey (1, H, W) or RGB (3, H, W)."""
     require(image.mode[0] not in "IF", "mode of an image", image.mode, "8 bits for each channel")
     image = image.convert("L" if image.mode in ("1", "L", "LA") else "RGB")
     pixels = torch.tensor(np.asarray(image if side is None else image.resize((side, side))))

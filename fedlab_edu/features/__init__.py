@@ -1,1 +1,1 @@
-"""Feature maps for a linear model, and how one fit that they share finds a good one of them."""
+"""Feature maps for a linear model, and weight-sharing to select one of them."""

@@ -1,4 +1,4 @@
-"""Feature maps of texts: hashed, weighted bags of n-grams, sparse.
+"""Sparse feature maps of texts: hashed, weighted bags of n-grams.
 
 Khodak et al., *Weight-Sharing Beyond NAS*, section 3.2 and appendix A.
 """
@@ -25,7 +25,7 @@ PREPROCESSINGS = (None, "l2", "average")
 ORDERS = (1, 2, 3)
 LOG10_ALPHA = (-5.0, 2.0)
 
-_ALL = 2**31 - 1  # columns of the counts that all maps share
+_ALL = 2**31 - 1  # columns of the shared counts
 
 
 @dataclass(frozen=True)
@@ -34,20 +34,18 @@ class BagOfNGrams:
 
     Args:
         tokeniser: see `tokeniser`.
-        stop_words: leave out the tokens on scikit-learn's list of English stop words.
-        lowercase: make all letters small.
+        stop_words: leave out scikit-learn's English stop words.
+        lowercase: convert texts to lower case.
         order: n-grams of 1 to that many tokens.
         binary: whether an n-gram occurs, not how often.
         weights, alpha: "naive-bayes" is `naive_bayes`, "inverse-frequency" `inverse_frequency`,
-            each with its smoothing parameter.
+            each with smoothing parameter alpha.
         how: None; "l2" divides a text's features by their Euclidean length, "average" by its number
             of tokens. A text without features stays.
-        seed: of the hashing, see `hashed`.
+        seed: of the hashing, see `bag_maps`.
 
     Raises:
-        ValueError: a choice that there is not; alpha not above 0.
-
-    Source: Khodak et al., *Weight-Sharing Beyond NAS*, appendix A.
+        ValueError: an unknown choice; alpha not above 0.
     """
 
     tokeniser: str
@@ -75,19 +73,16 @@ class BagOfNGrams:
     def draw(
         cls, rng: np.random.Generator, k: int = 64, shared_seed: bool = False
     ) -> list["BagOfNGrams"]:
-        """k configurations of the paper's space: choices uniform, alpha ``10^U[-5, 2]``.
+        """Draw k configurations of the paper's space: uniform choices, alpha ``10^U[-5, 2]``.
 
-        Args:
-            shared_seed: all hash with the same seed, so that an n-gram has the same bin in all.
-                Otherwise each has its own, and with many bins the maps hardly meet.
+        With ``shared_seed`` an n-gram has the same bin in all maps; otherwise they share few bins.
 
-        Source: Khodak et al., *Weight-Sharing Beyond NAS*, appendix A; seeds as in their code,
-        which draws alpha up to 10 only.
+        Source: seeds as in the authors' code, which draws alpha up to 10 only.
         """
         one_seed = int(rng.integers(2**32))
 
         def one() -> "BagOfNGrams":
-            own_seed = int(rng.integers(2**32))  # drawn in any case: all else is then the same
+            own_seed = int(rng.integers(2**32))  # drawn always: other draws stay the same
             return cls(
                 tokeniser=TOKENISERS[rng.integers(3)],
                 stop_words=bool(rng.integers(2)),
@@ -104,16 +99,13 @@ class BagOfNGrams:
 
 
 class Corpus:
-    """Texts, and how often each n-gram occurs in each: counted once for all maps, and kept.
+    """Texts with cached counts of their n-grams, shared by all maps.
 
-    An n-gram's column is its hash by scikit-learn's `HashingVectorizer`, 31 bits: of a million
-    n-grams about 470 share theirs with another one.
-
-    Args:
-        texts: N of them.
+    An n-gram's column is its 31-bit hash by scikit-learn's `HashingVectorizer`: of a million
+    n-grams about 470 collide.
 
     Raises:
-        ValueError: no text.
+        ValueError: no text, or not strings.
     """
 
     def __init__(self, texts: Sequence[str]) -> None:
@@ -125,13 +117,13 @@ class Corpus:
         self._tokens, self._counts = cache(self._cut), cache(self._count)
 
     def counts(self, c: BagOfNGrams) -> list[Any]:
-        """For each length n = 1, ..., order of n-grams, (N, 2^31 - 1) sparse counts."""
+        """Return sparse counts (N, 2^31 - 1) for each length n = 1, ..., order of n-grams."""
         kind = c.tokeniser, c.stop_words, c.lowercase
         return [self._counts(*kind, n) for n in range(1, c.order + 1)]
 
     def _cut(self, name: str) -> list[str]:
         cut = tokeniser(name)
-        return [" ".join(cut(text)) for text in self.texts]  # no token has white space within
+        return [" ".join(cut(text)) for text in self.texts]  # no token contains white space
 
     def _count(self, name: str, stop_words: bool, lowercase: bool, n: int) -> Any:
         def kept(text: str) -> list[str]:
@@ -153,20 +145,17 @@ def bag_maps(
     y: Any,
     bins: int,
 ) -> list[Map]:
-    """The map of each configuration: row numbers of the corpus to sparse features (N, bins).
+    """Return the map of each configuration, from row numbers of the corpus to features (N, bins).
 
     An n-gram's bin is MurmurHash3, with the configuration's seed, of its column in the corpus. That
-    is far faster than BLAKE2b of each n-gram, which `fedlab_edu.features.text.hashed` has.
+    is much faster than BLAKE2b of each n-gram, see `fedlab_edu.features.text.hashed`.
 
     Args:
-        train, y: (M,), the rows that weights are measured on, and their labels, 0 or 1. The paper
-            does not say which; their code measures once examples are mixed, each by its own map.
-        bins: how many features a map has.
+        train, y: (M,), the rows from which weights are computed, and their labels, 0 or 1. The
+            paper does not name them; its code uses the mixed examples, each seen by its own map.
 
     Raises:
         ValueError: no bin; labels other than 0 and 1; a map that finds no n-gram at all.
-
-    Source: Khodak et al., *Weight-Sharing Beyond NAS*, section 3.2 and appendix A.
     """
     require(isinstance(corpus, Corpus), "corpus", type(corpus).__name__, "a Corpus(texts)")
     whole("bins", bins, 1, _ALL)
@@ -178,7 +167,7 @@ def bag_maps(
 
 def _bag_map(c: BagOfNGrams, corpus: Corpus, train: Any, y: Any, bins: int) -> Map:
     def count(rows: Any) -> Any:
-        """(N, bins), the counts of some texts, and (N, 1), their numbers of tokens."""
+        """Return the counts (N, bins) of some texts, and their numbers of tokens (N, 1)."""
         parts = [counts[rows] for counts in corpus.counts(c)]
         columns = np.concatenate([part.indices for part in parts])
         owner = np.concatenate([np.repeat(np.arange(len(rows)), np.diff(p.indptr)) for p in parts])

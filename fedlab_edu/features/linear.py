@@ -1,6 +1,6 @@
-"""A linear classifier on given features: ridge or logistic regression, by one formula.
+"""Linear classifiers on given features: ridge or logistic regression.
 
-scikit-learn's solvers fit arrays and sparse matrices; a tensor is fitted by PyTorch where it lies.
+scikit-learn fits arrays and sparse matrices; PyTorch fits tensors on their device.
 """
 
 import math
@@ -16,7 +16,7 @@ from torch import Tensor
 from fedlab_edu.validate import number, require
 
 Matrix = Any  # (N, n): an array, a sparse matrix, or a tensor
-Fit = tuple[  # W, b: tensors where the features are
+Fit = tuple[  # W, b: tensors if the features are
     Float64[np.ndarray, "n C"] | Float64[Tensor, "n C"],
     Float64[np.ndarray, " C"] | Float64[Tensor, " C"],
 ]
@@ -28,11 +28,11 @@ class Linear:
 
     Args:
         loss: "squares", the squared distance to targets of +1 at an example's class and -1 at all
-            others; "logistic", the cross-entropy of the softmax of the outputs. Of two classes the
-            first then has outputs 0, so that W is one vector, as in logistic regression.
+            others; "logistic", the cross-entropy of the softmax of the outputs. With two classes
+            the first has outputs 0, so that W is one vector, as in logistic regression.
         lam: lam = 1/2 is scikit-learn's ``Ridge(alpha=0.5)`` and ``LogisticRegression(C=1)``.
-        intercept: b is fitted, and not penalised. Otherwise it is 0, as in the paper's formula;
-            their code has an intercept.
+        intercept: fit b, without a penalty, as the authors' code does. Otherwise it is 0, as in the
+            paper's formula.
 
     Raises:
         ValueError: an unknown loss; lam not above 0.
@@ -50,10 +50,10 @@ class Linear:
         require(0 < number(self.lam) < math.inf, "lam", self.lam, "a finite number above 0")
 
     def fit(self, X: Matrix, y: Int[np.ndarray, " N"], classes: int) -> Fit:
-        """W (n, C) and b (C,), which are tensors on X's device if X is one.
+        """Return W (n, C) and b (C,), which are tensors on X's device if X is one.
 
         Raises:
-            ValueError: a class without example, or a tensor X, for the logistic loss.
+            ValueError: for the logistic loss, a class without examples, or a tensor X.
         """
         if self.loss == "logistic":
             return _logistic(X, y, classes, 1 / (2 * self.lam), self.intercept)
@@ -61,7 +61,7 @@ class Linear:
         return solver(X, targets(y, classes), self.lam, self.intercept)
 
     def losses(self, outputs: Any, y: Int[np.ndarray, " N"]) -> Float64[np.ndarray, " N"]:
-        """The loss of each example, whose outputs are (N, C)."""
+        """Return the loss of each example, given outputs (N, C)."""
         outputs = np.asarray(outputs)
         if self.loss == "squares":
             return ((outputs - targets(y, outputs.shape[1])) ** 2).sum(1)
@@ -70,21 +70,17 @@ class Linear:
 
 
 def targets(y: Int[np.ndarray, " N"], classes: int) -> Float64[np.ndarray, "N C"]:
-    """+1 at each example's class, -1 at all others."""
+    """Return +1 at each example's class, -1 at all others."""
     return np.where(y[:, None] == np.arange(classes), 1.0, -1.0)
 
 
 def ridge(X: Matrix, Y: Any, lam: float = 0.5, intercept: bool = True) -> Fit:
-    """W and b that minimise ``lam |W|^2 + sum over rows |y - x W - b|^2``, by scikit-learn.
+    """Return W and b that minimise ``lam |W|^2 + sum over rows |y - x W - b|^2``, by scikit-learn.
 
-    Args:
-        X, Y: (N, n), features, an array or a sparse matrix, and (N, C), targets.
-        intercept: see `Linear`.
+    X (N, n) is an array or a sparse matrix of features; Y (N, C) are targets.
 
     Raises:
         ValueError: lam not above 0.
-
-    Source: Khodak et al., *Weight-Sharing Beyond NAS*, section 3.1; lam = 1/2 in appendix A.
     """
     require(0 < number(lam) < math.inf, "lam", lam, "a finite number above 0")
     Y = np.asarray(Y, dtype=np.float64)
@@ -93,10 +89,10 @@ def ridge(X: Matrix, Y: Any, lam: float = 0.5, intercept: bool = True) -> Fit:
 
 
 def ridge_torch(X: Tensor, Y: Any, lam: float = 0.5, intercept: bool = True) -> Fit:
-    """`ridge` on the device of X, as tensors: the smaller of the two normal equations, by Cholesky.
+    """Solve `ridge` on the device of X: the smaller of the two normal equations, by Cholesky.
 
-    ``(X'X + lam I) W = X'Y`` for n <= N, else ``W = X' A`` with ``(X X' + lam I) A = Y``; X and Y
-    are centred first if there is an intercept.
+    ``(X'X + lam I) W = X'Y`` for n <= N, else ``W = X' A`` with ``(X X' + lam I) A = Y``. With an
+    intercept, X and Y are centred first.
     """
     require(0 < number(lam) < math.inf, "lam", lam, "a finite number above 0")
     Y = torch.as_tensor(Y).to(X)

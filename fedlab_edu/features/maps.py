@@ -1,7 +1,7 @@
-"""Feature maps of numbers: a preprocessing, and random Fourier features of a kernel.
+"""Feature maps of numbers: preprocessing, and random Fourier features of a kernel.
 
-Random draws are arguments. Khodak et al., *Weight-Sharing Beyond NAS*, section 3.2 and appendix A;
-Rahimi and Recht (2008), *Random Features for Large-Scale Kernel Machines*.
+Khodak et al., *Weight-Sharing Beyond NAS*, section 3.2 and appendix A, after Li et al. (2018),
+*Hyperband*; Rahimi and Recht (2008), *Random Features for Large-Scale Kernel Machines*.
 """
 
 import math
@@ -15,9 +15,10 @@ import torch
 from jaxtyping import Float64
 from torch import Tensor
 
-from fedlab_edu.validate import number, require, usable_device, whole
+from fedlab_edu.tensors import usable_device
+from fedlab_edu.validate import number, require, whole
 
-#: Rows of examples to rows of features, each row on its own: an array, sparse matrix or tensor.
+#: From rows of examples to rows of features, row by row: an array, sparse matrix or tensor.
 Map = Callable[[Any], Any]
 
 _DRAWS = {
@@ -32,16 +33,10 @@ LOG10_GAMMA = (-5.0, 1.0)
 
 @dataclass(frozen=True)
 class RandomFourier:
-    """A configuration of random Fourier features.
-
-    Args:
-        kernel, gamma: see `fourier`.
-        how: see `preprocess`.
+    """A configuration of random Fourier features, see `fourier` and `preprocess`.
 
     Raises:
         ValueError: an unknown kernel or preprocessing; gamma not above 0.
-
-    Source: Khodak et al., *Weight-Sharing Beyond NAS*, appendix A.
     """
 
     kernel: str
@@ -54,12 +49,7 @@ class RandomFourier:
 
     @classmethod
     def draw(cls, rng: np.random.Generator, k: int = 64) -> list["RandomFourier"]:
-        """k configurations of the paper's space: kernel and preprocessing uniform, gamma
-        ``10^U[-5, 1]``.
-
-        Source: Khodak et al., *Weight-Sharing Beyond NAS*, appendix A, after Li et al. (2018),
-        *Hyperband*.
-        """
+        """Draw k configurations of the paper's space: uniform choices, gamma ``10^U[-5, 1]``."""
         k = whole("k", k, 1)
         kernels, hows = (rng.integers(len(of), size=k) for of in (KERNELS, PREPROCESSINGS))
         drawn = zip(kernels, 10 ** rng.uniform(*LOG10_GAMMA, size=k), hows, strict=True)
@@ -67,7 +57,7 @@ class RandomFourier:
 
 
 def preprocess(train: Any, x: Any, how: str | None) -> Float64[np.ndarray, "N d"]:
-    """The rows of x, scaled by what the training set shows: x itself is never measured.
+    """Scale the rows of x by the statistics of the training set.
 
     Args:
         train: (M, d), the training set.
@@ -79,15 +69,12 @@ def preprocess(train: Any, x: Any, how: str | None) -> Float64[np.ndarray, "N d"
 
     Raises:
         ValueError: an unknown preprocessing.
-
-    Source: Khodak et al., *Weight-Sharing Beyond NAS*, appendix A, after Li et al. (2018),
-    *Hyperband*; their code has these four.
     """
     return np.array(_scaling(train, how)(x))
 
 
 def fourier(x: Any, omega: Any, offset: Any, gamma: float, kernel: str) -> Any:
-    """``sqrt(2/n) cos(s x omega + b)`` (N, n): the mean of its scalar products is a kernel.
+    """Return ``sqrt(2/n) cos(s x omega + b)`` (N, n), whose scalar products have a kernel as mean.
 
     s is ``sqrt(2 gamma)`` for "gaussian", the kernel ``exp(-gamma |x - x'|_2^2)``, and ``gamma``
     for "laplacian", the kernel ``exp(-gamma |x - x'|_1)``.
@@ -115,10 +102,10 @@ def fourier(x: Any, omega: Any, offset: Any, gamma: float, kernel: str) -> Any:
 def frequencies(
     kernel: str, d: int, n: int, rng: np.random.Generator
 ) -> tuple[Float64[np.ndarray, "d n"], Float64[np.ndarray, " n"]]:
-    """Omega (d, n), each entry normal for "gaussian" and Cauchy for "laplacian"; offset (n,).
+    """Draw omega (d, n), normal for "gaussian" and Cauchy for "laplacian", and the offset (n,).
 
-    The offset is uniform on [0, 2 pi). Neither depends on gamma, so that all configurations of a
-    kernel may share them.
+    The offset is uniform on [0, 2 pi). Neither depends on gamma, so all configurations of a kernel
+    may share them.
 
     Raises:
         ValueError: an unknown kernel; d or n below 1.
@@ -139,21 +126,18 @@ def fourier_maps(
     held: Any = None,
     device: str | None = None,
 ) -> list[Map]:
-    """The map of each configuration: `preprocess`, and `fourier` with n features.
+    """Return the map of each configuration: `preprocess`, and `fourier` with n features.
 
     Args:
         train: (M, d), the training set, see `preprocess`.
-        shared_frequencies: all configurations of a kernel have the same omega and offset, so that
-            a weight means nearly the same to maps that are nearly the same. Otherwise each has its
-            own, and one fit hardly suits any of many maps; it suits the few of the last rounds.
-        held: an array that will be seen through all of the maps, the validation set. With shared
-            frequencies its products with omega are kept, one for each kernel and preprocessing.
+        shared_frequencies: use one omega and offset per kernel, as the authors' code does, so that
+            a weight means nearly the same to similar maps. Otherwise one fit suits few maps.
+        held: an array that all maps will see, such as the validation set. With shared frequencies
+            its products with omega are cached.
         device: make tensors there, as on "cuda"; None makes arrays.
 
     Raises:
         ValueError: n below 1; a device that cannot be used.
-
-    Source: Khodak et al., *Weight-Sharing Beyond NAS*, section 3.1; only their code shares them.
     """
     place = "cpu" if device is None else usable_device(device)
     scalings = {how: _scaling(train, how) for how in {c.how for c in chosen}}
@@ -185,7 +169,7 @@ def fourier_maps(
 
 
 def _waves(product: Tensor, offset: Tensor, gamma: float, kernel: str) -> Tensor:
-    # PyTorch's cosine: NumPy's takes five times as long
+    # NumPy's cosine takes five times as long
     scale = math.sqrt(2 * gamma) if kernel == "gaussian" else gamma
     return (scale * product).add_(offset).cos_().mul_(math.sqrt(2 / len(offset)))
 
@@ -197,8 +181,7 @@ def _tensor(a: Any) -> Tensor:
 
 
 def _scaling(train: Any, how: str | None) -> Callable[[Any], np.ndarray]:
-    """What `preprocess` does to rows. (scikit-learn's scalers take longer to check a few rows than
-    to scale them.)"""
+    """Return the function of `preprocess`. (scikit-learn's scalers are slower on a few rows.)"""
     require(how in PREPROCESSINGS, "how", how, str(PREPROCESSINGS))
     train = np.asarray(train, np.float64)
     ok = train.ndim == 2 and train.size > 0 and np.isfinite(train).all()
@@ -209,7 +192,7 @@ def _scaling(train: Any, how: str | None) -> Callable[[Any], np.ndarray]:
         return lambda x: x / _not_zero(np.linalg.norm(x, axis=1, keepdims=True))
     low, high = train.min(0), train.max(0)
     width = _not_zero(high - low)
-    if how == "standard":  # where all are equal, their mean and deviation are so up to rounding
+    if how == "standard":  # the mean and deviation of a constant column are not exact
         varies = high > low
         low = np.where(varies, train.mean(0), low)
         width = np.where(varies, _not_zero(train.std(0)), 1.0)

@@ -1,4 +1,4 @@
-"""Feature map selection: which of k maps lets a linear classifier do best on a validation set?
+"""Feature map selection by the validation score of a linear classifier.
 
 A map is judged by a fit of its own (`sweep`), or by one fit that all maps share. Khodak et al.,
 *Weight-Sharing Beyond NAS*, section 3.1.
@@ -51,17 +51,13 @@ class Data:
 
 
 def shared_fit(maps: Sequence[Map], data: Data, assignment: Any, linear: Linear = RIDGE) -> Fit:
-    """One fit to training examples of which each is seen through a map of its own.
-
-    Each example is mapped once.
+    """Fit one classifier to training examples, each seen through its own map.
 
     Args:
         assignment: (N,), the place of each training example's map; all have as many features.
 
     Raises:
         ValueError: an assignment of another length, or to no map.
-
-    Source: Khodak et al., *Weight-Sharing Beyond NAS*, section 3.1.
     """
     assignment = np.asarray(assignment)
     check_places("assignment", assignment, len(maps), data.y.shape)
@@ -78,17 +74,15 @@ def map_scores(
     score: Score = "loss",
     linear: Linear = RIDGE,
 ) -> PerMap:
-    """How badly a fit does on the whole validation set, seen through each of the maps.
+    """Score a fit on the whole validation set, seen through each of the maps; lower is better.
 
     Args:
         w, b: see `Linear.fit`.
-        score: "loss", the sum of its losses, or "error", the share of examples of which the label
-            has not the highest output.
+        score: "loss", the sum of losses as in the paper, or "error", the share of misclassified
+            examples.
 
     Raises:
         ValueError: an unknown score.
-
-    Source: Khodak et al., *Weight-Sharing Beyond NAS*, section 3.1, which has the loss.
     """
     total = np.sum if check_score(score) == "loss" else np.mean
     seen = (_missed(each(data.x_val), data.y_val, w, b, score, linear) for each in maps)
@@ -104,12 +98,10 @@ def split_scores(
     score: Score = "loss",
     linear: Linear = RIDGE,
 ) -> PerMap:
-    """`map_scores`, but each validation example is seen through one map only, and means are taken.
+    """Score each map by its mean over the validation examples assigned to it; NaN without examples.
 
-    A search then scores as fast as it fits, on fewer examples for each map; NaN stands for none.
-
-    Args:
-        assignment: (V,), the place of each validation example's map.
+    This takes as long as a fit, but uses fewer examples for each map than `map_scores`. assignment
+    (V,) has the place of each validation example's map.
 
     Source: the code of Khodak et al., *Weight-Sharing Beyond NAS*.
     """
@@ -124,7 +116,7 @@ def split_scores(
 
 
 def sweep(maps: Sequence[Map], data: Data, score: Score = "loss", linear: Linear = RIDGE) -> PerMap:
-    """Each map's score when it is fitted alone: k fits, of which random search takes the best.
+    """Score each map by a fit of its own: k fits, of which random search takes the best.
 
     Source: Khodak et al., *Weight-Sharing Beyond NAS*, section 3.2.
     """
@@ -136,7 +128,7 @@ def sweep(maps: Sequence[Map], data: Data, score: Score = "loss", linear: Linear
 
 
 def _missed(features: Any, y: Any, w: Any, b: Any, score: Score, linear: Linear) -> Any:
-    """(N,), the loss of each example, or whether its label has not the highest output."""
+    """Return the loss of each example (N,), or whether it is misclassified."""
     outputs = features @ w + b
     outputs = outputs.cpu().numpy() if isinstance(outputs, Tensor) else outputs
     if score == "loss":
@@ -157,13 +149,12 @@ def _stack(parts: list[Any]) -> Any:
 
 
 def check_score(score: Any) -> Any:
-    """The score, if it is one."""
     require(score in ("loss", "error"), "score", score, "'loss', 'error'")
     return score
 
 
 def check_places(name: str, places: np.ndarray, count: int, shape: tuple[int, ...]) -> None:
-    """Whole numbers below ``count``, one for each example."""
+    """Refuse all but whole numbers below ``count``, one for each example."""
     ok = places.shape == shape and places.ndim == 1 and places.size > 0
     ok = ok and np.issubdtype(places.dtype, np.integer)
     ok = bool(ok and places.min() >= 0 and places.max() < count)

@@ -1,7 +1,7 @@
-"""Weight-sharing over feature maps: one linear fit for all of them, and half of them go each round.
+"""Weight-sharing over feature maps: one linear fit for all, and half of the maps go each round.
 
-Each training example is seen through a map drawn at random, one linear classifier is fitted to all,
-and a map is scored by how well that fit does on the validation set seen through it. Khodak et al.,
+Each training example is seen through a random map, and one linear classifier is fitted to all. A
+map's score is that of this fit on the validation set seen through it. Khodak et al.,
 *Weight-Sharing Beyond NAS*, section 3.1.
 """
 
@@ -29,12 +29,12 @@ Validation = Literal["whole", "split"]
 
 
 class History(NamedTuple):
-    """What happened in each round, and which map is left.
+    """The result of each round, and the map chosen.
 
     Fields:
         p: (k,) for each round, the probabilities after it.
         scores: (k,) for each round, NaN for maps that were not scored.
-        pick: the place of the chosen map. For its accuracy it is to be fitted alone, see `sweep`.
+        pick: the place of the chosen map. To get its accuracy, fit it alone, see `sweep`.
     """
 
     p: list[PerMap]
@@ -43,21 +43,21 @@ class History(NamedTuple):
 
     @property
     def survivors(self) -> list[list[int]]:
-        """For each round, the places of the maps that it left."""
+        """The places of the maps left after each round."""
         return [np.flatnonzero(p).tolist() for p in self.p]
 
 
 def halve(scores: Any, alive: Any) -> PerMap:
-    """The probabilities after a round: uniform on the best ``ceil(n / 2)`` of the n alive.
+    """Return the next probabilities: uniform on the best ``ceil(n / 2)`` of the n maps alive.
 
     Args:
         scores: (k,), lower is better, of equal ones the first; NaN counts as +inf.
-        alive: (k,), whether each map has not been eliminated: ``p > 0``.
+        alive: (k,), whether each map is alive: ``p > 0``.
 
     Raises:
         ValueError: no map is alive, or not one score for each map.
 
-    Source: Khodak et al., *Weight-Sharing Beyond NAS*, section 3.1, as their code has it.
+    Source: the code of Khodak et al., *Weight-Sharing Beyond NAS*.
     """
     known, alive = _known(scores), np.asarray(alive, dtype=bool)
     ok = alive.any() and alive.shape == known.shape
@@ -68,29 +68,25 @@ def halve(scores: Any, alive: Any) -> PerMap:
 
 
 def halve_as_printed(p: Any, scores: Any) -> PerMap:
-    """``2 p_i`` where ``s_i`` is at most the median of all k scores, else 0.
+    """Return ``2 p_i`` where ``s_i`` is at most the median of all k scores, else 0.
 
-    The eliminated stay in the median, so that later rounds may keep all or none; and with ties or
-    an odd number of maps the result need not sum to 1.
-
-    Source: Khodak et al., *Weight-Sharing Beyond NAS*, section 3.1, as it is printed.
+    The median includes eliminated maps, so later rounds may keep all or none. With ties or an odd
+    number of maps the result need not sum to 1.
     """
     known = _known(scores)
     return np.where(known <= np.median(known), 2 * np.asarray(p, dtype=np.float64), 0.0)
 
 
 def eg_step(p: Any, error: Any, eta: float, baseline: float = 0.0) -> PerMap:
-    """``p_i exp(-eta (error_i - baseline))``, normalised: a softer elimination.
+    """Return ``p_i exp(-eta (error_i - baseline))``, normalised: a softer elimination.
 
     Args:
         p, error: (k,), the probabilities before, and each map's validation error.
-        eta: the step size; their code has 5, and takes the likeliest map after five rounds.
-        baseline: cancels, for the errors of all maps are known here.
+        eta: the step size; 5 in the authors' code.
+        baseline: cancels, because the errors of all maps are known here.
 
     Raises:
         ValueError: probabilities below 0 or all 0; errors that are not finite; eta below 0.
-
-    Source: Khodak et al., *Weight-Sharing Beyond NAS*, section 3.1.
     """
     p, error = np.asarray(p, dtype=np.float64), np.asarray(error, dtype=np.float64)
     require((p >= 0).all() and p.any(), "p", p.tolist(), "from 0 on, at least one above 0")
@@ -98,12 +94,12 @@ def eg_step(p: Any, error: Any, eta: float, baseline: float = 0.0) -> PerMap:
     require(ok, "error", error.tolist(), f"{p.size} finite numbers")
     require(0 <= number(eta) < math.inf, "eta", eta, "a finite number from 0 on")
     log = np.log(p, out=np.full(p.shape, -np.inf), where=p > 0) - eta * (error - baseline)
-    q: np.ndarray = np.exp(log - np.logaddexp.reduce(log))  # so that the sum is never 0 / 0
+    q: np.ndarray = np.exp(log - np.logaddexp.reduce(log))  # avoids 0 / 0
     return q
 
 
 def rounds_needed(k: int) -> int:
-    """``ceil(log2 k)``: how many halvings leave one of k maps."""
+    """Return ``ceil(log2 k)``, the number of halvings that leave one of k maps."""
     return (whole("k", k, 1) - 1).bit_length()
 
 
@@ -115,19 +111,17 @@ def share(
     linear: Linear = RIDGE,
     validation: Validation = "whole",
 ) -> History:
-    """Weight-sharing with successive halving: ``ceil(log2 k)`` fits find one of k maps.
+    """Select a map by weight-sharing with successive halving: ``ceil(log2 k)`` fits for k maps.
 
     Args:
         assignments: (rounds, N), the place of each training example's map, which need not respect
-            p; or a generator, with which each example draws its map from p, afresh in each round.
+            p; or a generator, with which each example draws its map from p in each round.
         score, linear: see `map_scores` and `Linear`.
         validation: "whole" as in the paper. With "split", which needs a generator, validation
-            examples draw their maps as well, see `split_scores`; a map that none draws comes last.
+            examples draw their maps too, see `split_scores`; a map without examples comes last.
 
     Raises:
         ValueError: no map; not as many assignments as rounds; an assignment to no map.
-
-    Source: Khodak et al., *Weight-Sharing Beyond NAS*, section 3.1.
     """
     k, rounds = len(maps), rounds_needed(whole("number of maps", len(maps), 1))
     rng = assignments if isinstance(assignments, np.random.Generator) else None
@@ -146,7 +140,7 @@ def share(
         if rng and split:
             drawn = rng.choice(k, len(data.y_val), p=p[t])
             scores.append(split_scores(maps, data, drawn, *fit, score, linear))
-        else:  # to score the eliminated, too, would take the most time
+        else:  # scoring eliminated maps would take the most time
             alive = np.flatnonzero(p[t]).tolist()
             scores.append(np.full(k, np.nan))
             scores[t][alive] = map_scores([maps[i] for i in alive], data, *fit, score, linear)
@@ -163,20 +157,18 @@ def share_softly(
     linear: Linear = RIDGE,
     validation: Validation = "whole",
 ) -> History:
-    """Weight-sharing with exponentiated gradient: no map is eliminated, the likeliest is taken.
+    """Select the likeliest map by weight-sharing with exponentiated gradient, without elimination.
 
     Args:
-        rng: each training example draws its map from p, afresh in each round.
+        rng: each training example draws its map from p in each round.
         rounds, eta: see `eg_step`.
-        validation: with "split" validation examples draw their maps as well, and the error of map
-            i is estimated by ``e_i / (p_i |V|)``, of which e_i is how many of its own are wrong:
-            its mean is the error on all of V.
+        validation: with "split" validation examples draw their maps too. ``e_i / (p_i |V|)``, where
+            e_i is map i's number of errors, is an unbiased estimate of its error on all of V.
 
     Raises:
         ValueError: no map; fewer than one round; an unknown validation.
 
-    Source: Khodak et al., *Weight-Sharing Beyond NAS*, section 3.1; rounds in section 3.2, eta of
-    their code.
+    Source: Khodak et al., *Weight-Sharing Beyond NAS*, rounds in section 3.2; eta of their code.
     """
     k, size = whole("number of maps", len(maps), 1), len(data.y_val)
     require(validation in ("whole", "split"), "validation", validation, "'whole', 'split'")
@@ -189,7 +181,7 @@ def share_softly(
             drawn = rng.choice(k, size, p=p[t])
             part = np.bincount(drawn, minlength=k) / size
             found = split_scores(maps, data, drawn, *fit, "error", linear)
-            seen = part > 0  # a map that none has drawn counts 0
+            seen = part > 0  # a map without examples has error 0
             errors.append(np.divide(found * part, p[t], out=np.zeros(k), where=seen))
         p.append(eg_step(p[t], errors[t], eta))
     return History(p[1:], errors, int(p[-1].argmax()))

@@ -1,7 +1,7 @@
-"""The parts of a bag of n-grams, for one text each: tokens, n-grams, bins, weights.
+"""The parts of a bag of n-grams of one text: tokens, n-grams, bins, weights.
 
-`fedlab_edu.features.bags` does the same for many texts, with the n-grams and hashing of
-scikit-learn. Khodak et al., *Weight-Sharing Beyond NAS*, appendix A.
+`fedlab_edu.features.bags` processes many texts, with scikit-learn's n-grams and hashing. Khodak et
+al., *Weight-Sharing Beyond NAS*, appendix A.
 """
 
 import math
@@ -22,18 +22,16 @@ _NO_PUNCTUATION = str.maketrans("", "", string.punctuation)
 
 
 def tokeniser(name: str) -> Callable[[str], list[str]]:
-    """A function from a text to its tokens, in order.
+    """Return a function from a text to its tokens, in order.
 
     Args:
         name: "remove" drops punctuation and splits at white space, "split" makes each punctuation
             mark a token of its own, and "nltk" is NLTK's word tokeniser, which knows clitics
-            ("do n't"). NLTK would cut a text into sentences first, with a model that is to be
-            downloaded; here a text is one sentence, so that a full stop within stays with its word.
+            ("do n't"). Texts are not split into sentences, which would need a download, so a full
+            stop inside a text stays with its word.
 
     Raises:
         ValueError: another name. ModuleNotFoundError: NLTK is not installed.
-
-    Source: Khodak et al., *Weight-Sharing Beyond NAS*, appendix A.
     """
     require(name in TOKENISERS, "tokeniser", name, str(TOKENISERS))
     if name == "remove":
@@ -46,12 +44,10 @@ def tokeniser(name: str) -> Callable[[str], list[str]]:
 
 
 def ngrams(tokens: Sequence[str], order: int) -> list[str]:
-    """All runs of 1 to ``order`` tokens, the shorter ones first, each joined by a space.
+    """Return all runs of 1 to ``order`` tokens, the shorter ones first, each joined by a space.
 
     Raises:
         ValueError: an order below 1.
-
-    Source: Khodak et al., *Weight-Sharing Beyond NAS*, appendix A.
     """
     lengths = range(1, whole("order", order, 1) + 1)
     return [" ".join(tokens[i : i + n]) for n in lengths for i in range(len(tokens) - n + 1)]
@@ -60,7 +56,7 @@ def ngrams(tokens: Sequence[str], order: int) -> list[str]:
 def hashed(
     grams: Sequence[str], bins: int, seed: int, binary: bool
 ) -> Float64[np.ndarray, " bins"]:
-    """How many of the n-grams fall into each bin; if ``binary``, 1 where any does.
+    """Count the n-grams in each bin; if ``binary``, return 1 where there are any.
 
     The bin is BLAKE2b, 8 bytes long and keyed with the seed (8 bytes, the lowest first), modulo
     ``bins``: the same on every machine. N-grams that share a bin are one feature.
@@ -68,8 +64,8 @@ def hashed(
     Raises:
         ValueError: no bin; a seed below 0 or of more than 64 bits.
 
-    Source: Weinberger et al. (2009), *Feature Hashing for Large Scale Multitask Learning*, who have
-    random signs as well; Khodak et al., *Weight-Sharing Beyond NAS*, section 3.2.
+    Source: Weinberger et al. (2009), *Feature Hashing for Large Scale Multitask Learning*, without
+    their random signs; Khodak et al., *Weight-Sharing Beyond NAS*, section 3.2.
     """
     bins, key = whole("bins", bins, 1), whole("seed", seed, 0, 2**64 - 1).to_bytes(8, "little")
     digests = (blake2b(gram.encode(), digest_size=8, key=key).digest() for gram in grams)
@@ -79,7 +75,7 @@ def hashed(
 
 
 def naive_bayes(pos: Any, neg: Any, alpha: float) -> Float64[np.ndarray, " n"]:
-    """Weights ``ln (p / |p|_1) / (q / |q|_1)`` with ``p = alpha + pos`` and ``q = alpha + neg``.
+    """Return ``ln (p / |p|_1) / (q / |q|_1)`` with ``p = alpha + pos`` and ``q = alpha + neg``.
 
     Args:
         pos, neg: (n,), how often each feature occurs in the training set's two classes.
@@ -97,7 +93,7 @@ def naive_bayes(pos: Any, neg: Any, alpha: float) -> Float64[np.ndarray, " n"]:
 
 
 def inverse_frequency(counts: Any, a: float) -> Float64[np.ndarray, " n"]:
-    """Weights ``a / (a + counts / sum of counts)``: 1 for what does not occur.
+    """Return the weights ``a / (a + counts / sum of counts)``: 1 for features that do not occur.
 
     Raises:
         ValueError: a not above 0; counts below 0, or all of them 0.

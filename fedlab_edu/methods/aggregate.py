@@ -8,7 +8,7 @@ from fedlab_edu.validate import require
 
 
 def weighted_average(W: Float[Tensor, "B d"], n: Num[Tensor, " B"]) -> Float[Tensor, " d"]:
-    """``sum_i n_i w_i / sum_i n_i``: the average, weighted by the numbers of examples.
+    """Return ``sum_i n_i w_i / sum_i n_i``, the average weighted by the numbers of examples.
 
     Raises:
         ValueError: a negative weight, or none above 0.
@@ -26,15 +26,14 @@ def server_sgd(
     b: ServerHP,
     t: int = 1,
 ) -> tuple[Float[Tensor, " d"], Float[Tensor, " d"]]:
-    """The server's step in round t >= 1: ``v <- m v + w - average``, ``w <- w - lr decay^(t-1) v``.
+    """Return w and v after round t: ``v <- m v + w - average``, ``w <- w - lr decay^(t-1) v``.
 
-    With the default b it returns the average, up to rounding: that is FedAvg.
+    With the default b the new w is the average, up to rounding, as in FedAvg.
 
     Raises:
         ValueError: t below 1.
 
-    Source: Khodak et al. (2021), eq. (11), which is the case m = 0; with momentum it is FedAvgM of
-    Hsu, Qi and Brown (2019).
+    Source: Khodak et al. (2021), eq. (11), for m = 0; FedAvgM of Hsu, Qi and Brown (2019).
     """
     require(t >= 1, "t", t, "at least 1, the first round")
     v = float(b.momentum) * v + (w - average)

@@ -1,4 +1,4 @@
-"""Ditto: beside the global model, each client trains one of its own that stays near it.
+"""Ditto: a personal model for each client, regularised towards the global model.
 
 Li, Hu, Beirami, Smith (2021), *Ditto: fair and robust federated learning through personalization*,
 Algorithm 1.
@@ -22,21 +22,20 @@ from fedlab_edu.training.local import local_sgd
 @storable
 @dataclass(frozen=True)
 class Ditto(FedAvg):
-    """For the global model it is FedAvg. Client i also keeps a model of its own, v_i, unsent.
+    """FedAvg for the global model; client i also keeps a model v_i of its own.
 
     In a round, ``v_i <- v_i - lr (grad L_i(v_i) + lambda (v_i - w))``, with w the model received;
-    the paper's lambda is c.mu. With lambda = 0 the personal models ignore w; the larger it is,
-    the more they are like it. v_i starts from the first w that the client receives.
+    the paper's lambda is c.mu. With lambda = 0 the personal models ignore w; a larger lambda pulls
+    them towards it. v_i starts from the first w that the client receives.
     """
 
     def init_state(self, w: Float[Tensor, " d"]) -> Float[Tensor, " d"]:
-        """``v_i = w``."""
         return w
 
     def loc(
         self, model: Model, inputs: ClientInput, clients: Clients, c: LocalHP, seeds: list[int]
     ) -> ClientUpdate:
-        """Local SGD twice: from w, and from v_i with the pull towards w."""
+        """Run local SGD twice: from w, and from v_i with the pull towards w."""
         assert inputs.state is not None
         no_pull = replace(c, mu=torch.zeros_like(c.mu))
         W = local_sgd(model, inputs.w, clients, no_pull, seeds)

@@ -1,8 +1,8 @@
 """FedAvg: local SGD and a weighted average.
 
 McMahan, Moore, Ramage, Hampson, Agüera y Arcas (2017), *Communication-efficient learning of deep
-networks from decentralized data*, Algorithm 1; the server's rate and momentum are those of Khodak
-et al. (2021), eq. (11), and of Hsu, Qi, Brown (2019).
+networks from decentralized data*, Algorithm 1; server learning rate and momentum from Khodak et al.
+(2021), eq. (11), and Hsu, Qi, Brown (2019).
 """
 
 from dataclasses import dataclass
@@ -30,7 +30,7 @@ from fedlab_edu.training.local import local_sgd
 @storable
 @dataclass(frozen=True)
 class FedAvg:
-    """``w_i = SGD_c(T_i, w)``, then the server's step towards ``sum_i n_i w_i / sum_i n_i``."""
+    """Local SGD ``w_i = SGD_c(T_i, w)``, then a step towards ``sum_i n_i w_i / sum_i n_i``."""
 
     needs_models: ClassVar[bool] = False
     weights = staticmethod(size_weights)
@@ -42,7 +42,7 @@ class FedAvg:
     def loc(
         self, model: Model, inputs: ClientInput, clients: Clients, c: LocalHP, seeds: list[int]
     ) -> ClientUpdate:
-        """Local SGD from w.
+        """Run local SGD from w.
 
         Raises:
             ValueError: mu is not 0.
@@ -52,6 +52,6 @@ class FedAvg:
         return ClientUpdate(model=W, personal=W)
 
     def agg(self, server: Server, update: RoundUpdate, b: ServerHP) -> Server:
-        """``v <- m v + w - average``, ``w <- w - lr decay^(t-1) v``, ``h <- h + state_change``."""
+        """Take the step of `server_sgd`, and add up ``h <- h + state_change``."""
         w, v = server_sgd(server.w, server.v, update.average, b, update.round)
         return Server(w, v, server.h + update.state_change)

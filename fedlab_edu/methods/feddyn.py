@@ -1,4 +1,4 @@
-"""FedDyn: a penalty that moves, so that the clients' minima agree with the common one.
+"""FedDyn: a dynamic penalty that makes the clients' minima agree with the global one.
 
 Acar, Zhao, Matas, Mattina, Whatmough, Saligrama (2021), *Federated learning based on dynamic
 regularization*, Algorithm 1.
@@ -24,23 +24,22 @@ from fedlab_edu.validate import require
 @storable
 @dataclass(frozen=True)
 class FedDyn(FedAvg):
-    """Client i keeps g_i, the gradient of its loss where it last stopped.
+    """SGD from w on ``L_i(u) - <g_i, u> + alpha/2 |u - w|^2``; the client state is g_i.
 
-    It minimises ``L_i(u) - <g_i, u> + alpha/2 |u - w|^2``, by SGD from w, to some w_i. The paper's
-    alpha is c.mu, and its exact minimiser is approached by more local epochs. The server keeps h,
-    the average of the g_i over all clients, and moves w so that they sum to 0 in the end.
+    g_i is the gradient of client i's loss where it last stopped. The paper's alpha is c.mu, and
+    more local epochs approach its exact minimiser. The server keeps h, the average of the g_i over
+    all clients, and moves w so that they sum to 0 in the end.
     """
 
     weights = staticmethod(equal_weights)
 
     def init_state(self, w: Float[Tensor, " d"]) -> Float[Tensor, " d"]:
-        """``g_i = 0``."""
         return torch.zeros_like(w)
 
     def loc(
         self, model: Model, inputs: ClientInput, clients: Clients, c: LocalHP, seeds: list[int]
     ) -> ClientUpdate:
-        """SGD on the penalised loss, then ``g_i <- g_i - alpha (w_i - w)``.
+        """Run SGD on the penalised loss, then ``g_i <- g_i - alpha (w_i - w)``.
 
         Raises:
             ValueError: mu, which is alpha, is 0.
@@ -52,10 +51,10 @@ class FedDyn(FedAvg):
         return ClientUpdate(model=W, personal=W, state=inputs.state + delta, state_delta=delta)
 
     def agg(self, server: Server, update: RoundUpdate, b: ServerHP) -> Server:
-        """``h <- h - alpha/m sum_i (w_i - w)``, m being N, then a step to ``mean - h/alpha``.
+        """Set ``h <- h - alpha/m sum_i (w_i - w)``, m being N, then step to ``average - h/alpha``.
 
-        Where clients differ in alpha, h sums their own, and is divided by the mean of the round's:
-        wherever the rounds come to rest, h is 0, for any such divisor.
+        If alpha differs between clients, h sums their own terms, and the divisor is the mean alpha.
+        At a fixed point h is 0, for any such divisor.
         """
         h = server.h + update.state_change
         target = update.average - h / float(update.c.mu.mean())

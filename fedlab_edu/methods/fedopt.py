@@ -1,4 +1,4 @@
-"""FedOpt: the server treats the clients' mean change as a gradient, for an adaptive optimiser.
+"""FedOpt: an adaptive server optimiser that treats the clients' mean change as a gradient.
 
 Reddi, Charles, Zaheer, Garrett, Rush, Konečný, Kumar, McMahan (2021), *Adaptive federated
 optimization*, Algorithm 2.
@@ -20,7 +20,7 @@ from fedlab_edu.validate import check_shares, require
 @storable
 @dataclass(frozen=True)
 class FedAdam(FedAvg):
-    """``m <- beta1 m + (1 - beta1) D``, ``w <- w + lr m / (sqrt(h) + tau)``, D = average - w.
+    """Adam: ``m <- beta1 m + (1 - beta1) D``, ``w <- w + lr m / (sqrt(h) + tau)``, D = average - w.
 
     ``h <- beta2 h + (1 - beta2) D^2`` is the second moment; it starts at tau^2. The paper's eta is
     b.lr and its beta1 is b.momentum, for example ``ServerHP(lr=0.01, momentum=0.9)``.
@@ -30,7 +30,7 @@ class FedAdam(FedAvg):
         tau: the degree of adaptivity, above 0.
 
     Raises:
-        ValueError: a beta2 outside [0, 1], or a tau that is not above 0.
+        ValueError: beta2 outside [0, 1]; tau not above 0.
     """
 
     beta2: float = 0.99
@@ -41,7 +41,6 @@ class FedAdam(FedAvg):
         require(self.tau > 0, "tau", self.tau, "above 0")
 
     def agg(self, server: Server, update: RoundUpdate, b: ServerHP) -> Server:
-        """Take the optimiser's step."""
         change, beta1 = update.average - server.w, float(b.momentum)
         m = beta1 * server.v + (1 - beta1) * change
         h = torch.where(server.h > 0, server.h, self.tau**2)  # 0 before the first round
@@ -52,7 +51,6 @@ class FedAdam(FedAvg):
     def second_moment(
         self, h: Float[Tensor, " d"], square: Float[Tensor, " d"]
     ) -> Float[Tensor, " d"]:
-        """``beta2 h + (1 - beta2) D^2``"""
         return self.beta2 * h + (1 - self.beta2) * square
 
 
@@ -64,7 +62,6 @@ class FedYogi(FedAdam):
     def second_moment(
         self, h: Float[Tensor, " d"], square: Float[Tensor, " d"]
     ) -> Float[Tensor, " d"]:
-        """``h - (1 - beta2) D^2 sign(h - D^2)``"""
         return h - (1 - self.beta2) * square * (h - square).sign()
 
 
@@ -76,5 +73,4 @@ class FedAdagrad(FedAdam):
     def second_moment(
         self, h: Float[Tensor, " d"], square: Float[Tensor, " d"]
     ) -> Float[Tensor, " d"]:
-        """``h + D^2``"""
         return h + square

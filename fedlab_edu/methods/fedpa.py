@@ -1,4 +1,4 @@
-"""FedPA: clients send not where SGD ends but what their posterior says about the way there.
+"""FedPA: federated posterior averaging, with SGD as a posterior sampler.
 
 Al-Shedivat, Gillenwater, Xing, Rostamizadeh (2021), *Federated learning via posterior averaging: a
 new perspective and practical algorithms*, Algorithms 1 to 4.
@@ -24,17 +24,17 @@ from fedlab_edu.validate import require
 @storable
 @dataclass(frozen=True)
 class FedPA(FedAvg):
-    """SGD as a sampler: after a burn-in, the means of parts of a client's way are its samples.
+    """SGD as a posterior sampler: after a burn-in, each sample is a mean of consecutive iterates.
 
-    From them it estimates its posterior's mean mu_i and covariance Sigma_i, and sends
-    ``Delta_i = Sigma_i^-1 (w - mu_i)`` (as ``w - Delta_i``, a model's place); Agg is FedAvg's.
+    A client estimates its posterior's mean mu_i and covariance Sigma_i from its samples. It sends
+    ``w - Delta_i`` with ``Delta_i = Sigma_i^-1 (w - mu_i)``; Agg is FedAvg's.
 
     Args:
         burn_in: local epochs before the first sample.
-        per_sample: local epochs of which one sample is the mean; what is left over is not used.
-        rho: at least 0; how far the covariance is trusted. With 0 it is the identity, and the
-            round is FedAvg of the sample means.
-        plain_rounds: so many rounds of FedAvg come first.
+        per_sample: local epochs per sample; a remainder is not used.
+        rho: how far the covariance is trusted, at least 0. With 0 it is the identity, and the round
+            is FedAvg of the sample means.
+        plain_rounds: rounds of FedAvg before the first of FedPA.
     """
 
     burn_in: int = 1
@@ -52,7 +52,7 @@ class FedPA(FedAvg):
     def loc(
         self, model: Model, inputs: ClientInput, clients: Clients, c: LocalHP, seeds: list[int]
     ) -> ClientUpdate:
-        """Local SGD from w, watched; then Delta_i.
+        """Draw samples by local SGD from w, and compute Delta_i.
 
         Raises:
             ValueError: mu is not 0; fewer epochs than one sample takes.
@@ -63,7 +63,7 @@ class FedPA(FedAvg):
         c = c.each(len(clients))
         W = inputs.w.new_empty(len(clients), model.d)
         sent = W.clone()
-        number = (c.epochs - self.burn_in) // self.per_sample  # of samples, for each client
+        number = (c.epochs - self.burn_in) // self.per_sample  # samples of each client
         each = (int(number.max()) + 2) * model.d * W.element_size()
         for i in chunks(len(clients), each, W.device):
             w, on = (inputs.w[i] if inputs.w.dim() == 2 else inputs.w), [seeds[j] for j in i]
@@ -77,11 +77,11 @@ class FedPA(FedAvg):
     def samples(
         self, model: Model, w: Float[Tensor, "*B d"], clients: Clients, c: LocalHP, seeds: list[int]
     ) -> tuple[Float[Tensor, "B d"], Float[Tensor, "B l d"]]:
-        """Where SGD ends, and its samples: client i's first ``(epochs_i - burn_in) // per_sample``.
+        """Return the last iterates, and ``(epochs_i - burn_in) // per_sample`` samples of client i.
 
         Source: iterate-averaged stochastic gradient sampling (IASG), Algorithm 4.
         """
-        steps_each = self.per_sample * steps(clients.n, c) // c.epochs  # steps
+        steps_each = self.per_sample * steps(clients.n, c) // c.epochs
         burn_in = self.burn_in * steps(clients.n, c) // c.epochs
         most = int(((c.epochs - self.burn_in) // self.per_sample).max())
         samples = w.new_zeros(len(clients), most, w.shape[-1])
@@ -97,12 +97,11 @@ class FedPA(FedAvg):
 
 
 def delta(w: Float[Tensor, " d"], samples: Float[Tensor, "l d"], rho: float) -> Float[Tensor, " d"]:
-    """``Sigma^-1 (w - mu)`` for the mean mu of l samples and ``Sigma = r I + (1 - r) S``.
+    """Return ``Sigma^-1 (w - mu)`` for the mean mu of l samples and ``Sigma = r I + (1 - r) S``.
 
-    S is the samples' covariance with l - 1 in the denominator and ``r = 1 / (1 + (l - 1) rho)``.
-    Nothing of size d by d is made: by Woodbury's identity it takes ``O(l^2 d)``.
-
-    Where the samples are so far apart that this cannot be solved, it is NaN.
+    S is the samples' covariance with denominator l - 1, and ``r = 1 / (1 + (l - 1) rho)``.
+    Woodbury's identity needs no d by d matrix and takes ``O(l^2 d)``. If the samples are too far
+    apart to solve the system, the result is NaN.
 
     Source: Al-Shedivat et al. (2021), the shrinkage estimate of the covariance.
     """

@@ -1,4 +1,4 @@
-"""FedProx: FedAvg whose clients are held near the model that they received.
+"""FedProx: FedAvg with a proximal term that holds clients near the model received.
 
 Li, Sahu, Zaheer, Sanjabi, Talwalkar, Smith (2020), *Federated optimization in heterogeneous
 networks*, Algorithm 2.
@@ -18,15 +18,14 @@ from fedlab_edu.training.local import local_sgd
 @storable
 @dataclass(frozen=True)
 class FedProx(FedAvg):
-    """``w_i = SGD on L_i(u) + mu/2 |u - w|^2 from w``; Agg is FedAvg's. With mu = 0 it is FedAvg.
+    """SGD from w on ``L_i(u) + mu/2 |u - w|^2``; Agg is FedAvg's. With mu = 0 it is FedAvg.
 
-    The paper's mu is c's, so each client may have its own. Its inexactness gamma is the number of
-    local epochs.
+    The paper's mu is c.mu; its inexactness gamma is the number of local epochs.
     """
 
     def loc(
         self, model: Model, inputs: ClientInput, clients: Clients, c: LocalHP, seeds: list[int]
     ) -> ClientUpdate:
-        """Local SGD from w with the gradient ``g + mu (u - w)``."""
+        """Run local SGD from w with the gradient ``g + mu (u - w)``."""
         W = local_sgd(model, inputs.w, clients, c, seeds)
         return ClientUpdate(model=W, personal=W)

@@ -1,4 +1,4 @@
-"""MAML: the model from which a few steps of each client get furthest.
+"""MAML: a meta-learnt model that adapts to each client in a few steps.
 
 Finn, Abbeel, Levine (2017), *Model-agnostic meta-learning for fast adaptation of deep networks*,
 Algorithm 1; with clients as tasks, Chen, Luo, Dong, Li, He (2018), *Federated meta-learning with
@@ -26,12 +26,11 @@ from fedlab_edu.validate import require
 @storable
 @dataclass(frozen=True)
 class MAML(FedAvg):
-    """A client sends the gradient, with respect to w, of its loss *after* it has adapted w.
+    """Clients send the gradient g_i, with respect to w, of their loss *after* adapting w.
 
-    It adapts on one half of its training examples, with c as in FedAvg, and takes the loss of the
-    other half. (The papers take other data; V_i is what tuners are scored on, so it is left alone.)
-    The gradient g_i goes as ``w - g_i``, a model's place, so that b.lr is the meta learning rate.
-    Clients are tasks, and all count the same.
+    A client adapts on one half of its training examples, with c as in FedAvg, and takes the loss of
+    the other half. (The papers use other data, but V_i is reserved for tuners.) It sends
+    ``w - g_i``, so that b.lr is the meta learning rate. All clients have the same weight.
 
     Args:
         first_order: leave out the derivative of the adapted model with respect to w (FOMAML).
@@ -43,7 +42,7 @@ class MAML(FedAvg):
     def loc(
         self, model: Model, inputs: ClientInput, clients: Clients, c: LocalHP, seeds: list[int]
     ) -> ClientUpdate:
-        """The meta-gradient; and, as the client's own model, w adapted on all its examples.
+        """Return the meta-gradient, and as personal model w adapted on all of a client's examples.
 
         Raises:
             ValueError: mu, momentum or dropout are not 0: the derivative is that of plain SGD.
@@ -60,10 +59,10 @@ class MAML(FedAvg):
 
 
 def halves(clients: Clients, seeds: list[int]) -> tuple[Clients, Clients]:
-    """Two halves of each client's examples, drawn by its seed; a single example is in both."""
+    """Split each client's examples into halves, drawn by its seed; a single example is in both."""
     parts: tuple[list[Tensor], list[Tensor]] = ([], [])
     for rows, seed in zip(clients.rows, seeds, strict=True):
-        mixed = rows[shuffles(len(rows), 2, seed)[1]]  # the first order is that of training
+        mixed = rows[shuffles(len(rows), 2, seed)[1]]  # training uses the first order
         half = (len(rows) + 1) // 2
         parts[0].append(mixed[:half])
         parts[1].append(mixed[half:] if len(rows) > 1 else mixed)
@@ -79,13 +78,12 @@ def meta_gradient(
     seeds: list[int],
     first_order: bool = False,
 ) -> tuple[Float[Tensor, "B d"], Float[Tensor, "B d"]]:
-    """The adapted models w_K, and the gradients of their losses on ``query`` with respect to w.
+    """Return the adapted models w_K, and the gradients of their losses on ``query`` by w.
 
     With ``w_{t+1} = w_t - lr grad L_t(w_t)``, L_t the loss of step t's minibatch plus
-    ``weight_decay/2 |w|^2``, the chain rule gives
-    ``(I - lr H_0) ... (I - lr H_{K-1}) grad L_query(w_K)``, H_t the Hessian of L_t at w_t. It is
-    worked off from the right, with one product of a Hessian and a vector for each step. Of c only
-    lr, weight_decay, batch and epochs count.
+    ``weight_decay/2 |w|^2``, and H_t the Hessian of L_t at w_t, the gradient is
+    ``(I - lr H_0) ... (I - lr H_{K-1}) grad L_query(w_K)``. Each step, from the right, takes one
+    Hessian-vector product. Only lr, weight_decay, batch and epochs of c are used.
     """
     steps = _steps(support, c.each(len(support)), seeds)
     adapted = w.new_empty(len(support), model.d)
@@ -106,7 +104,7 @@ def meta_gradient(
 
 
 def _steps(clients: Clients, c: LocalHP, seeds: list[int]) -> list[tuple[Clients, LocalHP]]:
-    """Each step's minibatches as clients of one step; who is done takes steps of size 0."""
+    """Return each step's minibatches as clients of one step; finished clients have step size 0."""
     plans, settings = [], zip(seeds, c.epochs.tolist(), c.batch.tolist(), strict=True)
     for rows, (seed, epochs, size) in zip(clients.rows, settings, strict=True):
         positions = minibatches(shuffles(len(rows), epochs, seed), min(size, len(rows)))

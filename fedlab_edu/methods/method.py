@@ -1,4 +1,4 @@
-"""What a federated method is: Loc, the client's part of a round, and Agg, the server's."""
+"""The interface of a federated method: Loc, the client's part of a round, and Agg, the server's."""
 
 from typing import ClassVar, NamedTuple, Protocol, runtime_checkable
 
@@ -16,13 +16,12 @@ from fedlab_edu.validate import require
 
 @storable
 class Server(NamedTuple):
-    """What the server holds between rounds.
+    """The server's state between rounds.
 
     Fields:
         w: the global model.
         v: the momentum.
-        h: a third vector for methods that need one: SCAFFOLD's c, FedDyn's h, Adam's second
-            moment. 0 before the first round.
+        h: the method's own vector: SCAFFOLD's c, FedDyn's h, Adam's second moment; initially 0.
     """
 
     w: Float[Tensor, " d"]
@@ -36,13 +35,12 @@ class Server(NamedTuple):
 
 
 class ClientInput(NamedTuple):
-    """What B clients start a round with.
+    """The input of B clients to a round.
 
     Fields:
         w, h: sent by the server, see `Server`: one for all (d,), or one for each client (B, d).
-        state: each client's state from the last round in which it was drawn; None for a method
-            with stateless clients.
-        round: the number of rounds before this one, from 0.
+        state: the client states; None for a method with stateless clients.
+        round: the number of rounds before this one.
     """
 
     w: Float[Tensor, "*B d"]
@@ -52,15 +50,14 @@ class ClientInput(NamedTuple):
 
 
 class ClientUpdate(NamedTuple):
-    """What B clients return at the end of a round.
+    """The updates of B clients at the end of a round.
 
     Fields:
-        model: sent to the server, which averages it: a model, or what takes a model's place.
-        personal: the model that the client itself would use. It is the one that is scored.
-        state: stays on the client; None for a method with stateless clients.
-        state_delta: sent to the server, the change of ``state``; None where it is not sent.
-        weight: sent to the server, the client's weight in the average, at least 0; None for
-            `Method.weights` of its number of examples.
+        model: sent to the server, which averages it: a model, or a vector in its place.
+        personal: the model that the client itself would use, which is scored.
+        state: the next client state; None for a method with stateless clients.
+        state_delta: sent to the server, the change of ``state``; None if it is not sent.
+        weight: sent to the server, the aggregation weight, at least 0; None for `Method.weights`.
     """
 
     model: Float[Tensor, "B d"]
@@ -71,7 +68,7 @@ class ClientUpdate(NamedTuple):
 
 
 class RoundUpdate(NamedTuple):
-    """What the server gets in a round. The B clients that have not diverged are in it.
+    """The input of the server to Agg, from the B clients that have not diverged.
 
     Fields:
         average: ``sum_i p_i model_i``, see `ClientUpdate`.
@@ -80,7 +77,7 @@ class RoundUpdate(NamedTuple):
         n: numbers of training examples.
         c: the configurations with which the clients trained, one row each.
         round: t, from 1.
-        drawn: how many clients were drawn, those that have diverged too.
+        drawn: the number of clients drawn, including diverged ones.
         seed: of the run, see `generator`.
         models: every ``model_i``; None unless the method has ``needs_models = True``.
     """
@@ -104,8 +101,8 @@ class RoundUpdate(NamedTuple):
 class Method(Protocol):
     """A federated method (Loc, Agg).
 
-    The easiest way to write one is a ``@dataclass(frozen=True)`` that inherits from FedAvg and
-    changes what differs. Its settings are fields, so that runs with equal ones may train together::
+    To write one, inherit from FedAvg in a ``@dataclass(frozen=True)`` and override what differs.
+    Settings are fields, so that runs with equal settings may train together::
 
         @dataclass(frozen=True)
         class Clipped(FedAvg):
@@ -117,19 +114,17 @@ class Method(Protocol):
                 step = step * (self.most / step.norm(dim=1, keepdim=True)).clamp_max(1)
                 return ClientUpdate(model=inputs.w + step, personal=W)
 
-    ``weights = staticmethod(equal_weights)`` gives all clients the same weight. Where `init_state`
+    ``weights = staticmethod(equal_weights)`` gives all clients the same weight. If `init_state`
     returns a vector, `loc` gets each client's state in ``inputs.state`` and returns the next one.
-
     With ``needs_models = True`` Agg gets every client's model, and memory grows with their number.
 
-    Source: Khodak et al. (2021), section 2 and appendix B. Where clients have a state, Loc is not
-    literally a function of its data and of w, as it is there.
+    Source: Khodak et al. (2021), section 2 and appendix B, where clients are stateless.
     """
 
     needs_models: ClassVar[bool]
 
     def init_state(self, w: Float[Tensor, " d"]) -> Float[Tensor, " d"] | None:
-        """Return a client's state before its first round, in which the server sends w."""
+        """Return the client state before a client's first round, in which the server sends w."""
 
     def loc(
         self, model: Model, inputs: ClientInput, clients: Clients, c: LocalHP, seeds: list[int]

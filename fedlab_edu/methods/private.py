@@ -1,7 +1,7 @@
-"""DP-FedAvg: clipped changes and Gaussian noise, so that no client's data can be made out.
+"""DP-FedAvg: clipped changes and Gaussian noise, for client-level differential privacy.
 
 McMahan, Ramage, Talwar, Zhang (2018), *Learning differentially private recurrent language models*,
-Algorithm 1 with flat clipping, for rounds of B clients that all count equally.
+Algorithm 1 with flat clipping, for rounds of B clients with equal weights.
 """
 
 from dataclasses import dataclass
@@ -26,17 +26,17 @@ from fedlab_edu.validate import extra, require, whole
 @storable
 @dataclass(frozen=True)
 class DPFedAvg(FedAvg):
-    """Clients send changes of at most the length `clip`; the server adds noise to their mean.
+    """Clients clip their changes to the length `clip`; the server adds noise to their mean.
 
-    The noise of each coordinate has the standard deviation ``noise * clip / B``. B counts clients
-    that have diverged too, as changes of 0. See `privacy` for what it guarantees.
+    The noise of each coordinate has the standard deviation ``noise * clip / B``. B includes
+    diverged clients, as changes of 0. See `privacy` for the guarantee.
 
     Args:
         clip: the bound S on the length of a client's change, above 0.
         noise: the noise multiplier z, at least 0.
 
     Raises:
-        ValueError: another clip or noise.
+        ValueError: clip or noise out of range.
     """
 
     clip: float = 1.0
@@ -59,7 +59,7 @@ class DPFedAvg(FedAvg):
         return update._replace(model=inputs.w + change * shrink)
 
     def agg(self, server: Server, update: RoundUpdate, b: ServerHP) -> Server:
-        """Add the noise, then do FedAvg's step."""
+        """Add the noise, then take FedAvg's step."""
         drawn = torch.randn(len(server.w), generator=update.generator(), dtype=torch.float64)
         mean = (update.average - server.w) * (len(update.n) / update.drawn)
         mean = mean + drawn.to(mean) * (self.noise * self.clip / update.drawn)
@@ -69,17 +69,16 @@ class DPFedAvg(FedAvg):
 def privacy(noise: float, clients: int, of: int, rounds: int, delta: float) -> float:
     """Return epsilon: all rounds together are (epsilon, delta)-differentially private.
 
-    Two federations are neighbours if one client's data are replaced by another's. By Rényi
-    differential privacy, for rounds that draw B of N clients without replacement; needs
-    ``dp-accounting``.
+    Neighbouring federations differ in the data of one client. Each round draws B of N clients
+    without replacement. Accounts by Rényi differential privacy; needs ``dp-accounting``.
 
     Args:
         noise: the noise multiplier of `DPFedAvg`, relative to the length of one client's change.
         clients, of: B and N.
-        delta: above 0 and below 1; usual is below 1 / N.
+        delta: above 0 and below 1; usually below 1 / N.
 
     Raises:
-        ValueError: a noise or delta that is not allowed; more clients than there are.
+        ValueError: noise or delta out of range; B above N.
         ModuleNotFoundError: dp-accounting is not installed.
     """
     require(noise > 0, "noise", noise, "above 0: without noise nothing is private")

@@ -1,4 +1,4 @@
-"""q-FFL: clients with a high loss weigh more, so that accuracy is spread more evenly.
+"""q-FFL: larger weights for clients with a high loss, to spread accuracy more evenly.
 
 Li, Sanjabi, Beirami, Smith (2020), *Fair resource allocation in federated learning*, Algorithm 2
 (q-FedAvg).
@@ -20,17 +20,14 @@ from fedlab_edu.validate import require
 @storable
 @dataclass(frozen=True)
 class QFedAvg(FedAvg):
-    """``w <- w - sum_i D_i / sum_i h_i``, with ``D_i = F_i^q d_i`` and ``d_i = L (w - w_i)``.
+    """The step ``w <- w - sum_i D_i / sum_i h_i``; ``D_i = F_i^q d_i`` and ``d_i = L (w - w_i)``.
 
     F_i is client i's training loss at w, L is 1 / c.lr, and
-    ``h_i = q F_i^(q-1) |d_i|^2 + L F_i^q``. In our terms client i sends ``w - D_i / h_i`` with the
-    weight h_i. With q = 0 all clients count equally, as in `Reptile`.
-
-    Args:
-        q: at least 0; the larger, the fairer.
+    ``h_i = q F_i^(q-1) |d_i|^2 + L F_i^q``. Client i sends ``w - D_i / h_i`` with the weight h_i.
+    The larger q, the fairer; with q = 0 all clients count equally, as in `Reptile`.
 
     Raises:
-        ValueError: a q below 0.
+        ValueError: q below 0.
     """
 
     q: float = 1.0

@@ -1,4 +1,4 @@
-"""Reptile: a step towards the plain mean of what the clients learn.
+"""Reptile: a step towards the unweighted mean of the clients' models.
 
 Nichol, Achiam, Schulman (2018), *On first-order meta-learning algorithms*, Algorithm 1 and its
 batched version.
@@ -14,10 +14,9 @@ from fedlab_edu.registry import storable
 @storable
 @dataclass(frozen=True)
 class Reptile(FedAvg):
-    """``w <- w + eps mean_i (w_i - w)``, the paper's step eps being the server's rate b.lr.
+    """FedAvg with equal weights: ``w <- w + eps mean_i (w_i - w)``, where the paper's eps is b.lr.
 
-    It is FedAvg in which all clients count the same: clients are tasks, and what is learnt is a w
-    from which each of them gets far in a few steps.
+    Clients are tasks, and w becomes a model that adapts to each of them in a few steps.
     """
 
     weights = staticmethod(equal_weights)

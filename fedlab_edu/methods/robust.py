@@ -1,7 +1,7 @@
-"""Aggregation that some hostile or broken clients cannot spoil: median, trimmed mean, Krum.
+"""Aggregation that is robust to hostile or broken clients: median, trimmed mean, Krum.
 
-All of them need every client's model, so memory grows with the clients of a round. Clients count
-equally, since a client could lie about its number of examples.
+All need every client's model, so memory grows with the clients of a round. Clients have equal
+weights, because a client could lie about its number of examples.
 """
 
 from dataclasses import dataclass
@@ -21,22 +21,21 @@ from fedlab_edu.validate import require
 @storable
 @dataclass(frozen=True)
 class Median(FedAvg):
-    """FedAvg with the coordinate-wise median in the place of the average.
+    """FedAvg with the coordinate-wise median in place of the average.
 
     Source: Yin, Chen, Ramchandran, Bartlett (2018), *Byzantine-robust distributed learning: towards
-    optimal statistical rates*, definition 1; of evenly many values the mean of the middle two.
+    optimal statistical rates*, definition 1; for even B, the mean of the middle two values.
     """
 
     needs_models: ClassVar[bool] = True
     weights = staticmethod(equal_weights)
 
     def agg(self, server: Server, update: RoundUpdate, b: ServerHP) -> Server:
-        """Step towards `combine` of the clients' models, as FedAvg's server does."""
+        """Take FedAvg's server step towards `combine` of the clients' models."""
         assert update.models is not None
         return super().agg(server, update._replace(average=self.combine(update.models)), b)
 
     def combine(self, W: Float[Tensor, "B d"]) -> Float[Tensor, " d"]:
-        """Return the median of each coordinate."""
         rows, B = W.sort(0).values, len(W)
         return (rows[(B - 1) // 2] + rows[B // 2]) / 2
 
@@ -44,13 +43,10 @@ class Median(FedAvg):
 @storable
 @dataclass(frozen=True)
 class TrimmedMean(Median):
-    """FedAvg with the coordinate-wise trimmed mean: without the share beta at either end.
-
-    Args:
-        beta: from 0 to below 1/2; ``floor(beta B)`` values are left out at either end.
+    """FedAvg with the coordinate-wise mean without the ``floor(beta B)`` values at either end.
 
     Raises:
-        ValueError: another beta.
+        ValueError: beta outside [0, 1/2).
 
     Source: Yin, Chen, Ramchandran, Bartlett (2018), definition 2.
     """
@@ -61,7 +57,6 @@ class TrimmedMean(Median):
         require(0 <= self.beta < 0.5, "beta", self.beta, "from 0 to below 0.5")
 
     def combine(self, W: Float[Tensor, "B d"]) -> Float[Tensor, " d"]:
-        """Return the trimmed mean of each coordinate."""
         cut = int(self.beta * len(W) + 1e-9)  # 0.3 * 10 is 2.9999999999999996
         return W.sort(0).values[cut : len(W) - cut].mean(0)
 
@@ -69,16 +64,16 @@ class TrimmedMean(Median):
 @storable
 @dataclass(frozen=True)
 class Krum(Median):
-    """FedAvg with the one model that is nearest to its B - f - 2 nearest others.
+    """FedAvg with the one model that is closest to its B - f - 2 nearest others.
 
     Args:
-        f: how many clients of a round may be hostile; B must be above 2f + 2.
+        f: the number of hostile clients per round that it tolerates; B must be above 2f + 2.
 
     Raises:
-        ValueError: an f below 0; in a round, too few clients that have not diverged.
+        ValueError: f below 0; in a round, too few clients that have not diverged.
 
     Source: Blanchard, El Mhamdi, Guerraoui, Stainer (2017), *Machine learning with adversaries:
-    Byzantine tolerant gradient descent*, section 4; of equal scores the first.
+    Byzantine tolerant gradient descent*, section 4; ties go to the first.
     """
 
     f: int = 1

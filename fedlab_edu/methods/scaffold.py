@@ -1,4 +1,4 @@
-"""SCAFFOLD: control variates that take the clients' drift out of every local step.
+"""SCAFFOLD: control variates that correct the clients' drift in every local step.
 
 Karimireddy, Kale, Mohri, Reddi, Stich, Suresh (2020), *SCAFFOLD: stochastic controlled averaging
 for federated learning*, Algorithm 1.
@@ -24,17 +24,16 @@ from fedlab_edu.validate import require
 @storable
 @dataclass(frozen=True)
 class Scaffold(FedAvg):
-    """A client's state is a control variate c_i; the server has their mean over all N clients, c.
+    """Local steps ``y <- y - lr (g - c_i + c)`` with control variates c_i, and their mean c.
 
-    Locally ``y <- y - lr (g - c_i + c)``, which points, roughly, where all clients' gradients
-    together would. The server's step is ``x <- x + b.lr mean_i (y_i - x)`` and
-    ``c <- c + sum_i (c_i^+ - c_i) / N``: it is Reptile's, and FedAvg's h.
+    The client state is c_i; the server's h is c, the mean over all N clients. The corrected
+    gradient points roughly where the mean of all clients' gradients would. The server's step is
+    ``x <- x + b.lr mean_i (y_i - x)`` and ``c <- c + sum_i (c_i^+ - c_i) / N``.
 
     Args:
-        option: what becomes of c_i. 1: the gradient of the client's loss at the model received,
-            one more pass over its data. 2: ``c_i - c + (x - y) / (K lr)``, the mean of the
-            gradients along its way. In float32 that difference loses digits where lr is tiny:
-            at 1e-4 about three are left.
+        option: the next c_i. 1: the gradient of the client's loss at the model received, one more
+            pass over its data. 2: ``c_i - c + (x - y) / (K lr)``, the mean gradient of the local
+            steps. In float32 it loses digits where lr is tiny: at 1e-4 about three are left.
     """
 
     option: int = 2
@@ -44,13 +43,12 @@ class Scaffold(FedAvg):
         require(self.option in (1, 2), "option", self.option, "1 or 2")
 
     def init_state(self, w: Float[Tensor, " d"]) -> Float[Tensor, " d"]:
-        """``c_i = 0``."""
         return torch.zeros_like(w)
 
     def loc(
         self, model: Model, inputs: ClientInput, clients: Clients, c: LocalHP, seeds: list[int]
     ) -> ClientUpdate:
-        """Corrected local SGD from w, then the next c_i.
+        """Run corrected local SGD from w, then compute the next c_i.
 
         Raises:
             ValueError: mu is not 0; for option 2, a learning rate of 0.
@@ -62,7 +60,7 @@ class Scaffold(FedAvg):
         require(ok, "lr", c.lr, "above 0 for SCAFFOLD's option 2")
         Y = local_sgd(model, x, clients, c, seeds, drift=h - old)
         if self.option == 1:
-            # the paper's function is the one that is minimised, so weight decay is a part of it
+            # the paper's f_i is the function that is minimised, so it includes weight decay
             new = gradient(model, x, clients) + c.weight_decay.to(x).view(-1, 1) * x
         else:
             rate = (c.lr * effective_steps(steps(clients.n, c), c.momentum)).to(x)
@@ -71,10 +69,9 @@ class Scaffold(FedAvg):
 
 
 def effective_steps(K: Int[Tensor, " B"], momentum: Float[Tensor, "*B"]) -> Float[Tensor, " B"]:
-    """How many steps of plain SGD go as far as K steps with momentum m: ``sum_{j<K} (K - j) m^j``.
+    """Return the number of plain SGD steps equal to K with momentum m: ``sum_{j<K} (K - j) m^j``.
 
-    A gradient g that stays the same moves w by ``lr g`` times this; without momentum it is K, the
-    paper's case.
+    A constant gradient g moves w by ``lr g`` times this. For m = 0 it is K, the paper's case.
     """
     j = torch.arange(int(K.max()))
     return ((K[:, None] - j).clamp_min(0) * momentum.reshape(-1, 1) ** j).sum(1)

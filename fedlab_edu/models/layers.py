@@ -1,7 +1,6 @@
-"""Layers with a leading client axis: B clients, each with weights of its own, in one call.
+"""Layers with a leading client axis: B clients, each with its own weights, in one call.
 
-x is (B, b, ...): b examples for each of B clients. Every weight is (B, ...). Clients never mix:
-row i of the output depends on row i of x and on the i-th weights alone.
+x is (B, b, ...), b examples for each client; every weight is (B, ...). Clients never mix.
 """
 
 from math import prod
@@ -19,21 +18,20 @@ from fedlab_edu.validate import require
 def linear(
     x: Float[Tensor, "B b i"], weight: Float[Tensor, "B i o"], bias: Float[Tensor, "B o"]
 ) -> Float[Tensor, "B b o"]:
-    """``x @ weight + bias`` for each client; the weight is (in, out), ``nn.Linear``'s transposed.
+    """Return ``x @ weight + bias`` for each client.
 
-    Stored the other way round, autograd returns a transposed gradient, and each SGD operation
-    then walks over mismatched strides.
+    The weight is (in, out), unlike ``nn.Linear``'s, so that its gradient has the same strides.
     """
     return torch.baddbmm(bias[:, None], x, weight)
 
 
 def _channels(x: Tensor) -> Tensor:
-    """(B, b, C, H, W) -> (b, B*C, H, W): clients become groups of channels."""
+    """Fold the clients into channel groups: (B, b, C, H, W) -> (b, B*C, H, W)."""
     return x.transpose(0, 1).flatten(1, 2)
 
 
 def _clients(x: Tensor, clients: int) -> Tensor:
-    """The inverse of `_channels`."""
+    """Invert `_channels`."""
     return x.unflatten(1, (clients, -1)).transpose(0, 1)
 
 
@@ -43,7 +41,7 @@ def conv2d(
     bias: Float[Tensor, "B o"],
     padding: int = 0,
 ) -> Float[Tensor, "B b o H2 W2"]:
-    """B convolutions as one of B groups; channels last is the fast order on a CPU."""
+    """Run B convolutions as one with B groups; channels last is the fast order on a CPU."""
     folded = _channels(x).contiguous(memory_format=torch.channels_last)
     out = F.conv2d(folded, weight.flatten(0, 1), bias.flatten(), padding=padding, groups=len(x))
     return _clients(out, len(x))
@@ -52,7 +50,7 @@ def conv2d(
 def max_pool2d(
     x: Float[Tensor, "B b c H W"], size: int, stride: int | None = None, ceil: bool = False
 ) -> Float[Tensor, "B b c H2 W2"]:
-    """The largest of each ``size`` by ``size`` square, one every ``stride`` (``size`` if None).
+    """Return the maximum of each ``size`` by ``size`` square, one every ``stride`` (default: size).
 
     ``ceil`` adds the squares that begin inside and reach beyond the edge.
     """
@@ -62,11 +60,10 @@ def max_pool2d(
 def embedding(
     x: Integer[Tensor, "B b T"], weight: Float[Tensor, "B V E"]
 ) -> Float[Tensor, "B b T E"]:
-    """Row ``x`` of the client's own table of V vectors.
+    """Look up row x of each client's own table of V vectors.
 
     Raises:
-        ValueError: an x that is no row of the table, on the CPU. On a GPU the answer would have to
-            be waited for, and such an x reads another client's table.
+        ValueError: x is outside the table (CPU only; on a GPU it reads another client's table).
     """
     x, V = x.long(), weight.shape[1]
     if x.device.type == "cpu":
@@ -77,10 +74,9 @@ def embedding(
 
 
 def lstm(x: Float[Tensor, "B b T E"], *weights: Num[Tensor, "B ..."]) -> Float[Tensor, "B b T H"]:
-    """A stack of LSTM layers, four weights each, in ``nn.LSTM``'s order (w_ih, w_hh, b_ih, b_hh).
+    """Run stacked LSTM layers; ``weights`` are w_ih, w_hh, b_ih, b_hh of each layer.
 
-    On the CPU a loop over clients: the library's fused LSTM runs near a core's peak already, and
-    the batched formulation is slower there.
+    On the CPU it loops over clients, because PyTorch's fused LSTM is faster than a batched one.
     """
     if x.device.type != "cpu":
         return batched_lstm(x, *weights)
@@ -92,7 +88,7 @@ def lstm(x: Float[Tensor, "B b T E"], *weights: Num[Tensor, "B ..."]) -> Float[T
 
 
 class Drop(NamedTuple):
-    """What each of B clients drops in one step: with which seed, and at which rate in [0, 1)."""
+    """The dropout of B clients in one step: a seed and a rate in [0, 1) for each."""
 
     seed: Int64[Tensor, " B"]
     rate: Float[Tensor, " B"]
@@ -101,13 +97,11 @@ class Drop(NamedTuple):
 def dropout(
     x: Float[Tensor, "*shape"], drop: Drop | None, place: int = 0
 ) -> Float[Tensor, "*shape"]:
-    """Each entry becomes 0 with the client's own rate, and is divided by ``1 - rate`` otherwise.
+    """Zero each entry with its client's rate, and divide the others by ``1 - rate``.
 
-    Entry j of client i, counted through x_i (b, ...) row by row, is kept where ``u >= rate_i``; u
-    in [0, 1) is the top 53 bits of ``mix(mix(seed_i, place), j)``. So it depends on the seed, the
-    place in the network, the example's row in the minibatch and the feature: not on the device,
-    on other clients, or on rows below. None drops nothing. Inside ``vmap`` x is (b, ...), the
-    seed and the rate are scalars.
+    Entry j of client i, counted through x_i (b, ...) row by row, is kept if ``u >= rate_i``; u in
+    [0, 1) is the top 53 bits of ``mix(mix(seed_i, place), j)``. Devices, other clients and later
+    rows do not matter. None drops nothing. Inside ``vmap`` x is (b, ...), seed and rate scalars.
 
     Source: Srivastava et al. (2014), scaled in training.
     """
@@ -121,16 +115,16 @@ def dropout(
     return x * (kept / (1 - rate).to(x.dtype)).view_as(x)
 
 
-# splitmix64's step and two factors, as signed numbers of 64 bits
+# the increment and the two factors of splitmix64, as signed 64-bit integers
 _GAMMA, _FIRST, _SECOND = (
     h - 2**64 for h in (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB)
 )
 
 
 def mix(seed: Int64[Tensor, "..."], counter: Int64[Tensor, "..."] | int) -> Int64[Tensor, "..."]:
-    """Output number ``counter``, from 0 on, of splitmix64 begun at ``seed``: 64 random bits.
+    """Return output number ``counter``, from 0, of splitmix64 seeded with ``seed``: 64 random bits.
 
-    Without state: any draw can be had alone, and is the same on every device.
+    There is no state: every draw can be computed alone, and is the same on every device.
 
     Source: Steele, Lea and Flood (2014), SplitMix, with the constants of Stafford's variant 13.
     """
@@ -141,5 +135,5 @@ def mix(seed: Int64[Tensor, "..."], counter: Int64[Tensor, "..."] | int) -> Int6
 
 
 def _shifted(z: Tensor, bits: int) -> Tensor:
-    """Shifted right with zeros moving in, where ``>>`` repeats the sign."""
+    """Shift right, moving in zeros where ``>>`` repeats the sign."""
     return (z >> bits) & (2 ** (64 - bits) - 1)

@@ -1,8 +1,7 @@
-"""LSTM layers of B clients side by side, for a GPU, whose own LSTM knows one set of weights a call.
+"""Batched LSTM layers for a GPU, where PyTorch's own LSTM takes one set of weights a call.
 
-Autograd through the loop over time would add to each weight's gradient once a character. Written
-out, backpropagation through time finds the gradients of the gates first, and those of the weights
-in one product at the end.
+Autograd would add to each weight's gradient at every character. The backward pass here finds the
+gates' gradients first, then those of the weights in one product.
 """
 
 from typing import Any
@@ -16,13 +15,10 @@ from torch import Tensor
 def batched_lstm(
     x: Float[Tensor, "B b T E"], *weights: Float[Tensor, "B ..."]
 ) -> Float[Tensor, "B b T H"]:
-    """What `layers.lstm` computes, in one batch: x (B, b, T, E) -> hidden states (B, b, T, H).
-
-    Weights come four a layer, in ``nn.LSTM``'s order (w_ih, w_hh, b_ih, b_hh). Gradients are those
-    of x and of all weights.
+    """Compute `layers.lstm` in one batch: x (B, b, T, E) -> hidden states (B, b, T, H).
 
     Raises:
-        RuntimeError: in the backward pass, where the gradients are to be differentiated again.
+        RuntimeError: the gradient is to be differentiated again (in the backward pass).
 
     Source: Hochreiter and Schmidhuber (1997), with the forget gate of Gers et al. (2000).
     """
@@ -33,7 +29,7 @@ def batched_lstm(
 
 
 class _Layer(torch.autograd.Function):
-    """``z_t = W_ih x_t + W_hh h_(t-1) + bias`` is cut into the gates i, f, g and o, in this order.
+    """One layer, whose gates i, f, g, o are slices of ``z_t = W_ih x_t + W_hh h_(t-1) + bias``.
 
     i, f and o pass through the logistic function, g through tanh; then
     ``c_t = f c_(t-1) + i g`` and ``h_t = o tanh(c_t)``, from ``h_0 = c_0 = 0``.
@@ -59,14 +55,14 @@ class _Layer(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, d_hs: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-        if torch.is_grad_enabled():  # PyTorch's once_differentiable would drop terms without a word
+        if torch.is_grad_enabled():  # PyTorch's once_differentiable would drop terms silently
             raise RuntimeError("batched_lstm cannot be differentiated twice; on the CPU, lstm can")
         x, w_ih, w_hh, gates, hs, cs = ctx.saved_tensors
         i, f, g, o = gates.chunk(4, dim=-1)
         tanh_c = cs.tanh()
         before_h, before_c = (F.pad(s[:, :, :-1], (0, 0, 1, 0)) for s in (hs, cs))
-        # All that needs no later step, for all steps at once: dc_t = dh_t to_c, and
-        # dz_t = (dc_t, dc_t, dc_t, dh_t) dz, which the loop makes dz into.
+        # Slopes of all steps at once: dc_t = dh_t to_c and dz_t = (dc_t, dc_t, dc_t, dh_t) dz.
+        # The loop then turns dz into dz_t in place.
         to_c = o * (1 - tanh_c**2)
         slopes = [g * i * (1 - i), before_c * f * (1 - f), i * (1 - g**2), tanh_c * o * (1 - o)]
         dz = torch.stack(slopes, dim=-2)

@@ -1,4 +1,4 @@
-"""A model is a vector: networks as functions of one weight vector w (d,), or of B of them at once.
+"""Models as functions of one weight vector w (d,), or of B of them at once.
 
 Averaging models is then ``p @ W``, FedProx is ``mu * (W - w)``, and a round is a matrix W (B, d).
 """
@@ -20,29 +20,28 @@ from fedlab_edu.validate import require
 
 
 def cross_entropy(outputs: Float[Tensor, "n C"], y: Tensor) -> Float[Tensor, " n"]:
-    """Minus the log-probability of the right class, for each example."""
+    """Return the cross-entropy of each example, in nats."""
     y = y if y.is_floating_point() else y.long()
     return F.cross_entropy(outputs, y, reduction="none")
 
 
-ONE_AT_A_TIME = threading.Lock()  # PyTorch initialises from one generator for all threads
+ONE_AT_A_TIME = threading.Lock()  # PyTorch's initial weights come from one global generator
 
 
 @dataclass(frozen=True)
 class Model:
-    """A network seen as a function of its weights.
+    """A network as a function of its weights.
 
     Fields:
-        net: makes the plain PyTorch network, freshly initialised.
-        forward: the same network with a leading client axis: a list of weights (B, *shape) and
-            inputs (B, b, ...) give outputs (B, b, C). Where the model drops, it takes a third
-            argument, a `layers.Drop` with each client's seed and rate, or None to drop nothing.
-        shapes: the weights' shapes, in the order in which they lie in w.
-        flipped: which weights lie transposed in w (those of linear layers, see `layers.linear`).
+        net: builds the plain PyTorch network, freshly initialised.
+        forward: the network with a leading client axis: a list of weights (B, *shape) and inputs
+            (B, b, ...) give outputs (B, b, C). If ``drops``, it takes a third argument, a
+            `layers.Drop`, or None to drop nothing.
+        shapes: the weights' shapes, in their order in w.
+        flipped: whether each weight lies transposed in w (linear layers, see `layers.linear`).
         loss: outputs (n, C) and targets (n,) give the loss of each example (n,).
-        drops: whether the network has places for dropout, ``nn.Dropout(0.0)`` in the plain one: the
-            rate is no part of a network but of a client's setting. Our own networks drop before
-            their last linear layer.
+        drops: whether the plain network has ``nn.Dropout(0.0)`` layers. The rate is a
+            hyperparameter. Our own networks drop before their last linear layer.
     """
 
     net: Callable[[], nn.Module]
@@ -54,48 +53,45 @@ class Model:
 
     @property
     def d(self) -> int:
-        """The number of weights."""
+        """Number of weights."""
         return sum(prod(s) for s in self.shapes)
 
     def init(self, seed: int = 0) -> Float[Tensor, " d"]:
-        """A fresh w, drawn as PyTorch draws a fresh network; the global generator is left alone."""
+        """Draw initial weights as PyTorch does, without touching its global generator."""
         with ONE_AT_A_TIME, torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
             return self.flatten(self.net())
 
     def views(self, W: Float[Tensor, "B d"]) -> list[Tensor]:
-        """The weights (B, *shape) of B models, as views of W: written to, they change W."""
+        """Return the weights (B, *shape) of B models as views of W: writing to them changes W."""
         parts = W.split([prod(s) for s in self.shapes], dim=1)
         return [part.view(len(W), *shape) for part, shape in zip(parts, self.shapes, strict=True)]
 
     def outputs(self, W: Float[Tensor, "B d"], x: Tensor) -> Float[Tensor, "B b C"]:
-        """What B models say about b examples each: x (B, b, ...) -> (B, b, C).
-
-        Nothing is dropped: this is evaluation.
-        """
+        """Evaluate B models, without dropout, on b examples each: x (B, b, ...) -> (B, b, C)."""
         return self.forward(self.views(W), x)
 
     def __call__(self, w: Float[Tensor, " d"], x: Tensor) -> Float[Tensor, "n C"]:
-        """What one model says about n examples: x (n, ...) -> (n, C)."""
+        """Evaluate one model on n examples: x (n, ...) -> (n, C)."""
         return self.outputs(w[None], x[None])[0]
 
     def losses(self, outputs: Tensor, y: Tensor) -> Float[Tensor, " n"]:
-        """The loss of each of n examples, whose outputs are (n, C) and whose targets (n, ...).
+        """Return the loss of each of n examples from outputs (n, C) and targets (n, ...).
 
         Raises:
-            ValueError: the model's loss gives anything else, such as the mean over examples.
+            ValueError: the model's loss has another shape, such as the mean over examples.
         """
         losses, n = self.loss(outputs, y), len(outputs)
         require(losses.shape == (n,), "shape of the loss", tuple(losses.shape), f"{(n,)}")
         return losses
 
     def flatten(self, net: nn.Module) -> Float[Tensor, " d"]:
-        """The weights of a plain network of this kind, as one vector."""
+        """Return the weights of a plain network of this kind as one vector."""
         weights = zip(_trained(net), self.flipped, strict=True)
         return torch.cat([(p.detach().T if flip else p.detach()).flatten() for p, flip in weights])
 
     def unflatten(self, w: Float[Tensor, " d"]) -> nn.Module:
-        """A plain PyTorch network with the weights w, for whatever comes after training."""
+        """Return a plain PyTorch network with the weights w."""
         net = self.net().to(w)
         with torch.no_grad():
             weights = zip(_trained(net), self.views(w[None]), self.flipped, strict=True)
@@ -105,13 +101,13 @@ class Model:
 
 
 def _trained(net: nn.Module) -> list[nn.Parameter]:
-    """The parameters that make up w; frozen ones stay in the network."""
+    """Return the parameters that make up w, which excludes frozen ones."""
     return [p for p in net.parameters() if p.requires_grad]
 
 
 def _twice(net: Callable[[], nn.Module], forward: Callable[..., Tensor]) -> Model:
-    """A model of a network that is written twice: plainly, and with a client axis."""
-    with torch.device("meta"):  # shapes alone: nothing is drawn, nothing allocated
+    """Make a model of a network that is written twice: plainly, and with a client axis."""
+    with torch.device("meta"):  # shapes only: no draws, no memory
         plain = net()
     linear = {id(m.weight) for m in plain.modules() if isinstance(m, nn.Linear)}
     flipped = tuple(id(p) in linear for p in plain.parameters())
@@ -121,10 +117,7 @@ def _twice(net: Callable[[], nn.Module], forward: Callable[..., Tensor]) -> Mode
 
 
 def mlp(*sizes: int) -> Model:
-    """Linear layers with ReLU between: ``mlp(64, 32, 10)``; ``mlp(64, 10)`` is logistic regression.
-
-    Inputs (B, b, ...) are flattened to vectors of the first size.
-    """
+    """Build linear layers with ReLU between, as in ``mlp(64, 32, 10)``; inputs are flattened."""
     require(len(sizes) >= 2 and min(sizes) >= 1, "sizes", sizes, "two or more sizes of at least 1")
 
     def net() -> nn.Module:
@@ -143,12 +136,12 @@ def mlp(*sizes: int) -> Model:
 
 
 def linear(inputs: int, classes: int) -> Model:
-    """Multinomial logistic regression."""
+    """Build multinomial logistic regression."""
     return mlp(inputs, classes)
 
 
 def lenet5(side: int = 28, channels: int = 1, classes: int = 10) -> Model:
-    """LeNet-5 with max-pooling and ReLU, for images (channels, side, side), side 28 or 32.
+    """Build LeNet-5 with max-pooling and ReLU for images (channels, side, side), side 28 or 32.
 
     Source: LeCun et al. (1998), figure 2; a 28 by 28 image is padded to 32 as there.
     """
@@ -164,7 +157,7 @@ def lenet5(side: int = 28, channels: int = 1, classes: int = 10) -> Model:
         )  # fmt: skip
 
     def forward(p: list[Tensor], x: Tensor, drop: Drop | None = None) -> Tensor:
-        # pooled before ReLU: the same values and gradients from a quarter of the elements
+        # pooling before ReLU gives the same values and gradients from a quarter of the elements
         x = layers.max_pool2d(layers.conv2d(x, p[0], p[1], padding), 2).relu()
         x = layers.max_pool2d(layers.conv2d(x, p[2], p[3]), 2).relu().flatten(2)
         x = layers.linear(x, p[4], p[5]).relu()
@@ -175,10 +168,7 @@ def lenet5(side: int = 28, channels: int = 1, classes: int = 10) -> Model:
 
 
 def cnn_femnist(classes: int = 62) -> Model:
-    """LEAF's network for handwritten characters, images (1, 28, 28): 6.6 million weights.
-
-    Two 5 by 5 convolutions of 32 and 64 channels, each padded to keep the size and pooled by 2,
-    then a layer of 2048.
+    """Build LEAF's network for handwritten characters, images (1, 28, 28): 6.6 million weights.
 
     Source: Caldas et al. (2018), the model of their code for FEMNIST.
     """
@@ -200,14 +190,13 @@ def cnn_femnist(classes: int = 62) -> Model:
 
 
 def cnn_cifar(side: int = 24, classes: int = 10) -> Model:
-    """The TensorFlow tutorial's network for CIFAR-10, images (3, side, side): a million weights.
+    """Build the TensorFlow tutorial's network for images (3, side, side): a million weights.
 
-    Two 5 by 5 convolutions of 64 channels, each padded to keep the size and pooled 3 by 3 at
-    stride 2, then layers of 384 and 192. Side 24 is that of the tutorial's crops, 32 the whole
-    image. Pools are padded as in TensorFlow: the last row and column of squares reach one beyond
-    the edge, and take the largest of what lies inside. Local response normalisation is left out.
+    Side 24 is the tutorial's crop of CIFAR-10, 32 the whole image. As in TensorFlow, the last
+    pooling squares reach one pixel beyond the edge and take the maximum of what lies inside. Local
+    response normalisation is left out.
 
-    Source: McMahan et al. (2017), section 3, whose model for CIFAR-10 this is.
+    Source: McMahan et al. (2017), section 3.
     """
     require(side in (24, 32), "side", side, "24 or 32")
 
@@ -243,7 +232,7 @@ class _CharLSTM(nn.Module):
 
 
 def char_lstm(vocabulary: int = 101, width: int = 8, hidden: int = 256, depth: int = 2) -> Model:
-    """Reads characters (B, b, T), says which comes next: embedding, LSTM layers, linear.
+    """Build a predictor of the next character from (B, b, T): embedding, LSTM layers, linear.
 
     Source: McMahan et al. (2017), section 3; the sizes are theirs.
     """

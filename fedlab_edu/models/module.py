@@ -1,4 +1,4 @@
-"""Any PyTorch network as a model: B copies of it run through ``vmap``."""
+"""PyTorch networks as models: B copies run through ``vmap``."""
 
 import threading
 from collections.abc import Callable
@@ -14,31 +14,30 @@ from fedlab_edu.validate import require
 
 
 def from_module(net: nn.Module, loss: Callable[[Tensor, Tensor], Tensor] = cross_entropy) -> Model:
-    """Any network of yours: its weights are the start, and B copies of it run through ``vmap``.
+    """Turn any network into a model, whose initial weights are the network's.
 
-    Frozen parameters (``requires_grad=False``) are no part of w, and the same for all clients.
+    Frozen parameters (``requires_grad=False``) are not part of w, and the same for all clients.
     Layers ``nn.Dropout(0.0)`` drop with the client's rate in training; the k-th that an input
-    passes is place k of `layers.dropout`, counted from 0.
-
-    Indices of an ``nn.Embedding`` are not checked: one beyond its table reads another client's.
+    passes is place k of `layers.dropout`, counted from 0. Indices of an ``nn.Embedding`` are not
+    checked: one beyond its table reads another client's.
 
     Raises:
-        ValueError: the network has batch normalisation, whose running statistics are no weights
-            and mix examples; dropout with a rate of its own, whose draws would not belong to a
-            client; or a recurrent layer, which ``vmap`` cannot batch.
+        ValueError: the network has batch normalisation, whose running statistics are not weights
+            and mix examples; dropout with its own rate, whose draws belong to no client; or a
+            recurrent layer, which ``vmap`` cannot batch.
     """
     _refuse(net)
-    net = deepcopy(net)  # what the caller does with the original from here on changes nothing
+    net = deepcopy(net)  # later changes to the original do not matter
     trained = {name: p for name, p in net.named_parameters() if p.requires_grad}
     shapes = tuple(tuple(p.shape) for p in trained.values())
     drops = any(isinstance(part, nn.Dropout) for part in net.modules())
 
-    local = threading.local()  # a call lends the network other weights: one for each thread
+    local = threading.local()  # a call replaces the network's weights: one copy a thread
 
     def one(p: tuple[Tensor, ...], x: Tensor, drop: Drop | None) -> Tensor:
         kind = p[0].device, p[0].dtype
         skeletons = vars(local).setdefault("skeletons", {})
-        if kind not in skeletons:  # one for each, for to float32 and back loses digits
+        if kind not in skeletons:  # one copy a kind: converting to float32 and back loses digits
             skeletons[kind] = _Skeleton(net, *kind)
         return skeletons[kind](dict(zip(trained, p, strict=True)), x, drop)
 
@@ -63,10 +62,10 @@ def _refuse(net: nn.Module) -> None:
 
 
 class _Skeleton:
-    """A copy of a network, called with the weights of another and with something to drop."""
+    """A copy of a network that is called with given weights and dropout."""
 
     def __init__(self, net: nn.Module, device: torch.device, dtype: torch.dtype) -> None:
-        self.net = deepcopy(net).to(device, dtype)  # its buffers, and frozen weights, if any
+        self.net = deepcopy(net).to(device, dtype)  # with buffers and frozen weights
         self.drop: Drop | None = None
         self.place = 0
         for part in self.net.modules():

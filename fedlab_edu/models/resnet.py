@@ -1,8 +1,4 @@
-"""ResNet-18 for photographs, with group normalisation in the place of batch normalisation.
-
-He, Zhang, Ren, Sun (2016), *Deep residual learning for image recognition*, table 1; Wu, He (2018),
-*Group normalization*.
-"""
+"""ResNet-18 with group normalisation instead of batch normalisation."""
 
 from dataclasses import replace
 from functools import partial
@@ -15,11 +11,11 @@ from fedlab_edu.models.model import ONE_AT_A_TIME, Model
 from fedlab_edu.models.module import from_module
 from fedlab_edu.validate import MOST, whole
 
-GROUPS = 32  # of channels, as in Wu and He (2018)
+GROUPS = 32  # groups of channels, as in Wu and He (2018)
 
 
 class _Block(nn.Module):
-    """Two 3 by 3 convolutions and a way around them; where the size changes, one of 1 by 1."""
+    """Two 3 by 3 convolutions and a shortcut, which is a 1 by 1 convolution if the size changes."""
 
     def __init__(self, i: int, o: int, stride: int) -> None:
         super().__init__()
@@ -51,21 +47,20 @@ def _resnet18(classes: int) -> nn.Module:
 
 
 def resnet18(classes: int = 7) -> Model:
-    """ResNet-18 for images (3, side, side), side 224 in the papers: 11.2 million weights.
+    """Build ResNet-18 for images (3, side, side), side 224 in the papers: 11.2 million weights.
 
-    Normalised in 32 groups of channels of each example, not in the batch: the running statistics of
-    batch normalisation are no weights, so that neither SGD nor the server's average would reach
-    them. They would have to be averaged by a rule of their own, and with feature shift the mean of
-    the clients' statistics is that of no client. The number of weights is the same.
+    Each example is normalised in 32 groups of channels. Batch normalisation's running statistics
+    are not weights, so neither SGD nor the server's average would update them.
 
     Args:
         classes: 7 for PACS, 65 for Office-Home, 345 for DomainNet.
 
     Raises:
-        ValueError: no class, or more than a million.
+        ValueError: fewer than 1 class, or more than a million.
 
-    Source: He et al. (2016), table 1; group normalisation for federated learning is the advice of
-    Hsieh et al. (2020), *The non-IID data quagmire of decentralized machine learning*.
+    Source: He, Zhang, Ren, Sun (2016), *Deep residual learning for image recognition*, table 1; Wu,
+    He (2018), *Group normalization*, which Hsieh et al. (2020), *The non-IID data quagmire of
+    decentralized machine learning*, recommend for federated learning.
     """
     net = partial(_resnet18, whole("classes", classes, 1, MOST))
     with ONE_AT_A_TIME, torch.random.fork_rng(devices=[]):

@@ -1,1 +1,1 @@
-"""Online convex optimisation: what Theorem 4.1 of FedEx says about tuning a step size, and why."""
+"""Online convex optimisation: FedEx's Theorem 4.1 on tuning a step size, and its proof."""

@@ -1,6 +1,6 @@
-"""Exponentiated gradient over k arms: with the losses of all, or only of the one that was tried.
+"""Exponentiated gradient over k arms, with bandit or full-information feedback.
 
-Here the arms are step sizes, and there is one draw for each task. Shalev-Shwartz (2011), section 4.
+The arms are step sizes, with one draw for each task. Shalev-Shwartz (2011), section 4.
 """
 
 from math import inf, log
@@ -10,38 +10,39 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from fedlab_edu.validate import MOST, as_float64, number, require
+from fedlab_edu.tensors import as_float64
+from fedlab_edu.validate import MOST, number, require
 
-_HUGE = 1e300  # log weights stay finite, so that none becomes NaN
+_HUGE = 1e300  # keeps log weights finite
 
 
 class Bandit(NamedTuple):
-    """Fields: arms (..., tau); p (..., tau, k), the probabilities with which each was drawn."""
+    """Arms (..., tau), and p (..., tau, k), the probabilities with which they were drawn."""
 
     arms: Int[Tensor, "... tau"]
     p: Float[Tensor, "... tau k"]
 
 
 def bandit_eg(loss_table: Any, eta: float, arms: Any = None, *, draws: Any = None) -> Bandit:
-    """One arm for each task; its loss, divided by its probability, weakens it.
+    """Draw one arm for each task by bandit exponentiated gradient, from a uniform p.
 
-    ``p_a <- p_a exp(-eta loss_a / p_a)``, normalised; p starts uniform. It is what FedEx does with
-    one client a round, a step size that stays the same, and lambda = 0.
+    ``p_a <- p_a exp(-eta loss_a / p_a)``, normalised. It is FedEx with one client a round, a
+    constant step size, and lambda = 0.
 
-    What is fed back is the table: `LossTable`'s ``total``, which is never below 0; its ``regret``;
-    or ``total - lambda``. A loss below 0 makes its arm likelier, by the more the less likely it
-    was: p may then jump to an arm that is not the best, and stay there.
+    The table may be `LossTable`'s ``total``, which is never below 0, its ``regret``, or
+    ``total - lambda``. A loss below 0 makes its arm likelier, and most so an unlikely arm: p may
+    then jump to an arm that is not the best, and stay there.
 
     Args:
-        loss_table: (..., tau, k), of which the losses of the chosen arms are read.
+        loss_table: (..., tau, k); only the losses of the chosen arms are read.
         eta: the step size, see `bandit_eta`.
         arms: (..., tau), the arms; or
-        draws: (..., tau), in [0, 1): of that interval arm a has a part of length p_a. There may be
-            many for one table, which is then used again for each.
+        draws: (..., tau), in [0, 1), of which arm a has a part of length p_a. Both may have more
+            leading axes than the table, which is then repeated.
 
     Raises:
         ValueError: a table that is not finite; eta below 0; not one of arms and draws, or not one
-            for each task; an arm of probability 0, which nobody can have drawn.
+            for each task; an arm of probability 0.
 
     Source: Khodak et al. (2021), Algorithm 2; Shalev-Shwartz (2011), section 4.
     """
@@ -68,13 +69,9 @@ def bandit_eg(loss_table: Any, eta: float, arms: Any = None, *, draws: Any = Non
 
 
 def hedge(loss_table: Any, eta: float) -> Float[Tensor, "... tau k"]:
-    """p (..., tau, k) with the losses of all arms known: ``p_t ~ exp(-eta sum_(s < t) loss_s)``.
+    """Return p for a loss_table, both (..., tau, k): ``p_t ~ exp(-eta sum_(s < t) loss_s)``.
 
-    Round t suffers ``<p_t, loss_t>`` on average.
-
-    Args:
-        loss_table: (..., tau, k).
-        eta: the step size.
+    It has full information. The expected loss of task t is ``<p_t, loss_t>``.
 
     Raises:
         ValueError: a table that is not finite; eta below 0.
@@ -84,17 +81,14 @@ def hedge(loss_table: Any, eta: float) -> Float[Tensor, "... tau k"]:
     table = _checked(loss_table, eta)
     before = torch.zeros_like(table)
     before[..., 1:, :] = table[..., :-1, :].cumsum(-2)
-    # what all arms have in common makes no difference, but could overflow
+    # subtracting the minimum changes nothing, and prevents overflow
     return (-eta * (before - before.amin(-1, keepdim=True))).softmax(-1)
 
 
 def expected_p(loss_table: Any, eta: float) -> Float[Tensor, "tau k"]:
-    """The exact expectation of the p of `bandit_eg`, over all ``k^(tau - 1)`` sequences of arms.
+    """Return the exact mean of the p of `bandit_eg` over all ``k^(tau - 1)`` sequences of arms.
 
-    So the expected sum of losses is ``(expected_p * loss_table).sum()``.
-
-    Args:
-        loss_table: (tau, k).
+    For a loss_table (tau, k) the expected sum of losses is ``(expected_p * loss_table).sum()``.
 
     Raises:
         ValueError: more than a million sequences; see `bandit_eg` for the rest.
@@ -107,7 +101,7 @@ def expected_p(loss_table: Any, eta: float) -> Float[Tensor, "tau k"]:
     for t in range(tau):
         p = z.exp()
         expected.append(chance @ p)
-        if t < tau - 1:  # each sequence so far goes on with each arm
+        if t < tau - 1:  # extend each sequence by each arm
             arm, chance = torch.arange(k).repeat(len(z)), (chance[:, None] * p).flatten()
             row = torch.arange(len(z)).repeat_interleave(k)
             row, arm, chance = row[chance > 0], arm[chance > 0], chance[chance > 0]
@@ -116,33 +110,33 @@ def expected_p(loss_table: Any, eta: float) -> Float[Tensor, "tau k"]:
 
 
 def draw(p: Tensor, u: Tensor) -> Int[Tensor, "..."]:
-    """The arm at each draw, of p (..., k) and u (...) in [0, 1); none of probability 0."""
+    """Return the arm at each draw u (...) in [0, 1), given p (..., k); none of probability 0."""
     ends = p.cumsum(-1)
-    # In float64 u times the sum is below the sum, so that some end is above it.
+    # In float64 u times the sum is below the sum, so some end is above it.
     return (ends <= u[..., None] * ends[..., -1:]).sum(-1)
 
 
 def move(z: Tensor, p: Tensor, arm: Tensor, losses: Tensor, eta: float) -> Float[Tensor, "... k"]:
-    """log p after the loss of one arm: z = log p, p and losses are (..., k), arm is (...)."""
+    """Return log p (..., k) after the loss of arm (...), given z = log p, p and losses (..., k)."""
     arm = arm[..., None]
     step = (eta * losses.gather(-1, arm) / p.gather(-1, arm)).clamp(-_HUGE, _HUGE)
     return z.scatter_add(-1, arm, -step).log_softmax(-1)
 
 
 def check_eta(eta: float) -> None:
-    """The step size of exponentiated gradient, a finite number from 0 on."""
+    """Refuse a step size that is not a finite number from 0 on."""
     require(0 <= number(eta) < inf, "eta", eta, "a finite number from 0 on")
 
 
 def check_draws(draws: Any) -> Float[Tensor, "..."]:
-    """Numbers in [0, 1)."""
+    """Return the draws as float64; refuse numbers outside [0, 1)."""
     u = as_float64(draws)
     require(((u >= 0) & (u < 1)).all(), "draws", u, "from 0 to below 1")
     return u
 
 
 def check_arms(arms: Any, k: int) -> Int[Tensor, "..."]:
-    """Whole numbers below k."""
+    """Return the arms as int64; refuse all but whole numbers below k."""
     found = torch.as_tensor(arms)
     ok = not found.is_floating_point() and ((found >= 0) & (found < k)).all()
     require(ok, "arms", found, f"whole numbers from 0 to {k - 1}")
@@ -150,7 +144,7 @@ def check_arms(arms: Any, k: int) -> Int[Tensor, "..."]:
 
 
 def fitting(name: str, chosen: Tensor, table: Tensor) -> Float[Tensor, "... tau k"]:
-    """The table (..., tau, k), repeated where several of ``chosen`` (..., tau) belong to it."""
+    """Return the table (..., tau, k), repeated to match ``chosen`` (..., tau)."""
     seen, tasks = tuple(chosen.shape), tuple(table.shape[:-1])
     try:
         ok = torch.broadcast_shapes(seen, tasks) == seen and seen[-1] == tasks[-1]

@@ -1,12 +1,10 @@
-"""The constants of Theorem 4.1 of FedEx, and bounds that hold for what it describes.
+"""The constants of Theorem 4.1 of Khodak et al. (2021), FedEx, and valid bounds in its setting.
 
 tau tasks of m convex losses each, with Lipschitz constant G and values in [0, b], in a ball of
-diameter D. Task t starts from w_t, the mean of the optima of the tasks before; bandit exponentiated
-gradient picks a step size for each task; V is the `similarity` of the optima. The theorem's rate
-holds. Its printed proof ends in lines that do not follow, see `printed_bounds`; the bounds here
-have constants of their own.
-
-kappa is 1/2 for online gradient descent as `ogd` has it, and 1 in the paper.
+diameter D. Task t starts from w_t, the mean of the optima of the tasks before. Bandit exponentiated
+gradient picks a step size for each task. V is the `similarity` of the optima. The theorem's rate
+holds, but its printed proof ends in lines that do not follow, see `printed_bounds`; the bounds here
+have other constants. kappa is 1/2 for `ogd`, and 1 in the paper.
 """
 
 from math import ceil, inf, log, sqrt
@@ -15,21 +13,19 @@ from typing import Any
 from jaxtyping import Float
 from torch import Tensor
 
-from fedlab_edu.validate import as_float64, number, require, whole
+from fedlab_edu.tensors import as_float64
+from fedlab_edu.validate import number, require, whole
 
 
 def step_grid(D: float, G: float, m: int, k: int, grid: str = "harmonic") -> Float[Tensor, " n"]:
-    """Step sizes for k arms, from ``D / (G sqrt(m))``, the best one for a single task, downwards.
+    """Return step sizes for k arms, downwards from ``D / (G sqrt(m))``, the best for a single task.
 
     - "harmonic", as printed: ``c_j = D / (G j sqrt(m))``, j = 1, ..., k
-    - "geometric": each half of the one before, ``1 + ceil(log2 k)`` of them, the last one not above
-      the harmonic grid's. In both, neighbours differ by a factor of at most 2, which is all that
-      `tight_bound` takes from a grid, so that log2 k arms do the work of k.
+    - "geometric": ``1 + ceil(log2 k)`` of them, each half of the one before. `tight_bound` only
+      needs neighbours within a factor of 2, so these do the work of k.
 
     Raises:
-        ValueError: what is not above 0; an unknown grid.
-
-    Source: Khodak et al. (2021), Theorem 4.1.
+        ValueError: an argument not above 0; an unknown grid.
     """
     _check(D=D, G=G)
     m, k = whole("m", m, 1), whole("k", k, 1)
@@ -40,39 +36,31 @@ def step_grid(D: float, G: float, m: int, k: int, grid: str = "harmonic") -> Flo
 
 
 def grid_size(D: float, G: float, b: float, m: int, tau: int) -> int:
-    """``k = ceil(((D G / b) sqrt(tau / (2 m)))^(2/3))``, at least 1.
-
-    Source: Khodak et al. (2021), Theorem 4.1, which does not round.
-    """
+    """Return ``k = ceil(((D G / b) sqrt(tau / (2 m)))^(2/3))``, which the paper does not round."""
     _check(D=D, G=G, b=b, m=m, tau=tau)
     return ceil((D * G / b * sqrt(tau / (2 * m))) ** (2 / 3))
 
 
 def bandit_eta(b: float, m: int, tau: int, k: int) -> float:
-    """``eta = sqrt(ln k / (k tau)) / (m b)``; 0 for a single arm.
-
-    Source: Khodak et al. (2021), Theorem 4.1.
-    """
+    """Return ``eta = sqrt(ln k / (k tau)) / (m b)``; 0 for a single arm."""
     _check(b=b, m=m, tau=tau, k=k)
     return sqrt(log(k) / (k * tau)) / (m * b)
 
 
 def ogd_bound(distance: Any, c: Any, G: float, m: int, kappa: float = 0.5) -> Float[Tensor, "..."]:
-    """The regret of `ogd` against w*: ``distance^2 / (2 c) + kappa c m G^2``.
+    """Bound the regret of `ogd` against w* by ``distance^2 / (2 c) + kappa c m G^2``.
 
-    Args:
-        distance: (...), from the first point to w*, which may be any point of the ball.
-        c: (...), the step size.
+    distance (...) is from the first point to w*, any point of the ball; c (...) is constant.
 
-    Source: Zinkevich (2003), Theorem 1, for a step size that stays the same.
+    Source: Zinkevich (2003), Theorem 1.
     """
     return as_float64(distance) ** 2 / (2 * as_float64(c)) + kappa * as_float64(c) * m * G**2
 
 
 def start_bound(D: float, V: float, tau: int) -> float:
-    """``sum_t |w_t - w_t*|^2 <= V^2 tau + D^2 (1 + ln tau)`` for the `starts` w_t.
+    """Bound ``sum_t |w_t - w_t*|^2`` for the `starts` w_t by ``V^2 tau + D^2 (1 + ln tau)``.
 
-    They follow the leader on ``1/2 |w - w_t*|^2``, whose gradients are no longer than D.
+    They follow the leader on ``1/2 |w - w_t*|^2``, whose gradients have length at most D.
 
     Source: Khodak et al. (2021), appendix A; Bartlett, Hazan and Rakhlin (2007), Theorem 2.1.
     """
@@ -82,12 +70,9 @@ def start_bound(D: float, V: float, tau: int) -> float:
 def step_bound(
     c: Any, D: float, G: float, m: int, tau: int, V: float, kappa: float = 0.5
 ) -> Float[Tensor, "..."]:
-    """The mean over tasks of their regrets with one step size for all.
+    """Bound the task-averaged regret with one step size for all tasks, for each c (...).
 
     ``(V^2 + D^2 (1 + ln tau) / tau) / (2 c) + kappa c m G^2``.
-
-    Args:
-        c: (...), step sizes.
 
     Source: Khodak et al. (2021), appendix A, fifth line.
     """
@@ -95,7 +80,7 @@ def step_bound(
 
 
 def hedge_bound(U: float, tau: int, k: int, eta: float) -> float:
-    """The regret of `hedge` against the best arm, for losses in [0, U], over tau tasks.
+    """Bound the regret of `hedge` against the best arm, for tau tasks and losses in [0, U].
 
     ``ln k / eta + eta tau U^2 / 8``; 0 for a single arm.
 
@@ -105,12 +90,9 @@ def hedge_bound(U: float, tau: int, k: int, eta: float) -> float:
 
 
 def bandit_bound(U: float, tau: int, k: int, eta: float, factor: float = 0.5) -> float:
-    """The expected regret of `bandit_eg` against the best arm, for losses in [0, U], tau tasks.
+    """Bound the expected regret of `bandit_eg` against the best arm, for losses in [0, U].
 
-    ``ln k / eta + factor eta k tau U^2``; 0 for a single arm. The losses must not be below 0.
-
-    Args:
-        factor: 1/2 is enough; the paper has 1.
+    ``ln k / eta + factor eta k tau U^2``, where the paper has factor = 1; 0 for a single arm.
 
     Source: Shalev-Shwartz (2011), Corollary 4.2.
     """
@@ -120,16 +102,12 @@ def bandit_bound(U: float, tau: int, k: int, eta: float, factor: float = 0.5) ->
 def bound(
     D: float, G: float, b: float, m: int, tau: int, V: float, steps: Any, kappa: float = 0.5
 ) -> float:
-    """A bound on the expected task-averaged regret for any list of k step sizes.
+    """Bound the expected task-averaged regret for any step sizes (k,).
 
     ``bandit_bound / tau + min_j step_bound(c_j)``, with the eta of `bandit_eta`.
 
-    Args:
-        V: not above D.
-        steps: (k,).
-
     Raises:
-        ValueError: what is not above 0; V out of range; a kappa below 1/2.
+        ValueError: an argument not above 0; V above D; kappa below 1/2.
 
     Source: Khodak et al. (2021), appendix A, fifth line, with 1/2 in place of 1 in front of eta.
     """
@@ -144,14 +122,11 @@ def bound(
 def closed_bound(
     D: float, G: float, b: float, m: int, tau: int, V: float, k: int, kappa: float = 0.5
 ) -> float:
-    """What `bound` is at most for the harmonic grid, in the form of the paper's last lines.
+    """Return an upper bound on `bound` for the harmonic grid, like the paper's last lines.
 
     With ``rho^2 = (1 + ln tau) / tau`` it is
     ``2 m b sqrt(k ln k / tau) + 2 sqrt(kappa m) G sqrt(V^2 + D^2 rho^2) + kappa D G sqrt(m) / k``.
-
-    Args, Raises: see `bound`.
-
-    Source: derived from `bound`, with the largest step size for which what 1 / c costs is small.
+    It takes the largest step size whose 1 / c term is small.
     """
     bandit, best = _parts(D, G, b, m, tau, V, k, kappa)
     return bandit + sqrt(2) * best + kappa * D * G * sqrt(m) / k
@@ -160,18 +135,14 @@ def closed_bound(
 def tight_bound(
     D: float, G: float, b: float, m: int, tau: int, V: float, k: int, kappa: float = 0.5
 ) -> float:
-    """What `bound` is at most for the harmonic grid, with the grid's error done exactly.
+    """Return an upper bound on `bound` for the harmonic grid, with the exact error of the grid.
 
-    With ``rho^2 = (1 + ln tau) / tau`` and ``best = sqrt(2 kappa m) G sqrt(V^2 + D^2 rho^2)``, what
-    the best step size of all costs, it is
+    With ``rho^2 = (1 + ln tau) / tau`` and ``best = sqrt(2 kappa m) G sqrt(V^2 + D^2 rho^2)``, the
+    cost of the best step size, it is
     ``2 m b sqrt(k ln k / tau) + max(3 / (2 sqrt(2)) best, 2 kappa D G sqrt(m) / k)``. A step size x
-    times too large or too small costs ``(x + 1/x) / 2`` times as much as the best one. One of the
-    grid has x at most sqrt(2), unless all are too large; the last costs then no more than twice
+    times too large or too small costs ``(x + 1/x) / 2`` times as much as the best one. The grid has
+    an x of at most sqrt(2), unless all are too large; the last then costs at most twice
     ``kappa c_k m G^2``.
-
-    Args, Raises: see `bound`.
-
-    Source: derived from `bound`.
     """
     bandit, best = _parts(D, G, b, m, tau, V, k, kappa)
     return bandit + max(3 / sqrt(8) * best, 2 * kappa * D * G * sqrt(m) / k)
@@ -180,12 +151,11 @@ def tight_bound(
 def printed_bounds(
     D: float, G: float, b: float, m: int, tau: int, V: float, k: int
 ) -> tuple[float, float]:
-    """The last two lines of the printed proof, divided by tau: no bounds, for comparison only.
+    """Return the last two lines of the printed proof, divided by tau; they are not valid bounds.
 
     - ``2 m b sqrt(k ln k / tau) + 4 D sqrt((1 + ln tau) / (2 tau)) + (2 V + D / k) G sqrt(m / 2)``.
-      The second term lacks ``G sqrt(m)``: scale all losses, and it stays as it is. The grid is
-      taken to have distances of ``D / (k G sqrt(m))``; but its largest two differ by half of the
-      largest.
+      The second term lacks ``G sqrt(m)``, so it does not scale with the losses. The proof takes the
+      grid's distances as ``D / (k G sqrt(m))``, but the largest two differ by half the largest.
     - ``m b sqrt(2 ln tau / tau) + 4 D sqrt((1 + ln tau) / (2 tau)) + (D G / tau + 2 G V)
       sqrt(m / 2)``: that is for `hedge` with tau arms, and does not follow.
 
@@ -201,8 +171,7 @@ def printed_bounds(
 def _parts(
     D: float, G: float, b: float, m: int, tau: int, V: float, k: int, kappa: float
 ) -> tuple[float, float]:
-    """The bandit's share for the eta of `bandit_eta`, rounded up to a factor of 2 from 3/2, and
-    the least that a step size may cost."""
+    """Return the bandit term, its factor 3/2 rounded up to 2, and the least cost of a step size."""
     _check_similarity(D, V, kappa)
     _check(D=D, G=G, b=b, m=m, tau=tau, k=k)
     bandit = 2 * m * b * sqrt(k * log(k) / tau)

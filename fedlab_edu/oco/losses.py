@@ -1,7 +1,7 @@
-"""Convex losses, each of one example z, and what a theorem has to know about them.
+"""Convex losses of one example z, and their constants for the theorem.
 
-A task is a stream of m examples that are seen one after the other. Data of many tasks, and of many
-repetitions, are one tensor z (..., m, d): its leading axes are a batch.
+A task is a sequence of m examples. Many tasks or repetitions are one tensor z (..., m, d), whose
+leading axes are a batch.
 """
 
 from collections.abc import Callable
@@ -13,35 +13,33 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from fedlab_edu.validate import as_float64, number, require
+from fedlab_edu.tensors import as_float64
+from fedlab_edu.validate import number, require
 
-# The values of a loss at w (..., d) on z (..., d), and a subgradient of each, by w.
+# From w (..., d) and z (..., d) to the values of a loss and its subgradients by w.
 Loss = Callable[[Tensor, Tensor], tuple[Float[Tensor, "..."], Float[Tensor, "... d"]]]
 
 
 def quadratic(w: Tensor, z: Tensor) -> tuple[Float[Tensor, "..."], Float[Tensor, "... d"]]:
-    """``1/2 |w - z|^2``; its gradient is ``w - z``."""
+    """Return ``1/2 |w - z|^2`` and its gradient ``w - z``."""
     away = w - z
     return away.square().sum(-1) / 2, away
 
 
 def absolute(w: Tensor, z: Tensor) -> tuple[Float[Tensor, "..."], Float[Tensor, "... d"]]:
-    """``|w - z|`` in one dimension; its subgradient is the sign of ``w - z``, 0 at the kink."""
+    """Return ``|w - z|`` in one dimension and its subgradient ``sign(w - z)``, 0 at the kink."""
     away = w - z
     return away.abs().sum(-1), away.sign()
 
 
 def hinge(w: Tensor, z: Tensor) -> tuple[Float[Tensor, "..."], Float[Tensor, "... d"]]:
-    """``max(0, 1 - <w, z>)`` with z = y x, an example x times its label y, which is 1 or -1.
-
-    The subgradient is -z where ``<w, z>`` is below 1, else 0, at the kink as well.
-    """
+    """Return ``max(0, 1 - <w, z>)`` with z = y x, y = 1 or -1; its subgradient, -z if above 0."""
     short = 1 - (w * z).sum(-1)
     return short.clamp(min=0), -z * (short > 0).to(z.dtype)[..., None]
 
 
 def logistic(w: Tensor, z: Tensor) -> tuple[Float[Tensor, "..."], Float[Tensor, "... d"]]:
-    """``ln(1 + exp(-<w, z>))`` with z = y x; its gradient is ``-z / (1 + exp(<w, z>))``."""
+    """Return ``ln(1 + exp(-<w, z>))`` with z = y x, and its gradient ``-z / (1 + exp(<w, z>))``."""
     margin = (w * z).sum(-1)
     value = torch.logaddexp(-margin, torch.zeros_like(margin))
     return value, -z * torch.sigmoid(-margin)[..., None]
@@ -57,7 +55,7 @@ KINDS: dict[str, Loss] = {
 
 @dataclass(frozen=True, eq=False)
 class Losses:
-    """The losses of a task, or of a batch of tasks, in the order in which they come.
+    """The losses of a task, or of a batch of tasks, in order.
 
     Args:
         kind: "quadratic", "absolute", "hinge" or "logistic"; see the functions of these names.
@@ -82,17 +80,16 @@ class Losses:
 
     @property
     def loss(self) -> Loss:
-        """Value and subgradient, as a function of w and z."""
+        """The function from w and z to the values and subgradients."""
         return KINDS[self.kind]
 
     def total(self, w: Any) -> Float[Tensor, "..."]:
-        """The sum over the m examples at one point w (..., d) for each task."""
+        """Return the sum over the m examples at one point w (..., d) for each task."""
         return self.loss(as_float64(w)[..., None, :], self.z)[0].sum(-1)
 
 
 class Constants(NamedTuple):
-    """The diameter D of the ball, the Lipschitz constant G of the losses, and b: all of them lie
-    in [0, b]."""
+    """The diameter D of the ball, the Lipschitz constant G, and the range [0, b] of the losses."""
 
     D: float
     G: float
@@ -100,7 +97,7 @@ class Constants(NamedTuple):
 
 
 def constants(losses: Losses, radius: float) -> Constants:
-    """The smallest D, G and b that hold for all w in the ball and all z as far from 0 as these.
+    """Return the smallest D, G and b for all w in the ball and all z as far from 0 as these.
 
     With r the radius and R the largest ``|z|``, D is 2 r, and G and b are
 
@@ -124,6 +121,6 @@ def constants(losses: Losses, radius: float) -> Constants:
 
 
 def check_radius(radius: float) -> float:
-    """The radius of the ball around 0, a finite number above 0."""
+    """Return the radius of the ball around 0; refuse all but finite numbers above 0."""
     require(0 < number(radius) < float("inf"), "radius", radius, "a finite number above 0")
     return float(radius)

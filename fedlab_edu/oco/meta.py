@@ -1,7 +1,7 @@
-"""Tasks one after the other: where each starts, and which step size it gets.
+"""A sequence of tasks, with a learnt start and a learnt step size.
 
-The learned start is the mean of the optima seen so far. A client tries one step size, and bandit
-exponentiated gradient learns from what it suffered; in the full-information version it tries all.
+The start is the mean of the optima seen so far. A task tries one step size, and bandit
+exponentiated gradient learns from its losses; with full information it tries all.
 Khodak et al. (2021), section 4 and appendix A.
 """
 
@@ -16,13 +16,14 @@ from fedlab_edu.oco.bandit import Bandit, check_arms, check_draws, check_eta, dr
 from fedlab_edu.oco.losses import Losses, check_radius
 from fedlab_edu.oco.ogd import ogd, project
 from fedlab_edu.oco.optimum import best_fixed
-from fedlab_edu.validate import as_float64, require
+from fedlab_edu.tensors import as_float64
+from fedlab_edu.validate import require
 
-_CHUNK = 25_000  # coordinates of points that go through the losses at once: they stay in the cache
+_CHUNK = 25_000  # coordinates of points processed at once, which fit in the cache
 
 
 class LossTable(NamedTuple):
-    """What each of k step sizes would suffer on each of tau tasks.
+    """The losses of each of k step sizes on each of tau tasks.
 
     Fields:
         total: (..., tau, k), the sum of the m losses.
@@ -38,17 +39,17 @@ class LossTable(NamedTuple):
 
     @property
     def regret(self) -> Float[Tensor, "... tau k"]:
-        """``total - least``; it may be below 0, for descent moves and w_t* does not."""
+        """``total - least``; it may be below 0, because descent moves and w_t* does not."""
         return self.total - self.least[..., None]
 
 
 class Practice(NamedTuple):
-    """What `last_iterates` did.
+    """The result of `last_iterates`.
 
     Fields:
-        total: (..., tau), the sums of the losses that were suffered.
+        total: (..., tau), the sums of the losses.
         start: (..., tau, d), the points from which the tasks started.
-        bandit: which step sizes they had.
+        bandit: the step sizes used.
     """
 
     total: Float[Tensor, "... tau"]
@@ -64,7 +65,7 @@ class Averaged(NamedTuple):
 
 
 def starts(optima: Any, w1: Any) -> Float[Tensor, "... tau d"]:
-    """``w_(t+1) = (1 - 1/t) w_t + w_t* / t``: the mean of w_1*, ..., w_t*; the first start is w1.
+    """Return w1 and ``w_(t+1) = (1 - 1/t) w_t + w_t* / t``, the mean of w_1*, ..., w_t*.
 
     Args:
         optima: (..., tau, d), the best fixed points w_t*.
@@ -80,20 +81,18 @@ def starts(optima: Any, w1: Any) -> Float[Tensor, "... tau d"]:
 
 
 def loss_table(losses: Losses, w1: Any, steps: Any, radius: float) -> LossTable:
-    """All tasks with all step sizes. Starts do not depend on which step sizes were tried before.
+    """Run all tasks with all step sizes at once.
 
-    So no task has to wait for another, and chance has no part in it.
+    This is possible, and deterministic, because starts do not depend on the step sizes tried.
 
     Args:
         losses: z (..., tau, m, d).
-        w1: (d,), the start of the first task; it is projected onto the ball.
+        w1: (d,), the start of the first task, projected onto the ball.
         steps: (k,).
         radius: of the ball.
 
     Raises:
         ValueError: no axis of tasks; a w1 or steps of another shape; see `ogd` for the rest.
-
-    Source: Khodak et al. (2021), appendix A.
     """
     first, steps = _checked(losses, w1, steps, radius)
     *batch, tau, m, d = losses.z.shape
@@ -114,10 +113,10 @@ def loss_table(losses: Losses, w1: Any, steps: Any, radius: float) -> LossTable:
 def last_iterates(
     losses: Losses, w1: Any, steps: Any, radius: float, eta: float, draws: Any
 ) -> Practice:
-    """As Reptile and FedEx do it: ``w_(t+1) = (1 - 1/t) w_t + last_t / t``, the last iterate.
+    """Run the tasks like Reptile and FedEx, with ``w_(t+1) = (1 - 1/t) w_t + last_t / t``.
 
-    It needs no optimum, but starts now depend on the arms, and the theorem does not cover it. Tasks
-    have to wait for each other; repetitions are done at once.
+    It uses the last iterates and needs no optimum. Starts depend on the arms, so the theorem does
+    not cover it, and tasks run one after the other; repetitions run at once.
 
     Args:
         losses, w1, steps, radius: see `loss_table`.
@@ -126,8 +125,6 @@ def last_iterates(
 
     Raises:
         ValueError: see `loss_table` and `bandit_eg`.
-
-    Source: Khodak et al. (2021), section 4.
     """
     first, steps = _checked(losses, w1, steps, radius)
     check_eta(eta)
@@ -151,7 +148,7 @@ def last_iterates(
 
 
 def task_averaged_regret(table: LossTable, arms: Any) -> Float[Tensor, "..."]:
-    """``1/tau sum_t (total_t[arm_t] - least_t)``: of tasks that used these arms (..., tau).
+    """Return ``1/tau sum_t (total_t[arm_t] - least_t)`` for arms (..., tau).
 
     Raises:
         ValueError: not one arm for each task.
@@ -163,10 +160,7 @@ def task_averaged_regret(table: LossTable, arms: Any) -> Float[Tensor, "..."]:
 
 
 def mean_and_error(values: Any) -> Averaged:
-    """The mean over the first axis, and its standard error: ``sd / sqrt(n)``, sd with ``n - 1``.
-
-    Args:
-        values: (n, ...), n at least 2.
+    """Return the mean of values (n, ...) over n, and its standard error (sd with ``n - 1``).
 
     Raises:
         ValueError: fewer than two values.
@@ -178,7 +172,7 @@ def mean_and_error(values: Any) -> Averaged:
 
 
 def _checked(losses: Losses, w1: Any, steps: Any, radius: float) -> tuple[Tensor, Tensor]:
-    """The first start in the ball, and the step sizes."""
+    """Return the first start, projected onto the ball, and the step sizes."""
     shape, w1, steps = tuple(losses.z.shape), as_float64(w1), as_float64(steps)
     require(len(shape) >= 3, "shape of z", shape, "(..., tau, m, d)")
     require(w1.shape == shape[-1:], "shape of w1", tuple(w1.shape), str(shape[-1:]))

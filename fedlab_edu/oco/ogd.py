@@ -1,7 +1,7 @@
 """Projected online gradient descent: play, suffer, step, project.
 
-It is what a client does in one epoch of SGD with minibatches of one example. Zinkevich (2003);
-Shalev-Shwartz (2011), section 2.
+It equals one epoch of SGD with minibatches of one example. Zinkevich (2003); Shalev-Shwartz (2011),
+section 2.
 """
 
 from typing import Any, NamedTuple
@@ -11,16 +11,17 @@ from jaxtyping import Float
 from torch import Tensor
 
 from fedlab_edu.oco.losses import Losses, check_radius
-from fedlab_edu.validate import as_float64, require
+from fedlab_edu.tensors import as_float64
+from fedlab_edu.validate import require
 
 
 class Played(NamedTuple):
-    """What online gradient descent did on each task of a batch.
+    """The result of online gradient descent on each task of a batch.
 
     Fields:
-        total: (...), the sum of the losses that it suffered.
-        last: (..., d), the point after the last step, which is not played any more.
-        trajectory: (..., m, d), the points that were played; None if they were not kept.
+        total: (...), the sum of the losses suffered.
+        last: (..., d), the point after the last step, which is not played.
+        trajectory: (..., m, d), the points played; None if they were not kept.
     """
 
     total: Float[Tensor, "..."]
@@ -29,10 +30,7 @@ class Played(NamedTuple):
 
 
 def project(w: Any, radius: float) -> Float[Tensor, "... d"]:
-    """The nearest point of the ball around 0: ``w min(1, radius / |w|)``.
-
-    Args:
-        w: (..., d).
+    """Return the nearest point of the ball around 0, ``w min(1, radius / |w|)``, for w (..., d).
 
     Raises:
         ValueError: a radius that is not above 0.
@@ -40,29 +38,26 @@ def project(w: Any, radius: float) -> Float[Tensor, "... d"]:
     w, radius = as_float64(w), check_radius(radius)
     square = w.square().sum(-1, keepdim=True)
     if square.max() <= radius**2:
-        return w  # all are inside already, as often they are
+        return w  # all are inside, as is common
     return w * (radius / square.sqrt()).clamp(max=1)  # radius / 0 is +inf, and becomes 1
 
 
 def ogd(losses: Losses, w0: Any, step: Any, radius: float, *, keep: bool = True) -> Played:
-    """``w_(i+1) = Proj(w_i - c g_i)``, where g_i is a subgradient of the loss i at w_i.
+    """Run ``w_(i+1) = Proj(w_i - c g_i)``, where g_i is a subgradient of the loss i at w_i.
 
-    All tasks, starts and step sizes go through the losses at once; their leading axes are broadcast
-    against each other. So k step sizes on each of T tasks are z (T, 1, m, d), w0 (T, 1, d) and
-    step (k,).
+    Leading axes of tasks, starts and step sizes are broadcast: k step sizes on each of T tasks are
+    z (T, 1, m, d), w0 (T, 1, d) and step (k,).
 
     Args:
         losses: z (..., m, d).
-        w0: (..., d), the first points; they are projected onto the ball, too.
+        w0: (..., d), the first points, projected onto the ball.
         step: (...), the step sizes c.
         radius: of the ball around 0.
-        keep: whether to return the trajectory, which is m times as large as all the rest.
+        keep: whether to return the trajectory, which takes most of the memory.
 
     Raises:
-        ValueError: a start that is not finite, or of another dimension; a step size that is not a
-            finite number above 0; a radius likewise; batches that do not fit together.
-
-    Source: Zinkevich (2003), section 2.
+        ValueError: a start that is not finite, or of another dimension; a step size or a radius
+            that is not a finite number above 0; batches that cannot be broadcast.
     """
     require(isinstance(losses, Losses), "losses", type(losses).__name__, "Losses(kind, z)")
     r, w0, c = check_radius(radius), as_float64(w0), as_float64(step)
@@ -76,7 +71,7 @@ def ogd(losses: Losses, w0: Any, step: Any, radius: float, *, keep: bool = True)
     except RuntimeError:
         batch = None
     require(batch is not None, "leading axes of z, w0, step", shapes, "that can be broadcast")
-    # In memory an example's batch comes last: sums over few coordinates are then fast.
+    # With the batch last in memory, sums over few coordinates are fast.
     z = losses.z.movedim((-2, -1), (0, 1)).contiguous().movedim(1, -1)
     w = w0.expand(*batch, d).movedim(-1, 0).contiguous().movedim(0, -1)
     w, c = project(w, r), c[..., None]

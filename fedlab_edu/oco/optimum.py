@@ -1,8 +1,7 @@
-"""The best fixed point of a task, with which regret compares: in closed form, or with a proof.
+"""The best fixed point of a task, for its regret: in closed form, or with a certificate.
 
-For hinge and logistic losses there is no formula. They are minimised by Newton's method, with a
-barrier that keeps w inside the ball, and a bound from below says how far the result can be from the
-minimum. Boyd and Vandenberghe (2004), chapter 11.
+Newton's method minimises hinge and logistic losses, with a barrier that keeps w inside the ball. A
+lower bound certifies the distance to the minimum. Boyd and Vandenberghe (2004), chapter 11.
 """
 
 from typing import NamedTuple
@@ -14,17 +13,17 @@ from torch import Tensor
 from fedlab_edu.oco.losses import Losses, check_radius
 from fedlab_edu.oco.ogd import project
 
-GAP = 1e-9  # by which a sum of m losses may miss its minimum
+GAP = 1e-9  # the largest allowed error of a minimum
 _STEPS = 500
 
 
 class Optimum(NamedTuple):
-    """For each task of a batch.
+    """The best fixed point of each task of a batch.
 
     Fields:
         w: (..., d), a minimiser of the sum of its m losses over the ball.
         value: (...), that sum at w.
-        gap: (...), no less than the distance of the value from the minimum; 0 for closed forms.
+        gap: (...), an upper bound on value minus minimum; 0 for closed forms.
     """
 
     w: Float[Tensor, "... d"]
@@ -33,15 +32,15 @@ class Optimum(NamedTuple):
 
 
 def best_fixed(losses: Losses, radius: float) -> Optimum:
-    """The best single point in hindsight, for each task: ``argmin_w sum_i loss_i(w)`` in the ball.
+    """Return the best point of each task in hindsight: ``argmin_w sum_i loss_i(w)`` in the ball.
 
     - quadratic: the mean of z, projected
-    - absolute: the lower median of z, projected; of equal minimisers it is the smallest
+    - absolute: the lower median of z, projected, which is the smallest minimiser
     - hinge, logistic: a minimiser up to a gap of 1e-9, see `certificate`
 
     Raises:
         ValueError: a radius that is not above 0.
-        ArithmeticError: a gap of 1e-9 was not reached: sums of losses are too large for it.
+        ArithmeticError: the sums of losses are too large for a gap of 1e-9.
     """
     check_radius(radius)
     if losses.kind == "quadratic":
@@ -55,19 +54,14 @@ def best_fixed(losses: Losses, radius: float) -> Optimum:
 
 
 def certificate(losses: Losses, w: Tensor, a: Tensor, radius: float) -> Float[Tensor, "..."]:
-    """How far ``sum_i loss_i(w)`` can be above its minimum over the ball, by weak duality.
+    """Bound how far ``sum_i loss_i(w)`` is above its minimum over the ball, by weak duality.
 
     ``max(0, 1 - s) >= a (1 - s)`` and ``ln(1 + exp(-s)) >= H(a) - a s`` for every a from 0 to 1,
-    with the entropy ``H(a) = -a ln a - (1 - a) ln(1 - a)``; and ``<v, z> <= radius |z|``. So no
-    point of the ball has a sum below
+    with the entropy ``H(a) = -a ln a - (1 - a) ln(1 - a)``; and ``<v, z> <= radius |z|``. So, for
+    z (..., m, d), w (..., d) in the ball and any a (..., m), the minimum is at least
 
     - hinge: ``sum_i a_i - radius |sum_i a_i z_i|``
     - logistic: ``sum_i H(a_i) - radius |sum_i a_i z_i|``
-
-    Args:
-        losses: hinge or logistic, z (..., m, d).
-        w: (..., d), in the ball.
-        a: (..., m), from 0 to 1.
 
     Source: Boyd and Vandenberghe (2004), section 5.1.
     """
@@ -77,7 +71,7 @@ def certificate(losses: Losses, w: Tensor, a: Tensor, radius: float) -> Float[Te
 
 
 def _solved(losses: Losses, radius: float) -> Optimum:
-    """Newton's method on ``sum_i loss_i(w) - mu ln(radius^2 - |w|^2)`` for ever smaller mu."""
+    """Minimise ``sum_i loss_i(w) - mu ln(radius^2 - |w|^2)`` for falling mu by Newton's method."""
     z = losses.z.flatten(0, -3) if losses.z.ndim > 2 else losses.z[None]
     tasks, m, d = z.shape
     flat = Losses(losses.kind, z)
@@ -92,7 +86,7 @@ def _solved(losses: Losses, radius: float) -> Optimum:
         found = certificate(some, w[todo], a, radius)
         better = todo[found < gap[todo]]
         best[better], gap[better] = w[better], found[found < gap[todo]]
-        # near the minimum for this mu; smaller ones than that for the gap are of no use
+        # shrink mu once w is near its minimum, but no further than the gap needs
         floor = GAP / (8 * m + 8)
         mu[todo] = torch.where(near, (0.1 * mu[todo]).clamp(min=floor), mu[todo])
     if (gap > GAP).any():
@@ -102,8 +96,7 @@ def _solved(losses: Losses, radius: float) -> Optimum:
 
 
 def _newton(losses: Losses, w: Tensor, mu: Tensor, radius: float) -> tuple[Tensor, Tensor, Tensor]:
-    """One damped step; the new w (T, d), the a (T, m) of `certificate` there, and whether w was
-    near the minimum for mu (T, 1)."""
+    """Take one damped step: return w (T, d), a (T, m) there, and which w were near the minimum."""
     z, d = losses.z, w.shape[-1]
     a, curvature = _slopes(losses, w, mu)
     room = radius**2 - w.square().sum(-1, keepdim=True)
@@ -111,30 +104,30 @@ def _newton(losses: Losses, w: Tensor, mu: Tensor, radius: float) -> tuple[Tenso
     ball = 2 * torch.eye(d, dtype=w.dtype) / room[..., None]
     ball = ball + 4 * w[:, :, None] * w[:, None, :] / room[..., None] ** 2
     hessian = mu[..., None] * ball + z.mT @ (curvature[..., None] * z)
-    # In directions in which no loss bends, rounding errors would be divided by almost 0.
+    # In directions without curvature, rounding errors would be divided by almost 0.
     ridge = 1e-15 * hessian.diagonal(dim1=1, dim2=2).amax(-1)[:, None, None]
     hessian = hessian + ridge * torch.eye(d, dtype=w.dtype)
     move = torch.linalg.solve_ex(hessian, -g[..., None])[0][..., 0]
     along = (z @ move[..., None])[..., 0]
-    # These lengths say how far the curvatures may be trusted, and so which part of the step is
-    # sure to lead down: for self-concordant functions, and for those like the logistic loss.
+    # These lengths tell how far to trust the curvatures, and so how long a step surely decreases
+    # the sum: for self-concordant functions, and for functions like the logistic loss.
     inside = torch.einsum("ti,tij,tj->t", move, ball, move).clamp(min=0).sqrt()
     if losses.kind == "hinge":
         reach = ((curvature * along.square()).sum(-1) / mu[:, 0]).sqrt()
     else:
         reach = along.abs().amax(-1)
     length = (inside + reach)[:, None]
-    # Not the slopes at the new w: those of a hinge change from 0 to 1 within some mu, and s is not
-    # known that well. These add up to what the ball's barrier balances.
+    # Not the slopes at the new w: those of a hinge change from 0 to 1 within some mu, and s is less
+    # exact. The sum of these balances the ball's barrier.
     a = (a - curvature * along).clamp(0, 1)
     return w + move / (1 + length), a, length < 0.3
 
 
 def _slopes(losses: Losses, w: Tensor, mu: Tensor) -> tuple[Tensor, Tensor]:
-    """For each example a, minus the derivative of its loss by the margin <w, z>, and the second.
+    """Return a, minus the derivative of each loss by the margin <w, z>, and the second derivative.
 
-    The hinge is rounded off by two barriers of weight mu: with ``s = 1 - <w, z>`` it is the minimum
-    of ``p - mu ln p - mu ln(p - s)`` over p.
+    Two barriers of weight mu smooth the hinge: with ``s = 1 - <w, z>`` it is the minimum of
+    ``p - mu ln p - mu ln(p - s)`` over p.
     """
     margin = (losses.z @ w[..., None])[..., 0]
     if losses.kind == "logistic":

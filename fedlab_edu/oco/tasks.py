@@ -1,4 +1,4 @@
-"""Streams of tasks with a dial for how alike they are: drawn ones, and pairs of real digits."""
+"""Streams of tasks with adjustable similarity: synthetic tasks, and pairs of real digits."""
 
 from math import inf, sqrt
 from typing import Any
@@ -9,16 +9,14 @@ from torch import Tensor
 
 from fedlab_edu.data.digits import WRITERS, digit_images
 from fedlab_edu.oco.losses import Losses
-from fedlab_edu.validate import as_float64, check_shares, number, require, whole
+from fedlab_edu.tensors import as_float64
+from fedlab_edu.validate import check_shares, number, require, whole
 
 
 def similarity(optima: Any) -> Float[Tensor, "..."]:
-    """``V = min_w sqrt(1/tau sum_t |w - w_t*|^2)``: the smaller, the more alike are the tasks.
+    """Return ``V = min_w sqrt(1/tau sum_t |w - w_t*|^2)`` of the optima w_t* (..., tau, d).
 
-    The minimiser is the mean of the optima.
-
-    Args:
-        optima: (..., tau, d), the best fixed point w_t* of each task.
+    The smaller V, the more similar are the tasks.
 
     Raises:
         ValueError: optima of another shape.
@@ -34,21 +32,21 @@ def similarity(optima: Any) -> Float[Tensor, "..."]:
 def draw_tasks(
     kind: str, tau: int, m: int, d: int, V: float, noise: float, gen: torch.Generator
 ) -> Losses:
-    """Tasks around centres of their own: ``z_ti = centre_t + noise u_ti``, z (tau, m, d).
+    """Draw tasks around their own centres: ``z_ti = centre_t + noise u_ti``, z (tau, m, d).
 
     The centres lie at distance V from 0 in uniform directions. u is uniform on the cube around 0
-    that the unit ball just holds, so that ``|z| <= V + noise``. Of quadratic losses the optima are
-    the means over i, and the square of their `similarity` has the expectation
+    inscribed in the unit ball, so ``|z| <= V + noise``. The optima of quadratic losses are the
+    means over i, and the square of their `similarity` has the expectation
     ``(1 - 1 / tau) (V^2 + noise^2 / (3 m))``.
 
     Args:
         kind: "quadratic"; or "absolute", with d = 1; see `Losses`.
         tau, m, d: the numbers of tasks, of losses in each, and of dimensions.
-        V: the dial, from 0 for tasks of one law.
-        noise: within a task, from 0.
+        V: at least 0; with 0 all tasks have one distribution.
+        noise: within a task, at least 0.
 
     Raises:
-        ValueError: what the above does not allow.
+        ValueError: an argument out of range.
     """
     require(kind in ("quadratic", "absolute"), "kind", kind, "'quadratic', 'absolute'")
     tau, m, d = (whole(n, x, 1) for n, x in (("tau", tau), ("m", m), ("d", d)))
@@ -61,19 +59,19 @@ def draw_tasks(
 
 
 def digit_tasks(kind: str, tau: int, m: int, other: float, gen: torch.Generator) -> Losses:
-    """Tell two digits apart on images of one writer, z = y x / |x| (tau, m, 64) with y = 1 or -1.
+    """Draw tasks that tell two digits apart on images of one writer: z = y x / |x| (tau, m, 64).
 
-    The writer is drawn for each task, and m images of both digits with replacement. Most tasks have
-    the digits 3 (y = 1) and 8 (y = -1).
+    Each task draws its writer, and m images of both digits with replacement. Its digits are 3
+    (y = 1) and 8 (y = -1).
 
     Args:
         kind: "hinge" or "logistic".
         tau, m: the numbers of tasks, and of images in each.
-        other: the dial, the share of tasks, from 0 to 1, whose two digits are drawn, too, from the
-            90 ordered pairs: these may even ask for the opposite.
+        other: the share of tasks, from 0 to 1, that draw their digits from the 90 ordered pairs
+            instead, which may even be 8 and 3.
 
     Raises:
-        ValueError: what the above does not allow.
+        ValueError: an argument out of range.
     """
     require(kind in ("hinge", "logistic"), "kind", kind, "'hinge', 'logistic'")
     tau, m = whole("tau", tau, 1), whole("m", m, 1)

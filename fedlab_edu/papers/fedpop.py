@@ -33,7 +33,7 @@ from fedlab_edu.search.space import (
     Spaces,
 )
 from fedlab_edu.tuners.fedex import around
-from fedlab_edu.tuners.fedpop.search import FedPop, fedpop
+from fedlab_edu.tuners.fedpop import FedPop, fedpop
 
 TunerName = Literal["none", "FedEx", "FedPop-G", "FedPop-L", "FedPop"]
 Target = Literal["global", "personalised"]

@@ -35,12 +35,13 @@ from fedlab_edu.rounds.tuner import Fixed, Tuner
 from fedlab_edu.search.arms import share_configuration
 from fedlab_edu.search.baselines import hyperband, random_search
 from fedlab_edu.search.bayes import Bayes, bayesian_search
-from fedlab_edu.search.race import Estimate, Race, race
+from fedlab_edu.search.estimate import Estimate
+from fedlab_edu.search.race import Race, race
 from fedlab_edu.search.schedules import bracket
 from fedlab_edu.search.space import FEDTUNE, PerClient
 from fedlab_edu.search.tune import tune
 from fedlab_edu.seeds import generator
-from fedlab_edu.tuners.fedtune.search import fedtune
+from fedlab_edu.tuners.fedtune import fedtune
 from fedlab_edu.validate import require
 
 GRID = FEDTUNE.client.grid()

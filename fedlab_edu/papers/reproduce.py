@@ -13,7 +13,8 @@ from fedlab_edu.papers.features import BAGS, FOURIER
 from fedlab_edu.papers.fedex import FIGURE_2, FIGURE_3, FIGURE_5, FIGURE_6, TABLE_1
 from fedlab_edu.papers.fedpop import EXPERIMENTS as FEDPOP
 from fedlab_edu.papers.fedtune import TABLES_1_TO_5
-from fedlab_edu.validate import require, usable_device
+from fedlab_edu.tensors import usable_device
+from fedlab_edu.validate import require
 
 _FEDEX = (TABLE_1, FIGURE_2, FIGURE_3, FIGURE_5, FIGURE_6)
 EXPERIMENTS = {one.name: one for one in (*_FEDEX, FOURIER, BAGS, *TABLES_1_TO_5, *FEDPOP)}

@@ -16,7 +16,8 @@ from fedlab_edu.rounds.objectives import evaluate, personalise
 from fedlab_edu.rounds.run import Run
 from fedlab_edu.search.arms import MakeTuner, draw_arms, fixed_tuner, share_configuration
 from fedlab_edu.search.baselines import successive_halving
-from fedlab_edu.search.race import Estimate, Race, race
+from fedlab_edu.search.estimate import Estimate
+from fedlab_edu.search.race import Race, race
 from fedlab_edu.search.schedules import bracket
 from fedlab_edu.search.space import Spaces
 from fedlab_edu.search.tune import tune

@@ -1,1 +1,1 @@
-"""Communication rounds: a run, its tuner, and what happens in a round."""
+"""Communication rounds: runs, tuners and round results."""

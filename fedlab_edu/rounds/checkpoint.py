@@ -1,4 +1,4 @@
-"""Runs in files: written whole or not at all, and read without running anything that is in them."""
+"""Checkpoints: runs in files, written atomically and read without executing their contents."""
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -20,29 +20,29 @@ from fedlab_edu.registry import import_home, storable_classes
 from fedlab_edu.rounds.run import Run
 from fedlab_edu.validate import require
 
-_DIGEST = sha256().digest_size  # bytes at the end of a file: the digest of those before
-_ONE_AT_A_TIME = Lock()  # what PyTorch may unpickle is one list for all threads
+_DIGEST = sha256().digest_size  # bytes; the digest is the end of a file
+_ONE_AT_A_TIME = Lock()  # PyTorch's safe classes are one list for all threads
 
 
 def save_run(run: Run, path: str | Path) -> None:
-    """Write a run to a file, whole: a reader, or a crash, meets what was there before or the new.
+    """Write a run to a file atomically: a crash leaves either the old file or the new one.
 
     Raises:
-        OSError: the file cannot be written; what was there before is still there.
+        OSError: the file cannot be written; the old file is intact.
     """
     write(run, path)
 
 
 def load_run(path: str | Path, *also: type) -> Run:
-    """The run in a file, with its tensors on the CPU; ``load_run(path).to("cuda")`` goes on there.
+    """Read a run from a file, with its tensors on the CPU; see `Run.to`.
 
     Args:
-        also: classes of your own in the run, of a tuner or a method. No other class is made, and
-            no code in the file is run.
+        also: classes of your own in the run, such as a tuner or a method. No other class is
+            instantiated, and no code in the file is executed.
 
     Raises:
-        OSError: there is no such file, or it cannot be read.
-        ValueError: it is no run, it is damaged, or it has a class that is not allowed.
+        OSError: the file is missing or cannot be read.
+        ValueError: the file holds no run, is damaged, or has a class that is not allowed.
     """
     allowed = "a file that `save_run` has written"
     run = read(Path(path).read_bytes(), path, also, f"{allowed}, undamaged", "`load_run`")
@@ -52,15 +52,12 @@ def load_run(path: str | Path, *also: type) -> Run:
 
 
 def write(value: object, path: str | Path, check: Callable[[bytes], object] | None = None) -> None:
-    """Write a value to a file, whole or not at all; of a link, to the file that it points to.
+    """Write a value to a file atomically; write through a link to its target.
 
-    A process that is killed as it writes leaves ``<path>.<letters>.part`` behind. It may be deleted
-    when nobody is writing; we do not, for it might be another process's that is still at work.
-
-    Args:
-        check: of all bytes of the file, before any is written; what it raises is raised.
+    A killed process leaves ``<path>.<letters>.part`` behind. Delete it when no process is writing.
+    ``check`` gets all bytes of the file before any is written; its errors propagate.
     """
-    packed = BytesIO()  # PyTorch's archives hide why a file cannot be written, even Ctrl-C
+    packed = BytesIO()  # torch.save to a file hides errors, even Ctrl-C
     torch.save(value, packed)
     packed.write(sha256(packed.getbuffer()).digest())
     if check is not None:
@@ -78,13 +75,12 @@ def write(value: object, path: str | Path, check: Callable[[bytes], object] | No
 
 
 def read(whole: bytes, path: str | Path, also: Sequence[type], allowed: str, reader: str) -> object:
-    """The value in a file of these bytes, of no other classes than our own and ``also``.
+    """Return the value in the bytes of a file, made of our own classes and ``also`` only.
 
-    Args:
-        allowed, reader: what is allowed, and the function that takes ``also``, for the message.
+    The error message names what is allowed, and the ``reader`` that takes ``also``.
 
     Raises:
-        ValueError: it is damaged, or has a class that is not allowed, or lacks fields that its
+        ValueError: the file is damaged, has a class that is not allowed, or lacks fields that its
             classes have in this version.
     """
     content, digest = memoryview(whole)[:-_DIGEST], whole[-_DIGEST:]
@@ -114,7 +110,6 @@ def read(whole: bytes, path: str | Path, also: Sequence[type], allowed: str, rea
 
 
 def _of_this_version(value: object) -> bool:
-    """Whether all dataclasses in it have the fields that they have now."""
     if is_dataclass(value) and not isinstance(value, type):
         state, names = _state(value), {f.name for f in fields(value)}
         if not names <= state.keys():
@@ -124,9 +119,9 @@ def _of_this_version(value: object) -> bool:
 
 
 def fingerprint(*values: object) -> str:
-    """The SHA-256 of all numbers and names in some values: arrays, dataclasses, containers.
+    """Return the SHA-256 of all numbers and names in arrays, dataclasses and containers.
 
-    Functions count by their names alone; other things that can be called, by what they hold.
+    Functions enter by name only, other callables by their contents.
     """
     digest = sha256()
     for part in _parts(values):
@@ -135,9 +130,9 @@ def fingerprint(*values: object) -> str:
 
 
 def _parts(value: object) -> Iterator[bytes]:
-    """The bytes of a value, each part after what it is, so that none is taken for another."""
+    """Yield the bytes of a value, each part after its type, so that different values differ."""
     kind, name = type(value).__qualname__, getattr(value, "__qualname__", None)
-    if isinstance(value, set | frozenset):  # in an order that is not this process's own
+    if isinstance(value, set | frozenset):  # because the order differs between processes
         value = sorted(value, key=repr)
     if isinstance(value, Tensor | np.ndarray):
         value = torch.as_tensor(value)
@@ -163,9 +158,9 @@ def _parts(value: object) -> Iterator[bytes]:
 
 
 def _state(value: object) -> dict[str, object]:
-    """What it holds, by name, without cached properties: they come when somebody asks."""
+    """Return the attributes of a value by name, without cached properties."""
     state: Any = object.__getstate__(value)
-    parts = state if isinstance(state, tuple) else (state,)  # what is in slots comes second
+    parts = state if isinstance(state, tuple) else (state,)  # slots come second
     held = {name: one for part in parts for name, one in (part or {}).items()}
     cached = {n for n in held if isinstance(getattr(type(value), n, None), cached_property)}
     return {n: one for n, one in held.items() if n not in cached}

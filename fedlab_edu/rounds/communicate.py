@@ -1,4 +1,4 @@
-"""A communication round, `communicate`: a run goes in, and the run after the round comes out."""
+"""A communication round: `communicate` returns the run after it."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -33,9 +33,9 @@ def communicate(run: Run, model: Model, fed: Federation, clients: int = 10) -> R
 def communicate_all(
     runs: Sequence[Run], model: Model, fed: Federation, clients: int = 10
 ) -> list[Run]:
-    """Return A runs of one method after one more round each; all A B clients train at once.
+    """Return A runs of one method after one more round each, the same as from `communicate`.
 
-    The numbers are those of `communicate` for one run after the other; the time is not.
+    All A B clients train at once.
 
     Raises:
         ValueError: no run, or runs of different methods; B is above the number of clients.
@@ -43,7 +43,7 @@ def communicate_all(
     require(runs, "runs", [*runs], "at least one")
     one = runs[0].method
     for other in (run.method for run in runs):
-        # == may know only some of the fields of a class that inherits from a dataclass
+        # == may ignore the fields of a subclass of a dataclass
         same = other is one or (type(other) is type(one) and vars(other) == vars(one))
         require(same, "methods of the runs", [one, other], "the same, or equal in all fields")
     # draw B clients, and a setting c_i ~ D_theta for each
@@ -64,7 +64,7 @@ def train(
     clients: int = 10,
     watch: Callable[[Run], object] | None = None,
 ) -> Run:
-    """Return the run after some more rounds; ``watch`` sees it before the first and after each."""
+    """Return the run after some more rounds; call ``watch`` before the first and after each."""
     require(rounds >= 0, "rounds", rounds, "at least 0")
     if watch is not None:
         watch(run)
@@ -82,7 +82,7 @@ def draw_work(run: Run, fed: Federation, clients: int) -> Work:
     row = run.tuner.ask(clients, gen, who=client)
     seeds, drawn = [], Counter[int]()
     for i in client.tolist():
-        # drawn once more in this round, a client has other minibatches; `personalise` has the key 1
+        # a client drawn again in a round gets other minibatches; `personalise` uses the key 1
         again = [drawn[i] + 1] if drawn[i] else []
         seeds.append(seed_for(run.seed, run.round, i, *again))
         drawn[i] += 1
@@ -92,10 +92,9 @@ def draw_work(run: Run, fed: Federation, clients: int) -> Work:
 def train_clients(
     runs: Sequence[Run], works: Sequence[Work], model: Model, data: Clients, tests: Clients
 ) -> Iterator[Tile]:
-    """Yield all clients of all runs after Loc, with the scores on ``tests`` of the models that they
-    receive and of those that they train.
+    """Train all clients of all runs by Loc, and yield them in tiles to bound the memory.
 
-    They come in tiles, so that memory does not grow with their number.
+    A tile has the scores on ``tests`` of the models received and of the personal models.
     """
     method, w = runs[0].method, runs[0].w
     run = torch.repeat_interleave(torch.tensor([len(work.client) for work in works]))
@@ -113,7 +112,7 @@ def train_clients(
 
 
 def _check(update: object, method: Method, shape: tuple[int, int], has_state: bool) -> None:
-    """Refuse an update that a method of the user's own has left incomplete."""
+    """Refuse an incomplete update of a user's own method."""
     loc = f"{type(method).__name__}.loc"
     require(isinstance(update, ClientUpdate), loc, type(update).__name__, "a ClientUpdate")
     assert isinstance(update, ClientUpdate)
@@ -129,9 +128,9 @@ def _check(update: object, method: Method, shape: tuple[int, int], has_state: bo
 
 
 def _inputs(runs: Sequence[Run], owner: list[int], clients: list[int]) -> ClientInput:
-    """Return the inputs of some clients, each a client of the run at its place in ``owner``."""
+    """Return the inputs of some clients; ``owner`` has the place of each client's run in runs."""
     played = torch.tensor([runs[a].round for a in owner])
-    if len(runs) == 1:  # one vector for all: nothing is copied
+    if len(runs) == 1:  # one vector for all, without a copy
         w, h = runs[0].server.w, runs[0].server.h
     else:
         w, h = (torch.stack([getattr(runs[a].server, name) for a in owner]) for name in "wh")
@@ -147,7 +146,7 @@ def _inputs(runs: Sequence[Run], owner: list[int], clients: list[int]) -> Client
 
 
 def finish_round(run: Run, gathered: Gathered) -> Run:
-    """Return the run after Agg and the tuner's step; if all clients have diverged, w stays."""
+    """Return the run after Agg and the tuner's step; w stays if all clients have diverged."""
     update, played, states = gathered
     server = run.server if update is None else run.method.agg(run.server, update, run.b)
     return replace(

@@ -1,14 +1,13 @@
-"""The same Loc and Agg as a Flower app: one process becomes messages between a server and nodes.
+"""The same Loc and Agg as a Flower app: messages between a server and nodes.
 
-``train(run, model, fed, rounds, clients)`` is ``client_app(model, fed)`` on every node and
-``server_app(run, fed, rounds, clients, watch=...)`` on the server. The two draw the same clients,
-configurations and minibatches, so that the same run comes out, to rounding.
+``train(run, model, fed, rounds, clients)`` becomes ``client_app(model, fed)`` on every node and
+``server_app(run, fed, rounds, clients, watch=...)`` on the server. Both draw the same clients,
+configurations and minibatches, so the run is the same up to rounding.
 ``flwr.simulation.run_simulation(server, client, num_supernodes=len(fed))`` runs both here.
 
-Client i of the federation is the node whose configuration says ``partition-id = i``: a simulation
-numbers its nodes so by itself, and ``flower-supernode --node-config "partition-id=3"`` sets it.
-Flower reports its use to its makers, unless the environment has FLWR_TELEMETRY_ENABLED=0 before
-this module is imported.
+Client i is the node with ``partition-id = i`` in its configuration. A simulation sets it; otherwise
+``flower-supernode --node-config "partition-id=3"`` does. To switch off Flower's telemetry, set
+FLWR_TELEMETRY_ENABLED=0 before this module is imported.
 """
 
 import time
@@ -37,20 +36,17 @@ try:
 except ModuleNotFoundError as error:
     raise ModuleNotFoundError("Flower is missing: pip install -e '.[flower]'") from error
 
-JOIN_SECONDS = 60.0  # how long the server waits for all clients to be there
+JOIN_SECONDS = 60.0  # how long the server waits for all nodes
 
 
 def client_app(model: Model, fed: Federation, method: Method | None = None) -> ClientApp:
-    """What runs on a node: Loc on the data of its own client, and on no other's.
+    """Return the app of a node, which runs Loc on the data of its own client.
 
-    It answers a query with its client's number. It answers a request to train, which brings what
-    the server sends, a seed and one setting c, with the client update, |T_i| and the loss and
-    error, on V_i, of w and of the personal model. The client state stays on the node. The records
-    have the names that Flower's own strategies expect; these do not leave out a client that has
-    diverged, which answers ``finite = 0``.
-
-    Args:
-        method: the default is FedAvg; a request of a run of another method is refused.
+    It answers a query with its client's number. A request to train brings the server's vectors, a
+    seed and one configuration c. The answer has the client update, |T_i|, and the loss and error on
+    V_i of w and of the personal model. The client state stays on the node. The records have the
+    names of Flower's own strategies; these do not leave out diverged clients (``finite = 0``).
+    The default method is FedAvg; the node refuses requests of a run of another method.
     """
     app, method = ClientApp(), method or FedAvg()
 
@@ -95,12 +91,12 @@ def client_app(model: Model, fed: Federation, method: Method | None = None) -> C
 def server_app(
     run: Run, fed: Federation, rounds: int, clients: int = 10, *, watch: Callable[[Run], object]
 ) -> ServerApp:
-    """What runs on the server: the run's tuner and Agg, for some more rounds with B clients.
+    """Return the app of the server: the run's tuner and Agg, for some more rounds with B clients.
 
     Args:
-        fed: the clients' numbers of examples; the server looks at no example.
-        watch: sees the run before the first round and after each. A Flower app returns nothing,
-            so this is how the result gets out: ``watch=runs.append``, or a function that saves.
+        fed: only the clients' numbers of examples are read.
+        watch: gets the run before the first round and after each, as in ``watch=runs.append``. A
+            Flower app returns nothing, so this is the only way to get the result.
 
     Raises:
         ValueError: fewer than 0 rounds; a run that has begun, of a method with client states; a run
@@ -108,7 +104,7 @@ def server_app(
 
     Raises (in the app):
         ValueError: the nodes are not the clients of this federation, one for each.
-        TimeoutError: some client's node has not joined in `JOIN_SECONDS`.
+        TimeoutError: a client's node has not joined in `JOIN_SECONDS`.
         RuntimeError: a node has failed.
     """
     require(rounds >= 0, "rounds", rounds, "at least 0")
@@ -131,7 +127,7 @@ def server_app(
 
 
 def _communicate(run: Run, grid: Grid, nodes: dict[int, int], fed: Federation, clients: int) -> Run:
-    """`fedlab_edu.communicate`, its local training and scores done by the clients' nodes."""
+    """Play one round; the nodes do the local training and the scoring."""
     work = draw_work(run, fed, clients)
     chosen = [nodes[i] for i in work.client.tolist()]
     messages = []
@@ -166,7 +162,7 @@ def _communicate(run: Run, grid: Grid, nodes: dict[int, int], fed: Federation, c
 
 
 def _join(grid: Grid, clients: int) -> dict[int, int]:
-    """Wait for a node for each client, and ask the nodes who they are: client -> node."""
+    """Wait for one node per client, and return the map from client to node."""
     end = time.monotonic() + JOIN_SECONDS
     while len(ids := list(grid.get_node_ids())) < clients:
         if time.monotonic() > end:
@@ -180,7 +176,6 @@ def _join(grid: Grid, clients: int) -> dict[int, int]:
 
 
 def _send(grid: Grid, messages: Iterable[Message]) -> dict[int, RecordDict]:
-    """Each node's answer; they come in any order."""
     answers = {}
     for reply in grid.send_and_receive(messages):
         node = reply.metadata.src_node_id

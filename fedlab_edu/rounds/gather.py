@@ -1,4 +1,4 @@
-"""The end of a round: add up what the clients send, tile by tile, as it comes in."""
+"""Aggregation at the end of a round: add up the client updates, tile by tile."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
@@ -28,11 +28,11 @@ class Tile(NamedTuple):
     """Some clients of a round after training.
 
     Fields:
-        run: the number of the client's run in the list of runs.
+        run: the place of the client's run in the list of runs.
         place: the client's place in its run's round.
         client: the client's number in the federation.
         before, after: the scores of the model received, and of the personal model.
-        finite: whether the client has not diverged: its vectors and its loss are finite.
+        finite: whether the client has not diverged, see `is_finite`.
     """
 
     run: Int[Tensor, " k"]
@@ -59,7 +59,7 @@ class Gathered(NamedTuple):
 
 
 def is_finite(update: ClientUpdate, after: Score) -> Bool[Tensor, " k"]:
-    """Return which clients have not diverged."""
+    """Return whether the vectors and the loss of each client are finite."""
     finite = [v.isfinite().reshape(len(v), -1).all(1).cpu() for v in update if v is not None]
     return torch.stack([*finite, after.loss.isfinite()]).all(0)
 
@@ -67,7 +67,7 @@ def is_finite(update: ClientUpdate, after: Score) -> Bool[Tensor, " k"]:
 def gather(
     runs: Sequence[Run], works: Sequence[Work], tiles: Iterable[Tile], fed: Federation
 ) -> list[Gathered]:
-    """Add up the updates of each run's clients, except those that have diverged."""
+    """Add up the updates of each run's clients, without the diverged ones."""
     A, method, w = len(runs), runs[0].method, runs[0].w
     B = max(len(work.client) for work in works)
     total, change, sent = (w.new_zeros(A, size) for size in (len(w), len(w), 1))
@@ -75,7 +75,7 @@ def gather(
     diverged = torch.zeros(A, B, dtype=torch.bool)
     states: list[dict[int, Tensor]] = [{} for _ in runs]
     models: list[list[tuple[Tensor, Tensor]]] = [[] for _ in runs]
-    # with weights that sum to 1, sums stay in the range of float32
+    # normalised weights keep the sums in the range of float32
     scale = torch.stack([method.weights(fed.train.n[work.client]).sum() for work in works])
     for run, place, client, update, before, after, finite in tiles:
         own = None if update.weight is None else update.weight.double().cpu()
@@ -119,7 +119,7 @@ def _gathered(
     states: dict[int, Tensor],
     models: list[tuple[Tensor, Tensor]],
 ) -> Gathered:
-    """Return one run's round; weights, diverged and scores may be longer than its B clients."""
+    """Return one run's round; weights, diverged and scores may be padded beyond its B clients."""
     B = len(work.client)
     lost, s = diverged[:B].clone(), scores[:, :B].clone()
     size, finite = fed.val.n[work.client], ~lost
@@ -137,7 +137,7 @@ def _gathered(
 
 
 def _by_run(run: Int[Tensor, " k"]) -> Iterator[tuple[int, slice]]:
-    """Yield each run of a tile, and where its clients are: they follow one another."""
+    """Yield each run of a tile, and the slice of its clients, which are contiguous."""
     numbers, counts = run.unique_consecutive(return_counts=True)
     first = 0
     for a, k in zip(numbers.tolist(), counts.tolist(), strict=True):

@@ -1,4 +1,4 @@
-"""The objectives of the papers on test data: of the global model, and of personalised ones."""
+"""The papers' global and personalised objectives, on test data."""
 
 from typing import NamedTuple
 
@@ -23,8 +23,7 @@ class Average(NamedTuple):
 
 
 def average(of: Score, clients: Clients) -> Average:
-    """``sum_i n_i s_i / sum_i n_i``. A client on whose examples the model has diverged makes the
-    loss +inf, and is an error of 1.
+    """Return ``sum_i n_i s_i / sum_i n_i``; a diverged client has the loss +inf and the error 1.
 
     Raises:
         ValueError: no client has any examples.
@@ -36,7 +35,7 @@ def average(of: Score, clients: Clients) -> Average:
 
 
 def evaluate(run: Run, model: Model, fed: Federation) -> Average:
-    """The global objective: the global model on the test data of all clients.
+    """Return the global objective: the global model on the test data of all clients.
 
     Source: Khodak et al. (2021), eq. (1), with test data E_i for V_i.
     """
@@ -44,12 +43,10 @@ def evaluate(run: Run, model: Model, fed: Federation) -> Average:
 
 
 def personalise(run: Run, model: Model, fed: Federation, c: LocalHP | None = None) -> Average:
-    """The personalised objective: each client does its part of a round once more, then its own
-    model is tested.
+    """Return the personalised objective: test each personal model after one more run of Loc.
 
     Args:
-        c: how they train, one configuration or one for each client; the default is what the run's
-            tuner would settle on.
+        c: one configuration, or one for each client; by default the tuner's `final`.
 
     Raises:
         ValueError: another number of configurations.
@@ -58,7 +55,7 @@ def personalise(run: Run, model: Model, fed: Federation, c: LocalHP | None = Non
     """
     c = run.tuner.final if c is None else c
     N = len(fed)
-    seeds = [seed_for(run.seed, run.round, client, 1) for client in range(N)]  # no round's
+    seeds = [seed_for(run.seed, run.round, client, 1) for client in range(N)]  # not a round's
     everyone = torch.arange(N)
     work = Work(everyone, torch.zeros_like(everyone), c.each(N), seeds)
     parts = [tile.after for tile in train_clients([run], [work], model, fed.train, fed.test)]

@@ -1,4 +1,4 @@
-"""What a round did: for the history, as it was; for a tuner, in finite numbers."""
+"""The outcome of a round: `Round` for the history, `RoundResult` for the tuner."""
 
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -10,19 +10,19 @@ from torch import Tensor
 from fedlab_edu.registry import storable
 from fedlab_edu.training.scores import Score
 
-LARGEST = 1e100  # a larger score has diverged: divided by a probability it may be infinite
+LARGEST = 1e100  # larger scores have diverged: divided by a probability they may overflow
 
 
 @storable
 class RoundResult(NamedTuple):
-    """What a tuner is told of a round: its B clients with validation examples, which may be none.
+    """What a tuner gets of a round: the B clients, perhaps none, that have validation examples.
 
     Fields:
         client: numbers in the federation.
         row: the rows of the table with which they trained.
         size: |V_i|, their numbers of validation examples, at least 1.
-        before, after: losses and errors of the model received, and of the model trained from it.
-            Lower is better, and all are finite: see `Round.result`.
+        before, after: losses and errors of the model received and of the personal model, lower is
+            better. All are finite, see `Round.result`.
         diverged: which clients have diverged.
     """
 
@@ -37,11 +37,11 @@ class RoundResult(NamedTuple):
 @storable
 @dataclass(frozen=True, eq=False)
 class Round:
-    """What one round did: B clients, the row of the table that each used, and its scores on V_i.
+    """One round in the history: B clients, the row of the table that each used, and scores on V_i.
 
-    ``before`` is of the model received, ``after`` of the personal model, trained from it. A client
-    that has ``diverged`` scores +inf after; the server has left it out of its average, and its
-    state is what it was. ``size`` is |V_i|; a client without validation examples scores 0.
+    ``before`` scores the model received, ``after`` the personal model. A client that has
+    ``diverged`` scores +inf after, is left out of the average, and keeps its previous state.
+    ``size`` is |V_i|; a client without validation examples scores 0.
     """
 
     client: Int[Tensor, " B"]
@@ -52,10 +52,10 @@ class Round:
     diverged: Bool[Tensor, " B"]
 
     def result(self) -> RoundResult:
-        """Return the round as a tuner is told it.
+        """Return the round result for the tuner.
 
-        A score above 1e100, infinite or NaN has diverged. It becomes 1, or twice the largest other
-        score of the round where that is above 1.
+        A score above 1e100, infinite or NaN has diverged. It becomes twice the largest other score
+        of the round if that score is above 1, else 1.
         """
         has = self.size > 0
         scores = torch.stack([*self.before, *self.after]).double()[:, has]

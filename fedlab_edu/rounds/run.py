@@ -1,7 +1,6 @@
-"""A run is a value: all that its next round depends on, and the history of those before.
+"""A run as a value: everything that its next round depends on, and its history.
 
-Keeping the best run, copying it, going back to an earlier one or going on from it later are
-plain list operations. All of a run's randomness belongs to its seed.
+To keep, copy or resume a run, use plain list operations. Its seed determines all its randomness.
 """
 
 from collections.abc import Mapping
@@ -19,21 +18,22 @@ from fedlab_edu.registry import storable
 from fedlab_edu.rounds.result import Round
 from fedlab_edu.rounds.tuner import Fixed, Tuner
 from fedlab_edu.seeds import seed_for
+from fedlab_edu.tensors import usable_device
 from fedlab_edu.training.hparams import LocalHP, ServerHP
 from fedlab_edu.training.scores import Score
-from fedlab_edu.validate import require, usable_device, whole
+from fedlab_edu.validate import require, whole
 
 
 @storable
 @dataclass(frozen=True, eq=False)
 class Run:
-    """What the server holds, what the clients keep, and all else that the next round depends on.
+    """A run between two rounds.
 
     Fields:
         server: the global model w, the momentum v, and the method's own vector h.
-        states: client -> its state (d,), for clients that have been drawn; None where client states
-            live on the Flower nodes, see `flower`.
-        history: one `Round` for each played. It may be cut: no round depends on it.
+        states: client -> client state (d,), for clients drawn so far; None where client states live
+            on the Flower nodes, see `flower`.
+        history: one `Round` for each played. No round depends on it, so it may be cut.
         replacement: whether a client may be drawn twice in a round.
     """
 
@@ -59,7 +59,7 @@ class Run:
         vars(self).update(state, history=_unpacked(state["history"]))
 
     def to(self, device: str | torch.device) -> "Run":
-        """The same run, its vectors on another device.
+        """Return the run with its vectors on another device.
 
         Raises:
             ValueError: this machine has no such device.
@@ -70,7 +70,7 @@ class Run:
 
 
 def _packed(history: tuple[Round, ...]) -> tuple[Tensor, ...]:
-    """All rounds end to end: a file has a part for each tensor, and would have thousands."""
+    """Concatenate all rounds, because each tensor is a separate part of a file."""
     if not history:
         return ()
     columns = zip(*((r.client, r.row, r.size, r.diverged) for r in history), strict=True)
@@ -99,20 +99,19 @@ def start(
     method: Method | None = None,
     replacement: bool = False,
 ) -> Run:
-    """A run that has not played yet, on the federation's device and with its precision.
+    """Return a run before its first round, on the federation's device and in its precision.
 
     Args:
-        tuner: a `LocalHP` c stands for the tuner of that one configuration.
+        tuner: a tuner, or one `LocalHP` for all clients.
         b: the server's hyperparameters; the default averages.
-        seed: of the first weights, of the clients drawn, and of each client's minibatches. (A model
-            made by `from_module` always starts from its network's own weights.)
-        method: the default is FedAvg.
-        replacement: draw the clients of a round one by one, each from all: one may come twice.
+        seed: of the initial weights, the clients drawn, and the minibatches. A model made by
+            `from_module` starts from its network's own weights instead.
+        method: FedAvg by default.
+        replacement: draw the clients of a round with replacement.
 
     Raises:
         ValueError: a seed below 0; several settings where one is needed; no method, or a class
-            instead of one; replacement with a method whose clients keep vectors, of which one would
-            be lost.
+            instead of one; replacement with a method that has client states.
     """
     require(isinstance(model, Model), "model", type(model).__name__, "a Model: from_module(net)")
     if tuner is None or isinstance(tuner, LocalHP):

@@ -1,4 +1,4 @@
-"""A tuner is a table and a rule: k configurations, who gets which, and what their scores change."""
+"""Tuners: a table of k configurations, and a rule that assigns rows and learns from scores."""
 
 from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
@@ -15,11 +15,11 @@ from fedlab_edu.validate import require
 
 @runtime_checkable
 class Tuner(Protocol):
-    """What a round needs of a tuner. It is a value: `tell` returns the next one."""
+    """The interface of a tuner. It is a value: `tell` returns the next one."""
 
     @property
     def table(self) -> LocalHP:
-        """k configurations: columns (k,), or scalars where k = 1."""
+        """The k configurations: columns (k,), or scalars where k = 1."""
 
     @property
     def final(self) -> LocalHP:
@@ -31,7 +31,7 @@ class Tuner(Protocol):
         """Return a row of the table for each of the B clients ``who``, drawn from ``gen``."""
 
     def tell(self, result: RoundResult) -> "Tuner":
-        """Return the tuner after a round, told what its clients have scored."""
+        """Return the tuner after a round."""
 
     def freeze(self) -> "Tuner":
         """Stop exploring: from now on every client trains with `final`."""
@@ -43,13 +43,10 @@ class Fixed:
     """A tuner without tuning: one configuration for all clients, or one for each client.
 
     Args:
-        table: k configurations.
-        row: (N,), the row of the table for each client of the federation; may be left out where the
-            table has only one.
+        row: (N,), the row of the table for each client; optional where k = 1.
 
     Raises:
-        ValueError: several rows, but nothing says whose they are; a row that the table lacks; rows
-            that are no column of whole numbers.
+        ValueError: k > 1 without ``row``; rows out of range, or not (N,) whole numbers.
     """
 
     table: LocalHP = field(default_factory=LocalHP)
@@ -63,7 +60,7 @@ class Fixed:
 
     @staticmethod
     def _checked(given: Any, k: int) -> Int[Tensor, " N"]:
-        """Rows as whole numbers: as a mask, or as uint8, they would index otherwise."""
+        """Return rows as int64, because uint8 would index as a mask; refuse other types."""
         try:
             row = torch.as_tensor(given)
         except (TypeError, ValueError, RuntimeError):
@@ -82,11 +79,11 @@ class Fixed:
     def ask(
         self, clients: int, gen: torch.Generator, *, who: Int[Tensor, " B"]
     ) -> Int[Tensor, " B"]:
-        """Return each client's row; nothing is drawn."""
+        """Return each client's row, without a draw."""
         return torch.zeros(clients, dtype=torch.long) if self.row is None else self.row[who]
 
     def tell(self, result: RoundResult) -> "Fixed":
-        """Return the same tuner: no score changes it."""
+        """Return the same tuner."""
         return self
 
     def freeze(self) -> "Fixed":

@@ -1,4 +1,4 @@
-"""What arms try: random configurations, alone or with others near them; grids; one per client."""
+"""Configurations for the arms of a search: random ones, a grid, or one per client."""
 
 from collections.abc import Callable
 from itertools import product
@@ -19,35 +19,35 @@ MakeTuner = Callable[[LocalHP, torch.Generator], Tuner]
 
 
 class Arm(NamedTuple):
-    """What an arm tries: how its clients train, and how its server steps."""
+    """The tuner of an arm's clients, and the hyperparameters b of its server."""
 
     tuner: Tuner
     b: ServerHP
 
 
 def arm_generator(seed: int, arm: int) -> torch.Generator:
-    """What an arm's configuration is drawn from."""
+    """Return the generator from which an arm's configuration is drawn."""
     return generator(seed, arm, 0)
 
 
 def draw_point(spaces: Spaces | PerClient, gen: torch.Generator) -> Float[Tensor, " h"]:
-    """A random point of the unit cube, see `Spaces.at`."""
+    """Draw a point of the unit cube, see `Spaces.at`."""
     return torch.rand(len(spaces.distributions), generator=gen, dtype=torch.float64)
 
 
 def fixed_tuner(c: LocalHP, gen: torch.Generator | None = None) -> Tuner:
-    """An arm that stays with its configuration, or with one for each client; no more is drawn."""
+    """Return a tuner that keeps its configuration, or its one row per client; gen is not used."""
     return Fixed(c) if len(c) == 1 else Fixed(c, torch.arange(len(c)))
 
 
 def draw_arms(
     spaces: Spaces | PerClient, arms: int, seed: int = 0, tuner: MakeTuner = fixed_tuner
 ) -> list[Arm]:
-    """Random configurations; the first ones are the same for any number of arms.
+    """Draw arms with random configurations; arm a is the same for any number of arms.
 
     Args:
-        tuner: makes an arm's tuner of its configuration of the clients, and of a generator to draw
-            more from; the default stays with the configuration.
+        tuner: makes an arm's tuner from its clients' configuration and a generator; the default
+            keeps the configuration.
 
     Source: Khodak et al. (2021), Algorithm 1.
     """
@@ -65,16 +65,16 @@ def draw_arms(
 
 
 def share_configuration(table: LocalHP, b: ServerHP | None = None) -> list[Arm]:
-    """Each configuration of the table, the same for all clients: with a grid, grid search."""
+    """Return one arm per row, the same row for all clients: grid search if the table is a grid."""
     b = ServerHP() if b is None else b
     return [Arm(Fixed(table[j]), b) for j in range(len(table))]
 
 
 def every_assignment(table: LocalHP, clients: int, b: ServerHP | None = None) -> list[Arm]:
-    """Grid search over configurations of single clients: all k^N ways to give each a row.
+    """Return one arm for each of the k^N ways to assign a row to each client.
 
     Raises:
-        ValueError: there are more than 10,000.
+        ValueError: more than 10,000 arms.
     """
     b, k = ServerHP() if b is None else b, len(table)
     require(clients * log(k) <= log(10_000), "k^N", f"{k}^{clients}", "at most 10,000 arms")

@@ -1,7 +1,7 @@
-"""Random search, successive halving and Hyperband over the papers' spaces, each in one call.
+"""Random search, successive halving and Hyperband; only their schedules differ.
 
-They differ in nothing but their schedules. ``tuner`` puts another tuner into each arm: this is how
-FedEx is wrapped. Khodak et al. (2021), Algorithms 1 and 3; Li et al. (2018), *Hyperband*.
+``tuner`` puts another tuner into each arm, such as FedEx. Khodak et al. (2021), Algorithms 1 and 3;
+Li et al. (2018), *Hyperband*.
 """
 
 from typing import TypedDict, Unpack
@@ -10,21 +10,21 @@ from fedlab_edu.data.clients import Federation
 from fedlab_edu.methods import Method
 from fedlab_edu.models.model import Model
 from fedlab_edu.search.arms import MakeTuner, draw_arms, fixed_tuner
-from fedlab_edu.search.race import Estimate, Race, Select, race
+from fedlab_edu.search.estimate import Estimate
+from fedlab_edu.search.race import Race, Select, race
 from fedlab_edu.search.schedules import Schedule, brackets, schedule
 from fedlab_edu.search.space import PerClient, Spaces
 from fedlab_edu.validate import require
 
 
 class How(TypedDict, total=False):
-    """What all of them take.
+    """The common options.
 
     Keys:
-        seed: of the configurations drawn, and of all else that the arms draw.
+        seed: seeds the configurations and all draws of the arms.
         method: the federated method; the default is FedAvg.
-        estimate: what arms are judged by; the default is the personalised error of the last round.
-        tuner: makes an arm's tuner, see `draw_arms`; the default stays with one configuration.
-        replacement, select, stop_after_last_elimination: see `race`.
+        tuner: see `draw_arms`.
+        estimate, replacement, select, stop_after_last_elimination: see `race`.
     """
 
     seed: int
@@ -37,37 +37,27 @@ class How(TypedDict, total=False):
 
 
 def random_search(
-    model: Model,
-    fed: Federation,
-    spaces: Spaces | PerClient,
-    total: int,
-    cap: int,
+    model: Model, fed: Federation, spaces: Spaces | PerClient, total: int, cap: int,
     **how: Unpack[How],
-) -> Race:
-    """``floor(total / cap)`` random configurations, each trained for ``cap`` rounds.
+) -> Race:  # fmt: skip
+    """Train ``floor(total / cap)`` random configurations for ``cap`` rounds each.
 
     Raises:
         ValueError: the total is below the cap.
 
-    Source: Khodak et al. (2021), Algorithm 1, without eliminations before the end.
+    Source: Khodak et al. (2021), Algorithm 1, without eliminations.
     """
     return _race(model, fed, spaces, [schedule(total, cap, eliminations=0)], how)
 
 
 def successive_halving(
-    model: Model,
-    fed: Federation,
-    spaces: Spaces | PerClient,
-    total: int,
-    cap: int,
-    eta: int = 3,
-    eliminations: int = 3,
-    **how: Unpack[How],
-) -> Race:
-    """eta^R random configurations, of which each elimination leaves one in eta, see `schedule`.
+    model: Model, fed: Federation, spaces: Spaces | PerClient, total: int, cap: int,
+    eta: int = 3, eliminations: int = 3, **how: Unpack[How],
+) -> Race:  # fmt: skip
+    """Train eta^R random configurations; each elimination keeps one in eta, see `schedule`.
 
     Raises:
-        ValueError: no schedule of that many arms fits.
+        ValueError: no such schedule fits.
 
     Source: Khodak et al. (2021), Algorithm 1.
     """
@@ -75,15 +65,10 @@ def successive_halving(
 
 
 def hyperband(
-    model: Model,
-    fed: Federation,
-    spaces: Spaces | PerClient,
-    total: int,
-    cap: int,
-    eta: int = 3,
-    **how: Unpack[How],
-) -> Race:
-    """Brackets of random configurations, from bold to careful, see `brackets`; all train at once.
+    model: Model, fed: Federation, spaces: Spaces | PerClient, total: int, cap: int,
+    eta: int = 3, **how: Unpack[How],
+) -> Race:  # fmt: skip
+    """Train brackets of random configurations side by side, see `brackets`.
 
     Raises:
         ValueError: the total is too small for any bracket.
@@ -100,4 +85,4 @@ def _race(
         require(name in How.__annotations__, "keyword", name, f"one of {[*How.__annotations__]}")
     tuner = how.pop("tuner", fixed_tuner)
     arms = draw_arms(spaces, sum(one.arms for one in several), how.get("seed", 0), tuner)
-    return race(model, fed, arms, several, **how)  # type: ignore[misc]  # it has no tuner now
+    return race(model, fed, arms, several, **how)  # type: ignore[misc]  # tuner is gone

@@ -1,36 +1,22 @@
-"""Laws of hyperparameters: how to draw from one, and how to move near a value that it gave.
+"""Distributions of hyperparameters: draw a value, or move near a given one.
 
-A law is searched along one coordinate: the logarithm of a learning rate, the exponent of a batch
-size, the place in a list. Random draws are arguments, numbers u in [0, 1): the same u, the same
-value. Khodak et al. (2021), section 3 (local perturbation) and appendix D.2; Chen et al. (2023),
-section 3.4 (Evo).
+A coordinate is the logarithm of a learning rate, or the place in a list. Random draws are numbers
+u in [0, 1), handed in. Khodak et al. (2021), section 3 and D.2; Chen et al. (2023), section 3.4.
 """
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from fedlab_edu.registry import storable
-from fedlab_edu.validate import MOST, as_float64, check_shares, number, require
-
-_TOL = 1e-9  # (b - a) eps may miss the whole number that it is on paper by a rounding error
-
-
-class Support(NamedTuple):
-    """The law of a perturbed value: uniform, in its scale, on [low, high], but for two atoms.
-
-    Clipping puts the probabilities ``p_low`` and ``p_high`` on the ends.
-    """
-
-    low: float
-    high: float
-    p_low: float
-    p_high: float
+from fedlab_edu.search.neighbours import Support, probabilities, stride, window
+from fedlab_edu.tensors import as_float64
+from fedlab_edu.validate import MOST, check_shares, number, require
 
 
 @storable
@@ -55,15 +41,12 @@ class Uniform:
     _allowed = "finite numbers, low below high"
 
     @cached_property
-    def _ends(self) -> tuple[float, float]:
-        """The bounds as coordinates, a < b."""
+    def _ends(self) -> tuple[float, float]:  # the bounds as coordinates, a < b
         return self.low, self.high
 
     @cached_property
-    def _range(self) -> tuple[float, float]:
-        """The least and the greatest value, as they come out of a tensor."""
-        low, high = sorted(self.points(2))
-        return low, high
+    def _range(self) -> list[float]:  # the least and the greatest value, rounded as draws are
+        return sorted(self.points(2))
 
     def _coordinate(self, value: Tensor) -> Tensor:
         return value
@@ -72,13 +55,14 @@ class Uniform:
         return coordinate.clamp(*self._ends)  # a + (b - a) may miss b by a rounding error
 
     def from_unit(self, u: Tensor) -> Tensor:
-        """The value at u in [0, 1]: the inverse of the cumulative distribution, in its scale."""
-        return self._value(self._at(as_float64(u)))
+        """Return the value at u in [0, 1]: the inverse of the cumulative distribution."""
+        a, b = self._ends
+        return self._value(a + (b - a) * as_float64(u))
 
     def perturb(self, value: Tensor, eps: float, u: Tensor) -> Tensor:
-        """A draw from the interval of half width ``(b - a) eps`` around a value, then clipped.
+        """Draw from the interval of half width ``(b - a) eps`` around a value, then clip.
 
-        [a, b] is the range of the coordinate. With eps = 0 the value stays as it is.
+        [a, b] is the range of the coordinate. With eps = 0 the value does not change.
 
         Raises:
             ValueError: a value outside [low, high], or eps outside [0, 1].
@@ -86,39 +70,29 @@ class Uniform:
         Source: Khodak et al. (2021), section 3, *Local perturbation*.
         """
         check_shares(eps=eps)
-        value, u = self.check(value), as_float64(u)
-        if eps == 0:
-            return value.expand(torch.broadcast_shapes(value.shape, u.shape)).clone()
-        return self._value(self._near(value, eps, u))
+        return self._near(self.check(value), eps, as_float64(u))
 
     def evo(self, value: Tensor, eps: float, p_re: float, u: Tensor) -> Tensor:
-        """With probability p_re a fresh draw, else `perturb`; u (3, ...) holds coin, draw, move.
+        """Draw afresh with probability p_re, else `perturb`; u (3, ...) holds coin, draw, move.
 
-        Source: Chen et al. (2023), section 3.4, eq. (3).
+        Source: Chen et al. (2023), eq. (3).
         """
         check_shares(eps=eps, p_re=p_re)
         return self.evolved(self.check(value), eps, p_re, as_float64(u))
 
     def evolved(self, value: Tensor, eps: float, p_re: float, u: Tensor) -> Tensor:
-        """`evo` of a value that the law has given, and of shares: nothing is checked again."""
+        """Do `evo` without checks."""
         coin, draw, move = u
+        return torch.where(coin < p_re, self.from_unit(draw), self._near(value, eps, move))
+
+    def _near(self, value: Tensor, eps: float, u: Tensor) -> Tensor:  # perturb, without checks
         if eps == 0:
-            return torch.where(coin < p_re, self.from_unit(draw), value)
-        fresh, near = self._at(draw), self._near(value, eps, move)
-        return self._value(torch.where(coin < p_re, fresh, near))
-
-    def _at(self, u: Tensor) -> Tensor:
-        """The coordinate at u in [0, 1]."""
+            return value.expand(torch.broadcast_shapes(value.shape, u.shape)).clone()
         a, b = self._ends
-        return a + (b - a) * u
-
-    def _near(self, value: Tensor, eps: float, u: Tensor) -> Tensor:
-        """A coordinate at most ``(b - a) eps`` from a value's, clipped."""
-        a, b = self._ends
-        return (self._coordinate(value) + (b - a) * eps * (2 * u - 1)).clamp(a, b)
+        return self._value((self._coordinate(value) + (b - a) * eps * (2 * u - 1)).clamp(a, b))
 
     def support(self, value: float, eps: float) -> Support:
-        """The exact law of `perturb`."""
+        """Return the exact distribution of `perturb`."""
         check_shares(eps=eps)
         a, b = self._ends
         c, delta = float(self._coordinate(self.check(value))), (b - a) * eps
@@ -130,28 +104,24 @@ class Uniform:
         return Support(low, high, p_low, p_high)
 
     def points(self, count: int) -> list[float]:
-        """So many values for a grid, evenly spaced in the scale, both ends among them."""
+        """Return ``count`` values for a grid, both ends included, evenly spaced in the scale."""
         a, b = self._ends
         require(number(count) in range(1, MOST + 1), "points", count, f"from 1 to {MOST:,}")
         places = torch.linspace(a, b, int(count), dtype=torch.float64)
         return self._value(places if count > 1 else as_float64([(a + b) / 2])).tolist()
 
     def check(self, value: Any, name: str = "value") -> Tensor:
-        """The value as a tensor; refused, by its name, if the law does not give it."""
+        """Return the value as a tensor; raise a ValueError with its name if it is out of range."""
         value = as_float64(value)
         low, high = self._range
-        ok = ((low <= value) & (value <= high)).all()
-        require(ok, name, value, f"from {low:.12g} to {high:.12g}")
+        inside = (low <= value) & (value <= high)
+        require(inside.all(), name, value, f"from {low:.12g} to {high:.12g}")
         return value
 
 
 @storable
 class LogUniform(Uniform):
-    """The logarithm is uniform: from low > 0 to high.
-
-    Raises:
-        ValueError: not 0 < low < high.
-    """
+    """Uniform in the logarithm, for 0 < low < high; other bounds raise a ValueError."""
 
     _allowed = "finite numbers above 0, low below high"
 
@@ -164,15 +134,14 @@ class LogUniform(Uniform):
         return value.log10()
 
     def _value(self, coordinate: Tensor) -> Tensor:
-        # 10 to the power log10(high) may miss high by a rounding error
-        a, b = self._ends
+        a, b = self._ends  # 10 ** log10(high) may miss high by a rounding error
         value = (10.0**coordinate).clamp(self.low, self.high)
         return value.masked_fill(coordinate <= a, self.low).masked_fill(coordinate >= b, self.high)
 
 
 @storable
 class OneMinusLogUniform(LogUniform):
-    """1 less a `LogUniform`: a decay near 1, of which the distance from 1, low to high, matters."""
+    """1 - `LogUniform`: a decay near 1, at a distance from low to high below it."""
 
     def _coordinate(self, value: Tensor) -> Tensor:
         return super()._coordinate(1 - value)
@@ -184,12 +153,11 @@ class OneMinusLogUniform(LogUniform):
 @storable
 @dataclass(frozen=True)
 class Choice:
-    """One of n options in a fixed order, each as likely; its coordinate is the place, 0 to n - 1.
+    """One of n equally likely options; the coordinate is the place in the list, 0 to n - 1.
 
     Args:
-        as_printed: move as the papers print it, not as they mean it. `perturb` is then lopsided,
-            from ``floor((n-1) eps)`` places down to ``ceil((n-1) eps)`` up, and `evo` moves by
-            ``round((n-1) eps)`` places, which may be none.
+        as_printed: move as in the papers: `perturb` from ``floor((n-1) eps)`` places down to
+            ``ceil((n-1) eps)`` up, and `evo` by ``round((n-1) eps)`` places, which may be 0.
 
     Raises:
         ValueError: no options, one twice, or one that is not finite.
@@ -202,84 +170,59 @@ class Choice:
         given = self.options
         try:
             options = tuple(number(option) for option in given)
-        except TypeError:  # not several
+        except TypeError:  # not iterable
             options = ()
         ok = options and all(map(math.isfinite, options)) and len(set(options)) == len(options)
         require(ok, "options", given, "finite numbers, at least one, none twice")
         object.__setattr__(self, "options", options)
 
     def from_unit(self, u: Tensor) -> Tensor:
-        """The option at u in [0, 1]: each has a part of that interval, of equal length."""
-        n = len(self.options)
-        return self._at((as_float64(u) * n).long().clamp(0, n - 1))
+        """Return the option at u in [0, 1], cut into n parts of equal length."""
+        return self._at((as_float64(u) * len(self.options)).long())
 
     def perturb(self, value: Tensor, eps: float, u: Tensor) -> Tensor:
-        """One of the places up to ``ceil((n-1) eps)`` away, each as likely, then clipped.
-
-        Source: Khodak et al. (2021), section 3, *Local perturbation*.
-        """
-        down, up = self._window(eps)
-        return self._at(self._place(value) - down + (as_float64(u) * (down + up + 1)).long())
+        """Move by at most ``ceil((n-1) eps)`` places, each equally likely, and clip."""
+        moves = window(len(self.options), eps, self.as_printed)
+        return self._at(self.check(value) + moves[0] + (as_float64(u) * len(moves)).long())
 
     def evo(self, value: Tensor, eps: float, p_re: float, u: Tensor) -> Tensor:
-        """With probability p_re a fresh draw, else s places down, none or s up, each as likely.
+        """Draw afresh with probability p_re, else move by -s, 0 or s places, each equally likely.
 
-        s is ``max(1, round((n-1) eps))``, and the place is clipped; u (3, ...) holds coin, draw and
-        move.
-
-        Source: Chen et al. (2023), section 3.4, eq. (3).
+        s is ``max(1, round((n-1) eps))``, and the place is clipped. For u see `Uniform.evo`.
         """
         check_shares(eps=eps, p_re=p_re)
         self.check(value)
         return self.evolved(as_float64(value), eps, p_re, as_float64(u))
 
     def evolved(self, value: Tensor, eps: float, p_re: float, u: Tensor) -> Tensor:
-        """`evo` of a value that the law has given, and of shares: nothing is checked again."""
-        coin, draw, move = u
-        n, options = len(self.options), as_float64(self.options)
-        place = (value[..., None] == options).long().argmax(-1)
-        moved = place + self._stride(eps) * ((move * 3).long() - 1)
-        return options[torch.where(coin < p_re, (draw * n).long(), moved).clamp(0, n - 1)]
+        """Do `evo` without checks."""
+        (coin, draw, move), n = u, len(self.options)
+        place = (value[..., None] == as_float64(self.options)).long().argmax(-1)
+        moved = place + stride(n, eps, self.as_printed) * ((move * 3).long() - 1)
+        return self._at(torch.where(coin < p_re, (draw * n).long(), moved))
 
     def pmf(self, value: float, eps: float) -> dict[float, float]:
-        """The exact law of `perturb`: option -> its probability, where that is not 0."""
-        down, up = self._window(eps)
-        return self._law(value, range(-down, up + 1))
+        """Return the exact distribution of `perturb`: option -> probability, where not 0."""
+        return self._pmf(value, window(len(self.options), eps, self.as_printed))
 
     def evo_pmf(self, value: float, eps: float, p_re: float = 0.0) -> dict[float, float]:
-        """The exact law of `evo`."""
+        """Return the exact distribution of `evo`, as `pmf` does."""
         check_shares(p_re=p_re)
-        s, n = self._stride(eps), len(self.options)
-        near = self._law(value, (-s, 0, s))
-        law = {o: (1 - p_re) * near.get(o, 0) + p_re / n for o in self.options}
-        return {o: p for o, p in law.items() if p}
+        n = len(self.options)
+        s = stride(n, eps, self.as_printed)
+        near = self._pmf(value, (-s, 0, s))
+        found = {o: (1 - p_re) * near.get(o, 0) + p_re / n for o in self.options}
+        return {o: p for o, p in found.items() if p}
+
+    def _pmf(self, value: float, moves: Sequence[int]) -> dict[float, float]:
+        return probabilities(self._at(self.check(as_float64(value)) + torch.tensor(moves)).tolist())
 
     def points(self, count: int) -> list[float]:
-        """All options: a grid leaves out none."""
+        """Return all options: a grid leaves out none."""
         return list(self.options)
 
-    def _window(self, eps: float) -> tuple[int, int]:
-        check_shares(eps=eps)
-        delta = (len(self.options) - 1) * eps
-        up = math.ceil(delta - _TOL)
-        return (math.floor(delta + _TOL) if self.as_printed else up), up
-
-    def _stride(self, eps: float) -> int:
-        check_shares(eps=eps)
-        s = math.floor((len(self.options) - 1) * eps + 0.5 + _TOL)
-        return s if self.as_printed else max(1, s)
-
-    def _law(self, value: float, moves: Sequence[int]) -> dict[float, float]:
-        law: dict[float, float] = {}
-        for option in self._at(self._place(as_float64(value)) + torch.tensor(moves)).tolist():
-            law[option] = law.get(option, 0) + 1 / len(moves)
-        return law
-
-    def check(self, value: Any, name: str = "value") -> None:
-        """Refused, by its name, if the law does not give it."""
-        self._place(value, name)
-
-    def _place(self, value: Any, name: str = "value") -> Tensor:
+    def check(self, value: Any, name: str = "value") -> Tensor:
+        """Return the place of a value; raise a ValueError with its name if it is not an option."""
         same = as_float64(value)[..., None] == as_float64(self.options)
         require(same.any(-1).all(), name, value, f"one of {list(self.options)}")
         return same.long().argmax(-1)
@@ -289,7 +232,7 @@ class Choice:
 
 
 def Integer(low: int, high: int, as_printed: bool = False) -> Choice:
-    """The whole numbers from low to high."""
+    """Return a `Choice` of the whole numbers from low to high."""
     a, b = number(low), number(high)
     ok = isinstance(a, int) and isinstance(b, int) and a <= b < a + MOST
     allowed = f"whole numbers, low up to high, {MOST:,} of them at most"
@@ -298,7 +241,7 @@ def Integer(low: int, high: int, as_printed: bool = False) -> Choice:
 
 
 def PowerOfTwo(low: int, high: int, as_printed: bool = False) -> Choice:
-    """The powers of two from low to high, both of them powers of two."""
+    """Return a `Choice` of the powers of two from low to high, both powers of two."""
     powers = [2**e for e in range(64)]
     ok = number(low) in powers and number(high) in powers and low <= high
     require(ok, "low, high", (low, high), "powers of two below 2^64, low up to high")

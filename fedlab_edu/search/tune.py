@@ -1,4 +1,4 @@
-"""Spend a search's budget: with progress to be seen, and so that a crash costs a few rounds."""
+"""The driver of all searches: it shows progress, and resumes after a crash."""
 
 import os
 from pathlib import Path
@@ -15,33 +15,29 @@ from fedlab_edu.validate import require
 
 @runtime_checkable
 class Search(Protocol):
-    """A budget that is being spent, as a value."""
+    """A search as a value: what the driver needs to know of it."""
 
     @property
     def total(self) -> int:
-        """The communication rounds that may be spent, over all arms."""
+        """The communication rounds of the whole search, over all arms."""
 
     @property
     def used(self) -> int:
-        """Those that have been."""
+        """The communication rounds so far."""
 
     @property
     def done(self) -> bool:
-        """Whether there is nothing left to do."""
-
-    @property
-    def alive(self) -> list[int]:
-        """The arms that have not been eliminated."""
+        """Whether all rounds have been spent."""
 
     @property
     def best_score(self) -> float:
-        """The score of the best living arm."""
+        """The best score so far; lower is better."""
 
     def step(self, model: Model, fed: Federation, clients: int = 10) -> "Search":
-        """The search after some more rounds, of one or several arms."""
+        """Return the search after some more rounds, of one or several arms."""
 
     def to(self, device: str | torch.device) -> "Search":
-        """The same search, its vectors on another device."""
+        """Return the same search, with its vectors on another device."""
 
 
 _S = TypeVar("_S", bound=Search)
@@ -57,24 +53,22 @@ def tune(
     every: int = 100,
     also: tuple[type, ...] = (),
 ) -> _S:
-    """The search when its budget has been spent; in a terminal a bar shows how far it is.
+    """Run a search to its end, and return it; in a terminal a bar shows progress.
 
     Args:
         clients: B, for each round of each arm.
-        path: a file for the search's state, written whole or not at all: every so many rounds, at
-            the end, and when an exception or Ctrl-C stops it. If it is there already, that search
-            goes on, with the same numbers as one that was never stopped (on a GPU, where the free
-            memory decides what is added up together, to rounding); repeat the call that wrote it.
-            A kill in the middle of writing leaves a ``.part`` file beside it, of no use to anybody.
-            Without a path nothing is kept.
-        every: the rounds, over all arms, after which the file is written anew.
-        also: classes of your own in the search, of a tuner or a method.
+        path: a file for the state of the search, written whole or not at all: regularly, at the
+            end, and when an exception or Ctrl-C stops the search. To resume, repeat the call: the
+            numbers are those of a search that was never stopped (on a GPU, up to rounding, because
+            free memory decides what is added up together). A kill while writing may leave a
+            ``.part`` file, which can be deleted. Without a path nothing is stored.
+        every: the file is written after this number of rounds, over all arms.
+        also: your own classes of tuners or methods in the search.
 
     Raises:
         OSError: the file cannot be read or written.
         ValueError: the file is damaged, or of another search (its settings, seed, model, data or
-            B), or the search has something in it that could not be read again; the file is left as
-            it was.
+            B), or the search holds something that a file cannot; the file is left as it was.
     """
     require(every >= 1, "every", every, "at least 1")
     file, new = None, False
@@ -84,7 +78,7 @@ def tune(
         new = not file.path.exists()
         if not new:
             search = cast(_S, file.read(search).to(fed.train.x.device))
-        if new or not search.done:  # what cannot be written is known before anything is spent
+        if new or not search.done:  # refuse now what cannot be stored
             file.write(search)
     began = saved = search.used
     bar = tqdm(total=search.total, initial=search.used, unit="round", disable=None)
@@ -92,9 +86,7 @@ def tune(
         while not search.done:
             search = cast(_S, search.step(model, fed, clients))
             if not bar.disable:
-                bar.set_postfix(
-                    best=f"{search.best_score:.3f}", arms=len(search.alive), refresh=False
-                )
+                bar.set_postfix(best=f"{search.best_score:.3f}", refresh=False)
             bar.update(search.used - bar.n)
             if file is not None and search.used - saved >= every:
                 file.write(search)
@@ -104,17 +96,12 @@ def tune(
         if file is not None and search.used != saved:
             file.write(search)
         if file is not None and new and search.used == began and not search.done:
-            file.path.unlink(missing_ok=True)  # nothing is lost, and the name is free for another
+            file.path.unlink(missing_ok=True)  # no round was trained: leave the name free
     return search
 
 
 class _File(NamedTuple):
-    """Where a search is kept, and what it must be a search of.
-
-    Fields:
-        origin: the fingerprint of all that its numbers depend on.
-        also: see `tune`.
-    """
+    """The file of a search. ``origin`` is the fingerprint of all that its numbers depend on."""
 
     path: Path
     origin: str
@@ -125,7 +112,7 @@ class _File(NamedTuple):
         return self._search(self.path.read_bytes(), like, allowed)
 
     def write(self, search: Search) -> None:
-        """And not before it is known that it can be read again."""
+        """Write the search, if it can be read again."""
         allowed = "the file of a search that can be read again"
         write((self.origin, search), self.path, lambda whole: self._search(whole, search, allowed))
 
@@ -144,6 +131,6 @@ class _File(NamedTuple):
 
 
 def _network(model: Model) -> tuple[object, ...]:
-    """What tells a model from others; PyTorch's global generator is left as it was."""
+    """Return what distinguishes a model; leave PyTorch's global generator as it was."""
     with ONE_AT_A_TIME, torch.random.fork_rng(devices=[]):
         return repr(model.net()), model.forward, model.loss, model.shapes

@@ -1,1 +1,1 @@
-"""Local training of many clients at once, and the scores of their models."""
+"""Local training of many clients at once, and scores of their models."""

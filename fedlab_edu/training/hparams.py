@@ -1,8 +1,8 @@
-"""Hyperparameters as columns: what a client trains with (c) and what the server steps with (b).
+"""Hyperparameters as columns: local training (c) and the server's step (b).
 
 Khodak et al. (2021), section 2, write a federated method as a local routine Loc_c and an
-aggregation Agg_b. A `LocalHP` is one setting c where its fields are scalars, and a *table* of k
-settings where they are columns of length k; ``table[arm]`` hands row ``arm[i]`` to client i.
+aggregation Agg_b. A `LocalHP` of scalars is one configuration c; with columns of length k, it is a
+*table* of k rows: ``table[row]`` gives row ``row[i]`` to client i.
 """
 
 from collections.abc import Callable, Sequence
@@ -18,7 +18,7 @@ from fedlab_edu.validate import require
 
 
 def _column(default: float, ok: Callable[[Tensor], Tensor], allowed: str) -> Any:
-    """A dataclass field that knows which values it allows."""
+    """Return a dataclass field that stores which values it allows."""
     return field(default=default, metadata={"ok": ok, "allowed": allowed})
 
 
@@ -54,7 +54,7 @@ class _Columns:
 
     @property
     def columns(self) -> dict[str, Tensor]:
-        """Name -> scalar () or column (k,)."""
+        """Scalars () or columns (k,) by name."""
         return {f.name: getattr(self, f.name) for f in fields(self)}  # type: ignore[arg-type]
 
     def __repr__(self) -> str:
@@ -62,23 +62,23 @@ class _Columns:
         return f"{type(self).__name__}({shown})"
 
     def __len__(self) -> int:
-        """k, the number of configurations; 1 where the fields are scalars."""
+        """Return the number of rows k; 1 for scalar fields."""
         return max(c.numel() for c in self.columns.values())
 
     def __getitem__(self: _Table, rows: int | slice | list[int] | Tensor) -> _Table:
-        """The chosen rows: an integer gives scalars, a list or tensor of B of them columns (B,)."""
+        """Select rows: an integer gives scalars, a list or tensor of B of them columns (B,)."""
         if isinstance(rows, list):
             rows = torch.tensor(rows, dtype=torch.long)
-        chosen = copy(self)  # not type(self)(...): rows of a valid table need no second check
+        chosen = copy(self)  # not type(self)(...), which would check the rows again
         for name, column in self.columns.items():
             object.__setattr__(chosen, name, column.reshape(-1)[rows])
         return chosen
 
     def each(self: _Table, B: int, name: str = "c") -> _Table:
-        """Columns (B,), one row for each of B clients: its own rows, or its single one B times.
+        """Return columns (B,), one row for each of B clients; a single row is repeated.
 
         Raises:
-            ValueError: another number of rows.
+            ValueError: neither 1 nor B rows.
         """
         allowed = f"one setting, or {B} rows, one for each client"
         require(len(self) in (1, B), name, f"{len(self)} rows", allowed)
@@ -86,7 +86,7 @@ class _Columns:
 
     @classmethod
     def concat(cls: type[_Table], tables: Sequence[_Table]) -> _Table:
-        """One table with the rows of all, in order."""
+        """Concatenate tables."""
         names = [f.name for f in fields(cls)]  # type: ignore[arg-type]
         columns = {n: [getattr(t, n).reshape(-1) for t in tables] for n in names}
         return cls(**{n: torch.cat(rows) for n, rows in columns.items()})
@@ -95,12 +95,11 @@ class _Columns:
 @storable
 @dataclass(frozen=True, eq=False, repr=False)
 class LocalHP(_Columns):
-    """c, the hyperparameters of local training: one setting, or a table of k settings.
+    """c, the hyperparameters of local training: one configuration, or a table of k rows.
 
     The local objective is the client's mean loss plus ``mu/2 |w - w_t|^2``, minimised by SGD with
-    ``g + weight_decay w`` as the gradient and ``v <- momentum v + g``, ``w <- w - lr v``. The pull
-    mu towards the model received is FedProx's mu, FedDyn's alpha and Ditto's lambda. A share
-    ``dropout`` of the inputs of the last layer is dropped in training.
+    ``g + weight_decay w`` as the gradient and ``v <- momentum v + g``, ``w <- w - lr v``. mu is
+    FedProx's mu, FedDyn's alpha, Ditto's lambda; dropout applies to the last layer's inputs.
 
     Raises:
         ValueError: a value outside its range, or columns of different lengths.

@@ -1,15 +1,12 @@
-"""Local training, Loc_c: all clients of a round at once, each exactly as if it were alone.
+"""Local training, Loc_c: all clients of a round at once, each as if it were alone.
 
 A *job* is one client that trains from one starting vector with its own seed and hyperparameters.
-The engine cuts any list of jobs into tiles. The jobs of a tile step side by side on one batch
-axis, sorted by falling number of steps, so that those still at work are always the first k:
-nothing is masked, and a job's result does not depend, but for rounding, on the company in which
-it is trained. This file alone knows about tiles and threads.
+The jobs of a *tile* step side by side on one batch axis, sorted by falling number of steps, so that
+the unfinished ones are always the first k and nothing is masked. Except for rounding, a result does
+not depend on the other jobs.
 """
 
-import os
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -23,29 +20,30 @@ from fedlab_edu.models.layers import Drop, mix
 from fedlab_edu.models.model import Model
 from fedlab_edu.training.hparams import LocalHP
 from fedlab_edu.training.memory import activations, free
+from fedlab_edu.training.threads import cores, run_parallel
 from fedlab_edu.validate import require
 
-CPU_TILE_BYTES = 16 << 20  # the working set of a tile: beyond it, it leaves a core's cache
-EXAMPLES_BYTES = 64 << 20  # what a tile on the CPU may keep of its minibatches
-WORTH_A_THREAD = 4 << 20  # a smaller working set trains no sooner on two threads than on one
+CPU_TILE_BYTES = 16 << 20  # working set of a tile that stays in a core's cache
+EXAMPLES_BYTES = 64 << 20  # activations of a tile on the CPU
+WORTH_A_THREAD = 4 << 20  # a smaller working set gains nothing from a second thread
 
-# Sees the jobs still at work (k,), the step that they have just taken, from 0, and their weights
-# (k, d), which the next step overwrites. Tiles on several threads call it at the same time.
+# Called with the unfinished jobs (k,), the step just taken, from 0, and their weights (k, d), which
+# the next step overwrites. Tiles on several threads call it at the same time.
 Watch = Callable[[Int[Tensor, " k"], int, Float[Tensor, "k d"]], None]
 
 
 def minibatches(orders: Int[Tensor, "E n"], batch: int) -> Int[Tensor, "steps batch"]:
-    """The positions that each local step trains on; -1 fills up the last batch of an epoch.
+    """Return the positions of each local step's examples; -1 fills up the last batch of an epoch.
 
-    Epoch e visits the n examples in the order ``orders[e]``; the last short batch is kept, and a
-    client with fewer examples than a batch has one batch: ``steps = E ceil(n / batch)``.
+    Epoch e visits the n examples in the order ``orders[e]``. The last, short batch is kept, so that
+    ``steps = E ceil(n / batch)``.
     """
     fill = -orders.shape[1] % batch
     return F.pad(orders, (0, fill), value=-1).view(-1, batch)
 
 
 def shuffles(n: int, epochs: int, seed: int) -> Int[Tensor, "E n"]:
-    """A fresh order of a client's n examples for each epoch, from a generator of its own."""
+    """Draw an order of a client's n examples for each epoch, with the client's own generator."""
     gen = torch.Generator().manual_seed(seed)
     return torch.stack([torch.randperm(n, generator=gen) for _ in range(epochs)])
 
@@ -67,71 +65,68 @@ def local_sgd(
     watch: Watch | None = None,
     workers: int | None = None,
 ) -> Float[Tensor, "B d"]:
-    """Each of B clients runs SGD from w on its own examples: ``w_i = Loc_{c_i}(T_i, w)``.
+    """Run SGD from w on the examples of each of B clients: ``w_i = Loc_{c_i}(T_i, w)``.
 
     Args:
-        w: one starting point (d,) for all, or one for each client (B, d).
-        clients: B clients with at least one example each.
-        c: one setting for all, or columns (B,), one for each client.
-        seeds: B seeds, each of one client's order of examples and of its dropout.
+        w, c: a starting point (d,) and a row for all clients, or one for each.
+        seeds: one for each client's order of examples and dropout.
         anchor: what mu pulls towards; the default is w.
         drift: a vector for each client that is added to all its gradients.
-        watch: sees the clients' weights after each step, see `Watch`.
-        workers: threads on the CPU, each with a tile of its own; None for one on each core.
-
-    Returns: W (B, d); row i is what a plain PyTorch loop over minibatches makes of client i.
+        watch: called with the weights after each step, see `Watch`.
+        workers: threads on the CPU, each with its own tile; None for one on each core.
 
     Raises:
         ValueError: a client without examples; weights or lengths that do not fit; dropout for a
-            model that has no place for it.
+            model without a dropout layer.
 
     Source: McMahan et al. (2017), Algorithm 1, ClientUpdate.
     """
-    B = len(clients)
-    require(B > 0, "clients", 0, "at least one")
-    require(len(seeds) == B, "seeds", len(seeds), f"{B}, one for each client")
+    require(len(clients) > 0, "clients", 0, "at least one")
+    require(len(seeds) == len(clients), "seeds", len(seeds), f"{len(clients)}, one for each client")
     require(workers is None or workers >= 1, "workers", workers, "at least 1, or None")
-    c = c.each(B)
-    fits("w", w, model, clients)
-    w = w.detach()
-    anchor = w if anchor is None else anchor.detach()
-    fits("anchor", anchor, model, clients)
-    if drift is not None:
-        fits("drift", drift, model, clients)
-    for i, n in enumerate(clients.n.tolist()):
-        require(n, f"examples of client {i}", n, "at least 1")
-    ok = model.drops or not c.dropout.any()
-    require(ok, "dropout", c.dropout, "0 for this model, which has no dropout layer")
-    out = w.new_empty(B, model.d)
+    c = c.each(len(clients))
+    w, anchor = w.detach(), (w if anchor is None else anchor).detach()
+    _check(model, clients, c, {"w": w, "anchor": anchor, "drift": drift})
+    out = w.new_empty(len(clients), model.d)
 
     def train(tile: list["_Job"]) -> None:
         at = torch.tensor([job.at for job in tile])
         own = [None if s is None else s[at] if s.dim() == 2 else s for s in (w, anchor, drift)]
         out[at] = _train(model, _Terms(*own), clients, tile, c[at], watch)  # type: ignore[arg-type]
 
-    jobs = _jobs(clients, c, seeds)
-    working_set = 5 * B * model.d * w.element_size()  # weights, anchor, speed, gradient, a copy
-    of_examples = activations(model, clients, w) * sum(job.plan.shape[1] for job in jobs)
+    jobs, workers = _jobs(clients, c, seeds), workers or cores()
+    examples = activations(model, clients, w) * sum(job.plan.shape[1] for job in jobs)
+    tiles = _tiles(jobs, _tiles_needed(out, examples, workers))
     if w.device.type == "cpu":
-        workers = workers or _cores()
-        number = max(-(-working_set // CPU_TILE_BYTES), -(-of_examples // EXAMPLES_BYTES))
-        number = max(number, min(workers, -(-working_set // WORTH_A_THREAD)))
-        _side_by_side(train, _tiles(jobs, number), workers)
+        run_parallel(train, tiles, workers)
     else:
-        room = max(1, free(w.device) // 2)
-        for tile in _tiles(jobs, -(-(working_set + of_examples) // room)):
+        for tile in tiles:
             train(tile)
     return out
 
 
-def _cores() -> int:
-    """How many this process may use; macOS does not say, and gives all."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+def _check(model: Model, clients: Clients, c: LocalHP, vectors: dict[str, Tensor | None]) -> None:
+    for name, vector in vectors.items():
+        if vector is not None:
+            fits(name, vector, model, clients)
+    for i, n in enumerate(clients.n.tolist()):
+        require(n, f"examples of client {i}", n, "at least 1")
+    ok = model.drops or not c.dropout.any()
+    require(ok, "dropout", c.dropout, "0 for this model, which has no dropout layer")
+
+
+def _tiles_needed(out: Tensor, examples: int, workers: int) -> int:
+    """Return how many tiles fit in memory and use the threads; ``examples`` is in bytes."""
+    working_set = 5 * out.nbytes  # weights, anchor, speed, gradient, a copy
+    if out.device.type != "cpu":
+        return -(-(working_set + examples) // max(1, free(out.device) // 2))
+    number = max(-(-working_set // CPU_TILE_BYTES), -(-examples // EXAMPLES_BYTES))
+    return max(number, min(workers, -(-working_set // WORTH_A_THREAD)))
 
 
 @dataclass(frozen=True)
 class _Job:
-    at: int  # its place in the list, and so the row of its result
+    at: int  # its position in the list, and its row in the result
     plan: Int[Tensor, "steps batch"]  # row numbers of the examples of each step, -1 for none
     seed: int
 
@@ -154,7 +149,7 @@ def _jobs(clients: Clients, c: LocalHP, seeds: list[int]) -> list[_Job]:
 
 
 def _tiles(jobs: list[_Job], number: int) -> list[list[_Job]]:
-    """That many tiles, or more so that like is with like; those with most work first."""
+    """Split the jobs into at least ``number`` tiles of similar batch width, largest first."""
     tiles: list[list[_Job]] = []
     size = -(-len(jobs) // min(number, len(jobs)))
     for job in sorted(jobs, key=lambda j: (j.plan.shape[1], len(j.plan)), reverse=True):
@@ -165,23 +160,6 @@ def _tiles(jobs: list[_Job], number: int) -> list[list[_Job]]:
     for tile in tiles:
         tile.sort(key=lambda j: -len(j.plan))
     return sorted(tiles, key=lambda tile: -sum(j.plan.numel() for j in tile))
-
-
-def _side_by_side(
-    train: Callable[[list[_Job]], None], tiles: list[list[_Job]], workers: int
-) -> None:
-    """Train tiles on so many threads of one core each; threads inside an operation would spin."""
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        if min(workers, len(tiles)) > 1:
-            with ThreadPoolExecutor(workers, "tile", torch.set_num_threads, (1,)) as pool:
-                list(pool.map(train, tiles))
-        else:
-            for tile in tiles:
-                train(tile)
-    finally:
-        torch.set_num_threads(threads)
 
 
 @torch.enable_grad()
@@ -200,7 +178,7 @@ def _train(
     weights, speeds = model.views(W), model.views(V)
     hyper = [h.to(W) for h in (c.lr, c.momentum, c.weight_decay + c.mu)]  # the last is the pull
     heavy = bool(c.momentum.any())
-    # the part of the gradient that does not depend on w: mu (w - anchor) + drift less mu w
+    # part of the gradient that does not depend on w: drift - mu anchor
     constant = None
     if c.mu.any() or terms.drift is not None:
         flat = -c.mu.to(W)[:, None] * terms.anchor
@@ -223,8 +201,7 @@ def _train(
 def _schedule(
     tile: list[_Job], like: Tensor
 ) -> tuple[Int[Tensor, "steps k b"], Float[Tensor, "steps k b"], list[int], list[int]]:
-    """Row number and weight of each example of each step; how many jobs are at work then, and how
-    many examples the largest of their minibatches has."""
+    """Return row and weight of each step's examples, its number of unfinished jobs, its width."""
     steps, width = len(tile[0].plan), max(j.plan.shape[1] for j in tile)
     plan = torch.full((steps, len(tile), width), -1)
     for i, job in enumerate(tile):
@@ -232,7 +209,7 @@ def _schedule(
     real = plan >= 0
     count = real.sum(2)  # (steps, k)
     at_work, widths = (count > 0).sum(1).tolist(), count.amax(1).tolist()
-    # A filler repeats a real row of its minibatch with weight 0: it is finite whenever they are.
+    # A filler repeats a real row of its minibatch with weight 0, so it is finite if they are.
     rows = torch.where(real, plan, plan[:, :, :1]).to(like.device)
     weight = (real.to(like.dtype) / count.clamp_min(1)[:, :, None]).to(like.device)
     return rows, weight, at_work, widths
@@ -247,9 +224,9 @@ def _sgd_(
     hyper: list[Tensor],
     heavy: bool,
 ) -> None:
-    """In place: ``g += pull w + constant``, ``v = momentum v + g``, ``w -= lr v``."""
+    """Update in place: ``g += pull w + constant``, ``v = momentum v + g``, ``w -= lr v``."""
     for i, (w, g, v) in enumerate(zip(weights, gradients, speeds, strict=True)):
-        if g is None:  # a weight that the outputs do not depend on stays as it is
+        if g is None:  # the outputs do not depend on this weight
             continue
         k = len(g)
         lr, momentum, pull = (h.view(k, *[1] * (g.dim() - 1)) for h in hyper)
@@ -262,7 +239,7 @@ def _sgd_(
 
 
 def fits(name: str, w: Tensor, model: Model, clients: Clients) -> None:
-    """Refuse vectors that are not the model's, or that differ in kind from the data."""
+    """Raise ``ValueError`` if w does not fit the model's size, or the data's device and dtype."""
     B, d = len(clients), model.d
     ok = tuple(w.shape) in ((d,), (B, d))
     allowed = f"{(d,)}, the model's weights, or {(B, d)}"

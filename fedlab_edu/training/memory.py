@@ -1,4 +1,4 @@
-"""How much memory training and evaluation take, so that their pieces can be cut to fit."""
+"""Memory use of training and evaluation, and chunks that fit in it."""
 
 from collections.abc import Iterator
 from weakref import WeakKeyDictionary
@@ -10,15 +10,12 @@ from torch import Tensor
 from fedlab_edu.data.clients import Clients
 from fedlab_edu.models.model import Model
 
-PIECE_BYTES = 64 << 20  # the models of those clients of a round that train at once, on the CPU
-SCORE_BYTES = 256 << 20  # what an evaluation needs beside its data and the models that it is given
+PIECE_BYTES = 64 << 20  # models of the clients that train at once, on the CPU
+SCORE_BYTES = 256 << 20  # memory of an evaluation beside its data and models
 
 
 def activations(model: Model, data: Clients, w: Float[Tensor, "*B d"]) -> int:
-    """Bytes that training keeps of each example, from its inputs to the loss.
-
-    Of ``data`` and w only the kinds and an example's shape count.
-    """
+    """Return the bytes that training keeps of one example from ``data``, from inputs to loss."""
     x, y = data.x, data.y
     kind = (x.shape[1:], x.dtype, y.shape[1:], y.dtype, w.dtype, w.device)
     found = _MEASURED.setdefault(model, {})
@@ -33,16 +30,16 @@ _MEASURED: WeakKeyDictionary[Model, dict[object, int]] = WeakKeyDictionary()
 
 @torch.enable_grad()
 def _measure(model: Model, x: Tensor, y: Tensor, w: Tensor) -> int:
-    """One example goes forward, and autograd hands over what it keeps."""
+    """Run one example forward, and count the bytes that autograd saves."""
     W = w.new_zeros(1, model.d)
     leaves = [p.requires_grad_() for p in model.views(W)]
     kept = {W.untyped_storage().data_ptr(): 0}
-    alive = []  # what is freed might give its address to another
+    alive = []  # a freed tensor's address could be used again
 
     def pack(t: Tensor) -> Tensor:
         kept.setdefault(t.untyped_storage().data_ptr(), t.untyped_storage().nbytes())
         alive.append(t.detach())
-        return t.detach()  # t itself would hold the graph that holds it
+        return t.detach()  # t itself would form a cycle with the graph
 
     with torch.autograd.graph.saved_tensors_hooks(pack, lambda t: t):
         model.losses(model.forward(leaves, x).flatten(0, 1), y)
@@ -50,13 +47,13 @@ def _measure(model: Model, x: Tensor, y: Tensor, w: Tensor) -> int:
 
 
 def free(device: torch.device) -> int:
-    """Bytes that a GPU still has, or that PyTorch holds there without using them."""
+    """Return the free bytes of a GPU, including what PyTorch has reserved but does not use."""
     unused = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
     return torch.cuda.mem_get_info(device)[0] + unused
 
 
 def chunks(number: int, bytes_each: int, device: torch.device) -> Iterator[list[int]]:
-    """The numbers from 0, in pieces of as many as the memory for one piece holds, at least one."""
+    """Split range(number) into chunks that fit in memory, or chunks of one item."""
     room = PIECE_BYTES if device.type == "cpu" else free(device) // 8
     size = max(1, room // bytes_each)
     for first in range(0, number, size):

@@ -1,4 +1,4 @@
-"""Losses, errors and gradients of models on their clients' data, in pieces of bounded memory."""
+"""Losses, errors and gradients of models on their clients' data, in chunks of bounded memory."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -14,7 +14,7 @@ from fedlab_edu.registry import storable
 from fedlab_edu.training.local import fits
 from fedlab_edu.training.memory import SCORE_BYTES, activations
 
-ROWS_AT_ONCE = 4096  # examples of one model in one piece: more are no faster
+ROWS_AT_ONCE = 4096  # examples of one model in one chunk; more is no faster
 
 
 @storable
@@ -26,23 +26,19 @@ class Score(NamedTuple):
 
     @property
     def rates(self) -> Float[Tensor, " B"]:
-        """The errors, where a model that has diverged is wrong about everything. (They stay +inf if
-        all have, and where the errors are losses, see `score`.)"""
+        """Errors, with +inf replaced by 1 unless all are +inf or errors are losses."""
         return self.error if torch.equal(self.error, self.loss) else self.error.clamp(max=1)
 
 
 @torch.no_grad()
 def score(model: Model, w: Float[Tensor, "*B d"], clients: Clients) -> Score:
-    """Mean loss and error rate on each client's examples, B in all.
+    """Return the mean loss and error rate of each of B clients on its examples.
 
-    Args:
-        w: one model (d,) for all clients, or each client's own (B, d).
-
-    Where the targets are no numbers of classes, or there is one output, there are no errors to
-    count, and the error is the loss. A client without examples scores 0, and weighs 0 in every
-    average over sizes. A model whose loss is not finite has diverged, and scores +inf in both.
-    Beside the data and the models it takes about `SCORE_BYTES` of memory, or what one example
-    takes if that is more.
+    The model w is one (d,) for all clients, or one for each (B, d). The error is the loss where the
+    targets are not classes, or there is one output. A client without examples scores 0, and has
+    weight 0 in averages. A model whose loss is not finite has diverged, and scores +inf in both.
+    Evaluation takes about `SCORE_BYTES` beside data and models, or the memory of one example if
+    that is more.
 
     Raises:
         ValueError: weights that do not fit the model or the clients.
@@ -65,8 +61,8 @@ def score(model: Model, w: Float[Tensor, "*B d"], clients: Clients) -> Score:
 def _predictions(
     model: Model, w: Tensor, clients: Clients
 ) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
-    """Owner (n,), row number (n,) and outputs (n, C) of every example, in pieces."""
-    if w.dim() == 1:  # one model: the examples of all clients form one long batch
+    """Yield owner (n,), row number (n,) and outputs (n, C) of all examples, in chunks."""
+    if w.dim() == 1:  # one model: all clients' examples form one long batch
         size = min(ROWS_AT_ONCE, max(1, SCORE_BYTES // activations(model, clients, w)))
         owner = torch.arange(len(clients)).repeat_interleave(clients.n)
         every = torch.cat(clients.rows).to(w.device)
@@ -81,8 +77,7 @@ def _predictions(
 def _blocks(
     model: Model, w: Tensor, clients: Clients
 ) -> Iterator[tuple[Int[Tensor, " k"], Int[Tensor, "k b"], Bool[Tensor, "k b"]]]:
-    """Some clients (k,), the rows of some of their examples (k, b), and which of these are real:
-    a client that has fewer repeats one."""
+    """Yield clients (k,), rows of their examples (k, b), and a mask of the real ones."""
     example, a_model = activations(model, clients, w), w.element_size() * model.d
     columns = max(1, min(ROWS_AT_ONCE // 16, SCORE_BYTES // example))
     together = max(1, min(16, SCORE_BYTES // (columns * example + a_model)))
@@ -96,10 +91,7 @@ def _blocks(
 
 
 def gradient(model: Model, w: Float[Tensor, "*B d"], clients: Clients) -> Float[Tensor, "B d"]:
-    """The gradient of each client's mean loss at w: row i is ``grad L_i(w_i)``.
-
-    Args:
-        w: one model (d,) for all clients, or each client's own (B, d).
+    """Return the gradient of each client's mean loss: row i is ``grad L_i(w_i)``; w may be shared.
 
     Raises:
         ValueError: weights that do not fit the model or the clients.
@@ -110,11 +102,11 @@ def gradient(model: Model, w: Float[Tensor, "*B d"], clients: Clients) -> Float[
 def hessian_product(
     model: Model, w: Float[Tensor, "*B d"], clients: Clients, u: Float[Tensor, "B d"]
 ) -> Float[Tensor, "B d"]:
-    """The Hessian of each client's mean loss at w, times a vector: row i is ``H_i(w_i) u_i``.
+    """Return the Hessian of each client's mean loss times a vector: row i is ``H_i(w_i) u_i``.
 
     Raises:
         ValueError: weights that do not fit the model or the clients.
-        RuntimeError: a network whose gradient cannot be differentiated once more.
+        RuntimeError: a network whose gradient cannot be differentiated again.
     """
     return _derivative(model, w, clients, u)
 

@@ -1,4 +1,4 @@
-"""What the book's chapters draw and show with; needs the extra ``book``."""
+"""Figures, quizzes and source listings for the book's chapters; needs the extra ``book``."""
 
 from fedlab_edu.widgets.frames import frames
 from fedlab_edu.widgets.picture import BLUE, COLOURS, GREEN, GREY, ORANGE, PURPLE, figure, picture

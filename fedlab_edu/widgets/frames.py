@@ -1,4 +1,4 @@
-"""Sliders that answer without a kernel: every picture is drawn beforehand, and one is on show."""
+"""Interactive figures that also work in the static pages: every picture is drawn beforehand."""
 
 from collections.abc import Callable, Mapping
 from math import prod
@@ -10,28 +10,27 @@ from matplotlib.figure import Figure
 from fedlab_edu.validate import require
 from fedlab_edu.widgets.picture import svg
 
-MOST = 60  # pictures in a widget; a page has to carry them all
+MOST = 60  # pictures in a widget: the page contains them all
 CHOOSERS = (W.Dropdown, W.RadioButtons, W.Select, W.SelectionSlider, W.ToggleButtons)
 
 
 def frames(
     draw: Callable[..., tuple[Figure, str]], controls: Mapping[str, W.Widget], play: bool = False
 ) -> W.VBox:
-    """One picture for each setting of the controls, and the controls that choose among them.
+    """Return controls, and one picture for each of their settings.
 
-    The link between the two runs in the browser, so it works in the book's pages, where there is
-    no kernel, and in JupyterLab alike.
+    The link between them runs in the browser and needs no kernel.
 
     Args:
-        draw: ``draw(**values) -> (figure, alt)``, with a value for each control, by name; alt says
-            in words what there is to see, and differs from picture to picture.
+        draw: ``draw(**values) -> (figure, alt)``, with a value for each control, by name; alt
+            describes the picture in words, differently for each.
         controls: for each name an ``IntSlider`` from 0 in steps of 1, or a ``SelectionSlider``,
-            ``ToggleButtons``, ``RadioButtons``, ``Dropdown`` or ``Select``. The control's
-            description is its label; without one, its name is.
-        play: add buttons that run through the last control.
+            ``ToggleButtons``, ``RadioButtons``, ``Dropdown`` or ``Select``. The label is the
+            control's description, or else its name.
+        play: add buttons that animate the last control.
 
     Raises:
-        ValueError: a control of another kind, nothing chosen in one, more than 60 pictures, or an
+        ValueError: another kind of control, nothing chosen in one, more than 60 pictures, or an
             alt text that is missing or repeated.
     """
     require(controls, "controls", controls, "at least one")
@@ -42,7 +41,7 @@ def frames(
     seen: set[str] = set()
 
     def stack(chosen: dict[str, Any]) -> W.Widget:
-        """The pictures under the values chosen so far; a stack of stacks for two controls."""
+        """Draw the pictures under the values chosen so far: a stack of stacks for two controls."""
         if len(chosen) == len(controls):
             fig, alt = draw(**chosen)
             require(alt not in seen, "alt", alt, "another text for each picture of a widget")
@@ -67,7 +66,7 @@ def frames(
 
 
 def _values(name: str, control: W.Widget) -> list[Any]:
-    """Every value that the control can take, in order."""
+    """Return every value of the control, in order."""
     argument, kind = f"controls[{name!r}]", type(control).__name__
     if isinstance(control, W.IntSlider):
         steps = (control.min, control.step)
@@ -87,12 +86,12 @@ def _values(name: str, control: W.Widget) -> list[Any]:
 
 
 def _index(control: W.Widget) -> tuple[W.Widget, str]:
-    """Where the control keeps the number of the chosen value."""
+    """Return the control, and the name of its trait that has the number of the chosen value."""
     return control, "value" if isinstance(control, W.IntSlider) else "index"
 
 
 def _labelled(name: str, control: W.Widget) -> W.Widget:
-    """The control with its whole label visible, no wider than the page."""
+    """Show the control's whole label, no wider than the page."""
     control.description = control.description or name
     control.style.description_width = "initial"
     slides = isinstance(control, W.IntSlider | W.SelectionSlider)

@@ -1,7 +1,6 @@
-"""Figures that follow the page: black is drawn in the text's colour, white in the page's ground.
+"""Figures that follow the page's theme: black takes the text's colour, white the background's.
 
-Any matplotlib figure will do. A colour that must stay as it is, such as that of a number written
-on a cell of a heat map, is taken a little off: "#010101" or "#fefefe".
+To keep black or white, as in a number on a heat map, use "#010101" or "#fefefe".
 """
 
 import html
@@ -17,8 +16,8 @@ from matplotlib.figure import Figure
 
 from fedlab_edu.validate import require
 
-# Each has a contrast of at least 3 to a white ground and to a dark one, and any two differ
-# clearly for readers with protanopia, deuteranopia and tritanopia too.
+# Each has a contrast of at least 3 to a white and a dark background. Any two differ clearly, also
+# with protanopia, deuteranopia and tritanopia.
 COLOURS = BLUE, ORANGE, GREEN, PURPLE, GREY = "#3359fe", "#d18302", "#35a664", "#c175dc", "#6a6a73"
 
 STYLE: Any = {
@@ -26,16 +25,14 @@ STYLE: Any = {
     "axes.spines.top": False,
     "axes.spines.right": False,
 }
-LARGEST, SMALLEST = 1.1, 0.7  # times the size that it was drawn at: 10 pt is 15 to 9 px
-FONTS = (
-    "DejaVu Sans,Verdana,sans-serif"  # the first two have the widths that matplotlib reckons with
-)
+LARGEST, SMALLEST = 1.1, 0.7  # scale limits: 10 pt text is 15 to 9 px
+FONTS = "DejaVu Sans,Verdana,sans-serif"  # the first two have the widths that matplotlib assumes
 
 
 def figure(
     width: float = 4.8, height: float = 2.9, rows: int = 1, columns: int = 1, **options: Any
 ) -> tuple[Figure, Any]:
-    """``plt.subplots`` in the book's colours; the default size, in inches, fits a phone.
+    """Return ``plt.subplots`` in the book's colours; the default size, in inches, fits a phone.
 
     A wider figure scrolls sideways there, so that its text stays readable.
     """
@@ -44,7 +41,7 @@ def figure(
 
 
 def picture(fig: Figure, alt: str) -> HTML:
-    """The figure as part of the page; alt says in words what there is to see.
+    """Return the figure as HTML for the page; alt describes it in words.
 
     Raises:
         ValueError: no alternative text.
@@ -53,14 +50,10 @@ def picture(fig: Figure, alt: str) -> HTML:
 
 
 def svg(fig: Figure, alt: str) -> str:
-    """The figure as inline SVG, closed for matplotlib; the same bytes for the same figure.
-
-    Raises:
-        ValueError: no alternative text.
-    """
+    """Close the figure and return it as inline SVG: the same bytes for the same figure."""
     require(isinstance(alt, str) and alt.strip(), "alt", alt, "a sentence on what there is to see")
     buffer = io.StringIO()
-    # text stays text; the salt keeps one figure's ids apart from another's on the page
+    # text stays text; the salt makes ids unique on the page
     with rc_context({"svg.fonttype": "none", "svg.hashsalt": alt}):
         fig.savefig(buffer, format="svg", transparent=True, metadata={"Date": None})
     plt.close(fig)
@@ -78,10 +71,10 @@ def svg(fig: Figure, alt: str) -> str:
 
 
 def _body(drawn: str) -> str:
-    """What matplotlib drew, without what a page does not need, and in the page's colours."""
+    """Return matplotlib's SVG without unnecessary parts, in the page's colours."""
     drawn = drawn[drawn.index(">", drawn.index("<svg")) + 1 : drawn.rindex("</svg>")]
     drawn = re.sub(r"<metadata>.*?</metadata>|<!--.*?-->", "", drawn, flags=re.S)
-    # matplotlib's style sheet would hold for the whole page
+    # matplotlib's style sheet would apply to the whole page
     drawn = re.sub(r"<defs>\s*<style.*?</defs>", "", drawn, flags=re.S)
     drawn = re.sub(r"<[^>]*>", _tag, drawn)
     drawn = re.sub(r'<path d="[^"]*" style="fill:none"/>', "", drawn)
@@ -89,7 +82,7 @@ def _body(drawn: str) -> str:
 
 
 def _tag(match: re.Match[str]) -> str:
-    """One tag, shorter: coordinates to a tenth of a point, no names that nothing refers to."""
+    """Shorten one tag: round coordinates to a tenth of a point, drop unused ids."""
     tag = re.sub(r"\s*\n\s*", "" if "base64" in match[0] else " ", match[0])
     tag = re.sub(r'^<g id="[^"]*"', "<g", tag)
     tag = re.sub(r' (d|x|y|transform)="[^"]*"', lambda m: re.sub(r"\d+\.\d+", _round, m[0]), tag)

@@ -1,7 +1,6 @@
-"""Pictures of a search: the arms' race, the online curve, and what was chosen.
+"""Plots of a search: the scores of its arms, the online curve, and its hyperparameters.
 
-Text and axes are black, for `picture` to draw in the colours of the page; all else is in colours
-that are legible on a white ground and on a dark one. Needs the extra ``book``.
+Text and axes are black, which `picture` replaces by the page's colour. Needs the extra ``book``.
 """
 
 import math
@@ -15,7 +14,8 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 from matplotlib.transforms import Transform
 
-from fedlab_edu.search.race import Estimate, Race
+from fedlab_edu.search.estimate import Estimate
+from fedlab_edu.search.race import Race
 from fedlab_edu.search.results import arms_table, online
 from fedlab_edu.validate import require
 from fedlab_edu.widgets.picture import BLUE, COLOURS, GREY, ORANGE, STYLE
@@ -26,11 +26,10 @@ OUT, LIVING = "eliminated", "not eliminated"
 
 
 def plot_race(race: Race) -> Figure:
-    """The score of each arm in each of its rounds; a cross where an arm was eliminated.
+    """Plot the score of each arm in each of its rounds, with a cross where it was eliminated.
 
-    The scores are those of single rounds, from which the arms' estimates are made. Eliminated arms
-    are grey; thin vertical lines are the rounds of eliminations. A cross at the upper edge is an
-    arm whose last score was not finite.
+    The scores are of single rounds, not the arms' estimates. Eliminated arms are grey; dotted lines
+    mark the rounds of eliminations. A cross at the upper edge is a last score that is not finite.
     """
     fig, (ax,) = _axes(height=3.2)
     for stop in sorted({stop for bracket in race.brackets for stop in bracket.stops[:-1]}):
@@ -56,15 +55,14 @@ def plot_race(race: Race) -> Figure:
 
 
 def plot_online(races: Mapping[str, Race]) -> Figure:
-    """The score of the arm that one would have chosen, against the rounds spent so far, see
-    `online`; one curve for each search.
+    """Plot the score of the arm chosen so far against the rounds spent, see `online`.
 
     Args:
-        races: name -> search; of a Bayesian search its ``race``.
+        races: name -> search, one curve each; for a Bayesian search its ``race``.
 
     Raises:
         ModuleNotFoundError: pandas is not installed.
-        ValueError: no search, or searches that are judged by different scores.
+        ValueError: no search, or searches with different kinds of scores.
     """
     require(races, "races", races, "at least one")
     one, *others = (race.estimate for race in races.values())
@@ -86,12 +84,12 @@ def plot_online(races: Mapping[str, Race]) -> Figure:
 
 
 def plot_chosen(race: Race) -> Figure:
-    """For each hyperparameter that differs between arms, a strip with the value of every arm.
+    """Plot a strip for each hyperparameter that differs between arms, with the value of every arm.
 
-    The arms have the same height in all strips, the chosen one on top: those still in the race by
-    their scores, then the eliminated ones, of which the last to leave come first. A colour for the
-    score would compare models trained for different numbers of rounds. An arm with a configuration
-    for each client has no value, and no mark.
+    An arm has the same height in all strips. The chosen arm is on top, then those alive by score,
+    then the eliminated ones, the last eliminated first. Colours show no scores, because models
+    trained for different numbers of rounds are not comparable. An arm with a configuration for each
+    client has no mark.
 
     Raises:
         ModuleNotFoundError: pandas is not installed.
@@ -126,7 +124,7 @@ def plot_chosen(race: Race) -> Figure:
 
 
 def _axes(height: float, rows: int = 1) -> tuple[Figure, list[Axes]]:
-    """A figure in the book's style, which pyplot does not know and so need not close."""
+    """Return a figure in the book's style that pyplot does not manage, so it need not be closed."""
     fig = Figure(figsize=(WIDTH, height), layout="constrained")
     with rc_context(STYLE):
         return fig, list(fig.subplots(rows, squeeze=False)[:, 0])
@@ -141,7 +139,7 @@ def _title(race: Race) -> str:
 
 
 def _heights(race: Race) -> list[int]:
-    """Of each arm how many are behind it, by the rule of `plot_chosen`."""
+    """Return how many arms are below each arm in `plot_chosen`."""
 
     def behind(a: int) -> tuple[float, float, int]:
         out, score = race.out[a], scores[a]
@@ -153,13 +151,13 @@ def _heights(race: Race) -> list[int]:
 
 
 def _wide(values: Iterable[float]) -> bool:
-    """Whether a logarithmic axis suits the values: all positive, and far apart."""
+    """Return whether a logarithmic axis suits the values: all positive, and far apart."""
     known = [value for value in values if math.isfinite(value)]
     return bool(known) and min(known) > 0 and max(known) > WIDE * min(known)
 
 
 def _scores(ax: Axes, estimate: Estimate, values: Iterable[float]) -> None:
-    """The axis of scores; only losses may need a logarithmic one."""
+    """Label the axis of scores; only losses may need a logarithmic one."""
     ax.set_ylabel(f"validation {estimate.score}, {estimate.target}")
     if estimate.score == "loss" and _wide(values):
         ax.set_yscale("log")

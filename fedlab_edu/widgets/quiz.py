@@ -1,4 +1,4 @@
-"""A question to check oneself with; it answers in the page, without a kernel."""
+"""Self-check questions that answer in the page, without a kernel."""
 
 from collections.abc import Sequence
 
@@ -8,10 +8,10 @@ from fedlab_edu.validate import require
 
 
 def choice(question: str, answers: Sequence[tuple[str, bool, str]]) -> W.VBox:
-    """One question, answers to choose from, and what to say to each.
+    """Return one question with answers to choose from, and a response to each.
 
     Args:
-        question: HTML; ``$...$`` is mathematics here, in the answers and in what is said to them.
+        question: HTML; ``$...$`` is mathematics, here and in the answers.
         answers: (answer, whether it is right, why), two or more, one of them right. The answer is
             plain text; why is HTML.
 

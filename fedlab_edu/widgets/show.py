@@ -1,4 +1,4 @@
-"""The package's own source in a chapter: no second copy that could drift away from the first."""
+"""Source listings of the package in a chapter."""
 
 import ast
 import inspect
@@ -11,10 +11,7 @@ from fedlab_edu.validate import require
 
 
 def show(obj: Any, docstring: bool = True) -> Markdown:
-    """The source of a function, method or class of the package, under its name and module.
-
-    Args:
-        docstring: False leaves out docstrings, where the chapter has just said the same.
+    """Return the source of a function, method or class of the package, under its name and module.
 
     Raises:
         ValueError: not a function, method or class of this package.
@@ -31,7 +28,7 @@ def show(obj: Any, docstring: bool = True) -> Markdown:
 
 
 def _without_docstrings(source: str) -> str:
-    """The same lines without docstrings; one that is all there is of a body stays."""
+    """Remove docstrings, except one that is the whole body."""
     lines = source.splitlines()
     drop: set[int] = set()
     for node in ast.walk(ast.parse(source)):

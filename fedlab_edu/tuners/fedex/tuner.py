@@ -11,10 +11,11 @@ from torch import Tensor
 
 from fedlab_edu.registry import storable
 from fedlab_edu.rounds.result import RoundResult
+from fedlab_edu.tensors import as_float64
 from fedlab_edu.training.hparams import LocalHP
 from fedlab_edu.tuners.fedex.algorithm import Theta
 from fedlab_edu.tuners.fedex.rules import entropy
-from fedlab_edu.validate import as_float64, check_shares, number, require
+from fedlab_edu.validate import check_shares, number, require
 
 Rule = Literal["aggressive", "adaptive", "constant", "auto", "scale"]
 _ALLOWED = {

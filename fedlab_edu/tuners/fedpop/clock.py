@@ -1,8 +1,8 @@
-"""FedPop on workers of unlike speed, under a simulated clock: they wait for one another, or do not.
+"""FedPop on workers of different speeds, under a simulated clock, with and without waiting.
 
-Each member has a worker of its own. Chen, Krompass, Gu, Tresp (2023) run the members in parallel
-and let them meet every T_g rounds; without waiting it is the asynchronous rule of Jaderberg et al.
-(2017), *Population based training of neural networks*, section 3.
+Each member has its own worker. In Chen, Krompass, Gu, Tresp (2023) members wait for one another
+every T_g rounds. Without waiting, this is the asynchronous rule of Jaderberg et al. (2017),
+*Population based training of neural networks*, section 3.
 """
 
 from collections.abc import Callable
@@ -19,8 +19,9 @@ from fedlab_edu.data.clients import Federation
 from fedlab_edu.models.model import Model
 from fedlab_edu.registry import storable
 from fedlab_edu.rounds.run import Run
-from fedlab_edu.tuners.fedpop.search import FedPop
-from fedlab_edu.validate import MOST, as_float64, number, require
+from fedlab_edu.tensors import as_float64
+from fedlab_edu.tuners.fedpop.population import FedPop
+from fedlab_edu.validate import MOST, number, require
 
 _TOL = 1e-9  # 0.1 + 0.2 and 0.3 are one moment on paper
 
@@ -28,14 +29,14 @@ _TOL = 1e-9  # 0.1 + 0.2 and 0.3 are one moment on paper
 @storable
 @dataclass(frozen=True, eq=False)
 class Clocked:
-    """A FedPop search and the simulated time that it takes; `clocked` begins one.
+    """A FedPop search and its simulated time; `clocked` starts one.
 
     Fields:
-        search: as it is after all rounds that have ended so far.
-        seconds: (members, R_c), what each round of each member takes.
+        search: the state after all rounds that have ended so far.
+        seconds: (members, R_c), the duration of each round of each member.
         wait: whether members wait for one another where some copy or are eliminated.
-        now: of each member the moment at which it could begin its next round, or has ended its
-            last one, in seconds.
+        now: for each member the time, in seconds, at which it can start its next round or has
+            ended its last.
     """
 
     search: FedPop
@@ -45,23 +46,18 @@ class Clocked:
 
     @property
     def total(self) -> int:
-        """The communication rounds that the search takes in all."""
+        """The communication rounds of the whole search."""
         return self.search.total
 
     @property
     def used(self) -> int:
-        """Those that all members have ended so far."""
+        """The communication rounds that have ended."""
         return self.search.used
 
     @property
     def done(self) -> bool:
         """Whether all rounds have been spent."""
         return self.search.done
-
-    @property
-    def alive(self) -> list[int]:
-        """The members that have not been eliminated."""
-        return self.search.alive
 
     @property
     def best_score(self) -> float:
@@ -80,23 +76,22 @@ class Clocked:
 
     @property
     def busy(self) -> list[float]:
-        """The seconds for which each worker has trained, in rounds that have ended."""
+        """The seconds that each worker has trained, in rounds that have ended."""
         rounds = [len(trace) for trace in self.search.traces]
         return [float(row[:r].sum()) for row, r in zip(self.seconds, rounds, strict=True)]
 
     @property
     def idle(self) -> float:
-        """Which share of their time the workers had nothing to do.
+        """The share of time in which workers were idle.
 
-        A worker is given back when its member is eliminated, and at the end of the search. So one
-        whose member has had all its rounds is idle from then on.
+        A worker is released when its member is eliminated, and otherwise at the end of the search.
         """
         ended = [len(trace) == self.search.how.R for trace in self.search.traces]
         held = sum(self.elapsed if end else t for end, t in zip(ended, self.now, strict=True))
         return max(0.0, 1 - sum(self.busy) / held) if held else 0.0
 
     def step(self, model: Model, fed: Federation, clients: int = 10) -> "Clocked":
-        """To the next moment at which a round ends: if members wait, one round of each of them.
+        """Return the search when the next round ends; with waiting, after a round of each member.
 
         Raises:
             ValueError: the search is over; see `FedPop.step`.
@@ -105,8 +100,8 @@ class Clocked:
         return (self._together if self.wait else self._alone)(model, fed, clients)
 
     def _together(self, model: Model, fed: Federation, clients: int) -> "Clocked":
-        """The numbers are those of `FedPop.step`; the clock of each member goes on by itself."""
-        alive, r, now = self.alive, self.search.round, list(self.now)
+        """Do `FedPop.step`, and advance the clock of each member."""
+        alive, r, now = self.search.alive, self.search.round, list(self.now)
         for i in alive:
             now[i] += float(self.seconds[i, r])
         search = self.search.step(model, fed, clients)
@@ -116,7 +111,7 @@ class Clocked:
         return replace(self, search=search, now=tuple(now))
 
     def _alone(self, model: Model, fed: Federation, clients: int) -> "Clocked":
-        """The members whose rounds end next look at all others as they stand at that moment."""
+        """Let the members whose rounds end next compare themselves with the others as they are."""
         rounds = [len(trace) for trace in self.search.traces]
         ends = [
             t + float(row[r]) if r < self.search.how.R else inf
@@ -130,7 +125,7 @@ class Clocked:
         return replace(self, search=search, now=now)
 
     def to(self, device: str | torch.device) -> "Clocked":
-        """The same search, its vectors on another device.
+        """Return the same search, with its vectors on another device.
 
         Raises:
             ValueError: this machine has no such device.
@@ -139,7 +134,7 @@ class Clocked:
 
 
 def _meet(before: FedPop, after: FedPop) -> bool:
-    """Whether a round was one after which members had to know of one another."""
+    """Return whether members had to wait for one another after this round."""
     r = before.round + 1
     copying = before.G and r % before.T_g == 0 and r < before.how.R and len(after.alive) > 1
     return copying or r in before.bracket.stops[:-1] or len(after.births) > len(before.births)
@@ -151,26 +146,25 @@ def clocked(
     *,
     wait: bool = False,
 ) -> Clocked:
-    """A search that has not begun, under a clock: ``tune(clocked(search, seconds), model, fed)``.
+    """Put a clock on a new search: ``tune(clocked(search, seconds), model, fed)``.
 
-    If members wait, the numbers are those of the search alone, whatever the clock. If they do not,
-    one that has played T_g more rounds compares itself at once with the others, each by the latest
-    rounds that it has ended; those that have ended none since they were copied are left out. It may
-    so copy a member that has played more rounds than itself, or fewer, and goes on from its own
-    round. Rounds that end at the same moment, up to 1e-9 of it, are looked at together: if all take
-    equally long, the numbers are again those of the search alone. They are simulated in the order
-    in which they end.
+    With waiting, the numbers are those of the search alone. Without, a member that has trained T_g
+    more rounds compares itself at once with the others, each by the rounds that it has ended.
+    Members that have ended no round since they were copied are left out. A member may copy one with
+    more or fewer rounds than its own, and keeps its own round number. Rounds that end at the same
+    time, up to a relative 1e-9, are handled together: if all take equally long, the numbers are
+    those of the search alone.
 
     Args:
-        seconds: what a round takes, an array (members, R_c), or a function of the member, from 0
-            on, and its round, from 1 on.
-        wait: whether members wait for one another where some copy or are eliminated, and where one
-            that has diverged is replaced at once.
+        seconds: the duration of a round: an array (members, R_c), or a function of the member, from
+            0, and its round, from 1.
+        wait: whether members wait for one another where some copy, are eliminated, or are replaced
+            after they have diverged.
 
     Raises:
-        ValueError: a search that has begun, or has more than a million rounds; seconds of another
-            shape, or not above 0 and finite; a function of other arguments; members that are to be
-            eliminated, but do not wait.
+        ValueError: a search that has begun, or of more than a million rounds; seconds of another
+            shape, or not finite and above 0; a function of other arguments; eliminations without
+            waiting.
 
     Source: Jaderberg et al. (2017), section 3.
     """
@@ -196,12 +190,12 @@ def clocked(
 
 
 def _check_arguments(seconds: Callable[..., object]) -> None:
-    """Refuse a function that cannot be called with two numbers."""
+    """Refuse a function that does not take two arguments."""
     try:
         signature(seconds).bind(0, 1)
         ok = True
     except TypeError:
         ok = False
-    except ValueError:  # what is written in C need not say what it takes
+    except ValueError:  # functions in C may have no signature
         return
     require(ok, "seconds", seconds, "a function of two arguments: the member, and its round")

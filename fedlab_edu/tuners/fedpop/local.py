@@ -1,4 +1,4 @@
-"""FedPop-L, the tuner of one run: each client of a round tries a vector; the worst copy the best.
+"""FedPop-L, the tuner of one member: its clients try K vectors, of which the worst copy the best.
 
 Chen, Krompass, Gu, Tresp (2023), *FedPop: Federated population-based hyperparameter tuning*,
 Algorithm 1, *FedPop-L*, and section 3.4, *FedPop-L for Intra-configuration Tuning*.
@@ -18,12 +18,8 @@ from fedlab_edu.search.schedules import best_index
 from fedlab_edu.search.space import SearchSpace
 from fedlab_edu.seeds import generator
 from fedlab_edu.training.hparams import LocalHP
-from fedlab_edu.tuners.fedpop.population import (
-    Evolution,
-    box_corners,
-    discounted_score,
-    pair_parents,
-)
+from fedlab_edu.tuners.fedpop.evolution import Evolution, box_corners
+from fedlab_edu.tuners.fedpop.rules import discounted_score, pair_parents
 from fedlab_edu.validate import require, whole
 
 _ALLOWED = {"score": ("after", "difference"), "freeze_on": ("base", "best")}
@@ -32,21 +28,20 @@ _ALLOWED = {"score": ("after", "difference"), "freeze_on": ("base", "best")}
 @storable
 @dataclass(frozen=True)
 class Local:
-    """How FedPop-L goes about it.
+    """The options of FedPop-L.
 
     Fields:
-        T_l: the rounds between two times that vectors copy one another; 5 in the authors' code.
-        score: a vector is judged by the loss "after" a client's training. A client with hard data
-            then takes its vector down with it. The "difference" is what training has changed.
-        rounds: after so many rounds since vectors were drawn, all clients train with the best of
-            them so far, as soon as there is one; None lets them try others to the end.
-        freeze_on: at the end "base", from which all others were drawn, or the "best" of them.
+        T_l: the rounds between two copies of vectors; 5 in the authors' code.
+        score: of a vector: the loss "after" a client's training, which depends on the client's data
+            too, or the "difference" by training.
+        rounds: after this number of rounds all clients train with the best vector; None: never.
+        freeze_on: the final configuration, "base" or the "best" vector.
 
     Raises:
         ValueError: a value that is not allowed.
 
-    Source: Chen et al. (2023), section 3.4, *FedPop-L for Intra-configuration Tuning*; all but the
-    defaults are of their code, and "difference" is ours.
+    Source: Chen et al. (2023), section 3.4; the other options are from their code, and "difference"
+    is ours.
     """
 
     T_l: int = 1
@@ -65,25 +60,23 @@ class Local:
 @storable
 @dataclass(frozen=True, eq=False)
 class FedPopL:
-    """The tuner of one run: K vectors near a base, of which the worst copy the best.
+    """A tuner of K vectors near a base; the k-th of K clients trains with the k-th vector.
 
-    The k-th client of a round trains with the k-th vector; so a round has K clients. A value that
-    Evo draws afresh from the whole range is mostly outside the box, and then ends at its edge.
+    Vectors stay in a box around the base. A value that Evo draws from the whole range is clipped to
+    it, and so mostly ends at an edge.
 
     Fields:
         space: the clients' search space.
-        base: beta^0, the one configuration that the K stay near.
-        table: beta^1, ..., beta^K; see `near`.
-        corners: of the box in which they stay, see `box_corners`.
-        how, local: the rules; the round r of `how` is counted from the start of the search. In its
-            last round, and after it, no vector is replaced any more.
+        base: beta^0.
+        table: beta^1, ..., beta^K.
+        corners: of the box, see `box_corners`.
+        how, local: the rules; after the last round of ``how``, no vector is replaced.
         seed: of the draws.
-        first: the rounds of the search before this tuner's own.
-        played: this tuner's own.
-        told: of each vector its scores since vectors were last copied.
-        best: the place of the vector that was best then; None as long as none has been.
-        fresh: how many vectors no client has trained with yet.
-        settled: whether all clients train with `final`.
+        first, played: the rounds of the search before this tuner, and of this tuner.
+        told: the scores of each vector since the last copy.
+        best: the place of the best vector at the last copy, or None.
+        fresh: the number of vectors that no client has trained with.
+        frozen: whether all clients train with `final`.
 
     Raises:
         ValueError: another number of clients than K, in `ask`.
@@ -105,39 +98,10 @@ class FedPopL:
     fresh: int = 0
     frozen: bool = False
 
-    @classmethod
-    def near(
-        cls,
-        space: SearchSpace[LocalHP],
-        base: LocalHP,
-        K: SupportsIndex,
-        how: Evolution,
-        local: Local | None = None,
-        seed: SupportsIndex = 0,
-        first: SupportsIndex = 0,
-    ) -> "FedPopL":
-        """The tuner with K vectors drawn from the box around the base, see `SearchSpace.perturb`.
-
-        Raises:
-            ValueError: no vector; a base that the space does not give.
-        """
-        K, seed = whole("K", K, 1), whole("seed", seed, 0)
-        table = space.perturb(base, how.eps, K, generator(seed, 0))
-        first = whole("first", first, 0, how.R)
-        corners, local = box_corners(space, base, how.eps), Local() if local is None else local
-        return cls(space, base, table, corners, how, local, seed, first, told=((),) * K, fresh=K)
-
-    @property
-    def final(self) -> LocalHP:
-        """The base; or the best vector so far, if the rules say so."""
-        if self.local.freeze_on == "base" or self.best is None:
-            return self.base
-        return self.table[self.best]
-
     def ask(
         self, clients: int, gen: torch.Generator, *, who: Int[Tensor, " B"]
     ) -> Int[Tensor, " B"]:
-        """The k-th vector for the k-th client; nothing is drawn."""
+        """Give the k-th vector to the k-th client; nothing is drawn."""
         if self.frozen:
             return torch.zeros(clients, dtype=torch.long)
         K = len(self.table)
@@ -162,19 +126,8 @@ class FedPopL:
         next_one = replace(next_one, told=tuple(told))
         return next_one if next_one.played % self.local.T_l else next_one._exploit()
 
-    def freeze(self) -> "FedPopL":
-        """Stop exploring: from now on every client trains with `final`."""
-        final = self.final
-        return replace(self, base=final, table=final, frozen=True, best=None, fresh=0)
-
-    @property
-    def _over(self) -> bool:
-        """Whether no more vectors are tried, and one is known to be the best."""
-        rounds = self.local.rounds
-        return rounds is not None and self.played >= rounds and self.best is not None
-
     def _exploit(self) -> "FedPopL":
-        """Each of the bottom vectors becomes Evo of a random one of the top, inside the box."""
+        """Replace each bottom vector by Evo of a random top vector, clipped to the box."""
         known = [k for k, seen in enumerate(self.told) if seen]
         if not known:
             return self
@@ -189,3 +142,43 @@ class FedPopL:
             return chosen
         table = self.how.evo_in(self.corners, self.space, self.table, pairs, r, gen)
         return replace(chosen, table=table, fresh=len(pairs))
+
+    @classmethod
+    def near(
+        cls,
+        space: SearchSpace[LocalHP],
+        base: LocalHP,
+        K: SupportsIndex,
+        how: Evolution,
+        local: Local | None = None,
+        seed: SupportsIndex = 0,
+        first: SupportsIndex = 0,
+    ) -> "FedPopL":
+        """Draw K vectors from the box around the base, see `SearchSpace.perturb`.
+
+        Raises:
+            ValueError: K below 1; a base outside the space.
+        """
+        K, seed = whole("K", K, 1), whole("seed", seed, 0)
+        table = space.perturb(base, how.eps, K, generator(seed, 0))
+        first = whole("first", first, 0, how.R)
+        corners, local = box_corners(space, base, how.eps), Local() if local is None else local
+        return cls(space, base, table, corners, how, local, seed, first, told=((),) * K, fresh=K)
+
+    @property
+    def final(self) -> LocalHP:
+        """The base, or the best vector so far: see `Local`."""
+        if self.local.freeze_on == "base" or self.best is None:
+            return self.base
+        return self.table[self.best]
+
+    def freeze(self) -> "FedPopL":
+        """Stop exploring: from now on every client trains with `final`."""
+        final = self.final
+        return replace(self, base=final, table=final, frozen=True, best=None, fresh=0)
+
+    @property
+    def _over(self) -> bool:
+        """Whether all clients train with the best vector."""
+        rounds = self.local.rounds
+        return rounds is not None and self.played >= rounds and self.best is not None

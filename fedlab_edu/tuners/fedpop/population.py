@@ -1,257 +1,248 @@
-"""FedPop's rules: who is replaced by whom, and how a configuration evolves. Draws are arguments.
+"""FedPop, Algorithm 1 of Chen et al. (2023): a population of runs, whose worst copy the best.
 
-Chen, Krompass, Gu, Tresp (2023), *FedPop: Federated population-based hyperparameter tuning*,
-section 3.4.
+FedPop-G: members of the population copy one another's model and hyperparameters. FedPop-L: the
+clients of one member copy one another's hyperparameters, see `FedPopL`. Chen, Krompass, Gu, Tresp
+(2023), *FedPop: Federated population-based hyperparameter tuning*.
 """
 
-import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Literal, TypeVar
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from math import inf, isnan, nan
+from typing import Literal, NamedTuple
 
 import torch
-from jaxtyping import Float
-from torch import Tensor
 
+from fedlab_edu.data.clients import Federation
+from fedlab_edu.models.model import Model
 from fedlab_edu.registry import storable
-from fedlab_edu.search.distributions import Choice, Distribution
-from fedlab_edu.search.schedules import discounted_mean
-from fedlab_edu.search.space import SearchSpace
+from fedlab_edu.rounds.communicate import communicate_all
+from fedlab_edu.rounds.result import Round
+from fedlab_edu.rounds.run import Run
+from fedlab_edu.rounds.tuner import Fixed
+from fedlab_edu.search.race import drop_vectors
+from fedlab_edu.search.schedules import Schedule, best_index, survivors
+from fedlab_edu.search.space import Spaces
+from fedlab_edu.seeds import generator, seed_for
 from fedlab_edu.training.hparams import LocalHP, ServerHP
-from fedlab_edu.validate import as_float64, check_shares, number, require, whole
-
-_Table = TypeVar("_Table", LocalHP, ServerHP)
-_T = TypeVar("_T")
-_TOL = 1e-9  # K / rho may miss the whole number that it is on paper by a rounding error
-_LAST = 1 - 2.0**-53  # the largest draw in [0, 1)
-
-
-def anneal(x0: float, r: int, R: int) -> float:
-    """``x0/2 (1 + cos(pi r / R))``: from x0 in round r = 0 down to 0 in round R.
-
-    Raises:
-        ValueError: r outside 0 to R; an x0 that is not finite.
-
-    Source: Chen et al. (2023), eq. (4).
-    """
-    require(abs(number(x0)) < math.inf, "x0", x0, "a finite number")
-    require(0 <= r <= R and R > 0, "r", r, f"a round from 0 to R = {R}, R above 0")
-    return x0 / 2 * (1 + math.cos(math.pi * r / R))
-
-
-def ranked(
-    scores: Sequence[float], rho: float = 3.0, rule: Literal["rank", "quantile"] = "rank"
-) -> tuple[list[int], list[int]]:
-    """The places of the top and of the bottom scores; lower is better, NaN counts as +inf.
-
-    Args:
-        rule: "rank" takes ``min(ceil(K / rho), floor(K / 2))`` of K places for either, best first,
-            of equal scores the lower place: no place is in both, and of one score there is neither.
-            "quantile" is the rule as printed, all that are not above the 1/rho-quantile and all
-            that are not below the (rho-1)/rho-quantile (linear interpolation), places in rising
-            order. If all are equal, all are in both, and even the best is replaced.
-
-    Raises:
-        ValueError: no score; rho below 1; an unknown rule.
-
-    Source: Chen et al. (2023), Algorithm 1, *FedPop-L* and *FedPop-G*.
-    """
-    K = len(scores)
-    require(K > 0, "scores", [], "at least one")
-    require(1 <= number(rho) < math.inf, "rho", rho, "a finite number of at least 1")
-    require(rule in ("rank", "quantile"), "rule", rule, "'rank', 'quantile'")
-    known = [math.inf if math.isnan(s) else float(s) for s in scores]
-    order = sorted(range(K), key=lambda k: (known[k], k))
-    if rule == "quantile":  # no score lies between the one below a quantile and the quantile
-        beyond = math.floor((K - 1) / rho + _TOL)
-        low, high = known[order[beyond]], known[order[K - 1 - beyond]]
-        return [k for k in range(K) if known[k] <= low], [k for k in range(K) if known[k] >= high]
-    n = min(math.ceil(K / rho - _TOL), K // 2)
-    return order[:n], order[K - n :]
-
-
-def discounted_score(trace: Sequence[float], gamma: float = 0.9) -> float:
-    """``sum_r gamma^(T-r) s^(r) / sum_r gamma^(T-r)``, r = 1, ..., T; NaN counts as +inf.
-
-    Raises:
-        ValueError: nothing in the trace, or gamma outside [0, 1].
-
-    Source: Chen et al. (2023), eq. (5); it is `discounted_mean`.
-    """
-    return discounted_mean([math.inf if math.isnan(s) else s for s in trace], gamma)
-
-
-def pair_parents(scores: Sequence[float], rho: float, u: Sequence[float]) -> list[tuple[int, int]]:
-    """Pairs of places, (replaced, copied): each of the bottom copies a random one of the top.
-
-    What has diverged, with a score that is not finite, is always replaced and never copied; if all
-    have, nothing is done. The best is in no pair as the first.
-
-    Args:
-        u: (K,) draws in [0, 1), one for each place.
-
-    Raises:
-        ValueError: no score; rho below 1; draws that are not K, or not in [0, 1).
-
-    Source: Chen et al. (2023), Algorithm 1, *FedPop-L* and *FedPop-G*; it says nothing of those
-    that diverge.
-    """
-    require(len(u) == len(scores), "length of u", len(u), f"{len(scores)}, a draw for each score")
-    require(all(0 <= draw < 1 for draw in u), "u", u, "draws of at least 0, and below 1")
-    top, bottom = ranked(scores, rho)
-    top = [k for k in top if math.isfinite(scores[k])]
-    lost = {k for k, s in enumerate(scores) if not math.isfinite(s)}
-    return [(k, top[int(u[k] * len(top))]) for k in sorted(lost.union(bottom)) if top]
-
-
-def inherit(
-    members: Sequence[_T], pairs: Sequence[tuple[int, int]], child: Callable[[_T, int], _T]
-) -> list[_T]:
-    """The members, each first one of a pair replaced by ``child(the second one, place)``.
-
-    What is copied is always the old one, whatever the order of the pairs.
-    """
-    new = list(members)
-    for place, parent in pairs:
-        new[place] = child(members[parent], place)
-    return new
-
-
-def evolve(
-    space: SearchSpace[_Table],
-    rows: _Table,
-    eps: float,
-    p_re: float,
-    u: Float[Tensor, "3 n h"],
-    coin: Literal["each", "vector"] = "each",
-) -> _Table:
-    """n configurations, each evolved from one of the n rows: `SearchSpace.evo` of given draws.
-
-    Args:
-        u: coins, fresh draws and moves, in [0, 1), for n rows and the h laws of the space.
-        coin: "each" hyperparameter is drawn afresh with a probability of p_re, as printed, or the
-            whole "vector" is, by the coin of its first, as in their code (which draws a client's
-            vector afresh not from the laws, but near the base).
-
-    Raises:
-        ValueError: an unknown coin; eps or p_re outside [0, 1]; a value that its law does not give;
-            draws of another shape.
-
-    Source: Chen et al. (2023), eq. (3).
-    """
-    require(coin in ("each", "vector"), "coin", coin, "'each', 'vector'")
-    shape, wanted = tuple(u.shape), (3, len(rows), len(space.distributions))
-    require(shape == wanted, "shape of u", shape, str(wanted))
-    check_shares(eps=eps, p_re=p_re)
-    for name, law in space.distributions.items():
-        law.check(getattr(rows, name), name)
-    kept = {name: column.reshape(-1) for name, column in rows.columns.items()}
-    return space.kind(**{**kept, **_evolved(space, rows, eps, p_re, as_float64(u), coin)})
-
-
-def _evolved(
-    space: SearchSpace[_Table], rows: _Table, eps: float, p_re: float, u: Tensor, coin: str
-) -> dict[str, Tensor]:
-    """The columns for which the space has laws; nothing is checked: rows come of the space."""
-    new = {}
-    for j, (name, law) in enumerate(space.distributions.items()):
-        draws = torch.stack([u[0, :, 0 if coin == "vector" else j], u[1, :, j], u[2, :, j]])
-        new[name] = law.evolved(as_float64(getattr(rows, name).reshape(-1)), eps, p_re, draws)
-    return new
-
-
-def box_corners(space: SearchSpace[_Table], centre: _Table, eps: float) -> _Table:
-    """The corners of a box, two rows: the least and the greatest that `perturb` makes of a centre.
-
-    That is ``(b - a) eps`` to either side in the law's scale, and no farther than its range.
-    The paper's ball has one radius for all; one unit of log10(lr) and one epoch are no like units.
-
-    Source: Chen et al. (2023), section 3.4, *FedPop-L for Intra-configuration Tuning*.
-    """
-    u = as_float64([0.0, _LAST])
-    new = {
-        name: law.perturb(getattr(centre, name), eps, u)
-        for name, law in space.distributions.items()
-    }
-    kept = {name: column.reshape(-1)[[0, 0]] for name, column in centre.columns.items()}
-    return space.kind(**{**kept, **new})
-
-
-def clip_to_box(law: Distribution, values: Tensor, pair: Tensor) -> Tensor:
-    """Clip values (n,) to a pair of `box_corners`; options, in the order of their list."""
-    if not isinstance(law, Choice):
-        return as_float64(values).clamp(pair.min(), pair.max())
-    options = as_float64(law.options)
-    first, last = (int((options == end).nonzero()[0, 0]) for end in pair)
-    places = (as_float64(values)[:, None] == options).long().argmax(-1)
-    return options[places.clamp(first, last)]
+from fedlab_edu.tuners.fedpop.evolution import Evolution
+from fedlab_edu.tuners.fedpop.local import FedPopL, Local
+from fedlab_edu.tuners.fedpop.rules import discounted_score, inherit, pair_parents
+from fedlab_edu.validate import require
 
 
 @storable
-@dataclass(frozen=True)
-class Evolution:
-    """What FedPop-G and FedPop-L have in common.
+class Birth(NamedTuple):
+    """A configuration that a member trains with from some round on.
 
     Fields:
-        R: R_c, the rounds over which eps and p_re fall to 0.
-        eps: how far a value moves at first, as a share of its range.
-        p_re: with what probability it is drawn afresh, at first.
-        rho: about one in rho is replaced, and as many may be copied; 10/3 in the authors' code.
-        gamma: gamma_g of eq. (5), to which the paper gives no value; 0 takes the last round alone.
-        coin: see `evolve`.
-
-    Raises:
-        ValueError: a value that is not allowed.
-
-    Source: Chen et al. (2023), eqs. (3) to (5).
+        round: the rounds of the search before it.
+        member: the place in the population.
+        parent: the place of the member that was copied; None at the start of the search.
+        c, b: the clients' base beta^0, and the server's alpha.
     """
 
-    R: int
-    eps: float = 0.1
-    p_re: float = 0.1
-    rho: float = 3.0
-    gamma: float = 0.9
-    coin: Literal["each", "vector"] = "each"
+    round: int
+    member: int
+    parent: int | None
+    c: LocalHP
+    b: ServerHP
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "R", whole("R", self.R, 1))
-        check_shares(eps=self.eps, p_re=self.p_re, gamma=self.gamma)
-        ranked([0.0], self.rho)
-        require(self.coin in ("each", "vector"), "coin", self.coin, "'each', 'vector'")
-        for name in ("eps", "p_re", "rho", "gamma"):
-            object.__setattr__(self, name, number(getattr(self, name)))
 
-    def evo(self, space: SearchSpace[_Table], rows: _Table, r: int, gen: torch.Generator) -> _Table:
-        """`evolve` of the rows, with eps and p_re of round r and draws from ``gen``."""
-        return evolve(space, rows, *self._now(r), self._draws(space, len(rows), gen), self.coin)
+@storable
+@dataclass(frozen=True, eq=False)
+class FedPop:
+    """A search by a population of members that train side by side; `fedpop` starts one.
 
-    def evo_in(
-        self,
-        corners: _Table,
-        space: SearchSpace[_Table],
-        table: _Table,
-        pairs: Sequence[tuple[int, int]],
-        r: int,
-        gen: torch.Generator,
-    ) -> _Table:
-        """The table in which each first row of a pair is `evo` of the second one, `clipped`.
+    Fields:
+        runs: one for each member; an eliminated member keeps no vectors.
+        bracket: the number of members, and the rounds after which some are eliminated.
+        how: the rules of evolution.
+        G: whether members copy one another, every T_g rounds.
+        local: the options of FedPop-L; None if all clients of a member train with its base.
+        weighted, keep_age, on_nan: see `fedpop`.
+        seed: of all draws.
+        traces: each member's score s_i of each of its rounds; NaN if no client could validate, +inf
+            if a client has diverged.
+        out: the round at which each member was eliminated, or None.
+        births: all configurations (alpha, beta^0) so far, in order.
+        tried: the number of client vectors trained with so far; a server vector is counted only
+            where the clients' are new too.
 
-        All its rows come of the space. They are many, and are not checked again in every round.
+    Source: Chen et al. (2023), Algorithm 1.
+    """
+
+    runs: tuple[Run, ...]
+    spaces: Spaces
+    bracket: Schedule
+    how: Evolution
+    G: bool
+    T_g: int
+    local: Local | None
+    weighted: bool
+    keep_age: bool
+    on_nan: Literal["wait", "replace"]
+    seed: int
+    traces: tuple[tuple[float, ...], ...]
+    out: tuple[int | None, ...]
+    births: tuple[Birth, ...]
+    tried: int = 0
+
+    def step(self, model: Model, fed: Federation, clients: int = 10) -> "FedPop":
+        """Return the search after one communication round of each member that is alive.
+
+        Args:
+            clients: K, the clients of a member's round.
+
+        Raises:
+            ValueError: the search is over; with FedPop-L another K than in earlier rounds.
         """
-        bottom, top = (list(places) for places in zip(*pairs, strict=True))
-        source = torch.arange(len(table))
-        source[bottom] = torch.tensor(top)
-        columns, rows = table[source].columns, table[top]
-        u = self._draws(space, len(top), gen)
-        for name, values in _evolved(space, rows, *self._now(r), u, self.coin).items():
-            new = clip_to_box(space.distributions[name], values, getattr(corners, name))
-            columns[name][bottom] = new.to(columns[name].dtype)
-        return space.kind(**columns)
+        require(not self.done, "search", "over", "one with rounds left")
+        trained = self.train(self.alive, model, fed, clients)
+        left = trained._eliminate()
+        return left.exploit(left.alive)
 
-    def _now(self, r: int) -> tuple[float, float]:
-        """eps and p_re of round r."""
-        return anneal(self.eps, r, self.R), anneal(self.p_re, r, self.R)
+    def train(
+        self, members: Sequence[int], model: Model, fed: Federation, clients: int = 10
+    ) -> "FedPop":
+        """Return the search after one communication round of each of some members."""
+        begun = [self._equip(i, clients) for i in members]
+        tried = self.tried + sum(self._new(i, run) for i, run in zip(members, begun, strict=True))
+        # (w, s_i) <- FedPop-L(w, beta^0, ..., beta^K, alpha)
+        after = communicate_all(begun, model, fed, clients)
+        runs, traces = list(self.runs), list(self.traces)
+        for i, run in zip(members, after, strict=True):
+            runs[i], traces[i] = run, (*traces[i], self._score(run.history[-1]))
+        return replace(self, runs=tuple(runs), traces=tuple(traces), tried=tried)
 
-    @staticmethod
-    def _draws(space: SearchSpace[_Table], n: int, gen: torch.Generator) -> Tensor:
-        return torch.rand(3, n, len(space.distributions), generator=gen, dtype=torch.float64)
+    def exploit(self, members: Sequence[int]) -> "FedPop":
+        """FedPop-G: each of these members that is among the worst copies one of the best.
+
+        Members do so every T_g of their rounds, but not after their last. Every member that is
+        alive is compared, unless it has not trained since it was itself copied.
+        """
+        if not self.G or len(self.alive) == 1:
+            return self
+        r = [len(trace) for trace in self.traces]
+        going = [i for i in members if r[i] < self.how.R]
+        due = [i for i in going if r[i] % self.T_g == 0]
+        lost = [i for i in going if self.traces[i][-1] == inf and self.on_nan == "replace"]
+        if not due and not lost:
+            return self
+        now, scores = self.latest, self.scores
+        gens = {i: generator(self.seed, i, r[i], 0) for i in {*due, *lost}}
+        u = {i: float(torch.rand((), generator=g, dtype=torch.float64)) for i, g in gens.items()}
+        known = [i for i in self.alive if r[i] > now[i].round]
+        # the bottom 1/rho of the members, each with a random one of the top 1/rho
+        draws = [u.get(i, 0.0) for i in known]
+        places = pair_parents([scores[i] for i in known], self.how.rho, draws)
+        pairs = [(known[bottom], known[top]) for bottom, top in places if known[bottom] in due]
+        pairs += [(i, known[int(u[i] * len(known))]) for i in lost if i not in due]
+
+        def child(source: tuple[Birth, Run], i: int) -> tuple[Birth, Run]:
+            parent, run = source
+            # alpha_i <- Evo(alpha_j), beta_i^0 <- Evo(beta_j^0)
+            c = self.how.evo(self.spaces.client, parent.c, r[i], gens[i])[0]
+            b = self.how.evo(self.spaces.server, parent.b, r[i], gens[i])[0]
+            # w_i <- w_j, and momentum and client states; the child draws for itself
+            new = replace(run, tuner=Fixed(c), b=b, seed=seed_for(self.seed, i, r[i]), history=())
+            age = run.round if self.keep_age else 0
+            return Birth(r[i], i, parent.member, c, b), replace(new, round=age)
+
+        new = inherit(list(zip(now, self.runs, strict=True)), pairs, child)
+        births = *self.births, *(new[i][0] for i, _ in pairs)
+        return replace(self, runs=tuple(run for _, run in new), births=births)
+
+    def _eliminate(self) -> "FedPop":
+        """Return the search after the eliminations of this round, if there are any."""
+        runs, out, alive, scores = list(self.runs), list(self.out), self.alive, self.scores
+        for _ in range(self.bracket.stops[:-1].count(self.round)):
+            left = [alive[k] for k in survivors([scores[i] for i in alive], self.bracket.eta)]
+            for i in set(alive) - set(left):
+                runs[i], out[i] = drop_vectors(runs[i]), self.round
+            alive = left
+        return replace(self, runs=tuple(runs), out=tuple(out))
+
+    def _equip(self, i: int, K: int) -> Run:
+        """Return a member's run; with FedPop-L, draw its K vectors if it has none yet."""
+        run = self.runs[i]
+        if self.local is None or isinstance(run.tuner, FedPopL):
+            return run
+        r = len(self.traces[i])
+        seed = seed_for(self.seed, i, r, 1)
+        near = FedPopL.near(self.spaces.client, run.tuner.final, K, self.how, self.local, seed, r)
+        return replace(run, tuner=near)
+
+    def _new(self, i: int, run: Run) -> int:
+        """Return the number of vectors that the next round is the first to train with."""
+        if isinstance(run.tuner, FedPopL):
+            return run.tuner.fresh
+        return int(self.latest[i].round == len(self.traces[i]))
+
+    def _score(self, played: Round) -> float:
+        """Return the mean validation loss of the round's clients, after their training."""
+        has = played.size > 0
+        weight = played.size[has].double() if self.weighted else has[has].double()
+        return float((weight * played.after.loss[has]).sum() / weight.sum())
+
+    @property
+    def total(self) -> int:
+        """The communication rounds of the whole search."""
+        return self.bracket.used
+
+    @property
+    def used(self) -> int:
+        """The communication rounds of all members so far."""
+        return sum(map(len, self.traces))
+
+    @property
+    def round(self) -> int:
+        """The least number of rounds that a member that is alive has trained."""
+        return min(len(self.traces[i]) for i in self.alive)
+
+    @property
+    def done(self) -> bool:
+        """Whether all rounds have been spent."""
+        return self.round == self.how.R
+
+    @property
+    def alive(self) -> list[int]:
+        """The members that have not been eliminated."""
+        return [i for i, out in enumerate(self.out) if out is None]
+
+    @property
+    def latest(self) -> list[Birth]:
+        """The present configuration of each member."""
+        now = {birth.member: birth for birth in self.births}
+        return [now[i] for i in range(len(self.runs))]
+
+    @property
+    def scores(self) -> list[float]:
+        """Each member's score: eq. (5) over its last T_g rounds since it was copied.
+
+        Rounds in which no client could validate are left out; NaN if no round is left.
+        """
+        found = []
+        for trace, born in zip(self.traces, self.latest, strict=True):
+            known = [s for s in trace[max(born.round, len(trace) - self.T_g) :] if not isnan(s)]
+            found.append(discounted_score(known, self.how.gamma) if known else nan)
+        return found
+
+    @property
+    def best(self) -> int:
+        """The member with the lowest score of those alive; NaN counts as +inf."""
+        scores, alive = self.scores, self.alive
+        return alive[best_index([scores[i] for i in alive])]
+
+    @property
+    def best_score(self) -> float:
+        """The score of the best member; NaN before the first round."""
+        return self.scores[self.best]
+
+    @property
+    def winner(self) -> Run:
+        """The run of the best member."""
+        return self.runs[self.best]
+
+    def to(self, device: str | torch.device) -> "FedPop":
+        """Return the same search, with its vectors on another device; see `Run.to`."""
+        return replace(self, runs=tuple(run.to(device) for run in self.runs))

@@ -7,7 +7,8 @@ import torch
 from torch.nn.functional import cross_entropy
 
 from fedlab_edu.grading.mutants import right, wrong
-from fedlab_edu.tuners.fedtune.search import credit as rules
+from fedlab_edu.tuners.fedtune import credit as rules
+from fedlab_edu.tuners.fedtune.theory import expected
 
 
 @right
@@ -121,8 +122,8 @@ class package:
 
     def directions(outputs, y, logits):
         f = torch.tensor(outputs)[None, :, None, None]
-        expected = rules.expected(logits[None], f, [1.0], [y], "half_squared")
-        return expected.paper[0].numpy(), expected.exact[0].numpy()
+        both = expected(logits[None], f, [1.0], [y], "half_squared")
+        return both.paper[0].numpy(), both.exact[0].numpy()
 
 
 @right

@@ -8,7 +8,7 @@ from scipy.stats import rankdata
 
 from fedlab_edu.grading.mutants import right, wrong
 from fedlab_edu.search.distributions import Choice, Uniform
-from fedlab_edu.tuners.fedpop.search import population
+from fedlab_edu.tuners.fedpop import rules as population
 
 
 @right
@@ -100,8 +100,8 @@ class package:
 
     def exploit(hp, weights, top, bottom, u, evolve):
         pairs = [(b, top[int(u[b] * len(top))]) for b in bottom if top]
-        new_hp = population.succeed(hp, pairs, evolve)
-        new_weights = population.succeed(weights, pairs, lambda w, b: w)
+        new_hp = population.inherit(hp, pairs, evolve)
+        new_weights = population.inherit(weights, pairs, lambda w, b: w)
         return tuple(draws(*rows).numpy() for rows in (new_hp, new_weights))
 
 

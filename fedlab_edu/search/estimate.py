@@ -1,0 +1,76 @@
+"""The estimate by which the arms of a race are compared. Khodak et al. (2021), section 2."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import isnan, nan
+from typing import Literal, get_args
+
+from fedlab_edu.data.clients import Federation
+from fedlab_edu.models.model import Model
+from fedlab_edu.registry import storable
+from fedlab_edu.rounds.objectives import average
+from fedlab_edu.rounds.result import Round
+from fedlab_edu.rounds.run import Run
+from fedlab_edu.search.schedules import discounted_mean
+from fedlab_edu.training.scores import score
+from fedlab_edu.validate import check_shares, number, require
+
+Target = Literal["global", "personalised", "averaged"]
+
+
+@storable
+@dataclass(frozen=True)
+class Estimate:
+    """The rule that turns the validation scores of an arm's rounds into its estimate.
+
+    Args:
+        target: "global" scores the model that the clients receive, "personalised" the models that
+            they train from it. "averaged" scores the server's next model on the validation data of
+            all clients together, which only a server that holds such data can do.
+        score: "error", the share of examples that are wrong, or "loss".
+        gamma: the weight of a round is gamma to the power of its age: 0 takes the last round alone,
+            1 the mean of all rounds since the last elimination, as in the authors' code. (The paper
+            says: of all past rounds.)
+
+    Raises:
+        ValueError: another value.
+
+    Source: Khodak et al. (2021), section 2.
+    """
+
+    target: Target = "personalised"
+    score: Literal["error", "loss"] = "error"
+    gamma: float = 0.0
+
+    def __post_init__(self) -> None:
+        allowed = get_args(Target)
+        require(self.target in allowed, "target", self.target, f"one of {allowed}")
+        require(self.score in ("error", "loss"), "score", self.score, "'error', 'loss'")
+        check_shares(gamma=self.gamma)
+        object.__setattr__(self, "gamma", number(self.gamma))
+
+    def of_run(self, run: Run, model: Model, fed: Federation) -> float:
+        """Return the score of a run's last round."""
+        if self.target != "averaged":
+            return self.of_round(run.history[-1])
+        found = average(score(model, run.w, fed.val), fed.val)
+        return found.loss if self.score == "loss" else found.error
+
+    def of_round(self, played: Round) -> float:
+        """Return the mean over the round's clients, weighted by numbers of validation examples.
+
+        NaN if no client has any. A client that has diverged has an error of 1, and a loss of +inf.
+        """
+        of = played.before if self.target == "global" else played.after
+        has = played.size > 0
+        size, scores = played.size[has].double(), of.loss if self.score == "loss" else of.rates
+        return float((size * scores[has]).sum() / size.sum())
+
+    def of_trace(self, trace: Sequence[float], since: int) -> float:
+        """Return the discounted mean of the known scores after round ``since``.
+
+        If there are none, return the last known score before it, or NaN.
+        """
+        known = [s for s in trace[since:] if not isnan(s)]
+        known = known or [s for s in trace if not isnan(s)][-1:]
+        return discounted_mean(known, self.gamma) if known else nan

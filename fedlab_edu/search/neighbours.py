@@ -1,0 +1,44 @@
+"""How far `perturb` and `evo` move in a list of options, and the probabilities that result."""
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from fedlab_edu.validate import check_shares
+
+_TOL = 1e-9  # rounding may move (n - 1) eps off a whole number
+
+
+class Support(NamedTuple):
+    """The distribution of a perturbed number: uniform, in its scale, on [low, high], plus atoms.
+
+    Clipping puts the probabilities ``p_low`` and ``p_high`` on the ends.
+    """
+
+    low: float
+    high: float
+    p_low: float
+    p_high: float
+
+
+def window(n: int, eps: float, as_printed: bool) -> range:
+    """Return the moves of `Choice.perturb` among n options, in places."""
+    check_shares(eps=eps)
+    delta = (n - 1) * eps
+    up = math.ceil(delta - _TOL)
+    return range(-math.floor(delta + _TOL) if as_printed else -up, up + 1)
+
+
+def stride(n: int, eps: float, as_printed: bool) -> int:
+    """Return the number of places by which `Choice.evo` moves among n options."""
+    check_shares(eps=eps)
+    s = math.floor((n - 1) * eps + 0.5 + _TOL)
+    return s if as_printed else max(1, s)
+
+
+def probabilities(outcomes: Sequence[float]) -> dict[float, float]:
+    """Return outcome -> probability, from a list of equally likely outcomes."""
+    found: dict[float, float] = {}
+    for outcome in outcomes:
+        found[outcome] = found.get(outcome, 0) + 1 / len(outcomes)
+    return found

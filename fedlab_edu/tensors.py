@@ -1,0 +1,35 @@
+"""Tensors and devices."""
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from fedlab_edu.validate import require
+
+
+def usable_device(device: str | torch.device) -> torch.device:
+    """Return the device, if this machine can use it.
+
+    Raises:
+        ValueError: an unknown device, or a GPU on a machine (or in a build of PyTorch) without one.
+    """
+    try:
+        found = torch.device(device)
+    except RuntimeError:
+        found = None
+    gpus = torch.cuda.device_count()
+    allowed = "'cpu'" + "".join(f", 'cuda:{i}'" for i in range(gpus))
+    if not gpus:
+        allowed += " (this PyTorch sees no CUDA GPU)"
+    ok = found is not None and (
+        found.type == "cpu" or (found.type == "cuda" and (found.index or 0) < gpus)
+    )
+    require(ok, "device", str(device), allowed)
+    assert found is not None
+    return found
+
+
+def as_float64(values: Any) -> Tensor:
+    """Convert to a float64 tensor."""
+    return torch.as_tensor(values, dtype=torch.float64)
