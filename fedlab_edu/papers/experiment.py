@@ -1,4 +1,4 @@
-"""What an experiment is: variants, workloads to run them on, and the numbers that are published."""
+"""Experiments: variants, workloads to run them on, and published numbers."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,17 +16,17 @@ Trial = Callable[[Any, int, Path, Sequence[Any]], Record]
 
 @runtime_checkable
 class Variant(Protocol):
-    """What is run on a workload, and compared with others."""
+    """A method that is run on a workload and compared with others."""
 
     @property
     def name(self) -> str:
         """Unique in the experiment."""
 
-    def sound(self, record: Record) -> bool:
+    def is_valid(self, record: Record) -> bool:
         """Whether a record can be of this variant; it may raise what a wrong one makes it raise."""
 
-    def shown(self, record: Record) -> str:
-        """What came out, in a line."""
+    def describe(self, record: Record) -> str:
+        """Describe a record in a line."""
 
 
 @runtime_checkable
@@ -35,7 +35,7 @@ class Workload(Protocol):
 
     @property
     def budget(self) -> Record:
-        """What a record notes of it: runs with another budget are no runs of the same record."""
+        """The settings that a record notes; runs with other settings go into another record."""
 
     @property
     def summary(self) -> str:
@@ -45,7 +45,7 @@ class Workload(Protocol):
         """Whether the variant is run on it."""
 
     def trials(self, place: torch.device, data: str | None) -> Trial:
-        """What runs variants on it.
+        """Return a function that runs variants on it.
 
         Args:
             data: a folder that holds the data set, in place of the Hugging Face Hub.
@@ -85,7 +85,7 @@ class Experiment:
     report: "Callable[[Experiment, str, Sequence[Record]], list[str]] | None" = None
 
     def workload(self, dataset: str, scale: str) -> Workload:
-        """Of a data set at a scale.
+        """Return the workload of a data set at a scale.
 
         Raises:
             ValueError: there is no such scale or data set.

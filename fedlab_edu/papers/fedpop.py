@@ -9,26 +9,21 @@ of FedProx is one of them only where that is the method. CIFAR-10 departs as for
 `fedlab_edu.papers.fedex`.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
-from typing import Any, Literal
+from typing import Literal
 
 import torch
 
-from fedlab_edu.data import Federation, digits, genres, hub, sensors
+from fedlab_edu.data import Federation
 from fedlab_edu.methods import FedAvg, FedProx, Method, Scaffold
-from fedlab_edu.models.model import Model, char_lstm, cnn_cifar, mlp
-from fedlab_edu.models.resnet import resnet18
+from fedlab_edu.models.model import Model
 from fedlab_edu.papers import fedpop_tables as printed
 from fedlab_edu.papers.experiment import Experiment, Published, Record
-from fedlab_edu.papers.fedex import SETTINGS
+from fedlab_edu.papers.fedpop_data import CIFAR, DIGITS, LEAF, SILOS
 from fedlab_edu.papers.searches import Setting, both, rates, tested
 from fedlab_edu.search.arms import draw_arms
 from fedlab_edu.search.space import (
-    FEDEX_SHAKESPEARE,
-    FEDPOP,
-    FEDPOP_CROSS_SILO,
     SearchSpace,
     Spaces,
 )
@@ -82,7 +77,7 @@ class Member:
         return search if same else None
 
     def measure(self, search: FedPop, model: Model, fed: Federation) -> Record:
-        """What is kept of a search that is over: see `tested`.
+        """Return the record of a finished search: see `tested`.
 
         Keys:
             rounds: the communication rounds spent.
@@ -99,13 +94,13 @@ class Member:
         """The test error in percent of its target."""
         return 100 * float(record[self.target])
 
-    def sound(self, record: Record) -> bool:
+    def is_valid(self, record: Record) -> bool:
         """Whether its errors are rates, and it has spent and tried something."""
         counts = [record["rounds"], record["tried"]]
         ok = all(type(count) is int and count > 0 for count in counts)
         return ok and rates([record["global"], record["personalised"]])
 
-    def shown(self, record: Record) -> str:
+    def describe(self, record: Record) -> str:
         """Both test errors, and the number of configurations tried."""
         return f"{both(record)}, {record['tried']} configurations tried"
 
@@ -119,90 +114,11 @@ _PARTS: tuple[Column, ...] = (
 )  # fmt: skip
 
 
-def _cifar(alpha: float | None, seed: int) -> Federation:
-    """500 clients with 100 of the training images each, or, by alpha, as many in the mean; a tenth
-    of each client's is for validation."""
-    by: dict[str, Any] = {"by": "iid"} if alpha is None else {"by": "label", "alpha": alpha}
-    return hub("uoft-cs/cifar10", x="img", clients=500, seed=seed, **by)
-
-
-def _mixed(name: str, x: str, y: str, clients: int, seed: int) -> Federation:
-    """All examples shuffled and shared out, whosever they were: what this paper calls i.i.d."""
-    return hub(name, x=x, y=y, by="iid", clients=clients, seed=seed)
-
-
-_FEMNIST = partial(_mixed, "flwrlabs/femnist", "image", "character", 3550)
-_PLAYS = partial(_mixed, "flwrlabs/shakespeare", "x", "y", 1129)
-_CIFAR = {
-    f"cifar10-{name}": Setting(partial(_cifar, alpha), lambda: cnn_cifar(32), FEDPOP, 4000, 800)
-    for name, alpha in (("iid", None), ("1", 1.0), ("0.5", 0.5))
-}
-_LEAF = {
-    "femnist-iid": SETTINGS["paper"]["femnist"]._replace(federation=_FEMNIST),
-    "femnist": SETTINGS["paper"]["femnist"],
-    "shakespeare-iid": SETTINGS["paper"]["shakespeare"]._replace(federation=_PLAYS),
-    "shakespeare": SETTINGS["paper"]["shakespeare"],
-}
-
-
-def _small(federation: Callable[..., Federation], **how: Any) -> Setting:
-    """A data set at the book's scale."""
-    model = partial(mlp, 64, 32, 10)
-    return Setting(lambda seed: federation(seed=seed, **how), model, FEDPOP, 200, 40)
-
-
-_DIGITS = {
-    "digits": _small(digits),
-    "digits-iid": _small(digits, by="iid"),
-    "digits-1": _small(digits, by="label", alpha=1.0),
-    "digits-0.5": _small(digits, by="label", alpha=0.5),
-}
-
-
-def _domains(name: str, domains: int, classes: int) -> Setting:
-    """Images of 224 by 224 pixels; all domains take part in each round; 9 members begin.
-
-    DomainNet has all its 345 classes here. The printed accuracies of its global models are 28 to 33
-    points above those on the 65 classes of Office-Home, and can hardly be of all 345; of how many,
-    the paper does not say.
-    """
-    return Setting(
-        lambda seed: hub(name, by="domain", side=224, seed=seed),
-        lambda: resnet18(classes), FEDPOP_CROSS_SILO, 1000, 200, eliminations=2, clients=domains,
-    )  # fmt: skip
-
-
-#: Genres train for one epoch, as all clients that have lines of Shakespeare, and their data are the
-#: same for every seed: windows keep the order of the plays.
-_GENRES = Spaces(
-    SearchSpace(
-        {
-            **FEDEX_SHAKESPEARE.client.distributions,
-            "batch": FEDPOP_CROSS_SILO.client.distributions["batch"],
-        }
-    ),
-    FEDEX_SHAKESPEARE.server,
-)
-_SILOS = {
-    "book": {
-        "sensors": _small(sensors)._replace(spaces=FEDPOP_CROSS_SILO, clients=6),
-        "genres": _small(genres, length=10, step=2000)._replace(
-            model=lambda: char_lstm(hidden=32, depth=1), spaces=_GENRES, clients=6
-        ),
-    },
-    "paper": {
-        "pacs": _domains("flwrlabs/pacs", 4, 7),
-        "office-home": _domains("flwrlabs/office-home", 4, 65),
-        "domainnet": _domains("wltjr1007/DomainNet", 6, 345),
-    },
-}
-
-
-_CIFAR_SCALES = {"book": _DIGITS, "paper": _CIFAR}
+_CIFAR_SCALES = {"book": DIGITS, "paper": CIFAR}
 
 
 def _budgets(setting: Setting, members: int, caps: Sequence[int], cap: int) -> dict[str, Setting]:
-    """As many members with each of the caps, and 5, 10, 15, 20 members with one.
+    """Return settings: ``members`` with each of the caps, and 5, 10, 15, 20 members with ``cap``.
 
     What is both, so many members with that one cap, goes by the name of its cap alone.
     """
@@ -220,7 +136,7 @@ def _experiment(
     cells: Mapping[str, tuple[str, str]],
     method: Method | None = None,
 ) -> Experiment:
-    """Each column for each target; ``against`` are pairs of places of columns."""
+    """Return an experiment with each column for each target; ``against`` holds pairs of columns."""
     variants = []
     for column, (wrapper, tuner) in enumerate(columns):
         for t, target in enumerate(_TARGETS):
@@ -253,11 +169,11 @@ EXPERIMENTS = (
     _experiment(
         "Table 1", f"{_BEST}, in most cells.", (*_RS, *_SHA),
         (*_OF_THREE, (5, 4), (5, 3), (4, 3)),
-        {"book": _DIGITS, "paper": {**_CIFAR, **_LEAF}}, printed.TABLE_1,
+        {"book": DIGITS, "paper": {**CIFAR, **LEAF}}, printed.TABLE_1,
     ),
     _experiment(
         "Table 2", f"{_BEST}, where each client is a domain.", _SHA, _OF_THREE,
-        _SILOS, printed.TABLE_2,
+        SILOS, printed.TABLE_2,
     ),
     _experiment(
         "Table 3", "FedPop-G and FedPop-L help alone, and most together.", _PARTS,
@@ -274,13 +190,13 @@ EXPERIMENTS = (
     _experiment(
         "Figure 5", "More rounds for each member help, and more members do not.", _RS, _OF_THREE,
         {
-            "book": _budgets(_DIGITS["digits"], 5, (10, 20, 40, 80), 40),
+            "book": _budgets(DIGITS["digits"], 5, (10, 20, 40, 80), 40),
             "paper": {
                 f"{name}-{budget}": setting
                 for name, of, members, caps, cap in (
-                    ("cifar10-iid", _CIFAR["cifar10-iid"], 5, (200, 400, 800, 1600), 800),
-                    ("femnist", _LEAF["femnist"], 10, (100, 200, 300, 400), 200),
-                    ("shakespeare", _LEAF["shakespeare"], 5, (200, 400, 800, 1600), 800),
+                    ("cifar10-iid", CIFAR["cifar10-iid"], 5, (200, 400, 800, 1600), 800),
+                    ("femnist", LEAF["femnist"], 10, (100, 200, 300, 400), 200),
+                    ("shakespeare", LEAF["shakespeare"], 5, (200, 400, 800, 1600), 800),
                 )
                 for budget, setting in _budgets(of, members, caps, cap).items()
             },

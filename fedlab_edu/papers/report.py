@@ -1,4 +1,4 @@
-"""What a record of an experiment says: means, paired differences, and the paper's numbers."""
+"""Reports on records of experiments: means, paired differences, and the paper's numbers."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -84,7 +84,7 @@ def render(
 def _table(
     experiment: Experiment, dataset: str, records: Sequence[Record], scale: str
 ) -> list[str]:
-    """Each variant's errors, beside the paper's, and paired differences."""
+    """Return a table of each variant's errors, the paper's, and paired differences."""
     of, variants = errors(experiment, records), experiment.variants
     targets = {v.target for v in variants}
     title = "Test error in %" if len(targets) > 1 else f"Test error in %, {targets.pop()}"

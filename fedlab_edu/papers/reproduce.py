@@ -67,7 +67,7 @@ def reproduce(
         state.unlink(missing_ok=True)
         took = time.perf_counter() - began
         now = f"[{count}/{len(todo)}] seed {seed}, {variant.name}"
-        say(f"{now}: {variant.shown(record)} ({took:.0f} s)")
+        say(f"{now}: {variant.describe(record)} ({took:.0f} s)")
     return path
 
 
@@ -117,7 +117,7 @@ def read_records(path: str | Path, experiment: Experiment) -> list[Record]:
 
 def _is_record(record: Record, variant: Variant) -> bool:
     ok = type(record["seed"]) is int and isinstance(record["budget"], dict)
-    return ok and variant.sound(record)
+    return ok and variant.is_valid(record)
 
 
 def _append(path: Path, record: Record) -> None:

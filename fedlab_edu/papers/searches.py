@@ -47,7 +47,7 @@ class Setting(NamedTuple):
 
     @property
     def budget(self) -> Record:
-        """What a record notes of it."""
+        """The settings that a record notes."""
         names = ("total", "cap", "eta", "eliminations", "clients", "k")
         return {name: getattr(self, name) for name in names}
 
@@ -57,11 +57,11 @@ class Setting(NamedTuple):
         return f"{self.total} rounds in all, {self.cap} for one arm at most."
 
     def fits(self, variant: object) -> bool:
-        """All do."""
+        """Return True: every variant runs on it."""
         return True
 
     def trials(self, place: torch.device, data: str | None) -> Trial:
-        """Each spends a search and tests its winner."""
+        """Return the trial of a variant: search, then test the winner."""
         allowed = "none: this data set comes with a package or through the Hub"
         require(data is None, "data", data, allowed)
         return _searches(self, place)
@@ -101,7 +101,7 @@ class Tuning:
         )  # fmt: skip
 
     def measure(self, search: Race, model: Model, fed: Federation) -> Record:
-        """What is kept of a search that is over: see `tested`, and how sure FedEx has become.
+        """Return the record of a finished search: see `tested`, and the entropy of FedEx.
 
         Keys:
             entropy: of the winner's theta, in nats; None without FedEx.
@@ -114,11 +114,11 @@ class Tuning:
         """The test error in percent of the target that it was tuned for."""
         return 100 * float(record[self.target])
 
-    def sound(self, record: Record) -> bool:
+    def is_valid(self, record: Record) -> bool:
         """Whether its errors are rates."""
         return rates([record["global"], record["personalised"]])
 
-    def shown(self, record: Record) -> str:
+    def describe(self, record: Record) -> str:
         """Both test errors."""
         return both(record)
 
@@ -157,11 +157,11 @@ class Range:
         """The personalised test error of each arm."""
         return {"errors": [min(1.0, personalise(run, model, fed).error) for run in search.runs]}
 
-    def sound(self, record: Record) -> bool:
+    def is_valid(self, record: Record) -> bool:
         """Whether its errors are rates."""
         return rates(record["errors"])
 
-    def shown(self, record: Record) -> str:
+    def describe(self, record: Record) -> str:
         """The lowest error and the highest."""
         return f"test errors from {min(record['errors']):.1%} to {max(record['errors']):.1%}"
 
@@ -191,7 +191,7 @@ def rates(numbers: Sequence[object]) -> bool:
 
 
 def _searches(setting: Setting, place: torch.device) -> Trial:
-    """What spends a search and tests its winner, seed by seed."""
+    """Return a trial: search and test the winner, seed by seed."""
     model, over, feds = setting.model(), list[tuple[Any, Any]](), dict[int, Federation]()
 
     def run(variant: Any, seed: int, state: Path, later: Sequence[Any]) -> Record:
@@ -217,7 +217,7 @@ def _searches(setting: Setting, place: torch.device) -> Trial:
 
 
 def ranges(experiment: Experiment, dataset: str, records: Sequence[Record]) -> list[str]:
-    """How far the errors of configurations near one another lie apart."""
+    """The spread of errors of configurations near one another."""
     lines = [
         "Personalised test error in % of configurations near one another: means over seeds",
         "of the lowest, the median, the highest; and from the lowest to the highest",

@@ -56,7 +56,7 @@ class Task(NamedTuple):
 
     @property
     def budget(self) -> Record:
-        """What a record notes of it."""
+        """The settings that a record notes."""
         return {"k": self.k}
 
     @property
@@ -69,7 +69,7 @@ class Task(NamedTuple):
         return variant.n <= self.most
 
     def trials(self, place: torch.device, data: str | None) -> Trial:
-        """Each selects a map."""
+        """Return the trial of a variant: select a map."""
         return _selections(self, place, data)
 
 
@@ -84,13 +84,13 @@ class Maps:
     n: int
     shared: bool
 
-    def sound(self, record: Record) -> bool:
+    def is_valid(self, record: Record) -> bool:
         """Whether its accuracies are rates, its picks maps, its times no less than 0."""
         accuracy, picks, seconds = record["accuracy"], record["picks"], record["seconds"]
         ok = rates(accuracy) and {*picks.values()} <= {*range(len(accuracy))} and len(picks) > 0
         return ok and all(seconds[name] >= 0 for name in ("maps", "sweep", *picks))
 
-    def shown(self, record: Record) -> str:
+    def describe(self, record: Record) -> str:
         """The best map, and what each search has found."""
         accuracy = record["accuracy"]
         found = [f"{name} {accuracy[i]:.1%}" for name, i in record["picks"].items()]
@@ -140,7 +140,7 @@ def select(variant: Maps, k: int, problem: Problem, seed: int, device: str) -> d
 
 
 def _selections(task: Task, place: torch.device, data: str | None) -> Trial:
-    """What selects feature maps, seed by seed."""
+    """Return a trial: select a feature map, seed by seed."""
     problems = dict[int, Problem]()
 
     def run(variant: Maps, seed: int, state: Path, later: Sequence[Any]) -> Record:
@@ -153,7 +153,7 @@ def _selections(task: Task, place: torch.device, data: str | None) -> Trial:
 
 
 def selections(experiment: Experiment, dataset: str, records: Sequence[Record]) -> list[str]:
-    """What each search has found, and how fast it was."""
+    """The result and the time of each search."""
     lines = [
         "Validation accuracy in %, means over seeds; seconds of processor time (GPU: of the clock)"
     ]

@@ -1,7 +1,6 @@
 """Distributions of hyperparameters: draw a value, or move near a given one.
 
-A coordinate is the logarithm of a learning rate, or the place in a list. Random draws are numbers
-u in [0, 1), handed in. Khodak et al. (2021), section 3 and D.2; Chen et al. (2023), section 3.4.
+A coordinate is, for instance, log10(lr). Khodak et al. (2021), section 3 and D.2; Chen et al. (2023).
 """
 
 import math
@@ -33,8 +32,8 @@ class Uniform:
 
     def __post_init__(self) -> None:
         given = self.low, self.high
-        for name, bound in zip(("low", "high"), given, strict=True):
-            object.__setattr__(self, name, number(bound))
+        object.__setattr__(self, "low", number(self.low))
+        object.__setattr__(self, "high", number(self.high))
         a, b = self._ends
         require(0 < b - a < math.inf, "low, high", given, self._allowed)
 
