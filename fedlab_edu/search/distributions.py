@@ -1,6 +1,6 @@
 """Distributions of hyperparameters: draw a value, or move near a given one.
 
-A coordinate is, for instance, log10(lr). Khodak et al. (2021), section 3 and D.2; Chen et al. (2023).
+A coordinate is, for instance, log10(lr). Khodak et al. (2021), section 3; Chen et al. (2023), 3.4.
 """
 
 import math
