@@ -1,11 +1,17 @@
 """The tuner that tunes nothing: which row each client gets."""
 
+import inspect
+from dataclasses import dataclass, replace
+from math import inf
+from statistics import mean
+
 import numpy as np
 import pytest
 import torch
 
-from fedlab_edu import LocalHP
-from fedlab_edu.rounds.tuner import Fixed
+from fedlab_edu import LocalHP, digits, local_sgd, mlp, start, train
+from fedlab_edu.methods import ClientUpdate, FedAvg, Method
+from fedlab_edu.rounds.tuner import Fixed, Tuner
 from tests.test_space import made
 
 TABLE = LocalHP(lr=[0.1, 0.2, 0.3])
@@ -50,3 +56,34 @@ def test_rows_that_are_no_column_of_whole_numbers_are_refused(row: object) -> No
         ValueError, match=r"row is .*; allowed: for each client a whole number from"
     ):
         made(Fixed, table=TABLE, row=row)
+
+
+def example(cls: type) -> str:
+    """The code in a docstring."""
+    text = inspect.getdoc(cls) or ""
+    block = text.partition("::\n\n")[2].splitlines()
+    end = next((i for i, line in enumerate(block) if line and not line.startswith("    ")), None)
+    return inspect.cleandoc("\n".join(block[:end]))
+
+
+def test_the_tuner_in_the_docstring_of_the_interface_works() -> None:
+    fed, model = digits(clients=14), mlp(64, 8, 10)
+    names = {"dataclass": dataclass, "replace": replace, "mean": mean, "inf": inf, "torch": torch}
+    names |= {"LocalHP": LocalHP, "Fixed": Fixed, "start": start, "train": train}
+    names |= {"fed": fed, "model": model}
+    exec(example(Tuner).replace(", 30)", ", 6)"), names)
+    tuner = names["run"].tuner  # type: ignore[attr-defined]
+    assert isinstance(tuner, Tuner)
+    assert [one.row.unique().tolist() for one in names["run"].history] == [[0], [1], [2]] * 2  # type: ignore[attr-defined]
+    means = [mean(tuner.errors[j::3]) for j in range(3)]  # type: ignore[attr-defined]
+    assert tuner.final.lr.item() == pytest.approx([0.01, 0.1, 1.0][means.index(min(means))])
+
+
+def test_the_method_in_the_docstring_of_the_interface_works() -> None:
+    fed, model = digits(clients=14), mlp(64, 8, 10)
+    names = {"dataclass": dataclass, "FedAvg": FedAvg, "local_sgd": local_sgd}
+    names |= {"ClientUpdate": ClientUpdate}
+    exec(example(Method), names)
+    begun = start(model, fed, LocalHP(lr=1.0), method=names["Clipped"](0.01))  # type: ignore[arg-type]
+    after = train(begun, model, fed, 1)
+    assert 0 < float((after.w - begun.w).norm()) <= 0.01 * (1 + 1e-5)

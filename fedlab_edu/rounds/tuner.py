@@ -15,7 +15,33 @@ from fedlab_edu.validate import require
 
 @runtime_checkable
 class Tuner(Protocol):
-    """The interface of a tuner. It is a value: `tell` returns the next one."""
+    """The interface of a tuner. It is a value: `tell` returns the next one.
+
+    A tuner that gives each row in turn, and keeps the mean error of each::
+
+        @dataclass(frozen=True)
+        class RoundRobin:
+            table: LocalHP
+            errors: tuple[float, ...] = ()  # one for each round
+
+            @property
+            def final(self):
+                k = len(self.table)
+                means = [mean(self.errors[j::k] or [inf]) for j in range(k)]
+                return self.table[means.index(min(means))]
+
+            def ask(self, clients, gen, *, who):
+                return torch.full((clients,), len(self.errors) % len(self.table))
+
+            def tell(self, result):
+                error = float(result.after.error.mean())
+                return replace(self, errors=(*self.errors, error))
+
+            def freeze(self):
+                return Fixed(self.final)
+
+        run = train(start(model, fed, RoundRobin(LocalHP(lr=[0.01, 0.1, 1.0]))), model, fed, 30)
+    """
 
     @property
     def table(self) -> LocalHP:
