@@ -11,6 +11,7 @@ from scipy import sparse
 from sklearn.datasets import load_digits
 
 from fedlab_edu.features import maps as fm
+from fedlab_edu.features import rules
 from fedlab_edu.features import selection as sel
 from fedlab_edu.features import share as fs
 from fedlab_edu.features import text as ft
@@ -63,10 +64,10 @@ def test_the_shared_fits_scores_and_probabilities_are_those_of_the_vectors(name:
 
 PURE = {
     "halve": lambda p, scores: {
-        "p": fs.halve(scores, np.array(p) > 0),
-        "p_literal": fs.halve_as_printed(p, scores),
+        "p": rules.halve(scores, np.array(p) > 0),
+        "p_literal": rules.halve_as_printed(p, scores),
     },
-    "eg": lambda **given: {"p": fs.eg_step(*given.values())},
+    "eg": lambda **given: {"p": rules.eg_step(*given.values())},
     "rff": lambda **given: {"features": fm.fourier(*given.values())},
     "pre": lambda **given: {"X": fm.preprocess(*given.values())},
     "bong": lambda tokens, order, **bins: {
@@ -75,7 +76,7 @@ PURE = {
     },
     "nb": lambda **given: {"weights": ft.naive_bayes(**given)},
     "sif": lambda **given: {"weights": ft.inverse_frequency(**given)},
-    "rounds": lambda k: {"rounds": [fs.rounds_needed(each) for each in k]},
+    "rounds": lambda k: {"rounds": [rules.rounds_needed(each) for each in k]},
 }
 CASES = (
     "halve-0 halve-1 halve-2 halve-3 eg-0 rff-gaussian rff-laplacian pre-None pre-minmax "
@@ -275,16 +276,16 @@ def test_halving_keeps_the_first_half_of_the_sorted_living_maps() -> None:
         ranked = sorted((math.inf if math.isnan(scores[i]) else scores[i], i) for i in range(k))
         left = [i for _, i in ranked if alive[i]]
         kept = left[: math.ceil(len(left) / 2)]
-        assert fs.halve(scores, alive).tolist() == [(i in kept) / len(kept) for i in range(k)]
+        assert rules.halve(scores, alive).tolist() == [(i in kept) / len(kept) for i in range(k)]
 
 
 def test_exponentiated_gradient_is_the_normalised_product_and_no_baseline_changes_it() -> None:
     p, error = [0.5, 0.0, 0.3, 0.2], [0.9, 0.0, 0.2, 0.4]
     product = [q * math.exp(-3 * e) for q, e in zip(p, error, strict=True)]
     expected = pytest.approx([q / sum(product) for q in product], abs=1e-15)
-    assert fs.eg_step(p, error, 3).tolist() == expected
-    assert fs.eg_step(p, error, 3, baseline=0.7).tolist() == expected
-    assert fs.eg_step([0.5, 0.5], [2000.0, 1000.0], 5).tolist() == [0, 1]  # exp(-5000) is 0
+    assert rules.eg_step(p, error, 3).tolist() == expected
+    assert rules.eg_step(p, error, 3, baseline=0.7).tolist() == expected
+    assert rules.eg_step([0.5, 0.5], [2000.0, 1000.0], 5).tolist() == [0, 1]  # exp(-5000) is 0
 
 
 def test_a_sweep_is_each_maps_own_fit_and_so_is_sharing_with_all_examples_on_one_map() -> None:
@@ -456,8 +457,8 @@ REFUSED = {
     "shape of neg is (1,)": lambda: ft.naive_bayes([1, 2], [0], 1.0),
     "counts is [0.0, 0.0]": lambda: ft.inverse_frequency([0, 0], 0.1),
     "seed is -1": lambda: ft.hashed(["a"], 2, -1, False),
-    "alive is [False]": lambda: fs.halve([1.0], [False]),
-    "error is [nan]": lambda: fs.eg_step([1.0], [math.nan], 1.0),
+    "alive is [False]": lambda: rules.halve([1.0], [False]),
+    "error is [nan]": lambda: rules.eg_step([1.0], [math.nan], 1.0),
     "lam is 0.0": lambda: ridge([[1.0]], [[1.0]], 0.0),
     "y is [0, -1]; allowed: whole numbers from 0 to 1": lambda: sel.Data(
         [1, 1], [0, -1], [1], [0], 2

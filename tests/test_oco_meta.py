@@ -15,6 +15,7 @@ from torch import Tensor
 from benchmarks.oco import NOISE, V, theorem
 from fedlab_edu.oco import bounds as ob
 from fedlab_edu.oco import meta as om
+from fedlab_edu.oco import rules
 from fedlab_edu.oco.bandit import bandit_eg, draw, expected_p, hedge
 from fedlab_edu.oco.losses import KINDS, Losses, constants
 from fedlab_edu.oco.optimum import best_fixed
@@ -516,3 +517,13 @@ REFUSED = {
 def test_what_cannot_be_meant_is_refused_with_its_name(says: str) -> None:
     with pytest.raises(ValueError, match=re.escape(says)):
         REFUSED[says]()
+
+
+def test_the_bandits_of_one_run_are_those_of_many() -> None:
+    gen = generator(4)
+    table, u = 2 * uniform(5, 30, 3, gen=gen), uniform(5, 30, gen=gen)
+    many, known = bandit_eg(table, 0.4, draws=u), hedge(table, 0.4)
+    for s in range(5):
+        assert rules.bandit_eg(table[s].tolist(), 0.4, u[s].tolist()) == many.arms[s].tolist()
+        for p, expected in zip(rules.hedge(table[s].tolist(), 0.4), known[s], strict=True):
+            assert p == pytest.approx(expected.tolist(), abs=1e-12)

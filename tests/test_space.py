@@ -12,6 +12,7 @@ import torch
 from scipy import stats
 
 from fedlab_edu import LocalHP, ServerHP, server_sgd
+from fedlab_edu.search import neighbours
 from fedlab_edu.search.distributions import (
     Choice,
     Distribution,
@@ -457,3 +458,31 @@ def test_a_space_without_some_hyperparameters_leaves_them_at_their_defaults() ->
     assert not table.mu.any()
     assert not table.dropout.any()
     assert len(table.lr.unique()) == 20
+
+
+@pytest.mark.parametrize("eps", [0.0, 0.1, 0.7])
+def test_perturb_and_evo_of_one_number_are_those_of_tensors(eps: float) -> None:
+    gen = torch.Generator().manual_seed(0)
+    distribution = Uniform(-2.0, 3.0)
+    for u in torch.rand(200, 4, generator=gen, dtype=torch.float64):
+        x, (coin, draw, move) = -2 + 5 * float(u[3]), u[:3].tolist()
+        near = distribution.perturb(torch.tensor(x, dtype=torch.float64), eps, u[2])
+        assert neighbours.perturb(x, -2.0, 3.0, eps, move) == pytest.approx(float(near), abs=1e-12)
+        other = distribution.evo(torch.tensor([x], dtype=torch.float64), eps, 0.3, u[:3, None])
+        one = neighbours.evo(x, -2.0, 3.0, eps, 0.3, (coin, draw, move))
+        assert one == pytest.approx(float(other), abs=1e-12)
+
+
+@pytest.mark.parametrize("as_printed", [False, True])
+@pytest.mark.parametrize("eps", [0.0, 0.2, 0.6])
+def test_perturb_and_evo_of_one_place_are_those_of_tensors(eps: float, as_printed: bool) -> None:
+    gen = torch.Generator().manual_seed(0)
+    options = (8.0, 16.0, 32.0, 64.0, 128.0)
+    distribution = Choice(options, as_printed)
+    for u in torch.rand(200, 4, generator=gen, dtype=torch.float64):
+        place, (coin, draw, move) = int(5 * u[3]), u[:3].tolist()
+        value = torch.tensor([options[place]], dtype=torch.float64)
+        near = neighbours.perturb_place(place, 5, eps, move, as_printed)
+        assert distribution.perturb(value, eps, u[2:3]).tolist() == [options[near]]
+        other = neighbours.evo_place(place, 5, eps, 0.3, (coin, draw, move), as_printed)
+        assert distribution.evo(value, eps, 0.3, u[:3, None]).tolist() == [options[other]]

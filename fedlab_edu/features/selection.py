@@ -10,15 +10,15 @@ from typing import Any, Literal
 
 import numpy as np
 import torch
-from jaxtyping import Float64, Int
+from jaxtyping import Int
 from scipy import sparse
 from torch import Tensor
 
 from fedlab_edu.features.linear import Fit, Linear
 from fedlab_edu.features.maps import Map
+from fedlab_edu.features.rules import PerMap
 from fedlab_edu.validate import require, whole
 
-PerMap = Float64[np.ndarray, " k"]
 Score = Literal["loss", "error"]
 RIDGE = Linear()
 

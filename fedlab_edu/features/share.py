@@ -5,7 +5,6 @@ map's score is that of this fit on the validation set seen through it. Khodak et
 *Weight-Sharing Beyond NAS*, section 3.1.
 """
 
-import math
 from collections.abc import Sequence
 from typing import Any, Literal, NamedTuple
 
@@ -13,17 +12,17 @@ import numpy as np
 
 from fedlab_edu.features.linear import Linear
 from fedlab_edu.features.maps import Map
+from fedlab_edu.features.rules import PerMap, eg_step, halve, rounds_needed
 from fedlab_edu.features.selection import (
     RIDGE,
     Data,
-    PerMap,
     Score,
     check_score,
     map_scores,
     shared_fit,
     split_scores,
 )
-from fedlab_edu.validate import number, require, whole
+from fedlab_edu.validate import require, whole
 
 Validation = Literal["whole", "split"]
 
@@ -45,62 +44,6 @@ class History(NamedTuple):
     def survivors(self) -> list[list[int]]:
         """The places of the maps left after each round."""
         return [np.flatnonzero(p).tolist() for p in self.p]
-
-
-def halve(scores: Any, alive: Any) -> PerMap:
-    """Return the next probabilities: uniform on the best ``ceil(n / 2)`` of the n maps alive.
-
-    Args:
-        scores: (k,), lower is better, of equal ones the first; NaN counts as +inf.
-        alive: (k,), whether each map is alive: ``p > 0``.
-
-    Raises:
-        ValueError: no map is alive, or not one score for each map.
-
-    Source: the code of Khodak et al., *Weight-Sharing Beyond NAS*.
-    """
-    known, alive = _known(scores), np.asarray(alive, dtype=bool)
-    ok = alive.any() and alive.shape == known.shape
-    require(ok, "alive", alive.tolist(), f"{known.size}, as many as scores, at least one true")
-    left = np.flatnonzero(alive)
-    best = left[np.argsort(known[left], kind="stable")][: math.ceil(len(left) / 2)]
-    return np.isin(np.arange(len(known)), best) / len(best)
-
-
-def halve_as_printed(p: Any, scores: Any) -> PerMap:
-    """Return ``2 p_i`` where ``s_i`` is at most the median of all k scores, else 0.
-
-    The median includes eliminated maps, so later rounds may keep all or none. With ties or an odd
-    number of maps the result need not sum to 1.
-    """
-    known = _known(scores)
-    return np.where(known <= np.median(known), 2 * np.asarray(p, dtype=np.float64), 0.0)
-
-
-def eg_step(p: Any, error: Any, eta: float, baseline: float = 0.0) -> PerMap:
-    """Return ``p_i exp(-eta (error_i - baseline))``, normalised: a softer elimination.
-
-    Args:
-        p, error: (k,), the probabilities before, and each map's validation error.
-        eta: the step size; 5 in the authors' code.
-        baseline: cancels, because the errors of all maps are known here.
-
-    Raises:
-        ValueError: probabilities below 0 or all 0; errors that are not finite; eta below 0.
-    """
-    p, error = np.asarray(p, dtype=np.float64), np.asarray(error, dtype=np.float64)
-    require((p >= 0).all() and p.any(), "p", p.tolist(), "from 0 on, at least one above 0")
-    ok = error.shape == p.shape and np.isfinite(error).all()
-    require(ok, "error", error.tolist(), f"{p.size} finite numbers")
-    require(0 <= number(eta) < math.inf, "eta", eta, "a finite number from 0 on")
-    log = np.log(p, out=np.full(p.shape, -np.inf), where=p > 0) - eta * (error - baseline)
-    q: np.ndarray = np.exp(log - np.logaddexp.reduce(log))  # avoids 0 / 0
-    return q
-
-
-def rounds_needed(k: int) -> int:
-    """Return ``ceil(log2 k)``, the number of halvings that leave one of k maps."""
-    return (whole("k", k, 1) - 1).bit_length()
 
 
 def share(
@@ -185,8 +128,3 @@ def share_softly(
             errors.append(np.divide(found * part, p[t], out=np.zeros(k), where=seen))
         p.append(eg_step(p[t], errors[t], eta))
     return History(p[1:], errors, int(p[-1].argmax()))
-
-
-def _known(scores: Any) -> np.ndarray:
-    scores = np.asarray(scores, dtype=np.float64)
-    return np.where(np.isnan(scores), np.inf, scores)

@@ -1,4 +1,8 @@
-"""How far `perturb` and `evo` move in a list of options, and the probabilities that result."""
+"""Perturb and Evo for one value: functions of numbers, for any Python, a browser's too.
+
+Khodak et al. (2021), section 3, *Local perturbation*; Chen et al. (2023), eq. (3). `Uniform` and
+`Choice` do the same for tensors of values.
+"""
 
 import math
 from collections.abc import Sequence
@@ -19,6 +23,44 @@ class Support(NamedTuple):
     high: float
     p_low: float
     p_high: float
+
+
+def perturb(x: float, low: float, high: float, eps: float, u: float) -> float:
+    """Draw from ``[x - (high - low) eps, x + (high - low) eps]`` at u in [0, 1), then clip.
+
+    Args:
+        x, low, high: a value and its range, in the distribution's scale: of a learning rate, log10.
+    """
+    return min(max(x + (high - low) * eps * (2 * u - 1), low), high)
+
+
+def evo(
+    x: float, low: float, high: float, eps: float, p_re: float, u: tuple[float, float, float]
+) -> float:
+    """Draw from the whole range with probability p_re, else `perturb`; u: coin, draw, move."""
+    coin, draw, move = u
+    return low + (high - low) * draw if coin < p_re else perturb(x, low, high, eps, move)
+
+
+def perturb_place(place: int, n: int, eps: float, u: float, as_printed: bool = False) -> int:
+    """Move by a place of `window`, each equally likely, and clip to the n places from 0."""
+    moves = window(n, eps, as_printed)
+    return min(max(place + moves[int(u * len(moves))], 0), n - 1)
+
+
+def evo_place(
+    place: int,
+    n: int,
+    eps: float,
+    p_re: float,
+    u: tuple[float, float, float],
+    as_printed: bool = False,
+) -> int:
+    """Draw one of n places with probability p_re, else move by -s, 0 or s, with s of `stride`."""
+    coin, draw, move = u
+    if coin < p_re:
+        return int(draw * n)
+    return min(max(place + stride(n, eps, as_printed) * (int(3 * move) - 1), 0), n - 1)
 
 
 def window(n: int, eps: float, as_printed: bool) -> range:

@@ -1,0 +1,42 @@
+"""The bandits of the theorem for one run: functions of numbers and lists, a browser's too.
+
+Shalev-Shwartz (2011), section 4; Khodak et al. (2021), Algorithm 2. `bandit` has the same for many
+runs at once.
+"""
+
+from math import exp, log
+
+
+def hedge(losses: list[list[float]], eta: float) -> list[list[float]]:
+    """Return p_t (tau, k), proportional to ``exp(-eta sum_(s < t) loss_s)``.
+
+    Args:
+        losses: (tau, k), of all arms in each round.
+    """
+    total, found = [0.0] * len(losses[0]), []
+    for row in losses:
+        weights = [exp(-eta * (x - min(total))) for x in total]
+        found.append([weight / sum(weights) for weight in weights])
+        total = [x + loss for x, loss in zip(total, row, strict=True)]
+    return found
+
+
+def bandit_eg(losses: list[list[float]], eta: float, u: list[float]) -> list[int]:
+    """Return the arm of each round; only its loss is seen: ``p_a <- p_a exp(-eta loss_a / p_a)``.
+
+    Args:
+        losses: (tau, k).
+        u: (tau,), draws in [0, 1), in which arm a has a part of length p_a.
+    """
+    k = len(losses[0])
+    z, arms = [-log(k)] * k, []
+    for row, draw in zip(losses, u, strict=True):
+        p = [exp(z_a) for z_a in z]
+        ends = [sum(p[: a + 1]) for a in range(k)]
+        arm = next(a for a in range(k) if draw * ends[-1] < ends[a])
+        z[arm] -= eta * row[arm] / p[arm]
+        top = max(z)
+        norm = top + log(sum(exp(z_a - top) for z_a in z))
+        z = [z_a - norm for z_a in z]
+        arms.append(arm)
+    return arms
