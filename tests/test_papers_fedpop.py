@@ -25,7 +25,7 @@ from fedlab_edu import (
 )
 from fedlab_edu.data import genres, hub, sensors
 from fedlab_edu.models.model import char_lstm, cnn_cifar, cnn_femnist, mlp
-from fedlab_edu.papers import fedpop_data
+from fedlab_edu.papers import fedpop as tables
 from fedlab_edu.papers.experiment import Experiment
 from fedlab_edu.papers.fedpop import EXPERIMENTS, Member
 from fedlab_edu.papers.report import render
@@ -208,7 +208,7 @@ def test_the_papers_data_sets_are_asked_for_by_their_cards(monkeypatch: pytest.M
         asked.append((name, how))
         return digits(clients=14)
 
-    monkeypatch.setattr(fedpop_data, "hub", noted)
+    monkeypatch.setattr(tables, "hub", noted)
     for name in ("fedpop-table1", "fedpop-table2"):
         for data, setting in TABLES[name].settings["paper"].items():
             if data not in ("femnist", "shakespeare"):  # those of FedEx
@@ -297,7 +297,7 @@ def test_settings_of_domains_have_the_papers_budget_nine_members_and_as_many_cli
 ) -> None:
     paper, book = (TABLES["fedpop-table2"].settings[scale] for scale in ("paper", "book"))
     asked: list[int] = []
-    monkeypatch.setattr(fedpop_data, "resnet18", asked.append)
+    monkeypatch.setattr(tables, "resnet18", asked.append)
     clients = {"pacs": 4, "office-home": 4, "domainnet": 6}
     assert set(paper) == set(clients)
     for name, one in paper.items():

@@ -11,7 +11,6 @@ from fedlab_edu import evaluate, save_run, start, train, tune
 from fedlab_edu.cli import main
 from fedlab_edu.models.model import mlp
 from fedlab_edu.papers import fedtune as tables
-from fedlab_edu.papers import fedtune_data, fedtune_searches
 from fedlab_edu.papers.experiment import Experiment
 from fedlab_edu.papers.fedtune import GRID, TABLES_1_TO_5, Cell, Personal
 from fedlab_edu.papers.report import render
@@ -199,7 +198,7 @@ def test_each_variant_is_the_search_that_its_name_says(
         begun.append(search)
         return search
 
-    monkeypatch.setattr(fedtune_searches, "tune", noted)
+    monkeypatch.setattr(tables, "tune", noted)
     cell, model = TINY._replace(total=60), TINY.model()
     fed = cell.federation(0)
     for v in VARIANTS.values():
@@ -290,14 +289,14 @@ def test_the_papers_images_are_asked_for_by_their_cards_or_read_from_a_folder(
         asked.append((name, how["x"]))
         return TINY.federation(0)
 
-    monkeypatch.setattr(fedtune_data, "hub", noted)
+    monkeypatch.setattr(tables, "hub", noted)
     for cell in ("cifar10", "fmnist", "mnist"):
-        fedtune_data.images.cache_clear()
+        tables._images.cache_clear()
         x, y = TABLES_1_TO_5[2].settings["paper"][f"{cell}-1"].images(None)
         assert len(x) == len(y) == 300
-    fedtune_data.images.cache_clear()
+    tables._images.cache_clear()
     TABLES_1_TO_5[2].settings["paper"]["mnist-1"].images(str(tmp_path))
-    fedtune_data.images.cache_clear()
+    tables._images.cache_clear()
     assert asked == [
         ("uoft-cs/cifar10", "img"), ("zalando-datasets/fashion_mnist", "image"),
         ("ylecun/mnist", "image"), (str(tmp_path), "image"),

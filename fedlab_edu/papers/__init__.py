@@ -1,1 +1,1 @@
-"""The experiments of each paper as data: settings, published numbers; and how to run them again."""
+"""The experiments of the papers as data, and code that reproduces them."""

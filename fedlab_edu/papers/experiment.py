@@ -10,53 +10,54 @@ import torch
 from fedlab_edu.validate import require
 
 Record = dict[str, Any]
-#: Of a variant, a seed, a file for what it has spent, and the variants of that seed still to come.
+#: Runs a variant, given a seed, a file for its unfinished search, and the variants that follow with
+#: the same seed.
 Trial = Callable[[Any, int, Path, Sequence[Any]], Record]
 
 
 @runtime_checkable
 class Variant(Protocol):
-    """A method that is run on a workload and compared with others."""
+    """A method or setting to run on a workload and compare with others."""
 
     @property
     def name(self) -> str:
-        """Unique in the experiment."""
+        """A name that is unique in the experiment."""
 
     def is_valid(self, record: Record) -> bool:
-        """Whether a record can be of this variant; it may raise what a wrong one makes it raise."""
+        """Return whether the record is valid; any ValueError, TypeError or LookupError means no."""
 
     def describe(self, record: Record) -> str:
-        """Describe a record in a line."""
+        """Describe the result in one line."""
 
 
 @runtime_checkable
 class Workload(Protocol):
-    """A data set at a scale, and how a variant is run on it."""
+    """A data set at a scale, with the code that runs a variant on it."""
 
     @property
     def budget(self) -> Record:
-        """The settings that a record notes; runs with other settings go into another record."""
+        """The settings stored in each record; a file holds records with equal budgets only."""
 
     @property
     def summary(self) -> str:
-        """The same in a sentence."""
+        """The budget in a sentence."""
 
     def fits(self, variant: Any) -> bool:
-        """Whether the variant is run on it."""
+        """Return whether the variant runs on this workload."""
 
     def trials(self, place: torch.device, data: str | None) -> Trial:
-        """Return a function that runs variants on it.
+        """Return the function that runs variants on this workload.
 
         Args:
             data: a folder that holds the data set, in place of the Hugging Face Hub.
 
         Raises:
-            ValueError: a folder for a data set that comes otherwise.
+            ValueError: a folder is given, but the data set does not come from one.
         """
 
 
 class Published(NamedTuple):
-    """Test errors in percent, as a paper prints them: mean, standard deviation, trials."""
+    """Published test errors in percent: mean, standard deviation, number of trials."""
 
     mean: float
     sd: float
@@ -68,12 +69,11 @@ class Experiment:
     """A table or figure of a paper.
 
     Fields:
-        claim: what the paper concludes from it, in our words.
-        variants: what is compared; the differences that are reported are those of ``against``.
-        against: pairs of names, each variant and what it is compared with on the same seeds.
+        claim: the paper's conclusion, in our words.
+        against: pairs of variants' names to compare on the same seeds.
         settings: scale -> data set -> workload.
-        report: the lines that say what the records of a data set come to; None is a table of the
-            variants' test errors.
+        report: makes the lines of a report from the records of a data set; the default is a table
+            of test errors.
     """
 
     name: str

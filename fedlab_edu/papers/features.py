@@ -28,7 +28,7 @@ def _of_images(x: Any, y: Any, x_val: Any, y_val: Any) -> Problem:
 
 
 def _of_texts(corpus: Corpus, y: Any, train: Any, val: Any) -> Problem:
-    """train and val are row numbers."""
+    """Make a problem; train and val are row numbers."""
     y = np.asarray(y)
     data = Data(train, y[train], val, y[val], 2)
 
@@ -47,14 +47,14 @@ def _flat(images: Any) -> Any:
 def _digits(seed: int, source: str | None) -> Problem:
     require(source is None, "data", source, "nothing: the digits come with a package")
     x, y, _ = digit_images()
-    order = np.random.default_rng(seed).permutation(len(y))[:1497]  # 300 are left for a test
+    order = np.random.default_rng(seed).permutation(len(y))[:1497]  # leaves 300 for a test
     train, val = order[:1197], order[1197:]
     return _of_images(x[train], y[train], x[val], y[val])
 
 
 @cache
 def _speeches() -> tuple[Corpus, list[int], list[str]]:
-    """Speeches of comedies (0) and tragedies (1), and the plays that they are from."""
+    """Return speeches, their labels (comedy 0, tragedy 1) and their plays."""
     said = [
         (text, label, play)
         for label, genre in enumerate(("comedies", "tragedies"))
@@ -65,7 +65,7 @@ def _speeches() -> tuple[Corpus, list[int], list[str]]:
 
 
 def _plays(seed: int, source: str | None) -> Problem:
-    """Is a speech of a comedy or a tragedy? Two plays of each genre are for validation."""
+    """Make the problem comedy or tragedy, with two plays of each genre for validation."""
     require(source is None, "data", source, "nothing: the plays come with a package")
     corpus, y, plays = _speeches()
     rng = np.random.default_rng(seed)
@@ -99,13 +99,13 @@ def _imdb(source: str | None) -> Problem:
 
 
 def _load(source: str) -> Any:
-    """A data set of the Hugging Face Hub, or of a folder with files of its parts."""
+    """Load a data set from the Hugging Face Hub, or from a folder with files of its parts."""
     on_hub = source in _HUB
     require(on_hub or Path(source).is_dir(), "data", source, "a folder that holds the data set")
     load = extra("datasets", "data").load_dataset
     try:
         return load(source)
-    except (OSError, ValueError) as error:  # a name that is none, no network, no data files
+    except (OSError, ValueError) as error:  # unknown name, no network, no data files
         message = f"{source!r} can be had neither from a folder nor from the Hugging Face Hub"
         reason = str(error).partition("\n")[0]
         raise ConnectionError(f"{message}; see --data ({reason})") from error

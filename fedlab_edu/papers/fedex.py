@@ -1,10 +1,9 @@
 """Khodak et al. (2021), *Federated Hyperparameter Tuning*: Table 1, and Figures 2, 3, 5 and 6.
 
-Where the authors' code does otherwise than the paper, runs are as in the paper: the arm that
-survives wins (theirs: the best ever seen), its most likely configuration is tested (theirs: one
-drawn for each client), and theta stops below an entropy of 1e-4 (theirs: never). As in their code,
-errors are what tuners and eliminations go by, the discount of each FedEx is drawn, and clients are
-drawn with replacement.
+Where paper and code differ, we follow the paper: the surviving arm wins (code: the best ever seen),
+its most likely configuration is tested (code: one drawn for each client), and theta stops below an
+entropy of 1e-4 (code: never). As in the code, tuners and eliminations use errors, the discount of
+each FedEx is drawn, and clients are drawn with replacement.
 """
 
 from collections.abc import Mapping
@@ -20,7 +19,7 @@ from fedlab_edu.search.space import FEDEX, FEDEX_SHAKESPEARE
 
 
 def _few_lines(seed: int, shuffle: bool = False) -> Federation:
-    """60 roles, each with at most 64 short windows to train on, and 16 to validate and to test."""
+    """Make 60 roles with at most 64 short windows for training, 16 for validation, 16 for tests."""
     fed = shakespeare(60, length=10, step=10, shuffle=shuffle, seed=seed)
 
     def first(part: Clients, n: int) -> Clients:
@@ -31,12 +30,12 @@ def _few_lines(seed: int, shuffle: bool = False) -> Federation:
     )
 
 
-@lru_cache(maxsize=1)  # what is not shuffled is the same for each seed
+@lru_cache(maxsize=1)  # without shuffling it is the same for each seed
 def _plays(shuffle: bool, seed: int = 0) -> Federation:
     return hub("flwrlabs/shakespeare", x="x", y="y", by="character_id", shuffle=shuffle, seed=seed)
 
 
-@lru_cache(maxsize=1)  # what is not shuffled is the same for each seed
+@lru_cache(maxsize=1)  # without shuffling it is the same for each seed
 def _femnist(shuffle: bool, seed: int = 0) -> Federation:
     return hub("flwrlabs/femnist", y="character", by="writer_id", shuffle=shuffle, seed=seed)
 
@@ -45,12 +44,12 @@ def _cifar(seed: int) -> Federation:
     return hub("uoft-cs/cifar10", x="img", by="iid", clients=500, seed=seed)
 
 
-#: At the papers' scale the budgets, models and clients of section 5. "iid" shuffles each client's
-#: own data before the split; without it their order is kept (of FEMNIST too, as in their code; the
-#: paper says that it is split at random). CIFAR-10 departs from the paper: each of 500 clients has
-#: 80 training images of the set's training part, and 10 each to validate and to test, where the
-#: paper tests on the set's test part; and images are not augmented. At the book's scale clients and
-#: their data are drawn anew for each seed.
+#: The paper's scale has the budgets, models and clients of section 5. "iid" shuffles each client's
+#: own data before the split; otherwise they keep their order (as in the code, FEMNIST too, which
+#: the paper splits at random). CIFAR-10 departs from the paper: images are not augmented, and each
+#: of 500 clients has 80 images for training, 10 for validation and 10 for tests, all from the
+#: training part, while the paper tests on the test part. The book's scale draws clients and data
+#: for each seed.
 SETTINGS: Mapping[str, Mapping[str, Setting]] = {
     "book": {
         "digits": Setting(lambda seed: digits(seed=seed), lambda: mlp(64, 32, 10), FEDEX, 200, 40),

@@ -1,12 +1,12 @@
 """Chen et al. (2023), *FedPop*, Tables 1 to 4 as printed: test accuracy in percent.
 
-Mean and standard deviation, for the tuners in turn; first of the global model, then of that after
-training on each client. The tuners are random search, FedEx and FedPop in it, successive halving,
-FedEx and FedPop in it, in Table 1; successive halving, FedEx, FedPop in Table 2; random search,
-FedPop-G, FedPop-L, FedPop in Table 3; random search, FedEx, FedPop in Table 4.
+Each line holds mean and standard deviation for the tuners in turn: first for the global model, then
+after training on each client. Tuners in Table 1: random search, random search + FedEx, + FedPop,
+successive halving, + FedEx, + FedPop. Table 2: successive halving, + FedEx, + FedPop. Table 3:
+random search, + FedPop-G, + FedPop-L, + FedPop. Table 4: random search, + FedEx, + FedPop.
 
-In Table 1 one deviation is printed without its sign, (31.329.92): it is 9.92. In Table 4 the last
-numbers after training on each client are illegible.
+In Table 1 (31.329.92) lacks its sign: the deviation is 9.92. In Table 4 the last numbers after
+training on each client are illegible.
 """
 
 TABLE_1 = {

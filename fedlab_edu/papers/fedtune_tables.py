@@ -1,8 +1,8 @@
 """FedTune, Tables 1 to 5 as printed: test accuracy in percent, mean and standard deviation in turn.
 
-The columns are budgets of 30, 60, ..., 300 rounds in Table 1; alpha of 0.05, 0.1, 0.5, 1 and 5 in
-Tables 2 and 3; and 10, 30, 50, 70 and 90 clients in Tables 4 and 5. RS, HB and BO are random
-search, Hyperband and Bayesian optimisation.
+Columns: budgets of 30, 60, ..., 300 rounds (Table 1); alpha of 0.05, 0.1, 0.5, 1, 5 (Tables 2, 3);
+10, 30, 50, 70, 90 clients (Tables 4, 5). RS, HB, BO: random search, Hyperband, Bayesian
+optimisation.
 """
 
 TABLES = {

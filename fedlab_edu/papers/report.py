@@ -1,4 +1,4 @@
-"""Reports on records of experiments: means, paired differences, and the paper's numbers."""
+"""Reports on records: means, paired differences, and the paper's numbers."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -16,8 +16,8 @@ class Paired(NamedTuple):
     """Differences between two variants on the same seeds.
 
     Fields:
-        mean, half: their mean, and half the width of its 95 % interval (Student's t).
-        wins, ties, losses: seeds in which the first is lower, as low, higher.
+        mean, half: the mean, and half the width of its 95 % interval (Student's t).
+        wins, ties, losses: numbers of seeds on which the first is lower, equal, higher.
     """
 
     mean: float
@@ -28,7 +28,7 @@ class Paired(NamedTuple):
 
 
 def paired(first: Sequence[float], second: Sequence[float]) -> Paired:
-    """First less second, seed by seed.
+    """Compare first - second seed by seed.
 
     Raises:
         ValueError: fewer than two seeds, or different numbers of them.
@@ -42,12 +42,12 @@ def paired(first: Sequence[float], second: Sequence[float]) -> Paired:
 
 
 def welch(first: Published, second: Published) -> float:
-    """The two-sided p-value of Welch's test that two published means are equal."""
+    """Return the two-sided p-value of Welch's test that two published means are equal."""
     return float(stats.ttest_ind_from_stats(*first, *second, equal_var=False).pvalue)
 
 
 def errors(experiment: Experiment, records: Sequence[Record]) -> dict[str, dict[int, float]]:
-    """Variant -> seed -> test error in percent."""
+    """Return variant -> seed -> test error in percent."""
     of = {variant.name: variant.error for variant in experiment.variants}
     found: dict[str, dict[int, float]] = {name: {} for name in of}
     for record in records:
@@ -57,7 +57,7 @@ def errors(experiment: Experiment, records: Sequence[Record]) -> dict[str, dict[
 
 
 def difference(of: dict[str, dict[int, float]], first: str, second: str) -> Paired:
-    """The paired differences of two variants, on the seeds that both have."""
+    """Compare two variants on the seeds that both have."""
     seeds = sorted(of[first].keys() & of[second].keys())
     return paired([of[first][s] for s in seeds], [of[second][s] for s in seeds])
 
@@ -65,7 +65,7 @@ def difference(of: dict[str, dict[int, float]], first: str, second: str) -> Pair
 def render(
     experiment: Experiment, dataset: str, records: Sequence[Record], scale: str = "book"
 ) -> str:
-    """Ours beside the paper's, as text.
+    """Return our results beside the paper's, as text.
 
     Raises:
         ValueError: an unknown scale or data set.
@@ -84,7 +84,7 @@ def render(
 def _table(
     experiment: Experiment, dataset: str, records: Sequence[Record], scale: str
 ) -> list[str]:
-    """Return a table of each variant's errors, the paper's, and paired differences."""
+    """Return the lines of variants' errors, the paper's, and paired differences."""
     of, variants = errors(experiment, records), experiment.variants
     targets = {v.target for v in variants}
     title = "Test error in %" if len(targets) > 1 else f"Test error in %, {targets.pop()}"

@@ -1,4 +1,4 @@
-"""Run an experiment again, seed by seed, and keep what comes out as a line of a record each."""
+"""Reproduce an experiment seed by seed, and store each result as a line of a file."""
 
 import fcntl
 import json
@@ -32,19 +32,18 @@ def reproduce(
     data: str | None = None,
     say: Callable[[str], object] = print,
 ) -> Path:
-    """Run what is not yet in the record; the record's path, see `read_records`.
+    """Run what the file of records lacks, and return its path, see `read_records`.
 
-    What a run has spent is kept in a file beside the record until it ends, see `tune`, so that a
-    run that was stopped goes on. Several processes may share a folder if each has its own seeds.
-    A record holds runs with one budget only.
+    An interrupted run resumes: a file beside the records holds its search, see `tune`. Several
+    processes may share a folder if each has its own seeds.
 
     Args:
         data: a folder that holds the data set, in place of the Hugging Face Hub.
-        say: is told what each run has come to.
+        say: called with a line about each result.
 
     Raises:
         ValueError: an unknown scale, data set or device, no seed, or a file that is no record of
-            this experiment with these budgets.
+            this experiment with this budget.
         OSError: the folder cannot be written.
     """
     setting = experiment.workload(dataset, scale)
@@ -74,7 +73,7 @@ def reproduce(
 def _missing(
     path: Path, experiment: Experiment, setting: Workload, seeds: list[int]
 ) -> list[tuple[int, Variant, Path]]:
-    """The runs that are not in the record, each with the file for what it has spent."""
+    """Return the runs without a record, each with the file for its search."""
     done, budget = set(), setting.budget
     for record in read_records(path, experiment):
         allowed = f"{budget} as now; use another folder"
@@ -86,16 +85,16 @@ def _missing(
             continue
         state = path.with_name(f"{path.stem}-{number}-{seed}.search")
         if (variant.name, seed) in done:
-            state.unlink(missing_ok=True)  # of a process that ended between record and clean-up
+            state.unlink(missing_ok=True)  # left by a process that ended before clean-up
         else:
             missing.append((seed, variant, state))
     return missing
 
 
 def read_records(path: str | Path, experiment: Experiment) -> list[Record]:
-    """The records in a file of `reproduce`, one for each variant and seed; none without a file.
+    """Read a file of `reproduce`: one record per variant and seed, or none without a file.
 
-    A last line that a crash cut short is left out, and so is what two processes have run twice.
+    Duplicates and a last line that a crash cut short are left out.
 
     Raises:
         ValueError: a line that is no record of this experiment.
@@ -121,8 +120,7 @@ def _is_record(record: Record, variant: Variant) -> bool:
 
 
 def _append(path: Path, record: Record) -> None:
-    """Add a line; processes that share the file wait for one another, and what a crash has left of
-    a last line goes first."""
+    """Add a line under a lock, after removing a last line that a crash cut short."""
     with path.open("ab+") as f:
         fcntl.flock(f, fcntl.LOCK_EX)
         f.seek(0)

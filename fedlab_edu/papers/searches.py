@@ -1,4 +1,4 @@
-"""Experiments that search: training or FedEx in a wrapper, and configurations side by side."""
+"""Experiments that search: plain training or FedEx in a wrapper, and nearby configurations."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -29,10 +29,9 @@ class Setting(NamedTuple):
     """A data set at a scale.
 
     Fields:
-        federation: makes the clients' data of a seed.
-        model: makes the model.
-        total, cap: communication rounds to spend in all, and of one arm at most.
-        k: the configurations of each FedEx.
+        federation: makes the clients' data from a seed.
+        total, cap: communication rounds in all, and of one arm at most.
+        k: the number of configurations of each FedEx.
     """
 
     federation: Callable[[int], Federation]
@@ -47,13 +46,13 @@ class Setting(NamedTuple):
 
     @property
     def budget(self) -> Record:
-        """The settings that a record notes."""
+        """The settings stored in each record."""
         names = ("total", "cap", "eta", "eliminations", "clients", "k")
         return {name: getattr(self, name) for name in names}
 
     @property
     def summary(self) -> str:
-        """The rounds."""
+        """The rounds in a sentence."""
         return f"{self.total} rounds in all, {self.cap} for one arm at most."
 
     def fits(self, variant: object) -> bool:
@@ -61,7 +60,7 @@ class Setting(NamedTuple):
         return True
 
     def trials(self, place: torch.device, data: str | None) -> Trial:
-        """Return the trial of a variant: search, then test the winner."""
+        """Return the function that finishes a search and tests its winner."""
         allowed = "none: this data set comes with a package or through the Hub"
         require(data is None, "data", data, allowed)
         return _searches(self, place)
@@ -72,10 +71,9 @@ class Tuning:
     """A wrapper around plain training or around FedEx.
 
     Fields:
-        name: unique in the experiment.
-        target: what arms are judged by, and what is reported.
+        target: the test error by which arms are judged, and which is reported.
         gamma: the discount of older rounds at eliminations.
-        fedex: options of `around`; None is the wrapper alone.
+        fedex: options of `around`; None for plain training.
         published: data set -> numbers.
     """
 
@@ -87,12 +85,11 @@ class Tuning:
     published: Mapping[str, Published] = field(default_factory=dict)
 
     def search(self, setting: Setting, model: Model, fed: Federation, seed: int) -> Race:
-        """The search before its first round; as in the authors' code, clients are drawn with
-        replacement, and FedProx is the method of all runs."""
+        """Start the search: FedProx, clients drawn with replacement, as in the authors' code."""
         tuner: MakeTuner = fixed_tuner
         if self.fedex is not None:
             tuner = around(setting.spaces.client, setting.k, **self.fedex)
-        # random search is successive halving that eliminates nobody
+        # random search is successive halving without eliminations
         eliminations = setting.eliminations if self.wrapper == "SHA" else 0
         return successive_halving(
             model, fed, setting.spaces, setting.total, setting.cap, setting.eta, eliminations,
@@ -101,30 +98,31 @@ class Tuning:
         )  # fmt: skip
 
     def measure(self, search: Race, model: Model, fed: Federation) -> Record:
-        """Return the record of a finished search: see `tested`, and the entropy of FedEx.
+        """Return the record of a finished search: `tested`, its rounds, and the winner's entropy.
 
-        Keys:
-            entropy: of the winner's theta, in nats; None without FedEx.
+        The entropy of theta is in nats, None without FedEx.
         """
         tuner = search.winner.tuner
         entropy = tuner.entropy if isinstance(tuner, FedEx) else None
         return tested(search.winner, model, fed) | {"rounds": search.used, "entropy": entropy}
 
     def error(self, record: Record) -> float:
-        """The test error in percent of the target that it was tuned for."""
+        """Return the test error of the target, in percent."""
         return 100 * float(record[self.target])
 
     def is_valid(self, record: Record) -> bool:
-        """Whether its errors are rates."""
+        """Return whether the errors are rates."""
         return rates([record["global"], record["personalised"]])
 
     def describe(self, record: Record) -> str:
-        """Both test errors."""
+        """Describe both test errors."""
         return both(record)
 
     def again(self, other: object, race: Race) -> Race | None:
-        """The other's search, judged as this one, if the arms are the same: random search
-        eliminates none, so that its target only chooses between them."""
+        """Return the other's search, judged by this target, or None.
+
+        In random search with the same tuner the target only chooses the winner.
+        """
         of = (self.wrapper, self.fedex)
         if not (of[0] == "RS" and isinstance(other, Tuning) and of == (other.wrapper, other.fedex)):
             return None
@@ -135,7 +133,7 @@ class Tuning:
 
 @dataclass(frozen=True)
 class Range:
-    """k configurations near a random one, each trained alone up to the cap, with one server.
+    """k configurations near a random one, each trained alone up to the cap, with equal servers.
 
     Source: Khodak et al. (2021), Figure 3.
     """
@@ -144,54 +142,53 @@ class Range:
     eps: float
 
     def search(self, setting: Setting, model: Model, fed: Federation, seed: int) -> Race:
-        """The race of the configurations, before its first round; nobody is eliminated."""
+        """Start the race of the configurations, without eliminations."""
         k = setting.k
         (arm,) = draw_arms(setting.spaces, 1, seed, around(setting.spaces.client, k, self.eps))
         arms, rounds = share_configuration(arm.tuner.table, arm.b), [bracket((setting.cap,), k, 2)]
         return race(model, fed, arms, rounds, seed=seed, method=FedProx(), replacement=True)
 
     def again(self, other: object, race: Race) -> None:
-        """No other's search will do."""
+        """Return None: searches are not shared."""
 
     def measure(self, search: Race, model: Model, fed: Federation) -> Record:
-        """The personalised test error of each arm."""
+        """Return the personalised test error of each arm."""
         return {"errors": [min(1.0, personalise(run, model, fed).error) for run in search.runs]}
 
     def is_valid(self, record: Record) -> bool:
-        """Whether its errors are rates."""
+        """Return whether the errors are rates."""
         return rates(record["errors"])
 
     def describe(self, record: Record) -> str:
-        """The lowest error and the highest."""
+        """Describe the lowest and the highest error."""
         return f"test errors from {min(record['errors']):.1%} to {max(record['errors']):.1%}"
 
 
 def tested(run: Run, model: Model, fed: Federation) -> Record:
-    """The test errors of a run that is over.
+    """Return the global and the personalised test error of a finished run, at most 1.
 
-    Keys:
-        global, personalised: over all clients, weighted by their test examples; personalised with
-            the configuration that the tuner settles on.
+    They are means over all clients, weighted by test examples; clients personalise with the tuner's
+    final configuration.
     """
     return {
-        "global": min(1.0, evaluate(run, model, fed).error),  # +inf where all have diverged
+        "global": min(1.0, evaluate(run, model, fed).error),  # +inf if all diverged
         "personalised": min(1.0, personalise(run, model, fed).error),
     }
 
 
 def both(record: Record) -> str:
-    """Both test errors in words."""
+    """Describe both test errors."""
     return "test error, global {global:.1%}, personalised {personalised:.1%}".format(**record)
 
 
 def rates(numbers: Sequence[object]) -> bool:
-    """Whether these are numbers from 0 to 1, one at least."""
+    """Return whether these are numbers from 0 to 1, at least one."""
     ok = all(isinstance(x, float | int) and 0 <= x <= 1 for x in numbers)
     return ok and len(numbers) > 0
 
 
 def _searches(setting: Setting, place: torch.device) -> Trial:
-    """Return a trial: search and test the winner, seed by seed."""
+    """Return the function that finishes a search, or reuses one, and tests its winner."""
     model, over, feds = setting.model(), list[tuple[Any, Any]](), dict[int, Federation]()
 
     def run(variant: Any, seed: int, state: Path, later: Sequence[Any]) -> Record:
@@ -204,7 +201,7 @@ def _searches(setting: Setting, place: torch.device) -> Trial:
         search = next((done for done in usable if done is not None), None)
         if search is None:
             search = variant.search(setting, model, fed, seed)
-            often = max(100, 20 * len(search.runs))  # a file holds the models of all arms
+            often = max(100, 20 * len(search.runs))  # files hold the models of all arms
             search = tune(search, model, fed, setting.clients, path=state, every=often)
         over[:] = [
             (other, done)
@@ -217,7 +214,7 @@ def _searches(setting: Setting, place: torch.device) -> Trial:
 
 
 def ranges(experiment: Experiment, dataset: str, records: Sequence[Record]) -> list[str]:
-    """The spread of errors of configurations near one another."""
+    """Report the spread of the errors of nearby configurations."""
     lines = [
         "Personalised test error in % of configurations near one another: means over seeds",
         "of the lowest, the median, the highest; and from the lowest to the highest",

@@ -1,4 +1,4 @@
-"""Experiments that select a feature map by shared fits, beside a full sweep of all."""
+"""Experiments that select a feature map by shared fits, compared with a full sweep."""
 
 import resource
 import sys
@@ -20,7 +20,7 @@ from fedlab_edu.features.share import History, share, share_softly
 from fedlab_edu.papers.experiment import Experiment, Record, Trial
 from fedlab_edu.papers.searches import rates
 
-#: How a map is chosen by shared fits.
+#: Selection by shared fits.
 SEARCHES: Mapping[str, Callable[..., History]] = {
     "halving": share,
     "halving by error": partial(share, score="error"),
@@ -30,11 +30,7 @@ SEARCHES: Mapping[str, Callable[..., History]] = {
 
 
 class Problem(NamedTuple):
-    """Data to select a feature map of, and what makes k maps: ``maps(rng, k, n, shared, device)``.
-
-    Fields:
-        linear: the classifier on the features.
-    """
+    """Data, a function ``maps(rng, k, n, shared, device)`` that makes k maps, and a classifier."""
 
     data: Data
     maps: Callable[..., list[Map]]
@@ -42,12 +38,12 @@ class Problem(NamedTuple):
 
 
 class Task(NamedTuple):
-    """A data set of which to select a feature map.
+    """A data set for which to select a feature map.
 
     Fields:
-        problem: seed, and a folder in place of the Hub or None -> what is to be solved.
-        k: how many maps to choose from.
-        most: maps of more features are left out.
+        problem: makes the problem from a seed and a folder (None: the Hub).
+        k: the number of maps to choose from.
+        most: the largest number of features; larger maps are left out.
     """
 
     problem: Callable[[int, str | None], Problem]
@@ -56,26 +52,26 @@ class Task(NamedTuple):
 
     @property
     def budget(self) -> Record:
-        """The settings that a record notes."""
+        """The settings stored in each record."""
         return {"k": self.k}
 
     @property
     def summary(self) -> str:
-        """The number of maps."""
+        """The number of maps in a sentence."""
         return f"{self.k} maps to choose from."
 
     def fits(self, variant: "Maps") -> bool:
-        """Whether the maps are not too large."""
+        """Return whether the maps have at most ``most`` features."""
         return variant.n <= self.most
 
     def trials(self, place: torch.device, data: str | None) -> Trial:
-        """Return the trial of a variant: select a map."""
+        """Return the function that selects a map."""
         return _selections(self, place, data)
 
 
 @dataclass(frozen=True)
 class Maps:
-    """Maps of n features, which share frequencies or hash seeds, or have each its own.
+    """Maps of n features with shared or own frequencies or hash seeds.
 
     Source: Khodak et al., *Weight-Sharing Beyond NAS*, Figures 1 and 2.
     """
@@ -85,13 +81,13 @@ class Maps:
     shared: bool
 
     def is_valid(self, record: Record) -> bool:
-        """Whether its accuracies are rates, its picks maps, its times no less than 0."""
+        """Return whether accuracies are rates, picks are maps and times are at least 0."""
         accuracy, picks, seconds = record["accuracy"], record["picks"], record["seconds"]
         ok = rates(accuracy) and {*picks.values()} <= {*range(len(accuracy))} and len(picks) > 0
         return ok and all(seconds[name] >= 0 for name in ("maps", "sweep", *picks))
 
     def describe(self, record: Record) -> str:
-        """The best map, and what each search has found."""
+        """Describe the best map and the pick of each search."""
         accuracy = record["accuracy"]
         found = [f"{name} {accuracy[i]:.1%}" for name, i in record["picks"].items()]
         return f"validation accuracy, sweep {max(accuracy):.1%}, {', '.join(found)}"
@@ -101,12 +97,12 @@ def select(variant: Maps, k: int, problem: Problem, seed: int, device: str) -> d
     """Choose one of k maps by each of the `SEARCHES` and by a full sweep.
 
     Keys:
-        accuracy: k numbers, each map's on the validation set when it is fitted alone.
-        picks: search -> the place of the map that it has chosen.
-        seconds: "maps" to make them, each search, and "sweep": of processor time, on a GPU of the
-            clock. (The first search also computes what `fourier_maps` keeps.)
-        peak_gib: the process's peak memory since its start, a GPU's apart.
-        examples: how many to train on and to validate.
+        accuracy: the validation accuracy of each of the k maps, fitted alone.
+        picks: search -> the place of its map.
+        seconds: "maps" (making them), each search, and "sweep": processor time, on a GPU wall-clock
+            time. (The first search also computes the cache of `fourier_maps`.)
+        peak_gib: the process's peak memory since its start, without the GPU's.
+        examples: the numbers of training and validation examples.
     """
     rng, *streams = np.random.default_rng(seed).spawn(1 + len(SEARCHES))
     data, seconds = problem.data, {}
@@ -140,7 +136,7 @@ def select(variant: Maps, k: int, problem: Problem, seed: int, device: str) -> d
 
 
 def _selections(task: Task, place: torch.device, data: str | None) -> Trial:
-    """Return a trial: select a feature map, seed by seed."""
+    """Return the function that selects a map."""
     problems = dict[int, Problem]()
 
     def run(variant: Maps, seed: int, state: Path, later: Sequence[Any]) -> Record:
@@ -153,7 +149,7 @@ def _selections(task: Task, place: torch.device, data: str | None) -> Trial:
 
 
 def selections(experiment: Experiment, dataset: str, records: Sequence[Record]) -> list[str]:
-    """The result and the time of each search."""
+    """Report the accuracy and the speed of each search."""
     lines = [
         "Validation accuracy in %, means over seeds; seconds of processor time (GPU: of the clock)"
     ]
@@ -182,7 +178,7 @@ def selections(experiment: Experiment, dataset: str, records: Sequence[Record]) 
 
 
 def rank(record: Record, search: str) -> int:
-    """The place of what a search has chosen among all maps, from 1: one more than are better."""
+    """Return the rank, from 1, of a search's map among all: 1 + the number of better maps."""
     accuracy = record["accuracy"]
     chosen = accuracy[record["picks"][search]]
     return 1 + sum(a > chosen for a in accuracy)

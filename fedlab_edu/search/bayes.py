@@ -29,7 +29,7 @@ from fedlab_edu.validate import extra, require, whole
 @storable
 @dataclass(frozen=True, eq=False)
 class Bayes:
-    """A search that trains one arm after another, each chosen by the scores of those before.
+    """A search that trains one arm after another, each chosen by all earlier scores.
 
     Fields:
         spaces: the search spaces.

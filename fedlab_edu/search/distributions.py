@@ -1,6 +1,7 @@
 """Distributions of hyperparameters: draw a value, or move near a given one.
 
-A coordinate is, for instance, log10(lr). Khodak et al. (2021), section 3; Chen et al. (2023), 3.4.
+A coordinate is the logarithm of a learning rate, or the place in a list. Random draws are numbers
+u in [0, 1), handed in. Khodak et al. (2021), section 3 and D.2; Chen et al. (2023), section 3.4.
 """
 
 import math
@@ -32,8 +33,8 @@ class Uniform:
 
     def __post_init__(self) -> None:
         given = self.low, self.high
-        object.__setattr__(self, "low", number(self.low))
-        object.__setattr__(self, "high", number(self.high))
+        for name, bound in zip(("low", "high"), given, strict=True):
+            object.__setattr__(self, name, number(bound))
         a, b = self._ends
         require(0 < b - a < math.inf, "low, high", given, self._allowed)
 
@@ -208,8 +209,7 @@ class Choice:
         """Return the exact distribution of `evo`, as `pmf` does."""
         check_shares(p_re=p_re)
         n = len(self.options)
-        s = stride(n, eps, self.as_printed)
-        near = self._pmf(value, (-s, 0, s))
+        near = self._pmf(value, [step * stride(n, eps, self.as_printed) for step in (-1, 0, 1)])
         found = {o: (1 - p_re) * near.get(o, 0) + p_re / n for o in self.options}
         return {o: p for o, p in found.items() if p}
 
