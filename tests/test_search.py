@@ -264,7 +264,10 @@ def test_each_stage_forgets_the_rounds_before_it() -> None:
         (lambda: survivors([0.1], 1), "eta is 1; allowed: at least 2"),
         (lambda: discounted_mean([], 0.5), r"trace is \[\]; allowed: at least one score"),
         (lambda: discounted_mean([1.0], 1.5), "gamma is 1.5; allowed: a number from 0 to 1"),
-        (lambda: halving([[1.0]], (2, 3)), "rounds of a living arm is 1; allowed: at least 2"),
+        (
+            lambda: halving([[1.0]], (2, 3)),
+            "rounds of an arm that is alive is 1; allowed: at least 2",
+        ),
     ],
 )
 def test_what_is_not_allowed_is_named(call, message: str) -> None:

@@ -211,7 +211,7 @@ def halving(
     for stop in stops[:-1]:
         since = last_stop(stops, stop)
         shortest = min(len(traces[a]) for a in alive)
-        require(shortest >= stop, "rounds of a living arm", shortest, f"at least {stop}")
+        require(shortest >= stop, "rounds of an arm that is alive", shortest, f"at least {stop}")
         scores = {a: discounted_mean(traces[a][since:stop], gamma) for a in alive}
         best = survivors(list(scores.values()), eta, rule)
         alive = [alive[place] for place in best]

@@ -50,7 +50,7 @@ class SearchSpace(Generic[_Table]):
         names = list(self.kind().columns)
         for name, d in self.distributions.items():
             require(name in names, "hyperparameter", name, f"one of {names}")
-            require(isinstance(d, Distribution), name, d, "a law, such as Uniform(0, 1)")
+            require(isinstance(d, Distribution), name, d, "a distribution, such as Uniform(0, 1)")
             self.kind(**{name: d.points(4)})  # includes both ends, which clipping reaches
 
     def without(self, *names: str) -> "SearchSpace[_Table]":

@@ -46,8 +46,8 @@ def evolve(
     shape, wanted = tuple(u.shape), (3, len(rows), len(space.distributions))
     require(shape == wanted, "shape of u", shape, str(wanted))
     check_shares(eps=eps, p_re=p_re)
-    for name, law in space.distributions.items():
-        law.check(getattr(rows, name), name)
+    for name, distribution in space.distributions.items():
+        distribution.check(getattr(rows, name), name)
     kept = {name: column.reshape(-1) for name, column in rows.columns.items()}
     return space.kind(**{**kept, **_evolved(space, rows, eps, p_re, as_float64(u), coin)})
 
@@ -57,9 +57,11 @@ def _evolved(
 ) -> dict[str, Tensor]:
     """Return the tuned columns, without checks: rows come from the space."""
     new = {}
-    for j, (name, law) in enumerate(space.distributions.items()):
+    for j, (name, distribution) in enumerate(space.distributions.items()):
         draws = torch.stack([u[0, :, 0 if coin == "vector" else j], u[1, :, j], u[2, :, j]])
-        new[name] = law.evolved(as_float64(getattr(rows, name).reshape(-1)), eps, p_re, draws)
+        new[name] = distribution.evolved(
+            as_float64(getattr(rows, name).reshape(-1)), eps, p_re, draws
+        )
     return new
 
 
@@ -73,18 +75,18 @@ def box_corners(space: SearchSpace[_Table], centre: _Table, eps: float) -> _Tabl
     """
     u = as_float64([0.0, _LAST])
     new = {
-        name: law.perturb(getattr(centre, name), eps, u)
-        for name, law in space.distributions.items()
+        name: distribution.perturb(getattr(centre, name), eps, u)
+        for name, distribution in space.distributions.items()
     }
     kept = {name: column.reshape(-1)[[0, 0]] for name, column in centre.columns.items()}
     return space.kind(**{**kept, **new})
 
 
-def clip_to_box(law: Distribution, values: Tensor, pair: Tensor) -> Tensor:
+def clip_to_box(distribution: Distribution, values: Tensor, pair: Tensor) -> Tensor:
     """Clip values (n,) to a pair of `box_corners`; options, in the order of their list."""
-    if not isinstance(law, Choice):
+    if not isinstance(distribution, Choice):
         return as_float64(values).clamp(pair.min(), pair.max())
-    options = as_float64(law.options)
+    options = as_float64(distribution.options)
     first, last = (int((options == end).nonzero()[0, 0]) for end in pair)
     places = (as_float64(values)[:, None] == options).long().argmax(-1)
     return options[places.clamp(first, last)]
