@@ -360,3 +360,23 @@ def test_fingerprints_differ_wherever_a_number_or_a_name_does() -> None:
     assert fingerprint(torch.arange(6).view(2, 3).T) == fingerprint(
         torch.tensor([[0, 3], [1, 4], [2, 5]])
     )
+
+
+@pytest.mark.processes
+def test_a_process_that_has_imported_no_tuner_reads_a_run_with_one(tmp_path: Path) -> None:
+    from fedlab_edu.methods.private import DPFedAvg
+    from fedlab_edu.tuners.fedex import FedEx
+
+    table = LocalHP(lr=[0.1, 0.2], batch=8)
+    begun = start(MODEL, digits(clients=14), FedEx(table), method=DPFedAvg(noise=0.5))
+    save_run(train(begun, MODEL, digits(clients=14), 1), tmp_path / "run")
+    code = """
+import sys
+from fedlab_edu.rounds.checkpoint import load_run
+assert not any(name.startswith("fedlab_edu.tuners.fedex") for name in sys.modules)
+run = load_run(sys.argv[1])
+print(type(run.tuner).__name__, run.method.noise, run.round)
+"""
+    words = [sys.executable, "-c", code, str(tmp_path / "run")]
+    done = subprocess.run(words, capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["FedEx", "0.5", "1"]
