@@ -10,9 +10,13 @@ from torch import Tensor
 from fedlab_edu import (
     Clients,
     Federation,
+    FedEx,
     LocalHP,
+    LogUniform,
     Run,
+    SearchSpace,
     ServerHP,
+    Spaces,
     communicate,
     communicate_all,
     digits,
@@ -20,7 +24,9 @@ from fedlab_edu import (
     load_run,
     save_run,
     start,
+    successive_halving,
     train,
+    tune,
 )
 from fedlab_edu.methods import (
     DPFedAvg,
@@ -272,6 +278,19 @@ def test_runs_of_a_new_method_train_together_as_alone_and_go_into_files(
         torch.testing.assert_close(a.w, b.w, rtol=1e-9, atol=1e-11)
     save_run(together[0], path)
     assert torch.equal(load_run(path).w, together[0].w)
+
+
+@pytest.mark.parametrize("method", NEW, ids=lambda m: type(m).__name__)
+def test_a_new_method_goes_with_fedex_and_with_a_search(method: Method) -> None:
+    table = LocalHP(lr=[0.05, 0.1], batch=4)
+    run = train(start(MODEL, FED, FedEx(table), method=method), MODEL, FED, 2, clients=5)
+    assert run.w.isfinite().all()
+    assert run.tuner.theta.tolist() != [0.5, 0.5]  # type: ignore[attr-defined]
+    spaces = Spaces(SearchSpace({"lr": LogUniform(0.01, 0.1)}))
+    search = successive_halving(MODEL, FED, spaces, 6, 3, eta=2, eliminations=1, method=method)
+    search = tune(search, MODEL, FED, 5)
+    assert search.done
+    assert search.winner.w.isfinite().all()
 
 
 @pytest.mark.parametrize("method", NEW, ids=lambda m: type(m).__name__)

@@ -44,7 +44,8 @@ with warnings.catch_warnings():
     from flwr.serverapp.strategy import FedAvg
     from flwr.supercore.task_identity import TaskIdentity
 
-    from fedlab_edu.rounds import flower
+    from fedlab_edu.methods import DPFedAvg, FedAdam, FedNova, Krum, Median, QFedAvg
+from fedlab_edu.rounds import flower
 
 MODEL = mlp(64, 16, 10)
 C = LocalHP(lr=0.1, batch=8, epochs=2, momentum=0.5, weight_decay=1e-4)
@@ -219,6 +220,12 @@ METHODS = {
     FedPA(burn_in=1, plain_rounds=1): 0,
     Ditto(): 0.1,
     MAML(): 0,
+    FedNova(): 0,
+    FedAdam(): 0,
+    Median(): 0,
+    Krum(1): 0,
+    QFedAvg(2.0): 0,
+    DPFedAvg(0.5, 0.1): 0,
 }
 
 
