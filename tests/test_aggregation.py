@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 import torch
@@ -247,6 +248,18 @@ def test_the_noise_does_not_grow_where_clients_have_diverged(broken: int) -> Non
     moved = communicate(run, MODEL, FED, 7)
     assert int(moved.history[0].diverged.sum()) == broken
     assert float((moved.w - run.w).norm()) <= 0.05 * (7 - broken) / 7 + 1e-12
+
+
+def test_dp_fedavg_adds_noise_where_all_clients_have_diverged() -> None:
+    broken = replace(FED, train=replace(FED.train, x=FED.train.x * math.nan))
+    run = start(MODEL, FED, C, method=DPFedAvg(1.0, 0.3))
+    after = communicate(run, MODEL, broken, clients=4)
+    assert after.history[0].diverged.all()
+    noise = after.w - run.w
+    assert noise.abs().min() > 0
+    assert 0.5 < float(noise.std()) / (0.3 / 4) < 2
+    still = communicate(replace(run, method=FedNova()), MODEL, broken, clients=4)
+    assert torch.equal(still.w, run.w)
 
 
 def test_epsilon_grows_with_rounds_and_falls_with_noise_and_is_that_of_one_gaussian_release() -> (

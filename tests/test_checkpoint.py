@@ -380,3 +380,12 @@ print(type(run.tuner).__name__, run.method.noise, run.round)
     words = [sys.executable, "-c", code, str(tmp_path / "run")]
     done = subprocess.run(words, capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["FedEx", "0.5", "1"]
+
+
+def test_a_run_that_could_not_be_read_again_is_refused_and_not_written(tmp_path: Path) -> None:
+    fed = digits(clients=14)
+    begun = start(MODEL, fed, Noting())
+    run = dataclasses.replace(begun, tuner=dataclasses.replace(begun.tuner, told=(np.float64(1),)))
+    with pytest.raises(ValueError, match=r"run is .*numpy.*; allowed: .* store float"):
+        save_run(run, tmp_path / "run")
+    assert not [*tmp_path.iterdir()]

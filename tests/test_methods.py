@@ -356,7 +356,7 @@ def test_runs_of_a_method_that_play_together_get_the_numbers_of_each_alone(
 ) -> None:
     runs = [a_run(name, fed, seed, lr=0.02 * (seed + 1), epochs=2 + seed) for seed in range(3)]
     alone = [train(run, MODEL, fed, 2, clients=4) for run in runs]
-    monkeypatch.setattr(memory_module, "PIECE_BYTES", 5 * 8 * MODEL.d)  # pieces of 5 clients
+    monkeypatch.setattr(memory_module, "CHUNK_BYTES", 5 * 8 * MODEL.d)  # pieces of 5 clients
     for _ in range(2):
         runs = communicate_all(runs, MODEL, fed, clients=4)
     for one, other in zip(alone, runs, strict=True):
@@ -574,7 +574,7 @@ def test_the_meta_gradient_is_what_autograd_makes_of_the_unrolled_steps(fed: Fed
 
 def test_mamls_pieces_change_nothing(fed: Federation, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = meta_gradient(MODEL, ragged(fed)[3], *ragged(fed)[:3], [5, 6, 7])
-    monkeypatch.setattr(memory_module, "PIECE_BYTES", 1)
+    monkeypatch.setattr(memory_module, "CHUNK_BYTES", 1)
     pieces = meta_gradient(MODEL, ragged(fed)[3], *ragged(fed)[:3], [5, 6, 7])
     torch.testing.assert_close(whole, pieces, rtol=0, atol=1e-12)
 

@@ -157,7 +157,7 @@ def test_a_record_is_what_the_search_and_the_training_after_it_say(tmp_path: Pat
 def test_a_training_that_was_stopped_goes_on_from_its_last_piece_with_the_same_result(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(tables, "PIECE", 2)
+    monkeypatch.setattr(tables, "CHECKPOINT_ROUNDS", 2)
     one = small(VARIANTS["FedTune"])
     whole = read_records(reproduce(one, "tiny", seeds=[2], folder=tmp_path / "a", say=id), one)
     played: list[int] = []

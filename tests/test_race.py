@@ -389,7 +389,7 @@ def test_one_arm_is_chosen_from_needs_no_validation_data(fed: Federation) -> Non
         (lambda fed: random_search(MODEL, fed, FEDEX, 9, 4, gamma=1.0),
          r"keyword is 'gamma'; allowed: one of \['seed', 'method', 'estimate', 'tuner', "),
         (lambda fed: random_search(MODEL, fed, PerClient(FEDTUNE.client, 10), 3, 3),
-         "settles is '10 rows'; allowed: one setting, or 14 rows"),
+         "of the tuner is '10 rows'; allowed: one setting, or 14 rows"),
         (lambda fed: draw_arms(PerClient(FEDTUNE.client, 0), 1), "clients is 0; allowed: "),
         *((lambda fed, k=k: random_search(MODEL, fed, PerClient(FEDTUNE.client, 14), 3, 3,
                                           tuner=around(FEDTUNE.client, k)),

@@ -348,3 +348,74 @@ def test_a_run_is_a_value_that_a_round_does_not_change(fed: Federation) -> None:
     assert torch.equal(run.w, w)
     assert run.history == ()
     assert isinstance(run, Run)
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A tuner with answers that are handed to it."""
+
+    answer: object
+    told: object = "itself"
+    table: LocalHP = field(default_factory=lambda: LocalHP(lr=[0.1, 0.2]))
+
+    @property
+    def final(self) -> LocalHP:
+        return self.table[0]
+
+    def ask(self, clients, gen, *, who):
+        return self.answer
+
+    def tell(self, result):
+        return self if self.told == "itself" else self.told
+
+    def freeze(self):
+        return self
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [[0, 1, 0], torch.zeros(3), torch.zeros(2).long(), torch.tensor([0, 2, 0]), None],
+    ids=["list", "floats", "two", "row 2", "None"],
+)
+def test_rows_that_are_none_are_refused_with_the_tuners_name(answer: object, fed) -> None:
+    told = r"Asked.ask is .*; allowed: a tensor of 3 whole numbers from 0 to 1"
+    with pytest.raises(ValueError, match=told):
+        communicate(start(MODEL, fed, Asked(answer)), MODEL, fed, 3)
+
+
+def test_a_round_without_a_next_tuner_or_server_is_refused(fed: Federation) -> None:
+    rows = torch.zeros(3).long()
+    with pytest.raises(ValueError, match=r"Asked\.tell is None; allowed: the next tuner"):
+        communicate(start(MODEL, fed, Asked(rows, None)), MODEL, fed, 3)
+
+    class Pair(Reptile):
+        def agg(self, server, update, b):
+            return update.average, server.v
+
+    with pytest.raises(ValueError, match=r"Pair\.agg is 'tuple'; allowed: a Server"):
+        communicate(start(MODEL, fed, method=Pair()), MODEL, fed, 3)
+
+
+@pytest.mark.parametrize("kind", [torch.float32, torch.int64])
+def test_weights_of_any_kind_of_number_give_the_same_average(kind, fed: Federation) -> None:
+    class Mine(Reptile):
+        weights = staticmethod(lambda n: n.to(kind))
+
+    one, other = (
+        communicate(start(MODEL, fed, C, method=m), MODEL, fed, 3) for m in (Mine(), None)
+    )
+    torch.testing.assert_close(one.w, other.w)
+
+    class Below(Reptile):
+        weights = staticmethod(lambda n: -n.double())
+
+    with pytest.raises(ValueError, match=r"weights of Below is .*; allowed: at least 0"):
+        communicate(start(MODEL, fed, C, method=Below()), MODEL, fed, 3)
+
+
+def test_a_tuner_that_is_none_is_told_what_it_lacks(fed: Federation) -> None:
+    class Half:
+        table = final = LocalHP()
+
+    with pytest.raises(ValueError, match="a tuner; this one lacks ask, tell, freeze"):
+        start.__wrapped__(MODEL, fed, Half())  # type: ignore[attr-defined]

@@ -202,7 +202,7 @@ def test_the_memory_of_text_grows_by_as_much_for_each_character() -> None:
 
 
 def test_pieces_hold_what_fits_and_at_least_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("fedlab_edu.training.memory.PIECE_BYTES", 100)
+    monkeypatch.setattr("fedlab_edu.training.memory.CHUNK_BYTES", 100)
     cpu = torch.device("cpu")
     assert list(chunks(7, 30, cpu)) == [[0, 1, 2], [3, 4, 5], [6]]
     assert list(chunks(2, 1000, cpu)) == [[0], [1]]

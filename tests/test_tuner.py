@@ -1,16 +1,15 @@
 """The tuner that tunes nothing: which row each client gets."""
 
 import inspect
-from dataclasses import dataclass, replace
-from math import inf
 from statistics import mean
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
 
-from fedlab_edu import LocalHP, digits, local_sgd, mlp, start, train
-from fedlab_edu.methods import ClientUpdate, FedAvg, Method
+from fedlab_edu import LocalHP, digits, mlp, start, train
+from fedlab_edu.methods import Median, Method
 from fedlab_edu.rounds.tuner import Fixed, Tuner
 from tests.test_space import made
 
@@ -68,9 +67,7 @@ def example(cls: type) -> str:
 
 def test_the_tuner_in_the_docstring_of_the_interface_works() -> None:
     fed, model = digits(clients=14), mlp(64, 8, 10)
-    names = {"dataclass": dataclass, "replace": replace, "mean": mean, "inf": inf, "torch": torch}
-    names |= {"LocalHP": LocalHP, "Fixed": Fixed, "start": start, "train": train}
-    names |= {"fed": fed, "model": model}
+    names = {"start": start, "train": train, "fed": fed, "model": model}
     exec(example(Tuner).replace(", 30)", ", 6)"), names)
     tuner = names["run"].tuner  # type: ignore[attr-defined]
     assert isinstance(tuner, Tuner)
@@ -81,9 +78,12 @@ def test_the_tuner_in_the_docstring_of_the_interface_works() -> None:
 
 def test_the_method_in_the_docstring_of_the_interface_works() -> None:
     fed, model = digits(clients=14), mlp(64, 8, 10)
-    names = {"dataclass": dataclass, "FedAvg": FedAvg, "local_sgd": local_sgd}
-    names |= {"ClientUpdate": ClientUpdate}
+    names: dict[str, Any] = {}
     exec(example(Method), names)
     begun = start(model, fed, LocalHP(lr=1.0), method=names["Clipped"](0.01))  # type: ignore[arg-type]
     after = train(begun, model, fed, 1)
     assert 0 < float((after.w - begun.w).norm()) <= 0.01 * (1 + 1e-5)
+    mine, ours = (
+        train(start(model, fed, method=m), model, fed, 1) for m in (names["MedianAvg"](), Median())
+    )
+    torch.testing.assert_close(mine.w, ours.w)

@@ -33,6 +33,7 @@ class FedAvg:
     """Local SGD ``w_i = SGD_c(T_i, w)``, then a step towards ``sum_i n_i w_i / sum_i n_i``."""
 
     needs_models: ClassVar[bool] = False
+    agg_always: ClassVar[bool] = False
     weights = staticmethod(size_weights)
 
     def init_state(self, w: Float[Tensor, " d"]) -> Float[Tensor, " d"] | None:

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 
 from fedlab_edu.data.clients import Clients
 from fedlab_edu.methods.fedavg import FedAvg
-from fedlab_edu.methods.method import ClientInput, ClientUpdate, RoundUpdate, Server, no_pull
+from fedlab_edu.methods.method import ClientInput, ClientUpdate, RoundUpdate, Server
 from fedlab_edu.methods.scaffold import effective_steps
 from fedlab_edu.models.model import Model
 from fedlab_edu.registry import storable
 from fedlab_edu.training.hparams import LocalHP, ServerHP
-from fedlab_edu.training.local import local_sgd, steps
+from fedlab_edu.training.local import steps
 
 
 @storable
@@ -29,8 +29,7 @@ class FedNova(FedAvg):
         self, model: Model, inputs: ClientInput, clients: Clients, c: LocalHP, seeds: list[int]
     ) -> ClientUpdate:
         """Run FedAvg's local SGD, and divide the change by tau_i."""
-        no_pull(c, "FedNova")
-        W = local_sgd(model, inputs.w, clients, c, seeds)
+        W = super().loc(model, inputs, clients, c, seeds).model
         tau = effective_steps(steps(clients.n, c), c.momentum).to(W)[:, None]
         return ClientUpdate(model=inputs.w + (W - inputs.w) / tau, personal=W)
 

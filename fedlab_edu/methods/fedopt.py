@@ -23,7 +23,8 @@ class FedAdam(FedAvg):
     """Adam: ``m <- beta1 m + (1 - beta1) D``, ``w <- w + lr m / (sqrt(h) + tau)``, D = average - w.
 
     ``h <- beta2 h + (1 - beta2) D^2`` is the second moment; it starts at tau^2. The paper's eta is
-    b.lr and its beta1 is b.momentum, for example ``ServerHP(lr=0.01, momentum=0.9)``.
+    b.lr and its beta1 is b.momentum. Take ``ServerHP(lr=0.01, momentum=0.9)``, for example: with
+    the default of lr, 1, each weight moves by up to 1 / sqrt(1 - beta2).
 
     Args:
         beta2: the decay of the second moment.

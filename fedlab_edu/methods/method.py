@@ -75,7 +75,8 @@ class RoundUpdate(NamedTuple):
         state_change: the change of the mean of all client states, ``sum_i state_delta_i / N``.
         p: the normalised weights.
         n: numbers of training examples.
-        c: the configurations with which the clients trained, one row each.
+        c: the configurations with which the clients trained, one row each;
+            `fedlab_edu.training.local.steps` of (n, c) counts their local steps.
         round: t, from 1.
         drawn: the number of clients drawn, including diverged ones.
         seed: of the run, see `generator`.
@@ -104,6 +105,10 @@ class Method(Protocol):
     To write one, inherit from FedAvg in a ``@dataclass(frozen=True)`` and override what differs.
     Settings are fields, so that runs with equal settings may train together::
 
+        from dataclasses import dataclass
+        from fedlab_edu import FedAvg, local_sgd, server_sgd
+        from fedlab_edu.methods import ClientUpdate
+
         @dataclass(frozen=True)
         class Clipped(FedAvg):
             most: float = 1.0
@@ -114,14 +119,26 @@ class Method(Protocol):
                 step = step * (self.most / step.norm(dim=1, keepdim=True)).clamp_max(1)
                 return ClientUpdate(model=inputs.w + step, personal=W)
 
+        @dataclass(frozen=True)
+        class MedianAvg(FedAvg):
+            needs_models = True
+
+            def agg(self, server, update, b):
+                median = update.models.quantile(0.5, dim=0)
+                w, v = server_sgd(server.w, server.v, median, b, update.round)
+                return server._replace(w=w, v=v)
+
     ``weights = staticmethod(equal_weights)`` gives all clients the same weight. If `init_state`
     returns a vector, `loc` gets each client's state in ``inputs.state`` and returns the next one.
-    With ``needs_models = True`` Agg gets every client's model, and memory grows with their number.
+    With ``needs_models = True`` Agg gets ``update.models``, and memory grows with their number;
+    otherwise it is None. With ``agg_always = True`` Agg also runs where all clients have diverged,
+    with no clients, and w as the average.
 
     Source: Khodak et al. (2021), section 2 and appendix B, where clients are stateless.
     """
 
     needs_models: ClassVar[bool]
+    agg_always: ClassVar[bool]
 
     def init_state(self, w: Float[Tensor, " d"]) -> Float[Tensor, " d"] | None:
         """Return the client state before a client's first round, in which the server sends w."""

@@ -5,6 +5,7 @@ Algorithm 1 with flat clipping, for rounds of B clients with equal weights.
 """
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import torch
 
@@ -42,6 +43,7 @@ class DPFedAvg(FedAvg):
     clip: float = 1.0
     noise: float = 1.0
     weights = staticmethod(equal_weights)
+    agg_always: ClassVar[bool] = True  # without noise, w would tell that all have diverged
 
     def __post_init__(self) -> None:
         require(0 < self.clip < float("inf"), "clip", self.clip, "a finite number above 0")
@@ -70,7 +72,9 @@ def privacy(noise: float, clients: int, of: int, rounds: int, delta: float) -> f
     """Return epsilon: all rounds together are (epsilon, delta)-differentially private.
 
     Neighbouring federations differ in the data of one client. Each round draws B of N clients
-    without replacement. Accounts by Rényi differential privacy; needs ``dp-accounting``.
+    without replacement, the default of `start`. Accounts by Rényi differential privacy; needs
+    ``dp-accounting``. It covers w alone: scores have no noise, so that a tuner or a search which
+    uses them is not covered.
 
     Args:
         noise: the noise multiplier of `DPFedAvg`, relative to the length of one client's change.

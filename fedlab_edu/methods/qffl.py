@@ -8,11 +8,10 @@ from dataclasses import dataclass
 
 from fedlab_edu.data.clients import Clients
 from fedlab_edu.methods.fedavg import FedAvg
-from fedlab_edu.methods.method import ClientInput, ClientUpdate, no_pull
+from fedlab_edu.methods.method import ClientInput, ClientUpdate
 from fedlab_edu.models.model import Model
 from fedlab_edu.registry import storable
 from fedlab_edu.training.hparams import LocalHP
-from fedlab_edu.training.local import local_sgd
 from fedlab_edu.training.scores import score
 from fedlab_edu.validate import require
 
@@ -24,7 +23,7 @@ class QFedAvg(FedAvg):
 
     F_i is client i's training loss at w, L is 1 / c.lr, and
     ``h_i = q F_i^(q-1) |d_i|^2 + L F_i^q``. Client i sends ``w - D_i / h_i`` with the weight h_i.
-    The larger q, the fairer; with q = 0 all clients count equally, as in `Reptile`.
+    The larger q, the fairer; with q = 0 and equal learning rates all weights are equal.
 
     Raises:
         ValueError: q below 0.
@@ -43,11 +42,11 @@ class QFedAvg(FedAvg):
         Raises:
             ValueError: mu is not 0, or a learning rate is.
         """
-        no_pull(c, "q-FFL")
         require((c.lr > 0).all(), "lr", c.lr, "above 0: q-FFL divides by it")
-        W = local_sgd(model, inputs.w, clients, c, seeds)
-        F = score(model, inputs.w, clients).loss.to(W).clamp_min(1e-10)[:, None]  # as in their code
-        L = 1 / c.each(len(clients)).lr.to(W)[:, None]
-        d = L * (inputs.w - W)
-        h = self.q * F ** (self.q - 1) * d.square().sum(1, keepdim=True) + L * F**self.q
-        return ClientUpdate(model=inputs.w - F**self.q * d / h, personal=W, weight=h[:, 0])
+        W = super().loc(model, inputs, clients, c, seeds).model
+        # in float64, where F^q of a small loss is not 0; their code adds 1e-10 to a loss
+        F = score(model, inputs.w, clients).loss.to(W).double().clamp_min(1e-10)
+        L = 1 / c.each(len(clients)).lr.to(F)
+        d = L[:, None] * (inputs.w - W)
+        scale = L + self.q * d.square().sum(1) / F  # h_i = F_i^q scale_i
+        return ClientUpdate((inputs.w - d / scale[:, None]).to(W), W, weight=F**self.q * scale)

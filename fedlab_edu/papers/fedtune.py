@@ -36,7 +36,7 @@ from fedlab_edu.seeds import generator
 from fedlab_edu.tuners.fedtune import FedTune
 from fedlab_edu.validate import require
 
-PIECE = 50  # rounds between checkpoints of the final training
+CHECKPOINT_ROUNDS = 50  # rounds between checkpoints of the final training
 
 
 class Cell(NamedTuple):
@@ -116,7 +116,7 @@ def _train(begun: Run, model: Model, fed: Federation, rounds: int, path: Path) -
         allowed = "the file of this training, or none: delete it to train from the start"
         require(ours == its and run.round <= rounds, "path", str(path), allowed)
     while run.round < rounds:
-        run = train(run, model, fed, min(PIECE, rounds - run.round), len(fed))
+        run = train(run, model, fed, min(CHECKPOINT_ROUNDS, rounds - run.round), len(fed))
         save_run(run, path)
     return run
 

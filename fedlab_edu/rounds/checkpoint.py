@@ -29,8 +29,15 @@ def save_run(run: Run, path: str | Path) -> None:
 
     Raises:
         OSError: the file cannot be written; the old file is intact.
+        ValueError: the run has NumPy values, which `load_run` would refuse.
     """
-    write(run, path)
+
+    def check(whole: bytes) -> None:
+        names = torch.serialization.get_unsafe_globals_in_checkpoint(BytesIO(whole))
+        foreign = [name for name in names if name.startswith("numpy")]
+        require(not foreign, "run", foreign, "built-in numbers and tensors: store float(x)")
+
+    write(run, path, check)
 
 
 def load_run(path: str | Path, *also: type) -> Run:

@@ -3,11 +3,13 @@
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from typing import Any
 
 import torch
+from torch import Tensor
 
 from fedlab_edu.data.clients import Clients, Federation
-from fedlab_edu.methods import ClientInput, ClientUpdate, Method
+from fedlab_edu.methods import ClientInput, ClientUpdate, Method, Server
 from fedlab_edu.models.model import Model
 from fedlab_edu.rounds.gather import Gathered, Tile, Work, gather, is_finite
 from fedlab_edu.rounds.run import Run
@@ -79,7 +81,7 @@ def draw_work(run: Run, fed: Federation, clients: int) -> Work:
     """Draw the clients of a run's next round, and ask its tuner for their rows of the table."""
     gen = generator(run.seed, run.round)
     client = fed.sample(clients, gen, run.replacement)
-    row = run.tuner.ask(clients, gen, who=client)
+    row = _check_rows(run, clients, run.tuner.ask(clients, gen, who=client))
     seeds, drawn = [], Counter[int]()
     for i in client.tolist():
         # a client drawn again in a round gets other minibatches; `personalise` uses the key 1
@@ -87,6 +89,16 @@ def draw_work(run: Run, fed: Federation, clients: int) -> Work:
         seeds.append(seed_for(run.seed, run.round, i, *again))
         drawn[i] += 1
     return Work(client, row, run.tuner.table[row], seeds)
+
+
+def _check_rows(run: Run, clients: int, row: Any) -> Tensor:
+    """Return the rows that a tuner gives, or raise an error that names the tuner."""
+    k, name = len(run.tuner.table), f"{type(run.tuner).__name__}.ask"
+    whole = isinstance(row, Tensor) and not (row.is_floating_point() or row.dtype == torch.bool)
+    ok = whole and row.shape == (clients,) and 0 <= row.min() <= row.max() < k
+    require(ok, name, row, f"a tensor of {clients} whole numbers from 0 to {k - 1}")
+    rows: Tensor = row.long()
+    return rows
 
 
 def train_clients(
@@ -149,11 +161,15 @@ def finish_round(run: Run, gathered: Gathered) -> Run:
     """Return the run after Agg and the tuner's step; w stays if all clients have diverged."""
     update, played, states = gathered
     server = run.server if update is None else run.method.agg(run.server, update, run.b)
+    agg, tell = f"{type(run.method).__name__}.agg", f"{type(run.tuner).__name__}.tell"
+    require(isinstance(server, Server), agg, type(server).__name__, "a Server")
+    tuner = run.tuner.tell(played.result())
+    require(hasattr(tuner, "ask"), tell, tuner, "the next tuner")
     return replace(
         run,
         server=server,
         states=None if run.states is None else {**run.states, **states},
-        tuner=run.tuner.tell(played.result()),
+        tuner=tuner,
         round=run.round + 1,
         history=(*run.history, played),
     )

@@ -127,7 +127,7 @@ def server_app(
 
 
 def _communicate(run: Run, grid: Grid, nodes: dict[int, int], fed: Federation, clients: int) -> Run:
-    """Play one round; the nodes do the local training and the scoring."""
+    """Return the run after one round; the nodes do the local training and the scoring."""
     work = draw_work(run, fed, clients)
     chosen = [nodes[i] for i in work.client.tolist()]
     messages = []

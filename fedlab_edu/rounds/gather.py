@@ -13,6 +13,7 @@ from fedlab_edu.rounds.result import Round
 from fedlab_edu.rounds.run import Run
 from fedlab_edu.training.hparams import LocalHP
 from fedlab_edu.training.scores import Score
+from fedlab_edu.validate import require
 
 
 class Work(NamedTuple):
@@ -48,7 +49,7 @@ class Gathered(NamedTuple):
     """One run's round after training.
 
     Fields:
-        update: for the server; None if all clients have diverged.
+        update: for the server; None if no client has a weight, unless Agg runs always.
         played: for the tuner and the history.
         states: client -> its next state, for clients that have not diverged.
     """
@@ -76,11 +77,12 @@ def gather(
     states: list[dict[int, Tensor]] = [{} for _ in runs]
     models: list[list[tuple[Tensor, Tensor]]] = [[] for _ in runs]
     # normalised weights keep the sums in the range of float32
-    scale = torch.stack([method.weights(fed.train.n[work.client]).sum() for work in works])
+    scale = torch.stack([method.weights(fed.train.n[work.client]).double().sum() for work in works])
     for run, place, client, update, before, after, finite in tiles:
         own = None if update.weight is None else update.weight.double().cpu()
-        weight = method.weights(fed.train.n[client]) if own is None else own
+        weight = method.weights(fed.train.n[client]).double() if own is None else own
         weight = torch.where(finite, weight, 0.0)
+        require((weight >= 0).all(), f"weights of {type(method).__name__}", weight, "at least 0")
         weights[run, place], diverged[run, place] = weight, ~finite
         ends = torch.stack(after).masked_fill(~finite, torch.inf)
         scores[:, run, place] = torch.cat([torch.stack(before), ends]).to(scores)
@@ -124,13 +126,16 @@ def _gathered(
     lost, s = diverged[:B].clone(), scores[:, :B].clone()
     size, finite = fed.val.n[work.client], ~lost
     played = Round(work.client, work.row, size, Score(*s[:2]), Score(*s[2:]), lost)
-    if not finite.any():
-        return Gathered(None, played, states)
+    total = weights.sum()
+    if not total > 0:
+        if not run.method.agg_always:
+            return Gathered(None, played, states)
+        average, total = run.w, torch.ones_like(total)
     every = None
     if models:
         places, rows = zip(*models, strict=True)
         every = torch.cat(rows)[torch.cat(places).argsort()][finite.to(average.device)]
-    p = weights[:B][finite] / weights.sum()
+    p = weights[:B][finite] / total
     n, c = fed.train.n[work.client][finite], work.c[finite]
     update = RoundUpdate(average, change, p, n, c, run.round + 1, B, run.seed, every)
     return Gathered(update, played, states)

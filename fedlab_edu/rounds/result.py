@@ -15,7 +15,7 @@ LARGEST = 1e100  # larger scores have diverged: divided by a probability they ma
 
 @storable
 class RoundResult(NamedTuple):
-    """What a tuner gets of a round: the B clients, perhaps none, that have validation examples.
+    """The outcome of a round for the tuner: B clients with validation examples, perhaps none.
 
     Fields:
         client: numbers in the federation.

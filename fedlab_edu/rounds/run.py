@@ -116,8 +116,11 @@ def start(
     require(isinstance(model, Model), "model", type(model).__name__, "a Model: from_module(net)")
     if tuner is None or isinstance(tuner, LocalHP):
         tuner = Fixed(LocalHP() if tuner is None else tuner)
-    require(isinstance(tuner, Tuner), "tuner", tuner, "a LocalHP, or a tuner")
-    tuner.final.each(len(fed), "configurations on which the tuner settles")
+    lacks = [n for n in ("table", "final", "ask", "tell", "freeze") if not hasattr(tuner, n)]
+    allowed = "a LocalHP, or a tuner" + (f"; this one lacks {', '.join(lacks)}" if lacks else "")
+    ok = isinstance(tuner, Tuner) and not isinstance(tuner, type)
+    require(ok, "tuner", tuner, allowed)
+    tuner.final.each(len(fed), "final configurations of the tuner")
     b = ServerHP() if b is None else b
     method = FedAvg() if method is None else method
     ok = isinstance(method, Method) and not isinstance(method, type)

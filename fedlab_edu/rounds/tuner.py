@@ -19,6 +19,13 @@ class Tuner(Protocol):
 
     A tuner that gives each row in turn, and keeps the mean error of each::
 
+        from dataclasses import dataclass, replace
+        from math import inf
+        from statistics import mean
+        import torch
+        from fedlab_edu import LocalHP
+        from fedlab_edu.rounds.tuner import Fixed
+
         @dataclass(frozen=True)
         class RoundRobin:
             table: LocalHP
@@ -34,6 +41,8 @@ class Tuner(Protocol):
                 return torch.full((clients,), len(self.errors) % len(self.table))
 
             def tell(self, result):
+                if not len(result.row):  # no client could validate
+                    return self
                 error = float(result.after.error.mean())
                 return replace(self, errors=(*self.errors, error))
 

@@ -75,7 +75,7 @@ class Bayes:
         return self.race.winner
 
     def step(self, model: Model, fed: Federation, clients: int = 10) -> "Bayes":
-        """Play one communication round of the current arm, or of the next one.
+        """Return the search after one communication round of the current arm, or of the next.
 
         Raises:
             ValueError: the search is over.

@@ -10,7 +10,7 @@ from torch import Tensor
 from fedlab_edu.data.clients import Clients
 from fedlab_edu.models.model import Model
 
-PIECE_BYTES = 64 << 20  # models of the clients that train at once, on the CPU
+CHUNK_BYTES = 64 << 20  # models of the clients that train at once, on the CPU
 SCORE_BYTES = 256 << 20  # memory of an evaluation beside its data and models
 
 
@@ -54,7 +54,7 @@ def free(device: torch.device) -> int:
 
 def chunks(number: int, bytes_each: int, device: torch.device) -> Iterator[list[int]]:
     """Split range(number) into chunks that fit in memory, or chunks of one item."""
-    room = PIECE_BYTES if device.type == "cpu" else free(device) // 8
+    room = CHUNK_BYTES if device.type == "cpu" else free(device) // 8
     size = max(1, room // bytes_each)
     for first in range(0, number, size):
         yield list(range(first, min(first + size, number)))

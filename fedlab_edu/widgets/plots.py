@@ -22,7 +22,7 @@ from fedlab_edu.widgets.picture import BLUE, COLOURS, GREY, ORANGE, STYLE
 
 WIDTH = 4.8  # inches, as in `widgets.figure`
 WIDE = 50  # values that span a larger factor get a logarithmic axis
-OUT, LIVING = "eliminated", "not eliminated"
+OUT, ALIVE = "eliminated", "not eliminated"
 
 
 def plot_race(race: Race) -> Figure:
@@ -37,7 +37,7 @@ def plot_race(race: Race) -> Figure:
     chosen = race.best if _begun(race) else None
     others = [a for a in race.alive if a != chosen]
     for a, trace in enumerate(race.traces):
-        label = LIVING if a in others[:1] and trace else f"_arm {a}"
+        label = ALIVE if a in others[:1] and trace else f"_arm {a}"
         style: dict[str, Any] = {"color": BLUE if a in others else GREY, "linewidth": 1}
         if a == chosen:
             label, style = _title(race), {"color": ORANGE, "linewidth": 2, "zorder": 3}
@@ -103,7 +103,7 @@ def plot_chosen(race: Race) -> Figure:
     out, chosen = table.out.notna(), table.chosen & _begun(race)
     groups: list[tuple[str, Any, dict[str, Any]]] = [
         (OUT, table[out], {"color": GREY, "marker": "x", "s": 18, "linewidths": 1.2}),
-        (LIVING, table[~out & ~chosen], {"color": BLUE, "marker": "o", "s": 16}),
+        (ALIVE, table[~out & ~chosen], {"color": BLUE, "marker": "o", "s": 16}),
         (_title(race), table[chosen], {"color": ORANGE, "marker": "D", "s": 36, "zorder": 3}),
     ]
     fig, strips = _axes(height=0.7 + 0.62 * len(names), rows=len(names))

@@ -27,10 +27,10 @@ def around(
 
     Args:
         space: of the clients, in which the others are drawn, see `SearchSpace.perturb`.
-        eps: with 0 all are the same: the search alone.
+        eps: see `SearchSpace.perturb`; 0 makes all rows equal.
         gamma: see `FedEx`; "tuned" draws it uniformly from [0, 1] for each arm.
-        options: other arguments of `FedEx`, up to `first_baseline`. ``score="loss"`` is about
-            theta; by what arms are judged is the search's `Estimate`.
+        options: other arguments of `FedEx`, up to `first_baseline`. Its ``score`` moves theta; the
+            search's `Estimate` ranks the arms.
 
     Raises:
         ValueError: an option that is not allowed; in a search of `PerClient`.
@@ -51,8 +51,8 @@ def around(
         allowed = "Spaces: an arm of PerClient has a configuration for each client, and no others"
         require(len(c) == 1, "spaces", f"PerClient, of {len(c)} clients", allowed)
         table = c if k == 1 else LocalHP.concat([c, space.perturb(c, eps, k - 1, gen)])
-        draw_arms = torch.rand((), generator=gen, dtype=torch.float64)
-        discount = float(draw_arms) if gamma == "tuned" else float(gamma)
+        u = torch.rand((), generator=gen, dtype=torch.float64)
+        discount = float(u) if gamma == "tuned" else float(gamma)
         return FedEx(table, gamma=discount, **options)
 
     FedEx(LocalHP(), **options)  # refuse bad options now, not later

@@ -28,7 +28,7 @@ def evolve(
     u: Float[Tensor, "3 n h"],
     coin: Literal["each", "vector"] = "each",
 ) -> _Table:
-    """Evolve each of n rows with given draws; `SearchSpace.evo` draws them.
+    """Evolve each of n rows with given draws; `Evolution.evo` draws them.
 
     Args:
         u: coins, new draws and moves, in [0, 1), for n rows and the h distributions of the space.
@@ -101,7 +101,7 @@ class Evolution:
         R: R_c, the rounds over which eps and p_re fall to 0.
         eps: the largest first move of a value, as a share of its range.
         p_re: the first probability of a new draw.
-        rho: about 1 / rho are replaced, by children of as many; 10/3 in the authors' code.
+        rho: the worst 1 / rho copy the best 1 / rho; 10/3 in the authors' code.
         gamma: gamma_g of eq. (5), which the paper does not give; 0 takes the last round alone.
         coin: see `evolve`.
 

@@ -69,7 +69,7 @@ class FedTune:
         param: "logits", or "raw": the step is taken by pi, as printed, and then projected. It is
             (1/pi)^2 times as long, 900 times at first for H = 30.
         cap: bytes for the models; the least recently used model is dropped first.
-        method: one with stateless clients; its `weights` gives the shares q_i.
+        method: one with stateless clients and an Agg that only averages; its `weights` gives q_i.
         seed: of the draws and of the minibatches; clients train as in a run of that seed.
         models: joint configuration -> its model, the latest last; () -> the shared one.
         history: one entry for each round; the next round depends on it.
@@ -240,7 +240,7 @@ def fedtune(
     Raises:
         ValueError: a value that is not allowed; validation data that are not finite.
     """
-    require(isinstance(table, LocalHP), "table", table, "a LocalHP, one row for each candidate")
+    require(isinstance(table, LocalHP), "table", table, "a LocalHP, one row for each configuration")
     for i, name in enumerate(fed.names):
         ok = all(part.isfinite().all() for part in fed.val.examples(i))
         require(ok, f"validation data of client {i} ({name})", "not finite", "finite numbers")
