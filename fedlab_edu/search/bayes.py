@@ -60,11 +60,6 @@ class Bayes:
         return self.race.done and self.total - self.used < self._cap
 
     @property
-    def alive(self) -> list[int]:
-        """All arms: none is eliminated."""
-        return self.race.alive
-
-    @property
     def best_score(self) -> float:
         """The lowest score of an arm."""
         return self.race.best_score
