@@ -2,7 +2,7 @@
 
 PYTHON ?= python3
 PORT ?= 8000
-JOBS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
+JOBS ?= $(shell getconf _NPROCESSORS_ONLN)
 BIN := .venv/bin
 PAGES := $(patsubst book/%.md,_build/html/%.html,$(shell find book -name '*.md' ! -path '*/[_.]*'))
 
@@ -25,8 +25,7 @@ serve: book ## show the book in a browser
 	  (sleep 1; $(BIN)/python -m webbrowser http://127.0.0.1:$(PORT)/) >/dev/null 2>&1 & \
 	fi; exec $(BIN)/python -m http.server --bind 127.0.0.1 --directory _build/html $(PORT)
 
-# A file of tests stays with one process, which makes what its tests share once. One process more than
-# there are cores, since tests of limits wait.
+# A file of tests stays with one process, which makes what its tests share once.
 PYTEST = $(BIN)/pytest -n $(JOBS) --dist loadfile
 
 check: .venv/dev.stamp ## run the quick tests: those of the algorithms
