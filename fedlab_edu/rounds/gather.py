@@ -6,6 +6,7 @@ from typing import NamedTuple
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
+from torch.nn.utils.rnn import pad_sequence
 
 from fedlab_edu.data.clients import Federation
 from fedlab_edu.methods import ClientUpdate, RoundUpdate
@@ -77,10 +78,12 @@ def gather(
     states: list[dict[int, Tensor]] = [{} for _ in runs]
     models: list[list[tuple[Tensor, Tensor]]] = [[] for _ in runs]
     # normalised weights keep the sums in the range of float32
-    scale = torch.stack([method.weights(fed.train.n[work.client]).double().sum() for work in works])
+    usual = [method.weights(fed.train.n[work.client]).double() for work in works]
+    scale = torch.stack([one.sum() for one in usual])
+    by_place = pad_sequence(usual, batch_first=True)
     for run, place, client, update, before, after, finite in tiles:
         own = None if update.weight is None else update.weight.double().cpu()
-        weight = method.weights(fed.train.n[client]).double() if own is None else own
+        weight = by_place[run, place] if own is None else own
         weight = torch.where(finite, weight, 0.0)
         require((weight >= 0).all(), f"weights of {type(method).__name__}", weight, "at least 0")
         weights[run, place], diverged[run, place] = weight, ~finite
