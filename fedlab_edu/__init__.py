@@ -7,16 +7,9 @@ if TYPE_CHECKING:
     from fedlab_edu.data import Clients, Federation, digits, genres, load, sensors, shakespeare
     from fedlab_edu.methods import MAML, Ditto, FedAvg, FedDyn, FedPA, FedProx, Reptile, Scaffold
     from fedlab_edu.methods.aggregate import server_sgd, weighted_average
-    from fedlab_edu.models.model import (
-        Model,
-        char_lstm,
-        cnn_cifar,
-        cnn_femnist,
-        lenet5,
-        linear,
-        mlp,
-    )  # fmt: skip
+    from fedlab_edu.models.model import Model
     from fedlab_edu.models.module import from_module
+    from fedlab_edu.models.networks import char_lstm, cnn_cifar, cnn_femnist, lenet5, linear, mlp
     from fedlab_edu.models.resnet import resnet18
     from fedlab_edu.rounds.checkpoint import load_run, save_run
     from fedlab_edu.rounds.communicate import communicate, communicate_all, train
@@ -46,8 +39,9 @@ _MODULE = {
     "data": "Clients Federation digits genres load sensors shakespeare",
     "methods": "Ditto FedAvg FedDyn FedPA FedProx MAML Reptile Scaffold",
     "methods.aggregate": "server_sgd weighted_average",
-    "models.model": "Model char_lstm cnn_cifar cnn_femnist lenet5 linear mlp",
+    "models.model": "Model",
     "models.module": "from_module",
+    "models.networks": "char_lstm cnn_cifar cnn_femnist lenet5 linear mlp",
     "models.resnet": "resnet18",
     "rounds.checkpoint": "load_run save_run",
     "rounds.communicate": "communicate communicate_all train",

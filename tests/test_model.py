@@ -1,5 +1,6 @@
 """Networks with a client axis against the plain networks that they stand for."""
 
+import pickle
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -264,6 +265,16 @@ def test_a_model_keeps_the_weights_that_its_network_had() -> None:
     with torch.no_grad():
         net.weight.zero_()
     assert torch.equal(model.init()[:4], before.flatten())
+
+
+@pytest.mark.parametrize("name", [name for name in MODELS if name not in ("module", "twice")])
+def test_a_model_from_a_pickle_is_the_same_function(name: str) -> None:
+    model, x = MODELS[name]
+    again = pickle.loads(pickle.dumps(model))
+    w = model.init(1).double()
+    assert torch.equal(again.init(1), model.init(1))
+    assert torch.equal(again(w, x[0]), model(w, x[0]))
+    assert torch.equal(pickle.loads(pickle.dumps(again)).init(1), model.init(1))
 
 
 def test_threads_draw_the_first_weights_that_each_would_draw_alone() -> None:

@@ -24,7 +24,7 @@ from fedlab_edu import (
     tune,
 )
 from fedlab_edu.data import genres, hub, sensors
-from fedlab_edu.models.model import char_lstm, cnn_cifar, cnn_femnist, mlp
+from fedlab_edu.models.networks import char_lstm, cnn_cifar, cnn_femnist, mlp
 from fedlab_edu.papers import fedpop as tables
 from fedlab_edu.papers.experiment import Experiment
 from fedlab_edu.papers.fedpop import EXPERIMENTS, Member

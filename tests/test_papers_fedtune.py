@@ -9,7 +9,7 @@ import torch
 
 from fedlab_edu import evaluate, save_run, start, train, tune
 from fedlab_edu.cli import main
-from fedlab_edu.models.model import mlp
+from fedlab_edu.models.networks import mlp
 from fedlab_edu.papers import fedtune as tables
 from fedlab_edu.papers.experiment import Experiment
 from fedlab_edu.papers.fedtune import GRID, TABLES_1_TO_5, Cell, Personal

@@ -23,7 +23,7 @@ from fedlab_edu import (
     start,
     train,
 )  # fmt: skip
-from fedlab_edu.models.model import char_lstm
+from fedlab_edu.models.networks import char_lstm
 from fedlab_edu.rounds.result import Round, RoundResult
 from fedlab_edu.rounds.tuner import Fixed, Tuner
 from fedlab_edu.seeds import generator, seed_for

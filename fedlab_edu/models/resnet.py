@@ -7,7 +7,7 @@ from itertools import pairwise
 import torch
 from torch import Tensor, nn
 
-from fedlab_edu.models.model import ONE_AT_A_TIME, Model
+from fedlab_edu.models.model import ONE_AT_A_TIME, Model, picklable
 from fedlab_edu.models.module import from_module
 from fedlab_edu.validate import MOST, whole
 
@@ -46,6 +46,7 @@ def _resnet18(classes: int) -> nn.Module:
     )  # fmt: skip
 
 
+@picklable
 def resnet18(classes: int = 7) -> Model:
     """Build ResNet-18 for images (3, side, side), side 224 in the papers: 11.2 million weights.
 

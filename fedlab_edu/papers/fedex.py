@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import Literal
 
 from fedlab_edu.data import Clients, Federation, digits, hub, shakespeare
-from fedlab_edu.models.model import char_lstm, cnn_cifar, cnn_femnist, mlp
+from fedlab_edu.models.networks import char_lstm, cnn_cifar, cnn_femnist, mlp
 from fedlab_edu.papers.experiment import Experiment, Published
 from fedlab_edu.papers.searches import Range, Setting, Tuning, ranges
 from fedlab_edu.search.space import FEDEX, FEDEX_SHAKESPEARE

@@ -17,7 +17,8 @@ import torch
 
 from fedlab_edu.data import Federation, digits, genres, hub, sensors
 from fedlab_edu.methods import FedAvg, FedProx, Method, Scaffold
-from fedlab_edu.models.model import Model, char_lstm, cnn_cifar, mlp
+from fedlab_edu.models.model import Model
+from fedlab_edu.models.networks import char_lstm, cnn_cifar, mlp
 from fedlab_edu.models.resnet import resnet18
 from fedlab_edu.papers import fedpop_tables as printed
 from fedlab_edu.papers.experiment import Experiment, Published, Record

@@ -21,7 +21,8 @@ import torch
 from torch import Tensor
 
 from fedlab_edu.data import Federation, digit_images, dirichlet, federate, hub
-from fedlab_edu.models.model import Model, lenet5, mlp
+from fedlab_edu.models.model import Model
+from fedlab_edu.models.networks import lenet5, mlp
 from fedlab_edu.papers.experiment import Experiment, Published, Record, Trial
 from fedlab_edu.papers.fedtune_searches import GRID, OURS, THEIRS, Begin
 from fedlab_edu.papers.fedtune_tables import TABLES

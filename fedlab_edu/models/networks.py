@@ -1,0 +1,156 @@
+"""The networks of the papers, each written with a client axis, and plainly in PyTorch."""
+
+from collections.abc import Callable
+from itertools import pairwise
+
+import torch
+from torch import Tensor, nn
+
+from fedlab_edu.models import layers
+from fedlab_edu.models.layers import Drop
+from fedlab_edu.models.model import Model, picklable
+from fedlab_edu.validate import require
+
+
+def _twice(net: Callable[[], nn.Module], forward: Callable[..., Tensor]) -> Model:
+    """Make a model of a network that is written twice: plainly, and with a client axis."""
+    with torch.device("meta"):  # shapes only: no draws, no memory
+        plain = net()
+    linear = {id(m.weight) for m in plain.modules() if isinstance(m, nn.Linear)}
+    flipped = tuple(id(p) in linear for p in plain.parameters())
+    weights = zip(plain.parameters(), flipped, strict=True)
+    shapes = tuple(tuple(p.T.shape if flip else p.shape) for p, flip in weights)
+    return Model(net, forward, shapes, flipped, drops=True)
+
+
+@picklable
+def mlp(*sizes: int) -> Model:
+    """Build linear layers with ReLU between, as in ``mlp(64, 32, 10)``; inputs are flattened."""
+    require(len(sizes) >= 2 and min(sizes) >= 1, "sizes", sizes, "two or more sizes of at least 1")
+
+    def net() -> nn.Module:
+        parts: list[nn.Module] = [nn.Flatten()]
+        for i, o in pairwise(sizes[:-1]):
+            parts += [nn.Linear(i, o), nn.ReLU()]
+        return nn.Sequential(*parts, nn.Dropout(0.0), nn.Linear(sizes[-2], sizes[-1]))
+
+    def forward(p: list[Tensor], x: Tensor, drop: Drop | None = None) -> Tensor:
+        x = x.flatten(2)
+        for weight, bias in zip(p[:-2:2], p[1:-2:2], strict=True):
+            x = layers.linear(x, weight, bias).relu()
+        return layers.linear(layers.dropout(x, drop), p[-2], p[-1])
+
+    return _twice(net, forward)
+
+
+def linear(inputs: int, classes: int) -> Model:
+    """Build multinomial logistic regression."""
+    return mlp(inputs, classes)
+
+
+@picklable
+def lenet5(side: int = 28, channels: int = 1, classes: int = 10) -> Model:
+    """Build LeNet-5 with max-pooling and ReLU for images (channels, side, side), side 28 or 32.
+
+    Source: LeCun et al. (1998), figure 2; a 28 by 28 image is padded to 32 as there.
+    """
+    require(side in (28, 32), "side", side, "28 or 32")
+    padding = (32 - side) // 2
+
+    def net() -> nn.Module:
+        return nn.Sequential(
+            nn.Conv2d(channels, 6, 5, padding=padding), nn.ReLU(), nn.MaxPool2d(2),
+            nn.Conv2d(6, 16, 5), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(),
+            nn.Linear(400, 120), nn.ReLU(), nn.Linear(120, 84), nn.ReLU(),
+            nn.Dropout(0.0), nn.Linear(84, classes),
+        )  # fmt: skip
+
+    def forward(p: list[Tensor], x: Tensor, drop: Drop | None = None) -> Tensor:
+        # pooling before ReLU gives the same values and gradients from a quarter of the elements
+        x = layers.max_pool2d(layers.conv2d(x, p[0], p[1], padding), 2).relu()
+        x = layers.max_pool2d(layers.conv2d(x, p[2], p[3]), 2).relu().flatten(2)
+        x = layers.linear(x, p[4], p[5]).relu()
+        x = layers.linear(x, p[6], p[7]).relu()
+        return layers.linear(layers.dropout(x, drop), p[8], p[9])
+
+    return _twice(net, forward)
+
+
+@picklable
+def cnn_femnist(classes: int = 62) -> Model:
+    """Build LEAF's network for handwritten characters, images (1, 28, 28): 6.6 million weights.
+
+    Source: Caldas et al. (2018), the model of their code for FEMNIST.
+    """
+
+    def net() -> nn.Module:
+        return nn.Sequential(
+            nn.Conv2d(1, 32, 5, padding=2), nn.ReLU(), nn.MaxPool2d(2),
+            nn.Conv2d(32, 64, 5, padding=2), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(),
+            nn.Linear(3136, 2048), nn.ReLU(), nn.Dropout(0.0), nn.Linear(2048, classes),
+        )  # fmt: skip
+
+    def forward(p: list[Tensor], x: Tensor, drop: Drop | None = None) -> Tensor:
+        x = layers.max_pool2d(layers.conv2d(x, p[0], p[1], 2), 2).relu()
+        x = layers.max_pool2d(layers.conv2d(x, p[2], p[3], 2), 2).relu().flatten(2)
+        x = layers.linear(x, p[4], p[5]).relu()
+        return layers.linear(layers.dropout(x, drop), p[6], p[7])
+
+    return _twice(net, forward)
+
+
+@picklable
+def cnn_cifar(side: int = 24, classes: int = 10) -> Model:
+    """Build the TensorFlow tutorial's network for images (3, side, side): a million weights.
+
+    Side 24 is the tutorial's crop of CIFAR-10, 32 the whole image. As in TensorFlow, the last
+    pooling squares reach one pixel beyond the edge and take the maximum of what lies inside. Local
+    response normalisation is left out.
+
+    Source: McMahan et al. (2017), section 3.
+    """
+    require(side in (24, 32), "side", side, "24 or 32")
+
+    def net() -> nn.Module:
+        return nn.Sequential(
+            nn.Conv2d(3, 64, 5, padding=2), nn.ReLU(), nn.MaxPool2d(3, 2, ceil_mode=True),
+            nn.Conv2d(64, 64, 5, padding=2), nn.ReLU(), nn.MaxPool2d(3, 2, ceil_mode=True),
+            nn.Flatten(), nn.Linear(4 * side**2, 384), nn.ReLU(), nn.Linear(384, 192), nn.ReLU(),
+            nn.Dropout(0.0), nn.Linear(192, classes),
+        )  # fmt: skip
+
+    def forward(p: list[Tensor], x: Tensor, drop: Drop | None = None) -> Tensor:
+        x = layers.max_pool2d(layers.conv2d(x, p[0], p[1], 2), 3, 2, ceil=True).relu()
+        x = layers.max_pool2d(layers.conv2d(x, p[2], p[3], 2), 3, 2, ceil=True).relu().flatten(2)
+        x = layers.linear(x, p[4], p[5]).relu()
+        x = layers.linear(x, p[6], p[7]).relu()
+        return layers.linear(layers.dropout(x, drop), p[8], p[9])
+
+    return _twice(net, forward)
+
+
+class _CharLSTM(nn.Module):
+    def __init__(self, vocabulary: int, width: int, hidden: int, depth: int) -> None:
+        super().__init__()
+        self.embedding = nn.Embedding(vocabulary, width)
+        self.lstm = nn.LSTM(width, hidden, depth, batch_first=True)
+        self.dropout = nn.Dropout(0.0)
+        self.out = nn.Linear(hidden, vocabulary)
+
+    def forward(self, x: Tensor) -> Tensor:
+        last = self.lstm(self.embedding(x.long()))[0][:, -1]
+        return self.out(self.dropout(last))
+
+
+@picklable
+def char_lstm(vocabulary: int = 101, width: int = 8, hidden: int = 256, depth: int = 2) -> Model:
+    """Build a predictor of the next character from (B, b, T): embedding, LSTM layers, linear.
+
+    Source: McMahan et al. (2017), section 3; the sizes are theirs.
+    """
+
+    def forward(p: list[Tensor], x: Tensor, drop: Drop | None = None) -> Tensor:
+        last = layers.lstm(layers.embedding(x, p[0]), *p[1:-2])[:, :, -1]
+        return layers.linear(layers.dropout(last, drop), p[-2], p[-1])
+
+    return _twice(lambda: _CharLSTM(vocabulary, width, hidden, depth), forward)
