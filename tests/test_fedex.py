@@ -289,6 +289,43 @@ def test_scores_that_equal_the_baseline_leave_theta_where_it_is() -> None:
         assert tuner.theta.tolist() == pytest.approx([1 / 9] * 9, abs=1e-12)
 
 
+@pytest.mark.parametrize("score", [0.9, 1 / 3, 1e-7])
+def test_equal_scores_never_move_theta_though_the_rounding_of_their_mean_adds_up(
+    score: float,
+) -> None:
+    tuner, told = FedEx(table(3), gamma=1.0, first_baseline="skip"), real([score] * 3)
+    for _ in range(5000):
+        tuner = tuner.tell(result([0, 1, 1], told, told, [5] * 3))
+    assert tuner.baseline != score  # 0.9 comes out as 0.9 + 4e-14 after 556 rounds
+    assert torch.equal(tuner.theta, FedEx(table(3)).theta)
+
+
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("gamma", [0.0, 0.9, 1.0])
+@pytest.mark.parametrize("same", [[0.3, 0.9], [0.0, 0.0]], ids=str)
+def test_a_round_without_a_difference_moves_nothing_though_the_baseline_is_not_quite_0(
+    rule: Any, gamma: float, same: list[float]
+) -> None:
+    tuner = FedEx(table(3), rule, gamma, difference=True, first_baseline="skip")
+    tuner = tuner.tell(result([0, 1], [0.3, 0.9], [0.4, 0.8], [10, 10]))
+    assert 0 < tuner.baseline < 1e-15
+    tuner = tuner.tell(result([0, 0], same, same, [10, 10]))
+    assert torch.equal(tuner.theta, FedEx(table(3)).theta)
+
+
+def test_scores_of_a_row_that_cancel_leave_theta_where_it_is() -> None:
+    g = gradient([0.5, 0.5], [0, 0, 0], [0.1, 0.2, 0.3], [1, 1, 1], 0.2)
+    assert (0.1 - 0.2) + (0.3 - 0.2) != 0
+    assert g == [0.0, 0.0]
+
+
+def test_a_small_difference_of_scores_is_no_rounding_error() -> None:
+    for scale in (1e-9, 1.0, 1e6):
+        scores = [scale * (1 + 1e-8), scale * (1 - 1e-8)]
+        g = gradient([0.5, 0.5], [0, 1], scores, [1, 1], scale)
+        assert g == pytest.approx([scale * 1e-8, -scale * 1e-8], rel=1e-6)
+
+
 def test_scores_near_the_largest_number_have_diverged_and_theta_stays_a_distribution() -> None:
     for rule, second in product(RULES, (math.inf, -math.inf, 1e307)):
         scores = real([1e308, second, 0.5])

@@ -6,11 +6,16 @@ Khodak et al. (2021), Algorithm 2 and appendix F.
 from math import exp, inf, log, sqrt
 
 RULES = ("aggressive", "adaptive", "constant", "auto", "scale")
-ROUNDING = 1e-14  # a relative difference of scores below it is a rounding error
+ROUNDING = 1e-10  # a smaller relative difference is the rounding of up to a million rounds
 
 
 def gradient(
-    theta: list[float], row: list[int], score: list[float], size: list[float], baseline: float
+    theta: list[float],
+    row: list[int],
+    score: list[float],
+    size: list[float],
+    baseline: float,
+    scale: list[float] | None = None,
 ) -> list[float]:
     """Return g (k,), ``g_j = sum_(i: row_i = j) size_i (score_i - baseline) / (theta_j sum size)``.
 
@@ -22,6 +27,9 @@ def gradient(
         theta: (k,), the distribution from which the rows were drawn.
         row, score, size: (B,), each client's row of the table, its score, and its number of
             validation examples.
+        scale: (B,), how large the numbers are from which ``score - baseline`` was computed. An
+            entry of g that is 0 up to their rounding is 0, because an aggressive step would scale
+            it up to a full step. The default is the larger of ``|score|`` and ``|baseline|``.
 
     Raises:
         ValueError: sizes whose sum is not above 0; a row of probability 0.
@@ -31,14 +39,15 @@ def gradient(
     total = sum(size)
     if not total > 0:
         raise ValueError(f"size is {size}; allowed: numbers of examples, not all 0")
-    g = [0.0] * len(theta)
-    for j, s, n in zip(row, score, size, strict=True):
+    if scale is None:
+        scale = [max(abs(s), abs(baseline)) for s in score]
+    g, noise = [0.0] * len(theta), [0.0] * len(theta)
+    for j, s, n, size_of_s in zip(row, score, size, scale, strict=True):
         if not theta[j] > 0:
             raise ValueError(f"theta is {theta}; allowed: above 0 for each row that was drawn")
-        # an aggressive step would scale the rounding error of equal scores up to a full step
-        if abs(s - baseline) > ROUNDING * abs(baseline):
-            g[j] += n * (s - baseline) / (theta[j] * total)
-    return g
+        g[j] += n * (s - baseline) / (theta[j] * total)
+        noise[j] += ROUNDING * n * size_of_s / (theta[j] * total)
+    return [0.0 if abs(g_j) <= noise_j else g_j for g_j, noise_j in zip(g, noise, strict=True)]
 
 
 def step_size(rule: str, norms: list[float], k: int, eta0: float | None = None) -> float:

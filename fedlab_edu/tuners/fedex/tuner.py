@@ -49,6 +49,8 @@ class FedEx:
         thetas: the distribution of each axis.
         rounds: the rounds in which a client could validate.
         sums: over their mean scores, ``sum_age gamma^age x_age`` and ``sum_age gamma^age``.
+        scale: likewise ``sum_age gamma^age m_age``, m the mean size of the numbers that made up the
+            scores; their rounding moves nothing, see `gradient`.
         stopped: whether theta has stopped.
 
     Raises:
@@ -71,6 +73,7 @@ class FedEx:
     thetas: tuple[Theta, ...] = field(default=(), repr=False)
     rounds: int = field(default=0, repr=False)
     sums: tuple[float, float] = field(default=(0.0, 0.0), repr=False)
+    scale: float = field(default=0.0, repr=False)
     stopped: bool = False
 
     def __post_init__(self) -> None:
@@ -145,32 +148,41 @@ class FedEx:
         size, lam = result.size.tolist(), self.baseline
         if not size:
             return self
-        scores = self._scores(result)
+        scores, scale = self._scores(result)
         # the next baseline, in which this round has age 0
-        mean = sum(s * n for s, n in zip(scores, size, strict=True)) / sum(size)
         total, weight = self.sums
-        sums = self.gamma * total + mean, self.gamma * weight + 1
-        new = replace(self, rounds=self.rounds + 1, sums=sums)
+        sums = self.gamma * total + _mean(scores, size), self.gamma * weight + 1
+        new = replace(self, rounds=self.rounds + 1, sums=sums,
+                      scale=self.gamma * self.scale + _mean(scale, size))  # fmt: skip
         if self.stopped or (self.first_baseline == "skip" and not self.rounds):
             return new
         worst = max(*scores, lam)  # a client that has diverged must not gain
         lost = result.diverged.tolist()
         scores = [worst if bad else s for s, bad in zip(scores, lost, strict=True)]
+        before = self.scale / weight if weight else 0.0
+        scale = [max(m, before) for m in scale]
         places = _places(result.row.tolist(), self.axes)
         thetas = tuple(
-            one.update(place, scores, size, lam, self.step, self.eta0)
+            one.update(place, scores, size, lam, self.step, self.eta0, scale)
             for one, place in zip(self.thetas, places, strict=True)
         )
         new = replace(new, thetas=thetas)
         return replace(new, stopped=new.entropy < self.cutoff)
 
-    def _scores(self, result: RoundResult) -> list[float]:
+    def _scores(self, result: RoundResult) -> tuple[list[float], list[float]]:
+        """Return the score of each client, and the size of the numbers that make it up."""
         after, before = getattr(result.after, self.score), getattr(result.before, self.score)
-        return (after - before if self.difference else after).tolist()
+        if not self.difference:
+            return after.tolist(), after.abs().tolist()
+        return (after - before).tolist(), torch.maximum(after.abs(), before.abs()).tolist()
 
     def freeze(self) -> "FedEx":
         """Stop exploring: from now on all clients train with the most likely row."""
         return replace(self, stopped=True)
+
+
+def _mean(values: Sequence[float], size: Sequence[float]) -> float:
+    return sum(x * n for x, n in zip(values, size, strict=True)) / sum(size)
 
 
 def _rows(places: list[list[int]], axes: Sequence[int]) -> list[int]:
