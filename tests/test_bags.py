@@ -35,6 +35,14 @@ def bin_of(gram: str, seed: int, bins: int) -> int:
     return murmurhash3_32(np.int32(column), seed=seed, positive=True) % bins
 
 
+def test_halves_of_surrogate_pairs_are_counted_and_whole_pairs_are_one_character() -> None:
+    c = BagOfNGrams("split", False, False, 1, False, "naive-bayes", 1.0, None)
+    texts = ["a \ud83d\ude00", "a \U0001f600", "a \ud83d"]
+    one, other, lone = Corpus(texts).counts(c)[0]
+    assert (one != other).nnz == 0
+    assert lone.sum() == 2
+
+
 TRAIN = [0, 1, 3]  # what weights are measured on
 
 

@@ -211,6 +211,20 @@ def test_the_torch_solver_agrees_with_scikit_learns(rows: int) -> None:
         np.testing.assert_allclose(b.numpy(), b0, atol=1e-10)
 
 
+@pytest.mark.parametrize("scale", [1e4, 1e9], ids=["Cholesky", "singular values"])
+def test_the_torch_solver_solves_float32_features_of_which_half_are_copies(scale: float) -> None:
+    half = torch.randn(500, 20, generator=torch.Generator().manual_seed(0)) * scale
+    X, Y = torch.cat([half, half], 1), np.random.default_rng(0).normal(size=(500, 3))
+    w, b = ridge_torch(X, Y)
+    assert w.dtype == b.dtype == torch.float32
+    # |W|^2 is least where both copies have half the weight of one, and lam is doubled
+    w0, b0 = ridge(half.double().numpy(), Y, 0.25)
+    np.testing.assert_allclose(
+        scale * w.double().numpy(), scale * np.tile(w0, (2, 1)) / 2, atol=1e-5
+    )
+    np.testing.assert_allclose(b.double().numpy(), b0, atol=1e-6)
+
+
 def test_a_search_on_tensors_scores_and_picks_as_on_arrays() -> None:
     data, rng = digits_task(0)
     chosen, places = fm.RandomFourier.draw(rng, 8), rng.integers(8, size=(3, 600))
@@ -463,6 +477,10 @@ REFUSED = {
     "y is [0, -1]; allowed: whole numbers from 0 to 1": lambda: sel.Data(
         [1, 1], [0, -1], [1], [0], 2
     ),
+    "x_val is 'a sparse matrix'; allowed: an array": lambda: sel.Data(
+        [[1]], [0], sparse.csr_matrix([[1]]), [0], 2
+    ),
+    "X is 'not finite'": lambda: ridge_torch(torch.tensor([[math.nan]]), [[1.0]]),
     "y_val is []": lambda: sel.Data([1], [0], [], [], 2),
     "number of assignments is 1; allowed: 2": lambda: fs.share(TABLES, DATA, [[0] * 20]),
     "allowed: whole numbers from 0 to 3": lambda: sel.shared_fit(TABLES, DATA, [4] * 20),

@@ -102,7 +102,7 @@ class Corpus:
     """Texts with cached counts of their n-grams, shared by all maps.
 
     An n-gram's column is its 31-bit hash by scikit-learn's `HashingVectorizer`: of a million
-    n-grams about 470 collide.
+    n-grams about 470 collide. A lone surrogate becomes U+FFFD.
 
     Raises:
         ValueError: no text, or not strings.
@@ -114,6 +114,11 @@ class Corpus:
         kinds = {type(text).__name__ for text in self.texts}
         ok = kinds == {"str"} and not isinstance(texts, str)
         require(ok, "texts", "one string" if not ok and kinds == {"str"} else kinds, "strings")
+        # hashing takes UTF-8, which has no lone surrogates
+        self.texts = [
+            text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+            for text in self.texts
+        ]
         self._tokens, self._counts = cache(self._cut), cache(self._count)
 
     def counts(self, c: BagOfNGrams) -> list[Any]:

@@ -9,16 +9,16 @@ from typing import Any, Literal
 
 import numpy as np
 import torch
-from jaxtyping import Float64, Int
+from jaxtyping import Float, Float64, Int
 from sklearn.linear_model import LogisticRegression, Ridge
 from torch import Tensor
 
 from fedlab_edu.validate import number, require
 
 Matrix = Any  # (N, n): an array, a sparse matrix, or a tensor
-Fit = tuple[  # W, b: tensors if the features are
-    Float64[np.ndarray, "n C"] | Float64[Tensor, "n C"],
-    Float64[np.ndarray, " C"] | Float64[Tensor, " C"],
+Fit = tuple[  # W, b: tensors of the features' type if these are tensors
+    Float64[np.ndarray, "n C"] | Float[Tensor, "n C"],
+    Float64[np.ndarray, " C"] | Float[Tensor, " C"],
 ]
 
 
@@ -92,18 +92,31 @@ def ridge_torch(X: Tensor, Y: Any, lam: float = 0.5, intercept: bool = True) -> 
     """Solve `ridge` on the device of X: the smaller of the two normal equations, by Cholesky.
 
     ``(X'X + lam I) W = X'Y`` for n <= N, else ``W = X' A`` with ``(X X' + lam I) A = Y``. With an
-    intercept, X and Y are centred first.
+    intercept, X and Y are centred first. It is computed in float64; where lam is lost in rounding,
+    from the singular values of X above rounding.
+
+    Raises:
+        ValueError: lam not above 0; features that are not finite.
     """
     require(0 < number(lam) < math.inf, "lam", lam, "a finite number above 0")
+    require(X.isfinite().all(), "X", "not finite", "finite numbers")
+    dtype, X = X.dtype, X.double()
     Y = torch.as_tensor(Y).to(X)
     x_mean, y_mean = (a.mean(0) if intercept else torch.zeros_like(a[0]) for a in (X, Y))
     X, Y = X - x_mean, Y - y_mean
     wide = X.shape[1] > X.shape[0]
     gram = X @ X.T if wide else X.T @ X
+    rounding = len(gram) * torch.finfo(gram.dtype).eps * gram.diagonal().max()
     gram.diagonal().add_(lam)
-    solved = torch.cholesky_solve(Y if wide else X.T @ Y, torch.linalg.cholesky(gram))
-    W = X.T @ solved if wide else solved
-    return W, y_mean - x_mean @ W
+    factor, failed = torch.linalg.cholesky_ex(gram)
+    if failed or lam < rounding:
+        U, s, Vh = torch.linalg.svd(X, full_matrices=False)
+        s = s.where(s > max(X.shape) * torch.finfo(s.dtype).eps * s[0], 0.0)
+        W = Vh.T @ ((s / (s * s + lam))[:, None] * (U.T @ Y))
+    else:
+        solved = torch.cholesky_solve(Y if wide else X.T @ Y, factor)
+        W = X.T @ solved if wide else solved
+    return W.to(dtype), (y_mean - x_mean @ W).to(dtype)
 
 
 def _logistic(X: Matrix, y: Any, classes: int, C: float, intercept: bool) -> Fit:

@@ -33,7 +33,8 @@ class Data:
         classes: how many labels there are, from 0 on.
 
     Raises:
-        ValueError: an empty set; not one label for each example; labels out of range.
+        ValueError: a sparse matrix; an empty set; not one label for each example, or labels out
+            of range.
     """
 
     x: Any
@@ -44,6 +45,8 @@ class Data:
 
     def __post_init__(self) -> None:
         for name in ("x", "y", "x_val", "y_val"):
+            dense = not sparse.issparse(getattr(self, name))
+            require(dense, name, "a sparse matrix", "an array, as .toarray() of it")
             object.__setattr__(self, name, np.asarray(getattr(self, name)))
         classes = whole("classes", self.classes, 2)
         check_places("y", self.y, classes, self.x.shape[:1])

@@ -68,7 +68,10 @@ def hashed(
     their random signs; Khodak et al., *Weight-Sharing Beyond NAS*, section 3.2.
     """
     bins, key = whole("bins", bins, 1), whole("seed", seed, 0, 2**64 - 1).to_bytes(8, "little")
-    digests = (blake2b(gram.encode(), digest_size=8, key=key).digest() for gram in grams)
+    digests = (
+        blake2b(gram.encode("utf-8", "surrogatepass"), digest_size=8, key=key).digest()
+        for gram in grams
+    )
     places = [int.from_bytes(digest, "little") % bins for digest in digests]
     counts = np.bincount(np.array(places, dtype=np.int64), minlength=bins)
     return (counts > 0 if binary else counts).astype(np.float64)
