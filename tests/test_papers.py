@@ -198,7 +198,7 @@ def test_a_record_of_another_budget_is_refused_and_a_run_that_is_there_twice_cou
     records = run(tmp_path, seeds=[0])
     path = tmp_path / "small-tiny-book.jsonl"
     text = path.read_text()
-    other = replace(SMALL, settings={"book": {"tiny": TINY._replace(total=10)}})
+    other = replace(SMALL, settings={"book": {"tiny": replace(TINY, total=10)}})
     with pytest.raises(ValueError, match=r"budget in .* is .*'total': 8.*; allowed: .*'total': 10"):
         reproduce(other, "tiny", folder=tmp_path)
     assert path.read_text() == text
@@ -266,7 +266,7 @@ def test_random_search_for_two_targets_trains_its_arms_once_and_chooses_twice(
         return tune(*arguments, **how)
 
     monkeypatch.setattr("fedlab_edu.papers.searches.tune", counted)
-    setting = TINY._replace(cap=2)  # four arms
+    setting = replace(TINY, cap=2)  # four arms
     settings = {"book": {"tiny": setting}}
     records = run(tmp_path, replace(SMALL, variants=both, against=(), settings=settings), range(6))
     assert len(spent) == 6

@@ -176,7 +176,7 @@ def test_papers_data_come_from_a_folder_that_holds_them(
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["fourier-features", "--data", "here"], "data is 'here'; allowed: nothing: the digits"),
+        (["fourier-features", "--data", "here"], "data is 'here'; allowed: none: this data set"),
         (["fedex-table1", "--data", "here"], "data is 'here'; allowed: none: this data set"),
         (["ngram-bins"], "dataset is 'digits'; allowed: one of ['shakespeare']"),
         (

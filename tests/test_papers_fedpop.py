@@ -140,7 +140,7 @@ def small(*variants: Member) -> Experiment:
 
 
 def test_a_record_is_what_the_search_and_the_two_objectives_say(tmp_path: Path) -> None:
-    v = Member("both", "RS", "FedPop", "global", FedProx())
+    v = Member("both", "RS", "global", "FedPop", FedProx())
     path = reproduce(small(v), "tiny", seeds=[4], folder=tmp_path, say=id)
     (record,) = read_records(path, small(v))
     fed, model = TINY.federation(4), TINY.model()
@@ -153,7 +153,7 @@ def test_a_record_is_what_the_search_and_the_two_objectives_say(tmp_path: Path) 
 
 def test_as_many_configurations_are_counted_as_there_were(tmp_path: Path) -> None:
     four = [
-        Member(name, "RS", name, "global") for name in ("none", "FedEx", "FedPop-L", "FedPop-G")
+        Member(name, "RS", "global", name) for name in ("none", "FedEx", "FedPop-L", "FedPop-G")
     ]
     path = reproduce(small(*four), "tiny", seeds=[1], folder=tmp_path, say=id)
     tried = {r["variant"]: r["tried"] for r in read_records(path, small(*four))}
@@ -174,7 +174,7 @@ def test_a_search_is_trained_once_for_its_two_targets(
         return tune(search, *how, **more)
 
     monkeypatch.setattr("fedlab_edu.papers.searches.tune", counted)
-    both = small(*(Member(target, "SHA", "none", target) for target in ("global", "personalised")))
+    both = small(*(Member(target, "SHA", target, "none") for target in ("global", "personalised")))
     path = reproduce(both, "tiny", seeds=[0, 1], folder=tmp_path, say=id)
     assert len(spent) == 2
     records = read_records(path, both)
@@ -364,7 +364,7 @@ def test_each_comparison_names_first_what_the_claim_says_is_better() -> None:
     "change", [{"rounds": 0}, {"rounds": 1.5}, {"tried": 0}, {"tried": "3"}, {"global": 1.5}]
 )
 def test_a_line_that_cannot_be_a_record_is_refused(change: dict[str, Any], tmp_path: Path) -> None:
-    one = small(Member("one", "RS", "none", "global"))
+    one = small(Member("one", "RS", "global", "none"))
     record = {"variant": "one", "seed": 0, "budget": {}, "global": 0.5, "personalised": 0.5}
     record |= {"rounds": 4, "tried": 2}
     path = tmp_path / "records.jsonl"
@@ -377,7 +377,7 @@ def test_a_line_that_cannot_be_a_record_is_refused(change: dict[str, Any], tmp_p
 
 @pytest.mark.parametrize("data", ["sensors", "genres"])
 def test_all_domains_take_part_in_each_round(data: str) -> None:
-    setting = TABLES["fedpop-table2"].settings["book"][data]._replace(total=4, cap=2)
+    setting = replace(TABLES["fedpop-table2"].settings["book"][data], total=4, cap=2)
     fed, model = setting.federation(0), setting.model()
     assert len(fed) == setting.clients == 6
     v = replace(TABLES["fedpop-table2"].variants[0], wrapper="RS")

@@ -1,6 +1,7 @@
 """FedTune's tables: printed numbers against one another, and records against searches by hand."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -199,7 +200,7 @@ def test_each_variant_is_the_search_that_its_name_says(
         return search
 
     monkeypatch.setattr(tables, "tune", noted)
-    cell, model = TINY._replace(total=60), TINY.model()
+    cell, model = replace(TINY, total=60), TINY.model()
     fed = cell.federation(0)
     for v in VARIANTS.values():
         v.search(cell, model, fed, 5, tmp_path / "none")

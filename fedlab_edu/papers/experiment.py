@@ -1,18 +1,20 @@
 """Experiments: variants, workloads to run them on, and published numbers."""
 
+import csv
+from abc import ABC, abstractmethod
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from typing import Any, ClassVar, NamedTuple, Protocol, runtime_checkable
 
 import torch
 
 from fedlab_edu.validate import require
 
 Record = dict[str, Any]
-#: Runs a variant, given a seed, a file for its unfinished search, and the variants that follow with
-#: the same seed.
-Trial = Callable[[Any, int, Path, Sequence[Any]], Record]
+#: Runs a variant, given a file for its unfinished search, and the variants that follow.
+Trial = Callable[[Any, Path, Sequence[Any]], Record]
 
 
 @runtime_checkable
@@ -30,23 +32,28 @@ class Variant(Protocol):
         """Describe the result in one line."""
 
 
-@runtime_checkable
-class Workload(Protocol):
+class Workload(ABC):
     """A data set at a scale, with the code that runs a variant on it."""
+
+    STORED: ClassVar[tuple[str, ...]]  # names of fields
 
     @property
     def budget(self) -> Record:
         """The settings stored in each record; a file holds records with equal budgets only."""
+        return {name: getattr(self, name) for name in self.STORED}
 
     @property
+    @abstractmethod
     def summary(self) -> str:
         """The budget in a sentence."""
 
     def fits(self, variant: Any) -> bool:
         """Return whether the variant runs on this workload."""
+        return True
 
-    def trials(self, place: torch.device, data: str | None) -> Trial:
-        """Return the function that runs variants on this workload.
+    @abstractmethod
+    def trials(self, seed: int, place: torch.device, data: str | None) -> Trial:
+        """Return the function that runs variants with this seed.
 
         Args:
             data: a folder that holds the data set, in place of the Hugging Face Hub.
@@ -62,6 +69,26 @@ class Published(NamedTuple):
     mean: float
     sd: float
     trials: int
+
+
+def published(experiment: str) -> dict[str, dict[str, Published]]:
+    """Return the published numbers of an experiment: variant -> data set -> numbers.
+
+    A file for each paper holds them as printed: errors, or accuracies, in percent.
+    """
+    found: dict[str, dict[str, Published]] = defaultdict(dict)
+    path = Path(__file__).with_name(f"{experiment.partition('-')[0]}.csv")
+    for row in csv.DictReader(path.read_text().splitlines()):
+        if row["experiment"] == experiment:
+            error = row.get("error") or round(100 - float(row["accuracy"]), 2)
+            cell = Published(float(error), float(row["sd"]), int(row["trials"]))
+            found[row["variant"]][row["dataset"]] = cell
+    return found
+
+
+def no_folder(data: str | None) -> None:
+    """Raise a ValueError if a folder is given for a data set that does not come from one."""
+    require(data is None, "data", data, "none: this data set comes with a package or the Hub")
 
 
 @dataclass(frozen=True)

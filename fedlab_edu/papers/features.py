@@ -12,7 +12,7 @@ from fedlab_edu.features.bags import BagOfNGrams, Corpus, bag_maps
 from fedlab_edu.features.linear import Linear
 from fedlab_edu.features.maps import RandomFourier, fourier_maps
 from fedlab_edu.features.selection import Data
-from fedlab_edu.papers.experiment import Experiment
+from fedlab_edu.papers.experiment import Experiment, no_folder
 from fedlab_edu.papers.selections import Maps, Problem, Task, selections
 from fedlab_edu.validate import extra, require
 
@@ -45,7 +45,7 @@ def _flat(images: Any) -> Any:
 
 
 def _digits(seed: int, source: str | None) -> Problem:
-    require(source is None, "data", source, "nothing: the digits come with a package")
+    no_folder(source)
     x, y, _ = digit_images()
     order = np.random.default_rng(seed).permutation(len(y))[:1497]  # leaves 300 for a test
     train, val = order[:1197], order[1197:]
@@ -66,7 +66,7 @@ def _speeches() -> tuple[Corpus, list[int], list[str]]:
 
 def _plays(seed: int, source: str | None) -> Problem:
     """Make the problem comedy or tragedy, with two plays of each genre for validation."""
-    require(source is None, "data", source, "nothing: the plays come with a package")
+    no_folder(source)
     corpus, y, plays = _speeches()
     rng = np.random.default_rng(seed)
     genres = [sorted({p for p, label in zip(plays, y, strict=True) if label == g}) for g in (0, 1)]

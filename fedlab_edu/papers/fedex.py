@@ -8,13 +8,13 @@ each FedEx is drawn, and clients are drawn with replacement.
 
 from collections.abc import Mapping
 from dataclasses import replace
-from functools import lru_cache
-from typing import Literal
+from functools import lru_cache, partial
+from itertools import product
 
 from fedlab_edu.data import Clients, Federation, digits, hub, shakespeare
 from fedlab_edu.models.networks import char_lstm, cnn_cifar, cnn_femnist, mlp
-from fedlab_edu.papers.experiment import Experiment, Published
-from fedlab_edu.papers.searches import Range, Setting, Tuning, ranges
+from fedlab_edu.papers.experiment import Experiment, published
+from fedlab_edu.papers.searches import TARGETS, WRAPPERS, Range, Setting, Tuning, ranges
 from fedlab_edu.search.space import FEDEX, FEDEX_SHAKESPEARE
 
 
@@ -68,59 +68,39 @@ SETTINGS: Mapping[str, Mapping[str, Setting]] = {
     },
 }
 
-Wrapper = Literal["RS", "SHA"]
-Target = Literal["global", "personalised"]
 
-# wrapper, target, with FedEx -> mean and standard deviation for each of the data sets below
-_TABLE_1: Mapping[tuple[Wrapper, Target, bool], str] = {
-    ("RS", "global", False): "60.32 10.03 64.36 14.19 22.81 4.56 22.98 3.41 30.46 9.44",
-    ("RS", "global", True): "53.94 9.13 57.70 17.57 20.96 4.77 22.30 3.66 34.83 14.74",
-    ("RS", "personalised", False): "61.10 9.32 61.71 9.08 17.45 2.82 17.77 2.63 34.89 10.56",
-    ("RS", "personalised", True): "54.90 9.97 56.48 13.60 16.31 3.77 15.93 3.06 39.13 15.13",
-    ("SHA", "global", False): "47.38 3.40 46.79 3.51 18.64 1.68 20.30 1.66 21.62 2.51",
-    ("SHA", "global", True): "44.52 1.68 45.24 3.31 19.22 2.05 19.43 1.45 20.82 1.37",
-    ("SHA", "personalised", False): "46.77 3.61 48.04 3.72 14.79 1.55 14.78 1.31 24.81 6.13",
-    ("SHA", "personalised", True): "46.08 2.57 45.89 3.76 14.97 1.31 14.76 1.70 21.77 2.83",
-}
-_DATA = ("shakespeare-iid", "shakespeare", "femnist-iid", "femnist", "cifar10-iid")
-
-
-def _published(wrapper: Wrapper, target: Target, fedex: bool) -> dict[str, Published]:
-    numbers = list(map(float, _TABLE_1[wrapper, target, fedex].split()))
-    trials = (5, 5, 10, 10, 10 if wrapper == "RS" else 6)
-    each = zip(_DATA, numbers[::2], numbers[1::2], trials, strict=True)
-    return {data: Published(mean, sd, n) for data, mean, sd, n in each}
+def _table_1() -> Experiment:
+    """Compare each search with and without FedEx."""
+    name, pairs = "fedex-table1", []
+    for wrapper, target in product(WRAPPERS, TARGETS):
+        alone = Tuning(f"{wrapper}, {target}", wrapper, target)
+        pairs.append((replace(alone, name=f"{wrapper} + FedEx, {target}", fedex={}), alone))
+    numbers = published(name)
+    return Experiment(
+        name,
+        "Khodak et al. (2021), Table 1",
+        "FedEx within a search is as good as the search alone or better, in most cells.",
+        tuple(replace(v, published=numbers[v.name]) for pair in pairs for v in reversed(pair)),
+        tuple((within.name, alone.name) for within, alone in pairs),
+        SETTINGS,
+    )
 
 
-def _name(wrapper: Wrapper, target: Target, fedex: bool) -> str:
-    return f"{wrapper}{' + FedEx' * fedex}, {target}"
+def _figure(number: int, claim: str, *variants: Tuning) -> Experiment:
+    """Compare each of the other variants with the first."""
+    first, *others = (v.name for v in variants)
+    against = tuple((other, first) for other in others)
+    source = f"Khodak et al. (2021), Figure {number}"
+    return Experiment(f"fedex-figure{number}", source, claim, variants, against, SETTINGS)
 
 
-_CELLS = [(wrapper, target) for wrapper, target, fedex in _TABLE_1 if not fedex]
-
-TABLE_1 = Experiment(
-    "fedex-table1",
-    "Khodak et al. (2021), Table 1",
-    "FedEx within a search is as good as the search alone or better, in most cells.",
-    tuple(
-        Tuning(_name(w, t, on), w, t, fedex={} if on else None, published=_published(w, t, on))
-        for w, t, on in _TABLE_1
-    ),
-    tuple((_name(w, t, True), _name(w, t, False)) for w, t in _CELLS),
-    SETTINGS,
-)
-
-FIGURE_2 = Experiment(
-    "fedex-figure2",
-    "Khodak et al. (2021), Figure 2",
+TABLE_1 = _table_1()
+_tuned = partial(Tuning, wrapper="SHA", target="personalised")
+FIGURE_2 = _figure(
+    2,
     "Successive halving is no better when older rounds count in its decisions.",
-    tuple(
-        Tuning(f"SHA, discount {gamma}", "SHA", "personalised", gamma) for gamma in (0.0, 0.5, 1.0)
-    ),
-    tuple((f"SHA, discount {gamma}", "SHA, discount 0.0") for gamma in (0.5, 1.0)),
-    SETTINGS,
+    *(_tuned(f"SHA, discount {gamma}", gamma=gamma) for gamma in (0.0, 0.5, 1.0)),
 )
-
 FIGURE_3 = Experiment(
     "fedex-figure3",
     "Khodak et al. (2021), Figure 3",
@@ -130,27 +110,14 @@ FIGURE_3 = Experiment(
     SETTINGS,
     ranges,
 )
-
-FIGURE_5 = Experiment(
-    "fedex-figure5",
-    "Khodak et al. (2021), Figure 5",
+FIGURE_5 = _figure(
+    5,
     "With eps = 0 (the search alone) results are worse; small values above 0 are all alike.",
-    tuple(
-        Tuning(f"eps {eps}", "SHA", "personalised", fedex={"eps": eps})
-        for eps in (0.0, 0.05, 0.1, 0.3, 1.0)
-    ),
-    tuple((f"eps {eps}", "eps 0.0") for eps in (0.05, 0.1, 0.3, 1.0)),
-    SETTINGS,
+    *(_tuned(f"eps {eps}", fedex={"eps": eps}) for eps in (0.0, 0.05, 0.1, 0.3, 1.0)),
 )
-
-FIGURE_6 = Experiment(
-    "fedex-figure6",
-    "Khodak et al. (2021), Figure 6",
+FIGURE_6 = _figure(
+    6,
     "The aggressive step size works best: the others keep several configurations alive for long.",
-    tuple(
-        Tuning(step, "SHA", "personalised", fedex={"step": step})
-        for step in ("aggressive", "constant", "adaptive")
-    ),
-    tuple((step, "aggressive") for step in ("constant", "adaptive")),
-    SETTINGS,
+    *(_tuned(step, fedex={"step": step}) for step in ("aggressive", "constant", "adaptive")),
 )
+EXPERIMENTS = (TABLE_1, FIGURE_2, FIGURE_3, FIGURE_5, FIGURE_6)

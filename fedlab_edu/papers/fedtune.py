@@ -11,11 +11,12 @@ then varies with the first weights by a standard deviation of about 0.01, more t
 weight decay in that round, so the baseline's choice of weight decay is random.
 """
 
+import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor
@@ -23,9 +24,16 @@ from torch import Tensor
 from fedlab_edu.data import Federation, digit_images, dirichlet, federate, hub
 from fedlab_edu.models.model import Model
 from fedlab_edu.models.networks import lenet5, mlp
-from fedlab_edu.papers.experiment import Experiment, Published, Record, Trial
-from fedlab_edu.papers.fedtune_searches import GRID, OURS, THEIRS, Begin
-from fedlab_edu.papers.fedtune_tables import TABLES
+from fedlab_edu.papers.experiment import (
+    Experiment,
+    Published,
+    Record,
+    Trial,
+    Workload,
+    no_folder,
+    published,
+)
+from fedlab_edu.papers.fedtune_searches import GRID, SEARCHES, Begin
 from fedlab_edu.papers.searches import rates
 from fedlab_edu.rounds.checkpoint import fingerprint, load_run, save_run
 from fedlab_edu.rounds.communicate import train
@@ -40,7 +48,8 @@ from fedlab_edu.validate import require
 CHECKPOINT_ROUNDS = 50  # rounds between checkpoints of the final training
 
 
-class Cell(NamedTuple):
+@dataclass(frozen=True)
+class Cell(Workload):
     """A data set with a budget.
 
     Fields:
@@ -50,17 +59,13 @@ class Cell(NamedTuple):
         alpha: of the Dirichlet distribution that divides each class among the clients.
     """
 
+    STORED = ("total", "alpha", "clients", "final")
     images: Callable[[str | None], tuple[Tensor, Tensor]]
     model: Callable[[], Model]
     total: int = 30
     alpha: float = 0.1
     clients: int = 10
     final: int = 400
-
-    @property
-    def budget(self) -> Record:
-        """The settings stored in each record."""
-        return {name: getattr(self, name) for name in ("total", "alpha", "clients", "final")}
 
     @property
     def summary(self) -> str:
@@ -70,29 +75,21 @@ class Cell(NamedTuple):
             f" {self.final} to train with what was found."
         )
 
-    def fits(self, variant: "Personal") -> bool:
-        """Return True: every variant runs on it."""
-        return True
-
     def federation(self, seed: int, data: str | None = None) -> Federation:
         """Divide the data among the clients."""
         (x, y), gen = self.images(data), generator(seed)
         rows = dirichlet(y, self.clients, self.alpha, gen)
         return federate(x, y, rows, 10, (0.6, 0.2, 0.2), gen)
 
-    def trials(self, place: torch.device, data: str | None) -> Trial:
+    def trials(self, seed: int, place: torch.device, data: str | None) -> Trial:
         """Return the function that searches, trains with the result and tests.
 
         Until the test the training is in a file beside the search's that ends in ``.run``.
         """
-        model = self.model()
+        model, fed = self.model(), self.federation(seed, data).to(place)
 
-        @lru_cache(maxsize=1)
-        def federation(seed: int) -> Federation:
-            return self.federation(seed, data).to(place)
-
-        def run(variant: Personal, seed: int, state: Path, later: Sequence[Any]) -> Record:
-            fed, path = federation(seed), state.with_suffix(".run")
+        def run(variant: Personal, state: Path, later: Sequence[Any]) -> Record:
+            path = state.with_suffix(".run")
             tuner, used = variant.search(self, model, fed, seed, state)
             trained = _train(start(model, fed, tuner, seed=seed), model, fed, self.final, path)
             c = tuner.final.each(len(fed))
@@ -175,7 +172,7 @@ def _images(name: str, column: str, data: str | None) -> tuple[Tensor, Tensor]:
 
 
 def _digits(data: str | None) -> tuple[Tensor, Tensor]:
-    require(data is None, "data", data, "none: the digits come with a package")
+    no_folder(data)
     x, y, _ = digit_images()
     return x, y
 
@@ -185,51 +182,45 @@ _HUB = {
     "fmnist": partial(_images, "zalando-datasets/fashion_mnist", "image"),
     "mnist": partial(_images, "ylecun/mnist", "image"),
 }
-_COLUMNS: dict[str, tuple[float, ...]] = {
-    "total": tuple(range(30, 301, 30)),
-    "alpha": (0.05, 0.1, 0.5, 1, 5),
-    "clients": (10, 30, 50, 70, 90),
-}
 
 
 def _table(
-    number: int, column: str, models: tuple[str, ...], claim: str, book: tuple[float, ...] = ()
+    number: int, column: str, model: str, claim: str, book: tuple[Any, ...] = ()
 ) -> Experiment:
-    """Make a table: a cell per data set and value of a field; ``book`` lists the small ones."""
-    settings: dict[str, dict[str, Cell]] = {"book": {}, "paper": {}}
+    """Make a table: a cell per data set and value of a field; ``book`` lists the small ones.
+
+    Args:
+        model: of the data sets whose name in the table does not say it.
+    """
+    name = f"fedtune-table{number}"
+    numbers = published(name)
+    variants = tuple(Personal(v, begin, numbers[v]) for v, begin in SEARCHES.items())
     small = Cell(_digits, lambda: mlp(64, 32, 10), final=100)
-    for value in book:
-        settings["book"][f"digits-{value:g}"] = small._replace(**{column: value})  # type: ignore[arg-type]
-    cells: dict[str, dict[str, Published]] = {name: {} for name in THEIRS}
-    for (row, algorithm), text in TABLES[number].items():
-        data, _, model = row.partition("-")
+    digits = {f"digits-{value:g}": replace(small, **{column: value}) for value in book}
+    paper = {}
+    for key in numbers["FedTune"]:  # such as cifar10-lenet-30
+        data, *own, text = key.split("-")
         side, channels = (32, 3) if data == "cifar10" else (28, 1)
         make = partial(lenet5, side, channels)
-        if (model or models[0]) == "mlp":
+        if (own or [model]) == ["mlp"]:
             make = partial(mlp, channels * side * side, 128, 10)
-        numbers = list(map(float, text.split()))
-        for value, accuracy, sd in zip(_COLUMNS[column], numbers[::2], numbers[1::2], strict=True):
-            key = f"{row}-{value:g}"
-            settings["paper"][key] = Cell(_HUB[data], make)._replace(**{column: value})  # type: ignore[arg-type]
-            cells[algorithm][key] = Published(round(100 - accuracy, 2), sd, 30)
-    variants = [Personal(name, begin, cells[key]) for key, (name, begin) in THEIRS.items()]
-    variants += [Personal(name, begin) for name, begin in OURS.items()]
+        paper[key] = replace(Cell(_HUB[data], make), **{column: json.loads(text)})
     return Experiment(
-        f"fedtune-table{number}", f"FedTune, Table {number}", claim, tuple(variants),
-        tuple(("FedTune", other.name) for other in variants[1:]),
-        {scale: of for scale, of in settings.items() if of},
+        name, f"FedTune, Table {number}", claim, variants,
+        tuple((variants[0].name, other.name) for other in variants[1:]),
+        {"book": digits, "paper": paper} if book else {"paper": paper},
     )  # fmt: skip
 
 
 _MOST = "FedTune finds the best settings"
-BUDGETS = _table(1, "total", ("lenet", "mlp"), f"{_MOST} at every budget.", (30, 150, 300))
+BUDGETS = _table(1, "total", "", f"{_MOST} at every budget.", (30, 150, 300))
 _SKEWED = f"{_MOST}, by most where labels are skewed."
 SKEWS = {
-    2: _table(2, "alpha", ("lenet",), _SKEWED),
-    3: _table(3, "alpha", ("mlp",), _SKEWED, _COLUMNS["alpha"]),
+    2: _table(2, "alpha", "lenet", _SKEWED),
+    3: _table(3, "alpha", "mlp", _SKEWED, (0.05, 0.1, 0.5, 1, 5)),
 }
 CLIENTS = {
-    4: _table(4, "clients", ("lenet",), f"{_MOST} for any number of clients."),
-    5: _table(5, "clients", ("mlp",), f"{_MOST} for any number of clients.", (10, 30)),
+    4: _table(4, "clients", "lenet", f"{_MOST} for any number of clients."),
+    5: _table(5, "clients", "mlp", f"{_MOST} for any number of clients.", (10, 30)),
 }
 TABLES_1_TO_5 = (BUDGETS, *SKEWS.values(), *CLIENTS.values())

@@ -40,18 +40,15 @@ def _grid(total: int, model: Model, fed: Federation, seed: int) -> Race:
     return race(model, fed, share_configuration(GRID), [one], seed=seed, estimate=_JUDGED)
 
 
-#: Variants of our own; None is the grid's first row without a search.
-OURS: Mapping[str, Begin | None] = {
+#: Name -> search: those of the paper, then our own; None is the grid's first row without a search.
+SEARCHES: Mapping[str, Begin | None] = {
+    "FedTune": _fedtune,
+    "random search": partial(_joint, random_search, GROUPS),
+    "Hyperband": partial(_joint, hyperband, 10),
+    "Bayesian optimisation": partial(_joint, bayesian_search, GROUPS),
     "FedTune, running mean": partial(_fedtune, credit_baseline="running_mean"),
     "FedTune, REINFORCE": partial(_fedtune, credit="reinforce"),
     "FedTune, shared buffer": partial(_fedtune, buffer="shared"),
     "shared grid": _grid,
     "no search, the first row": None,
-}
-#: Name in `TABLES` -> name and search.
-THEIRS: Mapping[str, tuple[str, Begin]] = {
-    "FedTune": ("FedTune", _fedtune),
-    "RS": ("random search", partial(_joint, random_search, GROUPS)),
-    "HB": ("Hyperband", partial(_joint, hyperband, 10)),
-    "BO": ("Bayesian optimisation", partial(_joint, bayesian_search, GROUPS)),
 }

@@ -4,21 +4,20 @@ import fcntl
 import json
 import os
 import time
+from collections import defaultdict
 from collections.abc import Callable, Iterable
 from itertools import islice, product
 from pathlib import Path
 
 from fedlab_edu.papers.experiment import Experiment, Record, Variant, Workload
 from fedlab_edu.papers.features import BAGS, FOURIER
-from fedlab_edu.papers.fedex import FIGURE_2, FIGURE_3, FIGURE_5, FIGURE_6, TABLE_1
+from fedlab_edu.papers.fedex import EXPERIMENTS as FEDEX
 from fedlab_edu.papers.fedpop import EXPERIMENTS as FEDPOP
 from fedlab_edu.papers.fedtune import TABLES_1_TO_5
 from fedlab_edu.tensors import usable_device
 from fedlab_edu.validate import require
 
-_FEDEX = (TABLE_1, FIGURE_2, FIGURE_3, FIGURE_5, FIGURE_6)
-EXPERIMENTS = {one.name: one for one in (*_FEDEX, FOURIER, BAGS, *TABLES_1_TO_5, *FEDPOP)}
-
+EXPERIMENTS = {one.name: one for one in (*FEDEX, FOURIER, BAGS, *TABLES_1_TO_5, *FEDPOP)}
 _MOST = 10_000  # seeds
 
 
@@ -55,39 +54,40 @@ def reproduce(
     )
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{experiment.name}-{dataset}-{scale}.jsonl"
-    todo = _missing(path, experiment, setting, seeds)
-    run = setting.trials(place, data)
-    for count, (seed, variant, state) in enumerate(todo, 1):
-        began = time.perf_counter()
-        following = todo[count : count + len(experiment.variants)]
-        later = [other for its, other, _ in following if its == seed]
-        record = run(variant, seed, state, later)
-        _append(path, {"variant": variant.name, "seed": seed, "budget": setting.budget} | record)
-        state.unlink(missing_ok=True)
-        took = time.perf_counter() - began
-        now = f"[{count}/{len(todo)}] seed {seed}, {variant.name}"
-        say(f"{now}: {variant.describe(record)} ({took:.0f} s)")
+    missing = _missing(path, experiment, setting, seeds)
+    count, total = 0, sum(map(len, missing.values()))
+    for seed, todo in missing.items():
+        run = setting.trials(seed, place, data)
+        variants = [variant for variant, _ in todo]
+        for i, (variant, state) in enumerate(todo, 1):
+            began = time.perf_counter()
+            origin = {"variant": variant.name, "seed": seed, "budget": setting.budget}
+            record = run(variant, state, variants[i:])
+            _append(path, origin | record)
+            state.unlink(missing_ok=True)
+            took, count = time.perf_counter() - began, count + 1
+            now = f"[{count}/{total}] seed {seed}, {variant.name}"
+            say(f"{now}: {variant.describe(record)} ({took:.0f} s)")
+        del run  # frees the seed's data before the next are made
     return path
 
 
 def _missing(
     path: Path, experiment: Experiment, setting: Workload, seeds: list[int]
-) -> list[tuple[int, Variant, Path]]:
-    """Return the runs without a record, each with the file for its search."""
+) -> dict[int, list[tuple[Variant, Path]]]:
+    """Return the variants without a record of each seed, each with the file for its search."""
     done, budget = set(), setting.budget
     for record in read_records(path, experiment):
         allowed = f"{budget} as now; use another folder"
         require(record["budget"] == budget, f"budget in {path}", record["budget"], allowed)
         done.add((record["variant"], record["seed"]))
-    missing = []
+    missing: dict[int, list[tuple[Variant, Path]]] = defaultdict(list)
     for seed, (number, variant) in product(seeds, enumerate(experiment.variants)):
-        if not setting.fits(variant):
-            continue
         state = path.with_name(f"{path.stem}-{number}-{seed}.search")
         if (variant.name, seed) in done:
             state.unlink(missing_ok=True)  # left by a process that ended before clean-up
-        else:
-            missing.append((seed, variant, state))
+        elif setting.fits(variant):
+            missing[seed].append((variant, state))
     return missing
 
 

@@ -6,7 +6,6 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from statistics import mean, median
 from typing import Any, NamedTuple
 
@@ -17,7 +16,7 @@ from fedlab_edu.features.linear import Linear
 from fedlab_edu.features.maps import Map
 from fedlab_edu.features.selection import Data, sweep
 from fedlab_edu.features.share import History, share, share_softly
-from fedlab_edu.papers.experiment import Experiment, Record, Trial
+from fedlab_edu.papers.experiment import Experiment, Record, Trial, Workload
 from fedlab_edu.papers.searches import rates
 
 #: Selection by shared fits.
@@ -37,7 +36,8 @@ class Problem(NamedTuple):
     linear: Linear
 
 
-class Task(NamedTuple):
+@dataclass(frozen=True)
+class Task(Workload):
     """A data set for which to select a feature map.
 
     Fields:
@@ -46,14 +46,10 @@ class Task(NamedTuple):
         most: the largest number of features; larger maps are left out.
     """
 
+    STORED = ("k",)
     problem: Callable[[int, str | None], Problem]
     k: int = 64
     most: int = 2**24
-
-    @property
-    def budget(self) -> Record:
-        """The settings stored in each record."""
-        return {"k": self.k}
 
     @property
     def summary(self) -> str:
@@ -64,9 +60,10 @@ class Task(NamedTuple):
         """Return whether the maps have at most ``most`` features."""
         return variant.n <= self.most
 
-    def trials(self, place: torch.device, data: str | None) -> Trial:
+    def trials(self, seed: int, place: torch.device, data: str | None) -> Trial:
         """Return the function that selects a map."""
-        return _selections(self, place, data)
+        problem = self.problem(seed, data)
+        return lambda variant, state, later: select(variant, self.k, problem, seed, str(place))
 
 
 @dataclass(frozen=True)
@@ -105,67 +102,48 @@ def select(variant: Maps, k: int, problem: Problem, seed: int, device: str) -> d
         examples: the numbers of training and validation examples.
     """
     rng, *streams = np.random.default_rng(seed).spawn(1 + len(SEARCHES))
-    data, seconds = problem.data, {}
-    clock = time.process_time if device == "cpu" else time.perf_counter
+    data, linear, seconds = problem.data, problem.linear, {}
+    clock, place = time.process_time, None
+    if device != "cpu":
+        clock, place = time.perf_counter, device
 
-    def timed(name: str, task: Callable[[], Any]) -> Any:
+    def timed(name: str, task: Callable[..., Any], *given: Any, **how: Any) -> Any:
         began = clock()
-        result = task()
+        result = task(*given, **how)
         seconds[name] = round(clock() - began, 3)
         return result
 
-    place = None if device == "cpu" else device
-    made = (rng, k, variant.n, variant.shared, place)
-    maps = timed("maps", partial(problem.maps, *made))
-    linear = problem.linear
+    maps = timed("maps", problem.maps, rng, k, variant.n, variant.shared, place)
     picks = {
-        name: timed(name, partial(search, maps, data, stream, linear=linear)).pick
+        name: timed(name, search, maps, data, stream, linear=linear).pick
         for (name, search), stream in zip(SEARCHES.items(), streams, strict=True)
     }
-    error = timed("sweep", partial(sweep, maps, data, "error", linear))
+    error = timed("sweep", sweep, maps, data, "error", linear)
     unit = 2**30 if sys.platform == "darwin" else 2**20
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit
-    accuracy = [round(1 - e, 6) for e in error.tolist()]
     return {
-        "accuracy": accuracy,
+        "accuracy": [round(1 - e, 6) for e in error.tolist()],
         "picks": picks,
         "seconds": seconds,
-        "peak_gib": round(peak, 2),
+        "peak_gib": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit, 2),
         "examples": [len(data.y), len(data.y_val)],
     }
 
 
-def _selections(task: Task, place: torch.device, data: str | None) -> Trial:
-    """Return the function that selects a map."""
-    problems = dict[int, Problem]()
-
-    def run(variant: Maps, seed: int, state: Path, later: Sequence[Any]) -> Record:
-        if seed not in problems:
-            problems.clear()
-            problems[seed] = task.problem(seed, data)
-        return select(variant, task.k, problems[seed], seed, str(place))
-
-    return run
-
-
 def selections(experiment: Experiment, dataset: str, records: Sequence[Record]) -> list[str]:
     """Report the accuracy and the speed of each search."""
-    lines = [
-        "Validation accuracy in %, means over seeds; seconds of processor time (GPU: of the clock)"
-    ]
     peak = max((r["peak_gib"] for r in records), default=0)
-    lines += [f"Memory of the process up to {peak:.1f} GiB"]
+    lines = [
+        "Validation accuracy in %, means over seeds; seconds of processor time (GPU: of the clock)",
+        f"Memory of the process up to {peak:.1f} GiB",
+    ]
     for v in experiment.variants:
         own = [r for r in records if r["variant"] == v.name]
         if not own:
             continue
         took = mean(r["seconds"]["sweep"] for r in own)
         best = mean(100 * max(r["accuracy"]) for r in own)
-        lines += [
-            "",
-            f"{v.name} ({len(own)} seeds)",
-            f"    {'full sweep':36}{best:6.2f}   {took:8.1f} s",
-        ]
+        lines += ["", f"{v.name} ({len(own)} seeds)"]
+        lines += [f"    {'full sweep':36}{best:6.2f}   {took:8.1f} s"]
         for name in own[0]["picks"]:
             found = mean(100 * r["accuracy"][r["picks"][name]] for r in own)
             seconds = mean(max(r["seconds"][name], 0.001) for r in own)
