@@ -9,16 +9,57 @@ from typing import Any, SupportsFloat
 
 MOST = 1_000_000  # values, rows, arms or brackets in a list; more is a mistake that fills memory
 
+_VALUES = 8  # of a column, list or tensor in a message
 _LONGEST = 500  # characters of a value in a message
+_BRACKETS: dict[Any, str] = {list: "[]", tuple: "()", set: "{}", frozenset: "{}", dict: "{}"}
 
 
 def require(ok: object, argument: str, value: object, allowed: str) -> None:
     """Raise a ``ValueError`` with argument, value and what is allowed, unless ``ok``."""
     if not ok:
-        shown = repr(value.tolist() if hasattr(value, "tolist") else value)
-        if len(shown) > _LONGEST:
-            shown = f"{shown[:_LONGEST]}..."
-        raise ValueError(f"{argument} is {shown}; allowed: {allowed}")
+        raise ValueError(f"{argument} is {shown(value)}; allowed: {allowed}")
+
+
+def require_all(ok: Any, argument: str, values: Any, allowed: str) -> None:
+    """Raise the same error unless a tensor ``ok``, one entry for each value, is all true.
+
+    Of more than eight values the message shows only those that are not allowed.
+    """
+    if ok.ndim and len(ok) > _VALUES and not ok.all():
+        wrong = [value for value, fine in zip(values, ok, strict=True) if not fine]
+        require(False, f"{argument} ({len(wrong):,} of {len(ok):,} values)", wrong, allowed)
+    require(ok.all(), argument, values, allowed)
+
+
+def require_type(name: str, value: object, kind: type, example: str) -> None:
+    """Raise the same error, with the type of the value, unless it is a ``kind``."""
+    ok = isinstance(value, kind)
+    require(ok, name, type(value).__name__, f"a {kind.__name__}: {example}")
+
+
+def shown(value: object) -> str:
+    """Return the ``repr`` of a value, with its first eight values if it is an array or list."""
+    text = _cut(value, [_VALUES])
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
+
+
+def _cut(value: Any, left: list[int]) -> str:
+    """Return the ``repr`` of a value; ``left`` counts down the values to show."""
+    kind: Any = type(value)
+    if hasattr(value, "tolist"):  # a tensor, array or column; a long one is not made into a list
+        kind, value = (list, value[: _VALUES + 1]) if value.ndim else (None, value.tolist())
+    if kind not in _BRACKETS or not len(value):
+        left[0] -= 1
+        return repr(value.tolist() if hasattr(value, "tolist") else value)
+    parts = []
+    for one in value:
+        if left[0] <= 0:
+            parts.append("...")
+            break
+        key = f"{one!r}: " if kind is dict else ""
+        parts.append(key + _cut(value[one] if kind is dict else one, left))
+    comma = "," if kind is tuple and len(parts) == 1 else ""
+    return f"{_BRACKETS[kind][0]}{', '.join(parts)}{comma}{_BRACKETS[kind][1]}"
 
 
 def number(value: Any) -> float:
@@ -32,18 +73,20 @@ def number(value: Any) -> float:
     return int(value) if isinstance(value, Integral) else real
 
 
-def whole(name: str, value: Any, least: int, most: int | None = None) -> int:
-    """Convert to a built-in ``int``.
+def whole(
+    name: str, value: Any, least: int, most: int | None = None, allowed: str | None = None
+) -> int:
+    """Convert to a built-in ``int``; ``allowed`` replaces the words for the range.
 
     Raises:
-        ValueError: not a whole number, or out of range.
+        ValueError: no whole number (True and False are none), or out of range.
     """
     try:
-        seen = index(value)
+        seen = least - 1 if isinstance(value, bool) else index(value)
     except TypeError:
         seen = least - 1
-    allowed = f"a whole number of at least {least}"
-    allowed += "" if most is None else f", {most:,} at most"
+    limit = "" if most is None else f", {most:,} at most"
+    allowed = allowed or f"a whole number of at least {least}{limit}"
     require(least <= seen and (most is None or seen <= most), name, value, allowed)
     return seen
 

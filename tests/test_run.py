@@ -299,7 +299,7 @@ def test_a_federation_without_test_data_cannot_be_evaluated(fed: Federation) -> 
 
 
 def test_fewer_than_no_rounds_are_refused(fed: Federation) -> None:
-    with pytest.raises(ValueError, match="rounds is -1; allowed: at least 0"):
+    with pytest.raises(ValueError, match="rounds is -1; allowed: a whole number of at least 0"):
         train(start(MODEL, fed, C), MODEL, fed, -1)
 
 

@@ -383,7 +383,7 @@ def test_a_file_is_written_as_often_as_is_asked(
     begun = random_search(MODEL, fed, FEDEX, 21, 7, method=FedProx())  # 3 arms: 3 rounds a step
     tune(begun, MODEL, fed, 3, path=tmp_path / "search", every=6)
     assert at == [0, 6, 12, 18, 21]
-    with pytest.raises(ValueError, match="every is 0; allowed: at least 1"):
+    with pytest.raises(ValueError, match="every is 0; allowed: a whole number of at least 1"):
         tune(begun, MODEL, fed, 3, path=tmp_path / "search", every=0)
 
 

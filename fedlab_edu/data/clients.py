@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from operator import index
 
 import torch
 from jaxtyping import Int
@@ -11,7 +10,7 @@ from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
 from fedlab_edu.tensors import usable_device
-from fedlab_edu.validate import require
+from fedlab_edu.validate import require, whole
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -116,12 +115,10 @@ class Federation:
         Raises:
             ValueError: B is below 1 or, without replacement, above the number of clients.
         """
-        clients = index(clients)
         if replacement:
-            require(clients >= 1, "clients", clients, "at least 1")
-            return torch.randint(len(self), (clients,), generator=gen)
-        ok = 1 <= clients <= len(self)
-        require(ok, "clients", clients, f"a whole number from 1 to {len(self)}, all there are")
+            return torch.randint(len(self), (whole("clients", clients, 1),), generator=gen)
+        allowed = f"a whole number from 1 to {len(self)}, all there are"
+        clients = whole("clients", clients, 1, len(self), allowed)
         return torch.randperm(len(self), generator=gen)[:clients].clone()
 
     def to(self, device: str | torch.device, dtype: torch.dtype | None = None) -> "Federation":

@@ -12,19 +12,19 @@ from fedlab_edu.data.clients import Clients, Federation
 from fedlab_edu.methods import ClientInput, ClientUpdate, Method, Server
 from fedlab_edu.models.model import Model
 from fedlab_edu.rounds.gather import Gathered, Tile, Work, gather, is_finite
-from fedlab_edu.rounds.run import Run
+from fedlab_edu.rounds.run import Run, check_types
 from fedlab_edu.seeds import generator, seed_for
 from fedlab_edu.training.hparams import LocalHP
 from fedlab_edu.training.memory import chunks
 from fedlab_edu.training.scores import score
-from fedlab_edu.validate import require
+from fedlab_edu.validate import require, whole
 
 
 def communicate(run: Run, model: Model, fed: Federation, clients: int = 10) -> Run:
     """Return the run after one more communication round with B clients.
 
     Raises:
-        ValueError: B is above the number of clients.
+        ValueError: B is no whole number from 1 to the number of clients; swapped arguments.
 
     Source: Khodak et al. (2021), Algorithm 2; with one configuration, McMahan et al. (2017),
     Algorithm 1.
@@ -40,8 +40,9 @@ def communicate_all(
     All A B clients train at once.
 
     Raises:
-        ValueError: no run, or runs of different methods; B is above the number of clients.
+        ValueError: no run, or runs of different methods; otherwise as for `communicate`.
     """
+    check_types(model, fed, *runs)
     require(runs, "runs", [*runs], "at least one")
     one = runs[0].method
     for other in (run.method for run in runs):
@@ -66,8 +67,13 @@ def train(
     clients: int = 10,
     watch: Callable[[Run], object] | None = None,
 ) -> Run:
-    """Return the run after some more rounds; call ``watch`` before the first and after each."""
-    require(rounds >= 0, "rounds", rounds, "at least 0")
+    """Return the run after some more rounds; call ``watch`` before the first and after each.
+
+    Raises:
+        ValueError: no whole number of rounds; otherwise as for `communicate`.
+    """
+    check_types(model, fed, run)
+    rounds = whole("rounds", rounds, 0)
     if watch is not None:
         watch(run)
     for _ in range(rounds):

@@ -24,10 +24,10 @@ from fedlab_edu.methods import ClientInput, ClientUpdate, FedAvg, Method
 from fedlab_edu.models.model import Model
 from fedlab_edu.rounds.communicate import draw_work, finish_round
 from fedlab_edu.rounds.gather import Tile, gather, is_finite
-from fedlab_edu.rounds.run import Run
+from fedlab_edu.rounds.run import Run, check_types
 from fedlab_edu.training.hparams import LocalHP
 from fedlab_edu.training.scores import Score, score
-from fedlab_edu.validate import require
+from fedlab_edu.validate import require, require_type, whole
 
 try:
     from flwr.app import ArrayRecord, ConfigRecord, Context, Message, MetricRecord, RecordDict
@@ -48,6 +48,7 @@ def client_app(model: Model, fed: Federation, method: Method | None = None) -> C
     names of Flower's own strategies; these do not leave out diverged clients (``finite = 0``).
     The default method is FedAvg; the node refuses requests of a run of another method.
     """
+    check_types(model, fed)
     app, method = ClientApp(), method or FedAvg()
 
     @app.query()
@@ -107,7 +108,9 @@ def server_app(
         TimeoutError: a client's node has not joined in `JOIN_SECONDS`.
         RuntimeError: a node has failed.
     """
-    require(rounds >= 0, "rounds", rounds, "at least 0")
+    require_type("run", run, Run, "start(model, fed)")
+    require_type("fed", fed, Federation, "federate(x, y, rows)")
+    rounds, clients = whole("rounds", rounds, 0), whole("clients", clients, 1, len(fed))
     require(not run.replacement, "replacement", True, "False: a node trains once in a round")
     if run.method.init_state(run.w) is not None:
         allowed = "0: client states live on the Flower nodes, from the first round on"

@@ -8,7 +8,7 @@ from fedlab_edu.data.clients import Clients, Federation
 from fedlab_edu.models.model import Model
 from fedlab_edu.rounds.communicate import train_clients
 from fedlab_edu.rounds.gather import Work
-from fedlab_edu.rounds.run import Run
+from fedlab_edu.rounds.run import Run, check_types
 from fedlab_edu.seeds import seed_for
 from fedlab_edu.training.hparams import LocalHP
 from fedlab_edu.training.scores import Score, score
@@ -37,8 +37,12 @@ def average(of: Score, clients: Clients) -> Average:
 def evaluate(run: Run, model: Model, fed: Federation) -> Average:
     """Return the global objective: the global model on the test data of all clients.
 
+    Raises:
+        ValueError: no client has test data; swapped arguments.
+
     Source: Khodak et al. (2021), eq. (1), with test data E_i for V_i.
     """
+    check_types(model, fed, run)
     return average(score(model, run.w, fed.test), fed.test)
 
 
@@ -49,10 +53,11 @@ def personalise(run: Run, model: Model, fed: Federation, c: LocalHP | None = Non
         c: one configuration, or one for each client; by default the tuner's `final`.
 
     Raises:
-        ValueError: another number of configurations.
+        ValueError: another number of configurations; no test data; swapped arguments.
 
     Source: Khodak et al. (2021), eq. (2), with test data E_i for V_i.
     """
+    check_types(model, fed, run)
     c = run.tuner.final if c is None else c
     N = len(fed)
     seeds = [seed_for(run.seed, run.round, client, 1) for client in range(N)]  # not a round's

@@ -21,7 +21,7 @@ from fedlab_edu.seeds import seed_for
 from fedlab_edu.tensors import usable_device
 from fedlab_edu.training.hparams import LocalHP, ServerHP
 from fedlab_edu.training.scores import Score
-from fedlab_edu.validate import require, whole
+from fedlab_edu.validate import require, require_type, whole
 
 
 @storable
@@ -90,6 +90,14 @@ def _unpacked(parts: tuple[Tensor, ...]) -> tuple[Round, ...]:
     )
 
 
+def check_types(model: object, fed: object, *runs: object) -> None:
+    """Raise a ``ValueError`` that names the argument of another type, as if two were swapped."""
+    for run in runs:
+        require_type("run", run, Run, "start(model, fed)")
+    require_type("model", model, Model, "from_module(net)")
+    require_type("fed", fed, Federation, "federate(x, y, rows)")
+
+
 def start(
     model: Model,
     fed: Federation,
@@ -113,7 +121,7 @@ def start(
         ValueError: a seed below 0; several settings where one is needed; no method, or a class
             instead of one; replacement with a method that has client states.
     """
-    require(isinstance(model, Model), "model", type(model).__name__, "a Model: from_module(net)")
+    check_types(model, fed)
     if tuner is None or isinstance(tuner, LocalHP):
         tuner = Fixed(LocalHP() if tuner is None else tuner)
     lacks = [n for n in ("table", "final", "ask", "tell", "freeze") if not hasattr(tuner, n)]

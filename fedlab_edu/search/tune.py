@@ -10,7 +10,8 @@ from tqdm import tqdm
 from fedlab_edu.data.clients import Federation
 from fedlab_edu.models.model import ONE_AT_A_TIME, Model
 from fedlab_edu.rounds.checkpoint import fingerprint, read, write
-from fedlab_edu.validate import require
+from fedlab_edu.rounds.run import check_types
+from fedlab_edu.validate import require, whole
 
 
 @runtime_checkable
@@ -70,7 +71,10 @@ def tune(
         ValueError: the file is damaged, or of another search (its settings, seed, model, data or
             B), or the search holds something that a file cannot; the file is left as it was.
     """
-    require(every >= 1, "every", every, "at least 1")
+    check_types(model, fed)
+    ok = isinstance(search, Search) and not isinstance(search, type)
+    require(ok, "search", type(search).__name__, "a search, such as random_search(...)")
+    clients, every = whole("clients", clients, 1), whole("every", every, 1)
     file, new = None, False
     if path is not None:
         origin = fingerprint(search, _network(model), fed.train, fed.val, clients)

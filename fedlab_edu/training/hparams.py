@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from fedlab_edu.registry import storable
-from fedlab_edu.validate import require
+from fedlab_edu.validate import require, require_all, shown
 
 
 def _column(default: float, ok: Callable[[Tensor], Tensor], allowed: str) -> Any:
@@ -44,7 +44,7 @@ class _Columns:
             except (TypeError, ValueError, RuntimeError):
                 require(False, f.name, seen, "a number, or one number per configuration")
             require(column.dim() <= 1 and column.numel(), f.name, seen, "a number or a column (k,)")
-            require(f.metadata["ok"](column).all(), f.name, seen, f.metadata["allowed"])
+            require_all(f.metadata["ok"](column), f.name, seen, f.metadata["allowed"])
             column = column.long() if isinstance(f.default, int) else column
             object.__setattr__(self, f.name, column)
         lengths = {n: len(c) for n, c in self.columns.items() if c.dim()}
@@ -58,8 +58,9 @@ class _Columns:
         return {f.name: getattr(self, f.name) for f in fields(self)}  # type: ignore[arg-type]
 
     def __repr__(self) -> str:
-        shown = ", ".join(f"{name}={column.tolist()}" for name, column in self.columns.items())
-        return f"{type(self).__name__}({shown})"
+        """Return the call that makes the table; of long columns only the first eight rows."""
+        columns = ", ".join(f"{name}={shown(column)}" for name, column in self.columns.items())
+        return f"{type(self).__name__}({columns})"
 
     def __len__(self) -> int:
         """Return the number of rows k; 1 for scalar fields."""

@@ -1,0 +1,173 @@
+"""What is said where an argument is wrong: it is named, and shown in a few values."""
+
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from jaxtyping import config
+
+import fedlab_edu as fl
+from fedlab_edu import LocalHP, ServerHP
+from fedlab_edu.validate import require, require_all, shown, whole
+
+MODEL = fl.mlp(64, 10)
+FED = fl.digits(clients=14)
+RUN = fl.start(MODEL, FED, LocalHP(batch=8))
+
+
+@pytest.fixture(autouse=True)
+def unchecked(shapes: None) -> None:
+    """No checks of types that users do not have; `shapes` resets this."""
+    config.update("jaxtyping_disable", True)
+
+
+def said(call: Callable[[], object]) -> str:
+    with pytest.raises(ValueError) as seen:  # noqa: PT011
+        call()
+    return str(seen.value)
+
+
+# ------------------------------------------------------------------------- values in a message
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (3, "3"),
+        ("10", "'10'"),
+        ((1,), "(1,)"),
+        ([], "[]"),
+        (torch.tensor(0.5), "0.5"),
+        (np.int64(3), "3"),
+        (list(range(8)), "[0, 1, 2, 3, 4, 5, 6, 7]"),
+        (torch.arange(9), "[0, 1, 2, 3, 4, 5, 6, 7, ...]"),
+        (np.arange(99_999), "[0, 1, 2, 3, 4, 5, 6, 7, ...]"),
+        (torch.arange(99).view(9, 11), "[[0, 1, 2, 3, 4, 5, 6, 7, ...], ...]"),
+        ([[1, 2], [3, 4]], "[[1, 2], [3, 4]]"),
+        ([torch.zeros(5).long(), torch.ones(5).long()], "[[0, 0, 0, 0, 0], [1, 1, 1, ...]]"),
+        ({"lr": [1] * 9, "mu": 2}, "{'lr': [1, 1, 1, 1, 1, 1, 1, 1, ...], ...}"),
+    ],
+)
+def test_a_value_is_shown_with_eight_of_its_numbers_at_most(value: object, text: str) -> None:
+    assert shown(value) == text
+    with pytest.raises(ValueError, match=re.escape(f"x is {text}; allowed: none")):
+        require(False, "x", value, "none")
+
+
+def test_of_a_long_column_the_wrong_values_are_shown() -> None:
+    column = torch.arange(100.0)
+    column[77] = torch.nan
+    assert said(lambda: require_all(column.isfinite(), "x", column, "finite")) == (
+        "x (1 of 100 values) is [nan]; allowed: finite"
+    )
+    rates = [0.1] * 1000 + [-1.0, -2.0]
+    assert said(lambda: LocalHP(lr=rates)) == (
+        "lr (2 of 1,002 values) is [-1.0, -2.0]; allowed: finite numbers of at least 0"
+    )
+
+
+def test_a_long_table_reads_as_its_first_eight_rows() -> None:
+    text = repr(LocalHP(lr=[0.5] * 9))
+    assert text.startswith("LocalHP(lr=[0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, ...], momentum=")
+
+
+SPACES = fl.Spaces(fl.SearchSpace({"lr": fl.Choice((0.1,))}))
+LONG = torch.full((1000,), -0.123)
+TABLE = LocalHP(lr=[0.1] * 1000)
+FAULTS: dict[str, Callable[[], object]] = {
+    "lr": lambda: LocalHP(lr=LONG),
+    "batch": lambda: LocalHP(batch=LONG),
+    "momentum": lambda: LocalHP(momentum=LONG.numpy()),
+    "decay": lambda: ServerHP(decay=LONG.tolist()),
+    "matrix": lambda: LocalHP(lr=LONG.view(10, 100)),
+    "method": lambda: fl.start(MODEL, FED, method=LONG),
+    "tuner": lambda: fl.start(MODEL, FED, LONG),
+    "rows of a tuner": lambda: fl.start(MODEL, FED, TABLE),
+    "clients": lambda: fl.communicate(RUN, MODEL, FED, LONG),
+    "rounds": lambda: fl.train(RUN, MODEL, FED, LONG),
+    "c": lambda: fl.personalise(RUN, MODEL, FED, TABLE),
+    "spaces": lambda: fl.random_search(MODEL, FED, LONG, 2, 1),
+    "table": lambda: fl.random_search(MODEL, FED, TABLE, 2, 1),
+    "mu": lambda: fl.communicate(fl.start(MODEL, FED, LocalHP(mu=0.123)), MODEL, FED, 14),
+    "options": lambda: fl.Choice([*LONG.tolist(), "x"]),
+    "theta": lambda: fl.FedEx(TABLE, score=LONG),
+    "weights": lambda: fl.local_sgd(MODEL, LONG, FED.train, LocalHP(), [0] * 14),
+    "seeds": lambda: fl.local_sgd(MODEL, RUN.w, FED.train, LocalHP(), [0] * 1000),
+    "fed": lambda: fl.start(MODEL, LONG),
+    "estimate": lambda: fl.random_search(MODEL, FED, SPACES, 2, 1, estimate=LONG),
+    "targets": lambda: replace(FED, val=replace(FED.val, y=FED.val.y + 1000)),
+    "rows": lambda: replace(FED, val=replace(FED.val, rows=tuple(r + 9999 for r in FED.val.rows))),
+}
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_no_message_shows_more_than_eight_values_of_a_long_column(name: str) -> None:
+    text = said(FAULTS[name]).partition("; allowed")[0]
+    columns = re.findall(r"[\[(]([^\[\]()]*)", text)
+    assert max((column.count(", ") for column in columns), default=0) <= 8, text
+    assert len(text) < 520
+
+
+# -------------------------------------------------------------------------------- whole numbers
+
+
+@pytest.mark.parametrize("value", ["10", 0.5, 3.0, None, [3], True, np.True_, torch.tensor(3.0)])
+def test_what_is_no_whole_number_is_refused_by_name(value: object) -> None:
+    with pytest.raises(ValueError, match=r"n is .*; allowed: a whole number of at least 1$"):
+        whole("n", value, 1)
+    with pytest.raises(
+        ValueError, match=r"n is .*; allowed: a whole number of at least 1, 2,000 at most$"
+    ):
+        whole("n", value, 1, 2000)
+
+
+@pytest.mark.parametrize("value", [3, np.int8(3), torch.tensor(3)])
+def test_whole_numbers_of_numpy_and_pytorch_become_built_in_ones(value: object) -> None:
+    assert type(whole("n", value, 1)) is int
+    assert whole("n", value, 1) == 3
+
+
+@pytest.mark.parametrize("value", ["10", 0.5, 2.0, None, True, [2]])
+def test_rounds_and_clients_that_are_no_whole_numbers_are_refused_by_name(value: Any) -> None:
+    calls: list[tuple[str, Callable[[], object]]] = [
+        ("clients", lambda: fl.communicate(RUN, MODEL, FED, value)),
+        ("clients", lambda: fl.communicate_all([RUN], MODEL, FED, value)),
+        ("clients", lambda: fl.train(RUN, MODEL, FED, 1, value)),
+        ("rounds", lambda: fl.train(RUN, MODEL, FED, value)),
+        ("clients", lambda: fl.tune(fl.random_search(MODEL, FED, SPACES, 1, 1), MODEL, FED,
+                                           value)),
+        ("every", lambda: fl.tune(fl.random_search(MODEL, FED, SPACES, 1, 1), MODEL, FED,
+                                         every=value)),
+        ("total", lambda: fl.random_search(MODEL, FED, SPACES, value, 1)),
+        ("cap", lambda: fl.successive_halving(MODEL, FED, SPACES, 9, value)),
+        ("seed", lambda: fl.start(MODEL, FED, seed=value)),
+    ]  # fmt: skip
+    for name, call in calls:
+        assert re.match(rf"{name} is .*; allowed: a whole number (of|from) ", said(call))
+
+
+# ----------------------------------------------------------------------------- swapped arguments
+
+
+def test_swapped_arguments_are_named_with_their_type_and_what_is_allowed() -> None:
+    search = fl.random_search(MODEL, FED, SPACES, 1, 1)
+    model, fed, run = "a Model: from_module", "a Federation: federate", "a Run: start"
+    for call, name, kind, allowed in [
+        (lambda: fl.start(FED, MODEL), "model", "Federation", model),
+        (lambda: fl.start(MODEL, LocalHP()), "fed", "LocalHP", fed),
+        (lambda: fl.communicate(MODEL, RUN, FED), "run", "Model", run),
+        (lambda: fl.communicate(RUN, FED, MODEL), "model", "Federation", model),
+        (lambda: fl.communicate_all([MODEL], RUN, FED), "run", "Model", run),
+        (lambda: fl.train(FED, MODEL, RUN, 3), "run", "Federation", run),
+        (lambda: fl.train(RUN, MODEL, 3, FED), "fed", "int", fed),
+        (lambda: fl.evaluate(MODEL, RUN, FED), "run", "Model", run),
+        (lambda: fl.personalise(RUN, FED, MODEL), "model", "Federation", model),
+        (lambda: fl.tune(search, FED, MODEL), "model", "Federation", model),
+        (lambda: fl.tune(RUN, MODEL, FED), "search", "Run", "a search, such as"),
+        (lambda: fl.random_search(FED, MODEL, SPACES, 1, 1), "model", "Federation", model),
+    ]:
+        assert said(call).startswith(f"{name} is {kind!r}; allowed: {allowed}")
