@@ -17,7 +17,14 @@ kernelspec: {name: python3, display_name: Python 3}
 ---
 # A small book
 """
+LIVE = HEAD + "\n```{live} fedlab_edu.%s.one\n:view: fedlab_edu.modern.view\n```\n"
 CELL = HEAD + "\n```{code-cell}\n%s\n```\n"
+MODERN = """def one():
+    return [*"ab"]
+
+def view():
+    return "<svg></svg>"
+"""  # which CPython understands, and MicroPython does not
 SETTINGS = (
     "Makefile", "_config.yml", "constraints.txt", "pyproject.toml", "package.json",
     "package-lock.json", "book/_ext", "book/_static", "book/references.bib",
@@ -41,6 +48,8 @@ def book(tmp_path):
         for name in ("fedlab_edu", "exercises", "solutions"):
             (root / name).mkdir()
         (root / "fedlab_edu/__init__.py").write_text('ANSWER = "first answer"\n')
+        (root / "fedlab_edu/heavy.py").write_text("import torch\n\ndef one():\n    pass\n")
+        (root / "fedlab_edu/modern.py").write_text(MODERN)
         return root
 
     return make
@@ -70,6 +79,11 @@ def test_an_error_a_warning_and_a_missing_reference_each_fail_the_build(book):
         "error": (CELL % "1 / 0", "ZeroDivisionError"),
         "warning": (CELL % "import warnings; warnings.warn('look')", "stderr was found"),
         "reference": (HEAD + "See {ref}`nowhere`.\n", "undefined label: 'nowhere'"),
+        "torch": (
+            LIVE % "heavy",
+            "fedlab_edu.heavy imports torch, which the browser does not have",
+        ),
+        "syntax": (LIVE % "modern", "in the browser's Python"),
         "unlisted": (HEAD, "_build/html/extra.html is missing: is the chapter in book/_toc.yml?"),
     }
     roots = {kind: book(kind, page) for kind, (page, _) in broken.items()}

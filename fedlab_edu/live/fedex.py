@@ -1,0 +1,62 @@
+"""FedEx on a recorded table of scores."""
+
+from math import exp, log
+from typing import Any
+
+from fedlab_edu.live.draw import BLUE, GREEN, GREY, ORANGE, Chart
+from fedlab_edu.live.draws import uniforms
+from fedlab_edu.tuners.fedex import rules
+
+
+def replay(
+    data: Any, rule: str, eta0: float, gamma: float, seed: int
+) -> tuple[list[list[float]], list[float]]:
+    """Return theta before each round and after the last, and the mean score of each round.
+
+    Args:
+        data: "wrong" (rounds, B, k) validation examples of "size" (rounds, B), see `records`.
+        eta0: a multiple of the default ``sqrt(2 ln k)``.
+        gamma: the discount of the baseline.
+    """
+    k, u = len(data["rows"]), uniforms(seed)
+    z, norms, means, total, weight = [-log(k)] * k, [], [], 0.0, 0.0
+    path = [[exp(z_j) for z_j in z]]
+    for wrong, size in zip(data["wrong"], data["size"], strict=True):
+        theta = path[-1]
+        row = [rules.draw_row(theta, next(u)) for _ in size]
+        score = [counts[j] / n for counts, j, n in zip(wrong, row, size, strict=True)]
+        baseline = total / weight if weight else 0.0
+        g = rules.gradient(theta, row, score, size, baseline)
+        norms.append(max([abs(g_j) for g_j in g]))
+        eta = rules.step_size(rule, norms, k, eta0 * (2 * log(k)) ** 0.5)
+        z = rules.exponentiate(z, g, eta)
+        path.append([exp(z_j) for z_j in z])
+        means.append(sum([s * n for s, n in zip(score, size, strict=True)]) / sum(size))
+        total, weight = gamma * total + means[-1], gamma * weight + 1
+    return path, means
+
+
+def race(data: Any, rule: str, eta0: float, gamma: float, seed: int) -> str:
+    """Draw theta over the rounds of the record; the three likeliest rows have colours."""
+    path, means = replay(data, rule, eta0, gamma, seed)
+    k, last = len(path[0]), path[-1]
+    best = sorted(range(k), key=lambda j: -last[j])[:3]
+    top = max([max(theta) for theta in path])
+    high = min([edge for edge in (0.1, 0.2, 0.5, 1.0) if edge >= min(top, 1.0)])
+    title = "probability of each row (step size · epochs)"
+    chart = Chart((0, len(means)), (0, high), "round", title)
+    for j in range(k):
+        if j not in best:
+            chart.line(range(len(path)), [theta[j] for theta in path], GREY, 0.8, "", 0.6)
+    for j, colour in zip(best, (BLUE, ORANGE, GREEN), strict=True):
+        chart.line(range(len(path)), [theta[j] for theta in path], colour)
+        chart.label(last[j], f"{data['rows'][j]}: {last[j]:.2f}", colour)
+    entropy = -sum([p * log(p) for p in last if p > 0])
+    print(f"entropy of theta: {entropy:.2f} nats, {log(k):.2f} at first")
+    few = max(1, len(means) // 6)
+    print(f"mean error of the first {few} rounds {sum(means[:few]) / few:.3f}, "
+          f"of the last {sum(means[-few:]) / few:.3f}")  # fmt: skip
+    return chart.svg(
+        f"theta over {len(means)} rounds: {data['rows'][best[0]]} ends at "
+        f"{last[best[0]]:.2f}, the next ones at {last[best[1]]:.2f} and {last[best[2]]:.2f}."
+    )

