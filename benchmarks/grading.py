@@ -136,7 +136,7 @@ def command(folder: Path, out: str) -> subprocess.Popen[bytes]:
     words = ["grade", "in", "--assignment", "./ex01", "--out", out, "--i-trust-these-submissions"]
     with (folder / f"{out}.log").open("ab") as log:
         return subprocess.Popen(
-            [sys.executable, "-m", "fedlab_edu.cli", *words],
+            [sys.executable, "-m", "fedlab_edu", *words],
             cwd=folder,
             stdout=log,
             stderr=subprocess.STDOUT,
@@ -169,7 +169,7 @@ def memory(pid: int) -> int:
 
 def table(out: Path) -> list[list[str]]:
     """The table of the class, as the command for reports writes it."""
-    command = [sys.executable, "-m", "fedlab_edu.cli", "report", str(out)]
+    command = [sys.executable, "-m", "fedlab_edu", "report", str(out)]
     subprocess.run(command, check=True, capture_output=True)
     with (out / "report/class.csv").open(encoding="utf-8", newline="") as file:
         return list(csv.reader(file))

@@ -1,4 +1,4 @@
-"""The command ``fedlab-edu``; ``fedlab-edu --help`` lists what it does.
+"""The command ``fedlab-edu``, also ``python -m fedlab_edu``; alone it lists its commands.
 
 Exit status: 0 for full marks or a finished run; 1 for fewer marks, for a submission left ungraded
 by our fault, and for a doctor that finds no isolation; 2 if nothing could be done; 130 after
@@ -23,8 +23,12 @@ AT_HOME = ("check", "watch", "hint", "progress")
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command and return its exit status."""
-    chosen = vars(_parser().parse_args(arguments))
+    parser = _parser()
+    chosen = vars(parser.parse_args(arguments))
     command = chosen.pop("command")
+    if command is None:
+        parser.print_help()
+        return 0
     try:
         status = _run(command, chosen)
         sys.stdout.flush()
@@ -46,7 +50,7 @@ def _run(command: str, chosen: dict[str, Any]) -> int:
         return rerun(**chosen)
     if find_spec("pytest") is None:
         extra = "check" if command in AT_HOME else "grade"
-        raise Refusal(f"{command} needs pytest: pip install -e '.[{extra}]'")
+        raise Refusal(f"{command} needs pytest: pip install 'fedlab_edu[{extra}]'")
     if command == "check":
         from fedlab_edu.grading.home.check import check
 
@@ -78,7 +82,7 @@ def _parser() -> argparse.ArgumentParser:
         prog="fedlab-edu", description="Federated learning and its hyperparameters: exercises."
     )
     parser.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
-    commands = parser.add_subparsers(required=True, metavar="COMMAND", dest="command")
+    commands = parser.add_subparsers(metavar="COMMAND", dest="command")
 
     checker = commands.add_parser("check", help="check your answers to an exercise")
     checker.add_argument(
@@ -98,7 +102,7 @@ def _parser() -> argparse.ArgumentParser:
     looker.add_argument("--check", action="store_true", help="check all exercises first")
 
     again = commands.add_parser("reproduce", help="run an experiment of a paper again")
-    again.add_argument("experiment", help="its name, as in fedex-table1; any other lists all")
+    again.add_argument("experiment", nargs="?", help="as in fedex-table1; without one, list all")
     again.add_argument("--dataset", default="digits", help="default: digits")
     again.add_argument(
         "--scale", default="book", help="book (default), or paper: a GPU's, other data"
@@ -160,7 +164,7 @@ def _folder(text: str) -> Path:
 
 
 def rerun(
-    experiment: str,
+    experiment: str | None,
     dataset: str,
     scale: str,
     seeds: str,
@@ -170,12 +174,19 @@ def rerun(
 ) -> int:
     """Run what is missing of an experiment, print our numbers beside the paper's, and return 0.
 
+    Without an experiment print the name and source of each.
+
     Raises:
         Refusal: no such experiment, data set, scale, device or network, or a package is missing.
     """
     from fedlab_edu.papers.report import render
     from fedlab_edu.papers.reproduce import EXPERIMENTS, read_records, reproduce
 
+    if experiment is None:
+        width = max(map(len, EXPERIMENTS))
+        for one in EXPERIMENTS.values():
+            print(f"{one.name:<{width}}  {one.source}")
+        return 0
     if experiment not in EXPERIMENTS:
         there = ", ".join(EXPERIMENTS)
         raise Refusal(f"there is no experiment {experiment!r}; there are: {there}.")
@@ -213,10 +224,7 @@ def course_folder(file: Path | None) -> Path:
             if (folder / "exercises").is_dir() and (folder / "tests" / "exercises").is_dir():
                 return folder
     raise Refusal(
-        "run this in the course folder, which holds exercises/ and tests/exercises/. In a folder "
-        "that was handed out, there are: fedlab-edu check . and fedlab-edu watch ."
+        "run this in the project's folder, which holds exercises/ and tests/exercises/: the "
+        "installed package does not contain them. In a folder that your instructor handed out, run "
+        "fedlab-edu check . or fedlab-edu watch ."
     )
-
-
-if __name__ == "__main__":
-    sys.exit(main())

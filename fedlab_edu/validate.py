@@ -106,4 +106,6 @@ def extra(package: str, group: str) -> ModuleType:
     try:
         return import_module(package.lower())
     except ModuleNotFoundError as error:
-        raise ModuleNotFoundError(f"{package} is missing: pip install -e '.[{group}]'") from error
+        raise ModuleNotFoundError(
+            f"{package} is missing: pip install 'fedlab_edu[{group}]'"
+        ) from error

@@ -160,7 +160,9 @@ def test_a_search_over_bags_stays_sparse_and_picks_one() -> None:
 
 def test_without_nltk_its_tokeniser_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "nltk", None)
-    with pytest.raises(ModuleNotFoundError, match=r"NLTK is missing: pip install -e '\.\[text\]'"):
+    with pytest.raises(
+        ModuleNotFoundError, match=r"NLTK is missing: pip install 'fedlab_edu\[text\]'"
+    ):
         tokeniser("nltk")
 
 

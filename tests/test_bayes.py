@@ -195,7 +195,9 @@ def test_without_optuna_it_says_how_to_get_it(
     fed: Federation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "optuna", None)
-    with pytest.raises(ModuleNotFoundError, match=r"Optuna is missing: pip install -e '.\[tune\]'"):
+    with pytest.raises(
+        ModuleNotFoundError, match=r"Optuna is missing: pip install 'fedlab_edu\[tune\]'"
+    ):
         begun(fed)
 
 

@@ -109,7 +109,18 @@ def test_without_a_course_folder_it_says_where_to_run(
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(cli, "__file__", str(tmp_path / "site-packages/fedlab_edu/cli.py"))
     assert cli.main(["check", "ex01"]) == 2
-    assert "in the course folder" in capsys.readouterr().err
+    error = capsys.readouterr().err
+    assert "in the project's folder" in error
+    assert "the installed package does not contain" in error
+
+
+def test_alone_the_command_lists_its_commands(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main([]) == 0
+    listed = re.findall(r"^    ([a-z]+)", capsys.readouterr().out, re.MULTILINE)
+    assert listed == [
+        "check", "watch", "hint", "progress", "reproduce", "try", "release", "grade", "report",
+        "doctor",
+    ]  # fmt: skip
 
 
 def test_without_pytest_it_says_how_to_get_it(
@@ -117,7 +128,7 @@ def test_without_pytest_it_says_how_to_get_it(
 ) -> None:
     monkeypatch.setattr(cli, "find_spec", lambda name: None)
     assert cli.main(["check", "ex07"]) == 2
-    assert "pip install -e '.[check]'" in capsys.readouterr().err
+    assert "pip install 'fedlab_edu[check]'" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(("terminal", "no_colour"), [(True, ""), (True, "1"), (False, "")])
@@ -162,7 +173,7 @@ def test_the_command_itself_does_not_load_torch() -> None:
 def test_the_whole_way_from_the_command_to_the_marks(tmp_path: Path) -> None:
     for name in ("exercises", "tests/exercises"):  # a copy, for `progress` keeps these marks
         shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("mutants"))
-    command = [sys.executable, "-m", "fedlab_edu.cli", "check", "ex01"]
+    command = [sys.executable, "-m", "fedlab_edu", "check", "ex01"]
     untouched = subprocess.run(command, cwd=tmp_path, capture_output=True, encoding="utf-8")
     assert (untouched.returncode, untouched.stderr) == (1, "")
     assert "weighted_average is not written yet." in untouched.stdout
@@ -322,7 +333,7 @@ def test_an_empty_out_is_refused(command: list[str], capsys: pytest.CaptureFixtu
 
 
 def test_a_reader_that_has_seen_enough_is_no_error() -> None:
-    command = [sys.executable, "-m", "fedlab_edu.cli", "progress"]
+    command = [sys.executable, "-m", "fedlab_edu", "progress"]
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as run:
         assert run.stdout
         assert run.stderr
@@ -516,7 +527,7 @@ def test_killed_for_real_and_resumed_the_table_is_that_of_a_run_without_a_break(
 
     assert cli.main([*GRADE, "--out", "whole"]) == 0
     words = [*GRADE, "--out", "killed", "--i-trust-these-submissions"]
-    command = [sys.executable, "-m", "fedlab_edu.cli", *words]
+    command = [sys.executable, "-m", "fedlab_edu", *words]
     grades = Path("killed/grades")
     with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
         while process.poll() is None and len(list(grades.glob("*.json"))) < 2:

@@ -357,7 +357,7 @@ def test_a_server_with_another_federation_than_the_nodes_is_an_error(fed: Federa
 def test_without_flower_the_error_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "flwr.app", None)
     monkeypatch.delitem(sys.modules, "fedlab_edu.rounds.flower")
-    with pytest.raises(ModuleNotFoundError, match=r"pip install -e '\.\[flower\]'"):
+    with pytest.raises(ModuleNotFoundError, match=r"pip install 'fedlab_edu\[flower\]'"):
         importlib.import_module("fedlab_edu.rounds.flower")
 
 

@@ -257,5 +257,5 @@ def test_without_flwr_datasets_the_error_says_how_to_get_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setitem(sys.modules, "flwr_datasets", None)
-    with pytest.raises(ModuleNotFoundError, match=r"pip install -e '\.\[data\]'"):
+    with pytest.raises(ModuleNotFoundError, match=r"pip install 'fedlab_edu\[data\]'"):
         hub("ylecun/mnist", clients=2)

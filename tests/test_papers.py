@@ -5,6 +5,7 @@ import gc
 import inspect
 import json
 import math
+import re
 import weakref
 from dataclasses import replace
 from itertools import product
@@ -390,6 +391,15 @@ def test_the_command_refuses_in_one_sentence(
     assert len(err.strip().splitlines()) == 1
     assert not [*tmp_path.iterdir()]
     assert "Traceback" not in out + err
+
+
+def test_without_a_name_the_command_lists_the_experiments(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["reproduce"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in lines] == list(EXPERIMENTS)
+    assert re.match(r"fedex-table1 +Khodak et al. \(2021\), Table 1$", lines[0])
 
 
 BUDGET = {"total": 300, "cap": 60, "eta": 3, "eliminations": 3, "clients": 10, "k": 27}

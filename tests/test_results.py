@@ -342,7 +342,7 @@ def test_without_pandas_the_tables_say_how_to_get_it(
     monkeypatch.setitem(sys.modules, "pandas", None)
     for make in (lambda: rounds_table(search.runs), lambda: arms_table(search),
                  lambda: online(search), lambda: plot_chosen(search)):  # fmt: skip
-        with pytest.raises(ModuleNotFoundError, match=re.escape("pip install -e '.[tune]'")):
+        with pytest.raises(ModuleNotFoundError, match=re.escape("pip install 'fedlab_edu[tune]'")):
             make()
 
 

@@ -45,7 +45,7 @@ class Watcher:
         self.file, self.log = file, file.with_name("log.txt")
         with self.log.open("w") as log:
             self.process = subprocess.Popen(
-                [sys.executable, "-m", "fedlab_edu.cli", "watch", *arguments],
+                [sys.executable, "-m", "fedlab_edu", "watch", *arguments],
                 cwd=file.parent,
                 stdout=log,
                 stderr=log,

@@ -89,7 +89,7 @@ def _load(
     try:
         from flwr_datasets import FederatedDataset, partitioner
     except ModuleNotFoundError as error:
-        message = "flwr-datasets is missing: pip install -e '.[data]'"
+        message = "flwr-datasets is missing: pip install 'fedlab_edu[data]'"
         raise ModuleNotFoundError(message) from error
     ok = by not in ("iid", "label") if clients is None else clients >= 1
     require(ok, "clients", clients, "a whole number of at least 1, or, with a column, None")

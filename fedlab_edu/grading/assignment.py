@@ -140,10 +140,10 @@ def find(name: str, course: Path | None) -> Assignment:
     if name not in there:
         if Path(name).is_dir():
             return _in_folder(Path(name))
-        known = (
-            f"; there are: {', '.join(there)}" if there else ", and no course folder around here"
-        )
-        raise Refusal(f"there is no assignment {name!r}{known}.")
+        known = f"there are: {', '.join(there)}"
+        if not there:
+            known = "run this in the project's folder, or name the folder of an assignment"
+        raise Refusal(f"there is no assignment {name!r}; {known}.")
     sources = sorted((tests.parents[1] / "solutions").glob(f"{name}_*.py"))
     mutants = tests / "mutants" / f"{name}.py"
     return Assignment(

@@ -34,7 +34,7 @@ try:
     from flwr.clientapp import ClientApp
     from flwr.serverapp import Grid, ServerApp
 except ModuleNotFoundError as error:
-    raise ModuleNotFoundError("Flower is missing: pip install -e '.[flower]'") from error
+    raise ModuleNotFoundError("Flower is missing: pip install 'fedlab_edu[flower]'") from error
 
 JOIN_SECONDS = 60.0  # how long the server waits for all nodes
 
