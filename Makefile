@@ -112,7 +112,7 @@ _build/text.sum: FORCE
 _build/html/.built: _build/code.sum _build/text.sum .venv/book.stamp node_modules/.stamp
 	@rm -rf _build/html _build/failed _build/.doctrees
 	@trap 'test -e $@ || mv _build/html _build/failed 2>/dev/null' EXIT; trap 'exit 1' INT TERM; \
-	if ! OMP_NUM_THREADS=1 $(BIN)/jupyter-book build book --config _config.yml --path-output . -W -n --keep-going; then \
+	if ! OMP_NUM_THREADS=1 TQDM_DISABLE=1 $(BIN)/jupyter-book build book --config _config.yml --path-output . -W -n --keep-going; then \
 	  echo "The book was not built: see the first warning or error above." >&2; exit 1; \
 	fi; \
 	for page in $(PAGES); do \

@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 import torch
 from torch import nn
+from tqdm import tqdm
 
 from fedlab_edu import (
     Federation,
@@ -414,7 +415,7 @@ def test_progress_is_shown_in_a_terminal_and_nowhere_else(
     termios.tcsetwinsize(theirs, (24, 100))
     with os.fdopen(theirs, "w") as terminal, pytest.MonkeyPatch.context() as patch:
         patch.setattr(sys, "stderr", terminal)
-        patch.setattr(module.tqdm, "monitor_interval", 0)
+        patch.setattr(tqdm, "monitor_interval", 0)
         done = tune(halving(fed), MODEL, fed, 3)
     shown = everything(ours)
     assert re.search(r"24/24 .*round", shown)

@@ -114,7 +114,8 @@ def _train(begun: Run, model: Model, fed: Federation, rounds: int, path: Path) -
         allowed = "the file of this training, or none: delete it to train from the start"
         require(ours == its and run.round <= rounds, "path", str(path), allowed)
     while run.round < rounds:
-        run = train(run, model, fed, min(CHECKPOINT_ROUNDS, rounds - run.round), len(fed))
+        part = min(CHECKPOINT_ROUNDS, rounds - run.round)
+        run = train(run, model, fed, part, len(fed), progress=False)
         save_run(run, path)
     return run
 

@@ -14,6 +14,7 @@ from fedlab_edu.papers.features import BAGS, FOURIER
 from fedlab_edu.papers.fedex import EXPERIMENTS as FEDEX
 from fedlab_edu.papers.fedpop import EXPERIMENTS as FEDPOP
 from fedlab_edu.papers.fedtune import TABLES_1_TO_5
+from fedlab_edu.progress import progress_bar
 from fedlab_edu.tensors import usable_device
 from fedlab_edu.validate import require
 
@@ -33,8 +34,8 @@ def reproduce(
 ) -> Path:
     """Run what the file of records lacks, and return its path, see `read_records`.
 
-    An interrupted run resumes: a file beside the records holds its search, see `tune`. Several
-    processes may share a folder if each has its own seeds.
+    A bar shows progress, see `progress_bar`. An interrupted run resumes: a file beside the records
+    holds its search, see `tune`. Several processes may share a folder if each has its own seeds.
 
     Args:
         data: a folder that holds the data set, in place of the Hugging Face Hub.
@@ -56,19 +57,22 @@ def reproduce(
     path = folder / f"{experiment.name}-{dataset}-{scale}.jsonl"
     missing = _missing(path, experiment, setting, seeds)
     count, total = 0, sum(map(len, missing.values()))
-    for seed, todo in missing.items():
-        run = setting.trials(seed, place, data)
-        variants = [variant for variant, _ in todo]
-        for i, (variant, state) in enumerate(todo, 1):
-            began = time.perf_counter()
-            origin = {"variant": variant.name, "seed": seed, "budget": setting.budget}
-            record = run(variant, state, variants[i:])
-            _append(path, origin | record)
-            state.unlink(missing_ok=True)
-            took, count = time.perf_counter() - began, count + 1
-            now = f"[{count}/{total}] seed {seed}, {variant.name}"
-            say(f"{now}: {variant.describe(record)} ({took:.0f} s)")
-        del run  # frees the seed's data before the next are made
+    with progress_bar(total=total, unit="run", hidden=not total) as bar:
+        for seed, todo in missing.items():
+            run = setting.trials(seed, place, data)
+            variants = [variant for variant, _ in todo]
+            for i, (variant, state) in enumerate(todo, 1):
+                began = time.perf_counter()
+                origin = {"variant": variant.name, "seed": seed, "budget": setting.budget}
+                record = run(variant, state, variants[i:])
+                _append(path, origin | record)
+                state.unlink(missing_ok=True)
+                took, count = time.perf_counter() - began, count + 1
+                now = f"[{count}/{total}] seed {seed}, {variant.name}"
+                bar.update()
+                with bar.external_write_mode():
+                    say(f"{now}: {variant.describe(record)} ({took:.0f} s)")
+            del run  # frees the seed's data before the next are made
     return path
 
 

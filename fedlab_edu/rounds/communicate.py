@@ -11,6 +11,7 @@ from torch import Tensor
 from fedlab_edu.data.clients import Clients, Federation
 from fedlab_edu.methods import ClientInput, ClientUpdate, Method, Server
 from fedlab_edu.models.model import Model
+from fedlab_edu.progress import progress_bar
 from fedlab_edu.rounds.gather import Gathered, Tile, Work, gather, is_finite
 from fedlab_edu.rounds.run import Run, check_types
 from fedlab_edu.seeds import generator, seed_for
@@ -66,8 +67,15 @@ def train(
     rounds: int,
     clients: int = 10,
     watch: Callable[[Run], object] | None = None,
+    *,
+    progress: bool = True,
 ) -> Run:
-    """Return the run after some more rounds; call ``watch`` before the first and after each.
+    """Return the run after some more rounds.
+
+    Args:
+        watch: called with the run before the first round and after each; what it prints stands
+            above the bar.
+        progress: show a bar, see `progress_bar`.
 
     Raises:
         ValueError: no whole number of rounds; otherwise as for `communicate`.
@@ -76,10 +84,12 @@ def train(
     rounds = whole("rounds", rounds, 0)
     if watch is not None:
         watch(run)
-    for _ in range(rounds):
-        run = communicate(run, model, fed, clients)
-        if watch is not None:
-            watch(run)
+    with progress_bar(range(rounds), unit="round", hidden=not progress) as bar:
+        for _ in bar:
+            run = communicate(run, model, fed, clients)
+            if watch is not None:
+                with bar.external_write_mode():
+                    watch(run)
     return run
 
 

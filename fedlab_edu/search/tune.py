@@ -5,10 +5,10 @@ from pathlib import Path
 from typing import NamedTuple, Protocol, TypeVar, cast, runtime_checkable
 
 import torch
-from tqdm import tqdm
 
 from fedlab_edu.data.clients import Federation
 from fedlab_edu.models.model import ONE_AT_A_TIME, Model
+from fedlab_edu.progress import progress_bar
 from fedlab_edu.rounds.checkpoint import fingerprint, read, write
 from fedlab_edu.rounds.run import check_types
 from fedlab_edu.validate import require, whole
@@ -54,7 +54,7 @@ def tune(
     every: int = 100,
     also: tuple[type, ...] = (),
 ) -> _S:
-    """Run a search to its end, and return it; in a terminal a bar shows progress.
+    """Run a search to its end, and return it; a bar shows progress, see `progress_bar`.
 
     Args:
         clients: B, for each round of each arm.
@@ -85,7 +85,7 @@ def tune(
         if new or not search.done:  # refuse now what cannot be stored
             file.write(search)
     began = saved = search.used
-    bar = tqdm(total=search.total, initial=search.used, unit="round", disable=None)
+    bar = progress_bar(total=search.total, initial=search.used, unit="round")
     try:
         while not search.done:
             search = cast(_S, search.step(model, fed, clients))

@@ -1,0 +1,21 @@
+"""Progress bars in terminals and notebooks."""
+
+import os
+from collections.abc import Iterable
+from typing import Any
+
+from tqdm.auto import tqdm
+
+
+def progress_bar(
+    iterable: Iterable[Any] | None = None, *, hidden: bool = False, **options: Any
+) -> tqdm:
+    """Return tqdm's bar, which also shows the time left; where no one looks it stays hidden.
+
+    It appears in a terminal and in a notebook. ``TQDM_DISABLE=1`` in the environment hides it.
+
+    Args:
+        options: of `tqdm`, such as ``total`` and ``unit``.
+    """
+    off = hidden or bool(os.environ.get("TQDM_DISABLE"))
+    return tqdm(iterable, disable=True if off else None, **options)  # None: unless in a terminal

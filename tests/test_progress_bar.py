@@ -1,0 +1,115 @@
+"""Progress bars: shown in terminals and notebooks, hidden elsewhere."""
+
+import os
+import pty
+import re
+import sys
+import termios
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import nbformat
+import pytest
+from nbclient import NotebookClient
+from tqdm import tqdm
+
+from fedlab_edu import Federation, Run, digits, linear, start, train
+from fedlab_edu.papers.reproduce import reproduce
+from fedlab_edu.progress import progress_bar
+from tests.test_papers import SMALL
+
+MODEL = linear(64, 10)
+
+
+@pytest.fixture(scope="module")
+def fed() -> Federation:
+    return digits(clients=14)
+
+
+@contextmanager
+def terminal() -> Iterator[list[str]]:
+    """Make standard output and error one terminal; the list then holds all that was written."""
+    ours, theirs = pty.openpty()
+    termios.tcsetwinsize(theirs, (24, 100))
+    text, parts = [""], []
+    with os.fdopen(theirs, "w") as file, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(tqdm, "monitor_interval", 0)
+        patch.setattr(sys, "stdout", file)
+        patch.setattr(sys, "stderr", file)
+        yield text
+    with suppress(OSError), os.fdopen(ours, "rb", 0) as file:  # reading fails at the end
+        while part := file.read(1 << 16):
+            parts.append(part)
+    text[0] = b"".join(parts).decode().replace("\x1b[A", "")  # up to the bar around this one
+
+
+def test_training_shows_rounds_and_the_time_left_in_a_terminal(fed: Federation) -> None:
+    with terminal() as text:
+        train(start(MODEL, fed), MODEL, fed, 3, clients=2)
+    assert re.search(r"3/3 \[\d\d:\d\d<\d\d:\d\d, .*round", text[0])
+
+
+def test_what_watch_prints_stands_on_lines_of_its_own(fed: Federation) -> None:
+    def watch(run: Run) -> None:
+        print("round", run.round)
+
+    with terminal() as text:
+        train(start(MODEL, fed), MODEL, fed, 2, clients=2, watch=watch)
+    lines = re.split(r"[\r\n]+", text[0])
+    assert [line for line in lines if line.startswith("round")] == ["round 0", "round 1", "round 2"]
+
+
+def test_training_shows_no_bar_where_none_is_wanted(
+    fed: Federation, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    run = start(MODEL, fed)
+    train(run, MODEL, fed, 2, clients=2)  # no terminal
+    with terminal() as text:
+        train(run, MODEL, fed, 2, clients=2, progress=False)
+        monkeypatch.setenv("TQDM_DISABLE", "1")
+        train(run, MODEL, fed, 2, clients=2)
+    assert (text, capfd.readouterr()) == ([""], ("", ""))
+
+
+def test_the_experiments_of_a_paper_are_counted_in_a_terminal(tmp_path: Path) -> None:
+    with terminal() as text:
+        reproduce(SMALL, "tiny", seeds=range(2), folder=tmp_path)
+        reproduce(SMALL, "tiny", seeds=range(2), folder=tmp_path)  # there is nothing left to do
+    lines = re.split(r"[\r\n]+", text[0])
+    assert [line[:12] for line in lines if line.startswith("[")] == [
+        "[1/4] seed 0", "[2/4] seed 0", "[3/4] seed 1", "[4/4] seed 1",
+    ]  # fmt: skip
+    assert any(re.search(r"4/4 \[.*run", line) for line in lines)
+    assert not any("0run" in line for line in lines)
+
+
+def test_a_bar_ends_with_its_block_when_an_exception_stops_it() -> None:
+    def stop() -> None:
+        with progress_bar(total=5, unit="round"):
+            raise KeyboardInterrupt
+
+    with terminal() as text, suppress(KeyboardInterrupt):
+        stop()
+    assert text[0].endswith("\n")
+
+
+@pytest.mark.processes
+@pytest.mark.long
+@pytest.mark.parametrize("hidden", [False, True])
+def test_a_notebook_shows_a_widget_with_the_rounds(
+    hidden: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TQDM_DISABLE", "1" if hidden else "")
+    cell = """
+from fedlab_edu import digits, linear, start, train
+fed, model = digits(clients=14), linear(64, 10)
+run = train(start(model, fed), model, fed, 3, clients=2)
+"""
+    book = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell)])
+    NotebookClient(book, kernel_name="python3").execute()
+    shown = [output.data for output in book.cells[0].outputs]
+    assert ["application/vnd.jupyter.widget-view+json" in data for data in shown] == (
+        [] if hidden else [True]
+    )
+    assert ("3/3" in str(book.metadata.get("widgets"))) is not hidden
