@@ -87,7 +87,7 @@ def test_members_that_wait_give_the_search_alone_whatever_the_clock(
     search = begun(fed, **how)
     alone = ended(search, fed)[-1]
     timed = clocked(search, uneven(len(search.runs), 8), wait=True)
-    check_same(ended(timed, fed)[-1].search, alone)
+    check_same(ended(timed, fed)[-1], alone)
 
 
 @pytest.mark.parametrize("how", WAYS[:4], ids=str)
@@ -97,7 +97,7 @@ def test_without_waiting_members_that_take_equally_long_give_the_search_alone(
     search = begun(fed, **how)
     timed = ended(clocked(search, lambda i, r: 0.1 * r), fed)
     assert len(timed) == 9  # all rounds of a moment are one step
-    check_same(timed[-1].search, ended(search, fed)[-1])
+    check_same(timed[-1], ended(search, fed)[-1])
 
 
 @pytest.mark.parametrize("on_nan", ["wait", "replace"])
@@ -109,8 +109,8 @@ def test_one_that_diverges_is_replaced_at_the_same_time_with_a_clock_and_without
     search = replace(search, runs=(search.runs[0], wild, *search.runs[2:]))
     alone = ended(search, fed)[-1]
     assert min(b.round for b in alone.births[4:]) == (1 if on_nan == "replace" else 2)
-    check_same(ended(clocked(search, uneven(4, 8), wait=True), fed)[-1].search, alone)
-    check_same(ended(clocked(search, lambda i, r: 1.0), fed)[-1].search, alone)
+    check_same(ended(clocked(search, uneven(4, 8), wait=True), fed)[-1], alone)
+    check_same(ended(clocked(search, lambda i, r: 1.0), fed)[-1], alone)
 
 
 @settings(max_examples=5, deadline=None)
@@ -132,7 +132,7 @@ def test_with_eliminations_a_worker_is_given_back_when_its_member_goes(fed: Fede
     (stop, cap), n = search.bracket.stops, search.bracket.arms
     seconds = uneven(n, 8, 1)
     last = ended(clocked(search, seconds, wait=True), fed)[-1]
-    (winner,) = last.search.alive
+    (winner,) = last.alive
     at_stop = seconds[:, :stop].sum(1).max()
     elapsed = at_stop + seconds[winner, stop:cap].sum()
     busy = seconds[:, :stop].sum() + seconds[winner, stop:cap].sum()
@@ -162,13 +162,13 @@ def test_rounds_end_in_the_order_of_the_clock_and_are_as_many_as_announced(
     events = []
     for before, after in pairwise(seen):
         for i in range(4):
-            if len(after.search.traces[i]) > len(before.search.traces[i]):
+            if len(after.traces[i]) > len(before.traces[i]):
                 events.append((after.now[i], i))
     wanted = sorted((float(t), i) for i in range(4) for t in seconds[i].cumsum())
     assert [i for _, i in events] == [i for _, i in wanted]
     assert [t for t, _ in events] == pytest.approx([t for t, _ in wanted])
     assert seen[-1].used == seen[-1].total == 32
-    assert all(len(trace) == 8 for trace in seen[-1].search.traces)
+    assert all(len(trace) == 8 for trace in seen[-1].traces)
 
 
 def test_without_waiting_the_numbers_are_those_of_a_queue_of_events(fed: Federation) -> None:
@@ -221,7 +221,7 @@ def test_without_waiting_the_numbers_are_those_of_a_queue_of_events(fed: Federat
             "played": r,
         }
         keys[i] = seed_for(seed, i, r)
-    last = ended(clocked(search, seconds), fed)[-1].search
+    last = ended(clocked(search, seconds), fed)[-1]
     assert [(b.round, b.member, b.parent) for b in last.births[n:]] == births
     assert births  # somebody has copied, and ...
     synchronous = ended(search, fed)[-1].births[n:]
@@ -259,7 +259,7 @@ def test_all_members_move_to_another_device(
 ) -> None:
     monkeypatch.setattr(Run, "to", lambda self, device: replace(self, round=len(device)))
     search = begun(fed)
-    moved = clocked(search, lambda i, r: 1.0).to("elsewhere").search
+    moved = clocked(search, lambda i, r: 1.0).to("elsewhere")
     assert {run.round for run in moved.runs} == {len("elsewhere")}
 
 
@@ -271,15 +271,15 @@ def test_a_member_that_has_ended_no_round_yet_is_neither_copied_nor_in_the_way(
     timed = clocked(search, lambda i, r: 100.0 if i == 0 else 1.0)
     for _ in range(2):
         timed = timed.step(MODEL, fed, 3)
-    scores = timed.search.traces
+    scores = timed.traces
     better = 1 if scores[1][1] + 0.9 * scores[1][0] < scores[2][1] + 0.9 * scores[2][0] else 2
-    ((member, parent),) = ((b.member, b.parent) for b in timed.search.births[3:])
+    ((member, parent),) = ((b.member, b.parent) for b in timed.births[3:])
     assert (member, parent) == (3 - better, better)
     assert scores[0] == ()
     while timed.elapsed < 8:
         timed = timed.step(MODEL, fed, 3)
-    assert all(b.parent != 0 and b.member != 0 for b in timed.search.births[3:])
-    assert torch.equal(timed.search.runs[0].w, search.runs[0].w)
+    assert all(b.parent != 0 and b.member != 0 for b in timed.births[3:])
+    assert torch.equal(timed.runs[0].w, search.runs[0].w)
 
 
 def test_a_search_under_a_clock_goes_on_from_its_file_with_the_same_numbers(
@@ -301,10 +301,8 @@ def test_a_search_under_a_clock_goes_on_from_its_file_with_the_same_numbers(
     with pytest.raises(ValueError, match="allowed: a file of this search"):
         tune(other, MODEL, fed, 3, path=tmp_path / "search")
     last = tune(timed, MODEL, fed, 3, path=tmp_path / "search")
-    check_same(last.search, whole.search)
+    check_same(last, whole)
     assert (last.now, last.idle) == (whole.now, whole.idle)
-    assert last.winner is last.search.winner
-    assert last.best_score == last.search.best_score
     with pytest.raises(ValueError, match="search is 'over'"):
         last.step(MODEL, fed, 3)
 
@@ -316,7 +314,6 @@ def test_a_search_under_a_clock_goes_on_from_its_file_with_the_same_numbers(
         (np.zeros((4, 8)), {}, "seconds is .*allowed: finite numbers above 0"),
         (lambda i, r: nan, {}, "seconds is .*allowed: finite numbers above 0"),
         ([[1.0], [1.0, 2.0]], {}, r"seconds is .*allowed: an array \(4, 8\), or a function"),
-        (lambda i: 1.0, {}, "seconds is .*allowed: a function of two arguments"),
         (lambda i, r: 1.0, {"total": 16, "eliminations": 1}, "wait is False; allowed: True"),
     ],
 )

@@ -6,19 +6,16 @@ every T_g rounds. Without waiting, this is the asynchronous rule of Jaderberg et
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from inspect import signature
+from dataclasses import dataclass, field, replace
 from math import inf
 from typing import Any
 
-import torch
 from jaxtyping import Float
 from torch import Tensor
 
 from fedlab_edu.data.clients import Federation
 from fedlab_edu.models.model import Model
 from fedlab_edu.registry import storable
-from fedlab_edu.rounds.run import Run
 from fedlab_edu.tensors import as_float64
 from fedlab_edu.tuners.fedpop.population import FedPop
 from fedlab_edu.validate import MOST, number, require
@@ -28,46 +25,19 @@ _TOL = 1e-9  # 0.1 + 0.2 and 0.3 are one moment on paper
 
 @storable
 @dataclass(frozen=True, eq=False)
-class Clocked:
-    """A FedPop search and its simulated time; `clocked` starts one.
+class Clocked(FedPop):
+    """A FedPop search on a simulated clock; `clocked` starts one.
 
     Fields:
-        search: the state after all rounds that have ended so far.
         seconds: (members, R_c), the duration of each round of each member.
         wait: whether members wait for one another where some copy or are eliminated.
         now: for each member the time, in seconds, at which it can start its next round or has
             ended its last.
     """
 
-    search: FedPop
-    seconds: Float[Tensor, "N_c R_c"]
-    wait: bool
-    now: tuple[float, ...]
-
-    @property
-    def total(self) -> int:
-        """The communication rounds of the whole search."""
-        return self.search.total
-
-    @property
-    def used(self) -> int:
-        """The communication rounds that have ended."""
-        return self.search.used
-
-    @property
-    def done(self) -> bool:
-        """Whether all rounds have been spent."""
-        return self.search.done
-
-    @property
-    def best_score(self) -> float:
-        """The score of the best member; NaN before the first round."""
-        return self.search.best_score
-
-    @property
-    def winner(self) -> Run:
-        """The run of the best member."""
-        return self.search.winner
+    seconds: Float[Tensor, "N_c R_c"] = field(kw_only=True)
+    wait: bool = field(kw_only=True)
+    now: tuple[float, ...] = field(kw_only=True)
 
     @property
     def elapsed(self) -> float:
@@ -77,8 +47,10 @@ class Clocked:
     @property
     def busy(self) -> list[float]:
         """The seconds that each worker has trained, in rounds that have ended."""
-        rounds = [len(trace) for trace in self.search.traces]
-        return [float(row[:r].sum()) for row, r in zip(self.seconds, rounds, strict=True)]
+        return [
+            float(row[: len(trace)].sum())
+            for row, trace in zip(self.seconds, self.traces, strict=True)
+        ]
 
     @property
     def idle(self) -> float:
@@ -86,7 +58,7 @@ class Clocked:
 
         A worker is released when its member is eliminated, and otherwise at the end of the search.
         """
-        ended = [len(trace) == self.search.how.R for trace in self.search.traces]
+        ended = [len(trace) == self.how.R for trace in self.traces]
         held = sum(self.elapsed if end else t for end, t in zip(ended, self.now, strict=True))
         return max(0.0, 1 - sum(self.busy) / held) if held else 0.0
 
@@ -96,48 +68,38 @@ class Clocked:
         Raises:
             ValueError: the search is over; see `FedPop.step`.
         """
+        if self.wait:
+            return self._together(super().step(model, fed, clients))
         require(not self.done, "search", "over", "one with rounds left")
-        return (self._together if self.wait else self._alone)(model, fed, clients)
+        return self._alone(model, fed, clients)
 
-    def _together(self, model: Model, fed: Federation, clients: int) -> "Clocked":
-        """Do `FedPop.step`, and advance the clock of each member."""
-        alive, r, now = self.search.alive, self.search.round, list(self.now)
+    def _together(self, after: "Clocked") -> "Clocked":
+        """Return the search after this round, with the clock of each member advanced."""
+        alive, now = self.alive, list(self.now)
         for i in alive:
-            now[i] += float(self.seconds[i, r])
-        search = self.search.step(model, fed, clients)
-        if _meet(self.search, search):
+            now[i] += float(self.seconds[i, self.round])
+        if self._meet(after):
             latest = max(now[i] for i in alive)
             now = [latest if i in alive else t for i, t in enumerate(now)]
-        return replace(self, search=search, now=tuple(now))
+        return replace(after, now=tuple(now))
+
+    def _meet(self, after: FedPop) -> bool:
+        """Return whether members had to wait for one another after this round."""
+        r = self.round + 1
+        copying = self.G and r % self.T_g == 0 and r < self.how.R and len(after.alive) > 1
+        return copying or r in self.bracket.stops[:-1] or len(after.births) > len(self.births)
 
     def _alone(self, model: Model, fed: Federation, clients: int) -> "Clocked":
         """Let the members whose rounds end next compare themselves with the others as they are."""
-        rounds = [len(trace) for trace in self.search.traces]
         ends = [
-            t + float(row[r]) if r < self.search.how.R else inf
-            for t, r, row in zip(self.now, rounds, self.seconds, strict=True)
+            t + float(row[len(trace)]) if len(trace) < self.how.R else inf
+            for t, row, trace in zip(self.now, self.seconds, self.traces, strict=True)
         ]
         first = min(ends) * (1 + _TOL)
         due = [i for i, end in enumerate(ends) if end <= first]
-        search = self.search.train(due, model, fed, clients).exploit(due)
         latest = max(ends[i] for i in due)
         now = tuple(latest if i in due else t for i, t in enumerate(self.now))
-        return replace(self, search=search, now=now)
-
-    def to(self, device: str | torch.device) -> "Clocked":
-        """Return the same search, with its vectors on another device.
-
-        Raises:
-            ValueError: this machine has no such device.
-        """
-        return replace(self, search=self.search.to(device))
-
-
-def _meet(before: FedPop, after: FedPop) -> bool:
-    """Return whether members had to wait for one another after this round."""
-    r = before.round + 1
-    copying = before.G and r % before.T_g == 0 and r < before.how.R and len(after.alive) > 1
-    return copying or r in before.bracket.stops[:-1] or len(after.births) > len(before.births)
+        return replace(self.train(due, model, fed, clients).exploit(due), now=now)
 
 
 def clocked(
@@ -163,8 +125,7 @@ def clocked(
 
     Raises:
         ValueError: a search that has begun, or of more than a million rounds; seconds of another
-            shape, or not finite and above 0; a function of other arguments; eliminations without
-            waiting.
+            shape, or not finite and above 0; eliminations without waiting.
 
     Source: Jaderberg et al. (2017), section 3.
     """
@@ -176,7 +137,6 @@ def clocked(
     allowed = f"at most {MOST:,} for all members"
     require(shape[0] * shape[1] <= MOST, "rounds", f"{shape[0]} * {shape[1]}", allowed)
     if callable(seconds):
-        _check_arguments(seconds)
         members, rounds = range(shape[0]), range(1, shape[1] + 1)
         seconds = [[number(seconds(i, r)) for r in rounds] for i in members]
     try:
@@ -186,16 +146,5 @@ def clocked(
     require(tuple(table.shape) == shape, "shape of seconds", tuple(table.shape), f"{shape}")
     ok = bool(((table > 0) & table.isfinite()).all())
     require(ok, "seconds", table, "finite numbers above 0")
-    return Clocked(search, table.clone(), bool(wait), (0.0,) * shape[0])
-
-
-def _check_arguments(seconds: Callable[..., object]) -> None:
-    """Refuse a function that does not take two arguments."""
-    try:
-        signature(seconds).bind(0, 1)
-        ok = True
-    except TypeError:
-        ok = False
-    except ValueError:  # functions in C may have no signature
-        return
-    require(ok, "seconds", seconds, "a function of two arguments: the member, and its round")
+    now = (0.0,) * shape[0]
+    return Clocked(**vars(search), seconds=table.clone(), wait=bool(wait), now=now)

@@ -8,7 +8,7 @@ clients of one member copy one another's hyperparameters, see `FedPopL`. Chen, K
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import inf, isnan, nan
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, TypeVar
 
 import torch
 
@@ -28,6 +28,8 @@ from fedlab_edu.tuners.fedpop.evolution import Evolution
 from fedlab_edu.tuners.fedpop.local import FedPopL, Local
 from fedlab_edu.tuners.fedpop.rules import discounted_score, inherit, pair_parents
 from fedlab_edu.validate import require
+
+_P = TypeVar("_P", bound="FedPop")
 
 
 @storable
@@ -87,7 +89,7 @@ class FedPop:
     births: tuple[Birth, ...]
     tried: int = 0
 
-    def step(self, model: Model, fed: Federation, clients: int = 10) -> "FedPop":
+    def step(self: _P, model: Model, fed: Federation, clients: int = 10) -> _P:
         """Return the search after one communication round of each member that is alive.
 
         Args:
@@ -102,8 +104,8 @@ class FedPop:
         return left.exploit(left.alive)
 
     def train(
-        self, members: Sequence[int], model: Model, fed: Federation, clients: int = 10
-    ) -> "FedPop":
+        self: _P, members: Sequence[int], model: Model, fed: Federation, clients: int = 10
+    ) -> _P:
         """Return the search after one communication round of each of some members."""
         begun = [self._equip(i, clients) for i in members]
         tried = self.tried + sum(self._new(i, run) for i, run in zip(members, begun, strict=True))
@@ -114,7 +116,7 @@ class FedPop:
             runs[i], traces[i] = run, (*traces[i], self._score(run.history[-1]))
         return replace(self, runs=tuple(runs), traces=tuple(traces), tried=tried)
 
-    def exploit(self, members: Sequence[int]) -> "FedPop":
+    def exploit(self: _P, members: Sequence[int]) -> _P:
         """FedPop-G: each of these members that is among the worst copies one of the best.
 
         Members do so every T_g of their rounds, but not after their last. Every member that is
@@ -152,7 +154,7 @@ class FedPop:
         births = *self.births, *(new[i][0] for i, _ in pairs)
         return replace(self, runs=tuple(run for _, run in new), births=births)
 
-    def _eliminate(self) -> "FedPop":
+    def _eliminate(self: _P) -> _P:
         """Return the search after the eliminations of this round, if there are any."""
         runs, out, alive, scores = list(self.runs), list(self.out), self.alive, self.scores
         for _ in range(self.bracket.stops[:-1].count(self.round)):
@@ -243,6 +245,6 @@ class FedPop:
         """The run of the best member."""
         return self.runs[self.best]
 
-    def to(self, device: str | torch.device) -> "FedPop":
+    def to(self: _P, device: str | torch.device) -> _P:
         """Return the same search, with its vectors on another device; see `Run.to`."""
         return replace(self, runs=tuple(run.to(device) for run in self.runs))
