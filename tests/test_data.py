@@ -137,8 +137,8 @@ def test_a_small_alpha_leaves_clients_few_classes_and_a_large_one_all() -> None:
     ("arguments", "message"),
     [
         ({"alpha": 0.0}, r"alpha is 0\.0; allowed: a finite number above 0"),
-        ({"clients": 0}, "clients is 0; allowed: at least 1"),
-        ({"minimum": -1}, "minimum is -1; allowed: at least 0"),
+        ({"clients": 0}, "clients is 0; allowed: a whole number of at least 1"),
+        ({"minimum": -1}, "minimum is -1; allowed: a whole number of at least 0"),
         ({"clients": 9, "tries": 20}, r"alpha is 1\.0; allowed: a value at which 9 clients get 2"),
     ],
 )
@@ -379,8 +379,8 @@ def test_with_a_gap_no_character_is_in_two_parts(step: int) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"length": 0}, "length is 0; allowed: at least 1"),
-        ({"step": 0}, "step is 0; allowed: at least 1"),
+        ({"length": 0}, "length is 0; allowed: a whole number of at least 1"),
+        ({"step": 0}, "step is 0; allowed: a whole number of at least 1"),
         ({"roles_used": 0}, "roles_used is 0; allowed: from 1 to 1180"),
         ({"gap": True, "shuffle": True}, "gap is True; allowed: False if windows are shuffled"),
     ],

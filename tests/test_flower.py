@@ -365,3 +365,11 @@ def test_a_run_that_draws_clients_twice_is_refused(fed: Federation) -> None:
     run = start(MODEL, fed, C, replacement=True)
     with pytest.raises(ValueError, match="replacement is True; allowed: False: a node trains once"):
         flower.server_app(run, fed, 1, watch=print)
+
+
+def test_a_run_from_given_weights_is_the_same_over_flower(fed: Federation) -> None:
+    w = torch.linspace(-1, 1, MODEL.d, dtype=torch.float64)
+    run = start(MODEL, fed, C, B, w=w)
+    got = over_flower(run, fed, 2, OneProcess(lambda _: flower.client_app(MODEL, fed)))
+    assert torch.equal(got[0].w, w)
+    assert_same(got[-1], train(run, MODEL, fed, 2, clients=5))

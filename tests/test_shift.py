@@ -172,7 +172,7 @@ def test_both_are_loaded_by_name() -> None:
         ),  # type: ignore[attr-defined]
         (lambda: seen(X * 16, "inverted"), r"x is \(0.0, 16.0\); allowed: images of numbers from"),
         (lambda: seen(X * float("nan"), "blurred"), r"x is \(nan, nan\); allowed: images of"),
-        (lambda: genres(length=0), "length is 0; allowed: at least 1"),
+        (lambda: genres(length=0), "length is 0; allowed: a whole number of at least 1"),
         (lambda: genres(gap=True, shuffle=True), "gap is True; allowed: False if"),
     ],
 )

@@ -10,7 +10,7 @@ from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
 from fedlab_edu.tensors import usable_device
-from fedlab_edu.validate import require, whole
+from fedlab_edu.validate import require, require_all, whole
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -59,20 +59,24 @@ class Clients:
         return self.x[rows], self.y[rows], self.n
 
     def to(self, device: str | torch.device, dtype: torch.dtype | None = None) -> "Clients":
-        """Move the examples to a device; dtype applies to real-valued inputs only."""
-        x = self.x.to(usable_device(device))
-        if dtype is not None and x.is_floating_point():
-            x = x.to(dtype)
-        return replace(self, x=x, y=self.y.to(x.device))
+        """Move the examples to a device; dtype applies to inputs and targets that are floats."""
+        x, y = (part.to(usable_device(device)) for part in (self.x, self.y))
+        x, y = (t.to(dtype or t.dtype) if t.is_floating_point() else t for t in (x, y))
+        return replace(self, x=x, y=y)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Federation:
     """N clients, each with data for training (T_i), validation (V_i) and testing (E_i).
 
+    Fields:
+        names: of the clients.
+        classes: how many; 0 if the targets are no class numbers, but floats (regression).
+        labels: the names of the classes, or () if they have none.
+
     Raises:
-        ValueError: the parts differ in clients; a client without training data; a row or target
-            out of range.
+        ValueError: the parts differ in clients; a client without training data; rows or targets
+            of another kind, or out of range.
 
     Source: Khodak et al. (2021), section 2.
     """
@@ -82,22 +86,21 @@ class Federation:
     test: Clients
     names: tuple[str, ...]
     classes: int
+    labels: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
+        whole("classes", self.classes, 0)
+        ok, allowed = len(self.labels) in (0, self.classes), f"{self.classes}, as many as classes"
+        require(ok, "labels", len(self.labels), allowed)
         sizes = {len(self.train), len(self.val), len(self.test), len(self.names)}
+        require(sizes != {0}, "clients", 0, "at least one")
         require(len(sizes) == 1, "clients in train, val, test, names", sorted(sizes), "one number")
+        for name, part in (("train", self.train), ("val", self.val), ("test", self.test)):
+            _check_examples(name, part)
+            _check_targets(f"targets of {name}", part.y, self.classes)
         for i, name in enumerate(self.names):
             allowed = "at least 1; leave the client out, or give it data"
             require(self.train.n[i], f"train examples of client {i} ({name})", 0, allowed)
-        for name, part in (("train", self.train), ("val", self.val), ("test", self.test)):
-            M, y = len(part.x), part.y
-            require(len(y) == M, f"targets of {name}", len(y), f"{M}, as many as inputs")
-            rows = torch.cat(part.rows)
-            inside = not len(rows) or (rows.min() >= 0 and rows.max() < M)
-            require(inside, f"rows of {name}", rows, f"numbers from 0 to {M - 1}")
-            known = y.is_floating_point() or not M or (y.min() >= 0 and y.max() < self.classes)
-            if not known:  # sort the targets, perhaps millions, for the message only
-                require(known, f"targets of {name}", y.unique(), f"from 0 to {self.classes - 1}")
 
     def __len__(self) -> int:
         return len(self.train)
@@ -105,7 +108,8 @@ class Federation:
     def __repr__(self) -> str:
         train, val, test = (int(part.n.sum()) for part in (self.train, self.val, self.test))
         sizes = f"{train} examples to train on, {val} to validate, {test} to test"
-        return f"Federation({len(self)} clients, {self.classes} classes: {sizes})"
+        kind = f"{self.classes} classes" if self.classes else "regression"
+        return f"Federation({len(self)} clients, {kind}: {sizes})"
 
     def sample(
         self, clients: int, gen: torch.Generator, replacement: bool = False
@@ -135,3 +139,29 @@ class Federation:
             for part in (self.val, self.test)
         )
         return replace(self, train=train, val=val, test=test)
+
+
+def _check_examples(name: str, part: Clients) -> None:
+    for field, value in (("x", part.x), ("y", part.y)):
+        ok = isinstance(value, Tensor) and value.dim() > 0
+        require(ok, f"{field} of {name}", value, "a tensor of all clients' examples")
+    M = len(part.x)
+    require(len(part.y) == M, f"targets of {name}", len(part.y), f"{M}, as many as inputs")
+    for own in part.rows:
+        ok = isinstance(own, Tensor) and own.dtype == torch.int64 and own.dim() == 1
+        require(ok, f"rows of {name}", own, "an int64 tensor (n_i,) for each client")
+    rows = torch.cat(part.rows)
+    inside = (rows >= 0) & (rows < M)
+    require_all(inside, f"rows of {name}", rows, f"numbers from 0 to {M - 1}")
+
+
+def _check_targets(name: str, y: Tensor, classes: int) -> None:
+    if y.is_floating_point():
+        allowed = "whole numbers, as y.long(), if there are classes; for regression classes=0"
+        require(y.dim() > 1 or classes < 2, name, y, allowed)
+        return
+    require(y.shape[1:] != (1,), f"shape of {name}", tuple(y.shape), f"{(len(y),)}: y[:, 0]")
+    known = not len(y) or (y.min() >= 0 and y.max() < classes)
+    if not known:  # sort the targets, perhaps millions, for the message only
+        allowed = f"from 0 to {classes - 1}" if classes else "floats, as there are no classes"
+        require(known, name, y.unique(), allowed)

@@ -8,7 +8,7 @@ from torch import Tensor
 from fedlab_edu.data.clients import Federation
 from fedlab_edu.data.partition import by_group, dirichlet, federate, iid
 from fedlab_edu.seeds import generator
-from fedlab_edu.validate import require
+from fedlab_edu.validate import require, whole
 
 # First image of each block, roughly a writer; there are 14 blocks, but 13 writers in the source.
 # A block begins by counting from 0 to 9 twice (one lacks its first 0).
@@ -48,8 +48,10 @@ def digits(by: str = "writer", clients: int = 42, alpha: float = 1.0, seed: int 
     x, y, writer = (t.clone() for t in digit_images())  # copies: the cache must not change
     gen = generator(seed)
     if by == "writer":
-        parts, left = divmod(clients, WRITERS)
-        require(parts >= 1 and not left, "clients", clients, f"a multiple of {WRITERS} writers")
+        allowed = f"a multiple of {WRITERS} writers"
+        clients = whole("clients", clients, WRITERS, allowed=allowed)
+        require(clients % WRITERS == 0, "clients", clients, allowed)
+        parts = clients // WRITERS
         rows = by_group(writer, parts)
         names = [f"writer {i // parts + 1}, part {i % parts + 1}" for i in range(clients)]
         return federate(x, y, rows, 10, (0.6, 0.2, 0.2), gen, names=names)

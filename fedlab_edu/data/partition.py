@@ -1,14 +1,17 @@
 """Partition of examples among clients, and of each client's into train, validation and test."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from math import inf
+from typing import Any
 
 import numpy as np
 import torch
-from jaxtyping import Integer
 from torch import Tensor
+from torch.utils.data import Dataset
 
+from fedlab_edu.data.arrays import as_inputs, as_pairs, as_rows, as_targets
 from fedlab_edu.data.clients import Clients, Federation
-from fedlab_edu.validate import require
+from fedlab_edu.validate import number, require, require_type, whole
 
 FRACTIONS = (0.8, 0.1, 0.1)
 
@@ -19,24 +22,34 @@ def iid(examples: int, clients: int, gen: torch.Generator) -> list[Tensor]:
     Raises:
         ValueError: fewer examples than clients.
     """
-    require(1 <= clients <= examples, "clients", clients, f"from 1 to {examples}, the examples")
+    examples = whole("examples", examples, 1)
+    allowed = f"from 1 to {examples}, the examples"
+    clients = whole("clients", clients, 1, examples, allowed)
+    _check_generator(gen)
     return list(torch.randperm(examples, generator=gen).tensor_split(clients))
 
 
-def by_group(group: Integer[Tensor, " M"], parts: int = 1) -> list[Tensor]:
+def by_group(group: Any, parts: int = 1) -> list[Tensor]:
     """Make each group (a writer, a role) one client, or ``parts`` clients of consecutive examples.
 
+    Args:
+        group: the group of each of M examples, a whole number or a string; the clients are in their
+            order.
+
     Raises:
-        ValueError: a group with fewer examples than parts.
+        ValueError: a group with fewer examples than parts; groups of other kinds.
     """
-    groups, sizes = group.unique(return_counts=True)
+    numbers = _classes("group", group)
+    sizes = numbers.unique(return_counts=True)[1]
     smallest = int(sizes.min())
-    require(1 <= parts <= smallest, "parts", parts, f"from 1 to {smallest}, the smallest group")
-    return [rows for g in groups for rows in (group == g).nonzero()[:, 0].tensor_split(parts)]
+    allowed = f"from 1 to {smallest}, the smallest group"
+    parts = whole("parts", parts, 1, smallest, allowed)
+    groups = numbers.argsort(stable=True).split(sizes.tolist())
+    return [rows for group in groups for rows in group.tensor_split(parts)]
 
 
 def dirichlet(
-    y: Integer[Tensor, " M"],
+    y: Any,
     clients: int,
     alpha: float,
     gen: torch.Generator,
@@ -45,6 +58,7 @@ def dirichlet(
 ) -> list[Tensor]:
     """Divide each class among the clients by a draw from Dirichlet(alpha, ...), for label skew.
 
+    y has the class of each of M examples, a whole number or a string.
     A small alpha gives each class to few clients; as alpha grows, clients become alike. Draws that
     leave a client fewer than ``minimum`` examples are redrawn, which conditions the distribution on
     enough examples for every client.
@@ -55,9 +69,10 @@ def dirichlet(
     Source: Yurochkin et al. (2019), who draw the clients' shares of each class; Hsu, Qi and Brown
     (2019) draw each client's shares of the classes instead.
     """
-    require(clients >= 1, "clients", clients, "at least 1")
-    require(0 < alpha < float("inf"), "alpha", alpha, "a finite number above 0")
-    require(minimum >= 0, "minimum", minimum, "at least 0")
+    y, clients, tries = _classes("y", y), whole("clients", clients, 1), whole("tries", tries, 1)
+    require(0 < number(alpha) < inf, "alpha", alpha, "a finite number above 0")
+    minimum = whole("minimum", minimum, 0)
+    _check_generator(gen)
     classes, sizes = y.unique(return_counts=True)
     # NumPy's sampler stays accurate for small alpha, but needs its own generator
     rng = np.random.default_rng(int(torch.randint(2**63 - 1, (1,), generator=gen)))
@@ -88,11 +103,12 @@ def split(n: int, fractions: Sequence[float] = FRACTIONS, gap: int = 0) -> list[
     Raises:
         ValueError: fractions that are not three numbers of at least 0 with sum 1.
     """
-    require(n >= 0, "n", n, "at least 0")
-    require(gap >= 0, "gap", gap, "at least 0")
-    ok = len(fractions) == 3 and min(fractions) >= 0 and abs(sum(fractions) - 1) < 1e-9
-    require(ok, "fractions", tuple(fractions), "three numbers of at least 0 with sum 1")
-    _, val, test = fractions
+    n, gap = whole("n", n, 0), whole("gap", gap, 0)
+    ok = isinstance(fractions, Sequence | np.ndarray | Tensor) and len(fractions) == 3
+    shares = [number(share) for share in fractions] if ok else []
+    ok = ok and min(shares) >= 0 and abs(sum(shares) - 1) < 1e-9
+    require(ok, "fractions", fractions, "three numbers of at least 0 with sum 1")
+    _, val, test = shares
     a, b = int((1.0 - val - test) * n), int((1.0 - test) * n)
     return [(0, a), (min(b, a + gap), b), (min(n, b + gap), n)]
 
@@ -107,28 +123,69 @@ def enough(n: int, fractions: Sequence[float] = FRACTIONS) -> bool:
 
 
 def federate(
-    x: Tensor,
-    y: Tensor,
-    rows: Sequence[Tensor],
-    classes: int,
+    x: Any,
+    y: Any = None,
+    rows: Any = None,
+    classes: int | None = None,
     fractions: Sequence[float] = FRACTIONS,
     gen: torch.Generator | None = None,
     gap: int = 0,
-    names: Sequence[str] | None = None,
+    names: Iterable[Any] | None = None,
 ) -> Federation:
     """Build a federation of clients that own the given rows of x (M, ...) and y (M,).
 
-    A generator shuffles each client's rows before the split; without one the first are for
-    training and the last for testing.
+    Args:
+        x: tensor, array, columns of a table, or lists. Floats keep their precision, but Python's
+            become PyTorch's default; whole numbers (M, T) are tokens, and images must be floats. Or
+            a map-style ``Dataset`` of pairs, without y: ``federate(data, rows=rows)``.
+        y: class numbers; or strings, whose classes are in alphabetical order (`Federation.labels`);
+            or floats, for regression, which get the precision of x.
+        rows: for each client the numbers of its examples, each once; clients may share examples.
+        classes: how many; by default the highest class number plus 1. 0 means regression, and is
+            the default for floats.
+        fractions, gap: see `split`.
+        gen: shuffles each client's rows before the split. Without it the first are for training and
+            the last for testing.
+        names: of the clients; the default is "0", "1", ...
 
     Raises:
-        ValueError: a client with no training data.
+        ValueError: an argument of another kind; a client with no training data.
     """
+    if isinstance(x, Dataset):
+        require(y is None, "y", y, "None, as x is a Dataset of pairs: federate(data, rows=rows)")
+        x, y = as_pairs(x)
+    require(y is not None, "y", y, "targets, unless x is a Dataset of pairs")
+    x, (y, labels) = as_inputs(x), as_targets(y)
+    real = y.is_floating_point() or (isinstance(classes, int) and classes == 0)
+    precision = x.dtype if x.is_floating_point() else torch.get_default_dtype()
+    y = y.to(x.device, precision if real else y.dtype)
+    require(len(y) == len(x), "targets y", len(y), f"{len(x)}, as many as inputs x")
+    ok, allowed = y.dim() <= x.dim(), f"{(len(x),)}, a target for each example: x comes first"
+    require(ok, "shape of y", tuple(y.shape), allowed)
+    if classes is None:
+        classes = 0 if real else len(labels) or int(y.max()) + 1
+    owned = as_rows(rows, len(x))
     if gen is not None:
-        rows = [r[torch.randperm(len(r), generator=gen)] for r in rows]
-    bounds = [split(len(r), fractions, gap) for r in rows]
+        _check_generator(gen)
+        owned = tuple(r[torch.randperm(len(r), generator=gen)] for r in owned)
+    bounds = [split(len(r), fractions, gap) for r in owned]
     train, val, test = (
-        Clients(x, y, tuple(r[slice(*b[part])] for r, b in zip(rows, bounds, strict=True)))
+        Clients(x, y, tuple(r[slice(*b[part])] for r, b in zip(owned, bounds, strict=True)))
         for part in range(3)
     )
-    return Federation(train, val, test, tuple(names or map(str, range(len(rows)))), classes)
+    ok = names is None or (isinstance(names, Iterable) and not isinstance(names, str))
+    require(ok, "names", names, "a name for each client")
+    known = tuple(map(str, range(len(owned)) if names is None else names))
+    return Federation(train, val, test, known, classes, labels)
+
+
+def _classes(name: str, values: Any) -> Tensor:
+    """Return class numbers (M,) on the CPU; strings are numbered in alphabetical order."""
+    found = as_targets(values, name)[0].cpu()
+    ok = found.dim() == 1 and not found.is_floating_point()
+    require(ok, name, values, "a whole number or a string for each example")
+    return found
+
+
+def _check_generator(gen: object) -> None:
+    require_type("gen", gen, torch.Generator, "torch.Generator().manual_seed(0)")

@@ -13,7 +13,7 @@ from torch import Tensor
 from fedlab_edu.data.clients import Federation
 from fedlab_edu.data.partition import FRACTIONS, enough, federate
 from fedlab_edu.seeds import generator
-from fedlab_edu.validate import require
+from fedlab_edu.validate import require, whole
 
 UNKNOWN = len(string.printable)
 VOCABULARY = UNKNOWN + 1  # printable characters, and one number for all others
@@ -48,8 +48,8 @@ def windows(text: str, length: int = 80, step: int = 1) -> list[tuple[str, str]]
 
 def check_windows(length: int, step: int, gap: bool = False, shuffle: bool = False) -> None:
     """Raise ``ValueError`` if windows cannot be cut like this."""
-    require(length >= 1, "length", length, "at least 1")
-    require(step >= 1, "step", step, "at least 1")
+    whole("length", length, 1)
+    whole("step", step, 1)
     require(not (gap and shuffle), "gap", gap, "False if windows are shuffled, since all overlap")
 
 
@@ -156,7 +156,8 @@ def shakespeare(
     names = [name for name, text in said.items() if enough(len(range(0, len(text) - length, step)))]
     gen = generator(seed)
     if roles_used is not None:
-        require(1 <= roles_used <= len(names), "roles_used", roles_used, f"from 1 to {len(names)}")
+        allowed = f"from 1 to {len(names)}"
+        roles_used = whole("roles_used", roles_used, 1, len(names), allowed)
         names = [names[i] for i in torch.randperm(len(names), generator=gen)[:roles_used]]
     chosen = {name: said[name] for name in names}
     return windowed(chosen, length, step, gap, gen if shuffle else None)

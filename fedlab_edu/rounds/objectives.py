@@ -16,7 +16,10 @@ from fedlab_edu.validate import require
 
 
 class Average(NamedTuple):
-    """Loss and error rate over all clients, weighted by their numbers of examples."""
+    """Loss and error rate over all clients, weighted by their numbers of examples.
+
+    In a regression the error is the loss, see `score`.
+    """
 
     loss: float
     error: float

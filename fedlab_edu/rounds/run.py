@@ -21,7 +21,7 @@ from fedlab_edu.seeds import seed_for
 from fedlab_edu.tensors import usable_device
 from fedlab_edu.training.hparams import LocalHP, ServerHP
 from fedlab_edu.training.scores import Score
-from fedlab_edu.validate import require, require_type, whole
+from fedlab_edu.validate import require, require_all, require_type, whole
 
 
 @storable
@@ -106,6 +106,7 @@ def start(
     seed: SupportsIndex = 0,
     method: Method | None = None,
     replacement: bool = False,
+    w: Float[Tensor, " d"] | None = None,
 ) -> Run:
     """Return a run before its first round, on the federation's device and in its precision.
 
@@ -116,10 +117,13 @@ def start(
             `from_module` starts from its network's own weights instead.
         method: FedAvg by default.
         replacement: draw the clients of a round with replacement.
+        w: the initial weights instead, such as ``model.flatten(net)`` of a network trained before,
+            or the ``w`` of another run; copied.
 
     Raises:
         ValueError: a seed below 0; several settings where one is needed; no method, or a class
-            instead of one; replacement with a method that has client states.
+            instead of one; replacement with a method that has client states; weights w of another
+            shape, or not finite; swapped arguments.
     """
     check_types(model, fed)
     if tuner is None or isinstance(tuner, LocalHP):
@@ -135,8 +139,19 @@ def start(
     require(ok, "method", method, "a method, such as FedAvg()")
     require(len(b) == 1, "b", f"{len(b)} rows", "one setting of the server")
     seed, x = whole("seed", seed, 0), fed.train.x
-    w = model.init(seed_for(seed)).to(x if x.is_floating_point() else x.device)
+    w = model.init(seed_for(seed)) if w is None else _checked(w, model)
+    w = w.to(x if x.is_floating_point() else x.device)
     stateless = method.init_state(w) is None
     allowed = "False, for clients of this method keep vectors"
     require(not replacement or stateless, "replacement", replacement, allowed)
     return Run(Server.initial(w), {}, method, b, tuner, seed, replacement=replacement)
+
+
+def _checked(w: object, model: Model) -> Tensor:
+    """Return a copy of the initial weights that a user gives."""
+    require_type("w", w, Tensor, "another run's w, or model.flatten(net)")
+    assert isinstance(w, Tensor)
+    require(tuple(w.shape) == (model.d,), "shape of w", tuple(w.shape), f"{(model.d,)}")
+    require(w.is_floating_point(), "dtype of w", str(w.dtype), "floats")
+    require_all(w.isfinite(), "w", w, "finite numbers")
+    return w.detach().clone()
