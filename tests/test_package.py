@@ -1,14 +1,18 @@
 """The package as a whole: its public names, and what importing it costs."""
 
+import os
 import re
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
+from zipfile import ZipFile
 
 import pytest
 
 import fedlab_edu
+
+ROOT = Path(__file__).parents[1]
 
 
 def test_every_public_name_is_there_and_is_listed() -> None:
@@ -49,9 +53,64 @@ print(evaluate(train(start(model, fed), model, fed, 2), model, fed).error < 0.9)
     assert done.stdout.strip() == "True"
 
 
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder that installing the wheel makes."""
+    folder = tmp_path_factory.mktemp("wheel")
+    command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder)]
+    subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
+    (file,) = folder.glob("*.whl")
+    with ZipFile(file) as whole:
+        whole.extractall(folder / "site")
+    return folder / "site"
+
+
+@pytest.mark.processes
+def test_the_wheel_holds_all_files_of_the_package_and_the_marker_of_its_types(wheel: Path) -> None:
+    def files(folder: Path) -> set[str]:
+        found = (p for p in folder.rglob("*") if p.is_file() and "__pycache__" not in p.parts)
+        return {str(p.relative_to(folder)) for p in found}
+
+    held = files(wheel / "fedlab_edu")
+    assert held == files(ROOT / "fedlab_edu")
+    assert {"py.typed", "__main__.py"} <= held
+    assert {p.name.partition("-")[0] for p in wheel.iterdir()} == {"fedlab_edu"}
+
+
+@pytest.mark.processes
+@pytest.mark.parametrize(
+    ("arguments", "status", "message"),
+    [
+        ("", 0, "check your answers"),
+        ("check ex01", 2, "in the project's folder"),
+        ("watch ex01", 2, "in the project's folder"),
+        ("hint ex01.1", 2, "in the project's folder"),
+        ("progress", 2, "in the project's folder"),
+        ("try ex01", 2, "in the project's folder"),
+        ("release ex01 --out x", 2, "in the project's folder"),
+        ("grade . --assignment ex01", 2, "in the project's folder"),
+        ("report .", 2, "run fedlab-edu grade first"),
+        ("reproduce", 0, "fedex-table1"),
+    ],
+)
+def test_outside_a_checkout_a_command_works_or_says_where_it_does(
+    arguments: str, status: int, message: str, wheel: Path, tmp_path: Path
+) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "fedlab_edu", *arguments.split()],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(wheel), "COLUMNS": "200"},
+        capture_output=True,
+        text=True,
+    )
+    assert (done.returncode, message in done.stdout + done.stderr) == (status, True)
+    assert len(done.stderr.splitlines()) == (status == 2)
+    assert [*tmp_path.iterdir()] == []
+
+
 def examples() -> list[str]:
     """The README's Python, block by block."""
-    readme = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
     return re.findall(r"```python\n(.*?)```", readme, re.S)
 
 
