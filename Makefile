@@ -51,7 +51,7 @@ gpu: .venv/dev.stamp ## measure speed on a GPU
 	$(BIN)/python -m benchmarks --device cuda
 
 exercises: .venv/dev.stamp ## write exercises/ from solutions/
-	$(BIN)/python -m fedlab_edu.grading.release
+	$(BIN)/python -m fedlab_grade.release
 
 clean: ## remove what was built, and all caches; keep .venv and node_modules
 	rm -rf _build .pytest_cache .mypy_cache .ruff_cache .hypothesis
@@ -101,7 +101,7 @@ SUMS = -type f ! -path '*/__pycache__/*' ! -path '*/.*' -exec cksum {} + | LC_AL
 
 _build/code.sum: FORCE
 	@mkdir -p _build
-	@find fedlab_edu constraints.txt $(SUMS)
+	@find fedlab_edu fedlab_grade constraints.txt $(SUMS)
 	@if cmp -s $@.new $@; then rm $@.new; else rm -rf _build/.jupyter_cache; mv $@.new $@; fi
 
 _build/text.sum: FORCE

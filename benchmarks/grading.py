@@ -13,7 +13,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
-from fedlab_edu.grading.assignment import find
+from fedlab_grade.assignment import find
 
 COURSE = Path(__file__).parents[1]
 EXERCISE = "ex01_fedavg"

@@ -9,16 +9,12 @@ import argparse
 import os
 import re
 import sys
-from collections.abc import Callable, Sequence
-from contextlib import suppress
-from importlib.util import find_spec
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from fedlab_edu import __version__
-from fedlab_edu.grading.assignment import Refusal
-
-AT_HOME = ("check", "watch", "hint", "progress")
+from fedlab_grade import cli as grader
+from fedlab_grade.assignment import Refusal
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -30,7 +26,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         parser.print_help()
         return 0
     try:
-        status = _run(command, chosen)
+        status = int(chosen.pop("run")(**chosen))
         sys.stdout.flush()
         return status
     except Refusal as refusal:
@@ -45,61 +41,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 130
 
 
-def _run(command: str, chosen: dict[str, Any]) -> int:
-    if command == "reproduce":
-        return rerun(**chosen)
-    if find_spec("pytest") is None:
-        extra = "check" if command in AT_HOME else "grade"
-        raise Refusal(f"{command} needs pytest: pip install 'fedlab_edu[{extra}]'")
-    if command == "check":
-        from fedlab_edu.grading.home.check import check
-
-        return check(**chosen, course=course_folder)
-    if command in AT_HOME:
-        from fedlab_edu.grading.home import commands as study
-
-        if command == "watch":
-            return study.watch(**chosen, course=course_folder)
-        tell = study.hint if command == "hint" else study.overview
-        return tell(**chosen, course=course_folder(None))
-    from fedlab_edu.grading.classroom import commands, report, trial
-
-    if command in ("grade", "release", "try"):
-        with suppress(Refusal):  # an assignment in a folder needs no course
-            chosen["course"] = course_folder(None)
-    run: dict[str, Callable[..., int]] = {
-        "grade": commands.grade,
-        "report": report.report,
-        "release": commands.release,
-        "try": trial.try_out,
-        "doctor": commands.doctor,
-    }
-    return run[command](**chosen)
-
-
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="fedlab-edu", description="Federated learning and its hyperparameters: exercises."
     )
     parser.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
     commands = parser.add_subparsers(metavar="COMMAND", dest="command")
-
-    checker = commands.add_parser("check", help="check your answers to an exercise")
-    checker.add_argument(
-        "question", help="an exercise, as in ex01, a question, as in ex01.2, or a folder"
-    )
-    checker.add_argument("file", type=Path, nargs="?", help="your file, if not in exercises/")
-
-    watcher = commands.add_parser("watch", help="check your answers whenever you save them")
-    watcher.add_argument("question", help="as for check")
-    watcher.add_argument("file", type=Path, nargs="?", help="as for check")
-
-    tutor = commands.add_parser("hint", help="the next of three hints to a question")
-    tutor.add_argument("question", help="as in ex01.2")
-    tutor.add_argument("--level", type=int, help="this hint, from 1 to 3")
-
-    looker = commands.add_parser("progress", help="your points so far, and what comes next")
-    looker.add_argument("--check", action="store_true", help="check all exercises first")
+    grader.add_to(commands)
 
     again = commands.add_parser("reproduce", help="run an experiment of a paper again")
     again.add_argument("experiment", nargs="?", help="as in fedex-table1; without one, list all")
@@ -111,56 +59,8 @@ def _parser() -> argparse.ArgumentParser:
     again.add_argument("--device", default="cpu", help="cpu (default), cuda, cuda:1, ...")
     again.add_argument("--folder", type=Path, default=Path("results"), help="default: results")
     again.add_argument("--data", help="a folder that holds the data set, instead of the Hub")
-
-    trier = commands.add_parser("try", help="try an assignment's tests on typical answers")
-    trier.add_argument("assignment", help="as in ex04, or a folder")
-
-    releaser = commands.add_parser("release", help="make what students get of an assignment")
-    releaser.add_argument("assignment", help="as in ex04, or a folder")
-    releaser.add_argument("--out", type=_folder, required=True, help="a folder, or a file *.zip")
-
-    grader = commands.add_parser("grade", help="grade a class")
-    grader.add_argument("submissions", type=Path, help="a folder with what was handed in")
-    grader.add_argument("--assignment", required=True, help="as in ex04, or a folder")
-    grader.add_argument("--roster", type=Path, help="a CSV with everyone's name or id")
-    grader.add_argument("--out", type=_folder, help="default: grades-ASSIGNMENT")
-    grader.add_argument(
-        "--again", action="store_true", help="also who is graded already; with the same seeds"
-    )
-    grader.add_argument(
-        "--i-trust-these-submissions",
-        action="store_true",
-        dest="trust",
-        help="run them even where nothing keeps them from your files",
-    )
-
-    reporter = commands.add_parser("report", help="tables, pages and exports of the grades")
-    reporter.add_argument("folder", type=Path, help="where grade has put them")
-    reporter.add_argument(
-        "--show-hidden", action="store_true", help="students read what hidden tests found"
-    )
-    reporter.add_argument(
-        "--export",
-        action="append",
-        default=[],
-        dest="exports",
-        choices=["gradescope", "classroom50", "junit", "nbgrader"],
-        help="may be given several times",
-    )
-    reporter.add_argument(
-        "--canvas", type=Path, dest="template", help="Canvas's gradebook, to fill in a column"
-    )
-    reporter.add_argument("--column", default="", help="which, if its name is not the assignment's")
-
-    commands.add_parser("doctor", help="how well this machine keeps submissions apart")
+    again.set_defaults(run=rerun)
     return parser
-
-
-def _folder(text: str) -> Path:
-    """Convert to a path, but reject an empty text, which would mean the current folder."""
-    if not text:
-        raise argparse.ArgumentTypeError("it is empty")
-    return Path(text)
 
 
 def rerun(
@@ -203,28 +103,3 @@ def rerun(
     except (ValueError, OSError, ModuleNotFoundError) as error:
         raise Refusal(str(error)) from None
     return 0
-
-
-def course_folder(file: Path | None) -> Path:
-    """Find the folder with ``exercises/`` and ``tests/exercises/``.
-
-    The search goes upwards from the current folder, then from the file's, then from this package's
-    (for editable installs).
-
-    Raises:
-        Refusal: there is none.
-    """
-    starts = [
-        Path.cwd(),
-        *([file.resolve().parent] if file else []),
-        Path(__file__).resolve().parent,
-    ]
-    for start in starts:
-        for folder in (start, *start.parents):
-            if (folder / "exercises").is_dir() and (folder / "tests" / "exercises").is_dir():
-                return folder
-    raise Refusal(
-        "run this in the project's folder, which holds exercises/ and tests/exercises/: the "
-        "installed package does not contain them. In a folder that your instructor handed out, run "
-        "fedlab-edu check . or fedlab-edu watch ."
-    )

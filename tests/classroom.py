@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from fedlab_edu.grading.run import CheckBroken, Report, Result
+from fedlab_grade.run import CheckBroken, Report, Result
 
 SOLUTION = '''\
 """Homework."""

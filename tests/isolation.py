@@ -4,8 +4,8 @@ import os
 
 import pytest
 
-from fedlab_edu.grading.sandbox import doctor
-from fedlab_edu.grading.sandbox.processes import Way
+from fedlab_grade.sandbox import doctor
+from fedlab_grade.sandbox.processes import Way
 
 # FEDLAB_EDU_TEST_WAY=uid runs all attacks as another user; "uid-brief", those that it may change.
 _ASKED = os.environ.get("FEDLAB_EDU_TEST_WAY", "bwrap")

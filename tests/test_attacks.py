@@ -21,11 +21,11 @@ from typing import NamedTuple
 
 import pytest
 
-from fedlab_edu.grading.run import Report
-from fedlab_edu.grading.sandbox import doctor
-from fedlab_edu.grading.sandbox.isolated import grade_isolated
-from fedlab_edu.grading.sandbox.processes import Limits
-from fedlab_edu.grading.sandbox.users import FIRST_USER, TURNS, lock
+from fedlab_grade.run import Report
+from fedlab_grade.sandbox import doctor
+from fedlab_grade.sandbox.isolated import grade_isolated
+from fedlab_grade.sandbox.processes import Limits
+from fedlab_grade.sandbox.users import FIRST_USER, TURNS, lock
 from tests.isolation import BRIEF, WAY, need
 
 pytestmark = [pytest.mark.processes, pytest.mark.grader]

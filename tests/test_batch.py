@@ -10,16 +10,16 @@ from pathlib import Path
 import pytest
 
 from benchmarks import grading
-from fedlab_edu.grading import run
-from fedlab_edu.grading.assignment import Refusal, find
-from fedlab_edu.grading.classroom import batch, commands
-from fedlab_edu.grading.classroom.batch import Batch
-from fedlab_edu.grading.classroom.downloads import people
-from fedlab_edu.grading.classroom.intake import Handed, Wanted
-from fedlab_edu.grading.classroom.people import Person
-from fedlab_edu.grading.classroom.records import TEXT, Change, Outcome, Record
-from fedlab_edu.grading.classroom.store import Store, file_name
-from fedlab_edu.grading.run import Report
+from fedlab_grade import run
+from fedlab_grade.assignment import Refusal, find
+from fedlab_grade.classroom import batch, commands
+from fedlab_grade.classroom.batch import Batch
+from fedlab_grade.classroom.downloads import people
+from fedlab_grade.classroom.intake import Handed, Wanted
+from fedlab_grade.classroom.people import Person
+from fedlab_grade.classroom.records import TEXT, Change, Outcome, Record
+from fedlab_grade.classroom.store import Store, file_name
+from fedlab_grade.run import Report
 from tests.classroom import PLAN, RIGHT, SOLUTION, WRONG, StandIn, assignment_folder
 
 pytestmark = [pytest.mark.processes, pytest.mark.grader]

@@ -10,7 +10,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from fedlab_edu.grading.checks import (
+from fedlab_grade.checks import (
     Answer,
     Case,
     Failure,
@@ -22,10 +22,10 @@ from fedlab_edu.grading.checks import (
     tensors,
     unchanged,
 )
-from fedlab_edu.grading.printing import printable, show
-from fedlab_edu.grading.report import render
-from fedlab_edu.grading.run import Report, Result
-from fedlab_edu.grading.student import NotWritten, Student
+from fedlab_grade.printing import printable, show
+from fedlab_grade.report import render
+from fedlab_grade.run import Report, Result
+from fedlab_grade.student import NotWritten, Student
 
 pytestmark = pytest.mark.grader
 

@@ -13,12 +13,13 @@ from pathlib import Path
 import pytest
 
 from fedlab_edu import __version__, cli
-from fedlab_edu.grading import escape, run
-from fedlab_edu.grading.classroom import commands, report
-from fedlab_edu.grading.classroom.store import Store
-from fedlab_edu.grading.home import progress
-from fedlab_edu.grading.run import Report, Result
-from fedlab_edu.grading.sandbox.processes import NoSandbox
+from fedlab_grade import cli as grader
+from fedlab_grade import escape, run
+from fedlab_grade.classroom import commands, report
+from fedlab_grade.classroom.store import Store
+from fedlab_grade.home import progress
+from fedlab_grade.run import Report, Result
+from fedlab_grade.sandbox.processes import NoSandbox
 from tests import classroom
 
 pytestmark = [pytest.mark.processes, pytest.mark.grader]
@@ -107,7 +108,7 @@ def test_without_a_course_folder_it_says_where_to_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(cli, "__file__", str(tmp_path / "site-packages/fedlab_edu/cli.py"))
+    monkeypatch.setattr(grader, "__file__", str(tmp_path / "site-packages/fedlab_grade/cli.py"))
     assert cli.main(["check", "ex01"]) == 2
     error = capsys.readouterr().err
     assert "in the project's folder" in error
@@ -118,15 +119,15 @@ def test_alone_the_command_lists_its_commands(capsys: pytest.CaptureFixture[str]
     assert cli.main([]) == 0
     listed = re.findall(r"^    ([a-z]+)", capsys.readouterr().out, re.MULTILINE)
     assert listed == [
-        "check", "watch", "hint", "progress", "reproduce", "try", "release", "grade", "report",
-        "doctor",
+        "check", "watch", "hint", "progress", "try", "release", "grade", "report", "doctor",
+        "reproduce",
     ]  # fmt: skip
 
 
 def test_without_pytest_it_says_how_to_get_it(
     course: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(cli, "find_spec", lambda name: None)
+    monkeypatch.setattr(grader, "find_spec", lambda name: None)
     assert cli.main(["check", "ex07"]) == 2
     assert "pip install 'fedlab_edu[check]'" in capsys.readouterr().err
 
@@ -165,7 +166,7 @@ def test_the_command_itself_does_not_load_torch() -> None:
     code = (
         "import sys, types; p = types.ModuleType('fedlab_edu'); p.__version__ = '0'; "
         f"p.__path__ = [{str(ROOT / 'fedlab_edu')!r}]; sys.modules['fedlab_edu'] = p; "
-        "import fedlab_edu.cli, fedlab_edu.grading.report; sys.exit('torch' in sys.modules)"
+        "import fedlab_edu.cli, fedlab_grade.report; sys.exit('torch' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code]).returncode == 0
 
@@ -274,7 +275,7 @@ def test_where_nothing_keeps_submissions_apart_grading_is_refused(
     def choose(trust: bool) -> str:
         raise NoSandbox("this machine gives no isolation.")
 
-    monkeypatch.setattr("fedlab_edu.grading.sandbox.doctor.choose", choose)
+    monkeypatch.setattr("fedlab_grade.sandbox.doctor.choose", choose)
     folder = classroom.assignment_folder(tmp_path / "hw")
     (tmp_path / "in").mkdir()
     (tmp_path / "in/ann.py").write_text(classroom.RIGHT)

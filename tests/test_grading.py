@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from fedlab_edu.grading.assignment import find
-from fedlab_edu.grading.classroom.trial import failed_questions, told
-from fedlab_edu.grading.report import render
-from fedlab_edu.grading.run import CheckBroken, Report, grade, marks
+from fedlab_grade.assignment import find
+from fedlab_grade.classroom.trial import failed_questions, told
+from fedlab_grade.report import render
+from fedlab_grade.run import CheckBroken, Report, grade, marks
 
 pytestmark = [pytest.mark.grader, pytest.mark.processes]
 

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from fedlab_edu import cli
-from fedlab_edu.grading.home import hints, progress
-from fedlab_edu.grading.release import secret
+from fedlab_grade.home import hints, progress
+from fedlab_grade.release import secret
 
 pytestmark = pytest.mark.grader
 

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from fedlab_edu.grading import run
-from fedlab_edu.grading.assignment import Refusal
-from fedlab_edu.grading.classroom.intake import Handed, Wanted, collect
-from fedlab_edu.grading.home import check as home
-from fedlab_edu.grading.report import render
-from fedlab_edu.grading.run import Report, Result, marks
+from fedlab_grade import run
+from fedlab_grade.assignment import Refusal
+from fedlab_grade.classroom.intake import Handed, Wanted, collect
+from fedlab_grade.home import check as home
+from fedlab_grade.report import render
+from fedlab_grade.run import Report, Result, marks
 from tests import classroom, warm
 
 pytestmark = [pytest.mark.processes, pytest.mark.grader]
@@ -251,7 +251,7 @@ def test_a_notebook_that_writes_its_file_is_checked(folder: Path) -> None:
 
 def test_what_a_student_uses_does_not_load_what_an_instructor_uses() -> None:
     code = (
-        "import sys; import fedlab_edu.grading.home.check; "
+        "import sys; import fedlab_grade.home.check; "
         "sys.exit(any('.classroom' in name for name in sys.modules))"
     )
     assert subprocess.run([sys.executable, "-c", code], timeout=60).returncode == 0

@@ -10,9 +10,9 @@ from textwrap import dedent
 import pytest
 
 from fedlab_edu import __version__, cli
-from fedlab_edu.grading.assignment import find
-from fedlab_edu.grading.classroom.handout import handout
-from fedlab_edu.grading.home import progress
+from fedlab_grade.assignment import find
+from fedlab_grade.classroom.handout import handout
+from fedlab_grade.home import progress
 
 pytestmark = [pytest.mark.grader, pytest.mark.processes]
 

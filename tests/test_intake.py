@@ -16,10 +16,10 @@ from threading import Thread
 
 import pytest
 
-from fedlab_edu.grading.classroom import intake
-from fedlab_edu.grading.classroom.intake import Handed, Wanted, collect
-from fedlab_edu.grading.notebook import Module, convert
-from fedlab_edu.grading.textfile import Unusable, printable, read_regular, text_of
+from fedlab_grade.classroom import intake
+from fedlab_grade.classroom.intake import Handed, Wanted, collect
+from fedlab_grade.notebook import Module, convert
+from fedlab_grade.textfile import Unusable, printable, read_regular, text_of
 
 pytestmark = [pytest.mark.processes, pytest.mark.grader]
 
@@ -508,7 +508,7 @@ def test_no_file_is_read_twice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
         read.append(text)
         return convert(text, names, files)
 
-    monkeypatch.setattr("fedlab_edu.grading.notebook.apart.convert_apart", counted)
+    monkeypatch.setattr("fedlab_grade.notebook.apart.convert_apart", counted)
     home = folder(tmp_path, hw__py=STUB, hw__ipynb=notebook(GOOD))
     assert GOOD.strip() in str(taken(home).source)
     assert len(read) == 1

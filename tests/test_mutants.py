@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from fedlab_edu.grading import run
-from fedlab_edu.grading.assignment import find
-from fedlab_edu.grading.classroom.trial import (
+from fedlab_grade import run
+from fedlab_grade.assignment import find
+from fedlab_grade.classroom.trial import (
     SOLUTION,
     UNTOUCHED,
     answers,
@@ -14,8 +14,8 @@ from fedlab_edu.grading.classroom.trial import (
     failed_questions,
     grade_answers,
 )
-from fedlab_edu.grading.mutants import Mutant, read_mutants
-from fedlab_edu.grading.run import Report, Result, marks
+from fedlab_grade.mutants import Mutant, read_mutants
+from fedlab_grade.run import Report, Result, marks
 from tests import warm
 
 ROOT = Path(__file__).parents[1]
@@ -129,7 +129,7 @@ MARKED = '''\
 import operator
 from math import tau
 
-from fedlab_edu.grading.mutants import right, wrong
+from fedlab_grade.mutants import right, wrong
 
 
 def half(x):

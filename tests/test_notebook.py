@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from fedlab_edu.grading.notebook import (
+from fedlab_grade.notebook import (
     Module,
     NotANotebook,
     answers,
@@ -455,7 +455,7 @@ def test_of_a_text_that_is_not_python_the_names_are_known_but_no_code() -> None:
 def test_a_text_that_takes_too_long_to_read_takes_no_longer(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("fedlab_edu.grading.notebook.apart.SECONDS", 1e-3)
+    monkeypatch.setattr("fedlab_grade.notebook.apart.SECONDS", 1e-3)
     with pytest.raises(NotANotebook, match=r"takes longer than 0\.001 seconds to read"):
         convert_apart(cells(GOOD))
     assert answers_apart(GOOD).keys() == {"fedavg"}
@@ -471,7 +471,7 @@ def test_what_reads_a_notebook_may_take_one_gigabyte() -> None:
     pytest.importorskip("resource")
     code = (
         f"import resource, sys\nsys.path.insert(0, {ROOT!r})\n"
-        "from fedlab_edu.grading.notebook.convert import main\nmain([])\n"
+        "from fedlab_grade.notebook.convert import main\nmain([])\n"
         "print(resource.getrlimit(resource.RLIMIT_AS))"
     )
     command = [sys.executable, "-I", "-S", "-c", code]

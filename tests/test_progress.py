@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from fedlab_edu import cli
-from fedlab_edu.grading import run
-from fedlab_edu.grading.home import progress
-from fedlab_edu.grading.run import Report, Result
+from fedlab_grade import run
+from fedlab_grade.home import progress
+from fedlab_grade.run import Report, Result
 from tests import warm
 
 pytestmark = [pytest.mark.processes, pytest.mark.grader]

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from fedlab_edu.grading.assignment import Assignment, Refusal, find
-from fedlab_edu.grading.classroom.handout import guard, handout, public, write
-from fedlab_edu.grading.notebook import convert
-from fedlab_edu.grading.release import main, outline, release
+from fedlab_grade.assignment import Assignment, Refusal, find
+from fedlab_grade.classroom.handout import guard, handout, public, write
+from fedlab_grade.notebook import convert
+from fedlab_grade.release import main, outline, release
 from tests import classroom
 
 pytestmark = pytest.mark.grader

@@ -14,12 +14,12 @@ from xml.etree import ElementTree
 import pytest
 from markdown_it import MarkdownIt
 
-from fedlab_edu.grading import escape
-from fedlab_edu.grading.assignment import Refusal
-from fedlab_edu.grading.classroom import canvas, commands, exports, nbgrader, pages, report, tables
-from fedlab_edu.grading.classroom.people import Person
-from fedlab_edu.grading.classroom.records import Outcome, Record
-from fedlab_edu.grading.classroom.store import Store
+from fedlab_grade import escape
+from fedlab_grade.assignment import Refusal
+from fedlab_grade.classroom import canvas, commands, exports, nbgrader, pages, report, tables
+from fedlab_grade.classroom.people import Person
+from fedlab_grade.classroom.records import Outcome, Record
+from fedlab_grade.classroom.store import Store
 
 pytestmark = pytest.mark.grader
 

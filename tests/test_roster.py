@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from fedlab_edu.grading.assignment import Refusal
-from fedlab_edu.grading.classroom.matching import enrolled
-from fedlab_edu.grading.classroom.people import Person, distinct
-from fedlab_edu.grading.classroom.roster import ROSTER, read_roster, read_table
+from fedlab_grade.assignment import Refusal
+from fedlab_grade.classroom.matching import enrolled
+from fedlab_grade.classroom.people import Person, distinct
+from fedlab_grade.classroom.roster import ROSTER, read_roster, read_table
 
 pytestmark = pytest.mark.grader
 

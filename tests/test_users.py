@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from fedlab_edu.grading.sandbox import processes, users
-from fedlab_edu.grading.sandbox.users import FIRST_USER, TURNS
-from fedlab_edu.grading.sandbox.zygote import KILLER
+from fedlab_grade.sandbox import processes, users
+from fedlab_grade.sandbox.users import FIRST_USER, TURNS
+from fedlab_grade.sandbox.zygote import KILLER
 
 pytestmark = [pytest.mark.processes, pytest.mark.grader]
 ROOT = Path(__file__).parents[1]
@@ -105,7 +105,7 @@ def test_where_all_blocks_are_in_use_there_is_no_sandbox(
 
 KILLS = """
 import os, signal, sys
-from fedlab_edu.grading.sandbox import zygote
+from fedlab_grade.sandbox import zygote
 user, kill = int(sys.argv[1]), os.kill
 once, writing = os.pipe()
 os.write(writing, b"1")

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from fedlab_edu import cli
-from fedlab_edu.grading.home import watch
+from fedlab_grade.home import watch
 from tests import classroom
 
 pytestmark = [pytest.mark.processes, pytest.mark.grader]
@@ -125,7 +125,7 @@ def test_a_check_does_not_load_pytorch_again(watcher: Watcher) -> None:
     """It takes a fraction of the processor's time that a new Python with PyTorch takes."""
     said = watcher.save(classroom.RIGHT + TELLS_TIME)
     (took, *_) = map(float, re.findall(r"seconds ([\d.e-]+)", said))
-    code = "import time, fedlab_edu.grading.child; print(time.process_time())"
+    code = "import time, fedlab_grade.child; print(time.process_time())"
     command = [sys.executable, "-c", code]
     anew = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     assert took < float(anew) / 2

@@ -22,11 +22,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from safetensors.torch import save
 
-from fedlab_edu.grading import wire
-from fedlab_edu.grading.checks import Failure
-from fedlab_edu.grading.sandbox.processes import Limits, Worker
-from fedlab_edu.grading.sandbox.remote import Remote, Stopped
-from fedlab_edu.grading.student import NotGradable
+from fedlab_grade import wire
+from fedlab_grade.checks import Failure
+from fedlab_grade.sandbox.processes import Limits, Worker
+from fedlab_grade.sandbox.remote import Remote, Stopped
+from fedlab_grade.student import NotGradable
 
 pytestmark = [pytest.mark.processes, pytest.mark.grader]
 
@@ -432,7 +432,7 @@ LARGEST = {
 }  # fmt: skip
 DECODE = """
 import json, os, re, resource, sys, time
-from fedlab_edu.grading import wire
+from fedlab_grade import wire
 wire.decode(b'{"tensor":"0"}', bytes.fromhex(sys.argv[1]))  # what this loads is not counted
 def peak():  # in kilobytes; what Linux tells by resource may be the parent's
     if sys.platform == "linux":

@@ -1,6 +1,6 @@
 """The process of a check, as a fork of one that has loaded PyTorch: it starts in milliseconds.
 
-A test module that makes many checks puts `Child` in the place of `fedlab_edu.grading.run.Child`.
+A test module that makes many checks puts `Child` in the place of `fedlab_grade.run.Child`.
 The two differ only in how they start: job, channel, environment and folder are the same.
 """
 
@@ -18,8 +18,8 @@ from contextlib import suppress
 from importlib import import_module
 from threading import Lock
 
-from fedlab_edu.grading import run
-from fedlab_edu.grading.home.watch import LOADED
+from fedlab_grade import run
+from fedlab_grade.home.watch import LOADED
 
 _ONE_AT_A_TIME = Lock()
 
@@ -113,7 +113,7 @@ def serve(control: socket.socket) -> None:
 
 def _keep(stdin: int, channel: int, status: int) -> None:
     """Start a child, tell its number, and how it ended."""
-    from fedlab_edu.grading import child
+    from fedlab_grade import child
 
     if (pid := os.fork()) == 0:
         os.setsid()

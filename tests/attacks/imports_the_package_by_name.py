@@ -1,6 +1,6 @@
 # Imports the course's package in a way that no reader of the file can know.
 # fails: q1
-# says: has no attribute
+# says: No module named 'fedlab_edu'
 # ruff: noqa
 
 

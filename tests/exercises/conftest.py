@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from fedlab_edu.grading.plugin import pytest_configure, student
+from fedlab_grade.plugin import pytest_configure, student
 
 __all__ = ["pytest_configure", "student"]
 

@@ -12,8 +12,8 @@ import torch
 from support import DISCOUNTED, Mistakes, discounted, real
 from torch import Tensor
 
-from fedlab_edu.grading.checks import form
-from fedlab_edu.grading.student import Student
+from fedlab_grade.checks import form
+from fedlab_grade.student import Student
 
 # --- ex04.1 ---------------------------------------------------------------------------------------
 

@@ -8,8 +8,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from fedlab_edu.grading.checks import Answer, Case
-from fedlab_edu.grading.student import Raised, Student
+from fedlab_grade.checks import Answer, Case
+from fedlab_grade.student import Raised, Student
 
 Array = np.ndarray
 Mistakes = dict[str, Callable]  # what a known mistake returns; None where it cannot be made

@@ -11,10 +11,10 @@ from support import real
 from torch import Tensor
 
 from fedlab_edu import Clients, LocalHP, linear, local_sgd
-from fedlab_edu.grading.checks import Failure, close, tensor, tensors, unchanged
-from fedlab_edu.grading.student import Student
 from fedlab_edu.methods import aggregate
 from fedlab_edu.training import local as engine
+from fedlab_grade.checks import Failure, close, tensor, tensors, unchanged
+from fedlab_grade.student import Student
 
 weighted_average = partial(
     pytest.mark.q, "ex01.1", function="weighted_average",

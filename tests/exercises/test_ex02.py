@@ -33,8 +33,8 @@ from support import real
 from torch import Tensor
 
 from fedlab_edu import Clients, LocalHP, linear, local_sgd
-from fedlab_edu.grading.checks import Answer, Failure, close, parts, tensor, unchanged
-from fedlab_edu.grading.student import Student
+from fedlab_grade.checks import Answer, Failure, close, parts, tensor, unchanged
+from fedlab_grade.student import Student
 
 fedprox_gradient = partial(
     pytest.mark.q, "ex02.1", function="fedprox_gradient",

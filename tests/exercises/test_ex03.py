@@ -32,9 +32,9 @@ from support import (
     draw_scores,
 )
 
-from fedlab_edu.grading.checks import Answer, Case, Failure, check, form, unchanged
-from fedlab_edu.grading.printing import SHOWN, kind
-from fedlab_edu.grading.student import Raised, Student
+from fedlab_grade.checks import Answer, Case, Failure, check, form, unchanged
+from fedlab_grade.printing import SHOWN, kind
+from fedlab_grade.student import Raised, Student
 
 rounds_used = partial(
     pytest.mark.q, "ex03.1", function="rounds_used",

@@ -37,8 +37,8 @@ from support import (
 )
 from torch import Tensor
 
-from fedlab_edu.grading.checks import Answer, Case, Failure, check, form, parts, unchanged
-from fedlab_edu.grading.student import Student
+from fedlab_grade.checks import Answer, Case, Failure, check, form, parts, unchanged
+from fedlab_grade.student import Student
 
 SOLUTION = Path(__file__).parents[2] / "solutions" / "ex04_fedex.py"
 

@@ -21,7 +21,7 @@ from mistakes_ex05 import (
 )
 from support import Array, ask, floats
 
-from fedlab_edu.grading.checks import (
+from fedlab_grade.checks import (
     Answer,
     Case,
     Failure,
@@ -31,7 +31,7 @@ from fedlab_edu.grading.checks import (
     parts,
     unchanged,
 )
-from fedlab_edu.grading.student import Student
+from fedlab_grade.student import Student
 
 fourier = partial(
     pytest.mark.q, "ex05.1", function="fourier",

@@ -26,8 +26,8 @@ from mistakes_ex06 import (
 )
 from support import OUTSIDE, Array, ask, floats, right
 
-from fedlab_edu.grading.checks import Answer, Case, Failure, check, form, parts, unchanged
-from fedlab_edu.grading.student import Student
+from fedlab_grade.checks import Answer, Case, Failure, check, form, parts, unchanged
+from fedlab_grade.student import Student
 
 ogd = partial(
     pytest.mark.q, "ex06.1", function="ogd",

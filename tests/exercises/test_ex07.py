@@ -23,8 +23,8 @@ from mistakes_ex07 import (
 )
 from support import Array, ask, floats, right
 
-from fedlab_edu.grading.checks import Answer, Case, Failure, check, form, parts, unchanged
-from fedlab_edu.grading.student import Student
+from fedlab_grade.checks import Answer, Case, Failure, check, form, parts, unchanged
+from fedlab_grade.student import Student
 
 credit = partial(
     pytest.mark.q, "ex07.1", function="credit",

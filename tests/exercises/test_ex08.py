@@ -23,8 +23,8 @@ from mistakes_ex08 import (
 )
 from support import Array, ask, floats, right
 
-from fedlab_edu.grading.checks import Answer, Case, Failure, check, close, form, parts, unchanged
-from fedlab_edu.grading.student import Student
+from fedlab_grade.checks import Answer, Case, Failure, check, close, form, parts, unchanged
+from fedlab_grade.student import Student
 
 continuous = partial(
     pytest.mark.q, "ex08.1", function="evo_continuous",

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import torch
 
-from fedlab_edu.grading.mutants import right, wrong
+from fedlab_grade.mutants import right, wrong
 
 
 @right

@@ -3,7 +3,7 @@
 import numpy as np
 import torch
 
-from fedlab_edu.grading.mutants import right, wrong
+from fedlab_grade.mutants import right, wrong
 
 
 @right

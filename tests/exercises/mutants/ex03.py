@@ -9,7 +9,7 @@ from operator import mul
 import numpy as np
 import torch
 
-from fedlab_edu.grading.mutants import right, wrong
+from fedlab_grade.mutants import right, wrong
 
 
 @right

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch.nn.functional import one_hot
 
-from fedlab_edu.grading.mutants import right, wrong
+from fedlab_grade.mutants import right, wrong
 
 
 @right

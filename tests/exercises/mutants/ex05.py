@@ -5,7 +5,7 @@ import math
 import numpy as np
 from numpy.linalg import lstsq
 
-from fedlab_edu.grading.mutants import right, wrong
+from fedlab_grade.mutants import right, wrong
 
 
 @right

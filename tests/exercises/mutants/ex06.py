@@ -6,11 +6,11 @@ import numpy as np
 import torch
 from scipy.special import log_softmax
 
-from fedlab_edu.grading.mutants import right, wrong
 from fedlab_edu.oco.bandit import move
 from fedlab_edu.oco.bounds import bandit_eta, grid_size, ogd_bound, step_grid
 from fedlab_edu.oco.losses import Losses
 from fedlab_edu.oco.ogd import ogd as play
+from fedlab_grade.mutants import right, wrong
 
 
 @right

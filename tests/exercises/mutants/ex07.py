@@ -6,9 +6,9 @@ import numpy as np
 import torch
 from torch.nn.functional import cross_entropy
 
-from fedlab_edu.grading.mutants import right, wrong
 from fedlab_edu.tuners.fedtune import credit as rules
 from fedlab_edu.tuners.fedtune.theory import expected
+from fedlab_grade.mutants import right, wrong
 
 
 @right

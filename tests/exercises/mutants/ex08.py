@@ -6,9 +6,9 @@ import numpy as np
 import torch
 from scipy.stats import rankdata
 
-from fedlab_edu.grading.mutants import right, wrong
 from fedlab_edu.search.distributions import Choice, Uniform
 from fedlab_edu.tuners.fedpop import rules as population
+from fedlab_grade.mutants import right, wrong
 
 
 @right

@@ -1,1 +1,0 @@
-"""Exercises: release the student's files from the solutions, check answers, report on them."""

@@ -1,0 +1,265 @@
+"""Grade a class: who has a grade already is passed over, and nobody is lost.
+
+A submission is graded again when its text, or a test, is another than the last time, when a fault
+of ours prevented it, or when all are to be graded again. Each change to an earlier grade is told
+just before it is written, so that none is lost where grading is stopped.
+"""
+
+import hashlib
+import platform
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+from fedlab_edu import __version__
+from fedlab_grade.assignment import Assignment, Refusal
+from fedlab_grade.classroom.intake import Handed, Wanted, collect
+from fedlab_grade.classroom.people import Person
+from fedlab_grade.classroom.records import (
+    GRADED,
+    MISSING,
+    NOT_GRADABLE,
+    TEXT,
+    UNGRADED,
+    Change,
+    Outcome,
+    Record,
+)
+from fedlab_grade.classroom.store import Store
+from fedlab_grade.run import CheckBroken, Report, Result
+
+# The tests and (name, source text) of each submission -> its report, in order and one by one.
+Grader = Callable[[Path, Iterable[tuple[str, str]]], Iterator[Report]]
+_Open = tuple[Person, Handed]  # to be run
+
+BREAKS = 3  # submissions in a row that the grader itself fails on, before it gives up
+NEXT = "Whoever is graded stays so: look at fedlab-edu doctor, and run the same command again."
+
+
+@dataclass(frozen=True)
+class Batch:
+    """How a class is graded.
+
+    Fields:
+        grader: runs submissions, see `Grader`.
+        back_end: what keeps students' code apart, for the record.
+        again: also grade who has a grade of the same text and tests.
+        step: called with each record, whether it is new or not.
+        changed: called with each change to an earlier grade.
+    """
+
+    assignment: Assignment
+    store: Store
+    grader: Grader
+    back_end: str = ""
+    again: bool = False
+    step: Callable[[Record], None] = lambda record: None
+    changed: Callable[[Change], None] = lambda change: None
+
+    def run(self, everyone: Sequence[Person]) -> None:
+        """Grade.
+
+        Raises:
+            Refusal: the solution does not pass its own tests, they cannot be run, or the grader
+                fails again and again.
+        """
+        own = self.assignment
+        reference = hashlib.sha256(own.reference.encode()).hexdigest()
+        passed = f"{own.digest} {reference}"
+        tests = self.store.tested(own.name, passed) or self.tested()
+        self.store.begin(own.name, tests, everyone, own.digest, passed)
+        todo = self._open(everyone, tests)
+        back: deque[_Open] = deque()  # the grader had them in hand when it failed on another
+        breaks = 0
+        while True:
+            queue: deque[_Open] = deque()
+            # They go by the assignment's name: a student's own name for a file may be anything.
+            feed = _feed(f"{own.stem}.py", back, todo, queue)
+            try:
+                for report in self.grader(own.tests, feed):
+                    self._keep(self._judged(*queue.popleft(), report))
+                    breaks = 0
+                if next(feed, None) is None and not queue:
+                    return
+                raise CheckBroken("it ended without a report")
+            except CheckBroken as broken:
+                why = str(broken).rstrip(".")
+                if not queue:
+                    told = f"the grader failed with nothing in hand: {why}. {NEXT}"
+                    raise Refusal(told) from None
+                person, handed = queue.popleft()
+                told = f"the grader failed, not the submission: {why}"
+                self._keep(self._idle(person, handed, tests, UNGRADED, told))
+                back.extendleft(reversed(queue))
+                breaks += 1
+                if breaks == BREAKS:
+                    raise Refusal(
+                        f"the grader failed on {breaks} submissions in a row, "
+                        f"at last on that of {person.name}: {why}. {NEXT}"
+                    ) from None
+
+    def tested(self) -> tuple[Outcome, ...]:
+        """The tests, once the solution has passed them; without a solution, as they are.
+
+        Raises:
+            Refusal: it has not, or the tests cannot be run.
+        """
+        source = self.assignment.source
+        name = "empty.py" if source is None else source.name
+        try:
+            (report,) = self.grader(self.assignment.tests, [(name, self.assignment.reference)])
+        except (CheckBroken, ValueError) as error:
+            why = str(error).rstrip(".")
+            raise Refusal(f"the tests {self.assignment.tests} cannot be run: {why}.") from None
+        if not report.results:
+            raise Refusal(f"{self.assignment.tests} holds no test with the marker q.")
+        failed = next((r for r in report.results if r.status != "passed"), None)
+        if source is not None and failed is not None:
+            raise Refusal(
+                f"the solution {source} does not pass its own test {failed.test} "
+                f"({failed.status}): {failed.message}"
+            )
+        return _unjudged(map(_test, report.results), "not run")
+
+    def _open(self, everyone: Sequence[Person], tests: tuple[Outcome, ...]) -> Iterator[_Open]:
+        """The submissions that are to be run; the records of all others are written on the way."""
+        own = self.assignment
+        names = tuple(dict.fromkeys((own.stem, own.name)))
+        wanted = Wanted(names)
+        with suppress(Refusal):  # a solution that cannot be handed out may still be graded with
+            wanted = Wanted(names, own.functions, own.stub)
+        for person in everyone:
+            handed = collect(person.paths, wanted) if person.paths else Handed()
+            old = self.store.read(person.key)
+            if old is not None and not self.again and self._stands(old, person, handed):
+                now = replace(
+                    old, name=person.name, ids=person.ids, late=person.late,
+                    file=handed.file, notes=handed.notes,
+                )  # fmt: skip
+                if now != old:
+                    self.store.write(now)
+                self.step(now)
+            elif not person.paths:
+                self._keep(self._idle(person, handed, tests, MISSING))
+            elif handed.source is None:
+                self._keep(self._idle(person, handed, tests, NOT_GRADABLE, handed.problem))
+            else:
+                yield person, handed
+
+    def _stands(self, old: Record, person: Person, handed: Handed) -> bool:
+        """Whether an earlier record is still what grading would come to."""
+        same = old.tests_sha256 == self.assignment.digest and old.sha256 == _digest(person, handed)
+        return same and old.state != UNGRADED
+
+    def _keep(self, record: Record) -> None:
+        old = self.store.read(record.student)
+        if old is not None and (change := Change(old, record)):
+            self.changed(change)
+        self.store.write(record)
+        self.step(record)
+
+    def _judged(self, person: Person, handed: Handed, report: Report) -> Record:
+        placed = (replace(r, message=handed.placed(r.message)) for r in report.results)
+        tests = tuple(map(_test, placed))
+        states = {t.status for t in tests}
+        state, problem = GRADED, ""
+        if states == {"not gradable"}:
+            state, problem = NOT_GRADABLE, tests[0].message
+        elif "error" in states or not tests:
+            first = next((t.message for t in tests if t.status == "error"), "no test ran")
+            state, problem = UNGRADED, f"a test failed by itself: {first}"
+        return self._record(person, handed, state, tests, problem)
+
+    def _idle(
+        self,
+        person: Person,
+        handed: Handed,
+        tests: tuple[Outcome, ...],
+        state: str,
+        problem: str = "",
+    ) -> Record:
+        """The record of a submission that no test has judged."""
+        return self._record(person, handed, state, _unjudged(tests, state), problem)
+
+    def _record(
+        self,
+        person: Person,
+        handed: Handed,
+        state: str,
+        tests: tuple[Outcome, ...],
+        problem: str = "",
+    ) -> Record:
+        return Record(
+            person.key,
+            person.name,
+            person.ids,
+            self.assignment.name,
+            state,
+            tests,
+            problem,
+            handed.file,
+            _digest(person, handed),
+            person.late,
+            handed.notes,
+            self.assignment.digest,
+            self.back_end,
+            versions(),
+        )
+
+
+def versions() -> dict[str, str]:
+    """Of the kit, Python and PyTorch."""
+    try:
+        torch = version("torch")
+    except PackageNotFoundError:
+        torch = ""
+    return {"fedlab_edu": __version__, "python": platform.python_version(), "torch": torch}
+
+
+def _digest(person: Person, handed: Handed) -> str:
+    return handed.digest if person.paths else ""
+
+
+def _feed(
+    file: str, back: deque[_Open], todo: Iterator[_Open], queue: deque[_Open]
+) -> Iterator[tuple[str, str]]:
+    """What the grader takes; it may take several before it reports on the first."""
+    while one := back.popleft() if back else next(todo, None):
+        queue.append(one)
+        source = one[1].source
+        assert source is not None
+        yield file, source
+
+
+def _test(result: Result) -> Outcome:
+    points = {"passed": result.points, "error": None}.get(result.status, 0.0)
+    return Outcome(
+        result.test,
+        result.question,
+        result.function,
+        result.aspect,
+        points,
+        result.points,
+        result.status,
+        result.message[:TEXT],
+        result.likely[:TEXT],
+        result.hint,
+        result.printed[:TEXT],
+        round(result.seconds, 3),
+        result.hidden,
+    )
+
+
+def _unjudged(tests: Iterable[Outcome], state: str) -> tuple[Outcome, ...]:
+    """The tests of a submission in this state that none of them has judged."""
+    status, points = {
+        NOT_GRADABLE: ("not gradable", 0.0),
+        UNGRADED: ("error", None),
+    }.get(state, (state, 0.0))
+    return tuple(
+        replace(t, points=points, status=status, message="", likely="", printed="", seconds=0.0)
+        for t in tests
+    )

@@ -1,0 +1,175 @@
+"""The instructor's commands: grade, release and doctor; `fedlab_grade.cli` calls them."""
+
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tqdm import tqdm
+
+from fedlab_grade.assignment import Refusal, find
+from fedlab_grade.classroom.records import MISSING, NOT_GRADABLE, UNGRADED
+from fedlab_grade.classroom.report import tell_left_over
+from fedlab_grade.classroom.store import Store
+from fedlab_grade.escape import for_console, line
+from fedlab_grade.textfile import printable
+
+if TYPE_CHECKING:
+    from fedlab_grade.classroom.batch import Grader
+    from fedlab_grade.classroom.records import Change
+
+JOBS = 2  # submissions that are graded at a time; each keeps a core busy
+
+
+def grade(
+    submissions: Path,
+    assignment: str,
+    course: Path | None = None,
+    roster: Path | None = None,
+    out: Path | None = None,
+    again: bool = False,
+    trust: bool = False,
+) -> int:
+    """Grade a class; 0, 1 where someone is ungraded for a fault of ours, 130 after Ctrl-C.
+
+    Args:
+        course: the folder with ``tests/exercises/``, None where there is none.
+        out: where the grades go; None for a folder in the current one.
+        again: also who has a grade of the same file and tests.
+        trust: run submissions even where this machine cannot keep them apart.
+
+    Raises:
+        Refusal: nothing can be graded.
+    """
+    from fedlab_grade.classroom.batch import Batch
+    from fedlab_grade.classroom.downloads import people
+
+    chosen = find(assignment, course)
+    store = Store(Path(f"grades-{chosen.name}") if out is None else out)
+    if store.folder.resolve().is_relative_to(submissions.resolve()):
+        raise Refusal(
+            f"the grades would go to {store.folder}, within the submissions: "
+            "name another folder with --out."
+        )
+    lists = [] if roster is None else [roster]
+    chosen = replace(chosen, apart=(submissions, store.folder, *lists))
+    heads = iter(["Changed since the last time:\n"])
+
+    def changed(change: "Change") -> None:
+        with tqdm.external_write_mode():
+            print(for_console(f"{next(heads, '')}  {line(str(change))}"), flush=True)
+
+    try:
+        everyone = people(submissions, roster)
+        if not everyone:
+            raise Refusal(f"{submissions} holds no submissions.")
+        private = [p for p in (submissions, store.folder, chosen.source, roster) if p]
+        grader, back_end = isolated(trust, store.secret(), chosen.reference, private)
+        with tqdm(total=len(everyone), unit="student", disable=None) as bar:
+            batch = Batch(
+                chosen, store, grader, back_end, again, lambda record: bar.update(), changed
+            )
+            batch.run(everyone)
+    except BrokenPipeError:  # of what reads our output, and not of a disk
+        raise
+    except OSError as error:
+        raise Refusal(f"{error.filename or store.folder}: {error.strerror}.") from None
+    except KeyboardInterrupt:
+        kept = len(list((store.folder / "grades").glob("*.json")))
+        goes = "begins with the first one once more" if again else "goes on from here"
+        said = f"stopped. {kept} are graded, and stay so; the same command {goes}."
+        print(f"fedlab-edu: {said}", file=sys.stderr)
+        return 130
+    return _told(store)
+
+
+def release(assignment: str, out: Path, course: Path | None = None) -> int:
+    """Write what students get, as a folder or a zip; 0.
+
+    Raises:
+        Refusal: it cannot be made, or would give an answer away.
+    """
+    from fedlab_grade.classroom.handout import handout, write
+
+    chosen = find(assignment, course)
+    files = handout(chosen)
+    assert chosen.source is not None
+    write(files, out, chosen.source)
+    print(f"{out}: {', '.join(files)}")
+    return 0
+
+
+def doctor() -> int:
+    """Say how well this machine keeps submissions apart; 0, or 1 where it cannot."""
+    from fedlab_grade.sandbox.doctor import examine
+
+    found = examine()
+    print(found)
+    return 1 if found.way == "none" else 0
+
+
+def isolated(
+    trust: bool, secret: str, reference: str, private: Sequence[Path] = ()
+) -> tuple["Grader", str]:
+    """The grader of this machine, and what keeps students' code apart.
+
+    Args:
+        reference: the solution; private: what no submission may read; see
+            `fedlab_grade.sandbox.isolated.grade_isolated`.
+
+    Raises:
+        Refusal: nothing does, and the submissions are not trusted; when the grader is called, that
+            it cannot be started.
+    """
+    from fedlab_grade.run import Report
+    from fedlab_grade.sandbox.doctor import choose
+    from fedlab_grade.sandbox.isolated import grade_isolated
+    from fedlab_grade.sandbox.processes import NoSandbox
+
+    def grader(tests: Path, submissions: Iterable[tuple[str, str]]) -> Iterator[Report]:
+        known = len(submissions) if isinstance(submissions, list) else JOBS
+        try:
+            yield from grade_isolated(
+                tests,
+                submissions,
+                way,
+                secret=secret,
+                reference=reference,
+                private=private,
+                trust=trust,
+                jobs=min(known, JOBS),
+            )
+        except NoSandbox as error:
+            raise Refusal(_sentence(error)) from None
+
+    try:
+        way = choose(trust)
+    except NoSandbox as error:
+        raise Refusal(_sentence(error)) from None
+    return grader, way
+
+
+def _sentence(error: Exception) -> str:
+    return f"{str(error).rstrip('.')}."
+
+
+def _told(store: Store) -> int:
+    """Print how many there are of each state, and who needs a look."""
+    states: dict[str, list[tuple[str, str]]] = {}
+    for record in store.records():
+        states.setdefault(record.state, []).append((record.name, record.problem))
+    counts = ", ".join(f"{len(found)} {state}" for state, found in states.items())
+    everyone = store.read_class().people
+    students = "1 student" if len(everyone) == 1 else f"{len(everyone)} students"
+    print(f"{students}: {counts}. The grades: {store.folder}")
+    for state in (UNGRADED, NOT_GRADABLE, MISSING):
+        for name, problem in states.get(state, []):
+            why = f": {printable(line(problem), 160)}" if problem else ""
+            print(for_console(f"  {state}: {line(name)}{why}"))
+    for one in everyone:
+        for note in one.notes:
+            print(for_console(f"  see to: {line(one.name)}: {line(note)}"))
+    tell_left_over(store)
+    print(f"Next: fedlab-edu report {store.folder}")
+    return 1 if UNGRADED in states else 0

@@ -1,0 +1,218 @@
+"""Who handed in what: a folder of submissions, or a download of Canvas, Moodle or Gradescope.
+
+Where there is a roster, everyone of it is in the list, whether they handed in or not.
+"""
+
+import hashlib
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from fedlab_grade.assignment import Refusal, extra
+from fedlab_grade.classroom.matching import enrolled
+from fedlab_grade.classroom.people import CANVAS, MOODLE, Person, distinct, tidy
+from fedlab_grade.classroom.roster import read_roster
+from fedlab_grade.textfile import Unusable, printable, read_regular, text_of
+
+METADATA = 256 << 20  # bytes of Gradescope's, which holds old results too
+GRADESCOPE = "submission_metadata.yml"
+
+_UPLOAD = r"(?:(?P<upload>[0-9]+)_(?P<file>.+)|(?P<text>(?:text|link)\.html))"
+# doejane_LATE_12345_67890_hw-1.py: the name, the student's number in Canvas, the upload's, the
+# file. A text has no upload: doejane_12345_text.html.
+_CANVAS = re.compile(rf"(?P<name>.*?)_(?P<late>LATE_)?(?P<id>[0-9]+)_{_UPLOAD}", re.DOTALL)
+# LATE_anon_aB3dE_67890_hw.py, where Canvas keeps names from who grades: it has no number of theirs.
+_ANONYMOUS = re.compile(
+    rf"(?P<late>LATE_)?(?P<name>anon_[0-9A-Za-z]{{5}})_(?P<late2>LATE_)?{_UPLOAD}", re.DOTALL
+)
+# doe_jane12345_question_99_67890_hw.py, of a quiz in Canvas; not 99 is the student.
+_QUIZ = re.compile(
+    r"(?P<name>.+?)(?P<id>(?<=[^\W\d_])[0-9]+)?_question_[0-9]+_(?P<upload>[0-9]+)_(?P<file>.+)",
+    re.DOTALL,
+)
+# Jane Doe_12345_assignsubmission_file_, a folder or the beginning of a file's name; there is no
+# number for those who are in no group.
+_MOODLE = re.compile(
+    r"(?P<name>.*?)(?:_(?P<id>[0-9]+))?_assignsubmission_[a-z]+(?:_(?P<file>.*))?", re.DOTALL
+)
+_FORMS = ((_MOODLE, MOODLE), (_ANONYMOUS, ""), (_QUIZ, CANVAS), (_CANVAS, CANVAS))
+# What file managers leave behind.
+_STRAY = {"__macosx", "thumbs.db", "ehthumbs.db", "desktop.ini", "icon\r", "$recycle.bin"}
+_NONE = ("", "~", "null")  # YAML's
+_ENDINGS = re.compile(r"\.(py|ipynb|zip|tar|tar\.gz|tgz)$", re.IGNORECASE)
+
+
+def people(folder: Path, roster: Path | None = None) -> list[Person]:
+    """Everyone who handed in, and everyone of the roster; in the roster's order, then by name.
+
+    Args:
+        roster: may lie in the folder.
+
+    Raises:
+        Refusal: there is no such folder or roster, or they cannot be read.
+    """
+    if not folder.is_dir():
+        there = "is no folder: unpack it first" if folder.exists() else "does not exist"
+        raise Refusal(f"{folder} {there}.")
+    home = folder.resolve()
+    ours = [home / GRADESCOPE, *([roster.resolve()] if roster else [])]
+    names = sorted(p.name for p in folder.iterdir())
+    names = [name for name in names if name[0] != "." and name.casefold() not in _STRAY]
+    entries = [home / name for name in names if home / name not in ours]
+    if (folder / GRADESCOPE).is_file():
+        found = _gradescope(folder / GRADESCOPE, entries)
+    else:
+        found = _by_names(entries)
+    if roster is None:
+        return found
+    return enrolled(read_roster(roster), found)
+
+
+@dataclass(frozen=True)
+class _Said:
+    """What the name of a file of Canvas's or Moodle's says.
+
+    Fields:
+        name: of the student, as raw as the file's; number: the program's own, "" for none.
+        file: as the student called it, "" where that is not said; upload: its number, 0 for none.
+    """
+
+    program: str
+    name: str
+    number: str
+    file: str
+    upload: int = 0
+    late: bool = False
+
+
+def _said(name: str) -> _Said | None:
+    for pattern, program in _FORMS:
+        if match := pattern.fullmatch(name):
+            parts = match.groupdict()
+            file = parts["file"] or parts.get("text") or ""
+            if parts.get("upload"):  # a second upload of hw.py is called hw-1.py
+                file = re.sub(r"-\d+(\.\w+)$", r"\1", file)
+            late = bool(parts.get("late") or parts.get("late2"))
+            upload = int(parts.get("upload") or 0)
+            return _Said(program, parts["name"], parts.get("id") or "", file, upload, late)
+    return None
+
+
+def _by_names(entries: Sequence[Path]) -> list[Person]:
+    """Who handed in, by the names of files and folders; by name."""
+    said = {path: _said(path.name) for path in entries}
+    files: dict[object, set[str]] = {}
+    for one in said.values():
+        if one:
+            files.setdefault((one.name, one.number, one.upload), set()).add(one.file)
+    for path, one in said.items():
+        # Two files of one number: no program wrote that, but hw_1_2_ann.py and hw_1_2_bob.py.
+        if one and one.upload and len(files[one.name, one.number, one.upload]) > 1:
+            said[path] = None
+    marked = [_one(path, said[path]) for path in sorted(entries, key=lambda p: _order(p, said[p]))]
+    found = _merged(marked)
+    return distinct(sorted(found, key=lambda one: (one.name.casefold(), one.key)))
+
+
+def _order(path: Path, said: _Said | None) -> tuple[int, int, str]:
+    """Later uploads to Canvas last, and hw-10.py behind hw-9.py."""
+    version = re.search(r"-(\d+)\.\w+$", path.name) if said and said.upload else None
+    return said.upload if said else 0, int(version[1]) if version else 0, path.name
+
+
+def _one(path: Path, said: _Said | None) -> tuple[object, Person]:
+    """What tells whose a file or folder is, and who that is as far as its name says."""
+    shown = path.name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+    if said is None:
+        key, label = _label(_ENDINGS.sub("", path.name))
+        return key, Person(key, label, (), ((shown, path),))
+    given = ((printable(said.file, 255) or shown, path),)
+    key, label = _label(said.name)
+    mark = (said.program, said.number, said.name)
+    if said.number:
+        name = label or f"no name ({said.number})"
+        ids = (said.program + said.number,)
+        return mark, Person(said.number, name, ids, given, said.late)
+    note = () if said.program else ("Canvas has left out the name: it is graded anonymously",)
+    return mark, Person(key or shown, label or shown, (), given, said.late, note)
+
+
+def _label(name: str) -> tuple[str, str]:
+    """A key and a name that can be printed."""
+    label = printable(name, 200)
+    # Two names may look alike once they can be printed: old Windows' Müller and Möller do.
+    mark = hashlib.sha256(os.fsencode(name)).hexdigest()[:8]
+    return label if label == name else f"{label} #{mark}", label
+
+
+def _merged(found: Iterable[tuple[object, Person]]) -> list[Person]:
+    """One person for all with the same mark."""
+    out: dict[object, Person] = {}
+    for mark, one in found:
+        seen = out.get(mark)
+        if seen is None:
+            out[mark] = one
+        else:
+            late = seen.late or one.late
+            notes = tuple(dict.fromkeys([*seen.notes, *one.notes]))
+            out[mark] = replace(seen, paths=seen.paths + one.paths, late=late, notes=notes)
+    return list(out.values())
+
+
+def _gradescope(metadata: Path, entries: Sequence[Path]) -> list[Person]:
+    """Everyone of each folder, and of whom Gradescope knows without a folder.
+
+    Raises:
+        Refusal: the list of Gradescope's cannot be read, or is none.
+    """
+    yaml = extra("yaml")
+    # Texts only: else 0123 would be another number, and "no" no name.
+    loader = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
+    try:
+        about = yaml.load(text_of(read_regular(metadata, METADATA)), Loader=loader)
+    except (Unusable, yaml.YAMLError, RecursionError) as error:
+        raise Refusal(f"{metadata} cannot be read: {str(error).splitlines()[0]}.") from None
+    if not isinstance(about, Mapping):
+        raise Refusal(f"{metadata} holds no list of submissions: export them once more.")
+    left = dict(about)
+    found: list[tuple[object, Person]] = []
+    for path in entries:
+        who = list(_submitters(left.pop(path.name, None)))
+        given = ((path.name, path),)
+        found += [(_account(one), replace(one, paths=given)) for one in who]
+        if not who:
+            found.append(_one(path, None))
+    for folder, one in left.items():
+        note = f"in Gradescope's list, but there is no folder {printable(folder)!r}"
+        found += [(_account(who), replace(who, notes=(note,))) for who in _submitters(one)]
+    return distinct(map(_told, _merged(found)))
+
+
+def _account(one: Person) -> object:
+    """Who is the same in two submissions; without an id two of one name may be two people."""
+    return (one.name, one.ids) if one.ids else object()
+
+
+def _told(one: Person) -> Person:
+    """With a note on several submissions; what was not found does not matter beside one."""
+    if not one.paths:
+        return one
+    names = ", ".join(repr(printable(name)) for name, _ in one.paths)
+    note = (f"is in several submissions: {names}",) if len(one.paths) > 1 else ()
+    return replace(one, notes=note)
+
+
+def _submitters(about: object) -> Iterator[Person]:
+    """Everyone of a group; Gradescope's keys begin with a colon."""
+    if not isinstance(about, Mapping):
+        return
+    team = about.get(":submitters", about.get("submitters"))
+    for one in team if isinstance(team, list) else []:
+        if isinstance(one, Mapping):
+            texts = {key: tidy(text) for key, text in one.items() if isinstance(text, str)}
+            parts = {str(key).lstrip(":"): text for key, text in texts.items()}
+            ids = tuple(i for key in ("sid", "email") if (i := parts.get(key, "")) not in _NONE)
+            if name := parts.get("name") or next(iter(ids), ""):
+                yield Person(ids[0] if ids else name, name, ids)

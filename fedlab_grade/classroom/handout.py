@@ -1,0 +1,194 @@
+"""What students get of an assignment: the file to fill in, also as a notebook, and its tests.
+
+Hidden tests stay behind. Nothing goes out before a guard has looked at every line of it: it knows
+the answers from the solution's text alone, not from how the files were made.
+"""
+
+import ast
+import json
+import zipfile
+from collections.abc import Iterable, Mapping
+from itertools import pairwise
+from pathlib import Path
+
+from fedlab_grade.assignment import Assignment, Refusal, extra
+from fedlab_grade.release import secret
+
+HIDDEN_AT = 5  # the place of `hidden` among the arguments of the marker
+README = """\
+# {name}
+
+Write your answers into {module}, or into the notebook {notebook} if you prefer, and hand in
+that one file. Keep the names and arguments of the functions:
+
+{functions}
+
+To check it, as often as you like, run in this folder
+
+    fedlab-edu check .             marks and hints for {module}
+    fedlab-edu check . {notebook}
+    fedlab-edu watch .             the same, at each save
+
+The command comes with the package fedlab_edu, and needs its extra `check`. Of a notebook the
+imports, functions, classes and constants count, also within `if`, `with` and `try`; experiments,
+plots and magics are not run. Save it before you check it. Do not import fedlab_edu in your answer:
+where it is graded, that package is not there.{hidden}
+"""
+HIDDEN = """
+
+When your file is graded, more tests are run than you can run here: {number}. They ask for nothing
+new, only with other inputs."""
+
+
+def handout(assignment: Assignment) -> dict[str, str]:
+    """The files for students: name -> text.
+
+    Raises:
+        Refusal: there is no solution, the files cannot be made, an answer would get out, or
+            Jupytext is missing.
+    """
+    if assignment.source is None:
+        raise Refusal(f"{assignment.tests.parent} holds no solution to make a release from.")
+    module, notebook = f"{assignment.stem}.py", f"{assignment.stem}.ipynb"
+    tests = {path.name: path.read_text(encoding="utf-8") for path in assignment.files}
+    if not any("mark.q" in text for text in tests.values()):
+        raise Refusal(f"{assignment.tests} holds no test with the marker q, as in pytest.mark.q.")
+    tests[assignment.tests.name], hidden = public(tests[assignment.tests.name])
+    readme = README.format(
+        name=assignment.name,
+        module=module,
+        notebook=notebook,
+        functions="\n".join(f"- `{name}`" for name in assignment.functions),
+        hidden=HIDDEN.format(number=hidden) if hidden else "",
+    )
+    work = {module: assignment.stub, notebook: as_notebook(assignment.stub)}
+    guard(assignment.source.read_text(encoding="utf-8"), work, tests)
+    return {**work, **tests, "README.md": readme}
+
+
+def public(tests: str) -> tuple[str, int]:
+    """The text of tests without the hidden ones, and how many these were.
+
+    A test is hidden where its marker, or the name that stands for the marker, has ``hidden=True``.
+    Tests without a decorator are tests of the tests, and stay behind as well.
+
+    Raises:
+        Refusal: something about hidden tests is left.
+    """
+    lines = tests.split("\n")  # as Python counts them
+    tree = ast.parse(tests)
+    short: set[str] = set()  # names of hidden markers
+    for node in tree.body:
+        if isinstance(node, ast.Assign) and (_says_hidden(node.value) or _names(node) & short):
+            short |= {target.id for target in node.targets if isinstance(target, ast.Name)}
+    out: set[int] = set()
+    hidden = 0
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef) and node.name.startswith("test_"):
+            marks = node.decorator_list
+            is_hidden = any(_says_hidden(m) or _sixth(m) or _names(m) & short for m in marks)
+            hidden += is_hidden
+            if is_hidden or not marks:
+                first = min([node.lineno, *(mark.lineno for mark in marks)])
+                out |= set(range(first, (node.end_lineno or first) + 1))
+        elif isinstance(node, ast.Assign) and _names(node) & short:
+            out |= set(range(node.lineno, (node.end_lineno or node.lineno) + 1))
+    kept = "\n".join(line for number, line in enumerate(lines, 1) if number not in out)
+    left = [node for node in ast.walk(ast.parse(kept)) if _says_hidden(node)]
+    if left:
+        raise Refusal("the tests say hidden=True where only a decorator of a test should say it.")
+    return kept.rstrip() + "\n", hidden
+
+
+def as_notebook(module: str) -> str:
+    """A module in cells as a notebook; one without cells gets one for each function.
+
+    Raises:
+        Refusal: Jupytext is missing.
+    """
+    jupytext = extra("jupytext")
+    notebook = jupytext.reads(module, fmt="py:percent" if "# %%" in module else "py:light")
+    notebook.metadata = {
+        "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"}
+    }
+    for number, cell in enumerate(notebook.cells, start=1):
+        cell["id"] = f"cell-{number}"  # the same in every release
+    return str(jupytext.writes(notebook, fmt="ipynb"))
+
+
+def guard(solution: str, work: Mapping[str, str], tests: Mapping[str, str]) -> None:
+    """Nothing of an answer is in the files.
+
+    Of the files to fill in no line may be one of an answer, unless it stands outside of the answers
+    as well. Tests compute what they ask for, and may share a line with an answer by chance; but not
+    two in a row, and not a whole answer.
+
+    Raises:
+        Refusal: an answer would get out; with the file and the line.
+    """
+    blocks = secret(solution)
+    outside = [line.strip() for line in solution.split("\n")]
+    for line in (line for block in blocks for line in block):
+        outside.remove(line)
+    answers = {line for block in blocks for line in block} - set(outside)
+    for name, text in work.items():
+        for line in _code(name, text):
+            if line in answers:
+                raise Refusal(f"{name} would give away the line {line!r} of the solution.")
+    for name, text in tests.items():
+        lines = [line for line in _code(name, text) if line]
+        pairs = set(pairwise(lines))
+        for block in blocks:
+            if len(block) == 1 and block[0] in lines:
+                raise Refusal(f"{name} would give away the answer {block[0]!r}.")
+            for pair in pairwise(block):
+                if pair in pairs:
+                    raise Refusal(f"{name} would give away {pair[0]!r} and the line after it.")
+
+
+def write(files: Mapping[str, str], out: Path, source: Path) -> None:
+    """Put the files into a folder, or into a zip where the name ends so.
+
+    Raises:
+        Refusal: it is the folder that holds the solution, or cannot be written to.
+    """
+    if out.resolve() == source.resolve().parent:
+        raise Refusal(f"{out} holds the solution: name another folder for the release.")
+    try:
+        if out.suffix == ".zip":
+            out.parent.mkdir(parents=True, exist_ok=True)
+            with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+                for name, text in files.items():
+                    entry = zipfile.ZipInfo(f"{out.stem}/{name}")  # of 1980, every time
+                    entry.external_attr = 0o644 << 16
+                    archive.writestr(entry, text, zipfile.ZIP_DEFLATED)
+            return
+        out.mkdir(parents=True, exist_ok=True)
+        for name, text in files.items():
+            (out / name).write_text(text, encoding="utf-8", newline="\n")
+    except OSError as error:
+        raise Refusal(f"{out} cannot be written: {error.strerror}.") from None
+
+
+def _says_hidden(node: ast.AST) -> bool:
+    for n in ast.walk(node):
+        if isinstance(n, ast.keyword) and n.arg == "hidden":
+            return not (isinstance(n.value, ast.Constant) and not n.value.value)
+    return False
+
+
+def _names(node: ast.AST) -> set[str]:
+    return {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
+
+
+def _sixth(mark: ast.expr) -> bool:
+    """Whether a marker has so many arguments that one is `hidden`."""
+    return isinstance(mark, ast.Call) and len(mark.args) > HIDDEN_AT
+
+
+def _code(name: str, text: str) -> Iterable[str]:
+    """The lines of a file, those in a notebook's cells included."""
+    if name.endswith(".ipynb"):
+        cells = json.loads(text)["cells"]
+        text = "\n".join("".join(cell["source"]) for cell in cells)
+    return [line.strip() for line in text.split("\n")]

@@ -1,0 +1,234 @@
+"""What one student handed in becomes the text of one module, with notes on what was left out.
+
+Nothing is run, unpacked to the disk, or looked up through a link. Of all the files of a student one
+counts, by a rule that does not depend on the disk: the one of the name that was asked for, else a
+renamed one, else the only one; the one in the fewest folders; and of a module and a notebook the
+module. A file without an answer in it, such as the one that was handed out, gives way to one that
+has an answer. Python's own parser sees what students wrote only in a process of its own
+(`fedlab_grade.notebook`).
+"""
+
+import hashlib
+import re
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache, partial
+from pathlib import Path
+
+from fedlab_grade.classroom.unpack import Files, Read
+from fedlab_grade.notebook import (
+    Module,
+    answers,
+    answers_apart,
+    in_cells,
+    looks_like_notebook,
+    module_of,
+)
+from fedlab_grade.textfile import Unusable, about, printable
+
+LOOK = 4  # files that are looked into for an answer
+NOTES, NOTE = 20, 300  # notes on one submission, and characters of one
+
+Rank = Callable[[str], int | None]
+
+# They are never meant as an answer, whatever else is there.
+_OURS = re.compile(r"(test_.*|.*_test|conftest|sitecustomize|usercustomize|setup)\.py", re.I)
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What is asked for.
+
+    Fields:
+        names: of the file, without its ending; the first one is told to the student.
+        functions: what the file should define.
+        stub: the file as it was handed out; "" where that is not known.
+    """
+
+    names: tuple[str, ...]
+    functions: tuple[str, ...] = ()
+    stub: str = ""
+
+    @property
+    def asked(self) -> str:
+        """The names of the file, for a message."""
+        return f"{self.names[0]}.py or {self.names[0]}.ipynb"
+
+
+@dataclass(frozen=True)
+class Handed:
+    """What a student handed in: the text of a module, or the problem that there is none.
+
+    Fields:
+        file: the file that counts, within what was handed in.
+        notes: what was ignored, and what else the student should know.
+        notebook: whether the file was read as one.
+    """
+
+    file: str = ""
+    source: str | None = None
+    problem: str = ""
+    notes: tuple[str, ...] = ()
+    notebook: bool = field(default=False, compare=False)
+
+    @property
+    def digest(self) -> str:
+        """The SHA-256 of the text; of the problem, where there is none."""
+        text = self.problem if self.source is None else self.source
+        return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
+
+    def placed(self, message: str) -> str:
+        """A message about the module, with the cells and lines of the notebook it came from."""
+        return in_cells(message, self.source or "") if self.notebook else message
+
+
+def collect(paths: Sequence[tuple[str, Path]], wanted: Wanted) -> Handed:
+    """What the files and folders of one student come to; never raises for what is in them.
+
+    Args:
+        paths: each with the name that the student gave to it.
+    """
+    notes: list[str] = []
+    try:
+        files = Files(notes)
+        for name, path in paths:
+            files.add(name, path)
+        if not files.found and not files.refused:
+            raise Unusable(f"is empty: hand in {wanted.asked}")
+        rank = partial(_rank, wanted=wanted, alone=paths[0][0] if len(paths) == 1 else "")
+        choice = _Choice(files.unpacked(rank), rank, wanted, notes)
+        file, source = choice.made(files.refused, sorted(files.found))
+        return Handed(file, source, notes=_cut(notes), notebook=file in choice.notebooks)
+    except Unusable as problem:
+        return Handed("", None, f"What you handed in {problem}", _cut(notes))
+
+
+def _cut(notes: Sequence[str]) -> tuple[str, ...]:
+    """A student can bring about as many notes, and as long ones, as they like."""
+    left = len(notes) - NOTES
+    more = [f"and {left} more note{'s' if left > 1 else ''}"] if left > 0 else []
+    shown = (note if len(note) <= NOTE else f"{note[: NOTE - 3]}..." for note in notes[:NOTES])
+    return (*shown, *more)
+
+
+class _Choice:
+    """Which one of a student's files counts."""
+
+    def __init__(
+        self, files: Mapping[str, Read], rank: Rank, wanted: Wanted, notes: list[str]
+    ) -> None:
+        self.files, self.wanted, self.notes = files, wanted, notes
+        self.ranks = {name: r for name in sorted(files) if (r := rank(name)) is not None}
+        own = answers(wanted.stub)
+        self.blank = {
+            n: own[n] for n in wanted.functions if "NotImplementedError" in own.get(n, "")
+        }
+        self.notebooks: set[str] = set()  # what was read as one
+        self.read = cache(self._read)
+
+    def made(self, refused: Sequence[str], there: Sequence[str]) -> tuple[str, str]:
+        """(name, text) of the file that counts.
+
+        Args:
+            refused: why some files are of no use, for when there is no other.
+            there: the names of all files, likewise.
+
+        Raises:
+            Unusable: there is none, or several could be meant.
+        """
+        asked = self.wanted.asked
+        if not self.ranks:
+            raise Unusable(f"holds no {asked}{_instead(refused, there)}")
+        first = self._first(self.ranks)
+        if len(self.ranks) > 1 and (len(first) > 1 or not self._answers(first[0])):
+            untouched, first = first, self._first(self._answered()) or first
+            self.notes += [
+                f"{printable(name)!r} holds no answer: {printable(first[0])!r} counts"
+                for name in untouched[:LOOK]
+                if len(first) == 1 and name not in first
+            ]
+        if len(first) > 1:
+            names = ", ".join(repr(printable(n)) for n in first[:4])
+            raise Unusable(
+                f"holds {len(first)} files that could be meant ({names}): hand in {asked}"
+            )
+        (name,) = first
+        module = self.read(name)
+        self.notes += module.notes
+        if self.ranks[name]:
+            self.notes.append(f"{printable(name)!r} was taken for {asked}")
+        others = [printable(n) for n in sorted(self.files) if n != name]
+        if others:
+            more = f" and {len(others) - 5} more" if len(others) > 5 else ""
+            self.notes.append(f"{', '.join(others[:5])}{more}: ignored")
+        return name, module.source
+
+    def _first(self, names: Collection[str]) -> list[str]:
+        """Of these files those that go before the others: by name, place, and kind."""
+        keys = {n: (self.ranks[n], n.count("/"), n.lower().endswith(".ipynb")) for n in names}
+        best = min(keys.values(), default=None)
+        return [n for n in names if keys[n] == best]
+
+    def _answered(self) -> list[str]:
+        """The files with an answer in them: those with a name like the one asked for, else others.
+
+        Where there are so many that looking into each takes long, none is passed over.
+        """
+        for named in (True, False):
+            names = [n for n, rank in self.ranks.items() if (rank < 2) == named]
+            found = [n for n in names if self._answers(n)] if len(names) <= LOOK else []
+            if found:
+                return found
+        return []
+
+    def _answers(self, name: str) -> bool:
+        """Whether a file has an answer in it: code that is not the stub's, in what is asked for."""
+        try:
+            text = self.read(name).source
+        except Unusable:
+            return self.ranks[name] < 2  # its author should know
+        found = answers_apart(text)
+        if not self.wanted.functions:
+            return bool(found)
+        asked = self.blank or dict.fromkeys(self.wanted.functions, "")
+        return any(found.get(n, blank) != blank for n, blank in asked.items())
+
+    def _read(self, name: str) -> Module:
+        with about(name):
+            data = self.files[name]()
+            notebook = looks_like_notebook(name, data)
+            functions = tuple(self.blank) or self.wanted.functions
+            module = module_of(data, notebook, functions, self.wanted.names)
+        if notebook:
+            self.notebooks.add(name)
+        if notebook and not name.lower().endswith(".ipynb"):
+            told = f"{printable(name)!r} is a notebook, whatever its name says, and read as one"
+            module.notes.insert(0, told)
+        return module
+
+
+def _instead(refused: Sequence[str], there: Sequence[str]) -> str:
+    """What there is instead of the file that is asked for, to follow its name."""
+    if refused:
+        return f" ({'; '.join(refused[:3])})"
+    nearly = [name for name in there if re.search(r"\.(py\.txt|pyw|py~|ipynb\.(txt|json))$", name)]
+    names = ", ".join(repr(printable(name)) for name in (nearly or there)[:3])
+    more = f" and {len(there) - 3} more" if len(nearly or there) > 3 else ""
+    return f" but {names}{more}{': rename it' if len(nearly) == 1 else ''}" if names else ""
+
+
+def _rank(name: str, wanted: Wanted, alone: str) -> int | None:
+    """0 for the name that was asked for, 1 for a renamed file, 2 for any other that could be.
+
+    Args:
+        alone: the one file that was handed in, which may have any name; "" where there are more.
+    """
+    base = name.rpartition("/")[2]
+    names = "|".join(map(re.escape, wanted.names))
+    if name == alone or re.fullmatch(rf"({names})\.(py|ipynb)", base):
+        return 0
+    # Nothing is given back once it is taken, else a long name would be tried for years.
+    added = r"(?:[ _.-]*+(?:\(\d++\)|copy|final|new|solution|v?\d++))*+"
+    if re.fullmatch(rf"(my[ _-]?|copy of )?({names}){added}\.(py|ipynb)", base, re.I):
+        return 1
+    return None if _OURS.fullmatch(base) else 2

@@ -1,0 +1,86 @@
+"""Grades in a gradebook of nbgrader's; a mark that is no verdict is not written."""
+
+import os
+import re
+from collections.abc import Iterable
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from fedlab_grade.assignment import Refusal
+from fedlab_grade.classroom.records import MISSING, Record
+from fedlab_grade.classroom.store import file_name
+from fedlab_grade.escape import line
+
+
+def write(records: Iterable[Record], database: Path) -> list[str]:
+    """The marks in a gradebook of nbgrader's, each question a cell that was graded by itself.
+
+    The gradebook is written anew each time, since in an old one nobody has a grade for a question
+    that came later. So what was noted in it by hand is gone: keep such notes in a copy.
+
+    Returns: who keeps an empty mark, to be graded by hand.
+
+    Raises:
+        Refusal: nbgrader is not installed, or fails; an earlier gradebook stays as it is.
+    """
+    everyone = list(records)
+    beside = database.resolve().with_name(f".{os.getpid()}.{database.name}")
+    try:
+        api = import_module("nbgrader.api")
+        beside.unlink(missing_ok=True)
+        with api.Gradebook(f"sqlite:///{beside}") as book:
+            cells = _cells(book, everyone)
+            for record in everyone:
+                _enter(book, record, cells[record.assignment])
+        os.replace(beside, database)
+    except ModuleNotFoundError:
+        raise Refusal(
+            "this needs nbgrader, which is no part of the kit: pip install nbgrader"
+        ) from None
+    except Exception as error:  # nbgrader's own, or of the library that it keeps its data with
+        why = next(iter(str(error).splitlines()), "")
+        if getattr(error, "filename", "") == "alembic":  # a program that comes with nbgrader
+            why += ": activate the environment that nbgrader is installed in"
+        raise Refusal(f"nbgrader cannot write {database}: {type(error).__name__}: {why}.") from None
+    finally:
+        beside.unlink(missing_ok=True)
+    return [r.name for r in everyone if r.mark is None]
+
+
+def _cells(book: Any, everyone: Iterable[Record]) -> dict[str, dict[str, float]]:
+    """Make the cells of each assignment: nbgrader gives grades to those that a submission finds.
+
+    Returns: assignment -> question -> its points.
+    """
+    out: dict[str, dict[str, float]] = {}
+    for record in everyone:
+        points = {q: sum(t.max for t in tests) for q, tests in record.questions.items()}
+        out.setdefault(record.assignment, {}).update(points)
+    for name, cells in out.items():
+        book.update_or_create_assignment(name)
+        book.update_or_create_notebook(name, name)
+        for question, most in cells.items():
+            book.update_or_create_grade_cell(question, name, name, max_score=most, cell_type="code")
+    return out
+
+
+def _enter(book: Any, record: Record, cells: Iterable[str]) -> None:
+    """Put a student in, and the submission if there is one."""
+    name, student = record.assignment, _key(record.student)
+    book.update_or_create_student(student, last_name=line(record.name))
+    if record.state == MISSING:
+        return
+    book.update_or_create_submission(name, student)
+    for question in cells:
+        tests = record.questions.get(question, ())
+        judged = record.mark is not None and bool(tests)
+        grade = book.find_grade(question, name, name, student)
+        grade.auto_score = sum(t.points or 0 for t in tests) if judged else None
+        grade.needs_manual_grade = not judged
+    book.db.commit()
+
+
+def _key(student: str) -> str:
+    """What nbgrader calls the student: it makes folders of it."""
+    return student if re.fullmatch(r"\w[\w.@-]{0,63}", student) else file_name(student)

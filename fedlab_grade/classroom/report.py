@@ -1,0 +1,113 @@
+"""The instructor's command ``report``: the table of the class, pages and exports."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from fedlab_grade.assignment import Refusal
+from fedlab_grade.classroom import canvas, exports, nbgrader, pages, tables
+from fedlab_grade.classroom.store import Store, file_name
+from fedlab_grade.escape import for_console, line
+
+LEFT_OVER = 10  # records of people who are no longer in the class that are named
+
+
+def report(
+    folder: Path,
+    show_hidden: bool = False,
+    exports: Sequence[str] = (),
+    template: Path | None = None,
+    column: str = "",
+) -> int:
+    """Print the table of the class, and write the pages and exports; 0.
+
+    Args:
+        show_hidden: students read the messages of hidden tests too.
+        exports: some of gradescope, classroom50, junit and nbgrader.
+        template: Canvas's gradebook, to be filled in; column: which of its columns.
+
+    Raises:
+        Refusal: there are no grades, or an export cannot be made.
+    """
+    store = Store(folder)
+    about = store.read_class()
+    notes = {one.key: one.notes for one in about.people}
+    questions: dict[str, float] = {}
+    for test in about.tests:
+        questions[test.question] = questions.get(test.question, 0) + test.max
+    table = tables.Table(questions)
+    target = folder / "report"
+    try:
+        (target / "students").mkdir(parents=True, exist_ok=True)
+        _emptied(target / "students", "*.html", "*.md")
+        for record in store.records():
+            page = target / "students" / f"{file_name(record.student)}.html"
+            _text(page, pages.student_page(record, show_hidden))
+            _text(page.with_suffix(".md"), pages.student_markdown(record, show_hidden))
+            table.add(record, f"students/{page.name}", notes[record.student])
+        _text(target / "class.html", pages.class_page(about.assignment, table))
+        _text(target / "class.csv", tables.class_csv(table))
+        _text(target / "questions.csv", tables.difficulty_csv(table))
+        lines: list[str] = []
+        try:  # before anything is printed: who reads that may stop in the middle
+            # nbgrader comes last, since it may not be installed.
+            asked = [*exports, *(["canvas"] if template else [])]
+            for name in sorted(asked, key=lambda name: name == "nbgrader"):
+                lines += _export(name, store, target, show_hidden, template, column)
+        finally:
+            told = f"{tables.class_text(table)}\n\n{tables.difficulty_text(table)}\n"
+            print(for_console(told))
+            tell_left_over(store)
+            print(for_console("\n".join([f"Pages and tables: {target}", *lines])))
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise Refusal(f"{error.filename or target}: {error.strerror}.") from None
+    return 0
+
+
+def _export(
+    name: str, store: Store, target: Path, show_hidden: bool, template: Path | None, column: str
+) -> list[str]:
+    """Write one; what is to be said of it."""
+    records = store.records()
+    if name in ("gradescope", "classroom50"):
+        _emptied(target / name, "*/result*.json")
+    unsure: list[str] = []  # whom the export gives no mark
+    odd: list[str] = []
+    if name == "gradescope":
+        path, unsure = target / name, exports.gradescope(records, target / name, show_hidden)
+    elif name == "classroom50":
+        path, unsure = target / name, exports.classroom50(records, target / name)
+    elif name == "junit":
+        path = target / "junit.xml"
+        exports.junit(records, path)
+    elif name == "nbgrader":
+        path = target / "gradebook.db"
+        unsure = nbgrader.write(records, path)
+    else:
+        assert template is not None
+        path = target / "canvas.csv"
+        unsure, odd = canvas.fill(records, template, path, column)
+    # By semicolons, since a name may hold a comma.
+    without = [f"  without a mark: {'; '.join(map(line, unsure))}"] if unsure else []
+    return [f"{name}: {path}", *without, *(f"  {line(text)}" for text in odd)]
+
+
+def _emptied(folder: Path, *patterns: str) -> None:
+    """Remove what an earlier report left, perhaps on a student who is no longer in the class."""
+    for pattern in patterns:
+        for path in folder.glob(pattern):
+            path.unlink()
+
+
+def _text(path: Path, text: str) -> None:
+    path.write_text(text, encoding="utf-8", newline="\n")
+
+
+def tell_left_over(store: Store) -> None:
+    """Name whom an earlier run has graded and the last one has not seen: they are in no table."""
+    found = store.left_over()
+    for name, path in found[:LEFT_OVER]:
+        print(for_console(f"  graded earlier, not among these submissions: {line(name)}: {path}"))
+    if len(found) > LEFT_OVER:
+        print(f"  and {len(found) - LEFT_OVER} more")

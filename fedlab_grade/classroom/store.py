@@ -1,0 +1,200 @@
+"""The grades of an assignment on the disk: one JSON per student, and one for the class.
+
+    OUT/class.json            the assignment, its tests, and everyone in order
+    OUT/grades/NAME-HASH.json what became of one student's submission
+    OUT/secret                what hidden inputs are drawn from; keep it to grade again alike
+
+Each file is written in full beside its place and then put there, so that a killed run leaves whole
+files only.
+"""
+
+import hashlib
+import json
+import os
+import re
+import secrets
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from fedlab_grade.assignment import Refusal
+from fedlab_grade.classroom.people import Person
+from fedlab_grade.classroom.records import GRADE, UNGRADED, ClassList, Outcome, Record
+from fedlab_grade.disk import write_json
+
+CLASS = "fedlab-edu/class/v1"
+
+
+def file_name(student: str) -> str:
+    """What a student's files are called, without an ending; safe on any disk, whatever the key."""
+    short = re.sub(r"[^A-Za-z0-9]+", "-", student)[:40].strip("-")
+    digest = hashlib.sha256(student.encode("utf-8", "surrogatepass")).hexdigest()[:12]
+    return f"{short}-{digest}".lstrip("-")
+
+
+class Store:
+    """The folder of one assignment's grades."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def begin(
+        self,
+        assignment: str,
+        tests: Sequence[Outcome],
+        everyone: Sequence[Person],
+        tests_sha256: str = "",
+        passed: str = "",
+    ) -> None:
+        """Note who is in the class and what is asked, before anything is graded.
+
+        Args:
+            tests, tests_sha256, passed: see `ClassList`.
+
+        Raises:
+            Refusal: the folder holds the grades of another assignment, or a broken class.json.
+        """
+        self._earlier(assignment)
+        people = [
+            {"key": p.key, "name": p.name, "ids": p.ids, "late": p.late, "notes": p.notes}
+            for p in everyone
+        ]
+        about = {
+            "schema": CLASS,
+            "assignment": assignment,
+            "tests_sha256": tests_sha256,
+            "passed": passed,
+            "tests": [asdict(test) for test in tests],
+            "people": people,
+        }
+        write_json(self.folder / "class.json", about)
+
+    def tested(self, assignment: str, passed: str) -> tuple[Outcome, ...]:
+        """The tests, where the solution has passed these very tests before; else none.
+
+        Raises:
+            Refusal: as `begin` does.
+        """
+        earlier = self._earlier(assignment)
+        return earlier.tests if earlier and earlier.passed == passed else ()
+
+    def _earlier(self, assignment: str) -> ClassList | None:
+        if not (self.folder / "class.json").exists():
+            return None
+        found = self.read_class()
+        if found.assignment != assignment:
+            raise Refusal(
+                f"{self.folder} holds the grades of {found.assignment}: "
+                "name another folder with --out."
+            )
+        return found
+
+    def read_class(self) -> ClassList:
+        """What `begin` wrote.
+
+        Raises:
+            Refusal: nothing was graded here, or the file is not what `begin` wrote.
+        """
+        path = self.folder / "class.json"
+        try:
+            found = json.loads(path.read_bytes())
+            if found["schema"] != CLASS:
+                raise Refusal(
+                    f"{path} is of another version ({found['schema']}): "
+                    "grade into another folder, with --out."
+                )
+            return ClassList(
+                found["assignment"],
+                tuple(Outcome(**test) for test in found["tests"]),
+                found["tests_sha256"],
+                found["passed"],
+                tuple(
+                    Person(p["key"], p["name"], tuple(p["ids"]), (), p["late"], tuple(p["notes"]))
+                    for p in found["people"]
+                ),
+            )
+        except (FileNotFoundError, NotADirectoryError):
+            raise Refusal(f"{self.folder} holds no grades: run fedlab-edu grade first.") from None
+        except OSError as error:
+            raise Refusal(f"{path} cannot be read: {error.strerror}.") from None
+        except (ValueError, KeyError, TypeError):
+            raise Refusal(
+                f"{path} is broken: delete it and run fedlab-edu grade again; "
+                "the grades beside it are kept."
+            ) from None
+
+    def secret(self) -> str:
+        """What hidden inputs are drawn from, the same for all students and every time.
+
+        Raises:
+            Refusal: it is empty, so that anyone could draw the same.
+        """
+        path = self.folder / "secret"
+        if not path.exists():
+            path.parent.mkdir(0o700, parents=True, exist_ok=True)
+            beside = path.with_name(f".secret.{os.getpid()}")
+            flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
+            try:
+                with os.fdopen(os.open(beside, flags, 0o600), "w") as file:
+                    file.write(secrets.token_hex(16))
+                _put_first(beside, path)
+            finally:
+                beside.unlink(missing_ok=True)
+        found = path.read_text("utf-8", errors="replace").strip()
+        if len(found) < 16:
+            raise Refusal(f"{path} is empty or broken: put the old one back, or delete it.")
+        return found
+
+    def path(self, student: str) -> Path:
+        """Where a student's record is."""
+        return self.folder / "grades" / f"{file_name(student)}.json"
+
+    def write(self, record: Record) -> None:
+        write_json(self.path(record.student), asdict(record))
+
+    def read(self, student: str) -> Record | None:
+        """A student's record; None where there is none of this version."""
+        return _record(self.path(student))
+
+    def records(self) -> Iterator[Record]:
+        """Everyone of the class, in order; ungraded, who has no record of these tests yet."""
+        about = self.read_class()
+        for one in about.people:
+            record = self.read(one.key)
+            if record is None or record.tests_sha256 != about.tests_sha256:
+                record = Record(
+                    one.key, one.name, one.ids, about.assignment, UNGRADED, about.tests,
+                    "grading was stopped before it came to this submission", late=one.late,
+                )  # fmt: skip
+            yield record
+
+    def left_over(self) -> list[tuple[str, Path]]:
+        """(name, file) of the records of people who are not in the class, as it is now."""
+        here = {self.path(one.key) for one in self.read_class().people}
+        others = sorted(p for p in (self.folder / "grades").glob("*.json") if p not in here)
+        found = [(_record(path), path) for path in others]
+        return [(record.name if record else path.stem, path) for record, path in found]
+
+
+def _record(path: Path) -> Record | None:
+    try:
+        found: dict[str, Any] = json.loads(path.read_bytes())
+        if found["schema"] != GRADE:
+            return None
+        found["tests"] = [Outcome(**test) for test in found["tests"]]
+        values: dict[str, Any]
+        values = {k: tuple(v) if isinstance(v, list) else v for k, v in found.items()}
+        return Record(**values)
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def _put_first(beside: Path, path: Path) -> None:
+    """Give a file its place, unless another process was faster."""
+    try:
+        os.link(beside, path)
+    except FileExistsError:
+        pass
+    except OSError:  # no links on this disk
+        os.replace(beside, path)

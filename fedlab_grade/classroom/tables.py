@@ -1,0 +1,209 @@
+"""The class at a glance: everyone's marks, and how hard each question was."""
+
+import csv
+import io
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from fedlab_grade.classroom.records import GRADED, Outcome, Record
+from fedlab_grade.escape import cell, line
+
+WIDE = 60  # letters of a text in a terminal's table
+
+
+@dataclass(frozen=True)
+class Row:
+    """A student in the table of the class.
+
+    Fields:
+        points: of each question; None where it was not judged.
+        total: None where the submission is not gradable yet or ungraded.
+        remark: why it is not graded, who handed in late, and whom the roster does not know.
+        page: where the student's page is, seen from the table's.
+    """
+
+    student: str
+    name: str
+    state: str
+    points: tuple[float | None, ...]
+    total: float | None
+    remark: str
+    page: str = ""
+
+
+@dataclass(frozen=True)
+class Difficulty:
+    """How a question went, over those submissions that were graded.
+
+    Fields:
+        graded: number of submissions.
+        full: share of them with full marks; mean: of the points, as a share of the maximum.
+        mistake: the most frequent mistake, "" where there was none; often: how often.
+    """
+
+    question: str
+    function: str
+    max: float
+    graded: int
+    full: float
+    mean: float
+    mistake: str
+    often: int
+
+
+class Table:
+    """Takes records one by one, and holds of each no more than a row.
+
+    Args:
+        questions: with the points of each, in order.
+    """
+
+    def __init__(self, questions: dict[str, float]) -> None:
+        self.questions = questions
+        self.rows: list[Row] = []
+        self._won: dict[str, list[float]] = {q: [] for q in questions}
+        self._likely: dict[str, Counter[str]] = {q: Counter() for q in questions}
+        self._function: dict[str, str] = {}
+
+    def add(self, record: Record, page: str = "", notes: Iterable[str] = ()) -> None:
+        """Another row.
+
+        Args:
+            notes: about the student, for the instructor.
+        """
+        points: list[float | None] = []
+        for question in self.questions:
+            tests = record.questions.get(question, ())
+            self._function.setdefault(question, tests[0].function if tests else "")
+            judged = [t.points for t in tests if t.points is not None]
+            whole = len(judged) == len(tests) and record.mark is not None
+            points.append(sum(judged) if whole else None)
+            if record.state == GRADED and tests:
+                self._won[question].append(sum(judged))
+                mistakes = dict.fromkeys(map(_mistake, tests))  # a set would settle ties by chance
+                self._likely[question].update(m for m in mistakes if m)
+        remark = "; ".join(filter(None, ["late" if record.late else "", *notes, record.problem]))
+        self.rows.append(
+            Row(
+                record.student,
+                record.name,
+                record.state,
+                tuple(points),
+                record.mark,
+                line(remark)[:200],
+                page,
+            )
+        )
+
+    def difficulty(self) -> list[Difficulty]:
+        """One entry for each question, in their order."""
+        out = []
+        for question, most in self.questions.items():
+            won = self._won[question]
+            mistake, often = next(iter(self._likely[question].most_common(1)), ("", 0))
+            full = sum(w >= most for w in won) / len(won) if won else 0.0
+            mean = sum(won) / len(won) / most if won and most else 0.0
+            function = self._function.get(question, "")
+            out.append(Difficulty(question, function, most, len(won), full, mean, mistake, often))
+        return out
+
+    def states(self) -> Counter[str]:
+        """How many submissions are graded, not gradable yet, ungraded, not handed in."""
+        return Counter(row.state for row in self.rows)
+
+
+def class_text(table: Table) -> str:
+    """The table of the class for a terminal."""
+    head = ["student", *map(line, table.questions), "total", "of", "state", ""]
+    most = sum(table.questions.values())
+    body = [
+        [
+            *(_name(row), *map(number, row.points)),
+            *(number(row.total), number(most), row.state, _short(row.remark)),
+        ]
+        for row in table.rows
+    ]
+    return aligned([head, *body], right=range(1, len(table.questions) + 3))
+
+
+def difficulty_text(table: Table) -> str:
+    """How hard each question was, for a terminal."""
+    head = ["question", "full marks", "mean", "most frequent mistake"]
+    body = [
+        [
+            line(f"{d.question} {d.function}"),
+            f"{d.full:.0%} of {d.graded}",
+            f"{d.mean:.0%}",
+            f"{_short(line(d.mistake))} ({d.often})" if d.mistake else "",
+        ]
+        for d in table.difficulty()
+    ]
+    return aligned([head, *body], right=(1, 2))
+
+
+def class_csv(table: Table) -> str:
+    """The table of the class for a spreadsheet; nothing in it can be a formula."""
+    most = sum(table.questions.values())
+    head = ["student", "name", "state", *table.questions, "total", "max", "remark", "page"]
+    body = [
+        [
+            *(cell(row.student), cell(row.name), row.state, *map(number, row.points)),
+            *(number(row.total), number(most), cell(row.remark), cell(row.page)),
+        ]
+        for row in table.rows
+    ]
+    return as_csv([[*map(cell, head)], *body])
+
+
+def difficulty_csv(table: Table) -> str:
+    """How hard each question was, for a spreadsheet."""
+    head = ["question", "function", "max", "graded", "full_marks", "mean", "mistake", "times"]
+    body = [
+        [
+            *(cell(d.question), cell(d.function), number(d.max), str(d.graded)),
+            *(f"{d.full:.3f}", f"{d.mean:.3f}", cell(d.mistake), str(d.often)),
+        ]
+        for d in table.difficulty()
+    ]
+    return as_csv([head, *body])
+
+
+def as_csv(rows: Iterable[Sequence[str]]) -> str:
+    out = io.StringIO()
+    csv.writer(out, lineterminator="\n").writerows(rows)
+    return out.getvalue()
+
+
+def number(value: float | None) -> str:
+    """Points as people write them; nothing where there are none."""
+    return "" if value is None else f"{round(value, 4):g}"
+
+
+def aligned(rows: Sequence[Sequence[str]], right: Iterable[int] = ()) -> str:
+    """Rows of cells as columns."""
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+    flush = set(right)
+    return "\n".join(
+        "  ".join(
+            text.rjust(width) if i in flush else text.ljust(width)
+            for i, (text, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in rows
+    )
+
+
+def _name(row: Row) -> str:
+    both = row.name if row.name == row.student else f"{row.name} ({row.student})"
+    return _short(line(both))
+
+
+def _mistake(test: Outcome) -> str:
+    """The likely one; where the test names none, how its message begins."""
+    if test.status in ("passed", "error", "not run", "not written"):
+        return ""
+    return test.likely or next(iter(test.message.splitlines()), "")[:200]
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= WIDE else f"{text[: WIDE - 3]}..."

@@ -1,0 +1,157 @@
+"""The grader's part of the command ``fedlab-edu``: for students, and for instructors."""
+
+import argparse
+from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from fedlab_grade.assignment import Refusal
+
+AT_HOME = ("check", "watch", "hint", "progress")
+
+
+def add_to(commands: Any) -> None:
+    """Add the grader's subcommands to an argument parser's; each sets ``run``."""
+    for add in (_add_at_home, _add_assignments, _add_grading):
+        add(partial(_add, commands))
+
+
+def _add(commands: Any, name: str, **about: str) -> argparse.ArgumentParser:
+    parser: argparse.ArgumentParser = commands.add_parser(name, **about)
+    parser.set_defaults(run=partial(_run, name))
+    return parser
+
+
+def _run(command: str, **chosen: Any) -> int:
+    """Import what the command needs, and run it.
+
+    Raises:
+        Refusal: it cannot be done; the message says why.
+    """
+    if find_spec("pytest") is None:
+        extra = "check" if command in AT_HOME else "grade"
+        raise Refusal(f"{command} needs pytest: pip install 'fedlab_edu[{extra}]'")
+    if command == "check":
+        from fedlab_grade.home.check import check
+
+        return check(**chosen, course=course_folder)
+    if command in AT_HOME:
+        from fedlab_grade.home import commands as study
+
+        if command == "watch":
+            return study.watch(**chosen, course=course_folder)
+        tell = study.hint if command == "hint" else study.overview
+        return tell(**chosen, course=course_folder(None))
+    from fedlab_grade.classroom import commands, report, trial
+
+    if command in ("grade", "release", "try"):
+        with suppress(Refusal):  # an assignment in a folder needs no course
+            chosen["course"] = course_folder(None)
+    run: dict[str, Callable[..., int]] = {
+        "grade": commands.grade,
+        "report": report.report,
+        "release": commands.release,
+        "try": trial.try_out,
+        "doctor": commands.doctor,
+    }
+    return run[command](**chosen)
+
+
+def _add_at_home(add: Callable[..., argparse.ArgumentParser]) -> None:
+    checker = add("check", help="check your answers to an exercise")
+    checker.add_argument(
+        "question", help="an exercise, as in ex01, a question, as in ex01.2, or a folder"
+    )
+    checker.add_argument("file", type=Path, nargs="?", help="your file, if not in exercises/")
+
+    watcher = add("watch", help="check your answers whenever you save them")
+    watcher.add_argument("question", help="as for check")
+    watcher.add_argument("file", type=Path, nargs="?", help="as for check")
+
+    tutor = add("hint", help="the next of three hints to a question")
+    tutor.add_argument("question", help="as in ex01.2")
+    tutor.add_argument("--level", type=int, help="this hint, from 1 to 3")
+
+    looker = add("progress", help="your points so far, and what comes next")
+    looker.add_argument("--check", action="store_true", help="check all exercises first")
+
+
+def _add_assignments(add: Callable[..., argparse.ArgumentParser]) -> None:
+    trier = add("try", help="try an assignment's tests on typical answers")
+    trier.add_argument("assignment", help="as in ex04, or a folder")
+
+    releaser = add("release", help="make what students get of an assignment")
+    releaser.add_argument("assignment", help="as in ex04, or a folder")
+    releaser.add_argument("--out", type=_folder, required=True, help="a folder, or a file *.zip")
+
+
+def _add_grading(add: Callable[..., argparse.ArgumentParser]) -> None:
+    grader = add("grade", help="grade a class")
+    grader.add_argument("submissions", type=Path, help="a folder with what was handed in")
+    grader.add_argument("--assignment", required=True, help="as in ex04, or a folder")
+    grader.add_argument("--roster", type=Path, help="a CSV with everyone's name or id")
+    grader.add_argument("--out", type=_folder, help="default: grades-ASSIGNMENT")
+    grader.add_argument(
+        "--again", action="store_true", help="also who is graded already; with the same seeds"
+    )
+    grader.add_argument(
+        "--i-trust-these-submissions",
+        action="store_true",
+        dest="trust",
+        help="run them even where nothing keeps them from your files",
+    )
+
+    reporter = add("report", help="tables, pages and exports of the grades")
+    reporter.add_argument("folder", type=Path, help="where grade has put them")
+    reporter.add_argument(
+        "--show-hidden", action="store_true", help="students read what hidden tests found"
+    )
+    reporter.add_argument(
+        "--export",
+        action="append",
+        default=[],
+        dest="exports",
+        choices=["gradescope", "classroom50", "junit", "nbgrader"],
+        help="may be given several times",
+    )
+    reporter.add_argument(
+        "--canvas", type=Path, dest="template", help="Canvas's gradebook, to fill in a column"
+    )
+    reporter.add_argument("--column", default="", help="which, if its name is not the assignment's")
+
+    add("doctor", help="how well this machine keeps submissions apart")
+
+
+def _folder(text: str) -> Path:
+    """Convert to a path, but reject an empty text, which would mean the current folder."""
+    if not text:
+        raise argparse.ArgumentTypeError("it is empty")
+    return Path(text)
+
+
+def course_folder(file: Path | None) -> Path:
+    """Find the folder with ``exercises/`` and ``tests/exercises/``.
+
+    The search goes upwards from the current folder, then from the file's, then from this package's
+    (for editable installs).
+
+    Raises:
+        Refusal: there is none.
+    """
+    starts = [
+        Path.cwd(),
+        *([file.resolve().parent] if file else []),
+        Path(__file__).resolve().parent,
+    ]
+    for start in starts:
+        for folder in (start, *start.parents):
+            if (folder / "exercises").is_dir() and (folder / "tests" / "exercises").is_dir():
+                return folder
+    raise Refusal(
+        "run this in the project's folder, which holds exercises/ and tests/exercises/: the "
+        "installed package does not contain them. In a folder that your instructor handed out, run "
+        "fedlab-edu check . or fedlab-edu watch ."
+    )

@@ -1,0 +1,209 @@
+"""Compare an answer with what is wanted: first its type, then dtype and shape, last the values."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from fedlab_grade.printing import SHOWN, kind, noun, show
+
+Array = np.ndarray
+Value = Tensor | Array | float | list | tuple  # lists hold tensors, or numbers
+
+RTOL, ATOL = 1e-6, 1e-8  # the answers are float64; a step in float32 on the way is no mistake
+HUGE = 2**62  # larger ints do not fit into an array
+
+NAMES: dict[type, str] = {int: "an int", float: "a number"}
+WHOLE = (
+    "an int is asked for: // is the division without remainder, math.ceil gives an int where "
+    "np.ceil gives a float, and int(x) is the whole number in a float x"
+)
+NOT_FINITE = (
+    "inf and NaN come from a division by 0, the log of 0, exp of a large number, inf minus inf, or "
+    "numbers that grow without end"
+)
+
+
+class Fault(NamedTuple):
+    """What was returned and what was expected, to follow "returned"; and its own likely mistake."""
+
+    text: str
+    likely: str = ""
+
+
+def fault_of(got: Any, want: Value) -> Fault | None:
+    """Return how an answer differs from what is wanted; None if only by rounding.
+
+    Ints must be equal. Infinities and NaN are equal to themselves.
+    """
+    if fault := form_fault(got, want):
+        return fault
+    got = plain(got, want)
+    if isinstance(want, list | tuple) and len(got) != len(want):
+        return Fault(f"{show(got)}, expected {show(want)}")
+    if not isinstance(want, list | tuple) or not _holds_tensors(want):
+        return _value_fault(got, want)
+    for i, (g, w) in enumerate(zip(got, want, strict=True)):
+        if entry := fault_of(g, w):
+            return Fault(f"a list in which entry {i} is {entry.text}", entry.likely)
+    return None
+
+
+def form_fault(got: object, like: Value) -> Fault | None:
+    """Return how the form of an answer differs from that of ``like``; None if it does not.
+
+    The form is the type, and for tensors and arrays dtype and shape; a list may have any length.
+    Tensors and arrays count as numbers if they have no axes, and as lists if they have one.
+    """
+    if isinstance(like, Tensor | Array):
+        return _block_fault(got, like)
+    if isinstance(like, list | tuple):
+        return list_fault(got) if _holds_tensors(like) else _numbers_fault(got, like)
+    number, asked = plain(got, like), _asked(like)
+    if what := _misfit(number, asked):
+        return Fault(f"{what}, expected {NAMES[asked]}", _not_whole(number) or mistaken(got))
+    return None
+
+
+def plain(got: Any, like: Value) -> Any:
+    """Return an answer that has the form of ``like`` as that type; any other as it is.
+
+    Tensors come without their graph, on the CPU.
+    """
+    if isinstance(like, Tensor):
+        return got if not isinstance(got, Tensor) or _odd(got) else got.detach().cpu()
+    if isinstance(like, Array):
+        return np.asarray(got) if issubclass(type(got), np.generic) else got
+    if not isinstance(like, list | tuple):
+        got = _of_python(got, axes=0)
+        fits = type(got) is int and abs(got) < HUGE and _asked(like) is float
+        return float(got) if fits else got
+    got = _of_python(got, axes=1)
+    if type(got) not in (list, tuple) or _holds_tensors(like):
+        return got
+    return [plain(entry, _asked(*like)()) for entry in got]
+
+
+def _of_python(got: Any, axes: int) -> Any:
+    """Return a number of NumPy's, or a tensor or array with so many axes, as one of Python's."""
+    # isinstance believes what an object says it is
+    if not issubclass(type(got), Tensor | Array | np.generic) or got.ndim != axes:
+        return got
+    return got if isinstance(got, Tensor) and _odd(got) else got.tolist()
+
+
+def _asked(*like: float) -> type:
+    """Return the type of some numbers: float if one of them is."""
+    return float if any(isinstance(x, float) for x in like) else int
+
+
+def _holds_tensors(like: list | tuple) -> bool:
+    return any(isinstance(x, Tensor) for x in like)
+
+
+def list_fault(got: object) -> Fault | None:
+    """Return why an answer is no list of tensors; None if it is one."""
+    if not isinstance(got, list | tuple):
+        return Fault(f"{kind(got)}, expected a list of tensors", _instead(got, "a list"))
+    for part in got:
+        if not isinstance(part, Tensor):
+            text = f"a list with {kind(part)} in it, expected tensors"
+            return Fault(text, _instead(part, "a tensor"))
+        if fault := _odd(part):
+            return Fault(f"a list with {fault.text}", fault.likely)
+    return None
+
+
+def _numbers_fault(got: object, like: list | tuple) -> Fault | None:
+    numbers, asked = plain(got, like), _asked(*like)
+    if type(numbers) is not list:
+        return Fault(f"{kind(got)}, expected a list of numbers", _instead(got, "a list"))
+    for number in numbers:
+        if what := _misfit(number, asked):
+            text = f"a list with {what} in it, expected {NAMES[asked]} in each place"
+            return Fault(text, _not_whole(number))
+    return None
+
+
+def _misfit(value: object, asked: type) -> str:
+    """Return what a value is that is not the number asked for; "" if it is."""
+    if type(value) is float:
+        return "" if asked is float else f"the float {value}"
+    if type(value) is not int:
+        return kind(value)
+    return "an int of more than 18 digits" if abs(value) >= HUGE else ""
+
+
+def _not_whole(value: object) -> str:
+    if type(value) is not float:
+        return ""
+    return WHOLE if np.isfinite(value) else NOT_FINITE
+
+
+def _block_fault(got: Any, like: Tensor | Array) -> Fault | None:
+    got, a_noun = plain(got, like), noun(like)
+    if not (isinstance(got, Tensor) if isinstance(like, Tensor) else type(got) is Array):
+        expected = f"expected {a_noun} of shape {tuple(like.shape)}"
+        return Fault(f"{kind(got)}, {expected}", _instead(got, a_noun))
+    if isinstance(got, Tensor) and (fault := _odd(got)):
+        return fault
+    if got.dtype != like.dtype:
+        types = [str(x.dtype).removeprefix("torch.")[:40] for x in (got, like)]
+        likely = "the answer should have the dtype of the arguments, "
+        likely = likely if isinstance(like, Tensor) else "the numbers asked for are "
+        return Fault(f"{a_noun} of dtype {types[0]}, expected {types[1]}", f"{likely}{types[1]}")
+    if got.shape != like.shape:
+        shapes = f"{a_noun} of shape {tuple(got.shape)}, expected {tuple(like.shape)}"
+        dims = f"the answer has {got.ndim} dimensions instead of {like.ndim}"
+        return Fault(shapes, dims if got.ndim != like.ndim else "")
+    return None
+
+
+def _odd(got: Tensor) -> Fault | None:
+    """Return the fault of a tensor that cannot be looked at entry by entry."""
+    plain = type(got) in (Tensor, torch.nn.Parameter) and not got.is_nested
+    if plain and got.layout == torch.strided and not got.is_meta and not got.is_quantized:
+        return None
+    what = str(got.layout).removeprefix("torch.") if plain else kind(got)
+    what = "meta" if got.is_meta else what
+    return Fault(f"an unusual tensor ({what}), expected an ordinary one", "return a plain tensor")
+
+
+def _value_fault(got: Any, want: Any) -> Fault | None:
+    """Compare values of the same form; lists hold numbers."""
+    g, w = _as_array(got), _as_array(want)
+    with np.errstate(all="ignore"):
+        right = g == w if g.dtype.kind in "iub" else np.isclose(g, w, RTOL, ATOL, equal_nan=True)
+    if right.all():
+        return None
+    likely = NOT_FINITE if (~right & ~np.isfinite(g)).any() else ""
+    at = tuple(np.argwhere(~right)[0].tolist())
+    pair = (got, want) if g.size <= SHOWN else (g[at].item(), w[at].item())
+    digits = 5 if show(pair[0]) != show(pair[1]) else 9
+    shown, expected = (show(value, digits) for value in pair)
+    if g.size > SHOWN:
+        text = f"{noun(want)} with {(~right).sum()} wrong entries of {g.size}: "
+        return Fault(f"{text}entry {list(at)} is {shown}, expected {expected}", likely)
+    finite = "finite numbers: " if g.ndim and likely and np.isfinite(w).all() else ""
+    return Fault(f"{shown}, expected {finite}{expected}", likely)
+
+
+def _as_array(value: Any) -> Array:
+    if not isinstance(value, Tensor):
+        return np.asarray(value)
+    value = value.detach().cpu().resolve_conj().resolve_neg()
+    return (value.double() if value.is_floating_point() else value).numpy()
+
+
+def _instead(got: object, want: str) -> str:
+    return mistaken(got) or f"{want} is asked for, not {kind(got)}"
+
+
+def mistaken(got: object) -> str:
+    """Return the mistake that the mere type of an answer gives away; "" if it gives none away."""
+    if got is None:
+        return "there is no `return`"
+    if type(got).__name__ == "coroutine":
+        return "`async def` makes it so: write `def`"
+    return ""

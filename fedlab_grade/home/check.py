@@ -1,0 +1,193 @@
+"""Check one file of a student's at home: a module, or the module in a notebook."""
+
+import os
+import re
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from fedlab_grade import run
+from fedlab_grade.assignment import Refusal
+from fedlab_grade.escape import for_console
+from fedlab_grade.home import progress
+from fedlab_grade.notebook import MISSING, in_cells, looks_like_notebook, module_of
+from fedlab_grade.report import render
+from fedlab_grade.run import CheckBroken, Report
+from fedlab_grade.student import package_import
+from fedlab_grade.textfile import Unusable
+
+BROKEN = "the check itself failed, not your answer: please tell your instructor."
+RESTART = (
+    "What runs in the notebook and fails here may need a cell that is gone or runs later: choose "
+    "Restart Kernel and Run All Cells in Jupyter, put right the first cell that fails, and save."
+)
+PACKAGE = (
+    "imports fedlab_edu, which is not there where answers are graded: such a file cannot be graded."
+)
+
+
+@dataclass(frozen=True)
+class Target:
+    """What is to be checked.
+
+    Fields:
+        question: as in ex01.2; "" for all.
+        course: the folder of the course; None where the tests are not the course's.
+        again: what to type to check again, with {question} for the question.
+    """
+
+    file: Path
+    tests: Path
+    question: str
+    course: Path | None
+    again: str
+
+    def keep(self, report: Report) -> None:
+        """Remember the marks, if it is an exercise of the course.
+
+        Raises:
+            Refusal: there are none.
+        """
+        if not report.results and self.question:
+            raise Refusal(f"there is no question {self.question}.")
+        if not report.results:
+            raise Refusal(f"{self.tests} holds no test with the marker q: tell your instructor.")
+        if self.course is not None:
+            progress.keep(self.course, self.tests.stem.removeprefix("test_"), report)
+
+
+def target(question: str, file: Path | None, course: Callable[[Path | None], Path]) -> Target:
+    """What a student means.
+
+    Args:
+        question: an exercise (ex01), one of its questions (ex01.2), or an assignment's folder.
+        file: a module or a notebook; None stands for the exercise's file in ``exercises/``, or in
+            the folder.
+        course: finds the folder of the course, with the help of the file.
+
+    Raises:
+        Refusal: no such exercise or file.
+    """
+    of_one, folder = "", None
+    if Path(question).is_dir() and not re.fullmatch(r"ex\d+", question):
+        where, again = Path(question), f"fedlab-edu check {question}"
+        tests = _only(where, "test_*.py")
+        stem = tests.stem.removeprefix("test_")
+    else:
+        folder, again = course(file), "fedlab-edu check {question}"
+        where, stem = folder / "exercises", f"{question.partition('.')[0]}_"
+        tests = folder / "tests" / "exercises" / f"test_{stem[:-1]}.py"
+        if not re.fullmatch(r"ex\d+(\.\d+)?", question) or not tests.is_file():
+            there = ", ".join(sorted(p.stem[5:] for p in tests.parent.glob("test_ex*.py")))
+            raise Refusal(f"there is no exercise {question!r}; there are: {there}.")
+        of_one = question if "." in question else ""
+    if file is None:
+        file = _only(where, f"{stem}*.py")
+    else:
+        again += f' "{file}"' if " " in str(file) else f" {file}"
+    if not file.is_file():
+        raise Refusal(f"there is no file {str(file)!r}.")
+    return Target(file, tests, of_one, folder, again)
+
+
+def check(question: str, file: Path | None, course: Callable[[Path | None], Path]) -> int:
+    """Print the report on a file; 0 for full marks, else 1.
+
+    Args:
+        question, file, course: see `target`.
+
+    Raises:
+        Refusal: no such exercise, question or file, or the tests cannot be run.
+    """
+    chosen = target(question, file, course)
+    try:
+        report, notes = check_file(chosen.file, chosen.tests, chosen.question)
+    except CheckBroken as broken:
+        raise Refusal(f"{BROKEN}\n{broken}") from None
+    chosen.keep(report)
+    show(report, notes, chosen.again)
+    return 0 if report.complete else 1
+
+
+def check_file(
+    file: Path,
+    tests: Path,
+    question: str = "",
+    start: Callable[[dict[str, Any]], Any] | None = None,
+) -> tuple[Report, tuple[str, ...]]:
+    """The report on a file, and notes on how it was read.
+
+    Args:
+        question: as in ex01.2; "" for all.
+        start: see `fedlab_grade.run.grade`.
+
+    Raises:
+        Refusal: it is a notebook from which no module can be made.
+        CheckBroken: the tests cannot be run.
+    """
+    options: dict[str, Any] = {} if start is None else {"start": start}
+    data = file.read_bytes()
+    notebook = looks_like_notebook(file.name, data)
+    stems = (file.stem, tests.stem.removeprefix("test_"))
+    try:
+        module = module_of(data, notebook, _asked_for(tests), stems)
+    except Unusable as problem:
+        if notebook:
+            raise Refusal(f"{file} {problem}.") from None
+        module = None  # the report says so
+    notes: list[str] = []
+    if module and (place := package_import(module.source)):
+        place = in_cells(place, module.source) if notebook else place
+        notes.append(f"{file} {PACKAGE}{place}")
+    if not notebook and (module is None or not module.notes):
+        (report,) = run.grade(tests, [file], question, **options)
+        return report, tuple(notes)
+    assert module is not None
+    if notebook and file.suffix.lower() != ".ipynb":
+        notes.append(f"{file} is a notebook, whatever its name says, and is read as one.")
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / f"{file.stem}.py"
+        path.write_text(module.source, encoding="utf-8")
+        (report,) = run.grade(tests, [path], question, **options)
+    results = report.results
+    if notebook:
+        results = tuple(replace(r, message=in_cells(r.message, module.source)) for r in results)
+    for note in module.notes:
+        if not (question and note.startswith(MISSING)):  # it may be another question's
+            notes.append(f"{file}, {note}.")
+    if notebook and any(r.status == "not gradable" or "NameError" in r.message for r in results):
+        notes.append(RESTART)
+    return Report(file, results), tuple(notes)
+
+
+def _asked_for(tests: Path) -> tuple[str, ...]:
+    """The functions that tests are about, each once; all of them, since one may call another."""
+    text = tests.read_text(encoding="utf-8")
+    found = re.findall(r"""(?:\bfunction=|\bstudent\.call\(\s*)["'](\w+)""", text)
+    return tuple(dict.fromkeys(found))
+
+
+def show(report: Report, notes: Sequence[str], again: str) -> None:
+    """Print a report, in colour on a terminal that wants it."""
+    colour = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+    for note in notes:
+        print(for_console(note))
+    print(for_console(render(report, again, width(), colour)))
+
+
+def width() -> int:
+    """Of a line on the terminal, in characters."""
+    return min(88, shutil.get_terminal_size((88, 24)).columns)
+
+
+def _only(folder: Path, pattern: str) -> Path:
+    found = sorted(folder.glob(pattern))
+    if len(found) != 1:
+        names = ", ".join(p.name for p in found) or "none"
+        what = f"{folder} should hold one {pattern}, and holds {names}"
+        raise Refusal(what + "." if "test_" in pattern else f"name your file: {what}.")
+    return Path(os.path.relpath(found[0]))

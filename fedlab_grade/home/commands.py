@@ -1,0 +1,119 @@
+"""The student's commands beside ``check``: watch, hint, progress; `fedlab_grade.cli` calls them."""
+
+import time
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+from tqdm import tqdm
+
+from fedlab_grade.assignment import Refusal
+from fedlab_grade.escape import for_console
+from fedlab_grade.home import hints, progress
+from fedlab_grade.home.check import check_file, show, target, width
+from fedlab_grade.home.watch import watch as look
+from fedlab_grade.run import CheckBroken, Report
+
+
+def watch(question: str, file: Path | None, course: Callable[[Path | None], Path]) -> int:
+    """Check a file now and at each save until Ctrl-C; 0.
+
+    Args:
+        question, file, course: see `fedlab_grade.home.check.target`.
+
+    Raises:
+        Refusal: no such exercise, question or file.
+    """
+    chosen = target(question, file, course)
+
+    def told(report: Report, notes: tuple[str, ...]) -> None:
+        chosen.keep(report)
+        show(report, notes, "")
+        waiting()
+
+    def said(problem: str) -> None:
+        say(for_console(problem))
+        waiting()
+
+    def waiting() -> None:
+        clock = time.strftime("%H:%M:%S")
+        say(f"-- {clock}: {chosen.file} is checked again when you save it. Ctrl-C ends this.")
+
+    say = partial(print, flush=True)
+    say("Loading PyTorch; this takes some seconds.")
+    try:
+        look(chosen.file, chosen.tests, chosen.question, told, said)
+    except KeyboardInterrupt:
+        say()
+    return 0
+
+
+def hint(question: str, course: Path, level: int | None = None) -> int:
+    """Print the next hint to a question, and remember that; 0.
+
+    Args:
+        question: as in ex01.2.
+        level: which hint, from 1; None for the one after the last that was shown.
+
+    Raises:
+        Refusal: there is no such question or hint.
+    """
+    known = hints.choose(course / "tests" / "exercises" / "hints", question)
+    state = progress.load(course)
+    shown = state.hints.get(question, 0)
+    if level is None:
+        level = max(1, min(shown + 1, len(known)))
+    if not 1 <= level <= len(known):
+        raise Refusal(f"there is no hint {level}; there are hints 1 to {len(known)}.")
+    print(hints.render(question, known, level, width()))
+    state.hints[question] = level
+    progress.save(course, state)
+    return 0
+
+
+def overview(course: Path, check: bool = False) -> int:
+    """Print the points so far in all exercises, and what comes next; 0 if all is done, else 1.
+
+    Args:
+        check: check all of them first.
+
+    Raises:
+        Refusal: there is no exercise, or one cannot be checked.
+    """
+    tests = sorted((course / "tests" / "exercises").glob("test_ex*.py"))
+    if not tests:
+        raise Refusal(f"{course / 'tests' / 'exercises'} holds no exercises.")
+    problems = []
+    for path in tqdm(tests if check else [], unit="exercise", disable=None, leave=False):
+        problems += _checked(path, course)
+    exercises = []
+    for path in tests:
+        name = path.stem.removeprefix("test_")
+        told = path.parent / "hints" / f"{name}.toml"
+        questions = list(hints.read(told)) if told.is_file() else []
+        exercises.append(progress.exercise_of(path, questions))
+    state = progress.load(course)
+    print(for_console(progress.render(exercises, state, course, width())))
+    for problem in problems:
+        print(problem)
+    done = [progress.left(e, state) == [] for e in exercises]
+    return 0 if all(done) and not problems else 1
+
+
+def _checked(tests: Path, course: Path) -> list[str]:
+    """Check an exercise again, in the file that was checked last; why that cannot be."""
+    name = tests.stem.removeprefix("test_")
+    last = progress.load(course).checks.get(name)
+    found = sorted((course / "exercises").glob(f"{name}_*.py"))
+    file = course / last.file if last else found[0] if len(found) == 1 else None
+    if file is None or not file.is_file():
+        where = f"no file {file}" if file else f"not one exercises/{name}_*.py"
+        return [f"{name} was not checked: there is {where}."]
+    try:
+        report, _ = check_file(file, tests)
+    except (Refusal, CheckBroken) as problem:
+        return [f"{name} was not checked: {problem}"]
+    if report.results and report.results[0].status == "not gradable":
+        return [f"{name} cannot be graded yet: see fedlab-edu check {name} {file}"]
+    progress.keep(course, name, report)
+    return []

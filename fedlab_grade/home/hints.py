@@ -1,0 +1,64 @@
+"""Hints to the questions of the exercises, three levels each, shown one at a time.
+
+Those of an exercise are in ``tests/exercises/hints/ex04.toml``: for each question a table with the
+keys ``what``, ``where`` and ``how``.
+"""
+
+import tomllib
+from pathlib import Path
+from textwrap import fill
+
+from fedlab_grade.assignment import Refusal
+
+LEVELS = {"what": "what is asked", "where": "where to look", "how": "how to do it"}
+END = "That was the last one. The solution is folded under the exercise in the book."
+
+
+def read(path: Path) -> dict[str, tuple[str, ...]]:
+    """Question -> its hints, the least telling first.
+
+    Raises:
+        ValueError: it is not TOML, or a question has other keys.
+    """
+    tables = tomllib.loads(path.read_text(encoding="utf-8"))
+    for question, hints in tables.items():
+        if list(hints) != list(LEVELS):
+            raise ValueError(f"{path}: {question} has {list(hints)}; allowed: {list(LEVELS)}")
+    return {question: tuple(hints.values()) for question, hints in tables.items()}
+
+
+def choose(folder: Path, question: str) -> tuple[str, ...]:
+    """The hints to one question.
+
+    Args:
+        folder: with the files of hints.
+
+    Raises:
+        Refusal: there are none.
+    """
+    exercise, _, number = question.partition(".")
+    known = {path.stem: path for path in sorted(folder.glob("ex*.toml"))}
+    if exercise not in known:
+        there = ", ".join(known) or "none"
+        raise Refusal(f"there are no hints to {exercise!r}; there are some to: {there}.")
+    hints = read(known[exercise])
+    if not number:
+        raise Refusal(f"name a question: {', '.join(hints)}.")
+    if question not in hints:
+        raise Refusal(f"there is no question {question!r}; there are: {', '.join(hints)}.")
+    return hints[question]
+
+
+def render(question: str, hints: tuple[str, ...], level: int, width: int = 88) -> str:
+    """One hint, and which come after it.
+
+    Args:
+        level: of the hint, from 1.
+        width: of a line, in characters.
+    """
+    names = list(LEVELS.values())
+    words = fill(hints[level - 1], width, initial_indent="  ", subsequent_indent="  ")
+    left = [f"{number} ({names[number - 1]})" for number in range(level + 1, len(hints) + 1)]
+    more = f"Left: {', '.join(left)}. The next one:\n  fedlab-edu hint {question}" if left else END
+    title = f"{question}, hint {level} of {len(hints)}: {names[level - 1]}"
+    return f"{title}\n\n{words}\n\n{more}\n"

@@ -1,0 +1,145 @@
+"""How far a student is: the marks of the last checks, and the hints that were shown.
+
+Both are kept in a small file in the course folder. If it is lost or broken, they start anew.
+"""
+
+import json
+import math
+import os
+import re
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+from fedlab_grade.disk import write_json
+from fedlab_grade.run import Report, marks
+
+NAME = ".fedlab-edu.json"
+SCHEMA = "fedlab-edu/progress/v1"
+
+
+@dataclass
+class Checked:
+    """The last checks of an exercise.
+
+    Fields:
+        file: which was checked, as seen from the course folder.
+        questions: question -> [points won, points to win].
+    """
+
+    file: str
+    questions: dict[str, list[float]] = field(default_factory=dict)
+
+
+@dataclass
+class State:
+    """Of one course folder.
+
+    Fields:
+        checks: exercise -> its last checks.
+        hints: question -> the level of the hint that was shown last.
+    """
+
+    checks: dict[str, Checked] = field(default_factory=dict)
+    hints: dict[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Exercise:
+    """What there is to do: name as in ex04, title, all points, and questions where known."""
+
+    name: str
+    title: str
+    points: float
+    questions: Sequence[str] = ()
+
+
+def load(course: Path) -> State:
+    """The state of a course folder; an empty one where there is none, or none that can be read."""
+    try:
+        kept = json.loads((course / NAME).read_text(encoding="utf-8"))
+        state = State(hints={str(q): int(level) for q, level in kept["hints"].items()})
+        for exercise, checked in kept["checks"].items():
+            questions = {str(q): [float(x) for x in two] for q, two in checked["questions"].items()}
+            sound = all(len(q) == 2 and 0 <= q[0] <= q[1] < math.inf for q in questions.values())
+            if not sound or not checked["file"].isprintable():
+                return State()
+            state.checks[str(exercise)] = Checked(checked["file"], questions)
+        return state if kept["schema"] == SCHEMA else State()
+    except Exception:  # whatever is wrong with it: marks are soon made anew
+        return State()
+
+
+def save(course: Path, state: State) -> None:
+    """Put it in its place at once; where the folder cannot be written to, nothing is kept."""
+    with suppress(OSError):
+        write_json(course / NAME, {"schema": SCHEMA, **asdict(state)})
+
+
+def keep(course: Path, exercise: str, report: Report) -> None:
+    """Remember the marks of a check. A file that cannot be graded yet changes none of them."""
+    if any(r.status == "not gradable" for r in report.results):
+        return
+    state = load(course)
+    checked = state.checks.setdefault(exercise, Checked(""))
+    file = report.file.resolve()
+    inside = file.is_relative_to(course.resolve())
+    checked.file = str(file.relative_to(course.resolve()) if inside else file)
+    for question, results in report.questions.items():
+        checked.questions[question] = [marks(results)[0], sum(r.points for r in results)]
+    save(course, state)
+
+
+def exercise_of(tests: Path, questions: Sequence[str] = ()) -> Exercise:
+    """The exercise of a file of tests, whose first line says "Exercise 4, TITLE: 20 points."."""
+    with tests.open(encoding="utf-8") as file:
+        found = re.match(r'"""Exercise \d+, (.+): (\d+) points\.', file.readline())
+    title, points = found.groups() if found else ("", "0")
+    return Exercise(tests.stem.removeprefix("test_"), title, float(points), questions)
+
+
+def render(exercises: Sequence[Exercise], state: State, course: Path, width: int = 88) -> str:
+    """Points, open questions and what comes next.
+
+    Args:
+        course: its folder, for the way to a file from here.
+        width: of a line, in characters; with less than about 70 the titles are left out.
+    """
+    room = max((len(e.title) for e in exercises), default=0) if width >= 70 else 0
+    lines, total, following = [], 0.0, ""
+    for exercise in exercises:
+        checked = state.checks.get(exercise.name, Checked(""))
+        known = exercise.questions or checked.questions
+        won = sum(won for question, (won, _) in checked.questions.items() if question in known)
+        todo = left(exercise, state)
+        total += won
+        told = ", ".join(q.partition(".")[2] for q in todo)
+        if not checked.questions:
+            told = "not checked yet"
+        elif told:
+            told = f"open: {told}"
+        marks = f"{won:g} of {exercise.points:g}"
+        line = f"  {exercise.name}  {exercise.title[:room]:<{room}}  {marks:>8}  {told}"
+        lines.append(line.rstrip())
+        if todo and not following:
+            file = f" {os.path.relpath(course / checked.file)}" if checked.file else ""
+            following = f"fedlab-edu check {todo[0] if checked.questions else exercise.name}{file}"
+    of = sum(e.points for e in exercises)
+    lines.append(f"  {'Total':<{room + 4}}  {f'{total:g} of {of:g}':>10}")
+    end = f"Next:\n  {following}" if following else "Full marks in all exercises. Well done."
+    return "\n".join([*lines, "", end, ""])
+
+
+def left(exercise: Exercise, state: State) -> list[str]:
+    """The questions without full marks; of an exercise without known questions, itself."""
+    checked = state.checks.get(exercise.name, Checked(""))
+    names = list(exercise.questions) or sorted(checked.questions, key=_number)
+    if not names:
+        return [exercise.name]
+    done = {q for q, (won, points) in checked.questions.items() if won >= points}
+    return [q for q in names if q not in done]
+
+
+def _number(question: str) -> tuple[int, ...]:
+    return tuple(int(digits) for digits in re.findall(r"\d+", question))

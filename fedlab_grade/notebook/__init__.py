@@ -1,0 +1,44 @@
+"""A notebook becomes a module: imports, functions, classes and constants of its code cells.
+
+What counts, cell by cell from the top, the last definition of a name as in Jupyter:
+
+- imports, functions and classes;
+- assignments whose value repeats nothing and calls nothing but a short list of functions that
+  make a value (`float`, `len`, `torch.tensor`, `np.linspace`...; see `kept.CALLS`);
+- ``if``, ``with`` and ``try`` with nothing else in them; ``if __name__ == "__main__"`` holds, as
+  it does in Jupyter;
+- the body of a cell that begins with ``%%writefile`` and the name of the file that is asked for.
+
+What does not count: experiments (a call, a loop, a plot, a stray ``exit()``), magics, cells that
+Python cannot read, and cells that are no code cells. Cells may be copied, moved or broken.
+
+What fails while the module runs costs, as in Jupyter, only those who need it: a name that a failed
+import, class, function or constant should have had raises a NameError with the cell and the reason
+where it is used. The same conversion serves at home and in grading.
+
+A text made to break Python's parser breaks a process of its own only (`apart`, `convert.main`).
+What that process imports needs nothing but the standard library.
+"""
+
+from fedlab_grade.notebook.apart import (
+    answers_apart,
+    convert_apart,
+    looks_like_notebook,
+    module_of,
+)
+from fedlab_grade.notebook.cells import Module, NotANotebook
+from fedlab_grade.notebook.convert import MISSING, answers, convert
+from fedlab_grade.notebook.places import in_cells
+
+__all__ = [
+    "MISSING",
+    "Module",
+    "NotANotebook",
+    "answers",
+    "answers_apart",
+    "convert",
+    "convert_apart",
+    "in_cells",
+    "looks_like_notebook",
+    "module_of",
+]

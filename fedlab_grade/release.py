@@ -1,0 +1,211 @@
+"""Make the student's file of each exercise from its solution: one source for both.
+
+    python -m fedlab_grade.release [SOLUTIONS_DIR] [EXERCISES_DIR]
+
+A solution is a Python file in cells (``# %%``). The answer of each question stands in a cell
+tagged ``exercise`` and between the lines ``# BEGIN SOLUTION`` and ``# END SOLUTION``. A plain file
+without markers gets a stub in place of the body of each function (`outline`). What goes out with a
+release beside it is in `fedlab_grade.classroom.handout`.
+"""
+
+import ast
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+NOT_WRITTEN = "not written yet"
+STUB = f"""\
+# Your answer goes here: replace the next line.
+raise NotImplementedError("{NOT_WRITTEN}")
+"""
+
+_Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+# A marker that is nearly right would hand the answer out: whatever looks like one must be one.
+_LOOKS_LIKE_MARKER = re.compile(r"#\W*(begin|end)\W*(the\W*)?solution", re.IGNORECASE)
+_CELL = re.compile(r"# %%(.*)")
+
+
+def release(text: str, name: str = "solution.py") -> str:
+    """The text of a solution with a stub in place of each answer.
+
+    Args:
+        name: the file, for error messages.
+
+    Raises:
+        ValueError: the markers do not balance, a cell tagged ``exercise`` has no answer to take
+            out, or the result is not Python; with the file and the line.
+    """
+    out: list[str] = []
+    begin = 0  # line of the block that is open
+    unanswered = 0  # line of the exercise cell in which no block has begun so far
+
+    def require(ok: object, line: int, message: str) -> None:
+        if not ok:
+            raise ValueError(f"{name}, line {line}: {message}")
+
+    for number, line in enumerate(text.splitlines(), start=1):
+        marker = line.strip()
+        if marker == "# BEGIN SOLUTION":
+            require(not begin, number, f"a solution begins inside the one of line {begin}")
+            begin, unanswered = number, 0
+            indent = line[: line.index("#")]
+            out += [indent + stub for stub in STUB.splitlines()]
+        elif marker == "# END SOLUTION":
+            require(begin, number, "# END SOLUTION without # BEGIN SOLUTION before it")
+            begin = 0
+        elif _LOOKS_LIKE_MARKER.search(line):
+            require(False, number, f"write the marker {marker!r} as # BEGIN or # END SOLUTION")
+        elif cell := _CELL.match(line):
+            require(not begin, begin, "# BEGIN SOLUTION without # END SOLUTION in its cell")
+            require(not unanswered, unanswered, "an exercise without # BEGIN SOLUTION")
+            unanswered = number if '"exercise"' in cell[1] else 0
+        if not begin and marker != "# END SOLUTION":
+            out.append(line)
+    require(not begin, begin, "# BEGIN SOLUTION without # END SOLUTION in its cell")
+    require(not unanswered, unanswered, "an exercise without # BEGIN SOLUTION")
+    released = "\n".join(out) + "\n"
+    try:
+        compile(released, name, "exec")
+    except SyntaxError as error:
+        at = f"{name}, line {error.lineno} of the student's file"
+        raise ValueError(f"{at}: it is not Python: {error.msg}") from None
+    return released
+
+
+def is_marked(text: str) -> bool:
+    """Whether a text has the markers of a solution, or what looks like one."""
+    return _LOOKS_LIKE_MARKER.search(text) is not None
+
+
+def outline(text: str, name: str = "solution.py") -> str:
+    """The text of a solution without markers, with a stub as the body of each public function.
+
+    Docstrings stay, and so does what stands outside of functions; private functions and private
+    classes (``_name``) go.
+
+    Raises:
+        ValueError: it is not Python, it has no public function, or a function stands where it
+            would stay, as within an ``if``.
+    """
+    try:
+        tree = ast.parse(text, name)
+    except (SyntaxError, ValueError) as error:
+        raise ValueError(f"{name}: it is not Python: {error}") from None
+    lines = text.rstrip("\n").split("\n")  # as Python counts them
+    try:
+        spans = [span for node in tree.body for span in _bodies(node, lines)]
+    except ValueError as error:
+        raise ValueError(f"{name}, {error}") from None
+    if not any(stub for _, _, stub in spans):
+        raise ValueError(f"{name}: it has no function to take an answer out of")
+    for first, last, stub in sorted(spans, reverse=True):
+        lines[first - 1 : last] = stub
+    released = "\n".join(lines) + "\n"
+    try:
+        ast.parse(released)
+    except SyntaxError:
+        raise ValueError(
+            f"{name}: with the answers taken out it is not Python; put the body of each function, "
+            "and its docstring, on lines of their own"
+        ) from None
+    return released
+
+
+def secret(text: str) -> list[list[str]]:
+    """The answers of a solution: of each the lines, without margins and blank ones.
+
+    Of a solution without markers these are the bodies of all functions, wherever they stand. It
+    looks for them by itself, so that a fault of `outline` does not hide from the guard.
+    """
+    blocks: list[list[str]] = []
+    if is_marked(text):
+        for part in text.split("# BEGIN SOLUTION")[1:]:
+            blocks.append(part.split("# END SOLUTION")[0].split("\n"))
+    else:
+        lines = text.rstrip("\n").split("\n")
+        taken: set[int] = set()  # lines, for functions within functions are not counted twice
+        for first, last in sorted(_answers(ast.parse(text), lines), key=lambda a: (a[0], -a[1])):
+            if first not in taken:
+                blocks.append(lines[first - 1 : last])
+                taken |= set(range(first, last + 1))
+    stripped = [[line.strip() for line in block if line.strip()] for block in blocks]
+    return [block for block in stripped if block]
+
+
+def _answers(tree: ast.Module, lines: list[str]) -> Iterator[tuple[int, int]]:
+    """(first line, last line) of the body of each function, and of each lambda outside of one."""
+    heads = [
+        part
+        for node in ast.walk(tree)
+        if isinstance(node, _Function)
+        for part in (node.args, *node.decorator_list)
+    ]
+    shown = {id(inner) for head in heads for inner in ast.walk(head)}  # a signature stays
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Lambda) and id(node) not in shown:
+            yield node.lineno, node.end_lineno or node.lineno
+        elif isinstance(node, _Function):
+            body = node.body[ast.get_docstring(node, clean=False) is not None :]
+            if body:
+                first = body[0].lineno
+                while lines[first - 2].lstrip().startswith("#"):
+                    first -= 1
+                yield first, _end(node, lines)
+
+
+def _end(node: ast.stmt, lines: list[str]) -> int:
+    """The last line of a function or a class, with the comments below it that are set in."""
+    last = at = node.end_lineno or node.lineno
+    for line in lines[last:]:
+        at += 1
+        text = line.lstrip()
+        if text and not (text.startswith("#") and len(line) - len(text) > node.col_offset):
+            break
+        last = at if text else last
+    return last
+
+
+def _bodies(
+    node: ast.stmt, lines: list[str], inside: bool = False
+) -> list[tuple[int, int, list[str]]]:
+    """(first line, last line, stub) of what goes out of a function or a class."""
+    if not isinstance(node, _Function | ast.ClassDef):
+        kinds = _Function | ast.ClassDef | ast.Lambda
+        if any(isinstance(n, kinds) for n in ast.walk(node)):
+            raise ValueError(
+                f"line {node.lineno}: a function within another statement, or a lambda, would go "
+                "out as it is: write it as a def of its own, or mark the answers"
+            )
+        return []
+    last = _end(node, lines)
+    if node.name.startswith("_") and not inside:
+        first = min([node.lineno, *(d.lineno for d in node.decorator_list)])
+        return [(first, last, [])]
+    if isinstance(node, ast.ClassDef):
+        return [span for part in node.body for span in _bodies(part, lines, inside=True)]
+    told = ast.get_docstring(node, clean=False) is not None
+    body = node.body[told:]
+    if not body:
+        return []
+    first = body[0].lineno
+    if first == node.lineno:
+        raise ValueError(f"line {first}: put the body of {node.name} on lines of its own")
+    while lines[first - 2].lstrip().startswith("#"):  # a comment above it may tell the answer
+        first -= 1
+    margin = " " * body[0].col_offset
+    return [(first, last, [margin + line for line in STUB.splitlines()])]
+
+
+def main(solutions: str = "solutions", exercises: str = "exercises") -> None:
+    """Write the student's file of every solution ``exNN_topic.py``."""
+    for source in sorted(Path(solutions).glob("ex[0-9][0-9]_*.py")):
+        target = Path(exercises) / source.name
+        text = release(source.read_text(encoding="utf-8"), str(source))
+        target.write_text(text, encoding="utf-8", newline="\n")
+        print(target)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

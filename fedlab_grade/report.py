@@ -1,0 +1,89 @@
+"""A report as plain text for the student: marks, what went wrong, and what to do next."""
+
+from collections.abc import Sequence
+from textwrap import fill
+
+from fedlab_grade.run import Report, Result, marks
+
+PRINTED_LINES = 6
+SIGNS = {"passed": "✓", "not run": "-", "error": "!"}  # for all else ✗
+GREEN, RED, BOLD = 32, 31, 1  # ANSI codes
+
+
+def render(report: Report, command: str, width: int = 88, colour: bool = False) -> str:
+    """The report on one file.
+
+    Args:
+        command: what to type to check again, with {question} for the question; "" for nothing.
+        width: of a line, in characters.
+        colour: whether the terminal shows colours.
+    """
+
+    def row(left: str, results: Sequence[Result], code: int = 0) -> str:
+        won, points = marks(results)
+        rest = sum(r.points for r in results) - points
+        right = f"{won:g} of {points:g}" + (f", {rest:g} not judged" if rest else "")
+        line = f"{left:<{width - len(right) - 1}} {right}"
+        code = code or (GREEN if won == points + rest else RED)
+        return f"\033[{code}m{line}\033[0m" if colour else line
+
+    def text(words: str, by: int) -> list[str]:
+        """An indented paragraph; lines that begin with a blank are code, and stay as they are."""
+        margin, lines = " " * by, words.splitlines()
+        wrapped = [w if w.startswith(" ") else fill(w, width - by) for w in lines]
+        return [margin + line for w in wrapped for line in w.splitlines()]
+
+    def why(result: Result, by: int) -> list[str]:
+        if result.status == "error":
+            excuse = "The check itself failed, not your answer: please tell your instructor."
+            return text(excuse, by) + text(result.message, by)
+        lines = text(result.message, by)
+        if result.likely:
+            lines += text(f"Likely: {result.likely}.", by)
+        elif result.hint and result.status == "failed":
+            lines += text(f"Hint: {result.hint}.", by)
+        printed = result.printed.strip().splitlines()
+        if printed:
+            more = [" ..."] if len(printed) > PRINTED_LINES else []
+            shown = [f" | {line[: width - by - 3]}" for line in printed[:PRINTED_LINES]] + more
+            lines += text("\n".join(["Your code printed:", *shown]), by)
+        return lines
+
+    def aspects(results: Sequence[Result]) -> list[str]:
+        lines, seen = [], set()
+        for r in results:
+            idle = " (not run)" if r.status == "not run" else ""
+            lines.append(row(f"    {SIGNS.get(r.status, '✗')} {r.aspect}{idle}", [r]))
+            if r.status not in ("passed", "not run"):
+                cause = r.likely or r.message
+                lines += text("as above", 8) if cause in seen else why(r, 8)
+                seen.add(cause)
+        return lines
+
+    out = [f"{report.file}", ""]
+    first = report.results[0]
+    if first.status == "not gradable":
+        out += text("This file cannot be graded yet:", 2) + why(first, 4) + [""]
+    for question, results in report.questions.items():
+        out.append(row(f"  {question}  {results[0].function}", results))
+        one = {(r.status, r.message) for r in results}
+        if first.status != "not gradable" and any(r.status != "passed" for r in results):
+            out += why(results[0], 4) if len(one) == 1 else aspects(results)
+        out.append("")
+    out += [row("  Total", report.results, BOLD), "", _next(report, command), ""]
+    return "\n".join(out)
+
+
+def _next(report: Report, command: str) -> str:
+    todo = next((r for r in report.results if r.status != "passed"), None)
+    exercise = report.results[0].question.partition(".")[0]
+    whole = command.replace("{question}", exercise)
+    run = ", and run\n  " if command else "."
+    if todo is None:
+        more = f" The whole exercise is checked with\n  {whole}"
+        return "Full marks." + (more if command and len(report.questions) == 1 else " Well done.")
+    if todo.status == "not gradable":
+        return f"Next: put this right, save the file{run}{whole}"
+    verb = "write" if todo.status == "not written" else "look at"
+    again = command.replace("{question}", todo.question)
+    return f"Next: {verb} {todo.function or todo.question}, save the file{run}{again}"

@@ -1,0 +1,241 @@
+"""Grade files: their code runs in a child process, which may hang or die; the results are here."""
+
+import json
+import linecache
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from threading import Timer
+
+LIMIT = 10.0  # seconds for one test; an honest answer takes a few hundredths of one
+START = 120.0  # seconds for the child to start, which loads PyTorch from a cold disk
+GRACE = 5.0  # seconds beyond its limit: it watches the clock itself, and this is for when it cannot
+
+
+@dataclass(frozen=True)
+class Result:
+    """How the test of one aspect went.
+
+    Fields:
+        status: passed; failed; raised, by an exception; not written, the untouched stub; not
+            gradable, the file cannot be run; stopped, by the clock or by an end of the process;
+            not run, after another test of the question was stopped; error, the test is at fault.
+        message: what was expected and what came; likely: the mistake that explains it, where it
+            is known; hint: the test's own, for when it is not.
+        printed: the beginning of what the student's code printed.
+        hidden: whether the test is kept from students; seconds: how long it took.
+    """
+
+    test: str
+    question: str
+    function: str
+    points: float
+    aspect: str
+    hint: str = ""
+    status: str = "not run"
+    message: str = ""
+    likely: str = ""
+    printed: str = ""
+    hidden: bool = False
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True)
+class Report:
+    """The results of one file, in the order of the tests."""
+
+    file: Path
+    results: tuple[Result, ...]
+
+    @property
+    def questions(self) -> dict[str, tuple[Result, ...]]:
+        """Question -> its results."""
+        names = dict.fromkeys(r.question for r in self.results)
+        return {q: tuple(r for r in self.results if r.question == q) for q in names}
+
+    @property
+    def complete(self) -> bool:
+        """Full marks."""
+        return all(r.status == "passed" for r in self.results)
+
+
+def marks(results: Sequence[Result]) -> tuple[float, float]:
+    """Points won, and points to win, over the tests that were able to judge."""
+    judged = [r for r in results if r.status != "error"]
+    return sum(r.points for r in judged if r.status == "passed"), sum(r.points for r in judged)
+
+
+class CheckBroken(Exception):
+    """The tests cannot be run: the fault is ours, not the student's."""
+
+
+def grade(
+    tests: Path,
+    files: Sequence[Path],
+    question: str = "",
+    limit: float = LIMIT,
+    start: Callable[[dict], "Child"] | None = None,
+) -> list[Report]:
+    """The reports on some students' files, each of which answers the same exercise.
+
+    Args:
+        tests: a file of tests marked with ``q``.
+        question: as in ex01.2, the only one to grade; "" for all.
+        limit: seconds for one test, and for loading a file.
+        start: starts the child for a job; None for a new Python.
+
+    Raises:
+        CheckBroken: the tests cannot be run.
+    """
+    todo = {str(file): Progress(file) for file in files}
+    reports = []
+    while todo:
+        skip = {name: progress.skip() for name, progress in todo.items()}
+        job = {"tests": str(tests), "skip": skip, "question": question, "limit": limit}
+        other = []  # what is no event: the traceback where it ends before the time
+        with (start or Child)(job) as child:
+            for line in child.lines():
+                try:
+                    event = json.loads(line)
+                except ValueError:
+                    other.append(line)
+                    continue
+                if event["event"] == "broken":
+                    raise CheckBroken(event["message"])
+                child.limit = event.get("limit", child.limit)
+                todo[event["file"]].take(event)
+                if event["event"] == "done":
+                    reports.append(todo.pop(event["file"]).report())
+                if not todo:
+                    return reports
+            name, progress = next(iter(todo.items()))
+            progress.stop(child, "".join(other))
+        if len(progress.skip()) == len(progress.results):
+            reports.append(todo.pop(name).report())
+    return reports
+
+
+class Progress:
+    """What is known of one file so far."""
+
+    def __init__(self, file: Path) -> None:
+        self.file = file
+        self.results: dict[str, Result] = {}
+        self.running: str | None = None  # the test that has begun; "" while the file is loaded
+
+    def take(self, event: dict) -> None:
+        if event["event"] == "plan":
+            for test in event["tests"]:
+                self.results.setdefault(test["test"], Result(**test))
+        elif event["event"] == "start":
+            self.running = event["test"]
+        elif event["event"] == "result":
+            self.change(**{k: v for k, v in event.items() if k not in ("event", "file")})
+            self.running = None
+
+    def change(self, test: str, **news: object) -> None:
+        self.results[test] = replace(self.results[test], **news)  # type: ignore[arg-type]
+
+    def stop(self, child: "Child", trace: str) -> None:
+        """The process has ended in the middle of this file: whose turn was it, and why?"""
+        code = child.end()
+        if self.running is None:
+            raise CheckBroken(trace or f"the process ended with exit status {code}")
+        test = self.results.get(self.running)
+        who = (test.function or f"The answer to {test.question}") if test else "Loading the file"
+        likely = ""
+        if child.late or "Timeout" in trace:
+            message = f"{who} was still running after {child.limit:g} seconds, and was stopped"
+            likely = "a loop that never ends"
+        elif code < 0:
+            message = f"{who} ended the Python process by the signal {signal.Signals(-code).name}"
+        else:
+            message = f"{who} ended the Python process, with exit status {code}"
+        if at := re.search(rf'File "{re.escape(str(self.file))}", line (\d+) in (\S+)', trace):
+            source = linecache.getline(str(self.file), int(at[1])).strip()
+            where = f"\n  line {at[1]}, in {at[2].strip('<>')}: {source}"
+        else:
+            where = ""
+        for name in [self.running] if self.running else self.results:
+            status = "stopped" if self.running else "not gradable"
+            self.change(name, status=status, message=f"{message}.{where}", likely=likely)
+        self.running = None
+
+    def skip(self) -> list[str]:
+        """Tests that have had their turn, and the rest of a question that was stopped."""
+        results = self.results.values()
+        stopped = {r.question for r in results if r.status == "stopped"}
+        return [r.test for r in results if r.status != "not run" or r.question in stopped]
+
+    def report(self) -> Report:
+        for test in self.results.keys() - self.skip():
+            self.change(test, status="error", message="The check did not run.")
+        return Report(self.file, tuple(self.results.values()))
+
+
+class Child:
+    """The process in which the students' code runs, in a process group of its own."""
+
+    limit = START  # seconds that it may go on for without a word
+    late = False
+
+    def __init__(self, job: dict) -> None:
+        environment = os.environ | {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+        environment.pop("PYTEST_ADDOPTS", None)
+        self.process = subprocess.Popen(
+            [sys.executable, "-P", "-X", "utf8", "-m", "fedlab_grade.child"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            env=environment,
+            start_new_session=True,
+            encoding="utf-8",
+            errors="replace",
+        )
+        assert self.process.stdin is not None
+        with suppress(BrokenPipeError), self.process.stdin as stdin:
+            stdin.write(json.dumps(job))
+
+    def __enter__(self) -> "Child":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        with self.process:
+            self.kill()
+
+    def lines(self) -> Iterator[str]:
+        """What it says; it is killed where it says nothing for too long."""
+        assert self.process.stderr is not None
+        while True:
+            timer = Timer(self.limit + GRACE, self.kill, [True])
+            timer.daemon = True  # Ctrl-C must not wait for it
+            timer.start()
+            try:
+                line = self.process.stderr.readline()
+            finally:
+                timer.cancel()
+            if not line:
+                return
+            yield line
+
+    def kill(self, late: bool = False) -> None:
+        """End it, and whatever it has started."""
+        self.late = late
+        if sys.platform == "win32":
+            self.process.kill()
+        else:
+            with suppress(ProcessLookupError):
+                os.killpg(self.process.pid, signal.SIGKILL)
+
+    def end(self) -> int:
+        """Its exit status, once it has said all."""
+        with suppress(subprocess.TimeoutExpired):
+            self.process.wait(5)
+        self.kill(self.late)
+        return self.process.wait()

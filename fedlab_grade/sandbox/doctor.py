@@ -1,0 +1,221 @@
+"""Which isolation this machine gives to submissions: tried for real, and what would give a better.
+
+Three ways are known, the best first: "bwrap", namespaces of their own by bubblewrap; "uid", a user
+of their own, where one is root but may make no namespaces, as in most containers; "none".
+"""
+
+import json
+import os
+import platform
+import socket
+import sys
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from fedlab_grade.sandbox import landlock, seccomp
+from fedlab_grade.sandbox.processes import Limits, NoSandbox, Way, Zygote
+from fedlab_grade.sandbox.view import opened
+
+REFUSAL = (
+    "this machine gives no isolation, and submissions can do what you can: run `fedlab-edu doctor` "
+    "for what to do, or add --i-trust-these-submissions."
+)
+TRIED = Limits(call=10.0, memory=256, processes=12)
+WAYS: dict[Way, str] = {
+    "bwrap": "bubblewrap: namespaces of their own, no network, a view without your files",
+    "uid": "another user: no network, limits, a disk without your files, by Landlock",
+    "none": "no isolation: submissions can do what you can",
+}
+OPEN = "another user: no network, limits; what all users can read, submissions can (no Landlock)"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Whether one way works here, and if not, why.
+
+    Fields:
+        closed: whether a submission sees nothing of the disk but the system and Python.
+    """
+
+    way: Way
+    works: bool
+    why: str = ""
+    closed: bool = False
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """What was tried, the best way that works, and what would give a better one."""
+
+    findings: tuple[Finding, ...]
+    way: Way
+    advice: tuple[str, ...]
+
+    def __str__(self) -> str:
+        closed = any(finding.closed for finding in self.findings if finding.way == self.way)
+        about = OPEN if self.way == "uid" and not closed else WAYS[self.way]
+        lines = [f"Isolation of submissions: {about}.", ""]
+        for finding in self.findings:
+            state = "works" if finding.works else f"does not work: {finding.why}"
+            lines.append(f"  {finding.way:<6} {state}")
+        if self.advice:
+            lines += ["", "To get better:", *(f"  - {one}" for one in self.advice)]
+        if self.way == "none":
+            lines += ["", "Until then `fedlab-edu grade` refuses, but for your own submissions:"]
+            lines += ["  fedlab-edu grade ... --i-trust-these-submissions"]
+        return "\n".join(lines)
+
+
+def choose(trust: bool = False) -> Way:
+    """The best way that works here; "none" only for submissions that are trusted.
+
+    Raises:
+        NoSandbox: none works.
+    """
+    ways: tuple[Way, ...] = ("bwrap", "uid")
+    for way in ways:
+        if tried(way).works:
+            return way
+    if not trust:
+        raise NoSandbox(REFUSAL)
+    return "none"
+
+
+def examine() -> Diagnosis:
+    """Try both ways of isolation."""
+    findings = (tried("bwrap"), tried("uid"))
+    way: Way = next((f.way for f in findings if f.works), "none")
+    advice = () if findings[0].works else _advice(findings[0].why)
+    return Diagnosis(findings, way, advice)
+
+
+def tried(way: Way) -> Finding:
+    """Start a worker in this way, and let it look around."""
+    failed = Finding(way, False)
+    if sys.platform != "linux":
+        return replace(failed, why="it needs Linux")
+    if way == "uid" and os.getuid() != 0:
+        return replace(failed, why="it needs root")
+    try:
+        zygote = Zygote(way, TRIED, warm=False)
+    except NoSandbox as error:
+        return replace(failed, why=str(error))
+    worker = None
+    try:
+        worker = zygote.worker()
+        worker.line.settimeout(TRIED.call)
+        with suppress(OSError):
+            if told := worker.line.recv(1 << 16):
+                seen = json.loads(told)
+                faults = _faults(way, seen, zygote.user)
+                closed = way == "bwrap" or not seen["disk"]
+                return Finding(way, not faults, "; ".join(faults), closed and not faults)
+        said = os.read(worker.output, 1 << 16).decode("utf-8", "replace").strip()
+        last = (said or zygote.said()).splitlines()[-1]
+        return replace(failed, why=f"a worker does not start: {last}")
+    except NoSandbox as error:
+        return replace(failed, why=str(error))
+    finally:
+        if worker:
+            worker.let_go()
+        zygote.close()
+
+
+def seen_inside() -> dict[str, object]:
+    """What a worker can do; it is this that a worker runs for `tried`."""
+    seen: dict[str, object] = {"user": os.getuid()}
+    seen["processes"] = 0
+    with suppress(PermissionError):
+        seen["processes"] = sum(name.isdigit() for name in os.listdir("/proc"))
+    for name, act in (
+        ("disk", lambda: os.listdir("/")),
+        ("network", lambda: socket.socket().close()),
+        ("memory", lambda: bytearray(2 * TRIED.memory << 20)),
+        ("python", lambda: __import__("wave")),  # a module that nothing here has loaded
+        ("write", lambda: open("own", "w").close()),
+        ("write to Python", lambda: open(Path(sys.prefix, "own"), "w").close()),
+    ):
+        try:
+            act()
+            seen[name] = True
+        except (OSError, MemoryError, ImportError):
+            seen[name] = False
+    children, (mine, theirs) = 0, os.pipe()
+    with suppress(OSError):
+        while children < 3 * TRIED.processes:
+            if os.fork() == 0:
+                os.close(theirs)
+                os.read(mine, 1)  # until all ends of the pipe are closed
+                os._exit(0)
+            children += 1
+    os.close(theirs)
+    return seen | {"children": children}
+
+
+def _faults(way: Way, seen: dict[str, object], user: int) -> list[str]:
+    """What is not as it must be, where workers should run as this user."""
+    checks = [
+        (seen["user"] != 0, "submissions would run as root"),
+        (os.getuid() != 0 or seen["user"] == user, "submissions would not run as another user"),
+        (way == "uid" or int(str(seen["processes"])) <= 3, "other processes are visible"),
+        (not seen["network"] or platform.machine() not in seccomp.MACHINES or way == "bwrap",
+         "the network is open"),
+        (not seen["memory"], "the limit of memory does not hold"),
+        (int(str(seen["children"])) < 2 * TRIED.processes, "the number of processes has no limit"),
+        (seen["python"], f"that user cannot read Python at {sys.base_prefix}"),
+        (seen["write"], "there is no folder to write to"),
+        (not seen["write to Python"], f"{sys.prefix} can be written to"),
+    ]  # fmt: skip
+    return [text for good, text in checks if not good]
+
+
+def readable(file: Path) -> bool:
+    """Whether another user can read it, as the permissions of it and of its folders say."""
+    path = file.resolve()
+    open_to_all = [bool(p.stat().st_mode & 0o001) for p in path.parents]
+    return all(open_to_all) and bool(path.stat().st_mode & 0o004)
+
+
+def exposed(file: Path) -> bool:
+    """Whether a submission could read it in the way of another user."""
+    if not readable(file):
+        return False
+    places = [Path(place) for place, rights in opened() if rights & landlock.READ_FILE]
+    inside = any(file.resolve().is_relative_to(place) for place in (*places, Path("/dev/shm")))
+    return inside or not tried("uid").closed
+
+
+def _setting(name: str) -> str:
+    try:
+        return Path("/proc/sys/kernel", name).read_text().strip()
+    except OSError:
+        return ""
+
+
+def _advice(why: str) -> tuple[str, ...]:
+    """What to do to get bubblewrap to work."""
+    if sys.platform == "darwin":
+        return ("macOS has nothing to hold a process: grade in a Linux container or machine.",)
+    if sys.platform != "linux":
+        return ("grade in WSL 2, or in a Linux container or machine.",)
+    out: Sequence[str] = ()
+    if "not installed" in why:
+        out = ("install bubblewrap: apt-get install bubblewrap (Debian, Ubuntu, WSL), or dnf "
+               "install bubblewrap (Fedora).",)  # fmt: skip
+    elif Path("/.dockerenv").exists() or Path("/run/.containerenv").exists():
+        out = ("in a container, start it with --cap-add SYS_ADMIN --security-opt "
+               "seccomp=unconfined --security-opt apparmor=unconfined; or be root in it, with the "
+               "tests in a folder of mode 700.",)  # fmt: skip
+    elif _setting("apparmor_restrict_unprivileged_userns") == "1":
+        out = ("Ubuntu's AppArmor closes the namespaces of users: run as root (sudo), or open them "
+               "with: sudo sysctl -w kernel.apparmor_restrict_unprivileged_userns=0",)  # fmt: skip
+    elif _setting("unprivileged_userns_clone") == "0":
+        out = ("open the namespaces of users with: sudo sysctl -w "
+               "kernel.unprivileged_userns_clone=1",)  # fmt: skip
+    elif "cannot read Python" in why:
+        out = ("install Python where all users can read it, as in /usr or /opt.",)
+    else:
+        out = ("run as root (sudo), which needs no namespace of users.",)
+    return tuple(out)

@@ -1,0 +1,230 @@
+"""The process that holds the tests: it runs them on one submission after the other.
+
+    python -m fedlab_grade.sandbox.examiner < JOB_AND_SUBMISSIONS
+
+It is trusted, and no student's code runs in it: that is in workers of a sandbox, from which come
+answers only. The job comes as the first line, not on the command line, which all users can read and
+which holds no more than 128 KB. The tests are collected once. Each then runs in a fork of this
+process, with a worker of its own: none sees what an earlier one has drawn or left behind, all
+students get the same inputs, and this process stays as it is. Its events are those of
+`plugin.Recorder`.
+"""
+
+import gc
+import hashlib
+import json
+import os
+import resource
+import select
+import signal
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+from typing import Any, NoReturn, TextIO
+
+import pytest
+import torch
+from _pytest.runner import runtestprotocol
+
+from fedlab_grade import plugin, wire
+from fedlab_grade.child import OPTIONS
+from fedlab_grade.sandbox.processes import Limits, NoSandbox, Worker, Zygote
+from fedlab_grade.sandbox.remote import Remote
+from fedlab_grade.sandbox.usage import memory
+from fedlab_grade.student import NotGradable, seed_all
+
+PATIENCE = 4  # a test makes several calls: it may take so many times the limit of one
+SPARE = 2 << 30  # bytes that a test may take
+STUMBLED = "The check could not go on with what your code returned: "
+
+
+class Examiner(plugin.Recorder):
+    """Runs the tests on submissions, each of which comes as a line of JSON: [file, text]."""
+
+    def __init__(self, job: dict[str, Any], channel: TextIO) -> None:
+        super().__init__(job["question"], {}, 0.0, channel)
+        self.limits = Limits(**job["limits"])
+        self.way, self.secret, self.reference = job["way"], job["secret"], job["reference"]
+        self._sound: dict[str, bool] = {}  # test -> whether the reference passes it
+        self._zygote: Zygote | None = None
+        self._pipe = -1  # in the fork for a test: where its result goes
+
+    def pytest_runtestloop(self, session: pytest.Session) -> bool:
+        """Examine submissions until there are no more."""
+        self.plan(session)
+        gc.freeze()  # so that a fork does not touch, and copy, all that is there
+        for line in sys.stdin:
+            file, text = json.loads(line)
+            self.file = file
+            self._examine(session.items, file, text)
+            self.send("done")
+        if self._zygote:
+            self._zygote.close()
+        return True
+
+    def _examine(self, items: list[pytest.Item], file: str, text: str) -> None:
+        deadline = time.monotonic() + self.limits.total
+        stopped: set[object] = set()
+        for item in items:
+            about = plugin.about(item)
+            if about["question"] in stopped:
+                continue
+            if time.monotonic() > deadline:
+                message = f"All {self.limits.total:g} seconds for this file were used up before."
+                result = {"status": "stopped", "message": message}
+            else:
+                result = self._judge(item, file, text, deadline)
+            if result["status"] == "not gradable" and item is items[0]:
+                for other in items:
+                    self.send("result", test=plugin.name(other), **result)
+                return
+            if result["status"] == "stopped":
+                stopped.add(about["question"])
+            self.send("result", test=plugin.name(item), **result)
+
+    def _judge(self, item: pytest.Item, file: str, text: str, deadline: float) -> dict[str, Any]:
+        """The result of one test; an error is the student's only if the reference has none."""
+        result = self._run(item, file, text, deadline)
+        stumbled = result.pop("stumbled", None)
+        if result["status"] != "error" or not stumbled or not self.reference:
+            return result
+        test = plugin.name(item)
+        if test not in self._sound:
+            end = time.monotonic() + self.limits.total
+            sound = self._run(item, "reference.py", self.reference, end)
+            self._sound[test] = sound["status"] == "passed"
+        if self._sound[test]:
+            result |= {"status": "failed", "message": STUMBLED + stumbled}
+        return result
+
+    def _run(self, item: pytest.Item, file: str, text: str, deadline: float) -> dict[str, Any]:
+        """What comes of one test in a fork of this process."""
+        call = float(plugin.wall(item) or self.limits.call)
+        worker = self._worker()
+        end = time.monotonic() + PATIENCE * call
+        allowed = f"the {PATIENCE * call:g} seconds for this test" if end < deadline else ""
+        end = min(deadline, end)
+        mine, theirs = os.pipe()
+        if (test := os.fork()) == 0:
+            try:
+                os.close(mine)
+                self._pipe = theirs
+                self._in_fork(item, file, text, worker, call, end, allowed)
+            finally:
+                os._exit(1)
+        os.close(theirs)
+        try:
+            told = _read_until(mine, end + 1)
+        finally:
+            os.close(mine)
+            with suppress(ProcessLookupError):
+                os.kill(test, signal.SIGKILL)
+            os.waitpid(test, 0)
+            worker.let_go()
+        parts = told.splitlines()
+        with suppress(ValueError):
+            return json.loads(parts[-1] if parts else b"")
+        late = "it took too long" if time.monotonic() > end else "its process ended"
+        return {
+            "status": "error",
+            "message": f"The check of this test gave no result: {late}.",
+            "stumbled": f"{late}." if parts else None,
+        }
+
+    def _worker(self) -> Worker:
+        """A fresh one; a second sandbox, if the first has come to an end."""
+        for _ in range(2):
+            if self._zygote is None:
+                self._zygote = Zygote(self.way, self.limits)
+            try:
+                return self._zygote.worker()
+            except NoSandbox:
+                self._zygote = None
+        raise NoSandbox("the sandbox ends at once")
+
+    # --- in the fork --------------------------------------------------------------------------
+
+    def _in_fork(
+        self,
+        item: pytest.Item,
+        file: str,
+        text: str,
+        worker: Worker,
+        call: float,
+        end: float,
+        allowed: str,
+    ) -> NoReturn:
+        bound = memory(os.getpid(), 0) + SPARE
+        with suppress(ValueError, OSError):
+            resource.setrlimit(resource.RLIMIT_AS, (bound, bound))
+        seed_all(int(hashlib.sha256(f"{self.secret} {item.name}".encode()).hexdigest()[:8], 16))
+        limits = replace(self.limits, call=call)
+        try:
+            self.student = Remote(file, text, worker, limits, end, allowed, self._answered)
+        except NotGradable as error:
+            self.tell(status="not gradable", message=str(error))
+        reports = runtestprotocol(item, log=False, nextitem=None)
+        trouble = "\n".join(r.longreprtext for r in reports if not r.passed)
+        self.tell(status="error", message=trouble or "The test did not run.")
+
+    def _answered(self) -> None:
+        """Tell, in case that no result comes, that there was an answer to stumble over."""
+        os.write(self._pipe, b"\n")
+
+    def tell(self, **result: object) -> NoReturn:
+        """Hand the result over, and end."""
+        os.write(self._pipe, json.dumps(result).encode())
+        os._exit(0)
+
+    def send(self, event: str, **fields: object) -> None:
+        """In the fork, the first result is the last."""
+        if self._pipe < 0:
+            return super().send(event, **fields)
+        if event != "result":
+            return None
+        student = self.student
+        assert isinstance(student, Remote)
+        del fields["test"]
+        fields["printed"] = wire.clean(student.printed.decode("utf-8", "replace"), plugin.PRINTED)
+        if student.answered and fields["status"] == "error":
+            fields["stumbled"] = str(fields["message"]).strip().splitlines()[-1]
+        self.tell(**fields)
+
+    @contextmanager
+    def _watched(self, test: str, limit: float | None = None) -> Iterator[plugin.Printed]:
+        yield plugin.Printed()
+
+
+def _read_until(pipe: int, end: float) -> bytes:
+    told = b""
+    while (left := end - time.monotonic()) > 0 and select.select([pipe], [], [], left)[0]:
+        piece = os.read(pipe, 1 << 16)
+        if not piece:
+            break
+        told += piece
+    return told
+
+
+def main() -> None:
+    """Run the job; the first event after the plan says that there is a sandbox."""
+    job = json.loads(sys.stdin.readline())
+    channel = os.fdopen(os.dup(2), "w", encoding="utf-8")
+    null = os.open(os.devnull, os.O_RDWR)
+    for stream in (1, 2):
+        os.dup2(null, stream)
+    torch.set_num_threads(1)
+    examiner = Examiner(job, channel)
+    try:
+        examiner._worker().let_go()
+        code = pytest.main([job["tests"], *OPTIONS], plugins=[plugin, examiner])
+        if code == pytest.ExitCode.USAGE_ERROR:
+            examiner.send("broken", message=f"pytest cannot run {job['tests']}")
+    except NoSandbox as error:
+        examiner.send("no sandbox", message=str(error))
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,144 @@
+"""The end of the wire at the parent: frames, what is printed at the other end, how that ended."""
+
+import os
+import select
+import signal
+import socket
+import struct
+import time
+from collections.abc import Callable
+from typing import Any
+
+from fedlab_grade import wire
+from fedlab_grade.sandbox.processes import Worker
+from fedlab_grade.sandbox.zygote import STATUS
+
+WHY = {
+    b"M": "took too much memory, and was stopped",
+    b"D": "wrote too many or too large files, and was stopped",
+}
+ENDS: dict[int, str] = {
+    signal.SIGSEGV: "crashed with a segmentation fault",
+    signal.SIGABRT: "crashed: a library aborted the Python process",
+    signal.SIGBUS: "crashed with a bus error",
+    signal.SIGFPE: "crashed with an arithmetic error of the processor",
+    signal.SIGXCPU: "used too much processor time, and was stopped",
+    signal.SIGXFSZ: "wrote too large a file, and was stopped",
+    signal.SIGKILL: "was killed: it took too much memory, or ended itself",
+}
+
+
+class Line:
+    """Sends requests and receives replies, up to a point in time.
+
+    Args:
+        keep: bytes of what is printed that are kept.
+    """
+
+    def __init__(self, worker: Worker, keep: int) -> None:
+        self._worker, self._keep = worker, keep
+        self.printed = b""
+
+    def send(self, message: bytes, end: float) -> None:
+        """Send a message before ``end``, as of `time.monotonic`.
+
+        Raises:
+            OSError: it is too late, or the other side has ended.
+        """
+        self._worker.line.settimeout(max(1e-3, end - time.monotonic()))
+        self._worker.line.sendall(message)
+
+    def receive(self, end: float, at: Callable[[int], Any]) -> dict[str, Any]:
+        """The next reply, with its fields.
+
+        Args:
+            at: the function of a number, for `wire.decode`.
+
+        Raises:
+            TimeoutError, EOFError, OSError: there is none before ``end``.
+            wire.Malformed: it is no reply.
+        """
+        body, blob = wire.lengths(self._read(wire.HEAD.size, end))
+        return checked(wire.decode(self._read(body, end), self._read(blob, end), at))
+
+    def _read(self, size: int, end: float) -> bytes:
+        out = bytearray()
+        line, printed = self._worker.line.fileno(), self._worker.output
+        files = {line, printed}
+        while len(out) < size:
+            left = end - time.monotonic()
+            if left <= 0:
+                raise TimeoutError
+            ready, _, _ = select.select(files, [], [], left)
+            if printed in ready and not self._print():
+                files.remove(printed)
+            if line in ready:
+                piece = self._worker.line.recv(min(1 << 20, size - len(out)), socket.MSG_DONTWAIT)
+                if not piece:
+                    raise EOFError
+                out += piece
+        return bytes(out)
+
+    def listen(self) -> None:
+        """Take what was printed so far, and no more than the pipe holds."""
+        for _ in range(17):
+            printed = self._worker.output
+            if printed < 0 or not select.select([printed], [], [], 0)[0] or not self._print():
+                return
+
+    def _print(self) -> bool:
+        """Take a piece of what is printed; False if nothing more can come."""
+        piece = os.read(self._worker.output, 1 << 16)
+        self.printed += piece[: max(0, self._keep - len(self.printed))]
+        return bool(piece)
+
+    def how_it_ended(self) -> str:
+        """To follow the name of a function."""
+        self._worker.leash.settimeout(2)
+        try:
+            kind, status = STATUS.unpack(self._worker.leash.recv(STATUS.size))
+        except (OSError, struct.error):
+            return "ended its process"
+        if kind in WHY:
+            return WHY[kind]
+        code = os.waitstatus_to_exitcode(status)
+        if code >= 0:
+            return f"ended the Python process, with exit status {code}"
+        name = signal.strsignal(-code) or "unknown"
+        return ENDS.get(-code, f"was ended by signal {-code} ({name})")
+
+    def let_go(self) -> None:
+        """End the worker."""
+        self._worker.let_go()
+
+
+_FIELDS: dict[str, dict[str, Any]] = {
+    "loaded": {},
+    "not gradable": {"message": str},
+    "refused": {"what": str},
+    "value": {"value": object, "given": dict, "changed": list, "after": list},
+    "failed": {"status": str, "message": str, "likely": str, "error": (list, type(None))},
+    "ask": {"function": int, "arguments": list, "named": dict},
+}
+
+
+def checked(reply: Any) -> dict[str, Any]:
+    """The reply, once it is known to have its fields.
+
+    Raises:
+        wire.Malformed: it has not.
+    """
+    kind = reply.get("kind") if type(reply) is dict else None
+    fields = _FIELDS.get(kind) if type(kind) is str else None
+    if fields is None or reply.keys() != fields.keys() | {"kind"}:
+        raise wire.Malformed("not the fields of an answer")
+    if not all(isinstance(reply[name], kind) for name, kind in fields.items()):
+        raise wire.Malformed("a field of an answer is of the wrong type")
+    texts = [*reply.get("given", {}).items(), reply.get("changed", ()), reply.get("error") or ()]
+    if (
+        not all(type(text) is str for row in texts for text in row)
+        or not all(type(name) is str for name in reply.get("named", {}))
+        or len(reply.get("error") or "abc") != 3
+    ):
+        raise wire.Malformed("a field of an answer is of the wrong type")
+    return reply

@@ -1,0 +1,215 @@
+"""Where students' files run: the ways of holding a process, and the start of one for every test."""
+
+import json
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Literal
+
+from fedlab_grade.sandbox import users
+from fedlab_grade.sandbox.view import VIEW, bare, mounts, opened
+
+Way = Literal["bwrap", "uid", "none"]
+START = 120.0  # seconds, in which PyTorch is loaded from a cold disk
+FORK = 30.0  # seconds; it takes some hundredths of one
+
+
+class NoSandbox(Exception):
+    """Why the sandbox cannot be had."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a submission may take.
+
+    Fields:
+        call: seconds for one call, and for loading the file.
+        total: seconds for all tests of a submission.
+        memory: megabytes of a process, beyond what PyTorch takes; all of its processes together
+            may take half as much again.
+        processes: how many, threads included.
+        disk: megabytes of files.
+        output: bytes of what is printed in a test that are kept.
+        asked: how often a test's own callables may be called in one call.
+    """
+
+    call: float = 10.0
+    total: float = 120.0
+    memory: int = 1024
+    processes: int = 32
+    disk: int = 64
+    output: int = 64 << 10
+    asked: int = 10_000
+
+
+class Worker:
+    """A fresh process that loads one file and answers calls; it ends with `let_go`.
+
+    Fields:
+        line: the socket on which it answers; output: a pipe, what it prints; leash: tells how it
+        ended, and ends it once it is closed.
+    """
+
+    def __init__(self, line: socket.socket, output: int, leash: socket.socket) -> None:
+        self.line, self.output, self.leash = line, output, leash
+
+    def let_go(self) -> None:
+        """End it, and all that it has started."""
+        self.line.close()
+        self.leash.close()
+        if self.output >= 0:
+            os.close(self.output)
+        self.output = -1
+
+
+class Zygote:
+    """The process from which workers are forked.
+
+    Args:
+        warm: load PyTorch; without it, a worker only tells what it can see and do.
+
+    Fields:
+        user: the id of the first worker's user, where this process is root.
+
+    Raises:
+        NoSandbox: it does not start.
+    """
+
+    def __init__(self, way: Way, limits: Limits, warm: bool = True) -> None:
+        self.way = way
+        self.user, locks = 0, []
+        if os.getuid() == 0 and way != "none":
+            try:
+                self.user, lock = users.claim()
+            except OSError as error:
+                raise NoSandbox(f"there is no user for submissions: {error}") from None
+            locks = [lock]
+        self._log, self._said = tempfile.TemporaryFile(), ""  # noqa: SIM115
+        self._control, other = socket.socketpair()
+        job = {
+            "way": way, "warm": warm, "uid": self.user, "locks": locks,
+            "memory": limits.memory, "processes": limits.processes, "disk": limits.disk,
+            "cpu": int(4 * limits.call) + 2, "rules": opened() if way == "uid" else [],
+        }  # fmt: skip
+        start = f"import sys; sys.path.insert(0, {VIEW!r})" if way == "bwrap" else bare()
+        start += "; from fedlab_grade.sandbox import zygote; zygote.main()"
+        command = [sys.executable, "-I", "-X", "utf8", "-c", start, str(other.fileno())]
+        if way == "bwrap":
+            command = [*bubblewrap(), *command]
+        try:
+            self._process = subprocess.Popen(
+                command,
+                pass_fds=[other.fileno(), *locks],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=self._log,
+                cwd="/",
+                env=ENVIRONMENT | {"TMPDIR": tempfile.gettempdir()},
+                start_new_session=True,
+            )
+        except OSError as error:
+            self._control.close()
+            other.close()
+            self._log.close()
+            raise NoSandbox(f"{command[0]} does not start: {error.strerror}") from None
+        finally:
+            for lock in locks:  # from now on the zygote and the keepers of its workers hold it
+                os.close(lock)
+        other.close()
+        self._control.settimeout(START)
+        with suppress(OSError):
+            self._control.sendall(json.dumps(job).encode() + b"\n")
+            if self._control.recv(1) == b"R":
+                return
+        self.close()
+        raise NoSandbox(f"the sandbox does not start: {self.said()}")
+
+    def worker(self) -> Worker:
+        """Start a worker.
+
+        Raises:
+            NoSandbox: there is none to be had.
+        """
+        line, far_line = socket.socketpair()
+        leash, far_leash = socket.socketpair()
+        output, far_output = os.pipe()
+        worker = Worker(line, output, leash)
+        files = [far_line.fileno(), far_output, far_leash.fileno()]
+        try:
+            self._control.settimeout(FORK)
+            socket.send_fds(self._control, [b"F"], files)
+            started = self._control.recv(1) == b"F"
+        except OSError:
+            started = False
+        finally:
+            far_line.close()
+            far_leash.close()
+            os.close(far_output)
+        if started:
+            return worker
+        worker.let_go()
+        self.close()
+        raise NoSandbox(f"the sandbox has ended: {self.said()}")
+
+    def said(self) -> str:
+        """The last line of what it wrote on its way out."""
+        if not self._log.closed:
+            self._log.seek(0)
+            lines = self._log.read().decode("utf-8", "replace").strip().splitlines()
+            self._said = lines[-1] if lines else f"exit status {self._process.poll()}"
+        return self._said
+
+    def close(self) -> None:
+        """End it; in namespaces, with all workers."""
+        self._control.close()
+        with suppress(subprocess.TimeoutExpired):
+            self._process.wait(2)
+        self._process.kill()
+        self._process.wait()
+        self.said()
+        self._log.close()
+
+
+# Nothing of the grader's environment goes into the sandbox: it may hold secrets.
+ENVIRONMENT = {
+    "PATH": "/usr/local/bin:/usr/bin:/bin",
+    "LANG": "C.UTF-8",
+    "HOME": "/scratch",
+    "USER": "student",
+    "LOGNAME": "student",
+    "PYTHONDONTWRITEBYTECODE": "1",
+    "OMP_NUM_THREADS": "1",
+    "MALLOC_ARENA_MAX": "2",  # each reserves addresses, which the limit of memory counts
+    "OPENBLAS_NUM_THREADS": "1",
+    "MKL_NUM_THREADS": "1",
+}
+
+
+def bubblewrap() -> list[str]:
+    """The command that starts a program in namespaces of its own.
+
+    It sees the system's programs and libraries, this Python, and of this package the folder of the
+    grader only: the rest holds answers to the exercises. Nothing of it can be written. As root no
+    namespace of users is made: in one, the number of processes would not be limited.
+
+    Raises:
+        NoSandbox: bubblewrap is not installed.
+    """
+    program = shutil.which("bwrap")
+    if program is None:
+        raise NoSandbox("bubblewrap is not installed")
+    root = os.getuid() == 0
+    rights = ["SYS_ADMIN", "SETUID", "SETGID", "SETPCAP"] if root else []
+    kinds = ["pid", "net", "ipc", "uts", *([] if root else ["user"])]
+    return [
+        program,
+        *(f"--unshare-{kind}" for kind in kinds),
+        "--unshare-cgroup-try", "--die-with-parent", "--new-session",
+        "--cap-drop", "ALL", *(word for r in rights for word in ("--cap-add", f"CAP_{r}")),
+        *mounts(), "--chdir", "/", "--setenv", "TMPDIR", "/scratch", "--",
+    ]  # fmt: skip

@@ -1,0 +1,224 @@
+"""A student's file at the other end of a wire: calls go there, and answers come back.
+
+The other end is not trusted: whatever it sends is at most a wrong answer.
+"""
+
+import builtins
+import re
+import signal
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NoReturn
+
+from fedlab_grade import wire
+from fedlab_grade.checks import Answer, Failure
+from fedlab_grade.sandbox.line import Line
+from fedlab_grade.sandbox.processes import Limits, Worker
+from fedlab_grade.student import NotGradable, NotWritten, Raised, Student, lines_of
+
+MESSAGE = 2000  # characters
+WORKERS = (
+    "processes that the file starts cannot hand tensors on: a DataLoader does without them, with "
+    "num_workers=0"
+)
+FAILURES = {"NotWritten": NotWritten, "Raised": Raised, "Failure": Failure}
+
+
+class Stopped(Failure):
+    """A call took all its time, or ended its process; the file answers no further call."""
+
+
+class _Late(BaseException):
+    """The time of a call is up; not an Exception, so that no function takes it for its own."""
+
+
+class _Verdict(BaseException):
+    """What a test's own function asserts ends the test: the student could read it, or catch it."""
+
+    def __init__(self, error: AssertionError) -> None:
+        self.error = error
+
+
+class Remote(Student):
+    """The functions of one file, which run in a worker.
+
+    Args:
+        file: its name.
+        deadline: when there is no time left, as of `time.monotonic`.
+        allowed: the seconds until then, in the words of a message; "" for those of the file.
+        on_answer: called once, when the first call has returned.
+
+    Raises:
+        NotGradable: the file cannot be run.
+    """
+
+    def __init__(
+        self,
+        file: str,
+        text: str,
+        worker: Worker,
+        limits: Limits,
+        deadline: float,
+        allowed: str = "",
+        on_answer: Callable[[], None] = lambda: None,
+    ) -> None:
+        self.path = Path(file)
+        self._lines = lines_of(text)
+        self._line, self._limits, self._deadline = Line(worker, limits.output), limits, deadline
+        self._allowed = allowed or f"all {limits.total:g} seconds for this file"
+        self._on_answer = on_answer
+        self._over = ""  # why there are no further answers
+        self.answered = False  # whether any call has returned
+        request = {"kind": "load", "file": file, "text": text, "limit": self._time()}
+        try:
+            reply = self._ask(request, wire.Functions(), "The import of your file")
+        except Failure as failure:
+            raise NotGradable(str(failure)) from None
+        if reply["kind"] == "not gradable":
+            raise NotGradable(wire.clean(reply["message"], MESSAGE))
+        if reply["kind"] != "loaded":
+            raise NotGradable("The import of your file gave no sensible answer.")
+
+    @property
+    def printed(self) -> bytes:
+        """The beginning of what the student's code has printed."""
+        return self._line.printed
+
+    def run(
+        self, name: str, arguments: Sequence[object], named: Mapping[str, object], seed: int | None
+    ) -> tuple[Answer, list[object]]:
+        """Call the function as at home, see `Student.run`.
+
+        Raises:
+            Stopped: the call took too long, or ended the process.
+        """
+        functions = wire.Functions()
+        request = {
+            "kind": "call", "name": name, "arguments": list(arguments), "named": dict(named),
+            "seed": seed, "limit": self._time(),
+        }  # fmt: skip
+        reply = self._ask(request, functions, name)
+        if reply["kind"] == "refused":
+            told = f"{name} {wire.clean(reply['what'], 200)}"
+            raise Failure(f"{told}, which is no answer that can be looked at.")
+        if reply["kind"] == "failed":
+            self._raise(reply)
+        if reply["kind"] != "value" or len(reply["after"]) != len(arguments):
+            self._stop(f"{name} gave no sensible answer")
+        after = reply["after"]
+        if not self.answered:
+            self.answered = True
+            self._on_answer()
+        given = {wire.clean(k, 60): wire.clean(v, 400) for k, v in reply["given"].items()}
+        changed = tuple(wire.clean(argument, 60) for argument in reply["changed"])
+        return Answer(name, reply["value"], given, changed), after
+
+    def _raise(self, reply: dict[str, Any]) -> NoReturn:
+        """What the function raised, with a stand-in for the exception as its context."""
+        kind = FAILURES.get(reply["status"], Failure)
+        likely = wire.clean(reply["likely"], 300)
+        failure = kind(wire.clean(reply["message"], MESSAGE), likely)
+        if reply["error"]:
+            name, base, text = (wire.clean(part, 300) for part in reply["error"])
+            parent = getattr(builtins, base, Exception)
+            if not (isinstance(parent, type) and issubclass(parent, Exception)):
+                parent = Exception
+            failure.__context__ = _stand_in(name, parent, text)
+        raise failure
+
+    def _time(self) -> float:
+        """Seconds that the next call may take."""
+        left = self._deadline - time.monotonic()
+        if left <= 0:
+            self._over = f"{self._allowed} are used up"
+        return max(0.0, min(self._limits.call, left))
+
+    def _ask(self, request: dict[str, Any], functions: wire.Functions, who: str) -> dict[str, Any]:
+        """The reply to a request; on the way, the other side may call what it was given."""
+        if self._over:
+            raise Stopped(f"{who} was not called: {self._over}.")
+        end = time.monotonic() + request["limit"]
+        asked = 0
+        try:
+            self._line.send(wire.encode(request, functions.place), end)
+            while True:
+                reply = self._line.receive(end, functions.at)
+                if reply["kind"] != "ask":
+                    self._line.listen()
+                    return reply
+                asked += 1
+                if asked > self._limits.asked:
+                    often = f"{self._limits.asked:,} times"
+                    self._stop(f"{who} called a function that it was given more than {often}")
+                with _alarm(end):
+                    answer = _called(functions, reply)
+                self._line.send(answer, end)
+        except (TimeoutError, _Late):
+            if time.monotonic() >= self._deadline:
+                self._stop(f"{who} was stopped: {self._allowed} are used up")
+            self._stop(
+                f"{who} did not finish within {request['limit']:.3g} seconds, and was stopped",
+                WORKERS if b"multiprocessing/" in self.printed else "a loop that never ends",
+            )
+        except wire.Malformed as error:
+            self._stop(f"{who} sent something that is no answer ({error}), and was stopped")
+        except (EOFError, OSError):
+            self._stop(f"{who} {self._line.how_it_ended()}")
+        except _Verdict as verdict:
+            self._line.let_go()
+            self._over = "the test had ended before"
+            raise verdict.error from None
+
+    def _stop(self, message: str, likely: str = "") -> NoReturn:
+        self._line.listen()
+        self._line.let_go()
+        self._over = "an earlier call was stopped"
+        trace = rf'File "{re.escape(str(self.path))}", line (\d+),? in (\S+)'
+        where = ""
+        printed, _, dump = self.printed.rpartition(b"Timeout (")
+        if at := re.search(trace, dump.decode("utf-8", "replace")):
+            self._line.printed = printed
+            line = int(at[1]) if len(at[1]) < 9 else 0
+            text = self._lines[line - 1].strip() if 0 < line <= len(self._lines) else ""
+            name = wire.clean(at[2].strip("<>"), 60)
+            where = f"\n  line {line}, in {name}: {wire.clean(text, 200)}"
+        raise Stopped(f"{message}.{where}", likely)
+
+
+@contextmanager
+def _alarm(end: float) -> Iterator[None]:
+    """A test's own function may run for ever on what a student gives to it: not beyond ``end``."""
+
+    def ring(*_: object) -> None:
+        raise _Late
+
+    before = signal.signal(signal.SIGALRM, ring)
+    signal.setitimer(signal.ITIMER_REAL, max(1e-3, end - time.monotonic()))
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def _called(functions: wire.Functions, reply: dict[str, Any]) -> bytes:
+    """What a function that the student was given returns or raises."""
+    function = functions.at(reply["function"])
+    try:
+        value = function(*reply["arguments"], **reply["named"])
+        return wire.encode({"kind": "value", "value": value})
+    except AssertionError as error:
+        raise _Verdict(error) from None
+    except Exception as error:
+        told = {"error": type(error).__name__, "message": wire.clean(str(error), 300)}
+        return wire.encode({"kind": "raised"} | told)
+
+
+def _stand_in(name: str, parent: type[Exception], text: str) -> Exception:
+    """An exception that looks like the student's in type and text."""
+    try:
+        return type(name or "Exception", (parent,), {})(text)
+    except Exception:  # some want other arguments, as UnicodeDecodeError does
+        return type(name or "Exception", (Exception,), {})(text)

@@ -1,0 +1,163 @@
+"""The end of the wire in the sandbox: a student's file, and nothing but answers to calls.
+
+It holds no tests and no expected values, so that nothing in it needs to be kept from the student's
+code. What it says is an answer, never a mark.
+"""
+
+import builtins
+import faulthandler
+import os
+import socket
+import sys
+import threading
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from fedlab_grade import wire
+from fedlab_grade.checks import Failure
+from fedlab_grade.student import NotGradable, Student, package_import
+
+TURN = threading.Lock()  # a student's threads may ask at the same time
+_take, _give = os.read, os.write  # now: a student's file may put something else in their place
+EARLY = 0.9  # of the limit of time: then it writes down where it is
+
+
+class Ask:
+    """Stands for a callable of the other side."""
+
+    def __init__(self, line: socket.socket, place: int) -> None:
+        self._line, self.place = line, place
+        self.__name__ = self.__qualname__ = "function"  # as of any that is given at home
+
+    def __copy__(self) -> "Ask":
+        return self
+
+    def __deepcopy__(self, memo: object) -> "Ask":
+        return self
+
+    def __call__(self, *arguments: object, **named: object) -> object:
+        with TURN:
+            return self._ask(arguments, named)
+
+    def _ask(self, arguments: tuple[object, ...], named: dict[str, object]) -> object:
+        call = {"kind": "ask", "function": self.place}
+        _send(self._line, call | {"arguments": list(arguments), "named": named})
+        reply = receive(self._line)
+        if reply["kind"] == "value":
+            return reply["value"]
+        error = getattr(builtins, reply["error"], RuntimeError)
+        raise error(reply["message"])
+
+
+def serve(line: socket.socket) -> None:
+    """Answer requests until there are no more."""
+    student: Student | None = None
+    while True:
+        with suppress(EOFError):
+            request = receive(line)
+            limit = EARLY * request["limit"]
+            faulthandler.dump_traceback_later(limit, file=2)
+            if request["kind"] == "load":
+                reply: dict[str, object] = {"kind": "loaded"}
+                sys.argv[:] = [request["file"]]  # a file may read them when it is loaded
+                try:
+                    no_package(request["text"])
+                    student = Student(Path(request["file"]), request["text"])
+                except NotGradable as error:
+                    reply = {"kind": "not gradable", "message": str(error)}
+            else:
+                assert student is not None
+                reply = answer(student, request)
+            faulthandler.cancel_dump_traceback_later()
+            with suppress(Exception):  # the student may have put something else in their place
+                sys.stdout.flush()
+                sys.stderr.flush()
+            _send(line, reply)
+            continue
+        os._exit(0)
+
+
+def no_package(text: str) -> None:
+    """Refuse a file that imports the course's package, which can do what the exercises ask for.
+
+    In the sandbox it is not found either; but an answer that catches that would go on without.
+
+    Raises:
+        NotGradable: it does; the message says where.
+    """
+    if place := package_import(text):
+        raise NotGradable(
+            "The file imports the course's package, which holds answers to the exercises: an "
+            f"answer does without it.{place}"
+        )
+
+
+def answer(student: Student, request: dict[str, Any]) -> dict[str, object]:
+    """What a call comes to."""
+    name = request["name"]
+    try:
+        got, after = student.run(name, request["arguments"], request["named"], request["seed"])
+    except Failure as failure:
+        reply: dict[str, object] = {"kind": "failed", "status": type(failure).__name__}
+        reply |= {"message": str(failure), "likely": failure.likely, "error": None}
+        if isinstance(error := failure.__context__, BaseException):
+            with suppress(Exception):
+                bases = [b.__name__ for b in type(error).__mro__ if b.__module__ == "builtins"]
+                name = wire.name_of(type(error))[:80]
+                reply["error"] = [name, bases[0], str(error)[:300]]
+        return reply
+    except BaseException as error:  # in the middle of telling about another one
+        kind = wire.name_of(type(error))[:80]
+        message = f"{name} raised an exception that cannot be shown: to look at it raises {kind}."
+        return {"kind": "failed", "status": "Raised", "message": message, "likely": "",
+                "error": None}  # fmt: skip
+    reply = {"kind": "value", "value": got.value, "given": dict(got.given)}
+    return reply | {"changed": list(got.changed), "after": after}
+
+
+def receive(line: socket.socket) -> Any:
+    """The next message.
+
+    Raises:
+        EOFError: there is none.
+    """
+    body, blob = wire.lengths(_read(line, wire.HEAD.size))
+    return wire.decode(_read(line, body), _read(line, blob), partial(Ask, line))
+
+
+def _read(line: socket.socket, size: int) -> bytes:
+    out = bytearray()
+    while len(out) < size:
+        piece = _take(line.fileno(), min(1 << 20, size - len(out)))
+        if not piece:
+            raise EOFError
+        out += piece
+    return bytes(out)
+
+
+def _send(line: socket.socket, message: dict[str, object]) -> None:
+    """Send it; or, if it cannot be sent, the reason."""
+    try:
+        data = wire.encode(message, lambda f: f.place if type(f) is Ask else None)
+    except wire.Refused as error:
+        left = message.get("kind") == "value" and _can_be_sent(message["value"])
+        what = f"left {error} in its arguments" if left else f"returned {error}"
+        data = wire.encode({"kind": "refused", "what": what})
+    except MemoryError:
+        data = wire.encode({"kind": "refused", "what": "returned more than the memory holds"})
+    except Exception as error:  # of an object that does not let itself be looked at
+        what = f"returned what raises {type(error).__name__}"
+        data = wire.encode({"kind": "refused", "what": what})
+    rest = memoryview(data)
+    while rest:
+        rest = rest[_give(line.fileno(), rest) :]
+
+
+def _can_be_sent(value: object) -> bool:
+    try:
+        wire.encode(value)
+    except wire.Refused:
+        return False
+    return True

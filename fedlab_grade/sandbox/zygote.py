@@ -1,0 +1,185 @@
+"""A process that has loaded PyTorch once, and forks from itself a worker for every test.
+
+    python -m fedlab_grade.sandbox.zygote DESCRIPTOR
+
+It runs trusted code only, in the sandbox where there is one. The job, which comes through the
+socket of that descriptor as a line of JSON, says in which way a
+worker is held: "bwrap", in namespaces of its own, as another user where this one is root; "uid", as
+another user; "none". Each worker has a keeper, a process that outlives it, ends all that it has
+left, and tells how it ended: b"E" and the status as of `os.wait`, b"M" for too much memory, or b"D"
+for too much on the disk.
+"""
+
+import gc
+import itertools
+import json
+import os
+import select
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import tempfile
+import traceback
+from contextlib import suppress
+from typing import Any, NoReturn
+
+from fedlab_grade.sandbox import confine, seccomp
+from fedlab_grade.sandbox.confine import SCRATCH
+from fedlab_grade.sandbox.usage import SHARED, filled, grown, memory, owned
+from fedlab_grade.sandbox.users import TURNS
+
+KILLER = 61_439  # the number of a user that nothing else has
+BEAT = 0.1  # seconds between two looks at the memory and the disk
+STATUS = struct.Struct(">ci")
+
+
+def main() -> None:
+    """Serve until the other side closes the line."""
+    control = socket.socket(fileno=int(sys.argv[1]))
+    job = json.loads(control.makefile().readline())
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # as the first process of a namespace: deaf to it
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for the keepers
+    if job["warm"]:
+        import safetensors.torch  # noqa: F401
+        import torch
+
+        from fedlab_grade.sandbox import worker  # noqa: F401
+
+        torch.set_num_threads(1)
+        torch.ones(2, 2) @ torch.ones(2, 2)
+    else:
+        from fedlab_grade.sandbox import doctor  # noqa: F401
+    gc.freeze()  # so that a fork does not touch, and copy, all that is there
+    confine.shut_memory()
+    control.sendall(b"R")
+    for number in itertools.count():
+        message, files, _, _ = socket.recv_fds(control, 16, 3)
+        if not message:
+            os._exit(0)
+        if os.fork() == 0:
+            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+            control.close()
+            job["uid"] += number % TURNS  # the end of the one before may still be under way
+            try:
+                keep(job, files)
+            except BaseException:
+                traceback.print_exc()
+            os._exit(70)
+        for file in files:
+            os.close(file)
+        control.sendall(b"F")
+
+
+def keep(job: dict[str, Any], files: list[int]) -> NoReturn:
+    """Start a worker, wait for its end or for the word to end it, and tell how it ended."""
+    line, output, leash = files
+    os.setsid()
+    place = "/tmp" if job["way"] == "uid" else None
+    folder = SCRATCH if job["way"] == "bwrap" else tempfile.mkdtemp(prefix="answer_", dir=place)
+    if job["way"] == "uid":
+        os.chown(folder, job["uid"], job["uid"])
+    if job["way"] == "bwrap":
+        confine.enter_namespaces()
+    resident = memory(os.getpid())
+    first = os.fork()
+    if first == 0:
+        if job["way"] != "bwrap":
+            os.close(leash)
+            start(job, folder, line, output)
+        confine.mount_own(job)
+        if (student := os.fork()) == 0:
+            os.close(leash)
+            start(job, folder, line, output)
+        os.close(line)
+        os.close(output)
+        while True:  # the first process of its namespace: it takes in orphans
+            pid, status = os.wait()
+            if pid == student:
+                os.write(leash, STATUS.pack(b"E", status))
+                os._exit(0)
+    os.close(line)
+    os.close(output)
+    told: bytes | None = None
+    while told is None:
+        ready, _, _ = select.select([leash], [], [], BEAT)
+        pid, code = os.waitpid(first, os.WNOHANG)
+        if pid:
+            told = STATUS.pack(b"E", code)
+        elif ready:  # the other side has let go
+            break
+        elif grown(job, resident) > 1.5 * job["memory"] * 2**20:
+            told = STATUS.pack(b"M", 0)
+        elif job["way"] == "uid" and filled(job):
+            told = STATUS.pack(b"D", signal.SIGXFSZ)
+    if told is not None:  # in namespaces, the first process has told already how it was
+        with suppress(OSError):  # before the end, which takes a while and closes the line
+            os.write(leash, told)
+    end(job, first, folder)
+    os._exit(0)
+
+
+def end(job: dict[str, Any], first: int, folder: str) -> None:
+    """End the worker and all that it has started, and remove what they have written."""
+    if job["way"] == "uid":
+        kill_all(job["uid"])
+    for kill in (os.killpg, os.kill):
+        with suppress(OSError):
+            kill(first, signal.SIGKILL)
+    with suppress(OSError):
+        os.waitpid(first, 0)
+    if job["way"] != "bwrap":
+        left = [folder, *(owned(job, SHARED) if job["way"] == "uid" else ())]
+        # Python's own way to remove a tree gives up at its depth of recursion.
+        for i in range(0, len(left), 1000):  # a command has a greatest length
+            command = ["rm", "-rf", "--", *left[i : i + 1000]]
+            subprocess.run(command, stderr=subprocess.DEVNULL, check=False)
+
+
+def kill_all(user: int) -> None:
+    """Kill all processes of a user."""
+    status = -1
+    while status < 0:  # killed by another process that does the same at this moment
+        if (killer := os.fork()) == 0:
+            os.setresuid(KILLER, user, KILLER)  # so that it may, and they may not
+            with suppress(ProcessLookupError):  # there are none
+                os.kill(-1, signal.SIGKILL)  # all of this user; not this process itself
+            os._exit(0)
+        status = os.waitstatus_to_exitcode(os.waitpid(killer, 0)[1])
+
+
+def start(job: dict[str, Any], folder: str, line: int, output: int) -> NoReturn:
+    """Become the worker: give up all rights, then serve."""
+    os.setpgid(0, 0)
+    null = os.open(os.devnull, os.O_RDONLY)
+    for target, source in enumerate((null, output, output)):
+        os.dup2(source, target)
+    os.closerange(3, line)
+    os.closerange(line + 1, 256)
+    for lock in job["locks"]:
+        with suppress(OSError):  # closed already
+            os.close(lock)
+    confine.give_up_rights(job)
+    os.chdir(folder)
+    if job["way"] != "bwrap":
+        os.environ["HOME"] = os.environ["TMPDIR"] = folder
+        tempfile.tempdir = None  # it was asked for already
+    confine.die_with_parent()
+    confine.limit(job)
+    confine.close_disk(job, folder)
+    if job["way"] != "none":
+        seccomp.install()
+    if not job["warm"]:
+        from fedlab_grade.sandbox import doctor
+
+        os.write(line, json.dumps(doctor.seen_inside()).encode())
+        os._exit(0)
+    from fedlab_grade.sandbox import worker
+
+    worker.serve(socket.socket(fileno=line))
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    main()

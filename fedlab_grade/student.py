@@ -1,0 +1,248 @@
+"""The student's file, run in this process: calls, and their exceptions in the student's terms.
+
+This is how an answer is checked at home, on the machine of the one who wrote it. Nothing here
+keeps hostile code in check.
+"""
+
+import ast
+import bdb
+import inspect
+import io
+import linecache
+import random
+import sys
+import traceback
+import warnings
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import FunctionType, ModuleType
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from fedlab_grade import wire
+from fedlab_grade.checks import Answer, Failure
+from fedlab_grade.printing import kind, printable
+from fedlab_grade.release import NOT_WRITTEN
+from fedlab_grade.textfile import Unusable, text_of
+
+FRAMES = 4  # of a traceback, the innermost
+MISSING = object()
+JUPYTER = "Lines with % or ! are for Jupyter only: take them out, or hand in the notebook."
+
+
+class NotGradable(Exception):
+    """The file cannot be run at all, so that no question has an answer yet."""
+
+
+class NotWritten(Failure):
+    """The function is the stub that was handed out, or calls one."""
+
+
+class Raised(Failure):
+    """The function raised an exception."""
+
+
+class Student:
+    """The functions of one file.
+
+    Args:
+        text: what the file holds; None to read it.
+
+    Raises:
+        NotGradable: the file is no Python text, or running it raises an exception.
+    """
+
+    def __init__(self, path: Path, text: str | None = None) -> None:
+        self.path = path
+        self.module = ModuleType(f"student_{path.stem}")
+        self.module.__file__ = str(path)
+        sys.modules[self.module.__name__] = self.module  # dataclasses look themselves up there
+        try:
+            source = decoded(path.read_bytes()) if text is None else text.removeprefix("\ufeff")
+            lines = lines_of(source)
+            linecache.cache[str(path)] = len(source), None, lines, str(path)  # for tracebacks
+            code = compile(source, str(path), "exec", dont_inherit=True)
+        except SyntaxError as error:
+            line = f"\n  {error.text.strip()}" if error.text else ""
+            at = f"line {error.lineno}" if error.lineno else "the file"
+            told = f"{type(error).__name__}: Python cannot read {at}: {error.msg}{line}"
+            for_jupyter = (error.text or "").lstrip().startswith(("%", "!"))
+            raise NotGradable(f"{told}\n{JUPYTER}" if for_jupyter else told) from None
+        except (ValueError, RecursionError, MemoryError) as error:
+            raise NotGradable(f"Python cannot read the file: {error}") from None
+        try:
+            exec(code, vars(self.module))
+        except BaseException as error:  # sys.exit() and the like included
+            told = f"Running the file raised {self._told(error)}"
+            advice = _advice(error)
+            raise NotGradable(f"{told}\nLikely: {advice}." if advice else told) from None
+        finally:
+            torch.set_default_device(None)  # what a file sets would hold for the tests too
+
+    def call(self, name: str, *arguments: object) -> Answer:
+        """Return what the student's function makes of copies of the arguments.
+
+        Args:
+            arguments: tensors, arrays, numbers, callables, and lists and tuples of them.
+
+        Raises:
+            Failure: there is no such function.
+            NotWritten: it is still the stub.
+            Raised: it raises an exception.
+            AssertionError: one of the callables has raised it.
+        """
+        return self.run(name, arguments, {}, None)[0]
+
+    def run(
+        self, name: str, arguments: Sequence[object], named: Mapping[str, object], seed: int | None
+    ) -> tuple[Answer, list[object]]:
+        """As `call`; and the arguments as they are after the call.
+
+        Args:
+            named: arguments by keyword.
+            seed: of all global generators of random numbers; None leaves them as they are.
+        """
+        function = vars(self.module).get(name, MISSING)
+        if function is MISSING:
+            if not any(type(value) is FunctionType for value in vars(self.module).values()):
+                raise Failure("Your file defines no functions.")
+            raise Failure(f"Your file has no function {name}.", "its name is misspelt or changed")
+        if not callable(function):
+            raise Failure(f"{name} in your file is {kind(function)}, not a function.")
+        names = _names(function, len(arguments))
+        given = [_copy(argument) for argument in arguments]
+        if seed is not None:
+            seed_all(seed)
+        try:
+            value = function(*given, **named)
+        except BaseException as error:  # sys.exit() and the like included
+            if isinstance(error, AssertionError) and _is_from(error, arguments):
+                raise  # it is the test that speaks
+            if isinstance(error, NotImplementedError) and _text(error) == NOT_WRITTEN:
+                inner = traceback.extract_tb(error.__traceback__)[-1].name
+                calls = "" if inner == name else f"; {name} calls it"
+                raise NotWritten(f"{inner} is not written yet{calls}.") from None
+            raise Raised(f"{name} raised {self._told(error)}", _advice(error)) from None
+        finally:
+            torch.set_default_device(None)
+        pairs = zip(names, arguments, given, strict=True)
+        changed = tuple(n for n, before, after in pairs if not _same(before, after))
+        short = {n: text for n, a in zip(names, arguments, strict=True) if (text := printable(a))}
+        return Answer(name, value, short, changed), given
+
+    def _told(self, error: BaseException) -> str:
+        """The exception, and where in the student's own file it happened."""
+        frames = traceback.extract_tb(error.__traceback__)
+        mine = [f for f in frames if f.filename == str(self.path)][-FRAMES:]
+        where = [f"\n  line {f.lineno}, in {f.name.strip('<>')}: {f.line}" for f in mine]
+        text = _text(error)
+        return f"{wire.name_of(type(error))[:80]}{': ' if text else ''}{text}{''.join(where)}"
+
+
+def decoded(file: bytes) -> str:
+    """The text of a file.
+
+    Raises:
+        NotGradable: it is not UTF-8 text.
+    """
+    try:
+        return text_of(file)
+    except Unusable as problem:
+        raise NotGradable(f"The file {problem}.") from None
+
+
+def package_import(text: str) -> str:
+    """Where a file imports this package, in the form of a traceback; "" if nowhere."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # running the file will show them
+            tree = ast.parse(text.removeprefix("\ufeff"))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return ""  # of which the student is told when it is run
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            names = [node.module or ""]
+        else:
+            continue
+        if any(name.partition(".")[0] == "fedlab_edu" for name in names):
+            return f"\n  line {node.lineno}, in module: {ast.unparse(node)[:200]}"
+    return ""
+
+
+def lines_of(text: str) -> list[str]:
+    """The lines of a file as Python counts them: a form feed, for example, ends none."""
+    return io.StringIO(text, newline=None).readlines()
+
+
+def seed_all(seed: int) -> None:
+    """Seed the global generators of random numbers."""
+    random.seed(seed)
+    np.random.seed(seed % 2**32)
+    torch.manual_seed(seed)
+
+
+def _text(error: BaseException) -> str:
+    try:
+        lines = str(error).strip().splitlines()
+    except Exception:  # an exception of the student's own may have a broken __str__
+        return ""
+    return lines[0][:300] if lines else ""
+
+
+def _advice(error: BaseException) -> str:
+    if isinstance(error, EOFError):
+        return "input() has nobody to ask: a function gets all it needs as arguments"
+    if isinstance(error, bdb.BdbQuit):
+        return "breakpoint() stops for someone at the keyboard: take it out"
+    if isinstance(error, SystemExit):
+        return "exit() ends the whole program: end a function with `return`"
+    if isinstance(error, RecursionError):
+        return "the function calls itself without end"
+    if isinstance(error, ModuleNotFoundError) or "relative import" in _text(error):
+        return "an answer is one file, and can import only what is installed where it is checked"
+    if isinstance(error, NameError) and error.name == "get_ipython":
+        return "this line is for Jupyter only: take it out, or hand in the notebook"
+    return ""
+
+
+def _is_from(error: BaseException, functions: Sequence[object]) -> bool:
+    """Whether an exception has come through one of these functions."""
+    codes = {getattr(function, "__code__", None) for function in functions}
+    return any(frame.f_code in codes for frame, _ in traceback.walk_tb(error.__traceback__))
+
+
+def _names(function: object, count: int) -> list[str]:
+    """The names that the student gives to the first arguments."""
+    try:
+        names = list(inspect.signature(function).parameters)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        names = []
+    return [*names[:count], *(f"argument {i + 1}" for i in range(len(names), count))]
+
+
+def _copy(value: Any) -> Any:
+    if isinstance(value, Tensor | np.ndarray):
+        return value.clone() if isinstance(value, Tensor) else value.copy()
+    if isinstance(value, list | tuple):
+        return type(value)(_copy(part) for part in value)
+    return value
+
+
+def _same(a: Any, b: Any) -> bool:
+    if isinstance(a, Tensor):
+        return isinstance(b, Tensor) and a.dtype == b.dtype and torch.equal(a, b)
+    if isinstance(a, np.ndarray):
+        like = isinstance(b, np.ndarray) and a.dtype == b.dtype
+        return like and np.array_equal(a, b, equal_nan=a.dtype.kind in "fc")
+    if isinstance(a, list | tuple):
+        return (
+            type(a) is type(b)
+            and len(a) == len(b)
+            and all(_same(x, y) for x, y in zip(a, b, strict=True))
+        )
+    return a is b

@@ -1,0 +1,79 @@
+"""A student's functions for tests with plain values and ``assert``, in grading as at home."""
+
+from typing import Any
+
+from fedlab_grade import wire
+from fedlab_grade.checks import Failure
+from fedlab_grade.faults import mistaken
+from fedlab_grade.printing import kind
+from fedlab_grade.student import Student
+
+UNCHANGED = "leave the arguments as they are: work on copies"
+
+
+class Values:
+    """A student's functions, for tests that use plain values and ``assert``.
+
+    Values go in and come out as copies of plain types, here as over a wire: tensors without their
+    graph, arrays, numbers, strings, and lists, tuples and dicts of these.
+    """
+
+    def __init__(self, student: Student) -> None:
+        self.student = student
+
+    def call(
+        self,
+        name: str,
+        *arguments: object,
+        seed: int | None = None,
+        echo: bool = False,
+        **named: object,
+    ) -> Any:
+        """What the student's function returns.
+
+        Args:
+            seed: of all global generators of random numbers; None leaves them as they are.
+            echo: return also the list of the arguments as they are after the call.
+
+        Raises:
+            Failure: as `Student.call`; or a value is not of a plain type.
+        """
+        functions = wire.Functions()
+        given, by_name = _sent([list(arguments), named], functions)
+        answer, after = self.student.run(name, given, by_name, seed)
+        try:
+            value = _sent(answer.value)
+        except wire.Refused as error:
+            raise Failure(f"{name} returned {error}.") from None
+        if (odd := unknown(value)) is not None:
+            raise Failure(
+                f"{name} returned {kind(odd)}, expected a plain torch.Tensor, array, number, "
+                "string, list, tuple or dict."
+                if odd is value
+                else f"{name} returned {kind(value)} with {kind(odd)} in it, expected plain "
+                "tensors, arrays, numbers, strings, lists, tuples or dicts.",
+                mistaken(odd),
+            )
+        if echo and (odd := unknown(after)) is not None:
+            raise Failure(f"{name} put {kind(odd)} into its arguments.", UNCHANGED)
+        return (value, _sent(after, functions)) if echo else value
+
+
+def _sent(value: object, functions: wire.Functions | None = None) -> Any:
+    """The value as it would arrive on the other side."""
+    known = (functions.place,) if functions else ()
+    message = wire.encode(value, *known)
+    end = wire.HEAD.size + wire.lengths(message[: wire.HEAD.size])[0]
+    at = (functions.at,) if functions else ()
+    return wire.decode(message[wire.HEAD.size : end], message[end:], *at)
+
+
+def unknown(value: object) -> wire.Unknown | None:
+    """The first part of a value that is of no plain type; None if there is none."""
+    if isinstance(value, wire.Unknown):
+        return value
+    if isinstance(value, dict):
+        value = [part for pair in value.items() for part in pair]
+    if isinstance(value, list | tuple):
+        return next((odd for part in value if (odd := unknown(part)) is not None), None)
+    return None
