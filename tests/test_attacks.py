@@ -25,7 +25,7 @@ from fedlab_grade.run import Report
 from fedlab_grade.sandbox import doctor
 from fedlab_grade.sandbox.isolated import grade_isolated
 from fedlab_grade.sandbox.processes import Limits
-from fedlab_grade.sandbox.users import FIRST_USER, TURNS, lock
+from fedlab_grade.sandbox.users import BLOCK, FIRST_USER, lock
 from tests.isolation import BRIEF, WAY, need
 
 pytestmark = [pytest.mark.processes, pytest.mark.grader]
@@ -204,13 +204,13 @@ def test_nothing_that_a_submission_has_started_goes_on(quickly: Graded) -> None:
     if os.getuid() != 0:
         pytest.skip("the submissions ran as this user")
     assert quickly.reports["daemon"].complete
-    blocks = {(user - FIRST_USER) // TURNS for user in quickly.users}
+    blocks = {(user - FIRST_USER) // BLOCK for user in quickly.users}
 
     def processes(block: int) -> list[str]:
         out = []
         for entry in Path("/proc").iterdir():
             with suppress(FileNotFoundError, ProcessLookupError):  # it has just ended
-                if entry.name.isdigit() and (entry.stat().st_uid - FIRST_USER) // TURNS == block:
+                if entry.name.isdigit() and (entry.stat().st_uid - FIRST_USER) // BLOCK == block:
                     out.append(entry.name)
         return out
 

@@ -19,7 +19,7 @@ from fedlab_grade.classroom import commands, report
 from fedlab_grade.classroom.store import Store
 from fedlab_grade.home import progress
 from fedlab_grade.run import Report, Result
-from fedlab_grade.sandbox.processes import NoSandbox
+from fedlab_grade.sandbox.view import NoSandbox
 from tests import classroom
 
 pytestmark = [pytest.mark.processes, pytest.mark.grader]

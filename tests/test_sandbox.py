@@ -7,6 +7,8 @@ import platform
 import shutil
 import subprocess
 import sys
+import sysconfig
+import tempfile
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -18,8 +20,9 @@ from fedlab_grade.run import CheckBroken, Report, grade, marks
 from fedlab_grade.sandbox import doctor, landlock, seccomp, usage, view
 from fedlab_grade.sandbox import processes as sandbox
 from fedlab_grade.sandbox.isolated import grade_isolated
-from fedlab_grade.sandbox.processes import Limits, NoSandbox
+from fedlab_grade.sandbox.processes import Limits, Way
 from fedlab_grade.sandbox.usage import memory
+from fedlab_grade.sandbox.view import NoSandbox
 from fedlab_grade.student import Raised, Student
 from tests.isolation import need
 
@@ -142,8 +145,8 @@ def test_rules_open_python_but_no_installed_copy_of_the_package(
     monkeypatch.setattr(landlock, "version", lambda: 1)
     monkeypatch.setattr(sys, "prefix", str(tmp_path / "venv"))
     monkeypatch.syspath_prepend(str(library))
-    rules = {p: rights for p, rights in view.opened() if Path(p).is_relative_to(tmp_path)}
-    folders = {str(tmp_path / "venv"): landlock.READ_DIR, str(library): landlock.READ_DIR}
+    rules = {p: rights for p, rights in view.opened([]) if Path(p).is_relative_to(tmp_path)}
+    folders = {str(library): landlock.READ_DIR}
     inside = {str(library / name): landlock.READ for name in ("another", "file")}
     assert rules == folders | inside
 
@@ -154,7 +157,7 @@ def test_without_landlock_there_are_no_rules_and_nothing_is_closed(
     monkeypatch.setattr(landlock, "_call", lambda *_: -1)
     assert landlock.version() == 0
     assert not landlock.install([("/usr", landlock.READ)])
-    assert view.opened() == []
+    assert view.opened([]) == []
     assert os.listdir("/")
 
 
@@ -362,7 +365,7 @@ def test_namespaces_in_the_filter_are_those_of_the_kernel() -> None:
 # --- the choice -----------------------------------------------------------------------------------
 
 
-def nothing(way: str) -> doctor.Finding:
+def nothing(way: str, planted: object = ()) -> doctor.Finding:
     return doctor.Finding(way, False, "bubblewrap is not installed")  # type: ignore[arg-type]
 
 
@@ -382,46 +385,137 @@ def test_without_isolation_only_trusted_submissions_are_graded(
         assert "apt-get install bubblewrap" in str(found)
 
 
-def test_another_user_may_not_read_the_tests(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def leaks(path: Path) -> str:
+    """A right answer that shows what it can read of a file, in any way that it is named."""
+    return f"""{RIGHT}
+
+def log_uniform(*a, _right=log_uniform):
+    import glob, os, sys
+    name = {path.name!r}
+    around = [{str(path)!r}, *glob.glob(sys.prefix + "/**/" + name, recursive=True)]
+    found = [open(p).read(9) for p in around if os.path.exists(p)]
+    return f"READ {{found}}" if found else _right(*a)
+"""
+
+
+@pytest.mark.parametrize("way", ["bwrap", "uid"])
+@pytest.mark.parametrize(
+    "beneath", [sys.prefix, f"{sys.prefix}/lib", sysconfig.get_path("purelib")]
+)
+def test_a_course_within_pythons_own_folders_cannot_be_read(way: Way, beneath: str) -> None:
+    need(way)
+    if way == "uid" and not landlock.version():
+        pytest.skip("this kernel has no Landlock")
+    beneath = str(Path(sys.prefix, beneath))
+    if not os.access(beneath, os.W_OK):
+        pytest.skip(f"{beneath} cannot be written to")
+    with tempfile.TemporaryDirectory(dir=beneath) as place:
+        os.chmod(place, 0o755)
+        for folder in ("hw", "handed", "grades"):
+            Path(place, folder).mkdir()
+        for name in ("hw_ref.py", "test_hw.py"):
+            shutil.copy(TOY / name, Path(place, "hw", name))
+        secret = Path(place, "hw", f"planted_{os.getpid()}")
+        others = [Path(place, folder, secret.name) for folder in ("handed", "grades")]
+        for path in (secret, *others):
+            path.write_text("a solution")
+        private = [Path(place, "handed"), Path(place, "grades"), Path(place, "hw", "hw_ref.py")]
+        sources = [leaks(path) for path in (secret, *others)]
+        for report in graded(
+            Path(place, "hw", "test_hw.py"), *sources, isolation=way, private=private
+        ):
+            assert report.complete, [r.message for r in report.results]
+
+
+@pytest.fixture
+def prefix(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder that Python seems to be installed in."""
+    monkeypatch.setattr(sys, "prefix", str(tmp_path / "venv"))
+    library = tmp_path / "venv" / "lib" / "site"
+    library.mkdir(parents=True)
+    monkeypatch.setattr(view.site, "getsitepackages", lambda: [str(library)])
+    return tmp_path / "venv"
+
+
+@pytest.mark.parametrize(
+    ("private", "gone"),
+    [
+        ("lib/course/a/b/test_hw.py", "lib/course"),
+        ("lib/site/course/test_hw.py", "lib/site/course"),
+        ("bin/course/test_hw.py", "bin/course"),
+        ("lib/course/handed/", "lib/course"),
+        ("course/test_hw.py", None),  # it is in no view
+        ("test_hw.py", None),
+    ],
+)
+def test_a_private_path_in_view_is_masked_with_all_around_it_that_python_does_not_need(
+    private: str, gone: str | None, prefix: Path
 ) -> None:
+    path = prefix / private
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.mkdir() if private.endswith("/") else path.touch()
+    hidden = {p: q for p, q in view.masked([path]).items() if p.is_relative_to(prefix)}
+    assert hidden == ({prefix / gone: prefix / gone} if gone else {})
+
+
+@pytest.mark.parametrize("private", ["lib/site/test_hw.py", "lib/site/", "lib/test_hw.py", "lib/"])
+def test_a_private_path_that_cannot_be_masked_is_refused(private: str, prefix: Path) -> None:
+    path = prefix / private
+    path.touch() if private.endswith("py") else None
+    with pytest.raises(NoSandbox, match=f"could read {path}, because Python needs the folder"):
+        view.masked([path])
+
+
+def test_a_class_is_not_graded_where_its_files_cannot_be_hidden() -> None:
+    need("bwrap")
+    with pytest.raises(NoSandbox, match="because Python needs the folder"):
+        graded(TOY / "test_hw.py", RIGHT, private=[Path(sysconfig.get_path("purelib"))])
+
+
+def test_a_course_behind_a_link_is_masked_where_it_lies(prefix: Path, tmp_path: Path) -> None:
+    (prefix / "lib" / "course").mkdir()
+    (tmp_path / "mine").symlink_to(prefix / "lib" / "course")
+    hidden = view.masked([tmp_path / "mine"])
+    assert prefix / "lib" / "course" in hidden
+
+
+def test_the_view_does_not_depend_on_where_the_course_lies() -> None:
+    for place in view.shown():
+        for course in ("/usr/src/app", "/opt/course", str(Path.home()), f"{sys.prefix}/clip"):
+            assert not Path(course).is_relative_to(place), place
+
+
+@pytest.mark.parametrize("way", ["bwrap", "uid"])
+def test_the_doctor_finds_a_planted_file_that_can_be_read(
+    way: Way, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    need(way)
+    if way == "uid" and not landlock.version():
+        pytest.skip("this kernel has no Landlock")
+    with doctor._planted() as files:
+        assert len(files) > 1
+        assert doctor.tried(way, files).works
+        monkeypatch.setattr(view, "masked", lambda private: {})
+        found = doctor.tried(way, files)
+        within = [f for f in files if f.is_relative_to(Path(sys.prefix, "lib"))]
+        assert found.works == (not within)
+        assert not within or f"submissions could read {within[0]}: close its folder" in found.why
+    assert not any(file.parent.exists() for file in files)
+
+
+def test_without_landlock_another_user_reads_what_all_users_can_and_grading_is_refused(
+    tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    need("uid")
     monkeypatch.setattr(landlock, "version", lambda: 0)
-    tests = tmp_path / "test_hw.py"
-    tests.write_text("")
-    tests.chmod(0o644)
-    (tmp_path / "private").mkdir(mode=0o700)
-    assert not doctor.readable(tmp_path / "private" / ".." / "private" / ".")
-    if doctor.readable(tests):
-        with pytest.raises(NoSandbox, match="chmod 700"):
-            grade_isolated(tests, [], "uid")
-
-
-def test_another_user_may_not_read_the_solution(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(landlock, "version", lambda: 0)
-    tests, solution = tmp_path / "test_hw.py", tmp_path / "answers" / "hw_ref.py"
-    solution.parent.mkdir()
-    for path in (solution, solution.parent):
-        monkeypatch.setattr(doctor, "readable", path.__eq__)
-        with pytest.raises(NoSandbox, match=f"{path}: .*chmod 700 {solution.parent}"):
-            grade_isolated(tests, [], "uid", private=[tests, path])
-
-
-def test_what_landlock_closes_need_not_be_private(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    usual, seen = tmp_path / "usr", [(str(tmp_path / "usr"), landlock.READ)]
-    seen += [(str(tmp_path / "way"), landlock.READ_DIR)]
-    monkeypatch.setattr(doctor, "readable", lambda path: path.name != "private")
-    monkeypatch.setattr(doctor, "opened", lambda: seen)
-    for closed in (True, False):
-        finding = doctor.Finding("uid", True, closed=closed)
-        monkeypatch.setattr(doctor, "tried", lambda way, finding=finding: finding)
-        assert doctor.exposed(tmp_path / "tests") != closed
-        assert doctor.exposed(tmp_path / "way" / "tests") != closed
-        assert doctor.exposed(usual / "src" / "tests")
-        assert not doctor.exposed(usual / "private")
+    with tempfile.TemporaryDirectory() as place:
+        os.chmod(place, 0o755)
+        file = Path(place, "hw_ref.py")
+        file.write_text("")
+        with pytest.raises(NoSandbox, match=rf"could read {file}: .*\(chmod 700 {place}\)"):
+            sandbox.Zygote("uid", Limits(), [file], warm=False)
+        os.chmod(place, 0o700)
+        sandbox.Zygote("uid", Limits(), [file], warm=False).close()
 
 
 def test_the_doctor_says_whether_the_files_of_others_are_closed_to_another_user(
@@ -430,7 +524,7 @@ def test_the_doctor_says_whether_the_files_of_others_are_closed_to_another_user(
     said = []
     for closed in (True, False):
         found = {"bwrap": nothing("bwrap"), "uid": doctor.Finding("uid", True, closed=closed)}
-        monkeypatch.setattr(doctor, "tried", found.__getitem__)
+        monkeypatch.setattr(doctor, "tried", lambda way, _=(), found=found: found[way])
         said.append(str(doctor.examine()).splitlines()[0])
     assert "by Landlock" in said[0]
     assert "no Landlock" in said[1]

@@ -6,13 +6,14 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
 from fedlab_grade.sandbox import processes, users
-from fedlab_grade.sandbox.users import FIRST_USER, TURNS
-from fedlab_grade.sandbox.zygote import KILLER
+from fedlab_grade.sandbox.users import BLOCK, TURNS, killer_of
+from fedlab_grade.sandbox.view import NoSandbox
 
 pytestmark = [pytest.mark.processes, pytest.mark.grader]
 ROOT = Path(__file__).parents[1]
@@ -20,10 +21,11 @@ ROOT = Path(__file__).parents[1]
 
 @pytest.fixture(autouse=True)
 def _own_locks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Other graders on this machine have no part in these tests."""
+    """Other graders on this machine have no part in these tests: other locks, and other ids."""
     if sys.platform != "linux" or os.getuid() != 0:
         pytest.skip("only root on Linux can become another user")
     monkeypatch.setattr(users, "PLACES", (str(tmp_path),))
+    monkeypatch.setattr(users, "FIRST_USER", 40_000)
 
 
 @pytest.fixture
@@ -44,10 +46,39 @@ def test_two_graders_with_the_same_process_id_have_other_user_ids(
     claimed.append(file)
     second, file = users.claim()
     claimed.append(file)
-    assert abs(first - second) >= TURNS
+    assert abs(first - second) >= BLOCK
+    ids = [{*range(user, user + TURNS), killer_of(user)} for user in (first, second)]
+    assert ids[0].isdisjoint(ids[1])
     for user in (first, second):
-        assert user % TURNS == 0
-        assert KILLER < user < 65_534
+        assert {killer_of(user + turn) for turn in range(TURNS)} == {user + TURNS}
+
+
+def test_no_id_is_that_of_a_person_or_of_the_overflow_user() -> None:
+    first = 61_440
+    assert first + BLOCK * users.BLOCKS < 65_534
+    assert Path(users.__file__).read_text().count("61_440") == 1
+
+
+def test_the_processes_of_another_grader_live_on_when_all_of_one_are_killed(
+    claimed: list[int],
+) -> None:
+    (mine, file), (other, another) = users.claim(), users.claim()
+    claimed += [file, another]
+    everyone = [mine, killer_of(mine), other, killer_of(other)]
+    with ExitStack() as stack:
+        left = [
+            stack.enter_context(subprocess.Popen(["cat"], stdin=subprocess.PIPE, user=u, cwd="/"))
+            for u in everyone
+        ]
+        code = "import sys; from fedlab_grade.sandbox import users, zygote; "
+        code += "users.FIRST_USER = 40_000; zygote.kill_all(int(sys.argv[1]))"
+        subprocess.run([sys.executable, "-c", code, str(mine)], cwd=ROOT, check=True)
+        ended = os.pidfd_open(left[0].pid)
+        assert select.select([ended], [], [], 60)[0]
+        os.close(ended)
+        assert [one.poll() for one in left[2:]] == [None, None]
+        for one in left:
+            one.kill()
 
 
 def test_a_block_is_locked_until_all_that_inherited_the_lock_have_ended(
@@ -68,7 +99,7 @@ def test_a_block_with_a_process_is_left_alone(
 ) -> None:
     first, file = users.claim()
     os.close(file)
-    block = (first - FIRST_USER) // TURNS
+    block = (first - users.FIRST_USER) // BLOCK
     monkeypatch.setattr(os, "getpid", lambda: block)
     with subprocess.Popen(["cat"], stdin=subprocess.PIPE, user=first + TURNS - 1, cwd="/"):
         other, file = users.claim()
@@ -80,7 +111,7 @@ def test_locks_in_a_folder_of_another_user_are_refused(tmp_path: Path) -> None:
     os.chown(next(_folders()), 1000, -1)
     with pytest.raises(OSError, match="must be a folder of root"):
         users.claim()
-    with pytest.raises(processes.NoSandbox, match="no user for submissions"):
+    with pytest.raises(NoSandbox, match="no user for submissions"):
         processes.Zygote("uid", processes.Limits(), warm=False)
 
 
@@ -96,7 +127,7 @@ def test_where_all_blocks_are_in_use_there_is_no_sandbox(
     claimed: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(users, "BLOCKS", 2)
-    monkeypatch.setattr(users, "FIRST_USER", 64_000)
+    monkeypatch.setattr(users, "FIRST_USER", 45_000)
     for _ in range(2):
         claimed.append(users.claim()[1])
     with pytest.raises(OSError, match="all 2 blocks of user ids are in use"):
@@ -105,7 +136,8 @@ def test_where_all_blocks_are_in_use_there_is_no_sandbox(
 
 KILLS = """
 import os, signal, sys
-from fedlab_grade.sandbox import zygote
+from fedlab_grade.sandbox import users, zygote
+users.FIRST_USER = 40_000
 user, kill = int(sys.argv[1]), os.kill
 once, writing = os.pipe()
 os.write(writing, b"1")

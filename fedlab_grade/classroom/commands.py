@@ -125,7 +125,7 @@ def isolated(
     from fedlab_grade.run import Report
     from fedlab_grade.sandbox.doctor import choose
     from fedlab_grade.sandbox.isolated import grade_isolated
-    from fedlab_grade.sandbox.processes import NoSandbox
+    from fedlab_grade.sandbox.view import NoSandbox
 
     def grader(tests: Path, submissions: Iterable[tuple[str, str]]) -> Iterator[Report]:
         known = len(submissions) if isinstance(submissions, list) else JOBS

@@ -4,19 +4,20 @@ Three ways are known, the best first: "bwrap", namespaces of their own by bubble
 of their own, where one is root but may make no namespaces, as in most containers; "none".
 """
 
-import json
 import os
 import platform
 import socket
 import sys
-from collections.abc import Sequence
-from contextlib import suppress
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from fedlab_grade.sandbox import landlock, seccomp
-from fedlab_grade.sandbox.processes import Limits, NoSandbox, Way, Zygote
-from fedlab_grade.sandbox.view import opened
+from fedlab_grade.sandbox.processes import Limits, Way, Zygote
+from fedlab_grade.sandbox.users import TURNS
+from fedlab_grade.sandbox.view import NoSandbox
 
 REFUSAL = (
     "this machine gives no isolation, and submissions can do what you can: run `fedlab-edu doctor` "
@@ -84,43 +85,51 @@ def choose(trust: bool = False) -> Way:
 
 
 def examine() -> Diagnosis:
-    """Try both ways of isolation."""
-    findings = (tried("bwrap"), tried("uid"))
+    """Try both ways of isolation, with files planted that no submission may read."""
+    with _planted() as files:
+        findings = (tried("bwrap", files), tried("uid", files if landlock.version() else ()))
     way: Way = next((f.way for f in findings if f.works), "none")
     advice = () if findings[0].works else _advice(findings[0].why)
     return Diagnosis(findings, way, advice)
 
 
-def tried(way: Way) -> Finding:
-    """Start a worker in this way, and let it look around."""
+def tried(way: Way, planted: Sequence[Path] = ()) -> Finding:
+    """Start a worker in this way, and let it look around.
+
+    Args:
+        planted: private files; the way does not work if the worker can read one.
+    """
     failed = Finding(way, False)
     if sys.platform != "linux":
         return replace(failed, why="it needs Linux")
     if way == "uid" and os.getuid() != 0:
         return replace(failed, why="it needs root")
     try:
-        zygote = Zygote(way, TRIED, warm=False)
+        zygote = Zygote(way, TRIED, planted, warm=False)
+        try:
+            seen = zygote.look()
+        finally:
+            zygote.close()
     except NoSandbox as error:
         return replace(failed, why=str(error))
-    worker = None
-    try:
-        worker = zygote.worker()
-        worker.line.settimeout(TRIED.call)
-        with suppress(OSError):
-            if told := worker.line.recv(1 << 16):
-                seen = json.loads(told)
-                faults = _faults(way, seen, zygote.user)
-                closed = way == "bwrap" or not seen["disk"]
-                return Finding(way, not faults, "; ".join(faults), closed and not faults)
-        said = os.read(worker.output, 1 << 16).decode("utf-8", "replace").strip()
-        last = (said or zygote.said()).splitlines()[-1]
-        return replace(failed, why=f"a worker does not start: {last}")
-    except NoSandbox as error:
-        return replace(failed, why=str(error))
-    finally:
-        if worker:
-            worker.let_go()
-        zygote.close()
+    faults = _faults(way, seen, zygote.user)
+    closed = way == "bwrap" or not seen["disk"]
+    return Finding(way, not faults, "; ".join(faults), closed and not faults)
+
+
+@contextmanager
+def _planted() -> Iterator[list[Path]]:
+    """Files that anyone may read, where courses lie, and where Python does."""
+    places = {tempfile.gettempdir(), os.getcwd(), str(Path.home()), sys.prefix, f"{sys.prefix}/lib"}
+    with ExitStack() as stack:
+        files = []
+        for place in sorted(places):
+            with suppress(OSError):
+                folder = stack.enter_context(tempfile.TemporaryDirectory(dir=place))
+                os.chmod(folder, 0o755)
+                files.append(Path(folder, "planted"))
+                files[-1].write_text("a solution")
+        yield files
 
 
 def seen_inside() -> dict[str, object]:
@@ -158,7 +167,8 @@ def _faults(way: Way, seen: dict[str, object], user: int) -> list[str]:
     """What is not as it must be, where workers should run as this user."""
     checks = [
         (seen["user"] != 0, "submissions would run as root"),
-        (os.getuid() != 0 or seen["user"] == user, "submissions would not run as another user"),
+        (os.getuid() != 0 or int(str(seen["user"])) - user in range(TURNS),
+         "submissions would not run as another user"),
         (way == "uid" or int(str(seen["processes"])) <= 3, "other processes are visible"),
         (not seen["network"] or platform.machine() not in seccomp.MACHINES or way == "bwrap",
          "the network is open"),
@@ -169,22 +179,6 @@ def _faults(way: Way, seen: dict[str, object], user: int) -> list[str]:
         (not seen["write to Python"], f"{sys.prefix} can be written to"),
     ]  # fmt: skip
     return [text for good, text in checks if not good]
-
-
-def readable(file: Path) -> bool:
-    """Whether another user can read it, as the permissions of it and of its folders say."""
-    path = file.resolve()
-    open_to_all = [bool(p.stat().st_mode & 0o001) for p in path.parents]
-    return all(open_to_all) and bool(path.stat().st_mode & 0o004)
-
-
-def exposed(file: Path) -> bool:
-    """Whether a submission could read it in the way of another user."""
-    if not readable(file):
-        return False
-    places = [Path(place) for place, rights in opened() if rights & landlock.READ_FILE]
-    inside = any(file.resolve().is_relative_to(place) for place in (*places, Path("/dev/shm")))
-    return inside or not tried("uid").closed
 
 
 def _setting(name: str) -> str:

@@ -22,6 +22,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, NoReturn, TextIO
 
 import pytest
@@ -30,9 +31,10 @@ from _pytest.runner import runtestprotocol
 
 from fedlab_grade import plugin, wire
 from fedlab_grade.child import OPTIONS
-from fedlab_grade.sandbox.processes import Limits, NoSandbox, Worker, Zygote
+from fedlab_grade.sandbox.processes import Limits, Worker, Zygote
 from fedlab_grade.sandbox.remote import Remote
 from fedlab_grade.sandbox.usage import memory
+from fedlab_grade.sandbox.view import NoSandbox
 from fedlab_grade.student import NotGradable, seed_all
 
 PATIENCE = 4  # a test makes several calls: it may take so many times the limit of one
@@ -47,6 +49,7 @@ class Examiner(plugin.Recorder):
         super().__init__(job["question"], {}, 0.0, channel)
         self.limits = Limits(**job["limits"])
         self.way, self.secret, self.reference = job["way"], job["secret"], job["reference"]
+        self._private = [Path(path) for path in job["private"]]
         self._sound: dict[str, bool] = {}  # test -> whether the reference passes it
         self._zygote: Zygote | None = None
         self._pipe = -1  # in the fork for a test: where its result goes
@@ -137,7 +140,7 @@ class Examiner(plugin.Recorder):
         """A fresh one; a second sandbox, if the first has come to an end."""
         for _ in range(2):
             if self._zygote is None:
-                self._zygote = Zygote(self.way, self.limits)
+                self._zygote = Zygote(self.way, self.limits, self._private)
             try:
                 return self._zygote.worker()
             except NoSandbox:

@@ -16,7 +16,8 @@ from typing import IO
 
 from fedlab_grade.run import CheckBroken, Progress, Report
 from fedlab_grade.sandbox import doctor
-from fedlab_grade.sandbox.processes import START, Limits, NoSandbox, Way
+from fedlab_grade.sandbox.processes import START, Limits, Way
+from fedlab_grade.sandbox.view import NoSandbox
 from fedlab_grade.student import NotGradable, decoded
 
 LIMITS = Limits()
@@ -50,25 +51,20 @@ def grade_isolated(
             counts as an error, and is not judged.
         trust: allow "none", a plain process that keeps nothing hostile in check.
         jobs: how many submissions are in hand at a time.
-        private: further files and folders that no submission may read, as the solution.
+        private: files and folders that no submission may read, beside the folder of the tests.
 
     Raises:
-        NoSandbox: the submissions are not trusted and this machine has nothing to hold them.
+        NoSandbox: the submissions are not trusted, and nothing here holds them or hides the
+            private files from them.
         CheckBroken: the tests cannot be run.
     """
     way = doctor.choose(trust) if isolation is None else isolation
     if way == "none" and not trust:
         raise NoSandbox(doctor.REFUSAL)
-    for path in (tests, *private) if way == "uid" else ():
-        if doctor.exposed(path):
-            folder = path if path.is_dir() else path.absolute().parent
-            raise NoSandbox(
-                f"as another user, but on the same disk, a submission could read {path}: "
-                f"make its folder private (chmod 700 {folder})."
-            )
     job: dict[str, object] = {
         "tests": str(tests), "question": question, "way": way, "limits": asdict(limits),
         "secret": secret, "reference": reference,
+        "private": [str(path.absolute()) for path in (tests.absolute().parent, *private)],
     }  # fmt: skip
     examiners = [_Examiner(job) for _ in range(max(1, jobs))]
     for examiner in examiners:

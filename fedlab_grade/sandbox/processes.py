@@ -7,20 +7,18 @@ import socket
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Literal
+from pathlib import Path
+from typing import Any, Literal
 
 from fedlab_grade.sandbox import users
-from fedlab_grade.sandbox.view import VIEW, bare, mounts, opened
+from fedlab_grade.sandbox.view import VIEW, NoSandbox, bare, files_in, mounts, opened
 
 Way = Literal["bwrap", "uid", "none"]
 START = 120.0  # seconds, in which PyTorch is loaded from a cold disk
 FORK = 30.0  # seconds; it takes some hundredths of one
-
-
-class NoSandbox(Exception):
-    """Why the sandbox cannot be had."""
 
 
 @dataclass(frozen=True)
@@ -71,16 +69,19 @@ class Zygote:
     """The process from which workers are forked.
 
     Args:
-        warm: load PyTorch; without it, a worker only tells what it can see and do.
+        private: files and folders that no worker may read.
+        warm: load PyTorch; without it, workers can only `look`.
 
     Fields:
         user: the id of the first worker's user, where this process is root.
 
     Raises:
-        NoSandbox: it does not start.
+        NoSandbox: it does not start, or a worker could read a private file.
     """
 
-    def __init__(self, way: Way, limits: Limits, warm: bool = True) -> None:
+    def __init__(
+        self, way: Way, limits: Limits, private: Sequence[Path] = (), warm: bool = True
+    ) -> None:
         self.way = way
         self.user, locks = 0, []
         if os.getuid() == 0 and way != "none":
@@ -94,13 +95,13 @@ class Zygote:
         job = {
             "way": way, "warm": warm, "uid": self.user, "locks": locks,
             "memory": limits.memory, "processes": limits.processes, "disk": limits.disk,
-            "cpu": int(4 * limits.call) + 2, "rules": opened() if way == "uid" else [],
+            "cpu": int(4 * limits.call) + 2, "rules": opened(private) if way == "uid" else [],
         }  # fmt: skip
         start = f"import sys; sys.path.insert(0, {VIEW!r})" if way == "bwrap" else bare()
         start += "; from fedlab_grade.sandbox import zygote; zygote.main()"
         command = [sys.executable, "-I", "-X", "utf8", "-c", start, str(other.fileno())]
         if way == "bwrap":
-            command = [*bubblewrap(), *command]
+            command = [*bubblewrap(private), *command]
         try:
             self._process = subprocess.Popen(
                 command,
@@ -125,12 +126,45 @@ class Zygote:
         with suppress(OSError):
             self._control.sendall(json.dumps(job).encode() + b"\n")
             if self._control.recv(1) == b"R":
+                self._try_to_read(private)
                 return
         self.close()
         raise NoSandbox(f"the sandbox does not start: {self.said()}")
 
-    def worker(self) -> Worker:
-        """Start a worker.
+    def _try_to_read(self, private: Sequence[Path]) -> None:
+        files = [] if self.way == "none" else files_in(private)
+        if files and (visible := self.look(files)["readable"]):
+            self.close()
+            raise NoSandbox(
+                f"submissions could read {visible[0]}: close its folder to other users "
+                f"(chmod 700 {Path(visible[0]).parent}), or move it"
+            )
+
+    def look(self, files: Iterable[str] = ()) -> dict[str, Any]:
+        """Let a worker look around, and return what it can see and do.
+
+        Args:
+            files: those that it tries to read; which of them it could is in ``readable``.
+
+        Raises:
+            NoSandbox: it does not start.
+        """
+        worker = self.worker(b"L")
+        try:
+            worker.line.settimeout(FORK)
+            with suppress(OSError), worker.line.makefile() as told:
+                worker.line.sendall(json.dumps(list(files)).encode() + b"\n")
+                if line := told.readline():
+                    seen: dict[str, Any] = json.loads(line)
+                    return seen
+            said = os.read(worker.output, 1 << 16).decode("utf-8", "replace").strip()
+            last = (said or self.said()).splitlines()[-1]
+            raise NoSandbox(f"a worker does not start: {last}")
+        finally:
+            worker.let_go()
+
+    def worker(self, kind: bytes = b"F") -> Worker:
+        """Start a worker, which serves, or (``L``) looks around.
 
         Raises:
             NoSandbox: there is none to be had.
@@ -142,7 +176,7 @@ class Zygote:
         files = [far_line.fileno(), far_output, far_leash.fileno()]
         try:
             self._control.settimeout(FORK)
-            socket.send_fds(self._control, [b"F"], files)
+            socket.send_fds(self._control, [kind], files)
             started = self._control.recv(1) == b"F"
         except OSError:
             started = False
@@ -190,15 +224,14 @@ ENVIRONMENT = {
 }
 
 
-def bubblewrap() -> list[str]:
-    """The command that starts a program in namespaces of its own.
+def bubblewrap(private: Iterable[Path] = ()) -> list[str]:
+    """Return the command that starts a program in namespaces of its own.
 
-    It sees the system's programs and libraries, this Python, and of this package the folder of the
-    grader only: the rest holds answers to the exercises. Nothing of it can be written. As root no
-    namespace of users is made: in one, the number of processes would not be limited.
+    It sees what `mounts` lists, and can write to none of it. As root no namespace of users is made:
+    in one, the number of processes would not be limited.
 
     Raises:
-        NoSandbox: bubblewrap is not installed.
+        NoSandbox: bubblewrap is not installed, or a private file cannot be masked.
     """
     program = shutil.which("bwrap")
     if program is None:
@@ -211,5 +244,5 @@ def bubblewrap() -> list[str]:
         *(f"--unshare-{kind}" for kind in kinds),
         "--unshare-cgroup-try", "--die-with-parent", "--new-session",
         "--cap-drop", "ALL", *(word for r in rights for word in ("--cap-add", f"CAP_{r}")),
-        *mounts(), "--chdir", "/", "--setenv", "TMPDIR", "/scratch", "--",
+        *mounts(private), "--chdir", "/", "--setenv", "TMPDIR", "/scratch", "--",
     ]  # fmt: skip

@@ -1,69 +1,133 @@
-"""What a sandbox shows of the disk: programs, Python and the grader, but not the course."""
+"""What a sandbox shows of the disk: programs, Python and the grader; never the course.
 
-import os
+The view is made of what Python needs, in a list that does not depend on where the course lies. If a
+private path lies within one of those folders, it is masked together with the folders around it that
+Python does not need.
+"""
+
+import site
 import sys
-from collections.abc import Iterator
+import sysconfig
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from itertools import islice
 from pathlib import Path
 
 from fedlab_grade.sandbox import landlock
 
 PACKAGE = Path(__file__).parents[1]
-VIEW = "/grader"  # the folder of the package, in bubblewrap's view
-SYSTEM = ("bin", "lib", "lib32", "lib64")  # beside /usr
-SETTINGS = ("ld.so.cache", "localtime", "alternatives")  # of /etc, those that programs need
+VIEW = "/grader"  # the folder that holds this package, in bubblewrap's view
+SYSTEM = (
+    "bin", "lib", "lib32", "lib64", "usr/bin", "usr/lib", "usr/lib32", "usr/lib64",
+    "usr/local/bin", "usr/local/lib", "usr/share/zoneinfo",
+    "etc/ld.so.cache", "etc/localtime", "etc/alternatives",
+)  # fmt: skip
+PREFIX = ("bin", "lib", "lib64", "pyvenv.cfg")  # of a folder that Python is installed in
+LISTED = 500  # files of a private folder that are tried
 
 
-def mounts() -> Iterator[str]:
-    """The view, as options of bubblewrap's."""
-    yield from ("--ro-bind", "/usr", "/usr")
-    for name in SYSTEM:
-        place = Path("/", name)
-        if place.is_symlink():
-            yield from ("--symlink", os.readlink(place), str(place))
-        elif place.is_dir():
-            yield from ("--ro-bind", str(place), str(place))
-    for name in SETTINGS:
-        yield from ("--ro-bind-try", f"/etc/{name}", f"/etc/{name}")
-    prefixes = _prefixes()
-    places = {place: place for place in prefixes if not place.is_relative_to("/usr")}
-    places[Path(VIEW, PACKAGE.name)] = PACKAGE
+class NoSandbox(Exception):
+    """Why the sandbox cannot be had."""
+
+
+def shown() -> dict[Path, Path]:
+    """Return the places in bubblewrap's view, each with the file or folder that it shows."""
+    prefixes = {sys.prefix, sys.base_prefix, sys.base_exec_prefix}
+    places = [Path("/", name) for name in SYSTEM]
+    places += [Path(prefix, name) for prefix in sorted(prefixes) for name in PREFIX]
+    found = {place: place.resolve() for place in places if place.exists()}
+    return found | {Path(VIEW, PACKAGE.name): PACKAGE.resolve()}
+
+
+def masked(private: Iterable[Path]) -> dict[Path, Path]:
+    """Return the places in the view that are masked, each with the folder that it would show.
+
+    Args:
+        private: files and folders that no submission may read. `fedlab_edu` is one of them,
+            wherever it is installed.
+
+    Raises:
+        NoSandbox: one cannot be masked, because Python needs the folder that holds it.
+    """
+    course = [Path(entry, "fedlab_edu") for entry in (str(PACKAGE.parent), *sys.path)]
+    needed = _needed()
+    out: dict[Path, Path] = {}
+    for path in [*private, *(folder for folder in course if folder.is_dir())]:
+        folder = path.resolve() if path.is_dir() else path.resolve().parent
+        for place, real in shown().items():
+            if folder.is_relative_to(real):
+                around = [f for f in (folder, *folder.parents) if real in f.parents]
+                around = [f for f in around if not any(n.is_relative_to(f) for n in needed)]
+                if not around:
+                    raise NoSandbox(
+                        f"submissions could read {path}, because Python needs the folder that "
+                        f"holds it: move it out of {real}"
+                    )
+                out[place / around[-1].relative_to(real)] = around[-1]
+    return out
+
+
+def _needed() -> set[Path]:
+    """Return the folders and files without which Python does not start."""
+    names = {sys.executable, *sysconfig.get_paths().values(), *site.getsitepackages(), str(PACKAGE)}
+    with suppress(OSError), open("/proc/self/maps") as maps:  # its libraries
+        names |= {line[line.index("/") :].rstrip("\n") for line in maps if "/" in line}
+    return {real for name in names for real in (Path(name), Path(name).resolve())}
+
+
+def mounts(private: Iterable[Path]) -> Iterator[str]:
+    """Yield the view as options of bubblewrap.
+
+    Raises:
+        NoSandbox: see `masked`.
+    """
     made: set[Path] = set()
-    for at, place in places.items():
-        for folder in [p for p in reversed(at.parents) if p != Path("/") and p not in made]:
+    places = shown()
+    for place, real in places.items():
+        for folder in [p for p in reversed(place.parents) if p != Path("/") and p not in made]:
             made.add(folder)
             yield from ("--perms", "0755", "--dir", str(folder))  # else only root could pass
-        yield from ("--ro-bind", str(place), str(at))
-    shown = [Path("/usr"), *prefixes]
-    for folder in _copies():
-        if any(folder.is_relative_to(place) for place in shown):
-            yield from ("--tmpfs", str(folder), "--remount-ro", str(folder))
+        yield from ("--ro-bind", str(real), str(place))
+    hidden = masked(private)
+    for place in hidden:
+        if not any(other in place.parents for other in hidden):
+            yield from ("--tmpfs", str(place), "--remount-ro", str(place))
     yield from ("--proc", "/proc", "--dev", "/dev", "--tmpfs", "/scratch")
     if Path("/tmp") not in made:
         yield from ("--symlink", "scratch", "/tmp")
     yield from ("--remount-ro", "/dev", "--remount-ro", "/")
 
 
-def _prefixes() -> list[Path]:
-    return [Path(sys.prefix), Path(sys.base_prefix), Path(sys.base_exec_prefix)]
+def opened(private: Iterable[Path]) -> list[landlock.Rule]:
+    """Return what Landlock leaves open of the disk, the same as `mounts`; nothing without it.
 
-
-def _copies() -> list[Path]:
-    """Where `fedlab_edu` lies: it may be installed, and be there as a working copy too."""
-    places = {Path(entry, "fedlab_edu") for entry in (str(PACKAGE.parent), *sys.path)}
-    return sorted(folder for folder in places if folder.is_dir())
-
-
-def opened() -> list[landlock.Rule]:
-    """What Landlock leaves open of the disk: what is in bubblewrap's view; empty without it."""
+    Raises:
+        NoSandbox: see `masked`.
+    """
     if not landlock.version():
         return []
-    places = [Path("/usr"), *(Path("/", name) for name in SYSTEM), *_prefixes()]
-    places += [Path("/etc", name) for name in SETTINGS]
-    hidden = {folder.resolve() for folder in _copies()}
-    found = sorted({place.resolve() for place in places if place.exists()})
+    hidden = set(masked(private).values())
+    found = set(shown().values())
     inner = {p for p in found if any(p.is_relative_to(q) for q in found if q != p)}
-    rules = [rule for p in found if p not in inner for rule in landlock.beneath(p, hidden)]
-    return [*rules, (str(PACKAGE.resolve()), landlock.READ)]
+    return [rule for p in sorted(found - inner) for rule in landlock.beneath(p, hidden)]
+
+
+def files_in(private: Iterable[Path]) -> list[str]:
+    """Return the private files that a sandbox tries to read before it takes a submission."""
+    out: list[str] = []
+    for path in private:
+        inside = (p for p in path.rglob("*") if p.is_file()) if path.is_dir() else [path]
+        out += map(str, islice(inside, LISTED))
+    return out
+
+
+def readable(files: Iterable[str]) -> list[str]:
+    """Return those of some files that this process can read."""
+    out = []
+    for file in files:
+        with suppress(OSError), open(file, "rb"):
+            out.append(file)
+    return out
 
 
 def bare(package: Path = PACKAGE) -> str:

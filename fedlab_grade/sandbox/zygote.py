@@ -28,9 +28,9 @@ from typing import Any, NoReturn
 from fedlab_grade.sandbox import confine, seccomp
 from fedlab_grade.sandbox.confine import SCRATCH
 from fedlab_grade.sandbox.usage import SHARED, filled, grown, memory, owned
-from fedlab_grade.sandbox.users import TURNS
+from fedlab_grade.sandbox.users import TURNS, killer_of
+from fedlab_grade.sandbox.view import readable
 
-KILLER = 61_439  # the number of a user that nothing else has
 BEAT = 0.1  # seconds between two looks at the memory and the disk
 STATUS = struct.Struct(">ci")
 
@@ -62,6 +62,7 @@ def main() -> None:
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
             control.close()
             job["uid"] += number % TURNS  # the end of the one before may still be under way
+            job["look"] = message == b"L"
             try:
                 keep(job, files)
             except BaseException:
@@ -139,10 +140,10 @@ def end(job: dict[str, Any], first: int, folder: str) -> None:
 
 def kill_all(user: int) -> None:
     """Kill all processes of a user."""
-    status = -1
+    status, own = -1, killer_of(user)
     while status < 0:  # killed by another process that does the same at this moment
         if (killer := os.fork()) == 0:
-            os.setresuid(KILLER, user, KILLER)  # so that it may, and they may not
+            os.setresuid(own, user, own)  # so that it may, and they may not
             with suppress(ProcessLookupError):  # there are none
                 os.kill(-1, signal.SIGKILL)  # all of this user; not this process itself
             os._exit(0)
@@ -170,15 +171,24 @@ def start(job: dict[str, Any], folder: str, line: int, output: int) -> NoReturn:
     confine.close_disk(job, folder)
     if job["way"] != "none":
         seccomp.install()
-    if not job["warm"]:
+    if job["look"]:
+        look(socket.socket(fileno=line), all_of_it=not job["warm"])
+    else:
+        from fedlab_grade.sandbox import worker
+
+        worker.serve(socket.socket(fileno=line))
+    os._exit(0)
+
+
+def look(line: socket.socket, all_of_it: bool) -> None:
+    """Tell which of the files that are named on the line can be read, and what else can be done."""
+    with line.makefile() as asked:
+        seen: dict[str, Any] = {"readable": readable(json.loads(asked.readline()))}
+    if all_of_it:
         from fedlab_grade.sandbox import doctor
 
-        os.write(line, json.dumps(doctor.seen_inside()).encode())
-        os._exit(0)
-    from fedlab_grade.sandbox import worker
-
-    worker.serve(socket.socket(fileno=line))
-    os._exit(0)
+        seen |= doctor.seen_inside()
+    line.sendall(json.dumps(seen).encode() + b"\n")
 
 
 if __name__ == "__main__":
