@@ -51,8 +51,11 @@ def fenced(text: str) -> str:
 
 
 def cell(text: str) -> str:
-    """For CSV: a spreadsheet takes it for a text, not for a formula."""
-    text = line(text)
+    """For CSV: a spreadsheet takes it for a text, not for a formula.
+
+    Some split the line at semicolons, also within quotes; what follows one could be a formula.
+    """
+    text = line(text).replace(";", ",")
     return f"'{text}" if text[:1] and text[0] in _FORMULA else text
 
 

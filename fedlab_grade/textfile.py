@@ -58,6 +58,22 @@ def printable(name: str, most: int = 80) -> str:
     return text if len(text) <= most else f"{text[: most - 3]}..."
 
 
+# Files of other programs that were given the name of a module, by how they begin.
+_KINDS = {
+    b"PK\x03\x04": "a zip file, or a document of a word processor",
+    b"\x1f\x8b": "a gzip archive",
+    b"BZh91AY&SY": "a bzip2 archive",
+    b"\xfd7zXZ": "an xz archive",
+    b"7z\xbc\xaf": "a 7-Zip archive",
+    b"Rar!": "a RAR archive",
+    b"%PDF": "a PDF",
+    b"{\\rtf": "a document of a word processor",
+    b"\xd0\xcf\x11\xe0": "a document of a word processor",
+    b"\x89PNG": "a picture",
+    b"\xff\xd8\xff": "a picture",
+    b"\x7fELF": "a program",
+}
+
 # What editors wrote before UTF-8: one letter, one byte or two, and nothing that is computed.
 _OLD = re.compile(
     r"iso[-_]?8859[-_]\d+|latin[-_]?\d+|cp\d+|windows[-_]\d+|mac[-_]?roman|koi8[-_][rut]|"
@@ -74,6 +90,8 @@ def text_of(data: bytes, notes: list[str] | None = None) -> str:
     Raises:
         Unusable: it is neither.
     """
+    if kind := next((kind for mark, kind in _KINDS.items() if data.startswith(mark)), ""):
+        raise Unusable(f"is {kind}, whatever its name says: hand in the Python file itself")
     if data[:4] in (b"\xff\xfe\0\0", b"\0\0\xfe\xff"):
         raise Unusable("is UTF-32 text: save it as UTF-8")
     if data[:2] in (b"\xff\xfe", b"\xfe\xff"):

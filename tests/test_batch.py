@@ -660,7 +660,7 @@ def test_what_is_asked_for_is_known_to_those_who_read_the_files(
         asked.append(wanted)
         return Handed("hw.py", RIGHT)
 
-    monkeypatch.setattr(batch, "collect", collect)
+    monkeypatch.setattr(batch, "take", collect)
     course.hand_in(ann=RIGHT)
     course.grade()
     stub = find(str(course.assignment), None).stub

@@ -137,10 +137,32 @@ def test_no_cell_of_a_table_is_a_formula() -> None:
 
 @pytest.mark.parametrize(
     ("text", "cell"),
-    [("=1", "'=1"), (" \t+1", "'+1"), ("\uff1d1", "'\uff1d1"), ("a=1", "a=1"), ("", "")],
+    [
+        ("=1", "'=1"),
+        (" \t+1", "'+1"),
+        ("\uff1d1", "'\uff1d1"),
+        ("a=1", "a=1"),
+        ("", ""),
+        ("x;=1+1;y", "x,=1+1,y"),
+        (";@x", "',@x"[1:]),
+        ("a\r=1", "a =1"),
+        ("a\t-1", "a -1"),
+    ],
 )
 def test_a_formula_gets_an_apostrophe(text: str, cell: str) -> None:
     assert escape.cell(text) == cell
+
+
+@pytest.mark.parametrize("between", [",", ";", "\t"])
+@pytest.mark.parametrize("sign", ["=", "+", "-", "@", "\t=", "\r=", " ="])
+def test_no_cell_is_a_formula_whatever_a_spreadsheet_splits_lines_at(
+    sign: str, between: str
+) -> None:
+    for mark in (";", "\t", "\r", "\n", ",", '";', '",'):
+        text = escape.cell(f"x{mark}{sign}1+1{mark}y")
+        line = tables.as_csv([["ann", text, "graded"]])
+        for row in csv.reader(io.StringIO(line), delimiter=between):
+            assert not [cell for cell in row if cell.strip(" \"'")[:1] in ("=", "+", "-", "@")]
 
 
 def test_code_of_a_students_is_shown_as_it_is() -> None:
@@ -169,7 +191,7 @@ def test_the_table_says_where_a_page_is_and_what_the_instructor_should_see_to() 
     rows = tables.Table({"q1": 3, "q2": 2.5})
     rows.add(CLASS[1], "students/bob.html", ["not in the roster"])
     assert list(csv.reader(io.StringIO(tables.class_csv(rows))))[1][7:] == [
-        "late; not in the roster",
+        "late, not in the roster",
         "students/bob.html",
     ]
 

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from fedlab_edu import __version__
 from fedlab_grade.assignment import Assignment, Refusal
-from fedlab_grade.classroom.intake import Handed, Wanted, collect
+from fedlab_grade.classroom.intake import Handed, Wanted, take
 from fedlab_grade.classroom.people import Person
 from fedlab_grade.classroom.records import (
     GRADED,
@@ -132,7 +132,7 @@ class Batch:
         with suppress(Refusal):  # a solution that cannot be handed out may still be graded with
             wanted = Wanted(names, own.functions, own.stub)
         for person in everyone:
-            handed = collect(person.paths, wanted) if person.paths else Handed()
+            handed = take(person.paths, wanted) if person.paths else Handed()
             old = self.store.read(person.key)
             if old is not None and not self.again and self._stands(old, person, handed):
                 now = replace(

@@ -4,25 +4,25 @@ Nothing is run, unpacked to the disk, or looked up through a link. Of all the fi
 counts, by a rule that does not depend on the disk: the one of the name that was asked for, else a
 renamed one, else the only one; the one in the fewest folders; and of a module and a notebook the
 module. A file without an answer in it, such as the one that was handed out, gives way to one that
-has an answer. Python's own parser sees what students wrote only in a process of its own
-(`fedlab_grade.notebook`).
+has an answer. `take` does all of it in a process with limits of time and memory.
 """
 
 import hashlib
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass
 from functools import cache, partial
 from pathlib import Path
 
 from fedlab_grade.classroom.unpack import Files, Read
+from fedlab_grade.limited import limited
 from fedlab_grade.notebook import (
     Module,
     answers,
-    answers_apart,
     in_cells,
     looks_like_notebook,
     module_of,
+    places_of,
 )
 from fedlab_grade.textfile import Unusable, about, printable
 
@@ -62,14 +62,14 @@ class Handed:
     Fields:
         file: the file that counts, within what was handed in.
         notes: what was ignored, and what else the student should know.
-        notebook: whether the file was read as one.
+        places: where in the notebook the lines of the module come from; None for a module.
     """
 
     file: str = ""
     source: str | None = None
     problem: str = ""
     notes: tuple[str, ...] = ()
-    notebook: bool = field(default=False, compare=False)
+    places: tuple[tuple[int, int, int], ...] | None = None
 
     @property
     def digest(self) -> str:
@@ -78,12 +78,22 @@ class Handed:
         return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
 
     def placed(self, message: str) -> str:
-        """A message about the module, with the cells and lines of the notebook it came from."""
-        return in_cells(message, self.source or "") if self.notebook else message
+        """Return a message about the module with the cells and lines of its notebook."""
+        return message if self.places is None else in_cells(message, self.places)
+
+
+def take(paths: Sequence[tuple[str, Path]], wanted: Wanted) -> Handed:
+    """Read the files and folders of one student, in a process with limits of time and memory."""
+    try:
+        found = limited(lambda: asdict(collect(paths, wanted)))
+    except Unusable as problem:
+        return Handed(problem=f"What you handed in {problem}")
+    notes, places = tuple(found.pop("notes")), found.pop("places")
+    return Handed(**found, notes=notes, places=places and tuple(map(tuple, places)))
 
 
 def collect(paths: Sequence[tuple[str, Path]], wanted: Wanted) -> Handed:
-    """What the files and folders of one student come to; never raises for what is in them.
+    """Read the files and folders of one student; never raise for what is in them.
 
     Args:
         paths: each with the name that the student gave to it.
@@ -98,7 +108,8 @@ def collect(paths: Sequence[tuple[str, Path]], wanted: Wanted) -> Handed:
         rank = partial(_rank, wanted=wanted, alone=paths[0][0] if len(paths) == 1 else "")
         choice = _Choice(files.unpacked(rank), rank, wanted, notes)
         file, source = choice.made(files.refused, sorted(files.found))
-        return Handed(file, source, notes=_cut(notes), notebook=file in choice.notebooks)
+        places = tuple(places_of(source)) if file in choice.notebooks else None
+        return Handed(file, source, notes=_cut(notes), places=places)
     except Unusable as problem:
         return Handed("", None, f"What you handed in {problem}", _cut(notes))
 
@@ -187,7 +198,7 @@ class _Choice:
             text = self.read(name).source
         except Unusable:
             return self.ranks[name] < 2  # its author should know
-        found = answers_apart(text)
+        found = answers(text)
         if not self.wanted.functions:
             return bool(found)
         asked = self.blank or dict.fromkeys(self.wanted.functions, "")

@@ -101,7 +101,9 @@ def _emptied(folder: Path, *patterns: str) -> None:
 
 
 def _text(path: Path, text: str) -> None:
-    path.write_text(text, encoding="utf-8", newline="\n")
+    """Write a file; a spreadsheet knows UTF-8 by the mark at the beginning."""
+    encoding = "utf-8-sig" if path.suffix == ".csv" else "utf-8"
+    path.write_text(text, encoding=encoding, newline="\n")
 
 
 def tell_left_over(store: Store) -> None:

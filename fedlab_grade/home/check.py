@@ -14,7 +14,7 @@ from fedlab_grade import run
 from fedlab_grade.assignment import Refusal
 from fedlab_grade.escape import for_console
 from fedlab_grade.home import progress
-from fedlab_grade.notebook import MISSING, in_cells, looks_like_notebook, module_of
+from fedlab_grade.notebook import MISSING, in_cells, looks_like_notebook, module_apart, places_of
 from fedlab_grade.report import render
 from fedlab_grade.run import CheckBroken, Report
 from fedlab_grade.student import package_import
@@ -134,14 +134,14 @@ def check_file(
     notebook = looks_like_notebook(file.name, data)
     stems = (file.stem, tests.stem.removeprefix("test_"))
     try:
-        module = module_of(data, notebook, _asked_for(tests), stems)
+        module = module_apart(data, notebook, _asked_for(tests), stems)
     except Unusable as problem:
         if notebook:
             raise Refusal(f"{file} {problem}.") from None
         module = None  # the report says so
     notes: list[str] = []
     if module and (place := package_import(module.source)):
-        place = in_cells(place, module.source) if notebook else place
+        place = in_cells(place, places_of(module.source)) if notebook else place
         notes.append(f"{file} {PACKAGE}{place}")
     if not notebook and (module is None or not module.notes):
         (report,) = run.grade(tests, [file], question, **options)
@@ -155,7 +155,8 @@ def check_file(
         (report,) = run.grade(tests, [path], question, **options)
     results = report.results
     if notebook:
-        results = tuple(replace(r, message=in_cells(r.message, module.source)) for r in results)
+        places = places_of(module.source)
+        results = tuple(replace(r, message=in_cells(r.message, places)) for r in results)
     for note in module.notes:
         if not (question and note.startswith(MISSING)):  # it may be another question's
             notes.append(f"{file}, {note}.")

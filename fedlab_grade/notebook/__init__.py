@@ -16,29 +16,23 @@ What fails while the module runs costs, as in Jupyter, only those who need it: a
 import, class, function or constant should have had raises a NameError with the cell and the reason
 where it is used. The same conversion serves at home and in grading.
 
-A text made to break Python's parser breaks a process of its own only (`apart`, `convert.main`).
-What that process imports needs nothing but the standard library.
+A text made to break Python's parser breaks a process of its own only (`fedlab_grade.limited`).
 """
 
-from fedlab_grade.notebook.apart import (
-    answers_apart,
-    convert_apart,
-    looks_like_notebook,
-    module_of,
-)
 from fedlab_grade.notebook.cells import Module, NotANotebook
 from fedlab_grade.notebook.convert import MISSING, answers, convert
-from fedlab_grade.notebook.places import in_cells
+from fedlab_grade.notebook.module import looks_like_notebook, module_apart, module_of
+from fedlab_grade.notebook.places import in_cells, places_of
 
 __all__ = [
     "MISSING",
     "Module",
     "NotANotebook",
     "answers",
-    "answers_apart",
     "convert",
-    "convert_apart",
     "in_cells",
     "looks_like_notebook",
+    "module_apart",
     "module_of",
+    "places_of",
 ]

@@ -1,16 +1,10 @@
-"""From the cells of a notebook to the text of a module, with notes on what does not count.
-
-python -I -S -c "...; from fedlab_grade.notebook.convert import main; main(...)"
-"""
+"""From the cells of a notebook to the text of a module, with notes on what does not count."""
 
 import ast
 import builtins
-import json
 import re
-import sys
 import warnings
 from collections.abc import Collection, Iterator, Mapping
-from typing import Any
 
 from fedlab_grade.notebook.cells import (
     UNREADABLE,
@@ -20,7 +14,6 @@ from fedlab_grade.notebook.cells import (
     defined,
     fault,
     python_of,
-    without_jupyter,
 )
 from fedlab_grade.notebook.kept import (
     Block,
@@ -35,11 +28,9 @@ from fedlab_grade.notebook.kept import (
 )
 from fedlab_grade.notebook.places import ALL_LOST, LOST, may_raise, part
 
-MEMORY = 1 << 30  # bytes of address space, for one text
 BROKEN = "cannot be read"
 MISSING = "no code cell defines"
 COUNTS = "only imports, functions, classes and plain constants count"
-ANSWERS, PLAIN, FILE = "--answers", "--plain", "--file="  # what `main` is asked for
 
 _RAISES = {
     "def": "def {0}(*_, **__):\n    raise SyntaxError(_broken_{0})",
@@ -247,32 +238,3 @@ def _statements(body: list[ast.stmt]) -> Iterator[ast.stmt]:
                 yield from _statements(handler.body)
         for inner in (node.body, getattr(node, "orelse", []), getattr(node, "finalbody", [])):
             yield from _statements(inner)
-
-
-def main(arguments: list[str]) -> None:
-    """Read a text from standard input, and print what it comes to, or the problem, as JSON.
-
-    Args:
-        arguments: ``--answers`` or ``--plain``, and the text is a module; else of a notebook the
-            names that are asked for, and the file as ``--file=NAME``.
-    """
-    try:
-        import resource
-
-        resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
-    except (ImportError, ValueError, OSError):
-        pass  # Windows has no such limit
-    answer: dict[str, Any]
-    try:
-        text = sys.stdin.read()
-        if arguments == [ANSWERS]:
-            answer = answers(text)
-        elif arguments == [PLAIN]:
-            answer = vars(without_jupyter(text))
-        else:
-            files = [a.removeprefix(FILE) for a in arguments if a.startswith(FILE)]
-            names = [a for a in arguments if not a.startswith(FILE)]
-            answer = vars(convert(text, names, files))
-    except NotANotebook as error:
-        answer = {"problem": str(error)}
-    json.dump(answer, sys.stdout)

@@ -8,12 +8,14 @@ import ast
 import builtins
 import re
 import sys
+from bisect import bisect
+from collections.abc import Sequence
 
 from fedlab_grade.notebook.kept import bound, is_main
 
 INDENT = " " * 8  # a tab, too, keeps its place behind so many
-_MARK = re.compile(r"\s*# cell (\d+), line (\d+)")
-_PLACE = re.compile(r"\n  line (\d+)(, in .*)")
+_MARK = re.compile(r" {0,8}# cell (\d{1,9}), line (\d{1,9})")
+_PLACE = re.compile(r"\n  line (\d{1,9})(, in .*)")
 
 # A name of a builtin or of an earlier cell keeps its value where a later cell fails, as in Jupyter.
 LOST = """\
@@ -45,23 +47,32 @@ if all(type(globals().get(name)) is _Lost for name in {0!r}):
     raise NameError(globals()[{0!r}[0]]._why)"""
 
 
-def in_cells(text: str, source: str) -> str:
-    """A message in which each line of the module is named by its cell and its line there.
+# Each mark in the module: its line, and the cell and the line there of the statement below it.
+Places = Sequence[tuple[int, int, int]]
+
+
+def places_of(source: str) -> list[tuple[int, int, int]]:
+    """Return the marks in the module that a notebook became, from the top."""
+    marks = ((n, _MARK.fullmatch(line)) for n, line in enumerate(source.split("\n"), start=1))
+    return [(number, int(mark[1]), int(mark[2])) for number, mark in marks if mark]
+
+
+def in_cells(text: str, places: Places) -> str:
+    """Return a message in which each line of the module is named by its cell and its line there.
 
     Args:
         text: with places such as "line 49, in area: ..."; those outside of the notebook's cells
             go.
-        source: of the module that the notebook became.
+        places: of the module, as of `places_of`.
     """
-    lines = source.split("\n")
 
     def place(match: re.Match[str]) -> str:
         number = int(match[1])
-        for at in range(min(number, len(lines)) - 1, -1, -1):
-            if mark := _MARK.fullmatch(lines[at]):
-                line = int(mark[2]) + number - at - 2
-                return f"\n  cell {mark[1]}, line {line}{match[2]}"
-        return ""
+        at = bisect(places, number, key=lambda mark: mark[0]) - 1
+        if at < 0:
+            return ""
+        mark, cell, first = places[at]
+        return f"\n  cell {cell}, line {first + number - mark - 1}{match[2]}"
 
     return _PLACE.sub(place, text)
 

@@ -1,0 +1,70 @@
+"""The module in what a student wrote: a Python file, or a notebook."""
+
+import re
+from collections.abc import Collection
+
+from fedlab_grade.limited import limited
+from fedlab_grade.notebook.cells import FOR_JUPYTER, Module, NotANotebook, without_jupyter
+from fedlab_grade.notebook.convert import convert
+from fedlab_grade.textfile import Unusable, text_of
+
+MODULE = 1 << 20  # bytes of a module, also of one that a notebook becomes
+NOTEBOOK = 8 << 20  # pictures in the output included
+
+
+def module_of(
+    data: bytes, notebook: bool, functions: Collection[str], files: Collection[str] = ()
+) -> Module:
+    """Return the module in a file, at home and in grading the same.
+
+    Args:
+        notebook: whether to read it as one.
+        functions: what the assignment asks for, for the notes on a notebook.
+        files: the names of the file that is asked for, without the ending.
+
+    Raises:
+        Unusable: there is none in it; the message follows the name of the file.
+    """
+    notes: list[str] = []
+    if len(data) > NOTEBOOK and notebook:
+        raise Unusable(f"is a notebook larger than {NOTEBOOK >> 20} MB: clear its outputs")
+    if not notebook:
+        _check_size(len(data))
+    text = text_of(data, notes)
+    try:
+        module = convert(text, functions, files) if notebook else _plain(text)
+    except NotANotebook as error:
+        raise Unusable(str(error)) from None
+    _check_size(len(module.source.encode("utf-8", "replace")))
+    return Module(module.source, notes + module.notes)
+
+
+def module_apart(
+    data: bytes, notebook: bool, functions: Collection[str], files: Collection[str] = ()
+) -> Module:
+    """Call `module_of` in a process of its own with limits of time and memory.
+
+    Raises:
+        Unusable: there is no module in the file, or reading it breaks a limit.
+    """
+    return Module(**limited(lambda: vars(module_of(data, notebook, functions, files))))
+
+
+def looks_like_notebook(name: str, data: bytes) -> bool:
+    """Whether a file is a notebook, by its name, or saved as one under the name of a module."""
+    if name.lower().endswith(".ipynb"):
+        return True
+    return data.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{") and b'"cells"' in data
+
+
+def _plain(text: str) -> Module:
+    """Return a module without the lines that only Jupyter understands."""
+    return without_jupyter(text) if re.search(FOR_JUPYTER, text, re.MULTILINE) else Module(text)
+
+
+def _check_size(size: int) -> None:
+    if size > MODULE:
+        raise Unusable(
+            f"has more than {MODULE >> 20} MB of code, the most that is read: take the data out "
+            "of it"
+        )
