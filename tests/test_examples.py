@@ -1,5 +1,6 @@
 """The plain files in ``examples/`` and the package give the same numbers, in float64."""
 
+import csv
 import math
 import runpy
 import sys
@@ -11,8 +12,9 @@ from typing import Any
 import pytest
 import torch
 from torch import Tensor, nn
+from torch.nn.functional import cross_entropy
 
-from fedlab_edu import FedEx, LocalHP, Model, Run, communicate, local_sgd, mlp, start
+from fedlab_edu import FedEx, LocalHP, Model, Run, communicate, digits, local_sgd, mlp, start
 from fedlab_edu.data.clients import Clients, Federation
 from fedlab_edu.methods import Server
 
@@ -109,6 +111,29 @@ def test_rounds_of_fedex_are_those_of_the_example(fedex: SimpleNamespace) -> Non
         close(run.w, model.flatten(net))
         close(run.tuner.theta, theta)
         assert math.isclose(run.tuner.baseline, lam, rel_tol=1e-12)
+
+
+def test_the_log_has_a_row_for_each_round_with_the_scores_on_its_clients(tmp_path: Path) -> None:
+    logger = runpy.run_path(str(FOLDER / "log_rounds.py"))["logger"]
+    data = digits(clients=14)
+    model = mlp(64, 8, 10)
+    runs = [start(model, data)]
+    with (tmp_path / "log.csv").open("w", newline="") as file:
+        log = logger(file)
+        log(runs[0])
+        for _ in range(3):
+            runs.append(communicate(runs[-1], model, data, clients=4))
+            log(runs[-1])
+        rows = list(csv.DictReader((tmp_path / "log.csv").open(newline="")))  # it is flushed
+    assert [row["round"] for row in rows] == ["1", "2", "3"]
+    assert [row["diverged"] for row in rows] == ["0", "0", "0"]
+    for row, before, after in zip(rows, runs[:-1], runs[1:], strict=True):
+        held = [data.val.examples(i) for i in after.history[-1].client.tolist()]
+        x, y = (torch.cat(column) for column in zip(*held, strict=True))
+        outputs = model.unflatten(before.w)(x)
+        error = float((outputs.argmax(1) != y).double().mean())
+        assert math.isclose(float(row["error"]), error, rel_tol=1e-9)
+        assert math.isclose(float(row["loss"]), float(cross_entropy(outputs, y)), rel_tol=1e-5)
 
 
 @pytest.mark.parametrize("name", ["fedavg", "fedex"])
