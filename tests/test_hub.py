@@ -1,19 +1,27 @@
 """Hugging Face data sets as federations, against the arrays and files that they were made from."""
 
+import csv
+import gc
+import json
 import os
 import string
 import sys
 from collections.abc import Iterator
+from io import BytesIO
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 import torch
+from jaxtyping import config
 from PIL import Image
 
-from fedlab_edu.data import decode
+from fedlab_edu import cnn_femnist
+from fedlab_edu.data import decode, windows
 from fedlab_edu.data.hub import from_partitions, hub
 from fedlab_edu.data.shakespeare import VOCABULARY
 
@@ -205,6 +213,184 @@ def test_lists_of_numbers_stay_as_they_are() -> None:
     assert fed.classes == 3
 
 
+def test_the_format_of_a_partition_does_not_matter() -> None:
+    part = table([picture(i) for i in range(10)], [i % 3 for i in range(10)])
+    plain = from_partitions([part])
+    for kind in ("torch", "numpy", "pandas", "arrow"):
+        fed = from_partitions([part.with_format(kind)])
+        assert torch.equal(fed.train.x, plain.train.x)
+        assert torch.equal(fed.train.y, plain.train.y)
+        one = part.with_format(kind, columns=["label"])
+        assert torch.equal(from_partitions([one]).train.x, plain.train.x)
+    lists = datasets.Dataset.from_dict({"image": [[0.5, 1.0]] * 5, "label": [0, 1, 0, 1, 0]})
+    fed = from_partitions([lists.with_format("torch")])
+    assert fed.train.x.tolist() == [[0.5, 1.0]] * 5
+
+
+def test_a_transform_of_a_partition_is_applied() -> None:
+    def dark(batch: dict[str, Any]) -> dict[str, Any]:
+        arrays = [torch.tensor(np.array(image)) / 510 for image in batch["image"]]
+        return {"pixels": arrays, "label": [1 - label for label in batch["label"]]}
+
+    part = table([picture(i) for i in range(10)], [i % 2 for i in range(10)]).with_transform(dark)
+    fed = from_partitions([part], x="pixels")
+    assert (fed.train.x[:, 0, 0] * 510).round().tolist() == list(range(10))
+    assert fed.train.y.tolist() == [1 - i % 2 for i in range(10)]
+    with pytest.raises(ValueError, match=r"x is 'image'; allowed: one of the columns \['pixels'"):
+        from_partitions([part])
+
+
+def test_several_columns_of_numbers_stand_side_by_side() -> None:
+    part = datasets.Dataset.from_dict({
+        "age": [30, 40, 50], "height": [1.5, 1.75, 2.0], "smokes": [True, False, True],
+        "pulse": [[60, 61], [70, 71], [80, 81]], "name": ["a", "b", "c"], "label": [0, 1, 0],
+    })  # fmt: skip
+    fed = from_partitions([part], x=["age", "height", "smokes", "pulse"])
+    assert fed.train.x.tolist() == [
+        [30.0, 1.5, 1.0, 60.0, 61.0], [40.0, 1.75, 0.0, 70.0, 71.0], [50.0, 2.0, 1.0, 80.0, 81.0]
+    ]  # fmt: skip
+    assert fed.train.x.dtype == torch.float32
+    with pytest.raises(ValueError, match=r"name is \('a', 'b', 'c'\); allowed: numbers, in each"):
+        from_partitions([part], x=["age", "name"])
+    with pytest.raises(
+        ValueError, match=r"x\[1\] is 'weight'; allowed: one of the columns \['age'"
+    ):
+        from_partitions([part], x=["age", "weight"])
+
+
+def test_floats_are_targets_of_a_regression() -> None:
+    part = datasets.Dataset.from_dict({"image": [[0.5]] * 4, "label": [0.5, -1.0, 2.0, 0.25]})
+    fed = from_partitions([part.with_format("numpy")])
+    assert fed.train.y.tolist() == [0.5, -1.0, 2.0, 0.25]
+    assert fed.train.y.dtype == torch.float32
+    assert fed.classes == 0
+
+
+def test_strings_are_classes_in_alphabetical_order_and_classes_keep_their_names() -> None:
+    one, other = ["dog", "cat", "dog"], ["ant", "dog"]
+    parts = [table([picture(i) for i in range(len(words))], words) for words in (one, other)]
+    fed = from_partitions(parts)
+    assert fed.labels == ("ant", "cat", "dog")
+    assert [fed.labels[k] for k in fed.train.y] == one + other
+    named = [part.cast_column("label", datasets.ClassLabel(names=["dog", "cat", "ant", "cow"]))
+             for part in parts]  # fmt: skip
+    fed = from_partitions(named)
+    assert fed.labels == ("dog", "cat", "ant", "cow")
+    assert fed.classes == 4
+    assert [fed.labels[k] for k in fed.train.y] == one + other
+    letters = from_partitions([table([picture(i) for i in range(3)], ["b", "a", "b"])])
+    assert (letters.classes, letters.labels) == (2, ("a", "b"))  # not the next characters of a text
+    mixed = [named[0], parts[1].cast_column("label", datasets.ClassLabel(names=["ant", "dog"]))]
+    with pytest.raises(ValueError, match=r"names of the classes in label is .*; allowed: the same"):
+        from_partitions(mixed)
+
+
+def test_a_hub_of_numbers_in_several_columns(tmp_path: Path) -> None:
+    rows = {"who": ["a"] * 10 + ["b"] * 10, "u": [i / 2 for i in range(20)], "v": list(range(20)),
+            "price": [float(i) for i in range(20)]}  # fmt: skip
+    datasets.Dataset.from_dict(rows).to_parquet(tmp_path / "f")
+    options = {"data_files": str(tmp_path / "f"), "cache_dir": str(tmp_path / "c")}
+    fed = hub("parquet", x=["u", "v"], y="price", by="who", shuffle=False, **options)
+    assert fed.names == ("a", "b")
+    assert fed.train.examples(1)[0].tolist() == [[i / 2, i] for i in range(10, 18)]
+    assert fed.train.examples(1)[1].tolist() == list(range(10, 18))
+    with pytest.raises(ValueError, match="x is 'w'; allowed: one of the columns"):
+        hub("parquet", x=["u", "w"], y="price", by="who", **options)
+
+
+# ------------------------------------- the papers' data sets, in files with the schema of the Hub
+
+
+def png(pixels: np.ndarray) -> bytes:
+    file = BytesIO()
+    Image.fromarray(pixels).save(file, "PNG")
+    return file.getvalue()
+
+
+def parquet(path: Path, columns: dict[str, tuple[Any, list[Any]]], features: dict) -> None:
+    """Write a file as the Hub holds it: Arrow columns, with the features as JSON in the schema."""
+    struct = pa.struct([("bytes", pa.binary()), ("path", pa.string())])
+    arrays = {n: pa.array(v, struct if t == "image" else t) for n, (t, v) in columns.items()}
+    about = {"huggingface": json.dumps({"info": {"features": features}})}
+    pq.write_table(pa.table(arrays).replace_schema_metadata(about), path)
+
+
+IMAGE, STRING = {"_type": "Image"}, {"dtype": "string", "_type": "Value"}
+CHARACTERS = [*string.digits, *string.ascii_uppercase, *string.ascii_lowercase]
+CIFAR = ["airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck"]
+
+
+def test_femnist_is_read_from_a_file_of_its_schema(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    pixels = rng.integers(256, size=(25, 28, 28), dtype=np.uint8)
+    writers = ["f0000_14"] * 10 + ["f0001_41"] * 12 + ["f3999_12"] * 3
+    characters = rng.integers(62, size=25).tolist()
+    columns = {
+        "image": ("image", [{"bytes": png(p), "path": f"{i}.png"} for i, p in enumerate(pixels)]),
+        "writer_id": (pa.string(), writers),
+        "hsf_id": (pa.int64(), [0] * 25),
+        "character": (pa.int64(), characters),
+    }
+    parquet(tmp_path / "train-00000-of-00001.parquet", columns, {
+        "image": IMAGE, "writer_id": STRING, "hsf_id": {"dtype": "int64", "_type": "Value"},
+        "character": {"names": CHARACTERS, "_type": "ClassLabel"},
+    })  # fmt: skip
+    options = {"data_files": str(tmp_path / "train-*.parquet"), "cache_dir": str(tmp_path / "c")}
+    fed = hub("parquet", y="character", by="writer_id", shuffle=False, **options)
+    assert fed.names == ("f0000_14", "f0001_41")  # the third has too few images to split
+    assert (fed.classes, fed.labels) == (62, tuple(CHARACTERS))
+    assert fed.train.x.shape[1:] == (1, 28, 28)
+    for i, (start, n) in enumerate([(0, 10), (10, 12)]):
+        x, y = fed.train.examples(i)
+        chosen = slice(start, start + int(0.8 * n))
+        assert torch.equal(x[:, 0], torch.tensor(pixels[chosen]) / 255)
+        assert y.tolist() == characters[chosen]
+    assert cnn_femnist()(cnn_femnist().init(), fed.train.x[:2]).shape == (2, 62)
+
+
+def test_cifar_10_is_read_from_a_file_of_its_schema(tmp_path: Path) -> None:
+    pixels = np.random.default_rng(0).integers(256, size=(40, 32, 32, 3), dtype=np.uint8)
+    labels = [i % 10 for i in range(40)]
+    columns = {
+        "img": ("image", [{"bytes": png(p), "path": None} for p in pixels]),
+        "label": (pa.int64(), labels),
+    }
+    features = {"img": IMAGE, "label": {"names": CIFAR, "_type": "ClassLabel"}}
+    parquet(tmp_path / "train-00000-of-00001.parquet", columns, features)
+    options = {"data_files": str(tmp_path / "train-*"), "cache_dir": str(tmp_path / "c")}
+    fed = hub("parquet", x="img", by="label", clients=2, alpha=1e6, **options)
+    assert fed.labels == tuple(CIFAR)
+    assert fed.train.x.shape == (40, 3, 32, 32)
+    originals = (torch.tensor(pixels).permute(0, 3, 1, 2) / 255).flatten(1)
+    seen = [int((originals == one).all(1).nonzero()) for one in fed.train.x.flatten(1)]
+    assert sorted(seen) == list(range(40))
+    assert fed.train.y.tolist() == [labels[i] for i in seen]
+
+
+@pytest.mark.filterwarnings("ignore:unclosed file:ResourceWarning")  # of datasets' CSV reader
+def test_shakespeare_is_read_from_a_file_of_its_schema(tmp_path: Path) -> None:
+    said = {
+        "ALL_S_WELL_THAT_ENDS_WELL_HELENA": "I pray thee, Rosalind, sweet my coz, be merry, and "
+        "from the crown of our father Duke learn to love me -- no; nor none.",
+        "THE_TRAGEDY_OF_HAMLET_OPHELIA": 'My lord, I have "remembrances" of yours, '
+        "That I have longed long to re-deliver; I pray you now receive them: 1, 2 and 3, null, NA.",
+    }
+    pairs = {who: windows(text, 80) for who, text in said.items()}
+    with (tmp_path / "shakespeare.csv").open("w", newline="") as file:  # the Hub's is a CSV, too
+        writer = csv.writer(file)
+        writer.writerow(["character_id", "x", "y"])
+        writer.writerows((who, x, y) for who, own in pairs.items() for x, y in own)
+    options = {"data_files": str(tmp_path / "shakespeare.csv"), "cache_dir": str(tmp_path / "c")}
+    fed = hub("csv", x="x", y="y", by="character_id", shuffle=False, **options)
+    gc.collect()  # closes the file
+    assert fed.names == tuple(said)
+    assert fed.classes == VOCABULARY
+    for i, own in enumerate(pairs.values()):
+        x, y = fed.train.examples(i)
+        kept = own[: int(0.8 * len(own))]
+        assert [(decode(a), decode(b[None])) for a, b in zip(x, y, strict=True)] == kept
+
+
 LISTS = datasets.Dataset.from_dict
 
 
@@ -213,10 +399,28 @@ LISTS = datasets.Dataset.from_dict
     [
         ([], "examples of the smallest client is 0"),
         ([table([picture(0)] * 3, [0] * 3).select([])], "examples of the smallest client is 0"),
-        ([table([picture(0)] * 2, [0, -1])], r"label is \[0, -1\]; allowed: whole numbers"),
-        ([table([picture(0)] * 2, ["a", "bc"])], r"label is .*; allowed: single characters"),
-        ([table([picture(0)] * 2, [0.5, 1.0])], r"label is \[0.5, 1.0\]; allowed: whole numbers"),
-        ([table([picture(0)] * 2, [None, 1])], r"label is \[None, 1\]; allowed: whole numbers"),
+        ([table([picture(0)] * 2, [0, -1])], r"label is \[0, -1\]; allowed: class numbers of at"),
+        ([table([picture(0)] * 2, [None, 1])], r"label is \[None, 1\]; allowed: class numbers, fl"),
+        ([table([picture(0)] * 2, [None, "a"])], r"label is \[None, 'a'\]; allowed: class numbers"),
+        ([table([picture(0)] * 2, [0.5, None])], r"label is \[0.5, None\]; allowed: class numbers"),
+        (
+            [table([picture(0), None], [0, 1])],
+            "image is 'NoneType'; allowed: an image, as in the f",
+        ),
+        ([LISTS({"label": [1]})], r"x is 'image'; allowed: one of the columns \['label'\]"),
+        ([LISTS({"image": [0.5]})], r"y is 'label'; allowed: one of the columns \['image'\]"),
+        (
+            [LISTS({"image": [0.5], "label": [0]}), LISTS({"image": [0.5], "target": [0]})],
+            r"y is 'label'; allowed: one of the columns \['image', 'target'\]",
+        ),
+        ([{"image": [0.5], "label": [0]}], r"partitions\[0\] is 'dict'; allowed: a datasets.Data"),
+        (
+            [LISTS({"image": [0.5], "label": [0]}).to_iterable_dataset()],
+            r"partitions\[0\] is 'IterableDataset'; allowed: a datasets.Dataset, as Federated",
+        ),
+        ([LISTS({"image": [None, "ab"], "label": [0, 1]})], "image is .*; allowed: numbers of one"),
+        ([LISTS({"image": ["ab", None], "label": [0, 1]})], "image is .*; allowed: strings of one"),
+        ([LISTS({"image": [[1.0], [1.0, 2.0]], "label": [0, 1]})], "image is .*; allowed: numbers"),
         ([table([picture(0, "I;16")] * 2, [0, 1])], "mode of an image is 'I;16'; allowed: 8 bits"),
         ([LISTS({"image": ["ab", "c"], "label": [0, 1]})], r"lengths of image is \[1, 2\]"),
     ],
@@ -224,6 +428,12 @@ LISTS = datasets.Dataset.from_dict
 def test_what_a_federation_cannot_be_made_of_is_named(parts: list[Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         from_partitions(parts)
+
+
+def test_one_partition_without_a_list_is_refused_by_name() -> None:
+    config.update("jaxtyping_disable", True)  # the fixture `shapes` resets this
+    with pytest.raises(ValueError, match="partitions is 'Dataset'; allowed: a list of data sets"):
+        from_partitions(LISTS({"image": [0.5], "label": [0]}))
 
 
 @pytest.mark.parametrize(

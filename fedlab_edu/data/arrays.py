@@ -11,6 +11,7 @@ from fedlab_edu.validate import require, require_all
 
 _FLOATS = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
 _NUMBERS = "numbers of one shape: a tensor, an array, a column of a table, or a list"
+_TARGETS = "class numbers, floats for a regression, or strings, one for each example"
 
 
 def as_pairs(data: Dataset[Any]) -> tuple[Any, Any]:
@@ -37,7 +38,7 @@ def as_inputs(x: Any, name: str = "x") -> Tensor:
         ValueError: anything else, such as images of whole numbers, NaN, or lists of several
             lengths.
     """
-    found = _examples(name, x)
+    found = _examples(name, x, _NUMBERS)
     kind = str(found.dtype).removeprefix("torch.")
     ok, allowed = found.dtype != torch.bool, "floats, or whole numbers, which are tokens (M, T)"
     require(ok, f"dtype of {name}", kind, allowed)
@@ -60,7 +61,7 @@ def as_targets(y: Any, name: str = "y") -> tuple[Tensor, tuple[str, ...]]:
         labels = sorted(set(texts))
         number = {label: i for i, label in enumerate(labels)}
         return torch.tensor([number[text] for text in texts]), tuple(labels)
-    found = _examples(name, y)
+    found = _examples(name, y, _TARGETS)
     return (found if found.is_floating_point() else found.long()), ()
 
 
@@ -103,10 +104,10 @@ def _texts(values: Any) -> list[str] | None:
     return list(values) if values and all(isinstance(one, str) for one in values) else None
 
 
-def _examples(name: str, values: Any) -> Tensor:
+def _examples(name: str, values: Any, allowed: str) -> Tensor:
     """Convert finite numbers, at least one."""
-    found = _tensor(name, values, _NUMBERS)
-    require(found.dim() and found.numel(), name, values, f"at least one example: {_NUMBERS}")
+    found = _tensor(name, values, allowed)
+    require(found.dim() and found.numel(), name, values, f"at least one example: {allowed}")
     if found.is_floating_point() and not (finite := found.isfinite()).all():
         require_all(finite.flatten(), name, found.flatten(), "finite numbers")
     return found

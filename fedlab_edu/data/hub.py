@@ -18,24 +18,26 @@ of images for each class, ``hub("parquet", data_files="mine.parquet", ...)`` a t
 see `federate`.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import torch
-from jaxtyping import Num, UInt8
+from jaxtyping import Float, Num, UInt8
 from torch import Tensor
 
+from fedlab_edu.data.arrays import as_inputs, as_targets
 from fedlab_edu.data.clients import Federation
 from fedlab_edu.data.partition import enough, federate
 from fedlab_edu.data.shakespeare import VOCABULARY, encode
 from fedlab_edu.seeds import generator
-from fedlab_edu.validate import require
+from fedlab_edu.validate import require, require_all, whole
 
 
 def hub(
     dataset: str,
-    x: str = "image",
+    x: str | Sequence[str] = "image",
     y: str = "label",
     by: str = "iid",
     clients: int | None = None,
@@ -64,19 +66,20 @@ def hub(
         ValueError: no such column, or a number of clients that the data do not allow.
     """
     dealt = by in ("iid", "label")
-    source, whole = _load(dataset, by, y, clients, alpha, seed, options)
-    columns = whole.column_names
-    for argument, column in {"x": x, "y": y, "by": y if dealt else by}.items():
-        require(column in columns, argument, column, f"one of the columns {columns}")
+    source, every = _load(dataset, by, y, clients, alpha, seed, options)
+    columns = every.column_names
+    for argument, wanted in {"x": x, "y": y, "by": y if dealt else by}.items():
+        for column in [wanted] if isinstance(wanted, str) else wanted:
+            require(column in columns, argument, column, f"one of the columns {columns}")
     parts = source.partitioners["train"]
     gen, names, chosen = generator(seed), None, list(range(parts.num_partitions))
     if not dealt:
         chosen = [i for i in chosen if enough(len(parts.load_partition(i)))]
-        wanted = len(chosen) if clients is None else clients
-        require(wanted <= len(chosen), "clients", clients, f"up to {len(chosen)}")
-        drawn = torch.randperm(len(chosen), generator=gen)[:wanted].sort().values
-        chosen = [chosen[i] for i in drawn]
-        shown = getattr(whole.features[by], "int2str", str)  # class names
+        drawn = len(chosen) if clients is None else clients
+        require(drawn <= len(chosen), "clients", clients, f"up to {len(chosen)}")
+        order = torch.randperm(len(chosen), generator=gen)[:drawn].sort().values
+        chosen = [chosen[i] for i in order]
+        shown = getattr(every.features[by], "int2str", str)  # class names
         names = [shown(parts.partition_id_to_natural_id[i]) for i in chosen]
     partitions = [parts.load_partition(i) for i in chosen]
     return from_partitions(partitions, x, y, side, gen if shuffle else None, names)
@@ -91,8 +94,9 @@ def _load(
     except ModuleNotFoundError as error:
         message = "flwr-datasets is missing: pip install 'fedlab_edu[data]'"
         raise ModuleNotFoundError(message) from error
-    ok = by not in ("iid", "label") if clients is None else clients >= 1
-    require(ok, "clients", clients, "a whole number of at least 1, or, with a column, None")
+    if clients is not None or by in ("iid", "label"):
+        allowed = "a whole number of at least 1, or, with a column, None"
+        clients = whole("clients", clients, 1, allowed=allowed)
     parts: Any = partitioner.NaturalIdPartitioner(by)
     if by == "iid":
         parts = partitioner.IidPartitioner(clients)
@@ -112,7 +116,7 @@ def _load(
 
 def from_partitions(
     partitions: Sequence[Any],
-    x: str = "image",
+    x: str | Sequence[str] = "image",
     y: str = "label",
     side: int | None = None,
     gen: torch.Generator | None = None,
@@ -120,42 +124,100 @@ def from_partitions(
 ) -> Federation:
     """Build a federation of Hugging Face data sets (``datasets.Dataset``), one for each client.
 
+    Their format (``with_format``) does not matter, but a transform (``with_transform``) is applied.
+
     Args:
         x: column of inputs. Images become float32 (C, H, W) in [0, 1], with C = 3 if any is in
             colour; strings of one length become character numbers (see `encode`); numbers and
-            lists of numbers stay as they are.
-        y: column of targets: whole numbers of at least 0, or single characters.
+            lists of numbers stay as they are. Several columns of numbers become floats (M, k).
+        y: column of targets: class numbers, or floats for a regression; strings, whose classes are
+            in alphabetical order; single characters that follow strings x, see `encode`.
         side: width and height in pixels to resize images to.
         gen, names: see `federate`.
 
     Raises:
-        ValueError: columns of other kinds, inputs of several shapes, or a client without examples.
+        ValueError: no such column, or one of another kind; inputs of several shapes; a client
+            without examples.
     """
-    sizes = [len(part) for part in partitions]
-    require(min(sizes, default=0), "examples of the smallest client", 0, "at least 1")
-    labels = [label for part in partitions for label in part[y][:]]
-    if isinstance(labels[0], str):
-        require(set(map(len, labels)) == {1}, y, labels[:9], "single characters, or whole numbers")
+    columns = {"x": x} if isinstance(x, str) else {f"x[{i}]": name for i, name in enumerate(x)}
+    require(columns, "x", x, "a column, or several")
+    side = None if side is None else whole("side", side, 1)
+    tables = _tables(partitions, {**columns, "y": y})
+    labels = [label for table in tables for label in table[y][:]]
+    first = next(iter(tables[0][x])) if isinstance(x, str) else None
+    known: tuple[str, ...] = ()
+    if isinstance(first, str) and all(isinstance(c, str) and len(c) == 1 for c in labels):
         targets, classes = encode("".join(labels)).long(), VOCABULARY
     else:
-        ok = all(isinstance(label, int) and label >= 0 for label in labels)
-        require(ok, y, labels[:9], "whole numbers of at least 0, or single characters")
-        targets = torch.tensor(labels, dtype=torch.long)
-        classes = getattr(partitions[0].features[y], "num_classes", max(labels) + 1)
-    rows = torch.arange(len(labels)).split(sizes)
-    return federate(_inputs(partitions, x, side), targets, rows, classes, gen=gen, names=names)
+        targets, classes, known = _targets(partitions, labels, y)
+    inputs = _inputs(tables, x, side) if isinstance(x, str) else _side_by_side(tables, x)
+    rows = torch.arange(len(labels)).split([len(part) for part in partitions])
+    fed = federate(inputs, targets, rows, classes, gen=gen, names=names)
+    return replace(fed, labels=known)
 
 
-def _inputs(partitions: Sequence[Any], x: str, side: int | None) -> Num[Tensor, "M ..."]:
-    first = partitions[0][0][x]
-    if isinstance(first, str):
-        texts = [text for part in partitions for text in part[x][:]]
-        lengths = sorted(set(map(len, texts)))
-        require(len(lengths) == 1, f"lengths of {x}", lengths[:9], "one length")
-        return encode("".join(texts)).view(len(texts), -1)
-    if not hasattr(first, "convert"):  # no image
-        return torch.cat([torch.tensor(part[x][:]) for part in partitions])
-    images = [_pixels(image, side) for part in partitions for image in part[x]]
+def _tables(partitions: Sequence[Any], columns: Mapping[str, str]) -> list[Any]:
+    """Return what gives a column of each partition by name, in plain Python."""
+    many, tables = isinstance(partitions, list | tuple), []
+    allowed = "a list of data sets, one for each client"
+    require(many, "partitions", type(partitions).__name__, allowed)
+    for i, part in enumerate(partitions):
+        ok = hasattr(part, "with_format") and hasattr(part, "__len__")
+        ok = ok and isinstance(part.column_names, list)
+        allowed = "a datasets.Dataset, as FederatedDataset.load_partition gives"
+        require(ok, f"partitions[{i}]", type(part).__name__, allowed)
+        if part.format["type"] == "custom":  # a transform, which may add columns
+            table = part[:]
+            known = list(table)
+        else:
+            table = part.with_format(None)
+            known = table.column_names
+        for argument, column in columns.items():
+            require(column in known, argument, column, f"one of the columns {known}")
+        tables.append(table)
+    require(
+        min(map(len, partitions), default=0), "examples of the smallest client", 0, "at least 1"
+    )
+    return tables
+
+
+def _targets(
+    partitions: Sequence[Any], values: list[Any], y: str
+) -> tuple[Tensor, int, tuple[str, ...]]:
+    """Return targets (M,), the number of classes, 0 in a regression, and their names."""
+    found, labels = as_targets(values, y)
+    if found.is_floating_point():
+        return found, 0, ()
+    require_all(found >= 0, y, found, "class numbers of at least 0, as -1 says that there is none")
+    named = {tuple(getattr(part.features.get(y), "names", ())) for part in partitions}
+    require(len(named) == 1, f"names of the classes in {y}", sorted(named), "the same everywhere")
+    labels = labels or named.pop()
+    return found, len(labels) or int(found.max()) + 1, labels
+
+
+def _inputs(tables: Sequence[Any], x: str, side: int | None) -> Num[Tensor, "M ..."]:
+    first = next(iter(tables[0][x]))
+    if hasattr(first, "convert"):
+        return _images([_pixels(x, one, side) for table in tables for one in table[x]], x)
+    values = [one for table in tables for one in table[x][:]]
+    if not isinstance(first, str):
+        return as_inputs(values, x)
+    ok = all(isinstance(text, str) for text in values)
+    require(ok, x, values, "strings of one length")
+    lengths = sorted(set(map(len, values)))
+    require(len(lengths) == 1 and lengths[0], f"lengths of {x}", lengths, "one length")
+    return encode("".join(values)).view(len(values), -1)
+
+
+def _side_by_side(tables: Sequence[Any], columns: Sequence[str]) -> Float[Tensor, "M k"]:
+    """Return several columns of numbers as floats."""
+    each = [as_targets([one for table in tables for one in table[c][:]], c) for c in columns]
+    for column, (_, labels) in zip(columns, each, strict=True):
+        require(not labels, column, labels, "numbers, in each of several columns")
+    return torch.cat([found.float().reshape(len(found), -1) for found, _ in each], 1)
+
+
+def _images(images: list[Tensor], x: str) -> Float[Tensor, "M C H W"]:
     channels = max(map(len, images))
     images = [image.expand(channels, -1, -1) for image in images]
     shapes = sorted({tuple(image.shape) for image in images})
@@ -163,8 +225,9 @@ def _inputs(partitions: Sequence[Any], x: str, side: int | None) -> Num[Tensor, 
     return torch.stack(images).float().div_(255)
 
 
-def _pixels(image: Any, side: int | None) -> UInt8[Tensor, "C H W"]:
+def _pixels(x: str, image: Any, side: int | None) -> UInt8[Tensor, "C H W"]:
     """Convert a PIL image to grey (1, H, W) or RGB (3, H, W)."""
+    require(hasattr(image, "convert"), x, type(image).__name__, "an image, as in the first row")
     require(image.mode[0] not in "IF", "mode of an image", image.mode, "8 bits for each channel")
     image = image.convert("L" if image.mode in ("1", "L", "LA") else "RGB")
     pixels = torch.tensor(np.asarray(image if side is None else image.resize((side, side))))
