@@ -12,7 +12,7 @@ import torch
 
 from fedlab_edu.data import digits
 from fedlab_edu.methods.aggregate import weighted_average
-from fedlab_edu.models.model import mlp
+from fedlab_edu.models.networks import mlp
 from fedlab_edu.training.hparams import LocalHP
 from fedlab_edu.training.local import local_sgd
 from fedlab_edu.training.scores import score
