@@ -178,6 +178,24 @@ def test_a_table_may_have_more_rows_than_a_byte_counts_and_a_batch_no_example() 
     assert embedding(x[:, :0], table).shape == (1, 0, 2, 1)
 
 
+@pytest.mark.parametrize("padding", [1, -1, -5])
+def test_the_padding_row_of_every_table_gets_no_gradient(padding: int) -> None:
+    table = torch.randn(3, 5, 2, dtype=F64, requires_grad=True)
+    x = torch.tensor([[[0, 1], [1, 4]], [[1, 1], [4, 0]], [[3, 0], [2, 4]]])
+    (gradient,) = torch.autograd.grad((embedding(x, table, padding) ** 2).sum(), table)
+    plain = [torch.nn.functional.embedding(x[i], table[i], padding) for i in range(3)]
+    (expected,) = torch.autograd.grad((torch.stack(plain) ** 2).sum(), table)
+    assert torch.equal(gradient, expected)
+    assert not gradient[:, padding].any()
+
+
+def test_every_client_may_look_up_ids_of_any_number_of_dimensions() -> None:
+    table = torch.randn(2, 5, 3)
+    for shape in (2,), (2, 4), (2, 4, 3, 2):
+        x = torch.randint(5, shape)
+        assert torch.equal(embedding(x, table), torch.stack([table[i][x[i]] for i in range(2)]))
+
+
 def lstm_case(
     B: int, b: int, T: int, depth: int
 ) -> tuple[list[nn.LSTM], Tensor, Tensor, list[Tensor]]:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import torch
 import torch.nn.functional as F
-from jaxtyping import Float, Int64, Integer, Num
+from jaxtyping import Float, Int64, Num
 from torch import Tensor
 
 from fedlab_edu.models.lstm import batched_lstm
@@ -58,19 +58,32 @@ def max_pool2d(
 
 
 def embedding(
-    x: Integer[Tensor, "B b T"], weight: Float[Tensor, "B V E"]
-) -> Float[Tensor, "B b T E"]:
+    x: Num[Tensor, "B *n"], weight: Float[Tensor, "B V E"], padding: int | None = None
+) -> Float[Tensor, "B *n E"]:
     """Look up row x of each client's own table of V vectors.
 
+    The row ``padding``, counted from the end if negative, gets no gradient.
+
     Raises:
-        ValueError: x is outside the table (CPU only; on a GPU it reads another client's table).
+        ValueError: x is real, or outside the table (on a GPU that reads another client's table).
     """
-    x, V = x.long(), weight.shape[1]
+    V = weight.shape[1]
+    check_ids(x, V)
+    x = x.long()
+    first = torch.arange(len(weight), device=x.device) * V
+    found = F.embedding(x + first.view(-1, *[1] * (x.dim() - 1)), weight.flatten(0, 1))
+    if padding is None:
+        return found
+    return torch.where((x == padding % V)[..., None], found.detach(), found)
+
+
+def check_ids(x: Num[Tensor, "..."], V: int) -> None:
+    """Raise ``ValueError`` for real numbers and, on the CPU, ids outside a table of V rows."""
+    require(not x.is_floating_point(), "dtype of x", str(x.dtype), "whole numbers, rows of a table")
     if x.device.type == "cpu":
+        x = x.long()
         outside = x[(x < 0) | (x >= V)]
         require(not len(outside), "x", outside[:3], f"from 0 to {V - 1}, the rows of the table")
-    first = torch.arange(len(weight), device=x.device) * V
-    return F.embedding(x + first[:, None, None], weight.flatten(0, 1))
 
 
 def lstm(x: Float[Tensor, "B b T E"], *weights: Num[Tensor, "B ..."]) -> Float[Tensor, "B b T H"]:

@@ -1,14 +1,13 @@
-"""PyTorch networks as models: B copies run through ``vmap``."""
+"""PyTorch networks as models."""
 
-import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from copy import deepcopy
+from functools import partial
 
-import torch
 from torch import Tensor, nn
-from torch.func import functional_call, vmap
+from torch.nn.modules.lazy import LazyModuleMixin
 
-from fedlab_edu.models.layers import Drop, dropout
+from fedlab_edu.models.copies import Copies
 from fedlab_edu.models.model import Model, cross_entropy
 from fedlab_edu.validate import require
 
@@ -16,66 +15,48 @@ from fedlab_edu.validate import require
 def from_module(net: nn.Module, loss: Callable[[Tensor, Tensor], Tensor] = cross_entropy) -> Model:
     """Turn any network into a model, whose initial weights are the network's.
 
-    Frozen parameters (``requires_grad=False``) are not part of w, and the same for all clients.
-    Layers ``nn.Dropout(0.0)`` drop with the client's rate in training; the k-th that an input
-    passes is place k of `layers.dropout`, counted from 0. Indices of an ``nn.Embedding`` are not
-    checked: one beyond its table reads another client's.
+    B copies run through ``vmap``. A network that ``vmap`` cannot batch, such as one with recurrent
+    layers, runs one client at a time, as fast as a plain loop. Frozen parameters
+    (``requires_grad=False``) are not part of w, and the same for all clients. Layers
+    ``nn.Dropout(0.0)`` drop with the client's rate in training; the k-th that an input passes is
+    place k of `layers.dropout`, counted from 0.
 
     Raises:
-        ValueError: the network has batch normalisation, whose running statistics are not weights
-            and mix examples; dropout with its own rate, whose draws belong to no client; or a
-            recurrent layer, which ``vmap`` cannot batch.
+        ValueError: the network has no trained parameter, complex numbers, or a layer that mixes
+            examples, keeps a state or draws random numbers: batch normalisation, dropout with its
+            own rate. What a layer's type does not tell is found at the first forward pass.
     """
-    _refuse(net)
-    net = deepcopy(net)  # later changes to the original do not matter
-    trained = {name: p for name, p in net.named_parameters() if p.requires_grad}
-    shapes = tuple(tuple(p.shape) for p in trained.values())
-    drops = any(isinstance(part, nn.Dropout) for part in net.modules())
-
-    local = threading.local()  # a call replaces the network's weights: one copy a thread
-
-    def one(p: tuple[Tensor, ...], x: Tensor, drop: Drop | None) -> Tensor:
-        kind = p[0].device, p[0].dtype
-        skeletons = vars(local).setdefault("skeletons", {})
-        if kind not in skeletons:  # one copy a kind: converting to float32 and back loses digits
-            skeletons[kind] = _Skeleton(net, *kind)
-        return skeletons[kind](dict(zip(trained, p, strict=True)), x, drop)
-
-    def forward(p: list[Tensor], x: Tensor, drop: Drop | None = None) -> Tensor:
-        return vmap(one, (0, 0, None if drop is None else 0))(tuple(p), x, drop)
-
-    return Model(lambda: deepcopy(net), forward, shapes, (False,) * len(shapes), loss, drops)
-
-
-def _refuse(net: nn.Module) -> None:
     for name, part in net.named_modules(prefix="net"):
-        bad = isinstance(part, nn.modules.batchnorm._BatchNorm)
-        bad = bad or getattr(part, "track_running_stats", False)
-        require(not bad, name, type(part).__name__, "GroupNorm or no normalisation")
-        loops = isinstance(part, nn.RNNBase)
-        allowed = "layers that vmap can batch; for an LSTM see char_lstm"
-        require(not loops, name, type(part).__name__, allowed)
-        drops = isinstance(part, nn.modules.dropout._DropoutNd) and part.p > 0
-        kind = "dropout" if isinstance(part, nn.Dropout) else "nn.Dropout"
-        allowed = f"{kind} with p = 0; the rate is the client's c.dropout"
-        require(not drops, name, type(part).__name__, allowed)
+        for ok, allowed in _rules(part):
+            require(ok, name, type(part).__name__, allowed)
+        computed = [n for n, t in vars(part).items() if isinstance(t, Tensor) and not t.is_leaf]
+        allowed = "no computed tensor in the network; see nn.utils.parametrizations for weight_norm"
+        require(not computed, name, f"{type(part).__name__} with {computed}", allowed)
+    net = deepcopy(net)  # later changes to the original do not matter
+    shapes = tuple(tuple(p.shape) for p in net.parameters() if p.requires_grad)
+    require(shapes, "trained parameters of net", 0, "at least one with requires_grad=True")
+    drops = any(isinstance(part, nn.Dropout) for part in net.modules())
+    flipped = (False,) * len(shapes)
+    return Model(partial(deepcopy, net), Copies(net), shapes, flipped, loss, drops)
 
 
-class _Skeleton:
-    """A copy of a network that is called with given weights and dropout."""
-
-    def __init__(self, net: nn.Module, device: torch.device, dtype: torch.dtype) -> None:
-        self.net = deepcopy(net).to(device, dtype)  # with buffers and frozen weights
-        self.drop: Drop | None = None
-        self.place = 0
-        for part in self.net.modules():
-            if isinstance(part, nn.Dropout):
-                part.register_forward_hook(self._dropped)
-
-    def __call__(self, p: dict[str, Tensor], x: Tensor, drop: Drop | None) -> Tensor:
-        self.drop, self.place = drop, 0
-        return functional_call(self.net, p, (x,))
-
-    def _dropped(self, part: nn.Module, x: tuple[Tensor], same: Tensor) -> Tensor:
-        self.place += 1
-        return dropout(same, self.drop, self.place - 1)
+def _rules(part: nn.Module) -> Iterator[tuple[bool, str]]:
+    """Yield whether a layer keeps each rule, and what the rule allows."""
+    normalises = isinstance(part, nn.modules.batchnorm._BatchNorm)
+    normalises = normalises or getattr(part, "track_running_stats", False)
+    yield not normalises, "GroupNorm or no normalisation"
+    drops = isinstance(part, nn.modules.dropout._DropoutNd) and part.p > 0
+    kind = "dropout" if isinstance(part, nn.Dropout) else "nn.Dropout"
+    yield not drops, f"{kind} with p = 0; the rate is the client's c.dropout"
+    drops = isinstance(part, nn.MultiheadAttention | nn.RNNBase) and part.dropout > 0
+    yield not drops, "dropout=0.0; nn.Dropout(0.0) drops with the client's c.dropout"
+    yield not (isinstance(part, nn.RReLU) and part.training), "LeakyReLU"
+    yield not isinstance(part, nn.FractionalMaxPool2d | nn.FractionalMaxPool3d), "MaxPool"
+    if isinstance(part, nn.Embedding | nn.EmbeddingBag):
+        yield part.max_norm is None, "max_norm=None, as only training changes weights"
+        yield not part.scale_grad_by_freq, "scale_grad_by_freq=False, as it mixes examples"
+        yield not (part.sparse and isinstance(part, nn.EmbeddingBag)), "sparse=False"
+    lazy = isinstance(part, LazyModuleMixin) and part.has_uninitialized_params()
+    yield not lazy, "a layer with sizes; call the network on an example first"
+    own = [*part.parameters(recurse=False), *part.buffers(recurse=False)]
+    yield lazy or not any(t.is_complex() for t in own), "real parameters and buffers"

@@ -8,6 +8,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from fedlab_edu.data.clients import Clients
+from fedlab_edu.models.fit import check_fit
 from fedlab_edu.models.model import Model
 
 CHUNK_BYTES = 64 << 20  # models of the clients that train at once, on the CPU
@@ -15,11 +16,20 @@ SCORE_BYTES = 256 << 20  # memory of an evaluation beside its data and models
 
 
 def activations(model: Model, data: Clients, w: Float[Tensor, "*B d"]) -> int:
-    """Return the bytes that training keeps of one example from ``data``, from inputs to loss."""
+    """Return the bytes that training keeps of one example from ``data``, from inputs to loss.
+
+    Measured once for a kind of examples, after a check that they fit the model.
+
+    Raises:
+        ValueError: the model does not take such inputs or targets, see `check_fit`.
+    """
     x, y = data.x, data.y
     kind = (x.shape[1:], x.dtype, y.shape[1:], y.dtype, w.dtype, w.device)
     found = _MEASURED.setdefault(model, {})
     if kind not in found:
+        some = torch.cat(data.rows)[:2].to(x.device)
+        if len(some):
+            check_fit(model, w.view(-1, model.d)[0], x[some], y[some], y)
         x, y = x.new_zeros(1, 1, *x.shape[1:]), y.new_zeros(1, *y.shape[1:])
         found[kind] = _measure(model, x, y, w)
     return found[kind]

@@ -1,0 +1,201 @@
+"""B copies of a PyTorch network, each with its own weights, in one call.
+
+A network runs through ``vmap``, if that gives what plain PyTorch gives; else one client at a time.
+This is tried out on the first two examples that come.
+"""
+
+import threading
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
+from copy import deepcopy
+from functools import cached_property
+from itertools import chain
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor, nn
+from torch.func import functional_call, vmap
+
+from fedlab_edu.models.layers import Drop, dropout
+from fedlab_edu.models.lookup import Lookups
+from fedlab_edu.models.model import ONE_AT_A_TIME
+from fedlab_edu.validate import require
+
+# In evaluation these take a shortcut that cannot be differentiated and, without dropout, gives the
+# same.
+_SHORTCUTS = (nn.MultiheadAttention, nn.TransformerEncoderLayer, nn.TransformerEncoder)
+
+
+class Copies:
+    """A network with a leading client axis: the ``forward`` of a model."""
+
+    def __init__(self, net: nn.Module) -> None:
+        self.net = net
+
+    def __reduce__(self) -> Any:
+        return type(self), (self.net,)
+
+    @cached_property
+    def _ways(self) -> "dict[object, _Way]":
+        return {}
+
+    @cached_property
+    def _local(self) -> threading.local:
+        return threading.local()  # a call replaces the network's weights: one copy a thread
+
+    def __call__(self, p: list[Tensor], x: Tensor, drop: Drop | None = None) -> Tensor:
+        skeletons: dict[Any, _Skeleton] = vars(self._local)
+        kind = p[0].device, p[0].dtype
+        if kind not in skeletons:  # one copy a kind: converting to float32 and back loses digits
+            skeletons[kind] = _Skeleton(self.net, *kind)
+        number = min(2, x.shape[0] * x.shape[1])
+        if (kind, number) not in self._ways:
+            with ONE_AT_A_TIME:
+                if (kind, number) not in self._ways:
+                    self._ways[kind, number] = _find_way(self.net, *kind, x)
+        return self._ways[kind, number](skeletons[kind], p, x, drop)
+
+
+class _Skeleton:
+    """A copy of a network that is called with given weights and dropout."""
+
+    def __init__(self, net: nn.Module, device: torch.device, dtype: torch.dtype) -> None:
+        self.net = _copy(net, device, dtype)
+        self.trained = [name for name, p in net.named_parameters() if p.requires_grad]
+        self.drop: Drop | None = None
+        self.place = 0
+        for part in self.net.modules():
+            if isinstance(part, nn.Dropout):
+                part.register_forward_hook(self._dropped)
+
+    def __call__(self, p: Sequence[Tensor], x: Tensor, drop: Drop | None) -> Tensor:
+        self.drop, self.place = drop, 0
+        return functional_call(self.net, dict(zip(self.trained, p, strict=True)), (x,))
+
+    def _dropped(self, part: nn.Module, x: tuple[Tensor], same: Tensor) -> Tensor:
+        self.place += 1
+        return dropout(same, self.drop, self.place - 1)
+
+
+class _Way(NamedTuple):
+    """A way to run B copies of a network."""
+
+    batched: bool
+    lookups: bool = True  # whether the network looks up embeddings, as far as is known
+
+    def __call__(self, net: _Skeleton, p: Sequence[Tensor], x: Tensor, drop: Drop | None) -> Tensor:
+        with Lookups(self.batched) if self.lookups else nullcontext():
+            if self.batched:
+                return vmap(net, (0, 0, None if drop is None else 0))(tuple(p), x, drop)
+            drops = [None] * len(x) if drop is None else map(Drop, *drop)
+            return torch.stack(
+                [net(*one) for one in zip(zip(*p, strict=True), x, drops, strict=True)]
+            )
+
+
+def _copy(net: nn.Module, device: torch.device, dtype: torch.dtype) -> nn.Module:
+    """Return a copy, with buffers and frozen weights, in which attention takes no shortcut."""
+    net = deepcopy(net).to(device, dtype)
+    for part in net.modules():
+        if isinstance(part, _SHORTCUTS):
+            part.training = True
+    return net
+
+
+@torch.inference_mode(False)
+@torch.enable_grad()
+def _find_way(net: nn.Module, device: torch.device, dtype: torch.dtype, x: Tensor) -> _Way:
+    """Return the first way that gives what the plain network gives, with its gradients.
+
+    It is tried with two models, on the first and the last example of x.
+
+    Raises:
+        ValueError: a forward pass that draws random numbers, changes the network, mixes examples,
+            looks at values, returns something else than a tensor, or cannot be called with other
+            weights.
+    """
+    if not x.shape[0] * x.shape[1]:
+        return _Way(batched=True)
+    dtype = torch.promote_types(dtype, torch.float32)
+    x = x.flatten(0, 1)[[0, -1]]
+    x = x.to(dtype) if x.is_floating_point() else x
+    plain = _copy(net, device, dtype)
+    p = [p for p in plain.parameters() if p.requires_grad]
+    models, results = [], []
+    with Lookups(batched=False) as lookups:
+        _check_forward(plain, x)
+        for _ in range(2):
+            models.append([t.detach().clone() for t in p])
+            results.append(_with_gradients(plain(x), p))
+            with torch.no_grad():
+                for t in p:
+                    t.mul_(1.01).add_(0.01)
+    W = [torch.stack(one).requires_grad_() for one in zip(*models, strict=True)]
+    expected = [torch.stack(one) for one in zip(*results, strict=True)]
+    for way in (_Way(True, lookups.used), _Way(False, lookups.used)):
+        try:
+            with warnings.catch_warnings():
+                warnings.filterwarnings("error", message="There is a performance drop")
+                outputs = way(_Skeleton(net, device, dtype), W, torch.stack([x, x]), None)
+                if _close(_with_gradients(outputs, W), expected):
+                    return way
+        except Exception as error:  # whatever PyTorch raises where it has no rule
+            looks = "data-dependent" in str(error) or ".item()" in str(error)
+            allowed = "a forward pass without `if` or .item() on the values of a minibatch"
+            require(not looks, "net", type(net).__name__, allowed)
+    allowed = "a network that torch.func.functional_call can call with other weights"
+    raise ValueError(f"net is {type(net).__name__!r}; allowed: {allowed}")
+
+
+def _check_forward(net: nn.Module, x: Tensor) -> None:
+    """Refuse a forward pass that clients cannot share, as seen on two examples."""
+    name, cuda = type(net).__name__, [x.device] if x.device.type == "cuda" else []
+    before = [(n, t, t._version) for n, t in _tensors(net)]
+    with torch.random.fork_rng(devices=cuda):
+        drawn = _generator(x.device)
+        outputs = net(x)
+        same = torch.equal(drawn, _generator(x.device))
+    allowed = "a forward pass without random numbers; nn.Dropout(0.0) drops with c.dropout"
+    require(same, "net", name, allowed)
+    now = dict(_tensors(net))
+    for n, t, version in before:
+        allowed = "the same after a forward pass; running statistics belong to no client"
+        require(now.get(n) is t and t._version == version, f"net.{n}", "changed", allowed)
+    ok = isinstance(outputs, Tensor) and outputs.is_floating_point()
+    kind = str(outputs.dtype) if isinstance(outputs, Tensor) else type(outputs).__name__
+    require(ok, "outputs of net", kind, "one tensor of real numbers")
+    allowed = "differentiable with respect to trained parameters"
+    require(outputs.requires_grad, "outputs of net", "constant", allowed)
+    alone = outputs.dim() > 0 and len(outputs) == len(x)
+    try:
+        alone = alone and _close([outputs], [torch.cat([net(one[None]) for one in x])])
+    except Exception:  # whatever the network raises where it gets one example
+        alone = False
+    allowed = "a network that treats each example by itself, with the examples in dimension 0"
+    require(alone, "net", name, allowed)
+
+
+def _tensors(net: nn.Module) -> Iterator[tuple[str, Tensor]]:
+    return chain(net.named_parameters(), net.named_buffers())
+
+
+def _generator(device: torch.device) -> Tensor:
+    return torch.cuda.get_rng_state(device) if device.type == "cuda" else torch.get_rng_state()
+
+
+def _with_gradients(outputs: Tensor, p: Sequence[Tensor]) -> list[Tensor]:
+    loss = (outputs**2 + outputs).sum()
+    found = torch.autograd.grad(loss, p, allow_unused=True, materialize_grads=True)
+    return [outputs.detach(), *found]
+
+
+@torch.no_grad()
+def _close(found: list[Tensor], expected: list[Tensor]) -> bool:
+    """Return whether tensors are equal up to rounding, which is relative to all of them."""
+    if [t.shape for t in found] != [t.shape for t in expected]:
+        return False
+    eps = torch.finfo(expected[0].dtype).eps
+    pairs = [(a.nan_to_num(), b.nan_to_num()) for a, b in zip(found, expected, strict=True)]
+    rounding = 100 * eps * sum(float(b.norm()) for _, b in pairs)
+    return all((a - b).norm() <= eps**0.5 * b.norm() + rounding for a, b in pairs)

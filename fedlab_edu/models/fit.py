@@ -1,0 +1,87 @@
+"""Whether a model and data fit, and if not, where."""
+
+from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
+from typing import Any
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from fedlab_edu.models.model import ONE_AT_A_TIME, Model, cross_entropy
+from fedlab_edu.validate import require
+
+
+@torch.no_grad()
+def check_fit(model: Model, w: Float[Tensor, " d"], x: Tensor, y: Tensor, labels: Tensor) -> None:
+    """Evaluate a model on some examples x (n, ...) with targets y (n, ...).
+
+    Args:
+        labels: all targets, of which y is a part.
+
+    Raises:
+        ValueError: inputs that the network does not take, targets that the loss does not take, or
+            labels without an output.
+    """
+    try:
+        outputs = model(w, x)
+    except ValueError:
+        raise  # in our words
+    except Exception:
+        _blame(model, w, x)
+        raise
+    n, shape = len(x), tuple(outputs.shape)
+    require(outputs.dim() > 0 and len(outputs) == n, "shape of the outputs", shape, f"({n}, C)")
+    if model.loss is cross_entropy:
+        _check_classes(outputs, labels)
+    try:
+        model.loss(outputs, y)
+    except Exception as error:
+        allowed = f"what the loss takes with outputs of shape {shape} ({_first_line(error)})"
+        require(False, "targets", f"{y.dtype} of shape {tuple(y.shape)}", allowed)
+    model.losses(outputs, y)
+
+
+def _check_classes(outputs: Float[Tensor, "n C"], y: Tensor) -> None:
+    C, shape = outputs.shape[1], tuple(y.shape)
+    if y.is_floating_point():
+        allowed = f"({len(y)}, {C}), probabilities; or whole numbers; or a loss for real targets"
+        require(y.shape[1:] == outputs.shape[1:], "shape of real targets", shape, allowed)
+    else:
+        allowed = f"({len(y)},), one label for each example, as of y.flatten()"
+        require(y.dim() == 1, "shape of the targets", shape, allowed)
+        least, most = (int(t) for t in y.long().aminmax())
+        allowed = f"from 0 to {C - 1}, as the model has {C} outputs"
+        require(least >= 0 and most < C, "range of the labels", [least, most], allowed)
+
+
+def _blame(model: Model, w: Tensor, x: Tensor) -> None:
+    """Raise a ``ValueError`` that names the layer which does not take x, if one does not."""
+    if not x.is_floating_point() and _runs(partial(model, w), x.to(w.dtype)):
+        allowed = f"{w.dtype}, that of the weights; images are often divided by 255"
+        require(False, "dtype of x", str(x.dtype), allowed)
+    with ONE_AT_A_TIME, torch.random.fork_rng(devices=[]):
+        net = model.unflatten(w)
+    at_work: list[tuple[str, nn.Module, Any]] = []
+    for name, part in net.named_modules(prefix="net"):
+        part.register_forward_pre_hook(lambda part, x, n=name: at_work.append((n, part, x)))
+        part.register_forward_hook(lambda *_: (at_work.pop(), None)[1])
+    if _runs(net, x):
+        return
+    name, part, inputs = at_work[-1]
+    layer = type(part).__name__ if [*part.children()] else repr(part)
+    shapes = " and ".join(str(tuple(t.shape)) for t in inputs if isinstance(t, Tensor))
+    allowed = f"what {name} takes, {layer}, whose input here has shape {shapes}"
+    require(False, "shape of an example", tuple(x.shape[1:]), allowed)
+
+
+def _runs(net: Callable[[Tensor], Tensor], x: Tensor) -> bool:
+    with suppress(Exception):
+        net(x)
+        return True
+    return False
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).strip().split("\n")[0]

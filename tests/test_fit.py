@@ -1,0 +1,129 @@
+"""Models and data that do not fit together, in our words."""
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from fedlab_edu import (
+    Clients,
+    LocalHP,
+    Model,
+    char_lstm,
+    cnn_cifar,
+    cnn_femnist,
+    from_module,
+    gradient,
+    lenet5,
+    linear,
+    local_sgd,
+    mlp,
+    score,
+)
+
+Y = torch.arange(8) % 3
+IMAGES = torch.rand(8, 8, 8)
+TEXT = nn.Sequential(nn.Embedding(5, 2), nn.Flatten(), nn.Linear(4, 3))
+MSE, BCE = nn.MSELoss(reduction="none"), nn.BCEWithLogitsLoss(reduction="none")
+
+MISFITS = {
+    "a wrong width": (
+        mlp(64, 32, 10), torch.rand(8, 7, 9), Y,
+        r"shape of an example is \(7, 9\); allowed: what net\.1 takes, Linear\(in_features=64, "
+        r"out_features=32, bias=True\), whose input here has shape \(2, 63\)",
+    ),
+    "images of another size": (
+        lenet5(), torch.rand(8, 1, 32, 32), Y,
+        r"shape of an example is \(1, 32, 32\); allowed: what net\.7 takes, Linear\(in_features=4",
+    ),
+    "images with more channels": (
+        cnn_femnist(), torch.rand(8, 3, 28, 28), Y,
+        r"shape of an example is \(3, 28, 28\); allowed: what net\.0 takes, Conv2d\(1, 32, ",
+    ),
+    "images without channels": (
+        cnn_cifar(), torch.rand(8, 24, 24), Y,
+        r"shape of an example is \(24, 24\); allowed: what net\.0 takes, Conv2d\(3, 64, ",
+    ),
+    "a wrong width for a network": (
+        from_module(nn.Sequential(nn.Linear(6, 3))), torch.rand(8, 5), Y,
+        r"shape of an example is \(5,\); allowed: what net\.0 takes, Linear\(in_features=6",
+    ),
+    "texts of another length": (
+        from_module(TEXT), torch.full((8, 3), 4), Y,
+        r"shape of an example is \(3,\); allowed: what net\.2 takes, Linear\(in_features=4, ",
+    ),
+    "bytes": (
+        linear(64, 10), (255 * IMAGES).byte(), Y,
+        r"dtype of x is 'torch\.uint8'; allowed: torch\.float32, that of the weights; images are",
+    ),
+    "whole numbers": (
+        from_module(nn.Sequential(nn.Flatten(), nn.Linear(64, 3))), (255 * IMAGES).long(), Y,
+        r"dtype of x is 'torch\.int64'; allowed: torch\.float32",
+    ),
+    "real numbers for characters": (
+        char_lstm(9, 2, 3), torch.rand(8, 5), Y,
+        r"dtype of x is 'torch\.float32'; allowed: whole numbers, rows of a table",
+    ),
+    "real numbers for words": (
+        from_module(TEXT), torch.rand(8, 2), Y,
+        r"dtype of x is 'torch\.float32'; allowed: whole numbers, rows of a table",
+    ),
+    "unknown characters": (
+        char_lstm(9, 2, 3), torch.full((8, 5), 9), Y,
+        r"x is \[9, 9, 9\]; allowed: from 0 to 8, the rows of the table",
+    ),
+    "a column of labels": (
+        linear(64, 3), IMAGES, Y[:, None],
+        r"shape of the targets is \(8, 1\); allowed: \(8,\), one label for each example",
+    ),
+    "real labels": (
+        linear(64, 3), IMAGES, Y.float(),
+        r"shape of real targets is \(8,\); allowed: \(8, 3\), probabilities; or whole numbers",
+    ),
+    "too few outputs": (
+        linear(64, 2), IMAGES, Y,
+        r"range of the labels is \[0, 2\]; allowed: from 0 to 1, as the model has 2 outputs",
+    ),
+    "labels below 0": (
+        linear(64, 3), IMAGES, Y - 1,
+        r"range of the labels is \[-1, 1\]; allowed: from 0 to 2, as the model has 3 outputs",
+    ),
+    "targets for another loss": (
+        from_module(nn.Sequential(nn.Flatten(), nn.Linear(64, 1)), BCE), IMAGES, Y,
+        r"targets is 'torch\.int64 of shape \(2,\)'; allowed: what the loss takes with outputs of "
+        r"shape \(2, 1\) \(Target size",
+    ),
+    "a loss that broadcasts": (
+        from_module(nn.Sequential(nn.Flatten(), nn.Linear(64, 1)), MSE), IMAGES, Y.float()[:, None],
+        r"shape of the loss is \(2, 1\); allowed: \(2,\)",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", MISFITS)
+def test_what_does_not_fit_the_model_is_named_before_training(name: str) -> None:
+    model, x, y, message = MISFITS[name]
+    clients = Clients(x, y, torch.arange(8).split([3, 5]))
+    w, generator = model.init(), torch.get_rng_state()
+    for use in (score, gradient, lambda m, w, c: local_sgd(m, w, c, LocalHP(), [0, 1])):
+        with pytest.raises(ValueError, match=message) as caught:
+            use(model, w, clients)
+        assert "\n" not in str(caught.value)
+    assert torch.equal(torch.get_rng_state(), generator)
+
+
+def test_a_check_is_made_once_for_a_kind_of_examples_and_not_on_those_of_others() -> None:
+    calls = []
+    model = mlp(64, 3)
+
+    def counted(p: list[Tensor], x: Tensor, drop: object = None) -> Tensor:
+        calls.append(x.shape)
+        return model.forward(p, x, drop)
+
+    spied = Model(model.net, counted, model.shapes, model.flipped)
+    x = IMAGES.clone()
+    x[0] = torch.nan  # of no client
+    clients = Clients(x, Y, (torch.arange(1, 4), torch.arange(4, 8)))
+    score(spied, model.init(), clients)
+    first = len(calls)
+    score(spied, model.init(), clients)
+    assert (first, len(calls)) == (3, 4)  # the check, the memory of one example, the scores
