@@ -1,11 +1,12 @@
 """Checks of arguments, whose messages name the argument, its value and what is allowed."""
 
 import math
+from collections.abc import Callable
 from importlib import import_module
 from numbers import Integral
 from operator import index
-from types import ModuleType
-from typing import Any, SupportsFloat
+from types import ModuleType, NoneType
+from typing import Any, Literal, SupportsFloat, get_args, get_origin, get_type_hints
 
 MOST = 1_000_000  # values, rows, arms or brackets in a list; more is a mistake that fills memory
 
@@ -91,10 +92,57 @@ def whole(
     return seen
 
 
+def share(name: str, value: Any) -> float:
+    """Convert to a built-in number; refuse all but numbers from 0 to 1."""
+    require(0 <= number(value) <= 1, name, value, "a number from 0 to 1")
+    return number(value)
+
+
+def positive(name: str, value: Any) -> float:
+    """Convert to a built-in number; refuse all but finite numbers above 0."""
+    require(0 < number(value) < math.inf, name, value, "a finite number above 0")
+    return number(value)
+
+
+def not_negative(name: str, value: Any) -> float:
+    """Convert to a built-in number; refuse all but finite numbers of at least 0."""
+    require(0 <= number(value) < math.inf, name, value, "a finite number of at least 0")
+    return number(value)
+
+
+def one_of(*allowed: Any) -> Callable[[str, Any], Any]:
+    """Return the function that returns a value, and refuses all but the allowed ones."""
+
+    def rule(name: str, value: Any) -> Any:
+        require(value in allowed, name, value, ", ".join(map(repr, allowed)))
+        return value
+
+    return rule
+
+
 def check_shares(**shares: Any) -> None:
     """Raise ``ValueError`` for anything but numbers from 0 to 1."""
-    for name, share in shares.items():
-        require(0 <= number(share) <= 1, name, share, "a number from 0 to 1")
+    for name, value in shares.items():
+        share(name, value)
+
+
+class Checked:
+    """A base of frozen dataclasses that checks the fields by their annotations.
+
+    ``Annotated[float, share]`` stores what ``share(name, value)`` returns, ``Literal`` lists the
+    allowed values, and ``bool`` takes True and False only. An optional field may be None.
+    """
+
+    def __post_init__(self) -> None:
+        for name, hint in get_type_hints(type(self), include_extras=True).items():
+            seen, parts = getattr(self, name), get_args(hint)
+            if seen is None and NoneType in parts:
+                continue
+            for rule in getattr(parts[0] if NoneType in parts else hint, "__metadata__", ()):
+                object.__setattr__(self, name, rule(name, seen))
+            if get_origin(hint) is Literal:
+                one_of(*parts)(name, seen)
+            require(hint is not bool or isinstance(seen, bool), name, seen, "True, False")
 
 
 def extra(package: str, group: str) -> ModuleType:

@@ -3,11 +3,10 @@
 Khodak et al., *Weight-Sharing Beyond NAS*, section 3.2 and appendix A.
 """
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
-from typing import Any
+from functools import cache, partial
+from typing import Annotated, Any
 
 import numpy as np
 from scipy import sparse
@@ -18,7 +17,7 @@ from sklearn.utils import murmurhash3_32
 from fedlab_edu.features.maps import Map
 from fedlab_edu.features.selection import check_places
 from fedlab_edu.features.text import TOKENISERS, inverse_frequency, naive_bayes, tokeniser
-from fedlab_edu.validate import number, require, whole
+from fedlab_edu.validate import Checked, one_of, positive, require, whole
 
 WEIGHTS = ("naive-bayes", "inverse-frequency")
 PREPROCESSINGS = (None, "l2", "average")
@@ -29,7 +28,7 @@ _ALL = 2**31 - 1  # columns of the shared counts
 
 
 @dataclass(frozen=True)
-class BagOfNGrams:
+class BagOfNGrams(Checked):
     """A configuration of a bag of n-grams.
 
     Args:
@@ -48,26 +47,15 @@ class BagOfNGrams:
         ValueError: an unknown choice; alpha not above 0.
     """
 
-    tokeniser: str
+    tokeniser: Annotated[str, one_of(*TOKENISERS)]
     stop_words: bool
     lowercase: bool
-    order: int
+    order: Annotated[int, one_of(*ORDERS)]
     binary: bool
-    weights: str
-    alpha: float
-    how: str | None
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        require(self.tokeniser in TOKENISERS, "tokeniser", self.tokeniser, str(TOKENISERS))
-        for name in ("stop_words", "lowercase", "binary"):
-            value = getattr(self, name)
-            require(isinstance(value, bool), name, value, "True, False")
-        whole("order", self.order, ORDERS[0], ORDERS[-1])
-        require(self.weights in WEIGHTS, "weights", self.weights, str(WEIGHTS))
-        require(0 < number(self.alpha) < math.inf, "alpha", self.alpha, "a finite number above 0")
-        require(self.how in PREPROCESSINGS, "how", self.how, str(PREPROCESSINGS))
-        whole("seed", self.seed, 0, 2**32 - 1)
+    weights: Annotated[str, one_of(*WEIGHTS)]
+    alpha: Annotated[float, positive]
+    how: Annotated[str | None, one_of(*PREPROCESSINGS)]
+    seed: Annotated[int, partial(whole, least=0, most=2**32 - 1)] = 0
 
     @classmethod
     def draw(

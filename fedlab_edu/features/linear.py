@@ -3,9 +3,8 @@
 scikit-learn fits arrays and sparse matrices; PyTorch fits tensors on their device.
 """
 
-import math
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 import torch
@@ -13,7 +12,7 @@ from jaxtyping import Float, Float64, Int
 from sklearn.linear_model import LogisticRegression, Ridge
 from torch import Tensor
 
-from fedlab_edu.validate import number, require
+from fedlab_edu.validate import Checked, positive, require
 
 Matrix = Any  # (N, n): an array, a sparse matrix, or a tensor
 Fit = tuple[  # W, b: tensors of the features' type if these are tensors
@@ -23,7 +22,7 @@ Fit = tuple[  # W, b: tensors of the features' type if these are tensors
 
 
 @dataclass(frozen=True)
-class Linear:
+class Linear(Checked):
     """Outputs ``x W + b`` that minimise ``lam |W|^2 + sum over examples of their loss``.
 
     Args:
@@ -41,13 +40,8 @@ class Linear:
     """
 
     loss: Literal["squares", "logistic"] = "squares"
-    lam: float = 0.5
+    lam: Annotated[float, positive] = 0.5
     intercept: bool = True
-
-    def __post_init__(self) -> None:
-        allowed = "'squares', 'logistic'"
-        require(self.loss in ("squares", "logistic"), "loss", self.loss, allowed)
-        require(0 < number(self.lam) < math.inf, "lam", self.lam, "a finite number above 0")
 
     def fit(self, X: Matrix, y: Int[np.ndarray, " N"], classes: int) -> Fit:
         """Return W (n, C) and b (C,), which are tensors on X's device if X is one.
@@ -82,7 +76,7 @@ def ridge(X: Matrix, Y: Any, lam: float = 0.5, intercept: bool = True) -> Fit:
     Raises:
         ValueError: lam not above 0.
     """
-    require(0 < number(lam) < math.inf, "lam", lam, "a finite number above 0")
+    positive("lam", lam)
     Y = np.asarray(Y, dtype=np.float64)
     fitted = Ridge(alpha=lam, fit_intercept=intercept, tol=1e-10).fit(X, Y)
     return np.atleast_2d(fitted.coef_).T, np.zeros(Y.shape[1]) + fitted.intercept_
@@ -98,7 +92,7 @@ def ridge_torch(X: Tensor, Y: Any, lam: float = 0.5, intercept: bool = True) -> 
     Raises:
         ValueError: lam not above 0; features that are not finite.
     """
-    require(0 < number(lam) < math.inf, "lam", lam, "a finite number above 0")
+    positive("lam", lam)
     require(X.isfinite().all(), "X", "not finite", "finite numbers")
     dtype, X = X.dtype, X.double()
     Y = torch.as_tensor(Y).to(X)

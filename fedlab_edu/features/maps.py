@@ -8,7 +8,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import torch
@@ -16,7 +16,7 @@ from jaxtyping import Float64
 from torch import Tensor
 
 from fedlab_edu.tensors import usable_device
-from fedlab_edu.validate import number, require, whole
+from fedlab_edu.validate import Checked, one_of, positive, require, whole
 
 #: From rows of examples to rows of features, row by row: an array, sparse matrix or tensor.
 Map = Callable[[Any], Any]
@@ -32,20 +32,16 @@ LOG10_GAMMA = (-5.0, 1.0)
 
 
 @dataclass(frozen=True)
-class RandomFourier:
+class RandomFourier(Checked):
     """A configuration of random Fourier features, see `fourier` and `preprocess`.
 
     Raises:
         ValueError: an unknown kernel or preprocessing; gamma not above 0.
     """
 
-    kernel: str
-    gamma: float
-    how: str | None = None
-
-    def __post_init__(self) -> None:
-        _check(self.kernel, self.gamma)
-        require(self.how in PREPROCESSINGS, "how", self.how, str(PREPROCESSINGS))
+    kernel: Annotated[str, one_of(*KERNELS)]
+    gamma: Annotated[float, positive]
+    how: Annotated[str | None, one_of(*PREPROCESSINGS)] = None
 
     @classmethod
     def draw(cls, rng: np.random.Generator, k: int = 64) -> list["RandomFourier"]:
@@ -89,7 +85,8 @@ def fourier(x: Any, omega: Any, offset: Any, gamma: float, kernel: str) -> Any:
 
     Source: Rahimi and Recht (2008), Algorithm 1.
     """
-    _check(kernel, gamma)
+    one_of(*KERNELS)("kernel", kernel)
+    positive("gamma", gamma)
     given, (omega, offset) = omega, (_tensor(omega), _tensor(offset))
     x = _tensor(x).to(omega)
     shapes = tuple(tuple(a.shape) for a in (x, omega, offset))
@@ -112,7 +109,7 @@ def frequencies(
 
     Source: Rahimi and Recht (2008), Algorithm 1 and figure 1.
     """
-    _check(kernel)
+    one_of(*KERNELS)("kernel", kernel)
     shape = whole("d", d, 1), whole("n", n, 1)
     return _DRAWS[kernel](rng, size=shape), rng.uniform(0, 2 * math.pi, size=n)
 
@@ -182,7 +179,7 @@ def _tensor(a: Any) -> Tensor:
 
 def _scaling(train: Any, how: str | None) -> Callable[[Any], np.ndarray]:
     """Return the function of `preprocess`. (scikit-learn's scalers are slower on a few rows.)"""
-    require(how in PREPROCESSINGS, "how", how, str(PREPROCESSINGS))
+    one_of(*PREPROCESSINGS)("how", how)
     train = np.asarray(train, np.float64)
     ok = train.ndim == 2 and train.size > 0 and np.isfinite(train).all()
     require(ok, "train of shape", train.shape, "(M, d), not empty, finite numbers")
@@ -201,8 +198,3 @@ def _scaling(train: Any, how: str | None) -> Callable[[Any], np.ndarray]:
 
 def _not_zero(lengths: np.ndarray) -> np.ndarray:
     return np.where(lengths > 0, lengths, 1.0)
-
-
-def _check(kernel: str, gamma: float = 1.0) -> None:
-    require(kernel in KERNELS, "kernel", kernel, str(KERNELS))
-    require(0 < number(gamma) < math.inf, "gamma", gamma, "a finite number above 0")

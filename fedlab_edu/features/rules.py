@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float64
 
-from fedlab_edu.validate import number, require, whole
+from fedlab_edu.validate import not_negative, require, whole
 
 PerMap = Float64[np.ndarray, " k"]
 
@@ -59,7 +59,7 @@ def eg_step(p: Any, error: Any, eta: float, baseline: float = 0.0) -> PerMap:
     require((p >= 0).all() and p.any(), "p", p.tolist(), "from 0 on, at least one above 0")
     ok = error.shape == p.shape and np.isfinite(error).all()
     require(ok, "error", error.tolist(), f"{p.size} finite numbers")
-    require(0 <= number(eta) < math.inf, "eta", eta, "a finite number from 0 on")
+    not_negative("eta", eta)
     log = np.log(p, out=np.full(p.shape, -np.inf), where=p > 0) - eta * (error - baseline)
     q: np.ndarray = np.exp(log - np.logaddexp.reduce(log))  # avoids 0 / 0
     return q

@@ -4,7 +4,6 @@
 al., *Weight-Sharing Beyond NAS*, appendix A.
 """
 
-import math
 import re
 import string
 from collections.abc import Callable, Sequence
@@ -14,7 +13,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float64
 
-from fedlab_edu.validate import extra, number, require, whole
+from fedlab_edu.validate import extra, one_of, positive, require, whole
 
 TOKENISERS = ("remove", "split", "nltk")
 
@@ -33,7 +32,7 @@ def tokeniser(name: str) -> Callable[[str], list[str]]:
     Raises:
         ValueError: another name. ModuleNotFoundError: NLTK is not installed.
     """
-    require(name in TOKENISERS, "tokeniser", name, str(TOKENISERS))
+    one_of(*TOKENISERS)("tokeniser", name)
     if name == "remove":
         return lambda text: text.translate(_NO_PUNCTUATION).split()
     if name == "split":
@@ -88,7 +87,7 @@ def naive_bayes(pos: Any, neg: Any, alpha: float) -> Float64[np.ndarray, " n"]:
 
     Source: Wang and Manning (2012), *Baselines and Bigrams*, the log-count ratio.
     """
-    require(0 < number(alpha) < math.inf, "alpha", alpha, "a finite number above 0")
+    positive("alpha", alpha)
     p, q = _counts("pos", pos) + alpha, _counts("neg", neg) + alpha
     require(p.shape == q.shape, "shape of neg", q.shape, f"{p.shape}, that of pos")
     weights: np.ndarray = np.log(p / p.sum()) - np.log(q / q.sum())
@@ -104,7 +103,7 @@ def inverse_frequency(counts: Any, a: float) -> Float64[np.ndarray, " n"]:
     Source: Arora et al. (2017), *A Simple but Tough-to-Beat Baseline for Sentence Embeddings*,
     Algorithm 1.
     """
-    require(0 < number(a) < math.inf, "a", a, "a finite number above 0")
+    positive("a", a)
     counts = _counts("counts", counts)
     require(counts.any(), "counts", counts[:9].tolist(), "at least one above 0")
     weights: np.ndarray = a / (a + counts / counts.sum())

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import isnan, nan
-from typing import Literal, get_args
+from typing import Annotated, Literal
 
 from fedlab_edu.data.clients import Federation
 from fedlab_edu.models.model import Model
@@ -13,14 +13,14 @@ from fedlab_edu.rounds.result import Round
 from fedlab_edu.rounds.run import Run
 from fedlab_edu.search.schedules import discounted_mean
 from fedlab_edu.training.scores import score
-from fedlab_edu.validate import check_shares, number, require
+from fedlab_edu.validate import Checked, share
 
 Target = Literal["global", "personalised", "averaged"]
 
 
 @storable
 @dataclass(frozen=True)
-class Estimate:
+class Estimate(Checked):
     """The rule that turns the validation scores of an arm's rounds into its estimate.
 
     Args:
@@ -40,14 +40,7 @@ class Estimate:
 
     target: Target = "personalised"
     score: Literal["error", "loss"] = "error"
-    gamma: float = 0.0
-
-    def __post_init__(self) -> None:
-        allowed = get_args(Target)
-        require(self.target in allowed, "target", self.target, f"one of {allowed}")
-        require(self.score in ("error", "loss"), "score", self.score, "'error', 'loss'")
-        check_shares(gamma=self.gamma)
-        object.__setattr__(self, "gamma", number(self.gamma))
+    gamma: Annotated[float, share] = 0.0
 
     def of_run(self, run: Run, model: Model, fed: Federation) -> float:
         """Return the score of a run's last round."""

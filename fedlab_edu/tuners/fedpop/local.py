@@ -5,8 +5,9 @@ Algorithm 1, *FedPop-L*, and section 3.4, *FedPop-L for Intra-configuration Tuni
 """
 
 import math
-from dataclasses import dataclass, field, replace
-from typing import Literal, SupportsIndex
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Annotated, Literal, SupportsIndex
 
 import torch
 from jaxtyping import Int
@@ -18,16 +19,14 @@ from fedlab_edu.search.schedules import best_index
 from fedlab_edu.search.space import SearchSpace
 from fedlab_edu.seeds import generator
 from fedlab_edu.training.hparams import LocalHP
-from fedlab_edu.tuners.fedpop.evolution import Evolution, box_corners
+from fedlab_edu.tuners.fedpop.evolution import Evolution, box_corners, clip_to_box
 from fedlab_edu.tuners.fedpop.rules import discounted_score, pair_parents
-from fedlab_edu.validate import require, whole
-
-_ALLOWED = {"score": ("after", "difference"), "freeze_on": ("base", "best")}
+from fedlab_edu.validate import Checked, require, whole
 
 
 @storable
 @dataclass(frozen=True)
-class Local:
+class Local(Checked):
     """The options of FedPop-L.
 
     Fields:
@@ -44,17 +43,10 @@ class Local:
     is ours.
     """
 
-    T_l: int = 1
+    T_l: Annotated[int, partial(whole, least=1)] = 1
     score: Literal["after", "difference"] = "after"
-    rounds: int | None = None
+    rounds: Annotated[int, partial(whole, least=0)] | None = None
     freeze_on: Literal["base", "best"] = "base"
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "T_l", whole("T_l", self.T_l, 1))
-        if self.rounds is not None:
-            object.__setattr__(self, "rounds", whole("rounds", self.rounds, 0))
-        for name, allowed in _ALLOWED.items():
-            require(getattr(self, name) in allowed, name, getattr(self, name), str(allowed))
 
 
 @storable
@@ -69,7 +61,6 @@ class FedPopL:
         space: the clients' search space.
         base: beta^0.
         table: beta^1, ..., beta^K.
-        corners: of the box, see `box_corners`.
         how, local: the rules; after the last round of ``how``, no vector is replaced.
         seed: of the draws.
         first, played: the rounds of the search before this tuner, and of this tuner.
@@ -87,9 +78,8 @@ class FedPopL:
     space: SearchSpace[LocalHP]
     base: LocalHP
     table: LocalHP
-    corners: LocalHP
     how: Evolution
-    local: Local = field(default_factory=Local)
+    local: Local
     seed: int = 0
     first: int = 0
     played: int = 0
@@ -140,30 +130,29 @@ class FedPopL:
         chosen = replace(self, told=((),) * len(self.table), best=best)
         if not pairs or r >= self.how.R or chosen._over:
             return chosen
-        table = self.how.evo_in(self.corners, self.space, self.table, pairs, r, gen)
-        return replace(chosen, table=table, fresh=len(pairs))
+        bottom, top = torch.tensor(pairs).T
+        source = torch.arange(len(self.table))
+        source[bottom] = top
+        columns, new = self.table[source].columns, self.how.evo(self.space, self.table[top], r, gen)
+        corners = box_corners(self.space, self.base, self.how.eps)
+        for name, distribution in self.space.distributions.items():
+            inside = clip_to_box(distribution, getattr(new, name), getattr(corners, name))
+            columns[name][bottom] = inside.to(columns[name].dtype)
+        return replace(chosen, table=self.space.kind(**columns), fresh=len(pairs))
 
     @classmethod
     def near(
-        cls,
-        space: SearchSpace[LocalHP],
-        base: LocalHP,
-        K: SupportsIndex,
-        how: Evolution,
-        local: Local | None = None,
-        seed: SupportsIndex = 0,
-        first: SupportsIndex = 0,
-    ) -> "FedPopL":
+        cls, space: SearchSpace[LocalHP], base: LocalHP, K: SupportsIndex, how: Evolution,
+        local: Local, seed: SupportsIndex = 0, first: SupportsIndex = 0,
+    ) -> "FedPopL":  # fmt: skip
         """Draw K vectors from the box around the base, see `SearchSpace.perturb`.
 
         Raises:
             ValueError: K below 1; a base outside the space.
         """
-        K, seed = whole("K", K, 1), whole("seed", seed, 0)
+        K, seed, first = whole("K", K, 1), whole("seed", seed, 0), whole("first", first, 0, how.R)
         table = space.perturb(base, how.eps, K, generator(seed, 0))
-        first = whole("first", first, 0, how.R)
-        corners, local = box_corners(space, base, how.eps), Local() if local is None else local
-        return cls(space, base, table, corners, how, local, seed, first, told=((),) * K, fresh=K)
+        return cls(space, base, table, how, local, seed, first, told=((),) * K, fresh=K)
 
     @property
     def final(self) -> LocalHP:

@@ -46,7 +46,7 @@ def ranked(
     """
     K = len(scores)
     require(K > 0, "scores", [], "at least one")
-    require(1 <= number(rho) < inf, "rho", rho, "a finite number of at least 1")
+    at_least_1("rho", rho)
     require(rule in ("rank", "quantile"), "rule", rule, "'rank', 'quantile'")
     known = [inf if isnan(s) else float(s) for s in scores]
     order = sorted(range(K), key=lambda k: (known[k], k))
@@ -56,6 +56,12 @@ def ranked(
         return [k for k in range(K) if known[k] <= low], [k for k in range(K) if known[k] >= high]
     n = min(ceil(K / rho - _TOL), K // 2)
     return order[:n], order[K - n :]
+
+
+def at_least_1(name: str, value: float) -> float:
+    """Convert to a built-in number; refuse all but finite numbers of at least 1."""
+    require(1 <= number(value) < inf, name, value, "a finite number of at least 1")
+    return number(value)
 
 
 def discounted_score(trace: Sequence[float], gamma: float = 0.9) -> float:

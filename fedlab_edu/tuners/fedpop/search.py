@@ -72,22 +72,21 @@ def fedpop(
     """
     local = Local() if local is None else local
     require(isinstance(local, Local), "local", local, "a Local, such as Local(T_l=5)")
-    require(on_nan in ("wait", "replace"), "on_nan", on_nan, "'wait', 'replace'")
     require(isinstance(spaces, Spaces), "spaces", spaces, "Spaces(SearchSpace({...}))")
     for name, value in (("G", G), ("L", L)):
         require(isinstance(value, bool), name, value, "True, False")
+    require(on_nan in ("wait", "replace"), "on_nan", on_nan, "'wait', 'replace'")
     require(fed.val.n.any(), "validation examples", 0, "at least 1, to judge members by")
     bracket = schedule(whole("total", total, 1, MOST), cap, eta, eliminations)
-    seed, R = whole("seed", seed, 0), bracket.stops[-1]
-    how = Evolution(R, eps, p_re, rho, gamma, coin)
-    every = max(1, R // 10) if T_g is None else whole("T_g", T_g, 1)
-    arms = draw_arms(spaces, bracket.arms, seed)
+    how = Evolution(bracket.stops[-1], eps, p_re, rho, gamma, coin)
+    every = max(1, how.R // 10) if T_g is None else whole("T_g", T_g, 1)
     begun = start(model, fed, seed=seed, method=method)
+    arms = draw_arms(spaces, bracket.arms, begun.seed)
     runs = tuple(
-        replace(begun, tuner=arm.tuner, b=arm.b, seed=seed_for(seed, i))
+        replace(begun, tuner=arm.tuner, b=arm.b, seed=seed_for(begun.seed, i))
         for i, arm in enumerate(arms)
     )
     births = tuple(Birth(0, i, None, arm.tuner.final, arm.b) for i, arm in enumerate(arms))
     nothing, all_in = ((),) * len(runs), (None,) * len(runs)
     return FedPop(runs, spaces, bracket, how, G, every, local if L else None, bool(weighted),
-                  bool(keep_age), on_nan, seed, nothing, all_in, births)  # fmt: skip
+                  bool(keep_age), on_nan, begun.seed, nothing, all_in, births)  # fmt: skip

@@ -8,8 +8,9 @@ their models on validation data of its own: here the validation data of all clie
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from math import inf, nan
-from typing import Literal, NamedTuple, SupportsIndex, get_args
+from functools import partial
+from math import nan
+from typing import Annotated, Literal, NamedTuple, SupportsIndex
 
 import torch
 from jaxtyping import Float, Int
@@ -27,13 +28,10 @@ from fedlab_edu.training.hparams import LocalHP, ServerHP
 from fedlab_edu.tuners.fedex.rules import draw_row
 from fedlab_edu.tuners.fedtune.credit import credit, project, update, update_raw
 from fedlab_edu.tuners.fedtune.ensemble import rows_of, train_ensemble
-from fedlab_edu.validate import MOST, number, require, whole
+from fedlab_edu.validate import MOST, Checked, not_negative, require, whole
 
 Credit = Literal["dummy_one", "reinforce"]
-_ALLOWED = {
-    "credit": get_args(Credit), "credit_baseline": (None, "running_mean"),
-    "buffer": ("joint", "shared"), "param": ("logits", "raw"),
-}  # fmt: skip
+Baseline = Literal["running_mean", None]
 
 
 @storable
@@ -48,7 +46,7 @@ class FedTuneRound(NamedTuple):
 
 @storable
 @dataclass(frozen=True, eq=False)
-class FedTune:
+class FedTune(Checked):
     """A search for one row of a table for each client; `fedtune` starts one.
 
     Fields:
@@ -84,15 +82,15 @@ class FedTune:
     table: LocalHP
     w0: Float[Tensor, " d"] = field(repr=False)
     logits: Float[Tensor, "N H"] = field(repr=False)
-    total: int
-    lr: float = 10.0
+    total: Annotated[int, partial(whole, least=1, most=MOST)]
+    lr: Annotated[float, not_negative] = 10.0
     credit: Credit = "dummy_one"
-    credit_baseline: Literal["running_mean"] | None = None
+    credit_baseline: Baseline = None
     buffer: Literal["joint", "shared"] = "joint"
     param: Literal["logits", "raw"] = "logits"
     cap: int = 1 << 30
     method: Method = field(default_factory=FedAvg)
-    seed: int = 0
+    seed: Annotated[int, partial(whole, least=0)] = 0
     models: Mapping[tuple[int, ...], Float[Tensor, " d"]] = field(default_factory=dict, repr=False)
     history: tuple[FedTuneRound, ...] = field(default=(), repr=False)
 
@@ -100,13 +98,8 @@ class FedTune:
         shape, H = tuple(self.logits.shape), len(self.table)
         ok = len(shape) == 2 and shape[0] and shape[1] == H
         require(ok, "shape of logits", shape, f"(N, {H}), a row for each client")
-        for name, allowed in _ALLOWED.items():
-            require(getattr(self, name) in allowed, name, getattr(self, name), str(allowed))
-        require(0 <= number(self.lr) < inf, "lr", self.lr, "a finite number of at least 0")
-        object.__setattr__(self, "lr", number(self.lr))
-        for name, least in (("total", 1), ("seed", 0), ("cap", self.w0.nbytes)):
-            most = MOST if name == "total" else None
-            object.__setattr__(self, name, whole(name, getattr(self, name), least, most))
+        super().__post_init__()
+        object.__setattr__(self, "cap", whole("cap", self.cap, self.w0.nbytes))
         ok = isinstance(self.method, Method) and self.method.init_state(self.w0) is None
         require(ok, "method", self.method, "a method with stateless clients, such as FedAvg()")
 
@@ -226,7 +219,7 @@ def fedtune(
     *,
     lr: float = 10.0,
     credit: Credit = "dummy_one",
-    credit_baseline: Literal["running_mean"] | None = None,
+    credit_baseline: Baseline = None,
     buffer: Literal["joint", "shared"] = "joint",
     param: Literal["logits", "raw"] = "logits",
     cap: int = 1 << 30,

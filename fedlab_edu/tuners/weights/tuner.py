@@ -4,7 +4,8 @@ Khodak et al., *Weight-Sharing Beyond NAS*, section 4.1.
 """
 
 from dataclasses import dataclass, replace
-from typing import Literal
+from functools import partial
+from typing import Annotated, Literal
 
 import torch
 from jaxtyping import Int
@@ -16,12 +17,12 @@ from fedlab_edu.rounds.tuner import Fixed
 from fedlab_edu.training.hparams import LocalHP
 from fedlab_edu.tuners.fedex.rules import draw_row
 from fedlab_edu.tuners.weights.rules import multiplicative_weights
-from fedlab_edu.validate import require
+from fedlab_edu.validate import Checked, require, whole
 
 
 @storable
 @dataclass(frozen=True, eq=False)
-class MultiplicativeWeights:
+class MultiplicativeWeights(Checked):
     """A distribution p over the k rows of a table, moved by multiplicative weights.
 
     In the paper the server averages its clients equally: ``start(..., method=Reptile())``.
@@ -39,14 +40,13 @@ class MultiplicativeWeights:
     """
 
     table: LocalHP
-    rounds: int
+    rounds: Annotated[int, partial(whole, least=1)]
     importance_weighting: bool = False
     score: Literal["error", "loss"] = "loss"
     p: tuple[float, ...] = ()
 
     def __post_init__(self) -> None:
-        require(self.rounds >= 1, "rounds", self.rounds, "at least 1")
-        require(self.score in ("error", "loss"), "score", self.score, "'error', 'loss'")
+        super().__post_init__()
         k = len(self.table)
         p = self.p or (1 / k,) * k
         require(len(p) == k, "p", p, f"{k} probabilities")
