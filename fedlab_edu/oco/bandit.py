@@ -3,7 +3,7 @@
 The arms are step sizes, with one draw for each task. Shalev-Shwartz (2011), section 4.
 """
 
-from math import inf, log
+from math import log
 from typing import Any, NamedTuple
 
 import torch
@@ -11,7 +11,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from fedlab_edu.tensors import as_float64
-from fedlab_edu.validate import MOST, number, require
+from fedlab_edu.validate import MOST, not_negative, require
 
 _HUGE = 1e300  # keeps log weights finite
 
@@ -123,11 +123,6 @@ def move(z: Tensor, p: Tensor, arm: Tensor, losses: Tensor, eta: float) -> Float
     return z.scatter_add(-1, arm, -step).log_softmax(-1)
 
 
-def check_eta(eta: float) -> None:
-    """Refuse a step size that is not a finite number from 0 on."""
-    require(0 <= number(eta) < inf, "eta", eta, "a finite number from 0 on")
-
-
 def check_draws(draws: Any) -> Float[Tensor, "..."]:
     """Return the draws as float64; refuse numbers outside [0, 1)."""
     u = as_float64(draws)
@@ -159,5 +154,5 @@ def _checked(loss_table: Any, eta: float) -> Tensor:
     shape = tuple(table.shape)
     require(len(shape) >= 2 and table.numel(), "shape of loss_table", shape, "(..., tau, k)")
     require(table.abs().sum(-2).isfinite().all(), "loss_table", table, "numbers of finite sums")
-    check_eta(eta)
+    not_negative("eta", eta)
     return table

@@ -14,7 +14,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from fedlab_edu.tensors import as_float64
-from fedlab_edu.validate import number, require, whole
+from fedlab_edu.validate import number, one_of, positive, require, whole
 
 
 def step_grid(D: float, G: float, m: int, k: int, grid: str = "harmonic") -> Float[Tensor, " n"]:
@@ -29,7 +29,7 @@ def step_grid(D: float, G: float, m: int, k: int, grid: str = "harmonic") -> Flo
     """
     _check(D=D, G=G)
     m, k = whole("m", m, 1), whole("k", k, 1)
-    require(grid in ("harmonic", "geometric"), "grid", grid, "'harmonic', 'geometric'")
+    one_of("harmonic", "geometric")("grid", grid)
     halvings = (k - 1).bit_length()  # ceil(log2 k)
     parts = range(1, k + 1) if grid == "harmonic" else [2**i for i in range(halvings + 1)]
     return D / (G * sqrt(m) * as_float64([*parts]))
@@ -183,7 +183,7 @@ def _check(**given: Any) -> None:
         if name in ("m", "tau", "k"):
             whole(name, value, 1)
         else:
-            require(0 < number(value) < inf, name, value, "a finite number above 0")
+            positive(name, value)
 
 
 def _check_similarity(D: float, V: float, kappa: float) -> None:

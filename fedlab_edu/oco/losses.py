@@ -14,7 +14,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from fedlab_edu.tensors import as_float64
-from fedlab_edu.validate import number, require
+from fedlab_edu.validate import positive, require
 
 # From w (..., d) and z (..., d) to the values of a loss and its subgradients by w.
 Loss = Callable[[Tensor, Tensor], tuple[Float[Tensor, "..."], Float[Tensor, "... d"]]]
@@ -109,7 +109,7 @@ def constants(losses: Losses, radius: float) -> Constants:
     Raises:
         ValueError: a radius that is not above 0.
     """
-    r = check_radius(radius)
+    r = positive("radius", radius)
     R = torch.linalg.vector_norm(losses.z, dim=-1).max().item()
     G, b = {
         "quadratic": (r + R, (r + R) ** 2 / 2),
@@ -118,9 +118,3 @@ def constants(losses: Losses, radius: float) -> Constants:
         "logistic": (R / (1 + exp(-r * R)), r * R + log1p(exp(-r * R))),
     }[losses.kind]
     return Constants(2 * r, G, b)
-
-
-def check_radius(radius: float) -> float:
-    """Return the radius of the ball around 0; refuse all but finite numbers above 0."""
-    require(0 < number(radius) < float("inf"), "radius", radius, "a finite number above 0")
-    return float(radius)

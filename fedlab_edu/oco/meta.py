@@ -12,12 +12,12 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from fedlab_edu.oco.bandit import Bandit, check_arms, check_draws, check_eta, draw, fitting, move
-from fedlab_edu.oco.losses import Losses, check_radius
+from fedlab_edu.oco.bandit import Bandit, check_arms, check_draws, draw, fitting, move
+from fedlab_edu.oco.losses import Losses
 from fedlab_edu.oco.ogd import ogd, project
 from fedlab_edu.oco.optimum import best_fixed
 from fedlab_edu.tensors import as_float64
-from fedlab_edu.validate import require
+from fedlab_edu.validate import not_negative, require
 
 _CHUNK = 25_000  # coordinates of points processed at once, which fit in the cache
 
@@ -127,7 +127,7 @@ def last_iterates(
         ValueError: see `loss_table` and `bandit_eg`.
     """
     first, steps = _checked(losses, w1, steps, radius)
-    check_eta(eta)
+    not_negative("eta", eta)
     *batch, tau, _, d = losses.z.shape
     u = check_draws(draws)
     require(u.shape == (*batch, tau), "shape of draws", tuple(u.shape), str((*batch, tau)))
@@ -177,4 +177,4 @@ def _checked(losses: Losses, w1: Any, steps: Any, radius: float) -> tuple[Tensor
     require(len(shape) >= 3, "shape of z", shape, "(..., tau, m, d)")
     require(w1.shape == shape[-1:], "shape of w1", tuple(w1.shape), str(shape[-1:]))
     require(steps.ndim == 1 and len(steps), "shape of steps", tuple(steps.shape), "(k,), not 0")
-    return project(w1, check_radius(radius)), steps
+    return project(w1, radius), steps

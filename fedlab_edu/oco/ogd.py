@@ -10,9 +10,9 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from fedlab_edu.oco.losses import Losses, check_radius
+from fedlab_edu.oco.losses import Losses
 from fedlab_edu.tensors import as_float64
-from fedlab_edu.validate import require
+from fedlab_edu.validate import positive, require
 
 
 class Played(NamedTuple):
@@ -35,7 +35,7 @@ def project(w: Any, radius: float) -> Float[Tensor, "... d"]:
     Raises:
         ValueError: a radius that is not above 0.
     """
-    w, radius = as_float64(w), check_radius(radius)
+    w, radius = as_float64(w), positive("radius", radius)
     square = w.square().sum(-1, keepdim=True)
     if square.max() <= radius**2:
         return w  # all are inside, as is common
@@ -60,7 +60,7 @@ def ogd(losses: Losses, w0: Any, step: Any, radius: float, *, keep: bool = True)
             that is not a finite number above 0; batches that cannot be broadcast.
     """
     require(isinstance(losses, Losses), "losses", type(losses).__name__, "Losses(kind, z)")
-    r, w0, c = check_radius(radius), as_float64(w0), as_float64(step)
+    r, w0, c = positive("radius", radius), as_float64(w0), as_float64(step)
     m, d = losses.z.shape[-2:]
     require(w0.isfinite().all(), "w0", w0, "finite numbers")
     require(w0.shape[-1:] == (d,), "shape of w0", tuple(w0.shape), f"(..., {d})")

@@ -10,8 +10,9 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from fedlab_edu.oco.losses import Losses, check_radius
+from fedlab_edu.oco.losses import Losses
 from fedlab_edu.oco.ogd import project
+from fedlab_edu.validate import positive
 
 GAP = 1e-9  # the largest allowed error of a minimum
 _STEPS = 500
@@ -42,7 +43,7 @@ def best_fixed(losses: Losses, radius: float) -> Optimum:
         ValueError: a radius that is not above 0.
         ArithmeticError: the sums of losses are too large for a gap of 1e-9.
     """
-    check_radius(radius)
+    positive("radius", radius)
     if losses.kind == "quadratic":
         w = project(losses.z.mean(-2), radius)
     elif losses.kind == "absolute":

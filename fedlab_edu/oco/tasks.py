@@ -1,6 +1,6 @@
 """Streams of tasks with adjustable similarity: synthetic tasks, and pairs of real digits."""
 
-from math import inf, sqrt
+from math import sqrt
 from typing import Any
 
 import torch
@@ -10,7 +10,7 @@ from torch import Tensor
 from fedlab_edu.data.digits import WRITERS, digit_images
 from fedlab_edu.oco.losses import Losses
 from fedlab_edu.tensors import as_float64
-from fedlab_edu.validate import check_shares, number, require, whole
+from fedlab_edu.validate import check_shares, not_negative, one_of, require, whole
 
 
 def similarity(optima: Any) -> Float[Tensor, "..."]:
@@ -48,10 +48,9 @@ def draw_tasks(
     Raises:
         ValueError: an argument out of range.
     """
-    require(kind in ("quadratic", "absolute"), "kind", kind, "'quadratic', 'absolute'")
+    one_of("quadratic", "absolute")("kind", kind)
     tau, m, d = (whole(n, x, 1) for n, x in (("tau", tau), ("m", m), ("d", d)))
-    for name, size in (("V", V), ("noise", noise)):
-        require(0 <= number(size) < inf, name, size, "a finite number from 0 on")
+    V, noise = not_negative("V", V), not_negative("noise", noise)
     ways = torch.randn(tau, 1, d, generator=gen, dtype=torch.float64)
     centres = V * ways / torch.linalg.vector_norm(ways, dim=-1, keepdim=True)
     u = 2 * torch.rand(tau, m, d, generator=gen, dtype=torch.float64) - 1
@@ -73,7 +72,7 @@ def digit_tasks(kind: str, tau: int, m: int, other: float, gen: torch.Generator)
     Raises:
         ValueError: an argument out of range.
     """
-    require(kind in ("hinge", "logistic"), "kind", kind, "'hinge', 'logistic'")
+    one_of("hinge", "logistic")("kind", kind)
     tau, m = whole("tau", tau, 1), whole("m", m, 1)
     check_shares(other=other)
     x, label, writer = digit_images()

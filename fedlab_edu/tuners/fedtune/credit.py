@@ -130,22 +130,12 @@ def update(logits: Any, z: Any, d: Any, lr: float) -> Float[Tensor, "N H"]:
 
     Source: FedTune, eq. (11), where the step is taken by pi itself: see `update_raw`.
     """
-    a, z, d = as_float64(logits), torch.as_tensor(z), as_float64(d)
-    _check_step(a, z, d, lr)
-    require((a < inf).all(), "logits", a, "numbers below +inf")
-    return _each(step, a, z, d, lr)
+    return _each(step, "logits", logits, z, d, lr)
 
 
 def update_raw(pi: Any, z: Any, d: Any, lr: float) -> Float[Tensor, "N H"]:
-    """Return pi (N, H) of all clients after `step_raw` and before `project`.
-
-    Raises:
-        ValueError: as `update`; a pi that is not finite.
-    """
-    pi, z, d = as_float64(pi), torch.as_tensor(z), as_float64(d)
-    _check_step(pi, z, d, lr)
-    require(pi.isfinite().all(), "pi", pi, "finite numbers")
-    return _each(step_raw, pi, z, d, lr)
+    """Return pi (N, H) of all clients after `step_raw` and before `project`; see `update`."""
+    return _each(step_raw, "pi", pi, z, d, lr)
 
 
 def project(pi: Any) -> Float[Tensor, "N H"]:
@@ -159,17 +149,16 @@ def project(pi: Any) -> Float[Tensor, "N H"]:
     return as_float64([rules.project(row) for row in pi.tolist()])
 
 
-def _each(rule: Any, rows: Tensor, z: Tensor, d: Tensor, lr: float) -> Float[Tensor, "N H"]:
-    clients = zip(rows.tolist(), z.tolist(), d.tolist(), strict=True)
-    return as_float64([rule(row, z_i, d_i, lr) for row, z_i, d_i in clients])
-
-
-def _check_step(rows: Tensor, z: Tensor, d: Tensor, lr: float) -> None:
-    """Refuse arguments that do not fit."""
+def _each(rule: Any, name: str, rows: Any, z: Any, d: Any, lr: float) -> Float[Tensor, "N H"]:
+    """Apply a rule to each client's row, draw and d."""
+    rows, z, d = as_float64(rows), torch.as_tensor(z), as_float64(d)
     shape = tuple(rows.shape)
-    require(len(shape) == 2, "shape of the rows", shape, "(N, H)")
-    for name, one in (("z", z), ("d", d)):
-        require(one.shape == shape[:1], f"shape of {name}", tuple(one.shape), f"{shape[:1]}")
+    require(len(shape) == 2, f"shape of {name}", shape, "(N, H)")
+    for argument, one in (("z", z), ("d", d)):
+        require(one.shape == shape[:1], f"shape of {argument}", tuple(one.shape), f"{shape[:1]}")
     ok = not z.is_floating_point() and ((z >= 0) & (z < shape[1])).all()
     require(ok, "z", z, f"whole numbers from 0 to {shape[1] - 1}")
+    require((rows < inf).all(), name, rows, "numbers below +inf")
     require(abs(number(lr)) < inf, "lr", lr, "a finite number")
+    clients = zip(rows.tolist(), z.tolist(), d.tolist(), strict=True)
+    return as_float64([rule(row, z_i, d_i, lr) for row, z_i, d_i in clients])
