@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from fedlab_edu.search.bayes import bayesian_search
     from fedlab_edu.search.distributions import Choice, Integer, LogUniform, PowerOfTwo, Uniform
     from fedlab_edu.search.estimate import Estimate
+    from fedlab_edu.search.oneof import OneOf, Option
     from fedlab_edu.search.schedules import schedule
     from fedlab_edu.search.space import PerClient, SearchSpace, Spaces
     from fedlab_edu.search.tune import tune
@@ -51,6 +52,7 @@ _MODULE = {
     "search.bayes": "bayesian_search",
     "search.distributions": "Choice Integer LogUniform PowerOfTwo Uniform",
     "search.estimate": "Estimate",
+    "search.oneof": "OneOf Option",
     "search.schedules": "schedule",
     "search.space": "PerClient SearchSpace Spaces",
     "search.tune": "tune",
@@ -68,13 +70,13 @@ _HOME = {name: module for module, names in _MODULE.items() for name in names.spl
 __all__ = [
     "MAML", "Choice", "Clients", "Ditto", "Estimate", "FedAvg", "FedDyn", "FedEx", "FedPA",
     "FedPop", "FedProx", "FedTune", "Federation", "Integer", "LocalHP", "LogUniform", "Model",
-    "MultiplicativeWeights", "PerClient", "PowerOfTwo", "Reptile", "Run", "Scaffold",
-    "SearchSpace", "ServerHP", "Spaces", "Uniform", "around", "bayesian_search", "char_lstm",
-    "clocked", "cnn_cifar", "cnn_femnist", "communicate", "communicate_all", "digits", "evaluate",
-    "fedpop", "fedtune", "from_module", "genres", "gradient", "hyperband", "lenet5", "linear",
-    "load", "load_run", "local_sgd", "mlp", "personalise", "random_search", "resnet18",
-    "save_run", "schedule", "score", "sensors", "server_sgd", "shakespeare", "start",
-    "successive_halving", "train", "tune", "weighted_average",
+    "MultiplicativeWeights", "OneOf", "Option", "PerClient", "PowerOfTwo", "Reptile", "Run",
+    "Scaffold", "SearchSpace", "ServerHP", "Spaces", "Uniform", "around", "bayesian_search",
+    "char_lstm", "clocked", "cnn_cifar", "cnn_femnist", "communicate", "communicate_all",
+    "digits", "evaluate", "fedpop", "fedtune", "from_module", "genres", "gradient", "hyperband",
+    "lenet5", "linear", "load", "load_run", "local_sgd", "mlp", "personalise", "random_search",
+    "resnet18", "save_run", "schedule", "score", "sensors", "server_sgd", "shakespeare",
+    "start", "successive_halving", "train", "tune", "weighted_average",
 ]  # fmt: skip
 
 

@@ -47,8 +47,7 @@ def communicate_all(
     require(runs, "runs", [*runs], "at least one")
     one = runs[0].method
     for other in (run.method for run in runs):
-        # == may ignore the fields of a subclass of a dataclass
-        same = other is one or (type(other) is type(one) and vars(other) == vars(one))
+        same = same_method(one, other)
         require(same, "methods of the runs", [one, other], "the same, or equal in all fields")
     # draw B clients, and a setting c_i ~ D_theta for each
     works = [draw_work(run, fed, clients) for run in runs]
@@ -58,6 +57,12 @@ def communicate_all(
     gathered = gather(runs, works, tiles, fed)
     # w <- Agg_b(w, {w_i}), theta <- update
     return [finish_round(run, one) for run, one in zip(runs, gathered, strict=True)]
+
+
+def same_method(one: Method, other: Method) -> bool:
+    """Return whether two methods are equal in all fields."""
+    # == may ignore the fields of a subclass of a dataclass
+    return other is one or (type(other) is type(one) and vars(other) == vars(one))
 
 
 def train(

@@ -9,7 +9,9 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from fedlab_edu.methods import Method
 from fedlab_edu.rounds.tuner import Fixed, Tuner
+from fedlab_edu.search.oneof import OneOf
 from fedlab_edu.search.space import PerClient, Spaces, check_spaces
 from fedlab_edu.seeds import generator
 from fedlab_edu.training.hparams import LocalHP, ServerHP
@@ -19,10 +21,11 @@ MakeTuner = Callable[[LocalHP, torch.Generator], Tuner]
 
 
 class Arm(NamedTuple):
-    """The tuner of an arm's clients, and the hyperparameters b of its server."""
+    """The tuner of an arm's clients, the hyperparameters b of its server, perhaps its method."""
 
     tuner: Tuner
     b: ServerHP
+    method: Method | None = None
 
 
 def arm_generator(seed: int, arm: int) -> torch.Generator:
@@ -41,7 +44,7 @@ def fixed_tuner(c: LocalHP, gen: torch.Generator | None = None) -> Tuner:
 
 
 def draw_arms(
-    spaces: Spaces | PerClient, arms: int, seed: int = 0, tuner: MakeTuner = fixed_tuner
+    spaces: Spaces | PerClient | OneOf, arms: int, seed: int = 0, tuner: MakeTuner = fixed_tuner
 ) -> list[Arm]:
     """Draw arms with random configurations; arm a is the same for any number of arms.
 
@@ -51,16 +54,18 @@ def draw_arms(
 
     Source: Khodak et al. (2021), Algorithm 1.
     """
-    check_spaces(spaces)
+    if not isinstance(spaces, OneOf):
+        check_spaces(spaces)
     allowed = "a function of a configuration and a generator, such as around(spaces.client)"
     require(callable(tuner), "tuner", tuner, allowed)
     found = []
     for a in range(arms):
         gen = arm_generator(seed, a)
-        c, b = spaces.at(draw_point(spaces, gen))
+        method, space = spaces.draw(gen) if isinstance(spaces, OneOf) else (None, spaces)
+        c, b = space.at(draw_point(space, gen))
         made = tuner(c, gen)
         require(isinstance(made, Tuner), "what tuner makes", made, "a tuner, such as FedEx")
-        found.append(Arm(made, b))
+        found.append(Arm(made, b, method))
     return found
 
 

@@ -11,6 +11,7 @@ from fedlab_edu.methods import Method
 from fedlab_edu.models.model import Model
 from fedlab_edu.search.arms import MakeTuner, draw_arms, fixed_tuner
 from fedlab_edu.search.estimate import Estimate
+from fedlab_edu.search.oneof import OneOf
 from fedlab_edu.search.race import Race, Select, race
 from fedlab_edu.search.schedules import Schedule, brackets, schedule
 from fedlab_edu.search.space import PerClient, Spaces
@@ -22,7 +23,7 @@ class How(TypedDict, total=False):
 
     Keys:
         seed: seeds the configurations and all draws of the arms.
-        method: the federated method; the default is FedAvg.
+        method: the federated method; the default is FedAvg. A `OneOf` names the methods itself.
         tuner: see `draw_arms`.
         estimate, replacement, select, stop_after_last_elimination: see `race`.
     """
@@ -37,7 +38,7 @@ class How(TypedDict, total=False):
 
 
 def random_search(
-    model: Model, fed: Federation, spaces: Spaces | PerClient, total: int, cap: int,
+    model: Model, fed: Federation, spaces: Spaces | PerClient | OneOf, total: int, cap: int,
     **how: Unpack[How],
 ) -> Race:  # fmt: skip
     """Train ``floor(total / cap)`` random configurations for ``cap`` rounds each.
@@ -51,7 +52,7 @@ def random_search(
 
 
 def successive_halving(
-    model: Model, fed: Federation, spaces: Spaces | PerClient, total: int, cap: int,
+    model: Model, fed: Federation, spaces: Spaces | PerClient | OneOf, total: int, cap: int,
     eta: int = 3, eliminations: int = 3, **how: Unpack[How],
 ) -> Race:  # fmt: skip
     """Train eta^R random configurations; each elimination keeps one in eta, see `schedule`.
@@ -65,7 +66,7 @@ def successive_halving(
 
 
 def hyperband(
-    model: Model, fed: Federation, spaces: Spaces | PerClient, total: int, cap: int,
+    model: Model, fed: Federation, spaces: Spaces | PerClient | OneOf, total: int, cap: int,
     eta: int = 3, **how: Unpack[How],
 ) -> Race:  # fmt: skip
     """Train brackets of random configurations side by side, see `brackets`.
@@ -79,7 +80,11 @@ def hyperband(
 
 
 def _race(
-    model: Model, fed: Federation, spaces: Spaces | PerClient, several: list[Schedule], how: How
+    model: Model,
+    fed: Federation,
+    spaces: Spaces | PerClient | OneOf,
+    several: list[Schedule],
+    how: How,
 ) -> Race:
     for name in how:
         require(name in How.__annotations__, "keyword", name, f"one of {[*How.__annotations__]}")

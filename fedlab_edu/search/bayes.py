@@ -21,7 +21,7 @@ from fedlab_edu.search.distributions import Choice, Distribution
 from fedlab_edu.search.estimate import Estimate
 from fedlab_edu.search.race import Race, race
 from fedlab_edu.search.schedules import bracket
-from fedlab_edu.search.space import PerClient, Spaces
+from fedlab_edu.search.space import PerClient, Spaces, check_spaces
 from fedlab_edu.seeds import seed_for
 from fedlab_edu.validate import extra, require, whole
 
@@ -109,6 +109,7 @@ def bayesian_search(
         ValueError: the total is too small for the first arms and one more.
     """
     extra("Optuna", "tune")  # fail before the first arms are trained
+    check_spaces(spaces)
     first, cap, total = whole("first", first, 1), whole("cap", cap, 1), whole("total", total, 1)
     seed = whole("seed", seed, 0)
     least = (first + 1) * cap  # fewer arms would all be random

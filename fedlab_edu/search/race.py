@@ -18,10 +18,10 @@ from fedlab_edu.data.clients import Federation
 from fedlab_edu.methods import Method, Server
 from fedlab_edu.models.model import Model
 from fedlab_edu.registry import storable
-from fedlab_edu.rounds.communicate import communicate_all
 from fedlab_edu.rounds.run import Run, start
 from fedlab_edu.search.arms import Arm
 from fedlab_edu.search.estimate import Estimate
+from fedlab_edu.search.oneof import communicate_mixed
 from fedlab_edu.search.schedules import Schedule, best_index, last_stop, survivors
 from fedlab_edu.seeds import seed_for
 from fedlab_edu.validate import require
@@ -107,7 +107,7 @@ class Race:
         stops = self._stops()
         playing = [a for a in self.alive if self.runs[a].round < stops[a][-1]]
         require(playing, "race", "over", "one with rounds left")
-        after = communicate_all([self.runs[a] for a in playing], model, fed, clients)
+        after = communicate_mixed([self.runs[a] for a in playing], model, fed, clients)
         runs, traces = list(self.runs), list(self.traces)
         for a, run in zip(playing, after, strict=True):
             runs[a], traces[a] = run, (*traces[a], self.estimate.of_run(run, model, fed))
@@ -208,9 +208,11 @@ def race(
     """
     needed = sum(bracket.arms for bracket in brackets)
     require(len(arms) == needed, "arms", len(arms), f"{needed}, as many as the brackets need")
+    twice = method is not None and any(arm.method for arm in arms)
+    require(not twice, "method", method, "None, where the search space names the methods")
     runs = tuple(
-        start(model, fed, tuner, b, seed_for(index(seed), a), method, replacement)
-        for a, (tuner, b) in enumerate(arms, first)
+        start(model, fed, tuner, b, seed_for(index(seed), a), own or method, replacement)
+        for a, (tuner, b, own) in enumerate(arms, first)
     )
     nothing = ((),) * len(runs)
     estimate = Estimate() if estimate is None else estimate

@@ -62,6 +62,7 @@ def arms_table(race: Race) -> "pandas.DataFrame":
 
     Columns:
         arm, bracket: numbers from 0.
+        method: with its own fields, as in "FedAdam(beta2=0.99, tau=0.001)".
         client_lr, ...: the final configuration of its tuner; NaN if clients have different ones.
         server_lr, ...: the configuration of its server.
         rounds: the rounds played.
@@ -79,6 +80,7 @@ def arms_table(race: Race) -> "pandas.DataFrame":
     columns = {
         "arm": range(len(race.runs)),
         "bracket": [k for k, arms in enumerate(race.arms) for _ in arms],
+        "method": [repr(run.method) for run in race.runs],
         **{f"client_{name}": [_value(c, name) for c in client] for name in LocalHP().columns},
         **{f"server_{n}": [_value(run.b, n) for run in race.runs] for n in ServerHP().columns},
         "rounds": [run.round for run in race.runs],

@@ -1,0 +1,117 @@
+"""Conditional search spaces: a choice between methods, each with hyperparameters of its own."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields, is_dataclass, replace
+from typing import Any
+
+import torch
+
+from fedlab_edu.data.clients import Federation
+from fedlab_edu.methods import Method
+from fedlab_edu.models.model import Model
+from fedlab_edu.rounds.communicate import communicate_all, same_method
+from fedlab_edu.rounds.run import Run
+from fedlab_edu.search.distributions import Distribution
+from fedlab_edu.search.space import PerClient, Spaces, check_spaces
+from fedlab_edu.validate import require
+
+
+@dataclass(frozen=True)
+class Option:
+    """A method, and the distributions of the hyperparameters that it reads.
+
+    Args:
+        method: such as ``FedAdam()``.
+        spaces: of its clients and its server.
+        own: a distribution for some fields of the method, as in ``{"tau": LogUniform(1e-5, 0.1)}``.
+
+    Raises:
+        ValueError: no method or space, a name that is no field, or a value that the method refuses.
+    """
+
+    method: Method
+    spaces: Spaces | PerClient
+    own: Mapping[str, Distribution] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        ok = isinstance(self.method, Method) and not isinstance(self.method, type)
+        require(ok, "method", self.method, "a method, such as FedAvg()")
+        check_spaces(self.spaces)
+        names: list[str] = (
+            [f.name for f in fields(self.method)] if is_dataclass(self.method) else []
+        )
+        for name, d in self.own.items():
+            require(
+                name in names, f"field of {type(self.method).__name__}", name, f"one of {names}"
+            )
+            require(isinstance(d, Distribution), name, d, "a distribution, such as Uniform(0, 1)")
+            for value in d.points(4):  # includes both ends
+                self._with({name: value})
+
+    def draw(self, gen: torch.Generator) -> Method:
+        """Return the method with random values of its own fields."""
+        u = {name: torch.rand((), generator=gen, dtype=torch.float64) for name in self.own}
+        return self._with({name: float(d.from_unit(u[name])) for name, d in self.own.items()})
+
+    def _with(self, values: Mapping[str, float]) -> Method:
+        """Return the method with these fields; a field that holds a whole number stays whole."""
+        new: dict[str, Any] = dict(values)
+        for name, value in values.items():
+            kind = type(getattr(self.method, name))
+            if issubclass(kind, int):
+                require(value == int(value), name, value, "whole numbers, as Integer(1, 5)")
+                new[name] = kind(value)
+        return replace(self.method, **new) if new else self.method  # type: ignore[type-var]
+
+
+@dataclass(frozen=True)
+class OneOf:
+    """A choice between options, each as likely, in the place of `Spaces`.
+
+    An arm draws one of them, and then its configuration. A hyperparameter that only one method
+    reads stands in that method's space::
+
+        sgd = {"lr": LogUniform(1e-3, 1), "epochs": Integer(1, 5)}
+        server = SearchSpace({"lr": LogUniform(1e-3, 1)}, ServerHP)
+        either = OneOf((
+            Option(FedAvg(), Spaces(SearchSpace(sgd))),
+            Option(FedProx(), Spaces(SearchSpace({**sgd, "mu": LogUniform(1e-5, 1)}))),
+            Option(FedAdam(), Spaces(SearchSpace(sgd), server), {"tau": LogUniform(1e-5, 0.1)}),
+        ))
+        search = successive_halving(model, fed, either, total=500, cap=100)
+
+    Two options with the same method make other conditions: momentum, say, where lr is low.
+
+    Raises:
+        ValueError: anything but options, at least one.
+    """
+
+    options: tuple[Option, ...]
+
+    def __post_init__(self) -> None:
+        given = self.options
+        options = tuple(given) if isinstance(given, Sequence) else ()
+        ok = options and all(isinstance(option, Option) for option in options)
+        require(ok, "options", given, "options, as OneOf((Option(FedAvg(), spaces), ...))")
+        object.__setattr__(self, "options", options)
+
+    def draw(self, gen: torch.Generator) -> tuple[Method, Spaces | PerClient]:
+        """Draw an option; return its method and its spaces."""
+        u = torch.rand((), generator=gen, dtype=torch.float64)
+        option = self.options[int(u * len(self.options))]
+        return option.draw(gen), option.spaces
+
+
+def communicate_mixed(
+    runs: Sequence[Run], model: Model, fed: Federation, clients: int = 10
+) -> list[Run]:
+    """Do `communicate_all` for runs of several methods; those of equal methods train at once."""
+    after, left = list(runs), list(range(len(runs)))
+    while left:
+        one = runs[left[0]].method
+        group = [a for a in left if same_method(one, runs[a].method)]
+        played = communicate_all([runs[a] for a in group], model, fed, clients)
+        for a, run in zip(group, played, strict=True):
+            after[a] = run
+        left = [a for a in left if a not in group]
+    return after
