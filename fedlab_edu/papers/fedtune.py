@@ -35,8 +35,9 @@ from fedlab_edu.papers.experiment import (
 )
 from fedlab_edu.papers.fedtune_searches import GRID, SEARCHES, Begin
 from fedlab_edu.papers.searches import rates
-from fedlab_edu.rounds.checkpoint import fingerprint, load_run, save_run
+from fedlab_edu.rounds.checkpoint import load_run, save_run
 from fedlab_edu.rounds.communicate import train
+from fedlab_edu.rounds.fingerprint import fingerprint
 from fedlab_edu.rounds.objectives import evaluate
 from fedlab_edu.rounds.run import Run, start
 from fedlab_edu.rounds.tuner import Fixed, Tuner

@@ -1,22 +1,22 @@
 """Checkpoints: runs in files, written atomically and read without executing their contents."""
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import fields, is_dataclass
-from functools import cached_property, partial
 from hashlib import sha256
 from io import BytesIO
 from pathlib import Path
 from pickle import UnpicklingError
 from threading import Lock
-from typing import Any
 from uuid import uuid4
 
-import numpy as np
 import torch
-from torch import Tensor
 
+from fedlab_edu.data.clients import Federation
+from fedlab_edu.models.model import Model
 from fedlab_edu.registry import import_home, storable_classes
+from fedlab_edu.rounds.fingerprint import state_of
+from fedlab_edu.rounds.identity import differences, identity
 from fedlab_edu.rounds.run import Run
 from fedlab_edu.validate import require
 
@@ -24,38 +24,64 @@ _DIGEST = sha256().digest_size  # bytes; the digest is the end of a file
 _ONE_AT_A_TIME = Lock()  # PyTorch's safe classes are one list for all threads
 
 
-def save_run(run: Run, path: str | Path) -> None:
+def save_run(
+    run: Run, path: str | Path, model: Model | None = None, fed: Federation | None = None
+) -> None:
     """Write a run to a file atomically: a crash leaves either the old file or the new one.
+
+    Args:
+        model, fed: give both, and `load_run` can refuse the file for another model or other data.
 
     Raises:
         OSError: the file cannot be written; the old file is intact.
-        ValueError: the run has NumPy values, which `load_run` would refuse.
+        ValueError: no run, such as a search; a run with NumPy values, which `load_run` would
+            refuse; a model that reads what has no fingerprint, see `identity`.
     """
+    allowed = "a Run, such as search.winner; tune(search, ..., path=...) keeps a search"
+    require(isinstance(run, Run), "run", type(run).__name__, allowed)
 
     def check(whole: bytes) -> None:
         names = torch.serialization.get_unsafe_globals_in_checkpoint(BytesIO(whole))
         foreign = [name for name in names if name.startswith("numpy")]
         require(not foreign, "run", foreign, "built-in numbers and tensors: store float(x)")
 
-    write(run, path, check)
+    origin = _origin(model, fed)
+    write(run if origin is None else (origin, run), path, check)
 
 
-def load_run(path: str | Path, *also: type) -> Run:
+def load_run(
+    path: str | Path, *also: type, model: Model | None = None, fed: Federation | None = None
+) -> Run:
     """Read a run from a file, with its tensors on the CPU; see `Run.to`.
 
     Args:
         also: classes of your own in the run, such as a tuner or a method. No other class is
             instantiated, and no code in the file is executed.
+        model, fed: give both to make sure that the run was saved with this model and these data.
 
     Raises:
         OSError: the file is missing or cannot be read.
-        ValueError: the file holds no run, is damaged, or has a class that is not allowed.
+        ValueError: the file holds no run, is damaged, or has a class that is not allowed; it was
+            saved with another model or other data, or without any.
     """
     allowed = "a file that `save_run` has written"
-    run = read(Path(path).read_bytes(), path, also, f"{allowed}, undamaged", "`load_run`")
+    found = read(Path(path).read_bytes(), path, also, f"{allowed}, undamaged", "`load_run`")
+    theirs, run = found if isinstance(found, tuple) and len(found) == 2 else (None, found)
     require(isinstance(run, Run), "path", str(path), allowed)
     assert isinstance(run, Run)
+    ours = _origin(model, fed)
+    if ours is not None:
+        require(theirs is not None, "path", str(path), "a run that was saved with model and fed")
+        assert theirs is not None
+        differ = ", ".join(differences(theirs, ours))
+        allowed = f"a run of this model and these data; that run has another {differ}"
+        require(not differ, "path", str(path), allowed)
     return run
+
+
+def _origin(model: Model | None, fed: Federation | None) -> dict[str, str] | None:
+    require((model is None) == (fed is None), "model and fed", "one of them", "both, or neither")
+    return None if model is None or fed is None else identity(model, fed)
 
 
 def write(value: object, path: str | Path, check: Callable[[bytes], object] | None = None) -> None:
@@ -118,56 +144,8 @@ def read(whole: bytes, path: str | Path, also: Sequence[type], allowed: str, rea
 
 def _of_this_version(value: object) -> bool:
     if is_dataclass(value) and not isinstance(value, type):
-        state, names = _state(value), {f.name for f in fields(value)}
+        state, names = state_of(value), {f.name for f in fields(value)}
         if not names <= state.keys():
             return False
         value = [state[name] for name in names - {"history"}]
     return not isinstance(value, list | tuple) or all(_of_this_version(v) for v in value)
-
-
-def fingerprint(*values: object) -> str:
-    """Return the SHA-256 of all numbers and names in arrays, dataclasses and containers.
-
-    Functions enter by name only, other callables by their contents.
-    """
-    digest = sha256()
-    for part in _parts(values):
-        digest.update(part)
-    return digest.hexdigest()
-
-
-def _parts(value: object) -> Iterator[bytes]:
-    """Yield the bytes of a value, each part after its type, so that different values differ."""
-    kind, name = type(value).__qualname__, getattr(value, "__qualname__", None)
-    if isinstance(value, set | frozenset):  # because the order differs between processes
-        value = sorted(value, key=repr)
-    if isinstance(value, Tensor | np.ndarray):
-        value = torch.as_tensor(value)
-        yield f"{value.dtype}{tuple(value.shape)}".encode()
-        flat = value.detach().cpu().reshape(-1).clone(memory_format=torch.contiguous_format)
-        yield flat.view(torch.uint8).numpy().tobytes()
-    elif isinstance(value, list | tuple):
-        yield f"{kind}{len(value)}".encode()
-        for one in value:
-            yield from _parts(one)
-    elif isinstance(value, Mapping):
-        yield f"{kind}{len(value)}".encode()
-        for key in sorted(value, key=repr):
-            yield from _parts((key, value[key]))
-    elif isinstance(value, partial):
-        yield kind.encode()
-        yield from _parts((value.func, value.args, value.keywords))
-    elif name is None and (hasattr(value, "__dict__") or _state(value)):
-        yield kind.encode()
-        yield from _parts(_state(value))
-    else:
-        yield f"{name or repr(value)};".encode()
-
-
-def _state(value: object) -> dict[str, object]:
-    """Return the attributes of a value by name, without cached properties."""
-    state: Any = object.__getstate__(value)
-    parts = state if isinstance(state, tuple) else (state,)  # slots come second
-    held = {name: one for part in parts for name, one in (part or {}).items()}
-    cached = {n for n in held if isinstance(getattr(type(value), n, None), cached_property)}
-    return {n: one for n, one in held.items() if n not in cached}

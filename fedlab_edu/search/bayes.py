@@ -7,7 +7,7 @@ proposal, so a search keeps no state of Optuna.
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, SupportsIndex
+from typing import Any, ClassVar, SupportsIndex
 
 import torch
 
@@ -44,6 +44,7 @@ class Bayes:
     race: Race
     points: tuple[tuple[float, ...], ...]
     seed: int
+    budget: ClassVar = ("total",)
 
     @property
     def used(self) -> int:
@@ -87,6 +88,15 @@ class Bayes:
         alone = race(model, fed, [Arm(fixed_tuner(c), b)], [bracket((self._cap,), 1, 2)],
                      seed=self.seed, first=a, method=method, estimate=estimate)  # fmt: skip
         return replace(self, race=self.race + alone, points=(*self.points, point))
+
+    def extend(self, done: "Bayes") -> "Bayes":
+        """Return another search that has begun alike, with the larger total of this one.
+
+        Raises:
+            ValueError: a smaller total.
+        """
+        require(self.total >= done.total, "total", self.total, f"at least {done.total}, as before")
+        return replace(done, total=self.total)
 
     def to(self, device: str | torch.device) -> "Bayes":
         """Move the search's vectors to another device."""

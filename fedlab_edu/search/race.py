@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from itertools import accumulate, pairwise
 from math import inf
 from operator import index
-from typing import Literal, SupportsIndex, get_args
+from typing import ClassVar, Literal, SupportsIndex, get_args
 
 import torch
 
@@ -27,6 +27,7 @@ from fedlab_edu.seeds import seed_for
 from fedlab_edu.validate import require
 
 Select = Literal["survivor", "best_seen"]
+_PER_ARM = ("runs", "traces", "out")
 
 
 @storable
@@ -51,6 +52,7 @@ class Race:
     select: Select = "survivor"
     stop_after_last_elimination: bool = False
     seen: tuple[float, Run] | None = None
+    budget: ClassVar = ("brackets",)
 
     @property
     def arms(self) -> list[range]:
@@ -149,9 +151,28 @@ class Race:
         for name in ("estimate", "select", "stop_after_last_elimination"):
             ours, theirs = getattr(self, name), getattr(other, name)
             require(ours == theirs, name, theirs, f"that of the other race, {ours!r}")
-        fields = ("runs", "brackets", "traces", "out")
+        fields = ("brackets", *_PER_ARM)
         seen = _lower(self.seen, *([other.seen] if other.seen else []))
         return replace(self, seen=seen, **{f: getattr(self, f) + getattr(other, f) for f in fields})
+
+    def extend(self, done: "Race") -> "Race":
+        """Return this race after the rounds of another that differs in its budget only.
+
+        Arms without eliminations train alone, so a larger budget adds arms or rounds to them. Whole
+        brackets may follow, as in Hyperband.
+
+        Raises:
+            ValueError: a smaller budget, or eliminations in other rounds.
+        """
+        n = len(done.brackets) - 1
+        last, now = done.brackets[n], self.brackets[n]
+        alone = len(last.stops) == len(now.stops) == 1
+        more = alone and last.arms <= now.arms and last.stops <= now.stops
+        ok = self.brackets[:n] == done.brackets[:n] and (last == now or more)
+        allowed = f"{done.total}, as before; without eliminations also more arms or rounds"
+        require(ok, "total", self.total, allowed)
+        parts = {f: getattr(done, f) + getattr(self, f)[len(done.runs) :] for f in _PER_ARM}
+        return replace(self, seen=done.seen, **parts)
 
     def to(self, device: str | torch.device) -> "Race":
         """Return the same race, with its vectors on another device.

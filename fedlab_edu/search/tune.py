@@ -1,17 +1,26 @@
 """The driver of all searches: it shows progress, and resumes after a crash."""
 
 import os
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import NamedTuple, Protocol, TypeVar, cast, runtime_checkable
+from threading import current_thread, main_thread
+from typing import Any, NamedTuple, Protocol, TypeVar, cast, runtime_checkable
 
 import torch
 
 from fedlab_edu.data.clients import Federation
-from fedlab_edu.models.model import ONE_AT_A_TIME, Model
+from fedlab_edu.models.model import Model
 from fedlab_edu.progress import progress_bar
-from fedlab_edu.rounds.checkpoint import fingerprint, read, write
+from fedlab_edu.rounds.checkpoint import read, write
+from fedlab_edu.rounds.identity import differences, identity
 from fedlab_edu.rounds.run import check_types
 from fedlab_edu.validate import require, whole
+
+
+class StopTraining(Exception):
+    """Raise it in a callback to end `tune` early: it writes its file and returns the search."""
 
 
 @runtime_checkable
@@ -53,31 +62,42 @@ def tune(
     path: str | Path | None = None,
     every: int = 100,
     also: tuple[type, ...] = (),
+    callback: Callable[[_S], object] | None = None,
 ) -> _S:
     """Run a search to its end, and return it; a bar shows progress, see `progress_bar`.
 
     Args:
         clients: B, for each round of each arm.
-        path: a file for the state of the search, written whole or not at all: regularly, at the
-            end, and when an exception or Ctrl-C stops the search. To resume, repeat the call: the
-            numbers are those of a search that was never stopped (on a GPU, up to rounding, because
-            free memory decides what is added up together). A kill while writing may leave a
-            ``.part`` file, which can be deleted. Without a path nothing is stored.
+        path: a file for the state of the search, written whole or not at all: before the first
+            step, regularly, at the end, and when an exception, Ctrl-C or SIGTERM stops the search.
+            To resume, repeat the call: the numbers are those of a search that was never stopped (on
+            a GPU, up to rounding, because free memory decides what is added up together). To spend
+            more, repeat it with a search of a larger budget, see `Race.extend`. A kill
+            while writing may leave a ``.part`` file, which can be deleted. Without a path nothing
+            is stored.
         every: the file is written after this number of rounds, over all arms.
         also: your own classes of tuners or methods in the search.
+        callback: called with the search after each step, to log or to stop: if it raises
+            `StopTraining`, the search so far is returned; other exceptions propagate.
+
+    With a path, SIGTERM ends the process by ``SystemExit(143)`` once the file is written, if the
+    call is in the main thread and the program has no handler of its own.
 
     Raises:
         OSError: the file cannot be read or written.
-        ValueError: the file is damaged, or of another search (its settings, seed, model, data or
-            B), or the search holds something that a file cannot; the file is left as it was.
+        ValueError: the file is damaged, or of another search, see `identity`: its settings, seed,
+            network, loss, data or B; or the search or the model holds something that a file cannot.
+            The file is left as it was.
     """
     check_types(model, fed)
     ok = isinstance(search, Search) and not isinstance(search, type)
     require(ok, "search", type(search).__name__, "a search, such as random_search(...)")
     clients, every = whole("clients", clients, 1), whole("every", every, 1)
+    allowed = "a function of the search, or None"
+    require(callback is None or callable(callback), "callback", callback, allowed)
     file, new = None, False
     if path is not None:
-        origin = fingerprint(search, _network(model), fed.train, fed.val, clients)
+        origin = identity(model, fed, clients=clients, search=search)
         file = _File(Path(os.path.realpath(path)), origin, also)
         new = not file.path.exists()
         if not new:
@@ -86,55 +106,81 @@ def tune(
             file.write(search)
     began = saved = search.used
     bar = progress_bar(total=search.total, initial=search.used, unit="round")
-    try:
-        while not search.done:
-            search = cast(_S, search.step(model, fed, clients))
-            if not bar.disable:
-                bar.set_postfix(best=f"{search.best_score:.3f}", refresh=False)
-            bar.update(search.used - bar.n)
-            if file is not None and search.used - saved >= every:
+    with _sigterm_exits(file is not None):
+        try:
+            while not search.done:
+                search = cast(_S, search.step(model, fed, clients))
+                if not bar.disable:
+                    bar.set_postfix(best=f"{search.best_score:.3f}", refresh=False)
+                bar.update(search.used - bar.n)
+                if file is not None and search.used - saved >= every:
+                    file.write(search)
+                    saved = search.used
+                if callback is not None:
+                    callback(search)
+        except StopTraining:
+            pass
+        finally:
+            bar.close()
+            if file is not None and search.used != saved:
                 file.write(search)
-                saved = search.used
-    finally:
-        bar.close()
-        if file is not None and search.used != saved:
-            file.write(search)
-        if file is not None and new and search.used == began and not search.done:
-            file.path.unlink(missing_ok=True)  # no round was trained: leave the name free
+            if file is not None and new and search.used == began and not search.done:
+                file.path.unlink(missing_ok=True)  # no round was trained: leave the name free
     return search
 
 
+@contextmanager
+def _sigterm_exits(wanted: bool) -> Iterator[None]:
+    """Turn SIGTERM into an exception, unless the program has a handler of its own."""
+
+    def leave(number: int, frame: object) -> None:
+        raise SystemExit(128 + number)
+
+    ours = wanted and current_thread() is main_thread()
+    ours = ours and signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+    if ours:
+        signal.signal(signal.SIGTERM, leave)
+    try:
+        yield
+    finally:
+        if ours and signal.getsignal(signal.SIGTERM) is leave:
+            signal.signal(signal.SIGTERM, signal.SIG_DFL)
+
+
 class _File(NamedTuple):
-    """The file of a search. ``origin`` is the fingerprint of all that its numbers depend on."""
+    """The file of a search. ``origin`` is the identity of the search when it began."""
 
     path: Path
-    origin: str
+    origin: dict[str, Any]
     also: tuple[type, ...]
 
-    def read(self, like: _S) -> _S:
-        allowed = "a file that `tune` has written, undamaged"
-        return self._search(self.path.read_bytes(), like, allowed)
+    def read(self, like: Search) -> Search:
+        """Return the search of the file, with the budget of the one that is like it."""
+        theirs, found = self._content(self.path.read_bytes(), "a file that `tune` has written")
+        differ = differences(theirs, self.origin)
+        if not differ:
+            return found
+        budget = {f"search.{name}" for name in getattr(like, "budget", ())}
+        if budget and all(name in budget or self._begins_with(theirs, name) for name in differ):
+            return cast(Search, cast(Any, like).extend(found))
+        names = dict.fromkeys(name.rpartition(".")[2] for name in differ)
+        shown = ", ".join("initial weights" if name == "server" else name for name in names)
+        allowed = f"a new name, or the file of this search; that search has another {shown}"
+        require(False, "path", str(self.path), allowed)
+        return found
 
     def write(self, search: Search) -> None:
         """Write the search, if it can be read again."""
         allowed = "the file of a search that can be read again"
-        write((self.origin, search), self.path, lambda whole: self._search(whole, search, allowed))
+        write((self.origin, search), self.path, lambda whole: self._content(whole, allowed))
 
-    def _search(self, whole: bytes, like: _S, allowed: str) -> _S:
-        found = read(whole, self.path, self.also, allowed, "`tune(also=...)`")
-        ok = isinstance(found, tuple) and len(found) == 2 and isinstance(found[1], type(like))
-        require(ok, "path", str(self.path), "a file that `tune` has written")
-        assert isinstance(found, tuple)
-        allowed = (
-            "a file of this search, with its settings, seed, model (of a network of your own its "
-            "first weights, too: seed PyTorch before you make it), data and B, or a new name"
-        )
-        require(found[0] == self.origin, "path", str(self.path), allowed)
-        assert isinstance(found[1], type(like))
-        return found[1]
+    def _content(self, whole: bytes, allowed: str) -> tuple[dict[str, Any], Search]:
+        found = read(whole, self.path, self.also, f"{allowed}, undamaged", "`tune(also=...)`")
+        ok = isinstance(found, tuple) and len(found) == 2 and isinstance(found[1], Search)
+        require(ok and isinstance(found[0], dict), "path", str(self.path), allowed)  # type: ignore
+        return found  # type: ignore[return-value]
 
-
-def _network(model: Model) -> tuple[object, ...]:
-    """Return what distinguishes a model; leave PyTorch's global generator as it was."""
-    with ONE_AT_A_TIME, torch.random.fork_rng(devices=[]):
-        return repr(model.net()), model.forward, model.loss, model.shapes
+    def _begins_with(self, theirs: dict[str, Any], name: str) -> bool:
+        """Return whether our list of fingerprints only has more entries at its end."""
+        one, other = theirs.get(name), self.origin.get(name)
+        return isinstance(one, list) and isinstance(other, list) and one == other[: len(one)]
