@@ -8,10 +8,12 @@ import subprocess
 import sys
 import termios
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -27,6 +29,7 @@ from fedlab_edu import (
     bayesian_search,
     digits,
     from_module,
+    hyperband,
     linear,
     random_search,
     successive_halving,
@@ -40,6 +43,7 @@ from fedlab_edu.search.distributions import Choice, Uniform
 from fedlab_edu.search.race import Race, race
 from fedlab_edu.search.schedules import bracket
 from fedlab_edu.search.space import FEDEX, SearchSpace, Spaces
+from fedlab_edu.search.tune import StopTraining
 from tests.test_run import Noting
 
 MODEL = linear(64, 10)
@@ -56,14 +60,16 @@ def halving(fed: Federation, **how) -> Race:
     return successive_halving(MODEL, fed, FEDEX, 24, 10, 2, 2, method=FedProx(), **how)
 
 
-def same(one: Race, other: Race) -> None:
-    """All numbers of two races are equal, bit by bit."""
-    assert (one.out, one.best, one.traces) == (other.out, other.best, other.traces)
+def same(one: Race, other: Race, rounding: float = 0.0) -> None:
+    """All numbers of two races are equal, bit by bit or up to rounding."""
+    assert (one.out, one.best) == (other.out, other.best)
+    for ours, theirs in zip(one.traces, other.traces, strict=True):
+        assert ours == pytest.approx(theirs, abs=rounding, nan_ok=True)
     for a, b in zip(one.runs, other.runs, strict=True):
-        torch.testing.assert_close(a.server, b.server, rtol=0, atol=0)
-        torch.testing.assert_close(a.states, b.states, rtol=0, atol=0)
+        torch.testing.assert_close(a.server, b.server, rtol=rounding, atol=rounding)
+        torch.testing.assert_close(a.states, b.states, rtol=rounding, atol=rounding)
         for x, y in zip(a.history, b.history, strict=True):
-            torch.testing.assert_close(vars(x), vars(y), rtol=0, atol=0)
+            torch.testing.assert_close(vars(x), vars(y), rtol=rounding, atol=rounding)
 
 
 def stepped(search: Race, fed: Federation) -> Race:
@@ -423,3 +429,140 @@ def test_progress_is_shown_in_a_terminal_and_nowhere_else(
     shown = everything(ours)
     assert re.search(r"24/24 .*round", shown)
     assert f"best={done.best_score:.3f}" in shown
+
+
+def test_the_callback_sees_the_search_after_each_step_and_logs_it(
+    fed: Federation, tmp_path: Path
+) -> None:
+    seen: list[Race] = []
+    done = tune(halving(fed), MODEL, fed, 3, callback=seen.append)
+    assert [search.used for search in seen] == [4, 8, 12, 14, 16, 18, 20, 22, 23, 24][-len(seen) :]
+    assert seen[-1] is done
+    same(done, stepped(halving(fed), fed))
+    with pytest.raises(ValueError, match=r"callback is 3; allowed: a function of the search, or N"):
+        tune.__wrapped__(halving(fed), MODEL, fed, 3, callback=3)
+
+
+@pytest.mark.parametrize("error", [StopTraining, KeyboardInterrupt, Stop])
+def test_a_callback_that_stops_a_search_leaves_a_file_that_goes_on(
+    error: type[BaseException], fed: Federation, tmp_path: Path
+) -> None:
+    def stop(search: Race) -> None:
+        if search.used > 8:
+            raise error
+
+    file, begun = tmp_path / "search", halving(fed)
+    if error is StopTraining:
+        half = tune(begun, MODEL, fed, 3, path=file, callback=stop)
+        assert 8 < half.used < begun.total
+        assert not half.done
+    else:
+        with pytest.raises(error):
+            tune(begun, MODEL, fed, 3, path=file, callback=stop)
+    _, kept = read(file.read_bytes(), file, (), "", "")
+    assert 8 < kept.used < begun.total
+    same(tune(begun, MODEL, fed, 3, path=file), stepped(begun, fed))
+
+
+@pytest.mark.processes
+def test_sigterm_writes_the_file_and_ends_the_process(fed: Federation, tmp_path: Path) -> None:
+    file = tmp_path / "search"
+    command = [sys.executable, "-c", SCRIPT.replace("every=1", "every=10**6"), str(file)]
+    with subprocess.Popen(command, cwd=ROOT, text=True, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        said = [process.stdout.readline() for _ in range(4)]
+        process.send_signal(signal.SIGTERM)
+    assert process.returncode == 128 + signal.SIGTERM
+    _, kept = read(file.read_bytes(), file, (), "", "")
+    assert kept.used >= int(said[-1]) > 0
+    assert os.listdir(tmp_path) == ["search"]
+
+
+@pytest.mark.parametrize("own", [None, signal.SIG_IGN, lambda *_: None], ids=repr)
+def test_handlers_of_sigterm_are_afterwards_what_they_were(
+    own: Any, fed: Federation, tmp_path: Path
+) -> None:
+    before = signal.getsignal(signal.SIGTERM)
+    seen: list[object] = []
+    try:
+        signal.signal(signal.SIGTERM, own or signal.SIG_DFL)
+        begun = random_search(MODEL, fed, FEDEX, 2, 1, method=FedProx())
+        for path in (None, tmp_path / "search"):
+            tune(begun, MODEL, fed, 3, path=path,
+                 callback=lambda _: seen.append(signal.getsignal(signal.SIGTERM)))  # fmt: skip
+            assert signal.getsignal(signal.SIGTERM) == (own or signal.SIG_DFL)
+        assert seen[0] == (own or signal.SIG_DFL)  # without a file there is nothing to write
+        assert (seen[1] == own) == (own is not None)
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def test_a_search_in_another_thread_leaves_signals_alone(fed: Federation, tmp_path: Path) -> None:
+    begun = random_search(MODEL, fed, FEDEX, 2, 1, method=FedProx())
+    with ThreadPoolExecutor(1) as pool:
+        assert pool.submit(tune, begun, MODEL, fed, 3, path=tmp_path / "search").result().done
+
+
+def more(fed: Federation, kind: str, total: int, cap: int = 2) -> Race:
+    search = {"random": random_search, "hyperband": hyperband}[kind]
+    return search(MODEL, fed, NO_DROPOUT, total, cap, method=FedProx())
+
+
+@pytest.mark.parametrize(
+    ("kind", "first", "then"),
+    [
+        ("random", (6, 2), (10, 2)),  # more arms
+        ("random", (6, 2), (15, 5)),  # more rounds
+        ("random", (6, 2), (20, 4)),
+        ("hyperband", (20, 3), (40, 3)),  # more brackets
+    ],
+)
+@pytest.mark.parametrize("stop", [False, True])
+def test_a_search_whose_budget_is_raised_has_the_numbers_of_one_that_had_it_all_along(
+    kind: str, first: tuple[int, int], then: tuple[int, int], stop: bool, fed: Federation,
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    file, small, large = tmp_path / "search", more(fed, kind, *first), more(fed, kind, *then)
+
+    def halfway(search: Race) -> None:
+        if stop and search.used >= small.total // 2:
+            raise StopTraining
+
+    half = tune(small, MODEL, fed, 3, path=file, callback=halfway)
+    taken: list[int] = []
+    done = tune(large, MODEL, fed, 3, path=file, callback=lambda s: taken.append(s.used))
+    assert taken[0] > half.used  # no round is played twice
+    # rounds are added up in other tiles where other arms train beside them
+    same(done, stepped(large, fed), rounding=1e-5)
+    same(tune(large, MODEL, fed, 3, path=file), done)
+
+
+def test_a_bayesian_search_may_get_a_larger_total(fed: Federation, tmp_path: Path) -> None:
+    def search(total: int):
+        return bayesian_search(MODEL, fed, NO_DROPOUT, total, 1, first=2, method=FedProx())
+
+    file = tmp_path / "search"
+    tune(search(3), MODEL, fed, 3, path=file)
+    done, whole = tune(search(5), MODEL, fed, 3, path=file), tune(search(5), MODEL, fed, 3)
+    assert done.points == whole.points
+    same(done.race, whole.race)
+    with pytest.raises(ValueError, match="total is 4; allowed: at least 5, as before"):
+        tune(search(4), MODEL, fed, 3, path=file)
+
+
+def test_a_budget_that_would_change_earlier_rounds_is_refused(
+    fed: Federation, tmp_path: Path
+) -> None:
+    file = tmp_path / "search"
+    tune(halving(fed), MODEL, fed, 3, path=file)
+    before = file.read_bytes()
+    longer = successive_halving(MODEL, fed, FEDEX, 28, 10, 2, 2, method=FedProx())
+    message = "total is 28; allowed: 24, as before; without eliminations also more arms or rounds"
+    with pytest.raises(ValueError, match=message):
+        tune(longer, MODEL, fed, 3, path=file)
+    assert file.read_bytes() == before
+    other = tmp_path / "other"
+    tune(more(fed, "random", 6), MODEL, fed, 3, path=other)
+    for smaller in (more(fed, "random", 4), more(fed, "random", 3, 1)):
+        with pytest.raises(ValueError, match=r"^(path|total) is "):
+            tune(smaller, MODEL, fed, 3, path=other)

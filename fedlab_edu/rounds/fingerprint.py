@@ -230,11 +230,8 @@ def _reduced(value: Any) -> list[object]:
         raise TypeError(type(value).__qualname__) from error
     if isinstance(parts, str):
         return [value.__module__, parts]
-    cls: Any = type(value)
-    if (
-        cls.__getstate__ is object.__getstate__
-        and getattr(parts[0], "__name__", None) == "__newobj__"
-    ):
+    own = getattr(type(value), "__getstate__", None) is not object.__getstate__
+    if not own and getattr(parts[0], "__name__", None) == "__newobj__":
         parts = (*parts[:2], state_of(value), *parts[3:])
     return [[*part] if isinstance(part, Iterator) else part for part in parts]
 

@@ -159,7 +159,8 @@ class Race:
         """Return this race after the rounds of another that differs in its budget only.
 
         Arms without eliminations train alone, so a larger budget adds arms or rounds to them. Whole
-        brackets may follow, as in Hyperband.
+        brackets may follow, as in Hyperband. The numbers are those of a race that had the budget
+        from the start, up to rounding.
 
         Raises:
             ValueError: a smaller budget, or eliminations in other rounds.
