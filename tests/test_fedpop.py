@@ -654,12 +654,11 @@ def test_when_all_have_diverged_nobody_copies(fed: Federation) -> None:
     assert isinf(last.best_score)
 
 
-def test_a_kept_age_goes_on_to_decay(fed: Federation) -> None:
-    for keep, age in ((False, 0), (True, 3)):
-        search = begun(fed, keep_age=keep)
-        for _ in range(3):
-            search = search.step(MODEL, fed, 4)
-        assert {search.runs[b.member].round for b in search.births if b.round} == {age}
+def test_the_servers_rate_of_a_copy_decays_from_the_start(fed: Federation) -> None:
+    search = begun(fed)
+    for _ in range(3):
+        search = search.step(MODEL, fed, 4)
+    assert {search.runs[b.member].round for b in search.births if b.round} == {0}
 
 
 def test_weighted_scores_are_those_of_all_validation_examples_together(fed: Federation) -> None:

@@ -11,7 +11,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from fedlab_edu.tensors import as_float64
-from fedlab_edu.validate import MOST, not_negative, require
+from fedlab_edu.validate import not_negative, require
 
 _HUGE = 1e300  # keeps log weights finite
 
@@ -83,30 +83,6 @@ def hedge(loss_table: Any, eta: float) -> Float[Tensor, "... tau k"]:
     before[..., 1:, :] = table[..., :-1, :].cumsum(-2)
     # subtracting the minimum changes nothing, and prevents overflow
     return (-eta * (before - before.amin(-1, keepdim=True))).softmax(-1)
-
-
-def expected_p(loss_table: Any, eta: float) -> Float[Tensor, "tau k"]:
-    """Return the exact mean of the p of `bandit_eg` over all ``k^(tau - 1)`` sequences of arms.
-
-    For a loss_table (tau, k) the expected sum of losses is ``(expected_p * loss_table).sum()``.
-
-    Raises:
-        ValueError: more than a million sequences; see `bandit_eg` for the rest.
-    """
-    table = _checked(loss_table, eta)
-    require(table.ndim == 2, "shape of loss_table", tuple(table.shape), "(tau, k)")
-    tau, k = table.shape
-    require(k ** (tau - 1) <= MOST, "k^(tau - 1)", k ** (tau - 1), f"{MOST:,} at most")
-    z, chance, expected = torch.full((1, k), -log(k), dtype=table.dtype), as_float64([1.0]), []
-    for t in range(tau):
-        p = z.exp()
-        expected.append(chance @ p)
-        if t < tau - 1:  # extend each sequence by each arm
-            arm, chance = torch.arange(k).repeat(len(z)), (chance[:, None] * p).flatten()
-            row = torch.arange(len(z)).repeat_interleave(k)
-            row, arm, chance = row[chance > 0], arm[chance > 0], chance[chance > 0]
-            z = move(z[row], p[row], arm, table[t].expand(len(row), k), eta)
-    return torch.stack(expected)
 
 
 def draw(p: Tensor, u: Tensor) -> Int[Tensor, "..."]:

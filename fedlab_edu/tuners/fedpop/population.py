@@ -61,7 +61,7 @@ class FedPop:
         how: the rules of evolution.
         G: whether members copy one another, every T_g rounds.
         local: the options of FedPop-L; None if all clients of a member train with its base.
-        weighted, keep_age, on_nan: see `fedpop`.
+        weighted, on_nan: see `fedpop`.
         seed: of all draws.
         traces: each member's score s_i of each of its rounds; NaN if no client could validate, +inf
             if a client has diverged.
@@ -81,7 +81,6 @@ class FedPop:
     T_g: int
     local: Local | None
     weighted: bool
-    keep_age: bool
     on_nan: Literal["wait", "replace"]
     seed: int
     traces: tuple[tuple[float, ...], ...]
@@ -145,10 +144,11 @@ class FedPop:
             # alpha_i <- Evo(alpha_j), beta_i^0 <- Evo(beta_j^0)
             c = self.how.evo(self.spaces.client, parent.c, r[i], gens[i])[0]
             b = self.how.evo(self.spaces.server, parent.b, r[i], gens[i])[0]
-            # w_i <- w_j, and momentum and client states; the child draws for itself
-            new = replace(run, tuner=Fixed(c), b=b, seed=seed_for(self.seed, i, r[i]), history=())
-            age = run.round if self.keep_age else 0
-            return Birth(r[i], i, parent.member, c, b), replace(new, round=age)
+            # w_i <- w_j, and momentum and client states; the child draws for itself, and its
+            # server's rate decays from the start, as in the authors' code
+            seed = seed_for(self.seed, i, r[i])
+            new = replace(run, tuner=Fixed(c), b=b, seed=seed, round=0, history=())
+            return Birth(r[i], i, parent.member, c, b), new
 
         new = inherit(list(zip(now, self.runs, strict=True)), pairs, child)
         births = *self.births, *(new[i][0] for i, _ in pairs)

@@ -34,7 +34,6 @@ def fedpop(
     gamma: float = 0.9,
     coin: Literal["each", "vector"] = "each",
     weighted: bool = False,
-    keep_age: bool = False,
     on_nan: Literal["wait", "replace"] = "wait",
     eta: SupportsIndex = 3,
     eliminations: SupportsIndex = 0,
@@ -60,8 +59,6 @@ def fedpop(
         eps, p_re, rho, gamma, coin: see `Evolution`.
         weighted: weight a member's score by numbers of validation examples, as in the authors'
             code. As printed, all clients have the same weight.
-        keep_age: let the server's rate of a copy go on to decay. Otherwise it starts again, as in
-            the authors' code.
         on_nan: when a member that has diverged is replaced: when members copy next ("wait"), or at
             once by a copy of a random member ("replace"), as in the authors' code.
 
@@ -89,4 +86,4 @@ def fedpop(
     births = tuple(Birth(0, i, None, arm.tuner.final, arm.b) for i, arm in enumerate(arms))
     nothing, all_in = ((),) * len(runs), (None,) * len(runs)
     return FedPop(runs, spaces, bracket, how, G, every, local if L else None, bool(weighted),
-                  bool(keep_age), on_nan, begun.seed, nothing, all_in, births)  # fmt: skip
+                  on_nan, begun.seed, nothing, all_in, births)  # fmt: skip
