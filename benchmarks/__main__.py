@@ -7,6 +7,10 @@ weights is printed beside the times. GFLOP/s counts the operations of forward an
 the percentage is that of what the machine does in a product of large float32 matrices. Rounding in
 float32 may grow over hundreds of steps; the tests hold both loops together in float64.
 
+A whole round is training, two scores and the average: medians, the plain loop with one thread and
+with all, and ours, in turn. Training is its share of our round; faults are its minor page faults.
+Rounds of many clients show that a step takes as long, and that memory does not grow with them.
+
 A race is a whole search: successive halving, its arms together and one by one. Each is run once.
 FedEx is measured against the same round, and the same search, without it.
 
@@ -26,11 +30,24 @@ Memory is the peak of the command and its examiners, after a third of the submis
 import argparse
 import os
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import torch
 
-from benchmarks import features, fedex, fedpop, fedtune, grading, memory, oco, races, speed
+from benchmarks import (
+    features,
+    fedex,
+    fedpop,
+    fedtune,
+    grading,
+    memory,
+    oco,
+    races,
+    rounds,
+    scale,
+    shares,
+    speed,
+)
 from benchmarks.workloads import Workload, workloads
 from fedlab_edu import LocalHP
 from fedlab_edu.tensors import usable_device
@@ -51,6 +68,15 @@ def main(arguments: list[str] | None = None) -> None:
 
     def training(make: Callable[[], Workload]) -> str:
         return speed.speed(make(), device, options.repeats).row()
+
+    def a_whole_round(make: Callable[[], rounds.Setting]) -> str:
+        return rounds.measured(make()).row()
+
+    def many(size: tuple[Callable[[int], list[int]], int]) -> str:
+        return scale.measured(size).row()
+
+    def a_search(make: Callable[..., Any]) -> str:
+        return shares.measured(make).row()
 
     def a_race(budget: tuple[int, int]) -> str:
         return races.raced(budget, device).row()
@@ -80,6 +106,10 @@ def main(arguments: list[str] | None = None) -> None:
         return grading.graded(n).row()
 
     table(speed.HEAD, workloads(), options.only, training)
+    if device.type == "cpu":
+        table(rounds.HEAD, rounds.SETTINGS, options.only, a_whole_round)
+        table(scale.HEAD, scale.SIZES, options.only, many)
+        table(shares.HEAD, shares.SEARCHES, options.only, a_search)
     table(races.HEAD, races.BUDGETS, options.only, a_race)
     table(fedex.HEAD, fedex.ROUNDS, options.only, fedex_round)
     table(fedex.HEAD, fedex.RACES, options.only, fedex_race)

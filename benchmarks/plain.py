@@ -5,7 +5,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from fedlab_edu import Clients, LocalHP, Model
-from fedlab_edu.training.local import shuffles
+from fedlab_edu.training.plan import shuffles
 
 
 def plain_loop(model: Model, w: Tensor, clients: Clients, c: LocalHP, seeds: list[int]) -> Tensor:

@@ -23,8 +23,8 @@ from fedlab_edu import (
 )
 from fedlab_edu.models.layers import Drop
 from fedlab_edu.training import local as engine
-from fedlab_edu.training.local import minibatches, shuffles
 from fedlab_edu.training.memory import activations
+from fedlab_edu.training.plan import minibatches, shuffles, steps
 from fedlab_edu.training.scores import score
 from tests.reference import plain_loop
 from tests.test_layers import masks, splitmix64
@@ -276,7 +276,7 @@ def test_a_watcher_sees_each_client_after_each_of_its_steps(
             seen[i].append(w_i.clone())
 
     W = local_sgd(model, w, clients, c, list(range(8)), watch=watch, workers=workers)
-    assert [len(way) for way in seen.values()] == engine.steps(clients.n, c).tolist()
+    assert [len(way) for way in seen.values()] == steps(clients.n, c).tolist()
     for i, way in seen.items():
         assert torch.equal(way[-1], W[i])
         first = LocalHP(**{**c[i].columns, "epochs": 1})

@@ -39,10 +39,11 @@ from fedlab_edu.methods.fedpa import delta
 from fedlab_edu.methods.maml import halves, meta_gradient
 from fedlab_edu.methods.scaffold import effective_steps
 from fedlab_edu.rounds.communicate import finish_round, train_clients
-from fedlab_edu.rounds.gather import Work, gather, is_finite
+from fedlab_edu.rounds.gather import Part, Sums, Tile, Work, is_finite
 from fedlab_edu.rounds.tuner import Fixed
+from fedlab_edu.training import local as engine
 from fedlab_edu.training import memory as memory_module
-from fedlab_edu.training.local import shuffles
+from fedlab_edu.training.plan import shuffles
 from fedlab_edu.training.scores import Score
 from tests.reference import plain_loop
 from tests.vectors import F64, case, quadratic
@@ -107,9 +108,19 @@ class Quadratics:
         work = Work(
             i, torch.zeros_like(i), LocalHP(**{**self.steps, **c})[[0] * self.B], [0] * self.B
         )
-        (tile,) = train_clients([run], [work], self.model, self.fed.train, self.fed.val)
-        (gathered,) = gather([run], [work], [tile], self.fed)
-        return finish_round(run, gathered), tile.update
+        sums, updates = Sums([run], [work], self.fed), {}
+
+        def part(tile: Tile) -> Part:
+            vectors = [v for v in tile.update if v is not None]
+            updates.update(zip(tile.place.tolist(), zip(*vectors, strict=True), strict=True))
+            given.append([v is not None for v in tile.update])
+            return sums.part(tile)
+
+        given = []
+        train_clients([run], [work], self.model, self.fed.train, self.fed.val, part, sums.add)
+        vectors = iter(zip(*(updates[place] for place in range(self.B)), strict=True))
+        update = ClientUpdate(*(torch.stack(next(vectors)) if has else None for has in given[0]))
+        return finish_round(run, *sums.gathered()), update
 
 
 # --- the vectors ----------------------------------------------------------------------------------
@@ -356,7 +367,7 @@ def test_runs_of_a_method_that_play_together_get_the_numbers_of_each_alone(
 ) -> None:
     runs = [a_run(name, fed, seed, lr=0.02 * (seed + 1), epochs=2 + seed) for seed in range(3)]
     alone = [train(run, MODEL, fed, 2, clients=4) for run in runs]
-    monkeypatch.setattr(memory_module, "CHUNK_BYTES", 5 * 8 * MODEL.d)  # pieces of 5 clients
+    monkeypatch.setattr(engine, "CPU_TILE_BYTES", 4 * 5 * 8 * MODEL.d)  # tiles of 5 clients
     for _ in range(2):
         runs = communicate_all(runs, MODEL, fed, clients=4)
     for one, other in zip(alone, runs, strict=True):
@@ -364,6 +375,12 @@ def test_runs_of_a_method_that_play_together_get_the_numbers_of_each_alone(
         torch.testing.assert_close(dict(one.states), dict(other.states), rtol=1e-12, atol=1e-12)
         for a, b in zip(one.history, other.history, strict=True):
             torch.testing.assert_close(a.after, b.after, rtol=1e-9, atol=1e-9)
+
+
+def after_work(run: Run, work: Work, fed: Federation) -> Run:
+    sums = Sums([run], [work], fed)
+    train_clients([run], [work], MODEL, fed.train, fed.val, sums.part, sums.add)
+    return finish_round(run, *sums.gathered())
 
 
 @every_method
@@ -376,8 +393,7 @@ def test_clients_that_diverge_are_left_out_and_the_run_says_so(name: str, fed: F
     without = Work(clients[[0, 2]], work.row[[0, 2]], c[[0, 2]], [1, 3])
     after = []
     for one in (work, without):
-        tiles = train_clients([run], [one], MODEL, fed.train, fed.val)
-        after.append(finish_round(run, *gather([run], [one], tiles, fed)))
+        after.append(after_work(run, one, fed))
     both, fine = after
     torch.testing.assert_close(both.server, fine.server, rtol=1e-12, atol=1e-12)
     torch.testing.assert_close(dict(both.states), dict(fine.states), rtol=1e-12, atol=1e-12)
@@ -515,8 +531,7 @@ def test_a_client_that_has_diverged_counts_nowhere(name: str, fed: Federation) -
     alone = Work(torch.tensor([3]), torch.tensor([0]), c[[0]], [1])
     after = []
     for work in (pair, alone):
-        tiles = train_clients([run], [work], MODEL, fed.train, fed.val)
-        after.append(finish_round(run, *gather([run], [work], tiles, fed)))
+        after.append(after_work(run, work, fed))
     torch.testing.assert_close(after[0].server, after[1].server, rtol=1e-12, atol=1e-12)
 
 

@@ -13,7 +13,7 @@ from fedlab_edu.methods.scaffold import effective_steps
 from fedlab_edu.models.model import Model
 from fedlab_edu.registry import storable
 from fedlab_edu.training.hparams import LocalHP, ServerHP
-from fedlab_edu.training.local import steps
+from fedlab_edu.training.plan import steps
 
 
 @storable

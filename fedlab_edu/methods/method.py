@@ -76,7 +76,7 @@ class RoundUpdate(NamedTuple):
         p: the normalised weights.
         n: numbers of training examples.
         c: the configurations with which the clients trained, one row each;
-            `fedlab_edu.training.local.steps` of (n, c) counts their local steps.
+            `fedlab_edu.training.plan.steps` of (n, c) counts their local steps.
         round: t, from 1.
         drawn: the number of clients drawn, including diverged ones.
         seed: of the run, see `generator`.

@@ -16,7 +16,8 @@ from fedlab_edu.methods.method import ClientInput, ClientUpdate, equal_weights, 
 from fedlab_edu.models.model import Model
 from fedlab_edu.registry import storable
 from fedlab_edu.training.hparams import LocalHP
-from fedlab_edu.training.local import local_sgd, steps
+from fedlab_edu.training.local import local_sgd
+from fedlab_edu.training.plan import steps
 from fedlab_edu.training.scores import gradient
 from fedlab_edu.validate import require
 

@@ -25,13 +25,13 @@ def linear(
     return torch.baddbmm(bias[:, None], x, weight)
 
 
-def _channels(x: Tensor) -> Tensor:
+def fold(x: Tensor) -> Tensor:
     """Fold the clients into channel groups: (B, b, C, H, W) -> (b, B*C, H, W)."""
     return x.transpose(0, 1).flatten(1, 2)
 
 
-def _clients(x: Tensor, clients: int) -> Tensor:
-    """Invert `_channels`."""
+def unfold(x: Tensor, clients: int) -> Tensor:
+    """Invert `fold`."""
     return x.unflatten(1, (clients, -1)).transpose(0, 1)
 
 
@@ -42,9 +42,9 @@ def conv2d(
     padding: int = 0,
 ) -> Float[Tensor, "B b o H2 W2"]:
     """Run B convolutions as one with B groups; channels last is the fast order on a CPU."""
-    folded = _channels(x).contiguous(memory_format=torch.channels_last)
+    folded = fold(x).contiguous(memory_format=torch.channels_last)
     out = F.conv2d(folded, weight.flatten(0, 1), bias.flatten(), padding=padding, groups=len(x))
-    return _clients(out, len(x))
+    return unfold(out, len(x))
 
 
 def max_pool2d(
@@ -54,7 +54,7 @@ def max_pool2d(
 
     ``ceil`` adds the squares that begin inside and reach beyond the edge.
     """
-    return _clients(F.max_pool2d(_channels(x), size, stride, ceil_mode=ceil), len(x))
+    return unfold(F.max_pool2d(fold(x), size, stride, ceil_mode=ceil), len(x))
 
 
 def embedding(

@@ -15,6 +15,7 @@ import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from fedlab_edu.models.backward import Gradients
 from fedlab_edu.validate import require
 
 _P = ParamSpec("_P")
@@ -43,6 +44,8 @@ class Model:
         loss: outputs (n, C) and targets (n,) give the loss of each example (n,).
         drops: whether the plain network has ``nn.Dropout(0.0)`` layers. The rate is a
             hyperparameter. Our own networks drop before their last linear layer.
+        gradients: the gradients of the weights by hand, see `fedlab_edu.models.backward`; None to
+            leave them to autograd.
     """
 
     net: Callable[[], nn.Module]
@@ -51,6 +54,7 @@ class Model:
     flipped: tuple[bool, ...]
     loss: Callable[[Tensor, Tensor], Tensor] = cross_entropy
     drops: bool = False
+    gradients: Callable[..., Gradients] | None = None
 
     @property
     def d(self) -> int:

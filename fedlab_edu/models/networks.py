@@ -6,13 +6,17 @@ from itertools import pairwise
 import torch
 from torch import Tensor, nn
 
-from fedlab_edu.models import layers
+from fedlab_edu.models import backward, layers
 from fedlab_edu.models.layers import Drop
 from fedlab_edu.models.model import Model, picklable
 from fedlab_edu.validate import require
 
 
-def _twice(net: Callable[[], nn.Module], forward: Callable[..., Tensor]) -> Model:
+def _twice(
+    net: Callable[[], nn.Module],
+    forward: Callable[..., Tensor],
+    gradients: Callable[..., backward.Gradients] | None = None,
+) -> Model:
     """Make a model of a network that is written twice: plainly, and with a client axis."""
     with torch.device("meta"):  # shapes only: no draws, no memory
         plain = net()
@@ -20,7 +24,7 @@ def _twice(net: Callable[[], nn.Module], forward: Callable[..., Tensor]) -> Mode
     flipped = tuple(id(p) in linear for p in plain.parameters())
     weights = zip(plain.parameters(), flipped, strict=True)
     shapes = tuple(tuple(p.T.shape if flip else p.shape) for p, flip in weights)
-    return Model(net, forward, shapes, flipped, drops=True)
+    return Model(net, forward, shapes, flipped, drops=True, gradients=gradients)
 
 
 @picklable
@@ -40,7 +44,7 @@ def mlp(*sizes: int) -> Model:
             x = layers.linear(x, weight, bias).relu()
         return layers.linear(layers.dropout(x, drop), p[-2], p[-1])
 
-    return _twice(net, forward)
+    return _twice(net, forward, backward.mlp)
 
 
 def linear(inputs: int, classes: int) -> Model:
@@ -73,7 +77,7 @@ def lenet5(side: int = 28, channels: int = 1, classes: int = 10) -> Model:
         x = layers.linear(x, p[6], p[7]).relu()
         return layers.linear(layers.dropout(x, drop), p[8], p[9])
 
-    return _twice(net, forward)
+    return _twice(net, forward, backward.lenet(padding))
 
 
 @picklable

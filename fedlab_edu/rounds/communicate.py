@@ -1,24 +1,29 @@
 """A communication round: `communicate` returns the run after it."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
+import numpy as np
 import torch
+from jaxtyping import Float, Int
 from torch import Tensor
 
 from fedlab_edu.data.clients import Clients, Federation
 from fedlab_edu.methods import ClientInput, ClientUpdate, Method, Server
 from fedlab_edu.models.model import Model
 from fedlab_edu.progress import progress_bar
-from fedlab_edu.rounds.gather import Gathered, Tile, Work, gather, is_finite
+from fedlab_edu.rounds.gather import Gathered, Sums, Tile, Work, is_finite
 from fedlab_edu.rounds.run import Run, check_types
 from fedlab_edu.seeds import generator, seed_for
 from fedlab_edu.training.hparams import LocalHP
-from fedlab_edu.training.memory import chunks
+from fedlab_edu.training.local import cut, threads_for
 from fedlab_edu.training.scores import score
+from fedlab_edu.training.threads import one_thread, run_parallel
 from fedlab_edu.validate import require, whole
+
+_Part = TypeVar("_Part")
 
 
 def communicate(run: Run, model: Model, fed: Federation, clients: int = 10) -> Run:
@@ -49,14 +54,14 @@ def communicate_all(
     for other in (run.method for run in runs):
         same = same_method(one, other)
         require(same, "methods of the runs", [one, other], "the same, or equal in all fields")
-    # draw B clients, and a setting c_i ~ D_theta for each
-    works = [draw_work(run, fed, clients) for run in runs]
-    # w_i <- Loc_{c_i}(T_i, w), L_{V_i}(w) and L_{V_i}(w_i)
-    tiles = train_clients(runs, works, model, fed.train, fed.val)
-    # the average of the w_i, tile by tile
-    gathered = gather(runs, works, tiles, fed)
-    # w <- Agg_b(w, {w_i}), theta <- update
-    return [finish_round(run, one) for run, one in zip(runs, gathered, strict=True)]
+    with one_thread():
+        # draw B clients, and a setting c_i ~ D_theta for each
+        works = [draw_work(run, fed, clients) for run in runs]
+        sums = Sums(runs, works, fed)
+        # w_i <- Loc_{c_i}(T_i, w), L_{V_i}(w) and L_{V_i}(w_i), and the sums of the w_i
+        train_clients(runs, works, model, fed.train, fed.val, sums.part, sums.add)
+        # w <- Agg_b(w, {w_i}), theta <- update
+        return [finish_round(run, one) for run, one in zip(runs, sums.gathered(), strict=True)]
 
 
 def same_method(one: Method, other: Method) -> bool:
@@ -123,11 +128,18 @@ def _check_rows(run: Run, clients: int, row: Any) -> Tensor:
 
 
 def train_clients(
-    runs: Sequence[Run], works: Sequence[Work], model: Model, data: Clients, tests: Clients
-) -> Iterator[Tile]:
-    """Train all clients of all runs by Loc, and yield them in tiles to bound the memory.
+    runs: Sequence[Run],
+    works: Sequence[Work],
+    model: Model,
+    data: Clients,
+    tests: Clients,
+    part: Callable[[Tile], _Part],
+    add: Callable[[_Part], object],
+) -> None:
+    """Train all clients of all runs by Loc, in tiles that stay in a core's cache.
 
-    A tile has the scores on ``tests`` of the models received and of the personal models.
+    A tile has the scores on ``tests`` of the models received and of the personal models. Its thread
+    calls ``part`` while they are in the cache; ``add`` gets the results in the order of the tiles.
     """
     method, w = runs[0].method, runs[0].w
     run = torch.repeat_interleave(torch.tensor([len(work.client) for work in works]))
@@ -135,13 +147,19 @@ def train_clients(
     client = torch.cat([work.client for work in works])
     c = LocalHP.concat([work.c for work in works])
     seeds = [seed for work in works for seed in work.seeds]
-    for i in chunks(len(run), w.nbytes, w.device):
-        inputs = _inputs(runs, run[i].tolist(), client[i].tolist())
-        update = method.loc(model, inputs, data[client[i]], c[i], [seeds[j] for j in i])
+
+    def train(tile: np.ndarray) -> _Part:
+        i = torch.from_numpy(tile)
+        inputs = _inputs(runs, run[i], client[i].tolist())
+        mine, (several, which) = tests[client[i]], run[i].unique(return_inverse=True)
+        before = score(model, _stacked(runs, several, "w"), mine, which)
+        update = method.loc(model, inputs, data[client[i]], c[i], [seeds[j] for j in tile])
         _check(update, method, (len(i), model.d), inputs.state is not None)
-        mine = tests[client[i]]
-        before, after = score(model, inputs.w, mine), score(model, update.personal, mine)
-        yield Tile(run[i], place[i], client[i], update, before, after, is_finite(update, after))
+        after = score(model, update.personal, mine)
+        finite = is_finite(update, after)
+        return part(Tile(run[i], place[i], client[i], update, before, after, finite))
+
+    run_parallel(train, cut(model, data[client], c, w), add, threads_for(w))
 
 
 def _check(update: object, method: Method, shape: tuple[int, int], has_state: bool) -> None:
@@ -160,22 +178,27 @@ def _check(update: object, method: Method, shape: tuple[int, int], has_state: bo
     require((state is not None) == has_state, f"{loc}: state", state, allowed)
 
 
-def _inputs(runs: Sequence[Run], owner: list[int], clients: list[int]) -> ClientInput:
+def _inputs(runs: Sequence[Run], owner: Int[Tensor, " k"], clients: list[int]) -> ClientInput:
     """Return the inputs of some clients; ``owner`` has the place of each client's run in runs."""
-    played = torch.tensor([runs[a].round for a in owner])
-    if len(runs) == 1:  # one vector for all, without a copy
-        w, h = runs[0].server.w, runs[0].server.h
-    else:
-        w, h = (torch.stack([getattr(runs[a].server, name) for a in owner]) for name in "wh")
-    found, initial = [], {a: runs[a].method.init_state(runs[a].w) for a in set(owner)}
-    for a, i in zip(owner, clients, strict=True):
+    several, which = owner.unique(return_inverse=True)
+    w, h = (_stacked(runs, several, name) for name in "wh")
+    w, h = (w[0], h[0]) if len(several) == 1 else (w[which], h[which])
+    found, initial = [], {a: runs[a].method.init_state(runs[a].w) for a in several.tolist()}
+    for a, i in zip(owner.tolist(), clients, strict=True):
         states = runs[a].states
         allowed = "client states; those of this run live on the Flower nodes"
         require(states is not None, "states", None, allowed)
         assert states is not None
         found.append(states.get(i, initial[a]))
     vectors = [v for v in found if v is not None]
+    played = torch.tensor([run.round for run in runs])[owner]
     return ClientInput(w, h, torch.stack(vectors) if vectors else None, played)
+
+
+def _stacked(runs: Sequence[Run], some: Int[Tensor, " a"], name: str) -> Float[Tensor, "a d"]:
+    """Return a vector of the server of each of some runs."""
+    vectors = [getattr(runs[a].server, name) for a in some.tolist()]
+    return vectors[0][None] if len(vectors) == 1 else torch.stack(vectors)
 
 
 def finish_round(run: Run, gathered: Gathered) -> Run:

@@ -23,7 +23,7 @@ from fedlab_edu.data.clients import Federation
 from fedlab_edu.methods import ClientInput, ClientUpdate, FedAvg, Method
 from fedlab_edu.models.model import Model
 from fedlab_edu.rounds.communicate import draw_work, finish_round
-from fedlab_edu.rounds.gather import Tile, gather, is_finite
+from fedlab_edu.rounds.gather import Sums, Tile, is_finite
 from fedlab_edu.rounds.run import Run, check_types
 from fedlab_edu.training.hparams import LocalHP
 from fedlab_edu.training.scores import Score, score
@@ -160,8 +160,9 @@ def _communicate(run: Run, grid: Grid, nodes: dict[int, int], fed: Federation, c
     # personal models and client states stay on the nodes
     update = ClientUpdate(models, models, None, delta, weight)
     tile = Tile(torch.zeros_like(here), here, work.client, update, before, after, finite)
-    (gathered,) = gather([run], [work], [tile], fed)
-    return finish_round(run, gathered)
+    sums = Sums([run], [work], fed)
+    sums.add(sums.part(tile))
+    return finish_round(run, *sums.gathered())
 
 
 def _join(grid: Grid, clients: int) -> dict[int, int]:

@@ -7,7 +7,7 @@ import torch
 from fedlab_edu.data.clients import Clients, Federation
 from fedlab_edu.models.model import Model
 from fedlab_edu.rounds.communicate import train_clients
-from fedlab_edu.rounds.gather import Work
+from fedlab_edu.rounds.gather import Tile, Work
 from fedlab_edu.rounds.run import Run, check_types
 from fedlab_edu.seeds import seed_for
 from fedlab_edu.training.hparams import LocalHP
@@ -66,5 +66,10 @@ def personalise(run: Run, model: Model, fed: Federation, c: LocalHP | None = Non
     seeds = [seed_for(run.seed, run.round, client, 1) for client in range(N)]  # not a round's
     everyone = torch.arange(N)
     work = Work(everyone, torch.zeros_like(everyone), c.each(N), seeds)
-    parts = [tile.after for tile in train_clients([run], [work], model, fed.train, fed.test)]
-    return average(Score(*(torch.cat(s) for s in zip(*parts, strict=True))), fed.test)
+    scores = torch.zeros(2, N, dtype=torch.float64)
+
+    def keep(tile: Tile) -> None:
+        scores[:, tile.place] = torch.stack(tile.after)
+
+    train_clients([run], [work], model, fed.train, fed.test, keep, lambda _: None)
+    return average(Score(*scores), fed.test)

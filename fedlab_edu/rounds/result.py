@@ -60,10 +60,10 @@ class Round:
         has = self.size > 0
         scores = torch.stack([*self.before, *self.after]).double()[:, has]
         is_finite = scores.abs() <= LARGEST  # False for NaN
-        worst = [_worst(scores[i::2][is_finite[i::2]]) for i in range(2)]
-        scores = torch.where(
-            is_finite, scores, torch.tensor(worst * 2, dtype=torch.float64)[:, None]
-        )
+        if not bool(is_finite.all()):
+            worst = [_worst(scores[i::2][is_finite[i::2]]) for i in range(2)] * 2
+            other = torch.tensor(worst, dtype=torch.float64)[:, None]
+            scores = torch.where(is_finite, scores, other)
         return RoundResult(
             self.client[has], self.row[has], self.size[has].double(),
             Score(*scores[:2]), Score(*scores[2:]), ~is_finite.all(0),

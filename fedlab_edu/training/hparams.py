@@ -55,7 +55,7 @@ class _Columns:
     @property
     def columns(self) -> dict[str, Tensor]:
         """Scalars () or columns (k,) by name."""
-        return {f.name: getattr(self, f.name) for f in fields(self)}  # type: ignore[arg-type]
+        return dict(vars(self))
 
     def __repr__(self) -> str:
         """Return the call that makes the table; of long columns only the first eight rows."""
@@ -70,9 +70,12 @@ class _Columns:
         """Select rows: an integer gives scalars, a list or tensor of B of them columns (B,)."""
         if isinstance(rows, list):
             rows = torch.tensor(rows, dtype=torch.long)
-        chosen = copy(self)  # not type(self)(...), which would check the rows again
-        for name, column in self.columns.items():
-            object.__setattr__(chosen, name, column.reshape(-1)[rows])
+        return self._with({n: column.reshape(-1)[rows] for n, column in self.columns.items()})
+
+    def _with(self: _Table, columns: dict[str, Tensor]) -> _Table:
+        """Return a table of rows of valid tables, which need no second check."""
+        chosen = copy(self)
+        vars(chosen).update(columns)
         return chosen
 
     def each(self: _Table, B: int, name: str = "c") -> _Table:
@@ -81,16 +84,17 @@ class _Columns:
         Raises:
             ValueError: neither 1 nor B rows.
         """
-        allowed = f"one setting, or {B} rows, one for each client"
-        require(len(self) in (1, B), name, f"{len(self)} rows", allowed)
-        return self[list(range(B)) if len(self) == B else [0] * B]
+        k, columns = len(self), self.columns
+        require(k in (1, B), name, f"{k} rows", f"one setting, or {B} rows, one for each client")
+        if k == B and all(column.dim() for column in columns.values()):
+            return self
+        return self._with({n: column.reshape(-1).expand(B) for n, column in columns.items()})
 
     @classmethod
     def concat(cls: type[_Table], tables: Sequence[_Table]) -> _Table:
         """Concatenate tables."""
-        names = [f.name for f in fields(cls)]  # type: ignore[arg-type]
-        columns = {n: [getattr(t, n).reshape(-1) for t in tables] for n in names}
-        return cls(**{n: torch.cat(rows) for n, rows in columns.items()})
+        columns = {n: [t.columns[n].reshape(-1) for t in tables] for n in tables[0].columns}
+        return tables[0]._with({n: torch.cat(rows) for n, rows in columns.items()})
 
 
 @storable

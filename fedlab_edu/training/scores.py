@@ -3,17 +3,19 @@
 from collections.abc import Iterator
 from typing import NamedTuple
 
+import numpy as np
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
-from torch.nn.utils.rnn import pad_sequence
 
 from fedlab_edu.data.clients import Clients
 from fedlab_edu.models.model import Model
 from fedlab_edu.registry import storable
-from fedlab_edu.training.local import fits
+from fedlab_edu.training.local import fits, threads_for
 from fedlab_edu.training.memory import SCORE_BYTES, activations
+from fedlab_edu.training.threads import run_parallel
 
+MODELS_BYTES = 4 << 20  # models of one block, if they are more than 16
 ROWS_AT_ONCE = 4096  # examples of one model in one chunk; more is no faster
 
 
@@ -31,63 +33,102 @@ class Score(NamedTuple):
 
 
 @torch.no_grad()
-def score(model: Model, w: Float[Tensor, "*B d"], clients: Clients) -> Score:
+def score(
+    model: Model,
+    w: Float[Tensor, "*A d"],
+    clients: Clients,
+    which: Int[Tensor, " B"] | None = None,
+) -> Score:
     """Return the mean loss and error rate of each of B clients on its examples.
 
-    The model w is one (d,) for all clients, or one for each (B, d). The error is the loss where the
-    targets are not classes, or there is one output. A client without examples scores 0, and has
-    weight 0 in averages. A model whose loss is not finite has diverged, and scores +inf in both.
-    Evaluation takes about `SCORE_BYTES` beside data and models, or the memory of one example if
-    that is more.
+    The error is the loss where the targets are not classes, or there is one output. A client
+    without examples scores 0, and has weight 0 in averages. A model whose loss is not finite has
+    diverged, and scores +inf in both. Evaluation takes about `SCORE_BYTES` beside data and models,
+    or the memory of one example for each thread if that is more.
+
+    Args:
+        w: one model (d,) for all clients, or one for each (B, d).
+        which: w is (A, d), and client i has the model ``w[which[i]]``.
 
     Raises:
         ValueError: weights that do not fit the model or the clients.
     """
-    fits("w", w, model, clients)
-    n = clients.n.to(w.device)
+    if which is None:
+        fits("w", w, model, clients)
+        which = torch.arange(len(clients)) * (w.dim() - 1)
+    W = w.view(-1, model.d)
     total = torch.zeros(2, len(clients), dtype=torch.float64, device=w.device)
-    for owner, rows, outputs in _predictions(model, w, clients):
-        y = clients.y[rows]
+
+    def evaluate(block: _Block) -> tuple[Tensor, Tensor]:
+        some = W if len(block.model) == len(W) else W[block.model.to(W.device)]
+        outputs = model.outputs(some, block.inputs(clients)).flatten(0, 1)
+        client, y = block.client.flatten(), clients.y[block.rows.flatten()]
+        if block.real is not None:
+            real = block.real.flatten()
+            outputs, client, y = outputs[real.to(W.device)], client[real], y[real.to(W.device)]
         losses = model.losses(outputs, y).double()
         classes = outputs.dim() == 2 and outputs.shape[1] > 1 and y.dim() == 1
         classes = classes and not y.is_floating_point()
         wrong = (outputs.argmax(-1) != y).double() if classes else losses
-        total.index_add_(1, owner, torch.stack([losses, wrong]))
-    loss, error = total / n.clamp_min(1)
+        return client.to(W.device), torch.stack([losses, wrong])
+
+    def add(part: tuple[Tensor, Tensor]) -> None:
+        total.index_add_(1, *part)
+
+    run_parallel(evaluate, [*_blocks(model, W, which, clients)], add, threads_for(w))
+    loss, error = total / clients.n.clamp_min(1).to(w.device)
     diverged = ~loss.isfinite()
     return Score(*(s.masked_fill(diverged, torch.inf).cpu() for s in (loss, error)))
 
 
-def _predictions(
-    model: Model, w: Tensor, clients: Clients
-) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
-    """Yield owner (n,), row number (n,) and outputs (n, C) of all examples, in chunks."""
-    if w.dim() == 1:  # one model: all clients' examples form one long batch
-        size = min(ROWS_AT_ONCE, max(1, SCORE_BYTES // activations(model, clients, w)))
-        owner = torch.arange(len(clients)).repeat_interleave(clients.n)
-        every = torch.cat(clients.rows).to(w.device)
-        for o, r in zip(owner.split(size), every.split(size), strict=True):
-            yield o.to(w.device), r, model(w, clients.x[r])
-        return
-    for owner, rows, real in _blocks(model, w, clients):
-        outputs = model.outputs(w[owner], clients.x[rows])
-        yield owner[:, None].expand_as(real)[real], rows[real], outputs[real]
+class _Block(NamedTuple):
+    """b examples for each of k models.
+
+    Fields:
+        model: rows of W.
+        client, rows: whose examples they are, and their rows in the data.
+        real: False where a model has fewer examples, and one of them is repeated; None if none is.
+    """
+
+    model: Int[Tensor, " k"]
+    client: Int[Tensor, "k b"]
+    rows: Int[Tensor, "k b"]
+    real: Bool[Tensor, "k b"] | None
+
+    def inputs(self, clients: Clients) -> Tensor:
+        """Return the inputs (k, b, ...)."""
+        x = clients.x.index_select(0, self.rows.flatten())
+        return x.view(*self.rows.shape, *x.shape[1:])
 
 
 def _blocks(
-    model: Model, w: Tensor, clients: Clients
-) -> Iterator[tuple[Int[Tensor, " k"], Int[Tensor, "k b"], Bool[Tensor, "k b"]]]:
-    """Yield clients (k,), rows of their examples (k, b), and a mask of the real ones."""
-    example, a_model = activations(model, clients, w), w.element_size() * model.d
-    columns = max(1, min(ROWS_AT_ONCE // 16, SCORE_BYTES // example))
-    together = max(1, min(16, SCORE_BYTES // (columns * example + a_model)))
-    padded = pad_sequence(list(clients.rows), batch_first=True, padding_value=-1)
-    for first in range(0, padded.shape[1], columns):
-        block = padded[:, first : first + columns]
-        for owner in (clients.n > first).nonzero()[:, 0].split(together):
-            real = block[owner] >= 0
-            rows = torch.where(real, block[owner], block[owner][:, :1])
-            yield owner.to(w.device), rows.to(w.device), real.to(w.device)
+    model: Model, W: Float[Tensor, "A d"], which: Int[Tensor, " B"], clients: Clients
+) -> Iterator[_Block]:
+    """Split all clients' examples into blocks of bounded memory."""
+    of_client, order = clients.n.numpy(), np.argsort(which.numpy(), kind="stable")
+    rows = torch.cat([clients.rows[i] for i in order])
+    client = torch.from_numpy(np.repeat(order, of_client[order]))
+    n = np.bincount(which.numpy(), of_client, len(W)).astype(np.int64)  # of each model
+    owner = np.repeat(np.arange(len(W)), n)
+    place = np.full((len(W), n.max()), -1)
+    place[owner, np.arange(len(owner)) - (np.cumsum(n) - n)[owner]] = np.arange(len(owner))
+    k, columns = _block_shape(activations(model, clients, W), W, place.shape[1])
+    for first in range(0, place.shape[1], columns):
+        found = np.flatnonzero(n > first)
+        for some in np.split(found, range(k, len(found), k)):
+            block = place[some, first : first + columns]
+            real = block >= 0
+            at = torch.from_numpy(np.where(real, block, block[:, :1]))
+            mask = None if real.all() else torch.from_numpy(real)
+            yield _Block(torch.from_numpy(some), client[at], rows[at].to(W.device), mask)
+
+
+def _block_shape(example: int, W: Float[Tensor, "A d"], most: int) -> tuple[int, int]:
+    """Return how many models and examples of each a block has; ``example`` is in bytes."""
+    room, a_model = SCORE_BYTES // threads_for(W), W[:1].nbytes
+    columns = max(1, min(most, ROWS_AT_ONCE // min(len(W), 16), (room - a_model) // example))
+    k = min(ROWS_AT_ONCE // columns, max(16, MODELS_BYTES // a_model))
+    return max(1, min(k, room // (columns * example + a_model))), columns
 
 
 def gradient(model: Model, w: Float[Tensor, "*B d"], clients: Clients) -> Float[Tensor, "B d"]:
@@ -116,12 +157,13 @@ def _derivative(model: Model, w: Tensor, clients: Clients, u: Tensor | None) -> 
     fits("w", w, model, clients)
     w = w.expand(len(clients), -1).detach()
     total = torch.zeros_like(w)
-    for owner, rows, real in _blocks(model, w, clients):
+    for block in _blocks(model, w, torch.arange(len(clients)), clients):
+        owner, rows = block.model.to(w.device), block.rows
         leaf = w[owner].requires_grad_()
-        outputs = model.outputs(leaf, clients.x[rows]).flatten(0, 1)
-        losses = model.losses(outputs, clients.y[rows].flatten(0, 1)).view_as(real)
-        p = real.to(w) / clients.n.to(w)[owner, None]
-        loss = (losses * p).sum()
+        outputs = model.outputs(leaf, block.inputs(clients)).flatten(0, 1)
+        losses = model.losses(outputs, clients.y[rows].flatten(0, 1)).view_as(rows)
+        p = (1 / clients.n.to(w))[owner, None].expand_as(losses)
+        loss = (losses * p if block.real is None else losses * p * block.real.to(w)).sum()
         (d,) = torch.autograd.grad(loss, leaf, create_graph=u is not None)
         if u is not None:
             (d,) = torch.autograd.grad(d, leaf, u[owner])

@@ -1,13 +1,36 @@
-"""Threads for the tiles of local training."""
+"""Threads of one core each for the tiles of a round, and memory that the C library keeps."""
 
+import ctypes
 import os
-from collections.abc import Callable
+import sys
+import threading
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import TypeVar
+from contextlib import contextmanager
+from typing import Any, TypeVar
 
 import torch
 
-_Tile = TypeVar("_Tile")
+_Task = TypeVar("_Task")
+_Result = TypeVar("_Result")
+_HERE = threading.local()  # .inside: this thread works on a tile, and starts no other threads
+
+
+def keep_memory() -> None:
+    """Let glibc keep freed memory, because each step of training would fault its pages in anew.
+
+    Runs at import, for the whole process; FEDLAB_MALLOPT=0 in the environment leaves glibc alone.
+    """
+    if sys.platform == "linux" and os.environ.get("FEDLAB_MALLOPT", "1") != "0":
+        try:
+            mallopt = ctypes.CDLL(None).mallopt
+        except (OSError, AttributeError):  # another C library
+            return
+        mmap_threshold, trim_threshold, top_pad = -3, -1, -2  # the numbers of malloc.h
+        mallopt(mmap_threshold, 1 << 30)
+        mallopt(trim_threshold, 2**31 - 1)
+        mallopt(top_pad, 64 << 20)
 
 
 def cores() -> int:
@@ -15,16 +38,85 @@ def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def run_parallel(train: Callable[[_Tile], None], tiles: list[_Tile], workers: int) -> None:
-    """Train tiles on ``workers`` threads, one core each: threads inside an operation would spin."""
+def inside_tile() -> bool:
+    """Return whether this thread runs a task of `run_parallel`."""
+    return getattr(_HERE, "inside", False)
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Run PyTorch's operations on this thread only.
+
+    Threads inside an operation spin for milliseconds after it, on cores that other tiles need.
+    """
     threads = torch.get_num_threads()
-    torch.set_num_threads(1)
+    if threads > 1:
+        torch.set_num_threads(1)
     try:
-        if min(workers, len(tiles)) > 1:
-            with ThreadPoolExecutor(workers, "tile", torch.set_num_threads, (1,)) as pool:
-                list(pool.map(train, tiles))
-        else:
-            for tile in tiles:
-                train(tile)
+        yield
     finally:
-        torch.set_num_threads(threads)
+        if threads > 1:
+            torch.set_num_threads(threads)
+
+
+_POOL: list[ThreadPoolExecutor] = []  # made at the first use; a forked process makes its own
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_POOL.clear)
+
+
+def run_parallel(
+    work: Callable[[_Task], _Result],
+    tasks: Sequence[_Task],
+    then: Callable[[_Result], Any],
+    workers: int | None = None,
+) -> None:
+    """Call ``work`` for each task, on this thread and others, and ``then`` for each result in turn.
+
+    ``then`` is called in the order of the tasks, one call at a time, so that sums do not depend on
+    which thread is first. A task that is itself part of a parallel run stays on its thread.
+    """
+    todo, done = deque(enumerate(tasks)), _InOrder(then)
+    workers = 1 if inside_tile() else min(workers or cores(), len(tasks))
+
+    def several() -> None:
+        before, _HERE.inside = inside_tile(), True
+        try:
+            while todo:
+                try:
+                    number, task = todo.popleft()
+                except IndexError:  # another thread was faster
+                    return
+                done.put(number, work(task))
+        except BaseException:
+            todo.clear()
+            raise
+        finally:
+            _HERE.inside = before
+
+    with one_thread():
+        if workers > 1 and not _POOL:
+            _POOL.append(ThreadPoolExecutor(cores(), "tile", torch.set_num_threads, (1,)))
+        others = [_POOL[0].submit(several) for _ in range(workers - 1)]
+        try:
+            several()
+        finally:
+            for other in others:
+                other.result()
+
+
+class _InOrder:
+    """Calls ``then`` with results in the order of their numbers, whatever the order of arrival."""
+
+    def __init__(self, then: Callable[[Any], Any]) -> None:
+        self._then, self._lock, self._next = then, threading.Lock(), 0
+        self._waiting: dict[int, Any] = {}
+
+    def put(self, number: int, result: Any) -> None:
+        with self._lock:
+            self._waiting[number] = result
+            while self._next in self._waiting:
+                self._then(self._waiting.pop(self._next))
+                self._next += 1
+
+
+keep_memory()

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from fedlab_edu import Clients, LocalHP, linear, local_sgd
 from fedlab_edu.methods import aggregate
-from fedlab_edu.training import local as engine
+from fedlab_edu.training import plan as engine
 from fedlab_grade.checks import Failure, close, tensor, tensors, unchanged
 from fedlab_grade.student import Student
 

@@ -1,6 +1,5 @@
 """The ensemble of FedTune's server: what the clients' models say about its validation data."""
 
-from collections.abc import Iterator
 from math import nan
 
 import torch
@@ -10,7 +9,7 @@ from torch import Tensor
 from fedlab_edu.data.clients import Clients, Federation
 from fedlab_edu.models.model import Model
 from fedlab_edu.rounds.communicate import draw_work, finish_round, train_clients
-from fedlab_edu.rounds.gather import Tile, gather
+from fedlab_edu.rounds.gather import Part, Sums, Tile
 from fedlab_edu.rounds.run import Run
 from fedlab_edu.training.memory import SCORE_BYTES, activations
 from fedlab_edu.training.scores import ROWS_AT_ONCE
@@ -22,17 +21,18 @@ def train_ensemble(begun: Run, model: Model, fed: Federation) -> tuple[Run, Floa
     data; NaN for clients that have diverged."""
     N = len(fed)
     work = draw_work(begun, fed, N)
+    sums = Sums([begun], [work], fed)
     said: dict[int, Tensor] = {}
 
-    def tiles() -> Iterator[Tile]:
-        for tile in train_clients([begun], [work], model, fed.train, fed.val):
-            outputs = _outputs(model, tile.update.personal, fed.val)
-            finite = tile.finite & ~diverged(outputs).cpu()
-            outputs[~finite] = nan
-            said.update(zip(tile.client.tolist(), outputs, strict=True))
-            yield tile._replace(finite=finite)  # what has diverged is in neither average
+    def part(tile: Tile) -> Part:
+        outputs = _outputs(model, tile.update.personal, fed.val)
+        finite = tile.finite & ~diverged(outputs).cpu()
+        outputs[~finite] = nan
+        said.update(zip(tile.client.tolist(), outputs, strict=True))
+        return sums.part(tile._replace(finite=finite))  # what has diverged is in neither average
 
-    (gathered,) = gather([begun], [work], tiles(), fed)
+    train_clients([begun], [work], model, fed.train, fed.val, part, sums.add)
+    (gathered,) = sums.gathered()
     return finish_round(begun, gathered), torch.stack([said[i] for i in range(N)])
 
 

@@ -1,0 +1,167 @@
+"""Whole rounds beside a plain loop that does the same: train, score twice, average."""
+
+import os
+import resource
+from collections.abc import Callable
+from statistics import median
+from time import perf_counter
+from typing import NamedTuple
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from benchmarks.plain import plain_loop
+from benchmarks.workloads import GREY, TEXT, drawn, noise
+from fedlab_edu import (
+    Clients,
+    Federation,
+    LocalHP,
+    Model,
+    Run,
+    char_lstm,
+    communicate_all,
+    digits,
+    lenet5,
+    local_sgd,
+    mlp,
+    start,
+)
+from fedlab_edu.rounds.communicate import draw_work
+
+HEAD = (
+    f"{'a whole round':38}{'1 thread':>11}{'2 threads':>11}{'ours':>11}{'ratio':>7}{'least':>7}"
+    f"{'most':>10}{'training':>10}{'faults':>8}"
+)
+
+
+class Rounds(NamedTuple):
+    """Seconds of each round of the plain loop, by its number of threads, and of ours.
+
+    Fields:
+        training: the median of local training alone, for the same clients.
+        faults: the median of minor page faults of a round of ours.
+    """
+
+    plain: dict[int, list[float]]
+    ours: list[float]
+    training: float
+    faults: float
+
+    def row(self) -> str:
+        loops = [1e3 * median(times) for times in self.plain.values()]
+        ours = 1e3 * median(self.ours)
+        shown = "".join(f"{t:8.1f} ms" for t in (*loops, ours))
+        ends = f"{1e3 * min(self.ours):7.1f}{1e3 * max(self.ours):7.1f} ms"
+        share = 1e3 * self.training / ours
+        return f"{shown}{min(loops) / ours:6.1f}x{ends}{share:10.0%}{self.faults:8.0f}"
+
+
+class Setting(NamedTuple):
+    """Runs that share a federation, and the number of rounds that are measured."""
+
+    model: Model
+    fed: Federation
+    runs: list[Run]
+    repeats: int
+
+
+def even(
+    model: Model, shape: tuple[int, ...], n: int, classes: int, batch: int, repeats: int
+) -> Setting:
+    """One run with 10 clients of n examples."""
+    train, val = noise(shape, classes, [n] * 10), noise(shape, classes, [n // 4] * 10)
+    fed = Federation(train, val, val, tuple("0123456789"), classes)
+    return Setting(model, fed, [start(model, fed, LocalHP(lr=0.05, batch=batch))], repeats)
+
+
+def ragged(model: Model, fed: Federation, arms: int, repeats: int) -> Setting:
+    """As many runs as arms, each with settings of its own."""
+    c = drawn(arms)
+    runs = [start(model, fed, c[a], seed=a) for a in range(arms)]
+    return Setting(model, fed, runs, repeats)
+
+
+def images() -> Federation:
+    """42 clients with 15 to 119 images of noise, and a quarter as many for validation."""
+    sizes = torch.randint(15, 120, (42,), generator=torch.Generator().manual_seed(0)).tolist()
+    train, val = noise(GREY, 10, sizes), noise(GREY, 10, [n // 4 + 1 for n in sizes])
+    return Federation(train, val, val, tuple(map(str, range(42))), 10)
+
+
+SETTINGS: dict[str, Callable[[], Setting]] = {
+    "MLP 784-128-10, 10 clients of 64": lambda: even(mlp(784, 128, 10), GREY, 64, 10, 32, 30),
+    "MLP 784-128-10, 27 x 10 ragged": lambda: ragged(mlp(784, 128, 10), images(), 27, 5),
+    "LeNet-5, 10 clients of 64": lambda: even(lenet5(), GREY, 64, 10, 32, 15),
+    "LeNet-5, 27 x 10 ragged": lambda: ragged(lenet5(), images(), 27, 3),
+    "digits MLP 64-32-10, 10 clients": lambda: ragged(mlp(64, 32, 10), digits(), 1, 50),
+    "digits MLP 64-32-10, 27 x 10": lambda: ragged(mlp(64, 32, 10), digits(), 27, 7),
+    "char-LSTM, 10 clients of 16": lambda: even(char_lstm(), TEXT, 16, 101, 8, 5),
+}
+
+
+def measured(setting: Setting) -> Rounds:
+    """Take turns, after a round of each: the loop with all threads, with one, ours, and training.
+
+    Threads inside an operation spin for some milliseconds after it, so that the loop with all
+    threads comes first.
+    """
+    model, fed, runs, repeats = setting
+
+    times: dict[int, list[float]] = {n: [] for n in (1, os.cpu_count() or 1)}
+    ours: list[float] = []
+    training: list[float] = []
+    faults: list[int] = []
+    for _ in range(repeats + 1):
+        for n in sorted(times, reverse=True):
+            torch.set_num_threads(n)
+            _timed(lambda: plain_round(runs, model, fed), times[n])
+        begin = _faults()
+        _timed(lambda: communicate_all(runs, model, fed), ours)
+        faults.append(_faults() - begin)
+        _timed(lambda: train_only(runs, model, fed), training)
+    return Rounds(
+        {n: t[1:] for n, t in times.items()}, ours[1:], median(training[1:]), median(faults[1:])
+    )
+
+
+def _timed(work: Callable[[], object], into: list[float]) -> None:
+    begin = perf_counter()
+    work()
+    into.append(perf_counter() - begin)
+
+
+def _faults() -> int:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+
+
+def train_only(runs: list[Run], model: Model, fed: Federation) -> None:
+    """Local training of the clients of one round of each run."""
+    works = [draw_work(run, fed, 10) for run in runs]
+    client = torch.cat([work.client for work in works])
+    W = torch.cat([run.w.expand(10, -1) for run in runs]) if len(runs) > 1 else runs[0].w
+    c, seeds = LocalHP.concat([work.c for work in works]), [s for work in works for s in work.seeds]
+    local_sgd(model, W, fed.train[client], c, seeds)
+
+
+def plain_round(runs: list[Run], model: Model, fed: Federation) -> list[Tensor]:
+    """The next global model of each run, by one network that is reused for client after client."""
+    after = []
+    for run in runs:
+        work = draw_work(run, fed, 10)
+        n = fed.train.n[work.client].to(run.w)
+        received = model.unflatten(run.w)
+        for i in work.client.tolist():
+            plain_score(received, fed.val, i)
+        W = plain_loop(model, run.w, fed.train[work.client], work.c, work.seeds)
+        for i, w in zip(work.client.tolist(), W, strict=True):
+            plain_score(model.unflatten(w), fed.val, i)
+        after.append(n / n.sum() @ W)
+    return after
+
+
+@torch.no_grad()
+def plain_score(net: nn.Module, data: Clients, client: int) -> tuple[float, float]:
+    x, y = data.examples(client)
+    outputs = net(x)
+    return float(F.cross_entropy(outputs, y)), float((outputs.argmax(1) != y).double().mean())

@@ -1,0 +1,116 @@
+"""The examples of each local step of a tile, and tiles of jobs that are alike."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from fedlab_edu.training.hparams import LocalHP
+
+WINDOW_BYTES = 1 << 20  # examples that are fetched together; they should stay in a core's cache
+
+
+def minibatches(orders: Int[Tensor, "E n"], batch: int) -> Int[Tensor, "steps batch"]:
+    """Return the positions of each local step's examples; -1 fills up the last batch of an epoch.
+
+    Epoch e visits the n examples in the order ``orders[e]``. The last, short batch is kept, so that
+    ``steps = E ceil(n / batch)``.
+    """
+    fill = -orders.shape[1] % batch
+    return F.pad(orders, (0, fill), value=-1).view(-1, batch)
+
+
+def shuffles(n: int, epochs: int, seed: int) -> Int[Tensor, "E n"]:
+    """Draw an order of a client's n examples for each epoch, with the client's own generator."""
+    gen = torch.Generator().manual_seed(seed)
+    return torch.stack([torch.randperm(n, generator=gen) for _ in range(epochs)])
+
+
+def steps(n: Int[Tensor, " B"], c: LocalHP) -> Int[Tensor, " B"]:
+    """Return each client's number of local steps, ``epochs ceil(n / batch)``."""
+    return c.epochs * -(-n // c.batch)
+
+
+def make_tiles(
+    width: Int[np.ndarray, " J"], steps: Int[np.ndarray, " J"], number: int
+) -> list[Int[np.ndarray, " k"]]:
+    """Split J jobs into at least ``number`` tiles of similar width, most work first.
+
+    Width is the size of a job's minibatches. The jobs of a tile are in the order of falling steps.
+    """
+    size = -(-len(width) // min(number, len(width)))
+    tiles: list[list[int]] = []
+    for job in np.lexsort((-steps, -width)).tolist():
+        if not tiles or len(tiles[-1]) >= size or 2 * width[job] < width[tiles[-1][0]]:
+            tiles.append([])
+        tiles[-1].append(job)
+    cut = [np.array(tile)[np.argsort(-steps[tile], kind="stable")] for tile in tiles]
+    return sorted(cut, key=lambda tile: -int(width[tile] @ steps[tile]))
+
+
+class Plan(NamedTuple):
+    """The examples of each step of a tile, whose jobs are sorted by falling number of steps.
+
+    Step t trains the first k_t jobs on up to b_t examples each. Its ``k_t b_t`` entries follow
+    those of step t - 1: a plan is as long as its examples, not as its longest job times its jobs.
+
+    Fields:
+        rows: row numbers of the examples. Shorter minibatches repeat a row of their own, which is
+            finite if they are.
+        share: 1 / the number of examples in the minibatch, and 0 for repeated rows.
+        at_work, width, offset: k_t, b_t, and the first entry of each step and of the end.
+    """
+
+    rows: Int[Tensor, " entries"]
+    share: Float[Tensor, " entries"]
+    at_work: list[int]
+    width: list[int]
+    offset: list[int]
+
+    def windows(self, example_bytes: int) -> list[tuple[int, int]]:
+        """Return ranges of steps whose examples fit in `WINDOW_BYTES`, or of one step."""
+        found, first = [], 0
+        for t in range(1, len(self.offset)):
+            last = t == len(self.offset) - 1
+            if last or (self.offset[t + 1] - self.offset[first]) * example_bytes > WINDOW_BYTES:
+                found.append((first, t))
+                first = t
+        return found
+
+
+def make_plan(
+    rows: Sequence[Tensor],
+    epochs: Int[np.ndarray, " k"],
+    batch: Int[np.ndarray, " k"],
+    seeds: list[int],
+) -> Plan:
+    """Draw each job's order of its rows, and lay out the steps; see `Plan`."""
+    n = np.array([len(own) for own in rows])
+    width = np.minimum(batch, n)
+    per_epoch = -(-n // width)
+    total = epochs * n
+    orders = zip(rows, n.tolist(), epochs.tolist(), seeds, strict=True)
+    order = torch.cat([own[shuffles(m, e, seed)].flatten() for own, m, e, seed in orders]).numpy()
+    # job, step and column of each entry of `order`
+    job = np.repeat(np.arange(len(n)), total)
+    epoch, position = np.divmod(np.arange(len(job)) - (np.cumsum(total) - total)[job], n[job])
+    t, column = np.divmod(position, width[job])
+    t += epoch * per_epoch[job]
+    first = column == 0  # of its minibatch
+    minibatch = np.cumsum(first) - 1
+    b = np.zeros(t.max() + 1, dtype=np.int64)
+    np.maximum.at(b, t, column + 1)
+    at_work = np.bincount(t[first])
+    offset = np.concatenate([[0], np.cumsum(at_work * b)])
+    begin = offset[t] + job * b[t]
+    slots = np.argsort(begin[first])
+    filled = np.repeat(order[first][slots], b[t[first]][slots])
+    share = np.zeros(len(filled))
+    filled[begin + column] = order
+    share[begin + column] = (1 / np.bincount(minibatch))[minibatch]
+    parts = torch.from_numpy(filled), torch.from_numpy(share)
+    return Plan(*parts, at_work.tolist(), b.tolist(), offset.tolist())
