@@ -11,7 +11,9 @@ import torch
 from jaxtyping import config
 
 import fedlab_edu as fl
-from fedlab_edu import LocalHP, ServerHP
+from fedlab_edu import LocalHP, ServerHP, methods
+from fedlab_edu.rounds.tuner import Fixed
+from fedlab_edu.search.space import FEDEX
 from fedlab_edu.validate import require, require_all, shown, whole
 
 MODEL = fl.mlp(64, 10)
@@ -171,3 +173,47 @@ def test_swapped_arguments_are_named_with_their_type_and_what_is_allowed() -> No
         (lambda: fl.random_search(FED, MODEL, SPACES, 1, 1), "model", "Federation", model),
     ]:
         assert said(call).startswith(f"{name} is {kind!r}; allowed: {allowed}")
+
+
+# ---------------------------------------------------- mu, for a method that has no use for it
+
+METHODS = [made for made in map(vars(methods).get, methods.__all__)
+           if isinstance(made, type) and issubclass(made, fl.FedAvg)]  # fmt: skip
+
+
+@pytest.mark.parametrize("made", METHODS)
+def test_a_run_is_refused_where_the_first_round_of_its_method_would_refuse_mu(made: type) -> None:
+    c = LocalHP(mu=0.123, batch=8, epochs=4)
+    if made in (fl.FedProx, fl.FedDyn, fl.Ditto):
+        fl.communicate(fl.start(MODEL, FED, c, method=made()), MODEL, FED, 5)
+        return
+    text = said(lambda: fl.start(MODEL, FED, c, method=made()))
+    assert re.fullmatch(rf"mu is 0.123; allowed: 0: {made.__name__} has no pull .*", text)
+    run = replace(fl.start(MODEL, FED, method=made()), tuner=Fixed(c))
+    assert said(lambda: fl.communicate(run, MODEL, FED, 5)).startswith("mu is [0.123")
+
+
+def test_the_papers_space_without_fedprox_is_refused_when_the_search_is_made() -> None:
+    searches: list[Callable[..., object]] = [
+        lambda **how: fl.random_search(MODEL, FED, FEDEX, 27, 1, **how),
+        lambda **how: fl.successive_halving(MODEL, FED, FEDEX, 100, 20, **how),
+        lambda **how: fl.successive_halving(MODEL, FED, FEDEX, 100, 20,
+                                            tuner=fl.around(FEDEX.client), **how),
+        lambda **how: fl.bayesian_search(MODEL, FED, FEDEX, 12, 2, **how),
+        lambda **how: fl.fedpop(MODEL, FED, FEDEX, 40, 20, **how),
+        lambda **how: fl.fedtune(MODEL, FED, LocalHP(lr=[0.1, 0.2], mu=0.5), 3, **how),
+    ]  # fmt: skip
+    for search in searches:
+        text = said(search)
+        assert re.match(r"mu is .*; allowed: 0: FedAvg has no pull towards .* FedProx has$", text)
+        assert len(text) < 300
+        search(method=fl.FedProx())
+
+
+def test_a_method_of_ones_own_may_use_mu() -> None:
+    class Own(fl.FedAvg):
+        """Its Loc is `local_sgd`, with the pull."""
+
+        loc = fl.FedProx.loc
+
+    fl.communicate(fl.start(MODEL, FED, LocalHP(mu=0.1), method=Own()), MODEL, FED, 5)

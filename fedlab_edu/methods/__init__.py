@@ -8,15 +8,39 @@ from fedlab_edu.methods.fedopt import FedAdagrad, FedAdam, FedYogi
 from fedlab_edu.methods.fedpa import FedPA
 from fedlab_edu.methods.fedprox import FedProx
 from fedlab_edu.methods.maml import MAML
-from fedlab_edu.methods.method import ClientInput, ClientUpdate, Method, RoundUpdate, Server
+from fedlab_edu.methods.method import (
+    ClientInput,
+    ClientUpdate,
+    Method,
+    RoundUpdate,
+    Server,
+    no_pull,
+)  # fmt: skip
 from fedlab_edu.methods.private import DPFedAvg
 from fedlab_edu.methods.qffl import QFedAvg
 from fedlab_edu.methods.reptile import Reptile
 from fedlab_edu.methods.robust import Krum, Median, TrimmedMean
 from fedlab_edu.methods.scaffold import Scaffold
+from fedlab_edu.training.hparams import LocalHP
 
 __all__ = [
     "MAML", "ClientInput", "ClientUpdate", "DPFedAvg", "Ditto", "FedAdagrad", "FedAdam", "FedAvg",
     "FedDyn", "FedNova", "FedPA", "FedProx", "FedYogi", "Krum", "Median", "Method", "QFedAvg",
-    "Reptile", "RoundUpdate", "Scaffold", "Server", "TrimmedMean",
+    "Reptile", "RoundUpdate", "Scaffold", "Server", "TrimmedMean", "check_mu",
 ]  # fmt: skip
+
+# A class of a user's own is not among them: its Loc may use mu.
+_IGNORE_MU = {
+    MAML, DPFedAvg, FedAdagrad, FedAdam, FedAvg, FedNova, FedPA, FedYogi, Krum, Median, QFedAvg,
+    Reptile, Scaffold, TrimmedMean,
+}  # fmt: skip
+
+
+def check_mu(method: Method, c: LocalHP) -> None:
+    """Refuse a mu that Loc would refuse in the first round, when a run or a search is made.
+
+    Raises:
+        ValueError: mu is not 0, for a method that ignores it.
+    """
+    if type(method) in _IGNORE_MU:
+        no_pull(c, type(method).__name__)

@@ -12,7 +12,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from fedlab_edu.data.clients import Federation
-from fedlab_edu.methods import FedAvg, Method, Server
+from fedlab_edu.methods import FedAvg, Method, Server, check_mu
 from fedlab_edu.models.model import Model
 from fedlab_edu.registry import storable
 from fedlab_edu.rounds.result import Round
@@ -122,8 +122,8 @@ def start(
 
     Raises:
         ValueError: a seed below 0; several settings where one is needed; no method, or a class
-            instead of one; replacement with a method that has client states; weights w of another
-            shape, or not finite; swapped arguments.
+            instead of one; mu for a method that ignores it; replacement with a method that has
+            client states; weights w of another shape, or not finite; swapped arguments.
     """
     check_types(model, fed)
     if tuner is None or isinstance(tuner, LocalHP):
@@ -137,6 +137,7 @@ def start(
     method = FedAvg() if method is None else method
     ok = isinstance(method, Method) and not isinstance(method, type)
     require(ok, "method", method, "a method, such as FedAvg()")
+    check_mu(method, tuner.table)
     require(len(b) == 1, "b", f"{len(b)} rows", "one setting of the server")
     seed, x = whole("seed", seed, 0), fed.train.x
     w = model.init(seed_for(seed)) if w is None else _checked(w, model)

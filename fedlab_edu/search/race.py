@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate, pairwise
 from math import inf
-from operator import index
 from typing import ClassVar, Literal, SupportsIndex, get_args
 
 import torch
@@ -18,13 +17,13 @@ from fedlab_edu.data.clients import Federation
 from fedlab_edu.methods import Method, Server
 from fedlab_edu.models.model import Model
 from fedlab_edu.registry import storable
-from fedlab_edu.rounds.run import Run, start
+from fedlab_edu.rounds.run import Run, check_types, start
 from fedlab_edu.search.arms import Arm
 from fedlab_edu.search.estimate import Estimate
 from fedlab_edu.search.oneof import communicate_mixed
 from fedlab_edu.search.schedules import Schedule, best_index, last_stop, survivors
 from fedlab_edu.seeds import seed_for
-from fedlab_edu.validate import require
+from fedlab_edu.validate import require, whole
 
 Select = Literal["survivor", "best_seen"]
 _PER_ARM = ("runs", "traces", "out")
@@ -228,20 +227,22 @@ def race(
 
     Source: Khodak et al. (2021), Algorithm 1; the last three are options of their code.
     """
+    check_types(model, fed)
     needed = sum(bracket.arms for bracket in brackets)
     require(len(arms) == needed, "arms", len(arms), f"{needed}, as many as the brackets need")
     twice = method is not None and any(arm.method for arm in arms)
     require(not twice, "method", method, "None, where the search space names the methods")
-    runs = tuple(
-        start(model, fed, tuner, b, seed_for(index(seed), a), own or method, replacement)
-        for a, (tuner, b, own) in enumerate(arms, first)
-    )
-    nothing = ((),) * len(runs)
     estimate = Estimate() if estimate is None else estimate
     ok = isinstance(estimate, Estimate)
     require(ok, "estimate", estimate, "an Estimate, as Estimate('global')")
     require(select in get_args(Select), "select", select, f"one of {get_args(Select)}")
     if len(arms) > 1 or estimate.target == "averaged":
         require(fed.val.n.any(), "validation examples", 0, "at least 1, to choose an arm by")
+    seed = whole("seed", seed, 0)
+    runs = tuple(
+        start(model, fed, tuner, b, seed_for(seed, a), own or method, replacement)
+        for a, (tuner, b, own) in enumerate(arms, first)
+    )
+    nothing = ((),) * len(runs)
     return Race(runs, tuple(brackets), estimate, nothing, (None,) * len(runs),
                 select, stop_after_last_elimination)  # fmt: skip

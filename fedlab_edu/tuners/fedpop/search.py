@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Literal, SupportsIndex
 
 from fedlab_edu.data.clients import Federation
-from fedlab_edu.methods import Method
+from fedlab_edu.methods import Method, check_mu
 from fedlab_edu.models.model import Model
 from fedlab_edu.rounds.run import start
 from fedlab_edu.search.arms import draw_arms
@@ -79,6 +79,8 @@ def fedpop(
     every = max(1, how.R // 10) if T_g is None else whole("T_g", T_g, 1)
     begun = start(model, fed, seed=seed, method=method)
     arms = draw_arms(spaces, bracket.arms, begun.seed)
+    for arm in arms:
+        check_mu(begun.method, arm.tuner.table)
     runs = tuple(
         replace(begun, tuner=arm.tuner, b=arm.b, seed=seed_for(begun.seed, i))
         for i, arm in enumerate(arms)

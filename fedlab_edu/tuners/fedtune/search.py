@@ -17,7 +17,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from fedlab_edu.data.clients import Federation
-from fedlab_edu.methods import FedAvg, Method, Server
+from fedlab_edu.methods import FedAvg, Method, Server, check_mu
 from fedlab_edu.models.model import Model, cross_entropy
 from fedlab_edu.registry import storable
 from fedlab_edu.rounds.run import Run, start
@@ -238,6 +238,7 @@ def fedtune(
         ok = all(part.isfinite().all() for part in fed.val.examples(i))
         require(ok, f"validation data of client {i} ({name})", "not finite", "finite numbers")
     begun = start(model, fed, seed=seed, method=method)
+    check_mu(begun.method, table)
     logits = torch.zeros(len(fed), len(table), dtype=torch.float64)
     return FedTune(table, begun.w, logits, whole("total", total, 1, MOST), lr, credit,
                    credit_baseline, buffer, param, cap, begun.method, begun.seed)  # fmt: skip
