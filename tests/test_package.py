@@ -4,6 +4,7 @@ import os
 import re
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 from zipfile import ZipFile
@@ -33,6 +34,19 @@ def test_importing_the_package_loads_neither_pytorch_nor_any_extra() -> None:
     code = f"import sys, fedlab_edu; print([m for m in {heavy} if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize("package", ["matplotlib", "ipywidgets"])
+def test_figures_without_their_packages_say_how_to_get_them(
+    package: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in [name for name in sys.modules if name.startswith("fedlab_edu.widgets")]:
+        monkeypatch.delitem(sys.modules, name)
+    for name in [name for name in sys.modules if name.split(".")[0] == package]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, package, None)
+    with pytest.raises(ModuleNotFoundError, match=rf"{package} .*'fedlab_edu\[book\]'"):
+        import_module("fedlab_edu.widgets.plots")
 
 
 @pytest.mark.processes
