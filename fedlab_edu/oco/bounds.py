@@ -119,19 +119,6 @@ def bound(
     return bandit_bound(m * b, tau, k, eta) / tau + found
 
 
-def closed_bound(
-    D: float, G: float, b: float, m: int, tau: int, V: float, k: int, kappa: float = 0.5
-) -> float:
-    """Return an upper bound on `bound` for the harmonic grid, like the paper's last lines.
-
-    With ``rho^2 = (1 + ln tau) / tau`` it is
-    ``2 m b sqrt(k ln k / tau) + 2 sqrt(kappa m) G sqrt(V^2 + D^2 rho^2) + kappa D G sqrt(m) / k``.
-    It takes the largest step size whose 1 / c term is small.
-    """
-    bandit, best = _parts(D, G, b, m, tau, V, k, kappa)
-    return bandit + sqrt(2) * best + kappa * D * G * sqrt(m) / k
-
-
 def tight_bound(
     D: float, G: float, b: float, m: int, tau: int, V: float, k: int, kappa: float = 0.5
 ) -> float:
@@ -144,7 +131,10 @@ def tight_bound(
     an x of at most sqrt(2), unless all are too large; the last then costs at most twice
     ``kappa c_k m G^2``.
     """
-    bandit, best = _parts(D, G, b, m, tau, V, k, kappa)
+    _check_similarity(D, V, kappa)
+    _check(D=D, G=G, b=b, m=m, tau=tau, k=k)
+    bandit = 2 * m * b * sqrt(k * log(k) / tau)  # its factor 3/2 is rounded up to 2
+    best = sqrt(2 * kappa * m) * G * sqrt(start_bound(D, V, tau) / tau)
     return bandit + max(3 / sqrt(8) * best, 2 * kappa * D * G * sqrt(m) / k)
 
 
@@ -166,16 +156,6 @@ def printed_bounds(
     seventh = bandit + start + (2 * V + D / k) * G * sqrt(m / 2)
     full = m * b * sqrt(2 * log(tau) / tau)
     return seventh, full + start + (D * G / tau + 2 * G * V) * sqrt(m / 2)
-
-
-def _parts(
-    D: float, G: float, b: float, m: int, tau: int, V: float, k: int, kappa: float
-) -> tuple[float, float]:
-    """Return the bandit term, its factor 3/2 rounded up to 2, and the least cost of a step size."""
-    _check_similarity(D, V, kappa)
-    _check(D=D, G=G, b=b, m=m, tau=tau, k=k)
-    bandit = 2 * m * b * sqrt(k * log(k) / tau)
-    return bandit, sqrt(2 * kappa * m) * G * sqrt(start_bound(D, V, tau) / tau)
 
 
 def _check(**given: Any) -> None:
