@@ -38,7 +38,7 @@ def steps(n: Int[Tensor, " B"], c: LocalHP) -> Int[Tensor, " B"]:
 def make_tiles(
     width: Int[np.ndarray, " J"], steps: Int[np.ndarray, " J"], number: int
 ) -> list[Int[np.ndarray, " k"]]:
-    """Split J jobs into at least ``number`` tiles of similar width, most work first.
+    """Split J jobs into tiles of ``J / number`` jobs, or fewer, of similar width, most work first.
 
     Width is the size of a job's minibatches. The jobs of a tile are in the order of falling steps.
     """
