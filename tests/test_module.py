@@ -308,6 +308,17 @@ def test_what_clients_cannot_share_is_refused_by_name(case: tuple[object, ...]) 
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.filterwarnings("ignore:`torch.nn.utils.weight_norm` is deprecated")
+def test_a_network_that_holds_what_it_has_computed_is_refused() -> None:
+    old = nn.Sequential(nn.utils.weight_norm(nn.Linear(6, 4)))
+    buffer, attribute = nn.Linear(6, 4), nn.Linear(6, 4)
+    buffer.register_buffer("last", buffer(torch.ones(2, 6)))
+    attribute.last = attribute(torch.ones(2, 6))
+    for net, name in (old, r"net\.0\.weight"), (buffer, r"net\.last"), (attribute, r"net\.last"):
+        with pytest.raises(ValueError, match=f"{name} is 'the result of a computation'; allowed: "):
+            from_module(net)
+
+
 def test_every_layer_of_pytorch_is_in_the_sweep_or_refused() -> None:
     nets = [case[0] for case in (*SWEEP, *REFUSED) if isinstance(case[0], nn.Module)]
     seen = {type(part).__name__ for net in nets for part in net.modules()}
@@ -374,6 +385,10 @@ OTHERS = {
     ),
     "F.embedding with padding": (
         Function(lambda net, x: F.embedding(x % 3, net.linear.weight, padding_idx=2).mean(1)),
+        IDS,
+    ),
+    "a lookup that vmap gets wrong": (
+        Function(lambda net, x: torch.embedding(net.linear.weight, x % 3, 2).mean(1)),
         IDS,
     ),
     "a new tensor that is written to": (Function(in_place), BATCH),

@@ -108,7 +108,7 @@ def _copy(net: nn.Module, device: torch.device, dtype: torch.dtype) -> nn.Module
 def _find_way(net: nn.Module, device: torch.device, dtype: torch.dtype, x: Tensor) -> _Way:
     """Return the first way that gives what the plain network gives, with its gradients.
 
-    It is tried with two models, on the first and the last example of x.
+    It is tried on the first and the last example of x, for the network and one with weights nearby.
 
     Raises:
         ValueError: a forward pass that draws random numbers, changes the network, mixes examples,
@@ -119,31 +119,29 @@ def _find_way(net: nn.Module, device: torch.device, dtype: torch.dtype, x: Tenso
         return _Way(batched=True)
     dtype = torch.promote_types(dtype, torch.float32)
     x = x.flatten(0, 1)[[0, -1]]
-    x = x.to(dtype) if x.is_floating_point() else x
+    x = x.to(dtype, copy=True) if x.is_floating_point() else x.clone()
     plain = _copy(net, device, dtype)
     p = [p for p in plain.parameters() if p.requires_grad]
-    models, results = [], []
+    W = [torch.stack([t, 1.01 * t + 0.001]).detach().requires_grad_() for t in p]
+    expected = []
     with Lookups(batched=False) as lookups:
         _check_forward(plain, x)
-        for _ in range(2):
-            models.append([t.detach().clone() for t in p])
-            results.append(_with_gradients(plain(x), p))
-            with torch.no_grad():
-                for t in p:
-                    t.mul_(1.01).add_(0.01)
-    W = [torch.stack(one).requires_grad_() for one in zip(*models, strict=True)]
-    expected = [torch.stack(one) for one in zip(*results, strict=True)]
+        for i in range(2):
+            nn.utils.vector_to_parameters(torch.cat([w[i].flatten() for w in W]), p)
+            expected.append(_with_gradients(plain(x), p))
     for way in (_Way(True, lookups.used), _Way(False, lookups.used)):
         try:
             with warnings.catch_warnings():
                 warnings.filterwarnings("error", message="There is a performance drop")
                 outputs = way(_Skeleton(net, device, dtype), W, torch.stack([x, x]), None)
-                if _close(_with_gradients(outputs, W), expected):
-                    return way
+                found = _with_gradients(outputs, W)
         except Exception as error:  # whatever PyTorch raises where it has no rule
             looks = "data-dependent" in str(error) or ".item()" in str(error)
             allowed = "a forward pass without `if` or .item() on the values of a minibatch"
             require(not looks, "net", type(net).__name__, allowed)
+            continue
+        if all(_close([t[i] for t in found], expected[i]) for i in range(2)):
+            return way
     allowed = "a network that torch.func.functional_call can call with other weights"
     raise ValueError(f"net is {type(net).__name__!r}; allowed: {allowed}")
 
@@ -192,10 +190,17 @@ def _with_gradients(outputs: Tensor, p: Sequence[Tensor]) -> list[Tensor]:
 
 @torch.no_grad()
 def _close(found: list[Tensor], expected: list[Tensor]) -> bool:
-    """Return whether tensors are equal up to rounding, which is relative to all of them."""
+    """Return whether outputs, and gradients if any, are equal up to rounding.
+
+    A gradient may differ by more, as rounding takes a ReLU over its kink; it need not be small
+    beside itself, if it is beside all of them.
+    """
     if [t.shape for t in found] != [t.shape for t in expected]:
         return False
     eps = torch.finfo(expected[0].dtype).eps
-    pairs = [(a.nan_to_num(), b.nan_to_num()) for a, b in zip(found, expected, strict=True)]
-    rounding = 100 * eps * sum(float(b.norm()) for _, b in pairs)
-    return all((a - b).norm() <= eps**0.5 * b.norm() + rounding for a, b in pairs)
+    noise = 100 * eps * sum(float(b.nan_to_num().norm()) for b in expected)
+    for a, b, power in zip(found, expected, (0.5, *[0.3] * (len(found) - 1)), strict=True):
+        a, b = a.nan_to_num(), b.nan_to_num()
+        if (a - b).norm() > eps**power * b.norm() + noise:
+            return False
+    return True

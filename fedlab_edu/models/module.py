@@ -29,9 +29,10 @@ def from_module(net: nn.Module, loss: Callable[[Tensor, Tensor], Tensor] = cross
     for name, part in net.named_modules(prefix="net"):
         for ok, allowed in _rules(part):
             require(ok, name, type(part).__name__, allowed)
-        computed = [n for n, t in vars(part).items() if isinstance(t, Tensor) and not t.is_leaf]
-        allowed = "no computed tensor in the network; see nn.utils.parametrizations for weight_norm"
-        require(not computed, name, f"{type(part).__name__} with {computed}", allowed)
+        for attribute, t in (*vars(part).items(), *part.named_buffers(recurse=False)):
+            kept = not isinstance(t, Tensor) or t.is_leaf  # others cannot be copied
+            allowed = "a parameter or buffer; weight_norm is in nn.utils.parametrizations"
+            require(kept, f"{name}.{attribute}", "the result of a computation", allowed)
     net = deepcopy(net)  # later changes to the original do not matter
     shapes = tuple(tuple(p.shape) for p in net.parameters() if p.requires_grad)
     require(shapes, "trained parameters of net", 0, "at least one with requires_grad=True")
