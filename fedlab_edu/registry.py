@@ -15,7 +15,7 @@ def storable(cls: _T) -> _T:
 
 def storable_classes() -> list[type]:
     """Return the storable classes of all modules imported so far."""
-    return [*_STORABLE]
+    return list(_STORABLE)
 
 
 def import_home(name: str) -> bool:

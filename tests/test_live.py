@@ -11,11 +11,26 @@ from xml.etree import ElementTree
 import pytest
 import torch
 
-from fedlab_edu import FedEx, LocalHP
-from fedlab_edu.live import draw, draws, fedex, records
+from fedlab_edu import FedEx, LocalHP, weighted_average
+from fedlab_edu.live import (
+    averaging,
+    bandit,
+    credits,
+    draw,
+    draws,
+    fedex,
+    halving,
+    maps,
+    population,
+    records,
+    scaffold,
+    valleys,
+)
+from fedlab_edu.oco.bounds import bandit_bound, bandit_eta
 from fedlab_edu.rounds.result import RoundResult
 from fedlab_edu.training.scores import Score
 from fedlab_edu.tuners.fedex import rules
+from fedlab_edu.tuners.fedpop.rules import anneal
 
 FOLDER = Path(__file__).parents[1] / "book/records"
 
@@ -162,3 +177,164 @@ def test_the_picture_of_fedex_names_its_three_likeliest_rows(
     assert len(list(ElementTree.fromstring(svg).iter("polyline"))) > 27
     assert len(re.findall(r"[\d.]+ · \d: 0\.\d\d<", svg)) == 3
     assert f"{log(27):.2f} at first" in capsys.readouterr().out
+
+
+# The views of the chapters, against closed forms and the package.
+
+
+def test_the_average_is_that_of_the_package() -> None:
+    W, n = torch.randn(3, 5, dtype=torch.float64), torch.tensor([3, 1, 7])
+    ours = averaging.average(W.tolist(), [float(x) for x in n])
+    assert ours == pytest.approx(weighted_average(W, n).tolist(), rel=1e-12)
+
+
+@pytest.mark.parametrize("share", [0.2, 0.5])
+def test_averages_of_single_steps_reach_the_point_that_is_best_for_both(share: float) -> None:
+    n = [share, 1 - share]
+    servers, _ = averaging.replay(0.5, 1, 500, n)
+    total = [sum(n[i] * valleys.slope(i, servers[-1])[j] for i in (0, 1)) for j in (0, 1)]
+    assert total == pytest.approx([0, 0], abs=1e-9)
+    assert servers[-1] == pytest.approx(valleys.best(n), abs=1e-9)
+
+
+def rest(lr: float, steps: int) -> list[float]:
+    """Solve ``sum_i Q_i (w - z_i) = 0`` with ``Q_i = 1 - (1 - lr A_i)^steps``."""
+    Q = [[1 - (1 - lr * a) ** steps for a in shape] for shape in valleys.SHAPES]
+    return [
+        sum(Q[i][j] * valleys.BOTTOMS[i][j] for i in (0, 1)) / sum(Q[i][j] for i in (0, 1))
+        for j in (0, 1)
+    ]
+
+
+def test_averages_of_many_steps_rest_where_the_parts_of_the_ways_cancel() -> None:
+    servers, _ = averaging.replay(0.3, 10, 300, [0.5, 0.5])
+    assert servers[-1] == pytest.approx(rest(0.3, 10), abs=1e-9)
+    assert valleys.apart(servers[-1], valleys.best([0.5, 0.5])) > 0.3
+
+
+def test_scaffold_reaches_the_best_point_and_without_correction_it_is_fedavg() -> None:
+    corrected, _ = scaffold.replay(0.2, 10, 300, True)
+    assert corrected[-1] == pytest.approx(valleys.best([0.5, 0.5]), abs=1e-9)
+    plain, _ = scaffold.replay(0.2, 10, 300, False)
+    assert plain[-1] == pytest.approx(rest(0.2, 10), abs=1e-9)
+
+
+@pytest.mark.parametrize("eta", halving.ELIMINATIONS)
+def test_halving_with_exact_errors_keeps_the_lowest_at_each_stop(eta: int) -> None:
+    data = record("live-curves")
+    plan, eliminations = halving.replay(data, 500, eta, 1e18, 1)
+    assert plan.arms == eta ** halving.ELIMINATIONS[eta] <= len(data["wrong"])
+    alive = list(range(plan.arms))
+    for one in eliminations:
+        at = sorted(alive, key=lambda a: (data["wrong"][a][one.stop - 1], a))
+        cut = data["wrong"][at[len(alive) // eta - 1]][one.stop - 1]
+        assert len(one.survivors) == len(alive) // eta
+        assert all(data["wrong"][a][one.stop - 1] <= cut for a in one.survivors)
+        alive = one.survivors
+
+
+def test_halving_of_maps_with_exact_errors_picks_the_best_of_each_half() -> None:
+    data = record("live-features")
+    alive = maps.replay(data, 10, 1e18, 1)
+    assert [len(one) for one in alive] == [64, 32, 16, 8, 4, 2, 1]
+    for t, (before, after) in enumerate(pairwise(alive)):
+        wrong = data["wrong"][min(t, len(data["widths"]) - 1)]
+        lost = set(before) - set(after)
+        assert max(wrong[i] for i in after) <= min(wrong[i] for i in lost)
+
+
+def test_the_bound_of_the_bandit_is_that_of_the_package() -> None:
+    for eta in (0.001, 0.1):
+        assert bandit.bound(100.0, 500, 4, eta) == pytest.approx(bandit_bound(100.0, 500, 4, eta))
+    assert bandit.theorem_eta(100.0, 500, 4) == pytest.approx(bandit_eta(2.0, 50, 500, 4))
+
+
+def test_the_bandits_mean_regret_is_below_the_bound_and_a_baseline_lowers_it() -> None:
+    data = record("live-tasks")
+    loss = torch.tensor(data["loss"])
+    tau, k = loss.shape
+    best = float(loss.sum(0).min())
+
+    def regret(baseline: float) -> float:
+        seen = [bandit.replay(data, 16, baseline, s) for s in range(20)]
+        return sum(float(loss[range(tau), arms].sum()) for arms in seen) / len(seen) - best
+
+    limit = bandit.bound(data["most"], tau, k, 16 * bandit.theorem_eta(data["most"], tau, k))
+    assert 0 < regret(20) < regret(0) < limit
+
+
+def test_credits_of_one_sign_decide_by_luck_and_their_mean_does_not() -> None:
+    """With equal credits for all rows the mean step is 0 only where the mean is subtracted."""
+    data = {"lr": [1, 2, 3], "credit": [[[50.0] * 3]] * 60}
+    for s in range(5):
+        assert max(credits.replay(data, 1, 100.0, 0.0, False, s)[-1]) > 0.9
+        assert credits.replay(data, 1, 100.0, 0.0, True, s)[-1] == pytest.approx([1 / 3] * 3)
+
+
+def test_the_corners_of_the_triangle_are_the_certain_distributions() -> None:
+    for j, corner in enumerate(credits.CORNERS):
+        assert credits.place([float(h == j) for h in range(3)]) == pytest.approx(corner)
+
+
+def test_a_round_takes_a_model_to_the_next_error_of_the_curve() -> None:
+    curve = [0.8, 0.5, 0.6, 0.3]
+    assert population.advance(curve, 1.0) == 0.8
+    assert population.advance(curve, 0.8) == 0.5
+    assert population.advance(curve, 0.5) == 0.3
+    assert population.advance(curve, 0.4) == 0.3
+    assert population.advance(curve, 0.2) == 0.2  # better than the curve ever was
+
+
+def test_without_copies_each_member_keeps_its_step_size() -> None:
+    data = record("live-rates")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(population.rules, "pair_parents", lambda scores, rho, u: [])
+        members = population.replay(data, 0.1, 0.1, 3, 1)
+    assert all(len(set(one.steps)) == 1 and len(one.births) == 1 for one in members)
+
+
+def test_a_population_copies_as_its_rules_say_and_moves_less_and_less() -> None:
+    data = record("live-rates")
+    members = population.replay(data, 0.2, 0.0, 3, 2)
+    total, copies = len(data["wrong"][0]), 0
+    for one in members:
+        for t, parent in one.births[1:]:
+            near = anneal(0.2, t, total) * (population.HIGH - population.LOW)
+            assert abs(one.steps[t + 1] - members[parent].steps[t]) <= near + 1e-9
+            copies += 1
+    assert copies == 4 * (total // population.EVERY - 1)  # a third of 12, at each comparison
+    for place in range(population.MEMBERS):
+        line = population.lineage(members, place)
+        assert (line[0][2], line[-1][1]) == (total, 0)
+        assert all(later[1] == earlier[2] for later, earlier in pairwise(line))
+
+
+REMADE: dict[str, tuple[dict[str, Any], Any]] = {
+    "curves": ({"rounds": 1, "arms": 5}, lambda kept: [row[:1] for row in kept["wrong"][:5]]),
+    "features": ({"widths": (10,)}, lambda kept: kept["wrong"][:1]),
+}
+
+
+@pytest.mark.parametrize("name", REMADE)
+def test_a_small_part_of_a_record_is_made_again(name: str) -> None:
+    part, of = REMADE[name]
+    kept = record(f"live-{name}")
+    close(records.RECORDS[f"live-{name}"](**part)["wrong"], of(kept))
+
+
+def test_the_first_round_of_the_step_sizes_is_made_again() -> None:
+    made, kept = records.rates(rounds=1), record("live-rates")
+    assert made["lr"] == kept["lr"]
+    close(made["wrong"], [row[:1] for row in kept["wrong"]])
+
+
+def test_the_first_tasks_are_made_again() -> None:
+    made, kept = records.tasks(number=1000), record("live-tasks")
+    assert made["c"] == kept["c"]
+    assert torch.tensor(made["loss"]) == pytest.approx(torch.tensor(kept["loss"]), abs=0.011)
+
+
+def test_the_first_credits_are_made_again() -> None:
+    made, kept = records.credits(rounds=1), record("live-credits")
+    a, b = torch.tensor(made["credit"]), torch.tensor(kept["credit"][:1])
+    assert float((a - b).abs().mean()) < 0.05

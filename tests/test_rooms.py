@@ -16,6 +16,7 @@ COMMAND = {"cli.py"}
 FILES = [p for p in sorted(PACKAGE.rglob("*.py")) if p.relative_to(PACKAGE).parts[0] not in COMMAND]
 RULES = [*PACKAGE.glob("tuners/*/rules.py"), PACKAGE / "oco/rules.py"]
 RULES += [PACKAGE / "search/schedules.py", PACKAGE / "search/neighbours.py"]
+RULES += [PACKAGE / "features/halving.py"]
 
 
 def room(parts: tuple[str, ...]) -> str:

@@ -3,12 +3,12 @@
 Khodak et al., *Weight-Sharing Beyond NAS*, section 3.1, and their code.
 """
 
-import math
 from typing import Any
 
 import numpy as np
 from jaxtyping import Float64
 
+from fedlab_edu.features.halving import best_half
 from fedlab_edu.validate import not_negative, require, whole
 
 PerMap = Float64[np.ndarray, " k"]
@@ -29,8 +29,7 @@ def halve(scores: Any, alive: Any) -> PerMap:
     known, alive = _known(scores), np.asarray(alive, dtype=bool)
     ok = alive.any() and alive.shape == known.shape
     require(ok, "alive", alive.tolist(), f"{known.size}, as many as scores, at least one true")
-    left = np.flatnonzero(alive)
-    best = left[np.argsort(known[left], kind="stable")][: math.ceil(len(left) / 2)]
+    best = best_half(known.tolist(), np.flatnonzero(alive).tolist())
     return np.isin(np.arange(len(known)), best) / len(best)
 
 

@@ -15,6 +15,7 @@ class Chart:
         x, y: the ranges of the axes; values outside are clipped.
         log: "x", "y" or "xy", the axes with a logarithmic scale.
         right: pixels beside the chart, for `label`.
+        axes: whether to draw them.
     """
 
     def __init__(
@@ -26,20 +27,28 @@ class Chart:
         log: str = "",
         right: int = 130,
         height: int = 270,
+        axes: bool = True,
     ) -> None:
         self.left, self.top, self.width, self.height = 52, 26, 520, height
         self.across, self.down = self.width - self.left - right, height - self.top - 42
         self.xs, self.ys, self.log = x, y, log
         self.parts: list[str] = []
+        self.notes: list[tuple[float, float, str]] = []
         self.labels: list[tuple[float, str, str]] = []
         self.text(self.left, 16, title)
-        self.text(self.left + self.across / 2, height - 6, xlabel, "middle")
-        for v in ticks(y[0], y[1], "y" in log):
+        if axes:
+            self._axes(xlabel)
+
+    def _axes(self, xlabel: str) -> None:
+        (low, high), log = self.ys, self.log
+        self.text(self.left + self.across / 2, self.height - 6, xlabel, "middle")
+        for v in ticks(low, high, "y" in log):
             level = self.y(v)
             self.path([(self.left, level), (self.left + self.across, level)], INK, 1, "", 0.15)
             self.text(self.left - 6, level + 4, f"{v:g}", "end")
-        for v in ticks(x[0], x[1], "x" in log):
-            self.text(self.x(v), height - 24, f"{v:g}", "middle")
+        low, high = self.xs
+        for v in ticks(low, high, "x" in log):
+            self.text(self.x(v), self.height - 24, f"{v:g}", "middle")
 
     def x(self, v: float) -> float:
         """Return the pixel of a value."""
@@ -89,6 +98,10 @@ class Chart:
         place = f'x="{tenths(x)}" y="{tenths(y)}" text-anchor="{anchor}"'
         self.parts.append(f"<text {place}>{escaped(text)}</text>")
 
+    def note(self, x: float, y: float, text: str) -> None:
+        """Write at a pixel, in front of the lines."""
+        self.notes.append((x, y, text))
+
     def svg(self, alt: str) -> str:
         """Return the chart; alt describes it in words."""
         edge, last = self.left + self.across + 8, float(self.top)
@@ -96,6 +109,8 @@ class Chart:
             level = last = max(y + 4, last + 15)
             self.path([(edge, level - 4), (edge + 10, level - 4)], colour, 3)
             self.text(edge + 14, level, text)
+        for x, y, text in self.notes:
+            self.text(x, y, text)
         return picture(self.parts, self.width, self.height, alt)
 
 

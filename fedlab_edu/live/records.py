@@ -1,6 +1,6 @@
 """Make the records of the live cells: ``python -m fedlab_edu.live.records book/records``.
 
-A record is real: it comes from training on the digits. It takes a minute or two to make all.
+A record is real: it comes from training on the digits. It takes minutes to make all.
 """
 
 import json
@@ -8,14 +8,31 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 
-from fedlab_edu.data import digits
-from fedlab_edu.methods.aggregate import weighted_average
-from fedlab_edu.models.networks import mlp
-from fedlab_edu.training.hparams import LocalHP
-from fedlab_edu.training.local import local_sgd
-from fedlab_edu.training.scores import score
+from fedlab_edu import (
+    Federation,
+    FedProx,
+    LocalHP,
+    Model,
+    communicate_all,
+    digits,
+    local_sgd,
+    mlp,
+    score,
+    start,
+    weighted_average,
+)
+from fedlab_edu.data import digit_images
+from fedlab_edu.features.maps import RandomFourier, fourier_maps
+from fedlab_edu.features.selection import Data, sweep
+from fedlab_edu.oco.bounds import step_grid
+from fedlab_edu.oco.meta import loss_table
+from fedlab_edu.oco.tasks import draw_tasks
+from fedlab_edu.search.arms import draw_arms
+from fedlab_edu.search.space import FEDEX
+from fedlab_edu.tuners.fedtune.credit import credit
 
 LR = (0.003, 0.006, 0.01, 0.02, 0.03, 0.06, 0.1, 0.2, 0.3)
 EPOCHS = (1, 2, 4)
@@ -50,7 +67,115 @@ def fedex(rounds: int = 60, clients: int = 10) -> dict[str, Any]:
     return {"rows": [f"{lr:g} · {e}" for lr, e in grid], "size": sizes, "wrong": wrong}
 
 
-RECORDS = {"live-fedex": fedex}
+def curves(rounds: int = 40, arms: int = 81) -> dict[str, Any]:
+    """Record the errors of random configurations over the rounds of a training.
+
+    Returns:
+        "size", the validation examples of all clients; "wrong" (arms, rounds), how many of them
+        the model after each round has wrong.
+    """
+    fed, model = digits(), mlp(64, 32, 10)
+    drawn = draw_arms(FEDEX, arms)
+    runs = [start(model, fed, arm.tuner, arm.b, seed=0, method=FedProx()) for arm in drawn]
+    wrong = []
+    for _ in range(rounds):
+        runs = communicate_all(runs, model, fed)
+        wrong.append([_wrong(model, run.w, fed) for run in runs])
+    return {"size": int(fed.val.n.sum()), "wrong": torch.tensor(wrong).T.tolist()}
+
+
+def rates(rounds: int = 60) -> dict[str, Any]:
+    """Record the errors of 31 step sizes from 0.001 to 1 over the rounds of a training.
+
+    Returns:
+        "lr" (31,); "size" and "wrong" as in `curves`.
+    """
+    fed, model = digits(), mlp(64, 32, 10)
+    lr = [round(10 ** (i / 10 - 3), 5) for i in range(31)]
+    runs = [start(model, fed, LocalHP(lr=x, batch=16), seed=0) for x in lr]
+    wrong = []
+    for _ in range(rounds):
+        runs = communicate_all(runs, model, fed)
+        wrong.append([_wrong(model, run.w, fed) for run in runs])
+    size = int(fed.val.n.sum())
+    return {"lr": lr, "size": size, "wrong": torch.tensor(wrong).T.tolist()}
+
+
+def _wrong(model: Model, w: torch.Tensor, fed: Federation) -> int:
+    return round(float(score(model, w, fed.val).error @ fed.val.n.double()))
+
+
+def features(widths: tuple[int, ...] = (10, 20, 40, 80, 160, 320), maps: int = 64) -> Any:
+    """Record the errors of random Fourier features at each width, each with a fit of its own.
+
+    Returns:
+        "widths", numbers of features; "size", validation examples; "wrong" (widths, maps).
+    """
+    x, y, _ = digit_images()
+    order = np.random.default_rng(0).permutation(len(y))
+    train, val = order[:1197], order[1197:1497]
+    flat, labels = x.flatten(1).double().numpy(), y.numpy()
+    data = Data(flat[train], labels[train], flat[val], labels[val], 10)
+    chosen, wrong = RandomFourier.draw(np.random.default_rng(1), maps), []
+    for n in widths:
+        every = fourier_maps(chosen, data.x, n, np.random.default_rng(2), True, data.x_val)
+        wrong.append([round(float(e) * len(val)) for e in sweep(every, data, "error")])
+    return {"widths": [*widths], "size": len(val), "wrong": wrong}
+
+
+def tasks(number: int = 1000) -> dict[str, Any]:
+    """Record the total loss of each of four step sizes on similar tasks on a line.
+
+    Returns:
+        "c" (4,), the step sizes; "most", an upper bound on a task's loss; "loss" (number, 4).
+    """
+    m, D, V, noise = 50, 2.0, 0.1, 0.4
+    steps = step_grid(D, 1.0, m, 8, "geometric")
+    stream = draw_tasks("absolute", number, m, 1, V, noise, torch.Generator().manual_seed(0))
+    table = loss_table(stream, [-0.9], steps, D / 2)
+    loss = [[round(x, 2) for x in row] for row in table.total.tolist()]
+    return {"c": [round(c, 4) for c in steps.tolist()], "most": m * D, "loss": loss}
+
+
+def credits(rounds: int = 60, clients: int = 10) -> dict[str, Any]:
+    """Record FedTune's credits of each client with each of three step sizes.
+
+    In a round the other clients have drawn their rows uniformly; all start from the same weights.
+
+    Returns:
+        "lr" (3,); "credit" (rounds, clients, 3), ``-d_i`` in thousandths.
+    """
+    fed = digits(by="label", clients=14, alpha=0.1)
+    model, gen = mlp(64, 32, 10), torch.Generator().manual_seed(0)
+    lr = (0.01, 0.05, 0.2)
+    table, w, N, k = LocalHP(lr=lr, batch=16), model.init(seed=0), clients, len(lr)
+    who, rows = torch.arange(N).repeat_interleave(k), torch.arange(k).repeat(N)
+    x, y = (torch.cat([fed.val.examples(i)[j] for i in range(N)]) for j in (0, 1))
+    q, found = fed.train[torch.arange(N)].n / fed.train[torch.arange(N)].n.sum(), []
+    for _ in range(rounds):
+        seeds = torch.randint(10**6, (N,), generator=gen).tolist()
+        W = local_sgd(model, w, fed.train[who], table[rows], [s for s in seeds for _ in range(k)])
+        with torch.no_grad():
+            out = model.outputs(W, x.expand(N * k, *x.shape)).view(N, k, len(x), -1)
+        drawn = torch.randint(k, (N,), generator=gen)
+        found.append([
+            [_credit(out, drawn, i, row, q, y) for row in range(k)] for i in range(N)
+        ])  # fmt: skip
+    return {"lr": [*lr], "credit": found}
+
+
+def _credit(out: Any, drawn: torch.Tensor, i: int, row: int, q: Any, y: Any) -> float:
+    """Return client i's credit if it has drawn the row, and the others theirs."""
+    z = drawn.clone()
+    z[i] = row
+    _, d = credit(out[torch.arange(len(z)), z], q, y, "cross_entropy")
+    return round(-1000 * float(d[i]), 2)
+
+
+RECORDS: dict[str, Any] = {
+    "live-fedex": fedex, "live-curves": curves, "live-rates": rates, "live-features": features,
+    "live-tasks": tasks, "live-credits": credits,
+}  # fmt: skip
 
 
 def main(folder: str, *names: str) -> None:

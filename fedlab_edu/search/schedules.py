@@ -68,7 +68,8 @@ def schedule(
         stops.append(stops[-1] + least + more)
     allowed = f"a larger one: the last elimination of a total of {total} would be at {stops[-1]}"
     require(stops[-1] <= cap, "cap", cap, allowed)
-    return bracket((*stops[1:], cap), eta**eliminations, eta)
+    stops.append(cap)
+    return bracket(stops[1:], eta**eliminations, eta)
 
 
 def brackets(total: SupportsIndex, cap: SupportsIndex, eta: SupportsIndex = 3) -> list[Schedule]:
@@ -213,7 +214,7 @@ def halving(
         shortest = min(len(traces[a]) for a in alive)
         require(shortest >= stop, "rounds of an arm that is alive", shortest, f"at least {stop}")
         scores = {a: discounted_mean(traces[a][since:stop], gamma) for a in alive}
-        best = survivors(list(scores.values()), eta, rule)
+        best = survivors([scores[a] for a in alive], eta, rule)
         alive = [alive[place] for place in best]
         out.append(Elimination(stop, scores, alive))
     return out

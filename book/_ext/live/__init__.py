@@ -53,7 +53,7 @@ class Live(SphinxDirective):
             cell = self._cell()
             printed, picture = self._drawn(cell)
             if cell["view"]:
-                engine.run(cell, self._data())
+                engine.check(cell, self._data(), printed)
         except Exception as error:
             raise self.error(f"live: {type(error).__name__}: {error}") from error
         frame = nodes.figure(classes=["live-cell"])

@@ -57,6 +57,13 @@ def run(cell: dict[str, Any], data: str) -> dict[str, Any]:
     return answer
 
 
+def check(cell: dict[str, Any], data: str, printed: str) -> None:
+    """Raise unless the browser's Python runs a cell and prints the same."""
+    seen = run(cell, data)["printed"]
+    if seen.split() != printed.split():
+        raise RuntimeError(f"the browser's Python prints {seen!r}, and the build {printed!r}")
+
+
 def pack(outdir: Path, modules: dict[str, str], data: dict[str, str]) -> None:
     """Write what pages load to _static/live: the engine, the modules and each record.
 

@@ -2,6 +2,7 @@
 
 import builtins
 import collections
+import itertools
 import json
 import sys
 
@@ -16,6 +17,18 @@ def _strict_zip(*several, strict=False):
     return _zip(*several)
 
 
+def _pairwise(several):
+    several = list(several)
+    return _zip(several, several[1:])
+
+
+def _takewhile(holds, several):
+    for one in several:
+        if not holds(one):
+            return
+        yield one
+
+
 class _Name:
     """A name that only annotations use."""
 
@@ -26,6 +39,12 @@ class _Name:
         return self
 
 
+def _index(value):
+    if not isinstance(value, int):
+        raise TypeError(f"{value} is not a whole number")
+    return int(value)
+
+
 class _Module:
     """In the place of a module of the standard library that MicroPython lacks."""
 
@@ -34,11 +53,12 @@ class _Module:
     Integral = int
 
     def __getattr__(self, name):
-        return __import__ if name == "import_module" else _Name()
+        return {"import_module": __import__, "index": _index}.get(name) or _Name()
 
 
 builtins.zip = _strict_zip
-for _name in ("collections.abc", "importlib", "numbers", "typing"):
+itertools.pairwise, itertools.takewhile = _pairwise, _takewhile
+for _name in ("collections.abc", "importlib", "numbers", "operator", "typing"):
     sys.modules[_name] = _Module()
 
 

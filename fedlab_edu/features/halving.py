@@ -1,0 +1,16 @@
+"""The elimination of feature maps as a function of lists, for any Python, a browser's too."""
+
+from math import inf, isnan
+
+
+def best_half(scores: list[float], alive: list[int]) -> list[int]:
+    """Return the best ``ceil(n / 2)`` of the n maps alive, in rising order.
+
+    Args:
+        scores: of all maps, lower is better, of equal ones the first; NaN counts as +inf.
+        alive: the places of the maps that are left.
+
+    Source: the code of Khodak et al., *Weight-Sharing Beyond NAS*.
+    """
+    order = sorted(alive, key=lambda i: (inf if isnan(scores[i]) else scores[i], i))
+    return sorted(order[: (len(order) + 1) // 2])
