@@ -58,7 +58,7 @@ class _Module:
 
 builtins.zip = _strict_zip
 itertools.pairwise, itertools.takewhile = _pairwise, _takewhile
-for _name in ("collections.abc", "importlib", "numbers", "operator", "typing"):
+for _name in ("collections.abc", "importlib", "numbers", "operator", "types", "typing"):
     sys.modules[_name] = _Module()
 
 
