@@ -10,7 +10,7 @@ ifneq ($(words $(CURDIR)),1)
 $(error make cannot work in a folder whose path contains a space: $(CURDIR))
 endif
 
-.PHONY: help book serve check test nightly lint bench gpu exercises clean chromium FORCE
+.PHONY: help book serve check test nightly lint bench peers gpu exercises clean chromium FORCE
 .DELETE_ON_ERROR:
 
 help: ## list the tasks
@@ -46,6 +46,14 @@ lint: .venv/dev.stamp ## check style and types
 
 bench: .venv/dev.stamp ## measure speed
 	$(BIN)/python -m benchmarks
+
+peers: .venv-peers/.stamp ## measure a round beside other packages
+	.venv-peers/bin/python -m benchmarks.peers
+
+.venv-peers/.stamp: pyproject.toml constraints.txt | $(BIN)/python
+	@$(PYTHON) -m venv .venv-peers
+	@.venv-peers/bin/python -m pip install --quiet -c constraints.txt -e '.[peers]'
+	@touch $@
 
 gpu: .venv/dev.stamp ## measure speed on a GPU
 	$(BIN)/python -m benchmarks --device cuda
