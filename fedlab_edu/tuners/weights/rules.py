@@ -5,6 +5,8 @@ Khodak et al., *Weight-Sharing Beyond NAS*, section 4.1.
 
 from math import exp, sqrt
 
+from fedlab_edu.validate import require
+
 
 def multiplicative_weights(
     p: list[float],
@@ -31,12 +33,10 @@ def multiplicative_weights(
 
     Source: Khodak et al., *Weight-Sharing Beyond NAS*, section 4.1; they do not divide.
     """
-    if not rounds >= 1:
-        raise ValueError(f"rounds is {rounds}; allowed: at least 1")
+    require(rounds >= 1, "rounds", rounds, "at least 1")
     total = [0.0] * len(p)
     for j, s in zip(row, score, strict=True):
-        if not p[j] > 0:
-            raise ValueError(f"p is {p}; allowed: above 0 for each row that was drawn")
+        require(p[j] > 0, "p", p, "above 0 for each row that was drawn")
         total[j] += s / p[j] if importance_weighting else s
     # the smallest exponent of a row with p_j > 0 is 0: nothing overflows, and the sum is above 0
     least = min(t for t, p_j in zip(total, p, strict=True) if p_j > 0)
