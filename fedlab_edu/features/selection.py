@@ -6,6 +6,7 @@ A map is judged by a fit of its own (`sweep`), or by one fit that all maps share
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -17,10 +18,11 @@ from torch import Tensor
 from fedlab_edu.features.linear import Fit, Linear
 from fedlab_edu.features.maps import Map
 from fedlab_edu.features.rules import PerMap
-from fedlab_edu.validate import require, whole
+from fedlab_edu.validate import one_of, require, whole
 
 Score = Literal["loss", "error"]
 RIDGE = Linear()
+check_score = partial(one_of("loss", "error"), "score")
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,11 +151,6 @@ def _stack(parts: list[Any]) -> Any:
     if isinstance(parts[0], Tensor):
         return torch.cat(parts)
     return sparse.vstack(parts, "csr") if sparse.issparse(parts[0]) else np.concatenate(parts)
-
-
-def check_score(score: Any) -> Any:
-    require(score in ("loss", "error"), "score", score, "'loss', 'error'")
-    return score
 
 
 def check_places(name: str, places: np.ndarray, count: int, shape: tuple[int, ...]) -> None:

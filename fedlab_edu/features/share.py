@@ -22,7 +22,7 @@ from fedlab_edu.features.selection import (
     shared_fit,
     split_scores,
 )
-from fedlab_edu.validate import require, whole
+from fedlab_edu.validate import one_of, require, whole
 
 Validation = Literal["whole", "split"]
 
@@ -114,7 +114,7 @@ def share_softly(
     Source: Khodak et al., *Weight-Sharing Beyond NAS*, rounds in section 3.2; eta of their code.
     """
     k, size = whole("number of maps", len(maps), 1), len(data.y_val)
-    require(validation in ("whole", "split"), "validation", validation, "'whole', 'split'")
+    one_of("whole", "split")("validation", validation)
     p, errors = [np.full(k, 1 / k)], []
     for t in range(whole("rounds", rounds, 1)):
         fit = shared_fit(maps, data, rng.choice(k, len(data.y), p=p[t]), linear)
