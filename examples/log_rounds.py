@@ -8,7 +8,8 @@ TensorBoard (``pip install tensorboard``) replace the line that writes the row b
     writer.add_scalar("error/before", row["error"], run.round)
 
 where ``writer`` is a ``torch.utils.tensorboard.SummaryWriter()``; ``tensorboard --logdir runs``
-shows the curves.
+shows the curves. A search calls ``tune(..., callback=log)`` with itself after each step: log its
+``used`` and ``best_score``.
 """
 
 import csv

@@ -173,6 +173,7 @@ class Own(FedAvg):
         (lambda: Option(FedAvg, PLAIN), "method is <class"),
         (lambda: Option("FedAvg", PLAIN), "method is 'FedAvg'; allowed: a method, such as"),
         (lambda: Option(FedAvg(), PLAIN.client), "allowed: Spaces(SearchSpace({...}))"),
+        (lambda: Option(FedAvg(), PROX), "allowed: 0: FedAvg has no pull"),
         (lambda: Option(FedAdam(), PLAIN, {"rho": Uniform(0, 1)}),
          "field of FedAdam is 'rho'; allowed: one of ['beta2', 'tau']"),
         (lambda: Option(FedAdam(), PLAIN, {"tau": 0.1}), "tau is 0.1; allowed: a distribution"),

@@ -14,9 +14,22 @@ import pytest
 from nbclient import NotebookClient
 from tqdm import tqdm
 
-from fedlab_edu import Federation, Run, digits, linear, start, train
+from fedlab_edu import (
+    Federation,
+    Run,
+    SearchSpace,
+    Spaces,
+    Uniform,
+    digits,
+    linear,
+    random_search,
+    start,
+    train,
+    tune,
+)  # fmt: skip
 from fedlab_edu.papers.reproduce import reproduce
 from fedlab_edu.progress import progress_bar
+from fedlab_edu.search.race import Race
 from tests.test_papers import SMALL
 
 MODEL = linear(64, 10)
@@ -50,14 +63,20 @@ def test_training_shows_rounds_and_the_time_left_in_a_terminal(fed: Federation) 
     assert re.search(r"3/3 \[\d\d:\d\d<\d\d:\d\d, .*round", text[0])
 
 
-def test_what_watch_prints_stands_on_lines_of_its_own(fed: Federation) -> None:
+def test_what_watch_and_callback_print_stands_on_lines_of_its_own(fed: Federation) -> None:
     def watch(run: Run) -> None:
         print("round", run.round)
 
+    def callback(search: Race) -> None:
+        print("used", search.used)
+
+    search = random_search(MODEL, fed, Spaces(SearchSpace({"lr": Uniform(0, 1)})), 2, 1)
     with terminal() as text:
         train(start(MODEL, fed), MODEL, fed, 2, clients=2, watch=watch)
+        tune(search, MODEL, fed, 2, callback=callback)
     lines = re.split(r"[\r\n]+", text[0])
-    assert [line for line in lines if line.startswith("round")] == ["round 0", "round 1", "round 2"]
+    shown = [line for line in lines if line.startswith(("round", "used"))]
+    assert shown == ["round 0", "round 1", "round 2", "used 2"]
 
 
 def test_training_shows_no_bar_where_none_is_wanted(
@@ -81,7 +100,7 @@ def test_the_experiments_of_a_paper_are_counted_in_a_terminal(tmp_path: Path) ->
         "[1/4] seed 0", "[2/4] seed 0", "[3/4] seed 1", "[4/4] seed 1",
     ]  # fmt: skip
     assert any(re.search(r"4/4 \[.*run", line) for line in lines)
-    assert not any("0run" in line for line in lines)
+    assert not any("0run [" in line for line in lines)
 
 
 def test_a_bar_ends_with_its_block_when_an_exception_stops_it() -> None:

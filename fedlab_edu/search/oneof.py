@@ -7,12 +7,13 @@ from typing import Any
 import torch
 
 from fedlab_edu.data.clients import Federation
-from fedlab_edu.methods import Method
+from fedlab_edu.methods import Method, check_mu
 from fedlab_edu.models.model import Model
 from fedlab_edu.rounds.communicate import communicate_all, same_method
 from fedlab_edu.rounds.run import Run
 from fedlab_edu.search.distributions import Distribution
 from fedlab_edu.search.space import PerClient, Spaces, check_spaces
+from fedlab_edu.training.hparams import LocalHP
 from fedlab_edu.validate import require
 
 
@@ -26,7 +27,8 @@ class Option:
         own: a distribution for some fields of the method, as in ``{"tau": LogUniform(1e-5, 0.1)}``.
 
     Raises:
-        ValueError: no method or space, a name that is no field, or a value that the method refuses.
+        ValueError: no method or space, a name that is no field, a value that the method refuses, or
+            mu for a method that ignores it.
     """
 
     method: Method
@@ -37,6 +39,9 @@ class Option:
         ok = isinstance(self.method, Method) and not isinstance(self.method, type)
         require(ok, "method", self.method, "a method, such as FedAvg()")
         check_spaces(self.spaces)
+        mu = self.spaces.client.distributions.get("mu")
+        if mu is not None:
+            check_mu(self.method, LocalHP(mu=mu.points(4)))
         names: list[str] = (
             [f.name for f in fields(self.method)] if is_dataclass(self.method) else []
         )

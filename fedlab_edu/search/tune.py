@@ -117,7 +117,8 @@ def tune(
                     file.write(search)
                     saved = search.used
                 if callback is not None:
-                    callback(search)
+                    with bar.external_write_mode():
+                        callback(search)
         except StopTraining:
             pass
         finally:
