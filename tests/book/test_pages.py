@@ -165,6 +165,16 @@ def test_nothing_is_wider_than_a_phone(phone: Page):
     assert phone.evaluate("document.documentElement.scrollWidth") <= 390
 
 
+CUT_OFF = """es => es.filter(e => !e.closest(".cell_output") && e.scrollWidth > e.clientWidth + 1)
+    .map(e => e.textContent.slice(0, 60))"""
+
+
+@pages()
+def test_no_code_is_cut_off_at_the_right(light: Page, phone: Page):
+    for page in (light, phone):
+        assert page.locator(".bd-article div.highlight pre").evaluate_all(CUT_OFF) == []
+
+
 @pages(holding=".widgets import")
 def test_on_a_phone_labels_are_whole_and_pictures_readable(phone: Page):
     cut = """es => es.filter(e => e.scrollWidth > e.clientWidth + 1
