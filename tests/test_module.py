@@ -31,7 +31,7 @@ class Around(nn.Module):
         if x.is_floating_point():
             self.scale = nn.Parameter(1 + torch.rand(x.shape[1:]))
         with torch.random.fork_rng():
-            features = deepcopy(self)._features(x.float() if x.is_floating_point() else x)
+            features = deepcopy(self).double()._features(x)
         self.out = nn.Linear(features.shape[1], 3)
 
     def _features(self, x: Tensor) -> Tensor:
@@ -189,6 +189,59 @@ def test_a_layer_gives_each_client_what_plain_autograd_gives(
     case: tuple[nn.Module, Tensor] | tuple[nn.Module, Tensor, Callable[..., Tensor]],
 ) -> None:
     compare(Around(*case), case[1])
+
+
+def scattered(x: Tensor) -> Tensor:
+    return torch.zeros_like(x).scatter_add(1, x.argsort(1), x)
+
+
+FUNCTIONS: dict[str, tuple[Tensor, Callable[[Tensor], Tensor]]] = {
+    "adaptive_avg_pool2d": (IMAGE, lambda x: F.adaptive_avg_pool2d(x, (2, 3))),
+    "affine_grid": (IMAGE, lambda x: F.affine_grid(x[:, 0, :2, :3], [len(x), 1, 3, 3], False)),
+    "argsort": (VECTOR, lambda x: x.gather(1, x.argsort(1))),
+    "boolean mask": (VECTOR, lambda x: x * (x.sum(1, keepdim=True) > 6)),
+    "bucketize": (VECTOR, lambda x: x * torch.bucketize(x, torch.linspace(-1, 1, 5).double())),
+    "cdist": (SERIES, lambda x: torch.cdist(x, x[:, :2])),
+    "cumprod": (VECTOR, lambda x: x.cumprod(1).cumsum(1)),
+    "einsum": (SERIES, lambda x: torch.einsum("bij,bkj->bik", x, x)),
+    "fft": (VECTOR, lambda x: torch.fft.rfft(x).abs()),
+    "fold": (IMAGE, lambda x: F.fold(F.unfold(x, 3, stride=2), 6, 3, stride=2)),
+    "grid_sample": (IMAGE, lambda x: F.grid_sample(x, x[:, :2].permute(0, 2, 3, 1).tanh(),
+                                                   align_corners=False)),
+    "group_norm": (IMAGE, lambda x: F.group_norm(x, 2)),
+    "gather of rows": (SERIES, lambda x: x.take_along_dim(x.argmax(1, keepdim=True), 1)),
+    "index_add": (VECTOR, lambda x: x.index_add(1, torch.tensor([0, 0, 2]), x[:, :3])),
+    "instance_norm": (IMAGE, F.instance_norm),
+    "interpolate": (IMAGE, lambda x: F.interpolate(x, (4, 9), mode="area")),
+    "layer_norm": (SERIES, lambda x: F.layer_norm(x, (5, 6))),
+    "linalg": (IMAGE, lambda x: torch.linalg.solve(x[:, 0] + 9 * torch.eye(6), x[:, 1])),
+    "logsumexp": (SERIES, lambda x: x.logsumexp(1)),
+    "masked_fill": (VECTOR, lambda x: x.masked_fill(x > 1, 0.5)),
+    "matrix_exp": (IMAGE, lambda x: torch.linalg.matrix_exp(0.1 * x)),
+    "max over time": (SERIES, lambda x: x.max(1).values),
+    "median": (VECTOR, lambda x: x.median(1, keepdim=True).values),
+    "normalize": (VECTOR, F.normalize),
+    "one_hot": (TEXT, lambda x: F.one_hot(x, 10).double()),
+    "pad": (IMAGE, lambda x: F.pad(x, (1, 2, 0, -1), mode="replicate")),
+    "roll": (SERIES, lambda x: x.roll(1, 1) + x.flip(2)),
+    "scaled_dot_product_attention": (
+        SERIES, lambda x: F.scaled_dot_product_attention(x, x, x, is_causal=True)),
+    "scatter_add": (VECTOR, scattered),
+    "searchsorted": (VECTOR, lambda x: x * torch.searchsorted(x.sort(1).values.detach(), x)),
+    "std": (SERIES, lambda x: x.std(1)),
+    "stft": (real(16), lambda x: torch.stft(x, 8, window=torch.ones(8).double(),
+                                            return_complex=True).abs()),
+    "svdvals": (IMAGE, lambda x: torch.linalg.svdvals(x[:, 0])),
+    "topk": (VECTOR, lambda x: x.topk(2, dim=1).values),
+    "tril": (IMAGE, lambda x: x.tril()),
+    "where": (VECTOR, lambda x: torch.where(x > 0, x**3, x.exp())),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_a_function_gives_each_client_what_plain_autograd_gives(name: str) -> None:
+    x, function = FUNCTIONS[name]
+    compare(Around(nn.Identity(), x, lambda _, x: function(x)), x)
 
 
 class Function(nn.Module):
