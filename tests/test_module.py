@@ -180,7 +180,7 @@ SWEEP: list[tuple[nn.Module, Tensor] | tuple[nn.Module, Tensor, Callable[..., Te
 
 
 def name_of(case: tuple[nn.Module, ...]) -> str:
-    return " ".join(repr(case[0]).split()) + ("" if case[0].training else " eval")
+    return " ".join(repr(case[0]).split())[:70] + ("" if case[0].training else " eval")
 
 
 @pytest.mark.filterwarnings("ignore:LSTM with projections")

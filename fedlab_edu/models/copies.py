@@ -151,9 +151,9 @@ def _check_forward(net: nn.Module, x: Tensor) -> None:
     name, cuda = type(net).__name__, [x.device] if x.device.type == "cuda" else []
     before = [(n, t, t._version) for n, t in _tensors(net)]
     with torch.random.fork_rng(devices=cuda):
-        drawn = _generator(x.device)
+        drawn = _generators(x.device)
         outputs = net(x)
-        same = torch.equal(drawn, _generator(x.device))
+        same = torch.equal(drawn, _generators(x.device))
     allowed = "a forward pass without random numbers; nn.Dropout(0.0) drops with c.dropout"
     require(same, "net", name, allowed)
     now = dict(_tensors(net))
@@ -170,7 +170,7 @@ def _check_forward(net: nn.Module, x: Tensor) -> None:
         alone = alone and _close([outputs], [torch.cat([net(one[None]) for one in x])])
     except Exception:  # whatever the network raises where it gets one example
         alone = False
-    allowed = "a network that treats each example by itself, with the examples in dimension 0"
+    allowed = "a network that treats each example by itself; nn.LSTM and its like: batch_first=True"
     require(alone, "net", name, allowed)
 
 
@@ -178,8 +178,10 @@ def _tensors(net: nn.Module) -> Iterator[tuple[str, Tensor]]:
     return chain(net.named_parameters(), net.named_buffers())
 
 
-def _generator(device: torch.device) -> Tensor:
-    return torch.cuda.get_rng_state(device) if device.type == "cuda" else torch.get_rng_state()
+def _generators(device: torch.device) -> Tensor:
+    """Return the state of the generators that a forward pass may draw from."""
+    cuda = [torch.cuda.get_rng_state(device)] if device.type == "cuda" else []
+    return torch.cat([torch.get_rng_state(), *cuda])
 
 
 def _with_gradients(outputs: Tensor, p: Sequence[Tensor]) -> list[Tensor]:

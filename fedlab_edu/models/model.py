@@ -110,7 +110,10 @@ class Model:
 
 
 def picklable(make: Callable[_P, Model]) -> Callable[_P, Model]:
-    """Pickle the models that a function makes as the function and its arguments."""
+    """Pickle the models that a function makes as the function and its arguments.
+
+    A model that ``dataclasses.replace`` has changed is pickled field by field, if they can be.
+    """
 
     @wraps(make)
     def made(*args: _P.args, **options: _P.kwargs) -> Model:
