@@ -80,15 +80,18 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.processes
-def test_the_wheel_holds_all_files_of_the_package_and_the_marker_of_its_types(wheel: Path) -> None:
+def test_the_wheel_holds_all_files_of_both_packages_and_the_markers_of_their_types(
+    wheel: Path,
+) -> None:
     def files(folder: Path) -> set[str]:
         found = (p for p in folder.rglob("*") if p.is_file() and "__pycache__" not in p.parts)
         return {str(p.relative_to(folder)) for p in found}
 
-    held = files(wheel / "fedlab_edu")
-    assert held == files(ROOT / "fedlab_edu")
-    assert {"py.typed", "__main__.py"} <= held
-    assert {p.name.partition("-")[0] for p in wheel.iterdir()} == {"fedlab_edu"}
+    for package in ("fedlab_edu", "fedlab_grade"):
+        held = files(wheel / package)
+        assert held == files(ROOT / package)
+        assert "py.typed" in held
+    assert {p.name.partition("-")[0] for p in wheel.iterdir()} == {"fedlab_edu", "fedlab_grade"}
 
 
 @pytest.mark.processes
