@@ -40,7 +40,10 @@ def require_type(name: str, value: object, kind: type, example: str) -> None:
 
 def shown(value: object) -> str:
     """Return the ``repr`` of a value, with its first eight values if it is an array or list."""
-    text = _cut(value, [_VALUES])
+    try:
+        text = _cut(value, [_VALUES])
+    except Exception:  # such as a sparse tensor; a message must not end in another error
+        text = f"a {type(value).__name__}"
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
 
 

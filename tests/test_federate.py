@@ -413,7 +413,7 @@ def _drawn(draw: Any, kinds: dict, faults: dict, plain: Any) -> Drawn:
 
 
 @given(st.data(), st.integers(1, 6), st.booleans())
-@settings(max_examples=int(os.environ.get("FUZZ_EXAMPLES", "40")), deadline=None, database=None)
+@settings(max_examples=int(os.environ.get("FUZZ_EXAMPLES", "25")), deadline=None, database=None)
 def test_any_input_is_the_federation_of_its_plain_lists_or_refused_by_name(
     data: Any, M: int, as_data: bool
 ) -> None:

@@ -6,13 +6,15 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 from jaxtyping import config
 
 import fedlab_edu as fl
-from fedlab_edu import LocalHP, ServerHP, methods
+from fedlab_edu import LocalHP, ServerHP, data, methods
 from fedlab_edu.rounds.tuner import Fixed
+from fedlab_edu.search.arms import draw_arms, every_assignment
 from fedlab_edu.search.space import FEDEX
 from fedlab_edu.validate import require, require_all, shown, whole
 
@@ -44,6 +46,7 @@ def said(call: Callable[[], object]) -> str:
         ((1,), "(1,)"),
         ([], "[]"),
         (torch.tensor(0.5), "0.5"),
+        (torch.ones(3).to_sparse(), "a Tensor"),
         (np.int64(3), "3"),
         (list(range(8)), "[0, 1, 2, 3, 4, 5, 6, 7]"),
         (torch.arange(9), "[0, 1, 2, 3, 4, 5, 6, 7, ...]"),
@@ -150,6 +153,46 @@ def test_rounds_and_clients_that_are_no_whole_numbers_are_refused_by_name(value:
     ]  # fmt: skip
     for name, call in calls:
         assert re.match(rf"{name} is .*; allowed: a whole number (of|from) ", said(call))
+
+
+@pytest.mark.parametrize("value", ["10", 0.5, 2.0, None, [2], True])
+def test_sizes_and_counts_that_are_no_whole_numbers_are_refused_by_name(value: Any) -> None:
+    gen = torch.Generator()
+    calls: list[tuple[str, Callable[[], object]]] = [
+        ("k", lambda: FEDEX.client.sample(value, gen)),
+        ("points", lambda: FEDEX.client.grid(value)),
+        ("arms", lambda: draw_arms(FEDEX, value)),
+        ("seed", lambda: draw_arms(FEDEX, 1, value)),
+        ("clients", lambda: every_assignment(LocalHP(lr=[0.1, 0.2]), value)),
+        ("sizes", lambda: fl.mlp(4, value)),
+        ("channels", lambda: fl.lenet5(28, value)),
+        ("classes", lambda: fl.lenet5(28, 1, value)),
+        ("classes", lambda: fl.cnn_femnist(value)),
+        ("classes", lambda: fl.cnn_cifar(24, value)),
+        ("width", lambda: fl.char_lstm(101, value)),
+        ("depth", lambda: fl.char_lstm(depth=value)),
+        ("length", lambda: data.windows("abc", value)),
+        ("words", lambda: data.passages("tragedies", value)),
+        ("seed", lambda: fl.sensors(value)),
+    ]
+    for name, call in calls:
+        assert re.match(
+            rf"{name} is .*; allowed: (a whole number of|two or more whole|from 1 to) ", said(call)
+        )
+
+
+@pytest.mark.parametrize("lr", [pd.Series([0.1, 0.2], index=[5, 6]), np.array([0.1, 0.2], ">f8")])
+def test_columns_of_tables_and_odd_arrays_are_columns_of_hyperparameters(lr: Any) -> None:
+    assert LocalHP(lr=lr).lr.tolist() == [0.1, 0.2]
+
+
+@pytest.mark.parametrize(
+    "value",
+    [None, "0.1", ["a"], 1j, {"a": 1}, object(), np.array(["1"])],
+)
+def test_what_is_no_number_is_no_hyperparameter(value: Any) -> None:
+    text = said(lambda: LocalHP(lr=value))
+    assert re.match(r"lr is .*; allowed: a number, or one number per configuration$", text)
 
 
 # ----------------------------------------------------------------------------- swapped arguments

@@ -374,7 +374,7 @@ def test_a_point_of_all_laws_is_one_of_the_client_and_one_of_the_server() -> Non
         (lambda: PowerOfTwo(8, 100), r"low, high is \(8, 100\); allowed: powers of two"),
         (lambda: SearchSpace({"rate": Uniform(0, 1)}), "hyperparameter is 'rate'; allowed: one of"),
         (lambda: FEDEX.client.without("rate"), "hyperparameter is 'rate'; allowed: one of"),
-        (lambda: FEDEX.client.sample(0, gen()), "k is 0; allowed: at least 1"),
+        (lambda: FEDEX.client.sample(0, gen()), "k is 0; allowed: a whole number of at least 1"),
         (lambda: FEDEX.client.perturb(LocalHP(), 1.5, 2, gen()), "eps is 1.5; allowed: a number"),
         (lambda: FEDEX.client.perturb(LocalHP(lr=[1, 2]), 0.1, 2, gen()), "row is '2 rows'"),
         (lambda: FEDEX.client.evo(LocalHP(), 0.1, -1, gen()), "p_re is -1; allowed: a number"),

@@ -122,6 +122,7 @@ def passages(genre: str, words: int = 40) -> list[tuple[str, str]]:
     """
     genres = sorted({name.split("/")[0] for name in plays()})
     require(genre in genres, "genre", genre, f"one of {genres}")
+    words = whole("words", words, 0)
     said = [
         (name, squeeze(speech).strip())
         for name, text in plays().items()

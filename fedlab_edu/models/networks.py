@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from itertools import pairwise
+from numbers import Integral
 
 import torch
 from torch import Tensor, nn
@@ -9,7 +10,7 @@ from torch import Tensor, nn
 from fedlab_edu.models import backward, layers
 from fedlab_edu.models.layers import Drop
 from fedlab_edu.models.model import Model, picklable
-from fedlab_edu.validate import require
+from fedlab_edu.validate import MOST, require, whole
 
 
 def _twice(
@@ -30,7 +31,9 @@ def _twice(
 @picklable
 def mlp(*sizes: int) -> Model:
     """Build linear layers with ReLU between, as in ``mlp(64, 32, 10)``; inputs are flattened."""
-    require(len(sizes) >= 2 and min(sizes) >= 1, "sizes", sizes, "two or more sizes of at least 1")
+    ok = len(sizes) >= 2 and all(isinstance(n, Integral) and 1 <= n <= MOST for n in sizes)
+    ok = ok and not any(isinstance(n, bool) for n in sizes)
+    require(ok, "sizes", sizes, f"two or more whole numbers from 1 to {MOST:,}")
 
     def net() -> nn.Module:
         parts: list[nn.Module] = [nn.Flatten()]
@@ -59,6 +62,7 @@ def lenet5(side: int = 28, channels: int = 1, classes: int = 10) -> Model:
     Source: LeCun et al. (1998), figure 2; a 28 by 28 image is padded to 32 as there.
     """
     require(side in (28, 32), "side", side, "28 or 32")
+    channels, classes = whole("channels", channels, 1, MOST), whole("classes", classes, 1, MOST)
     padding = (32 - side) // 2
 
     def net() -> nn.Module:
@@ -87,6 +91,8 @@ def cnn_femnist(classes: int = 62) -> Model:
     Source: Caldas et al. (2018), the model of their code for FEMNIST.
     """
 
+    classes = whole("classes", classes, 1, MOST)
+
     def net() -> nn.Module:
         return nn.Sequential(
             nn.Conv2d(1, 32, 5, padding=2), nn.ReLU(), nn.MaxPool2d(2),
@@ -114,6 +120,7 @@ def cnn_cifar(side: int = 24, classes: int = 10) -> Model:
     Source: McMahan et al. (2017), section 3.
     """
     require(side in (24, 32), "side", side, "24 or 32")
+    classes = whole("classes", classes, 1, MOST)
 
     def net() -> nn.Module:
         return nn.Sequential(
@@ -152,6 +159,9 @@ def char_lstm(vocabulary: int = 101, width: int = 8, hidden: int = 256, depth: i
 
     Source: McMahan et al. (2017), section 3; the sizes are theirs.
     """
+
+    sizes = {"vocabulary": vocabulary, "width": width, "hidden": hidden, "depth": depth}
+    vocabulary, width, hidden, depth = (whole(n, size, 1, MOST) for n, size in sizes.items())
 
     def forward(p: list[Tensor], x: Tensor, drop: Drop | None = None) -> Tensor:
         last = layers.lstm(layers.embedding(x, p[0]), *p[1:-2])[:, :, -1]

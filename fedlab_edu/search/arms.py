@@ -15,7 +15,7 @@ from fedlab_edu.search.oneof import OneOf
 from fedlab_edu.search.space import PerClient, Spaces, check_spaces
 from fedlab_edu.seeds import generator
 from fedlab_edu.training.hparams import LocalHP, ServerHP
-from fedlab_edu.validate import require
+from fedlab_edu.validate import MOST, require, whole
 
 MakeTuner = Callable[[LocalHP, torch.Generator], Tuner]
 
@@ -59,7 +59,7 @@ def draw_arms(
     allowed = "a function of a configuration and a generator, such as around(spaces.client)"
     require(callable(tuner), "tuner", tuner, allowed)
     found = []
-    for a in range(arms):
+    for a in range(whole("arms", arms, 0, MOST)):
         gen = arm_generator(seed, a)
         method, space = spaces.draw(gen) if isinstance(spaces, OneOf) else (None, spaces)
         c, b = space.at(draw_point(space, gen))
@@ -82,5 +82,6 @@ def every_assignment(table: LocalHP, clients: int, b: ServerHP | None = None) ->
         ValueError: more than 10,000 arms.
     """
     b, k = ServerHP() if b is None else b, len(table)
+    clients = whole("clients", clients, 1)
     require(clients * log(k) <= log(10_000), "k^N", f"{k}^{clients}", "at most 10,000 arms")
     return [Arm(Fixed(table, torch.tensor(row)), b) for row in product(range(k), repeat=clients)]

@@ -16,7 +16,7 @@ from torch import Tensor
 from fedlab_edu.registry import storable
 from fedlab_edu.search.neighbours import Support, probabilities, stride, window
 from fedlab_edu.tensors import as_float64
-from fedlab_edu.validate import MOST, check_shares, number, require
+from fedlab_edu.validate import MOST, check_shares, number, require, whole
 
 
 @storable
@@ -106,8 +106,8 @@ class Uniform:
     def points(self, count: int) -> list[float]:
         """Return ``count`` values for a grid, both ends included, evenly spaced in the scale."""
         a, b = self._ends
-        require(number(count) in range(1, MOST + 1), "points", count, f"from 1 to {MOST:,}")
-        places = torch.linspace(a, b, int(count), dtype=torch.float64)
+        count = whole("points", count, 1, MOST, f"from 1 to {MOST:,}")
+        places = torch.linspace(a, b, count, dtype=torch.float64)
         return self._value(places if count > 1 else as_float64([(a + b) / 2])).tolist()
 
     def check(self, value: Any, name: str = "value") -> Tensor:

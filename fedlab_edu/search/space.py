@@ -123,7 +123,7 @@ class SearchSpace(Generic[_Table]):
         return zip(self.distributions, self.distributions.values(), u.unbind(1), strict=True)
 
     def _draws(self, gen: torch.Generator, k: int) -> Tensor:
-        require(k >= 1, "k", k, "at least 1")
+        k = whole("k", k, 1)
         return torch.rand(k, len(self.distributions), generator=gen, dtype=torch.float64)
 
     def _check(self, row: _Table, **shares: float) -> None:

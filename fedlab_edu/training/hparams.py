@@ -30,6 +30,12 @@ def _whole(h: Tensor) -> Tensor:
     return (h >= 1) & (h == h.round()) & (h <= 2**53)
 
 
+def _plain(column: Any) -> Any:
+    """Return arrays and columns of tables as lists, because PyTorch does not take all of them."""
+    array = hasattr(column, "tolist") and not isinstance(column, Tensor)
+    return column.tolist() if array else column
+
+
 _Table = TypeVar("_Table", bound="_Columns")
 
 
@@ -40,7 +46,8 @@ class _Columns:
         for f in fields(self):  # type: ignore[arg-type]
             seen = getattr(self, f.name)
             try:
-                column = torch.as_tensor(seen, dtype=torch.float64, device="cpu").detach().clone()
+                column = torch.as_tensor(_plain(seen), dtype=torch.float64, device="cpu")
+                column = column.to_dense().detach().clone()
             except (TypeError, ValueError, RuntimeError):
                 require(False, f.name, seen, "a number, or one number per configuration")
             require(column.dim() <= 1 and column.numel(), f.name, seen, "a number or a column (k,)")
