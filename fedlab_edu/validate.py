@@ -2,11 +2,12 @@
 
 import math
 from collections.abc import Callable
+from dataclasses import fields
 from importlib import import_module
 from numbers import Integral
 from operator import index
 from types import ModuleType, NoneType
-from typing import Any, Literal, SupportsFloat, get_args, get_origin, get_type_hints
+from typing import Any, Literal, SupportsFloat, get_args, get_origin
 
 MOST = 1_000_000  # values, rows, arms or brackets in a list; more is a mistake that fills memory
 
@@ -96,21 +97,21 @@ def whole(
 
 
 def share(name: str, value: Any) -> float:
-    """Convert to a built-in number; refuse all but numbers from 0 to 1."""
+    """Convert to ``float``; refuse all but numbers from 0 to 1."""
     require(0 <= number(value) <= 1, name, value, "a number from 0 to 1")
-    return number(value)
+    return float(value)
 
 
 def positive(name: str, value: Any) -> float:
-    """Convert to a built-in number; refuse all but finite numbers above 0."""
+    """Convert to ``float``; refuse all but finite numbers above 0."""
     require(0 < number(value) < math.inf, name, value, "a finite number above 0")
-    return number(value)
+    return float(value)
 
 
 def not_negative(name: str, value: Any) -> float:
-    """Convert to a built-in number; refuse all but finite numbers of at least 0."""
+    """Convert to ``float``; refuse all but finite numbers of at least 0."""
     require(0 <= number(value) < math.inf, name, value, "a finite number of at least 0")
-    return number(value)
+    return float(value)
 
 
 def one_of(*allowed: Any) -> Callable[[str, Any], Any]:
@@ -137,8 +138,9 @@ class Checked:
     """
 
     def __post_init__(self) -> None:
-        for name, hint in get_type_hints(type(self), include_extras=True).items():
-            seen, parts = getattr(self, name), get_args(hint)
+        for field in fields(self):  # type: ignore[arg-type]
+            name, hint, parts = field.name, field.type, get_args(field.type)
+            seen = getattr(self, name)
             if seen is None and NoneType in parts:
                 continue
             for rule in getattr(parts[0] if NoneType in parts else hint, "__metadata__", ()):

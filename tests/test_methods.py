@@ -713,11 +713,14 @@ def test_a_setting_that_a_method_would_not_heed_is_refused(
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: Scaffold(option=3), "option is 3; allowed: 1 or 2"),
-        (lambda: FedPA(burn_in=-1), "burn_in is -1; allowed: at least 0 epochs"),
-        (lambda: FedPA(per_sample=0), "per_sample is 0; allowed: at least 1 epoch"),
-        (lambda: FedPA(rho=-0.1), "rho is -0.1; allowed: a number of at least 0"),
-        (lambda: FedPA(plain_rounds=-1), "plain_rounds is -1; allowed: at least 0 rounds"),
+        (lambda: Scaffold(option=3), "option is 3; allowed: 1, 2"),
+        (lambda: FedPA(burn_in=-1), "burn_in is -1; allowed: a whole number of at least 0"),
+        (lambda: FedPA(per_sample=0), "per_sample is 0; allowed: a whole number of at least 1"),
+        (lambda: FedPA(rho=-0.1), "rho is -0.1; allowed: a finite number of at least 0"),
+        (
+            lambda: FedPA(plain_rounds=-1),
+            "plain_rounds is -1; allowed: a whole number of at least 0",
+        ),
     ],
 )
 def test_impossible_methods_are_refused(make: Any, message: str) -> None:

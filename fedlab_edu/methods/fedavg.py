@@ -25,11 +25,12 @@ from fedlab_edu.models.model import Model
 from fedlab_edu.registry import storable
 from fedlab_edu.training.hparams import LocalHP, ServerHP
 from fedlab_edu.training.local import local_sgd
+from fedlab_edu.validate import Checked
 
 
 @storable
 @dataclass(frozen=True)
-class FedAvg:
+class FedAvg(Checked):
     """Local SGD ``w_i = SGD_c(T_i, w)``, then a step towards ``sum_i n_i w_i / sum_i n_i``."""
 
     needs_models: ClassVar[bool] = False

@@ -5,6 +5,7 @@ optimization*, Algorithm 2.
 """
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import torch
 from jaxtyping import Float
@@ -14,7 +15,7 @@ from fedlab_edu.methods.fedavg import FedAvg
 from fedlab_edu.methods.method import RoundUpdate, Server
 from fedlab_edu.registry import storable
 from fedlab_edu.training.hparams import ServerHP
-from fedlab_edu.validate import check_shares, require
+from fedlab_edu.validate import positive, share
 
 
 @storable
@@ -34,12 +35,8 @@ class FedAdam(FedAvg):
         ValueError: beta2 outside [0, 1]; tau not above 0.
     """
 
-    beta2: float = 0.99
-    tau: float = 1e-3
-
-    def __post_init__(self) -> None:
-        check_shares(beta2=self.beta2)
-        require(self.tau > 0, "tau", self.tau, "above 0")
+    beta2: Annotated[float, share] = 0.99
+    tau: Annotated[float, positive] = 1e-3
 
     def agg(self, server: Server, update: RoundUpdate, b: ServerHP) -> Server:
         change, beta1 = update.average - server.w, float(b.momentum)

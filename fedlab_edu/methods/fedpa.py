@@ -5,6 +5,8 @@ new perspective and practical algorithms*, Algorithms 1 to 4.
 """
 
 from dataclasses import dataclass
+from functools import partial
+from typing import Annotated
 
 import torch
 from jaxtyping import Float, Int
@@ -19,7 +21,7 @@ from fedlab_edu.training.hparams import LocalHP
 from fedlab_edu.training.local import local_sgd
 from fedlab_edu.training.memory import chunks
 from fedlab_edu.training.plan import steps
-from fedlab_edu.validate import require
+from fedlab_edu.validate import not_negative, require, whole
 
 
 @storable
@@ -38,17 +40,10 @@ class FedPA(FedAvg):
         plain_rounds: rounds of FedAvg before the first of FedPA.
     """
 
-    burn_in: int = 1
-    per_sample: int = 1
-    rho: float = 0.1
-    plain_rounds: int = 0
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "rho", float(self.rho))
-        require(self.burn_in >= 0, "burn_in", self.burn_in, "at least 0 epochs")
-        require(self.per_sample >= 1, "per_sample", self.per_sample, "at least 1 epoch")
-        require(0 <= self.rho < float("inf"), "rho", self.rho, "a number of at least 0")
-        require(self.plain_rounds >= 0, "plain_rounds", self.plain_rounds, "at least 0 rounds")
+    burn_in: Annotated[int, partial(whole, least=0)] = 1
+    per_sample: Annotated[int, partial(whole, least=1)] = 1
+    rho: Annotated[float, not_negative] = 0.1
+    plain_rounds: Annotated[int, partial(whole, least=0)] = 0
 
     def loc(
         self, model: Model, inputs: ClientInput, clients: Clients, c: LocalHP, seeds: list[int]

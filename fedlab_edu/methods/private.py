@@ -5,7 +5,7 @@ Algorithm 1 with flat clipping, for rounds of B clients with equal weights.
 """
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import torch
 
@@ -21,7 +21,7 @@ from fedlab_edu.methods.method import (
 from fedlab_edu.models.model import Model
 from fedlab_edu.registry import storable
 from fedlab_edu.training.hparams import LocalHP, ServerHP
-from fedlab_edu.validate import extra, require, whole
+from fedlab_edu.validate import extra, not_negative, positive, require, whole
 
 
 @storable
@@ -40,16 +40,10 @@ class DPFedAvg(FedAvg):
         ValueError: clip or noise out of range.
     """
 
-    clip: float = 1.0
-    noise: float = 1.0
+    clip: Annotated[float, positive] = 1.0
+    noise: Annotated[float, not_negative] = 1.0
     weights = staticmethod(equal_weights)
     agg_always: ClassVar[bool] = True  # without noise, w would tell that all have diverged
-
-    def __post_init__(self) -> None:
-        require(0 < self.clip < float("inf"), "clip", self.clip, "a finite number above 0")
-        require(
-            0 <= self.noise < float("inf"), "noise", self.noise, "a finite number of at least 0"
-        )
 
     def loc(
         self, model: Model, inputs: ClientInput, clients: Clients, c: LocalHP, seeds: list[int]

@@ -5,6 +5,7 @@ Li, Sanjabi, Beirami, Smith (2020), *Fair resource allocation in federated learn
 """
 
 from dataclasses import dataclass
+from typing import Annotated
 
 from fedlab_edu.data.clients import Clients
 from fedlab_edu.methods.fedavg import FedAvg
@@ -13,7 +14,7 @@ from fedlab_edu.models.model import Model
 from fedlab_edu.registry import storable
 from fedlab_edu.training.hparams import LocalHP
 from fedlab_edu.training.scores import score
-from fedlab_edu.validate import require
+from fedlab_edu.validate import not_negative, require
 
 
 @storable
@@ -29,10 +30,7 @@ class QFedAvg(FedAvg):
         ValueError: q below 0.
     """
 
-    q: float = 1.0
-
-    def __post_init__(self) -> None:
-        require(0 <= self.q < float("inf"), "q", self.q, "a finite number of at least 0")
+    q: Annotated[float, not_negative] = 1.0
 
     def loc(
         self, model: Model, inputs: ClientInput, clients: Clients, c: LocalHP, seeds: list[int]

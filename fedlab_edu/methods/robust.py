@@ -5,7 +5,8 @@ weights, because a client could lie about its number of examples.
 """
 
 from dataclasses import dataclass
-from typing import ClassVar
+from functools import partial
+from typing import Annotated, ClassVar
 
 import torch
 from jaxtyping import Float
@@ -15,7 +16,7 @@ from fedlab_edu.methods.fedavg import FedAvg
 from fedlab_edu.methods.method import RoundUpdate, Server, equal_weights
 from fedlab_edu.registry import storable
 from fedlab_edu.training.hparams import ServerHP
-from fedlab_edu.validate import require
+from fedlab_edu.validate import require, whole
 
 
 @storable
@@ -76,10 +77,7 @@ class Krum(Median):
     Byzantine tolerant gradient descent*, section 4; ties go to the first.
     """
 
-    f: int = 1
-
-    def __post_init__(self) -> None:
-        require(self.f >= 0, "f", self.f, "at least 0")
+    f: Annotated[int, partial(whole, least=0)] = 1
 
     def combine(self, W: Float[Tensor, "B d"]) -> Float[Tensor, " d"]:
         """Return the model with the smallest sum of squared distances to its neighbours."""

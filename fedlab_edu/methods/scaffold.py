@@ -5,6 +5,7 @@ for federated learning*, Algorithm 1.
 """
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import torch
 from jaxtyping import Float, Int
@@ -19,7 +20,7 @@ from fedlab_edu.training.hparams import LocalHP
 from fedlab_edu.training.local import local_sgd
 from fedlab_edu.training.plan import steps
 from fedlab_edu.training.scores import gradient
-from fedlab_edu.validate import require
+from fedlab_edu.validate import one_of, require
 
 
 @storable
@@ -37,11 +38,8 @@ class Scaffold(FedAvg):
             steps. In float32 it loses digits where lr is tiny: at 1e-4 about three are left.
     """
 
-    option: int = 2
+    option: Annotated[int, one_of(1, 2)] = 2
     weights = staticmethod(equal_weights)
-
-    def __post_init__(self) -> None:
-        require(self.option in (1, 2), "option", self.option, "1 or 2")
 
     def init_state(self, w: Float[Tensor, " d"]) -> Float[Tensor, " d"]:
         return torch.zeros_like(w)

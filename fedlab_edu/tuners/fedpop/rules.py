@@ -59,9 +59,9 @@ def ranked(
 
 
 def at_least_1(name: str, value: float) -> float:
-    """Convert to a built-in number; refuse all but finite numbers of at least 1."""
+    """Convert to ``float``; refuse all but finite numbers of at least 1."""
     require(1 <= number(value) < inf, name, value, "a finite number of at least 1")
-    return number(value)
+    return float(value)
 
 
 def discounted_score(trace: Sequence[float], gamma: float = 0.9) -> float:
