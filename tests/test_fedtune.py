@@ -403,7 +403,7 @@ def test_a_search_that_was_stopped_goes_on_from_its_file(
         self, *given))  # fmt: skip
     same(tune(begun, MODEL, fed, path=tmp_path / "search"), whole)
     assert played == [0, 1, 2, 3, 3, 4, 5]
-    with pytest.raises(ValueError, match="a file of this search, with its settings"):
+    with pytest.raises(ValueError, match="the file of this search; that search has another lr"):
         tune(replace(begun, lr=9.0), MODEL, fed, path=tmp_path / "search")
 
 
