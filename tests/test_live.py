@@ -1,5 +1,6 @@
 """The views, records and checks of the live cells, in CPython; tests/book has them in a browser."""
 
+import inspect
 import json
 import re
 from itertools import pairwise
@@ -15,16 +16,19 @@ from fedlab_edu import FedEx, LocalHP, weighted_average
 from fedlab_edu.live import (
     averaging,
     bandit,
+    checks,
     credits,
     draw,
     draws,
     fedex,
     halving,
+    hero,
     maps,
     population,
     records,
     scaffold,
     valleys,
+    warmup,
 )
 from fedlab_edu.oco.bounds import bandit_bound, bandit_eta
 from fedlab_edu.rounds.result import RoundResult
@@ -338,3 +342,112 @@ def test_the_first_credits_are_made_again() -> None:
     made, kept = records.credits(rounds=1), record("live-credits")
     a, b = torch.tensor(made["credit"]), torch.tensor(kept["credit"][:1])
     assert float((a - b).abs().mean()) < 0.05
+
+
+def test_in_the_animation_the_step_size_that_trains_best_becomes_likeliest() -> None:
+    states = hero.replay(hero.ROUNDS)
+    left = [abs(hero.local(1.0, 0.0, lr)) for lr in hero.STEPS]
+    assert max(states[-1].theta) == states[-1].theta[left.index(min(left))] > 0.9
+    assert states[-1].error < 0.05 < states[0].error
+    assert all(sum(one.theta) == pytest.approx(1) for one in states)
+
+
+@pytest.mark.parametrize("t", range(4 * hero.ROUNDS))
+def test_each_frame_of_the_animation_is_a_picture_with_words(t: int) -> None:
+    root = ElementTree.fromstring(hero.frame(t))
+    assert root.get("aria-label", "").startswith(f"Round {t // 4 + 1} of 8. {hero.PHASES[t % 4]}")
+
+
+# Warm-up questions.
+
+SOLUTIONS: dict[str, str] = {
+    "weighted_average": """
+def weighted_average(models, n):
+    return [sum(n_i * w[j] for n_i, w in zip(n, models)) / sum(n) for j in range(len(models[0]))]
+""",
+    "corrected": """
+def corrected(g, c_i, c):
+    return [x - own + mean for x, own, mean in zip(g, c_i, c)]
+""",
+    "survivors": """
+def survivors(scores, eta):
+    order = sorted(range(len(scores)), key=lambda i: (scores[i] != scores[i], scores[i], i))
+    return sorted(order[: max(1, len(scores) // eta)])
+""",
+    "gradient": """
+def gradient(theta, row, score, size, baseline):
+    g = [0.0] * len(theta)
+    for j, s, n in zip(row, score, size):
+        g[j] += n * (s - baseline) / (theta[j] * sum(size))
+    return g
+""",
+    "best_half": """
+def best_half(scores, alive):
+    order = sorted(alive, key=lambda i: (scores[i] != scores[i], scores[i], i))
+    return sorted(order[: -(-len(alive) // 2)])
+""",
+    "ogd_step": """
+def ogd_step(w, g, c, radius):
+    return min(max(w - c * g, -radius), radius)
+""",
+    "score": """
+def score(pi, z):
+    return [(h == z) - p for h, p in enumerate(pi)]
+""",
+    "anneal": """
+def anneal(x0, r, R):
+    from math import cos, pi
+    return x0 / 2 * (1 + cos(pi * r / R))
+""",
+}
+MISTAKES = [  # what a wrong answer has in place of the right one, and the first sentence that fails
+    ("weighted_average", "n_i * w[j]", "w[j]", "Equal numbers"),
+    ("weighted_average", "/ sum(n)", "/ len(n)", "Equal numbers"),
+    ("corrected", "- own + mean", "+ own - mean", "If every c_i"),
+    ("corrected", "- own + mean", "- own", "With c_i = c it"),
+    ("survivors", "max(1, len(scores) // eta)", "len(scores) // eta", "At least one"),
+    ("survivors", "scores[i] != scores[i], ", "", "NaN"),
+    ("gradient", "theta[j] * ", "", "Over all draws"),
+    ("gradient", " - baseline", "", "It is 0 where all"),
+    ("best_half", "-(-len(alive) // 2)", "len(alive) // 2", "Of three"),
+    ("best_half", "sorted(alive", "sorted(range(len(scores))", "Of three"),
+    ("ogd_step", "w - c * g", "w + c * g", "It goes against"),
+    (
+        "ogd_step",
+        "min(max(w - c * g, -radius), radius)",
+        "w - c * g",
+        "A step too far to the right",
+    ),
+    ("score", "(h == z) - p", "float(h == z)", "Its entries"),
+    ("score", "(h == z) - p", "(h == z) / p - 1", "Its entries"),
+    ("anneal", "1 + cos(pi * r / R)", "2 - 2 * r / R", "It falls slowly"),
+    ("anneal", "pi * r / R", "pi * r / R / 2", "It ends"),
+]
+
+
+def failed(name: str, text: str) -> list[str]:
+    space: dict[str, Any] = {}
+    exec(text, space)
+    return [sentence for ok, sentence in getattr(checks, name)(space[name]) if not ok]
+
+
+@pytest.mark.parametrize("name", SOLUTIONS)
+def test_a_right_answer_to_a_warm_up_passes_all_its_checks(name: str) -> None:
+    assert failed(name, SOLUTIONS[name]) == []
+
+
+@pytest.mark.parametrize(("name", "right", "wrong", "sentence"), MISTAKES)
+def test_a_wrong_answer_to_a_warm_up_is_told_what_does_not_hold(
+    name: str, right: str, wrong: str, sentence: str
+) -> None:
+    assert right in SOLUTIONS[name]
+    found = failed(name, SOLUTIONS[name].replace(right, wrong))
+    assert found[0].startswith(sentence)
+
+
+def test_each_warm_up_has_checks_and_says_that_it_is_to_be_written() -> None:
+    names = [name for name, one in inspect.getmembers(warmup, inspect.isfunction)]
+    assert sorted(names) == sorted(SOLUTIONS)
+    for name in names:
+        with pytest.raises(NotImplementedError, match="write the function here"):
+            list(getattr(checks, name)(getattr(warmup, name)))

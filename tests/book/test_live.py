@@ -12,6 +12,7 @@ from playwright.sync_api import Locator, Page, expect
 from fedlab_edu.live import fedex
 from tests.book.conftest import HTML, ROOT, SOURCES, pages, visit
 from tests.book.test_pages import CONTRASTS
+from tests.test_live import MISTAKES, SOLUTIONS
 
 pytestmark = pytest.mark.book
 
@@ -270,3 +271,108 @@ def test_keys_indent_run_and_leave_the_editor(cell):
 def test_each_chapter_has_a_live_cell():
     chapters = {name for name in SOURCES if name.startswith("ch")}
     assert {name for name in chapters if "```{live} " not in SOURCES[name]} == set()
+
+
+# Warm-up questions, the playground, and the landing page.
+
+
+@pytest.mark.parametrize("name", [name for name in SOURCES if ":check:" in SOURCES[name]])
+def test_a_warm_up_tells_right_from_wrong_in_the_page(browser, site, name):
+    seen = visit(browser, f"{site}/{name}.html")
+    cell = seen.page.locator(".live-cell:not(:has(.live-picture svg))")
+    (question,) = re.findall(r"live.warmup.(\w+)", SOURCES[name])
+    assert re.fullmatch(r"line \d: NotImplementedError: .*", run(cell, "Check"))
+    wrong = [one[1:3] for one in MISTAKES if one[0] == question]
+    for text in [SOLUTIONS[question].replace(*pair) for pair in wrong]:
+        cell.get_by_role("textbox").fill(text)
+        held, of = map(int, re.findall(r"\d+", run(cell, "Check")))
+        assert held < of
+        assert cell.locator(".live-wrong").count() == of - held
+    cell.get_by_role("textbox").fill(SOLUTIONS[question])
+    assert re.fullmatch(r"(\d) of \1 hold", run(cell, "Check"))
+    assert seen.errors == []
+    seen.page.close()
+
+
+def playground(context, site, fragment=""):
+    page = context.new_page()
+    page.goto(f"{site}/playground.html{fragment}")
+    return page, page.locator(".live-cell").filter(has=page.get_by_label("γ"))
+
+
+def test_the_playground_holds_every_cell_and_links_to_its_chapter(browser, site):
+    page, _ = playground(browser, site)
+    cells = sum(text.count("```{live} ") - text.count(":play:") for text in SOURCES.values())
+    assert page.locator(".live-gallery .live-cell").count() == cells
+    chapters = [name for name, text in SOURCES.items() if "```{live} " in text and "ch" in name[:2]]
+    links = page.locator(".live-gallery .rubric a").evaluate_all("all => all.map(a => a.href)")
+    assert links == [f"{site}/{name}.html" for name in chapters]
+    page.close()
+
+
+def test_the_playground_keeps_changes_and_reset_forgets_them(browser, site):
+    context = browser.new_context()
+    page, cell = playground(context, site)
+    given = cell.get_by_role("textbox").input_value()
+    cell.get_by_role("textbox").fill(TEXT)
+    page.close()
+    page, cell = playground(context, site)
+    assert cell.get_by_role("textbox").input_value() == TEXT
+    assert run(cell) == run(cell, "Reset") == ""
+    page.close()
+    _, cell = playground(context, site)
+    assert cell.get_by_role("textbox").input_value() == given
+    context.close()
+
+
+def test_shared_code_is_shown_and_runs_only_when_run_is_pressed(browser, site):
+    context = browser.new_context()
+    page, cell = playground(context, site)
+    foreign = TEXT.replace("return g", "print('λ was here')\n    return g")
+    cell.get_by_role("textbox").fill(foreign)
+    cell.get_by_role("button", name="Share").click()
+    page.wait_for_function("location.hash.length > 100")
+    fragment = page.evaluate("location.hash")
+    context.close()
+
+    context = browser.new_context()
+    page, cell = playground(context, site, fragment)
+    assert cell.get_by_role("textbox").input_value() == foreign
+    expect(cell).to_be_in_viewport()
+    cell.get_by_label("γ").press("End")
+    expect(cell.locator(".live-status")).to_have_text(re.compile("press Run"))
+    assert cell.get_attribute("data-runs") is None
+    assert run(cell) == ""
+    assert "λ was here" in cell.locator(".live-printed").inner_text()
+    kept = page.evaluate("Object.keys(localStorage)")
+    assert [key for key in kept if "fedlab" in key] == []  # what a link brought is not the reader's
+    context.close()
+
+
+def test_the_landing_page_plays_and_can_be_paused_and_scrubbed(browser, site):
+    page = browser.new_page()
+    page.goto(f"{site}/index.html")
+    cell = page.locator(".live-cell")
+    expect(cell).to_have_attribute("data-runs", re.compile("[3-9]"), timeout=20_000)
+    cell.get_by_role("button", name="Pause").click()
+    expect(cell.get_by_role("button", name="Play")).to_be_visible()
+    slider = cell.get_by_role("slider")
+    slider.press("Home")
+    label = cell.locator("svg").get_attribute("aria-label")
+    expect(cell.locator("svg")).to_have_attribute("aria-label", re.compile("Round 1 of 8"))
+    slider.press("End")
+    expect(cell.locator("svg")).to_have_attribute("aria-label", re.compile("Round 8 .*averages"))
+    assert cell.locator("svg").get_attribute("aria-label") != label
+    page.close()
+
+
+def test_the_landing_page_stands_still_for_those_who_want_less_motion(browser, site):
+    page = browser.new_page(reduced_motion="reduce")
+    page.goto(f"{site}/index.html")
+    cell = page.locator(".live-cell")
+    expect(cell.get_by_role("button", name="Play")).to_be_visible()
+    cell.get_by_role("slider").press("ArrowRight")
+    after(cell, 1)  # the engine is there, and still nothing moves by itself
+    page.wait_for_timeout(1000)
+    assert cell.get_attribute("data-runs") == "1"
+    page.close()

@@ -52,8 +52,7 @@ class Live(SphinxDirective):
         try:
             cell = self._cell()
             printed, picture = self._drawn(cell)
-            if cell["view"]:
-                engine.check(cell, self._data(), printed)
+            engine.check(cell, self._data(), printed)
         except Exception as error:
             raise self.error(f"live: {type(error).__name__}: {error}") from error
         frame = nodes.figure(classes=["live-cell"])
@@ -70,7 +69,8 @@ class Live(SphinxDirective):
             frame += nodes.caption("", "", *words, *messages)
         self.set_source_info(frame)
         self.add_name(frame)
-        self.env.live_cells.setdefault(self.env.docname, []).append(frame.deepcopy())
+        if not cell["play"]:
+            self.env.live_cells.setdefault(self.env.docname, []).append(frame.deepcopy())
         return [frame]
 
     def _cell(self) -> dict[str, Any]:

@@ -225,7 +225,8 @@
       bar.append(play, reset, status);
       cell.querySelector(".live-editor").after(bar, checks);
     }
-    picture.before(make("div", {className: "live-controls"}, ...Object.values(rows).map((row) => row.row)));
+    const panel = make("div", {className: "live-controls"}, ...Object.values(rows).map((row) => row.row));
+    if (given.play) picture.after(panel); else picture.before(panel);
     if (given.play) animate(cell, given.controls[given.play], rows[given.play], go, bar, status);
     if (cell.closest(".live-gallery")) {
       remember(given, code, bar, reset, (why) => { foreign = true; status.textContent = why; });

@@ -1,0 +1,145 @@
+"""What the functions of `warmup` must fulfil: (passed, sentence) for each property.
+
+A page carries this text: it has no solution.
+"""
+
+from collections.abc import Callable, Iterator
+from math import exp, log, nan
+from typing import Any, TypeAlias
+
+Checks: TypeAlias = "Iterator[tuple[bool, str]]"
+Function: TypeAlias = "Callable[..., Any]"
+
+
+def near(a: Any, b: Any) -> bool:
+    """Return whether two numbers, or two lists of numbers, are equal up to rounding."""
+    if not isinstance(a, list):
+        return bool(abs(a - b) < 1e-9)
+    return len(a) == len(b) and all(abs(x - y) < 1e-9 for x, y in zip(a, b, strict=True))
+
+
+def weighted_average(f: Function) -> Checks:
+    """Check `warmup.weighted_average`."""
+    models = [[1.0, 2.0, 3.0], [3.0, 0.0, -3.0]]
+    yield len(f(models, [1, 1])) == 3, "It has one number for each weight of the model."
+    yield near(f(models, [5, 5]), [2, 1, 0]), "Equal numbers of examples give the plain mean."
+    yield near(f(models, [3, 1]), [1.5, 1.5, 1.5]), "Three times the examples count three times."
+    yield near(f(models, [30, 10]), f(models, [3, 1])), "Ten times the examples for all: no change."
+    yield near(f(models, [4, 0]), models[0]), "A client without examples has no say."
+
+
+def corrected(f: Function) -> Checks:
+    """Check `warmup.corrected`."""
+    g, zero = [[3.0, -1.0], [1.0, 5.0]], [0.0, 0.0]
+    mean = [2.0, 2.0]
+    yield near(f(g[0], zero, zero), g[0]), "With c_i = c = 0 it is the client's own gradient."
+    yield near(f(g[0], mean, mean), g[0]), "With c_i = c it is the client's own gradient, too."
+    both = [f(g[i], g[i], mean) for i in (0, 1)]
+    yield (
+        near(both[0], mean) and near(both[1], mean),
+        ("If every c_i is the client's gradient, all clients go along the mean gradient."),
+    )
+    own = [[1.0, 1.0], [3.0, 3.0]]
+    both = [f(g[i], own[i], mean) for i in (0, 1)]
+    total = [a + b for a, b in zip(both[0], both[1], strict=True)]
+    yield near(total, [4, 4]), "If c is the mean of the c_i, the clients' mean direction is kept."
+
+
+def survivors(f: Function) -> Checks:
+    """Check `warmup.survivors`."""
+    scores = [0.5, 0.1, 0.4, 0.2, 0.6, 0.3]
+    yield f(scores, 2) == [1, 3, 5], "Of six with eta 2 the three lowest stay, in order."
+    yield f(scores, 3) == [1, 3], "Of six with eta 3 the two lowest stay."
+    yield f([0.3, 0.2, 0.9, 0.1, 0.8], 2) == [1, 3], "Of five with eta 2 two stay."
+    yield f([0.2, 0.1], 5) == [1], "At least one stays."
+    yield f([0.5, 0.5, 0.5, 0.5], 2) == [0, 1], "Of equal scores the first stay."
+    yield f([nan, 0.9, nan, 0.8], 2) == [1, 3], "NaN is worse than every number."
+
+
+def gradient(f: Function) -> Checks:
+    """Check `warmup.gradient`."""
+    theta, size = [0.5, 0.3, 0.2], [30, 10]
+    table = [[0.4, 0.7, 0.1], [0.9, 0.2, 0.6]]  # the score of client i with row j
+    g = f(theta, [0, 0], [0.4, 0.9], size, 0.5)
+    yield len(g) == 3, "It has one number for each row."
+    yield g[1] == 0 and g[2] == 0, "It is 0 for a row that no client drew."
+    yield (
+        near(f(theta, [1, 2], [0.5, 0.5], size, 0.5), [0, 0, 0]),
+        ("It is 0 where all scores equal the baseline."),
+    )
+    twice = f(theta, [0, 2], [0.4, 0.6], [60, 20], 0.5)
+    yield (
+        near(twice, f(theta, [0, 2], [0.4, 0.6], size, 0.5)),
+        ("Twice as many validation examples for everyone change nothing."),
+    )
+    mean = [0.0, 0.0, 0.0]
+    for a in range(3):
+        for b in range(3):
+            g = f(theta, [a, b], [table[0][a], table[1][b]], size, 0.5)
+            mean = [m + theta[a] * theta[b] * x for m, x in zip(mean, g, strict=True)]
+    wanted = [(30 * p + 10 * q) / 40 - 0.5 for p, q in zip(table[0], table[1], strict=True)]
+    yield (
+        near(mean, wanted),
+        ("Over all draws of the rows its mean is the weighted mean score, less the baseline."),
+    )
+
+
+def best_half(f: Function) -> Checks:
+    """Check `warmup.best_half`."""
+    scores = [0.5, 0.1, 0.4, 0.2, 0.6, 0.3]
+    yield f(scores, [0, 1, 2, 3, 4, 5]) == [1, 3, 5], "Of six the three best stay, in order."
+    yield f(scores, [0, 2, 4]) == [0, 2], "Of three two stay: half is rounded up."
+    yield f(scores, [4]) == [4], "A single one stays."
+    yield f(scores, [0, 4]) == [0], "What is no longer alive does not come back."
+    yield f([0.5, 0.5, 0.5, 0.5], [0, 1, 2, 3]) == [0, 1], "Of equal scores the first stay."
+    yield f([nan, 0.9, nan, 0.8], [0, 1, 2, 3]) == [1, 3], "NaN is worse than every number."
+
+
+def ogd_step(f: Function) -> Checks:
+    """Check `warmup.ogd_step`."""
+    yield near(f(0.5, 0.0, 0.1, 1.0), 0.5), "Without a slope it stays."
+    yield near(f(0.5, 2.0, 0.1, 1.0), 0.3), "It goes against the slope, by c times the slope."
+    yield near(f(0.5, -20.0, 0.1, 1.0), 1.0), "A step too far to the right ends at the radius."
+    yield near(f(0.5, 90.0, 0.1, 2.0), -2.0), "A step too far to the left ends at minus the radius."
+    yield near(f(-0.5, -2.0, 0.1, 1.0), -f(0.5, 2.0, 0.1, 1.0)), "Left and right are treated alike."
+
+
+def score(f: Function) -> Checks:
+    """Check `warmup.score`."""
+    pi = [0.5, 0.3, 0.2]
+    yield near(sum(f(pi, 1)), 0.0), "Its entries add up to 0."
+    yield (
+        f(pi, 1)[1] > 0 and max(f(pi, 1)[0], f(pi, 1)[2]) < 0,
+        ("Only the entry of the row that was drawn is above 0."),
+    )
+    mean = [sum([pi[z] * f(pi, z)[h] for z in range(3)]) for h in range(3)]
+    yield near(mean, [0, 0, 0]), "Its mean over the draws is 0."
+    logits, h = [0.2, -0.1, 0.4], 1e-6
+
+    def log_pi(a: list[float], z: int) -> float:
+        return a[z] - log(sum([exp(x) for x in a]))
+
+    total = sum([exp(x) for x in logits])
+    seen = f([exp(x) / total for x in logits], 2)
+    slopes = []
+    for j in range(3):
+        up = [x + h * (i == j) for i, x in enumerate(logits)]
+        slopes.append((log_pi(up, 2) - log_pi(logits, 2)) / h)
+    yield (
+        max([abs(a - b) for a, b in zip(seen, slopes, strict=True)]) < 1e-5,
+        ("It is the slope of log pi[z], measured with small steps."),
+    )
+
+
+def anneal(f: Function) -> Checks:
+    """Check `warmup.anneal`."""
+    path = [f(0.2, r, 40) for r in range(41)]
+    yield near(path[0], 0.2), "It begins at x0."
+    yield near(path[40], 0.0), "It ends at 0."
+    yield near(path[20], 0.1), "Half way it is half of x0."
+    yield all(path[r] > path[r + 1] for r in range(40)), "It falls in every round."
+    yield (
+        all(near(path[r] + path[40 - r], 0.2) for r in range(41)),
+        ("Rounds equally far from both ends add up to x0."),
+    )
+    yield path[0] - path[1] < (path[19] - path[20]) / 5, "It falls slowly at first."

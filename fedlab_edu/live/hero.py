@@ -1,0 +1,142 @@
+"""The animation of the landing page: phones train, a server averages, and step sizes are tuned."""
+
+from math import cos, exp, log, pi, sin
+
+from fedlab_edu.live import averaging
+from fedlab_edu.live.draw import BLUE, GREEN, GREY, INK, ORANGE, escaped, picture, tenths
+from fedlab_edu.live.draws import uniforms
+from fedlab_edu.tuners.fedex import rules
+
+STEPS, NAMES, COLOURS = (0.02, 0.25, 1.95), ("small", "medium", "large"), (BLUE, GREEN, ORANGE)
+PHONES, ROUNDS, LOCAL = 8, 8, 5
+PHASES = (
+    "The server sends its model to the phones.",
+    "Each trains it on its own data, with a step size of its own.",
+    "The phones send back their models, and how good they are.",
+    "The server averages the models, and good step sizes get likelier.",
+)
+
+
+class State:
+    """The model and theta before a round, and what the phones did in it."""
+
+    def __init__(self, w: float, theta: list[float]) -> None:
+        self.w, self.theta = w, theta
+        self.row: list[int] = []
+        self.error = 0.0
+
+
+def replay(rounds: int) -> list[State]:
+    """Return the state of each round, and that after the last.
+
+    Phone i wants the model to be z_i; its loss is ``(w - z_i)^2 / 2``. FedEx tunes the step size of
+    its local training.
+    """
+    u, k = uniforms(5), len(STEPS)
+    wanted = [0.2 * cos(2 * pi * i / PHONES) for i in range(PHONES)]
+    z, norms, w, baseline = [-log(k)] * k, [], 1.0, 0.5
+    states = []
+    for _ in range(rounds):
+        now = State(w, to_theta(z))
+        now.row = [rules.draw_row(now.theta, next(u)) for _ in range(PHONES)]
+        models = [local(w, wanted[i], STEPS[now.row[i]]) for i in range(PHONES)]
+        scores = [abs(models[i] - wanted[i]) for i in range(PHONES)]
+        sizes = [1.0] * PHONES
+        w = averaging.average([[x] for x in models], sizes)[0]
+        g = rules.gradient(now.theta, now.row, scores, sizes, baseline)
+        norms.append(max([abs(x) for x in g]))
+        z = rules.exponentiate(z, g, 0.5 * rules.step_size("aggressive", norms, k))
+        baseline = sum(scores) / PHONES
+        now.error = abs(now.w)
+        states.append(now)
+    states.append(State(w, to_theta(z)))
+    states[-1].error = abs(w)
+    return states
+
+
+def to_theta(z: list[float]) -> list[float]:
+    """Return theta for log theta."""
+    return [exp(x) for x in z]
+
+
+def local(w: float, wanted: float, lr: float) -> float:
+    """Return the model after the phone's steps of gradient descent."""
+    for _ in range(LOCAL):
+        w -= lr * (w - wanted)
+    return w
+
+
+def frame(t: int) -> str:
+    """Draw step t of the animation: four for each round."""
+    number, phase = t // 4, t % 4
+    states = replay(ROUNDS)
+    now, after = states[number], states[number + 1]
+    parts = [_text(8, 18, f"Round {number + 1} of {ROUNDS}: {PHASES[phase]}", "start")]
+    parts.extend(_network(now, phase))
+    theta = after.theta if phase == 3 else now.theta
+    parts.extend(_bars(theta))
+    parts.extend(_errors([one.error for one in states[: number + 1 + (phase == 3)]]))
+    said = ", ".join([f"{name} {p:.2f}" for name, p in zip(NAMES, theta, strict=True)])
+    return picture(
+        parts, 560, 270, f"Round {number + 1} of {ROUNDS}. {PHASES[phase]} Probabilities: {said}."
+    )
+
+
+def _network(now: State, phase: int) -> list[str]:
+    """Draw the server in the middle, phones around it, and the models on their way."""
+    parts, x0, y0 = [], 140.0, 150.0
+    for i in range(PHONES):
+        turn = 2 * pi * i / PHONES - pi / 2
+        x, y = x0 + 108 * cos(turn), y0 + 92 * sin(turn)
+        colour = COLOURS[now.row[i]] if phase in (1, 2) else GREY
+        parts.append(
+            f'<line x1="{tenths(x0)}" y1="{tenths(y0)}" x2="{tenths(x)}" y2="{tenths(y)}" '
+            f'stroke="{GREY}" stroke-width="8" opacity="0.4"/>'
+        )
+        if phase in (0, 2):
+            a = 0.55
+            parts.append(_dot(x0 + a * (x - x0), y0 + a * (y - y0), 5, colour if phase else INK))
+        parts.append(_box(x - 9, y - 15, 18, 30, colour))
+    if phase == 3:
+        parts.append(_box(x0 - 35, y0 - 21, 70, 42, GREEN))
+    parts.append(_box(x0 - 30, y0 - 16, 60, 32, GREY))
+    parts.append(_text(x0, y0 + 5, "server").replace("<text", '<text fill="#fefefe"'))
+    return parts
+
+
+def _bars(theta: list[float]) -> list[str]:
+    parts = [_text(300, 52, "step size of the phones", "start")]
+    for j, p in enumerate(theta):
+        y = 62 + 26 * j
+        parts.append(_text(300, y + 14, NAMES[j], "start"))
+        parts.append(_box(364, y, max(1, 140 * p), 18, COLOURS[j]))
+        parts.append(_text(370 + 140 * p, y + 14, f"{p:.2f}", "start"))
+    return parts
+
+
+def _errors(errors: list[float]) -> list[str]:
+    parts = [_text(300, 166, "error of the server's model", "start")]
+    points = [
+        f"{tenths(306 + 26 * r)},{tenths(250 - 74 * min(e, 1.0))}" for r, e in enumerate(errors)
+    ]
+    parts.append(
+        f'<polyline points="{" ".join(points)}" fill="none" stroke="{INK}" stroke-width="20"/>'
+    )
+    parts.append(_dot(306 + 26 * (len(errors) - 1), 250 - 74 * min(errors[-1], 1.0), 4, INK))
+    base = f'x1="3000" x2="5200" y1="{tenths(250)}" y2="{tenths(250)}"'
+    parts.append(f'<line {base} stroke="{GREY}" stroke-width="8"/>')
+    return parts
+
+
+def _text(x: float, y: float, text: str, anchor: str = "middle") -> str:
+    place = f'x="{tenths(x)}" y="{tenths(y)}" text-anchor="{anchor}"'
+    return f"<text {place}>{escaped(text)}</text>"
+
+
+def _dot(x: float, y: float, radius: float, colour: str) -> str:
+    return f'<circle cx="{tenths(x)}" cy="{tenths(y)}" r="{tenths(radius)}" fill="{colour}"/>'
+
+
+def _box(x: float, y: float, width: float, height: float, colour: str) -> str:
+    size = f'width="{tenths(width)}" height="{tenths(height)}"'
+    return f'<rect x="{tenths(x)}" y="{tenths(y)}" {size} rx="40" fill="{colour}"/>'
