@@ -311,7 +311,7 @@ class Drawn:
 
 
 @st.composite
-def inputs(draw: Any, M: int) -> Drawn:
+def inputs(draw: Any, M: int, faulty: bool) -> Drawn:
     half = st.integers(-8, 8).map(lambda i: i / 2)
     shape = draw(st.sampled_from([(), (1,), (3,), (2, 2), (1, 2, 2)]))
     size = int(np.prod(shape, dtype=int))
@@ -345,11 +345,11 @@ def inputs(draw: Any, M: int) -> Drawn:
         "empty": lambda: [],
         "mixed": lambda: [*array.tolist()[1:], "x"],
     }
-    return _drawn(draw, kinds, faults, plain)
+    return _drawn(draw, faults if faulty else kinds, None if faulty else plain)
 
 
 @st.composite
-def targets(draw: Any, M: int) -> Drawn:
+def targets(draw: Any, M: int, faulty: bool) -> Drawn:
     sort = draw(st.sampled_from(["class", "real", "text", "flag"]))
     element = {
         "class": st.integers(0, 4), "real": st.integers(-9, 9).map(lambda i: i / 4),
@@ -374,11 +374,11 @@ def targets(draw: Any, M: int) -> Drawn:
         "dates": lambda: np.full(M, np.datetime64("2026-01-01")),
         "missing": lambda: pd.Series([pd.NA] * M),
     }
-    return _drawn(draw, kinds, faults, plain)
+    return _drawn(draw, faults if faulty else kinds, None if faulty else plain)
 
 
 @st.composite
-def owners(draw: Any, M: int) -> Drawn:
+def owners(draw: Any, M: int, faulty: bool) -> Drawn:
     order = draw(st.permutations(range(M)))
     cut = draw(st.integers(1, M))
     plain = [part for part in (order[:cut], order[cut:]) if part]
@@ -403,22 +403,21 @@ def owners(draw: Any, M: int) -> Drawn:
         "mask": lambda: [np.ones(M, dtype=bool)],
         "floats": lambda: [torch.tensor(own).double() for own in plain],
     }
-    return _drawn(draw, kinds, faults, plain)
+    return _drawn(draw, faults if faulty else kinds, None if faulty else plain)
 
 
-def _drawn(draw: Any, kinds: dict, faults: dict, plain: Any) -> Drawn:
-    if draw(st.integers(0, 3)):
-        return Drawn(kinds[draw(st.sampled_from(list(kinds)))](), plain)
-    return Drawn(faults[draw(st.sampled_from(list(faults)))](), None)
+def _drawn(draw: Any, kinds: dict, plain: Any) -> Drawn:
+    return Drawn(kinds[draw(st.sampled_from(list(kinds)))](), plain)
 
 
-@given(st.data(), st.integers(1, 6), st.booleans())
+@given(st.data(), st.integers(1, 6), st.booleans(), st.sampled_from(["", "", "x", "y", "rows"]))
 @settings(max_examples=int(os.environ.get("FUZZ_EXAMPLES", "25")), deadline=None, database=None)
 def test_any_input_is_the_federation_of_its_plain_lists_or_refused_by_name(
-    data: Any, M: int, as_data: bool
+    data: Any, M: int, as_data: bool, fault: str
 ) -> None:
     config.update("jaxtyping_disable", True)
-    x, y, rows = data.draw(inputs(M)), data.draw(targets(M)), data.draw(owners(M))
+    x = data.draw(inputs(M, fault == "x"))
+    y, rows = data.draw(targets(M, fault == "y")), data.draw(owners(M, fault == "rows"))
     whole = [len(one.given) == M for one in (x, y) if hasattr(one.given, "__len__")]
     pairs = as_data and whole == [True, True] and not isinstance(x.given, pd.DataFrame)
     pairs = pairs and not isinstance(y.given, pd.Series)

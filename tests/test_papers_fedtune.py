@@ -163,12 +163,12 @@ def test_a_training_that_was_stopped_goes_on_from_its_last_piece_with_the_same_r
     whole = read_records(reproduce(one, "tiny", seeds=[2], folder=tmp_path / "a", say=id), one)
     played: list[int] = []
 
-    def stopping(run: Any, model: Any, fed: Any, rounds: int, clients: int) -> Any:
+    def stopping(run: Any, model: Any, fed: Any, rounds: int, clients: int, **how: Any) -> Any:
         if len(played) == 1:
             played.append(0)
             raise KeyboardInterrupt
         played.append(rounds)
-        return train(run, model, fed, rounds, clients)
+        return train(run, model, fed, rounds, clients, **how)
 
     monkeypatch.setattr(tables, "train", stopping)
     folder = tmp_path / "b"
