@@ -152,6 +152,11 @@ def test_whole_numbers_are_targets_of_a_regression_where_there_are_no_classes() 
     assert fed.train.y.dtype == torch.float32
 
 
+def test_clients_may_share_examples() -> None:
+    fed = federate(X, Y, [[0, 1], [1, 2], [0, 1]], fractions=ALL)
+    assert [own.tolist() for own in fed.train.rows] == [[0, 1], [1, 2], [0, 1]]
+
+
 def test_true_and_false_are_the_classes_1_and_0() -> None:
     fed = federate(X, [True, False, True, True, False], ROWS)
     assert (fed.train.y.tolist(), fed.classes) == ([1, 0, 1, 1, 0], 2)

@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from fedlab_edu import (
     MAML,
     Ditto,
+    Estimate,
     FedAvg,
     FedDyn,
     Federation,
@@ -28,9 +29,13 @@ from fedlab_edu import (
     personalise,
     start,
     train,
+    tune,
 )  # fmt: skip
 from fedlab_edu.data import federate
 from fedlab_edu.methods import Method
+from fedlab_edu.search.arms import share_configuration
+from fedlab_edu.search.race import race
+from fedlab_edu.search.schedules import bracket
 from fedlab_edu.seeds import seed_for
 
 MODEL = mlp(64, 10)
@@ -185,6 +190,30 @@ def test_a_tuner_of_a_regression_finds_the_rate_that_learns(points: Federation) 
     tuner = FedEx(LocalHP(lr=[0.0, 0.05], batch=1000))
     run = train(start(LINEAR, points, tuner), LINEAR, points, 30, clients=3)
     assert run.tuner.theta[1] > 0.6
+
+
+def test_a_client_that_has_diverged_errs_more_than_any_other_of_a_regression(
+    points: Federation,
+) -> None:
+    tuner = FedEx(LocalHP(lr=[1e200, 0.05], batch=1000))
+    far = torch.full((4,), 5.0)  # where all losses are far above 1
+    run = train(start(LINEAR, points, tuner, w=far), LINEAR, points, 12, clients=3)
+    assert min(float(r.before.error.min()) for r in run.history[:1]) > 1
+    assert any(r.diverged.any() for r in run.history)
+    assert run.tuner.theta[1] > 0.99
+
+
+def test_a_search_scores_the_arms_of_a_regression_by_their_squared_error(
+    points: Federation,
+) -> None:
+    arms = share_configuration(LocalHP(lr=[0.0, 0.05], batch=1000))
+    begun = race(LINEAR, points, arms, [bracket((1,), 2, 2)], estimate=Estimate("averaged"))
+    search = tune(begun, LINEAR, points, clients=3)
+    rows = torch.cat(points.val.rows).numpy()
+    for run, found in zip(search.runs, search.scores, strict=True):
+        outputs = np.c_[X[rows], np.ones(len(rows))] @ run.w.numpy()
+        assert found == pytest.approx(np.mean((outputs - Y[rows]) ** 2))
+    assert search.best == 1
 
 
 def test_targets_in_a_column_train_as_those_in_a_row(points: Federation) -> None:

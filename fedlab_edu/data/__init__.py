@@ -28,5 +28,5 @@ def load(name: str, device: str = "cpu", **options: Any) -> Federation:
         "digits": digits, "shakespeare": shakespeare, "sensors": sensors, "genres": genres,
     }  # fmt: skip
     allowed = ", ".join(map(repr, known)) + "; others come through fedlab_edu.data.hub"
-    require(name in known, "name", name, allowed)
+    require(isinstance(name, str) and name in known, "name", name, allowed)
     return known[name](**options).to(device)

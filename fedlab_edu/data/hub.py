@@ -14,8 +14,9 @@ Images take four bytes of memory a pixel and colour: at side 224, as in the FedP
 PACS, 9.4 GB for Office-Home and 247 GB for DomainNet, which takes 20 GB at side 64.
 
 Local files need no network: ``hub("imagefolder", data_dir="photos", clients=10)`` reads a folder
-of images for each class, ``hub("parquet", data_files="mine.parquet", ...)`` a table. For arrays
-see `federate`.
+of images for each class, ``hub("parquet", data_files="mine.parquet", ...)`` a table, as in
+``hub("csv", data_files="houses.csv", x=["rooms", "area"], y="price", by="town")``, a regression.
+For arrays see `federate`.
 """
 
 from collections.abc import Mapping, Sequence
