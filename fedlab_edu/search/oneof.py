@@ -85,7 +85,8 @@ class OneOf:
         ))
         search = successive_halving(model, fed, either, total=500, cap=100)
 
-    Two options with the same method make other conditions: momentum, say, where lr is low.
+    Two options with the same method make other conditions: momentum, say, where lr is low. With
+    FedEx in the arms (``tuner=around(space)``) all options need that space of the clients.
 
     Raises:
         ValueError: anything but options, at least one.
