@@ -125,20 +125,30 @@ def test_outside_a_checkout_a_command_works_or_says_where_it_does(
     assert [*tmp_path.iterdir()] == []
 
 
-def examples() -> list[str]:
-    """The README's Python, block by block."""
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    return re.findall(r"```python\n(.*?)```", readme, re.S)
+def examples(page: str) -> list[str]:
+    """A page's Python, block by block."""
+    text = (ROOT / page).read_text(encoding="utf-8")
+    return re.findall(r"```python\n(.*?)```", text, re.S)
 
 
-def test_the_readmes_examples_run_with_a_fifth_of_their_rounds(
+def test_the_readmes_examples_run(capsys: pytest.CaptureFixture[str]) -> None:
+    names: dict[str, Any] = {}
+    for block in examples("README.md"):
+        exec(block.replace("rounds=60", "rounds=12"), names)
+    assert "error=0." in capsys.readouterr().out
+    assert names["run"].tuner.theta.sum() == pytest.approx(1)
+
+
+def test_the_examples_of_use_run_with_a_fifth_of_their_rounds(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fifth(match: re.Match[str]) -> str:
         return f"{match[1]}={int(match[2]) // 5}"
 
     monkeypatch.chdir(tmp_path)
-    blocks = [re.sub(r"\b(rounds|total|cap)=(\d+)", fifth, block) for block in examples()]
+    blocks = [
+        re.sub(r"\b(rounds|total|cap)=(\d+)", fifth, block) for block in examples("book/use.md")
+    ]
     train, tune, own, fedex, others, features = blocks
     names: dict[str, Any] = {}
     exec(train, names)
@@ -167,11 +177,11 @@ def test_the_readmes_examples_run_with_a_fifth_of_their_rounds(
 
 
 @pytest.mark.nightly  # its short form is the test before it; that FedAvg learns is in `test_run`
-def test_the_readmes_examples_run_and_learn(
+def test_the_examples_of_use_run_and_learn(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    train, tune, own, fedex, others, features = examples()
+    train, tune, own, fedex, others, features = examples("book/use.md")
     names: dict[str, Any] = {}
     exec(train, names)
     assert names["evaluate"](names["run"], names["model"], names["fed"]).error < 0.12
