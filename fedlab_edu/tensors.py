@@ -16,7 +16,7 @@ def usable_device(device: str | torch.device) -> torch.device:
     """
     try:
         found = torch.device(device)
-    except RuntimeError:
+    except (RuntimeError, TypeError):
         found = None
     gpus = torch.cuda.device_count()
     allowed = "'cpu'" + "".join(f", 'cuda:{i}'" for i in range(gpus))

@@ -214,8 +214,30 @@ def test_swapped_arguments_are_named_with_their_type_and_what_is_allowed() -> No
         (lambda: fl.tune(search, FED, MODEL), "model", "Federation", model),
         (lambda: fl.tune(RUN, MODEL, FED), "search", "Run", "a search, such as"),
         (lambda: fl.random_search(FED, MODEL, SPACES, 1, 1), "model", "Federation", model),
+        (lambda: fl.score(RUN.w, MODEL, FED.test), "model", "Tensor", model),
+        (lambda: fl.score(MODEL, RUN.w, FED), "clients", "Federation", "a Clients: fed.train"),
+        (lambda: fl.gradient(MODEL, FED.train, RUN.w), "clients", "Tensor", "a Clients: fed.train"),
+        (
+            lambda: fl.local_sgd(MODEL, FED.train, RUN.w, LocalHP(), [0]),
+            "clients",
+            "Tensor",
+            "a Cl",
+        ),
+        (lambda: fl.local_sgd(MODEL, RUN.w, FED.train, [0], LocalHP()), "c", "list", "a LocalHP: "),
+        (lambda: fl.local_sgd(MODEL, RUN.w, FED.train, LocalHP(), 0), "seeds", "int", "a list: [0"),
+        (lambda: fl.communicate_all(RUN, MODEL, FED), "runs", "Run", "a list of runs: [start"),
+        (lambda: fl.personalise(RUN, MODEL, FED, 0.1), "c", "float", "a LocalHP: LocalHP(lr=0.1)"),
+        (lambda: fl.start(MODEL, FED, b=LocalHP()), "b", "LocalHP", "a ServerHP: ServerHP(lr=0.5)"),
+        (lambda: FED.sample(3, 0), "gen", "int", "a Generator: torch.Generator"),
     ]:
         assert said(call).startswith(f"{name} is {kind!r}; allowed: {allowed}")
+
+
+def test_other_odd_arguments_are_named() -> None:
+    assert said(lambda: fl.start(MODEL, FED, replacement="no")).startswith("replacement is 'no'; ")
+    assert said(lambda: FED.to(None)).startswith("device is 'None'; allowed: 'cpu'")
+    assert said(lambda: FED.to("cpu", torch.int64)).startswith("dtype is torch.int64; allowed: a d")
+    assert said(lambda: FED.to("cpu", "float64")).startswith("dtype is 'float64'; allowed: a dtype")
 
 
 # ---------------------------------------------------- mu, for a method that has no use for it

@@ -10,7 +10,7 @@ from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
 from fedlab_edu.tensors import usable_device
-from fedlab_edu.validate import require, require_all, whole
+from fedlab_edu.validate import require, require_all, require_type, whole
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -60,6 +60,8 @@ class Clients:
 
     def to(self, device: str | torch.device, dtype: torch.dtype | None = None) -> "Clients":
         """Move the examples to a device; dtype applies to inputs and targets that are floats."""
+        ok = dtype is None or (isinstance(dtype, torch.dtype) and dtype.is_floating_point)
+        require(ok, "dtype", dtype, "a dtype of floats, such as torch.float64")
         x, y = (part.to(usable_device(device)) for part in (self.x, self.y))
         x, y = (t.to(dtype or t.dtype) if t.is_floating_point() else t for t in (x, y))
         return replace(self, x=x, y=y)
@@ -119,6 +121,7 @@ class Federation:
         Raises:
             ValueError: B is below 1 or, without replacement, above the number of clients.
         """
+        require_type("gen", gen, torch.Generator, "torch.Generator().manual_seed(0)")
         if replacement:
             return torch.randint(len(self), (whole("clients", clients, 1),), generator=gen)
         allowed = f"a whole number from 1 to {len(self)}, all there are"

@@ -48,6 +48,8 @@ def communicate_all(
     Raises:
         ValueError: no run, or runs of different methods; otherwise as for `communicate`.
     """
+    ok = isinstance(runs, Sequence)
+    require(ok, "runs", type(runs).__name__, "a list of runs: [start(model, fed)]")
     check_types(model, fed, *runs)
     require(runs, "runs", [*runs], "at least one")
     one = runs[0].method

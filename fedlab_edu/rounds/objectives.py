@@ -12,7 +12,7 @@ from fedlab_edu.rounds.run import Run, check_types
 from fedlab_edu.seeds import seed_for
 from fedlab_edu.training.hparams import LocalHP
 from fedlab_edu.training.scores import Score, score
-from fedlab_edu.validate import require
+from fedlab_edu.validate import require, require_type
 
 
 class Average(NamedTuple):
@@ -62,6 +62,7 @@ def personalise(run: Run, model: Model, fed: Federation, c: LocalHP | None = Non
     """
     check_types(model, fed, run)
     c = run.tuner.final if c is None else c
+    require_type("c", c, LocalHP, "LocalHP(lr=0.1)")
     N = len(fed)
     seeds = [seed_for(run.seed, run.round, client, 1) for client in range(N)]  # not a round's
     everyone = torch.arange(N)

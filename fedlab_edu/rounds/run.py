@@ -138,6 +138,8 @@ def start(
     ok = isinstance(method, Method) and not isinstance(method, type)
     require(ok, "method", method, "a method, such as FedAvg()")
     check_mu(method, tuner.table)
+    require_type("b", b, ServerHP, "ServerHP(lr=0.5)")
+    require(isinstance(replacement, bool), "replacement", replacement, "True or False")
     require(len(b) == 1, "b", f"{len(b)} rows", "one setting of the server")
     seed, x = whole("seed", seed, 0), fed.train.x
     w = model.init(seed_for(seed)) if w is None else _checked(w, model)

@@ -21,7 +21,7 @@ from fedlab_edu.training.memory import activations, free
 from fedlab_edu.training.plan import make_plan, make_tiles, steps
 from fedlab_edu.training.sgd import SGD
 from fedlab_edu.training.threads import cores, inside_tile, run_parallel
-from fedlab_edu.validate import require
+from fedlab_edu.validate import require, require_type, whole
 
 CPU_TILE_BYTES = 16 << 20  # working set of a tile that stays in a core's cache
 EXAMPLES_BYTES = 64 << 20  # activations of a tile on the CPU
@@ -60,9 +60,14 @@ def local_sgd(
 
     Source: McMahan et al. (2017), Algorithm 1, ClientUpdate.
     """
+    require_type("clients", clients, Clients, "fed.train")
+    require_type("c", c, LocalHP, "LocalHP(lr=0.1)")
+    require_type("seeds", seeds, list, "[0, 1, 2], one for each client")
+    require_type("w", w, Tensor, "run.w")
     require(len(clients) > 0, "clients", 0, "at least one")
     require(len(seeds) == len(clients), "seeds", len(seeds), f"{len(clients)}, one for each client")
-    require(workers is None or workers >= 1, "workers", workers, "at least 1, or None")
+    if workers is not None:
+        workers = whole("workers", workers, 1, allowed="at least 1, or None")
     c = c.each(len(clients))
     w, anchor = w.detach(), (w if anchor is None else anchor).detach()
     _check(model, clients, c, {"w": w, "anchor": anchor, "drift": drift})
@@ -155,6 +160,9 @@ def _train(model: Model, some: _Some, watch: Watch | None) -> Float[Tensor, "k d
 
 def fits(name: str, w: Tensor, model: Model, clients: Clients) -> None:
     """Raise ``ValueError`` if w does not fit the model's size, or the data's device and dtype."""
+    require_type("model", model, Model, "from_module(net)")
+    require_type("clients", clients, Clients, "fed.train")
+    require_type(name, w, Tensor, "run.w")
     B, d = len(clients), model.d
     ok = tuple(w.shape) in ((d,), (B, d))
     allowed = f"{(d,)}, the model's weights, or {(B, d)}"
