@@ -58,12 +58,17 @@ class Rounds(NamedTuple):
 
 
 class Setting(NamedTuple):
-    """Runs that share a federation, and the number of rounds that are measured."""
+    """Runs that share a federation, and the number of rounds that are measured.
+
+    Fields:
+        precision: of our LSTM, "none" (float32) or "bf16", a switch of PyTorch.
+    """
 
     model: Model
     fed: Federation
     runs: list[Run]
     repeats: int
+    precision: str = "none"
 
 
 def even(
@@ -97,6 +102,9 @@ SETTINGS: dict[str, Callable[[], Setting]] = {
     "digits MLP 64-32-10, 10 clients": lambda: ragged(mlp(64, 32, 10), digits(), 1, 50),
     "digits MLP 64-32-10, 27 x 10": lambda: ragged(mlp(64, 32, 10), digits(), 27, 7),
     "char-LSTM, 10 clients of 16": lambda: even(char_lstm(), TEXT, 16, 101, 8, 5),
+    "the same, bfloat16 products": lambda: even(char_lstm(), TEXT, 16, 101, 8, 5)._replace(
+        precision="bf16"
+    ),
 }
 
 
@@ -106,7 +114,7 @@ def measured(setting: Setting) -> Rounds:
     Threads inside an operation spin for some milliseconds after it, so that the loop with all
     threads comes first.
     """
-    model, fed, runs, repeats = setting
+    model, fed, runs, repeats, precision = setting
 
     times: dict[int, list[float]] = {n: [] for n in (1, os.cpu_count() or 1)}
     ours: list[float] = []
@@ -116,10 +124,11 @@ def measured(setting: Setting) -> Rounds:
         for n in sorted(times, reverse=True):
             torch.set_num_threads(n)
             _timed(lambda: plain_round(runs, model, fed), times[n])
-        begin = _faults()
+        begin, torch.backends.mkldnn.rnn.fp32_precision = _faults(), precision
         _timed(lambda: communicate_all(runs, model, fed), ours)
         faults.append(_faults() - begin)
         _timed(lambda: train_only(runs, model, fed), training)
+        torch.backends.mkldnn.rnn.fp32_precision = "none"
     return Rounds(
         {n: t[1:] for n, t in times.items()}, ours[1:], median(training[1:]), median(faults[1:])
     )
