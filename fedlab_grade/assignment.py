@@ -10,8 +10,9 @@ import ast
 import hashlib
 import os
 import re
+import tomllib
 from collections.abc import Iterator, Set
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from fnmatch import fnmatchcase
 from functools import cached_property
 from importlib import import_module
@@ -36,6 +37,56 @@ def extra(package: str) -> ModuleType:
         return import_module(package)
     except ModuleNotFoundError:
         raise Refusal(f"{package} is missing: pip install 'fedlab_edu[grade]'.") from None
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a submission may take; an assignment changes it in its file ``assignment.toml``.
+
+    Fields:
+        call: seconds for one call, and for loading the file. A test's marker may set another limit
+            for its calls (``wall``).
+        calls: how many calls' worth of seconds all calls of one test may take.
+        total: seconds for all tests of a submission.
+        memory: megabytes of a process, beyond what PyTorch takes; all of its processes together
+            may take half as much again.
+        processes: how many, threads included.
+        disk: megabytes of files.
+        output: bytes of what is printed in a test that are kept.
+        asked: how often a test's own callables may be called in one call.
+    """
+
+    call: float = 10.0
+    calls: float = 4.0
+    total: float = 120.0
+    memory: int = 1024
+    processes: int = 32
+    disk: int = 64
+    output: int = 64 << 10
+    asked: int = 10_000
+
+
+def read_limits(path: Path) -> Limits:
+    """Read the table ``limits`` of an assignment's file; what it leaves out is as by default.
+
+    Raises:
+        Refusal: it is not TOML, or a limit is unknown or not a positive number.
+    """
+    if not path.is_file():
+        return Limits()
+    try:
+        table = tomllib.loads(path.read_text(encoding="utf-8")).get("limits", {})
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise Refusal(f"{path} cannot be read: {error}.") from None
+    known = asdict(Limits())
+    for name, value in table.items():
+        if name not in known:
+            raise Refusal(f"{path}: the limit {name} is unknown; allowed: {', '.join(known)}.")
+        kind = (int, float) if isinstance(known[name], float) else (int,)
+        if type(value) not in kind or not 0 < value < float("inf"):
+            what = "a positive number" if float in kind else "a positive whole number"
+            raise Refusal(f"{path}: the limit {name} is {value!r}; allowed: {what}.")
+    return Limits(**table)
 
 
 @dataclass(frozen=True)
@@ -84,6 +135,20 @@ class Assignment:
         """The text of the solution; "" where there is none."""
         return "" if self.source is None else self.source.read_text(encoding="utf-8")
 
+    @property
+    def options(self) -> Path:
+        """The file of the assignment's options, which need not exist."""
+        return self.tests.with_name("assignment.toml")
+
+    @cached_property
+    def limits(self) -> Limits:
+        """What a submission may take.
+
+        Raises:
+            Refusal: they cannot be read.
+        """
+        return read_limits(self.options)
+
     @cached_property
     def typical(self) -> list[Mutant]:
         """Typical answers, spliced into the solution.
@@ -114,8 +179,8 @@ class Assignment:
         """The SHA-256 of all that can have a part in a test: a submission is graded again after it.
 
         These are the tests, conftest.py, the modules and packages beside them which they import,
-        and the files and folders beside them which they name: in quotes, as a part of a path in
-        quotes, or by a pattern (`_quoted`).
+        the limits, and the files and folders beside them which they name: in quotes, as a part of
+        a path in quotes, or by a pattern (`_quoted`).
         """
         home = self.tests.parent
         conftest = home / "conftest.py"
@@ -130,7 +195,7 @@ class Assignment:
             names = [path.name, *([path.stem] if path.suffix == ".py" else [])]
             if any(fnmatchcase(name, pattern) for name in names for pattern in named):
                 found.update(_below(path, apart))
-        total = hashlib.sha256()
+        total = hashlib.sha256(b"" if self.limits == Limits() else repr(self.limits).encode())
         for path in sorted(found):
             total.update(str(path.relative_to(home)).encode("utf-8", "surrogateescape") + b"\0")
             with path.open("rb") as file:

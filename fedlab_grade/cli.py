@@ -98,6 +98,9 @@ def _add_grading(add: Callable[..., argparse.ArgumentParser]) -> None:
         "--again", action="store_true", help="also who is graded already; with the same seeds"
     )
     grader.add_argument(
+        "--jobs", type=_count, default=2, help="submissions graded at a time; default: 2"
+    )
+    grader.add_argument(
         "--i-trust-these-submissions",
         action="store_true",
         dest="trust",
@@ -114,13 +117,14 @@ def _add_grading(add: Callable[..., argparse.ArgumentParser]) -> None:
         action="append",
         default=[],
         dest="exports",
-        choices=["gradescope", "classroom50", "junit", "nbgrader"],
+        choices=["gradescope", "nbgrader"],
         help="may be given several times",
     )
+    reporter.add_argument("--canvas", type=Path, help="Canvas's gradebook, to fill in a column")
+    reporter.add_argument("--moodle", type=Path, help="Moodle's worksheet, to fill in the grades")
     reporter.add_argument(
-        "--canvas", type=Path, dest="template", help="Canvas's gradebook, to fill in a column"
+        "--column", default="", help="of Canvas's, if its name is not the assignment's"
     )
-    reporter.add_argument("--column", default="", help="which, if its name is not the assignment's")
 
     add("doctor", help="how well this machine keeps submissions apart")
 
@@ -130,6 +134,13 @@ def _folder(text: str) -> Path:
     if not text:
         raise argparse.ArgumentTypeError("it is empty")
     return Path(text)
+
+
+def _count(text: str) -> int:
+    """Convert to a number of processes."""
+    if not text.isdecimal() or not 0 < int(text) <= 64:
+        raise argparse.ArgumentTypeError(f"{text!r}; allowed: a number from 1 to 64")
+    return int(text)
 
 
 def course_folder(file: Path | None) -> Path:

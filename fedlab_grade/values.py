@@ -40,9 +40,9 @@ class Values:
         """
         functions = wire.Functions()
         given, by_name = _sent([list(arguments), named], functions)
-        answer, after = self.student.run(name, given, by_name, seed)
+        got, _, after = self.student.run(name, given, by_name, seed)
         try:
-            value = _sent(answer.value)
+            value = _sent(got)
         except wire.Refused as error:
             raise Failure(f"{name} returned {error}.") from None
         if (odd := unknown(value)) is not None:

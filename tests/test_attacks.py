@@ -21,10 +21,10 @@ from typing import NamedTuple
 
 import pytest
 
+from fedlab_grade.assignment import Limits
 from fedlab_grade.run import Report
 from fedlab_grade.sandbox import doctor
 from fedlab_grade.sandbox.isolated import grade_isolated
-from fedlab_grade.sandbox.processes import Limits
 from fedlab_grade.sandbox.users import BLOCK, FIRST_USER, lock
 from tests.isolation import BRIEF, WAY, need
 

@@ -1,5 +1,6 @@
 """What a student reads: the checks of an answer, and the report on a file."""
 
+import math
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -248,6 +249,25 @@ def test_a_function_gets_copies_and_its_changes_to_them_are_noticed(
     changed = student.call("change", value)
     assert (changed.changed, changed.given) == (("x",), {"x": printable(value)})
     assert str(value) == before
+
+
+@pytest.mark.parametrize(
+    "value",
+    [{"w": [torch.zeros(2), 1.5]}, [math.nan, np.float32(1)], (True, None, "a"), [print, range(3)]],
+)
+def test_arguments_of_any_plain_type_are_compared_to_the_last_bit(
+    value: Any, tmp_path: Path
+) -> None:
+    file = tmp_path / "mine.py"
+    file.write_text("def keep(x, n): return 1\ndef grow(x, n): n.append(x)\n")
+    unchanged(Student(file).call("keep", value, []))
+    assert Student(file).call("grow", value, []).changed == ("n",)
+
+
+def test_a_change_of_a_dict_is_noticed(tmp_path: Path) -> None:
+    file = tmp_path / "mine.py"
+    file.write_text("def pop(d):\n    d['w'][0] = 1\n")
+    assert Student(file).call("pop", {"w": torch.zeros(2)}).changed == ("d",)
 
 
 def test_a_report_names_marks_the_mistake_once_and_what_to_do_next() -> None:

@@ -15,6 +15,7 @@ import pytest
 from fedlab_edu import __version__, cli
 from fedlab_grade import cli as grader
 from fedlab_grade import escape, run
+from fedlab_grade.assignment import Limits, Refusal, find
 from fedlab_grade.classroom import commands, report
 from fedlab_grade.classroom.store import Store
 from fedlab_grade.home import progress
@@ -190,7 +191,7 @@ def classroom_grader(monkeypatch: pytest.MonkeyPatch) -> list[tuple[bool, int]]:
     calls = []
 
     def isolated(
-        trust: bool, secret: str, reference: str, private: list[Path]
+        trust: bool, secret: str, reference: str, private: list[Path], *how: object
     ) -> tuple[classroom.StandIn, str]:
         assert reference == classroom.SOLUTION
         calls.append((trust, len(secret)))
@@ -219,13 +220,67 @@ def test_an_instructors_own_folder_from_release_to_report(
     assert cli.main([*command, "--again", "--i-trust-these-submissions"]) == 0
     assert classroom_grader == [(False, 32), (True, 32)]
     capsys.readouterr()
-    assert cli.main(["report", "grades-hw", "--export", "junit"]) == 0
+    assert cli.main(["report", "grades-hw", "--export", "gradescope"]) == 0
     rows = [line.split() for line in capsys.readouterr().out.splitlines()[1:4]]
     assert rows == [
         ["ann", "3", "2.5", "5.5", "5.5", "graded"],
         ["bob", "1", "2.5", "3.5", "5.5", "graded"],
         ["cyd", "0", "0", "0", "5.5", "not", "handed", "in"],
     ]
+
+
+def test_limits_and_jobs_reach_the_grader(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = classroom.assignment_folder(tmp_path / "hw")
+    (folder / "assignment.toml").write_text("[limits]\ncall = 3\ntotal = 60.5\n")
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in/ann.py").write_text(classroom.RIGHT)
+    told = []
+    monkeypatch.setattr(
+        commands, "isolated", lambda *job: told.append(job[-2:]) or (classroom.StandIn(), "")
+    )
+    command = ["grade", str(tmp_path / "in"), "--assignment", str(folder)]
+    command += ["--out", str(tmp_path / "out")]
+    assert cli.main(command) == 0
+    assert cli.main([*command, "--jobs", "7"]) == 0
+    limits = Limits(call=3, total=60.5)
+    assert told == [(limits, 2), (limits, 7)]
+    for number in ("0", "x", "-1", "1000"):
+        with pytest.raises(SystemExit):
+            cli.main([*command, "--jobs", number])
+        assert "allowed: a number from 1 to 64" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (
+            "[limits]\nseconds = 3\n",
+            "the limit seconds is unknown; allowed: call, calls, total,",
+        ),
+        ("[limits]\ncall = 0\n", "the limit call is 0; allowed: a positive number."),
+        ("[limits]\ncall = inf\n", "the limit call is inf; allowed: a positive number."),
+        ("[limits]\ncall = '3'\n", "the limit call is '3'; allowed: a positive number."),
+        ("[limits]\nmemory = 1.5\n", "the limit memory is 1.5; allowed: a positive whole number."),
+        ("[limits\n", "assignment.toml cannot be read: "),
+    ],
+)
+def test_a_limit_that_is_none_is_refused(text: str, said: str, tmp_path: Path) -> None:
+    folder = classroom.assignment_folder(tmp_path / "hw")
+    (folder / "assignment.toml").write_text(text)
+    with pytest.raises(Refusal) as refusal:
+        _ = find(str(folder), None).limits
+    assert said in str(refusal.value)
+
+
+def test_other_limits_are_a_reason_to_grade_again(tmp_path: Path) -> None:
+    folder = classroom.assignment_folder(tmp_path / "hw")
+    digests = {find(str(folder), None).digest}
+    for text in ("[limits]\ncall = 10\n", "[limits]\ncall = 11\n"):
+        (folder / "assignment.toml").write_text(text)
+        digests.add(find(str(folder), None).digest)
+    assert len(digests) == 2  # 10 seconds are the default
 
 
 def test_a_fault_of_ours_is_in_the_exit_status(
@@ -555,5 +610,5 @@ def test_exports_are_written_before_anything_is_printed(
 
     monkeypatch.setattr(report, "print", closed, raising=False)
     with pytest.raises(BrokenPipeError):
-        report.report(Path("grades-hw"), exports=["junit"])
-    assert Path("grades-hw/report/junit.xml").is_file()
+        report.report(Path("grades-hw"), exports=["gradescope"])
+    assert list(Path("grades-hw/report/gradescope").glob("*/results.json"))

@@ -15,12 +15,13 @@ from pathlib import Path
 
 import pytest
 
+from fedlab_grade.assignment import Limits
 from fedlab_grade.checks import Failure
 from fedlab_grade.run import CheckBroken, Report, grade, marks
 from fedlab_grade.sandbox import doctor, landlock, seccomp, usage, view
 from fedlab_grade.sandbox import processes as sandbox
 from fedlab_grade.sandbox.isolated import grade_isolated
-from fedlab_grade.sandbox.processes import Limits, Way
+from fedlab_grade.sandbox.processes import Way
 from fedlab_grade.sandbox.usage import memory
 from fedlab_grade.sandbox.view import NoSandbox
 from fedlab_grade.student import Raised, Student

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from fedlab_grade.assignment import Limits
 from fedlab_grade.sandbox import processes, users
 from fedlab_grade.sandbox.users import BLOCK, TURNS, killer_of
 from fedlab_grade.sandbox.view import NoSandbox
@@ -112,7 +113,7 @@ def test_locks_in_a_folder_of_another_user_are_refused(tmp_path: Path) -> None:
     with pytest.raises(OSError, match="must be a folder of root"):
         users.claim()
     with pytest.raises(NoSandbox, match="no user for submissions"):
-        processes.Zygote("uid", processes.Limits(), warm=False)
+        processes.Zygote("uid", Limits(), warm=False)
 
 
 def _folders() -> Iterator[Path]:

@@ -23,8 +23,9 @@ from hypothesis import strategies as st
 from safetensors.torch import save
 
 from fedlab_grade import wire
+from fedlab_grade.assignment import Limits
 from fedlab_grade.checks import Failure
-from fedlab_grade.sandbox.processes import Limits, Worker
+from fedlab_grade.sandbox.processes import Worker
 from fedlab_grade.sandbox.remote import Remote, Stopped
 from fedlab_grade.student import NotGradable
 
@@ -293,7 +294,7 @@ def answers(frames: bytes) -> Remote:
 OPEN: list[tuple[Worker, socket.socket]] = []
 
 WORDS = st.sampled_from(
-    ["kind", "value", "given", "changed", "after", "failed", "status", "message", "likely", "error",
+    ["kind", "value", "names", "changed", "after", "failed", "status", "message", "likely", "error",
      "ask", "function", "arguments", "named", "loaded", "refused", "what", "tuple", "dict",
      "tensor", "array", "scalar", "unknown", "0", "1", "Raised", "not gradable"]
 )  # fmt: skip
@@ -304,8 +305,8 @@ PARTS = st.recursive(
     max_leaves=12,
 )
 GOOD = [
-    {"kind": "value", "value": {"w": torch.ones(2), "n": [1, 2.5]}, "given": {"x": "1"},
-     "changed": ["x"], "after": [np.ones(3)]},
+    {"kind": "value", "value": {"w": torch.ones(2), "n": [1, 2.5]}, "names": ["x"],
+     "after": [np.ones(3)]},
     {"kind": "failed", "status": "Raised", "message": "m", "likely": "",
      "error": ["ValueError", "ValueError", "t"]},
     {"kind": "ask", "function": 0, "arguments": [1], "named": {"y": (2,)}},
@@ -478,10 +479,22 @@ def test_the_largest_message_of_each_kind_is_read_in_bounded_time_and_memory(
     assert seconds < 30  # of the processor, a slow and busy one
 
 
+def test_whether_arguments_are_as_they_were_is_found_out_here_and_not_told_by_the_other_side() -> (
+    None
+):
+    for before, changed in ((np.zeros(3), ("x",)), (np.ones(3), ()), (np.ones(3, "f4"), ("x",))):
+        answer = answers(VALID[0]).call("f", before)
+        assert answer.changed == changed
+        while OPEN:
+            worker, end = OPEN.pop()
+            worker.let_go()
+            end.close()
+
+
 def test_the_valid_frames_that_the_fuzz_begins_with_are_valid() -> None:
-    answer, after = answers(VALID[0]).run("f", [1], {}, None)
-    assert same(answer.value, {"w": torch.ones(2), "n": [1, 2.5]})
-    assert same(after, [np.ones(3)])
+    value, names, after = answers(VALID[0]).run("f", [1], {}, None)
+    assert same(value, {"w": torch.ones(2), "n": [1, 2.5]})
+    assert (names, same(after, [np.ones(3)])) == (["x"], True)
     for frame, error, text in (
         (VALID[1], Failure, "^m$"),
         (VALID[2] * 30, Stopped, "more than 20 times"),

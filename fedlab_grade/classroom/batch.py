@@ -23,6 +23,7 @@ from fedlab_grade.classroom.records import (
     MISSING,
     NOT_GRADABLE,
     TEXT,
+    UNCLEAR,
     UNGRADED,
     Change,
     Outcome,
@@ -143,7 +144,8 @@ class Batch:
                     self.store.write(now)
                 self.step(now)
             elif not person.paths:
-                self._keep(self._idle(person, handed, tests, MISSING))
+                state = UNCLEAR if person.unclear else MISSING
+                self._keep(self._idle(person, handed, tests, state))
             elif handed.source is None:
                 self._keep(self._idle(person, handed, tests, NOT_GRADABLE, handed.problem))
             else:
@@ -152,7 +154,8 @@ class Batch:
     def _stands(self, old: Record, person: Person, handed: Handed) -> bool:
         """Whether an earlier record is still what grading would come to."""
         same = old.tests_sha256 == self.assignment.digest and old.sha256 == _digest(person, handed)
-        return same and old.state != UNGRADED
+        unclear = old.state == UNCLEAR
+        return same and old.state != UNGRADED and unclear == person.unclear
 
     def _keep(self, record: Record) -> None:
         old = self.store.read(record.student)
@@ -258,6 +261,7 @@ def _unjudged(tests: Iterable[Outcome], state: str) -> tuple[Outcome, ...]:
     status, points = {
         NOT_GRADABLE: ("not gradable", 0.0),
         UNGRADED: ("error", None),
+        UNCLEAR: (MISSING, None),
     }.get(state, (state, 0.0))
     return tuple(
         replace(t, points=points, status=status, message="", likely="", printed="", seconds=0.0)

@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING
 
 from tqdm import tqdm
 
-from fedlab_grade.assignment import Refusal, find
-from fedlab_grade.classroom.records import MISSING, NOT_GRADABLE, UNGRADED
+from fedlab_grade.assignment import Limits, Refusal, find
+from fedlab_grade.classroom.records import MISSING, NOT_GRADABLE, UNCLEAR, UNGRADED
 from fedlab_grade.classroom.report import tell_left_over
 from fedlab_grade.classroom.store import Store
 from fedlab_grade.escape import for_console, line
 from fedlab_grade.textfile import printable
 
+DEFAULT = Limits()
+
 if TYPE_CHECKING:
     from fedlab_grade.classroom.batch import Grader
     from fedlab_grade.classroom.records import Change
-
-JOBS = 2  # submissions that are graded at a time; each keeps a core busy
 
 
 def grade(
@@ -30,6 +30,7 @@ def grade(
     out: Path | None = None,
     again: bool = False,
     trust: bool = False,
+    jobs: int = 2,
 ) -> int:
     """Grade a class; 0, 1 where someone is ungraded for a fault of ours, 130 after Ctrl-C.
 
@@ -38,6 +39,7 @@ def grade(
         out: where the grades go; None for a folder in the current one.
         again: also who has a grade of the same file and tests.
         trust: run submissions even where this machine cannot keep them apart.
+        jobs: submissions that are graded at a time; each keeps a core busy.
 
     Raises:
         Refusal: nothing can be graded.
@@ -65,7 +67,9 @@ def grade(
         if not everyone:
             raise Refusal(f"{submissions} holds no submissions.")
         private = [p for p in (submissions, store.folder, chosen.source, roster) if p]
-        grader, back_end = isolated(trust, store.secret(), chosen.reference, private)
+        grader, back_end = isolated(
+            trust, store.secret(), chosen.reference, private, chosen.limits, jobs
+        )
         with tqdm(total=len(everyone), unit="student", disable=None) as bar:
             batch = Batch(
                 chosen, store, grader, back_end, again, lambda record: bar.update(), changed
@@ -110,7 +114,12 @@ def doctor() -> int:
 
 
 def isolated(
-    trust: bool, secret: str, reference: str, private: Sequence[Path] = ()
+    trust: bool,
+    secret: str,
+    reference: str,
+    private: Sequence[Path] = (),
+    limits: Limits = DEFAULT,
+    jobs: int = 2,
 ) -> tuple["Grader", str]:
     """The grader of this machine, and what keeps students' code apart.
 
@@ -128,17 +137,18 @@ def isolated(
     from fedlab_grade.sandbox.view import NoSandbox
 
     def grader(tests: Path, submissions: Iterable[tuple[str, str]]) -> Iterator[Report]:
-        known = len(submissions) if isinstance(submissions, list) else JOBS
+        known = len(submissions) if isinstance(submissions, list) else jobs
         try:
             yield from grade_isolated(
                 tests,
                 submissions,
                 way,
+                limits,
                 secret=secret,
                 reference=reference,
                 private=private,
                 trust=trust,
-                jobs=min(known, JOBS),
+                jobs=min(known, jobs),
             )
         except NoSandbox as error:
             raise Refusal(_sentence(error)) from None
@@ -163,7 +173,7 @@ def _told(store: Store) -> int:
     everyone = store.read_class().people
     students = "1 student" if len(everyone) == 1 else f"{len(everyone)} students"
     print(f"{students}: {counts}. The grades: {store.folder}")
-    for state in (UNGRADED, NOT_GRADABLE, MISSING):
+    for state in (UNGRADED, NOT_GRADABLE, UNCLEAR, MISSING):
         for name, problem in states.get(state, []):
             why = f": {printable(line(problem), 160)}" if problem else ""
             print(for_console(f"  {state}: {line(name)}{why}"))

@@ -1,43 +1,42 @@
-"""Who handed in what: a folder of submissions, or a download of Canvas, Moodle or Gradescope.
+"""Find out who handed in what, from a folder or a download of Canvas, Moodle or Gradescope.
 
-Where there is a roster, everyone of it is in the list, whether they handed in or not.
+A file's name is taken apart only where it begins as the program writes it. The student chose the
+rest, which is never looked at.
 """
 
 import hashlib
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from fedlab_grade.assignment import Refusal, extra
 from fedlab_grade.classroom.matching import enrolled
 from fedlab_grade.classroom.people import CANVAS, MOODLE, Person, distinct, tidy
 from fedlab_grade.classroom.roster import read_roster
+from fedlab_grade.limited import limited
 from fedlab_grade.textfile import Unusable, printable, read_regular, text_of
 
 METADATA = 256 << 20  # bytes of Gradescope's, which holds old results too
 GRADESCOPE = "submission_metadata.yml"
+SECONDS = 120.0
 
-_UPLOAD = r"(?:(?P<upload>[0-9]+)_(?P<file>.+)|(?P<text>(?:text|link)\.html))"
 # doejane_LATE_12345_67890_hw-1.py: the name, the student's number in Canvas, the upload's, the
 # file. A text has no upload: doejane_12345_text.html.
-_CANVAS = re.compile(rf"(?P<name>.*?)_(?P<late>LATE_)?(?P<id>[0-9]+)_{_UPLOAD}", re.DOTALL)
-# LATE_anon_aB3dE_67890_hw.py, where Canvas keeps names from who grades: it has no number of theirs.
-_ANONYMOUS = re.compile(
-    rf"(?P<late>LATE_)?(?P<name>anon_[0-9A-Za-z]{{5}})_(?P<late2>LATE_)?{_UPLOAD}", re.DOTALL
-)
-# doe_jane12345_question_99_67890_hw.py, of a quiz in Canvas; not 99 is the student.
-_QUIZ = re.compile(
-    r"(?P<name>.+?)(?P<id>(?<=[^\W\d_])[0-9]+)?_question_[0-9]+_(?P<upload>[0-9]+)_(?P<file>.+)",
+_CANVAS = re.compile(
+    r"(?P<name>.*?)_(?P<late>LATE_)?(?P<id>[0-9]+)_"
+    r"(?:(?P<upload>[0-9]+)_(?P<file>.+)|(?P<text>(?:text|link)\.html))",
     re.DOTALL,
 )
-# Jane Doe_12345_assignsubmission_file_, a folder or the beginning of a file's name; there is no
-# number for those who are in no group.
+# Here the number is not the student's: anon_12345_67890_hw.py, doejane7_question_9_67890_hw.py.
+_NO_NUMBER = re.compile(r"(LATE_)?anon|.*_question", re.DOTALL)
+# Jane Doe_12345_assignsubmission_file_, a folder or the beginning of a file's name.
 _MOODLE = re.compile(
-    r"(?P<name>.*?)(?:_(?P<id>[0-9]+))?_assignsubmission_[a-z]+(?:_(?P<file>.*))?", re.DOTALL
+    r"(?P<name>.*?)_(?P<id>[0-9]+)_assignsubmission_[a-z]+(?:_(?P<file>.*))?", re.DOTALL
 )
-_FORMS = ((_MOODLE, MOODLE), (_ANONYMOUS, ""), (_QUIZ, CANVAS), (_CANVAS, CANVAS))
+_FORMS = {CANVAS: _CANVAS, MOODLE: _MOODLE}
 # What file managers leave behind.
 _STRAY = {"__macosx", "thumbs.db", "ehthumbs.db", "desktop.ini", "icon\r", "$recycle.bin"}
 _NONE = ("", "~", "null")  # YAML's
@@ -45,13 +44,43 @@ _ENDINGS = re.compile(r"\.(py|ipynb|zip|tar|tar\.gz|tgz)$", re.IGNORECASE)
 
 
 def people(folder: Path, roster: Path | None = None) -> list[Person]:
-    """Everyone who handed in, and everyone of the roster; in the roster's order, then by name.
+    """Return everyone who handed in and everyone of the roster, in its order, then by name.
 
     Args:
         roster: may lie in the folder.
 
     Raises:
         Refusal: there is no such folder or roster, or they cannot be read.
+    """
+    try:
+        told = limited(lambda: _told(folder, roster), seconds=SECONDS)
+    except Unusable as problem:
+        raise Refusal(f"{folder}{f' or {roster}' if roster else ''} {problem}.") from None
+    if isinstance(told, str):
+        raise Refusal(told)
+    return [_person(**one) for one in told]
+
+
+def _told(folder: Path, roster: Path | None) -> str | list[dict[str, Any]]:
+    """Return the people as JSON can have them; or why not."""
+    try:
+        found = handed_in(folder, roster)
+        everyone = found if roster is None else enrolled(read_roster(roster), found)
+    except Refusal as refusal:
+        return str(refusal)
+    return [asdict(one) | {"paths": [(n, str(p)) for n, p in one.paths]} for one in everyone]
+
+
+def _person(paths: list[list[str]], ids: list[str], notes: list[str], **rest: Any) -> Person:
+    given = tuple((name, Path(path)) for name, path in paths)
+    return Person(**rest, ids=tuple(ids), notes=tuple(notes), paths=given)
+
+
+def handed_in(folder: Path, roster: Path | None = None) -> list[Person]:
+    """Return everyone who handed in, by name.
+
+    Raises:
+        Refusal: there is no such folder, or Gradescope's list in it cannot be read.
     """
     if not folder.is_dir():
         there = "is no folder: unpack it first" if folder.exists() else "does not exist"
@@ -62,12 +91,8 @@ def people(folder: Path, roster: Path | None = None) -> list[Person]:
     names = [name for name in names if name[0] != "." and name.casefold() not in _STRAY]
     entries = [home / name for name in names if home / name not in ours]
     if (folder / GRADESCOPE).is_file():
-        found = _gradescope(folder / GRADESCOPE, entries)
-    else:
-        found = _by_names(entries)
-    if roster is None:
-        return found
-    return enrolled(read_roster(roster), found)
+        return _gradescope(folder / GRADESCOPE, entries)
+    return _by_names(entries)
 
 
 @dataclass(frozen=True)
@@ -75,7 +100,7 @@ class _Said:
     """What the name of a file of Canvas's or Moodle's says.
 
     Fields:
-        name: of the student, as raw as the file's; number: the program's own, "" for none.
+        name: of the student, as raw as the file's; number: the program's own.
         file: as the student called it, "" where that is not said; upload: its number, 0 for none.
     """
 
@@ -88,20 +113,24 @@ class _Said:
 
 
 def _said(name: str) -> _Said | None:
-    for pattern, program in _FORMS:
-        if match := pattern.fullmatch(name):
-            parts = match.groupdict()
-            file = parts["file"] or parts.get("text") or ""
-            if parts.get("upload"):  # a second upload of hw.py is called hw-1.py
-                file = re.sub(r"-\d+(\.\w+)$", r"\1", file)
-            late = bool(parts.get("late") or parts.get("late2"))
-            upload = int(parts.get("upload") or 0)
-            return _Said(program, parts["name"], parts.get("id") or "", file, upload, late)
-    return None
+    """Take a name apart at the first place where a program may have written it."""
+    tries = ((program, pattern.fullmatch(name)) for program, pattern in _FORMS.items())
+    found = [(len(match["name"]), program, match) for program, match in tries if match]
+    if not found:
+        return None
+    _, program, match = min(found)
+    if program == CANVAS and _NO_NUMBER.fullmatch(match["name"]):
+        return None
+    parts = match.groupdict()
+    file = parts["file"] or parts.get("text") or ""
+    if parts.get("upload"):  # a second upload of hw.py is called hw-1.py
+        file = re.sub(r"-\d+(\.\w+)$", r"\1", file)
+    upload = int((parts.get("upload") or "0")[:18])
+    return _Said(program, parts["name"], parts["id"], file, upload, bool(parts.get("late")))
 
 
 def _by_names(entries: Sequence[Path]) -> list[Person]:
-    """Who handed in, by the names of files and folders; by name."""
+    """Return who handed in, by the names of files and folders."""
     said = {path: _said(path.name) for path in entries}
     files: dict[object, set[str]] = {}
     for one in said.values():
@@ -112,35 +141,30 @@ def _by_names(entries: Sequence[Path]) -> list[Person]:
         if one and one.upload and len(files[one.name, one.number, one.upload]) > 1:
             said[path] = None
     marked = [_one(path, said[path]) for path in sorted(entries, key=lambda p: _order(p, said[p]))]
-    found = _merged(marked)
-    return distinct(sorted(found, key=lambda one: (one.name.casefold(), one.key)))
+    return distinct(sorted(_merged(marked), key=lambda one: (one.name.casefold(), one.key)))
 
 
 def _order(path: Path, said: _Said | None) -> tuple[int, int, str]:
     """Later uploads to Canvas last, and hw-10.py behind hw-9.py."""
-    version = re.search(r"-(\d+)\.\w+$", path.name) if said and said.upload else None
+    version = re.search(r"-(\d{1,9})\.\w+$", path.name) if said and said.upload else None
     return said.upload if said else 0, int(version[1]) if version else 0, path.name
 
 
 def _one(path: Path, said: _Said | None) -> tuple[object, Person]:
-    """What tells whose a file or folder is, and who that is as far as its name says."""
+    """Return what tells whose a file or folder is, and who that is as far as its name says."""
     shown = path.name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
     if said is None:
         key, label = _label(_ENDINGS.sub("", path.name))
         return key, Person(key, label, (), ((shown, path),))
+    _, label = _label(said.name)
     given = ((printable(said.file, 255) or shown, path),)
-    key, label = _label(said.name)
+    name, ids = label or f"no name ({said.number})", (said.program + said.number,)
     mark = (said.program, said.number, said.name)
-    if said.number:
-        name = label or f"no name ({said.number})"
-        ids = (said.program + said.number,)
-        return mark, Person(said.number, name, ids, given, said.late)
-    note = () if said.program else ("Canvas has left out the name: it is graded anonymously",)
-    return mark, Person(key or shown, label or shown, (), given, said.late, note)
+    return mark, Person(said.number, name, ids, given, said.late)
 
 
 def _label(name: str) -> tuple[str, str]:
-    """A key and a name that can be printed."""
+    """Return a key and a name that can be printed."""
     label = printable(name, 200)
     # Two names may look alike once they can be printed: old Windows' Müller and Möller do.
     mark = hashlib.sha256(os.fsencode(name)).hexdigest()[:8]
@@ -148,24 +172,21 @@ def _label(name: str) -> tuple[str, str]:
 
 
 def _merged(found: Iterable[tuple[object, Person]]) -> list[Person]:
-    """One person for all with the same mark."""
+    """Return one person for all with the same mark."""
     out: dict[object, Person] = {}
     for mark, one in found:
-        seen = out.get(mark)
-        if seen is None:
-            out[mark] = one
-        else:
-            late = seen.late or one.late
-            notes = tuple(dict.fromkeys([*seen.notes, *one.notes]))
-            out[mark] = replace(seen, paths=seen.paths + one.paths, late=late, notes=notes)
+        seen = out.get(mark, replace(one, paths=(), notes=()))
+        notes = tuple(dict.fromkeys([*seen.notes, *one.notes]))
+        late = seen.late or one.late
+        out[mark] = replace(seen, paths=seen.paths + one.paths, late=late, notes=notes)
     return list(out.values())
 
 
 def _gradescope(metadata: Path, entries: Sequence[Path]) -> list[Person]:
-    """Everyone of each folder, and of whom Gradescope knows without a folder.
+    """Return everyone of each folder, and whom Gradescope lists without a folder.
 
     Raises:
-        Refusal: the list of Gradescope's cannot be read, or is none.
+        Refusal: Gradescope's list cannot be read, or is none.
     """
     yaml = extra("yaml")
     # Texts only: else 0123 would be another number, and "no" no name.
@@ -180,23 +201,22 @@ def _gradescope(metadata: Path, entries: Sequence[Path]) -> list[Person]:
     found: list[tuple[object, Person]] = []
     for path in entries:
         who = list(_submitters(left.pop(path.name, None)))
-        given = ((path.name, path),)
-        found += [(_account(one), replace(one, paths=given)) for one in who]
+        found += [(_account(one), replace(one, paths=((path.name, path),))) for one in who]
         if not who:
             found.append(_one(path, None))
     for folder, one in left.items():
         note = f"in Gradescope's list, but there is no folder {printable(folder)!r}"
         found += [(_account(who), replace(who, notes=(note,))) for who in _submitters(one)]
-    return distinct(map(_told, _merged(found)))
+    return distinct(map(_settled, _merged(found)))
 
 
 def _account(one: Person) -> object:
-    """Who is the same in two submissions; without an id two of one name may be two people."""
+    """Return what is the same in two submissions of one student; a name alone is not."""
     return (one.name, one.ids) if one.ids else object()
 
 
-def _told(one: Person) -> Person:
-    """With a note on several submissions; what was not found does not matter beside one."""
+def _settled(one: Person) -> Person:
+    """Note several submissions; a folder that was not found does not matter beside one."""
     if not one.paths:
         return one
     names = ", ".join(repr(printable(name)) for name, _ in one.paths)
@@ -205,7 +225,7 @@ def _told(one: Person) -> Person:
 
 
 def _submitters(about: object) -> Iterator[Person]:
-    """Everyone of a group; Gradescope's keys begin with a colon."""
+    """Yield everyone of a group; Gradescope's keys begin with a colon."""
     if not isinstance(about, Mapping):
         return
     team = about.get(":submitters", about.get("submitters"))

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from fedlab_grade.assignment import Refusal
-from fedlab_grade.classroom.records import MISSING, Record
+from fedlab_grade.classroom.records import MISSING, UNCLEAR, Record
 from fedlab_grade.classroom.store import file_name
 from fedlab_grade.escape import line
 
@@ -69,7 +69,7 @@ def _enter(book: Any, record: Record, cells: Iterable[str]) -> None:
     """Put a student in, and the submission if there is one."""
     name, student = record.assignment, _key(record.student)
     book.update_or_create_student(student, last_name=line(record.name))
-    if record.state == MISSING:
+    if record.state in (MISSING, UNCLEAR):
         return
     book.update_or_create_submission(name, student)
     for question in cells:

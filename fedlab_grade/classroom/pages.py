@@ -7,6 +7,7 @@ from fedlab_grade.classroom.records import (
     GRADED,
     MISSING,
     NOT_GRADABLE,
+    UNCLEAR,
     UNGRADED,
     Outcome,
     Record,
@@ -47,6 +48,7 @@ STATES = {
     UNGRADED: "This submission is not graded. The fault is not in your file; your instructor has "
     "been told. Points so far:",
     MISSING: "Nothing was handed in.",
+    UNCLEAR: "Nothing of yours was found. If you handed something in, tell your instructor.",
 }
 SIGNS = {"passed": "✓", "error": "!", "not run": "-"}
 
@@ -168,7 +170,7 @@ def _summary(record: Record) -> str:
     late = " It was handed in late." if record.late else ""
     total = f"{number(record.won)} of {number(record.max)} points."
     said = STATES.get(record.state)
-    if record.state in (NOT_GRADABLE, MISSING):
+    if record.state in (NOT_GRADABLE, MISSING, UNCLEAR):
         return f"{said}{late}"
     return f"{said} {total}{late}" if said else f"{total}{late}"
 

@@ -1,4 +1,4 @@
-"""A student, and what their names have in common, in whichever way a program writes them."""
+"""A student, and what is the same in their name however a program writes it."""
 
 import re
 import unicodedata
@@ -6,8 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-# Before a number that a program gives out by itself: by chance it may be somebody else's number at
-# the university.
+# Before a program's own number, which may by chance be somebody's number at the university.
 CANVAS, MOODLE = "canvas:", "moodle:"
 _JOINERS = "\u200c\u200d"  # they belong to names, in Persian and Hindi
 
@@ -17,14 +16,15 @@ class Person:
     """A student, and what they handed in.
 
     Fields:
-        key: what tells them from all others; file names and exports are made from it, so it can be
-            printed, as the name can.
+        key: unique in the class, and printable; file names and exports are made from it.
         name: as people write it.
-        ids: numbers, logins and addresses that other programs know them by. Canvas's and Moodle's
-            own numbers begin with ``canvas:`` and ``moodle:``.
+        ids: numbers, logins and addresses. Canvas's and Moodle's own numbers begin with
+            ``canvas:`` and ``moodle:``.
         paths: what they handed in, each with the name that they gave to it.
         late: the download says so.
+        days: how late, as the roster says; None where it does not. extension: days granted.
         notes: for the instructor.
+        unclear: nothing was found, but a submission that belongs to no student may be theirs.
     """
 
     key: str
@@ -33,10 +33,13 @@ class Person:
     paths: tuple[tuple[str, Path], ...] = ()
     late: bool = False
     notes: tuple[str, ...] = ()
+    days: float | None = None
+    extension: float = 0.0
+    unclear: bool = False
 
 
 def distinct(found: Iterable[Person]) -> list[Person]:
-    """With a number behind a key that is there already, so that nobody gets lost."""
+    """Return people with a number behind a key that is there already."""
     found = list(found)
     taken = {one.key for one in found}
     seen: set[str] = set()
@@ -48,13 +51,13 @@ def distinct(found: Iterable[Person]) -> list[Person]:
             key = f"{one.key} ({number})"
         seen.add(key)
         taken.add(key)
-        note = (f"another one is called {one.key!r} too",) if number > 1 else ()
+        note = (f"another student is called {one.key!r} too",) if number > 1 else ()
         out.append(replace(one, key=key, notes=(*one.notes, *note)))
     return out
 
 
 def tidy(text: str) -> str:
-    """On one line, without spaces around it and signs that cannot be seen."""
+    """Return a text on one line, without spaces around it and invisible characters."""
     text = re.sub(r'^="(.*)"$', r"\1", " ".join(text.split()))  # a spreadsheet's, for texts
     seen = (c for c in text if c in _JOINERS or unicodedata.category(c) not in ("Cf", "Cc"))
     shown = (c if c in _JOINERS or c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in seen)
@@ -62,21 +65,13 @@ def tidy(text: str) -> str:
 
 
 def by_name(name: str) -> set[str]:
-    """The name in both orders, for Canvas writes doejane and a roster Jane Doe or "Doe, Jane"."""
-    words = [w for w in map(letters, split_name(name)) if w]
+    """Return the letters of a name from each word on: Canvas writes doejane, others Jane Doe."""
+    words = [w for w in map(letters, re.split(r"[\s,]+", name)) if w]
     return {"".join(words[i:] + words[:i]) for i in range(len(words))}
 
 
-def words_of(name: str) -> set[str]:
-    return set(map(letters, split_name(name)))
-
-
-def split_name(name: str) -> list[str]:
-    return re.split(r"[\s,]+", name)
-
-
 def letters(text: str) -> str:
-    """Letters and digits only, without accents and case."""
+    """Return letters and digits only, without accents and case."""
     parts = unicodedata.normalize("NFKD", text.casefold())
     return "".join(c for c in parts if c.isalnum() or _is_part(c))
 

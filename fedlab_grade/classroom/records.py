@@ -7,6 +7,7 @@ from fedlab_grade.classroom.people import Person
 
 GRADE = "fedlab-edu/grade/v1"  # the version of a record
 GRADED, NOT_GRADABLE, UNGRADED, MISSING = "graded", "not gradable yet", "ungraded", "not handed in"
+UNCLEAR = "unclear"
 TEXT = 4000  # characters of a message that are kept
 SHOWN = 3  # tests of a student's that have changed
 
@@ -45,7 +46,7 @@ class Record:
         student, name, ids: see `Person`.
         file: that counted; sha256: of its text.
         state: graded; not gradable yet, for a fault of the file; ungraded, for a fault of ours; not
-            handed in.
+            handed in; unclear, where nothing was found but somebody's submission is nobody's.
         problem: why it is not graded, where it is not.
         notes: what the student should know about the file.
         tests_sha256: of the tests that judged.
@@ -80,7 +81,7 @@ class Record:
     @property
     def mark(self) -> float | None:
         """The points, None where they would be no verdict on what the student can do."""
-        return None if self.state in (NOT_GRADABLE, UNGRADED) else self.won
+        return None if self.state in (NOT_GRADABLE, UNGRADED, UNCLEAR) else self.won
 
     @property
     def questions(self) -> dict[str, tuple[Outcome, ...]]:

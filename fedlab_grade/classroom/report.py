@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from fedlab_grade.assignment import Refusal
-from fedlab_grade.classroom import canvas, exports, nbgrader, pages, tables
+from fedlab_grade.classroom import exports, gradebook, nbgrader, pages, tables
 from fedlab_grade.classroom.store import Store, file_name
 from fedlab_grade.escape import for_console, line
 
@@ -15,15 +15,17 @@ def report(
     folder: Path,
     show_hidden: bool = False,
     exports: Sequence[str] = (),
-    template: Path | None = None,
+    canvas: Path | None = None,
+    moodle: Path | None = None,
     column: str = "",
 ) -> int:
     """Print the table of the class, and write the pages and exports; 0.
 
     Args:
         show_hidden: students read the messages of hidden tests too.
-        exports: some of gradescope, classroom50, junit and nbgrader.
-        template: Canvas's gradebook, to be filled in; column: which of its columns.
+        exports: some of gradescope and nbgrader.
+        canvas: Canvas's gradebook, moodle: Moodle's grading worksheet, to be filled in.
+        column: of Canvas's gradebook; "" for the one that begins with the assignment's name.
 
     Raises:
         Refusal: there are no grades, or an export cannot be made.
@@ -50,9 +52,11 @@ def report(
         lines: list[str] = []
         try:  # before anything is printed: who reads that may stop in the middle
             # nbgrader comes last, since it may not be installed.
-            asked = [*exports, *(["canvas"] if template else [])]
-            for name in sorted(asked, key=lambda name: name == "nbgrader"):
-                lines += _export(name, store, target, show_hidden, template, column)
+            for name, template in (("canvas", canvas), ("moodle", moodle)):
+                if template:
+                    lines += _filled(name, store, target, template, column)
+            for name in sorted(exports, key=lambda name: name == "nbgrader"):
+                lines += _export(name, store, target, show_hidden)
         finally:
             told = f"{tables.class_text(table)}\n\n{tables.difficulty_text(table)}\n"
             print(for_console(told))
@@ -65,32 +69,28 @@ def report(
     return 0
 
 
-def _export(
-    name: str, store: Store, target: Path, show_hidden: bool, template: Path | None, column: str
-) -> list[str]:
-    """Write one; what is to be said of it."""
-    records = store.records()
-    if name in ("gradescope", "classroom50"):
-        _emptied(target / name, "*/result*.json")
-    unsure: list[str] = []  # whom the export gives no mark
-    odd: list[str] = []
+def _export(name: str, store: Store, target: Path, show_hidden: bool) -> list[str]:
+    """Write one, and return what is to be said of it."""
     if name == "gradescope":
-        path, unsure = target / name, exports.gradescope(records, target / name, show_hidden)
-    elif name == "classroom50":
-        path, unsure = target / name, exports.classroom50(records, target / name)
-    elif name == "junit":
-        path = target / "junit.xml"
-        exports.junit(records, path)
-    elif name == "nbgrader":
-        path = target / "gradebook.db"
-        unsure = nbgrader.write(records, path)
+        _emptied(target / name, "*/results.json")
+        path = target / name
+        unsure = exports.gradescope(store.records(), path, show_hidden)
     else:
-        assert template is not None
-        path = target / "canvas.csv"
-        unsure, odd = canvas.fill(records, template, path, column)
+        path = target / "gradebook.db"
+        unsure = nbgrader.write(store.records(), path)
+    return _said(name, path, unsure)
+
+
+def _filled(name: str, store: Store, target: Path, template: Path, column: str) -> list[str]:
+    path = target / f"{name}.csv"
+    unsure, odd = gradebook.fill(store.records(), template, path, column)
+    return [*_said(name, path, unsure), *(f"  {line(text)}" for text in odd)]
+
+
+def _said(name: str, path: Path, unsure: Sequence[str]) -> list[str]:
     # By semicolons, since a name may hold a comma.
     without = [f"  without a mark: {'; '.join(map(line, unsure))}"] if unsure else []
-    return [f"{name}: {path}", *without, *(f"  {line(text)}" for text in odd)]
+    return [f"{name}: {path}", *without]
 
 
 def _emptied(folder: Path, *patterns: str) -> None:

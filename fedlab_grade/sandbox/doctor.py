@@ -14,8 +14,9 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from fedlab_grade.assignment import Limits
 from fedlab_grade.sandbox import landlock, seccomp
-from fedlab_grade.sandbox.processes import Limits, Way, Zygote
+from fedlab_grade.sandbox.processes import Way, Zygote
 from fedlab_grade.sandbox.users import TURNS
 from fedlab_grade.sandbox.view import NoSandbox
 

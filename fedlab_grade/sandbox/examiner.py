@@ -30,14 +30,14 @@ import torch
 from _pytest.runner import runtestprotocol
 
 from fedlab_grade import plugin, wire
+from fedlab_grade.assignment import Limits
 from fedlab_grade.child import OPTIONS
-from fedlab_grade.sandbox.processes import Limits, Worker, Zygote
+from fedlab_grade.sandbox.processes import Worker, Zygote
 from fedlab_grade.sandbox.remote import Remote
 from fedlab_grade.sandbox.usage import memory
 from fedlab_grade.sandbox.view import NoSandbox
 from fedlab_grade.student import NotGradable, seed_all
 
-PATIENCE = 4  # a test makes several calls: it may take so many times the limit of one
 SPARE = 2 << 30  # bytes that a test may take
 STUMBLED = "The check could not go on with what your code returned: "
 
@@ -106,8 +106,9 @@ class Examiner(plugin.Recorder):
         """What comes of one test in a fork of this process."""
         call = float(plugin.wall(item) or self.limits.call)
         worker = self._worker()
-        end = time.monotonic() + PATIENCE * call
-        allowed = f"the {PATIENCE * call:g} seconds for this test" if end < deadline else ""
+        patience = self.limits.calls * call
+        end = time.monotonic() + patience
+        allowed = f"the {patience:g} seconds for this test" if end < deadline else ""
         end = min(deadline, end)
         mine, theirs = os.pipe()
         if (test := os.fork()) == 0:

@@ -14,9 +14,10 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import IO
 
+from fedlab_grade.assignment import Limits
 from fedlab_grade.run import CheckBroken, Progress, Report
 from fedlab_grade.sandbox import doctor
-from fedlab_grade.sandbox.processes import START, Limits, Way
+from fedlab_grade.sandbox.processes import START, Way
 from fedlab_grade.sandbox.view import NoSandbox
 from fedlab_grade.student import NotGradable, decoded
 

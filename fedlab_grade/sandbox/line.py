@@ -116,7 +116,7 @@ _FIELDS: dict[str, dict[str, Any]] = {
     "loaded": {},
     "not gradable": {"message": str},
     "refused": {"what": str},
-    "value": {"value": object, "given": dict, "changed": list, "after": list},
+    "value": {"value": object, "names": list, "after": list},
     "failed": {"status": str, "message": str, "likely": str, "error": (list, type(None))},
     "ask": {"function": int, "arguments": list, "named": dict},
 }
@@ -134,7 +134,7 @@ def checked(reply: Any) -> dict[str, Any]:
         raise wire.Malformed("not the fields of an answer")
     if not all(isinstance(reply[name], kind) for name, kind in fields.items()):
         raise wire.Malformed("a field of an answer is of the wrong type")
-    texts = [*reply.get("given", {}).items(), reply.get("changed", ()), reply.get("error") or ()]
+    texts = [reply.get("names", ()), reply.get("error") or ()]
     if (
         not all(type(text) is str for row in texts for text in row)
         or not all(type(name) is str for name in reply.get("named", {}))

@@ -9,40 +9,16 @@ import sys
 import tempfile
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+from fedlab_grade.assignment import Limits
 from fedlab_grade.sandbox import users
 from fedlab_grade.sandbox.view import VIEW, NoSandbox, bare, files_in, mounts, opened
 
 Way = Literal["bwrap", "uid", "none"]
 START = 120.0  # seconds, in which PyTorch is loaded from a cold disk
 FORK = 30.0  # seconds; it takes some hundredths of one
-
-
-@dataclass(frozen=True)
-class Limits:
-    """What a submission may take.
-
-    Fields:
-        call: seconds for one call, and for loading the file.
-        total: seconds for all tests of a submission.
-        memory: megabytes of a process, beyond what PyTorch takes; all of its processes together
-            may take half as much again.
-        processes: how many, threads included.
-        disk: megabytes of files.
-        output: bytes of what is printed in a test that are kept.
-        asked: how often a test's own callables may be called in one call.
-    """
-
-    call: float = 10.0
-    total: float = 120.0
-    memory: int = 1024
-    processes: int = 32
-    disk: int = 64
-    output: int = 64 << 10
-    asked: int = 10_000
 
 
 class Worker:

@@ -12,10 +12,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NoReturn
 
+import numpy as np
+
 from fedlab_grade import wire
-from fedlab_grade.checks import Answer, Failure
+from fedlab_grade.assignment import Limits
+from fedlab_grade.checks import Failure
 from fedlab_grade.sandbox.line import Line
-from fedlab_grade.sandbox.processes import Limits, Worker
+from fedlab_grade.sandbox.processes import Worker
 from fedlab_grade.student import NotGradable, NotWritten, Raised, Student, lines_of
 
 MESSAGE = 2000  # characters
@@ -71,7 +74,9 @@ class Remote(Student):
         self._on_answer = on_answer
         self._over = ""  # why there are no further answers
         self.answered = False  # whether any call has returned
-        request = {"kind": "load", "file": file, "text": text, "limit": self._time()}
+        # As bytes: JSON would write some letters in six times as many.
+        data = np.frombuffer(text.encode("utf-8", "surrogatepass"), np.uint8)
+        request = {"kind": "load", "file": file, "text": data, "limit": self._time()}
         try:
             reply = self._ask(request, wire.Functions(), "The import of your file")
         except Failure as failure:
@@ -88,7 +93,7 @@ class Remote(Student):
 
     def run(
         self, name: str, arguments: Sequence[object], named: Mapping[str, object], seed: int | None
-    ) -> tuple[Answer, list[object]]:
+    ) -> tuple[Any, list[str], list[object]]:
         """Call the function as at home, see `Student.run`.
 
         Raises:
@@ -105,15 +110,13 @@ class Remote(Student):
             raise Failure(f"{told}, which is no answer that can be looked at.")
         if reply["kind"] == "failed":
             self._raise(reply)
-        if reply["kind"] != "value" or len(reply["after"]) != len(arguments):
+        names, after = reply.get("names", ()), reply.get("after", ())
+        if reply["kind"] != "value" or not len(after) == len(names) == len(arguments):
             self._stop(f"{name} gave no sensible answer")
-        after = reply["after"]
         if not self.answered:
             self.answered = True
             self._on_answer()
-        given = {wire.clean(k, 60): wire.clean(v, 400) for k, v in reply["given"].items()}
-        changed = tuple(wire.clean(argument, 60) for argument in reply["changed"])
-        return Answer(name, reply["value"], given, changed), after
+        return reply["value"], [wire.clean(parameter, 60) for parameter in names], after
 
     def _raise(self, reply: dict[str, Any]) -> NoReturn:
         """What the function raised, with a stand-in for the exception as its context."""

@@ -62,9 +62,10 @@ def serve(line: socket.socket) -> None:
             if request["kind"] == "load":
                 reply: dict[str, object] = {"kind": "loaded"}
                 sys.argv[:] = [request["file"]]  # a file may read them when it is loaded
+                text = request["text"].tobytes().decode("utf-8", "surrogatepass")
                 try:
-                    no_package(request["text"])
-                    student = Student(Path(request["file"]), request["text"])
+                    no_package(text)
+                    student = Student(Path(request["file"]), text)
                 except NotGradable as error:
                     reply = {"kind": "not gradable", "message": str(error)}
             else:
@@ -98,7 +99,9 @@ def answer(student: Student, request: dict[str, Any]) -> dict[str, object]:
     """What a call comes to."""
     name = request["name"]
     try:
-        got, after = student.run(name, request["arguments"], request["named"], request["seed"])
+        value, names, after = student.run(
+            name, request["arguments"], request["named"], request["seed"]
+        )
     except Failure as failure:
         reply: dict[str, object] = {"kind": "failed", "status": type(failure).__name__}
         reply |= {"message": str(failure), "likely": failure.likely, "error": None}
@@ -113,8 +116,7 @@ def answer(student: Student, request: dict[str, Any]) -> dict[str, object]:
         message = f"{name} raised an exception that cannot be shown: to look at it raises {kind}."
         return {"kind": "failed", "status": "Raised", "message": message, "likely": "",
                 "error": None}  # fmt: skip
-    reply = {"kind": "value", "value": got.value, "given": dict(got.given)}
-    return reply | {"changed": list(got.changed), "after": after}
+    return {"kind": "value", "value": value, "names": names, "after": after}
 
 
 def receive(line: socket.socket) -> Any:
