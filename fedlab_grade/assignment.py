@@ -8,16 +8,18 @@ that begins with the name of the tests, as hw_ref.py beside test_hw.py), and per
 
 import ast
 import hashlib
+import math
 import os
 import re
 import tomllib
 from collections.abc import Iterator, Set
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from fnmatch import fnmatchcase
 from functools import cached_property
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
+from typing import TypeVar
 
 from fedlab_grade.mutants import Mutant, read_mutants
 from fedlab_grade.release import NOT_WRITTEN, is_marked, outline, release
@@ -66,27 +68,47 @@ class Limits:
     asked: int = 10_000
 
 
-def read_limits(path: Path) -> Limits:
-    """Read the table ``limits`` of an assignment's file; what it leaves out is as by default.
+@dataclass(frozen=True)
+class Late:
+    """What being late costs; an assignment sets it in the table ``late`` of its options.
+
+    Fields:
+        percent: of the points, for each day that has begun, after the student's extension.
+        most: percent that are taken off at most.
+    """
+
+    percent: float = 0.0
+    most: float = 100.0
+
+    def penalty(self, days: float) -> float:
+        """Return the share of the points that is taken off for so many days."""
+        return min(self.most, self.percent * math.ceil(max(0.0, days))) / 100
+
+
+_T = TypeVar("_T", Limits, Late)
+
+
+def read_options(path: Path, name: str, default: _T) -> _T:
+    """Read a table of an assignment's options; what it leaves out is as by default.
 
     Raises:
-        Refusal: it is not TOML, or a limit is unknown or not a positive number.
+        Refusal: it is not TOML, or a value is unknown or not a positive number.
     """
     if not path.is_file():
-        return Limits()
+        return default
     try:
-        table = tomllib.loads(path.read_text(encoding="utf-8")).get("limits", {})
+        table = tomllib.loads(path.read_text(encoding="utf-8")).get(name, {})
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise Refusal(f"{path} cannot be read: {error}.") from None
-    known = asdict(Limits())
-    for name, value in table.items():
-        if name not in known:
-            raise Refusal(f"{path}: the limit {name} is unknown; allowed: {', '.join(known)}.")
-        kind = (int, float) if isinstance(known[name], float) else (int,)
+    known = asdict(default)
+    for key, value in table.items():
+        if key not in known:
+            raise Refusal(f"{path}: {name}.{key} is unknown; allowed: {', '.join(known)}.")
+        kind = (int, float) if isinstance(known[key], float) else (int,)
         if type(value) not in kind or not 0 < value < float("inf"):
             what = "a positive number" if float in kind else "a positive whole number"
-            raise Refusal(f"{path}: the limit {name} is {value!r}; allowed: {what}.")
-    return Limits(**table)
+            raise Refusal(f"{path}: {name}.{key} is {value!r}; allowed: {what}.")
+    return replace(default, **table)
 
 
 @dataclass(frozen=True)
@@ -147,7 +169,16 @@ class Assignment:
         Raises:
             Refusal: they cannot be read.
         """
-        return read_limits(self.options)
+        return read_options(self.options, "limits", Limits())
+
+    @cached_property
+    def late(self) -> Late:
+        """What being late costs.
+
+        Raises:
+            Refusal: it cannot be read.
+        """
+        return read_options(self.options, "late", Late())
 
     @cached_property
     def typical(self) -> list[Mutant]:

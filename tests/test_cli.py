@@ -257,12 +257,12 @@ def test_limits_and_jobs_reach_the_grader(
     [
         (
             "[limits]\nseconds = 3\n",
-            "the limit seconds is unknown; allowed: call, calls, total,",
+            "limits.seconds is unknown; allowed: call, calls, total,",
         ),
-        ("[limits]\ncall = 0\n", "the limit call is 0; allowed: a positive number."),
-        ("[limits]\ncall = inf\n", "the limit call is inf; allowed: a positive number."),
-        ("[limits]\ncall = '3'\n", "the limit call is '3'; allowed: a positive number."),
-        ("[limits]\nmemory = 1.5\n", "the limit memory is 1.5; allowed: a positive whole number."),
+        ("[limits]\ncall = 0\n", "limits.call is 0; allowed: a positive number."),
+        ("[limits]\ncall = inf\n", "limits.call is inf; allowed: a positive number."),
+        ("[limits]\ncall = '3'\n", "limits.call is '3'; allowed: a positive number."),
+        ("[limits]\nmemory = 1.5\n", "limits.memory is 1.5; allowed: a positive whole number."),
         ("[limits\n", "assignment.toml cannot be read: "),
     ],
 )

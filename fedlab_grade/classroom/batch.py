@@ -7,6 +7,7 @@ just before it is written, so that none is lost where grading is stopped.
 
 import hashlib
 import platform
+import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
@@ -138,11 +139,12 @@ class Batch:
             if old is not None and not self.again and self._stands(old, person, handed):
                 now = replace(
                     old, name=person.name, ids=person.ids, late=person.late,
-                    file=handed.file, notes=handed.notes,
+                    file=handed.file, notes=handed.notes, penalty=self._penalty(person),
                 )  # fmt: skip
                 if now != old:
-                    self.store.write(now)
-                self.step(now)
+                    self._keep(now)
+                else:
+                    self.step(now)
             elif not person.paths:
                 state = UNCLEAR if person.unclear else MISSING
                 self._keep(self._idle(person, handed, tests, state))
@@ -210,7 +212,14 @@ class Batch:
             self.assignment.digest,
             self.back_end,
             versions(),
+            penalty=self._penalty(person),
+            date=time.strftime("%Y-%m-%d"),
         )
+
+    def _penalty(self, person: Person) -> float:
+        """Return the share of the points that a student loses; a download only says "late"."""
+        days = float(person.late) if person.days is None else person.days
+        return self.assignment.late.penalty(days - person.extension)
 
 
 def versions() -> dict[str, str]:

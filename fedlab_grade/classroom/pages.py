@@ -1,8 +1,12 @@
 """Reports as files: the class and each student as HTML, each student as Markdown too."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
 from itertools import takewhile
+from statistics import fmean
+from typing import Any
 
+from fedlab_grade.assignment import extra
 from fedlab_grade.classroom.records import (
     GRADED,
     MISSING,
@@ -13,35 +17,7 @@ from fedlab_grade.classroom.records import (
     Record,
 )
 from fedlab_grade.classroom.tables import Table, number
-from fedlab_grade.escape import fenced, html, markdown
-
-# Nothing is loaded and no script runs, whatever the page holds.
-_HEAD = """\
-<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy"
- content="default-src 'none'; style-src 'unsafe-inline'">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{title}</title>
-<style>
-:root {{ color-scheme: light dark; }}
-body {{ font: 1rem/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto;
- padding: 0 1rem; }}
-table {{ border-collapse: collapse; }}
-th, td {{ text-align: left; padding: .2rem .6rem; border-bottom: 1px solid #8888; }}
-td.n, th.n {{ text-align: right; white-space: nowrap; }}
-.wide {{ overflow-x: auto; }}
-.wide td:first-child, .wide th:first-child {{ white-space: nowrap; }}
-.wide td:last-child {{ min-width: 14rem; }}
-pre {{ white-space: pre-wrap; overflow-wrap: anywhere;
- border-left: 3px solid #8888; padding-left: .6rem; }}
-</style>
-</head>
-<body>
-"""
-_FOOT = "</body>\n</html>\n"
+from fedlab_grade.escape import fenced, markdown, plain
 
 STATES = {
     NOT_GRADABLE: "This submission cannot be graded yet, which is not the same as 0 points:",
@@ -51,78 +27,131 @@ STATES = {
     UNCLEAR: "Nothing of yours was found. If you handed something in, tell your instructor.",
 }
 SIGNS = {"passed": "✓", "error": "!", "not run": "-"}
+BINS, WIDTH = 10, 20.0  # bars of the histogram, and the longest one's width in rem
 
 
-def class_page(assignment: str, table: Table) -> str:
-    """The class as a page of HTML, with a link to each student's."""
-    questions = "".join(f'<th class="n">{html(q)}</th>' for q in table.questions)
-    most = sum(table.questions.values())
-    rows = []
-    for row in table.rows:
-        name = html(row.name if row.name == row.student else f"{row.name} ({row.student})")
-        link = f'<a href="{html(row.page)}">{name}</a>' if row.page else name
-        points = "".join(f'<td class="n">{number(p)}</td>' for p in row.points)
-        total = f'<td class="n">{number(row.total)}</td><td>{html(row.state)}</td>'
-        rows.append(f"<tr><td>{link}</td>{points}{total}<td>{html(row.remark)}</td></tr>")
-    hard = [
-        f"<tr><td>{html(d.question)} {html(d.function)}</td>"
-        f'<td class="n">{d.full:.0%} of {d.graded}</td><td class="n">{d.mean:.0%}</td>'
-        f"<td>{html(d.mistake)}{f' ({d.often})' if d.mistake else ''}</td></tr>"
-        for d in table.difficulty()
-    ]
-    states = ", ".join(f"{count} {state}" for state, count in table.states().items())
-    return "".join(
-        [
-            _HEAD.format(title=html(assignment)),
-            f"<h1>{html(assignment)}</h1>\n<p>{len(table.rows)} students: {states}. "
-            f"Points are out of {number(most)}.</p>\n",
-            "<h2>Questions</h2>\n<div class='wide'><table>\n",
-            "<tr><th>question</th><th class='n'>full marks</th><th class='n'>mean</th>"
-            "<th>most frequent mistake</th></tr>\n",
-            "\n".join(hard),
-            "\n</table></div>\n<h2>Students</h2>\n<div class='wide'><table>\n<tr><th>student</th>",
-            f"{questions}<th class='n'>total</th><th>state</th><th>remark</th></tr>\n",
-            "\n".join(rows),
-            "\n</table></div>\n",
-            _FOOT,
-        ]
+@cache
+def _templates() -> Any:
+    """Return the templates; all that they show is escaped, and without control characters."""
+    jinja2 = extra("jinja2")
+
+    def harmless(value: object) -> object:
+        return plain(value) if type(value) is str else value
+
+    return jinja2.Environment(
+        loader=jinja2.PackageLoader("fedlab_grade.classroom"),
+        autoescape=True,
+        finalize=harmless,
+        trim_blocks=True,
+        lstrip_blocks=True,
     )
 
 
+def class_page(assignment: str, table: Table) -> str:
+    """Return the class as a page of HTML, with a link to each student's."""
+    totals = [row.total for row in table.rows if row.total is not None]
+    most = sum(table.questions.values())
+    html: str = (
+        _templates()
+        .get_template("class.html")
+        .render(
+            assignment=assignment,
+            table=table,
+            states=", ".join(f"{count} {state}" for state, count in table.states().items()),
+            most=number(most),
+            mean=number(round(fmean(totals), 2)) if totals else "-",
+            bins=list(_bins(totals, most)),
+            hard=table.difficulty(),
+            number=number,
+        )
+    )
+    return html
+
+
+def _bins(totals: Sequence[float], most: float) -> Iterator[tuple[str, int, float]]:
+    """Yield (range of points, number of students, width of the bar) of a histogram."""
+    places = [min(BINS - 1, int(BINS * max(0.0, t) / most)) if most else 0 for t in totals]
+    counts = [places.count(i) for i in range(BINS)]
+    for i, count in enumerate(counts):
+        ends = (number(round(most * j / BINS, 2)) for j in (i, i + 1))
+        yield " to ".join(ends), count, WIDTH * count / max(1, *counts)
+
+
 def student_page(record: Record, show_hidden: bool = False) -> str:
-    """A student's report as a page of HTML."""
-    out = [
-        _HEAD.format(title=f"{html(record.assignment)}: {html(record.name)}"),
-        f"<h1>{html(record.assignment)}: {html(record.name)}</h1>\n",
-        f"<p>{html(_summary(record))}</p>\n",
+    """Return a student's report as a page of HTML."""
+    questions = [
+        {
+            "name": question,
+            "function": tests[0].function,
+            "points": number(record.points(question)) or "-",
+            "most": number(sum(t.max for t in tests)),
+            "colour": _colour(record.points(question), sum(t.max for t in tests)),
+            "said": _said(record, question),
+            "tests": [
+                {
+                    "line": _line(test),
+                    "colour": _colour(test.points, test.max),
+                    "likely": next(iter(split[0]), ""),
+                    "texts": split[1],
+                }
+                for test in tests
+                for split in [_split(told(test, record.tests, show_hidden))]
+            ],
+        }
+        for question, tests in record.questions.items()
     ]
-    if record.problem and record.state == NOT_GRADABLE:
-        out.append(f"<pre>{html(record.problem)}</pre>\n")
-    if record.state in (GRADED, UNGRADED):
-        for question, tests in record.questions.items():
-            out.append(f"<h2>{html(_title(question, tests))}</h2>\n<ul>\n")
-            for test in tests:
-                out.append(f"<li>{html(_line(test))}")
-                out += [
-                    f"<pre>{html(text)}</pre>" for text in told(test, record.tests, show_hidden)
-                ]
-                out.append("</li>\n")
-            out.append("</ul>\n")
-    if record.notes:
-        notes = "".join(f"<li>{html(note)}</li>\n" for note in record.notes)
-        out.append(f"<h2>About your file</h2>\n<ul>\n{notes}</ul>\n")
-    return "".join([*out, f"<p>{html(_made(record))}</p>\n", _FOOT])
+    html: str = (
+        _templates()
+        .get_template("student.html")
+        .render(
+            record=record,
+            summary=_summary(record),
+            judged=record.state in (GRADED, UNGRADED),
+            questions=questions,
+            made=_made(record),
+        )
+    )
+    return html
+
+
+def _split(texts: Iterable[str]) -> tuple[list[str], list[str]]:
+    """Return the likely causes, which come first, and the rest."""
+    everything = list(texts)
+    first = [text for text in everything if text.startswith(("Likely: ", "Hint: "))]
+    return first, [text for text in everything if text not in first]
+
+
+def _colour(points: float | None, most: float) -> str:
+    if points is None:
+        return "some"
+    return "good" if points >= most else "some" if points else "bad"
+
+
+def _said(record: Record, question: str) -> str:
+    """Return how a question went, in a few words."""
+    tests = record.questions[question]
+    if record.changed.get(question) is not None:
+        return "changed by your instructor"
+    passed = sum(t.status == "passed" for t in tests)
+    stopped = ", stopped" if any(t.status == "stopped" for t in tests) else ""
+    if all(t.status == "not written" for t in tests):
+        return "not written yet"
+    return "full marks" if passed == len(tests) else f"{passed} of {len(tests)} tests{stopped}"
 
 
 def student_markdown(record: Record, show_hidden: bool = False) -> str:
-    """A student's report as Markdown."""
+    """Return a student's report as Markdown."""
     out = [f"# {markdown(record.assignment)}: {markdown(record.name)}", ""]
     out += [markdown(_summary(record)), ""]
+    out += [line for text in record.comments for line in (markdown(f"Comment: {text}"), "")]
     if record.problem and record.state == NOT_GRADABLE:
         out += [fenced(record.problem), ""]
     if record.state in (GRADED, UNGRADED):
         for question, tests in record.questions.items():
-            out += [f"## {markdown(_title(question, tests))}", ""]
+            most = number(sum(t.max for t in tests))
+            name = f"{question} {tests[0].function}".strip()
+            points = number(record.points(question)) or "-"
+            out += [f"## {markdown(f'{name}: {points} of {most}')}", ""]
             for test in tests:
                 out += [f"- {markdown(_line(test))}", ""]
                 for text in told(test, record.tests, show_hidden):
@@ -133,7 +162,7 @@ def student_markdown(record: Record, show_hidden: bool = False) -> str:
 
 
 def told(test: Outcome, among: Sequence[Outcome], show_hidden: bool = False) -> Iterable[str]:
-    """What a student reads about a test, beside its aspect.
+    """Yield what a student reads about a test, beside its aspect.
 
     Args:
         among: all tests of the record.
@@ -168,19 +197,16 @@ def told(test: Outcome, among: Sequence[Outcome], show_hidden: bool = False) -> 
 
 def _summary(record: Record) -> str:
     late = " It was handed in late." if record.late else ""
-    total = f"{number(record.won)} of {number(record.max)} points."
+    if record.penalty and record.mark is not None:
+        late = f" It was handed in late: {record.penalty:.0%} are taken off {number(record.won)}."
+    if record.changed:
+        late += " Your instructor has changed the points."
     said = STATES.get(record.state)
-    if record.state in (NOT_GRADABLE, MISSING, UNCLEAR):
+    if record.state in (NOT_GRADABLE, MISSING, UNCLEAR) and not record.changed:
         return f"{said}{late}"
-    return f"{said} {total}{late}" if said else f"{total}{late}"
-
-
-def _title(question: str, tests: Iterable[Outcome]) -> str:
-    tests = tuple(tests)
-    won = sum(t.points or 0 for t in tests)
-    most = sum(t.max for t in tests)
-    name = f"{question} {tests[0].function}".strip()
-    return f"{name}: {number(won)} of {number(most)}"
+    mark = record.won if record.mark is None else record.mark
+    total = f"{number(mark)} of {number(record.max)} points.{late}"
+    return f"{said} {total}" if said else total
 
 
 def _line(test: Outcome) -> str:
@@ -194,4 +220,5 @@ def _line(test: Outcome) -> str:
 def _made(record: Record) -> str:
     parts = [f"{name} {version}" for name, version in record.versions.items() if version]
     file = [f"file {record.file}", f"SHA-256 {record.sha256[:16]}"] if record.file else []
-    return f"{'; '.join([*file, *parts])}."
+    date = [f"graded on {record.date}"] if record.date else []
+    return f"{'; '.join([*file, *date, *parts])}."

@@ -51,7 +51,9 @@ class Record:
         notes: what the student should know about the file.
         tests_sha256: of the tests that judged.
         back_end: what kept the student's code apart.
-        versions: of the kit, Python and PyTorch.
+        versions: of the kit, Python and PyTorch; date: of grading.
+        penalty: the share of the points that is taken off for being late.
+        changed: question -> points by the instructor's hand, "" for the whole; comments: theirs.
     """
 
     student: str
@@ -69,10 +71,27 @@ class Record:
     back_end: str = ""
     versions: dict[str, str] = field(default_factory=dict)
     schema: str = GRADE
+    penalty: float = 0.0
+    date: str = ""
+    changed: dict[str, float] = field(default_factory=dict)
+    comments: tuple[str, ...] = ()
+
+    def points(self, question: str) -> float | None:
+        """Return the points of a question, None where not all of its tests have judged."""
+        if question in self.changed:
+            return self.changed[question]
+        tests = self.questions.get(question, ())
+        judged = [t.points for t in tests if t.points is not None]
+        no_verdict = self.state in (NOT_GRADABLE, UNGRADED, UNCLEAR) and not judged
+        return None if no_verdict or len(judged) < len(tests) else sum(judged)
 
     @property
     def won(self) -> float:
-        return sum(t.points or 0.0 for t in self.tests)
+        """The points of all questions, before anything is taken off."""
+        return sum(
+            self.changed.get(q, sum(t.points or 0.0 for t in tests))
+            for q, tests in self.questions.items()
+        )
 
     @property
     def max(self) -> float:
@@ -80,8 +99,12 @@ class Record:
 
     @property
     def mark(self) -> float | None:
-        """The points, None where they would be no verdict on what the student can do."""
-        return None if self.state in (NOT_GRADABLE, UNGRADED, UNCLEAR) else self.won
+        """The mark, None where it would be no verdict on what the student can do."""
+        if "" in self.changed:
+            return self.changed[""]
+        if self.state in (NOT_GRADABLE, UNGRADED, UNCLEAR):
+            return None
+        return round(self.won * (1 - self.penalty), 4)
 
     @property
     def questions(self) -> dict[str, tuple[Outcome, ...]]:
@@ -122,7 +145,8 @@ class Change:
     after: Record
 
     def __bool__(self) -> bool:
-        return self.before.state != self.after.state or bool(self.moved())
+        same = (self.before.state, self.before.penalty) == (self.after.state, self.after.penalty)
+        return not same or bool(self.moved())
 
     def __str__(self) -> str:
         old, new = self.before, self.after
@@ -132,6 +156,8 @@ class Change:
         moved = self.moved()
         if len(moved) > SHOWN:
             moved[SHOWN:] = [f"and {len(moved) - SHOWN} more"]
+        if old.penalty != new.penalty:
+            moved.append(f"taken off for being late: {old.penalty:.0%} -> {new.penalty:.0%}")
         of = "" if old.max == new.max else f" of {old.max:g}"
         return "; ".join([f"{new.name}: {old.won:g}{of} -> {new.won:g} of {new.max:g}", *moved])
 

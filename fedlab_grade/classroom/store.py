@@ -3,6 +3,7 @@
     OUT/class.json            the assignment, its tests, and everyone in order
     OUT/grades/NAME-HASH.json what became of one student's submission
     OUT/secret                what hidden inputs are drawn from; keep it to grade again alike
+    OUT/changes.csv           what the instructor changes by hand; never written again
 
 Each file is written in full beside its place and then put there, so that a killed run leaves whole
 files only.
@@ -19,8 +20,16 @@ from pathlib import Path
 from typing import Any
 
 from fedlab_grade.assignment import Refusal
+from fedlab_grade.classroom import changes
 from fedlab_grade.classroom.people import Person
-from fedlab_grade.classroom.records import GRADE, UNGRADED, ClassList, Outcome, Record
+from fedlab_grade.classroom.records import (
+    GRADE,
+    UNGRADED,
+    ClassList,
+    Outcome,
+    Record,
+    by_question,
+)
 from fedlab_grade.disk import write_json
 
 CLASS = "fedlab-edu/class/v1"
@@ -69,6 +78,7 @@ class Store:
             "people": people,
         }
         write_json(self.folder / "class.json", about)
+        changes.begin(self.folder)
 
     def tested(self, assignment: str, passed: str) -> tuple[Outcome, ...]:
         """The tests, where the solution has passed these very tests before; else none.
@@ -158,8 +168,16 @@ class Store:
         return _record(self.path(student))
 
     def records(self) -> Iterator[Record]:
-        """Everyone of the class, in order; ungraded, who has no record of these tests yet."""
+        """Yield everyone of the class in order, with the changes by hand.
+
+        A student without a record of these tests is ungraded.
+
+        Raises:
+            Refusal: see `read_class` and `changes.read`.
+        """
         about = self.read_class()
+        questions = list(by_question(about.tests))
+        by_hand = changes.read(self.folder, about.people, questions)
         for one in about.people:
             record = self.read(one.key)
             if record is None or record.tests_sha256 != about.tests_sha256:
@@ -167,7 +185,7 @@ class Store:
                     one.key, one.name, one.ids, about.assignment, UNGRADED, about.tests,
                     "grading was stopped before it came to this submission", late=one.late,
                 )  # fmt: skip
-            yield record
+            yield changes.apply(record, by_hand)
 
     def left_over(self) -> list[tuple[str, Path]]:
         """(name, file) of the records of people who are not in the class, as it is now."""

@@ -31,6 +31,11 @@ class Row:
     remark: str
     page: str = ""
 
+    @property
+    def shown(self) -> str:
+        """The name, and the key where that is another."""
+        return self.name if self.name == self.student else f"{self.name} ({self.student})"
+
 
 @dataclass(frozen=True)
 class Difficulty:
@@ -50,6 +55,18 @@ class Difficulty:
     mean: float
     mistake: str
     often: int
+
+    @property
+    def full_marks(self) -> str:
+        return f"{self.full:.0%} of {self.graded}"
+
+    @property
+    def average(self) -> str:
+        return f"{self.mean:.0%}"
+
+    @property
+    def told(self) -> str:
+        return f"{self.mistake} ({self.often})" if self.mistake else ""
 
 
 class Table:
@@ -76,14 +93,15 @@ class Table:
         for question in self.questions:
             tests = record.questions.get(question, ())
             self._function.setdefault(question, tests[0].function if tests else "")
-            judged = [t.points for t in tests if t.points is not None]
-            whole = len(judged) == len(tests) and record.mark is not None
-            points.append(sum(judged) if whole else None)
+            points.append(None if record.mark is None else record.points(question))
             if record.state == GRADED and tests:
-                self._won[question].append(sum(judged))
+                self._won[question].append(record.points(question) or 0.0)
                 mistakes = dict.fromkeys(map(_mistake, tests))  # a set would settle ties by chance
                 self._likely[question].update(m for m in mistakes if m)
-        remark = "; ".join(filter(None, ["late" if record.late else "", *notes, record.problem]))
+        late = f"late, {record.penalty:.0%} taken off" if record.penalty else "late"
+        hand = "changed by hand" if record.changed else ""
+        parts = [late if record.late or record.penalty else "", hand, *notes, record.problem]
+        remark = "; ".join(filter(None, parts))
         self.rows.append(
             Row(
                 record.student,
@@ -133,8 +151,8 @@ def difficulty_text(table: Table) -> str:
     body = [
         [
             line(f"{d.question} {d.function}"),
-            f"{d.full:.0%} of {d.graded}",
-            f"{d.mean:.0%}",
+            d.full_marks,
+            d.average,
             f"{_short(line(d.mistake))} ({d.often})" if d.mistake else "",
         ]
         for d in table.difficulty()
@@ -194,8 +212,7 @@ def aligned(rows: Sequence[Sequence[str]], right: Iterable[int] = ()) -> str:
 
 
 def _name(row: Row) -> str:
-    both = row.name if row.name == row.student else f"{row.name} ({row.student})"
-    return _short(line(both))
+    return _short(line(row.shown))
 
 
 def _mistake(test: Outcome) -> str:

@@ -1,0 +1,75 @@
+"""Marks that the instructor changes by hand, and comments for students.
+
+They stand in ``changes.csv`` beside the grades. No command writes it once it is there, so that they
+survive grading again. A row names a student, perhaps a question, and the new points, a comment, or
+both. Points without a question are the mark of the whole.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from fedlab_grade.assignment import Refusal
+from fedlab_grade.classroom.matching import matcher
+from fedlab_grade.classroom.people import Person, letters
+from fedlab_grade.classroom.records import Record
+from fedlab_grade.classroom.roster import read_table
+from fedlab_grade.escape import line
+
+NAME = "changes.csv"
+HEAD = ("student", "question", "points", "comment")
+
+Changes = dict[str, tuple[dict[str, float], tuple[str, ...]]]  # student -> points, comments
+
+
+def begin(folder: Path) -> None:
+    """Write an empty file of changes, unless there is one."""
+    path = folder / NAME
+    if not path.exists():
+        path.write_text(f"{','.join(HEAD)}\n", encoding="utf-8-sig")
+
+
+def read(folder: Path, people: Sequence[Person], questions: Sequence[str]) -> Changes:
+    """Return the changes of a class: student -> new points by question ("" for all), and comments.
+
+    Raises:
+        Refusal: the file cannot be read, or a row names no student, or no question, or no points.
+    """
+    path = folder / NAME
+    if not path.exists():
+        return {}
+    (_, head), *rows = read_table(path)[0]
+    titles = [letters(title) for title in head]
+    if not {"student"} <= set(titles) <= set(HEAD):
+        raise Refusal(f"{path} has the columns {', '.join(head)}; allowed: {', '.join(HEAD)}.")
+    fits = matcher(people)
+    out: Changes = {}
+    for number, row in rows:
+        cells = dict.fromkeys(HEAD, "") | dict(zip(titles, map(str.strip, row), strict=False))
+        label, question, points, comment = (cells[title] for title in HEAD)
+        exact = [one for one in people if one.key == label]
+        found = exact or fits(Person("", label))[0]
+
+        def require(ok: object, what: str, seen: str, allowed: str, at: int = number) -> None:
+            if not ok:
+                raise Refusal(f"{path}, line {at}: {what} is {seen!r}; allowed: {allowed}.")
+
+        require(
+            len(found) == 1, "the student", label, "a name or an id of one student of the class"
+        )
+        require(question in ("", *questions), "the question", question, ", ".join(questions))
+        wanted = re.fullmatch(r"(\d{1,6}([.,]\d{1,6})?)?", points)
+        require(wanted and (points or comment), "the points", points, "a number, or a comment")
+        marks, comments = out.setdefault(found[0].key, ({}, ()))
+        if points:
+            marks[question] = float(points.replace(",", "."))
+        said = f"{question}: {comment}" if question else comment
+        out[found[0].key] = marks, (*comments, line(said)) if comment else comments
+    return out
+
+
+def apply(record: Record, changes: Changes) -> Record:
+    """Return a record with its student's changes."""
+    points, comments = changes.get(record.student, ({}, ()))
+    return replace(record, changed=points, comments=comments)

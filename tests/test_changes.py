@@ -1,0 +1,167 @@
+"""What an instructor decides: marks changed by hand, comments, late penalties and extensions."""
+
+import csv
+from pathlib import Path
+
+import pytest
+
+from fedlab_edu import cli
+from fedlab_grade.assignment import Refusal, find
+from fedlab_grade.classroom import commands
+from fedlab_grade.classroom.store import Store
+from tests import classroom
+
+pytestmark = [pytest.mark.processes, pytest.mark.grader]
+
+GRADE = ["grade", "in", "--assignment", "./hw", "--out", "out"]
+
+
+@pytest.fixture
+def course(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Ann is right, Bob is wrong in q1, Cyd has handed in nothing; graded by a stand-in."""
+    monkeypatch.setattr(commands, "isolated", lambda *job: (classroom.StandIn(), "stand-in"))
+    monkeypatch.chdir(tmp_path)
+    classroom.assignment_folder(tmp_path / "hw")
+    Path("in").mkdir()
+    Path("in/ann.py").write_text(classroom.RIGHT)
+    Path("in/bob.py").write_text(classroom.WRONG)
+    Path("class.csv").write_text("name,id\nAnn,1\nBob,2\nCyd,3\n")
+    return tmp_path
+
+
+def grade() -> None:
+    assert cli.main([*GRADE, "--roster", "class.csv"]) == 0
+
+
+def table() -> dict[str, dict[str, str]]:
+    assert cli.main(["report", "out"]) == 0
+    with Path("out/report/class.csv").open(newline="", encoding="utf-8-sig") as file:
+        return {row["student"]: row for row in csv.DictReader(file)}
+
+
+def test_a_mark_that_was_changed_by_hand_and_a_comment_survive_grading_again(course: Path) -> None:
+    grade()
+    before = table()
+    assert [before[k]["total"] for k in "123"] == ["5.5", "3.5", "0"]
+    rows = 'Bob,q1,2.5,"half right; see me"\nann,,6,\n3,,1.5,by mail\nBob,,,well done\n'
+    with Path("out/changes.csv").open("a") as file:
+        file.write(rows)
+    for again in ([], ["--again"]):
+        assert cli.main([*GRADE, "--roster", "class.csv", *again]) == 0
+        after = table()
+        assert [after[k]["total"] for k in "123"] == ["6", "5", "1.5"]
+        assert (after["2"]["q1"], after["2"]["q2"]) == ("2.5", "2.5")
+        assert after["2"]["remark"] == "changed by hand"
+    Path("in/bob.py").write_text(classroom.RIGHT)
+    grade()
+    assert table()["2"]["total"] == "5"
+    (page,) = Path("out/report/students").glob("2-*.html")
+    text = page.read_text()
+    assert "Your instructor: q1: half right; see me" in text
+    assert "Your instructor: well done" in text
+    assert "Your instructor has changed the points." in text
+    assert Path("out/changes.csv").read_text(encoding="utf-8-sig").endswith(rows)
+
+
+@pytest.mark.parametrize(
+    ("row", "said"),
+    [
+        ("Zoe,q1,1,", "line 2: the student is 'Zoe'; allowed: a name or an id of one student"),
+        ("Bob,q9,1,", "line 2: the question is 'q9'; allowed: q1, q2"),
+        ("Bob,q1,one,", "line 2: the points is 'one'; allowed: a number, or a comment"),
+        ("Bob,q1,-1,", "line 2: the points is '-1'"),
+        ("Bob,q1,,", "line 2: the points is ''; allowed: a number, or a comment"),
+        ('Bob,q1,1,"a', "not closed"),
+    ],
+)
+def test_a_change_that_is_not_understood_is_refused(
+    row: str, said: str, course: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    grade()
+    with Path("out/changes.csv").open("a") as file:
+        file.write(f"{row}\n")
+    assert cli.main(["report", "out"]) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_changes_saved_by_a_spreadsheet_with_semicolons_are_read(course: Path) -> None:
+    grade()
+    text = "\ufeffstudent;question;points;comment\nBob;q1;2,5;\n"
+    Path("out/changes.csv").write_text(text, encoding="utf-8")
+    assert table()["2"]["q1"] == "2.5"
+
+
+def test_days_late_cost_a_share_of_the_points_after_the_extension(
+    course: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("hw/assignment.toml").write_text("[late]\npercent = 10\nmost = 50\n")
+    Path("class.csv").write_text("name,id,late,extension\nAnn,1,2.5,1\nBob,2,9,1\nCyd,3,,\n")
+    grade()
+    found = table()
+    assert [found[k]["total"] for k in "123"] == ["4.4", "1.75", "0"]  # 2 days, and at most 50 %
+    assert found["1"]["remark"] == "late, 20% taken off"
+    assert found["1"]["q1"] == "3"
+    (page,) = Path("out/report/students").glob("1-*.html")
+    assert "4.4 of 5.5 points. It was handed in late: 20% are taken off 5.5." in page.read_text()
+    Path("class.csv").write_text("name,id,late,extension\nAnn,1,2.5,3\nBob,2,9,1\nCyd,3,,\n")
+    capsys.readouterr()
+    grade()  # nothing is run again for that
+    assert "taken off for being late: 20% -> 0%" in capsys.readouterr().out
+    assert table()["1"]["total"] == "5.5"
+
+
+def test_late_in_a_download_of_canvas_counts_as_a_day(course: Path) -> None:
+    Path("hw/assignment.toml").write_text("[late]\npercent = 10\n")
+    Path("in/ann.py").rename("in/ann_LATE_7_8_hw.py")
+    Path("in/bob.py").rename("in/bob_LATE_9_8_hw.py")
+    Path("class.csv").write_text("name,id,extension\nAnn,1,\nBob,2,1\nCyd,3,\n")
+    grade()
+    assert [table()[k]["total"] for k in "12"] == ["4.95", "3.5"]
+
+
+def test_without_a_rule_being_late_costs_nothing(course: Path) -> None:
+    Path("class.csv").write_text("name,id,late\nAnn,1,9\nBob,2,\nCyd,3,\n")
+    grade()
+    assert table()["1"]["total"] == "5.5"
+    Path("hw/assignment.toml").write_text("[late]\npercentage = 10\n")
+    with pytest.raises(Refusal, match=r"late\.percentage is unknown; allowed: percent, most"):
+        _ = find("./hw", None).late
+
+
+def test_a_rule_for_late_ones_is_no_reason_to_run_anything_again(course: Path) -> None:
+    digest = find("./hw", None).digest
+    Path("hw/assignment.toml").write_text("[late]\npercent = 10\n")
+    assert find("./hw", None).digest == digest
+
+
+def test_the_page_of_a_student_begins_with_a_table_of_the_questions(course: Path) -> None:
+    grade()
+    table()
+    (path,) = Path("out/report/students").glob("2-*.html")
+    page = path.read_text()
+    head, _, rest = page.partition("</table>")
+    assert 'href="#q1">q1</a></td><td>double</td>' in head
+    assert '<td class="n some">1 of 3</td><td class="some">1 of 2 tests</td>' in head
+    assert '<td class="n good">2.5 of 2.5</td><td class="good">full marks</td>' in head
+    assert '<h2 id="q1">' in rest
+    assert "graded on 20" in rest
+
+
+def test_the_page_of_the_class_has_a_histogram_of_the_marks(course: Path) -> None:
+    grade()
+    table()
+    page = Path("out/report/class.html").read_text()
+    assert "the mean of those with a mark is 3.</p>" in page  # (5.5 + 3.5 + 0) / 3
+    assert page.count('class="bar"') == 10
+    assert '<td>4.95 to 5.5</td><td class="n">1</td>' in page
+
+
+def test_a_change_settles_who_is_unclear(course: Path) -> None:
+    Path("in/stranger.py").write_text(classroom.RIGHT)
+    grade()
+    assert [table()[k]["total"] for k in ("3", "stranger")] == ["", "5.5"]
+    assert table()["3"]["state"] == "unclear"
+    with Path("out/changes.csv").open("a") as file:
+        file.write("Cyd,,0,has left the course\n")
+    assert table()["3"]["total"] == "0"
+    assert next(iter(Store(Path("out")).records())).mark == 5.5
