@@ -171,5 +171,5 @@ def table(out: Path) -> list[list[str]]:
     """The table of the class, as the command for reports writes it."""
     command = [sys.executable, "-m", "fedlab_edu", "report", str(out)]
     subprocess.run(command, check=True, capture_output=True)
-    with (out / "report/class.csv").open(encoding="utf-8", newline="") as file:
+    with (out / "report/class.csv").open(encoding="utf-8-sig", newline="") as file:
         return list(csv.reader(file))

@@ -26,7 +26,7 @@ from fedlab_grade.release import NOT_WRITTEN, is_marked, outline, release
 
 
 class Refusal(Exception):
-    """Why nothing can be done, in one sentence."""
+    """The reason why a command cannot be carried out, in one sentence."""
 
 
 def extra(package: str) -> ModuleType:
@@ -43,7 +43,7 @@ def extra(package: str) -> ModuleType:
 
 @dataclass(frozen=True)
 class Limits:
-    """What a submission may take; an assignment changes it in its file ``assignment.toml``.
+    """What a submission may take; set in the table ``limits`` of ``assignment.toml``.
 
     Fields:
         call: seconds for one call, and for loading the file. A test's marker may set another limit
@@ -70,7 +70,7 @@ class Limits:
 
 @dataclass(frozen=True)
 class Late:
-    """What being late costs; an assignment sets it in the table ``late`` of its options.
+    """What lateness costs; set in the table ``late`` of ``assignment.toml``.
 
     Fields:
         percent: of the points, for each day that has begun, after the student's extension.
@@ -113,7 +113,7 @@ def read_options(path: Path, name: str, default: _T) -> _T:
 
 @dataclass(frozen=True)
 class Assignment:
-    """What there is of one assignment.
+    """The parts of one assignment.
 
     Fields:
         name: as in ex04; of a folder, what its tests are called after: hw for test_hw.py.
@@ -207,7 +207,7 @@ class Assignment:
 
     @cached_property
     def digest(self) -> str:
-        """The SHA-256 of all that can have a part in a test: a submission is graded again after it.
+        """The SHA-256 of all that decides a test; if it changes, everyone is graded again.
 
         These are the tests, conftest.py, the modules and packages beside them which they import,
         the limits, and the files and folders beside them which they name: in quotes, as a part of
@@ -235,7 +235,7 @@ class Assignment:
 
 
 def find(name: str, course: Path | None) -> Assignment:
-    """The assignment of this name, or in this folder.
+    """Return the assignment of this name, or in this folder.
 
     Args:
         course: the folder with ``tests/exercises/``; None where there is none.
@@ -290,7 +290,7 @@ def _in_folder(folder: Path) -> Assignment:
 
 
 def _with_imports(module: Path) -> tuple[Path, ...]:
-    """A module, and those beside it which it imports, and so on."""
+    """Return a module and those beside it which it imports, directly or not."""
     found, todo = [module], [module]
     while todo:
         for name in _imports(todo.pop()):
@@ -312,7 +312,7 @@ def _imports(path: Path) -> list[str]:
 
 
 def _quoted(path: Path) -> set[str]:
-    """Patterns of the names of files in a module: the parts of paths among its strings.
+    """Return patterns of the file names in a module: the parts of paths among its strings.
 
     What is filled in is a star, as in f"case_{i}.json"; an ending alone, as in ".json", is that of
     any file. A pattern without a letter or digit is left out, for it would fit all.
@@ -334,7 +334,7 @@ def _quoted(path: Path) -> set[str]:
 
 
 def _below(path: Path, apart: Set[Path]) -> Iterator[Path]:
-    """The files in a folder, or the file itself; not those that are, or are in, what is apart."""
+    """Yield the files in a folder, or the file itself, without what is apart."""
     if path.resolve() in apart:
         return
     if path.is_dir():

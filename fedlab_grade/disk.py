@@ -1,4 +1,4 @@
-"""Files of ours that are there in full, or as they were."""
+"""Write files whole or not at all."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""What students wrote, made harmless for the place where it is shown.
+"""Make harmless what students wrote, for the place where it is shown.
 
 A file may print HTML, a formula for a spreadsheet, codes for a terminal or commands for a CI
 service, and all of it ends up in a report that the instructor opens.
@@ -22,28 +22,28 @@ _MARKDOWN = re.compile(r"([\\`*_{}\[\]()#|~$&<>@!]|^[-+]|(?<=www)\.|:(?=//)|(?<=
 
 
 def plain(text: str) -> str:
-    """For a terminal, a log or XML: no control codes, and no commands for a CI service."""
+    """Return a text for a terminal, a log or XML: without control codes and CI commands."""
     text = _ODD.sub("", _ANSI.sub("", text.replace("\r\n", "\n").replace("\r", "\n")))
     return _COMMAND.sub(r"\g<0> ", text)
 
 
 def line(text: str) -> str:
-    """As `plain`, on one line."""
+    """Return a text as `plain` does, on one line."""
     return " ".join(plain(text).split())
 
 
 def html(text: str) -> str:
-    """For HTML, within an element or an attribute in quotes."""
+    """Return a text for HTML, within an element or a quoted attribute."""
     return _html.escape(plain(text))
 
 
 def markdown(text: str) -> str:
-    """For Markdown, within a line."""
+    """Return a text for Markdown, within a line."""
     return _MARKDOWN.sub(r"\\\1", line(text))
 
 
 def fenced(text: str) -> str:
-    """For Markdown, as a block of code that the text cannot close."""
+    """Return a text for Markdown, as a block of code that it cannot close."""
     text = plain(text).strip("\n")
     longest = max(map(len, re.findall(r"`+", text)), default=0)
     fence = "`" * max(3, longest + 1)
@@ -51,7 +51,7 @@ def fenced(text: str) -> str:
 
 
 def cell(text: str) -> str:
-    """For CSV: a spreadsheet takes it for a text, not for a formula.
+    """Return a text for CSV that a spreadsheet takes for a text, not for a formula.
 
     Some split the line at semicolons, also within quotes; what follows one could be a formula.
     """
@@ -60,7 +60,7 @@ def cell(text: str) -> str:
 
 
 def for_console(text: str) -> str:
-    """The text in letters that the console has."""
+    """Return a text in letters that the console has."""
     encoding = sys.stdout.encoding
     try:
         text.encode(encoding)

@@ -38,7 +38,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.fixture
 def student(request: pytest.FixtureRequest) -> Student | Values:
-    """The functions of the file that is graded.
+    """Return the functions of the file that is graded.
 
     A test whose marker names the function that it is about gets a `Student`: each call gives an
     `Answer`, which knows its function and arguments, for the checks in `fedlab_grade.checks`.
@@ -55,7 +55,7 @@ def student(request: pytest.FixtureRequest) -> Student | Values:
 
 
 class Recorder:
-    """Grades files in one pytest session, and reports each event as a line of JSON.
+    """A plugin that grades files in one pytest session, and reports each event as a line of JSON.
 
     The events: ``plan``, the tests to come; ``start``, a file is loaded (test "") or a test
     begins; ``result`` of a test; ``done``, with a file; ``broken``, the tests themselves cannot be
@@ -139,7 +139,7 @@ class Recorder:
 
     @contextmanager
     def _watched(self, test: str, limit: float | None = None) -> Iterator["Printed"]:
-        """Student's code runs in here: against the clock, and with its output kept aside."""
+        """Run student's code within a time limit, and keep its output aside."""
         limit = limit or self.limit
         self.send("start", test=test, limit=limit)
         printed = Printed()
@@ -152,7 +152,7 @@ class Recorder:
 
 
 class Printed(io.TextIOWrapper):
-    """What a file takes for its output; keeps the beginning, however much is printed."""
+    """A stand-in for standard output that keeps the beginning, however much is printed."""
 
     def __init__(self) -> None:
         self._kept = _Beginning()
@@ -182,12 +182,12 @@ class _Beginning(io.BufferedIOBase):
 
 
 def name(item: pytest.Item) -> str:
-    """Of a test, within its file."""
+    """Return the name of a test within its file."""
     return item.nodeid.partition("::")[2]
 
 
 def about(item: pytest.Item) -> dict[str, str | float]:
-    """What the marker says of a test."""
+    """Return what the marker says of a test."""
 
     def fields(
         question: str,
@@ -209,13 +209,13 @@ def about(item: pytest.Item) -> dict[str, str | float]:
 
 
 def wall(item: pytest.Item) -> float | None:
-    """The limit of time that the marker sets, in seconds."""
+    """Return the limit of time that the marker sets, in seconds."""
     marker = item.get_closest_marker("q")
     return marker.kwargs.get("wall") if marker else None
 
 
 def outcome_of(error: BaseException) -> dict[str, str]:
-    """What an exception that a test ends with says of the answer."""
+    """Return what an exception that ended a test says of the answer."""
     if isinstance(error, BaseExceptionGroup):  # hypothesis has found several
         failures = [e for e in error.exceptions if isinstance(e, AssertionError)]
         error = failures[0] if len(failures) == len(error.exceptions) else error

@@ -28,7 +28,7 @@ _CELL = re.compile(r"# %%(.*)")
 
 
 def release(text: str, name: str = "solution.py") -> str:
-    """The text of a solution with a stub in place of each answer.
+    """Return the text of a solution with a stub in place of each answer.
 
     Args:
         name: the file, for error messages.
@@ -80,7 +80,8 @@ def is_marked(text: str) -> bool:
 
 
 def outline(text: str, name: str = "solution.py") -> str:
-    """The text of a solution without markers, with a stub as the body of each public function.
+    """Return the text of a solution without markers, with a stub as the body of each public
+    function.
 
     Docstrings stay, and so does what stands outside of functions; private functions and private
     classes (``_name``) go.
@@ -114,7 +115,7 @@ def outline(text: str, name: str = "solution.py") -> str:
 
 
 def secret(text: str) -> list[list[str]]:
-    """The answers of a solution: of each the lines, without margins and blank ones.
+    """Return the lines of each answer in a solution, without margins and blank lines.
 
     Of a solution without markers these are the bodies of all functions, wherever they stand. It
     looks for them by itself, so that a fault of `outline` does not hide from the guard.
@@ -135,7 +136,7 @@ def secret(text: str) -> list[list[str]]:
 
 
 def _answers(tree: ast.Module, lines: list[str]) -> Iterator[tuple[int, int]]:
-    """(first line, last line) of the body of each function, and of each lambda outside of one."""
+    """Yield first and last line of the body of each function, and of each lambda outside of one."""
     heads = [
         part
         for node in ast.walk(tree)
@@ -156,7 +157,7 @@ def _answers(tree: ast.Module, lines: list[str]) -> Iterator[tuple[int, int]]:
 
 
 def _end(node: ast.stmt, lines: list[str]) -> int:
-    """The last line of a function or a class, with the comments below it that are set in."""
+    """Return the last line of a function or a class, with the comments below it that are set in."""
     last = at = node.end_lineno or node.lineno
     for line in lines[last:]:
         at += 1
@@ -170,7 +171,7 @@ def _end(node: ast.stmt, lines: list[str]) -> int:
 def _bodies(
     node: ast.stmt, lines: list[str], inside: bool = False
 ) -> list[tuple[int, int, list[str]]]:
-    """(first line, last line, stub) of what goes out of a function or a class."""
+    """Return (first line, last line, stub) of each part of a function or class that goes out."""
     if not isinstance(node, _Function | ast.ClassDef):
         kinds = _Function | ast.ClassDef | ast.Lambda
         if any(isinstance(n, kinds) for n in ast.walk(node)):

@@ -11,7 +11,7 @@ GREEN, RED, BOLD = 32, 31, 1  # ANSI codes
 
 
 def render(report: Report, command: str, width: int = 88, colour: bool = False) -> str:
-    """The report on one file.
+    """Return the report on one file.
 
     Args:
         command: what to type to check again, with {question} for the question; "" for nothing.
@@ -28,7 +28,8 @@ def render(report: Report, command: str, width: int = 88, colour: bool = False) 
         return f"\033[{code}m{line}\033[0m" if colour else line
 
     def text(words: str, by: int) -> list[str]:
-        """An indented paragraph; lines that begin with a blank are code, and stay as they are."""
+        """Return an indented paragraph; lines that begin with a blank are code, and stay as they
+        are."""
         margin, lines = " " * by, words.splitlines()
         wrapped = [w if w.startswith(" ") else fill(w, width - by) for w in lines]
         return [margin + line for w in wrapped for line in w.splitlines()]

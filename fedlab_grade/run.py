@@ -1,4 +1,4 @@
-"""Grade files: their code runs in a child process, which may hang or die; the results are here."""
+"""Grade files at home: their code runs in a child process, which may hang or die."""
 
 import json
 import linecache
@@ -20,7 +20,7 @@ GRACE = 5.0  # seconds beyond its limit: it watches the clock itself, and this i
 
 @dataclass(frozen=True)
 class Result:
-    """How the test of one aspect went.
+    """The result of one test.
 
     Fields:
         status: passed; failed; raised, by an exception; not written, the untouched stub; not
@@ -66,7 +66,7 @@ class Report:
 
 
 def marks(results: Sequence[Result]) -> tuple[float, float]:
-    """Points won, and points to win, over the tests that were able to judge."""
+    """Return points won, and points to win, over the tests that were able to judge."""
     judged = [r for r in results if r.status != "error"]
     return sum(r.points for r in judged if r.status == "passed"), sum(r.points for r in judged)
 
@@ -82,7 +82,7 @@ def grade(
     limit: float = LIMIT,
     start: Callable[[dict], "Child"] | None = None,
 ) -> list[Report]:
-    """The reports on some students' files, each of which answers the same exercise.
+    """Return the reports on some students' files, each of which answers the same exercise.
 
     Args:
         tests: a file of tests marked with ``q``.
@@ -122,7 +122,7 @@ def grade(
 
 
 class Progress:
-    """What is known of one file so far."""
+    """The results of one file so far."""
 
     def __init__(self, file: Path) -> None:
         self.file = file
@@ -143,7 +143,7 @@ class Progress:
         self.results[test] = replace(self.results[test], **news)  # type: ignore[arg-type]
 
     def stop(self, child: "Child", trace: str) -> None:
-        """The process has ended in the middle of this file: whose turn was it, and why?"""
+        """Note that the process ended in the middle of this file, in which test, and why."""
         code = child.end()
         if self.running is None:
             raise CheckBroken(trace or f"the process ended with exit status {code}")
@@ -168,7 +168,7 @@ class Progress:
         self.running = None
 
     def skip(self) -> list[str]:
-        """Tests that have had their turn, and the rest of a question that was stopped."""
+        """Return the tests that are done, and the rest of each question that was stopped."""
         results = self.results.values()
         stopped = {r.question for r in results if r.status == "stopped"}
         return [r.test for r in results if r.status != "not run" or r.question in stopped]
@@ -210,7 +210,7 @@ class Child:
             self.kill()
 
     def lines(self) -> Iterator[str]:
-        """What it says; it is killed where it says nothing for too long."""
+        """Yield what it says; kill it where it says nothing for too long."""
         assert self.process.stderr is not None
         while True:
             timer = Timer(self.limit + GRACE, self.kill, [True])
@@ -234,7 +234,7 @@ class Child:
                 os.killpg(self.process.pid, signal.SIGKILL)
 
     def end(self) -> int:
-        """Its exit status, once it has said all."""
+        """Return its exit status, once it has said all."""
         with suppress(subprocess.TimeoutExpired):
             self.process.wait(5)
         self.kill(self.late)

@@ -1,4 +1,4 @@
-"""The student's file, run in this process: calls, and their exceptions in the student's terms.
+"""Call the functions of a student's file in this process, and put exceptions into words.
 
 This is how an answer is checked at home, on the machine of the one who wrote it. Nothing here
 keeps hostile code in check.
@@ -136,7 +136,7 @@ class Student:
         return value, names, given
 
     def _told(self, error: BaseException) -> str:
-        """The exception, and where in the student's own file it happened."""
+        """Return the exception as text, and where in the student's own file it happened."""
         frames = traceback.extract_tb(error.__traceback__)
         mine = [f for f in frames if f.filename == str(self.path)][-FRAMES:]
         where = [f"\n  line {f.lineno}, in {f.name.strip('<>')}: {f.line}" for f in mine]
@@ -145,7 +145,7 @@ class Student:
 
 
 def decoded(file: bytes) -> str:
-    """The text of a file.
+    """Return the text of a file.
 
     Raises:
         NotGradable: it is not UTF-8 text.
@@ -157,7 +157,7 @@ def decoded(file: bytes) -> str:
 
 
 def package_import(text: str) -> str:
-    """Where a file imports this package, in the form of a traceback; "" if nowhere."""
+    """Return where a file imports `fedlab_edu`, as in a traceback; "" if nowhere."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # running the file will show them
@@ -177,7 +177,7 @@ def package_import(text: str) -> str:
 
 
 def lines_of(text: str) -> list[str]:
-    """The lines of a file as Python counts them: a form feed, for example, ends none."""
+    """Return the lines of a file as Python counts them: a form feed, for example, ends none."""
     return io.StringIO(text, newline=None).readlines()
 
 
@@ -219,7 +219,7 @@ def _is_from(error: BaseException, functions: Sequence[object]) -> bool:
 
 
 def _names(function: object, count: int) -> list[str]:
-    """The names that the student gives to the first arguments."""
+    """Return the names that the student gives to the first arguments."""
     try:
         names = list(inspect.signature(function).parameters)  # type: ignore[arg-type]
     except (TypeError, ValueError):

@@ -1,4 +1,4 @@
-"""The text of a file that somebody else has made: read with care, or refused in words."""
+"""Read a file that somebody else made, with care."""
 
 import os
 import re
@@ -10,7 +10,7 @@ from typing import BinaryIO
 
 
 class Unusable(Exception):
-    """Why nothing can be graded, to follow "what you handed in"."""
+    """The reason why nothing can be graded, to follow "what you handed in"."""
 
 
 @contextmanager
@@ -23,7 +23,7 @@ def about(name: str) -> Iterator[None]:
 
 
 def read_regular(path: Path, limit: int, advice: str = "") -> bytes:
-    """The bytes of an ordinary file, which is opened only if it is one.
+    """Return the bytes of an ordinary file, which is opened only if it is one.
 
     Args:
         limit: bytes; advice: for the author of a file that is larger.
@@ -53,7 +53,7 @@ def _opened(path: Path) -> BinaryIO:
 
 
 def printable(name: str, most: int = 80) -> str:
-    """A name that a student chose, as it may be shown: one line, cut, without control codes."""
+    """Return a name on one line, cut, without control codes."""
     text = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in name)
     return text if len(text) <= most else f"{text[: most - 3]}..."
 
@@ -82,7 +82,7 @@ _OLD = re.compile(
 
 
 def text_of(data: bytes, notes: list[str] | None = None) -> str:
-    """The text of a file, with plain line ends.
+    """Return the text of a file, with plain line ends.
 
     Args:
         notes: gets a note where the file is not UTF-8, but says in which coding it is.
@@ -115,7 +115,7 @@ def text_of(data: bytes, notes: list[str] | None = None) -> str:
 
 
 def _coding(data: bytes) -> str:
-    """The coding that a module names in one of its first two lines; "" if it is not one of _OLD.
+    """Return the old coding that a module names in its first two lines; "" if none of _OLD.
 
     Python's own search would run whatever codec a stranger's file names.
     """

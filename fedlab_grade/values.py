@@ -1,4 +1,4 @@
-"""A student's functions for tests with plain values and ``assert``, in grading as at home."""
+"""Call a student's functions for tests with plain values and ``assert``."""
 
 from typing import Any
 
@@ -29,7 +29,7 @@ class Values:
         echo: bool = False,
         **named: object,
     ) -> Any:
-        """What the student's function returns.
+        """Return what the student's function returns.
 
         Args:
             seed: of all global generators of random numbers; None leaves them as they are.
@@ -60,7 +60,7 @@ class Values:
 
 
 def _sent(value: object, functions: wire.Functions | None = None) -> Any:
-    """The value as it would arrive on the other side."""
+    """Return the value as it would arrive on the other side."""
     known = (functions.place,) if functions else ()
     message = wire.encode(value, *known)
     end = wire.HEAD.size + wire.lengths(message[: wire.HEAD.size])[0]
@@ -69,7 +69,7 @@ def _sent(value: object, functions: wire.Functions | None = None) -> Any:
 
 
 def unknown(value: object) -> wire.Unknown | None:
-    """The first part of a value that is of no plain type; None if there is none."""
+    """Return the first part of a value that is of no plain type; None if there is none."""
     if isinstance(value, wire.Unknown):
         return value
     if isinstance(value, dict):

@@ -1,4 +1,4 @@
-"""What the grader and a student's process say to each other: JSON, and tensors as safetensors.
+"""Encode messages between the grader and a student's process: JSON, tensors as safetensors.
 
 Nothing that arrives is run, and no type is taken from the other side: what is not plainly a
 number, a text, a tensor, an array, or a list, tuple or dict of these, arrives as an `Unknown` or is
@@ -36,7 +36,7 @@ _KINDS = {np.dtype(name) for name in ("f8", "f4", "f2", "i8", "i4", "i2", "i1", 
 
 
 class Malformed(ValueError):
-    """The other side does not keep to the format."""
+    """A message that does not keep to the format."""
 
 
 class Refused(TypeError):
@@ -44,14 +44,14 @@ class Refused(TypeError):
 
 
 class Unknown:
-    """Stands for a value that was not sent; its class has the name of that value's."""
+    """A stand-in for a value that was not sent; its class has the name of that value's."""
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__}>"
 
 
 def encode(value: object, place: Callable[[Any], int | None] = lambda function: None) -> bytes:
-    """A message.
+    """Return a value as a message.
 
     Args:
         place: the number under which the other side calls a callable; None sends it as unknown.
@@ -129,7 +129,7 @@ def no_function(number: int) -> object:
 
 
 def lengths(head: bytes) -> tuple[int, int]:
-    """The two lengths that a message begins with.
+    """Return the two lengths that a message begins with.
 
     Raises:
         Malformed: it is too long.
@@ -142,7 +142,7 @@ def lengths(head: bytes) -> tuple[int, int]:
 
 
 def decode(body: bytes, blob: bytes, function: Callable[[int], object] = no_function) -> Any:
-    """The value of a message.
+    """Return the value of a message.
 
     Args:
         function: what is called for a number of a callable.
@@ -229,7 +229,7 @@ _from_json = json.JSONDecoder(parse_int=_int).decode
 
 
 def _odd(tensor: Tensor) -> str:
-    """What is unusual about a tensor that cannot be sent; "" if it can."""
+    """Return why a tensor cannot be sent; "" if it can."""
     if tensor.is_nested:
         return "nested"
     if tensor.is_meta:
@@ -247,19 +247,19 @@ def _odd(tensor: Tensor) -> str:
 
 
 def name_of(kind: type) -> str:
-    """The name of a type, whatever it does to hide it."""
+    """Return the name of a type, whatever it does to hide it."""
     name = type.__dict__["__name__"].__get__(kind)
     return name if type(name) is str else "value"
 
 
 def _plain(name: str) -> str:
-    """At most 60 letters, digits, blanks and underscores of a name."""
+    """Return at most 60 letters, digits, blanks and underscores of a name."""
     letters = "".join(c for c in name[:60] if c.isalnum() or c in "_ ")
     return letters.strip() or "value"
 
 
 def clean(text: str, length: int) -> str:
-    """Text that can be shown anywhere: no lone surrogates, no control characters, not too long."""
+    """Return text that can be shown anywhere: no lone surrogates or control characters, and cut."""
     text = text[: length + 1].encode("utf-8", "replace").decode("utf-8")
     text = "".join(c if c.isprintable() or c in "\n\t" else "�" for c in text)
     return text if len(text) <= length else text[:length] + "..."
@@ -272,12 +272,12 @@ class Functions:
         self._sent: list[Callable[..., Any]] = []
 
     def place(self, function: Callable[..., Any]) -> int:
-        """Its number."""
+        """Return the number of a function."""
         self._sent.append(function)
         return len(self._sent) - 1
 
     def at(self, number: int) -> Callable[..., Any]:
-        """The one with this number.
+        """Return the function with this number.
 
         Raises:
             Malformed: there is none.

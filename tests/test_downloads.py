@@ -266,6 +266,11 @@ def test_the_roster_in_the_folder_and_what_file_managers_leave_are_no_submission
     assert given(found) == {"ann": ["ann.py"]}
 
 
+def test_a_hidden_module_or_archive_is_somebody_s_and_not_lost(folder: Path) -> None:
+    fill(folder, ".ada.py", ".bob.zip", ".DS_Store", ".git/", "._cyd.py")
+    assert given(people(folder)) == {".ada": [".ada.py"], ".bob": [".bob.zip"]}
+
+
 def test_a_folder_that_is_none_is_refused(folder: Path) -> None:
     fill(folder, "all.zip")
     with pytest.raises(Refusal, match="is no folder: unpack it first"):

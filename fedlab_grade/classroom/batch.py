@@ -1,4 +1,4 @@
-"""Grade a class: who has a grade already is passed over, and nobody is lost.
+"""Grade a class, resuming where an earlier run stopped.
 
 A submission is graded again when its text, or a test, is another than the last time, when a fault
 of ours prevented it, or when all are to be graded again. Each change to an earlier grade is told
@@ -43,7 +43,7 @@ NEXT = "Whoever is graded stays so: look at fedlab-edu doctor, and run the same 
 
 @dataclass(frozen=True)
 class Batch:
-    """How a class is graded.
+    """A class to be graded, and how.
 
     Fields:
         grader: runs submissions, see `Grader`.
@@ -62,7 +62,7 @@ class Batch:
     changed: Callable[[Change], None] = lambda change: None
 
     def run(self, everyone: Sequence[Person]) -> None:
-        """Grade.
+        """Grade everyone.
 
         Raises:
             Refusal: the solution does not pass its own tests, they cannot be run, or the grader
@@ -104,7 +104,7 @@ class Batch:
                     ) from None
 
     def tested(self) -> tuple[Outcome, ...]:
-        """The tests, once the solution has passed them; without a solution, as they are.
+        """Return the tests once the solution has passed them; without a solution, as they are.
 
         Raises:
             Refusal: it has not, or the tests cannot be run.
@@ -127,7 +127,7 @@ class Batch:
         return _unjudged(map(_test, report.results), "not run")
 
     def _open(self, everyone: Sequence[Person], tests: tuple[Outcome, ...]) -> Iterator[_Open]:
-        """The submissions that are to be run; the records of all others are written on the way."""
+        """Yield the submissions to run, and write the records of all others on the way."""
         own = self.assignment
         names = tuple(dict.fromkeys((own.stem, own.name)))
         wanted = Wanted(names)
@@ -186,7 +186,7 @@ class Batch:
         state: str,
         problem: str = "",
     ) -> Record:
-        """The record of a submission that no test has judged."""
+        """Return the record of a submission that no test has judged."""
         return self._record(person, handed, state, _unjudged(tests, state), problem)
 
     def _record(
@@ -223,7 +223,7 @@ class Batch:
 
 
 def versions() -> dict[str, str]:
-    """Of the kit, Python and PyTorch."""
+    """Return the versions of the kit, Python and PyTorch."""
     try:
         torch = version("torch")
     except PackageNotFoundError:
@@ -238,7 +238,7 @@ def _digest(person: Person, handed: Handed) -> str:
 def _feed(
     file: str, back: deque[_Open], todo: Iterator[_Open], queue: deque[_Open]
 ) -> Iterator[tuple[str, str]]:
-    """What the grader takes; it may take several before it reports on the first."""
+    """Yield submissions for the grader, which may take several before its first report."""
     while one := back.popleft() if back else next(todo, None):
         queue.append(one)
         source = one[1].source
@@ -266,7 +266,7 @@ def _test(result: Result) -> Outcome:
 
 
 def _unjudged(tests: Iterable[Outcome], state: str) -> tuple[Outcome, ...]:
-    """The tests of a submission in this state that none of them has judged."""
+    """Return the outcomes of tests that did not judge a submission in this state."""
     status, points = {
         NOT_GRADABLE: ("not gradable", 0.0),
         UNGRADED: ("error", None),

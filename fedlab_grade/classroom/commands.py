@@ -121,7 +121,7 @@ def isolated(
     limits: Limits = DEFAULT,
     jobs: int = 2,
 ) -> tuple["Grader", str]:
-    """The grader of this machine, and what keeps students' code apart.
+    """Return the grader of this machine, and the name of its isolation.
 
     Args:
         reference: the solution; private: what no submission may read; see

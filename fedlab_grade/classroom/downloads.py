@@ -88,11 +88,17 @@ def handed_in(folder: Path, roster: Path | None = None) -> list[Person]:
     home = folder.resolve()
     ours = [home / GRADESCOPE, *([roster.resolve()] if roster else [])]
     names = sorted(p.name for p in folder.iterdir())
-    names = [name for name in names if name[0] != "." and name.casefold() not in _STRAY]
+    names = [name for name in names if not _is_stray(name)]
     entries = [home / name for name in names if home / name not in ours]
     if (folder / GRADESCOPE).is_file():
         return _gradescope(folder / GRADESCOPE, entries)
     return _by_names(entries)
+
+
+def _is_stray(name: str) -> bool:
+    """Whether a program left it behind; a hidden module or archive somebody may have handed in."""
+    hidden = name.startswith("._") or (name[0] == "." and not _ENDINGS.search(name))
+    return hidden or name.casefold() in _STRAY
 
 
 @dataclass(frozen=True)
@@ -145,7 +151,7 @@ def _by_names(entries: Sequence[Path]) -> list[Person]:
 
 
 def _order(path: Path, said: _Said | None) -> tuple[int, int, str]:
-    """Later uploads to Canvas last, and hw-10.py behind hw-9.py."""
+    """Return a key that sorts later uploads to Canvas last, and hw-10.py behind hw-9.py."""
     version = re.search(r"-(\d{1,9})\.\w+$", path.name) if said and said.upload else None
     return said.upload if said else 0, int(version[1]) if version else 0, path.name
 
@@ -216,7 +222,7 @@ def _account(one: Person) -> object:
 
 
 def _settled(one: Person) -> Person:
-    """Note several submissions; a folder that was not found does not matter beside one."""
+    """Note several submissions; drop a note on a missing folder where there is another."""
     if not one.paths:
         return one
     names = ", ".join(repr(printable(name)) for name, _ in one.paths)

@@ -59,7 +59,7 @@ def _gradescope(test: Outcome, record: Record, show_hidden: bool) -> dict[str, A
 
 
 def _output(record: Record) -> str:
-    """What stands above the tests."""
+    """Return the text above the tests."""
     said = {
         NOT_GRADABLE: f"Not gradable yet, which counts as 0 here until it is: {record.problem}",
         MISSING: "Nothing was handed in.",

@@ -41,7 +41,7 @@ new, only with other inputs."""
 
 
 def handout(assignment: Assignment) -> dict[str, str]:
-    """The files for students: name -> text.
+    """Return the files for students: name -> text.
 
     Raises:
         Refusal: there is no solution, the files cannot be made, an answer would get out, or
@@ -67,7 +67,7 @@ def handout(assignment: Assignment) -> dict[str, str]:
 
 
 def public(tests: str) -> tuple[str, int]:
-    """The text of tests without the hidden ones, and how many these were.
+    """Return the text of tests without the hidden ones, and how many these were.
 
     A test is hidden where its marker, or the name that stands for the marker, has ``hidden=True``.
     Tests without a decorator are tests of the tests, and stay behind as well.
@@ -101,7 +101,7 @@ def public(tests: str) -> tuple[str, int]:
 
 
 def as_notebook(module: str) -> str:
-    """A module in cells as a notebook; one without cells gets one for each function.
+    """Return a module in cells as a notebook; one without cells gets one for each function.
 
     Raises:
         Refusal: Jupytext is missing.
@@ -117,7 +117,7 @@ def as_notebook(module: str) -> str:
 
 
 def guard(solution: str, work: Mapping[str, str], tests: Mapping[str, str]) -> None:
-    """Nothing of an answer is in the files.
+    """Raise if a file would give an answer away.
 
     Of the files to fill in no line may be one of an answer, unless it stands outside of the answers
     as well. Tests compute what they ask for, and may share a line with an answer by chance; but not
@@ -187,7 +187,7 @@ def _sixth(mark: ast.expr) -> bool:
 
 
 def _code(name: str, text: str) -> Iterable[str]:
-    """The lines of a file, those in a notebook's cells included."""
+    """Return the lines of a file, those in a notebook's cells included."""
     if name.endswith(".ipynb"):
         cells = json.loads(text)["cells"]
         text = "\n".join("".join(cell["source"]) for cell in cells)

@@ -1,4 +1,4 @@
-"""What one student handed in becomes the text of one module, with notes on what was left out.
+"""Read what one student handed in: the text of one module, and notes on what was left out.
 
 Nothing is run, unpacked to the disk, or looked up through a link. Of all the files of a student one
 counts, by a rule that does not depend on the disk: the one of the name that was asked for, else a
@@ -37,7 +37,7 @@ _OURS = re.compile(r"(test_.*|.*_test|conftest|sitecustomize|usercustomize|setup
 
 @dataclass(frozen=True)
 class Wanted:
-    """What is asked for.
+    """The file that an assignment asks for.
 
     Fields:
         names: of the file, without its ending; the first one is told to the student.
@@ -115,7 +115,7 @@ def collect(paths: Sequence[tuple[str, Path]], wanted: Wanted) -> Handed:
 
 
 def _cut(notes: Sequence[str]) -> tuple[str, ...]:
-    """A student can bring about as many notes, and as long ones, as they like."""
+    """Return at most NOTES notes, each of at most NOTE characters."""
     left = len(notes) - NOTES
     more = [f"and {left} more note{'s' if left > 1 else ''}"] if left > 0 else []
     shown = (note if len(note) <= NOTE else f"{note[: NOTE - 3]}..." for note in notes[:NOTES])
@@ -123,7 +123,7 @@ def _cut(notes: Sequence[str]) -> tuple[str, ...]:
 
 
 class _Choice:
-    """Which one of a student's files counts."""
+    """The choice of the file that counts."""
 
     def __init__(
         self, files: Mapping[str, Read], rank: Rank, wanted: Wanted, notes: list[str]
@@ -138,7 +138,7 @@ class _Choice:
         self.read = cache(self._read)
 
     def made(self, refused: Sequence[str], there: Sequence[str]) -> tuple[str, str]:
-        """(name, text) of the file that counts.
+        """Return the name and the text of the file that counts.
 
         Args:
             refused: why some files are of no use, for when there is no other.
@@ -175,13 +175,13 @@ class _Choice:
         return name, module.source
 
     def _first(self, names: Collection[str]) -> list[str]:
-        """Of these files those that go before the others: by name, place, and kind."""
+        """Return those of some files that come first by name, place and kind."""
         keys = {n: (self.ranks[n], n.count("/"), n.lower().endswith(".ipynb")) for n in names}
         best = min(keys.values(), default=None)
         return [n for n in names if keys[n] == best]
 
     def _answered(self) -> list[str]:
-        """The files with an answer in them: those with a name like the one asked for, else others.
+        """Return the files with an answer in them, those named as asked first.
 
         Where there are so many that looking into each takes long, none is passed over.
         """
@@ -219,7 +219,7 @@ class _Choice:
 
 
 def _instead(refused: Sequence[str], there: Sequence[str]) -> str:
-    """What there is instead of the file that is asked for, to follow its name."""
+    """Return the files that are there instead of the one asked for, to follow its name."""
     if refused:
         return f" ({'; '.join(refused[:3])})"
     nearly = [name for name in there if re.search(r"\.(py\.txt|pyw|py~|ipynb\.(txt|json))$", name)]
@@ -229,7 +229,7 @@ def _instead(refused: Sequence[str], there: Sequence[str]) -> str:
 
 
 def _rank(name: str, wanted: Wanted, alone: str) -> int | None:
-    """0 for the name that was asked for, 1 for a renamed file, 2 for any other that could be.
+    """Return 0 for the name that was asked for, 1 for a renamed file, 2 for any other candidate.
 
     Args:
         alone: the one file that was handed in, which may have any name; "" where there are more.

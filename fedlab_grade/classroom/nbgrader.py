@@ -1,4 +1,4 @@
-"""Grades in a gradebook of nbgrader's; a mark that is no verdict is not written."""
+"""Write grades to a gradebook of nbgrader; a mark that is no verdict is not written."""
 
 import os
 import re
@@ -14,7 +14,7 @@ from fedlab_grade.escape import line
 
 
 def write(records: Iterable[Record], database: Path) -> list[str]:
-    """The marks in a gradebook of nbgrader's, each question a cell that was graded by itself.
+    """Write the marks to a gradebook of nbgrader, each question as an autograded cell.
 
     The gradebook is written anew each time, since in an old one nobody has a grade for a question
     that came later. So what was noted in it by hand is gone: keep such notes in a copy.
@@ -82,5 +82,5 @@ def _enter(book: Any, record: Record, cells: Iterable[str]) -> None:
 
 
 def _key(student: str) -> str:
-    """What nbgrader calls the student: it makes folders of it."""
+    """Return nbgrader's name of a student, which becomes a folder."""
     return student if re.fullmatch(r"\w[\w.@-]{0,63}", student) else file_name(student)

@@ -1,4 +1,4 @@
-"""What is kept of a class: its list, each student's record, and in it the outcome of each test."""
+"""The records of a class: its list, each student's record, and the outcome of each test."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -14,7 +14,7 @@ SHOWN = 3  # tests of a student's that have changed
 
 @dataclass(frozen=True)
 class Outcome:
-    """One test of one submission.
+    """The outcome of one test of one submission.
 
     Fields:
         points: won, of max; None where the test itself failed, or nothing could judge.
@@ -40,7 +40,7 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Record:
-    """What became of one student's submission.
+    """The result of one student's submission.
 
     Fields:
         student, name, ids: see `Person`.
@@ -121,7 +121,7 @@ def by_question(tests: Iterable[Outcome]) -> dict[str, tuple[Outcome, ...]]:
 
 @dataclass(frozen=True)
 class ClassList:
-    """What class.json holds.
+    """The contents of class.json.
 
     Fields:
         tests: as they are before anyone has answered them.
@@ -139,7 +139,7 @@ class ClassList:
 
 @dataclass(frozen=True)
 class Change:
-    """What grading again has changed for a student; false where that is nothing."""
+    """The difference that grading again made for a student; false if there is none."""
 
     before: Record
     after: Record
@@ -162,7 +162,7 @@ class Change:
         return "; ".join([f"{new.name}: {old.won:g}{of} -> {new.won:g} of {new.max:g}", *moved])
 
     def moved(self) -> list[str]:
-        """The tests with another status or other points, and those that are new or gone."""
+        """Return the tests whose status or points changed, and those that are new or gone."""
         old, new = ({t.test: t for t in record.tests} for record in (self.before, self.after))
         out = []
         for test in new.values():

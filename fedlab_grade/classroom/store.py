@@ -36,7 +36,7 @@ CLASS = "fedlab-edu/class/v1"
 
 
 def file_name(student: str) -> str:
-    """What a student's files are called, without an ending; safe on any disk, whatever the key."""
+    """Return the stem of a student's files, safe on any disk whatever the key."""
     short = re.sub(r"[^A-Za-z0-9]+", "-", student)[:40].strip("-")
     digest = hashlib.sha256(student.encode("utf-8", "surrogatepass")).hexdigest()[:12]
     return f"{short}-{digest}".lstrip("-")
@@ -56,7 +56,7 @@ class Store:
         tests_sha256: str = "",
         passed: str = "",
     ) -> None:
-        """Note who is in the class and what is asked, before anything is graded.
+        """Write the list of the class and the tests, before anything is graded.
 
         Args:
             tests, tests_sha256, passed: see `ClassList`.
@@ -81,7 +81,7 @@ class Store:
         changes.begin(self.folder)
 
     def tested(self, assignment: str, passed: str) -> tuple[Outcome, ...]:
-        """The tests, where the solution has passed these very tests before; else none.
+        """Return the tests if the solution has passed these very tests before, else none.
 
         Raises:
             Refusal: as `begin` does.
@@ -101,7 +101,7 @@ class Store:
         return found
 
     def read_class(self) -> ClassList:
-        """What `begin` wrote.
+        """Return what `begin` wrote.
 
         Raises:
             Refusal: nothing was graded here, or the file is not what `begin` wrote.
@@ -135,7 +135,7 @@ class Store:
             ) from None
 
     def secret(self) -> str:
-        """What hidden inputs are drawn from, the same for all students and every time.
+        """Return the seed of hidden inputs, the same for all students and every time.
 
         Raises:
             Refusal: it is empty, so that anyone could draw the same.
@@ -157,14 +157,14 @@ class Store:
         return found
 
     def path(self, student: str) -> Path:
-        """Where a student's record is."""
+        """Return the place of a student's record."""
         return self.folder / "grades" / f"{file_name(student)}.json"
 
     def write(self, record: Record) -> None:
         write_json(self.path(record.student), asdict(record))
 
     def read(self, student: str) -> Record | None:
-        """A student's record; None where there is none of this version."""
+        """Return a student's record; None where there is none of this version."""
         return _record(self.path(student))
 
     def records(self) -> Iterator[Record]:
@@ -188,7 +188,7 @@ class Store:
             yield changes.apply(record, by_hand)
 
     def left_over(self) -> list[tuple[str, Path]]:
-        """(name, file) of the records of people who are not in the class, as it is now."""
+        """Return name and file of each record whose student is no longer in the class."""
         here = {self.path(one.key) for one in self.read_class().people}
         others = sorted(p for p in (self.folder / "grades").glob("*.json") if p not in here)
         found = [(_record(path), path) for path in others]

@@ -70,7 +70,7 @@ class Difficulty:
 
 
 class Table:
-    """Takes records one by one, and holds of each no more than a row.
+    """The table of the class, which keeps one row of each record.
 
     Args:
         questions: with the points of each, in order.
@@ -84,7 +84,7 @@ class Table:
         self._function: dict[str, str] = {}
 
     def add(self, record: Record, page: str = "", notes: Iterable[str] = ()) -> None:
-        """Another row.
+        """Add the row of a record.
 
         Args:
             notes: about the student, for the instructor.
@@ -115,7 +115,7 @@ class Table:
         )
 
     def difficulty(self) -> list[Difficulty]:
-        """One entry for each question, in their order."""
+        """Return one entry for each question, in their order."""
         out = []
         for question, most in self.questions.items():
             won = self._won[question]
@@ -127,12 +127,12 @@ class Table:
         return out
 
     def states(self) -> Counter[str]:
-        """How many submissions are graded, not gradable yet, ungraded, not handed in."""
+        """Return how many submissions are in each state."""
         return Counter(row.state for row in self.rows)
 
 
 def class_text(table: Table) -> str:
-    """The table of the class for a terminal."""
+    """Return the table of the class for a terminal."""
     head = ["student", *map(line, table.questions), "total", "of", "state", ""]
     most = sum(table.questions.values())
     body = [
@@ -146,7 +146,7 @@ def class_text(table: Table) -> str:
 
 
 def difficulty_text(table: Table) -> str:
-    """How hard each question was, for a terminal."""
+    """Return the table of the questions for a terminal."""
     head = ["question", "full marks", "mean", "most frequent mistake"]
     body = [
         [
@@ -161,7 +161,7 @@ def difficulty_text(table: Table) -> str:
 
 
 def class_csv(table: Table) -> str:
-    """The table of the class for a spreadsheet; nothing in it can be a formula."""
+    """Return the table of the class for a spreadsheet, without formulas."""
     most = sum(table.questions.values())
     head = ["student", "name", "state", *table.questions, "total", "max", "remark", "page"]
     body = [
@@ -175,7 +175,7 @@ def class_csv(table: Table) -> str:
 
 
 def difficulty_csv(table: Table) -> str:
-    """How hard each question was, for a spreadsheet."""
+    """Return the table of the questions for a spreadsheet, without formulas."""
     head = ["question", "function", "max", "graded", "full_marks", "mean", "mistake", "times"]
     body = [
         [
@@ -194,12 +194,12 @@ def as_csv(rows: Iterable[Sequence[str]]) -> str:
 
 
 def number(value: float | None) -> str:
-    """Points as people write them; nothing where there are none."""
+    """Return points as people write them, and nothing for None."""
     return "" if value is None else f"{round(value, 4):g}"
 
 
 def aligned(rows: Sequence[Sequence[str]], right: Iterable[int] = ()) -> str:
-    """Rows of cells as columns."""
+    """Return rows of cells as aligned columns."""
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
     flush = set(right)
     return "\n".join(
@@ -216,7 +216,7 @@ def _name(row: Row) -> str:
 
 
 def _mistake(test: Outcome) -> str:
-    """The likely one; where the test names none, how its message begins."""
+    """Return the likely mistake; where the test names none, the first line of its message."""
     if test.status in ("passed", "error", "not run", "not written"):
         return ""
     return test.likely or next(iter(test.message.splitlines()), "")[:200]

@@ -1,4 +1,4 @@
-"""The files of one student, in folders and archives: what there is, without unpacking it.
+"""Find the files of one student in folders and archives, without unpacking them to the disk.
 
 Nothing is written, no link is followed, and no more is read than an honest student hands in.
 """
@@ -41,7 +41,7 @@ Read = Callable[[], bytes]
 
 @dataclass
 class Files:
-    """The files of one student: those of use, and those in archives once they are needed."""
+    """The files of one student, those in archives included once they are needed."""
 
     notes: list[str]
     found: dict[str, Read] = field(default_factory=dict)
@@ -88,7 +88,7 @@ class Files:
         self.notes.append(f"{printable(name)!r} {why}: ignored")
 
     def unpacked(self, rank: Callable[[str], int | None]) -> dict[str, Read]:
-        """Modules and notebooks: those that lie open, and those in the one archive if need be.
+        """Return modules and notebooks: the loose ones, and those in the only archive if need be.
 
         Args:
             rank: of a name; 0 or 1 for one that was asked for, None for one that is never meant.
@@ -194,7 +194,7 @@ def _tar(data: bytes, files: Files) -> dict[str, Read]:
 
 
 class _Tap:
-    """A stream that ends in a refusal where more comes out than any honest archive holds."""
+    """A stream that raises once more comes out than any honest archive holds."""
 
     def __init__(self, stream: GzipFile | io.BytesIO) -> None:
         self.stream, self.left = stream, ARCHIVE

@@ -32,7 +32,7 @@ PACKAGE = (
 
 @dataclass(frozen=True)
 class Target:
-    """What is to be checked.
+    """The file to check, and its tests.
 
     Fields:
         question: as in ex01.2; "" for all.
@@ -61,7 +61,7 @@ class Target:
 
 
 def target(question: str, file: Path | None, course: Callable[[Path | None], Path]) -> Target:
-    """What a student means.
+    """Return the file and tests that a student's words mean.
 
     Args:
         question: an exercise (ex01), one of its questions (ex01.2), or an assignment's folder.
@@ -119,7 +119,7 @@ def check_file(
     question: str = "",
     start: Callable[[dict[str, Any]], Any] | None = None,
 ) -> tuple[Report, tuple[str, ...]]:
-    """The report on a file, and notes on how it was read.
+    """Return the report on a file, and notes on how it was read.
 
     Args:
         question: as in ex01.2; "" for all.
@@ -166,7 +166,8 @@ def check_file(
 
 
 def _asked_for(tests: Path) -> tuple[str, ...]:
-    """The functions that tests are about, each once; all of them, since one may call another."""
+    """Return the functions that tests are about, each once; all of them, since one may call
+    another."""
     text = tests.read_text(encoding="utf-8")
     found = re.findall(r"""(?:\bfunction=|\bstudent\.call\(\s*)["'](\w+)""", text)
     return tuple(dict.fromkeys(found))
@@ -181,7 +182,7 @@ def show(report: Report, notes: Sequence[str], again: str) -> None:
 
 
 def width() -> int:
-    """Of a line on the terminal, in characters."""
+    """Return the width of the terminal in characters, at most 88."""
     return min(88, shutil.get_terminal_size((88, 24)).columns)
 
 

@@ -15,7 +15,7 @@ END = "That was the last one. The solution is folded under the exercise in the b
 
 
 def read(path: Path) -> dict[str, tuple[str, ...]]:
-    """Question -> its hints, the least telling first.
+    """Return question -> its hints, the least telling first.
 
     Raises:
         ValueError: it is not TOML, or a question has other keys.
@@ -28,7 +28,7 @@ def read(path: Path) -> dict[str, tuple[str, ...]]:
 
 
 def choose(folder: Path, question: str) -> tuple[str, ...]:
-    """The hints to one question.
+    """Return the hints to one question.
 
     Args:
         folder: with the files of hints.

@@ -1,4 +1,4 @@
-"""How far a student is: the marks of the last checks, and the hints that were shown.
+"""Keep a student's progress: the marks of the last checks, and the hints that were shown.
 
 Both are kept in a small file in the course folder. If it is lost or broken, they start anew.
 """
@@ -34,7 +34,7 @@ class Checked:
 
 @dataclass
 class State:
-    """Of one course folder.
+    """The progress in one course folder.
 
     Fields:
         checks: exercise -> its last checks.
@@ -47,7 +47,7 @@ class State:
 
 @dataclass(frozen=True)
 class Exercise:
-    """What there is to do: name as in ex04, title, all points, and questions where known."""
+    """An exercise: name as in ex04, title, points, and questions where they are known."""
 
     name: str
     title: str
@@ -56,7 +56,7 @@ class Exercise:
 
 
 def load(course: Path) -> State:
-    """The state of a course folder; an empty one where there is none, or none that can be read."""
+    """Return the state of a course folder; an empty one where there is none that can be read."""
     try:
         kept = json.loads((course / NAME).read_text(encoding="utf-8"))
         state = State(hints={str(q): int(level) for q, level in kept["hints"].items()})
@@ -92,7 +92,7 @@ def keep(course: Path, exercise: str, report: Report) -> None:
 
 
 def exercise_of(tests: Path, questions: Sequence[str] = ()) -> Exercise:
-    """The exercise of a file of tests, whose first line says "Exercise 4, TITLE: 20 points."."""
+    """Return the exercise of a file of tests, which begins "Exercise 4, TITLE: 20 points."."""
     with tests.open(encoding="utf-8") as file:
         found = re.match(r'"""Exercise \d+, (.+): (\d+) points\.', file.readline())
     title, points = found.groups() if found else ("", "0")
@@ -100,7 +100,7 @@ def exercise_of(tests: Path, questions: Sequence[str] = ()) -> Exercise:
 
 
 def render(exercises: Sequence[Exercise], state: State, course: Path, width: int = 88) -> str:
-    """Points, open questions and what comes next.
+    """Return points, open questions and what comes next, as text.
 
     Args:
         course: its folder, for the way to a file from here.
@@ -132,7 +132,7 @@ def render(exercises: Sequence[Exercise], state: State, course: Path, width: int
 
 
 def left(exercise: Exercise, state: State) -> list[str]:
-    """The questions without full marks; of an exercise without known questions, itself."""
+    """Return the questions without full marks; of an exercise without questions, its name."""
     checked = state.checks.get(exercise.name, Checked(""))
     names = list(exercise.questions) or sorted(checked.questions, key=_number)
     if not names:

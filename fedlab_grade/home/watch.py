@@ -64,7 +64,7 @@ def watch(file: Path, tests: Path, question: str, tell: Tell, say: Callable[[str
 
 
 def stamp(file: Path) -> Stamp | None:
-    """What changes when a file is saved; None while there is none, as some editors make it."""
+    """Return what changes when a file is saved; None while there is no file."""
     try:
         at = file.stat()
     except OSError:

@@ -35,7 +35,7 @@ _DEFINES = re.compile(
 
 
 class NotANotebook(ValueError):
-    """Why a text cannot be read as a notebook, to follow "the notebook"."""
+    """The reason why a text is no notebook, to follow "the notebook"."""
 
 
 @dataclass
@@ -47,7 +47,7 @@ class Module:
 
 
 def cells_of(text: str) -> Iterator[tuple[str, str]]:
-    """(kind, source) of each cell.
+    """Yield kind and source of each cell.
 
     Raises:
         NotANotebook: it is none.
@@ -78,7 +78,7 @@ def cells_of(text: str) -> Iterator[tuple[str, str]]:
 
 
 def python_of(source: str, files: Collection[str]) -> tuple[str, str]:
-    """The Python of a code cell, as many lines as it has; and the file that it writes instead.
+    """Return the Python of a code cell, line for line; and the file that the cell writes instead.
 
     Args:
         files: the names of the file that is asked for, without the ending: to write it is to
@@ -97,7 +97,7 @@ def python_of(source: str, files: Collection[str]) -> tuple[str, str]:
 
 
 def without_jupyter(text: str) -> Module:
-    """A module that was saved from a notebook, without the lines that only Jupyter understands.
+    """Return a module without the lines that only Jupyter understands.
 
     A line that continues an expression or a string stays.
     """
@@ -114,7 +114,7 @@ def without_jupyter(text: str) -> Module:
 
 
 def _without(source: str, magic: re.Pattern[str]) -> Iterator[tuple[str, str]]:
-    """(line, what it was if it was changed): `pass` or nothing in place of each magic."""
+    """Yield each line with its magic replaced by `pass` or nothing, and the line before that."""
     lines = source.split("\n")
     done: list[str] = []
     for line in lines:
@@ -165,7 +165,7 @@ def _blank(source: str, end: int) -> str:
 
 
 def fault(number: int, source: str, error: Exception) -> str:
-    """What is wrong with a cell that Python cannot read, and the line of it."""
+    """Return what is wrong with a cell that Python cannot read, and where."""
     if any(line.startswith(CONFLICT) for line in source.split("\n")):
         return f"cell {number} has conflict markers of git (resolve the merge)"
     why = getattr(error, "msg", "") or str(error) or type(error).__name__
@@ -176,7 +176,7 @@ def fault(number: int, source: str, error: Exception) -> str:
 
 
 def defined(code: str, names: Collection[str]) -> list[tuple[str, str]]:
-    """(def or class, name) of what a text that is not Python was to define."""
+    """Return keyword and name of each definition that a text which is not Python tried to make."""
     found = [(m[1] or "def", m[2]) for m in _DEFINES.finditer(code)]
     hidden = {*dir(builtins), *keyword.kwlist} - set(names)  # a scratch cell must not cost these
     return [

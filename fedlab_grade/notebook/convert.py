@@ -1,4 +1,4 @@
-"""From the cells of a notebook to the text of a module, with notes on what does not count."""
+"""Convert the cells of a notebook to a module, with notes on what does not count."""
 
 import ast
 import builtins
@@ -40,7 +40,7 @@ _RAISES = {
 
 
 def convert(text: str, names: Collection[str] = (), files: Collection[str] = ()) -> Module:
-    """The module in a notebook of any version of the format.
+    """Return the module in a notebook of any version of the format.
 
     What a cell defines that Python cannot read, and no other cell does, raises the reason when it
     is called. In Jupyter, too, a broken cell is lost and the others run; so a broken answer costs
@@ -113,7 +113,7 @@ def _convert(text: str, names: Collection[str], files: Collection[str]) -> Modul
 
 
 def _unreadable(node: ast.stmt) -> Exception | None:
-    """What the compiler, but not the parser, has against a function, a class, or a block."""
+    """Return the compiler's objection to a function, a class or a block that parses."""
     if isinstance(node, Definition | Block | ast.ImportFrom | ast.Assign | ast.AnnAssign):
         try:
             compile(ast.Module([node], []), "cell", "exec", dont_inherit=True)
@@ -124,7 +124,7 @@ def _unreadable(node: ast.stmt) -> Exception | None:
 
 
 class _Taken:
-    """What is taken from the cells, statement by statement.
+    """The statements that are taken from the cells.
 
     Args:
         names: what the assignment asks for.
@@ -177,7 +177,7 @@ class _Taken:
         ]
 
     def source(self, lost: Mapping[str, tuple[str, str]]) -> str:
-        """The text of the module.
+        """Return the text of the module.
 
         Args:
             lost: names that only a broken cell defines, with their keyword and what is wrong.
@@ -193,7 +193,7 @@ class _Taken:
         return "\n\n".join([*self.future, *first, *raises, *parts, *last]) + "\n"
 
     def remarks(self, notes: list[str]) -> list[str]:
-        """What the author should know, where the notes before these do not say it."""
+        """Return what the author should know and the earlier notes do not say."""
         told = self.notes + [
             f"cell {cell} changes {name}, which does not count: {COUNTS}"
             for name, cell in self.changed.items()
@@ -209,7 +209,7 @@ class _Taken:
 
 
 def answers(text: str) -> dict[str, str]:
-    """What a module binds: name -> the code, without comments, docstrings and the signature.
+    """Return what a module binds: name -> code, without comments, docstrings and signature.
 
     Of a text that is not Python these are the names of what it was to define, without the code.
     """
@@ -228,7 +228,7 @@ def answers(text: str) -> dict[str, str]:
 
 
 def _statements(body: list[ast.stmt]) -> Iterator[ast.stmt]:
-    """The statements, and those in blocks by themselves."""
+    """Yield the statements, and those within blocks."""
     for node in body:
         if not isinstance(node, Block):
             yield node

@@ -1,4 +1,4 @@
-"""Which statements of a notebook count, and which names they bind, change and look up."""
+"""Decide which statements of a notebook count, and which names they bind, change and look up."""
 
 import ast
 import builtins
@@ -47,7 +47,7 @@ LOOP = 1000  # the largest number within a list that is made in a loop, likewise
 
 
 class Names:
-    """What is known where a statement of the notebook stands.
+    """The names that are known where a statement stands.
 
     Fields:
         known: what is bound, and Python's own names.
@@ -65,7 +65,7 @@ class Names:
         self.makers: set[str] = set()
 
     def inside(self, more: Collection[str] = ()) -> "Names":
-        """What is known within a block, where more is bound."""
+        """Return the names known within a block, where more is bound."""
         out = copy(self)
         out.own, out.imported = set(self.own), dict(self.imported)
         out.classes, out.makers = set(self.classes), set(self.makers)
@@ -155,7 +155,7 @@ class Names:
         return isinstance(node, ast.Pass) or isinstance(value, ast.Constant)
 
     def _is_constant(self, value: ast.expr) -> bool:
-        """Nothing is called but what makes a value, and no more is repeated than a short list."""
+        """Whether a value calls nothing but makers of values, and repeats at most a short list."""
         inner = list(_outside_lambdas(value))
         loops = [n for n in inner if isinstance(n, ast.comprehension)]
         turns = {n.id for loop in loops for n in ast.walk(loop.target) if isinstance(n, ast.Name)}
@@ -177,7 +177,7 @@ class Names:
         )
 
     def _full(self, function: ast.expr) -> str:
-        """The function's name, with its module; "" where it has none."""
+        """Return the function's name with its module; "" where it has none."""
         if isinstance(function, ast.Name):
             return self.imported.get(function.id, "")
         if isinstance(function, ast.Attribute):
@@ -226,7 +226,7 @@ def _small(power: ast.BinOp, turns: Collection[str]) -> bool:
 
 
 def deleted(node: ast.stmt, names: Collection[str]) -> list[str]:
-    """Which of these names a `del` removes."""
+    """Return those of some names that a `del` removes."""
     targets = node.targets if isinstance(node, ast.Delete) else []
     return [t.id for t in targets if isinstance(t, ast.Name) and t.id in names]
 
@@ -240,7 +240,7 @@ def is_main(node: ast.stmt) -> bool:
 
 
 def definitions(node: ast.stmt) -> list[Definition]:
-    """The functions and classes that a statement makes, those of its blocks included."""
+    """Return the functions and classes that a statement makes, those of its blocks included."""
     return [n for n in here(node) if isinstance(n, Definition)]
 
 
@@ -267,12 +267,12 @@ def _outside_lambdas(value: ast.AST) -> Iterator[ast.AST]:
 
 
 def loaded(value: ast.AST) -> set[str]:
-    """The names that are looked up when the line runs."""
+    """Return the names that are looked up when the line runs."""
     return {n.id for n in _outside_lambdas(value) if isinstance(n, ast.Name)}
 
 
 def read(node: ast.AST) -> set[str]:
-    """All names that are looked up, then or later, and not bound inside."""
+    """Return all names that are looked up, then or later, and not bound inside."""
     inner = [n for n in ast.walk(node) if isinstance(n, ast.Name | ast.arg)]
     own = {n.arg for n in inner if isinstance(n, ast.arg)}
     own |= {n.id for n in inner if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
@@ -280,7 +280,7 @@ def read(node: ast.AST) -> set[str]:
 
 
 def bound(node: ast.stmt) -> list[str]:
-    """The names that a statement binds."""
+    """Return the names that a statement binds."""
     if isinstance(node, Definition):
         return [node.name]
     if isinstance(node, Import):
@@ -291,7 +291,7 @@ def bound(node: ast.stmt) -> list[str]:
 
 
 def here(node: ast.AST) -> Iterator[ast.AST]:
-    """A node and all within it, except what is inside of functions and classes."""
+    """Yield a node and all within it, except the insides of functions and classes."""
     yield node
     if not isinstance(node, Definition | ast.Lambda):
         for child in ast.iter_child_nodes(node):
@@ -299,7 +299,7 @@ def here(node: ast.AST) -> Iterator[ast.AST]:
 
 
 def changed(node: ast.stmt) -> Iterator[str]:
-    """The names to whose entries or attributes a statement assigns."""
+    """Yield the names whose entries or attributes a statement assigns."""
     for inner in here(node):
         if isinstance(inner, ast.Attribute | ast.Subscript) and isinstance(inner.ctx, ast.Store):
             base: ast.AST = inner

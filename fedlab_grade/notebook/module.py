@@ -1,4 +1,4 @@
-"""The module in what a student wrote: a Python file, or a notebook."""
+"""Read the module in a student's file, which is Python or a notebook."""
 
 import re
 from collections.abc import Collection

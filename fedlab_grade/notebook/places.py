@@ -1,4 +1,4 @@
-"""The text of a statement within the module, and the place in the notebook that it came from.
+"""Write a statement into the module, with a mark of the cell and line that it came from.
 
 Above each statement stands a comment with its cell and line. What may raise when it is defined is
 wrapped, so that the rest of the module runs nevertheless, as the other cells do in Jupyter.
@@ -78,7 +78,7 @@ def in_cells(text: str, places: Places) -> str:
 
 
 def part(number: int, node: ast.stmt, lines: list[str]) -> str:
-    """What stands in the module for a statement of a cell.
+    """Return the text in the module for a statement of a cell.
 
     Args:
         lines: of the cell.
@@ -98,7 +98,7 @@ def _shown(number: int, first: int, text: str) -> str:
 
 
 def _text(node: ast.stmt, first: int, lines: list[str]) -> str:
-    """The lines of a statement, without others that stand on them behind a semicolon."""
+    """Return the lines of a statement, without others that stand on them behind a semicolon."""
     part = [line.encode() for line in lines[first - 1 : node.end_lineno]]  # columns are bytes
     if part[-1][node.end_col_offset :].lstrip().startswith(b";"):
         part[-1] = part[-1][: node.end_col_offset]
@@ -113,7 +113,7 @@ def _text(node: ast.stmt, first: int, lines: list[str]) -> str:
 
 
 def _indented(text: str, node: ast.stmt, first: int) -> str:
-    """The text with an indent, except within strings of several lines."""
+    """Return the text with an indent, except within strings of several lines."""
     fixed = {
         line
         for inner in ast.walk(node)

@@ -1,4 +1,4 @@
-"""Find the grader by its name, and nothing else of the course, as in bubblewrap's view.
+"""Find the grader by its name but not the course, as in bubblewrap's view.
 
 This file is run by its path, before anything of the package is imported. Code that undoes what it
 does, or reads files by their paths, is stopped by Landlock, and without that by nothing.
@@ -12,7 +12,7 @@ from pathlib import Path
 
 
 class Bare(MetaPathFinder):
-    """Finds ``fedlab_grade`` where it lies on the disk, and no ``fedlab_edu``."""
+    """A finder of ``fedlab_grade`` where it lies on the disk, and of no ``fedlab_edu``."""
 
     def __init__(self, package: Path) -> None:
         self._init = package / "__init__.py"

@@ -1,4 +1,4 @@
-"""What a worker gives up before it serves: its view of the machine, its rights, and most of it."""
+"""Confine a worker before it serves: namespaces, user, files and limits."""
 
 import ctypes
 import os
@@ -40,7 +40,7 @@ def enter_namespaces() -> None:
 
 
 def mount_own(job: dict[str, Any]) -> None:
-    """A /proc that shows only this namespace, and folders that are empty and small."""
+    """Mount a /proc of this namespace alone, and small empty folders."""
     owner = f",uid={job['uid']},gid={job['uid']}" if os.getuid() == 0 else ""
     size = f"size={job['disk']}m,nr_inodes={FILES},mode=0700{owner}".encode()
     flags = NO_SUID | NO_DEVICES
@@ -55,7 +55,7 @@ def mount_own(job: dict[str, Any]) -> None:
 
 
 def shut_memory() -> None:
-    """No other process of the same user may look into this one."""
+    """Close this process's memory to other processes of the same user."""
     _libc().prctl(DUMPABLE, 0, 0, 0, 0)
 
 

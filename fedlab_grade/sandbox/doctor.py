@@ -1,4 +1,4 @@
-"""Which isolation this machine gives to submissions: tried for real, and what would give a better.
+"""Try which isolation this machine gives to submissions, and say how to get a better one.
 
 Three ways are known, the best first: "bwrap", namespaces of their own by bubblewrap; "uid", a user
 of their own, where one is root but may make no namespaces, as in most containers; "none".
@@ -35,7 +35,7 @@ OPEN = "another user: no network, limits; what all users can read, submissions c
 
 @dataclass(frozen=True)
 class Finding:
-    """Whether one way works here, and if not, why.
+    """Whether one way of isolation works here, and if not, why.
 
     Fields:
         closed: whether a submission sees nothing of the disk but the system and Python.
@@ -49,7 +49,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """What was tried, the best way that works, and what would give a better one."""
+    """The ways that were tried, the best that works, and advice on a better one."""
 
     findings: tuple[Finding, ...]
     way: Way
@@ -71,7 +71,7 @@ class Diagnosis:
 
 
 def choose(trust: bool = False) -> Way:
-    """The best way that works here; "none" only for submissions that are trusted.
+    """Return the best way that works here; "none" only for trusted submissions.
 
     Raises:
         NoSandbox: none works.
@@ -120,7 +120,7 @@ def tried(way: Way, planted: Sequence[Path] = ()) -> Finding:
 
 @contextmanager
 def _planted() -> Iterator[list[Path]]:
-    """Files that anyone may read, where courses lie, and where Python does."""
+    """Plant files that anyone may read, in folders of courses and of Python."""
     places = {tempfile.gettempdir(), os.getcwd(), str(Path.home()), sys.prefix, f"{sys.prefix}/lib"}
     with ExitStack() as stack:
         files = []
@@ -134,7 +134,7 @@ def _planted() -> Iterator[list[Path]]:
 
 
 def seen_inside() -> dict[str, object]:
-    """What a worker can do; it is this that a worker runs for `tried`."""
+    """Return what a worker can do; a worker runs this for `tried`."""
     seen: dict[str, object] = {"user": os.getuid()}
     seen["processes"] = 0
     with suppress(PermissionError):
@@ -165,7 +165,7 @@ def seen_inside() -> dict[str, object]:
 
 
 def _faults(way: Way, seen: dict[str, object], user: int) -> list[str]:
-    """What is not as it must be, where workers should run as this user."""
+    """Return what is wrong with a worker that should run as this user."""
     checks = [
         (seen["user"] != 0, "submissions would run as root"),
         (os.getuid() != 0 or int(str(seen["user"])) - user in range(TURNS),
@@ -190,7 +190,7 @@ def _setting(name: str) -> str:
 
 
 def _advice(why: str) -> tuple[str, ...]:
-    """What to do to get bubblewrap to work."""
+    """Return how to get bubblewrap to work."""
     if sys.platform == "darwin":
         return ("macOS has nothing to hold a process: grade in a Linux container or machine.",)
     if sys.platform != "linux":

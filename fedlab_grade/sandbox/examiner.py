@@ -1,4 +1,4 @@
-"""The process that holds the tests: it runs them on one submission after the other.
+"""Run the tests on one submission after the other, in the process that holds the tests.
 
     python -m fedlab_grade.sandbox.examiner < JOB_AND_SUBMISSIONS
 
@@ -43,7 +43,7 @@ STUMBLED = "The check could not go on with what your code returned: "
 
 
 class Examiner(plugin.Recorder):
-    """Runs the tests on submissions, each of which comes as a line of JSON: [file, text]."""
+    """A recorder of submissions, each of which comes as a line of JSON: [file, text]."""
 
     def __init__(self, job: dict[str, Any], channel: TextIO) -> None:
         super().__init__(job["question"], {}, 0.0, channel)
@@ -88,7 +88,7 @@ class Examiner(plugin.Recorder):
             self.send("result", test=plugin.name(item), **result)
 
     def _judge(self, item: pytest.Item, file: str, text: str, deadline: float) -> dict[str, Any]:
-        """The result of one test; an error is the student's only if the reference has none."""
+        """Return the result of one test; it is no fault of ours if the reference passes."""
         result = self._run(item, file, text, deadline)
         stumbled = result.pop("stumbled", None)
         if result["status"] != "error" or not stumbled or not self.reference:
@@ -103,7 +103,7 @@ class Examiner(plugin.Recorder):
         return result
 
     def _run(self, item: pytest.Item, file: str, text: str, deadline: float) -> dict[str, Any]:
-        """What comes of one test in a fork of this process."""
+        """Return the result of one test, run in a fork of this process."""
         call = float(plugin.wall(item) or self.limits.call)
         worker = self._worker()
         patience = self.limits.calls * call
@@ -138,7 +138,7 @@ class Examiner(plugin.Recorder):
         }
 
     def _worker(self) -> Worker:
-        """A fresh one; a second sandbox, if the first has come to an end."""
+        """Return a fresh worker; restart the sandbox once if it has ended."""
         for _ in range(2):
             if self._zygote is None:
                 self._zygote = Zygote(self.way, self.limits, self._private)
@@ -183,7 +183,7 @@ class Examiner(plugin.Recorder):
         os._exit(0)
 
     def send(self, event: str, **fields: object) -> None:
-        """In the fork, the first result is the last."""
+        """Send an event; in the fork, the first result is the last."""
         if self._pipe < 0:
             return super().send(event, **fields)
         if event != "result":

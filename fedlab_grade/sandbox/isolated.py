@@ -38,7 +38,7 @@ def grade_isolated(
     jobs: int = 2,
     private: Iterable[Path] = (),
 ) -> Iterator[Report]:
-    """The reports on submissions, one after the other, in their order.
+    """Yield the reports on submissions, in their order.
 
     Args:
         tests: a file of tests marked with ``q``.
@@ -79,7 +79,7 @@ def _grade(
     submissions: Iterator[tuple[str, str | bytes]],
     limits: Limits,
 ) -> Iterator[Report]:
-    """Each examiner has one submission in hand; they are looked at in turn."""
+    """Give each examiner one submission at a time, and yield their reports in turn."""
     waiting: deque[tuple[_Examiner, Progress]] = deque()
     try:
         while True:
@@ -109,7 +109,7 @@ def _grade(
 
 
 class _Failed(Exception):
-    """Why the examiner has given no results."""
+    """The reason why the examiner has given no results."""
 
 
 class _Examiner:
@@ -201,7 +201,7 @@ class _Examiner:
         raise _Failed("its process ended" if self._process.poll() is not None else "it hangs")
 
     def _lines(self, patience: float) -> Iterator[bytes]:
-        """What it says, until it has ended or the time is up."""
+        """Yield what it says, until it has ended or the time is up."""
         end = time.monotonic() + patience
         assert self._process.stderr is not None
         pipe = self._process.stderr.fileno()

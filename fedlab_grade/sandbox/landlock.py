@@ -1,4 +1,4 @@
-"""Which files a process may open, by Landlock: for Linux from 5.13 on, without any rights.
+"""Limit the files that a process may open, by Landlock: Linux 5.13 and later, without root.
 
 It works in containers that may make no namespaces. What a process has open already stays open, and
 names of folders can still be passed: only the opening, making and removing of files is bounded.
@@ -29,14 +29,14 @@ Rule = tuple[str, int]  # a file, or a folder with all that it holds, and the ri
 
 
 def version() -> int:
-    """Of the kernel's interface; 0 where it has none, or where it is switched off."""
+    """Return the version of the kernel's interface; 0 where it has none or it is switched off."""
     if sys.platform != "linux":
         return 0
     return max(0, _call(_CREATE, None, ctypes.c_size_t(0), 1))
 
 
 def beneath(place: Path, hidden: Collection[Path]) -> Iterator[Rule]:
-    """The rules by which a folder can be read without some that it holds: their names only.
+    """Yield the rules that open a folder without the hidden ones in it, whose names remain.
 
     Rights go down a tree and cannot be taken back in it. So what lies beside a hidden folder is
     opened piece by piece, and links, whose goals have rules of their own, are left out.

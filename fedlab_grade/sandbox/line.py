@@ -1,4 +1,4 @@
-"""The end of the wire at the parent: frames, what is printed at the other end, how that ended."""
+"""The parent's end of the wire: frames, the printed output, and how the worker ended."""
 
 import os
 import select
@@ -29,7 +29,7 @@ ENDS: dict[int, str] = {
 
 
 class Line:
-    """Sends requests and receives replies, up to a point in time.
+    """A connection that sends requests and receives replies before a point in time.
 
     Args:
         keep: bytes of what is printed that are kept.
@@ -49,7 +49,7 @@ class Line:
         self._worker.line.sendall(message)
 
     def receive(self, end: float, at: Callable[[int], Any]) -> dict[str, Any]:
-        """The next reply, with its fields.
+        """Return the next reply with its fields.
 
         Args:
             at: the function of a number, for `wire.decode`.
@@ -93,7 +93,7 @@ class Line:
         return bool(piece)
 
     def how_it_ended(self) -> str:
-        """To follow the name of a function."""
+        """Return how the worker ended, to follow the name of a function."""
         self._worker.leash.settimeout(2)
         try:
             kind, status = STATUS.unpack(self._worker.leash.recv(STATUS.size))
@@ -123,7 +123,7 @@ _FIELDS: dict[str, dict[str, Any]] = {
 
 
 def checked(reply: Any) -> dict[str, Any]:
-    """The reply, once it is known to have its fields.
+    """Return the reply, once it is known to have its fields.
 
     Raises:
         wire.Malformed: it has not.

@@ -1,4 +1,4 @@
-"""Where students' files run: the ways of holding a process, and the start of one for every test."""
+"""Start the processes in which students' files run, one for every test."""
 
 import json
 import os
@@ -75,7 +75,7 @@ class Zygote:
         }  # fmt: skip
         start = f"import sys; sys.path.insert(0, {VIEW!r})" if way == "bwrap" else bare()
         start += "; from fedlab_grade.sandbox import zygote; zygote.main()"
-        command = [sys.executable, "-I", "-X", "utf8", "-c", start, str(other.fileno())]
+        command = [sys.executable, "-I", "-B", "-X", "utf8", "-c", start, str(other.fileno())]
         if way == "bwrap":
             command = [*bubblewrap(private), *command]
         try:
@@ -167,7 +167,7 @@ class Zygote:
         raise NoSandbox(f"the sandbox has ended: {self.said()}")
 
     def said(self) -> str:
-        """The last line of what it wrote on its way out."""
+        """Return the last line that it wrote on its way out."""
         if not self._log.closed:
             self._log.seek(0)
             lines = self._log.read().decode("utf-8", "replace").strip().splitlines()

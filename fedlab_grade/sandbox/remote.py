@@ -1,4 +1,4 @@
-"""A student's file at the other end of a wire: calls go there, and answers come back.
+"""Call the functions of a student's file, which run in a worker at the other end of a wire.
 
 The other end is not trusted: whatever it sends is at most a wrong answer.
 """
@@ -34,11 +34,11 @@ class Stopped(Failure):
 
 
 class _Late(BaseException):
-    """The time of a call is up; not an Exception, so that no function takes it for its own."""
+    """The time of a call is up; not an Exception, which the test's own function could catch."""
 
 
 class _Verdict(BaseException):
-    """What a test's own function asserts ends the test: the student could read it, or catch it."""
+    """An assertion of a test's own function; it ends the test, so that no student can catch it."""
 
     def __init__(self, error: AssertionError) -> None:
         self.error = error
@@ -119,7 +119,7 @@ class Remote(Student):
         return reply["value"], [wire.clean(parameter, 60) for parameter in names], after
 
     def _raise(self, reply: dict[str, Any]) -> NoReturn:
-        """What the function raised, with a stand-in for the exception as its context."""
+        """Raise what the function raised, with a stand-in for the exception as its context."""
         kind = FAILURES.get(reply["status"], Failure)
         likely = wire.clean(reply["likely"], 300)
         failure = kind(wire.clean(reply["message"], MESSAGE), likely)
@@ -132,14 +132,14 @@ class Remote(Student):
         raise failure
 
     def _time(self) -> float:
-        """Seconds that the next call may take."""
+        """Return the seconds that the next call may take."""
         left = self._deadline - time.monotonic()
         if left <= 0:
             self._over = f"{self._allowed} are used up"
         return max(0.0, min(self._limits.call, left))
 
     def _ask(self, request: dict[str, Any], functions: wire.Functions, who: str) -> dict[str, Any]:
-        """The reply to a request; on the way, the other side may call what it was given."""
+        """Return the reply to a request; on the way, the worker may call what it was given."""
         if self._over:
             raise Stopped(f"{who} was not called: {self._over}.")
         end = time.monotonic() + request["limit"]
@@ -192,7 +192,7 @@ class Remote(Student):
 
 @contextmanager
 def _alarm(end: float) -> Iterator[None]:
-    """A test's own function may run for ever on what a student gives to it: not beyond ``end``."""
+    """Stop a test's own function at ``end``: it may run for ever on what a student gives to it."""
 
     def ring(*_: object) -> None:
         raise _Late
@@ -207,7 +207,7 @@ def _alarm(end: float) -> Iterator[None]:
 
 
 def _called(functions: wire.Functions, reply: dict[str, Any]) -> bytes:
-    """What a function that the student was given returns or raises."""
+    """Return what a function that the student was given returns or raises, as a message."""
     function = functions.at(reply["function"])
     try:
         value = function(*reply["arguments"], **reply["named"])
@@ -220,7 +220,7 @@ def _called(functions: wire.Functions, reply: dict[str, Any]) -> bytes:
 
 
 def _stand_in(name: str, parent: type[Exception], text: str) -> Exception:
-    """An exception that looks like the student's in type and text."""
+    """Return an exception that looks like the student's in type and text."""
     try:
         return type(name or "Exception", (parent,), {})(text)
     except Exception:  # some want other arguments, as UnicodeDecodeError does

@@ -1,4 +1,4 @@
-"""A filter of system calls, for Linux: what an answer never needs and an attack may want."""
+"""Filter system calls that an answer never needs and an attack may want (Linux)."""
 
 import ctypes
 import errno
@@ -34,7 +34,7 @@ _NUMBER, _MACHINE, _FIRST = 0, 4, 16  # where the kernel puts them
 
 
 def program(machine: str) -> bytes:
-    """The filter as the kernel reads it.
+    """Return the filter as the kernel reads it.
 
     Raises:
         KeyError: the machine is not in MACHINES.

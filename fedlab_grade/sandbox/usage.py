@@ -1,4 +1,4 @@
-"""How much memory and disk a worker and all that it has started take."""
+"""Measure the memory and disk of a worker and all that it has started."""
 
 import errno
 import itertools
@@ -14,7 +14,7 @@ SHARED = ("/tmp", "/var/tmp", "/dev/shm")  # where every user may write
 
 
 def memory(process: int, column: int = 1) -> int:
-    """Bytes of a process: all addresses (column 0), or those in memory that no file holds (1).
+    """Return bytes of a process: all addresses (column 0), or memory that no file holds (1).
 
     0 if unknown. The second counts memory that the process shares, as tensors in shared memory.
     """
@@ -30,14 +30,14 @@ def memory(process: int, column: int = 1) -> int:
 
 
 def grown(job: dict[str, Any], base: int) -> int:
-    """Bytes that the worker and its children have taken, beyond what they began with."""
+    """Return the bytes that the worker and its children have taken since it began."""
     if job["way"] == "none":
         return 0
     return sum(max(0, memory(process) - base) for process in processes(job))
 
 
 def processes(job: dict[str, Any]) -> Iterator[int]:
-    """The worker's: all of its user, or in namespaces all that there are."""
+    """Yield the worker's processes: those of its user, or in namespaces all."""
     for name in filter(str.isdigit, os.listdir("/proc")):
         with suppress(OSError):
             # The worker's /proc covers that of the sandbox, and shows nothing else.
@@ -46,7 +46,7 @@ def processes(job: dict[str, Any]) -> Iterator[int]:
 
 
 def owned(job: dict[str, Any], places: Iterable[str]) -> Iterator[str]:
-    """The files and folders of the worker's user that lie directly in some folders."""
+    """Yield the files and folders of the worker's user that lie directly in some folders."""
     for place in places:
         with suppress(FileNotFoundError), os.scandir(place) as entries:
             for entry in entries:

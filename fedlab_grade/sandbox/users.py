@@ -62,7 +62,7 @@ def lock(block: int) -> int | None:
 
 
 def _folder() -> Path:
-    """The folder of the locks, which only root can enter: others could take all of them."""
+    """Return the folder of the locks, which only root can enter: others could take all of them."""
     place = next((place for place in PLACES if os.access(place, os.W_OK)), PLACES[-1])
     folder = Path(place, "fedlab_edu_users")
     folder.mkdir(mode=0o700, exist_ok=True)

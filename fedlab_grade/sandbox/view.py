@@ -1,4 +1,4 @@
-"""What a sandbox shows of the disk: programs, Python and the grader; never the course.
+"""Decide what a sandbox shows of the disk: programs, Python and the grader; never the course.
 
 The view is made of what Python needs, in a list that does not depend on where the course lies. If a
 private path lies within one of those folders, it is masked together with the folders around it that
@@ -27,7 +27,7 @@ LISTED = 500  # files of a private folder that are tried
 
 
 class NoSandbox(Exception):
-    """Why the sandbox cannot be had."""
+    """The reason why there is no sandbox."""
 
 
 def shown() -> dict[Path, Path]:

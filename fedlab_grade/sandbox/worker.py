@@ -1,4 +1,4 @@
-"""The end of the wire in the sandbox: a student's file, and nothing but answers to calls.
+"""The sandbox's end of the wire: a student's file, which answers calls.
 
 It holds no tests and no expected values, so that nothing in it needs to be kept from the student's
 code. What it says is an answer, never a mark.
@@ -25,7 +25,7 @@ EARLY = 0.9  # of the limit of time: then it writes down where it is
 
 
 class Ask:
-    """Stands for a callable of the other side."""
+    """A stand-in for a callable of the parent."""
 
     def __init__(self, line: socket.socket, place: int) -> None:
         self._line, self.place = line, place
@@ -96,7 +96,7 @@ def no_package(text: str) -> None:
 
 
 def answer(student: Student, request: dict[str, Any]) -> dict[str, object]:
-    """What a call comes to."""
+    """Return the reply to a call."""
     name = request["name"]
     try:
         value, names, after = student.run(
@@ -120,7 +120,7 @@ def answer(student: Student, request: dict[str, Any]) -> dict[str, object]:
 
 
 def receive(line: socket.socket) -> Any:
-    """The next message.
+    """Return the next message.
 
     Raises:
         EOFError: there is none.

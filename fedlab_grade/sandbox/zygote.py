@@ -1,4 +1,4 @@
-"""A process that has loaded PyTorch once, and forks from itself a worker for every test.
+"""Load PyTorch once, and fork a worker for every test.
 
     python -m fedlab_grade.sandbox.zygote DESCRIPTOR
 
