@@ -14,7 +14,7 @@ from pathlib import Path
 
 from fedlab_edu import __version__
 from fedlab_grade import cli as grader
-from fedlab_grade.assignment import Refusal
+from fedlab_grade.options import Refusal
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

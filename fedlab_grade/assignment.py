@@ -7,108 +7,16 @@ that begins with the name of the tests, as hw_ref.py beside test_hw.py), and per
 """
 
 import ast
-import hashlib
-import math
 import os
 import re
-import tomllib
-from collections.abc import Iterator, Set
-from dataclasses import asdict, dataclass, replace
-from fnmatch import fnmatchcase
+from dataclasses import dataclass
 from functools import cached_property
-from importlib import import_module
 from pathlib import Path
-from types import ModuleType
-from typing import TypeVar
 
+from fedlab_grade.digest import digest, with_imports
 from fedlab_grade.mutants import Mutant, read_mutants
+from fedlab_grade.options import Late, Limits, Refusal, read_options
 from fedlab_grade.release import NOT_WRITTEN, is_marked, outline, release
-
-
-class Refusal(Exception):
-    """The reason why a command cannot be carried out, in one sentence."""
-
-
-def extra(package: str) -> ModuleType:
-    """Import and return a package of the extra ``grade``.
-
-    Raises:
-        Refusal: it is not installed; the message says how to install it.
-    """
-    try:
-        return import_module(package)
-    except ModuleNotFoundError:
-        raise Refusal(f"{package} is missing: pip install 'fedlab_edu[grade]'.") from None
-
-
-@dataclass(frozen=True)
-class Limits:
-    """What a submission may take; set in the table ``limits`` of ``assignment.toml``.
-
-    Fields:
-        call: seconds for one call, and for loading the file. A test's marker may set another limit
-            for its calls (``wall``).
-        calls: how many calls' worth of seconds all calls of one test may take.
-        total: seconds for all tests of a submission.
-        memory: megabytes of a process, beyond what PyTorch takes; all of its processes together
-            may take half as much again.
-        processes: how many, threads included.
-        disk: megabytes of files.
-        output: bytes of what is printed in a test that are kept.
-        asked: how often a test's own callables may be called in one call.
-    """
-
-    call: float = 10.0
-    calls: float = 4.0
-    total: float = 120.0
-    memory: int = 1024
-    processes: int = 32
-    disk: int = 64
-    output: int = 64 << 10
-    asked: int = 10_000
-
-
-@dataclass(frozen=True)
-class Late:
-    """What lateness costs; set in the table ``late`` of ``assignment.toml``.
-
-    Fields:
-        percent: of the points, for each day that has begun, after the student's extension.
-        most: percent that are taken off at most.
-    """
-
-    percent: float = 0.0
-    most: float = 100.0
-
-    def penalty(self, days: float) -> float:
-        """Return the share of the points that is taken off for so many days."""
-        return min(self.most, self.percent * math.ceil(max(0.0, days))) / 100
-
-
-_T = TypeVar("_T", Limits, Late)
-
-
-def read_options(path: Path, name: str, default: _T) -> _T:
-    """Read a table of an assignment's options; what it leaves out is as by default.
-
-    Raises:
-        Refusal: it is not TOML, or a value is unknown or not a positive number.
-    """
-    if not path.is_file():
-        return default
-    try:
-        table = tomllib.loads(path.read_text(encoding="utf-8")).get(name, {})
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise Refusal(f"{path} cannot be read: {error}.") from None
-    known = asdict(default)
-    for key, value in table.items():
-        if key not in known:
-            raise Refusal(f"{path}: {name}.{key} is unknown; allowed: {', '.join(known)}.")
-        kind = (int, float) if isinstance(known[key], float) else (int,)
-        if type(value) not in kind or not 0 < value < float("inf"):
-            what = "a positive number" if float in kind else "a positive whole number"
-            raise Refusal(f"{path}: {name}.{key} is {value!r}; allowed: {what}.")
-    return replace(default, **table)
 
 
 @dataclass(frozen=True)
@@ -203,35 +111,16 @@ class Assignment:
     @cached_property
     def files(self) -> tuple[Path, ...]:
         """The tests, and those files beside them which they import."""
-        return _with_imports(self.tests)
+        return with_imports(self.tests)
 
     @cached_property
     def digest(self) -> str:
         """The SHA-256 of all that decides a test; if it changes, everyone is graded again.
 
-        These are the tests, conftest.py, the modules and packages beside them which they import,
-        the limits, and the files and folders beside them which they name: in quotes, as a part of
-        a path in quotes, or by a pattern (`_quoted`).
+        See `fedlab_grade.digest`; and the limits, unless they are the default.
         """
-        home = self.tests.parent
-        conftest = home / "conftest.py"
-        modules = {*self.files, *(_with_imports(conftest) if conftest.is_file() else ())}
-        packages = {name.partition(".")[0] for path in modules for name in _imports(path)}
-        named = [*packages, *(pattern for path in modules for pattern in _quoted(path))]
-        apart = {path.resolve() for path in self.apart}
-        found = set(modules)
-        for path in home.iterdir():
-            if path == self.source or path.stem == "mutants" or path.name.startswith("."):
-                continue
-            names = [path.name, *([path.stem] if path.suffix == ".py" else [])]
-            if any(fnmatchcase(name, pattern) for name in names for pattern in named):
-                found.update(_below(path, apart))
-        total = hashlib.sha256(b"" if self.limits == Limits() else repr(self.limits).encode())
-        for path in sorted(found):
-            total.update(str(path.relative_to(home)).encode("utf-8", "surrogateescape") + b"\0")
-            with path.open("rb") as file:
-                total.update(hashlib.file_digest(file, "sha256").digest())
-        return total.hexdigest()
+        limits = "" if self.limits == Limits() else repr(self.limits)
+        return digest(self.tests, self.files, self.source, self.apart, limits)
 
 
 def find(name: str, course: Path | None) -> Assignment:
@@ -287,66 +176,3 @@ def _in_folder(folder: Path) -> Assignment:
     return Assignment(
         name, tests[0], found[0] if found else None, mutants if mutants.is_file() else None
     )
-
-
-def _with_imports(module: Path) -> tuple[Path, ...]:
-    """Return a module and those beside it which it imports, directly or not."""
-    found, todo = [module], [module]
-    while todo:
-        for name in _imports(todo.pop()):
-            path = module.parent / f"{name}.py"
-            if path.is_file() and path not in found:
-                found.append(path)
-                todo.append(path)
-    return tuple(found)
-
-
-def _imports(path: Path) -> list[str]:
-    names: list[str] = []
-    for node in ast.walk(_parsed(path)):
-        if isinstance(node, ast.Import):
-            names += [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            names.append(node.module)
-    return names
-
-
-def _quoted(path: Path) -> set[str]:
-    """Return patterns of the file names in a module: the parts of paths among its strings.
-
-    What is filled in is a star, as in f"case_{i}.json"; an ending alone, as in ".json", is that of
-    any file. A pattern without a letter or digit is left out, for it would fit all.
-    """
-    found: set[str] = set()
-    nodes = list(ast.walk(_parsed(path)))
-    filled = [node for node in nodes if isinstance(node, ast.JoinedStr)]
-    pieces = {part for node in filled for part in node.values}
-    for node in nodes:
-        if isinstance(node, ast.JoinedStr):
-            parts = [p.value if isinstance(p, ast.Constant) else "*" for p in node.values]
-            text = "".join(map(str, parts))
-        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and node not in pieces:
-            text = re.sub(r"%[-\d.]*[a-z]|\{[^{}]*\}", "*", node.value)
-        else:
-            continue
-        found.update(re.split(r"[/\\]", text))
-    return {f"*{p}" if p.startswith(".") else p for p in found if re.search(r"\w", p)}
-
-
-def _below(path: Path, apart: Set[Path]) -> Iterator[Path]:
-    """Yield the files in a folder, or the file itself, without what is apart."""
-    if path.resolve() in apart:
-        return
-    if path.is_dir():
-        for inner in path.iterdir():
-            if not (inner.is_symlink() and inner.is_dir()):  # it could lead back to here
-                yield from _below(inner, apart)
-    elif path.is_file() and path.suffix != ".pyc":
-        yield path
-
-
-def _parsed(path: Path) -> ast.Module:
-    try:
-        return ast.parse(path.read_bytes())
-    except (SyntaxError, ValueError):
-        return ast.Module([], [])  # running it says what is wrong

@@ -8,7 +8,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from fedlab_grade.assignment import Refusal
+from fedlab_grade.options import Refusal
 
 AT_HOME = ("check", "watch", "hint", "progress")
 

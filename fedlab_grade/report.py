@@ -28,11 +28,7 @@ def render(report: Report, command: str, width: int = 88, colour: bool = False) 
         return f"\033[{code}m{line}\033[0m" if colour else line
 
     def text(words: str, by: int) -> list[str]:
-        """Return an indented paragraph; lines that begin with a blank are code, and stay as they
-        are."""
-        margin, lines = " " * by, words.splitlines()
-        wrapped = [w if w.startswith(" ") else fill(w, width - by) for w in lines]
-        return [margin + line for w in wrapped for line in w.splitlines()]
+        return _paragraph(words, by, width)
 
     def why(result: Result, by: int) -> list[str]:
         if result.status == "error":
@@ -73,6 +69,12 @@ def render(report: Report, command: str, width: int = 88, colour: bool = False) 
         out.append("")
     out += [row("  Total", report.results, BOLD), "", _next(report, command), ""]
     return "\n".join(out)
+
+
+def _paragraph(words: str, by: int, width: int) -> list[str]:
+    """Return an indented paragraph; lines that begin with a blank are code and are not wrapped."""
+    wrapped = [w if w.startswith(" ") else fill(w, width - by) for w in words.splitlines()]
+    return [" " * by + line for w in wrapped for line in w.splitlines()]
 
 
 def _next(report: Report, command: str) -> str:

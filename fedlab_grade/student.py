@@ -22,7 +22,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from fedlab_grade import wire
+from fedlab_grade import callables, wire
 from fedlab_grade.checks import Answer, Failure
 from fedlab_grade.printing import kind, printable
 from fedlab_grade.release import NOT_WRITTEN
@@ -141,7 +141,7 @@ class Student:
         mine = [f for f in frames if f.filename == str(self.path)][-FRAMES:]
         where = [f"\n  line {f.lineno}, in {f.name.strip('<>')}: {f.line}" for f in mine]
         text = _text(error)
-        return f"{wire.name_of(type(error))[:80]}{': ' if text else ''}{text}{''.join(where)}"
+        return f"{callables.name_of(type(error))[:80]}{': ' if text else ''}{text}{''.join(where)}"
 
 
 def decoded(file: bytes) -> str:

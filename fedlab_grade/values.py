@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from fedlab_grade import wire
+from fedlab_grade import callables, wire
 from fedlab_grade.checks import Failure
 from fedlab_grade.faults import mistaken
 from fedlab_grade.printing import kind
@@ -38,7 +38,7 @@ class Values:
         Raises:
             Failure: as `Student.call`; or a value is not of a plain type.
         """
-        functions = wire.Functions()
+        functions = callables.Functions()
         given, by_name = _sent([list(arguments), named], functions)
         got, _, after = self.student.run(name, given, by_name, seed)
         try:
@@ -59,7 +59,7 @@ class Values:
         return (value, _sent(after, functions)) if echo else value
 
 
-def _sent(value: object, functions: wire.Functions | None = None) -> Any:
+def _sent(value: object, functions: callables.Functions | None = None) -> Any:
     """Return the value as it would arrive on the other side."""
     known = (functions.place,) if functions else ()
     message = wire.encode(value, *known)

@@ -18,6 +18,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from fedlab_grade.callables import Malformed, name_of
+
 MAX_JSON = 4 << 20  # bytes; one of them can cost fifty as Python objects
 MAX_MESSAGE = 64 << 20  # bytes; tensors cost what they weigh
 MAX_PARTS = 200_000
@@ -33,10 +35,6 @@ _DTYPES = (
     torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8, torch.bool,
 )  # fmt: skip
 _KINDS = {np.dtype(name) for name in ("f8", "f4", "f2", "i8", "i4", "i2", "i1", "u1", "?")}
-
-
-class Malformed(ValueError):
-    """A message that does not keep to the format."""
 
 
 class Refused(TypeError):
@@ -246,42 +244,7 @@ def _odd(tensor: Tensor) -> str:
     return "conjugated" if tensor.is_conj() or tensor.is_neg() else ""
 
 
-def name_of(kind: type) -> str:
-    """Return the name of a type, whatever it does to hide it."""
-    name = type.__dict__["__name__"].__get__(kind)
-    return name if type(name) is str else "value"
-
-
 def _plain(name: str) -> str:
     """Return at most 60 letters, digits, blanks and underscores of a name."""
     letters = "".join(c for c in name[:60] if c.isalnum() or c in "_ ")
     return letters.strip() or "value"
-
-
-def clean(text: str, length: int) -> str:
-    """Return text that can be shown anywhere: no lone surrogates or control characters, and cut."""
-    text = text[: length + 1].encode("utf-8", "replace").decode("utf-8")
-    text = "".join(c if c.isprintable() or c in "\n\t" else "�" for c in text)
-    return text if len(text) <= length else text[:length] + "..."
-
-
-class Functions:
-    """The callables that were sent, by their numbers."""
-
-    def __init__(self) -> None:
-        self._sent: list[Callable[..., Any]] = []
-
-    def place(self, function: Callable[..., Any]) -> int:
-        """Return the number of a function."""
-        self._sent.append(function)
-        return len(self._sent) - 1
-
-    def at(self, number: int) -> Callable[..., Any]:
-        """Return the function with this number.
-
-        Raises:
-            Malformed: there is none.
-        """
-        if not 0 <= number < len(self._sent):
-            raise Malformed("no such function")
-        return self._sent[number]

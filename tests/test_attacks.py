@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 import pytest
 
-from fedlab_grade.assignment import Limits
+from fedlab_grade.options import Limits
 from fedlab_grade.run import Report
 from fedlab_grade.sandbox import doctor
 from fedlab_grade.sandbox.isolated import grade_isolated

@@ -11,7 +11,7 @@ import pytest
 
 from benchmarks import grading
 from fedlab_grade import run
-from fedlab_grade.assignment import Refusal, find
+from fedlab_grade.assignment import find
 from fedlab_grade.classroom import batch, commands
 from fedlab_grade.classroom.batch import Batch
 from fedlab_grade.classroom.downloads import people
@@ -19,6 +19,7 @@ from fedlab_grade.classroom.intake import Handed, Wanted
 from fedlab_grade.classroom.people import Person
 from fedlab_grade.classroom.records import TEXT, Change, Outcome, Record
 from fedlab_grade.classroom.store import Store, file_name
+from fedlab_grade.options import Refusal
 from fedlab_grade.run import Report
 from tests.classroom import PLAN, RIGHT, SOLUTION, WRONG, StandIn, assignment_folder
 

@@ -6,9 +6,10 @@ from pathlib import Path
 import pytest
 
 from fedlab_edu import cli
-from fedlab_grade.assignment import Refusal, find
+from fedlab_grade.assignment import find
 from fedlab_grade.classroom import commands
 from fedlab_grade.classroom.store import Store
+from fedlab_grade.options import Refusal
 from tests import classroom
 
 pytestmark = [pytest.mark.processes, pytest.mark.grader]

@@ -15,10 +15,11 @@ import pytest
 from fedlab_edu import __version__, cli
 from fedlab_grade import cli as grader
 from fedlab_grade import escape, run
-from fedlab_grade.assignment import Limits, Refusal, find
+from fedlab_grade.assignment import find
 from fedlab_grade.classroom import commands, report
 from fedlab_grade.classroom.store import Store
 from fedlab_grade.home import progress
+from fedlab_grade.options import Limits, Refusal
 from fedlab_grade.run import Report, Result
 from fedlab_grade.sandbox.view import NoSandbox
 from tests import classroom

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from fedlab_grade.assignment import Refusal
 from fedlab_grade.classroom.downloads import people
 from fedlab_grade.classroom.people import Person
+from fedlab_grade.options import Refusal
 
 pytestmark = pytest.mark.grader
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from fedlab_grade import run
-from fedlab_grade.assignment import Refusal
 from fedlab_grade.classroom.intake import Handed, Wanted, collect
 from fedlab_grade.home import check as home
+from fedlab_grade.options import Refusal
 from fedlab_grade.report import render
 from fedlab_grade.run import Report, Result, marks
 from tests import classroom, warm

@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from fedlab_grade.assignment import Assignment, Refusal, find
+from fedlab_grade.assignment import Assignment, find
 from fedlab_grade.classroom.handout import guard, handout, public, write
 from fedlab_grade.notebook import convert
+from fedlab_grade.options import Refusal
 from fedlab_grade.release import main, outline, release
 from tests import classroom
 

@@ -14,11 +14,11 @@ import pytest
 from markdown_it import MarkdownIt
 
 from fedlab_grade import escape
-from fedlab_grade.assignment import Refusal
 from fedlab_grade.classroom import commands, exports, gradebook, nbgrader, pages, report, tables
 from fedlab_grade.classroom.people import Person
 from fedlab_grade.classroom.records import Outcome, Record
 from fedlab_grade.classroom.store import Store
+from fedlab_grade.options import Refusal
 
 pytestmark = pytest.mark.grader
 

@@ -14,6 +14,8 @@ LEVEL = {
 }  # fmt: skip
 COMMAND = {"cli.py"}
 FILES = [p for p in sorted(PACKAGE.rglob("*.py")) if p.relative_to(PACKAGE).parts[0] not in COMMAND]
+GRADER = PACKAGE.parent / "fedlab_grade"
+GRADING = sorted(GRADER.rglob("*.py"))
 RULES = [*PACKAGE.glob("tuners/*/rules.py"), PACKAGE / "oco/rules.py"]
 RULES += [PACKAGE / "search/schedules.py", PACKAGE / "search/neighbours.py"]
 RULES += [PACKAGE / "features/halving.py"]
@@ -61,7 +63,30 @@ def test_rules_are_plain_python(path: Path) -> None:
     assert not {m.partition(".")[0] for m in imported(path)} & {"torch", "numpy", "jaxtyping"}
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(PACKAGE)))
+@pytest.mark.parametrize("path", GRADING, ids=lambda p: str(p.relative_to(GRADER)))
+def test_the_grader_takes_nothing_from_the_algorithms_but_the_version(path: Path) -> None:
+    taken = [
+        [alias.name for alias in node.names]
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("fedlab_edu")
+    ]
+    assert [names for names in taken if names != ["__version__"]] == []
+    assert not [m for m in imported(path) if m.startswith("fedlab_edu.")]
+
+
+@pytest.mark.parametrize("path", GRADING, ids=lambda p: str(p.relative_to(GRADER)))
+def test_a_room_of_the_grader_imports_no_other_room(path: Path) -> None:
+    rooms = {"sandbox", "classroom", "home"}
+    here = path.relative_to(GRADER).parts[0]
+    for module in imported(path):
+        other = module.removeprefix("fedlab_grade.").partition(".")[0]
+        if module.startswith("fedlab_grade.") and other in rooms - {here}:
+            assert path.name in ("cli.py", "commands.py"), module
+
+
+@pytest.mark.parametrize(
+    "path", [*FILES, *GRADING], ids=lambda p: str(p.relative_to(GRADER.parent))
+)
 def test_a_file_fits_in_250_lines_and_a_function_without_its_docstring_in_50(path: Path) -> None:
     text = path.read_text()
     assert len(text.splitlines()) <= 250

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from fedlab_grade.assignment import Refusal
 from fedlab_grade.classroom.matching import GRADEBOOK as GRADEBOOK_FIRST
 from fedlab_grade.classroom.matching import UNCLEAR, enrolled
 from fedlab_grade.classroom.people import Person, distinct
 from fedlab_grade.classroom.roster import read_roster, read_table
+from fedlab_grade.options import Refusal
 
 pytestmark = pytest.mark.grader
 

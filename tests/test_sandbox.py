@@ -15,8 +15,8 @@ from pathlib import Path
 
 import pytest
 
-from fedlab_grade.assignment import Limits
 from fedlab_grade.checks import Failure
+from fedlab_grade.options import Limits
 from fedlab_grade.run import CheckBroken, Report, grade, marks
 from fedlab_grade.sandbox import doctor, landlock, seccomp, usage, view
 from fedlab_grade.sandbox import processes as sandbox

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from fedlab_grade.assignment import Limits
+from fedlab_grade.options import Limits
 from fedlab_grade.sandbox import processes, users
 from fedlab_grade.sandbox.users import BLOCK, TURNS, killer_of
 from fedlab_grade.sandbox.view import NoSandbox

@@ -22,9 +22,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from safetensors.torch import save
 
-from fedlab_grade import wire
-from fedlab_grade.assignment import Limits
+from fedlab_grade import callables, wire
 from fedlab_grade.checks import Failure
+from fedlab_grade.options import Limits
 from fedlab_grade.sandbox.processes import Worker
 from fedlab_grade.sandbox.remote import Remote, Stopped
 from fedlab_grade.student import NotGradable
@@ -189,14 +189,14 @@ def test_what_is_too_large_or_too_deep_is_refused(value: object, why: str) -> No
 
 
 def test_functions_are_sent_as_numbers_and_only_those_that_were_sent_come_back() -> None:
-    functions = wire.Functions()
+    functions = callables.Functions()
     body, blob = split(wire.encode([len, "text", max], functions.place))
     assert json.loads(body) == [{"function": 0}, "text", {"function": 1}]
     assert wire.decode(body, blob, functions.at) == [len, "text", max]
     for number in (2, -1):
-        with pytest.raises(wire.Malformed):
+        with pytest.raises(callables.Malformed):
             wire.decode(json.dumps([{"function": number}]).encode(), b"", functions.at)
-    with pytest.raises(wire.Malformed):
+    with pytest.raises(callables.Malformed):
         wire.decode(body, blob)
 
 
@@ -232,20 +232,20 @@ MALFORMED = {
 @pytest.mark.parametrize("name", MALFORMED)
 def test_a_malformed_message_is_called_that_at_once(name: str) -> None:
     began = time.process_time()
-    with pytest.raises(wire.Malformed):
+    with pytest.raises(callables.Malformed):
         wire.decode(*MALFORMED[name])
     assert time.process_time() - began < 2
 
 
 @pytest.mark.parametrize("head", [(2**32 - 1, 0), (0, 2**32 - 1), (wire.MAX_JSON + 1, 0)])
 def test_a_length_beyond_the_limit_is_refused_before_anything_is_read(head: tuple) -> None:
-    with pytest.raises(wire.Malformed):
+    with pytest.raises(callables.Malformed):
         wire.lengths(struct.pack(">II", *head))
 
 
 def test_text_for_reports_has_no_control_characters_and_an_end() -> None:
-    assert wire.clean("a\ud800b\x1b[31m\n\u202ec", 50) == "a?b�[31m\n�c"
-    assert wire.clean("x" * 100, 10) == "x" * 10 + "..."
+    assert callables.clean("a\ud800b\x1b[31m\n\u202ec", 50) == "a?b�[31m\n�c"
+    assert callables.clean("x" * 100, 10) == "x" * 10 + "..."
 
 
 # --- the fuzz -------------------------------------------------------------------------------------
@@ -450,7 +450,7 @@ for sizes in json.loads(sys.argv[2]):
         before, began = peak(), time.process_time()
         try:
             wire.decode(body, blob)
-        except wire.Malformed:
+        except callables.Malformed:
             pass
         print(json.dumps([peak() - before, time.process_time() - began]), flush=True)
         os._exit(0)

@@ -6,24 +6,21 @@ just before it is written, so that none is lost where grading is stopped.
 """
 
 import hashlib
-import platform
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from fedlab_edu import __version__
-from fedlab_grade.assignment import Assignment, Refusal
+from fedlab_grade.assignment import Assignment
 from fedlab_grade.classroom.intake import Handed, Wanted, take
+from fedlab_grade.classroom.outcomes import outcome, unjudged, versions
 from fedlab_grade.classroom.people import Person
 from fedlab_grade.classroom.records import (
     GRADED,
     MISSING,
     NOT_GRADABLE,
-    TEXT,
     UNCLEAR,
     UNGRADED,
     Change,
@@ -31,7 +28,8 @@ from fedlab_grade.classroom.records import (
     Record,
 )
 from fedlab_grade.classroom.store import Store
-from fedlab_grade.run import CheckBroken, Report, Result
+from fedlab_grade.options import Refusal
+from fedlab_grade.run import CheckBroken, Report
 
 # The tests and (name, source text) of each submission -> its report, in order and one by one.
 Grader = Callable[[Path, Iterable[tuple[str, str]]], Iterator[Report]]
@@ -124,7 +122,7 @@ class Batch:
                 f"the solution {source} does not pass its own test {failed.test} "
                 f"({failed.status}): {failed.message}"
             )
-        return _unjudged(map(_test, report.results), "not run")
+        return unjudged(map(outcome, report.results), "not run")
 
     def _open(self, everyone: Sequence[Person], tests: tuple[Outcome, ...]) -> Iterator[_Open]:
         """Yield the submissions to run, and write the records of all others on the way."""
@@ -168,7 +166,7 @@ class Batch:
 
     def _judged(self, person: Person, handed: Handed, report: Report) -> Record:
         placed = (replace(r, message=handed.placed(r.message)) for r in report.results)
-        tests = tuple(map(_test, placed))
+        tests = tuple(map(outcome, placed))
         states = {t.status for t in tests}
         state, problem = GRADED, ""
         if states == {"not gradable"}:
@@ -187,7 +185,7 @@ class Batch:
         problem: str = "",
     ) -> Record:
         """Return the record of a submission that no test has judged."""
-        return self._record(person, handed, state, _unjudged(tests, state), problem)
+        return self._record(person, handed, state, unjudged(tests, state), problem)
 
     def _record(
         self,
@@ -222,15 +220,6 @@ class Batch:
         return self.assignment.late.penalty(days - person.extension)
 
 
-def versions() -> dict[str, str]:
-    """Return the versions of the kit, Python and PyTorch."""
-    try:
-        torch = version("torch")
-    except PackageNotFoundError:
-        torch = ""
-    return {"fedlab_edu": __version__, "python": platform.python_version(), "torch": torch}
-
-
 def _digest(person: Person, handed: Handed) -> str:
     return handed.digest if person.paths else ""
 
@@ -244,35 +233,3 @@ def _feed(
         source = one[1].source
         assert source is not None
         yield file, source
-
-
-def _test(result: Result) -> Outcome:
-    points = {"passed": result.points, "error": None}.get(result.status, 0.0)
-    return Outcome(
-        result.test,
-        result.question,
-        result.function,
-        result.aspect,
-        points,
-        result.points,
-        result.status,
-        result.message[:TEXT],
-        result.likely[:TEXT],
-        result.hint,
-        result.printed[:TEXT],
-        round(result.seconds, 3),
-        result.hidden,
-    )
-
-
-def _unjudged(tests: Iterable[Outcome], state: str) -> tuple[Outcome, ...]:
-    """Return the outcomes of tests that did not judge a submission in this state."""
-    status, points = {
-        NOT_GRADABLE: ("not gradable", 0.0),
-        UNGRADED: ("error", None),
-        UNCLEAR: (MISSING, None),
-    }.get(state, (state, 0.0))
-    return tuple(
-        replace(t, points=points, status=status, message="", likely="", printed="", seconds=0.0)
-        for t in tests
-    )

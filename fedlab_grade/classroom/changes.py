@@ -10,12 +10,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from fedlab_grade.assignment import Refusal
 from fedlab_grade.classroom.matching import matcher
 from fedlab_grade.classroom.people import Person, letters
 from fedlab_grade.classroom.records import Record
 from fedlab_grade.classroom.roster import read_table
 from fedlab_grade.escape import line
+from fedlab_grade.options import Refusal
 
 NAME = "changes.csv"
 HEAD = ("student", "question", "points", "comment")

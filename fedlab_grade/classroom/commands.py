@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 
 from tqdm import tqdm
 
-from fedlab_grade.assignment import Limits, Refusal, find
+from fedlab_grade.assignment import find
 from fedlab_grade.classroom.records import MISSING, NOT_GRADABLE, UNCLEAR, UNGRADED
 from fedlab_grade.classroom.report import tell_left_over
 from fedlab_grade.classroom.store import Store
 from fedlab_grade.escape import for_console, line
+from fedlab_grade.options import Limits, Refusal
 from fedlab_grade.textfile import printable
 
 DEFAULT = Limits()
@@ -80,12 +81,17 @@ def grade(
     except OSError as error:
         raise Refusal(f"{error.filename or store.folder}: {error.strerror}.") from None
     except KeyboardInterrupt:
-        kept = len(list((store.folder / "grades").glob("*.json")))
-        goes = "begins with the first one once more" if again else "goes on from here"
-        said = f"stopped. {kept} are graded, and stay so; the same command {goes}."
-        print(f"fedlab-edu: {said}", file=sys.stderr)
-        return 130
+        return _stopped(store, again)
     return _told(store)
+
+
+def _stopped(store: Store, again: bool) -> int:
+    """Say after Ctrl-C how far it came; 130."""
+    kept = len(list((store.folder / "grades").glob("*.json")))
+    goes = "begins with the first one once more" if again else "goes on from here"
+    said = f"stopped. {kept} are graded, and stay so; the same command {goes}."
+    print(f"fedlab-edu: {said}", file=sys.stderr)
+    return 130
 
 
 def release(assignment: str, out: Path, course: Path | None = None) -> int:

@@ -12,11 +12,11 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from fedlab_grade.assignment import Refusal, extra
 from fedlab_grade.classroom.matching import enrolled
 from fedlab_grade.classroom.people import CANVAS, MOODLE, Person, distinct, tidy
 from fedlab_grade.classroom.roster import read_roster
 from fedlab_grade.limited import limited
+from fedlab_grade.options import Refusal, extra
 from fedlab_grade.textfile import Unusable, printable, read_regular, text_of
 
 METADATA = 256 << 20  # bytes of Gradescope's, which holds old results too

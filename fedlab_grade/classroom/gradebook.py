@@ -7,13 +7,13 @@ from collections.abc import Iterable, Sequence
 from math import isclose
 from pathlib import Path
 
-from fedlab_grade.assignment import Refusal
 from fedlab_grade.classroom.matching import matcher
 from fedlab_grade.classroom.people import Person, distinct, letters
 from fedlab_grade.classroom.records import MISSING, UNCLEAR, Record
 from fedlab_grade.classroom.roster import is_maximum, read_table, student
 from fedlab_grade.classroom.tables import number
 from fedlab_grade.escape import line
+from fedlab_grade.options import Refusal
 
 # The columns of Canvas's gradebook by which it knows a student; they go back as they came.
 CANVAS_IDS = (

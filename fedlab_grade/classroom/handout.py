@@ -11,7 +11,8 @@ from collections.abc import Iterable, Mapping
 from itertools import pairwise
 from pathlib import Path
 
-from fedlab_grade.assignment import Assignment, Refusal, extra
+from fedlab_grade.assignment import Assignment
+from fedlab_grade.options import Refusal, extra
 from fedlab_grade.release import secret
 
 HIDDEN_AT = 5  # the place of `hidden` among the arguments of the marker

@@ -7,10 +7,10 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from fedlab_grade.assignment import Refusal
 from fedlab_grade.classroom.records import MISSING, UNCLEAR, Record
 from fedlab_grade.classroom.store import file_name
 from fedlab_grade.escape import line
+from fedlab_grade.options import Refusal
 
 
 def write(records: Iterable[Record], database: Path) -> list[str]:

@@ -6,7 +6,6 @@ from itertools import takewhile
 from statistics import fmean
 from typing import Any
 
-from fedlab_grade.assignment import extra
 from fedlab_grade.classroom.records import (
     GRADED,
     MISSING,
@@ -18,6 +17,7 @@ from fedlab_grade.classroom.records import (
 )
 from fedlab_grade.classroom.tables import Table, number
 from fedlab_grade.escape import fenced, markdown, plain
+from fedlab_grade.options import extra
 
 STATES = {
     NOT_GRADABLE: "This submission cannot be graded yet, which is not the same as 0 points:",

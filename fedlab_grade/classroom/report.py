@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from fedlab_grade.assignment import Refusal
 from fedlab_grade.classroom import exports, gradebook, nbgrader, pages, tables
 from fedlab_grade.classroom.store import Store, file_name
 from fedlab_grade.escape import for_console, line
+from fedlab_grade.options import Refusal
 
 LEFT_OVER = 10  # records of people who are no longer in the class that are named
 

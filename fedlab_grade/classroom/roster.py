@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from fedlab_grade.assignment import Refusal
 from fedlab_grade.classroom.people import CANVAS, MOODLE, Person, by_name, distinct, letters, tidy
+from fedlab_grade.options import Refusal
 from fedlab_grade.textfile import Unusable, read_regular, text_of
 
 TABLE = 64 << 20  # bytes

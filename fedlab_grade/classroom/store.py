@@ -19,7 +19,6 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from fedlab_grade.assignment import Refusal
 from fedlab_grade.classroom import changes
 from fedlab_grade.classroom.people import Person
 from fedlab_grade.classroom.records import (
@@ -31,6 +30,7 @@ from fedlab_grade.classroom.records import (
     by_question,
 )
 from fedlab_grade.disk import write_json
+from fedlab_grade.options import Refusal
 
 CLASS = "fedlab-edu/class/v1"
 

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from fedlab_grade.assignment import Assignment, Refusal, find
+from fedlab_grade.assignment import Assignment, find
 from fedlab_grade.mutants import Mutant
+from fedlab_grade.options import Refusal
 from fedlab_grade.run import CheckBroken, Report, Result, grade, marks
 
 SOLUTION, UNTOUCHED = "the solution", "the untouched file"

@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from fedlab_grade import run
-from fedlab_grade.assignment import Refusal
 from fedlab_grade.escape import for_console
 from fedlab_grade.home import progress
 from fedlab_grade.notebook import MISSING, in_cells, looks_like_notebook, module_apart, places_of
+from fedlab_grade.options import Refusal
 from fedlab_grade.report import render
 from fedlab_grade.run import CheckBroken, Report
 from fedlab_grade.student import package_import

@@ -7,11 +7,11 @@ from pathlib import Path
 
 from tqdm import tqdm
 
-from fedlab_grade.assignment import Refusal
 from fedlab_grade.escape import for_console
 from fedlab_grade.home import hints, progress
 from fedlab_grade.home.check import check_file, show, target, width
 from fedlab_grade.home.watch import watch as look
+from fedlab_grade.options import Refusal
 from fedlab_grade.run import CheckBroken, Report
 
 

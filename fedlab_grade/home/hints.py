@@ -8,7 +8,7 @@ import tomllib
 from pathlib import Path
 from textwrap import fill
 
-from fedlab_grade.assignment import Refusal
+from fedlab_grade.options import Refusal
 
 LEVELS = {"what": "what is asked", "where": "where to look", "how": "how to do it"}
 END = "That was the last one. The solution is folded under the exercise in the book."

@@ -19,8 +19,8 @@ from functools import partial
 from importlib import import_module
 from pathlib import Path
 
-from fedlab_grade.assignment import Refusal
 from fedlab_grade.home.check import BROKEN, check_file
+from fedlab_grade.options import Refusal
 from fedlab_grade.run import GRACE, CheckBroken, Child, Report
 
 POLL = 0.1  # seconds between two looks at the file

@@ -15,10 +15,10 @@ from fedlab_grade.notebook.cells import (
     fault,
     python_of,
 )
-from fedlab_grade.notebook.kept import (
+from fedlab_grade.notebook.kept import Names
+from fedlab_grade.notebook.names import (
     Block,
     Definition,
-    Names,
     bound,
     changed,
     definitions,
@@ -82,19 +82,16 @@ def _convert(text: str, names: Collection[str], files: Collection[str]) -> Modul
             notes.append(f"{why}, so the cell does not count")
             broken |= {name: (word, why) for word, name in defined(code, names)}
             continue
-        good = []
-        for node in body:
-            if problem := _unreadable(node):
-                why = fault(number, source, problem)
-                notes.append(f"{why}, so it does not count")
-                broken |= {
-                    n.name: ("class" if isinstance(n, ast.ClassDef) else "def", why)
-                    for n in definitions(node)
-                    if n.name in names or n.name not in dir(builtins)
-                }
-            else:
-                good.append(node)
-        cells.append((number, code, good))
+        problems = {id(node): problem for node in body if (problem := _unreadable(node))}
+        for node in (node for node in body if id(node) in problems):
+            why = fault(number, source, problems[id(node)])
+            notes.append(f"{why}, so it does not count")
+            broken |= {
+                n.name: ("class" if isinstance(n, ast.ClassDef) else "def", why)
+                for n in definitions(node)
+                if n.name in names or n.name not in dir(builtins)
+            }
+        cells.append((number, code, [node for node in body if id(node) not in problems]))
     taken = _Taken(names, broken)
     for number, code, good in cells:
         lines = code.split("\n")  # as Python counts them: no form feed, nothing of Unicode's

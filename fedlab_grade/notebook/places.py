@@ -11,7 +11,7 @@ import sys
 from bisect import bisect
 from collections.abc import Sequence
 
-from fedlab_grade.notebook.kept import bound, is_main
+from fedlab_grade.notebook.names import bound, is_main
 
 INDENT = " " * 8  # a tab, too, keeps its place behind so many
 _MARK = re.compile(r" {0,8}# cell (\d{1,9}), line (\d{1,9})")

@@ -14,7 +14,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from fedlab_grade.assignment import Limits
+from fedlab_grade.options import Limits
 from fedlab_grade.sandbox import landlock, seccomp
 from fedlab_grade.sandbox.processes import Way, Zygote
 from fedlab_grade.sandbox.users import TURNS

@@ -29,9 +29,9 @@ import pytest
 import torch
 from _pytest.runner import runtestprotocol
 
-from fedlab_grade import plugin, wire
-from fedlab_grade.assignment import Limits
+from fedlab_grade import callables, plugin
 from fedlab_grade.child import OPTIONS
+from fedlab_grade.options import Limits
 from fedlab_grade.sandbox.processes import Worker, Zygote
 from fedlab_grade.sandbox.remote import Remote
 from fedlab_grade.sandbox.usage import memory
@@ -191,7 +191,9 @@ class Examiner(plugin.Recorder):
         student = self.student
         assert isinstance(student, Remote)
         del fields["test"]
-        fields["printed"] = wire.clean(student.printed.decode("utf-8", "replace"), plugin.PRINTED)
+        fields["printed"] = callables.clean(
+            student.printed.decode("utf-8", "replace"), plugin.PRINTED
+        )
         if student.answered and fields["status"] == "error":
             fields["stumbled"] = str(fields["message"]).strip().splitlines()[-1]
         self.tell(**fields)

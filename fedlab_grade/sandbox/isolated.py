@@ -14,7 +14,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import IO
 
-from fedlab_grade.assignment import Limits
+from fedlab_grade.options import Limits
 from fedlab_grade.run import CheckBroken, Progress, Report
 from fedlab_grade.sandbox import doctor
 from fedlab_grade.sandbox.processes import START, Way

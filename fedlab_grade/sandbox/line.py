@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from fedlab_grade import wire
+from fedlab_grade import callables, wire
 from fedlab_grade.sandbox.processes import Worker
 from fedlab_grade.sandbox.zygote import STATUS
 
@@ -56,7 +56,7 @@ class Line:
 
         Raises:
             TimeoutError, EOFError, OSError: there is none before ``end``.
-            wire.Malformed: it is no reply.
+            callables.Malformed: it is no reply.
         """
         body, blob = wire.lengths(self._read(wire.HEAD.size, end))
         return checked(wire.decode(self._read(body, end), self._read(blob, end), at))
@@ -126,19 +126,19 @@ def checked(reply: Any) -> dict[str, Any]:
     """Return the reply, once it is known to have its fields.
 
     Raises:
-        wire.Malformed: it has not.
+        callables.Malformed: it has not.
     """
     kind = reply.get("kind") if type(reply) is dict else None
     fields = _FIELDS.get(kind) if type(kind) is str else None
     if fields is None or reply.keys() != fields.keys() | {"kind"}:
-        raise wire.Malformed("not the fields of an answer")
+        raise callables.Malformed("not the fields of an answer")
     if not all(isinstance(reply[name], kind) for name, kind in fields.items()):
-        raise wire.Malformed("a field of an answer is of the wrong type")
+        raise callables.Malformed("a field of an answer is of the wrong type")
     texts = [reply.get("names", ()), reply.get("error") or ()]
     if (
         not all(type(text) is str for row in texts for text in row)
         or not all(type(name) is str for name in reply.get("named", {}))
         or len(reply.get("error") or "abc") != 3
     ):
-        raise wire.Malformed("a field of an answer is of the wrong type")
+        raise callables.Malformed("a field of an answer is of the wrong type")
     return reply

@@ -12,7 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Literal
 
-from fedlab_grade.assignment import Limits
+from fedlab_grade.options import Limits
 from fedlab_grade.sandbox import users
 from fedlab_grade.sandbox.view import VIEW, NoSandbox, bare, files_in, mounts, opened
 
@@ -60,6 +60,8 @@ class Zygote:
     ) -> None:
         self.way = way
         self.user, locks = 0, []
+        rules = opened(private) if way == "uid" else []
+        box = bubblewrap(private) if way == "bwrap" else []
         if os.getuid() == 0 and way != "none":
             try:
                 self.user, lock = users.claim()
@@ -71,13 +73,12 @@ class Zygote:
         job = {
             "way": way, "warm": warm, "uid": self.user, "locks": locks,
             "memory": limits.memory, "processes": limits.processes, "disk": limits.disk,
-            "cpu": int(4 * limits.call) + 2, "rules": opened(private) if way == "uid" else [],
+            "cpu": int(limits.total) + 2, "rules": rules,
         }  # fmt: skip
         start = f"import sys; sys.path.insert(0, {VIEW!r})" if way == "bwrap" else bare()
         start += "; from fedlab_grade.sandbox import zygote; zygote.main()"
-        command = [sys.executable, "-I", "-B", "-X", "utf8", "-c", start, str(other.fileno())]
-        if way == "bwrap":
-            command = [*bubblewrap(private), *command]
+        command = [*box, sys.executable, "-I", "-B", "-X", "utf8", "-c", start]
+        command.append(str(other.fileno()))
         try:
             self._process = subprocess.Popen(
                 command,
@@ -91,13 +92,12 @@ class Zygote:
             )
         except OSError as error:
             self._control.close()
-            other.close()
             self._log.close()
             raise NoSandbox(f"{command[0]} does not start: {error.strerror}") from None
         finally:
+            other.close()
             for lock in locks:  # from now on the zygote and the keepers of its workers hold it
                 os.close(lock)
-        other.close()
         self._control.settimeout(START)
         with suppress(OSError):
             self._control.sendall(json.dumps(job).encode() + b"\n")

@@ -14,9 +14,9 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from fedlab_grade import wire
-from fedlab_grade.assignment import Limits
+from fedlab_grade import callables, wire
 from fedlab_grade.checks import Failure
+from fedlab_grade.options import Limits
 from fedlab_grade.sandbox.line import Line
 from fedlab_grade.sandbox.processes import Worker
 from fedlab_grade.student import NotGradable, NotWritten, Raised, Student, lines_of
@@ -78,11 +78,11 @@ class Remote(Student):
         data = np.frombuffer(text.encode("utf-8", "surrogatepass"), np.uint8)
         request = {"kind": "load", "file": file, "text": data, "limit": self._time()}
         try:
-            reply = self._ask(request, wire.Functions(), "The import of your file")
+            reply = self._ask(request, callables.Functions(), "The import of your file")
         except Failure as failure:
             raise NotGradable(str(failure)) from None
         if reply["kind"] == "not gradable":
-            raise NotGradable(wire.clean(reply["message"], MESSAGE))
+            raise NotGradable(callables.clean(reply["message"], MESSAGE))
         if reply["kind"] != "loaded":
             raise NotGradable("The import of your file gave no sensible answer.")
 
@@ -99,14 +99,14 @@ class Remote(Student):
         Raises:
             Stopped: the call took too long, or ended the process.
         """
-        functions = wire.Functions()
+        functions = callables.Functions()
         request = {
             "kind": "call", "name": name, "arguments": list(arguments), "named": dict(named),
             "seed": seed, "limit": self._time(),
         }  # fmt: skip
         reply = self._ask(request, functions, name)
         if reply["kind"] == "refused":
-            told = f"{name} {wire.clean(reply['what'], 200)}"
+            told = f"{name} {callables.clean(reply['what'], 200)}"
             raise Failure(f"{told}, which is no answer that can be looked at.")
         if reply["kind"] == "failed":
             self._raise(reply)
@@ -116,15 +116,15 @@ class Remote(Student):
         if not self.answered:
             self.answered = True
             self._on_answer()
-        return reply["value"], [wire.clean(parameter, 60) for parameter in names], after
+        return reply["value"], [callables.clean(parameter, 60) for parameter in names], after
 
     def _raise(self, reply: dict[str, Any]) -> NoReturn:
         """Raise what the function raised, with a stand-in for the exception as its context."""
         kind = FAILURES.get(reply["status"], Failure)
-        likely = wire.clean(reply["likely"], 300)
-        failure = kind(wire.clean(reply["message"], MESSAGE), likely)
+        likely = callables.clean(reply["likely"], 300)
+        failure = kind(callables.clean(reply["message"], MESSAGE), likely)
         if reply["error"]:
-            name, base, text = (wire.clean(part, 300) for part in reply["error"])
+            name, base, text = (callables.clean(part, 300) for part in reply["error"])
             parent = getattr(builtins, base, Exception)
             if not (isinstance(parent, type) and issubclass(parent, Exception)):
                 parent = Exception
@@ -138,7 +138,9 @@ class Remote(Student):
             self._over = f"{self._allowed} are used up"
         return max(0.0, min(self._limits.call, left))
 
-    def _ask(self, request: dict[str, Any], functions: wire.Functions, who: str) -> dict[str, Any]:
+    def _ask(
+        self, request: dict[str, Any], functions: callables.Functions, who: str
+    ) -> dict[str, Any]:
         """Return the reply to a request; on the way, the worker may call what it was given."""
         if self._over:
             raise Stopped(f"{who} was not called: {self._over}.")
@@ -165,7 +167,7 @@ class Remote(Student):
                 f"{who} did not finish within {request['limit']:.3g} seconds, and was stopped",
                 WORKERS if b"multiprocessing/" in self.printed else "a loop that never ends",
             )
-        except wire.Malformed as error:
+        except callables.Malformed as error:
             self._stop(f"{who} sent something that is no answer ({error}), and was stopped")
         except (EOFError, OSError):
             self._stop(f"{who} {self._line.how_it_ended()}")
@@ -185,8 +187,8 @@ class Remote(Student):
             self._line.printed = printed
             line = int(at[1]) if len(at[1]) < 9 else 0
             text = self._lines[line - 1].strip() if 0 < line <= len(self._lines) else ""
-            name = wire.clean(at[2].strip("<>"), 60)
-            where = f"\n  line {line}, in {name}: {wire.clean(text, 200)}"
+            name = callables.clean(at[2].strip("<>"), 60)
+            where = f"\n  line {line}, in {name}: {callables.clean(text, 200)}"
         raise Stopped(f"{message}.{where}", likely)
 
 
@@ -206,7 +208,7 @@ def _alarm(end: float) -> Iterator[None]:
         signal.signal(signal.SIGALRM, before)
 
 
-def _called(functions: wire.Functions, reply: dict[str, Any]) -> bytes:
+def _called(functions: callables.Functions, reply: dict[str, Any]) -> bytes:
     """Return what a function that the student was given returns or raises, as a message."""
     function = functions.at(reply["function"])
     try:
@@ -215,7 +217,7 @@ def _called(functions: wire.Functions, reply: dict[str, Any]) -> bytes:
     except AssertionError as error:
         raise _Verdict(error) from None
     except Exception as error:
-        told = {"error": type(error).__name__, "message": wire.clean(str(error), 300)}
+        told = {"error": type(error).__name__, "message": callables.clean(str(error), 300)}
         return wire.encode({"kind": "raised"} | told)
 
 

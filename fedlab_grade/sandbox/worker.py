@@ -15,7 +15,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from fedlab_grade import wire
+from fedlab_grade import callables, wire
 from fedlab_grade.checks import Failure
 from fedlab_grade.student import NotGradable, Student, package_import
 
@@ -108,11 +108,11 @@ def answer(student: Student, request: dict[str, Any]) -> dict[str, object]:
         if isinstance(error := failure.__context__, BaseException):
             with suppress(Exception):
                 bases = [b.__name__ for b in type(error).__mro__ if b.__module__ == "builtins"]
-                name = wire.name_of(type(error))[:80]
+                name = callables.name_of(type(error))[:80]
                 reply["error"] = [name, bases[0], str(error)[:300]]
         return reply
     except BaseException as error:  # in the middle of telling about another one
-        kind = wire.name_of(type(error))[:80]
+        kind = callables.name_of(type(error))[:80]
         message = f"{name} raised an exception that cannot be shown: to look at it raises {kind}."
         return {"kind": "failed", "status": "Raised", "message": message, "likely": "",
                 "error": None}  # fmt: skip
