@@ -39,12 +39,7 @@ def render(report: Report, command: str, width: int = 88, colour: bool = False) 
             lines += text(f"Likely: {result.likely}.", by)
         elif result.hint and result.status == "failed":
             lines += text(f"Hint: {result.hint}.", by)
-        printed = result.printed.strip().splitlines()
-        if printed:
-            more = [" ..."] if len(printed) > PRINTED_LINES else []
-            shown = [f" | {line[: width - by - 3]}" for line in printed[:PRINTED_LINES]] + more
-            lines += text("\n".join(["Your code printed:", *shown]), by)
-        return lines
+        return lines + text(_printed(result, width - by - 3), by)
 
     def aspects(results: Sequence[Result]) -> list[str]:
         lines, seen = [], set()
@@ -69,6 +64,13 @@ def render(report: Report, command: str, width: int = 88, colour: bool = False) 
         out.append("")
     out += [row("  Total", report.results, BOLD), "", _next(report, command), ""]
     return "\n".join(out)
+
+
+def _printed(result: Result, width: int) -> str:
+    lines = result.printed.strip().splitlines()
+    more = [" ..."] if len(lines) > PRINTED_LINES else []
+    shown = [f" | {line[:width]}" for line in lines[:PRINTED_LINES]]
+    return "\n".join(["Your code printed:", *shown, *more] if lines else [])
 
 
 def _paragraph(words: str, by: int, width: int) -> list[str]:

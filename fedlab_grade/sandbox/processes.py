@@ -77,8 +77,8 @@ class Zygote:
         }  # fmt: skip
         start = f"import sys; sys.path.insert(0, {VIEW!r})" if way == "bwrap" else bare()
         start += "; from fedlab_grade.sandbox import zygote; zygote.main()"
-        command = [*box, sys.executable, "-I", "-B", "-X", "utf8", "-c", start]
-        command.append(str(other.fileno()))
+        options = ["-I", "-B", "-X", "utf8", "-c", start, str(other.fileno())]
+        command = [*box, sys.executable, *options]
         try:
             self._process = subprocess.Popen(
                 command,
@@ -92,7 +92,6 @@ class Zygote:
             )
         except OSError as error:
             self._control.close()
-            self._log.close()
             raise NoSandbox(f"{command[0]} does not start: {error.strerror}") from None
         finally:
             other.close()
