@@ -58,6 +58,7 @@ def _marks(ids: Iterable[str], name: str) -> set[str]:
 def enrolled(roster: Sequence[Person], found: Iterable[Person]) -> list[Person]:
     """Return the roster with what each student handed in; behind it those whom it does not know."""
     fits = matcher(roster)
+    of_canvas = any(i.startswith(CANVAS) for one in roster for i in one.ids)
     given: dict[str, list[Person]] = {one.key: [] for one in roster}
     strangers: list[Person] = []
     for person in found:
@@ -65,7 +66,7 @@ def enrolled(roster: Sequence[Person], found: Iterable[Person]) -> list[Person]:
         if len(all_fit) == 1:
             given[all_fit[0].key].append(person)
         else:
-            strangers.append(noted(person, _why(person, all_fit, some_fit)))
+            strangers.append(noted(person, _why(person, all_fit, some_fit, of_canvas)))
     for key, handed in given.items():
         if len({i for one in handed for i in one.ids if ":" in i}) > 1:  # accounts of a program
             why = f"several people handed in under the name of one in the roster: {_list(handed)}"
@@ -99,13 +100,15 @@ def _with(one: Person, handed: Sequence[Person], fits: Fits, unclear: bool) -> P
     return noted(out, UNCLEAR) if out.unclear else out
 
 
-def _why(person: Person, all_fit: Sequence[Person], some_fit: Sequence[Person]) -> str:
+def _why(
+    person: Person, all_fit: Sequence[Person], some_fit: Sequence[Person], of_canvas: bool
+) -> str:
     if all_fit:
         return f"several students of the roster could be this one: {_list(all_fit)}"
     if some_fit:
         return f"given to no student, because different clues fit {_list(some_fit)}"
-    advice = f"; {GRADEBOOK}" if any(i.startswith(CANVAS) for i in person.ids) else ""
-    return f"not in the roster{advice}"
+    by_number = not of_canvas and any(i.startswith(CANVAS) for i in person.ids)
+    return f"not in the roster; {GRADEBOOK}" if by_number else "not in the roster"
 
 
 def _called(one: Person) -> str:
