@@ -4,7 +4,6 @@ A file may print HTML, a formula for a spreadsheet, codes for a terminal or comm
 service, and all of it ends up in a report that the instructor opens.
 """
 
-import html as _html
 import re
 import sys
 
@@ -30,11 +29,6 @@ def plain(text: str) -> str:
 def line(text: str) -> str:
     """Return a text as `plain` does, on one line."""
     return " ".join(plain(text).split())
-
-
-def html(text: str) -> str:
-    """Return a text for HTML, within an element or a quoted attribute."""
-    return _html.escape(plain(text))
 
 
 def markdown(text: str) -> str:

@@ -433,7 +433,7 @@ LARGEST = {
 }  # fmt: skip
 DECODE = """
 import json, os, re, resource, sys, time
-from fedlab_grade import wire
+from fedlab_grade import callables, wire
 wire.decode(b'{"tensor":"0"}', bytes.fromhex(sys.argv[1]))  # what this loads is not counted
 def peak():  # in kilobytes; what Linux tells by resource may be the parent's
     if sys.platform == "linux":

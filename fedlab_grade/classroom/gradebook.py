@@ -22,7 +22,6 @@ CANVAS_IDS = (
 )  # fmt: skip
 # What Canvas writes for a student who is excused, and for whom the assignment is not meant.
 _NO_MARK = ("EX", "N/A")
-MOODLE_IDS = ("Identifier", "Full name", "ID number", "Email address")
 
 
 def fill(

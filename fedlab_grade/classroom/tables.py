@@ -133,63 +133,50 @@ class Table:
 
 def class_text(table: Table) -> str:
     """Return the table of the class for a terminal."""
-    head = ["student", *map(line, table.questions), "total", "of", "state", ""]
-    most = sum(table.questions.values())
+    most = number(sum(table.questions.values()))
+    head = ["student", *table.questions, "total", "of", "state", ""]
     body = [
-        [
-            *(_name(row), *map(number, row.points)),
-            *(number(row.total), number(most), row.state, _short(row.remark)),
-        ]
-        for row in table.rows
+        [r.shown, *map(number, r.points), number(r.total), most, r.state, r.remark]
+        for r in table.rows
     ]
     return aligned([head, *body], right=range(1, len(table.questions) + 3))
 
 
 def difficulty_text(table: Table) -> str:
     """Return the table of the questions for a terminal."""
-    head = ["question", "full marks", "mean", "most frequent mistake"]
     body = [
-        [
-            line(f"{d.question} {d.function}"),
-            d.full_marks,
-            d.average,
-            f"{_short(line(d.mistake))} ({d.often})" if d.mistake else "",
-        ]
-        for d in table.difficulty()
+        [f"{d.question} {d.function}", d.full_marks, d.average, d.told] for d in table.difficulty()
     ]
-    return aligned([head, *body], right=(1, 2))
+    return aligned([["question", "full marks", "mean", "most frequent mistake"], *body], (1, 2))
 
 
 def class_csv(table: Table) -> str:
     """Return the table of the class for a spreadsheet, without formulas."""
-    most = sum(table.questions.values())
+    most = number(sum(table.questions.values()))
     head = ["student", "name", "state", *table.questions, "total", "max", "remark", "page"]
     body = [
-        [
-            *(cell(row.student), cell(row.name), row.state, *map(number, row.points)),
-            *(number(row.total), number(most), cell(row.remark), cell(row.page)),
-        ]
-        for row in table.rows
-    ]
-    return as_csv([[*map(cell, head)], *body])
+        [r.student, r.name, r.state, *map(number, r.points), number(r.total), most, r.remark,
+         r.page]
+        for r in table.rows
+    ]  # fmt: skip
+    return as_csv([head, *body])
 
 
 def difficulty_csv(table: Table) -> str:
     """Return the table of the questions for a spreadsheet, without formulas."""
     head = ["question", "function", "max", "graded", "full_marks", "mean", "mistake", "times"]
     body = [
-        [
-            *(cell(d.question), cell(d.function), number(d.max), str(d.graded)),
-            *(f"{d.full:.3f}", f"{d.mean:.3f}", cell(d.mistake), str(d.often)),
-        ]
+        [d.question, d.function, number(d.max), str(d.graded), f"{d.full:.3f}", f"{d.mean:.3f}",
+         d.mistake, str(d.often)]
         for d in table.difficulty()
-    ]
+    ]  # fmt: skip
     return as_csv([head, *body])
 
 
 def as_csv(rows: Iterable[Sequence[str]]) -> str:
+    """Return rows as CSV, in which no cell is a formula."""
     out = io.StringIO()
-    csv.writer(out, lineterminator="\n").writerows(rows)
+    csv.writer(out, lineterminator="\n").writerows(map(cell, row) for row in rows)
     return out.getvalue()
 
 
@@ -198,21 +185,18 @@ def number(value: float | None) -> str:
     return "" if value is None else f"{round(value, 4):g}"
 
 
-def aligned(rows: Sequence[Sequence[str]], right: Iterable[int] = ()) -> str:
-    """Return rows of cells as aligned columns."""
-    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+def aligned(rows: Iterable[Sequence[str]], right: Iterable[int] = ()) -> str:
+    """Return rows of cells as aligned columns of one-line texts, cut to WIDE characters."""
+    shown = [[_short(line(text)) for text in row] for row in rows]
+    widths = [max(len(row[i]) for row in shown) for i in range(len(shown[0]))]
     flush = set(right)
     return "\n".join(
         "  ".join(
             text.rjust(width) if i in flush else text.ljust(width)
             for i, (text, width) in enumerate(zip(row, widths, strict=True))
         ).rstrip()
-        for row in rows
+        for row in shown
     )
-
-
-def _name(row: Row) -> str:
-    return _short(line(row.shown))
 
 
 def _mistake(test: Outcome) -> str:
