@@ -298,6 +298,12 @@ def test_gradescope_gets_scores_and_no_message_of_a_hidden_test(tmp_path: Path) 
     assert [t["score"] for t in found["eve"]["tests"]] == [0, 0, 0]
 
 
+def test_a_submission_that_belongs_to_nobody_is_exported_to_no_program(tmp_path: Path) -> None:
+    stranger = replace(record("zoe", 1, 2, 2.5), matched=False)
+    assert exports.gradescope([CLASS[0], stranger], tmp_path) == ["zoe"]
+    assert [p.parent.name[:3] for p in tmp_path.rglob("results.json")] == ["ann"]
+
+
 def test_in_gradescope_not_gradable_yet_is_0_with_a_reason_and_ungraded_has_no_file(
     tmp_path: Path,
 ) -> None:

@@ -210,6 +210,7 @@ def test_while_a_file_belongs_to_nobody_who_has_none_is_unclear(tmp_path: Path) 
         ("bob", True),
         ("bobb", False),
     ]
+    assert [one.matched for one in everyone] == [True, True, False]
     assert everyone[1].notes == UNSURE
     assert everyone[2].notes == ("not in the roster",)
 

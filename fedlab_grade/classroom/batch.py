@@ -138,6 +138,7 @@ class Batch:
                 now = replace(
                     old, name=person.name, ids=person.ids, late=person.late,
                     file=handed.file, notes=handed.notes, penalty=self._penalty(person),
+                    matched=person.matched,
                 )  # fmt: skip
                 if now != old:
                     self._keep(now)
@@ -212,6 +213,7 @@ class Batch:
             versions(),
             penalty=self._penalty(person),
             date=time.strftime("%Y-%m-%d"),
+            matched=person.matched,
         )
 
     def _penalty(self, person: Person) -> float:

@@ -22,15 +22,16 @@ def gradescope(records: Iterable[Record], folder: Path, show_hidden: bool = Fals
     """Write ``results.json`` of each student in a folder of their own.
 
     Its format asks for a score, of the whole or of each test. A file that is not gradable yet has
-    0 as a whole, and the reason above everything else. A student who is ungraded has no file.
+    0 as a whole, and the reason above everything else. A student who is ungraded has no file,
+    nor has a submission that belongs to no student.
 
     Returns: the names of those without a mark.
     """
     unsure = []
     for record in records:
-        if record.mark is None:
+        if record.mark is None or not record.matched:
             unsure.append(record.name)
-        if record.state in (UNGRADED, UNCLEAR):
+        if record.state in (UNGRADED, UNCLEAR) or not record.matched:
             continue
         result: dict[str, Any] = {
             "score": record.mark or 0,

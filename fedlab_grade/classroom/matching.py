@@ -74,7 +74,7 @@ def enrolled(roster: Sequence[Person], found: Iterable[Person]) -> list[Person]:
             given[key] = []
     unclear = any(one.paths for one in strangers)
     students = [_with(one, given[one.key], fits, unclear) for one in roster]
-    return distinct([*students, *strangers])
+    return distinct([*students, *(replace(one, matched=False) for one in strangers)])
 
 
 def noted(person: Person, note: str) -> Person:

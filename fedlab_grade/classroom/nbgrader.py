@@ -25,13 +25,14 @@ def write(records: Iterable[Record], database: Path) -> list[str]:
         Refusal: nbgrader is not installed, or fails; an earlier gradebook stays as it is.
     """
     everyone = list(records)
+    known = [record for record in everyone if record.matched]
     beside = database.resolve().with_name(f".{os.getpid()}.{database.name}")
     try:
         api = import_module("nbgrader.api")
         beside.unlink(missing_ok=True)
         with api.Gradebook(f"sqlite:///{beside}") as book:
-            cells = _cells(book, everyone)
-            for record in everyone:
+            cells = _cells(book, known)
+            for record in known:
                 _enter(book, record, cells[record.assignment])
         os.replace(beside, database)
     except ModuleNotFoundError:
@@ -45,7 +46,7 @@ def write(records: Iterable[Record], database: Path) -> list[str]:
         raise Refusal(f"nbgrader cannot write {database}: {type(error).__name__}: {why}.") from None
     finally:
         beside.unlink(missing_ok=True)
-    return [r.name for r in everyone if r.mark is None]
+    return [r.name for r in everyone if r.mark is None or not r.matched]
 
 
 def _cells(book: Any, everyone: Iterable[Record]) -> dict[str, dict[str, float]]:

@@ -25,6 +25,7 @@ class Person:
         days: how late, as the roster says; None where it does not. extension: days granted.
         notes: for the instructor.
         unclear: nothing was found, but a submission that belongs to no student may be theirs.
+        matched: false for a submission that belongs to no student of the roster.
     """
 
     key: str
@@ -36,6 +37,7 @@ class Person:
     days: float | None = None
     extension: float = 0.0
     unclear: bool = False
+    matched: bool = True
 
 
 def distinct(found: Iterable[Person]) -> list[Person]:

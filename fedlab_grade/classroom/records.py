@@ -53,6 +53,7 @@ class Record:
         back_end: what kept the student's code apart.
         versions: of the kit, Python and PyTorch; date: of grading.
         penalty: the share of the points that is taken off for being late.
+        matched: false where the submission belongs to no student of the roster.
         changed: question -> points by the instructor's hand, "" for the whole; comments: theirs.
     """
 
@@ -75,6 +76,7 @@ class Record:
     date: str = ""
     changed: dict[str, float] = field(default_factory=dict)
     comments: tuple[str, ...] = ()
+    matched: bool = True
 
     def points(self, question: str) -> float | None:
         """Return the points of a question, None where not all of its tests have judged."""
