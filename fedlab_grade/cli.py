@@ -95,7 +95,7 @@ def _add_grading(add: Callable[..., argparse.ArgumentParser]) -> None:
     grader.add_argument("--roster", type=Path, help="a CSV with everyone's name or id")
     grader.add_argument("--out", type=_folder, help="default: grades-ASSIGNMENT")
     grader.add_argument(
-        "--again", action="store_true", help="also who is graded already; with the same seeds"
+        "--again", action="store_true", help="grade everyone again, with the same seeds"
     )
     grader.add_argument(
         "--jobs", type=_count, default=2, help="submissions graded at a time; default: 2"

@@ -188,7 +188,7 @@ def test_a_grader_that_always_fails_is_given_up(course: Course) -> None:
     course.grader.broken = set(texts.values())
     message = (
         "the grader failed on 3 submissions in a row, at last on that of s2: the disk is full. "
-        "Whoever is graded stays so: look at fedlab-edu doctor, and run the same command again."
+        "All grades so far are kept: look at fedlab-edu doctor, and run the same command again."
     )
     with pytest.raises(Refusal) as refusal:
         course.grade()

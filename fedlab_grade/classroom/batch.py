@@ -36,7 +36,7 @@ Grader = Callable[[Path, Iterable[tuple[str, str]]], Iterator[Report]]
 _Open = tuple[Person, Handed]  # to be run
 
 BREAKS = 3  # submissions in a row that the grader itself fails on, before it gives up
-NEXT = "Whoever is graded stays so: look at fedlab-edu doctor, and run the same command again."
+NEXT = "All grades so far are kept: look at fedlab-edu doctor, and run the same command again."
 
 
 @dataclass(frozen=True)

@@ -96,7 +96,7 @@ def handed_in(folder: Path, roster: Path | None = None) -> list[Person]:
 
 
 def _is_stray(name: str) -> bool:
-    """Whether a program left it behind; a hidden module or archive somebody may have handed in."""
+    """Whether a program left it behind; a hidden module or archive may be a submission."""
     hidden = name.startswith("._") or (name[0] == "." and not _ENDINGS.search(name))
     return hidden or name.casefold() in _STRAY
 
@@ -189,7 +189,7 @@ def _merged(found: Iterable[tuple[object, Person]]) -> list[Person]:
 
 
 def _gradescope(metadata: Path, entries: Sequence[Path]) -> list[Person]:
-    """Return everyone of each folder, and whom Gradescope lists without a folder.
+    """Return the students of each folder, and those that Gradescope lists without a folder.
 
     Raises:
         Refusal: Gradescope's list cannot be read, or is none.

@@ -20,7 +20,7 @@ CANVAS_IDS = (
     "Student", "LastName", "FirstName", "ID", "SIS User ID", "SIS Login ID", "Integration ID",
     "Root Account", "Section",
 )  # fmt: skip
-# What Canvas writes for a student who is excused, and for whom the assignment is not meant.
+# Canvas's words for an excused student, and for one without this assignment.
 _NO_MARK = ("EX", "N/A")
 
 
@@ -95,7 +95,7 @@ def _check_canvas(head: Sequence[str], template: Path) -> None:
 
 
 def _matched(people: Sequence[Person | None], everyone: Sequence[Record]) -> dict[int, Record]:
-    """Return which row is whose; a row that several could have is given to nobody."""
+    """Return which row is whose; a row that fits several students is left out."""
     known = [(place, one) for place, one in enumerate(people) if one]
     rows = distinct(one for _, one in known)
     places = {one.key: place for one, (place, _) in zip(rows, known, strict=True)}

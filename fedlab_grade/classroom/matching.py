@@ -1,8 +1,8 @@
 """Match submissions to the students of a roster.
 
 A submission is given to a student if all that is known of it fits this student and no other one. An
-ambiguous submission is kept, reported, and given to no student. While there is one, a student for
-whom nothing was found has no mark, for it may be theirs.
+ambiguous submission is kept, reported, and given to no student. While there is one, a student
+without a submission has no mark, for it may be theirs.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -12,12 +12,12 @@ from fedlab_grade.classroom.people import CANVAS, Person, by_name, distinct
 
 SHOWN = 4  # students in a note
 UNCLEAR = (
-    "nothing was found, but somebody's submission belongs to no student of the roster: no mark "
-    "until that is settled"
+    "nothing was found, but a submission belongs to no student of the roster: no mark until that "
+    "is settled"
 )
 GRADEBOOK = "to go by Canvas's numbers, take Canvas's gradebook for the roster"
 
-# A person -> the students of a roster that all clues fit; and all whom some clue fits.
+# A person -> the students of a roster that fit all clues; and those that fit some.
 Fits = Callable[[Person], tuple[list[Person], list[Person]]]
 
 
@@ -56,7 +56,7 @@ def _marks(ids: Iterable[str], name: str) -> set[str]:
 
 
 def enrolled(roster: Sequence[Person], found: Iterable[Person]) -> list[Person]:
-    """Return the roster with what each student handed in; behind it those whom it does not know."""
+    """Return the roster with what each student handed in; then the unmatched."""
     fits = matcher(roster)
     of_canvas = any(i.startswith(CANVAS) for one in roster for i in one.ids)
     given: dict[str, list[Person]] = {one.key: [] for one in roster}

@@ -16,10 +16,10 @@ from fedlab_grade.options import Refusal
 def write(records: Iterable[Record], database: Path) -> list[str]:
     """Write the marks to a gradebook of nbgrader, each question as an autograded cell.
 
-    The gradebook is written anew each time, since in an old one nobody has a grade for a question
-    that came later. So what was noted in it by hand is gone: keep such notes in a copy.
+    The gradebook is written from scratch each time, because an old one has no place for the grades
+    of a new question. Notes made in it by hand are lost: keep them in a copy.
 
-    Returns: who keeps an empty mark, to be graded by hand.
+    Returns: the names of those without a mark, to be graded by hand.
 
     Raises:
         Refusal: nbgrader is not installed, or fails; an earlier gradebook stays as it is.

@@ -46,7 +46,7 @@ class Record:
         student, name, ids: see `Person`.
         file: that counted; sha256: of its text.
         state: graded; not gradable yet, for a fault of the file; ungraded, for a fault of ours; not
-            handed in; unclear, where nothing was found but somebody's submission is nobody's.
+            handed in; unclear, while a submission that belongs to no student may be theirs.
         problem: why it is not graded, where it is not.
         notes: what the student should know about the file.
         tests_sha256: of the tests that judged.

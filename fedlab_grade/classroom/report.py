@@ -94,7 +94,7 @@ def _said(name: str, path: Path, unsure: Sequence[str]) -> list[str]:
 
 
 def _emptied(folder: Path, *patterns: str) -> None:
-    """Remove what an earlier report left, perhaps on a student who is no longer in the class."""
+    """Remove the files of an earlier report: their students may have left the class."""
     for pattern in patterns:
         for path in folder.glob(pattern):
             path.unlink()
@@ -107,7 +107,7 @@ def _text(path: Path, text: str) -> None:
 
 
 def tell_left_over(store: Store) -> None:
-    """Name whom an earlier run has graded and the last one has not seen: they are in no table."""
+    """Print the students of earlier runs who are no longer in the class, and in no table."""
     found = store.left_over()
     for name, path in found[:LEFT_OVER]:
         print(for_console(f"  graded earlier, not among these submissions: {line(name)}: {path}"))

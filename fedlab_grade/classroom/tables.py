@@ -19,7 +19,7 @@ class Row:
     Fields:
         points: of each question; None where it was not judged.
         total: None where the submission is not gradable yet or ungraded.
-        remark: why it is not graded, who handed in late, and whom the roster does not know.
+        remark: why it is not graded, lateness, and notes for the instructor.
         page: where the student's page is, seen from the table's.
     """
 

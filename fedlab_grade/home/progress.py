@@ -1,6 +1,7 @@
 """Keep a student's progress: the marks of the last checks, and the hints that were shown.
 
-Both are kept in a small file in the course folder. If it is lost or broken, they start anew.
+Both are kept in a small file in the course folder; without it, or if it is broken, they start from
+scratch.
 """
 
 import json
@@ -67,7 +68,7 @@ def load(course: Path) -> State:
                 return State()
             state.checks[str(exercise)] = Checked(checked["file"], questions)
         return state if kept["schema"] == SCHEMA else State()
-    except Exception:  # whatever is wrong with it: marks are soon made anew
+    except Exception:  # whatever is wrong with it: the next check makes the marks again
         return State()
 
 

@@ -2,7 +2,7 @@
 
 This process loads PyTorch and pytest once, and a child of it does each check, so that a result
 comes at once, and whatever a student's code does ends with the child. Where processes cannot be
-forked (Windows), each check starts Python anew, which takes some seconds more.
+forked (Windows), each check starts a new Python, which takes some seconds more.
 """
 
 import io
