@@ -3,6 +3,7 @@
 import argparse
 from collections.abc import Callable
 from contextlib import suppress
+from datetime import date
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
@@ -110,7 +111,13 @@ def _add_grading(add: Callable[..., argparse.ArgumentParser]) -> None:
     reporter = add("report", help="tables, pages and exports of the grades")
     reporter.add_argument("folder", type=Path, help="where grade has put them")
     reporter.add_argument(
-        "--show-hidden", action="store_true", help="students read what hidden tests found"
+        "--show-hidden",
+        nargs="?",
+        type=_reached,
+        const=True,
+        default=False,
+        metavar="DATE",
+        help="students read what hidden tests found; with a date (2026-12-24), from that day on",
     )
     reporter.add_argument(
         "--export",
@@ -141,6 +148,14 @@ def _count(text: str) -> int:
     if not text.isdecimal() or not 0 < int(text) <= 64:
         raise argparse.ArgumentTypeError(f"{text!r}; allowed: a number from 1 to 64")
     return int(text)
+
+
+def _reached(text: str) -> bool:
+    """Return whether it is this day or a later one."""
+    try:
+        return date.fromisoformat(text) <= date.today()
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r}; allowed: a date as 2026-12-24") from None
 
 
 def course_folder(file: Path | None) -> Path:

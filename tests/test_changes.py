@@ -157,6 +157,22 @@ def test_the_page_of_the_class_has_a_histogram_of_the_marks(course: Path) -> Non
     assert '<td>4.95 to 5.5</td><td class="n">1</td>' in page
 
 
+def test_messages_of_hidden_tests_are_shown_from_a_day_on(
+    course: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    grade()
+    said = "What this test gives to your function is not shown."
+    for words, hidden in (([], True), (["--show-hidden"], False),
+                          (["--show-hidden", "2020-02-02"], False),
+                          (["--show-hidden", "9999-01-01"], True)):  # fmt: skip
+        assert cli.main(["report", "out", *words]) == 0
+        (page,) = Path("out/report/students").glob("2-*.html")
+        assert (said in page.read_text()) == hidden
+    with pytest.raises(SystemExit):
+        cli.main(["report", "out", "--show-hidden", "tomorrow"])
+    assert "'tomorrow'; allowed: a date as 2026-12-24" in capsys.readouterr().err
+
+
 def test_a_change_settles_who_is_unclear(course: Path) -> None:
     Path("in/stranger.py").write_text(classroom.RIGHT)
     grade()
