@@ -8,7 +8,7 @@ import pytest
 
 from fedlab_grade.classroom.matching import GRADEBOOK as GRADEBOOK_FIRST
 from fedlab_grade.classroom.matching import UNCLEAR, enrolled
-from fedlab_grade.classroom.people import Person, distinct
+from fedlab_grade.classroom.people import Person, by_name, distinct
 from fedlab_grade.classroom.roster import read_roster, read_table
 from fedlab_grade.options import Refusal
 
@@ -195,6 +195,12 @@ def test_a_name_is_the_same_without_accents_and_in_any_order(name: str, tmp_path
     for form in ("NFC", "NFD"):
         text = unicodedata.normalize(form, "name\nJörg Müller\n")
         assert whose(tmp_path, text, file(name))[0][1] == 1
+
+
+def test_a_name_of_very_many_words_is_no_matter() -> None:
+    assert len(by_name("a b c d e f g h i j k l")) == 12
+    assert by_name("x " * 200_000) == {"x" * 200_000}
+    assert by_name(" , ") == set()
 
 
 def test_where_nobody_s_file_is_left_who_handed_in_nothing_is_clear(tmp_path: Path) -> None:

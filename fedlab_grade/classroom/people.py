@@ -8,6 +8,7 @@ from pathlib import Path
 
 # Before a program's own number, which may by chance be somebody's number at the university.
 CANVAS, MOODLE = "canvas:", "moodle:"
+WORDS = 12  # of a name; a longer one is taken as it stands
 _JOINERS = "\u200c\u200d"  # they belong to names, in Persian and Hindi
 
 
@@ -69,7 +70,8 @@ def tidy(text: str) -> str:
 def by_name(name: str) -> set[str]:
     """Return the letters of a name from each word on: Canvas writes doejane, others Jane Doe."""
     words = [w for w in map(letters, re.split(r"[\s,]+", name)) if w]
-    return {"".join(words[i:] + words[:i]) for i in range(len(words))}
+    turns = len(words) if len(words) <= WORDS else min(1, len(words))
+    return {"".join(words[i:] + words[:i]) for i in range(turns)}
 
 
 def letters(text: str) -> str:
