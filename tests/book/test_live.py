@@ -152,7 +152,7 @@ def test_cells_weigh_less_than_300_kilobytes_beside_the_engine(name):
 @CELLS
 def test_text_in_live_cells_stands_out_in_light_and_dark(scheme):
     _, page = scheme
-    texts = ".live-picture text:not([fill]), .live-cell label, .live-cell output, .live-cell select, .live-printed"
+    texts = ".live-picture text:not([fill]), .live-cell :is(label, output, select), .live-printed"
     ratios = page.evaluate(
         CONTRASTS, f"{texts}, .live-editor .highlight span, .live-bar button:enabled"
     )
