@@ -34,7 +34,7 @@ from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
 from . import engine
-from .modules import collect, named
+from .modules import collect, named, standard
 
 WIDTH = 80  # columns of a signature in the editor
 
@@ -89,6 +89,7 @@ class Live(SphinxDirective):
             "text": "" if "play" in options else shortened(inspect.getsource(named(source))),
             "view": options.get("view"), "check": options.get("check"),
             "play": options.get("play"), "data": data, "modules": [*modules],
+            "standard": standard(modules.values()),
             "controls": yaml.safe_load("\n".join(self.content)) or {},
             "label": options.get("label", source.rpartition(".")[2]),
         }  # fmt: skip

@@ -29,7 +29,7 @@ def first_values(cell: dict[str, Any]) -> dict[str, Any]:
 
 def request(cell: dict[str, Any]) -> dict[str, Any]:
     """Return the message of the page's first run of a cell."""
-    names = ("source", "text", "view", "check", "data")
+    names = ("source", "text", "view", "check", "data", "standard")
     return {**{name: cell[name] for name in names}, "values": first_values(cell)}
 
 

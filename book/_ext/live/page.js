@@ -25,15 +25,20 @@
   /* The worker lives in a frame of its own origin, without network, storage or this page. */
   const FRAME = `<meta http-equiv="Content-Security-Policy" content="default-src 'none';
     script-src 'unsafe-inline' 'wasm-unsafe-eval' blob:; worker-src blob:"><script>
+    let worker;
     onmessage = ({data, ports}) => {
+      if (!ports.length) return worker?.terminate();
       const url = URL.createObjectURL(new Blob([data], {type: "text/javascript"}));
-      new Worker(url).postMessage(null, ports);
+      worker = new Worker(url);
+      worker.postMessage(null, ports);
     };
   </` + "script>";
   let frame = null, port = null, started = null, sent = new Set(), queue = Promise.resolve();
 
   function stop() {
-    frame?.remove();
+    const old = frame;
+    old?.contentWindow?.postMessage("stop", "*"); // WebKit ends no loop of a frame that goes
+    setTimeout(() => old?.remove(), 1000);
     frame = port = started = null;
     sent = new Set();
   }
@@ -179,8 +184,8 @@
       do {
         again = false;
         const values = Object.fromEntries(Object.entries(rows).map(([name, row]) => [name, row.value()]));
-        const {source, view, check, data} = given, text = code?.area.value ?? "";
-        show(await run(given, {source, view, check, data, text, values}));
+        const {source, view, check, data, standard} = given, text = code?.area.value ?? "";
+        show(await run(given, {source, view, check, data, standard, text, values}));
       } while (again);
       Object.assign(cell.dataset, {ms: Math.round(performance.now() - began),
         runs: Number(cell.dataset.runs ?? 0) + 1});

@@ -2,7 +2,6 @@
 
 import builtins
 import collections
-import itertools
 import json
 import sys
 
@@ -29,6 +28,12 @@ def _takewhile(holds, several):
         yield one
 
 
+def _index(value):
+    if not isinstance(value, int):
+        raise TypeError(f"{value} is not a whole number")
+    return int(value)
+
+
 class _Name:
     """A name that only annotations use."""
 
@@ -39,27 +44,34 @@ class _Name:
         return self
 
 
-def _index(value):
-    if not isinstance(value, int):
-        raise TypeError(f"{value} is not a whole number")
-    return int(value)
+_OWN = {
+    "NamedTuple": collections.namedtuple,
+    "SupportsFloat": (int, float),
+    "SupportsIndex": (int, float),
+    "Integral": int,
+    "import_module": __import__,
+    "index": _index,
+    "pairwise": _pairwise,
+    "takewhile": _takewhile,
+}
 
 
 class _Module:
-    """In the place of a module of the standard library that MicroPython lacks."""
+    """A module of the standard library: what MicroPython has of it, and stand-ins for the rest."""
 
-    NamedTuple = collections.namedtuple
-    SupportsFloat = SupportsIndex = (int, float)
-    Integral = int
+    def __init__(self, name):
+        try:
+            self._real = __import__(name)
+        except ImportError:
+            self._real = None
 
     def __getattr__(self, name):
-        return {"import_module": __import__, "index": _index}.get(name) or _Name()
+        if name in _OWN:
+            return _OWN[name]
+        return getattr(self._real, name) if hasattr(self._real, name) else _Name()
 
 
 builtins.zip = _strict_zip
-itertools.pairwise, itertools.takewhile = _pairwise, _takewhile
-for _name in ("collections.abc", "importlib", "numbers", "operator", "types", "typing"):
-    sys.modules[_name] = _Module()
 
 
 def _named(path):
@@ -72,6 +84,9 @@ def _live(text):
     r = json.loads(text)
     for name in [n for n in sys.modules if n.partition(".")[0] == "fedlab_edu"]:
         del sys.modules[name]
+    for name in r["standard"]:
+        if not isinstance(sys.modules.get(name), _Module):
+            sys.modules[name] = _Module(name)
     if r["text"]:
         _replace(r["source"], r["text"])
     answer = {"picture": "", "checks": []}
