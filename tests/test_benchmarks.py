@@ -1,19 +1,21 @@
 """The benchmarks: both sides do the same work, and the arithmetic is counted rightly."""
 
+import json
 import re
 
 import pytest
 import torch
 
-from benchmarks import fedpop
+from benchmarks import fedpop, peers, scale
 from benchmarks.__main__ import main
 from benchmarks.features import searched
 from benchmarks.memory import peak_memory
 from benchmarks.plain import plain_loop
 from benchmarks.races import raced
+from benchmarks.rounds import measured, plain_round, ragged
 from benchmarks.speed import operations, operations_per_example, speed, threads, with_threads
 from benchmarks.workloads import Workload, drawn, noise
-from fedlab_edu import LocalHP, Model, char_lstm, lenet5, mlp
+from fedlab_edu import LocalHP, Model, char_lstm, communicate_all, digits, lenet5, mlp
 from tests import reference
 
 TINY = mlp(9, 5, 3)
@@ -117,3 +119,30 @@ def test_a_fedpop_search_is_timed_with_as_many_vectors_as_can_be_counted_by_hand
     times = [float(part) for part in re.findall(r"[\d.]+", measured.row())]
     assert times[2] == pytest.approx(times[1] / times[0], rel=0.2)
     assert times[3] == 62
+
+
+def test_a_round_of_the_plain_loop_ends_with_the_weights_of_ours() -> None:
+    setting = ragged(mlp(64, 8, 10), digits(), 3, 1)
+    runs = communicate_all(setting.runs, setting.model, setting.fed)
+    plain = plain_round(setting.runs, setting.model, setting.fed)
+    for run, w in zip(runs, plain, strict=True):
+        torch.testing.assert_close(run.w, w, rtol=1e-4, atol=1e-5)
+
+
+def test_a_row_of_rounds_has_times_of_both_and_the_share_of_training() -> None:
+    row = measured(ragged(mlp(64, 8, 10), digits(), 2, 1)).row()
+    assert row.count(" ms") == 4
+    assert row.count("%") == 1
+
+
+def test_steps_of_many_clients_are_counted_by_hand() -> None:
+    done = scale.rounds([64, 33, 1], repeats=1)
+    assert (done.examples, done.steps) == (98, 2 + 2 + 1)
+    assert max(scale.long_tail(1000)) > 10 * sum(scale.long_tail(1000)) / 1000
+
+
+def test_a_peer_prints_its_times_and_its_memory(capsys: pytest.CaptureFixture[str]) -> None:
+    peers.main(["--peer", "fedlab_edu"])
+    found = json.loads(capsys.readouterr().out)
+    assert len(found["times"]) == 30
+    assert found["MiB"] > 10
