@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from math import inf, prod
-from typing import Literal, get_args
+from math import prod
+from typing import Annotated, Literal
 
 import torch
 from jaxtyping import Float, Int
@@ -15,17 +15,14 @@ from fedlab_edu.tensors import as_float64
 from fedlab_edu.training.hparams import LocalHP
 from fedlab_edu.tuners.fedex.algorithm import Theta
 from fedlab_edu.tuners.fedex.rules import entropy
-from fedlab_edu.validate import check_shares, number, require
+from fedlab_edu.validate import Checked, not_negative, require, share
 
 Rule = Literal["aggressive", "adaptive", "constant", "auto", "scale"]
-_ALLOWED = {
-    "step": get_args(Rule), "score": ("error", "loss"), "first_baseline": ("zero", "skip"),
-}  # fmt: skip
 
 
 @storable
 @dataclass(frozen=True, eq=False)
-class FedEx:
+class FedEx(Checked):
     """A distribution theta over the k rows of a table, moved by exponentiated gradient.
 
     Args:
@@ -63,9 +60,9 @@ class FedEx:
 
     table: LocalHP
     step: Rule = "aggressive"
-    gamma: float = 0.0
-    cutoff: float = 1e-4
-    eta0: float | None = None
+    gamma: Annotated[float, share] = 0.0
+    cutoff: Annotated[float, not_negative] = 1e-4
+    eta0: Annotated[float, not_negative] | None = None
     score: Literal["error", "loss"] = "error"
     difference: bool = False
     first_baseline: Literal["zero", "skip"] = "zero"
@@ -84,12 +81,7 @@ class FedEx:
         ok = all(isinstance(n, int) and n >= 1 for n in axes) and prod(axes) == k
         require(ok or not axes, "axes", seen, f"whole numbers whose product is {k}")
         axes = axes or (k,)
-        for name, allowed in _ALLOWED.items():
-            require(getattr(self, name) in allowed, name, getattr(self, name), str(allowed))
-        check_shares(gamma=self.gamma)
-        require(number(self.cutoff) >= 0, "cutoff", self.cutoff, "a number of at least 0")
-        ok = self.eta0 is None or 0 <= number(self.eta0) < inf
-        require(ok, "eta0", self.eta0, "a finite number of at least 0, or None")
+        super().__post_init__()
         thetas = self.thetas or tuple(Theta.uniform(n) for n in axes)
         sizes = tuple(len(one.z) for one in thetas)
         require(sizes == axes, "thetas", sizes, f"distributions over {axes} rows")
