@@ -1,6 +1,7 @@
 """Races of arms: against arms played one by one, and a federation that counts what it is asked."""
 
 from dataclasses import dataclass, replace
+from inspect import Parameter, signature
 from pathlib import Path
 from typing import Any
 
@@ -386,8 +387,17 @@ def test_one_arm_is_chosen_from_needs_no_validation_data(fed: Federation) -> Non
         (lambda fed: draw_arms(Spaces(FEDEX.client, SearchSpace({"lr": LogUniform(0.1, 1)})), 2),
          "server is SearchSpace.*allowed: a SearchSpace of ServerHP: "),
         (lambda fed: draw_arms.__wrapped__(FEDEX.client, 2), "spaces is SearchSpace.*allowed: "),
-        (lambda fed: random_search(MODEL, fed, FEDEX, 9, 4, gamma=1.0),
-         r"keyword is 'gamma'; allowed: one of \['seed', 'method', 'estimate', 'tuner', "),
+        *((lambda fed, f=f, seed=seed: f.__wrapped__(MODEL, fed, FEDEX, 90, 9, seed=seed),
+           f"^seed is {seed}; allowed: a whole number of at least 0") for seed in (-1, 1.5)
+          for f in (random_search, successive_halving, hyperband)),
+        (lambda fed: race.__wrapped__(MODEL, fed, [], [], first=-1), "first is -1; allowed: a wh"),
+        (lambda fed: draw_arms.__wrapped__(FEDEX, 1.5), "arms is 1.5; allowed: a whole number"),
+        (lambda fed: draw_arms(FEDEX, 1, seed=-1), "seed is -1; allowed: a whole number of at"),
+        (lambda fed: random_search.__wrapped__(MODEL, fed, FEDEX, 3, 3, select="no"),
+         "select is 'no'; allowed: 'survivor', 'best_seen'"),
+        (lambda fed: random_search.__wrapped__(MODEL, fed, FEDEX, 3, 3,
+                                               stop_after_last_elimination=1),
+         "stop_after_last_elimination is 1; allowed: True, False"),
         (lambda fed: random_search(MODEL, fed, PerClient(FEDTUNE.client, 10), 3, 3),
          "of the tuner is '10 rows'; allowed: one setting, or 14 rows"),
         (lambda fed: draw_arms(PerClient(FEDTUNE.client, 0), 1), "clients is 0; allowed: "),
@@ -533,3 +543,22 @@ def test_a_search_for_the_best_seen_goes_on_from_its_file_with_what_it_has_seen(
     resumed = tune(begun, MODEL, fed, 4, path=tmp_path / "search")
     assert resumed.seen[0] == whole.seen[0]
     assert torch.equal(resumed.to("cpu").winner.w, whole.winner.w)
+
+
+def test_searches_spell_out_the_same_options_and_take_no_others() -> None:
+    options = [
+        [name for name, p in signature(f).parameters.items() if p.kind is Parameter.KEYWORD_ONLY]
+        for f in (random_search, successive_halving, hyperband)
+    ]
+    of_a_race = [n for n in signature(race).parameters if n in options[0]]
+    assert options[0] == options[1] == options[2]
+    assert {*options[0]} == {*of_a_race, "tuner"}
+
+
+def test_a_search_is_shown_in_one_short_line(fed: Federation) -> None:
+    begun = successive_halving(MODEL, fed, FEDEX, 30, 10, 2, 2, method=FedProx())
+    assert repr(begun) == "Race(4 of 4 arms alive, 0 of 30 rounds, no score yet)"
+    done = tune(begun, MODEL, fed, 3)
+    assert (
+        repr(done) == f"Race(1 of 4 arms alive, 30 of 30 rounds, best score {done.best_score:.4g})"
+    )

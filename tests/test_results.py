@@ -17,14 +17,20 @@ from matplotlib.figure import Figure
 from fedlab_edu import (
     Federation,
     FedProx,
+    FedTune,
     LocalHP,
     ServerHP,
+    bayesian_search,
+    clocked,
     digits,
+    fedpop,
+    fedtune,
     hyperband,
     linear,
     start,
     successive_halving,
     train,
+    tune,
 )
 from fedlab_edu.rounds.run import Round
 from fedlab_edu.rounds.tuner import Fixed
@@ -34,7 +40,7 @@ from fedlab_edu.search.estimate import Estimate
 from fedlab_edu.search.race import Race, race
 from fedlab_edu.search.results import arms_table, online, rounds_table
 from fedlab_edu.search.schedules import Schedule, bracket
-from fedlab_edu.search.space import FEDEX, PerClient, SearchSpace
+from fedlab_edu.search.space import FEDEX, PerClient, SearchSpace, Spaces
 from fedlab_edu.training.scores import Score
 from fedlab_edu.widgets.picture import BLUE, COLOURS, GREY, ORANGE, svg
 from fedlab_edu.widgets.plots import plot_chosen, plot_online, plot_race
@@ -508,3 +514,33 @@ def test_plots_of_real_races_are_drawn_in_the_pages_colours_and_leave_pyplot_alo
             assert "currentColor" in draw_arms
             assert set(re.findall(r"#[0-9a-f]{6}\b", draw_arms)) <= set(COLOURS)
             assert plt.get_fignums() == []
+
+
+def test_every_search_has_a_table_and_a_plot_of_its_arms(fed: Federation) -> None:
+    spaces = Spaces(SearchSpace({"lr": Choice((0.05, 0.1, 0.2))}))
+    grid = spaces.client.grid()
+    for begun in (
+        bayesian_search(MODEL, fed, spaces, 4, 1, first=2),
+        fedpop(MODEL, fed, spaces, 8, 2, T_g=1),
+        clocked(fedpop(MODEL, fed, spaces, 8, 2, T_g=1), lambda i, r: 1.0 + i),
+        fedtune(MODEL, fed, grid, 2),
+    ):
+        assert len(repr(begun)) < 100
+        assert arms_table(begun)["score"].isna().all()
+        assert not plot_race(begun).axes[0].get_lines()[0].get_xdata().size
+        done = tune(begun, MODEL, fed, 14)
+        table = arms_table(done)
+        lines = [line for line in plot_race(done).axes[0].get_lines() if len(line.get_xdata())]
+        assert table["rounds"].sum() == done.used == sum(len(one.get_xdata()) for one in lines)
+        assert table["chosen"].sum() == 1
+        (chosen,) = table["score"][table["chosen"]]
+        if isinstance(done, FedTune):
+            losses = [one.loss for one in done.history]
+            assert lines[0].get_ydata().tolist() == losses
+            assert (chosen, min(losses)) == (losses[-1], done.best_score)
+        else:
+            assert chosen == done.best_score
+            runs = getattr(done, "race", done).runs
+            assert table["client_lr"].tolist() == [run.tuner.final.lr for run in runs]
+    with pytest.raises(ValueError, match="search is 'int'; allowed: one with arms, as a Race"):
+        arms_table(3)

@@ -24,7 +24,7 @@ from fedlab_edu import (
     train,
 )  # fmt: skip
 from fedlab_edu.models.networks import char_lstm
-from fedlab_edu.rounds.result import Round, RoundResult
+from fedlab_edu.rounds.result import Round, RoundResult, divergence
 from fedlab_edu.rounds.tuner import Fixed, Tuner
 from fedlab_edu.seeds import generator, seed_for
 from fedlab_edu.training.scores import Score
@@ -99,7 +99,8 @@ def test_runs_that_play_together_get_the_numbers_of_each_alone(fed: Federation) 
             [(0.1, 1, ServerHP()), (0.5, 3, ServerHP(momentum=0.9)), (1e200, 1, ServerHP())]
         )
     ]
-    alone = [train(run, MODEL, fed, 2, clients=4) for run in runs]
+    with pytest.warns(UserWarning, match="round 1: all clients of a round have diverged"):
+        alone = [train(run, MODEL, fed, 2, clients=4) for run in runs]
     for _ in range(2):
         runs = communicate_all(runs, MODEL, fed, clients=4)
     for one, other in zip(alone, runs, strict=True):
@@ -273,11 +274,44 @@ def test_fedavg_learns_which_characters_follow() -> None:
 
 def test_where_all_clients_diverge_they_score_infinity_and_the_run_goes_on(fed: Federation) -> None:
     first = start(MODEL, fed, LocalHP(lr=1e200, batch=4))
-    run = train(first, MODEL, fed, 2, clients=3)
+    with pytest.warns(UserWarning, match="round 1: all clients of a round have diverged") as said:
+        run = train(first, MODEL, fed, 2, clients=3)
+    assert len(said) == 1
     assert personalise(run, MODEL, fed) == (float("inf"), float("inf"))
     assert run.history[-1].after.error.tolist() == [float("inf")] * 3
     assert run.history[-1].diverged.all()
     assert torch.equal(run.w, first.w)
+
+
+def test_a_loss_that_explodes_is_said_once_and_one_that_falls_is_not(fed: Federation) -> None:
+    with pytest.warns(
+        UserWarning, match="mean loss has grown from 2.* to .*e.*; try a lower"
+    ) as said:
+        run = train(start(MODEL, fed, LocalHP(lr=1e6, batch=16)), MODEL, fed, 3, clients=3)
+    assert len(said) == 1
+    assert run.w.isfinite().all()
+    train(start(MODEL, fed, LocalHP(lr=0.1)), MODEL, fed, 3, clients=3)  # warnings are errors
+
+
+def test_growth_is_measured_on_clients_with_validation_data_that_have_not_diverged() -> None:
+    def played(loss: list[float], size: list[int], diverged: list[bool]) -> Round:
+        score = Score(torch.tensor(loss), torch.tensor(loss))
+        B = torch.arange(len(loss))
+        return Round(B, B, torch.tensor(size), score, score, torch.tensor(diverged))
+
+    first = played([2.0, 2.0, 0.0], [1, 3, 0], [False] * 3)
+    for loss, size, lost, found in (
+        ([19.0, 19.0, 0.0], [1, 3, 0], [False] * 3, False),
+        ([21.0, 21.0, 0.0], [1, 3, 0], [False] * 3, True),
+        ([61.0, 11.0, 0.0], [1, 3, 0], [False] * 3, True),  # (61 + 3 * 11) / 4 = 23.5
+        ([61.0, 1.0, 0.0], [1, 3, 0], [False] * 3, False),  # 16
+        ([math.inf, 11.0, 0.0], [1, 3, 0], [True, False, False], False),
+        ([math.inf, math.inf, math.inf], [1, 3, 0], [True] * 3, True),
+        ([99.0, 99.0, 99.0], [0, 0, 0], [False] * 3, False),
+    ):
+        assert bool(divergence(first, played(loss, size, lost))) == found
+    small = played([1e-6], [1], [False])  # below 10 nothing has exploded
+    assert divergence(small, played([9.0], [1], [False])) is None
 
 
 def test_a_global_model_that_is_not_finite_evaluates_to_infinity(fed: Federation) -> None:

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import termios
+import warnings
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -22,12 +23,15 @@ from torch import nn
 from tqdm import tqdm
 
 from fedlab_edu import (
+    Estimate,
     Federation,
     FedProx,
     LocalHP,
     Scaffold,
     bayesian_search,
     digits,
+    fedpop,
+    fedtune,
     from_module,
     hyperband,
     linear,
@@ -44,6 +48,7 @@ from fedlab_edu.search.race import Race, race
 from fedlab_edu.search.schedules import bracket
 from fedlab_edu.search.space import FEDEX, SearchSpace, Spaces
 from fedlab_edu.search.tune import StopTraining
+from fedlab_edu.training.scores import Score
 from tests.test_run import Noting
 
 MODEL = linear(64, 10)
@@ -439,7 +444,7 @@ def test_the_callback_sees_the_search_after_each_step_and_logs_it(
     assert [search.used for search in seen] == [4, 8, 12, 14, 16, 18, 20, 22, 23, 24][-len(seen) :]
     assert seen[-1] is done
     same(done, stepped(halving(fed), fed))
-    with pytest.raises(ValueError, match=r"callback is 3; allowed: a function of the search, or N"):
+    with pytest.raises(ValueError, match=r"callback is 3; allowed: a function, or None"):
         tune.__wrapped__(halving(fed), MODEL, fed, 3, callback=3)
 
 
@@ -550,6 +555,19 @@ def test_a_bayesian_search_may_get_a_larger_total(fed: Federation, tmp_path: Pat
         tune(search(4), MODEL, fed, 3, path=file)
 
 
+def test_fedtune_may_get_a_larger_total_and_fedpop_may_not(fed: Federation, tmp_path: Path) -> None:
+    table = LocalHP(lr=[0.1, 0.2])
+    tune(fedtune(MODEL, fed, table, 1), MODEL, fed, path=tmp_path / "fedtune")
+    done = tune(fedtune(MODEL, fed, table, 3), MODEL, fed, path=tmp_path / "fedtune")
+    assert done.history == tune(fedtune(MODEL, fed, table, 3), MODEL, fed).history
+    spaces = Spaces(SearchSpace({"lr": Choice((0.1, 0.2))}))
+    tune(fedpop(MODEL, fed, spaces, 2, 1), MODEL, fed, 3, path=tmp_path / "fedpop")
+    for total, cap in ((3, 1), (4, 2)):
+        search = fedpop(MODEL, fed, spaces, total, cap)
+        with pytest.raises(ValueError, match=r"; its total, 2, has decided its earlier rounds$"):
+            tune(search, MODEL, fed, 3, path=tmp_path / "fedpop")
+
+
 def test_a_budget_that_would_change_earlier_rounds_is_refused(
     fed: Federation, tmp_path: Path
 ) -> None:
@@ -566,3 +584,50 @@ def test_a_budget_that_would_change_earlier_rounds_is_refused(
     for smaller in (more(fed, "random", 4), more(fed, "random", 3, 1)):
         with pytest.raises(ValueError, match=r"^(path|total) is "):
             tune(smaller, MODEL, fed, 3, path=other)
+
+
+def constant(fed: Federation, *lr: float, **how: Any) -> Race:
+    return race(MODEL, fed, share_configuration(LocalHP(lr=lr)), [bracket((2,), len(lr), 2)], **how)
+
+
+@pytest.mark.parametrize(
+    ("lr", "said"),
+    [
+        ((1e200, 1e201), "arm 0 is the best, but all clients of a round have diverged"),
+        ((1e6, 1e7), "mean loss has grown from 2.* to .*e"),
+        ((-0.0, 1e200), None),  # nothing is learnt, and nothing lost
+        ((1e200, 0.1), None),
+    ],
+)
+def test_a_search_whose_best_arm_has_diverged_says_so_once(
+    lr: tuple[float, ...], said: str | None, fed: Federation
+) -> None:
+    begun = constant(fed, *lr, estimate=Estimate(score="loss"))
+    assert begun.warning is None
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        done = tune(begun, MODEL, fed, 5)
+    assert [str(one.message) for one in seen] == [
+        f"{done.warning}; try lower learning rates" for _ in range(said is not None)
+    ]
+    assert (done.warning is None) == (said is None)
+    assert said is None or re.search(said, done.warning or "")
+
+
+def test_a_winner_that_is_worse_than_its_initial_weights_is_said(fed: Federation) -> None:
+    done = stepped(constant(fed, 0.1), fed)
+    history = done.runs[0].history
+    assert done.warning is None
+    n = history[0].size
+    perfect = replace(history[0], before=Score(torch.zeros(len(n)), torch.zeros(len(n))))
+    run = replace(done.runs[0], history=(perfect, history[1]))
+    fallen = replace(done, runs=(run,))
+    expected = f"its score, {done.best_score:.3g}, is worse than that of its initial weights, 0"
+    assert fallen.warning == f"arm 0 is the best, but {expected}"
+    assert replace(fallen, runs=(replace(run, history=history[1:]),)).warning is None  # cut
+
+
+def test_fedpop_members_that_all_diverge_are_said(fed: Federation) -> None:
+    spaces = Spaces(SearchSpace({"lr": Choice((1e200, 1e201))}))
+    with pytest.warns(UserWarning, match="no arm has a finite score; try lower learning rates"):
+        assert tune(fedpop(MODEL, fed, spaces, 4, 2), MODEL, fed, 3).best_score == float("inf")

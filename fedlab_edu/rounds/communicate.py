@@ -1,5 +1,6 @@
 """A communication round: `communicate` returns the run after it."""
 
+import warnings
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -15,6 +16,7 @@ from fedlab_edu.methods import ClientInput, ClientUpdate, Method, Server
 from fedlab_edu.models.model import Model
 from fedlab_edu.progress import progress_bar
 from fedlab_edu.rounds.gather import Gathered, Sums, Tile, Work, is_finite
+from fedlab_edu.rounds.result import divergence
 from fedlab_edu.rounds.run import Run, check_types
 from fedlab_edu.seeds import generator, seed_for
 from fedlab_edu.training.hparams import LocalHP
@@ -82,7 +84,7 @@ def train(
     *,
     progress: bool = True,
 ) -> Run:
-    """Return the run after some more rounds.
+    """Return the run after some more rounds; warn once if training diverges, see `divergence`.
 
     Args:
         watch: called with the run before the first round and after each; what it prints stands
@@ -96,9 +98,13 @@ def train(
     rounds = whole("rounds", rounds, 0)
     if watch is not None:
         watch(run)
+    first, found = None, None
     with progress_bar(range(rounds), unit="round", hidden=not progress) as bar:
         for _ in bar:
             run = communicate(run, model, fed, clients)
+            first = first or run.history[-1]
+            if found is None and (found := divergence(first, run.history[-1])):
+                warnings.warn(f"round {run.round}: {found}; try a lower lr", stacklevel=2)
             if watch is not None:
                 with bar.external_write_mode():
                     watch(run)

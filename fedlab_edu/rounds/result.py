@@ -11,6 +11,7 @@ from fedlab_edu.registry import storable
 from fedlab_edu.training.scores import Score
 
 LARGEST = 1e100  # larger scores have diverged: divided by a probability they may overflow
+GROWN = 10.0  # a mean loss that has grown so much has diverged
 
 
 @storable
@@ -73,3 +74,25 @@ class Round:
 def _worst(scores: Float[Tensor, " n"]) -> float:
     highest = float(scores.max()) if len(scores) else 0.0
     return 1.0 if highest <= 1 else min(2 * highest, LARGEST)
+
+
+def divergence(first: Round, last: Round) -> str | None:
+    """Describe how training has diverged between two rounds, or return None.
+
+    It has if all clients of the last round have diverged, or if their mean loss after training is
+    above 10, and above 10 times that of the model of the first round.
+    """
+    if last.diverged.all():
+        return "all clients of a round have diverged: their models or losses are not finite"
+    start, end = _mean_loss(first, first.before), _mean_loss(last, last.after)
+    if end > GROWN * max(start, 1.0):
+        return (
+            f"training has diverged: the clients' mean loss has grown from {start:.3g} to {end:.3g}"
+        )
+    return None
+
+
+def _mean_loss(played: Round, of: Score) -> float:
+    """Return the mean loss of clients that have not diverged; NaN if none has validation data."""
+    weight = played.size.double() * ~played.diverged
+    return float((weight * of.loss.nan_to_num()).sum() / weight.sum())

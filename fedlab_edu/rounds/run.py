@@ -69,6 +69,11 @@ class Run:
         return replace(self, server=Server(*(v.to(device) for v in self.server)), states=states)
 
 
+def drop_vectors(run: Run) -> Run:
+    """Return the run without vectors, which only a run that continues needs."""
+    return replace(run, server=Server(*(v[:0].clone() for v in run.server)), states={})
+
+
 def _packed(history: tuple[Round, ...]) -> tuple[Tensor, ...]:
     """Concatenate all rounds, because each tensor is a separate part of a file."""
     if not history:

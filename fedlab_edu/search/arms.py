@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from itertools import product
 from math import log
-from typing import NamedTuple
+from typing import NamedTuple, SupportsIndex
 
 import torch
 from jaxtyping import Float
@@ -44,7 +44,10 @@ def fixed_tuner(c: LocalHP, gen: torch.Generator | None = None) -> Tuner:
 
 
 def draw_arms(
-    spaces: Spaces | PerClient | OneOf, arms: int, seed: int = 0, tuner: MakeTuner = fixed_tuner
+    spaces: Spaces | PerClient | OneOf,
+    arms: SupportsIndex,
+    seed: SupportsIndex = 0,
+    tuner: MakeTuner = fixed_tuner,
 ) -> list[Arm]:
     """Draw arms with random configurations; arm a is the same for any number of arms.
 
@@ -52,8 +55,12 @@ def draw_arms(
         tuner: makes an arm's tuner from its clients' configuration and a generator; the default
             keeps the configuration.
 
+    Raises:
+        ValueError: no spaces, number of arms, seed or function of these.
+
     Source: Khodak et al. (2021), Algorithm 1.
     """
+    arms, seed = whole("arms", arms, 1, MOST), whole("seed", seed, 0)
     if not isinstance(spaces, OneOf):
         check_spaces(spaces)
     allowed = "a function of a configuration and a generator, such as around(spaces.client)"

@@ -22,6 +22,7 @@ from fedlab_edu.search.estimate import Estimate
 from fedlab_edu.search.race import Race, race
 from fedlab_edu.search.schedules import bracket
 from fedlab_edu.search.space import PerClient, Spaces, check_spaces
+from fedlab_edu.search.summary import summary
 from fedlab_edu.seeds import seed_for
 from fedlab_edu.validate import extra, require, whole
 
@@ -70,6 +71,11 @@ class Bayes:
         """The run of the best arm."""
         return self.race.winner
 
+    @property
+    def warning(self) -> str | None:
+        """What is wrong with the winner, see `Race.warning`."""
+        return self.race.warning
+
     def step(self, model: Model, fed: Federation, clients: int = 10) -> "Bayes":
         """Return the search after one communication round of the current arm, or of the next.
 
@@ -89,14 +95,7 @@ class Bayes:
                      seed=self.seed, first=a, method=method, estimate=estimate)  # fmt: skip
         return replace(self, race=self.race + alone, points=(*self.points, point))
 
-    def extend(self, done: "Bayes") -> "Bayes":
-        """Return another search that has begun alike, with the larger total of this one.
-
-        Raises:
-            ValueError: a smaller total.
-        """
-        require(self.total >= done.total, "total", self.total, f"at least {done.total}, as before")
-        return replace(done, total=self.total)
+    __repr__ = summary
 
     def to(self, device: str | torch.device) -> "Bayes":
         """Move the search's vectors to another device."""

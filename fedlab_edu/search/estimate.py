@@ -1,7 +1,7 @@
 """The estimate by which the arms of a race are compared. Khodak et al. (2021), section 2."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import isnan, nan
 from typing import Annotated, Literal
 
@@ -9,7 +9,7 @@ from fedlab_edu.data.clients import Federation
 from fedlab_edu.models.model import Model
 from fedlab_edu.registry import storable
 from fedlab_edu.rounds.objectives import average
-from fedlab_edu.rounds.result import Round
+from fedlab_edu.rounds.result import Round, divergence
 from fedlab_edu.rounds.run import Run
 from fedlab_edu.search.schedules import discounted_mean
 from fedlab_edu.training.scores import score
@@ -67,3 +67,16 @@ class Estimate(Checked):
         known = [s for s in trace[since:] if not isnan(s)]
         known = known or [s for s in trace if not isnan(s)][-1:]
         return discounted_mean(known, self.gamma) if known else nan
+
+    def warning(self, run: Run, score: float) -> str | None:
+        """Describe what is wrong with a run of this score, or return None.
+
+        It has diverged, see `divergence`, or its score is worse than that of its initial weights
+        on the clients of its first round. A run whose history has been cut is not judged.
+        """
+        if not run.history or len(run.history) < run.round:
+            return None
+        first, last = run.history[0], run.history[-1]
+        initial = replace(self, target="global").of_round(first)
+        worse = f"its score, {score:.3g}, is worse than that of its initial weights, {initial:.3g}"
+        return divergence(first, last) or (worse if score > initial else None)

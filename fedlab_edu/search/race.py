@@ -9,21 +9,22 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate, pairwise
 from math import inf
-from typing import ClassVar, Literal, SupportsIndex, get_args
+from typing import ClassVar, Literal, SupportsIndex
 
 import torch
 
 from fedlab_edu.data.clients import Federation
-from fedlab_edu.methods import Method, Server
+from fedlab_edu.methods import Method
 from fedlab_edu.models.model import Model
 from fedlab_edu.registry import storable
-from fedlab_edu.rounds.run import Run, check_types, start
+from fedlab_edu.rounds.run import Run, check_types, drop_vectors, start
 from fedlab_edu.search.arms import Arm
 from fedlab_edu.search.estimate import Estimate
 from fedlab_edu.search.oneof import communicate_mixed
 from fedlab_edu.search.schedules import Schedule, best_index, last_stop, survivors
+from fedlab_edu.search.summary import summary
 from fedlab_edu.seeds import seed_for
-from fedlab_edu.validate import require, whole
+from fedlab_edu.validate import Checked, require, whole
 
 Select = Literal["survivor", "best_seen"]
 _PER_ARM = ("runs", "traces", "out")
@@ -31,7 +32,7 @@ _PER_ARM = ("runs", "traces", "out")
 
 @storable
 @dataclass(frozen=True, eq=False)
-class Race:
+class Race(Checked):
     """Arms in brackets, each with a schedule of its own.
 
     Fields:
@@ -99,6 +100,12 @@ class Race:
         """The run of the best arm; with "best_seen", the run at the lowest estimate."""
         return self.seen[1] if self.seen else self.runs[self.best]
 
+    @property
+    def warning(self) -> str | None:
+        """What is wrong with the winner, or None, see `Estimate.warning`."""
+        found = self.estimate.warning(self.winner, self.best_score)
+        return found and f"arm {self.best} is the best, but {found}"
+
     def step(self, model: Model, fed: Federation, clients: int = 10) -> "Race":
         """Return the race after one communication round of each arm that has rounds left.
 
@@ -145,6 +152,8 @@ class Race:
             self.estimate.of_trace(traces[a], last_stop(stops[a], len(traces[a]))) for a in arms
         ]
 
+    __repr__ = summary
+
     def __add__(self, other: "Race") -> "Race":
         """Return both races side by side, the other's arms last."""
         for name in ("estimate", "select", "stop_after_last_elimination"):
@@ -190,11 +199,6 @@ def _lower(seen: tuple[float, Run] | None, *more: tuple[float, Run]) -> tuple[fl
     return min(known, key=lambda pair: pair[0], default=None)
 
 
-def drop_vectors(run: Run) -> Run:
-    """Return the run without vectors, which only a run that continues needs."""
-    return replace(run, server=Server(*(v[:0].clone() for v in run.server)), states={})
-
-
 def race(
     model: Model,
     fed: Federation,
@@ -202,7 +206,7 @@ def race(
     brackets: Sequence[Schedule],
     *,
     seed: SupportsIndex = 0,
-    first: int = 0,
+    first: SupportsIndex = 0,
     method: Method | None = None,
     estimate: Estimate | None = None,
     replacement: bool = False,
@@ -228,17 +232,15 @@ def race(
     Source: Khodak et al. (2021), Algorithm 1; the last three are options of their code.
     """
     check_types(model, fed)
+    seed, first = whole("seed", seed, 0), whole("first", first, 0)
     needed = sum(bracket.arms for bracket in brackets)
     require(len(arms) == needed, "arms", len(arms), f"{needed}, as many as the brackets need")
     twice = method is not None and any(arm.method for arm in arms)
     require(not twice, "method", method, "None, where the search space names the methods")
     estimate = Estimate() if estimate is None else estimate
-    ok = isinstance(estimate, Estimate)
-    require(ok, "estimate", estimate, "an Estimate, as Estimate('global')")
-    require(select in get_args(Select), "select", select, f"one of {get_args(Select)}")
+    require(isinstance(estimate, Estimate), "estimate", estimate, "an Estimate('global')")
     if len(arms) > 1 or estimate.target == "averaged":
         require(fed.val.n.any(), "validation examples", 0, "at least 1, to choose an arm by")
-    seed = whole("seed", seed, 0)
     runs = tuple(
         start(model, fed, tuner, b, seed_for(seed, a), own or method, replacement)
         for a, (tuner, b, own) in enumerate(arms, first)

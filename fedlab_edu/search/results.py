@@ -1,15 +1,18 @@
 """The results of a search as pandas data frames: rounds and clients, arms, and the best so far."""
 
 from collections.abc import Sequence
+from dataclasses import replace
+from math import nan
 from operator import attrgetter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
 
 from fedlab_edu.rounds.result import Round
 from fedlab_edu.rounds.run import Run
+from fedlab_edu.search.estimate import Estimate
 from fedlab_edu.search.race import Race
-from fedlab_edu.search.schedules import best_index, last_stop
+from fedlab_edu.search.schedules import Schedule, best_index, last_stop
 from fedlab_edu.training.hparams import LocalHP, ServerHP
 from fedlab_edu.validate import extra, require
 
@@ -57,8 +60,43 @@ def rounds_table(runs: Sequence[Run]) -> "pandas.DataFrame":
     return frame({name: column.numpy() for name, column in columns.items()})
 
 
-def arms_table(race: Race) -> "pandas.DataFrame":
-    """Return a table with one row per arm.
+class Arms(NamedTuple):
+    """The arms of a search, as tables and plots show them; see `Race` for the fields."""
+
+    runs: Sequence[Run]
+    brackets: Sequence[Schedule]
+    estimate: Estimate
+    traces: Sequence[Sequence[float]]
+    out: Sequence[int | None]
+    scores: Sequence[float]
+    best: int
+    done: bool
+
+
+def arms_of(search: Any) -> Arms:
+    """Return the arms of any search: of a Bayesian one those of its race, of FedPop its members.
+
+    FedTune trains one arm, whose scores are the losses of the ensemble.
+
+    Raises:
+        ValueError: no search with arms.
+    """
+    search = getattr(search, "race", search)
+    if hasattr(search, "final_run"):
+        losses = [played.loss for played in search.history]
+        run = replace(search.final_run(), round=search.used)
+        alone = Schedule((search.total,), 1, search.total, 2)
+        return Arms([run], [alone], Estimate("averaged", "loss"), [losses], [None],
+                    losses[-1:] or [nan], 0, search.done)  # fmt: skip
+    require(hasattr(search, "traces"), "search", type(search).__name__, "one with arms, as a Race")
+    brackets = search.brackets if isinstance(search, Race) else [search.bracket]
+    estimate = search.estimate if isinstance(search, Race) else Estimate(score="loss")
+    return Arms(search.runs, brackets, estimate, search.traces, search.out, search.scores,
+                search.best, search.done)  # fmt: skip
+
+
+def arms_table(search: Any) -> "pandas.DataFrame":
+    """Return a table with one row per arm of a search, see `arms_of`.
 
     Columns:
         arm, bracket: numbers from 0.
@@ -66,27 +104,28 @@ def arms_table(race: Race) -> "pandas.DataFrame":
         client_lr, ...: the final configuration of its tuner; NaN if clients have different ones.
         server_lr, ...: the configuration of its server.
         rounds: the rounds played.
-        score: the estimate at its last round; NaN before the first. Arms that ended at different
+        score: the score at its last round; NaN before the first. Arms that ended at different
             rounds have trained for different times.
         out: the round of its elimination, or missing.
-        chosen: whether it is ``race.best`` (before the first round arm 0).
+        chosen: whether it is the best (before the first round arm 0).
 
     Raises:
         ModuleNotFoundError: pandas is not installed.
+        ValueError: no search with arms.
     """
     pandas = extra("pandas", "tune")
-    client = [run.tuner.final for run in race.runs]
-    best = race.best
+    arms = arms_of(search)
+    client = [run.tuner.final for run in arms.runs]
     columns = {
-        "arm": range(len(race.runs)),
-        "bracket": [k for k, arms in enumerate(race.arms) for _ in arms],
-        "method": [repr(run.method) for run in race.runs],
+        "arm": range(len(arms.runs)),
+        "bracket": [k for k, one in enumerate(arms.brackets) for _ in range(one.arms)],
+        "method": [repr(run.method) for run in arms.runs],
         **{f"client_{name}": [_value(c, name) for c in client] for name in LocalHP().columns},
-        **{f"server_{n}": [_value(run.b, n) for run in race.runs] for n in ServerHP().columns},
-        "rounds": [run.round for run in race.runs],
-        "score": race.scores,
-        "out": pandas.array(list(race.out), dtype="Int64"),
-        "chosen": [a == best for a in range(len(race.runs))],
+        **{f"server_{n}": [_value(run.b, n) for run in arms.runs] for n in ServerHP().columns},
+        "rounds": [len(trace) for trace in arms.traces],
+        "score": arms.scores,
+        "out": pandas.array(list(arms.out), dtype="Int64"),
+        "chosen": [a == arms.best for a in range(len(arms.runs))],
     }
     return pandas.DataFrame(columns)
 

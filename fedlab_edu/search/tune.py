@@ -2,8 +2,11 @@
 
 import os
 import signal
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
+from math import inf
 from pathlib import Path
 from threading import current_thread, main_thread
 from typing import Any, NamedTuple, Protocol, TypeVar, cast, runtime_checkable
@@ -16,6 +19,7 @@ from fedlab_edu.progress import progress_bar
 from fedlab_edu.rounds.checkpoint import read, write
 from fedlab_edu.rounds.identity import differences, identity
 from fedlab_edu.rounds.run import check_types
+from fedlab_edu.search.race import Race
 from fedlab_edu.validate import require, whole
 
 
@@ -66,13 +70,17 @@ def tune(
 ) -> _S:
     """Run a search to its end, and return it; a bar shows progress, see `progress_bar`.
 
+    It warns once at the end if all arms have diverged or the best is worse than its initial
+    weights, see `Race.warning`.
+
     Args:
         clients: B, for each round of each arm.
         path: a file for the state of the search, written whole or not at all: before the first
             step, regularly, at the end, and when an exception, Ctrl-C or SIGTERM stops the search.
             To resume, repeat the call: the numbers are those of a search that was never stopped (on
             a GPU, up to rounding, because free memory decides what is added up together). To spend
-            more, repeat it with a search of a larger budget, see `Race.extend`. A kill
+            more, repeat it with a larger total: random and Bayesian search, Hyperband and FedTune
+            allow it, see `Race.extend`; other searches would have played other rounds. A kill
             while writing may leave a ``.part`` file, which can be deleted. Without a path nothing
             is stored.
         every: the file is written after this number of rounds, over all arms.
@@ -93,8 +101,7 @@ def tune(
     ok = isinstance(search, Search) and not isinstance(search, type)
     require(ok, "search", type(search).__name__, "a search, such as random_search(...)")
     clients, every = whole("clients", clients, 1), whole("every", every, 1)
-    allowed = "a function of the search, or None"
-    require(callback is None or callable(callback), "callback", callback, allowed)
+    require(callback is None or callable(callback), "callback", callback, "a function, or None")
     file, new = None, False
     if path is not None:
         origin = identity(model, fed, clients=clients, search=search)
@@ -127,7 +134,15 @@ def tune(
                 file.write(search)
             if file is not None and new and search.used == began and not search.done:
                 file.path.unlink(missing_ok=True)  # no round was trained: leave the name free
+    if search.done and (found := _warning(search)):
+        warnings.warn(f"{found}; try lower learning rates", stacklevel=2)
     return search
+
+
+def _warning(search: Search) -> str | None:
+    """Return what is wrong with a finished search, or None."""
+    found = getattr(search, "warning", None)
+    return "no arm has a finite score" if found is None and search.best_score == inf else found
 
 
 @contextmanager
@@ -163,12 +178,24 @@ class _File(NamedTuple):
             return found
         budget = {f"search.{name}" for name in getattr(like, "budget", ())}
         if budget and all(name in budget or self._begins_with(theirs, name) for name in differ):
-            return cast(Search, cast(Any, like).extend(found))
+            return self._extend(like, found)
         names = dict.fromkeys(name.rpartition(".")[2] for name in differ)
         shown = ", ".join("initial weights" if name == "server" else name for name in names)
         allowed = f"a new name, or the file of this search; that search has another {shown}"
+        if found.total != like.total:
+            allowed += f"; its total, {found.total}, has decided its earlier rounds"
         require(False, "path", str(self.path), allowed)
         return found
+
+    @staticmethod
+    def _extend(like: Any, found: Any) -> Search:
+        """Return the search of a file with the larger budget of another."""
+        if isinstance(like, Race):
+            return like.extend(found)
+        require(
+            like.total >= found.total, "total", like.total, f"at least {found.total}, as before"
+        )
+        return cast(Search, replace(found, total=like.total))
 
     def write(self, search: Search) -> None:
         """Write the search, if it can be read again."""

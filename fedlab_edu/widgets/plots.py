@@ -16,7 +16,7 @@ from matplotlib.transforms import Transform
 
 from fedlab_edu.search.estimate import Estimate
 from fedlab_edu.search.race import Race
-from fedlab_edu.search.results import arms_table, online
+from fedlab_edu.search.results import Arms, arms_of, arms_table, online
 from fedlab_edu.validate import require
 from fedlab_edu.widgets.picture import BLUE, COLOURS, GREY, ORANGE, STYLE
 
@@ -25,17 +25,22 @@ WIDE = 50  # values that span a larger factor get a logarithmic axis
 OUT, ALIVE = "eliminated", "not eliminated"
 
 
-def plot_race(race: Race) -> Figure:
-    """Plot the score of each arm in each of its rounds, with a cross where it was eliminated.
+def plot_race(search: Any) -> Figure:
+    """Plot the score of each arm of a search by round, with a cross where it was eliminated.
 
     The scores are of single rounds, not the arms' estimates. Eliminated arms are grey; dotted lines
     mark the rounds of eliminations. A cross at the upper edge is a last score that is not finite.
+    For the arms of other searches than races see `arms_of`.
+
+    Raises:
+        ValueError: no search with arms.
     """
+    race = arms_of(search)
     fig, (ax,) = _axes(height=3.2)
     for stop in sorted({stop for bracket in race.brackets for stop in bracket.stops[:-1]}):
         ax.axvline(stop, color=GREY, linewidth=0.6, linestyle=":", zorder=0)
     chosen = race.best if _begun(race) else None
-    others = [a for a in race.alive if a != chosen]
+    others = [a for a, out in enumerate(race.out) if out is None and a != chosen]
     for a, trace in enumerate(race.traces):
         label = ALIVE if a in others[:1] and trace else f"_arm {a}"
         style: dict[str, Any] = {"color": BLUE if a in others else GREY, "linewidth": 1}
@@ -83,7 +88,7 @@ def plot_online(races: Mapping[str, Race]) -> Figure:
     return fig
 
 
-def plot_chosen(race: Race) -> Figure:
+def plot_chosen(search: Any) -> Figure:
     """Plot a strip for each hyperparameter that differs between arms, with the value of every arm.
 
     An arm has the same height in all strips. The chosen arm is on top, then those alive by score,
@@ -93,9 +98,9 @@ def plot_chosen(race: Race) -> Figure:
 
     Raises:
         ModuleNotFoundError: pandas is not installed.
-        ValueError: no hyperparameter differs.
+        ValueError: no hyperparameter differs; no search with arms.
     """
-    table = arms_table(race)
+    race, table = arms_of(search), arms_table(search)
     names = [n for n in table if n.startswith(("client_", "server_")) and table[n].nunique() > 1]
     allowed = "arms that differ in at least one, each with one configuration for all clients"
     require(names, "hyperparameters that differ", names, allowed)
@@ -130,15 +135,15 @@ def _axes(height: float, rows: int = 1) -> tuple[Figure, list[Axes]]:
         return fig, list(fig.subplots(rows, squeeze=False)[:, 0])
 
 
-def _begun(race: Race) -> bool:
+def _begun(race: Arms) -> bool:
     return any(race.traces)
 
 
-def _title(race: Race) -> str:
+def _title(race: Arms) -> str:
     return f"arm {race.best}, {'chosen' if race.done else 'best so far'}"
 
 
-def _heights(race: Race) -> list[int]:
+def _heights(race: Arms) -> list[int]:
     """Return how many arms are below each arm in `plot_chosen`."""
 
     def behind(a: int) -> tuple[float, float, int]:

@@ -24,7 +24,7 @@ _TOL = 1e-9  # 0.1 + 0.2 and 0.3 are one moment on paper
 
 
 @storable
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Clocked(FedPop):
     """A FedPop search on a simulated clock; `clocked` starts one.
 

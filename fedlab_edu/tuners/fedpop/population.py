@@ -17,11 +17,11 @@ from fedlab_edu.models.model import Model
 from fedlab_edu.registry import storable
 from fedlab_edu.rounds.communicate import communicate_all
 from fedlab_edu.rounds.result import Round
-from fedlab_edu.rounds.run import Run
+from fedlab_edu.rounds.run import Run, drop_vectors
 from fedlab_edu.rounds.tuner import Fixed
-from fedlab_edu.search.race import drop_vectors
 from fedlab_edu.search.schedules import Schedule, best_index, survivors
 from fedlab_edu.search.space import Spaces
+from fedlab_edu.search.summary import summary
 from fedlab_edu.seeds import generator, seed_for
 from fedlab_edu.training.hparams import LocalHP, ServerHP
 from fedlab_edu.tuners.fedpop.evolution import Evolution
@@ -61,8 +61,7 @@ class FedPop:
         how: the rules of evolution.
         G: whether members copy one another, every T_g rounds.
         local: the options of FedPop-L; None if all clients of a member train with its base.
-        weighted, on_nan: see `fedpop`.
-        seed: of all draws.
+        weighted, on_nan, seed: see `fedpop`.
         traces: each member's score s_i of each of its rounds; NaN if no client could validate, +inf
             if a client has diverged.
         out: the round at which each member was eliminated, or None.
@@ -87,6 +86,7 @@ class FedPop:
     out: tuple[int | None, ...]
     births: tuple[Birth, ...]
     tried: int = 0
+    __repr__ = summary
 
     def step(self: _P, model: Model, fed: Federation, clients: int = 10) -> _P:
         """Return the search after one communication round of each member that is alive.

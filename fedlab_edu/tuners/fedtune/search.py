@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from math import nan
-from typing import Annotated, Literal, NamedTuple, SupportsIndex
+from typing import Annotated, ClassVar, Literal, NamedTuple, SupportsIndex
 
 import torch
 from jaxtyping import Float, Int
@@ -22,6 +22,7 @@ from fedlab_edu.models.model import Model, cross_entropy
 from fedlab_edu.registry import storable
 from fedlab_edu.rounds.run import Run, start
 from fedlab_edu.rounds.tuner import Fixed
+from fedlab_edu.search.summary import summary
 from fedlab_edu.seeds import generator
 from fedlab_edu.tensors import usable_device
 from fedlab_edu.training.hparams import LocalHP, ServerHP
@@ -93,6 +94,8 @@ class FedTune(Checked):
     seed: Annotated[int, partial(whole, least=0)] = 0
     models: Mapping[tuple[int, ...], Float[Tensor, " d"]] = field(default_factory=dict, repr=False)
     history: tuple[FedTuneRound, ...] = field(default=(), repr=False)
+    budget: ClassVar = ("total",)
+    __repr__ = summary
 
     def __post_init__(self) -> None:
         shape, H = tuple(self.logits.shape), len(self.table)
