@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 import torch
+from jaxtyping import config
 
 from fedlab_edu import (
     Clients,
@@ -387,17 +388,13 @@ def test_one_arm_is_chosen_from_needs_no_validation_data(fed: Federation) -> Non
         (lambda fed: draw_arms(Spaces(FEDEX.client, SearchSpace({"lr": LogUniform(0.1, 1)})), 2),
          "server is SearchSpace.*allowed: a SearchSpace of ServerHP: "),
         (lambda fed: draw_arms.__wrapped__(FEDEX.client, 2), "spaces is SearchSpace.*allowed: "),
-        *((lambda fed, f=f, seed=seed: f.__wrapped__(MODEL, fed, FEDEX, 90, 9, seed=seed),
-           f"^seed is {seed}; allowed: a whole number of at least 0") for seed in (-1, 1.5)
+        *((lambda fed, f=f: f(MODEL, fed, FEDEX, 90, 9, seed=-1),
+           "^seed is -1; allowed: a whole number of at least 0")
           for f in (random_search, successive_halving, hyperband)),
+        (lambda fed: draw_arms.__wrapped__(FEDEX, 1, seed=1.5), "seed is 1.5; allowed: a whole"),
         (lambda fed: race.__wrapped__(MODEL, fed, [], [], first=-1), "first is -1; allowed: a wh"),
         (lambda fed: draw_arms.__wrapped__(FEDEX, 1.5), "arms is 1.5; allowed: a whole number"),
         (lambda fed: draw_arms(FEDEX, 1, seed=-1), "seed is -1; allowed: a whole number of at"),
-        (lambda fed: random_search.__wrapped__(MODEL, fed, FEDEX, 3, 3, select="no"),
-         "select is 'no'; allowed: 'survivor', 'best_seen'"),
-        (lambda fed: random_search.__wrapped__(MODEL, fed, FEDEX, 3, 3,
-                                               stop_after_last_elimination=1),
-         "stop_after_last_elimination is 1; allowed: True, False"),
         (lambda fed: random_search(MODEL, fed, PerClient(FEDTUNE.client, 10), 3, 3),
          "of the tuner is '10 rows'; allowed: one setting, or 14 rows"),
         (lambda fed: draw_arms(PerClient(FEDTUNE.client, 0), 1), "clients is 0; allowed: "),
@@ -543,6 +540,15 @@ def test_a_search_for_the_best_seen_goes_on_from_its_file_with_what_it_has_seen(
     resumed = tune(begun, MODEL, fed, 4, path=tmp_path / "search")
     assert resumed.seen[0] == whole.seen[0]
     assert torch.equal(resumed.to("cpu").winner.w, whole.winner.w)
+
+
+def test_options_of_a_race_are_checked(fed: Federation) -> None:
+    config.update("jaxtyping_disable", True)  # users have no checks of types
+    arms, three = draw_arms(FEDEX, 1), [bracket((3,), 1, 2)]
+    with pytest.raises(ValueError, match="select is 'no'; allowed: 'survivor', 'best_seen'"):
+        race(MODEL, fed, arms, three, select="no", method=FedProx())
+    with pytest.raises(ValueError, match="stop_after_last_elimination is 1; allowed: True, False"):
+        race(MODEL, fed, arms, three, stop_after_last_elimination=1, method=FedProx())
 
 
 def test_searches_spell_out_the_same_options_and_take_no_others() -> None:

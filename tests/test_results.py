@@ -88,7 +88,7 @@ def by_hand(
 ) -> Race:
     """A race with these traces; its runs have played as many rounds, and have no history."""
     arms = arms or share_configuration(LocalHP(lr=[0.1 * (a + 1) for a in range(len(traces))]))
-    begun = race(MODEL, fed, arms, schedules, estimate=Estimate(**estimate))
+    begun = race(MODEL, fed, arms, schedules, estimate=Estimate(**estimate), method=FedProx())
     runs = tuple(replace(r, round=len(t)) for r, t in zip(begun.runs, traces, strict=True))
     return replace(begun, runs=runs, traces=tuple(map(tuple, traces)), out=tuple(out))
 
@@ -215,7 +215,7 @@ def test_the_table_of_arms_has_each_arms_configuration_and_fate(fed: Federation)
     expected = {
         "arm": [0, 1, 2, 3],
         "bracket": [0, 0, 0, 0],
-        "method": ["FedAvg()"] * 4,
+        "method": ["FedProx()"] * 4,
         "client_lr": [0.1, 0.2, 0.1, 0.1],
         "client_momentum": [0, 0, 0, 0],
         "client_weight_decay": [0, 0, 0, 0],

@@ -71,12 +71,12 @@ class Estimate(Checked):
     def warning(self, run: Run, score: float) -> str | None:
         """Describe what is wrong with a run of this score, or return None.
 
-        It has diverged, see `divergence`, or its score is worse than that of its initial weights
-        on the clients of its first round. A run whose history has been cut is not judged.
+        It has diverged, see `divergence`, or its score is more than a tenth above that of its
+        initial weights on the clients of its first round. Without a whole history, None.
         """
         if not run.history or len(run.history) < run.round:
             return None
         first, last = run.history[0], run.history[-1]
         initial = replace(self, target="global").of_round(first)
         worse = f"its score, {score:.3g}, is worse than that of its initial weights, {initial:.3g}"
-        return divergence(first, last) or (worse if score > initial else None)
+        return divergence(first, last) or (worse if score > 1.1 * initial else None)
