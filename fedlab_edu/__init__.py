@@ -12,7 +12,12 @@ if TYPE_CHECKING:
     from fedlab_edu.models.networks import char_lstm, cnn_cifar, cnn_femnist, lenet5, linear, mlp
     from fedlab_edu.models.resnet import resnet18
     from fedlab_edu.rounds.checkpoint import load_run, save_run
-    from fedlab_edu.rounds.communicate import communicate, communicate_all, train
+    from fedlab_edu.rounds.communicate import (
+        StopTraining,
+        communicate,
+        communicate_all,
+        train,
+    )
     from fedlab_edu.rounds.objectives import evaluate, personalise
     from fedlab_edu.rounds.run import Run, start
     from fedlab_edu.search.baselines import hyperband, random_search, successive_halving
@@ -45,7 +50,7 @@ _MODULE = {
     "models.networks": "char_lstm cnn_cifar cnn_femnist lenet5 linear mlp",
     "models.resnet": "resnet18",
     "rounds.checkpoint": "load_run save_run",
-    "rounds.communicate": "communicate communicate_all train",
+    "rounds.communicate": "StopTraining communicate communicate_all train",
     "rounds.objectives": "evaluate personalise",
     "rounds.run": "Run start",
     "search.baselines": "hyperband random_search successive_halving",
@@ -71,12 +76,12 @@ __all__ = [
     "MAML", "Choice", "Clients", "Ditto", "Estimate", "FedAvg", "FedDyn", "FedEx", "FedPA",
     "FedPop", "FedProx", "FedTune", "Federation", "Integer", "LocalHP", "LogUniform", "Model",
     "MultiplicativeWeights", "OneOf", "Option", "PerClient", "PowerOfTwo", "Reptile", "Run",
-    "Scaffold", "SearchSpace", "ServerHP", "Spaces", "Uniform", "around", "bayesian_search",
-    "char_lstm", "clocked", "cnn_cifar", "cnn_femnist", "communicate", "communicate_all",
-    "digits", "evaluate", "fedpop", "fedtune", "from_module", "genres", "gradient", "hyperband",
-    "lenet5", "linear", "load", "load_run", "local_sgd", "mlp", "personalise", "random_search",
-    "resnet18", "save_run", "schedule", "score", "sensors", "server_sgd", "shakespeare",
-    "start", "successive_halving", "train", "tune", "weighted_average",
+    "Scaffold", "SearchSpace", "ServerHP", "Spaces", "StopTraining", "Uniform", "around",
+    "bayesian_search", "char_lstm", "clocked", "cnn_cifar", "cnn_femnist", "communicate",
+    "communicate_all", "digits", "evaluate", "fedpop", "fedtune", "from_module", "genres",
+    "gradient", "hyperband", "lenet5", "linear", "load", "load_run", "local_sgd", "mlp",
+    "personalise", "random_search", "resnet18", "save_run", "schedule", "score", "sensors",
+    "server_sgd", "shakespeare", "start", "successive_halving", "train", "tune", "weighted_average",
 ]  # fmt: skip
 
 

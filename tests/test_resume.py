@@ -44,7 +44,7 @@ from fedlab_edu import (
     tune,
 )
 from fedlab_edu.methods.fedopt import FedAdam
-from fedlab_edu.search.tune import StopTraining
+from fedlab_edu.rounds.communicate import StopTraining
 
 EXAMPLES = min(500, int(os.environ.get("FUZZ_EXAMPLES", "25")))
 N, INPUTS, CLASSES = 6, 4, 3

@@ -24,6 +24,7 @@ from fedlab_edu import (
     train,
 )  # fmt: skip
 from fedlab_edu.models.networks import char_lstm
+from fedlab_edu.rounds.communicate import StopTraining
 from fedlab_edu.rounds.result import Round, RoundResult, divergence
 from fedlab_edu.rounds.tuner import Fixed, Tuner
 from fedlab_edu.seeds import generator, seed_for
@@ -291,6 +292,18 @@ def test_a_loss_that_explodes_is_said_once_and_one_that_falls_is_not(fed: Federa
     assert len(said) == 1
     assert run.w.isfinite().all()
     train(start(MODEL, fed, LocalHP(lr=0.1)), MODEL, fed, 3, clients=3)  # warnings are errors
+
+
+def test_a_watch_that_stops_training_gets_the_run_so_far_back(fed: Federation) -> None:
+    def stop(run: Run) -> None:
+        if run.round == 2:
+            raise StopTraining
+
+    begun = start(MODEL, fed, C)
+    run = train(begun, MODEL, fed, 9, clients=3, watch=stop)
+    assert run.round == 2
+    assert torch.equal(run.w, train(begun, MODEL, fed, 2, clients=3).w)
+    assert train(run, MODEL, fed, 9, clients=3, watch=stop) is run
 
 
 def test_growth_is_measured_on_clients_with_validation_data_that_have_not_diverged() -> None:

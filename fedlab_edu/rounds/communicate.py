@@ -3,6 +3,7 @@
 import warnings
 from collections import Counter
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any, TypeVar
 
@@ -26,6 +27,10 @@ from fedlab_edu.training.threads import one_thread, run_parallel
 from fedlab_edu.validate import require, whole
 
 _Part = TypeVar("_Part")
+
+
+class StopTraining(Exception):
+    """Raise it in ``watch`` of `train`, or a callback of `tune`, to stop early."""
 
 
 def communicate(run: Run, model: Model, fed: Federation, clients: int = 10) -> Run:
@@ -88,7 +93,7 @@ def train(
 
     Args:
         watch: called with the run before the first round and after each; what it prints stands
-            above the bar.
+            above the bar. If it raises `StopTraining`, the run so far is returned.
         progress: show a bar, see `progress_bar`.
 
     Raises:
@@ -96,18 +101,19 @@ def train(
     """
     check_types(model, fed, run)
     rounds = whole("rounds", rounds, 0)
-    if watch is not None:
-        watch(run)
     first, found = None, None
-    with progress_bar(range(rounds), unit="round", hidden=not progress) as bar:
-        for _ in bar:
-            run = communicate(run, model, fed, clients)
-            first = first or run.history[-1]
-            if found is None and (found := divergence(first, run.history[-1])):
-                warnings.warn(f"round {run.round}: {found}; try a lower lr", stacklevel=2)
-            if watch is not None:
-                with bar.external_write_mode():
-                    watch(run)
+    with suppress(StopTraining):
+        if watch is not None:
+            watch(run)
+        with progress_bar(range(rounds), unit="round", hidden=not progress) as bar:
+            for _ in bar:
+                run = communicate(run, model, fed, clients)
+                first = first or run.history[-1]
+                if found is None and (found := divergence(first, run.history[-1])):
+                    warnings.warn(f"round {run.round}: {found}; try a lower lr", stacklevel=2)
+                if watch is not None:
+                    with bar.external_write_mode():
+                        watch(run)
     return run
 
 

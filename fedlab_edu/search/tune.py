@@ -4,7 +4,7 @@ import os
 import signal
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from math import inf
 from pathlib import Path
@@ -17,14 +17,11 @@ from fedlab_edu.data.clients import Federation
 from fedlab_edu.models.model import Model
 from fedlab_edu.progress import progress_bar
 from fedlab_edu.rounds.checkpoint import read, write
+from fedlab_edu.rounds.communicate import StopTraining
 from fedlab_edu.rounds.identity import differences, identity
 from fedlab_edu.rounds.run import check_types
 from fedlab_edu.search.race import Race
 from fedlab_edu.validate import require, whole
-
-
-class StopTraining(Exception):
-    """Raise it in a callback to end `tune` early: it writes its file and returns the search."""
 
 
 @runtime_checkable
@@ -113,7 +110,7 @@ def tune(
             file.write(search)
     began = saved = search.used
     bar = progress_bar(total=search.total, initial=search.used, unit="round")
-    with _sigterm_exits(file is not None):
+    with _sigterm_exits(file is not None), suppress(StopTraining):
         try:
             while not search.done:
                 search = cast(_S, search.step(model, fed, clients))
@@ -126,8 +123,6 @@ def tune(
                 if callback is not None:
                     with bar.external_write_mode():
                         callback(search)
-        except StopTraining:
-            pass
         finally:
             bar.close()
             if file is not None and search.used != saved:
