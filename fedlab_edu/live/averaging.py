@@ -1,7 +1,7 @@
 """FedAvg of two clients in the plane: local steps, averages, and drift."""
 
 from fedlab_edu.live import valleys
-from fedlab_edu.live.draw import BLUE, INK, ORANGE
+from fedlab_edu.live.draw import BLUE, GREEN, ORANGE
 from fedlab_edu.live.valleys import Point
 
 
@@ -39,8 +39,8 @@ def drift(lr: float, epochs: int, rounds: int, share: float) -> str:
         for path, colour in zip(both, (BLUE, ORANGE), strict=True):
             valleys.trail(chart, path, colour, 2 if t == rounds - 1 else 1)
     for w in servers:
-        chart.dot(w[0], w[1], INK, 3)
-    chart.label(1.5, "the server", INK)
+        chart.dot(w[0], w[1], GREEN, 4)
+    chart.label(1.5, "the server", GREEN)
     gap = valleys.apart(servers[-1], valleys.best(n))
     ends = [path[-1] for path in paths[-1]]
     print(f"average to best: {gap:.3f}")

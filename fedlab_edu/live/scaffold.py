@@ -1,7 +1,7 @@
 """SCAFFOLD's correction for two clients in the plane."""
 
 from fedlab_edu.live import valleys
-from fedlab_edu.live.draw import BLUE, GREY, INK, ORANGE
+from fedlab_edu.live.draw import BLUE, GREEN, GREY, ORANGE
 from fedlab_edu.live.valleys import Point
 
 
@@ -50,8 +50,8 @@ def drift(lr: float, epochs: int, rounds: int) -> str:
     valleys.trail(chart, plain, GREY)
     for path, colour in zip(paths, (BLUE, ORANGE), strict=True):
         valleys.trail(chart, path, colour, 1)
-    valleys.trail(chart, servers, INK)
-    chart.label(1.5, "corrected", INK)
+    valleys.trail(chart, servers, GREEN)
+    chart.label(1.5, "corrected", GREEN)
     chart.label(1.3, "c and c_i at 0", GREY)
     gaps = [valleys.apart(one[-1], valleys.best(n)) for one in (servers, plain)]
     print(f"corrected: {gaps[0]:.4f} from the best point\nwithout:   {gaps[1]:.4f}")
