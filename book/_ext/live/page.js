@@ -73,7 +73,9 @@
     const parcel = {request, modules: Object.fromEntries(fresh.map((name) => [name, modules[name]]))};
     if (data && !sent.has(cell.data)) parcel.data = {[cell.data]: data};
     for (const name of [...fresh, cell.data]) sent.add(name);
-    return ask(parcel, SECONDS);
+    const answer = await ask(parcel, SECONDS);
+    if (answer.broken) stop();
+    return answer;
   }
   const run = (cell, request) => (queue = queue.then(
     () => message(cell, request).catch((error) => ({error: error.message}))));

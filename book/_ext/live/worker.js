@@ -46,7 +46,8 @@ async function answer({wasm, modules, data, request}) {
     const result = request ? JSON.parse(live(JSON.stringify(request))) : {};
     return {...result, printed: printed.join("\n"), ms: ms()};
   } catch (error) {
-    return {error: String(error.message || error), printed: printed.join("\n"), ms: ms()};
+    const broken = error.name !== "PythonError"; // the engine itself: it may not go on
+    return {error: String(error.message || error), broken, printed: printed.join("\n"), ms: ms()};
   }
 }
 
