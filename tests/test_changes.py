@@ -182,3 +182,22 @@ def test_a_change_settles_who_is_unclear(course: Path) -> None:
         file.write("Cyd,,0,has left the course\n")
     assert table()["3"]["total"] == "0"
     assert next(iter(Store(Path("out")).records())).mark == 5.5
+
+
+def test_a_page_shows_the_students_own_code_around_the_line_that_failed(
+    course: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    grader = classroom.StandIn()
+    lines = classroom.WRONG.split("\n")
+    at = next(i for i, text in enumerate(lines, start=1) if "x * x" in text)
+    said = f"double raised E\n  line 1, in module: x\n  line {at}, in double: total = x * x"
+    grader.says = {classroom.WRONG: {"test_double": {"status": "raised", "message": said}}}
+    monkeypatch.setattr(commands, "isolated", lambda *job: (grader, "stand-in"))
+    grade()
+    table()
+    (page,) = Path("out/report/students").glob("2-*.html")
+    shown = page.read_text().partition(f"&gt; {at:>4}      total = x * x\n")
+    assert shown[1]
+    assert f"\n  {at - 1:>4}      # The trick is to add." in shown[0]
+    assert f"  {at + 1:>4}      return total\n" in shown[2]
+    assert page.with_suffix(".md").read_text().count(f"  > {at:>4}      total = x * x") == 1

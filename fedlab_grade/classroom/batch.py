@@ -15,7 +15,7 @@ from pathlib import Path
 
 from fedlab_grade.assignment import Assignment
 from fedlab_grade.classroom.intake import Handed, Wanted, take
-from fedlab_grade.classroom.outcomes import outcome, unjudged, versions
+from fedlab_grade.classroom.outcomes import excerpt, outcome, unjudged, versions
 from fedlab_grade.classroom.people import Person
 from fedlab_grade.classroom.records import (
     GRADED,
@@ -166,8 +166,13 @@ class Batch:
         self.step(record)
 
     def _judged(self, person: Person, handed: Handed, report: Report) -> Record:
-        placed = (replace(r, message=handed.placed(r.message)) for r in report.results)
-        tests = tuple(map(outcome, placed))
+        tests = tuple(
+            outcome(
+                replace(r, message=handed.placed(r.message)),
+                excerpt(handed.source or "", r.message) if handed.places is None else "",
+            )
+            for r in report.results
+        )
         states = {t.status for t in tests}
         state, problem = GRADED, ""
         if states == {"not gradable"}:

@@ -187,6 +187,8 @@ def told(test: Outcome, among: Sequence[Outcome], show_hidden: bool = False) -> 
         yield "The same as above."
         return
     yield test.message
+    if test.code:
+        yield test.code
     if test.likely:
         yield f"Likely: {test.likely}."
     elif test.hint and test.status == "failed":

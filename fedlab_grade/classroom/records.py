@@ -21,6 +21,7 @@ class Outcome:
         status, message, likely, hint, printed: as in `fedlab_grade.run.Result`.
         seconds: that it took.
         hidden: students are told its aspect only.
+        code: the lines of the student's module around the one that the message names last.
     """
 
     test: str
@@ -36,6 +37,7 @@ class Outcome:
     printed: str = ""
     seconds: float = 0.0
     hidden: bool = False
+    code: str = ""
 
 
 @dataclass(frozen=True)
