@@ -26,7 +26,7 @@ serve: book ## show the book in a browser
 	fi; exec $(BIN)/python -m http.server --bind 127.0.0.1 --directory _build/html $(PORT)
 
 # A file of tests stays with one process, which makes what its tests share once.
-PYTEST = $(BIN)/pytest -n $(JOBS) --dist loadfile
+PYTEST = $(BIN)/pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder
 
 check: .venv/dev.stamp ## run the quick tests: those of the algorithms
 	$(PYTEST) -m "not (long or processes or nightly or book or grader)"
