@@ -7,13 +7,14 @@ that begins with the name of the tests, as hw_ref.py beside test_hw.py), and per
 """
 
 import ast
+import hashlib
 import os
 import re
+from collections.abc import Set
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from fedlab_grade.digest import digest, with_imports
 from fedlab_grade.mutants import Mutant, read_mutants
 from fedlab_grade.options import Late, Limits, Refusal, read_options
 from fedlab_grade.release import NOT_WRITTEN, is_marked, outline, release
@@ -111,16 +112,27 @@ class Assignment:
     @cached_property
     def files(self) -> tuple[Path, ...]:
         """The tests, and those files beside them which they import."""
-        return with_imports(self.tests)
+        return _with_imports(self.tests)
 
     @cached_property
     def digest(self) -> str:
-        """The SHA-256 of all that decides a test; if it changes, everyone is graded again.
+        """The SHA-256 of the limits and all files beside the tests, which decides on grading again.
 
-        See `fedlab_grade.digest`; and the limits, unless they are the default.
+        Left out are the solution, typical answers, hidden files, and what is `apart`.
         """
-        limits = "" if self.limits == Limits() else repr(self.limits)
-        return digest(self.tests, self.files, self.source, self.apart, limits)
+        home, apart = self.tests.parent, {path.resolve() for path in self.apart}
+        total = hashlib.sha256(b"" if self.limits == Limits() else repr(self.limits).encode())
+        for folder, folders, files in os.walk(home):
+            place = Path(folder)
+            kept = (f for f in folders if f != "__pycache__" and not _is_left_out(place / f, apart))
+            folders[:] = sorted(kept)
+            for path in sorted(place / name for name in files):
+                other = path in (self.source, self.options) or path.suffix == ".pyc"
+                if not other and path.is_file() and not _is_left_out(path, apart):
+                    total.update(os.fsencode(path.relative_to(home)) + b"\0")
+                    with path.open("rb") as file:
+                        total.update(hashlib.file_digest(file, "sha256").digest())
+        return total.hexdigest()
 
 
 def find(name: str, course: Path | None) -> Assignment:
@@ -176,3 +188,37 @@ def _in_folder(folder: Path) -> Assignment:
     return Assignment(
         name, tests[0], found[0] if found else None, mutants if mutants.is_file() else None
     )
+
+
+def _is_left_out(path: Path, apart: Set[Path]) -> bool:
+    hidden = path.name.startswith(".") or path.stem == "mutants"
+    return hidden or path.resolve() in apart
+
+
+def _with_imports(module: Path) -> tuple[Path, ...]:
+    """Return a module and those beside it which it imports, directly or not."""
+    found, todo = [module], [module]
+    while todo:
+        for name in _imports(todo.pop()):
+            path = module.parent / f"{name}.py"
+            if path.is_file() and path not in found:
+                found.append(path)
+                todo.append(path)
+    return tuple(found)
+
+
+def _imports(path: Path) -> list[str]:
+    names: list[str] = []
+    for node in ast.walk(_parsed(path)):
+        if isinstance(node, ast.Import):
+            names += [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            names.append(node.module)
+    return names
+
+
+def _parsed(path: Path) -> ast.Module:
+    try:
+        return ast.parse(path.read_bytes())
+    except (SyntaxError, ValueError):
+        return ast.Module([], [])  # running it says what is wrong
