@@ -204,15 +204,22 @@ def flower() -> list[float]:
     from flwr.simulation import run_simulation
 
     from fedlab_edu import Clients, Federation, LocalHP, mlp, start
-    from fedlab_edu.rounds.flower import client_app, server_app
+    from fedlab_edu.flower import client_app, server_app
 
     x, y, vx, vy = (torch.from_numpy(part) for part in data())
     train = Clients(x.flatten(0, 1), y.flatten(), torch.arange(B * N).split(N))
     val = Clients(vx.flatten(0, 1), vy.flatten(), torch.arange(B * V).split(V))
     model, fed = mlp(784, 128, 10), Federation(train, val, val, tuple("0123456789"), 10)
-    run, times = start(model, fed, LocalHP(lr=LR, batch=BATCH)), []
-    server = server_app(run, fed, 6, B, watch=lambda _: times.append(perf_counter()))
-    run_simulation(server, client_app(model, fed), num_supernodes=B)
+    c, times = LocalHP(lr=LR, batch=BATCH), []
+    server = server_app(
+        lambda config, sizes: start(model, sizes, c),
+        watch=lambda _: times.append(perf_counter()),
+        nodes=B,
+        rounds=6,
+        clients=B,
+    )
+    client = client_app(model, lambda context: fed[[context.node_config["partition-id"]]])
+    run_simulation(server, client, num_supernodes=B)
     return [b - a for a, b in pairwise(times[1:])]
 
 

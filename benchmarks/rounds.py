@@ -146,7 +146,7 @@ def _faults() -> int:
 
 def train_only(runs: list[Run], model: Model, fed: Federation) -> None:
     """Local training of the clients of one round of each run."""
-    works = [draw_work(run, fed, 10) for run in runs]
+    works = [draw_work(run, fed.sizes, 10) for run in runs]
     client = torch.cat([work.client for work in works])
     W = torch.cat([run.w.expand(10, -1) for run in runs]) if len(runs) > 1 else runs[0].w
     c, seeds = LocalHP.concat([work.c for work in works]), [s for work in works for s in work.seeds]
@@ -157,7 +157,7 @@ def plain_round(runs: list[Run], model: Model, fed: Federation) -> list[Tensor]:
     """The next global model of each run, by one network that is reused for client after client."""
     after = []
     for run in runs:
-        work = draw_work(run, fed, 10)
+        work = draw_work(run, fed.sizes, 10)
         n = fed.train.n[work.client].to(run.w)
         received = model.unflatten(run.w)
         for i in work.client.tolist():

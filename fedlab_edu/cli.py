@@ -8,6 +8,7 @@ Ctrl-C.
 import argparse
 import os
 import re
+import shutil
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -60,7 +61,29 @@ def _parser() -> argparse.ArgumentParser:
     again.add_argument("--folder", type=Path, default=Path("results"), help="default: results")
     again.add_argument("--data", help="a folder that holds the data set, instead of the Hub")
     again.set_defaults(run=rerun)
+
+    flower = commands.add_parser("flower", help="write a Flower app: real clients, not simulated")
+    new = flower.add_subparsers(metavar="COMMAND", required=True).add_parser(
+        "new", help="write the app into a new folder, for flwr run"
+    )
+    new.add_argument("folder", type=Path)
+    new.set_defaults(run=new_app)
     return parser
+
+
+def new_app(folder: Path) -> int:
+    """Write a Flower app into a new folder and return 0.
+
+    Raises:
+        Refusal: the folder exists, or cannot be written.
+    """
+    app = Path(__file__).parent / "flower" / "app"
+    try:
+        shutil.copytree(app, folder, ignore=shutil.ignore_patterns("__pycache__"))
+    except OSError as error:
+        raise Refusal(f"no app in {folder}: {error}") from None
+    print(f"A Flower app is in {folder}. To simulate ten clients: flwr run {folder} --stream")
+    return 0
 
 
 def rerun(

@@ -1,11 +1,11 @@
 """The Flower app against a run in one process, against plain loops and Flower's own FedAvg."""
 
 import importlib
-import os
+import re
 import sys
 import warnings
-from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from typing import Any
 
 import pytest
 import torch
@@ -20,11 +20,9 @@ from fedlab_edu import (
     FedProx,
     LocalHP,
     Reptile,
-    Run,
     Scaffold,
     ServerHP,
     digits,
-    mlp,
     start,
     train,
 )
@@ -32,58 +30,21 @@ from fedlab_edu.data import Clients
 from fedlab_edu.methods import Method
 from fedlab_edu.rounds.result import RoundResult
 from fedlab_edu.rounds.tuner import Tuner
+from tests.one_process import MODEL, N, OneProcess, assert_same, node_of, over_flower
 from tests.reference import plain_loop
 
-os.environ["FLWR_TELEMETRY_ENABLED"] = "0"
 with warnings.catch_warnings():
     # typer, which Flower imports, uses a name that click will drop
     warnings.filterwarnings("ignore", "'click", DeprecationWarning)
-    from flwr.app import ArrayRecord, ConfigRecord, Context, Error, Message, RecordDict
+    from flwr.app import ArrayRecord, ConfigRecord, Message, RecordDict
     from flwr.clientapp import ClientApp
-    from flwr.serverapp import Grid
     from flwr.serverapp.strategy import FedAvg
-    from flwr.supercore.task_identity import TaskIdentity
 
+    from fedlab_edu.flower import client_app
     from fedlab_edu.methods import DPFedAvg, FedAdam, FedNova, Krum, Median, QFedAvg
-from fedlab_edu.rounds import flower
 
-MODEL = mlp(64, 16, 10)
 C = LocalHP(lr=0.1, batch=8, epochs=2, momentum=0.5, weight_decay=1e-4)
 B = ServerHP(lr=0.7, momentum=0.9, decay=0.9)
-N = 14
-
-TaskIdentity.run_id, TaskIdentity.node_id, TaskIdentity.task_id = 1, 1, 1  # of this process
-
-
-class OneProcess(Grid):
-    """Hands each message to its node's client app at once; the last answer is back first."""
-
-    def __init__(self, app: Callable[[int], ClientApp], numbers: Iterable[int] = range(N)) -> None:
-        self.app = app
-        self.sent: list[Message] = []
-        self.nodes = {100 + 7 * j: number for j, number in enumerate(numbers)}
-        self.states = {node: RecordDict() for node in self.nodes}
-
-    def get_node_ids(self) -> list[int]:
-        return list(self.nodes)
-
-    def answer(self, message: Message) -> Message:
-        node = message.metadata.dst_node_id
-        number = self.nodes[node]
-        context = Context(1, node, {"partition-id": number}, self.states[node], {})
-        try:
-            return self.app(number)(message, context)
-        except Exception as error:  # as Flower's runtimes do
-            return Message(Error(0, str(error)), reply_to=message)
-
-    def send_and_receive(
-        self, messages: Iterable[Message], *, timeout: float | None = None
-    ) -> list[Message]:
-        self.sent += (messages := list(messages))
-        return [self.answer(message) for message in messages][::-1]
-
-    set_run = create_message = push_messages = pull_messages = None
-    run = None
 
 
 @dataclass(frozen=True)
@@ -114,26 +75,6 @@ def fed() -> Federation:
     return digits(clients=N).to("cpu", torch.float64)
 
 
-def over_flower(
-    run: Run, fed: Federation, rounds: int, grid: OneProcess, clients: int = 5
-) -> list[Run]:
-    """The runs that the server app shows, from the one it is given to the last."""
-    seen: list[Run] = []
-    app = flower.server_app(run, fed, rounds, clients, watch=seen.append)
-    app(grid, Context(1, 1, {}, RecordDict(), {}))
-    return seen
-
-
-def assert_same(got: Run, expected: Run) -> None:
-    torch.testing.assert_close(got.server, expected.server, rtol=0, atol=1e-12)
-    assert got.round == expected.round
-    for one, other in zip(got.history, expected.history, strict=True):
-        for name in ("client", "row", "size"):
-            assert getattr(one, name).tolist() == getattr(other, name).tolist()
-        for a, b in zip((*one.before, *one.after), (*other.before, *other.after), strict=True):
-            torch.testing.assert_close(a, b, rtol=0, atol=1e-12)
-
-
 TUNERS = {
     "one configuration": C,
     "three": Better(
@@ -149,7 +90,7 @@ def test_three_rounds_over_flower_are_three_rounds_in_one_process(
 ) -> None:
     tuner: Tuner | LocalHP = TUNERS[name]
     run = start(MODEL, fed, tuner, B, seed=3)
-    seen = over_flower(run, fed, 3, OneProcess(lambda i: flower.client_app(MODEL, fed)))
+    seen = over_flower(run, fed, 3, OneProcess(lambda i: node_of(fed)))
     expected = [run]
     for _ in range(3):
         expected.append(train(expected[-1], MODEL, fed, 1, clients=5))
@@ -163,7 +104,7 @@ def test_three_rounds_over_flower_are_three_rounds_in_one_process(
 
 def test_float32_survives_the_messages_bit_for_bit() -> None:
     fed = digits(clients=N)
-    grid = OneProcess(lambda i: flower.client_app(MODEL, fed))
+    grid = OneProcess(lambda i: node_of(fed))
     run = start(MODEL, fed, C)
     over_flower(run, fed, 1, grid)
     sent = grid.sent[-1].content.array_records["arrays"].to_numpy_ndarrays()[0]
@@ -173,7 +114,7 @@ def test_float32_survives_the_messages_bit_for_bit() -> None:
 def test_a_run_begun_in_one_process_goes_on_over_flower(fed: Federation) -> None:
     run = start(MODEL, fed, C, B, seed=8)
     begun = train(run, MODEL, fed, 2, clients=4)
-    grid = OneProcess(lambda i: flower.client_app(MODEL, fed))
+    grid = OneProcess(lambda i: node_of(fed))
     got = over_flower(begun, fed, 1, grid, clients=4)[-1]
     assert_same(got, train(run, MODEL, fed, 3, clients=4))
 
@@ -191,20 +132,20 @@ def without(fed: Federation, owner: int | None) -> Federation:
 
 def test_a_node_reads_its_own_examples_alone_and_the_server_none(fed: Federation) -> None:
     run = start(MODEL, fed, C, B, seed=3)
-    grid = OneProcess(lambda i: flower.client_app(MODEL, without(fed, i)))
+    grid = OneProcess(lambda i: node_of(without(fed, i)))
     got = over_flower(run, without(fed, None), 2, grid)[-1]
     assert_same(got, train(run, MODEL, fed, 2, clients=5))
 
 
 def test_nodes_may_be_numbered_in_any_order(fed: Federation) -> None:
     run = start(MODEL, fed, C, B, seed=3)
-    grid = OneProcess(lambda i: flower.client_app(MODEL, fed), reversed(range(N)))
+    grid = OneProcess(lambda i: node_of(fed), reversed(range(N)))
     assert_same(over_flower(run, fed, 1, grid)[-1], train(run, MODEL, fed, 1, clients=5))
 
 
 def test_a_client_that_diverges_scores_infinity_over_flower_too(fed: Federation) -> None:
     run = start(MODEL, fed, LocalHP(lr=1e200, epochs=3, batch=4))
-    grid = OneProcess(lambda i: flower.client_app(MODEL, fed))
+    grid = OneProcess(lambda i: node_of(fed))
     got = over_flower(run, fed, 1, grid)[-1]
     assert got.history[0].after.loss.tolist() == [float("inf")] * 5
     assert got.history[0].diverged.all()
@@ -235,22 +176,22 @@ def test_each_method_is_the_same_over_flower_and_client_states_stay_on_their_nod
 ) -> None:
     c = LocalHP(lr=0.05, batch=16, epochs=2, mu=METHODS[method])
     run = start(MODEL, fed, c, B, seed=3, method=method)
-    grid = OneProcess(lambda i: flower.client_app(MODEL, fed, method))
+    grid = OneProcess(lambda i: node_of(fed, method))
     got = over_flower(run, fed, 4, grid)[-1]
     expected = train(run, MODEL, fed, 4, clients=5)
     assert_same(got, expected)
     assert got.states == (None if expected.states else {})
     on_nodes = {
-        grid.nodes[node]: torch.tensor(state["state"].to_numpy_ndarrays()[0])
+        grid.nodes[node]: [*state["states"].to_torch_state_dict().values()][-1]
         for node, state in grid.states.items()
-        if "state" in state
+        if "states" in state
     }
     torch.testing.assert_close(on_nodes, dict(expected.states), rtol=0, atol=1e-12)
 
 
 def test_dittos_personal_models_are_in_no_message(fed: Federation) -> None:
     run = start(MODEL, fed, LocalHP(mu=0.1), method=Ditto())
-    grid = OneProcess(lambda i: flower.client_app(MODEL, fed, Ditto()))
+    grid = OneProcess(lambda i: node_of(fed, Ditto()))
     message = Message(
         RecordDict(
             {
@@ -268,20 +209,21 @@ def test_dittos_personal_models_are_in_no_message(fed: Federation) -> None:
     )
     reply = grid.answer(message).content
     assert set(reply) == {"arrays", "metrics"}
-    personal = torch.tensor(grid.states[100]["state"].to_numpy_ndarrays()[0])
+    personal = grid.states[100]["states"].to_torch_state_dict()["0"]
     sent = torch.tensor(reply["arrays"].to_numpy_ndarrays()[0])
     assert (personal - sent).norm() > 1e-4
 
 
 def test_a_node_of_another_method_and_a_run_with_client_states_are_refused(fed: Federation) -> None:
     run = start(MODEL, fed, C, method=Scaffold())
-    grid = OneProcess(lambda i: flower.client_app(MODEL, fed))
-    with pytest.raises(
-        RuntimeError, match=r"method of the run is .*Scaffold.*option.: 2.*; allowed: FedAvg"
-    ):
+    grid = OneProcess(lambda i: node_of(fed))
+    wanted = (
+        r"(?s)in round 1 0 of 5 .*method of the run is .*Scaffold.*option.: 2.*; allowed: FedAvg"
+    )
+    with pytest.raises(RuntimeError, match=wanted):
         over_flower(run, fed, 1, grid)
     here = train(run, MODEL, fed, 1, clients=2)
-    nodes = OneProcess(lambda i: flower.client_app(MODEL, fed, Scaffold()))
+    nodes = OneProcess(lambda i: node_of(fed, Scaffold()))
     there = over_flower(run, fed, 1, nodes)[-1]
     for begun in (here, there):
         with pytest.raises(ValueError, match="rounds played is 1; allowed: 0: client states live"):
@@ -291,17 +233,21 @@ def test_a_node_of_another_method_and_a_run_with_client_states_are_refused(fed: 
 
 
 def test_a_client_that_diverges_over_flower_keeps_its_state(fed: Federation) -> None:
-    grid = OneProcess(lambda i: flower.client_app(MODEL, fed, Ditto()))
+    grid = OneProcess(lambda i: node_of(fed, Ditto()))
     hot = LocalHP(lr=1e200, epochs=3, batch=4, mu=0.1)
-    over_flower(start(MODEL, fed, hot, method=Ditto()), fed, 1, grid)
-    assert all("state" not in state for state in grid.states.values())
+    run = start(MODEL, fed, hot, method=Ditto())
+    over_flower(run, fed, 1, grid)
+    states = [state["states"] for state in grid.states.values() if "states" in state]
+    assert len(states) == 5
+    for state in states:
+        torch.testing.assert_close(state.to_torch_state_dict()["0"], run.w, rtol=0, atol=0)
 
 
 def test_flowers_own_fedavg_drives_the_client_app_to_the_average_of_plain_loops(
     fed: Federation,
 ) -> None:
     w = MODEL.init(2).double()
-    grid = OneProcess(lambda i: flower.client_app(MODEL, fed))
+    grid = OneProcess(lambda i: node_of(fed))
     strategy = FedAvg(fraction_evaluate=0.0, min_available_nodes=N)
     c = {name: column.item() for name, column in C.columns.items()}
     result = strategy.start(
@@ -313,63 +259,70 @@ def test_flowers_own_fedavg_drives_the_client_app_to_the_average_of_plain_loops(
     torch.testing.assert_close(got, (n[:, None] * W).sum(0) / n.sum(), rtol=0, atol=1e-12)
 
 
-def test_a_node_that_fails_ends_the_run_with_its_reason(fed: Federation) -> None:
-    def broken(number: int) -> ClientApp:
-        app = flower.client_app(MODEL, fed)
-        return app if number else ClientApp()  # the node of client 0 knows no request
-
-    run = start(MODEL, fed, C)
-    with pytest.raises(RuntimeError, match=r"node 100 has failed: .*quer"):
-        over_flower(run, fed, 1, OneProcess(broken))
-
-
-def test_a_client_whose_node_does_not_join_in_time_is_an_error(
-    fed: Federation, monkeypatch: pytest.MonkeyPatch
+def test_a_client_whose_node_fails_to_join_is_an_error_with_the_nodes_reason(
+    fed: Federation,
 ) -> None:
-    monkeypatch.setattr(flower, "JOIN_SECONDS", 0.05)
-    grid = OneProcess(lambda i: flower.client_app(MODEL, fed), range(N - 2))
-    with pytest.raises(TimeoutError, match="12 of 14 nodes"):
+    def broken(number: int) -> ClientApp:
+        return node_of(fed) if number else ClientApp()  # the node of client 0 knows no request
+
+    grid = OneProcess(broken)
+    with pytest.raises(TimeoutError, match=r"(?s)clients \[0\] of 14 in .*node 100: .*quer"):
         over_flower(start(MODEL, fed, C), fed, 1, grid)
 
 
-def test_two_nodes_for_one_client_are_an_error(fed: Federation) -> None:
-    grid = OneProcess(lambda i: flower.client_app(MODEL, fed), [*range(N - 1), 3])
-    with pytest.raises(ValueError, match=r"partition-id is .*allowed: each number from 0 to 13"):
+def test_a_client_without_a_node_is_an_error(fed: Federation) -> None:
+    grid = OneProcess(lambda i: node_of(fed), range(N - 2))
+    with pytest.raises(TimeoutError, match=r"no node for the clients \[12, 13\] of 14 in 0.05 s"):
         over_flower(start(MODEL, fed, C), fed, 1, grid)
 
 
-@pytest.mark.parametrize("number", [-1, N, "3"])
-def test_a_number_that_is_no_clients_is_an_error(number: int | str, fed: Federation) -> None:
-    grid = OneProcess(lambda i: flower.client_app(MODEL, fed), [*range(N - 1), number])
-    with pytest.raises(
-        RuntimeError, match=r"partition-id is .*allowed: a whole number from 0 to 13"
-    ):
+def test_a_second_node_for_a_client_takes_the_place_of_the_first(
+    fed: Federation, caplog: pytest.LogCaptureFixture
+) -> None:
+    grid = OneProcess(lambda i: node_of(fed), [*range(N), 3])
+    got = over_flower(start(MODEL, fed, C), fed, 3, grid)[-1]
+    assert_same(got, train(start(MODEL, fed, C), MODEL, fed, 3, clients=5))
+    old, new = (node for node, client in grid.nodes.items() if client == 3)
+    assert re.search(
+        f"client 3: node ({new} in place of {old}|{old} in place of {new})", caplog.text
+    )
+
+
+@pytest.mark.parametrize(
+    ("number", "allowed"), [(-1, "partition-id"), (N, "client is 14;"), ("3", "partition-id")]
+)
+def test_a_number_that_is_no_clients_is_an_error(
+    number: Any, allowed: str, fed: Federation
+) -> None:
+    data = lambda context: fed[[0]]  # noqa: E731
+    grid = OneProcess(lambda i: client_app(MODEL, data), [*range(N - 1), number])
+    with pytest.raises(TimeoutError, match=rf"(?s)clients \[13\].*node 191: {allowed}"):
         over_flower(start(MODEL, fed, C), fed, 1, grid)
 
 
-def test_a_server_with_another_federation_than_the_nodes_is_an_error(fed: Federation) -> None:
-    other = digits("label", clients=N, alpha=0.5).to("cpu", torch.float64)
-    grid = OneProcess(lambda i: flower.client_app(MODEL, other))
-    with pytest.raises(ValueError, match=r"num-examples is .*as in the server's federation"):
+def test_a_node_with_data_of_two_clients_is_an_error(fed: Federation) -> None:
+    grid = OneProcess(lambda i: client_app(MODEL, lambda context: fed))
+    with pytest.raises(TimeoutError, match=r"clients of data\(context\) is 14; allowed: 1, this"):
         over_flower(start(MODEL, fed, C), fed, 1, grid)
 
 
 def test_without_flower_the_error_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "flwr.app", None)
-    monkeypatch.delitem(sys.modules, "fedlab_edu.rounds.flower")
+    for name in [name for name in sys.modules if name.startswith("fedlab_edu.flower")]:
+        monkeypatch.delitem(sys.modules, name)
     with pytest.raises(ModuleNotFoundError, match=r"pip install 'fedlab_edu\[flower\]'"):
-        importlib.import_module("fedlab_edu.rounds.flower")
+        importlib.import_module("fedlab_edu.flower")
 
 
 def test_a_run_that_draws_clients_twice_is_refused(fed: Federation) -> None:
     run = start(MODEL, fed, C, replacement=True)
     with pytest.raises(ValueError, match="replacement is True; allowed: False: a node trains once"):
-        flower.server_app(run, fed, 1, watch=print)
+        over_flower(run, fed, 1, OneProcess(lambda i: node_of(fed)))
 
 
 def test_a_run_from_given_weights_is_the_same_over_flower(fed: Federation) -> None:
     w = torch.linspace(-1, 1, MODEL.d, dtype=torch.float64)
     run = start(MODEL, fed, C, B, w=w)
-    got = over_flower(run, fed, 2, OneProcess(lambda _: flower.client_app(MODEL, fed)))
+    got = over_flower(run, fed, 2, OneProcess(lambda i: node_of(fed)))
     assert torch.equal(got[0].w, w)
     assert_same(got[-1], train(run, MODEL, fed, 2, clients=5))

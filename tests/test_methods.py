@@ -108,7 +108,7 @@ class Quadratics:
         work = Work(
             i, torch.zeros_like(i), LocalHP(**{**self.steps, **c})[[0] * self.B], [0] * self.B
         )
-        sums, updates = Sums([run], [work], self.fed), {}
+        sums, updates = Sums([run], [work], self.fed.sizes), {}
 
         def part(tile: Tile) -> Part:
             vectors = [v for v in tile.update if v is not None]
@@ -378,7 +378,7 @@ def test_runs_of_a_method_that_play_together_get_the_numbers_of_each_alone(
 
 
 def after_work(run: Run, work: Work, fed: Federation) -> Run:
-    sums = Sums([run], [work], fed)
+    sums = Sums([run], [work], fed.sizes)
     train_clients([run], [work], MODEL, fed.train, fed.val, sums.part, sums.add)
     return finish_round(run, *sums.gathered())
 

@@ -24,6 +24,7 @@ from fedlab_edu import (
     start,
     tune,
 )
+from fedlab_edu.data import Sizes
 from fedlab_edu.rounds.communicate import draw_work
 from fedlab_edu.rounds.run import Round, Run
 from fedlab_edu.rounds.tuner import Fixed
@@ -106,6 +107,16 @@ def test_a_race_gives_the_numbers_of_a_loop_over_its_arms(
 class Counting(Federation):
     """Counts the rounds for which clients are drawn, and lets nobody see its test data."""
 
+    asked: Any = None
+
+    @property
+    def sizes(self) -> Sizes:
+        sizes = super().sizes
+        return CountingSizes(sizes.train, sizes.val, sizes.classes, sizes.dtype, self.asked)
+
+
+@dataclass(frozen=True, eq=False)
+class CountingSizes(Sizes):
     asked: Any = None
 
     def sample(self, clients: int, gen: torch.Generator, replacement: bool = False) -> torch.Tensor:
@@ -513,7 +524,7 @@ def test_no_two_draws_of_a_client_are_alike_within_a_round_or_with_an_evaluation
     fed: Federation,
 ) -> None:
     run = start(MODEL, fed, LocalHP(), seed=3, replacement=True)
-    seeds = draw_work(run, fed, 60).seeds  # of 14 clients
+    seeds = draw_work(run, fed.sizes, 60).seeds  # of 14 clients
     evaluated = {seed_for(run.seed, run.round, i, 1) for i in range(14)}  # see `personalise`
     assert len(set(seeds)) == 60
     assert not evaluated & set(seeds)

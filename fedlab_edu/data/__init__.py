@@ -9,10 +9,11 @@ from fedlab_edu.data.hub import from_partitions, hub
 from fedlab_edu.data.partition import by_group, dirichlet, enough, federate, iid, split
 from fedlab_edu.data.shakespeare import decode, encode, passages, roles, shakespeare, windows
 from fedlab_edu.data.shift import genres, sensors
+from fedlab_edu.data.sizes import Sizes
 from fedlab_edu.validate import require
 
 __all__ = [
-    "Clients", "Federation", "by_group", "decode", "digit_images", "digits", "dirichlet",
+    "Clients", "Federation", "Sizes", "by_group", "decode", "digit_images", "digits", "dirichlet",
     "encode", "enough", "federate", "from_partitions", "genres", "hub", "iid", "load", "passages",
     "roles", "sensors", "shakespeare", "split", "windows",
 ]  # fmt: skip

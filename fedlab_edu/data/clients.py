@@ -9,8 +9,9 @@ from jaxtyping import Int
 from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
+from fedlab_edu.data.sizes import Sizes
 from fedlab_edu.tensors import usable_device
-from fedlab_edu.validate import require, require_all, require_type, whole
+from fedlab_edu.validate import require, require_all, whole
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -107,26 +108,30 @@ class Federation:
     def __len__(self) -> int:
         return len(self.train)
 
+    def __getitem__(self, clients: Sequence[int] | Tensor) -> "Federation":
+        """Select clients, in the order given; examples are shared, not copied."""
+        train, val, test = (part[clients] for part in (self.train, self.val, self.test))
+        names = tuple(self.names[int(i)] for i in clients)
+        return replace(self, train=train, val=val, test=test, names=names)
+
     def __repr__(self) -> str:
         train, val, test = (int(part.n.sum()) for part in (self.train, self.val, self.test))
         sizes = f"{train} examples to train on, {val} to validate, {test} to test"
         kind = f"{self.classes} classes" if self.classes else "regression"
         return f"Federation({len(self)} clients, {kind}: {sizes})"
 
+    @cached_property
+    def sizes(self) -> Sizes:
+        """What a server may know of the data."""
+        x = self.train.x
+        dtype = x.dtype if x.is_floating_point() else None
+        return Sizes(self.train.n, self.val.n, self.classes, dtype)
+
     def sample(
         self, clients: int, gen: torch.Generator, replacement: bool = False
     ) -> Int[Tensor, " B"]:
-        """Draw B clients for one round, uniformly; with replacement one may be drawn twice.
-
-        Raises:
-            ValueError: B is below 1 or, without replacement, above the number of clients.
-        """
-        require_type("gen", gen, torch.Generator, "torch.Generator().manual_seed(0)")
-        if replacement:
-            return torch.randint(len(self), (whole("clients", clients, 1),), generator=gen)
-        allowed = f"a whole number from 1 to {len(self)}, all there are"
-        clients = whole("clients", clients, 1, len(self), allowed)
-        return torch.randperm(len(self), generator=gen)[:clients].clone()
+        """Draw B clients for one round, see `Sizes.sample`."""
+        return self.sizes.sample(clients, gen, replacement)
 
     def to(self, device: str | torch.device, dtype: torch.dtype | None = None) -> "Federation":
         """Move the federation to a device.

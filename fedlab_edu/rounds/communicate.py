@@ -13,6 +13,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from fedlab_edu.data.clients import Clients, Federation
+from fedlab_edu.data.sizes import Sizes
 from fedlab_edu.methods import ClientInput, ClientUpdate, Method, Server
 from fedlab_edu.models.model import Model
 from fedlab_edu.progress import progress_bar
@@ -65,8 +66,8 @@ def communicate_all(
         require(same, "methods of the runs", [one, other], "the same, or equal in all fields")
     with one_thread():
         # draw B clients, and a setting c_i ~ D_theta for each
-        works = [draw_work(run, fed, clients) for run in runs]
-        sums = Sums(runs, works, fed)
+        works = [draw_work(run, fed.sizes, clients) for run in runs]
+        sums = Sums(runs, works, fed.sizes)
         # w_i <- Loc_{c_i}(T_i, w), L_{V_i}(w) and L_{V_i}(w_i), and the sums of the w_i
         train_clients(runs, works, model, fed.train, fed.val, sums.part, sums.add)
         # w <- Agg_b(w, {w_i}), theta <- update
@@ -117,10 +118,10 @@ def train(
     return run
 
 
-def draw_work(run: Run, fed: Federation, clients: int) -> Work:
+def draw_work(run: Run, sizes: Sizes, clients: int) -> Work:
     """Draw the clients of a run's next round, and ask its tuner for their rows of the table."""
     gen = generator(run.seed, run.round)
-    client = fed.sample(clients, gen, run.replacement)
+    client = sizes.sample(clients, gen, run.replacement)
     row = _check_rows(run, clients, run.tuner.ask(clients, gen, who=client))
     seeds, drawn = [], Counter[int]()
     for i in client.tolist():

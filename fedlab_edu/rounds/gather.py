@@ -8,7 +8,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
-from fedlab_edu.data.clients import Federation
+from fedlab_edu.data.sizes import Sizes
 from fedlab_edu.methods import ClientUpdate, RoundUpdate
 from fedlab_edu.rounds.result import Round
 from fedlab_edu.rounds.run import Run
@@ -94,12 +94,12 @@ class Sums:
     sums round, and then `gathered`.
     """
 
-    def __init__(self, runs: Sequence[Run], works: Sequence[Work], fed: Federation) -> None:
-        self.runs, self.works, self.fed, self.method = runs, works, fed, runs[0].method
+    def __init__(self, runs: Sequence[Run], works: Sequence[Work], sizes: Sizes) -> None:
+        self.runs, self.works, self.sizes, self.method = runs, works, sizes, runs[0].method
         A, B, w = len(runs), max(len(work.client) for work in works), runs[0].w
         self.total, self.change = w.new_zeros(A, len(w)), w.new_zeros(A, len(w))
         self.sent = w.new_zeros(A)
-        usual = [self.method.weights(fed.train.n[work.client]).double() for work in works]
+        usual = [self.method.weights(sizes.train[work.client]).double() for work in works]
         self.usual = pad_sequence(usual, batch_first=True)
         self.weight, self.scores = torch.zeros_like(self.usual), self.usual.new_zeros(4, A, B)
         self.diverged = torch.zeros(A, B, dtype=torch.bool)
@@ -144,10 +144,10 @@ class Sums:
         return [self._gathered(a) for a in range(len(self.runs))]
 
     def _gathered(self, a: int) -> Gathered:
-        run, work, fed = self.runs[a], self.works[a], self.fed
+        run, work, sizes = self.runs[a], self.works[a], self.sizes
         B = len(work.client)
         lost, s = self.diverged[a, :B].clone(), self.scores[:, a, :B].clone()
-        size, some = fed.val.n[work.client], ~lost if lost.any() else slice(None)
+        size, some = sizes.val[work.client], ~lost if lost.any() else slice(None)
         played = Round(work.client, work.row, size, Score(*s[:2]), Score(*s[2:]), lost)
         weight, average = self.weight[a, :B][some], self.total[a] / self.sent[a]
         total = weight.sum()
@@ -158,7 +158,7 @@ class Sums:
         models = self.models
         if models is not None:
             models = models[a, :B][some if isinstance(some, slice) else some.to(models.device)]
-        n, c, change = fed.train.n[work.client][some], work.c[some], self.change[a] / len(fed)
+        n, c, change = sizes.train[work.client][some], work.c[some], self.change[a] / len(sizes)
         update = RoundUpdate(
             average, change, weight / total, n, c, run.round + 1, B, run.seed, models
         )

@@ -12,6 +12,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from fedlab_edu.data.clients import Federation
+from fedlab_edu.data.sizes import Sizes
 from fedlab_edu.methods import FedAvg, Method, Server, check_mu
 from fedlab_edu.models.model import Model
 from fedlab_edu.registry import storable
@@ -105,7 +106,7 @@ def check_types(model: object, fed: object, *runs: object) -> None:
 
 def start(
     model: Model,
-    fed: Federation,
+    fed: Federation | Sizes,
     tuner: Tuner | LocalHP | None = None,
     b: ServerHP | None = None,
     seed: SupportsIndex = 0,
@@ -116,6 +117,7 @@ def start(
     """Return a run before its first round, on the federation's device and in its precision.
 
     Args:
+        fed: a federation, or the sizes of one, which are all that a server needs.
         tuner: a tuner, or one `LocalHP` for all clients.
         b: the server's hyperparameters; the default averages.
         seed: of the initial weights, the clients drawn, and the minibatches. A model made by
@@ -130,7 +132,12 @@ def start(
             instead of one; mu for a method that ignores it; replacement with a method that has
             client states; weights w of another shape, or not finite; swapped arguments.
     """
-    check_types(model, fed)
+    if isinstance(fed, Sizes):
+        require_type("model", model, Model, "from_module(net)")
+        device, dtype = torch.device("cpu"), fed.dtype
+    else:
+        check_types(model, fed)
+        device, dtype = fed.train.x.device, fed.sizes.dtype
     if tuner is None or isinstance(tuner, LocalHP):
         tuner = Fixed(LocalHP() if tuner is None else tuner)
     lacks = [n for n in ("table", "final", "ask", "tell", "freeze") if not hasattr(tuner, n)]
@@ -146,9 +153,9 @@ def start(
     require_type("b", b, ServerHP, "ServerHP(lr=0.5)")
     require(isinstance(replacement, bool), "replacement", replacement, "True or False")
     require(len(b) == 1, "b", f"{len(b)} rows", "one setting of the server")
-    seed, x = whole("seed", seed, 0), fed.train.x
+    seed = whole("seed", seed, 0)
     w = model.init(seed_for(seed)) if w is None else _checked(w, model)
-    w = w.to(x if x.is_floating_point() else x.device)
+    w = w.to(device, dtype)
     stateless = method.init_state(w) is None
     allowed = "False, for clients of this method keep vectors"
     require(not replacement or stateless, "replacement", replacement, allowed)

@@ -20,8 +20,8 @@ def train_ensemble(begun: Run, model: Model, fed: Federation) -> tuple[Run, Floa
     """Return the run after a round of all clients, and the outputs of their models on the server's
     data; NaN for clients that have diverged."""
     N = len(fed)
-    work = draw_work(begun, fed, N)
-    sums = Sums([begun], [work], fed)
+    work = draw_work(begun, fed.sizes, N)
+    sums = Sums([begun], [work], fed.sizes)
     said: dict[int, Tensor] = {}
 
     def part(tile: Tile) -> Part:

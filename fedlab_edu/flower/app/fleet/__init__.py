@@ -1,0 +1,1 @@
+"""A Flower app: federated learning with fedlab_edu."""

@@ -1,0 +1,121 @@
+"""The app of a node: Loc on the data of its own client."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+from flwr.app import ConfigRecord, Context, Message, MetricRecord, RecordDict
+from flwr.clientapp import ClientApp
+from flwr.clientapp.typing import Mod
+
+from fedlab_edu.data.clients import Federation
+from fedlab_edu.flower.messages import method_name, pack, unpack
+from fedlab_edu.flower.states import load_state, store_state
+from fedlab_edu.methods import ClientInput, FedAvg, Method
+from fedlab_edu.models.model import Model
+from fedlab_edu.rounds.gather import is_finite
+from fedlab_edu.rounds.run import check_types
+from fedlab_edu.training.hparams import LocalHP
+from fedlab_edu.training.scores import score
+from fedlab_edu.validate import require
+
+
+def client_app(
+    model: Model | Callable[[Context], Model],
+    data: Callable[[Context], Federation],
+    method: Method | Callable[[Context], Method] | None = None,
+    mods: Sequence[Mod] = (),
+) -> ClientApp:
+    """Return the app of a node.
+
+    It answers a query with what the server may know of its client: its number ``partition-id``,
+    |T_i|, |V_i|, the number of classes, the dtype, and d. A request to train brings the server's
+    vectors, a seed and one configuration c. The answer has what Loc sends (``arrays``, and for some
+    methods ``state_delta`` and ``weight``), ``num-examples`` |T_i|, whether the client is finite,
+    and the loss and the error on V_i of w and of the personal model. Nothing else leaves the node.
+    The records have the names of Flower's own strategies; these do not leave out diverged clients.
+
+    Args:
+        model, method: or a function of the context, to choose by the run config. The default method
+            is FedAvg; the node refuses requests of a run of another method.
+        data: returns a federation of one client, this node's.
+        mods: Flower's modifiers, for requests to train alone.
+
+    The client state stays on the node: in the folder that the node config names ``state-folder``,
+    or, without one, in the memory of the node for as long as this Flower run lasts.
+    """
+    app = ClientApp()
+
+    @app.query()
+    def announce(message: Message, context: Context) -> Message:
+        of_node, (own, _) = _own(data, context), _chosen(model, method, context)
+        sizes = of_node.sizes
+        metrics: Any = {
+            "client": context.node_config["partition-id"],
+            "train": int(sizes.train),
+            "val": int(sizes.val),
+            "classes": sizes.classes,
+            "d": own.d,
+        }
+        kind = ConfigRecord({"dtype": str(sizes.dtype)})
+        content = RecordDict({"metrics": MetricRecord(metrics), "config": kind})
+        return Message(content, reply_to=message)
+
+    @app.train(mods=[*mods])
+    def train(message: Message, context: Context) -> Message:
+        of_node, (own, its_method) = _own(data, context), _chosen(model, method, context)
+        return Message(_train(own, of_node, its_method, message.content, context), reply_to=message)
+
+    return app
+
+
+def _own(data: Callable[[Context], Federation], context: Context) -> Federation:
+    number = context.node_config.get("partition-id")
+    ok = isinstance(number, int) and number >= 0
+    require(ok, "partition-id", number, "a whole number of at least 0")
+    fed = data(context)
+    clients = len(fed) if isinstance(fed, Federation) else type(fed).__name__
+    require(clients == 1, "clients of data(context)", clients, "1, this node's: fed[[i]]")
+    return fed
+
+
+def _chosen(model: Any, method: Any, context: Context) -> tuple[Model, Method]:
+    model = model if isinstance(model, Model) else model(context)
+    method = FedAvg() if method is None else method
+    return model, method if isinstance(method, Method) else method(context)
+
+
+def _train(
+    model: Model, fed: Federation, method: Method, content: RecordDict, context: Context
+) -> RecordDict:
+    """Return the content of the answer to a request to train."""
+    check_types(model, fed)
+    config: Any = content.config_records["config"]
+    ours = method_name(method)
+    of_run = config.get("method", ours)
+    require(of_run == ours, "method of the run", of_run, f"{ours}, the node's")
+    c = LocalHP(**{name: config[name] for name in LocalHP().columns})
+    device = fed.train.x.device
+    w = unpack(content, "arrays").to(device)
+    h = unpack(content, "h").to(device) if "h" in content else torch.zeros_like(w)
+    state = method.init_state(w)
+    if state is not None and config.get("counted", -1) >= 0:
+        state = load_state(context, config).to(device)
+    before = score(model, w, fed.val)
+    inputs = ClientInput(
+        w, h, None if state is None else state[None], torch.tensor([config.get("round", 0)])
+    )
+    update = method.loc(model, inputs, fed.train, c, [config["seed"]])
+    after = score(model, update.personal, fed.val)
+    finite = bool(is_finite(update, after))
+    if state is not None:
+        assert update.state is not None
+        store_state(context, config, state, update.state[0] if finite else state)
+    scores = {"before": torch.cat(before).tolist(), "after": torch.cat(after).tolist()}
+    metrics = MetricRecord({"num-examples": int(fed.train.n), "finite": int(finite), **scores})
+    if update.weight is not None:
+        metrics["weight"] = float(update.weight[0])
+    answer = RecordDict({"arrays": pack(update.model[0]), "metrics": metrics})
+    if update.state_delta is not None:
+        answer["state_delta"] = pack(update.state_delta[0])
+    return answer

@@ -1,0 +1,114 @@
+"""What goes over the wire: vectors and numbers in Flower's records, and the checks of answers."""
+
+from collections.abc import Mapping
+from math import inf, isfinite
+from typing import Any, NamedTuple
+
+import torch
+from flwr.app import ArrayRecord, RecordDict
+from jaxtyping import Float
+from torch import Tensor
+
+from fedlab_edu.methods import Method
+from fedlab_edu.validate import number, require
+
+
+class Answer(NamedTuple):
+    """One client's answer in a round, checked: what Loc sends, and scores (loss, error) on V_i."""
+
+    model: Float[Tensor, " d"]
+    state_delta: Float[Tensor, " d"] | None
+    weight: float | None
+    before: tuple[float, float]
+    after: tuple[float, float]
+    finite: bool
+
+    @property
+    def parts(self) -> tuple[bool, bool]:
+        """Which of the optional parts there are: those of its method."""
+        return self.state_delta is not None, self.weight is not None
+
+
+def pack(w: Float[Tensor, " d"]) -> ArrayRecord:
+    """Return a record of one vector."""
+    return ArrayRecord([w.cpu().numpy()])
+
+
+def unpack(content: RecordDict, name: str) -> Tensor:
+    """Return the only array of a record.
+
+    Raises:
+        ValueError: there is no such record, or it has other than one array.
+    """
+    require(name in content.array_records, "records", sorted(content), f"one named {name}")
+    arrays = content.array_records[name].to_numpy_ndarrays()
+    require(len(arrays) == 1, f"arrays in {name}", len(arrays), "1")
+    return torch.tensor(arrays[0])
+
+
+def method_name(method: Method) -> str:
+    """Return a method with its settings, by which server and nodes compare theirs."""
+    return f"{type(method).__qualname__}{vars(method)}"
+
+
+def read_answer(
+    content: RecordDict, w: Float[Tensor, " d"], n: int, classes: int, largest: float = inf
+) -> Answer:
+    """Return a client's answer, whose honesty is not assumed.
+
+    Args:
+        w: the model that the client has received.
+        n: |T_i|, as announced.
+        largest: the largest length of ``model - w``, and of ``state_delta``.
+
+    Raises:
+        ValueError: a record or number is missing or of another type or shape; an answer that calls
+            itself finite is not; another number of examples; an error outside [0, 1] that is not
+            the loss of a model with one output; a weight below 0; a longer change.
+    """
+    require("metrics" in content.metric_records, "records", sorted(content), "one named metrics")
+    metrics = content.metric_records["metrics"]
+    seen = metrics.get("num-examples")
+    require(seen == n, "num-examples", seen, f"{n}, as announced")
+    finite = metrics.get("finite")
+    require(finite in (0, 1), "finite", finite, "0, 1")
+    before, after = (_scores(metrics, name, classes) for name in ("before", "after"))
+    vectors = {"arrays": _vector(content, "arrays", w)}
+    change = {"arrays - w": vectors["arrays"] - w}
+    if "state_delta" in content:
+        change["state_delta"] = vectors["state_delta"] = _vector(content, "state_delta", w)
+    if finite:
+        require(all(map(isfinite, after)), "after", after, "finite, as the client is")
+        for name, vector in vectors.items():
+            wrong = int((~vector.isfinite()).sum())
+            require(not wrong, name, f"{wrong} NaN or infinite", "finite, as the client is")
+        for name, vector in change.items():
+            length = float(vector.double().norm())
+            require(length <= largest, f"length of {name}", length, f"{largest} at most")
+    weight = None
+    if "weight" in metrics:
+        weight = number(metrics["weight"])
+        ok = not finite or 0 <= weight < inf
+        require(ok, "weight", weight, "a finite number of at least 0")
+    return Answer(
+        vectors["arrays"], vectors.get("state_delta"), weight, before, after, bool(finite)
+    )
+
+
+def _vector(content: RecordDict, name: str, like: Float[Tensor, " d"]) -> Float[Tensor, " d"]:
+    vector = unpack(content, name)
+    seen, allowed = ((str(v.dtype), tuple(v.shape)) for v in (vector, like))
+    require(seen == allowed, f"dtype and shape of {name}", seen, str(allowed))
+    return vector
+
+
+def _scores(metrics: Mapping[str, Any], name: str, classes: int) -> tuple[float, float]:
+    """Return loss and error; one that is not finite has diverged."""
+    seen = metrics.get(name)
+    ok = isinstance(seen, list) and len(seen) == 2
+    require(ok, name, seen, "the loss and the error")
+    loss, error = map(number, seen or ())
+    if isfinite(loss) and isfinite(error):
+        is_loss = classes <= 2 and error == loss  # of a model with one output, see `score`
+        require(0 <= error <= 1 or is_loss, f"error in {name}", error, "0 to 1")
+    return loss, error

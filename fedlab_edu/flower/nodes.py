@@ -1,0 +1,132 @@
+"""The nodes of a federation, looked up again and again: which node is which client's."""
+
+import time
+from collections.abc import Iterable, Iterator
+from logging import WARNING
+from typing import Any
+
+import torch
+from flwr.app import Message, RecordDict
+from flwr.common.logger import log
+from flwr.serverapp import Grid
+
+from fedlab_edu.data.sizes import Sizes
+from fedlab_edu.validate import require, whole
+
+POLL_SECONDS = 0.2
+
+
+class Nodes:
+    """The nodes of N clients, and what they have announced.
+
+    Args:
+        clients: N; the clients are numbered from 0.
+    """
+
+    def __init__(self, grid: Grid, clients: int) -> None:
+        self.grid, self.clients = grid, clients
+        self.of: dict[int, int] = {}  # client -> its node, the one that has announced itself last
+        self.announced: dict[int, tuple[int, int]] = {}  # client -> |T_i|, |V_i|
+        self.kind: tuple[int, str, int] | None = None  # classes, dtype and d, the same for all
+        self.faults: dict[int, str] = {}  # node -> why it is refused
+        self.known: set[int] = set()  # all nodes that were ever asked
+        self.asked: dict[str, int] = {}  # query that is not answered yet -> node
+
+    @property
+    def d(self) -> int | None:
+        """The number of weights of the nodes' model."""
+        return self.kind and self.kind[2]
+
+    def look(self) -> set[int]:
+        """Ask new nodes who they are, read what has come in, and return the nodes online."""
+        online = {*self.grid.get_node_ids()}
+        new = online - self.known
+        queries = [Message(RecordDict(), node, "query") for node in sorted(new)]
+        self.known |= online
+        self.asked |= {query: node for node, query in send(self.grid, queries).items()}
+        for reply in pull(self.grid, self.asked):
+            node = self.asked.pop(reply.metadata.reply_to_message_id)
+            if reply.has_error():
+                self.faults[node] = str(reply.error.reason)
+            else:
+                try:
+                    self._take(node, reply.content)
+                except ValueError as error:
+                    self.faults[node] = str(error)
+            if node in self.faults:
+                log(WARNING, "node %s is left out: %s", node, self.faults[node])
+        return online
+
+    def _take(self, node: int, content: RecordDict) -> None:
+        metrics: Any = content.metric_records.get("metrics", {})
+        client, train, val, classes, d = (
+            whole(name, metrics.get(name), least, most)
+            for name, least, most in (
+                ("client", 0, self.clients - 1),
+                ("train", 1, None),
+                ("val", 0, None),
+                ("classes", 0, None),
+                ("d", 1, None),
+            )
+        )
+        config: Any = content.config_records.get("config", {})
+        dtype = str(config.get("dtype"))
+        kind, sizes = (classes, dtype, d), self.announced.get(client, (train, val))
+        ours = self.kind or kind
+        require(kind == ours, "classes, dtype and d", kind, f"{ours}, those of the first node")
+        require((train, val) == sizes, "sizes", (train, val), f"{sizes}, announced before")
+        if client in self.of:
+            log(WARNING, "client %s: node %s in place of %s", client, node, self.of[client])
+        self.kind, self.announced[client], self.of[client] = kind, sizes, node
+
+    def join(self, seconds: float) -> Sizes:
+        """Wait until each client has a node, and return what they have announced.
+
+        Raises:
+            TimeoutError: a client's node has not joined in time.
+        """
+        end = time.monotonic() + seconds
+        self.look()
+        while len(self.of) < self.clients:
+            if time.monotonic() > end:
+                missing = sorted({*range(self.clients)} - {*self.of})
+                raise TimeoutError(
+                    f"no node for the clients {missing} of {self.clients} in {seconds} s"
+                    + named(self.faults)
+                )
+            time.sleep(POLL_SECONDS)
+            self.look()
+        assert self.kind is not None
+        train, val = torch.tensor([self.announced[i] for i in range(self.clients)]).T
+        dtype = getattr(torch, self.kind[1].removeprefix("torch."), None)
+        return Sizes(train, val, self.kind[0], dtype if isinstance(dtype, torch.dtype) else None)
+
+
+def named(faults: dict[int, str]) -> str:
+    """Return lines of the nodes that have failed and their faults."""
+    return "".join(f"\n  node {node}: {why}" for node, why in faults.items())
+
+
+def send(grid: Grid, messages: list[Message]) -> dict[int, str]:
+    """Send messages to different nodes, and return node -> id of the message."""
+    ids = grid.push_messages(messages) if messages else []
+    sent = zip(messages, ids, strict=True)
+    return {m.metadata.dst_node_id: id_ for m, id_ in sent if id_}
+
+
+def pull(grid: Grid, ids: Iterable[str]) -> Iterable[Message]:
+    """Return the replies that are here."""
+    return grid.pull_messages([*ids]) if ids else []
+
+
+def replies(grid: Grid, ids: Iterable[str], seconds: float) -> Iterator[Message]:
+    """Yield the replies to messages as they come in, until the time is over."""
+    end, waiting = time.monotonic() + seconds, {*ids}
+    while waiting:
+        here = [*pull(grid, waiting)]
+        waiting -= {reply.metadata.reply_to_message_id for reply in here}
+        yield from here
+        if time.monotonic() > end:
+            return
+        if waiting and not here:
+            time.sleep(POLL_SECONDS)

@@ -1,0 +1,172 @@
+"""A round over Flower: ask the nodes, check their answers, aggregate."""
+
+import math
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from logging import WARNING
+from typing import Annotated, Any
+
+import torch
+from flwr.app import ConfigRecord, Message, RecordDict
+from flwr.common.logger import log
+
+from fedlab_edu.data.sizes import Sizes
+from fedlab_edu.flower.messages import Answer, method_name, pack, read_answer
+from fedlab_edu.flower.nodes import Nodes, named, replies, send
+from fedlab_edu.methods import ClientUpdate
+from fedlab_edu.rounds.communicate import draw_work, finish_round
+from fedlab_edu.rounds.gather import Sums, Tile, Work
+from fedlab_edu.rounds.run import Run
+from fedlab_edu.training.scores import Score
+from fedlab_edu.validate import Checked, number, positive, require, whole
+
+TRIES = 3  # of a round in which fewer clients than needed have answered
+
+
+def _at_least(least: int) -> Callable[[str, Any], int]:
+    return lambda name, value: whole(name, value, least)
+
+
+def _bound(name: str, value: Any) -> float:
+    require(number(value) > 0, name, value, "a number above 0, or inf")
+    return float(value)
+
+
+@dataclass(frozen=True)
+class Settings(Checked):
+    """The settings of a server, which entries of the run config replace: "round-seconds", ...
+
+    Args:
+        nodes: N; the server waits until all have joined.
+        rounds: to play in all, those of an earlier, interrupted Flower run included.
+        clients: B, drawn for each round.
+        least: the number of clients that must answer; a round with fewer is tried again, twice.
+        round_seconds: how long clients have to answer; later answers do not count.
+        join_seconds: how long the server waits for all nodes at first.
+        path: a file on the server's machine, written after each round, from which the server
+            resumes. `load_run` reads it, too. "" keeps no file.
+        largest: the largest length of a client's change of w; longer ones do not count.
+    """
+
+    nodes: Annotated[int, _at_least(1)]
+    rounds: Annotated[int, _at_least(0)]
+    clients: Annotated[int, _at_least(1)] = 10
+    least: Annotated[int, _at_least(1)] = 1
+    round_seconds: Annotated[float, positive] = 600.0
+    join_seconds: Annotated[float, positive] = 600.0
+    path: str = ""
+    largest: Annotated[float, _bound] = math.inf
+
+
+class Rounds:
+    """Plays the rounds of a run, named ``name``, with the nodes of a federation."""
+
+    def __init__(self, nodes: Nodes, sizes: Sizes, settings: Settings, name: str) -> None:
+        self.nodes, self.sizes, self.settings, self.name = nodes, sizes, settings, name
+
+    def play(self, run: Run) -> Run:
+        """Return the run after one round, with the clients that have answered in time."""
+        work, least = draw_work(run, self.sizes, self.settings.clients), self.settings.least
+        for _ in range(TRIES):
+            answers, faults = self._ask(run, work)
+            for node, why in faults.items():
+                log(WARNING, "round %s: without node %s, %s", run.round + 1, node, why)
+            if len(answers) >= least:
+                return self._finish(run, work, answers)
+        raise RuntimeError(
+            f"in round {run.round + 1} {len(answers)} of {len(work.client)} clients have answered, "
+            f"{TRIES} times; needed: {least}{named(faults)}"
+        )
+
+    def _ask(self, run: Run, work: Work) -> tuple[dict[int, Answer], dict[int, str]]:
+        """Return the answers by their place in the round, and the faults by node."""
+        seconds, online = self.settings.round_seconds, self.nodes.look()
+        clients = work.client.tolist()
+        place = {self.nodes.of[i]: j for j, i in enumerate(clients)}
+        counted = _last_rounds(run)
+        ids = send(
+            self.nodes.grid,
+            [
+                Message(
+                    self._request(run, work, j, counted.get(clients[j], -1)),
+                    node,
+                    "train",
+                    ttl=seconds,
+                    group_id=str(run.round + 1),
+                )
+                for node, j in place.items()
+                if node in online
+            ],
+        )
+        answers: dict[int, Answer] = {}
+        why = {node: "no answer in time" if node in ids else "not connected" for node in place}
+        node_of = {id_: node for node, id_ in ids.items()}
+        for reply in replies(self.nodes.grid, node_of, seconds):
+            # an error comes from the SuperLink's own node
+            node = node_of[reply.metadata.reply_to_message_id]
+            try:
+                answers[place[node]] = self._read(reply, run, clients[place[node]])
+                del why[node]
+            except ValueError as error:
+                why[node] = str(error)
+        usual = Counter(answer.parts for answer in answers.values()).most_common(1)
+        for node, j in place.items():
+            if j in answers and answers[j].parts != usual[0][0]:
+                del answers[j]
+                why[node] = "its records are not those of the other clients"
+        faults = {node: f"client {clients[place[node]]}: {fault}" for node, fault in why.items()}
+        return answers, faults
+
+    def _request(self, run: Run, work: Work, j: int, counted: int) -> RecordDict:
+        """Return the content of the message to the client at a place in the round."""
+        c = {name: column.item() for name, column in work.c[j].columns.items()}
+        config: Any = {
+            "run": self.name,
+            "seed": work.seeds[j],
+            "round": run.round,
+            "counted": counted,
+            "method": method_name(run.method),
+            **c,
+        }
+        content = RecordDict({"arrays": pack(run.w), "config": ConfigRecord(config)})
+        if run.server.h.any():
+            content["h"] = pack(run.server.h)
+        return content
+
+    def _read(self, reply: Message, run: Run, client: int) -> Answer:
+        if reply.has_error():
+            raise ValueError(reply.error.reason)
+        n, classes = int(self.sizes.train[client]), self.sizes.classes
+        return read_answer(reply.content, run.w, n, classes, self.settings.largest)
+
+    def _finish(self, run: Run, work: Work, answers: dict[int, Answer]) -> Run:
+        """Return the run after Agg and the tuner's step, with those who have answered."""
+        at, drawn = sorted(answers), len(work.client)
+        got = [answers[j] for j in at]
+        work = Work(work.client[at], work.row[at], work.c[at], [work.seeds[j] for j in at])
+        models, delta, weight = torch.stack([one.model for one in got]), None, None
+        if got[0].state_delta is not None:
+            delta = torch.stack([one.state_delta for one in got if one.state_delta is not None])
+        if got[0].weight is not None:
+            weight = torch.tensor([one.weight for one in got], dtype=torch.float64)
+        before, after = (
+            Score(*torch.tensor(scores, dtype=torch.float64).T)
+            for scores in ([one.before for one in got], [one.after for one in got])
+        )
+        # personal models and client states stay on the nodes
+        update, here = ClientUpdate(models, models, None, delta, weight), torch.arange(len(at))
+        finite = torch.tensor([one.finite for one in got])
+        sums = Sums([run], [work], self.sizes)
+        tile = Tile(torch.zeros_like(here), here, work.client, update, before, after, finite)
+        sums.add(sums.part(tile))
+        (gathered,) = sums.gathered()
+        if gathered.update is not None:  # DP-FedAvg divides by all B
+            gathered = gathered._replace(update=gathered.update._replace(drawn=drawn))
+        return finish_round(run, gathered)
+
+
+def _last_rounds(run: Run) -> dict[int, int]:
+    """Return client -> its last round that counted, from 0."""
+    first = run.round - len(run.history)
+    return {i: first + t for t, r in enumerate(run.history) for i in r.client.tolist()}
