@@ -45,7 +45,7 @@ def book(tmp_path):
             (root / tools).symlink_to(ROOT / tools)
         (root / "book/_toc.yml").write_text("format: jb-book\nroot: index\n")
         (root / "book/index.md").write_text(page)
-        for name in ("fedlab_edu", "exercises", "solutions"):
+        for name in ("fedlab_edu", "fedlab_grade", "exercises", "solutions"):
             (root / name).mkdir()
         (root / "fedlab_edu/__init__.py").write_text('ANSWER = "first answer"\n')
         (root / "fedlab_edu/heavy.py").write_text("import torch\n\ndef one():\n    pass\n")
