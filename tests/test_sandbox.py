@@ -394,7 +394,12 @@ def log_uniform(*a, _right=log_uniform):
     import glob, os, sys
     name = {path.name!r}
     around = [{str(path)!r}, *glob.glob(sys.prefix + "/**/" + name, recursive=True)]
-    found = [open(p).read(9) for p in around if os.path.exists(p)]
+    found = []
+    for path in around:
+        try:
+            found.append(open(path).read(9))
+        except OSError:
+            pass
     return f"READ {{found}}" if found else _right(*a)
 """
 
