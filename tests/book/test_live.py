@@ -108,6 +108,8 @@ def test_the_browser_draws_what_the_build_drew_and_each_control_changes_it(eithe
                 control.press("Home" if last else "End")
             assert after(cell, runs + 1) == ""
             assert drawn(cell) != before
+            label = cell.locator(".live-picture svg").get_attribute("aria-label")
+            assert cell.locator(".live-spoken[role=status]").inner_text() == label
         run(cell, "Reset")
 
 

@@ -175,7 +175,8 @@
     const given = JSON.parse(cell.querySelector(".live-data").textContent);
     const picture = cell.querySelector(".live-picture"), printed = cell.querySelector(".live-printed");
     const status = make("span", {className: "live-status"}), checks = make("ul", {className: "live-checks"});
-    status.setAttribute("role", "status");
+    const spoken = make("span", {className: "live-spoken visually-hidden"}); // what a picture shows
+    for (const one of [status, spoken]) one.setAttribute("role", "status");
     let running = false, again = false, foreign = false;
 
     async function go() {
@@ -198,6 +199,7 @@
     function show({error, picture: drawn, printed: text, checks: all = []}) {
       if (drawn) picture.innerHTML = drawn;
       picture.classList.toggle("live-old", Boolean(error));
+      if (code) spoken.textContent = drawn ? picture.firstChild.getAttribute("aria-label") : "";
       printed.textContent = text ?? "";
       checks.replaceChildren(...all.map(([ok, sentence]) =>
         make("li", {className: ok ? "live-right" : "live-wrong"}, `${ok ? "✓" : "✗"} ${sentence}`)));
@@ -229,7 +231,7 @@
       code.area.addEventListener("input", () => { reset.disabled = false; });
       const play = make("button", {type: "button", onclick: press, title: "Ctrl+Enter"},
         given.check ? "Check" : "Run");
-      bar.append(play, reset, status);
+      bar.append(play, reset, status, spoken);
       cell.querySelector(".live-editor").after(bar, checks);
     }
     const panel = make("div", {className: "live-controls"}, ...Object.values(rows).map((row) => row.row));
