@@ -483,7 +483,9 @@ def test_sigterm_writes_the_file_and_ends_the_process(fed: Federation, tmp_path:
     assert os.listdir(tmp_path) == ["search"]
 
 
-@pytest.mark.parametrize("own", [None, signal.SIG_IGN, lambda *_: None], ids=repr)
+@pytest.mark.parametrize(
+    "own", [None, signal.SIG_IGN, lambda *_: None], ids=["none", "ignored", "own"]
+)
 def test_handlers_of_sigterm_are_afterwards_what_they_were(
     own: Any, fed: Federation, tmp_path: Path
 ) -> None:
