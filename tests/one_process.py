@@ -43,8 +43,10 @@ class OneProcess(Grid):
         numbers: Iterable[int] = range(N),
         config: Callable[[int], dict[str, Any]] = lambda client: {},
         change: Callable[[int, Message, Message], Message | None] = lambda client, sent, got: got,
+        run_config: dict[str, Any] | None = None,
     ) -> None:
         self.app, self.config, self.change = app, config, change
+        self.run_config = run_config or {}
         self.sent: list[Message] = []
         self.nodes = {100 + 7 * j: number for j, number in enumerate(numbers)}
         self.states = {node: RecordDict() for node in self.nodes}
@@ -57,7 +59,7 @@ class OneProcess(Grid):
         node = message.metadata.dst_node_id
         number = self.nodes[node]
         config = {"partition-id": number, **self.config(number)}
-        context = Context(1, node, config, self.states[node], {})
+        context = Context(1, node, config, self.states[node], self.run_config)
         try:
             return self.app(number)(message, context)
         except Exception as error:  # as Flower's runtimes do

@@ -1,8 +1,10 @@
 """A fleet that fails: late, dead, lying and restarted nodes, and a server that is killed."""
 
 import re
+import tomllib
 from collections.abc import Callable
 from dataclasses import replace
+from importlib import import_module
 from math import nan
 from pathlib import Path
 from typing import Any
@@ -20,16 +22,19 @@ from fedlab_edu import (
     Scaffold,
     digits,
     load_run,
+    mlp,
     start,
     train,
 )
+from fedlab_edu.cli import main
 from fedlab_edu.methods import DPFedAvg, FedAvg, FedDyn, Method, QFedAvg
 from fedlab_edu.rounds.communicate import draw_work, finish_round, train_clients
 from fedlab_edu.rounds.gather import Sums, Work
 from tests.one_process import MODEL, N, OneProcess, assert_same, node_of, over_flower
 
-from flwr.app import ArrayRecord, Message, RecordDict  # isort: skip
+from flwr.app import ArrayRecord, Context, Error, Message, RecordDict  # isort: skip
 from flwr.clientapp.mod import LocalDpMod  # isort: skip
+from flwr.common.constant import ErrorCode  # isort: skip
 from fedlab_edu.flower import client_app, server  # isort: skip
 
 C = LocalHP(lr=0.1, batch=8)
@@ -379,3 +384,71 @@ def test_flowers_local_dp_mod_noises_the_weights_but_neither_scores_nor_sizes(
     assert dict(plain["metrics"]) == dict(noisy["metrics"])
     a, b = (content["arrays"].to_numpy_ndarrays()[0] for content in answers)
     assert np.std(b - a) > 1  # sqrt(2 ln(1.25 / delta)) = 4.8
+
+
+def test_the_app_that_is_written_has_no_dependencies_and_no_line_over_80_columns(
+    tmp_path: Path, capsys: pytest.CaptureFixture
+) -> None:
+    assert main(["flower", "new", str(tmp_path / "fleet")]) == 0
+    config = tomllib.loads((tmp_path / "fleet/pyproject.toml").read_text())
+    assert config["project"]["dependencies"] == []
+    assert set(config["tool"]["flwr"]["app"]["components"]) == {"serverapp", "clientapp"}
+    for file in (tmp_path / "fleet/fleet").glob("*.py"):
+        assert max(map(len, file.read_text().splitlines())) <= 80
+    assert main(["flower", "new", str(tmp_path / "fleet")]) == 2
+    assert "no app in" in capsys.readouterr().err
+
+
+def test_the_app_that_is_written_plays_fedex_as_in_one_process(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    main(["flower", "new", str(tmp_path / "app")])
+    monkeypatch.syspath_prepend(str(tmp_path / "app"))
+    client, server_side = (import_module(f"fleet.{name}_app").app for name in ("client", "server"))
+    config = tomllib.loads((tmp_path / "app/pyproject.toml").read_text())
+    config = config["tool"]["flwr"]["app"]["config"]
+    config |= {"rounds": 2, "join-seconds": 0.05, "path": str(tmp_path / "run.pt")}
+    grid = OneProcess(lambda i: client, range(10), run_config=config)
+    server_side(grid, Context(1, 1, {}, RecordDict(), config))
+    run = start(
+        mlp(64, 32, 10),
+        fed := digits("label", clients=10),
+        FedEx(LocalHP(lr=[0.01, 0.1, 1.0], batch=8)),
+    )
+    expected, got = train(run, mlp(64, 32, 10), fed, 2, clients=5), load_run(tmp_path / "run.pt")
+    torch.testing.assert_close(got.w, expected.w, rtol=1e-5, atol=1e-6)
+    assert got.tuner.theta.tolist() == pytest.approx(expected.tuner.theta.tolist(), abs=1e-6)
+
+
+def test_a_node_that_was_not_reached_is_asked_again(fed: Federation) -> None:
+    lost: list[int] = []
+
+    def change(client: int, sent: Message, got: Message) -> Message:
+        if client == 3 and len(lost) < 2:
+            lost.append(client)
+            return Message(Error(ErrorCode.NODE_UNAVAILABLE, "no heartbeat"), reply_to=sent)
+        return got
+
+    run = start(MODEL, fed, C)
+    grid = OneProcess(lambda i: node_of(fed), change=change)
+    got = over_flower(run, fed, 1, grid, join_seconds=60)[-1]
+    assert_same(got, train(run, MODEL, fed, 1, clients=5))
+    assert len(lost) == 2
+
+
+def test_sizes_are_enough_to_start_a_run_and_to_draw_its_clients(fed: Federation) -> None:
+    tuner = FedEx(TABLE)
+    one, other = (start(MODEL, known, tuner, seed=4) for known in (fed, fed.sizes))
+    assert torch.equal(one.w, other.w)
+    assert one.w.dtype == other.w.dtype == torch.float64
+    assert fed.sizes.train.tolist() == [len(rows) for rows in fed.train.rows]
+    assert fed.sizes.val.tolist() == [len(rows) for rows in fed.val.rows]
+    assert drawn(one, fed) == drawn(other, fed)
+
+
+def test_part_of_a_federation_has_the_examples_of_its_clients(fed: Federation) -> None:
+    part = fed[[5, 2]]
+    assert part.names == (fed.names[5], fed.names[2])
+    for one, whole in ((part.train, fed.train), (part.val, fed.val), (part.test, fed.test)):
+        for i, j in ((0, 5), (1, 2)):
+            assert torch.equal(one.examples(i)[0], whole.examples(j)[0])

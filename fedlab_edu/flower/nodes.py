@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 from flwr.app import Message, RecordDict
+from flwr.common.constant import ErrorCode
 from flwr.common.logger import log
 from flwr.serverapp import Grid
 
@@ -14,6 +15,11 @@ from fedlab_edu.data.sizes import Sizes
 from fedlab_edu.validate import require, whole
 
 POLL_SECONDS = 0.2
+_UNREACHED = (
+    ErrorCode.NODE_UNAVAILABLE,
+    ErrorCode.MESSAGE_UNAVAILABLE,
+    ErrorCode.REPLY_MESSAGE_UNAVAILABLE,
+)
 
 
 class Nodes:
@@ -46,7 +52,9 @@ class Nodes:
         self.asked |= {query: node for node, query in send(self.grid, queries).items()}
         for reply in pull(self.grid, self.asked):
             node = self.asked.pop(reply.metadata.reply_to_message_id)
-            if reply.has_error():
+            if reply.has_error() and reply.error.code in _UNREACHED:
+                self.known.discard(node)  # ask it again
+            elif reply.has_error():
                 self.faults[node] = str(reply.error.reason)
             else:
                 try:

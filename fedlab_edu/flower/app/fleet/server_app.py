@@ -1,9 +1,15 @@
 """What runs on the server."""
 
-from fedlab_edu import start
+from fedlab_edu import Run, start
 from fedlab_edu.flower import server_app
 
 from .task import choose
+
+
+def show(run: Run) -> None:
+    """Print the best configuration after each round."""
+    print(f"round {run.round}, best: {run.tuner.final}", flush=True)
+
 
 app = server_app(
     lambda config, sizes: start(
@@ -13,5 +19,5 @@ app = server_app(
         seed=config["seed"],
         method=choose("method", config),
     ),
-    watch=lambda run: print(f"round {run.round}, best: {run.tuner.final}", flush=True),
+    watch=show,
 )

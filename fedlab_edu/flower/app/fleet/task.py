@@ -19,7 +19,8 @@ from fedlab_edu.data import Clients
 from fedlab_edu.methods import FedAdam, FedAvg, Scaffold
 from fedlab_edu.rounds.tuner import Fixed
 
-CHOICES: dict[str, dict[str, Callable[[], Any]]] = {
+CHOICES: dict[str, dict[str, Callable[..., Any]]] = {
+    "data": {"digits": lambda clients: digits("label", clients=clients)},
     "model": {
         "mlp": lambda: mlp(64, 32, 10),
         "linear": lambda: linear(64, 10),
@@ -32,25 +33,25 @@ CHOICES: dict[str, dict[str, Callable[[], Any]]] = {
 }
 
 
-def choose(what: str, config: Mapping[str, Any]) -> Any:
-    """Return the model, method or tuner that the run config names."""
+def choose(what: str, config: Mapping[str, Any], *arguments: int) -> Any:
+    """Return the data, model, method or tuner that the run config names."""
     name, known = config[what], CHOICES[what]
     if name not in known:
         raise ValueError(f"{what} is {name!r}; allowed: {', '.join(known)}")
-    return known[name]()
+    return known[name](*arguments)
 
 
 def load(context: Context) -> Federation:
-    """Load this node's client: from the file ``data`` of the node config, or a part of the digits.
+    """Load this node's client, of the digits or from a file.
 
-    The file is a .npz with train_x (n, ...), train_y (n,), val_x, val_y, test_x and test_y.
+    The file is ``data`` of the node config, a .npz with train_x (n, ...),
+    train_y (n,), val_x, val_y, test_x and test_y.
     """
     client = int(context.node_config["partition-id"])
     path = context.node_config.get("data")
     if path is None:
-        if context.run_config["data"] != "digits":
-            raise ValueError(f"data is {context.run_config['data']!r}; allowed: 'digits'")
-        return digits(clients=int(context.run_config["nodes"]))[[client]]
+        config = context.run_config
+        return choose("data", config, int(config["nodes"]))[[client]]
     arrays = np.load(str(path), allow_pickle=False)
 
     def part(name: str) -> Clients:

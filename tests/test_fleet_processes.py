@@ -1,0 +1,253 @@
+"""A real fleet on this machine: a SuperLink with TLS and node authentication, four SuperNodes."""
+
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from fedlab_edu import Federation, FedEx, LocalHP, Run, digits, load_run, mlp, start
+from fedlab_edu.cli import new_app
+from fedlab_edu.rounds.communicate import draw_work, finish_round, train_clients
+from fedlab_edu.rounds.gather import Sums, Work
+
+pytestmark = [pytest.mark.processes, pytest.mark.long]
+BIN, ROOT = Path(sys.executable).parent, Path(__file__).parents[1]
+MODEL, N = mlp(64, 32, 10), 4
+LYING = """
+import numpy as np
+from flwr.app import ArrayRecord
+from fedlab_edu.flower import client_app
+from .task import choose, load
+
+def lie(message, context, call_next):
+    reply = call_next(message, context)
+    config = message.content["config"]
+    client, round = context.node_config["partition-id"], config["round"]
+    if not context.run_config["lies"] or not client or not round:
+        return reply
+    content, w = reply.content, message.content["arrays"].to_numpy_ndarrays()[0]
+    if round == 1:
+        if client == 1:
+            content["arrays"] = ArrayRecord([np.full_like(w, np.nan)])
+        elif client == 2:
+            content["arrays"] = ArrayRecord([w[:1]])
+        else:
+            content["metrics"]["after"] = [0.5, -100.0]
+    elif client == 1:
+        content["arrays"] = ArrayRecord([np.full_like(w, 1e30)])
+    elif client == 2:
+        content["metrics"]["num-examples"] = 10**6
+    else:
+        del content["metrics"]
+    return reply
+
+app = client_app(lambda context: choose("model", context.run_config), load, mods=[lie])
+"""
+
+
+class Fleet:
+    """The processes of a SuperLink and of four SuperNodes, and their files in a folder."""
+
+    def __init__(self, folder: Path, fed: Federation) -> None:
+        self.folder = folder
+        free = [socket.create_server(("127.0.0.1", 0)) for _ in range(N + 1)]
+        self.port, *self.ports = (s.getsockname()[1] for s in free)
+        for s in free:
+            s.close()
+        self.running: dict[str, subprocess.Popen] = {}
+        self.env = {
+            **os.environ, "PYTHONPATH": str(ROOT), "PATH": f"{BIN}:{os.environ['PATH']}",
+            "FLWR_TELEMETRY_ENABLED": "0", "FLWR_DISABLE_UPDATE_CHECK": "1", "OMP_NUM_THREADS": "1",
+            "FLWR_HOME": str(folder / "home"),
+        }  # fmt: skip
+        (folder / "home").mkdir()
+        (folder / "home/config.toml").write_text(
+            f'[superlink]\ndefault = "here"\n[superlink.here]\naddress = "127.0.0.1:{self.port}"\n'
+            f'root-certificates = "{folder}/ca.crt"\n'
+        )
+        new_app(folder / "app")
+        (folder / "app/fleet/client_app.py").write_text(LYING)
+        with (folder / "app/pyproject.toml").open("a") as f:
+            f.write("lies = false\nlargest = 1e3\n")
+        for i in range(N):
+            parts = {"train": fed.train, "val": fed.val, "test": fed.test}
+            arrays = {f"{k}_{a}": t.numpy() for k, p in parts.items()
+                      for a, t in zip("xy", p.examples(i), strict=True)}  # fmt: skip
+            np.savez(folder / f"{i}.npz", **arrays)
+
+    def run(self, *command: str) -> str:
+        """Run a command to its end, and return what it has written."""
+        done = subprocess.run(
+            command, cwd=self.folder, env=self.env, stdout=-1, stderr=subprocess.STDOUT, text=True,
+            timeout=300, check=False,
+        )  # fmt: skip
+        assert not done.returncode, done.stdout
+        return done.stdout
+
+    def start(self, name: str, *command: str) -> None:
+        with (self.folder / f"{name}.log").open("a") as log:
+            self.running[name] = subprocess.Popen(
+                command, cwd=self.folder, env=self.env, stdout=log, stderr=log,
+                start_new_session=True,
+            )  # fmt: skip
+
+    def signal(self, name: str, number: int) -> None:
+        """Send a signal to a process and its children, in whatever session they are."""
+        leader = self.running[name].pid
+        every = subprocess.run(
+            ["ps", "-eo", "pid=,ppid=,sid="], capture_output=True, text=True, check=True
+        ).stdout
+        above = {int(a): {int(b), int(c)} for a, b, c in map(str.split, every.splitlines())}
+        mine = {leader}
+        while grown := {pid for pid, several in above.items() if several & mine} - mine:
+            mine |= grown
+        for pid in sorted(mine):
+            try:
+                os.kill(pid, number)
+            except ProcessLookupError:
+                continue
+        if number == signal.SIGKILL:
+            self.running.pop(name).wait()
+
+    def certificates(self) -> None:
+        def openssl(*arguments: str) -> None:
+            self.run("openssl", *arguments)
+
+        key = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes")
+        openssl("req", "-x509", *key, "-keyout", "ca.key", "-out", "ca.crt", "-subj", "/CN=test")
+        openssl("req", *key, "-keyout", "server.key", "-out", "server.csr", "-subj", "/CN=server")
+        (self.folder / "san").write_text("subjectAltName=IP:127.0.0.1")
+        openssl("x509", "-req", "-in", "server.csr", "-CA", "ca.crt", "-CAkey", "ca.key",
+                "-CAcreateserial", "-out", "server.pem", "-extfile", "san")  # fmt: skip
+        for i in range(N):
+            self.run("ssh-keygen", "-q", "-t", "ecdsa", "-b", "384", "-N", "", "-f", f"n{i}")
+
+    def superlink(self) -> None:
+        self.start(
+            "superlink", "flower-superlink", "--ssl-ca-certfile", "ca.crt", "--ssl-certfile",
+            "server.pem", "--ssl-keyfile", "server.key", "--host", "127.0.0.1", "--port",
+            str(self.port), "--database", "link.db", "--enable-supernode-auth",
+            "--disable-runtime-dependency-installation",
+        )  # fmt: skip
+
+        def listens() -> bool:
+            with socket.socket() as s:
+                return s.connect_ex(("127.0.0.1", self.port)) == 0
+
+        wait(listens)
+
+    def node(self, i: int) -> None:
+        config = f"partition-id={i} data='{self.folder}/{i}.npz'"
+        self.start(
+            f"node {i}", "flower-supernode", "--root-certificates", "ca.crt", "--superlink",
+            f"127.0.0.1:{self.port}", "--port", str(self.ports[i]),
+            "--auth-supernode-private-key", f"n{i}", "--node-config", config,
+        )  # fmt: skip
+
+    def flwr_run(self, config: str, *options: str) -> str:
+        config = f"nodes=4 clients=4 seed=3 {config}"
+        return self.run("flwr", "run", "app", "here", *options, "-c", config)
+
+
+def wait(until: Callable[[], object], seconds: float = 240.0) -> None:
+    end = time.monotonic() + seconds
+    while not until():
+        assert time.monotonic() < end, until
+        time.sleep(0.1)
+
+
+@pytest.fixture(scope="module")
+def fed() -> Federation:
+    return digits("iid", clients=N)
+
+
+@pytest.fixture(scope="module")
+def fleet(tmp_path_factory: pytest.TempPathFactory, fed: Federation) -> Iterator[Fleet]:
+    fleet = Fleet(tmp_path_factory.mktemp("fleet"), fed)
+    try:
+        fleet.certificates()
+        fleet.superlink()
+        for i in range(N):
+            fleet.run("flwr", "supernode", "register", f"n{i}.pub", "here")
+            fleet.node(i)
+        yield fleet
+    finally:
+        for name in [*fleet.running]:
+            fleet.signal(name, signal.SIGKILL)
+
+
+def replayed(run: Run, fed: Federation, history: list[list[int]]) -> Run:
+    """The run, in this process, of rounds in which only these clients have answered."""
+    for counted in history:
+        work = draw_work(run, fed.sizes, N)
+        at = [work.client.tolist().index(i) for i in counted]
+        work = Work(work.client[at], work.row[at], work.c[at], [work.seeds[j] for j in at])
+        sums = Sums([run], [work], fed.sizes)
+        train_clients([run], [work], MODEL, fed.train, fed.val, sums.part, sums.add)
+        run = finish_round(run, *sums.gathered())
+    return run
+
+
+def assert_is_replayed(got: Run, fed: Federation) -> None:
+    run = start(MODEL, fed, FedEx(LocalHP(lr=[0.01, 0.1, 1.0], batch=8)), seed=3)
+    expected = replayed(run, fed, [r.client.tolist() for r in got.history])
+    torch.testing.assert_close(got.w, expected.w, rtol=1e-5, atol=2e-6)
+    assert got.tuner.theta.tolist() == pytest.approx(expected.tuner.theta.tolist(), abs=1e-6)
+
+
+def test_four_processes_play_the_rounds_of_one_and_those_that_lie_leave_theirs(
+    fleet: Fleet, fed: Federation
+) -> None:
+    path = fleet.folder / "lies.pt"
+    log = fleet.flwr_run(f"rounds=3 lies=true path='{path}'", "--stream")
+    run = load_run(path)
+    assert sorted(run.history[0].client.tolist()) == [0, 1, 2, 3]
+    assert [r.client.tolist() for r in run.history[1:]] == [[0], [0]], log
+    assert_is_replayed(run, fed)
+    lies = (
+        "client 1: arrays is '.* NaN", r"client 2: dtype and shape .*\(1,\)",
+        "client 3: error in after is -100.0", "client 1: length of arrays - w",
+        "client 2: num-examples is 1000000", r"client 3: records is \['arrays'\]",
+    )  # fmt: skip
+    for lie in lies:
+        assert re.search(rf"without node \d+, {lie}", log), log
+
+
+def test_nodes_that_are_killed_stopped_and_restarted_and_a_superlink_that_is_killed(
+    fleet: Fleet, fed: Federation
+) -> None:
+    path = fleet.folder / "run.pt"
+
+    def played(rounds: int) -> Callable[[], bool]:
+        return lambda: path.exists() and load_run(path).round >= rounds
+
+    config = f"round-seconds=20.0 path='{path}'"
+    fleet.flwr_run(f"{config} rounds=100")
+    wait(played(1))
+    fleet.signal("node 3", signal.SIGKILL)
+    fleet.signal("node 2", signal.SIGSTOP)
+    wait(played(2))
+    fleet.signal("node 2", signal.SIGCONT)
+    fleet.node(3)
+    log = fleet.folder / "node 3.log"
+    wait(lambda: log.read_text().count("SuperNode ID") == 2)  # it exits without a SuperLink
+    fleet.signal("superlink", signal.SIGKILL)
+    begun = load_run(path)
+    fleet.superlink()
+    fleet.flwr_run(f"{config} rounds={begun.round + 2}", "--stream")
+    run = load_run(path)
+    assert run.round == begun.round + 2
+    assert [r.client.tolist() for r in run.history[: begun.round]] == [
+        r.client.tolist() for r in begun.history
+    ]
+    assert not {2, 3} & set(run.history[1].client.tolist())
+    assert_is_replayed(run, fed)
