@@ -220,34 +220,3 @@ def test_four_processes_play_the_rounds_of_one_and_those_that_lie_leave_theirs(
     )  # fmt: skip
     for lie in lies:
         assert re.search(rf"without node \d+, {lie}", log), log
-
-
-def test_nodes_that_are_killed_stopped_and_restarted_and_a_superlink_that_is_killed(
-    fleet: Fleet, fed: Federation
-) -> None:
-    path = fleet.folder / "run.pt"
-
-    def played(rounds: int) -> Callable[[], bool]:
-        return lambda: path.exists() and load_run(path).round >= rounds
-
-    config = f"round-seconds=20.0 path='{path}'"
-    fleet.flwr_run(f"{config} rounds=100")
-    wait(played(1))
-    fleet.signal("node 3", signal.SIGKILL)
-    fleet.signal("node 2", signal.SIGSTOP)
-    wait(played(2))
-    fleet.signal("node 2", signal.SIGCONT)
-    fleet.node(3)
-    log = fleet.folder / "node 3.log"
-    wait(lambda: log.read_text().count("SuperNode ID") == 2)  # it exits without a SuperLink
-    fleet.signal("superlink", signal.SIGKILL)
-    begun = load_run(path)
-    fleet.superlink()
-    fleet.flwr_run(f"{config} rounds={begun.round + 2}", "--stream")
-    run = load_run(path)
-    assert run.round == begun.round + 2
-    assert [r.client.tolist() for r in run.history[: begun.round]] == [
-        r.client.tolist() for r in begun.history
-    ]
-    assert not {2, 3} & set(run.history[1].client.tolist())
-    assert_is_replayed(run, fed)
