@@ -52,9 +52,12 @@ def typeset(app: Sphinx, page: str, template: str, context: dict[str, Any], doct
 def drop_thebe(
     app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: Any
 ) -> None:
-    """Thebe runs cells on a server, and the book has none."""
+    """Thebe runs cells on a server, and the book has none; widgets may hold its name by chance."""
     context["script_files"] = [
-        script for script in context["script_files"] if "thebe" not in str(vars(script)).lower()
+        script
+        for script in context["script_files"]
+        if "widget-state" in str(script.attributes.get("type"))
+        or "thebe" not in str(vars(script)).lower()
     ]
 
 
