@@ -165,8 +165,8 @@ def test_nothing_is_wider_than_a_phone(phone: Page):
     assert phone.evaluate("document.documentElement.scrollWidth") <= 390
 
 
-CUT_OFF = """es => es.filter(e => !e.closest(".cell_output") && e.scrollWidth > e.clientWidth + 1)
-    .map(e => e.textContent.slice(0, 60))"""
+CUT_OFF = """es => es.filter(e => !e.closest(".output.stream, .output.text_plain")
+    && e.scrollWidth > e.clientWidth + 1).map(e => e.textContent.slice(0, 60))"""
 
 
 @pages()
