@@ -113,6 +113,7 @@ def test_the_browser_draws_what_the_build_drew_and_each_control_changes_it(eithe
         run(cell, "Reset")
 
 
+@pytest.mark.nightly  # it measures time
 @pages(holding=":caption: Live")
 def test_a_first_run_takes_less_than_a_second_and_a_step_less_than_a_fifth(browser, site, name):
     first, steps = [], []
