@@ -9,10 +9,10 @@ from fedlab_edu import (
     Federation,
     FedProx,
     Model,
+    communicate,
     digits,
     mlp,
     successive_halving,
-    train,
     tune,
 )
 from fedlab_edu.rounds.run import Run
@@ -66,7 +66,8 @@ def one_by_one(race: Race, model: Model, fed: Federation) -> tuple[list[Run], li
     out: list[int | None] = [None] * bracket.arms
     for stop in bracket.stops:
         for a in alive:
-            runs[a] = train(runs[a], model, fed, stop - runs[a].round)
+            for _ in range(stop - runs[a].round):
+                runs[a] = communicate(runs[a], model, fed)
         if stop < bracket.stops[-1]:
             scores = [judge.of_round(runs[a].history[-1]) for a in alive]  # its gamma is 0
             stay = [alive[place] for place in survivors(scores, bracket.eta)]
