@@ -1,4 +1,4 @@
-"""For tests that need isolation: where it is missing they skip, but in CI they fail."""
+"""For tests that need isolation: where it is missing they skip; in CI the usual way must work."""
 
 import os
 
@@ -19,6 +19,6 @@ def need(way: Way) -> None:
     if finding.works:
         return
     reason = f"no isolation by {way}: {finding.why}"
-    if os.environ.get("CI"):
+    if os.environ.get("CI") and way == WAY:  # another user may not be able to read root's Python
         pytest.fail(reason)
     pytest.skip(reason)
