@@ -5,13 +5,14 @@ import resource
 from collections.abc import Callable
 from statistics import median
 from time import perf_counter
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
 from benchmarks.plain import plain_loop
+from benchmarks.speed import with_threads
 from benchmarks.workloads import GREY, TEXT, drawn, noise
 from fedlab_edu import (
     Clients,
@@ -29,6 +30,7 @@ from fedlab_edu import (
 )
 from fedlab_edu.rounds.communicate import draw_work
 
+T = TypeVar("T")
 HEAD = (
     f"{'a whole round':38}{'1 thread':>11}{'2 threads':>11}{'ours':>11}{'ratio':>7}{'least':>7}"
     f"{'most':>10}{'training':>10}{'faults':>8}"
@@ -115,29 +117,28 @@ def measured(setting: Setting) -> Rounds:
     threads comes first.
     """
     model, fed, runs, repeats, precision = setting
-
     times: dict[int, list[float]] = {n: [] for n in (1, os.cpu_count() or 1)}
     ours: list[float] = []
     training: list[float] = []
     faults: list[int] = []
     for _ in range(repeats + 1):
         for n in sorted(times, reverse=True):
-            torch.set_num_threads(n)
-            _timed(lambda: plain_round(runs, model, fed), times[n])
+            took, _ = with_threads(n, lambda: _timed(lambda: plain_round(runs, model, fed)))
+            times[n].append(took)
         begin, torch.backends.mkldnn.rnn.fp32_precision = _faults(), precision
-        _timed(lambda: communicate_all(runs, model, fed), ours)
+        ours.append(_timed(lambda: communicate_all(runs, model, fed))[0])
         faults.append(_faults() - begin)
-        _timed(lambda: train_only(runs, model, fed), training)
+        training.append(_timed(lambda: train_only(runs, model, fed))[0])
         torch.backends.mkldnn.rnn.fp32_precision = "none"
     return Rounds(
         {n: t[1:] for n, t in times.items()}, ours[1:], median(training[1:]), median(faults[1:])
     )
 
 
-def _timed(work: Callable[[], object], into: list[float]) -> None:
+def _timed(work: Callable[[], T]) -> tuple[float, T]:
     begin = perf_counter()
-    work()
-    into.append(perf_counter() - begin)
+    out = work()
+    return perf_counter() - begin, out
 
 
 def _faults() -> int:

@@ -165,9 +165,10 @@ def train_clients(
 
     def train(tile: np.ndarray) -> _Part:
         i = torch.from_numpy(tile)
-        inputs = _inputs(runs, run[i], client[i].tolist())
         mine, (several, which) = tests[client[i]], run[i].unique(return_inverse=True)
-        before = score(model, _stacked(runs, several, "w"), mine, which)
+        w = _stacked([runs[a].w for a in several.tolist()])
+        before = score(model, w, mine, which)
+        inputs = _inputs([runs[a] for a in several.tolist()], which, client[i].tolist(), w)
         update = method.loc(model, inputs, data[client[i]], c[i], [seeds[j] for j in tile])
         _check(update, method, (len(i), model.d), inputs.state is not None)
         after = score(model, update.personal, mine)
@@ -193,26 +194,26 @@ def _check(update: object, method: Method, shape: tuple[int, int], has_state: bo
     require((state is not None) == has_state, f"{loc}: state", state, allowed)
 
 
-def _inputs(runs: Sequence[Run], owner: Int[Tensor, " k"], clients: list[int]) -> ClientInput:
-    """Return the inputs of some clients; ``owner`` has the place of each client's run in runs."""
-    several, which = owner.unique(return_inverse=True)
-    w, h = (_stacked(runs, several, name) for name in "wh")
-    w, h = (w[0], h[0]) if len(several) == 1 else (w[which], h[which])
-    found, initial = [], {a: runs[a].method.init_state(runs[a].w) for a in several.tolist()}
-    for a, i in zip(owner.tolist(), clients, strict=True):
+def _inputs(
+    runs: Sequence[Run], which: Int[Tensor, " k"], clients: list[int], w: Float[Tensor, "a d"]
+) -> ClientInput:
+    """Return the inputs of some clients: client i is of the run ``which[i]``, with the model w."""
+    h = _stacked([run.server.h for run in runs])
+    w, h = (w[0], h[0]) if len(runs) == 1 else (w[which], h[which])
+    found, initial = [], [run.method.init_state(run.w) for run in runs]
+    for a, i in zip(which.tolist(), clients, strict=True):
         states = runs[a].states
         allowed = "client states; those of this run live on the Flower nodes"
         require(states is not None, "states", None, allowed)
         assert states is not None
         found.append(states.get(i, initial[a]))
     vectors = [v for v in found if v is not None]
-    played = torch.tensor([run.round for run in runs])[owner]
+    played = torch.tensor([run.round for run in runs])[which]
     return ClientInput(w, h, torch.stack(vectors) if vectors else None, played)
 
 
-def _stacked(runs: Sequence[Run], some: Int[Tensor, " a"], name: str) -> Float[Tensor, "a d"]:
-    """Return a vector of the server of each of some runs."""
-    vectors = [getattr(runs[a].server, name) for a in some.tolist()]
+def _stacked(vectors: list[Tensor]) -> Float[Tensor, "a d"]:
+    """Stack vectors (d,); a single one is not copied."""
     return vectors[0][None] if len(vectors) == 1 else torch.stack(vectors)
 
 
