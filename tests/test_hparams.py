@@ -67,6 +67,8 @@ def test_whole_numbers_stay_whole_and_the_rest_is_float64() -> None:
         (lambda: LocalHP(epochs=1.5), r"epochs is 1\.5; allowed: whole numbers of at least 1"),
         (lambda: LocalHP(lr=[1, 2], mu=[1, 2, 3]), r"columns is .*'lr': 2, 'mu': 3.*one length"),
         (lambda: ServerHP(decay=0), r"decay is 0; allowed: numbers above 0"),
+        (lambda: ServerHP(control_lr=-1), r"control_lr is -1; allowed"),
+        (lambda: ServerHP(control_decay=0), r"control_decay is 0; allowed: numbers above 0"),
         (lambda: ServerHP(lr=-1), r"lr is -1; allowed"),
         (lambda: ServerHP(momentum=2), r"momentum is 2; allowed"),
     ],

@@ -165,6 +165,27 @@ def test_scaffold_ends_where_its_closed_form_does(option: Any) -> None:
     near(run.server.h, expected["c"])
 
 
+def test_scaffolds_control_variate_moves_at_a_rate_and_a_schedule_of_its_own() -> None:
+    given, _ = case("fedopt", "scaffold-option-2")
+    world = Quadratics(given, N=given["N"])
+    run = world.run(Scaffold(), given["w"], given["c"], control_lr=0.5, control_decay=0.25)
+    c = real(given["c"])
+    for rate in (0.5, 0.125, 0.03125):
+        before = run.server.w
+        run, update = world.round(run)
+        near(run.w, (before + (update.model - before).mean(0)).tolist())  # at its own rate, 1
+        c = c + rate * update.state_delta.sum(0) / given["N"]
+        near(run.server.h, c.tolist())
+
+
+@pytest.mark.parametrize("name", ["control_lr", "control_decay"])
+def test_a_method_without_control_variates_refuses_a_rate_for_them(name: str) -> None:
+    world = Quadratics(THREE)
+    allowed = "1: FedProx has no control variate, as SCAFFOLD has"
+    with pytest.raises(ValueError, match=f"{name} is .*0.5.*; allowed: {allowed}"):
+        world.round(world.run(FedProx(), W0, **{name: 0.5}))
+
+
 def test_feddyn_ends_where_its_closed_form_does() -> None:
     given, expected = case("fedopt", "feddyn")
     world = Quadratics({**given, "sizes": [10, 20, 70]}, N=given["m_total"])

@@ -226,6 +226,8 @@ def test_the_table_of_arms_has_each_arms_configuration_and_fate(fed: Federation)
         "server_lr": [2, 1, 1, 1],
         "server_momentum": [0, 0, 0.9, 0],
         "server_decay": [1, 1, 1, 0.99],
+        "server_control_lr": [1, 1, 1, 1],
+        "server_control_decay": [1, 1, 1, 1],
         "rounds": [2, 4, 6, 2],
         "score": [0.8, 0.5, 0.1, 0.7],
         "chosen": [False, False, True, False],

@@ -18,6 +18,7 @@ from fedlab_edu.methods.method import (
     ClientUpdate,
     RoundUpdate,
     Server,
+    no_control,
     no_pull,
     size_weights,
 )
@@ -54,6 +55,11 @@ class FedAvg(Checked):
         return ClientUpdate(model=W, personal=W)
 
     def agg(self, server: Server, update: RoundUpdate, b: ServerHP) -> Server:
-        """Take the step of `server_sgd`, and add up ``h <- h + state_change``."""
+        """Take the step of `server_sgd`, and add up ``h <- h + state_change``.
+
+        Raises:
+            ValueError: a rate for a control variate, which only SCAFFOLD has.
+        """
+        no_control(b, type(self).__name__)
         w, v = server_sgd(server.w, server.v, update.average, b, update.round)
         return Server(w, v, server.h + update.state_change)

@@ -12,11 +12,19 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from fedlab_edu.data.clients import Clients
+from fedlab_edu.methods.aggregate import server_sgd
 from fedlab_edu.methods.fedavg import FedAvg
-from fedlab_edu.methods.method import ClientInput, ClientUpdate, equal_weights, no_pull
+from fedlab_edu.methods.method import (
+    ClientInput,
+    ClientUpdate,
+    RoundUpdate,
+    Server,
+    equal_weights,
+    no_pull,
+)
 from fedlab_edu.models.model import Model
 from fedlab_edu.registry import storable
-from fedlab_edu.training.hparams import LocalHP
+from fedlab_edu.training.hparams import LocalHP, ServerHP
 from fedlab_edu.training.local import local_sgd
 from fedlab_edu.training.plan import steps
 from fedlab_edu.training.scores import gradient
@@ -30,7 +38,9 @@ class Scaffold(FedAvg):
 
     The client state is c_i; the server's h is c, the mean over all N clients. The corrected
     gradient points roughly where the mean of all clients' gradients would. The server's step is
-    ``x <- x + b.lr mean_i (y_i - x)`` and ``c <- c + sum_i (c_i^+ - c_i) / N``.
+    ``x <- x + b.lr mean_i (y_i - x)`` and ``c <- c + sum_i (c_i^+ - c_i) / N``. In Chen et al.
+    (2023), section 4.5, the step of c has a rate and a schedule of its own, see `ServerHP`; at
+    their defaults, 1, it is Karimireddy et al.'s, and c is the mean of the c_i.
 
     Args:
         option: the next c_i. 1: the gradient of the client's loss at the model received, one more
@@ -65,6 +75,12 @@ class Scaffold(FedAvg):
             rate = (c.lr * effective_steps(steps(clients.n, c), c.momentum)).to(x)
             new = old - h + (x - Y) / rate.view(-1, 1)
         return ClientUpdate(model=Y, personal=Y, state=new, state_delta=new - old)
+
+    def agg(self, server: Server, update: RoundUpdate, b: ServerHP) -> Server:
+        """Take the step of `server_sgd`, and ``c <- c + rate state_change`` with c's own rate."""
+        w, v = server_sgd(server.w, server.v, update.average, b, update.round)
+        rate = float(b.control_lr * b.control_decay ** (update.round - 1))
+        return Server(w, v, server.h + rate * update.state_change)
 
 
 def effective_steps(K: Int[Tensor, " B"], momentum: Float[Tensor, "*B"]) -> Float[Tensor, " B"]:

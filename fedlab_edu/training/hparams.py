@@ -133,12 +133,17 @@ class LocalHP(_Columns):
 class ServerHP(_Columns):
     """b, the hyperparameters of aggregation: rate ``lr decay^(t-1)`` in round t, and momentum.
 
+    SCAFFOLD's control variate moves at its own rate, ``control_lr control_decay^(t-1)``.
+
     Raises:
         ValueError: a value outside its range, or columns of different lengths.
 
     Source: Khodak et al. (2021), section 5 and appendix D.2; the defaults give plain averaging.
+    The control variate's rate and schedule: Chen et al. (2023), section 4.5.
     """
 
     lr: Any = _column(1.0, _at_least_0, "finite numbers of at least 0")
     momentum: Any = _column(0.0, lambda h: (h >= 0) & (h <= 1), "numbers from 0 to 1")
     decay: Any = _column(1.0, lambda h: (h > 0) & (h <= 1), "numbers above 0, up to 1")
+    control_lr: Any = _column(1.0, _at_least_0, "finite numbers of at least 0")
+    control_decay: Any = _column(1.0, lambda h: (h > 0) & (h <= 1), "numbers above 0, up to 1")
