@@ -1,31 +1,142 @@
-"""The chapters' sources: what a reader sees of their code."""
+"""The chapters' sources: the form of a reader's path, and what a reader sees of the code."""
 
 import json
 import re
+import subprocess
+import sys
 from collections import defaultdict
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import pytest
+import yaml
 
 BOOK = Path(__file__).parents[1] / "book"
 CHAPTERS = sorted(BOOK.glob("*.md"))
+#: Chapters that are a reader's path with a companion page, `chNN_more.md`, for researchers.
+PATHS = ("ch04_fedex",)
 COMMAND = re.compile(
     r"fedlab-edu reproduce (\S+) --dataset (\S+) --seeds (\d+) --folder book/records"
 )
 COMMANDS = [found for page in CHAPTERS for found in COMMAND.findall(page.read_text("utf-8"))]
-CELL = re.compile(r"```\{code-cell\}[^\n]*\n((?::[^\n]*\n)*)(.*?)```", re.DOTALL)
+CELL = re.compile(r"^```\{code-cell\}[^\n]*\n(.*?)^```$", re.M | re.S)
+FENCE = re.compile(r"^(`{3,}|:{3,})\{(?!admonition|exercise).*?^\1$", re.M | re.S)
+RIDDLES = ["nobody", "somebody", "whoever", "anew"]
+AMERICAN = r"\w*(?:[^aeiou\W]ize[ds]?|izing|ization|color|behavior|center)\b"
+
+
+class Cell(NamedTuple):
+    """A code cell: the tags and metadata of its head, and its code."""
+
+    tags: list[str]
+    meta: dict[str, Any]
+    code: str
+
+
+def cells(text: str) -> list[Cell]:
+    found = []
+    for body in CELL.findall(text):
+        meta: dict[str, Any] = {}
+        if body.startswith("---\n"):
+            head, body = body[4:].split("\n---\n", 1)
+            meta = yaml.safe_load(head)
+        while body.startswith(":"):
+            line, body = body.split("\n", 1)
+            key, _, value = line[1:].partition(":")
+            meta[key] = yaml.safe_load(value)
+        found.append(Cell(meta.get("tags", []), meta, body))
+    return found
+
+
+def folded(cell: Cell) -> bool:
+    return any(tag.startswith("hide-") for tag in cell.tags)
+
+
+def removed(cell: Cell) -> bool:
+    return any(tag.startswith("remove-") for tag in cell.tags)
+
+
+def prose(text: str) -> str:
+    """Return a page's text without its head, code, formulas, directives and their options."""
+    text = FENCE.sub(" ", text.split("---\n", 2)[2])
+    text = re.sub(r"^```.*?^```$|^\$\$.*?\$\$$", " ", text, flags=re.M | re.S)
+    return re.sub(r"^(`{3,}|:{3,}|:\w+:).*$", "", text, flags=re.M)
+
+
+def source(name: str) -> str:
+    return (BOOK / f"{name}.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("chapter", CHAPTERS, ids=lambda path: path.stem)
 def test_a_line_of_a_shown_cell_has_at_most_80_columns(chapter: Path) -> None:
+    folds = chapter.stem in PATHS or chapter.stem.endswith("_more")  # theirs may be unfolded
     long = [
         line
-        for tags, code in CELL.findall(chapter.read_text(encoding="utf-8"))
-        if "hide-" not in tags and "remove-" not in tags
-        for line in code.splitlines()
+        for cell in cells(chapter.read_text(encoding="utf-8"))
+        if not removed(cell) and (folds or not folded(cell))
+        for line in cell.code.splitlines()
         if len(line) > 80
     ]
     assert long == []
+
+
+@pytest.mark.parametrize("name", PATHS)
+def test_the_visible_cells_of_a_path_need_none_of_the_folded_or_removed_ones(name: str) -> None:
+    every = cells(source(name))
+    assert len(every) == source(name).count("{code-cell}")
+    shown = [cell for cell in every if not removed(cell)]
+    for chosen in (shown, [cell for cell in shown if not folded(cell)]):
+        code = "\n".join(cell.code for cell in chosen)
+        ruff = [sys.executable, "-m", "ruff", "check", "--isolated", "--select=F821", "-q", "-"]
+        found = subprocess.run(ruff, input=code, capture_output=True, text=True, timeout=60)
+        assert found.stdout + found.stderr == ""
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("name", PATHS)
+def test_the_visible_cells_of_a_path_run_alone(name: str) -> None:
+    visible = [cell.code for cell in cells(source(name)) if not (folded(cell) or removed(cell))]
+    code = "display = print\n" + "\n".join(visible)
+    ran = subprocess.run(
+        [sys.executable, "-W", "error", "-"], input=code, text=True, cwd=BOOK, capture_output=True
+    )
+    assert ran.returncode == 0, ran.stderr[-2000:]
+
+
+@pytest.mark.parametrize("name", PATHS)
+def test_each_figure_of_a_path_has_a_name_a_caption_and_an_alternative_text(
+    name: str,
+) -> None:
+    for cell in cells(source(name)):
+        for call in re.findall(r"^picture\((.*)", cell.code, re.M):
+            assert set(cell.meta["mystnb"]["figure"]) >= {"name", "caption"}
+            assert "," in call  # picture(fig, alt)
+    for options in re.findall(r"^```\{live\} \S+\n(.*?)^```$", source(name), re.M | re.S):
+        assert ":check:" in options or ":caption:" in options
+
+
+@pytest.mark.parametrize("name", PATHS)
+def test_a_path_is_short_and_has_the_parts_of_the_form(name: str) -> None:
+    text = source(name)
+    assert 1500 <= len(prose(text).split()) <= 2600
+    for part in (
+        ":::{admonition} In this chapter you will\n:class: tip", "**You need**", "**Time:**",
+        "\n## Five takeaways\n", "\n## Check yourself\n", "```{exercise}", "\n## For researchers\n",
+    ):  # fmt: skip
+        assert text.count(part) == 1, part
+    assert f"ch{name[2:4]}_more" in text.rpartition("\n## For researchers\n")[2]
+    takeaways = text.partition("\n## Five takeaways\n")[2].partition("\n## ")[0]
+    assert re.findall(r"^\d\. \*\*", takeaways, re.M) == [f"{i}. **" for i in range(1, 6)]
+    toc = (BOOK / "_toc.yml").read_text(encoding="utf-8")
+    assert f"- file: {name}\n        sections:\n          - file: ch{name[2:4]}_more\n" in toc
+
+
+@pytest.mark.parametrize("name", PATHS)
+def test_a_path_types_no_result_and_uses_plain_british_words(name: str) -> None:
+    words = re.sub(r"`[^`]*`|\$[^$]*\$", " ", prose(source(name)))
+    assert re.findall(r"\d\.\d+ ?(?:%|points?\b|percent)", words) == []
+    assert re.findall(rf"\b(?:{'|'.join(RIDDLES)})\b", words, re.I) == []
+    assert [word for word in re.findall(AMERICAN, words) if "size" not in word] == []
 
 
 @pytest.mark.parametrize(("experiment", "data", "seeds"), COMMANDS)

@@ -4,7 +4,7 @@ import inspect
 import json
 import re
 from itertools import pairwise
-from math import log
+from math import exp, log
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -172,6 +172,31 @@ def test_without_the_division_theta_commits_itself_to_no_row(
     divided = likeliest()
     monkeypatch.setattr(rules, "gradient", undivided)
     assert likeliest() < 0.25 < 0.5 < divided
+
+
+@pytest.mark.parametrize("baseline", [0.0, 0.4])
+def test_the_expected_gradient_multiplies_theta_by_the_exponential_of_the_errors(
+    baseline: float,
+) -> None:
+    eta, steps = 0.3, fedex.STEPS
+    unnormalised = [exp(-eta * steps * error) for error in fedex.ERRORS]
+    wanted = [x / sum(unnormalised) for x in unnormalised]
+    assert fedex.expected_path(baseline, eta)[-1] == pytest.approx(wanted, rel=1e-9)
+
+
+def test_the_picture_of_the_expected_gradient_names_the_three_errors() -> None:
+    svg = fedex.expected(0.0, 1.0)
+    assert len(list(ElementTree.fromstring(svg).iter("polyline"))) >= 3
+    assert len(re.findall(r">error 0\.[345]: [\d.]+<", svg)) == 3
+
+
+def test_shuffling_deals_the_same_scores_to_other_clients() -> None:
+    data = {"rows": ["a", "b", "c"], "size": [[4] * 6], "wrong": [[[i] * 3 for i in range(6)]]}
+    (real, means), (shuffled, others) = (
+        fedex.replay(data, "constant", 1.0, 0.0, 5, scores) for scores in ("real", "shuffled")
+    )
+    assert means == pytest.approx(others)
+    assert real[-1] != pytest.approx(shuffled[-1])
 
 
 def test_the_picture_of_fedex_names_its_three_likeliest_rows(

@@ -1,4 +1,4 @@
-"""FedEx on a recorded table of scores."""
+"""FedEx with its expected gradient, and on a recorded table of scores."""
 
 from math import exp, log
 from typing import Any
@@ -7,9 +7,42 @@ from fedlab_edu.live.draw import BLUE, GREEN, GREY, ORANGE, Chart
 from fedlab_edu.live.draws import uniforms
 from fedlab_edu.tuners.fedex import rules
 
+STEPS, ERRORS = 40, (0.3, 0.4, 0.5)
+
+
+def expected_path(baseline: float, eta: float) -> list[list[float]]:
+    """Return theta before each step and after the last, each step with the expected gradient.
+
+    One client draws one of three rows, whose errors are the same for every client.
+    """
+    k = len(ERRORS)
+    z = [-log(k)] * k
+    path = [[exp(z_j) for z_j in z]]
+    for _ in range(STEPS):
+        theta, mean = path[-1], [0.0] * k
+        for j in range(k):  # the client draws row j with probability theta[j]
+            g = rules.gradient(theta, [j], [ERRORS[j]], [1.0], baseline)
+            mean = [m + theta[j] * g_j for m, g_j in zip(mean, g, strict=True)]
+        z = rules.exponentiate(z, mean, eta)
+        path.append([exp(z_j) for z_j in z])
+    return path
+
+
+def expected(baseline: float, eta: float) -> str:
+    """Draw theta over steps with the expected gradient."""
+    path = expected_path(baseline, eta)
+    last = path[-1]
+    chart = Chart((0, STEPS), (0, 1), "step", "probability of each row")
+    for j, colour in enumerate((BLUE, ORANGE, GREEN)):
+        chart.line(range(len(path)), [theta[j] for theta in path], colour)
+        chart.label(last[j], f"error {ERRORS[j]:g}: {last[j]:.2f}", colour)
+    print(f"theta after {STEPS} steps: " + ", ".join([f"{p:.2f}" for p in last]))
+    ends = ", ".join([f"{p:.2f} for error {e:g}" for p, e in zip(last, ERRORS, strict=True)])
+    return chart.svg(f"Three lines over {STEPS} steps. Their ends: {ends}.")
+
 
 def replay(
-    data: Any, rule: str, eta0: float, gamma: float, seed: int
+    data: Any, rule: str, eta0: float, gamma: float, seed: int, scores: str = "real"
 ) -> tuple[list[list[float]], list[float]]:
     """Return theta before each round and after the last, and the mean score of each round.
 
@@ -17,6 +50,7 @@ def replay(
         data: "wrong" (rounds, B, k) validation examples of "size" (rounds, B), see `records`.
         eta0: a multiple of the default ``sqrt(2 ln k)``.
         gamma: the discount of the baseline.
+        scores: "shuffled" deals each round's scores out among its clients at random.
     """
     k, u = len(data["rows"]), uniforms(seed)
     z, norms, means, total, weight = [-log(k)] * k, [], [], 0.0, 0.0
@@ -25,6 +59,8 @@ def replay(
         theta = path[-1]
         row = [rules.draw_row(theta, next(u)) for _ in size]
         score = [counts[j] / n for counts, j, n in zip(wrong, row, size, strict=True)]
+        if scores == "shuffled":
+            score = [score[i] for _, i in sorted([(next(u), i) for i in range(len(size))])]
         baseline = total / weight if weight else 0.0
         g = rules.gradient(theta, row, score, size, baseline)
         norms.append(max([abs(g_j) for g_j in g]))
@@ -36,9 +72,12 @@ def replay(
     return path, means
 
 
-def race(data: Any, rule: str, eta0: float, gamma: float, seed: int) -> str:
+def race(
+    data: Any, rule: str, eta0: float = 1.0, gamma: float = 0.0, seed: int = 1,
+    scores: str = "real",
+) -> str:  # fmt: skip
     """Draw theta over the rounds of the record; the three likeliest rows have colours."""
-    path, means = replay(data, rule, eta0, gamma, seed)
+    path, means = replay(data, rule, eta0, gamma, seed, scores)
     k, last = len(path[0]), path[-1]
     best = sorted(range(k), key=lambda j: -last[j])[:3]
     top = max([max(theta) for theta in path])
