@@ -21,11 +21,13 @@ from fedlab_edu import (
     digits,
     linear,
     random_search,
+    start,
     tune,
 )
 from fedlab_edu.search.bayes import Bayes, _axis, propose
 from fedlab_edu.search.distributions import Choice, Integer, LogUniform, Uniform
 from fedlab_edu.search.estimate import Estimate
+from fedlab_edu.search.race import Race, race
 from fedlab_edu.search.space import FEDEX
 from fedlab_edu.seeds import seed_for
 
@@ -83,6 +85,22 @@ def test_each_arm_has_draws_of_its_own_and_is_judged_as_all_are(fed: Federation)
     assert [run.seed for run in done.race.runs] == [seed_for(7, a) for a in range(5)]
     assert {run.method for run in done.race.runs} == {FedProx()}
     assert done.race.estimate == judge
+
+
+def test_arms_that_join_later_start_from_the_shared_weights_too(
+    fed: Federation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    w0, begun_from = start(MODEL, fed, seed=9).w, []
+
+    def noted(*given: Any, **how: Any) -> Race:
+        begun_from.append(how["w"])
+        return race(*given, **how)
+
+    monkeypatch.setattr("fedlab_edu.search.bayes.race", noted)
+    search = first_arms_done(begun(fed, w=w0), fed).to("cpu").step(MODEL, fed, 3)
+    assert len(search.race.runs) == 5
+    assert len(begun_from) == 2
+    assert all(torch.equal(w, w0) for w in begun_from)
 
 
 def test_the_arms_are_at_their_points(whole: Bayes) -> None:

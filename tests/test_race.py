@@ -553,6 +553,28 @@ def test_a_search_for_the_best_seen_goes_on_from_its_file_with_what_it_has_seen(
     assert torch.equal(resumed.to("cpu").winner.w, whole.winner.w)
 
 
+def test_arms_with_shared_initial_weights_are_runs_from_them_with_their_own_draws(
+    fed: Federation,
+) -> None:
+    w0 = start(MODEL, fed, seed=3).w
+    arms = draw_arms(FEDEX, 2)
+    how = {"seed": 5, "method": FedProx()}
+    search = race(MODEL, fed, arms, [bracket((2,), 2, 2)], **how, w=w0)
+    assert all(torch.equal(run.w, w0) for run in search.runs)
+    done = finished(search, fed)
+    for a, arm in enumerate(arms):
+        alone = start(MODEL, fed, arm.tuner, arm.b, seed_for(5, a), FedProx(), w=w0)
+        for _ in range(2):
+            alone = communicate(alone, MODEL, fed, 3)
+        assert torch.allclose(done.runs[a].w, alone.w)
+    for begin, sizes in ((random_search, (4, 2)), (successive_halving, (12, 8, 2, 1)),
+                         (hyperband, (20, 4, 2))):  # fmt: skip
+        runs = begin(MODEL, fed, FEDEX, *sizes, method=FedProx(), w=w0).runs
+        assert all(torch.equal(run.w, w0) for run in runs)
+    with pytest.raises(ValueError, match="shape of w is"):
+        race(MODEL, fed, arms, [bracket((2,), 2, 2)], **how, w=w0[1:])
+
+
 def test_options_of_a_race_are_checked(fed: Federation) -> None:
     config.update("jaxtyping_disable", True)  # users have no checks of types
     arms, three = draw_arms(FEDEX, 1), [bracket((3,), 1, 2)]

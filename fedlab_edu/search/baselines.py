@@ -6,6 +6,9 @@ Li et al. (2018), *Hyperband*.
 
 from typing import SupportsIndex
 
+from jaxtyping import Float
+from torch import Tensor
+
 from fedlab_edu.data.clients import Federation
 from fedlab_edu.methods import Method
 from fedlab_edu.models.model import Model
@@ -31,6 +34,7 @@ def random_search(
     replacement: bool = False,
     select: Select = "survivor",
     stop_after_last_elimination: bool = False,
+    w: Float[Tensor, " d"] | None = None,
 ) -> Race:
     """Train ``floor(total / cap)`` random configurations for ``cap`` rounds each.
 
@@ -45,7 +49,7 @@ def random_search(
     arms = draw_arms(spaces, several[0].arms, seed, tuner)
     return race(model, fed, arms, several, seed=seed, method=method, estimate=estimate,
                 replacement=replacement, select=select,
-                stop_after_last_elimination=stop_after_last_elimination)  # fmt: skip
+                stop_after_last_elimination=stop_after_last_elimination, w=w)  # fmt: skip
 
 
 def successive_halving(
@@ -64,6 +68,7 @@ def successive_halving(
     replacement: bool = False,
     select: Select = "survivor",
     stop_after_last_elimination: bool = False,
+    w: Float[Tensor, " d"] | None = None,
 ) -> Race:
     """Train eta^R random configurations; each elimination keeps one in eta, see `schedule`.
 
@@ -71,7 +76,7 @@ def successive_halving(
         seed: seeds the configurations and all draws of the arms.
         method: the federated method; the default is FedAvg. A `OneOf` names the methods itself.
         tuner: see `draw_arms`.
-        estimate, replacement, select, stop_after_last_elimination: see `race`.
+        estimate, replacement, select, stop_after_last_elimination, w: see `race`.
 
     Raises:
         ValueError: no such schedule fits; an option that is not allowed.
@@ -82,7 +87,7 @@ def successive_halving(
     arms = draw_arms(spaces, several[0].arms, seed, tuner)
     return race(model, fed, arms, several, seed=seed, method=method, estimate=estimate,
                 replacement=replacement, select=select,
-                stop_after_last_elimination=stop_after_last_elimination)  # fmt: skip
+                stop_after_last_elimination=stop_after_last_elimination, w=w)  # fmt: skip
 
 
 def hyperband(
@@ -100,6 +105,7 @@ def hyperband(
     replacement: bool = False,
     select: Select = "survivor",
     stop_after_last_elimination: bool = False,
+    w: Float[Tensor, " d"] | None = None,
 ) -> Race:
     """Train brackets of random configurations side by side, see `brackets`.
 
@@ -114,4 +120,4 @@ def hyperband(
     arms = draw_arms(spaces, sum(one.arms for one in several), seed, tuner)
     return race(model, fed, arms, several, seed=seed, method=method, estimate=estimate,
                 replacement=replacement, select=select,
-                stop_after_last_elimination=stop_after_last_elimination)  # fmt: skip
+                stop_after_last_elimination=stop_after_last_elimination, w=w)  # fmt: skip

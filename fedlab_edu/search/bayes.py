@@ -6,10 +6,12 @@ proposal, so a search keeps no state of Optuna.
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, SupportsIndex
 
 import torch
+from jaxtyping import Float
+from torch import Tensor
 
 from fedlab_edu.data.clients import Federation
 from fedlab_edu.methods import Method
@@ -38,6 +40,7 @@ class Bayes:
         race: the arms so far, each trained up to the cap.
         points: the place (h,) of each arm in the unit cube, see `SearchSpace.from_unit`.
         seed: seeds all draws.
+        w: the initial weights of all arms, or None for each arm's own.
     """
 
     spaces: Spaces | PerClient
@@ -45,6 +48,7 @@ class Bayes:
     race: Race
     points: tuple[tuple[float, ...], ...]
     seed: int
+    w: Float[Tensor, " d"] | None = field(default=None, repr=False)
     budget: ClassVar = ("total",)
 
     @property
@@ -92,26 +96,29 @@ class Bayes:
         point = propose(distributions, self.points, self.race.scores, seed)
         c, b = self.spaces.at(torch.tensor(point, dtype=torch.float64))
         alone = race(model, fed, [Arm(fixed_tuner(c), b)], [bracket((self._cap,), 1, 2)],
-                     seed=self.seed, first=a, method=method, estimate=estimate)  # fmt: skip
+                     seed=self.seed, first=a, method=method, estimate=estimate,
+                     w=self.w)  # fmt: skip
         return replace(self, race=self.race + alone, points=(*self.points, point))
 
     __repr__ = summary
 
     def to(self, device: str | torch.device) -> "Bayes":
         """Move the search's vectors to another device."""
-        return replace(self, race=self.race.to(device))
+        w = None if self.w is None else self.w.to(device)
+        return replace(self, race=self.race.to(device), w=w)
 
 
 def bayesian_search(
     model: Model, fed: Federation, spaces: Spaces | PerClient,
     total: SupportsIndex, cap: SupportsIndex, *, first: SupportsIndex = 5, seed: SupportsIndex = 0,
     method: Method | None = None, estimate: Estimate | None = None,
+    w: Float[Tensor, " d"] | None = None,
 ) -> Bayes:  # fmt: skip
     """Start a search of ``floor(total / cap)`` arms, each trained for ``cap`` rounds.
 
     Args:
         first: the number of random arms before the first proposal.
-        method, estimate: see `race`.
+        method, estimate, w: see `race`.
 
     Raises:
         ModuleNotFoundError: Optuna is not installed.
@@ -127,8 +134,8 @@ def bayesian_search(
     arms = draw_arms(spaces, first, seed)
     points = tuple(tuple(draw_point(spaces, arm_generator(seed, a)).tolist()) for a in range(first))
     begun = race(model, fed, arms, [bracket((cap,), first, 2)],
-                 seed=seed, method=method, estimate=estimate)  # fmt: skip
-    return Bayes(spaces, total, begun, points, seed)
+                 seed=seed, method=method, estimate=estimate, w=w)  # fmt: skip
+    return Bayes(spaces, total, begun, points, seed, w)
 
 
 def propose(

@@ -12,6 +12,8 @@ from math import inf
 from typing import ClassVar, Literal, SupportsIndex
 
 import torch
+from jaxtyping import Float
+from torch import Tensor
 
 from fedlab_edu.data.clients import Federation
 from fedlab_edu.methods import Method
@@ -184,11 +186,7 @@ class Race(Checked):
         return replace(self, seen=done.seen, **parts)
 
     def to(self, device: str | torch.device) -> "Race":
-        """Return the same race, with its vectors on another device.
-
-        Raises:
-            ValueError: this machine has no such device.
-        """
+        """Return the same race, with its vectors on another device, see `Run.to`."""
         seen = self.seen and (self.seen[0], self.seen[1].to(device))
         return replace(self, runs=tuple(run.to(device) for run in self.runs), seen=seen)
 
@@ -212,6 +210,7 @@ def race(
     replacement: bool = False,
     select: Select = "survivor",
     stop_after_last_elimination: bool = False,
+    w: Float[Tensor, " d"] | None = None,
 ) -> Race:
     """Start a race.
 
@@ -224,12 +223,13 @@ def race(
         select: "survivor" takes the best arm at its last round; "best_seen" the run of any arm at
             the lowest estimate, which is too optimistic as the lowest of many noisy ones.
         stop_after_last_elimination: freeze the tuners of the arms that are left then.
+        w: the initial weights of all arms, instead of those of each arm's own seed.
 
     Raises:
         ValueError: another number of arms than the brackets need; an option that is not allowed; no
-            validation data.
+            validation data; see `start` for w.
 
-    Source: Khodak et al. (2021), Algorithm 1; the last three are options of their code.
+    Source: Khodak et al. (2021), Algorithm 1; the three options after estimate are their code's.
     """
     check_types(model, fed)
     seed, first = whole("seed", seed, 0), whole("first", first, 0)
@@ -242,9 +242,8 @@ def race(
     if len(arms) > 1 or estimate.target == "averaged":
         require(fed.val.n.any(), "validation examples", 0, "at least 1, to choose an arm by")
     runs = tuple(
-        start(model, fed, tuner, b, seed_for(seed, a), own or method, replacement)
+        start(model, fed, tuner, b, seed_for(seed, a), own or method, replacement, w)
         for a, (tuner, b, own) in enumerate(arms, first)
     )
-    nothing = ((),) * len(runs)
-    return Race(runs, tuple(brackets), estimate, nothing, (None,) * len(runs),
+    return Race(runs, tuple(brackets), estimate, ((),) * len(runs), (None,) * len(runs),
                 select, stop_after_last_elimination)  # fmt: skip
