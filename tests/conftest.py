@@ -11,12 +11,14 @@ from collections.abc import Iterator
 # One thread: threads inside an operation spin, and crawl where other programs want the cores too.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # read when NumPy and SciPy are imported
 
+import jaxtyping
 import pytest
 import torch
 from jaxtyping import config, install_import_hook
 
 from tests import typecheck
 
+jaxtyping.jaxtyped = typecheck.jaxtyped
 install_import_hook("fedlab_edu", f"{typecheck.__name__}.typechecker")
 torch.set_num_threads(1)
 

@@ -6,8 +6,12 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 import pytest
+import torch
+from jaxtyping import Float, TypeCheckError
+from torch import Tensor
 
 from fedlab_edu.validate import Checked, not_negative, one_of, positive, share, whole
+from tests import typecheck
 
 
 @dataclass(frozen=True)
@@ -48,3 +52,13 @@ def test_numbers_are_stored_as_built_in_ones_and_none_stays_where_it_is_allowed(
     assert found == Settings(3, 0.5, gamma=1.0, rule=None, kind=None)
     assert [type(x) for x in (found.rounds, found.lr, found.limit)] == [int, float, type(None)]
     assert type(Settings(3, limit=np.int64(2)).limit) is int
+
+
+def test_under_test_a_function_within_a_function_is_checked_too_if_it_names_shapes() -> None:
+    @typecheck.jaxtyped(typechecker=typecheck.typechecker)
+    def norms(x: Float[Tensor, "k d"]) -> Float[Tensor, " k"]:
+        return x.norm(dim=1)
+
+    assert norms(torch.ones(2, 4)).tolist() == [2, 2]
+    with pytest.raises(TypeCheckError):
+        norms(torch.ones(4))

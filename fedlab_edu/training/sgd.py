@@ -1,9 +1,10 @@
 """One step of SGD for k clients side by side, with gradients by hand or by autograd."""
 
+from functools import partial
 from typing import NamedTuple
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Integer
 from torch import Tensor
 
 from fedlab_edu.models.backward import Gradients, Product
@@ -96,16 +97,18 @@ def _gradients(
     """Return the gradient of ``sum scale loss``; None for a weight that it does not depend on."""
     classes = y.dim() == 1 and not y.is_floating_point()
     if model.gradients is not None and model.loss is cross_entropy and classes:
-
-        def head(outputs: Float[Tensor, "k b C"]) -> Float[Tensor, "k b C"]:
-            """Return ``scale (softmax - onehot)``."""
-            g = outputs.softmax(2).mul_(scale[..., None])
-            g.flatten(0, 1).scatter_add_(1, y.long()[:, None], -scale.view(-1, 1))
-            return g
-
-        return model.gradients(weights, x, head, drop)
+        return model.gradients(weights, x, partial(_head, y, scale), drop)
     with torch.enable_grad():
         leaves = [p.detach().requires_grad_() for p in weights]
         outputs = model.forward(leaves, x, *([] if drop is None else [drop])).flatten(0, 1)
         loss = model.losses(outputs, y) @ scale.flatten()
         return torch.autograd.grad(loss, leaves, allow_unused=True)
+
+
+def _head(
+    y: Integer[Tensor, " kb"], scale: Float[Tensor, "k b"], outputs: Float[Tensor, "k b C"]
+) -> Float[Tensor, "k b C"]:
+    """Return ``scale (softmax - onehot)``."""
+    g = outputs.softmax(2).mul_(scale[..., None])
+    g.flatten(0, 1).scatter_add_(1, y.long()[:, None], -scale.view(-1, 1))
+    return g
