@@ -463,6 +463,18 @@ def test_the_table_around_an_arm_begins_with_the_arm_and_stays_within_eps() -> N
     assert len(set(away.tolist())) == 9
 
 
+def test_the_first_version_draws_k_for_each_arm_and_its_rows_independently() -> None:
+    space = SearchSpace({"lr": LogUniform(1e-4, 1)})
+    make = around(space, (1, 3, 9, 27), None)
+    tables = [make(LocalHP(lr=0.5), generator(seed)).table for seed in range(200)]
+    sizes = [len(table) for table in tables]
+    assert all(30 < sizes.count(k) < 70 for k in (1, 3, 9, 27))  # 50 each, give or take 3 sd
+    assert all(table.lr.reshape(-1)[0] == 0.5 for table in tables)
+    others = torch.cat([table.lr[1:] for table in tables if len(table) > 1]).log10()
+    assert float(others.mean()) == pytest.approx(-2, abs=0.15)  # of Uniform(-4, 0), not near 0.5
+    assert float(others.std()) == pytest.approx(4 / 12**0.5, abs=0.1)
+
+
 def test_each_arm_has_a_discount_of_its_own_unless_it_is_given() -> None:
     c = LocalHP(mu=1e-3, batch=8, weight_decay=1e-3)
     gammas = [around(FEDEX.client, 3)(c, generator(seed)).gamma for seed in range(40)]
@@ -474,6 +486,8 @@ def test_a_bad_option_is_refused_before_the_search_begins() -> None:
     for how, message in (
         ({"cutoff": -1.0}, "cutoff is -1"),
         ({"k": 0}, "k is 0; allowed: a whole number of at least 1"),
+        ({"k": (3, 0)}, "k is 0; allowed: a whole number of at least 1"),
+        ({"k": ()}, r"k is \(\); allowed: a number of rows, or numbers to draw from"),
         ({"eps": 2.0}, "eps is 2.0; allowed: a number from 0 to 1"),
         ({"gamma": "tune"}, "gamma is 'tune'; allowed: a number from 0 to 1, or 'tuned'"),
         ({"axes": (3, 9)}, r"option is 'axes'; allowed: one of \['step', 'cutoff', 'eta0'"),

@@ -20,6 +20,7 @@ from fedlab_edu import (
     Federation,
     FedEx,
     FedProx,
+    StopTraining,
     digits,
     evaluate,
     linear,
@@ -29,6 +30,7 @@ from fedlab_edu import (
 from fedlab_edu.cli import main
 from fedlab_edu.data import hub
 from fedlab_edu.papers import fedex
+from fedlab_edu.papers.curves import Online, curves, error_at
 from fedlab_edu.papers.experiment import Experiment, Published
 from fedlab_edu.papers.fedex import SETTINGS, TABLE_1
 from fedlab_edu.papers.report import difference, errors, paired, render, welch
@@ -216,8 +218,11 @@ def test_each_variant_is_the_search_that_its_name_says(experiment: Experiment) -
     fed, model = TINY.federation(0), TINY.model()
     for v in experiment.variants:
         search = v.search(TINY, model, fed, 3)
-        assert all(one.replacement and isinstance(one.method, FedProx) for one in search.runs)
-        assert search.select == "survivor"
+        search = search.race if isinstance(v, Online) else search
+        method = FedProx() if isinstance(v, Range) else v.method
+        assert all(one.replacement and one.method == method for one in search.runs)
+        assert search.select == ("best_seen" if "best seen" in v.name else "survivor")
+        assert type(method).__name__ == v.name.partition(":")[0] or ":" not in v.name
         if isinstance(v, Range):
             assert len(search.runs) == 3
             assert search.brackets[0].stops == (4,)
@@ -228,6 +233,7 @@ def test_each_variant_is_the_search_that_its_name_says(experiment: Experiment) -
         assert search.brackets == (schedule(8, 4, 2, 1 if v.wrapper == "SHA" else 0),)
         assert v.target in v.name or "table1" not in experiment.name
         plain = replace(v, fedex=None).search(TINY, model, fed, 3)
+        plain = plain.race if isinstance(v, Online) else plain
         for one, alone in zip(search.runs, plain.runs, strict=True):
             assert one.seed == alone.seed  # the same clients and first weights on both sides
             assert one.b.lr == alone.b.lr
@@ -235,12 +241,70 @@ def test_each_variant_is_the_search_that_its_name_says(experiment: Experiment) -
                 assert isinstance(one.tuner, Fixed)
                 continue
             assert isinstance(one.tuner, FedEx)
-            assert len(one.tuner.table) == 3
+            assert len(one.tuner.table) in v.fedex.get("k", [3])
             assert one.tuner.table.lr[0] == alone.tuner.table.lr
             assert one.tuner.step == v.fedex.get("step", "aggressive")
-            spread = one.tuner.table.lr.log10()
-            assert (spread.max() == spread.min()) == (v.fedex.get("eps") == 0.0)
-            assert one.tuner.cutoff == 1e-4
+            spread, single = one.tuner.table.lr.log10(), len(one.tuner.table) == 1
+            assert (spread.max() == spread.min()) == (single or v.fedex.get("eps") == 0.0)
+            assert one.tuner.cutoff == (0 if "no cut-off" in v.name else 1e-4)
+
+
+ONLINE = replace(
+    SMALL,
+    variants=(
+        Online("alone", "SHA", "global"),
+        Online("within", "RS", "personalised", fedex={"step": "constant"}),
+    ),
+    report=curves,
+)
+
+
+def test_a_curve_has_the_test_error_of_the_best_arm_after_each_step(tmp_path: Path) -> None:
+    fed, model = TINY.federation(2), TINY.model()
+    tests = {"global": evaluate, "personalised": personalise}
+    for v, record in zip(ONLINE.variants, run(tmp_path, ONLINE, [2]), strict=True):
+        race = v.search(TINY, model, fed, 2).race
+        for used, error in record["curve"]:
+            race = race.step(model, fed, 3)
+            assert race.used == used
+            assert error == pytest.approx(tests[v.target](race.winner, model, fed).error, abs=1e-4)
+        assert race.done
+        assert record["curve"][-1][1] == pytest.approx(record[v.target], abs=1e-4)
+
+
+def test_a_search_with_a_curve_is_the_search_without_and_resumes_with_its_curve(
+    tmp_path: Path,
+) -> None:
+    fed, model, v = TINY.federation(0), TINY.model(), ONLINE.variants[0]
+    whole = tune(v.search(TINY, model, fed, 0), model, fed, 3)
+    plain = tune(Tuning("plain", "SHA", "global").search(TINY, model, fed, 0), model, fed, 3)
+    assert whole.race.traces == plain.traces
+
+    def stop(search: Any) -> None:
+        raise StopTraining
+
+    path = tmp_path / "one.search"
+    tune(v.search(TINY, model, fed, 0), model, fed, 3, path=path, callback=stop)
+    again = tune(v.search(TINY, model, fed, 0), model, fed, 3, path=path)
+    assert again.curve == whole.curve
+    assert len(whole.curve) == 4  # rounds of the longest arm
+
+
+def test_a_report_of_curves_reads_them_at_parts_of_the_budget(tmp_path: Path) -> None:
+    curve = [[2, 0.5], [4, 0.25], [8, 0.125]]
+    assert [error_at(curve, x) for x in (0, 2, 3.9, 4, 100)] == [1, 0.5, 0.5, 0.25, 0.125]
+    records = [
+        {"variant": name, "seed": seed, "budget": {"total": 8}, "global": 0, "personalised": 0,
+         "curve": [[used, error * times] for used, error in curve]}
+        for name, times in (("alone", 1.0), ("within", 0.5)) for seed in (0, 1)
+    ]  # fmt: skip
+    lines = curves(ONLINE, "tiny", records)
+    assert lines[1].split() == ["alone", "2", "50.00", "25.00", "25.00", "12.50"]
+    assert "within against alone, 50%: -12.50 ± 0.00" in lines
+    path = tmp_path / "falling.jsonl"
+    path.write_text(json.dumps(records[0] | {"curve": [[2, 0.5], [2, 0.5]]}) + "\n")
+    with pytest.raises(ValueError, match="a record of a run"):
+        read_records(path, ONLINE)
 
 
 def test_a_record_is_what_the_search_and_the_two_objectives_say(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
-"""Khodak et al. (2021), *Federated Hyperparameter Tuning*: Table 1, and Figures 2, 3, 5 and 6.
+"""Khodak et al. (2021), *Federated Hyperparameter Tuning*: Table 1, and Figures 2 to 6.
 
+With Figure 1 of Khodak et al. (2020), other methods as targets, and rules of the authors' code.
 Where paper and code differ, we follow the paper: the surviving arm wins (code: the best ever seen),
 its most likely configuration is tested (code: one drawn for each client), and theta stops below an
 entropy of 1e-4 (code: never). As in the code, tuners and eliminations use errors, the discount of
@@ -12,10 +13,12 @@ from functools import lru_cache, partial
 from itertools import product
 
 from fedlab_edu.data import Clients, Federation, digits, hub, shakespeare
+from fedlab_edu.methods import FedAvg, Method, Reptile
 from fedlab_edu.models.networks import char_lstm, cnn_cifar, cnn_femnist, mlp
+from fedlab_edu.papers.curves import Online, curves
 from fedlab_edu.papers.experiment import Experiment, published
 from fedlab_edu.papers.searches import TARGETS, WRAPPERS, Range, Setting, Tuning, ranges
-from fedlab_edu.search.space import FEDEX, FEDEX_SHAKESPEARE
+from fedlab_edu.search.space import FEDEX, FEDEX_SHAKESPEARE, FEDEX_WORKSHOP
 
 
 def _few_lines(seed: int, shuffle: bool = False) -> Federation:
@@ -94,6 +97,65 @@ def _figure(number: int, claim: str, *variants: Tuning) -> Experiment:
     return Experiment(f"fedex-figure{number}", source, claim, variants, against, SETTINGS)
 
 
+def _online() -> Experiment:
+    """Follow each search of Table 1 over its rounds."""
+    pairs = [
+        (Online(f"{wrapper} + FedEx, {target}", wrapper, target, fedex={}),
+         Online(f"{wrapper}, {target}", wrapper, target))
+        for wrapper, target in product(WRAPPERS, TARGETS)
+    ]  # fmt: skip
+    return Experiment(
+        "fedex-figure4",
+        "Khodak et al. (2021), Figure 4",
+        "SHA with FedEx is usually better than SHA alone from half of the rounds on.",
+        tuple(v for pair in pairs for v in reversed(pair)),
+        tuple((within.name, alone.name) for within, alone in pairs),
+        SETTINGS,
+        curves,
+    )
+
+
+def _workshop() -> Experiment:
+    """Follow the method of the first version: its space, and k rows drawn independently."""
+    pairs = [
+        (Online(f"SHA + FedEx, {target}", "SHA", target, fedex={"k": (1, 3, 9, 27), "eps": None}),
+         Online(f"SHA, {target}", "SHA", target))
+        for target in TARGETS
+    ]  # fmt: skip
+    return Experiment(
+        "fedex-workshop-figure1",
+        "Khodak et al. (2020), Figure 1",
+        "SHA with FedEx is better than SHA alone, almost always and at the end.",
+        tuple(v for pair in pairs for v in reversed(pair)),
+        tuple((within.name, alone.name) for within, alone in pairs),
+        {
+            "book": {"digits": replace(SETTINGS["book"]["digits"], spaces=FEDEX_WORKSHOP)},
+            "paper": {
+                data: replace(SETTINGS["paper"][data], spaces=FEDEX_WORKSHOP)
+                for data in ("shakespeare-iid", "shakespeare")
+            },
+        },
+        curves,
+    )
+
+
+def _methods() -> Experiment:
+    """Tune other methods than FedProx, as Table 1 does."""
+    targets: Mapping[str, Method] = {"FedAvg": FedAvg(), "Reptile": Reptile()}
+    pairs = []
+    for name, method in targets.items():
+        alone = Tuning(f"{name}: SHA", "SHA", "personalised", method=method)
+        pairs.append((replace(alone, name=f"{name}: SHA + FedEx", fedex={}), alone))
+    return Experiment(
+        "fedex-methods",
+        "Khodak et al. (2021), sections 1 and 6",
+        "FedEx tunes FedAvg, FedProx and Reptile.",
+        tuple(v for pair in pairs for v in reversed(pair)),
+        tuple((within.name, alone.name) for within, alone in pairs),
+        SETTINGS,
+    )
+
+
 TABLE_1 = _table_1()
 _tuned = partial(Tuning, wrapper="SHA", target="personalised")
 FIGURE_2 = _figure(
@@ -120,4 +182,27 @@ FIGURE_6 = _figure(
     "The aggressive step size works best: the others keep several configurations alive for long.",
     *(_tuned(step, fedex={"step": step}) for step in ("aggressive", "constant", "adaptive")),
 )
-EXPERIMENTS = (TABLE_1, FIGURE_2, FIGURE_3, FIGURE_5, FIGURE_6)
+FIGURE_4, WORKSHOP, METHODS = _online(), _workshop(), _methods()
+_seen = partial(_tuned, select="best_seen")
+#: The paper's rules against those of the authors' code: the best model ever seen, and no cut-off.
+RULES = Experiment(
+    "fedex-rules",
+    "Khodak et al. (2021), the authors' code",
+    "None in the paper: it does not mention these rules of the code.",
+    (
+        _tuned("SHA"), _tuned("SHA + FedEx", fedex={}),
+        _seen("SHA, best seen"), _seen("SHA + FedEx, best seen", fedex={}),
+        _tuned("SHA + FedEx, no cut-off", fedex={"cutoff": 0.0}),
+        _seen("SHA + FedEx, best seen, no cut-off", fedex={"cutoff": 0.0}),
+    ),
+    (
+        ("SHA + FedEx", "SHA"), ("SHA, best seen", "SHA"),
+        ("SHA + FedEx, best seen", "SHA + FedEx"), ("SHA + FedEx, no cut-off", "SHA + FedEx"),
+        ("SHA + FedEx, best seen, no cut-off", "SHA + FedEx"),
+        ("SHA + FedEx, best seen, no cut-off", "SHA, best seen"),
+    ),
+    SETTINGS,
+)  # fmt: skip
+EXPERIMENTS = (
+    TABLE_1, FIGURE_2, FIGURE_3, FIGURE_4, FIGURE_5, FIGURE_6, WORKSHOP, METHODS, RULES,
+)  # fmt: skip

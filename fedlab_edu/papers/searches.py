@@ -9,7 +9,7 @@ from typing import Any, Literal
 import torch
 
 from fedlab_edu.data import Federation
-from fedlab_edu.methods import FedProx
+from fedlab_edu.methods import FedProx, Method
 from fedlab_edu.models.model import Model
 from fedlab_edu.papers.experiment import (
     Experiment,
@@ -23,10 +23,11 @@ from fedlab_edu.rounds.objectives import evaluate, personalise
 from fedlab_edu.search.arms import MakeTuner, draw_arms, fixed_tuner, share_configuration
 from fedlab_edu.search.baselines import successive_halving
 from fedlab_edu.search.estimate import Estimate
-from fedlab_edu.search.race import Race, race
+from fedlab_edu.search.race import Race, Select, race
 from fedlab_edu.search.schedules import bracket
-from fedlab_edu.search.space import Spaces
+from fedlab_edu.search.space import SearchSpace, Spaces
 from fedlab_edu.search.tune import tune
+from fedlab_edu.training.hparams import LocalHP
 from fedlab_edu.tuners.fedex import FedEx, around
 
 Wrapper = Literal["RS", "SHA"]
@@ -126,31 +127,40 @@ class Tuning(Searched):
 
     Fields:
         gamma: the discount of older rounds at eliminations.
-        fedex: options of `around`; None for plain training.
+        fedex: options of `around`, in place of the setting's k, too; None for plain training.
+        method: the target; mu is tuned for FedProx only.
+        select: see `race`.
     """
 
     gamma: float = 0.0
     fedex: Mapping[str, Any] | None = None
+    method: Method = FedProx()
+    select: Select = "survivor"
 
     @property
     def training(self) -> object:
         """What the arms' training depends on; in random search the target only picks the winner."""
-        return (self.wrapper, repr(self.fedex)) if self.wrapper == "RS" else self.name
+        shared = self.wrapper == "RS" and self.select == "survivor"
+        return (self.wrapper, repr((self.fedex, self.method))) if shared else self.name
 
     @property
     def _estimate(self) -> Estimate:
         return Estimate(self.target, gamma=self.gamma)
 
     def search(self, setting: Setting, model: Model, fed: Federation, seed: int) -> Race:
-        """Start the search: FedProx, clients drawn with replacement, as in the authors' code."""
+        """Start the search, with clients drawn with replacement, as in the authors' code."""
+        client: SearchSpace[LocalHP] = setting.spaces.client
         tuner: MakeTuner = fixed_tuner
+        if not isinstance(self.method, FedProx) and "mu" in client.distributions:
+            client = client.without("mu")
         if self.fedex is not None:
-            tuner = around(setting.spaces.client, setting.k, **self.fedex)
+            tuner = around(client, **{"k": setting.k, **self.fedex})
         # random search is successive halving without eliminations
         eliminations = setting.eliminations if self.wrapper == "SHA" else 0
         return successive_halving(
-            model, fed, setting.spaces, setting.total, setting.cap, setting.eta, eliminations,
-            seed=seed, method=FedProx(), estimate=self._estimate, tuner=tuner, replacement=True,
+            model, fed, setting.spaces._replace(client=client), setting.total, setting.cap,
+            setting.eta, eliminations, seed=seed, method=self.method, estimate=self._estimate,
+            tuner=tuner, replacement=True, select=self.select,
         )  # fmt: skip
 
     def measure(self, search: Race, model: Model, fed: Federation) -> Record:

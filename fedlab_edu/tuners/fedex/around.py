@@ -1,5 +1,6 @@
 """FedEx in each arm of a search: Khodak et al. (2021), Algorithm 3 with *Local perturbation*."""
 
+from collections.abc import Sequence
 from dataclasses import fields
 from typing import Any, Literal
 
@@ -14,8 +15,8 @@ from fedlab_edu.validate import MOST, check_shares, number, require, whole
 
 def around(
     space: SearchSpace[LocalHP],
-    k: int = 27,
-    eps: float = 0.1,
+    k: int | Sequence[int] = 27,
+    eps: float | None = 0.1,
     gamma: float | Literal["tuned"] = "tuned",
     **options: Any,
 ) -> MakeTuner:
@@ -27,7 +28,9 @@ def around(
 
     Args:
         space: of the clients, in which the others are drawn, see `SearchSpace.perturb`.
-        eps: see `SearchSpace.perturb`; 0 makes all rows equal.
+        k: a sequence is drawn from for each arm: Khodak et al. (2020) take 1, eta, ..., eta^R.
+        eps: see `SearchSpace.perturb`; 0 makes all rows equal. None draws the rows independently,
+            as in Khodak et al. (2020), Algorithm 2.
         gamma: see `FedEx`; "tuned" draws it uniformly from [0, 1] for each arm.
         options: other arguments of `FedEx`, up to `first_baseline`. Its ``score`` moves theta; the
             search's `Estimate` ranks the arms.
@@ -39,8 +42,11 @@ def around(
     """
     ok = isinstance(space, SearchSpace) and space.kind is LocalHP
     require(ok, "space", space, "a SearchSpace of the clients, as in around(FEDEX.client)")
-    k = whole("k", k, 1, MOST)
-    check_shares(eps=eps)
+    given = [*k] if isinstance(k, Sequence) else [k]
+    require(given, "k", k, "a number of rows, or numbers to draw from")
+    sizes = [whole("k", one, 1, MOST) for one in given]
+    if eps is not None:
+        check_shares(eps=eps)
     allowed = [f.name for f in fields(FedEx)[1:8] if f.name != "gamma"]  # neighbours are no grid
     for name in options:
         require(name in allowed, "option", name, f"one of {allowed}")
@@ -50,7 +56,11 @@ def around(
     def tuner(c: LocalHP, gen: torch.Generator) -> FedEx:
         allowed = "Spaces: an arm of PerClient has a configuration for each client, and no others"
         require(len(c) == 1, "spaces", f"PerClient, of {len(c)} clients", allowed)
-        table = c if k == 1 else LocalHP.concat([c, space.perturb(c, eps, k - 1, gen)])
+        place = torch.randint(len(sizes), (), generator=gen) if len(sizes) > 1 else 0
+        others, table = sizes[int(place)] - 1, c
+        if others:
+            rows = space.sample(others, gen) if eps is None else space.perturb(c, eps, others, gen)
+            table = LocalHP.concat([c, rows])
         u = torch.rand((), generator=gen, dtype=torch.float64)
         discount = float(u) if gamma == "tuned" else float(gamma)
         return FedEx(table, gamma=discount, **options)
