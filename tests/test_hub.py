@@ -88,10 +88,11 @@ def test_images_are_float32_from_0_to_1_with_the_labels_of_the_file(local: dict[
     fed = hub(by="writer", **local)
     assert fed.classes == 5  # as the file's feature says, though no label is 4
     assert fed.train.x.shape == (M, 1, 6, 6)
-    assert fed.train.x.dtype == torch.float32
+    assert fed.train.x.dtype == torch.uint8
     assert fed.train.y.dtype == torch.int64
     for k in range(7):
         x, y = fed.train.examples(k)
+        assert x.dtype == torch.float32
         shown = (x * 255).round().long()
         assert torch.equal(shown, shown[:, :1, :1, :1].expand_as(shown))
         assert y.tolist() == [LABELS[i] for i in shown[:, 0, 0, 0]]
@@ -193,7 +194,8 @@ def test_grey_images_among_colours_get_three_equal_channels() -> None:
 def test_a_colour_image_is_its_array_with_the_channels_first() -> None:
     pixels = np.random.default_rng(0).integers(256, size=(10, 4, 7, 3), dtype=np.uint8)
     fed = from_partitions([table([Image.fromarray(p) for p in pixels], [0] * 10)])
-    assert torch.equal(fed.train.x, torch.tensor(pixels.transpose(0, 3, 1, 2)) / 255)
+    assert torch.equal(fed.train.x, torch.tensor(pixels.transpose(0, 3, 1, 2)))
+    assert torch.equal(fed.train.examples(0)[0], fed.train.x[fed.train.rows[0]] / 255)
 
 
 def test_a_side_gives_images_of_several_sizes_one(tmp_path: Path) -> None:
@@ -202,7 +204,7 @@ def test_a_side_gives_images_of_several_sizes_one(tmp_path: Path) -> None:
         from_partitions(parts)
     fed = from_partitions(parts, side=3)
     assert fed.train.x.shape == (4, 1, 3, 3)
-    assert (fed.train.x * 255).unique().tolist() == [7]
+    assert fed.train.x.unique().tolist() == [7]
 
 
 def test_lists_of_numbers_stay_as_they_are() -> None:
@@ -345,7 +347,7 @@ def test_femnist_is_read_from_a_file_of_its_schema(tmp_path: Path) -> None:
         chosen = slice(start, start + int(0.8 * n))
         assert torch.equal(x[:, 0], torch.tensor(pixels[chosen]) / 255)
         assert y.tolist() == characters[chosen]
-    assert cnn_femnist()(cnn_femnist().init(), fed.train.x[:2]).shape == (2, 62)
+    assert cnn_femnist()(cnn_femnist().init(), fed.train.inputs(torch.arange(2))).shape == (2, 62)
 
 
 def test_cifar_10_is_read_from_a_file_of_its_schema(tmp_path: Path) -> None:
@@ -362,7 +364,7 @@ def test_cifar_10_is_read_from_a_file_of_its_schema(tmp_path: Path) -> None:
     assert fed.labels == tuple(CIFAR)
     assert fed.train.x.shape == (40, 3, 32, 32)
     originals = (torch.tensor(pixels).permute(0, 3, 1, 2) / 255).flatten(1)
-    seen = [int((originals == one).all(1).nonzero()) for one in fed.train.x.flatten(1)]
+    seen = [int((originals == one).all(1).nonzero()) for one in (fed.train.x / 255).flatten(1)]
     assert sorted(seen) == list(range(40))
     assert fed.train.y.tolist() == [labels[i] for i in seen]
 

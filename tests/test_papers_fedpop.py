@@ -26,6 +26,7 @@ from fedlab_edu import (
 from fedlab_edu.data import genres, hub, sensors
 from fedlab_edu.models.networks import char_lstm, cnn_cifar, cnn_femnist, mlp
 from fedlab_edu.papers import fedpop as tables
+from fedlab_edu.papers import photographs
 from fedlab_edu.papers.experiment import Experiment
 from fedlab_edu.papers.fedpop import EXPERIMENTS, Member
 from fedlab_edu.papers.report import render
@@ -209,6 +210,7 @@ def test_the_papers_data_sets_are_asked_for_by_their_cards(monkeypatch: pytest.M
         return digits(clients=14)
 
     monkeypatch.setattr(tables, "hub", noted)
+    monkeypatch.setattr(photographs, "hub", noted)
     for name in ("fedpop-table1", "fedpop-table2"):
         for data, setting in TABLES[name].settings["paper"].items():
             if data not in ("femnist", "shakespeare"):  # those of FedEx
@@ -223,8 +225,9 @@ def test_the_papers_data_sets_are_asked_for_by_their_cards(monkeypatch: pytest.M
     }  # fmt: skip
     for name, how in asked:  # the arguments are those of `hub`
         inspect.signature(hub).bind(name, **how)
-        assert how["seed"] == 1
-        assert how.get("side") == (224 if how["by"] == "domain" else None)
+        domains = how["by"] == "domain"
+        assert how.get("seed") == (None if domains else 1)  # one choice of photographs
+        assert how.get("side") == (224 if domains else None)
 
 
 SUMS = {  # of each column of a table, by hand: of its accuracies, of its deviations, in percent
@@ -305,14 +308,15 @@ def test_settings_of_domains_have_the_papers_budget_nine_members_and_as_many_cli
         assert schedule(1000, 200, one.eta, one.eliminations).arms == 9
         assert one.spaces is FEDPOP_CROSS_SILO
         one.model()
-    assert asked == [7, 65, 345]
+    assert asked == [7, 65, 10]
     assert {name: budget(one) for name, one in book.items()} == {
         "sensors": (200, 40, 3, 3, 6, 27), "genres": (200, 40, 3, 3, 6, 27),
     }  # fmt: skip
     assert book["sensors"].spaces is FEDPOP_CROSS_SILO
     assert repr(book["sensors"].model().net()) == repr(mlp(64, 32, 10).net())
     assert repr(book["genres"].model().net()) == repr(char_lstm(hidden=32, depth=1).net())
-    distributions = book["genres"].spaces.client.distributions
+    assert book["genres"].spaces is FEDPOP_CROSS_SILO
+    distributions = FEDPOP_CROSS_SILO.client.distributions
     assert distributions["epochs"].options == (1,)
     assert distributions["batch"].options == (8, 16, 32, 64)
     assert {*distributions} == {*FEDPOP.client.distributions}

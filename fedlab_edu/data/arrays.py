@@ -32,18 +32,19 @@ def as_pairs(data: Dataset[Any]) -> tuple[Any, Any]:
 
 
 def as_inputs(x: Any, name: str = "x") -> Tensor:
-    """Convert inputs (M, ...) to a tensor: floats, or whole numbers that are tokens (M, T).
+    """Convert inputs (M, ...) to a tensor: floats, tokens (M, T), or uint8 images (M, C, H, W).
 
     Raises:
-        ValueError: anything else, such as images of whole numbers, NaN, or lists of several
+        ValueError: anything else, such as images of other whole numbers, NaN, or lists of several
             lengths.
     """
     found = _examples(name, x, _NUMBERS)
     kind = str(found.dtype).removeprefix("torch.")
     ok, allowed = found.dtype != torch.bool, "floats, or whole numbers, which are tokens (M, T)"
     require(ok, f"dtype of {name}", kind, allowed)
-    allowed = "floats where an example has several axes, as x / 255.0 for images"
+    allowed = "floats where an example has several axes, as x / 255.0 for images, or uint8 images"
     ok = found.is_floating_point() or found.dim() < 3
+    ok = ok or (found.dtype == torch.uint8 and found.dim() == 4)
     require(ok, f"dtype of {name}", kind, allowed)
     return found
 

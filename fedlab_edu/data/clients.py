@@ -19,7 +19,8 @@ class Clients:
     """The examples of N clients: client i owns the rows ``rows[i]`` of x and y.
 
     Fields:
-        x: (M, ...), the inputs of all clients; y: (M,), the targets.
+        x: (M, ...), the inputs of all clients; y: (M,), the targets. Images of uint8 (M, C, H, W)
+            take a byte a pixel; `inputs` makes floats of those that are asked for.
         rows: N tensors of row numbers (n_i,), on the CPU; sizes may differ and may be 0.
     """
 
@@ -43,10 +44,16 @@ class Clients:
         """Select clients, in the order given; examples are shared, not copied."""
         return replace(self, rows=tuple(self.rows[int(i)] for i in clients))
 
+    def inputs(self, rows: Int[Tensor, "*b"]) -> Tensor:
+        """Return the inputs (*b, ...) in these rows; images of uint8 as floats in [0, 1]."""
+        x = self.x.index_select(0, rows.flatten()).view(*rows.shape, *self.x.shape[1:])
+        pixels = self.x.dtype == torch.uint8 and self.x.dim() == 4
+        return x.to(torch.get_default_dtype()).div_(255) if pixels else x
+
     def examples(self, client: int) -> tuple[Tensor, Tensor]:
         """Return one client's inputs (n_i, ...) and targets (n_i,)."""
         rows = self.rows[client].to(self.x.device)
-        return self.x[rows], self.y[rows]
+        return self.inputs(rows), self.y[rows]
 
     def padded(self) -> tuple[Tensor, Tensor, Int[Tensor, " N"]]:
         """Return x (N, m, ...), y (N, m) and n (N,), padded with each client's first example.
@@ -57,7 +64,7 @@ class Clients:
         require(self.n.min() > 0, "clients", self.n, "at least one example for each client")
         real = pad_sequence(list(self.rows), batch_first=True, padding_value=-1)
         rows = torch.where(real >= 0, real, real[:, :1]).to(self.x.device)
-        return self.x[rows], self.y[rows], self.n
+        return self.inputs(rows), self.y[rows], self.n
 
     def to(self, device: str | torch.device, dtype: torch.dtype | None = None) -> "Clients":
         """Move the examples to a device; dtype applies to inputs and targets that are floats."""

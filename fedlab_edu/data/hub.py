@@ -10,8 +10,9 @@ The papers' data sets there::
     hub("flwrlabs/office-home", by="domain", side=224)
     hub("wltjr1007/DomainNet", by="domain", side=64)
 
-Images take four bytes of memory a pixel and colour: at side 224, as in the FedPop paper, 6 GB for
-PACS, 9.4 GB for Office-Home and 247 GB for DomainNet, which takes 20 GB at side 64.
+Images take a byte of memory a pixel and colour, and become floats batch by batch: at side 224, as
+in the FedPop paper, 1.5 GB for PACS, 2.3 GB for Office-Home and 62 GB for DomainNet, which takes
+5 GB at side 64. (The paper uses a tenth of them or less: see `fedlab_edu.papers.photographs`.)
 
 Local files need no network: ``hub("imagefolder", data_dir="photos", clients=10)`` reads a folder
 of images for each class, ``hub("parquet", data_files="mine.parquet", ...)`` a table, as in
@@ -19,8 +20,9 @@ of images for each class, ``hub("parquet", data_files="mine.parquet", ...)`` a t
 For arrays see `federate`.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -30,7 +32,7 @@ from torch import Tensor
 
 from fedlab_edu.data.arrays import as_inputs, as_targets
 from fedlab_edu.data.clients import Federation
-from fedlab_edu.data.partition import enough, federate
+from fedlab_edu.data.partition import FRACTIONS, enough, federate
 from fedlab_edu.data.shakespeare import VOCABULARY, encode
 from fedlab_edu.seeds import generator
 from fedlab_edu.validate import require, require_all, whole
@@ -46,6 +48,7 @@ def hub(
     side: int | None = None,
     shuffle: bool = True,
     seed: int = 0,
+    fractions: Sequence[float] = FRACTIONS,
     **options: Any,
 ) -> Federation:
     """Divide the "train" part of a data set among clients, each split 80 / 10 / 10 %.
@@ -57,6 +60,7 @@ def hub(
             makes a client of each of its values with enough examples for the split.
         clients: how many; with a column they are drawn by the seed, and None means all.
         shuffle: mix each client's examples before the split; False if their order is time.
+        fractions: see `split`.
         options: for ``FederatedDataset`` of flwr-datasets, and through it ``load_dataset``.
 
     flwr-datasets reports its use to its makers, unless FLWR_TELEMETRY_ENABLED=0 is in the
@@ -75,7 +79,7 @@ def hub(
     parts = source.partitioners["train"]
     gen, names, chosen = generator(seed), None, list(range(parts.num_partitions))
     if not dealt:
-        chosen = [i for i in chosen if enough(len(parts.load_partition(i)))]
+        chosen = [i for i in chosen if enough(len(parts.load_partition(i)), fractions)]
         drawn = len(chosen) if clients is None else clients
         require(drawn <= len(chosen), "clients", clients, f"up to {len(chosen)}")
         order = torch.randperm(len(chosen), generator=gen)[:drawn].sort().values
@@ -83,7 +87,7 @@ def hub(
         shown = getattr(every.features[by], "int2str", str)  # class names
         names = [shown(parts.partition_id_to_natural_id[i]) for i in chosen]
     partitions = [parts.load_partition(i) for i in chosen]
-    return from_partitions(partitions, x, y, side, gen if shuffle else None, names)
+    return from_partitions(partitions, x, y, side, gen if shuffle else None, names, fractions)
 
 
 def _load(
@@ -122,19 +126,21 @@ def from_partitions(
     side: int | None = None,
     gen: torch.Generator | None = None,
     names: Sequence[str] | None = None,
+    fractions: Sequence[float] = FRACTIONS,
 ) -> Federation:
     """Build a federation of Hugging Face data sets (``datasets.Dataset``), one for each client.
 
     Their format (``with_format``) does not matter, but a transform (``with_transform``) is applied.
 
     Args:
-        x: column of inputs. Images become float32 (C, H, W) in [0, 1], with C = 3 if any is in
-            colour; strings of one length become character numbers (see `encode`); numbers and
-            lists of numbers stay as they are. Several columns of numbers become floats (M, k).
+        x: column of inputs. Images become uint8 (C, H, W), with C = 3 if any is in colour, and
+            floats in [0, 1] when they are used (`Clients.inputs`); strings of one length become
+            character numbers (see `encode`); numbers and lists of numbers stay as they are. Several
+            columns of numbers become floats (M, k).
         y: column of targets: class numbers, or floats for a regression; strings, whose classes are
             in alphabetical order; single characters that follow strings x, see `encode`.
         side: width and height in pixels to resize images to.
-        gen, names: see `federate`.
+        gen, names, fractions: see `federate`.
 
     Raises:
         ValueError: no such column, or one of another kind; inputs of several shapes; a client
@@ -153,7 +159,7 @@ def from_partitions(
         targets, classes, known = _targets(partitions, labels, y)
     inputs = _inputs(tables, x, side) if isinstance(x, str) else _side_by_side(tables, x)
     rows = torch.arange(len(labels)).split([len(part) for part in partitions])
-    fed = federate(inputs, targets, rows, classes, gen=gen, names=names)
+    fed = federate(inputs, targets, rows, classes, fractions, gen, names=names)
     return replace(fed, labels=known)
 
 
@@ -199,7 +205,8 @@ def _targets(
 def _inputs(tables: Sequence[Any], x: str, side: int | None) -> Num[Tensor, "M ..."]:
     first = next(iter(tables[0][x]))
     if hasattr(first, "convert"):
-        return _images([_pixels(x, one, side) for table in tables for one in table[x]], x)
+        images = (_pixels(x, one, side) for table in tables for one in table[x])
+        return _images(images, sum(map(len, tables)), x)
     values = [one for table in tables for one in table[x][:]]
     if not isinstance(first, str):
         return as_inputs(values, x)
@@ -218,12 +225,18 @@ def _side_by_side(tables: Sequence[Any], columns: Sequence[str]) -> Float[Tensor
     return torch.cat([found.float().reshape(len(found), -1) for found, _ in each], 1)
 
 
-def _images(images: list[Tensor], x: str) -> Float[Tensor, "M C H W"]:
-    channels = max(map(len, images))
-    images = [image.expand(channels, -1, -1) for image in images]
-    shapes = sorted({tuple(image.shape) for image in images})
-    require(len(shapes) == 1, f"shapes of {x}", shapes[:9], "one shape; `side` makes it so")
-    return torch.stack(images).float().div_(255)
+def _images(images: Iterator[UInt8[Tensor, "C H W"]], M: int, x: str) -> UInt8[Tensor, "M C H W"]:
+    """Fill one tensor, so that no image is in memory twice."""
+    first = next(images)
+    found = first.new_empty(M, *first.shape)
+    for i, image in enumerate(chain([first], images)):
+        shapes = sorted({tuple(first.shape), tuple(image.shape)})
+        same = image.shape[1:] == first.shape[1:]
+        require(same, f"shapes of {x}", shapes, "one shape; `side` makes it so")
+        if len(image) > found.shape[1]:  # the first one in colour
+            found = found.repeat(1, len(image), 1, 1)
+        found[i] = image
+    return found
 
 
 def _pixels(x: str, image: Any, side: int | None) -> UInt8[Tensor, "C H W"]:

@@ -229,8 +229,10 @@ FEDEX_WORKSHOP = Spaces(
 #: Chen et al. (2023), section 4.1, as in their code: FedEx's ranges (and for Shakespeare as above).
 FEDPOP = FEDEX
 
-#: The same for a few large clients, with batches of 8 to 64.
-FEDPOP_CROSS_SILO = Spaces(SearchSpace({**_CLIENT, "batch": PowerOfTwo(8, 64)}), FEDEX.server)
+#: The same for a few large clients, as in their code: one epoch, and batches of 8 to 64.
+FEDPOP_CROSS_SILO = Spaces(
+    SearchSpace({**_CLIENT, "epochs": Choice((1,)), "batch": PowerOfTwo(8, 64)}), FEDEX.server
+)
 
 _FEDTUNE: dict[str, Distribution] = {
     "lr": Choice((0.1, 0.05, 0.01, 0.005, 0.001)),

@@ -144,10 +144,11 @@ def _train(model: Model, some: _Some, watch: Watch | None) -> Float[Tensor, "k d
     drops = bool(c.dropout.any())
     plan = make_plan(clients.rows, c.epochs.numpy(), c.batch.numpy(), some.seeds)
     rows, share = plan.rows.to(W.device), plan.share.to(W)
-    for first, last in plan.windows(clients.x[:1].nbytes):
+    for first, last in plan.windows(clients.inputs(rows[:1]).nbytes):
         window = slice(plan.offset[first], plan.offset[last])
         lengths = [plan.offset[t + 1] - plan.offset[t] for t in range(first, last)]
-        x, y = (v.index_select(0, rows[window]).split(lengths) for v in (clients.x, clients.y))
+        x = clients.inputs(rows[window]).split(lengths)
+        y = clients.y.index_select(0, rows[window]).split(lengths)
         p = share[window].split(lengths)
         for i, t in enumerate(range(first, last)):
             k, b = plan.at_work[t], plan.width[t]

@@ -29,8 +29,8 @@ def activations(model: Model, data: Clients, w: Float[Tensor, "*B d"]) -> int:
     if kind not in found:
         some = torch.cat(data.rows)[:2].to(x.device)
         if len(some):
-            check_fit(model, w.view(-1, model.d)[0], x[some], y[some], y)
-        x, y = x.new_zeros(1, 1, *x.shape[1:]), y.new_zeros(1, *y.shape[1:])
+            check_fit(model, w.view(-1, model.d)[0], data.inputs(some), y[some], y)
+        x, y = data.inputs(some[:0]).new_zeros(1, 1, *x.shape[1:]), y.new_zeros(1, *y.shape[1:])
         found[kind] = _measure(model, x, y, w)
     return found[kind]
 

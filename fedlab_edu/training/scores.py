@@ -61,7 +61,7 @@ def score(
 
     def evaluate(block: _Block) -> tuple[Tensor, Tensor]:
         some = W if len(block.model) == len(W) else W[block.model.to(W.device)]
-        outputs = model.outputs(some, block.inputs(clients)).flatten(0, 1)
+        outputs = model.outputs(some, clients.inputs(block.rows)).flatten(0, 1)
         client, y = block.client.flatten(), clients.y[block.rows.flatten()]
         if block.real is not None:
             real = block.real.flatten()
@@ -94,11 +94,6 @@ class _Block(NamedTuple):
     client: Int[Tensor, "k b"]
     rows: Int[Tensor, "k b"]
     real: Bool[Tensor, "k b"] | None
-
-    def inputs(self, clients: Clients) -> Tensor:
-        """Return the inputs (k, b, ...)."""
-        x = clients.x.index_select(0, self.rows.flatten())
-        return x.view(*self.rows.shape, *x.shape[1:])
 
 
 def _blocks(
@@ -160,7 +155,7 @@ def _derivative(model: Model, w: Tensor, clients: Clients, u: Tensor | None) -> 
     for block in _blocks(model, w, torch.arange(len(clients)), clients):
         owner, rows = block.model.to(w.device), block.rows
         leaf = w[owner].requires_grad_()
-        outputs = model.outputs(leaf, block.inputs(clients)).flatten(0, 1)
+        outputs = model.outputs(leaf, clients.inputs(block.rows)).flatten(0, 1)
         losses = model.losses(outputs, clients.y[rows].flatten(0, 1)).view_as(rows)
         p = (1 / clients.n.to(w))[owner, None].expand_as(losses)
         loss = (losses * p if block.real is None else losses * p * block.real.to(w)).sum()

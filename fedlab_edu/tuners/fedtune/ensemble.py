@@ -42,7 +42,7 @@ def _outputs(model: Model, W: Float[Tensor, "B d"], data: Clients) -> Float[Tens
     B = len(W)
     most = min(ROWS_AT_ONCE, SCORE_BYTES // activations(model, data, W))
     parts = rows_of(data).split(max(1, most // B))
-    each = (data.x[rows].expand(B, *[-1] * data.x.dim()) for rows in parts)
+    each = (data.inputs(rows).expand(B, *[-1] * data.x.dim()) for rows in parts)
     return torch.cat([model.outputs(W, x) for x in each], 1)
 
 
