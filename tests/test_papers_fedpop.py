@@ -38,6 +38,7 @@ from fedlab_edu.search.space import (
     FEDEX_SHAKESPEARE,
     FEDPOP,
     FEDPOP_CROSS_SILO,
+    FEDPOP_SCAFFOLD,
     SearchSpace,
     Spaces,
 )
@@ -279,6 +280,7 @@ def test_settings_with_many_clients_have_the_papers_budgets_spaces_and_models(nu
     """Section 4.1: (4000, 800) but for FEMNIST, (2000, 200); one epoch for Shakespeare."""
     settings = TABLES[f"fedpop-table{number}"].settings
     paper, book = settings["paper"], settings["book"]
+    spaces = FEDPOP_SCAFFOLD if number == "4-scaffold" else FEDPOP
     leaf = {"femnist-iid", "femnist", "shakespeare-iid", "shakespeare"} if number == "1" else set()
     assert set(paper) == {*CIFAR} | leaf
     assert set(book) == {*DIGITS}
@@ -287,12 +289,32 @@ def test_settings_with_many_clients_have_the_papers_budgets_spaces_and_models(nu
         data = name.partition("-")[0]
         rounds = (2000, 200) if data == "femnist" else (4000, 800)
         assert budget(one) == (*rounds, 3, 3, 10, 27)
-        assert one.spaces is (FEDEX_SHAKESPEARE if data == "shakespeare" else FEDPOP)
+        assert one.spaces is (FEDEX_SHAKESPEARE if data == "shakespeare" else spaces)
         assert repr(one.model().net()) == repr(models[data].net())
     for one in book.values():
         assert budget(one) == (200, 40, 3, 3, 10, 27)
-        assert one.spaces is FEDPOP
+        assert one.spaces is spaces
         assert repr(one.model().net()) == repr(mlp(64, 32, 10).net())
+
+
+def test_with_scaffold_the_server_also_tunes_the_control_variate_s_rate_and_schedule() -> None:
+    """Section 4.5: they are added to alpha; the clients' space stays."""
+    server, plain = FEDPOP_SCAFFOLD.server.distributions, FEDPOP.server.distributions
+    assert {*server} == {*plain, "control_lr", "control_decay"}
+    assert FEDPOP_SCAFFOLD.client is FEDPOP.client
+    begun = (
+        TABLES["fedpop-table4-scaffold"]
+        .variants[0]
+        .search(
+            TABLES["fedpop-table4-scaffold"].settings["book"]["digits"],
+            mlp(64, 32, 10),
+            digits(),
+            0,
+        )
+    )
+    rates = {float(run.b.control_lr) for run in begun.runs}
+    assert len(rates) == len(begun.runs) == 5
+    assert all(0.1 <= rate <= 10 for rate in rates)
 
 
 def test_settings_of_domains_have_the_papers_budget_nine_members_and_as_many_clients(

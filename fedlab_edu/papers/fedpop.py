@@ -28,7 +28,7 @@ from fedlab_edu.papers.fedex import SETTINGS
 from fedlab_edu.papers.photographs import domainnet, office_home, pacs
 from fedlab_edu.papers.searches import TARGETS, Searched, Setting
 from fedlab_edu.search.arms import draw_arms
-from fedlab_edu.search.space import FEDPOP, FEDPOP_CROSS_SILO
+from fedlab_edu.search.space import FEDPOP, FEDPOP_CROSS_SILO, FEDPOP_SCAFFOLD
 from fedlab_edu.tuners.fedex import around
 from fedlab_edu.tuners.fedpop import FedPop, fedpop
 
@@ -151,7 +151,6 @@ _SILOS = {
         "domainnet": _domains(domainnet, 6, 10),
     },
 }
-_CIFAR_SCALES = {"book": _DIGITS, "paper": _CIFAR}
 
 
 def _budgets(setting: Setting, members: int, caps: Sequence[int], cap: int) -> dict[str, Setting]:
@@ -208,6 +207,10 @@ def _experiment(
 
 _BEST = "FedPop beats FedEx, and FedEx the search alone"
 _MANY = {"book": _DIGITS, "paper": _CIFAR}
+_CONTROLLED = {
+    scale: {name: replace(one, spaces=FEDPOP_SCAFFOLD) for name, one in settings.items()}
+    for scale, settings in _MANY.items()
+}
 EXPERIMENTS = (
     _experiment("Table 1", f"{_BEST}, in most cells.", (*_RS, *_SHA),
                 (*_contrasts(*_RS), *_contrasts(*_SHA)),
@@ -219,7 +222,7 @@ EXPERIMENTS = (
     _experiment("Table 4, FedProx", f"{_BEST}, with FedProx, too.", _RS, _contrasts(*_RS),
                 _MANY, FedProx()),
     _experiment("Table 4, SCAFFOLD", f"{_BEST}, with SCAFFOLD, too.", _RS, _contrasts(*_RS),
-                _MANY, Scaffold()),
+                _CONTROLLED, Scaffold()),
     _experiment("Figure 5", "More rounds for each member help, and more members do not.", _RS,
                 _contrasts(*_RS), _FIGURE_5),
 )  # fmt: skip

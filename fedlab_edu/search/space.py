@@ -234,6 +234,11 @@ FEDPOP_CROSS_SILO = Spaces(
     SearchSpace({**_CLIENT, "epochs": Choice((1,)), "batch": PowerOfTwo(8, 64)}), FEDEX.server
 )
 
+_CONTROL = {"control_lr": _SERVER["lr"], "control_decay": _SERVER["decay"]}
+#: The same with SCAFFOLD, section 4.5: the control variate has a rate and a schedule of its own.
+#: Their ranges are not given; these are those of the server's.
+FEDPOP_SCAFFOLD = FEDPOP._replace(server=SearchSpace({**_SERVER, **_CONTROL}, ServerHP))
+
 _FEDTUNE: dict[str, Distribution] = {
     "lr": Choice((0.1, 0.05, 0.01, 0.005, 0.001)),
     "weight_decay": Choice((0, 0.00001, 0.0001, 0.001, 0.01, 0.1)),
