@@ -15,17 +15,23 @@ def average(models: list[list[float]], n: list[float]) -> list[float]:
     return w
 
 
+def local_step(w: list[float], g: list[float], lr: float) -> list[float]:
+    """Take one local step of a client, whose loss has the slope g at w."""
+    return [w_j - lr * g_j for w_j, g_j in zip(w, g, strict=True)]
+
+
 def replay(
     lr: float, epochs: int, rounds: int, n: list[float]
 ) -> tuple[list[Point], list[list[list[Point]]]]:
     """Return the server's models, and both clients' paths in each round."""
     servers, paths = [valleys.START], []
     for _ in range(rounds):
-        paths.append([
-            valleys.walk(i, servers[-1], epochs,
-                         lambda _, w, g: [x - lr * d for x, d in zip(w, g, strict=True)])
-            for i in (0, 1)
-        ])  # fmt: skip
+        paths.append(
+            [
+                valleys.walk(i, servers[-1], epochs, lambda _, w, g: local_step(w, g, lr))
+                for i in (0, 1)
+            ]
+        )
         servers.append(average([path[-1] for path in paths[-1]], n))
     return servers, paths
 
