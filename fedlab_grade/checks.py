@@ -8,67 +8,35 @@ A test gets an `Answer` from ``student.call(name, *arguments)`` and passes it to
 import warnings
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from dataclasses import replace
+from functools import wraps
+from typing import Any, NamedTuple, TypeVar, cast
 
 from torch import Tensor
 
+from fedlab_grade.answer import IN_PLACE, Answer, Failure, Stopped, also, changed, failed
 from fedlab_grade.faults import (
     NOT_FINITE,
     Fault,
     Value,
+    convert,
     fault_of,
     form_fault,
     list_fault,
-    plain,
+    type_fault,
 )
 from fedlab_grade.printing import kind, show
-
-IN_PLACE = (
-    "+=, x[j] = ..., append and sort change the argument itself: copy it first; x.clone() and, for "
-    "arrays and lists, x.copy() make a copy"
-)
-NOTHING = "a call that returns nothing, such as xs.append(x), gives None"
-
-
-class Failure(AssertionError):
-    """What was expected and what came; and, where it is known, the likely mistake."""
-
-    def __init__(self, message: str, likely: str = "") -> None:
-        super().__init__(message)
-        self.likely = likely
-
-
-@dataclass(frozen=True)
-class Answer:
-    """What a function of the student's returned.
-
-    Fields:
-        function: its name.
-        given: those of its arguments that are short enough to print, by name.
-        changed: the names of the arguments that are not what they were before the call.
-        part: which of several returned values this is; "" where there is one.
-    """
-
-    function: str
-    value: object
-    given: Mapping[str, str]
-    changed: tuple[str, ...]
-    part: str = ""
-
-    def __str__(self) -> str:
-        given = ", ".join(f"{name} = {value}" for name, value in self.given.items())
-        return f"{self.function} with {given}" if given else self.function
 
 
 def close(
     answer: Answer, want: Value, wrong: Mapping[str, Value] | None = None, rule: str = ""
 ) -> None:
-    """Raise unless the answer is ``want`` in type, dtype, shape and, up to rounding, in value.
+    """Raise unless the answer is ``want`` in shape and, up to rounding, in value.
+
+    A list for an array, another dtype and whole floats for ints are converted, see `unchanged`.
 
     Args:
-        want: a tensor, an array, a number, or a list of tensors or of numbers. Where it is an int,
-            or holds ints only, the answer must be of ints.
+        want: a tensor, an array, a number, or a list of tensors or of numbers.
         wrong: what known mistakes return, each under a sentence that names the mistake. A
             mistake that happens to be right on these arguments is passed over.
         rule: a sentence on what is checked, to begin the message with.
@@ -78,25 +46,36 @@ def close(
     """
     fault = fault_of(answer.value, want)
     if fault is None:
-        return
+        return _note(answer, want)
     for mistake, value in (wrong or {}).items():
         if fault_of(value, want) and not fault_of(answer.value, value):
-            raise _failure(answer, fault, mistake, rule)
-    raise _failure(answer, fault, rule=rule)
+            raise failed(answer, fault, mistake, rule)
+    raise failed(answer, fault, rule=rule)
+
+
+def _note(answer: Answer, like: Value) -> None:
+    """Note what was converted."""
+    if fault := type_fault(answer.value, like):
+        answer.converted.append(failed(answer, fault))
 
 
 def unchanged(answer: Answer) -> None:
-    """Raise unless the function has left its arguments as they were.
+    """Raise unless the function has left its arguments as they were, and its answers were not
+    converted by the earlier checks of the test.
+
+    This is the last line of one test of each question, which judges form alone.
 
     Raises:
-        Failure: it has changed one.
+        Failure: it has changed one; or type or dtype were not those asked for.
     """
     if answer.changed:
-        raise Failure(f"{answer.function} changed {_changed(answer)}.", IN_PLACE)
+        raise Failure(f"{answer.function} changed {changed(answer)}.", IN_PLACE)
+    if answer.converted:
+        raise answer.converted[0]
 
 
 def form(answer: Answer, like: Value) -> Any:
-    """Return the answer itself, once its type, dtype and shape are known to be those of ``like``.
+    """Return the answer, converted if need be, once it is known to have the shape of ``like``.
 
     Numbers come as int or float, and numbers in a list, of any length, too. Entries may be infinite
     or NaN.
@@ -104,21 +83,22 @@ def form(answer: Answer, like: Value) -> Any:
     Raises:
         Failure: the form is another.
     """
-    fault = form_fault(answer.value, like)
-    if fault is not None:
-        raise _failure(answer, fault)
-    return plain(answer.value, like)
+    value = convert(answer.value, like)
+    if fault := form_fault(value, like):
+        raise failed(answer, fault)
+    _note(answer, like)
+    return value
 
 
 def tensor(answer: Answer, like: Tensor) -> Tensor:
-    """Return the answer itself, once it is known to be a finite tensor of like shape and dtype.
+    """Return the answer itself, once it is known to be a finite tensor of like shape.
 
     Raises:
         Failure: it is not.
     """
     value: Tensor = form(answer, like)
     if not value.isfinite().all():
-        raise _failure(answer, Fault(f"{show(value)}, expected finite numbers", NOT_FINITE))
+        raise failed(answer, Fault(f"{show(value)}, expected finite numbers", NOT_FINITE))
     return value
 
 
@@ -130,7 +110,7 @@ def tensors(answer: Answer) -> list[Tensor]:
     """
     fault = list_fault(answer.value)
     if fault is not None:
-        raise _failure(answer, fault)
+        raise failed(answer, fault)
     assert isinstance(answer.value, list | tuple)
     return list(answer.value)
 
@@ -147,7 +127,7 @@ def parts(answer: Answer, *names: str) -> list[Answer]:
     found = f"{len(value)} values" if isinstance(value, list | tuple) else kind(value)
     asked = ", ".join(names)
     likely = "there is no `return`" if value is None else f"the last line is `return {asked}`"
-    raise _failure(answer, Fault(f"{found}, expected the {len(names)} values {asked}", likely))
+    raise failed(answer, Fault(f"{found}, expected the {len(names)} values {asked}", likely))
 
 
 class Case(NamedTuple):
@@ -165,6 +145,7 @@ def check(
     others: Iterable[Case] = (),
     judge: Callable[[Answer, Case], None] | None = None,
     names: tuple[str, ...] = (),
+    only: str = "",
 ) -> None:
     """Raise unless the answers to all cases are right.
 
@@ -177,6 +158,7 @@ def check(
             be what is wanted, see `close`.
         names: the parts of the answer, where it is a tuple. What is wanted, and what mistakes
             return, are then tuples, too.
+        only: the one of these parts that is judged, since each has marks of its own; "" for all.
 
     Raises:
         Failure: of the first answer that is not right. The mistake that it names explains all
@@ -189,7 +171,7 @@ def check(
         try:
             answer = ask(*case.arguments)
             answers.append((answer, case))
-            judge(answer, case) if judge else _equal(answer, case.want, names, case.rule)
+            judge(answer, case) if judge else _equal(answer, case.want, names, only, case.rule)
         except Failure as failure:
             faults.append((failure, answer))
     if not faults:
@@ -203,44 +185,57 @@ def check(
     explain = (
         mistake
         for mistake, rule in mistakes.items()
-        if all(_is_explained(answer, rule, case, names) for answer, case in answers)
+        if all(_is_explained(answer, rule, case, names, only) for answer, case in answers)
     )
-    also = "" if _also(answer) in str(first) else _also(answer)
+    more = "" if also(answer) in str(first) else also(answer)
     likely = next(explain, "") or first.likely or (IN_PLACE if answer.changed else "")
-    raise Failure(f"{first}{also}", likely)
+    raise Failure(f"{first}{more}", likely)
 
 
-def _equal(answer: Answer, want: Any, names: tuple[str, ...], rule: str = "") -> None:
+def _equal(answer: Answer, want: Any, names: tuple[str, ...], only: str, rule: str = "") -> None:
     if not names:
         return close(answer, want, rule=rule)
     for part, value in zip(parts(answer, *names), want, strict=True):
-        close(part, value, rule=rule)
+        if only in ("", part.part):
+            close(part, value, rule=rule)
 
 
 def _is_explained(
-    answer: Answer, rule: Callable[..., Any], case: Case, names: tuple[str, ...]
+    answer: Answer, rule: Callable[..., Any], case: Case, names: tuple[str, ...], only: str
 ) -> bool:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # they would be taken for the student's output
             value = rule(*case.arguments)
         if value is not None:
-            _equal(answer, value, names)
+            _equal(answer, value, names, only)
     except Failure:  # also of the student's own functions, where a rule calls them
         return False
     return value is not None
 
 
-def _failure(answer: Answer, fault: Fault, mistake: str = "", rule: str = "") -> Failure:
-    own = NOTHING if answer.part and answer.value is None else fault.likely
-    likely = IN_PLACE if answer.changed else mistake or own
-    part = f"{answer.part} = " if answer.part else ""
-    return Failure(f"{rule} {answer} returned {part}{fault.text}.{_also(answer)}".strip(), likely)
+_Test = TypeVar("_Test", bound=Callable[..., None])
 
 
-def _also(answer: Answer) -> str:
-    return f" It also changed {_changed(answer)}." if answer.changed else ""
+def composite(**parts: Callable[..., Any]) -> Callable[[_Test], _Test]:
+    """Judge a composite apart from its parts, which are questions of their own.
 
+    A test that fails runs again with these functions in the place of the student's of the same
+    names, and then this run decides. So a mistake in a part is charged once, and a composite that
+    repeats it is told its own mistakes only.
+    """
 
-def _changed(answer: Answer) -> str:
-    return "its argument " + " and ".join(answer.changed)
+    def decorate(test: _Test) -> _Test:
+        @wraps(test)
+        def judge(student: Any, **more: Any) -> None:
+            try:
+                return test(student=student, **more)
+            except Stopped:
+                raise
+            except Failure:
+                with student.given(parts):
+                    return test(student=student, **more)
+
+        return cast(_Test, judge)
+
+    return decorate

@@ -12,6 +12,7 @@ Array = np.ndarray
 Value = Tensor | Array | float | list | tuple  # lists hold tensors, or numbers
 
 RTOL, ATOL = 1e-6, 1e-8  # the answers are float64; a step in float32 on the way is no mistake
+COARSE = 1e-4, 1e-5  # of answers in float32
 HUGE = 2**62  # larger ints do not fit into an array
 
 NAMES: dict[type, str] = {int: "an int", float: "a number"}
@@ -33,17 +34,18 @@ class Fault(NamedTuple):
 
 
 def fault_of(got: Any, want: Value) -> Fault | None:
-    """Return how an answer differs from what is wanted; None if only by rounding.
+    """Return how an answer, once converted, differs from what is wanted; None if only by rounding.
 
     Ints must be equal. Infinities and NaN are equal to themselves.
     """
+    is_coarse = str(getattr(got, "dtype", "")).endswith(("float32", "float16"))
+    got = convert(got, want)
     if fault := form_fault(got, want):
         return fault
-    got = plain(got, want)
     if isinstance(want, list | tuple) and len(got) != len(want):
         return Fault(f"{show(got)}, expected {show(want)}")
     if not isinstance(want, list | tuple) or not _holds_tensors(want):
-        return _value_fault(got, want)
+        return _value_fault(got, want, COARSE if is_coarse else (RTOL, ATOL))
     for i, (g, w) in enumerate(zip(got, want, strict=True)):
         if entry := fault_of(g, w):
             return Fault(f"a list in which entry {i} is {entry.text}", entry.likely)
@@ -64,6 +66,40 @@ def form_fault(got: object, like: Value) -> Fault | None:
     if what := _misfit(number, asked):
         return Fault(f"{what}, expected {NAMES[asked]}", _not_whole(number) or mistaken(got))
     return None
+
+
+def convert(got: Any, like: Value) -> Any:
+    """Return an answer in the type and dtype of ``like``, if that changes no number; else as it is.
+
+    Numbers may come in a list for an array, and in another dtype; whole floats may stand for ints.
+    """
+    got = plain(got, like)
+    if form_fault(got, like) is None or (isinstance(got, Tensor) and _odd(got)):
+        return got
+    if isinstance(like, list | tuple) and _holds_tensors(like):
+        return [convert(x, like[0]) for x in got] if type(got) in (list, tuple) else got
+    wanted = np.asarray(like).dtype
+    try:
+        numbers = np.asarray(got)
+    except Exception:  # what a student returns may be anything
+        return got
+    fits = numbers.ndim == np.ndim(like) or (numbers.ndim and isinstance(like, Tensor | Array))
+    if not fits or numbers.dtype.kind not in "iuf" or wanted.kind not in "iuf":
+        return got
+    if wanted.kind != "f" and not (np.isfinite(numbers) & (numbers == np.rint(numbers))).all():
+        return got
+    if isinstance(like, Tensor):
+        return torch.from_numpy(numbers.astype(wanted))
+    number = wanted.kind == "f" and not isinstance(like, Array)
+    return got if number else plain(numbers.astype(wanted), like)
+
+
+def type_fault(got: Any, like: Value) -> Fault | None:
+    """Return the fault of an answer that had to be converted; None of any other."""
+    fault = form_fault(got, like)
+    if fault or not isinstance(like, list | tuple) or not _holds_tensors(like):
+        return fault
+    return next((f for g, w in zip(got, like, strict=False) if (f := form_fault(g, w))), None)
 
 
 def plain(got: Any, like: Value) -> Any:
@@ -170,11 +206,11 @@ def _odd(got: Tensor) -> Fault | None:
     return Fault(f"an unusual tensor ({what}), expected an ordinary one", "return a plain tensor")
 
 
-def _value_fault(got: Any, want: Any) -> Fault | None:
+def _value_fault(got: Any, want: Any, tolerances: tuple[float, float]) -> Fault | None:
     """Compare values of the same form; lists hold numbers."""
     g, w = _as_array(got), _as_array(want)
     with np.errstate(all="ignore"):
-        right = g == w if g.dtype.kind in "iub" else np.isclose(g, w, RTOL, ATOL, equal_nan=True)
+        right = g == w if g.dtype.kind in "iub" else np.isclose(g, w, *tolerances, equal_nan=True)
     if right.all():
         return None
     likely = NOT_FINITE if (~right & ~np.isfinite(g)).any() else ""

@@ -28,11 +28,12 @@ _RECORDER = pytest.StashKey["Recorder"]()
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line(
         "markers",
-        "q(question, points, function='', aspect='', hint='', hidden=False, wall=None): one aspect "
+        "q(question, points, function='', aspect='', hidden=False, wall=None, "
+        "invariant=False, minutes=0): one aspect "
         "of the answer to a question, as in q('ex01.2', points=1, function='minibatches', "
-        "aspect='the last minibatch'). The hint is for answers whose mistake the test does not "
-        "know; a hidden test is kept from students; wall is the limit of a call, at home of the "
-        "test, in seconds.",
+        "aspect='the last minibatch'). A hidden test is kept from students; wall is the limit of a "
+        "call, at home of the test, in seconds; an invariant counts only once another test of the "
+        "question has passed; minutes is what the question takes a student.",
     )
 
 
@@ -51,6 +52,7 @@ def student(request: pytest.FixtureRequest) -> Student | Values:
         exercise = request.path.stem.removeprefix("test_")
         (solution,) = (request.path.parents[2] / "solutions").glob(f"{exercise}_*.py")
         functions = Student(solution)
+    functions.reset()
     return functions if about(request.node).get("function") else Values(functions)
 
 
@@ -194,14 +196,15 @@ def about(item: pytest.Item) -> dict[str, str | float]:
         points: float,
         function: str = "",
         aspect: str = "",
-        hint: str = "",
         hidden: bool = False,
         wall: float | None = None,
+        invariant: bool = False,
+        minutes: float = 0,
     ) -> dict[str, str | float]:
         words = item.name.removeprefix("test_").replace("_", " ")
         return {
             "test": name(item), "question": question, "points": points, "function": function,
-            "aspect": aspect or words, "hint": hint, "hidden": hidden,
+            "aspect": aspect or words, "hidden": hidden, "invariant": invariant,
         }  # fmt: skip
 
     marker = item.get_closest_marker("q")

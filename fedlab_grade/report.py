@@ -1,5 +1,6 @@
 """A report as plain text for the student: marks, what went wrong, and what to do next."""
 
+import re
 from collections.abc import Sequence
 from textwrap import fill
 
@@ -37,8 +38,6 @@ def render(report: Report, command: str, width: int = 88, colour: bool = False) 
         lines = text(result.message, by)
         if result.likely:
             lines += text(f"Likely: {result.likely}.", by)
-        elif result.hint and result.status == "failed":
-            lines += text(f"Hint: {result.hint}.", by)
         return lines + text(_printed(result, width - by - 3), by)
 
     def aspects(results: Sequence[Result]) -> list[str]:
@@ -91,4 +90,6 @@ def _next(report: Report, command: str) -> str:
         return f"Next: put this right, save the file{run}{whole}"
     verb = "write" if todo.status == "not written" else "look at"
     again = command.replace("{question}", todo.question)
-    return f"Next: {verb} {todo.function or todo.question}, save the file{run}{again}"
+    line = f"Next: {verb} {todo.function or todo.question}, save the file{run}{again}"
+    hinted = re.fullmatch(r"ex\d+\.\d+", todo.question)
+    return f"{line}\nFor a hint:\n  fedlab-edu hint {todo.question}" if hinted else line

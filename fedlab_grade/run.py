@@ -15,6 +15,7 @@ from threading import Timer
 
 LIMIT = 10.0  # seconds for one test; an honest answer takes a few hundredths of one
 START = 120.0  # seconds for the child to start, which loads PyTorch from a cold disk
+WITHHELD = "This holds, but counts only once another test of the question has passed."
 GRACE = 5.0  # seconds beyond its limit: it watches the clock itself, and this is for when it cannot
 
 
@@ -26,10 +27,10 @@ class Result:
         status: passed; failed; raised, by an exception; not written, the untouched stub; not
             gradable, the file cannot be run; stopped, by the clock or by an end of the process;
             not run, after another test of the question was stopped; error, the test is at fault.
-        message: what was expected and what came; likely: the mistake that explains it, where it
-            is known; hint: the test's own, for when it is not.
+        message: what was expected and what came; likely: the mistake that explains it, if known.
         printed: the beginning of what the student's code printed.
-        hidden: whether the test is kept from students; seconds: how long it took.
+        hidden: it is kept from students; invariant: it counts once another test of the question
+            has passed; seconds: how long it took.
     """
 
     test: str
@@ -37,7 +38,7 @@ class Result:
     function: str
     points: float
     aspect: str
-    hint: str = ""
+    invariant: bool = False
     status: str = "not run"
     message: str = ""
     likely: str = ""
@@ -159,12 +160,12 @@ class Progress:
             message = f"{who} ended the Python process, with exit status {code}"
         if at := re.search(rf'File "{re.escape(str(self.file))}", line (\d+) in (\S+)', trace):
             source = linecache.getline(str(self.file), int(at[1])).strip()
-            where = f"\n  line {at[1]}, in {at[2].strip('<>')}: {source}"
+            message += f".\n  line {at[1]}, in {at[2].strip('<>')}: {source}"
         else:
-            where = ""
+            message += "."
         for name in [self.running] if self.running else self.results:
             status = "stopped" if self.running else "not gradable"
-            self.change(name, status=status, message=f"{message}.{where}", likely=likely)
+            self.change(name, status=status, message=message, likely=likely)
         self.running = None
 
     def skip(self) -> list[str]:
@@ -173,9 +174,17 @@ class Progress:
         stopped = {r.question for r in results if r.status == "stopped"}
         return [r.test for r in results if r.status != "not run" or r.question in stopped]
 
+    def withhold(self) -> None:
+        """Fail the invariants of each question of which no other test has passed."""
+        passed = [r for r in self.results.values() if r.status == "passed"]
+        questions = {r.question for r in passed if not r.invariant}
+        for result in (r for r in passed if r.question not in questions):
+            self.change(result.test, status="failed", message=WITHHELD)
+
     def report(self) -> Report:
         for test in self.results.keys() - self.skip():
             self.change(test, status="error", message="The check did not run.")
+        self.withhold()
         return Report(self.file, tuple(self.results.values()))
 
 

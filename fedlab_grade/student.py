@@ -5,7 +5,6 @@ keeps hostile code in check.
 """
 
 import ast
-import bdb
 import inspect
 import io
 import linecache
@@ -13,7 +12,8 @@ import random
 import sys
 import traceback
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import Any
@@ -23,7 +23,8 @@ import torch
 from torch import Tensor
 
 from fedlab_grade import callables, wire
-from fedlab_grade.checks import Answer, Failure
+from fedlab_grade.advice import advice, first_line
+from fedlab_grade.answer import Answer, Failure, NotWritten, Raised
 from fedlab_grade.printing import kind, printable
 from fedlab_grade.release import NOT_WRITTEN
 from fedlab_grade.textfile import Unusable, text_of
@@ -35,14 +36,6 @@ JUPYTER = "Lines with % or ! are for Jupyter only: take them out, or hand in the
 
 class NotGradable(Exception):
     """The file cannot be run at all, so that no question has an answer yet."""
-
-
-class NotWritten(Failure):
-    """The function is the stub that was handed out, or calls one."""
-
-
-class Raised(Failure):
-    """The function raised an exception."""
 
 
 class Student:
@@ -57,6 +50,7 @@ class Student:
 
     def __init__(self, path: Path, text: str | None = None) -> None:
         self.path = path
+        self.reset()
         self.module = ModuleType(f"student_{path.stem}")
         self.module.__file__ = str(path)
         sys.modules[self.module.__name__] = self.module  # dataclasses look themselves up there
@@ -77,10 +71,15 @@ class Student:
             exec(code, vars(self.module))
         except BaseException as error:  # sys.exit() and the like included
             told = f"Running the file raised {self._told(error)}"
-            advice = _advice(error)
-            raise NotGradable(f"{told}\nLikely: {advice}." if advice else told) from None
+            likely = advice(error)
+            raise NotGradable(f"{told}\nLikely: {likely}." if likely else told) from None
         finally:
             torch.set_default_device(None)  # what a file sets would hold for the tests too
+
+    def reset(self) -> None:
+        """Begin a test."""
+        self.converted: list[Failure] = []
+        self.parts: dict[str, Callable[..., Any]] = {}
 
     def call(self, name: str, *arguments: object) -> Answer:
         """Return what the student's function makes of copies of the arguments.
@@ -99,7 +98,7 @@ class Student:
         pairs = zip(names, before, map(_bytes, after), strict=True)
         changed = tuple(parameter for parameter, old, new in pairs if old != new)
         short = {n: text for n, a in zip(names, arguments, strict=True) if (text := printable(a))}
-        return Answer(name, value, short, changed)
+        return Answer(name, value, short, changed, converted=self.converted)
 
     def run(
         self, name: str, arguments: Sequence[object], named: Mapping[str, object], seed: int | None
@@ -121,26 +120,41 @@ class Student:
         given = [_copy(argument) for argument in arguments]
         if seed is not None:
             seed_all(seed)
+        module = vars(self.module)
+        own = {part: module[part] for part in self.parts if part in module}
+        module.update(self.parts)
         try:
             value = function(*given, **named)
         except BaseException as error:  # sys.exit() and the like included
             if isinstance(error, AssertionError) and _is_from(error, arguments):
                 raise  # it is the test that speaks
-            if isinstance(error, NotImplementedError) and _text(error) == NOT_WRITTEN:
+            if isinstance(error, NotImplementedError) and first_line(error) == NOT_WRITTEN:
                 inner = traceback.extract_tb(error.__traceback__)[-1].name
                 calls = "" if inner == name else f"; {name} calls it"
                 raise NotWritten(f"{inner} is not written yet{calls}.") from None
-            raise Raised(f"{name} raised {self._told(error)}", _advice(error)) from None
+            raise Raised(f"{name} raised {self._told(error)}", advice(error)) from None
         finally:
+            for part in self.parts:
+                module.pop(part, None)
+            module.update(own)
             torch.set_default_device(None)
         return value, names, given
+
+    @contextmanager
+    def given(self, parts: Mapping[str, Callable[..., Any]]) -> Iterator[None]:
+        """Call the file's functions with these in the place of its own of the same names."""
+        self.parts = dict(parts)
+        try:
+            yield
+        finally:
+            self.parts = {}
 
     def _told(self, error: BaseException) -> str:
         """Return the exception as text, and where in the student's own file it happened."""
         frames = traceback.extract_tb(error.__traceback__)
         mine = [f for f in frames if f.filename == str(self.path)][-FRAMES:]
         where = [f"\n  line {f.lineno}, in {f.name.strip('<>')}: {f.line}" for f in mine]
-        text = _text(error)
+        text = first_line(error)
         return f"{callables.name_of(type(error))[:80]}{': ' if text else ''}{text}{''.join(where)}"
 
 
@@ -186,30 +200,6 @@ def seed_all(seed: int) -> None:
     random.seed(seed)
     np.random.seed(seed % 2**32)
     torch.manual_seed(seed)
-
-
-def _text(error: BaseException) -> str:
-    try:
-        lines = str(error).strip().splitlines()
-    except Exception:  # an exception of the student's own may have a broken __str__
-        return ""
-    return lines[0][:300] if lines else ""
-
-
-def _advice(error: BaseException) -> str:
-    if isinstance(error, EOFError):
-        return "input() has nobody to ask: a function gets all it needs as arguments"
-    if isinstance(error, bdb.BdbQuit):
-        return "breakpoint() stops for someone at the keyboard: take it out"
-    if isinstance(error, SystemExit):
-        return "exit() ends the whole program: end a function with `return`"
-    if isinstance(error, RecursionError):
-        return "the function calls itself without end"
-    if isinstance(error, ModuleNotFoundError) or "relative import" in _text(error):
-        return "an answer is one file, and can import only what is installed where it is checked"
-    if isinstance(error, NameError) and error.name == "get_ipython":
-        return "this line is for Jupyter only: take it out, or hand in the notebook"
-    return ""
 
 
 def _is_from(error: BaseException, functions: Sequence[object]) -> bool:

@@ -1,9 +1,11 @@
 """Call a student's functions for tests with plain values and ``assert``."""
 
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 from fedlab_grade import callables, wire
-from fedlab_grade.checks import Failure
+from fedlab_grade.answer import Failure
 from fedlab_grade.faults import mistaken
 from fedlab_grade.printing import kind
 from fedlab_grade.student import Student
@@ -20,6 +22,12 @@ class Values:
 
     def __init__(self, student: Student) -> None:
         self.student = student
+
+    @contextmanager
+    def given(self, parts: Mapping[str, Callable[..., Any]]) -> Iterator[None]:
+        """See `Student.given`."""
+        with self.student.given(parts):
+            yield
 
     def call(
         self,

@@ -3,6 +3,7 @@
 import math
 import re
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from fedlab_grade.checks import (
     Failure,
     check,
     close,
+    composite,
     form,
     parts,
     tensor,
@@ -25,8 +27,8 @@ from fedlab_grade.checks import (
 )
 from fedlab_grade.printing import printable, show
 from fedlab_grade.report import render
-from fedlab_grade.run import Report, Result
-from fedlab_grade.student import NotWritten, Student
+from fedlab_grade.run import Progress, Report, Result, marks
+from fedlab_grade.student import NotWritten, Raised, Student
 
 pytestmark = pytest.mark.grader
 
@@ -48,7 +50,7 @@ def test_an_unusual_tensor_is_an_answer_like_any_other_wrong_one(odd: Tensor) ->
             look(Answer("f", [odd] if look is tensors else odd, {}, ()))
 
 
-def test_checks_look_at_type_dtype_shape_finiteness_and_value_in_this_order() -> None:
+def test_checks_look_at_type_shape_finiteness_and_value_in_this_order() -> None:
     want = torch.tensor([1.0, 2.0], dtype=torch.float64)
     seen = []
     for value in (None, [[nan := torch.nan]], [nan], torch.tensor([[nan]]), want[:1] * nan):
@@ -59,13 +61,63 @@ def test_checks_look_at_type_dtype_shape_finiteness_and_value_in_this_order() ->
         close(answer(want * nan), want)
     assert [re.sub(r"f with n = 3 returned ", "", s) for s in [*seen, str(failure.value)]] == [
         "None, expected a tensor of shape (2,).",
-        "a list, expected a tensor of shape (2,).",
-        "a list, expected a tensor of shape (2,).",
-        "a tensor of dtype float32, expected float64.",
+        "a tensor of shape (1, 1), expected (2,).",
+        "a tensor of shape (1,), expected (2,).",
+        "a tensor of shape (1, 1), expected (2,).",
         "a tensor of shape (1,), expected (2,).",
         "[nan, nan], expected finite numbers: [1, 2].",
     ]
     close(answer(want.clone().requires_grad_()), want)  # part of a graph is no mistake
+
+
+CONVERTIBLE = [  # what comes, what is wanted, what is said of the form
+    ([1, 2.5], torch.tensor([1, 2.5], dtype=torch.float64), "a list, expected a tensor"),
+    (np.array([1, 2]), torch.tensor([1.0, 2.0], dtype=torch.float64), "a ndarray, expected a tens"),
+    (torch.tensor([0.1, 1 / 3]), torch.tensor([0.1, 1 / 3]).double(), "dtype float32, expected fl"),
+    (torch.tensor([0.1 + 1e-6]), torch.tensor([0.1]).double(), "dtype float32, expected float64"),
+    (torch.tensor([1.0, 2.0]), torch.tensor([1, 2]), "dtype float32, expected int64"),
+    ([[1.0, 2.0]], [torch.tensor([1, 2])], "a list with a list in it"),
+    ([torch.tensor([1.0])], [torch.tensor([1])], "dtype float32, expected int64"),
+    ([1.0, 0.5], np.array([1, 0.5]), "a list, expected an array"),
+    (np.array([1, 0.5], "f4"), np.array([1, 0.5]), "dtype float32, expected float64"),
+    (3.0, 3, "the float 3.0, expected an int"),
+    ([3.0, 4.0], [3, 4], "a list with the float 3.0 in it"),
+]
+
+
+@pytest.mark.parametrize(("got", "want", "said"), CONVERTIBLE)
+def test_another_type_costs_the_form_alone_and_hides_no_mistake(
+    got: Any, want: Any, said: str
+) -> None:
+    right, wrong = answer(got), answer(got)
+    close(right, want)
+    with pytest.raises(Failure, match=re.escape(said)):
+        unchanged(right)
+    with pytest.raises(Failure) as failure:
+        close(wrong, _plus_one(want), {"one is missing": want})
+    assert failure.value.likely == "one is missing"
+
+
+def _plus_one(value: Any) -> Any:
+    return [_plus_one(x) for x in value] if isinstance(value, list) else value + 1
+
+
+@pytest.mark.parametrize(
+    ("got", "want"),
+    [
+        (torch.tensor([1.5]), torch.tensor([1])),
+        (1.5, 1),
+        (torch.tensor([True]), torch.tensor([1.0])),
+        (torch.tensor([1.0]), torch.tensor([True])),
+        (torch.tensor([math.nan]), torch.tensor([1])),
+        ([[1.0], [1.0, 2.0]], torch.ones(2, 2)),
+        (["1"], torch.ones(1)),
+        (torch.tensor([0.1003]), torch.tensor([0.1]).double()),
+    ],
+)
+def test_what_would_change_a_number_is_not_converted(got: Any, want: Any) -> None:
+    with pytest.raises(Failure):
+        close(answer(got), want)
 
 
 def test_a_wrong_value_is_compared_with_known_mistakes_but_not_with_those_right_here() -> None:
@@ -130,13 +182,11 @@ def message_of(value: object, want: Any) -> str:
 @pytest.mark.parametrize(
     ("value", "want", "message"),
     [
-        ([1.0], np.ones(1), "a list, expected an array of shape (1,). an array is asked for"),
-        (torch.ones(1), np.ones(1), "a Tensor, expected an array of shape (1,)"),
-        (np.ones(2, "f4"), np.ones(2), "an array of dtype float32, expected float64. the numbers"),
+        ({}, np.ones(1), "a dict, expected an array of shape (1,). an array is asked for"),
         (np.ones((1, 2)), np.ones(2), "an array of shape (1, 2), expected (2,). the answer has 2"),
         (np.ones(2) * np.nan, np.ones(2), "[nan, nan], expected finite numbers: [1, 1]. inf and"),
         (np.ones((5, 6)), np.eye(5, 6), "an array with 25 wrong entries of 30: entry [0, 1] is 1"),
-        (2.0, 1, "the float 2.0, expected an int. an int is asked for"),
+        (2.5, 1, "the float 2.5, expected an int. an int is asked for"),
         ("2", 1.0, "a str, expected a number."),
         (None, 1, "None, expected an int. there is no `return`"),
         (10**20, 1.0, "an int of more than 18 digits, expected a number."),
@@ -270,10 +320,85 @@ def test_a_change_of_a_dict_is_noticed(tmp_path: Path) -> None:
     assert Student(file).call("pop", {"w": torch.zeros(2)}).changed == ("d",)
 
 
+def test_one_part_of_a_pair_is_judged_without_the_other() -> None:
+    def ask(n: int) -> Answer:
+        return answer((n, n))
+
+    mistakes = {"it is n + 1": lambda n: (0, n)}
+    judge = partial(check, ask, mistakes, [Case((3,), (3, 4))], names=("low", "high"))
+    judge(only="low")
+    with pytest.raises(Failure, match="returned high = 3, expected 4") as failure:
+        judge(only="high")
+    assert failure.value.likely == "it is n + 1"
+
+
+COMPOSITE = """
+def half(x): return x / 4
+def right(x): return half(x) + 1
+def wrong(x): return half(x) + 2
+def part(x): return half(x)
+"""
+
+
+def test_a_composite_is_judged_with_the_parts_of_the_reference(tmp_path: Path) -> None:
+    file = tmp_path / "mine.py"
+    file.write_text(COMPOSITE)
+    mine = Student(file)
+
+    def judged(name: str, want: float) -> None:
+        @composite(half=lambda x: x / 2)
+        def test(student: Student) -> None:
+            close(student.call(name, 8), want)
+
+        test(student=mine)
+
+    judged("right", 5.0)
+    judged("right", 3.0)  # with the student's own part
+    judged("half", 2.0)
+    with pytest.raises(Failure, match=r"returned 6, expected 5"):  # not 4: that has two mistakes
+        judged("wrong", 5.0)
+    with pytest.raises(Failure):
+        judged("half", 4.0)  # nobody's own question is answered by the reference
+    assert mine.call("half", 8).value == 2
+
+
+@pytest.mark.parametrize(
+    ("code", "cause"),
+    [
+        ("torch.ones(2, 3) @ torch.ones(2, dtype=torch.float64)", "shapes do not fit"),
+        ("torch.ones(2, 2).T @ torch.tensor([1, 2])", "two dtypes meet"),
+        ("torch.ones(2, 2) @ torch.ones(2, 1).double()", "two dtypes meet"),
+        ("torch.ones(3) + torch.ones(2)", "shapes do not fit"),
+        ("np.ones(3) + np.ones(2)", "shapes do not fit"),
+        ("np.ones((2, 3)) @ np.ones(2)", "shapes do not fit"),
+        ("torch.ones(2, 3).view(4)", "shapes do not fit"),
+        ("torch.zeros(2, dtype=torch.int64).add_(0.5)", "cannot hold floats"),
+        ("torch.ones(2, requires_grad=True).sub_(1)", "changed in place while its gradient"),
+        ("torch.ones(2).sum().backward()", "nothing was recorded"),
+        ("torch.ones(2, requires_grad=True).numpy()", "leaves the graph"),
+        ("float(torch.ones(2))", "a single number is asked for"),
+        ("bool(np.ones(2) > 0)", "a single number is asked for"),
+        ("torch.ones(2)[torch.ones(1)]", "position must be an int"),
+        ("np.ones(2)[1.0]", "position must be an int"),
+        ("torch.ones(2)[2]", "beyond the end"),
+    ],
+)
+def test_the_common_exceptions_of_tensors_have_a_likely_cause(
+    code: str, cause: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "mine.py"
+    file.write_text(f"import numpy as np\nimport torch\ndef f(): {code}\n")
+    with pytest.raises(Raised) as failure:
+        Student(file).call("f")
+    assert cause in failure.value.likely
+
+
 def test_a_report_names_marks_the_mistake_once_and_what_to_do_next() -> None:
     likely = "it is twice as much"
-    first = Result("a", "ex09.1", "double", 2, "by hand", "", "failed", "Got 4.", likely, "hello\n")
-    again = Result("b", "ex09.1", "double", 1, "drawn", "", "failed", "Got 8.", likely)
+    first = Result(
+        "a", "ex09.1", "double", 2, "by hand", False, "failed", "Got 4.", likely, "hello\n"
+    )
+    again = Result("b", "ex09.1", "double", 1, "drawn", False, "failed", "Got 8.", likely)
     right = Result("c", "ex09.2", "triple", 3, "by hand", status="passed")
     assert render(Report(Path("me.py"), (first, again, right)), "check {question}", 40) == """\
 me.py
@@ -293,11 +418,35 @@ me.py
 
 Next: look at double, save the file, and run
   check ex09.1
+For a hint:
+  fedlab-edu hint ex09.1
 """  # fmt: skip
 
 
-def test_the_hint_of_the_test_is_for_wrong_values_without_a_known_mistake() -> None:
-    wrong = Result("a", "ex09.1", "double", 2, "by hand", "add", "failed", "Got 4.")
-    raised = Result("a", "ex09.1", "double", 2, "by hand", "add", "raised", "TypeError")
-    assert "Hint: add." in render(Report(Path("me.py"), (wrong,)), "check")
-    assert "Hint" not in render(Report(Path("me.py"), (raised,)), "check")
+def test_a_report_points_to_the_hints_of_the_course_and_prints_none() -> None:
+    wrong = Result("a", "ex09.1", "double", 2, "by hand", status="failed", message="Got 4.")
+    own = Result("a", "q1", "double", 2, "by hand", status="failed", message="Got 4.")
+    assert "fedlab-edu hint ex09.1" in render(Report(Path("me.py"), (wrong,)), "check")
+    assert "hint" not in render(Report(Path("me.py"), (own,)), "check")
+
+
+def test_an_invariant_counts_once_another_test_of_its_question_has_passed() -> None:
+    def question(name: str, value: str, invariant: str) -> list[Result]:
+        return [
+            Result(f"{name}-value", name, "f", 2, "value", status=value),
+            Result(f"{name}-invariant", name, "f", 1, "arguments", True, invariant),
+        ]
+
+    results = [
+        *question("q1", "passed", "passed"),
+        *question("q2", "failed", "passed"),
+        *question("q3", "raised", "raised"),
+    ]
+    progress = Progress(Path("me.py"))
+    progress.results = {r.test: r for r in results}
+    settled = progress.report().results
+    assert [r.status for r in settled] == [
+        "passed", "passed", "failed", "failed", "raised", "raised",
+    ]  # fmt: skip
+    assert marks(settled) == (3, 9)
+    assert "counts only once" in settled[3].message

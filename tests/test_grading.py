@@ -28,7 +28,7 @@ ODD = {
     "coroutine": ("pass\n\nasync def minibatches(order, batch): pass", "a coroutine.*write `def`"),
     "no_return": ("order.split(batch)", "returned None, expected a list.*there is no `return`"),
     "generator": ("yield order", "returned a generator, expected a list of tensors"),
-    "plain_numbers": ("return [[3, 0]]", "a list with a list in it, expected tensors"),
+    "plain_numbers": ("return [[3, 0]]", r"returned \[\[3, 0\]\], expected \[\[3, 0\], "),
     "floats": ("return list(order.double().split(batch))", "dtype float64, expected int64"),
     "two_axes": ("return list(order[None].split(batch, 1))", "2 dimensions instead of 1"),
     "raises": ("return [][batch]", r"raised IndexError.*\n  line \d+, in minibatches: return \[\]"),

@@ -44,7 +44,7 @@ def record(student: str = "ann", *points: float | None, **fields: object) -> Rec
         message = f"{function} is wrong: {'secret input' if i == 1 else 'got 4'}"
         tests.append(
             Outcome(f"t{i}", question, function, aspect, won, most, status, message, likely,
-                 "a hint", seconds=0.5, hidden=i == 1)
+                 seconds=0.5, hidden=i == 1)
         )  # fmt: skip
     values = {"state": "graded", "assignment": "hw", "ids": (), "name": student} | fields
     return Record(student, tests=tuple(tests), **values)  # type: ignore[arg-type]
@@ -84,7 +84,7 @@ class Tags(HTMLParser):
 
 
 def evil() -> Record:
-    test = Outcome("t", EVIL, EVIL, EVIL, 0, 1, "failed", EVIL, EVIL, EVIL, EVIL, hidden=False)
+    test = Outcome("t", EVIL, EVIL, EVIL, 0, 1, "failed", EVIL, EVIL, EVIL, hidden=False)
     return Record(EVIL, EVIL, (EVIL,), EVIL, "graded", (test,), EVIL, EVIL, notes=(EVIL,))
 
 

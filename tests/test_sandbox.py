@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from fedlab_grade.checks import Failure
+from fedlab_grade.answer import Failure
 from fedlab_grade.options import Limits
 from fedlab_grade.run import CheckBroken, Report, grade, marks
 from fedlab_grade.sandbox import doctor, landlock, seccomp, usage, view
@@ -615,7 +615,7 @@ def test_of_a_fixture(student, missing):
 def test_of_an_odd_answer(student):
     assert student.call("f", 2) + 1 == 3
 
-@q("q3", 1, hidden=True, aspect="an aspect", hint="a hint")
+@q("q3", 1, hidden=True, aspect="an aspect")
 @pytest.mark.parametrize("x", [1, 2])
 def test_of_draws(student, x):
     assert student.call("f", x) == x, f"drawn {rng.random()} {random.random()}"
@@ -627,6 +627,37 @@ class TestGroup:
             student.call("g")
         pytest.fail("as told")
 """
+
+
+COMPOSITE = """
+import pytest
+from fedlab_grade.checks import close, composite
+
+q = pytest.mark.q
+
+@q("q1", 1, function="half")
+def test_half(student):
+    close(student.call("half", 8), 4.0)
+
+@q("q2", 1, function="twice")
+@composite(half=lambda x: x / 2)
+def test_twice(student):
+    close(student.call("twice", 8), 2.0)
+
+@q("q2", 1, function="twice", invariant=True)
+def test_twice_of_zero(student):
+    close(student.call("twice", 0), 0.0)
+"""
+
+
+def test_a_composite_in_the_sandbox_is_judged_apart_from_its_parts(tmp_path: Path) -> None:
+    need("bwrap")
+    tests = tmp_path / "test_f.py"
+    tests.write_text(COMPOSITE)
+    right = "def half(x):\n    return x / 4\ndef twice(x):\n    return half(half(x))\n"
+    wrong = right.replace("half(half(x))", "half(x) / 3")
+    passed = [[r.status for r in report.results] for report in graded(tests, right, wrong)]
+    assert passed == [["failed", "passed", "passed"], ["failed"] * 3]
 
 
 @pytest.fixture(scope="module")
@@ -668,7 +699,7 @@ def test_all_students_and_every_regrade_get_the_inputs_of_the_secret(
 
 def test_the_marker_is_told(broken: list[dict[str, object]]) -> None:
     drawn, group = broken[1]["test_of_draws[1]"], broken[1]["TestGroup::test_in_a_class"]
-    assert (drawn.hidden, drawn.aspect, drawn.hint) == (True, "an aspect", "a hint")  # type: ignore[attr-defined]
+    assert (drawn.hidden, drawn.aspect) == (True, "an aspect")  # type: ignore[attr-defined]
     assert (group.status, group.message, group.points) == ("failed", "as told", 2)  # type: ignore[attr-defined]
     assert group.aspect == "in a class"  # type: ignore[attr-defined]
 

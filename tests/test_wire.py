@@ -23,7 +23,7 @@ from hypothesis import strategies as st
 from safetensors.torch import save
 
 from fedlab_grade import callables, wire
-from fedlab_grade.checks import Failure
+from fedlab_grade.answer import Failure
 from fedlab_grade.options import Limits
 from fedlab_grade.sandbox.processes import Worker
 from fedlab_grade.sandbox.remote import Remote, Stopped

@@ -39,7 +39,6 @@ def outcome(result: Result, code: str = "") -> Outcome:
         result.status,
         result.message[:TEXT],
         result.likely[:TEXT],
-        result.hint,
         result.printed[:TEXT],
         round(result.seconds, 3),
         result.hidden,

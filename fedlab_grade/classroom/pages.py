@@ -191,8 +191,6 @@ def told(test: Outcome, among: Sequence[Outcome], show_hidden: bool = False) -> 
         yield test.code
     if test.likely:
         yield f"Likely: {test.likely}."
-    elif test.hint and test.status == "failed":
-        yield f"Hint: {test.hint}."
     if test.printed.strip():
         yield f"Your code printed:\n{test.printed.strip()}"
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from fedlab_grade.classroom.people import Person
 
-GRADE = "fedlab-edu/grade/v1"  # the version of a record
+GRADE = "fedlab-edu/grade/v2"  # the version of a record
 GRADED, NOT_GRADABLE, UNGRADED, MISSING = "graded", "not gradable yet", "ungraded", "not handed in"
 UNCLEAR = "unclear"
 TEXT = 4000  # characters of a message that are kept
@@ -18,7 +18,7 @@ class Outcome:
 
     Fields:
         points: won, of max; None where the test itself failed, or nothing could judge.
-        status, message, likely, hint, printed: as in `fedlab_grade.run.Result`.
+        status, message, likely, printed: as in `fedlab_grade.run.Result`.
         seconds: that it took.
         hidden: students are told its aspect only.
         code: the lines of the student's module around the one that the message names last.
@@ -33,7 +33,6 @@ class Outcome:
     status: str
     message: str = ""
     likely: str = ""
-    hint: str = ""
     printed: str = ""
     seconds: float = 0.0
     hidden: bool = False

@@ -32,7 +32,7 @@ from fedlab_grade.classroom.records import (
 from fedlab_grade.disk import write_json
 from fedlab_grade.options import Refusal
 
-CLASS = "fedlab-edu/class/v1"
+CLASS = "fedlab-edu/class/v2"
 
 
 def file_name(student: str) -> str:

@@ -15,11 +15,11 @@ from typing import Any, NoReturn
 import numpy as np
 
 from fedlab_grade import callables, wire
-from fedlab_grade.checks import Failure
+from fedlab_grade.answer import Failure, NotWritten, Raised, Stopped
 from fedlab_grade.options import Limits
 from fedlab_grade.sandbox.line import Line
 from fedlab_grade.sandbox.processes import Worker
-from fedlab_grade.student import NotGradable, NotWritten, Raised, Student, lines_of
+from fedlab_grade.student import NotGradable, Student, lines_of
 
 MESSAGE = 2000  # characters
 WORKERS = (
@@ -27,10 +27,6 @@ WORKERS = (
     "num_workers=0"
 )
 FAILURES = {"NotWritten": NotWritten, "Raised": Raised, "Failure": Failure}
-
-
-class Stopped(Failure):
-    """A call took all its time, or ended its process; the file answers no further call."""
 
 
 class _Late(BaseException):
@@ -68,6 +64,7 @@ class Remote(Student):
         on_answer: Callable[[], None] = lambda: None,
     ) -> None:
         self.path = Path(file)
+        self.reset()
         self._lines = lines_of(text)
         self._line, self._limits, self._deadline = Line(worker, limits.output), limits, deadline
         self._allowed = allowed or f"all {limits.total:g} seconds for this file"
@@ -102,7 +99,7 @@ class Remote(Student):
         functions = callables.Functions()
         request = {
             "kind": "call", "name": name, "arguments": list(arguments), "named": dict(named),
-            "seed": seed, "limit": self._time(),
+            "seed": seed, "limit": self._time(), "parts": self.parts,
         }  # fmt: skip
         reply = self._ask(request, functions, name)
         if reply["kind"] == "refused":

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from fedlab_grade import callables, wire
-from fedlab_grade.checks import Failure
+from fedlab_grade.answer import Failure
 from fedlab_grade.student import NotGradable, Student, package_import
 
 TURN = threading.Lock()  # a student's threads may ask at the same time
@@ -98,6 +98,7 @@ def no_package(text: str) -> None:
 def answer(student: Student, request: dict[str, Any]) -> dict[str, object]:
     """Return the reply to a call."""
     name = request["name"]
+    student.parts = request["parts"]
     try:
         value, names, after = student.run(
             name, request["arguments"], request["named"], request["seed"]

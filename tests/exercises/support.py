@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import pytest
 import torch
 from torch import Tensor
 
@@ -41,12 +42,28 @@ def ask(student: Student, causes: Mapping[str, str], name: str, *arguments: obje
     except Raised as failure:
         told = f"{type(failure.__context__).__name__}: {failure}"
         likely = [sentence for part, sentence in causes.items() if part in told]
-        raise Raised(str(failure), failure.likely or "".join(likely[:1])) from None
+        raise Raised(str(failure), "".join(likely[:1]) or failure.likely) from None
 
 
 def right(reference: Callable, arguments: Any, rule: str = "") -> Case:
     """Return the case of some arguments, in which the answer of a reference is wanted."""
     return Case((arguments,), reference(arguments), rule)
+
+
+def each_part(
+    question: Callable[..., pytest.MarkDecorator], aspect: str, **points: float
+) -> pytest.MarkDecorator:
+    """Mark a test that judges one part of a returned tuple, ``only``, and give each its points.
+
+    Args:
+        question: makes the marker ``q`` of the question.
+        points: part -> its points.
+    """
+    marked = [
+        pytest.param(part, marks=question(points=most, aspect=f"{part}: {aspect}"), id=part)
+        for part, most in points.items()
+    ]
+    return pytest.mark.parametrize("only", marked)
 
 
 # --- the discounted mean --------------------------------------------------------------------------

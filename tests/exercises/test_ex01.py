@@ -16,18 +16,9 @@ from fedlab_edu.training import plan as engine
 from fedlab_grade.checks import Failure, close, tensor, tensors, unchanged
 from fedlab_grade.student import Student
 
-weighted_average = partial(
-    pytest.mark.q, "ex01.1", function="weighted_average",
-    hint="add n_i w_i over the clients, add n_i over the clients, and divide",
-)  # fmt: skip
-minibatches = partial(
-    pytest.mark.q, "ex01.2", function="minibatches",
-    hint="they are order[0:batch], order[batch:2 * batch], and so on until nothing is left",
-)  # fmt: skip
-fedavg_round = partial(
-    pytest.mark.q, "ex01.3", function="fedavg_round",
-    hint="three loops: over the clients, over the orders of a client, over the minibatches",
-)  # fmt: skip
+weighted_average = partial(pytest.mark.q, "ex01.1", function="weighted_average")
+minibatches = partial(pytest.mark.q, "ex01.2", function="minibatches")
+fedavg_round = partial(pytest.mark.q, "ex01.3", function="fedavg_round")
 
 
 # --- ex01.1 ---------------------------------------------------------------------------------------
@@ -151,6 +142,7 @@ def test_minibatches_visit_every_position_once(student: Student) -> None:
     order = torch.randperm(23, generator=torch.Generator().manual_seed(7))
     for batch in (1, 5, 23, 40):
         answer = student.call("minibatches", order, batch)
+        close(answer, by_the_package(order, batch))
         unchanged(answer)
         visited = [i for rows in tensors(answer) for i in rows.flatten().tolist()]
         for i in range(23):

@@ -36,26 +36,11 @@ from fedlab_edu import Clients, LocalHP, linear, local_sgd
 from fedlab_grade.checks import Answer, Failure, close, parts, tensor, unchanged
 from fedlab_grade.student import Student
 
-fedprox_gradient = partial(
-    pytest.mark.q, "ex02.1", function="fedprox_gradient",
-    hint="the gradient of mu/2 |w_i - w|^2 with respect to w_i is mu (w_i - w): add it to g",
-)  # fmt: skip
-scaffold_local = partial(
-    pytest.mark.q, "ex02.2", function="scaffold_local",
-    hint="K times y <- y - lr (gradient(y) - c_i + c) from y = x; then c_i - c + (x - y) / (K lr)",
-)  # fmt: skip
-scaffold_server = partial(
-    pytest.mark.q, "ex02.3", function="scaffold_server",
-    hint="x moves by server_lr times a mean over the round, c by a sum over the round divided by N",
-)  # fmt: skip
-feddyn_server = partial(
-    pytest.mark.q, "ex02.4", function="feddyn_server",
-    hint="first the next h, h - alpha/m sum (w_i - w); then mean w_i - h/alpha with this next h",
-)  # fmt: skip
-maml_gradient = partial(
-    pytest.mark.q, "ex02.5", function="maml_gradient",
-    hint="K steps to w_K, the gradient A_val (w_K - mu_val) there, then K times I - lr A_train",
-)  # fmt: skip
+fedprox_gradient = partial(pytest.mark.q, "ex02.1", function="fedprox_gradient")
+scaffold_local = partial(pytest.mark.q, "ex02.2", function="scaffold_local")
+scaffold_server = partial(pytest.mark.q, "ex02.3", function="scaffold_server")
+feddyn_server = partial(pytest.mark.q, "ex02.4", function="feddyn_server")
+maml_gradient = partial(pytest.mark.q, "ex02.5", function="maml_gradient")
 
 
 # --- ex02.1 ---------------------------------------------------------------------------------------

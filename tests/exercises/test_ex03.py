@@ -36,26 +36,11 @@ from fedlab_grade.checks import Answer, Case, Failure, check, form, unchanged
 from fedlab_grade.printing import SHOWN, kind
 from fedlab_grade.student import Raised, Student
 
-rounds_used = partial(
-    pytest.mark.q, "ex03.1", function="rounds_used",
-    hint="add up n (stop - stop before) over the stops; n is arms, then max(1, n // eta) each time",
-)  # fmt: skip
-schedule = partial(
-    pytest.mark.q, "ex03.2", function="schedule",
-    hint="try all increments from the least up, and keep the largest (rounds spent, D_1, ..., D_R)",
-)  # fmt: skip
-survivors = partial(
-    pytest.mark.q, "ex03.3", function="survivors",
-    hint="sort the positions by (score, position), with inf for NaN, take max(1, n // eta), sort",
-)  # fmt: skip
-discounted_mean = partial(
-    pytest.mark.q, "ex03.4", function="discounted_mean",
-    hint="add gamma^age x, add gamma^age, and divide; the age of entry t is len(trace) - 1 - t",
-)  # fmt: skip
-perturb = partial(
-    pytest.mark.q, "ex03.5", function="perturb",
-    hint="c + (2 u - 1) times half the width, or, whole, c - h + floor(u (2 h + 1)); then clip",
-)  # fmt: skip
+rounds_used = partial(pytest.mark.q, "ex03.1", function="rounds_used")
+schedule = partial(pytest.mark.q, "ex03.2", function="schedule")
+survivors = partial(pytest.mark.q, "ex03.3", function="survivors")
+discounted_mean = partial(pytest.mark.q, "ex03.4", function="discounted_mean")
+perturb = partial(pytest.mark.q, "ex03.5", function="perturb")
 
 
 # --- ex03.1 ---------------------------------------------------------------------------------------

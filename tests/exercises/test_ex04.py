@@ -42,23 +42,10 @@ from fedlab_grade.student import Student
 
 SOLUTION = Path(__file__).parents[2] / "solutions" / "ex04_fedex.py"
 
-gradient = partial(
-    pytest.mark.q, "ex04.1", function="gradient",
-    hint="from zeros, add size_i / sum of sizes * (score_i - lambda) / theta_j to g_j, j = arm_i",
-)  # fmt: skip
-exponentiate = partial(
-    pytest.mark.q, "ex04.2", function="exponentiate",
-    hint="z - eta g, and from all entries subtract the log of the sum of their exp (logsumexp)",
-)  # fmt: skip
-baseline = partial(
-    pytest.mark.q, "ex04.3", function="baseline",
-    hint="0 if the trace is empty; else add gamma^age x, add gamma^age, and divide",
-)  # fmt: skip
-fedex_round = partial(
-    pytest.mark.q, "ex04.4", function="fedex_round",
-    hint="lambda of the trace, the gradient at exp(z), eta by its largest |g_j|, the step; then "
-    "the trace and one entry more",
-)  # fmt: skip
+gradient = partial(pytest.mark.q, "ex04.1", function="gradient")
+exponentiate = partial(pytest.mark.q, "ex04.2", function="exponentiate")
+baseline = partial(pytest.mark.q, "ex04.3", function="baseline")
+fedex_round = partial(pytest.mark.q, "ex04.4", function="fedex_round")
 
 
 def rows(*arm: int) -> Tensor:

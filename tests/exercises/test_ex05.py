@@ -33,23 +33,10 @@ from fedlab_grade.checks import (
 )
 from fedlab_grade.student import Student
 
-fourier = partial(
-    pytest.mark.q, "ex05.1", function="fourier",
-    hint="the angles are sqrt(2 gamma) times x @ omega, plus offset; the features sqrt(2 / n) cos",
-)  # fmt: skip
-mixed = partial(
-    pytest.mark.q, "ex05.2", function="mixed",
-    hint="row i of the answer is features[assignment[i], i]",
-)  # fmt: skip
-shared_fit = partial(
-    pytest.mark.q, "ex05.3", function="shared_fit",
-    hint="subtract the means of X and t, solve (X'X + lam I) W = X't, b = mean t - mean x W",
-)  # fmt: skip
-halve = partial(
-    pytest.mark.q, "ex05.4", function="halve",
-    hint="sort the positions of the living maps by (score, position), with inf for NaN, and give "
-    "1 / ceil(n / 2) to the first ceil(n / 2)",
-)  # fmt: skip
+fourier = partial(pytest.mark.q, "ex05.1", function="fourier")
+mixed = partial(pytest.mark.q, "ex05.2", function="mixed")
+shared_fit = partial(pytest.mark.q, "ex05.3", function="shared_fit")
+halve = partial(pytest.mark.q, "ex05.4", function="halve")
 
 
 # --- ex05.1 ---------------------------------------------------------------------------------------

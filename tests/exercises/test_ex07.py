@@ -26,26 +26,10 @@ from support import Array, ask, floats, right
 from fedlab_grade.checks import Answer, Case, Failure, check, form, parts, unchanged
 from fedlab_grade.student import Student
 
-credit = partial(
-    pytest.mark.q, "ex07.1", function="credit",
-    hint="F = sum_i q_i outputs[i], log p = F minus the log of the sum of its exp, the loss the "
-    "mean of -log p[y], and d_i the mean over the points of <p - onehot(y), q_i outputs[i]>",
-)  # fmt: skip
-score = partial(
-    pytest.mark.q, "ex07.2", function="score",
-    hint="subtract the largest logit of each row, take exp, divide by the row's sum, and subtract "
-    "this from the rows onehot(z_i)",
-)  # fmt: skip
-update = partial(
-    pytest.mark.q, "ex07.3", function="update",
-    hint="take onehot(z_i) - softmax(logits[i]) for all rows, multiply by lr and d[:, None], and "
-    "subtract it from the logits",
-)  # fmt: skip
-directions = partial(
-    pytest.mark.q, "ex07.4", function="directions",
-    hint="for each z add p_z (onehot(z) - p) times d_z, or L_z, with d_z = (F - y) F, "
-    "L_z = 1/2 (F - y)^2 and F = outputs[z]",
-)  # fmt: skip
+credit = partial(pytest.mark.q, "ex07.1", function="credit")
+score = partial(pytest.mark.q, "ex07.2", function="score")
+update = partial(pytest.mark.q, "ex07.3", function="update")
+directions = partial(pytest.mark.q, "ex07.4", function="directions")
 
 LARGE = "Some numbers are so large that exp of them is inf."
 CAUSES = {  # what an exception can only mean, see `ask`

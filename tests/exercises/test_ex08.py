@@ -26,26 +26,10 @@ from support import Array, ask, floats, right
 from fedlab_grade.checks import Answer, Case, Failure, check, close, form, parts, unchanged
 from fedlab_grade.student import Student
 
-continuous = partial(
-    pytest.mark.q, "ex08.1", function="evo_continuous",
-    hint="clip h + (2 u - 1) (b - a) eps to [a, b] with np.clip, and choose with np.where(coin < "
-    "p_re, ..., ...) between a + (b - a) fresh and this",
-)  # fmt: skip
-discrete = partial(
-    pytest.mark.q, "ex08.2", function="evo_discrete",
-    hint="s is (n - 1) eps, rounded, and at least 1; 3 u rounded down, minus 1, is -1, 0 or 1; "
-    "clip i plus s times this to 0 and n - 1; a fresh draw is fresh n, rounded down",
-)  # fmt: skip
-top = partial(
-    pytest.mark.q, "ex08.3", function="top_and_bottom",
-    hint="replace NaN by inf, rank the places by their scores with a stable sort, and take the "
-    "first n and the last n, where n is the smaller one of ceil(K / rho) and K // 2",
-)  # fmt: skip
-exploit = partial(
-    pytest.mark.q, "ex08.4", function="exploit",
-    hint="copy hp and weights; then, for each b in bottom, fill the rows b of the copies from the "
-    "rows of top[int(u[b] * len(top))] in hp and weights themselves, which are still the old ones",
-)  # fmt: skip
+continuous = partial(pytest.mark.q, "ex08.1", function="evo_continuous")
+discrete = partial(pytest.mark.q, "ex08.2", function="evo_discrete")
+top = partial(pytest.mark.q, "ex08.3", function="top_and_bottom")
+exploit = partial(pytest.mark.q, "ex08.4", function="exploit")
 
 
 TIES = "of equal scores the lower place is first: np.argsort needs kind='stable' for it"
