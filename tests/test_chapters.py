@@ -14,7 +14,7 @@ import yaml
 BOOK = Path(__file__).parents[1] / "book"
 CHAPTERS = sorted(BOOK.glob("*.md"))
 #: Chapters that are a reader's path with a companion page, `chNN_more.md`, for researchers.
-PATHS = ("ch01_one_round", "ch04_fedex")
+PATHS = ("ch01_one_round", "ch04_fedex", "ch06_theory")
 COMMAND = re.compile(
     r"fedlab-edu reproduce (\S+) --dataset (\S+) --seeds (\d+) --folder book/records"
 )

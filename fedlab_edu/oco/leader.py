@@ -23,7 +23,9 @@ def leader_eps(D: float, tau: int) -> float:
     return positive("D", D) / whole("tau", tau, 1) ** 0.25
 
 
-def leader_steps(distances: Any, D: float, G: float, m: int, eps: float) -> Float[Tensor, "... tau"]:
+def leader_steps(
+    distances: Any, D: float, G: float, m: int, eps: float
+) -> Float[Tensor, "... tau"]:
     """Return the step sizes ``c_t = v_t / (G sqrt(m))``; v_t is the leader after t - 1 tasks.
 
     ``v_1 = sqrt(D^2 + eps^2)``, and ``v_t^2 = eps^2 + mean_(s < t) d_s^2`` minimises
