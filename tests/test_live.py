@@ -264,12 +264,24 @@ def test_halving_with_exact_errors_keeps_the_lowest_at_each_stop(eta: int) -> No
 
 def test_halving_of_maps_with_exact_errors_picks_the_best_of_each_half() -> None:
     data = record("live-features")
-    alive = maps.replay(data, 10, 1e18, 1)
+    alive, places = maps.replay(data, 10, 2, 1e18, 1)
     assert [len(one) for one in alive] == [64, 32, 16, 8, 4, 2, 1]
-    for t, (before, after) in enumerate(pairwise(alive)):
-        wrong = data["wrong"][min(t, len(data["widths"]) - 1)]
+    assert [data["widths"][at] for at in places] == [10, 20, 40, 80, 160, 320]
+    for at, (before, after) in zip(places, pairwise(alive), strict=True):
+        wrong = data["wrong"][at]
         lost = set(before) - set(after)
         assert max(wrong[i] for i in after) <= min(wrong[i] for i in lost)
+
+
+@pytest.mark.parametrize(
+    ("growth", "widths"),
+    [(1, [40] * 6), (1.42, [40, 57, 80, 113, 160, 226]), (4, [40, 160, 320, 320, 320, 320])],
+)
+def test_a_round_of_maps_uses_the_largest_recorded_width_below_its_own(
+    growth: float, widths: list[int]
+) -> None:
+    data = record("live-features")
+    assert [data["widths"][at] for at in maps.replay(data, 40, growth, 100, 1)[1]] == widths
 
 
 def test_the_bound_of_the_bandit_is_that_of_the_package() -> None:

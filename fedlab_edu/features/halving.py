@@ -1,4 +1,4 @@
-"""The elimination of feature maps as a function of lists, for any Python, a browser's too."""
+"""The rules of halving over feature maps as plain functions, for any Python, a browser's too."""
 
 from math import inf, isnan
 
@@ -14,3 +14,11 @@ def best_half(scores: list[float], alive: list[int]) -> list[int]:
     """
     order = sorted(alive, key=lambda i: (inf if isnan(scores[i]) else scores[i], i))
     return sorted(order[: (len(order) + 1) // 2])
+
+
+def next_width(width: int, growth: float, most: int) -> int:
+    """Return the number of features of the next round: growth times as many, at most ``most``.
+
+    Source: the code of Khodak et al., *Weight-Sharing Beyond NAS*, where growth is sqrt(2).
+    """
+    return min(most, round(width * growth))

@@ -36,6 +36,7 @@ from fedlab_edu.tuners.fedtune.credit import credit
 
 LR = (0.003, 0.006, 0.01, 0.02, 0.03, 0.06, 0.1, 0.2, 0.3)
 EPOCHS = (1, 2, 4)
+WIDTHS = tuple(round(10 * 2 ** (i / 2)) for i in range(11))  # of feature maps
 
 
 def fedex(rounds: int = 60, clients: int = 10) -> dict[str, Any]:
@@ -105,7 +106,7 @@ def _wrong(model: Model, w: torch.Tensor, fed: Federation) -> int:
     return round(float(score(model, w, fed.val).error @ fed.val.n.double()))
 
 
-def features(widths: tuple[int, ...] = (10, 20, 40, 80, 160, 320), maps: int = 64) -> Any:
+def features(widths: tuple[int, ...] = WIDTHS, maps: int = 64) -> Any:
     """Record the errors of random Fourier features at each width, each with a fit of its own.
 
     Returns:

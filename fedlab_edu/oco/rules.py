@@ -21,8 +21,15 @@ def hedge(losses: list[list[float]], eta: float) -> list[list[float]]:
     return found
 
 
+def estimate(loss: float, arm: int, p: list[float]) -> list[float]:
+    """Estimate the losses of all arms from that of the arm played; right on average over p."""
+    found = [0.0] * len(p)
+    found[arm] = loss / p[arm]
+    return found
+
+
 def bandit_eg(losses: list[list[float]], eta: float, u: list[float]) -> list[int]:
-    """Return the arm of each round; only its loss is seen: ``p_a <- p_a exp(-eta loss_a / p_a)``.
+    """Return the arm of each round; only its loss is seen: ``p_a <- p_a exp(-eta estimate_a)``.
 
     Args:
         losses: (tau, k).
@@ -34,7 +41,7 @@ def bandit_eg(losses: list[list[float]], eta: float, u: list[float]) -> list[int
         p = [exp(z_a) for z_a in z]
         ends = [sum(p[: a + 1]) for a in range(k)]
         arm = next(a for a in range(k) if draw * ends[-1] < ends[a])
-        z[arm] -= eta * row[arm] / p[arm]
+        z = [z_a - eta * x for z_a, x in zip(z, estimate(row[arm], arm, p), strict=True)]
         top = max(z)
         norm = top + log(sum(exp(z_a - top) for z_a in z))
         z = [z_a - norm for z_a in z]
