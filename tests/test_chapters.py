@@ -13,8 +13,13 @@ import yaml
 
 BOOK = Path(__file__).parents[1] / "book"
 CHAPTERS = sorted(BOOK.glob("*.md"))
-#: Chapters that are a reader's path with a companion page, `chNN_more.md`, for researchers.
-PATHS = ("ch01_one_round", "ch04_fedex", "ch06_theory")
+MORE = [page.stem for page in CHAPTERS if page.stem.endswith("_more")]
+#: Readers' paths: the chapters that have a companion page for researchers, `chNN_more.md`.
+PATHS = [
+    page.stem
+    for page in CHAPTERS
+    if page.stem not in MORE and f"{page.stem.partition('_')[0]}_more" in MORE
+]
 COMMAND = re.compile(
     r"fedlab-edu reproduce (\S+) --dataset (\S+) --seeds (\d+) --folder book/records"
 )

@@ -262,6 +262,21 @@ def test_halving_with_exact_errors_keeps_the_lowest_at_each_stop(eta: int) -> No
         alive = one.survivors
 
 
+def test_an_arm_is_judged_by_the_errors_up_to_the_stop(monkeypatch: pytest.MonkeyPatch) -> None:
+    data, seen = record("live-curves"), []
+
+    def judge(errors: list[float]) -> float:
+        seen.append(len(errors))
+        return -errors[-1]  # the worst go on
+
+    monkeypatch.setattr(halving, "judge", judge)
+    plan, eliminations = halving.replay(data, 400, 3, 1e18, 1)
+    assert seen == [*plan.stops] * plan.arms
+    first = eliminations[0]
+    at = [wrong[first.stop - 1] for wrong in data["wrong"]]
+    assert min(at[a] for a in first.survivors) >= sorted(at)[-len(first.survivors)]
+
+
 def test_halving_of_maps_with_exact_errors_picks_the_best_of_each_half() -> None:
     data = record("live-features")
     alive, places = maps.replay(data, 10, 2, 1e18, 1)
@@ -406,17 +421,19 @@ def weighted_average(models, n):
 def corrected(g, c_i, c):
     return [x - own + mean for x, own, mean in zip(g, c_i, c)]
 """,
-    "survivors": """
-def survivors(scores, eta):
-    order = sorted(range(len(scores)), key=lambda i: (scores[i] != scores[i], scores[i], i))
-    return sorted(order[: max(1, len(scores) // eta)])
+    "rounds_used": """
+def rounds_used(stops, arms, eta):
+    used = before = 0
+    for stop in stops:
+        used += arms * (stop - before)
+        arms, before = max(1, arms // eta), stop
+    return used
 """,
-    "gradient": """
-def gradient(theta, row, score, size, baseline):
-    g = [0.0] * len(theta)
-    for j, s, n in zip(row, score, size):
-        g[j] += n * (s - baseline) / (theta[j] * sum(size))
-    return g
+    "eg_step": """
+def eg_step(theta, g, eta):
+    from math import exp
+    new = [p * exp(-eta * x) for p, x in zip(theta, g)]
+    return [p / sum(new) for p in new]
 """,
     "best_half": """
 def best_half(scores, alive):
@@ -442,10 +459,16 @@ MISTAKES = [  # what a wrong answer has in place of the right one, and the first
     ("weighted_average", "/ sum(n)", "/ len(n)", "Equal numbers"),
     ("corrected", "- own + mean", "+ own - mean", "If every c_i"),
     ("corrected", "- own + mean", "- own", "With c_i = c it"),
-    ("survivors", "max(1, len(scores) // eta)", "len(scores) // eta", "At least one"),
-    ("survivors", "scores[i] != scores[i], ", "", "NaN"),
-    ("gradient", "theta[j] * ", "", "Over all draws"),
-    ("gradient", " - baseline", "", "It is 0 where all"),
+    ("rounds_used", "stop - before", "stop", "9 arms run 3 rounds"),
+    ("rounds_used", "max(1, arms // eta)", "arms // eta", "At least one"),
+    ("rounds_used", "max(1, arms // eta)", "round(arms / eta)", "Of 11"),
+    ("rounds_used", "max(1, arms // eta)", "arms", "9 arms run 3 rounds"),
+    ("eg_step", "-eta * x", "eta * x", "A row with a low g"),
+    ("eg_step", "p / sum(new)", "p", "The probabilities"),
+    ("eg_step", "p * exp(-eta * x)", "exp(-eta * x)", "With eta = 0"),
+    ("eg_step", "p * exp(-eta * x)", "p * max(0, 1 - eta * x)", "With eta g"),
+    ("eg_step", "p * exp(-eta * x)", "p * exp(-x)", "With eta = 0"),
+    ("eg_step", "p / sum(new)", "exp(p) / sum(map(exp, new))", "With eta = 0"),
     ("best_half", "-(-len(alive) // 2)", "len(alive) // 2", "Of three"),
     ("best_half", "sorted(alive", "sorted(range(len(scores))", "Of three"),
     ("ogd_step", "w - c * g", "w + c * g", "It goes against"),

@@ -45,43 +45,30 @@ def corrected(f: Function) -> Checks:
     yield near(total, [4, 4]), "If c is the mean of the c_i, the clients' mean direction is kept."
 
 
-def survivors(f: Function) -> Checks:
-    """Check `warmup.survivors`."""
-    scores = [0.5, 0.1, 0.4, 0.2, 0.6, 0.3]
-    yield f(scores, 2) == [1, 3, 5], "Of six with eta 2 the three lowest stay, in order."
-    yield f(scores, 3) == [1, 3], "Of six with eta 3 the two lowest stay."
-    yield f([0.3, 0.2, 0.9, 0.1, 0.8], 2) == [1, 3], "Of five with eta 2 two stay."
-    yield f([0.2, 0.1], 5) == [1], "At least one stays."
-    yield f([0.5, 0.5, 0.5, 0.5], 2) == [0, 1], "Of equal scores the first stay."
-    yield f([nan, 0.9, nan, 0.8], 2) == [1, 3], "NaN is worse than every number."
+def rounds_used(f: Function) -> Checks:
+    """Check `warmup.rounds_used`."""
+    yield f([8], 5, 3) == 40, "With one stop all arms run to it: 5 arms of 8 rounds take 40."
+    yield f([3, 5], 9, 3) == 33, "9 arms run 3 rounds, and 3 of them 2 more: that takes 33."
+    yield f([3, 5, 8, 25], 27, 3) == 125, "27 arms with stops 3, 5, 8 and 25 take 125 rounds."
+    yield f([5, 11], 11, 3) == 73, "Of 11 arms 3 go on: 11 // 3."
+    yield f([2, 5, 9], 4, 3) == 15, "At least one arm goes on."
+    yield f([4, 4], 6, 2) == 24, "From round 4 to round 4 no arm runs."
 
 
-def gradient(f: Function) -> Checks:
-    """Check `warmup.gradient`."""
-    theta, size = [0.5, 0.3, 0.2], [30, 10]
-    table = [[0.4, 0.7, 0.1], [0.9, 0.2, 0.6]]  # the score of client i with row j
-    g = f(theta, [0, 0], [0.4, 0.9], size, 0.5)
-    yield len(g) == 3, "It has one number for each row."
-    yield g[1] == 0 and g[2] == 0, "It is 0 for a row that no client drew."
+def eg_step(f: Function) -> Checks:
+    """Check `warmup.eg_step`."""
+    theta, g = [0.5, 0.25, 0.25], [1.0, 0.0, -2.0]
+    yield near(f(theta, g, 0.0), theta), "With eta = 0 nothing changes."
+    yield near(sum(f(theta, g, 0.7)), 1.0), "The probabilities add up to 1."
+    yield f(theta, g, 0.7)[0] < 0.5 < 2 * f(theta, g, 0.7)[2], "A row with a low g gains."
+    ln2 = log(2)
     yield (
-        near(f(theta, [1, 2], [0.5, 0.5], size, 0.5), [0, 0, 0]),
-        ("It is 0 where all scores equal the baseline."),
+        near(f(theta, [2 * ln2, 0.0, -ln2], 1.0), [1 / 7, 2 / 7, 4 / 7]),
+        "With eta g = (2 ln 2, 0, -ln 2) the factors are 1/4, 1 and 2.",
     )
-    twice = f(theta, [0, 2], [0.4, 0.6], [60, 20], 0.5)
-    yield (
-        near(twice, f(theta, [0, 2], [0.4, 0.6], size, 0.5)),
-        ("Twice as many validation examples for everyone change nothing."),
-    )
-    mean = [0.0, 0.0, 0.0]
-    for a in range(3):
-        for b in range(3):
-            g = f(theta, [a, b], [table[0][a], table[1][b]], size, 0.5)
-            mean = [m + theta[a] * theta[b] * x for m, x in zip(mean, g, strict=True)]
-    wanted = [(30 * p + 10 * q) / 40 - 0.5 for p, q in zip(table[0], table[1], strict=True)]
-    yield (
-        near(mean, wanted),
-        ("Over all draws of the rows its mean is the weighted mean score, less the baseline."),
-    )
+    more = [x + 3 for x in g]
+    yield near(f(theta, more, 0.7), f(theta, g, 0.7)), "The same number added to all g: no change."
+    yield near(f([0.0, 0.6, 0.4], g, 0.7)[:1], [0.0]), "A probability of 0 stays 0."
 
 
 def best_half(f: Function) -> Checks:

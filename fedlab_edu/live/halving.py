@@ -10,6 +10,11 @@ from fedlab_edu.search import schedules
 ELIMINATIONS = {2: 6, 3: 4, 4: 3, 9: 2}  # that start with 64 or 81 arms
 
 
+def judge(errors: list[float]) -> float:
+    """Return the score of an arm at an elimination: the lower, the better."""
+    return errors[-1]
+
+
 def replay(
     data: Any, total: int, eta: int, images: float, seed: int
 ) -> tuple[schedules.Schedule, list[schedules.Elimination]]:
@@ -17,16 +22,16 @@ def replay(
 
     Args:
         data: see `records.curves`.
-        images: an error is measured on so many images, and scatters accordingly.
+        images: the error of each round is measured on so many images, and scatters accordingly.
     """
     n, cap = data["size"], len(data["wrong"][0])
     plan = schedules.schedule(total, cap, eta, ELIMINATIONS[eta])
     u, scores = uniforms(seed), []
     for wrong in data["wrong"][: plan.arms]:
         errors = [count / n for count in wrong]
+        seen = [p + normal(u) * sqrt(p * (1 - p) / images) for p in errors]
         for stop in plan.stops:
-            p = errors[stop - 1]
-            errors[stop - 1] = p + normal(u) * sqrt(p * (1 - p) / images)
+            errors[stop - 1] = judge(seen[:stop])
         scores.append(errors)
     return plan, schedules.halving(scores, plan.stops, eta)
 

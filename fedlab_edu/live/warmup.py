@@ -11,15 +11,13 @@ def corrected(g: list[float], c_i: list[float], c: list[float]) -> list[float]:
     raise NotImplementedError("write the function here")
 
 
-def survivors(scores: list[float], eta: int) -> list[int]:
-    """Return the places of the n // eta lowest scores, at least one, in order."""
+def rounds_used(stops: list[int], arms: int, eta: int) -> int:
+    """Add up the rounds of all arms; after each stop arms // eta go on, at least one."""
     raise NotImplementedError("write the function here")
 
 
-def gradient(
-    theta: list[float], row: list[int], score: list[float], size: list[int], baseline: float
-) -> list[float]:
-    """Return FedEx's g: one number for each row of the table."""
+def eg_step(theta: list[float], g: list[float], eta: float) -> list[float]:
+    """Multiply each theta_j by exp(-eta g_j), and divide by the sum."""
     raise NotImplementedError("write the function here")
 
 
