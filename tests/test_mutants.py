@@ -1,11 +1,15 @@
 """Typical answers to the exercises, and the module that they are written in."""
 
+import ast
+import re
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from fedlab_grade import run
-from fedlab_grade.assignment import find
+from fedlab_grade.assignment import Assignment, find
 from fedlab_grade.classroom.trial import (
     SOLUTION,
     UNTOUCHED,
@@ -28,13 +32,54 @@ pytestmark = [pytest.mark.grader, pytest.mark.processes]
 
 
 @pytest.fixture(scope="module")
-def bank() -> Bank:
-    """The reports on all answers: exercise -> name of the answer -> report."""
+def forked() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(run, "Child", warm.Child)
-        return {
-            name: grade_answers(EXERCISES[name].tests, tried) for name, tried in ANSWERS.items()
-        }
+        yield
+
+
+@pytest.fixture(scope="module")
+def bank(forked: None, tmp_path_factory: pytest.TempPathFactory) -> Bank:
+    """The reports on all answers: exercise -> name of the answer -> report.
+
+    An answer is graded on the questions that call what it defines. The functions of all other
+    questions are the solution's, and call the solution's.
+    """
+
+    def graded(name: str, question: str, some: list[Mutant]) -> dict[str, Report]:
+        folder = tmp_path_factory.mktemp("answers")
+        files = {folder / f"answer{i}.py": answer for i, answer in enumerate(some)}
+        for file, answer in files.items():
+            file.write_text(answer.text)
+        reports = run.grade(EXERCISES[name].tests, list(files), question)
+        return {files[report.file].name: report for report in reports}
+
+    jobs = []
+    for name, exercise in EXERCISES.items():
+        asked = callers(exercise, tmp_path_factory.mktemp("without"))
+        groups: dict[str, list[Mutant]] = {}
+        for answer in ANSWERS[name]:
+            defined = re.findall(r"^def _solution_(\w+)", answer.text, re.MULTILINE)
+            questions = {question for function in defined for question in asked[function]}
+            group = questions.pop() if len(questions) == 1 else ""  # "" is all questions
+            groups.setdefault(group, []).append(answer)
+        jobs += [(name, question, some) for question, some in groups.items()]
+    out: Bank = {name: {} for name in EXERCISES}
+    with ThreadPoolExecutor(2) as pool:
+        for (name, *_), reports in zip(jobs, pool.map(lambda job: graded(*job), jobs), strict=True):
+            out[name] |= reports
+    return out
+
+
+def callers(exercise: Assignment, folder: Path) -> dict[str, list[str]]:
+    """Return function of the solution -> the questions that call it: those that fail without it."""
+    tree = ast.parse(exercise.reference)
+    functions = [node.name for node in tree.body if isinstance(node, ast.FunctionDef)]
+    raising = '@wrong("q", "{0}", ".")\ndef {0}(*_, **__):\n    raise LookupError\n'
+    (folder / "mutants.py").write_text("".join(map(raising.format, functions)))
+    without = read_mutants(folder / "mutants.py", exercise.reference)
+    reports = grade_answers(exercise.tests, without)
+    return {function: failed_questions(reports[function]) for function in functions}
 
 
 @pytest.mark.parametrize(
@@ -45,6 +90,14 @@ def test_a_typical_answer_is_judged_as_it_is_marked(
     exercise: str, answer: Mutant, bank: Bank
 ) -> None:
     assert complaint(answer, bank[exercise][answer.name]) == ""
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("exercise", EXERCISES)
+def test_a_typical_answer_is_judged_so_on_all_questions(exercise: str, forked: None) -> None:
+    reports = grade_answers(EXERCISES[exercise].tests, ANSWERS[exercise])
+    said = {answer.name: complaint(answer, reports[answer.name]) for answer in ANSWERS[exercise]}
+    assert {name: text for name, text in said.items() if text} == {}
 
 
 @pytest.mark.parametrize("exercise", EXERCISES)
