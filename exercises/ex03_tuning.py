@@ -7,8 +7,8 @@
 # with a model of its own: an *arm*. At certain rounds, the *stops*, all but the best arms end, so
 # that most rounds go to configurations that look good. You write its parts,
 #
-# - what it costs: how many rounds some stops take, and which stops use up a given number of them,
-# - who goes on: the arms with the lowest scores, and a score that smooths noisy validation,
+# - what it costs: which stops use up a given number of rounds, and why no others use more,
+# - who goes on: the arms with the lowest scores, and how noisy a comparison of two arms is,
 #
 # and **local perturbation**, which draws new configurations near a given one.
 #
@@ -17,26 +17,33 @@
 
 # %%
 import math
-from itertools import product
 
 
 # %% tags=["exercise", "q1"]
-def rounds_used(stops: list[int], arms: int, eta: int) -> int:
-    """Exercise 3.1: the communication rounds that all arms spend together.
+def unspent(total: int, cap: int, eta: int, eliminations: int) -> int:
+    """Exercise 3.1: the rounds that no schedule can spend.
 
-    All arms train up to round stops[0]. Of these n arms only floor(n / eta), but at least 1, go on
-    to round stops[1]; of those, by the same rule, some go on to stops[2]; and so on. The last stop
-    ends it.
+    With R eliminations, eta^R arms begin, and one is left, which trains up to round `cap`. The
+    increment D_r, r = 1, ..., R, is the number of rounds from stop r - 1 to stop r (for D_1 from
+    the start). One more round in D_r costs eta^(R-r+1) - 1 rounds more in all: eta^(R-r+1) arms
+    make it, but the one that is left at last trains up to `cap` in any case. So what is spent is
+
+        cap + (eta^R - 1) D_1 + (eta^(R-1) - 1) D_2 + ... + (eta - 1) D_R.
+
+    Rarely can that be exactly `total`. How many rounds are left over, at least, whatever whole
+    increments of at least 1 are chosen? There may be a billion rounds, so do not try them all.
+    Look at the R costs: which of them divides all the others?
 
     Args:
-        stops: at least one, each at least as large as the one before. They are rounds of an arm,
-            counted from its start: an arm that goes on does not begin anew.
-        arms: how many begin, at least 1.
+        total: the rounds that may be spent, over all arms; enough for increments of 1 each.
+        cap: the rounds of the arm that is left at last.
         eta: at least 2.
+        eliminations: R, at least 1.
 
-    Returns: the number of rounds, an int. Each round of each arm counts one. stops is not changed.
+    Returns: the smallest possible number of rounds, an int of at least 0, by which `total` is
+        larger than what is spent.
 
-    Roughly 5 lines.
+    Roughly 1 line.
     """
     # Your answer goes here: replace the next line.
     raise NotImplementedError("not written yet")
@@ -46,12 +53,7 @@ def rounds_used(stops: list[int], arms: int, eta: int) -> int:
 def schedule(total: int, cap: int, eta: int, eliminations: int) -> list[int]:
     """Exercise 3.2: the stops with which successive halving makes the most of its rounds.
 
-    With R eliminations, eta^R arms begin, and one is left, which trains up to round `cap`. The
-    increment D_r, r = 1, ..., R, is the number of rounds from stop r - 1 to stop r (for D_1 from
-    the start). One more round in D_r costs eta^(R-r+1) - 1 rounds more in all: eta^(R-r+1) arms
-    make it, but the one that is left at last trains up to `cap` in any case. So what is spent is
-
-        cap + (eta^R - 1) D_1 + (eta^(R-1) - 1) D_2 + ... + (eta - 1) D_R.
+    Its costs are those of 3.1: one more round in D_r costs eta^(R-r+1) - 1.
 
     Equal increments would be (total - cap) / ((eta^(R+1) - 1) / (eta - 1) - R - 1), in which the
     divisor is the sum of these costs. The increments asked for
@@ -61,9 +63,9 @@ def schedule(total: int, cap: int, eta: int, eliminations: int) -> list[int]:
     - and, where several do so, have the largest possible D_1, then the largest possible D_2, and so
       on.
 
-    Trying them all is enough, for instance with itertools.product. After the least increments only
-    a few rounds are left, fewer than the sum of the costs; so D_r cannot be larger than the least
-    one by more than these rounds divided by the cost of D_r.
+    Greed is enough: after the least increments give D_1 as many of the rounds that are left as it
+    can take, then D_2, and so on. This never leaves more than it must, by 3.1: whatever the others
+    leave, D_R can take all but what no schedule can spend.
 
     Args:
         total: the rounds that may be spent, over all arms.
@@ -77,7 +79,7 @@ def schedule(total: int, cap: int, eta: int, eliminations: int) -> list[int]:
         ValueError: the floor of the equal increment is below 1, or with the increments found the
             last elimination, at D_1 + ... + D_R, would come after `cap`.
 
-    Roughly 12 lines.
+    Roughly 10 lines.
     """
     # Your answer goes here: replace the next line.
     raise NotImplementedError("not written yet")
@@ -104,22 +106,31 @@ def survivors(scores: list[float], eta: int) -> list[int]:
 
 
 # %% tags=["exercise", "q4"]
-def discounted_mean(trace: list[float], gamma: float) -> float:
-    """Exercise 3.4: a score that looks back on earlier rounds, and less so the longer ago they are.
+def difference_variance(first: list[float], second: list[float], clients: int, same: bool) -> float:
+    """Exercise 3.4: how noisy a comparison of two arms is.
 
-    Few clients validate in a round, so that its score is noisy. A mean over some rounds is less so,
-    but an early round says little about the model of today.
+    All N clients have been asked for the errors of two arms. In a round, a server asks only B of
+    them, drawn at random without replacement, and takes the mean of their errors. The mean of B
+    values out of N, x_1, ..., x_N, drawn in this way has the variance
+
+        S^2 / B * (1 - B / N),  where  S^2 = sum_i (x_i - mean of x)^2 / (N - 1).
+
+    An elimination compares two arms, so the difference of two such means counts. In a race each
+    arm has B clients of its own, drawn independently of the other's. One could as well ask the same
+    B clients about both arms; then each client gives one difference.
 
     Args:
-        trace: the scores x of the rounds so far, at least one; the oldest first, the newest last.
-        gamma: from 0 to 1.
+        first, second: the errors of the N clients with the first and with the second arm, N at
+            least 2; position i is the same client in both.
+        clients: B, from 1 to N.
+        same: whether the same B clients are asked about both arms.
 
-    Returns: sum gamma^age x / sum gamma^age over the entries of the trace, a float. The newest
-        entry has age 0, the one before it age 1, and so on. gamma^0 is 1 for gamma = 0, too: then
-        it is the last entry. With gamma = 1 it is the plain mean. trace is not changed.
+    Returns: the variance of the first arm's mean minus the second arm's, a float. first and second
+        are not changed.
 
-    Roughly 2 lines.
+    Roughly 6 lines, with a helper of your own for the formula.
     """
+
     # Your answer goes here: replace the next line.
     raise NotImplementedError("not written yet")
 

@@ -2,12 +2,11 @@
 
 import math
 from collections.abc import Callable, Sequence
-from itertools import accumulate, pairwise
+from itertools import accumulate, combinations, pairwise, product
+from statistics import mean, pvariance, variance
 from typing import NamedTuple
 
 from support import Mistakes
-
-# --- ex03.1 ---------------------------------------------------------------------------------------
 
 
 def spent(stops: Sequence[int], arms: int, eta: int) -> int:
@@ -16,50 +15,11 @@ def spent(stops: Sequence[int], arms: int, eta: int) -> int:
     return sum(max(1, arms // eta**eliminations) for eliminations in past)
 
 
-def cost(stops: Sequence[int], arms: int, after: Callable[[int], int]) -> int:
-    """The rounds of a bracket in which of n arms after(n) go on."""
-    used = 0
-    for before, stop in pairwise([0, *stops]):
-        used, arms = used + arms * (stop - before), after(arms)
-    return used
-
-
-ROUNDS: Mistakes = {
-    "the last stage is missing: those that go on at the last but one stop train to the last stop":
-        lambda stops, arms, eta: spent(stops[:-1], arms, eta) if len(stops) > 1 else 0,
-    "the first stage is missing: all arms train up to stops[0]":
-        lambda stops, arms, eta: spent(stops, arms, eta) - arms * stops[0],
-    "each stage is counted from round 0: from stop to stop an arm trains only the difference":
-        lambda stops, arms, eta: sum(
-            max(1, arms // eta**r) * stop for r, stop in enumerate(stops)
-        ),
-    "no arm ever ends here: at each stop but the last only floor(n / eta) go on":
-        lambda stops, arms, eta: arms * stops[-1],
-    "these are the rounds of one arm: count those of all": lambda stops, arms, eta: stops[-1],
-    "arms end before the first stop: all of them train up to stops[0]":
-        lambda stops, arms, eta: spent(stops, max(1, arms // eta), eta),
-    "n / eta is rounded up: floor(n / eta) arms go on":
-        lambda stops, arms, eta: cost(stops, arms, lambda n: -(-n // eta)),
-    "n / eta is rounded to the nearest whole number: floor(n / eta) arms go on":
-        lambda stops, arms, eta: cost(stops, arms, lambda n: max(1, round(n / eta))),
-    "fractions of arms are counted: floor(n / eta) arms go on":
-        lambda stops, arms, eta: math.floor(cost(stops, arms, lambda n: max(1, n / eta))),
-    "in the end no arm is left: at least 1 goes on":
-        lambda stops, arms, eta: cost(stops, arms, lambda n: n // eta),
-    "floor(n / eta) arms end here: that many go on, and all others end":
-        lambda stops, arms, eta: cost(stops, arms, lambda n: n - n // eta),
-    "eta arms end at each stop: of n arms floor(n / eta) go on":
-        lambda stops, arms, eta: cost(stops, arms, lambda n: max(1, n - eta)),
-    "arms end only at the first stop: they do at each stop but the last":
-        lambda stops, arms, eta: spent([stops[0], stops[-1]], arms, eta),
-}  # fmt: skip
-
-
-# --- ex03.2 ---------------------------------------------------------------------------------------
+# --- ex03.1 and ex03.2 ----------------------------------------------------------------------------
 
 
 class Halving(NamedTuple):
-    """The arguments of `schedule`."""
+    """The arguments of `unspent` and of `schedule`."""
 
     total: int
     cap: int
@@ -74,6 +34,27 @@ class Halving(NamedTuple):
     @property
     def equal(self) -> float:
         return (self.total - self.cap) / sum(self.costs)
+
+
+UNSPENT: Mistakes = {
+    "this is what equal increments leave: with other increments more can be spent":
+        lambda h: (h.total - h.cap) % sum(h.costs),
+    "the rounds of the last arm are missing: it trains up to cap in any case":
+        lambda h: h.total % (h.eta - 1),
+    "the last cost is eta - 1, not eta": lambda h: (h.total - h.cap) % h.eta,
+    "this is what D_1 alone leaves: the other increments cost less, and use it up":
+        lambda h: (h.total - h.cap) % h.costs[0],
+    "something is left over here: every cost is a multiple of eta - 1, and so is their sum":
+        lambda h: 0,
+    "this is how often the last cost fits in: what is left over is the remainder":
+        lambda h: (h.total - h.cap) // (h.eta - 1),
+    "this is what is spent: asked for is what is left of total":
+        lambda h: h.total - (h.total - h.cap) % (h.eta - 1),
+    "the remainder is divided by the number of eliminations: R plays no part":
+        lambda h: (h.total - h.cap) % (h.eta - 1) // h.eliminations,
+    "this is what is missing for one more round: asked for is what is left over":
+        lambda h: -(h.total - h.cap) % (h.eta - 1),
+}  # fmt: skip
 
 
 def filled(h: Halving, least: int, free: int, costs: Sequence[int]) -> list[int]:
@@ -227,6 +208,80 @@ SURVIVORS: Mistakes = {
     "the positions are counted from 1: count from 0":
         lambda scores, eta: [i + 1 for i in by_counting(scores, eta)],
 }  # fmt: skip
+
+
+# --- ex03.4 ---------------------------------------------------------------------------------------
+
+
+class Pair(NamedTuple):
+    """The arguments of `difference_variance`."""
+
+    first: list[float]
+    second: list[float]
+    clients: int
+    same: bool
+
+    @property
+    def differences(self) -> list[float]:
+        return [a - b for a, b in zip(self.first, self.second, strict=True)]
+
+    @property
+    def of(self) -> list[list[float]]:
+        """The lists of values whose variances are added up."""
+        return [self.differences] if self.same else [self.first, self.second]
+
+
+def of_mean(x: Sequence[float], clients: int) -> float:
+    return variance(x) / clients * (1 - clients / len(x))
+
+
+def by_drawing(p: Pair) -> float:
+    """The variance over all draws of the clients, which are equally likely."""
+    draws = [*combinations(range(len(p.first)), p.clients)]
+    pairs = [(d, d) for d in draws] if p.same else [*product(draws, repeat=2)]
+    found = [mean(p.first[i] for i in a) - mean(p.second[i] for i in b) for a, b in pairs]
+    return pvariance(found)
+
+
+def summed(of: Callable[[Sequence[float], int], float]) -> Callable[[Pair], float]:
+    """Another rule for the variance of one mean."""
+    return lambda p: sum(of(x, p.clients) for x in p.of)
+
+
+VARIANCES: Mistakes = {
+    "`same` plays no part: this is the variance for clients of their own":
+        lambda p: sum(of_mean(x, p.clients) for x in (p.first, p.second)),
+    "`same` plays no part: this is the variance for the same clients":
+        lambda p: of_mean(p.differences, p.clients),
+    "`same` is taken the wrong way round":
+        lambda p: by_formula(p._replace(same=not p.same)),
+    "S^2 is divided by N: divide by N - 1":
+        summed(lambda x, B: pvariance(x) / B * (1 - B / len(x))),
+    "1 - B / N is missing: clients are drawn without replacement":
+        summed(lambda x, B: variance(x) / B),
+    "the division by B is missing": summed(lambda x, B: variance(x) * (1 - B / len(x))),
+    "this is the standard deviation: its square is asked for":
+        lambda p: by_formula(p) ** 0.5,
+    "the variances are subtracted: those of independent means add up, in a difference, too":
+        lambda p: by_formula(p) if p.same else
+            of_mean(p.first, p.clients) - of_mean(p.second, p.clients),
+    "the standard deviations are added up: add up their squares":
+        lambda p: sum(of_mean(x, p.clients) ** 0.5 for x in p.of) ** 2,
+    "these are the squares of the values: subtract their mean first":
+        summed(lambda x, B: sum(v * v for v in x) / (len(x) - 1) / B * (1 - B / len(x))),
+    "only the first arm counts here: the second one is noisy, too":
+        lambda p: of_mean(p.first, p.clients),
+    "this is the variance of the first B clients: all N clients have S^2":
+        summed(lambda x, B: variance(x[:B]) / B * (1 - B / len(x)) if B > 1 else 0.0),
+    "the correction is (N - B) / (N - 1): with N - 1 in S^2 it is 1 - B / N":
+        summed(lambda x, B: variance(x) / B * (len(x) - B) / (len(x) - 1)),
+    "this is the mean of the two variances: they add up":
+        lambda p: by_formula(p) if p.same else by_formula(p) / 2,
+}  # fmt: skip
+
+
+def by_formula(p: Pair) -> float:
+    return sum(of_mean(x, p.clients) for x in p.of)
 
 
 # --- ex03.5 ---------------------------------------------------------------------------------------

@@ -5,76 +5,96 @@ import random
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import product
+from operator import mul
 
 import pytest
 from mistakes_ex03 import (
     REAL,
-    ROUNDS,
     STOPS,
     SURVIVORS,
+    UNSPENT,
+    VARIANCES,
     WHOLE,
     Halving,
     Near,
+    Pair,
     best_stops,
     by_counting,
+    by_drawing,
+    by_formula,
+    of_mean,
     real_draw,
     spent,
     whole_draw,
 )
-from support import (
-    DISCOUNTED,
-    MEANS_AT_THE_EDGES,
-    MEANS_BY_HAND,
-    TRACE,
-    ask,
-    ask_mean,
-    draw_means,
-    draw_scores,
-)
+from support import ask, draw_scores
 
 from fedlab_grade.checks import Answer, Case, Failure, check, form, unchanged
 from fedlab_grade.printing import SHOWN, kind
 from fedlab_grade.student import Raised, Student
 
-rounds_used = partial(pytest.mark.q, "ex03.1", function="rounds_used")
-schedule = partial(pytest.mark.q, "ex03.2", function="schedule")
-survivors = partial(pytest.mark.q, "ex03.3", function="survivors")
-discounted_mean = partial(pytest.mark.q, "ex03.4", function="discounted_mean")
-perturb = partial(pytest.mark.q, "ex03.5", function="perturb")
+unspent = partial(pytest.mark.q, "ex03.1", function="unspent", minutes=15)
+schedule = partial(pytest.mark.q, "ex03.2", function="schedule", minutes=25)
+survivors = partial(pytest.mark.q, "ex03.3", function="survivors", minutes=20)
+difference_variance = partial(pytest.mark.q, "ex03.4", function="difference_variance", minutes=15)
+perturb = partial(pytest.mark.q, "ex03.5", function="perturb", minutes=20)
 
 
 # --- ex03.1 ---------------------------------------------------------------------------------------
 
 
-def check_rounds(student: Student, *cases: Case) -> None:
-    check(partial(student.call, "rounds_used"), ROUNDS, cases)
+def check_unspent(student: Student, *cases: Case) -> None:
+    def ask(h: Halving) -> Answer:
+        answer = student.call("unspent", *h)
+        return replace(answer, given=h._asdict())
+
+    check(ask, UNSPENT, cases)
 
 
-@rounds_used(points=1, aspect="a case computed by hand")
-def test_rounds_by_hand(student: Student) -> None:
-    rule = "11 arms make 5 rounds each, 3 of them 6 more, and 1 of these 5 more."
-    check_rounds(student, Case(([5, 11, 16], 11, 3), 55 + 18 + 5, rule))
+def by_trying(h: Halving) -> int:
+    """The least that is left over, over all increments that fit."""
+    free = h.total - h.cap
+    ranges = [range(1, free // cost + 1) for cost in h.costs]
+    prices = (sum(map(mul, D, h.costs)) for D in product(*ranges))
+    return min(free - price for price in prices if price <= free)
 
 
-@rounds_used(points=1, aspect="drawn brackets, counted round by round; the paper's has 4000 rounds")
-def test_rounds_are_those_counted_one_by_one(student: Student) -> None:
-    rng, cases = random.Random(1), []
-    for eta in (2, 3, 4, 5):
-        bracket = sorted(rng.sample(range(1, 40), eta)), rng.randrange(10, 90), eta
-        cases.append(Case(bracket, spent(*bracket)))
-    check_rounds(student, *cases, Case(([89, 177, 268, 800], 27, 3), 4000))
-
-
-@rounds_used(points=1, aspect="one arm always stays; one stop; equal stops; arguments untouched")
-def test_rounds_at_the_edges(student: Student) -> None:
-    last = [4, 4, 9], 12, 3
-    check_rounds(
-        student,
-        Case(([2, 5, 9, 10], 4, 3), 8 + 8, "4 arms make 2 rounds each, then 1 is left, and stays."),
-        Case(([8], 5, 3), 40, "With one stop nobody ends early."),
-        Case(last, 4 * 12 + 1 * 5, "From 4 to 4 nobody trains, but arms end twice."),
+@unspent(points=1, aspect="a case computed by hand")
+def test_unspent_by_hand(student: Student) -> None:
+    rule = (
+        "A round costs 8 in D_1 and 2 in D_2: what is spent beyond cap is even, but 61 - 50 is not."
     )
-    unchanged(student.call("rounds_used", *last))
+    also = "The costs are 15 and 3; with 1 and 2 rounds 21 of the 31 - 8 are spent, and 2 are left."
+    check_unspent(
+        student,
+        Case((Halving(61, 50, 3, 2),), 1, rule),
+        Case((Halving(31, 8, 4, 2),), 2, also),
+    )
+
+
+@unspent(points=1, aspect="drawn budgets, by trying all increments")
+def test_unspent_is_the_least_of_all(student: Student) -> None:
+    rng, cases = random.Random(15), []
+    for eta, eliminations in ((2, 2), (3, 2), (4, 2), (5, 1), (6, 2), (5, 2), (3, 3)):
+        one = Halving(0, rng.randrange(5, 40), eta, eliminations)
+        one = one._replace(total=one.cap + sum(one.costs) + rng.randrange(70))
+        cases.append(Case((one,), by_trying(one)))
+    check_unspent(student, *cases)
+
+
+@unspent(points=1, aspect="a billion rounds; ints")
+def test_unspent_of_a_billion_rounds(student: Student) -> None:
+    last = Halving(10**9 + 7, 10**6, 8, 3)
+    check_unspent(
+        student,
+        Case((Halving(10**9, 800, 3, 3),), 0, "Both are even, and so are all costs."),
+        Case((Halving(10**9, 801, 3, 3),), 1),
+        Case((last,), (10**9 + 7 - 10**6) % 7),
+    )
+    answer = student.call("unspent", *last)
+    form(answer, 0)
+    unchanged(answer)
 
 
 # --- ex03.2 ---------------------------------------------------------------------------------------
@@ -245,24 +265,53 @@ def test_number_of_survivors(student: Student) -> None:
 # --- ex03.4 ---------------------------------------------------------------------------------------
 
 
-def check_mean(student: Student, cases: list[Case]) -> None:
-    check(partial(ask_mean, student, "discounted_mean"), DISCOUNTED, cases)
+def check_variance(student: Student, *cases: Case) -> None:
+    def ask(p: Pair) -> Answer:
+        return student.call("difference_variance", *p)
+
+    check(ask, VARIANCES, cases)
 
 
-@discounted_mean(points=1, aspect="a case computed by hand")
-def test_mean_by_hand(student: Student) -> None:
-    check_mean(student, MEANS_BY_HAND)
+def drawn_pair(rng: random.Random, n: int, clients: int, same: bool) -> Pair:
+    first = draw_scores(rng, n)
+    second = [round(x + rng.randrange(-200, 300) / 1000, 3) for x in first]
+    return Pair(first, second, clients, same)
 
 
-@discounted_mean(points=1, aspect="drawn traces, by running sums")
-def test_mean_is_that_of_running_sums(student: Student) -> None:
-    check_mean(student, draw_means())
+@difference_variance(points=1, aspect="a case computed by hand")
+def test_variance_by_hand(student: Student) -> None:
+    first, second = [0.0, 0.5, 1.0], [0.0, 0.25, 0.5]
+    own = "S^2 is 1/4 and 1/16; with B = 2 of N = 3 each counts 1/2 * 1/3."
+    same = "The differences are 0, 1/4 and 1/2, with S^2 = 1/16."
+    check_variance(
+        student,
+        Case((Pair(first, second, 2, False),), (1 / 4 + 1 / 16) / 6, own),
+        Case((Pair(first, second, 2, True),), 1 / 96, same),
+    )
 
 
-@discounted_mean(points=1, aspect="gamma = 0 and 1; equal entries; one entry; arguments untouched")
-def test_mean_at_the_edges(student: Student) -> None:
-    check_mean(student, MEANS_AT_THE_EDGES)
-    unchanged(student.call("discounted_mean", TRACE, 0.5))
+@difference_variance(points=1, aspect="drawn errors, over all draws of the clients")
+def test_variance_is_that_over_all_draws(student: Student) -> None:
+    rng, cases = random.Random(16), []
+    for n, clients in ((4, 2), (5, 2), (6, 3), (5, 1)):
+        for same in (True, False):
+            p = drawn_pair(rng, n, clients, same)
+            cases.append(Case((p,), by_drawing(p)))
+    check_variance(student, *cases)
+
+
+@difference_variance(points=1, aspect="all clients; equal arms; arguments untouched")
+def test_variance_at_the_edges(student: Student) -> None:
+    p = drawn_pair(random.Random(17), 6, 4, False)
+    alike = Pair(p.first, [x + 0.25 for x in p.first], 4, True)
+    check_variance(
+        student,
+        Case((p,), by_formula(p)),
+        Case((p._replace(clients=6),), 0.0, "If all clients are asked, there is no noise."),
+        Case((alike,), 0.0, "If the arms differ by the same for each client, there is no noise."),
+        Case((alike._replace(same=False),), 2 * of_mean(p.first, 4)),
+    )
+    unchanged(student.call("difference_variance", *p))
 
 
 # --- ex03.5 ---------------------------------------------------------------------------------------

@@ -16,22 +16,36 @@ from fedlab_grade.mutants import right, wrong
 class long:
     """Plain loops, with helpers and prints of the student's own."""
 
-    def living(arms, eta, times):
-        for _ in range(times):
-            arms = arms // eta
-            if arms == 0:
-                arms = 1
-        return arms
+    def unspent(total, cap, eta, eliminations):
+        left = total - cap
+        for r in range(eliminations):
+            cost = eta ** (eliminations - r) - 1
+            left = left - cost  # one round each
+        for r in range(eliminations):
+            cost = eta ** (eliminations - r) - 1
+            print("cost", cost)
+            left = left - cost * (left // cost)
+        return left
 
-    def rounds_used(stops, arms, eta):
-        total = 0
-        stage = 0
-        for t in range(1, stops[-1] + 1):
-            while t > stops[stage]:
-                stage += 1
-            total += living(arms, eta, stage)
-        print("rounds", total)
-        return total
+    def spread(values):
+        mean = 0.0
+        for v in values:
+            mean += v / len(values)
+        total = 0.0
+        for v in values:
+            total += (v - mean) * (v - mean)
+        return total / (len(values) - 1)
+
+    def difference_variance(first, second, clients, same):
+        N = len(first)
+        if same:
+            differences = []
+            for i in range(N):
+                differences.append(first[i] - second[i])
+            s2 = spread(differences)
+        else:
+            s2 = spread(first) + spread(second)
+        return s2 * (N - clients) / (N * clients)
 
     def schedule(total, cap, eta, eliminations):
         divisor = (eta ** (eliminations + 1) - 1) // (eta - 1) - eliminations - 1
@@ -79,15 +93,6 @@ class long:
         chosen.sort()
         return tuple(chosen)
 
-    def discounted_mean(trace, gamma):
-        newest_first = trace[::-1]
-        weight, weights, total = 1, 0, 0
-        for x in newest_first:
-            total += weight * x
-            weights += weight
-            weight *= gamma
-        return total / weights
-
     def perturb(c, low, high, eps, u, whole):
         print(c, low, high)
         if whole:
@@ -117,11 +122,14 @@ class long:
 class numpy:
     """Arrays of NumPy in, through and out."""
 
-    def rounds_used(stops, arms, eta):
-        living = [arms]
-        while len(living) < len(stops):
-            living.append(np.maximum(1, living[-1] // eta))
-        return np.diff(stops, prepend=0) @ np.array(living)
+    def unspent(total, cap, eta, eliminations):
+        return np.mod(total - cap, eta - 1)
+
+    def difference_variance(first, second, clients, same):
+        C = np.cov(np.array([first, second]))
+        one, other = C[0, 0], C[1, 1]
+        both = one + other - 2 * C[0, 1] if same else one + other
+        return both * (1 / clients - 1 / len(first))
 
     def schedule(total, cap, eta, eliminations):
         R = eliminations
@@ -145,9 +153,6 @@ class numpy:
         order = np.argsort(scores, kind="stable")
         return np.sort(order[: max(1, len(scores) // eta)])
 
-    def discounted_mean(trace, gamma):
-        return np.average(trace, weights=np.power(gamma, np.arange(len(trace))[::-1]))
-
     def perturb(c, low, high, eps, u, whole):
         width = (high - low) * eps
         if whole:
@@ -162,10 +167,6 @@ class short:
 
     from itertools import accumulate, pairwise
 
-    def rounds_used(stops, arms, eta):
-        pairs = enumerate(pairwise([0, *stops]))
-        return sum(max(1, arms // eta**r) * (b - a) for r, (a, b) in pairs)
-
     def schedule(total, cap, eta, R):
         cost = [eta ** (R - r) - 1 for r in range(R)]
         least, left = divmod(total - cap, sum(cost))
@@ -179,10 +180,6 @@ class short:
         order = sorted((inf if isnan(x) else x, i) for i, x in enumerate(s))
         return sorted(i for _, i in order[: len(s) // eta or 1])
 
-    def discounted_mean(trace, gamma):
-        weights = [gamma**age for age in reversed(range(len(trace)))]
-        return sum(map(mul, weights, trace)) / sum(weights)
-
     def perturb(c, a, b, eps, u, whole):
         h = ceil((b - a) * eps - 1e-9) if whole else (b - a) * eps
         return sorted((a, c - h + (int(u * (2 * h + 1)) if whole else 2 * h * u), b))[1]
@@ -191,11 +188,6 @@ class short:
 @right
 class torch:
     """Tensors of torch, through and out."""
-
-    def rounds_used(stops, arms, eta):
-        stops = torch.tensor(stops)
-        living = torch.tensor([arms // eta**r for r in range(len(stops))]).clamp(min=1)
-        return (living * stops.diff(prepend=torch.zeros(1, dtype=torch.int64))).sum()
 
     def schedule(total, cap, eta, eliminations):
         costs = eta ** torch.arange(eliminations, 0, -1) - 1
@@ -216,120 +208,12 @@ class torch:
         order = scores.argsort(stable=True)
         return order[: max(1, len(scores) // eta)].sort().values
 
-    def discounted_mean(trace, gamma):
-        trace = torch.tensor(trace, dtype=torch.float64)
-        weights = gamma ** torch.arange(len(trace)).flip(0)
-        return (weights * trace).sum() / weights.sum()
-
     def perturb(c, low, high, eps, u, whole):
         width = torch.tensor((high - low) * eps, dtype=torch.float64)
         if whole:
             h = (width - 1e-9).ceil().long()
             return (c - h + (u * (2 * h + 1)).long()).clamp(low, high)
         return torch.lerp(c - width, c + width, u).clamp(low, high)
-
-
-@wrong("ex03.1", "rounds divided first", "arms end before the first stop")
-def rounds_used(stops, arms, eta):
-    used = before = 0
-    for stop in stops:
-        arms = max(1, arms // eta)
-        used += arms * (stop - before)
-        before = stop
-    return used
-
-
-@wrong(
-    "ex03.1", "rounds float", r"the float 83\.\d+, expected an int.*\n?.*division without remainder"
-)
-def rounds_used(stops, arms, eta):
-    used = before = 0
-    for stop in stops:
-        used += arms * (stop - before)
-        arms, before = max(1, arms / eta), stop
-    return used
-
-
-@wrong("ex03.1", "rounds from zero", "each stage is counted from round 0")
-def rounds_used(stops, arms, eta):
-    used = 0
-    for stop in stops:
-        used += arms * stop
-        arms = max(1, arms // eta)
-    return used
-
-
-@wrong("ex03.1", "rounds in place", r"changed its argument stops\.[\s\S]*make a copy")
-def rounds_used(stops, arms, eta):
-    used = before = 0
-    while stops:
-        stop = stops.pop(0)
-        used += arms * (stop - before)
-        arms, before = max(1, arms // eta), stop
-    return used
-
-
-@wrong("ex03.1", "rounds last stage missing", "the last stage is missing")
-def rounds_used(stops, arms, eta):
-    used = before = 0
-    for stop in stops[:-1]:
-        used += arms * (stop - before)
-        arms, before = max(1, arms // eta), stop
-    return used
-
-
-@wrong("ex03.1", "rounds no arm left", "at least 1 goes on")
-def rounds_used(stops, arms, eta):
-    used = before = 0
-    for stop in stops:
-        used += arms * (stop - before)
-        arms, before = arms // eta, stop
-    return used
-
-
-@wrong("ex03.1", "rounds nobody ends", "no arm ever ends here")
-def rounds_used(stops, arms, eta):
-    used = before = 0
-    for stop in stops:
-        used += arms * (stop - before)
-        before = stop
-    return used
-
-
-@wrong("ex03.1", "rounds one third ends", "that many go on, and all others end")
-def rounds_used(stops, arms, eta):
-    used = before = 0
-    for stop in stops:
-        used += arms * (stop - before)
-        arms, before = arms - arms // eta, stop
-    return used
-
-
-@wrong("ex03.1", "rounds printed", "there is no `return`")
-def rounds_used(stops, arms, eta):
-    used = before = 0
-    for stop in stops:
-        used += arms * (stop - before)
-        arms, before = max(1, arms // eta), stop
-    print(used)
-
-
-@wrong("ex03.1", "rounds rounded", "rounded to the nearest")
-def rounds_used(stops, arms, eta):
-    used = before = 0
-    for stop in stops:
-        used += arms * (stop - before)
-        arms, before = max(1, round(arms / eta)), stop
-    return used
-
-
-@wrong("ex03.1", "rounds rounded up", "n / eta is rounded up")
-def rounds_used(stops, arms, eta):
-    used = before = 0
-    for stop in stops:
-        used += arms * (stop - before)
-        arms, before = math.ceil(arms / eta), stop
-    return used
 
 
 @wrong("ex03.2", "schedule at least one", r"expected a ValueError[\s\S]*9 / 10, is below 1")
@@ -815,94 +699,6 @@ def survivors(scores, eta):
     return [i for i, s in enumerate(scores) if s <= worst]
 
 
-@wrong(
-    "ex03.4",
-    "mean ages from one",
-    r"raised ZeroDivisionError[\s\S]*counts gamma\^0 = 1, and the others 0",
-)
-def discounted_mean(trace, gamma):
-    weights = [gamma ** (age + 1) for age in range(len(trace))]
-    total = sum(weights[age] * x for age, x in enumerate(reversed(trace)))
-    return total / sum(weights)
-
-
-@wrong("ex03.4", "mean all earlier gamma", "all earlier entries count gamma")
-def discounted_mean(trace, gamma):
-    weights = [1] + [gamma] * (len(trace) - 1)
-    total = sum(weights[age] * x for age, x in enumerate(reversed(trace)))
-    return total / sum(weights)
-
-
-@wrong("ex03.4", "mean by number", "divided by the number of entries: divide it by the sum")
-def discounted_mean(trace, gamma):
-    weights = [gamma**age for age in range(len(trace))]
-    total = sum(weights[age] * x for age, x in enumerate(reversed(trace)))
-    return total / len(trace)
-
-
-@wrong("ex03.4", "mean from the oldest", "the ages are counted from the oldest")
-def discounted_mean(trace, gamma):
-    weights = [gamma**age for age in range(len(trace))]
-    total = sum(weights[age] * x for age, x in enumerate(trace))
-    return total / sum(weights)
-
-
-@wrong("ex03.4", "mean geometric sum", r"raised ZeroDivisionError[\s\S]*do not divide by 1 - gamma")
-def discounted_mean(trace, gamma):
-    weights = [gamma**age for age in range(len(trace))]
-    total = sum(weights[age] * x for age, x in enumerate(reversed(trace)))
-    return total * (1 - gamma) / (1 - gamma ** len(trace))
-
-
-@wrong("ex03.4", "mean in place", r"changed its argument trace\.[\s\S]*make a copy")
-def discounted_mean(trace, gamma):
-    trace.reverse()
-    weights = [gamma**age for age in range(len(trace))]
-    total = sum(weights[age] * x for age, x in enumerate(trace))
-    return total / sum(weights)
-
-
-@wrong("ex03.4", "mean last", "this is the last entry")
-def discounted_mean(trace, gamma):
-    return trace[-1]
-
-
-@wrong("ex03.4", "mean moving", "a moving average that begins with the first")
-def discounted_mean(trace, gamma):
-    mean = trace[0]
-    for x in trace[1:]:
-        mean = gamma * mean + (1 - gamma) * x
-    return mean
-
-
-@wrong("ex03.4", "mean not divided", "this is the weighted sum: divide")
-def discounted_mean(trace, gamma):
-    weights = [gamma**age for age in range(len(trace))]
-    total = sum(weights[age] * x for age, x in enumerate(reversed(trace)))
-    return total
-
-
-@wrong("ex03.4", "mean plain", "this is the plain mean: an entry counts")
-def discounted_mean(trace, gamma):
-    return sum(trace) / len(trace)
-
-
-@wrong("ex03.4", "mean times one minus gamma", "multiplied by 1 - gamma")
-def discounted_mean(trace, gamma):
-    weights = [gamma**age for age in range(len(trace))]
-    total = sum(weights[age] * x for age, x in enumerate(reversed(trace)))
-    return total * (1 - gamma)
-
-
-@wrong("ex03.4", "mean zero for zero", "with gamma = 0 nothing counts here")
-def discounted_mean(trace, gamma):
-    if gamma == 0:
-        return 0.0
-    weights = [gamma**age for age in range(len(trace))]
-    total = sum(weights[age] * x for age, x in enumerate(reversed(trace)))
-    return total / sum(weights)
-
-
 @wrong("ex03.5", "perturb eps alone", "the half width is eps: it is")
 def perturb(c, low, high, eps, u, whole):
     width = (high - low) * eps
@@ -1148,3 +944,135 @@ def perturb(c, low, high, eps, u, whole):
         h = math.ceil(width - 1e-9)
         value = c + int(u * (h + 1))
     return max(low, min(high, value))
+
+
+@wrong("ex03.1", "unspent equal", "what equal increments leave")
+def unspent(total, cap, eta, eliminations):
+    costs = [eta**k - 1 for k in range(eliminations, 0, -1)]
+    return (total - cap) % sum(costs)
+
+
+@wrong("ex03.1", "unspent cap forgotten", "the last arm are missing")
+def unspent(total, cap, eta, eliminations):
+    return total % (eta - 1)
+
+
+@wrong("ex03.1", "unspent eta", "eta - 1, not eta")
+def unspent(total, cap, eta, eliminations):
+    return (total - cap) % eta
+
+
+@wrong("ex03.1", "unspent first", "what D_1 alone leaves")
+def unspent(total, cap, eta, eliminations):
+    return (total - cap) % (eta**eliminations - 1)
+
+
+@wrong("ex03.1", "unspent nothing", "something is left over here")
+def unspent(total, cap, eta, eliminations):
+    return 0
+
+
+@wrong("ex03.1", "unspent quotient", "how often the last cost fits in")
+def unspent(total, cap, eta, eliminations):
+    return (total - cap) // (eta - 1)
+
+
+@wrong("ex03.1", "unspent spent", "what is spent: asked for")
+def unspent(total, cap, eta, eliminations):
+    return total - (total - cap) % (eta - 1)
+
+
+@wrong("ex03.1", "unspent missing", "missing for one more round")
+def unspent(total, cap, eta, eliminations):
+    return (cap - total) % (eta - 1)
+
+
+@wrong("ex03.1", "unspent float", r"the float \d+\.\d+, expected an int")
+def unspent(total, cap, eta, eliminations):
+    return (total - cap) % (eta - 1) * 1.0
+
+
+@wrong("ex03.1", "unspent tried", "seconds|time")
+def unspent(total, cap, eta, eliminations):
+    costs = [eta**k - 1 for k in range(eliminations, 0, -1)]
+    free = total - cap
+    ranges = [range(1, free // cost + 1) for cost in costs]
+    return min(free - spent for D in product(*ranges) if (spent := sum(map(mul, D, costs))) <= free)
+
+
+def mean_variance(x, clients):
+    mean = sum(x) / len(x)
+    return sum((v - mean) ** 2 for v in x) / (len(x) - 1) / clients * (1 - clients / len(x))
+
+
+@wrong("ex03.4", "difference own always", "clients of their own")
+def difference_variance(first, second, clients, same):
+    return mean_variance(first, clients) + mean_variance(second, clients)
+
+
+@wrong("ex03.4", "difference same always", "the variance for the same clients")
+def difference_variance(first, second, clients, same):
+    return mean_variance([a - b for a, b in zip(first, second, strict=True)], clients)
+
+
+@wrong("ex03.4", "difference turned round", "the wrong way round")
+def difference_variance(first, second, clients, same):
+    if not same:
+        return mean_variance([a - b for a, b in zip(first, second, strict=True)], clients)
+    return mean_variance(first, clients) + mean_variance(second, clients)
+
+
+@wrong("ex03.4", "difference divided by N", "divide by N - 1")
+def difference_variance(first, second, clients, same):
+    lists = [[a - b for a, b in zip(first, second, strict=True)]] if same else [first, second]
+    return sum(np.var(x) / clients * (1 - clients / len(x)) for x in lists)
+
+
+@wrong("ex03.4", "difference with replacement", "without replacement")
+def difference_variance(first, second, clients, same):
+    lists = [[a - b for a, b in zip(first, second, strict=True)]] if same else [first, second]
+    return sum(np.var(x, ddof=1) / clients for x in lists)
+
+
+@wrong("ex03.4", "difference not divided by B", "division by B is missing")
+def difference_variance(first, second, clients, same):
+    lists = [[a - b for a, b in zip(first, second, strict=True)]] if same else [first, second]
+    return sum(np.var(x, ddof=1) * (1 - clients / len(x)) for x in lists)
+
+
+@wrong("ex03.4", "difference deviation", "the standard deviation")
+def difference_variance(first, second, clients, same):
+    if same:
+        return mean_variance([a - b for a, b in zip(first, second, strict=True)], clients) ** 0.5
+    return (mean_variance(first, clients) + mean_variance(second, clients)) ** 0.5
+
+
+@wrong("ex03.4", "difference subtracted", "add up, in a difference, too")
+def difference_variance(first, second, clients, same):
+    if same:
+        return mean_variance([a - b for a, b in zip(first, second, strict=True)], clients)
+    return mean_variance(first, clients) - mean_variance(second, clients)
+
+
+@wrong("ex03.4", "difference squares", "subtract their mean first")
+def difference_variance(first, second, clients, same):
+    lists = [[a - b for a, b in zip(first, second, strict=True)]] if same else [first, second]
+    N = len(first)
+    return sum(sum(v * v for v in x) / (N - 1) / clients * (1 - clients / N) for x in lists)
+
+
+@wrong("ex03.4", "difference first clients", "the first B clients")
+def difference_variance(first, second, clients, same):
+    lists = [[a - b for a, b in zip(first, second, strict=True)]] if same else [first, second]
+    share = 1 - clients / len(first)
+    if clients == 1:
+        return 0.0
+    return sum(np.var(x[:clients], ddof=1) / clients * share for x in lists)
+
+
+@wrong("ex03.4", "difference sorted in place", "changed its argument")
+def difference_variance(first, second, clients, same):
+    if same:
+        return mean_variance([a - b for a, b in zip(first, second, strict=True)], clients)
+    first.sort()
+    return mean_variance(first, clients) + mean_variance(second, clients)
