@@ -16,7 +16,7 @@ def seed_for(seed: int, *key: int) -> int:
         ValueError: a seed below 0.
     """
     keyed = np.random.SeedSequence(whole("seed", seed, 0), spawn_key=key)
-    return int(keyed.generate_state(1, np.uint64)[0] >> np.uint64(1))
+    return int(keyed.generate_state(1, np.uint64)[0]) >> 1
 
 
 def generator(seed: int, *key: int) -> torch.Generator:

@@ -38,11 +38,14 @@ class Clients:
     @cached_property
     def n(self) -> Int[Tensor, " N"]:
         """Number of examples of each client."""
-        return torch.tensor([len(r) for r in self.rows])
+        return torch.tensor([r.shape[0] for r in self.rows])  # len is twice as slow
 
     def __getitem__(self, clients: Sequence[int] | Tensor) -> "Clients":
         """Select clients, in the order given; examples are shared, not copied."""
-        return replace(self, rows=tuple(self.rows[int(i)] for i in clients))
+        chosen = torch.as_tensor(clients, dtype=torch.long)
+        some = replace(self, rows=tuple(self.rows[i] for i in chosen.tolist()))
+        vars(some)["n"] = self.n[chosen]
+        return some
 
     def inputs(self, rows: Int[Tensor, "*b"]) -> Tensor:
         """Return the inputs (*b, ...) in these rows; images of uint8 as floats in [0, 1]."""

@@ -1,7 +1,6 @@
 """A communication round: `communicate` returns the run after it."""
 
 import warnings
-from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -123,12 +122,11 @@ def draw_work(run: Run, sizes: Sizes, clients: int) -> Work:
     gen = generator(run.seed, run.round)
     client = sizes.sample(clients, gen, run.replacement)
     row = _check_rows(run, clients, run.tuner.ask(clients, gen, who=client))
-    seeds, drawn = [], Counter[int]()
+    seeds, drawn = [], dict[int, int]()
     for i in client.tolist():
+        drawn[i] = times = drawn.get(i, 0) + 1
         # a client drawn again in a round gets other minibatches; `personalise` uses the key 1
-        again = [drawn[i] + 1] if drawn[i] else []
-        seeds.append(seed_for(run.seed, run.round, i, *again))
-        drawn[i] += 1
+        seeds.append(seed_for(run.seed, run.round, i, *([times] if times > 1 else [])))
     return Work(client, row, run.tuner.table[row], seeds)
 
 

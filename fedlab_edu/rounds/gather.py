@@ -97,8 +97,8 @@ class Sums:
     def __init__(self, runs: Sequence[Run], works: Sequence[Work], sizes: Sizes) -> None:
         self.runs, self.works, self.sizes, self.method = runs, works, sizes, runs[0].method
         A, B, w = len(runs), max(len(work.client) for work in works), runs[0].w
-        self.total, self.change = w.new_zeros(A, len(w)), w.new_zeros(A, len(w))
-        self.sent = w.new_zeros(A)
+        self.total, self.sent = w.new_zeros(A, len(w)), w.new_zeros(A)
+        self.change: Tensor | None = None  # of the client states, if there are any
         usual = [self.method.weights(sizes.train[work.client]).double() for work in works]
         self.usual = pad_sequence(usual, batch_first=True)
         self.weight, self.scores = torch.zeros_like(self.usual), self.usual.new_zeros(4, A, B)
@@ -137,6 +137,7 @@ class Sums:
         self.total.index_add_(0, at, part.total)
         self.sent.index_add_(0, at, part.weight)
         if part.change is not None:
+            self.change = torch.zeros_like(self.total) if self.change is None else self.change
             self.change.index_add_(0, at, part.change)
 
     def gathered(self) -> list[Gathered]:
@@ -146,19 +147,20 @@ class Sums:
     def _gathered(self, a: int) -> Gathered:
         run, work, sizes = self.runs[a], self.works[a], self.sizes
         B = len(work.client)
-        lost, s = self.diverged[a, :B].clone(), self.scores[:, a, :B].clone()
-        size, some = sizes.val[work.client], ~lost if lost.any() else slice(None)
-        played = Round(work.client, work.row, size, Score(*s[:2]), Score(*s[2:]), lost)
-        weight, average = self.weight[a, :B][some], self.total[a] / self.sent[a]
-        total = weight.sum()
+        lost, scores = self.diverged[a, :B], self.scores[:, a, :B].unbind()
+        n, size = sizes.train[work.client], sizes.val[work.client]
+        played = Round(work.client, work.row, size, Score(*scores[:2]), Score(*scores[2:]), lost)
+        weight, c = self.weight[a, :B], work.c
+        models = None if self.models is None else self.models[a, :B]
+        if lost.any():
+            weight, n, c = weight[~lost], n[~lost], c[~lost]
+            models = None if models is None else models[~lost.to(models.device)]
+        average, total = self.total[a] / self.sent[a], weight.sum()
         if not total > 0:
             if not self.method.agg_always:
                 return Gathered(None, played, self.states[a])
             average, total = run.w, torch.ones_like(total)
-        models = self.models
-        if models is not None:
-            models = models[a, :B][some if isinstance(some, slice) else some.to(models.device)]
-        n, c, change = sizes.train[work.client][some], work.c[some], self.change[a] / len(sizes)
+        change = torch.zeros_like(run.w) if self.change is None else self.change[a] / len(sizes)
         update = RoundUpdate(
             average, change, weight / total, n, c, run.round + 1, B, run.seed, models
         )

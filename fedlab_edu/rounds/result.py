@@ -8,6 +8,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from fedlab_edu.registry import storable
+from fedlab_edu.tensors import as_float64
 from fedlab_edu.training.scores import Score
 
 LARGEST = 1e100  # larger scores have diverged: divided by a probability they may overflow
@@ -58,17 +59,17 @@ class Round:
         A score above 1e100, infinite or NaN has diverged. It becomes twice the largest other score
         of the round if that score is above 1, else 1.
         """
-        has = self.size > 0
-        scores = torch.stack([*self.before, *self.after]).double()[:, has]
+        has, scores = self.size > 0, torch.stack([*self.before, *self.after]).double()
+        client, row, size = self.client, self.row, self.size.double()
+        if not has.all():
+            client, row, size, scores = client[has], row[has], size[has], scores[:, has]
         is_finite = scores.abs() <= LARGEST  # False for NaN
-        if not bool(is_finite.all()):
+        diverged = ~is_finite.all(0)
+        if diverged.any():
             worst = [_worst(scores[i::2][is_finite[i::2]]) for i in range(2)] * 2
-            other = torch.tensor(worst, dtype=torch.float64)[:, None]
-            scores = torch.where(is_finite, scores, other)
-        return RoundResult(
-            self.client[has], self.row[has], self.size[has].double(),
-            Score(*scores[:2]), Score(*scores[2:]), ~is_finite.all(0),
-        )  # fmt: skip
+            scores = torch.where(is_finite, scores, as_float64(worst)[:, None])
+        before, after = scores.view(2, 2, -1)
+        return RoundResult(client, row, size, Score(*before), Score(*after), diverged)
 
 
 def _worst(scores: Float[Tensor, " n"]) -> float:

@@ -5,7 +5,7 @@ u in [0, 1), handed in. Khodak et al. (2021), section 3 and D.2; Chen et al. (20
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -80,7 +80,7 @@ class Uniform:
         check_shares(eps=eps, p_re=p_re)
         return self.evolved(self.check(value), eps, p_re, as_float64(u))
 
-    def evolved(self, value: Tensor, eps: float, p_re: float, u: Tensor) -> Tensor:
+    def evolved(self, value: Tensor, eps: float, p_re: float, u: Iterable[Tensor]) -> Tensor:
         """Do `evo` without checks."""
         coin, draw, move = u
         return torch.where(coin < p_re, self.from_unit(draw), self._near(value, eps, move))
@@ -194,7 +194,7 @@ class Choice:
         self.check(value)
         return self.evolved(as_float64(value), eps, p_re, as_float64(u))
 
-    def evolved(self, value: Tensor, eps: float, p_re: float, u: Tensor) -> Tensor:
+    def evolved(self, value: Tensor, eps: float, p_re: float, u: Iterable[Tensor]) -> Tensor:
         """Do `evo` without checks."""
         (coin, draw, move), n = u, len(self.options)
         place = (value[..., None] == as_float64(self.options)).long().argmax(-1)

@@ -134,8 +134,7 @@ class SearchSpace(Generic[_Table]):
 
     def _table(self, row: _Table, k: int, new: Mapping[str, Tensor]) -> _Table:
         """Repeat a row k times, with new columns."""
-        same = {n: c.reshape(()).expand(k) for n, c in row.columns.items()}
-        return self.kind(**{**same, **new})
+        return row.with_columns({**{n: c.repeat(k) for n, c in row.columns.items()}, **new})
 
 
 @storable

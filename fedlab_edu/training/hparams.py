@@ -5,8 +5,7 @@ aggregation Agg_b. A `LocalHP` of scalars is one configuration c; with columns o
 *table* of k rows: ``table[row]`` gives row ``row[i]`` to client i.
 """
 
-from collections.abc import Callable, Sequence
-from copy import copy
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, TypeVar
 
@@ -77,13 +76,15 @@ class _Columns:
         """Select rows: an integer gives scalars, a list or tensor of B of them columns (B,)."""
         if isinstance(rows, list):
             rows = torch.tensor(rows, dtype=torch.long)
-        return self._with({n: column.reshape(-1)[rows] for n, column in self.columns.items()})
+        return self.with_columns(
+            {n: column.reshape(-1)[rows] for n, column in self.columns.items()}
+        )
 
-    def _with(self: _Table, columns: dict[str, Tensor]) -> _Table:
-        """Return a table of rows of valid tables, which need no second check."""
-        chosen = copy(self)
-        vars(chosen).update(columns)
-        return chosen
+    def with_columns(self: _Table, columns: Mapping[str, Tensor]) -> _Table:
+        """Return a table with some new columns of allowed values, which are not checked again."""
+        table, old = object.__new__(type(self)), vars(self)
+        vars(table).update(old, **{n: column.to(old[n].dtype) for n, column in columns.items()})
+        return table
 
     def each(self: _Table, B: int, name: str = "c") -> _Table:
         """Return columns (B,), one row for each of B clients; a single row is repeated.
@@ -95,13 +96,13 @@ class _Columns:
         require(k in (1, B), name, f"{k} rows", f"one setting, or {B} rows, one for each client")
         if k == B and all(column.dim() for column in columns.values()):
             return self
-        return self._with({n: column.reshape(-1).expand(B) for n, column in columns.items()})
+        return self.with_columns({n: column.reshape(-1).expand(B) for n, column in columns.items()})
 
     @classmethod
     def concat(cls: type[_Table], tables: Sequence[_Table]) -> _Table:
         """Concatenate tables."""
-        columns = {n: [t.columns[n].reshape(-1) for t in tables] for n in tables[0].columns}
-        return tables[0]._with({n: torch.cat(rows) for n, rows in columns.items()})
+        columns = {n: [vars(t)[n].reshape(-1) for t in tables] for n in tables[0].columns}
+        return tables[0].with_columns({n: torch.cat(rows) for n, rows in columns.items()})
 
 
 @storable

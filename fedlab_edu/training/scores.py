@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 import torch
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Float, Int
 from torch import Tensor
 
 from fedlab_edu.data.clients import Clients
@@ -63,14 +63,11 @@ def score(
         some = W if len(block.model) == len(W) else W[block.model.to(W.device)]
         outputs = model.outputs(some, clients.inputs(block.rows)).flatten(0, 1)
         client, y = block.client.flatten(), clients.y[block.rows.flatten()]
-        if block.real is not None:
-            real = block.real.flatten()
-            outputs, client, y = outputs[real.to(W.device)], client[real], y[real.to(W.device)]
         losses = model.losses(outputs, y).double()
         classes = outputs.dim() == 2 and outputs.shape[1] > 1 and y.dim() == 1
         classes = classes and not y.is_floating_point()
         wrong = (outputs.argmax(-1) != y).double() if classes else losses
-        return client.to(W.device), torch.stack([losses, wrong])
+        return client.to(W.device), torch.stack([losses, wrong]) * block.real.flatten()
 
     def add(part: tuple[Tensor, Tensor]) -> None:
         total.index_add_(1, *part)
@@ -87,13 +84,13 @@ class _Block(NamedTuple):
     Fields:
         model: rows of W.
         client, rows: whose examples they are, and their rows in the data.
-        real: False where a model has fewer examples, and one of them is repeated; None if none is.
+        real: 1, or 0 where a model has fewer examples, and one of its own is repeated.
     """
 
     model: Int[Tensor, " k"]
     client: Int[Tensor, "k b"]
     rows: Int[Tensor, "k b"]
-    real: Bool[Tensor, "k b"] | None
+    real: Float[Tensor, "k b"]
 
 
 def _blocks(
@@ -104,17 +101,15 @@ def _blocks(
     rows = torch.cat([clients.rows[i] for i in order])
     client = torch.from_numpy(np.repeat(order, of_client[order]))
     n = np.bincount(which.numpy(), of_client, len(W)).astype(np.int64)  # of each model
-    owner = np.repeat(np.arange(len(W)), n)
-    place = np.full((len(W), n.max()), -1)
-    place[owner, np.arange(len(owner)) - (np.cumsum(n) - n)[owner]] = np.arange(len(owner))
-    k, columns = _block_shape(activations(model, clients, W), W, place.shape[1])
-    for first in range(0, place.shape[1], columns):
-        found = np.flatnonzero(n > first)
-        for some in np.split(found, range(k, len(found), k)):
-            block = place[some, first : first + columns]
-            real = block >= 0
-            at = torch.from_numpy(np.where(real, block, block[:, :1]))
-            mask = None if real.all() else torch.from_numpy(real)
+    begin, most = np.cumsum(n) - n, int(n.max())
+    k, columns = _block_shape(activations(model, clients, W), W, most)
+    for first in range(0, most, columns):
+        j, found = np.arange(first, min(first + columns, most)), np.flatnonzero(n > first)
+        for i in range(0, len(found), k):
+            some = found[i : i + k]
+            real = j < n[some, None]
+            at = torch.from_numpy(begin[some, None] + np.where(real, j, first))
+            mask = torch.from_numpy(real).to(W)
             yield _Block(torch.from_numpy(some), client[at], rows[at].to(W.device), mask)
 
 
@@ -158,7 +153,7 @@ def _derivative(model: Model, w: Tensor, clients: Clients, u: Tensor | None) -> 
         outputs = model.outputs(leaf, clients.inputs(block.rows)).flatten(0, 1)
         losses = model.losses(outputs, clients.y[rows].flatten(0, 1)).view_as(rows)
         p = (1 / clients.n.to(w))[owner, None].expand_as(losses)
-        loss = (losses * p if block.real is None else losses * p * block.real.to(w)).sum()
+        loss = (losses * p * block.real).sum()
         (d,) = torch.autograd.grad(loss, leaf, create_graph=u is not None)
         if u is not None:
             (d,) = torch.autograd.grad(d, leaf, u[owner])

@@ -47,13 +47,13 @@ def evolve(
     require(shape == wanted, "shape of u", shape, str(wanted))
     check_shares(eps=eps, p_re=p_re)
     columns = {name: column.reshape(-1) for name, column in rows.columns.items()}
-    for j, (name, distribution) in enumerate(space.distributions.items()):
+    coins, fresh, moves = as_float64(u)
+    coins = coins[:, :1].expand_as(coins) if coin == "vector" else coins
+    draws = zip(coins.T, fresh.T, moves.T, strict=True)
+    for (name, distribution), drawn in zip(space.distributions.items(), draws, strict=True):
         distribution.check(columns[name], name)
-        draws = torch.stack([u[0, :, 0 if coin == "vector" else j], u[1, :, j], u[2, :, j]])
-        columns[name] = distribution.evolved(
-            as_float64(columns[name]), eps, p_re, as_float64(draws)
-        )
-    return space.kind(**columns)
+        columns[name] = distribution.evolved(as_float64(columns[name]), eps, p_re, drawn)
+    return rows.with_columns(columns)
 
 
 def box_corners(space: SearchSpace[_Table], centre: _Table, eps: float) -> _Table:
@@ -69,8 +69,8 @@ def box_corners(space: SearchSpace[_Table], centre: _Table, eps: float) -> _Tabl
         name: distribution.perturb(getattr(centre, name), eps, u)
         for name, distribution in space.distributions.items()
     }
-    kept = {name: column.reshape(-1)[[0, 0]] for name, column in centre.columns.items()}
-    return space.kind(**{**kept, **new})
+    kept = {name: column.repeat(2) for name, column in centre.columns.items()}
+    return centre.with_columns({**kept, **new})
 
 
 def clip_to_box(distribution: Distribution, values: Tensor, pair: Tensor) -> Tensor:

@@ -61,6 +61,7 @@ class FedPopL:
         space: the clients' search space.
         base: beta^0.
         table: beta^1, ..., beta^K.
+        box: see `box_corners`.
         how, local: the rules; after the last round of ``how``, no vector is replaced.
         seed: of the draws.
         first, played: the rounds of the search before this tuner, and of this tuner.
@@ -78,6 +79,7 @@ class FedPopL:
     space: SearchSpace[LocalHP]
     base: LocalHP
     table: LocalHP
+    box: LocalHP
     how: Evolution
     local: Local
     seed: int = 0
@@ -131,14 +133,12 @@ class FedPopL:
         if not pairs or r >= self.how.R or chosen._over:
             return chosen
         bottom, top = torch.tensor(pairs).T
-        source = torch.arange(len(self.table))
-        source[bottom] = top
-        columns, new = self.table[source].columns, self.how.evo(self.space, self.table[top], r, gen)
-        corners = box_corners(self.space, self.base, self.how.eps)
+        new = self.how.evo(self.space, self.table[top], r, gen).columns
+        columns = self.table.columns
         for name, distribution in self.space.distributions.items():
-            inside = clip_to_box(distribution, getattr(new, name), getattr(corners, name))
-            columns[name][bottom] = inside.to(columns[name].dtype)
-        return replace(chosen, table=self.space.kind(**columns), fresh=len(pairs))
+            inside = clip_to_box(distribution, new[name], getattr(self.box, name))
+            columns[name] = columns[name].index_copy(0, bottom, inside.to(columns[name].dtype))
+        return replace(chosen, table=self.table.with_columns(columns), fresh=len(pairs))
 
     @classmethod
     def near(
@@ -152,7 +152,8 @@ class FedPopL:
         """
         K, seed, first = whole("K", K, 1), whole("seed", seed, 0), whole("first", first, 0, how.R)
         table = space.perturb(base, how.eps, K, generator(seed, 0))
-        return cls(space, base, table, how, local, seed, first, told=((),) * K, fresh=K)
+        box = box_corners(space, base, how.eps)
+        return cls(space, base, table, box, how, local, seed, first, told=((),) * K, fresh=K)
 
     @property
     def final(self) -> LocalHP:
