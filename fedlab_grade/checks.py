@@ -12,6 +12,7 @@ from dataclasses import replace
 from functools import wraps
 from typing import Any, NamedTuple, TypeVar, cast
 
+import numpy as np
 from torch import Tensor
 
 from fedlab_grade.answer import IN_PLACE, Answer, Failure, Stopped, also, changed, failed
@@ -122,6 +123,8 @@ def parts(answer: Answer, *names: str) -> list[Answer]:
         Failure: there are more or fewer, or the answer is no tuple or list.
     """
     value = answer.value
+    if isinstance(value, Tensor | np.ndarray) and value.ndim == 1:
+        value = value.tolist()
     if isinstance(value, list | tuple) and len(value) == len(names):
         return [replace(answer, value=v, part=n) for v, n in zip(value, names, strict=True)]
     found = f"{len(value)} values" if isinstance(value, list | tuple) else kind(value)

@@ -126,10 +126,12 @@ class Recorder:
     def pytest_pyfunc_call(self, pyfuncitem: pytest.Function) -> Generator[None, object, bool]:
         """Run a test and report on it; whatever it raised ends here."""
         outcome = {"status": "passed", "message": "", "likely": ""}
+        pyfuncitem.user_properties.clear()  # of another file
         began = time.monotonic()
         with self._watched(name(pyfuncitem), wall(pyfuncitem)) as printed:
             try:
                 yield
+                outcome["message"] = "\n".join(str(text) for _, text in pyfuncitem.user_properties)
             except BaseException as error:
                 if isinstance(error, KeyboardInterrupt | SystemExit):
                     raise

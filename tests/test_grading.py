@@ -1,4 +1,4 @@
-"""What a file of answers can do beside right and wrong, tried on exercise 1.
+"""What a file of answers can do beside right and wrong, tried on two small questions.
 
 All files are graded once, in child processes, as ``fedlab-edu check`` grades them. For typical
 answers to the exercises see ``test_mutants.py``.
@@ -10,17 +10,40 @@ from pathlib import Path
 
 import pytest
 
-from fedlab_grade.assignment import find
 from fedlab_grade.classroom.trial import failed_questions, told
 from fedlab_grade.report import render
 from fedlab_grade.run import CheckBroken, Report, grade, marks
 
 pytestmark = [pytest.mark.grader, pytest.mark.processes]
 
-ROOT = Path(__file__).parents[1]
-EXERCISE = find("ex01", ROOT)
-# The questions of this answer stand alone.
-(RIGHT_TEXT,) = (answer.text for answer in EXERCISE.typical if answer.name == "short")
+TESTS = """
+import pytest
+import torch
+from fedlab_grade.checks import close, unchanged
+
+W, n = torch.tensor([[1.0, 2.0], [3.0, 6.0]]), torch.tensor([1.0, 3.0])
+
+@pytest.mark.q("ex01.1", 1, function="weighted_average")
+def test_average(student):
+    close(student.call("weighted_average", W, n), torch.tensor([2.5, 5.0]))
+
+@pytest.mark.q("ex01.2", 1, function="minibatches")
+@pytest.mark.parametrize("size", [5, 6, 2, 23, 9])
+def test_minibatches(student, size):
+    order = torch.arange(size).flip(0)
+    answer = student.call("minibatches", order, 2)
+    close(answer, list(order.split(2)))
+    unchanged(answer)
+"""
+RIGHT_TEXT = """
+import torch
+
+def weighted_average(W, n):
+    return n / n.sum() @ W
+
+def minibatches(order, batch):
+    return order.split(batch)
+"""
 
 # Name -> the body of `minibatches`, and what the student reads about it.
 ODD = {
@@ -28,7 +51,7 @@ ODD = {
     "coroutine": ("pass\n\nasync def minibatches(order, batch): pass", "a coroutine.*write `def`"),
     "no_return": ("order.split(batch)", "returned None, expected a list.*there is no `return`"),
     "generator": ("yield order", "returned a generator, expected a list of tensors"),
-    "plain_numbers": ("return [[3, 0]]", r"returned \[\[3, 0\]\], expected \[\[3, 0\], "),
+    "plain_numbers": ("return [[3, 0]]", r"returned \[\[3, 0\]\], expected \[\[4, 3\], "),
     "floats": ("return list(order.double().split(batch))", "dtype float64, expected int64"),
     "two_axes": ("return list(order[None].split(batch, 1))", "2 dimensions instead of 1"),
     "raises": ("return [][batch]", r"raised IndexError.*\n  line \d+, in minibatches: return \[\]"),
@@ -88,6 +111,8 @@ def with_minibatches(body: str) -> bytes:
 def reports(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Report]:
     """The reports on what else a file can do: file name without .py -> report."""
     folder = tmp_path_factory.mktemp("answers")
+    tests = tmp_path_factory.mktemp("tests") / "test_ex01.py"
+    tests.write_text(TESTS)
     texts = {name: with_minibatches(body) for name, (body, _) in ODD.items()}
     texts |= {name: text for name, (text, _) in UNREADABLE.items()}
     texts |= {
@@ -108,8 +133,8 @@ def reports(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Report]:
     broken = [files.pop("broken_test")]
     with ThreadPoolExecutor(2) as pool:
         jobs = [
-            pool.submit(grade, EXERCISE.tests, apart, limit=3.0),
-            pool.submit(grade, EXERCISE.tests, list(files.values())),
+            pool.submit(grade, tests, apart, limit=3.0),
+            pool.submit(grade, tests, list(files.values())),
             pool.submit(grade, folder / "test_ex01.py", broken),
         ]
         return {report.file.stem: report for job in jobs for report in job.result()}
@@ -186,7 +211,7 @@ def test_a_fault_of_a_test_is_no_fault_of_the_answer(reports: dict[str, Report])
 def test_tests_that_cannot_be_read_are_refused(tmp_path: Path) -> None:
     (tmp_path / "test_ex01.py").write_text("def test(:\n")
     with pytest.raises(CheckBroken, match="SyntaxError"):
-        grade(tmp_path / "test_ex01.py", [EXERCISE.source])
+        grade(tmp_path / "test_ex01.py", [tmp_path / "mine.py"])
 
 
 def test_the_marker_can_give_a_call_more_or_less_time(tmp_path: Path) -> None:

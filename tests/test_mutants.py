@@ -18,13 +18,14 @@ from fedlab_grade.classroom.trial import (
     failed_questions,
     grade_answers,
 )
+from fedlab_grade.home.progress import exercise_of
 from fedlab_grade.mutants import Mutant, read_mutants
 from fedlab_grade.run import Report, Result, marks
 from tests import warm
 
 ROOT = Path(__file__).parents[1]
-POINTS = {"ex01": 15} | {f"ex{number:02}": 20 for number in range(2, 9)}
-EXERCISES = {name: find(name, ROOT) for name in POINTS}
+EXERCISES = {name: find(name, ROOT) for name in (f"ex{number:02}" for number in range(1, 9))}
+POINTS = {name: exercise_of(found.tests).points for name, found in EXERCISES.items()}
 ANSWERS = {name: answers(exercise) for name, exercise in EXERCISES.items()}
 Bank = dict[str, dict[str, Report]]
 

@@ -117,7 +117,7 @@ def student_page(record: Record, show_hidden: bool = False) -> str:
 def _split(texts: Iterable[str]) -> tuple[list[str], list[str]]:
     """Return the likely causes, which come first, and the rest."""
     everything = list(texts)
-    first = [text for text in everything if text.startswith(("Likely: ", "Hint: "))]
+    first = [text for text in everything if text.startswith("Likely: ")]
     return first, [text for text in everything if text not in first]
 
 
@@ -172,6 +172,7 @@ def told(test: Outcome, among: Sequence[Outcome], show_hidden: bool = False) -> 
             yield "Not run: an earlier call in this question was stopped."
         return
     if test.status in ("passed", "not handed in"):
+        yield from [test.message] if test.message else []  # what the instructor reads
         return
     if all(t.status == "not gradable" for t in among):  # it is said once, of the file
         return

@@ -1,24 +1,26 @@
-"""Exercise 1, federated averaging: 15 points."""
+"""Exercise 1, federated averaging: 22 points."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
-from itertools import product
 from typing import NamedTuple
 
 import pytest
 import torch
+from experiment import check_interval, check_prediction, check_sentences, check_table
 from support import real
 from torch import Tensor
 
 from fedlab_edu import Clients, LocalHP, linear, local_sgd
+from fedlab_edu.experiments.drift import relative_drift
 from fedlab_edu.methods import aggregate
 from fedlab_edu.training import plan as engine
-from fedlab_grade.checks import Failure, close, tensor, tensors, unchanged
+from fedlab_grade.checks import Failure, close, composite, tensor, unchanged
 from fedlab_grade.student import Student
 
-weighted_average = partial(pytest.mark.q, "ex01.1", function="weighted_average")
-minibatches = partial(pytest.mark.q, "ex01.2", function="minibatches")
-fedavg_round = partial(pytest.mark.q, "ex01.3", function="fedavg_round")
+weighted_average = partial(pytest.mark.q, "ex01.1", function="weighted_average", minutes=10)
+fedavg_round = partial(pytest.mark.q, "ex01.2", function="fedavg_round", minutes=40)
+drift = partial(pytest.mark.q, "ex01.3", minutes=60)
+with_average = composite(weighted_average=aggregate.weighted_average)
 
 
 # --- ex01.1 ---------------------------------------------------------------------------------------
@@ -35,6 +37,9 @@ def wrong_averages(W: Tensor, n: Tensor) -> dict[str, Tensor | list[Tensor]]:
     return {
         "this is the plain mean, in which all clients weigh the same: w_i counts n_i times":
             W.mean(0),
+        "this is the first client's model: average the models of all clients": W[0],
+        "sum(1) adds up the weights of each model: add up over the clients, axis 0": W.sum(1),
+        "n[:, None] * W is not yet added up over the clients, axis 0": n[:, None] * W,
         "this is the sum of n_i w_i: it is not yet divided by the sum of all n_i": n @ W,
         "the sum of n_i w_i is divided by the number of clients, not by the sum of all n_i":
             n @ W / len(n),
@@ -46,111 +51,28 @@ def wrong_averages(W: Tensor, n: Tensor) -> dict[str, Tensor | list[Tensor]]:
     }  # fmt: skip
 
 
-@weighted_average(points=1, aspect="a case computed by hand")
-def test_average_by_hand(student: Student) -> None:
-    W, n = real([1, 2], [3, 6]), real(1, 3)
-    answer = student.call("weighted_average", W, n)
-    close(answer, real(2.5, 5), wrong_averages(W, n))
-
-
-@weighted_average(points=1, aspect="five drawn models, as in the package")
+@weighted_average(points=1, aspect="by hand, and drawn models as in the package")
 def test_average_is_that_of_the_package(student: Student) -> None:
+    W, n = real([1, 2], [3, 6]), real(1, 3)
+    close(student.call("weighted_average", W, n), real(2.5, 5), wrong_averages(W, n))
     for W, n in (models(1), models(2), (models(3)[0][:1], real(4))):
         answer = student.call("weighted_average", W, n)
         close(answer, aggregate.weighted_average(W, n), wrong_averages(W, n))
 
 
-@weighted_average(points=1, aspect="only the proportions of n count, not its scale")
+@weighted_average(
+    points=1, aspect="the scale of n changes nothing; arguments untouched", invariant=True
+)
 def test_average_does_not_depend_on_the_scale_of_n(student: Student) -> None:
     W, n = models(4)
     once = tensor(student.call("weighted_average", W, n), like=W[0])
-    if once.abs().max() == 0:
-        raise Failure("weighted_average(W, n) returned zeros for models that are not zero.")
     wrong = {"divide by the sum of all n_i, which grows along": 7 * once}
     answer = student.call("weighted_average", W, 7 * n)
     close(answer, once, wrong, rule="Multiplying every n_i by 7 must change nothing.")
-
-
-@weighted_average(points=1, aspect="W and n are left as they were")
-def test_average_leaves_its_arguments_alone(student: Student) -> None:
-    W, n = models(5)
-    answer = student.call("weighted_average", W, n)
-    tensor(answer, like=W[0])
     unchanged(answer)
 
 
 # --- ex01.2 ---------------------------------------------------------------------------------------
-
-
-def by_the_package(order: Tensor, batch: int) -> list[Tensor]:
-    return [row[row >= 0] for row in engine.minibatches(order[None], batch)]
-
-
-def wrong_minibatches(order: Tensor, batch: int) -> dict[str, Tensor | list[Tensor]]:
-    whole = [rows for rows in order.split(batch) if len(rows) == batch]
-    padded = engine.minibatches(order[None], batch)
-    plain = torch.arange(len(order))
-    return {
-        "the last short minibatch is missing: what is left over is kept": whole,
-        "there is one minibatch too many, an empty one at the end":
-            [*order.split(batch), order[:0]],
-        "the last minibatch is filled up: it should only hold what is left": list(padded),
-        "these are the positions 0, 1, 2, ...: take the entries of `order`":
-            list(plain.split(batch)),
-        "the minibatches overlap: the next one starts `batch` entries further on":
-            [order[i : i + batch] for i in range(len(order))],
-        "each minibatch is one entry short: the slice [a:b] already ends before b":
-            [order[i : i + batch - 1] for i in range(0, len(order), batch)],
-        "`batch` is the size of a minibatch, not their number": list(order.chunk(batch)),
-        "there is no minibatch at all: a client with few examples has one short minibatch": [],
-    }  # fmt: skip
-
-
-def check_minibatches(student: Student, order: Tensor, batch: int) -> None:
-    answer = student.call("minibatches", order, batch)
-    close(answer, by_the_package(order, batch), wrong_minibatches(order, batch))
-
-
-@minibatches(points=1, aspect="a case by hand, with a short minibatch at the end")
-def test_minibatches_by_hand(student: Student) -> None:
-    order = torch.tensor([3, 0, 4, 1, 2])
-    want = [torch.tensor([3, 0]), torch.tensor([4, 1]), torch.tensor([2])]
-    close(student.call("minibatches", order, 2), want, wrong_minibatches(order, 2))
-
-
-@minibatches(points=1, aspect="no empty minibatch where the size divides n")
-def test_minibatches_where_nothing_is_left_over(student: Student) -> None:
-    check_minibatches(student, torch.tensor([5, 2, 0, 1, 4, 3]), 3)
-    check_minibatches(student, torch.tensor([1, 0]), 2)
-
-
-@minibatches(points=1, aspect="a client with fewer examples than a minibatch")
-def test_minibatches_of_a_small_client(student: Student) -> None:
-    check_minibatches(student, torch.tensor([2, 0, 1]), 10)
-    check_minibatches(student, torch.tensor([0]), 4)
-
-
-@minibatches(points=1, aspect="drawn orders, as in the package")
-def test_minibatches_are_those_of_the_package(student: Student) -> None:
-    gen = torch.Generator().manual_seed(6)
-    for n, batch in product((1, 8, 23, 40), (1, 5, 8)):
-        check_minibatches(student, torch.randperm(n, generator=gen), batch)
-
-
-@minibatches(points=1, aspect="every position exactly once, and `order` is left as it was")
-def test_minibatches_visit_every_position_once(student: Student) -> None:
-    order = torch.randperm(23, generator=torch.Generator().manual_seed(7))
-    for batch in (1, 5, 23, 40):
-        answer = student.call("minibatches", order, batch)
-        close(answer, by_the_package(order, batch))
-        unchanged(answer)
-        visited = [i for rows in tensors(answer) for i in rows.flatten().tolist()]
-        for i in range(23):
-            if (times := visited.count(i)) != 1:
-                raise Failure(f"{answer} visits position {i} {times} times, expected once.")
-
-
-# --- ex01.3 ---------------------------------------------------------------------------------------
 
 Gradient = Callable[[Tensor, Tensor, Tensor], Tensor]
 
@@ -211,11 +133,15 @@ def by_hand(*targets: list[float], orders: list[list[list[int]]]) -> Setting:
     return Setting(real(0), clients, tensors, 0.5, 2, to_the_mean)
 
 
-def trained(s: Setting, w: Tensor, client: int) -> Tensor:
+def trained(
+    s: Setting, w: Tensor, client: int, into: Callable[[Tensor], Sequence[Tensor]] | None = None
+) -> Tensor:
+    """The client's model after its epochs; ``into`` makes minibatches of an order."""
     x, y = s.clients[client]
     for order in s.orders[client]:
-        for rows in order.split(s.batch) if len(order) else ():
-            w = w - s.lr * s.gradient(w, x[rows], y[rows])
+        for rows in (into or partial(torch.split, split_size_or_sections=s.batch))(order):
+            if len(rows):
+                w = w - s.lr * s.gradient(w, x[rows], y[rows])
     return w
 
 
@@ -229,6 +155,9 @@ def wrong_rounds(s: Setting) -> dict[str, Tensor | list[Tensor]]:
 
     def orders(change: Callable[[list[Tensor]], list[Tensor]]) -> Tensor:
         return average(s._replace(orders=[change(epochs) for epochs in s.orders]))
+
+    def split(into: Callable[[Tensor], Sequence[Tensor]]) -> Tensor:
+        return p @ torch.stack([trained(s, s.w, i, into) for i in every])
 
     def whole(order: Tensor) -> Tensor:
         return order[: len(order) // s.batch * s.batch]
@@ -258,6 +187,15 @@ def wrong_rounds(s: Setting) -> dict[str, Tensor | list[Tensor]]:
             orders(lambda epochs: [order.sort()[0] for order in epochs]),
         "the last short minibatch of an epoch is missing":
             orders(lambda epochs: [whole(order) for order in epochs]),
+        "`batch` is the size of a minibatch, not their number":
+            split(lambda order: order.chunk(s.batch)),
+        "the minibatches overlap: the next one starts `batch` entries further on":
+            split(lambda order: [order[i : i + s.batch] for i in range(len(order))]),
+        "each minibatch is one entry short: the slice [a:b] already ends before b":
+            split(lambda order: [order[i : i + s.batch - 1]
+                for i in range(0, len(order), s.batch)]),
+        "each epoch takes one step with its first minibatch only":
+            split(lambda order: [order[: s.batch]]),
         "each epoch takes one step with all examples: it has a step for each minibatch":
             average(s._replace(batch=max(map(len, s.orders[0] + s.orders[-1])) + 99)),
         "the steps go uphill: subtract lr * gradient": average(s._replace(lr=-s.lr)),
@@ -269,6 +207,7 @@ def wrong_rounds(s: Setting) -> dict[str, Tensor | list[Tensor]]:
 
 
 @fedavg_round(points=1, aspect="one client, one epoch: plain SGD, by hand")
+@with_average
 def test_round_of_one_client_by_hand(student: Student) -> None:
     s = by_hand([4, 8, 0], orders=[[[0, 1, 2]]])
     rule = (
@@ -279,6 +218,7 @@ def test_round_of_one_client_by_hand(student: Student) -> None:
 
 
 @fedavg_round(points=2, aspect="two clients, two epochs, by hand")
+@with_average
 def test_round_of_two_clients_by_hand(student: Student) -> None:
     s = by_hand([2], [4, 8, 0], orders=[[[0], [0]], [[0, 1, 2], [2, 0, 1]]])
     rule = (
@@ -288,7 +228,8 @@ def test_round_of_two_clients_by_hand(student: Student) -> None:
     close(student.call("fedavg_round", *s), real((1 * 1.5 + 3 * 4.875) / 4), wrong_rounds(s), rule)
 
 
-@fedavg_round(points=1, aspect="softmax regression on four drawn clients, as in the package")
+@fedavg_round(points=3, aspect="softmax regression on four drawn clients, as in the package")
+@with_average
 def test_round_is_that_of_the_package(student: Student) -> None:
     s, train = drawn(), federation()
     c = LocalHP(lr=s.lr, batch=s.batch, epochs=EPOCHS)
@@ -297,7 +238,8 @@ def test_round_is_that_of_the_package(student: Student) -> None:
     close(student.call("fedavg_round", *s), want, wrong_rounds(s))
 
 
-@fedavg_round(points=1, aspect="the order in which the clients are listed changes nothing")
+@fedavg_round(points=1, aspect="the clients' order changes nothing", invariant=True)
+@with_average
 def test_round_does_not_depend_on_the_order_of_the_clients(student: Student) -> None:
     s = drawn()
     once = tensor(student.call("fedavg_round", *s), like=s.w)
@@ -308,7 +250,8 @@ def test_round_does_not_depend_on_the_order_of_the_clients(student: Student) -> 
     close(student.call("fedavg_round", *t), once, wrong_rounds(t), rule)
 
 
-@fedavg_round(points=1, aspect="lr = 0 gives w back, and the arguments are left as they were")
+@fedavg_round(points=1, aspect="lr = 0 gives w back; arguments untouched", invariant=True)
+@with_average
 def test_round_leaves_its_arguments_alone(student: Student) -> None:
     still = student.call("fedavg_round", *drawn(lr=0.0))
     close(still, drawn().w, rule="With lr = 0 every model stays where it is.")
@@ -321,3 +264,28 @@ def test_round_leaves_its_arguments_alone(student: Student) -> None:
 def require_a_move(after: Tensor, before: Tensor) -> None:
     if torch.equal(after, before):
         raise Failure("fedavg_round returned w itself after a round with lr = 0.3: nothing moved.")
+
+
+# --- ex01.3 ---------------------------------------------------------------------------------------
+
+CONDITIONS, SEEDS = [(100.0, 1), (100.0, 8), (0.1, 1), (0.1, 8)], range(6)
+
+
+@drift(points=1, function="predict_3", aspect="a prediction from the list")
+def test_prediction(student: Student) -> None:
+    check_prediction(student, "predict_3", ("grows", "stays", "shrinks"))
+
+
+@drift(points=4, function="table_3", aspect="the table, measured again with the package", wall=60)
+def test_table(student: Student) -> None:
+    check_table(student, "table_3", relative_drift, CONDITIONS, SEEDS)
+
+
+@drift(points=4, function="interval_3", aspect="the interval of paired runs")
+def test_interval(student: Student) -> None:
+    check_interval(student, "interval_3")
+
+
+@drift(points=3, function="reading_3", aspect="three sentences, which your instructor reads")
+def test_sentences(student: Student, record_property: Callable[[str, str], None]) -> None:
+    record_property("reading", check_sentences(student, "reading_3"))

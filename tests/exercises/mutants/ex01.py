@@ -3,6 +3,7 @@
 import math
 from dataclasses import dataclass
 
+import numpy as np
 import torch
 
 from fedlab_grade.mutants import right, wrong
@@ -37,7 +38,7 @@ class long:
     def local_training(client, w, lr, batch, gradient):
         w = w.clone()
         for order in client.orders:
-            for rows in minibatches(order, batch):
+            for rows in minibatches(order, batch):  # a helper of the student's own
                 w -= lr * gradient(w, client.x[rows], client.y[rows])
                 print("step", w[0])
         return w
@@ -55,13 +56,10 @@ class long:
 
 @right
 class short:
-    """Vectorised, and the round does not use the other two functions."""
+    """Vectorised, and the round does not use the average."""
 
     def weighted_average(W, n):
         return (n / n.sum()) @ W
-
-    def minibatches(order, batch):
-        return order.split(batch)
 
     def fedavg_round(w, clients, orders, lr, batch, gradient):
         def train(x, y, epochs):
@@ -105,65 +103,101 @@ def weighted_average(W, n):
     return W.mean(0)
 
 
+@wrong("ex01.1", "first model", "first client's model")
+def weighted_average(W, n):
+    return W[0].clone()
+
+
+@wrong("ex01.1", "not added up", "not yet added up")
+def weighted_average(W, n):
+    return n[:, None] * W
+
+
+def play(split, w, clients, orders, lr, gradient):
+    models = []
+    for (x, y), epochs in zip(clients, orders, strict=True):
+        mine = w
+        for rows in [rows for order in epochs for rows in split(order)]:
+            mine = mine - lr * gradient(mine, x[rows], y[rows])
+        models.append(mine)
+    n = torch.tensor([len(x) for x, _ in clients], dtype=w.dtype)
+    return n @ torch.stack(models) / n.sum()
+
+
 @wrong("ex01.2", "batch many minibatches", "size of a minibatch, not their number")
-def minibatches(order, batch):
-    return list(order.chunk(batch))
+def fedavg_round(w, clients, orders, lr, batch, gradient):
+    return play(lambda order: order.chunk(batch), w, clients, orders, lr, gradient)
 
 
-@wrong("ex01.2", "empty minibatch", "one minibatch too many")
-def minibatches(order, batch):
-    batches = []
-    for k in range(len(order) // batch + 1):
-        batches.append(order[k * batch : (k + 1) * batch])
-    return batches
+@wrong("ex01.2", "empty minibatch", "given an empty minibatch")
+def fedavg_round(w, clients, orders, lr, batch, gradient):
+    def split(order):
+        return [order[k * batch : (k + 1) * batch] for k in range(len(order) // batch + 1)]
+
+    return play(split, w, clients, orders, lr, gradient)
 
 
-@wrong("ex01.2", "minibatches without order", "take the entries of `order`")
-def minibatches(order, batch):
-    return list(torch.arange(len(order)).split(batch))
+@wrong("ex01.2", "minibatches without order", "visited as they lie: use the given orders")
+def fedavg_round(w, clients, orders, lr, batch, gradient):
+    return play(
+        lambda order: torch.arange(len(order)).split(batch), w, clients, orders, lr, gradient
+    )
 
 
-@wrong("ex01.2", "no short minibatch", "last short minibatch is missing")
-def minibatches(order, batch):
-    batches = []
-    for k in range(len(order) // batch):
-        batches.append(order[k * batch : (k + 1) * batch])
-    return batches
+@wrong("ex01.2", "no short minibatch", "last short minibatch of an epoch is missing")
+def fedavg_round(w, clients, orders, lr, batch, gradient):
+    def split(order):
+        return [order[k * batch : (k + 1) * batch] for k in range(len(order) // batch)]
+
+    return play(split, w, clients, orders, lr, gradient)
 
 
-@wrong("ex01.3", "average of gradients", "averages the clients' gradients at w")
+@wrong("ex01.2", "overlapping minibatches", "the minibatches overlap")
+def fedavg_round(w, clients, orders, lr, batch, gradient):
+    def split(order):
+        return [order[i : i + batch] for i in range(len(order))]
+
+    return play(split, w, clients, orders, lr, gradient)
+
+
+@wrong("ex01.2", "one minibatch an epoch", "its first minibatch only")
+def fedavg_round(w, clients, orders, lr, batch, gradient):
+    return play(lambda order: [order[:batch]], w, clients, orders, lr, gradient)
+
+
+@wrong("ex01.2", "average of gradients", "averages the clients' gradients at w")
 def fedavg_round(w, clients, orders, lr, batch, gradient):
     gradients = torch.stack([gradient(w, x, y) for x, y in clients])
     n = torch.tensor([len(x) for x, _ in clients], dtype=w.dtype)
     return w - lr * weighted_average(gradients, n)
 
 
-@wrong("ex01.3", "each epoch from w", "only the last epoch counts")
+@wrong("ex01.2", "each epoch from w", "only the last epoch counts")
 def fedavg_round(w, clients, orders, lr, batch, gradient):
     models, sizes = [], []
     for (x, y), epochs in zip(clients, orders, strict=True):
         for order in epochs:
             mine = w.clone()
-            for rows in minibatches(order, batch):
+            for rows in order.split(batch):
                 mine -= lr * gradient(mine, x[rows], y[rows])
         models.append(mine)
         sizes.append(len(x))
     return weighted_average(torch.stack(models), torch.tensor(sizes, dtype=w.dtype))
 
 
-@wrong("ex01.3", "first epoch only", "only the first epoch")
+@wrong("ex01.2", "first epoch only", "only the first epoch")
 def fedavg_round(w, clients, orders, lr, batch, gradient):
     models, sizes = [], []
     for (x, y), epochs in zip(clients, orders, strict=True):
         mine = w
-        for rows in minibatches(epochs[0], batch):
+        for rows in epochs[0].split(batch):
             mine = mine - lr * gradient(mine, x[rows], y[rows])
         models.append(mine)
         sizes.append(len(x))
     return weighted_average(torch.stack(models), torch.tensor(sizes, dtype=w.dtype))
 
 
-@wrong("ex01.3", "gradients at w", "every gradient is taken at w")
+@wrong("ex01.2", "gradients at w", "every gradient is taken at w")
 def fedavg_round(w, clients, orders, lr, batch, gradient):
     total, examples = torch.zeros_like(w), 0
     for (x, y), epochs in zip(clients, orders, strict=True):
@@ -176,39 +210,142 @@ def fedavg_round(w, clients, orders, lr, batch, gradient):
     return total / examples
 
 
-@wrong("ex01.3", "one client after another", "one after another: each must start from w")
+@wrong("ex01.2", "one client after another", "one after another: each must start from w")
 def fedavg_round(w, clients, orders, lr, batch, gradient):
     models, sizes = [], []
     new = w.clone()
     for (x, y), epochs in zip(clients, orders, strict=True):
         for order in epochs:
-            for rows in minibatches(order, batch):
+            for rows in order.split(batch):
                 new = new - lr * gradient(new, x[rows], y[rows])
         models.append(new)
         sizes.append(len(x))
     return weighted_average(torch.stack(models), torch.tensor(sizes, dtype=w.dtype))
 
 
-@wrong("ex01.3", "plain mean of models", "plain mean of the clients' models")
+@wrong("ex01.2", "plain mean of models", "plain mean of the clients' models")
 def fedavg_round(w, clients, orders, lr, batch, gradient):
     models = []
     for (x, y), epochs in zip(clients, orders, strict=True):
         mine = w.clone()
         for order in epochs:
-            for rows in minibatches(order, batch):
+            for rows in order.split(batch):
                 mine -= lr * gradient(mine, x[rows], y[rows])
         models.append(mine)
     return sum(models) / len(models)
 
 
-@wrong("ex01.3", "round in place", r"changed its argument w\b.*\.clone\(\)")
+@wrong("ex01.2", "round in place", r"changed its argument w\b.*\.clone\(\)")
 def fedavg_round(w, clients, orders, lr, batch, gradient):
     models, sizes = [], []
     for (x, y), epochs in zip(clients, orders, strict=True):
         mine = w
         for order in epochs:
-            for rows in minibatches(order, batch):
+            for rows in order.split(batch):
                 mine -= lr * gradient(mine, x[rows], y[rows])
         models.append(mine)
         sizes.append(len(x))
     return weighted_average(torch.stack(models), torch.tensor(sizes, dtype=w.dtype))
+
+
+@right
+class by_numpy:
+    """The experiment with NumPy, and another prediction."""
+
+    def predict_3():
+        return "grows"
+
+    def table_3(run, conditions, seeds):
+        table = np.empty((len(conditions), len(seeds)))
+        for i, (alpha, epochs) in enumerate(conditions):
+            for j, seed in enumerate(seeds):
+                table[i, j] = run(alpha, epochs, seed)
+        return table
+
+    def interval_3(first, second, t):
+        d = np.array(second) - np.array(first)
+        half = t * d.std(ddof=1) / np.sqrt(len(d))
+        return np.array([d.mean() - half, d.mean() + half])
+
+    def reading_3():
+        return (
+            "I was wrong: it fell by 0.83 [0.73, 0.92]! Why? Because the average moves further, "
+            "at alpha = 100 too. One round cannot tell about the last one."
+        )
+
+
+@wrong("ex01.3", "a prediction of one's own", "'it grows a lot', expected one of 'grows', 'stays'")
+def predict_3():
+    return "it grows a lot"
+
+
+@wrong("ex01.3", "no prediction", "predict_3 returned None, expected one of")
+def predict_3():
+    "grows"
+
+
+@wrong("ex01.3", "table transposed", "a row is a condition and a column a seed")
+def table_3(run, conditions, seeds):
+    return [[run(*condition, seed) for condition in conditions] for seed in seeds]
+
+
+@wrong("ex01.3", "table of means", "do not average over the seeds")
+def table_3(run, conditions, seeds):
+    return [sum(run(*condition, s) for s in seeds) / len(seeds) for condition in conditions]
+
+
+@wrong("ex01.3", "one seed", "run it with each of the seeds")
+def table_3(run, conditions, seeds):
+    return [[run(*condition, seeds[0])] for condition in conditions]
+
+
+@wrong("ex01.3", "numbers of the instructor's machine", "A row for each condition")
+def table_3(run, conditions, seeds):
+    return [[0.5 for _ in seeds] for _ in conditions]
+
+
+@wrong("ex01.3", "unpaired", "two separate samples: take the differences of the pairs")
+def interval_3(first, second, t):
+    x, y = torch.tensor(first, dtype=torch.float64), torch.tensor(second, dtype=torch.float64)
+    half = t * ((x.var() + y.var()) / len(x)).sqrt()
+    d = y.mean() - x.mean()
+    return (d - half).item(), (d + half).item()
+
+
+@wrong("ex01.3", "first minus second", "it is second - first")
+def interval_3(first, second, t):
+    d = np.array(first) - np.array(second)
+    half = t * d.std(ddof=1) / np.sqrt(len(d))
+    return d.mean() - half, d.mean() + half
+
+
+@wrong("ex01.3", "sd by n", "divides by n here: it divides by n - 1")
+def interval_3(first, second, t):
+    d = np.array(second) - np.array(first)
+    half = t * d.std() / np.sqrt(len(d))
+    return d.mean() - half, d.mean() + half
+
+
+@wrong("ex01.3", "no root of n", r"not yet divided by sqrt\(n\)")
+def interval_3(first, second, t):
+    d = np.array(second) - np.array(first)
+    return d.mean() - t * d.std(ddof=1), d.mean() + t * d.std(ddof=1)
+
+
+@wrong("ex01.3", "mean and half-width", "return the two ends")
+def interval_3(first, second, t):
+    d = np.array(second) - np.array(first)
+    return d.mean(), t * d.std(ddof=1) / np.sqrt(len(d))
+
+
+@wrong("ex01.3", "one sentence", "returned 1 sentences of")
+def reading_3():
+    return "It grows because clients drift."
+
+
+@wrong("ex01.3", "no number", "names no number of your table")
+def reading_3():
+    return (
+        "As predicted, relative drift grows with more epochs for all clients. It is because "
+        "clients that train longer drift apart. This is only one data set, and one model."
+    )

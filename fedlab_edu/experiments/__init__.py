@@ -1,0 +1,1 @@
+"""What the exercises' experiments measure: one number for a setting and a seed."""
