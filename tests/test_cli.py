@@ -180,7 +180,7 @@ def test_the_whole_way_from_the_command_to_the_marks(tmp_path: Path) -> None:
     untouched = subprocess.run(command, cwd=tmp_path, capture_output=True, encoding="utf-8")
     assert (untouched.returncode, untouched.stderr) == (1, "")
     assert "weighted_average is not written yet." in untouched.stdout
-    assert untouched.stdout.endswith("save the file, and run\n  fedlab-edu check ex01.1\n\n")
+    assert untouched.stdout.endswith("For a hint:\n  fedlab-edu hint ex01.1\n\n")
 
 
 # --- for instructors ------------------------------------------------------------------------------

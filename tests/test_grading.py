@@ -214,6 +214,21 @@ def test_tests_that_cannot_be_read_are_refused(tmp_path: Path) -> None:
         grade(tmp_path / "test_ex01.py", [tmp_path / "mine.py"])
 
 
+def test_what_a_passed_test_records_is_told_of_each_file(tmp_path: Path) -> None:
+    tests = tmp_path / "test_text.py"
+    tests.write_text(
+        "import pytest\n\n"
+        "@pytest.mark.q('q1', 1, function='text')\n"
+        "def test_text(student, record_property):\n"
+        "    record_property('reading', student.call('text').value)\n"
+    )
+    files = [tmp_path / "one.py", tmp_path / "two.py"]
+    for file in files:
+        file.write_text(f"def text(): return {file.stem!r}\n")
+    reports = grade(tests, files)
+    assert [report.results[0].message for report in reports] == ["one", "two"]
+
+
 def test_the_marker_can_give_a_call_more_or_less_time(tmp_path: Path) -> None:
     tests = tmp_path / "test_slow.py"
     tests.write_text(

@@ -10,7 +10,7 @@ PACKAGE = Path(__file__).parents[1] / "fedlab_edu"
 LEVEL = {
     "validate": 0, "registry": 0, "progress": 0, "tensors": 1, "seeds": 1, "models": 2, "data": 2,
     "training": 3, "features": 3, "oco": 3, "methods": 4, "rounds": 5, "search": 6, "tuners": 7,
-    "flower": 6, "papers": 8, "widgets": 9, "live": 9,
+    "flower": 6, "papers": 8, "experiments": 8, "widgets": 9, "live": 9,
 }  # fmt: skip
 COMMAND = {"cli.py"}
 FILES = [p for p in sorted(PACKAGE.rglob("*.py")) if p.relative_to(PACKAGE).parts[0] not in COMMAND]
