@@ -448,10 +448,9 @@ def ogd_step(w, g, c, radius):
 def score(pi, z):
     return [(h == z) - p for h, p in enumerate(pi)]
 """,
-    "anneal": """
-def anneal(x0, r, R):
-    from math import cos, pi
-    return x0 / 2 * (1 + cos(pi * r / R))
+    "child": """
+def child(h, a, b, eps, u):
+    return min(max(h + (2 * u - 1) * eps * (b - a), a), b)
 """,
 }
 MISTAKES = [  # what a wrong answer has in place of the right one, and the first sentence that fails
@@ -480,8 +479,15 @@ MISTAKES = [  # what a wrong answer has in place of the right one, and the first
     ),
     ("score", "(h == z) - p", "float(h == z)", "Its entries"),
     ("score", "(h == z) - p", "(h == z) / p - 1", "Its entries"),
-    ("anneal", "1 + cos(pi * r / R)", "2 - 2 * r / R", "It falls slowly"),
-    ("anneal", "pi * r / R", "pi * r / R / 2", "It ends"),
+    ("child", "2 * u - 1", "u", "With u = 1/2"),
+    ("child", "2 * u - 1", "u - 0.5", "With u = 1 it moves up"),
+    ("child", "eps * (b - a)", "eps", "With u = 1 it moves up"),
+    (
+        "child",
+        "h + (2 * u - 1) * eps * (b - a), a), b)",
+        "h, a), b) + (2 * u - 1) * eps * (b - a)",
+        "What would leave",
+    ),
 ]
 
 

@@ -118,15 +118,14 @@ def score(f: Function) -> Checks:
     )
 
 
-def anneal(f: Function) -> Checks:
-    """Check `warmup.anneal`."""
-    path = [f(0.2, r, 40) for r in range(41)]
-    yield near(path[0], 0.2), "It begins at x0."
-    yield near(path[40], 0.0), "It ends at 0."
-    yield near(path[20], 0.1), "Half way it is half of x0."
-    yield all(path[r] > path[r + 1] for r in range(40)), "It falls in every round."
-    yield (
-        all(near(path[r] + path[40 - r], 0.2) for r in range(41)),
-        ("Rounds equally far from both ends add up to x0."),
-    )
-    yield path[0] - path[1] < (path[19] - path[20]) / 5, "It falls slowly at first."
+def child(f: Function) -> Checks:
+    """Check `warmup.child`."""
+    draws = [k / 10 for k in range(11)]
+    yield near(f(-2.0, -4.0, 0.0, 0.1, 0.5), -2.0), "With u = 1/2 it stays where it is."
+    yield near(f(-2.0, -4.0, 0.0, 0.1, 1.0), -1.6), "With u = 1 it moves up by eps (b - a)."
+    yield near(f(3.0, 2.0, 7.0, 0.2, 0.0), 2.0), "With u = 0 it moves down by eps (b - a)."
+    moves = [f(0.5, 0.0, 1.0, 0.3, u) for u in draws]
+    steps = [moves[k + 1] - moves[k] for k in range(10)]
+    yield all(near(step, 0.06) for step in steps), "Between, it moves evenly with u."
+    yield near(f(-0.1, -4.0, 0.0, 0.1, 1.0), 0.0), "What would leave [a, b] becomes its end."
+    yield all(2.0 <= f(2.1, 2.0, 7.0, 0.5, u) <= 7.0 for u in draws), "It is never below a."

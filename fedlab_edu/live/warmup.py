@@ -36,6 +36,6 @@ def score(pi: list[float], z: int) -> list[float]:
     raise NotImplementedError("write the function here")
 
 
-def anneal(x0: float, r: int, R: int) -> float:
-    """Lead x0 in round 0 along half a cosine to 0 in round R."""
+def child(h: float, a: float, b: float, eps: float, u: float) -> float:
+    """Move h by up to eps (b - a), down for u = 0 and up for u = 1; stay in [a, b]."""
     raise NotImplementedError("write the function here")
