@@ -64,9 +64,11 @@ def _run(command: str, **chosen: Any) -> int:
 def _add_at_home(add: Callable[..., argparse.ArgumentParser]) -> None:
     checker = add("check", help="check your answers to an exercise")
     checker.add_argument(
-        "question", help="an exercise, as in ex01, a question, as in ex01.2, or a folder"
+        "question", help="an exercise, as in ex01, a question, as in ex01.2, a folder, or your file"
     )
-    checker.add_argument("file", type=Path, nargs="?", help="your file, if not in exercises/")
+    checker.add_argument(
+        "file", type=Path, nargs="?", help="your file, if not here or in exercises/"
+    )
 
     watcher = add("watch", help="check your answers whenever you save them")
     watcher.add_argument("question", help="as for check")

@@ -74,12 +74,32 @@ def test_a_file_of_the_students_own_is_graded_wherever_it_lies(
     assert "fedlab-edu check ex07 mine.py" in capsys.readouterr().out
 
 
-def test_outside_the_course_folder_it_is_the_one_with_the_editable_package(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, graded: list[tuple[Path, Path, str]]
+def test_outside_the_course_folder_it_is_the_file_that_lies_there(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    graded: list[tuple[Path, Path, str]],
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    cli.main(["check", "ex01"])
-    assert graded[0][1] == ROOT / "exercises/ex01_fedavg.py"
+    assert cli.main(["check", "ex01"]) == 2  # and not the blank of the editable package
+    assert "name your file: " in capsys.readouterr().err
+    Path("ex01_mine.py").touch()
+    assert cli.main(["check", "ex01"]) == 0
+    expected = (ROOT / "tests/exercises/test_ex01.py", tmp_path / "ex01_mine.py", "")
+    assert graded == [expected]
+
+
+def test_a_file_alone_is_of_the_exercise_that_its_name_begins_with(
+    course: Path, graded: list[tuple[Path, Path, str]], capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("ex07_by_me.ipynb", "x.ipynb"):
+        Path(name).touch()
+    assert cli.main(["check", "ex07_by_me.ipynb"]) == 2  # it is no notebook
+    assert "ex07_by_me.ipynb" in capsys.readouterr().err
+    assert cli.main(["check", "x.ipynb"]) == 2
+    assert "name the exercise first: fedlab-edu check ex01 x.ipynb" in capsys.readouterr().err
+    assert cli.main(["check", "ans/none.ipynb"]) == 2
+    assert "there is no exercise 'ans/none.ipynb'; there are: ex07." in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

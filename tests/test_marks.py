@@ -4,6 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from fedlab_grade.home.progress import exercise_of
+
 pytestmark = pytest.mark.grader
 
 EXERCISES = Path(__file__).parent / "exercises"
@@ -35,6 +37,9 @@ def test_the_marks_of_a_question_follow_its_minutes(capsys: pytest.CaptureFixtur
         minutes[question] = long
     for question, most in points.items():
         print(f"{question}  {most:g} points  {minutes[question]:g} minutes")
+    for exercise in sorted(EXERCISES.glob("test_ex*.py")):
+        about = exercise_of(exercise)
+        assert about.points == sum(m for q, m in points.items() if q.startswith(about.name))
     away = {q: m for q, m in points.items() if minutes[q] and not _fits(m, minutes[q])}
     assert away == {}
 

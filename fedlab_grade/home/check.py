@@ -57,21 +57,29 @@ class Target:
         if not report.results:
             raise Refusal(f"{self.tests} holds no test with the marker q: tell your instructor.")
         if self.course is not None:
-            progress.keep(self.course, self.tests.stem.removeprefix("test_"), report)
+            progress.keep(
+                progress.place(self.course), self.tests.stem.removeprefix("test_"), report
+            )
 
 
 def target(question: str, file: Path | None, course: Callable[[Path | None], Path]) -> Target:
     """Return the file and tests that a student's words mean.
 
     Args:
-        question: an exercise (ex01), one of its questions (ex01.2), or an assignment's folder.
-        file: a module or a notebook; None stands for the exercise's file in ``exercises/``, or in
-            the folder.
+        question: an exercise (ex01), one of its questions (ex01.2), an assignment's folder, or a
+            file whose name begins with the exercise.
+        file: a module or a notebook; None stands for the exercise's file in the current folder, in
+            ``exercises/`` of a course around it, or in the assignment's folder.
         course: finds the folder of the course, with the help of the file.
 
     Raises:
         Refusal: no such exercise or file.
     """
+    if file is None and Path(question).is_file():
+        named = re.match(r"ex\d+", Path(question).name)
+        if not named:
+            raise Refusal(f"name the exercise first: fedlab-edu check ex01 {question}.")
+        question, file = named[0], Path(question)
     of_one, folder = "", None
     if Path(question).is_dir() and not re.fullmatch(r"ex\d+", question):
         where, again = Path(question), f"fedlab-edu check {question}"
@@ -79,10 +87,14 @@ def target(question: str, file: Path | None, course: Callable[[Path | None], Pat
         stem = tests.stem.removeprefix("test_")
     else:
         folder, again = course(file), "fedlab-edu check {question}"
-        where, stem = folder / "exercises", f"{question.partition('.')[0]}_"
-        tests = folder / "tests" / "exercises" / f"test_{stem[:-1]}.py"
+        stem = f"{question.partition('.')[0]}_"
+        where = progress.place(folder)
+        if where == folder and not any(Path.cwd().glob(f"{stem}*.py")):
+            where = folder / "exercises"
+        known = folder / "tests" / "exercises"
+        tests = known / f"test_{stem[:-1]}.py"
         if not re.fullmatch(r"ex\d+(\.\d+)?", question) or not tests.is_file():
-            there = ", ".join(sorted(p.stem[5:] for p in tests.parent.glob("test_ex*.py")))
+            there = ", ".join(sorted(p.stem[5:] for p in known.glob("test_ex*.py")))
             raise Refusal(f"there is no exercise {question!r}; there are: {there}.")
         of_one = question if "." in question else ""
     if file is None:

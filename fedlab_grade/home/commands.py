@@ -1,5 +1,6 @@
 """The student's commands beside ``check``: watch, hint, progress; `fedlab_grade.cli` calls them."""
 
+import os
 import time
 from collections.abc import Callable
 from functools import partial
@@ -59,7 +60,8 @@ def hint(question: str, course: Path, level: int | None = None) -> int:
         Refusal: there is no such question or hint.
     """
     known = hints.choose(course / "tests" / "exercises" / "hints", question)
-    state = progress.load(course)
+    place = progress.place(course)
+    state = progress.load(place)
     shown = state.hints.get(question, 0)
     if level is None:
         level = max(1, min(shown + 1, len(known)))
@@ -67,7 +69,7 @@ def hint(question: str, course: Path, level: int | None = None) -> int:
         raise Refusal(f"there is no hint {level}; there are hints 1 to {len(known)}.")
     print(hints.render(question, known, level, width()))
     state.hints[question] = level
-    progress.save(course, state)
+    progress.save(place, state)
     return 0
 
 
@@ -92,8 +94,9 @@ def overview(course: Path, check: bool = False) -> int:
         told = path.parent / "hints" / f"{name}.toml"
         questions = list(hints.read(told)) if told.is_file() else []
         exercises.append(progress.exercise_of(path, questions))
-    state = progress.load(course)
-    print(for_console(progress.render(exercises, state, course, width())))
+    place = progress.place(course)
+    state = progress.load(place)
+    print(for_console(progress.render(exercises, state, place, width())))
     for problem in problems:
         print(problem)
     done = [progress.left(e, state) == [] for e in exercises]
@@ -103,11 +106,13 @@ def overview(course: Path, check: bool = False) -> int:
 def _checked(tests: Path, course: Path) -> list[str]:
     """Check an exercise again, in the file that was checked last; why that cannot be."""
     name = tests.stem.removeprefix("test_")
-    last = progress.load(course).checks.get(name)
-    found = sorted((course / "exercises").glob(f"{name}_*.py"))
-    file = course / last.file if last else found[0] if len(found) == 1 else None
+    place = progress.place(course)
+    last = progress.load(place).checks.get(name)
+    folder = course / "exercises" if place == course else place
+    found = sorted(folder.glob(f"{name}_*.py"))
+    file = place / last.file if last else found[0] if len(found) == 1 else None
     if file is None or not file.is_file():
-        where = f"no file {file}" if file else f"not one exercises/{name}_*.py"
+        where = f"no file {file}" if file else f"not one {name}_*.py in {os.path.relpath(folder)}"
         return [f"{name} was not checked: there is {where}."]
     try:
         report, _ = check_file(file, tests)
@@ -115,5 +120,5 @@ def _checked(tests: Path, course: Path) -> list[str]:
         return [f"{name} was not checked: {problem}"]
     if report.results and report.results[0].status == "not gradable":
         return [f"{name} cannot be graded yet: see fedlab-edu check {name} {file}"]
-    progress.keep(course, name, report)
+    progress.keep(place, name, report)
     return []

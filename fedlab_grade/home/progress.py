@@ -56,6 +56,12 @@ class Exercise:
     questions: Sequence[str] = ()
 
 
+def place(course: Path) -> Path:
+    """Return where progress is kept: the course's folder, or the current one outside of it."""
+    here = Path.cwd()
+    return course if here.is_relative_to(course.resolve()) else here
+
+
 def load(course: Path) -> State:
     """Return the state of a course folder; an empty one where there is none that can be read."""
     try:
