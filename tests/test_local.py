@@ -82,6 +82,25 @@ def test_each_client_ends_with_the_weights_of_a_plain_loop_to_1e_12(name: str) -
     assert (W - w).norm(dim=1).min() > 1e-3  # every client has moved
 
 
+@pytest.mark.parametrize("name", ["mlp", "module"])
+def test_each_client_of_adam_ends_with_the_weights_of_torchs_adam(name: str) -> None:
+    model, shape, classes = MODELS[name]
+    clients, c, seeds = federation(shape, classes), settings(8), list(range(8))
+    w = model.init(3).double()
+    W = local_sgd(model, w, clients, c, seeds, optimizer="adam")
+    expected = plain_loop(model, w, clients, c, seeds, adam=True)
+    torch.testing.assert_close(W, expected, rtol=0, atol=1e-10)
+    assert (W - w).norm(dim=1).min() > 1e-3  # every client has moved
+
+
+def test_an_unknown_optimizer_is_refused() -> None:
+    model, shape, classes = MODELS["linear"]
+    clients, w = federation(shape, classes), model.init(0).double()
+    message = r"^optimizer is 'rmsprop'; allowed: 'sgd', 'adam'$"
+    with pytest.raises(ValueError, match=message):
+        local_sgd(model, w, clients, LocalHP(), [0] * 8, optimizer="rmsprop")
+
+
 def test_each_client_of_the_character_model_ends_with_the_weights_of_a_plain_loop() -> None:
     model = char_lstm(vocabulary=20, width=4, hidden=8)
     gen = torch.Generator().manual_seed(0)

@@ -33,12 +33,22 @@ from fedlab_edu import (
     mlp,
     start,
     train,
+    weighted_average,
 )
-from fedlab_edu.methods import ClientInput, ClientUpdate, Method, RoundUpdate, Server
+from fedlab_edu.methods import (
+    ClientInput,
+    ClientUpdate,
+    FedAdam,
+    FedNova,
+    Method,
+    QFedAvg,
+    RoundUpdate,
+    Server,
+)
 from fedlab_edu.methods.fedpa import delta
 from fedlab_edu.methods.maml import halves, meta_gradient
 from fedlab_edu.methods.scaffold import effective_steps
-from fedlab_edu.rounds.communicate import finish_round, train_clients
+from fedlab_edu.rounds.communicate import draw_work, finish_round, train_clients
 from fedlab_edu.rounds.gather import Part, Sums, Tile, Work, is_finite
 from fedlab_edu.rounds.tuner import Fixed
 from fedlab_edu.training import local as engine
@@ -291,6 +301,26 @@ def test_scaffold_without_controls_takes_fedavgs_first_step(option: Any) -> None
     ours, _ = world.round(world.run(Scaffold(option), W0), epochs=1)
     theirs, _ = world.round(world.run(FedAvg(), W0), epochs=1)
     torch.testing.assert_close(ours.w, theirs.w, rtol=0, atol=1e-15)
+
+
+@pytest.mark.parametrize(("method", "mu"), [(FedAvg, 0.0), (FedProx, 0.3), (FedAdam, 0.0)])
+def test_a_round_with_adam_on_the_clients_averages_what_torchs_adam_trains(
+    method: type[FedAvg], mu: float, fed: Federation
+) -> None:
+    c = LocalHP(lr=[0.01, 0.003, 0.001], momentum=0.9, batch=16, epochs=2, mu=mu)
+    some, b = fed[[0, 5, 9]], ServerHP(lr=0.1 if method is FedAdam else 1.0)
+    run = start(MODEL, some, Fixed(c, torch.arange(3)), b, 1, method(optimizer="adam"))
+    work = draw_work(run, some.sizes, 3)
+    W = plain_loop(MODEL, run.w, some.train[work.client], work.c, work.seeds, adam=True)
+    update = averaged(weighted_average(W, some.train.n[work.client]), [0.0] * MODEL.d, c)
+    expected = method().agg(run.server, update, b).w
+    torch.testing.assert_close(communicate(run, MODEL, some, 3).w, expected, rtol=0, atol=1e-10)
+
+
+@pytest.mark.parametrize("method", [Scaffold, FedNova, FedPA, MAML, QFedAvg])
+def test_methods_whose_formulas_hold_for_sgd_only_refuse_adam(method: type[FedAvg]) -> None:
+    with pytest.raises(ValueError, match=r"^optimizer is 'adam'; allowed: 'sgd'$"):
+        method(optimizer="adam")
 
 
 def test_reptile_with_step_1_is_the_plain_mean_of_what_fedavg_averages() -> None:

@@ -215,7 +215,7 @@ def test_the_table_of_arms_has_each_arms_configuration_and_fate(fed: Federation)
     expected = {
         "arm": [0, 1, 2, 3],
         "bracket": [0, 0, 0, 0],
-        "method": ["FedProx()"] * 4,
+        "method": ["FedProx(optimizer='sgd')"] * 4,
         "client_lr": [0.1, 0.2, 0.1, 0.1],
         "client_momentum": [0, 0, 0, 0],
         "client_weight_decay": [0, 0, 0, 0],

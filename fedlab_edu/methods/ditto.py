@@ -38,6 +38,7 @@ class Ditto(FedAvg):
         """Run local SGD twice: from w, and from v_i with the pull towards w."""
         assert inputs.state is not None
         no_pull = replace(c, mu=torch.zeros_like(c.mu))
-        W = local_sgd(model, inputs.w, clients, no_pull, seeds)
-        V = local_sgd(model, inputs.state, clients, c, seeds, anchor=inputs.w)
+        v, by = inputs.state, self.optimizer
+        W = local_sgd(model, inputs.w, clients, no_pull, seeds, optimizer=by)
+        V = local_sgd(model, v, clients, c, seeds, anchor=inputs.w, optimizer=by)
         return ClientUpdate(model=W, personal=V, state=V)

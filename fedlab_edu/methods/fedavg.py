@@ -5,8 +5,8 @@ networks from decentralized data*, Algorithm 1; server learning rate and momentu
 (2021), eq. (11), and Hsu, Qi, Brown (2019).
 """
 
-from dataclasses import dataclass
-from typing import ClassVar
+from dataclasses import dataclass, field
+from typing import Annotated, ClassVar
 
 from jaxtyping import Float
 from torch import Tensor
@@ -26,14 +26,24 @@ from fedlab_edu.models.model import Model
 from fedlab_edu.registry import storable
 from fedlab_edu.training.hparams import LocalHP, ServerHP
 from fedlab_edu.training.local import local_sgd
-from fedlab_edu.validate import Checked
+from fedlab_edu.training.sgd import OPTIMIZERS
+from fedlab_edu.validate import Checked, one_of
+
+#: The type of ``optimizer`` in a method whose formulas hold for SGD only.
+SGDOnly = Annotated[str, one_of("sgd")]
 
 
 @storable
 @dataclass(frozen=True)
 class FedAvg(Checked):
-    """Local SGD ``w_i = SGD_c(T_i, w)``, then a step towards ``sum_i n_i w_i / sum_i n_i``."""
+    """Local SGD ``w_i = SGD_c(T_i, w)``, then a step towards ``sum_i n_i w_i / sum_i n_i``.
 
+    Args:
+        optimizer: of the clients, see `local_sgd`. Methods whose formulas hold for SGD only, such
+            as SCAFFOLD, refuse "adam".
+    """
+
+    optimizer: Annotated[str, one_of(*OPTIMIZERS)] = field(default="sgd", kw_only=True)
     needs_models: ClassVar[bool] = False
     agg_always: ClassVar[bool] = False
     weights = staticmethod(size_weights)
@@ -51,7 +61,7 @@ class FedAvg(Checked):
             ValueError: mu is not 0.
         """
         no_pull(c, type(self).__name__)
-        W = local_sgd(model, inputs.w, clients, c, seeds)
+        W = local_sgd(model, inputs.w, clients, c, seeds, optimizer=self.optimizer)
         return ClientUpdate(model=W, personal=W)
 
     def agg(self, server: Server, update: RoundUpdate, b: ServerHP) -> Server:

@@ -46,7 +46,8 @@ class FedDyn(FedAvg):
         """
         require((c.mu > 0).all(), "mu", c.mu, "above 0: it is FedDyn's alpha")
         assert inputs.state is not None
-        W = local_sgd(model, inputs.w, clients, c, seeds, drift=-inputs.state)
+        drift, by = -inputs.state, self.optimizer
+        W = local_sgd(model, inputs.w, clients, c, seeds, drift=drift, optimizer=by)
         delta = c.mu.to(W).view(-1, 1) * (inputs.w - W)
         return ClientUpdate(model=W, personal=W, state=inputs.state + delta, state_delta=delta)
 

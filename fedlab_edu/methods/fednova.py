@@ -4,10 +4,10 @@ Wang, Liu, Liang, Joshi, Poor (2020), *Tackling the objective inconsistency prob
 federated optimization*, eq. (7) and section 4.2.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from fedlab_edu.data.clients import Clients
-from fedlab_edu.methods.fedavg import FedAvg
+from fedlab_edu.methods.fedavg import FedAvg, SGDOnly
 from fedlab_edu.methods.method import ClientInput, ClientUpdate, RoundUpdate, Server
 from fedlab_edu.methods.scaffold import effective_steps
 from fedlab_edu.models.model import Model
@@ -24,6 +24,8 @@ class FedNova(FedAvg):
     ``tau_eff = sum_i p_i tau_i``, where tau_i is the number of client i's local steps, see
     `effective_steps` for momentum. If all are equal, it is FedAvg.
     """
+
+    optimizer: SGDOnly = field(default="sgd", kw_only=True)
 
     def loc(
         self, model: Model, inputs: ClientInput, clients: Clients, c: LocalHP, seeds: list[int]

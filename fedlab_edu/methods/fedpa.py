@@ -4,7 +4,7 @@ Al-Shedivat, Gillenwater, Xing, Rostamizadeh (2021), *Federated learning via pos
 new perspective and practical algorithms*, Algorithms 1 to 4.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Annotated
 
@@ -13,7 +13,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from fedlab_edu.data.clients import Clients
-from fedlab_edu.methods.fedavg import FedAvg
+from fedlab_edu.methods.fedavg import FedAvg, SGDOnly
 from fedlab_edu.methods.method import ClientInput, ClientUpdate, no_pull
 from fedlab_edu.models.model import Model
 from fedlab_edu.registry import storable
@@ -39,6 +39,8 @@ class FedPA(FedAvg):
             is FedAvg of the sample means.
         plain_rounds: rounds of FedAvg before the first of FedPA.
     """
+
+    optimizer: SGDOnly = field(default="sgd", kw_only=True)
 
     burn_in: Annotated[int, partial(whole, least=0)] = 1
     per_sample: Annotated[int, partial(whole, least=1)] = 1

@@ -27,5 +27,5 @@ class FedProx(FedAvg):
         self, model: Model, inputs: ClientInput, clients: Clients, c: LocalHP, seeds: list[int]
     ) -> ClientUpdate:
         """Run local SGD from w with the gradient ``g + mu (u - w)``."""
-        W = local_sgd(model, inputs.w, clients, c, seeds)
+        W = local_sgd(model, inputs.w, clients, c, seeds, optimizer=self.optimizer)
         return ClientUpdate(model=W, personal=W)

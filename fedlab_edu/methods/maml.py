@@ -5,14 +5,14 @@ Algorithm 1; with clients as tasks, Chen, Luo, Dong, Li, He (2018), *Federated m
 fast convergence and efficient communication*.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
 from fedlab_edu.data.clients import Clients
-from fedlab_edu.methods.fedavg import FedAvg
+from fedlab_edu.methods.fedavg import FedAvg, SGDOnly
 from fedlab_edu.methods.method import ClientInput, ClientUpdate, equal_weights, no_pull
 from fedlab_edu.models.model import Model
 from fedlab_edu.registry import storable
@@ -36,6 +36,8 @@ class MAML(FedAvg):
     Args:
         first_order: leave out the derivative of the adapted model with respect to w (FOMAML).
     """
+
+    optimizer: SGDOnly = field(default="sgd", kw_only=True)
 
     first_order: bool = False
     weights = staticmethod(equal_weights)

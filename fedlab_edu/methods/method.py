@@ -114,7 +114,7 @@ class Method(Protocol):
             most: float = 1.0
 
             def loc(self, model, inputs, clients, c, seeds):
-                W = local_sgd(model, inputs.w, clients, c, seeds)
+                W = local_sgd(model, inputs.w, clients, c, seeds, optimizer=self.optimizer)
                 step = W - inputs.w
                 step = step * (self.most / step.norm(dim=1, keepdim=True)).clamp_max(1)
                 return ClientUpdate(model=inputs.w + step, personal=W)

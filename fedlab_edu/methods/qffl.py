@@ -4,11 +4,11 @@ Li, Sanjabi, Beirami, Smith (2020), *Fair resource allocation in federated learn
 (q-FedAvg).
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Annotated
 
 from fedlab_edu.data.clients import Clients
-from fedlab_edu.methods.fedavg import FedAvg
+from fedlab_edu.methods.fedavg import FedAvg, SGDOnly
 from fedlab_edu.methods.method import ClientInput, ClientUpdate
 from fedlab_edu.models.model import Model
 from fedlab_edu.registry import storable
@@ -29,6 +29,8 @@ class QFedAvg(FedAvg):
     Raises:
         ValueError: q below 0.
     """
+
+    optimizer: SGDOnly = field(default="sgd", kw_only=True)
 
     q: Annotated[float, not_negative] = 1.0
 

@@ -4,7 +4,7 @@ Karimireddy, Kale, Mohri, Reddi, Stich, Suresh (2020), *SCAFFOLD: stochastic con
 for federated learning*, Algorithm 1.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Annotated
 
 import torch
@@ -13,7 +13,7 @@ from torch import Tensor
 
 from fedlab_edu.data.clients import Clients
 from fedlab_edu.methods.aggregate import server_sgd
-from fedlab_edu.methods.fedavg import FedAvg
+from fedlab_edu.methods.fedavg import FedAvg, SGDOnly
 from fedlab_edu.methods.method import (
     ClientInput,
     ClientUpdate,
@@ -47,6 +47,8 @@ class Scaffold(FedAvg):
             pass over its data. 2: ``c_i - c + (x - y) / (K lr)``, the mean gradient of the local
             steps. In float32 it loses digits where lr is tiny: at 1e-4 about three are left.
     """
+
+    optimizer: SGDOnly = field(default="sgd", kw_only=True)
 
     option: Annotated[int, one_of(1, 2)] = 2
     weights = staticmethod(equal_weights)

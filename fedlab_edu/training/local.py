@@ -19,9 +19,9 @@ from fedlab_edu.models.model import Model
 from fedlab_edu.training.hparams import LocalHP
 from fedlab_edu.training.memory import activations, free
 from fedlab_edu.training.plan import make_plan, make_tiles, steps
-from fedlab_edu.training.sgd import SGD
+from fedlab_edu.training.sgd import OPTIMIZERS, SGD
 from fedlab_edu.training.threads import cores, inside_tile, run_parallel
-from fedlab_edu.validate import require, require_type, whole
+from fedlab_edu.validate import one_of, require, require_type, whole
 
 CPU_TILE_BYTES = 16 << 20  # working set of a tile that stays in a core's cache
 EXAMPLES_BYTES = 64 << 20  # activations of a tile on the CPU
@@ -43,8 +43,9 @@ def local_sgd(
     drift: Float[Tensor, "B d"] | None = None,
     watch: Watch | None = None,
     workers: int | None = None,
+    optimizer: str = "sgd",
 ) -> Float[Tensor, "B d"]:
-    """Run SGD from w on the examples of each of B clients: ``w_i = Loc_{c_i}(T_i, w)``.
+    """Run SGD or Adam from w on the examples of each of B clients: ``w_i = Loc_{c_i}(T_i, w)``.
 
     Args:
         w, c: a starting point (d,) and a row for all clients, or one for each.
@@ -53,6 +54,8 @@ def local_sgd(
         drift: a vector for each client that is added to all its gradients.
         watch: called with the weights after each step, see `Watch`.
         workers: threads on the CPU, each with its own tile; None for one on each core.
+        optimizer: "sgd", or "adam" with c.momentum as its beta1, usually 0.9. All see the gradient
+            of the local objective, see `LocalHP`; each round starts with new moments.
 
     Raises:
         ValueError: a client without examples; weights or lengths that do not fit; dropout for a
@@ -66,6 +69,7 @@ def local_sgd(
     require_type("w", w, Tensor, "run.w")
     require(len(clients) > 0, "clients", 0, "at least one")
     require(len(seeds) == len(clients), "seeds", len(seeds), f"{len(clients)}, one for each client")
+    one_of(*OPTIMIZERS)("optimizer", optimizer)
     if workers is not None:
         workers = whole("workers", workers, 1, allowed="at least 1, or None")
     c = c.each(len(clients))
@@ -76,12 +80,13 @@ def local_sgd(
         at = torch.from_numpy(tile)
         mine = (v[at] if v is not None and v.dim() == 2 else v for v in (w, anchor, drift))
         some = _Some(*mine, clients[at], c[at], [seeds[i] for i in tile], at)  # type: ignore[arg-type, call-arg]
-        return at, _train(model, some, watch)
+        return at, _train(model, some, watch, optimizer)
 
     number = steps(clients.n, c).numpy()
     if inside_tile() and bool((np.diff(number) <= 0).all()):
         everyone = torch.arange(len(clients))
-        return _train(model, _Some(w, anchor, drift, clients, c, seeds, everyone), watch)
+        some = _Some(w, anchor, drift, clients, c, seeds, everyone)
+        return _train(model, some, watch, optimizer)
     tiles = cut(model, clients, c, w, workers)
     out = w.new_empty(len(clients), model.d)
 
@@ -135,11 +140,11 @@ class _Some(NamedTuple):
 
 
 @torch.no_grad()
-def _train(model: Model, some: _Some, watch: Watch | None) -> Float[Tensor, "k d"]:
+def _train(model: Model, some: _Some, watch: Watch | None, optimizer: str) -> Float[Tensor, "k d"]:
     """Train the clients of one tile side by side."""
     c, clients = some.c, some.clients
     W = some.w.expand(len(clients), -1).clone()
-    sgd = SGD(model, W, c, some.anchor, some.drift)
+    sgd = SGD(model, W, c, some.anchor, some.drift, optimizer)
     seeds, rates = torch.tensor(some.seeds, device=W.device), c.dropout.to(W.device)
     drops = bool(c.dropout.any())
     plan = make_plan(clients.rows, c.epochs.numpy(), c.batch.numpy(), some.seeds)

@@ -1,4 +1,4 @@
-"""One step of SGD for k clients side by side, with gradients by hand or by autograd."""
+"""One step of SGD or Adam for k clients side by side, with gradients by hand or by autograd."""
 
 from functools import partial
 from typing import NamedTuple
@@ -12,12 +12,14 @@ from fedlab_edu.models.layers import Drop
 from fedlab_edu.models.model import Model, cross_entropy
 from fedlab_edu.training.hparams import LocalHP
 
+OPTIMIZERS = ("sgd", "adam")
+
 
 class _Rows(NamedTuple):
     """The vectors and hyperparameters of k clients."""
 
     W: Float[Tensor, "k d"]
-    U: Float[Tensor, "k d"]  # W itself, if no client has momentum
+    U: Float[Tensor, "k d"]  # W itself, if no client has momentum; for Adam the gradient
     rate: Float[Tensor, "k 1"]  # -lr
     shrink: Float[Tensor, "k 1"]  # -lr pull
     factor: Float[Tensor, "k 1"]  # of U in each step: m, or 1 - lr pull
@@ -28,7 +30,8 @@ class SGD:
     """``u = m u - lr (g + pull w + constant)``, ``w += u``; the pull is weight_decay + mu.
 
     The constant is ``drift - mu anchor``. Losses are scaled by -lr, so that gradients are added as
-    they come; without momentum they are added to w itself. The k clients may become fewer.
+    they come; without momentum they are added to w itself. The k clients may become fewer. For Adam
+    u is the gradient, by which `_Adam` moves w.
 
     Args:
         W: (k, d), updated in place.
@@ -42,16 +45,22 @@ class SGD:
         c: LocalHP,
         anchor: Tensor,
         drift: Tensor | None,
+        optimizer: str,
     ) -> None:
+        self.adam = _Adam(W, c, anchor, drift) if optimizer == "adam" else None
+        if self.adam:
+            c, drift = LocalHP().each(len(W)), None
         lr, momentum, pull = (h.to(W)[:, None] for h in (c.lr, c.momentum, c.weight_decay + c.mu))
-        self.model, self.heavy, self.pulled = model, bool(momentum.any()), bool(pull.any())
+        self.model, self.pulled = model, bool(pull.any())
+        self.heavy = bool(self.adam or momentum.any())
         constant, shrink = None, -lr * pull
         if c.mu.any() or drift is not None:
             constant = lr * c.mu.to(W)[:, None] * anchor
             if drift is not None:
                 constant.addcmul_(drift, lr, value=-1)
         U, factor = (torch.zeros_like(W), momentum) if self.heavy else (W, 1 + shrink)
-        self.all = _Rows(W, U, -lr, shrink, factor, constant)
+        rate = torch.ones_like(lr) if self.adam else -lr
+        self.all = _Rows(W, U, rate, shrink, factor, constant)
         self.unused: dict[int, Tensor] = {}  # weights that the outputs do not depend on
         self._first(len(W))
 
@@ -69,7 +78,9 @@ class SGD:
         for i, g in enumerate(gradients):
             if g is None and i not in self.unused:
                 self.unused[i] = self.weights[i].clone()
-        if constant is not None:
+        if self.adam:
+            self.adam.pull(W, U)
+        elif constant is not None:
             torch.addcmul(constant, U, factor, out=U)
         elif self.heavy or self.pulled:
             U.mul_(factor)
@@ -80,7 +91,9 @@ class SGD:
                 g.add_to(u)
             elif g is not None:
                 u.add_(g)
-        if self.heavy:
+        if self.adam:
+            self.adam.move(W, U)
+        elif self.heavy:
             W.add_(U)
         for i, initial in self.unused.items():
             self.weights[i].copy_(initial[: len(x)])
@@ -103,6 +116,42 @@ def _gradients(
         outputs = model.forward(leaves, x, *([] if drop is None else [drop])).flatten(0, 1)
         loss = model.losses(outputs, y) @ scale.flatten()
         return torch.autograd.grad(loss, leaves, allow_unused=True)
+
+
+class _Adam:
+    """Adam with PyTorch's beta2 and eps; beta1 is the momentum.
+
+    Source: Kingma, Ba (2015), Algorithm 1.
+    """
+
+    beta2, eps = 0.999, 1e-8
+
+    def __init__(
+        self, W: Float[Tensor, "k d"], c: LocalHP, anchor: Tensor, drift: Tensor | None
+    ) -> None:
+        hyper = c.lr, c.momentum, c.weight_decay, c.mu
+        self.lr, self.beta1, self.decay, self.mu = (h.to(W)[:, None] for h in hyper)
+        self.anchor, self.drift, self.t = anchor.expand_as(W), drift, 0
+        self.m, self.v = torch.zeros_like(W), torch.zeros_like(W)
+
+    def pull(self, W: Float[Tensor, "k d"], g: Float[Tensor, "k d"]) -> None:
+        """Set g to the gradient of all but the loss.
+
+        Where w has not left its anchor it is exactly 0, because Adam scales up rounding.
+        """
+        k = len(W)
+        torch.mul(W - self.anchor[:k], self.mu[:k], out=g).addcmul_(W, self.decay[:k])
+        if self.drift is not None:
+            g.add_(self.drift[:k])
+
+    def move(self, W: Float[Tensor, "k d"], g: Float[Tensor, "k d"]) -> None:
+        """Take a step from W, in place, for the first k clients and their gradients g."""
+        k, self.t = len(W), self.t + 1
+        beta1, m, v = self.beta1[:k], self.m[:k], self.v[:k]
+        m.lerp_(g, 1 - beta1)
+        v.lerp_(g.square(), 1 - self.beta2)
+        size = (v / (1 - self.beta2**self.t)).sqrt_().add_(self.eps)
+        W.addcdiv_(m * (self.lr[:k] / (beta1**self.t - 1)), size)
 
 
 def _head(
