@@ -339,6 +339,29 @@ def test_examples_are_drawn_afresh_and_the_eliminated_are_neither_fitted_nor_sco
     assert len({str(fitted) for fitted in fits}) == 3
 
 
+def test_a_round_is_fitted_and_scored_through_its_own_maps_which_may_have_more_features() -> None:
+    table, _, data = drawn_tables(4, np.random.default_rng(8))
+    draws = np.random.default_rng(9).integers(4, size=(2, 20))
+    widths = (1, 3)
+    narrow = [tables(table[:, :20, :n], table[:, 20:, :n]) for n in widths]
+    history = fs.share(narrow, data, draws)
+    T, alive = 2.0 * np.eye(3) - 1, [0, 1, 2, 3]
+    for t, n in enumerate(widths):
+        X = np.array([table[draws[t][i], i, :n] for i in range(20)])
+        w, b = normal_equations(X, T[data.y], 0.5)
+        for i in alive:
+            loss = ((table[i, 20:, :n] @ w + b - T[data.y_val]) ** 2).sum()
+            assert history.scores[t][i] == pytest.approx(loss)
+        alive = sorted(alive, key=lambda i: history.scores[t][i])[: len(alive) // 2]
+        assert history.survivors[t] == sorted(alive)
+
+
+def test_growing_widths_end_at_all_features_and_grow_by_their_factor() -> None:
+    assert rules.growing_widths(96, 4, 2) == [12, 24, 48, 96]
+    assert rules.growing_widths(10, 3, 1) == [10, 10, 10]
+    assert rules.growing_widths(5, 4, 2**0.5) == [2, 3, 4, 5]
+
+
 def test_split_scores_are_means_over_each_maps_own_validation_examples() -> None:
     _, maps, data = drawn_tables(4, np.random.default_rng(2))
     w, b = sel.shared_fit(maps, data, [0, 1, 2, 3] * 5)
@@ -489,6 +512,10 @@ REFUSED = {
         TABLES, DATA, [[0] * 20] * 2, validation="split"
     ),
     "rounds is 0": lambda: fs.share_softly(TABLES, DATA, np.random.default_rng(0), 0),
+    "numbers of maps is [4, 3]; allowed: 4 in each of 2 rounds": lambda: fs.share(
+        [TABLES, TABLES[:3]], DATA, [[0] * 20] * 2
+    ),
+    "growth is 0.5": lambda: rules.growing_widths(8, 2, 0.5),
     "number of maps is 0": lambda: fs.share([], DATA, []),
     "assignments is None; allowed: a list": lambda: fs.share(TABLES, DATA, None),
     "assignments is 2; allowed: a list": lambda: fs.share(TABLES, DATA, 2),

@@ -3,13 +3,14 @@
 Khodak et al., *Weight-Sharing Beyond NAS*, section 3.1, and their code.
 """
 
+from math import ceil
 from typing import Any
 
 import numpy as np
 from jaxtyping import Float64
 
 from fedlab_edu.features.halving import best_half
-from fedlab_edu.validate import not_negative, require, whole
+from fedlab_edu.validate import not_negative, number, require, whole
 
 PerMap = Float64[np.ndarray, " k"]
 
@@ -67,6 +68,17 @@ def eg_step(p: Any, error: Any, eta: float, baseline: float = 0.0) -> PerMap:
 def rounds_needed(k: int) -> int:
     """Return ``ceil(log2 k)``, the number of halvings that leave one of k maps."""
     return (whole("k", k, 1) - 1).bit_length()
+
+
+def growing_widths(n: int, rounds: int, growth: float) -> list[int]:
+    """Return the number of features of each round: n in the last, growth times fewer before.
+
+    Source: the scripts of Khodak et al., *Weight-Sharing Beyond NAS*, where growth is sqrt(2).
+    """
+    whole("n", n, 1)
+    require(number(growth) >= 1, "growth", growth, "a number from 1 on")
+    rounds = whole("rounds", rounds, 1)
+    return [ceil(n / growth ** (rounds - 1 - t)) for t in range(rounds)]
 
 
 def _known(scores: Any) -> np.ndarray:

@@ -47,7 +47,7 @@ class History(NamedTuple):
 
 
 def share(
-    maps: Sequence[Map],
+    maps: Sequence[Map] | Sequence[Sequence[Map]],
     data: Data,
     assignments: Any,
     score: Score = "loss",
@@ -57,6 +57,8 @@ def share(
     """Select a map by weight-sharing with successive halving: ``ceil(log2 k)`` fits for k maps.
 
     Args:
+        maps: k maps; or k maps for each round, such as the same configurations with more and more
+            features, see `growing_widths`.
         assignments: (rounds, N), the place of each training example's map, which need not respect
             p; or a generator, with which each example draws its map from p in each round.
         score, linear: see `map_scores` and `Linear`.
@@ -64,9 +66,12 @@ def share(
             examples draw their maps too, see `split_scores`; a map without examples comes last.
 
     Raises:
-        ValueError: no map; not as many assignments as rounds; an assignment to no map.
+        ValueError: no map; not as many assignments, or lists of maps, as rounds; an assignment to
+            no map.
     """
-    k, rounds = len(maps), rounds_needed(whole("number of maps", len(maps), 1))
+    every = _by_round(maps)
+    k = len(every[0])
+    rounds = rounds_needed(k)
     rng = assignments if isinstance(assignments, np.random.Generator) else None
     ok = rng is not None or hasattr(assignments, "__len__")
     require(ok, "assignments", assignments, "a list of one for each round, or a NumPy generator")
@@ -79,14 +84,14 @@ def share(
     p, scores = [np.full(k, 1 / k)], []
     for t in range(rounds):
         assignment = rng.choice(k, len(data.y), p=p[t]) if rng else assignments[t]
-        fit = shared_fit(maps, data, assignment, linear)
+        fit = shared_fit(every[t], data, assignment, linear)
         if rng and split:
             drawn = rng.choice(k, len(data.y_val), p=p[t])
-            scores.append(split_scores(maps, data, drawn, *fit, score, linear))
+            scores.append(split_scores(every[t], data, drawn, *fit, score, linear))
         else:  # scoring eliminated maps would take the most time
             alive = np.flatnonzero(p[t]).tolist()
             scores.append(np.full(k, np.nan))
-            scores[t][alive] = map_scores([maps[i] for i in alive], data, *fit, score, linear)
+            scores[t][alive] = map_scores([every[t][i] for i in alive], data, *fit, score, linear)
         p.append(halve(scores[t], p[t] > 0))
     return History(p[1:], scores, int(p[-1].argmax()))
 
@@ -128,3 +133,14 @@ def share_softly(
             errors.append(np.divide(found * part, p[t], out=np.zeros(k), where=seen))
         p.append(eg_step(p[t], errors[t], eta))
     return History(p[1:], errors, int(p[-1].argmax()))
+
+
+def _by_round(maps: Sequence[Any]) -> list[Sequence[Map]]:
+    """Return the maps of each round, or of one if there is nothing to choose."""
+    whole("number of maps", len(maps), 1)
+    if callable(maps[0]):
+        return [maps] * max(1, rounds_needed(len(maps)))
+    k = whole("number of maps", len(maps[0]), 1)
+    sizes, rounds = [len(one) for one in maps], max(1, rounds_needed(k))
+    require(sizes == [k] * rounds, "numbers of maps", sizes, f"{k} in each of {rounds} rounds")
+    return [*maps]
