@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from math import ceil, cos, inf, isnan, sqrt
+from math import ceil, exp, inf, isnan, sqrt
 from typing import NamedTuple
 
 import numpy as np
@@ -12,172 +12,6 @@ Pair = tuple[Array, Array]
 
 
 # --- ex05.1 ---------------------------------------------------------------------------------------
-
-
-class Draw(NamedTuple):
-    """The arguments of `fourier`."""
-
-    x: Array
-    omega: Array
-    offset: Array
-    gamma: float
-
-    @property
-    def factor(self) -> float:
-        return sqrt(2 / len(self.offset))
-
-    @property
-    def root(self) -> float:
-        return sqrt(2 * self.gamma)
-
-
-def by_loops(s: Draw) -> Array:
-    """The features, one number after the other."""
-    (N, d), n = s.x.shape, len(s.offset)
-    out = np.empty((N, n))
-    for i in range(N):
-        for j in range(n):
-            product = sum(float(s.x[i, a]) * float(s.omega[a, j]) for a in range(d))
-            out[i, j] = s.factor * cos(s.root * product + s.offset[j])
-    return out
-
-
-def with_factor(rule: Callable[[Draw], float]) -> Callable[[Draw], Array]:
-    """In place of sqrt(2 / n)."""
-    return lambda s: rule(s) * np.cos(s.root * s.x @ s.omega + s.offset)
-
-
-def with_root(rule: Callable[[float], float]) -> Callable[[Draw], Array]:
-    """In place of sqrt(2 gamma)."""
-    return lambda s: s.factor * np.cos(rule(s.gamma) * s.x @ s.omega + s.offset)
-
-
-def with_angle(rule: Callable[[Draw], Array]) -> Callable[[Draw], Array]:
-    return lambda s: s.factor * np.cos(rule(s))
-
-
-FOURIER: Mistakes = {
-    "the factor sqrt(2 / n) is missing": with_factor(lambda s: 1.0),
-    "the factor is sqrt(2 / d): n is the number of features, the columns of omega":
-        with_factor(lambda s: sqrt(2 / len(s.omega))),
-    "the factor is sqrt(2 / N): n is the number of features, the columns of omega":
-        with_factor(lambda s: sqrt(2 / len(s.x))),
-    "the factor is 1 / sqrt(n): it is sqrt(2 / n)": with_factor(lambda s: s.factor / sqrt(2)),
-    "the factor is 2 / n: it is sqrt(2 / n)": with_factor(lambda s: s.factor**2),
-    "the factor is 1 / n: it is sqrt(2 / n)": with_factor(lambda s: s.factor**2 / 2),
-    "the factor is 2 / sqrt(n): it is sqrt(2 / n)": with_factor(lambda s: s.factor * sqrt(2)),
-    "the factor is sqrt(2) / n: it is sqrt(2 / n)":
-        with_factor(lambda s: sqrt(2) / len(s.offset)),
-    "the factor is sqrt(n / 2): it is sqrt(2 / n)": with_factor(lambda s: 1 / s.factor),
-    "the factor is sqrt(2): divide by n under the root": with_factor(lambda s: sqrt(2)),
-    "x omega is multiplied by gamma: multiply by sqrt(2 gamma)": with_root(lambda gamma: gamma),
-    "the root is missing: x omega is multiplied by sqrt(2 gamma)":
-        with_root(lambda gamma: 2 * gamma),
-    "the 2 is missing in sqrt(2 gamma)": with_root(sqrt),
-    "gamma is outside the root: it is sqrt(2 gamma)": with_root(lambda gamma: sqrt(2) * gamma),
-    "the 2 is outside the root: it is sqrt(2 gamma)": with_root(lambda gamma: 2 * sqrt(gamma)),
-    "gamma is missing in sqrt(2 gamma)": with_root(lambda gamma: sqrt(2)),
-    "gamma plays no part: x omega is multiplied by sqrt(2 gamma)": with_root(lambda gamma: 1.0),
-    "gamma is divided by 2 under the root: it is sqrt(2 gamma)":
-        with_root(lambda gamma: sqrt(gamma / 2)),
-    "this divides by sqrt(2 gamma): multiply x omega by it":
-        with_root(lambda gamma: 1 / sqrt(2 * gamma)),
-    "this divides by gamma: multiply x omega by sqrt(2 gamma)":
-        with_root(lambda gamma: 1 / gamma),
-    "this is the sine: take the cosine":
-        lambda s: s.factor * np.sin(s.root * s.x @ s.omega + s.offset),
-    "the offset is missing": with_angle(lambda s: s.root * s.x @ s.omega),
-    "the offset is multiplied by sqrt(2 gamma), too: only x omega is":
-        with_angle(lambda s: s.root * (s.x @ s.omega + s.offset)),
-    "the offset is multiplied by gamma, too: only x omega is multiplied, by sqrt(2 gamma)":
-        with_angle(lambda s: s.gamma * (s.x @ s.omega + s.offset)),
-    "the offset is subtracted: add it": with_angle(lambda s: s.root * s.x @ s.omega - s.offset),
-    "the offset is added to the cosine: add it to the angle":
-        lambda s: s.factor * np.cos(s.root * s.x @ s.omega) + s.offset,
-    "the offset is added to the features: add it to the angle":
-        lambda s: s.factor * (np.cos(s.root * s.x @ s.omega) + s.offset),
-    "the answer is transposed: it has a row for each example, and a column for each feature":
-        lambda s: by_loops(s).T,
-    "these are cosines and sines: only the cosines are asked for, with the offset in the angle":
-        lambda s: np.hstack([np.cos(s.root * s.x @ s.omega), np.sin(s.root * s.x @ s.omega)])
-        / sqrt(len(s.offset)),
-    "this is the angle: take sqrt(2 / n) times its cosine":
-        lambda s: s.root * s.x @ s.omega + s.offset,
-}  # fmt: skip
-
-
-# --- ex05.2 ---------------------------------------------------------------------------------------
-
-
-def row_by_row(features: Array, assignment: Array) -> Array:
-    """The mixed matrix, one number after the other."""
-    _, N, n = features.shape
-    return np.array([[features[assignment[i]][i][a] for a in range(n)] for i in range(N)])
-
-
-def one_hot(features: Array, assignment: Array) -> Array:
-    """(k, N), which example has which map."""
-    return (np.arange(len(features))[:, None] == assignment).astype(np.float64)
-
-
-def all_by_sorted_map(features: Array, assignment: Array) -> Array:
-    return row_by_row(features, assignment)[np.argsort(assignment, kind="stable")]
-
-
-def own_of_map(features: Array, assignment: Array) -> Array | None:
-    inside = len(assignment) <= len(features) and assignment.max() < features.shape[1]
-    return features[np.arange(len(assignment)), assignment] if inside else None
-
-
-def as_example(features: Array, assignment: Array) -> Array | None:
-    """The row is that of example assignment[i]."""
-    inside = assignment.max() < features.shape[1]
-    return features[assignment, assignment] if inside else None
-
-
-MIXED: Mistakes = {
-    "features[assignment] has for each example all rows of its map, (N, N, n): take row i of them":
-        lambda features, assignment: features[assignment],
-    "this has all rows of each map, and of those that are not drawn 0: add up over the maps":
-        lambda features, assignment: features * one_hot(features, assignment)[:, :, None],
-    "the answer is transposed (np.diagonal puts its new axis last)":
-        lambda features, assignment: row_by_row(features, assignment).T,
-    "the diagonal is over examples and features: it is over the first two axes, (N, N)":
-        lambda features, assignment: features[assignment].diagonal(axis1=1, axis2=2),
-    "the diagonal is over axes 0 and 2: it is over the first two axes, (N, N)":
-        lambda features, assignment: features[assignment].diagonal(axis1=0, axis2=2),
-    "example i has map i here: it has map assignment[i]":
-        lambda features, assignment: features.diagonal().T,
-    "this is the mean over the maps: example i has its own map only":
-        lambda features, assignment: features.mean(0),
-    "this is the sum over the maps: example i has its own map only":
-        lambda features, assignment: features.sum(0),
-    "this is the mean over the maps, each weighted by its share of the examples: example i has "
-    "its own map only":
-        lambda features, assignment: features[assignment].mean(0),
-    "this adds up the maps of all examples: example i has its own map only":
-        lambda features, assignment: features[assignment].sum(0),
-    "all examples have the map of the first: example i has map assignment[i]":
-        lambda features, assignment: features[assignment[0]],
-    "all examples have the map of the last: example i has map assignment[i]":
-        lambda features, assignment: features[assignment[-1]],
-    "all examples have map 0: example i has map assignment[i]":
-        lambda features, assignment: features[0],
-    "all examples have the map that most have: example i has map assignment[i]":
-        lambda features, assignment: features[np.bincount(assignment).argmax()],
-    "the rows are in the order of their maps: row i is example i": all_by_sorted_map,
-    "the assignment is sorted: example i has map assignment[i]":
-        lambda features, assignment: row_by_row(features, np.sort(assignment)),
-    "the rows are in reverse order: row i is example i":
-        lambda features, assignment: row_by_row(features, assignment)[::-1],
-    "the row is that of example assignment[i]: take row i of map assignment[i]": as_example,
-    "the two indices are exchanged: it is features[map, example]": own_of_map,
-    "the maps are counted from 1 here: count from 0":
-        lambda features, assignment: row_by_row(features, assignment - 1),
-}  # fmt: skip
-
-
-# --- ex05.3 ---------------------------------------------------------------------------------------
 
 
 class Fit(NamedTuple):
@@ -313,7 +147,7 @@ FIT: Mistakes = {
 }  # fmt: skip
 
 
-# --- ex05.4 ---------------------------------------------------------------------------------------
+# --- ex05.2 ---------------------------------------------------------------------------------------
 
 
 def by_counting(scores: Array, alive: Array) -> Array:
@@ -400,6 +234,11 @@ def eliminated_as_inf(scores: Array, alive: Array) -> Array:
     return lowest(np.where(alive, known(scores), inf), range(len(scores)), half(sum(alive)))
 
 
+def among_the_living(scores: Array, alive: Array) -> Array:
+    order = np.argsort(known(scores)[alive], kind="stable")
+    return uniform(order[: half(len(order))].tolist(), len(scores))
+
+
 HALVE: Mistakes = {
     "this is the printed rule, with the median of all k scores and 2 p: maps that have gone must "
     "not count, and the sum must be 1":
@@ -471,6 +310,106 @@ HALVE: Mistakes = {
         lambda scores, alive: np.array(
             sorted(np.flatnonzero(mask(scores, alive)), key=lambda i: known(scores)[i])
         ),
+    "these are positions among the living maps: take living[...] of them to have those among all":
+        among_the_living,
     "these are the probabilities of those that stay only: return an entry for each of the k maps":
         lambda scores, alive: divided(np.ones(half(sum(alive)))),
+}  # fmt: skip
+
+
+# --- ex05.3 ---------------------------------------------------------------------------------------
+
+
+class Round(NamedTuple):
+    """The arguments of `weights_round`."""
+
+    p: Array
+    rows: Array
+    scores: Array
+    tau: int
+    divide: bool
+
+
+def client_by_client(s: Round) -> Array:
+    """The next probabilities, one client after the other, in plain numbers."""
+    p = s.p.tolist()
+    for i, score in zip(s.rows.tolist(), s.scores.tolist(), strict=True):
+        p[i] *= exp(-(score / float(s.p[i]) if s.divide else score) / sqrt(s.tau))
+    return np.array([p_i / sum(p) for p_i in p])
+
+
+def normalised(p: Array) -> Array:
+    return p / p.sum()
+
+
+def told(s: Round) -> Array:
+    """(B,), what each client's factor has in its exponent, times -sqrt(tau)."""
+    return s.scores / s.p[s.rows] if s.divide else s.scores
+
+
+def moved(s: Round, exponent: Callable[[Array], Array]) -> Array:
+    """Multiply p by exp of what becomes of the sums over each configuration's clients."""
+    return normalised(s.p * np.exp(exponent(np.bincount(s.rows, told(s), len(s.p)))))
+
+
+def last_client_only(s: Round) -> Array:
+    total = np.zeros(len(s.p))
+    total[s.rows] = told(s)
+    return normalised(s.p * np.exp(-total / sqrt(s.tau)))
+
+
+def mean_of_a_row(s: Round) -> Array:
+    drawn = np.maximum(np.bincount(s.rows, minlength=len(s.p)), 1)
+    return moved(s, lambda total: -total / drawn / sqrt(s.tau))
+
+
+def by_changing_p(s: Round, normalise: bool) -> Array:
+    """Each client's division has the p that the clients before it have left."""
+    p = s.p.copy()
+    for i, score in zip(s.rows, s.scores, strict=True):
+        p[i] *= exp(-(score / p[i] if s.divide else score) / sqrt(s.tau))
+        p = normalised(p) if normalise else p
+    return normalised(p)
+
+
+def linear(s: Round) -> Array:
+    total = np.bincount(s.rows, told(s), len(s.p))
+    return normalised(s.p * (1 - total / sqrt(s.tau)))
+
+
+WEIGHTS: Mistakes = {
+    "p is not normalised: divide it by its sum":
+        lambda s: s.p * np.exp(-np.bincount(s.rows, told(s), len(s.p)) / sqrt(s.tau)),
+    "where several clients drew a configuration only one of them counts: each multiplies it":
+        last_client_only,
+    "the scores of a configuration are averaged: each of its clients multiplies it":
+        mean_of_a_row,
+    "the scores are divided by the number of clients: each client has the whole factor":
+        lambda s: moved(s, lambda total: -total / len(s.rows) / sqrt(s.tau)),
+    "the root is missing: it is sqrt(tau)": lambda s: moved(s, lambda total: -total / s.tau),
+    "tau is missing: the scores are divided by sqrt(tau)": lambda s: moved(s, lambda total: -total),
+    "this multiplies by sqrt(tau): divide the scores by it":
+        lambda s: moved(s, lambda total: -total * sqrt(s.tau)),
+    "the minus is missing: a high score makes a configuration less likely":
+        lambda s: moved(s, lambda total: total / sqrt(s.tau)),
+    "divide plays no part: with divide=True each score is divided by the p of its configuration":
+        lambda s: client_by_client(s._replace(divide=False)),
+    "divide=False does not divide by p": lambda s: client_by_client(s._replace(divide=True)),
+    "divide is the wrong way round": lambda s: client_by_client(s._replace(divide=not s.divide)),
+    "with divide=True this multiplies by p: divide by it":
+        lambda s: client_by_client(
+            s._replace(scores=s.scores * s.p[s.rows] ** (2 if s.divide else 0))
+        ),
+    "this divides by the p that other clients have just changed: divide by the p from before the "
+    "round":
+        lambda s: by_changing_p(s, False),
+    "this divides by the p that other clients have changed and that was normalised: divide by the "
+    "p from before the round":
+        lambda s: by_changing_p(s, True),
+    "with divide=True the division is by sqrt(p): it is by p":
+        lambda s: client_by_client(
+            s._replace(scores=s.scores * np.sqrt(s.p[s.rows] if s.divide else 1.0))
+        ),
+    "the factor is 1 - x: it is exp(-x)": linear,
+    "these are logarithms: return the probabilities": lambda s: np.log(client_by_client(s)),
 }  # fmt: skip

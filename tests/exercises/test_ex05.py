@@ -1,4 +1,4 @@
-"""Exercise 5, sharing weights by hand: 20 points."""
+"""Exercise 5, sharing weights by hand: 30 points."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -6,219 +6,41 @@ from functools import partial
 
 import numpy as np
 import pytest
+from experiment import check_interval, check_prediction, check_sentences, check_table
 from mistakes_ex05 import (
     FIT,
-    FOURIER,
     HALVE,
-    MIXED,
-    Draw,
+    WEIGHTS,
     Fit,
+    Round,
     by_counting,
     by_elimination,
-    by_loops,
+    client_by_client,
     known,
-    row_by_row,
 )
-from support import Array, ask, floats
+from support import Array, ask, each_part, floats, right
 
-from fedlab_grade.checks import (
-    Answer,
-    Case,
-    Failure,
-    check,
-    close,
-    form,
-    parts,
-    unchanged,
-)
+from fedlab_edu.experiments.weights import better_share
+from fedlab_grade.checks import Answer, Case, Failure, check, close, form, parts, unchanged
 from fedlab_grade.student import Student
 
-fourier = partial(pytest.mark.q, "ex05.1", function="fourier")
-mixed = partial(pytest.mark.q, "ex05.2", function="mixed")
-shared_fit = partial(pytest.mark.q, "ex05.3", function="shared_fit")
-halve = partial(pytest.mark.q, "ex05.4", function="halve")
+shared_fit = partial(pytest.mark.q, "ex05.1", function="shared_fit", minutes=30)
+halve = partial(pytest.mark.q, "ex05.2", function="halve", minutes=25)
+weights_round = partial(pytest.mark.q, "ex05.3", function="weights_round", minutes=25)
+rest = partial(pytest.mark.q, "ex05.4", minutes=60)
 
 
 # --- ex05.1 ---------------------------------------------------------------------------------------
 
-PRODUCT = "the shapes do not fit in a product: x is (N, d), omega (d, n), and x @ omega is (N, n)"
-NO_FIT = {"matmul": PRODUCT, "not aligned": PRODUCT, "remapped": PRODUCT, "out of bounds": PRODUCT}
-
-
-def check_features(student: Student, *cases: Case) -> None:
-    others = [Case((drawn(21, *size),)) for size in ((3, 2, 5), (5, 4, 7))]
-    check(lambda s: ask(student, NO_FIT, "fourier", *s), FOURIER, cases, others)
-
-
-def drawn(seed: int, N: int, d: int, n: int) -> Draw:
-    rng = np.random.default_rng(seed)
-    omega, offset = rng.normal(size=(d, n)), rng.uniform(0, 2 * math.pi, n)
-    return Draw(rng.uniform(-1, 1, (N, d)), omega, offset, float(rng.uniform(0.6, 3)))
-
-
-@fourier(points=1, aspect="a case computed by hand")
-def test_features_by_hand(student: Student) -> None:
-    sixth, root = math.pi / 6, math.sqrt(3)
-    omega = sixth * floats([0, 2, 3], [1, 2, 0])
-    s = Draw(floats([0.25, 0], [0.5, -0.25]), omega, sixth * floats(2, 0, 1), 8.0)
-    rule = (
-        "sqrt(2 gamma) is 4, n is 3, and the angles are pi/6 times [[2, 2, 4], [1, 2, 7]], with "
-        "the cosines [[1/2, 1/2, -1/2], [sqrt(3)/2, 1/2, -sqrt(3)/2]]."
-    )
-    cosines = floats([1, 1, -1], [root, 1, -root]) / 2
-    check_features(student, Case((s,), cosines * math.sqrt(2 / 3), rule))
-
-
-@fourier(points=1, aspect="drawn features, by plain loops")
-def test_features_are_those_of_loops(student: Student) -> None:
-    sizes = (4, 3, 6), (5, 6, 2), (3, 4, 4), (2, 1, 5)
-    draws = [drawn(i, *size) for i, size in enumerate(sizes)]
-    check_features(student, *[Case((s,), by_loops(s)) for s in draws])
-
-
-@fourier(points=1, aspect="one example, one feature; x = 0")
-def test_features_at_the_edges(student: Student) -> None:
-    one = Draw(floats([0.5]), floats([math.pi]), floats(math.pi / 3), 2.0)
-    zero = drawn(5, 3, 2, 4)
-    zero = zero._replace(x=0 * zero.x)
-    still = [[math.sqrt(2 / 4) * math.cos(b) for b in zero.offset]] * 3
-    single = drawn(6, 1, 4, 3)
-    check_features(
-        student,
-        Case((single,), by_loops(single), "There is one example."),
-        Case((one,), floats([-math.sqrt(2) / 2]), "The angle is pi + pi/3."),
-        Case((zero,), floats(*still), "With x = 0 the angles are the offsets."),
-    )
-
-
-@fourier(points=1, aspect="the mean over many features is the kernel")
-def test_features_have_the_kernel_as_their_mean(student: Student) -> None:
-    def judge(answer: Answer, case: Case) -> None:
-        (s,) = case.arguments
-        n = len(s.offset)
-        features = form(answer, np.empty((2, n)))
-        with np.errstate(all="ignore"):
-            mean = float((features[0] * features[1]).sum())
-        want = math.exp(-s.gamma * sum((a - b) ** 2 for a, b in s.x.T.tolist()))
-        error = math.sqrt((1 + want**4 / 2 - want**2) / n)  # the variance of 2 cos a cos b
-        if not abs(mean - want) <= 4 * error:
-            text = f"they add up to {mean:.4g}, expected {want:.4f}, up to {4 * error:.4f}"
-            rule = "The features of x times those of x' must add up to exp(-gamma |x - x'|^2)."
-            raise Failure(f"{rule} {answer} returned {n} features; {text}.")
-
-    cases = []
-    for seed, gamma in ((7, 0.25), (8, 1.0), (9, 3.0)):
-        s = drawn(seed, 2, 3, 20_000)
-        x = np.round(s.x, 2)
-        cases.append(Case((s._replace(x=x * 0.8, gamma=gamma),)))
-    others = [Case((drawn(22, 3, 2, 5),))]
-    check(lambda s: ask(student, NO_FIT, "fourier", *s), FOURIER, cases, others, judge)
-
-
-@fourier(points=1, aspect="each example by itself, and the scale of x; arguments untouched")
-def test_features_of_an_example_are_its_own(student: Student) -> None:
-    s, order = drawn(10, 4, 3, 5), [2, 0, 3, 1]
-    want = by_loops(s)
-    half = s._replace(x=s.x / 2, gamma=4 * s.gamma)
-    check_features(
-        student,
-        Case((s,), want),
-        Case((s._replace(x=s.x[order]),), want[order], "The examples are in another order."),
-        Case((s._replace(x=s.x[1:2]),), want[1:2], "There is one example only."),
-        Case((half,), want, "Half of x with 4 gamma must have the features of x with gamma."),
-    )
-    unchanged(student.call("fourier", *s))
-
-
-# --- ex05.2 ---------------------------------------------------------------------------------------
-
-OUT_OF_BOUNDS = {
-    "out of bounds": "the first index of features is the map, up to k - 1, and the second one the "
-    "example, up to N - 1",
-}
-
-
-def check_mixed(student: Student, *cases: Case) -> None:
-    others = []
-    for k, rows in ((3, [0, 2, 2, 1]), (6, [5, 3, 2, 2, 4])):
-        others.append(Case((seen(23, k, len(rows), 4)[0], np.array(rows))))
-    check(partial(ask, student, OUT_OF_BOUNDS, "mixed"), MIXED, cases, others)
-
-
-def seen(seed: int, k: int, N: int, n: int) -> tuple[Array, Array]:
-    """No two features equal; the maps are neither in order nor those of the first examples."""
-    rng = np.random.default_rng(seed)
-    features = rng.permutation(k * N * n).reshape(k, N, n) / 8
-    assignment = rng.integers(k, size=N)
-    while k > 1 and N > 2 and (np.diff(assignment) >= 0).all():
-        assignment = rng.integers(k, size=N)
-    return features, assignment
-
-
-def mixed_right(features: Array, assignment: Array, rule: str = "") -> Case:
-    return Case((features, assignment), row_by_row(features, assignment), rule)
-
-
-@mixed(points=1, aspect="a case computed by hand")
-def test_mixed_by_hand(student: Student) -> None:
-    features = floats([[1, 2], [3, 4], [5, 6]], [[10, 20], [30, 40], [50, 60]])
-    rule = "Example 0 has map 1, example 1 has map 0, and example 2 has map 1."
-    want = floats([10, 20], [3, 4], [50, 60])
-    check_mixed(student, Case((features, np.array([1, 0, 1])), want, rule))
-
-
-@mixed(points=1, aspect="drawn features, row by row")
-def test_mixed_is_that_of_single_numbers(student: Student) -> None:
-    sizes = (3, 5, 2), (4, 4, 4), (2, 7, 3), (6, 3, 5)
-    check_mixed(student, *[mixed_right(*seen(i, *size)) for i, size in enumerate(sizes)])
-
-
-@mixed(points=1, aspect="one map, one example, one feature; all with the same map")
-def test_mixed_at_the_edges(student: Student) -> None:
-    features, drawn = seen(11, 3, 5, 2)
-    same = np.full(5, 2)
-    check_mixed(
-        student,
-        mixed_right(features, drawn),
-        Case((features, same), features[2], "All examples have map 2."),
-        Case((features[:1], 0 * drawn), features[0], "There is one map."),
-        Case((features[:, :1], np.array([1])), features[1, :1], "There is one example."),
-        mixed_right(features[:, :, :1], drawn, "There is one feature."),
-    )
-
-
-@mixed(points=1, aspect="the order of examples, and the numbers of the maps; arguments untouched")
-def test_mixed_knows_no_order(student: Student) -> None:
-    features, drawn = seen(12, 4, 6, 3)
-    want, examples, maps = row_by_row(features, drawn), [3, 0, 5, 1, 4, 2], [2, 0, 3, 1]
-    renamed = np.array([maps.index(j) for j in drawn.tolist()])
-    check_mixed(
-        student,
-        Case((features, drawn), want),
-        Case(
-            (features[:, examples], drawn[examples]),
-            want[examples],
-            "The examples are in another order, and the rows must be, too.",
-        ),
-        Case(
-            (features[maps], renamed),
-            want,
-            "Listing the maps in another order, with each example's map the same, must change "
-            "nothing.",
-        ),
-    )
-    unchanged(student.call("mixed", features, drawn))
-
-
-# --- ex05.3 ---------------------------------------------------------------------------------------
-
 SINGULAR = {"Singular matrix": "X'X alone may be singular: add lam * np.eye(n) to it"}
 
 
-def check_fit(student: Student, *cases: Case, judge: Callable | None = None) -> None:
+def check_fit(
+    student: Student, *cases: Case, judge: Callable | None = None, only: str = ""
+) -> None:
     others = [Case((problem(24, *size),)) for size in ((9, 3, 4), (7, 4, 3))]
     ask_fit = partial(ask, student, SINGULAR, "shared_fit")
-    check(lambda s: ask_fit(*s), FIT, cases, others, judge, ("W", "b"))
+    check(lambda s: ask_fit(*s), FIT, cases, others, judge, ("W", "b"), only)
 
 
 def problem(seed: int, N: int, n: int, classes: int) -> Fit:
@@ -228,8 +50,8 @@ def problem(seed: int, N: int, n: int, classes: int) -> Fit:
     return Fit(X, rng.integers(classes - 1, size=N), classes, float(rng.integers(3, 12)) / 8)
 
 
-@shared_fit(points=1, aspect="a case computed by hand")
-def test_fit_by_hand(student: Student) -> None:
+@each_part(shared_fit, "a case computed by hand", W=1, b=1)
+def test_fit_by_hand(student: Student, only: str) -> None:
     s = Fit(floats([0], [1], [5]), np.array([0, 1, 1]), 3, 2.0)
     rule = (
         "x minus its mean 2 is [-2, -1, 3], with the sum of squares 14. The targets of class 0 "
@@ -237,14 +59,14 @@ def test_fit_by_hand(student: Student) -> None:
         "-1/3 - 2 (-1/4) = 1/6. Those of class 2 are all -1."
     )
     want = floats([-1 / 4, 1 / 4, 0]), floats(1 / 6, -1 / 6, -1)
-    check_fit(student, Case((s,), want, rule))
+    check_fit(student, Case((s,), want, rule), only=only)
 
 
-@shared_fit(points=1, aspect="drawn examples, with fractions")
-def test_fit_is_that_of_fractions(student: Student) -> None:
+@each_part(shared_fit, "drawn examples, with fractions", W=1, b=1)
+def test_fit_is_that_of_fractions(student: Student, only: str) -> None:
     sizes = (8, 3, 3), (10, 4, 5), (12, 2, 4), (9, 5, 3)
     drawn = [problem(i, *size) for i, size in enumerate(sizes)]
-    check_fit(student, *[Case((s,), by_elimination(s)) for s in drawn])
+    check_fit(student, *[Case((s,), by_elimination(s)) for s in drawn], only=only)
 
 
 @shared_fit(points=1, aspect="more features than examples; one example; equal columns")
@@ -283,7 +105,9 @@ def test_fit_is_where_the_derivatives_vanish(student: Student) -> None:
     check_fit(student, *cases, judge=judge)
 
 
-@shared_fit(points=1, aspect="order, shifted features, a huge lam; arguments untouched")
+@shared_fit(
+    points=1, aspect="order, shifted features, a huge lam; arguments untouched", invariant=True
+)
 def test_fit_knows_no_order_and_no_shift(student: Student) -> None:
     s, order, shift = problem(17, 7, 3, 3), [3, 0, 6, 1, 4, 2, 5], floats(1, -2, 4)
     W, b = by_elimination(s)
@@ -307,7 +131,7 @@ def test_fit_knows_no_order_and_no_shift(student: Student) -> None:
     unchanged(student.call("shared_fit", *s))
 
 
-# --- ex05.4 ---------------------------------------------------------------------------------------
+# --- ex05.2 ---------------------------------------------------------------------------------------
 
 LUCK = "of equal scores those at lower positions stay: np.argsort needs kind='stable' for that"
 NOBODY = {
@@ -400,7 +224,7 @@ def test_halve_counts_nan_as_infinity(student: Student) -> None:
     )
 
 
-@halve(points=1, aspect="only the order of the scores counts; arguments untouched")
+@halve(points=1, aspect="only the order of the scores counts; arguments untouched", invariant=True)
 def test_halve_sees_only_the_order_of_scores(student: Student) -> None:
     scores, alive = scored(18, 9, 7)
     want = by_counting(scores, alive)
@@ -435,3 +259,104 @@ def test_six_halvings_leave_the_best_of_64(student: Student) -> None:
         want = f"map {best}, with the score {scores[best]}"
         likely = "the worst half stays: lower is better" if scores[last] == scores.max() else ""
         raise Failure(f"Six times halve left {text}, expected {want}.", likely)
+
+
+# --- ex05.3 ---------------------------------------------------------------------------------------
+
+
+def check_round(student: Student, *cases: Case) -> None:
+    others = [Case((a_round(25 + n, 4, 6, divide),)) for n, divide in ((0, False), (1, True))]
+    check(lambda s: student.call("weights_round", *s), WEIGHTS, cases, others)
+
+
+def a_round(seed: int, k: int, B: int, divide: bool) -> Round:
+    """A configuration that several clients have drawn, and one that none has, if k is above 1."""
+    rng = np.random.default_rng(seed)
+    p = rng.integers(3, 20, k) / 1.0
+    rows = rng.integers(max(1, k - 1), size=B)
+    rows[-1] = rows[0]
+    return Round(p / p.sum(), rows, rng.uniform(0.1, 1.5, B), int(rng.integers(20, 60)), divide)
+
+
+by_clients = partial(right, client_by_client)
+
+
+@weights_round(points=2, aspect="cases computed by hand")
+def test_weights_by_hand(student: Student) -> None:
+    s = Round(floats(1 / 2, 1 / 4, 1 / 4), np.array([0, 1, 0]), np.full(3, math.log(4)), 4, False)
+    check_round(
+        student,
+        Case(
+            (s,),
+            floats(1, 1, 2) / 4,
+            "Each factor is exp(-ln 4 / 2) = 1/2, so that p becomes [1/8, 1/8, 1/4] before it is "
+            "normalised.",
+        ),
+        Case(
+            (s._replace(divide=True),),
+            floats(2, 1, 16) / 19,
+            "The factors are exp(-ln 4 / (2 / 2)) = 1/4 for configuration 0, twice, and "
+            "exp(-ln 4 / (2 / 4)) = 1/16 for configuration 1, so that p becomes [1/32, 1/64, 1/4] "
+            "before it is normalised.",
+        ),
+    )
+
+
+@weights_round(points=1, aspect="drawn rounds of the printed rule, client by client")
+def test_weights_as_printed(student: Student) -> None:
+    sizes = (3, 5), (5, 10), (2, 4), (1, 3)
+    check_round(student, *[by_clients(a_round(i, *size, False)) for i, size in enumerate(sizes)])
+
+
+@weights_round(points=1, aspect="drawn rounds with the division, client by client")
+def test_weights_divided(student: Student) -> None:
+    sizes = (3, 5), (5, 10), (2, 4), (1, 3)
+    check_round(student, *[by_clients(a_round(i, *size, True)) for i, size in enumerate(sizes)])
+
+
+@weights_round(points=1, aspect="order, scores of 0; arguments untouched", invariant=True)
+def test_weights_know_no_order(student: Student) -> None:
+    s, order, clients = a_round(9, 4, 6, True), [2, 0, 3, 1], [3, 0, 5, 1, 4, 2]
+    want = client_by_client(s)
+    renamed = np.array([order.index(i) for i in s.rows.tolist()])
+    check_round(
+        student,
+        Case((s,), want),
+        Case(
+            (s._replace(rows=s.rows[clients], scores=s.scores[clients]),),
+            want,
+            "Listing the clients in another order must change nothing.",
+        ),
+        Case(
+            (s._replace(p=s.p[order], rows=renamed),),
+            want[order],
+            "Listing the configurations in another order must change the order only.",
+        ),
+        Case((s._replace(scores=0 * s.scores),), s.p, "With scores of 0 nothing changes."),
+    )
+    unchanged(student.call("weights_round", *s))
+
+
+# --- ex05.4 ---------------------------------------------------------------------------------------
+
+CONDITIONS, SEEDS = [(2.0, False), (2.0, True), (4.0, False), (4.0, True)], range(6)
+
+
+@rest(points=1, function="predict_4", aspect="a prediction from the list")
+def test_prediction(student: Student) -> None:
+    check_prediction(student, "predict_4", ("to 1", "to 1/2", "in between"))
+
+
+@rest(points=4, function="table_4", aspect="the table, measured again with the package", wall=60)
+def test_table(student: Student) -> None:
+    check_table(student, "table_4", better_share, CONDITIONS, SEEDS)
+
+
+@rest(points=4, function="interval_4", aspect="the interval of paired runs")
+def test_interval(student: Student) -> None:
+    check_interval(student, "interval_4")
+
+
+@rest(points=3, function="reading_4", aspect="three sentences, which your instructor reads")
+def test_sentences(student: Student, record_property: Callable[[str, str], None]) -> None:
+    record_property("reading", check_sentences(student, "reading_4"))

@@ -12,14 +12,6 @@ from fedlab_grade.mutants import right, wrong
 class augmented:
     """The intercept belongs to a column of ones, and features are picked by multiplication."""
 
-    def fourier(x, omega, offset, gamma):
-        x = np.hstack([np.sqrt(2 * gamma) * x, np.ones((len(x), 1))])
-        return np.cos(x @ np.vstack([omega, offset])) * np.sqrt(2 / omega.shape[1])
-
-    def mixed(features, assignment):
-        chosen = (np.arange(len(features)) == assignment[:, None]).astype(float)
-        return np.einsum("ij,jia->ia", chosen, features)
-
     def shared_fit(X, y, classes, lam):
         T = -np.ones((len(y), classes))
         T[np.arange(len(y)), y] = 1
@@ -44,26 +36,6 @@ class augmented:
 @right
 class long:
     """Plain loops over numbers, with helpers and prints of the student's own."""
-
-    def fourier(x, omega, offset, gamma):
-        rows = []
-        for example in x:
-            row = []
-            for j in range(len(offset)):
-                product = 0.0
-                for a in range(len(example)):
-                    product += example[a] * omega[a][j]
-                angle = math.sqrt(2 * gamma) * product + offset[j]
-                row.append(math.sqrt(2) / math.sqrt(len(offset)) * math.cos(angle))
-            rows.append(row)
-        print(len(rows), "rows")
-        return np.array(rows)
-
-    def mixed(features, assignment):
-        X = np.zeros((features.shape[1], features.shape[2]))
-        for i in range(len(assignment)):
-            X[i] = features[assignment[i]][i]
-        return X
 
     def gauss(A, right):
         A, right = A.copy(), right.copy()
@@ -122,14 +94,6 @@ class long:
 class lstsq:
     """More rows in place of the penalty; the sum of angles in place of the offset."""
 
-    def fourier(x, omega, offset, gamma):
-        angles = np.sqrt(2 * gamma) * (omega.T @ x.T).T
-        waves = np.cos(angles) * np.cos(offset) - np.sin(angles) * np.sin(offset)
-        return waves / np.sqrt(len(offset) / 2)
-
-    def mixed(features, assignment):
-        return np.take_along_axis(features, assignment[None, :, None], axis=0)[0]
-
     def shared_fit(X, y, classes, lam):
         targets = np.array([[1.0 if label == c else -1.0 for c in range(classes)] for label in y])
         n = X.shape[1]
@@ -151,12 +115,6 @@ class lstsq:
 class short:
     """Each question in a few expressions, with names of the student's own."""
 
-    def fourier(x, w, b, g):
-        return (2 / b.size) ** 0.5 * np.cos(x @ w * (2 * g) ** 0.5 + b)
-
-    def mixed(maps, a):
-        return maps[a, range(len(a))]
-
     def shared_fit(x, labels, classes, penalty):
         t = np.where(np.equal.outer(labels, range(classes)), 1, -1)
         z = x - x.mean(0)
@@ -172,15 +130,6 @@ class short:
 @right
 class svd:
     """The fit by singular values, or by as many unknowns as there are examples."""
-
-    def fourier(x, omega, offset, gamma):
-        waves = np.exp(
-            1j * (np.sqrt(gamma) * np.sqrt(2) * np.einsum("id,dj->ij", x, omega) + offset)
-        )
-        return waves.real * np.sqrt(2.0 / omega.shape[-1])
-
-    def mixed(features, assignment):
-        return features[assignment].diagonal().T
 
     def shared_fit(X, y, classes, lam):
         targets = 2 * (y[:, None] == np.arange(classes)[None]).astype(np.float64) - 1
@@ -202,317 +151,53 @@ class svd:
         return alive / alive.sum()
 
 
-@wrong("ex05.1", "fourier angle", "this is the angle")
-def fourier(x, omega, offset, gamma):
-    return np.sqrt(2 * gamma) * x @ omega + offset
-
-
-@wrong("ex05.1", "fourier cosines and sines", "these are cosines and sines")
-def fourier(x, omega, offset, gamma):
-    angles = np.sqrt(2 * gamma) * x @ omega
-    return np.concatenate([np.cos(angles), np.sin(angles)], axis=1) / np.sqrt(omega.shape[1])
-
-
-@wrong("ex05.1", "fourier divided by root", r"this divides by sqrt\(2 gamma\)")
-def fourier(x, omega, offset, gamma):
-    n = omega.shape[1]
-    return np.sqrt(2 / n) * np.cos(x @ omega / np.sqrt(2 * gamma) + offset)
-
-
-@wrong("ex05.1", "fourier factor by d", r"the factor is sqrt\(2 / d\)")
-def fourier(x, omega, offset, gamma):
-    n = omega.shape[0]
-    return np.sqrt(2 / n) * np.cos(np.sqrt(2 * gamma) * x @ omega + offset)
-
-
-@wrong("ex05.1", "fourier factor by examples", r"the factor is sqrt\(2 / N\)")
-def fourier(x, omega, offset, gamma):
-    n = len(x)
-    return np.sqrt(2 / n) * np.cos(np.sqrt(2 * gamma) * x @ omega + offset)
-
-
-@wrong("ex05.1", "fourier factor root of two", r"the factor is sqrt\(2\) / n")
-def fourier(x, omega, offset, gamma):
-    n = omega.shape[1]
-    return np.sqrt(2) / n * np.cos(np.sqrt(2 * gamma) * x @ omega + offset)
-
-
-@wrong("ex05.1", "fourier factor two outside", r"the factor is 2 / sqrt\(n\)")
-def fourier(x, omega, offset, gamma):
-    n = omega.shape[1]
-    return 2 / np.sqrt(n) * np.cos(np.sqrt(2 * gamma) * x @ omega + offset)
-
-
-@wrong("ex05.1", "fourier factor without root", "the factor is 2 / n")
-def fourier(x, omega, offset, gamma):
-    n = omega.shape[1]
-    return 2 / n * np.cos(np.sqrt(2 * gamma) * x @ omega + offset)
-
-
-@wrong("ex05.1", "fourier factor without two", r"the factor is 1 / sqrt\(n\)")
-def fourier(x, omega, offset, gamma):
-    n = omega.shape[1]
-    return 1 / np.sqrt(n) * np.cos(np.sqrt(2 * gamma) * x @ omega + offset)
-
-
-@wrong("ex05.1", "fourier float32", "dtype float32, expected float64")
-def fourier(x, omega, offset, gamma):
-    angles = np.sqrt(2 * gamma) * x @ omega + offset
-    return (np.sqrt(2 / len(offset)) * np.cos(angles)).astype(np.float32)
-
-
-@wrong("ex05.1", "fourier gamma", "x omega is multiplied by gamma")
-def fourier(x, omega, offset, gamma):
-    n = omega.shape[1]
-    return np.sqrt(2 / n) * np.cos(gamma * x @ omega + offset)
-
-
-@wrong("ex05.1", "fourier gamma outside", "gamma is outside the root")
-def fourier(x, omega, offset, gamma):
-    n = omega.shape[1]
-    return np.sqrt(2 / n) * np.cos(np.sqrt(2) * gamma * x @ omega + offset)
-
-
-@wrong("ex05.1", "fourier in place", "changed its argument x.*make a copy")
-def fourier(x, omega, offset, gamma):
-    x *= np.sqrt(2 * gamma)
-    return np.sqrt(2 / len(offset)) * np.cos(x @ omega + offset)
-
-
-@wrong("ex05.1", "fourier list", "returned a list, expected an array")
-def fourier(x, omega, offset, gamma):
-    n = omega.shape[1]
-    return (np.sqrt(2 / n) * np.cos(np.sqrt(2 * gamma) * x @ omega + offset)).tolist()
-
-
-@wrong("ex05.1", "fourier no factor", r"the factor sqrt\(2 / n\) is missing")
-def fourier(x, omega, offset, gamma):
-    return np.cos(np.sqrt(2 * gamma) * x @ omega + offset)
-
-
-@wrong("ex05.1", "fourier no gamma", "gamma plays no part")
-def fourier(x, omega, offset, gamma):
-    n = omega.shape[1]
-    return np.sqrt(2 / n) * np.cos(x @ omega + offset)
-
-
-@wrong("ex05.1", "fourier no offset", "the offset is missing")
-def fourier(x, omega, offset, gamma):
-    n = omega.shape[1]
-    return np.sqrt(2 / n) * np.cos(np.sqrt(2 * gamma) * x @ omega)
-
-
-@wrong("ex05.1", "fourier nothing", "there is no `return`")
-def fourier(x, omega, offset, gamma):
-    n = omega.shape[1]
-    print(np.sqrt(2 / n) * np.cos(np.sqrt(2 * gamma) * x @ omega + offset))
-
-
-@wrong("ex05.1", "fourier offset outside", "the offset is added to the cosine")
-def fourier(x, omega, offset, gamma):
-    n = omega.shape[1]
-    return np.sqrt(2 / n) * np.cos(np.sqrt(2 * gamma) * x @ omega) + offset
-
-
-@wrong("ex05.1", "fourier offset scaled", r"the offset is multiplied by sqrt\(2 gamma\), too")
-def fourier(x, omega, offset, gamma):
-    n = omega.shape[1]
-    return np.sqrt(2 / n) * np.cos(np.sqrt(2 * gamma) * (x @ omega + offset))
-
-
-@wrong("ex05.1", "fourier offset subtracted", "the offset is subtracted")
-def fourier(x, omega, offset, gamma):
-    n = omega.shape[1]
-    return np.sqrt(2 / n) * np.cos(np.sqrt(2 * gamma) * x @ omega - offset)
-
-
-@wrong("ex05.1", "fourier offset times gamma", "the offset is multiplied by gamma, too")
-def fourier(x, omega, offset, gamma):
-    n = omega.shape[1]
-    return np.sqrt(2 / n) * np.cos(gamma * (x @ omega + offset))
-
-
-@wrong("ex05.1", "fourier omega transposed", "the shapes do not fit in a product")
-def fourier(x, omega, offset, gamma):
-    n = omega.shape[1]
-    return np.sqrt(2 / n) * np.cos(np.sqrt(2 * gamma) * x @ omega.T + offset)
-
-
-@wrong("ex05.1", "fourier omega transposed dot", "the shapes do not fit in a product")
-def fourier(x, omega, offset, gamma):
-    n = omega.shape[1]
-    return np.sqrt(2 / n) * np.cos(np.sqrt(2 * gamma) * np.dot(x, omega.T) + offset)
-
-
-@wrong("ex05.1", "fourier omega transposed einsum", "the shapes do not fit in a product")
-def fourier(x, omega, offset, gamma):
-    n = omega.shape[1]
-    return np.sqrt(2 / n) * np.cos(np.sqrt(2 * gamma) * np.einsum("id,jd->ij", x, omega) + offset)
-
-
-@wrong("ex05.1", "fourier omega transposed loops", "the shapes do not fit in a product")
-def fourier(x, omega, offset, gamma):
-    features = np.zeros((len(x), len(offset)))
-    for i in range(len(x)):
-        for j in range(len(offset)):
-            product = sum(x[i, a] * omega[j, a] for a in range(x.shape[1]))
-            features[i, j] = np.cos(np.sqrt(2 * gamma) * product + offset[j])
-    return np.sqrt(2 / len(offset)) * features
-
-
-@wrong("ex05.1", "fourier one offset", r"expected \[.*\]\. $")
-def fourier(x, omega, offset, gamma):
-    n = omega.shape[1]
-    return np.sqrt(2 / n) * np.cos(np.sqrt(2 * gamma) * x @ omega + offset[0])
-
-
-@wrong("ex05.1", "fourier root of gamma", r"the 2 is missing in sqrt\(2 gamma\)")
-def fourier(x, omega, offset, gamma):
-    n = omega.shape[1]
-    return np.sqrt(2 / n) * np.cos(np.sqrt(gamma) * x @ omega + offset)
-
-
-@wrong("ex05.1", "fourier sine", "this is the sine")
-def fourier(x, omega, offset, gamma):
-    n = omega.shape[1]
-    return np.sqrt(2 / n) * np.sin(np.sqrt(2 * gamma) * x @ omega + offset)
-
-
-@wrong("ex05.1", "fourier transposed", "the answer is transposed")
-def fourier(x, omega, offset, gamma):
-    n = omega.shape[1]
-    return np.sqrt(2 / n) * np.cos(np.sqrt(2 * gamma) * x @ omega + offset).T
-
-
-@wrong("ex05.1", "fourier two gamma", "the root is missing")
-def fourier(x, omega, offset, gamma):
-    n = omega.shape[1]
-    return np.sqrt(2 / n) * np.cos(2 * gamma * x @ omega + offset)
-
-
-@wrong("ex05.1", "fourier two outside", "the 2 is outside the root")
-def fourier(x, omega, offset, gamma):
-    n = omega.shape[1]
-    return np.sqrt(2 / n) * np.cos(2 * np.sqrt(gamma) * x @ omega + offset)
-
-
-@wrong("ex05.2", "mixed all rows", r"features\[assignment\] has for each example all rows")
-def mixed(features, assignment):
-    return features[assignment]
-
-
-@wrong("ex05.2", "mixed diagonal", "the answer is transposed")
-def mixed(features, assignment):
-    return np.diagonal(features[assignment])
-
-
-@wrong("ex05.2", "mixed diagonal of features", "the diagonal is over examples and features")
-def mixed(features, assignment):
-    return np.diagonal(features[assignment], axis1=1, axis2=2)
-
-
-@wrong("ex05.2", "mixed diagonal of wrong axis", "the diagonal is over axes 0 and 2")
-def mixed(features, assignment):
-    return np.diagonal(features[assignment], axis1=0, axis2=2)
-
-
-@wrong("ex05.2", "mixed diagonal without assignment", "example i has map i here")
-def mixed(features, assignment):
-    return np.diagonal(features).T
-
-
-@wrong("ex05.2", "mixed from one", "the maps are counted from 1 here")
-def mixed(features, assignment):
-    return features[assignment - 1, np.arange(len(assignment))]
-
-
-@wrong("ex05.2", "mixed in place", "changed its argument features.*make a copy")
-def mixed(features, assignment):
-    X = features[0]
-    for i, j in enumerate(assignment):
-        X[i] = features[j, i]
-    return X
-
-
-@wrong("ex05.2", "mixed indices exchanged", "the first index of features is the map")
-def mixed(features, assignment):
-    return features[np.arange(len(assignment)), assignment]
-
-
-@wrong("ex05.2", "mixed last row missing", r"expected \[.*\]\. $")
-def mixed(features, assignment):
-    X = np.zeros_like(features[0])
-    for i in range(len(assignment) - 1):
-        X[i] = features[assignment[i], i]
-    return X
-
-
-@wrong("ex05.2", "mixed list", "returned a list, expected an array")
-def mixed(features, assignment):
-    return [features[j, i] for i, j in enumerate(assignment)]
-
-
-@wrong("ex05.2", "mixed map of most", "the map that most have")
-def mixed(features, assignment):
-    return features[np.bincount(assignment).argmax()]
-
-
-@wrong("ex05.2", "mixed map of the first", "all examples have the map of the first")
-def mixed(features, assignment):
-    return features[assignment[0]]
-
-
-@wrong("ex05.2", "mixed map of the last", "all examples have the map of the last")
-def mixed(features, assignment):
-    for map_ in assignment:
-        X = features[map_]
-    return X
-
-
-@wrong("ex05.2", "mixed map zero", "all examples have map 0")
-def mixed(features, assignment):
-    return features[0]
-
-
-@wrong("ex05.2", "mixed mean", "this is the mean over the maps: example")
-def mixed(features, assignment):
-    return features.mean(0)
-
-
-@wrong("ex05.2", "mixed mean of drawn", "each weighted by its share")
-def mixed(features, assignment):
-    return features[assignment].mean(0)
-
-
-@wrong("ex05.2", "mixed not added up", "add up over the maps")
-def mixed(features, assignment):
-    chosen = np.arange(len(features))[:, None] == assignment
-    return features * chosen[:, :, None]
-
-
-@wrong("ex05.2", "mixed row of map", r"the row is that of example assignment\[i\]")
-def mixed(features, assignment):
-    return features[assignment, assignment]
-
-
-@wrong("ex05.2", "mixed sorted assignment", "the assignment is sorted")
-def mixed(features, assignment):
-    assignment = np.sort(assignment)
-    return features[assignment, np.arange(len(assignment))]
-
-
-@wrong("ex05.2", "mixed sorted by map", "the rows are in the order of their maps")
-def mixed(features, assignment):
-    rows = [features[j][assignment == j] for j in range(len(features))]
-    return np.concatenate(rows)
-
-
-@wrong("ex05.2", "mixed sum", "this is the sum over the maps")
-def mixed(features, assignment):
-    return features.sum(0)
-
-
-@wrong("ex05.3", "fit b mean of targets", "b is the mean of t only")
+@right
+class sorted_clients:
+    """Groups of clients with equal rows; the experiment with NumPy, and another prediction."""
+
+    def weights_round(p, rows, scores, tau, divide):
+        new = []
+        for i, p_i in enumerate(p):
+            own = scores[rows == i].sum()
+            new.append(p_i * math.exp(-own / (p_i if divide else 1) / math.sqrt(tau)))
+        return [p_i / sum(new) for p_i in new] * np.ones(len(p))
+
+    def predict_4():
+        return "to 1/2"
+
+    def table_4(run, conditions, seeds):
+        table = np.empty((len(conditions), len(seeds)))
+        for i, (ratio, divide) in enumerate(conditions):
+            for j, seed in enumerate(seeds):
+                table[i, j] = run(ratio, divide, seed)
+        return table
+
+    def interval_4(first, second, t):
+        d = [y - x for x, y in zip(first, second, strict=True)]
+        mean = sum(d) / len(d)
+        sd = math.sqrt(sum((x - mean) ** 2 for x in d) / (len(d) - 1))
+        return mean - t * sd / math.sqrt(len(d)), mean + t * sd / math.sqrt(len(d))
+
+    def reading_4():
+        return (
+            "I was wrong: p stays neither at 1/2 nor goes to 1, it rests at 0.80 and 0.67! That is "
+            "1/s, divided by its sum. With other noise it may not come to rest."
+        )
+
+
+@right
+class logarithms:
+    """A sum of logarithms, one client after the other."""
+
+    def weights_round(p, rows, scores, tau, divide):
+        z = np.log(p)
+        for row, score in zip(rows, scores, strict=True):
+            z[row] = z[row] - (score / p[row] if divide else score) / tau**0.5
+        z = z - z.max()
+        return np.exp(z) / np.exp(z).sum()
+
+
+@wrong("ex05.1", "fit b mean of targets", "b is the mean of t only")
 def shared_fit(X, y, classes, lam):
     targets = 2.0 * np.eye(classes)[y] - 1
     x0, t0 = X.mean(0), targets.mean(0)
@@ -521,7 +206,7 @@ def shared_fit(X, y, classes, lam):
     return W, t0
 
 
-@wrong("ex05.3", "fit b of centred", "b is 0: it is the mean of t")
+@wrong("ex05.1", "fit b of centred", "b is 0: it is the mean of t")
 def shared_fit(X, y, classes, lam):
     targets = 2.0 * np.eye(classes)[y] - 1
     X = X - X.mean(0)
@@ -530,7 +215,7 @@ def shared_fit(X, y, classes, lam):
     return W, targets.mean(0) - X.mean(0) @ W
 
 
-@wrong("ex05.3", "fit b plus", "b has plus the mean of x")
+@wrong("ex05.1", "fit b plus", "b has plus the mean of x")
 def shared_fit(X, y, classes, lam):
     targets = 2.0 * np.eye(classes)[y] - 1
     x0, t0 = X.mean(0), targets.mean(0)
@@ -539,7 +224,7 @@ def shared_fit(X, y, classes, lam):
     return W, t0 + x0 @ W
 
 
-@wrong("ex05.3", "fit b sign", "b has the wrong sign")
+@wrong("ex05.1", "fit b sign", "b has the wrong sign")
 def shared_fit(X, y, classes, lam):
     targets = 2.0 * np.eye(classes)[y] - 1
     x0, t0 = X.mean(0), targets.mean(0)
@@ -548,7 +233,7 @@ def shared_fit(X, y, classes, lam):
     return W, x0 @ W - t0
 
 
-@wrong("ex05.3", "fit b without mean of targets", "b has only minus the mean of x")
+@wrong("ex05.1", "fit b without mean of targets", "b has only minus the mean of x")
 def shared_fit(X, y, classes, lam):
     targets = 2.0 * np.eye(classes)[y] - 1
     x0, t0 = X.mean(0), targets.mean(0)
@@ -557,7 +242,7 @@ def shared_fit(X, y, classes, lam):
     return W, -x0 @ W
 
 
-@wrong("ex05.3", "fit b zero", "b is 0: it is the mean of t")
+@wrong("ex05.1", "fit b zero", "b is 0: it is the mean of t")
 def shared_fit(X, y, classes, lam):
     targets = 2.0 * np.eye(classes)[y] - 1
     x0, t0 = X.mean(0), targets.mean(0)
@@ -566,7 +251,7 @@ def shared_fit(X, y, classes, lam):
     return W, np.zeros(classes)
 
 
-@wrong("ex05.3", "fit classes that occur", "there are only as many classes as y has")
+@wrong("ex05.1", "fit classes that occur", "there are only as many classes as y has")
 def shared_fit(X, y, classes, lam):
     targets = 2.0 * np.eye(y.max() + 1)[y] - 1
     x0, t0 = X.mean(0), targets.mean(0)
@@ -575,7 +260,7 @@ def shared_fit(X, y, classes, lam):
     return W, t0 - x0 @ W
 
 
-@wrong("ex05.3", "fit exchanged", "W and b are exchanged")
+@wrong("ex05.1", "fit exchanged", "W and b are exchanged")
 def shared_fit(X, y, classes, lam):
     targets = 2.0 * np.eye(classes)[y] - 1
     x0, t0 = X.mean(0), targets.mean(0)
@@ -584,7 +269,7 @@ def shared_fit(X, y, classes, lam):
     return t0 - x0 @ W, W
 
 
-@wrong("ex05.3", "fit half centred", "the mean of x is not subtracted in X'X")
+@wrong("ex05.1", "fit half centred", "the mean of x is not subtracted in X'X")
 def shared_fit(X, y, classes, lam):
     targets = 2.0 * np.eye(classes)[y] - 1
     x0, t0 = X.mean(0), targets.mean(0)
@@ -593,7 +278,7 @@ def shared_fit(X, y, classes, lam):
     return W, t0 - x0 @ W
 
 
-@wrong("ex05.3", "fit in place", "changed its argument X.*make a copy")
+@wrong("ex05.1", "fit in place", "changed its argument X.*make a copy")
 def shared_fit(X, y, classes, lam):
     targets = 2.0 * np.eye(classes)[y] - 1
     x0, t0 = X.mean(0), targets.mean(0)
@@ -602,7 +287,7 @@ def shared_fit(X, y, classes, lam):
     return W, t0 - x0 @ W
 
 
-@wrong("ex05.3", "fit lam double", "lam is doubled")
+@wrong("ex05.1", "fit lam double", "lam is doubled")
 def shared_fit(X, y, classes, lam):
     targets = 2.0 * np.eye(classes)[y] - 1
     x0, t0 = X.mean(0), targets.mean(0)
@@ -611,7 +296,7 @@ def shared_fit(X, y, classes, lam):
     return W, t0 - x0 @ W
 
 
-@wrong("ex05.3", "fit lam half", "lam is halved")
+@wrong("ex05.1", "fit lam half", "lam is halved")
 def shared_fit(X, y, classes, lam):
     targets = 2.0 * np.eye(classes)[y] - 1
     x0, t0 = X.mean(0), targets.mean(0)
@@ -620,7 +305,7 @@ def shared_fit(X, y, classes, lam):
     return W, t0 - x0 @ W
 
 
-@wrong("ex05.3", "fit lam in all entries", "lam is added to all entries")
+@wrong("ex05.1", "fit lam in all entries", "lam is added to all entries")
 def shared_fit(X, y, classes, lam):
     targets = 2.0 * np.eye(classes)[y] - 1
     x0, t0 = X.mean(0), targets.mean(0)
@@ -629,7 +314,7 @@ def shared_fit(X, y, classes, lam):
     return W, t0 - x0 @ W
 
 
-@wrong("ex05.3", "fit lam one", "lam plays no part, as if it were 1")
+@wrong("ex05.1", "fit lam one", "lam plays no part, as if it were 1")
 def shared_fit(X, y, classes, lam):
     targets = 2.0 * np.eye(classes)[y] - 1
     x0, t0 = X.mean(0), targets.mean(0)
@@ -638,7 +323,7 @@ def shared_fit(X, y, classes, lam):
     return W, t0 - x0 @ W
 
 
-@wrong("ex05.3", "fit lam squared", "lam is squared")
+@wrong("ex05.1", "fit lam squared", "lam is squared")
 def shared_fit(X, y, classes, lam):
     targets = 2.0 * np.eye(classes)[y] - 1
     x0, t0 = X.mean(0), targets.mean(0)
@@ -647,7 +332,7 @@ def shared_fit(X, y, classes, lam):
     return W, t0 - x0 @ W
 
 
-@wrong("ex05.3", "fit lam subtracted", "lam is subtracted")
+@wrong("ex05.1", "fit lam subtracted", "lam is subtracted")
 def shared_fit(X, y, classes, lam):
     targets = 2.0 * np.eye(classes)[y] - 1
     x0, t0 = X.mean(0), targets.mean(0)
@@ -656,7 +341,7 @@ def shared_fit(X, y, classes, lam):
     return W, t0 - x0 @ W
 
 
-@wrong("ex05.3", "fit lam times number", "lam is multiplied by N")
+@wrong("ex05.1", "fit lam times number", "lam is multiplied by N")
 def shared_fit(X, y, classes, lam):
     targets = 2.0 * np.eye(classes)[y] - 1
     x0, t0 = X.mean(0), targets.mean(0)
@@ -666,7 +351,7 @@ def shared_fit(X, y, classes, lam):
 
 
 @wrong(
-    "ex05.3",
+    "ex05.1",
     "fit mean of residuals without x",
     "W is that of the fit without b, and b is the mean of t",
 )
@@ -676,7 +361,7 @@ def shared_fit(X, y, classes, lam):
     return W, targets.mean(0)
 
 
-@wrong("ex05.3", "fit mean of squares", "the squares are averaged, not added up")
+@wrong("ex05.1", "fit mean of squares", "the squares are averaged, not added up")
 def shared_fit(X, y, classes, lam):
     targets = 2.0 * np.eye(classes)[y] - 1
     x0, t0 = X.mean(0), targets.mean(0)
@@ -685,14 +370,14 @@ def shared_fit(X, y, classes, lam):
     return W, t0 - x0 @ W
 
 
-@wrong("ex05.3", "fit no intercept", "there is no intercept, b = 0")
+@wrong("ex05.1", "fit no intercept", "there is no intercept, b = 0")
 def shared_fit(X, y, classes, lam):
     targets = np.where(y[:, None] == np.arange(classes), 1.0, -1.0)
     W = np.linalg.solve(X.T @ X + lam * np.eye(X.shape[1]), X.T @ targets)
     return W, np.zeros(classes)
 
 
-@wrong("ex05.3", "fit no lam", "lam is missing")
+@wrong("ex05.1", "fit no lam", "lam is missing")
 def shared_fit(X, y, classes, lam):
     targets = 2.0 * np.eye(classes)[y] - 1
     x0, t0 = X.mean(0), targets.mean(0)
@@ -701,7 +386,7 @@ def shared_fit(X, y, classes, lam):
     return W, t0 - x0 @ W
 
 
-@wrong("ex05.3", "fit no lam lstsq", "lam is missing")
+@wrong("ex05.1", "fit no lam lstsq", "lam is missing")
 def shared_fit(X, y, classes, lam):
     targets = 2.0 * np.eye(classes)[y] - 1
     A = np.column_stack([X, np.ones(len(X))])
@@ -709,14 +394,14 @@ def shared_fit(X, y, classes, lam):
     return solved[:-1], solved[-1]
 
 
-@wrong("ex05.3", "fit not centred", "W is that of the fit without b: take X and t minus")
+@wrong("ex05.1", "fit not centred", "W is that of the fit without b: take X and t minus")
 def shared_fit(X, y, classes, lam):
     targets = 2.0 * np.eye(classes)[y] - 1
     W = np.linalg.solve(X.T @ X + lam * np.eye(X.shape[1]), X.T @ targets)
     return W, targets.mean(0) - X.mean(0) @ W
 
 
-@wrong("ex05.3", "fit nothing", "there is no `return`")
+@wrong("ex05.1", "fit nothing", "there is no `return`")
 def shared_fit(X, y, classes, lam):
     targets = 2.0 * np.eye(classes)[y] - 1
     x0, t0 = X.mean(0), targets.mean(0)
@@ -725,7 +410,7 @@ def shared_fit(X, y, classes, lam):
     print(W, t0 - x0 @ W)
 
 
-@wrong("ex05.3", "fit one class", r"expected \[.*\]\. $")
+@wrong("ex05.1", "fit one class", r"expected \[.*\]\. $")
 def shared_fit(X, y, classes, lam):
     targets = np.where(y[:, None] == 0, 1.0, -1.0) * np.ones(classes)
     x0, t0 = X.mean(0), targets.mean(0)
@@ -734,7 +419,7 @@ def shared_fit(X, y, classes, lam):
     return W, t0 - x0 @ W
 
 
-@wrong("ex05.3", "fit only w", "the 2 values W, b")
+@wrong("ex05.1", "fit only w", "the 2 values W, b")
 def shared_fit(X, y, classes, lam):
     targets = 2.0 * np.eye(classes)[y] - 1
     x0, t0 = X.mean(0), targets.mean(0)
@@ -743,7 +428,7 @@ def shared_fit(X, y, classes, lam):
     return W
 
 
-@wrong("ex05.3", "fit penalised", "b is penalised, as a weight of a feature that is 1")
+@wrong("ex05.1", "fit penalised", "b is penalised, as a weight of a feature that is 1")
 def shared_fit(X, y, classes, lam):
     targets = np.where(y[:, None] == np.arange(classes), 1.0, -1.0)
     A = np.column_stack([X, np.ones(len(X))])
@@ -751,7 +436,7 @@ def shared_fit(X, y, classes, lam):
     return solved[:-1], solved[-1]
 
 
-@wrong("ex05.3", "fit targets are labels", "the targets are the numbers of the classes")
+@wrong("ex05.1", "fit targets are labels", "the targets are the numbers of the classes")
 def shared_fit(X, y, classes, lam):
     targets = y.astype(float)
     x0, t0 = X.mean(0), targets.mean(0)
@@ -760,7 +445,7 @@ def shared_fit(X, y, classes, lam):
     return W, t0 - x0 @ W
 
 
-@wrong("ex05.3", "fit targets only centred", "the mean of x is not subtracted in X'X")
+@wrong("ex05.1", "fit targets only centred", "the mean of x is not subtracted in X'X")
 def shared_fit(X, y, classes, lam):
     targets = 2.0 * np.eye(classes)[y] - 1
     x0, t0 = X.mean(0), targets.mean(0)
@@ -769,7 +454,7 @@ def shared_fit(X, y, classes, lam):
     return W, t0 - x0 @ W
 
 
-@wrong("ex05.3", "fit targets signs", "the targets have the wrong signs")
+@wrong("ex05.1", "fit targets signs", "the targets have the wrong signs")
 def shared_fit(X, y, classes, lam):
     targets = 1 - 2.0 * np.eye(classes)[y]
     x0, t0 = X.mean(0), targets.mean(0)
@@ -778,7 +463,7 @@ def shared_fit(X, y, classes, lam):
     return W, t0 - x0 @ W
 
 
-@wrong("ex05.3", "fit targets zero one", "the targets are 0 and 1")
+@wrong("ex05.1", "fit targets zero one", "the targets are 0 and 1")
 def shared_fit(X, y, classes, lam):
     targets = np.eye(classes)[y]
     x0, t0 = X.mean(0), targets.mean(0)
@@ -787,7 +472,7 @@ def shared_fit(X, y, classes, lam):
     return W, t0 - x0 @ W
 
 
-@wrong("ex05.3", "fit transposed", "W is transposed")
+@wrong("ex05.1", "fit transposed", "W is transposed")
 def shared_fit(X, y, classes, lam):
     targets = 2.0 * np.eye(classes)[y] - 1
     x0, t0 = X.mean(0), targets.mean(0)
@@ -796,7 +481,7 @@ def shared_fit(X, y, classes, lam):
     return W.T, t0 - x0 @ W
 
 
-@wrong("ex05.3", "fit two axes", "b has two axes")
+@wrong("ex05.1", "fit two axes", "b has two axes")
 def shared_fit(X, y, classes, lam):
     targets = 2.0 * np.eye(classes)[y] - 1
     x0, t0 = X.mean(0), targets.mean(0)
@@ -805,7 +490,7 @@ def shared_fit(X, y, classes, lam):
     return W, (t0 - x0 @ W)[None]
 
 
-@wrong("ex05.4", "halve alive in place", "changed its argument alive.*make a copy")
+@wrong("ex05.2", "halve alive in place", "changed its argument alive.*make a copy")
 def halve(scores, alive):
     known = np.where(np.isnan(scores), np.inf, scores)
     order = np.argsort(known, kind="stable")
@@ -815,28 +500,28 @@ def halve(scores, alive):
     return alive / alive.sum()
 
 
-@wrong("ex05.4", "halve all at the median", "all maps with the median's score stay")
+@wrong("ex05.2", "halve all at the median", "all maps with the median's score stay")
 def halve(scores, alive):
     known = np.where(np.isnan(scores), np.inf, scores)
     stays = alive & (known <= np.median(known[alive]))
     return stays / stays.sum()
 
 
-@wrong("ex05.4", "halve below the median", "maps with the median's score go: of n")
+@wrong("ex05.2", "halve below the median", "maps with the median's score go: of n")
 def halve(scores, alive):
     known = np.where(np.isnan(scores), np.inf, scores)
     stays = alive & (known < np.median(known[alive]))
     return stays / stays.sum()
 
 
-@wrong("ex05.4", "halve by quality", r"expected \[.*\]\. \n")
+@wrong("ex05.2", "halve by quality", r"expected \[.*\]\. \n")
 def halve(scores, alive):
     known = np.where(np.isnan(scores), np.inf, scores)
     weights = alive * np.exp(-known)
     return weights / weights.sum() if weights.any() else alive / alive.sum()
 
 
-@wrong("ex05.4", "halve doubled", "p is doubled")
+@wrong("ex05.2", "halve doubled", "p is doubled")
 def halve(scores, alive):
     known = np.where(np.isnan(scores), np.inf, scores)
     stays = alive & (known <= np.median(known[alive]))
@@ -844,7 +529,7 @@ def halve(scores, alive):
 
 
 @wrong(
-    "ex05.4", "halve eliminated as inf", "a map that has gone comes back where a living one has inf"
+    "ex05.2", "halve eliminated as inf", "a map that has gone comes back where a living one has inf"
 )
 def halve(scores, alive):
     known = np.where(alive & ~np.isnan(scores), scores, np.inf)
@@ -852,7 +537,7 @@ def halve(scores, alive):
     return np.isin(np.arange(len(scores)), best) / len(best)
 
 
-@wrong("ex05.4", "halve eliminated come back", "maps that have gone come back: only living")
+@wrong("ex05.2", "halve eliminated come back", "maps that have gone come back: only living")
 def halve(scores, alive):
     known = np.where(np.isnan(scores), np.inf, scores)
     living = np.arange(len(scores))
@@ -861,7 +546,7 @@ def halve(scores, alive):
 
 
 @wrong(
-    "ex05.4", "halve eliminated count as living", "maps that have gone come back, though as many"
+    "ex05.2", "halve eliminated count as living", "maps that have gone come back, though as many"
 )
 def halve(scores, alive):
     known = np.where(np.isnan(scores), np.inf, scores)
@@ -869,7 +554,7 @@ def halve(scores, alive):
     return np.isin(np.arange(len(scores)), best) / len(best)
 
 
-@wrong("ex05.4", "halve half of all", "half of all k maps stay: n is")
+@wrong("ex05.2", "halve half of all", "half of all k maps stay: n is")
 def halve(scores, alive):
     known = np.where(np.isnan(scores), np.inf, scores)
     living = np.flatnonzero(alive)
@@ -877,7 +562,7 @@ def halve(scores, alive):
     return np.isin(np.arange(len(scores)), best) / len(best)
 
 
-@wrong("ex05.4", "halve in place", "changed its argument scores.*make a copy")
+@wrong("ex05.2", "halve in place", "changed its argument scores.*make a copy")
 def halve(scores, alive):
     scores[~alive | np.isnan(scores)] = np.inf
     living = np.flatnonzero(alive)
@@ -886,7 +571,7 @@ def halve(scores, alive):
 
 
 @wrong(
-    "ex05.4", "halve living of the best", "half of all k maps stay, but for those that have gone"
+    "ex05.2", "halve living of the best", "half of all k maps stay, but for those that have gone"
 )
 def halve(scores, alive):
     known = np.where(np.isnan(scores), np.inf, scores)
@@ -895,7 +580,7 @@ def halve(scores, alive):
     return stays / stays.sum()
 
 
-@wrong("ex05.4", "halve mask", "these say which maps stay")
+@wrong("ex05.2", "halve mask", "these say which maps stay")
 def halve(scores, alive):
     known = np.where(np.isnan(scores), np.inf, scores)
     living = np.flatnonzero(alive)
@@ -903,7 +588,7 @@ def halve(scores, alive):
     return np.isin(np.arange(len(scores)), best)
 
 
-@wrong("ex05.4", "halve median is nan", "NaN makes the median NaN")
+@wrong("ex05.2", "halve median is nan", "NaN makes the median NaN")
 def halve(scores, alive):
     order = np.lexsort((np.arange(len(scores)), scores))
     rank = np.argsort(order)
@@ -914,21 +599,21 @@ def halve(scores, alive):
     return stays / stays.sum()
 
 
-@wrong("ex05.4", "halve median of all", "the half, or the median, is that of all k maps")
+@wrong("ex05.2", "halve median of all", "the half, or the median, is that of all k maps")
 def halve(scores, alive):
     known = np.where(np.isnan(scores), np.inf, scores)
     stays = alive & (known <= np.median(known))
     return stays / stays.sum()
 
 
-@wrong("ex05.4", "halve nan after inf", "NaN comes after inf here")
+@wrong("ex05.2", "halve nan after inf", "NaN comes after inf here")
 def halve(scores, alive):
     living = np.flatnonzero(alive)
     best = living[np.argsort(scores[living], kind="stable")[: -(-len(living) // 2)]]
     return np.isin(np.arange(len(scores)), best) / len(best)
 
 
-@wrong("ex05.4", "halve nan best", "NaN is best here")
+@wrong("ex05.2", "halve nan best", "NaN is best here")
 def halve(scores, alive):
     known = np.where(np.isnan(scores), -np.inf, scores)
     living = np.flatnonzero(alive)
@@ -937,7 +622,7 @@ def halve(scores, alive):
 
 
 @wrong(
-    "ex05.4", "halve nan best by argsort", "the worst half stays, as the order is read from its end"
+    "ex05.2", "halve nan best by argsort", "the worst half stays, as the order is read from its end"
 )
 def halve(scores, alive):
     living = np.flatnonzero(alive)
@@ -945,21 +630,21 @@ def halve(scores, alive):
     return np.isin(np.arange(len(scores)), best) / len(best)
 
 
-@wrong("ex05.4", "halve nan not counted", "NaN is not one of the n living maps")
+@wrong("ex05.2", "halve nan not counted", "NaN is not one of the n living maps")
 def halve(scores, alive):
     living = np.flatnonzero(alive & ~np.isnan(scores))
     best = living[np.argsort(scores[living], kind="stable")[: -(-len(living) // 2)]]
     return np.isin(np.arange(len(scores)), best) / len(best)
 
 
-@wrong("ex05.4", "halve nan sorted", "NaN confuses sorted")
+@wrong("ex05.2", "halve nan sorted", "NaN confuses sorted")
 def halve(scores, alive):
     living = sorted(np.flatnonzero(alive), key=lambda i: scores[i])
     best = living[: -(-len(living) // 2)]
     return np.isin(np.arange(len(scores)), best) / len(best)
 
 
-@wrong("ex05.4", "halve nan zero", "NaN counts as 0 here")
+@wrong("ex05.2", "halve nan zero", "NaN counts as 0 here")
 def halve(scores, alive):
     known = np.where(np.isnan(scores), 0.0, scores)
     living = np.flatnonzero(alive)
@@ -967,7 +652,7 @@ def halve(scores, alive):
     return np.isin(np.arange(len(scores)), best) / len(best)
 
 
-@wrong("ex05.4", "halve nanmedian", "NaN is left out of the median")
+@wrong("ex05.2", "halve nanmedian", "NaN is left out of the median")
 def halve(scores, alive):
     order = np.lexsort((np.arange(len(scores)), scores))
     rank = np.argsort(order)
@@ -978,7 +663,7 @@ def halve(scores, alive):
     return stays / stays.sum()
 
 
-@wrong("ex05.4", "halve nobody goes", "nobody goes")
+@wrong("ex05.2", "halve nobody goes", "nobody goes")
 def halve(scores, alive):
     known = np.where(np.isnan(scores), np.inf, scores)
     living = np.flatnonzero(alive)
@@ -986,7 +671,7 @@ def halve(scores, alive):
     return np.isin(np.arange(len(scores)), best) / len(best)
 
 
-@wrong("ex05.4", "halve not normalised", "p stays 1 / n")
+@wrong("ex05.2", "halve not normalised", "p stays 1 / n")
 def halve(scores, alive):
     known = np.where(np.isnan(scores), np.inf, scores)
     living = np.flatnonzero(alive)
@@ -994,7 +679,7 @@ def halve(scores, alive):
     return np.isin(np.arange(len(scores)), best) / len(living)
 
 
-@wrong("ex05.4", "halve one goes", "only the worst one goes")
+@wrong("ex05.2", "halve one goes", "only the worst one goes")
 def halve(scores, alive):
     known = np.where(np.isnan(scores), np.inf, scores)
     living = np.flatnonzero(alive)
@@ -1002,7 +687,7 @@ def halve(scores, alive):
     return np.isin(np.arange(len(scores)), best) / len(best)
 
 
-@wrong("ex05.4", "halve one stays", "only the best one stays")
+@wrong("ex05.2", "halve one stays", "only the best one stays")
 def halve(scores, alive):
     known = np.where(np.isnan(scores), np.inf, scores)
     living = np.flatnonzero(alive)
@@ -1010,7 +695,7 @@ def halve(scores, alive):
     return np.isin(np.arange(len(scores)), best) / len(best)
 
 
-@wrong("ex05.4", "halve one too many", "one map too many stays")
+@wrong("ex05.2", "halve one too many", "one map too many stays")
 def halve(scores, alive):
     known = np.where(np.isnan(scores), np.inf, scores)
     living = np.flatnonzero(alive)
@@ -1018,7 +703,7 @@ def halve(scores, alive):
     return np.isin(np.arange(len(scores)), best) / len(best)
 
 
-@wrong("ex05.4", "halve ones", "each p is 1 where a map stays")
+@wrong("ex05.2", "halve ones", "each p is 1 where a map stays")
 def halve(scores, alive):
     known = np.where(np.isnan(scores), np.inf, scores)
     living = np.flatnonzero(alive)
@@ -1027,7 +712,7 @@ def halve(scores, alive):
 
 
 @wrong(
-    "ex05.4", "halve only those that stay", "these are the probabilities of those that stay only"
+    "ex05.2", "halve only those that stay", "these are the probabilities of those that stay only"
 )
 def halve(scores, alive):
     known = np.where(np.isnan(scores), np.inf, scores)
@@ -1036,7 +721,7 @@ def halve(scores, alive):
     return np.full(len(best), 1 / len(best))
 
 
-@wrong("ex05.4", "halve positions", "these are the positions of the maps that stay:")
+@wrong("ex05.2", "halve positions", "these are the positions of the maps that stay:")
 def halve(scores, alive):
     known = np.where(np.isnan(scores), np.inf, scores)
     living = np.flatnonzero(alive)
@@ -1045,7 +730,7 @@ def halve(scores, alive):
 
 
 @wrong(
-    "ex05.4",
+    "ex05.2",
     "halve positions best first",
     "these are the positions of the maps that stay, the best first",
 )
@@ -1056,20 +741,20 @@ def halve(scores, alive):
     return best
 
 
-@wrong("ex05.4", "halve printed", "this is the printed rule, with the median of all k scores")
+@wrong("ex05.2", "halve printed", "this is the printed rule, with the median of all k scores")
 def halve(scores, alive):
     p = alive / alive.sum()
     known = np.where(np.isnan(scores), np.inf, scores)
     return 2 * p * (known <= np.median(known))
 
 
-@wrong("ex05.4", "halve printed nan", "this is the printed rule")
+@wrong("ex05.2", "halve printed nan", "this is the printed rule")
 def halve(scores, alive):
     p = alive / alive.sum()
     return 2 * p * (scores <= np.median(scores))
 
 
-@wrong("ex05.4", "halve rounded", "n / 2 is rounded to the nearest")
+@wrong("ex05.2", "halve rounded", "n / 2 is rounded to the nearest")
 def halve(scores, alive):
     known = np.where(np.isnan(scores), np.inf, scores)
     living = np.flatnonzero(alive)
@@ -1077,7 +762,7 @@ def halve(scores, alive):
     return np.isin(np.arange(len(scores)), best) / len(best)
 
 
-@wrong("ex05.4", "halve rounded down", "n / 2 is rounded down, or the median itself goes: of n")
+@wrong("ex05.2", "halve rounded down", "n / 2 is rounded down, or the median itself goes: of n")
 def halve(scores, alive):
     known = np.where(np.isnan(scores), np.inf, scores)
     living = np.flatnonzero(alive)
@@ -1086,7 +771,7 @@ def halve(scores, alive):
 
 
 @wrong(
-    "ex05.4",
+    "ex05.2",
     "halve rounded down divides by zero",
     "if this divides by the number of maps that stay, none does",
 )
@@ -1097,7 +782,7 @@ def halve(scores, alive):
     return np.array([(1 / len(best)) * (i in best) for i in range(len(scores))])
 
 
-@wrong("ex05.4", "halve rounded down to nobody", "and of one map none is left")
+@wrong("ex05.2", "halve rounded down to nobody", "and of one map none is left")
 def halve(scores, alive):
     known = np.where(np.isnan(scores), np.inf, scores)
     living = np.flatnonzero(alive)
@@ -1105,7 +790,7 @@ def halve(scores, alive):
     return np.isin(np.arange(len(scores)), best) / len(best)
 
 
-@wrong("ex05.4", "halve those that go", "these are the maps that go")
+@wrong("ex05.2", "halve those that go", "these are the maps that go")
 def halve(scores, alive):
     known = np.where(np.isnan(scores), np.inf, scores)
     living = np.flatnonzero(alive)
@@ -1113,7 +798,7 @@ def halve(scores, alive):
     return np.isin(np.arange(len(scores)), best) / len(best)
 
 
-@wrong("ex05.4", "halve ties by chance", "np.argsort needs kind='stable'")
+@wrong("ex05.2", "halve ties by chance", "np.argsort needs kind='stable'")
 def halve(scores, alive):
     known = np.where(np.isnan(scores), np.inf, scores)
     living = np.random.default_rng(0).permutation(np.flatnonzero(alive))
@@ -1121,7 +806,7 @@ def halve(scores, alive):
     return np.isin(np.arange(len(scores)), best) / len(best)
 
 
-@wrong("ex05.4", "halve ties last", "of equal scores those at higher positions stay")
+@wrong("ex05.2", "halve ties last", "of equal scores those at higher positions stay")
 def halve(scores, alive):
     known = np.where(np.isnan(scores), np.inf, scores)
     living = np.flatnonzero(alive)[::-1]
@@ -1129,7 +814,7 @@ def halve(scores, alive):
     return np.isin(np.arange(len(scores)), best) / len(best)
 
 
-@wrong("ex05.4", "halve two by k", "each p is 2 / k")
+@wrong("ex05.2", "halve two by k", "each p is 2 / k")
 def halve(scores, alive):
     known = np.where(np.isnan(scores), np.inf, scores)
     living = np.flatnonzero(alive)
@@ -1137,7 +822,7 @@ def halve(scores, alive):
     return np.isin(np.arange(len(scores)), best) * 2 / len(scores)
 
 
-@wrong("ex05.4", "halve two by n", "each p is 2 / n")
+@wrong("ex05.2", "halve two by n", "each p is 2 / n")
 def halve(scores, alive):
     known = np.where(np.isnan(scores), np.inf, scores)
     living = np.flatnonzero(alive)
@@ -1145,7 +830,7 @@ def halve(scores, alive):
     return np.isin(np.arange(len(scores)), best) * 2 / len(living)
 
 
-@wrong("ex05.4", "halve uniform over k", "each p is 1 / k")
+@wrong("ex05.2", "halve uniform over k", "each p is 1 / k")
 def halve(scores, alive):
     known = np.where(np.isnan(scores), np.inf, scores)
     living = np.flatnonzero(alive)
@@ -1153,9 +838,189 @@ def halve(scores, alive):
     return np.isin(np.arange(len(scores)), best) / len(scores)
 
 
-@wrong("ex05.4", "halve worst half", "the worst half stays")
+@wrong("ex05.2", "halve worst half", "the worst half stays")
 def halve(scores, alive):
     known = np.where(np.isnan(scores), np.inf, scores)
     living = np.flatnonzero(alive)
     best = living[np.argsort(-known[living], kind="stable")[: -(-len(living) // 2)]]
     return np.isin(np.arange(len(scores)), best) / len(best)
+
+
+@wrong("ex05.2", "halve positions among the living", r"take living\[...\] of them")
+def halve(scores, alive):
+    known = np.where(np.isnan(scores), np.inf, scores)
+    best = np.argsort(known[alive], kind="stable")[: -(-alive.sum() // 2)]
+    p = np.zeros(len(scores))
+    p[best] = 1 / len(best)
+    return p
+
+
+@wrong("ex05.3", "weights last client only", "only one of them counts: each multiplies it")
+def weights_round(p, rows, scores, tau, divide):
+    new = p.copy()
+    new[rows] *= np.exp(-(scores / p[rows] if divide else scores) / np.sqrt(tau))
+    return new / new.sum()
+
+
+@wrong("ex05.3", "weights not normalised", "p is not normalised")
+def weights_round(p, rows, scores, tau, divide):
+    new = p.copy()
+    for row, score in zip(rows, scores, strict=True):
+        new[row] *= np.exp(-(score / p[row] if divide else score) / np.sqrt(tau))
+    return new
+
+
+@wrong("ex05.3", "weights mean of a row", "the scores of a configuration are averaged")
+def weights_round(p, rows, scores, tau, divide):
+    new = p.copy()
+    for row in set(rows.tolist()):
+        own = scores[rows == row].mean()
+        new[row] *= np.exp(-(own / p[row] if divide else own) / np.sqrt(tau))
+    return new / new.sum()
+
+
+@wrong("ex05.3", "weights mean of the clients", "divided by the number of clients")
+def weights_round(p, rows, scores, tau, divide):
+    total = np.bincount(rows, scores / p[rows] if divide else scores, len(p)) / len(rows)
+    new = p * np.exp(-total / np.sqrt(tau))
+    return new / new.sum()
+
+
+@wrong("ex05.3", "weights no root", r"the root is missing: it is sqrt\(tau\)")
+def weights_round(p, rows, scores, tau, divide):
+    total = np.bincount(rows, scores / p[rows] if divide else scores, len(p))
+    new = p * np.exp(-total / tau)
+    return new / new.sum()
+
+
+@wrong("ex05.3", "weights no tau", "tau is missing")
+def weights_round(p, rows, scores, tau, divide):
+    total = np.bincount(rows, scores / p[rows] if divide else scores, len(p))
+    new = p * np.exp(-total)
+    return new / new.sum()
+
+
+@wrong("ex05.3", "weights plus", "the minus is missing")
+def weights_round(p, rows, scores, tau, divide):
+    total = np.bincount(rows, scores / p[rows] if divide else scores, len(p))
+    new = p * np.exp(total / np.sqrt(tau))
+    return new / new.sum()
+
+
+@wrong("ex05.3", "weights never divided", "divide plays no part")
+def weights_round(p, rows, scores, tau, divide):
+    new = p * np.exp(-np.bincount(rows, scores, len(p)) / np.sqrt(tau))
+    return new / new.sum()
+
+
+@wrong("ex05.3", "weights always divided", "divide=False does not divide by p")
+def weights_round(p, rows, scores, tau, divide):
+    new = p * np.exp(-np.bincount(rows, scores / p[rows], len(p)) / np.sqrt(tau))
+    return new / new.sum()
+
+
+@wrong("ex05.3", "weights times p", "with divide=True this multiplies by p")
+def weights_round(p, rows, scores, tau, divide):
+    total = np.bincount(rows, scores * p[rows] if divide else scores, len(p))
+    new = p * np.exp(-total / np.sqrt(tau))
+    return new / new.sum()
+
+
+@wrong("ex05.3", "weights divided by the changed p", "the p that other clients have just changed")
+def weights_round(p, rows, scores, tau, divide):
+    new = p.copy()
+    for row, score in zip(rows, scores, strict=True):
+        new[row] *= np.exp(-(score / new[row] if divide else score) / np.sqrt(tau))
+    return new / new.sum()
+
+
+@wrong("ex05.3", "weights normalised each time", "have changed and that was normalised")
+def weights_round(p, rows, scores, tau, divide):
+    for row, score in zip(rows, scores, strict=True):
+        new = p.copy()
+        new[row] *= np.exp(-(score / p[row] if divide else score) / np.sqrt(tau))
+        p = new / new.sum()
+    return p
+
+
+@wrong("ex05.3", "weights linear", r"the factor is 1 - x: it is exp\(-x\)")
+def weights_round(p, rows, scores, tau, divide):
+    total = np.bincount(rows, scores / p[rows] if divide else scores, len(p))
+    new = p * (1 - total / np.sqrt(tau))
+    return new / new.sum()
+
+
+@wrong("ex05.3", "weights logarithms", "these are logarithms: return the probabilities")
+def weights_round(p, rows, scores, tau, divide):
+    z = np.log(p) - np.bincount(rows, scores / p[rows] if divide else scores, len(p)) / tau**0.5
+    return z - np.log(np.exp(z).sum())
+
+
+@wrong("ex05.3", "weights in place", "changed its argument p.*make a copy")
+def weights_round(p, rows, scores, tau, divide):
+    p *= np.exp(-np.bincount(rows, scores / p[rows] if divide else scores, len(p)) / np.sqrt(tau))
+    p /= p.sum()
+    return p.copy()
+
+
+@wrong("ex05.4", "rest predicted in words of one's own", "expected one of 'to 1', 'to 1/2'")
+def predict_4():
+    return "it depends"
+
+
+@wrong("ex05.4", "rest no prediction", "predict_4 returned None, expected one of")
+def predict_4():
+    "in between"
+
+
+@wrong("ex05.4", "rest table transposed", "a row is a condition and a column a seed")
+def table_4(run, conditions, seeds):
+    return [[run(*condition, seed) for condition in conditions] for seed in seeds]
+
+
+@wrong("ex05.4", "rest table of means", "do not average over the seeds")
+def table_4(run, conditions, seeds):
+    return [sum(run(*condition, s) for s in seeds) / len(seeds) for condition in conditions]
+
+
+@wrong("ex05.4", "rest one seed for all", "all runs have the first seed")
+def table_4(run, conditions, seeds):
+    return [[run(*condition, seeds[0]) for _ in seeds] for condition in conditions]
+
+
+@wrong("ex05.4", "rest numbers by theory", "A row for each condition")
+def table_4(run, conditions, seeds):
+    return [[1.0 if divide else ratio / (1 + ratio) for _ in seeds] for ratio, divide in conditions]
+
+
+@wrong("ex05.4", "rest unpaired", "two separate samples: take the differences of the pairs")
+def interval_4(first, second, t):
+    half = t * np.sqrt((np.var(first, ddof=1) + np.var(second, ddof=1)) / len(first))
+    d = np.mean(second) - np.mean(first)
+    return d - half, d + half
+
+
+@wrong("ex05.4", "rest sd by n", "divides by n here: it divides by n - 1")
+def interval_4(first, second, t):
+    d = np.array(second) - np.array(first)
+    half = t * d.std() / np.sqrt(len(d))
+    return d.mean() - half, d.mean() + half
+
+
+@wrong("ex05.4", "rest mean and half-width", "return the two ends")
+def interval_4(first, second, t):
+    d = np.array(second) - np.array(first)
+    return d.mean(), t * d.std(ddof=1) / np.sqrt(len(d))
+
+
+@wrong("ex05.4", "rest one sentence", "returned 1 sentences of")
+def reading_4():
+    return "It rests at 0.8."
+
+
+@wrong("ex05.4", "rest no number", "names no number of your table")
+def reading_4():
+    return (
+        "As predicted, p comes to rest in between. It is because likely configurations are drawn "
+        "more often and so punished more often. Other losses may behave otherwise."
+    )
