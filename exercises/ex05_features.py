@@ -8,66 +8,27 @@
 # wrong this classifier is on the validation examples, all of them seen through this map. Then the
 # worse half of the maps goes. You write
 #
-# - a feature map: random Fourier features, with a parameter gamma that differs from map to map,
-# - the matrix in which each example has the features of its own map,
 # - the fit, which is a ridge regression,
-# - and the halving, since the rule that the paper prints does not do what it is meant to do.
+# - the halving, since the rule that the paper prints does not do what it is meant to do,
+# - and a round of *multiplicative weights*, with which section 4 of the paper carries the idea over
+#   to clients: out of it came FedEx.
+#
+# At the end is an experiment: where do multiplicative weights come to rest?
 #
 # The arrays are those of NumPy, of float64 where nothing else is said. Nothing here is random: what
 # is drawn goes in as an argument. No function may change its arguments.
 
 # %%
+from collections.abc import Callable
+
 import numpy as np
 
 
 # %% tags=["exercise", "q1"]
-def fourier(x: np.ndarray, omega: np.ndarray, offset: np.ndarray, gamma: float) -> np.ndarray:
-    """Exercise 5.1: random Fourier features of the Gaussian kernel.
-
-    The kernel exp(-gamma |x - x'|^2) says how much alike two examples are. With many features, the
-    features of x times those of x', added up, are close to it. So a linear classifier on the
-    features is close to one that uses the kernel, but it costs far less.
-
-    Args:
-        x: (N, d), a row for each example.
-        omega: (d, n), drawn from the standard normal distribution; a column for each feature.
-        offset: (n,), drawn from the uniform distribution on [0, 2 pi); an entry for each feature.
-        gamma: above 0. Maps with other values of gamma may have the same omega and offset.
-
-    Returns: (N, n), in row i and column j
-        sqrt(2 / n) cos(sqrt(2 gamma) <x_i, omega_j> + offset_j),
-        where <x_i, omega_j> is the product of row i of x and column j of omega. The arguments are
-        not changed.
-
-    Roughly 2 lines.
-    """
-    # Your answer goes here: replace the next line.
-    raise NotImplementedError("not written yet")
-
-
-# %% tags=["exercise", "q2"]
-def mixed(features: np.ndarray, assignment: np.ndarray) -> np.ndarray:
-    """Exercise 5.2: the matrix in which each example has the features of its own map.
-
-    Args:
-        features: (k, N, n), features[j, i] holds the n features of example i in map j.
-        assignment: (N,), int64, the map that each example has drawn, from 0 to k - 1. Several
-            examples may have the same map, and some maps may have no example.
-
-    Returns: (N, n), row i holds the features of example i in map assignment[i]. The arguments are
-        not changed.
-
-    Roughly 1 line.
-    """
-    # Your answer goes here: replace the next line.
-    raise NotImplementedError("not written yet")
-
-
-# %% tags=["exercise", "q3"]
 def shared_fit(
     X: np.ndarray, y: np.ndarray, classes: int, lam: float
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Exercise 5.3: the fit of one linear classifier, by ridge regression.
+    """Exercise 5.1: the fit of one linear classifier, by ridge regression.
 
     Each class c has a target t_ic for each example i: +1 if example i is of class c, else -1. What
     x_i W + b predicts is to be near these targets, and W is to be small.
@@ -93,9 +54,9 @@ def shared_fit(
     raise NotImplementedError("not written yet")
 
 
-# %% tags=["exercise", "q4"]
+# %% tags=["exercise", "q2"]
 def halve(scores: np.ndarray, alive: np.ndarray) -> np.ndarray:
-    """Exercise 5.4: the probabilities with which the examples of the next round draw their maps.
+    """Exercise 5.2: the probabilities with which the examples of the next round draw their maps.
 
     The better half of the n living maps stays, in full ceil(n / 2). The paper prints another rule:
     p_i becomes 2 p_i if s_i is at most the median of all k scores, and else 0. Then the maps that
@@ -115,6 +76,123 @@ def halve(scores: np.ndarray, alive: np.ndarray) -> np.ndarray:
         positions stay. scores and alive are not changed.
 
     Roughly 5 lines. (np.argsort leaves equal scores in their order only with kind="stable".)
+    """
+    # Your answer goes here: replace the next line.
+    raise NotImplementedError("not written yet")
+
+
+# %% tags=["exercise", "q3"]
+def weights_round(
+    p: np.ndarray, rows: np.ndarray, scores: np.ndarray, tau: int, divide: bool
+) -> np.ndarray:
+    """Exercise 5.3: a round of multiplicative weights.
+
+    There are k configurations, and p_i is the probability with which a client draws configuration
+    i. In this round B clients have drawn one each, trained with it, and report a score, their loss.
+    Each client multiplies the p_i of its configuration i by a factor. Configurations that no client
+    has drawn are multiplied by nothing. In the end all p are divided by their sum.
+
+    Args:
+        p: (k,), the probabilities in this round; their sum is 1.
+        rows: (B,), int64, rows[j] is the configuration that client j has drawn. Several clients may
+            have drawn the same one: each multiplies it by its factor.
+        scores: (B,), scores[j] is the score of client j, at least 0. No score is so large that a
+            factor becomes 0.
+        tau: how many rounds there are in all.
+        divide: False for the rule that the paper prints: the factor is exp(-scores[j] / sqrt(tau)).
+            True for FedEx's correction: each score is first divided by the p of its configuration,
+            with the p from before the round. So the factor is exp(-scores[j] / (p_i sqrt(tau))).
+
+    Returns: (k,), the probabilities in the next round. The arguments are not changed.
+
+    Roughly 5 lines. (`total[rows] += scores` adds once where a row occurs twice; np.add.at adds
+    each time.)
+    """
+    # Your answer goes here: replace the next line.
+    raise NotImplementedError("not written yet")
+
+
+# %% [markdown]
+# ## Exercise 5.4: an experiment
+#
+# Two configurations. A client's loss is about 1 with the better one, and about `ratio` with the
+# other. `fedlab_edu.experiments.weights.better_share(ratio, divide, seed)` plays 400 rounds of
+# multiplicative weights with ten clients each, and returns the probability of the better
+# configuration, as a mean over the last 100 rounds. Does p come to rest, and where?
+#
+# 1. Predict, before you measure: with the printed rule and a ratio of 4, the probability of the
+#    better configuration comes close to 1, stays close to 1/2, or comes to rest in between.
+# 2. Measure: write `table_4` and `interval_4`, and run, in the folder of this file,
+#
+#        from ex05_features import interval_4, table_4
+#        from fedlab_edu.experiments.weights import better_share
+#
+#        conditions = [(2.0, False), (2.0, True), (4.0, False), (4.0, True)]  # ratio, divide
+#        table = table_4(better_share, conditions, range(6))
+#        print(table, interval_4(table[2], table[3], 2.571))
+#
+#    The runs are *paired*: all conditions see the same seeds. 2.571 is the 97.5 % quantile of
+#    Student's distribution with 5 degrees of freedom.
+# 3. Interpret in three sentences.
+
+
+# %% tags=["exercise", "q4"]
+def predict_4() -> str:
+    """Exercise 5.4: your prediction; a wrong one costs nothing.
+
+    Returns: where the probability of the better configuration goes with the printed rule and a
+        ratio of 4, one of "to 1", "to 1/2" and "in between".
+    """
+    # Your answer goes here: replace the next line.
+    raise NotImplementedError("not written yet")
+
+
+# %% tags=["exercise"]
+def table_4(
+    run: Callable[[float, bool, int], float],
+    conditions: list[tuple[float, bool]],
+    seeds: list[int],
+) -> list[list[float]]:
+    """Measure all conditions with the same seeds.
+
+    Args:
+        run: `run(ratio, divide, seed)` returns one number, as `better_share`.
+        conditions: pairs (ratio, divide).
+        seeds: of the runs of each condition.
+
+    Returns: for each condition a list of its numbers, one for each seed.
+
+    Roughly 3 lines.
+    """
+    # Your answer goes here: replace the next line.
+    raise NotImplementedError("not written yet")
+
+
+# %% tags=["exercise"]
+def interval_4(first: list[float], second: list[float], t: float) -> tuple[float, float]:
+    """Return the 95 % interval of the mean difference second - first of paired runs.
+
+    Args:
+        first: numbers x_s of one condition, one for each of n >= 2 seeds s.
+        second: numbers y_s of the other condition with the same seeds.
+        t: the 97.5 % quantile of Student's distribution with n - 1 degrees of freedom.
+
+    Returns: the ends (d - h, d + h), where d is the mean of the n differences y_s - x_s and
+        h = t * sd / sqrt(n), with their standard deviation sd (divided by n - 1 under the root).
+
+    Roughly 4 lines.
+    """
+    # Your answer goes here: replace the next line.
+    raise NotImplementedError("not written yet")
+
+
+# %% tags=["exercise"]
+def reading_4() -> str:
+    """Return what your table says, for your instructor, who reads it.
+
+    Returns: three sentences: what you predicted and what you measured, with the interval; why p
+        comes to rest where it does, with the numbers of both ratios; what this experiment cannot
+        tell.
     """
     # Your answer goes here: replace the next line.
     raise NotImplementedError("not written yet")

@@ -1,9 +1,17 @@
 """What the exercises' experiments measure, compared with plain loops."""
 
+import math
+
 import pytest
+import torch
 
 from fedlab_edu import LocalHP, digits, linear
+from fedlab_edu.experiments.bounds import looseness
 from fedlab_edu.experiments.drift import relative_drift
+from fedlab_edu.experiments.weights import better_share
+from fedlab_edu.oco.bounds import bound, grid_size
+from fedlab_edu.oco.tasks import draw_tasks
+from fedlab_edu.seeds import generator
 from tests.reference import plain_loop
 
 
@@ -20,3 +28,49 @@ def test_relative_drift_is_the_distance_between_clients_for_each_step_of_their_a
     assert relative_drift(alpha, epochs, seed) == pytest.approx(
         float(apart / (m - w).norm()), rel=1e-4
     )
+
+
+def test_the_better_share_is_that_of_a_plain_loop_over_clients() -> None:
+    gen, p, seen = generator(5), [0.5, 0.5], []
+    for _ in range(400):
+        u, factor = torch.rand(2, 10, generator=gen, dtype=torch.float64).tolist()
+        new = [*p]
+        for u_j, f in zip(u, factor, strict=True):
+            row = int(u_j >= p[0])
+            new[row] *= math.exp(-(1, 4)[row] * (0.5 + f) / 20)
+        p = [x / sum(new) for x in new]
+        seen.append(p[0])
+    assert better_share(4.0, False, 5) == pytest.approx(sum(seen[300:]) / 100)
+
+
+def test_the_printed_rule_rests_at_one_over_s_and_the_division_at_the_best() -> None:
+    for ratio in (2.0, 4.0):
+        printed, divided = ([better_share(ratio, d, s) for s in range(6)] for d in (False, True))
+        assert sum(printed) / 6 == pytest.approx(ratio / (1 + ratio), abs=0.03)
+        assert sum(divided) / 6 > 0.95
+
+
+@pytest.mark.parametrize(("V", "tau"), [(0.0, 150), (0.5, 400)])
+def test_looseness_is_the_bound_over_the_regret_of_a_plain_loop(V: float, tau: int) -> None:
+    gen, m, D, b = generator(3), 100, 2.0, 2.0
+    k = grid_size(D, 1.0, b, m, tau)
+    c = [D / (j * math.sqrt(m)) for j in range(1, k + 1)]
+    eta = math.sqrt(math.log(k) / (k * tau)) / (m * b)
+    tasks = draw_tasks("absolute", tau, m, 1, V, 0.5, gen).z[..., 0].tolist()
+    draws = torch.rand(tau, generator=gen, dtype=torch.float64).tolist()
+    p, start, regret, best = [1 / k] * k, 0.0, 0.0, []
+    for t, (z, u) in enumerate(zip(tasks, draws, strict=True), start=1):
+        arm = next(a for a in range(k) if u < sum(p[: a + 1]))
+        w, paid = start, 0.0
+        for z_i in z:
+            paid += abs(w - z_i)
+            w = min(max(w - c[arm] * ((w > z_i) - (w < z_i)), -1.0), 1.0)
+        best.append(sorted(z)[m // 2 - 1])  # a median
+        regret += paid - sum(abs(best[-1] - z_i) for z_i in z)
+        p[arm] *= math.exp(-eta * paid / p[arm])
+        p = [x / sum(p) for x in p]
+        start += (best[-1] - start) / t
+    middle = sum(best) / tau
+    spread = math.sqrt(sum((w - middle) ** 2 for w in best) / tau)
+    limit = bound(D, 1.0, b, m, tau, spread, c)
+    assert looseness(V, tau, 3) == pytest.approx(limit / (regret / tau))
