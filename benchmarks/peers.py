@@ -241,8 +241,9 @@ def main(arguments: list[str] | None = None) -> None:
     options = parser.parse_args(arguments)
     if options.peer:
         times = PEERS[options.peer]()
-        memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-        print(json.dumps({"times": times, "MiB": memory}))
+        unit = 1 if sys.platform == "darwin" else 1024  # bytes of ru_maxrss
+        memory = unit * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        print(json.dumps({"times": times, "MiB": memory / 2**20}))
         return
     rows = {}
     print(
