@@ -39,7 +39,7 @@ def server_app(
         watch: gets the run before the first round and after each, as in ``watch=runs.append``.
         settings: see `Settings`. Those without a default may come with the run config alone.
 
-    Raises (in the app):
+    Raises:
         ValueError: a setting out of range; a file of a run with clients of other sizes; a run that
             draws clients with replacement, or one of a method with client states that has begun
             elsewhere.

@@ -1,0 +1,94 @@
+"""The reference: a page for each room of the package, made from the docstrings of its modules.
+
+`{room} methods` stands for a section on each module of `fedlab_edu.methods` that defines something
+public. What is listed is what the module's own source defines, in the order of the source.
+"""
+
+import ast
+import inspect
+import re
+import sys
+from operator import attrgetter
+from pathlib import Path
+from typing import Any
+
+from docutils import nodes
+from docutils.statemachine import StringList
+from sphinx.application import Sphinx
+from sphinx.util.docutils import SphinxDirective
+
+import fedlab_edu
+
+PACKAGE = Path(fedlab_edu.__file__).parent
+PUBLIC = ast.FunctionDef | ast.ClassDef
+
+
+def modules(room: str) -> list[str]:
+    """Return the names of the room's modules that define a public function or class."""
+    folder = PACKAGE / room
+    files = sorted(folder.rglob("*.py")) if folder.is_dir() else [folder.with_suffix(".py")]
+    names = []
+    for file in files:
+        body = ast.parse(file.read_text(encoding="utf-8")).body
+        if any(isinstance(n, PUBLIC) and not n.name.startswith("_") for n in body):
+            path = file.relative_to(PACKAGE.parent).with_suffix("")
+            names.append(".".join(path.parts).removesuffix(".__init__"))
+    return names
+
+
+class Room(SphinxDirective):
+    """Sections on the modules of the rooms that the argument names."""
+
+    required_arguments, optional_arguments = 1, 20
+
+    def run(self) -> list[nodes.Node]:
+        found: list[nodes.Node] = []
+        for name in (name for room in self.arguments for name in modules(room)):
+            title = name.removeprefix("fedlab_edu.")
+            section = nodes.section(ids=[nodes.make_id(f"module-{title}")], names=[title.lower()])
+            section += nodes.title(title, title)
+            rst = [f".. automodule:: {name}", "   :members:", "   :ignore-module-all:"]
+            block = ["```{eval-rst}", *rst, "```"]
+            self.state.nested_parse(StringList(block, self.get_source_info()[0]), 0, section)
+            found.append(section)
+        return found
+
+
+def skip(app: Sphinx, what: str, name: str, obj: Any, skips: bool, options: Any) -> bool | None:
+    """Leave out fields of a NamedTuple, which have no text, and what another module defines."""
+    return True if "Alias for field number" in (inspect.getdoc(obj) or "") else None
+
+
+def escape(app: Sphinx, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
+    """Keep reStructuredText away from formulas, and link the names in single backticks."""
+    module = inspect.getmodule(obj)
+    for i, line in enumerate(lines):
+        parts = re.split(r"(``.*?``|`[^`]*`|(?<!\w)\*\w[^*]*\w\*)", line)
+        parts[::2] = [re.sub(r"([|*])", r"\\\1", part) for part in parts[::2]]
+        parts[1::2] = [re.sub("^`([^`]+)`$", lambda m: link(module, m[1]), p) for p in parts[1::2]]
+        lines[i] = "".join(parts)
+
+
+def link(module: Any, name: str) -> str:
+    """Return a link to what the module, its folder or the package means by the name.
+
+    Without one, the name.
+    """
+    folder = f"{module.__name__.rpartition('.')[0]}."
+    beside = [other for path, other in sorted(sys.modules.items()) if path.startswith(folder)]
+    for scope in (module, *beside, fedlab_edu):
+        try:
+            found = attrgetter(name)(scope)
+            home = f"{found.__module__}.{found.__qualname__}"
+        except AttributeError:
+            continue
+        if home.startswith("fedlab_edu."):
+            return f":py:obj:`{name} <{home}>`"
+    return f"``{name}``"
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    app.add_directive("room", Room)
+    app.connect("autodoc-skip-member", skip)
+    app.connect("autodoc-process-docstring", escape, priority=100)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

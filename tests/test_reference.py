@@ -1,0 +1,43 @@
+"""The reference has each module of the package that defines something public, once."""
+
+import re
+import sys
+from collections import Counter
+from pathlib import Path
+
+from docutils.core import publish_doctree
+
+import fedlab_edu
+from fedlab_edu.tuners import fedex
+
+ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT / "book/_ext"))
+import reference  # noqa: E402
+
+PAGES = sorted((ROOT / "book/reference").glob("*.md"))
+ROOMS = [name for page in PAGES for name in re.findall(r"\{room\} (.+)", page.read_text("utf-8"))]
+ELSEWHERE = {"live", "cli", "__main__", "__init__"}  # the pages' own tools and the command line
+
+
+def test_every_room_of_the_package_stands_on_one_page_of_the_reference():
+    rooms = {path.stem for path in Path(fedlab_edu.__file__).parent.iterdir()}
+    rooms = {room for room in rooms if room.isidentifier()} - ELSEWHERE - {"py", "__pycache__"}
+    assert Counter(room for line in ROOMS for room in line.split()) == dict.fromkeys(rooms, 1)
+
+
+def test_every_public_name_is_defined_in_a_module_that_the_reference_shows():
+    shown = {name for line in ROOMS for room in line.split() for name in reference.modules(room)}
+    homes = {name: getattr(fedlab_edu, name).__module__ for name in fedlab_edu.__all__}
+    assert {name: home for name, home in homes.items() if home not in shown} == {}
+
+
+def test_a_name_in_a_docstring_is_linked_to_what_its_module_means_by_it():
+    lines = ["See `gradient` and `LocalHP`, |V_i| * x, *Local perturbation*, `nothing`."]
+    reference.escape(None, "class", "", fedex.FedEx, None, lines)
+    assert lines == [
+        "See :py:obj:`gradient <fedlab_edu.tuners.fedex.rules.gradient>` and "
+        ":py:obj:`LocalHP <fedlab_edu.training.hparams.LocalHP>`, \\|V_i\\| \\* x, "
+        "*Local perturbation*, ``nothing``."
+    ]
+    text = publish_doctree(lines[0].replace(":py:obj:", "")).astext()
+    assert "|V_i| * x, Local perturbation, nothing." in text
