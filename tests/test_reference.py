@@ -8,7 +8,7 @@ from pathlib import Path
 from docutils.core import publish_doctree
 
 import fedlab_edu
-from fedlab_edu.tuners import fedex
+from fedlab_edu.tuners.fedex import FedEx
 
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "book/_ext"))
@@ -33,7 +33,7 @@ def test_every_public_name_is_defined_in_a_module_that_the_reference_shows():
 
 def test_a_name_in_a_docstring_is_linked_to_what_its_module_means_by_it():
     lines = ["See `gradient` and `LocalHP`, |V_i| * x, *Local perturbation*, `nothing`."]
-    reference.escape(None, "class", "", fedex.FedEx, None, lines)
+    reference.escape(None, "class", "fedlab_edu.tuners.fedex.tuner.FedEx", FedEx, None, lines)
     assert lines == [
         "See :py:obj:`gradient <fedlab_edu.tuners.fedex.rules.gradient>` and "
         ":py:obj:`LocalHP <fedlab_edu.training.hparams.LocalHP>`, \\|V_i\\| \\* x, "

@@ -1,9 +1,11 @@
-"""A page asks no other host for anything: MathJax and the widgets' script lie in the book itself.
+"""A page asks no other host for anything, and carries little.
 
-Both are taken from node_modules, where ``npm ci`` puts the versions of package-lock.json. Without
-them the build fails; it does not fall back on a server.
+MathJax is taken from node_modules, where ``npm ci`` puts the version of package-lock.json. Without
+it the build fails; it does not fall back on a server. Widgets are shown by a script of our own.
+The theme's icons are cut to those that the pages show.
 """
 
+import re
 import shutil
 from pathlib import Path
 from typing import Any
@@ -13,11 +15,9 @@ from sphinx.config import Config
 from sphinx.errors import ExtensionError
 
 MODULES = Path(__file__).parents[2] / "node_modules"
-WIDGETS = "@jupyter-widgets/html-manager/dist"
+WIDGETS = "widgets/widgets.js"
+ICON = re.compile(r'"?([a-z0-9-]+)"?:\[\d+,\d+,\[([^]]*)\],"[0-9a-f]+",(?:"[^"]*"|\[[^]]*\])\],?')
 VENDOR = {  # what a page may load -> where it lies under _static/vendor
-    f"{WIDGETS}/embed.js": "widgets",
-    f"{WIDGETS}/embed.js.LICENSE.txt": "widgets",
-    f"{WIDGETS}/*.woff2": "widgets",
     "mathjax/LICENSE": "mathjax",
     "mathjax/es5/tex-mml-chtml.js": "mathjax",
     "mathjax/es5/output/chtml/fonts/woff-v2/*": "mathjax/output/chtml/fonts/woff-v2",
@@ -28,7 +28,7 @@ VENDOR = {  # what a page may load -> where it lies under _static/vendor
 def configure(app: Sphinx, config: Config) -> None:
     """Point Sphinx and MyST-NB at the local scripts, whose paths are relative to _static."""
     config.mathjax_path = "vendor/mathjax/tex-mml-chtml.js"
-    config.nb_ipywidgets_js = {"vendor/widgets/embed.js": {}}
+    config.nb_ipywidgets_js = {WIDGETS: {}}
 
 
 def copy(app: Sphinx) -> None:
@@ -41,6 +41,9 @@ def copy(app: Sphinx) -> None:
         target.mkdir(parents=True, exist_ok=True)
         for file in found:
             shutil.copy(file, target)
+    script = Path(app.outdir, "_static", WIDGETS)
+    script.parent.mkdir(parents=True, exist_ok=True)
+    shutil.copy(Path(__file__).with_name("widgets") / script.name, script)
 
 
 def typeset(app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:
@@ -61,9 +64,26 @@ def drop_thebe(
     ]
 
 
+def cut_icons(app: Sphinx, error: Exception | None) -> None:
+    """Leave in the theme's script the icons that a page, or the theme's other script, names."""
+    script = Path(app.outdir, "_static/scripts/fontawesome.js")
+    if error or not script.exists():
+        return
+    names = set()
+    for file in [*Path(app.outdir).rglob("*.html"), *script.parent.glob("*theme.js")]:
+        names |= set(re.findall(r"\bfa-([a-z0-9-]+)", file.read_text(encoding="utf-8")))
+
+    def keep(icon: re.Match[str]) -> str:
+        called = {icon[1], *re.findall(r'"([a-z0-9-]+)"', icon[2])}
+        return icon[0] if called & names else ""
+
+    script.write_text(ICON.sub(keep, script.read_text(encoding="utf-8")), encoding="utf-8")
+
+
 def setup(app: Sphinx) -> dict[str, bool]:
     app.connect("config-inited", configure)
     app.connect("builder-inited", copy)
     app.connect("html-page-context", typeset, priority=400)  # MathJax is added at 500
     app.connect("html-page-context", drop_thebe, priority=900)
+    app.connect("build-finished", cut_icons)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -61,22 +61,23 @@ def skip(app: Sphinx, what: str, name: str, obj: Any, skips: bool, options: Any)
 
 def escape(app: Sphinx, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
     """Keep reStructuredText away from formulas, and link the names in single backticks."""
-    module = inspect.getmodule(obj)
+    while name not in sys.modules:
+        name = name.rpartition(".")[0]
     for i, line in enumerate(lines):
         parts = re.split(r"(``.*?``|`[^`]*`|(?<!\w)\*\w[^*]*\w\*)", line)
         parts[::2] = [re.sub(r"([|*])", r"\\\1", part) for part in parts[::2]]
-        parts[1::2] = [re.sub("^`([^`]+)`$", lambda m: link(module, m[1]), p) for p in parts[1::2]]
+        parts[1::2] = [re.sub("^`([^`]+)`$", lambda m: link(name, m[1]), p) for p in parts[1::2]]
         lines[i] = "".join(parts)
 
 
-def link(module: Any, name: str) -> str:
+def link(module: str, name: str) -> str:
     """Return a link to what the module, its folder or the package means by the name.
 
     Without one, the name.
     """
-    folder = f"{module.__name__.rpartition('.')[0]}."
+    folder = f"{module.rpartition('.')[0]}."
     beside = [other for path, other in sorted(sys.modules.items()) if path.startswith(folder)]
-    for scope in (module, *beside, fedlab_edu):
+    for scope in (sys.modules[module], *beside, fedlab_edu):
         try:
             found = attrgetter(name)(scope)
             home = f"{found.__module__}.{found.__qualname__}"

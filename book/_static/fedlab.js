@@ -1,49 +1,28 @@
-// The theme's icons replace <i> elements, and the widgets' Play button then fails: keep the <i>,
-// with the icon inside.
-window.FontAwesomeConfig = { autoReplaceSvg: "nest" };
-if (window.FontAwesome) window.FontAwesome.config.autoReplaceSvg = "nest";
-
+// Mend for screen readers and keyboards what the theme leaves out.
 document.addEventListener("DOMContentLoaded", () => {
-  // Widgets ask version 2 of MathJax to set their formulas; the book has version 3.
-  if (window.MathJax?.startup) window.MathJax.Hub = { Queue: ([, , element]) => typeset(element) };
-  new MutationObserver(mendWidgets).observe(document.body, { childList: true, subtree: true });
+  // a name of its own would hide what stands in the button
+  for (const named of document.querySelectorAll("summary[aria-label], .search-button-field")) {
+    named.removeAttribute("aria-label");
+  }
+  document.querySelector(".bd-sidebar-primary")?.setAttribute("role", "navigation");
+  document.querySelector(".bd-sidebar-primary")?.setAttribute("aria-label", "Book");
+  // the icon of each mode has a name, of which two are hidden
+  window.addEventListener("load", () => {
+    for (const icon of document.querySelectorAll(".theme-switch-button svg")) {
+      icon.querySelector("title")?.remove();
+      icon.setAttribute("aria-hidden", "true");
+    }
+  });
+  window.MathJax?.startup.promise.then(reach);
+  window.addEventListener("resize", reach);
 });
 
-function typeset(element) {
-  const { startup } = window.MathJax;
-  startup.promise = startup.promise.then(() => window.MathJax.typesetPromise([element]));
-}
-
-// What the widgets leave out: names for those who do not see the page, and formulas in answers.
-function mendWidgets() {
-  for (const slider of document.querySelectorAll(".widget-slider")) {
-    const handle = slider.querySelector(".noUi-handle");
-    handle?.setAttribute("aria-label", text(slider, ".widget-label"));
-    handle?.setAttribute("aria-valuetext", text(slider, ".widget-readout"));
-  }
-  for (const button of document.querySelectorAll(".widget-toggle-button")) {
-    button.setAttribute("aria-pressed", button.classList.contains("mod-active"));
-  }
-  for (const button of document.querySelectorAll(".widget-play .jupyter-button")) {
-    button.title = button.previousElementSibling ? "stop" : "play or pause";
-  }
-  for (const [number, quiz] of document.querySelectorAll(".fedlab-quiz").entries()) {
-    quiz.setAttribute("role", "group");
-    quiz.setAttribute("aria-label", text(quiz, ".widget-html-content"));
-    // answers of one name are one group: the arrow keys stay in it
-    for (const answer of quiz.querySelectorAll("input")) answer.name = `quiz-${number}`;
-  }
-  for (const answers of document.querySelectorAll(
-    ".fedlab-quiz .widget-radio-box:not([data-typeset])",
+// What scrolls sideways must be in reach of the keyboard.
+function reach() {
+  for (const part of document.querySelectorAll(
+    "mjx-container[display], .fedlab-picture, .pst-scrollable-table-container, .output pre",
   )) {
-    answers.dataset.typeset = "once";
-    if (answers.textContent.includes("$")) typeset(answers);
+    if (part.scrollWidth > part.clientWidth) part.tabIndex = 0;
+    else part.removeAttribute("tabindex");
   }
-  for (const stack of document.querySelectorAll(".fedlab-frames, .fedlab-reply")) {
-    stack.setAttribute("aria-live", "polite");
-  }
-}
-
-function text(widget, selector) {
-  return widget.querySelector(selector)?.textContent.replaceAll("$", "") ?? "";
 }
