@@ -1,4 +1,4 @@
-"""What FedEx costs: a round beside a round of FedAvg, and a race beside the race without it."""
+"""The cost of FedEx: a round beside a round of FedAvg, and a race beside the race without it."""
 
 from statistics import median
 from time import perf_counter

@@ -30,10 +30,10 @@ class Peak(NamedTuple):
 
 
 def peak_memory(clients: int, device: str) -> Peak:
-    """Of one round of so many LeNet-5 clients with 64 images each.
+    """Measure one round of LeNet-5 clients with 64 images each.
 
-    In a process that begins as a fork of a small one: one that is spawned begins with the peak of
-    the process that spawned it.
+    It runs in a process that is a fork of a small one: a spawned process begins with the peak of
+    its parent.
     """
     with multiprocessing.get_context("forkserver").Pool(1) as pool:
         return pool.apply(a_round, (clients, device))

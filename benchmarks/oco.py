@@ -41,7 +41,7 @@ class Cost(NamedTuple):
 
 
 def measured(size: tuple[int, int, int]) -> Cost:
-    """Of so many seeds of tau tasks of m losses, in a small process of its own."""
+    """Measure seeds of tau tasks of m losses, in a small process of its own."""
     with multiprocessing.get_context("forkserver").Pool(1) as pool:
         return pool.apply(theorem, size)
 

@@ -1,4 +1,4 @@
-"""What the package is measured against: a plain PyTorch loop over clients, written to be fast."""
+"""The baseline of the benchmarks: a plain PyTorch loop over clients, written to be fast."""
 
 import torch
 import torch.nn.functional as F

@@ -83,7 +83,7 @@ def even(
 
 
 def ragged(model: Model, fed: Federation, arms: int, repeats: int) -> Setting:
-    """As many runs as arms, each with settings of its own."""
+    """Return one run for each arm, each with settings of its own."""
     c = drawn(arms)
     runs = [start(model, fed, c[a], seed=a) for a in range(arms)]
     return Setting(model, fed, runs, repeats)

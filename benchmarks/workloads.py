@@ -1,4 +1,4 @@
-"""What is trained: networks, clients of noise or of digits, and settings."""
+"""Workloads: networks, clients of noise or of digits, and settings."""
 
 from collections.abc import Callable
 from typing import NamedTuple

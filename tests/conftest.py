@@ -1,4 +1,4 @@
-"""What holds for all tests: shapes are checked, one thread computes, random numbers are the same.
+"""Settings of all tests: shapes are checked, one thread computes, random numbers are the same.
 
 Shapes in signatures are checked under test: a wrong one is an error here, and free elsewhere. Long
 simulations go without: there the checks take up to a third of the time, and find nothing that the

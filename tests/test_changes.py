@@ -1,4 +1,4 @@
-"""What an instructor decides: marks changed by hand, comments, late penalties and extensions."""
+"""Decisions of an instructor: marks changed by hand, comments, late penalties and extensions."""
 
 import csv
 from pathlib import Path

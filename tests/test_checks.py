@@ -1,4 +1,4 @@
-"""What a student reads: the checks of an answer, and the report on a file."""
+"""Texts that a student reads: the checks of an answer, and the report on a file."""
 
 import math
 import re

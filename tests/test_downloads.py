@@ -1,4 +1,4 @@
-"""Who handed in what, from folders, downloads of other programs and a roster."""
+"""Submissions matched to students, from folders, downloads of other programs and a roster."""
 
 import os
 import random

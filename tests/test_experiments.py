@@ -1,4 +1,4 @@
-"""What the exercises' experiments measure, compared with plain loops."""
+"""Measurements of the exercises' experiments, compared with plain loops."""
 
 import math
 

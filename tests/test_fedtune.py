@@ -127,7 +127,7 @@ def test_cold_relaxed_draws_are_draws_from_pi() -> None:
 
 
 def ensemble_loss(outputs: Tensor, q: Tensor, y: Tensor, ones: Tensor, loss: str) -> Tensor:
-    """As Algorithm 1, line 15, has it, for autograd and for finite differences."""
+    """Return the loss of Algorithm 1, line 15, for autograd and for finite differences."""
     voted = sum(q[i] * outputs[i] * ones[i] for i in range(len(q)))
     if loss == "cross_entropy":
         return F.cross_entropy(voted, y)
@@ -138,7 +138,7 @@ def ensemble_loss(outputs: Tensor, q: Tensor, y: Tensor, ones: Tensor, loss: str
 
 
 def drawn_outputs(model: Model, *shape: int) -> Tensor:
-    """What three models say about the same points, from the plain networks."""
+    """Return the outputs of three plain networks for the same points."""
     x = torch.randn(20, *shape, generator=generator(1), dtype=F64)
     with torch.no_grad():
         said = [model.unflatten(3 * model.init(seed).double())(x) for seed in range(3)]
@@ -559,7 +559,7 @@ def test_where_everything_diverges_the_first_model_stays_and_nothing_crashes(
 
 @dataclass(frozen=True)
 class Garbled(FedAvg):
-    """What the first client of the round sends arrives as NaN; its personal model is finite."""
+    """A method whose first client of a round sends NaN, though its personal model is finite."""
 
     def loc(self, *given: Any) -> ClientUpdate:
         update = super().loc(*given)

@@ -1,4 +1,4 @@
-"""What a file of answers can do beside right and wrong, tried on two small questions.
+"""Files of answers that are neither right nor wrong, tried on two small questions.
 
 All files are graded once, in child processes, as ``fedlab-edu check`` grades them. For typical
 answers to the exercises see ``test_mutants.py``.

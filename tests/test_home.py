@@ -141,7 +141,7 @@ FAULT = "cell 2, line 2: 'total = = x' is not Python (invalid syntax)"
 
 
 def in_grading(file: Path) -> Handed:
-    """What grading makes of the same file."""
+    """Read the file as grading does."""
     wanted = Wanted(("hw",), ("double", "area"), STUB)
     return collect([(file.name, file)], wanted)
 

@@ -36,7 +36,7 @@ WRITERS = [f"w{i % 7}" for i in range(M)]
 
 @pytest.fixture(autouse=True, scope="module")
 def offline(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """What datasets does where it is told, or finds, that there is no network."""
+    """Set `datasets` as it is where there is no network."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(datasets.config, "HF_HUB_OFFLINE", True)
         patch.setenv("HOME", str(tmp_path_factory.mktemp("home")))  # flwr-datasets writes there

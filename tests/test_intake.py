@@ -1,4 +1,4 @@
-"""What students hand in: every packaging, and what is in it that should not count."""
+"""Submissions in every packaging, with parts that should not count."""
 
 import hashlib
 import io
@@ -543,7 +543,6 @@ def test_what_is_never_an_answer_is_not_in_the_way_of_one(name: str, tmp_path: P
 def test_a_file_that_is_handed_in_alone_is_not_looked_into(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """There is nothing to choose from."""
     looked: list[str] = []
     monkeypatch.setattr(intake, "answers", lambda text: looked.append(text) or {})
     home = written(tmp_path, {"homework.py": f"# Jane\n{STUB}", "notes.txt": ""})
@@ -748,7 +747,7 @@ def test_the_line_ends_of_every_system_are_read(tmp_path: Path) -> None:
 
 
 def test_the_digest_is_of_what_counts() -> None:
-    """Of the text alone; of the problem where there is none, or a mended file would stand."""
+    """The digest is of the text; without a text of the problem, so that a mended file differs."""
     text = Handed("hw.py", GOOD, notes=("a",))
     assert text.digest == hashlib.sha256(GOOD.encode()).hexdigest()
     assert text.digest == Handed("b.py", GOOD).digest

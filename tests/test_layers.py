@@ -27,7 +27,7 @@ def splitmix64(seed: int) -> Iterator[int]:
 
 
 def masks(drop: Drop, place: int, shape: tuple[int, ...]) -> Tensor:
-    """What dropout multiplies x_i (b, ...) of each client with, entry by entry."""
+    """Return the factors of dropout for x_i (b, ...) of each client, entry by entry."""
     of_client = []
     for seed, rate in zip(drop.seed.tolist(), drop.rate.tolist(), strict=True):
         key = next(islice(splitmix64(seed), place, None))

@@ -1,4 +1,4 @@
-"""What students wrote is read in a process with limits: its author is told, the class goes on."""
+"""Student files are read in a process with limits: the author is told, the class goes on."""
 
 import gzip
 import io

@@ -1,4 +1,4 @@
-"""What is said where an argument is wrong: it is named, and shown in a few values."""
+"""Messages about wrong arguments: they name the argument, and show a few values."""
 
 import re
 from collections.abc import Callable

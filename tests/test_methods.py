@@ -78,7 +78,7 @@ def real(values: object) -> Tensor:
 
 
 def averaged(average: Tensor, change: object = (0.0, 0.0), c: LocalHP | None = None) -> RoundUpdate:
-    """What the server gets in its first round, from clients of whom only the average matters."""
+    """Return the update of a first round from clients of which only the average matters."""
     c = LocalHP() if c is None else c
     B = len(c)
     p, n = torch.full((B,), 1 / B, dtype=F64), torch.ones(B, dtype=torch.long)

@@ -32,7 +32,7 @@ def cells(*sources: str | tuple[str, str]) -> str:
 
 
 def values(module: Module) -> dict[str, object]:
-    """What the module defines."""
+    """Return the names that the module defines."""
     out: dict[str, object] = {}
     exec(module.source, out)
     out.pop("__builtins__")
@@ -40,7 +40,7 @@ def values(module: Module) -> dict[str, object]:
 
 
 def answer(*sources: str | tuple[str, str]) -> object:
-    """What fedavg([3]) of the notebook returns."""
+    """Return the value of fedavg([3]) of the notebook."""
     return values(convert(cells(*sources)))["fedavg"]([3])  # type: ignore[operator]
 
 
@@ -320,7 +320,7 @@ STUB = 'def fedavg(states):\n    """Doc."""\n    raise NotImplementedError("not 
 
 
 def raised(module: Module, name: str) -> str:
-    """What a call of the function raises."""
+    """Return the error of a call of the function."""
     with pytest.raises(SyntaxError) as caught:
         values(module)[name](1, b=2)  # type: ignore[operator]
     return str(caught.value)

@@ -50,7 +50,7 @@ def course(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def report(file: Path, **status: str) -> Report:
-    """Of exercise 1, where ex01.1 has 2 points and ex01.2 has 3."""
+    """Return the report of exercise 1, where ex01.1 has 2 points and ex01.2 has 3."""
     points = {"one": 2, "two": 3}
     results = (Result(q, f"ex01.{points[q] - 1}", q, points[q], "", status=s)
                for q, s in status.items())  # fmt: skip

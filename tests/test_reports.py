@@ -1,4 +1,4 @@
-"""What instructors and students read, and what other programs get."""
+"""Reports for instructors, students and other programs."""
 
 import csv
 import io
@@ -528,7 +528,7 @@ def test_a_gradebook_without_the_column_is_refused(
 
 
 class MissingEntry(ValueError):
-    """As nbgrader's."""
+    """The error of the same name in nbgrader."""
 
 
 class Nbgrader:

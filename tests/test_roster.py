@@ -1,4 +1,4 @@
-"""Whose is what: the people of a roster, and what was handed in."""
+"""The students of a roster, matched to submissions."""
 
 import unicodedata
 from collections.abc import Callable, Iterable

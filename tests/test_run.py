@@ -153,7 +153,7 @@ def scored(loss: list[float], error: list[float]) -> Score:
 
 
 def told(after: Score, before: Score | None = None, size: list[int] | None = None) -> RoundResult:
-    """What a tuner is told of a round with these scores."""
+    """Return the round result for these scores."""
     B = len(after.loss)
     sizes = torch.tensor([3] * B if size is None else size)
     before = scored([1.0] * B, [0.5] * B) if before is None else before

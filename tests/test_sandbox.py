@@ -662,7 +662,7 @@ def test_a_composite_in_the_sandbox_is_judged_apart_from_its_parts(tmp_path: Pat
 
 @pytest.fixture(scope="module")
 def broken(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, object]]:
-    """Of a right answer, an odd one, again, and with another secret: test -> its result."""
+    """Return test -> result of a right answer, an odd one twice, and one with another secret."""
     need("bwrap")
     tests = tmp_path_factory.mktemp("broken") / "test_f.py"
     tests.write_text(BROKEN)

@@ -53,7 +53,7 @@ LAWS = [
 
 
 def made(kind: type, **fields: object) -> Any:
-    """As outside the tests, where nothing else checks the types of what is handed in."""
+    """Make a value as outside the tests, without other checks of types."""
     new = object.__new__(kind)
     for name, value in fields.items():
         object.__setattr__(new, name, value)

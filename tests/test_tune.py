@@ -84,7 +84,7 @@ def stepped(search: Race, fed: Federation) -> Race:
 
 
 class Stop(Exception):
-    """What stops a search in the middle."""
+    """An error that stops a search in the middle."""
 
 
 def interrupted(monkeypatch: pytest.MonkeyPatch, calls: int, error: type[BaseException]) -> None:

@@ -402,7 +402,7 @@ def listed(parts: Iterable[str]) -> str:
 
 
 def many(part: str) -> bytes:
-    """As many of a part as go into a message."""
+    """Return a list of one part that fills a message."""
     return listed([part] * (wire.MAX_JSON // (len(part) + 1) - 1)).encode()
 
 

@@ -1,4 +1,4 @@
-"""What checks the signatures' types and shapes: beartype, to which an int is a float as well.
+"""The type checker of signatures, types and shapes: beartype, to which an int is a float as well.
 
 A function within a function is checked only if it names shapes. Its checks would be compiled each
 time that it is defined, which takes 2 milliseconds, more than a step of training.

@@ -132,7 +132,7 @@ class Federation:
 
     @cached_property
     def sizes(self) -> Sizes:
-        """What a server may know of the data."""
+        """The sizes of the data, which a server may know."""
         x = self.train.x
         dtype = x.dtype if x.is_floating_point() else None
         return Sizes(self.train.n, self.val.n, self.classes, dtype)

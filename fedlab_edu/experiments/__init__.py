@@ -1,1 +1,1 @@
-"""What the exercises' experiments measure: one number for a setting and a seed."""
+"""The measurements of the exercises' experiments: one number for a setting and a seed."""

@@ -1,4 +1,4 @@
-"""What goes over the wire: vectors and numbers in Flower's records, and the checks of answers."""
+"""Messages between server and nodes: vectors and numbers in records, and checks of answers."""
 
 from collections.abc import Mapping
 from math import inf, isfinite
@@ -25,7 +25,7 @@ class Answer(NamedTuple):
 
     @property
     def parts(self) -> tuple[bool, bool]:
-        """Which of the optional parts there are: those of its method."""
+        """Whether it has a ``state_delta`` and a ``weight``, as its method demands."""
         return self.state_delta is not None, self.weight is not None
 
 

@@ -1,4 +1,4 @@
-"""What the functions of `warmup` must fulfil: (passed, sentence) for each property.
+"""The requirements of the functions in `warmup`: (passed, sentence) for each property.
 
 A page carries this text: it has no solution.
 """

@@ -44,7 +44,7 @@ class Member(Searched):
 
     @property
     def training(self) -> object:
-        """What the search depends on: all but the target."""
+        """All that the search depends on, which excludes the target."""
         return self.wrapper, self.tuner, repr(self.method)
 
     def search(self, setting: Setting, model: Model, fed: Federation, seed: int) -> FedPop:

@@ -139,7 +139,7 @@ class Tuning(Searched):
 
     @property
     def training(self) -> object:
-        """What the arms' training depends on; in random search the target only picks the winner."""
+        """All that arms' training depends on; in random search the target only picks the winner."""
         shared = self.wrapper == "RS" and self.select == "survivor"
         return (self.wrapper, repr((self.fedex, self.method))) if shared else self.name
 

@@ -77,7 +77,7 @@ class Bayes:
 
     @property
     def warning(self) -> str | None:
-        """What is wrong with the winner, see `Race.warning`."""
+        """A warning about the winner, or None, see `Race.warning`."""
         return self.race.warning
 
     def step(self, model: Model, fed: Federation, clients: int = 10) -> "Bayes":

@@ -104,7 +104,7 @@ class Race(Checked):
 
     @property
     def warning(self) -> str | None:
-        """What is wrong with the winner, or None, see `Estimate.warning`."""
+        """A warning about the winner, or None, see `Estimate.warning`."""
         found = self.estimate.warning(self.winner, self.best_score)
         return found and f"arm {self.best} is the best, but {found}"
 

@@ -1,4 +1,4 @@
-"""How FedPop changes a configuration: eqs. (3) and (4) of Chen et al. (2023), for whole tables."""
+"""Evolution of configurations in FedPop: eqs. (3) and (4) of Chen et al. (2023), by tables."""
 
 from dataclasses import dataclass
 from functools import partial

@@ -1,4 +1,4 @@
-"""What runs on a node."""
+"""The app of a node."""
 
 from fedlab_edu.flower import client_app
 

@@ -1,4 +1,4 @@
-"""What runs on the server."""
+"""The app of the server."""
 
 from fedlab_edu import Run, start
 from fedlab_edu.flower import server_app
