@@ -417,9 +417,9 @@ SOLUTIONS: dict[str, str] = {
 def weighted_average(models, n):
     return [sum(n_i * w[j] for n_i, w in zip(n, models)) / sum(n) for j in range(len(models[0]))]
 """,
-    "corrected": """
-def corrected(g, c_i, c):
-    return [x - own + mean for x, own, mean in zip(g, c_i, c)]
+    "proximal": """
+def proximal(g, w_i, w, mu):
+    return g + mu * (w_i - w)
 """,
     "rounds_used": """
 def rounds_used(stops, arms, eta):
@@ -456,8 +456,14 @@ def child(h, a, b, eps, u):
 MISTAKES = [  # what a wrong answer has in place of the right one, and the first sentence that fails
     ("weighted_average", "n_i * w[j]", "w[j]", "Equal numbers"),
     ("weighted_average", "/ sum(n)", "/ len(n)", "Equal numbers"),
-    ("corrected", "- own + mean", "+ own - mean", "If every c_i"),
-    ("corrected", "- own + mean", "- own", "With c_i = c it"),
+    ("proximal", "g + mu", "g - mu", "Where w_i is above w"),
+    ("proximal", "g + mu * (w_i - w)", "g", "Where w_i is above w"),
+    ("proximal", "g + mu * (w_i - w)", "mu * (w_i - w)", "Where w_i = w"),
+    ("proximal", "mu * (w_i - w)", "mu * w_i", "Where w_i = w"),
+    ("proximal", "mu * (w_i - w)", "(w_i - w)", "With mu = 0"),
+    ("proximal", "mu * (w_i - w)", "mu / 2 * (w_i - w)", "It is the slope"),
+    ("proximal", "mu * (w_i - w)", "2 * mu * (w_i - w)", "It is the slope"),
+    ("proximal", "mu * (w_i - w)", "mu / 2 * (w_i - w) ** 2", "Equally far"),
     ("rounds_used", "stop - before", "stop", "9 arms run 3 rounds"),
     ("rounds_used", "max(1, arms // eta)", "arms // eta", "At least one"),
     ("rounds_used", "max(1, arms // eta)", "round(arms / eta)", "Of 11"),

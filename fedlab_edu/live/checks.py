@@ -28,21 +28,25 @@ def weighted_average(f: Function) -> Checks:
     yield near(f(models, [4, 0]), models[0]), "A client without examples has no say."
 
 
-def corrected(f: Function) -> Checks:
-    """Check `warmup.corrected`."""
-    g, zero = [[3.0, -1.0], [1.0, 5.0]], [0.0, 0.0]
-    mean = [2.0, 2.0]
-    yield near(f(g[0], zero, zero), g[0]), "With c_i = c = 0 it is the client's own gradient."
-    yield near(f(g[0], mean, mean), g[0]), "With c_i = c it is the client's own gradient, too."
-    both = [f(g[i], g[i], mean) for i in (0, 1)]
+def proximal(f: Function) -> Checks:
+    """Check `warmup.proximal`."""
+    yield near(f(2.0, 1.5, 1.5, 0.7), 2), "Where w_i = w nothing pulls: it is g."
+    yield near(f(2.0, 3.0, 1.0, 0.0), 2), "With mu = 0 nothing pulls."
+    yield f(0.0, 3.0, 1.0, 1.0) > 0, "Where w_i is above w it is higher than g: a step leads back."
     yield (
-        near(both[0], mean) and near(both[1], mean),
-        ("If every c_i is the client's gradient, all clients go along the mean gradient."),
+        near(f(0.0, -1.0, 1.0, 1.0), -f(0.0, 3.0, 1.0, 1.0)),
+        "Equally far on the other side: minus it.",
     )
-    own = [[1.0, 1.0], [3.0, 3.0]]
-    both = [f(g[i], own[i], mean) for i in (0, 1)]
-    total = [a + b for a, b in zip(both[0], both[1], strict=True)]
-    yield near(total, [4, 4]), "If c is the mean of the c_i, the clients' mean direction is kept."
+    yield near(f(0.0, 3.0, 1.0, 4.0), 2 * f(0.0, 3.0, 1.0, 2.0)), "Twice mu pulls twice as hard."
+
+    def loss(w_i: float) -> float:
+        return 3 * (w_i - 4) ** 2 + 0.8 / 2 * (w_i - 1) ** 2
+
+    slope = (loss(2.001) - loss(1.999)) / 0.002
+    yield (
+        abs(f(6 * (2.0 - 4), 2.0, 1.0, 0.8) - slope) < 1e-6,
+        "It is the slope of the loss, measured with small steps.",
+    )
 
 
 def rounds_used(f: Function) -> Checks:

@@ -6,8 +6,8 @@ def weighted_average(models: list[list[float]], n: list[float]) -> list[float]:
     raise NotImplementedError("write the function here")
 
 
-def corrected(g: list[float], c_i: list[float], c: list[float]) -> list[float]:
-    """Return SCAFFOLD's direction: g without what is typical of client i."""
+def proximal(g: float, w_i: float, w: float, mu: float) -> float:
+    """Return the slope at w_i of FedProx's loss, F(w_i) + mu/2 (w_i - w)^2; g is that of F."""
     raise NotImplementedError("write the function here")
 
 
