@@ -3,12 +3,13 @@
 #
 # A round of any federated method has two parts. In `Loc` a client turns the model that it receives
 # into something to send back; in `Agg` the server turns what it receives into its next model. The
-# methods differ in surprisingly few lines of these two parts, and you write those lines for four:
+# methods differ in surprisingly few lines of these two parts.
 #
-# - **FedProx** (Li et al., 2020) changes the gradient in `Loc`,
-# - **SCAFFOLD** (Karimireddy et al., 2020) changes `Loc` and `Agg`, and keeps control variates,
-# - **FedDyn** (Acar et al., 2021) changes both; you write its `Agg`, which keeps a vector `h`,
-# - **MAML** (Finn et al., 2017) sends back a gradient in place of a model.
+# - **Core**, 90 minutes, 17 points: you write these lines for three methods. SCAFFOLD (Karimireddy
+#   et al., 2020) changes `Loc` (2.1) and `Agg` (2.2), and keeps control variates. FedDyn (Acar et
+#   al., 2021) has an `Agg` (2.3) with a memory h. MAML (Finn et al., 2017) sends back a gradient in
+#   place of a model (2.4).
+# - **Experiment**, 60 minutes, 12 points (2.5): what SCAFFOLD gains as clients differ more.
 #
 # Models are vectors (d,) of float64. Nothing here is random, and no function may change its
 # arguments: what a method keeps from round to round goes in as an argument, and its next value
@@ -22,28 +23,6 @@ from torch import Tensor
 
 
 # %% tags=["exercise", "q1"]
-def fedprox_gradient(g: Tensor, w_i: Tensor, w: Tensor, mu: float) -> Tensor:
-    """Exercise 2.1: the gradient of FedProx's local objective at a client's model.
-
-    A client of FedProx does not minimise its loss F_i(w_i) alone but F_i(w_i) + mu/2 |w_i - w|^2:
-    its model is pulled back to the one that it received.
-
-    Args:
-        g: (d,), the gradient of F_i at w_i.
-        w_i: (d,), the client's model.
-        w: (d,), the model that the client received; it is the same in all local steps.
-        mu: how strong the pull is, at least 0.
-
-    Returns: (d,), the gradient of F_i(w_i) + mu/2 |w_i - w|^2 with respect to w_i. g, w_i and w are
-        not changed.
-
-    Roughly 1 line.
-    """
-    # Your answer goes here: replace the next line.
-    raise NotImplementedError("not written yet")
-
-
-# %% tags=["exercise", "q2"]
 def scaffold_local(
     x: Tensor,
     control_i: Tensor,
@@ -52,7 +31,7 @@ def scaffold_local(
     steps: int,
     gradient: Callable[[Tensor], Tensor],
 ) -> tuple[Tensor, Tensor]:
-    """Exercise 2.2: local training of SCAFFOLD, and the client's next control variate.
+    """Exercise 2.1: local training of SCAFFOLD, and the client's next control variate.
 
     The client's control variate c_i estimates its own gradient, the server's c that of all clients.
     Adding c - c_i to each gradient corrects the drift towards the client's own optimum.
@@ -78,7 +57,7 @@ def scaffold_local(
     raise NotImplementedError("not written yet")
 
 
-# %% tags=["exercise", "q3"]
+# %% tags=["exercise", "q2"]
 def scaffold_server(
     x: Tensor,
     control: Tensor,
@@ -88,7 +67,7 @@ def scaffold_server(
     server_lr: float,
     clients: int,
 ) -> tuple[Tensor, Tensor]:
-    """Exercise 2.3: the server's part of a round of SCAFFOLD, in which B of N clients took part.
+    """Exercise 2.2: the server's part of a round of SCAFFOLD, in which B of N clients took part.
 
     Args:
         x: (d,), the server's model, which the clients received.
@@ -111,18 +90,18 @@ def scaffold_server(
     raise NotImplementedError("not written yet")
 
 
-# %% tags=["exercise", "q4"]
+# %% tags=["exercise", "q3"]
 def feddyn_server(
     w: Tensor, W: Tensor, h: Tensor, alpha: float, clients: int
 ) -> tuple[Tensor, Tensor]:
-    """Exercise 2.4: the server's part of a round of FedDyn, in which B of m clients took part.
+    """Exercise 2.3: the server's part of a round of FedDyn, in which B of m clients took part.
 
     Args:
         w: (d,), the server's model, which the clients received.
         W: (B, d), row i is the model w_i of the i-th client of the round.
         h: (d,), what the server keeps from round to round.
         alpha: the strength of the clients' pull towards w, above 0.
-        clients: m, the number of all clients (N in 2.3), B of which took part.
+        clients: m, the number of all clients (N in 2.2), B of which took part.
 
     Returns: a pair (w, h).
         w: (d,), the next model: the plain mean of the w_i, minus h/alpha with the *next* h.
@@ -135,7 +114,7 @@ def feddyn_server(
     raise NotImplementedError("not written yet")
 
 
-# %% tags=["exercise", "q5"]
+# %% tags=["exercise", "q4"]
 def maml_gradient(
     w: Tensor,
     A_train: Tensor,
@@ -145,7 +124,7 @@ def maml_gradient(
     lr: float,
     steps: int,
 ) -> tuple[Tensor, Tensor]:
-    """Exercise 2.5: a client's adapted model, and the gradient that it sends to the server of MAML.
+    """Exercise 2.4: a client's adapted model, and the gradient that it sends to the server of MAML.
 
     The client's training loss is the quadratic 1/2 (w - mu)' A (w - mu) with A_train and mu_train
     (' is the transpose; mu is where the loss is lowest, not FedProx's mu),
@@ -169,6 +148,93 @@ def maml_gradient(
         The arguments are not changed.
 
     Roughly 7 lines.
+    """
+    # Your answer goes here: replace the next line.
+    raise NotImplementedError("not written yet")
+
+
+# %% [markdown]
+# ## Exercise 2.5: an experiment
+#
+# SCAFFOLD's steps have a correction that FedAvg's lack. When is it worth its memory?
+# `fedlab_edu.experiments.skew.error(method, alpha, seed)` trains a network on ten clients for ten
+# rounds, and returns how many per cent of the test images it gets wrong. The method is "scaffold",
+# or "plain": the same without the correction, an average in which all clients count the same.
+#
+# 1. Predict, before you measure, what SCAFFOLD's gain does as the clients' labels become more
+#    skewed (`alpha` from 100 down to 0.1).
+# 2. Measure: write `table_5` and `interval_5`, and run, in the folder of this file,
+#
+#        from ex02_methods import interval_5, table_5
+#        from fedlab_edu.experiments.skew import error
+#
+#        conditions = [(m, alpha) for alpha in (100.0, 1.0, 0.1) for m in ("plain", "scaffold")]
+#        table = table_5(error, conditions, range(6))
+#        for i in (0, 2, 4):
+#            print(conditions[i], interval_5(table[i], table[i + 1], 2.571))
+#
+#    This takes some seconds. The runs are *paired*: both methods see the same clients,
+#    initial weights and minibatches of a seed, so its luck cancels in their difference. 2.571 is
+#    the 97.5 % quantile of Student's distribution with 5 degrees of freedom.
+# 3. Interpret in three sentences.
+
+
+# %% tags=["exercise", "q5"]
+def predict_5() -> str:
+    """Exercise 2.5: your prediction; a wrong one costs nothing.
+
+    Returns: what SCAFFOLD's gain does as the labels become more skewed, one of "grows", "stays" and
+        "shrinks".
+    """
+    # Your answer goes here: replace the next line.
+    raise NotImplementedError("not written yet")
+
+
+# %% tags=["exercise"]
+def table_5(
+    run: Callable[[str, float, int], float],
+    conditions: list[tuple[str, float]],
+    seeds: list[int],
+) -> list[list[float]]:
+    """Measure all conditions with the same seeds.
+
+    Args:
+        run: `run(method, alpha, seed)` returns one number, as `error`.
+        conditions: pairs (method, alpha).
+        seeds: of the runs of each condition.
+
+    Returns: for each condition a list of its numbers, one for each seed.
+
+    Roughly 3 lines.
+    """
+    # Your answer goes here: replace the next line.
+    raise NotImplementedError("not written yet")
+
+
+# %% tags=["exercise"]
+def interval_5(first: list[float], second: list[float], t: float) -> tuple[float, float]:
+    """Return the 95 % interval of the mean difference second - first of paired runs.
+
+    Args:
+        first: numbers x_s of one condition, one for each of n >= 2 seeds s.
+        second: numbers y_s of the other condition with the same seeds.
+        t: the 97.5 % quantile of Student's distribution with n - 1 degrees of freedom.
+
+    Returns: the ends (d - h, d + h), where d is the mean of the n differences y_s - x_s and
+        h = t * sd / sqrt(n), with their standard deviation sd (divided by n - 1 under the root).
+
+    Roughly 6 lines.
+    """
+    # Your answer goes here: replace the next line.
+    raise NotImplementedError("not written yet")
+
+
+# %% tags=["exercise"]
+def reading_5() -> str:
+    """Return what your table says, for your instructor, who reads it.
+
+    Returns: three sentences: what you predicted and what you measured, with the intervals; why it
+        is so; what this experiment cannot tell.
     """
     # Your answer goes here: replace the next line.
     raise NotImplementedError("not written yet")

@@ -64,25 +64,6 @@ def two_of_three(rounds: int) -> Iterator[list[int]]:
 
 # --- ex02.1 ---------------------------------------------------------------------------------------
 
-PULLS: Mistakes = {
-    "the pull has the wrong sign: its gradient is mu (w_i - w), and a step goes against it":
-        lambda g, w_i, w, mu: g - mu * (w_i - w),
-    "the pull is half of what it should be: the 2 of the square cancels the 1/2 of mu/2":
-        lambda g, w_i, w, mu: g + mu / 2 * (w_i - w),
-    "the pull is twice what it should be: do not forget the 1/2 of mu/2":
-        lambda g, w_i, w, mu: g + 2 * mu * (w_i - w),
-    "this pulls towards zero: w_i is pulled to w, by mu (w_i - w)":
-        lambda g, w_i, w, mu: g + mu * w_i,
-    "the pull is missing: it is mu (w_i - w)": lambda g, w_i, w, mu: g,
-    "this is the pull alone: add it to g": lambda g, w_i, w, mu: mu * (w_i - w),
-    "mu is missing: the pull is mu (w_i - w)": lambda g, w_i, w, mu: g + (w_i - w),
-    "this adds the value of the term mu/2 |w_i - w|^2, a number: add its gradient, a vector":
-        lambda g, w_i, w, mu: g + mu / 2 * (w_i - w).square().sum(),
-}  # fmt: skip
-
-
-# --- ex02.2 ---------------------------------------------------------------------------------------
-
 
 class Local(NamedTuple):
     """The arguments of `scaffold_local`."""
@@ -161,7 +142,7 @@ NEXT_CONTROL: Mistakes = {
 }  # fmt: skip
 
 
-# --- ex02.3 ---------------------------------------------------------------------------------------
+# --- ex02.2 ---------------------------------------------------------------------------------------
 
 
 class Scaffold(NamedTuple):
@@ -213,7 +194,7 @@ SERVED_CONTROL: Mistakes = {
 }  # fmt: skip
 
 
-# --- ex02.4 ---------------------------------------------------------------------------------------
+# --- ex02.3 ---------------------------------------------------------------------------------------
 
 
 class Dyn(NamedTuple):
@@ -269,7 +250,7 @@ NEXT_W: Mistakes = {
 }  # fmt: skip
 
 
-# --- ex02.5 ---------------------------------------------------------------------------------------
+# --- ex02.4 ---------------------------------------------------------------------------------------
 
 
 class Maml(NamedTuple):

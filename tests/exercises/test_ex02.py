@@ -1,10 +1,11 @@
-"""Exercise 2, every method is Loc and Agg: 20 points."""
+"""Exercise 2, every method is Loc and Agg: 29 points."""
 
+from collections.abc import Callable
 from functools import partial
-from itertools import pairwise
 
 import pytest
 import torch
+from experiment import check_interval, check_prediction, check_sentences, check_table
 from mistakes_ex02 import (
     ADAPTED,
     LOCALLY,
@@ -12,7 +13,6 @@ from mistakes_ex02 import (
     NEXT_CONTROL,
     NEXT_H,
     NEXT_W,
-    PULLS,
     SERVED,
     SERVED_CONTROL,
     Dyn,
@@ -32,59 +32,18 @@ from mistakes_ex02 import (
 from support import real
 from torch import Tensor
 
-from fedlab_edu import Clients, LocalHP, linear, local_sgd
-from fedlab_grade.checks import Answer, Failure, close, parts, tensor, unchanged
+from fedlab_edu.experiments.skew import error
+from fedlab_grade.checks import Answer, close, parts, tensor, unchanged
 from fedlab_grade.student import Student
 
-fedprox_gradient = partial(pytest.mark.q, "ex02.1", function="fedprox_gradient")
-scaffold_local = partial(pytest.mark.q, "ex02.2", function="scaffold_local")
-scaffold_server = partial(pytest.mark.q, "ex02.3", function="scaffold_server")
-feddyn_server = partial(pytest.mark.q, "ex02.4", function="feddyn_server")
-maml_gradient = partial(pytest.mark.q, "ex02.5", function="maml_gradient")
+scaffold_local = partial(pytest.mark.q, "ex02.1", function="scaffold_local", minutes=20)
+scaffold_server = partial(pytest.mark.q, "ex02.2", function="scaffold_server", minutes=20)
+feddyn_server = partial(pytest.mark.q, "ex02.3", function="feddyn_server", minutes=20)
+maml_gradient = partial(pytest.mark.q, "ex02.4", function="maml_gradient", minutes=30)
+skew = partial(pytest.mark.q, "ex02.5", minutes=60)
 
 
 # --- ex02.1 ---------------------------------------------------------------------------------------
-
-
-def check_pull(student: Student, want: Tensor, *arguments: object, rule: str = "") -> Answer:
-    answer = student.call("fedprox_gradient", *arguments)
-    close(answer, want, returned(PULLS, *arguments), rule)
-    return answer
-
-
-@fedprox_gradient(points=1, aspect="a case computed by hand")
-def test_prox_by_hand(student: Student) -> None:
-    check_pull(student, real(9, -6), real(1, -2), real(3, 1), real(1, 2), 4.0)
-
-
-@fedprox_gradient(points=1, aspect="steps of local training, as in the package")
-def test_prox_makes_the_steps_of_the_package(student: Student) -> None:
-    gen = torch.Generator().manual_seed(1)
-    x, y, w = normal(gen, 5, 3), torch.tensor([0, 1, 1, 0, 1]), normal(gen, 8)
-    model, one = linear(3, 2), Clients(x, y, torch.arange(5).split(5))
-    mu, lr = 0.7, 0.25
-    path = [w]
-    for epochs in range(1, 5):  # of one minibatch with all examples
-        path.append(local_sgd(model, w, one, LocalHP(lr=lr, mu=mu, batch=5, epochs=epochs), [0])[0])
-    for w_i, after in pairwise(path):
-        error = (x @ w_i[:6].view(3, 2) + w_i[6:]).softmax(1) - torch.eye(2, dtype=x.dtype)[y]
-        g = torch.cat([(x.T @ error).flatten(), error.sum(0)]) / 5
-        check_pull(student, (w_i - after) / lr, g, w_i, w, mu)
-
-
-@fedprox_gradient(points=1, aspect="no pull at w_i = w or with mu = 0; arguments left as they were")
-def test_prox_does_not_pull_at_w(student: Student) -> None:
-    gen = torch.Generator().manual_seed(2)
-    g, w_i, w = normal(gen, 3, 6)
-    check_pull(student, g, g, w, w, 0.5, rule="At w_i = w there is no pull.")
-    check_pull(student, g, g, w_i, w, 0.0, rule="With mu = 0 there is no pull.")
-    answer = student.call("fedprox_gradient", g, w_i, w, 0.5)
-    if torch.equal(tensor(answer, like=g), g):
-        raise Failure("fedprox_gradient returned g itself although mu = 0.5 and w_i is not w.")
-    unchanged(answer)
-
-
-# --- ex02.2 ---------------------------------------------------------------------------------------
 
 
 def check_local(student: Student, s: Local, want: Tensor, rule: str = "") -> Answer:
@@ -99,36 +58,43 @@ def local_by_hand() -> Local:
     return Local(real(0, 8), real(4, 0), real(0, 4), 0.25, 2, towards.gradient)
 
 
+def drawn_local() -> list[tuple[Quadratic, Local]]:
+    gen = torch.Generator().manual_seed(3)
+    return [
+        (f, Local(*normal(gen, 3, 4), 0.1, steps, f.gradient))
+        for f, steps in zip(quadratics(3, 4, seed=4), (1, 3, 8), strict=True)
+    ]
+
+
 @scaffold_local(points=1, aspect="the model y after two steps, by hand")
 def test_scaffold_model_by_hand(student: Student) -> None:
     rule = "With gradient y - [4, 0], y goes from [0, 8] to [2, 5] to [3.5, 2.75]."
     check_local(student, local_by_hand(), real(3.5, 2.75), rule)
 
 
-@scaffold_local(points=1, aspect="the next control variate, from your own y, by hand")
-def test_scaffold_control_by_hand(student: Student) -> None:
-    s = local_by_hand()
-    y, control = parts(student.call("scaffold_local", *s), "y", "new_control_i")
-    own = tensor(y, like=s.x)  # be it right or wrong; from [3.5, 2.75] it is [-3, 6.5]
-    want = real(-3, 6.5) - (own - real(3.5, 2.75)) / 0.5
-    close(control, want, returned(NEXT_CONTROL, s, own))
+@scaffold_local(points=1, aspect="the model y on drawn quadratics, in closed form")
+def test_scaffold_model_in_closed_form(student: Student) -> None:
+    for f, s in drawn_local():
+        check_local(student, s, descended(f, s.x, s.lr, s.steps, s.control - s.control_i))
 
 
-@scaffold_local(points=1, aspect="drawn quadratics, in closed form; arguments left as they were")
-def test_scaffold_local_in_closed_form(student: Student) -> None:
-    gen = torch.Generator().manual_seed(3)
-    for f, steps in zip(quadratics(3, 4, seed=4), (1, 3, 8), strict=True):
-        s = Local(*normal(gen, 3, 4), 0.1, steps, f.gradient)
-        want = descended(f, s.x, s.lr, steps, drift=s.control - s.control_i)
-        control = check_local(student, s, want)
-        path = [descended(f, s.x, s.lr, k, drift=s.control - s.control_i) for k in range(steps)]
-        rule = "The next control variate is the mean of the gradients, uncorrected, of the K steps."
-        mean = torch.stack([f.gradient(y) for y in path]).mean(0)
-        close(control, mean, returned(NEXT_CONTROL, s, want), rule)
-        unchanged(control)
+@scaffold_local(points=1, aspect="the next control variate, from your own y")
+def test_scaffold_control_from_own_model(student: Student) -> None:
+    by_hand = local_by_hand(), real(3.5, 2.75), real(-3, 6.5)
+    cases = [by_hand]
+    for f, s in drawn_local():  # c_i is the mean of the gradients, uncorrected, of the K steps
+        path = [descended(f, s.x, s.lr, k, s.control - s.control_i) for k in range(s.steps + 1)]
+        cases.append((s, path[-1], torch.stack([f.gradient(y) for y in path[:-1]]).mean(0)))
+    for s, end, control_i in cases:
+        y, control = parts(student.call("scaffold_local", *s), "y", "new_control_i")
+        own = tensor(y, like=s.x)  # be it right or wrong
+        want = control_i - (own - end) / (s.steps * s.lr)
+        close(control, want, returned(NEXT_CONTROL, s, own))
 
 
-@scaffold_local(points=1, aspect="zero controls: plain SGD; right controls: the optimum stays")
+@scaffold_local(
+    points=1, aspect="zero controls: SGD; the optimum stays; arguments untouched", invariant=True
+)
 def test_scaffold_is_sgd_without_controls_and_rests_at_the_optimum_with_the_right_ones(
     student: Student,
 ) -> None:
@@ -140,6 +106,7 @@ def test_scaffold_is_sgd_without_controls_and_rests_at_the_optimum_with_the_righ
     control = check_local(student, one, x - 0.1 * f.gradient(x), rule)
     rule = "After one step with zero controls the next control variate is the gradient at x."
     close(control, f.gradient(x), returned(NEXT_CONTROL, one, x - 0.1 * f.gradient(x)), rule)
+    unchanged(control)
     best = optimum(losses)
     for f in losses:
         s = Local(best, f.gradient(best), zero, 0.1, 5, f.gradient)
@@ -149,7 +116,7 @@ def test_scaffold_is_sgd_without_controls_and_rests_at_the_optimum_with_the_righ
         close(control, s.control_i, returned(NEXT_CONTROL, s, best), rule)
 
 
-# --- ex02.3 ---------------------------------------------------------------------------------------
+# --- ex02.2 ---------------------------------------------------------------------------------------
 
 
 def served(student: Student, s: Scaffold) -> list[Answer]:
@@ -165,6 +132,8 @@ def server_by_hand() -> Scaffold:
 def test_scaffold_server_model_by_hand(student: Student) -> None:
     s = server_by_hand()
     close(served(student, s)[0], real(4, 5), returned(SERVED, s))
+    s = s._replace(server_lr=0.6)
+    close(served(student, s)[0], real(2.2, 3.2), returned(SERVED, s))
 
 
 @scaffold_server(points=1, aspect="the next control variate, by hand")
@@ -183,14 +152,13 @@ def test_scaffold_server_control_stays_the_mean_of_all(student: Student) -> None
         s = Scaffold(
             x, table.mean(0), normal(gen, len(who), 5), after[who], table[who], 0.6, len(table)
         )
-        model, control = served(student, s)
-        close(model, 0.4 * x + 0.6 * s.ys.mean(0), returned(SERVED, s))
+        control = served(student, s)[1]
         rule = f"{len(who)} of 6 clients took part, and c was the mean of the c_i of all 6."
         close(control, after.mean(0), returned(SERVED_CONTROL, s), rule)
         unchanged(control)
 
 
-@scaffold_server(points=1, aspect="100 rounds end at the optimum of all clients")
+@scaffold_server(points=1, aspect="100 rounds end at the optimum of all clients", invariant=True)
 def test_scaffold_server_finds_the_optimum(student: Student) -> None:
     losses, lr, steps = quadratics(3, 4, seed=8), 0.1, 5
     x = c = torch.zeros(4, dtype=torch.float64)
@@ -199,8 +167,9 @@ def test_scaffold_server_finds_the_optimum(student: Student) -> None:
         ys = torch.stack([descended(losses[i], x, lr, steps, c - table[i]) for i in who])
         new = table[who] - c + (x - ys) / (steps * lr)
         model, control = served(student, Scaffold(x, c, ys, new, table[who], 1.0, 3))
-        x, c = tensor(model, like=x), tensor(control, like=c)
         table[who] = new
+        close(control, table.mean(0), rule="In each round c must be the mean of all three c_i.")
+        x, c = tensor(model, like=x), tensor(control, like=c)
     rule = (
         "Two of three clients in turn, each with a quadratic loss and right local training: after "
         "100 rounds x must be the optimum of the mean loss."
@@ -208,7 +177,7 @@ def test_scaffold_server_finds_the_optimum(student: Student) -> None:
     close(model, optimum(losses), rule=rule)
 
 
-# --- ex02.4 ---------------------------------------------------------------------------------------
+# --- ex02.3 ---------------------------------------------------------------------------------------
 
 
 def dynamic(student: Student, s: Dyn) -> list[Answer]:
@@ -233,7 +202,9 @@ def test_dyn_model_by_hand(student: Student) -> None:
     close(w, real(1, 4, 0) - (own - real(3, -3, 6)) / 3, returned(NEXT_W, s, own))
 
 
-@feddyn_server(points=1, aspect="from h = 0 alpha plays no part in w; arguments left as they were")
+@feddyn_server(
+    points=1, aspect="from h = 0 alpha plays no part in w; arguments untouched", invariant=True
+)
 def test_dyn_from_zero(student: Student) -> None:
     gen = torch.Generator().manual_seed(9)
     W, w = normal(gen, 5, 5), normal(gen, 5)
@@ -248,7 +219,7 @@ def test_dyn_from_zero(student: Student) -> None:
             unchanged(h)
 
 
-@feddyn_server(points=1, aspect="100 rounds end at the optimum of all clients")
+@feddyn_server(points=1, aspect="100 rounds end at the optimum of all clients", invariant=True)
 def test_dyn_finds_the_optimum(student: Student) -> None:
     losses, alpha = quadratics(3, 4, seed=8), 1.0
     w = h = torch.zeros(4, dtype=torch.float64)
@@ -259,6 +230,7 @@ def test_dyn_finds_the_optimum(student: Student) -> None:
         W = torch.stack([torch.linalg.solve(f.A + pull, rhs) for f, rhs in terms])
         kept[who] -= alpha * (W - w)
         answer_w, answer_h = dynamic(student, Dyn(w, W, h, alpha, 3))
+        close(answer_h, kept.mean(0), rule="In each round h must be the mean of all three g_i.")
         w, h = tensor(answer_w, like=w), tensor(answer_h, like=h)
     rule = (
         "Two of three clients in turn, each with a quadratic loss and right local training: after "
@@ -267,7 +239,7 @@ def test_dyn_finds_the_optimum(student: Student) -> None:
     close(answer_w, optimum(losses), rule=rule)
 
 
-# --- ex02.5 ---------------------------------------------------------------------------------------
+# --- ex02.4 ---------------------------------------------------------------------------------------
 
 
 def meta(student: Student, s: Maml) -> list[Answer]:
@@ -328,10 +300,35 @@ def test_maml_gradient_is_the_slope_of_the_loss_after_adaptation(student: Studen
     close(gradient, slope, returned(META, s, tensor(adapted, like=s.w)), rule)
 
 
-@maml_gradient(points=1, aspect="K = 0: the plain gradient of the validation loss")
+@maml_gradient(points=1, aspect="K = 0: the plain gradient of the validation loss", invariant=True)
 def test_maml_without_adaptation(student: Student) -> None:
     s = maml_drawn(0, seed=30)
     adapted, gradient = meta(student, s)
     close(adapted, s.w, returned(ADAPTED, s), "With K = 0 nothing is adapted.")
     rule = "With K = 0 this is the gradient of the validation loss at w."
     close(gradient, s.A_val @ (s.w - s.mu_val), returned(META, s, s.w), rule)
+
+
+# --- ex02.5 ---------------------------------------------------------------------------------------
+
+CONDITIONS = [("plain", 0.1), ("scaffold", 0.1)]  # two of the six, with two seeds: all take seconds
+
+
+@skew(points=1, function="predict_5", aspect="a prediction from the list")
+def test_prediction(student: Student) -> None:
+    check_prediction(student, "predict_5", ("grows", "stays", "shrinks"))
+
+
+@skew(points=4, function="table_5", aspect="the table, measured again with the package", wall=60)
+def test_table(student: Student) -> None:
+    check_table(student, "table_5", error, CONDITIONS, range(2))
+
+
+@skew(points=4, function="interval_5", aspect="the interval of paired runs")
+def test_interval(student: Student) -> None:
+    check_interval(student, "interval_5")
+
+
+@skew(points=3, function="reading_5", aspect="three sentences, which your instructor reads")
+def test_sentences(student: Student, record_property: Callable[[str, str], None]) -> None:
+    record_property("reading", check_sentences(student, "reading_5"))
