@@ -10,7 +10,8 @@
 # - an estimate of the gradient of the mean score with respect to `theta`, from few drawn rows,
 # - the exponentiated gradient step, which keeps `theta` a distribution,
 # - the *baseline*, a mean of earlier scores, which makes the estimate less noisy,
-# - and all of these in one round, with the step size that the paper calls aggressive.
+# - all of these in one round, with the step size that the paper calls aggressive,
+# - and FedEx in each arm of successive halving (Algorithm 3), which tunes the server as well.
 #
 # The vectors are tensors of float64; only the rows are int64. Nothing here is random: which row a
 # client has drawn is an argument. No function may change its arguments.
@@ -86,9 +87,9 @@ def baseline(trace: list[float], gamma: float) -> float:
             the first round.
         gamma: from 0 to 1.
 
-    Returns: 0 for an empty trace. Else sum gamma^age x / sum gamma^age over its entries, as in
-        exercise 3.4: the newest has age 0, the one before it age 1, and so on; gamma^0 is 1 for
-        gamma = 0, too. A float. trace is not changed.
+    Returns: 0 for an empty trace. Else sum gamma^age x / sum gamma^age over its entries: the newest
+        has age 0, the one before it age 1, and so on; gamma^0 is 1 for gamma = 0, too, so that
+        the newest counts alone. With gamma = 1 it is the plain mean. A float. trace is not changed.
 
     Roughly 4 lines.
     """
@@ -133,4 +134,56 @@ def fedex_round(
     eta = math.sqrt(2 * math.log(len(z))) / largest if largest > 0 else 0.0
     mean = (size * score).sum() / size.sum()
     return exponentiate(z, g, eta), [*trace, mean.item()]
+    # END SOLUTION
+
+
+# %%
+def draw(z: Tensor, u: Tensor) -> Tensor:
+    """Given, for 4.5: the rows (B,) that clients draw from theta = exp(z), at u (B,) in [0, 1)."""
+    return torch.searchsorted(z.exp().cumsum(0), u, right=True).clamp(max=len(z) - 1)
+
+
+# %% tags=["exercise", "q5"]
+def fedex_in_halving(
+    scores: Tensor, u: Tensor, stops: list[int], eta: int, gamma: float
+) -> tuple[int, Tensor]:
+    """Exercise 4.5: FedEx in each arm of successive halving.
+
+    Every arm has a model, a table of k rows, a z and a trace of its own. It begins with equal
+    probabilities and an empty trace, and plays rounds of FedEx until it is eliminated. Eliminations
+    end arms; an arm that goes on keeps its z and its trace.
+
+    Training is recorded, so that you need no model: what a client would have scored with each row
+    is an argument, and so is the number by which it draws its row.
+
+    Args:
+        scores: (A, T, B, k), entry [a, t, i, j] is the score that client i of round t + 1 of arm a
+            reports if it has drawn row j.
+        u: (A, T, B), the numbers by which these clients draw their rows, see `draw`.
+        stops: the rounds after which arms are eliminated, and at last T, after which none is. They
+            rise.
+        eta: after an elimination floor(n / eta) of the n arms go on, but at least 1: those whose
+            mean score of the round just played is lowest; of equal ones those with lower numbers.
+        gamma: the discount of all baselines.
+
+    Returns: a pair (winner, z).
+        winner: the number a of the arm, counted from 0, whose mean score of round T is the lowest
+            of those left, the first of equal ones; an int.
+        z: (k,), the log theta of this arm after round T.
+        All clients count the same: their sizes are 1. The arguments are not changed.
+
+    Roughly 14 lines, with `draw` and your `fedex_round`, whose trace ends with the mean score.
+    """
+    # BEGIN SOLUTION
+    arms, rounds, clients, k = scores.shape
+    state = {a: (u.new_full((k,), -math.log(k)), []) for a in range(arms)}
+    everyone, size = torch.arange(clients), u.new_ones(clients)
+    for t in range(rounds):
+        for a, (z, trace) in state.items():
+            arm = draw(z, u[a, t])
+            state[a] = fedex_round(z, trace, arm, scores[a, t, everyone, arm], size, gamma)
+        order = sorted(state, key=lambda a: state[a][1][-1])  # equal ones stay in order
+        if t + 1 in stops[:-1]:
+            state = {a: state[a] for a in sorted(order[: max(1, len(state) // eta)])}
+    return order[0], state[order[0]][0]
     # END SOLUTION

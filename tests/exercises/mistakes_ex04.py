@@ -5,15 +5,11 @@ from collections.abc import Callable
 from decimal import Decimal, localcontext
 from fractions import Fraction
 from functools import partial
-from itertools import combinations
 from typing import NamedTuple
 
 import torch
 from support import DISCOUNTED, Mistakes, discounted, real
 from torch import Tensor
-
-from fedlab_grade.checks import form
-from fedlab_grade.student import Student
 
 # --- ex04.1 ---------------------------------------------------------------------------------------
 
@@ -312,28 +308,6 @@ ROUND: Mistakes = {
 }  # fmt: skip
 
 
-def own_parts(student: Student) -> Mistakes:
-    """What follows from the student's own answers to 4.1 to 4.3.
-
-    A sentence is of use only where it explains a wrong answer; then the functions that it names
-    are not right.
-    """
-    own = {
-        "gradient": lambda s: form(student.call("gradient", *s), s.theta),
-        "exponentiate": lambda *a: form(student.call("exponentiate", *a), a[0]),
-        "baseline": lambda *a: form(student.call("baseline", *a), 0.0),
-    }
-    part = {"gradient": "gradient", "exponentiate": "step", "baseline": "lam"}
-    question = {"gradient": "4.1", "exponentiate": "4.2", "baseline": "4.3"}
-    out: Mistakes = {}
-    for count in (1, 2, 3):
-        for names in combinations(own, count):
-            first = " and ".join(question[name] for name in names)
-            mistake = f"mend {first} first: this follows from your own {' and '.join(names)}"
-            out[mistake] = partial(moved, **{part[name]: own[name] for name in names})
-    return out
-
-
 # Of the next trace.
 NEXT_TRACE: Mistakes = {
     "the trace itself came back: the mean score of this round is added to it":
@@ -355,4 +329,113 @@ NEXT_TRACE: Mistakes = {
         lambda s: [*s.trace, *s.score.tolist()],
     "the mean score is added twice": lambda s: [*s.trace, s.mean, s.mean],
     "the oldest entry is gone: keep all": lambda s: [*s.trace[1:], s.mean],
+}  # fmt: skip
+
+
+# --- ex04.5 ---------------------------------------------------------------------------------------
+
+
+class Halved(NamedTuple):
+    """The arguments of `fedex_in_halving`."""
+
+    scores: Tensor
+    u: Tensor
+    stops: list[int]
+    eta: int
+    gamma: float
+
+
+class State(NamedTuple):
+    """An arm: log theta, and its mean scores so far."""
+
+    z: Tensor
+    trace: list[float]
+
+
+def drawn_rows(z: Tensor, u: Tensor) -> list[int]:
+    """The rows at these numbers, by adding up theta."""
+    ends = [sum(z.exp().tolist()[: j + 1]) for j in range(len(z))]
+    return [min(sum(end <= x for end in ends), len(ends) - 1) for x in u.tolist()]
+
+
+def begun(s: Halved) -> State:
+    k = s.scores.shape[-1]
+    return State(real(*[-math.log(k)] * k), [])
+
+
+def raced(
+    s: Halved,
+    play: Callable[[Round], Tensor] = moved,
+    rows: Callable[[Tensor, Tensor], list[int]] = drawn_rows,
+    judged: Callable[[list[float]], float] = lambda trace: trace[-1],
+    left: Callable[[int, int], int] = lambda n, eta: max(1, n // eta),
+    after: Callable[[Halved, State], State] = lambda s, state: state,
+    stops: Callable[[Halved], list[int]] = lambda s: s.stops[:-1],
+    sign: int = 1,
+) -> tuple[int, Tensor]:
+    """The winner and its z, with one or the other part replaced."""
+    arms, rounds, *_ = s.scores.shape
+    states, alive = [begun(s)] * arms, [*range(arms)]
+    for t in range(rounds):
+        for a in alive:
+            z, trace = states[a]
+            arm = rows(z, s.u[a, t])
+            score = real(*(s.scores[a, t, i, j].item() for i, j in enumerate(arm)))
+            one = Round(z, trace, torch.tensor(arm), score, torch.ones_like(score), s.gamma)
+            states[a] = State(play(one), [*trace, one.mean])
+        if t + 1 in stops(s):
+            best = sorted(alive, key=lambda a: (sign * judged(states[a].trace), a))
+            alive = sorted(best[: left(len(alive), s.eta)])
+            states = [after(s, state) for state in states]
+    winner = min(alive, key=lambda a: (judged(states[a].trace), a))
+    return winner, states[winner].z
+
+
+def raced_shared(s: Halved) -> tuple[int, Tensor]:
+    """One z and one trace for all arms, which play in turn."""
+    arms, rounds, *_ = s.scores.shape
+    z, trace = begun(s)
+    alive, last = [*range(arms)], [0.0] * arms
+    for t in range(rounds):
+        for a in alive:
+            arm = drawn_rows(z, s.u[a, t])
+            score = real(*(s.scores[a, t, i, j].item() for i, j in enumerate(arm)))
+            one = Round(z, trace, torch.tensor(arm), score, torch.ones_like(score), s.gamma)
+            z, trace, last[a] = moved(one), [*trace, one.mean], one.mean
+        if t + 1 in s.stops[:-1]:
+            alive = sorted(sorted(alive, key=lambda a: (last[a], a))[: max(1, len(alive) // s.eta)])
+    return min(alive, key=lambda a: (last[a], a)), z
+
+
+RACES: dict[str, Callable[[Halved], tuple[int, Tensor]]] = {
+    "z begins anew after an elimination: an arm that goes on keeps it": partial(
+        raced, after=lambda s, state: State(begun(s).z, state.trace)),
+    "the trace begins anew after an elimination: an arm that goes on keeps it": partial(
+        raced, after=lambda s, state: State(state.z, state.trace[-1:])),
+    "z and trace begin anew after an elimination: an arm that goes on keeps both": partial(
+        raced, after=lambda s, state: State(begun(s).z, state.trace[-1:])),
+    "all arms share one z and one trace: each has its own": raced_shared,
+    "the arms with the highest scores go on: lower is better": partial(raced, sign=-1),
+    "an arm is judged by the mean of all its rounds: the round just played counts alone": partial(
+        raced, judged=lambda trace: sum(trace) / len(trace)),
+    "an arm is judged by its lowest score so far: the round just played counts alone":
+        partial(raced, judged=min),
+    "an arm is judged by its first round: the round just played counts": partial(
+        raced, judged=lambda trace: trace[0]),
+    "n / eta is rounded up: floor(n / eta) arms go on, at least 1": partial(
+        raced, left=lambda n, eta: -(-n // eta)),
+    "floor(n / eta) arms end here: that many go on": partial(
+        raced, left=lambda n, eta: n - n // eta),
+    "only one arm goes on after the first elimination: floor(n / eta) do": partial(
+        raced, left=lambda n, eta: 1),
+    "no arm is ever eliminated here": partial(raced, stops=lambda s: []),
+    "the eliminations come one round too early: rounds are counted from 1": partial(
+        raced, stops=lambda s: [stop - 1 for stop in s.stops[:-1]]),
+    "the eliminations come one round too late: rounds are counted from 1": partial(
+        raced, stops=lambda s: [stop + 1 for stop in s.stops[:-1]]),
+    "every client uses the likeliest row: it draws its row by u": partial(
+        raced, rows=lambda z, u: [int(z.argmax())] * len(u)),
+    "rows are drawn from equal probabilities: they are drawn from theta": partial(
+        raced, rows=lambda z, u: [int(x * len(z)) for x in u.tolist()]),
+    "z stays as it was: it moves in every round": partial(raced, play=lambda one: one.z),
 }  # fmt: skip

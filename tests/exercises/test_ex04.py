@@ -1,4 +1,4 @@
-"""Exercise 4, FedEx by hand: 20 points."""
+"""Exercise 4, FedEx by hand: 25 points."""
 
 import math
 import random
@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from itertools import product
-from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -16,13 +16,19 @@ from mistakes_ex04 import (
     FIRST,
     GRADIENT,
     NEXT_TRACE,
+    RACES,
     ROUND,
+    Halved,
     Round,
     Scores,
     by_decimals,
     by_fractions,
     by_the_book,
-    own_parts,
+    estimate,
+    exponentiated,
+    mean_before,
+    moved,
+    raced,
 )
 from support import (
     MEANS_AT_THE_EDGES,
@@ -32,20 +38,32 @@ from support import (
     ask,
     ask_mean,
     draw_means,
+    each_part,
     real,
     right,
 )
 from torch import Tensor
 
-from fedlab_grade.checks import Answer, Case, Failure, check, form, parts, unchanged
+from fedlab_grade.checks import Answer, Case, check, composite, form, parts, unchanged
 from fedlab_grade.student import Student
 
-SOLUTION = Path(__file__).parents[2] / "solutions" / "ex04_fedex.py"
+gradient = partial(pytest.mark.q, "ex04.1", function="gradient", minutes=25)
+exponentiate = partial(pytest.mark.q, "ex04.2", function="exponentiate", minutes=20)
+baseline = partial(pytest.mark.q, "ex04.3", function="baseline", minutes=10)
+fedex_round = partial(pytest.mark.q, "ex04.4", function="fedex_round", minutes=30)
+fedex_in_halving = partial(pytest.mark.q, "ex04.5", function="fedex_in_halving", minutes=30)
 
-gradient = partial(pytest.mark.q, "ex04.1", function="gradient")
-exponentiate = partial(pytest.mark.q, "ex04.2", function="exponentiate")
-baseline = partial(pytest.mark.q, "ex04.3", function="baseline")
-fedex_round = partial(pytest.mark.q, "ex04.4", function="fedex_round")
+# What stands in for the student's own parts, so that a mistake in a part is charged once.
+PARTS = {
+    "gradient": lambda *s: estimate(Scores(*s)),
+    "exponentiate": exponentiated,
+    "baseline": mean_before,
+}
+
+
+def by_rule(*arguments: Any) -> tuple[Tensor, list[float]]:
+    s = Round(*arguments)
+    return moved(s), [*s.trace, s.mean]
 
 
 def rows(*arm: int) -> Tensor:
@@ -274,8 +292,7 @@ def played(student: Student, s: Round) -> list[Answer]:
 
 
 def check_z(student: Student, *cases: Case) -> None:
-    mistakes = own_parts(student) | ROUND
-    check(lambda s: played(student, s)[0], mistakes, cases, other_rounds())
+    check(lambda s: played(student, s)[0], ROUND, cases, other_rounds())
 
 
 def check_trace(student: Student, *cases: Case) -> None:
@@ -308,6 +325,7 @@ def round_by_hand() -> Round:
 
 
 @fedex_round(points=1, aspect="the next z, by hand")
+@composite(**PARTS)
 def test_round_by_hand(student: Student) -> None:
     s = round_by_hand()
     c = math.sqrt(2 * math.log(3))
@@ -329,6 +347,7 @@ def test_round_by_hand(student: Student) -> None:
 
 
 @fedex_round(points=1, aspect="the next trace, by hand and drawn")
+@composite(**PARTS)
 def test_round_adds_its_mean_score_to_the_trace(student: Student) -> None:
     s = round_by_hand()
     rule = "The mean score of this round is (1 * 0.9 + 3 * 0.3) / 4 = 0.45."
@@ -343,6 +362,7 @@ def test_round_adds_its_mean_score_to_the_trace(student: Student) -> None:
 
 
 @fedex_round(points=1, aspect="drawn rounds, with fractions and 40 digits")
+@composite(**PARTS)
 def test_round_is_that_of_fractions(student: Student) -> None:
     rng = random.Random(8)
     sizes = (3, 6, 0), (4, 2, 3), (5, 8, 1), (6, 5, 7), (9, 4, 0)
@@ -350,6 +370,7 @@ def test_round_is_that_of_fractions(student: Student) -> None:
 
 
 @fedex_round(points=1, aspect="nothing to learn from: all g_j are 0, or there is one row only")
+@composite(**PARTS)
 def test_round_without_a_step(student: Student) -> None:
     still = Round(log(0.5, 0.25, 0.25), [0.5, 0.5], rows(0, 2, 2), real(0.5, 0.5, 0.5),
         real(2, 1, 1), 0.5)  # fmt: skip
@@ -366,6 +387,7 @@ def test_round_without_a_step(student: Student) -> None:
 
 
 @fedex_round(points=1, aspect="one client in the first round: its score plays no part")
+@composite(**PARTS)
 def test_one_client_moves_theta_by_the_same_whatever_its_score(student: Student) -> None:
     rng, cases = random.Random(10), []
     for k, j in ((3, 0), (4, 2), (27, 5)):
@@ -381,6 +403,7 @@ def test_one_client_moves_theta_by_the_same_whatever_its_score(student: Student)
 
 
 @fedex_round(points=1, aspect="neither order nor scales matter; arguments untouched")
+@composite(**PARTS)
 def test_round_knows_no_order_and_no_scale(student: Student) -> None:
     s = drawn_round(random.Random(11), 5, 6, 3)
     order = torch.tensor([3, 0, 5, 1, 4, 2])
@@ -397,35 +420,76 @@ def test_round_knows_no_order_and_no_scale(student: Student) -> None:
     unchanged(played(student, s)[0])
 
 
-# --- the check itself -----------------------------------------------------------------------------
+# --- ex04.5 ---------------------------------------------------------------------------------------
 
 
-def fault_of_round(folder: Path, more: str) -> Failure:
-    """Of the solution, some functions of which are written anew."""
-    file = folder / "answer.py"
-    file.write_text(f"{SOLUTION.read_text()}\n{more}\n")
-    with pytest.raises(Failure) as fault:
-        test_round_is_that_of_fractions(Student(file))
-    return fault.value
+def check_halving(student: Student, only: str, *cases: Case) -> None:
+    def ask(s: Halved) -> Answer:
+        return student.call("fedex_in_halving", *s)
+
+    check(ask, RACES, cases, names=("winner", "z"), only=only)
 
 
-WRONG = {
-    "gradient": "def gradient(theta, arm, score, size, lam):\n    return theta + score.sum() - lam",
-    "exponentiate": "def exponentiate(z, gradient, eta):\n    return z / 2 - gradient",
-    "baseline": "def baseline(trace, gamma):\n    return 0.9",
-}
+def drawn_halving(
+    rng: random.Random, shape: tuple[int, int, int, int], stops: list[int], eta: int
+) -> Halved:
+    """Arms of different quality, whose rows differ, too."""
+    arms, rounds, clients, k = shape
+    level = [rng.randrange(20, 80) / 100 for _ in range(arms)]
+    rows = [rng.randrange(-15, 15) / 100 for _ in range(k)]
+
+    def score(a: int, j: int) -> float:
+        return round(level[a] + rows[j] + rng.randrange(-20, 20) / 100, 2)
+
+    scores = [
+        [[[score(a, j) for j in range(k)] for _ in range(clients)] for _ in range(rounds)]
+        for a in range(arms)
+    ]
+    u = [[[rng.random() for _ in range(clients)] for _ in range(rounds)] for _ in range(arms)]
+    return Halved(real(*scores), real(*u), stops, eta, rng.randrange(1, 9) / 10)
 
 
-@pytest.mark.parametrize("names", [*([name] for name in WRONG), list(WRONG)], ids=" ".join)
-def test_a_round_that_is_wrong_through_other_answers_names_them(
-    names: list[str], tmp_path: Path
-) -> None:
-    fault = fault_of_round(tmp_path, "\n".join(WRONG[name] for name in names))
-    assert "this follows from your own" in fault.likely
-    assert {name for name in WRONG if name in fault.likely} == set(names)
+@each_part(fedex_in_halving, "by hand", winner=1, z=1)
+@composite(**PARTS, fedex_round=by_rule)
+def test_halving_by_hand(student: Student, only: str) -> None:
+    # one client a round; arm 0 draws row 0 first (u < 1/2), then row 1
+    scores = real([[[0.5, 0.9]], [[0.8, 0.2]]], [[[0.6, 0.1]], [[0.1, 0.1]]])
+    u = real([[0.25], [0.75]], [[0.25], [0.25]])
+    step = math.sqrt(2 * math.log(2))
+    one = (real(-step, 0)).log_softmax(0)  # the row that was used falls in the first round
+    two = (one + real(0, step)).log_softmax(0)  # 0.2 is below the baseline 0.5, so row 1 rises
+    rule = "Arm 0 has the lower score in round 1, 0.5, and plays round 2 alone, from its own z."
+    check_halving(student, only, Case((Halved(scores, u, [1, 2], 2, 0.5),), (0, two), rule))
 
 
-def test_a_round_that_is_wrong_by_itself_names_no_other_answer(tmp_path: Path) -> None:
-    itself = "def fedex_round(z, trace, *others):\n    return z - z.mean(), [*trace, 1.0]"
-    fault = fault_of_round(tmp_path, f"{WRONG['baseline']}\n{itself}")
-    assert "your own" not in fault.likely
+@each_part(fedex_in_halving, "drawn races, with fractions and 40 digits", winner=1, z=1)
+@composite(**PARTS, fedex_round=by_rule)
+def test_halving_is_that_of_a_plain_loop(student: Student, only: str) -> None:
+    rng = random.Random(21)
+    shapes = (
+        ((9, 6, 4, 3), [2, 4, 6], 3), ((4, 5, 3, 4), [1, 3, 5], 2), ((5, 4, 5, 2), [2, 4], 2),
+        ((8, 7, 3, 5), [3, 5, 7], 2), ((7, 5, 6, 3), [2, 3, 5], 2),
+        ((10, 5, 2, 3), [1, 3, 5], 3), ((13, 4, 2, 2), [1, 2, 4], 4),
+    )  # fmt: skip
+    drawn = [drawn_halving(rng, *one) for one in shapes]
+    check_halving(student, only, *[Case((s,), raced(s, play=by_the_book)) for s in drawn])
+
+
+@fedex_in_halving(points=1, aspect="at least 1 goes on; equal scores; arguments untouched")
+@composite(**PARTS, fedex_round=by_rule)
+def test_halving_at_the_edges(student: Student) -> None:
+    rng = random.Random(22)
+    few = drawn_halving(rng, (2, 3, 3, 2), [1, 3], 3)
+    alike = few._replace(
+        scores=torch.full((4, 3, 2, 2), 0.5).double(), u=few.u.new_full((4, 3, 2), 0.3)
+    )
+    late = real(*[[[[x] * 2] * 2 for x in arm] for arm in ([0.9, 0.1, 0.2], [0.3, 0.4, 0.1])])
+    turned = Halved(late, few.u[:, :, :2], [2, 3], 2, 0.5)
+    cases = [
+        Case((few,), raced(few), "Of 2 arms with eta = 3 one goes on."),
+        Case((turned,), raced(turned), "After round 2 arm 0 has 0.1, and arm 1 has 0.4."),
+        Case((alike,), raced(alike), "All scores are equal: the arm with the lowest number wins."),
+    ]
+    for part in ("winner", "z"):
+        check_halving(student, part, *cases)
+    unchanged(student.call("fedex_in_halving", *few))

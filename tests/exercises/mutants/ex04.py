@@ -98,6 +98,33 @@ class long:
         new_trace.append(mean / total(size.tolist()))
         return (new_z, new_trace)
 
+    def fedex_in_halving(scores, u, stops, eta, gamma):
+        A, T, B, k = scores.shape
+        zs = [torch.full((k,), math.log(1 / k), dtype=torch.float64) for _ in range(A)]
+        traces = [[] for _ in range(A)]
+        alive = list(range(A))
+        for t in range(T):
+            for a in alive:
+                arm = draw(zs[a], u[a][t])
+                score = torch.zeros(B, dtype=torch.float64)
+                for i in range(B):
+                    score[i] = scores[a][t][i][arm[i]]
+                ones = torch.ones(B, dtype=torch.float64)
+                zs[a], traces[a] = fedex_round(zs[a], traces[a], arm, score, ones, gamma)
+            if t + 1 in stops and t + 1 != stops[-1]:
+                number = max(1, len(alive) // eta)
+                while len(alive) > number:
+                    worst = alive[0]
+                    for a in alive:
+                        if traces[a][-1] >= traces[worst][-1]:
+                            worst = a
+                    alive.remove(worst)
+        winner = alive[0]
+        for a in alive:
+            if traces[a][-1] < traces[winner][-1]:
+                winner = a
+        return winner, zs[winner]
+
     if __name__ == "__main__":
         print("this is not run by the check")
 
@@ -155,6 +182,20 @@ class short:
         g = gradient(z.exp(), a, s, n, baseline(xs, gamma))
         eta = (2 * log(len(z))) ** 0.5 / (abs(g).max() or 1)
         return [exponentiate(z, g, eta), [*xs, n @ s / n.sum()]]
+
+    def fedex_in_halving(scores, u, stops, eta, gamma):
+        A, T, _, k = scores.shape
+        alive = [(0.0, a, u.new_zeros(k).log_softmax(0), []) for a in range(A)]
+        for t in range(T):
+            new = []
+            for _, a, z, xs in alive:
+                j = draw(z, u[a, t])
+                s = scores[a, t].gather(1, j[:, None])[:, 0]
+                z, xs = fedex_round(z, xs, j, s, torch.ones_like(s), gamma)
+                new.append((float(xs[-1]), a, z, xs))
+            new.sort(key=lambda one: one[:2])
+            alive = new[: len(new) // eta or 1] if t + 1 in stops[:-1] else new
+        return [alive[0][1], alive[0][2]]
 
 
 @right
@@ -1166,3 +1207,209 @@ def fedex_round(z, trace, arm, score, size, gamma):
     g = torch.zeros_like(z).index_add(0, arm, share * (score - lam) / z.exp()[arm])
     eta = math.sqrt(2 * math.log(len(z))) / g.abs().max().item()
     return torch.log_softmax(z - eta * g, 0), [*trace, float(share @ score)]
+
+
+@wrong("ex04.5", "halving z anew", "z begins anew after an elimination")
+def fedex_in_halving(scores, u, stops, eta, gamma):
+    arms, rounds, clients, k = scores.shape
+    state = {a: (u.new_full((k,), -math.log(k)), []) for a in range(arms)}
+    everyone, size = torch.arange(clients), u.new_ones(clients)
+    for t in range(rounds):
+        for a, (z, trace) in state.items():
+            arm = draw(z, u[a, t])
+            state[a] = fedex_round(z, trace, arm, scores[a, t, everyone, arm], size, gamma)
+        order = sorted(state, key=lambda a: state[a][1][-1])
+        if t + 1 in stops[:-1]:
+            state = {
+                a: (u.new_full((k,), -math.log(k)), state[a][1])
+                for a in sorted(order[: max(1, len(state) // eta)])
+            }
+    return order[0], state[order[0]][0]
+
+
+@wrong("ex04.5", "halving trace anew", "the trace begins anew")
+def fedex_in_halving(scores, u, stops, eta, gamma):
+    arms, rounds, clients, k = scores.shape
+    state = {a: (u.new_full((k,), -math.log(k)), []) for a in range(arms)}
+    everyone, size = torch.arange(clients), u.new_ones(clients)
+    for t in range(rounds):
+        for a, (z, trace) in state.items():
+            arm = draw(z, u[a, t])
+            state[a] = fedex_round(z, trace, arm, scores[a, t, everyone, arm], size, gamma)
+        order = sorted(state, key=lambda a: state[a][1][-1])
+        if t + 1 in stops[:-1]:
+            state = {
+                a: (state[a][0], state[a][1][-1:])
+                for a in sorted(order[: max(1, len(state) // eta)])
+            }
+    return order[0], state[order[0]][0]
+
+
+@wrong("ex04.5", "halving both anew", "z and trace begin anew")
+def fedex_in_halving(scores, u, stops, eta, gamma):
+    arms, rounds, clients, k = scores.shape
+    state = {a: (u.new_full((k,), -math.log(k)), []) for a in range(arms)}
+    everyone, size = torch.arange(clients), u.new_ones(clients)
+    for t in range(rounds):
+        for a, (z, trace) in state.items():
+            arm = draw(z, u[a, t])
+            state[a] = fedex_round(z, trace, arm, scores[a, t, everyone, arm], size, gamma)
+        order = sorted(state, key=lambda a: state[a][1][-1])
+        if t + 1 in stops[:-1]:
+            state = {
+                a: (u.new_full((k,), -math.log(k)), state[a][1][-1:])
+                for a in sorted(order[: max(1, len(state) // eta)])
+            }
+    return order[0], state[order[0]][0]
+
+
+@wrong("ex04.5", "halving highest", "the highest scores go on")
+def fedex_in_halving(scores, u, stops, eta, gamma):
+    arms, rounds, clients, k = scores.shape
+    state = {a: (u.new_full((k,), -math.log(k)), []) for a in range(arms)}
+    everyone, size = torch.arange(clients), u.new_ones(clients)
+    for t in range(rounds):
+        for a, (z, trace) in state.items():
+            arm = draw(z, u[a, t])
+            state[a] = fedex_round(z, trace, arm, scores[a, t, everyone, arm], size, gamma)
+        order = sorted(state, key=lambda a: -state[a][1][-1])
+        if t + 1 in stops[:-1]:
+            state = {a: state[a] for a in sorted(order[: max(1, len(state) // eta)])}
+    return min(state, key=lambda a: state[a][1][-1]), state[
+        min(state, key=lambda a: state[a][1][-1])
+    ][0]
+
+
+@wrong("ex04.5", "halving mean of rounds", "mean of all its rounds")
+def fedex_in_halving(scores, u, stops, eta, gamma):
+    arms, rounds, clients, k = scores.shape
+    state = {a: (u.new_full((k,), -math.log(k)), []) for a in range(arms)}
+    everyone, size = torch.arange(clients), u.new_ones(clients)
+    for t in range(rounds):
+        for a, (z, trace) in state.items():
+            arm = draw(z, u[a, t])
+            state[a] = fedex_round(z, trace, arm, scores[a, t, everyone, arm], size, gamma)
+        order = sorted(state, key=lambda a: sum(state[a][1]) / len(state[a][1]))
+        if t + 1 in stops[:-1]:
+            state = {a: state[a] for a in sorted(order[: max(1, len(state) // eta)])}
+    return order[0], state[order[0]][0]
+
+
+@wrong("ex04.5", "halving lowest ever", "its lowest score so far")
+def fedex_in_halving(scores, u, stops, eta, gamma):
+    arms, rounds, clients, k = scores.shape
+    state = {a: (u.new_full((k,), -math.log(k)), []) for a in range(arms)}
+    everyone, size = torch.arange(clients), u.new_ones(clients)
+    for t in range(rounds):
+        for a, (z, trace) in state.items():
+            arm = draw(z, u[a, t])
+            state[a] = fedex_round(z, trace, arm, scores[a, t, everyone, arm], size, gamma)
+        order = sorted(state, key=lambda a: min(state[a][1]))
+        if t + 1 in stops[:-1]:
+            state = {a: state[a] for a in sorted(order[: max(1, len(state) // eta)])}
+    return order[0], state[order[0]][0]
+
+
+@wrong("ex04.5", "halving one left", "only one arm goes on")
+def fedex_in_halving(scores, u, stops, eta, gamma):
+    arms, rounds, clients, k = scores.shape
+    state = {a: (u.new_full((k,), -math.log(k)), []) for a in range(arms)}
+    everyone, size = torch.arange(clients), u.new_ones(clients)
+    for t in range(rounds):
+        for a, (z, trace) in state.items():
+            arm = draw(z, u[a, t])
+            state[a] = fedex_round(z, trace, arm, scores[a, t, everyone, arm], size, gamma)
+        order = sorted(state, key=lambda a: state[a][1][-1])
+        if t + 1 in stops[:-1]:
+            state = {a: state[a] for a in order[:1]}
+    return order[0], state[order[0]][0]
+
+
+@wrong("ex04.5", "halving ends", "that many go on")
+def fedex_in_halving(scores, u, stops, eta, gamma):
+    arms, rounds, clients, k = scores.shape
+    state = {a: (u.new_full((k,), -math.log(k)), []) for a in range(arms)}
+    everyone, size = torch.arange(clients), u.new_ones(clients)
+    for t in range(rounds):
+        for a, (z, trace) in state.items():
+            arm = draw(z, u[a, t])
+            state[a] = fedex_round(z, trace, arm, scores[a, t, everyone, arm], size, gamma)
+        order = sorted(state, key=lambda a: state[a][1][-1])
+        if t + 1 in stops[:-1]:
+            state = {a: state[a] for a in sorted(order[: len(state) - len(state) // eta])}
+    return order[0], state[order[0]][0]
+
+
+@wrong("ex04.5", "halving never", "no arm is ever eliminated")
+def fedex_in_halving(scores, u, stops, eta, gamma):
+    arms, rounds, clients, k = scores.shape
+    state = {a: (u.new_full((k,), -math.log(k)), []) for a in range(arms)}
+    everyone, size = torch.arange(clients), u.new_ones(clients)
+    for t in range(rounds):
+        for a, (z, trace) in state.items():
+            arm = draw(z, u[a, t])
+            state[a] = fedex_round(z, trace, arm, scores[a, t, everyone, arm], size, gamma)
+        order = sorted(state, key=lambda a: state[a][1][-1])
+        if False:
+            state = {a: state[a] for a in sorted(order[: max(1, len(state) // eta)])}
+    return order[0], state[order[0]][0]
+
+
+@wrong("ex04.5", "halving early", "one round too early")
+def fedex_in_halving(scores, u, stops, eta, gamma):
+    arms, rounds, clients, k = scores.shape
+    state = {a: (u.new_full((k,), -math.log(k)), []) for a in range(arms)}
+    everyone, size = torch.arange(clients), u.new_ones(clients)
+    for t in range(rounds):
+        for a, (z, trace) in state.items():
+            arm = draw(z, u[a, t])
+            state[a] = fedex_round(z, trace, arm, scores[a, t, everyone, arm], size, gamma)
+        order = sorted(state, key=lambda a: state[a][1][-1])
+        if t + 2 in stops[:-1]:
+            state = {a: state[a] for a in sorted(order[: max(1, len(state) // eta)])}
+    return order[0], state[order[0]][0]
+
+
+@wrong("ex04.5", "halving late", "one round too late")
+def fedex_in_halving(scores, u, stops, eta, gamma):
+    arms, rounds, clients, k = scores.shape
+    state = {a: (u.new_full((k,), -math.log(k)), []) for a in range(arms)}
+    everyone, size = torch.arange(clients), u.new_ones(clients)
+    for t in range(rounds):
+        for a, (z, trace) in state.items():
+            arm = draw(z, u[a, t])
+            state[a] = fedex_round(z, trace, arm, scores[a, t, everyone, arm], size, gamma)
+        order = sorted(state, key=lambda a: state[a][1][-1])
+        if t in stops[:-1]:
+            state = {a: state[a] for a in sorted(order[: max(1, len(state) // eta)])}
+    return order[0], state[order[0]][0]
+
+
+@wrong("ex04.5", "halving likeliest", "the likeliest row")
+def fedex_in_halving(scores, u, stops, eta, gamma):
+    arms, rounds, clients, k = scores.shape
+    state = {a: (u.new_full((k,), -math.log(k)), []) for a in range(arms)}
+    everyone, size = torch.arange(clients), u.new_ones(clients)
+    for t in range(rounds):
+        for a, (z, trace) in state.items():
+            arm = z.argmax().expand(clients)
+            state[a] = fedex_round(z, trace, arm, scores[a, t, everyone, arm], size, gamma)
+        order = sorted(state, key=lambda a: state[a][1][-1])
+        if t + 1 in stops[:-1]:
+            state = {a: state[a] for a in sorted(order[: max(1, len(state) // eta)])}
+    return order[0], state[order[0]][0]
+
+
+@wrong("ex04.5", "halving uniform", "equal probabilities")
+def fedex_in_halving(scores, u, stops, eta, gamma):
+    arms, rounds, clients, k = scores.shape
+    state = {a: (u.new_full((k,), -math.log(k)), []) for a in range(arms)}
+    everyone, size = torch.arange(clients), u.new_ones(clients)
+    for t in range(rounds):
+        for a, (z, trace) in state.items():
+            arm = (u[a, t] * k).long()
+            state[a] = fedex_round(z, trace, arm, scores[a, t, everyone, arm], size, gamma)
+        order = sorted(state, key=lambda a: state[a][1][-1])
+        if t + 1 in stops[:-1]:
+            state = {a: state[a] for a in sorted(order[: max(1, len(state) // eta)])}
+    return order[0], state[order[0]][0]
