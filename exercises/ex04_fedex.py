@@ -5,18 +5,22 @@
 # (Khodak et al., 2021, Algorithm 2) trains one model, and its clients try k configurations at once,
 # the rows of a table. Each client of a round draws a row j with probability `theta[j]`, trains with
 # it, and reports a *score*: how wrong the result is on its validation examples. Then rows that
-# scored low get more probable. You write how `theta` changes, which takes
+# scored low get more probable.
 #
-# - an estimate of the gradient of the mean score with respect to `theta`, from few drawn rows,
-# - the exponentiated gradient step, which keeps `theta` a distribution,
-# - the *baseline*, a mean of earlier scores, which makes the estimate less noisy,
-# - and all of these in one round, with the step size that the paper calls aggressive.
+# - **Core**, 115 minutes, 25 points: how `theta` changes. That takes an estimate of the gradient of
+#   the mean score with respect to `theta`, from few drawn rows (4.1); the exponentiated gradient
+#   step, which keeps `theta` a distribution (4.2); the *baseline*, a mean of earlier scores, which
+#   makes the estimate less noisy (4.3); all of these in one round, with the step size that the
+#   paper calls aggressive (4.4); and FedEx in each arm of successive halving, Algorithm 3, which
+#   tunes the server as well (4.5).
+# - **Experiment**, 60 minutes, 12 points (4.6): what the first round costs, alone and in a search.
 #
 # The vectors are tensors of float64; only the rows are int64. Nothing here is random: which row a
 # client has drawn is an argument. No function may change its arguments.
 
 # %%
 import math
+from collections.abc import Callable
 
 import torch
 from torch import Tensor
@@ -79,9 +83,9 @@ def baseline(trace: list[float], gamma: float) -> float:
             the first round.
         gamma: from 0 to 1.
 
-    Returns: 0 for an empty trace. Else sum gamma^age x / sum gamma^age over its entries, as in
-        exercise 3.4: the newest has age 0, the one before it age 1, and so on; gamma^0 is 1 for
-        gamma = 0, too. A float. trace is not changed.
+    Returns: 0 for an empty trace. Else sum gamma^age x / sum gamma^age over its entries: the newest
+        has age 0, the one before it age 1, and so on; gamma^0 is 1 for gamma = 0, too, so that
+        the newest counts alone. With gamma = 1 it is the plain mean. A float. trace is not changed.
 
     Roughly 4 lines.
     """
@@ -115,6 +119,135 @@ def fedex_round(
         The arguments are not changed.
 
     Roughly 5 lines; you may use your three functions from above.
+    """
+    # Your answer goes here: replace the next line.
+    raise NotImplementedError("not written yet")
+
+
+# %%
+def draw(z: Tensor, u: Tensor) -> Tensor:
+    """Given, for 4.5: the rows (B,) that clients draw from theta = exp(z), at u (B,) in [0, 1)."""
+    return torch.searchsorted(z.exp().cumsum(0), u, right=True).clamp(max=len(z) - 1)
+
+
+# %% tags=["exercise", "q5"]
+def fedex_in_halving(
+    scores: Tensor, u: Tensor, stops: list[int], eta: int, gamma: float
+) -> tuple[int, Tensor]:
+    """Exercise 4.5: FedEx in each arm of successive halving.
+
+    Every arm has a model, a table of k rows, a z and a trace of its own. It begins with equal
+    probabilities and an empty trace, and plays rounds of FedEx until it is eliminated. Eliminations
+    end arms; an arm that goes on keeps its z and its trace.
+
+    Training is recorded, so that you need no model: what a client would have scored with each row
+    is an argument, and so is the number by which it draws its row.
+
+    Args:
+        scores: (A, T, B, k), entry [a, t, i, j] is the score that client i of round t + 1 of arm a
+            reports if it has drawn row j.
+        u: (A, T, B), the numbers by which these clients draw their rows, see `draw`.
+        stops: the rounds after which arms are eliminated, and at last T, after which none is. They
+            rise.
+        eta: after an elimination floor(n / eta) of the n arms go on, but at least 1: those whose
+            mean score of the round just played is lowest; of equal ones those with lower numbers.
+        gamma: the discount of all baselines.
+
+    Returns: a pair (winner, z).
+        winner: the number a of the arm, counted from 0, whose mean score of round T is the lowest
+            of those left, the first of equal ones; an int.
+        z: (k,), the log theta of this arm after round T.
+        All clients count the same: their sizes are 1. The arguments are not changed.
+
+    Roughly 14 lines, with `draw` and your `fedex_round`, whose trace ends with the mean score.
+    """
+    # Your answer goes here: replace the next line.
+    raise NotImplementedError("not written yet")
+
+
+# %% [markdown]
+# ## Exercise 4.6: an experiment
+#
+# In the first round there is no earlier score, and the baseline is 0. So every score is above it,
+# and the rows that were drawn lose to those that were not, good or bad. One could *skip* the step
+# of the first round instead. Does that help?
+# `fedlab_edu.experiments.first_round.error_found(where, first, seed)` plays FedEx on simulated
+# clients and returns the error rate of the row that it names in the end: `where` is "alone" (one
+# arm, 8 rounds) or "halving" (nine arms), `first` is "zero" or "skip".
+#
+# 1. Predict, before you measure, what an interval over 20 seeds will say of skip against zero.
+# 2. Measure: write `table_6` and `interval_6`, and run, in the folder of this file,
+#
+#        from ex04_fedex import interval_6, table_6
+#        from fedlab_edu.experiments.first_round import error_found
+#
+#        places, firsts = ("alone", "halving"), ("zero", "skip")
+#        conditions = [(where, first) for where in places for first in firsts]
+#        table = table_6(error_found, conditions, range(20))
+#        for i, j in ((0, 1), (2, 3), (1, 3)):
+#            print(conditions[i], conditions[j], interval_6(table[i], table[j], 2.093))
+#
+#    The runs are *paired*: all conditions see the same seeds. 2.093 is the 97.5 % quantile of
+#    Student's distribution with 19 degrees of freedom.
+# 3. Interpret in three sentences.
+
+
+# %% tags=["exercise", "q6"]
+def predict_6() -> str:
+    """Exercise 4.6: your prediction; a wrong one costs nothing.
+
+    Returns: what the interval of the error with "skip" less the error with "zero" will say, alone:
+        "skip is better", "zero is better", or "open" where it contains 0.
+    """
+    # Your answer goes here: replace the next line.
+    raise NotImplementedError("not written yet")
+
+
+# %% tags=["exercise"]
+def table_6(
+    run: Callable[[str, str, int], float],
+    conditions: list[tuple[str, str]],
+    seeds: list[int],
+) -> list[list[float]]:
+    """Measure all conditions with the same seeds.
+
+    Args:
+        run: `run(where, first, seed)` returns one number, as `error_found`.
+        conditions: pairs (where, first).
+        seeds: of the runs of each condition.
+
+    Returns: for each condition a list of its numbers, one for each seed.
+
+    Roughly 3 lines.
+    """
+    # Your answer goes here: replace the next line.
+    raise NotImplementedError("not written yet")
+
+
+# %% tags=["exercise"]
+def interval_6(first: list[float], second: list[float], t: float) -> tuple[float, float]:
+    """Return the 95 % interval of the mean difference second - first of paired runs.
+
+    Args:
+        first: numbers x_s of one condition, one for each of n >= 2 seeds s.
+        second: numbers y_s of the other condition with the same seeds.
+        t: the 97.5 % quantile of Student's distribution with n - 1 degrees of freedom.
+
+    Returns: the ends (d - h, d + h), where d is the mean of the n differences y_s - x_s and
+        h = t * sd / sqrt(n), with their standard deviation sd (divided by n - 1 under the root).
+
+    Roughly 6 lines.
+    """
+    # Your answer goes here: replace the next line.
+    raise NotImplementedError("not written yet")
+
+
+# %% tags=["exercise"]
+def reading_6() -> str:
+    """Return what your table says, for your instructor, who reads it.
+
+    Returns: three sentences: what you predicted and what you measured, with the intervals; why it
+        is so; what this experiment cannot tell.
     """
     # Your answer goes here: replace the next line.
     raise NotImplementedError("not written yet")

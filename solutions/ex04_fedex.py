@@ -5,19 +5,22 @@
 # (Khodak et al., 2021, Algorithm 2) trains one model, and its clients try k configurations at once,
 # the rows of a table. Each client of a round draws a row j with probability `theta[j]`, trains with
 # it, and reports a *score*: how wrong the result is on its validation examples. Then rows that
-# scored low get more probable. You write how `theta` changes, which takes
+# scored low get more probable.
 #
-# - an estimate of the gradient of the mean score with respect to `theta`, from few drawn rows,
-# - the exponentiated gradient step, which keeps `theta` a distribution,
-# - the *baseline*, a mean of earlier scores, which makes the estimate less noisy,
-# - all of these in one round, with the step size that the paper calls aggressive,
-# - and FedEx in each arm of successive halving (Algorithm 3), which tunes the server as well.
+# - **Core**, 115 minutes, 25 points: how `theta` changes. That takes an estimate of the gradient of
+#   the mean score with respect to `theta`, from few drawn rows (4.1); the exponentiated gradient
+#   step, which keeps `theta` a distribution (4.2); the *baseline*, a mean of earlier scores, which
+#   makes the estimate less noisy (4.3); all of these in one round, with the step size that the
+#   paper calls aggressive (4.4); and FedEx in each arm of successive halving, Algorithm 3, which
+#   tunes the server as well (4.5).
+# - **Experiment**, 60 minutes, 12 points (4.6): what the first round costs, alone and in a search.
 #
 # The vectors are tensors of float64; only the rows are int64. Nothing here is random: which row a
 # client has drawn is an argument. No function may change its arguments.
 
 # %%
 import math
+from collections.abc import Callable
 
 import torch
 from torch import Tensor
@@ -186,4 +189,106 @@ def fedex_in_halving(
         if t + 1 in stops[:-1]:
             state = {a: state[a] for a in sorted(order[: max(1, len(state) // eta)])}
     return order[0], state[order[0]][0]
+    # END SOLUTION
+
+
+# %% [markdown]
+# ## Exercise 4.6: an experiment
+#
+# In the first round there is no earlier score, and the baseline is 0. So every score is above it,
+# and the rows that were drawn lose to those that were not, good or bad. One could *skip* the step
+# of the first round instead. Does that help?
+# `fedlab_edu.experiments.first_round.error_found(where, first, seed)` plays FedEx on simulated
+# clients and returns the error rate of the row that it names in the end: `where` is "alone" (one
+# arm, 8 rounds) or "halving" (nine arms), `first` is "zero" or "skip".
+#
+# 1. Predict, before you measure, what an interval over 20 seeds will say of skip against zero.
+# 2. Measure: write `table_6` and `interval_6`, and run, in the folder of this file,
+#
+#        from ex04_fedex import interval_6, table_6
+#        from fedlab_edu.experiments.first_round import error_found
+#
+#        places, firsts = ("alone", "halving"), ("zero", "skip")
+#        conditions = [(where, first) for where in places for first in firsts]
+#        table = table_6(error_found, conditions, range(20))
+#        for i, j in ((0, 1), (2, 3), (1, 3)):
+#            print(conditions[i], conditions[j], interval_6(table[i], table[j], 2.093))
+#
+#    The runs are *paired*: all conditions see the same seeds. 2.093 is the 97.5 % quantile of
+#    Student's distribution with 19 degrees of freedom.
+# 3. Interpret in three sentences.
+
+
+# %% tags=["exercise", "q6"]
+def predict_6() -> str:
+    """Exercise 4.6: your prediction; a wrong one costs nothing.
+
+    Returns: what the interval of the error with "skip" less the error with "zero" will say, alone:
+        "skip is better", "zero is better", or "open" where it contains 0.
+    """
+    # BEGIN SOLUTION
+    return "open"
+    # END SOLUTION
+
+
+# %% tags=["exercise"]
+def table_6(
+    run: Callable[[str, str, int], float],
+    conditions: list[tuple[str, str]],
+    seeds: list[int],
+) -> list[list[float]]:
+    """Measure all conditions with the same seeds.
+
+    Args:
+        run: `run(where, first, seed)` returns one number, as `error_found`.
+        conditions: pairs (where, first).
+        seeds: of the runs of each condition.
+
+    Returns: for each condition a list of its numbers, one for each seed.
+
+    Roughly 3 lines.
+    """
+    # BEGIN SOLUTION
+    return [[run(where, first, seed) for seed in seeds] for where, first in conditions]
+    # END SOLUTION
+
+
+# %% tags=["exercise"]
+def interval_6(first: list[float], second: list[float], t: float) -> tuple[float, float]:
+    """Return the 95 % interval of the mean difference second - first of paired runs.
+
+    Args:
+        first: numbers x_s of one condition, one for each of n >= 2 seeds s.
+        second: numbers y_s of the other condition with the same seeds.
+        t: the 97.5 % quantile of Student's distribution with n - 1 degrees of freedom.
+
+    Returns: the ends (d - h, d + h), where d is the mean of the n differences y_s - x_s and
+        h = t * sd / sqrt(n), with their standard deviation sd (divided by n - 1 under the root).
+
+    Roughly 6 lines.
+    """
+    # BEGIN SOLUTION
+    differences = [y - x for x, y in zip(first, second, strict=True)]
+    n = len(differences)
+    d = sum(differences) / n
+    sd = (sum((x - d) ** 2 for x in differences) / (n - 1)) ** 0.5
+    h = t * sd / n**0.5
+    return d - h, d + h
+    # END SOLUTION
+
+
+# %% tags=["exercise"]
+def reading_6() -> str:
+    """Return what your table says, for your instructor, who reads it.
+
+    Returns: three sentences: what you predicted and what you measured, with the intervals; why it
+        is so; what this experiment cannot tell.
+    """
+    # BEGIN SOLUTION
+    return """I predicted that 20 seeds would leave it open, and they do: skip less zero is -0.015
+    alone, with the 95 % interval from -0.038 to 0.008, and -0.000 in halving, from -0.022 to 0.022.
+    The first step is blind, but seven rounds of large steps follow, each with its own noise, and in
+    halving the choice among nine arms does most of the work: it lowers the error by 0.15.
+    It does not show that the first round has no effect, because an effect below 0.02 would stay
+    hidden, and real models change while FedEx learns."""
     # END SOLUTION

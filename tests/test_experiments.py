@@ -6,8 +6,10 @@ import pytest
 import torch
 
 from fedlab_edu import LocalHP, digits, linear
+from fedlab_edu.experiments import election
 from fedlab_edu.experiments.bounds import looseness
 from fedlab_edu.experiments.drift import relative_drift
+from fedlab_edu.experiments.first_round import error_found
 from fedlab_edu.experiments.weights import better_share
 from fedlab_edu.oco.bounds import bound, grid_size
 from fedlab_edu.oco.tasks import draw_tasks
@@ -74,3 +76,39 @@ def test_looseness_is_the_bound_over_the_regret_of_a_plain_loop(V: float, tau: i
     spread = math.sqrt(sum((w - middle) ** 2 for w in best) / tau)
     limit = bound(D, 1.0, b, m, tau, spread, c)
     assert looseness(V, tau, 3) == pytest.approx(limit / (regret / tau))
+
+
+def test_elections_that_ask_everyone_agree_and_name_the_best_of_all_clients() -> None:
+    wrong, images = election._wrong(1)
+    assert wrong.shape == (election.ARMS, 42)
+    assert images.sum() == digits().val.n.sum()
+    assert election.winner_repeats(42, True, 1) == election.winner_repeats(42, False, 1) == 1.0
+
+
+def test_elections_of_one_client_agree_as_often_as_two_of_all_pairs_of_clients() -> None:
+    wrong, images = election._wrong(2)
+    named = (wrong / images).argmin(0)  # by each client alone
+    expected = sum((named == arm).mean() ** 2 for arm in range(election.ARMS))
+    found = election.winner_repeats(1, True, 2)
+    assert found == pytest.approx(expected, abs=4 * (0.25 / election.ELECTIONS) ** 0.5)
+
+
+def test_more_clients_and_the_same_clients_make_winners_repeat() -> None:
+    def mean(clients: int, same: bool) -> float:
+        return sum(election.winner_repeats(clients, same, seed) for seed in range(6)) / 6
+
+    assert mean(1, False) < mean(5, False) < mean(20, False)
+    assert mean(5, False) < mean(5, True) < mean(20, True)
+
+
+def test_fedex_finds_a_row_below_the_mean_and_halving_a_better_arm() -> None:
+    def mean(where: str, first: str) -> float:
+        return sum(error_found(where, first, seed) for seed in range(200)) / 200
+
+    for first in ("zero", "skip"):
+        assert mean("halving", first) < mean("alone", first) < 0.5  # 0.5 is the mean of all rows
+
+
+def test_the_first_baseline_is_the_only_difference_of_skip() -> None:
+    same = [error_found("alone", "zero", s) == error_found("alone", "skip", s) for s in range(50)]
+    assert 0 < sum(same) < 50  # they often name the same row in the end

@@ -1,4 +1,4 @@
-"""Exercise 3, how would you tune this: 20 points."""
+"""Exercise 3, how would you tune this: 32 points."""
 
 import math
 import random
@@ -9,6 +9,7 @@ from itertools import product
 from operator import mul
 
 import pytest
+from experiment import check_interval, check_prediction, check_sentences, check_table
 from mistakes_ex03 import (
     REAL,
     STOPS,
@@ -30,6 +31,7 @@ from mistakes_ex03 import (
 )
 from support import ask, draw_scores
 
+from fedlab_edu.experiments.election import winner_repeats
 from fedlab_grade.checks import Answer, Case, Failure, check, form, unchanged
 from fedlab_grade.printing import SHOWN, kind
 from fedlab_grade.student import Raised, Student
@@ -39,6 +41,7 @@ schedule = partial(pytest.mark.q, "ex03.2", function="schedule", minutes=25)
 survivors = partial(pytest.mark.q, "ex03.3", function="survivors", minutes=20)
 difference_variance = partial(pytest.mark.q, "ex03.4", function="difference_variance", minutes=15)
 perturb = partial(pytest.mark.q, "ex03.5", function="perturb", minutes=20)
+election = partial(pytest.mark.q, "ex03.6", minutes=60)
 
 
 # --- ex03.1 ---------------------------------------------------------------------------------------
@@ -395,3 +398,30 @@ def test_perturb_whole_law(student: Student) -> None:
     cases.append(Case((Near(20, 0, 50, 0.14), evenly(15)), list(range(13, 28)), seven))
     still = Case((Near(2, 1, 5, 0.0), us[:4]), [2] * 4, "With eps = 0 nothing moves.")
     check_draws(student, True, *cases, still)
+
+
+# --- ex03.6 ---------------------------------------------------------------------------------------
+
+CONDITIONS = [(5, False), (5, True), (20, False), (20, True)]
+
+
+@election(points=1, function="predict_6", aspect="a prediction from the list")
+def test_prediction(student: Student) -> None:
+    check_prediction(student, "predict_6", ("the same 5", "20 of its own", "neither"))
+
+
+@election(
+    points=4, function="table_6", aspect="the table, measured again with the package", wall=60
+)
+def test_table(student: Student) -> None:
+    check_table(student, "table_6", winner_repeats, CONDITIONS, range(10))
+
+
+@election(points=4, function="interval_6", aspect="the interval of paired runs")
+def test_interval(student: Student) -> None:
+    check_interval(student, "interval_6")
+
+
+@election(points=3, function="reading_6", aspect="three sentences, which your instructor reads")
+def test_sentences(student: Student, record_property: Callable[[str, str], None]) -> None:
+    record_property("reading", check_sentences(student, "reading_6"))

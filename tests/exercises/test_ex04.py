@@ -1,4 +1,4 @@
-"""Exercise 4, FedEx by hand: 25 points."""
+"""Exercise 4, FedEx by hand: 37 points."""
 
 import math
 import random
@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 import torch
+from experiment import check_interval, check_prediction, check_sentences, check_table
 from mistakes_ex04 import (
     BASELINE,
     EXPONENTIATED,
@@ -44,14 +45,16 @@ from support import (
 )
 from torch import Tensor
 
+from fedlab_edu.experiments.first_round import error_found
 from fedlab_grade.checks import Answer, Case, check, composite, form, parts, unchanged
 from fedlab_grade.student import Student
 
 gradient = partial(pytest.mark.q, "ex04.1", function="gradient", minutes=25)
 exponentiate = partial(pytest.mark.q, "ex04.2", function="exponentiate", minutes=20)
-baseline = partial(pytest.mark.q, "ex04.3", function="baseline", minutes=10)
+baseline = partial(pytest.mark.q, "ex04.3", function="baseline", minutes=15)
 fedex_round = partial(pytest.mark.q, "ex04.4", function="fedex_round", minutes=30)
 fedex_in_halving = partial(pytest.mark.q, "ex04.5", function="fedex_in_halving", minutes=30)
+first_round = partial(pytest.mark.q, "ex04.6", minutes=60)
 
 # What stands in for the student's own parts, so that a mistake in a part is charged once.
 PARTS = {
@@ -493,3 +496,30 @@ def test_halving_at_the_edges(student: Student) -> None:
     for part in ("winner", "z"):
         check_halving(student, part, *cases)
     unchanged(student.call("fedex_in_halving", *few))
+
+
+# --- ex04.6 ---------------------------------------------------------------------------------------
+
+CONDITIONS = [(where, first) for where in ("alone", "halving") for first in ("zero", "skip")]
+
+
+@first_round(points=1, function="predict_6", aspect="a prediction from the list")
+def test_prediction(student: Student) -> None:
+    check_prediction(student, "predict_6", ("skip is better", "zero is better", "open"))
+
+
+@first_round(
+    points=4, function="table_6", aspect="the table, measured again with the package", wall=60
+)
+def test_table(student: Student) -> None:
+    check_table(student, "table_6", error_found, CONDITIONS, range(20))
+
+
+@first_round(points=4, function="interval_6", aspect="the interval of paired runs")
+def test_interval(student: Student) -> None:
+    check_interval(student, "interval_6")
+
+
+@first_round(points=3, function="reading_6", aspect="three sentences, which your instructor reads")
+def test_sentences(student: Student, record_property: Callable[[str, str], None]) -> None:
+    record_property("reading", check_sentences(student, "reading_6"))
