@@ -21,12 +21,14 @@ from fedlab_edu.methods.qffl import QFedAvg
 from fedlab_edu.methods.reptile import Reptile
 from fedlab_edu.methods.robust import Krum, Median, TrimmedMean
 from fedlab_edu.methods.scaffold import Scaffold
-from fedlab_edu.training.hparams import LocalHP
+from fedlab_edu.training.hparams import LocalHP, ServerHP
+from fedlab_edu.validate import require
 
 __all__ = [
     "MAML", "ClientInput", "ClientUpdate", "DPFedAvg", "Ditto", "FedAdagrad", "FedAdam", "FedAvg",
     "FedDyn", "FedNova", "FedPA", "FedProx", "FedYogi", "Krum", "Median", "Method", "QFedAvg",
-    "Reptile", "RoundUpdate", "Scaffold", "Server", "TrimmedMean", "check_mu",
+    "Reptile", "RoundUpdate", "Scaffold", "Server", "TrimmedMean", "check_control",
+    "check_mu",
 ]  # fmt: skip
 
 # A class of a user's own is not among them: its Loc may use mu.
@@ -44,3 +46,19 @@ def check_mu(method: Method, c: LocalHP) -> None:
     """
     if type(method) in _IGNORE_MU:
         no_pull(c, type(method).__name__)
+
+
+_IGNORE_CONTROL = (_IGNORE_MU | {Ditto, FedDyn, FedProx}) - {Scaffold}
+
+
+def check_control(method: Method, b: ServerHP) -> None:
+    """Refuse a rate of SCAFFOLD's control variate for a method that has none.
+
+    Raises:
+        ValueError: control_lr or control_decay is not 1, for a method that ignores it.
+    """
+    if type(method) in _IGNORE_CONTROL:
+        allowed = f"1: {type(method).__name__} has no control variate, as SCAFFOLD has"
+        for name in ("control_lr", "control_decay"):
+            rate = getattr(b, name)
+            require((rate == 1).all(), name, rate, allowed)

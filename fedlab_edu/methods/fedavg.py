@@ -18,7 +18,6 @@ from fedlab_edu.methods.method import (
     ClientUpdate,
     RoundUpdate,
     Server,
-    no_control,
     no_pull,
     size_weights,
 )
@@ -65,11 +64,6 @@ class FedAvg(Checked):
         return ClientUpdate(model=W, personal=W)
 
     def agg(self, server: Server, update: RoundUpdate, b: ServerHP) -> Server:
-        """Take the step of `server_sgd`, and add up ``h <- h + state_change``.
-
-        Raises:
-            ValueError: a rate for a control variate, which only SCAFFOLD has.
-        """
-        no_control(b, type(self).__name__)
+        """Take the step of `server_sgd`, and add up ``h <- h + state_change``."""
         w, v = server_sgd(server.w, server.v, update.average, b, update.round)
         return Server(w, v, server.h + update.state_change)

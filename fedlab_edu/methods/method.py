@@ -169,11 +169,3 @@ def no_pull(c: LocalHP, method: str) -> None:
     """Refuse a mu that the method would ignore."""
     allowed = f"0: {method} has no pull towards the model received, as FedProx has"
     require(not c.mu.any(), "mu", c.mu, allowed)
-
-
-def no_control(b: ServerHP, method: str) -> None:
-    """Refuse a rate of the control variate that the method would ignore."""
-    allowed = f"1: {method} has no control variate, as SCAFFOLD has"
-    for name in ("control_lr", "control_decay"):
-        rate = getattr(b, name)
-        require((rate == 1).all(), name, rate, allowed)

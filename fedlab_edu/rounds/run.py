@@ -13,7 +13,7 @@ from torch import Tensor
 
 from fedlab_edu.data.clients import Federation
 from fedlab_edu.data.sizes import Sizes
-from fedlab_edu.methods import FedAvg, Method, Server, check_mu
+from fedlab_edu.methods import FedAvg, Method, Server, check_control, check_mu
 from fedlab_edu.models.model import Model
 from fedlab_edu.registry import storable
 from fedlab_edu.rounds.result import Round
@@ -151,6 +151,7 @@ def start(
     require(ok, "method", method, "a method, such as FedAvg()")
     check_mu(method, tuner.table)
     require_type("b", b, ServerHP, "ServerHP(lr=0.5)")
+    check_control(method, b)
     require(isinstance(replacement, bool), "replacement", replacement, "True or False")
     require(len(b) == 1, "b", f"{len(b)} rows", "one setting of the server")
     seed = whole("seed", seed, 0)
