@@ -62,6 +62,10 @@ def _parser() -> argparse.ArgumentParser:
     again.add_argument("--data", help="a folder that holds the data set, instead of the Hub")
     again.set_defaults(run=rerun)
 
+    judge = commands.add_parser("verdicts", help="judge the papers' claims by records of reproduce")
+    judge.add_argument("--folder", type=Path, default=Path("results"), help="default: results")
+    judge.set_defaults(run=print_verdicts)
+
     flower = commands.add_parser("flower", help="write a Flower app: real clients, not simulated")
     new = flower.add_subparsers(metavar="COMMAND", required=True).add_parser(
         "new", help="write the app into a new folder, for flwr run"
@@ -69,6 +73,24 @@ def _parser() -> argparse.ArgumentParser:
     new.add_argument("folder", type=Path)
     new.set_defaults(run=new_app)
     return parser
+
+
+def print_verdicts(folder: Path) -> int:
+    """Print a verdict on each claim that has a record in the folder, and return 0.
+
+    Raises:
+        Refusal: there is no record, or a file that is none.
+    """
+    from fedlab_edu.papers.verdicts import render_verdicts, verdicts
+
+    try:
+        found = verdicts(folder)
+    except ValueError as error:
+        raise Refusal(str(error)) from None
+    if not found:
+        raise Refusal(f"folder is {str(folder)!r}; allowed: one with records of reproduce")
+    print(render_verdicts(found))
+    return 0
 
 
 def new_app(folder: Path) -> int:

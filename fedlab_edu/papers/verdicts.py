@@ -1,0 +1,169 @@
+"""Verdicts on the papers' claims, by one rule, from the records of `reproduce`.
+
+A claim says that one variant of an experiment has a lower test error than another. Its verdict is
+
+- *reproduced*: lower on the same seeds, by Holm's correction over all claims that were tried;
+- *contradicted*: higher, by the same rule;
+- *undecided*: neither;
+- *not tried*: fewer than five seeds that both variants have.
+
+Source of the correction: Holm (1979), A simple sequentially rejective multiple test procedure.
+"""
+
+from collections.abc import Sequence
+from math import ceil
+from pathlib import Path
+from statistics import NormalDist, fmean, stdev
+from typing import NamedTuple
+
+from scipy import stats
+
+from fedlab_edu.papers.experiment import Experiment
+from fedlab_edu.papers.report import errors, paired, welch
+from fedlab_edu.papers.reproduce import EXPERIMENTS, read_records
+from fedlab_edu.validate import require
+
+WORDS = "reproduced", "contradicted", "undecided", "not tried"
+LEAST = 5  # paired seeds
+LEVEL = 0.05
+#: Their claim is made for the second of each pair.
+_FOR_THE_SECOND = "fedex-figure2", "fedex-figure6"
+#: No claim: `RULES` compares rules of the authors' code, curves repeat Table 1 along its rounds.
+_WITHOUT_CLAIM = "fedex-rules", "fedex-figure4", "fedex-workshop-figure1"
+
+
+class Verdict(NamedTuple):
+    """What the records say of one claim; the first variant is claimed to be better.
+
+    Fields:
+        experiment, dataset, scale, better, worse: the claim.
+        published: the paper's difference in points, or None; `p_published` is Welch's p-value.
+        differences: better - worse, in points, on each seed.
+        p: the two-sided p-value of the paired t-test; `p_holm` is corrected.
+        verdict: one of the four words.
+    """
+
+    experiment: str
+    dataset: str
+    scale: str
+    better: str
+    worse: str
+    published: float | None
+    p_published: float | None
+    differences: tuple[float, ...]
+    p: float | None = None
+    p_holm: float | None = None
+    verdict: str = "not tried"
+
+    @property
+    def mean(self) -> float:
+        """The mean difference, in points; below 0 the claim holds."""
+        return fmean(self.differences)
+
+    @property
+    def half(self) -> float:
+        """Half the width of its 95 % interval, without correction."""
+        return paired(self.differences, [0.0] * len(self.differences)).half
+
+
+def holm(p: Sequence[float]) -> list[float]:
+    """Return p-values that hold together: ``max over j <= i of (m - j) p_(j)``, from j = 0.
+
+    Rejecting each that is at most 0.05 rejects a true hypothesis with probability 0.05 at most.
+
+    Source: Holm (1979).
+    """
+    corrected, largest = [0.0] * len(p), 0.0
+    for place, i in enumerate(sorted(range(len(p)), key=p.__getitem__)):
+        largest = max(largest, min(1.0, (len(p) - place) * p[i]))
+        corrected[i] = largest
+    return corrected
+
+
+def seeds_needed(sd: float, points: float = 1.0, power: float = 0.8) -> int:
+    """Return how many paired seeds detect a difference of that many points.
+
+    ``((z_(1 - LEVEL / 2) + z_power) sd / points)^2``, for differences with standard deviation sd.
+
+    Raises:
+        ValueError: points not above 0, power outside (0, 1).
+    """
+    require(points > 0, "points", points, "above 0")
+    require(0 < power < 1, "power", power, "between 0 and 1")
+    z = NormalDist().inv_cdf
+    return max(2, ceil(((z(1 - LEVEL / 2) + z(power)) * sd / points) ** 2))
+
+
+def verdicts(folder: str | Path) -> list[Verdict]:
+    """Judge each claim whose experiment has a record in the folder, in the order of the papers.
+
+    Raises:
+        ValueError: a file in the folder that is no record of its experiment.
+    """
+    claims = [
+        claim
+        for experiment in EXPERIMENTS.values()
+        if experiment.against and experiment.name not in _WITHOUT_CLAIM
+        for scale, settings in experiment.settings.items()
+        for dataset in settings
+        for claim in _claims(experiment, dataset, scale, Path(folder))
+    ]
+    tried = [i for i, claim in enumerate(claims) if claim.p is not None]
+    corrected = holm([claims[i].p or 0.0 for i in tried])
+    for i, p in zip(tried, corrected, strict=True):
+        direction = "reproduced" if claims[i].mean < 0 else "contradicted"
+        word = direction if p <= LEVEL else "undecided"
+        claims[i] = claims[i]._replace(p_holm=p, verdict=word)
+    return claims
+
+
+def _claims(experiment: Experiment, dataset: str, scale: str, folder: Path) -> list[Verdict]:
+    path = folder / f"{experiment.name}-{dataset}-{scale}.jsonl"
+    if not path.exists():
+        return []
+    of = errors(experiment, read_records(path, experiment))
+    published = {v.name: v.published.get(dataset) for v in experiment.variants}
+    found = []
+    for pair in experiment.against:
+        better, worse = reversed(pair) if experiment.name in _FOR_THE_SECOND else pair
+        seeds = sorted(of[better].keys() & of[worse].keys())
+        differences = tuple(of[better][seed] - of[worse][seed] for seed in seeds)
+        one, other = published[better], published[worse]
+        gap = one.mean - other.mean if one and other else None
+        theirs = welch(one, other) if one and other else None
+        where = experiment.name, dataset, scale, better, worse
+        claim = Verdict(*where, gap, theirs, differences)
+        found.append(claim._replace(p=_p(differences)) if len(seeds) >= LEAST else claim)
+    return found
+
+
+def _p(differences: Sequence[float]) -> float:
+    """Return the p-value of a paired t-test; 1 if all differences are 0, 0 if all are equal."""
+    if not stdev(differences):
+        return float(not differences[0])
+    return float(stats.ttest_1samp(differences, 0.0).pvalue)
+
+
+def render_verdicts(found: Sequence[Verdict]) -> str:
+    """Return the verdicts as a table of text, with what chance alone would bring."""
+    lines, last = [], ""
+    for v in found:
+        where = f"{v.experiment}, {v.dataset} ({v.scale}'s scale)"
+        lines += [where] if where != last else []
+        last = where
+        theirs = "" if v.published is None else f"; paper {v.published:+.2f}, p {v.p_published:.2f}"
+        ours = f"{len(v.differences)} paired seeds"
+        if v.p is not None:
+            need = seeds_needed(stdev(v.differences))
+            ours = f"{v.mean:+.2f} ± {v.half:.2f} on {ours}, p {v.p:.3f}, by Holm {v.p_holm:.3f}"
+            theirs += f"; 1 point takes {need} seeds"
+        lines.append(f"  {v.verdict:12} {v.better} < {v.worse}: {ours}{theirs}")
+    tried = [v for v in found if v.p is not None]
+    small = sum((v.p or 0) <= LEVEL for v in tried)
+    counts = {w: sum(v.verdict == w for v in found) for w in WORDS}
+    lines.append(", ".join(f"{count} {word}" for word, count in counts.items()))
+    lines.append(
+        f"{len(tried)} claims tried: {LEVEL * len(tried):.1f} p-values up to {LEVEL} by chance "
+        f"alone, {small} found"
+    )
+    return "\n".join(lines)
