@@ -19,12 +19,12 @@ from fedlab_edu.data.clients import Federation
 from fedlab_edu.methods import Method
 from fedlab_edu.models.model import Model
 from fedlab_edu.registry import storable
-from fedlab_edu.rounds.run import Run, check_types, drop_vectors, start
+from fedlab_edu.rounds.run import Run, check_types, start
+from fedlab_edu.search.alive import SideBySide
 from fedlab_edu.search.arms import Arm
 from fedlab_edu.search.estimate import Estimate
 from fedlab_edu.search.oneof import communicate_mixed
-from fedlab_edu.search.schedules import Schedule, best_index, last_stop, survivors
-from fedlab_edu.search.summary import summary
+from fedlab_edu.search.schedules import Schedule, last_stop
 from fedlab_edu.seeds import seed_for
 from fedlab_edu.validate import Checked, require, whole
 
@@ -33,8 +33,8 @@ _PER_ARM = ("runs", "traces", "out")
 
 
 @storable
-@dataclass(frozen=True, eq=False)
-class Race(Checked):
+@dataclass(frozen=True, eq=False, repr=False)
+class Race(SideBySide, Checked):
     """Arms in brackets, each with a schedule of its own.
 
     Fields:
@@ -68,16 +68,6 @@ class Race(Checked):
         return sum(bracket.used for bracket in self.brackets)
 
     @property
-    def used(self) -> int:
-        """The communication rounds of all arms so far."""
-        return sum(run.round for run in self.runs)
-
-    @property
-    def alive(self) -> list[int]:
-        """The arms that have not been eliminated."""
-        return [a for a, out in enumerate(self.out) if out is None]
-
-    @property
     def done(self) -> bool:
         """Whether all rounds have been spent."""
         return self.used == self.total
@@ -85,22 +75,13 @@ class Race(Checked):
     @property
     def scores(self) -> list[float]:
         """The estimate of each arm at its last round."""
-        return self._estimates(range(len(self.runs)))
-
-    @property
-    def best(self) -> int:
-        """The arm with the lowest score of those alive; NaN counts as +inf."""
-        return self.alive[best_index(self._estimates(self.alive))]
-
-    @property
-    def best_score(self) -> float:
-        """The score of the best arm; NaN before the first round."""
-        return self._estimates([self.best])[0]
+        arms = zip(self.traces, self._stops(), strict=True)
+        return [self.estimate.of_trace(t, last_stop(stops, len(t))) for t, stops in arms]
 
     @property
     def winner(self) -> Run:
         """The run of the best arm; with "best_seen", the run at the lowest estimate."""
-        return self.seen[1] if self.seen else self.runs[self.best]
+        return self.seen[1] if self.seen else super().winner
 
     @property
     def warning(self) -> str | None:
@@ -118,43 +99,31 @@ class Race(Checked):
         playing = [a for a in self.alive if self.runs[a].round < stops[a][-1]]
         require(playing, "race", "over", "one with rounds left")
         after = communicate_mixed([self.runs[a] for a in playing], model, fed, clients)
-        runs, traces = list(self.runs), list(self.traces)
-        for a, run in zip(playing, after, strict=True):
-            runs[a], traces[a] = run, (*traces[a], self.estimate.of_run(run, model, fed))
-        played = replace(self, runs=tuple(runs), traces=tuple(traces))
+        scores = [self.estimate.of_run(run, model, fed) for run in after]
+        new = self.played(playing, after, scores)
         if self.select == "best_seen":
-            now = zip(played._estimates(playing), after, strict=True)
-            played = replace(played, seen=_lower(self.seen, *now))
-        return played._eliminate(playing)
-
-    def _eliminate(self, playing: Sequence[int]) -> "Race":
-        """Return the race after the eliminations of brackets that have reached a stop."""
-        runs, out, just = list(self.runs), list(self.out), set(playing)
+            now = new.scores
+            pairs = [(now[a], run) for a, run in zip(playing, after, strict=True)]
+            new = replace(new, seen=_lower(self.seen, *pairs))
+        just = set(playing)
         for bracket, arms in zip(self.brackets, self.arms, strict=True):
-            alive = [a for a in arms if a in just]
-            now = runs[alive[0]].round if alive else 0
-            for _ in range(bracket.stops[:-1].count(now)):
-                best = survivors(self._estimates(alive), bracket.eta)
-                going = [alive[place] for place in best]
-                for a in set(alive) - set(going):
-                    runs[a], out[a] = drop_vectors(runs[a]), now
-                alive = going
-            if self.stop_after_last_elimination and bracket.stops[-2:-1] == (now,):
-                for a in alive:
-                    runs[a] = replace(runs[a], tuner=runs[a].tuner.freeze())
-        return replace(self, runs=tuple(runs), out=tuple(out))
+            if trained := [a for a in arms if a in just]:
+                new = new._stop(trained, bracket, new.runs[trained[0]].round)
+        return new
+
+    def _stop(self, arms: Sequence[int], bracket: Schedule, now: int) -> "Race":
+        """Return the race after a round of a bracket's arms, if it is a stop."""
+        new = self.eliminate(arms, bracket, now)
+        if self.stop_after_last_elimination and bracket.stops[-2:-1] == (now,):
+            runs = list(new.runs)
+            for a in set(arms).intersection(new.alive):
+                runs[a] = replace(runs[a], tuner=runs[a].tuner.freeze())
+            new = replace(new, runs=tuple(runs))
+        return new
 
     def _stops(self) -> list[tuple[int, ...]]:
         """Return the stops of each arm's bracket."""
         return [bracket.stops for bracket in self.brackets for _ in range(bracket.arms)]
-
-    def _estimates(self, arms: Sequence[int]) -> list[float]:
-        stops, traces = self._stops(), self.traces
-        return [
-            self.estimate.of_trace(traces[a], last_stop(stops[a], len(traces[a]))) for a in arms
-        ]
-
-    __repr__ = summary
 
     def __add__(self, other: "Race") -> "Race":
         """Return both races side by side, the other's arms last."""
@@ -186,9 +155,13 @@ class Race(Checked):
         return replace(self, seen=done.seen, **parts)
 
     def to(self, device: str | torch.device) -> "Race":
-        """Return the same race, with its vectors on another device, see `Run.to`."""
+        """Return the same race, with its vectors on another device.
+
+        Raises:
+            ValueError: this machine has no such device.
+        """
         seen = self.seen and (self.seen[0], self.seen[1].to(device))
-        return replace(self, runs=tuple(run.to(device) for run in self.runs), seen=seen)
+        return replace(super().to(device), seen=seen)
 
 
 def _lower(seen: tuple[float, Run] | None, *more: tuple[float, Run]) -> tuple[float, Run] | None:

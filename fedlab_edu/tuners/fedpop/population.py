@@ -17,11 +17,11 @@ from fedlab_edu.models.model import Model
 from fedlab_edu.registry import storable
 from fedlab_edu.rounds.communicate import communicate_all
 from fedlab_edu.rounds.result import Round
-from fedlab_edu.rounds.run import Run, drop_vectors
+from fedlab_edu.rounds.run import Run
 from fedlab_edu.rounds.tuner import Fixed
-from fedlab_edu.search.schedules import Schedule, best_index, survivors
+from fedlab_edu.search.alive import SideBySide
+from fedlab_edu.search.schedules import Schedule
 from fedlab_edu.search.space import Spaces
-from fedlab_edu.search.summary import summary
 from fedlab_edu.seeds import generator, seed_for
 from fedlab_edu.training.hparams import LocalHP, ServerHP
 from fedlab_edu.tuners.fedpop.evolution import Evolution
@@ -51,8 +51,8 @@ class Birth(NamedTuple):
 
 
 @storable
-@dataclass(frozen=True, eq=False)
-class FedPop:
+@dataclass(frozen=True, eq=False, repr=False)
+class FedPop(SideBySide):
     """A search by a population of members that train side by side; `fedpop` starts one.
 
     Fields:
@@ -86,7 +86,6 @@ class FedPop:
     out: tuple[int | None, ...]
     births: tuple[Birth, ...]
     tried: int = 0
-    __repr__ = summary
 
     def step(self: _P, model: Model, fed: Federation, clients: int = 10) -> _P:
         """Return the search after one communication round of each member that is alive.
@@ -99,7 +98,7 @@ class FedPop:
         """
         require(not self.done, "search", "over", "one with rounds left")
         trained = self.train(self.alive, model, fed, clients)
-        left = trained._eliminate()
+        left = trained.eliminate(trained.alive, self.bracket, trained.round)
         return left.exploit(left.alive)
 
     def train(
@@ -110,10 +109,8 @@ class FedPop:
         tried = self.tried + sum(self._new(i, run) for i, run in zip(members, begun, strict=True))
         # (w, s_i) <- FedPop-L(w, beta^0, ..., beta^K, alpha)
         after = communicate_all(begun, model, fed, clients)
-        runs, traces = list(self.runs), list(self.traces)
-        for i, run in zip(members, after, strict=True):
-            runs[i], traces[i] = run, (*traces[i], self._score(run.history[-1]))
-        return replace(self, runs=tuple(runs), traces=tuple(traces), tried=tried)
+        scores = [self._score(run.history[-1]) for run in after]
+        return self.played(members, after, scores, tried=tried)
 
     def exploit(self: _P, members: Sequence[int]) -> _P:
         """FedPop-G: each of these members that is among the worst copies one of the best.
@@ -154,16 +151,6 @@ class FedPop:
         births = *self.births, *(new[i][0] for i, _ in pairs)
         return replace(self, runs=tuple(run for _, run in new), births=births)
 
-    def _eliminate(self: _P) -> _P:
-        """Return the search after the eliminations of this round, if there are any."""
-        runs, out, alive, scores = list(self.runs), list(self.out), self.alive, self.scores
-        for _ in range(self.bracket.stops[:-1].count(self.round)):
-            left = [alive[k] for k in survivors([scores[i] for i in alive], self.bracket.eta)]
-            for i in set(alive) - set(left):
-                runs[i], out[i] = drop_vectors(runs[i]), self.round
-            alive = left
-        return replace(self, runs=tuple(runs), out=tuple(out))
-
     def _equip(self, i: int, K: int) -> Run:
         """Return a member's run; with FedPop-L, draw its K vectors if it has none yet."""
         run = self.runs[i]
@@ -192,11 +179,6 @@ class FedPop:
         return self.bracket.used
 
     @property
-    def used(self) -> int:
-        """The communication rounds of all members so far."""
-        return sum(map(len, self.traces))
-
-    @property
     def round(self) -> int:
         """The least number of rounds that a member that is alive has trained."""
         return min(len(self.traces[i]) for i in self.alive)
@@ -205,11 +187,6 @@ class FedPop:
     def done(self) -> bool:
         """Whether all rounds have been spent."""
         return self.round == self.how.R
-
-    @property
-    def alive(self) -> list[int]:
-        """The members that have not been eliminated."""
-        return [i for i, out in enumerate(self.out) if out is None]
 
     @property
     def latest(self) -> list[Birth]:
@@ -228,23 +205,3 @@ class FedPop:
             known = [s for s in trace[max(born.round, len(trace) - self.T_g) :] if not isnan(s)]
             found.append(discounted_score(known, self.how.gamma) if known else nan)
         return found
-
-    @property
-    def best(self) -> int:
-        """The member with the lowest score of those alive; NaN counts as +inf."""
-        scores, alive = self.scores, self.alive
-        return alive[best_index([scores[i] for i in alive])]
-
-    @property
-    def best_score(self) -> float:
-        """The score of the best member; NaN before the first round."""
-        return self.scores[self.best]
-
-    @property
-    def winner(self) -> Run:
-        """The run of the best member."""
-        return self.runs[self.best]
-
-    def to(self: _P, device: str | torch.device) -> _P:
-        """Return the same search, with its vectors on another device; see `Run.to`."""
-        return replace(self, runs=tuple(run.to(device) for run in self.runs))
