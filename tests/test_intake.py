@@ -344,7 +344,9 @@ def test_notes_are_cut_in_number_and_length(tmp_path: Path) -> None:
     (home / f"29{'x' * 200}").unlink()
     assert len(taken(home).notes) == 20
     long = "g" * 9_000
-    (tmp_path / "n.ipynb").write_text(notebook(f"def {long}():\n    return 1", f"{long}.x = 1"))
+    (tmp_path / "n.ipynb").write_text(
+        notebook(f"def {long}():\n    return 1", f"while True: {long}.x = 1")
+    )
     (note,) = collect([("n.ipynb", tmp_path / "n.ipynb")], Wanted(("n",), (long,))).notes
     assert len(note) == 300
 
@@ -879,8 +881,8 @@ def test_other_codings_are_refused_by_name(data: bytes, why: str) -> None:
 def test_a_message_about_a_notebook_tells_the_cell_and_one_about_a_module_the_line(
     tmp_path: Path,
 ) -> None:
-    handed = taken(folder(tmp_path, hw__ipynb=notebook("x = 3", GOOD)))
-    assert handed.source == f"# cell 1, line 1\nx = 3\n\n# cell 2, line 1\n{GOOD}"
+    handed = taken(folder(tmp_path, hw__ipynb=notebook("import re", GOOD)))
+    assert handed.source == f"# cell 1, line 1\nimport re\n\n# cell 2, line 1\n{GOOD}"
     said = "fedavg raised KeyError: 0\n  line 6, in fedavg: return states[0]"
     assert handed.placed(said) == said.replace("line 6", "cell 2, line 2")
     assert Handed("hw.py", handed.source).placed(said) == said

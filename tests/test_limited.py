@@ -115,7 +115,7 @@ def notebook(path: Path, *cells: str) -> Path:
 def test_a_module_and_the_module_in_a_notebook_have_one_limit(kind: str, tmp_path: Path) -> None:
     path = tmp_path / f"hw.{kind}"
     for size, fits in ((900_000, True), (1_100_000, False), (5_000_000, False)):
-        text = f"{GOOD}\nTABLE = '{'x' * size}'\n"
+        text = f"{GOOD.rstrip()} or TABLE\nTABLE = '{'x' * size}'\n"
         notebook(path, text) if kind == "ipynb" else path.write_text(text)
         handed = taken(path)
         assert (handed.source is not None) == fits

@@ -562,8 +562,11 @@ def weighted_average(W, n):
     W[0] += 1
     return W.mean(0)
 
-def minibatches(order, batch):
-    return [order[i:i + batch] for i in range(0, len(order), batch)][1 / (batch - 2):]
+def predict_3():
+    return "grows"
+
+def table_3(run, conditions, seeds):
+    return [run(*condition, seeds[6]) for condition in conditions]
 """
     tests = ROOT / "tests" / "exercises" / "test_ex01.py"
     path = ROOT / "_build" / "ex01_wrong.py"

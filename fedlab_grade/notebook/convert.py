@@ -1,7 +1,6 @@
 """Convert the cells of a notebook to a module, with notes on what does not count."""
 
 import ast
-import builtins
 import re
 import warnings
 from collections.abc import Collection, Iterator, Mapping
@@ -15,22 +14,13 @@ from fedlab_grade.notebook.cells import (
     fault,
     python_of,
 )
-from fedlab_grade.notebook.kept import Names
-from fedlab_grade.notebook.names import (
-    Block,
-    Definition,
-    bound,
-    changed,
-    definitions,
-    deleted,
-    is_stub,
-    read,
-)
+from fedlab_grade.notebook.kept import Statement, inside, is_kept, needed_names
+from fedlab_grade.notebook.names import BUILTINS, Block, Definition, bound, definitions, is_stub
 from fedlab_grade.notebook.places import ALL_LOST, LOST, may_raise, part
 
 BROKEN = "cannot be read"
 MISSING = "no code cell defines"
-COUNTS = "only imports, functions, classes and plain constants count"
+COUNTS = "only imports, functions, classes, and assignments that an answer needs count"
 
 _RAISES = {
     "def": "def {0}(*_, **__):\n    raise SyntaxError(_broken_{0})",
@@ -47,7 +37,7 @@ def convert(text: str, names: Collection[str] = (), files: Collection[str] = ())
     its own question, and not those that are right. As a module the same text would cost them all.
 
     Args:
-        names: what the assignment asks for; notes are about these.
+        names: what the assignment asks for; without them all assignments count.
         files: the names of the file that it asks for, without the ending.
 
     Raises:
@@ -61,7 +51,7 @@ def convert(text: str, names: Collection[str] = (), files: Collection[str] = ())
 def _convert(text: str, names: Collection[str], files: Collection[str]) -> Module:
     notes: list[str] = []
     outside: dict[str, str] = {}  # name -> note on the text cell that holds it
-    cells: list[tuple[int, str, list[ast.stmt]]] = []
+    statements: list[Statement] = []
     broken: dict[str, tuple[str, str]] = {}  # name -> (keyword, what is wrong with its cell)
     for number, (kind, source) in enumerate(cells_of(text), start=1):
         if kind != "code":
@@ -82,31 +72,32 @@ def _convert(text: str, names: Collection[str], files: Collection[str]) -> Modul
             notes.append(f"{why}, so the cell does not count")
             broken |= {name: (word, why) for word, name in defined(code, names)}
             continue
-        problems = {id(node): problem for node in body if (problem := _unreadable(node))}
-        for node in (node for node in body if id(node) in problems):
-            why = fault(number, source, problems[id(node)])
-            notes.append(f"{why}, so it does not count")
-            broken |= {
-                n.name: ("class" if isinstance(n, ast.ClassDef) else "def", why)
-                for n in definitions(node)
-                if n.name in names or n.name not in dir(builtins)
-            }
-        cells.append((number, code, [node for node in body if id(node) not in problems]))
-    taken = _Taken(names, broken)
-    for number, code, good in cells:
         lines = code.split("\n")  # as Python counts them: no form feed, nothing of Unicode's
-        for node in good:
-            taken.add(number, node, lines)
-    notes += [note for name, note in outside.items() if name not in taken.made]
-    lost = {name: why for name, why in broken.items() if name not in taken.made}
+        for node in body:
+            if problem := _unreadable(node):
+                why = fault(number, source, problem)
+                notes.append(f"{why}, so it does not count")
+                broken |= {
+                    n.name: ("class" if isinstance(n, ast.ClassDef) else "def", why)
+                    for n in definitions(node)
+                    if n.name in names or n.name not in BUILTINS
+                }
+            else:
+                statements.append(Statement(number, node, lines))
+    needed = needed_names(statements, names)
+    kept = [s for s in statements if is_kept(s, needed)]
+    made = {n for s in kept if not _is_blank(s.node) for n in bound(s.node)}
+    notes += [note for name, note in outside.items() if name not in made]
+    lost = {name: why for name, why in broken.items() if name not in made}
     asked = [name for name in names if name in lost]
-    if asked and not taken.made.intersection(names):
+    if asked and not made.intersection(names):
         why = lost[asked[0]][1]
         what = " or ".join(name for name in asked if lost[name][1] == why)
-        raise NotANotebook(
-            f"cannot be run: {why}, and no other cell defines {what}: mend that cell"
-        )
-    return Module(taken.source(lost), [*notes, *taken.remarks(notes)])
+        told = f"cannot be run: {why}, and no other cell defines {what}: mend that cell"
+        raise NotANotebook(told)
+    dropped = [s for s in statements if s.sets & needed and not is_kept(s, needed)]
+    remarks = _remarks(kept, dropped, names, {*broken}, notes)
+    return Module(_source(kept, lost, names), [*notes, *remarks])
 
 
 def _unreadable(node: ast.stmt) -> Exception | None:
@@ -120,89 +111,66 @@ def _unreadable(node: ast.stmt) -> Exception | None:
     return None
 
 
-class _Taken:
-    """The statements that are taken from the cells.
+def _is_blank(node: ast.stmt) -> bool:
+    return isinstance(node, Definition) and is_stub(node)
+
+
+def _source(
+    kept: Collection[Statement],
+    lost: Mapping[str, tuple[str, str]],
+    names: Collection[str],
+) -> str:
+    """Return the text of the module.
 
     Args:
-        names: what the assignment asks for.
-        broken: names that cells define which Python cannot read.
+        lost: names that only a broken cell defines, with their keyword and what is wrong.
     """
+    future: list[str] = []
+    parts: list[str] = []
+    for s in kept:
+        above = isinstance(s.node, ast.ImportFrom) and s.node.module == "__future__"
+        if not (_is_blank(s.node) and s.sets & lost.keys()):
+            (future if above else parts).append(part(s.cell, s.node, s.lines))
+    raises = [
+        f"_broken_{name} = {fault!r}\n{_RAISES[word].format(name)}"
+        for name, (word, fault) in lost.items()
+    ]  # above the others: one may be the base of another class
+    known = {name for s in kept for name in s.sets}
+    asked = [name for name in names if name in known and name not in lost]
+    wrapped = any(may_raise(s.node) for s in kept)
+    first = [LOST] if wrapped else []
+    last = [ALL_LOST.format(asked)] if wrapped and asked else []
+    return "\n\n".join([*future, *first, *raises, *parts, *last]) + "\n"
 
-    def __init__(self, names: Collection[str], broken: Collection[str]) -> None:
-        self.names = names
-        self.parts: list[tuple[str, str]] = []  # (name if it is a stub, text)
-        self.future: list[str] = []  # Python wants it above all else
-        self.notes: list[str] = []
-        self.here = Names(broken)
-        self.made: set[str] = set()  # bound by what is taken, if it is more than a stub
-        self.wrapped = False  # whether something may fail while the module runs
-        self.defined: dict[str, int] = {}  # asked-for name -> cell
-        self.dropped: dict[str, int] = {}  # assigned, but not a constant -> cell
-        self.changed: dict[str, int] = {}  # kept, and then changed by a line that is not -> cell
-        self.used: set[str] = set()  # what functions and classes look up
 
-    def add(self, number: int, node: ast.stmt, lines: list[str]) -> None:
-        """Take a statement of a cell, or pass it over."""
-        names = bound(node)
-        if not self.here.keeps(node) or (
-            isinstance(node, ast.Delete) and deleted(node, self.names)
-        ):
-            changes = self.here.known & {*names, *changed(node)}
-            self.changed |= dict.fromkeys(changes, number)
-            self.dropped |= dict.fromkeys(names, number)
-            return
-        self.here.bind(node)
-        if not isinstance(node, ast.AugAssign):
-            self.changed = {name: at for name, at in self.changed.items() if name not in names}
-        for inner in definitions(node):
-            if inner.name in self.names and self.defined.get(inner.name, number) != number:
-                cells = f"cells {self.defined[inner.name]} and {number}"
-                self.notes.append(f"{inner.name} is defined twice ({cells}): the last one counts")
-            self.defined[inner.name] = number
-            self.used |= read(inner) | {inner.name}
-        stub = node.name if isinstance(node, Definition) and is_stub(node) else ""
-        self.made |= set(names) - {stub}
-        text = part(number, node, lines)
-        if isinstance(node, ast.ImportFrom) and node.module == "__future__":
-            self.future.insert(0, text)
-        else:
-            self.parts.append((stub, text))
-            self.wrapped |= may_raise(node)
-        self.notes += [
-            f"cell {number} needs {name}, which cell {self.dropped[name]} computes: {COUNTS}"
-            for name in sorted(read(node) & (self.dropped.keys() - self.here.known))
-        ]
-
-    def source(self, lost: Mapping[str, tuple[str, str]]) -> str:
-        """Return the text of the module.
-
-        Args:
-            lost: names that only a broken cell defines, with their keyword and what is wrong.
-        """
-        parts = [part for stub, part in self.parts if stub not in lost]
-        raises = [
-            f"_broken_{name} = {fault!r}\n{_RAISES[word].format(name)}"
-            for name, (word, fault) in lost.items()
-        ]  # above the others: one may be the base of another class
-        asked = [name for name in self.names if name in self.here.known and name not in lost]
-        first = [LOST] if self.wrapped else []
-        last = [ALL_LOST.format(asked)] if self.wrapped and asked else []
-        return "\n\n".join([*self.future, *first, *raises, *parts, *last]) + "\n"
-
-    def remarks(self, notes: list[str]) -> list[str]:
-        """Return what the author should know and the earlier notes do not say."""
-        told = self.notes + [
-            f"cell {cell} changes {name}, which does not count: {COUNTS}"
-            for name, cell in self.changed.items()
-            if name in self.used
-        ]
-        return told + [
-            f"cell {self.dropped[name]} has {name} within another statement: {COUNTS}"
-            if name in self.dropped
-            else f"{MISSING} {name}"
-            for name in self.names
-            if name not in self.here.known and not any(f" {name} " in n for n in (*notes, *told))
-        ]
+def _remarks(
+    kept: Collection[Statement],
+    dropped: Collection[Statement],
+    names: Collection[str],
+    broken: set[str],
+    notes: Collection[str],
+) -> Iterator[str]:
+    """Yield what the author should know and the earlier notes do not say."""
+    known = {name for s in kept for name in s.sets} | broken
+    places: dict[str, int] = {}
+    for s in kept:
+        for inner in definitions(s.node):
+            if inner.name in names and places.get(inner.name, s.cell) != s.cell:
+                cells = f"cells {places[inner.name]} and {s.cell}"
+                yield f"{inner.name} is defined twice ({cells}): the last one counts"
+            places[inner.name] = s.cell
+    computed = {name: s.cell for s in dropped for name in s.sets}
+    for s in kept:
+        for name in sorted(s.reads & computed.keys() - known):
+            yield f"cell {s.cell} needs {name}, which cell {computed[name]} computes: {COUNTS}"
+    for name, cell in computed.items():
+        if name in known:
+            yield f"cell {cell} changes {name}, which does not count: {COUNTS}"
+    for name in names:
+        if name in computed and name not in known:
+            yield f"cell {computed[name]} has {name} within another statement: {COUNTS}"
+        elif name not in known and not any(f" {name} " in note for note in notes):
+            yield f"{MISSING} {name}"
 
 
 def answers(text: str) -> dict[str, str]:
@@ -217,21 +185,9 @@ def answers(text: str) -> dict[str, str]:
                 del node.body[0]
         return {
             name: "\n".join(map(ast.dump, node.body if isinstance(node, Definition) else [node]))
-            for node in _statements(tree.body)
+            for outer in tree.body
+            for node in inside(outer)
             for name in bound(node)
         }
     except UNREADABLE:
         return {name: BROKEN for _, name in defined(text, ())}
-
-
-def _statements(body: list[ast.stmt]) -> Iterator[ast.stmt]:
-    """Yield the statements, and those within blocks."""
-    for node in body:
-        if not isinstance(node, Block):
-            yield node
-            continue
-        if isinstance(node, ast.Try):
-            for handler in node.handlers:
-                yield from _statements(handler.body)
-        for inner in (node.body, getattr(node, "orelse", []), getattr(node, "finalbody", [])):
-            yield from _statements(inner)

@@ -1,17 +1,14 @@
 """The names that a statement binds, changes and looks up."""
 
 import ast
-from collections.abc import Collection, Iterator
+import builtins
+import symtable
+from collections.abc import Iterator
 
 Import = ast.Import | ast.ImportFrom
 Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 Block = ast.If | ast.With | ast.Try
-
-
-def deleted(node: ast.stmt, names: Collection[str]) -> list[str]:
-    """Return those of some names that a `del` removes."""
-    targets = node.targets if isinstance(node, ast.Delete) else []
-    return [t.id for t in targets if isinstance(t, ast.Name) and t.id in names]
+BUILTINS = frozenset(dir(builtins))
 
 
 def is_main(node: ast.stmt) -> bool:
@@ -43,34 +40,41 @@ def is_stub(node: ast.AST) -> bool:
 
 
 def outside_lambdas(value: ast.AST) -> Iterator[ast.AST]:
+    """Yield a node and all within it, except the insides of lambdas."""
     yield value
     if not isinstance(value, ast.Lambda):
         for child in ast.iter_child_nodes(value):
             yield from outside_lambdas(child)
 
 
-def loaded(value: ast.AST) -> set[str]:
-    """Return the names that are looked up when the line runs."""
-    return {n.id for n in outside_lambdas(value) if isinstance(n, ast.Name)}
-
-
-def read(node: ast.AST) -> set[str]:
-    """Return all names that are looked up, then or later, and not bound inside."""
-    inner = [n for n in ast.walk(node) if isinstance(n, ast.Name | ast.arg)]
-    own = {n.arg for n in inner if isinstance(n, ast.arg)}
-    own |= {n.id for n in inner if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
-    return {n.id for n in inner if isinstance(n, ast.Name)} - own
+def looked_up(node: ast.stmt) -> set[str]:
+    """Return the global names that a statement looks up when it runs, or when it is called."""
+    try:
+        todo = [symtable.symtable(ast.unparse(node), "cell", "exec")]
+    except (SyntaxError, RecursionError):  # of an await, or of a statement nested too deeply
+        return {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
+    found: set[str] = set()
+    while todo:
+        scope = todo.pop()
+        todo += scope.get_children()
+        outer = scope.get_type() == "module"
+        for symbol in scope.get_symbols():
+            if symbol.is_referenced() and (outer or symbol.is_global()):
+                found.add(symbol.get_name())
+    return found
 
 
 def bound(node: ast.stmt) -> list[str]:
-    """Return the names that a statement binds."""
+    """Return the names that a statement binds or deletes."""
     if isinstance(node, Definition):
         return [node.name]
     if isinstance(node, Import):
         return [(alias.asname or alias.name).partition(".")[0] for alias in node.names]
     inner = [n for child in ast.iter_child_nodes(node) for n in here(child)]
     names = [name for n in inner if isinstance(n, Definition | Import) for name in bound(n)]
-    return names + [n.id for n in inner if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)]
+    return names + [
+        n.id for n in inner if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)
+    ]
 
 
 def here(node: ast.AST) -> Iterator[ast.AST]:
@@ -82,9 +86,9 @@ def here(node: ast.AST) -> Iterator[ast.AST]:
 
 
 def changed(node: ast.stmt) -> Iterator[str]:
-    """Yield the names whose entries or attributes a statement assigns."""
+    """Yield the names whose entries or attributes a statement assigns or deletes."""
     for inner in here(node):
-        if isinstance(inner, ast.Attribute | ast.Subscript) and isinstance(inner.ctx, ast.Store):
+        if isinstance(inner, ast.Attribute | ast.Subscript) and not isinstance(inner.ctx, ast.Load):
             base: ast.AST = inner
             while isinstance(base, ast.Attribute | ast.Subscript):
                 base = base.value

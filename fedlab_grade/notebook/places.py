@@ -5,20 +5,36 @@ wrapped, so that the rest of the module runs nevertheless, as the other cells do
 """
 
 import ast
-import builtins
 import re
 import sys
 from bisect import bisect
 from collections.abc import Sequence
 
-from fedlab_grade.notebook.names import bound, is_main
+from fedlab_grade.notebook.names import BUILTINS, Definition, Import, bound, is_main
 
+FOOT = "\nfinally:\n    _soon(0)"
 INDENT = " " * 8  # a tab, too, keeps its place behind so many
 _MARK = re.compile(r" {0,8}# cell (\d{1,9}), line (\d{1,9})")
 _PLACE = re.compile(r"\n  line (\d{1,9})(, in .*)")
 
+SECONDS = 1  # of the processor's time that a statement may take
 # A name of a builtin or of an earlier cell keeps its value where a later cell fails, as in Jupyter.
-LOST = """\
+LOST = (
+    f"""\
+import signal as _signal
+
+def _soon(seconds={SECONDS}):
+    if hasattr(_signal, "setitimer"):
+        _signal.setitimer(_signal.ITIMER_PROF, seconds)
+
+def _late(*_):
+    raise TimeoutError("it takes more than {SECONDS} s")
+
+if hasattr(_signal, "setitimer"):
+    _signal.signal(_signal.SIGPROF, _late)
+
+"""
+    + """\
 class _Lost:  # in place of what a cell could not make: whoever uses it is told why
     def __init__(self, why):
         vars(self)["_why"] = why
@@ -41,6 +57,7 @@ def _lost(error, cell, names):
     for name in names:
         globals().setdefault(name, _Lost(f"name {name!r} is not defined, because {why}"))
 """
+)
 # Where none of them can be called, there is nothing to be graded, and the author should know.
 ALL_LOST = """\
 if all(type(globals().get(name)) is _Lost for name in {0!r}):
@@ -88,9 +105,11 @@ def part(number: int, node: ast.stmt, lines: list[str]) -> str:
     text = _text(node, first, lines)
     if not may_raise(node):
         return f"{mark}\n{text}"
-    wrapped = f"try:\n{INDENT}{mark}\n{_indented(text, node, first)}\nexcept Exception as _error:\n"
-    names = [name for name in dict.fromkeys(bound(node)) if name not in {*dir(builtins), "*"}]
-    return f"{wrapped}    _lost(_error, {_shown(number, first, text)!r}, {names})"
+    head, foot = ("", "") if isinstance(node, Import | Definition) else ("_soon()\n", FOOT)
+    code = f"{head}try:\n{INDENT}{mark}\n{_indented(text, node, first)}\n"
+    names = [name for name in dict.fromkeys(bound(node)) if name not in {*BUILTINS, "*"}]
+    shown = _shown(number, first, text)
+    return f"{code}except BaseException as _error:\n    _lost(_error, {shown!r}, {names}){foot}"
 
 
 def _shown(number: int, first: int, text: str) -> str:
@@ -152,6 +171,6 @@ def _is_safe(value: ast.expr | None) -> bool:
     """Whether it is a literal, or the name of a builtin."""
     plain = (ast.Constant, ast.List, ast.Tuple, ast.expr_context)
     return value is None or all(
-        isinstance(n, plain) or (isinstance(n, ast.Name) and n.id in dir(builtins))
+        isinstance(n, plain) or (isinstance(n, ast.Name) and n.id in BUILTINS)
         for n in ast.walk(value)
     )
