@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from decimal import Decimal, localcontext
 from fractions import Fraction
-from math import log, nan, sqrt
+from math import sqrt
 from typing import NamedTuple
 
 import numpy as np
@@ -141,6 +141,13 @@ def with_last(s: Task) -> Value:
     return np.vstack([played.points, played.after[-1:]]), float(played.losses.sum())
 
 
+def projected_at_the_end(s: Task, suffer_inside: bool) -> Value:
+    played = play(s, project=lambda v, radius: v)
+    points = np.array([nearest(w, s.radius) for w in played.points])
+    inside = sum(loss(w, z) for w, z in zip(points, s.z, strict=True))
+    return points, inside if suffer_inside else float(played.losses.sum())
+
+
 OGD: Mistakes = {
     "the loss is suffered after the step, at the next point: it is suffered at w_i":
         lambda s: (play(s).points, losses_after(s, play(s))),
@@ -165,6 +172,12 @@ OGD: Mistakes = {
     "the points are those before their projection, and the losses those after: project what comes "
     "out of the step, then play it":
         projected_late_and_suffered,
+    "the points are projected only at the end, after all steps: project what comes out of each "
+    "step, before it is played":
+        lambda s: projected_at_the_end(s, False),
+    "the points are projected only at the end, and the losses are those of the projected points: "
+    "project what comes out of each step, before it is played":
+        lambda s: projected_at_the_end(s, True),
     "each entry is clipped by itself: multiply all of them by radius / |w|":
         with_projection(lambda v, radius: v.clip(-radius, radius)),
     "points inside the ball are moved to its boundary: divide by |w| only where it is above the "
@@ -341,159 +354,6 @@ BANDIT: Mistakes = {
 
 
 # --- ex06.3 ---------------------------------------------------------------------------------------
-
-
-class Setting(NamedTuple):
-    """The arguments of `constants`."""
-
-    D: float
-    G: float
-    b: float
-    m: int
-    tau: int
-
-    @property
-    def exact(self) -> float:
-        """k before it is rounded."""
-        return self.under_root(self.tau / (2 * self.m))
-
-    @property
-    def first(self) -> float:
-        """The largest step size."""
-        return self.D / self.G / sqrt(self.m)
-
-    def under_root(self, share: float, power: float = 2 / 3) -> float:
-        """As k, with something else in place of tau / (2 m), or of the power."""
-        return (self.D * self.G / self.b * sqrt(share)) ** power
-
-
-Triple = tuple[int, Array, float]
-
-
-def counted(s: Setting) -> int:
-    """The smallest k with k^3 at least (D G / b)^2 tau / (2 m), without rounding."""
-    cube = (Fraction(s.D) * Fraction(s.G) / Fraction(s.b)) ** 2 * Fraction(s.tau, 2 * s.m)
-    k = 1
-    while k**3 < cube:
-        k += 1
-    return k
-
-
-def grid(s: Setting, k: int) -> Array:
-    return np.array([s.first / j for j in range(1, k + 1)])
-
-
-def rate(s: Setting, k: float) -> float:
-    return sqrt(log(k) / k / s.tau) / s.m / s.b
-
-
-def by_counting(s: Setting) -> Triple:
-    k = counted(s)
-    return k, grid(s, k), rate(s, k)
-
-
-def with_k(rule: Callable[[Setting], float]) -> Callable[[Setting], Triple | None]:
-    """With the steps and eta that follow; a k of 0 has none."""
-
-    def wrong(s: Setting) -> Triple | None:
-        k = int(rule(s))
-        eta = rate(s, k) if k > 0 else nan
-        return (k, grid(s, k), eta) if k <= 10_000 else None
-
-    return wrong
-
-
-def with_steps(rule: Callable[[Setting, Array], Array]) -> Callable[[Setting], Triple]:
-    """With 1, ..., k as the second argument of the rule."""
-    return lambda s: (
-        counted(s),
-        rule(s, np.arange(1.0, counted(s) + 1)),
-        rate(s, counted(s)),
-    )
-
-
-def with_eta(rule: Callable[[Setting, int], float]) -> Callable[[Setting], Triple]:
-    return lambda s: (counted(s), grid(s, counted(s)), rule(s, counted(s)))
-
-
-def up(k: float) -> int:
-    return int(np.ceil(k))
-
-
-CONSTANTS: Mistakes = {
-    "k is rounded down: round it up": with_k(lambda s: s.exact),
-    "k is rounded down, and 0 made 1: round it up": with_k(lambda s: max(1.0, s.exact)),
-    "k is rounded to the nearest whole number: round it up": with_k(lambda s: round(s.exact)),
-    "k is rounded to the nearest whole number, and 0 made 1: round it up":
-        with_k(lambda s: max(1, round(s.exact))),
-    "k is too large by 1: round it up, which leaves whole numbers as they are":
-        with_k(lambda s: s.exact + 1),
-    "the power is 3/2: from k^(3/2) = x follows k = x^(2/3)":
-        with_k(lambda s: up(s.under_root(s.tau / (2 * s.m), 3 / 2))),
-    "the power is 1/3: it is 2/3": with_k(lambda s: up(s.under_root(s.tau / (2 * s.m), 1 / 3))),
-    "the power 2/3 is missing": with_k(lambda s: up(s.under_root(s.tau / (2 * s.m), 1))),
-    "x ** 2 / 3 is a third of the square: write x ** (2 / 3)":
-        with_k(lambda s: up(s.under_root(s.tau / (2 * s.m), 2) / 3)),
-    "the root is missing: it is sqrt(tau / (2 m))":
-        with_k(lambda s: up(s.under_root((s.tau / (2 * s.m)) ** 2))),
-    "the 2 is missing: it is sqrt(tau / (2 m))": with_k(lambda s: up(s.under_root(s.tau / s.m))),
-    "tau / 2 m is m times half of tau in Python: divide by (2 * m)":
-        with_k(lambda s: up(s.under_root(s.tau / 2 * s.m))),
-    "tau and m are exchanged: it is sqrt(tau / (2 m))":
-        with_k(lambda s: up(s.under_root(s.m / (2 * s.tau)))),
-    "tau // (2 m) has no fraction: divide with /":
-        with_k(lambda s: up(s.under_root(s.tau // (2 * s.m)))),
-    "D G is multiplied by b: divide by it":
-        with_k(lambda s: up((s.b**2) ** (2 / 3) * s.exact)),
-    "b is missing in k": with_k(lambda s: up(s.exact * s.b ** (2 / 3))),
-    "D G / b is outside of the power 2/3":
-        with_k(lambda s: up(s.D * s.G / s.b * (s.tau / (2 * s.m)) ** (1 / 3))),
-    "sqrt(m) is missing in the steps": with_steps(lambda s, j: s.first / j * sqrt(s.m)),
-    "the steps are divided by m: divide by its root":
-        with_steps(lambda s, j: s.first / j / sqrt(s.m)),
-    "G is missing in the steps": with_steps(lambda s, j: s.first / j * s.G),
-    "the steps are multiplied by G: divide by it": with_steps(lambda s, j: s.first / j * s.G**2),
-    "D and G are exchanged in the steps":
-        with_steps(lambda s, j: s.first / j * (s.G / s.D) ** 2),
-    "j starts at 0: it goes from 1 to k": with_steps(lambda s, j: s.first / (j - 1)),
-    "the last step size is missing: j goes from 1 to k, and range ends one earlier":
-        with_steps(lambda s, j: s.first / j[:-1]),
-    "there is a step size too many: j goes from 1 to k":
-        with_steps(lambda s, j: s.first / np.append(j, len(j) + 1)),
-    "the step sizes are in rising order: j = 1 is first, and the largest":
-        with_steps(lambda s, j: s.first / j[::-1]),
-    "the steps are divided by the root of j: divide by j":
-        with_steps(lambda s, j: s.first / np.sqrt(j)),
-    "each step is half of the one before: c_j is the first one divided by j":
-        with_steps(lambda s, j: s.first / 2 ** (j - 1)),
-    "the logarithm is that of base 2: take the natural one, math.log":
-        with_eta(lambda s, k: rate(s, k) / sqrt(log(2))),
-    "the logarithm is that of base 10: take the natural one, math.log":
-        with_eta(lambda s, k: rate(s, k) / sqrt(log(10))),
-    "m b is missing in eta": with_eta(lambda s, k: rate(s, k) * s.m * s.b),
-    "m is missing in eta: divide by m b": with_eta(lambda s, k: rate(s, k) * s.m),
-    "b is missing in eta: divide by m b": with_eta(lambda s, k: rate(s, k) * s.b),
-    "eta is multiplied by m b: divide by it": with_eta(lambda s, k: rate(s, k) * (s.m * s.b) ** 2),
-    "m b is under the root of eta, too": with_eta(lambda s, k: rate(s, k) * sqrt(s.m * s.b)),
-    "k is missing under the root of eta": with_eta(lambda s, k: rate(s, k) * sqrt(k)),
-    "tau is missing under the root of eta": with_eta(lambda s, k: rate(s, k) * sqrt(s.tau)),
-    "ln k / k tau is multiplied by tau in Python: divide by (k * tau)":
-        with_eta(lambda s, k: rate(s, k) * s.tau),
-    "ln k is outside the root of eta": with_eta(lambda s, k: log(k) / sqrt(k * s.tau) / s.m / s.b),
-    "the root of eta is missing": with_eta(lambda s, k: log(k) / (k * s.tau) / s.m / s.b),
-    "eta has a 2 under the root, as in exercise 4: it has none here":
-        with_eta(lambda s, k: rate(s, k) * sqrt(2)),
-    "ln tau is taken: it is ln k": with_eta(lambda s, k: sqrt(log(s.tau) / k / s.tau) / s.m / s.b),
-    "eta is taken for the k before rounding: take the rounded one":
-        with_eta(lambda s, k: rate(s, s.exact) if s.exact >= 1 else float("nan")),
-    "k is the last value here: return k, steps, eta":
-        lambda s: (*by_counting(s)[1:], by_counting(s)[0]),
-    "steps and eta are exchanged: return k, steps, eta":
-        lambda s: (by_counting(s)[0], *by_counting(s)[:0:-1]),
-}  # fmt: skip
-
-
-# --- ex06.4 ---------------------------------------------------------------------------------------
 
 
 class Grid(NamedTuple):

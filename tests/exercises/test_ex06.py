@@ -1,4 +1,4 @@
-"""Exercise 6, a bound by hand: 20 points."""
+"""Exercise 6, a bound by hand: 32 points."""
 
 import math
 from collections.abc import Callable
@@ -7,16 +7,14 @@ from functools import partial
 
 import numpy as np
 import pytest
+from experiment import check_interval, check_prediction, check_sentences, check_table
 from mistakes_ex06 import (
     BANDIT,
     BEST,
-    CONSTANTS,
     OGD,
     Draw,
     Grid,
-    Setting,
     Task,
-    by_counting,
     by_decimals,
     by_fractions,
     by_loops,
@@ -24,15 +22,16 @@ from mistakes_ex06 import (
     nearest,
     size,
 )
-from support import OUTSIDE, Array, ask, floats, right
+from support import OUTSIDE, Array, ask, each_part, floats, right
 
+from fedlab_edu.experiments.bounds import looseness
 from fedlab_grade.checks import Answer, Case, Failure, check, form, parts, unchanged
 from fedlab_grade.student import Student
 
-ogd = partial(pytest.mark.q, "ex06.1", function="ogd")
-bandit_step = partial(pytest.mark.q, "ex06.2", function="bandit_step")
-constants = partial(pytest.mark.q, "ex06.3", function="constants")
-best_step = partial(pytest.mark.q, "ex06.4", function="best_step")
+ogd = partial(pytest.mark.q, "ex06.1", function="ogd", minutes=35)
+bandit_step = partial(pytest.mark.q, "ex06.2", function="bandit_step", minutes=25)
+best_step = partial(pytest.mark.q, "ex06.3", function="best_step", minutes=25)
+loose = partial(pytest.mark.q, "ex06.4", minutes=60)
 
 
 # --- ex06.1 ---------------------------------------------------------------------------------------
@@ -44,10 +43,12 @@ NO_LENGTH = {
 }
 
 
-def check_points(student: Student, *cases: Case, judge: Callable | None = None) -> None:
+def check_points(
+    student: Student, *cases: Case, judge: Callable | None = None, only: str = ""
+) -> None:
     others = [Case((task(21, 6, 3, 0.75),)), Case((task(22, 5, 2, 2.5),))]
     ask_points, names = partial(ask, student, NO_LENGTH, "ogd"), ("points", "total")
-    check(lambda s: ask_points(*s), OGD, cases, others, judge, names)
+    check(lambda s: ask_points(*s), OGD, cases, others, judge, names, only)
 
 
 def task(seed: int, m: int, d: int, radius: float) -> Task:
@@ -62,21 +63,22 @@ def task(seed: int, m: int, d: int, radius: float) -> Task:
             return s
 
 
-@ogd(points=1, aspect="a case computed by hand")
-def test_points_by_hand(student: Student) -> None:
+@each_part(ogd, "a case computed by hand", points=1, total=1)
+def test_points_by_hand(student: Student, only: str) -> None:
     s = Task(floats([6, 8], [1.5, -2], [0.5, 0]), floats(0, 0), 0.5, 2.5)
     rule = (
         "The first step leads to [3, 4], of length 5, and its projection is [1.5, 2]; the second "
         "one to [1.5, 0], inside the ball. The losses are 50, 8 and 0.5."
     )
-    check_points(student, Case((s,), (floats([0, 0], [1.5, 2], [1.5, 0]), 58.5), rule))
+    want = floats([0, 0], [1.5, 2], [1.5, 0]), 58.5
+    check_points(student, Case((s,), want, rule), only=only)
 
 
-@ogd(points=1, aspect="drawn tasks, by plain loops")
-def test_points_are_those_of_loops(student: Student) -> None:
+@each_part(ogd, "drawn tasks, by plain loops", points=1, total=1)
+def test_points_are_those_of_loops(student: Student, only: str) -> None:
     sizes = (5, 2, 1.0), (7, 3, 0.6), (6, 4, 2.0), (12, 2, 3.0)
     drawn = [task(i, *one) for i, one in enumerate(sizes)]
-    check_points(student, *[Case((s,), by_loops(s)) for s in drawn])
+    check_points(student, *[Case((s,), by_loops(s)) for s in drawn], only=only)
 
 
 @ogd(points=1, aspect="one loss, one dimension, a point at 0")
@@ -144,7 +146,11 @@ def test_points_in_a_huge_ball_are_weighted_sums(student: Student) -> None:
     check_points(student, *cases)
 
 
-@ogd(points=1, aspect="a turned and a scaled plane, later losses; arguments untouched")
+@ogd(
+    points=1,
+    aspect="a turned and a scaled plane, later losses; arguments untouched",
+    invariant=True,
+)
 def test_points_turn_and_scale_with_the_plane(student: Student) -> None:
     s = task(13, 7, 2, 1.0)
     points, total = by_loops(s)
@@ -259,7 +265,9 @@ def test_step_is_unbiased_before_it_is_normalised(student: Student) -> None:
     check(ask_mean, {name: partial(mean, wrong) for name, wrong in BANDIT.items()}, cases)
 
 
-@bandit_step(points=1, aspect="the order of the arms, no loss, one arm; z untouched")
+@bandit_step(
+    points=1, aspect="the order of the arms, no loss, one arm; z untouched", invariant=True
+)
 def test_step_knows_no_order(student: Student) -> None:
     s, order = step(9, 5), [3, 0, 4, 1, 2]
     want = by_decimals(s)
@@ -282,92 +290,12 @@ def test_step_knows_no_order(student: Student) -> None:
 # --- ex06.3 ---------------------------------------------------------------------------------------
 
 
-def ask_constants(student: Student, s: Setting) -> Answer:
-    k = by_counting(s)[0]
-    zero = "if this divides by ln k: for k = 1 it is 0, and so is eta"
-    causes = {
-        "ZeroDivisionError": zero if k == 1 else "if this divides by j: it goes from 1 to k",
-        "math domain error": "the logarithm is that of the rounded k, which is at least 1",
-    }
-    return ask(student, causes, "constants", *s)
-
-
-def check_constants(student: Student, *cases: Case) -> None:
-    others = [Case((setting(25, 0.3),)), Case((setting(26, 0.7),)), Case((setting(27, 0.4),))]
-    check(partial(ask_constants, student), CONSTANTS, cases, others, names=("k", "steps", "eta"))
-
-
-def setting(seed: int, over: float) -> Setting:
-    """k is above 2 and about so much over a whole number before it is rounded."""
-    rng = np.random.default_rng(seed)
-    while True:
-        D, G, b = (float(x) / 16 for x in rng.integers(12, 80, 3))
-        s = Setting(D, G, b, int(rng.integers(3, 40)), int(rng.integers(50, 2000)))
-        if 3 < s.exact < 40 and abs(s.exact % 1 - over) < 0.1 and len({D, G, b, 1.0}) == 4:
-            return s
-
-
-@constants(points=1, aspect="a case computed by hand")
-def test_constants_by_hand(student: Student) -> None:
-    s = Setting(2.0, 6.0, 2.0, 25, 200)
-    rule = "k is 12^(2/3), rounded up: 5^3 = 125 is below 12^2 = 144, and 6^3 = 216 is above."
-    want = 6, floats(1, 1 / 2, 1 / 3, 1 / 4, 1 / 5, 1 / 6) / 15, math.sqrt(math.log(6) / 1200) / 50
-    check_constants(student, Case((s,), want, rule))
-
-
-@constants(points=1, aspect="drawn settings, with k by counting in fractions")
-def test_constants_are_those_of_counting(student: Student) -> None:
-    drawn = [setting(i, over) for i, over in enumerate((0.2, 0.8, 0.4, 0.6, 0.3))]
-    check_constants(student, *[Case((s,), by_counting(s)) for s in drawn])
-
-
-@constants(points=1, aspect="a single step size, and barely two")
-def test_constants_of_few_step_sizes(student: Student) -> None:
-    below, one = Setting(1.0, 0.5, 4.0, 8, 40), Setting(2.0, 0.5, 2.0, 4, 32)
-    barely, first = Setting(3.5, 0.5, 2.0, 8, 24), 7 / math.sqrt(8)
-    check_constants(
-        student,
-        Case((barely,), (2, floats(first, first / 2), math.sqrt(math.log(2) / 48) / 16)),
-        Case((below,), (1, floats(1 / math.sqrt(2)), 0.0), "Before it is rounded, k is 0.34."),
-        Case((one,), (1, floats(2), 0.0), "Before it is rounded, k is 1."),
-    )
-
-
-@constants(points=1, aspect="losses on another scale, points on another scale, longer tasks")
-def test_constants_scale_with_the_losses(student: Student) -> None:
-    s = setting(14, 0.5)
-    k, steps, eta = by_counting(s)
-    check_constants(
-        student,
-        Case((s,), (k, steps, eta)),
-        Case(
-            (s._replace(G=4 * s.G, b=4 * s.b),),
-            (k, steps / 4, eta / 4),
-            "With 4 times the losses, G and b are 4 times as large: k must stay, and the steps "
-            "and eta be a fourth.",
-        ),
-        Case(
-            (s._replace(D=4 * s.D, G=s.G / 4),),
-            (k, 16 * steps, eta),
-            "With all points 4 times as far apart, D is 4 times as large and G a fourth: k and "
-            "eta must stay, and the steps be 16 times as large.",
-        ),
-        Case(
-            (s._replace(m=4 * s.m, tau=4 * s.tau),),
-            (k, steps / 2, eta / 8),
-            "With 4 m and 4 tau k must stay, the steps be half, and eta an eighth.",
-        ),
-    )
-    unchanged(student.call("constants", *s))
-
-
-# --- ex06.4 ---------------------------------------------------------------------------------------
-
-
-def check_best(student: Student, *cases: Case, judge: Callable | None = None) -> None:
+def check_best(
+    student: Student, *cases: Case, judge: Callable | None = None, only: str = ""
+) -> None:
     others = [Case((problem(seed, 7, 6),)) for seed in (28, 29, 30, 31)]
     names = "bound", "j"
-    check(lambda s: student.call("best_step", *s), BEST, cases, others, judge, names)
+    check(lambda s: student.call("best_step", *s), BEST, cases, others, judge, names, only)
 
 
 def problem(seed: int, tau: int, k: int) -> Grid:
@@ -386,20 +314,20 @@ def problem(seed: int, tau: int, k: int) -> Grid:
 best_right = partial(right, by_fractions)
 
 
-@best_step(points=1, aspect="a case computed by hand")
-def test_best_by_hand(student: Student) -> None:
+@each_part(best_step, "a case computed by hand", bound=1, j=1)
+def test_best_by_hand(student: Student, only: str) -> None:
     s = Grid(floats(1, 2, 3, 4), floats(2, 1, 0.5, 0.25), 1.5, 4)
     rule = (
         "The mean of the squares is 30/4 = 7.5, and m G^2 / 2 is 4.5: the bounds are 1.875 + 9, "
         "3.75 + 4.5, 7.5 + 2.25 and 15 + 1.125."
     )
-    check_best(student, Case((s,), (8.25, 1), rule))
+    check_best(student, Case((s,), (8.25, 1), rule), only=only)
 
 
-@best_step(points=1, aspect="drawn distances, with fractions")
-def test_best_is_that_of_fractions(student: Student) -> None:
+@each_part(best_step, "drawn distances, with fractions", bound=1, j=1)
+def test_best_is_that_of_fractions(student: Student, only: str) -> None:
     sizes = (5, 4), (8, 7), (3, 5), (12, 9), (6, 4)
-    check_best(student, *[best_right(problem(i, *one)) for i, one in enumerate(sizes)])
+    check_best(student, *[best_right(problem(i, *one)) for i, one in enumerate(sizes)], only=only)
 
 
 @best_step(points=1, aspect="one task, one step size, distances of 0, equal bounds")
@@ -454,7 +382,9 @@ def test_best_is_near_the_best_of_all_step_sizes(student: Student) -> None:
     check_best(student, *cases, judge=judge)
 
 
-@best_step(points=1, aspect="losses on another scale, and the order; arguments untouched")
+@best_step(
+    points=1, aspect="losses on another scale, and the order; arguments untouched", invariant=True
+)
 def test_best_scales_with_the_losses(student: Student) -> None:
     s, order = problem(10, 6, 7), [3, 0, 5, 6, 1, 4, 2]
     bound, j = by_fractions(s)
@@ -483,3 +413,28 @@ def test_best_scales_with_the_losses(student: Student) -> None:
         ),
     )
     unchanged(student.call("best_step", *s))
+
+
+# --- ex06.4 ---------------------------------------------------------------------------------------
+
+CONDITIONS, SEEDS = [(0.0, 100), (0.0, 1000), (0.5, 100), (0.5, 1000)], range(5)
+
+
+@loose(points=1, function="predict_4", aspect="a prediction from the list")
+def test_prediction(student: Student) -> None:
+    check_prediction(student, "predict_4", ("grows", "stays", "shrinks"))
+
+
+@loose(points=4, function="table_4", aspect="the table, measured again with the package", wall=60)
+def test_table(student: Student) -> None:
+    check_table(student, "table_4", looseness, CONDITIONS, SEEDS)
+
+
+@loose(points=4, function="interval_4", aspect="the interval of paired runs")
+def test_interval(student: Student) -> None:
+    check_interval(student, "interval_4")
+
+
+@loose(points=3, function="reading_4", aspect="three sentences, which your instructor reads")
+def test_sentences(student: Student, record_property: Callable[[str, str], None]) -> None:
+    record_property("reading", check_sentences(student, "reading_4"))
