@@ -369,6 +369,38 @@ def test_cifar_10_is_read_from_a_file_of_its_schema(tmp_path: Path) -> None:
     assert fed.train.y.tolist() == [labels[i] for i in seen]
 
 
+@pytest.mark.parametrize("shuffle", [True, False])
+def test_a_data_sets_own_test_part_is_dealt_out_as_the_clients_test_data(
+    tmp_path: Path, shuffle: bool
+) -> None:
+    for part, labels in (("train", range(100, 120)), ("test", range(200, 207))):
+        table = {"x": [float(v) for v in labels], "label": [v % 2 for v in labels]}
+        pq.write_table(pa.table(table), tmp_path / f"{part}.parquet")
+    files = {part: str(tmp_path / f"{part}.parquet") for part in ("train", "test")}
+    fed = hub(
+        "parquet", x="x", clients=2, test="test", fractions=(0.8, 0.2, 0.0), shuffle=shuffle,
+        data_files=files, cache_dir=str(tmp_path / "c"),
+    )  # fmt: skip
+    assert [part.n.tolist() for part in (fed.train, fed.val)] == [[8, 8], [2, 2]]
+    assert sorted(fed.test.n.tolist()) == [3, 4]
+    seen = {
+        name: sorted(x for i in range(2) for x in part.examples(i)[0].flatten().tolist())
+        for name, part in (("train", fed.train), ("val", fed.val), ("test", fed.test))
+    }
+    assert sorted(seen["train"] + seen["val"]) == [float(v) for v in range(100, 120)]
+    assert seen["test"] == [float(v) for v in range(200, 207)]
+    assert all(
+        torch.equal(y, x.flatten().long() % 2)
+        for part in (fed.train, fed.val, fed.test) for i in range(2)
+        for x, y in [part.examples(i)]
+    )  # fmt: skip
+
+
+def test_a_test_part_goes_with_clients_that_are_drawn() -> None:
+    with pytest.raises(ValueError, match="test is 'test'; allowed: None, unless by is"):
+        hub("parquet", by="writer", test="test")
+
+
 @pytest.mark.filterwarnings("ignore:unclosed file:ResourceWarning")  # of datasets' CSV reader
 def test_shakespeare_is_read_from_a_file_of_its_schema(tmp_path: Path) -> None:
     said = {

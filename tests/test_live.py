@@ -184,6 +184,13 @@ def test_the_expected_gradient_multiplies_theta_by_the_exponential_of_the_errors
     assert fedex.expected_path(baseline, eta)[-1] == pytest.approx(wanted, rel=1e-9)
 
 
+def test_the_term_of_a_report_is_that_of_the_package() -> None:
+    theta, size = [0.5, 0.3, 0.2], [1.0]
+    for j, error, baseline in ((0, 0.3, 0.0), (2, 0.9, 0.4)):
+        g = rules.gradient(theta, [j], [error], size, baseline)
+        assert fedex.weighted(error, baseline, theta[j]) == pytest.approx(g[j], rel=1e-12)
+
+
 def test_the_picture_of_the_expected_gradient_names_the_three_errors() -> None:
     svg = fedex.expected(0.0, 1.0)
     assert len(list(ElementTree.fromstring(svg).iter("polyline"))) >= 3

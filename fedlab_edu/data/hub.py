@@ -20,19 +20,17 @@ of images for each class, ``hub("parquet", data_files="mine.parquet", ...)`` a t
 For arrays see `federate`.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from itertools import chain
 from typing import Any
 
-import numpy as np
 import torch
-from jaxtyping import Float, Num, UInt8
 from torch import Tensor
 
-from fedlab_edu.data.arrays import as_inputs, as_targets
+from fedlab_edu.data.arrays import as_targets
 from fedlab_edu.data.clients import Federation
-from fedlab_edu.data.partition import FRACTIONS, enough, federate
+from fedlab_edu.data.columns import read_inputs, side_by_side
+from fedlab_edu.data.partition import FRACTIONS, enough, federate, split
 from fedlab_edu.data.shakespeare import VOCABULARY, encode
 from fedlab_edu.seeds import generator
 from fedlab_edu.validate import require, require_all, whole
@@ -49,6 +47,7 @@ def hub(
     shuffle: bool = True,
     seed: int = 0,
     fractions: Sequence[float] = FRACTIONS,
+    test: str | None = None,
     **options: Any,
 ) -> Federation:
     """Divide the "train" part of a data set among clients, each split 80 / 10 / 10 %.
@@ -61,6 +60,9 @@ def hub(
         clients: how many; with a column they are drawn by the seed, and None means all.
         shuffle: mix each client's examples before the split; False if their order is time.
         fractions: see `split`.
+        test: the name of the data set's own test part, often "test", to deal out evenly as the
+            clients' test data, where "by" is no column. Then clients split their training part
+            into training and validation alone.
         options: for ``FederatedDataset`` of flwr-datasets, and through it ``load_dataset``.
 
     flwr-datasets reports its use to its makers, unless FLWR_TELEMETRY_ENABLED=0 is in the
@@ -71,7 +73,8 @@ def hub(
         ValueError: no such column, or a number of clients that the data do not allow.
     """
     dealt = by in ("iid", "label")
-    source, every = _load(dataset, by, y, clients, alpha, seed, options)
+    require(test is None or dealt, "test", test, 'None, unless by is "iid" or "label"')
+    source, every = _load(dataset, by, y, clients, alpha, seed, test, options)
     columns = every.column_names
     for argument, wanted in {"x": x, "y": y, "by": y if dealt else by}.items():
         for column in [wanted] if isinstance(wanted, str) else wanted:
@@ -87,12 +90,39 @@ def hub(
         shown = getattr(every.features[by], "int2str", str)  # class names
         names = [shown(parts.partition_id_to_natural_id[i]) for i in chosen]
     partitions = [parts.load_partition(i) for i in chosen]
+    if test is not None:
+        tests = [source.load_partition(i, test) for i in chosen]
+        whole_parts = [_joined(*pair) for pair in zip(partitions, tests, strict=True)]
+        fed = from_partitions(whole_parts, x, y, side, None, names, (1.0, 0.0, 0.0))
+        return _with_test(fed, list(map(len, partitions)), fractions, gen if shuffle else None)
     return from_partitions(partitions, x, y, side, gen if shuffle else None, names, fractions)
 
 
+def _joined(part: Any, other: Any) -> Any:
+    from datasets import concatenate_datasets
+
+    return concatenate_datasets([part, other])
+
+
+def _with_test(
+    fed: Federation, sizes: list[int], fractions: Sequence[float], gen: torch.Generator | None
+) -> Federation:
+    """Split each client's first examples into training and validation; the others are its tests."""
+    train, val, test = [], [], []
+    for rows, n in zip(fed.train.rows, sizes, strict=True):
+        order = torch.arange(n) if gen is None else torch.randperm(n, generator=gen)
+        _, (a, b), _ = split(n, (1.0 - fractions[1], fractions[1], 0.0))
+        train.append(rows[order[:a]])
+        val.append(rows[order[a:b]])
+        test.append(rows[n:])
+    each = (replace(fed.train, rows=tuple(rows)) for rows in (train, val, test))
+    return replace(fed, **dict(zip(("train", "val", "test"), each, strict=True)))  # type: ignore
+
+
 def _load(
-    dataset: str, by: str, y: str, clients: int | None, alpha: float, seed: int, options: Any
-) -> tuple[Any, Any]:
+    dataset: str, by: str, y: str, clients: int | None, alpha: float, seed: int,
+    test: str | None, options: Any,
+) -> tuple[Any, Any]:  # fmt: skip
     """Return the ``FederatedDataset`` of `hub`, and the whole of its "train" part."""
     try:
         from flwr_datasets import FederatedDataset, partitioner
@@ -107,8 +137,11 @@ def _load(
         parts = partitioner.IidPartitioner(clients)
     elif by == "label":
         parts = partitioner.DirichletPartitioner(clients, y, alpha, seed=seed)
+    every: dict[str, Any] = {"train": parts}
+    if test is not None:
+        every[test] = partitioner.IidPartitioner(clients)
     source = FederatedDataset(
-        dataset=dataset, partitioners={"train": parts}, shuffle=by == "iid", seed=seed, **options
+        dataset=dataset, partitioners=every, shuffle=by == "iid", seed=seed, **options
     )
     try:
         return source, source.load_split("train")
@@ -157,7 +190,7 @@ def from_partitions(
         targets, classes = encode("".join(labels)).long(), VOCABULARY
     else:
         targets, classes, known = _targets(partitions, labels, y)
-    inputs = _inputs(tables, x, side) if isinstance(x, str) else _side_by_side(tables, x)
+    inputs = read_inputs(tables, x, side) if isinstance(x, str) else side_by_side(tables, x)
     rows = torch.arange(len(labels)).split([len(part) for part in partitions])
     fed = federate(inputs, targets, rows, classes, fractions, gen, names=names)
     return replace(fed, labels=known)
@@ -200,49 +233,3 @@ def _targets(
     require(len(named) == 1, f"names of the classes in {y}", sorted(named), "the same everywhere")
     labels = labels or named.pop()
     return found, len(labels) or int(found.max()) + 1, labels
-
-
-def _inputs(tables: Sequence[Any], x: str, side: int | None) -> Num[Tensor, "M ..."]:
-    first = next(iter(tables[0][x]))
-    if hasattr(first, "convert"):
-        images = (_pixels(x, one, side) for table in tables for one in table[x])
-        return _images(images, sum(map(len, tables)), x)
-    values = [one for table in tables for one in table[x][:]]
-    if not isinstance(first, str):
-        return as_inputs(values, x)
-    ok = all(isinstance(text, str) for text in values)
-    require(ok, x, values, "strings of one length")
-    lengths = sorted(set(map(len, values)))
-    require(len(lengths) == 1 and lengths[0], f"lengths of {x}", lengths, "one length")
-    return encode("".join(values)).view(len(values), -1)
-
-
-def _side_by_side(tables: Sequence[Any], columns: Sequence[str]) -> Float[Tensor, "M k"]:
-    """Return several columns of numbers as floats."""
-    each = [as_targets([one for table in tables for one in table[c][:]], c) for c in columns]
-    for column, (_, labels) in zip(columns, each, strict=True):
-        require(not labels, column, labels, "numbers, in each of several columns")
-    return torch.cat([found.float().reshape(len(found), -1) for found, _ in each], 1)
-
-
-def _images(images: Iterator[UInt8[Tensor, "C H W"]], M: int, x: str) -> UInt8[Tensor, "M C H W"]:
-    """Fill one tensor, so that no image is in memory twice."""
-    first = next(images)
-    found = first.new_empty(M, *first.shape)
-    for i, image in enumerate(chain([first], images)):
-        shapes = sorted({tuple(first.shape), tuple(image.shape)})
-        same = image.shape[1:] == first.shape[1:]
-        require(same, f"shapes of {x}", shapes, "one shape; `side` makes it so")
-        if len(image) > found.shape[1]:  # the first one in colour
-            found = found.repeat(1, len(image), 1, 1)
-        found[i] = image
-    return found
-
-
-def _pixels(x: str, image: Any, side: int | None) -> UInt8[Tensor, "C H W"]:
-    """Convert a PIL image to grey (1, H, W) or RGB (3, H, W)."""
-    require(hasattr(image, "convert"), x, type(image).__name__, "an image, as in the first row")
-    require(image.mode[0] not in "IF", "mode of an image", image.mode, "8 bits for each channel")
-    image = image.convert("L" if image.mode in ("1", "L", "LA") else "RGB")
-    pixels = torch.tensor(np.asarray(image if side is None else image.resize((side, side))))
-    return pixels[None] if pixels.dim() == 2 else pixels.permute(2, 0, 1)

@@ -10,6 +10,11 @@ from fedlab_edu.tuners.fedex import rules
 STEPS, ERRORS = 40, (0.3, 0.4, 0.5)
 
 
+def weighted(error: float, baseline: float, theta_j: float) -> float:
+    """Return the term that a report adds to g_j, from a client that has drawn row j."""
+    return (error - baseline) / theta_j
+
+
 def expected_path(baseline: float, eta: float) -> list[list[float]]:
     """Return theta before each step and after the last, each step with the expected gradient.
 
@@ -19,10 +24,8 @@ def expected_path(baseline: float, eta: float) -> list[list[float]]:
     z = [-log(k)] * k
     path = [[exp(z_j) for z_j in z]]
     for _ in range(STEPS):
-        theta, mean = path[-1], [0.0] * k
-        for j in range(k):  # the client draws row j with probability theta[j]
-            g = rules.gradient(theta, [j], [ERRORS[j]], [1.0], baseline)
-            mean = [m + theta[j] * g_j for m, g_j in zip(mean, g, strict=True)]
+        theta = path[-1]  # the client draws row j with probability theta[j]
+        mean = [theta[j] * weighted(ERRORS[j], baseline, theta[j]) for j in range(k)]
         z = rules.exponentiate(z, mean, eta)
         path.append([exp(z_j) for z_j in z])
     return path
