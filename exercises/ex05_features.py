@@ -124,7 +124,7 @@ def weights_round(
 #    better configuration comes close to 1, stays close to 1/2, or comes to rest in between.
 # 2. Measure: write `table_4` and `interval_4`, and run, in the folder of this file,
 #
-#        from ex05_features import interval_4, table_4
+#        from my_ex05 import interval_4, table_4  # the name of your file
 #        from fedlab_edu.experiments.weights import better_share
 #
 #        conditions = [(2.0, False), (2.0, True), (4.0, False), (4.0, True)]  # ratio, divide

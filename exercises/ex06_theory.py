@@ -120,7 +120,7 @@ def best_step(distances: np.ndarray, c: np.ndarray, G: float, m: int) -> tuple[f
 # 1. Predict, before you measure, what the ratio does from 100 to 1,000 clients.
 # 2. Measure: write `table_4` and `interval_4`, and run, in the folder of this file,
 #
-#        from ex06_theory import interval_4, table_4
+#        from my_ex06 import interval_4, table_4  # the name of your file
 #        from fedlab_edu.experiments.bounds import looseness
 #
 #        conditions = [(0.0, 100), (0.0, 1000), (0.5, 100), (0.5, 1000)]  # V, tau

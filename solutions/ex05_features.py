@@ -139,7 +139,7 @@ def weights_round(
 #    better configuration comes close to 1, stays close to 1/2, or comes to rest in between.
 # 2. Measure: write `table_4` and `interval_4`, and run, in the folder of this file,
 #
-#        from ex05_features import interval_4, table_4
+#        from my_ex05 import interval_4, table_4  # the name of your file
 #        from fedlab_edu.experiments.weights import better_share
 #
 #        conditions = [(2.0, False), (2.0, True), (4.0, False), (4.0, True)]  # ratio, divide
@@ -216,7 +216,7 @@ def reading_4() -> str:
     """
     # BEGIN SOLUTION
     return """I predicted that p comes to rest in between, and with a ratio of 4 it does, near 0.80;
-    dividing by p raises it by 0.19, with the 95 % interval from 0.18 to 0.21, to 1. The printed
+    dividing by p raises it by 0.19, with the 95 % interval from 0.17 to 0.21, to 1. The printed
     rule punishes a configuration for each client that draws it, so p rests where p_i times the loss
     of i is the same for both: at 2/3 for a ratio of 2 (measured 0.67) and at 4/5 for 4, whereas
     with the division being drawn often no longer counts. The losses here do not depend on the
