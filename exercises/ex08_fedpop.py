@@ -4,13 +4,12 @@
 # **FedPop** (Chen et al., 2023, section 3) trains several *members* side by side. A member is a
 # model with hyperparameters of its own, and its score is its validation loss. Every few rounds the
 # worst members give up: each takes over the weights of one of the best, and its hyperparameters
-# with small changes. So tuning goes on while the models train. What changes a hyperparameter is
-# called *Evo*: as a rule it moves a little, and at times it is drawn afresh. You write
+# with small changes. So tuning goes on while the models train.
 #
-# - Evo for a hyperparameter from an interval,
-# - Evo for one from a list of options,
-# - who is among the best, and who among the worst,
-# - and one turn of evolution for the whole population.
+# - **Core**, 90 minutes, 21 points: a member's score (8.1), how a child is made (8.2), who is among
+#   the best and who among the worst (8.3), one turn of evolution for the whole population (8.4),
+#   and the scores by which the clients of one member copy one another (8.5).
+# - **Experiment**, 60 minutes, 12 points (8.6): should these be losses or differences of losses?
 #
 # The arrays are those of NumPy, of float64 where nothing else is said. Nothing here is random: what
 # is drawn goes in as an argument. No function may change its arguments, and no question needs the
@@ -23,17 +22,43 @@ import numpy as np
 
 
 # %% tags=["exercise", "q1"]
-def evo_continuous(
+def window_mean(trace: np.ndarray, gamma: float, T: int, born: int) -> float:
+    """Exercise 8.1: a member's score, the discounted mean of its last rounds.
+
+    Args:
+        trace: (r,), r >= 1, the member's loss in each round so far, the newest last. inf where a
+            client has diverged, NaN where no client of the round had validation data.
+        gamma: of two rounds that follow one another the earlier one counts gamma times as much as
+            the later one. From above 0 to 1.
+        T: how many rounds the score looks back at most.
+        born: the number of rounds before the member was copied from another one; 0 if it never was.
+            From 0 to r. Losses of these rounds are those of another model.
+
+    Returns: a float: the weighted mean of the losses of the last T rounds, without those before the
+        member was born and without those that are NaN. Rounds that are left out do not count, and
+        the newest of the others has weight 1, the one before it gamma, then gamma^2, and so on.
+        NaN if none is left, and inf if one of them is inf. trace is not changed.
+
+    Roughly 6 lines.
+    """
+    # Your answer goes here: replace the next line.
+    raise NotImplementedError("not written yet")
+
+
+# %% tags=["exercise", "q2"]
+def evo_annealed(
     h: np.ndarray,
     a: float,
     b: float,
     eps: float,
     p_re: float,
+    r: int,
+    R: int,
     coin: np.ndarray,
     fresh: np.ndarray,
     u: np.ndarray,
 ) -> np.ndarray:
-    """Exercise 8.1: Evo for a hyperparameter from an interval, for n members at once.
+    """Exercise 8.2: Evo in round r, for one hyperparameter of n members at once.
 
     The interval is that of the scale in which the hyperparameter was drawn at first. For a learning
     rate from 0.0001 to 1 it is [-4, 0], and h holds the logarithms to the base 10.
@@ -41,50 +66,18 @@ def evo_continuous(
     Args:
         h: (n,), the values of the members, from a to b.
         a, b: the ends of the interval, a < b.
-        eps: how far a value may move, as a share of the length b - a. From 0 to 1.
-        p_re: the probability of a fresh draw. From 0 to 1.
+        eps: how far a value may move in round 0, as a share of the length b - a. From 0 to 1.
+        p_re: the probability of a fresh draw in round 0. From 0 to 1.
+        r, R: the round, from 0 to R, of R >= 1. Both eps and p_re are annealed: in round r they are
+            multiplied by a factor that falls along half a cosine, from 1 in round 0 to 0 in round
+            R. (In round R / 2 it is 1/2, and at first it falls slowly.)
         coin, fresh, u: (n,) each, draws from [0, 1). Entry k belongs to member k.
 
-    Returns: (n,), the next values. Where coin < p_re, it is the fresh draw a + (b - a) fresh,
-        whatever h is. Elsewhere it is h + (2 u - 1) (b - a) eps, which is up to (b - a) eps below
-        or above h; and if this is outside [a, b], the nearer end. (The paper does not say what to
-        do outside, but a dropout rate below 0 means nothing.) The arguments are not changed.
-
-    Roughly 2 lines.
-    """
-    # Your answer goes here: replace the next line.
-    raise NotImplementedError("not written yet")
-
-
-# %% tags=["exercise", "q2"]
-def evo_discrete(
-    i: np.ndarray,
-    n: int,
-    eps: float,
-    p_re: float,
-    coin: np.ndarray,
-    fresh: np.ndarray,
-    u: np.ndarray,
-) -> np.ndarray:
-    """Exercise 8.2: Evo for a hyperparameter from a list of options, for m members at once.
-
-    The options are in an order, such as 1, 2, 3, 4, 5 local epochs. A member has the place i of its
-    option in the list, from 0. It moves by s places, where s is (n - 1) eps, rounded to the nearest
-    whole number, but at least 1. (The paper has no "at least 1". With five options and its eps of
-    0.1 this is round(0.4) = 0, and the number of local epochs would never move.)
-
-    Args:
-        i: (m,), int64, the places of the members, from 0 to n - 1.
-        n: the number of options.
-        eps: how far a place may move, as a share of n - 1. From 0 to 1; (n - 1) eps is never
-            halfway between two whole numbers.
-        p_re: the probability of a fresh draw. From 0 to 1.
-        coin, fresh, u: (m,) each, draws from [0, 1). Entry k belongs to member k.
-
-    Returns: (m,), int64, the next places. Where coin < p_re, it is the fresh draw fresh n, rounded
-        down. Elsewhere it is i - s if u is in the first third of [0, 1), i in the second, and i + s
-        in the last; and below 0 it is 0 instead, above n - 1 it is n - 1. The arguments are not
-        changed.
+    Returns: (n,), the next values. Where coin is below the annealed p_re, it is the fresh draw
+        a + (b - a) fresh, whatever h is. Elsewhere it is h + (2 u - 1) (b - a) eps with the
+        annealed eps, which is up to (b - a) eps below or above h; and if this is outside [a, b],
+        the nearer end. (The paper does not say what to do outside, but a dropout rate below 0 means
+        nothing.) The arguments are not changed.
 
     Roughly 4 lines.
     """
@@ -150,6 +143,124 @@ def exploit(
         changed.
 
     Roughly 6 lines.
+    """
+    # Your answer goes here: replace the next line.
+    raise NotImplementedError("not written yet")
+
+
+# %% tags=["exercise", "q5"]
+def vector_scores(
+    before: np.ndarray, after: np.ndarray, diverged: np.ndarray, gamma: float, difference: bool
+) -> np.ndarray:
+    """Exercise 8.5: the scores of FedPop-L's K vectors after T rounds.
+
+    In each round one client trains with each vector. The paper judges a vector by the loss of its
+    client after the training. That is high where the client's data are hard, with any vector. The
+    *difference*, the loss after the training minus the loss before, is what the training changed.
+
+    Args:
+        before, after: (T, K), the validation losses, before and after its training, of the client
+            that trained with vector k in round t; the newest round is the last row. Both are NaN
+            where that client had no validation data.
+        diverged: (T, K), bool, True where the client's model has diverged. Its losses may then be
+            inf, NaN, or any number.
+        gamma: of two rounds that follow one another the earlier one counts gamma times as much,
+            whether or not other rounds are left out. From above 0 to 1.
+        difference: whether to judge by the difference, or by the loss after.
+
+    Returns: (K,), for each vector the mean over its rounds, in which round t counts
+        gamma^(T - 1 - t), t from 0. Rounds without validation data are left out, of the sum and of
+        the weights. A vector with which a client has diverged gets inf, whatever else it has seen,
+        and one with no round left gets NaN. The arguments are not changed.
+
+    Roughly 7 lines.
+    """
+    # Your answer goes here: replace the next line.
+    raise NotImplementedError("not written yet")
+
+
+# %% [markdown]
+# ## Exercise 8.6: an experiment
+#
+# FedPop-L judges a vector by the loss of its client after training, which is high where the data
+# are hard. Does it find a better step size if it judges by the difference, as in 8.5?
+# `fedlab_edu.experiments.judging.doublings(score, lr, seed)` runs FedPop-L for ten rounds from a
+# base with the step size `lr`, and returns by how many doublings the step sizes of its vectors have
+# risen. From 0.01, which is too small, they should rise; the box around the base ends at 1.33.
+#
+# 1. Predict, before you measure: do they rise "more", "as much" or "less" if `score` is
+#    "difference" and not "after"?
+# 2. Measure: write `table_6` and `interval_6`, and run, in the folder of this file,
+#
+#        from ex08_fedpop import interval_6, table_6
+#        from fedlab_edu.experiments.judging import doublings
+#
+#        conditions = [("after", 0.01), ("difference", 0.01)]  # score, lr
+#        table = table_6(doublings, conditions, range(8))
+#        print(table, interval_6(table[0], table[1], 2.365))
+#
+#    The runs are *paired*: both conditions see the same seeds, so the luck of a seed cancels in a
+#    difference. 2.365 is the 97.5 % quantile of Student's distribution with 7 degrees of freedom.
+# 3. Interpret in three sentences. Before you write the third one, try a base of 1.0, which is too
+#    large, so that the step size should fall.
+
+
+# %% tags=["exercise", "q6"]
+def predict_6() -> str:
+    """Exercise 8.6: your prediction; a wrong one costs nothing.
+
+    Returns: how far step sizes rise from 0.01 by the difference, compared with the loss after: one
+        of "more", "as much" and "less".
+    """
+    # Your answer goes here: replace the next line.
+    raise NotImplementedError("not written yet")
+
+
+# %% tags=["exercise"]
+def table_6(
+    run: Callable[[str, float, int], float],
+    conditions: list[tuple[str, float]],
+    seeds: list[int],
+) -> list[list[float]]:
+    """Measure all conditions with the same seeds.
+
+    Args:
+        run: `run(score, lr, seed)` returns one number, as `doublings`.
+        conditions: pairs (score, lr).
+        seeds: of the runs of each condition.
+
+    Returns: for each condition a list of its numbers, one for each seed.
+
+    Roughly 3 lines.
+    """
+    # Your answer goes here: replace the next line.
+    raise NotImplementedError("not written yet")
+
+
+# %% tags=["exercise"]
+def interval_6(first: list[float], second: list[float], t: float) -> tuple[float, float]:
+    """Return the 95 % interval of the mean difference second - first of paired runs.
+
+    Args:
+        first: numbers x_s of one condition, one for each of n >= 2 seeds s.
+        second: numbers y_s of the other condition with the same seeds.
+        t: the 97.5 % quantile of Student's distribution with n - 1 degrees of freedom.
+
+    Returns: the ends (d - h, d + h), where d is the mean of the n differences y_s - x_s and
+        h = t * sd / sqrt(n), with their standard deviation sd (divided by n - 1 under the root).
+
+    Roughly 4 lines.
+    """
+    # Your answer goes here: replace the next line.
+    raise NotImplementedError("not written yet")
+
+
+# %% tags=["exercise"]
+def reading_6() -> str:
+    """Return what your table says, for your instructor, who reads it.
+
+    Returns: three sentences: what you predicted and what you measured, with the interval; why it is
+        so; what this experiment cannot tell.
     """
     # Your answer goes here: replace the next line.
     raise NotImplementedError("not written yet")

@@ -6,13 +6,14 @@ import pytest
 import torch
 
 from fedlab_edu import LocalHP, digits, linear
-from fedlab_edu.experiments import election
+from fedlab_edu.experiments import election, judging
 from fedlab_edu.experiments.bounds import looseness
 from fedlab_edu.experiments.drift import relative_drift
 from fedlab_edu.experiments.first_round import error_found
 from fedlab_edu.experiments.weights import better_share
 from fedlab_edu.oco.bounds import bound, grid_size
 from fedlab_edu.oco.tasks import draw_tasks
+from fedlab_edu.papers.report import paired
 from fedlab_edu.seeds import generator
 from tests.reference import plain_loop
 
@@ -112,3 +113,22 @@ def test_fedex_finds_a_row_below_the_mean_and_halving_a_better_arm() -> None:
 def test_the_first_baseline_is_the_only_difference_of_skip() -> None:
     same = [error_found("alone", "zero", s) == error_found("alone", "skip", s) for s in range(50)]
     assert 0 < sum(same) < 50  # they often name the same row in the end
+
+
+def test_step_sizes_of_fedpop_l_stay_in_its_box() -> None:
+    """A tenth of four decades to either side of the base: 2^1.33 = 10^0.4."""
+    for lr in (0.01, 1.0):  # 1.0 is the upper end of the range
+        gained = judging.doublings("difference", lr, 0)
+        assert -0.4 / math.log10(2) <= gained <= (0.4 / math.log10(2) if lr < 1 else 0)
+
+
+@pytest.mark.long
+def test_a_base_that_is_too_small_rises_more_if_vectors_are_judged_by_the_difference() -> None:
+    """As the exercise's sample answers say, over its eight seeds."""
+    table = {
+        score: [judging.doublings(score, 0.01, seed) for seed in range(8)]
+        for score in ("after", "difference")
+    }
+    d = paired(table["difference"], table["after"])
+    assert d.mean > d.half > 0
+    assert sum(table["after"]) > 0

@@ -3,11 +3,10 @@
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import NamedTuple
 
 import numpy as np
-from support import Array, Mistakes
+from support import Array, Mistakes, discounted
 
 Places = list[int]
 Value = Array | tuple[Array | Places, Array | Places]
@@ -16,14 +15,122 @@ Value = Array | tuple[Array | Places, Array | Places]
 # --- ex08.1 ---------------------------------------------------------------------------------------
 
 
+class Window(NamedTuple):
+    """The arguments of `window_mean`."""
+
+    trace: Array
+    gamma: float
+    T: int
+    born: int
+
+
+def seen(s: Window) -> list[float]:
+    """The losses that count, the newest first."""
+    found: list[float] = []
+    for age, x in enumerate(reversed(s.trace.tolist())):
+        if age < s.T and len(s.trace) - age > s.born and not math.isnan(x):
+            found.append(x)
+    return found
+
+
+def by_rounds(s: Window) -> float:
+    """Round by round, from the oldest: earlier ones count gamma times as much."""
+    return discounted(seen(s)[::-1], s.gamma) if seen(s) else math.nan
+
+
+def by_weights(
+    s: Window, x: list[float], weight: Callable[[int], float], most: float | None = None
+) -> float:
+    """With other losses, newest first, or other weights, or another divisor."""
+    if not x:
+        return math.nan
+    weights = [weight(age) for age in range(len(x))]
+    total = sum(w * one for w, one in zip(weights, x, strict=True))
+    return total / (sum(weights) if most is None else most)
+
+
+def ages(s: Window) -> Callable[[int], float]:
+    return lambda age: s.gamma**age
+
+
+def newest_first(s: Window, T: int | None = None, born: int | None = None) -> list[float]:
+    return seen(s._replace(T=s.T if T is None else T, born=s.born if born is None else born))
+
+
+def by_place(s: Window) -> float:
+    """With ages that count the rounds without a loss."""
+    last = s.trace[max(s.born, len(s.trace) - s.T) :][::-1].tolist()
+    pairs = [(s.gamma**age, x) for age, x in enumerate(last) if not math.isnan(x)]
+    return sum(w * x for w, x in pairs) / sum(w for w, _ in pairs) if pairs else math.nan
+
+
+def nan_as(s: Window, value: float) -> float:
+    return by_rounds(s._replace(trace=np.where(np.isnan(s.trace), value, s.trace)))
+
+
+def last_known(s: Window) -> float:
+    """T rounds with a loss, however far back."""
+    known = s.trace[s.born :]
+    known = known[~np.isnan(known)]
+    return by_rounds(Window(known, s.gamma, s.T, 0)) if len(known) else math.nan
+
+
+WINDOW: Mistakes = {
+    "the oldest round has weight 1: it is the newest":
+        lambda s: by_weights(s, seen(s)[::-1], ages(s)),
+    "this is the weighted sum: divide it by the sum of the weights":
+        lambda s: by_weights(s, seen(s), ages(s), 1.0),
+    "the weighted sum is divided by the number of rounds: divide it by the sum of the weights":
+        lambda s: by_weights(s, seen(s), ages(s), len(seen(s))),
+    "the weighted sum is divided by T: divide it by the sum of the weights":
+        lambda s: by_weights(s, seen(s), ages(s), s.T),
+    "this is the plain mean: earlier rounds count less":
+        lambda s: by_weights(s, seen(s), lambda _: 1),
+    "this is the last round's loss: the earlier ones count, too":
+        lambda s: by_weights(s, seen(s)[:1], ages(s)),
+    "the whole trace is averaged: only the last T rounds since the member was born":
+        lambda s: by_rounds(s._replace(T=len(s.trace), born=0)),
+    "all rounds since the member was born are averaged: only the last T of them":
+        lambda s: by_rounds(s._replace(T=len(s.trace))),
+    "rounds before the member was born are in the mean: they are those of another model":
+        lambda s: by_rounds(s._replace(born=0)),
+    "the first T rounds are averaged: take the last ones":
+        lambda s: by_rounds(s._replace(trace=s.trace[: s.born + s.T])),
+    "the window has T + 1 rounds": lambda s: by_rounds(s._replace(T=s.T + 1)),
+    "the window has T - 1 rounds": lambda s: by_rounds(s._replace(T=s.T - 1)),
+    "round `born` is left out: it is the first one with this member's model":
+        lambda s: by_rounds(s._replace(born=s.born + 1)),
+    "round born - 1 is in the mean: it is that of another model":
+        lambda s: by_rounds(s._replace(born=max(0, s.born - 1))),
+    "rounds with NaN take up a weight: leave them out, then number the others": by_place,
+    "NaN counts as 0: leave it out": lambda s: nan_as(s, 0.0),
+    "NaN counts as inf: it says that nobody could judge, so leave the round out":
+        lambda s: nan_as(s, math.inf),
+    "NaN makes all NaN: leave these rounds out":
+        lambda s: math.nan if np.isnan(s.trace[max(s.born, len(s.trace) - s.T) :]).any()
+        else by_rounds(s),
+    "the window goes further back where rounds are NaN: it has the last T rounds, NaN among them":
+        last_known,
+    "inf is left out: a member that has diverged scores inf":
+        lambda s: by_rounds(s._replace(trace=np.where(np.isinf(s.trace), math.nan, s.trace))),
+    "where no round is left it is NaN, not 0": lambda s: by_rounds(s) if seen(s) else 0.0,
+    "where no round is left it is NaN, not inf": lambda s: by_rounds(s) if seen(s) else math.inf,
+}  # fmt: skip
+
+
+# --- ex08.2 ---------------------------------------------------------------------------------------
+
+
 class Move(NamedTuple):
-    """The arguments of `evo_continuous`."""
+    """The arguments of `evo_annealed`."""
 
     h: Array
     a: float
     b: float
     eps: float
     p_re: float
+    r: int
+    R: int
     coin: Array
     fresh: Array
     u: Array
@@ -33,8 +140,21 @@ class Move(NamedTuple):
         return self.b - self.a
 
     @property
+    def factor(self) -> float:
+        """Half a cosine, by another formula."""
+        return math.cos(math.pi * self.r / (2 * self.R)) ** 2
+
+    @property
+    def share(self) -> float:
+        return self.eps * self.factor
+
+    @property
+    def chance(self) -> float:
+        return self.p_re * self.factor
+
+    @property
     def reach(self) -> float:
-        return self.length * self.eps
+        return self.length * self.share
 
     def clip(self, x: Array) -> Array:
         return np.clip(x, self.a, self.b)
@@ -48,10 +168,10 @@ def by_numbers(s: Move) -> Array:
     """The next values, one number after the other."""
     new = []
     for k in range(len(s.h)):
-        if s.coin[k] < s.p_re:
+        if s.coin[k] < s.chance:
             new.append((1 - s.fresh[k]) * s.a + s.fresh[k] * s.b)
             continue
-        low, high = s.h[k] - s.eps * (s.b - s.a), s.h[k] + s.eps * (s.b - s.a)
+        low, high = s.h[k] - s.share * (s.b - s.a), s.h[k] + s.share * (s.b - s.a)
         new.append(sorted([s.a, low + s.u[k] * (high - low), s.b])[1])
     return np.array(new, dtype=np.float64)
 
@@ -62,7 +182,7 @@ def composed(
     """With another move, another fresh draw, or another choice between the two."""
     moved = s.near(s.u) if moved is None else moved
     drawn = s.a + s.length * s.fresh if drawn is None else drawn
-    return np.where(s.coin < s.p_re if chosen is None else chosen, drawn, moved)
+    return np.where(s.coin < s.chance if chosen is None else chosen, drawn, moved)
 
 
 def in_window(s: Move) -> Array:
@@ -75,11 +195,25 @@ def reflected(s: Move) -> Array:
     return s.clip(np.where(x < s.a, 2 * s.a - x, np.where(x > s.b, 2 * s.b - x, x)))
 
 
+def refactored(
+    factor: Callable[[Move], float], eps_too: bool = True, p_re_too: bool = True
+) -> Callable[[Move], Array]:
+    """With another annealing of both or of one."""
+
+    def rule(s: Move) -> Array:
+        moved = np.clip(
+            s.h + (2 * s.u - 1) * s.length * (s.eps * factor(s) if eps_too else s.share), s.a, s.b
+        )
+        return composed(s, moved, chosen=s.coin < (s.p_re * factor(s) if p_re_too else s.chance))
+
+    return rule
+
+
 CONTINUOUS: Mistakes = {
     "what has moved is not clipped: clip h + (2 u - 1) (b - a) eps to [a, b], and not h before it":
         lambda s: composed(s, s.h + (2 * s.u - 1) * s.reach),
     "eps is taken as a distance: it is a share of b - a":
-        lambda s: composed(s, s.clip(s.h + (2 * s.u - 1) * s.eps)),
+        lambda s: composed(s, s.clip(s.h + (2 * s.u - 1) * s.share)),
     "values move up only: u is from 0 to 1, and 2 u - 1 from -1 to 1":
         lambda s: composed(s, s.clip(s.h + s.u * s.reach)),
     "values move half as far as they may: u - 1/2 is from -1/2 to 1/2, and 2 u - 1 from -1 to 1":
@@ -87,20 +221,20 @@ CONTINUOUS: Mistakes = {
     "the move has the wrong sign: it is up where u is above 1/2":
         lambda s: composed(s, s.near(1 - s.u)),
     "the move is a share of h: it is one of b - a":
-        lambda s: composed(s, s.clip(s.h + (2 * s.u - 1) * s.h * s.eps)),
+        lambda s: composed(s, s.clip(s.h + (2 * s.u - 1) * s.h * s.share)),
     "the interval around h is clipped before u is placed in it: move h, then clip":
         lambda s: composed(s, in_window(s)),
     "what is outside [a, b] is reflected at the end: it becomes the end itself":
         lambda s: composed(s, reflected(s)),
     "fresh draws and moves are exchanged: a value is drawn afresh where coin < p_re":
-        lambda s: composed(s, chosen=s.coin >= s.p_re),
+        lambda s: composed(s, chosen=s.coin >= s.chance),
     "fresh draws and moves are exchanged: a value is drawn afresh where coin < p_re, and not above":
-        lambda s: composed(s, chosen=s.coin > s.p_re),
+        lambda s: composed(s, chosen=s.coin > s.chance),
     "coin = p_re counts as a fresh draw: a value is drawn afresh where coin < p_re":
-        lambda s: composed(s, chosen=s.coin <= s.p_re),
+        lambda s: composed(s, chosen=s.coin <= s.chance),
     "nothing is drawn afresh": lambda s: composed(s, chosen=s.coin < 0),
     "one coin is taken for all: member k has coin[k]":
-        lambda s: composed(s, chosen=s.coin[0] < s.p_re),
+        lambda s: composed(s, chosen=s.coin[0] < s.chance),
     "a fresh draw stays near h: it is from the whole interval, a + (b - a) fresh":
         lambda s: composed(s, drawn=s.near(s.fresh)),
     "a fresh draw is from [0, 1): it is from the whole interval, a + (b - a) fresh":
@@ -113,106 +247,28 @@ CONTINUOUS: Mistakes = {
         lambda s: composed(s, drawn=s.a + s.length * s.u),
     "a fresh draw moves, too: it is a + (b - a) fresh":
         lambda s: s._replace(h=composed(s, s.h)).near(s.u),
+    "the length of the interval is b - a: a fresh draw is a + (b - a) fresh, and not b fresh":
+        lambda s: composed(s, drawn=s.b * s.fresh),
+    "nothing is annealed here: eps and p_re are multiplied by the factor of round r":
+        refactored(lambda s: 1.0),
+    "eps is not annealed: it is multiplied by the same factor as p_re":
+        refactored(lambda s: 1.0, p_re_too=False),
+    "p_re is not annealed: it is multiplied by the same factor as eps":
+        refactored(lambda s: 1.0, eps_too=False),
+    "the factor falls along a line: it is half a cosine, slow at both ends":
+        refactored(lambda s: 1 - s.r / s.R),
+    "the factor is 2 in round 0: halve 1 + cos": refactored(lambda s: 2 * s.factor),
+    "the factor rises from 0 to 1: it is (1 + cos)/2, not (1 - cos)/2":
+        refactored(lambda s: 1 - s.factor),
+    "the factor is cos itself, which falls below 0: add 1, and halve":
+        refactored(lambda s: math.cos(math.pi * s.r / s.R)),
+    "this is a quarter of a cosine, which is steep at its end: in round R the angle is pi":
+        refactored(lambda s: math.cos(math.pi * s.r / (2 * s.R))),
+    "pi is missing in the cosine: in round R its angle is pi":
+        refactored(lambda s: (1 + math.cos(s.r / s.R)) / 2),
+    "the factor is squared: eps and p_re are multiplied by it once":
+        refactored(lambda s: s.factor**2),
     "this is the change: add h": lambda s: composed(s, s.near(s.u) - s.h),
-}  # fmt: skip
-
-
-# --- ex08.2 ---------------------------------------------------------------------------------------
-
-
-class Step(NamedTuple):
-    """The arguments of `evo_discrete`."""
-
-    i: Array
-    n: int
-    eps: float
-    p_re: float
-    coin: Array
-    fresh: Array
-    u: Array
-
-    @property
-    def s(self) -> int:
-        return max(1, math.floor((self.n - 1) * self.eps + 0.5))
-
-    @property
-    def third(self) -> Array:
-        """-1, 0 or 1."""
-        return np.digitize(self.u, [1 / 3, 2 / 3]) - 1
-
-    def clip(self, i: Array) -> Array:
-        return np.clip(i, 0, self.n - 1)
-
-    def by(self, s: float) -> Array:
-        return self.clip(self.i + int(s) * self.third)
-
-
-def by_options(s: Step) -> Array:
-    """The next places, one after the other, with fractions."""
-    exact = (s.n - 1) * Fraction(s.eps)
-    size = max(1, min(range(s.n + 1), key=lambda k: abs(k - exact)))
-    new = []
-    for place, coin, fresh, u in zip(*(x.tolist() for x in (s.i, *s[4:])), strict=True):
-        if coin < s.p_re:
-            new.append(max(k for k in range(s.n) if k <= fresh * s.n))
-        else:
-            k = place - size if 3 * u < 1 else place + size if 3 * u >= 2 else place
-            new.append(sorted([0, k, s.n - 1])[1])
-    return np.array(new, dtype=np.int64)
-
-
-def made(
-    s: Step, moved: Array | None = None, drawn: Array | None = None, chosen: Array | None = None
-) -> Array:
-    """As `composed`."""
-    moved = s.by(s.s) if moved is None else moved
-    drawn = np.floor(s.fresh * s.n) if drawn is None else drawn
-    return np.where(s.coin < s.p_re if chosen is None else chosen, drawn, moved).astype(np.int64)
-
-
-DISCRETE: Mistakes = {
-    "s may be 0 here, and then nothing moves, as in the paper: it is at least 1":
-        lambda s: made(s, s.by(np.rint((s.n - 1) * s.eps))),
-    "places beyond the ends come back at the other end: 0 and n - 1 are the ends":
-        lambda s: made(s, (s.i + s.s * s.third) % s.n),
-    "places beyond the ends are not clipped: from 0 to n - 1":
-        lambda s: made(s, s.i + s.s * s.third),
-    "n is no place: clip to n - 1": lambda s: made(s, np.clip(s.i + s.s * s.third, 0, s.n)),
-    "s is a share of n: it is one of n - 1, the largest distance of two places":
-        lambda s: made(s, s.by(max(1, np.rint(s.n * s.eps)))),
-    "s is rounded down: to the nearest whole number":
-        lambda s: made(s, s.by(max(1, np.floor((s.n - 1) * s.eps)))),
-    "s is rounded up: to the nearest whole number":
-        lambda s: made(s, s.by(max(1, np.ceil((s.n - 1) * s.eps)))),
-    "s is always 1 here: it is (n - 1) eps, rounded, and at least 1": lambda s: made(s, s.by(1)),
-    "only -s and +s are there: in the second third of u the place stays":
-        lambda s: made(s, s.clip(s.i + s.s * np.where(s.u < 0.5, -1, 1))),
-    "all places from i - s to i + s are there: only i - s, i and i + s are":
-        lambda s: made(s, s.clip(s.i - s.s + np.floor(s.u * (2 * s.s + 1)))),
-    "the thirds are exchanged: the first is i - s, and the last i + s":
-        lambda s: made(s, s.clip(s.i - s.s * s.third)),
-    "places move up only: in the first third of u it is i - s":
-        lambda s: made(s, s.clip(s.i + s.s * (s.third + 1))),
-    "fresh draws and moves are exchanged: a place is drawn afresh where coin < p_re":
-        lambda s: made(s, chosen=s.coin >= s.p_re),
-    "fresh draws and moves are exchanged: a place is drawn afresh where coin < p_re, and not above":
-        lambda s: made(s, chosen=s.coin > s.p_re),
-    "coin = p_re counts as a fresh draw: a place is drawn afresh where coin < p_re":
-        lambda s: made(s, chosen=s.coin <= s.p_re),
-    "nothing is drawn afresh": lambda s: made(s, chosen=s.coin < 0),
-    "one coin is taken for all: member k has coin[k]": lambda s: made(s, chosen=s.coin[0] < s.p_re),
-    "the last option is never drawn afresh: round fresh n down, not fresh (n - 1)":
-        lambda s: made(s, drawn=np.floor(s.fresh * (s.n - 1))),
-    "the ends are drawn half as often as the other options: round fresh n down":
-        lambda s: made(s, drawn=np.rint(s.fresh * (s.n - 1))),
-    "fresh n is rounded to the nearest whole number, which may be n: round it down":
-        lambda s: made(s, drawn=np.rint(s.fresh * s.n)),
-    "fresh draws are from 1 to n: places are from 0":
-        lambda s: made(s, drawn=1 + np.floor(s.fresh * s.n)),
-    "a fresh draw stays near i: it is fresh n, rounded down":
-        lambda s: made(s, drawn=s._replace(u=s.fresh).by(s.s)),
-    "the fresh draw is taken from u: it is fresh n, rounded down":
-        lambda s: made(s, drawn=np.floor(s.u * s.n)),
 }  # fmt: skip
 
 
@@ -314,14 +370,14 @@ TOP: Mistakes = {
         by_number(lambda K, rho: min(ceiling(K, rho), -(-K // 2))),
     "one in K / rho is taken here: n is K / rho itself, rounded up":
         by_number(lambda K, rho: min(math.ceil(rho), K // 2)),
-    "n is at least 1 here: with K = 1 nobody is in the top or the bottom":
-        by_number(lambda K, rho: max(1, min(ceiling(K, rho), K // 2))),
-    QUANTILES: lambda scores, rho: by_quantiles(scores, rho, False),
-    QUANTILES + ", in their order": lambda scores, rho: by_quantiles(scores, rho, True),
     "with n = 0 the slice [-n:] is everything: take [K - n:]":
         lambda scores, rho: (
             by_counting(scores, rho)[0], ordered(known(scores))[-count(len(scores), rho) :]
         ),
+    "n is at least 1 here: with K = 1 nobody is in the top or the bottom":
+        by_number(lambda K, rho: max(1, min(ceiling(K, rho), K // 2))),
+    QUANTILES: lambda scores, rho: by_quantiles(scores, rho, False),
+    QUANTILES + ", in their order": lambda scores, rho: by_quantiles(scores, rho, True),
     "the bottom begins one place too late: it is the last n of the ranking":
         changed(lambda top, bottom: (top, bottom[1:])),
     "the bottom has one member too many: it is the last n of the ranking":
@@ -489,4 +545,116 @@ EXPLOIT: Mistakes = {
     "top and bottom are exchanged: the bottom copies the top":
         lambda s: turn(s._replace(top=s.bottom, bottom=s.top)),
     "hp and weights are exchanged: return hp, weights": lambda s: turn(s)[::-1],
+}  # fmt: skip
+
+
+# --- ex08.5 ---------------------------------------------------------------------------------------
+
+
+class Told(NamedTuple):
+    """The arguments of `vector_scores`."""
+
+    before: Array
+    after: Array
+    diverged: Array
+    gamma: float
+    difference: bool
+
+
+def by_vectors(s: Told) -> Array:
+    """Vector by vector, round by round, from the newest."""
+    T, K = s.after.shape
+    scores = []
+    for k in range(K):
+        total = weight = 0.0
+        for age in range(T):
+            t = T - 1 - age
+            x = s.after[t, k] - (s.before[t, k] if s.difference else 0.0)
+            if not math.isnan(s.after[t, k]) and not s.diverged[t, k]:
+                total, weight = total + s.gamma**age * x, weight + s.gamma**age
+        lost = bool(s.diverged[:, k].any())
+        scores.append(math.inf if lost else total / weight if weight else math.nan)
+    return np.array(scores)
+
+
+def judged(
+    s: Told,
+    scores: Array | None = None,
+    weights: Array | None = None,
+    divisor: Array | None = None,
+    lost: Array | None = None,
+) -> Array:
+    """With other scores (T, K), weights (T, K), divisors (K,), or others that have diverged."""
+    T = len(s.after)
+    if scores is None:
+        scores = s.after - s.before if s.difference else s.after
+    known = ~np.isnan(scores) & ~s.diverged
+    if weights is None:
+        weights = s.gamma ** np.arange(T)[::-1, None] * np.ones_like(s.after)
+    weights = weights * known
+    with np.errstate(all="ignore"):
+        total = np.where(known, weights * scores, 0).sum(0)
+        means = total / (weights.sum(0) if divisor is None else divisor)
+    return np.where(s.diverged.any(0) if lost is None else lost, np.inf, means)
+
+
+def renumbered(s: Told) -> Array:
+    """With weights that number the known rounds of a vector."""
+    known = ~np.isnan(s.after) & ~s.diverged
+    newer = known[::-1].cumsum(0)[::-1] - 1
+    return judged(s, weights=s.gamma ** np.maximum(newer, 0.0))
+
+
+def filled(s: Told, value: float) -> Array:
+    scores = s.after - s.before if s.difference else s.after
+    return judged(s, scores=np.where(np.isnan(scores), value, scores))
+
+
+def all_of(s: Told) -> Array:
+    """The weights of all rounds, NaN or not."""
+    return np.full(s.after.shape[1], sum(s.gamma**age for age in range(len(s.after))))
+
+
+VECTORS: Mistakes = {
+    "the sign is wrong: the difference is after - before, negative where training has helped":
+        lambda s: judged(s, s.before - s.after if s.difference else s.after),
+    "the losses before are judged: they do not depend on the vector":
+        lambda s: judged(s, s.before + 0 * s.after),
+    "this is always the loss after: with difference=True subtract the loss before":
+        lambda s: judged(s, s.after),
+    "this is always the difference: without it the loss after is judged":
+        lambda s: judged(s, s.after - s.before),
+    "loss and difference are exchanged: with difference=True subtract the loss before":
+        lambda s: judged(s, s.after if s.difference else s.after - s.before),
+    "the difference is taken relative to the loss before: subtract it only":
+        lambda s: judged(s, s.after / s.before - 1 if s.difference else s.after),
+    "the oldest round counts most: the newest is the last row":
+        lambda s: judged(s, weights=s.gamma ** np.arange(len(s.after))[:, None] + 0 * s.gamma),
+    "this is the plain mean: earlier rounds count less":
+        lambda s: judged(s, weights=np.ones(s.after.shape)),
+    "this is the last round alone: the earlier ones count, too":
+        lambda s: judged(s, weights=(np.arange(len(s.after)) == len(s.after) - 1)[:, None] * 1.0),
+    "this is the weighted sum: divide it by the sum of the weights":
+        lambda s: judged(s, divisor=np.ones(s.after.shape[1])),
+    "the sum is divided by the weights of all rounds: those without data do not count":
+        lambda s: judged(s, divisor=all_of(s)),
+    "the rounds with data are numbered anew: round t counts gamma^(T - 1 - t), whatever else is "
+    "left out":
+        renumbered,
+    "rounds without data count as 0: leave them out": lambda s: filled(s, 0.0),
+    "rounds without data count as inf: leave them out": lambda s: filled(s, math.inf),
+    "a round without data makes the whole score NaN: leave it out":
+        lambda s: np.where(
+            np.isnan(s.after).any(0) & ~s.diverged.any(0), np.nan, by_vectors(s)
+        ),
+    "a vector that has diverged once gets inf, whatever its other rounds say":
+        lambda s: judged(s, lost=s.diverged.all(0)),
+    "a vector that has diverged only in an earlier round gets inf, too":
+        lambda s: judged(s, lost=s.diverged[-1]),
+    "a vector with no round left gets NaN, not inf":
+        lambda s: np.where(np.isnan(by_vectors(s)), np.inf, by_vectors(s)),
+    "a vector with no round left gets NaN, not 0":
+        lambda s: np.nan_to_num(by_vectors(s), posinf=np.inf),
+    "all vectors are averaged into one number: each has its own":
+        lambda s: np.full(s.after.shape[1], np.nanmean(by_vectors(s))),
 }  # fmt: skip

@@ -1,4 +1,4 @@
-"""Exercise 8, evolution by hand: 20 points."""
+"""Exercise 8, evolution by hand: 33 points."""
 
 import math
 from collections.abc import Callable
@@ -7,50 +7,125 @@ from functools import partial
 
 import numpy as np
 import pytest
+from experiment import check_interval, check_prediction, check_sentences, check_table
 from mistakes_ex08 import (
     CONTINUOUS,
-    DISCRETE,
     EXPLOIT,
     TOP,
+    VECTORS,
+    WINDOW,
     Evolve,
     Move,
     Population,
-    Step,
+    Told,
+    Window,
     by_counting,
     by_members,
     by_numbers,
-    by_options,
+    by_rounds,
+    by_vectors,
 )
-from support import Array, ask, floats, right
+from support import Array, ask, each_part, floats, right
 
+from fedlab_edu.experiments.judging import doublings
 from fedlab_grade.checks import Answer, Case, Failure, check, close, form, parts, unchanged
 from fedlab_grade.student import Student
 
-continuous = partial(pytest.mark.q, "ex08.1", function="evo_continuous")
-discrete = partial(pytest.mark.q, "ex08.2", function="evo_discrete")
-top = partial(pytest.mark.q, "ex08.3", function="top_and_bottom")
-exploit = partial(pytest.mark.q, "ex08.4", function="exploit")
+window = partial(pytest.mark.q, "ex08.1", function="window_mean", minutes=15)
+continuous = partial(pytest.mark.q, "ex08.2", function="evo_annealed", minutes=15)
+top = partial(pytest.mark.q, "ex08.3", function="top_and_bottom", minutes=20)
+exploit = partial(pytest.mark.q, "ex08.4", function="exploit", minutes=20)
+vectors = partial(pytest.mark.q, "ex08.5", function="vector_scores", minutes=20)
+judged = partial(pytest.mark.q, "ex08.6", minutes=60)
 
 
 TIES = "of equal scores the lower place is first: np.argsort needs kind='stable' for it"
 
 
-def whole(*values: int) -> Array:
-    return np.array(values, dtype=np.int64)
-
-
 # --- ex08.1 ---------------------------------------------------------------------------------------
+
+NAN, INF = math.nan, math.inf
+window_right = partial(right, by_rounds)
+
+
+def ask_window(student: Student, s: Window) -> Answer:
+    causes = {
+        "ZeroDivisionError": "no round is left here: the answer is NaN",
+        "invalid value": "no round is left here: return NaN before you divide",
+    }
+    return ask(student, causes, "window_mean", *s)
+
+
+def check_window(student: Student, *cases: Case) -> None:
+    long = floats(3, 9, 4, NAN, 8, 2, 7, NAN, 5, 1, 6)
+    others = [Case((Window(long, gamma, T, born),)) for gamma, T, born in (
+        (0.9, 5, 0), (0.5, 20, 4), (0.7, 4, 9), (0.8, 7, 5),
+    )]  # fmt: skip
+    check(partial(ask_window, student), WINDOW, cases, others)
+
+
+@window(points=1, aspect="three cases computed by hand")
+def test_window_by_hand(student: Student) -> None:
+    check_window(
+        student,
+        Case((Window(floats(7, 8, 6, 2), 0.5, 3, 0),), 4.0, "The weights are 1/4, 1/2 and 1."),
+        Case((Window(floats(9, 40, 16, 4), 0.25, 8, 1),), 8.0, "Three rounds since it was born."),
+        Case((Window(floats(8, NAN, 2), 0.5, 3, 0),), 4.0, "The weights of 8 and 2 are 1/2 and 1."),
+    )
+
+
+@window(points=1, aspect="drawn traces, round by round")
+def test_window_is_that_of_loops(student: Student) -> None:
+    rng = np.random.default_rng(3)
+    cases = []
+    for n, gamma, T, born in ((5, 0.9, 4, 0), (12, 0.5, 6, 2), (9, 0.8, 20, 5), (7, 0.7, 3, 6)):
+        trace = rng.uniform(0, 3, n).round(3)
+        cases += [window_right(Window(trace, gamma, T, born))]
+        trace = np.where(rng.uniform(size=n) < 0.4, NAN, trace)
+        cases += [window_right(Window(trace, gamma, T, born))]
+    check_window(student, *cases)
+
+
+@window(points=1, aspect="NaN, inf, nothing left; the type of the answer, arguments untouched")
+def test_window_at_the_edges(student: Student) -> None:
+    check_window(
+        student,
+        window_right(Window(floats(2, 4), 1.0, 2, 0), "With gamma = 1 it is the plain mean."),
+        window_right(Window(floats(9, 9, 4), 0.5, 1, 0), "T is 1: it is the last loss."),
+        window_right(Window(floats(1, INF, 2), 0.5, 3, 0), "A client has diverged: inf."),
+        window_right(Window(floats(1, INF, 2), 0.5, 1, 0), "inf is not in the window."),
+        window_right(Window(floats(INF, 3, 2), 0.5, 3, 1), "inf is from before it was born."),
+        window_right(Window(floats(5, NAN, NAN), 0.5, 2, 0), "No loss in the window: NaN."),
+        window_right(Window(floats(5, 4), 0.5, 2, 2), "No round since it was born: NaN."),
+    )
+    answer = ask_window(student, Window(floats(1, 2, NAN, 4), 0.5, 3, 0))
+    close(answer, by_rounds(Window(floats(1, 2, NAN, 4), 0.5, 3, 0)))
+    unchanged(answer)
+
+
+# --- ex08.2 ---------------------------------------------------------------------------------------
 
 
 def check_continuous(student: Student, *cases: Case, judge: Callable | None = None) -> None:
-    others = [move(21, 9, -4, 0, 0.2, 0.4), move(22, 7, 2, 7, 0.5, 0.6)]
+    others = [move(21, 9, -4, 0, 0.2, 0.4, 9), move(22, 7, 2, 7, 0.5, 0.6, 23)]
     others = [Case((s._replace(coin=np.sort(s.coin)),)) for s in others]
-    check(lambda s: student.call("evo_continuous", *s), CONTINUOUS, cases, others, judge)
+    check(partial(ask_continuous, student), CONTINUOUS, cases, others, judge)
 
 
-def move(seed: int, n: int, a: float, b: float, eps: float, p_re: float) -> Move:
+def ask_continuous(student: Student, s: Move) -> Answer:
+    causes = {
+        "truth value of an array": "`if coin < p_re` asks for one answer, but each member has a "
+        "coin of its own: choose entry by entry, as np.where does",
+    }
+    return ask(student, causes, "evo_annealed", *s)
+
+
+def move(
+    seed: int, n: int, a: float, b: float, eps: float, p_re: float, r: int = 0, R: int = 40
+) -> Move:
     rng = np.random.default_rng(seed)
-    return Move(rng.uniform(a, b, n), float(a), float(b), eps, p_re, *rng.uniform(size=(3, n)))
+    drawn = rng.uniform(a, b, n), float(a), float(b), eps, p_re, r, R, *rng.uniform(size=(3, n))
+    return Move(*drawn)
 
 
 continuous_right = partial(right, by_numbers)
@@ -59,21 +134,22 @@ continuous_right = partial(right, by_numbers)
 @continuous(points=1, aspect="a case computed by hand")
 def test_continuous_by_hand(student: Student) -> None:
     s = Move(
-        floats(-2, -3.75, -0.25, -1, -2), -4.0, 0.0, 1 / 8, 1 / 4,
-        floats(0.5, 0.75, 0.25, 0.125, 0.875), floats(0.5, 0, 0.25, 0.75, 0.5),
+        floats(-2, -3.75, -0.25, -1, -2), -4.0, 0.0, 1 / 4, 1 / 2, 10, 20,
+        floats(0.5, 0.75, 0.375, 0.125, 0.875), floats(0.5, 0, 0.25, 0.75, 0.5),
         floats(0.75, 0.125, 0.9375, 0.25, 0.5),
     )  # fmt: skip
     rule = (
-        "(b - a) eps is 1/2, and 2 u - 1 is [1/2, -3/4, 7/8, -1/2, 0]. Members 1 and 2 are clipped "
-        "to the ends, and member 3 is drawn afresh: -4 + 4 * 3/4."
+        "In round 10 of 20 the factor is 1/2, so (b - a) eps is 1/2 and p_re 1/4. 2 u - 1 is "
+        "[1/2, -3/4, 7/8, -1/2, 0]. Members 1 and 2 are clipped to the ends, and member 3 is drawn "
+        "afresh: -4 + 4 * 3/4."
     )
     check_continuous(student, Case((s,), floats(-1.75, -4, 0, -1, -2), rule))
 
 
 @continuous(points=1, aspect="drawn members, by plain loops")
 def test_continuous_is_that_of_loops(student: Student) -> None:
-    ranges = (-4, 0, 0.1), (0, 0.5, 0.3), (2, 7, 0.05), (-3, -1, 0.6)
-    cases = [move(k, 8, a, b, eps, 0.4) for k, (a, b, eps) in enumerate(ranges)]
+    ranges = (-4, 0, 0.1, 0), (0, 0.5, 0.3, 7), (2, 7, 0.05, 20), (-3, -1, 0.6, 31)
+    cases = [move(k, 8, a, b, eps, 0.6, r) for k, (a, b, eps, r) in enumerate(ranges)]
     check_continuous(student, *map(continuous_right, cases))
 
 
@@ -92,11 +168,13 @@ def test_continuous_at_the_edges(student: Student) -> None:
         continuous_right(half, "Some entries of coin are equal to p_re, and not below it."),
         continuous_right(s._replace(h=floats(-2, 3, -2, 3, -2, 3)), "All h are at the ends."),
         continuous_right(s._replace(eps=1.0), "eps is 1."),
+        Case((s._replace(r=40, p_re=1.0),), s.h, "In round R nothing changes."),
+        Case((s._replace(r=1, R=1),), s.h, "There is one round, and r = R."),
         continuous_right(move(6, 1, 0, 4, 0.2, 0.0), "There is one member."),
     )
 
 
-@continuous(points=1, aspect="from a to b, and no farther than eps")
+@continuous(points=0.5, aspect="from a to b, and no farther than eps")
 def test_continuous_stays_in_the_interval(student: Student) -> None:
     def judge(answer: Answer, case: Case) -> None:
         (s,) = case.arguments
@@ -105,30 +183,30 @@ def test_continuous_stays_in_the_interval(student: Student) -> None:
             told = f"{answer} returned {new[k]:.6g} for member {k}"
             if not s.a - 1e-9 <= new[k] <= s.b + 1e-9:
                 raise Failure(f"All values must be from {s.a:g} to {s.b:g}. {told}.")
-            if s.coin[k] >= s.p_re and not abs(new[k] - s.h[k]) <= s.reach + 1e-9:
+            if s.coin[k] >= s.chance and not abs(new[k] - s.h[k]) <= s.reach + 1e-9:
                 raise Failure(
                     f"What is not drawn afresh must stay within {s.reach:.6g} of h. {told}, whose "
                     f"h is {s.h[k]:.6g}."
                 )
-            if s.u[k] != 0.5 and s.coin[k] >= s.p_re and (new[k] > s.h[k]) != (s.u[k] > 0.5):
+            if s.u[k] != 0.5 and s.coin[k] >= s.chance and (new[k] > s.h[k]) != (s.u[k] > 0.5):
                 way = "up" if s.u[k] > 0.5 else "down"
                 raise Failure(f"With u = {s.u[k]:.6g} it must move {way}. {told}.")
 
-    cases = [move(k, 8, *ends, 0.25, 0.2) for k, ends in ((7, (-4, 0)), (8, (10, 12)))]
-    wide = move(9, 8, -1, 1, 0.5, 0.2)._replace(u=floats(*range(8)) / 8 + 1 / 16)
+    cases = [move(k, 8, *ends, 0.25, 0.2, 12) for k, ends in ((7, (-4, 0)), (8, (10, 12)))]
+    wide = move(9, 8, -1, 1, 0.5, 0.2, 3)._replace(u=floats(*range(8)) / 8 + 1 / 16)
     check_continuous(student, *[Case((s,)) for s in (*cases, wide)], judge=judge)
 
 
-@continuous(points=1, aspect="order, another scale, the other end first; arguments untouched")
+@continuous(points=0.5, aspect="order, scale, the other end first; form", invariant=True)
 def test_continuous_knows_no_order_and_no_scale(student: Student) -> None:
-    s, order = move(10, 6, -4, 0, 0.3, 0.4), [3, 0, 5, 1, 4, 2]
+    s, order = move(10, 6, -4, 0, 0.3, 0.4, 14), [3, 0, 5, 1, 4, 2]
     want = by_numbers(s)
     mirrored = s._replace(h=s.a + s.b - s.h, fresh=1 - s.fresh, u=1 - s.u)
     check_continuous(
         student,
         Case((s,), want),
         Case(
-            (Move(s.h[order], *s[1:5], *(x[order] for x in s[5:])),),
+            (Move(s.h[order], *s[1:7], *(x[order] for x in s[7:])),),
             want[order],
             "The members are in another order.",
         ),
@@ -143,144 +221,33 @@ def test_continuous_knows_no_order_and_no_scale(student: Student) -> None:
             "With a + b - h, 1 - fresh and 1 - u all values must be a + b minus the old ones.",
         ),
     )
-    unchanged(student.call("evo_continuous", *s))
-
-
-# --- ex08.2 ---------------------------------------------------------------------------------------
-
-
-def check_discrete(student: Student, *cases: Case, judge: Callable | None = None) -> None:
-    others = [step(21, 20, 11, 0.14, 0.3), step(22, 20, 12, 0.24, 0.5)]
-    others = [Case((s._replace(coin=np.sort(s.coin)),)) for s in others]
-    check(lambda s: student.call("evo_discrete", *s), DISCRETE, cases, others, judge)
-
-
-def step(seed: int, m: int, n: int, eps: float, p_re: float) -> Step:
-    rng = np.random.default_rng(seed)
-    return Step(rng.integers(n, size=m), n, eps, p_re, *rng.uniform(size=(3, m)))
-
-
-discrete_right = partial(right, by_options)
-
-
-@discrete(points=1, aspect="two cases computed by hand")
-def test_discrete_by_hand(student: Student) -> None:
-    five = Step(
-        whole(2, 2, 2, 0, 4, 3), 5, 0.1, 0.25, floats(0.5, 0.5, 0.5, 0.75, 0.25, 0.125),
-        floats(0, 0.5, 0.5, 0.5, 0.5, 0.9), floats(0.25, 0.5, 0.75, 0.125, 0.875, 0.125),
-    )  # fmt: skip
-    rule = (
-        "round(4 * 0.1) is 0, so that s is 1: down, stay, up, and twice clipped; 5 * 0.9 rounded "
-        "down is 4."
-    )
-    nine = Step(
-        whole(4, 1, 8, 5), 9, 0.33, 0.5, floats(0.75, 0.5, 0.875, 0.25), floats(0, 0, 0, 0.5),
-        floats(0.125, 0.25, 0.5, 0.875),
-    )  # fmt: skip
-    two = "round(8 * 0.33) is 3: 4 - 3, 1 - 3 clipped, 8 as it is, and 9 * 0.5 rounded down."
-    check_discrete(
-        student,
-        Case((five,), whole(1, 2, 3, 0, 4, 4), rule),
-        Case((nine,), whole(1, 0, 8, 4), two),
-    )
-
-
-@discrete(points=1, aspect="drawn members, by plain loops")
-def test_discrete_is_that_of_loops(student: Student) -> None:
-    sizes = (5, 0.1), (11, 0.14), (8, 0.24), (4, 0.6), (12, 0.2)
-    cases = [step(k, 12, n, eps, 0.4) for k, (n, eps) in enumerate(sizes)]
-    check_discrete(student, *map(discrete_right, cases))
-
-
-@discrete(points=1, aspect="eps of 0 and 1, all or none afresh, two options, one option")
-def test_discrete_at_the_edges(student: Student) -> None:
-    s = step(5, 9, 7, 0.3, 0.5)
-    zero = s._replace(coin=np.zeros(9), p_re=0.0)
-    half = s._replace(coin=floats(0.5, 0.25, 0.5, 0.75, 0.25, 0.5, 0.5, 0, 0.5))
-    fresh = s._replace(p_re=1.0, fresh=floats(0, 0.99, 0.13, 0.3, 0.42, 0.6, 0.8, 0.95, 0.5))
-    check_discrete(
-        student,
-        discrete_right(s),
-        discrete_right(s._replace(eps=0.0), "With eps = 0 s is 1."),
-        discrete_right(s._replace(eps=1.0), "With eps = 1 s is n - 1."),
-        Case((fresh,), whole(0, 6, 0, 2, 2, 4, 5, 6, 3), "With p_re = 1 all are drawn afresh."),
-        discrete_right(zero, "With p_re = 0 nothing is drawn afresh, not even where coin is 0."),
-        discrete_right(half, "Some entries of coin are equal to p_re, and not below it."),
-        discrete_right(step(6, 9, 2, 0.1, 0.3), "There are two options."),
-        discrete_right(step(7, 6, 1, 0.1, 0.3), "There is one option, with place 0."),
-        discrete_right(step(8, 1, 6, 0.2, 0.0), "There is one member."),
-    )
-
-
-@discrete(points=1, aspect="each option can be drawn, each move is as likely")
-def test_discrete_reaches_each_option(student: Student) -> None:
-    def judge(answer: Answer, case: Case) -> None:
-        (s,) = case.arguments
-        new = form(answer, s.i)
-        if not ((new >= 0) & (new < s.n)).all():
-            wrong = new[(new < 0) | (new >= s.n)][0]
-            raise Failure(f"All places must be from 0 to {s.n - 1}; the answer has {wrong} in it.")
-        expected = dict(zip(*np.unique(by_options(s), return_counts=True), strict=True))
-        for place in range(s.n):
-            got, want = int((new == place).sum()), int(expected.get(place, 0))
-            if got != want:
-                raise Failure(
-                    f"{case.rule} In the answer, place {place} is there {got} times, expected "
-                    f"{want} times."
-                )
-
-    def evenly(s: Step, rule: str) -> Case:
-        u = (np.arange(len(s.i)) + 0.5) / len(s.i)
-        return Case((s._replace(fresh=u, u=u, coin=np.full(len(u), 0.5)),), None, rule)
-
-    def told(s: Step, moved: str) -> str:
-        return f"{len(s.i)} members with n = {s.n} and eps = {s.eps:g} {moved}."
-
-    cases = []
-    for k, (n, eps) in enumerate(((5, 0.1), (9, 0.2))):
-        s = step(10 + k, 6 * n, n, eps, 1.0)
-        cases.append(evenly(s, told(s, "are drawn afresh, with fresh spread evenly over [0, 1)")))
-        still = s._replace(p_re=0.0, i=np.full(6 * n, n // 2))
-        moves = f"move from place {n // 2}, with u spread evenly over [0, 1)"
-        cases.append(evenly(still, told(still, moves)))
-    check_discrete(student, *cases, judge=judge)
-
-
-@discrete(points=1, aspect="order, the list turned around; arguments untouched")
-def test_discrete_knows_no_order_and_no_direction(student: Student) -> None:
-    s, order = step(14, 6, 7, 0.3, 0.4), [3, 0, 5, 1, 4, 2]
-    want = by_options(s)
-    turned = s._replace(i=s.n - 1 - s.i, fresh=1 - s.fresh, u=1 - s.u)
-    check_discrete(
-        student,
-        Case((s,), want),
-        Case(
-            (Step(s.i[order], *s[1:4], *(x[order] for x in s[4:])),),
-            want[order],
-            "The members are in another order.",
-        ),
-        Case(
-            (turned,),
-            s.n - 1 - want,
-            "With n - 1 - i, 1 - fresh and 1 - u all places must be n - 1 minus the old ones.",
-        ),
-    )
-    unchanged(student.call("evo_discrete", *s))
+    unchanged(ask_continuous(student, s))
 
 
 # --- ex08.3 ---------------------------------------------------------------------------------------
 
 
-def check_top(student: Student, *cases: Case, judge: Callable | None = None) -> None:
+def check_top(student: Student, *cases: Case, only: str = "", joint: bool = False) -> None:
     others = [Case((drawn(21, 11), 3.0)), Case((drawn(22, 7, 2), 2.5)), Case((drawn(23, 5), 1.0))]
     ask, names = partial(student.call, "top_and_bottom"), ("top", "bottom")
-    check(ask, TOP, cases, others, judge or equal_or_tied, names)
+    judge = partial(equal_or_tied, only=only, joint=joint)
+    check(ask, TOP, cases, others, judge, names, only)
 
 
-def equal_or_tied(answer: Answer, case: Case) -> None:
+def equal_or_tied(answer: Answer, case: Case, only: str = "", joint: bool = False) -> None:
     """Raise as `close` does, and tell places that are wrong, but have the right scores."""
     scores = case.arguments[0]
-    for part, want in zip(parts(answer, "top", "bottom"), case.want, strict=True):
+    given = parts(answer, "top", "bottom")
+    if joint:
+        best, worst = (form(part, [0]) for part in given)
+        if both := sorted({*best} & {*worst}):
+            raise Failure(
+                f"No member may be in both sets. {answer} returned top = {best}, bottom = {worst}, "
+                f"and {both} in both."
+            )
+    for part, want in zip(given, case.want, strict=True):
+        if only not in ("", part.part):
+            continue
         got = form(part, [0])
         inside = len(got) == len(want) and all(0 <= k < len(scores) for k in got)
         tied = inside and np.array_equal(scores[got], scores[want], equal_nan=True)
@@ -297,25 +264,29 @@ def top_right(scores: Array, rho: float, rule: str = "") -> Case:
     return Case((scores, rho), by_counting(scores, rho), rule)
 
 
-@top(points=1, aspect="two cases computed by hand")
-def test_top_by_hand(student: Student) -> None:
+@each_part(top, "two cases computed by hand", top=0.5, bottom=0.5)
+def test_top_by_hand(student: Student, only: str) -> None:
     five = floats(0.5, 0.1, 0.9, 0.3, 0.7)
     eleven = floats(7, 2, 9, 1, 5, 8, 3, 6, 10, 4, 11)
     check_top(
         student,
         Case((five, 3.0), ([1, 3], [4, 2]), "5 / 3 rounded up is 2, and so is 5 / 2 rounded down."),
         Case((eleven, 3.0), ([3, 1, 6, 9], [5, 2, 8, 10]), "11 / 3 rounded up is 4."),
+        only=only,
     )
 
 
-@top(points=1, aspect="drawn scores, by counting")
-def test_top_is_that_of_counting(student: Student) -> None:
+@each_part(top, "drawn scores, by counting", top=0.5, bottom=0.5)
+def test_top_is_that_of_counting(student: Student, only: str) -> None:
     sizes = (7, 3.0), (12, 4.0), (9, 2.0), (6, 2.5), (13, 5.0)
-    check_top(student, *[top_right(drawn(k, K), rho) for k, (K, rho) in enumerate(sizes)])
+    cases = [top_right(drawn(k, K), rho) for k, (K, rho) in enumerate(sizes)]
+    check_top(student, *cases, only=only)
 
 
-@top(points=1, aspect="NaN and inf; one, two and three members; rho of 1 and a large one")
-def test_top_at_the_edges(student: Student) -> None:
+@each_part(
+    top, "NaN and inf; one, two and three members; rho of 1 and a large one", top=0.5, bottom=0.5
+)
+def test_top_at_the_edges(student: Student, only: str) -> None:
     nan, inf = math.nan, math.inf
     check_top(
         student,
@@ -329,20 +300,12 @@ def test_top_at_the_edges(student: Student) -> None:
         top_right(floats(0.5, 0.4, 0.6), 1.0, "3 / 2 rounded down is 1."),
         top_right(drawn(5, 7), 1.0, "7 / 2 rounded down is 3."),
         top_right(drawn(6, 6), 50.0, "6 / 50 rounded up is 1."),
+        only=only,
     )
 
 
-@top(points=1, aspect="nobody is in both; other scales of the scores")
+@top(points=1, aspect="no member is in both; other scales of the scores", invariant=True)
 def test_top_is_apart_and_knows_no_scale(student: Student) -> None:
-    def judge(answer: Answer, case: Case) -> None:
-        best, worst = (form(part, [0]) for part in parts(answer, "top", "bottom"))
-        if both := sorted({*best} & {*worst}):
-            raise Failure(
-                f"No member may be in both sets. {answer} returned top = {best}, bottom = {worst}, "
-                f"and {both} in both."
-            )
-        equal_or_tied(answer, case)
-
     cases = []
     for seed, K, rho in ((7, 9, 2.5), (8, 8, 1.5), (9, 11, 1.0)):
         scores = drawn(seed, K)
@@ -350,10 +313,10 @@ def test_top_is_apart_and_knows_no_scale(student: Student) -> None:
         cases.append(Case((scores, rho), want))
         rule = "The scores have another scale, in which the same ones are lower."
         cases += [Case((f(scores), rho), want, rule) for f in (np.exp, np.log, lambda x: 5 * x - 9)]
-    check_top(student, *cases, judge=judge)
+    check_top(student, *cases, joint=True)
 
 
-@top(points=1, aspect="equal scores, the members in another order; scores untouched")
+@top(points=1, aspect="equal scores, the members in another order; form")
 def test_top_of_equal_scores(student: Student) -> None:
     scores, order = drawn(10, 9), [4, 8, 0, 2, 7, 5, 1, 6, 3]
     best, worst = by_counting(scores, 3.0)
@@ -374,7 +337,10 @@ def test_top_of_equal_scores(student: Student) -> None:
 
 
 def ask_exploit(student: Student, s: Population) -> Answer:
-    causes = {} if s.top else {"IndexError": "the top is empty here, and nothing is to change"}
+    causes = {"IndexError": "u[b] len(top) is rounded to the nearest place, which may be len(top): "
+              "int rounds it down"}  # fmt: skip
+    if not s.top:
+        causes = {"IndexError": "the top is empty here, and nothing is to change"}
     answer = ask(student, causes, "exploit", *s)
     return replace(answer, given={**answer.given, "evolve": str(s.evolve)})
 
@@ -479,7 +445,7 @@ def test_exploit_leaves_the_others_alone(student: Student) -> None:
     check_exploit(student, *[Case((x,)) for s in drawn for x in (s, turned(s))], judge=judge)
 
 
-@exploit(points=1, aspect="members and bottom in other orders; arguments untouched")
+@exploit(points=1, aspect="members and bottom in other orders; form", invariant=True)
 def test_exploit_knows_no_order(student: Student) -> None:
     s, order = population(11, 8, 3, 3), [5, 2, 7, 0, 3, 6, 1, 4]
     s = s._replace(top=[6, 1, 3], bottom=[4, 2, 7, 0])  # nobody is in both
@@ -503,3 +469,114 @@ def test_exploit_knows_no_order(student: Student) -> None:
         exploit_right(s._replace(evolve=Evolve(1.0, 0.0)), "evolve changes nothing."),
     )
     unchanged(ask_exploit(student, s))
+
+
+# --- ex08.5 ---------------------------------------------------------------------------------------
+
+vectors_right = partial(right, by_vectors)
+
+
+def ask_vectors(student: Student, s: Told) -> Answer:
+    causes = {"invalid value": "a vector without a round left has weight 0: its score is NaN"}
+    return ask(student, causes, "vector_scores", *s)
+
+
+def check_vectors(student: Student, *cases: Case) -> None:
+    others = [Case((told(k, 4, 6, d),)) for k in (21, 22) for d in (True, False)]
+    check(partial(ask_vectors, student), VECTORS, cases, others)
+
+
+def told(seed: int, T: int, K: int, difference: bool, gaps: float = 0.25) -> Told:
+    """Drawn losses; some clients have no data, and some models have diverged."""
+    rng = np.random.default_rng(seed)
+    before, after = rng.uniform(0.5, 3, size=(2, T, K)).round(2)
+    missing, diverged = rng.uniform(size=(2, T, K)) < np.array([gaps, gaps / 2])[:, None, None]
+    before[missing] = after[missing] = NAN
+    after[diverged & ~missing] = rng.choice([INF, NAN, 9.0], size=int((diverged & ~missing).sum()))
+    return Told(before, after, diverged, 0.8, difference)
+
+
+BEFORE, AFTER = floats([9, 1], [4, 8], [2, 6]), floats([5, 3], [6, 2], [1, 7])
+NONE = np.zeros((3, 2), dtype=bool)
+
+
+@vectors(points=1, aspect="by the loss and by the difference, by hand")
+def test_vectors_by_hand(student: Student) -> None:
+    s = Told(BEFORE, AFTER, NONE, 0.5, True)
+    check_vectors(
+        student,
+        Case((s,), floats(-4 / 7, -6 / 7), "The weights are 1/4, 1/2 and 1, with the sum 7/4."),
+        Case((s._replace(difference=False),), floats(3, 5), "These are the losses after."),
+        Case((Told(BEFORE[:1], AFTER[:1], NONE[:1], 0.5, True),), floats(-4, 2), "One round."),
+    )
+
+
+@vectors(points=1, aspect="drawn losses, vector by vector")
+def test_vectors_are_those_of_loops(student: Student) -> None:
+    sizes = (5, 10, True, 0.0), (3, 7, False, 0.0), (5, 6, True, 0.3), (4, 8, False, 0.3)
+    check_vectors(student, *[vectors_right(told(k, *one)) for k, one in enumerate(sizes)])
+
+
+@vectors(points=1, aspect="clients without data, models that have diverged, no round left")
+def test_vectors_at_the_edges(student: Student) -> None:
+    gap = np.array([[NAN, 0], [0, 0], [0, NAN]])
+    s = Told(BEFORE + gap, AFTER + gap, NONE, 0.5, True)
+    gone = Told(BEFORE * NAN, AFTER * NAN, NONE, 0.5, False)
+    early = NONE.copy()
+    early[0, 1] = True
+    check_vectors(
+        student,
+        vectors_right(s, "One client without data in the first round, one in the last."),
+        vectors_right(s._replace(difference=False), "The same, by the loss."),
+        Case((gone,), floats(NAN, NAN), "No client has data."),
+        vectors_right(s._replace(diverged=early), "Vector 1 has diverged in the first round."),
+        vectors_right(gone._replace(diverged=early), "Vector 1 has diverged, vector 0 no data."),
+        vectors_right(Told(BEFORE, AFTER, NONE, 1.0, True), "gamma is 1: the plain mean."),
+    )
+
+
+@vectors(points=1, aspect="clients' difficulty, order; arguments untouched", invariant=True)
+def test_vectors_know_no_difficulty_and_no_order(student: Student) -> None:
+    s, order = told(9, 4, 6, True), [3, 0, 5, 1, 4, 2]
+    hard = np.random.default_rng(1).uniform(0, 5, size=s.after.shape)
+    want = by_vectors(s)
+    check_vectors(
+        student,
+        Case((s,), want),
+        Case(
+            (s._replace(before=s.before + hard, after=s.after + hard),),
+            want,
+            "All losses of a client are higher, before and after: no difference changes.",
+        ),
+        Case(
+            (Told(*(x[:, order] for x in s[:3]), *s[3:]),),
+            want[order],
+            "The vectors are in another order.",
+        ),
+    )
+    unchanged(ask_vectors(student, s))
+
+
+# --- ex08.6 ---------------------------------------------------------------------------------------
+
+CONDITIONS, SEEDS = [("after", 0.01), ("difference", 0.01)], range(8)
+
+
+@judged(points=1, function="predict_6", aspect="a prediction from the list")
+def test_prediction(student: Student) -> None:
+    check_prediction(student, "predict_6", ("more", "as much", "less"))
+
+
+@judged(points=4, function="table_6", aspect="the table, measured again with the package", wall=60)
+def test_table(student: Student) -> None:
+    check_table(student, "table_6", doublings, CONDITIONS, SEEDS)
+
+
+@judged(points=4, function="interval_6", aspect="the interval of paired runs")
+def test_interval(student: Student) -> None:
+    check_interval(student, "interval_6")
+
+
+@judged(points=3, function="reading_6", aspect="three sentences, which your instructor reads")
+def test_sentences(student: Student, record_property: Callable[[str, str], None]) -> None:
+    record_property("reading", check_sentences(student, "reading_6"))

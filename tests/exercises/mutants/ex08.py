@@ -6,7 +6,7 @@ import numpy as np
 import torch
 from scipy.stats import rankdata
 
-from fedlab_edu.search.distributions import Choice, Uniform
+from fedlab_edu.search.distributions import Uniform
 from fedlab_edu.tuners.fedpop import rules as population
 from fedlab_grade.mutants import right, wrong
 
@@ -15,7 +15,17 @@ from fedlab_grade.mutants import right, wrong
 class long:
     """Plain loops over numbers, with helpers and prints of the student's own."""
 
-    def evo_continuous(h, a, b, eps, p_re, coin, fresh, u):
+    def window_mean(trace, gamma, T, born):
+        total, weights, weight = 0.0, 0.0, 1.0
+        for t in range(len(trace) - 1, max(born, len(trace) - T) - 1, -1):
+            if trace[t] == trace[t]:
+                total += weight * trace[t]
+                weights += weight
+                weight *= gamma
+        return float(total / weights) if weights > 0 else math.nan
+
+    def evo_annealed(h, a, b, eps, p_re, r, R, coin, fresh, u):
+        eps, p_re = annealed(eps, p_re, r, R)
         new = []
         for k in range(len(h)):
             if coin[k] < p_re:
@@ -28,22 +38,6 @@ class long:
                     x = b
                 new.append(x)
         return np.array(new)
-
-    def evo_discrete(i, n, eps, p_re, coin, fresh, u):
-        s = round((n - 1) * eps)
-        if s == 0:
-            s = 1
-        new = np.zeros(len(i), dtype=np.int64)
-        for k in range(len(i)):
-            if coin[k] < p_re:
-                new[k] = math.floor(fresh[k] * n)
-                continue
-            new[k] = i[k]
-            if u[k] < 1 / 3:
-                new[k] = max(0, i[k] - s)
-            elif u[k] >= 2 / 3:
-                new[k] = min(n - 1, i[k] + s)
-        return new
 
     def ranking(scores):
         rest = list(range(len(scores)))
@@ -77,6 +71,43 @@ class long:
             new_hp[b] = list(evolve(hp[a], b))
         return np.array(new_hp), np.array(new_weights)
 
+    def vector_scores(before, after, diverged, gamma, difference):
+        scores = []
+        for k in range(after.shape[1]):
+            total, weights, lost = 0.0, 0.0, False
+            for t, x in enumerate(after[:, k]):
+                lost = lost or diverged[t, k]
+                if math.isnan(x) or diverged[t, k]:
+                    continue
+                weight = gamma ** (len(after) - 1 - t)
+                total += weight * (x - before[t, k] if difference else x)
+                weights += weight
+            scores.append(math.inf if lost else total / weights if weights else math.nan)
+        return np.array(scores)
+
+    def predict_6():
+        return "as much"
+
+    def table_6(run, conditions, seeds):
+        table = np.empty((len(conditions), len(seeds)))
+        for i, (score, lr) in enumerate(conditions):
+            for j, seed in enumerate(seeds):
+                table[i, j] = run(score, lr, seed)
+        return table
+
+    def interval_6(first, second, t):
+        d = [y - x for x, y in zip(first, second, strict=True)]
+        mean = sum(d) / len(d)
+        half = t * math.sqrt(sum((x - mean) ** 2 for x in d) / (len(d) - 1) / len(d))
+        return mean - half, mean + half
+
+    def reading_6():
+        return (
+            "I said 'as much' and was wrong: by the difference they rose by 0.52 more, 0.13 to "
+            "0.91. The loss after depends mostly on the client! From 1.0 it did not help: this is "
+            "no proof of a better search."
+        )
+
     if __name__ == "__main__":
         print("this is not run by the check")
 
@@ -88,12 +119,13 @@ class package:
     def draws(*arrays):
         return torch.stack([torch.tensor(x) for x in arrays])
 
-    def evo_continuous(h, a, b, eps, p_re, coin, fresh, u):
-        return Uniform(a, b).evo(torch.tensor(h), eps, p_re, draws(coin, fresh, u)).numpy()
+    def window_mean(trace, gamma, T, born):
+        known = [x for x in trace[born:][-T:].tolist() if not math.isnan(x)]
+        return population.discounted_score(known, gamma) if known else math.nan
 
-    def evo_discrete(i, n, eps, p_re, coin, fresh, u):
-        law = Choice(tuple(range(n)))
-        return law.evo(torch.tensor(i), eps, p_re, draws(coin, fresh, u)).long().numpy()
+    def evo_annealed(h, a, b, eps, p_re, r, R, coin, fresh, u):
+        eps, p_re = (population.anneal(x0, r, R) for x0 in (eps, p_re))
+        return Uniform(a, b).evo(torch.tensor(h), eps, p_re, draws(coin, fresh, u)).numpy()
 
     def top_and_bottom(scores, rho):
         return population.ranked(scores.tolist(), rho)
@@ -109,21 +141,23 @@ class package:
 class ranks:
     """Places as tuples and ranks, whole rows by masks; nothing is sorted by NumPy."""
 
-    def evo_continuous(h, a, b, eps, p_re, coin, fresh, u):
+    def window_mean(trace, gamma, T, born):
+        last = np.array(trace[max(len(trace) - T, born) :])
+        last = last[np.isfinite(last) | np.isinf(last)]
+        return (
+            float(np.average(last, weights=gamma ** -np.arange(len(last))))
+            if last.size
+            else math.nan
+        )
+
+    def evo_annealed(h, a, b, eps, p_re, r, R, coin, fresh, u):
+        eps, p_re = (x * np.cos(np.pi * r / R / 2) ** 2 for x in (eps, p_re))
         new = h.copy()
         new += (b - a) * eps * (u - (1 - u))
         new[new < a] = a
         new[new > b] = b
         again = coin < p_re
         new[again] = (1 - fresh[again]) * a + fresh[again] * b
-        return new
-
-    def evo_discrete(i, n, eps, p_re, coin, fresh, u):
-        s = np.maximum(np.rint((n - 1) * eps), 1).astype(int)
-        options = np.array([np.maximum(i - s, 0), i, np.minimum(i + s, n - 1)])
-        new = options[(u * 3).astype(int), np.arange(len(i))]
-        again = np.nonzero(coin < p_re)
-        new[again] = np.searchsorted(np.arange(1, n + 1) / n, fresh[again], side="right")
         return new
 
     def top_and_bottom(scores, rho):
@@ -149,21 +183,28 @@ class ranks:
 class short:
     """Each question in a few expressions, with names of the student's own."""
 
-    def evo_continuous(x, low, high, share, p, c, f, v):
+    def window_mean(x, g, T, born):
+        x = [one for one in x[born:][-T:] if one == one][::-1]
+        w = [g**k for k in range(len(x))]
+        return float(np.dot(w, x) / sum(w)) if x else float("nan")
+
+    def evo_annealed(x, low, high, share, p, r, R, c, f, v):
+        share, p = annealed(share, p, r, R)
         d = share * (high - low)
         near = np.minimum(np.maximum(x - d + 2 * d * v, low), high)
         return (c < p) * (low + f * (high - low)) + (c >= p) * near
-
-    def evo_discrete(place, n, share, p, c, f, v):
-        s = int((n - 1) * share + 0.5) or 1
-        near = place + s * (np.digitize(v, [1 / 3, 2 / 3]) - 1)
-        return np.select([c < p, near < 0, near >= n], [np.int64(f * n), 0, n - 1], near)
 
     def top_and_bottom(scores, rho):
         K = len(scores)
         n = min(math.ceil(K / rho), K // 2)
         order = np.lexsort([np.where(scores == scores, scores, math.inf)])
         return np.split(order, [n, K - n])[::2]
+
+    def vector_scores(x, y, lost, g, difference):
+        y = np.where(lost, np.nan, y - x * difference)
+        w = np.where(y == y, g ** np.arange(len(y), 0.0, -1)[:, None], 0)
+        with np.errstate(all="ignore"):
+            return np.where(lost.any(0), np.inf, np.nansum(w * y, 0) / w.sum(0))
 
     def exploit(hp, weights, top, bottom, u, evolve):
         if not top:
@@ -173,266 +214,346 @@ class short:
         return np.array(new), weights[row]
 
 
-@wrong("ex08.1", "continuous clipped before", "what has moved is not clipped")
-def evo_continuous(h, a, b, eps, p_re, coin, fresh, u):
+def windowed(trace, T, born):
+    last = trace[max(born, len(trace) - T) :]
+    return last[~np.isnan(last)]
+
+
+def discounted(last, gamma):
+    weights = gamma ** np.arange(len(last))[::-1]
+    return float(weights @ last / weights.sum()) if len(last) else math.nan
+
+
+@wrong("ex08.1", "window oldest first", "the oldest round has weight 1")
+def window_mean(trace, gamma, T, born):
+    return discounted(windowed(trace, T, born)[::-1], gamma)
+
+
+@wrong("ex08.1", "window sum", "this is the weighted sum")
+def window_mean(trace, gamma, T, born):
+    last = windowed(trace, T, born)
+    return float(gamma ** np.arange(len(last))[::-1] @ last) if len(last) else math.nan
+
+
+@wrong("ex08.1", "window by number", "divided by the number of rounds")
+def window_mean(trace, gamma, T, born):
+    last = windowed(trace, T, born)
+    weights = gamma ** np.arange(len(last))[::-1]
+    return float(weights @ last / len(last)) if len(last) else math.nan
+
+
+@wrong("ex08.1", "window by T", "divided by T")
+def window_mean(trace, gamma, T, born):
+    last = windowed(trace, T, born)
+    weights = gamma ** np.arange(len(last))[::-1]
+    return float(weights @ last / T) if len(last) else math.nan
+
+
+@wrong("ex08.1", "window plain mean", "this is the plain mean")
+def window_mean(trace, gamma, T, born):
+    last = windowed(trace, T, born)
+    return float(last.mean()) if len(last) else math.nan
+
+
+@wrong("ex08.1", "window last loss", "this is the last round's loss")
+def window_mean(trace, gamma, T, born):
+    last = windowed(trace, T, born)
+    return float(last[-1]) if len(last) else math.nan
+
+
+@wrong("ex08.1", "window all since born", "all rounds since the member was born")
+def window_mean(trace, gamma, T, born):
+    return discounted(windowed(trace, len(trace), born), gamma)
+
+
+@wrong("ex08.1", "window before born", "rounds before the member was born")
+def window_mean(trace, gamma, T, born):
+    return discounted(windowed(trace, T, 0), gamma)
+
+
+@wrong("ex08.1", "window born left out", "round `born` is left out")
+def window_mean(trace, gamma, T, born):
+    return discounted(windowed(trace, T, born + 1), gamma)
+
+
+@wrong("ex08.1", "window NaN has a weight", "rounds with NaN take up a weight")
+def window_mean(trace, gamma, T, born):
+    last = trace[max(born, len(trace) - T) :]
+    known = ~np.isnan(last)
+    weights = (gamma ** np.arange(len(last))[::-1])[known]
+    return float(weights @ last[known] / weights.sum()) if known.any() else math.nan
+
+
+@wrong("ex08.1", "window NaN as zero", "NaN counts as 0")
+def window_mean(trace, gamma, T, born):
+    return discounted(np.nan_to_num(trace[max(born, len(trace) - T) :], posinf=np.inf), gamma)
+
+
+@wrong("ex08.1", "window NaN spreads", "NaN makes all NaN")
+def window_mean(trace, gamma, T, born):
+    return discounted(trace[max(born, len(trace) - T) :], gamma)
+
+
+@wrong("ex08.1", "window further back", "the window goes further back")
+def window_mean(trace, gamma, T, born):
+    known = trace[born:]
+    return discounted(known[~np.isnan(known)][-T:], gamma)
+
+
+@wrong("ex08.1", "window inf left out", "inf is left out")
+def window_mean(trace, gamma, T, born):
+    last = windowed(trace, T, born)
+    return discounted(last[np.isfinite(last)], gamma)
+
+
+@wrong("ex08.1", "window nothing left", "where no round is left it is NaN, not inf")
+def window_mean(trace, gamma, T, born):
+    last = windowed(trace, T, born)
+    return discounted(last, gamma) if len(last) else math.inf
+
+
+@wrong("ex08.1", "window no check", "no round is left here")
+def window_mean(trace, gamma, T, born):
+    last = windowed(trace, T, born)
+    weights = [gamma**k for k in range(len(last))][::-1]
+    return sum(w * x for w, x in zip(weights, last.tolist(), strict=True)) / sum(weights)
+
+
+@wrong("ex08.1", "window in place", "change the argument itself")
+def window_mean(trace, gamma, T, born):
+    trace[np.isnan(trace)] = -1.0
+    last = trace[max(born, len(trace) - T) :]
+    return discounted(last[last >= 0], gamma)
+
+
+def annealed(eps, p_re, r, R):
+    factor = (1 + np.cos(np.pi * r / R)) / 2
+    return eps * factor, p_re * factor
+
+
+@wrong("ex08.2", "continuous clipped before", "what has moved is not clipped")
+def evo_annealed(h, a, b, eps, p_re, r, R, coin, fresh, u):
+    eps, p_re = annealed(eps, p_re, r, R)
     delta = (b - a) * eps
     moved = h.clip(a, b) + delta * (2 * u - 1)
     return np.where(coin < p_re, a + (b - a) * fresh, moved)
 
 
-@wrong("ex08.1", "continuous coin equal", "coin = p_re counts as a fresh draw")
-def evo_continuous(h, a, b, eps, p_re, coin, fresh, u):
+@wrong("ex08.2", "continuous coin equal", "coin = p_re counts as a fresh draw")
+def evo_annealed(h, a, b, eps, p_re, r, R, coin, fresh, u):
+    eps, p_re = annealed(eps, p_re, r, R)
     delta = (b - a) * eps
     moved = (h + delta * (2 * u - 1)).clip(a, b)
     return np.where(coin <= p_re, a + (b - a) * fresh, moved)
 
 
-@wrong("ex08.1", "continuous coin exchanged", "fresh draws and moves are exchanged")
-def evo_continuous(h, a, b, eps, p_re, coin, fresh, u):
+@wrong("ex08.2", "continuous coin exchanged", "fresh draws and moves are exchanged")
+def evo_annealed(h, a, b, eps, p_re, r, R, coin, fresh, u):
+    eps, p_re = annealed(eps, p_re, r, R)
     delta = (b - a) * eps
     moved = (h + delta * (2 * u - 1)).clip(a, b)
     return np.where(coin > p_re, a + (b - a) * fresh, moved)
 
 
-@wrong("ex08.1", "continuous eps is a distance", "eps is taken as a distance")
-def evo_continuous(h, a, b, eps, p_re, coin, fresh, u):
+@wrong("ex08.2", "continuous eps is a distance", "eps is taken as a distance")
+def evo_annealed(h, a, b, eps, p_re, r, R, coin, fresh, u):
+    eps, p_re = annealed(eps, p_re, r, R)
     delta = eps
     moved = (h + delta * (2 * u - 1)).clip(a, b)
     return np.where(coin < p_re, a + (b - a) * fresh, moved)
 
 
-@wrong("ex08.1", "continuous fresh by u", "the fresh draw is taken from u")
-def evo_continuous(h, a, b, eps, p_re, coin, fresh, u):
+@wrong("ex08.2", "continuous fresh by u", "the fresh draw is taken from u")
+def evo_annealed(h, a, b, eps, p_re, r, R, coin, fresh, u):
+    eps, p_re = annealed(eps, p_re, r, R)
     delta = (b - a) * eps
     moved = (h + delta * (2 * u - 1)).clip(a, b)
     return np.where(coin < p_re, a + (b - a) * u, moved)
 
 
-@wrong("ex08.1", "continuous fresh moves", "a fresh draw moves, too")
-def evo_continuous(h, a, b, eps, p_re, coin, fresh, u):
+@wrong("ex08.2", "continuous fresh moves", "a fresh draw moves, too")
+def evo_annealed(h, a, b, eps, p_re, r, R, coin, fresh, u):
+    eps, p_re = annealed(eps, p_re, r, R)
     delta = (b - a) * eps
     h = np.where(coin < p_re, a + (b - a) * fresh, h)
     moved = (h + delta * (2 * u - 1)).clip(a, b)
     return moved
 
 
-@wrong("ex08.1", "continuous fresh near", "a fresh draw stays near h")
-def evo_continuous(h, a, b, eps, p_re, coin, fresh, u):
+@wrong("ex08.2", "continuous fresh near", "a fresh draw stays near h")
+def evo_annealed(h, a, b, eps, p_re, r, R, coin, fresh, u):
+    eps, p_re = annealed(eps, p_re, r, R)
     delta = (b - a) * eps
     moved = (h + delta * (2 * u - 1)).clip(a, b)
     return np.where(coin < p_re, (h + delta * (2 * fresh - 1)).clip(a, b), moved)
 
 
-@wrong("ex08.1", "continuous fresh unit", r"a fresh draw is from \[0, 1\)")
-def evo_continuous(h, a, b, eps, p_re, coin, fresh, u):
+@wrong("ex08.2", "continuous fresh unit", r"a fresh draw is from \[0, 1\)")
+def evo_annealed(h, a, b, eps, p_re, r, R, coin, fresh, u):
+    eps, p_re = annealed(eps, p_re, r, R)
     delta = (b - a) * eps
     moved = (h + delta * (2 * u - 1)).clip(a, b)
     return np.where(coin < p_re, fresh, moved)
 
 
-@wrong("ex08.1", "continuous half", "values move half as far")
-def evo_continuous(h, a, b, eps, p_re, coin, fresh, u):
+@wrong("ex08.2", "continuous half", "values move half as far")
+def evo_annealed(h, a, b, eps, p_re, r, R, coin, fresh, u):
+    eps, p_re = annealed(eps, p_re, r, R)
     delta = (b - a) * eps
     moved = (h + delta * (u - 0.5)).clip(a, b)
     return np.where(coin < p_re, a + (b - a) * fresh, moved)
 
 
-@wrong("ex08.1", "continuous in place", "change the argument itself")
-def evo_continuous(h, a, b, eps, p_re, coin, fresh, u):
+@wrong("ex08.2", "continuous in place", "change the argument itself")
+def evo_annealed(h, a, b, eps, p_re, r, R, coin, fresh, u):
+    eps, p_re = annealed(eps, p_re, r, R)
     delta = (b - a) * eps
     h += delta * (2 * u - 1)
     moved = h.clip(a, b)
     return np.where(coin < p_re, a + (b - a) * fresh, moved)
 
 
-@wrong("ex08.1", "continuous list", "an array is asked for, not a list")
-def evo_continuous(h, a, b, eps, p_re, coin, fresh, u):
+@wrong("ex08.2", "continuous list", "an array is asked for, not a list")
+def evo_annealed(h, a, b, eps, p_re, r, R, coin, fresh, u):
+    eps, p_re = annealed(eps, p_re, r, R)
     delta = (b - a) * eps
     moved = (h + delta * (2 * u - 1)).clip(a, b)
     return np.where(coin < p_re, a + (b - a) * fresh, moved).tolist()
 
 
-@wrong("ex08.1", "continuous never fresh", "nothing is drawn afresh")
-def evo_continuous(h, a, b, eps, p_re, coin, fresh, u):
+@wrong("ex08.2", "continuous never fresh", "nothing is drawn afresh")
+def evo_annealed(h, a, b, eps, p_re, r, R, coin, fresh, u):
+    eps, p_re = annealed(eps, p_re, r, R)
     delta = (b - a) * eps
     moved = (h + delta * (2 * u - 1)).clip(a, b)
     return moved
 
 
-@wrong("ex08.1", "continuous not centred", "values move up only")
-def evo_continuous(h, a, b, eps, p_re, coin, fresh, u):
+@wrong("ex08.2", "continuous not centred", "values move up only")
+def evo_annealed(h, a, b, eps, p_re, r, R, coin, fresh, u):
+    eps, p_re = annealed(eps, p_re, r, R)
     delta = (b - a) * eps
     moved = (h + delta * u).clip(a, b)
     return np.where(coin < p_re, a + (b - a) * fresh, moved)
 
 
-@wrong("ex08.1", "continuous not clipped", "what has moved is not clipped")
-def evo_continuous(h, a, b, eps, p_re, coin, fresh, u):
+@wrong("ex08.2", "continuous not clipped", "what has moved is not clipped")
+def evo_annealed(h, a, b, eps, p_re, r, R, coin, fresh, u):
+    eps, p_re = annealed(eps, p_re, r, R)
     delta = (b - a) * eps
     moved = h + delta * (2 * u - 1)
     return np.where(coin < p_re, a + (b - a) * fresh, moved)
 
 
-@wrong("ex08.1", "continuous one coin", "one coin is taken for all")
-def evo_continuous(h, a, b, eps, p_re, coin, fresh, u):
+@wrong("ex08.2", "continuous one coin", "one coin is taken for all")
+def evo_annealed(h, a, b, eps, p_re, r, R, coin, fresh, u):
+    eps, p_re = annealed(eps, p_re, r, R)
     delta = (b - a) * eps
     moved = (h + delta * (2 * u - 1)).clip(a, b)
     return a + (b - a) * fresh if coin[0] < p_re else moved
 
 
-@wrong("ex08.1", "continuous relative", "the move is a share of h")
-def evo_continuous(h, a, b, eps, p_re, coin, fresh, u):
+@wrong("ex08.2", "continuous relative", "the move is a share of h")
+def evo_annealed(h, a, b, eps, p_re, r, R, coin, fresh, u):
+    eps, p_re = annealed(eps, p_re, r, R)
     moved = (h * (1 + eps * (2 * u - 1))).clip(a, b)
     return np.where(coin < p_re, a + (b - a) * fresh, moved)
 
 
-@wrong("ex08.1", "continuous window", "the interval around h is clipped before")
-def evo_continuous(h, a, b, eps, p_re, coin, fresh, u):
+@wrong("ex08.2", "continuous window", "the interval around h is clipped before")
+def evo_annealed(h, a, b, eps, p_re, r, R, coin, fresh, u):
+    eps, p_re = annealed(eps, p_re, r, R)
     delta = (b - a) * eps
     low, high = np.maximum(h - delta, a), np.minimum(h + delta, b)
     moved = low * (1 - u) + high * u
     return np.where(coin < p_re, a + (b - a) * fresh, moved)
 
 
-@wrong("ex08.2", "discrete all between", r"all places from i - s to i \+ s")
-def evo_discrete(i, n, eps, p_re, coin, fresh, u):
-    s = max(1, round((n - 1) * eps))
-    moved = (i - s + ((2 * s + 1) * u).astype(int)).clip(0, n - 1)
-    return np.where(coin < p_re, (n * fresh).astype(int), moved)
+@wrong("ex08.2", "continuous b fresh", "a fresh draw is a \\+ \\(b - a\\) fresh, and not b")
+def evo_annealed(h, a, b, eps, p_re, r, R, coin, fresh, u):
+    eps, p_re = annealed(eps, p_re, r, R)
+    moved = (h + (b - a) * eps * (2 * u - 1)).clip(a, b)
+    return np.where(coin < p_re, b * fresh, moved)
 
 
-@wrong("ex08.2", "discrete always one", "s is always 1 here")
-def evo_discrete(i, n, eps, p_re, coin, fresh, u):
-    s = 1
-    moved = (i + s * ((3 * u).astype(int) - 1)).clip(0, n - 1)
-    return np.where(coin < p_re, (n * fresh).astype(int), moved)
+@wrong("ex08.2", "continuous if coin", "asks for one answer, but each member has a coin")
+def evo_annealed(h, a, b, eps, p_re, r, R, coin, fresh, u):
+    eps, p_re = annealed(eps, p_re, r, R)
+    if coin < p_re:
+        return a + (b - a) * fresh
+    return (h + (b - a) * eps * (2 * u - 1)).clip(a, b)
 
 
-@wrong("ex08.2", "discrete clipped at n", "n is no place")
-def evo_discrete(i, n, eps, p_re, coin, fresh, u):
-    s = max(1, round((n - 1) * eps))
-    moved = (i + s * ((3 * u).astype(int) - 1)).clip(0, n)
-    return np.where(coin < p_re, (n * fresh).astype(int), moved)
+@wrong("ex08.2", "annealed never", "nothing is annealed here")
+def evo_annealed(h, a, b, eps, p_re, r, R, coin, fresh, u):
+    factor = 1.0
+    eps, p_re = eps * factor, p_re * factor
+    moved = (h + (b - a) * eps * (2 * u - 1)).clip(a, b)
+    return np.where(coin < p_re, a + (b - a) * fresh, moved)
 
 
-@wrong("ex08.2", "discrete coin exchanged", "fresh draws and moves are exchanged")
-def evo_discrete(i, n, eps, p_re, coin, fresh, u):
-    s = max(1, round((n - 1) * eps))
-    moved = (i + s * ((3 * u).astype(int) - 1)).clip(0, n - 1)
-    return np.where(coin > p_re, (n * fresh).astype(int), moved)
+@wrong("ex08.2", "annealed p_re only", "eps is not annealed")
+def evo_annealed(h, a, b, eps, p_re, r, R, coin, fresh, u):
+    factor = (1 + np.cos(np.pi * r / R)) / 2
+    eps, p_re = eps, p_re * factor
+    moved = (h + (b - a) * eps * (2 * u - 1)).clip(a, b)
+    return np.where(coin < p_re, a + (b - a) * fresh, moved)
 
 
-@wrong("ex08.2", "discrete float", "the numbers asked for are int64")
-def evo_discrete(i, n, eps, p_re, coin, fresh, u):
-    s = max(1, round((n - 1) * eps))
-    moved = (i + s * ((3 * u).astype(int) - 1)).clip(0, n - 1)
-    return np.where(coin < p_re, np.floor(n * fresh), moved)
+@wrong("ex08.2", "annealed eps only", "p_re is not annealed")
+def evo_annealed(h, a, b, eps, p_re, r, R, coin, fresh, u):
+    factor = (1 + np.cos(np.pi * r / R)) / 2
+    eps, p_re = eps * factor, p_re
+    moved = (h + (b - a) * eps * (2 * u - 1)).clip(a, b)
+    return np.where(coin < p_re, a + (b - a) * fresh, moved)
 
 
-@wrong("ex08.2", "discrete fresh from one", "fresh draws are from 1 to n")
-def evo_discrete(i, n, eps, p_re, coin, fresh, u):
-    s = max(1, round((n - 1) * eps))
-    moved = (i + s * ((3 * u).astype(int) - 1)).clip(0, n - 1)
-    return np.where(coin < p_re, 1 + (n * fresh).astype(int), moved)
+@wrong("ex08.2", "annealed line", "falls along a line")
+def evo_annealed(h, a, b, eps, p_re, r, R, coin, fresh, u):
+    factor = 1 - r / R
+    eps, p_re = eps * factor, p_re * factor
+    moved = (h + (b - a) * eps * (2 * u - 1)).clip(a, b)
+    return np.where(coin < p_re, a + (b - a) * fresh, moved)
 
 
-@wrong("ex08.2", "discrete fresh near", "a fresh draw stays near i")
-def evo_discrete(i, n, eps, p_re, coin, fresh, u):
-    s = max(1, round((n - 1) * eps))
-    moved = (i + s * ((3 * u).astype(int) - 1)).clip(0, n - 1)
-    return np.where(coin < p_re, (i + s * ((3 * fresh).astype(int) - 1)).clip(0, n - 1), moved)
+@wrong("ex08.2", "annealed not halved", "the factor is 2 in round 0")
+def evo_annealed(h, a, b, eps, p_re, r, R, coin, fresh, u):
+    factor = 1 + np.cos(np.pi * r / R)
+    eps, p_re = eps * factor, p_re * factor
+    moved = (h + (b - a) * eps * (2 * u - 1)).clip(a, b)
+    return np.where(coin < p_re, a + (b - a) * fresh, moved)
 
 
-@wrong("ex08.2", "discrete fresh rounded", "ends are drawn half as often")
-def evo_discrete(i, n, eps, p_re, coin, fresh, u):
-    s = max(1, round((n - 1) * eps))
-    moved = (i + s * ((3 * u).astype(int) - 1)).clip(0, n - 1)
-    return np.where(coin < p_re, np.round((n - 1) * fresh).astype(int), moved)
+@wrong("ex08.2", "annealed rising", "the factor rises from 0 to 1")
+def evo_annealed(h, a, b, eps, p_re, r, R, coin, fresh, u):
+    factor = (1 - np.cos(np.pi * r / R)) / 2
+    eps, p_re = eps * factor, p_re * factor
+    moved = (h + (b - a) * eps * (2 * u - 1)).clip(a, b)
+    return np.where(coin < p_re, a + (b - a) * fresh, moved)
 
 
-@wrong("ex08.2", "discrete fresh without last", "the last option is never drawn")
-def evo_discrete(i, n, eps, p_re, coin, fresh, u):
-    s = max(1, round((n - 1) * eps))
-    moved = (i + s * ((3 * u).astype(int) - 1)).clip(0, n - 1)
-    return np.where(coin < p_re, ((n - 1) * fresh).astype(int), moved)
+@wrong("ex08.2", "annealed cosine itself", "the factor is cos itself")
+def evo_annealed(h, a, b, eps, p_re, r, R, coin, fresh, u):
+    factor = np.cos(np.pi * r / R)
+    eps, p_re = eps * factor, p_re * factor
+    moved = (h + (b - a) * eps * (2 * u - 1)).clip(a, b)
+    return np.where(coin < p_re, a + (b - a) * fresh, moved)
 
 
-@wrong("ex08.2", "discrete in place", "change the argument itself")
-def evo_discrete(i, n, eps, p_re, coin, fresh, u):
-    s = max(1, round((n - 1) * eps))
-    i += s * ((3 * u).astype(int) - 1)
-    moved = i.clip(0, n - 1)
-    return np.where(coin < p_re, (n * fresh).astype(int), moved)
+@wrong("ex08.2", "annealed quarter", "a quarter of a cosine")
+def evo_annealed(h, a, b, eps, p_re, r, R, coin, fresh, u):
+    factor = np.cos(np.pi * r / R / 2)
+    eps, p_re = eps * factor, p_re * factor
+    moved = (h + (b - a) * eps * (2 * u - 1)).clip(a, b)
+    return np.where(coin < p_re, a + (b - a) * fresh, moved)
 
 
-@wrong("ex08.2", "discrete never stays", r"only -s and \+s are there")
-def evo_discrete(i, n, eps, p_re, coin, fresh, u):
-    s = max(1, round((n - 1) * eps))
-    moved = (i + s * np.where(u < 1 / 2, -1, 1)).clip(0, n - 1)
-    return np.where(coin < p_re, (n * fresh).astype(int), moved)
-
-
-@wrong("ex08.2", "discrete not clipped", "beyond the ends are not clipped")
-def evo_discrete(i, n, eps, p_re, coin, fresh, u):
-    s = max(1, round((n - 1) * eps))
-    moved = i + s * ((3 * u).astype(int) - 1)
-    return np.where(coin < p_re, (n * fresh).astype(int), moved)
-
-
-@wrong("ex08.2", "discrete one coin", "one coin is taken for all")
-def evo_discrete(i, n, eps, p_re, coin, fresh, u):
-    s = max(1, round((n - 1) * eps))
-    moved = (i + s * ((3 * u).astype(int) - 1)).clip(0, n - 1)
-    return np.where(coin[0] < p_re, (n * fresh).astype(int), moved)
-
-
-@wrong("ex08.2", "discrete printed", "s may be 0 here")
-def evo_discrete(i, n, eps, p_re, coin, fresh, u):
-    s = round((n - 1) * eps)
-    moved = (i + s * ((3 * u).astype(int) - 1)).clip(0, n - 1)
-    return np.where(coin < p_re, (n * fresh).astype(int), moved)
-
-
-@wrong("ex08.2", "discrete rounded down", "s is rounded down")
-def evo_discrete(i, n, eps, p_re, coin, fresh, u):
-    s = max(1, int((n - 1) * eps))
-    moved = (i + s * ((3 * u).astype(int) - 1)).clip(0, n - 1)
-    return np.where(coin < p_re, (n * fresh).astype(int), moved)
-
-
-@wrong("ex08.2", "discrete rounded up", "s is rounded up")
-def evo_discrete(i, n, eps, p_re, coin, fresh, u):
-    s = max(1, int(np.ceil((n - 1) * eps)))
-    moved = (i + s * ((3 * u).astype(int) - 1)).clip(0, n - 1)
-    return np.where(coin < p_re, (n * fresh).astype(int), moved)
-
-
-@wrong("ex08.2", "discrete share of n", "s is a share of n:")
-def evo_discrete(i, n, eps, p_re, coin, fresh, u):
-    s = max(1, round(n * eps))
-    moved = (i + s * ((3 * u).astype(int) - 1)).clip(0, n - 1)
-    return np.where(coin < p_re, (n * fresh).astype(int), moved)
-
-
-@wrong("ex08.2", "discrete thirds exchanged", "the thirds are exchanged")
-def evo_discrete(i, n, eps, p_re, coin, fresh, u):
-    s = max(1, round((n - 1) * eps))
-    moved = (i - s * ((3 * u).astype(int) - 1)).clip(0, n - 1)
-    return np.where(coin < p_re, (n * fresh).astype(int), moved)
-
-
-@wrong("ex08.2", "discrete up only", "places move up only")
-def evo_discrete(i, n, eps, p_re, coin, fresh, u):
-    s = max(1, round((n - 1) * eps))
-    moved = (i + s * ((3 * u).astype(int))).clip(0, n - 1)
-    return np.where(coin < p_re, (n * fresh).astype(int), moved)
-
-
-@wrong("ex08.2", "discrete wrapped", "come back at the other end")
-def evo_discrete(i, n, eps, p_re, coin, fresh, u):
-    s = max(1, round((n - 1) * eps))
-    moved = (i + s * ((3 * u).astype(int) - 1)) % n
-    return np.where(coin < p_re, (n * fresh).astype(int), moved)
+@wrong("ex08.2", "annealed without pi", "pi is missing in the cosine")
+def evo_annealed(h, a, b, eps, p_re, r, R, coin, fresh, u):
+    factor = (1 + np.cos(r / R)) / 2
+    eps, p_re = eps * factor, p_re * factor
+    moved = (h + (b - a) * eps * (2 * u - 1)).clip(a, b)
+    return np.where(coin < p_re, a + (b - a) * fresh, moved)
 
 
 @wrong("ex08.3", "top at least one", "n is at least 1 here")
@@ -708,6 +829,24 @@ def exploit(hp, weights, top, bottom, u, evolve):
     return new, models
 
 
+@wrong("ex08.4", "exploit rounded", "is rounded to the nearest place: int rounds it down")
+def exploit(hp, weights, top, bottom, u, evolve):
+    new_hp, new_weights = hp.copy(), weights.copy()
+    for b in bottom if top else []:
+        p = top[min(round(u[b] * len(top)), len(top) - 1)]
+        new_hp[b], new_weights[b] = evolve(hp[p], b), weights[p]
+    return new_hp, new_weights
+
+
+@wrong("ex08.4", "exploit rounded out of range", "is rounded to the nearest place, which may be")
+def exploit(hp, weights, top, bottom, u, evolve):
+    new_hp, new_weights = hp.copy(), weights.copy()
+    for b in bottom if top else []:
+        p = top[round(u[b] * len(top))]
+        new_hp[b], new_weights[b] = evolve(hp[p], b), weights[p]
+    return new_hp, new_weights
+
+
 @wrong("ex08.4", "exploit last never", r"u\[b\] is multiplied by len\(top\) - 1")
 def exploit(hp, weights, top, bottom, u, evolve):
     new, models = hp.copy(), weights.copy()
@@ -782,3 +921,159 @@ def exploit(hp, weights, top, bottom, u, evolve):
         p = int(u[b] * len(hp))
         new[b], models[b] = evolve(hp[p], b), weights[p]
     return new, models
+
+
+def weigh(scores, known, gamma):
+    weights = gamma ** np.arange(len(scores))[::-1, None] * known
+    with np.errstate(invalid="ignore"):
+        return np.where(known, weights * scores, 0).sum(0) / weights.sum(0)
+
+
+@wrong("ex08.5", "vectors sign", "the difference is after - before")
+def vector_scores(before, after, diverged, gamma, difference):
+    scores = before - after if difference else after
+    known = ~np.isnan(scores) & ~diverged
+    return np.where(diverged.any(0), np.inf, weigh(scores, known, gamma))
+
+
+@wrong("ex08.5", "vectors before", "the losses before are judged")
+def vector_scores(before, after, diverged, gamma, difference):
+    scores = before + 0 * after
+    known = ~np.isnan(scores) & ~diverged
+    return np.where(diverged.any(0), np.inf, weigh(scores, known, gamma))
+
+
+@wrong("ex08.5", "vectors always the loss", "this is always the loss after")
+def vector_scores(before, after, diverged, gamma, difference):
+    scores = after
+    known = ~np.isnan(scores) & ~diverged
+    return np.where(diverged.any(0), np.inf, weigh(scores, known, gamma))
+
+
+@wrong("ex08.5", "vectors always the difference", "this is always the difference")
+def vector_scores(before, after, diverged, gamma, difference):
+    scores = after - before
+    known = ~np.isnan(scores) & ~diverged
+    return np.where(diverged.any(0), np.inf, weigh(scores, known, gamma))
+
+
+@wrong("ex08.5", "vectors relative", "relative to the loss before")
+def vector_scores(before, after, diverged, gamma, difference):
+    scores = after / before - 1 if difference else after
+    known = ~np.isnan(scores) & ~diverged
+    return np.where(diverged.any(0), np.inf, weigh(scores, known, gamma))
+
+
+@wrong("ex08.5", "vectors plain mean", "this is the plain mean")
+def vector_scores(before, after, diverged, gamma, difference):
+    scores, gamma = after - before if difference else after, 1.0
+    known = ~np.isnan(scores) & ~diverged
+    return np.where(diverged.any(0), np.inf, weigh(scores, known, gamma))
+
+
+@wrong("ex08.5", "vectors oldest first", "the oldest round counts most")
+def vector_scores(before, after, diverged, gamma, difference):
+    scores = after - before if difference else after
+    known = ~np.isnan(scores) & ~diverged
+    means = weigh(scores[::-1], known[::-1], gamma)
+    return np.where(diverged.any(0), np.inf, means)
+
+
+@wrong("ex08.5", "vectors numbered anew", "the rounds with data are numbered anew")
+def vector_scores(before, after, diverged, gamma, difference):
+    scores = after - before if difference else after
+    found = []
+    for k in range(scores.shape[1]):
+        x = scores[:, k][~np.isnan(scores[:, k]) & ~diverged[:, k]]
+        w = gamma ** np.arange(len(x))[::-1]
+        found.append(w @ x / w.sum() if len(x) else np.nan)
+    return np.where(diverged.any(0), np.inf, found)
+
+
+@wrong("ex08.5", "vectors all weights", "divided by the weights of all rounds")
+def vector_scores(before, after, diverged, gamma, difference):
+    scores = after - before if difference else after
+    known = ~np.isnan(scores) & ~diverged
+    weights = gamma ** np.arange(len(scores))[::-1, None]
+    with np.errstate(invalid="ignore"):
+        total = np.where(known, weights * scores, 0).sum(0) / weights.sum()
+    return np.where(diverged.any(0), np.inf, np.where(known.any(0), total, np.nan))
+
+
+@wrong("ex08.5", "vectors gap spreads", "a round without data makes the whole score NaN")
+def vector_scores(before, after, diverged, gamma, difference):
+    scores = after - before if difference else after
+    weights = gamma ** np.arange(len(scores))[::-1]
+    scores = np.where(diverged, 0, scores)
+    return np.where(diverged.any(0), np.inf, weights @ scores / weights.sum())
+
+
+@wrong("ex08.5", "vectors diverged forgotten", "gets inf, whatever its other rounds say")
+def vector_scores(before, after, diverged, gamma, difference):
+    scores = after - before if difference else after
+    known = ~np.isnan(scores) & ~diverged
+    return np.where(diverged.all(0), np.inf, weigh(scores, known, gamma))
+
+
+@wrong("ex08.5", "vectors nothing left", "a vector with no round left gets NaN, not inf")
+def vector_scores(before, after, diverged, gamma, difference):
+    scores = after - before if difference else after
+    known = ~np.isnan(scores) & ~diverged
+    means = weigh(scores, known, gamma)
+    return np.where(diverged.any(0) | np.isnan(means), np.inf, means)
+
+
+@wrong("ex08.5", "vectors in place", "change the argument itself")
+def vector_scores(before, after, diverged, gamma, difference):
+    if difference:
+        after -= before
+    known = ~np.isnan(after) & ~diverged
+    return np.where(diverged.any(0), np.inf, weigh(after, known, gamma))
+
+
+@wrong("ex08.6", "a prediction of one's own", "'higher', expected one of 'more', 'as much'")
+def predict_6():
+    return "higher"
+
+
+@wrong("ex08.6", "table transposed", "a row is a condition and a column a seed")
+def table_6(run, conditions, seeds):
+    return [[run(*condition, seed) for condition in conditions] for seed in seeds]
+
+
+@wrong("ex08.6", "table of means", "do not average over the seeds")
+def table_6(run, conditions, seeds):
+    return [sum(run(*condition, s) for s in seeds) / len(seeds) for condition in conditions]
+
+
+@wrong("ex08.6", "numbers of the instructor's machine", "A row for each condition")
+def table_6(run, conditions, seeds):
+    return [[0.5 for _ in seeds] for _ in conditions]
+
+
+@wrong("ex08.6", "unpaired", "two separate samples: take the differences of the pairs")
+def interval_6(first, second, t):
+    x, y = np.array(first), np.array(second)
+    half = t * np.sqrt((x.var(ddof=1) + y.var(ddof=1)) / len(x))
+    d = y.mean() - x.mean()
+    return d - half, d + half
+
+
+@wrong("ex08.6", "sd by n", "divides by n here: it divides by n - 1")
+def interval_6(first, second, t):
+    d = np.array(second) - np.array(first)
+    half = t * d.std() / np.sqrt(len(d))
+    return d.mean() - half, d.mean() + half
+
+
+@wrong("ex08.6", "one sentence", "returned 1 sentences of")
+def reading_6():
+    return "The difference is better because clients differ."
+
+
+@wrong("ex08.6", "no number", "names no number of your table")
+def reading_6():
+    return (
+        "As predicted, step sizes rise more if the difference judges them. It is because the loss "
+        "after training depends on the client. This is only one data set, and one model."
+    )
