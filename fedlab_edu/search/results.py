@@ -100,7 +100,7 @@ def arms_table(search: Any) -> "pandas.DataFrame":
 
     Columns:
         arm, bracket: numbers from 0.
-        method: with its own fields, as in "FedAdam(beta2=0.99, tau=0.001)".
+        method: with its fields, as in "FedProx(optimizer='sgd')".
         client_lr, ...: the final configuration of its tuner; NaN if clients have different ones.
         server_lr, ...: the configuration of its server.
         rounds: the rounds played.

@@ -144,22 +144,22 @@ class FedEx(Checked):
         # the next baseline, in which this round has age 0
         total, weight = self.sums
         sums = self.gamma * total + _mean(scores, size), self.gamma * weight + 1
-        new = replace(self, rounds=self.rounds + 1, sums=sums,
-                      scale=self.gamma * self.scale + _mean(scale, size))  # fmt: skip
-        if self.stopped or (self.first_baseline == "skip" and not self.rounds):
-            return new
-        worst = max(*scores, lam)  # a client that has diverged must not gain
-        lost = result.diverged.tolist()
-        scores = [worst if bad else s for s, bad in zip(scores, lost, strict=True)]
-        before = self.scale / weight if weight else 0.0
-        scale = [max(m, before) for m in scale]
-        places = _places(result.row.tolist(), self.axes)
-        thetas = tuple(
-            one.update(place, scores, size, lam, self.step, self.eta0, scale)
-            for one, place in zip(self.thetas, places, strict=True)
-        )
-        new = replace(new, thetas=thetas)
-        return replace(new, stopped=new.entropy < self.cutoff)
+        next_scale = self.gamma * self.scale + _mean(scale, size)
+        thetas, stopped = self.thetas, self.stopped
+        if not stopped and (self.rounds or self.first_baseline == "zero"):
+            worst = max(*scores, lam)  # a client that has diverged must not gain
+            lost = result.diverged.tolist()
+            scores = [worst if bad else s for s, bad in zip(scores, lost, strict=True)]
+            before = self.scale / weight if weight else 0.0
+            scale = [max(m, before) for m in scale]
+            places = _places(result.row.tolist(), self.axes)
+            thetas = tuple(
+                one.update(place, scores, size, lam, self.step, self.eta0, scale)
+                for one, place in zip(thetas, places, strict=True)
+            )
+            stopped = sum(entropy(one.z) for one in thetas) < self.cutoff
+        return replace(self, rounds=self.rounds + 1, sums=sums, scale=next_scale, thetas=thetas,
+                       stopped=stopped)  # fmt: skip
 
     def _scores(self, result: RoundResult) -> tuple[list[float], list[float]]:
         """Return the score of each client, and the size of the numbers that make it up."""
