@@ -459,6 +459,10 @@ def score(pi, z):
 def child(h, a, b, eps, u):
     return min(max(h + (2 * u - 1) * eps * (b - a), a), b)
 """,
+    "together": """
+def together(p):
+    return [min(1, len(p) * x) for x in p]
+""",
 }
 MISTAKES = [  # what a wrong answer has in place of the right one, and the first sentence that fails
     ("weighted_average", "n_i * w[j]", "w[j]", "Equal numbers"),
@@ -500,6 +504,15 @@ MISTAKES = [  # what a wrong answer has in place of the right one, and the first
         "h + (2 * u - 1) * eps * (b - a), a), b)",
         "h, a), b) + (2 * u - 1) * eps * (b - a)",
         "What would leave",
+    ),
+    ("together", "len(p) * x", "x", "Of three"),
+    ("together", "len(p) * x", "x / len(p)", "Of three"),
+    ("together", "min(1, len(p) * x)", "len(p) * x", "None is above 1"),
+    (
+        "together",
+        "return [min(1, len(p) * x) for x in p]",
+        "q = list(p); p.clear(); return [min(1, len(q) * x) for x in q]",
+        "The list",
     ),
 ]
 

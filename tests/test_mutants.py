@@ -24,7 +24,8 @@ from fedlab_grade.run import Report, Result, marks
 from tests import warm
 
 ROOT = Path(__file__).parents[1]
-EXERCISES = {name: find(name, ROOT) for name in (f"ex{number:02}" for number in range(1, 9))}
+NAMES = sorted(path.stem.partition("_")[0] for path in (ROOT / "solutions").glob("ex*.py"))
+EXERCISES = {name: find(name, ROOT) for name in NAMES}
 POINTS = {name: exercise_of(found.tests).points for name, found in EXERCISES.items()}
 ANSWERS = {name: answers(exercise) for name, exercise in EXERCISES.items()}
 Bank = dict[str, dict[str, Report]]

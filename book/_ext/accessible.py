@@ -7,8 +7,7 @@ from sphinx.application import Sphinx
 
 MENDED = (
     (re.compile('role="doc-biblioentry"'), 'role="listitem"'),  # deprecated, and not for a list
-    (re.compile(r"<th class=\"[^\"]*\">\s*(?:<p>\s*</p>)?\s*</th>"), "<td></td>"),
-    (re.compile(r"<th>\s*</th>"), "<td></td>"),
+    (re.compile(r"<th[^>]*>\s*(?:<p>\s*</p>|&nbsp;)?\s*</th>"), "<td></td>"),
 )
 
 

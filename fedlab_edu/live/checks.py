@@ -133,3 +133,13 @@ def child(f: Function) -> Checks:
     yield all(near(step, 0.06) for step in steps), "Between, it moves evenly with u."
     yield near(f(-0.1, -4.0, 0.0, 0.1, 1.0), 0.0), "What would leave [a, b] becomes its end."
     yield all(2.0 <= f(2.1, 2.0, 7.0, 0.5, u) <= 7.0 for u in draws), "It is never below a."
+
+
+def together(f: Function) -> Checks:
+    """Check `warmup.together`."""
+    yield near(f([0.03]), [0.03]), "A single p-value stays as it is."
+    yield near(f([0.01, 0.2, 0.04]), [0.03, 0.6, 0.12]), "Of three, each is multiplied by 3."
+    yield near(f([0.6, 0.01]), [1.0, 0.02]), "None is above 1."
+    given = [0.3, 0.1]
+    f(given)
+    yield given == [0.3, 0.1], "The list that was given is as before."

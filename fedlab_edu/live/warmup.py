@@ -39,3 +39,8 @@ def score(pi: list[float], z: int) -> list[float]:
 def child(h: float, a: float, b: float, eps: float, u: float) -> float:
     """Move h by up to eps (b - a), down for u = 0 and up for u = 1; stay in [a, b]."""
     raise NotImplementedError("write the function here")
+
+
+def together(p: list[float]) -> list[float]:
+    """Multiply each p-value by the number of p-values, up to 1: Bonferroni's correction."""
+    raise NotImplementedError("write the function here")
