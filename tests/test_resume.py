@@ -46,6 +46,7 @@ from fedlab_edu import (
 from fedlab_edu.methods.fedopt import FedAdam
 from fedlab_edu.rounds.communicate import StopTraining
 
+pytestmark = pytest.mark.long
 EXAMPLES = min(500, int(os.environ.get("FUZZ_EXAMPLES", "25")))
 N, INPUTS, CLASSES = 6, 4, 3
 SPACES = Spaces(

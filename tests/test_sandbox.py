@@ -386,16 +386,17 @@ def test_without_isolation_only_trusted_submissions_are_graded(
         assert "apt-get install bubblewrap" in str(found)
 
 
-def leaks(path: Path) -> str:
-    """A right answer that shows what it can read of a file, in any way that it is named."""
+def leaks(paths: list[Path]) -> str:
+    """A right answer that shows what it can read of files of one name, wherever it is found."""
     return f"""{RIGHT}
 
-def log_uniform(*a, _right=log_uniform):
-    import glob, os, sys
-    name = {path.name!r}
-    around = [{str(path)!r}, *glob.glob(sys.prefix + "/**/" + name, recursive=True)]
+def log_uniform(*a, _right=log_uniform, _around=[]):
+    import glob, sys
+    if not _around:
+        _around += [{", ".join(map(repr, map(str, paths)))}]
+        _around += glob.glob(sys.prefix + "/**/{paths[0].name}", recursive=True)
     found = []
-    for path in around:
+    for path in _around:
         try:
             found.append(open(path).read(9))
         except OSError:
@@ -422,15 +423,13 @@ def test_a_course_within_pythons_own_folders_cannot_be_read(way: Way, beneath: s
         for name in ("hw_ref.py", "test_hw.py"):
             shutil.copy(TOY / name, Path(place, "hw", name))
         secret = Path(place, "hw", f"planted_{os.getpid()}")
-        others = [Path(place, folder, secret.name) for folder in ("handed", "grades")]
-        for path in (secret, *others):
+        paths = [secret, *(Path(place, folder, secret.name) for folder in ("handed", "grades"))]
+        for path in paths:
             path.write_text("a solution")
         private = [Path(place, "handed"), Path(place, "grades"), Path(place, "hw", "hw_ref.py")]
-        sources = [leaks(path) for path in (secret, *others)]
-        for report in graded(
-            Path(place, "hw", "test_hw.py"), *sources, isolation=way, private=private
-        ):
-            assert report.complete, [r.message for r in report.results]
+        tests = Path(place, "hw", "test_hw.py")
+        (report,) = graded(tests, leaks(paths), isolation=way, private=private)
+        assert report.complete, [r.message for r in report.results]
 
 
 @pytest.fixture

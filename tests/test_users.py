@@ -3,6 +3,7 @@
 import os
 import select
 import signal
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -162,3 +163,45 @@ def test_a_killer_that_another_killer_has_killed_is_replaced(claimed: list[int])
         assert select.select([ended], [], [], 60)[0]
         os.close(ended)
     assert left.returncode == -signal.SIGKILL
+
+
+KEEPS = """
+import os
+from fedlab_grade.sandbox import zygote
+
+def keep(job, files):
+    os.write(1, b"begin %d\\n" % job["uid"])
+    os.read(files[0], 1)
+    os.write(1, b"end %d\\n" % job["uid"])
+    os._exit(0)
+
+zygote.keep = keep
+zygote.main()
+"""
+
+
+def test_a_user_has_its_next_worker_when_all_of_its_last_one_is_removed() -> None:
+    mine, theirs = socket.socketpair()
+    command = [sys.executable, "-c", KEEPS, str(theirs.fileno())]
+    held = []
+    how = {"stdout": subprocess.PIPE, "text": True, "pass_fds": [theirs.fileno()]}
+    with subprocess.Popen(command, cwd=ROOT, **how) as process, mine:  # type: ignore[call-overload]
+        theirs.close()
+        mine.sendall(b'{"warm": false, "way": "uid", "uid": 0}\n')
+        assert mine.recv(1) == b"R"
+        for number in range(TURNS + 1):
+            reading, writing = os.pipe()
+            held.append(writing)
+            socket.send_fds(mine, [b"W"], [reading] * 3)
+            os.close(reading)
+            if number < TURNS:
+                assert mine.recv(1) == b"F"
+        assert not select.select([mine], [], [], 0.5)[0]
+        for writing in held:
+            os.close(writing)
+        assert mine.recv(1) == b"F"
+        mine.close()
+        assert process.stdout is not None
+        said = process.stdout.read().splitlines()
+    assert said.count("begin 0") == said.count("end 0") == 2
+    assert said.index("end 0") < said.index("begin 0", said.index("begin 0") + 1)

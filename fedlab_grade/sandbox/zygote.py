@@ -54,20 +54,26 @@ def main() -> None:
     gc.freeze()  # so that a fork does not touch, and copy, all that is there
     confine.shut_memory()
     control.sendall(b"R")
+    keepers: dict[int, int] = {}
     for number in itertools.count():
         message, files, _, _ = socket.recv_fds(control, 16, 3)
         if not message:
             os._exit(0)
-        if os.fork() == 0:
+        turn = number % TURNS  # the end of the one before may still be under way
+        if job["way"] == "uid" and turn in keepers:  # what this user has left must not count
+            with suppress(ChildProcessError):  # it has ended, and left no status
+                os.waitpid(keepers[turn], 0)
+        if (keeper := os.fork()) == 0:
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
             control.close()
-            job["uid"] += number % TURNS  # the end of the one before may still be under way
+            job["uid"] += turn
             job["look"] = message == b"L"
             try:
                 keep(job, files)
             except BaseException:
                 traceback.print_exc()
             os._exit(70)
+        keepers[turn] = keeper
         for file in files:
             os.close(file)
         control.sendall(b"F")

@@ -63,6 +63,10 @@ def browser():
 
 def visit(browser: Browser, address: str, **context) -> Visit:
     """Open a page, and wait until its widgets and formulas are there."""
+    return go(watched(browser, **context), address)
+
+
+def watched(browser: Browser, **context) -> Visit:
     page = browser.new_page(**context)
     page.set_default_timeout(20_000)
     seen = Visit(page, [], [])
@@ -74,10 +78,35 @@ def visit(browser: Browser, address: str, **context) -> Visit:
     )
     page.on("pageerror", lambda error: seen.errors.append(str(error)))
     page.on("console", lambda text: seen.errors.append(text.text) if text.type == "error" else None)
-    page.goto(address)
-    page.wait_for_function(READY)
-    page.evaluate("async () => { await window.MathJax?.startup.promise }")
     return seen
+
+
+def go(seen: Visit, address: str) -> Visit:
+    seen.page.goto("about:blank")
+    seen.requests.clear()
+    seen.errors.clear()
+    seen.page.goto(address)
+    seen.page.wait_for_function(READY)
+    seen.page.evaluate("async () => { await window.MathJax?.startup.promise }")
+    return seen
+
+
+# Two windows show one page after the other: a new window costs a second of the processor.
+
+
+@pytest.fixture(scope="session")
+def desktop(browser):
+    seen = watched(browser, color_scheme="light")
+    yield seen
+    seen.page.close()
+
+
+@pytest.fixture(scope="session")
+def pocket(browser):
+    size = {"width": 390, "height": 844}
+    seen = watched(browser, color_scheme="dark", viewport=size)
+    yield seen
+    seen.page.close()
 
 
 @pytest.fixture(scope="module")
@@ -86,36 +115,33 @@ def name(request):
     return request.param
 
 
-@pytest.fixture(scope="module", params=["http", "file"])
-def either(request, browser, site, name):
-    """The page as served, and as opened from the folder."""
-    base = site if request.param == "http" else f"file://{HTML}"
-    seen = visit(browser, f"{base}/{name}.html")
-    yield base, seen
-    seen.page.close()
+@pytest.fixture(scope="module")
+def served(desktop, site, name):
+    return go(desktop, f"{site}/{name}.html")
 
 
 @pytest.fixture(scope="module")
-def light(browser, site, name):
-    seen = visit(browser, f"{site}/{name}.html", color_scheme="light")
-    yield seen.page
-    seen.page.close()
+def from_folder(pocket, name):
+    return go(pocket, f"file://{HTML}/{name}.html")
 
 
-@pytest.fixture(scope="module", params=["light", "dark"])
-def scheme(request, browser, site, name):
-    """The page on a machine that is set to light, and on one that is set to dark."""
-    seen = visit(browser, f"{site}/{name}.html", color_scheme=request.param)
-    yield request.param, seen.page
-    seen.page.close()
+@pytest.fixture
+def light(served):
+    """The page as served, on a desktop that is set to light."""
+    return served.page
 
 
-@pytest.fixture(scope="module")
-def phone(browser, site, name):
-    size = {"width": 390, "height": 844}
-    seen = visit(browser, f"{site}/{name}.html", viewport=size)
-    yield seen.page
-    seen.page.close()
+@pytest.fixture
+def phone(from_folder):
+    """The page as opened from the folder, on a phone that is set to dark."""
+    return from_folder.page
+
+
+@pytest.fixture(params=["light", "dark"])
+def scheme(request, name):
+    """Served and light, then from the folder, dark and on a phone."""
+    fixture = {"light": "served", "dark": "from_folder"}[request.param]
+    return request.param, request.getfixturevalue(fixture)
 
 
 def pages(holding=""):

@@ -42,9 +42,13 @@ EDITS = {  # typical edits, and what the cell says
 
 def run(cell: Locator, button: str = "Run") -> str:
     """Press a button, wait for the end of the run, and return what the cell says."""
-    before = int(cell.get_attribute("data-runs") or 0)
+    before = runs(cell)
     cell.get_by_role("button", name=button).click()
     return after(cell, before + 1)
+
+
+def runs(cell: Locator) -> int:
+    return int(cell.get_attribute("data-runs") or 0)
 
 
 def after(cell: Locator, runs: int) -> str:
@@ -62,13 +66,23 @@ def drawn(cell: Locator) -> tuple[str, str]:
     return picture.inner_html(), printed.inner_text().strip()
 
 
-@pytest.fixture
-def cell(browser, site):
-    """The cell of chapter 4's companion in a new page."""
+@pytest.fixture(scope="module")
+def companion(browser, site):
+    """Chapter 4's companion in a window of its own."""
     seen = visit(browser, f"{site}/{FEDEX}.html")
-    yield seen.page.locator(".live-cell").first
-    assert seen.errors == []
+    yield seen
     seen.page.close()
+
+
+@pytest.fixture
+def cell(companion):
+    """The first cell of chapter 4's companion, as it is in a new page."""
+    companion.errors.clear()
+    cell = companion.page.locator(".live-cell").first
+    yield cell
+    if cell.get_by_role("button", name="Reset").is_enabled():
+        assert run(cell, "Reset") == ""
+    assert companion.errors == []
 
 
 @pytest.fixture
@@ -92,21 +106,21 @@ def other_host():
 
 
 @pages(holding=":caption: Live")
-def test_the_browser_draws_what_the_build_drew_and_each_control_changes_it(either):
-    _, seen = either
+def test_the_browser_draws_what_the_build_drew_and_each_control_changes_it(scheme):
+    _, seen = scheme
     cells = seen.page.locator(".live-cell:has(.live-picture svg):has(textarea)")
     for cell in cells.all():
         before = drawn(cell)
         assert run(cell) == ""
         assert drawn(cell) == before
         for control in cell.locator("input[type=range], select").all():
-            runs, before = int(cell.get_attribute("data-runs")), drawn(cell)
+            count, before = runs(cell), drawn(cell)
             if control.evaluate("e => e.tagName") == "SELECT":
                 control.select_option(index=1)
             else:
                 last = control.evaluate("e => e.value === e.max")
                 control.press("Home" if last else "End")
-            assert after(cell, runs + 1) == ""
+            assert after(cell, count + 1) == ""
             assert drawn(cell) != before
             label = cell.locator(".live-picture svg").get_attribute("aria-label")
             assert cell.locator(".live-spoken[role=status]").inner_text() == label
@@ -154,9 +168,9 @@ def test_cells_weigh_less_than_300_kilobytes_beside_the_engine(name):
 
 @CELLS
 def test_text_in_live_cells_stands_out_in_light_and_dark(scheme):
-    _, page = scheme
+    _, seen = scheme
     texts = ".live-picture text:not([fill]), .live-cell :is(label, output, select), .live-printed"
-    ratios = page.evaluate(
+    ratios = seen.page.evaluate(
         CONTRASTS, f"{texts}, .live-editor .highlight span, .live-bar button:enabled"
     )
     assert ratios
@@ -199,10 +213,11 @@ def test_a_typical_edit_gets_an_answer_that_helps(cell, kind):
 
 def test_while_a_loop_runs_the_page_answers(cell):
     edit(cell, "return g", "while True: pass")
+    before = runs(cell)
     cell.get_by_role("button", name="Run").click()
     expect(cell).to_have_attribute("aria-busy", "true")
     assert cell.evaluate("() => 1 + 1") == 2
-    assert "loop" in after(cell, 1)
+    assert "loop" in after(cell, before + 1)
 
 
 def test_numbers_in_the_browser_equal_those_of_the_build_to_1e_9(cell):
@@ -240,29 +255,28 @@ def test_numbers_in_the_browser_equal_those_of_the_build_to_1e_9(cell):
     ],
 )
 def test_the_readers_code_reaches_neither_network_nor_storage_nor_page(
-    browser, site, other_host, attempt
+    companion, other_host, attempt
 ):
     address, asked = other_host
-    seen = visit(browser, f"{site}/{FEDEX}.html")
-    cell = seen.page.locator(".live-cell").first
+    cell = companion.page.locator(".live-cell").first
     attempt = attempt.replace("SITE", address).replace("HOST", address.partition("//")[2])
     edit(cell, "return g", f"import js\n    print('got', {attempt})\n    return g")
     said = run(cell)
     assert asked == []
-    seen.page.evaluate("url => fetch(url).catch(() => 0)", f"{address}/heard")
+    companion.page.evaluate("url => fetch(url).catch(() => 0)", f"{address}/heard")
     assert asked == ["/heard"]
     if "stolen" not in attempt:
         assert re.search("Error|denied", said)
-    seen.page.close()
+    assert run(cell, "Reset") == ""
 
 
 def test_keys_indent_run_and_leave_the_editor(cell):
-    area, page = cell.get_by_role("textbox"), cell.page
+    area, page, before = cell.get_by_role("textbox"), cell.page, runs(cell)
     area.fill("")
     page.keyboard.type("def f(x):\nif x:\nreturn 1")
     assert area.input_value() == "def f(x):\n    if x:\n        return 1"
     page.keyboard.press("Control+Enter")
-    assert "must define" in after(cell, 1)
+    assert "must define" in after(cell, before + 1)
     page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.textContent") == "Run"
     page.keyboard.press("Tab")
