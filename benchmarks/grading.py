@@ -17,8 +17,8 @@ from fedlab_grade.assignment import find
 
 COURSE = Path(__file__).parents[1]
 EXERCISE = "ex01_fedavg"
-LEFT_OUT = "@weighted_average("  # the first of three questions: the other two have ten tests
-FAILED = ("ex01.2", "ex01.3")  # by the wrong answers that are handed in
+LEFT_OUT = '@drift(points=4, function="table_3"'  # it trains; the other tests are ten
+FAILED = ("ex01.1", "ex01.2")  # by the wrong answers that are handed in
 CLASSES = {f"grading {n} submissions, 10 tests": n for n in (300,)}
 HEAD = (
     f"{'grading a class':38}{'in all':>9}{'each':>9}{'memory at 1/3':>15}{'at the end':>13}"
