@@ -42,7 +42,6 @@ def main() -> None:
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # as the first process of a namespace: deaf to it
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for the keepers
     if job["warm"]:
-        import safetensors.torch  # noqa: F401
         import torch
 
         from fedlab_grade.sandbox import worker  # noqa: F401
