@@ -14,12 +14,24 @@ from fedlab_edu.models.networks import mlp
 from fedlab_edu.papers import fedtune as tables
 from fedlab_edu.papers.experiment import Experiment
 from fedlab_edu.papers.fedtune import GRID, TABLES_1_TO_5, Cell, Personal
+from fedlab_edu.papers.fedtune_figures import (
+    EPOCHS,
+    ETAS,
+    FIGURE_5,
+    RATES,
+    STEPS,
+    Traced,
+    changes,
+    step_name,
+)
+from fedlab_edu.papers.fedtune_searches import RISING
 from fedlab_edu.papers.report import render
 from fedlab_edu.papers.reproduce import read_records, reproduce
 from fedlab_edu.rounds.tuner import Fixed
 from fedlab_edu.search.baselines import random_search
+from fedlab_edu.search.bayes import Bayes
 from fedlab_edu.search.estimate import Estimate
-from fedlab_edu.search.space import FEDTUNE, PerClient
+from fedlab_edu.search.space import PerClient
 from fedlab_edu.seeds import generator, seed_for
 from fedlab_edu.tuners.fedtune import fedtune
 
@@ -126,12 +138,12 @@ def test_each_search_spends_its_budget_and_gives_each_client_a_row_of_the_grid(
     grid = {*zip(GRID.lr.tolist(), GRID.weight_decay.tolist(), strict=True)}
     grid = {(round(lr, 6), round(decay, 6)) for lr, decay in grid}
     for record in read_records(path, small(*VARIANTS.values())):
-        spent = {"no search, the first row": 0, "Hyperband": 27}.get(record["variant"], 30)
+        spent = {"no search": 0, "Hyperband": 27}.get(record["variant"].split(",")[0], 30)
         assert record["rounds"] == spent
         chosen = [*zip(record["lr"], record["weight_decay"], strict=True)]
         assert len(chosen) == 3
         assert {*chosen} <= grid
-        if record["variant"] in ("shared grid", "no search, the first row"):
+        if record["variant"].startswith(("shared grid", "no search")):
             assert len({*chosen}) == 1
 
 
@@ -144,10 +156,8 @@ def test_a_record_is_what_the_search_and_the_training_after_it_say(tmp_path: Pat
     run = train(done.final_run(), model, fed, 4, 3)
     assert first["error"] == pytest.approx(evaluate(run, model, fed).error)
     assert first["lr"] == pytest.approx(GRID[done.final].lr.tolist())
-    how = {"seed": 2, "estimate": Estimate("averaged", "loss")}
-    found = tune(
-        random_search(model, fed, PerClient(FEDTUNE.client, 3), 30, 1, **how), model, fed, 3
-    )
+    how = {"seed": 2, "estimate": Estimate("averaged", "loss"), "w": done.w0}
+    found = tune(random_search(model, fed, PerClient(RISING, 3), 30, 1, **how), model, fed, 3)
     best_score = min(range(30), key=lambda a: found.scores[a])
     tuner = found.runs[best_score].tuner
     run = train(start(model, fed, tuner, seed=2), model, fed, 4, 3)
@@ -210,14 +220,16 @@ def test_each_variant_is_the_search_that_its_name_says(
     for name, options in {
         "FedTune": {}, "FedTune, running mean": {"credit_baseline": "running_mean"},
         "FedTune, REINFORCE": {"credit": "reinforce"},
-        "FedTune, shared buffer": {"buffer": "shared"},
+        "FedTune, shared buffer": {"buffer": "shared"}, "FedTune, rising decays": {},
     }.items():  # fmt: skip
         search = found.pop(name)
         for field, value in (plain | options | {"total": 60, "seed": 5, "lr": 10.0}).items():
             assert getattr(search, field) == value
-        assert search.table is GRID
-    bayes = found["Bayesian optimisation"]
-    races = {**found, "Bayesian optimisation": bayes.race}
+        assert (search.table is GRID) == (name != "FedTune, rising decays")
+    assert search.table[:6].weight_decay.tolist() == [0, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1]
+    w0 = search.w0
+    bayes = [search for search in found.values() if isinstance(search, Bayes)]
+    races = {name: getattr(search, "race", search) for name, search in found.items()}
     # stops and arms of each bracket; Bayesian optimisation begins with five random arms; brackets
     # of Hyperband take 3 * 2 + 4 and 2 * 6 rounds, until fewer than 10 of 60 are left
     wanted = {
@@ -225,17 +237,20 @@ def test_each_variant_is_the_search_that_its_name_says(
         "Hyperband": [((2, 6), 3), ((6,), 2), ((2, 6), 3), ((6,), 2), ((2, 6), 3)],
         "shared grid": [((2,), 30)],
     }  # fmt: skip
-    assert set(races) == set(wanted)
-    for name, one in races.items():
+    assert set(races) == {*wanted, *(f"{name}, own weights" for name in wanted)}
+    for title, one in races.items():
+        name, _, own = title.partition(", ")
         assert [(b.stops, b.arms) for b in one.brackets] == wanted[name], name
         assert one.estimate == Estimate("averaged", "loss")
         for arm, run in enumerate(one.runs):
-            own = {*run.tuner.final.each(3).lr.tolist()}
-            assert run.seed == seed_for(5, arm)  # first weights of its own
-            assert name != "shared grid" or own == {float(GRID[arm].lr)}
+            rates = {*run.tuner.final.each(3).lr.tolist()}
+            assert run.seed == seed_for(5, arm)
+            assert torch.equal(run.w, start(model, fed, seed=run.seed).w if own else w0)
+            assert name != "shared grid" or rates == {float(GRID[arm].lr)}
         if name != "shared grid":  # a row for each client
             assert {len(run.tuner.table) for run in one.runs} == {3}
-    assert (bayes.total, bayes.spaces) == (60, PerClient(FEDTUNE.client, 3))
+    for one in bayes:
+        assert (one.total, one.spaces, one.w is None) == (60, PerClient(RISING, 3), one is bayes[1])
 
 
 def test_without_a_search_all_have_the_largest_rate_and_no_decay(tmp_path: Path) -> None:
@@ -317,3 +332,54 @@ def test_the_command_refuses_data_that_are_not_there_in_one_sentence(
         err = capsys.readouterr().err
         assert message in err
         assert len(err.strip().splitlines()) == 1
+
+
+def test_the_steps_are_searches_with_that_step_size_and_those_epochs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tables, "tune", lambda search, *given, **how: search)
+    fed, model = TINY.federation(0), TINY.model()
+    of = {v.name: v for v in STEPS.variants}
+    assert len(of) == len(ETAS) * len(EPOCHS) + 2 * len(EPOCHS)
+    for epochs in EPOCHS:
+        for eta in ETAS:
+            search = of[step_name(eta, epochs)].begin(30, model, fed, 4)
+            assert (search.lr, search.seed, search.total) == (eta, 4, 30)
+            assert {*search.table.epochs.tolist()} == {epochs}
+            assert torch.equal(search.table.weight_decay, GRID.weight_decay)
+        grid = of[f"shared grid, epochs {epochs}"].begin(30, model, fed, 4)
+        assert {int(run.tuner.table.epochs) for run in grid.runs} == {epochs}
+        assert all(torch.equal(run.w, search.w0) for run in grid.runs)
+        tuner, used = of[f"no search, epochs {epochs}"].search(TINY, model, fed, 0, tmp_path / "x")
+        assert (int(tuner.table.epochs), used) == (epochs, 0)
+
+
+def test_the_record_of_figure_5_is_what_a_search_says_round_by_round(tmp_path: Path) -> None:
+    cell = Traced(tiny, lambda: mlp(6, 10), total=6, clients=3, final=0)
+    one = replace(FIGURE_5, variants=FIGURE_5.variants[1:2], settings={"book": {"tiny": cell}})
+    (record,) = read_records(reproduce(one, "tiny", seeds=[3], folder=tmp_path, say=id), one)
+    fed, model = cell.federation(3), cell.model()
+    search = fedtune(model, fed, RATES, 6, lr=10.0, seed=3)
+    for t in range(6):
+        search = search.step(model, fed)
+        assert record["likeliest"][t] == search.pi.argmax(1).tolist()
+        assert record["credit"][t] == pytest.approx(search.history[t].credit, abs=1e-4)
+        assert record["loss"][t] == pytest.approx(search.history[t].loss, abs=1e-4)
+    assert "changes of the likeliest row" in render(one, "tiny", [record])
+
+
+def test_changes_are_counted_over_all_clients_from_one_round_to_the_next() -> None:
+    record = {"likeliest": [[0, 0], [1, 0], [1, 2], [1, 2], [0, 1]]}
+    assert changes(record, 1, 5) == 4
+    assert changes(record, 2, 4) == 1
+    assert changes(record, 3, 4) == 0
+
+
+@pytest.mark.parametrize("change", [{"likeliest": [[5]]}, {"credit": []}, {"loss": [float("nan")]}])
+def test_a_record_of_figure_5_has_a_row_a_credit_and_a_loss_for_each_round(
+    change: dict[str, Any],
+) -> None:
+    record = {"likeliest": [[4]], "credit": [[-0.5]], "loss": [2.0]}
+    watched = FIGURE_5.variants[0]
+    assert watched.is_valid(record)
+    assert not watched.is_valid(record | change)

@@ -5,10 +5,11 @@ optimisation. Here each client's data are split 60 / 20 / 20 %; the server valid
 20 % and tests on the last 20 % (paper: the data set's test part); clients train for one epoch with
 batches of 32; and the baselines choose by the averaged model's loss on the server's data.
 
-Each arm of a baseline has its own first weights, while FedTune starts each joint configuration from
-the same ones. With a budget of 30, an arm of random search has one round. On the digits its loss
-then varies with the first weights by a standard deviation of about 0.01, more than the effect of
-weight decay in that round, so the baseline's choice of weight decay is random.
+FedTune starts each joint configuration from the same weights w0, and here the arms of the baselines
+start from w0 as well. In the variants with own weights, each arm draws its own. With a budget of
+30, an arm of random search has one round. On the digits its loss then varies with the first weights
+by a standard deviation of about 0.01, more than the effect of weight decay in that round, so such a
+baseline's choice of weight decay is random.
 """
 
 import json
@@ -43,6 +44,7 @@ from fedlab_edu.rounds.run import Run, start
 from fedlab_edu.rounds.tuner import Fixed, Tuner
 from fedlab_edu.search.tune import tune
 from fedlab_edu.seeds import generator
+from fedlab_edu.training.hparams import LocalHP
 from fedlab_edu.tuners.fedtune import FedTune
 from fedlab_edu.validate import require
 
@@ -126,21 +128,23 @@ class Personal:
     """A way to find a row of the grid for each client.
 
     Fields:
-        begin: starts the search; None for the grid's first row without a search.
+        begin: starts the search; None for the table's first row without a search.
         published: data set -> numbers.
+        table: the grid, or with other epochs.
     """
 
     target: ClassVar[str] = "global"
     name: str
     begin: Begin | None
     published: Mapping[str, Published] = field(default_factory=dict)
+    table: LocalHP = field(default=GRID, compare=False, repr=False)
 
     def search(
         self, cell: Cell, model: Model, fed: Federation, seed: int, path: Path
     ) -> tuple[Tuner, int]:
         """Finish the search, with its state in a file; return the tuner and the rounds spent."""
         if self.begin is None:
-            return Fixed(GRID[0]), 0
+            return Fixed(self.table[0]), 0
         done = tune(self.begin(cell.total, model, fed, seed), model, fed, len(fed), path=path)
         run = done.final_run() if isinstance(done, FedTune) else done.winner
         return run.tuner, done.used
@@ -173,7 +177,7 @@ def _images(name: str, column: str, data: str | None) -> tuple[Tensor, Tensor]:
     return every.x, every.y
 
 
-def _digits(data: str | None) -> tuple[Tensor, Tensor]:
+def digits_images(data: str | None) -> tuple[Tensor, Tensor]:
     no_folder(data)
     x, y, _ = digit_images()
     return x, y
@@ -197,7 +201,7 @@ def _table(
     name = f"fedtune-table{number}"
     numbers = published(name)
     variants = tuple(Personal(v, begin, numbers[v]) for v, begin in SEARCHES.items())
-    small = Cell(_digits, lambda: mlp(64, 32, 10), final=100)
+    small = Cell(digits_images, lambda: mlp(64, 32, 10), final=100)
     digits = {f"digits-{value:g}": replace(small, **{column: value}) for value in book}
     paper = {}
     for key in numbers["FedTune"]:  # such as cifar10-lenet-30

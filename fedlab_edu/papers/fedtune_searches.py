@@ -4,51 +4,82 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
+from torch import Tensor
+
 from fedlab_edu.data import Federation
 from fedlab_edu.models.model import Model
+from fedlab_edu.rounds.run import start
 from fedlab_edu.search.arms import share_configuration
 from fedlab_edu.search.baselines import hyperband, random_search
 from fedlab_edu.search.bayes import Bayes, bayesian_search
+from fedlab_edu.search.distributions import Choice
 from fedlab_edu.search.estimate import Estimate
 from fedlab_edu.search.race import Race, race
 from fedlab_edu.search.schedules import bracket
-from fedlab_edu.search.space import FEDTUNE, PerClient
+from fedlab_edu.search.space import FEDTUNE, PerClient, SearchSpace
+from fedlab_edu.training.hparams import LocalHP
 from fedlab_edu.tuners.fedtune import FedTune, fedtune
 
 GRID = FEDTUNE.client.grid()
+_PRINTED = FEDTUNE.client.distributions
+_DECAYS = Choice(tuple(sorted(_PRINTED["weight_decay"].points(1))))
+#: The same configurations with rising weight decays: of two neighbours on an axis, a Gaussian
+#: process expects similar scores. The order matters to no other rival.
+RISING = SearchSpace({**_PRINTED, "weight_decay": _DECAYS})
 GROUPS = 30  # arms of random search and Bayesian optimisation
 _JUDGED = Estimate("averaged", "loss")
 
 Begin = Callable[[int, Model, Federation, int], FedTune | Race | Bayes]
 
 
-def _fedtune(total: int, model: Model, fed: Federation, seed: int, **how: Any) -> FedTune:
-    return fedtune(model, fed, GRID, total, seed=seed, **how)
+def search_personal(
+    total: int, model: Model, fed: Federation, seed: int, table: LocalHP = GRID, **how: Any
+) -> FedTune:
+    """Start FedTune; for the options see `fedtune`."""
+    return fedtune(model, fed, table, total, seed=seed, **how)
 
 
 def _joint(
-    search: Callable, part: int, total: int, model: Model, fed: Federation, seed: int
+    search: Callable, part: int, own: bool, total: int, model: Model, fed: Federation, seed: int
 ) -> Any:
-    """Start a search for a row per client; an arm has at most ``1 / part`` of the rounds."""
-    spaces = PerClient(FEDTUNE.client, len(fed))
-    return search(model, fed, spaces, total, total // part, seed=seed, estimate=_JUDGED)
+    """Start a search for a row per client; an arm has at most ``1 / part`` of the rounds.
+
+    Args:
+        own: whether each arm has its own initial weights, instead of FedTune's w0.
+    """
+    spaces, w = PerClient(RISING, len(fed)), None if own else _w0(model, fed, seed)
+    return search(model, fed, spaces, total, total // part, seed=seed, estimate=_JUDGED, w=w)
 
 
-def _grid(total: int, model: Model, fed: Federation, seed: int) -> Race:
+def search_shared(
+    own: bool, total: int, model: Model, fed: Federation, seed: int, table: LocalHP | None = None
+) -> Race:
     """Start a race of the 30 rows, each for all clients, as long as an arm of random search."""
-    one = bracket((total // GROUPS,), len(GRID), 2)
-    return race(model, fed, share_configuration(GRID), [one], seed=seed, estimate=_JUDGED)
+    arms = share_configuration(RISING.grid() if table is None else table)
+    one, w = bracket((total // GROUPS,), len(arms), 2), None if own else _w0(model, fed, seed)
+    return race(model, fed, arms, [one], seed=seed, estimate=_JUDGED, w=w)
 
 
-#: Name -> search: those of the paper, then our own; None is the grid's first row without a search.
-SEARCHES: Mapping[str, Begin | None] = {
-    "FedTune": _fedtune,
+def _w0(model: Model, fed: Federation, seed: int) -> Tensor:
+    """Return the initial weights of FedTune's search, and of the training after it."""
+    return start(model, fed, seed=seed).w
+
+
+_RIVALS: Mapping[str, Callable[..., Any]] = {
     "random search": partial(_joint, random_search, GROUPS),
     "Hyperband": partial(_joint, hyperband, 10),
     "Bayesian optimisation": partial(_joint, bayesian_search, GROUPS),
-    "FedTune, running mean": partial(_fedtune, credit_baseline="running_mean"),
-    "FedTune, REINFORCE": partial(_fedtune, credit="reinforce"),
-    "FedTune, shared buffer": partial(_fedtune, buffer="shared"),
-    "shared grid": _grid,
+    "shared grid": search_shared,
+}
+#: Name -> search: those of the paper, then our own; None is the grid's first row without a search.
+#: Rivals start each arm from FedTune's w0, or from own weights.
+SEARCHES: Mapping[str, Begin | None] = {
+    "FedTune": search_personal,
+    **{name: partial(rival, False) for name, rival in _RIVALS.items()},
     "no search, the first row": None,
+    "FedTune, running mean": partial(search_personal, credit_baseline="running_mean"),
+    "FedTune, REINFORCE": partial(search_personal, credit="reinforce"),
+    "FedTune, shared buffer": partial(search_personal, buffer="shared"),
+    "FedTune, rising decays": partial(search_personal, table=RISING.grid()),
+    **{f"{name}, own weights": partial(rival, True) for name, rival in _RIVALS.items()},
 }

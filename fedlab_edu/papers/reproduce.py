@@ -14,11 +14,12 @@ from fedlab_edu.papers.features import BAGS, FOURIER
 from fedlab_edu.papers.fedex import EXPERIMENTS as FEDEX
 from fedlab_edu.papers.fedpop import EXPERIMENTS as FEDPOP
 from fedlab_edu.papers.fedtune import TABLES_1_TO_5
+from fedlab_edu.papers.fedtune_figures import FIGURES
 from fedlab_edu.progress import progress_bar
 from fedlab_edu.tensors import usable_device
 from fedlab_edu.validate import require
 
-EXPERIMENTS = {one.name: one for one in (*FEDEX, FOURIER, BAGS, *TABLES_1_TO_5, *FEDPOP)}
+EXPERIMENTS = {one.name: one for one in (*FEDEX, FOURIER, BAGS, *TABLES_1_TO_5, *FIGURES, *FEDPOP)}
 _MOST = 10_000  # seeds
 
 

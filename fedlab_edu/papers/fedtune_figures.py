@@ -1,0 +1,148 @@
+"""FedTune's step size and local epochs, which the paper does not give, and its Figures 5 and 6."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import pairwise, product
+from math import isfinite
+from pathlib import Path
+from statistics import mean
+from typing import Any, ClassVar
+
+import torch
+
+from fedlab_edu.data import Federation
+from fedlab_edu.models.model import Model
+from fedlab_edu.models.networks import mlp
+from fedlab_edu.papers.experiment import Experiment, Record, Trial
+from fedlab_edu.papers.fedtune import Cell, Personal, digits_images
+from fedlab_edu.papers.fedtune_searches import GRID, search_personal, search_shared
+from fedlab_edu.training.hparams import LocalHP
+from fedlab_edu.tuners.fedtune import FedTune
+
+ETAS, EPOCHS = (0.1, 1, 10, 100, 300), (1, 3, 5)
+RATES = LocalHP(lr=[0.1, 0.05, 0.01, 0.005, 0.001])
+_network = partial(mlp, 64, 32, 10)
+
+
+def step_name(eta: float, epochs: int) -> str:
+    """Return the name of a variant of `STEPS`."""
+    return f"FedTune, eta {eta:g}, epochs {epochs}"
+
+
+def _steps() -> Experiment:
+    """Vary FedTune's step size, and the epochs of a round in the search and after it."""
+    variants, against = [], []
+    for epochs in EPOCHS:
+        table = LocalHP(lr=GRID.lr, weight_decay=GRID.weight_decay, epochs=epochs)
+        for eta in ETAS:
+            begin = partial(search_personal, table=table, lr=eta)
+            variants.append(Personal(step_name(eta, epochs), begin))
+        grid = partial(search_shared, False, table=table)
+        others = (
+            Personal(f"shared grid, epochs {epochs}", grid),
+            Personal(f"no search, epochs {epochs}", None, table=table),
+        )
+        against += [(step_name(eta, epochs), o.name) for eta, o in product(ETAS, others)]
+        variants += others
+    return Experiment(
+        "fedtune-steps",
+        "FedTune, what the paper leaves open",
+        "None; the paper gives no step size and no number of epochs.",
+        tuple(variants),
+        tuple(against),
+        {"book": {"digits-30": Cell(digits_images, _network, final=100)}},
+    )
+
+
+@dataclass(frozen=True)
+class Watched:
+    """A search whose rounds are recorded: 5 step sizes, without weight decay.
+
+    Fields:
+        eta: FedTune's step size.
+    """
+
+    target: ClassVar[str] = "rounds"
+    name: str
+    eta: float
+
+    def begin(self, total: int, model: Model, fed: Federation, seed: int) -> FedTune:
+        """Start the search."""
+        return search_personal(total, model, fed, seed, RATES, lr=self.eta)
+
+    def is_valid(self, record: Record) -> bool:
+        """Return whether each round has a row of the table and a credit for each client."""
+        rows, credits, losses = record["likeliest"], record["credit"], record["loss"]
+        ok = len(rows) == len(credits) == len(losses) > 0
+        ok = ok and {len(one) for one in rows} == {len(one) for one in credits}
+        ok = ok and all(type(row) is int and 0 <= row < len(RATES) for one in rows for row in one)
+        return ok and all(isfinite(x) for x in losses)
+
+    def describe(self, record: Record) -> str:
+        """Describe how the search ended."""
+        return f"step sizes {[float(RATES.lr[row]) for row in record['likeliest'][-1]]}"
+
+
+class Traced(Cell):
+    """A cell that records what the search does in each round, and trains nothing afterwards."""
+
+    @property
+    def summary(self) -> str:
+        """The budget in a sentence."""
+        return f"{self.clients} clients, Dirichlet({self.alpha:g}); {self.total} rounds to search."
+
+    def trials(self, seed: int, place: torch.device, data: str | None) -> Trial:
+        """Return the function that searches and returns what each round was like."""
+        model, fed = self.model(), self.federation(seed, data).to(place)
+
+        def run(variant: Watched, state: Path, later: Sequence[Any]) -> Record:
+            search, likeliest = variant.begin(self.total, model, fed, seed), []
+            while not search.done:
+                search = search.step(model, fed)
+                likeliest.append(search.final.tolist())
+            credits = [[round(r, 4) for r in one.credit] for one in search.history]
+            losses = [round(one.loss, 4) for one in search.history]
+            return {"likeliest": likeliest, "credit": credits, "loss": losses}
+
+        return run
+
+
+def changes(record: Record, first: int, last: int) -> int:
+    """Count how often a client's likeliest row changes from round ``first`` to ``last``."""
+    rounds = record["likeliest"][first - 1 : last]
+    pairs = (zip(*both, strict=True) for both in pairwise(rounds))
+    return sum(a != b for both in pairs for a, b in both)
+
+
+def _report(experiment: Experiment, dataset: str, records: Sequence[Record]) -> list[str]:
+    """Return the lines on the first and the last third of the rounds."""
+    total = experiment.workload(dataset, "book").budget["total"]
+    third, lines = total // 3, []
+    for v in experiment.variants:
+        own = [r for r in records if r["variant"] == v.name]
+        if not own:
+            continue
+        moved = [mean(changes(r, a, b) for r in own) for a, b in ((1, third), (2 * third, total))]
+        credit = [
+            mean(x for r in own for one in r["credit"][a:b] for x in one)
+            for a, b in ((0, third), (2 * third, total))
+        ]
+        lines.append(
+            f"{v.name}, seeds {len(own)}: changes of the likeliest row {moved[0]:.1f} in the first"
+            f" third, {moved[1]:.1f} in the last; mean credit {credit[0]:+.3f}, {credit[1]:+.3f}"
+        )
+    return lines
+
+
+STEPS = _steps()
+FIGURE_5 = Experiment(
+    "fedtune-figure5",
+    "FedTune, Figures 5 and 6",
+    "Each client's likeliest step size settles, and its credit rises and settles.",
+    tuple(Watched(f"eta {eta:g}", eta) for eta in (1, 10, 100)),
+    (),
+    {"book": {"digits-3": Traced(digits_images, _network, total=300, clients=3, final=0)}},
+    _report,
+)
+FIGURES = (STEPS, FIGURE_5)
