@@ -5,16 +5,19 @@ import math
 import pytest
 import torch
 
-from fedlab_edu import LocalHP, digits, linear
+from fedlab_edu import LocalHP, digits, evaluate, linear, mlp, start, train
 from fedlab_edu.experiments import election, judging
 from fedlab_edu.experiments.bounds import looseness
+from fedlab_edu.experiments.credits import RATES, personal_error
 from fedlab_edu.experiments.drift import relative_drift
 from fedlab_edu.experiments.first_round import error_found
 from fedlab_edu.experiments.weights import better_share
 from fedlab_edu.oco.bounds import bound, grid_size
 from fedlab_edu.oco.tasks import draw_tasks
 from fedlab_edu.papers.report import paired
+from fedlab_edu.rounds.tuner import Fixed
 from fedlab_edu.seeds import generator
+from fedlab_edu.tuners.fedtune import fedtune
 from tests.reference import plain_loop
 
 
@@ -132,3 +135,15 @@ def test_a_base_that_is_too_small_rises_more_if_vectors_are_judged_by_the_differ
     d = paired(table["difference"], table["after"])
     assert d.mean > d.half > 0
     assert sum(table["after"]) > 0
+
+
+def test_the_personal_error_is_that_of_a_new_model_with_the_rows_that_were_found() -> None:
+    fed, model = digits(by="label", clients=10, alpha=0.1, seed=3), mlp(64, 32, 10)
+    how = {"credit": "leave_one_out", "buffer": "shared", "credit_baseline": "running_mean"}
+    search = fedtune(model, fed, RATES, 40, lr=100, seed=3, **how)
+    for _ in range(40):
+        search = search.step(model, fed)
+    rows = search.logits.argmax(1)
+    run = train(start(model, fed, Fixed(RATES, rows), seed=3), model, fed, 40, 10, progress=False)
+    error = personal_error("leave_one_out", "shared", 3)
+    assert error == pytest.approx(100 * evaluate(run, model, fed).error)

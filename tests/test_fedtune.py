@@ -37,7 +37,14 @@ from fedlab_edu.rounds.tuner import Fixed
 from fedlab_edu.search.space import FEDTUNE
 from fedlab_edu.seeds import generator, seed_for
 from fedlab_edu.tuners.fedtune import FedTune, FedTuneRound, fedtune
-from fedlab_edu.tuners.fedtune.credit import credit, project, score_function, update, update_raw
+from fedlab_edu.tuners.fedtune.credit import (
+    credit,
+    leave_one_out,
+    project,
+    score_function,
+    update,
+    update_raw,
+)
 from fedlab_edu.tuners.fedtune.theory import concrete, concrete_jacobian, expected
 from tests.reference import plain_loop
 from tests.test_race import counting
@@ -184,6 +191,23 @@ def test_a_loss_that_is_a_function_gives_what_its_name_gives(loss: Any) -> None:
     torch.testing.assert_close(named[1], own[1], rtol=1e-10, atol=1e-12)
 
 
+def test_leaving_a_client_out_costs_what_the_loss_without_its_outputs_says() -> None:
+    outputs, q = drawn_outputs(mlp(12, 8, 4), 12), torch.tensor([0.5, 0.3, 0.2], dtype=F64)
+    y = torch.arange(20) % 4
+    d = leave_one_out(outputs, q, y, "cross_entropy")
+    whole = float(ensemble_loss(outputs, q, y, torch.ones(3), "cross_entropy"))
+    for i in range(3):
+        ones = torch.ones(3, dtype=F64)
+        ones[i] = 0
+        wanted = whole - float(ensemble_loss(outputs, q, y, ones, "cross_entropy"))
+        assert float(d[i]) == pytest.approx(wanted)
+    small = leave_one_out(1e-4 * outputs, q, y, "cross_entropy")
+    slopes = credit(1e-4 * outputs, q, y, "cross_entropy")[1]
+    assert torch.allclose(small, slopes, rtol=1e-2)  # a small change: the credit is its slope
+    outputs[1] = nan
+    assert leave_one_out(outputs, q, y, "cross_entropy").isinf().tolist() == [False, True, False]
+
+
 def test_the_credit_prefers_the_worse_of_two_models_and_leads_there() -> None:
     """y = 1, outputs 0.5 and 1: losses 1/8 and 0, but (F - y) F is -1/4 and 0."""
     outputs, y = real([[[[0.5]], [[1.0]]]]), real([[1.0]])
@@ -284,6 +308,10 @@ def a_plain_loop(
         loss = F.cross_entropy(voted, y)
         (g,) = torch.autograd.grad(loss, ones)
         d = [float(loss.detach())] * N if credit == "reinforce" else g.tolist()
+        if credit == "leave_one_out":
+            logits = [float(q[i]) * MODEL.unflatten(W[i])(x).detach() for i in range(N)]
+            whole = sum(logits)
+            d = [float(loss.detach() - F.cross_entropy(whole - one, y)) for one in logits]
         history.append((tuple(z), float(loss.detach()), [-one for one in d]))
         for i in range(N):
             step = d[i]
@@ -309,6 +337,7 @@ PLAIN = {
     [
         {},
         {"credit": "reinforce"},
+        {"credit": "leave_one_out", "buffer": "shared"},
         {"credit_baseline": "running_mean"},
         {"buffer": "shared"},
         {"param": "raw", "lr": 0.2},

@@ -225,12 +225,6 @@ CREDIT: Mistakes = {
 # --- ex07.2 ---------------------------------------------------------------------------------------
 
 
-def by_small_steps(logits: Array, z: Array) -> Array:
-    """The derivatives of log p of each client's z, one number after the other."""
-    rows = zip(logits.tolist(), z.tolist(), strict=True)
-    return np.array([derivatives(lambda a, k=k: log_softmax(a, k), row) for row, k in rows])
-
-
 def drawn(logits: Array, z: Array) -> Array:
     """(N, H), 1 at what was drawn."""
     return onehot(z, logits.shape[1])
@@ -246,32 +240,18 @@ def column_for_all(logits: Array, z: Array) -> Array:
     return answer
 
 
-SCORE: Mistakes = {
-    "this has the other sign: it is onehot(z_i) minus the softmax": lambda a, z: -scores(a, z),
-    "the softmax is taken over the clients: take it over the candidates, the last axis":
-        lambda a, z: drawn(a, z) - softmax(a, 0),
+SCORES: dict[str, Callable[[Array, Array], Array]] = {  # wrong scores
     "one softmax is taken of all logits: take one for each client":
         lambda a, z: drawn(a, z) - softmax(a.ravel()).reshape(a.shape),
-    "this divides by the probability that was drawn: that is the gradient with respect to p, and "
-    "the one with respect to the logits is asked for":
-        lambda a, z: drawn(a, z) / softmax(a),
     "1 / p - 1 is for p itself: with respect to the logits it is onehot(z_i) - softmax":
         lambda a, z: drawn(a, z) / softmax(a) - 1,
-    "only the entry z_i is there: the others are minus their probabilities":
-        lambda a, z: drawn(a, z) * scores(a, z),
-    "onehot(z_i) is forgotten": lambda a, z: -softmax(a),
-    "the softmax is forgotten": drawn,
-    "the logits are subtracted: subtract their softmax": lambda a, z: drawn(a, z) - a,
+    "onehot(z_i) is forgotten in the score": lambda a, z: -softmax(a),
+    "the logits are subtracted in the score: subtract their softmax": lambda a, z: drawn(a, z) - a,
     "exp of the logits is not divided by its sum": lambda a, z: drawn(a, z) - np.exp(a),
-    "this is the gradient of p: that of log p has no p_z in front":
+    "the score is the gradient of p here: that of log p has no p_z in front":
         lambda a, z: (drawn(a, z) * softmax(a)).sum(1, keepdims=True) * scores(a, z),
     "p[:, z] means these columns in all rows: row i has a 1 at z_i only": column_for_all,
-    "this is the entry z_i of each row: return whole rows":
-        lambda a, z: (drawn(a, z) * scores(a, z)).sum(1),
 }  # fmt: skip
-
-
-# --- ex07.3 ---------------------------------------------------------------------------------------
 
 
 class Turn(NamedTuple):
@@ -329,9 +309,93 @@ UPDATE: Mistakes = {
         by(lambda s: s.drawn / softmax(s.logits)),
     "the softmax is taken over the clients: take it over the candidates, the last axis":
         by(lambda s: s.drawn - softmax(s.logits, 0)),
+    "the logits are divided by their new sum: logits may be any numbers, leave them as they are":
+        lambda s: by_loops(s) / by_loops(s).sum(1, keepdims=True),
+    "the result is made a distribution: logits may be any numbers, leave them as they are":
+        lambda s: softmax(by_loops(s)),
+    "each row is shifted by its largest entry: leave the logits as they are":
+        lambda s: by_loops(s) - by_loops(s).max(1, keepdims=True),
     "this is the change: add the logits": lambda s: -s.lr * s.d[:, None] * s.score,
     "the probabilities are moved: move the logits":
         lambda s: softmax(s.logits) - s.lr * s.d[:, None] * s.score,
+    **{cause: by(lambda s, rule=rule: rule(s.logits, s.z)) for cause, rule in SCORES.items()},
+}  # fmt: skip
+
+
+# --- ex07.3 ---------------------------------------------------------------------------------------
+
+
+class Rounds(NamedTuple):
+    """The arguments of `centred`."""
+
+    past: Array
+    d: Array
+
+    @property
+    def finite(self) -> Array:
+        return np.isfinite(self.past)
+
+    @property
+    def sum(self) -> Array:
+        """(N,), of the finite entries."""
+        return np.where(self.finite, self.past, 0).sum(0)
+
+    @property
+    def count(self) -> Array:
+        """(N,), of the finite entries, at least 1."""
+        return np.maximum(self.finite.sum(0), 1)
+
+
+def by_means(s: Rounds) -> Array:
+    """One client after the other."""
+    found = []
+    for i, d in enumerate(s.d.tolist()):
+        known = [x for x in s.past[:, i].tolist() if math.isfinite(x)]
+        mean = sum(known) / len(known) if known else d
+        found.append(d - mean if math.isfinite(d) else d)
+    return np.array(found)
+
+
+def less(rule: Callable[[Rounds], Array | float]) -> Callable[[Rounds], Array]:
+    """Subtract another baseline where there is an earlier number."""
+
+    def wrong(s: Rounds) -> Array:
+        with np.errstate(all="ignore"):
+            moved = np.where(s.finite.any(0), s.d - rule(s), 0.0)
+        return np.where(np.isfinite(s.d), moved, np.inf)
+
+    return wrong
+
+
+def or_else(rule: Callable[[Rounds], Array]) -> Callable[[Rounds], Array]:
+    """Return something else where a client has no earlier number."""
+    return lambda s: np.where(s.finite.any(0) | np.isinf(s.d), by_means(s), rule(s))
+
+
+CENTRED: Mistakes = {
+    "this is the mean minus d: it is d minus the mean":
+        lambda s: np.where(np.isfinite(s.d), -by_means(s), np.inf),
+    "the d of this round counts in the mean: it is that of the earlier rounds":
+        less(lambda s: (s.sum + s.d) / (s.count + 1)),
+    "one mean is taken over all clients: each client has its own":
+        less(lambda s: s.sum.sum() / max(1, s.finite.sum())),
+    "the mean is taken over the clients of this round: it is over the earlier rounds of a client":
+        less(lambda s: s.d[np.isfinite(s.d)].mean()),
+    "this subtracts the sum of the earlier d: divide it by their number": less(lambda s: s.sum),
+    "this subtracts the d of the last round: it is the mean of all earlier ones":
+        less(lambda s: s.past[-1] if len(s.past) else 0.0),
+    "this is the mean itself: return d minus the mean": lambda s: s.sum / s.count,
+    "rounds in which a client diverged count as 0: divide by the number of finite entries":
+        less(lambda s: s.sum / max(1, len(s.past))),
+    "inf counts in the mean here: take the mean of the finite entries":
+        less(lambda s: s.past.mean(0) if len(s.past) else 0.0),
+    "a round in which any client diverged is left out for all: leave out single entries":
+        less(lambda s: s.past[s.finite.all(1)].sum(0) / max(1, s.finite.all(1).sum())),
+    "without an earlier number this is d itself: it must be 0": or_else(lambda s: s.d),
+    "without an earlier number this is no number: it must be 0":
+        or_else(lambda s: np.full(len(s.d), np.nan)),
+    "where d is inf the client does not move here: its entry must stay inf":
+        lambda s: np.where(np.isfinite(s.d), by_means(s), 0.0),
 }  # fmt: skip
 
 

@@ -1,35 +1,38 @@
-"""Exercise 7, credit by hand: 20 points."""
+"""Exercise 7, credit by hand: 30 points."""
 
 import math
 from collections.abc import Callable
-from dataclasses import replace
 from functools import partial
 
 import numpy as np
 import pytest
+from experiment import check_interval, check_prediction, check_sentences, check_table
 from mistakes_ex07 import (
+    CENTRED,
     CREDIT,
     DIRECTIONS,
-    SCORE,
     UPDATE,
+    Rounds,
     Single,
     Turn,
     Votes,
     by_dummy_ones,
     by_expectation,
     by_loops,
-    by_small_steps,
+    by_means,
     with_ones,
 )
-from support import Array, ask, floats, right
+from support import ask, each_part, floats, right
 
+from fedlab_edu.experiments.credits import personal_error
 from fedlab_grade.checks import Answer, Case, Failure, check, form, parts, unchanged
 from fedlab_grade.student import Student
 
-credit = partial(pytest.mark.q, "ex07.1", function="credit")
-score = partial(pytest.mark.q, "ex07.2", function="score")
-update = partial(pytest.mark.q, "ex07.3", function="update")
-directions = partial(pytest.mark.q, "ex07.4", function="directions")
+credit = partial(pytest.mark.q, "ex07.1", function="credit", minutes=30)
+update = partial(pytest.mark.q, "ex07.2", function="update", minutes=20)
+centred = partial(pytest.mark.q, "ex07.3", function="centred", minutes=15)
+directions = partial(pytest.mark.q, "ex07.4", function="directions", minutes=25)
+credits = partial(pytest.mark.q, "ex07.5", minutes=60)
 
 LARGE = "Some numbers are so large that exp of them is inf."
 CAUSES = {  # what an exception can only mean, see `ask`
@@ -46,10 +49,12 @@ CAUSES = {  # what an exception can only mean, see `ask`
 # --- ex07.1 ---------------------------------------------------------------------------------------
 
 
-def check_credit(student: Student, *cases: Case, judge: Callable | None = None) -> None:
+def check_credit(
+    student: Student, *cases: Case, judge: Callable | None = None, only: str = ""
+) -> None:
     others = [Case((votes(21, 3, 4, 5),)), Case((votes(22, 4, 6, 3),))]
     ask_credit, names = partial(ask, student, CAUSES, "credit"), ("loss", "d")
-    check(lambda s: ask_credit(*s), CREDIT, cases, others, judge, names)
+    check(lambda s: ask_credit(*s), CREDIT, cases, others, judge, names, only=only)
 
 
 def votes(seed: int, N: int, M: int, C: int) -> Votes:
@@ -61,8 +66,8 @@ def votes(seed: int, N: int, M: int, C: int) -> Votes:
 credit_right = partial(right, by_dummy_ones)
 
 
-@credit(points=1, aspect="a case computed by hand")
-def test_credit_by_hand(student: Student) -> None:
+@each_part(credit, "a case computed by hand", loss=0.5, d=0.5)
+def test_credit_by_hand(student: Student, only: str) -> None:
     three = math.log(3)
     s = Votes(
         floats([[4, 0], [0, 0]], [[0, 0], [4, 4]]) * three, floats(1 / 4, 3 / 4), np.array([0, 1])
@@ -72,13 +77,13 @@ def test_credit_by_hand(student: Student) -> None:
         "mean of ln 4/3 and ln 2; d_0 is that of -1/4 ln 3 and 0."
     )
     want = (math.log(4 / 3) + math.log(2)) / 2, floats(-three / 8, 0)
-    check_credit(student, Case((s,), want, rule))
+    check_credit(student, Case((s,), want, rule), only=only)
 
 
-@credit(points=1, aspect="the derivatives by the dummy ones, of a loss in plain loops")
-def test_credit_is_the_derivative_by_the_dummy_ones(student: Student) -> None:
+@each_part(credit, "drawn models, the loss in plain loops", loss=0.5, d=1)
+def test_credit_is_the_derivative_by_the_dummy_ones(student: Student, only: str) -> None:
     sizes = (3, 5, 4), (2, 4, 3), (5, 3, 2), (3, 3, 3), (4, 7, 6)
-    check_credit(student, *[credit_right(votes(i, *one)) for i, one in enumerate(sizes)])
+    check_credit(student, *[credit_right(votes(i, *one)) for i, one in enumerate(sizes)], only=only)
 
 
 @credit(points=1, aspect="one client, one point, one class; outputs of 0")
@@ -107,7 +112,7 @@ def test_credit_of_huge_outputs(student: Student) -> None:
     )  # fmt: skip
 
 
-@credit(points=1, aspect="the sum of all d is the derivative by a common factor")
+@credit(points=1, aspect="the sum of all d is the derivative by a common factor", invariant=True)
 def test_credit_adds_up_to_the_derivative_by_a_common_factor(student: Student) -> None:
     def judge(answer: Answer, case: Case) -> None:
         (s,) = case.arguments
@@ -127,7 +132,10 @@ def test_credit_adds_up_to_the_derivative_by_a_common_factor(student: Student) -
     check_credit(student, *[Case((votes(i, 6, 20, 5),)) for i in (11, 12, 13)], judge=judge)
 
 
-@credit(points=1, aspect="order, shifted logits, a client in two halves; arguments untouched")
+@credit(
+    points=0.5, aspect="order, shifted logits, a client in two halves; arguments untouched",
+    invariant=True,
+)  # fmt: skip
 def test_credit_knows_no_order_and_no_shift(student: Student) -> None:
     s, order, points = votes(14, 4, 5, 3), [2, 0, 3, 1], [3, 0, 4, 2, 1]
     value, d = by_dummy_ones(s)
@@ -163,15 +171,6 @@ def test_credit_knows_no_order_and_no_shift(student: Student) -> None:
 # --- ex07.2 ---------------------------------------------------------------------------------------
 
 
-def ask_score(student: Student, logits: Array, z: Array) -> Answer:
-    return ask(student, CAUSES, "score", logits, z)
-
-
-def check_score(student: Student, *cases: Case) -> None:
-    others = [Case(turn(23, 4, 3)[:2]), Case(turn(24, 3, 5)[:2])]
-    check(partial(ask_score, student), SCORE, cases, others)
-
-
 def turn(seed: int, N: int, H: int) -> Turn:
     """Not all clients draw the same, if they can do otherwise."""
     rng = np.random.default_rng(seed)
@@ -180,84 +179,6 @@ def turn(seed: int, N: int, H: int) -> Turn:
         z = rng.integers(H, size=N)
     d = rng.permutation(np.arange(1, N + 1)) * rng.choice([-0.25, 0.25], N)
     return Turn(rng.normal(0, 1, (N, H)), z, d + 0.125, float(rng.integers(6, 15)) / 16)
-
-
-def score_right(logits: Array, z: Array, rule: str = "") -> Case:
-    return Case((logits, z), by_small_steps(logits, z), rule)
-
-
-@score(points=1, aspect="a case computed by hand")
-def test_score_by_hand(student: Student) -> None:
-    logits = np.log(floats([1, 2, 1], [6, 3, 1]))
-    rule = "The probabilities are [[1/4, 1/2, 1/4], [6/10, 3/10, 1/10]]."
-    want = floats([-1 / 4, 1 / 2, -1 / 4], [-6 / 10, -3 / 10, 9 / 10])
-    check_score(student, Case((logits, np.array([1, 2])), want, rule))
-
-
-@score(points=1, aspect="the derivatives of log p, in plain loops")
-def test_score_is_the_derivative_of_log_p(student: Student) -> None:
-    sizes = (3, 4), (2, 6), (4, 4), (5, 2)
-    check_score(student, *[score_right(*turn(i, *one)[:2]) for i, one in enumerate(sizes)])
-
-
-@score(points=1, aspect="huge logits, one candidate, one client")
-def test_score_at_the_edges(student: Student) -> None:
-    some = turn(5, 3, 4)
-    logits, z = some[:2]
-    huge = floats([2000, 0, -2000, 1999], [-3000, -3001, -3000, -3002], [1500, 1500, 0, 0])
-    check_score(
-        student,
-        score_right(logits, z),
-        score_right(logits[:1], z[:1], "There is one client."),
-        Case((logits[:, :1], 0 * z), np.zeros((3, 1)), "With one candidate its p is always 1."),
-        score_right(huge, z, LARGE),
-        score_right(huge[1:2], z[1:2], "exp of all logits is 0."),
-    )
-
-
-@score(points=1, aspect="the mean over the draws is 0; order, shifted logits; arguments untouched")
-def test_score_is_0_in_the_mean(student: Student) -> None:
-    def mean(rule: Callable[[Array, Array], object], logits: Array) -> Array | None:
-        """Over the draws of all clients, weighted by their probabilities."""
-        p = np.exp(logits)
-        p, total = p / p.sum(1, keepdims=True), np.zeros(logits.shape)
-        for h in range(logits.shape[1]):
-            one = rule(logits, np.full(len(logits), h))
-            if np.shape(one) != logits.shape:
-                return None
-            total = total + p[:, h : h + 1] * one
-        return total
-
-    def ask_mean(logits: Array) -> Answer:
-        answer = ask_score(student, logits, np.zeros(len(logits), dtype=np.int64))
-        value = mean(lambda a, z: form(ask_score(student, a, z), a), logits)
-        return replace(answer, value=value, given=dict(list(answer.given.items())[:1]))
-
-    rule = "The mean over the draws, weighted by their probabilities, must be 0."
-    cases = [
-        Case((turn(i, *one).logits,), np.zeros(one), rule) for i, one in ((6, (2, 3)), (7, (3, 5)))
-    ]
-    check(ask_mean, {name: partial(mean, wrong) for name, wrong in SCORE.items()}, cases)
-    s, order, candidates = turn(8, 4, 5), [2, 0, 3, 1], [3, 0, 4, 1, 2]
-    want, renamed = by_small_steps(s.logits, s.z), np.array([candidates.index(h) for h in s.z])
-    check_score(
-        student,
-        Case((s.logits[order], s.z[order]), want[order], "The clients are in another order."),
-        Case(
-            (s.logits[:, candidates], renamed),
-            want[:, candidates],
-            "The candidates are in another order.",
-        ),
-        Case(
-            (s.logits + floats(2, -1, 0, 3)[:, None], s.z),
-            want,
-            "Adding a number to all logits of a client must change nothing.",
-        ),
-    )
-    unchanged(ask_score(student, s.logits, s.z))
-
-
-# --- ex07.3 ---------------------------------------------------------------------------------------
 
 
 def check_update(student: Student, *cases: Case, judge: Callable | None = None) -> None:
@@ -286,10 +207,9 @@ def test_update_is_that_of_loops(student: Student) -> None:
     check_update(student, *[update_right(turn(i, *one)) for i, one in enumerate(sizes)])
 
 
-@update(points=1, aspect="no credit, huge logits, one client, one candidate")
+@update(points=1, aspect="no credit, one client, one candidate")
 def test_update_at_the_edges(student: Student) -> None:
     s = turn(5, 3, 4)
-    huge = floats([2000, 0, -2000, 1999], [-3000, -3001, -3000, -3002], [1500, 1500, 0, 0])
     one = s._replace(logits=s.logits[:, :1], z=0 * s.z)
     check_update(
         student,
@@ -298,11 +218,13 @@ def test_update_at_the_edges(student: Student) -> None:
         Case((s._replace(lr=0.0),), s.logits, "With lr = 0 nothing changes."),
         update_right(Turn(s.logits[:1], s.z[:1], s.d[:1], s.lr), "There is one client."),
         Case((one,), one.logits, "With one candidate nothing changes."),
-        update_right(s._replace(logits=huge), LARGE),
     )
 
 
-@update(points=1, aspect="credit makes likelier, the sums of rows stay; arguments untouched")
+@update(
+    points=1, aspect="credit makes likelier, the sums of rows stay; arguments untouched",
+    invariant=True,
+)  # fmt: skip
 def test_update_makes_what_has_credit_likelier(student: Student) -> None:
     def judge(answer: Answer, case: Case) -> None:
         (s,) = case.arguments
@@ -338,13 +260,79 @@ def test_update_makes_what_has_credit_likelier(student: Student) -> None:
     unchanged(student.call("update", *s))
 
 
+# --- ex07.3 ---------------------------------------------------------------------------------------
+
+
+def check_centred(student: Student, *cases: Case) -> None:
+    others = [Case((rounds(31, 4, 3),)), Case((rounds(32, 6, 2),))]
+    check(lambda s: ask(student, CAUSES, "centred", *s), CENTRED, cases, others)
+
+
+def rounds(seed: int, T: int, N: int) -> Rounds:
+    """Finite numbers, in each column another mean; no two means are near one another."""
+    rng = np.random.default_rng(seed)
+    past = rng.normal(0, 1, (T, N)) + 3 * rng.permutation(np.arange(1, N + 1))
+    return Rounds(past, rng.normal(0, 1, N) + 5)
+
+
+centred_right = partial(right, by_means)
+
+
+@centred(points=1, aspect="by hand, and drawn rounds in plain loops")
+def test_centred_is_less_the_mean_of_each_column(student: Student) -> None:
+    s = Rounds(floats([1, 10], [3, 40]), floats(5, 15))
+    rule = "The means are 2 and 25: the d of this round does not count in them."
+    sizes = (3, 4), (5, 2), (1, 3), (4, 4)
+    drawn = [centred_right(rounds(i, *one)) for i, one in enumerate(sizes)]
+    check_centred(student, Case((s,), floats(3, -10), rule), *drawn)
+
+
+@centred(points=1, aspect="no earlier round, and rounds in which a client diverged")
+def test_centred_without_a_number_to_compare_with(student: Student) -> None:
+    inf, s = math.inf, rounds(6, 3, 3)
+    some = s.past.copy()
+    some[1, 0] = some[0, 2] = some[2, 2] = inf
+    check_centred(
+        student,
+        Case((Rounds(s.past[:0], s.d),), floats(0, 0, 0), "There is no earlier round."),
+        centred_right(Rounds(some, s.d), "Entries of past that are inf do not count."),
+        Case(
+            (Rounds(floats([inf, 2], [inf, 4]), floats(7, 7)),),
+            floats(0, 4),
+            "Client 0 has diverged in all earlier rounds, so that it has no mean.",
+        ),
+        Case(
+            (Rounds(floats([1, 2], [3, 4]), floats(inf, 7)),),
+            floats(inf, 4),
+            "Client 0 has diverged in this round: its entry stays inf.",
+        ),
+        Case((Rounds(floats([inf]), floats(inf)),), floats(inf), "Client 0 always diverges."),
+    )
+
+
+@centred(
+    points=1, aspect="a shift of all d changes nothing; order; arguments untouched", invariant=True
+)
+def test_centred_does_not_see_what_is_added_to_all(student: Student) -> None:
+    s, order = rounds(7, 4, 3), [2, 0, 1]
+    want = by_means(s)
+    shifted = Rounds(s.past + floats(5, -3, 2), s.d + floats(5, -3, 2))
+    check_centred(
+        student,
+        Case((shifted,), want, "A number is added to all d of a client, those of past, too."),
+        Case((Rounds(s.past[::-1], s.d),), want, "The earlier rounds are in another order."),
+        Case((Rounds(s.past[:, order], s.d[order]),), want[order], "The clients are reordered."),
+    )
+    unchanged(student.call("centred", *s))
+
+
 # --- ex07.4 ---------------------------------------------------------------------------------------
 
 
-def check_directions(student: Student, *cases: Case) -> None:
+def check_directions(student: Student, *cases: Case, only: str = "") -> None:
     others = [Case((single(27, 4),)), Case((single(28, 3),))]
-    ask_directions = partial(ask, student, CAUSES, "directions")
-    check(lambda s: ask_directions(*s), DIRECTIONS, cases, others, names=("paper", "exact"))
+    ask_directions, names = partial(ask, student, CAUSES, "directions"), ("paper", "exact")
+    check(lambda s: ask_directions(*s), DIRECTIONS, cases, others, names=names, only=only)
 
 
 def single(seed: int, H: int) -> Single:
@@ -357,8 +345,8 @@ def single(seed: int, H: int) -> Single:
 directions_right = partial(right, by_expectation)
 
 
-@directions(points=1, aspect="two cases computed by hand")
-def test_directions_by_hand(student: Student) -> None:
+@each_part(directions, "two cases computed by hand", paper=0.5, exact=0.5)
+def test_directions_by_hand(student: Student, only: str) -> None:
     equal = Single(floats(0.5, 1), 1.0, floats(0, 0))
     rule = (
         "The scores are [1/2, -1/2] and [-1/2, 1/2], d is [-1/4, 0] and L is [1/8, 0]; both "
@@ -373,20 +361,20 @@ def test_directions_by_hand(student: Student) -> None:
         student,
         Case((equal,), (floats(-1 / 16, 1 / 16), floats(1 / 32, -1 / 32)), rule),
         Case((skewed,), (floats(3 / 4, -3 / 4), floats(0, 0)), two),
+        only=only,
     )
 
 
-@directions(points=1, aspect="the gradient of E[L], and that of E[d] with d fixed")
-def test_directions_are_gradients_of_means(student: Student) -> None:
-    check_directions(student, *[directions_right(single(i, H)) for i, H in enumerate((3, 5, 2, 6))])
+@each_part(directions, "drawn cases, as gradients of means", paper=0.75, exact=0.75)
+def test_directions_are_gradients_of_means(student: Student, only: str) -> None:
+    drawn = [directions_right(single(i, H)) for i, H in enumerate((3, 5, 2, 6))]
+    check_directions(student, *drawn, only=only)
 
 
-@directions(points=1, aspect="one candidate, equal outputs, no error, huge logits")
+@directions(points=1, aspect="one candidate, equal outputs, no error")
 def test_directions_at_the_edges(student: Student) -> None:
     s = single(5, 4)
     still = np.zeros(4)
-    huge = s._replace(logits=floats(2000, 1999, -2000, 2001))
-    low = s._replace(logits=floats(-3000, -3001, -3000, -3002))
     check_directions(
         student,
         directions_right(s),
@@ -397,12 +385,10 @@ def test_directions_at_the_edges(student: Student) -> None:
         ),
         Case((s._replace(outputs=still + 3),), (still, still), "All outputs are equal."),
         Case((s._replace(outputs=still + s.y),), (still, still), "No candidate makes an error."),
-        directions_right(huge, LARGE),
-        directions_right(low, "exp of all logits is 0."),
     )
 
 
-@directions(points=1, aspect="equal losses: exact stays, and paper does not")
+@directions(points=0.5, aspect="equal losses: exact stays, and paper does not", invariant=True)
 def test_directions_of_the_same_losses(student: Student) -> None:
     s = single(6, 5)
     exact = by_expectation(s)[1]
@@ -414,7 +400,7 @@ def test_directions_of_the_same_losses(student: Student) -> None:
     check_directions(student, *[Case((t,), (by_expectation(t)[0], exact), r) for t, r in cases])
 
 
-@directions(points=1, aspect="y = 0, where a step follows the gradient; other y")
+@directions(points=0.5, aspect="y = 0, where a step follows the gradient; other y", invariant=True)
 def test_directions_agree_where_y_is_0(student: Student) -> None:
     s = single(7, 5)
     paper, exact = by_expectation(s._replace(y=0.0))
@@ -427,7 +413,9 @@ def test_directions_agree_where_y_is_0(student: Student) -> None:
     check_directions(student, *cases)
 
 
-@directions(points=1, aspect="order, shifted logits, a larger scale; arguments untouched")
+@directions(
+    points=0.5, aspect="order, shifted logits, a larger scale; arguments untouched", invariant=True
+)
 def test_directions_know_no_order_and_no_shift(student: Student) -> None:
     s, order = single(8, 5), [3, 0, 4, 1, 2]
     paper, exact = by_expectation(s)
@@ -447,3 +435,28 @@ def test_directions_know_no_order_and_no_shift(student: Student) -> None:
         ),
     )
     unchanged(student.call("directions", *s))
+
+
+# --- ex07.5 ---------------------------------------------------------------------------------------
+
+CONDITIONS = [("dummy_one", "joint"), ("leave_one_out", "shared"), ("reinforce", "shared")]
+
+
+@credits(points=1, aspect="a prediction", function="predict_5")
+def test_the_prediction_names_a_credit(student: Student) -> None:
+    check_prediction(student, "predict_5", ("dummy_one", "leave_one_out", "reinforce"))
+
+
+@credits(points=4, aspect="a row for each condition, a number for each seed", function="table_5")
+def test_the_table_is_that_of_the_runs(student: Student) -> None:
+    check_table(student, "table_5", personal_error, CONDITIONS, (1, 2))
+
+
+@credits(points=4, aspect="the interval of a mean difference of pairs", function="interval_5")
+def test_the_interval_is_that_of_the_pairs(student: Student) -> None:
+    check_interval(student, "interval_5")
+
+
+@credits(points=3, aspect="three sentences, with the rubric", function="reading_5")
+def test_the_sentences_are_there(student: Student) -> None:
+    check_sentences(student, "reading_5")

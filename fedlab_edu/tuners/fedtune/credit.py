@@ -110,6 +110,19 @@ def _loss_and_gradient(F: Tensor, y: Tensor, loss: Any) -> tuple[Tensor, Tensor]
     return (y * F).sum() / M, y / M
 
 
+def leave_one_out(outputs: Any, q: Any, y: Any, loss: Any) -> Float[Tensor, " N"]:
+    """Return ``L - L(1_i = 0)``: below 0 if the loss is lower with client i's outputs than without.
+
+    `credit` is its first-order approximation. For the arguments and errors see `credit`; a client
+    that has `diverged` has +inf.
+    """
+    f, q, y = checked(outputs, q, y, loss)
+    L, d = credit_of(f, q, y, loss)
+    every = torch.eye(len(f), dtype=torch.bool, device=f.device)
+    silent = [credit_of(f.masked_fill(i[:, None, None], 0), q, y, loss)[0] for i in every]
+    return torch.where(d.isfinite(), L - as_float64(silent), d)
+
+
 def score_function(logits: Any, z: Any) -> Float[Tensor, "N H"]:
     """Return ``grad_(a_i) log p(z_i) = onehot(z_i) - softmax(a_i)`` for logits (N, H)."""
     a = as_float64(logits)

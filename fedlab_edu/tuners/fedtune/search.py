@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from math import nan
-from typing import Annotated, ClassVar, Literal, NamedTuple, SupportsIndex
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple, SupportsIndex
 
 import torch
 from jaxtyping import Float, Int
@@ -27,11 +27,11 @@ from fedlab_edu.seeds import generator
 from fedlab_edu.tensors import usable_device
 from fedlab_edu.training.hparams import LocalHP, ServerHP
 from fedlab_edu.tuners.fedex.rules import draw_row
-from fedlab_edu.tuners.fedtune.credit import credit, project, update, update_raw
+from fedlab_edu.tuners.fedtune.credit import credit, leave_one_out, project, update, update_raw
 from fedlab_edu.tuners.fedtune.ensemble import rows_of, train_ensemble
 from fedlab_edu.validate import MOST, Checked, not_negative, require, whole
 
-Credit = Literal["dummy_one", "reinforce"]
+Credit = Literal["dummy_one", "leave_one_out", "reinforce"]
 Baseline = Literal["running_mean", None]
 
 
@@ -57,8 +57,8 @@ class FedTune(Checked):
         total: communication rounds.
         lr: the step size; the paper gives none. Credits fall as 1/N, and are smaller still for
             models after one round, so that even 10 moves logits by little.
-        credit: "dummy_one", as printed, or "reinforce": d_i is the loss itself, the same for all
-            clients, minus its running mean. Its expectation is the gradient of the objective.
+        credit: "dummy_one", as printed; `leave_one_out`; or "reinforce": d_i is the loss itself,
+            minus its running mean. Its expectation is the gradient of the objective.
         credit_baseline: "running_mean" subtracts the mean of a client's earlier d_i; its first
             round then moves nothing. None, as printed: where most credits have one sign, the number
             of draws of a row decides.
@@ -134,8 +134,11 @@ class FedTune(Checked):
         # L of sum_i q_i theta_i(x) 1_i, and dL/d1_i
         q, y = self.method.weights(fed.train.n), fed.val.y[rows_of(fed.val)]
         classes = model.loss is cross_entropy and not y.is_floating_point()
-        loss, d = credit(outputs, q / q.sum(), y, "cross_entropy" if classes else model.losses)
-        if self.credit == "reinforce":
+        given: Any = outputs, q / q.sum(), y, "cross_entropy" if classes else model.losses
+        loss, d = credit(*given)
+        if self.credit == "leave_one_out":
+            d = leave_one_out(*given)
+        elif self.credit == "reinforce":
             d = torch.where(d.isfinite(), loss, d)
         played = FedTuneRound(tuple(z.tolist()), loss, tuple((-d).tolist()))
         return replace(
