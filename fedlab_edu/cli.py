@@ -60,6 +60,7 @@ def _parser() -> argparse.ArgumentParser:
     again.add_argument("--device", default="cpu", help="cpu (default), cuda, cuda:1, ...")
     again.add_argument("--folder", type=Path, default=Path("results"), help="default: results")
     again.add_argument("--data", help="a folder that holds the data set, instead of the Hub")
+    again.add_argument("--plan", action="store_true", help="only say what it will cost")
     again.set_defaults(run=rerun)
 
     judge = commands.add_parser("verdicts", help="judge the papers' claims by records of reproduce")
@@ -116,14 +117,16 @@ def rerun(
     device: str,
     folder: Path,
     data: str | None,
+    plan: bool = False,
 ) -> int:
     """Run what is missing of an experiment, print our numbers beside the paper's, and return 0.
 
-    Without an experiment print the name and source of each.
+    Without an experiment print the name and source of each; with a plan, what a run will cost.
 
     Raises:
         Refusal: no such experiment, data set, scale, device or network, or a package is missing.
     """
+    from fedlab_edu.papers.plan import plan as estimate
     from fedlab_edu.papers.report import render
     from fedlab_edu.papers.reproduce import EXPERIMENTS, read_records, reproduce
 
@@ -142,6 +145,9 @@ def rerun(
     chosen = range(int(last)) if first is None else range(int(first), int(last) + 1)
     one = EXPERIMENTS[experiment]
     try:
+        if plan:
+            print("\n".join(estimate(one, dataset, scale, chosen, device, folder)))
+            return 0
         path = reproduce(one, dataset, scale, chosen, device, folder, data)
         records = read_records(path, one)
         print(f"\n{render(one, dataset, records, scale)}\n\nThe record: {path}")

@@ -33,6 +33,7 @@ from fedlab_edu.papers import fedex
 from fedlab_edu.papers.curves import Online, curves, error_at
 from fedlab_edu.papers.experiment import Experiment, Published
 from fedlab_edu.papers.fedex import SETTINGS, TABLE_1
+from fedlab_edu.papers.plan import plan
 from fedlab_edu.papers.report import difference, errors, paired, render, welch
 from fedlab_edu.papers.reproduce import EXPERIMENTS, read_records, reproduce
 from fedlab_edu.papers.searches import Range, Setting, Tuning, ranges
@@ -173,6 +174,18 @@ def test_a_run_that_was_stopped_and_a_line_cut_short_come_out_as_if_nothing_had_
         f.write('{"variant": "within", "se')  # a crash in the middle of a line
     assert len(read_records(path, SMALL)) == 1
     assert run(tmp_path / "cut", seeds=[0]) == expected
+
+
+def test_a_plan_counts_the_missing_runs_and_searches_and_stores_nothing(tmp_path: Path) -> None:
+    run(tmp_path, seeds=[0])
+    before = sorted((path.name, path.read_bytes()) for path in tmp_path.iterdir())
+    lines = plan(SMALL, "tiny", "book", [0, 1, 2], folder=tmp_path)
+    variants = len(SMALL.variants)
+    assert f"{2 * variants} of {3 * variants} runs" in lines[1]
+    searches = 2 * len({variant.training for variant in SMALL.variants})
+    assert re.match(rf"{searches} searches, about \d+ (seconds|minutes|hours)", lines[2])
+    assert sorted((path.name, path.read_bytes()) for path in tmp_path.iterdir()) == before
+    assert len(plan(SMALL, "tiny", "book", [0], folder=tmp_path)) == 2
 
 
 def test_a_file_that_is_no_record_is_refused_and_left_alone(tmp_path: Path) -> None:

@@ -56,7 +56,7 @@ def reproduce(
     )
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{experiment.name}-{dataset}-{scale}.jsonl"
-    missing = _missing(path, experiment, setting, seeds)
+    missing = missing_runs(path, experiment, setting, seeds)
     count, total = 0, sum(map(len, missing.values()))
     with progress_bar(total=total, unit="run", hidden=not total) as bar:
         for seed, todo in missing.items():
@@ -77,7 +77,7 @@ def reproduce(
     return path
 
 
-def _missing(
+def missing_runs(
     path: Path, experiment: Experiment, setting: Workload, seeds: list[int]
 ) -> dict[int, list[tuple[Variant, Path]]]:
     """Return the variants without a record of each seed, each with the file for its search."""
