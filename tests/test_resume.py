@@ -139,7 +139,7 @@ def federation(case: Case) -> Federation:
 def search(case: Case, model: Model, fed: Federation) -> Any:
     how: dict[str, Any] = {"seed": case.seed, "method": METHODS[case.method]()}
     if case.kind == "fedpop":
-        return fedpop(model, fed, SPACES, 9, 3, T_g=1, **how)
+        return fedpop(model, fed, SPACES, 6, 3, T_g=1, **how)
     if case.kind == "fedtune":
         return fedtune(model, fed, LocalHP(lr=[0.1, 0.3]), 3, lr=3.0, **how)
     how["estimate"] = Estimate(case.target, case.score, 0.5)
@@ -147,10 +147,10 @@ def search(case: Case, model: Model, fed: Federation) -> Any:
     if case.tuner == "fedex":
         how["tuner"] = around(SPACES.client, 3)
     if case.kind == "halving":
-        return successive_halving(model, fed, SPACES, 16, 6, 2, 2, **how)
+        return successive_halving(model, fed, SPACES, 7, 3, 2, 2, **how)
     if case.kind == "hyperband":
-        return hyperband(model, fed, SPACES, 10, 2, 2, **how)
-    return random_search(model, fed, SPACES, 8, 3, **how)
+        return hyperband(model, fed, SPACES, 7, 2, 2, **how)
+    return random_search(model, fed, SPACES, 4, 2, **how)
 
 
 def same(one: Any, other: Any) -> None:
