@@ -31,6 +31,8 @@ _FOR_THE_SECOND = "fedex-figure2", "fedex-figure6"
 #: No claim: `RULES` compares rules of the authors' code, curves repeat Table 1 along its rounds,
 #: and steps are not given.
 _WITHOUT_CLAIM = "fedex-rules", "fedex-figure4", "fedex-workshop-figure1", "fedtune-steps"
+#: Rivals that this book adds: no paper claims anything of them.
+_OURS = "rising decays", "own weights", "no search", "shared grid"
 
 
 class Verdict(NamedTuple):
@@ -126,6 +128,8 @@ def _claims(experiment: Experiment, dataset: str, scale: str, folder: Path) -> l
     published = {v.name: v.published.get(dataset) for v in experiment.variants}
     found = []
     for pair in experiment.against:
+        if any(rival in name for rival in _OURS for name in pair):
+            continue
         better, worse = reversed(pair) if experiment.name in _FOR_THE_SECOND else pair
         seeds = sorted(of[better].keys() & of[worse].keys())
         differences = tuple(of[better][seed] - of[worse][seed] for seed in seeds)
