@@ -3,6 +3,7 @@
 import re
 from itertools import product
 
+import nbformat
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
@@ -203,6 +204,15 @@ def test_pictures_stand_on_the_ground_of_the_page_in_light_and_dark(scheme):
     theme, (page, *_) = scheme
     grounds = page.evaluate(GROUNDS, "body, .fedlab-picture")
     assert set(grounds) == {"rgb(255, 255, 255)" if theme == "light" else "rgb(18, 18, 18)"}
+
+
+@pytest.mark.parametrize("name", [name for name in SOURCES if re.match(r"ch\d\d_", name)])
+def test_a_chapter_can_be_had_as_a_notebook_in_plain_markdown(site, name):
+    notebook = nbformat.read(HTML / f"{name}.ipynb", 4)
+    nbformat.validate(notebook)
+    text = "\n".join(cell.source for cell in notebook.cells if cell.cell_type == "markdown")
+    assert re.findall(r"\{[a-z:]+\}`.{0,40}|^[`:]{3,}\{.{0,30}|^:[\w-]+:.*", text, re.M) == []
+    assert f'href="{name}.ipynb"' in (HTML / f"{name}.html").read_text(encoding="utf-8")
 
 
 @pages()
