@@ -322,24 +322,6 @@ def test_a_property_that_is_kept_once_computed_changes_no_fingerprint() -> None:
     assert fingerprint(method) == before
 
 
-@pytest.mark.processes
-def test_fingerprints_of_sets_are_the_same_in_another_process() -> None:
-    code = (
-        "from fedlab_edu.rounds.fingerprint import fingerprint; print(fingerprint({*'abcdefgh'}))"
-    )
-    prints = {
-        subprocess.run(
-            [sys.executable, "-c", code],
-            env={**os.environ, "PYTHONHASHSEED": seed},
-            capture_output=True,
-            text=True,
-            check=True,
-        ).stdout
-        for seed in "12"
-    }
-    assert len(prints) == 1
-
-
 def test_fingerprints_differ_wherever_a_number_or_a_name_does() -> None:
     F = torch.float64
     values = [

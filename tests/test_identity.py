@@ -321,6 +321,7 @@ from dataclasses import dataclass
 import torch
 from torch import nn
 from fedlab_edu import FedAvg, LocalHP, cnn_cifar, digits, from_module, resnet18, start
+from fedlab_edu.rounds.fingerprint import fingerprint
 from fedlab_edu.rounds.identity import identity
 SCALES, NAMES = {"a": 2.0}, {*"abcdefgh"}
 class Net(nn.Module):
@@ -345,16 +346,16 @@ torch.manual_seed(0)
 fed = digits(clients=14)
 loss = lambda o, y, by=SCALES: nn.functional.cross_entropy(o, y, reduction="none") * by["a"]
 print(identity(from_module(Net(), loss), fed, run=start(from_module(Net()), fed, method=Own())))
-print(identity(resnet18(), fed), identity(cnn_cifar(), fed))
+print(identity(resnet18(), fed), identity(cnn_cifar(), fed), fingerprint({*"abcdefgh"}))
 """
 
 
 @pytest.mark.processes
-def test_the_same_objects_have_the_same_identity_in_another_process() -> None:
+def test_the_same_objects_and_sets_have_the_same_identity_in_another_process() -> None:
     found = {
         subprocess.run(
             [sys.executable, "-c", SCRIPT, seed],
-            env={"PYTHONHASHSEED": seed, "PYTHONPATH": str(ROOT)},
+            env={"PYTHONHASHSEED": seed, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"},
             capture_output=True,
             text=True,
             check=True,
