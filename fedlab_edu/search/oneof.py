@@ -1,7 +1,7 @@
 """Conditional search spaces: a choice between methods, each with hyperparameters of its own."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields, is_dataclass, replace
+from dataclasses import dataclass, field, is_dataclass, replace
 from typing import Any
 
 import torch
@@ -24,7 +24,8 @@ class Option:
     Args:
         method: such as ``FedAdam()``.
         spaces: of its clients and its server.
-        own: a distribution for some fields of the method, as in ``{"tau": LogUniform(1e-5, 0.1)}``.
+        own: a distribution for some fields of the method that hold numbers, as in
+            ``{"tau": LogUniform(1e-5, 0.1)}``.
 
     Raises:
         ValueError: no method or space, a name that is no field, a value that the method refuses, or
@@ -42,9 +43,8 @@ class Option:
         mu = self.spaces.client.distributions.get("mu")
         if mu is not None:
             check_mu(self.method, LocalHP(mu=mu.points(4)))
-        names: list[str] = (
-            [f.name for f in fields(self.method)] if is_dataclass(self.method) else []
-        )
+        own: dict[str, Any] = vars(self.method) if is_dataclass(self.method) else {}
+        names = [name for name, value in own.items() if isinstance(value, int | float)]
         for name, d in self.own.items():
             require(
                 name in names, f"field of {type(self.method).__name__}", name, f"one of {names}"
