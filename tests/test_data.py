@@ -176,7 +176,7 @@ def test_clients_and_federations_say_how_many_and_how_much() -> None:
     assert repr(clients(2, 1)) == "Clients(2 clients, 3 examples of shape (1,), float32)"
     fed = federate(torch.zeros(50, 1), torch.zeros(50).long(), iid(50, 5, gen()), classes=2)
     assert repr(fed) == (
-        "Federation(5 clients, 2 classes: 40 examples to train on, 5 to validate, 5 to test)"
+        "Federation(5 clients, 2 classes: 40 training, 5 validation, 5 test examples)"
     )
 
 

@@ -140,7 +140,7 @@ def test_floats_are_targets_of_a_regression_in_the_precision_of_the_inputs() -> 
         assert held(fed) == [[(X[r], y[r]) for r in own] for own in ROWS]
         assert fed.train.y.dtype == fed.train.x.dtype == torch.float32
         assert fed.classes == 0
-    assert repr(fed).startswith("Federation(2 clients, regression: 5 examples to train on")
+    assert repr(fed).startswith("Federation(2 clients, regression: 5 training")
     assert fed.to("cpu", torch.float64).train.y.dtype == torch.float64
     column = federate(X, [[v] for v in y], ROWS)
     assert column.train.y.shape == (5, 1)  # as networks with one output have them

@@ -126,7 +126,7 @@ class Federation:
 
     def __repr__(self) -> str:
         train, val, test = (int(part.n.sum()) for part in (self.train, self.val, self.test))
-        sizes = f"{train} examples to train on, {val} to validate, {test} to test"
+        sizes = f"{train} training, {val} validation, {test} test examples"
         kind = f"{self.classes} classes" if self.classes else "regression"
         return f"Federation({len(self)} clients, {kind}: {sizes})"
 
