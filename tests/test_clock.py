@@ -150,6 +150,7 @@ def test_two_members_by_hand() -> None:
     early = clocked(search, [[1, 1, 1, 1], [4, 4, 4, 4]])
     seen = ended(early, fed)
     assert [s.elapsed for s in seen] == [0, 1, 2, 3, 4, 8, 12, 16]
+    assert seen[0].idle == 0  # the clock stands at 0
     assert seen[-1].idle == pytest.approx(12 / 32)
     assert seen[2].idle == 0  # its round has not ended, but its worker is at work
 

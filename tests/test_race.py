@@ -327,6 +327,8 @@ def test_the_grids_hold_each_configuration_once() -> None:
     assert rows == [[i, j] for i in range(3) for j in range(3)]
     with pytest.raises(ValueError, match=r"k\^N is '3\^14'; allowed: at most 10,000 arms"):
         every_assignment(table, 14)
+    config.update("jaxtyping_disable", True)  # the fixture `shapes` resets this
+    assert len(every_assignment(LocalHP(lr=[0.1] * 10), 4)) == 10_000
 
 
 def test_configurations_of_single_clients_are_independent_draws_of_the_space() -> None:

@@ -13,6 +13,7 @@ from scipy import stats
 
 from fedlab_edu import LocalHP, ServerHP, server_sgd
 from fedlab_edu.search import neighbours
+from fedlab_edu.search import space as space_module
 from fedlab_edu.search.distributions import (
     Choice,
     Distribution,
@@ -292,6 +293,16 @@ def test_a_grid_is_all_combinations_the_last_hyperparameter_innermost() -> None:
     assert table.lr.tolist() == pytest.approx([1e-4, 1e-4, 1e-2, 1e-2, 1, 1])
     assert table.epochs.tolist() == [1, 2] * 3
     assert space.grid(1).lr.tolist() == pytest.approx([1e-2, 1e-2])
+
+
+def test_a_grid_has_as_many_rows_as_are_allowed_and_no_more(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(space_module, "MOST", 6)
+    space = SearchSpace({"lr": LogUniform(1e-4, 1), "epochs": Integer(1, 2)})
+    assert len(space.grid(3)) == 6
+    with pytest.raises(ValueError, match="rows of the grid is 8; allowed: at most 6"):
+        space.grid(4)
 
 
 def test_the_spaces_of_the_papers_have_the_ranges_of_the_papers() -> None:
