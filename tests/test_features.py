@@ -528,6 +528,7 @@ REFUSED = {
         [fm.RandomFourier("gaussian", 1.0)], [[1.0]], 1, np.random.default_rng(0), device="cuda:99"
     ),
     "score is 'accuracy'": lambda: sel.map_scores.__wrapped__(TABLES, DATA, 0, 0, "accuracy"),
+    "score is 'margin'": lambda: sel.split_scores.__wrapped__(TABLES, DATA, [0], 0, 0, "margin"),
 }
 
 

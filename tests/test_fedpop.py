@@ -909,6 +909,7 @@ def test_without_validation_data_there_is_nothing_to_judge_members_by(fed: Feder
         ({"L": None}, "L is None; allowed: True, False"),
         ({"total": 10**6 + 1}, "total is 1000001; allowed: .*1,000,000 at most"),
         ({"local": 5}, "local is 5; allowed: a Local"),
+        ({"on_nan": "stop"}, "on_nan is 'stop'; allowed: 'wait', 'replace'"),
         ({"gamma": -1}, "gamma is -1; allowed: a number from 0 to 1"),
         ({"seed": -1}, "seed is -1; allowed: a whole number of at least 0"),
         ({"spaces": SPACES.client}, r"spaces is .*; allowed: Spaces\("),
