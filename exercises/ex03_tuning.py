@@ -179,7 +179,7 @@ def perturb(c: float, low: float, high: float, eps: float, u: float, whole: bool
 #    makes winners repeat more often, asking the *same* 5 about all arms, or asking 20 of its own?
 # 2. Measure: write `table_6` and `interval_6`, and run, in the folder of this file,
 #
-#        from ex03_tuning import interval_6, table_6
+#        from my_ex03 import interval_6, table_6  # the name of your file
 #        from fedlab_edu.experiments.election import winner_repeats
 #
 #        conditions = [(5, False), (5, True), (20, False), (20, True)]  # clients, same

@@ -178,7 +178,7 @@ def fedex_in_halving(
 # 1. Predict, before you measure, what an interval over 20 seeds will say of skip against zero.
 # 2. Measure: write `table_6` and `interval_6`, and run, in the folder of this file,
 #
-#        from ex04_fedex import interval_6, table_6
+#        from my_ex04 import interval_6, table_6  # the name of your file
 #        from fedlab_edu.experiments.first_round import error_found
 #
 #        places, firsts = ("alone", "halving"), ("zero", "skip")

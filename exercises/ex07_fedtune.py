@@ -170,7 +170,7 @@ def directions(outputs: np.ndarray, y: float, logits: np.ndarray) -> tuple[np.nd
 # 1. Predict, before you measure: with the shared buffer, which credit ends with the lowest error?
 # 2. Measure: write `table_5` and `interval_5`, and run, in the folder of this file,
 #
-#        from ex07_fedtune import interval_5, table_5
+#        from my_ex07 import interval_5, table_5  # the name of your file
 #        from fedlab_edu.experiments.credits import personal_error
 #
 #        conditions = [("dummy_one", "joint"), ("dummy_one", "shared"),

@@ -192,7 +192,7 @@ def vector_scores(
 #    "difference" and not "after"?
 # 2. Measure: write `table_6` and `interval_6`, and run, in the folder of this file,
 #
-#        from ex08_fedpop import interval_6, table_6
+#        from my_ex08 import interval_6, table_6  # the name of your file
 #        from fedlab_edu.experiments.judging import doublings
 #
 #        conditions = [("after", 0.01), ("difference", 0.01)]  # score, lr

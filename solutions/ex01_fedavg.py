@@ -92,7 +92,7 @@ def fedavg_round(
 #    train for 8 epochs in place of 1.
 # 2. Measure: write `table_3` and `interval_3`, and run, in the folder of this file,
 #
-#        from ex01_fedavg import interval_3, table_3
+#        from my_ex01 import interval_3, table_3  # the name of your file
 #        from fedlab_edu.experiments.drift import relative_drift
 #
 #        conditions = [(100.0, 1), (100.0, 8), (0.1, 1), (0.1, 8)]  # alpha, epochs

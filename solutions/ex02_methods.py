@@ -184,7 +184,7 @@ def maml_gradient(
 #    skewed (`alpha` from 100 down to 0.1).
 # 2. Measure: write `table_5` and `interval_5`, and run, in the folder of this file,
 #
-#        from ex02_methods import interval_5, table_5
+#        from my_ex02 import interval_5, table_5  # the name of your file
 #        from fedlab_edu.experiments.skew import error
 #
 #        conditions = [(m, alpha) for alpha in (100.0, 1.0, 0.1) for m in ("plain", "scaffold")]
