@@ -266,6 +266,12 @@ def test_what_was_said_in_the_question_already_is_not_said_again(page: object) -
         assert "The same as above" not in page(replace(CLASS[1], tests=tests))
 
 
+def test_full_marks_some_marks_and_none_have_colours_of_their_own() -> None:
+    for points, colours in (((1, 2, 2.5), ["good", "good"]), ((1, 0, 0), ["some", "bad"])):
+        shown = re.findall(r'class="n (\w+)">', pages.student_page(record("ann", *points)))
+        assert shown == colours
+
+
 def test_notes_about_a_student_are_for_the_instructor_and_notes_about_the_file_for_both(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
