@@ -863,6 +863,10 @@ def unchecked(kind: Any, *values: Any, **options: Any) -> None:
     kind.__init__.__wrapped__(object.__new__(kind), *values, **options)
 
 
+def test_in_a_search_of_one_round_the_perturbation_is_full_before_it_and_none_after() -> None:
+    assert (anneal(0.1, 0, 1), anneal(0.1, 1, 1)) == (0.1, 0.0)
+
+
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
