@@ -2,7 +2,8 @@
 
 PYTHON ?= python3
 PORT ?= 8000
-JOBS ?= $(shell getconf _NPROCESSORS_ONLN)
+# Half of the time a test waits, for a browser or for another process.
+JOBS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 2)
 BIN := .venv/bin
 PAGES := $(patsubst book/%.md,_build/html/%.html,$(shell find book -name '*.md' ! -path '*/[_.]*'))
 

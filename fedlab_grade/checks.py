@@ -123,7 +123,7 @@ def parts(answer: Answer, *names: str) -> list[Answer]:
         Failure: there are more or fewer, or the answer is no tuple or list.
     """
     value = answer.value
-    if isinstance(value, Tensor | np.ndarray) and value.ndim == 1:
+    if isinstance(value, Tensor | np.ndarray) and value.shape == (len(names),):
         value = value.tolist()
     if isinstance(value, list | tuple) and len(value) == len(names):
         return [replace(answer, value=v, part=n) for v, n in zip(value, names, strict=True)]

@@ -4,15 +4,19 @@ document.addEventListener("DOMContentLoaded", () => {
   for (const named of document.querySelectorAll("summary[aria-label], .search-button-field")) {
     named.removeAttribute("aria-label");
   }
+  for (const chapter of document.querySelectorAll("li.has-children > details > summary")) {
+    const title = chapter.closest("li").querySelector("a").textContent.trim();
+    chapter.setAttribute("aria-label", `Pages of ${title}`);
+  }
   document.querySelector(".bd-sidebar-primary")?.setAttribute("role", "navigation");
   document.querySelector(".bd-sidebar-primary")?.setAttribute("aria-label", "Book");
-  // the icon of each mode has a name, of which two are hidden
-  window.addEventListener("load", () => {
-    for (const icon of document.querySelectorAll(".theme-switch-button svg")) {
-      icon.querySelector("title")?.remove();
-      icon.setAttribute("aria-hidden", "true");
-    }
-  });
+  // the icon of each mode has a title, and what is seen in a button must be in its name
+  const modes = document.querySelectorAll(".theme-switch-button");
+  for (const button of modes) {
+    const titles = [...button.querySelectorAll("[title], title")];
+    const names = titles.map((icon) => icon.title || icon.textContent);
+    button.setAttribute("aria-label", ["Color mode", ...names].join(", "));
+  }
   window.MathJax?.startup.promise.then(reach);
   window.addEventListener("resize", reach);
 });

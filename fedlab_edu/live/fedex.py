@@ -39,7 +39,10 @@ def expected(baseline: float, eta: float) -> str:
     for j, colour in enumerate((BLUE, ORANGE, GREEN)):
         chart.line(range(len(path)), [theta[j] for theta in path], colour)
         chart.label(last[j], f"error {ERRORS[j]:g}: {last[j]:.2f}", colour)
-    print(f"theta after {STEPS} steps: " + ", ".join([f"{p:.2f}" for p in last]))
+    print(
+        f"theta after {STEPS} steps, with baseline {baseline:g}: "
+        + ", ".join([f"{p:.2f}" for p in last])
+    )
     ends = ", ".join([f"{p:.2f} for error {e:g}" for p, e in zip(last, ERRORS, strict=True)])
     return chart.svg(f"Three lines over {STEPS} steps. Their ends: {ends}.")
 
