@@ -8,6 +8,7 @@ from collections import defaultdict
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import jupytext
 import pytest
 import yaml
 
@@ -153,3 +154,13 @@ def test_a_printed_command_made_the_record_that_the_chapter_reads(
     for record in map(json.loads, text.splitlines()):
         found[record["variant"]].add(record["seed"])
     assert {frozenset(each) for each in found.values()} == {frozenset(range(int(seeds)))}
+
+
+@pytest.mark.parametrize("chapter", CHAPTERS, ids=lambda path: path.stem)
+def test_saving_a_page_in_jupyterlab_keeps_its_settings(chapter: Path) -> None:
+    text = chapter.read_text(encoding="utf-8")
+    if not text.startswith("---\njupytext:"):
+        return  # a page without cells
+    head = yaml.safe_load(text.split("---\n", 2)[1])
+    saved = jupytext.writes(jupytext.reads(text, fmt="md:myst"), fmt="md:myst")
+    assert yaml.safe_load(saved.split("---\n", 2)[1]).get("mystnb") == head.get("mystnb")
