@@ -2,8 +2,7 @@
 
 PYTHON ?= python3
 PORT ?= 8000
-# Half of the time a test waits, for a browser or for another process.
-JOBS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 2)
+JOBS ?= $(shell getconf _NPROCESSORS_ONLN)
 BIN := .venv/bin
 PAGES := $(patsubst book/%.md,_build/html/%.html,$(shell find book -name '*.md' ! -path '*/[_.]*'))
 
