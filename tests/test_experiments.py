@@ -127,7 +127,7 @@ def test_step_sizes_of_fedpop_l_stay_in_its_box() -> None:
 
 @pytest.mark.long
 def test_a_base_that_is_too_small_rises_more_if_vectors_are_judged_by_the_difference() -> None:
-    """As the exercise's sample answers say, over its eight seeds."""
+    """Check what the exercise's sample answers say, over its eight seeds."""
     table = {
         score: [judging.doublings(score, 0.01, seed) for seed in range(8)]
         for score in ("after", "difference")

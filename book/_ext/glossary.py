@@ -5,6 +5,7 @@ A link has the meaning as its title. Headings, links, code and formulas are left
 
 import html
 import re
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ SKIPPED = (
 )  # fmt: skip
 
 
+@cache
 def terms(source: Path) -> dict[str, str]:
     """Return the terms of the glossary's page, each with its meaning on one line."""
     (block,) = re.findall(r"```\{glossary\}\n(.*?)^```", source.read_text("utf-8"), re.M | re.S)

@@ -8,6 +8,7 @@ import ast
 import inspect
 import re
 import sys
+from functools import cache
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
@@ -75,9 +76,7 @@ def link(module: str, name: str) -> str:
 
     Without one, the name.
     """
-    folder = f"{module.rpartition('.')[0]}."
-    beside = [other for path, other in sorted(sys.modules.items()) if path.startswith(folder)]
-    for scope in (sys.modules[module], *beside, fedlab_edu):
+    for scope in _scopes(module):
         try:
             found = attrgetter(name)(scope)
             home = f"{found.__module__}.{found.__qualname__}"
@@ -86,6 +85,14 @@ def link(module: str, name: str) -> str:
         if home.startswith("fedlab_edu."):
             return f":py:obj:`{name} <{home}>`"
     return f"``{name}``"
+
+
+@cache
+def _scopes(module: str) -> list[Any]:
+    """Return the module, those of its folder, and the package."""
+    folder = f"{module.rpartition('.')[0]}."
+    beside = [other for path, other in sorted(sys.modules.items()) if path.startswith(folder)]
+    return [sys.modules[module], *beside, fedlab_edu]
 
 
 def setup(app: Sphinx) -> dict[str, bool]:

@@ -14,7 +14,7 @@ import torch
 from fedlab_edu.data import Federation
 from fedlab_edu.models.model import Model
 from fedlab_edu.papers.experiment import Experiment, Record
-from fedlab_edu.papers.report import paired
+from fedlab_edu.papers.report import DIFFERENCES, paired, same_seeds
 from fedlab_edu.papers.searches import Setting, Target, Tuning, rates
 from fedlab_edu.registry import storable
 from fedlab_edu.rounds.objectives import Average, evaluate, personalise
@@ -115,13 +115,13 @@ def curves(experiment: Experiment, dataset: str, records: Sequence[Record]) -> l
     for name, seeds in found.items():
         means = "".join(f"{mean(at):8.2f}" for at in zip(*seeds.values(), strict=True))
         lines.append(f"{name:{widest}}   {len(seeds):5}{means}")
-    lines += ["", "Difference in points on the same seeds, with a 95 % interval (below 0: better)"]
+    lines += ["", DIFFERENCES]
     for first, second in experiment.against:
-        both = sorted(found[first].keys() & found[second].keys())
-        if len(both) < 2:
+        pairs = same_seeds(found, first, second)
+        if len(pairs[0]) < 2:
             lines.append(f"{first} against {second}: it takes two seeds")
             continue
         for place, share in enumerate(SHARES):
-            d = paired(*([found[name][seed][place] for seed in both] for name in (first, second)))
+            d = paired(*([errors[place] for errors in one] for one in pairs))
             lines.append(f"{first} against {second}, {share:.0%}: {d.mean:+.2f} ± {d.half:.2f}")
     return lines

@@ -1,15 +1,18 @@
 """Reports on records: means, paired differences, and the paper's numbers."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from statistics import mean, median, stdev
 from textwrap import wrap
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from scipy import stats
 
 from fedlab_edu.papers.experiment import Experiment, Published, Record
 from fedlab_edu.validate import require
+
+T = TypeVar("T")
+DIFFERENCES = "Difference in points on the same seeds, with a 95 % interval (below 0: better)"
 
 
 class Paired(NamedTuple):
@@ -56,10 +59,17 @@ def errors(experiment: Experiment, records: Sequence[Record]) -> dict[str, dict[
     return found
 
 
-def difference(of: dict[str, dict[int, float]], first: str, second: str) -> Paired:
-    """Compare two variants on the seeds that both have."""
+def same_seeds(
+    of: Mapping[str, Mapping[int, T]], first: str, second: str
+) -> tuple[list[T], list[T]]:
+    """Return the results of two variants on the seeds that both have, in order."""
     seeds = sorted(of[first].keys() & of[second].keys())
-    return paired([of[first][s] for s in seeds], [of[second][s] for s in seeds])
+    return [of[first][s] for s in seeds], [of[second][s] for s in seeds]
+
+
+def difference(of: Mapping[str, Mapping[int, float]], first: str, second: str) -> Paired:
+    """Compare two variants on the seeds that both have."""
+    return paired(*same_seeds(of, first, second))
 
 
 def render(
@@ -109,7 +119,7 @@ def _differences(
     experiment: Experiment, dataset: str, of: dict[str, dict[int, float]]
 ) -> list[str]:
     published = {v.name: v.published.get(dataset) for v in experiment.variants}
-    lines = ["", "Difference in points on the same seeds, with a 95 % interval (below 0: better)"]
+    lines = ["", DIFFERENCES]
     for first, second in experiment.against:
         if len(of[first].keys() & of[second].keys()) < 2:
             lines.append(f"{first} against {second}: it takes two seeds")

@@ -19,7 +19,7 @@ from typing import NamedTuple
 from scipy import stats
 
 from fedlab_edu.papers.experiment import Experiment
-from fedlab_edu.papers.report import errors, paired, welch
+from fedlab_edu.papers.report import errors, paired, same_seeds, welch
 from fedlab_edu.papers.reproduce import EXPERIMENTS, read_records
 from fedlab_edu.validate import require
 
@@ -131,14 +131,14 @@ def _claims(experiment: Experiment, dataset: str, scale: str, folder: Path) -> l
         if any(rival in name for rival in _OURS for name in pair):
             continue
         better, worse = reversed(pair) if experiment.name in _FOR_THE_SECOND else pair
-        seeds = sorted(of[better].keys() & of[worse].keys())
-        differences = tuple(of[better][seed] - of[worse][seed] for seed in seeds)
+        pairs = zip(*same_seeds(of, better, worse), strict=True)
+        differences = tuple(a - b for a, b in pairs)
         one, other = published[better], published[worse]
         gap = one.mean - other.mean if one and other else None
         theirs = welch(one, other) if one and other else None
         where = experiment.name, dataset, scale, better, worse
         claim = Verdict(*where, gap, theirs, differences)
-        found.append(claim._replace(p=_p(differences)) if len(seeds) >= LEAST else claim)
+        found.append(claim._replace(p=_p(differences)) if len(differences) >= LEAST else claim)
     return found
 
 

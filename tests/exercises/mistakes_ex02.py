@@ -41,7 +41,7 @@ def quadratics(count: int, d: int, seed: int) -> list[Quadratic]:
 
 
 def optimum(losses: list[Quadratic]) -> Tensor:
-    """Of the mean of the losses."""
+    """Return the minimum of the mean of the losses."""
     total, rhs = sum(f.A for f in losses), sum(f.A @ f.mu for f in losses)
     return torch.linalg.solve(total, rhs)
 

@@ -106,7 +106,7 @@ def projected_late(s: Task, gradient_first: bool) -> Value:
 
 
 def projected_late_and_suffered(s: Task) -> Value:
-    """As above, with the loss at the projected point."""
+    """Return the points of `projected_late`, with the losses at the projected points."""
     points, _ = projected_late(s, False)
     return points, sum(loss(nearest(w, s.radius), z) for w, z in zip(points, s.z, strict=True))
 
@@ -403,7 +403,7 @@ def with_table(rule: Callable[[Grid], Array]) -> Callable[[Grid], Pair]:
 
 
 def with_means(rule: Callable[[Array], Array]) -> Callable[[Grid], Value]:
-    """Of the (tau, k) bounds, in place of the mean over the tasks."""
+    """Take the (tau, k) bounds, in place of their mean over the tasks."""
     return lambda s: first(rule(table(s)))
 
 

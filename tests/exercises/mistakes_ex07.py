@@ -19,8 +19,10 @@ STEP = 1e-30
 
 
 def derivatives(function: Callable[[list[complex]], complex], at: Iterable[float]) -> list[float]:
-    """Of a smooth function, by steps along the imaginary axis: no two values are subtracted, so
-    that no digits are lost, however small the step is."""
+    """Differentiate a smooth function by steps along the imaginary axis.
+
+    No two values are subtracted, so that no digits are lost, however small the step is.
+    """
     at = list(at)
     places = range(len(at))
     moved = ([x + STEP * 1j * (i == j) for j, x in enumerate(at)] for i in places)
@@ -28,7 +30,7 @@ def derivatives(function: Callable[[list[complex]], complex], at: Iterable[float
 
 
 def log_softmax(a: Sequence[complex], k: int) -> complex:
-    """Of a single row, at entry k."""
+    """Do it for a single row, at entry k."""
     top = max(x.real for x in a)
     return a[k] - top - cmath.log(sum(cmath.exp(x - top) for x in a))
 

@@ -320,7 +320,7 @@ def changed(rule: Callable[[Places, Places], Value]) -> Callable[[Array, float],
 
 
 def last_first(scores: Array, rho: float) -> Value:
-    """Of equal scores the higher place first."""
+    """Put the higher place first among equal scores."""
     keys = known(scores)
     return ends(sorted(range(len(keys)), key=lambda k: (keys[k], -k)), count(len(keys), rho))
 

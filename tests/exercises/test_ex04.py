@@ -135,7 +135,7 @@ def test_gradient_is_that_of_fractions(student: Student) -> None:
 @gradient(points=1, aspect="unbiased up to lambda: the mean over all assignments of rows")
 def test_gradient_is_unbiased_up_to_the_baseline(student: Student) -> None:
     def mean(rule: Callable[[Scores], Tensor], s: Scores, losses: Tensor) -> Tensor:
-        """Of k^B rounds, in which the clients draw their rows from theta."""
+        """Return the mean over the k^B rounds that clients can draw, weighted by theta."""
         clients, total = torch.arange(len(losses)), 0.0
         for drawn in product(range(len(s.theta)), repeat=len(losses)):
             arm = rows(*drawn)

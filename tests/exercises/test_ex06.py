@@ -236,7 +236,7 @@ def test_step_stays_in_the_logarithms(student: Student) -> None:
 @bandit_step(points=1, aspect="the mean over the arms, drawn from p, falls by eta loss")
 def test_step_is_unbiased_before_it_is_normalised(student: Student) -> None:
     def mean(rule: Callable[[Draw], object], z: Array, losses: Array, eta: float) -> Array | None:
-        """Of the change of z, compared with an arm that was not played."""
+        """Return the change of z, compared with that of an arm that was not played."""
         total = np.zeros(len(z))
         for a, p in enumerate(np.exp(z)):
             after = rule(Draw(z, a, float(losses[a]), eta))
