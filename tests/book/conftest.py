@@ -71,7 +71,7 @@ def watched(browser: Browser, **context) -> Visit:
     page.set_default_timeout(20_000)
     seen = Visit(page, [], [])
     page.on("request", lambda request: seen.requests.append(request.url))
-    page.on("requestfailed", lambda request: seen.errors.append(f"failed: {request.url}"))
+    page.on("requestfailed", lambda request: lost(seen, request.url))
     page.on(
         "response",
         lambda got: seen.errors.append(f"{got.status}: {got.url}") if got.status >= 400 else None,
@@ -79,6 +79,12 @@ def watched(browser: Browser, **context) -> Visit:
     page.on("pageerror", lambda error: seen.errors.append(str(error)))
     page.on("console", lambda text: seen.errors.append(text.text) if text.type == "error" else None)
     return seen
+
+
+def lost(seen: Visit, url: str) -> None:
+    """Note a request that failed; a worker's own text may go with its frame, unanswered."""
+    if not url.startswith("blob:"):
+        seen.errors.append(f"failed: {url}")
 
 
 def go(seen: Visit, address: str) -> Visit:
