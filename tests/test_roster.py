@@ -8,7 +8,7 @@ import pytest
 
 from fedlab_grade.classroom.matching import GRADEBOOK as GRADEBOOK_FIRST
 from fedlab_grade.classroom.matching import UNCLEAR, enrolled
-from fedlab_grade.classroom.people import Person, by_name, distinct
+from fedlab_grade.classroom.people import Person, distinct
 from fedlab_grade.classroom.roster import read_roster, read_table
 from fedlab_grade.options import Refusal
 
@@ -55,13 +55,12 @@ def whose(folder: Path, text: str, *found: Person) -> list[tuple[str, int, tuple
         ("name\nAnn\n", "Ann", ()),
         ("login\nann1\n", "ann1", ("ann1",)),
         ("\ufeffSurname;First name;ID number\nDoe;Ann;7\n", "Ann Doe", ("7",)),
-        ("sep=;\nSurname;First name;ID number\nDoe;Ann;7\n", "Ann Doe", ("7",)),
         ("Name\tE-Mail\nAnn, Doe\ta@uni.edu\n", "Ann, Doe", ("a@uni.edu",)),
         ('name,id,note\n"Doe, Ann",7,"a; b; c"\n', "Doe, Ann", ("7",)),
-        ("name,id\r\nAnn,#7\r\n\r\n", "Ann", ("7",)),
+        ("name,id\r\nAnn,7\r\n\r\n", "Ann", ("7",)),
         ("name,id\nAnn,7.0\n", "Ann", ("7",)),
         ('name,id\nAnn,"=""007"""\n', "Ann", ("007",)),
-        ("name,id\nAnn,n/a\n", "Ann", ()),
+        ("name,id\nAnn,-\n", "Ann", ()),
         (GRADEBOOK + '"Doe, Ann",7,s7,ann1,A,\n', "Doe, Ann", ("canvas:7", "s7", "ann1")),
         (
             "LastName;FirstName;ID;SIS Login ID;Section;hw (9)\nDoe;Ann;7;ann1;A;\n",
@@ -186,21 +185,22 @@ UNSURE = (UNCLEAR,)
 
 def test_a_file_is_found_by_name_or_any_id(tmp_path: Path) -> None:
     text = "name,id,email\nAda Lovelace,7,ada@uni.edu\nBob,8,bob@uni.edu\n"
-    for label in ("ada lovelace", "Lovelace, Ada", "LovelaceAda", "7", "ADA@uni.edu"):
+    for label in ("ada lovelace", "Lovelace, Ada", "AdaLovelace", "7", "ADA@uni.edu"):
         assert whose(tmp_path, text, file(label)) == [("7", 1, ()), ("8", 0, ())]
 
 
-@pytest.mark.parametrize("name", ["Müller, Jörg", "jorg muller", "MÜLLER JÖRG"])
-def test_a_name_is_the_same_without_accents_and_in_any_order(name: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["Müller, Jörg", "jorg muller", "JÖRG_MÜLLER"])
+@pytest.mark.parametrize("row", ["Jörg Müller", '"Müller, Jörg"'])
+def test_a_name_is_the_same_without_accents_and_with_a_comma_for_the_other_order(
+    name: str, row: str, tmp_path: Path
+) -> None:
     for form in ("NFC", "NFD"):
-        text = unicodedata.normalize(form, "name\nJörg Müller\n")
+        text = unicodedata.normalize(form, f"name\n{row}\n")
         assert whose(tmp_path, text, file(name))[0][1] == 1
 
 
-def test_a_name_of_very_many_words_is_no_matter() -> None:
-    assert len(by_name("a b c d e f g h i j k l")) == 12
-    assert by_name("x " * 200_000) == {"x" * 200_000}
-    assert by_name(" , ") == set()
+def test_a_name_in_another_order_is_not_guessed(tmp_path: Path) -> None:
+    assert whose(tmp_path, "name\nJane Doe\n", file("Doe Jane"))[0] == ("Jane Doe", 0, UNSURE)
 
 
 def test_where_nobody_s_file_is_left_who_handed_in_nothing_is_clear(tmp_path: Path) -> None:
@@ -227,9 +227,9 @@ def test_while_a_file_belongs_to_nobody_who_has_none_is_unclear(tmp_path: Path) 
         ("name,id\nAnn,1\nBob,1\n", file("1"), "several students of the roster could be this one"),
         ("name\nann\nann\n", file("ann"), "several students of the roster could be this one"),
         (
-            "name,id\nJane Doe,1\nDoe Jane,2\n",
+            'name,id\nJane Doe,1\n"Doe, Jane",2\n',
             file("Jane Doe"),
-            "several students of the roster could be this one: 'Jane Doe' (1), 'Doe Jane' (2)",
+            "several students of the roster could be this one: 'Jane Doe' (1), 'Doe, Jane' (2)",
         ),
         (
             "name,id\nAnn,1\nBob,2\n",
@@ -278,8 +278,10 @@ def test_in_moodle_s_worksheet_number_and_name_have_to_agree(tmp_path: Path) -> 
 def test_two_accounts_of_one_name_in_a_download_are_not_one_of_the_roster(
     download: Callable[[str, int], Person], tmp_path: Path
 ) -> None:
-    one, *others = whose(tmp_path, "name\nKim Lee\n", download("leekim", 1), download("leekim", 2))
-    assert one == ("Kim Lee", 0, UNSURE)
+    one, *others = whose(
+        tmp_path, 'name,id\n"Lee, Kim",3\n', download("leekim", 1), download("leekim", 2)
+    )
+    assert one == ("3", 0, UNSURE)
     assert [files for _, files, _ in others] == [1, 1]
     assert all("several people handed in under the name" in notes[0] for _, _, notes in others)
 
@@ -291,12 +293,10 @@ def test_two_files_that_fall_on_one_of_the_roster_are_told(tmp_path: Path) -> No
     ]
 
 
-def test_ids_of_a_download_go_over_to_the_roster_unless_they_are_another_s(tmp_path: Path) -> None:
+def test_an_id_of_another_student_s_gives_a_submission_to_nobody(tmp_path: Path) -> None:
     roster = read_roster(table(tmp_path, "name,id\nAnn Lee,7\nBob,8\n"))
-    ann, _ = enrolled(roster, [canvas("annlee", 99, late=True)])
-    assert (ann.ids, ann.late) == (("7", "canvas:99"), True)
-    ann, _, stranger = enrolled(roster, [gradescope("Ann Lee", "7", "8")])
-    assert (ann.ids, stranger.ids) == (("7",), ("7", "8"))
+    ann, bob, stranger = enrolled(roster, [gradescope("Ann Lee", "7", "8")])
+    assert (ann.paths, bob.paths, stranger.ids) == ((), (), ("7", "8"))
 
 
 def test_a_note_names_a_few_students_only(tmp_path: Path) -> None:

@@ -7,12 +7,10 @@ both. Points without a question are the mark of the whole.
 
 import re
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 from fedlab_grade.classroom.matching import matcher
 from fedlab_grade.classroom.people import Person, letters
-from fedlab_grade.classroom.records import Record
 from fedlab_grade.classroom.roster import read_table
 from fedlab_grade.escape import line
 from fedlab_grade.options import Refusal
@@ -48,28 +46,20 @@ def read(folder: Path, people: Sequence[Person], questions: Sequence[str]) -> Ch
     for number, row in rows:
         cells = dict.fromkeys(HEAD, "") | dict(zip(titles, map(str.strip, row), strict=False))
         label, question, points, comment = (cells[title] for title in HEAD)
-        exact = [one for one in people if one.key == label]
-        found = exact or fits(Person("", label))[0]
-
-        def require(ok: object, what: str, seen: str, allowed: str, at: int = number) -> None:
-            if not ok:
-                raise Refusal(f"{path}, line {at}: {what} is {seen!r}; allowed: {allowed}.")
-
-        require(
-            len(found) == 1, "the student", label, "a name or an id of one student of the class"
-        )
-        require(question in ("", *questions), "the question", question, ", ".join(questions))
+        found = [one for one in people if one.key == label] or fits(Person("", label))[0]
         wanted = re.fullmatch(r"(\d{1,6}([.,]\d{1,6})?)?", points)
-        require(wanted and (points or comment), "the points", points, "a number, or a comment")
+        for ok, what, seen, allowed in (
+            (len(found) == 1, "student", label, "a name or an id of one student of the class"),
+            (question in ("", *questions), "question", question, ", ".join(questions)),
+            (wanted and (points or comment), "points", points, "a number, or a comment"),
+        ):
+            if not ok:
+                said = f"the {what} is {seen!r}; allowed: {allowed}"
+                raise Refusal(f"{path}, line {number}: {said}.")
         marks, comments = out.setdefault(found[0].key, ({}, ()))
         if points:
             marks[question] = float(points.replace(",", "."))
-        said = f"{question}: {comment}" if question else comment
-        out[found[0].key] = marks, (*comments, line(said)) if comment else comments
+        if comment:
+            told = line(f"{question}: {comment}" if question else comment)
+            out[found[0].key] = marks, (*comments, told)
     return out
-
-
-def apply(record: Record, changes: Changes) -> Record:
-    """Return a record with its student's changes."""
-    points, comments = changes.get(record.student, ({}, ()))
-    return replace(record, changed=points, comments=comments)

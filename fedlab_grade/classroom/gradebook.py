@@ -1,14 +1,14 @@
 """Fill in grade files of Canvas and Moodle; a mark that is no verdict is not written."""
 
 import csv
-import io
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from math import isclose
 from pathlib import Path
 
 from fedlab_grade.classroom.matching import matcher
-from fedlab_grade.classroom.people import Person, distinct, letters
+from fedlab_grade.classroom.people import Person, letters
 from fedlab_grade.classroom.records import MISSING, UNCLEAR, Record
 from fedlab_grade.classroom.roster import is_maximum, read_table, student
 from fedlab_grade.classroom.tables import number
@@ -43,71 +43,66 @@ def fill(
         Refusal: the template cannot be read, or the column is not in it.
     """
     rows, between = read_table(template)
-    (_, head), *rest = rows
-    body = [[*row, *[""] * (len(head) - len(row))] for _, row in rest]
+    head = rows[0][1]
+    body = [[*row, *[""] * (len(head) - len(row))] for _, row in rows[1:]]
     everyone = list(records)
-    if {"Identifier", "Grade"} <= set(head):
-        at, keys, of_canvas = head.index("Grade"), list(range(len(head))), False
-        keys.remove(at)
+    moodle = {"Identifier", "Grade"} <= set(head)
+    if moodle:
+        at, kept = head.index("Grade"), list(range(len(head)))
     else:
-        _check_canvas(head, template)
-        name = everyone[0].assignment if everyone else ""
-        at, of_canvas = _column(head, body, column, name, template), True
-        keys = [i for i, title in enumerate(head) if title in CANVAS_IDS]
+        at = _column(head, body, column or (everyone[0].assignment if everyone else ""), template)
+        kept = [*(i for i, title in enumerate(head) if title in CANVAS_IDS), at]
     titles = [letters(title) for title in head]
-    people = [None if is_maximum(row) else student(titles, row, of_canvas) for row in body]
+    read = {i: student(titles, row, not moodle) for i, row in enumerate(body)}
+    people = {i: one for i, one in read.items() if one and not is_maximum(body[i])}
     found = _matched(people, everyone)
-    order = sorted([*keys, at]) if not of_canvas else [*keys, at]
-    table, empty, odd = [[head[i] for i in order]], [], []
-    for place, row in enumerate(body):
-        old, person = row[at], people[place]
-        mark = found[place].mark if place in found else None
-        kept = old.strip().upper() in _NO_MARK
-        if is_maximum(row):
-            most = everyone[0].max if everyone else None
-            if most is not None and old and not _same(old, most):
-                odd.append(f"Canvas says {old} points are possible, and here it is {most:g}")
-        elif mark is None and person:
-            empty.append(person.name)
-        elif kept and found[place].state != MISSING:
-            odd.append(f"{found[place].name} has {number(mark)} here and {old} there, which stays")
-        new = [*row]
-        new[at] = old if mark is None or kept else number(mark)
-        table.append([new[i] for i in order])
-    text = io.StringIO()
-    csv.writer(text, delimiter=between, lineterminator="\n").writerows(table)
-    out.write_text(text.getvalue(), encoding="utf-8")
+    empty, odd = [], []
+    for i, row in enumerate(body):
+        mark = found[i].mark if i in found else None
+        if is_maximum(row) and everyone and row[at] and not _same(row[at], everyone[0].max):
+            most = f"{everyone[0].max:g}"
+            odd.append(f"Canvas says {row[at]} points are possible, and here it is {most}")
+        elif i in people and mark is None:
+            empty.append(people[i].name)
+        elif mark is not None and row[at].strip().upper() not in _NO_MARK:
+            row[at] = number(mark)
+        elif mark is not None and found[i].state != MISSING:
+            odd.append(f"{found[i].name} has {number(mark)} here and {row[at]} there, which stays")
+    with out.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, delimiter=between, lineterminator="\n")
+        writer.writerows([row[j] for j in kept] for row in [head, *body])
     there = {record.student for record in found.values()}
     left = (r for r in everyone if r.student not in there)
-    absent = [r.name for r in left if r.state not in (MISSING, UNCLEAR)]
-    if absent:
-        odd.append(f"handed in, but not found in {template.name}: {'; '.join(map(line, absent))}")
+    if absent := [line(r.name) for r in left if r.state not in (MISSING, UNCLEAR)]:
+        odd.append(f"handed in, but not found in {template.name}: {'; '.join(absent)}")
     return empty, odd
 
 
-def _check_canvas(head: Sequence[str], template: Path) -> None:
+def _column(head: Sequence[str], body: Sequence[list[str]], column: str, template: Path) -> int:
+    """Return the place of the column to fill: the one of this name, or that begins with it."""
     named = "Student" in head or {"LastName", "FirstName"} <= set(head)
     if not (named and {"ID", "Section"} <= set(head)):
         raise Refusal(
             f"{template} is no gradebook of Canvas, which has the columns Student (or LastName and "
             "FirstName), ID and Section, nor a worksheet of Moodle (Identifier, Grade)."
         )
+    maxima = [row for row in body if is_maximum(row)]
+    fixed = {t for row in maxima for t, c in zip(head, row, strict=True) if "read only" in c}
+    free = [t for t in head if t not in CANVAS_IDS and t not in fixed]
+    begin = [t for t in free if t.casefold().startswith(column.casefold())]
+    fits = [t for t in free if t == column] or begin
+    if len(fits) != 1:
+        raise Refusal(f"name one column of {template} with --column; there are: {'; '.join(free)}.")
+    return head.index(fits[0])
 
 
-def _matched(people: Sequence[Person | None], everyone: Sequence[Record]) -> dict[int, Record]:
+def _matched(people: Mapping[int, Person], everyone: Sequence[Record]) -> dict[int, Record]:
     """Return which row is whose; a row that fits several students is left out."""
-    known = [(place, one) for place, one in enumerate(people) if one]
-    rows = distinct(one for _, one in known)
-    places = {one.key: place for one, (place, _) in zip(rows, known, strict=True)}
-    fits = matcher(rows)
-    claims = {r.student: fits(Person(r.student, r.name, r.ids)) for r in everyone}
-    times = Counter(one.key for _, some in claims.values() for one in some)
-    out = {}
-    for record in everyone:
-        fit, _ = claims[record.student]
-        if len(fit) == 1 and times[fit[0].key] == 1:
-            out[places[fit[0].key]] = record
-    return out
+    fits = matcher([replace(one, key=str(i)) for i, one in people.items()])
+    claims = [(record, *fits(Person("", record.name, record.ids))) for record in everyone]
+    times = Counter(one.key for _, _, some in claims for one in some)
+    own = ((record, both[0].key) for record, both, _ in claims if len(both) == 1)
+    return {int(key): record for record, key in own if times[key] == 1}
 
 
 def _same(text: str, value: float) -> bool:
@@ -116,22 +111,3 @@ def _same(text: str, value: float) -> bool:
         return isclose(float(text.replace(",", ".")), value, abs_tol=1e-9)
     except ValueError:
         return False
-
-
-def _column(head: list[str], body: list[list[str]], column: str, name: str, template: Path) -> int:
-    fixed = {
-        title
-        for row in body
-        if is_maximum(row)
-        for title, cell in zip(head, row, strict=False)
-        if "read only" in cell.lower()
-    }
-    free = [t for t in head if t not in CANVAS_IDS and t not in fixed]
-    fits = (
-        [t for t in free if t == column]
-        if column
-        else [t for t in free if t.casefold().startswith(name.casefold())]
-    )
-    if len(fits) != 1:
-        raise Refusal(f"name one column of {template} with --column; there are: {'; '.join(free)}.")
-    return head.index(fits[0])

@@ -1,4 +1,4 @@
-"""A student, and what is the same in their name however a program writes it."""
+"""The students of a class, and the spelling of names and ids."""
 
 import re
 import unicodedata
@@ -6,9 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-# Before a program's own number, which may by chance be somebody's number at the university.
+# Before a program's own number, which may by chance be another student's number at the university.
 CANVAS, MOODLE = "canvas:", "moodle:"
-WORDS = 12  # of a name; a longer one is taken as it stands
 _JOINERS = "\u200c\u200d"  # they belong to names, in Persian and Hindi
 
 
@@ -18,12 +17,11 @@ class Person:
 
     Fields:
         key: unique in the class, and printable; file names and exports are made from it.
-        name: as people write it.
-        ids: numbers, logins and addresses. Canvas's and Moodle's own numbers begin with
+        ids: numbers, logins and addresses; Canvas's and Moodle's own numbers begin with
             ``canvas:`` and ``moodle:``.
         paths: what they handed in, each with the name that they gave to it.
         late: the download says so.
-        days: how late, as the roster says; None where it does not. extension: days granted.
+        days: late, as the roster says, None where it does not; extension: days granted.
         notes: for the instructor.
         unclear: nothing was found, but a submission that belongs to no student may be theirs.
         matched: false for a submission that belongs to no student of the roster.
@@ -40,13 +38,15 @@ class Person:
     unclear: bool = False
     matched: bool = True
 
+    def noted(self, note: str) -> "Person":
+        """Return the student with one more note."""
+        return replace(self, notes=(*self.notes, note))
+
 
 def distinct(found: Iterable[Person]) -> list[Person]:
     """Return people with a number behind a key that is there already."""
     found = list(found)
-    taken = {one.key for one in found}
-    seen: set[str] = set()
-    out = []
+    taken, seen, out = {one.key for one in found}, set[str](), []
     for one in found:
         key, number = one.key, 1
         while key in (seen if number == 1 else taken):
@@ -54,8 +54,8 @@ def distinct(found: Iterable[Person]) -> list[Person]:
             key = f"{one.key} ({number})"
         seen.add(key)
         taken.add(key)
-        note = (f"another student is called {one.key!r} too",) if number > 1 else ()
-        out.append(replace(one, key=key, notes=(*one.notes, *note)))
+        other = replace(one, key=key)
+        out.append(other.noted(f"another student is called {one.key!r} too") if number > 1 else one)
     return out
 
 
@@ -67,19 +67,17 @@ def tidy(text: str) -> str:
     return "".join(shown).strip()
 
 
-def by_name(name: str) -> set[str]:
-    """Return the letters of a name from each word on: Canvas writes doejane, others Jane Doe."""
-    words = [w for w in map(letters, re.split(r"[\s,]+", name)) if w]
-    turns = len(words) if len(words) <= WORDS else min(1, len(words))
-    return {"".join(words[i:] + words[:i]) for i in range(turns)}
+def spellings(name: str) -> set[str]:
+    """Return the letters of a name; "Doe, Jane" is Jane Doe, too."""
+    return {letters(name), letters(" ".join(reversed(name.split(",", 1))))} - {""}
 
 
 def letters(text: str) -> str:
     """Return letters and digits only, without accents and case."""
     parts = unicodedata.normalize("NFKD", text.casefold())
-    return "".join(c for c in parts if c.isalnum() or _is_part(c))
-
-
-def _is_part(c: str) -> bool:
-    """Whether a mark makes another letter, as vowels do in Hindi: accents have 200 and more."""
-    return unicodedata.category(c)[0] == "M" and unicodedata.combining(c) < 200
+    # A mark makes another letter, as vowels do in Hindi; accents are of class 200 and more.
+    return "".join(
+        c
+        for c in parts
+        if c.isalnum() or (unicodedata.category(c)[0] == "M" and unicodedata.combining(c) < 200)
+    )

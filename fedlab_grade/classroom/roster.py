@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from fedlab_grade.classroom.people import CANVAS, MOODLE, Person, by_name, distinct, letters, tidy
+from fedlab_grade.classroom.people import CANVAS, MOODLE, Person, distinct, letters, tidy
+from fedlab_grade.limited import limited
 from fedlab_grade.options import Refusal
 from fedlab_grade.textfile import Unusable, read_regular, text_of
 
@@ -27,36 +28,33 @@ KNOWN = "name (or first name and last name), id, login, email, student ID, SIS l
 def read_table(path: Path) -> tuple[list[tuple[int, list[str]]], str]:
     """Return the rows of a CSV file, each with its last line, and what stands between cells.
 
-    That is the comma, semicolon or tab that is most frequent in the first line, or what Excel's
-    first line ``sep=;`` says.
+    That is the comma, semicolon or tab that is most frequent in the first line.
 
     Raises:
         Refusal: it cannot be read, is empty, or a quote in it is not closed.
     """
     try:
-        data = read_regular(path, TABLE)
-        if data[:4] in (b"PK\x03\x04", b"\xd0\xcf\x11\xe0"):
-            raise Unusable('is a workbook: save it as "CSV UTF-8"')
-        text = text_of(data)
+        rows, between = limited(_table, path)
     except Unusable as problem:
         raise Refusal(f"{path} {problem}.") from None
-    first, _, rest = text.partition("\n")
-    if told := re.fullmatch(r'"?sep=([,;\t])"?,*', first.strip(" "), re.IGNORECASE):
-        between, text = told[1], f"\n{rest}"
-    else:
-        between = max(",;\t", key=first.count)
+    return [(line, row) for line, row in rows], between
+
+
+def _table(path: Path) -> tuple[list[tuple[int, list[str]]], str]:
+    data = read_regular(path, TABLE)
+    if data[:4] in (b"PK\x03\x04", b"\xd0\xcf\x11\xe0"):
+        raise Unusable('is a workbook: save it as "CSV UTF-8"')
+    text = text_of(data)
+    between = max(",;\t", key=text.partition("\n")[0].count)
     reader = csv.reader(io.StringIO(text), delimiter=between, strict=True)
     rows: list[tuple[int, list[str]]] = []
     try:
-        for row in reader:
-            if any(map(str.strip, row)):
-                rows.append((reader.line_num, row))
+        rows += ((reader.line_num, row) for row in reader if any(map(str.strip, row)))
     except csv.Error as error:
-        last = rows[-1][0] + 1 if rows else 1
-        why = f"cannot be read from line {last} on ({error})"
-        raise Refusal(f"{path} {why}: see whether a quote there is not closed.") from None
+        why = f"cannot be read from line {rows[-1][0] + 1 if rows else 1} on ({error})"
+        raise Unusable(f"{why}: see whether a quote there is not closed") from None
     if not rows:
-        raise Refusal(f"{path} is empty.")
+        raise Unusable("is empty")
     return rows, between
 
 
@@ -72,22 +70,23 @@ def read_roster(path: Path) -> list[Person]:
             comma in a name without quotes.
     """
     rows, between = read_table(path)
-    head = [letters(cell) for cell in rows[0][1]]
+    (first, titles), *rest = rows
+    head = [letters(cell) for cell in titles]
     if not set(head) & (_IDS | _NAMES | _LAST):
-        there = ", ".join(repr(tidy(cell)[:40]) for cell in rows[0][1][:SHOWN])
+        there = ", ".join(repr(tidy(cell)[:40]) for cell in titles[:SHOWN])
         raise Refusal(
-            f"the roster {path} has no column that is known: line {rows[0][0]} has {there}. Known "
+            f"the roster {path} has no column that is known: line {first} has {there}. Known "
             f"are {KNOWN}."
         )
     of_canvas = is_canvas(rows)
     found: dict[object, Person] = {}
-    for line, row in rows[1:]:
+    for line, row in rest:
         if is_maximum(row):
             continue
         if why := _fault(head, row, between):
             raise Refusal(f"the roster {path}, line {line}: {why}.")
         one = student(head, row, of_canvas)
-        if one is None or (of_canvas and "teststudent" in by_name(one.name)):
+        if one is None or (of_canvas and letters(one.name) in ("teststudent", "studenttest")):
             continue
         same = (one.key, one.name) if one.ids else line  # two of one name may be two students
         seen = found.get(same, one)
@@ -111,13 +110,13 @@ def _fault(head: Sequence[str], row: Sequence[str], between: str) -> str:
     if any(map(str.strip, row[len(head) :])):
         wanted = f"a cell with {between!r} in it needs quotes"
         return f"it has more cells than the header ({len(head)}); {wanted}"
-    for title, cell in zip(head, row, strict=False):
-        if "\n" in cell.strip():
+    for title, cell in zip(head, map(str.strip, row), strict=False):
+        if "\n" in cell:
             return "a cell goes over several lines; see whether a quote is not closed"
-        if title in _IDS and re.fullmatch(r"\d+([.,]\d+)?E\+\d+", cell.strip(), re.IGNORECASE):
-            return f"{cell.strip()!r} is a number that a spreadsheet has cut short"
-        if title in _LATE | _EXTENSION and not re.fullmatch(r"(\d+([.,]\d+)?)?", cell.strip()):
-            return f"{cell.strip()!r} is no number of days"
+        if title in _IDS and re.fullmatch(r"\d+([.,]\d+)?E\+\d+", cell, re.IGNORECASE):
+            return f"{cell!r} is a number that a spreadsheet has cut short"
+        if title in _LATE | _EXTENSION and not re.fullmatch(r"(\d+([.,]\d+)?)?", cell):
+            return f"{cell!r} is no number of days"
     return ""
 
 
@@ -127,40 +126,25 @@ def student(head: Sequence[str], row: Sequence[str], of_canvas: bool) -> Person 
     Args:
         head: the titles, as of `letters`.
     """
-    cells = [(title, tidy(cell)) for title, cell in zip(head, row, strict=False)]
-    name = next((c for title, c in cells if title in _NAMES and c), "")
-    if not name:
-        parts = (c for kinds in (_FIRST, _LAST) for title, c in cells if title in kinds and c)
-        name = " ".join(parts)
+    cells = [(title, c) for title, cell in zip(head, row, strict=False) if (c := tidy(cell))]
+
+    def of(titles: set[str]) -> list[str]:
+        return [cell for title, cell in cells if title in titles]
+
+    name = next(iter(of(_NAMES)), " ".join(of(_FIRST) + of(_LAST)))
     ids: list[str] = []
     for title, cell in cells:
-        i = _id(cell) if title in _IDS else ""
-        if title == "identifier" and (participant := re.fullmatch(r"\D+ ([0-9]+)", i)):
-            # Moodle's worksheet says "Participant 12", and the names of files the same number.
-            ids.append(f"{MOODLE}{participant[1]}")
-        elif i:
-            ids.append(f"{CANVAS}{i}" if of_canvas and title == "id" else i)
-    plain = [i for i in ids if not i.startswith(MOODLE)]
-    key = next((i.removeprefix(CANVAS) for i in plain), name or "".join(ids)[len(MOODLE) :])
-    late = [_days(c) for title, c in cells if title in _LATE and c]
-    extension = sum(_days(c) for title, c in cells if title in _EXTENSION and c)
+        number = re.fullmatch(r"\D+ ([0-9]+)", cell) if title == "identifier" else None
+        if number:  # Moodle's worksheet says "Participant 12", and the names of files the same
+            ids.append(f"{MOODLE}{number[1]}")
+        elif title in _IDS and any(map(str.isalnum, cell)):
+            plain = re.sub(r"^(\d+)\.0+$", r"\1", cell)  # of a column with gaps
+            ids.append(f"{CANVAS}{plain}" if of_canvas and title == "id" else plain)
+    own = [i.removeprefix(CANVAS) for i in ids if not i.startswith(MOODLE)]
+    key = next(filter(None, [*own, name, *(i.removeprefix(MOODLE) for i in ids)]), "")
+    days = [float(c.replace(",", ".")) for c in of(_LATE)]
+    extension = sum(float(c.replace(",", ".")) for c in of(_EXTENSION))
     if not key:
         return None
-    return Person(
-        key,
-        name or key,
-        tuple(dict.fromkeys(ids)),
-        days=late[0] if late else None,
-        extension=extension,
-    )
-
-
-def _id(cell: str) -> str:
-    """Return an id without what spreadsheets and other programs put around it; "" for none."""
-    cell = re.sub(r"^#(?=\w)", "", cell)  # Brightspace's
-    cell = re.sub(r"^(\d+)\.0+$", r"\1", cell)  # of a column with gaps
-    return "" if cell.casefold() == "n/a" or not any(map(str.isalnum, cell)) else cell
-
-
-def _days(cell: str) -> float:
-    return float(cell.replace(",", "."))
+    late = days[0] if days else None
+    return Person(key, name or key, tuple(dict.fromkeys(ids)), days=late, extension=extension)

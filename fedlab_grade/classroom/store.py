@@ -15,7 +15,7 @@ import os
 import re
 import secrets
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -185,7 +185,8 @@ class Store:
                     one.key, one.name, one.ids, about.assignment, UNGRADED, about.tests,
                     "grading was stopped before it came to this submission", late=one.late,
                 )  # fmt: skip
-            yield changes.apply(record, by_hand)
+            points, comments = by_hand.get(one.key, ({}, ()))
+            yield replace(record, changed=points, comments=comments)
 
     def left_over(self) -> list[tuple[str, Path]]:
         """Return name and file of each record whose student is no longer in the class."""
