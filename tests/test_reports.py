@@ -1,6 +1,8 @@
 """Reports for instructors, students and other programs."""
 
+import base64
 import csv
+import hashlib
 import io
 import json
 import re
@@ -14,7 +16,7 @@ import pytest
 from markdown_it import MarkdownIt
 
 from fedlab_grade import escape
-from fedlab_grade.classroom import commands, exports, gradebook, nbgrader, pages, report, tables
+from fedlab_grade.classroom import commands, exports, gradebook, pages, report, tables
 from fedlab_grade.classroom.people import Person
 from fedlab_grade.classroom.records import Outcome, Record
 from fedlab_grade.classroom.store import Store
@@ -104,7 +106,7 @@ def everything(one: Record) -> list[str]:
 
 def test_no_page_holds_an_element_of_a_students() -> None:
     ours = {"html", "head", "meta", "title", "style", "body", "h1", "h2", "p", "ul", "li", "pre"}
-    ours |= {"table", "tr", "th", "td", "a", "div"}
+    ours |= {"table", "thead", "tbody", "tr", "th", "td", "a", "div", "button", "script"}
     for page in everything(evil())[:2]:
         found = Tags(page)
         assert found.tags <= ours
@@ -200,6 +202,19 @@ def test_difficulty_counts_graded_submissions_only() -> None:
     assert (first.graded, first.full, first.mean) == (2, 0.5, pytest.approx((3 + 1) / 2 / 3))
     assert (first.mistake, first.often) == ("you squared it", 1)
     assert (second.full, second.mean, second.mistake) == (0.5, 0.5, "area is wrong: got 4")
+
+
+def test_a_click_on_a_column_sorts_the_class_and_no_other_script_may_run() -> None:
+    page = pages.class_page("hw", table(CLASS))
+    (script,) = re.findall(r"<script>(.*?)</script>", page, re.DOTALL)
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    assert f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'" in page
+    assert "script" not in pages.student_page(CLASS[0])
+    head, _, body = page.partition('<table id="students">')[2].partition("</thead>")
+    assert re.findall(r"<button>(.*?)</button>", head) == [
+        "student", "q1", "q2", "total", "state", "remark",
+    ]  # fmt: skip
+    assert body.partition("</tbody>")[0].count("<tr>") == len(CLASS)
 
 
 def test_difficulty_of_nothing_is_no_division_by_zero() -> None:
@@ -611,7 +626,7 @@ def stand_in(monkeypatch: pytest.MonkeyPatch) -> type[Nbgrader]:
 
 def test_nbgrader_gets_a_grade_for_each_question(stand_in: type[Nbgrader], tmp_path: Path) -> None:
     path = tmp_path / "gradebook.db"
-    assert nbgrader.write(CLASS, path) == ["cyd", "dan"]
+    assert exports.nbgrader(CLASS, path) == ["cyd", "dan"]
     found = json.loads(path.read_text())
     assert found["assignments"] == {"hw": {"hw": {"q1": 3, "q2": 2.5}}}
     assert found["students"].keys() == {"ann", "bob", "cyd", "dan", "eve"}
@@ -631,10 +646,10 @@ def test_a_question_that_came_later_is_in_nbgrader_s_gradebook_too(
     stand_in: type[Nbgrader], tmp_path: Path
 ) -> None:
     path = tmp_path / "gradebook.db"
-    nbgrader.write(CLASS[:2], path)
+    exports.nbgrader(CLASS[:2], path)
     new = replace(CLASS[0].tests[0], test="t3", question="q3")
     old, first = CLASS[1], replace(CLASS[0], tests=(*CLASS[0].tests, new))
-    nbgrader.write([old, first], path)
+    exports.nbgrader([old, first], path)
     grades = json.loads(path.read_text())["grades"]
     assert grades["ann"]["q3"] == {"auto_score": 1, "needs_manual_grade": False}
     assert grades["bob"]["q3"] == {"auto_score": None, "needs_manual_grade": True}
@@ -646,7 +661,7 @@ def test_no_two_students_share_a_folder_of_nbgrader_s(
 ) -> None:
     names = ["a b", "a_b", "a/b", "..", ".", "-rf", "x" * 200, "名前", "a.b@c-d"]
     path = tmp_path / "gradebook.db"
-    nbgrader.write([record(name, 1, 2, 2.5, name=name) for name in names], path)
+    exports.nbgrader([record(name, 1, 2, 2.5, name=name) for name in names], path)
     found = json.loads(path.read_text())["students"]
     assert list(found.values()) == names
     assert all(re.fullmatch(r"\w[\w.@-]{,63}", key) for key in found)
@@ -672,7 +687,7 @@ def test_whatever_fails_in_nbgrader_is_refused_and_the_old_gradebook_stays(
     path.write_text("old")
     stand_in.fails = error
     with pytest.raises(Refusal, match=rf"nbgrader cannot write .*gradebook\.db: {message}"):
-        nbgrader.write(CLASS, path)
+        exports.nbgrader(CLASS, path)
     assert path.read_text() == "old"
     assert [p.name for p in tmp_path.iterdir()] == ["gradebook.db"]
 
@@ -682,7 +697,7 @@ def test_without_nbgrader_its_gradebook_is_refused(
 ) -> None:
     monkeypatch.setitem(sys.modules, "nbgrader.api", None)
     with pytest.raises(Refusal, match="pip install nbgrader"):
-        nbgrader.write(CLASS, tmp_path / "gradebook.db")
+        exports.nbgrader(CLASS, tmp_path / "gradebook.db")
 
 
 def test_the_report_of_a_folder_is_there_for_everyone(

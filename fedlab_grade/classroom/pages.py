@@ -1,8 +1,11 @@
 """Reports as files: the class and each student as HTML, each student as Markdown too."""
 
-from collections.abc import Iterable, Iterator, Sequence
+import base64
+import hashlib
+from collections.abc import Iterable, Sequence
 from functools import cache
 from itertools import takewhile
+from pathlib import Path
 from statistics import fmean
 from typing import Any
 
@@ -28,97 +31,85 @@ STATES = {
 }
 SIGNS = {"passed": "✓", "error": "!", "not run": "-"}
 BINS, WIDTH = 10, 20.0  # bars of the histogram, and the longest one's width in rem
+SCRIPT = (Path(__file__).parent / "templates/sort.js").read_text(encoding="utf-8")
 
 
 @cache
 def _templates() -> Any:
-    """Return the templates; all that they show is escaped, and without control characters."""
+    """Return the templates; all that they show is without control characters, and HTML escaped."""
     jinja2 = extra("jinja2")
-
-    def harmless(value: object) -> object:
-        return plain(value) if type(value) is str else value
-
-    return jinja2.Environment(
+    out = jinja2.Environment(
         loader=jinja2.PackageLoader("fedlab_grade.classroom"),
-        autoescape=True,
-        finalize=harmless,
+        autoescape=lambda name: not name.endswith(".md"),
+        finalize=lambda value: plain(value) if type(value) is str else value,
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    out.filters |= {"markdown": markdown, "fenced": fenced, "number": number}
+    return out
+
+
+def _render(template: str, **values: Any) -> str:
+    return str(_templates().get_template(template).render(**values))
 
 
 def class_page(assignment: str, table: Table) -> str:
     """Return the class as a page of HTML, with a link to each student's."""
     totals = [row.total for row in table.rows if row.total is not None]
     most = sum(table.questions.values())
-    html: str = (
-        _templates()
-        .get_template("class.html")
-        .render(
-            assignment=assignment,
-            table=table,
-            states=", ".join(f"{count} {state}" for state, count in table.states().items()),
-            most=number(most),
-            mean=number(round(fmean(totals), 2)) if totals else "-",
-            bins=list(_bins(totals, most)),
-            hard=table.difficulty(),
-            number=number,
-        )
-    )
-    return html
-
-
-def _bins(totals: Sequence[float], most: float) -> Iterator[tuple[str, int, float]]:
-    """Yield (range of points, number of students, width of the bar) of a histogram."""
     places = [min(BINS - 1, int(BINS * max(0.0, t) / most)) if most else 0 for t in totals]
     counts = [places.count(i) for i in range(BINS)]
-    for i, count in enumerate(counts):
-        ends = (number(round(most * j / BINS, 2)) for j in (i, i + 1))
-        yield " to ".join(ends), count, WIDTH * count / max(1, *counts)
+    ends = [number(round(most * i / BINS, 2)) for i in range(BINS + 1)]
+    return _render(
+        "class.html",
+        assignment=assignment,
+        table=table,
+        most=most,
+        mean=number(round(fmean(totals), 2)) if totals else "-",
+        bins=[
+            (f"{ends[i]} to {ends[i + 1]}", n, WIDTH * n / max(1, *counts))
+            for i, n in enumerate(counts)
+        ],
+        script=SCRIPT,
+        hash=base64.b64encode(hashlib.sha256(SCRIPT.encode()).digest()).decode(),
+    )
 
 
 def student_page(record: Record, show_hidden: bool = False) -> str:
     """Return a student's report as a page of HTML."""
-    questions = [
-        {
-            "name": question,
-            "function": tests[0].function,
-            "points": number(record.points(question)) or "-",
-            "most": number(sum(t.max for t in tests)),
-            "colour": _colour(record.points(question), sum(t.max for t in tests)),
-            "said": _said(record, question),
-            "tests": [
-                {
-                    "line": _line(test),
-                    "colour": _colour(test.points, test.max),
-                    "likely": next(iter(split[0]), ""),
-                    "texts": split[1],
-                }
-                for test in tests
-                for split in [_split(told(test, record.tests, show_hidden))]
-            ],
-        }
-        for question, tests in record.questions.items()
-    ]
-    html: str = (
-        _templates()
-        .get_template("student.html")
-        .render(
-            record=record,
-            summary=_summary(record),
-            judged=record.state in (GRADED, UNGRADED),
-            questions=questions,
-            made=_made(record),
+    return _render("student.html", **_shown(record, show_hidden))
+
+
+def student_markdown(record: Record, show_hidden: bool = False) -> str:
+    """Return a student's report as Markdown."""
+    return _render("student.md", **_shown(record, show_hidden))
+
+
+def _shown(record: Record, show_hidden: bool) -> dict[str, Any]:
+    """Return what the templates of a student's report show."""
+    questions = []
+    for name, tests in record.questions.items():
+        points, most = record.points(name), sum(t.max for t in tests)
+        shown = [
+            (_line(t), _colour(t.points, t.max), told(t, record.tests, show_hidden)) for t in tests
+        ]
+        questions.append(
+            {
+                "name": name,
+                "function": tests[0].function,
+                "points": f"{number(points) or '-'} of {number(most)}",
+                "colour": _colour(points, most),
+                "said": _said(record, name),
+                "tests": shown,
+            }
         )
-    )
-    return html
-
-
-def _split(texts: Iterable[str]) -> tuple[list[str], list[str]]:
-    """Return the likely causes, which come first, and the rest."""
-    everything = list(texts)
-    first = [text for text in everything if text.startswith("Likely: ")]
-    return first, [text for text in everything if text not in first]
+    return {
+        "record": record,
+        "summary": _summary(record),
+        "problem": record.problem if record.state == NOT_GRADABLE else "",
+        "questions": questions if record.state in (GRADED, UNGRADED) else [],
+        "made": _made(record),
+    }
 
 
 def _colour(points: float | None, most: float) -> str:
@@ -129,71 +120,41 @@ def _colour(points: float | None, most: float) -> str:
 
 def _said(record: Record, question: str) -> str:
     """Return how a question went, in a few words."""
-    tests = record.questions[question]
-    if record.changed.get(question) is not None:
+    states = [t.status for t in record.questions[question]]
+    if question in record.changed:
         return "changed by your instructor"
-    passed = sum(t.status == "passed" for t in tests)
-    stopped = ", stopped" if any(t.status == "stopped" for t in tests) else ""
-    if all(t.status == "not written" for t in tests):
+    if set(states) == {"not written"}:
         return "not written yet"
-    return "full marks" if passed == len(tests) else f"{passed} of {len(tests)} tests{stopped}"
+    stopped = ", stopped" if "stopped" in states else ""
+    passed = states.count("passed")
+    return "full marks" if passed == len(states) else f"{passed} of {len(states)} tests{stopped}"
 
 
-def student_markdown(record: Record, show_hidden: bool = False) -> str:
-    """Return a student's report as Markdown."""
-    out = [f"# {markdown(record.assignment)}: {markdown(record.name)}", ""]
-    out += [markdown(_summary(record)), ""]
-    out += [line for text in record.comments for line in (markdown(f"Comment: {text}"), "")]
-    if record.problem and record.state == NOT_GRADABLE:
-        out += [fenced(record.problem), ""]
-    if record.state in (GRADED, UNGRADED):
-        for question, tests in record.questions.items():
-            most = number(sum(t.max for t in tests))
-            name = f"{question} {tests[0].function}".strip()
-            points = number(record.points(question)) or "-"
-            out += [f"## {markdown(f'{name}: {points} of {most}')}", ""]
-            for test in tests:
-                out += [f"- {markdown(_line(test))}", ""]
-                for text in told(test, record.tests, show_hidden):
-                    out += [*(f"  {row}".rstrip() for row in fenced(text).splitlines()), ""]
-    if record.notes:
-        out += ["## About your file", "", *(f"- {markdown(note)}" for note in record.notes), ""]
-    return "\n".join([*out, markdown(_made(record)), ""])
-
-
-def told(test: Outcome, among: Sequence[Outcome], show_hidden: bool = False) -> Iterable[str]:
-    """Yield what a student reads about a test, beside its aspect.
+def told(test: Outcome, among: Sequence[Outcome], show_hidden: bool = False) -> list[str]:
+    """Return what a student reads about a test, beside its aspect; the likely cause comes first.
 
     Args:
         among: all tests of the record.
     """
     if test.status == "not run":
-        if any(t.question == test.question and t.status == "stopped" for t in among):
-            yield "Not run: an earlier call in this question was stopped."
-        return
+        stopped = any(t.question == test.question and t.status == "stopped" for t in among)
+        return ["Not run: an earlier call in this question was stopped."] * stopped
     if test.status in ("passed", "not handed in"):
-        yield from [test.message] if test.message else []  # what the instructor reads
-        return
+        return [test.message] if test.message else []  # what the instructor reads
     if all(t.status == "not gradable" for t in among):  # it is said once, of the file
-        return
+        return []
     if test.status == "error":
-        yield "The test failed by itself; this is no fault of your file."
-        return
+        return ["The test failed by itself; this is no fault of your file."]
     if test.hidden and not show_hidden:
-        yield "What this test gives to your function is not shown."
-        return
-    before = [t for t in takewhile(lambda t: t is not test, among) if show_hidden or not t.hidden]
+        return ["What this test gives to your function is not shown."]
+    before = (t for t in takewhile(lambda t: t is not test, among) if show_hidden or not t.hidden)
     said = {(t.question, t.message, t.likely) for t in before if t.status == test.status}
-    if (test.question, test.message, test.likely) in said and not test.printed.strip():
-        yield "The same as above."
-        return
-    yield test.message
-    if test.code:
-        yield test.code
-    if test.likely:
-        yield f"Likely: {test.likely}."
-    if test.printed.strip():
-        yield f"Your code printed:\n{test.printed.strip()}"
+    printed = test.printed.strip()
+    if (test.question, test.message, test.likely) in said and not printed:
+        return ["The same as above."]
+    likely = f"Likely: {test.likely}." if test.likely else ""
+    texts: Iterable[str] = (likely, test.message, test.code)
+    return [*filter(None, texts), *([f"Your code printed:\n{printed}"] if printed else [])]
 
 
 def _summary(record: Record) -> str:
@@ -202,20 +163,18 @@ def _summary(record: Record) -> str:
         late = f" It was handed in late: {record.penalty:.0%} are taken off {number(record.won)}."
     if record.changed:
         late += " Your instructor has changed the points."
-    said = STATES.get(record.state)
+    said = STATES.get(record.state, "")
     if record.state in (NOT_GRADABLE, MISSING, UNCLEAR) and not record.changed:
         return f"{said}{late}"
     mark = record.won if record.mark is None else record.mark
-    total = f"{number(mark)} of {number(record.max)} points.{late}"
-    return f"{said} {total}" if said else total
+    return f"{said} {number(mark)} of {number(record.max)} points.{late}".lstrip()
 
 
 def _line(test: Outcome) -> str:
-    sign = SIGNS.get(test.status, "✗")
     hidden = ", hidden" if test.hidden else ""
     idle = ", not run" if test.status == "not run" else ""
     points = "not judged" if test.points is None else f"{number(test.points)} of {number(test.max)}"
-    return f"{sign} {test.aspect or test.test} ({points}{hidden}{idle})"
+    return f"{SIGNS.get(test.status, '✗')} {test.aspect or test.test} ({points}{hidden}{idle})"
 
 
 def _made(record: Record) -> str:

@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from fedlab_grade.classroom import exports, gradebook, nbgrader, pages, tables
+from fedlab_grade.classroom import exports as programs
+from fedlab_grade.classroom import gradebook, pages, tables
 from fedlab_grade.classroom.store import Store, file_name
 from fedlab_grade.escape import for_console, line
 from fedlab_grade.options import Refusal
@@ -31,32 +32,24 @@ def report(
         Refusal: there are no grades, or an export cannot be made.
     """
     store = Store(folder)
-    about = store.read_class()
-    notes = {one.key: one.notes for one in about.people}
-    questions: dict[str, float] = {}
-    for test in about.tests:
-        questions[test.question] = questions.get(test.question, 0) + test.max
-    table = tables.Table(questions)
     target = folder / "report"
+    lines: list[str] = []
     try:
-        (target / "students").mkdir(parents=True, exist_ok=True)
-        _emptied(target / "students", "*.html", "*.md")
-        for record in store.records():
-            page = target / "students" / f"{file_name(record.student)}.html"
-            _text(page, pages.student_page(record, show_hidden))
-            _text(page.with_suffix(".md"), pages.student_markdown(record, show_hidden))
-            table.add(record, f"students/{page.name}", notes[record.student])
-        _text(target / "class.html", pages.class_page(about.assignment, table))
-        _text(target / "class.csv", tables.class_csv(table))
-        _text(target / "questions.csv", tables.difficulty_csv(table))
-        lines: list[str] = []
+        table = _write_pages(store, target, show_hidden)
         try:  # before anything is printed: who reads that may stop in the middle
-            # nbgrader comes last, since it may not be installed.
             for name, template in (("canvas", canvas), ("moodle", moodle)):
                 if template:
-                    lines += _filled(name, store, target, template, column)
-            for name in sorted(exports, key=lambda name: name == "nbgrader"):
-                lines += _export(name, store, target, show_hidden)
+                    path = target / f"{name}.csv"
+                    unsure, odd = gradebook.fill(store.records(), template, path, column)
+                    lines += _said(name, path, unsure, odd)
+            if "gradescope" in exports:
+                path = target / "gradescope"
+                _empty(path, "*/results.json")
+                unsure = programs.gradescope(store.records(), path, show_hidden)
+                lines += _said("gradescope", path, unsure)
+            if "nbgrader" in exports:  # at last, since it may not be installed
+                path = target / "gradebook.db"
+                lines += _said("nbgrader", path, programs.nbgrader(store.records(), path))
         finally:
             told = f"{tables.class_text(table)}\n\n{tables.difficulty_text(table)}\n"
             print(for_console(told))
@@ -69,35 +62,37 @@ def report(
     return 0
 
 
-def _export(name: str, store: Store, target: Path, show_hidden: bool) -> list[str]:
-    """Write one, and return what is to be said of it."""
-    if name == "gradescope":
-        _emptied(target / name, "*/results.json")
-        path = target / name
-        unsure = exports.gradescope(store.records(), path, show_hidden)
-    else:
-        path = target / "gradebook.db"
-        unsure = nbgrader.write(store.records(), path)
-    return _said(name, path, unsure)
+def _write_pages(store: Store, target: Path, show_hidden: bool) -> tables.Table:
+    """Write all pages and tables of a class, and return its table."""
+    about = store.read_class()
+    notes = {one.key: one.notes for one in about.people}
+    questions: dict[str, float] = {}
+    for test in about.tests:
+        questions[test.question] = questions.get(test.question, 0) + test.max
+    table = tables.Table(questions)
+    (target / "students").mkdir(parents=True, exist_ok=True)
+    _empty(target / "students", "*.html", "*.md")
+    for record in store.records():
+        page = target / "students" / f"{file_name(record.student)}.html"
+        _text(page, pages.student_page(record, show_hidden))
+        _text(page.with_suffix(".md"), pages.student_markdown(record, show_hidden))
+        table.add(record, f"students/{page.name}", notes[record.student])
+    _text(target / "class.html", pages.class_page(about.assignment, table))
+    _text(target / "class.csv", tables.class_csv(table))
+    _text(target / "questions.csv", tables.difficulty_csv(table))
+    return table
 
 
-def _filled(name: str, store: Store, target: Path, template: Path, column: str) -> list[str]:
-    path = target / f"{name}.csv"
-    unsure, odd = gradebook.fill(store.records(), template, path, column)
-    return [*_said(name, path, unsure), *(f"  {line(text)}" for text in odd)]
-
-
-def _said(name: str, path: Path, unsure: Sequence[str]) -> list[str]:
+def _said(name: str, path: Path, unsure: Sequence[str], odd: Sequence[str] = ()) -> list[str]:
     # By semicolons, since a name may hold a comma.
     without = [f"  without a mark: {'; '.join(map(line, unsure))}"] if unsure else []
-    return [f"{name}: {path}", *without]
+    return [f"{name}: {path}", *without, *(f"  {line(text)}" for text in odd)]
 
 
-def _emptied(folder: Path, *patterns: str) -> None:
+def _empty(folder: Path, *patterns: str) -> None:
     """Remove the files of an earlier report: their students may have left the class."""
-    for pattern in patterns:
-        for path in folder.glob(pattern):
-            path.unlink()
+    for path in [path for pattern in patterns for path in folder.glob(pattern)]:
+        path.unlink()
 
 
 def _text(path: Path, text: str) -> None:

@@ -5,6 +5,7 @@ import io
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from statistics import fmean
 
 from fedlab_grade.classroom.records import GRADED, Outcome, Record
 from fedlab_grade.escape import cell, line
@@ -17,8 +18,7 @@ class Row:
     """A student in the table of the class.
 
     Fields:
-        points: of each question; None where it was not judged.
-        total: None where the submission is not gradable yet or ungraded.
+        points: of each question; total: None where there is no mark.
         remark: why it is not graded, lateness, and notes for the instructor.
         page: where the student's page is, seen from the table's.
     """
@@ -29,7 +29,7 @@ class Row:
     points: tuple[float | None, ...]
     total: float | None
     remark: str
-    page: str = ""
+    page: str
 
     @property
     def shown(self) -> str:
@@ -42,9 +42,8 @@ class Difficulty:
     """How a question went, over those submissions that were graded.
 
     Fields:
-        graded: number of submissions.
         full: share of them with full marks; mean: of the points, as a share of the maximum.
-        mistake: the most frequent mistake, "" where there was none; often: how often.
+        mistake: the most frequent one, "" where there was none; often: how often.
     """
 
     question: str
@@ -57,16 +56,11 @@ class Difficulty:
     often: int
 
     @property
-    def full_marks(self) -> str:
-        return f"{self.full:.0%} of {self.graded}"
-
-    @property
-    def average(self) -> str:
-        return f"{self.mean:.0%}"
-
-    @property
-    def told(self) -> str:
-        return f"{self.mistake} ({self.often})" if self.mistake else ""
+    def shown(self) -> tuple[str, str, str, str]:
+        """Question, share of full marks, mean and mistake, as people read them."""
+        mistake = f"{self.mistake} ({self.often})" if self.mistake else ""
+        full = f"{self.full:.0%} of {self.graded}"
+        return f"{self.question} {self.function}", full, f"{self.mean:.0%}", mistake
 
 
 class Table:
@@ -84,92 +78,73 @@ class Table:
         self._function: dict[str, str] = {}
 
     def add(self, record: Record, page: str = "", notes: Iterable[str] = ()) -> None:
-        """Add the row of a record.
-
-        Args:
-            notes: about the student, for the instructor.
-        """
-        points: list[float | None] = []
+        """Add the row of a record; the notes about the student are for the instructor."""
         for question in self.questions:
             tests = record.questions.get(question, ())
             self._function.setdefault(question, tests[0].function if tests else "")
-            points.append(None if record.mark is None else record.points(question))
             if record.state == GRADED and tests:
                 self._won[question].append(record.points(question) or 0.0)
                 mistakes = dict.fromkeys(map(_mistake, tests))  # a set would settle ties by chance
-                self._likely[question].update(m for m in mistakes if m)
-        late = f"late, {record.penalty:.0%} taken off" if record.penalty else "late"
-        hand = "changed by hand" if record.changed else ""
-        parts = [late if record.late or record.penalty else "", hand, *notes, record.problem]
-        remark = "; ".join(filter(None, parts))
+                self._likely[question].update(filter(None, mistakes))
+        points = (None if record.mark is None else record.points(q) for q in self.questions)
+        late = f"late, {record.penalty:.0%} taken off" if record.penalty else "late" * record.late
+        parts = (late, "changed by hand" if record.changed else "", *notes, record.problem)
+        remark = line("; ".join(filter(None, parts)))[:200]
         self.rows.append(
-            Row(
-                record.student,
-                record.name,
-                record.state,
-                tuple(points),
-                record.mark,
-                line(remark)[:200],
-                page,
-            )
+            Row(record.student, record.name, record.state, tuple(points), record.mark, remark, page)
         )
 
     def difficulty(self) -> list[Difficulty]:
         """Return one entry for each question, in their order."""
         out = []
         for question, most in self.questions.items():
-            won = self._won[question]
+            won, function = self._won[question] or [0.0], self._function.get(question, "")
             mistake, often = next(iter(self._likely[question].most_common(1)), ("", 0))
-            full = sum(w >= most for w in won) / len(won) if won else 0.0
-            mean = sum(won) / len(won) / most if won and most else 0.0
-            function = self._function.get(question, "")
-            out.append(Difficulty(question, function, most, len(won), full, mean, mistake, often))
+            graded, full = len(self._won[question]), fmean(w >= most > 0 for w in won)
+            mean = fmean(won) / most if most else 0.0
+            out.append(Difficulty(question, function, most, graded, full, mean, mistake, often))
         return out
 
-    def states(self) -> Counter[str]:
-        """Return how many submissions are in each state."""
-        return Counter(row.state for row in self.rows)
+    def states(self) -> str:
+        """Say how many submissions are in each state."""
+        return ", ".join(f"{n} {state}" for state, n in Counter(r.state for r in self.rows).items())
 
 
 def class_text(table: Table) -> str:
     """Return the table of the class for a terminal."""
     most = number(sum(table.questions.values()))
-    head = ["student", *table.questions, "total", "of", "state", ""]
-    body = [
+    body = (
         [r.shown, *map(number, r.points), number(r.total), most, r.state, r.remark]
         for r in table.rows
-    ]
-    return aligned([head, *body], right=range(1, len(table.questions) + 3))
+    )
+    return aligned([["student", *table.questions, "total", "of", "state", ""], *body])
 
 
 def difficulty_text(table: Table) -> str:
     """Return the table of the questions for a terminal."""
-    body = [
-        [f"{d.question} {d.function}", d.full_marks, d.average, d.told] for d in table.difficulty()
-    ]
-    return aligned([["question", "full marks", "mean", "most frequent mistake"], *body], (1, 2))
+    head = ["question", "full marks", "mean", "most frequent mistake"]
+    return aligned([head, *(d.shown for d in table.difficulty())])
 
 
 def class_csv(table: Table) -> str:
     """Return the table of the class for a spreadsheet, without formulas."""
     most = number(sum(table.questions.values()))
     head = ["student", "name", "state", *table.questions, "total", "max", "remark", "page"]
-    body = [
-        [r.student, r.name, r.state, *map(number, r.points), number(r.total), most, r.remark,
-         r.page]
+    body = (
+        [r.student, r.name, r.state, *map(number, (*r.points, r.total)), most, r.remark, r.page]
         for r in table.rows
-    ]  # fmt: skip
+    )
     return as_csv([head, *body])
 
 
 def difficulty_csv(table: Table) -> str:
     """Return the table of the questions for a spreadsheet, without formulas."""
     head = ["question", "function", "max", "graded", "full_marks", "mean", "mistake", "times"]
-    body = [
+    body = (
         [d.question, d.function, number(d.max), str(d.graded), f"{d.full:.3f}", f"{d.mean:.3f}",
          d.mistake, str(d.often)]
         for d in table.difficulty()
-    ]  # fmt: skip
+    )  # fmt: skip
     return as_csv([head, *body])
 
 
@@ -185,18 +160,16 @@ def number(value: float | None) -> str:
     return "" if value is None else f"{round(value, 4):g}"
 
 
-def aligned(rows: Iterable[Sequence[str]], right: Iterable[int] = ()) -> str:
-    """Return rows of cells as aligned columns of one-line texts, cut to WIDE characters."""
+def aligned(rows: Iterable[Sequence[str]]) -> str:
+    """Return rows as aligned columns of one-line texts, cut to WIDE; numbers to the right."""
     shown = [[_short(line(text)) for text in row] for row in rows]
-    widths = [max(len(row[i]) for row in shown) for i in range(len(shown[0]))]
-    flush = set(right)
-    return "\n".join(
-        "  ".join(
-            text.rjust(width) if i in flush else text.ljust(width)
-            for i, (text, width) in enumerate(zip(row, widths, strict=True))
-        ).rstrip()
-        for row in shown
-    )
+    columns = [
+        [text.rjust(width) if right else text.ljust(width) for text in column]
+        for column in zip(*shown, strict=True)
+        for width in [max(map(len, column))]
+        for right in [all(text[:1].isdigit() for text in column[1:] if text)]
+    ]
+    return "\n".join("  ".join(row).rstrip() for row in zip(*columns, strict=True))
 
 
 def _mistake(test: Outcome) -> str:
