@@ -110,6 +110,13 @@ def test_the_visible_cells_of_a_path_run_alone(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", PATHS)
+def test_a_reader_guesses_before_the_figure_with_the_results(name: str) -> None:
+    figures = [part for part in re.split("^## ", source(name), flags=re.M) if "name: fig-" in part]
+    before, _, _ = figures[-1].partition("name: fig-")
+    assert re.search(r"^choice\($", before, re.M)
+
+
+@pytest.mark.parametrize("name", PATHS)
 def test_each_figure_of_a_path_has_a_name_a_caption_and_an_alternative_text(
     name: str,
 ) -> None:

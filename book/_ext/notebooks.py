@@ -133,11 +133,12 @@ def write(app: Sphinx, error: Exception | None) -> None:
 
 
 def offer(app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:
-    """Put a link to the notebook under a chapter's title."""
+    """Put links to the notebook and to the reader's answers under a chapter's title."""
     if CHAPTER.match(page):
-        link = f'<a href="{page}.ipynb" download>Download this page as a notebook</a>'
+        links = f'<a href="{page}.ipynb" download>Download this page as a notebook</a>'
+        links += ' · <a href="progress.html">Your progress</a>'
         context["body"] = context["body"].replace(
-            "</h1>", f'</h1>\n<p class="fedlab-download">{link}</p>', 1
+            "</h1>", f'</h1>\n<p class="fedlab-download">{links}</p>', 1
         )
 
 

@@ -205,6 +205,7 @@
         make("li", {className: ok ? "live-right" : "live-wrong"}, `${ok ? "✓" : "✗"} ${sentence}`)));
       status.classList.toggle("live-error", Boolean(error));
       const held = all.filter(([ok]) => ok).length;
+      if (all.length) window.progress.note(given.source, {held, of: all.length});
       status.textContent = error ? short(error, given.label)
         : all.length ? `${held} of ${all.length} hold` : "";
     }

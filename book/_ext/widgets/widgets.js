@@ -83,8 +83,22 @@ function question(owner, view) {
     view.setAttribute("role", "group");
     view.firstChild.id = `widget-${(count += 1)}`;
     view.setAttribute("aria-labelledby", view.firstChild.id);
+    remember(owner);
   }
   return view;
+}
+
+// The reader's last answer is shown again, and a new one is kept.
+function remember(owner) {
+  const [asked, buttons, reply] = owner.children.map(model);
+  const answers = buttons._options_labels;
+  const last = answers.indexOf(progress.recall(asked.value)?.last.answer);
+  if (last >= 0) set(buttons, "index", last);
+  buttons.heard.push((trait) => {
+    if (trait !== "index") return;
+    const right = model(reply.children[buttons.index]).value.includes("<strong>Right.");
+    progress.note(asked.value, { answer: answers[buttons.index], right });
+  });
 }
 
 function stack(owner) {
