@@ -10,11 +10,7 @@ from fedlab_edu.validate import whole
 
 
 def seed_for(seed: int, *key: int) -> int:
-    """Return a 63-bit seed for the key; different keys give unrelated seeds.
-
-    Raises:
-        ValueError: a seed below 0.
-    """
+    """Return a 63-bit seed for the key; different keys give unrelated seeds."""
     keyed = np.random.SeedSequence(whole("seed", seed, 0), spawn_key=key)
     return int(keyed.generate_state(1, np.uint64)[0]) >> 1
 

@@ -20,11 +20,7 @@ __all__ = [
 
 
 def load(name: str, device: str = "cpu", **options: Any) -> Federation:
-    """Load a federation by name, such as "digits"; options go to the function of that name.
-
-    Raises:
-        ValueError: an unknown name, an unusable device, or an option out of range.
-    """
+    """Load a federation by name, such as "digits"; options go to the function of that name."""
     known: dict[str, Callable[..., Federation]] = {
         "digits": digits, "shakespeare": shakespeare, "sensors": sensors, "genres": genres,
     }  # fmt: skip

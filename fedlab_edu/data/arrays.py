@@ -15,11 +15,7 @@ _TARGETS = "class numbers, floats for a regression, or strings, one for each exa
 
 
 def as_pairs(data: Dataset[Any]) -> tuple[Any, Any]:
-    """Return the inputs and the targets of a map-style data set of pairs (x, y).
-
-    Raises:
-        ValueError: a data set without a length, or whose examples are no pairs.
-    """
+    """Return the inputs and the targets of a map-style data set, with a length, of pairs (x, y)."""
     allowed = "a Dataset with a length, whose examples are pairs (x, y)"
     if isinstance(data, TensorDataset) and len(data.tensors) == 2:
         return data.tensors
@@ -32,12 +28,7 @@ def as_pairs(data: Dataset[Any]) -> tuple[Any, Any]:
 
 
 def as_inputs(x: Any, name: str = "x") -> Tensor:
-    """Convert inputs (M, ...) to a tensor: floats, tokens (M, T), or uint8 images (M, C, H, W).
-
-    Raises:
-        ValueError: anything else, such as images of other whole numbers, NaN, or lists of several
-            lengths.
-    """
+    """Convert inputs (M, ...) to a tensor: floats, tokens (M, T), or uint8 images (M, C, H, W)."""
     found = _examples(name, x, _NUMBERS)
     kind = str(found.dtype).removeprefix("torch.")
     ok, allowed = found.dtype != torch.bool, "floats, or whole numbers, which are tokens (M, T)"
@@ -54,9 +45,6 @@ def as_targets(y: Any, name: str = "y") -> tuple[Tensor, tuple[str, ...]]:
 
     Strings become the numbers of their classes in alphabetical order, and True and False 1 and 0.
     Whole numbers are class numbers, and become int64. Floats stay floats.
-
-    Raises:
-        ValueError: anything else, such as NaN, or strings among numbers.
     """
     if (texts := _texts(y)) is not None:
         labels = sorted(set(texts))
@@ -67,11 +55,9 @@ def as_targets(y: Any, name: str = "y") -> tuple[Tensor, tuple[str, ...]]:
 
 
 def as_rows(rows: Any, examples: int) -> tuple[Tensor, ...]:
-    """Convert each client's row numbers to a tensor (n_i,) on the CPU.
+    """Convert row numbers to tensors (n_i,) on the CPU; twice in one client, a row is refused.
 
-    Raises:
-        ValueError: anything but whole numbers from 0 to below the number of examples, or a client
-            that has a row twice, which could be in two parts of its split.
+    It could then be in two parts of the client's split.
     """
     allowed = "the row numbers of each client: iid(len(x), 10, gen), or [[0, 1], [2, 3]]"
     try:

@@ -59,11 +59,7 @@ class Clients:
         return self.inputs(rows), self.y[rows]
 
     def padded(self) -> tuple[Tensor, Tensor, Int[Tensor, " N"]]:
-        """Return x (N, m, ...), y (N, m) and n (N,), padded with each client's first example.
-
-        Raises:
-            ValueError: a client has no examples.
-        """
+        """Return x (N, m, ...), y (N, m) and n (N,), padded with each client's first example."""
         require(self.n.min() > 0, "clients", self.n, "at least one example for each client")
         real = pad_sequence(list(self.rows), batch_first=True, padding_value=-1)
         rows = torch.where(real >= 0, real, real[:, :1]).to(self.x.device)
@@ -84,12 +80,9 @@ class Federation:
 
     Fields:
         names: of the clients.
+        train: at least one example for each client.
         classes: how many; 0 if the targets are no class numbers, but floats (regression).
         labels: the names of the classes, or () if they have none.
-
-    Raises:
-        ValueError: the parts differ in clients; a client without training data; rows or targets
-            of another kind, or out of range.
 
     Source: Khodak et al. (2021), section 2.
     """
@@ -144,11 +137,7 @@ class Federation:
         return self.sizes.sample(clients, gen, replacement)
 
     def to(self, device: str | torch.device, dtype: torch.dtype | None = None) -> "Federation":
-        """Move the federation to a device.
-
-        Raises:
-            ValueError: this machine has no such device.
-        """
+        """Move the federation to a device."""
         train = self.train.to(device, dtype)
         val, test = (  # move examples that the parts share once
             replace(part, x=train.x, y=train.y)

@@ -40,9 +40,6 @@ def digits(by: str = "writer", clients: int = 42, alpha: float = 1.0, seed: int 
         clients: for "writer", a multiple of 14.
         alpha: for "label": 0.1 is very skewed, 100 hardly.
         seed: of the partition and of each client's shuffle.
-
-    Raises:
-        ValueError: an unknown ``by``, or a number of clients that it does not allow.
     """
     require(by in ("writer", "label", "iid"), "by", by, "'writer', 'label', 'iid'")
     x, y, writer = (t.clone() for t in digit_images())  # copies: the cache must not change

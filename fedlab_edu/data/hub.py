@@ -66,11 +66,7 @@ def hub(
         options: for ``FederatedDataset`` of flwr-datasets, and through it ``load_dataset``.
 
     flwr-datasets reports its use to its makers, unless FLWR_TELEMETRY_ENABLED=0 is in the
-    environment before the first call.
-
-    Raises:
-        ModuleNotFoundError: flwr-datasets is not installed. ConnectionError: there is no network.
-        ValueError: no such column, or a number of clients that the data do not allow.
+    environment before the first call. Without a network there is a ``ConnectionError``.
     """
     dealt = by in ("iid", "label")
     require(test is None or dealt, "test", test, 'None, unless by is "iid" or "label"')
@@ -174,10 +170,6 @@ def from_partitions(
             in alphabetical order; single characters that follow strings x, see `encode`.
         side: width and height in pixels to resize images to.
         gen, names, fractions: see `federate`.
-
-    Raises:
-        ValueError: no such column, or one of another kind; inputs of several shapes; a client
-            without examples.
     """
     columns = {"x": x} if isinstance(x, str) else {f"x[{i}]": name for i, name in enumerate(x)}
     require(columns, "x", x, "a column, or several")

@@ -17,11 +17,7 @@ FRACTIONS = (0.8, 0.1, 0.1)
 
 
 def iid(examples: int, clients: int, gen: torch.Generator) -> list[Tensor]:
-    """Shuffle all examples and deal them out in parts whose sizes differ by 1 at most.
-
-    Raises:
-        ValueError: fewer examples than clients.
-    """
+    """Shuffle all examples and deal them out in parts whose sizes differ by 1 at most."""
     examples = whole("examples", examples, 1)
     allowed = f"from 1 to {examples}, the examples"
     clients = whole("clients", clients, 1, examples, allowed)
@@ -35,9 +31,6 @@ def by_group(group: Any, parts: int = 1) -> list[Tensor]:
     Args:
         group: the group of each of M examples, a whole number or a string; the clients are in their
             order.
-
-    Raises:
-        ValueError: a group with fewer examples than parts; groups of other kinds.
     """
     numbers = _classes("group", group)
     sizes = numbers.unique(return_counts=True)[1]
@@ -61,10 +54,7 @@ def dirichlet(
     y has the class of each of M examples, a whole number or a string.
     A small alpha gives each class to few clients; as alpha grows, clients become alike. Draws that
     leave a client fewer than ``minimum`` examples are redrawn, which conditions the distribution on
-    enough examples for every client.
-
-    Raises:
-        ValueError: an argument out of range, or no acceptable draw in ``tries``.
+    enough examples for every client; after ``tries`` of them it gives up.
 
     Source: Yurochkin et al. (2019), who draw the clients' shares of each class; Hsu, Qi and Brown
     (2019) draw each client's shares of the classes instead.
@@ -99,9 +89,6 @@ def split(n: int, fractions: Sequence[float] = FRACTIONS, gap: int = 0) -> list[
 
     The cuts are ``int((1 - val - test) n)`` and ``int((1 - test) n)``. After each, ``gap`` examples
     are dropped, because neighbouring windows of text overlap.
-
-    Raises:
-        ValueError: fractions that are not three numbers of at least 0 with sum 1.
     """
     n, gap = whole("n", n, 0), whole("gap", gap, 0)
     ok = isinstance(fractions, Sequence | np.ndarray | Tensor) and len(fractions) == 3
@@ -148,9 +135,6 @@ def federate(
         gen: shuffles each client's rows before the split. Without it the first are for training and
             the last for testing.
         names: of the clients; the default is "0", "1", ...
-
-    Raises:
-        ValueError: an argument of another kind; a client with no training data.
     """
     if isinstance(x, Dataset):
         require(y is None, "y", y, "None, as x is a Dataset of pairs: federate(data, rows=rows)")

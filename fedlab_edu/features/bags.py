@@ -42,9 +42,6 @@ class BagOfNGrams(Checked):
         how: None; "l2" divides a text's features by their Euclidean length, "average" by its number
             of tokens. A text without features stays.
         seed: of the hashing, see `bag_maps`.
-
-    Raises:
-        ValueError: an unknown choice; alpha not above 0.
     """
 
     tokeniser: Annotated[str, one_of(*TOKENISERS)]
@@ -91,9 +88,6 @@ class Corpus:
 
     An n-gram's column is its 31-bit hash by scikit-learn's `HashingVectorizer`: of a million
     n-grams about 470 collide. A lone surrogate becomes U+FFFD.
-
-    Raises:
-        ValueError: no text, or not strings.
     """
 
     def __init__(self, texts: Sequence[str]) -> None:
@@ -146,9 +140,6 @@ def bag_maps(
     Args:
         train, y: (M,), the rows from which weights are computed, and their labels, 0 or 1. The
             paper does not name them; its code uses the mixed examples, each seen by its own map.
-
-    Raises:
-        ValueError: no bin; labels other than 0 and 1; a map that finds no n-gram at all.
     """
     require(isinstance(corpus, Corpus), "corpus", type(corpus).__name__, "a Corpus(texts)")
     whole("bins", bins, 1, _ALL)

@@ -33,9 +33,6 @@ class Linear(Checked):
         intercept: fit b, without a penalty, as the authors' code does. Otherwise it is 0, as in the
             paper's formula.
 
-    Raises:
-        ValueError: an unknown loss; lam not above 0.
-
     Source: Khodak et al., *Weight-Sharing Beyond NAS*, section 3.1; lam and C in appendix A.
     """
 
@@ -46,8 +43,7 @@ class Linear(Checked):
     def fit(self, X: Matrix, y: Int[np.ndarray, " N"], classes: int) -> Fit:
         """Return W (n, C) and b (C,), which are tensors on X's device if X is one.
 
-        Raises:
-            ValueError: for the logistic loss, a class without examples, or a tensor X.
+        The logistic loss takes no tensors, and needs an example of each class.
         """
         if self.loss == "logistic":
             return _logistic(X, y, classes, 1 / (2 * self.lam), self.intercept)
@@ -72,9 +68,6 @@ def ridge(X: Matrix, Y: Any, lam: float = 0.5, intercept: bool = True) -> Fit:
     """Return W and b that minimise ``lam |W|^2 + sum over rows |y - x W - b|^2``, by scikit-learn.
 
     X (N, n) is an array or a sparse matrix of features; Y (N, C) are targets.
-
-    Raises:
-        ValueError: lam not above 0.
     """
     positive("lam", lam)
     Y = np.asarray(Y, dtype=np.float64)
@@ -88,9 +81,6 @@ def ridge_torch(X: Tensor, Y: Any, lam: float = 0.5, intercept: bool = True) -> 
     ``(X'X + lam I) W = X'Y`` for n <= N, else ``W = X' A`` with ``(X X' + lam I) A = Y``. With an
     intercept, X and Y are centred first. It is computed in float64; where lam is lost in rounding,
     from the singular values of X above rounding.
-
-    Raises:
-        ValueError: lam not above 0; features that are not finite.
     """
     positive("lam", lam)
     require(X.isfinite().all(), "X", "not finite", "finite numbers")

@@ -33,11 +33,7 @@ LOG10_GAMMA = (-5.0, 1.0)
 
 @dataclass(frozen=True)
 class RandomFourier(Checked):
-    """A configuration of random Fourier features, see `fourier` and `preprocess`.
-
-    Raises:
-        ValueError: an unknown kernel or preprocessing; gamma not above 0.
-    """
+    """A configuration of random Fourier features, see `fourier` and `preprocess`."""
 
     kernel: Annotated[str, one_of(*KERNELS)]
     gamma: Annotated[float, positive]
@@ -62,9 +58,6 @@ def preprocess(train: Any, x: Any, how: str | None) -> Float64[np.ndarray, "N d"
             [0, 1]; "standard" subtracts the column's mean and divides by its standard deviation
             (with 1/M); "normalize" divides each row by its Euclidean length. A column that is
             constant in the training set is shifted only, and a row of zeros stays.
-
-    Raises:
-        ValueError: an unknown preprocessing.
     """
     return np.array(_scaling(train, how)(x))
 
@@ -79,9 +72,6 @@ def fourier(x: Any, omega: Any, offset: Any, gamma: float, kernel: str) -> Any:
         x: (N, d).
         omega, offset: (d, n) and b (n,), see `frequencies`. If omega is a tensor, the features are
             one too, on its device; else an array.
-
-    Raises:
-        ValueError: an unknown kernel; gamma not above 0; shapes that do not match.
 
     Source: Rahimi and Recht (2008), Algorithm 1.
     """
@@ -103,9 +93,6 @@ def frequencies(
 
     The offset is uniform on [0, 2 pi). Neither depends on gamma, so all configurations of a kernel
     may share them.
-
-    Raises:
-        ValueError: an unknown kernel; d or n below 1.
 
     Source: Rahimi and Recht (2008), Algorithm 1 and figure 1.
     """
@@ -132,9 +119,6 @@ def fourier_maps(
         held: an array that all maps will see, such as the validation set. With shared frequencies
             its products with omega are cached.
         device: make tensors there, as on "cuda"; None makes arrays.
-
-    Raises:
-        ValueError: n below 1; a device that cannot be used.
     """
     place = "cpu" if device is None else usable_device(device)
     scalings = {how: _scaling(train, how) for how in {c.how for c in chosen}}

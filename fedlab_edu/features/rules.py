@@ -22,9 +22,6 @@ def halve(scores: Any, alive: Any) -> PerMap:
         scores: (k,), lower is better, of equal ones the first; NaN counts as +inf.
         alive: (k,), whether each map is alive: ``p > 0``.
 
-    Raises:
-        ValueError: no map is alive, or not one score for each map.
-
     Source: the code of Khodak et al., *Weight-Sharing Beyond NAS*.
     """
     known, alive = _known(scores), np.asarray(alive, dtype=bool)
@@ -51,9 +48,6 @@ def eg_step(p: Any, error: Any, eta: float, baseline: float = 0.0) -> PerMap:
         p, error: (k,), the probabilities before, and each map's validation error.
         eta: the step size; 5 in the authors' code.
         baseline: cancels, because the errors of all maps are known here.
-
-    Raises:
-        ValueError: probabilities below 0 or all 0; errors that are not finite; eta below 0.
     """
     p, error = np.asarray(p, dtype=np.float64), np.asarray(error, dtype=np.float64)
     require((p >= 0).all() and p.any(), "p", p.tolist(), "from 0 on, at least one above 0")

@@ -30,13 +30,10 @@ class Data:
     """A training set and a validation set.
 
     Args:
-        x, y: (N, ...) and (N,), the training examples, rows that maps take, and their labels.
+        x, y: (N, ...) and (N,), the training examples, rows that maps take, and their labels. No
+            sparse matrices.
         x_val, y_val: the validation set, likewise.
         classes: how many labels there are, from 0 on.
-
-    Raises:
-        ValueError: a sparse matrix; an empty set; not one label for each example, or labels out
-            of range.
     """
 
     x: Any
@@ -60,9 +57,6 @@ def shared_fit(maps: Sequence[Map], data: Data, assignment: Any, linear: Linear 
 
     Args:
         assignment: (N,), the place of each training example's map; all have as many features.
-
-    Raises:
-        ValueError: an assignment of another length, or to no map.
     """
     assignment = np.asarray(assignment)
     check_places("assignment", assignment, len(maps), data.y.shape)
@@ -85,9 +79,6 @@ def map_scores(
         w, b: see `Linear.fit`.
         score: "loss", the sum of losses as in the paper, or "error", the share of misclassified
             examples.
-
-    Raises:
-        ValueError: an unknown score.
     """
     total = np.sum if check_score(score) == "loss" else np.mean
     seen = (_missed(each(data.x_val), data.y_val, w, b, score, linear) for each in maps)

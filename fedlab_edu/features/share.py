@@ -64,10 +64,6 @@ def share(
         score, linear: see `map_scores` and `Linear`.
         validation: "whole" as in the paper. With "split", which needs a generator, validation
             examples draw their maps too, see `split_scores`; a map without examples comes last.
-
-    Raises:
-        ValueError: no map; not as many assignments, or lists of maps, as rounds; an assignment to
-            no map.
     """
     every = _by_round(maps)
     k = len(every[0])
@@ -112,9 +108,6 @@ def share_softly(
         rounds, eta: see `eg_step`.
         validation: with "split" validation examples draw their maps too. ``e_i / (p_i |V|)``, where
             e_i is map i's number of errors, is an unbiased estimate of its error on all of V.
-
-    Raises:
-        ValueError: no map; fewer than one round; an unknown validation.
 
     Source: Khodak et al., *Weight-Sharing Beyond NAS*, rounds in section 3.2; eta of their code.
     """

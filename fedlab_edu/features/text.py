@@ -28,9 +28,6 @@ def tokeniser(name: str) -> Callable[[str], list[str]]:
             mark a token of its own, and "nltk" is NLTK's word tokeniser, which knows clitics
             ("do n't"). Texts are not split into sentences, which would need a download, so a full
             stop inside a text stays with its word.
-
-    Raises:
-        ValueError: another name. ModuleNotFoundError: NLTK is not installed.
     """
     one_of(*TOKENISERS)("tokeniser", name)
     if name == "remove":
@@ -43,11 +40,7 @@ def tokeniser(name: str) -> Callable[[str], list[str]]:
 
 
 def ngrams(tokens: Sequence[str], order: int) -> list[str]:
-    """Return all runs of 1 to ``order`` tokens, the shorter ones first, each joined by a space.
-
-    Raises:
-        ValueError: an order below 1.
-    """
+    """Return all runs of 1 to ``order`` tokens, the shorter ones first, each joined by a space."""
     lengths = range(1, whole("order", order, 1) + 1)
     return [" ".join(tokens[i : i + n]) for n in lengths for i in range(len(tokens) - n + 1)]
 
@@ -59,9 +52,6 @@ def hashed(
 
     The bin is BLAKE2b, 8 bytes long and keyed with the seed (8 bytes, the lowest first), modulo
     ``bins``: the same on every machine. N-grams that share a bin are one feature.
-
-    Raises:
-        ValueError: no bin; a seed below 0 or of more than 64 bits.
 
     Source: Weinberger et al. (2009), *Feature Hashing for Large Scale Multitask Learning*, without
     their random signs; Khodak et al., *Weight-Sharing Beyond NAS*, section 3.2.
@@ -82,9 +72,6 @@ def naive_bayes(pos: Any, neg: Any, alpha: float) -> Float64[np.ndarray, " n"]:
     Args:
         pos, neg: (n,), how often each feature occurs in the training set's two classes.
 
-    Raises:
-        ValueError: alpha not above 0, counts below 0.
-
     Source: Wang and Manning (2012), *Baselines and Bigrams*, the log-count ratio.
     """
     positive("alpha", alpha)
@@ -96,9 +83,6 @@ def naive_bayes(pos: Any, neg: Any, alpha: float) -> Float64[np.ndarray, " n"]:
 
 def inverse_frequency(counts: Any, a: float) -> Float64[np.ndarray, " n"]:
     """Return the weights ``a / (a + counts / sum of counts)``: 1 for features that do not occur.
-
-    Raises:
-        ValueError: a not above 0; counts below 0, or all of them 0.
 
     Source: Arora et al. (2017), *A Simple but Tough-to-Beat Baseline for Sentence Embeddings*,
     Algorithm 1.

@@ -39,11 +39,7 @@ _IGNORE_MU = {
 
 
 def check_mu(method: Method, c: LocalHP) -> None:
-    """Refuse a mu that Loc would refuse in the first round, when a run or a search is made.
-
-    Raises:
-        ValueError: mu is not 0, for a method that ignores it.
-    """
+    """Refuse a mu that Loc would refuse in the first round, when a run or a search is made."""
     if type(method) in _IGNORE_MU:
         no_pull(c, type(method).__name__)
 
@@ -52,11 +48,7 @@ _IGNORE_CONTROL = (_IGNORE_MU | {Ditto, FedDyn, FedProx}) - {Scaffold}
 
 
 def check_control(method: Method, b: ServerHP) -> None:
-    """Refuse a rate of SCAFFOLD's control variate for a method that has none.
-
-    Raises:
-        ValueError: control_lr or control_decay is not 1, for a method that ignores it.
-    """
+    """Refuse a rate of SCAFFOLD's control variate for a method that has none."""
     if type(method) in _IGNORE_CONTROL:
         allowed = f"1: {type(method).__name__} has no control variate, as SCAFFOLD has"
         for name in ("control_lr", "control_decay"):

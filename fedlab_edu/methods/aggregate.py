@@ -10,9 +10,6 @@ from fedlab_edu.validate import require
 def weighted_average(W: Float[Tensor, "B d"], n: Num[Tensor, " B"]) -> Float[Tensor, " d"]:
     """Return ``sum_i n_i w_i / sum_i n_i``, the average weighted by the numbers of examples.
 
-    Raises:
-        ValueError: a negative weight, or none above 0.
-
     Source: McMahan et al. (2017), Algorithm 1, server.
     """
     require(n.min() >= 0 and n.sum() > 0, "n", n, "weights of at least 0, one of them above 0")
@@ -29,9 +26,6 @@ def server_sgd(
     """Return w and v after round t: ``v <- m v + w - average``, ``w <- w - lr decay^(t-1) v``.
 
     With the default b the new w is the average, up to rounding, as in FedAvg.
-
-    Raises:
-        ValueError: t below 1.
 
     Source: Khodak et al. (2021), eq. (11), for m = 0; FedAvgM of Hsu, Qi and Brown (2019).
     """

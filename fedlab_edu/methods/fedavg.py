@@ -54,11 +54,7 @@ class FedAvg(Checked):
     def loc(
         self, model: Model, inputs: ClientInput, clients: Clients, c: LocalHP, seeds: list[int]
     ) -> ClientUpdate:
-        """Run local SGD from w.
-
-        Raises:
-            ValueError: mu is not 0.
-        """
+        """Run local SGD from w; c.mu must be 0."""
         no_pull(c, type(self).__name__)
         W = local_sgd(model, inputs.w, clients, c, seeds, optimizer=self.optimizer)
         return ClientUpdate(model=W, personal=W)

@@ -26,9 +26,9 @@ from fedlab_edu.validate import require
 class FedDyn(FedAvg):
     """SGD from w on ``L_i(u) - <g_i, u> + alpha/2 |u - w|^2``; the client state is g_i.
 
-    g_i is the gradient of client i's loss where it last stopped. The paper's alpha is c.mu, and
-    more local epochs approach its exact minimiser. The server keeps h, the average of the g_i over
-    all clients, and moves w so that they sum to 0 in the end.
+    g_i is the gradient of client i's loss where it last stopped. The paper's alpha is c.mu, above
+    0, and more local epochs approach its exact minimiser. The server keeps h, the average of the
+    g_i over all clients, and moves w so that they sum to 0 in the end.
     """
 
     weights = staticmethod(equal_weights)
@@ -39,11 +39,7 @@ class FedDyn(FedAvg):
     def loc(
         self, model: Model, inputs: ClientInput, clients: Clients, c: LocalHP, seeds: list[int]
     ) -> ClientUpdate:
-        """Run SGD on the penalised loss, then ``g_i <- g_i - alpha (w_i - w)``.
-
-        Raises:
-            ValueError: mu, which is alpha, is 0.
-        """
+        """Run SGD on the penalised loss, then ``g_i <- g_i - alpha (w_i - w)``."""
         require((c.mu > 0).all(), "mu", c.mu, "above 0: it is FedDyn's alpha")
         assert inputs.state is not None
         drift, by = -inputs.state, self.optimizer

@@ -30,9 +30,6 @@ class FedAdam(FedAvg):
     Args:
         beta2: the decay of the second moment.
         tau: the degree of adaptivity, above 0.
-
-    Raises:
-        ValueError: beta2 outside [0, 1]; tau not above 0.
     """
 
     beta2: Annotated[float, share] = 0.99

@@ -50,11 +50,7 @@ class FedPA(FedAvg):
     def loc(
         self, model: Model, inputs: ClientInput, clients: Clients, c: LocalHP, seeds: list[int]
     ) -> ClientUpdate:
-        """Draw samples by local SGD from w, and compute Delta_i.
-
-        Raises:
-            ValueError: mu is not 0; fewer epochs than one sample takes.
-        """
+        """Draw samples, at least one, by local SGD from w, and compute Delta_i; c.mu must be 0."""
         no_pull(c, "FedPA")
         least = self.burn_in + self.per_sample
         require((c.epochs >= least).all(), "epochs", c.epochs, f"at least {least}: one sample")

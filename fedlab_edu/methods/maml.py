@@ -29,9 +29,10 @@ from fedlab_edu.validate import require
 class MAML(FedAvg):
     """Clients send the gradient g_i, with respect to w, of their loss *after* adapting w.
 
-    A client adapts on one half of its training examples, with c as in FedAvg, and takes the loss of
-    the other half. (The papers use other data, but V_i is reserved for tuners.) It sends
-    ``w - g_i``, so that b.lr is the meta learning rate. All clients have the same weight.
+    A client adapts on one half of its training examples, with c as in FedAvg, without momentum and
+    dropout, and takes the loss of the other half. (The papers use other data, but V_i is reserved
+    for tuners.) It sends ``w - g_i``, so that b.lr is the meta learning rate. All clients have the
+    same weight.
 
     Args:
         first_order: leave out the derivative of the adapted model with respect to w (FOMAML).
@@ -45,11 +46,7 @@ class MAML(FedAvg):
     def loc(
         self, model: Model, inputs: ClientInput, clients: Clients, c: LocalHP, seeds: list[int]
     ) -> ClientUpdate:
-        """Return the meta-gradient, and as personal model w adapted on all of a client's examples.
-
-        Raises:
-            ValueError: mu, momentum or dropout are not 0: the derivative is that of plain SGD.
-        """
+        """Return the meta-gradient, and as personal model w adapted on all examples."""
         no_pull(c, "MAML")
         for name in ("momentum", "dropout"):
             column = getattr(c, name)

@@ -35,9 +35,6 @@ class DPFedAvg(FedAvg):
     Args:
         clip: the bound S on the length of a client's change, above 0.
         noise: the noise multiplier z, at least 0.
-
-    Raises:
-        ValueError: clip or noise out of range.
     """
 
     clip: Annotated[float, positive] = 1.0
@@ -74,10 +71,6 @@ def privacy(noise: float, clients: int, of: int, rounds: int, delta: float) -> f
         noise: the noise multiplier of `DPFedAvg`, relative to the length of one client's change.
         clients, of: B and N.
         delta: above 0 and below 1; usually below 1 / N.
-
-    Raises:
-        ValueError: noise or delta out of range; B above N.
-        ModuleNotFoundError: dp-accounting is not installed.
     """
     require(noise > 0, "noise", noise, "above 0: without noise nothing is private")
     of, rounds = whole("of", of, 1), whole("rounds", rounds, 1)

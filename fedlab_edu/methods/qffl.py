@@ -25,9 +25,6 @@ class QFedAvg(FedAvg):
     F_i is client i's training loss at w, L is 1 / c.lr, and
     ``h_i = q F_i^(q-1) |d_i|^2 + L F_i^q``. Client i sends ``w - D_i / h_i`` with the weight h_i.
     The larger q, the fairer; with q = 0 and equal learning rates all weights are equal.
-
-    Raises:
-        ValueError: q below 0.
     """
 
     optimizer: SGDOnly = field(default="sgd", kw_only=True)
@@ -37,11 +34,7 @@ class QFedAvg(FedAvg):
     def loc(
         self, model: Model, inputs: ClientInput, clients: Clients, c: LocalHP, seeds: list[int]
     ) -> ClientUpdate:
-        """Run local SGD from w.
-
-        Raises:
-            ValueError: mu is not 0, or a learning rate is.
-        """
+        """Run local SGD from w; learning rates must be above 0."""
         require((c.lr > 0).all(), "lr", c.lr, "above 0: q-FFL divides by it")
         W = super().loc(model, inputs, clients, c, seeds).model
         # in float64, where F^q of a small loss is not 0; their code adds 1e-10 to a loss

@@ -46,9 +46,6 @@ class Median(FedAvg):
 class TrimmedMean(Median):
     """FedAvg with the coordinate-wise mean without the ``floor(beta B)`` values at either end.
 
-    Raises:
-        ValueError: beta outside [0, 1/2).
-
     Source: Yin, Chen, Ramchandran, Bartlett (2018), definition 2.
     """
 
@@ -68,10 +65,8 @@ class Krum(Median):
     """FedAvg with the one model that is closest to its B - f - 2 nearest others.
 
     Args:
-        f: the number of hostile clients per round that it tolerates; B must be above 2f + 2.
-
-    Raises:
-        ValueError: f below 0; in a round, too few clients that have not diverged.
+        f: the number of hostile clients per round that it tolerates; B, without diverged
+            ones, must be above 2f + 2.
 
     Source: Blanchard, El Mhamdi, Guerraoui, Stainer (2017), *Machine learning with adversaries:
     Byzantine tolerant gradient descent*, section 4; ties go to the first.

@@ -45,7 +45,8 @@ class Scaffold(FedAvg):
     Args:
         option: the next c_i. 1: the gradient of the client's loss at the model received, one more
             pass over its data. 2: ``c_i - c + (x - y) / (K lr)``, the mean gradient of the local
-            steps. In float32 it loses digits where lr is tiny: at 1e-4 about three are left.
+            steps, for lr > 0. In float32 it loses digits where lr is tiny: at 1e-4 about three are
+            left.
     """
 
     optimizer: SGDOnly = field(default="sgd", kw_only=True)
@@ -59,11 +60,7 @@ class Scaffold(FedAvg):
     def loc(
         self, model: Model, inputs: ClientInput, clients: Clients, c: LocalHP, seeds: list[int]
     ) -> ClientUpdate:
-        """Run corrected local SGD from w, then compute the next c_i.
-
-        Raises:
-            ValueError: mu is not 0; for option 2, a learning rate of 0.
-        """
+        """Run corrected local SGD from w, then compute the next c_i; c.mu must be 0."""
         no_pull(c, "SCAFFOLD")
         x, h, old = inputs.w, inputs.h, inputs.state
         assert old is not None

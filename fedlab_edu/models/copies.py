@@ -109,11 +109,6 @@ def _find_way(net: nn.Module, device: torch.device, dtype: torch.dtype, x: Tenso
     """Return the first way that gives what the plain network gives, with its gradients.
 
     It is tried on the first and the last example of x, for the network and one with weights nearby.
-
-    Raises:
-        ValueError: a forward pass that draws random numbers, changes the network, mixes examples,
-            looks at values, returns something else than a tensor, or cannot be called with other
-            weights.
     """
     if not x.shape[0] * x.shape[1]:
         return _Way(batched=True)

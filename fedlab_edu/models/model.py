@@ -83,8 +83,7 @@ class Model:
     def losses(self, outputs: Tensor, y: Tensor) -> Float[Tensor, " n"]:
         """Return the loss of each of n examples from outputs (n, C) and targets (n, ...).
 
-        Raises:
-            ValueError: the model's loss has another shape, such as the mean over examples.
+        Refuse a loss of another shape, such as the mean over examples.
         """
         losses, n = self.loss(outputs, y), len(outputs)
         require(losses.shape == (n,), "shape of the loss", tuple(losses.shape), f"{(n,)}")

@@ -56,9 +56,6 @@ def resnet18(classes: int = 7) -> Model:
     Args:
         classes: 7 for PACS, 65 for Office-Home; 345 for DomainNet, of which FedPop takes 10.
 
-    Raises:
-        ValueError: fewer than 1 class, or more than a million.
-
     Source: He, Zhang, Ren, Sun (2016), *Deep residual learning for image recognition*, table 1; Wu,
     He (2018), *Group normalization*, which Hsieh et al. (2020), *The non-IID data quagmire of
     decentralized machine learning*, recommend for federated learning.

@@ -34,15 +34,11 @@ def bandit_eg(loss_table: Any, eta: float, arms: Any = None, *, draws: Any = Non
     then jump to an arm that is not the best, and stay there.
 
     Args:
-        loss_table: (..., tau, k); only the losses of the chosen arms are read.
+        loss_table: (..., tau, k), finite; only the losses of the chosen arms are read.
         eta: the step size, see `bandit_eta`.
-        arms: (..., tau), the arms; or
+        arms: (..., tau), the arms, none of probability 0; or
         draws: (..., tau), in [0, 1), of which arm a has a part of length p_a. Both may have more
             leading axes than the table, which is then repeated.
-
-    Raises:
-        ValueError: a table that is not finite; eta below 0; not one of arms and draws, or not one
-            for each task; an arm of probability 0.
 
     Source: Khodak et al. (2021), Algorithm 2; Shalev-Shwartz (2011), section 4.
     """
@@ -72,9 +68,6 @@ def hedge(loss_table: Any, eta: float) -> Float[Tensor, "... tau k"]:
     """Return p for a loss_table, both (..., tau, k): ``p_t ~ exp(-eta sum_(s < t) loss_s)``.
 
     It has full information. The expected loss of task t is ``<p_t, loss_t>``.
-
-    Raises:
-        ValueError: a table that is not finite; eta below 0.
 
     Source: Cesa-Bianchi and Lugosi (2006), section 2.2; Khodak et al. (2021), end of section 4.
     """

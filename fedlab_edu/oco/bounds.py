@@ -23,9 +23,6 @@ def step_grid(D: float, G: float, m: int, k: int, grid: str = "harmonic") -> Flo
     - "harmonic", as printed: ``c_j = D / (G j sqrt(m))``, j = 1, ..., k
     - "geometric": ``1 + ceil(log2 k)`` of them, each half of the one before. `tight_bound` only
       needs neighbours within a factor of 2, so these do the work of k.
-
-    Raises:
-        ValueError: an argument not above 0; an unknown grid.
     """
     _check(D=D, G=G)
     m, k = whole("m", m, 1), whole("k", k, 1)
@@ -105,9 +102,6 @@ def bound(
     """Bound the expected task-averaged regret for any step sizes (k,).
 
     ``bandit_bound / tau + min_j step_bound(c_j)``, with the eta of `bandit_eta`.
-
-    Raises:
-        ValueError: an argument not above 0; V above D; kappa below 1/2.
 
     Source: Khodak et al. (2021), appendix A, fifth line, with 1/2 in place of 1 in front of eta.
     """

@@ -35,9 +35,6 @@ def leader_steps(
         distances: (..., tau), the d_t, at most D.
         D, G, m: see `step_grid`.
         eps: at most D.
-
-    Raises:
-        ValueError: a distance above D or below 0; an argument not above 0; eps above D.
     """
     d, G, m = as_float64(distances), positive("G", G), whole("m", m, 1)
     _check_eps(D, eps)
@@ -57,9 +54,6 @@ def leader_bound(D: float, G: float, m: int, tau: int, V: float, eps: float | No
       ``E^2 = D^2 + eps^2`` and ``r = E^2 / (2 eps^2)``.
 
     With the eps of `leader_eps`, the default, it falls like ``V + tau^(-1/4)``, up to a logarithm.
-
-    Raises:
-        ValueError: an argument out of range; V or eps above D.
     """
     D, G, m, tau = positive("D", D), positive("G", G), whole("m", m, 1), whole("tau", tau, 1)
     require(0 <= not_negative("V", V) <= D, "V", V, f"from 0 to D = {D}")

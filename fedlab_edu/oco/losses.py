@@ -59,11 +59,8 @@ class Losses:
 
     Args:
         kind: "quadratic", "absolute", "hinge" or "logistic"; see the functions of these names.
+            Absolute losses have d = 1.
         z: (..., m, d), kept in float64. Repeated tasks are (repetitions, tasks, m, d).
-
-    Raises:
-        ValueError: an unknown kind; data that are not finite, or of fewer than two axes, or empty;
-            absolute losses in more than one dimension.
     """
 
     kind: str
@@ -105,9 +102,6 @@ def constants(losses: Losses, radius: float) -> Constants:
     - absolute: 1 and ``r + R``
     - hinge: ``R`` and ``1 + r R``
     - logistic: ``R / (1 + exp(-r R))`` and ``ln(1 + exp(r R))``
-
-    Raises:
-        ValueError: a radius that is not above 0.
     """
     r = positive("radius", radius)
     R = torch.linalg.vector_norm(losses.z, dim=-1).max().item()

@@ -90,9 +90,6 @@ def loss_table(losses: Losses, w1: Any, steps: Any, radius: float) -> LossTable:
         w1: (d,), the start of the first task, projected onto the ball.
         steps: (k,).
         radius: of the ball.
-
-    Raises:
-        ValueError: no axis of tasks; a w1 or steps of another shape; see `ogd` for the rest.
     """
     first, steps = _checked(losses, w1, steps, radius)
     *batch, tau, m, d = losses.z.shape
@@ -122,9 +119,6 @@ def last_iterates(
         losses, w1, steps, radius: see `loss_table`.
         eta: the step size of the bandit, which sees the sum of a task's losses.
         draws: (..., tau), see `bandit_eg`.
-
-    Raises:
-        ValueError: see `loss_table` and `bandit_eg`.
     """
     first, steps = _checked(losses, w1, steps, radius)
     not_negative("eta", eta)
@@ -150,9 +144,6 @@ def last_iterates(
 def task_averaged_regret(table: LossTable, arms: Any) -> Float[Tensor, "..."]:
     """Return ``1/tau sum_t (total_t[arm_t] - least_t)`` for arms (..., tau).
 
-    Raises:
-        ValueError: not one arm for each task.
-
     Source: Khodak et al. (2021), eq. (8).
     """
     arms = check_arms(arms, table.total.shape[-1])
@@ -160,11 +151,7 @@ def task_averaged_regret(table: LossTable, arms: Any) -> Float[Tensor, "..."]:
 
 
 def mean_and_error(values: Any) -> Averaged:
-    """Return the mean of values (n, ...) over n, and its standard error (sd with ``n - 1``).
-
-    Raises:
-        ValueError: fewer than two values.
-    """
+    """Return the mean of values (n, ...) over n, and its standard error (sd with ``n - 1``)."""
     values = as_float64(values)
     n = len(values) if values.ndim else 0
     require(n >= 2, "number of values", n, "at least 2")

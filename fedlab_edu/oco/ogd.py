@@ -30,11 +30,7 @@ class Played(NamedTuple):
 
 
 def project(w: Any, radius: float) -> Float[Tensor, "... d"]:
-    """Return the nearest point of the ball around 0, ``w min(1, radius / |w|)``, for w (..., d).
-
-    Raises:
-        ValueError: a radius that is not above 0.
-    """
+    """Return the nearest point of the ball around 0, ``w min(1, radius / |w|)``, for w (..., d)."""
     w, radius = as_float64(w), positive("radius", radius)
     square = w.square().sum(-1, keepdim=True)
     if square.max() <= radius**2:
@@ -54,10 +50,6 @@ def ogd(losses: Losses, w0: Any, step: Any, radius: float, *, keep: bool = True)
         step: (...), the step sizes c.
         radius: of the ball around 0.
         keep: whether to return the trajectory, which takes most of the memory.
-
-    Raises:
-        ValueError: a start that is not finite, or of another dimension; a step size or a radius
-            that is not a finite number above 0; batches that cannot be broadcast.
     """
     require(isinstance(losses, Losses), "losses", type(losses).__name__, "Losses(kind, z)")
     r, w0, c = positive("radius", radius), as_float64(w0), as_float64(step)

@@ -18,9 +18,6 @@ def similarity(optima: Any) -> Float[Tensor, "..."]:
 
     The smaller V, the more similar are the tasks.
 
-    Raises:
-        ValueError: optima of another shape.
-
     Source: Khodak et al. (2021), eq. (9).
     """
     optima = as_float64(optima)
@@ -44,9 +41,6 @@ def draw_tasks(
         tau, m, d: the numbers of tasks, of losses in each, and of dimensions.
         V: at least 0; with 0 all tasks have one distribution.
         noise: within a task, at least 0.
-
-    Raises:
-        ValueError: an argument out of range.
     """
     one_of("quadratic", "absolute")("kind", kind)
     tau, m, d = (whole(n, x, 1) for n, x in (("tau", tau), ("m", m), ("d", d)))
@@ -68,9 +62,6 @@ def digit_tasks(kind: str, tau: int, m: int, other: float, gen: torch.Generator)
         tau, m: the numbers of tasks, and of images in each.
         other: the share of tasks, from 0 to 1, that draw their digits from the 90 ordered pairs
             instead, which may even be 8 and 3.
-
-    Raises:
-        ValueError: an argument out of range.
     """
     one_of("hinge", "logistic")("kind", kind)
     tau, m = whole("tau", tau, 1), whole("m", m, 1)

@@ -55,9 +55,6 @@ def draw_arms(
         tuner: makes an arm's tuner from its clients' configuration and a generator; the default
             keeps the configuration.
 
-    Raises:
-        ValueError: no spaces, number of arms, seed or function of these.
-
     Source: Khodak et al. (2021), Algorithm 1.
     """
     arms, seed = whole("arms", arms, 1, MOST), whole("seed", seed, 0)

@@ -40,9 +40,6 @@ def random_search(
 
     For the options see `successive_halving`.
 
-    Raises:
-        ValueError: the total is below the cap; an option that is not allowed.
-
     Source: Khodak et al. (2021), Algorithm 1, without eliminations.
     """
     several = [schedule(total, cap, eliminations=0)]
@@ -78,9 +75,6 @@ def successive_halving(
         tuner: see `draw_arms`.
         estimate, replacement, select, stop_after_last_elimination, w: see `race`.
 
-    Raises:
-        ValueError: no such schedule fits; an option that is not allowed.
-
     Source: Khodak et al. (2021), Algorithm 1.
     """
     several = [schedule(total, cap, eta, eliminations)]
@@ -110,9 +104,6 @@ def hyperband(
     """Train brackets of random configurations side by side, see `brackets`.
 
     For the options see `successive_halving`.
-
-    Raises:
-        ValueError: the total is too small for any bracket; an option that is not allowed.
 
     Source: Li et al. (2018), Algorithm 1.
     """

@@ -81,11 +81,7 @@ class Bayes:
         return self.race.warning
 
     def step(self, model: Model, fed: Federation, clients: int = 10) -> "Bayes":
-        """Return the search after one communication round of the current arm, or of the next.
-
-        Raises:
-            ValueError: the search is over.
-        """
+        """Return the search after one communication round of the current arm, or of the next."""
         require(not self.done, "search", "over", "one with rounds left")
         ready = self._with_next(model, fed) if self.race.done else self
         return replace(ready, race=ready.race.step(model, fed, clients))
@@ -114,15 +110,11 @@ def bayesian_search(
     method: Method | None = None, estimate: Estimate | None = None,
     w: Float[Tensor, " d"] | None = None,
 ) -> Bayes:  # fmt: skip
-    """Start a search of ``floor(total / cap)`` arms, each trained for ``cap`` rounds.
+    """Start a search of ``floor(total / cap)`` arms, each trained for ``cap`` rounds; needs Optuna.
 
     Args:
-        first: the number of random arms before the first proposal.
+        first: the number of random arms before the first proposal; the total must allow one more.
         method, estimate, w: see `race`.
-
-    Raises:
-        ModuleNotFoundError: Optuna is not installed.
-        ValueError: the total is too small for the first arms and one more.
     """
     extra("Optuna", "tune")  # fail before the first arms are trained
     check_spaces(spaces)

@@ -22,11 +22,7 @@ from fedlab_edu.validate import MOST, check_shares, number, require, whole
 @storable
 @dataclass(frozen=True)
 class Uniform:
-    """Uniform on [low, high].
-
-    Raises:
-        ValueError: low is not below high, or a bound or their distance is not finite.
-    """
+    """Uniform on [low, high], finite numbers with low < high."""
 
     low: float
     high: float
@@ -63,9 +59,6 @@ class Uniform:
         """Draw from the interval of half width ``(b - a) eps`` around a value, then clip.
 
         [a, b] is the range of the coordinate. With eps = 0 the value does not change.
-
-        Raises:
-            ValueError: a value outside [low, high], or eps outside [0, 1].
 
         Source: Khodak et al. (2021), section 3, *Local perturbation*.
         """
@@ -121,7 +114,7 @@ class Uniform:
 
 @storable
 class LogUniform(Uniform):
-    """Uniform in the logarithm, for 0 < low < high; other bounds raise a ValueError."""
+    """Uniform in the logarithm, for 0 < low < high."""
 
     _allowed = "finite numbers above 0, low below high"
 
@@ -156,11 +149,9 @@ class Choice:
     """One of n equally likely options; the coordinate is the place in the list, 0 to n - 1.
 
     Args:
+        options: finite numbers, none twice.
         as_printed: move as in the papers: `perturb` from ``floor((n-1) eps)`` places down to
             ``ceil((n-1) eps)`` up, and `evo` by ``round((n-1) eps)`` places, which may be 0.
-
-    Raises:
-        ValueError: no options, one twice, or one that is not finite.
     """
 
     options: tuple[float, ...]

@@ -32,9 +32,6 @@ class Estimate(Checked):
             1 the mean of all rounds since the last elimination, as in the authors' code. (The paper
             says: of all past rounds.)
 
-    Raises:
-        ValueError: another value.
-
     Source: Khodak et al. (2021), section 2.
     """
 

@@ -23,13 +23,9 @@ class Option:
 
     Args:
         method: such as ``FedAdam()``.
-        spaces: of its clients and its server.
+        spaces: of its clients and its server; mu only for a method that uses it.
         own: a distribution for some fields of the method that hold numbers, as in
             ``{"tau": LogUniform(1e-5, 0.1)}``.
-
-    Raises:
-        ValueError: no method or space, a name that is no field, a value that the method refuses, or
-            mu for a method that ignores it.
     """
 
     method: Method
@@ -87,9 +83,6 @@ class OneOf:
 
     Two options with the same method make other conditions: momentum, say, where lr is low. With
     FedEx in the arms (``tuner=around(space)``) all options need that space of the clients.
-
-    Raises:
-        ValueError: anything but options, at least one.
     """
 
     options: tuple[Option, ...]

@@ -90,11 +90,7 @@ class Race(SideBySide, Checked):
         return found and f"arm {self.best} is the best, but {found}"
 
     def step(self, model: Model, fed: Federation, clients: int = 10) -> "Race":
-        """Return the race after one communication round of each arm that has rounds left.
-
-        Raises:
-            ValueError: the race is over.
-        """
+        """Return the race after one communication round of each arm that has rounds left."""
         stops = self._stops()
         playing = [a for a in self.alive if self.runs[a].round < stops[a][-1]]
         require(playing, "race", "over", "one with rounds left")
@@ -155,11 +151,7 @@ class Race(SideBySide, Checked):
         return replace(self, seen=done.seen, **parts)
 
     def to(self, device: str | torch.device) -> "Race":
-        """Return the same race, with its vectors on another device.
-
-        Raises:
-            ValueError: this machine has no such device.
-        """
+        """Return the same race, with its vectors on another device."""
         seen = self.seen and (self.seen[0], self.seen[1].to(device))
         return replace(super().to(device), seen=seen)
 
@@ -188,7 +180,8 @@ def race(
     """Start a race.
 
     Args:
-        arms: in the order of the brackets.
+        arms: in the order of the brackets, as many as they need. To choose one of several, some
+            clients need validation data.
         seed: of the arms' initial weights, clients and minibatches; each arm has its own draws.
         first: the number of the first arm, for arms that join others later.
         estimate: the default is the personalised error of the last round.
@@ -197,10 +190,6 @@ def race(
             the lowest estimate, which is too optimistic as the lowest of many noisy ones.
         stop_after_last_elimination: freeze the tuners of the arms that are left then.
         w: the initial weights of all arms, instead of those of each arm's own seed.
-
-    Raises:
-        ValueError: another number of arms than the brackets need; an option that is not allowed; no
-            validation data; see `start` for w.
 
     Source: Khodak et al. (2021), Algorithm 1; the three options after estimate are their code's.
     """

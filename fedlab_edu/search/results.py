@@ -39,10 +39,6 @@ def rounds_table(runs: Sequence[Run]) -> "pandas.DataFrame":
         before_loss, before_error: of the model received.
         after_loss, after_error: of the model after the client's training; +inf if diverged.
         diverged: whether the server left the client out of its average.
-
-    Raises:
-        ModuleNotFoundError: pandas is not installed.
-        ValueError: a history with more rounds than the run has played.
     """
     frame = extra("pandas", "tune").DataFrame
     keys, played = list[list[int]](), list[Round]()
@@ -77,9 +73,6 @@ def arms_of(search: Any) -> Arms:
     """Return the arms of any search: of a Bayesian one those of its race, of FedPop its members.
 
     FedTune trains one arm, whose scores are the losses of the ensemble.
-
-    Raises:
-        ValueError: no search with arms.
     """
     search = getattr(search, "race", search)
     if hasattr(search, "final_run"):
@@ -108,10 +101,6 @@ def arms_table(search: Any) -> "pandas.DataFrame":
             rounds have trained for different times.
         out: the round of its elimination, or missing.
         chosen: whether it is the best (before the first round arm 0).
-
-    Raises:
-        ModuleNotFoundError: pandas is not installed.
-        ValueError: no search with arms.
     """
     pandas = extra("pandas", "tune")
     arms = arms_of(search)
@@ -141,9 +130,6 @@ def online(race: Race) -> "pandas.DataFrame":
         arm: the arm with the lowest score among the bracket's arms that are alive and the best of
             the brackets before; ties go to the lower number, +inf and NaN come last.
         score: its estimate at that time, from its rounds since the last stop.
-
-    Raises:
-        ModuleNotFoundError: pandas is not installed.
     """
     pandas = extra("pandas", "tune")
     rows: list[tuple[int, int, float]] = []

@@ -79,9 +79,6 @@ def brackets(total: SupportsIndex, cap: SupportsIndex, eta: SupportsIndex = 3) -
     ``ceil((S+1)/(s+1) eta^s)`` arms and stops at ``floor(cap eta^(i-s))``, i = 0, ..., s. The list
     repeats, skipping brackets that no longer fit in the total, until none fits.
 
-    Raises:
-        ValueError: the total is too small for any bracket, or enough for more than a million.
-
     Source: Li et al. (2018), Algorithm 1; repeated as in FedTune, section 4.1.1.
     """
     total, cap, eta = whole("total", total, 1), whole("cap", cap, 1), whole("eta", eta, 2)
@@ -104,11 +101,7 @@ def brackets(total: SupportsIndex, cap: SupportsIndex, eta: SupportsIndex = 3) -
 
 
 def bracket(stops: Sequence[SupportsIndex], arms: SupportsIndex, eta: SupportsIndex) -> Schedule:
-    """Return the schedule with these stops.
-
-    Raises:
-        ValueError: no arm, or more than a million; stops that fall or are below 1; eta below 2.
-    """
+    """Return the schedule with these stops."""
     arms, eta = whole("arms", arms, 1, MOST), whole("eta", eta, 2)
     rounds = tuple(whole("stop", stop, 1) for stop in stops)
     rising = rounds and all(a <= b for a, b in pairwise(rounds))
@@ -135,9 +128,6 @@ def survivors(
         rule: "rank" keeps the lowest ``max(1, floor(n / eta))``, ties to the lower place.
             "quantile" is the printed rule: it keeps all scores up to the 1/eta-quantile (linear
             interpolation), so with ties it may keep all.
-
-    Raises:
-        ValueError: no score; eta below 2; an unknown rule.
 
     Source: Khodak et al. (2021), Algorithm 1.
     """
@@ -166,9 +156,6 @@ def discounted_mean(trace: Sequence[float], gamma: float) -> float:
     """Return ``sum_age gamma^age x_age / sum_age gamma^age``; the last entry has age 0.
 
     gamma = 0 gives the last entry (0^0 is 1), gamma = 1 the mean.
-
-    Raises:
-        ValueError: an empty trace, or gamma outside [0, 1].
 
     Source: Khodak et al. (2021), section 2, *power decay weighting*, and appendix C.3.
     """
@@ -202,9 +189,6 @@ def halving(
         stops: as in a `Schedule`; the last eliminates no arm.
         gamma: the score at a stop is the discounted mean of the rounds since the last stop. A NaN
             among them makes it NaN, the worst score; a `Race` leaves out such rounds.
-
-    Raises:
-        ValueError: the trace of an arm that is alive is too short.
 
     Source: Khodak et al. (2021), Algorithm 1 and section 2.
     """

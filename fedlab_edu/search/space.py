@@ -38,9 +38,6 @@ class SearchSpace(Generic[_Table]):
     Args:
         distributions: name -> distribution.
         kind: `LocalHP` for the clients' hyperparameters, `ServerHP` for the server's.
-
-    Raises:
-        ValueError: a name that ``kind`` lacks, or a distribution of values that it does not allow.
     """
 
     distributions: Mapping[str, Distribution]
@@ -78,9 +75,6 @@ class SearchSpace(Generic[_Table]):
             eps: half the width, as a share of the range. With 0 all equal ``row``; with 1 half of
                 the draws cover the whole range, and the others are clipped to its ends.
 
-        Raises:
-            ValueError: several rows, eps outside [0, 1], or a value outside its distribution.
-
         Source: Khodak et al. (2021), section 3, *Local perturbation*.
         """
         self._check(row, eps=eps)
@@ -89,9 +83,6 @@ class SearchSpace(Generic[_Table]):
 
     def evo(self, row: _Table, eps: float, p_re: float, gen: torch.Generator) -> _Table:
         """Evolve a configuration: each value moves, or with probability p_re is drawn afresh.
-
-        Raises:
-            ValueError: as for `perturb`, or p_re outside [0, 1].
 
         Source: Chen et al. (2023), section 3.4, eq. (3).
         """
@@ -103,10 +94,8 @@ class SearchSpace(Generic[_Table]):
     def grid(self, points: int = 3) -> _Table:
         """Return all combinations of ``points`` values per continuous distribution and all options.
 
-        Rows are in the order of nested loops, with the last hyperparameter innermost.
-
-        Raises:
-            ValueError: more than a million rows.
+        Rows are in the order of nested loops, with the last hyperparameter innermost; there may be
+        up to a million.
         """
         values = [d.points(points) for d in self.distributions.values()]
         rows = prod(map(len, values))

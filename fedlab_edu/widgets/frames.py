@@ -17,7 +17,7 @@ CHOOSERS = (W.Dropdown, W.RadioButtons, W.Select, W.SelectionSlider, W.ToggleBut
 def frames(
     draw: Callable[..., tuple[Figure, str]], controls: Mapping[str, W.Widget], play: bool = False
 ) -> W.VBox:
-    """Return controls, and one picture for each of their settings.
+    """Return controls, and one picture for each of their settings, up to 60.
 
     The link between them runs in the browser and needs no kernel.
 
@@ -28,10 +28,6 @@ def frames(
             ``ToggleButtons``, ``RadioButtons``, ``Dropdown`` or ``Select``. The label is the
             control's description, or else its name.
         play: add buttons that animate the last control.
-
-    Raises:
-        ValueError: another kind of control, nothing chosen in one, more than 60 pictures, or an
-            alt text that is missing or repeated.
     """
     require(controls, "controls", controls, "at least one")
     values = {name: _values(name, control) for name, control in controls.items()}

@@ -41,11 +41,7 @@ def figure(
 
 
 def picture(fig: Figure, alt: str) -> HTML:
-    """Return the figure as HTML for the page; alt describes it in words.
-
-    Raises:
-        ValueError: no alternative text.
-    """
+    """Return the figure as HTML for the page; alt describes it in words."""
     return HTML(svg(fig, alt))  # type: ignore[no-untyped-call]
 
 

@@ -31,9 +31,6 @@ def plot_race(search: Any) -> Figure:
     The scores are of single rounds, not the arms' estimates. Eliminated arms are grey; dotted lines
     mark the rounds of eliminations. A cross at the upper edge is a last score that is not finite.
     For the arms of other searches than races see `arms_of`.
-
-    Raises:
-        ValueError: no search with arms.
     """
     race = arms_of(search)
     fig, (ax,) = _axes(height=3.2)
@@ -63,11 +60,8 @@ def plot_online(races: Mapping[str, Race]) -> Figure:
     """Plot the score of the arm chosen so far against the rounds spent, see `online`.
 
     Args:
-        races: name -> search, one curve each; for a Bayesian search its ``race``.
-
-    Raises:
-        ModuleNotFoundError: pandas is not installed.
-        ValueError: no search, or searches with different kinds of scores.
+        races: name -> search, one curve each, all with the same kind of score; for a Bayesian
+            search its ``race``.
     """
     require(races, "races", races, "at least one")
     one, *others = (race.estimate for race in races.values())
@@ -95,10 +89,6 @@ def plot_chosen(search: Any) -> Figure:
     then the eliminated ones, the last eliminated first. Colours show no scores, because models
     trained for different numbers of rounds are not comparable. An arm with a configuration for each
     client has no mark.
-
-    Raises:
-        ModuleNotFoundError: pandas is not installed.
-        ValueError: no hyperparameter differs; no search with arms.
     """
     race, table = arms_of(search), arms_table(search)
     names = [n for n in table if n.startswith(("client_", "server_")) and table[n].nunique() > 1]

@@ -14,9 +14,6 @@ def choice(question: str, answers: Sequence[tuple[str, bool, str]]) -> W.VBox:
         question: HTML; ``$...$`` is mathematics, here and in the answers.
         answers: (answer, whether it is right, why), two or more, one of them right. The answer is
             plain text; why is HTML.
-
-    Raises:
-        ValueError: fewer than two answers, or not exactly one that is right.
     """
     require(len(answers) >= 2, "answers", len(answers), "at least 2")
     right = sum(ok for _, ok, _ in answers)

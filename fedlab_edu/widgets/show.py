@@ -11,11 +11,7 @@ from fedlab_edu.validate import require
 
 
 def show(obj: Any, docstring: bool = True) -> Markdown:
-    """Return the source of a function, method or class of the package, under its name and module.
-
-    Raises:
-        ValueError: not a function, method or class of this package.
-    """
+    """Return the source of the package's function, method or class, under its name and module."""
     found: Any = obj.fget if isinstance(obj, property) else getattr(obj, "__func__", obj)
     module = getattr(found, "__module__", None) or ""
     ok = (inspect.isroutine(found) or inspect.isclass(found)) and module.startswith("fedlab_edu.")

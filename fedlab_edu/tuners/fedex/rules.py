@@ -24,15 +24,12 @@ def gradient(
     difference to a distribution.
 
     Args:
-        theta: (k,), the distribution from which the rows were drawn.
+        theta: (k,), the distribution from which the rows were drawn: above 0 for each of them.
         row, score, size: (B,), each client's row of the table, its score, and its number of
-            validation examples.
+            validation examples, not all 0.
         scale: (B,), how large the numbers are from which ``score - baseline`` was computed. An
             entry of g that is 0 up to their rounding is 0, because an aggressive step would scale
             it up to a full step. The default is the larger of ``|score|`` and ``|baseline|``.
-
-    Raises:
-        ValueError: sizes whose sum is not above 0; a row of probability 0.
 
     Source: Khodak et al. (2021), Algorithm 2 and appendix C.1.
     """
@@ -63,9 +60,6 @@ def step_size(rule: str, norms: list[float], k: int, eta0: float | None = None) 
         norms: (t,), the largest entries ``|g_s|`` of the gradients g_1, ..., g_t; t at least 1.
         k: the number of rows.
         eta0: the default is ``sqrt(2 ln k)``.
-
-    Raises:
-        ValueError: an unknown rule; no norm.
 
     Source: Khodak et al. (2021), appendix F; "auto" and "scale" are in their code only.
     """

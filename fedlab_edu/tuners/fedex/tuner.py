@@ -39,8 +39,8 @@ class FedEx(Checked):
             loses to those that were not (with `difference` it wins if training has helped); "skip"
             leaves theta unchanged in that round.
         axes: the sizes of the axes of a grid, for theta as a product of one distribution for each;
-            rows are in the order of nested loops: ``FedEx(space.grid(3), axes=space.sizes(3))``.
-            () is a single axis.
+            their product is k; rows are in the order of nested loops: ``FedEx(space.grid(3),
+            axes=space.sizes(3))``. () is a single axis.
 
     State:
         thetas: the distribution of each axis.
@@ -49,9 +49,6 @@ class FedEx(Checked):
         scale: likewise ``sum_age gamma^age m_age``, m the mean size of the numbers that made up the
             scores; their rounding moves nothing, see `gradient`.
         stopped: whether theta has stopped.
-
-    Raises:
-        ValueError: an option that is not allowed, or axes whose product is not k.
 
     Source: Khodak et al. (2021), Algorithm 2 and appendix C, where the baseline lacks the weights
     |V_i| that it has here and in their code; (2020), section 4.2, for the cutoff; their code for

@@ -63,11 +63,7 @@ class Clocked(FedPop):
         return max(0.0, 1 - sum(self.busy) / held) if held else 0.0
 
     def step(self, model: Model, fed: Federation, clients: int = 10) -> "Clocked":
-        """Return the search when the next round ends; with waiting, after a round of each member.
-
-        Raises:
-            ValueError: the search is over; see `FedPop.step`.
-        """
+        """Return the search when the next round ends; if members wait, after a round of all."""
         if self.wait:
             return self._together(super().step(model, fed, clients))
         require(not self.done, "search", "over", "one with rounds left")
@@ -118,14 +114,11 @@ def clocked(
     those of the search alone.
 
     Args:
+        search: one that has not begun, of at most a million rounds.
         seconds: the duration of a round: an array (members, R_c), or a function of the member, from
             0, and its round, from 1.
         wait: whether members wait for one another where some copy, are eliminated, or are replaced
-            after they have diverged.
-
-    Raises:
-        ValueError: a search that has begun, or of more than a million rounds; seconds of another
-            shape, or not finite and above 0; eliminations without waiting.
+            after they have diverged; needed for eliminations.
 
     Source: Jaderberg et al. (2017), section 3.
     """

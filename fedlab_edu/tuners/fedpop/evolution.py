@@ -36,10 +36,6 @@ def evolve(
             the whole "vector" by the coin of its first, as in the authors' code (which draws a
             client's new vector near the base).
 
-    Raises:
-        ValueError: an unknown coin; eps or p_re outside [0, 1]; a value outside its distribution;
-            draws of another shape.
-
     Source: Chen et al. (2023), eq. (3).
     """
     require(coin in ("each", "vector"), "coin", coin, "'each', 'vector'")
@@ -93,9 +89,6 @@ class Evolution(Checked):
         rho: the worst 1 / rho copy the best 1 / rho; 10/3 in the authors' code.
         gamma: gamma_g of eq. (5), which the paper does not give; 0 takes the last round alone.
         coin: see `evolve`.
-
-    Raises:
-        ValueError: a value that is not allowed.
 
     Source: Chen et al. (2023), eqs. (3) to (5).
     """

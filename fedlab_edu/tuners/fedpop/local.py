@@ -36,9 +36,6 @@ class Local(Checked):
         rounds: after this number of rounds all clients train with the best vector; None: never.
         freeze_on: the final configuration, "base" or the "best" vector.
 
-    Raises:
-        ValueError: a value that is not allowed.
-
     Source: Chen et al. (2023), section 3.4; the other options are from their code, and "difference"
     is ours.
     """
@@ -69,9 +66,6 @@ class FedPopL:
         best: the place of the best vector at the last copy, or None.
         fresh: the number of vectors that no client has trained with.
         frozen: whether all clients train with `final`.
-
-    Raises:
-        ValueError: another number of clients than K, in `ask`.
 
     Source: Chen et al. (2023), Algorithm 1, *FedPop-L*.
     """
@@ -145,11 +139,7 @@ class FedPopL:
         cls, space: SearchSpace[LocalHP], base: LocalHP, K: SupportsIndex, how: Evolution,
         local: Local, seed: SupportsIndex = 0, first: SupportsIndex = 0,
     ) -> "FedPopL":  # fmt: skip
-        """Draw K vectors from the box around the base, see `SearchSpace.perturb`.
-
-        Raises:
-            ValueError: K below 1; a base outside the space.
-        """
+        """Draw K vectors from the box around the base, see `SearchSpace.perturb`."""
         K, seed, first = whole("K", K, 1), whole("seed", seed, 0), whole("first", first, 0, how.R)
         table = space.perturb(base, how.eps, K, generator(seed, 0))
         box = box_corners(space, base, how.eps)

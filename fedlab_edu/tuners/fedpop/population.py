@@ -91,10 +91,7 @@ class FedPop(SideBySide):
         """Return the search after one communication round of each member that is alive.
 
         Args:
-            clients: K, the clients of a member's round.
-
-        Raises:
-            ValueError: the search is over; with FedPop-L another K than in earlier rounds.
+            clients: K, the clients of a member's round; with FedPop-L the same in all rounds.
         """
         require(not self.done, "search", "over", "one with rounds left")
         trained = self.train(self.alive, model, fed, clients)

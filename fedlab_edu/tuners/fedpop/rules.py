@@ -18,9 +18,6 @@ _TOL = 1e-9  # K / rho may miss the whole number that it is on paper by a roundi
 def anneal(x0: float, r: int, R: int) -> float:
     """Return ``x0/2 (1 + cos(pi r / R))``: x0 in round r = 0, and 0 in round R.
 
-    Raises:
-        ValueError: r outside 0 to R; an x0 that is not finite.
-
     Source: Chen et al. (2023), eq. (4).
     """
     require(abs(number(x0)) < inf, "x0", x0, "a finite number")
@@ -34,13 +31,11 @@ def ranked(
     """Return the places of the top and of the bottom scores; lower is better, NaN counts as +inf.
 
     Args:
+        rho: at least 1.
         rule: "rank" takes ``min(ceil(K / rho), floor(K / 2))`` of K places for either, best first;
             of equal scores the lower place comes first. "quantile" is the rule as printed: scores
             up to the 1/rho-quantile, and scores from the (rho-1)/rho-quantile on (linear
             interpolation). If all scores are equal, it puts every place into both lists.
-
-    Raises:
-        ValueError: no score; rho below 1; an unknown rule.
 
     Source: Chen et al. (2023), Algorithm 1, *FedPop-L* and *FedPop-G*.
     """
@@ -67,9 +62,6 @@ def at_least_1(name: str, value: float) -> float:
 def discounted_score(trace: Sequence[float], gamma: float = 0.9) -> float:
     """Return ``sum_r gamma^(T-r) s^(r) / sum_r gamma^(T-r)``, r = 1, ..., T; NaN counts as +inf.
 
-    Raises:
-        ValueError: an empty trace, or gamma outside [0, 1].
-
     Source: Chen et al. (2023), eq. (5).
     """
     return discounted_mean([inf if isnan(s) else s for s in trace], gamma)
@@ -83,9 +75,6 @@ def pair_parents(scores: Sequence[float], rho: float, u: Sequence[float]) -> lis
 
     Args:
         u: (K,) draws in [0, 1), one for each place.
-
-    Raises:
-        ValueError: no score; rho below 1; not K draws, or draws outside [0, 1).
 
     Source: Chen et al. (2023), Algorithm 1, *FedPop-L* and *FedPop-G*; divergence is ours.
     """

@@ -62,9 +62,6 @@ def fedpop(
         on_nan: when a member that has diverged is replaced: when members copy next ("wait"), or at
             once by a copy of a random member ("replace"), as in the authors' code.
 
-    Raises:
-        ValueError: an option that is not allowed; no validation data.
-
     Source: Chen et al. (2023), Algorithm 1 and section 3.4.
     """
     local = Local() if local is None else local

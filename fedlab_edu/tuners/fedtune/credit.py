@@ -42,14 +42,10 @@ def credit(
 
     Args:
         outputs: (N, M, C), of each of N clients' models at M points.
-        q: (N,), the clients' shares, D_i / D.
+        q: (N,), the clients' shares, D_i / D; not all 0.
         y: the targets: (M,) classes for "cross_entropy", numbers like F for the others.
         loss: of F (M, C) "cross_entropy", "half_squared" ``|F - y|^2 / 2``, or "linear" ``<y, F>``;
             or a function that gives the losses (M,), whose G is autograd's.
-
-    Raises:
-        ValueError: shapes that do not fit; no points; shares below 0 or all 0; an unknown loss;
-            classes out of range.
 
     Source: FedTune, Algorithm 1, lines 14-17, and eq. (12).
     """
@@ -137,10 +133,6 @@ def update(logits: Any, z: Any, d: Any, lr: float) -> Float[Tensor, "N H"]:
         z: (N,), the rows that the clients have drawn.
         d: (N,), see `credit`.
 
-    Raises:
-        ValueError: shapes that do not fit; rows outside the table; logits that are NaN or +inf; an
-            lr that is not finite.
-
     Source: FedTune, eq. (11), where the step is taken by pi itself: see `update_raw`.
     """
     return _each(step, "logits", logits, z, d, lr)
@@ -152,11 +144,7 @@ def update_raw(pi: Any, z: Any, d: Any, lr: float) -> Float[Tensor, "N H"]:
 
 
 def project(pi: Any) -> Float[Tensor, "N H"]:
-    """Project each client's pi, see `rules.project`.
-
-    Raises:
-        ValueError: a pi that is not finite.
-    """
+    """Project each client's pi, see `rules.project`."""
     pi = as_float64(pi)
     require(pi.isfinite().all(), "pi", pi, "finite numbers")
     return as_float64([rules.project(row) for row in pi.tolist()])

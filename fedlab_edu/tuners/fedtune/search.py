@@ -67,7 +67,7 @@ class FedTune(Checked):
             w0. "shared" keeps one model for all.
         param: "logits", or "raw": the step is taken by pi, as printed, and then projected. It is
             (1/pi)^2 times as long, 900 times at first for H = 30.
-        cap: bytes for the models; the least recently used model is dropped first.
+        cap: bytes for the models, at least for one; the least recently used model is dropped first.
         method: one with stateless clients and an Agg that only averages; its `weights` gives q_i.
         seed: of the draws and of the minibatches; clients train as in a run of that seed.
         models: joint configuration -> its model, the latest last; () -> the shared one.
@@ -75,9 +75,6 @@ class FedTune(Checked):
 
     A client whose model or outputs are not finite has diverged. It is left out of average and
     ensemble, and does not draw that row again, see `rules.step`.
-
-    Raises:
-        ValueError: a value that is not allowed; a cap below one model.
     """
 
     table: LocalHP
@@ -111,10 +108,6 @@ class FedTune(Checked):
 
         The outputs of N models on the server's M examples take about 16 N M C bytes. ``clients`` is
         not used.
-
-        Raises:
-            ValueError: the search is over; other clients than those that it began with; no
-                validation data.
 
         Source: FedTune, Algorithm 1, lines 3-18.
         """
@@ -235,9 +228,6 @@ def fedtune(
     """Start a search: ``tune(fedtune(model, fed, table, 30), model, fed)``.
 
     For the arguments see `FedTune`.
-
-    Raises:
-        ValueError: a value that is not allowed; validation data that are not finite.
     """
     require(isinstance(table, LocalHP), "table", table, "a LocalHP, one row for each configuration")
     for i, name in enumerate(fed.names):

@@ -14,13 +14,10 @@ from fedlab_edu.validate import require
 
 
 def concrete(pi: Any, gumbel: Any, temperature: float) -> Float[Tensor, " H"]:
-    """Return ``softmax((log pi + gumbel) / temperature)``, a relaxed draw from pi (H,).
+    """Return ``softmax((log pi + gumbel) / temperature)``, a relaxed draw from pi (H,), above 0.
 
     As the temperature falls to 0 it becomes onehot(argmax(log pi + gumbel)), which is a draw from
     pi if the gumbels are ``-log(-log u)`` of uniform u.
-
-    Raises:
-        ValueError: a pi or a temperature that is not above 0; noise of another shape.
 
     Source: FedTune, eq. (6), its sum over all H rows; Maddison, Mnih, Teh (2017).
     """
@@ -63,13 +60,9 @@ def expected(logits: Any, outputs: Any, q: Any, y: Any, loss: Loss) -> Expected:
     model.
 
     Args:
-        logits: (N, H).
+        logits: (N, H), for at most 10,000 draws H^N.
         outputs: (N, H, M, C), of the model that client i would train with row h, for all h.
         q, y, loss: see `credit`.
-
-    Raises:
-        ValueError: shapes that do not fit; more than 10,000 draws H^N; outputs that are not finite;
-            see `credit`.
 
     Source: FedTune, eqs. (9) and (10), and eq. (5) for the objective.
     """

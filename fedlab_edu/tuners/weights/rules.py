@@ -28,9 +28,6 @@ def multiplicative_weights(
         importance_weighting: divide each score by the probability of its row, as FedEx does, so
             that the mean moves by ``-B s_j / sqrt(rounds)``, and the best row wins.
 
-    Raises:
-        ValueError: fewer than one round; a row of probability 0.
-
     Source: Khodak et al., *Weight-Sharing Beyond NAS*, section 4.1; they do not divide.
     """
     require(rounds >= 1, "rounds", rounds, "at least 1")

@@ -33,9 +33,6 @@ class MultiplicativeWeights(Checked):
         score: what moves p: "loss", as in the paper, or "error".
         p: (k,), the probability of each row; equal at first.
 
-    Raises:
-        ValueError: fewer than one round, another score, or not k probabilities.
-
     Source: Khodak et al., *Weight-Sharing Beyond NAS*, section 4.1.
     """
 
