@@ -53,12 +53,16 @@ class SideBySide:
         return self.runs[self.best]
 
     def played(
-        self: _S, arms: Sequence[int], after: Sequence[Run], scores: Sequence[float], **more: Any
+        self: _S,
+        arms: Sequence[int],
+        after: Sequence[Run],
+        scores: Sequence[Sequence[float]],
+        **more: Any,
     ) -> _S:
-        """Return the search with the runs and scores of some arms after a round."""
+        """Return the search with the runs of some arms after rounds with these scores."""
         runs, traces = list(self.runs), list(self.traces)
-        for a, run, score in zip(arms, after, scores, strict=True):
-            runs[a], traces[a] = run, (*traces[a], score)
+        for a, run, new in zip(arms, after, scores, strict=True):
+            runs[a], traces[a] = run, (*traces[a], *new)
         return replace(self, runs=tuple(runs), traces=tuple(traces), **more)  # type: ignore[type-var]
 
     def eliminate(self: _S, arms: Sequence[int], bracket: Schedule, now: int) -> _S:

@@ -25,6 +25,7 @@ from fedlab_edu.search.race import Race, race
 from fedlab_edu.search.schedules import bracket
 from fedlab_edu.search.space import PerClient, Spaces, check_spaces
 from fedlab_edu.search.summary import summary
+from fedlab_edu.search.workers import Play, play_here
 from fedlab_edu.seeds import seed_for
 from fedlab_edu.validate import extra, require, whole
 
@@ -80,11 +81,23 @@ class Bayes:
         """A warning about the winner, or None, see `Race.warning`."""
         return self.race.warning
 
-    def step(self, model: Model, fed: Federation, clients: int = 10) -> "Bayes":
-        """Return the search after one communication round of the current arm, or of the next."""
+    def step(
+        self,
+        model: Model,
+        fed: Federation,
+        clients: int = 10,
+        *,
+        play: Play = play_here,
+        most: int = 1,
+    ) -> "Bayes":
+        """Return the search after one communication round of the current arm, or of the next.
+
+        Args:
+            play, most: see `Race.step`. Only the first, random arms train side by side.
+        """
         require(not self.done, "search", "over", "one with rounds left")
         ready = self._with_next(model, fed) if self.race.done else self
-        return replace(ready, race=ready.race.step(model, fed, clients))
+        return replace(ready, race=ready.race.step(model, fed, clients, play=play, most=most))
 
     def _with_next(self, model: Model, fed: Federation) -> "Bayes":
         a, method, estimate = len(self.points), self.race.runs[0].method, self.race.estimate

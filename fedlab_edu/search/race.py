@@ -23,8 +23,8 @@ from fedlab_edu.rounds.run import Run, check_types, start
 from fedlab_edu.search.alive import SideBySide
 from fedlab_edu.search.arms import Arm
 from fedlab_edu.search.estimate import Estimate
-from fedlab_edu.search.oneof import communicate_mixed
 from fedlab_edu.search.schedules import Schedule, last_stop
+from fedlab_edu.search.workers import Play, play_here
 from fedlab_edu.seeds import seed_for
 from fedlab_edu.validate import Checked, require, whole
 
@@ -89,14 +89,33 @@ class Race(SideBySide, Checked):
         found = self.estimate.warning(self.winner, self.best_score)
         return found and f"arm {self.best} is the best, but {found}"
 
-    def step(self, model: Model, fed: Federation, clients: int = 10) -> "Race":
-        """Return the race after one communication round of each arm that has rounds left."""
+    def step(
+        self,
+        model: Model,
+        fed: Federation,
+        clients: int = 10,
+        *,
+        play: Play = play_here,
+        most: int = 1,
+    ) -> "Race":
+        """Return the race after one communication round of each arm that has rounds left.
+
+        Args:
+            play: plays the rounds, as `Workers.play` does.
+            most: a step may have this number of rounds over all arms, up to the next elimination.
+                Each arm has one where a score or a choice needs the weights after each round.
+        """
         stops = self._stops()
         playing = [a for a in self.alive if self.runs[a].round < stops[a][-1]]
         require(playing, "race", "over", "one with rounds left")
-        after = communicate_mixed([self.runs[a] for a in playing], model, fed, clients)
-        scores = [self.estimate.of_run(run, model, fed) for run in after]
-        new = self.played(playing, after, scores)
+        runs = [self.runs[a] for a in playing]
+        if self.estimate.target == "averaged" or self.select == "best_seen":
+            most = 1
+        left = [min(s for s in stops[a] if s > self.runs[a].round) for a in playing]
+        left = [stop - run.round for stop, run in zip(left, runs, strict=True)]
+        rounds = max(1, min(most // len(runs), *left))
+        after = play(runs, model, fed, clients, rounds)
+        new = self.played(playing, after, [self._scores(r, rounds, model, fed) for r in after])
         if self.select == "best_seen":
             now = new.scores
             pairs = [(now[a], run) for a, run in zip(playing, after, strict=True)]
@@ -106,6 +125,12 @@ class Race(SideBySide, Checked):
             if trained := [a for a in arms if a in just]:
                 new = new._stop(trained, bracket, new.runs[trained[0]].round)
         return new
+
+    def _scores(self, run: Run, rounds: int, model: Model, fed: Federation) -> list[float]:
+        """Return the scores of a run's last rounds."""
+        if rounds == 1:
+            return [self.estimate.of_run(run, model, fed)]
+        return [self.estimate.of_round(played) for played in run.history[-rounds:]]
 
     def _stop(self, arms: Sequence[int], bracket: Schedule, now: int) -> "Race":
         """Return the race after a round of a bracket's arms, if it is a stop."""

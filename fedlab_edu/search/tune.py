@@ -4,8 +4,10 @@ import os
 import signal
 import warnings
 from collections.abc import Callable, Iterator
+from concurrent.futures import Executor
 from contextlib import contextmanager, suppress
 from dataclasses import replace
+from inspect import signature
 from math import inf
 from pathlib import Path
 from threading import current_thread, main_thread
@@ -21,6 +23,7 @@ from fedlab_edu.rounds.communicate import StopTraining
 from fedlab_edu.rounds.identity import differences, identity
 from fedlab_edu.rounds.run import check_types
 from fedlab_edu.search.race import Race
+from fedlab_edu.search.workers import Workers
 from fedlab_edu.validate import require, whole
 
 
@@ -64,6 +67,8 @@ def tune(
     every: int = 100,
     also: tuple[type, ...] = (),
     callback: Callable[[_S], object] | None = None,
+    executor: Executor | None = None,
+    workers: int | None = None,
 ) -> _S:
     """Run a search to its end, and return it; a bar shows progress, see `progress_bar`.
 
@@ -84,6 +89,11 @@ def tune(
         also: your own classes of tuners or methods in the search.
         callback: called with the search after each step, to log or to stop: if it raises
             `StopTraining`, the search so far is returned; other exceptions propagate.
+        executor: trains the arms in its workers, each on one thread: a ``ProcessPoolExecutor``
+            here, or Dask's ``client.get_executor(pure=False)`` on a cluster. The search is the same
+            up to rounding. A step then lasts up to the next elimination, or ``every`` rounds if
+            there is a path. Not for FedTune, which trains one run.
+        workers: the number of workers, if the executor does not know it.
 
     With a path, SIGTERM ends the process by ``SystemExit(143)`` once the file is written, if the
     call is in the main thread and the program has no handler of its own.
@@ -93,6 +103,7 @@ def tune(
         ValueError: the file is damaged, or of another search, see `identity`: its settings, seed,
             network, loss, data or B; or the search or the model holds something that a file cannot.
             The file is left as it was.
+        RuntimeError: a worker has ended, and the executor does not replace it; see `Workers`.
     """
     check_types(model, fed)
     ok = isinstance(search, Search) and not isinstance(search, type)
@@ -103,20 +114,18 @@ def tune(
     if path is not None:
         origin = identity(model, fed, clients=clients, search=search)
         file = _File(Path(os.path.realpath(path)), origin, also)
-        new = not file.path.exists()
-        if not new:
+        if not (new := not file.path.exists()):
             search = cast(_S, file.read(search).to(fed.train.x.device))
         if new or not search.done:  # refuse now what cannot be stored
             file.write(search)
+    step = _step(model, fed, clients, executor, workers, search, every if file else search.total)
     began = saved = search.used
     bar = progress_bar(total=search.total, initial=search.used, unit="round")
     with _sigterm_exits(file is not None), suppress(StopTraining):
         try:
             while not search.done:
-                search = cast(_S, search.step(model, fed, clients))
-                if not bar.disable:
-                    bar.set_postfix(best=f"{search.best_score:.3f}", refresh=False)
-                bar.update(search.used - bar.n)
+                search = step(search)
+                _show(bar, search)
                 if file is not None and search.used - saved >= every:
                     file.write(search)
                     saved = search.used
@@ -132,6 +141,25 @@ def tune(
     if search.done and (found := _warning(search)):
         warnings.warn(f"{found}; try lower learning rates", stacklevel=2)
     return search
+
+
+def _step(
+    model: Model, fed: Federation, clients: int, executor: Executor | None, workers: int | None,
+    search: Search, most: int,
+) -> Callable[[Any], Any]:  # fmt: skip
+    """Return the function that makes a step of a search, here or in the workers of an executor."""
+    if executor is None:
+        return lambda search: search.step(model, fed, clients)
+    allowed = f"None: a {type(search).__name__} search trains one run"
+    require("play" in signature(search.step).parameters, "executor", executor, allowed)
+    play = Workers(executor, workers, model, fed, clients).play
+    return lambda search: search.step(model, fed, clients, play=play, most=most)
+
+
+def _show(bar: Any, search: Search) -> None:
+    if not bar.disable:
+        bar.set_postfix(best=f"{search.best_score:.3f}", refresh=False)
+    bar.update(search.used - bar.n)
 
 
 def _warning(search: Search) -> str | None:

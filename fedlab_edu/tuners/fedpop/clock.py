@@ -16,6 +16,7 @@ from torch import Tensor
 from fedlab_edu.data.clients import Federation
 from fedlab_edu.models.model import Model
 from fedlab_edu.registry import storable
+from fedlab_edu.search.workers import Play, play_here
 from fedlab_edu.tensors import as_float64
 from fedlab_edu.tuners.fedpop.population import FedPop
 from fedlab_edu.validate import MOST, number, require
@@ -62,10 +63,22 @@ class Clocked(FedPop):
         held = sum(self.elapsed if end else t for end, t in zip(ended, self.now, strict=True))
         return max(0.0, 1 - sum(self.busy) / held) if held else 0.0
 
-    def step(self, model: Model, fed: Federation, clients: int = 10) -> "Clocked":
-        """Return the search when the next round ends; if members wait, after a round of all."""
+    def step(
+        self,
+        model: Model,
+        fed: Federation,
+        clients: int = 10,
+        *,
+        play: Play = play_here,
+        most: int = 1,
+    ) -> "Clocked":
+        """Return the search when the next round ends; if members wait, after a round of all.
+
+        Args:
+            play, most: see `FedPop.step`. Without waiting, each step trains one member, here.
+        """
         if self.wait:
-            return self._together(super().step(model, fed, clients))
+            return self._together(super().step(model, fed, clients, play=play))
         require(not self.done, "search", "over", "one with rounds left")
         return self._alone(model, fed, clients)
 

@@ -15,13 +15,13 @@ import torch
 from fedlab_edu.data.clients import Federation
 from fedlab_edu.models.model import Model
 from fedlab_edu.registry import storable
-from fedlab_edu.rounds.communicate import communicate_all
 from fedlab_edu.rounds.result import Round
 from fedlab_edu.rounds.run import Run
 from fedlab_edu.rounds.tuner import Fixed
 from fedlab_edu.search.alive import SideBySide
 from fedlab_edu.search.schedules import Schedule
 from fedlab_edu.search.space import Spaces
+from fedlab_edu.search.workers import Play, play_here
 from fedlab_edu.seeds import generator, seed_for
 from fedlab_edu.training.hparams import LocalHP, ServerHP
 from fedlab_edu.tuners.fedpop.evolution import Evolution
@@ -87,26 +87,41 @@ class FedPop(SideBySide):
     births: tuple[Birth, ...]
     tried: int = 0
 
-    def step(self: _P, model: Model, fed: Federation, clients: int = 10) -> _P:
+    def step(
+        self: _P,
+        model: Model,
+        fed: Federation,
+        clients: int = 10,
+        *,
+        play: Play = play_here,
+        most: int = 1,
+    ) -> _P:
         """Return the search after one communication round of each member that is alive.
 
         Args:
             clients: K, the clients of a member's round; with FedPop-L the same in all rounds.
+            play: see `Race.step`.
+            most: not used: members may copy one another after each round.
         """
         require(not self.done, "search", "over", "one with rounds left")
-        trained = self.train(self.alive, model, fed, clients)
+        trained = self.train(self.alive, model, fed, clients, play)
         left = trained.eliminate(trained.alive, self.bracket, trained.round)
         return left.exploit(left.alive)
 
     def train(
-        self: _P, members: Sequence[int], model: Model, fed: Federation, clients: int = 10
+        self: _P,
+        members: Sequence[int],
+        model: Model,
+        fed: Federation,
+        clients: int = 10,
+        play: Play = play_here,
     ) -> _P:
         """Return the search after one communication round of each of some members."""
         begun = [self._equip(i, clients) for i in members]
         tried = self.tried + sum(self._new(i, run) for i, run in zip(members, begun, strict=True))
         # (w, s_i) <- FedPop-L(w, beta^0, ..., beta^K, alpha)
-        after = communicate_all(begun, model, fed, clients)
-        scores = [self._score(run.history[-1]) for run in after]
+        after = play(begun, model, fed, clients, 1)
+        scores = [[self._score(run.history[-1])] for run in after]
         return self.played(members, after, scores, tried=tried)
 
     def exploit(self: _P, members: Sequence[int]) -> _P:

@@ -1,0 +1,125 @@
+"""The arms of a search on other processes or machines, through a `concurrent.futures` executor."""
+
+import pickle
+from collections.abc import Callable, Sequence
+from concurrent.futures import BrokenExecutor, Executor, Future
+from dataclasses import replace
+from hashlib import sha256
+from typing import Any
+
+from fedlab_edu.data.clients import Federation
+from fedlab_edu.models.model import Model
+from fedlab_edu.rounds.run import Run
+from fedlab_edu.search.oneof import communicate_mixed
+from fedlab_edu.training.threads import run_parallel
+from fedlab_edu.validate import require, require_type, whole
+
+#: Plays rounds of some runs: ``play(runs, model, fed, clients, rounds)``.
+Play = Callable[[Sequence[Run], Model, Federation, int, int], list[Run]]
+_KEPT = dict[str, tuple[Model, Federation, int]]()  # in a worker: what its last search needs
+
+
+def play_here(
+    runs: Sequence[Run], model: Model, fed: Federation, clients: int, rounds: int
+) -> list[Run]:
+    """Return the runs after more rounds, played in this process."""
+    after = list(runs)
+    for _ in range(rounds):
+        after = communicate_mixed(after, model, fed, clients)
+    return after
+
+
+class Workers:
+    """Plays rounds in the workers of an executor, in one contiguous chunk of runs for each.
+
+    A worker gets model and data once. Runs travel without their histories, as values, so a worker
+    may end at any time.
+
+    Args:
+        number: the number of workers; None takes the executor's own.
+
+    Raises:
+        ValueError: no executor; no number for an executor that does not know its own; a model that
+            cannot be pickled.
+    """
+
+    def __init__(
+        self, executor: Executor, number: int | None, model: Model, fed: Federation, clients: int
+    ) -> None:
+        require_type("executor", executor, Executor, "ProcessPoolExecutor(4)")
+        if number is None:
+            number = getattr(executor, "_max_workers", None)
+            allowed = f"a number, because {type(executor).__name__} does not know its own"
+            require(number is not None, "workers", None, allowed)
+        self._executor, self._number = executor, whole("workers", number, 1)
+        self._needs = _pickled("model and fed", (model, fed, clients))
+        self._token, self._sent = sha256(self._needs).hexdigest(), False
+
+    def play(
+        self, runs: Sequence[Run], model: Model, fed: Federation, clients: int, rounds: int
+    ) -> list[Run]:
+        """Return the runs after more rounds; a single run stays in this process.
+
+        Raises:
+            RuntimeError: a worker has ended, and the executor does not replace it.
+        """
+        n = min(self._number, len(runs))
+        if len(runs) == 1:
+            return play_here(runs, model, fed, clients, rounds)
+        chunks = [runs[len(runs) * i // n : len(runs) * (i + 1) // n] for i in range(n)]
+        tasks = [
+            (_pickled("search", [replace(run, history=()) for run in chunk]), rounds)
+            for chunk in chunks
+        ]
+        try:
+            found = self._results(tasks, None if self._sent else self._needs)
+            # workers that have started since have no data yet
+            again = [i for i, result in enumerate(found) if result is None]
+            more = self._results([tasks[i] for i in again], self._needs)
+        except BrokenExecutor as error:
+            why = "a worker has ended before its rounds; repeat the call with a new executor"
+            raise RuntimeError(f"{why} ({error})") from error
+        self._sent = True
+        for i, result in zip(again, more, strict=True):
+            found[i] = result
+        after = [run for result in found for run in result]
+        return [
+            replace(new, history=old.history + new.history)
+            for old, new in zip(runs, after, strict=True)
+        ]
+
+    def _results(self, tasks: Sequence[tuple[bytes, int]], needs: bytes | None) -> list[Any]:
+        futures = list[Future]()
+        try:
+            for task in tasks:
+                futures.append(self._executor.submit(_play, self._token, needs, *task))
+            return [future.result() for future in futures]
+        finally:
+            for future in futures:
+                future.cancel()
+
+
+def _play(token: str, needs: bytes | None, runs: bytes, rounds: int) -> list[Run] | None:
+    """In a worker, on one thread: play rounds, or return None if model and data are missing."""
+    kept = _KEPT.get(token)
+    if kept is None:
+        if needs is None:
+            return None
+        kept = pickle.loads(needs)
+        _KEPT.clear()
+        _KEPT[token] = kept
+    (model, fed, clients), after = kept, list[Run]()
+
+    def play(given: Sequence[Run]) -> list[Run]:
+        return play_here(given, model, fed, clients, rounds)
+
+    run_parallel(play, [pickle.loads(runs)], after.extend)
+    return after
+
+
+def _pickled(name: str, value: object) -> bytes:
+    try:
+        return pickle.dumps(value)
+    except (pickle.PicklingError, AttributeError, TypeError) as error:
+        require(False, name, f"{error}", "what pickle takes, so that another process can load it")
+        raise
