@@ -793,24 +793,10 @@ def test_a_class_list_that_cannot_be_read_is_not_taken_for_none(tmp_path: Path) 
             Store(folder).read_class()
 
 
-def test_a_secret_that_was_left_half_written_does_not_get_into_the_new_one(tmp_path: Path) -> None:
-    left = tmp_path / f".secret.{os.getpid()}"
-    left.write_text("x" * 100)
-    assert len(Store(tmp_path).secret()) == 32
-    assert [path.name for path in tmp_path.iterdir()] == ["secret"]
-
-
-def test_on_a_disk_without_links_the_secret_is_there_too(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def none(*paths: object) -> None:
-        raise PermissionError("no links here")
-
-    monkeypatch.setattr(os, "link", none)
-    store = Store(tmp_path)
-    assert store.secret() == store.secret()
-    assert [path.name for path in tmp_path.iterdir()] == ["secret"]
-    assert (tmp_path / "secret").stat().st_mode & 0o077 == 0
+def test_a_secret_that_was_left_half_written_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "secret").write_text("0123")
+    with pytest.raises(Refusal, match="secret is empty or broken: put the old one back"):
+        Store(tmp_path).secret()
 
 
 # --- the benchmark --------------------------------------------------------------------------------

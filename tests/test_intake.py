@@ -679,7 +679,10 @@ def test_a_tar_with_too_many_entries_is_refused(tmp_path: Path) -> None:
     path = tarred(tmp_path / "a.tar", *many, ("hw.py", GOOD.encode()), mode="w")
     assert taken(path).source == GOOD
     path = tarred(tmp_path / "a.tar", *many, ("b", b""), ("hw.py", GOOD.encode()), mode="w")
-    assert "'a.tar', which is a tar with more than 2000 entries: pack your" in taken(path).problem
+    assert (
+        "'a.tar', which is a tar with 2001 entries; at most 2000 are read: pack"
+        in taken(path).problem
+    )
 
 
 def test_a_zip_may_hold_as_many_entries_as_a_folder(tmp_path: Path) -> None:
@@ -691,7 +694,7 @@ def test_a_zip_may_hold_as_many_entries_as_a_folder(tmp_path: Path) -> None:
 
 def test_a_large_file_in_a_tar_is_named(tmp_path: Path) -> None:
     path = tarred(tmp_path / "a.tgz", ("hw.py", bytes((8 << 20) + 1)))
-    assert "'a.tgz', which holds 'hw.py', which is larger than 8 MB" in taken(path).problem
+    assert "'hw.py', which is larger than 8 MB" in taken(path).problem
     path = tarred(tmp_path / "a.tgz", ("hw.py", b"#" * (8 << 20)))
     assert "'hw.py', which has more than 1 MB of code" in taken(path).problem
 

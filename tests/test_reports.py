@@ -199,9 +199,9 @@ def test_the_table_says_where_a_page_is_and_what_the_instructor_should_see_to() 
 
 def test_difficulty_counts_graded_submissions_only() -> None:
     first, second = table(CLASS).difficulty()
-    assert (first.graded, first.full, first.mean) == (2, 0.5, pytest.approx((3 + 1) / 2 / 3))
-    assert (first.mistake, first.often) == ("you squared it", 1)
-    assert (second.full, second.mean, second.mistake) == (0.5, 0.5, "area is wrong: got 4")
+    assert (first.graded, first.full_marks, first.mean) == (2, 0.5, pytest.approx((3 + 1) / 2 / 3))
+    assert (first.mistake, first.times) == ("you squared it", 1)
+    assert (second.full_marks, second.mean, second.mistake) == (0.5, 0.5, "area is wrong: got 4")
 
 
 def test_a_click_on_a_column_sorts_the_class_and_no_other_script_may_run() -> None:

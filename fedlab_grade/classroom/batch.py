@@ -15,7 +15,6 @@ from pathlib import Path
 
 from fedlab_grade.assignment import Assignment
 from fedlab_grade.classroom.intake import Handed, Wanted, take
-from fedlab_grade.classroom.outcomes import excerpt, outcome, unjudged, versions
 from fedlab_grade.classroom.people import Person
 from fedlab_grade.classroom.records import (
     GRADED,
@@ -26,6 +25,9 @@ from fedlab_grade.classroom.records import (
     Change,
     Outcome,
     Record,
+    excerpt,
+    outcome,
+    versions,
 )
 from fedlab_grade.classroom.store import Store
 from fedlab_grade.options import Refusal
@@ -67,8 +69,7 @@ class Batch:
                 fails again and again.
         """
         own = self.assignment
-        reference = hashlib.sha256(own.reference.encode()).hexdigest()
-        passed = f"{own.digest} {reference}"
+        passed = f"{own.digest} {hashlib.sha256(own.reference.encode()).hexdigest()}"
         tests = self.store.tested(own.name, passed) or self.tested()
         self.store.begin(own.name, tests, everyone, own.digest, passed)
         todo = self._open(everyone, tests)
@@ -92,7 +93,7 @@ class Batch:
                     raise Refusal(told) from None
                 person, handed = queue.popleft()
                 told = f"the grader failed, not the submission: {why}"
-                self._keep(self._idle(person, handed, tests, UNGRADED, told))
+                self._keep(self._record(person, handed, UNGRADED, tests, told))
                 back.extendleft(reversed(queue))
                 breaks += 1
                 if breaks == BREAKS:
@@ -107,56 +108,47 @@ class Batch:
         Raises:
             Refusal: it has not, or the tests cannot be run.
         """
-        source = self.assignment.source
+        tests, source = self.assignment.tests, self.assignment.source
         name = "empty.py" if source is None else source.name
         try:
-            (report,) = self.grader(self.assignment.tests, [(name, self.assignment.reference)])
+            (report,) = self.grader(tests, [(name, self.assignment.reference)])
         except (CheckBroken, ValueError) as error:
             why = str(error).rstrip(".")
-            raise Refusal(f"the tests {self.assignment.tests} cannot be run: {why}.") from None
+            raise Refusal(f"the tests {tests} cannot be run: {why}.") from None
         if not report.results:
-            raise Refusal(f"{self.assignment.tests} holds no test with the marker q.")
+            raise Refusal(f"{tests} holds no test with the marker q.")
         failed = next((r for r in report.results if r.status != "passed"), None)
         if source is not None and failed is not None:
             raise Refusal(
                 f"the solution {source} does not pass its own test {failed.test} "
                 f"({failed.status}): {failed.message}"
             )
-        return unjudged(map(outcome, report.results), "not run")
+        return tuple(outcome(result).unjudged("not run") for result in report.results)
 
     def _open(self, everyone: Sequence[Person], tests: tuple[Outcome, ...]) -> Iterator[_Open]:
         """Yield the submissions to run, and write the records of all others on the way."""
         own = self.assignment
-        names = tuple(dict.fromkeys((own.stem, own.name)))
-        wanted = Wanted(names)
+        wanted = Wanted(tuple(dict.fromkeys((own.stem, own.name))))
         with suppress(Refusal):  # a solution that cannot be handed out may still be graded with
-            wanted = Wanted(names, own.functions, own.stub)
+            wanted = Wanted(wanted.names, own.functions, own.stub)
         for person in everyone:
             handed = take(person.paths, wanted) if person.paths else Handed()
+            idle = MISSING if not person.unclear else UNCLEAR
+            new = self._record(person, handed, NOT_GRADABLE if person.paths else idle, tests)
             old = self.store.read(person.key)
-            if old is not None and not self.again and self._stands(old, person, handed):
+            if old is not None and not self.again and _stands(old, new, person):
                 now = replace(
-                    old, name=person.name, ids=person.ids, late=person.late,
-                    file=handed.file, notes=handed.notes, penalty=self._penalty(person),
-                    matched=person.matched,
+                    old, name=new.name, ids=new.ids, late=new.late, file=new.file,
+                    notes=new.notes, penalty=new.penalty, matched=new.matched,
                 )  # fmt: skip
                 if now != old:
                     self._keep(now)
                 else:
                     self.step(now)
-            elif not person.paths:
-                state = UNCLEAR if person.unclear else MISSING
-                self._keep(self._idle(person, handed, tests, state))
             elif handed.source is None:
-                self._keep(self._idle(person, handed, tests, NOT_GRADABLE, handed.problem))
+                self._keep(new)
             else:
                 yield person, handed
-
-    def _stands(self, old: Record, person: Person, handed: Handed) -> bool:
-        """Whether an earlier record is still what grading would come to."""
-        same = old.tests_sha256 == self.assignment.digest and old.sha256 == _digest(person, handed)
-        unclear = old.state == UNCLEAR
-        return same and old.state != UNGRADED and unclear == person.unclear
 
     def _keep(self, record: Record) -> None:
         old = self.store.read(record.student)
@@ -166,69 +158,57 @@ class Batch:
         self.step(record)
 
     def _judged(self, person: Person, handed: Handed, report: Report) -> Record:
+        """Return the record of a submission that was run."""
+        module = handed.source if handed.places is None and handed.source else ""
         tests = tuple(
-            outcome(
-                replace(r, message=handed.placed(r.message)),
-                excerpt(handed.source or "", r.message) if handed.places is None else "",
-            )
+            outcome(replace(r, message=handed.placed(r.message)), excerpt(module, r.message))
             for r in report.results
         )
+        record = self._record(person, handed, GRADED, ())
         states = {t.status for t in tests}
-        state, problem = GRADED, ""
         if states == {"not gradable"}:
-            state, problem = NOT_GRADABLE, tests[0].message
-        elif "error" in states or not tests:
+            return replace(record, state=NOT_GRADABLE, tests=tests, problem=tests[0].message)
+        if "error" in states or not tests:
             first = next((t.message for t in tests if t.status == "error"), "no test ran")
-            state, problem = UNGRADED, f"a test failed by itself: {first}"
-        return self._record(person, handed, state, tests, problem)
-
-    def _idle(
-        self,
-        person: Person,
-        handed: Handed,
-        tests: tuple[Outcome, ...],
-        state: str,
-        problem: str = "",
-    ) -> Record:
-        """Return the record of a submission that no test has judged."""
-        return self._record(person, handed, state, unjudged(tests, state), problem)
+            why = f"a test failed by itself: {first}"
+            return replace(record, state=UNGRADED, tests=tests, problem=why)
+        return replace(record, tests=tests)
 
     def _record(
         self,
         person: Person,
         handed: Handed,
         state: str,
-        tests: tuple[Outcome, ...],
+        tests: Sequence[Outcome],
         problem: str = "",
     ) -> Record:
+        """Return the record of a submission that no test has judged."""
+        days = float(person.late) if person.days is None else person.days
         return Record(
             person.key,
             person.name,
             person.ids,
             self.assignment.name,
             state,
-            tests,
-            problem,
+            tuple(test.unjudged(state) for test in tests),
+            problem or handed.problem,
             handed.file,
-            _digest(person, handed),
+            handed.digest if person.paths else "",
             person.late,
             handed.notes,
             self.assignment.digest,
             self.back_end,
             versions(),
-            penalty=self._penalty(person),
+            penalty=self.assignment.late.penalty(days - person.extension),
             date=time.strftime("%Y-%m-%d"),
             matched=person.matched,
         )
 
-    def _penalty(self, person: Person) -> float:
-        """Return the share of the points that a student loses; a download only says "late"."""
-        days = float(person.late) if person.days is None else person.days
-        return self.assignment.late.penalty(days - person.extension)
 
-
-def _digest(person: Person, handed: Handed) -> str:
-    return handed.digest if person.paths else ""
+def _stands(old: Record, new: Record, person: Person) -> bool:
+    """Whether an earlier record is still what grading would come to."""
+    same = (old.tests_sha256, old.sha256) == (new.tests_sha256, new.sha256)
+    return same and old.state != UNGRADED and (old.state == UNCLEAR) == person.unclear
 
 
 def _feed(
@@ -237,6 +217,4 @@ def _feed(
     """Yield submissions for the grader, which may take several before its first report."""
     while one := back.popleft() if back else next(todo, None):
         queue.append(one)
-        source = one[1].source
-        assert source is not None
-        yield file, source
+        yield file, one[1].source or ""

@@ -57,6 +57,7 @@ def grade(
         )
     lists = [] if roster is None else [roster]
     chosen = replace(chosen, apart=(submissions, store.folder, *lists))
+    private = [submissions, store.folder, *lists, *([chosen.source] if chosen.source else [])]
     heads = iter(["Changed since the last time:\n"])
 
     def changed(change: "Change") -> None:
@@ -67,31 +68,23 @@ def grade(
         everyone = people(submissions, roster)
         if not everyone:
             raise Refusal(f"{submissions} holds no submissions.")
-        private = [p for p in (submissions, store.folder, chosen.source, roster) if p]
         grader, back_end = isolated(
             trust, store.secret(), chosen.reference, private, chosen.limits, jobs
         )
         with tqdm(total=len(everyone), unit="student", disable=None) as bar:
-            batch = Batch(
-                chosen, store, grader, back_end, again, lambda record: bar.update(), changed
-            )
-            batch.run(everyone)
+            step = lambda record: bar.update()  # noqa: E731
+            Batch(chosen, store, grader, back_end, again, step, changed).run(everyone)
     except BrokenPipeError:  # of what reads our output, and not of a disk
         raise
     except OSError as error:
         raise Refusal(f"{error.filename or store.folder}: {error.strerror}.") from None
     except KeyboardInterrupt:
-        return _stopped(store, again)
+        kept = len(list((store.folder / "grades").glob("*.json")))
+        goes = "begins with the first one once more" if again else "goes on from here"
+        said = f"stopped. {kept} are graded, and stay so; the same command {goes}."
+        print(f"fedlab-edu: {said}", file=sys.stderr)
+        return 130
     return _told(store)
-
-
-def _stopped(store: Store, again: bool) -> int:
-    """Say after Ctrl-C how far it came; 130."""
-    kept = len(list((store.folder / "grades").glob("*.json")))
-    goes = "begins with the first one once more" if again else "goes on from here"
-    said = f"stopped. {kept} are graded, and stay so; the same command {goes}."
-    print(f"fedlab-edu: {said}", file=sys.stderr)
-    return 130
 
 
 def release(assignment: str, out: Path, course: Path | None = None) -> int:
@@ -146,28 +139,17 @@ def isolated(
         known = len(submissions) if isinstance(submissions, list) else jobs
         try:
             yield from grade_isolated(
-                tests,
-                submissions,
-                way,
-                limits,
-                secret=secret,
-                reference=reference,
-                private=private,
-                trust=trust,
-                jobs=min(known, jobs),
-            )
+                tests, submissions, way, limits, secret=secret, reference=reference,
+                private=private, trust=trust, jobs=min(known, jobs),
+            )  # fmt: skip
         except NoSandbox as error:
-            raise Refusal(_sentence(error)) from None
+            raise Refusal(f"{str(error).rstrip('.')}.") from None
 
     try:
         way = choose(trust)
     except NoSandbox as error:
-        raise Refusal(_sentence(error)) from None
+        raise Refusal(f"{str(error).rstrip('.')}.") from None
     return grader, way
-
-
-def _sentence(error: Exception) -> str:
-    return f"{str(error).rstrip('.')}."
 
 
 def _told(store: Store) -> int:

@@ -132,7 +132,7 @@ class _Choice:
         self.ranks = {name: r for name in sorted(files) if (r := rank(name)) is not None}
         own = answers(wanted.stub)
         self.blank = {
-            n: own[n] for n in wanted.functions if "NotImplementedError" in own.get(n, "")
+            n: s for n in wanted.functions if "NotImplementedError" in (s := own.get(n, ""))
         }
         self.notebooks: set[str] = set()  # what was read as one
         self.read = cache(self._read)
@@ -160,25 +160,21 @@ class _Choice:
             ]
         if len(first) > 1:
             names = ", ".join(repr(printable(n)) for n in first[:4])
-            raise Unusable(
-                f"holds {len(first)} files that could be meant ({names}): hand in {asked}"
-            )
-        (name,) = first
+            many = f"holds {len(first)} files that could be meant ({names})"
+            raise Unusable(f"{many}: hand in {asked}")
+        name = first[0]
         module = self.read(name)
         self.notes += module.notes
         if self.ranks[name]:
             self.notes.append(f"{printable(name)!r} was taken for {asked}")
-        others = [printable(n) for n in sorted(self.files) if n != name]
-        if others:
-            more = f" and {len(others) - 5} more" if len(others) > 5 else ""
-            self.notes.append(f"{', '.join(others[:5])}{more}: ignored")
+        if others := [printable(n) for n in sorted(self.files) if n != name]:
+            self.notes.append(f"{_some(others, 5)}: ignored")
         return name, module.source
 
     def _first(self, names: Collection[str]) -> list[str]:
         """Return those of some files that come first by name, place and kind."""
         keys = {n: (self.ranks[n], n.count("/"), n.lower().endswith(".ipynb")) for n in names}
-        best = min(keys.values(), default=None)
-        return [n for n in names if keys[n] == best]
+        return [n for n in names if keys[n] == min(keys.values())]
 
     def _answered(self) -> list[str]:
         """Return the files with an answer in them, those named as asked first.
@@ -187,28 +183,24 @@ class _Choice:
         """
         for named in (True, False):
             names = [n for n, rank in self.ranks.items() if (rank < 2) == named]
-            found = [n for n in names if self._answers(n)] if len(names) <= LOOK else []
-            if found:
+            if len(names) <= LOOK and (found := [n for n in names if self._answers(n)]):
                 return found
         return []
 
     def _answers(self, name: str) -> bool:
         """Whether a file has an answer in it: code that is not the stub's, in what is asked for."""
         try:
-            text = self.read(name).source
+            found = answers(self.read(name).source)
         except Unusable:
             return self.ranks[name] < 2  # its author should know
-        found = answers(text)
-        if not self.wanted.functions:
-            return bool(found)
-        asked = self.blank or dict.fromkeys(self.wanted.functions, "")
+        asked = self.blank or dict.fromkeys(self.wanted.functions or found, "")
         return any(found.get(n, blank) != blank for n, blank in asked.items())
 
     def _read(self, name: str) -> Module:
+        functions = tuple(self.blank) or self.wanted.functions
         with about(name):
             data = self.files[name]()
             notebook = looks_like_notebook(name, data)
-            functions = tuple(self.blank) or self.wanted.functions
             module = module_of(data, notebook, functions, self.wanted.names)
         if notebook:
             self.notebooks.add(name)
@@ -223,9 +215,14 @@ def _instead(refused: Sequence[str], there: Sequence[str]) -> str:
     if refused:
         return f" ({'; '.join(refused[:3])})"
     nearly = [name for name in there if re.search(r"\.(py\.txt|pyw|py~|ipynb\.(txt|json))$", name)]
-    names = ", ".join(repr(printable(name)) for name in (nearly or there)[:3])
-    more = f" and {len(there) - 3} more" if len(nearly or there) > 3 else ""
-    return f" but {names}{more}{': rename it' if len(nearly) == 1 else ''}" if names else ""
+    names = _some([repr(printable(name)) for name in nearly or there], 3)
+    return f" but {names}{': rename it' if len(nearly) == 1 else ''}" if names else ""
+
+
+def _some(names: Sequence[str], most: int) -> str:
+    """Return a list of names, cut."""
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
 
 
 def _rank(name: str, wanted: Wanted, alone: str) -> int | None:

@@ -18,7 +18,7 @@ from fedlab_grade.classroom.records import (
     Outcome,
     Record,
 )
-from fedlab_grade.classroom.tables import Table, number
+from fedlab_grade.classroom.tables import Table, called, number
 from fedlab_grade.escape import fenced, markdown, plain
 from fedlab_grade.options import extra
 
@@ -55,8 +55,7 @@ def _render(template: str, **values: Any) -> str:
 
 def class_page(assignment: str, table: Table) -> str:
     """Return the class as a page of HTML, with a link to each student's."""
-    totals = [row.total for row in table.rows if row.total is not None]
-    most = sum(table.questions.values())
+    totals, most = table.totals, table.most
     places = [min(BINS - 1, int(BINS * max(0.0, t) / most)) if most else 0 for t in totals]
     counts = [places.count(i) for i in range(BINS)]
     ends = [number(round(most * i / BINS, 2)) for i in range(BINS + 1)]
@@ -64,7 +63,7 @@ def class_page(assignment: str, table: Table) -> str:
         "class.html",
         assignment=assignment,
         table=table,
-        most=most,
+        called=called,
         mean=number(round(fmean(totals), 2)) if totals else "-",
         bins=[
             (f"{ends[i]} to {ends[i + 1]}", n, WIDTH * n / max(1, *counts))

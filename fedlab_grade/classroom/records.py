@@ -1,15 +1,22 @@
 """The records of a class: its list, each student's record, and the outcome of each test."""
 
+import platform
+import re
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field, replace
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
 
+from fedlab_edu import __version__
 from fedlab_grade.classroom.people import Person
+from fedlab_grade.run import Result
 
 GRADE = "fedlab-edu/grade/v2"  # the version of a record
 GRADED, NOT_GRADABLE, UNGRADED, MISSING = "graded", "not gradable yet", "ungraded", "not handed in"
 UNCLEAR = "unclear"
 TEXT = 4000  # characters of a message that are kept
 SHOWN = 3  # tests of a student's that have changed
+AROUND, WIDE = 3, 120  # lines of an excerpt before and after, and characters of one
 
 
 @dataclass(frozen=True)
@@ -18,8 +25,7 @@ class Outcome:
 
     Fields:
         points: won, of max; None where the test itself failed, or nothing could judge.
-        status, message, likely, printed: as in `fedlab_grade.run.Result`.
-        seconds: that it took.
+        status, message, likely, printed, seconds: as in `fedlab_grade.run.Result`.
         hidden: students are told its aspect only.
         code: the lines of the student's module around the one that the message names last.
     """
@@ -37,6 +43,47 @@ class Outcome:
     seconds: float = 0.0
     hidden: bool = False
     code: str = ""
+
+    def unjudged(self, state: str) -> "Outcome":
+        """Return the outcome of this test for a submission in a state that no test has judged."""
+        status, points = {
+            NOT_GRADABLE: ("not gradable", 0.0),
+            UNGRADED: ("error", None),
+            UNCLEAR: (MISSING, None),
+        }.get(state, (state, 0.0))
+        rest = {"message": "", "likely": "", "printed": "", "seconds": 0.0, "code": ""}
+        return replace(self, points=points, status=status, **rest)  # type: ignore[arg-type]
+
+
+def outcome(result: Result, code: str = "") -> Outcome:
+    """Return the outcome of a test's result, with an excerpt of the student's code."""
+    values = asdict(result) | {"max": result.points, "seconds": round(result.seconds, 3)}
+    values["points"] = {"passed": result.points, "error": None}.get(result.status, 0.0)
+    values |= {name: values[name][:TEXT] for name in ("message", "likely", "printed")}
+    del values["invariant"]
+    return Outcome(**values, code=code)
+
+
+def excerpt(source: str, message: str) -> str:
+    """Return the lines of a module around the one that a message names last, which is marked."""
+    named = re.findall(r"\n  line (\d{1,9}), in ", message)
+    lines = source.split("\n")
+    at = int(named[-1]) if named else 0
+    if not 0 < at <= len(lines):
+        return ""
+    shown = range(max(1, at - AROUND), min(len(lines), at + AROUND) + 1)
+    marked = (f"{'>' if i == at else ' '} {i:>4}  {lines[i - 1][:WIDE]}".rstrip() for i in shown)
+    return "\n".join(marked)
+
+
+@cache
+def versions() -> dict[str, str]:
+    """Return the versions of the kit, Python and PyTorch."""
+    try:
+        torch = version("torch")
+    except PackageNotFoundError:
+        torch = ""
+    return {"fedlab_edu": __version__, "python": platform.python_version(), "torch": torch}
 
 
 @dataclass(frozen=True)
@@ -81,12 +128,11 @@ class Record:
 
     def points(self, question: str) -> float | None:
         """Return the points of a question, None where not all of its tests have judged."""
-        if question in self.changed:
-            return self.changed[question]
         tests = self.questions.get(question, ())
         judged = [t.points for t in tests if t.points is not None]
         no_verdict = self.state in (NOT_GRADABLE, UNGRADED, UNCLEAR) and not judged
-        return None if no_verdict or len(judged) < len(tests) else sum(judged)
+        own = None if no_verdict or len(judged) < len(tests) else sum(judged)
+        return self.changed.get(question, own)
 
     @property
     def won(self) -> float:
@@ -103,11 +149,8 @@ class Record:
     @property
     def mark(self) -> float | None:
         """The mark, None where it would be no verdict on what the student can do."""
-        if "" in self.changed:
-            return self.changed[""]
-        if self.state in (NOT_GRADABLE, UNGRADED, UNCLEAR):
-            return None
-        return round(self.won * (1 - self.penalty), 4)
+        idle = self.state in (NOT_GRADABLE, UNGRADED, UNCLEAR)
+        return self.changed.get("", None if idle else round(self.won * (1 - self.penalty), 4))
 
     @property
     def questions(self) -> dict[str, tuple[Outcome, ...]]:
@@ -168,19 +211,19 @@ class Change:
         """Return the tests whose status or points changed, and those that are new or gone."""
         old, new = ({t.test: t for t in record.tests} for record in (self.before, self.after))
         out = []
-        for test in new.values():
-            was = old.get(test.test)
-            if was is None:
-                told = f"a new test, {test.status}"
-            elif was.status != test.status:
-                told = f"{was.status} -> {test.status}"
-            elif (was.points, was.max) != (test.points, test.max):
-                told = f"{_points(was)} -> {_points(test)}"
+        for name in dict.fromkeys([*new, *old]):
+            was, now = old.get(name), new.get(name)
+            if was is None or now is None:
+                told = f"a new test, {now.status}" if now else "the test is gone"
+            elif was.status != now.status:
+                told = f"{was.status} -> {now.status}"
+            elif (was.points, was.max) != (now.points, now.max):
+                told = f"{_points(was)} -> {_points(now)}"
             else:
                 continue
+            test = now or old[name]
             out.append(f"{test.question} {test.aspect}: {told}")
-        gone = (t for t in old.values() if t.test not in new)
-        return [*out, *(f"{t.question} {t.aspect}: the test is gone" for t in gone)]
+        return out
 
 
 def _points(test: Outcome) -> str:

@@ -15,6 +15,7 @@ import os
 import re
 import secrets
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -58,26 +59,13 @@ class Store:
     ) -> None:
         """Write the list of the class and the tests, before anything is graded.
 
-        Args:
-            tests, tests_sha256, passed: see `ClassList`.
-
         Raises:
             Refusal: the folder holds the grades of another assignment, or a broken class.json.
         """
-        self._earlier(assignment)
-        people = [
-            {"key": p.key, "name": p.name, "ids": p.ids, "late": p.late, "notes": p.notes}
-            for p in everyone
-        ]
-        about = {
-            "schema": CLASS,
-            "assignment": assignment,
-            "tests_sha256": tests_sha256,
-            "passed": passed,
-            "tests": [asdict(test) for test in tests],
-            "people": people,
-        }
-        write_json(self.folder / "class.json", about)
+        self.tested(assignment, passed)
+        people = tuple(replace(one, paths=()) for one in everyone)
+        about = ClassList(assignment, tuple(tests), tests_sha256, passed, people)
+        write_json(self.folder / "class.json", {"schema": CLASS, **asdict(about)})
         changes.begin(self.folder)
 
     def tested(self, assignment: str, passed: str) -> tuple[Outcome, ...]:
@@ -86,19 +74,15 @@ class Store:
         Raises:
             Refusal: as `begin` does.
         """
-        earlier = self._earlier(assignment)
-        return earlier.tests if earlier and earlier.passed == passed else ()
-
-    def _earlier(self, assignment: str) -> ClassList | None:
         if not (self.folder / "class.json").exists():
-            return None
-        found = self.read_class()
-        if found.assignment != assignment:
+            return ()
+        earlier = self.read_class()
+        if earlier.assignment != assignment:
             raise Refusal(
-                f"{self.folder} holds the grades of {found.assignment}: "
+                f"{self.folder} holds the grades of {earlier.assignment}: "
                 "name another folder with --out."
             )
-        return found
+        return earlier.tests if earlier.passed == passed else ()
 
     def read_class(self) -> ClassList:
         """Return what `begin` wrote.
@@ -108,27 +92,20 @@ class Store:
         """
         path = self.folder / "class.json"
         try:
-            found = json.loads(path.read_bytes())
-            if found["schema"] != CLASS:
+            found = _tuples(json.loads(path.read_bytes()))
+            if (schema := found.pop("schema")) != CLASS:
                 raise Refusal(
-                    f"{path} is of another version ({found['schema']}): "
-                    "grade into another folder, with --out."
+                    f"{path} is of another version ({schema}): grade into another folder, with "
+                    "--out."
                 )
-            return ClassList(
-                found["assignment"],
-                tuple(Outcome(**test) for test in found["tests"]),
-                found["tests_sha256"],
-                found["passed"],
-                tuple(
-                    Person(p["key"], p["name"], tuple(p["ids"]), (), p["late"], tuple(p["notes"]))
-                    for p in found["people"]
-                ),
-            )
+            found["tests"] = tuple(Outcome(**test) for test in found["tests"])
+            found["people"] = tuple(Person(**_tuples(one)) for one in found["people"])
+            return ClassList(**found)
         except (FileNotFoundError, NotADirectoryError):
             raise Refusal(f"{self.folder} holds no grades: run fedlab-edu grade first.") from None
         except OSError as error:
             raise Refusal(f"{path} cannot be read: {error.strerror}.") from None
-        except (ValueError, KeyError, TypeError):
+        except (ValueError, KeyError, TypeError, AttributeError):
             raise Refusal(
                 f"{path} is broken: delete it and run fedlab-edu grade again; "
                 "the grades beside it are kept."
@@ -143,14 +120,11 @@ class Store:
         path = self.folder / "secret"
         if not path.exists():
             path.parent.mkdir(0o700, parents=True, exist_ok=True)
-            beside = path.with_name(f".secret.{os.getpid()}")
-            flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
-            try:
-                with os.fdopen(os.open(beside, flags, 0o600), "w") as file:
-                    file.write(secrets.token_hex(16))
-                _put_first(beside, path)
-            finally:
-                beside.unlink(missing_ok=True)
+            new = secrets.token_hex(16)
+            with suppress(FileExistsError):  # another process was faster
+                place = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+                with os.fdopen(place, "w") as file:
+                    file.write(new)
         found = path.read_text("utf-8", errors="replace").strip()
         if len(found) < 16:
             raise Refusal(f"{path} is empty or broken: put the old one back, or delete it.")
@@ -176,14 +150,14 @@ class Store:
             Refusal: see `read_class` and `changes.read`.
         """
         about = self.read_class()
-        questions = list(by_question(about.tests))
-        by_hand = changes.read(self.folder, about.people, questions)
+        by_hand = changes.read(self.folder, about.people, list(by_question(about.tests)))
         for one in about.people:
             record = self.read(one.key)
             if record is None or record.tests_sha256 != about.tests_sha256:
+                why = "grading was stopped before it came to this submission"
                 record = Record(
-                    one.key, one.name, one.ids, about.assignment, UNGRADED, about.tests,
-                    "grading was stopped before it came to this submission", late=one.late,
+                    one.key, one.name, one.ids, about.assignment, UNGRADED, about.tests, why,
+                    late=one.late, matched=one.matched,
                 )  # fmt: skip
             points, comments = by_hand.get(one.key, ({}, ()))
             yield replace(record, changed=points, comments=comments)
@@ -196,24 +170,15 @@ class Store:
         return [(record.name if record else path.stem, path) for record, path in found]
 
 
+def _tuples(found: dict[str, Any]) -> dict[str, Any]:
+    """Return JSON's lists as tuples."""
+    return {k: tuple(v) if isinstance(v, list) else v for k, v in found.items()}
+
+
 def _record(path: Path) -> Record | None:
     try:
-        found: dict[str, Any] = json.loads(path.read_bytes())
-        if found["schema"] != GRADE:
-            return None
-        found["tests"] = [Outcome(**test) for test in found["tests"]]
-        values: dict[str, Any]
-        values = {k: tuple(v) if isinstance(v, list) else v for k, v in found.items()}
-        return Record(**values)
-    except (OSError, ValueError, KeyError, TypeError):
+        found = _tuples(json.loads(path.read_bytes()))
+        tests = tuple(Outcome(**test) for test in found.pop("tests"))
+        return Record(tests=tests, **found) if found["schema"] == GRADE else None
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None
-
-
-def _put_first(beside: Path, path: Path) -> None:
-    """Give a file its place, unless another process was faster."""
-    try:
-        os.link(beside, path)
-    except FileExistsError:
-        pass
-    except OSError:  # no links on this disk
-        os.replace(beside, path)

@@ -4,8 +4,8 @@ import csv
 import io
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from statistics import fmean
+from typing import NamedTuple
 
 from fedlab_grade.classroom.records import GRADED, Outcome, Record
 from fedlab_grade.escape import cell, line
@@ -13,58 +13,32 @@ from fedlab_grade.escape import cell, line
 WIDE = 60  # letters of a text in a terminal's table
 
 
-@dataclass(frozen=True)
-class Row:
-    """A student in the table of the class.
-
-    Fields:
-        points: of each question; total: None where there is no mark.
-        remark: why it is not graded, lateness, and notes for the instructor.
-        page: where the student's page is, seen from the table's.
-    """
-
-    student: str
-    name: str
-    state: str
-    points: tuple[float | None, ...]
-    total: float | None
-    remark: str
-    page: str
-
-    @property
-    def shown(self) -> str:
-        """The name, and the key where that is another."""
-        return self.name if self.name == self.student else f"{self.name} ({self.student})"
-
-
-@dataclass(frozen=True)
-class Difficulty:
+class Difficulty(NamedTuple):
     """How a question went, over those submissions that were graded.
 
     Fields:
         full: share of them with full marks; mean: of the points, as a share of the maximum.
-        mistake: the most frequent one, "" where there was none; often: how often.
+        mistake: the most frequent one, "" where there was none; times: how often.
     """
 
     question: str
     function: str
     max: float
     graded: int
-    full: float
+    full_marks: float
     mean: float
     mistake: str
-    often: int
+    times: int
 
-    @property
-    def shown(self) -> tuple[str, str, str, str]:
-        """Question, share of full marks, mean and mistake, as people read them."""
-        mistake = f"{self.mistake} ({self.often})" if self.mistake else ""
-        full = f"{self.full:.0%} of {self.graded}"
+    def told(self) -> tuple[str, str, str, str]:
+        """Return question, share of full marks, mean and mistake, as people read them."""
+        mistake = f"{self.mistake} ({self.times})" if self.mistake else ""
+        full = f"{self.full_marks:.0%} of {self.graded}"
         return f"{self.question} {self.function}", full, f"{self.mean:.0%}", mistake
 
 
 class Table:
-    """The table of the class, which keeps one row of each record.
+    """The table of the class, which keeps one row of cells of each record.
 
     Args:
         questions: with the points of each, in order.
@@ -72,80 +46,82 @@ class Table:
 
     def __init__(self, questions: dict[str, float]) -> None:
         self.questions = questions
-        self.rows: list[Row] = []
-        self._won: dict[str, list[float]] = {q: [] for q in questions}
-        self._likely: dict[str, Counter[str]] = {q: Counter() for q in questions}
+        self.most = sum(questions.values())
+        self.rows: list[list[str]] = []
+        self.totals: list[float] = []
+        self._graded: list[list[tuple[float, list[str]]]] = []  # points and mistakes by question
         self._function: dict[str, str] = {}
+
+    @property
+    def head(self) -> list[str]:
+        return ["student", "name", "state", *self.questions, "total", "max", "remark", "page"]
 
     def add(self, record: Record, page: str = "", notes: Iterable[str] = ()) -> None:
         """Add the row of a record; the notes about the student are for the instructor."""
-        for question in self.questions:
-            tests = record.questions.get(question, ())
-            self._function.setdefault(question, tests[0].function if tests else "")
-            if record.state == GRADED and tests:
-                self._won[question].append(record.points(question) or 0.0)
-                mistakes = dict.fromkeys(map(_mistake, tests))  # a set would settle ties by chance
-                self._likely[question].update(filter(None, mistakes))
-        points = (None if record.mark is None else record.points(q) for q in self.questions)
+        won = [record.points(q) for q in self.questions]
+        tests = [record.questions.get(q, ()) for q in self.questions]
+        for question, own in zip(self.questions, tests, strict=True):
+            self._function.setdefault(question, own[0].function if own else "")
+        if record.state == GRADED:
+            mistakes = [list(dict.fromkeys(filter(None, map(_mistake, own)))) for own in tests]
+            self._graded.append([(w or 0.0, m) for w, m in zip(won, mistakes, strict=True)])
+        if record.mark is None:
+            won = [None] * len(won)
+        else:
+            self.totals.append(record.mark)
         late = f"late, {record.penalty:.0%} taken off" if record.penalty else "late" * record.late
         parts = (late, "changed by hand" if record.changed else "", *notes, record.problem)
         remark = line("; ".join(filter(None, parts)))[:200]
-        self.rows.append(
-            Row(record.student, record.name, record.state, tuple(points), record.mark, remark, page)
-        )
+        points = map(number, (*won, record.mark, self.most))
+        self.rows.append([record.student, record.name, record.state, *points, remark, page])
 
     def difficulty(self) -> list[Difficulty]:
         """Return one entry for each question, in their order."""
         out = []
-        for question, most in self.questions.items():
-            won, function = self._won[question] or [0.0], self._function.get(question, "")
-            mistake, often = next(iter(self._likely[question].most_common(1)), ("", 0))
-            graded, full = len(self._won[question]), fmean(w >= most > 0 for w in won)
-            mean = fmean(won) / most if most else 0.0
-            out.append(Difficulty(question, function, most, graded, full, mean, mistake, often))
+        for i, (question, most) in enumerate(self.questions.items()):
+            won = [graded[i][0] for graded in self._graded]
+            likely = Counter(mistake for graded in self._graded for mistake in graded[i][1])
+            mistake, times = next(iter(likely.most_common(1)), ("", 0))
+            full = fmean([w >= most for w in won] or [0])
+            mean = fmean(won or [0]) / most if most else 0.0
+            function = self._function.get(question, "")
+            out.append(Difficulty(question, function, most, len(won), full, mean, mistake, times))
         return out
 
     def states(self) -> str:
         """Say how many submissions are in each state."""
-        return ", ".join(f"{n} {state}" for state, n in Counter(r.state for r in self.rows).items())
+        counts = Counter(row[2] for row in self.rows)
+        return ", ".join(f"{count} {state}" for state, count in counts.items())
 
 
 def class_text(table: Table) -> str:
     """Return the table of the class for a terminal."""
-    most = number(sum(table.questions.values()))
-    body = (
-        [r.shown, *map(number, r.points), number(r.total), most, r.state, r.remark]
-        for r in table.rows
-    )
+    body = ([called(row), *row[3:-2], row[2], row[-2]] for row in table.rows)
     return aligned([["student", *table.questions, "total", "of", "state", ""], *body])
 
 
 def difficulty_text(table: Table) -> str:
     """Return the table of the questions for a terminal."""
-    head = ["question", "full marks", "mean", "most frequent mistake"]
-    return aligned([head, *(d.shown for d in table.difficulty())])
+    head = ("question", "full marks", "mean", "most frequent mistake")
+    return aligned([head, *(d.told() for d in table.difficulty())])
 
 
 def class_csv(table: Table) -> str:
     """Return the table of the class for a spreadsheet, without formulas."""
-    most = number(sum(table.questions.values()))
-    head = ["student", "name", "state", *table.questions, "total", "max", "remark", "page"]
-    body = (
-        [r.student, r.name, r.state, *map(number, (*r.points, r.total)), most, r.remark, r.page]
-        for r in table.rows
-    )
-    return as_csv([head, *body])
+    return as_csv([table.head, *table.rows])
 
 
 def difficulty_csv(table: Table) -> str:
     """Return the table of the questions for a spreadsheet, without formulas."""
-    head = ["question", "function", "max", "graded", "full_marks", "mean", "mistake", "times"]
-    body = (
-        [d.question, d.function, number(d.max), str(d.graded), f"{d.full:.3f}", f"{d.mean:.3f}",
-         d.mistake, str(d.often)]
-        for d in table.difficulty()
-    )  # fmt: skip
-    return as_csv([head, *body])
+    cells = (
+        [c if isinstance(c, str) else f"{round(c, 3):g}" for c in d] for d in table.difficulty()
+    )
+    return as_csv([Difficulty._fields, *cells])
+
+
+def called(row: Sequence[str]) -> str:
+    """Return a student's name, and the key where that is another."""
+    return row[1] if row[0] == row[1] else f"{row[1]} ({row[0]})"
 
 
 def as_csv(rows: Iterable[Sequence[str]]) -> str:

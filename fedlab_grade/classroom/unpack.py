@@ -9,12 +9,11 @@ import re
 import stat
 import tarfile
 import zipfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 from gzip import GzipFile
 from pathlib import Path
-from typing import Any
 
 from fedlab_grade.notebook.module import NOTEBOOK
 from fedlab_grade.textfile import Unusable, about, printable, read_regular
@@ -37,6 +36,7 @@ ALONE = "pack your own file alone"
 BROKEN_OFF = "did the upload break off? Hand it in again"
 
 Read = Callable[[], bytes]
+_Entry = tuple[str, str, Read]  # name, what it is unless it is an ordinary file, content
 
 
 @dataclass
@@ -49,32 +49,28 @@ class Files:
     seen: int = 0  # entries of folders
 
     def add(self, name: str, path: Path, depth: int = 0) -> None:
+        """Add a file, or the files of a folder.
+
+        Raises:
+            Unusable: there are too many.
+        """
         try:
             mode = os.lstat(path).st_mode
+            inside = sorted(os.listdir(path)) if stat.S_ISDIR(mode) else []
         except OSError as error:
             self.refuse(name, f"cannot be opened ({error.strerror})")
             return
         if stat.S_ISREG(mode):
-            if name in self.found:
-                self.notes.append(f"{printable(name)!r} is there twice: the last one counts")
-            self.found[name] = partial(read_regular, path, ARCHIVE, LESS)
+            self._put(self.found, name, partial(read_regular, path, ARCHIVE, LESS))
         elif not stat.S_ISDIR(mode):
-            kind = "a link" if stat.S_ISLNK(mode) else "not an ordinary file"
-            self.refuse(name, f"is {kind}")
+            self.refuse(name, "is a link" if stat.S_ISLNK(mode) else "is not an ordinary file")
         elif depth and name.lower().endswith(SOURCES):
             self.refuse(name, "is a folder, not a file")
         elif depth >= DEPTH:
             self.refuse(name, "lies in too many folders")
         else:
-            try:
-                inside = [
-                    entry
-                    for entry in sorted(os.listdir(path))
-                    if not _JUNK.search(f"{entry}/" if (path / entry).is_dir() else entry)
-                ]
-            except OSError as error:
-                self.refuse(name, f"cannot be opened ({error.strerror})")
-                return
+            folders = {entry for entry in inside if (path / entry).is_dir()}
+            inside = [e for e in inside if not _JUNK.search(f"{e}/" if e in folders else e)]
             self.seen += len(inside)
             if self.seen > ENTRIES:
                 where = f"the folder {printable(name)!r}" if depth else "its folder"
@@ -87,11 +83,19 @@ class Files:
         self.refused.append(f"{printable(name)!r} {why}")
         self.notes.append(f"{printable(name)!r} {why}: ignored")
 
+    def _put(self, place: dict[str, Read], name: str, read: Read) -> None:
+        if name in place:
+            self.notes.append(f"{printable(name)!r} is there twice: the last one counts")
+        place[name] = read
+
     def unpacked(self, rank: Callable[[str], int | None]) -> dict[str, Read]:
         """Return modules and notebooks: the loose ones, and those in the only archive if need be.
 
         Args:
             rank: of a name; 0 or 1 for one that was asked for, None for one that is never meant.
+
+        Raises:
+            Unusable: there is nothing else than an archive that cannot be read.
         """
         plain = {n: read for n, read in self.found.items() if n.lower().endswith(SOURCES)}
         packed = [n for n in self.found if n.lower().endswith(ZIPS + TARS)]
@@ -121,14 +125,29 @@ class Files:
             raise Unusable(f"holds {printable(other[0])!r}: pack it as .zip or .tar.gz")
         return {}
 
-    def _open(self, name: str) -> dict[str, Read]:
-        unpack = _zip if name.lower().endswith(ZIPS) else _tar
-        with about(name):
-            return unpack(self.found[name](), self)
+    def _open(self, archive: str) -> dict[str, Read]:
+        """Return the modules and notebooks of an archive."""
+        kind = "zip" if archive.lower().endswith(ZIPS) else "tar"
+        out: dict[str, Read] = {}
+        with about(archive):
+            entries = (_zip if kind == "zip" else _tar)(self.found[archive]())
+            entries = [entry for entry in entries if not _JUNK.search(entry[0])]
+            if len(entries) > ENTRIES:
+                many = f"{len(entries)} entries; at most {ENTRIES} are read"
+                raise Unusable(f"is a {kind} with {many}: {ALONE}")
+            for name, odd, read in entries:
+                if name.startswith("/") or ".." in name.split("/") or re.match("[A-Za-z]:", name):
+                    self.refuse(name, "points out of its folder")
+                elif odd:
+                    self.refuse(name, f"is {odd}")
+                elif name.lower().endswith(ZIPS + TARS):
+                    self.refused.append("an archive is in the archive: unpack it once more")
+                elif name.lower().endswith(SOURCES):
+                    self._put(out, name, partial(_content, read, kind))
+        return out
 
 
-def _zip(data: bytes, files: Files) -> dict[str, Read]:
-    out: dict[str, Read] = {}
+def _zip(data: bytes) -> list[_Entry]:
     if not data.startswith(b"PK"):
         raise Unusable("is no zip file, whatever its name says: hand in your file as it is")
     try:
@@ -136,101 +155,54 @@ def _zip(data: bytes, files: Files) -> dict[str, Read]:
         entries = archive.infolist()
     except Exception:  # a hostile file makes the library raise whatever there is
         raise Unusable(f"is not a readable zip file: {BROKEN_OFF}") from None
-    named = [(entry, entry.filename.replace("\\", "/")) for entry in entries]
-    named = [(entry, name) for entry, name in named if not _JUNK.search(name)]
-    if len(named) > ENTRIES:
-        raise Unusable(f"is a zip with {len(named)} entries; at most {ENTRIES} are read: {ALONE}")
-    for entry, name in named:
-        link = stat.S_ISLNK(entry.external_attr >> 16)
-        if _of_use(name, "a link" if link else "", files):
-            if entry.flag_bits & 1:
-                raise Unusable("is a zip with a password: hand it in without")
-            if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-                files.refuse(name, "is packed in a way that is not read")
-                continue
-            _twice(name, out, files)
-            out[name] = partial(_from_zip, archive, entry)
-    return out
 
-
-def _from_zip(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> bytes:
-    try:
+    def read(entry: zipfile.ZipInfo) -> bytes:
+        if entry.flag_bits & 1:
+            raise Unusable("is in a zip with a password: hand it in without")
         with archive.open(entry) as file:
-            return _limited(file)
-    except Unusable:
-        raise
-    except Exception:
-        raise Unusable("is damaged in its zip: pack it again") from None
+            return file.read(NOTEBOOK + 1)
+
+    def odd(entry: zipfile.ZipInfo) -> str:
+        if stat.S_ISLNK(entry.external_attr >> 16):
+            return "a link"
+        plain = entry.compress_type in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+        return "" if plain or entry.is_dir() else "packed in a way that is not read"
+
+    return [(e.filename.replace("\\", "/"), odd(e), partial(read, e)) for e in entries]
 
 
-def _tar(data: bytes, files: Files) -> dict[str, Read]:
-    out: dict[str, Read] = {}
-    packed = io.BytesIO(data)
-    stream = GzipFile(fileobj=packed) if data[:2] == b"\x1f\x8b" else packed
-    tap: Any = _Tap(stream)
+def _tar(data: bytes) -> list[_Entry]:
     try:
-        with tarfile.open(fileobj=tap, mode="r|") as archive:
-            number = 0
-            for entry in archive:
-                if _JUNK.search(entry.name):
-                    continue
-                number += 1
-                if number > ENTRIES:
-                    raise Unusable(f"is a tar with more than {ENTRIES} entries: {ALONE}")
-                plain = entry.isreg() and not entry.issparse()
-                odd = "" if plain else "a link, a device or a file with holes"
-                if not entry.isdir() and _of_use(entry.name, odd, files):
-                    file = archive.extractfile(entry)
-                    assert file is not None
-                    with about(entry.name):
-                        content = _limited(file)
-                    _twice(entry.name, out, files)
-                    out[entry.name] = partial(bytes, content)
+        if data[:2] == b"\x1f\x8b":
+            data = GzipFile(fileobj=io.BytesIO(data)).read(ARCHIVE + 1)
+        if len(data) > ARCHIVE:
+            raise Unusable(f"is larger than {ARCHIVE >> 20} MB when it is unpacked: {ALONE}")
+        archive = tarfile.TarFile(fileobj=io.BytesIO(data))
+        entries = [entry for entry in archive if not entry.isdir()]
     except Unusable:
         raise
     except Exception:  # as in `_zip`
         raise Unusable(f"is not a readable tar file: {BROKEN_OFF}") from None
-    return out
+
+    def read(entry: tarfile.TarInfo) -> bytes:
+        file = archive.extractfile(entry)
+        return file.read(NOTEBOOK + 1) if file else b""
+
+    strange = "a link, a device or a file with holes"
+    return [
+        (e.name, "" if e.isreg() and not e.issparse() else strange, partial(read, e))
+        for e in entries
+    ]
 
 
-class _Tap:
-    """A stream that raises once more comes out than any honest archive holds."""
-
-    def __init__(self, stream: GzipFile | io.BytesIO) -> None:
-        self.stream, self.left = stream, ARCHIVE
-
-    def read(self, size: int) -> bytes:
-        data = self.stream.read(size)  # `tarfile` asks for a block at a time
-        self.left -= len(data)
-        if self.left < 0:
-            raise Unusable(f"is larger than {ARCHIVE >> 20} MB when it is unpacked: {ALONE}")
-        return data
-
-
-def _of_use(name: str, odd: str, files: Files) -> bool:
-    """Whether an entry of an archive is a module or a notebook; notes why not, unless it is plain.
-
-    Args:
-        odd: what it is, unless it is an ordinary file.
-    """
-    if name.startswith("/") or ".." in name.split("/") or re.match(r"[A-Za-z]:", name):
-        files.refuse(name, "points out of its folder")
-        return False
-    if odd:
-        files.refuse(name, f"is {odd}")
-        return False
-    if name.lower().endswith(ZIPS + TARS):
-        files.refused.append("an archive is in the archive: unpack it once more")
-    return name.lower().endswith(SOURCES)
-
-
-def _twice(name: str, out: Mapping[str, Read], files: Files) -> None:
-    if name in out:
-        files.notes.append(f"{printable(name)!r} is there twice: the last one counts")
-
-
-def _limited(file: Any) -> bytes:
-    data: bytes = file.read(NOTEBOOK + 1)
+def _content(read: Read, kind: str) -> bytes:
+    """Return the content of an entry of an archive."""
+    try:
+        data = read()
+    except Unusable:
+        raise
+    except Exception:  # as in `_zip`
+        raise Unusable(f"is damaged in its {kind}: pack it again") from None
     if len(data) > NOTEBOOK:
         raise Unusable(f"is larger than {NOTEBOOK >> 20} MB{LESS}")
     return data
