@@ -54,7 +54,7 @@ def _parser() -> argparse.ArgumentParser:
     again.add_argument("experiment", nargs="?", help="as in fedex-table1; without one, list all")
     again.add_argument("--dataset", default="digits", help="default: digits")
     again.add_argument(
-        "--scale", default="book", help="book (default), or paper: a GPU's, other data"
+        "--scale", default="book", help="book (default), middle or paper (for a GPU)"
     )
     again.add_argument("--seeds", default="5", help="how many, or from-to: 10-19, 3-3; default: 5")
     again.add_argument("--device", default="cpu", help="cpu (default), cuda, cuda:1, ...")
@@ -146,7 +146,7 @@ def rerun(
     one = EXPERIMENTS[experiment]
     try:
         if plan:
-            print("\n".join(estimate(one, dataset, scale, chosen, device, folder)))
+            print("\n".join(estimate(one, dataset, scale, chosen, device, folder, data)))
             return 0
         path = reproduce(one, dataset, scale, chosen, device, folder, data)
         records = read_records(path, one)

@@ -67,6 +67,7 @@ MODELS = {
     "linear": (linear(64, 10), (1, 8, 8), 10),
     "mlp": (mlp(64, 16, 8, 10), (1, 8, 8), 10),
     "lenet5-grey": (lenet5(28), (1, 28, 28), 10),
+    "lenet5-small": (lenet5(8), (1, 8, 8), 10),
     "lenet5-colour": (lenet5(32, channels=3), (3, 32, 32), 10),
     "module": (from_module(small_cnn()), (1, 8, 8), 5),
 }

@@ -48,6 +48,7 @@ MODELS = {
     "linear": (linear(784, 10), X),
     "mlp": (mlp(784, 20, 15, 10), X),
     "lenet5": (lenet5(), X),
+    "lenet5-8": (lenet5(8), X[..., 9:17, 9:17]),
     "lenet5-32": (
         lenet5(32, 3, 7),
         torch.rand(3, 5, 3, 32, 32, dtype=torch.float64, generator=GEN),
@@ -93,6 +94,7 @@ FEATURES = {  # of an example, at each place
     "linear": [784],
     "mlp": [15],
     "lenet5": [84],
+    "lenet5-8": [84],
     "lenet5-32": [84],
     "cnn_femnist": [2048],
     "cnn_cifar": [192],
@@ -218,7 +220,7 @@ def test_a_module_may_bring_a_loss_of_its_own() -> None:
     [
         (lambda: mlp(4), r"sizes is \(4,\); allowed: two or more"),
         (lambda: mlp(4, 0, 2), r"sizes is \(4, 0, 2\)"),
-        (lambda: lenet5(8), r"side is 8; allowed: 28 or 32"),
+        (lambda: lenet5(16), r"side is 16; allowed: 8, 28 or 32"),
         (lambda: cnn_cifar(28), r"side is 28; allowed: 24 or 32"),
     ],
 )

@@ -416,6 +416,28 @@ def test_the_papers_data_sets_are_asked_for_by_their_cards(monkeypatch: pytest.M
         inspect.signature(hub).bind(name, **how)
 
 
+def test_the_middle_scale_divides_mnist_or_a_folder_among_100_clients(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    asked: list[tuple[str, dict[str, Any]]] = []
+
+    def noted(name: str, **how: Any) -> Federation:
+        asked.append((name, how))
+        return digits(clients=14)
+
+    monkeypatch.setattr(fedex, "hub", noted)
+    for name in ("fedex-table1", "fedpop-table1"):
+        setting = EXPERIMENTS[name].workload("mnist", "middle")
+        setting.load(3)
+        setting.load(3, str(tmp_path))
+        with pytest.raises(ValueError, match="data is 'missing'; allowed: a folder"):
+            setting.load(3, "missing")
+    assert [name for name, _ in asked] == ["ylecun/mnist", str(tmp_path)] * 2
+    assert all(how["clients"] == 100 and how["seed"] == 3 for _, how in asked)
+    with pytest.raises(ValueError, match="data is 'x'; allowed: none"):
+        TINY.load(0, "x")
+
+
 def test_neighbours_at_no_distance_have_the_same_error_and_far_ones_have_not(
     tmp_path: Path,
 ) -> None:
@@ -451,7 +473,10 @@ def test_the_report_gives_means_deviations_and_paired_differences_of_the_tuned_t
     [
         (["nothing"], "there is no experiment 'nothing'; there are: fedex-table1, fedex-figure2"),
         (["fedex-table1", "--dataset", "mnist"], "dataset is 'mnist'; allowed: one of ['digits'"),
-        (["fedex-table1", "--scale", "big"], "scale is 'big'; allowed: one of ['book', 'paper']"),
+        (
+            ["fedex-table1", "--scale", "big"],
+            "scale is 'big'; allowed: one of ['book', 'middle'",
+        ),
         (["fedex-table1", "--seeds", "9-3"], "--seeds is '9-3'; allowed: a number, or from-to"),
         (["fedex-table1", "--seeds", "0"], "seeds is '0 seeds'; allowed: from 1 to 10,000"),
         (["fedex-table1", "--seeds", "200000000"], "seeds is '10,001 seeds'; allowed: from 1 to"),

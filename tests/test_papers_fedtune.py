@@ -36,6 +36,7 @@ from fedlab_edu.seeds import generator, seed_for
 from fedlab_edu.tuners.fedtune import fedtune
 
 VARIANTS = {v.name: v for v in TABLES_1_TO_5[0].variants}
+COMPARED = [*VARIANTS][:6]  # the paper's, the shared grid, and no search
 THEIRS = ("FedTune", "random search", "Hyperband", "Bayesian optimisation")
 
 
@@ -66,6 +67,18 @@ def test_cells_that_are_in_several_tables_agree() -> None:
                 one = accuracy(1, algorithm, f"{data}-{model}-30")
                 assert accuracy(skew, algorithm, f"{data}-0.1") == one
                 assert accuracy(clients, algorithm, f"{data}-10") == one
+
+
+def test_small_cells_divide_the_digits_and_tables_2_and_4_train_lenet_on_them() -> None:
+    fields = dict(enumerate(("total", "alpha", "clients"), 1))
+    for number, table in enumerate(TABLES_1_TO_5, 1):
+        convolutions = number in (2, 4)
+        assert [v.name for v in table.variants] == ([*VARIANTS] if number in (1, 3) else COMPARED)
+        for name, cell in table.settings["book"].items():
+            varied = {fields[(number + 2) // 2]: float(name.removeprefix("digits-"))}
+            plain = {"total": 30, "alpha": 0.1, "clients": 10, "final": 100}
+            assert cell.budget == plain | varied
+            assert len(cell.model().shapes) == (10 if convolutions else 4)
 
 
 def test_fedtune_is_best_in_all_printed_cells_but_four() -> None:
@@ -323,7 +336,7 @@ def test_the_command_refuses_data_that_are_not_there_in_one_sentence(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for arguments, message in {
-        ("fedtune-table2", "--dataset", "digits"): "scale is 'book'; allowed: one of ['paper']",
+        ("fedtune-table2", "--dataset", "digits"): "dataset is 'digits'; allowed: one of ['digits-",
         ("fedtune-table1", "--dataset", "digits-30", "--data", "x"): "data is 'x'; allowed: none",
         ("fedtune-table3", "--scale", "paper", "--dataset", "mnist-1", "--data", "missing"):
             "data is 'missing'; allowed: a folder that holds the data set",

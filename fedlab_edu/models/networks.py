@@ -57,31 +57,32 @@ def linear(inputs: int, classes: int) -> Model:
 
 @picklable
 def lenet5(side: int = 28, channels: int = 1, classes: int = 10) -> Model:
-    """Build LeNet-5 with max-pooling and ReLU for images (channels, side, side), side 28 or 32.
+    """Build LeNet-5 with max-pooling and ReLU for images (channels, side, side), side 8, 28 or 32.
 
-    Source: LeCun et al. (1998), figure 2; a 28 by 28 image is padded to 32 as there.
+    Source: LeCun et al. (1998), figure 2; a 28 by 28 image is padded to 32 as there. For images of
+    8 by 8 both convolutions are padded, and keep the size of their input.
     """
-    require(side in (28, 32), "side", side, "28 or 32")
+    require(side in (8, 28, 32), "side", side, "8, 28 or 32")
     channels, classes = whole("channels", channels, 1, MOST), whole("classes", classes, 1, MOST)
-    padding = (32 - side) // 2
+    pad1, pad2, features = (2, 2, 64) if side == 8 else ((32 - side) // 2, 0, 400)
 
     def net() -> nn.Module:
         return nn.Sequential(
-            nn.Conv2d(channels, 6, 5, padding=padding), nn.ReLU(), nn.MaxPool2d(2),
-            nn.Conv2d(6, 16, 5), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(),
-            nn.Linear(400, 120), nn.ReLU(), nn.Linear(120, 84), nn.ReLU(),
+            nn.Conv2d(channels, 6, 5, padding=pad1), nn.ReLU(), nn.MaxPool2d(2),
+            nn.Conv2d(6, 16, 5, padding=pad2), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(),
+            nn.Linear(features, 120), nn.ReLU(), nn.Linear(120, 84), nn.ReLU(),
             nn.Dropout(0.0), nn.Linear(84, classes),
         )  # fmt: skip
 
     def forward(p: list[Tensor], x: Tensor, drop: Drop | None = None) -> Tensor:
         # pooling before ReLU gives the same values and gradients from a quarter of the elements
-        x = layers.max_pool2d(layers.conv2d(x, p[0], p[1], padding), 2).relu()
-        x = layers.max_pool2d(layers.conv2d(x, p[2], p[3]), 2).relu().flatten(2)
+        x = layers.max_pool2d(layers.conv2d(x, p[0], p[1], pad1), 2).relu()
+        x = layers.max_pool2d(layers.conv2d(x, p[2], p[3], pad2), 2).relu().flatten(2)
         x = layers.linear(x, p[4], p[5]).relu()
         x = layers.linear(x, p[6], p[7]).relu()
         return layers.linear(layers.dropout(x, drop), p[8], p[9])
 
-    return _twice(net, forward, backward.lenet(padding))
+    return _twice(net, forward, backward.lenet(pad1, pad2))
 
 
 @picklable

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from functools import lru_cache, partial
 from itertools import product
+from pathlib import Path
 
 from fedlab_edu.data import Clients, Federation, digits, hub, shakespeare
 from fedlab_edu.methods import FedAvg, Method, Reptile
@@ -19,6 +20,7 @@ from fedlab_edu.papers.curves import Online, curves
 from fedlab_edu.papers.experiment import Experiment, published
 from fedlab_edu.papers.searches import TARGETS, WRAPPERS, Range, Setting, Tuning, ranges
 from fedlab_edu.search.space import FEDEX, FEDEX_SHAKESPEARE, FEDEX_WORKSHOP
+from fedlab_edu.validate import require
 
 
 def _few_lines(seed: int, shuffle: bool = False) -> Federation:
@@ -43,6 +45,15 @@ def _femnist(shuffle: bool, seed: int = 0) -> Federation:
     return hub("flwrlabs/femnist", y="character", by="writer_id", shuffle=shuffle, seed=seed)
 
 
+def _mnist(seed: int, data: str | None) -> Federation:
+    """Divide MNIST, or a folder of such images, among 100 clients with different digits."""
+    require(data is None or Path(data).is_dir(), "data", data, "a folder that holds the data set")
+    return hub(
+        data or "ylecun/mnist", by="label", clients=100, alpha=0.5, seed=seed,
+        fractions=(0.6, 0.2, 0.2),
+    )  # fmt: skip
+
+
 def _cifar(seed: int) -> Federation:
     return hub(
         "uoft-cs/cifar10", x="img", by="iid", clients=500, seed=seed,
@@ -61,6 +72,9 @@ SETTINGS: Mapping[str, Mapping[str, Setting]] = {
         "shakespeare": Setting(
             _few_lines, lambda: char_lstm(hidden=32, depth=1), FEDEX_SHAKESPEARE, 300, 60
         ),
+    },
+    "middle": {
+        "mnist": Setting(_mnist, lambda: mlp(784, 32, 10), FEDEX, 200, 40, local=True),
     },
     "paper": {
         "shakespeare-iid": Setting(

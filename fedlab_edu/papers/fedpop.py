@@ -207,6 +207,7 @@ def _experiment(
 
 _BEST = "FedPop beats FedEx, and FedEx the search alone"
 _MANY = {"book": _DIGITS, "paper": _CIFAR}
+_MIDDLE = {"mnist": replace(SETTINGS["middle"]["mnist"], spaces=FEDPOP)}
 _CONTROLLED = {
     scale: {name: replace(one, spaces=FEDPOP_SCAFFOLD) for name, one in settings.items()}
     for scale, settings in _MANY.items()
@@ -214,7 +215,7 @@ _CONTROLLED = {
 EXPERIMENTS = (
     _experiment("Table 1", f"{_BEST}, in most cells.", (*_RS, *_SHA),
                 (*_contrasts(*_RS), *_contrasts(*_SHA)),
-                {"book": _DIGITS, "paper": {**_CIFAR, **_LEAF}}),
+                {"book": _DIGITS, "middle": _MIDDLE, "paper": {**_CIFAR, **_LEAF}}),
     _experiment("Table 2", f"{_BEST}, where each client is a domain.", _SHA, _contrasts(*_SHA),
                 _SILOS),
     _experiment("Table 3", "FedPop-G and FedPop-L help alone, and most together.", _PARTS,

@@ -18,6 +18,7 @@ def plan(
     seeds: Iterable[int] = range(10),
     device: str = "cpu",
     folder: str | Path = "results",
+    data: str | None = None,
 ) -> list[str]:
     """Return lines on the runs that `reproduce` would do; nothing is stored.
 
@@ -40,7 +41,7 @@ def plan(
         return lines
     searches = {(seed, variant.training): variant for seed, variant in runs}
     seed = runs[0][0]
-    model, fed = setting.model(), setting.federation(seed).to(place)
+    model, fed = setting.model(), setting.load(seed, data).to(place)
     took: dict[object, float] = {}
     for (_, training), variant in searches.items():
         if training not in took:

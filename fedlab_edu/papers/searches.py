@@ -41,13 +41,13 @@ class Setting(Workload):
     """A data set at a scale.
 
     Fields:
-        federation: makes the clients' data from a seed.
+        federation: makes the clients' data from a seed, and, if ``local``, from a folder or None.
         total, cap: communication rounds in all, and of one arm at most.
         k: the number of configurations of each FedEx.
     """
 
     STORED = ("total", "cap", "eta", "eliminations", "clients", "k")
-    federation: Callable[[int], Federation]
+    federation: Callable[..., Federation]
     model: Callable[[], Model]
     spaces: Spaces
     total: int
@@ -56,6 +56,18 @@ class Setting(Workload):
     eliminations: int = 3
     clients: int = 10
     k: int = 27
+    local: bool = False
+
+    def load(self, seed: int, data: str | None = None) -> Federation:
+        """Make the clients' data, from a folder if one is given.
+
+        Raises:
+            ValueError: a folder is given, but the data set does not come from one.
+        """
+        if self.local:
+            return self.federation(seed, data)
+        no_folder(data)
+        return self.federation(seed)
 
     @property
     def summary(self) -> str:
@@ -64,8 +76,7 @@ class Setting(Workload):
 
     def trials(self, seed: int, place: torch.device, data: str | None) -> Trial:
         """Return the function that finishes a search and tests its winner."""
-        no_folder(data)
-        model, fed = self.model(), self.federation(seed).to(place)
+        model, fed = self.model(), self.load(seed, data).to(place)
         finished: dict[object, Any] = {}  # searches that a later variant shares
 
         def run(variant: Any, state: Path, later: Sequence[Any]) -> Record:
