@@ -22,6 +22,10 @@ VENDOR = {  # what a page may load -> where it lies under _static/vendor
     "mathjax/es5/tex-mml-chtml.js": "mathjax",
     "mathjax/es5/output/chtml/fonts/woff-v2/*": "mathjax/output/chtml/fonts/woff-v2",
     "mathjax/es5/input/tex/extensions/*": "mathjax/input/tex/extensions",
+    "reveal.js/LICENSE": "reveal",
+    "reveal.js/dist/reveal.css": "reveal",
+    "reveal.js/dist/reveal.js": "reveal",
+    "reveal.js/plugin/notes/notes.js": "reveal",
 }
 
 
