@@ -1,0 +1,63 @@
+"""The page *Paper by paper* names what exists: code, sections, questions, experiments, records."""
+
+import json
+import re
+import tomllib
+from collections import defaultdict
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+from fedlab_edu.papers.reproduce import EXPERIMENTS
+
+BOOK = Path(__file__).parents[1] / "book"
+RECORDS = BOOK / "records"
+PAGE = (BOOK / "papers.md").read_text(encoding="utf-8")
+PAGES = {page.stem: page.read_text(encoding="utf-8") for page in BOOK.glob("*.md")}
+NAMED = re.findall(r"`([a-z][\w.-]+)` \((\d+)(?: to (\d+))?\)", PAGE)
+
+
+def path(name: str) -> Path:
+    """Return the file of a record; a name without a scale is of the book's."""
+    scale = "" if name.endswith(("-middle", "-paper")) else "-book"
+    return RECORDS / f"{name}{scale}.jsonl"
+
+
+@pytest.mark.parametrize("name", sorted({*re.findall(r"\{py:obj\}`~([\w.]+)`", PAGE)}))
+def test_each_name_of_code_is_defined_where_the_page_says(name: str) -> None:
+    module, _, attribute = name.rpartition(".")
+    assert getattr(import_module(module), attribute).__module__ == module
+
+
+def test_each_section_algorithm_and_citation_exists() -> None:
+    every = "\n".join(PAGES.values())
+    for kind, label in re.findall(r"\{(ref|prf:ref|doc|cite:t)\}`([\w-]+)`", PAGE):
+        if kind == "doc":
+            assert label in PAGES
+        elif kind == "cite:t":
+            assert f"{{{label}," in (BOOK / "references.bib").read_text(encoding="utf-8")
+        else:
+            mark = f"\n({label})=\n" if kind == "ref" else f"\n:label: {label}\n"
+            assert every.count(mark) == 1, label
+
+
+def test_each_question_exists() -> None:
+    hints = Path(__file__).parent / "exercises" / "hints"
+    for question in {*re.findall(r"\bex\d\d\.\d\b", PAGE)}:
+        assert question in tomllib.loads((hints / f"{question[:4]}.toml").read_text("utf-8"))
+
+
+@pytest.mark.parametrize(("name", "least", "most"), NAMED)
+def test_each_record_has_the_seeds_that_the_page_says(name: str, least: str, most: str) -> None:
+    seeds: defaultdict[str, set[int]] = defaultdict(set)
+    for record in map(json.loads, path(name).read_text("utf-8").splitlines()):
+        seeds[record["variant"]].add(record["seed"])
+    counts = {len(found) for found in seeds.values()}
+    assert {min(counts), max(counts)} == {int(least), int(most or least)}
+    assert all(found == {*range(len(found))} for found in seeds.values())
+
+
+def test_each_record_and_each_experiment_is_on_the_page() -> None:
+    assert {path(name) for name, *_ in NAMED} == {*RECORDS.glob("*.jsonl")}
+    assert [name for name in EXPERIMENTS if f"`{name}" not in PAGE] == []
