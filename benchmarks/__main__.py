@@ -12,6 +12,7 @@ with all, and ours, in turn. Training is its share of our round; faults are its 
 Rounds of many clients show that a step takes as long, and that memory does not grow with them.
 
 A race is a whole search: successive halving, its arms together and one by one. Each is run once.
+A search in two processes, one thread each, is measured beside the threads of one.
 FedEx is measured against the same round, and the same search, without it.
 
 FedPop is a whole search beside its members without evolution.
@@ -47,6 +48,7 @@ from benchmarks import (
     scale,
     shares,
     speed,
+    workers,
 )
 from benchmarks.workloads import Workload, workloads
 from fedlab_edu import LocalHP
@@ -102,6 +104,9 @@ def main(arguments: list[str] | None = None) -> None:
     def a_round(clients: int) -> str:
         return memory.peak_memory(clients, options.device).row()
 
+    def apart(size: tuple[int, int]) -> str:
+        return workers.measured(size).row()
+
     def a_class(n: int) -> str:
         return grading.graded(n).row()
 
@@ -110,6 +115,7 @@ def main(arguments: list[str] | None = None) -> None:
         table(rounds.HEAD, rounds.SETTINGS, options.only, a_whole_round)
         table(scale.HEAD, scale.SIZES, options.only, many)
         table(shares.HEAD, shares.SEARCHES, options.only, a_search)
+        table(workers.HEAD, workers.SIZES, options.only, apart)
     table(races.HEAD, races.BUDGETS, options.only, a_race)
     table(fedex.HEAD, fedex.ROUNDS, options.only, fedex_round)
     table(fedex.HEAD, fedex.RACES, options.only, fedex_race)

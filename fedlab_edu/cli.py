@@ -60,6 +60,7 @@ def _parser() -> argparse.ArgumentParser:
     again.add_argument("--device", default="cpu", help="cpu (default), cuda, cuda:1, ...")
     again.add_argument("--folder", type=Path, default=Path("results"), help="default: results")
     again.add_argument("--data", help="a folder that holds the data set, instead of the Hub")
+    again.add_argument("--workers", type=int, default=1, help="processes for the seeds; default: 1")
     again.add_argument("--plan", action="store_true", help="only say what it will cost")
     again.set_defaults(run=rerun)
 
@@ -118,6 +119,7 @@ def rerun(
     folder: Path,
     data: str | None,
     plan: bool = False,
+    workers: int = 1,
 ) -> int:
     """Run what is missing of an experiment, print our numbers beside the paper's, and return 0.
 
@@ -148,7 +150,7 @@ def rerun(
         if plan:
             print("\n".join(estimate(one, dataset, scale, chosen, device, folder, data)))
             return 0
-        path = reproduce(one, dataset, scale, chosen, device, folder, data)
+        path = reproduce(one, dataset, scale, chosen, device, folder, data, workers=workers)
         records = read_records(path, one)
         print(f"\n{render(one, dataset, records, scale)}\n\nThe record: {path}")
     except (ValueError, OSError, ModuleNotFoundError) as error:

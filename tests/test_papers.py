@@ -6,10 +6,14 @@ import inspect
 import json
 import math
 import re
+import time
 import weakref
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from itertools import product
+from multiprocessing import active_children
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import pytest
@@ -30,6 +34,7 @@ from fedlab_edu import (
 from fedlab_edu.cli import main
 from fedlab_edu.data import hub
 from fedlab_edu.papers import fedex
+from fedlab_edu.papers import reproduce as module
 from fedlab_edu.papers.curves import Online, curves, error_at
 from fedlab_edu.papers.experiment import Experiment, Published
 from fedlab_edu.papers.fedex import SETTINGS, TABLE_1
@@ -174,6 +179,50 @@ def test_a_run_that_was_stopped_and_a_line_cut_short_come_out_as_if_nothing_had_
         f.write('{"variant": "within", "se')  # a crash in the middle of a line
     assert len(read_records(path, SMALL)) == 1
     assert run(tmp_path / "cut", seeds=[0]) == expected
+
+
+def test_several_workers_give_the_records_of_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    alone, said = run(tmp_path / "alone", seeds=range(3)), list[str]()
+    monkeypatch.setitem(EXPERIMENTS, "small", SMALL)
+    monkeypatch.setattr(module, "ProcessPoolExecutor", lambda n, _: ThreadPoolExecutor(n))
+    how: dict[str, Any] = {"folder": tmp_path / "both", "say": said.append, "workers": 2}
+    path = reproduce(SMALL, "tiny", seeds=range(3), **how)
+    both = {(r["variant"], r["seed"]): r for r in read_records(path, SMALL)}
+    assert len(said) == len(both) == len(alone) == 6
+    for r in alone:
+        other = both[r["variant"], r["seed"]]
+        for name in ("global", "personalised", "entropy"):
+            assert other[name] == pytest.approx(r[name], abs=1e-6)
+
+
+@pytest.mark.nightly
+@pytest.mark.processes
+def test_a_killed_worker_is_named_and_the_same_call_resumes(tmp_path: Path) -> None:
+    one = EXPERIMENTS["fedex-figure2"]
+    how: dict[str, Any] = {"seeds": range(2), "folder": tmp_path, "workers": 2}
+
+    path = tmp_path / "fedex-figure2-digits-book.jsonl"
+
+    def kill() -> None:
+        while not path.exists():
+            time.sleep(0.05)
+        for process in active_children():
+            process.kill()
+
+    killer = Thread(target=kill)
+    killer.start()
+    with pytest.raises(ChildProcessError, match="a worker has ended; the same call resumes"):
+        reproduce(one, "digits", say=id, **how)
+    killer.join()
+    before = read_records(path, one)
+    assert 1 <= len(before) < 6
+    after = read_records(reproduce(one, "digits", say=id, **how), one)
+    assert after[: len(before)] == before
+    done = [(r["variant"], r["seed"]) for r in after]
+    assert sorted(done) == sorted(product([v.name for v in one.variants], [0, 1]))
+    assert [p.name for p in tmp_path.iterdir()] == [path.name]
 
 
 def test_a_plan_counts_the_missing_runs_and_searches_and_stores_nothing(tmp_path: Path) -> None:

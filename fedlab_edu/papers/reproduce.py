@@ -5,9 +5,14 @@ import json
 import os
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import BrokenExecutor, ProcessPoolExecutor, as_completed
 from itertools import islice, product
+from multiprocessing import get_context
 from pathlib import Path
+from typing import Any
+
+import torch
 
 from fedlab_edu.papers.experiment import Experiment, Record, Variant, Workload
 from fedlab_edu.papers.features import BAGS, FOURIER
@@ -17,7 +22,8 @@ from fedlab_edu.papers.fedtune import TABLES_1_TO_5
 from fedlab_edu.papers.fedtune_figures import FIGURES
 from fedlab_edu.progress import progress_bar
 from fedlab_edu.tensors import usable_device
-from fedlab_edu.validate import require
+from fedlab_edu.training.threads import run_parallel
+from fedlab_edu.validate import require, whole
 
 EXPERIMENTS = {one.name: one for one in (*FEDEX, FOURIER, BAGS, *TABLES_1_TO_5, *FIGURES, *FEDPOP)}
 _MOST = 10_000  # seeds
@@ -32,6 +38,7 @@ def reproduce(
     folder: str | Path = "results",
     data: str | None = None,
     say: Callable[[str], object] = print,
+    workers: int = 1,
 ) -> Path:
     """Run what the file of records lacks, and return its path, see `read_records`.
 
@@ -41,11 +48,13 @@ def reproduce(
     Args:
         data: a folder that holds the data set, in place of the Hugging Face Hub.
         say: called with a line about each result.
+        workers: the number of processes, each of which runs all variants of its seeds on one
+            thread. The experiment must be one of `EXPERIMENTS`.
 
     Raises:
         ValueError: an unknown scale, data set or device, no seed, or a file that is no record of
             this experiment with this budget.
-        OSError: the folder cannot be written.
+        OSError: the folder cannot be written, or a worker has ended.
     """
     setting = experiment.workload(dataset, scale)
     place, folder = usable_device(device), Path(folder)
@@ -57,24 +66,70 @@ def reproduce(
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{experiment.name}-{dataset}-{scale}.jsonl"
     missing = missing_runs(path, experiment, setting, seeds)
-    count, total = 0, sum(map(len, missing.values()))
+    total = sum(map(len, missing.values()))
+    if (workers := min(whole("workers", workers, 1), len(missing))) > 1:
+        where = (experiment.name, dataset, scale, device, path, data)
+        results = _in_processes(workers, [*missing], where)
+    else:
+        results = (
+            text
+            for seed, todo in missing.items()
+            for text in _run_seed(path, setting, seed, todo, place, data)
+        )
     with progress_bar(total=total, unit="run", hidden=not total) as bar:
-        for seed, todo in missing.items():
-            run = setting.trials(seed, place, data)
-            variants = [variant for variant, _ in todo]
-            for i, (variant, state) in enumerate(todo, 1):
-                began = time.perf_counter()
-                origin = {"variant": variant.name, "seed": seed, "budget": setting.budget}
-                record = run(variant, state, variants[i:])
-                _append(path, origin | record)
-                state.unlink(missing_ok=True)
-                took, count = time.perf_counter() - began, count + 1
-                now = f"[{count}/{total}] seed {seed}, {variant.name}"
-                bar.update()
-                with bar.external_write_mode():
-                    say(f"{now}: {variant.describe(record)} ({took:.0f} s)")
-            del run  # frees the seed's data before the next are made
+        for count, text in enumerate(results, 1):
+            bar.update()
+            with bar.external_write_mode():
+                say(f"[{count}/{total}] {text}")
     return path
+
+
+def _run_seed(
+    path: Path,
+    setting: Workload,
+    seed: int,
+    todo: list[tuple[Variant, Path]],
+    place: torch.device,
+    data: str | None,
+) -> Iterator[str]:
+    """Run variants with one seed, and store their records; yield a line about each."""
+    run, variants = setting.trials(seed, place, data), [variant for variant, _ in todo]
+    for i, (variant, state) in enumerate(todo, 1):
+        began = time.perf_counter()
+        origin = {"variant": variant.name, "seed": seed, "budget": setting.budget}
+        record = run(variant, state, variants[i:])
+        _append(path, origin | record)
+        state.unlink(missing_ok=True)
+        took = time.perf_counter() - began
+        yield f"seed {seed}, {variant.name}: {variant.describe(record)} ({took:.0f} s)"
+
+
+def _in_processes(workers: int, seeds: list[int], where: tuple[Any, ...]) -> Iterator[str]:
+    """Run each seed in one of several processes."""
+    with ProcessPoolExecutor(workers, get_context("spawn")) as pool:
+        futures = [pool.submit(_run_seed_here, seed, *where) for seed in seeds]
+        try:
+            for future in as_completed(futures):
+                yield from future.result()
+        except BrokenExecutor as error:
+            raise ChildProcessError("a worker has ended; the same call resumes") from error
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _run_seed_here(
+    seed: int, name: str, dataset: str, scale: str, device: str, path: Path, data: str | None
+) -> list[str]:
+    """In a worker, on one thread: run what is missing of a seed."""
+    experiment, lines = EXPERIMENTS[name], list[str]()
+    setting, place = experiment.workload(dataset, scale), usable_device(device)
+
+    def run(todo: list[tuple[Variant, Path]]) -> list[str]:
+        return list(_run_seed(path, setting, seed, todo, place, data))
+
+    missing = missing_runs(path, experiment, setting, [seed])
+    run_parallel(run, [*missing.values()], lines.extend)
+    return lines
 
 
 def missing_runs(
