@@ -91,6 +91,17 @@ def no_folder(data: str | None) -> None:
     require(data is None, "data", data, "none: this data set comes with a package or the Hub")
 
 
+def folder_or(name: str, data: str | None) -> str:
+    """Return the folder that holds a data set, or without one its name on the Hub.
+
+    Raises:
+        ValueError: the folder does not exist.
+    """
+    ok = data is None or Path(data).is_dir()
+    require(ok, "data", data, "a folder that holds the data set")
+    return data or name
+
+
 @dataclass(frozen=True)
 class Experiment:
     """A table or figure of a paper.

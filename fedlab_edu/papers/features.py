@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from functools import cache, lru_cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,7 @@ from fedlab_edu.features.bags import BagOfNGrams, Corpus, bag_maps
 from fedlab_edu.features.linear import Linear
 from fedlab_edu.features.maps import RandomFourier, fourier_maps
 from fedlab_edu.features.selection import Data
-from fedlab_edu.papers.experiment import Experiment, no_folder
+from fedlab_edu.papers.experiment import Experiment, folder_or, no_folder
 from fedlab_edu.papers.selections import Maps, Problem, Task, selections
 from fedlab_edu.validate import extra, require
 
@@ -79,7 +78,7 @@ _HUB = ("uoft-cs/cifar10", "stanfordnlp/imdb")
 
 @lru_cache(1)  # the same for each seed, and large
 def _cifar10(source: str | None) -> Problem:
-    table = _load(_HUB[0] if source is None else source)["train"]
+    table = _load(_HUB[0], source)["train"]
     image, label = ("img", "label") if "img" in table.column_names else ("image", "label")
     x = np.stack([np.asarray(one.convert("RGB")) for one in table[image]])
     y, order = np.asarray(table[label]), np.random.default_rng(0).permutation(len(x))
@@ -89,7 +88,7 @@ def _cifar10(source: str | None) -> Problem:
 
 @lru_cache(1)  # the same for each seed, and large
 def _imdb(source: str | None) -> Problem:
-    parts = _load(_HUB[1] if source is None else source)
+    parts = _load(_HUB[1], source)
     require({"train", "test"} <= {*parts}, "parts of the data", [*parts], "train and test")
     train, test = parts["train"], parts["test"]
     half = np.random.default_rng(0).permutation(len(test))[: len(test) // 2]
@@ -98,10 +97,9 @@ def _imdb(source: str | None) -> Problem:
     return _of_texts(Corpus(texts), y, *np.split(np.arange(len(y)), [len(train)]))
 
 
-def _load(source: str) -> Any:
+def _load(name: str, data: str | None) -> Any:
     """Load a data set from the Hugging Face Hub, or from a folder with files of its parts."""
-    on_hub = source in _HUB
-    require(on_hub or Path(source).is_dir(), "data", source, "a folder that holds the data set")
+    source = folder_or(name, data)
     load = extra("datasets", "data").load_dataset
     try:
         return load(source)

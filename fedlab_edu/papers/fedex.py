@@ -7,20 +7,19 @@ entropy of 1e-4 (code: never). As in the code, tuners and eliminations use error
 each FedEx is drawn, and clients are drawn with replacement.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import lru_cache, partial
 from itertools import product
-from pathlib import Path
+from typing import Any
 
 from fedlab_edu.data import Clients, Federation, digits, hub, shakespeare
-from fedlab_edu.methods import FedAvg, Method, Reptile
+from fedlab_edu.methods import FedAvg, Reptile
 from fedlab_edu.models.networks import char_lstm, cnn_cifar, cnn_femnist, mlp
 from fedlab_edu.papers.curves import Online, curves
-from fedlab_edu.papers.experiment import Experiment, published
+from fedlab_edu.papers.experiment import Experiment, folder_or, published
 from fedlab_edu.papers.searches import TARGETS, WRAPPERS, Range, Setting, Tuning, ranges
 from fedlab_edu.search.space import FEDEX, FEDEX_SHAKESPEARE, FEDEX_WORKSHOP
-from fedlab_edu.validate import require
 
 
 def _few_lines(seed: int, shuffle: bool = False) -> Federation:
@@ -47,11 +46,8 @@ def _femnist(shuffle: bool, seed: int = 0) -> Federation:
 
 def _mnist(seed: int, data: str | None) -> Federation:
     """Divide MNIST, or a folder of such images, among 100 clients with different digits."""
-    require(data is None or Path(data).is_dir(), "data", data, "a folder that holds the data set")
-    return hub(
-        data or "ylecun/mnist", by="label", clients=100, alpha=0.5, seed=seed,
-        fractions=(0.6, 0.2, 0.2),
-    )  # fmt: skip
+    source = folder_or("ylecun/mnist", data)
+    return hub(source, by="label", clients=100, alpha=0.5, seed=seed, fractions=(0.6, 0.2, 0.2))
 
 
 def _cifar(seed: int) -> Federation:
@@ -88,21 +84,23 @@ SETTINGS: Mapping[str, Mapping[str, Setting]] = {
 }
 
 
-def _table_1() -> Experiment:
-    """Compare each search with and without FedEx."""
-    name, pairs = "fedex-table1", []
-    for wrapper, target in product(WRAPPERS, TARGETS):
-        alone = Tuning(f"{wrapper}, {target}", wrapper, target)
-        pairs.append((replace(alone, name=f"{wrapper} + FedEx, {target}", fedex={}), alone))
-    numbers = published(name)
-    return Experiment(
-        name,
-        "Khodak et al. (2021), Table 1",
-        "FedEx within a search is as good as the search alone or better, in most cells.",
-        tuple(replace(v, published=numbers[v.name]) for pair in pairs for v in reversed(pair)),
-        tuple((within.name, alone.name) for within, alone in pairs),
-        SETTINGS,
-    )
+def _with_fedex(
+    name: str,
+    source: str,
+    claim: str,
+    searches: Iterable[Tuning],
+    settings: Mapping[str, Mapping[str, Setting]] = SETTINGS,
+    report: Callable[..., list[str]] | None = None,
+    **fedex: Any,
+) -> Experiment:
+    """Compare each search with the same around FedEx, whose options are ``fedex``."""
+    numbers, variants, against = published(name), [], []
+    for alone in searches:
+        title = alone.name.replace(alone.wrapper, f"{alone.wrapper} + FedEx")
+        variants += [alone, replace(alone, name=title, fedex=fedex)]
+        against.append((title, alone.name))
+    every = tuple(replace(v, published=numbers[v.name]) for v in variants)
+    return Experiment(name, source, claim, every, tuple(against), settings, report)
 
 
 def _figure(number: int, claim: str, *variants: Tuning) -> Experiment:
@@ -113,66 +111,46 @@ def _figure(number: int, claim: str, *variants: Tuning) -> Experiment:
     return Experiment(f"fedex-figure{number}", source, claim, variants, against, SETTINGS)
 
 
-def _online() -> Experiment:
-    """Follow each search of Table 1 over its rounds."""
-    pairs = [
-        (Online(f"{wrapper} + FedEx, {target}", wrapper, target, fedex={}),
-         Online(f"{wrapper}, {target}", wrapper, target))
-        for wrapper, target in product(WRAPPERS, TARGETS)
-    ]  # fmt: skip
-    return Experiment(
-        "fedex-figure4",
-        "Khodak et al. (2021), Figure 4",
-        "SHA with FedEx is usually better than SHA alone from half of the rounds on.",
-        tuple(v for pair in pairs for v in reversed(pair)),
-        tuple((within.name, alone.name) for within, alone in pairs),
-        SETTINGS,
-        curves,
-    )
-
-
-def _workshop() -> Experiment:
-    """Follow the method of the first version: its space, and k rows drawn independently."""
-    pairs = [
-        (Online(f"SHA + FedEx, {target}", "SHA", target, fedex={"k": (1, 3, 9, 27), "eps": None}),
-         Online(f"SHA, {target}", "SHA", target))
-        for target in TARGETS
-    ]  # fmt: skip
-    return Experiment(
-        "fedex-workshop-figure1",
-        "Khodak et al. (2020), Figure 1",
-        "SHA with FedEx is better than SHA alone, almost always and at the end.",
-        tuple(v for pair in pairs for v in reversed(pair)),
-        tuple((within.name, alone.name) for within, alone in pairs),
-        {
-            "book": {"digits": replace(SETTINGS["book"]["digits"], spaces=FEDEX_WORKSHOP)},
-            "paper": {
-                data: replace(SETTINGS["paper"][data], spaces=FEDEX_WORKSHOP)
-                for data in ("shakespeare-iid", "shakespeare")
-            },
-        },
-        curves,
-    )
-
-
-def _methods() -> Experiment:
-    """Tune other methods than FedProx, as Table 1 does."""
-    targets: Mapping[str, Method] = {"FedAvg": FedAvg(), "Reptile": Reptile()}
-    pairs = []
-    for name, method in targets.items():
-        alone = Tuning(f"{name}: SHA", "SHA", "personalised", method=method)
-        pairs.append((replace(alone, name=f"{name}: SHA + FedEx", fedex={}), alone))
-    return Experiment(
-        "fedex-methods",
-        "Khodak et al. (2021), sections 1 and 6",
-        "FedEx tunes FedAvg, FedProx and Reptile.",
-        tuple(v for pair in pairs for v in reversed(pair)),
-        tuple((within.name, alone.name) for within, alone in pairs),
-        SETTINGS,
-    )
-
-
-TABLE_1 = _table_1()
+_ALL = [*product(WRAPPERS, TARGETS)]
+TABLE_1 = _with_fedex(
+    "fedex-table1",
+    "Khodak et al. (2021), Table 1",
+    "FedEx within a search is as good as the search alone or better, in most cells.",
+    (Tuning(f"{wrapper}, {target}", wrapper, target) for wrapper, target in _ALL),
+)
+FIGURE_4 = _with_fedex(
+    "fedex-figure4",
+    "Khodak et al. (2021), Figure 4",
+    "SHA with FedEx is usually better than SHA alone from half of the rounds on.",
+    (Online(f"{wrapper}, {target}", wrapper, target) for wrapper, target in _ALL),
+    report=curves,
+)
+#: The method of the first version: its space, and k rows drawn independently.
+WORKSHOP = _with_fedex(
+    "fedex-workshop-figure1",
+    "Khodak et al. (2020), Figure 1",
+    "SHA with FedEx is better than SHA alone, almost always and at the end.",
+    (Online(f"SHA, {target}", "SHA", target) for target in TARGETS),
+    {
+        scale: {data: replace(SETTINGS[scale][data], spaces=FEDEX_WORKSHOP) for data in names}
+        for scale, names in {
+            "book": ["digits"],
+            "paper": ["shakespeare-iid", "shakespeare"],
+        }.items()
+    },
+    curves,
+    k=(1, 3, 9, 27),
+    eps=None,
+)
+METHODS = _with_fedex(
+    "fedex-methods",
+    "Khodak et al. (2021), sections 1 and 6",
+    "FedEx tunes FedAvg, FedProx and Reptile.",
+    (
+        Tuning(f"{type(method).__name__}: SHA", "SHA", "personalised", method=method)
+        for method in (FedAvg(), Reptile())
+    ),
+)
 _tuned = partial(Tuning, wrapper="SHA", target="personalised")
 FIGURE_2 = _figure(
     2,
@@ -198,7 +176,6 @@ FIGURE_6 = _figure(
     "The aggressive step size works best: the others keep several configurations alive for long.",
     *(_tuned(step, fedex={"step": step}) for step in ("aggressive", "constant", "adaptive")),
 )
-FIGURE_4, WORKSHOP, METHODS = _online(), _workshop(), _methods()
 _seen = partial(_tuned, select="best_seen")
 #: The paper's rules against those of the authors' code: the best model ever seen, and no cut-off.
 RULES = Experiment(
