@@ -183,26 +183,15 @@ class Batch:
         problem: str = "",
     ) -> Record:
         """Return the record of a submission that no test has judged."""
+        own = self.assignment
         days = float(person.late) if person.days is None else person.days
         return Record(
-            person.key,
-            person.name,
-            person.ids,
-            self.assignment.name,
-            state,
-            tuple(test.unjudged(state) for test in tests),
-            problem or handed.problem,
-            handed.file,
-            handed.digest if person.paths else "",
-            person.late,
-            handed.notes,
-            self.assignment.digest,
-            self.back_end,
-            versions(),
-            penalty=self.assignment.late.penalty(days - person.extension),
-            date=time.strftime("%Y-%m-%d"),
-            matched=person.matched,
-        )
+            person.key, person.name, person.ids, own.name, state,
+            tuple(test.unjudged(state) for test in tests), problem or handed.problem,
+            handed.file, handed.digest if person.paths else "", person.late, handed.notes,
+            own.digest, self.back_end, versions(), date=time.strftime("%Y-%m-%d"),
+            penalty=own.late.penalty(days - person.extension), matched=person.matched,
+        )  # fmt: skip
 
 
 def _stands(old: Record, new: Record, person: Person) -> bool:

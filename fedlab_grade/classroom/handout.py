@@ -6,8 +6,9 @@ the answers from the solution's text alone, not from how the files were made.
 
 import ast
 import json
+import re
 import zipfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Set
 from itertools import pairwise
 from pathlib import Path
 
@@ -76,27 +77,23 @@ def public(tests: str) -> tuple[str, int]:
     Raises:
         Refusal: something about hidden tests is left.
     """
-    lines = tests.split("\n")  # as Python counts them
-    tree = ast.parse(tests)
     short: set[str] = set()  # names of hidden markers
-    for node in tree.body:
-        if isinstance(node, ast.Assign) and (_says_hidden(node.value) or _names(node) & short):
-            short |= {target.id for target in node.targets if isinstance(target, ast.Name)}
-    out: set[int] = set()
+    out: set[int] = set()  # lines
     hidden = 0
-    for node in tree.body:
-        if isinstance(node, ast.FunctionDef) and node.name.startswith("test_"):
-            marks = node.decorator_list
-            is_hidden = any(_says_hidden(m) or _sixth(m) or _names(m) & short for m in marks)
-            hidden += is_hidden
-            if is_hidden or not marks:
-                first = min([node.lineno, *(mark.lineno for mark in marks)])
-                out |= set(range(first, (node.end_lineno or first) + 1))
-        elif isinstance(node, ast.Assign) and _names(node) & short:
-            out |= set(range(node.lineno, (node.end_lineno or node.lineno) + 1))
+    for node in ast.parse(tests).body:
+        marks = node.decorator_list if isinstance(node, ast.FunctionDef) else []
+        is_test = isinstance(node, ast.FunctionDef) and node.name.startswith("test_")
+        is_hidden = any(_is_hidden(mark, short) for mark in marks)
+        if isinstance(node, ast.Assign) and _is_hidden(node.value, short):
+            short |= {target.id for target in node.targets if isinstance(target, ast.Name)}
+            is_hidden = True
+        if is_hidden or (is_test and not marks):
+            first = min([node.lineno, *(mark.lineno for mark in marks)])
+            out |= set(range(first, (node.end_lineno or first) + 1))
+            hidden += is_test and is_hidden
+    lines = tests.split("\n")  # as Python counts them
     kept = "\n".join(line for number, line in enumerate(lines, 1) if number not in out)
-    left = [node for node in ast.walk(ast.parse(kept)) if _says_hidden(node)]
-    if left:
+    if _is_hidden(ast.parse(kept)):
         raise Refusal("the tests say hidden=True where only a decorator of a test should say it.")
     return kept.rstrip() + "\n", hidden
 
@@ -156,35 +153,27 @@ def write(files: Mapping[str, str], out: Path, source: Path) -> None:
     if out.resolve() == source.resolve().parent:
         raise Refusal(f"{out} holds the solution: name another folder for the release.")
     try:
-        if out.suffix == ".zip":
-            out.parent.mkdir(parents=True, exist_ok=True)
-            with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
-                for name, text in files.items():
-                    entry = zipfile.ZipInfo(f"{out.stem}/{name}")  # of 1980, every time
-                    entry.external_attr = 0o644 << 16
-                    archive.writestr(entry, text, zipfile.ZIP_DEFLATED)
+        if out.suffix != ".zip":
+            out.mkdir(parents=True, exist_ok=True)
+            for name, text in files.items():
+                (out / name).write_text(text, encoding="utf-8", newline="\n")
             return
-        out.mkdir(parents=True, exist_ok=True)
-        for name, text in files.items():
-            (out / name).write_text(text, encoding="utf-8", newline="\n")
+        out.parent.mkdir(parents=True, exist_ok=True)
+        with zipfile.ZipFile(out, "w") as archive:
+            for name, text in files.items():
+                entry = zipfile.ZipInfo(f"{out.stem}/{name}")  # of 1980, every time
+                entry.external_attr = 0o644 << 16
+                archive.writestr(entry, text, zipfile.ZIP_DEFLATED)
     except OSError as error:
         raise Refusal(f"{out} cannot be written: {error.strerror}.") from None
 
 
-def _says_hidden(node: ast.AST) -> bool:
-    for n in ast.walk(node):
-        if isinstance(n, ast.keyword) and n.arg == "hidden":
-            return not (isinstance(n.value, ast.Constant) and not n.value.value)
-    return False
-
-
-def _names(node: ast.AST) -> set[str]:
-    return {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
-
-
-def _sixth(mark: ast.expr) -> bool:
-    """Whether a marker has so many arguments that one is `hidden`."""
-    return isinstance(mark, ast.Call) and len(mark.args) > HIDDEN_AT
+def _is_hidden(node: ast.AST, short: Set[str] = frozenset()) -> bool:
+    """Whether a marker says that it is hidden, or goes by the name of one that does."""
+    if isinstance(node, ast.Call) and len(node.args) > HIDDEN_AT:
+        return True
+    names = "".join(rf"|\b{re.escape(name)}\b" for name in short)
+    return bool(re.search(rf"\bhidden=(?!False\b|None\b|0\b){names}", ast.unparse(node)))
 
 
 def _code(name: str, text: str) -> Iterable[str]:

@@ -9,9 +9,9 @@ has an answer. `take` does all of it in a process with limits of time and memory
 
 import hashlib
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
 
 from fedlab_grade.classroom.unpack import Files, Read
@@ -26,10 +26,9 @@ from fedlab_grade.notebook import (
 )
 from fedlab_grade.textfile import Unusable, about, printable
 
-LOOK = 4  # files that are looked into for an answer
+SHOWN = 4  # files in a message
+NOT_WRITTEN = "NotImplementedError"
 NOTES, NOTE = 20, 300  # notes on one submission, and characters of one
-
-Rank = Callable[[str], int | None]
 
 # They are never meant as an answer, whatever else is there.
 _OURS = re.compile(r"(test_.*|.*_test|conftest|sitecustomize|usercustomize|setup)\.py", re.I)
@@ -105,9 +104,13 @@ def collect(paths: Sequence[tuple[str, Path]], wanted: Wanted) -> Handed:
             files.add(name, path)
         if not files.found and not files.refused:
             raise Unusable(f"is empty: hand in {wanted.asked}")
-        rank = partial(_rank, wanted=wanted, alone=paths[0][0] if len(paths) == 1 else "")
-        choice = _Choice(files.unpacked(rank), rank, wanted, notes)
-        file, source = choice.made(files.refused, sorted(files.found))
+        alone = paths[0][0] if len(paths) == 1 else ""
+        sources = files.sources(lambda name: _rank(name, wanted, alone) in (0, 1))
+        ranks = {n: r for n in sorted(sources) if (r := _rank(n, wanted, alone)) is not None}
+        if not ranks:
+            raise Unusable(f"holds no {wanted.asked}{_instead(files.refused, sorted(files.found))}")
+        choice = _Choice(sources, wanted, notes)
+        file, source = choice.made(ranks)
         places = tuple(places_of(source)) if file in choice.notebooks else None
         return Handed(file, source, notes=_cut(notes), places=places)
     except Unusable as problem:
@@ -125,82 +128,62 @@ def _cut(notes: Sequence[str]) -> tuple[str, ...]:
 class _Choice:
     """The choice of the file that counts."""
 
-    def __init__(
-        self, files: Mapping[str, Read], rank: Rank, wanted: Wanted, notes: list[str]
-    ) -> None:
+    def __init__(self, files: Mapping[str, Read], wanted: Wanted, notes: list[str]) -> None:
         self.files, self.wanted, self.notes = files, wanted, notes
-        self.ranks = {name: r for name in sorted(files) if (r := rank(name)) is not None}
         own = answers(wanted.stub)
-        self.blank = {
-            n: s for n in wanted.functions if "NotImplementedError" in (s := own.get(n, ""))
-        }
+        self.blank = {n: own[n] for n in wanted.functions if NOT_WRITTEN in own.get(n, "")}
         self.notebooks: set[str] = set()  # what was read as one
         self.read = cache(self._read)
 
-    def made(self, refused: Sequence[str], there: Sequence[str]) -> tuple[str, str]:
+    def made(self, ranks: Mapping[str, int]) -> tuple[str, str]:
         """Return the name and the text of the file that counts.
 
         Args:
-            refused: why some files are of no use, for when there is no other.
-            there: the names of all files, likewise.
+            ranks: of the files that could be meant.
 
         Raises:
-            Unusable: there is none, or several could be meant.
+            Unusable: several could be meant, or it cannot be read.
         """
-        asked = self.wanted.asked
-        if not self.ranks:
-            raise Unusable(f"holds no {asked}{_instead(refused, there)}")
-        first = self._first(self.ranks)
-        if len(self.ranks) > 1 and (len(first) > 1 or not self._answers(first[0])):
-            untouched, first = first, self._first(self._answered()) or first
-            self.notes += [
-                f"{printable(name)!r} holds no answer: {printable(first[0])!r} counts"
-                for name in untouched[:LOOK]
-                if len(first) == 1 and name not in first
-            ]
-        if len(first) > 1:
-            names = ", ".join(repr(printable(n)) for n in first[:4])
-            many = f"holds {len(first)} files that could be meant ({names})"
-            raise Unusable(f"{many}: hand in {asked}")
-        name = first[0]
+        keys = {n: (r, n.count("/"), n.lower().endswith(".ipynb")) for n, r in ranks.items()}
+
+        def first(names: Collection[str]) -> list[str]:
+            """Return those that come first by name, place and kind."""
+            best = min((keys[n] for n in names), default=None)
+            return [n for n in names if keys[n] == best]
+
+        usual = first(keys)
+        chosen = usual
+        if len(keys) > 1:
+            chosen = first([n for n in keys if self._answers(n, ranks[n])]) or usual
+        if len(chosen) > 1:
+            names = ", ".join(repr(printable(n)) for n in chosen[:SHOWN])
+            many = f"holds {len(chosen)} files that could be meant ({names})"
+            raise Unusable(f"{many}: hand in {self.wanted.asked}")
+        name, shown = chosen[0], repr(printable(chosen[0]))
+        passed = [n for n in usual[:SHOWN] if n not in chosen]
+        self.notes += [f"{printable(n)!r} holds no answer: {shown} counts" for n in passed]
         module = self.read(name)
         self.notes += module.notes
-        if self.ranks[name]:
-            self.notes.append(f"{printable(name)!r} was taken for {asked}")
+        if ranks[name]:
+            self.notes.append(f"{shown} was taken for {self.wanted.asked}")
         if others := [printable(n) for n in sorted(self.files) if n != name]:
             self.notes.append(f"{_some(others, 5)}: ignored")
         return name, module.source
 
-    def _first(self, names: Collection[str]) -> list[str]:
-        """Return those of some files that come first by name, place and kind."""
-        keys = {n: (self.ranks[n], n.count("/"), n.lower().endswith(".ipynb")) for n in names}
-        return [n for n in names if keys[n] == min(keys.values())]
-
-    def _answered(self) -> list[str]:
-        """Return the files with an answer in them, those named as asked first.
-
-        Where there are so many that looking into each takes long, none is passed over.
-        """
-        for named in (True, False):
-            names = [n for n, rank in self.ranks.items() if (rank < 2) == named]
-            if len(names) <= LOOK and (found := [n for n in names if self._answers(n)]):
-                return found
-        return []
-
-    def _answers(self, name: str) -> bool:
+    def _answers(self, name: str, rank: int) -> bool:
         """Whether a file has an answer in it: code that is not the stub's, in what is asked for."""
         try:
             found = answers(self.read(name).source)
         except Unusable:
-            return self.ranks[name] < 2  # its author should know
+            return rank < 2  # its author should know
         asked = self.blank or dict.fromkeys(self.wanted.functions or found, "")
         return any(found.get(n, blank) != blank for n, blank in asked.items())
 
     def _read(self, name: str) -> Module:
-        functions = tuple(self.blank) or self.wanted.functions
         with about(name):
             data = self.files[name]()
             notebook = looks_like_notebook(name, data)
+            functions = tuple(self.blank) or self.wanted.functions
             module = module_of(data, notebook, functions, self.wanted.names)
         if notebook:
             self.notebooks.add(name)

@@ -16,7 +16,7 @@ from gzip import GzipFile
 from pathlib import Path
 
 from fedlab_grade.notebook.module import NOTEBOOK
-from fedlab_grade.textfile import Unusable, about, printable, read_regular
+from fedlab_grade.textfile import Unusable, printable, read_regular
 
 ARCHIVE = 20 << 20  # of an archive, and of all that is unpacked from a tar
 ENTRIES = 2000  # in all folders, or in an archive
@@ -88,63 +88,43 @@ class Files:
             self.notes.append(f"{printable(name)!r} is there twice: the last one counts")
         place[name] = read
 
-    def unpacked(self, rank: Callable[[str], int | None]) -> dict[str, Read]:
-        """Return modules and notebooks: the loose ones, and those in the only archive if need be.
+    def sources(self, asked: Callable[[str], bool]) -> dict[str, Read]:
+        """Return modules and notebooks: the loose ones, and those in archives if need be.
 
         Args:
-            rank: of a name; 0 or 1 for one that was asked for, None for one that is never meant.
-
-        Raises:
-            Unusable: there is nothing else than an archive that cannot be read.
+            asked: whether a name is one that was asked for.
         """
-        plain = {n: read for n, read in self.found.items() if n.lower().endswith(SOURCES)}
+        out = {n: read for n, read in self.found.items() if n.lower().endswith(SOURCES)}
         packed = [n for n in self.found if n.lower().endswith(ZIPS + TARS)]
-        best = min((r for r in map(rank, plain) if r is not None), default=None)
-        if best is None:
-            return plain | self._only_archive(packed)
-        if best > 1 and len(packed) == 1:  # the answer may be in it, and these its helpers
-            told = len(self.notes), len(self.refused)
+        other = [n for n in self.found if n.lower().endswith(OTHER_ARCHIVES) and n not in packed]
+        self.refused += [f"{printable(n)!r}: pack it as .zip or .tar.gz" for n in other]
+        if any(map(asked, out)):
+            self.notes += [f"{printable(n)!r} was not opened" for n in packed]
+            return out
+        for name in packed:
             try:
-                inside = self._open(packed[0])
+                self._open(name, out)
             except Unusable as problem:
-                self.notes.append(f"what you handed in {problem}: ignored")
-                return plain
-            if any(rank(n) in (0, 1) for n in inside):
-                return inside | plain
-            del self.notes[told[0] :], self.refused[told[1] :]
-        self.notes += [f"{printable(n)!r} was not opened" for n in packed]
-        return plain
-
-    def _only_archive(self, packed: list[str]) -> dict[str, Read]:
-        if len(packed) > 1:
-            names = ", ".join(repr(printable(n)) for n in packed[:4])
-            raise Unusable(f"holds {len(packed)} archives ({names}): hand in one")
-        if packed:
-            return self._open(packed[0])
-        if other := [n for n in self.found if n.lower().endswith(OTHER_ARCHIVES)]:
-            raise Unusable(f"holds {printable(other[0])!r}: pack it as .zip or .tar.gz")
-        return {}
-
-    def _open(self, archive: str) -> dict[str, Read]:
-        """Return the modules and notebooks of an archive."""
-        kind = "zip" if archive.lower().endswith(ZIPS) else "tar"
-        out: dict[str, Read] = {}
-        with about(archive):
-            entries = (_zip if kind == "zip" else _tar)(self.found[archive]())
-            entries = [entry for entry in entries if not _JUNK.search(entry[0])]
-            if len(entries) > ENTRIES:
-                many = f"{len(entries)} entries; at most {ENTRIES} are read"
-                raise Unusable(f"is a {kind} with {many}: {ALONE}")
-            for name, odd, read in entries:
-                if name.startswith("/") or ".." in name.split("/") or re.match("[A-Za-z]:", name):
-                    self.refuse(name, "points out of its folder")
-                elif odd:
-                    self.refuse(name, f"is {odd}")
-                elif name.lower().endswith(ZIPS + TARS):
-                    self.refused.append("an archive is in the archive: unpack it once more")
-                elif name.lower().endswith(SOURCES):
-                    self._put(out, name, partial(_content, read, kind))
+                self.refuse(name, str(problem))
         return out
+
+    def _open(self, archive: str, out: dict[str, Read]) -> None:
+        """Add the modules and notebooks of an archive, as if it were a folder."""
+        zipped = archive.lower().endswith(ZIPS)
+        entries = (_zip if zipped else _tar)(self.found[archive]())
+        entries = [entry for entry in entries if not _JUNK.search(entry[0])]
+        if len(entries) > ENTRIES:
+            many = f"{len(entries)} entries; at most {ENTRIES} are read"
+            raise Unusable(f"is a {'zip' if zipped else 'tar'} with {many}: {ALONE}")
+        for name, odd, read in entries:
+            if name.startswith("/") or ".." in name.split("/") or re.match("[A-Za-z]:", name):
+                self.refuse(name, "points out of its folder")
+            elif odd:
+                self.refuse(name, f"is {odd}")
+            elif name.lower().endswith(ZIPS + TARS):
+                self.refused.append("an archive is in the archive: unpack it once more")
+            elif name.lower().endswith(SOURCES):
+                self._put(out, f"{archive}/{name}", partial(_content, read))
 
 
 def _zip(data: bytes) -> list[_Entry]:
@@ -195,14 +175,14 @@ def _tar(data: bytes) -> list[_Entry]:
     ]
 
 
-def _content(read: Read, kind: str) -> bytes:
+def _content(read: Read) -> bytes:
     """Return the content of an entry of an archive."""
     try:
         data = read()
     except Unusable:
         raise
     except Exception:  # as in `_zip`
-        raise Unusable(f"is damaged in its {kind}: pack it again") from None
+        raise Unusable("is damaged in its archive: pack it again") from None
     if len(data) > NOTEBOOK:
         raise Unusable(f"is larger than {NOTEBOOK >> 20} MB{LESS}")
     return data
