@@ -15,15 +15,17 @@ They stand in one module for each assignment, ``mutants.py`` beside its tests:
 
 Nothing else of an answer is written: all other functions are the solution's, and these keep calling
 the solution's, so that one mistake fails one question. A class holds an answer of several
-definitions. Imports and undecorated functions of the module go along where they are used.
+definitions. Imports and undecorated functions of the module go along where they are used. Answers
+that several questions share stand once, in a module that is included for each of them.
 """
 
 import ast
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 _T = TypeVar("_T")
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
@@ -43,6 +45,15 @@ def wrong(question: str, name: str, hint: str) -> Callable[[_T], _T]:
 def right(answer: _T) -> _T:
     """Mark a right answer, which gets full marks. It is called by the name of its class."""
     return answer
+
+
+def include(module: str, question: str) -> None:
+    """Add the answers of another module, in which N stands for the question.
+
+    Args:
+        module: a file in the same folder, which includes none itself. For the question ex04.6, its
+            ``@wrong("N", ...)`` and ``table_N`` are read as ``@wrong("ex04.6", ...)``, ``table_6``.
+    """
 
 
 @dataclass(frozen=True)
@@ -69,25 +80,44 @@ def read_mutants(path: Path, solution: str) -> list[Mutant]:
         ValueError: the module cannot be read, a marker is not understood, a name stands twice, or
             an answer defines nothing that the solution defines.
     """
-    module = _parse(path.read_text(encoding="utf-8"), path.name)
-    answers: list[Mutant] = []
+    answers: dict[str, Mutant] = {}
+    for where, answer in _read(path, solution):
+        if answer.name in answers:
+            raise ValueError(f"{where}: {answer.name!r} is the name of another answer")
+        answers[answer.name] = answer
+    return [*answers.values()]
+
+
+def _read(path: Path, solution: str, question: str = "") -> Iterator[tuple[str, Mutant]]:
+    """Yield the answers of a module and where they stand; first those of modules that it includes.
+
+    Args:
+        question: what N stands for.
+    """
+    text = path.read_text(encoding="utf-8")
+    if question:
+        text = text.replace('"N"', f'"{question}"')
+        text = re.sub(r"(?<=_)N\b", question.rpartition(".")[2], text)
     rest: dict[str, ast.stmt] = {}  # by the names that they bind
     marked: list[tuple[ast.FunctionDef | ast.ClassDef, ast.expr]] = []
-    for node in module.body:
+    for node in _parse(text, path.name).body:
         marker = _marker(node)
         if marker is not None and isinstance(node, ast.FunctionDef | ast.ClassDef):
             marked.append((node, marker))
+        elif not question and isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
+            words = _words(node.value)
+            if len(words) != 2:
+                told = 'write include("module.py", "question")'
+                raise ValueError(f"{path.name}, line {node.lineno}: {told}")
+            yield from _read(path.with_name(words[0]), solution, words[1])
         elif not (isinstance(node, ast.ImportFrom) and node.module == __name__):
             rest |= dict.fromkeys(_bound(node), node)
     for node, marker in marked:
         where = f"{path.name}, line {node.lineno}"
         question, name, hint = _fields(node, marker, where)
         body = node.body if isinstance(node, ast.ClassDef) else [_bare(node)]
-        if any(name == answer.name for answer in answers):
-            raise ValueError(f"{where}: {name!r} is the name of an answer further up")
         text = _splice(_used(body, rest), body, solution, where)
-        answers.append(Mutant(name, text, question, hint))
-    return answers
+        yield where, Mutant(name, text, question, hint)
 
 
 def _parse(text: str, name: str) -> ast.Module:
@@ -112,12 +142,16 @@ def _fields(
     """Return question, name and hint; of a right answer "", the name and ""."""
     if isinstance(marker, ast.Name) and marker.id == "right":
         return "", node.name, ""
-    values: Any = []
-    if isinstance(marker, ast.Call) and not marker.keywords:
-        values = [value.value for value in marker.args if isinstance(value, ast.Constant)]
-    if len(values) != 3 or not all(isinstance(v, str) and v for v in values):
+    words = _words(marker) if isinstance(marker, ast.Call) else []
+    if len(words) != 3 or not all(words):
         raise ValueError(f'{where}: write @right, or @wrong("question", "name", "hint")')
-    return values[0], values[1], values[2]
+    return words[0], words[1], words[2]
+
+
+def _words(call: ast.Call) -> list[str]:
+    """Return the arguments of a call that are texts; [] if it has named ones."""
+    values = [node.value for node in call.args if isinstance(node, ast.Constant)]
+    return [] if call.keywords else [value for value in values if isinstance(value, str)]
 
 
 def _bare(node: ast.FunctionDef | ast.ClassDef) -> ast.stmt:

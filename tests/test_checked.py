@@ -62,3 +62,17 @@ def test_under_test_a_function_within_a_function_is_checked_too_if_it_names_shap
     assert norms(torch.ones(2, 4)).tolist() == [2, 2]
     with pytest.raises(TypeCheckError):
         norms(torch.ones(4))
+
+
+def test_under_test_a_function_is_checked_in_its_first_calls(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    @typecheck.jaxtyped(typechecker=typecheck.typechecker)
+    def same(x: Float[Tensor, " d"]) -> Float[Tensor, " d"]:
+        return x
+
+    monkeypatch.setattr(typecheck, "LIMIT", 2)
+    for _ in range(2):
+        with pytest.raises(TypeCheckError):
+            same(torch.ones(1, 1))
+    assert same(torch.ones(1, 1)).shape == (1, 1)

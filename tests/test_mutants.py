@@ -2,8 +2,9 @@
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -28,7 +29,7 @@ NAMES = sorted(path.stem.partition("_")[0] for path in (ROOT / "solutions").glob
 EXERCISES = {name: find(name, ROOT) for name in NAMES}
 POINTS = {name: exercise_of(found.tests).points for name, found in EXERCISES.items()}
 ANSWERS = {name: answers(exercise) for name, exercise in EXERCISES.items()}
-Bank = dict[str, dict[str, Report]]
+Bank = Callable[[str], dict[str, Report]]
 
 pytestmark = [pytest.mark.grader, pytest.mark.processes]
 
@@ -42,22 +43,23 @@ def forked() -> Iterator[None]:
 
 @pytest.fixture(scope="module")
 def bank(forked: None, tmp_path_factory: pytest.TempPathFactory) -> Bank:
-    """The reports on all answers: exercise -> name of the answer -> report.
+    """A function of an exercise that gives the reports on its answers: name -> report.
 
     An answer is graded on the questions that call what it defines. The functions of all other
     questions are the solution's, and call the solution's.
     """
 
-    def graded(name: str, question: str, some: list[Mutant]) -> dict[str, Report]:
+    def graded(exercise: Assignment, question: str, some: list[Mutant]) -> dict[str, Report]:
         folder = tmp_path_factory.mktemp("answers")
         files = {folder / f"answer{i}.py": answer for i, answer in enumerate(some)}
         for file, answer in files.items():
             file.write_text(answer.text)
-        reports = run.grade(EXERCISES[name].tests, list(files), question)
+        reports = run.grade(exercise.tests, list(files), question)
         return {files[report.file].name: report for report in reports}
 
-    jobs = []
-    for name, exercise in EXERCISES.items():
+    @cache
+    def reports(name: str) -> dict[str, Report]:
+        exercise = EXERCISES[name]
         asked = callers(exercise, tmp_path_factory.mktemp("without"))
         groups: dict[str, list[Mutant]] = {}
         for answer in ANSWERS[name]:
@@ -65,12 +67,11 @@ def bank(forked: None, tmp_path_factory: pytest.TempPathFactory) -> Bank:
             questions = {question for function in defined for question in asked[function]}
             group = questions.pop() if len(questions) == 1 else ""  # "" is all questions
             groups.setdefault(group, []).append(answer)
-        jobs += [(name, question, some) for question, some in groups.items()]
-    out: Bank = {name: {} for name in EXERCISES}
-    with ThreadPoolExecutor(2) as pool:
-        for (name, *_), reports in zip(jobs, pool.map(lambda job: graded(*job), jobs), strict=True):
-            out[name] |= reports
-    return out
+        with ThreadPoolExecutor(2) as pool:
+            parts = pool.map(lambda group: graded(exercise, *group), groups.items())
+            return {name: report for part in parts for name, report in part.items()}
+
+    return reports
 
 
 def callers(exercise: Assignment, folder: Path) -> dict[str, list[str]]:
@@ -91,7 +92,7 @@ def callers(exercise: Assignment, folder: Path) -> dict[str, list[str]]:
 def test_a_typical_answer_is_judged_as_it_is_marked(
     exercise: str, answer: Mutant, bank: Bank
 ) -> None:
-    assert complaint(answer, bank[exercise][answer.name]) == ""
+    assert complaint(answer, bank(exercise)[answer.name]) == ""
 
 
 @pytest.mark.nightly
@@ -106,7 +107,7 @@ def test_a_typical_answer_is_judged_so_on_all_questions(exercise: str, forked: N
 def test_the_solution_gets_all_points_and_the_untouched_exercise_none(
     exercise: str, bank: Bank
 ) -> None:
-    points, reports = POINTS[exercise], bank[exercise]
+    points, reports = POINTS[exercise], bank(exercise)
     assert marks(reports[SOLUTION].results) == (points, points)
     assert marks(reports[UNTOUCHED].results) == (0, points)
     assert {r.status for r in reports[UNTOUCHED].results} == {"not written"}
@@ -116,7 +117,7 @@ def test_the_solution_gets_all_points_and_the_untouched_exercise_none(
 def test_each_question_has_typical_mistakes(exercise: str, bank: Bank) -> None:
     wrong = [answer.question for answer in ANSWERS[exercise] if answer.question]
     assert len(wrong) >= 8
-    assert set(wrong) == set(bank[exercise][SOLUTION].questions)
+    assert set(wrong) == set(bank(exercise)[SOLUTION].questions)
 
 
 # --- how an answer is judged ----------------------------------------------------------------------
@@ -261,6 +262,26 @@ def test_a_class_holds_an_answer_of_several_definitions(tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
+SHARED = """\
+from fedlab_grade.mutants import wrong
+
+
+@wrong("N", "zero", "area_N is 0")
+def area_N(r):
+    return 0
+"""
+
+
+def test_answers_to_several_questions_stand_once_and_are_included_for_each(tmp_path: Path) -> None:
+    written = "\n".join(f"def area_{n}(r):\n    return r * r\n" for n in (2, 3))
+    (tmp_path / "shared.py").write_text(SHARED)
+    for n in (2, 3):
+        (tmp_path / "mutants.py").write_text(f'include("shared.py", "hw.{n}")\n')
+        (zero,) = read_mutants(tmp_path / "mutants.py", written)
+        assert (zero.name, zero.question, zero.hint) == ("zero", f"hw.{n}", f"area_{n} is 0")
+        assert [functions(zero)[f"area_{i}"](3) for i in (2, 3)] == [9 * (n != i) for i in (2, 3)]
+
+
 @pytest.mark.parametrize(
     ("text", "told"),
     [
@@ -270,7 +291,8 @@ def test_a_class_holds_an_answer_of_several_definitions(tmp_path: Path) -> None:
         ("@wrong('q1', '', 'y')\ndef double(x): pass\n", "line 2: write @right"),
         ("@right()\nclass a:\n    def double(x): pass\n", "line 2: write @right"),
         ("@right\nclass a:\n    def triple(x): pass\n", "no such function; it has: double, area"),
-        (MARKED + MARKED, "line 46: 'half' is the name of an answer further up"),
+        ("include('mutants.py')\n", r"line 1: write include\("),
+        (MARKED + MARKED, "line 46: 'half' is the name of another answer"),
     ],
 )
 def test_a_module_that_cannot_be_understood_is_refused_by_its_line(

@@ -128,7 +128,9 @@ def served(desktop, site, name):
 
 @pytest.fixture(scope="module")
 def from_folder(pocket, name):
-    return go(pocket, f"file://{HTML}/{name}.html")
+    seen = go(pocket, f"file://{HTML}/{name}.html")
+    seen.page.evaluate("document.querySelectorAll('details').forEach(fold => { fold.open = true })")
+    return seen
 
 
 @pytest.fixture
@@ -139,7 +141,7 @@ def light(served):
 
 @pytest.fixture
 def phone(from_folder):
-    """The page as opened from the folder, on a phone that is set to dark."""
+    """The page as opened from the folder, on a phone that is set to dark, with folds open."""
     return from_folder.page
 
 

@@ -1,6 +1,7 @@
 """``make book``: what must fail the build does, nothing stale is kept, nothing is done twice."""
 
 import os
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -35,16 +36,19 @@ SETTINGS = (
 def book(tmp_path):
     """A function that makes a small book with this project's settings and tools."""
 
-    def make(folder: str, page: str) -> Path:
-        root = tmp_path / folder
+    def make(page: str, **others: str) -> Path:
+        root = tmp_path / "book"
         for path in SETTINGS:
             target = root / path
             target.parent.mkdir(parents=True, exist_ok=True)
             (shutil.copytree if (ROOT / path).is_dir() else shutil.copy)(ROOT / path, target)
         for tools in (".venv", "node_modules"):
             (root / tools).symlink_to(ROOT / tools)
-        (root / "book/_toc.yml").write_text("format: jb-book\nroot: index\n")
-        (root / "book/index.md").write_text(page)
+        listed = "".join(f"\n- file: {name}" for name in others)
+        chapters = f"chapters:{listed}\n" if others else ""
+        (root / "book/_toc.yml").write_text(f"format: jb-book\nroot: index\n{chapters}")
+        for name, text in {"index": page, **others}.items():
+            (root / f"book/{name}.md").write_text(text)
         for name in ("fedlab_edu", "fedlab_grade", "exercises", "solutions"):
             (root / name).mkdir()
         (root / "fedlab_edu/__init__.py").write_text('ANSWER = "first answer"\n')
@@ -74,9 +78,15 @@ def finish(process: subprocess.Popen) -> tuple[int, str]:
     return process.returncode, said
 
 
-def test_an_error_a_warning_and_a_missing_reference_each_fail_the_build(book):
+def test_an_error_in_a_cell_fails_the_build(book):
+    code, said = finish(start(root := book(CELL % "1 / 0")))
+    assert code != 0, said
+    assert "ZeroDivisionError" in said
+    assert not (root / "_build/html").exists()
+
+
+def test_a_warning_a_missing_reference_and_a_live_cell_that_cannot_run_each_fail_the_build(book):
     broken = {
-        "error": (CELL % "1 / 0", "ZeroDivisionError"),
         "warning": (CELL % "import warnings; warnings.warn('look')", "stderr was found"),
         "reference": (HEAD + "See {ref}`nowhere`.\n", "undefined label: 'nowhere'"),
         "torch": (
@@ -84,22 +94,28 @@ def test_an_error_a_warning_and_a_missing_reference_each_fail_the_build(book):
             "fedlab_edu.heavy imports torch, which the browser does not have",
         ),
         "syntax": (LIVE % "modern", "in the browser's Python"),
-        "unlisted": (HEAD, "_build/html/extra.html is missing: is the chapter in book/_toc.yml?"),
     }
-    roots = {kind: book(kind, page) for kind, (page, _) in broken.items()}
-    (roots["unlisted"] / "book/extra.md").write_text(HEAD)
-    for kind, (_, reason) in broken.items():  # kernels that start side by side may take one port
-        code, said = finish(start(roots[kind]))
+    root = book(HEAD, **{name: page for name, (page, _) in broken.items()})
+    for _ in range(2):  # what failed once fails again, with nothing changed
+        code, said = finish(start(root))
         assert code != 0, said
-        assert reason in said, said
-        assert not (roots[kind] / "_build/html").exists()
-    # a failure is not forgotten: what failed once fails again, with nothing changed
-    code, said = finish(start(roots["warning"]))
+        for name, (_, reason) in broken.items():
+            assert re.search(rf"{name}\.md:\d+: (WARNING|ERROR): .*{reason}", said), said
+        assert "build finished with problems, 4 warnings" in said  # each of which fails it
+        assert not (root / "_build/html").exists()
+
+
+def test_a_page_that_is_not_in_the_table_of_contents_fails_the_build(book):
+    root = book(HEAD)
+    (root / "book/extra.md").write_text(HEAD)
+    code, said = finish(start(root))
     assert code != 0, said
+    assert "_build/html/extra.html is missing: is the chapter in book/_toc.yml?" in said
+    assert not (root / "_build/html").exists()
 
 
 def test_a_page_shows_what_the_package_says_now_and_is_built_no_more_often_than_needed(book):
-    root = book("good", CELL % "import fedlab_edu\nprint(fedlab_edu.ANSWER)")
+    root = book(CELL % "import fedlab_edu\nprint(fedlab_edu.ANSWER)")
     built = root / "_build/html/index.html"
     code, said = finish(start(root))
     assert code == 0, said
@@ -134,7 +150,7 @@ def test_a_page_shows_what_the_package_says_now_and_is_built_no_more_often_than_
 
 
 def test_without_the_scripts_that_pages_carry_the_build_fails_and_says_why(book):
-    root = book("bare", HEAD)
+    root = book(HEAD)
     (root / "node_modules").unlink()
     code, said = finish(start(root))
     assert code != 0

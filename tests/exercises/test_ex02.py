@@ -311,7 +311,7 @@ def test_maml_without_adaptation(student: Student) -> None:
 
 # --- ex02.5 ---------------------------------------------------------------------------------------
 
-CONDITIONS = [("plain", 0.1), ("scaffold", 0.1)]  # two of the six, with two seeds: all take seconds
+CONDITIONS = [(m, alpha) for alpha in (100.0, 1.0, 0.1) for m in ("plain", "scaffold")]
 
 
 @skew(points=1, function="predict_5", aspect="a prediction from the list")
@@ -321,7 +321,7 @@ def test_prediction(student: Student) -> None:
 
 @skew(points=4, function="table_5", aspect="the table, measured again with the package", wall=60)
 def test_table(student: Student) -> None:
-    check_table(student, "table_5", error, CONDITIONS, range(2))
+    check_table(student, "table_5", error, CONDITIONS, range(6))
 
 
 @skew(points=4, function="interval_5", aspect="the interval of paired runs")

@@ -3,10 +3,9 @@
 import math
 from dataclasses import dataclass
 
-import numpy as np
 import torch
 
-from fedlab_grade.mutants import right, wrong
+from fedlab_grade.mutants import include, right, wrong
 
 
 @right
@@ -249,23 +248,11 @@ def fedavg_round(w, clients, orders, lr, batch, gradient):
 
 
 @right
-class by_numpy:
-    """The experiment with NumPy, and another prediction."""
+class surprised:
+    """Another prediction."""
 
     def predict_3():
         return "grows"
-
-    def table_3(run, conditions, seeds):
-        table = np.empty((len(conditions), len(seeds)))
-        for i, (alpha, epochs) in enumerate(conditions):
-            for j, seed in enumerate(seeds):
-                table[i, j] = run(alpha, epochs, seed)
-        return table
-
-    def interval_3(first, second, t):
-        d = np.array(second) - np.array(first)
-        half = t * d.std(ddof=1) / np.sqrt(len(d))
-        return np.array([d.mean() - half, d.mean() + half])
 
     def reading_3():
         return (
@@ -274,78 +261,4 @@ class by_numpy:
         )
 
 
-@wrong("ex01.3", "a prediction of one's own", "'it grows a lot', expected one of 'grows', 'stays'")
-def predict_3():
-    return "it grows a lot"
-
-
-@wrong("ex01.3", "no prediction", "predict_3 returned None, expected one of")
-def predict_3():
-    "grows"
-
-
-@wrong("ex01.3", "table transposed", "a row is a condition and a column a seed")
-def table_3(run, conditions, seeds):
-    return [[run(*condition, seed) for condition in conditions] for seed in seeds]
-
-
-@wrong("ex01.3", "table of means", "do not average over the seeds")
-def table_3(run, conditions, seeds):
-    return [sum(run(*condition, s) for s in seeds) / len(seeds) for condition in conditions]
-
-
-@wrong("ex01.3", "one seed", "run it with each of the seeds")
-def table_3(run, conditions, seeds):
-    return [[run(*condition, seeds[0])] for condition in conditions]
-
-
-@wrong("ex01.3", "numbers of the instructor's machine", "A row for each condition")
-def table_3(run, conditions, seeds):
-    return [[0.5 for _ in seeds] for _ in conditions]
-
-
-@wrong("ex01.3", "unpaired", "two separate samples: take the differences of the pairs")
-def interval_3(first, second, t):
-    x, y = torch.tensor(first, dtype=torch.float64), torch.tensor(second, dtype=torch.float64)
-    half = t * ((x.var() + y.var()) / len(x)).sqrt()
-    d = y.mean() - x.mean()
-    return (d - half).item(), (d + half).item()
-
-
-@wrong("ex01.3", "first minus second", "it is second - first")
-def interval_3(first, second, t):
-    d = np.array(first) - np.array(second)
-    half = t * d.std(ddof=1) / np.sqrt(len(d))
-    return d.mean() - half, d.mean() + half
-
-
-@wrong("ex01.3", "sd by n", "divides by n here: it divides by n - 1")
-def interval_3(first, second, t):
-    d = np.array(second) - np.array(first)
-    half = t * d.std() / np.sqrt(len(d))
-    return d.mean() - half, d.mean() + half
-
-
-@wrong("ex01.3", "no root of n", r"not yet divided by sqrt\(n\)")
-def interval_3(first, second, t):
-    d = np.array(second) - np.array(first)
-    return d.mean() - t * d.std(ddof=1), d.mean() + t * d.std(ddof=1)
-
-
-@wrong("ex01.3", "mean and half-width", "return the two ends")
-def interval_3(first, second, t):
-    d = np.array(second) - np.array(first)
-    return d.mean(), t * d.std(ddof=1) / np.sqrt(len(d))
-
-
-@wrong("ex01.3", "one sentence", "returned 1 sentences of")
-def reading_3():
-    return "It grows because clients drift."
-
-
-@wrong("ex01.3", "no number", "names no number of your table")
-def reading_3():
-    return (
-        "As predicted, relative drift grows with more epochs for all clients. It is because "
-        "clients that train longer drift apart. This is only one data set, and one model."
-    )
+include("experiments.py", "ex01.3")

@@ -3,7 +3,7 @@
 import numpy as np
 import torch
 
-from fedlab_grade.mutants import right, wrong
+from fedlab_grade.mutants import include, right, wrong
 
 
 @right
@@ -529,24 +529,11 @@ def maml_gradient(w, A_train, mu_train, A_val, mu_val, lr, steps):
 
 
 @right
-class by_loops:
-    """The experiment by loops and torch, with another prediction."""
+class surprised:
+    """Another prediction."""
 
     def predict_5():
         return "stays"
-
-    def table_5(run, conditions, seeds):
-        rows = []
-        for condition in conditions:
-            rows.append([])
-            for seed in seeds:
-                rows[-1].append(run(*condition, seed))
-        return rows
-
-    def interval_5(first, second, t):
-        d = torch.tensor(second).double() - torch.tensor(first).double()
-        half = t * d.std() / len(d) ** 0.5
-        return d.mean() - half, d.mean() + half
 
     def reading_5():
         return (
@@ -557,23 +544,11 @@ class by_loops:
 
 
 @right
-class by_numpy:
-    """The experiment with NumPy."""
+class confirmed:
+    """The prediction that came true."""
 
     def predict_5():
         return "grows"
-
-    def table_5(run, conditions, seeds):
-        table = np.empty((len(conditions), len(seeds)))
-        for i, (method, alpha) in enumerate(conditions):
-            for j, seed in enumerate(seeds):
-                table[i, j] = run(method, alpha, seed)
-        return table
-
-    def interval_5(first, second, t):
-        d = np.array(second) - np.array(first)
-        half = t * d.std(ddof=1) / np.sqrt(len(d))
-        return np.array([d.mean() - half, d.mean() + half])
 
     def reading_5():
         return (
@@ -583,72 +558,9 @@ class by_numpy:
         )
 
 
-@wrong("ex02.5", "a prediction in other words", "'it becomes larger', expected one of 'grows'")
-def predict_5():
-    return "it becomes larger"
-
-
-@wrong("ex02.5", "no prediction", "predict_5 returned None, expected one of")
-def predict_5():
-    "grows"
-
-
-@wrong("ex02.5", "table transposed", "a row is a condition and a column a seed")
-def table_5(run, conditions, seeds):
-    return [[run(*condition, seed) for condition in conditions] for seed in seeds]
-
-
-@wrong("ex02.5", "table of means", "do not average over the seeds")
-def table_5(run, conditions, seeds):
-    return [sum(run(*condition, s) for s in seeds) / len(seeds) for condition in conditions]
-
-
-@wrong("ex02.5", "the first seed for all", "all runs have the first seed")
-def table_5(run, conditions, seeds):
-    return [[run(*condition, seeds[0]) for _ in seeds] for condition in conditions]
-
-
 @wrong("ex02.5", "one alpha for all", "A row for each condition")
 def table_5(run, conditions, seeds):
     return [[run(method, 1.0, seed) for seed in seeds] for method, _ in conditions]
 
 
-@wrong("ex02.5", "unpaired", "two separate samples: take the differences of the pairs")
-def interval_5(first, second, t):
-    x, y = torch.tensor(first, dtype=torch.float64), torch.tensor(second, dtype=torch.float64)
-    half = t * ((x.var() + y.var()) / len(x)).sqrt()
-    d = y.mean() - x.mean()
-    return (d - half).item(), (d + half).item()
-
-
-@wrong("ex02.5", "first minus second", "it is second - first")
-def interval_5(first, second, t):
-    d = np.array(first) - np.array(second)
-    half = t * d.std(ddof=1) / np.sqrt(len(d))
-    return d.mean() - half, d.mean() + half
-
-
-@wrong("ex02.5", "sd by n", "divides by n here: it divides by n - 1")
-def interval_5(first, second, t):
-    d = np.array(second) - np.array(first)
-    half = t * d.std() / np.sqrt(len(d))
-    return d.mean() - half, d.mean() + half
-
-
-@wrong("ex02.5", "mean and half-width", "return the two ends")
-def interval_5(first, second, t):
-    d = np.array(second) - np.array(first)
-    return d.mean(), t * d.std(ddof=1) / np.sqrt(len(d))
-
-
-@wrong("ex02.5", "one sentence", "returned 1 sentences of")
-def reading_5():
-    return "The gain grows because SCAFFOLD corrects the drift."
-
-
-@wrong("ex02.5", "no number", "names no number of your table")
-def reading_5():
-    return (
-        "As predicted, the gain of SCAFFOLD grows with the skew of the labels. The correction is "
-        "larger where the clients differ more. This is only one data set, and one model."
-    )
+include("experiments.py", "ex02.5")

@@ -9,7 +9,7 @@ from operator import mul
 import numpy as np
 import torch
 
-from fedlab_grade.mutants import right, wrong
+from fedlab_grade.mutants import include, right, wrong
 
 
 @right
@@ -1079,23 +1079,11 @@ def difference_variance(first, second, clients, same):
 
 
 @right
-class by_numpy:
-    """An experiment with arrays, whose prediction was wrong."""
+class surprised:
+    """A prediction that was wrong."""
 
     def predict_6():
         return "neither"
-
-    def table_6(run, conditions, seeds):
-        found = np.zeros((len(conditions), len(seeds)))
-        for i, condition in enumerate(conditions):
-            for j, seed in enumerate(seeds):
-                found[i, j] = run(*condition, seed)
-        return found
-
-    def interval_6(first, second, t):
-        d = np.subtract(second, first)
-        half = t * d.std(ddof=1) / np.sqrt(d.size)
-        return np.array([d.mean() - half, d.mean() + half])
 
     def reading_6():
         return (
@@ -1104,77 +1092,4 @@ class by_numpy:
         )
 
 
-@wrong("ex03.6", "a prediction of one's own", "'more', expected one of 'the same 5'")
-def predict_6():
-    return "more"
-
-
-@wrong("ex03.6", "no prediction", "predict_6 returned None, expected one of")
-def predict_6():
-    "20 of its own"
-
-
-@wrong("ex03.6", "table transposed", "a row is a condition and a column a seed")
-def table_6(run, conditions, seeds):
-    return [[run(*condition, seed) for condition in conditions] for seed in seeds]
-
-
-@wrong("ex03.6", "table of means", "do not average over the seeds")
-def table_6(run, conditions, seeds):
-    return [sum(run(*condition, s) for s in seeds) / len(seeds) for condition in conditions]
-
-
-@wrong("ex03.6", "one seed", "run it with each of the seeds")
-def table_6(run, conditions, seeds):
-    return [[run(*condition, seeds[0])] for condition in conditions]
-
-
-@wrong("ex03.6", "numbers of the instructor's machine", "A row for each condition")
-def table_6(run, conditions, seeds):
-    return [[0.5 for _ in seeds] for _ in conditions]
-
-
-@wrong("ex03.6", "unpaired", "two separate samples: take the differences of the pairs")
-def interval_6(first, second, t):
-    x, y = np.array(first), np.array(second)
-    half = t * np.sqrt((x.var(ddof=1) + y.var(ddof=1)) / len(x))
-    return y.mean() - x.mean() - half, y.mean() - x.mean() + half
-
-
-@wrong("ex03.6", "first minus second", "it is second - first")
-def interval_6(first, second, t):
-    d = np.array(first) - np.array(second)
-    half = t * d.std(ddof=1) / np.sqrt(len(d))
-    return d.mean() - half, d.mean() + half
-
-
-@wrong("ex03.6", "sd by n", "divides by n here: it divides by n - 1")
-def interval_6(first, second, t):
-    d = np.array(second) - np.array(first)
-    half = t * d.std() / np.sqrt(len(d))
-    return d.mean() - half, d.mean() + half
-
-
-@wrong("ex03.6", "no root of n", r"not yet divided by sqrt\(n\)")
-def interval_6(first, second, t):
-    d = np.array(second) - np.array(first)
-    return d.mean() - t * d.std(ddof=1), d.mean() + t * d.std(ddof=1)
-
-
-@wrong("ex03.6", "mean and half-width", "return the two ends")
-def interval_6(first, second, t):
-    d = np.array(second) - np.array(first)
-    return d.mean(), t * d.std(ddof=1) / np.sqrt(len(d))
-
-
-@wrong("ex03.6", "one sentence", "returned 1 sentences of")
-def reading_6():
-    return "It grows because of noise."
-
-
-@wrong("ex03.6", "no number", "names no number of your table")
-def reading_6():
-    return (
-        "As predicted, there is a difference between the two conditions that we compared. It is "
-        "because of the noise of few clients. This is only one data set, and one model."
-    )
+include("experiments.py", "ex03.6")

@@ -5,7 +5,7 @@ import math
 import numpy as np
 from numpy.linalg import lstsq
 
-from fedlab_grade.mutants import right, wrong
+from fedlab_grade.mutants import include, right, wrong
 
 
 @right
@@ -153,7 +153,7 @@ class svd:
 
 @right
 class sorted_clients:
-    """Groups of clients with equal rows; the experiment with NumPy, and another prediction."""
+    """Groups of clients with equal rows, and another prediction."""
 
     def weights_round(p, rows, scores, tau, divide):
         new = []
@@ -164,19 +164,6 @@ class sorted_clients:
 
     def predict_4():
         return "to 1/2"
-
-    def table_4(run, conditions, seeds):
-        table = np.empty((len(conditions), len(seeds)))
-        for i, (ratio, divide) in enumerate(conditions):
-            for j, seed in enumerate(seeds):
-                table[i, j] = run(ratio, divide, seed)
-        return table
-
-    def interval_4(first, second, t):
-        d = [y - x for x, y in zip(first, second, strict=True)]
-        mean = sum(d) / len(d)
-        sd = math.sqrt(sum((x - mean) ** 2 for x in d) / (len(d) - 1))
-        return mean - t * sd / math.sqrt(len(d)), mean + t * sd / math.sqrt(len(d))
 
     def reading_4():
         return (
@@ -963,64 +950,9 @@ def weights_round(p, rows, scores, tau, divide):
     return p.copy()
 
 
-@wrong("ex05.4", "rest predicted in words of one's own", "expected one of 'to 1', 'to 1/2'")
-def predict_4():
-    return "it depends"
-
-
-@wrong("ex05.4", "rest no prediction", "predict_4 returned None, expected one of")
-def predict_4():
-    "in between"
-
-
-@wrong("ex05.4", "rest table transposed", "a row is a condition and a column a seed")
-def table_4(run, conditions, seeds):
-    return [[run(*condition, seed) for condition in conditions] for seed in seeds]
-
-
-@wrong("ex05.4", "rest table of means", "do not average over the seeds")
-def table_4(run, conditions, seeds):
-    return [sum(run(*condition, s) for s in seeds) / len(seeds) for condition in conditions]
-
-
-@wrong("ex05.4", "rest one seed for all", "all runs have the first seed")
-def table_4(run, conditions, seeds):
-    return [[run(*condition, seeds[0]) for _ in seeds] for condition in conditions]
-
-
-@wrong("ex05.4", "rest numbers by theory", "A row for each condition")
+@wrong("ex05.4", "numbers by theory", "A row for each condition")
 def table_4(run, conditions, seeds):
     return [[1.0 if divide else ratio / (1 + ratio) for _ in seeds] for ratio, divide in conditions]
 
 
-@wrong("ex05.4", "rest unpaired", "two separate samples: take the differences of the pairs")
-def interval_4(first, second, t):
-    half = t * np.sqrt((np.var(first, ddof=1) + np.var(second, ddof=1)) / len(first))
-    d = np.mean(second) - np.mean(first)
-    return d - half, d + half
-
-
-@wrong("ex05.4", "rest sd by n", "divides by n here: it divides by n - 1")
-def interval_4(first, second, t):
-    d = np.array(second) - np.array(first)
-    half = t * d.std() / np.sqrt(len(d))
-    return d.mean() - half, d.mean() + half
-
-
-@wrong("ex05.4", "rest mean and half-width", "return the two ends")
-def interval_4(first, second, t):
-    d = np.array(second) - np.array(first)
-    return d.mean(), t * d.std(ddof=1) / np.sqrt(len(d))
-
-
-@wrong("ex05.4", "rest one sentence", "returned 1 sentences of")
-def reading_4():
-    return "It rests at 0.8."
-
-
-@wrong("ex05.4", "rest no number", "names no number of your table")
-def reading_4():
-    return (
-        "As predicted, p comes to rest in between. It is because likely configurations are drawn "
-        "more often and so punished more often. Other losses may behave otherwise."
-    )
+include("experiments.py", "ex05.4")

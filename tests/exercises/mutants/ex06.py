@@ -10,7 +10,7 @@ from fedlab_edu.oco.bandit import move
 from fedlab_edu.oco.bounds import ogd_bound
 from fedlab_edu.oco.losses import Losses
 from fedlab_edu.oco.ogd import ogd as play
-from fedlab_grade.mutants import right, wrong
+from fedlab_grade.mutants import include, right, wrong
 
 
 @right
@@ -133,39 +133,16 @@ class table:
 
 @right
 class measured:
-    """The experiment with NumPy, and another prediction."""
+    """Another prediction."""
 
     def predict_4():
         return "shrinks"
-
-    def table_4(run, conditions, seeds):
-        table = np.empty((len(conditions), len(seeds)))
-        for i, (V, tau) in enumerate(conditions):
-            for j, seed in enumerate(seeds):
-                table[i, j] = run(V, tau, seed)
-        return table
-
-    def interval_4(first, second, t):
-        d = [y - x for x, y in zip(first, second, strict=True)]
-        mean = sum(d) / len(d)
-        sd = math.sqrt(sum((x - mean) ** 2 for x in d) / (len(d) - 1))
-        return mean - t * sd / math.sqrt(len(d)), mean + t * sd / math.sqrt(len(d))
 
     def reading_4():
         return (
             "I was wrong: it grew by 2.18 [2.09, 2.27]! With 1,000 clients a second step size "
             "comes in, and the bound pays for the bandit. Other losses may be nearer to it."
         )
-
-
-@right
-class tensors:
-    """The interval with PyTorch, on tensors of Python's numbers."""
-
-    def interval_4(first, second, t):
-        d = torch.tensor(second, dtype=torch.float64) - torch.tensor(first, dtype=torch.float64)
-        half = t * d.std() / len(d) ** 0.5
-        return (d.mean() - half).item(), (d.mean() + half).item()
 
 
 @wrong("ex06.1", "ogd all after", "begin with the result of the first step")
@@ -1223,71 +1200,4 @@ def ogd(z, w, c, radius):
     return points / np.maximum(1.0, lengths / radius), total
 
 
-@wrong("ex06.4", "loose predicted in words of one's own", "expected one of 'grows', 'stays'")
-def predict_4():
-    return "it gets tighter"
-
-
-@wrong("ex06.4", "loose no prediction", "predict_4 returned None, expected one of")
-def predict_4():
-    "grows"
-
-
-@wrong("ex06.4", "loose table transposed", "a row is a condition and a column a seed")
-def table_4(run, conditions, seeds):
-    return [[run(*condition, seed) for condition in conditions] for seed in seeds]
-
-
-@wrong("ex06.4", "loose table of means", "do not average over the seeds")
-def table_4(run, conditions, seeds):
-    return [sum(run(*condition, s) for s in seeds) / len(seeds) for condition in conditions]
-
-
-@wrong("ex06.4", "loose one seed for all", "all runs have the first seed")
-def table_4(run, conditions, seeds):
-    return [[run(*condition, seeds[0]) for _ in seeds] for condition in conditions]
-
-
-@wrong("ex06.4", "loose one list", "this is one list of all numbers")
-def table_4(run, conditions, seeds):
-    return [run(*condition, seed) for condition in conditions for seed in seeds]
-
-
-@wrong("ex06.4", "loose unpaired", "two separate samples: take the differences of the pairs")
-def interval_4(first, second, t):
-    half = t * np.sqrt((np.var(first, ddof=1) + np.var(second, ddof=1)) / len(first))
-    d = np.mean(second) - np.mean(first)
-    return d - half, d + half
-
-
-@wrong("ex06.4", "loose first minus second", "it is second - first")
-def interval_4(first, second, t):
-    d = np.array(first) - np.array(second)
-    half = t * d.std(ddof=1) / np.sqrt(len(d))
-    return d.mean() - half, d.mean() + half
-
-
-@wrong("ex06.4", "loose sd by n", "divides by n here: it divides by n - 1")
-def interval_4(first, second, t):
-    d = np.array(second) - np.array(first)
-    half = t * d.std() / np.sqrt(len(d))
-    return d.mean() - half, d.mean() + half
-
-
-@wrong("ex06.4", "loose no root of n", r"not yet divided by sqrt\(n\)")
-def interval_4(first, second, t):
-    d = np.array(second) - np.array(first)
-    return d.mean() - t * d.std(ddof=1), d.mean() + t * d.std(ddof=1)
-
-
-@wrong("ex06.4", "loose one sentence", "returned 1 sentences of")
-def reading_4():
-    return "The bound is 4.2 times too high."
-
-
-@wrong("ex06.4", "loose no number", "names no number of your table")
-def reading_4():
-    return (
-        "As predicted, the bound gets looser with more clients. It is because the bandit has to "
-        "try more step sizes. With other losses it may be tighter."
-    )
+include("experiments.py", "ex06.4")

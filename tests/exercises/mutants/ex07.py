@@ -8,7 +8,7 @@ from torch.nn.functional import cross_entropy
 
 from fedlab_edu.tuners.fedtune import credit as rules
 from fedlab_edu.tuners.fedtune.theory import expected
-from fedlab_grade.mutants import right, wrong
+from fedlab_grade.mutants import include, right, wrong
 
 
 @right
@@ -1052,53 +1052,4 @@ def directions(outputs, y, logits):
     return (p * error * outputs) @ scores, (p * error**2 / 2) @ scores
 
 
-@wrong("ex07.5", "experiment first seed", "all runs have the first seed")
-def table_5(run, conditions, seeds):
-    return [[run(*c, seeds[0]) for _ in seeds] for c in conditions]
-
-
-@wrong("ex07.5", "experiment mean over seeds", "do not average over the seeds")
-def table_5(run, conditions, seeds):
-    return [np.mean([run(*c, seed) for seed in seeds]) for c in conditions]
-
-
-@wrong("ex07.5", "experiment transposed", "a row is a condition and a column a seed")
-def table_5(run, conditions, seeds):
-    return [[run(*c, seed) for c in conditions] for seed in seeds]
-
-
-@wrong("ex07.5", "experiment unpaired", "this is the interval of two separate samples")
-def interval_5(first, second, t):
-    d = np.mean(second) - np.mean(first)
-    h = t * ((np.var(first, ddof=1) + np.var(second, ddof=1)) / len(first)) ** 0.5
-    return d - h, d + h
-
-
-@wrong("ex07.5", "experiment other sign", "the difference is first - second")
-def interval_5(first, second, t):
-    d = np.subtract(first, second)
-    h = t * d.std(ddof=1) / len(d) ** 0.5
-    return d.mean() - h, d.mean() + h
-
-
-@wrong("ex07.5", "experiment divides by n", "the standard deviation divides by n here")
-def interval_5(first, second, t):
-    d = np.subtract(second, first)
-    h = t * d.std() / len(d) ** 0.5
-    return d.mean() - h, d.mean() + h
-
-
-@wrong("ex07.5", "experiment other credit", "expected one of 'dummy_one'")
-def predict_5():
-    return "shapley"
-
-
-@wrong("ex07.5", "experiment one sentence", "expected three")
-def reading_5():
-    return "Leave-one-out is better by 36.9 points with the shared buffer, as the table shows."
-
-
-@wrong("ex07.5", "experiment no numbers", "names no number of your table")
-def reading_5():
-    return """I predicted that the credit would win, and it lost against leave-one-out. The credit
-    is a slope, and a slope is flat where the model is sure. Other data may say something else."""
+include("experiments.py", "ex07.5")

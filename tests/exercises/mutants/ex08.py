@@ -8,7 +8,7 @@ from scipy.stats import rankdata
 
 from fedlab_edu.search.distributions import Uniform
 from fedlab_edu.tuners.fedpop import rules as population
-from fedlab_grade.mutants import right, wrong
+from fedlab_grade.mutants import include, right, wrong
 
 
 @right
@@ -87,19 +87,6 @@ class long:
 
     def predict_6():
         return "as much"
-
-    def table_6(run, conditions, seeds):
-        table = np.empty((len(conditions), len(seeds)))
-        for i, (score, lr) in enumerate(conditions):
-            for j, seed in enumerate(seeds):
-                table[i, j] = run(score, lr, seed)
-        return table
-
-    def interval_6(first, second, t):
-        d = [y - x for x, y in zip(first, second, strict=True)]
-        mean = sum(d) / len(d)
-        half = t * math.sqrt(sum((x - mean) ** 2 for x in d) / (len(d) - 1) / len(d))
-        return mean - half, mean + half
 
     def reading_6():
         return (
@@ -1031,49 +1018,4 @@ def vector_scores(before, after, diverged, gamma, difference):
     return np.where(diverged.any(0), np.inf, weigh(after, known, gamma))
 
 
-@wrong("ex08.6", "a prediction of one's own", "'higher', expected one of 'more', 'as much'")
-def predict_6():
-    return "higher"
-
-
-@wrong("ex08.6", "table transposed", "a row is a condition and a column a seed")
-def table_6(run, conditions, seeds):
-    return [[run(*condition, seed) for condition in conditions] for seed in seeds]
-
-
-@wrong("ex08.6", "table of means", "do not average over the seeds")
-def table_6(run, conditions, seeds):
-    return [sum(run(*condition, s) for s in seeds) / len(seeds) for condition in conditions]
-
-
-@wrong("ex08.6", "numbers of the instructor's machine", "A row for each condition")
-def table_6(run, conditions, seeds):
-    return [[0.5 for _ in seeds] for _ in conditions]
-
-
-@wrong("ex08.6", "unpaired", "two separate samples: take the differences of the pairs")
-def interval_6(first, second, t):
-    x, y = np.array(first), np.array(second)
-    half = t * np.sqrt((x.var(ddof=1) + y.var(ddof=1)) / len(x))
-    d = y.mean() - x.mean()
-    return d - half, d + half
-
-
-@wrong("ex08.6", "sd by n", "divides by n here: it divides by n - 1")
-def interval_6(first, second, t):
-    d = np.array(second) - np.array(first)
-    half = t * d.std() / np.sqrt(len(d))
-    return d.mean() - half, d.mean() + half
-
-
-@wrong("ex08.6", "one sentence", "returned 1 sentences of")
-def reading_6():
-    return "The difference is better because clients differ."
-
-
-@wrong("ex08.6", "no number", "names no number of your table")
-def reading_6():
-    return (
-        "As predicted, step sizes rise more if the difference judges them. It is because the loss "
-        "after training depends on the client. This is only one data set, and one model."
-    )
+include("experiments.py", "ex08.6")
