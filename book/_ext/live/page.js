@@ -70,10 +70,11 @@
     const {modules} = await load("engine"), data = cell.data ? await load(cell.data) : "";
     await ready();
     const fresh = cell.modules.filter((name) => !sent.has(name));
-    const parcel = {request, modules: Object.fromEntries(fresh.map((name) => [name, modules[name]]))};
-    if (data && !sent.has(cell.data)) parcel.data = {[cell.data]: data};
+    const files = {modules: Object.fromEntries(fresh.map((name) => [name, modules[name]]))};
+    if (data && !sent.has(cell.data)) files.data = {[cell.data]: data};
     for (const name of [...fresh, cell.data]) sent.add(name);
-    const answer = await ask(parcel, SECONDS);
+    await ask(files, 60);
+    const answer = await ask({request}, SECONDS); // the limit is for the reader's code
     if (answer.broken) stop();
     return answer;
   }
