@@ -79,7 +79,7 @@ def test_small_cells_divide_the_digits_and_tables_2_and_4_train_lenet_on_them() 
             plain = {"total": 30, "alpha": 0.1, "clients": 10, "final": 100}
             assert cell.budget == plain | varied
             left_out = [v.name for v in table.variants if not cell.fits(v)]
-            assert left_out == (["Bayesian optimisation"] if cell.clients > 30 else [])
+            assert left_out == (["Bayesian optimisation"] if cell.clients > 10 else [])
             assert len(cell.model().shapes) == (10 if convolutions else 4)
 
 

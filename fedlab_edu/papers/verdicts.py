@@ -126,9 +126,10 @@ def _claims(experiment: Experiment, dataset: str, scale: str, folder: Path) -> l
         return []
     of = errors(experiment, read_records(path, experiment))
     published = {v.name: v.published.get(dataset) for v in experiment.variants}
-    found = []
+    workload, found = experiment.workload(dataset, scale), []
+    fitting = {v.name for v in experiment.variants if workload.fits(v)}
     for pair in experiment.against:
-        if any(rival in name for rival in _OURS for name in pair):
+        if any(rival in name for rival in _OURS for name in pair) or not {*pair} <= fitting:
             continue
         better, worse = reversed(pair) if experiment.name in _FOR_THE_SECOND else pair
         pairs = zip(*same_seeds(of, better, worse), strict=True)
