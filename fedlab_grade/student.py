@@ -25,6 +25,7 @@ from torch import Tensor
 from fedlab_grade import callables, wire
 from fedlab_grade.advice import advice, first_line
 from fedlab_grade.answer import Answer, Failure, NotWritten, Raised
+from fedlab_grade.notebook.load import HEAD, because, load
 from fedlab_grade.printing import kind, printable
 from fedlab_grade.release import NOT_WRITTEN
 from fedlab_grade.textfile import Unusable, text_of
@@ -51,6 +52,7 @@ class Student:
     def __init__(self, path: Path, text: str | None = None) -> None:
         self.path = path
         self.reset()
+        self.lost: dict[str, str] = {}  # names that a notebook could not make, each with the reason
         self.module = ModuleType(f"student_{path.stem}")
         self.module.__file__ = str(path)
         sys.modules[self.module.__name__] = self.module  # dataclasses look themselves up there
@@ -58,7 +60,8 @@ class Student:
             source = decoded(path.read_bytes()) if text is None else text.removeprefix("\ufeff")
             lines = lines_of(source)
             linecache.cache[str(path)] = len(source), None, lines, str(path)  # for tracebacks
-            code = compile(source, str(path), "exec", dont_inherit=True)
+            if not (notebook := source.startswith(HEAD)):
+                code = compile(source, str(path), "exec", dont_inherit=True)
         except SyntaxError as error:
             line = f"\n  {error.text.strip()}" if error.text else ""
             at = f"line {error.lineno}" if error.lineno else "the file"
@@ -68,7 +71,10 @@ class Student:
         except (ValueError, RecursionError, MemoryError) as error:
             raise NotGradable(f"Python cannot read the file: {error}") from None
         try:
-            exec(code, vars(self.module))
+            if notebook:
+                self.lost = load(self.module, source, str(path))
+            else:
+                exec(code, vars(self.module))
         except BaseException as error:  # sys.exit() and the like included
             told = f"Running the file raised {self._told(error)}"
             likely = advice(error)
@@ -111,6 +117,9 @@ class Student:
         """
         function = vars(self.module).get(name, MISSING)
         if function is MISSING:
+            if name in self.lost:
+                error = NameError(f"name {name!r} is not defined", name=name)
+                raise Raised(f"{name} raised {self._told(error)}")
             if not any(type(value) is FunctionType for value in vars(self.module).values()):
                 raise Failure("Your file defines no functions.")
             raise Failure(f"Your file has no function {name}.", "its name is misspelt or changed")
@@ -155,7 +164,8 @@ class Student:
         mine = [f for f in frames if f.filename == str(self.path)][-FRAMES:]
         where = [f"\n  line {f.lineno}, in {f.name.strip('<>')}: {f.line}" for f in mine]
         text = first_line(error)
-        return f"{callables.name_of(type(error))[:80]}{': ' if text else ''}{text}{''.join(where)}"
+        told = f": {text}{because(error, self.lost)}" if text else ""
+        return f"{callables.name_of(type(error))[:80]}{told}{''.join(where)}"
 
 
 def decoded(file: bytes) -> str:

@@ -879,9 +879,10 @@ def test_a_message_about_a_notebook_tells_the_cell_and_one_about_a_module_the_li
     tmp_path: Path,
 ) -> None:
     handed = taken(folder(tmp_path, hw__ipynb=notebook("import re", GOOD)))
-    assert handed.source == f"# cell 1, line 1\nimport re\n\n# cell 2, line 1\n{GOOD}"
-    said = "fedavg raised KeyError: 0\n  line 6, in fedavg: return states[0]"
-    assert handed.placed(said) == said.replace("line 6", "cell 2, line 2")
+    head = "# a notebook with: fedavg"
+    assert handed.source == f"{head}\n# cell 1, line 1\nimport re\n\n# cell 2, line 1\n{GOOD}"
+    said = "fedavg raised KeyError: 0\n  line 7, in fedavg: return states[0]"
+    assert handed.placed(said) == said.replace("line 7", "cell 2, line 2")
     assert Handed("hw.py", handed.source).placed(said) == said
 
 

@@ -21,8 +21,8 @@ A text made to break Python's parser breaks a process of its own only (`fedlab_g
 
 from fedlab_grade.notebook.cells import Module, NotANotebook
 from fedlab_grade.notebook.convert import MISSING, answers, convert
+from fedlab_grade.notebook.load import in_cells, places_of
 from fedlab_grade.notebook.module import looks_like_notebook, module_apart, module_of
-from fedlab_grade.notebook.places import in_cells, places_of
 
 __all__ = [
     "MISSING",

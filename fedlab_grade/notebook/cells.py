@@ -175,12 +175,8 @@ def fault(number: int, source: str, error: Exception) -> str:
     return f"{place}{f': {line[:LINE]!r}' if line else ''} is not Python ({why})"
 
 
-def defined(code: str, names: Collection[str]) -> list[tuple[str, str]]:
-    """Return keyword and name of each definition that a text which is not Python tried to make."""
-    found = [(m[1] or "def", m[2]) for m in _DEFINES.finditer(code)]
+def defined(code: str, names: Collection[str]) -> list[str]:
+    """Return the names of what a text which is not Python tried to define."""
     hidden = {*dir(builtins), *keyword.kwlist} - set(names)  # a scratch cell must not cost these
-    return [
-        ("class" if word.lower() == "class" else "def", name)
-        for word, name in found
-        if name.isidentifier() and name not in hidden
-    ]
+    found = (match[2] for match in _DEFINES.finditer(code))
+    return [name for name in found if name.isidentifier() and name not in hidden]

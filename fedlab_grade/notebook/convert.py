@@ -14,19 +14,24 @@ from fedlab_grade.notebook.cells import (
     fault,
     python_of,
 )
-from fedlab_grade.notebook.kept import Statement, inside, is_kept, needed_names
-from fedlab_grade.notebook.names import BUILTINS, Block, Definition, bound, definitions, is_stub
-from fedlab_grade.notebook.places import ALL_LOST, LOST, may_raise, part
+from fedlab_grade.notebook.load import HEAD
+from fedlab_grade.notebook.statements import (
+    BUILTINS,
+    Block,
+    Definition,
+    Statement,
+    here,
+    is_stub,
+    needed_names,
+)
 
 BROKEN = "cannot be read"
 MISSING = "no code cell defines"
 COUNTS = "only imports, functions, classes, and assignments that an answer needs count"
-
-_RAISES = {
-    "def": "def {0}(*_, **__):\n    raise SyntaxError(_broken_{0})",
-    "class": "class {0}:\n    def __init__(self, *_, **__):\n"
-    "        raise SyntaxError(_broken_{0})",
-}
+OUTSIDE = "cell {}: {} stands in a {} cell, so it does not count: make it a code cell"
+NO_ANSWER = "cannot be run: {}, and no other cell defines {}: mend that cell"
+# A class, for it may be the base of another one.
+RAISES = "class {}:\n    def __new__(cls, *_, **__):\n        raise SyntaxError({!r})\n"
 
 
 def convert(text: str, names: Collection[str] = (), files: Collection[str] = ()) -> Module:
@@ -51,96 +56,75 @@ def convert(text: str, names: Collection[str] = (), files: Collection[str] = ())
 def _convert(text: str, names: Collection[str], files: Collection[str]) -> Module:
     notes: list[str] = []
     outside: dict[str, str] = {}  # name -> note on the text cell that holds it
+    codes: dict[int, str] = {}
     statements: list[Statement] = []
-    broken: dict[str, tuple[str, str]] = {}  # name -> (keyword, what is wrong with its cell)
+    broken: dict[str, str] = {}  # name -> what is wrong with its cell
     for number, (kind, source) in enumerate(cells_of(text), start=1):
         if kind != "code":
-            outside |= {
-                name: f"cell {number}: {name} stands in a {kind or 'nameless'} cell, so it does "
-                "not count: make it a code cell"
-                for name in names
-                if re.search(rf"^\s*(def|class) {name}\b", source, re.MULTILINE)
-            }
+            found = (n for n in names if re.search(rf"^\s*(def|class) {n}\b", source, re.MULTILINE))
+            outside |= {name: OUTSIDE.format(number, name, kind or "nameless") for name in found}
             continue
-        code, file = python_of(source, files)
+        codes[number], file = python_of(source, files)
         if file:
             notes.append(f"cell {number} writes the file {file!r}: what is in it does not count")
         try:
-            body = ast.parse(code).body
+            body = ast.parse(codes[number]).body
         except UNREADABLE as error:
             why = fault(number, source, error)
             notes.append(f"{why}, so the cell does not count")
-            broken |= {name: (word, why) for word, name in defined(code, names)}
+            broken |= dict.fromkeys(defined(codes[number], names), why)
             continue
-        lines = code.split("\n")  # as Python counts them: no form feed, nothing of Unicode's
         for node in body:
-            if problem := _unreadable(node):
-                why = fault(number, source, problem)
+            try:
+                statements.append(Statement(number, node))
+            except UNREADABLE as error:
+                why = fault(number, source, error)
                 notes.append(f"{why}, so it does not count")
-                broken |= {
-                    n.name: ("class" if isinstance(n, ast.ClassDef) else "def", why)
-                    for n in definitions(node)
-                    if n.name in names or n.name not in BUILTINS
-                }
-            else:
-                statements.append(Statement(number, node, lines))
+                made = {n.name for n in here(node) if isinstance(n, Definition)}
+                broken |= dict.fromkeys(made - (BUILTINS - {*names}), why)
     needed = needed_names(statements, names)
-    kept = [s for s in statements if is_kept(s, needed)]
-    made = {n for s in kept if not _is_blank(s.node) for n in bound(s.node)}
+    kept = [s for s in statements if s.is_kept(needed)]
+    made = {n for s in kept if not is_stub(s.node) for n in s.binds}
     notes += [note for name, note in outside.items() if name not in made]
     lost = {name: why for name, why in broken.items() if name not in made}
     asked = [name for name in names if name in lost]
     if asked and not made.intersection(names):
-        why = lost[asked[0]][1]
-        what = " or ".join(name for name in asked if lost[name][1] == why)
-        told = f"cannot be run: {why}, and no other cell defines {what}: mend that cell"
-        raise NotANotebook(told)
-    dropped = [s for s in statements if s.sets & needed and not is_kept(s, needed)]
+        why = lost[asked[0]]
+        what = " or ".join(name for name in asked if lost[name] == why)
+        raise NotANotebook(NO_ANSWER.format(why, what))
+    dropped = [s for s in statements if s.sets & needed and s not in kept]
     remarks = _remarks(kept, dropped, names, {*broken}, notes)
-    return Module(_source(kept, lost, names), [*notes, *remarks])
+    kept = [s for s in kept if not (is_stub(s.node) and s.binds & lost.keys())]
+    known = [n for n in names if n in lost.keys() | {n for s in kept for n in s.binds}]
+    parts = [RAISES.format(*pair) for pair in lost.items()]
+    parts += [_part(n, c, [s for s in statements if s.cell == n], kept) for n, c in codes.items()]
+    return Module("\n".join([" ".join([HEAD, *known]), *filter(None, parts)]), [*notes, *remarks])
 
 
-def _unreadable(node: ast.stmt) -> Exception | None:
-    """Return the compiler's objection to a function, a class or a block that parses."""
-    if isinstance(node, Definition | Block | ast.ImportFrom | ast.Assign | ast.AnnAssign):
-        try:
-            compile(ast.Module([node], []), "cell", "exec", dont_inherit=True)
-        except UNREADABLE as error:
-            top_level_await = "outside" in str(error) and not isinstance(node, Definition)
-            return None if top_level_await else error
-    return None
+def _part(number: int, code: str, all_of_it: list[Statement], kept: Collection[Statement]) -> str:
+    """Return the code of a cell, with nothing in the place of what does not count."""
+    nodes = [s.node for s in all_of_it if s in kept]
+    if not nodes:
+        return ""
+    lines = [line.encode() for line in code.split("\n")]  # columns are bytes
+    for node in reversed([s.node for s in all_of_it if s not in kept]):
+        first, last = _first(node), node.end_lineno or 0
+        begin = 0 if first < node.lineno else node.col_offset
+        head, tail = lines[first - 1][:begin], lines[last - 1][node.end_col_offset :]
+        tail = b"..." + tail if tail.lstrip().startswith(b";") else tail
+        between = [b""] * (last - first - 1)
+        lines[first - 1 : last] = [head, *between, tail] if last > first else [head + tail]
+    begin, end = _first(nodes[0]), nodes[-1].end_lineno
+    text = b"\n".join(lines[begin - 1 : end]).decode()
+    try:
+        ast.parse(text)
+    except UNREADABLE:  # of lines that are joined by backslashes
+        text = "\n".join(map(ast.unparse, nodes))
+    return f"# cell {number}, line {begin}\n{text}\n"
 
 
-def _is_blank(node: ast.stmt) -> bool:
-    return isinstance(node, Definition) and is_stub(node)
-
-
-def _source(
-    kept: Collection[Statement],
-    lost: Mapping[str, tuple[str, str]],
-    names: Collection[str],
-) -> str:
-    """Return the text of the module.
-
-    Args:
-        lost: names that only a broken cell defines, with their keyword and what is wrong.
-    """
-    future: list[str] = []
-    parts: list[str] = []
-    for s in kept:
-        above = isinstance(s.node, ast.ImportFrom) and s.node.module == "__future__"
-        if not (_is_blank(s.node) and s.sets & lost.keys()):
-            (future if above else parts).append(part(s.cell, s.node, s.lines))
-    raises = [
-        f"_broken_{name} = {fault!r}\n{_RAISES[word].format(name)}"
-        for name, (word, fault) in lost.items()
-    ]  # above the others: one may be the base of another class
-    known = {name for s in kept for name in s.sets}
-    asked = [name for name in names if name in known and name not in lost]
-    wrapped = any(may_raise(s.node) for s in kept)
-    first = [LOST] if wrapped else []
-    last = [ALL_LOST.format(asked)] if wrapped and asked else []
-    return "\n\n".join([*future, *first, *raises, *parts, *last]) + "\n"
+def _first(node: ast.stmt) -> int:
+    return min([node.lineno, *(d.lineno for d in getattr(node, "decorator_list", []))])
 
 
 def _remarks(
@@ -154,7 +138,7 @@ def _remarks(
     known = {name for s in kept for name in s.sets} | broken
     places: dict[str, int] = {}
     for s in kept:
-        for inner in definitions(s.node):
+        for inner in s.made:
             if inner.name in names and places.get(inner.name, s.cell) != s.cell:
                 cells = f"cells {places[inner.name]} and {s.cell}"
                 yield f"{inner.name} is defined twice ({cells}): the last one counts"
@@ -173,21 +157,29 @@ def _remarks(
             yield f"{MISSING} {name}"
 
 
-def answers(text: str) -> dict[str, str]:
+def answers(text: str) -> Mapping[str, str]:
     """Return what a module binds: name -> code, without comments, docstrings and signature.
 
     Of a text that is not Python these are the names of what it was to define, without the code.
     """
+    out: dict[str, str] = {}
     try:
-        tree = ast.parse(text)
-        for node in ast.walk(tree):
-            if isinstance(node, Definition) and ast.get_docstring(node, clean=False) is not None:
-                del node.body[0]
-        return {
-            name: "\n".join(map(ast.dump, node.body if isinstance(node, Definition) else [node]))
-            for outer in tree.body
-            for node in inside(outer)
-            for name in bound(node)
-        }
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            for node in (n for outer in ast.parse(text).body for n in _inside(outer)):
+                body: list[ast.AST] = [node]
+                if isinstance(node, Definition):
+                    body = [*node.body[ast.get_docstring(node, clean=False) is not None :]]
+                out |= dict.fromkeys(Statement(0, node).binds, "\n".join(map(ast.dump, body)))
     except UNREADABLE:
-        return {name: BROKEN for _, name in defined(text, ())}
+        return dict.fromkeys(defined(text, ()), BROKEN)
+    return out
+
+
+def _inside(node: ast.AST) -> Iterator[ast.stmt]:
+    """Yield a statement, or instead of a block those within it."""
+    if isinstance(node, Block | ast.ExceptHandler):
+        for child in ast.iter_child_nodes(node):
+            yield from _inside(child)
+    elif isinstance(node, ast.stmt):
+        yield node

@@ -1,0 +1,109 @@
+"""Run the module that a notebook became: what fails costs only those who need it, as in Jupyter."""
+
+import ast
+import re
+import signal
+from bisect import bisect
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from types import ModuleType
+
+from fedlab_grade.advice import first_line
+from fedlab_grade.callables import name_of
+from fedlab_grade.notebook.statements import Definition, Import, Statement
+
+HEAD = "# a notebook with:"  # the first words of its module; the names that it answers follow
+SECONDS = 1  # of the processor's time that a statement may take
+ANNOTATIONS = 0x1000000  # the flag of `from __future__ import annotations`
+_MARK = re.compile(r"# cell (\d{1,9}), line (\d{1,9})")
+_PLACE = re.compile(r"\n  line (\d{1,9})(, in .*)")
+_MAIN = ("__name__ == '__main__'", "'__main__' == __name__")
+
+# Each mark in the module: its line, and the cell and the line there of the statement below it.
+Places = Sequence[tuple[int, int, int]]
+
+
+def load(module: ModuleType, text: str, path: str) -> dict[str, str]:
+    """Run the statements of a notebook's module one by one.
+
+    Returns:
+        The names that a statement which failed should have made, each with the reason.
+
+    Raises:
+        NameError: no answer that is asked for could be made.
+        SyntaxError: it is no module.
+    """
+    tree, made = ast.parse(text, path), vars(module)
+    lines, places, lost = text.split("\n"), places_of(text), dict[str, str]()
+    future = any(isinstance(n, ast.ImportFrom) and n.module == "__future__" for n in tree.body)
+    for node in tree.body:
+        if isinstance(node, ast.If) and ast.unparse(node.test) in _MAIN:
+            node.test = ast.copy_location(ast.Constant(True), node.test)
+        one = ast.Module([node], [])
+        try:
+            code = compile(one, path, "exec", ANNOTATIONS * future, dont_inherit=True)
+            with _in_time(0 if isinstance(node, Definition | Import) else SECONDS):
+                exec(code, made)
+        except BaseException as error:  # sys.exit() and the like included
+            first = min([node.lineno, *(d.lineno for d in getattr(node, "decorator_list", []))])
+            at = in_cells(f"\n  line {first}, in module", places).strip().partition(", in ")[0]
+            told = f"{name_of(type(error))}: {first_line(error)}{because(error, lost)}"
+            why = f"{at} ({lines[first - 1].strip()[:80]}) raised {told}"[:300]
+            lost |= {name: why for name in Statement(0, node).binds if name not in made}
+    asked = lines[0].removeprefix(HEAD).split()
+    if asked and lost.keys() >= {*asked}:
+        raise NameError(f"name {asked[0]!r} is not defined, because {lost[asked[0]]}")
+    return lost
+
+
+def because(error: BaseException, lost: dict[str, str]) -> str:
+    """Return why a name is not defined, if it is lost."""
+    # An exception of the student's own could lie about its name.
+    return (
+        f", because {lost[error.name]}" if type(error) is NameError and error.name in lost else ""
+    )
+
+
+@contextmanager
+def _in_time(seconds: int) -> Iterator[None]:
+    """Raise a TimeoutError after some seconds of the processor's time; 0 for no limit."""
+
+    def late(*_: object) -> None:
+        raise TimeoutError(f"it takes more than {SECONDS} s")
+
+    if not seconds or not hasattr(signal, "setitimer"):
+        yield
+        return
+    before = signal.signal(signal.SIGPROF, late)
+    signal.setitimer(signal.ITIMER_PROF, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, before)
+
+
+def places_of(source: str) -> list[tuple[int, int, int]]:
+    """Return the marks in the module that a notebook became, from the top."""
+    marks = ((n, _MARK.fullmatch(line)) for n, line in enumerate(source.split("\n"), start=1))
+    return [(number, int(mark[1]), int(mark[2])) for number, mark in marks if mark]
+
+
+def in_cells(text: str, places: Places) -> str:
+    """Return a message in which each line of the module is named by its cell and its line there.
+
+    Args:
+        text: with places such as "line 49, in area: ..."; those outside of the notebook's cells
+            go.
+        places: of the module, as of `places_of`.
+    """
+
+    def place(match: re.Match[str]) -> str:
+        number = int(match[1])
+        at = bisect(places, number, key=lambda mark: mark[0]) - 1
+        if at < 0:
+            return ""
+        mark, cell, first = places[at]
+        return f"\n  cell {cell}, line {first + number - mark - 1}{match[2]}"
+
+    return _PLACE.sub(place, text)
