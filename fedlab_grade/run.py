@@ -1,22 +1,16 @@
 """Grade files at home: their code runs in a child process, which may hang or die."""
 
-import json
 import linecache
-import os
 import re
 import signal
-import subprocess
-import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from threading import Timer
+
+from fedlab_grade.process import Child
 
 LIMIT = 10.0  # seconds for one test; an honest answer takes a few hundredths of one
-START = 120.0  # seconds for the child to start, which loads PyTorch from a cold disk
 WITHHELD = "This holds, but counts only once another test of the question has passed."
-GRACE = 5.0  # seconds beyond its limit: it watches the clock itself, and this is for when it cannot
 
 
 @dataclass(frozen=True)
@@ -81,7 +75,7 @@ def grade(
     files: Sequence[Path],
     question: str = "",
     limit: float = LIMIT,
-    start: Callable[[dict], "Child"] | None = None,
+    start: Callable[[], Child] | None = None,
 ) -> list[Report]:
     """Return the reports on some students' files, each of which answers the same exercise.
 
@@ -89,24 +83,18 @@ def grade(
         tests: a file of tests marked with ``q``.
         question: as in ex01.2, the only one to grade; "" for all.
         limit: seconds for one test, and for loading a file.
-        start: starts the child for a job; None for a new Python.
+        start: starts the process in which they run; None for `Child`.
 
     Raises:
         CheckBroken: the tests cannot be run.
     """
     todo = {str(file): Progress(file) for file in files}
-    reports = []
+    reports, start = [], start or Child
     while todo:
         skip = {name: progress.skip() for name, progress in todo.items()}
-        job = {"tests": str(tests), "skip": skip, "question": question, "limit": limit}
-        other = []  # what is no event: the traceback where it ends before the time
-        with (start or Child)(job) as child:
-            for line in child.lines():
-                try:
-                    event = json.loads(line)
-                except ValueError:
-                    other.append(line)
-                    continue
+        with start() as child:
+            child.tell({"tests": str(tests), "skip": skip, "question": question, "limit": limit})
+            while event := child.event():
                 if event["event"] == "broken":
                     raise CheckBroken(event["message"])
                 child.limit = event.get("limit", child.limit)
@@ -116,7 +104,7 @@ def grade(
                 if not todo:
                     return reports
             name, progress = next(iter(todo.items()))
-            progress.stop(child, "".join(other))
+            progress.stop(child)
         if len(progress.skip()) == len(progress.results):
             reports.append(todo.pop(name).report())
     return reports
@@ -143,9 +131,9 @@ class Progress:
     def change(self, test: str, **news: object) -> None:
         self.results[test] = replace(self.results[test], **news)  # type: ignore[arg-type]
 
-    def stop(self, child: "Child", trace: str) -> None:
+    def stop(self, child: Child) -> None:
         """Note that the process ended in the middle of this file, in which test, and why."""
-        code = child.end()
+        code, trace = child.end(), "".join(child.other)
         if self.running is None:
             raise CheckBroken(trace or f"the process ended with exit status {code}")
         test = self.results.get(self.running)
@@ -186,65 +174,3 @@ class Progress:
             self.change(test, status="error", message="The check did not run.")
         self.withhold()
         return Report(self.file, tuple(self.results.values()))
-
-
-class Child:
-    """The process in which the students' code runs, in a process group of its own."""
-
-    limit = START  # seconds that it may go on for without a word
-    late = False
-
-    def __init__(self, job: dict) -> None:
-        environment = os.environ | {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
-        environment.pop("PYTEST_ADDOPTS", None)
-        self.process = subprocess.Popen(
-            [sys.executable, "-P", "-X", "utf8", "-m", "fedlab_grade.child"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-            env=environment,
-            start_new_session=True,
-            encoding="utf-8",
-            errors="replace",
-        )
-        assert self.process.stdin is not None
-        with suppress(BrokenPipeError), self.process.stdin as stdin:
-            stdin.write(json.dumps(job))
-
-    def __enter__(self) -> "Child":
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        with self.process:
-            self.kill()
-
-    def lines(self) -> Iterator[str]:
-        """Yield what it says; kill it where it says nothing for too long."""
-        assert self.process.stderr is not None
-        while True:
-            timer = Timer(self.limit + GRACE, self.kill, [True])
-            timer.daemon = True  # Ctrl-C must not wait for it
-            timer.start()
-            try:
-                line = self.process.stderr.readline()
-            finally:
-                timer.cancel()
-            if not line:
-                return
-            yield line
-
-    def kill(self, late: bool = False) -> None:
-        """End it, and whatever it has started."""
-        self.late = late
-        if sys.platform == "win32":
-            self.process.kill()
-        else:
-            with suppress(ProcessLookupError):
-                os.killpg(self.process.pid, signal.SIGKILL)
-
-    def end(self) -> int:
-        """Return its exit status, once it has said all."""
-        with suppress(subprocess.TimeoutExpired):
-            self.process.wait(5)
-        self.kill(self.late)
-        return self.process.wait()

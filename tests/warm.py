@@ -18,16 +18,16 @@ from contextlib import suppress
 from importlib import import_module
 from threading import Lock
 
-from fedlab_grade import run
+from fedlab_grade import process
 from fedlab_grade.home.watch import LOADED
 
 _ONE_AT_A_TIME = Lock()
 
 
 class Process:
-    """The part of `subprocess.Popen` that `run.Child` uses."""
+    """The part of `subprocess.Popen` that `process.Child` uses."""
 
-    def __init__(self, job: str) -> None:
+    def __init__(self, environment: dict[str, str]) -> None:
         reading, writing = os.pipe()
         said, channel = os.pipe()
         self._status, status = os.pipe()
@@ -36,32 +36,26 @@ class Process:
             os.close(file)
         self.pid = int.from_bytes(os.read(self._status, 8), "big")
         self.stderr = open(said, encoding="utf-8", errors="replace")  # noqa: SIM115
-        with suppress(BrokenPipeError), open(writing, "w", encoding="utf-8") as stdin:
-            stdin.write(f"{json.dumps([os.getcwd(), dict(os.environ)])}\n{job}")
+        self.stdin = open(writing, "w", encoding="utf-8")  # noqa: SIM115
+        with suppress(BrokenPipeError):
+            self.stdin.write(f"{json.dumps([os.getcwd(), environment])}\n")
         self.returncode: int | None = None
-
-    def __enter__(self) -> "Process":
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.stderr.close()
-        self.wait()
-        os.close(self._status)
 
     def wait(self, timeout: float | None = None) -> int:
         if self.returncode is None:
             if not select.select([self._status], [], [], timeout)[0]:
                 raise subprocess.TimeoutExpired("child", timeout or 0)
             told = os.read(self._status, 8)
+            os.close(self._status)
             self.returncode = os.waitstatus_to_exitcode(int.from_bytes(told, "big"))
         return self.returncode
 
 
-class Child(run.Child):
+class Child(process.Child):
     """A child of `run.grade` that need not load PyTorch."""
 
-    def __init__(self, job: dict) -> None:
-        self.process = Process(json.dumps(job))  # type: ignore[assignment]
+    def start(self, command: list[str], environment: dict[str, str]) -> subprocess.Popen[str]:
+        return Process(environment)  # type: ignore[return-value]
 
 
 def _starter() -> socket.socket:
@@ -73,7 +67,7 @@ def _starter() -> socket.socket:
 @functools.cache
 def _start() -> socket.socket:
     mine, theirs = socket.socketpair()
-    process = subprocess.Popen(
+    starter = subprocess.Popen(
         [sys.executable, "-P", "-X", "utf8", __file__, str(theirs.fileno())],
         pass_fds=[theirs.fileno()],
         stdin=subprocess.DEVNULL,
@@ -83,7 +77,7 @@ def _start() -> socket.socket:
 
     def end() -> None:
         mine.close()
-        process.wait()
+        starter.wait()
 
     atexit.register(end)
     return mine
@@ -125,8 +119,7 @@ def _keep(stdin: int, channel: int, status: int) -> None:
         folder, environment = json.loads(sys.stdin.readline())
         os.chdir(folder)
         os.environ.clear()
-        os.environ.update(environment, PYTEST_DISABLE_PLUGIN_AUTOLOAD="1")
-        os.environ.pop("PYTEST_ADDOPTS", None)
+        os.environ.update(environment)
         try:
             child.main()
         finally:

@@ -1,23 +1,18 @@
 """Grade submissions that may be hostile: their code runs in a sandbox, the tests do not."""
 
 import hashlib
-import json
-import os
-import select
-import subprocess
-import sys
 import time
 from collections import deque
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
+from contextlib import ExitStack
 from dataclasses import asdict
 from pathlib import Path
-from typing import IO
 
 from fedlab_grade.options import Limits
+from fedlab_grade.process import START, Child
 from fedlab_grade.run import CheckBroken, Progress, Report
 from fedlab_grade.sandbox import doctor
-from fedlab_grade.sandbox.processes import START, Way
+from fedlab_grade.sandbox.processes import Way
 from fedlab_grade.sandbox.view import NoSandbox
 from fedlab_grade.student import NotGradable, decoded
 
@@ -67,9 +62,11 @@ def grade_isolated(
         "secret": secret, "reference": reference,
         "private": [str(path.absolute()) for path in (tests.absolute().parent, *private)],
     }  # fmt: skip
-    examiners = [_Examiner(job) for _ in range(max(1, jobs))]
-    for examiner in examiners:
-        examiner.begin()
+    with ExitStack() as stack:
+        examiners = [stack.enter_context(_Examiner(job)) for _ in range(max(1, jobs))]
+        for examiner in examiners:
+            examiner.begin()
+        stack.pop_all()
     return _grade(examiners, job, iter(submissions), limits)
 
 
@@ -98,70 +95,48 @@ def _grade(
                     if result.status == "not run":
                         message = FAILED.format(failure)
                         progress.change(test, status="error", message=message)
-                examiner.end()
-                examiner = _Examiner(job)
+                with examiner:
+                    examiner = _Examiner(job)
                 examiner.begin()
             examiners.append(examiner)
             yield progress.report()
     finally:
         for examiner in (*examiners, *(examiner for examiner, _ in waiting)):
-            examiner.end()
+            with examiner:
+                pass
 
 
 class _Failed(Exception):
     """The reason why the examiner has given no results."""
 
 
-class _Examiner:
+class _Examiner(Child):
     """The process that holds the tests, see `fedlab_grade.sandbox.examiner`."""
-
-    plan: list[dict[str, object]]
 
     def __init__(self, job: dict[str, object]) -> None:
         secret = str(job["secret"])
-        environment = {k: v for k, v in os.environ.items() if k not in ("PYTEST_ADDOPTS",)}
         # Sets of strings, too, are to be in the same order for all students.
-        environment["PYTHONHASHSEED"] = str(
-            int(hashlib.sha256(secret.encode()).hexdigest()[:8], 16)
-        )
-        environment |= {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTHONDONTWRITEBYTECODE": "1"}
+        order = int(hashlib.sha256(secret.encode()).hexdigest()[:8], 16)
+        environment = {"PYTHONHASHSEED": f"{order}", "PYTHONDONTWRITEBYTECODE": "1"}
         environment |= {"OMP_NUM_THREADS": "1"} | ({"FG_SEED": secret} if secret else {})
-        self._process = subprocess.Popen(
-            [sys.executable, "-P", "-X", "utf8", "-m", "fedlab_grade.sandbox.examiner"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-            env=environment,
-            start_new_session=True,
-        )
-        self._job = job
-        self._rest = b""
+        super().__init__("fedlab_grade.sandbox.examiner", environment=environment)
         self._busy = False
+        self.tell(job)
 
     def begin(self) -> None:
-        """Hand it the job, and wait until it is ready.
+        """Wait until it is ready.
 
         Raises:
             NoSandbox, CheckBroken: it cannot be.
         """
-        self._write(self._job)
-        other = []
-        for line in self._lines(2 * START):
-            try:
-                event = json.loads(line)
-            except ValueError:  # a warning, or the traceback of its end
-                other.append(line.decode("utf-8", "replace"))
-                continue
-            if event["event"] == "no sandbox":
-                self.end()
-                raise NoSandbox(event["message"])
-            if event["event"] == "plan":
-                self.plan = event["tests"]
-                return
-            self.end()
-            raise CheckBroken(event["message"])
-        self.end()
-        raise CheckBroken("\n".join(other[-20:]) or "the tests did not start")
+        event = self.event(2 * START)
+        if event and event["event"] == "plan":
+            self.plan: list[dict[str, object]] = event["tests"]
+            return
+        if event and event["event"] == "no sandbox":
+            raise NoSandbox(event["message"])
+        told = event["message"] if event else "".join(self.other[-20:])
+        raise CheckBroken(told or "the tests did not start")
 
     def give(self, progress: Progress, name: str, source: str | bytes) -> None:
         """Let it begin with a submission."""
@@ -172,14 +147,7 @@ class _Examiner:
                 progress.change(test, status="not gradable", message=str(error))
             return
         self._busy = True
-        self._write([name, text])
-
-    def _write(self, message: object) -> None:
-        stdin: IO[bytes] | None = self._process.stdin
-        assert stdin is not None
-        with suppress(BrokenPipeError):
-            stdin.write(json.dumps(message).encode() + b"\n")
-            stdin.flush()
+        self.tell([name, text])
 
     def take(self, progress: Progress, patience: float) -> None:
         """Wait for the results of the submission.
@@ -187,37 +155,12 @@ class _Examiner:
         Raises:
             _Failed: there are not all of them.
         """
-        if not self._busy:
-            return
-        for line in self._lines(patience):
-            with suppress(ValueError):
-                event = json.loads(line)
-                if event["event"] == "done":
-                    self._busy = False
-                    return
-                if event["event"] == "broken":
-                    raise _Failed(event["message"])
-                progress.take(event)
-        raise _Failed("its process ended" if self._process.poll() is not None else "it hangs")
-
-    def _lines(self, patience: float) -> Iterator[bytes]:
-        """Yield what it says, until it has ended or the time is up."""
         end = time.monotonic() + patience
-        assert self._process.stderr is not None
-        pipe = self._process.stderr.fileno()
-        while True:
-            while b"\n" in self._rest:
-                line, _, self._rest = self._rest.partition(b"\n")
-                yield line
-            left = end - time.monotonic()
-            if left <= 0 or not select.select([pipe], [], [], left)[0]:
-                return
-            piece = os.read(pipe, 1 << 16)
-            if not piece:
-                return
-            self._rest += piece
-
-    def end(self) -> None:
-        """End it; its workers end with it."""
-        self._process.kill()
-        self._process.communicate()
+        while self._busy:
+            event = self.event(end - time.monotonic())
+            if event is None:
+                raise _Failed("it hangs" if self.late else "its process ended")
+            if event["event"] == "broken":
+                raise _Failed(event["message"])
+            self._busy = event["event"] != "done"
+            progress.take(event)

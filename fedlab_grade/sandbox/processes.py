@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import Any, Literal
 
 from fedlab_grade.options import Limits
+from fedlab_grade.process import START
 from fedlab_grade.sandbox import users
 from fedlab_grade.sandbox.view import VIEW, NoSandbox, bare, files_in, mounts, opened
 
 Way = Literal["bwrap", "uid", "none"]
-START = 120.0  # seconds, in which PyTorch is loaded from a cold disk
 FORK = 30.0  # seconds; it takes some hundredths of one
 
 

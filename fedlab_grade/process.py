@@ -1,0 +1,125 @@
+"""Start a process of ours, tell it what to do, and hear its events."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from queue import Empty, SimpleQueue
+from threading import Thread
+from typing import Any
+
+START = 120.0  # seconds, in which PyTorch is loaded from a cold disk
+GRACE = 5.0  # seconds beyond its limit: it watches the clock itself, and this is for when it cannot
+POLL = 0.1  # seconds
+
+
+class Child:
+    """A process of ours that is told what to do, and tells its events, as lines of JSON.
+
+    It has a group of its own, which ends with it.
+
+    Args:
+        module: what runs in it; modules: what it loads before it is told anything.
+        environment: beside this process's own.
+
+    Fields:
+        limit: seconds that it may go on for without a word; late: whether it took longer.
+        other: the lines that were no events, as the traceback of its end.
+        poll: called several times a second while this process waits; what it raises is passed on.
+    """
+
+    limit = START
+    late = False
+
+    def __init__(
+        self,
+        module: str = "fedlab_grade.child",
+        modules: Sequence[str] = (),
+        environment: Mapping[str, str] = {},
+    ) -> None:
+        own = {name: value for name, value in os.environ.items() if name != "PYTEST_ADDOPTS"}
+        self.process = self.start(
+            [sys.executable, "-P", "-X", "utf8", "-m", module, *modules],
+            own | {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", **environment},
+        )
+        self.other: list[str] = []
+        self.poll: Callable[[], object] = lambda: None
+        self._lines: SimpleQueue[str] = SimpleQueue()  # "" at the end
+        self._reader = Thread(target=_read, args=(self.process.stderr, self._lines), daemon=True)
+        self._reader.start()
+
+    def start(self, command: list[str], environment: dict[str, str]) -> subprocess.Popen[str]:
+        """Return the process, with pipes for standard input and standard error."""
+        return subprocess.Popen(
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            env=environment,
+            start_new_session=True,
+            encoding="utf-8",
+            errors="replace",
+        )
+
+    def __enter__(self) -> "Child":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.kill()
+        self.process.wait()
+        self._reader.join(1)  # what it has started may hold the pipe open, if it left its group
+        with suppress(BrokenPipeError):
+            for stream in (self.process.stdin, self.process.stderr):
+                if stream and not self._reader.is_alive():
+                    stream.close()
+
+    def tell(self, message: object) -> None:
+        """Send it a line of JSON."""
+        assert self.process.stdin is not None
+        with suppress(BrokenPipeError):
+            self.process.stdin.write(json.dumps(message) + "\n")
+            self.process.stdin.flush()
+
+    def event(self, patience: float | None = None) -> dict[str, Any] | None:
+        """Return its next event; None if it has ended, or if that takes too long.
+
+        Args:
+            patience: seconds; None for its limit.
+        """
+        end = time.monotonic() + (self.limit + GRACE if patience is None else patience)
+        while (left := end - time.monotonic()) > 0:
+            self.poll()
+            with suppress(Empty, ValueError):
+                if not (line := self._lines.get(timeout=min(left, POLL))):
+                    return None
+                self.other.append(line)
+                event: dict[str, Any] = json.loads(line)
+                self.other.pop()
+                return event
+        self.late = True
+        return None
+
+    def kill(self) -> None:
+        """End it, and whatever it has started."""
+        if sys.platform == "win32":
+            self.process.kill()
+        else:
+            with suppress(ProcessLookupError):
+                os.killpg(self.process.pid, signal.SIGKILL)
+
+    def end(self) -> int:
+        """Return its exit status, once it has said all."""
+        with suppress(subprocess.TimeoutExpired):
+            self.process.wait(0 if self.late else 5)
+        self.kill()
+        return self.process.wait()
+
+
+def _read(lines: Iterable[str], into: SimpleQueue[str]) -> None:
+    for line in lines:
+        into.put(line)
+    into.put("")
