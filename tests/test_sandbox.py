@@ -204,7 +204,10 @@ def test_of_the_package_only_the_grader_is_found_by_its_name(
     if installed == "copy":
         shutil.rmtree(library / "answers_beside")
     start = f"import sys; COPY = {str(library / 'fedlab_edu')!r}; sys.path.append({str(library)!r})"
-    code = f"{start}\n{view.bare(library / 'fedlab_grade')}\n{INSTALLED}"
+    start += f"\nsys.path.insert(0, {str(view.PACKAGE.parent)!r})"
+    start += "\nfrom pathlib import Path\nfrom fedlab_grade.sandbox import view"
+    start += f"\nsys.path.pop(0); view.hide_course(Path({str(library / 'fedlab_grade')!r}))"
+    code = f"{start}\n{INSTALLED}"
     command = [sys.executable, "-I", "-c", code]
     done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
     assert done.returncode == 0, done.stderr

@@ -15,6 +15,7 @@ from fedlab_grade.escape import for_console
 from fedlab_grade.home import progress
 from fedlab_grade.notebook import MISSING, in_cells, looks_like_notebook, module_apart, places_of
 from fedlab_grade.options import Refusal
+from fedlab_grade.process import Child
 from fedlab_grade.report import render
 from fedlab_grade.run import CheckBroken, Report
 from fedlab_grade.student import package_import
@@ -129,7 +130,7 @@ def check_file(
     file: Path,
     tests: Path,
     question: str = "",
-    start: Callable[[dict[str, Any]], Any] | None = None,
+    start: Callable[[], Child] | None = None,
 ) -> tuple[Report, tuple[str, ...]]:
     """Return the report on a file, and notes on how it was read.
 

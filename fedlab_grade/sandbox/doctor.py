@@ -11,7 +11,7 @@ import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from fedlab_grade.options import Limits
@@ -25,12 +25,33 @@ REFUSAL = (
     "for what to do, or add --i-trust-these-submissions."
 )
 TRIED = Limits(call=10.0, memory=256, processes=12)
-WAYS: dict[Way, str] = {
+WAYS = {
     "bwrap": "bubblewrap: namespaces of their own, no network, a view without your files",
     "uid": "another user: no network, limits, a disk without your files, by Landlock",
+    "open uid": "another user: no network, limits; what all users can read, submissions can (no "
+    "Landlock)",
     "none": "no isolation: submissions can do what you can",
 }
-OPEN = "another user: no network, limits; what all users can read, submissions can (no Landlock)"
+ADVICE = {
+    "not installed": "install bubblewrap: apt-get install bubblewrap (Debian, Ubuntu, WSL), or dnf "
+    "install bubblewrap (Fedora).",
+    "container": "in a container, start it with --cap-add SYS_ADMIN --security-opt "
+    "seccomp=unconfined --security-opt apparmor=unconfined; or be root in it, with the tests in a "
+    "folder of mode 700.",
+    "apparmor_restrict_unprivileged_userns=1": "Ubuntu's AppArmor closes the namespaces of users: "
+    "run as root (sudo), or open them with: sudo sysctl -w "
+    "kernel.apparmor_restrict_unprivileged_userns=0",
+    "unprivileged_userns_clone=0": "open the namespaces of users with: sudo sysctl -w "
+    "kernel.unprivileged_userns_clone=1",
+    "cannot read Python": "install Python where all users can read it, as in /usr or /opt.",
+    "needs Linux": "grade in WSL 2, or in a Linux container or machine.",
+    "": "run as root (sudo), which needs no namespace of users.",
+}
+CONTAINER = ("/.dockerenv", "/run/.containerenv")  # files of Docker's and Podman's
+UNTIL = """
+
+Until then `fedlab-edu grade` refuses, but for your own submissions:
+  fedlab-edu grade ... --i-trust-these-submissions"""
 
 
 @dataclass(frozen=True)
@@ -49,25 +70,24 @@ class Finding:
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """The ways that were tried, the best that works, and advice on a better one."""
+    """The ways that were tried, the best first."""
 
     findings: tuple[Finding, ...]
-    way: Way
-    advice: tuple[str, ...]
+
+    @property
+    def way(self) -> Way:
+        """The best way that works."""
+        return next((finding.way for finding in self.findings if finding.works), "none")
 
     def __str__(self) -> str:
-        closed = any(finding.closed for finding in self.findings if finding.way == self.way)
-        about = OPEN if self.way == "uid" and not closed else WAYS[self.way]
-        lines = [f"Isolation of submissions: {about}.", ""]
+        is_open = self.way == "uid" and not any(f.closed for f in self.findings if f.way == "uid")
+        lines = [f"Isolation of submissions: {WAYS['open uid' if is_open else self.way]}.", ""]
         for finding in self.findings:
             state = "works" if finding.works else f"does not work: {finding.why}"
             lines.append(f"  {finding.way:<6} {state}")
-        if self.advice:
-            lines += ["", "To get better:", *(f"  - {one}" for one in self.advice)]
-        if self.way == "none":
-            lines += ["", "Until then `fedlab-edu grade` refuses, but for your own submissions:"]
-            lines += ["  fedlab-edu grade ... --i-trust-these-submissions"]
-        return "\n".join(lines)
+        if not self.findings[0].works:
+            lines += ["", "To get better:", f"  - {_advice(self.findings[0].why)}"]
+        return "\n".join(lines) + (UNTIL if self.way == "none" else "")
 
 
 def choose(trust: bool = False) -> Way:
@@ -77,21 +97,16 @@ def choose(trust: bool = False) -> Way:
         NoSandbox: none works.
     """
     ways: tuple[Way, ...] = ("bwrap", "uid")
-    for way in ways:
-        if tried(way).works:
-            return way
-    if not trust:
+    way: Way = next((way for way in ways if tried(way).works), "none")
+    if way == "none" and not trust:
         raise NoSandbox(REFUSAL)
-    return "none"
+    return way
 
 
 def examine() -> Diagnosis:
     """Try both ways of isolation, with files planted that no submission may read."""
     with _planted() as files:
-        findings = (tried("bwrap", files), tried("uid", files if landlock.version() else ()))
-    way: Way = next((f.way for f in findings if f.works), "none")
-    advice = () if findings[0].works else _advice(findings[0].why)
-    return Diagnosis(findings, way, advice)
+        return Diagnosis((tried("bwrap", files), tried("uid", files if landlock.version() else ())))
 
 
 def tried(way: Way, planted: Sequence[Path] = ()) -> Finding:
@@ -100,11 +115,10 @@ def tried(way: Way, planted: Sequence[Path] = ()) -> Finding:
     Args:
         planted: private files; the way does not work if the worker can read one.
     """
-    failed = Finding(way, False)
     if sys.platform != "linux":
-        return replace(failed, why="it needs Linux")
+        return Finding(way, False, "it needs Linux")
     if way == "uid" and os.getuid() != 0:
-        return replace(failed, why="it needs root")
+        return Finding(way, False, "it needs root")
     try:
         zygote = Zygote(way, TRIED, planted, warm=False)
         try:
@@ -112,7 +126,7 @@ def tried(way: Way, planted: Sequence[Path] = ()) -> Finding:
         finally:
             zygote.close()
     except NoSandbox as error:
-        return replace(failed, why=str(error))
+        return Finding(way, False, str(error))
     faults = _faults(way, seen, zygote.user)
     closed = way == "bwrap" or not seen["disk"]
     return Finding(way, not faults, "; ".join(faults), closed and not faults)
@@ -182,35 +196,10 @@ def _faults(way: Way, seen: dict[str, object], user: int) -> list[str]:
     return [text for good, text in checks if not good]
 
 
-def _setting(name: str) -> str:
-    try:
-        return Path("/proc/sys/kernel", name).read_text().strip()
-    except OSError:
-        return ""
-
-
-def _advice(why: str) -> tuple[str, ...]:
+def _advice(why: str) -> str:
     """Return how to get bubblewrap to work."""
-    if sys.platform == "darwin":
-        return ("macOS has nothing to hold a process: grade in a Linux container or machine.",)
-    if sys.platform != "linux":
-        return ("grade in WSL 2, or in a Linux container or machine.",)
-    out: Sequence[str] = ()
-    if "not installed" in why:
-        out = ("install bubblewrap: apt-get install bubblewrap (Debian, Ubuntu, WSL), or dnf "
-               "install bubblewrap (Fedora).",)  # fmt: skip
-    elif Path("/.dockerenv").exists() or Path("/run/.containerenv").exists():
-        out = ("in a container, start it with --cap-add SYS_ADMIN --security-opt "
-               "seccomp=unconfined --security-opt apparmor=unconfined; or be root in it, with the "
-               "tests in a folder of mode 700.",)  # fmt: skip
-    elif _setting("apparmor_restrict_unprivileged_userns") == "1":
-        out = ("Ubuntu's AppArmor closes the namespaces of users: run as root (sudo), or open them "
-               "with: sudo sysctl -w kernel.apparmor_restrict_unprivileged_userns=0",)  # fmt: skip
-    elif _setting("unprivileged_userns_clone") == "0":
-        out = ("open the namespaces of users with: sudo sysctl -w "
-               "kernel.unprivileged_userns_clone=1",)  # fmt: skip
-    elif "cannot read Python" in why:
-        out = ("install Python where all users can read it, as in /usr or /opt.",)
-    else:
-        out = ("run as root (sudo), which needs no namespace of users.",)
-    return tuple(out)
+    signs = [why, "container" if any(map(os.path.exists, CONTAINER)) else ""]
+    for path in Path("/proc/sys/kernel").glob("*unprivileged_userns*"):
+        with suppress(OSError):
+            signs.append(f"{path.name}={path.read_text().strip()}")
+    return next(advice for sign, advice in ADVICE.items() if sign in "\n".join(signs))

@@ -15,7 +15,7 @@ from typing import Any, Literal
 from fedlab_grade.options import Limits
 from fedlab_grade.process import START
 from fedlab_grade.sandbox import users
-from fedlab_grade.sandbox.view import VIEW, NoSandbox, bare, files_in, mounts, opened
+from fedlab_grade.sandbox.view import PACKAGE, VIEW, NoSandbox, files_in, mounts, opened
 
 Way = Literal["bwrap", "uid", "none"]
 FORK = 30.0  # seconds; it takes some hundredths of one
@@ -75,8 +75,9 @@ class Zygote:
             "memory": limits.memory, "processes": limits.processes, "disk": limits.disk,
             "cpu": int(limits.total) + 2, "rules": rules,
         }  # fmt: skip
-        start = f"import sys; sys.path.insert(0, {VIEW!r})" if way == "bwrap" else bare()
-        start += "; from fedlab_grade.sandbox import zygote; zygote.main()"
+        folder = VIEW if way == "bwrap" else str(PACKAGE.parent)
+        start = f"import sys; sys.path.insert(0, {folder!r}); "
+        start += "from fedlab_grade.sandbox import zygote; zygote.main()"
         options = ["-I", "-B", "-X", "utf8", "-c", start, str(other.fileno())]
         command = [*box, sys.executable, *options]
         try:

@@ -10,6 +10,7 @@ import sys
 import sysconfig
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
+from importlib.abc import MetaPathFinder
 from itertools import islice
 from pathlib import Path
 
@@ -130,7 +131,21 @@ def readable(files: Iterable[str]) -> list[str]:
     return out
 
 
-def bare(package: Path = PACKAGE) -> str:
-    """Return a statement of Python that hides the course where all of the disk is in view."""
-    file = str(Path(__file__).with_name("bare.py"))
-    return f"import runpy; runpy.run_path({file!r})['install']({str(package)!r})"
+class NoCourse(MetaPathFinder):
+    """A finder of no ``fedlab_edu``, as in bubblewrap's view.
+
+    Code that undoes it, or reads files by their paths, is stopped by Landlock, and without that by
+    nothing.
+    """
+
+    def find_spec(self, name: str, path: object = None, target: object = None) -> None:
+        """Raise an error for the package of the course."""
+        if name.partition(".")[0] == "fedlab_edu":
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+
+def hide_course(package: Path = PACKAGE) -> None:
+    """Hide ``fedlab_edu``, and what lies beside a working copy of the grader's package."""
+    sys.meta_path.insert(0, NoCourse())
+    beside = str(package.parent)
+    sys.path[:] = [p for p in sys.path if p != beside or p.endswith("-packages")]
