@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from queue import Empty, SimpleQueue
 from threading import Thread
-from typing import Any
+from typing import Any, Self
 
 START = 120.0  # seconds, in which PyTorch is loaded from a cold disk
 GRACE = 5.0  # seconds beyond its limit: it watches the clock itself, and this is for when it cannot
@@ -65,7 +65,7 @@ class Child:
             errors="replace",
         )
 
-    def __enter__(self) -> "Child":
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
