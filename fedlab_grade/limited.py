@@ -12,6 +12,7 @@ import sys
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
 from fedlab_grade.textfile import Unusable
@@ -31,23 +32,8 @@ def limited(function: Callable[..., Any], *arguments: Any, seconds: float = SECO
     """
     if not hasattr(os, "fork"):
         return function(*arguments)
-    mine, theirs = os.pipe()
-    if (child := os.fork()) == 0:
-        try:
-            os.close(mine)
-            _limit(seconds)
-            _write(theirs, _answer(function, arguments))
-        finally:
-            os._exit(0)
-    os.close(theirs)
-    try:
-        told = _read(mine, time.monotonic() + seconds)
-    finally:
-        os.close(mine)
-        with suppress(ProcessLookupError):
-            os.kill(child, signal.SIGKILL)
-        _, status = os.waitpid(child, 0)
-    if told is None or os.waitstatus_to_exitcode(status) == -signal.SIGXCPU:
+    told, late, status = in_fork(partial(_answer, function, arguments, seconds), seconds)
+    if late or os.waitstatus_to_exitcode(status) == -signal.SIGXCPU:
         raise Unusable(f"takes longer than {seconds:g} seconds to read")
     try:
         answer = json.loads(told)
@@ -58,43 +44,60 @@ def limited(function: Callable[..., Any], *arguments: Any, seconds: float = SECO
     return answer["value"]
 
 
-def _answer(function: Callable[..., Any], arguments: tuple[Any, ...]) -> bytes:
+def in_fork(act: Callable[[int], object], seconds: float) -> tuple[bytes, bool, int]:
+    """Call a function with a pipe, in a fork of this process that ends then.
+
+    Returns:
+        What it has written to the pipe, whether it took longer, and the status as of `os.wait`.
+    """
+    mine, theirs = os.pipe()
+    if (child := os.fork()) == 0:
+        try:
+            os.close(mine)
+            act(theirs)
+        finally:
+            os._exit(0)
+    os.close(theirs)
+    told, end, late = bytearray(), time.monotonic() + seconds, False
+    try:
+        while len(told) <= ANSWER:
+            left = max(0.0, end - time.monotonic())
+            if late := not select.select([mine], [], [], left)[0]:
+                break
+            if not (piece := os.read(mine, 1 << 20)):
+                break
+            told += piece
+    finally:
+        os.close(mine)
+        with suppress(ProcessLookupError):
+            os.kill(child, signal.SIGKILL)
+        _, status = os.waitpid(child, 0)
+    return bytes(told), late, status
+
+
+def _answer(
+    function: Callable[..., Any], arguments: tuple[Any, ...], seconds: float, pipe: int
+) -> None:
+    limit(MEMORY, seconds + 1)
     answer: dict[str, Any]
     try:
         answer = {"value": function(*arguments)}
     except Unusable as problem:
         answer = {"problem": str(problem)}
     except (MemoryError, RecursionError):
-        return b""
-    return json.dumps(answer).encode()  # with escapes: lone surrogates fit in
+        return
+    with open(pipe, "w", encoding="ascii") as stream:
+        json.dump(answer, stream)  # with escapes: lone surrogates fit in
 
 
-def _limit(seconds: float) -> None:
+def limit(memory: int, seconds: float = 1e9) -> None:
+    """Bound the memory of this process, in bytes beyond what it holds, and its processor's time."""
     import resource
 
     used = 0
     with suppress(OSError, ValueError), open("/proc/self/statm") as stream:
         used = int(stream.read().split()[0]) * resource.getpagesize()
-    processor = int(seconds) + 1
-    for kind, value in ((resource.RLIMIT_AS, used + MEMORY), (resource.RLIMIT_CPU, processor)):
+    for kind, value in ((resource.RLIMIT_AS, used + memory), (resource.RLIMIT_CPU, int(seconds))):
         if sys.platform == "linux" or kind == resource.RLIMIT_CPU:  # macOS counts no addresses
             with suppress(OSError, ValueError):
                 resource.setrlimit(kind, (value, value))
-
-
-def _write(pipe: int, data: bytes) -> None:
-    rest = memoryview(data)
-    while rest:
-        rest = rest[os.write(pipe, rest) :]
-
-
-def _read(pipe: int, end: float) -> bytes | None:
-    """Return all that is written to a pipe; None where that is too much or takes too long."""
-    told = bytearray()
-    while (left := end - time.monotonic()) > 0 and len(told) <= ANSWER:
-        if select.select([pipe], [], [], left)[0]:
-            piece = os.read(pipe, 1 << 20)
-            if not piece:
-                return bytes(told)
-            told += piece
-    return None

@@ -14,14 +14,12 @@ import gc
 import hashlib
 import json
 import os
-import resource
-import select
-import signal
 import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn, TextIO
 
@@ -31,10 +29,10 @@ from _pytest.runner import runtestprotocol
 
 from fedlab_grade import callables, plugin
 from fedlab_grade.child import OPTIONS
+from fedlab_grade.limited import in_fork, limit
 from fedlab_grade.options import Limits
 from fedlab_grade.sandbox.processes import Worker, Zygote
 from fedlab_grade.sandbox.remote import Remote
-from fedlab_grade.sandbox.usage import memory
 from fedlab_grade.sandbox.view import NoSandbox
 from fedlab_grade.student import NotGradable, seed_all
 
@@ -110,22 +108,10 @@ class Examiner(plugin.Recorder):
         end = time.monotonic() + patience
         allowed = f"the {patience:g} seconds for this test" if end < deadline else ""
         end = min(deadline, end)
-        mine, theirs = os.pipe()
-        if (test := os.fork()) == 0:
-            try:
-                os.close(mine)
-                self._pipe = theirs
-                self._in_fork(item, file, text, worker, call, end, allowed)
-            finally:
-                os._exit(1)
-        os.close(theirs)
         try:
-            told = _read_until(mine, end + 1)
+            act = partial(self._in_fork, item, file, text, worker, call, end, allowed)
+            told, _, _ = in_fork(act, end + 1 - time.monotonic())
         finally:
-            os.close(mine)
-            with suppress(ProcessLookupError):
-                os.kill(test, signal.SIGKILL)
-            os.waitpid(test, 0)
             worker.let_go()
         parts = told.splitlines()
         with suppress(ValueError):
@@ -159,10 +145,10 @@ class Examiner(plugin.Recorder):
         call: float,
         end: float,
         allowed: str,
+        pipe: int,
     ) -> NoReturn:
-        bound = memory(os.getpid(), 0) + SPARE
-        with suppress(ValueError, OSError):
-            resource.setrlimit(resource.RLIMIT_AS, (bound, bound))
+        self._pipe = pipe
+        limit(SPARE)
         seed_all(int(hashlib.sha256(f"{self.secret} {item.name}".encode()).hexdigest()[:8], 16))
         limits = replace(self.limits, call=call)
         try:
@@ -201,16 +187,6 @@ class Examiner(plugin.Recorder):
     @contextmanager
     def _watched(self, test: str, limit: float | None = None) -> Iterator[plugin.Printed]:
         yield plugin.Printed()
-
-
-def _read_until(pipe: int, end: float) -> bytes:
-    told = b""
-    while (left := end - time.monotonic()) > 0 and select.select([pipe], [], [], left)[0]:
-        piece = os.read(pipe, 1 << 16)
-        if not piece:
-            break
-        told += piece
-    return told
 
 
 def main() -> None:

@@ -18,6 +18,7 @@ from fedlab_grade.sandbox import users
 from fedlab_grade.sandbox.view import PACKAGE, VIEW, NoSandbox, files_in, mounts, opened
 
 Way = Literal["bwrap", "uid", "none"]
+CODE = "import sys; sys.path[:0] = [{!r}]; from fedlab_grade.sandbox import zygote; zygote.main()"
 FORK = 30.0  # seconds; it takes some hundredths of one
 
 
@@ -76,9 +77,7 @@ class Zygote:
             "cpu": int(limits.total) + 2, "rules": rules,
         }  # fmt: skip
         folder = VIEW if way == "bwrap" else str(PACKAGE.parent)
-        start = f"import sys; sys.path.insert(0, {folder!r}); "
-        start += "from fedlab_grade.sandbox import zygote; zygote.main()"
-        options = ["-I", "-B", "-X", "utf8", "-c", start, str(other.fileno())]
+        options = ["-I", "-B", "-X", "utf8", "-c", CODE.format(folder), str(other.fileno())]
         command = [*box, sys.executable, *options]
         try:
             self._process = subprocess.Popen(
