@@ -47,11 +47,7 @@ class Assignment:
 
     @cached_property
     def stub(self) -> str:
-        """The file that students get; "" without a source.
-
-        Raises:
-            Refusal: it cannot be made.
-        """
+        """The file that students get; "" without a source."""
         if self.source is None:
             return ""
         try:
@@ -73,29 +69,17 @@ class Assignment:
 
     @cached_property
     def limits(self) -> Limits:
-        """What a submission may take.
-
-        Raises:
-            Refusal: they cannot be read.
-        """
+        """What a submission may take."""
         return read_options(self.options, "limits", Limits())
 
     @cached_property
     def late(self) -> Late:
-        """What being late costs.
-
-        Raises:
-            Refusal: it cannot be read.
-        """
+        """What being late costs."""
         return read_options(self.options, "late", Late())
 
     @cached_property
     def typical(self) -> list[Mutant]:
-        """Typical answers, spliced into the solution.
-
-        Raises:
-            Refusal: they cannot be read.
-        """
+        """Typical answers, spliced into the solution."""
         if self.mutants is None or self.source is None:
             return []
         try:
@@ -140,9 +124,6 @@ def find(name: str, course: Path | None) -> Assignment:
 
     Args:
         course: the folder with ``tests/exercises/``; None where there is none.
-
-    Raises:
-        Refusal: there is none, or the folder does not hold what it should.
     """
     if os.sep in name or name in (".", ".."):
         return _in_folder(Path(name))

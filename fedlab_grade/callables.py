@@ -33,11 +33,7 @@ class Functions:
         return len(self._sent) - 1
 
     def at(self, number: int) -> Callable[..., Any]:
-        """Return the function with this number.
-
-        Raises:
-            Malformed: there is none.
-        """
+        """Return the function with this number."""
         if not 0 <= number < len(self._sent):
             raise Malformed("no such function")
         return self._sent[number]

@@ -41,9 +41,6 @@ def close(
         wrong: what known mistakes return, each under a sentence that names the mistake. A
             mistake that happens to be right on these arguments is passed over.
         rule: a sentence on what is checked, to begin the message with.
-
-    Raises:
-        Failure: the answer is something else.
     """
     fault = fault_of(answer.value, want)
     if fault is None:
@@ -65,9 +62,6 @@ def unchanged(answer: Answer) -> None:
     converted by the earlier checks of the test.
 
     This is the last line of one test of each question, which judges form alone.
-
-    Raises:
-        Failure: it has changed one; or type or dtype were not those asked for.
     """
     if answer.changed:
         raise Failure(f"{answer.function} changed {changed(answer)}.", IN_PLACE)
@@ -80,9 +74,6 @@ def form(answer: Answer, like: Value) -> Any:
 
     Numbers come as int or float, and numbers in a list, of any length, too. Entries may be infinite
     or NaN.
-
-    Raises:
-        Failure: the form is another.
     """
     value = convert(answer.value, like)
     if fault := form_fault(value, like):
@@ -92,11 +83,7 @@ def form(answer: Answer, like: Value) -> Any:
 
 
 def tensor(answer: Answer, like: Tensor) -> Tensor:
-    """Return the answer itself, once it is known to be a finite tensor of like shape.
-
-    Raises:
-        Failure: it is not.
-    """
+    """Return the answer itself, once it is known to be a finite tensor of like shape."""
     value: Tensor = form(answer, like)
     if not value.isfinite().all():
         raise failed(answer, Fault(f"{show(value)}, expected finite numbers", NOT_FINITE))
@@ -104,11 +91,7 @@ def tensor(answer: Answer, like: Tensor) -> Tensor:
 
 
 def tensors(answer: Answer) -> list[Tensor]:
-    """Return the answer itself, once it is known to be a list of tensors.
-
-    Raises:
-        Failure: it is not.
-    """
+    """Return the answer itself, once it is known to be a list of tensors."""
     fault = list_fault(answer.value)
     if fault is not None:
         raise failed(answer, fault)
@@ -117,11 +100,7 @@ def tensors(answer: Answer) -> list[Tensor]:
 
 
 def parts(answer: Answer, *names: str) -> list[Answer]:
-    """Return the returned values, each as an answer of its own, once there are as many as names.
-
-    Raises:
-        Failure: there are more or fewer, or the answer is no tuple or list.
-    """
+    """Return the returned values, each as an answer of its own, once there are as many as names."""
     value = answer.value
     if isinstance(value, Tensor | np.ndarray) and value.shape == (len(names),):
         value = value.tolist()

@@ -27,11 +27,7 @@ def _add(commands: Any, name: str, **about: str) -> argparse.ArgumentParser:
 
 
 def _run(command: str, **chosen: Any) -> int:
-    """Import what the command needs, and run it.
-
-    Raises:
-        Refusal: it cannot be done; the message says why.
-    """
+    """Import what the command needs, and run it."""
     if find_spec("pytest") is None:
         extra = "check" if command in AT_HOME else "grade"
         raise Refusal(f"{command} needs pytest: pip install 'fedlab_edu[{extra}]'")
@@ -165,9 +161,6 @@ def course_folder(file: Path | None) -> Path:
 
     The search goes upwards from the current folder, then from the file's, then from this package's
     (for editable installs).
-
-    Raises:
-        Refusal: there is none.
     """
     starts = [
         Path.cwd(),

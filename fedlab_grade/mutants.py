@@ -15,20 +15,29 @@ They stand in one module for each assignment, ``mutants.py`` beside its tests:
 
 Nothing else of an answer is written: all other functions are the solution's, and these keep calling
 the solution's, so that one mistake fails one question. A class holds an answer of several
-definitions. Imports and undecorated functions of the module go along where they are used. Answers
-that several questions share stand once, in a module that is included for each of them.
+definitions. Imports and undecorated functions of the module go along. Answers that several
+questions share stand once, in a module that is included for each of them.
 """
 
 import ast
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
 from typing import TypeVar
 
 _T = TypeVar("_T")
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+# The solution's functions find one another in a namespace of their own.
+TEXT = """\
+{rest}
+
+_solution = {{"__name__": __name__}}
+exec({solution!r}, _solution)
+globals().update({{name: value for name, value in _solution.items() if name[:2] != "__"}})
+
+{answer}
+"""
 
 
 def wrong(question: str, name: str, hint: str) -> Callable[[_T], _T]:
@@ -65,12 +74,14 @@ class Mutant:
         text: the whole file, as a student would hand it in.
         question: the question that it fails, "" for a right answer.
         hint: a regular expression that a message to the student must match, "" for a right answer.
+        functions: those of the solution that it defines otherwise.
     """
 
     name: str
     text: str
     question: str = ""
     hint: str = ""
+    functions: tuple[str, ...] = ()
 
 
 def read_mutants(path: Path, solution: str) -> list[Mutant]:
@@ -98,9 +109,13 @@ def _read(path: Path, solution: str, question: str = "") -> Iterator[tuple[str, 
     if question:
         text = text.replace('"N"', f'"{question}"')
         text = re.sub(r"(?<=_)N\b", question.rpartition(".")[2], text)
-    rest: dict[str, ast.stmt] = {}  # by the names that they bind
+    try:
+        module = ast.parse(text)
+    except SyntaxError as error:
+        raise ValueError(f"{path.name}, line {error.lineno}: {error.msg}") from None
+    rest: list[ast.stmt] = []
     marked: list[tuple[ast.FunctionDef | ast.ClassDef, ast.expr]] = []
-    for node in _parse(text, path.name).body:
+    for node in module.body:
         marker = _marker(node)
         if marker is not None and isinstance(node, ast.FunctionDef | ast.ClassDef):
             marked.append((node, marker))
@@ -111,20 +126,21 @@ def _read(path: Path, solution: str, question: str = "") -> Iterator[tuple[str, 
                 raise ValueError(f"{path.name}, line {node.lineno}: {told}")
             yield from _read(path.with_name(words[0]), solution, words[1])
         elif not (isinstance(node, ast.ImportFrom) and node.module == __name__):
-            rest |= dict.fromkeys(_bound(node), node)
+            rest.append(node)
+    known = [node.name for node in ast.parse(solution).body if isinstance(node, _DEFINITIONS)]
     for node, marker in marked:
         where = f"{path.name}, line {node.lineno}"
         question, name, hint = _fields(node, marker, where)
-        body = node.body if isinstance(node, ast.ClassDef) else [_bare(node)]
-        text = _splice(_used(body, rest), body, solution, where)
-        yield where, Mutant(name, text, question, hint)
-
-
-def _parse(text: str, name: str) -> ast.Module:
-    try:
-        return ast.parse(text)
-    except SyntaxError as error:
-        raise ValueError(f"{name}, line {error.lineno}: {error.msg}") from None
+        node.decorator_list.remove(marker)
+        body = node.body if isinstance(node, ast.ClassDef) else [node]
+        made = [n.name for n in body if isinstance(n, _DEFINITIONS) and n.name in known]
+        if not made:
+            there = ", ".join(known)
+            raise ValueError(f"{where}: the solution has no such function; it has: {there}")
+        parts = {"rest": rest, "answer": body}
+        text = {key: ast.unparse(ast.Module(nodes, [])) for key, nodes in parts.items()}
+        whole = TEXT.format(solution=solution, **text)
+        yield where, Mutant(name, whole, question, hint, tuple(made))
 
 
 def _marker(node: ast.stmt) -> ast.expr | None:
@@ -152,75 +168,3 @@ def _words(call: ast.Call) -> list[str]:
     """Return the arguments of a call that are texts; [] if it has named ones."""
     values = [node.value for node in call.args if isinstance(node, ast.Constant)]
     return [] if call.keywords else [value for value in values if isinstance(value, str)]
-
-
-def _bare(node: ast.FunctionDef | ast.ClassDef) -> ast.stmt:
-    """Remove the marker."""
-    node.decorator_list = [d for d in node.decorator_list if d is not _marker(node)]
-    return node
-
-
-def _bound(node: ast.stmt) -> list[str]:
-    """Return the names that a statement of a module binds."""
-    if isinstance(node, _DEFINITIONS):
-        return [node.name]
-    if isinstance(node, ast.Import | ast.ImportFrom):
-        return [(a.asname or a.name).partition(".")[0] for a in node.names]
-    stored = (n for n in ast.walk(node) if isinstance(n, ast.Name))
-    return [n.id for n in stored if isinstance(n.ctx, ast.Store)]
-
-
-def _used(body: list[ast.stmt], rest: dict[str, ast.stmt]) -> list[ast.stmt]:
-    """Return the statements of the module that an answer needs, in their order."""
-    needed: list[ast.stmt] = []
-    todo, own = list(body), {name for node in body for name in _bound(node)}
-    while todo:
-        for name in _names(todo.pop()) - own:
-            node = rest.get(name)
-            if node is not None and node not in needed:
-                needed.append(node)
-                todo.append(node)
-    return sorted(needed, key=lambda node: node.lineno)
-
-
-def _names(node: ast.AST) -> set[str]:
-    return {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
-
-
-def _splice(needed: list[ast.stmt], body: list[ast.stmt], solution: str, where: str) -> str:
-    """Return the solution with the answer's definitions in the place of its own."""
-    new = frozenset(node.name for node in body if isinstance(node, _DEFINITIONS))
-    there = [node.name for node in ast.parse(solution).body if isinstance(node, _DEFINITIONS)]
-    if new.isdisjoint(there):
-        names = ", ".join(there)
-        raise ValueError(f"{where}: the solution has no such function; it has: {names}")
-    return f"{_rest(solution, new)}\n\n{ast.unparse(ast.Module([*needed, *body], []))}\n"
-
-
-@lru_cache
-def _rest(solution: str, names: frozenset[str]) -> str:
-    """Return the solution, in which functions of these names are called otherwise."""
-    tree: ast.AST = ast.parse(solution)
-    for name in names:
-        tree = _Renamed(name).visit(tree)
-    return ast.unparse(tree)
-
-
-class _Renamed(ast.NodeTransformer):
-    """Rename a function of the solution, and each use of it."""
-
-    def __init__(self, name: str) -> None:
-        self.old, self.new = name, f"_solution_{name}"
-
-    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
-        if node.name == self.old:
-            node.name = self.new
-        local = {a.arg for a in ast.walk(node.args) if isinstance(a, ast.arg)}
-        stored = (n for n in ast.walk(node) if isinstance(n, ast.Name))
-        local |= {n.id for n in stored if isinstance(n.ctx, ast.Store)}
-        return node if self.old in local else self.generic_visit(node)
-
-    def visit_Name(self, node: ast.Name) -> ast.AST:
-        if node.id == self.old:
-            node.id = self.new
-        return node

@@ -14,11 +14,7 @@ class Refusal(Exception):
 
 
 def extra(package: str) -> ModuleType:
-    """Import and return a package of the extra ``grade``.
-
-    Raises:
-        Refusal: it is not installed; the message says how to install it.
-    """
+    """Import and return a package of the extra ``grade``."""
     try:
         return import_module(package)
     except ModuleNotFoundError:
@@ -73,11 +69,7 @@ _T = TypeVar("_T", Limits, Late)
 
 
 def read_options(path: Path, name: str, default: _T) -> _T:
-    """Read a table of an assignment's options; what it leaves out is as by default.
-
-    Raises:
-        Refusal: it is not TOML, or a value is unknown or not a positive number.
-    """
+    """Read a table of an assignment's options; what it leaves out is as by default."""
     if not path.is_file():
         return default
     try:

@@ -44,9 +44,6 @@ class Student:
 
     Args:
         text: what the file holds; None to read it.
-
-    Raises:
-        NotGradable: the file is no Python text, or running it raises an exception.
     """
 
     def __init__(self, path: Path, text: str | None = None) -> None:
@@ -169,11 +166,7 @@ class Student:
 
 
 def decoded(file: bytes) -> str:
-    """Return the text of a file.
-
-    Raises:
-        NotGradable: it is not UTF-8 text.
-    """
+    """Return the text of a file."""
     try:
         return text_of(file)
     except Unusable as problem:

@@ -27,9 +27,6 @@ def read_regular(path: Path, limit: int, advice: str = "") -> bytes:
 
     Args:
         limit: bytes; advice: for the author of a file that is larger.
-
-    Raises:
-        Unusable: it is a link, a pipe, a device, a folder or too large.
     """
     with _opened(path) as file:
         size = os.fstat(file.fileno()).st_size
@@ -86,9 +83,6 @@ def text_of(data: bytes, notes: list[str] | None = None) -> str:
 
     Args:
         notes: gets a note where the file is not UTF-8, but says in which coding it is.
-
-    Raises:
-        Unusable: it is neither.
     """
     if kind := next((kind for mark, kind in _KINDS.items() if data.startswith(mark)), ""):
         raise Unusable(f"is {kind}, whatever its name says: hand in the Python file itself")

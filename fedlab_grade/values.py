@@ -42,9 +42,6 @@ class Values:
         Args:
             seed: of all global generators of random numbers; None leaves them as they are.
             echo: return also the list of the arguments as they are after the call.
-
-        Raises:
-            Failure: as `Student.call`; or a value is not of a plain type.
         """
         functions = callables.Functions()
         given, by_name = _sent([list(arguments), named], functions)

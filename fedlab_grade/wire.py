@@ -126,11 +126,7 @@ def no_function(number: int) -> object:
 
 
 def lengths(head: bytes) -> tuple[int, int]:
-    """Return the two lengths that a message begins with.
-
-    Raises:
-        Malformed: it is too long.
-    """
+    """Return the two lengths that a message begins with."""
     body, blob = HEAD.unpack(head)
     if body > MAX_JSON or blob > MAX_MESSAGE:
         raise Malformed("too long a message")
@@ -142,9 +138,6 @@ def decode(body: bytes, blob: bytes, function: Callable[[int], object] = no_func
 
     Args:
         function: what is called for a number of a callable.
-
-    Raises:
-        Malformed: it is no message.
     """
     reader = _Reader(blob, function)
     try:

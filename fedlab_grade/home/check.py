@@ -48,11 +48,7 @@ class Target:
     again: str
 
     def keep(self, report: Report) -> None:
-        """Remember the marks, if it is an exercise of the course.
-
-        Raises:
-            Refusal: there are none.
-        """
+        """Remember the marks, if it is an exercise of the course."""
         if not report.results and self.question:
             raise Refusal(f"there is no question {self.question}.")
         if not report.results:
@@ -72,9 +68,6 @@ def target(question: str, file: Path | None, course: Callable[[Path | None], Pat
         file: a module or a notebook; None stands for the exercise's file in the current folder, in
             ``exercises/`` of a course around it, or in the assignment's folder.
         course: finds the folder of the course, with the help of the file.
-
-    Raises:
-        Refusal: no such exercise or file.
     """
     if file is None and Path(question).is_file():
         named = re.match(r"ex\d+", Path(question).name)
@@ -112,9 +105,6 @@ def check(question: str, file: Path | None, course: Callable[[Path | None], Path
 
     Args:
         question, file, course: see `target`.
-
-    Raises:
-        Refusal: no such exercise, question or file, or the tests cannot be run.
     """
     chosen = target(question, file, course)
     try:
@@ -137,10 +127,6 @@ def check_file(
     Args:
         question: as in ex01.2; "" for all.
         start: see `fedlab_grade.run.grade`.
-
-    Raises:
-        Refusal: it is a notebook from which no module can be made.
-        CheckBroken: the tests cannot be run.
     """
     options: dict[str, Any] = {} if start is None else {"start": start}
     data = file.read_bytes()

@@ -21,9 +21,6 @@ def watch(question: str, file: Path | None, course: Callable[[Path | None], Path
 
     Args:
         question, file, course: see `fedlab_grade.home.check.target`.
-
-    Raises:
-        Refusal: no such exercise, question or file.
     """
     chosen = target(question, file, course)
 
@@ -55,9 +52,6 @@ def hint(question: str, course: Path, level: int | None = None) -> int:
     Args:
         question: as in ex01.2.
         level: which hint, from 1; None for the one after the last that was shown.
-
-    Raises:
-        Refusal: there is no such question or hint.
     """
     known = hints.choose(course / "tests" / "exercises" / "hints", question)
     place = progress.place(course)
@@ -78,9 +72,6 @@ def overview(course: Path, check: bool = False) -> int:
 
     Args:
         check: check all of them first.
-
-    Raises:
-        Refusal: there is no exercise, or one cannot be checked.
     """
     tests = sorted((course / "tests" / "exercises").glob("test_ex*.py"))
     if not tests:

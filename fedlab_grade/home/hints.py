@@ -15,11 +15,7 @@ END = "That was the last one. The solution is folded under the exercise in the b
 
 
 def read(path: Path) -> dict[str, tuple[str, ...]]:
-    """Return question -> its hints, the least telling first.
-
-    Raises:
-        ValueError: it is not TOML, or a question has other keys.
-    """
+    """Return question -> its hints, the least telling first."""
     tables = tomllib.loads(path.read_text(encoding="utf-8"))
     for question, hints in tables.items():
         if list(hints) != list(LEVELS):
@@ -32,9 +28,6 @@ def choose(folder: Path, question: str) -> tuple[str, ...]:
 
     Args:
         folder: with the files of hints.
-
-    Raises:
-        Refusal: there are none.
     """
     exercise, _, number = question.partition(".")
     known = {path.stem: path for path in sorted(folder.glob("ex*.toml"))}

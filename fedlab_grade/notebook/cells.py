@@ -47,11 +47,7 @@ class Module:
 
 
 def cells_of(text: str) -> Iterator[tuple[str, str]]:
-    """Yield kind and source of each cell.
-
-    Raises:
-        NotANotebook: it is none.
-    """
+    """Yield kind and source of each cell."""
     try:
         notebook = json.loads(text)
     except ValueError as error:

@@ -21,9 +21,6 @@ def module_of(
         notebook: whether to read it as one.
         functions: what the assignment asks for, for the notes on a notebook.
         files: the names of the file that is asked for, without the ending.
-
-    Raises:
-        Unusable: there is none in it; the message follows the name of the file.
     """
     notes: list[str] = []
     if len(data) > NOTEBOOK and notebook:
@@ -42,11 +39,7 @@ def module_of(
 def module_apart(
     data: bytes, notebook: bool, functions: Collection[str], files: Collection[str] = ()
 ) -> Module:
-    """Call `module_of` in a process of its own with limits of time and memory.
-
-    Raises:
-        Unusable: there is no module in the file, or reading it breaks a limit.
-    """
+    """Call `module_of` in a process of its own with limits of time and memory."""
     return Module(**limited(lambda: vars(module_of(data, notebook, functions, files))))
 
 

@@ -20,11 +20,7 @@ SCRATCH = "/scratch"
 
 
 def enter_namespaces() -> None:
-    """Make the namespaces that the next child will live in.
-
-    Raises:
-        OSError: the kernel refuses.
-    """
+    """Make the namespaces that the next child will live in."""
     uid, gid = os.getuid(), os.getgid()
     own = 0 if uid == 0 else NEW_USER
     libc = _libc()

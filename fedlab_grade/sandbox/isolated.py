@@ -124,11 +124,7 @@ class _Examiner(Child):
         self.tell(job)
 
     def begin(self) -> None:
-        """Wait until it is ready.
-
-        Raises:
-            NoSandbox, CheckBroken: it cannot be.
-        """
+        """Wait until it is ready."""
         event = self.event(2 * START)
         if event and event["event"] == "plan":
             self.plan: list[dict[str, object]] = event["tests"]
@@ -150,11 +146,7 @@ class _Examiner(Child):
         self.tell([name, text])
 
     def take(self, progress: Progress, patience: float) -> None:
-        """Wait for the results of the submission.
-
-        Raises:
-            _Failed: there are not all of them.
-        """
+        """Wait for the results of the submission."""
         end = time.monotonic() + patience
         while self._busy:
             event = self.event(end - time.monotonic())

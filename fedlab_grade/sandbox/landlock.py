@@ -53,11 +53,7 @@ def beneath(place: Path, hidden: Collection[Path]) -> Iterator[Rule]:
 
 
 def install(rules: Iterable[Rule]) -> bool:
-    """Close all other files to this process and what it will start; False where it cannot be.
-
-    Raises:
-        OSError: the kernel refuses.
-    """
+    """Close all other files to this process and what it will start; False where it cannot be."""
     known = version()
     if not known:
         return False

@@ -40,11 +40,7 @@ class Line:
         self.printed = b""
 
     def send(self, message: bytes, end: float) -> None:
-        """Send a message before ``end``, as of `time.monotonic`.
-
-        Raises:
-            OSError: it is too late, or the other side has ended.
-        """
+        """Send a message before ``end``, as of `time.monotonic`."""
         self._worker.line.settimeout(max(1e-3, end - time.monotonic()))
         self._worker.line.sendall(message)
 
@@ -123,11 +119,7 @@ _FIELDS: dict[str, dict[str, Any]] = {
 
 
 def checked(reply: Any) -> dict[str, Any]:
-    """Return the reply, once it is known to have its fields.
-
-    Raises:
-        callables.Malformed: it has not.
-    """
+    """Return the reply, once it is known to have its fields."""
     kind = reply.get("kind") if type(reply) is dict else None
     fields = _FIELDS.get(kind) if type(kind) is str else None
     if fields is None or reply.keys() != fields.keys() | {"kind"}:

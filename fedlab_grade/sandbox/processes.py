@@ -51,9 +51,6 @@ class Zygote:
 
     Fields:
         user: the id of the first worker's user, where this process is root.
-
-    Raises:
-        NoSandbox: it does not start, or a worker could read a private file.
     """
 
     def __init__(
@@ -120,9 +117,6 @@ class Zygote:
 
         Args:
             files: those that it tries to read; which of them it could is in ``readable``.
-
-        Raises:
-            NoSandbox: it does not start.
         """
         worker = self.worker(b"L")
         try:
@@ -139,11 +133,7 @@ class Zygote:
             worker.let_go()
 
     def worker(self, kind: bytes = b"F") -> Worker:
-        """Start a worker, which serves, or (``L``) looks around.
-
-        Raises:
-            NoSandbox: there is none to be had.
-        """
+        """Start a worker, which serves, or (``L``) looks around."""
         line, far_line = socket.socketpair()
         leash, far_leash = socket.socketpair()
         output, far_output = os.pipe()
@@ -204,9 +194,6 @@ def bubblewrap(private: Iterable[Path] = ()) -> list[str]:
 
     It sees what `mounts` lists, and can write to none of it. As root no namespace of users is made:
     in one, the number of processes would not be limited.
-
-    Raises:
-        NoSandbox: bubblewrap is not installed, or a private file cannot be masked.
     """
     program = shutil.which("bwrap")
     if program is None:

@@ -48,9 +48,6 @@ class Remote(Student):
         deadline: when there is no time left, as of `time.monotonic`.
         allowed: the seconds until then, in the words of a message; "" for those of the file.
         on_answer: called once, when the first call has returned.
-
-    Raises:
-        NotGradable: the file cannot be run.
     """
 
     def __init__(
@@ -91,11 +88,7 @@ class Remote(Student):
     def run(
         self, name: str, arguments: Sequence[object], named: Mapping[str, object], seed: int | None
     ) -> tuple[Any, list[str], list[object]]:
-        """Call the function as at home, see `Student.run`.
-
-        Raises:
-            Stopped: the call took too long, or ended the process.
-        """
+        """Call the function as at home, see `Student.run`."""
         functions = callables.Functions()
         request = {
             "kind": "call", "name": name, "arguments": list(arguments), "named": dict(named),

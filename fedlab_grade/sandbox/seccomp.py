@@ -34,11 +34,7 @@ _NUMBER, _MACHINE, _FIRST = 0, 4, 16  # where the kernel puts them
 
 
 def program(machine: str) -> bytes:
-    """Return the filter as the kernel reads it.
-
-    Raises:
-        KeyError: the machine is not in MACHINES.
-    """
+    """Return the filter as the kernel reads it."""
     column = list(MACHINES).index(machine) if machine in MACHINES else -1
     steps = [
         (_LOAD, 0, 0, _MACHINE),
@@ -64,11 +60,7 @@ def program(machine: str) -> bytes:
 
 
 def install() -> bool:
-    """Put the filter on this process and all that it will start; False where there is none.
-
-    Raises:
-        OSError: the kernel refuses the filter.
-    """
+    """Put the filter on this process and all that it will start; False where there is none."""
     if platform.machine() not in MACHINES:
         return False
     text = program(platform.machine())

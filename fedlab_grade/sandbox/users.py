@@ -48,9 +48,6 @@ def lock(block: int) -> int | None:
 
     Returns:
         The open file that holds the lock; None if another process holds it.
-
-    Raises:
-        OSError: the lock cannot be written.
     """
     file = os.open(_folder() / str(block), os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
     try:

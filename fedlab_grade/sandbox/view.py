@@ -46,9 +46,6 @@ def masked(private: Iterable[Path]) -> dict[Path, Path]:
     Args:
         private: files and folders that no submission may read. `fedlab_edu` is one of them,
             wherever it is installed.
-
-    Raises:
-        NoSandbox: one cannot be masked, because Python needs the folder that holds it.
     """
     course = [Path(entry, "fedlab_edu") for entry in (str(PACKAGE.parent), *sys.path)]
     needed = _needed()
@@ -77,11 +74,7 @@ def _needed() -> set[Path]:
 
 
 def mounts(private: Iterable[Path]) -> Iterator[str]:
-    """Yield the view as options of bubblewrap.
-
-    Raises:
-        NoSandbox: see `masked`.
-    """
+    """Yield the view as options of bubblewrap."""
     made: set[Path] = set()
     places = shown()
     for place, real in places.items():
@@ -100,11 +93,7 @@ def mounts(private: Iterable[Path]) -> Iterator[str]:
 
 
 def opened(private: Iterable[Path]) -> list[landlock.Rule]:
-    """Return what Landlock leaves open of the disk, the same as `mounts`; nothing without it.
-
-    Raises:
-        NoSandbox: see `masked`.
-    """
+    """Return what Landlock leaves open of the disk, the same as `mounts`; nothing without it."""
     if not landlock.version():
         return []
     hidden = set(masked(private).values())

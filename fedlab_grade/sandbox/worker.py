@@ -84,9 +84,6 @@ def no_package(text: str) -> None:
     """Refuse a file that imports the course's package, which can do what the exercises ask for.
 
     In the sandbox it is not found either; but an answer that catches that would go on without.
-
-    Raises:
-        NotGradable: it does; the message says where.
     """
     if place := package_import(text):
         raise NotGradable(
@@ -121,11 +118,7 @@ def answer(student: Student, request: dict[str, Any]) -> dict[str, object]:
 
 
 def receive(line: socket.socket) -> Any:
-    """Return the next message.
-
-    Raises:
-        EOFError: there is none.
-    """
+    """Return the next message."""
     body, blob = wire.lengths(_read(line, wire.HEAD.size))
     return wire.decode(_read(line, body), _read(line, blob), partial(Ask, line))
 
