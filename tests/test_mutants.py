@@ -1,7 +1,6 @@
 """Typical answers to the exercises, and the module that they are written in."""
 
 import ast
-import re
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
