@@ -21,7 +21,7 @@ questions share stand once, in a module that is included for each of them.
 
 import ast
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
@@ -132,15 +132,17 @@ def _read(path: Path, solution: str, question: str = "") -> Iterator[tuple[str, 
         where = f"{path.name}, line {node.lineno}"
         question, name, hint = _fields(node, marker, where)
         node.decorator_list.remove(marker)
-        body = node.body if isinstance(node, ast.ClassDef) else [node]
+        body = [*node.body] if isinstance(node, ast.ClassDef) else [node]
         made = [n.name for n in body if isinstance(n, _DEFINITIONS) and n.name in known]
         if not made:
             there = ", ".join(known)
             raise ValueError(f"{where}: the solution has no such function; it has: {there}")
-        parts = {"rest": rest, "answer": body}
-        text = {key: ast.unparse(ast.Module(nodes, [])) for key, nodes in parts.items()}
-        whole = TEXT.format(solution=solution, **text)
+        whole = TEXT.format(rest=_text(rest), solution=solution, answer=_text(body))
         yield where, Mutant(name, whole, question, hint, tuple(made))
+
+
+def _text(nodes: Sequence[ast.stmt]) -> str:
+    return ast.unparse(ast.Module([*nodes], []))
 
 
 def _marker(node: ast.stmt) -> ast.expr | None:
