@@ -1,1 +1,4 @@
-"""What an instructor does: hand out, take in, grade, report."""
+"""What an instructor does: grade a class, report, release.
+
+Where a function cannot go on it raises a `Refusal`: one sentence for who typed the command.
+"""

@@ -62,12 +62,7 @@ class Batch:
     changed: Callable[[Change], None] = lambda change: None
 
     def run(self, everyone: Sequence[Person]) -> None:
-        """Grade everyone.
-
-        Raises:
-            Refusal: the solution does not pass its own tests, they cannot be run, or the grader
-                fails again and again.
-        """
+        """Grade everyone."""
         own = self.assignment
         passed = f"{own.digest} {hashlib.sha256(own.reference.encode()).hexdigest()}"
         tests = self.store.tested(own.name, passed) or self.tested()
@@ -103,11 +98,7 @@ class Batch:
                     ) from None
 
     def tested(self) -> tuple[Outcome, ...]:
-        """Return the tests once the solution has passed them; without a solution, as they are.
-
-        Raises:
-            Refusal: it has not, or the tests cannot be run.
-        """
+        """Return the tests once the solution has passed them; without a solution, as they are."""
         tests, source = self.assignment.tests, self.assignment.source
         name = "empty.py" if source is None else source.name
         try:

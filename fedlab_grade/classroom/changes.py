@@ -29,11 +29,7 @@ def begin(folder: Path) -> None:
 
 
 def read(folder: Path, people: Sequence[Person], questions: Sequence[str]) -> Changes:
-    """Return the changes of a class: student -> new points by question ("" for all), and comments.
-
-    Raises:
-        Refusal: the file cannot be read, or a row names no student, or no question, or no points.
-    """
+    """Return the changes: student -> new points by question ("" for all), and comments."""
     path = folder / NAME
     if not path.exists():
         return {}

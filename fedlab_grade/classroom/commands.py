@@ -21,6 +21,7 @@ DEFAULT = Limits()
 if TYPE_CHECKING:
     from fedlab_grade.classroom.batch import Grader
     from fedlab_grade.classroom.records import Change
+    from fedlab_grade.run import Report
 
 
 def grade(
@@ -41,12 +42,10 @@ def grade(
         again: also who has a grade of the same file and tests.
         trust: run submissions even where this machine cannot keep them apart.
         jobs: submissions that are graded at a time; each keeps a core busy.
-
-    Raises:
-        Refusal: nothing can be graded.
     """
     from fedlab_grade.classroom.batch import Batch
     from fedlab_grade.classroom.downloads import people
+    from fedlab_grade.sandbox.view import NoSandbox
 
     chosen = find(assignment, course)
     store = Store(Path(f"grades-{chosen.name}") if out is None else out)
@@ -76,23 +75,26 @@ def grade(
             Batch(chosen, store, grader, back_end, again, step, changed).run(everyone)
     except BrokenPipeError:  # of what reads our output, and not of a disk
         raise
+    except NoSandbox as error:
+        raise Refusal(f"{str(error).rstrip('.')}.") from None
     except OSError as error:
         raise Refusal(f"{error.filename or store.folder}: {error.strerror}.") from None
     except KeyboardInterrupt:
-        kept = len(list((store.folder / "grades").glob("*.json")))
-        goes = "begins with the first one once more" if again else "goes on from here"
-        said = f"stopped. {kept} are graded, and stay so; the same command {goes}."
-        print(f"fedlab-edu: {said}", file=sys.stderr)
-        return 130
+        return _stopped(store, again)
     return _told(store)
 
 
-def release(assignment: str, out: Path, course: Path | None = None) -> int:
-    """Write what students get, as a folder or a zip; 0.
+def _stopped(store: Store, again: bool) -> int:
+    """Say after Ctrl-C how far it came; 130."""
+    kept = len(list((store.folder / "grades").glob("*.json")))
+    goes = "begins with the first one once more" if again else "goes on from here"
+    said = f"stopped. {kept} are graded, and stay so; the same command {goes}."
+    print(f"fedlab-edu: {said}", file=sys.stderr)
+    return 130
 
-    Raises:
-        Refusal: it cannot be made, or would give an answer away.
-    """
+
+def release(assignment: str, out: Path, course: Path | None = None) -> int:
+    """Write what students get, as a folder or a zip; 0."""
     from fedlab_grade.classroom.handout import handout, write
 
     chosen = find(assignment, course)
@@ -127,28 +129,20 @@ def isolated(
             `fedlab_grade.sandbox.isolated.grade_isolated`.
 
     Raises:
-        Refusal: nothing does, and the submissions are not trusted; when the grader is called, that
-            it cannot be started.
+        NoSandbox: there is none, and the submissions are not trusted; also as the grader runs.
     """
-    from fedlab_grade.run import Report
     from fedlab_grade.sandbox.doctor import choose
     from fedlab_grade.sandbox.isolated import grade_isolated
-    from fedlab_grade.sandbox.view import NoSandbox
 
-    def grader(tests: Path, submissions: Iterable[tuple[str, str]]) -> Iterator[Report]:
+    way = choose(trust)
+
+    def grader(tests: Path, submissions: Iterable[tuple[str, str]]) -> "Iterator[Report]":
         known = len(submissions) if isinstance(submissions, list) else jobs
-        try:
-            yield from grade_isolated(
-                tests, submissions, way, limits, secret=secret, reference=reference,
-                private=private, trust=trust, jobs=min(known, jobs),
-            )  # fmt: skip
-        except NoSandbox as error:
-            raise Refusal(f"{str(error).rstrip('.')}.") from None
+        return grade_isolated(
+            tests, submissions, way, limits, secret=secret, reference=reference,
+            private=private, trust=trust, jobs=min(known, jobs),
+        )  # fmt: skip
 
-    try:
-        way = choose(trust)
-    except NoSandbox as error:
-        raise Refusal(f"{str(error).rstrip('.')}.") from None
     return grader, way
 
 

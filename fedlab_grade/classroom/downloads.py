@@ -47,20 +47,13 @@ def people(folder: Path, roster: Path | None = None) -> list[Person]:
 
     Args:
         roster: may lie in the folder.
-
-    Raises:
-        Refusal: there is no such folder or roster, or they cannot be read.
     """
     found = handed_in(folder, roster)
     return found if roster is None else enrolled(read_roster(roster), found)
 
 
 def handed_in(folder: Path, roster: Path | None = None) -> list[Person]:
-    """Return everyone who handed in, by name.
-
-    Raises:
-        Refusal: there is no such folder, or Gradescope's list in it cannot be read.
-    """
+    """Return everyone who handed in, by name."""
     if not folder.is_dir():
         there = "is no folder: unpack it first" if folder.exists() else "does not exist"
         raise Refusal(f"{folder} {there}.")
@@ -144,11 +137,7 @@ def _merged(found: Iterable[tuple[object, Person]]) -> list[Person]:
 
 
 def _gradescope(metadata: Path, entries: Sequence[Path]) -> list[Person]:
-    """Return the students of each folder, and those that Gradescope lists without a folder.
-
-    Raises:
-        Refusal: Gradescope's list cannot be read, or is none.
-    """
+    """Return the students of each folder, and those that Gradescope lists without a folder."""
     try:
         left = limited(_submitters, metadata, seconds=SECONDS)
     except Unusable as problem:

@@ -67,10 +67,7 @@ def nbgrader(records: Iterable[Record], database: Path) -> list[str]:
     """Write the marks to a gradebook of nbgrader, each question as an autograded cell.
 
     The gradebook is written from scratch each time, because an old one has no place for the grades
-    of a new question.
-
-    Raises:
-        Refusal: nbgrader is not installed, or fails; an earlier gradebook stays as it is.
+    of a new question; where that fails, the old one stays.
     """
     everyone = list(records)
     beside = database.resolve().with_name(f".{os.getpid()}.{database.name}")

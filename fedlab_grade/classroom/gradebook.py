@@ -38,9 +38,6 @@ def fill(
 
     Returns: who has no mark, being not in the class or not graded; and what else does not fit, as
         sentences.
-
-    Raises:
-        Refusal: the template cannot be read, or the column is not in it.
     """
     rows, between = read_table(template)
     head = rows[0][1]

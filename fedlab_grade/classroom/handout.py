@@ -43,12 +43,7 @@ new, only with other inputs."""
 
 
 def handout(assignment: Assignment) -> dict[str, str]:
-    """Return the files for students: name -> text.
-
-    Raises:
-        Refusal: there is no solution, the files cannot be made, an answer would get out, or
-            Jupytext is missing.
-    """
+    """Return the files for students: name -> text."""
     if assignment.source is None:
         raise Refusal(f"{assignment.tests.parent} holds no solution to make a release from.")
     module, notebook = f"{assignment.stem}.py", f"{assignment.stem}.ipynb"
@@ -73,9 +68,6 @@ def public(tests: str) -> tuple[str, int]:
 
     A test is hidden where its marker, or the name that stands for the marker, has ``hidden=True``.
     Tests without a decorator are tests of the tests, and stay behind as well.
-
-    Raises:
-        Refusal: something about hidden tests is left.
     """
     short: set[str] = set()  # names of hidden markers
     out: set[int] = set()  # lines
@@ -99,11 +91,7 @@ def public(tests: str) -> tuple[str, int]:
 
 
 def as_notebook(module: str) -> str:
-    """Return a module in cells as a notebook; one without cells gets one for each function.
-
-    Raises:
-        Refusal: Jupytext is missing.
-    """
+    """Return a module in cells as a notebook; one without cells gets one for each function."""
     jupytext = extra("jupytext")
     notebook = jupytext.reads(module, fmt="py:percent" if "# %%" in module else "py:light")
     notebook.metadata = {
@@ -120,9 +108,6 @@ def guard(solution: str, work: Mapping[str, str], tests: Mapping[str, str]) -> N
     Of the files to fill in no line may be one of an answer, unless it stands outside of the answers
     as well. Tests compute what they ask for, and may share a line with an answer by chance; but not
     two in a row, and not a whole answer.
-
-    Raises:
-        Refusal: an answer would get out; with the file and the line.
     """
     blocks = secret(solution)
     outside = [line.strip() for line in solution.split("\n")]
@@ -145,11 +130,7 @@ def guard(solution: str, work: Mapping[str, str], tests: Mapping[str, str]) -> N
 
 
 def write(files: Mapping[str, str], out: Path, source: Path) -> None:
-    """Put the files into a folder, or into a zip where the name ends so.
-
-    Raises:
-        Refusal: it is the folder that holds the solution, or cannot be written to.
-    """
+    """Put the files into a folder, or into a zip where the name ends so."""
     if out.resolve() == source.resolve().parent:
         raise Refusal(f"{out} holds the solution: name another folder for the release.")
     try:

@@ -27,9 +27,6 @@ def report(
         exports: some of gradescope and nbgrader.
         canvas: Canvas's gradebook, moodle: Moodle's grading worksheet, to be filled in.
         column: of Canvas's gradebook; "" for the one that begins with the assignment's name.
-
-    Raises:
-        Refusal: there are no grades, or an export cannot be made.
     """
     store = Store(folder)
     target = folder / "report"

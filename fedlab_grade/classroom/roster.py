@@ -29,9 +29,6 @@ def read_table(path: Path) -> tuple[list[tuple[int, list[str]]], str]:
     """Return the rows of a CSV file, each with its last line, and what stands between cells.
 
     That is the comma, semicolon or tab that is most frequent in the first line.
-
-    Raises:
-        Refusal: it cannot be read, is empty, or a quote in it is not closed.
     """
     try:
         rows, between = limited(_table, path)
@@ -64,10 +61,6 @@ def read_roster(path: Path) -> list[Person]:
     Canvas's gradebook, Moodle's grading worksheet and Gradescope's roster are such files. Rows that
     are equal in name and first id, as of a student in two sections, are one student. Canvas's
     student for tests is left out.
-
-    Raises:
-        Refusal: it cannot be read; no column is known; or a row is not what was meant, as with a
-            comma in a name without quotes.
     """
     rows, between = read_table(path)
     (first, titles), *rest = rows

@@ -57,11 +57,7 @@ class Store:
         tests_sha256: str = "",
         passed: str = "",
     ) -> None:
-        """Write the list of the class and the tests, before anything is graded.
-
-        Raises:
-            Refusal: the folder holds the grades of another assignment, or a broken class.json.
-        """
+        """Write the list of the class and the tests, before anything is graded."""
         self.tested(assignment, passed)
         people = tuple(replace(one, paths=()) for one in everyone)
         about = ClassList(assignment, tuple(tests), tests_sha256, passed, people)
@@ -69,11 +65,7 @@ class Store:
         changes.begin(self.folder)
 
     def tested(self, assignment: str, passed: str) -> tuple[Outcome, ...]:
-        """Return the tests if the solution has passed these very tests before, else none.
-
-        Raises:
-            Refusal: as `begin` does.
-        """
+        """Return the tests if the solution has passed these very tests before, else none."""
         if not (self.folder / "class.json").exists():
             return ()
         earlier = self.read_class()
@@ -85,11 +77,7 @@ class Store:
         return earlier.tests if earlier.passed == passed else ()
 
     def read_class(self) -> ClassList:
-        """Return what `begin` wrote.
-
-        Raises:
-            Refusal: nothing was graded here, or the file is not what `begin` wrote.
-        """
+        """Return what `begin` wrote."""
         path = self.folder / "class.json"
         try:
             found = _tuples(json.loads(path.read_bytes()))
@@ -112,11 +100,7 @@ class Store:
             ) from None
 
     def secret(self) -> str:
-        """Return the seed of hidden inputs, the same for all students and every time.
-
-        Raises:
-            Refusal: it is empty, so that anyone could draw the same.
-        """
+        """Return the seed of hidden inputs, the same for all students and every time."""
         path = self.folder / "secret"
         if not path.exists():
             path.parent.mkdir(0o700, parents=True, exist_ok=True)
@@ -145,9 +129,6 @@ class Store:
         """Yield everyone of the class in order, with the changes by hand.
 
         A student without a record of these tests is ungraded.
-
-        Raises:
-            Refusal: see `read_class` and `changes.read`.
         """
         about = self.read_class()
         by_hand = changes.read(self.folder, about.people, list(by_question(about.tests)))

@@ -16,11 +16,7 @@ WORKERS = 2  # processes that grade side by side; each keeps a core busy
 
 
 def try_out(assignment: str, course: Path | None = None) -> int:
-    """Print how the tests judge each answer; return 1 where one is judged otherwise than marked.
-
-    Raises:
-        Refusal: there is no solution, the typical answers cannot be read, or the tests not be run.
-    """
+    """Print how the tests judge each answer; return 1 where one is judged otherwise than marked."""
     chosen = find(assignment, course)
     if chosen.source is None:
         raise Refusal(f"there is no solution beside {chosen.tests}.")
@@ -44,11 +40,7 @@ def try_out(assignment: str, course: Path | None = None) -> int:
 
 
 def answers(assignment: Assignment) -> list[Mutant]:
-    """Return all that the tests are tried on.
-
-    Raises:
-        Refusal: the untouched file cannot be made, or the typical answers cannot be read.
-    """
+    """Return all that the tests are tried on."""
     first = [Mutant(SOLUTION, assignment.reference), Mutant(UNTOUCHED, assignment.stub)]
     return [*first, *assignment.typical]
 
