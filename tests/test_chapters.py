@@ -22,7 +22,8 @@ PATHS = [
     if page.stem not in MORE and f"{page.stem.partition('_')[0]}_more" in MORE
 ]
 COMMAND = re.compile(
-    r"fedlab-edu reproduce (\S+) --dataset (\S+) --seeds (\d+) --folder book/records"
+    r"fedlab-edu reproduce (\S+)(?: --scale (\S+))? --dataset (\S+)(?: --data FOLDER)?"
+    r" --seeds (\d+) --folder book/records"
 )
 COMMANDS = [found for page in CHAPTERS for found in COMMAND.findall(page.read_text("utf-8"))]
 CELL = re.compile(r"^```\{code-cell\}[^\n]*\n(.*?)^```$", re.M | re.S)
@@ -152,12 +153,12 @@ def test_a_path_types_no_result_and_uses_plain_british_words(name: str) -> None:
     assert [word for word in re.findall(AMERICAN, words) if "size" not in word] == []
 
 
-@pytest.mark.parametrize(("experiment", "data", "seeds"), COMMANDS)
+@pytest.mark.parametrize(("experiment", "scale", "data", "seeds"), COMMANDS)
 def test_a_printed_command_made_the_record_that_the_chapter_reads(
-    experiment: str, data: str, seeds: str
+    experiment: str, scale: str, data: str, seeds: str
 ) -> None:
     found: defaultdict[str, set[int]] = defaultdict(set)
-    text = (BOOK / "records" / f"{experiment}-{data}-book.jsonl").read_text("utf-8")
+    text = (BOOK / "records" / f"{experiment}-{data}-{scale or 'book'}.jsonl").read_text("utf-8")
     for record in map(json.loads, text.splitlines()):
         found[record["variant"]].add(record["seed"])
     assert {frozenset(each) for each in found.values()} == {frozenset(range(int(seeds)))}
