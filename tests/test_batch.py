@@ -17,7 +17,7 @@ from fedlab_grade.classroom.batch import Batch
 from fedlab_grade.classroom.downloads import people
 from fedlab_grade.classroom.intake import Handed, Wanted
 from fedlab_grade.classroom.people import Person
-from fedlab_grade.classroom.records import TEXT, Change, Outcome, Record
+from fedlab_grade.classroom.records import TEXT, Change, ClassList, Outcome, Record
 from fedlab_grade.classroom.store import Store, file_name
 from fedlab_grade.options import Refusal
 from fedlab_grade.run import Report
@@ -206,9 +206,9 @@ def test_a_solution_that_fails_its_own_tests_stops_all(course: Course) -> None:
 
 
 def test_grades_of_two_assignments_do_not_mix(course: Course) -> None:
-    course.store.begin("other", (), [])
+    course.store.begin(ClassList("other", (), ()))
     with pytest.raises(Refusal, match="holds the grades of other: name another folder with --out"):
-        course.store.begin("hw", (), [])
+        course.store.begin(ClassList("hw", (), ()))
     course.hand_in(ann=RIGHT)
     with pytest.raises(Refusal, match="holds the grades of other"):
         course.grade()
@@ -723,9 +723,8 @@ def test_a_record_and_a_class_list_come_back_from_the_disk_as_they_were(tmp_path
                     ("a", "b"), "cd", "bwrap", {"torch": "2"})  # fmt: skip
     store.write(record)
     assert store.read("k") == record
-    store.begin(
-        "hw", (test,), [Person("k", "N", ("1",), (("a", tmp_path),), True, ("n",))], "cd", "x"
-    )
+    given = Person("k", "N", ("1",), (("a", tmp_path),), True, ("n",))
+    store.begin(ClassList("hw", (test,), (given,), "cd", "x"))
     about = store.read_class()
     assert about.people == (Person("k", "N", ("1",), (), True, ("n",)),)
     assert (about.assignment, about.tests, about.tests_sha256, about.passed) == (

@@ -8,6 +8,7 @@ import json
 import re
 import sys
 from dataclasses import replace
+from functools import partial
 from html.parser import HTMLParser
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
@@ -18,7 +19,7 @@ from markdown_it import MarkdownIt
 from fedlab_grade import escape
 from fedlab_grade.classroom import commands, exports, gradebook, pages, report, tables
 from fedlab_grade.classroom.people import Person
-from fedlab_grade.classroom.records import Outcome, Record
+from fedlab_grade.classroom.records import ClassList, Outcome, Record
 from fedlab_grade.classroom.store import Store
 from fedlab_grade.options import Refusal
 
@@ -51,6 +52,8 @@ def record(student: str = "ann", *points: float | None, **fields: object) -> Rec
     values = {"state": "graded", "assignment": "hw", "ids": (), "name": student} | fields
     return Record(student, tests=tuple(tests), **values)  # type: ignore[arg-type]
 
+
+markdown_page = partial(pages.student_page, kind="md")
 
 CLASS = [
     record("ann", 1, 2, 2.5, ids=("11",)),
@@ -96,7 +99,7 @@ def everything(one: Record) -> list[str]:
     return [
         pages.class_page(EVIL, rows),
         pages.student_page(one),
-        pages.student_markdown(one),
+        markdown_page(one),
         tables.class_text(rows),
         tables.class_csv(rows),
         tables.difficulty_csv(rows),
@@ -115,7 +118,7 @@ def test_no_page_holds_an_element_of_a_students() -> None:
 
 def test_markdown_holds_no_element_link_picture_or_heading_of_a_students() -> None:
     for one in (evil(), Record(EVIL, EVIL, (), EVIL, "not gradable yet", (), EVIL, notes=(EVIL,))):
-        tokens = MarkdownIt("gfm-like", {"linkify": False}).parse(pages.student_markdown(one))
+        tokens = MarkdownIt("gfm-like", {"linkify": False}).parse(markdown_page(one))
         flat = [*tokens, *(child for token in tokens for child in token.children or [])]
         kinds = {token.type for token in flat}
         assert not kinds & {"html_block", "html_inline", "link_open", "image", "code_inline"}
@@ -224,7 +227,7 @@ def test_difficulty_of_nothing_is_no_division_by_zero() -> None:
 # --- a student ----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("page", [pages.student_page, pages.student_markdown])
+@pytest.mark.parametrize("page", [pages.student_page, markdown_page])
 def test_of_a_hidden_test_a_student_reads_the_aspect_only(page: object) -> None:
     one = record("bob", 0, 0, 0)
     assert callable(page)
@@ -241,12 +244,12 @@ def test_a_fault_of_ours_is_not_blamed_on_the_student() -> None:
 
 
 def test_not_gradable_yet_says_why_and_that_it_is_no_zero() -> None:
-    text = pages.student_markdown(CLASS[2])
+    text = markdown_page(CLASS[2])
     assert "not the same as 0 points" in text
     assert "no Python" in text
 
 
-@pytest.mark.parametrize("page", [pages.student_page, pages.student_markdown])
+@pytest.mark.parametrize("page", [pages.student_page, markdown_page])
 def test_a_test_that_was_not_run_says_why_where_a_call_of_its_question_was_stopped(
     page: object,
 ) -> None:
@@ -260,7 +263,7 @@ def test_a_test_that_was_not_run_says_why_where_a_call_of_its_question_was_stopp
     assert why not in page(replace(CLASS[3], tests=tuple(idle)))  # grading had not come to it
 
 
-@pytest.mark.parametrize("page", [pages.student_page, pages.student_markdown])
+@pytest.mark.parametrize("page", [pages.student_page, markdown_page])
 def test_where_a_file_could_not_be_loaded_for_one_test_its_page_says_why(page: object) -> None:
     assert callable(page)
     first, *others = record("bob", 1, 2, 2.5).tests
@@ -268,7 +271,7 @@ def test_where_a_file_could_not_be_loaded_for_one_test_its_page_says_why(page: o
     assert "The import did not finish" in page(replace(CLASS[1], tests=(late, *others)))
 
 
-@pytest.mark.parametrize("page", [pages.student_page, pages.student_markdown])
+@pytest.mark.parametrize("page", [pages.student_page, markdown_page])
 def test_what_was_said_in_the_question_already_is_not_said_again(page: object) -> None:
     assert callable(page)
     first, hidden, other = record("bob", 0, 0, 0).tests
@@ -291,7 +294,8 @@ def test_notes_about_a_student_are_for_the_instructor_and_notes_about_the_file_f
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     store = Store(tmp_path)
-    store.begin("hw", CLASS[0].tests, [Person("ann", "ann", notes=("not in the roster",))])
+    ann = Person("ann", "ann", notes=("not in the roster",))
+    store.begin(ClassList("hw", CLASS[0].tests, (ann,)))
     store.write(replace(CLASS[0], notes=("of two files the last one counts",)))
     assert commands._told(store) == 0
     assert "  see to: ann: not in the roster\n" in capsys.readouterr().out
@@ -709,7 +713,7 @@ def test_the_report_of_a_folder_is_there_for_everyone(
     for path in old:
         path.parent.mkdir(parents=True)
         path.write_text("of a student who is no longer in the class")
-    store.begin("hw", CLASS[0].tests, everyone)
+    store.begin(ClassList("hw", CLASS[0].tests, tuple(everyone)))
     for one in CLASS:
         store.write(one)
     assert report.report(tmp_path, exports=["gradescope"]) == 0
@@ -733,7 +737,7 @@ def test_without_nbgrader_all_other_exports_are_there(
 ) -> None:
     monkeypatch.setitem(sys.modules, "nbgrader.api", None)
     store = Store(tmp_path)
-    store.begin("hw", CLASS[0].tests, [Person("ann", "ann")])
+    store.begin(ClassList("hw", CLASS[0].tests, (Person("ann", "ann"),)))
     (tmp_path / "book.csv").write_text(CANVAS)
     with pytest.raises(Refusal, match="pip install nbgrader"):
         report.report(tmp_path, exports=["nbgrader"], canvas=tmp_path / "book.csv")

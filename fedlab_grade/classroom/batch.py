@@ -23,6 +23,7 @@ from fedlab_grade.classroom.records import (
     UNCLEAR,
     UNGRADED,
     Change,
+    ClassList,
     Outcome,
     Record,
     excerpt,
@@ -66,7 +67,7 @@ class Batch:
         own = self.assignment
         passed = f"{own.digest} {hashlib.sha256(own.reference.encode()).hexdigest()}"
         tests = self.store.tested(own.name, passed) or self.tested()
-        self.store.begin(own.name, tests, everyone, own.digest, passed)
+        self.store.begin(ClassList(own.name, tests, tuple(everyone), own.digest, passed))
         todo = self._open(everyone, tests)
         back: deque[_Open] = deque()  # the grader had them in hand when it failed on another
         breaks = 0

@@ -46,6 +46,7 @@ def _templates() -> Any:
         lstrip_blocks=True,
     )
     out.filters |= {"markdown": markdown, "fenced": fenced, "number": number}
+    out.globals |= {"called": called, "colour": _colour, "line": _line, "said": _said, "told": told}
     return out
 
 
@@ -63,7 +64,6 @@ def class_page(assignment: str, table: Table) -> str:
         "class.html",
         assignment=assignment,
         table=table,
-        called=called,
         mean=number(round(fmean(totals), 2)) if totals else "-",
         bins=[
             (f"{ends[i]} to {ends[i + 1]}", n, WIDTH * n / max(1, *counts))
@@ -74,41 +74,17 @@ def class_page(assignment: str, table: Table) -> str:
     )
 
 
-def student_page(record: Record, show_hidden: bool = False) -> str:
-    """Return a student's report as a page of HTML."""
-    return _render("student.html", **_shown(record, show_hidden))
-
-
-def student_markdown(record: Record, show_hidden: bool = False) -> str:
-    """Return a student's report as Markdown."""
-    return _render("student.md", **_shown(record, show_hidden))
-
-
-def _shown(record: Record, show_hidden: bool) -> dict[str, Any]:
-    """Return what the templates of a student's report show."""
-    questions = []
-    for name, tests in record.questions.items():
-        points, most = record.points(name), sum(t.max for t in tests)
-        shown = [
-            (_line(t), _colour(t.points, t.max), told(t, record.tests, show_hidden)) for t in tests
-        ]
-        questions.append(
-            {
-                "name": name,
-                "function": tests[0].function,
-                "points": f"{number(points) or '-'} of {number(most)}",
-                "colour": _colour(points, most),
-                "said": _said(record, name),
-                "tests": shown,
-            }
-        )
-    return {
-        "record": record,
-        "summary": _summary(record),
-        "problem": record.problem if record.state == NOT_GRADABLE else "",
-        "questions": questions if record.state in (GRADED, UNGRADED) else [],
-        "made": _made(record),
-    }
+def student_page(record: Record, show_hidden: bool = False, kind: str = "html") -> str:
+    """Return a student's report as a page of HTML, or as Markdown (``md``)."""
+    return _render(
+        f"student.{kind}",
+        record=record,
+        show_hidden=show_hidden,
+        summary=_summary(record),
+        problem=record.problem if record.state == NOT_GRADABLE else "",
+        questions=record.questions if record.state in (GRADED, UNGRADED) else {},
+        made=_made(record),
+    )
 
 
 def _colour(points: float | None, most: float) -> str:

@@ -178,9 +178,9 @@ class ClassList:
 
     assignment: str
     tests: tuple[Outcome, ...]
-    tests_sha256: str
-    passed: str
     people: tuple[Person, ...]
+    tests_sha256: str = ""
+    passed: str = ""
 
 
 @dataclass(frozen=True)

@@ -72,7 +72,7 @@ def _write_pages(store: Store, target: Path, show_hidden: bool) -> tables.Table:
     for record in store.records():
         page = target / "students" / f"{file_name(record.student)}.html"
         _text(page, pages.student_page(record, show_hidden))
-        _text(page.with_suffix(".md"), pages.student_markdown(record, show_hidden))
+        _text(page.with_suffix(".md"), pages.student_page(record, show_hidden, "md"))
         table.add(record, f"students/{page.name}", notes[record.student])
     _text(target / "class.html", pages.class_page(about.assignment, table))
     _text(target / "class.csv", tables.class_csv(table))

@@ -14,7 +14,7 @@ import json
 import os
 import re
 import secrets
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -49,19 +49,12 @@ class Store:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
-    def begin(
-        self,
-        assignment: str,
-        tests: Sequence[Outcome],
-        everyone: Sequence[Person],
-        tests_sha256: str = "",
-        passed: str = "",
-    ) -> None:
+    def begin(self, about: ClassList) -> None:
         """Write the list of the class and the tests, before anything is graded."""
-        self.tested(assignment, passed)
-        people = tuple(replace(one, paths=()) for one in everyone)
-        about = ClassList(assignment, tuple(tests), tests_sha256, passed, people)
-        write_json(self.folder / "class.json", {"schema": CLASS, **asdict(about)})
+        self.tested(about.assignment, about.passed)  # it refuses another assignment
+        people = tuple(replace(one, paths=()) for one in about.people)
+        content = {"schema": CLASS, **asdict(replace(about, people=people))}
+        write_json(self.folder / "class.json", content)
         changes.begin(self.folder)
 
     def tested(self, assignment: str, passed: str) -> tuple[Outcome, ...]:
