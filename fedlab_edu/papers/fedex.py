@@ -61,7 +61,8 @@ def _cifar(seed: int) -> Federation:
 #: own data before the split; otherwise they keep their order (as in the code, FEMNIST too, which
 #: the paper splits at random). CIFAR-10 departs from the paper: images are not augmented. As there,
 #: 10,000 training images are held out for validation, and the test part is for tests: each of 500
-#: clients has 80, 20 and 20. The book's scale draws clients and data for each seed.
+#: clients has 80, 20 and 20. The book's scale draws clients and data for each
+#: seed; so does the middle one, which has the book's budget.
 SETTINGS: Mapping[str, Mapping[str, Setting]] = {
     "book": {
         "digits": Setting(lambda seed: digits(seed=seed), lambda: mlp(64, 32, 10), FEDEX, 200, 40),
