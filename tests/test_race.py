@@ -1,7 +1,7 @@
 """Races of arms: against arms played one by one, and a federation that counts what it is asked."""
 
 from dataclasses import dataclass, replace
-from inspect import Parameter, signature
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -28,8 +28,8 @@ from fedlab_edu.data import Sizes
 from fedlab_edu.rounds.communicate import draw_work
 from fedlab_edu.rounds.run import Round, Run
 from fedlab_edu.rounds.tuner import Fixed
-from fedlab_edu.search.arms import Arm, draw_arms, every_assignment, share_configuration
-from fedlab_edu.search.baselines import hyperband, random_search, successive_halving
+from fedlab_edu.search.arms import Arm, draw_arms, share_configuration
+from fedlab_edu.search.baselines import Options, hyperband, random_search, successive_halving
 from fedlab_edu.search.distributions import Choice, LogUniform, Uniform
 from fedlab_edu.search.estimate import Estimate
 from fedlab_edu.search.race import Race, race
@@ -323,12 +323,6 @@ def test_the_grids_hold_each_configuration_once() -> None:
     assert [float(arm.tuner.final.lr) for arm in share_configuration(table)] == pytest.approx(
         [0.1, 0.2, 0.3]
     )
-    rows = [arm.tuner.row.tolist() for arm in every_assignment(table, 2)]
-    assert rows == [[i, j] for i in range(3) for j in range(3)]
-    with pytest.raises(ValueError, match=r"k\^N is '3\^14'; allowed: at most 10,000 arms"):
-        every_assignment(table, 14)
-    config.update("jaxtyping_disable", True)  # the fixture `shapes` resets this
-    assert len(every_assignment(LocalHP(lr=[0.1] * 10), 4)) == 10_000
 
 
 def test_configurations_of_single_clients_are_independent_draws_of_the_space() -> None:
@@ -586,14 +580,11 @@ def test_options_of_a_race_are_checked(fed: Federation) -> None:
         race(MODEL, fed, arms, three, stop_after_last_elimination=1, method=FedProx())
 
 
-def test_searches_spell_out_the_same_options_and_take_no_others() -> None:
-    options = [
-        [name for name, p in signature(f).parameters.items() if p.kind is Parameter.KEYWORD_ONLY]
-        for f in (random_search, successive_halving, hyperband)
-    ]
-    of_a_race = [n for n in signature(race).parameters if n in options[0]]
-    assert options[0] == options[1] == options[2]
-    assert {*options[0]} == {*of_a_race, "tuner"}
+def test_searches_take_the_options_of_a_race_and_a_tuner(fed: Federation) -> None:
+    of_a_race = [n for n, p in signature(race).parameters.items() if p.kind is p.KEYWORD_ONLY]
+    assert {*Options.__annotations__} == {*of_a_race, "tuner"} - {"first"}
+    with pytest.raises(TypeError, match="unexpected keyword argument 'etas'"):
+        hyperband(MODEL, fed, FEDEX, 30, 3, etas=2)  # type: ignore[call-arg]
 
 
 def test_a_search_is_shown_in_one_short_line(fed: Federation) -> None:

@@ -494,7 +494,9 @@ def test_perturb_and_evo_of_one_place_are_those_of_tensors(eps: float, as_printe
     for u in torch.rand(200, 4, generator=gen, dtype=torch.float64):
         place, (coin, draw, move) = int(5 * u[3]), u[:3].tolist()
         value = torch.tensor([options[place]], dtype=torch.float64)
-        near = neighbours.perturb_place(place, 5, eps, move, as_printed)
+        moves = neighbours.window(5, eps, as_printed)
+        near = min(max(place + moves[int(move * len(moves))], 0), 4)
         assert distribution.perturb(value, eps, u[2:3]).tolist() == [options[near]]
-        other = neighbours.evo_place(place, 5, eps, 0.3, (coin, draw, move), as_printed)
+        s = neighbours.stride(5, eps, as_printed)
+        other = int(5 * draw) if coin < 0.3 else min(max(place + s * (int(3 * move) - 1), 0), 4)
         assert distribution.evo(value, eps, 0.3, u[:3, None]).tolist() == [options[other]]

@@ -1,8 +1,6 @@
 """Configurations for the arms of a search: random ones, a grid, or one per client."""
 
 from collections.abc import Callable
-from itertools import product
-from math import log
 from typing import NamedTuple, SupportsIndex
 
 import torch
@@ -77,15 +75,3 @@ def share_configuration(table: LocalHP, b: ServerHP | None = None) -> list[Arm]:
     """Return one arm per row, the same row for all clients: grid search if the table is a grid."""
     b = ServerHP() if b is None else b
     return [Arm(Fixed(table[j]), b) for j in range(len(table))]
-
-
-def every_assignment(table: LocalHP, clients: int, b: ServerHP | None = None) -> list[Arm]:
-    """Return one arm for each of the k^N ways to assign a row to each client.
-
-    Raises:
-        ValueError: more than 10,000 arms.
-    """
-    b, k = ServerHP() if b is None else b, len(table)
-    clients = whole("clients", clients, 1)
-    require(clients * log(k) <= log(10_000), "k^N", f"{k}^{clients}", "at most 10,000 arms")
-    return [Arm(Fixed(table, torch.tensor(row)), b) for row in product(range(k), repeat=clients)]

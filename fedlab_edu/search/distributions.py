@@ -5,7 +5,7 @@ u in [0, 1), handed in. Khodak et al. (2021), section 3 and D.2; Chen et al. (20
 """
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -63,26 +63,19 @@ class Uniform:
         Source: Khodak et al. (2021), section 3, *Local perturbation*.
         """
         check_shares(eps=eps)
-        return self._near(self.check(value), eps, as_float64(u))
+        value, u, (a, b) = self.check(value), as_float64(u), self._ends
+        if eps == 0:
+            return value.expand(torch.broadcast_shapes(value.shape, u.shape)).clone()
+        return self._value((self._coordinate(value) + (b - a) * eps * (2 * u - 1)).clamp(a, b))
 
     def evo(self, value: Tensor, eps: float, p_re: float, u: Tensor) -> Tensor:
         """Draw afresh with probability p_re, else `perturb`; u (3, ...) holds coin, draw, move.
 
         Source: Chen et al. (2023), eq. (3).
         """
-        check_shares(eps=eps, p_re=p_re)
-        return self.evolved(self.check(value), eps, p_re, as_float64(u))
-
-    def evolved(self, value: Tensor, eps: float, p_re: float, u: Iterable[Tensor]) -> Tensor:
-        """Do `evo` without checks."""
-        coin, draw, move = u
-        return torch.where(coin < p_re, self.from_unit(draw), self._near(value, eps, move))
-
-    def _near(self, value: Tensor, eps: float, u: Tensor) -> Tensor:  # perturb, without checks
-        if eps == 0:
-            return value.expand(torch.broadcast_shapes(value.shape, u.shape)).clone()
-        a, b = self._ends
-        return self._value((self._coordinate(value) + (b - a) * eps * (2 * u - 1)).clamp(a, b))
+        check_shares(p_re=p_re)
+        coin, draw, move = as_float64(u)
+        return torch.where(coin < p_re, self.from_unit(draw), self.perturb(value, eps, move))
 
     def support(self, value: float, eps: float) -> Support:
         """Return the exact distribution of `perturb`."""
@@ -181,15 +174,9 @@ class Choice:
 
         s is ``max(1, round((n-1) eps))``, and the place is clipped. For u see `Uniform.evo`.
         """
-        check_shares(eps=eps, p_re=p_re)
-        self.check(value)
-        return self.evolved(as_float64(value), eps, p_re, as_float64(u))
-
-    def evolved(self, value: Tensor, eps: float, p_re: float, u: Iterable[Tensor]) -> Tensor:
-        """Do `evo` without checks."""
-        (coin, draw, move), n = u, len(self.options)
-        place = (value[..., None] == as_float64(self.options)).long().argmax(-1)
-        moved = place + stride(n, eps, self.as_printed) * ((move * 3).long() - 1)
+        check_shares(p_re=p_re)
+        (coin, draw, move), n = as_float64(u), len(self.options)
+        moved = self.check(value) + stride(n, eps, self.as_printed) * ((move * 3).long() - 1)
         return self._at(torch.where(coin < p_re, (draw * n).long(), moved))
 
     def pmf(self, value: float, eps: float) -> dict[float, float]:

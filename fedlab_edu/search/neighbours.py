@@ -42,27 +42,6 @@ def evo(
     return low + (high - low) * draw if coin < p_re else perturb(x, low, high, eps, move)
 
 
-def perturb_place(place: int, n: int, eps: float, u: float, as_printed: bool = False) -> int:
-    """Move by a place of `window`, each equally likely, and clip to the n places from 0."""
-    moves = window(n, eps, as_printed)
-    return min(max(place + moves[int(u * len(moves))], 0), n - 1)
-
-
-def evo_place(
-    place: int,
-    n: int,
-    eps: float,
-    p_re: float,
-    u: tuple[float, float, float],
-    as_printed: bool = False,
-) -> int:
-    """Draw one of n places with probability p_re, else move by -s, 0 or s, with s of `stride`."""
-    coin, draw, move = u
-    if coin < p_re:
-        return int(draw * n)
-    return min(max(place + stride(n, eps, as_printed) * (int(3 * move) - 1), 0), n - 1)
-
-
 def window(n: int, eps: float, as_printed: bool) -> range:
     """Return the moves of `Choice.perturb` among n options, in places."""
     check_shares(eps=eps)

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from math import prod
 from typing import Annotated, Literal
 
+import numpy as np
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
@@ -16,8 +17,6 @@ from fedlab_edu.training.hparams import LocalHP
 from fedlab_edu.tuners.fedex.algorithm import Theta
 from fedlab_edu.tuners.fedex.rules import entropy
 from fedlab_edu.validate import Checked, not_negative, require, share
-
-Rule = Literal["aggressive", "adaptive", "constant", "auto", "scale"]
 
 
 @storable
@@ -56,7 +55,7 @@ class FedEx(Checked):
     """
 
     table: LocalHP
-    step: Rule = "aggressive"
+    step: Literal["aggressive", "adaptive", "constant", "auto", "scale"] = "aggressive"
     gamma: Annotated[float, share] = 0.0
     cutoff: Annotated[float, not_negative] = 1e-4
     eta0: Annotated[float, not_negative] | None = None
@@ -107,8 +106,8 @@ class FedEx(Checked):
     @property
     def best(self) -> int:
         """The most likely row, the first of equal ones."""
-        places = [[one.z.index(max(one.z))] for one in self.thetas]
-        return _rows(places, self.axes)[0]
+        places = [one.z.index(max(one.z)) for one in self.thetas]
+        return int(np.ravel_multi_index(places, self.axes))
 
     @property
     def final(self) -> LocalHP:
@@ -130,7 +129,7 @@ class FedEx(Checked):
             return torch.full((clients,), self.best)
         u = [torch.rand(clients, generator=gen, dtype=torch.float64) for _ in self.thetas]
         places = [one.draw(x.tolist()) for one, x in zip(self.thetas, u, strict=True)]
-        return torch.tensor(_rows(places, self.axes))
+        return torch.from_numpy(np.ravel_multi_index(places, self.axes))
 
     def tell(self, result: RoundResult) -> "FedEx":
         """Return the tuner after a round, theta moved by its scores."""
@@ -149,9 +148,9 @@ class FedEx(Checked):
             scores = [worst if bad else s for s, bad in zip(scores, lost, strict=True)]
             before = self.scale / weight if weight else 0.0
             scale = [max(m, before) for m in scale]
-            places = _places(result.row.tolist(), self.axes)
+            places = np.unravel_index(result.row.numpy(), self.axes)
             thetas = tuple(
-                one.update(place, scores, size, lam, self.step, self.eta0, scale)
+                one.update(place.tolist(), scores, size, lam, self.step, self.eta0, scale)
                 for one, place in zip(thetas, places, strict=True)
             )
             stopped = sum(entropy(one.z) for one in thetas) < self.cutoff
@@ -172,20 +171,3 @@ class FedEx(Checked):
 
 def _mean(values: Sequence[float], size: Sequence[float]) -> float:
     return sum(x * n for x, n in zip(values, size, strict=True)) / sum(size)
-
-
-def _rows(places: list[list[int]], axes: Sequence[int]) -> list[int]:
-    """Return the rows of a grid at these places on its axes, the last axis the innermost."""
-    rows = places[0]
-    for place, n in zip(places[1:], axes[1:], strict=True):
-        rows = [row * n + at for row, at in zip(rows, place, strict=True)]
-    return rows
-
-
-def _places(rows: list[int], axes: Sequence[int]) -> list[list[int]]:
-    """Return the place of each row on each axis, the inverse of `_rows`."""
-    places = []
-    for n in reversed(axes[1:]):
-        places.append([row % n for row in rows])
-        rows = [row // n for row in rows]
-    return [rows, *reversed(places)]

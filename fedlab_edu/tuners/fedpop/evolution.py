@@ -43,12 +43,10 @@ def evolve(
     require(shape == wanted, "shape of u", shape, str(wanted))
     check_shares(eps=eps, p_re=p_re)
     columns = {name: column.reshape(-1) for name, column in rows.columns.items()}
-    coins, fresh, moves = as_float64(u)
-    coins = coins[:, :1].expand_as(coins) if coin == "vector" else coins
-    draws = zip(coins.T, fresh.T, moves.T, strict=True)
-    for (name, distribution), drawn in zip(space.distributions.items(), draws, strict=True):
+    u = torch.cat([u[:1, :, :1].expand_as(u[:1]), u[1:]]) if coin == "vector" else u
+    for (name, distribution), drawn in zip(space.distributions.items(), u.unbind(2), strict=True):
         distribution.check(columns[name], name)
-        columns[name] = distribution.evolved(as_float64(columns[name]), eps, p_re, drawn)
+        columns[name] = distribution.evo(columns[name], eps, p_re, drawn)
     return rows.with_columns(columns)
 
 

@@ -1,7 +1,7 @@
 """Start a FedPop search: `fedpop`."""
 
 from dataclasses import replace
-from typing import Literal, SupportsIndex
+from typing import Any, Literal, SupportsIndex
 
 from fedlab_edu.data.clients import Federation
 from fedlab_edu.methods import Method, check_mu
@@ -18,28 +18,12 @@ from fedlab_edu.validate import MOST, require, whole
 
 
 def fedpop(
-    model: Model,
-    fed: Federation,
-    spaces: Spaces,
-    total: SupportsIndex,
-    cap: SupportsIndex,
-    *,
-    G: bool = True,
-    L: bool = True,
-    local: Local | None = None,
-    T_g: SupportsIndex | None = None,
-    eps: float = 0.1,
-    p_re: float = 0.1,
-    rho: float = 3.0,
-    gamma: float = 0.9,
-    coin: Literal["each", "vector"] = "each",
-    weighted: bool = False,
-    on_nan: Literal["wait", "replace"] = "wait",
-    eta: SupportsIndex = 3,
-    eliminations: SupportsIndex = 0,
-    method: Method | None = None,
-    seed: SupportsIndex = 0,
-) -> FedPop:
+    model: Model, fed: Federation, spaces: Spaces, total: SupportsIndex, cap: SupportsIndex, *,
+    G: bool = True, L: bool = True, local: Local | None = None, T_g: SupportsIndex | None = None,
+    weighted: bool = False, on_nan: Literal["wait", "replace"] = "wait",
+    eta: SupportsIndex = 3, eliminations: SupportsIndex = 0,
+    method: Method | None = None, seed: SupportsIndex = 0, **evolution: Any,
+) -> FedPop:  # fmt: skip
     """Start a search; with the paper's space, whose mu is that of FedProx::
 
         search = fedpop(model, fed, FEDPOP, 4000, 800, method=FedProx())
@@ -56,7 +40,7 @@ def fedpop(
         local: the options of FedPop-L; None stands for ``Local()``.
         T_g: the rounds between two copies of members, and the rounds over which a score goes; None
             stands for max(1, R_c // 10), as in the paper: 80 of 800.
-        eps, p_re, rho, gamma, coin: see `Evolution`.
+        evolution: eps, p_re, rho, gamma and coin of `Evolution`.
         weighted: weight a member's score by numbers of validation examples, as in the authors'
             code. As printed, all clients have the same weight.
         on_nan: when a member that has diverged is replaced: when members copy next ("wait"), or at
@@ -72,7 +56,7 @@ def fedpop(
     require(on_nan in ("wait", "replace"), "on_nan", on_nan, "'wait', 'replace'")
     require(fed.val.n.any(), "validation examples", 0, "at least 1, to judge members by")
     bracket = schedule(whole("total", total, 1, MOST), cap, eta, eliminations)
-    how = Evolution(bracket.stops[-1], eps, p_re, rho, gamma, coin)
+    how = Evolution(bracket.stops[-1], **evolution)
     every = max(1, how.R // 10) if T_g is None else whole("T_g", T_g, 1)
     begun = start(model, fed, seed=seed, method=method)
     arms = draw_arms(spaces, bracket.arms, begun.seed)

@@ -31,9 +31,6 @@ from fedlab_edu.tuners.fedtune.credit import credit, leave_one_out, project, upd
 from fedlab_edu.tuners.fedtune.ensemble import rows_of, train_ensemble
 from fedlab_edu.validate import MOST, Checked, not_negative, require, whole
 
-Credit = Literal["dummy_one", "leave_one_out", "reinforce"]
-Baseline = Literal["running_mean", None]
-
 
 @storable
 class FedTuneRound(NamedTuple):
@@ -82,8 +79,8 @@ class FedTune(Checked):
     logits: Float[Tensor, "N H"] = field(repr=False)
     total: Annotated[int, partial(whole, least=1, most=MOST)]
     lr: Annotated[float, not_negative] = 10.0
-    credit: Credit = "dummy_one"
-    credit_baseline: Baseline = None
+    credit: Literal["dummy_one", "leave_one_out", "reinforce"] = "dummy_one"
+    credit_baseline: Literal["running_mean", None] = None
     buffer: Literal["joint", "shared"] = "joint"
     param: Literal["logits", "raw"] = "logits"
     cap: int = 1 << 30
@@ -211,23 +208,12 @@ class FedTune(Checked):
 
 
 def fedtune(
-    model: Model,
-    fed: Federation,
-    table: LocalHP,
-    total: SupportsIndex,
-    *,
-    lr: float = 10.0,
-    credit: Credit = "dummy_one",
-    credit_baseline: Baseline = None,
-    buffer: Literal["joint", "shared"] = "joint",
-    param: Literal["logits", "raw"] = "logits",
-    cap: int = 1 << 30,
-    method: Method | None = None,
-    seed: SupportsIndex = 0,
-) -> FedTune:
+    model: Model, fed: Federation, table: LocalHP, total: SupportsIndex, *,
+    method: Method | None = None, seed: SupportsIndex = 0, **options: Any,
+) -> FedTune:  # fmt: skip
     """Start a search: ``tune(fedtune(model, fed, table, 30), model, fed)``.
 
-    For the arguments see `FedTune`.
+    For the options, from lr to cap, see `FedTune`.
     """
     require(isinstance(table, LocalHP), "table", table, "a LocalHP, one row for each configuration")
     for i, name in enumerate(fed.names):
@@ -236,5 +222,5 @@ def fedtune(
     begun = start(model, fed, seed=seed, method=method)
     check_mu(begun.method, table)
     logits = torch.zeros(len(fed), len(table), dtype=torch.float64)
-    return FedTune(table, begun.w, logits, whole("total", total, 1, MOST), lr, credit,
-                   credit_baseline, buffer, param, cap, begun.method, begun.seed)  # fmt: skip
+    return FedTune(table, begun.w, logits, whole("total", total, 1, MOST), method=begun.method,
+                   seed=begun.seed, **options)  # fmt: skip
