@@ -14,6 +14,7 @@ import torch
 from fedlab_edu import (
     Federation,
     FedProx,
+    Run,
     SearchSpace,
     ServerHP,
     Spaces,
@@ -27,7 +28,6 @@ from fedlab_edu import (
 from fedlab_edu.search.bayes import Bayes, _axis, propose
 from fedlab_edu.search.distributions import Choice, Integer, LogUniform, Uniform
 from fedlab_edu.search.estimate import Estimate
-from fedlab_edu.search.race import Race, race
 from fedlab_edu.search.space import FEDEX
 from fedlab_edu.seeds import seed_for
 
@@ -56,22 +56,22 @@ def whole(fed: Federation) -> Bayes:
 
 def first_arms_done(search: Bayes, fed: Federation) -> Bayes:
     """The search after the last round of its random arms."""
-    while not search.race.done:
+    while search.used < 12:
         search = search.step(MODEL, fed, 3)
     return search
 
 
 def test_all_rounds_are_spent_on_arms_that_reach_the_cap(fed: Federation, whole: Bayes) -> None:
-    assert [run.round for run in whole.race.runs] == [3] * 6
+    assert [run.round for run in whole.runs] == [3] * 6
     assert whole.used == 18
     assert len(set(whole.points)) == 6
-    assert whole.best_score == min(trace[-1] for trace in whole.race.traces)
+    assert whole.best_score == min(trace[-1] for trace in whole.traces)
     with pytest.raises(ValueError, match="search is 'over'; allowed: one with rounds left"):
         whole.step(MODEL, fed)
 
 
 def test_the_first_arms_are_those_of_random_search(fed: Federation) -> None:
-    mine = first_arms_done(begun(fed, seed=4), fed).race
+    mine = first_arms_done(begun(fed, seed=4), fed)
     theirs = random_search(MODEL, fed, SPACES, 12, 3, seed=4, method=FedProx())
     theirs = tune(theirs, MODEL, fed, 3)
     assert mine.traces == theirs.traces
@@ -82,9 +82,9 @@ def test_the_first_arms_are_those_of_random_search(fed: Federation) -> None:
 def test_each_arm_has_draws_of_its_own_and_is_judged_as_all_are(fed: Federation) -> None:
     judge = Estimate("global", "loss", 0.5)
     done = tune(begun(fed, total=15, seed=7, estimate=judge), MODEL, fed, 3)
-    assert [run.seed for run in done.race.runs] == [seed_for(7, a) for a in range(5)]
-    assert {run.method for run in done.race.runs} == {FedProx()}
-    assert done.race.estimate == judge
+    assert [run.seed for run in done.runs] == [seed_for(7, a) for a in range(5)]
+    assert {run.method for run in done.runs} == {FedProx()}
+    assert done.estimate == judge
 
 
 def test_arms_that_join_later_start_from_the_shared_weights_too(
@@ -92,19 +92,21 @@ def test_arms_that_join_later_start_from_the_shared_weights_too(
 ) -> None:
     w0, begun_from = start(MODEL, fed, seed=9).w, []
 
-    def noted(*given: Any, **how: Any) -> Race:
+    def noted(*given: Any, **how: Any) -> Run:
         begun_from.append(how["w"])
-        return race(*given, **how)
+        return start(*given, **how)
 
-    monkeypatch.setattr("fedlab_edu.search.bayes.race", noted)
-    search = first_arms_done(begun(fed, w=w0), fed).to("cpu").step(MODEL, fed, 3)
-    assert len(search.race.runs) == 5
-    assert len(begun_from) == 2
-    assert all(torch.equal(w, w0) for w in begun_from)
+    monkeypatch.setattr("fedlab_edu.search.bayes.start", noted)
+    search = begun(fed, w=w0)
+    assert all(torch.equal(run.w, w0) for run in search.runs)
+    search = first_arms_done(search, fed).to("cpu").step(MODEL, fed, 3)
+    assert len(search.runs) == 5
+    assert len(begun_from) == 1
+    assert torch.equal(begun_from[0], w0)
 
 
 def test_the_arms_are_at_their_points(whole: Bayes) -> None:
-    for point, run in zip(whole.points, whole.race.runs, strict=True):
+    for point, run in zip(whole.points, whole.runs, strict=True):
         u = dict(zip([*SPACES.client.distributions, "server"], point, strict=True))
         assert float(run.tuner.final.lr) == pytest.approx(10 ** (-4 + 4 * u["lr"]), rel=1e-9)
         assert int(run.tuner.final.epochs) == 1 + min(4, int(5 * u["epochs"]))
@@ -121,7 +123,7 @@ def test_it_is_the_same_again_and_after_an_interruption(
     for _ in range(2):  # played to its end, then read from its file
         again = tune(part, MODEL, fed, 3, path=tmp_path / "a")
         assert again.points == whole.points
-        assert again.race.traces == whole.race.traces
+        assert again.traces == whole.traces
     assert begun(fed, seed=1).points != whole.points[:4]
 
 
@@ -138,7 +140,7 @@ def test_each_seed_and_each_arm_asks_the_sampler_by_a_seed_of_its_own(
     part = first_arms_done(begun(fed), fed)
     one, other = (replace(part, seed=seed)._with_next(MODEL, fed) for seed in (0, 1))
     assert one.points[:4] == other.points[:4]
-    assert one.race.scores[:4] == other.race.scores[:4]
+    assert one.scores[:4] == other.scores[:4]
     assert one.points[4] != other.points[4]
     tune(part, MODEL, fed, 3)
     assert len(seeds) == 4  # those two, and of two arms
@@ -199,8 +201,8 @@ def test_numpys_whole_numbers_are_those_of_pythons(fed: Federation) -> None:
     n = np.int64
     one = bayesian_search(MODEL, fed, FEDEX, n(21), n(3), first=n(4), seed=n(2), method=FedProx())
     other = bayesian_search(MODEL, fed, FEDEX, 21, 3, first=4, seed=2, method=FedProx())
-    assert (one.total, one.points, one.race.brackets) == (21, other.points, other.race.brackets)
-    assert {type(number) for number in (one.total, one.seed, *one.race.brackets[0][1:])} == {int}
+    assert (one.total, one.points, one.brackets) == (21, other.points, other.brackets)
+    assert {type(number) for number in (one.total, one.seed, *one.brackets[0][1:])} == {int}
 
 
 def test_optunas_own_settings_stay_as_they_were() -> None:

@@ -244,7 +244,7 @@ def test_each_variant_is_the_search_that_its_name_says(
     assert search.table[:6].weight_decay.tolist() == [0, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1]
     w0 = search.w0
     bayes = [search for search in found.values() if isinstance(search, Bayes)]
-    races = {name: getattr(search, "race", search) for name, search in found.items()}
+    races = found
     # stops and arms of each bracket; Bayesian optimisation begins with five random arms; brackets
     # of Hyperband take 3 * 2 + 4 and 2 * 6 rounds, until fewer than 10 of 60 are left
     wanted = {

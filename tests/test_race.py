@@ -177,14 +177,12 @@ def test_the_rounds_spent_are_those_announced_and_no_test_data_are_touched(
 
 def test_brackets_that_train_together_are_as_each_alone(fed: Federation) -> None:
     together = hyperband(MODEL, fed, FEDEX, 70, 9, seed=2, method=FedProx())
-    arms = draw_arms(FEDEX, len(together.runs), 2)
     got, first = finished(together, fed), 0
     assert [b.arms for b in got.brackets] == [9, 5, 3]
     for one in got.brackets:
         own = range(first, first + one.arms)
-        alone = race(MODEL, fed, arms[own.start : own.stop], [one], seed=2, first=first,
-                     method=FedProx())  # fmt: skip
-        alone = finished(alone, fed)
+        part = {f: getattr(together, f)[own.start : own.stop] for f in ("runs", "traces", "out")}
+        alone = finished(replace(together, brackets=(one,), **part), fed)
         assert alone.out == got.out[own.start : own.stop]
         for a, run in zip(own, alone.runs, strict=True):
             torch.testing.assert_close(run.w, got.runs[a].w, rtol=0, atol=1e-12)
@@ -399,7 +397,6 @@ def test_one_arm_is_chosen_from_needs_no_validation_data(fed: Federation) -> Non
            "^seed is -1; allowed: a whole number of at least 0")
           for f in (random_search, successive_halving, hyperband)),
         (lambda fed: draw_arms.__wrapped__(FEDEX, 1, seed=1.5), "seed is 1.5; allowed: a whole"),
-        (lambda fed: race.__wrapped__(MODEL, fed, [], [], first=-1), "first is -1; allowed: a wh"),
         (lambda fed: draw_arms.__wrapped__(FEDEX, 1.5), "arms is 1.5; allowed: a whole number"),
         (lambda fed: draw_arms(FEDEX, 1, seed=-1), "seed is -1; allowed: a whole number of at"),
         (lambda fed: random_search(MODEL, fed, PerClient(FEDTUNE.client, 10), 3, 3),
@@ -475,21 +472,6 @@ def test_tuners_with_a_row_for_each_client_settle_too(fed: Federation) -> None:
     begun = race(MODEL, fed, arms, [schedule(16, 8, 2, 2)], stop_after_last_elimination=True)
     done = tune(begun, MODEL, fed, 5)
     assert torch.equal(done.winner.tuner.table.lr, arms[done.best].tuner.table.lr)
-
-
-def test_two_races_that_look_for_the_best_seen_add_up_to_the_better(fed: Federation) -> None:
-    how = {"select": "best_seen", "estimate": Estimate("global")}
-    each = []
-    for lr in (0.01, 0.5):
-        begun = race(
-            MODEL, fed, share_configuration(LocalHP(lr=[lr], batch=8)), [bracket((3,), 1, 2)], **how
-        )
-        each.append(tune(begun, MODEL, fed, 14))
-    for both in (each[0] + each[1], each[1] + each[0]):
-        assert both.winner is each[1].winner
-        assert both.seen == min((one.seen for one in each), key=lambda seen: seen[0])
-    with pytest.raises(ValueError, match="select is 'survivor'; allowed: that of the other race"):
-        each[0] + replace(each[1], select="survivor")
 
 
 def test_clients_drawn_with_replacement_come_twice_with_other_minibatches(fed: Federation) -> None:
@@ -582,7 +564,7 @@ def test_options_of_a_race_are_checked(fed: Federation) -> None:
 
 def test_searches_take_the_options_of_a_race_and_a_tuner(fed: Federation) -> None:
     of_a_race = [n for n, p in signature(race).parameters.items() if p.kind is p.KEYWORD_ONLY]
-    assert {*Options.__annotations__} == {*of_a_race, "tuner"} - {"first"}
+    assert {*Options.__annotations__} == {*of_a_race, "tuner"}
     with pytest.raises(TypeError, match="unexpected keyword argument 'etas'"):
         hyperband(MODEL, fed, FEDEX, 30, 3, etas=2)  # type: ignore[call-arg]
 

@@ -7,7 +7,7 @@ proposal, so a search keeps no state of Optuna.
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, SupportsIndex
+from typing import Any, ClassVar, SupportsIndex, cast
 
 import torch
 from jaxtyping import Float
@@ -17,104 +17,88 @@ from fedlab_edu.data.clients import Federation
 from fedlab_edu.methods import Method
 from fedlab_edu.models.model import Model
 from fedlab_edu.registry import storable
-from fedlab_edu.rounds.run import Run
-from fedlab_edu.search.arms import Arm, arm_generator, draw_arms, draw_point, fixed_tuner
+from fedlab_edu.rounds.run import start
+from fedlab_edu.search.arms import arm_generator, draw_arms, draw_point, fixed_tuner
 from fedlab_edu.search.distributions import Choice, Distribution
 from fedlab_edu.search.estimate import Estimate
 from fedlab_edu.search.race import Race, race
 from fedlab_edu.search.schedules import bracket
 from fedlab_edu.search.space import PerClient, Spaces, check_spaces
-from fedlab_edu.search.summary import summary
 from fedlab_edu.search.workers import Play, play_here
 from fedlab_edu.seeds import seed_for
 from fedlab_edu.validate import extra, require, whole
 
 
 @storable
-@dataclass(frozen=True, eq=False)
-class Bayes:
-    """A search that trains one arm after another, each chosen by all earlier scores.
+@dataclass(frozen=True, eq=False, repr=False)
+class Bayes(Race):
+    """A race of arms one after another, each chosen by all earlier scores.
 
     Fields:
         spaces: the search spaces.
-        total: communication rounds to spend.
-        race: the arms so far, each trained up to the cap.
+        limit: communication rounds to spend.
         points: the place (h,) of each arm in the unit cube, see `SearchSpace.from_unit`.
         seed: seeds all draws.
         w: the initial weights of all arms, or None for each arm's own.
     """
 
-    spaces: Spaces | PerClient
-    total: int
-    race: Race
-    points: tuple[tuple[float, ...], ...]
-    seed: int
-    w: Float[Tensor, " d"] | None = field(default=None, repr=False)
-    budget: ClassVar = ("total",)
+    spaces: Spaces | PerClient = field(kw_only=True)
+    limit: int = field(kw_only=True)
+    points: tuple[tuple[float, ...], ...] = field(kw_only=True)
+    seed: int = field(kw_only=True)
+    w: Float[Tensor, " d"] | None = field(kw_only=True)
+    budget: ClassVar = ("limit",)
 
     @property
-    def used(self) -> int:
-        """The communication rounds spent so far."""
-        return self.race.used
-
-    @property
-    def _cap(self) -> int:
-        return self.race.brackets[0].stops[-1]
+    def total(self) -> int:
+        """The communication rounds of the whole search."""
+        return self.limit
 
     @property
     def done(self) -> bool:
         """Whether all arms have ended and too few rounds are left for another."""
-        return self.race.done and self.total - self.used < self._cap
+        return self._idle and self.limit - self.used < self._cap
 
     @property
-    def best_score(self) -> float:
-        """The lowest score of an arm."""
-        return self.race.best_score
+    def _idle(self) -> bool:
+        return self.used == super().total
 
     @property
-    def winner(self) -> Run:
-        """The run of the best arm."""
-        return self.race.winner
-
-    @property
-    def warning(self) -> str | None:
-        """A warning about the winner, or None, see `Race.warning`."""
-        return self.race.warning
+    def _cap(self) -> int:
+        return self.brackets[0].stops[-1]
 
     def step(
-        self,
-        model: Model,
-        fed: Federation,
-        clients: int = 10,
-        *,
-        play: Play = play_here,
-        most: int = 1,
-    ) -> "Bayes":
+        self, model: Model, fed: Federation, clients: int = 10, *,
+        play: Play = play_here, most: int = 1,
+    ) -> "Bayes":  # fmt: skip
         """Return the search after one communication round of the current arm, or of the next.
 
         Args:
             play, most: see `Race.step`. Only the first, random arms train side by side.
         """
         require(not self.done, "search", "over", "one with rounds left")
-        ready = self._with_next(model, fed) if self.race.done else self
-        return replace(ready, race=ready.race.step(model, fed, clients, play=play, most=most))
+        ready = self._with_next(model, fed) if self._idle else self
+        return cast(Bayes, Race.step(ready, model, fed, clients, play=play, most=most))
 
     def _with_next(self, model: Model, fed: Federation) -> "Bayes":
-        a, method, estimate = len(self.points), self.race.runs[0].method, self.race.estimate
-        seed, distributions = seed_for(self.seed, a, 1), self.spaces.distributions
-        point = propose(distributions, self.points, self.race.scores, seed)
+        a, distributions = len(self.points), self.spaces.distributions
+        point = propose(distributions, self.points, self.scores, seed_for(self.seed, a, 1))
         c, b = self.spaces.at(torch.tensor(point, dtype=torch.float64))
-        alone = race(model, fed, [Arm(fixed_tuner(c), b)], [bracket((self._cap,), 1, 2)],
-                     seed=self.seed, first=a, method=method, estimate=estimate,
-                     w=self.w)  # fmt: skip
-        return replace(self, race=self.race + alone, points=(*self.points, point))
+        run = start(model, fed, fixed_tuner(c), b, seed_for(self.seed, a), self.runs[0].method,
+                    w=self.w)  # fmt: skip
+        return replace(self, runs=(*self.runs, run), traces=(*self.traces, ()),
+                       out=(*self.out, None), points=(*self.points, point),
+                       brackets=(*self.brackets, bracket((self._cap,), 1, 2)))  # fmt: skip
 
-    __repr__ = summary
+    def extend(self, done: Any) -> "Bayes":
+        """Return a search that has begun, with this one's total, which must not be smaller."""
+        require(self.limit >= done.limit, "total", self.limit, f"at least {done.limit}, as before")
+        return cast(Bayes, replace(done, limit=self.limit))
 
     def to(self, device: str | torch.device) -> "Bayes":
         """Move the search's vectors to another device."""
-        w = None if self.w is None else self.w.to(device)
-        return replace(self, race=self.race.to(device), w=w)
+        w, moved = None if self.w is None else self.w.to(device), cast(Bayes, super().to(device))
+        return replace(moved, w=w)
 
 
 def bayesian_search(
@@ -140,7 +124,7 @@ def bayesian_search(
     points = tuple(tuple(draw_point(spaces, arm_generator(seed, a)).tolist()) for a in range(first))
     begun = race(model, fed, arms, [bracket((cap,), first, 2)],
                  seed=seed, method=method, estimate=estimate, w=w)  # fmt: skip
-    return Bayes(spaces, total, begun, points, seed, w)
+    return Bayes(**vars(begun), spaces=spaces, limit=total, points=points, seed=seed, w=w)
 
 
 def propose(

@@ -90,14 +90,9 @@ class Race(SideBySide, Checked):
         return found and f"arm {self.best} is the best, but {found}"
 
     def step(
-        self,
-        model: Model,
-        fed: Federation,
-        clients: int = 10,
-        *,
-        play: Play = play_here,
-        most: int = 1,
-    ) -> "Race":
+        self, model: Model, fed: Federation, clients: int = 10, *,
+        play: Play = play_here, most: int = 1,
+    ) -> "Race":  # fmt: skip
         """Return the race after one communication round of each arm that has rounds left.
 
         Args:
@@ -118,8 +113,9 @@ class Race(SideBySide, Checked):
         new = self.played(playing, after, [self._scores(r, rounds, model, fed) for r in after])
         if self.select == "best_seen":
             now = new.scores
-            pairs = [(now[a], run) for a, run in zip(playing, after, strict=True)]
-            new = replace(new, seen=_lower(self.seen, *pairs))
+            pairs = [(now[a], run) for a, run in zip(playing, after, strict=True) if now[a] < inf]
+            pairs = [*([self.seen] if self.seen else []), *pairs]
+            new = replace(new, seen=min(pairs, key=lambda pair: pair[0], default=None))
         just = set(playing)
         for bracket, arms in zip(self.brackets, self.arms, strict=True):
             if trained := [a for a in arms if a in just]:
@@ -145,15 +141,6 @@ class Race(SideBySide, Checked):
     def _stops(self) -> list[tuple[int, ...]]:
         """Return the stops of each arm's bracket."""
         return [bracket.stops for bracket in self.brackets for _ in range(bracket.arms)]
-
-    def __add__(self, other: "Race") -> "Race":
-        """Return both races side by side, the other's arms last."""
-        for name in ("estimate", "select", "stop_after_last_elimination"):
-            ours, theirs = getattr(self, name), getattr(other, name)
-            require(ours == theirs, name, theirs, f"that of the other race, {ours!r}")
-        fields = ("brackets", *_PER_ARM)
-        seen = _lower(self.seen, *([other.seen] if other.seen else []))
-        return replace(self, seen=seen, **{f: getattr(self, f) + getattr(other, f) for f in fields})
 
     def extend(self, done: "Race") -> "Race":
         """Return this race after the rounds of another that differs in its budget only.
@@ -181,12 +168,6 @@ class Race(SideBySide, Checked):
         return replace(super().to(device), seen=seen)
 
 
-def _lower(seen: tuple[float, Run] | None, *more: tuple[float, Run]) -> tuple[float, Run] | None:
-    """Return the pair with the lowest number, the first of equal ones; NaN counts as +inf."""
-    known = [pair for pair in (seen, *more) if pair and pair[0] < inf]
-    return min(known, key=lambda pair: pair[0], default=None)
-
-
 def race(
     model: Model,
     fed: Federation,
@@ -194,7 +175,6 @@ def race(
     brackets: Sequence[Schedule],
     *,
     seed: SupportsIndex = 0,
-    first: SupportsIndex = 0,
     method: Method | None = None,
     estimate: Estimate | None = None,
     replacement: bool = False,
@@ -208,7 +188,6 @@ def race(
         arms: in the order of the brackets, as many as they need. To choose one of several, some
             clients need validation data.
         seed: of the arms' initial weights, clients and minibatches; each arm has its own draws.
-        first: the number of the first arm, for arms that join others later.
         estimate: the default is the personalised error of the last round.
         replacement: whether a client may be drawn twice in a round.
         select: "survivor" takes the best arm at its last round; "best_seen" the run of any arm at
@@ -219,7 +198,7 @@ def race(
     Source: Khodak et al. (2021), Algorithm 1; the three options after estimate are their code's.
     """
     check_types(model, fed)
-    seed, first = whole("seed", seed, 0), whole("first", first, 0)
+    seed = whole("seed", seed, 0)
     needed = sum(bracket.arms for bracket in brackets)
     require(len(arms) == needed, "arms", len(arms), f"{needed}, as many as the brackets need")
     twice = method is not None and any(arm.method for arm in arms)
@@ -230,7 +209,7 @@ def race(
         require(fed.val.n.any(), "validation examples", 0, "at least 1, to choose an arm by")
     runs = tuple(
         start(model, fed, tuner, b, seed_for(seed, a), own or method, replacement, w)
-        for a, (tuner, b, own) in enumerate(arms, first)
+        for a, (tuner, b, own) in enumerate(arms)
     )
     return Race(runs, tuple(brackets), estimate, ((),) * len(runs), (None,) * len(runs),
                 select, stop_after_last_elimination)  # fmt: skip

@@ -70,11 +70,10 @@ class Arms(NamedTuple):
 
 
 def arms_of(search: Any) -> Arms:
-    """Return the arms of any search: of a Bayesian one those of its race, of FedPop its members.
+    """Return the arms of any search: of FedPop its members.
 
     FedTune trains one arm, whose scores are the losses of the ensemble.
     """
-    search = getattr(search, "race", search)
     if hasattr(search, "final_run"):
         losses = [played.loss for played in search.history]
         run = replace(search.final_run(), round=search.used)

@@ -60,8 +60,7 @@ def plot_online(races: Mapping[str, Race]) -> Figure:
     """Plot the score of the arm chosen so far against the rounds spent, see `online`.
 
     Args:
-        races: name -> search, one curve each, all with the same kind of score; for a Bayesian
-            search its ``race``.
+        races: name -> search, one curve each, all with the same kind of score.
     """
     require(races, "races", races, "at least one")
     one, *others = (race.estimate for race in races.values())

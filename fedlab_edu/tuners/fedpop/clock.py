@@ -64,14 +64,9 @@ class Clocked(FedPop):
         return max(0.0, 1 - sum(self.busy) / held) if held else 0.0
 
     def step(
-        self,
-        model: Model,
-        fed: Federation,
-        clients: int = 10,
-        *,
-        play: Play = play_here,
-        most: int = 1,
-    ) -> "Clocked":
+        self, model: Model, fed: Federation, clients: int = 10, *,
+        play: Play = play_here, most: int = 1,
+    ) -> "Clocked":  # fmt: skip
         """Return the search when the next round ends; if members wait, after a round of all.
 
         Args:

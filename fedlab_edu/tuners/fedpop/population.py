@@ -88,14 +88,9 @@ class FedPop(SideBySide):
     tried: int = 0
 
     def step(
-        self: _P,
-        model: Model,
-        fed: Federation,
-        clients: int = 10,
-        *,
-        play: Play = play_here,
-        most: int = 1,
-    ) -> _P:
+        self: _P, model: Model, fed: Federation, clients: int = 10, *,
+        play: Play = play_here, most: int = 1,
+    ) -> _P:  # fmt: skip
         """Return the search after one communication round of each member that is alive.
 
         Args:
@@ -109,13 +104,9 @@ class FedPop(SideBySide):
         return left.exploit(left.alive)
 
     def train(
-        self: _P,
-        members: Sequence[int],
-        model: Model,
-        fed: Federation,
-        clients: int = 10,
+        self: _P, members: Sequence[int], model: Model, fed: Federation, clients: int = 10,
         play: Play = play_here,
-    ) -> _P:
+    ) -> _P:  # fmt: skip
         """Return the search after one communication round of each of some members."""
         begun = [self._equip(i, clients) for i in members]
         tried = self.tried + sum(self._new(i, run) for i, run in zip(members, begun, strict=True))
