@@ -124,12 +124,6 @@ def one_of(*allowed: Any) -> Callable[[str, Any], Any]:
     return rule
 
 
-def check_shares(**shares: Any) -> None:
-    """Raise ``ValueError`` for anything but numbers from 0 to 1."""
-    for name, value in shares.items():
-        share(name, value)
-
-
 class Checked:
     """A base of frozen dataclasses that checks the fields by their annotations.
 
@@ -157,7 +151,7 @@ def extra(package: str, group: str) -> ModuleType:
         ModuleNotFoundError: it is not installed; the message says how to install it.
     """
     try:
-        return import_module(package.lower())
+        return import_module(package.lower().replace("-", "_"))
     except ModuleNotFoundError as error:
         raise ModuleNotFoundError(
             f"{package} is missing: pip install 'fedlab_edu[{group}]'"

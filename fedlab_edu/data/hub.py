@@ -33,23 +33,14 @@ from fedlab_edu.data.columns import read_inputs, side_by_side
 from fedlab_edu.data.partition import FRACTIONS, enough, federate, split
 from fedlab_edu.data.shakespeare import VOCABULARY, encode
 from fedlab_edu.seeds import generator
-from fedlab_edu.validate import require, require_all, whole
+from fedlab_edu.validate import extra, require, require_all, whole
 
 
 def hub(
-    dataset: str,
-    x: str | Sequence[str] = "image",
-    y: str = "label",
-    by: str = "iid",
-    clients: int | None = None,
-    alpha: float = 1.0,
-    side: int | None = None,
-    shuffle: bool = True,
-    seed: int = 0,
-    fractions: Sequence[float] = FRACTIONS,
-    test: str | None = None,
-    **options: Any,
-) -> Federation:
+    dataset: str, x: str | Sequence[str] = "image", y: str = "label", by: str = "iid",
+    clients: int | None = None, alpha: float = 1.0, side: int | None = None, shuffle: bool = True,
+    seed: int = 0, fractions: Sequence[float] = FRACTIONS, test: str | None = None, **options: Any,
+) -> Federation:  # fmt: skip
     """Divide the "train" part of a data set among clients, each split 80 / 10 / 10 %.
 
     Args:
@@ -88,16 +79,11 @@ def hub(
     partitions = [parts.load_partition(i) for i in chosen]
     if test is not None:
         tests = [source.load_partition(i, test) for i in chosen]
-        whole_parts = [_joined(*pair) for pair in zip(partitions, tests, strict=True)]
+        join = extra("datasets", "data").concatenate_datasets
+        whole_parts = [join([*pair]) for pair in zip(partitions, tests, strict=True)]
         fed = from_partitions(whole_parts, x, y, side, None, names, (1.0, 0.0, 0.0))
         return _with_test(fed, list(map(len, partitions)), fractions, gen if shuffle else None)
     return from_partitions(partitions, x, y, side, gen if shuffle else None, names, fractions)
-
-
-def _joined(part: Any, other: Any) -> Any:
-    from datasets import concatenate_datasets
-
-    return concatenate_datasets([part, other])
 
 
 def _with_test(
@@ -120,11 +106,9 @@ def _load(
     test: str | None, options: Any,
 ) -> tuple[Any, Any]:  # fmt: skip
     """Return the ``FederatedDataset`` of `hub`, and the whole of its "train" part."""
-    try:
-        from flwr_datasets import FederatedDataset, partitioner
-    except ModuleNotFoundError as error:
-        message = "flwr-datasets is missing: pip install 'fedlab_edu[data]'"
-        raise ModuleNotFoundError(message) from error
+    extra("flwr-datasets", "data")
+    from flwr_datasets import FederatedDataset, partitioner
+
     if clients is not None or by in ("iid", "label"):
         allowed = "a whole number of at least 1, or, with a column, None"
         clients = whole("clients", clients, 1, allowed=allowed)
@@ -149,14 +133,10 @@ def _load(
 
 
 def from_partitions(
-    partitions: Sequence[Any],
-    x: str | Sequence[str] = "image",
-    y: str = "label",
-    side: int | None = None,
-    gen: torch.Generator | None = None,
-    names: Sequence[str] | None = None,
+    partitions: Sequence[Any], x: str | Sequence[str] = "image", y: str = "label",
+    side: int | None = None, gen: torch.Generator | None = None, names: Sequence[str] | None = None,
     fractions: Sequence[float] = FRACTIONS,
-) -> Federation:
+) -> Federation:  # fmt: skip
     """Build a federation of Hugging Face data sets (``datasets.Dataset``), one for each client.
 
     Their format (``with_format``) does not matter, but a transform (``with_transform``) is applied.

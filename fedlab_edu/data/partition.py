@@ -42,12 +42,7 @@ def by_group(group: Any, parts: int = 1) -> list[Tensor]:
 
 
 def dirichlet(
-    y: Any,
-    clients: int,
-    alpha: float,
-    gen: torch.Generator,
-    minimum: int = 2,
-    tries: int = 10_000,
+    y: Any, clients: int, alpha: float, gen: torch.Generator, minimum: int = 2, tries: int = 10_000
 ) -> list[Tensor]:
     """Divide each class among the clients by a draw from Dirichlet(alpha, ...), for label skew.
 
@@ -110,15 +105,10 @@ def enough(n: int, fractions: Sequence[float] = FRACTIONS) -> bool:
 
 
 def federate(
-    x: Any,
-    y: Any = None,
-    rows: Any = None,
-    classes: int | None = None,
-    fractions: Sequence[float] = FRACTIONS,
-    gen: torch.Generator | None = None,
-    gap: int = 0,
+    x: Any, y: Any = None, rows: Any = None, classes: int | None = None,
+    fractions: Sequence[float] = FRACTIONS, gen: torch.Generator | None = None, gap: int = 0,
     names: Iterable[Any] | None = None,
-) -> Federation:
+) -> Federation:  # fmt: skip
     """Build a federation of clients that own the given rows of x (M, ...) and y (M,).
 
     Args:

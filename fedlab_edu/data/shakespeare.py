@@ -122,13 +122,9 @@ def passages(genre: str, words: int = 40) -> list[tuple[str, str]]:
 
 
 def shakespeare(
-    roles_used: int | None = None,
-    length: int = 80,
-    step: int = 1,
-    gap: bool = False,
-    shuffle: bool = False,
-    seed: int = 0,
-) -> Federation:
+    roles_used: int | None = None, length: int = 80, step: int = 1, gap: bool = False,
+    shuffle: bool = False, seed: int = 0,
+) -> Federation:  # fmt: skip
     """Build next-character prediction, where each role with enough text is a client.
 
     Args:

@@ -126,11 +126,7 @@ class Corpus:
 
 
 def bag_maps(
-    chosen: Sequence[BagOfNGrams],
-    corpus: Corpus,
-    train: Any,
-    y: Any,
-    bins: int,
+    chosen: Sequence[BagOfNGrams], corpus: Corpus, train: Any, y: Any, bins: int
 ) -> list[Map]:
     """Return the map of each configuration, from row numbers of the corpus to features (N, bins).
 

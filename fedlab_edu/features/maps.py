@@ -102,14 +102,9 @@ def frequencies(
 
 
 def fourier_maps(
-    chosen: Sequence[RandomFourier],
-    train: Any,
-    n: int,
-    rng: np.random.Generator,
-    shared_frequencies: bool = True,
-    held: Any = None,
-    device: str | None = None,
-) -> list[Map]:
+    chosen: Sequence[RandomFourier], train: Any, n: int, rng: np.random.Generator,
+    shared_frequencies: bool = True, held: Any = None, device: str | None = None,
+) -> list[Map]:  # fmt: skip
     """Return the map of each configuration: `preprocess`, and `fourier` with n features.
 
     Args:

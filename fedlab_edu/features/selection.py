@@ -66,12 +66,7 @@ def shared_fit(maps: Sequence[Map], data: Data, assignment: Any, linear: Linear 
 
 
 def map_scores(
-    maps: Sequence[Map],
-    data: Data,
-    w: Any,
-    b: Any,
-    score: Score = "loss",
-    linear: Linear = RIDGE,
+    maps: Sequence[Map], data: Data, w: Any, b: Any, score: Score = "loss", linear: Linear = RIDGE
 ) -> PerMap:
     """Score a fit on the whole validation set, seen through each of the maps; lower is better.
 
@@ -86,14 +81,9 @@ def map_scores(
 
 
 def split_scores(
-    maps: Sequence[Map],
-    data: Data,
-    assignment: Any,
-    w: Any,
-    b: Any,
-    score: Score = "loss",
+    maps: Sequence[Map], data: Data, assignment: Any, w: Any, b: Any, score: Score = "loss",
     linear: Linear = RIDGE,
-) -> PerMap:
+) -> PerMap:  # fmt: skip
     """Score each map by its mean over the validation examples assigned to it; NaN without examples.
 
     This takes as long as a fit, but uses fewer examples for each map than `map_scores`. assignment

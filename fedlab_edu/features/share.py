@@ -47,13 +47,9 @@ class History(NamedTuple):
 
 
 def share(
-    maps: Sequence[Map] | Sequence[Sequence[Map]],
-    data: Data,
-    assignments: Any,
-    score: Score = "loss",
-    linear: Linear = RIDGE,
-    validation: Validation = "whole",
-) -> History:
+    maps: Sequence[Map] | Sequence[Sequence[Map]], data: Data, assignments: Any,
+    score: Score = "loss", linear: Linear = RIDGE, validation: Validation = "whole",
+) -> History:  # fmt: skip
     """Select a map by weight-sharing with successive halving: ``ceil(log2 k)`` fits for k maps.
 
     Args:
@@ -93,14 +89,9 @@ def share(
 
 
 def share_softly(
-    maps: Sequence[Map],
-    data: Data,
-    rng: np.random.Generator,
-    rounds: int = 5,
-    eta: float = 5.0,
-    linear: Linear = RIDGE,
-    validation: Validation = "whole",
-) -> History:
+    maps: Sequence[Map], data: Data, rng: np.random.Generator, rounds: int = 5, eta: float = 5.0,
+    linear: Linear = RIDGE, validation: Validation = "whole",
+) -> History:  # fmt: skip
     """Select the likeliest map by weight-sharing with exponentiated gradient, without elimination.
 
     Args:

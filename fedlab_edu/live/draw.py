@@ -19,16 +19,9 @@ class Chart:
     """
 
     def __init__(
-        self,
-        x: tuple[float, float],
-        y: tuple[float, float],
-        xlabel: str,
-        title: str,
-        log: str = "",
-        right: int = 130,
-        height: int = 270,
-        axes: bool = True,
-    ) -> None:
+        self, x: tuple[float, float], y: tuple[float, float], xlabel: str, title: str,
+        log: str = "", right: int = 130, height: int = 270, axes: bool = True,
+    ) -> None:  # fmt: skip
         self.left, self.top, self.width, self.height = 52, 26, 520, height
         self.across, self.down = self.width - self.left - right, height - self.top - 42
         self.xs, self.ys, self.log = x, y, log
@@ -68,14 +61,7 @@ class Chart:
 
     def dot(self, x: float, y: float, colour: str, radius: float = 4) -> None:
         """Draw a disc."""
-        place = f'cx="{tenths(self.x(x))}" cy="{tenths(self.y(y))}" r="{tenths(radius)}"'
-        self.parts.append(f'<circle {place} fill="{colour}"/>')
-
-    def bar(self, x: float, width: float, y: float, colour: str) -> None:
-        """Draw a bar from the bottom up to y, around x; the width is in the units of the axis."""
-        a, b, high = self.x(x - width / 2), self.x(x + width / 2), self.y(y)
-        size = f'width="{tenths(b - a)}" height="{tenths(self.top + self.down - high)}"'
-        self.parts.append(f'<rect x="{tenths(a)}" y="{tenths(high)}" {size} fill="{colour}"/>')
+        self.parts.append(disc(self.x(x), self.y(y), colour, radius))
 
     def label(self, y: float, text: str, colour: str) -> None:
         """Name a line beside its end at height y."""
@@ -86,17 +72,11 @@ class Chart:
         dash: str = "", opacity: float = 1,
     ) -> None:  # fmt: skip
         """Draw a line through pixels."""
-        places = " ".join([f"{tenths(a)},{tenths(b)}" for a, b in points])
-        stroke = f'stroke="{colour}" stroke-width="{tenths(width)}" opacity="{opacity:g}"'
-        if dash:
-            dash = " ".join([f"{10 * int(part)}" for part in dash.split()])
-            stroke = f'{stroke} stroke-dasharray="{dash}"'
-        self.parts.append(f'<polyline points="{places}" fill="none" {stroke}/>')
+        self.parts.append(polyline(points, colour, width, dash, opacity))
 
     def text(self, x: float, y: float, text: str, anchor: str = "start") -> None:
         """Write at a pixel."""
-        place = f'x="{tenths(x)}" y="{tenths(y)}" text-anchor="{anchor}"'
-        self.parts.append(f"<text {place}>{escaped(text)}</text>")
+        self.parts.append(words(x, y, text, anchor))
 
     def note(self, x: float, y: float, text: str) -> None:
         """Write at a pixel, in front of the lines."""
@@ -112,6 +92,36 @@ class Chart:
         for x, y, text in self.notes:
             self.text(x, y, text)
         return picture(self.parts, self.width, self.height, alt)
+
+
+def disc(x: float, y: float, colour: str, radius: float) -> str:
+    """Return a disc around a pixel."""
+    return f'<circle cx="{tenths(x)}" cy="{tenths(y)}" r="{tenths(radius)}" fill="{colour}"/>'
+
+
+def box(x: float, y: float, width: float, height: float, colour: str) -> str:
+    """Return a rectangle with round corners, from its upper left pixel."""
+    size = f'width="{tenths(width)}" height="{tenths(height)}"'
+    return f'<rect x="{tenths(x)}" y="{tenths(y)}" {size} rx="40" fill="{colour}"/>'
+
+
+def polyline(
+    points: Sequence[tuple[float, float]], colour: str, width: float = 2,
+    dash: str = "", opacity: float = 1,
+) -> str:  # fmt: skip
+    """Return a line through pixels."""
+    places = " ".join([f"{tenths(a)},{tenths(b)}" for a, b in points])
+    stroke = f'stroke="{colour}" stroke-width="{tenths(width)}" opacity="{opacity:g}"'
+    if dash:
+        dash = " ".join([f"{10 * int(part)}" for part in dash.split()])
+        stroke = f'{stroke} stroke-dasharray="{dash}"'
+    return f'<polyline points="{places}" fill="none" {stroke}/>'
+
+
+def words(x: float, y: float, text: str, anchor: str = "start") -> str:
+    """Return a text at a pixel."""
+    place = f'x="{tenths(x)}" y="{tenths(y)}" text-anchor="{anchor}"'
+    return f"<text {place}>{escaped(text)}</text>"
 
 
 def picture(parts: Sequence[str], width: int, height: int, alt: str) -> str:

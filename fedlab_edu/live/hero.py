@@ -3,7 +3,7 @@
 from math import cos, exp, log, pi, sin
 
 from fedlab_edu.live import averaging
-from fedlab_edu.live.draw import BLUE, GREEN, GREY, INK, ORANGE, escaped, picture, tenths
+from fedlab_edu.live.draw import BLUE, GREEN, GREY, INK, ORANGE, box, disc, picture, polyline, words
 from fedlab_edu.live.draws import uniforms
 from fedlab_edu.tuners.fedex import rules
 
@@ -71,7 +71,7 @@ def frame(t: int) -> str:
     number, phase = t // 4, t % 4
     states = replay(ROUNDS)
     now, after = states[number], states[number + 1]
-    parts = [_text(8, 18, f"Round {number + 1} of {ROUNDS}: {PHASES[phase]}", "start")]
+    parts = [words(8, 18, f"Round {number + 1} of {ROUNDS}: {PHASES[phase]}")]
     parts.extend(_network(now, phase))
     theta = after.theta if phase == 3 else now.theta
     parts.extend(_bars(theta))
@@ -89,54 +89,32 @@ def _network(now: State, phase: int) -> list[str]:
         turn = 2 * pi * i / PHONES - pi / 2
         x, y = x0 + 108 * cos(turn), y0 + 92 * sin(turn)
         colour = COLOURS[now.row[i]] if phase in (1, 2) else GREY
-        parts.append(
-            f'<line x1="{tenths(x0)}" y1="{tenths(y0)}" x2="{tenths(x)}" y2="{tenths(y)}" '
-            f'stroke="{GREY}" stroke-width="8" opacity="0.4"/>'
-        )
+        parts.append(polyline([(x0, y0), (x, y)], GREY, 0.8, "", 0.4))
         if phase in (0, 2):
-            a = 0.55
-            parts.append(_dot(x0 + a * (x - x0), y0 + a * (y - y0), 5, colour if phase else INK))
-        parts.append(_box(x - 9, y - 15, 18, 30, colour))
+            a, now_at = 0.55, colour if phase else INK
+            parts.append(disc(x0 + a * (x - x0), y0 + a * (y - y0), now_at, 5))
+        parts.append(box(x - 9, y - 15, 18, 30, colour))
     if phase == 3:
-        parts.append(_box(x0 - 35, y0 - 21, 70, 42, GREEN))
-    parts.append(_box(x0 - 30, y0 - 16, 60, 32, GREY))
-    parts.append(_text(x0, y0 + 5, "server").replace("<text", '<text fill="#fefefe"'))
+        parts.append(box(x0 - 35, y0 - 21, 70, 42, GREEN))
+    parts.append(box(x0 - 30, y0 - 16, 60, 32, GREY))
+    parts.append(words(x0, y0 + 5, "server", "middle").replace("<text", '<text fill="#fefefe"'))
     return parts
 
 
 def _bars(theta: list[float]) -> list[str]:
-    parts = [_text(300, 52, "step size of the phones", "start")]
+    parts = [words(300, 52, "step size of the phones")]
     for j, p in enumerate(theta):
         y = 62 + 26 * j
-        parts.append(_text(300, y + 14, NAMES[j], "start"))
-        parts.append(_box(364, y, max(1, 140 * p), 18, COLOURS[j]))
-        parts.append(_text(370 + 140 * p, y + 14, f"{p:.2f}", "start"))
+        parts.append(words(300, y + 14, NAMES[j]))
+        parts.append(box(364, y, max(1, 140 * p), 18, COLOURS[j]))
+        parts.append(words(370 + 140 * p, y + 14, f"{p:.2f}"))
     return parts
 
 
 def _errors(errors: list[float]) -> list[str]:
-    parts = [_text(300, 166, "error of the server's model", "start")]
-    points = [
-        f"{tenths(306 + 26 * r)},{tenths(250 - 74 * min(e, 1.0))}" for r, e in enumerate(errors)
-    ]
-    parts.append(
-        f'<polyline points="{" ".join(points)}" fill="none" stroke="{INK}" stroke-width="20"/>'
-    )
-    parts.append(_dot(306 + 26 * (len(errors) - 1), 250 - 74 * min(errors[-1], 1.0), 4, INK))
-    base = f'x1="3000" x2="5200" y1="{tenths(250)}" y2="{tenths(250)}"'
-    parts.append(f'<line {base} stroke="{GREY}" stroke-width="8"/>')
+    parts = [words(300, 166, "error of the server's model")]
+    points = [(306 + 26 * r, 250 - 74 * min(e, 1.0)) for r, e in enumerate(errors)]
+    parts.append(polyline(points, INK))
+    parts.append(disc(points[-1][0], points[-1][1], INK, 4))
+    parts.append(polyline([(300, 250), (520, 250)], GREY, 0.8))
     return parts
-
-
-def _text(x: float, y: float, text: str, anchor: str = "middle") -> str:
-    place = f'x="{tenths(x)}" y="{tenths(y)}" text-anchor="{anchor}"'
-    return f"<text {place}>{escaped(text)}</text>"
-
-
-def _dot(x: float, y: float, radius: float, colour: str) -> str:
-    return f'<circle cx="{tenths(x)}" cy="{tenths(y)}" r="{tenths(radius)}" fill="{colour}"/>'
-
-
-def _box(x: float, y: float, width: float, height: float, colour: str) -> str:
-    size = f'width="{tenths(width)}" height="{tenths(height)}"'
-    return f'<rect x="{tenths(x)}" y="{tenths(y)}" {size} rx="40" fill="{colour}"/>'

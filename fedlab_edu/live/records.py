@@ -16,6 +16,7 @@ from fedlab_edu import (
     FedProx,
     LocalHP,
     Model,
+    Run,
     communicate_all,
     digits,
     local_sgd,
@@ -78,11 +79,7 @@ def curves(rounds: int = 40, arms: int = 81) -> dict[str, Any]:
     fed, model = digits(), mlp(64, 32, 10)
     drawn = draw_arms(FEDEX, arms)
     runs = [start(model, fed, arm.tuner, arm.b, seed=0, method=FedProx()) for arm in drawn]
-    wrong = []
-    for _ in range(rounds):
-        runs = communicate_all(runs, model, fed)
-        wrong.append([_wrong(model, run.w, fed) for run in runs])
-    return {"size": int(fed.val.n.sum()), "wrong": torch.tensor(wrong).T.tolist()}
+    return _errors(runs, model, fed, rounds)
 
 
 def rates(rounds: int = 60) -> dict[str, Any]:
@@ -94,16 +91,16 @@ def rates(rounds: int = 60) -> dict[str, Any]:
     fed, model = digits(), mlp(64, 32, 10)
     lr = [round(10 ** (i / 10 - 3), 5) for i in range(31)]
     runs = [start(model, fed, LocalHP(lr=x, batch=16), seed=0) for x in lr]
-    wrong = []
+    return {"lr": lr, **_errors(runs, model, fed, rounds)}
+
+
+def _errors(runs: list[Run], model: Model, fed: Federation, rounds: int) -> dict[str, Any]:
+    """Train the runs side by side, and return the record of `curves`."""
+    n, wrong = fed.val.n, []
     for _ in range(rounds):
         runs = communicate_all(runs, model, fed)
-        wrong.append([_wrong(model, run.w, fed) for run in runs])
-    size = int(fed.val.n.sum())
-    return {"lr": lr, "size": size, "wrong": torch.tensor(wrong).T.tolist()}
-
-
-def _wrong(model: Model, w: torch.Tensor, fed: Federation) -> int:
-    return round(float(score(model, w, fed.val).error @ fed.val.n.double()))
+        wrong.append([round(float(score(model, r.w, fed.val).error @ n.double())) for r in runs])
+    return {"size": int(n.sum()), "wrong": torch.tensor(wrong).T.tolist()}
 
 
 def features(widths: tuple[int, ...] = WIDTHS, maps: int = 64) -> Any:

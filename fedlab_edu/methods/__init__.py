@@ -31,26 +31,22 @@ __all__ = [
     "check_mu",
 ]  # fmt: skip
 
-# A class of a user's own is not among them: its Loc may use mu.
-_IGNORE_MU = {
-    MAML, DPFedAvg, FedAdagrad, FedAdam, FedAvg, FedNova, FedPA, FedYogi, Krum, Median, QFedAvg,
-    Reptile, Scaffold, TrimmedMean,
-}  # fmt: skip
-
 
 def check_mu(method: Method, c: LocalHP) -> None:
     """Refuse a mu that Loc would refuse in the first round, when a run or a search is made."""
-    if type(method) in _IGNORE_MU:
+    if _ours(method) and not isinstance(method, Ditto | FedDyn | FedProx):
         no_pull(c, type(method).__name__)
-
-
-_IGNORE_CONTROL = (_IGNORE_MU | {Ditto, FedDyn, FedProx}) - {Scaffold}
 
 
 def check_control(method: Method, b: ServerHP) -> None:
     """Refuse a rate of SCAFFOLD's control variate for a method that has none."""
-    if type(method) in _IGNORE_CONTROL:
+    if _ours(method) and not isinstance(method, Scaffold):
         allowed = f"1: {type(method).__name__} has no control variate, as SCAFFOLD has"
         for name in ("control_lr", "control_decay"):
             rate = getattr(b, name)
             require((rate == 1).all(), name, rate, allowed)
+
+
+def _ours(method: Method) -> bool:
+    """Return whether the class is of this package; another may use what ours ignore."""
+    return type(method).__module__.startswith(__name__)

@@ -70,14 +70,9 @@ def halves(clients: Clients, seeds: list[int]) -> tuple[Clients, Clients]:
 
 
 def meta_gradient(
-    model: Model,
-    w: Float[Tensor, "*B d"],
-    support: Clients,
-    query: Clients,
-    c: LocalHP,
-    seeds: list[int],
-    first_order: bool = False,
-) -> tuple[Float[Tensor, "B d"], Float[Tensor, "B d"]]:
+    model: Model, w: Float[Tensor, "*B d"], support: Clients, query: Clients, c: LocalHP,
+    seeds: list[int], first_order: bool = False,
+) -> tuple[Float[Tensor, "B d"], Float[Tensor, "B d"]]:  # fmt: skip
     """Return the adapted models w_K, and the gradients of their losses on ``query`` by w.
 
     With ``w_{t+1} = w_t - lr grad L_t(w_t)``, L_t the loss of step t's minibatch plus

@@ -11,13 +11,7 @@ import torch
 
 from fedlab_edu.data.clients import Clients
 from fedlab_edu.methods.fedavg import FedAvg
-from fedlab_edu.methods.method import (
-    ClientInput,
-    ClientUpdate,
-    RoundUpdate,
-    Server,
-    equal_weights,
-)
+from fedlab_edu.methods.method import ClientInput, ClientUpdate, RoundUpdate, Server, equal_weights
 from fedlab_edu.models.model import Model
 from fedlab_edu.registry import storable
 from fedlab_edu.training.hparams import LocalHP, ServerHP
@@ -76,7 +70,7 @@ def privacy(noise: float, clients: int, of: int, rounds: int, delta: float) -> f
     of, rounds = whole("of", of, 1), whole("rounds", rounds, 1)
     clients = whole("clients", clients, 1, of)
     require(0 < delta < 1, "delta", delta, "above 0 and below 1")
-    dp = extra("dp_accounting", "privacy")
+    dp = extra("dp-accounting", "privacy")
     accountant = dp.rdp.RdpAccountant(neighboring_relation=dp.NeighboringRelation.REPLACE_ONE)
     one = dp.SampledWithoutReplacementDpEvent(of, clients, dp.GaussianDpEvent(noise / 2))
     accountant.compose(one, rounds)

@@ -36,15 +36,10 @@ class Lookups(TorchFunctionMode):
         return self._look_up(*args, **(kwargs or {}))
 
     def _look_up(
-        self,
-        input: Tensor,
-        weight: Tensor,
-        padding_idx: int | None = None,
-        max_norm: float | None = None,
-        norm_type: float = 2.0,
-        scale_grad_by_freq: bool = False,
+        self, input: Tensor, weight: Tensor, padding_idx: int | None = None,
+        max_norm: float | None = None, norm_type: float = 2.0, scale_grad_by_freq: bool = False,
         sparse: bool = False,
-    ) -> Tensor:
+    ) -> Tensor:  # fmt: skip
         require(max_norm is None, "max_norm of F.embedding", max_norm, "None")
         require(not scale_grad_by_freq, "scale_grad_by_freq of F.embedding", True, "False")
         if self.batched:

@@ -10,7 +10,7 @@ from torch import Tensor
 from fedlab_edu.data.digits import WRITERS, digit_images
 from fedlab_edu.oco.losses import Losses
 from fedlab_edu.tensors import as_float64
-from fedlab_edu.validate import check_shares, not_negative, one_of, require, whole
+from fedlab_edu.validate import not_negative, one_of, require, share, whole
 
 
 def similarity(optima: Any) -> Float[Tensor, "..."]:
@@ -65,7 +65,7 @@ def digit_tasks(kind: str, tau: int, m: int, other: float, gen: torch.Generator)
     """
     one_of("hinge", "logistic")("kind", kind)
     tau, m = whole("tau", tau, 1), whole("m", m, 1)
-    check_shares(other=other)
+    share("other", other)
     x, label, writer = digit_images()
     x = x.flatten(1).double()
     x = x / torch.linalg.vector_norm(x, dim=1, keepdim=True)

@@ -16,7 +16,7 @@ from torch import Tensor
 from fedlab_edu.registry import storable
 from fedlab_edu.search.neighbours import Support, probabilities, stride, window
 from fedlab_edu.tensors import as_float64
-from fedlab_edu.validate import MOST, check_shares, number, require, whole
+from fedlab_edu.validate import MOST, number, require, share, whole
 
 
 @storable
@@ -62,7 +62,7 @@ class Uniform:
 
         Source: Khodak et al. (2021), section 3, *Local perturbation*.
         """
-        check_shares(eps=eps)
+        share("eps", eps)
         value, u, (a, b) = self.check(value), as_float64(u), self._ends
         if eps == 0:
             return value.expand(torch.broadcast_shapes(value.shape, u.shape)).clone()
@@ -73,13 +73,13 @@ class Uniform:
 
         Source: Chen et al. (2023), eq. (3).
         """
-        check_shares(p_re=p_re)
+        share("p_re", p_re)
         coin, draw, move = as_float64(u)
         return torch.where(coin < p_re, self.from_unit(draw), self.perturb(value, eps, move))
 
     def support(self, value: float, eps: float) -> Support:
         """Return the exact distribution of `perturb`."""
-        check_shares(eps=eps)
+        share("eps", eps)
         a, b = self._ends
         c, delta = float(self._coordinate(self.check(value))), (b - a) * eps
         if delta == 0:
@@ -174,7 +174,7 @@ class Choice:
 
         s is ``max(1, round((n-1) eps))``, and the place is clipped. For u see `Uniform.evo`.
         """
-        check_shares(p_re=p_re)
+        share("p_re", p_re)
         (coin, draw, move), n = as_float64(u), len(self.options)
         moved = self.check(value) + stride(n, eps, self.as_printed) * ((move * 3).long() - 1)
         return self._at(torch.where(coin < p_re, (draw * n).long(), moved))
@@ -185,7 +185,7 @@ class Choice:
 
     def evo_pmf(self, value: float, eps: float, p_re: float = 0.0) -> dict[float, float]:
         """Return the exact distribution of `evo`, as `pmf` does."""
-        check_shares(p_re=p_re)
+        share("p_re", p_re)
         n = len(self.options)
         near = self._pmf(value, [step * stride(n, eps, self.as_printed) for step in (-1, 0, 1)])
         found = {o: (1 - p_re) * near.get(o, 0) + p_re / n for o in self.options}

@@ -8,7 +8,7 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from fedlab_edu.validate import check_shares
+from fedlab_edu.validate import share
 
 _TOL = 1e-9  # rounding may move (n - 1) eps off a whole number
 
@@ -44,7 +44,7 @@ def evo(
 
 def window(n: int, eps: float, as_printed: bool) -> range:
     """Return the moves of `Choice.perturb` among n options, in places."""
-    check_shares(eps=eps)
+    share("eps", eps)
     delta = (n - 1) * eps
     up = math.ceil(delta - _TOL)
     return range(-math.floor(delta + _TOL) if as_printed else -up, up + 1)
@@ -52,7 +52,7 @@ def window(n: int, eps: float, as_printed: bool) -> range:
 
 def stride(n: int, eps: float, as_printed: bool) -> int:
     """Return the number of places by which `Choice.evo` moves among n options."""
-    check_shares(eps=eps)
+    share("eps", eps)
     s = math.floor((n - 1) * eps + 0.5 + _TOL)
     return s if as_printed else max(1, s)
 

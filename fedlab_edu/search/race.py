@@ -169,19 +169,11 @@ class Race(SideBySide, Checked):
 
 
 def race(
-    model: Model,
-    fed: Federation,
-    arms: Sequence[Arm],
-    brackets: Sequence[Schedule],
-    *,
-    seed: SupportsIndex = 0,
-    method: Method | None = None,
-    estimate: Estimate | None = None,
-    replacement: bool = False,
-    select: Select = "survivor",
-    stop_after_last_elimination: bool = False,
-    w: Float[Tensor, " d"] | None = None,
-) -> Race:
+    model: Model, fed: Federation, arms: Sequence[Arm], brackets: Sequence[Schedule], *,
+    seed: SupportsIndex = 0, method: Method | None = None, estimate: Estimate | None = None,
+    replacement: bool = False, select: Select = "survivor",
+    stop_after_last_elimination: bool = False, w: Float[Tensor, " d"] | None = None,
+) -> Race:  # fmt: skip
     """Start a race.
 
     Args:

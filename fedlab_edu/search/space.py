@@ -25,7 +25,7 @@ from fedlab_edu.search.distributions import (
 )
 from fedlab_edu.tensors import as_float64
 from fedlab_edu.training.hparams import LocalHP, ServerHP
-from fedlab_edu.validate import MOST, check_shares, require, whole
+from fedlab_edu.validate import MOST, require, share, whole
 
 _Table = TypeVar("_Table", LocalHP, ServerHP)
 
@@ -117,7 +117,8 @@ class SearchSpace(Generic[_Table]):
 
     def _check(self, row: _Table, **shares: float) -> None:
         require(len(row) == 1, "row", f"{len(row)} rows", "one configuration")
-        check_shares(**shares)
+        for name, value in shares.items():
+            share(name, value)
         for name, d in self.distributions.items():
             d.check(getattr(row, name), name)
 

@@ -58,18 +58,10 @@ _S = TypeVar("_S", bound=Search)
 
 
 def tune(
-    search: _S,
-    model: Model,
-    fed: Federation,
-    clients: int = 10,
-    *,
-    path: str | Path | None = None,
-    every: int = 100,
-    also: tuple[type, ...] = (),
-    callback: Callable[[_S], object] | None = None,
-    executor: Executor | None = None,
-    workers: int | None = None,
-) -> _S:
+    search: _S, model: Model, fed: Federation, clients: int = 10, *, path: str | Path | None = None,
+    every: int = 100, also: tuple[type, ...] = (), callback: Callable[[_S], object] | None = None,
+    executor: Executor | None = None, workers: int | None = None,
+) -> _S:  # fmt: skip
     """Run a search to its end, and return it; a bar shows progress, see `progress_bar`.
 
     It warns once at the end if all arms have diverged or the best is worse than its initial

@@ -16,7 +16,7 @@ def show(obj: Any, docstring: bool = True) -> Markdown:
     module = getattr(found, "__module__", None) or ""
     ok = (inspect.isroutine(found) or inspect.isclass(found)) and module.startswith("fedlab_edu.")
     require(ok, "obj", obj, "a function, method or class of the package fedlab_edu")
-    source = dedent(inspect.getsource(found))
+    source = dedent(inspect.getsource(found)).replace("  # fmt: skip\n", "\n")
     if not docstring:
         source = _without_docstrings(source)
     text = f"`{found.__qualname__}` in `{module}`\n\n```python\n{source.strip()}\n```"

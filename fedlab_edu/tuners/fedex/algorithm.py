@@ -33,15 +33,9 @@ class Theta(NamedTuple):
         return [draw_row(theta, u_i) for u_i in u]
 
     def update(
-        self,
-        row: list[int],
-        score: list[float],
-        size: list[float],
-        baseline: float,
-        step: str = "aggressive",
-        eta0: float | None = None,
-        scale: list[float] | None = None,
-    ) -> "Theta":
+        self, row: list[int], score: list[float], size: list[float], baseline: float,
+        step: str = "aggressive", eta0: float | None = None, scale: list[float] | None = None,
+    ) -> "Theta":  # fmt: skip
         """Return the next theta, for scores L_{V_i}(w_i), sizes |V_i| and a baseline lambda_t.
 
         For ``scale`` see `gradient`.

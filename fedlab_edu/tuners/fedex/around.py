@@ -10,7 +10,7 @@ from fedlab_edu.search.arms import MakeTuner
 from fedlab_edu.search.space import SearchSpace
 from fedlab_edu.training.hparams import LocalHP
 from fedlab_edu.tuners.fedex.tuner import FedEx
-from fedlab_edu.validate import MOST, check_shares, number, require, whole
+from fedlab_edu.validate import MOST, number, require, share, whole
 
 
 def around(
@@ -46,7 +46,7 @@ def around(
     require(given, "k", k, "a number of rows, or numbers to draw from")
     sizes = [whole("k", one, 1, MOST) for one in given]
     if eps is not None:
-        check_shares(eps=eps)
+        share("eps", eps)
     allowed = [f.name for f in fields(FedEx)[1:8] if f.name != "gamma"]  # neighbours are no grid
     for name in options:
         require(name in allowed, "option", name, f"one of {allowed}")

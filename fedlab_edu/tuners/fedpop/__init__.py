@@ -3,13 +3,7 @@
 from fedlab_edu.tuners.fedpop.evolution import Evolution, box_corners, clip_to_box, evolve
 from fedlab_edu.tuners.fedpop.local import FedPopL, Local
 from fedlab_edu.tuners.fedpop.population import Birth, FedPop
-from fedlab_edu.tuners.fedpop.rules import (
-    anneal,
-    discounted_score,
-    inherit,
-    pair_parents,
-    ranked,
-)
+from fedlab_edu.tuners.fedpop.rules import anneal, discounted_score, inherit, pair_parents, ranked
 from fedlab_edu.tuners.fedpop.search import fedpop
 
 __all__ = [

@@ -107,10 +107,7 @@ class Clocked(FedPop):
 
 
 def clocked(
-    search: FedPop,
-    seconds: Callable[[int, int], float] | Any,
-    *,
-    wait: bool = False,
+    search: FedPop, seconds: Callable[[int, int], float] | Any, *, wait: bool = False
 ) -> Clocked:
     """Put a clock on a new search: ``tune(clocked(search, seconds), model, fed)``.
 

@@ -14,20 +14,16 @@ from fedlab_edu.search.space import SearchSpace
 from fedlab_edu.tensors import as_float64
 from fedlab_edu.training.hparams import LocalHP, ServerHP
 from fedlab_edu.tuners.fedpop.rules import anneal, at_least_1
-from fedlab_edu.validate import Checked, check_shares, require, share, whole
+from fedlab_edu.validate import Checked, require, share, whole
 
 _Table = TypeVar("_Table", LocalHP, ServerHP)
 _LAST = 1 - 2.0**-53  # the largest draw in [0, 1)
 
 
 def evolve(
-    space: SearchSpace[_Table],
-    rows: _Table,
-    eps: float,
-    p_re: float,
-    u: Float[Tensor, "3 n h"],
+    space: SearchSpace[_Table], rows: _Table, eps: float, p_re: float, u: Float[Tensor, "3 n h"],
     coin: Literal["each", "vector"] = "each",
-) -> _Table:
+) -> _Table:  # fmt: skip
     """Evolve each of n rows with given draws; `Evolution.evo` draws them.
 
     Args:
@@ -41,7 +37,8 @@ def evolve(
     require(coin in ("each", "vector"), "coin", coin, "'each', 'vector'")
     shape, wanted = tuple(u.shape), (3, len(rows), len(space.distributions))
     require(shape == wanted, "shape of u", shape, str(wanted))
-    check_shares(eps=eps, p_re=p_re)
+    share("eps", eps)
+    share("p_re", p_re)
     columns = {name: column.reshape(-1) for name, column in rows.columns.items()}
     u = torch.cat([u[:1, :, :1].expand_as(u[:1]), u[1:]]) if coin == "vector" else u
     for (name, distribution), drawn in zip(space.distributions.items(), u.unbind(2), strict=True):
