@@ -408,9 +408,6 @@ def test_one_arm_is_chosen_from_needs_no_validation_data(fed: Federation) -> Non
         (lambda fed: random_search(MODEL, blind(fed), FEDEX, 6, 3), "validation examples is 0"),
         (lambda fed: random_search(MODEL, blind(fed), FEDEX, 3, 3, estimate=Estimate("averaged")),
          "validation examples is 0; allowed: at least 1, to choose an arm by"),
-        (lambda fed: random_search(MODEL, fed, FEDTUNE, 4, 4)
-         + random_search(MODEL, fed, FEDTUNE, 4, 4, estimate=Estimate("global")),
-         "estimate is Estimate"),
     ],
 )  # fmt: skip
 def test_what_is_not_allowed_is_named(make, message: str, fed: Federation) -> None:
