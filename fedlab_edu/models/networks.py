@@ -1,6 +1,6 @@
-"""The networks of the papers, each written with a client axis, and plainly in PyTorch."""
+"""The networks of the papers."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from itertools import pairwise
 from numbers import Integral
 
@@ -13,19 +13,42 @@ from fedlab_edu.models.model import Model, picklable
 from fedlab_edu.validate import MOST, require, whole
 
 
-def _twice(
-    net: Callable[[], nn.Module],
-    forward: Callable[..., Tensor],
-    gradients: Callable[..., backward.Gradients] | None = None,
-) -> Model:
-    """Make a model of a network that is written twice: plainly, and with a client axis."""
+def _model(
+    net: Callable[[], nn.Module], gradients: Callable[..., backward.Gradients] | None = None,
+    forward: Callable[..., Tensor] | None = None,
+) -> Model:  # fmt: skip
+    """Make a model of a plain network; a sequential one runs by itself with a client axis."""
     with torch.device("meta"):  # shapes only: no draws, no memory
         plain = net()
+
+    def in_sequence(p: list[Tensor], x: Tensor, drop: Drop | None = None) -> Tensor:
+        weights = iter(p)
+        for layer in plain.children():
+            x = _apply(layer, weights, x, drop)
+        return x
+
     linear = {id(m.weight) for m in plain.modules() if isinstance(m, nn.Linear)}
     flipped = tuple(id(p) in linear for p in plain.parameters())
     weights = zip(plain.parameters(), flipped, strict=True)
     shapes = tuple(tuple(p.T.shape if flip else p.shape) for p, flip in weights)
-    return Model(net, forward, shapes, flipped, drops=True, gradients=gradients)
+    return Model(net, forward or in_sequence, shapes, flipped, drops=True, gradients=gradients)
+
+
+def _apply(layer: nn.Module, weights: Iterator[Tensor], x: Tensor, drop: Drop | None) -> Tensor:
+    """Run a layer of B clients, see `layers`, with the next of their weights."""
+    match layer:
+        case nn.Linear():
+            return layers.linear(x, next(weights), next(weights))
+        case nn.Conv2d():
+            return layers.conv2d(x, next(weights), next(weights), int(layer.padding[0]))
+        case nn.MaxPool2d():
+            size, stride = int(layer.kernel_size), int(layer.stride)  # type: ignore[arg-type]
+            return layers.max_pool2d(x, size, stride, layer.ceil_mode)
+        case nn.Flatten():
+            return x.flatten(2)
+        case nn.Dropout():
+            return layers.dropout(x, drop)
+    return x.relu()
 
 
 @picklable
@@ -41,13 +64,7 @@ def mlp(*sizes: int) -> Model:
             parts += [nn.Linear(i, o), nn.ReLU()]
         return nn.Sequential(*parts, nn.Dropout(0.0), nn.Linear(sizes[-2], sizes[-1]))
 
-    def forward(p: list[Tensor], x: Tensor, drop: Drop | None = None) -> Tensor:
-        x = x.flatten(2)
-        for weight, bias in zip(p[:-2:2], p[1:-2:2], strict=True):
-            x = layers.linear(x, weight, bias).relu()
-        return layers.linear(layers.dropout(x, drop), p[-2], p[-1])
-
-    return _twice(net, forward, backward.mlp)
+    return _model(net, backward.mlp)
 
 
 def linear(inputs: int, classes: int) -> Model:
@@ -66,23 +83,13 @@ def lenet5(side: int = 28, channels: int = 1, classes: int = 10) -> Model:
     channels, classes = whole("channels", channels, 1, MOST), whole("classes", classes, 1, MOST)
     pad1, pad2, features = (2, 2, 64) if side == 8 else ((32 - side) // 2, 0, 400)
 
-    def net() -> nn.Module:
-        return nn.Sequential(
-            nn.Conv2d(channels, 6, 5, padding=pad1), nn.ReLU(), nn.MaxPool2d(2),
-            nn.Conv2d(6, 16, 5, padding=pad2), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(),
-            nn.Linear(features, 120), nn.ReLU(), nn.Linear(120, 84), nn.ReLU(),
-            nn.Dropout(0.0), nn.Linear(84, classes),
-        )  # fmt: skip
-
-    def forward(p: list[Tensor], x: Tensor, drop: Drop | None = None) -> Tensor:
-        # pooling before ReLU gives the same values and gradients from a quarter of the elements
-        x = layers.max_pool2d(layers.conv2d(x, p[0], p[1], pad1), 2).relu()
-        x = layers.max_pool2d(layers.conv2d(x, p[2], p[3], pad2), 2).relu().flatten(2)
-        x = layers.linear(x, p[4], p[5]).relu()
-        x = layers.linear(x, p[6], p[7]).relu()
-        return layers.linear(layers.dropout(x, drop), p[8], p[9])
-
-    return _twice(net, forward, backward.lenet(pad1, pad2))
+    # pooling before ReLU gives the same values and gradients from a quarter of the elements
+    return _model(lambda: nn.Sequential(
+        nn.Conv2d(channels, 6, 5, padding=pad1), nn.MaxPool2d(2), nn.ReLU(),
+        nn.Conv2d(6, 16, 5, padding=pad2), nn.MaxPool2d(2), nn.ReLU(), nn.Flatten(),
+        nn.Linear(features, 120), nn.ReLU(), nn.Linear(120, 84), nn.ReLU(),
+        nn.Dropout(0.0), nn.Linear(84, classes),
+    ), backward.lenet(pad1, pad2))  # fmt: skip
 
 
 @picklable
@@ -91,23 +98,12 @@ def cnn_femnist(classes: int = 62) -> Model:
 
     Source: Caldas et al. (2018), the model of their code for FEMNIST.
     """
-
     classes = whole("classes", classes, 1, MOST)
-
-    def net() -> nn.Module:
-        return nn.Sequential(
-            nn.Conv2d(1, 32, 5, padding=2), nn.ReLU(), nn.MaxPool2d(2),
-            nn.Conv2d(32, 64, 5, padding=2), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(),
-            nn.Linear(3136, 2048), nn.ReLU(), nn.Dropout(0.0), nn.Linear(2048, classes),
-        )  # fmt: skip
-
-    def forward(p: list[Tensor], x: Tensor, drop: Drop | None = None) -> Tensor:
-        x = layers.max_pool2d(layers.conv2d(x, p[0], p[1], 2), 2).relu()
-        x = layers.max_pool2d(layers.conv2d(x, p[2], p[3], 2), 2).relu().flatten(2)
-        x = layers.linear(x, p[4], p[5]).relu()
-        return layers.linear(layers.dropout(x, drop), p[6], p[7])
-
-    return _twice(net, forward)
+    return _model(lambda: nn.Sequential(
+        nn.Conv2d(1, 32, 5, padding=2), nn.MaxPool2d(2), nn.ReLU(),
+        nn.Conv2d(32, 64, 5, padding=2), nn.MaxPool2d(2), nn.ReLU(), nn.Flatten(),
+        nn.Linear(3136, 2048), nn.ReLU(), nn.Dropout(0.0), nn.Linear(2048, classes),
+    ))  # fmt: skip
 
 
 @picklable
@@ -122,23 +118,12 @@ def cnn_cifar(side: int = 24, classes: int = 10) -> Model:
     """
     require(side in (24, 32), "side", side, "24 or 32")
     classes = whole("classes", classes, 1, MOST)
-
-    def net() -> nn.Module:
-        return nn.Sequential(
-            nn.Conv2d(3, 64, 5, padding=2), nn.ReLU(), nn.MaxPool2d(3, 2, ceil_mode=True),
-            nn.Conv2d(64, 64, 5, padding=2), nn.ReLU(), nn.MaxPool2d(3, 2, ceil_mode=True),
-            nn.Flatten(), nn.Linear(4 * side**2, 384), nn.ReLU(), nn.Linear(384, 192), nn.ReLU(),
-            nn.Dropout(0.0), nn.Linear(192, classes),
-        )  # fmt: skip
-
-    def forward(p: list[Tensor], x: Tensor, drop: Drop | None = None) -> Tensor:
-        x = layers.max_pool2d(layers.conv2d(x, p[0], p[1], 2), 3, 2, ceil=True).relu()
-        x = layers.max_pool2d(layers.conv2d(x, p[2], p[3], 2), 3, 2, ceil=True).relu().flatten(2)
-        x = layers.linear(x, p[4], p[5]).relu()
-        x = layers.linear(x, p[6], p[7]).relu()
-        return layers.linear(layers.dropout(x, drop), p[8], p[9])
-
-    return _twice(net, forward)
+    return _model(lambda: nn.Sequential(
+        nn.Conv2d(3, 64, 5, padding=2), nn.MaxPool2d(3, 2, ceil_mode=True), nn.ReLU(),
+        nn.Conv2d(64, 64, 5, padding=2), nn.MaxPool2d(3, 2, ceil_mode=True), nn.ReLU(),
+        nn.Flatten(), nn.Linear(4 * side**2, 384), nn.ReLU(), nn.Linear(384, 192), nn.ReLU(),
+        nn.Dropout(0.0), nn.Linear(192, classes),
+    ))  # fmt: skip
 
 
 class _CharLSTM(nn.Module):
@@ -168,4 +153,4 @@ def char_lstm(vocabulary: int = 101, width: int = 8, hidden: int = 256, depth: i
         last = layers.lstm(layers.embedding(x, p[0]), *p[1:-2])[:, :, -1]
         return layers.linear(layers.dropout(last, drop), p[-2], p[-1])
 
-    return _twice(lambda: _CharLSTM(vocabulary, width, hidden, depth), forward)
+    return _model(lambda: _CharLSTM(vocabulary, width, hidden, depth), forward=forward)
