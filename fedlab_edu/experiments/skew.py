@@ -25,9 +25,6 @@ def error(method: str, alpha: float, seed: int) -> float:
         method: "scaffold"; or "plain", the same without control variates, which is Reptile.
         alpha: 0.1 is very skewed, 100 hardly.
         seed: of the partition, the initial weights, the clients of each round and the minibatches.
-
-    Raises:
-        ValueError: another method.
     """
     require(method in METHODS, "method", method, f"one of {[*METHODS]}")
     fed, model = _clients(alpha, seed), mlp(64, 32, 10)

@@ -57,9 +57,6 @@ class Workload(ABC):
 
         Args:
             data: a folder that holds the data set, in place of the Hugging Face Hub.
-
-        Raises:
-            ValueError: a folder is given, but the data set does not come from one.
         """
 
 
@@ -123,11 +120,7 @@ class Experiment:
     report: "Callable[[Experiment, str, Sequence[Record]], list[str]] | None" = None
 
     def workload(self, dataset: str, scale: str) -> Workload:
-        """Return the workload of a data set at a scale.
-
-        Raises:
-            ValueError: there is no such scale or data set.
-        """
+        """Return the workload of a data set at a scale."""
         scales = self.settings
         require(scale in scales, "scale", scale, f"one of {[*scales]}")
         require(dataset in scales[scale], "dataset", dataset, f"one of {[*scales[scale]]}")

@@ -24,9 +24,6 @@ def plan(
 
     For searches, the first rounds of each are run with one seed, and give an estimate of the time
     of all. It is rough: later rounds have other arms.
-
-    Raises:
-        ValueError: as `reproduce`.
     """
     setting, place = experiment.workload(dataset, scale), usable_device(device)
     path = Path(folder) / f"{experiment.name}-{dataset}-{scale}.jsonl"

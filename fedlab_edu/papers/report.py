@@ -31,11 +31,7 @@ class Paired(NamedTuple):
 
 
 def paired(first: Sequence[float], second: Sequence[float]) -> Paired:
-    """Compare first - second seed by seed.
-
-    Raises:
-        ValueError: fewer than two seeds, or different numbers of them.
-    """
+    """Compare first - second seed by seed."""
     n = len(first)
     require(n >= 2 and n == len(second), "seeds", (n, len(second)), "as many of both, at least 2")
     d = [a - b for a, b in zip(first, second, strict=True)]
@@ -75,11 +71,7 @@ def difference(of: Mapping[str, Mapping[int, float]], first: str, second: str) -
 def render(
     experiment: Experiment, dataset: str, records: Sequence[Record], scale: str = "book"
 ) -> str:
-    """Return our results beside the paper's, as text.
-
-    Raises:
-        ValueError: an unknown scale or data set.
-    """
+    """Return our results beside the paper's, as text."""
     workload = experiment.workload(dataset, scale)
     lines = [
         f"{experiment.source}, on {dataset} at the {scale}'s scale:",

@@ -59,11 +59,7 @@ class Setting(Workload):
     local: bool = False
 
     def load(self, seed: int, data: str | None = None) -> Federation:
-        """Make the clients' data, from a folder if one is given.
-
-        Raises:
-            ValueError: a folder is given, but the data set does not come from one.
-        """
+        """Make the clients' data, from a folder if one is given."""
         if self.local:
             return self.federation(seed, data)
         no_folder(data)

@@ -87,9 +87,6 @@ def seeds_needed(sd: float, points: float = 1.0, power: float = 0.8) -> int:
     """Return how many paired seeds detect a difference of that many points.
 
     ``((z_(1 - LEVEL / 2) + z_power) sd / points)^2``, for differences with standard deviation sd.
-
-    Raises:
-        ValueError: points not above 0, power outside (0, 1).
     """
     require(points > 0, "points", points, "above 0")
     require(0 < power < 1, "power", power, "between 0 and 1")

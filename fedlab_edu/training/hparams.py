@@ -114,9 +114,6 @@ class LocalHP(_Columns):
     ``g + weight_decay w`` as the gradient and ``v <- momentum v + g``, ``w <- w - lr v``. mu is
     FedProx's mu, FedDyn's alpha, Ditto's lambda; dropout applies to the last layer's inputs.
 
-    Raises:
-        ValueError: a value outside its range, or columns of different lengths.
-
     Source: Khodak et al. (2021), section 2 and appendix D.
     """
 
@@ -135,9 +132,6 @@ class ServerHP(_Columns):
     """b, the hyperparameters of aggregation: rate ``lr decay^(t-1)`` in round t, and momentum.
 
     SCAFFOLD's control variate moves at its own rate, ``control_lr control_decay^(t-1)``.
-
-    Raises:
-        ValueError: a value outside its range, or columns of different lengths.
 
     Source: Khodak et al. (2021), section 5 and appendix D.2; the defaults give plain averaging.
     The control variate's rate and schedule: Chen et al. (2023), section 4.5.

@@ -19,9 +19,6 @@ def activations(model: Model, data: Clients, w: Float[Tensor, "*B d"]) -> int:
     """Return the bytes that training keeps of one example from ``data``, from inputs to loss.
 
     Measured once for a kind of examples, after a check that they fit the model.
-
-    Raises:
-        ValueError: the model does not take such inputs or targets, see `check_fit`.
     """
     x, y = data.x, data.y
     kind = (x.shape[1:], x.dtype, y.shape[1:], y.dtype, w.dtype, w.device)
