@@ -1,4 +1,7 @@
-"""The rules of halving over feature maps as plain functions, for any Python, a browser's too."""
+"""The rules of halving over feature maps as plain functions, for any Python, a browser's too.
+
+They are those of the code of Khodak et al., *Weight-Sharing Beyond NAS*, where growth is sqrt(2).
+"""
 
 from math import inf, isnan
 
@@ -9,16 +12,11 @@ def best_half(scores: list[float], alive: list[int]) -> list[int]:
     Args:
         scores: of all maps, lower is better, of equal ones the first; NaN counts as +inf.
         alive: the places of the maps that are left.
-
-    Source: the code of Khodak et al., *Weight-Sharing Beyond NAS*.
     """
     order = sorted(alive, key=lambda i: (inf if isnan(scores[i]) else scores[i], i))
     return sorted(order[: (len(order) + 1) // 2])
 
 
 def next_width(width: int, growth: float, most: int) -> int:
-    """Return the number of features of the next round: growth times as many, at most ``most``.
-
-    Source: the code of Khodak et al., *Weight-Sharing Beyond NAS*, where growth is sqrt(2).
-    """
+    """Return the number of features of the next round: growth times as many, at most ``most``."""
     return min(most, round(width * growth))

@@ -21,8 +21,6 @@ def halve(scores: Any, alive: Any) -> PerMap:
     Args:
         scores: (k,), lower is better, of equal ones the first; NaN counts as +inf.
         alive: (k,), whether each map is alive: ``p > 0``.
-
-    Source: the code of Khodak et al., *Weight-Sharing Beyond NAS*.
     """
     known, alive = _known(scores), np.asarray(alive, dtype=bool)
     ok = alive.any() and alive.shape == known.shape
@@ -67,7 +65,7 @@ def rounds_needed(k: int) -> int:
 def growing_widths(n: int, rounds: int, growth: float) -> list[int]:
     """Return the number of features of each round: n in the last, growth times fewer before.
 
-    Source: the scripts of Khodak et al., *Weight-Sharing Beyond NAS*, where growth is sqrt(2).
+    growth is sqrt(2) in the authors' scripts.
     """
     whole("n", n, 1)
     require(number(growth) >= 1, "growth", growth, "a number from 1 on")

@@ -39,8 +39,6 @@ def bandit_eg(loss_table: Any, eta: float, arms: Any = None, *, draws: Any = Non
         arms: (..., tau), the arms, none of probability 0; or
         draws: (..., tau), in [0, 1), of which arm a has a part of length p_a. Both may have more
             leading axes than the table, which is then repeated.
-
-    Source: Khodak et al. (2021), Algorithm 2; Shalev-Shwartz (2011), section 4.
     """
     table = _checked(loss_table, eta)
     require((arms is None) != (draws is None), "arms, draws", (arms, draws), "one of them")

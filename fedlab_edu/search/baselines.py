@@ -1,6 +1,6 @@
 """Random search, successive halving and Hyperband; only their schedules differ.
 
-Khodak et al. (2021), Algorithms 1 and 3; Li et al. (2018), *Hyperband*.
+Khodak et al. (2021), Algorithms 1 and 3; Li et al. (2018), *Hyperband*, Algorithm 1.
 """
 
 from collections.abc import Sequence
@@ -46,10 +46,7 @@ def random_search(
     model: Model, fed: Federation, spaces: Space, total: SupportsIndex, cap: SupportsIndex,
     **options: Unpack[Options],
 ) -> Race:  # fmt: skip
-    """Train ``floor(total / cap)`` random configurations for ``cap`` rounds each, see `Options`.
-
-    Source: Khodak et al. (2021), Algorithm 1, without eliminations.
-    """
+    """Train ``floor(total / cap)`` random configurations for ``cap`` rounds each, see `Options`."""
     return _race(model, fed, spaces, [schedule(total, cap, eliminations=0)], **options)
 
 
@@ -59,7 +56,7 @@ def successive_halving(
 ) -> Race:  # fmt: skip
     """Train eta^R random configurations; each elimination keeps one in eta, see `schedule`.
 
-    Source: Khodak et al. (2021), Algorithm 1; for the options see `Options`.
+    For the options see `Options`.
     """
     return _race(model, fed, spaces, [schedule(total, cap, eta, eliminations)], **options)
 
@@ -68,10 +65,7 @@ def hyperband(
     model: Model, fed: Federation, spaces: Space, total: SupportsIndex, cap: SupportsIndex,
     eta: SupportsIndex = 3, **options: Unpack[Options],
 ) -> Race:  # fmt: skip
-    """Train brackets of random configurations side by side, see `brackets` and `Options`.
-
-    Source: Li et al. (2018), Algorithm 1.
-    """
+    """Train brackets of random configurations side by side, see `brackets` and `Options`."""
     return _race(model, fed, spaces, brackets(total, cap, eta), **options)
 
 

@@ -59,8 +59,6 @@ class Uniform:
         """Draw from the interval of half width ``(b - a) eps`` around a value, then clip.
 
         [a, b] is the range of the coordinate. With eps = 0 the value does not change.
-
-        Source: Khodak et al. (2021), section 3, *Local perturbation*.
         """
         share("eps", eps)
         value, u, (a, b) = self.check(value), as_float64(u), self._ends

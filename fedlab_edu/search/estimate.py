@@ -31,8 +31,6 @@ class Estimate(Checked):
         gamma: the weight of a round is gamma to the power of its age: 0 takes the last round alone,
             1 the mean of all rounds since the last elimination, as in the authors' code. (The paper
             says: of all past rounds.)
-
-    Source: Khodak et al. (2021), section 2.
     """
 
     target: Target = "personalised"

@@ -49,8 +49,6 @@ def schedule(
     Raises:
         ValueError: the total is too small for the arms, or so large that the last elimination would
             come after the cap.
-
-    Source: Khodak et al. (2021), Algorithm 1 and appendix D.1.
     """
     total, cap, eta = whole("total", total, 1), whole("cap", cap, 1), whole("eta", eta, 2)
     eliminations = whole("eliminations", eliminations, 0, 20)  # 2^20 arms are above a million
@@ -128,8 +126,6 @@ def survivors(
         rule: "rank" keeps the lowest ``max(1, floor(n / eta))``, ties to the lower place.
             "quantile" is the printed rule: it keeps all scores up to the 1/eta-quantile (linear
             interpolation), so with ties it may keep all.
-
-    Source: Khodak et al. (2021), Algorithm 1.
     """
     require(len(scores) > 0, "scores", [], "at least one")
     require(eta >= 2, "eta", eta, "at least 2")
@@ -189,8 +185,6 @@ def halving(
         stops: as in a `Schedule`; the last eliminates no arm.
         gamma: the score at a stop is the discounted mean of the rounds since the last stop. A NaN
             among them makes it NaN, the worst score; a `Race` leaves out such rounds.
-
-    Source: Khodak et al. (2021), Algorithm 1 and section 2.
     """
     alive, out = list(range(len(traces))), []
     for stop in stops[:-1]:

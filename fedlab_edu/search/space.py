@@ -74,8 +74,6 @@ class SearchSpace(Generic[_Table]):
             row: one configuration; hyperparameters that this space does not tune are copied.
             eps: half the width, as a share of the range. With 0 all equal ``row``; with 1 half of
                 the draws cover the whole range, and the others are clipped to its ends.
-
-        Source: Khodak et al. (2021), section 3, *Local perturbation*.
         """
         self._check(row, eps=eps)
         axes = self._axes(self._draws(gen, k))

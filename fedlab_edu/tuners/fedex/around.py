@@ -37,8 +37,6 @@ def around(
 
     Raises:
         ValueError: an option that is not allowed; in a search of `PerClient`.
-
-    Source: Khodak et al. (2021), section 3, *Local perturbation*, and Algorithm 3.
     """
     ok = isinstance(space, SearchSpace) and space.kind is LocalHP
     require(ok, "space", space, "a SearchSpace of the clients, as in around(FEDEX.client)")

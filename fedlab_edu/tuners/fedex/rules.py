@@ -85,8 +85,6 @@ def exponentiate(z: list[float], gradient: list[float], eta: float) -> list[floa
     """Return log theta (k,) for ``theta exp(-eta gradient)``, normalised; z (k,) is log theta.
 
     A probability may become so small that theta is 0. Its row is then never drawn.
-
-    Source: Khodak et al. (2021), Algorithm 2.
     """
     z = [z_j - eta * g_j for z_j, g_j in zip(z, gradient, strict=True)]
     largest = max(z)

@@ -124,8 +124,6 @@ def clocked(
             0, and its round, from 1.
         wait: whether members wait for one another where some copy, are eliminated, or are replaced
             after they have diverged; needed for eliminations.
-
-    Source: Jaderberg et al. (2017), section 3.
     """
     require(isinstance(search, FedPop), "search", type(search).__name__, "a FedPop, as of fedpop()")
     require(search.used == 0, "rounds of the search", search.used, "0: one that has not begun")

@@ -84,8 +84,6 @@ class Evolution(Checked):
         rho: the worst 1 / rho copy the best 1 / rho; 10/3 in the authors' code.
         gamma: gamma_g of eq. (5), which the paper does not give; 0 takes the last round alone.
         coin: see `evolve`.
-
-    Source: Chen et al. (2023), eqs. (3) to (5).
     """
 
     R: Annotated[int, partial(whole, least=1)]

@@ -66,8 +66,6 @@ class FedPopL:
         best: the place of the best vector at the last copy, or None.
         fresh: the number of vectors that no client has trained with.
         frozen: whether all clients train with `final`.
-
-    Source: Chen et al. (2023), Algorithm 1, *FedPop-L*.
     """
 
     space: SearchSpace[LocalHP]

@@ -68,8 +68,6 @@ class FedPop(SideBySide):
         births: all configurations (alpha, beta^0) so far, in order.
         tried: the number of client vectors trained with so far; a server vector is counted only
             where the clients' are new too.
-
-    Source: Chen et al. (2023), Algorithm 1.
     """
 
     runs: tuple[Run, ...]

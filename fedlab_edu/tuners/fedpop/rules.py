@@ -36,8 +36,6 @@ def ranked(
             of equal scores the lower place comes first. "quantile" is the rule as printed: scores
             up to the 1/rho-quantile, and scores from the (rho-1)/rho-quantile on (linear
             interpolation). If all scores are equal, it puts every place into both lists.
-
-    Source: Chen et al. (2023), Algorithm 1, *FedPop-L* and *FedPop-G*.
     """
     K = len(scores)
     require(K > 0, "scores", [], "at least one")

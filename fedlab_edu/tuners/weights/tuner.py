@@ -32,8 +32,6 @@ class MultiplicativeWeights(Checked):
         importance_weighting: see `multiplicative_weights`.
         score: what moves p: "loss", as in the paper, or "error".
         p: (k,), the probability of each row; equal at first.
-
-    Source: Khodak et al., *Weight-Sharing Beyond NAS*, section 4.1.
     """
 
     table: LocalHP
