@@ -404,14 +404,14 @@ def test_the_final_configuration_is_the_most_likely_and_of_equal_ones_the_first(
 
 def test_sampled_configurations_follow_theta_until_it_has_stopped() -> None:
     tuner = FedEx(table(4), cutoff=0.1)
-    rows = tuner.sampled(200, generator(1)).lr
+    rows = tuner.table[tuner.ask(200, generator(1))].lr
     assert sorted(set(rows.tolist())) == tuner.table.lr.tolist()
     for _ in range(9):
         after = real([0.9, 0.9, 0.1, 0.9])
         tuner = tuner.tell(result(torch.arange(4), after, after, torch.ones(4, dtype=torch.long)))
     assert tuner.stopped
     assert tuner.entropy < 0.1
-    assert set(tuner.sampled(50, generator(2)).lr.tolist()) == {float(tuner.final.lr)}
+    assert set(tuner.table[tuner.ask(50, generator(2))].lr.tolist()) == {float(tuner.final.lr)}
 
 
 def test_below_the_cutoff_theta_stays_and_the_baseline_goes_on() -> None:
@@ -580,7 +580,7 @@ def test_where_scores_stay_as_they_are_theta_finds_the_best_arm(rule: Any) -> No
 def test_personalised_with_sampled_configurations_each_client_has_its_own(fed: Federation) -> None:
     tuner = FedEx(LocalHP(lr=[0.0, 0.5], batch=8))
     run = start(MODEL, fed, tuner, seed=1)
-    c = tuner.sampled(len(fed), generator(0))
+    c = tuner.table[tuner.ask(len(fed), generator(0))]
     mixed = personalise(run, MODEL, fed, c)
     ends = [personalise(run, MODEL, fed, tuner.table[j]).error for j in (0, 1)]
     assert min(ends) < mixed.error < max(ends)

@@ -1,24 +1,10 @@
-"""The bandits of the theorem for one run: functions of numbers and lists, a browser's too.
+"""The bandit of the theorem for one run: functions of numbers and lists, a browser's too.
 
 Shalev-Shwartz (2011), section 4; Khodak et al. (2021), Algorithm 2. `bandit` has the same for many
 runs at once.
 """
 
 from math import exp, log
-
-
-def hedge(losses: list[list[float]], eta: float) -> list[list[float]]:
-    """Return p_t (tau, k), proportional to ``exp(-eta sum_(s < t) loss_s)``.
-
-    Args:
-        losses: (tau, k), of all arms in each round.
-    """
-    total, found = [0.0] * len(losses[0]), []
-    for row in losses:
-        weights = [exp(-eta * (x - min(total))) for x in total]
-        found.append([weight / sum(weights) for weight in weights])
-        total = [x + loss for x, loss in zip(total, row, strict=True)]
-    return found
 
 
 def estimate(loss: float, arm: int, p: list[float]) -> list[float]:

@@ -111,15 +111,11 @@ class FedEx(Checked):
 
     @property
     def final(self) -> LocalHP:
-        """The most likely configuration; see also `sampled`."""
-        return self.table[self.best]
+        """The most likely configuration; in their tests the authors draw one for each client.
 
-    def sampled(self, clients: int, gen: torch.Generator) -> LocalHP:
-        """Draw a configuration for each client from theta, as the authors' code does for tests.
-
-        So ``personalise(run, model, fed, run.tuner.sampled(len(fed), gen))``.
+        So ``personalise(run, model, fed, tuner.table[tuner.ask(len(fed), gen)])``.
         """
-        return self.table[self.ask(clients, gen)]
+        return self.table[self.best]
 
     def ask(
         self, clients: int, gen: torch.Generator, *, who: Int[Tensor, " B"] | None = None
