@@ -1,8 +1,9 @@
 """The networks of the papers."""
 
-from collections.abc import Callable, Iterator
-from itertools import pairwise
+from collections.abc import Callable
+from itertools import islice, pairwise
 from numbers import Integral
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -21,10 +22,13 @@ def _model(
     with torch.device("meta"):  # shapes only: no draws, no memory
         plain = net()
 
+    steps = [] if forward else [_step(layer) for layer in plain.children()]
+
     def in_sequence(p: list[Tensor], x: Tensor, drop: Drop | None = None) -> Tensor:
         weights = iter(p)
-        for layer in plain.children():
-            x = _apply(layer, weights, x, drop)
+        for run, number, settings in steps:
+            own = (drop,) if run is layers.dropout else islice(weights, number)
+            x = run(x, *own, *settings)
         return x
 
     linear = {id(m.weight) for m in plain.modules() if isinstance(m, nn.Linear)}
@@ -34,21 +38,20 @@ def _model(
     return Model(net, forward or in_sequence, shapes, flipped, drops=True, gradients=gradients)
 
 
-def _apply(layer: nn.Module, weights: Iterator[Tensor], x: Tensor, drop: Drop | None) -> Tensor:
-    """Run a layer of B clients, see `layers`, with the next of their weights."""
+def _step(layer: nn.Module) -> tuple[Callable[..., Tensor], int, tuple[Any, ...]]:
+    """Return what runs a layer with a client axis, its number of weights, and its settings."""
     match layer:
         case nn.Linear():
-            return layers.linear(x, next(weights), next(weights))
+            return layers.linear, 2, ()
         case nn.Conv2d():
-            return layers.conv2d(x, next(weights), next(weights), int(layer.padding[0]))
+            return layers.conv2d, 2, (layer.padding[0],)
         case nn.MaxPool2d():
-            size, stride = int(layer.kernel_size), int(layer.stride)  # type: ignore[arg-type]
-            return layers.max_pool2d(x, size, stride, layer.ceil_mode)
+            return layers.max_pool2d, 0, (layer.kernel_size, layer.stride, layer.ceil_mode)
         case nn.Flatten():
-            return x.flatten(2)
+            return torch.flatten, 0, (2,)
         case nn.Dropout():
-            return layers.dropout(x, drop)
-    return x.relu()
+            return layers.dropout, 0, ()
+    return torch.relu, 0, ()
 
 
 @picklable
