@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from fedlab_edu.data import Clients, Federation, digits, genres, load, sensors, shakespeare
     from fedlab_edu.methods import MAML, Ditto, FedAvg, FedDyn, FedPA, FedProx, Reptile, Scaffold
-    from fedlab_edu.methods.aggregate import server_sgd, weighted_average
+    from fedlab_edu.methods.fedavg import server_sgd, weighted_average
     from fedlab_edu.models.model import Model
     from fedlab_edu.models.module import from_module
     from fedlab_edu.models.networks import char_lstm, cnn_cifar, cnn_femnist, lenet5, linear, mlp
@@ -44,7 +44,7 @@ __version__ = "0.1.0"
 _MODULE = {
     "data": "Clients Federation digits genres load sensors shakespeare",
     "methods": "Ditto FedAvg FedDyn FedPA FedProx MAML Reptile Scaffold",
-    "methods.aggregate": "server_sgd weighted_average",
+    "methods.fedavg": "server_sgd weighted_average",
     "models.model": "Model",
     "models.module": "from_module",
     "models.networks": "char_lstm cnn_cifar cnn_femnist lenet5 linear mlp",

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from ipywidgets.embed import dependency_state
 
-import fedlab_edu.methods.aggregate
+import fedlab_edu.methods.fedavg
 from fedlab_edu import LocalHP, server_sgd
 from fedlab_edu.widgets import COLOURS, choice, figure, frames, picture, show
 
@@ -352,8 +352,8 @@ def code(shown):
 
 def test_what_is_shown_is_the_text_of_the_file_under_its_name_and_module():
     shown = show(server_sgd)
-    assert shown.data.startswith("`server_sgd` in `fedlab_edu.methods.aggregate`\n")
-    assert code(shown) in Path(fedlab_edu.methods.aggregate.__file__).read_text()
+    assert shown.data.startswith("`server_sgd` in `fedlab_edu.methods.fedavg`\n")
+    assert code(shown) in Path(fedlab_edu.methods.fedavg.__file__).read_text()
 
 
 @pytest.mark.parametrize("obj", [server_sgd, LocalHP, LocalHP.columns, frames])

@@ -1,7 +1,7 @@
 """Exercise 1: how far clients drift apart in a round."""
 
 from fedlab_edu.data import digits
-from fedlab_edu.methods.aggregate import weighted_average
+from fedlab_edu.methods.fedavg import weighted_average
 from fedlab_edu.models.networks import linear
 from fedlab_edu.training.hparams import LocalHP
 from fedlab_edu.training.local import local_sgd

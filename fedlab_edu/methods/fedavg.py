@@ -8,11 +8,10 @@ networks from decentralized data*, Algorithm 1; server learning rate and momentu
 from dataclasses import dataclass, field
 from typing import Annotated, ClassVar
 
-from jaxtyping import Float
+from jaxtyping import Float, Num
 from torch import Tensor
 
 from fedlab_edu.data.clients import Clients
-from fedlab_edu.methods.aggregate import server_sgd
 from fedlab_edu.methods.method import (
     ClientInput,
     ClientUpdate,
@@ -26,7 +25,35 @@ from fedlab_edu.registry import storable
 from fedlab_edu.training.hparams import LocalHP, ServerHP
 from fedlab_edu.training.local import local_sgd
 from fedlab_edu.training.sgd import OPTIMIZERS
-from fedlab_edu.validate import Checked, one_of
+from fedlab_edu.validate import Checked, one_of, require
+
+
+def weighted_average(W: Float[Tensor, "B d"], n: Num[Tensor, " B"]) -> Float[Tensor, " d"]:
+    """Return ``sum_i n_i w_i / sum_i n_i``, the average weighted by the numbers of examples.
+
+    Source: McMahan et al. (2017), Algorithm 1, server.
+    """
+    require(n.min() >= 0 and n.sum() > 0, "n", n, "weights of at least 0, one of them above 0")
+    return (n.double() / n.double().sum()).to(W) @ W
+
+
+def server_sgd(
+    w: Float[Tensor, " d"],
+    v: Float[Tensor, " d"],
+    average: Float[Tensor, " d"],
+    b: ServerHP,
+    t: int = 1,
+) -> tuple[Float[Tensor, " d"], Float[Tensor, " d"]]:
+    """Return w and v after round t: ``v <- m v + w - average``, ``w <- w - lr decay^(t-1) v``.
+
+    With the default b the new w is the average, up to rounding, as in FedAvg.
+
+    Source: Khodak et al. (2021), eq. (11), for m = 0; FedAvgM of Hsu, Qi and Brown (2019).
+    """
+    require(t >= 1, "t", t, "at least 1, the first round")
+    v = float(b.momentum) * v + (w - average)
+    return w - float(b.lr * b.decay ** (t - 1)) * v, v
+
 
 #: The type of ``optimizer`` in a method whose formulas hold for SGD only.
 SGDOnly = Annotated[str, one_of("sgd")]

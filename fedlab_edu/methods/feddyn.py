@@ -11,8 +11,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from fedlab_edu.data.clients import Clients
-from fedlab_edu.methods.aggregate import server_sgd
-from fedlab_edu.methods.fedavg import FedAvg
+from fedlab_edu.methods.fedavg import FedAvg, server_sgd
 from fedlab_edu.methods.method import ClientInput, ClientUpdate, RoundUpdate, Server, equal_weights
 from fedlab_edu.models.model import Model
 from fedlab_edu.registry import storable

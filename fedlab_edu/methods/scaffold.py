@@ -12,8 +12,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from fedlab_edu.data.clients import Clients
-from fedlab_edu.methods.aggregate import server_sgd
-from fedlab_edu.methods.fedavg import FedAvg, SGDOnly
+from fedlab_edu.methods.fedavg import FedAvg, SGDOnly, server_sgd
 from fedlab_edu.methods.method import (
     ClientInput,
     ClientUpdate,

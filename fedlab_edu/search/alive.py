@@ -2,15 +2,24 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from math import isnan
 from typing import Any, TypeVar
 
 import torch
 
 from fedlab_edu.rounds.run import Run, drop_vectors
 from fedlab_edu.search.schedules import Schedule, best_index, survivors
-from fedlab_edu.search.summary import summary
 
 _S = TypeVar("_S", bound="SideBySide")
+
+
+def summary(search: Any) -> str:
+    """Return the class of a search, its arms, rounds and best score, for its ``repr``."""
+    best = "no score yet" if isnan(search.best_score) else f"best score {search.best_score:.4g}"
+    parts = [f"{search.used:,} of {search.total:,} rounds", best]
+    if hasattr(search, "alive"):
+        parts.insert(0, f"{len(search.alive)} of {len(search.runs)} arms alive")
+    return f"{type(search).__name__}({', '.join(parts)})"
 
 
 class SideBySide:

@@ -5,6 +5,6 @@
 
 
 def fedavg(states, weights):
-    from fedlab_edu.methods.aggregate import weighted_average
+    from fedlab_edu.methods.fedavg import weighted_average
 
     return weighted_average(states, weights)

@@ -22,7 +22,7 @@ from fedlab_edu.models.model import Model, cross_entropy
 from fedlab_edu.registry import storable
 from fedlab_edu.rounds.run import Run, start
 from fedlab_edu.rounds.tuner import Fixed
-from fedlab_edu.search.summary import summary
+from fedlab_edu.search.alive import summary
 from fedlab_edu.seeds import generator
 from fedlab_edu.tensors import usable_device
 from fedlab_edu.training.hparams import LocalHP, ServerHP
