@@ -50,7 +50,6 @@ def test_a_chart_is_xml_whose_points_are_whole_tenths_of_a_pixel() -> None:
     chart = draw.Chart((0, 10), (0, 1), "x", 'a < b & "c"')
     chart.line([0, 5, 10], [0, 0.5, 1], draw.BLUE)
     chart.dot(5, 0.5, draw.ORANGE)
-    chart.bar(2, 1, 0.5, draw.GREEN)
     chart.label(1, "end", draw.BLUE)
     root = ElementTree.fromstring(chart.svg('it says "a < b"'))
     assert root.get("aria-label") == 'it says "a < b"'
