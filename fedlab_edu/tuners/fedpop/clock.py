@@ -18,7 +18,7 @@ from fedlab_edu.models.model import Model
 from fedlab_edu.registry import storable
 from fedlab_edu.search.workers import Play, play_here
 from fedlab_edu.tensors import as_float64
-from fedlab_edu.tuners.fedpop.population import FedPop
+from fedlab_edu.tuners.fedpop.population import FedPop, fedpop_g
 from fedlab_edu.validate import MOST, number, require
 
 _TOL = 1e-9  # 0.1 + 0.2 and 0.3 are one moment on paper
@@ -103,7 +103,7 @@ class Clocked(FedPop):
         due = [i for i, end in enumerate(ends) if end <= first]
         latest = max(ends[i] for i in due)
         now = tuple(latest if i in due else t for i, t in enumerate(self.now))
-        return replace(self.train(due, model, fed, clients).exploit(due), now=now)
+        return replace(fedpop_g(self.train(due, model, fed, clients), due), now=now)
 
 
 def clocked(

@@ -32,6 +32,46 @@ from fedlab_edu.validate import require
 _P = TypeVar("_P", bound="FedPop")
 
 
+def fedpop_g(search: _P, members: Sequence[int]) -> _P:
+    """Play FedPop-G of Algorithm 1: members that are among the worst copy one of the best.
+
+    Members do so every T_g of their rounds, but not after their last. Every member that is alive is
+    compared, unless it has not trained since it was itself copied.
+    """
+    if not search.G or len(search.alive) == 1:
+        return search
+    r = [len(trace) for trace in search.traces]
+    going = [i for i in members if r[i] < search.how.R]
+    due = [i for i in going if r[i] % search.T_g == 0]
+    lost = [i for i in going if search.traces[i][-1] == inf and search.on_nan == "replace"]
+    if not due and not lost:
+        return search
+    now, scores = search.latest, search.scores
+    gens = {i: generator(search.seed, i, r[i], 0) for i in {*due, *lost}}
+    u = {i: float(torch.rand((), generator=g, dtype=torch.float64)) for i, g in gens.items()}
+    known = [i for i in search.alive if r[i] > now[i].round]
+    # the bottom 1/rho of the members, each with a random one of the top 1/rho
+    draws = [u.get(i, 0.0) for i in known]
+    places = pair_parents([scores[i] for i in known], search.how.rho, draws)
+    pairs = [(known[bottom], known[top]) for bottom, top in places if known[bottom] in due]
+    pairs += [(i, known[int(u[i] * len(known))]) for i in lost if i not in due]
+
+    def child(source: tuple[Birth, Run], i: int) -> tuple[Birth, Run]:
+        parent, run = source
+        # alpha_i <- Evo(alpha_j), beta_i^0 <- Evo(beta_j^0)
+        c = search.how.evo(search.spaces.client, parent.c, r[i], gens[i])[0]
+        b = search.how.evo(search.spaces.server, parent.b, r[i], gens[i])[0]
+        # w_i <- w_j, and momentum and client states; the child draws for itsearch, and its
+        # server's rate decays from the start, as in the authors' code
+        seed = seed_for(search.seed, i, r[i])
+        new = replace(run, tuner=Fixed(c), b=b, seed=seed, round=0, history=())
+        return Birth(r[i], i, parent.member, c, b), new
+
+    new = inherit(list(zip(now, search.runs, strict=True)), pairs, child)
+    births = *search.births, *(new[i][0] for i, _ in pairs)
+    return replace(search, runs=tuple(run for _, run in new), births=births)
+
+
 @storable
 class Birth(NamedTuple):
     """A configuration that a member trains with from some round on.
@@ -99,7 +139,7 @@ class FedPop(SideBySide):
         require(not self.done, "search", "over", "one with rounds left")
         trained = self.train(self.alive, model, fed, clients, play)
         left = trained.eliminate(trained.alive, self.bracket, trained.round)
-        return left.exploit(left.alive)
+        return fedpop_g(left, left.alive)
 
     def train(
         self: _P, members: Sequence[int], model: Model, fed: Federation, clients: int = 10,
@@ -112,45 +152,6 @@ class FedPop(SideBySide):
         after = play(begun, model, fed, clients, 1)
         scores = [[self._score(run.history[-1])] for run in after]
         return self.played(members, after, scores, tried=tried)
-
-    def exploit(self: _P, members: Sequence[int]) -> _P:
-        """FedPop-G: each of these members that is among the worst copies one of the best.
-
-        Members do so every T_g of their rounds, but not after their last. Every member that is
-        alive is compared, unless it has not trained since it was itself copied.
-        """
-        if not self.G or len(self.alive) == 1:
-            return self
-        r = [len(trace) for trace in self.traces]
-        going = [i for i in members if r[i] < self.how.R]
-        due = [i for i in going if r[i] % self.T_g == 0]
-        lost = [i for i in going if self.traces[i][-1] == inf and self.on_nan == "replace"]
-        if not due and not lost:
-            return self
-        now, scores = self.latest, self.scores
-        gens = {i: generator(self.seed, i, r[i], 0) for i in {*due, *lost}}
-        u = {i: float(torch.rand((), generator=g, dtype=torch.float64)) for i, g in gens.items()}
-        known = [i for i in self.alive if r[i] > now[i].round]
-        # the bottom 1/rho of the members, each with a random one of the top 1/rho
-        draws = [u.get(i, 0.0) for i in known]
-        places = pair_parents([scores[i] for i in known], self.how.rho, draws)
-        pairs = [(known[bottom], known[top]) for bottom, top in places if known[bottom] in due]
-        pairs += [(i, known[int(u[i] * len(known))]) for i in lost if i not in due]
-
-        def child(source: tuple[Birth, Run], i: int) -> tuple[Birth, Run]:
-            parent, run = source
-            # alpha_i <- Evo(alpha_j), beta_i^0 <- Evo(beta_j^0)
-            c = self.how.evo(self.spaces.client, parent.c, r[i], gens[i])[0]
-            b = self.how.evo(self.spaces.server, parent.b, r[i], gens[i])[0]
-            # w_i <- w_j, and momentum and client states; the child draws for itself, and its
-            # server's rate decays from the start, as in the authors' code
-            seed = seed_for(self.seed, i, r[i])
-            new = replace(run, tuner=Fixed(c), b=b, seed=seed, round=0, history=())
-            return Birth(r[i], i, parent.member, c, b), new
-
-        new = inherit(list(zip(now, self.runs, strict=True)), pairs, child)
-        births = *self.births, *(new[i][0] for i, _ in pairs)
-        return replace(self, runs=tuple(run for _, run in new), births=births)
 
     def _equip(self, i: int, K: int) -> Run:
         """Return a member's run; with FedPop-L, draw its K vectors if it has none yet."""

@@ -32,6 +32,36 @@ from fedlab_edu.tuners.fedtune.ensemble import rows_of, train_ensemble
 from fedlab_edu.validate import MOST, Checked, not_negative, require, whole
 
 
+def fedtune_round(search: "FedTune", model: Model, fed: Federation) -> "FedTune":
+    """Play one communication round of all N clients: Algorithm 1, lines 3-18.
+
+    The outputs of N models on the server's M examples take about 16 N M C bytes.
+    """
+    N = len(fed)
+    # Z_i ~ pi_i, h_i = Z_i' H
+    u = torch.rand(N, generator=generator(search.seed, search.used), dtype=torch.float64)
+    rows = zip(search.pi.tolist(), u.tolist(), strict=True)
+    z = torch.tensor([draw_row(pi, x) for pi, x in rows])
+    # theta_g = G[h]
+    h = tuple(z.tolist()) if search.buffer == "joint" else ()
+    begun = search._run(z, search.models.get(h, search.w0), search.used)
+    # theta_i = Loc_(h_i)(theta_g, D_i), theta_g = sum_i q_i theta_i
+    after, outputs = train_ensemble(begun, model, fed)
+    # L of sum_i q_i theta_i(x) 1_i, and dL/d1_i
+    q, y = search.method.weights(fed.train.n), fed.val.y[rows_of(fed.val)]
+    classes = model.loss is cross_entropy and not y.is_floating_point()
+    given: Any = outputs, q / q.sum(), y, "cross_entropy" if classes else model.losses
+    loss, d = credit(*given)
+    if search.credit == "leave_one_out":
+        d = leave_one_out(*given)
+    elif search.credit == "reinforce":
+        d = torch.where(d.isfinite(), loss, d)
+    played = FedTuneRound(tuple(z.tolist()), loss, tuple((-d).tolist()))
+    models = search._models(h, after.w)  # G[h] = theta_g
+    return replace(search, logits=search._moved(z, d), models=models,
+                   history=(*search.history, played))  # fmt: skip
+
+
 @storable
 class FedTuneRound(NamedTuple):
     """One round: each client's row of the table, the ensemble's loss on the server's data, and
@@ -101,42 +131,12 @@ class FedTune(Checked):
         require(ok, "method", self.method, "a method with stateless clients, such as FedAvg()")
 
     def step(self, model: Model, fed: Federation, clients: int = 10) -> "FedTune":
-        """Return the search after one communication round of all N clients.
-
-        The outputs of N models on the server's M examples take about 16 N M C bytes. ``clients`` is
-        not used.
-
-        Source: FedTune, Algorithm 1, lines 3-18.
-        """
+        """Return the search after a `fedtune_round`; ``clients`` is not used."""
         require(not self.done, "search", "over", "one with rounds left")
         N = len(self.logits)
         require(len(fed) == N, "clients of the federation", len(fed), f"{N}, those of the search")
         require(fed.val.n.any(), "validation examples", 0, "at least 1: the server needs them")
-        # Z_i ~ pi_i, h_i = Z_i' H
-        u = torch.rand(N, generator=generator(self.seed, self.used), dtype=torch.float64)
-        rows = zip(self.pi.tolist(), u.tolist(), strict=True)
-        z = torch.tensor([draw_row(pi, x) for pi, x in rows])
-        # theta_g = G[h]
-        h = tuple(z.tolist()) if self.buffer == "joint" else ()
-        begun = self._run(z, self.models.get(h, self.w0), self.used)
-        # theta_i = Loc_(h_i)(theta_g, D_i), theta_g = sum_i q_i theta_i
-        after, outputs = train_ensemble(begun, model, fed)
-        # L of sum_i q_i theta_i(x) 1_i, and dL/d1_i
-        q, y = self.method.weights(fed.train.n), fed.val.y[rows_of(fed.val)]
-        classes = model.loss is cross_entropy and not y.is_floating_point()
-        given: Any = outputs, q / q.sum(), y, "cross_entropy" if classes else model.losses
-        loss, d = credit(*given)
-        if self.credit == "leave_one_out":
-            d = leave_one_out(*given)
-        elif self.credit == "reinforce":
-            d = torch.where(d.isfinite(), loss, d)
-        played = FedTuneRound(tuple(z.tolist()), loss, tuple((-d).tolist()))
-        return replace(
-            self,
-            logits=self._moved(z, d),
-            models=self._models(h, after.w),  # G[h] = theta_g
-            history=(*self.history, played),
-        )
+        return fedtune_round(self, model, fed)
 
     @property
     def pi(self) -> Float[Tensor, "N H"]:
