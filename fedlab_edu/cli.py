@@ -68,6 +68,10 @@ def _parser() -> argparse.ArgumentParser:
     judge.add_argument("--folder", type=Path, default=Path("results"), help="default: results")
     judge.set_defaults(run=print_verdicts)
 
+    check = commands.add_parser("records", help="make a run of each record again, and compare")
+    check.add_argument("--folder", type=Path, default=Path("results"), help="default: results")
+    check.set_defaults(run=print_audit)
+
     flower = commands.add_parser("flower", help="write a Flower app: real clients, not simulated")
     new = flower.add_subparsers(metavar="COMMAND", required=True).add_parser(
         "new", help="write the app into a new folder, for flwr run"
@@ -93,6 +97,26 @@ def print_verdicts(folder: Path) -> int:
         raise Refusal(f"folder is {str(folder)!r}; allowed: one with records of reproduce")
     print(render_verdicts(found))
     return 0
+
+
+def print_audit(folder: Path) -> int:
+    """Print whether each record in the folder is what the code gives now; return 1 if one is not.
+
+    Raises:
+        Refusal: there is no record, or a file that is none.
+    """
+    from fedlab_edu.papers.audit import audit
+
+    found = []
+    try:
+        for one in audit(folder):
+            print(one, flush=True)
+            found.append(one)
+    except ValueError as error:
+        raise Refusal(str(error)) from None
+    if not found:
+        raise Refusal(f"folder is {str(folder)!r}; allowed: one with records of reproduce")
+    return int(any(one.stale for one in found))
 
 
 def new_app(folder: Path) -> int:

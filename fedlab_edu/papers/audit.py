@@ -1,0 +1,91 @@
+"""Whether records are still what the algorithms give: a run of each is made again."""
+
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, NamedTuple
+
+import torch
+
+from fedlab_edu.papers.experiment import Record, Workload
+from fedlab_edu.papers.reproduce import EXPERIMENTS, read_records
+
+TOLERANCE = 1e-4  # below one example of any test part, above rounding
+SEEDS = 3
+_MEASURED = ("seconds", "peak_gib")  # other on each run
+
+
+class Audit(NamedTuple):
+    """What runs of a record give today.
+
+    Fields:
+        file: the record's name.
+        runs: how many runs the record holds.
+        stale: whether all that were made again gave something else; None if none could be made.
+        said: which were made again, and what differs.
+        seconds: the time of a run, or None.
+    """
+
+    file: str
+    runs: int
+    stale: bool | None
+    said: str
+    seconds: float | None = None
+
+    def __str__(self) -> str:
+        """Return a line; the time to make the whole record again is rough."""
+        word = {True: "STALE", False: "as recorded", None: "not tried"}[self.stale]
+        minutes = "" if self.seconds is None else f", {self.seconds * self.runs / 60:.0f} minutes"
+        return f"{word:11}  {self.file}: {self.runs} runs{minutes}; {self.said}"
+
+
+def audit(folder: str | Path) -> Iterator[Audit]:
+    """Make a run of each record in a folder again, and compare up to `TOLERANCE`.
+
+    It is the first variant of the last seed. If it differs, the same of other seeds follows: a
+    changed algorithm changes all, but rounding, on another processor too, only those few whose
+    training is chaotic.
+
+    Raises:
+        ValueError: a file that is no record of its experiment.
+    """
+    for experiment in EXPERIMENTS.values():
+        for scale, settings in experiment.settings.items():
+            for dataset, setting in settings.items():
+                path = Path(folder) / f"{experiment.name}-{dataset}-{scale}.jsonl"
+                if records := read_records(path, experiment):
+                    yield _again(path.name, experiment.variants, setting, records)
+
+
+def _again(file: str, variants: Sequence[Any], setting: Workload, records: list[Record]) -> Audit:
+    first = next(v for v in variants if v.name in {record["variant"] for record in records})
+    of = {record["seed"]: record for record in records if record["variant"] == first.name}
+    said, began, stale = [], time.perf_counter(), True
+    for seed in sorted(of, reverse=True)[:SEEDS]:
+        try:
+            with TemporaryDirectory() as temporary:
+                run = setting.trials(seed, torch.device("cpu"), None)
+                now = run(first, Path(temporary) / "search", [])
+        except (ImportError, OSError, ValueError) as error:
+            return Audit(file, len(records), None, str(error).splitlines()[0])
+        then, now = of[seed], {"budget": setting.budget, **now}
+        changes = [
+            f"{name} {then.get(name)!r:.20}, now {value!r:.20}"
+            for name, value in now.items()
+            if name not in _MEASURED and not _equal(then.get(name), value)
+        ]
+        said.append(": ".join([f"seed {seed}, {first.name}", *changes]))
+        stale = bool(changes)
+        if not stale:
+            break
+    seconds = (time.perf_counter() - began) / len(said)
+    return Audit(file, len(records), stale, "; ".join(said), seconds)
+
+
+def _equal(one: object, other: object) -> bool:
+    if isinstance(one, float | int) and isinstance(other, float | int):
+        return abs(one - other) <= TOLERANCE
+    if isinstance(one, list | tuple) and isinstance(other, list | tuple):
+        return len(one) == len(other) and all(map(_equal, one, other))
+    return one == other
