@@ -85,7 +85,8 @@ class FedPA(FedAvg):
             inside = (sample >= 0) & (sample < most)
             who = at[inside]
             share = 1 / steps_each[who].to(W)
-            samples[who, sample[inside]] += share[:, None] * W[inside.to(W.device)]
+            place = who.to(W.device), sample[inside].to(W.device)
+            samples[place] += share[:, None] * W[inside.to(W.device)]
 
         return local_sgd(model, w, clients, c, seeds, watch=watch), samples
 

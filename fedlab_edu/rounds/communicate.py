@@ -197,7 +197,8 @@ def _inputs(
 ) -> ClientInput:
     """Return the inputs of some clients: client i is of the run ``which[i]``, with the model w."""
     h = _stacked([run.server.h for run in runs])
-    w, h = (w[0], h[0]) if len(runs) == 1 else (w[which], h[which])
+    at = which.to(w.device)
+    w, h = (w[0], h[0]) if len(runs) == 1 else (w[at], h[at])
     found, initial = [], [run.method.init_state(run.w) for run in runs]
     for a, i in zip(which.tolist(), clients, strict=True):
         states = runs[a].states

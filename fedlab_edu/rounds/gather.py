@@ -119,7 +119,7 @@ class Sums:
         self.scores[:, run, place] = torch.cat([torch.stack(before), ends]).double()
         W = _without_nan(update.model, finite)
         if self.models is not None:
-            self.models[run, place] = W
+            self.models[run.to(W.device), place.to(W.device)] = W
         if update.state is not None:
             for i in finite.nonzero()[:, 0].tolist():
                 self.states[int(run[i])][int(client[i])] = update.state[i].clone()

@@ -27,7 +27,7 @@ def train_ensemble(begun: Run, model: Model, fed: Federation) -> tuple[Run, Floa
     def part(tile: Tile) -> Part:
         outputs = _outputs(model, tile.update.personal, fed.val)
         finite = tile.finite & ~diverged(outputs).cpu()
-        outputs[~finite] = nan
+        outputs[~finite.to(outputs.device)] = nan
         said.update(zip(tile.client.tolist(), outputs, strict=True))
         return sums.part(tile._replace(finite=finite))  # what has diverged is in neither average
 
