@@ -1,6 +1,7 @@
 """A real fleet on this machine: a SuperLink with TLS and node authentication, four SuperNodes."""
 
 import os
+import random
 import re
 import signal
 import socket
@@ -22,6 +23,7 @@ from fedlab_edu.rounds.gather import Sums, Work
 pytestmark = [pytest.mark.processes, pytest.mark.long]
 BIN, ROOT = Path(sys.executable).parent, Path(__file__).parents[1]
 MODEL, N = mlp(64, 32, 10), 4
+SECONDS = 60  # for a client to answer
 LYING = """
 import numpy as np
 from flwr.app import ArrayRecord
@@ -32,10 +34,10 @@ def lie(message, context, call_next):
     reply = call_next(message, context)
     config = message.content["config"]
     client, round = context.node_config["partition-id"], config["round"]
-    if not context.run_config["lies"] or not client or not round:
+    if not context.run_config["lies"] or not client:
         return reply
     content, w = reply.content, message.content["arrays"].to_numpy_ndarrays()[0]
-    if round == 1:
+    if round == 0:
         if client == 1:
             content["arrays"] = ArrayRecord([np.full_like(w, np.nan)])
         elif client == 2:
@@ -153,16 +155,46 @@ class Fleet:
             "--auth-supernode-private-key", f"n{i}", "--node-config", config,
         )  # fmt: skip
 
+    def log(self, name: str) -> str:
+        return (self.folder / f"{name}.log").read_text()
+
+    def ended(self, name: str) -> bool:
+        """Return whether a process has ended, or was never started."""
+        return name not in self.running or self.running[name].poll() is not None
+
+    def keep_nodes(self) -> None:
+        """Do what a supervisor does: start the SuperNodes that have ended again."""
+        for i in range(N):
+            if self.ended(f"node {i}"):
+                self.node(i)
+
+    def keep(self, config: str) -> None:
+        """Start all that has ended again; submit a run that has not ended well again."""
+        if self.ended("superlink"):
+            self.superlink()
+        self.keep_nodes()
+        if self.ended("run"):
+            self.begin_run(config)
+
+    def begin_run(self, config: str) -> None:
+        config = f"nodes=4 clients=4 seed=3 {config}"
+        self.start("run", "flwr", "run", "app", "here", "--stream", "-c", config)
+
     def flwr_run(self, config: str, *options: str) -> str:
         config = f"nodes=4 clients=4 seed=3 {config}"
         return self.run("flwr", "run", "app", "here", *options, "-c", config)
 
 
-def wait(until: Callable[[], object], seconds: float = 240.0) -> None:
+def wait(until: Callable[[], object], seconds: float = 600.0) -> None:
     end = time.monotonic() + seconds
     while not until():
         assert time.monotonic() < end, until
         time.sleep(0.1)
+
+
+def rounds(path: Path) -> int:
+    """Return the number of rounds in a file, which is whole or not there."""
+    return load_run(path).round if path.exists() else 0
 
 
 @pytest.fixture(scope="module")
@@ -204,15 +236,12 @@ def assert_is_replayed(got: Run, fed: Federation) -> None:
     assert got.tuner.theta.tolist() == pytest.approx(expected.tuner.theta.tolist(), abs=1e-6)
 
 
-def test_four_processes_play_the_rounds_of_one_and_those_that_lie_leave_theirs(
+def test_a_run_survives_lies_a_killed_node_a_stopped_node_and_a_killed_superlink(
     fleet: Fleet, fed: Federation
 ) -> None:
-    path = fleet.folder / "lies.pt"
-    log = fleet.flwr_run(f"rounds=3 lies=true path='{path}'", "--stream")
-    run = load_run(path)
-    assert sorted(run.history[0].client.tolist()) == [0, 1, 2, 3]
-    assert [r.client.tolist() for r in run.history[1:]] == [[0], [0]], log
-    assert_is_replayed(run, fed)
+    path, began = fleet.folder / "run.pt", time.monotonic()
+    log = fleet.flwr_run(f"rounds=2 lies=true path='{path}'", "--stream")
+    seconds = (time.monotonic() - began) / 2  # is enough for a round on this machine
     lies = (
         "client 1: arrays is '.* NaN", r"client 2: dtype and shape .*\(1,\)",
         "client 3: error in after is -100.0", "client 1: length of arrays - w",
@@ -220,3 +249,39 @@ def test_four_processes_play_the_rounds_of_one_and_those_that_lie_leave_theirs(
     )  # fmt: skip
     for lie in lies:
         assert re.search(rf"without node \d+, {lie}", log), log
+
+    fleet.begin_run(f"rounds=3 path='{path}' round-seconds={seconds}")
+    wait(lambda: "resumes after round 2" in fleet.log("run"))
+    fleet.signal("node 3", signal.SIGKILL)
+    fleet.signal("node 2", signal.SIGSTOP)
+    wait(lambda: rounds(path) == 3)
+
+    fleet.signal("superlink", signal.SIGKILL)
+    fleet.signal("run", signal.SIGKILL)
+    fleet.signal("node 2", signal.SIGCONT)
+    fleet.keep(f"rounds=4 path='{path}'")
+    wait(lambda: rounds(path) == 4 or fleet.keep_nodes())
+
+    run = load_run(path)
+    one, two, three, four = (sorted(r.client.tolist()) for r in run.history)
+    assert one == two == [0]
+    assert {0, 1} >= {*three}
+    assert four == [0, 1, 2, 3]
+    assert_is_replayed(run, fed)
+
+
+@pytest.mark.nightly
+def test_five_kills_at_random_moments_leave_the_numbers_of_one_process(
+    fleet: Fleet, fed: Federation
+) -> None:
+    path, draw = fleet.folder / "random.pt", random.Random()
+    config = f"rounds=8 path='{path}' round-seconds={SECONDS}"
+    fleet.begin_run(config)
+    for played in range(1, 6):
+        wait(lambda played=played: rounds(path) >= played or fleet.keep(config))
+        time.sleep(10 * draw.random())
+        victim = draw.choice(["superlink", *(f"node {i}" for i in range(N))])
+        fleet.signal(victim, signal.SIGKILL)
+        fleet.keep(config)
+    wait(lambda: rounds(path) == 8 or fleet.keep(config), 900)
+    assert_is_replayed(load_run(path), fed)
