@@ -10,7 +10,7 @@ ifneq ($(words $(CURDIR)),1)
 $(error make cannot work in a folder whose path contains a space: $(CURDIR))
 endif
 
-.PHONY: help book serve check test nightly lint bench peers gpu exercises clean chromium FORCE
+.PHONY: help book serve check test nightly lint bench peers gpu records exercises clean chromium FORCE
 .DELETE_ON_ERROR:
 
 help: ## list the tasks
@@ -58,6 +58,9 @@ peers: .venv-peers/.stamp ## measure a round beside other packages
 gpu: .venv/dev.stamp ## run the tests that need a GPU, and measure its speed
 	$(BIN)/pytest tests/test_devices.py -m cuda
 	$(BIN)/python -m benchmarks --device cuda
+
+records: .venv/dev.stamp ## make a run of each record again, and compare (20 minutes)
+	$(BIN)/fedlab-edu records --folder book/records
 
 exercises: .venv/dev.stamp ## write exercises/ from solutions/
 	$(BIN)/python -m fedlab_grade.release

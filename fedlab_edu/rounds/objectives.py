@@ -26,11 +26,7 @@ class Average(NamedTuple):
 
 
 def average(of: Score, clients: Clients) -> Average:
-    """Return ``sum_i n_i s_i / sum_i n_i``; a diverged client has the loss +inf and the error 1.
-
-    Raises:
-        ValueError: no client has any examples.
-    """
+    """Return ``sum_i n_i s_i / sum_i n_i``; a diverged client has the loss +inf and the error 1."""
     require(clients.n.sum() > 0, "examples of all clients", 0, "at least 1")
     p = clients.n.double() / clients.n.sum()
     has = p > 0
@@ -39,9 +35,6 @@ def average(of: Score, clients: Clients) -> Average:
 
 def evaluate(run: Run, model: Model, fed: Federation) -> Average:
     """Return the global objective: the global model on the test data of all clients.
-
-    Raises:
-        ValueError: no client has test data; swapped arguments.
 
     Source: Khodak et al. (2021), eq. (1), with test data E_i for V_i.
     """
@@ -54,9 +47,6 @@ def personalise(run: Run, model: Model, fed: Federation, c: LocalHP | None = Non
 
     Args:
         c: one configuration, or one for each client; by default the tuner's `final`.
-
-    Raises:
-        ValueError: another number of configurations; no test data; swapped arguments.
 
     Source: Khodak et al. (2021), eq. (2), with test data E_i for V_i.
     """

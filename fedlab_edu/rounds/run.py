@@ -60,11 +60,7 @@ class Run:
         vars(self).update(state, history=_unpacked(state["history"]))
 
     def to(self, device: str | torch.device) -> "Run":
-        """Return the run with its vectors on another device.
-
-        Raises:
-            ValueError: this machine has no such device.
-        """
+        """Return the run with its vectors on another device."""
         device = usable_device(device)
         states = self.states and {i: vector.to(device) for i, vector in self.states.items()}
         return replace(self, server=Server(*(v.to(device) for v in self.server)), states=states)

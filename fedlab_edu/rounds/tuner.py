@@ -79,9 +79,6 @@ class Fixed:
 
     Args:
         row: (N,), the row of the table for each client; optional where k = 1.
-
-    Raises:
-        ValueError: k > 1 without ``row``; rows out of range, or not (N,) whole numbers.
     """
 
     table: LocalHP = field(default_factory=LocalHP)
