@@ -17,7 +17,7 @@ import pytest
 from markdown_it import MarkdownIt
 
 from fedlab_grade import escape
-from fedlab_grade.classroom import commands, exports, gradebook, pages, report, tables
+from fedlab_grade.classroom import commands, exports, pages, report, tables
 from fedlab_grade.classroom.people import Person
 from fedlab_grade.classroom.records import ClassList, Outcome, Record
 from fedlab_grade.classroom.store import Store
@@ -103,7 +103,6 @@ def everything(one: Record) -> list[str]:
         tables.class_text(rows),
         tables.class_csv(rows),
         tables.difficulty_csv(rows),
-        tables.difficulty_text(rows),
     ]
 
 
@@ -362,7 +361,7 @@ def filled(
 ) -> tuple[list[list[str]], list[str], list[str]]:
     """The rows that come out, who has no mark, and what does not fit."""
     (folder / "book.csv").write_text(text, encoding="utf-8")
-    empty, odd = gradebook.fill(everyone, folder / "book.csv", folder / "out.csv")
+    empty, odd = exports.fill(everyone, folder / "book.csv", folder / "out.csv")
     out = (folder / "out.csv").read_text("utf-8")
     return list(csv.reader(io.StringIO(out), delimiter=between)), empty, odd
 
@@ -549,7 +548,7 @@ def test_a_gradebook_without_the_column_is_refused(
 ) -> None:
     (tmp_path / "book.csv").write_text(text)
     with pytest.raises(Refusal, match=message):
-        gradebook.fill(CLASS, tmp_path / "book.csv", tmp_path / "out.csv", column)
+        exports.fill(CLASS, tmp_path / "book.csv", tmp_path / "out.csv", column)
 
 
 class MissingEntry(ValueError):

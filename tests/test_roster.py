@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from fedlab_grade.classroom.matching import GRADEBOOK as GRADEBOOK_FIRST
-from fedlab_grade.classroom.matching import UNCLEAR, enrolled
-from fedlab_grade.classroom.people import Person, distinct
+from fedlab_grade.classroom.people import GRADEBOOK as GRADEBOOK_FIRST
+from fedlab_grade.classroom.people import UNCLEAR, Person, distinct, enrolled
 from fedlab_grade.classroom.roster import read_roster, read_table
 from fedlab_grade.options import Refusal
 

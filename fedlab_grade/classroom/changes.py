@@ -9,8 +9,7 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from fedlab_grade.classroom.matching import matcher
-from fedlab_grade.classroom.people import Person, letters
+from fedlab_grade.classroom.people import Person, letters, matcher
 from fedlab_grade.classroom.roster import read_table
 from fedlab_grade.escape import line
 from fedlab_grade.options import Refusal

@@ -12,8 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from fedlab_grade.classroom.matching import enrolled
-from fedlab_grade.classroom.people import CANVAS, MOODLE, Person, distinct, tidy
+from fedlab_grade.classroom.people import CANVAS, MOODLE, Person, distinct, enrolled, tidy
 from fedlab_grade.classroom.roster import read_roster
 from fedlab_grade.limited import limited
 from fedlab_grade.options import Refusal, extra
@@ -105,7 +104,7 @@ def _order(path: Path, said: _Said) -> tuple[int, int, str]:
 
 
 def _one(path: Path, said: _Said) -> tuple[object, Person]:
-    """Return what tells whose a file or folder is, and who that is as far as its name says."""
+    """Return what is the same in all files of one student, and the student of this one."""
     shown = path.name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
     if not said:
         key, label = _label(_ENDINGS.sub("", path.name))
@@ -186,6 +185,6 @@ def _submitters(metadata: Path) -> dict[str, list[tuple[str, list[str]]]]:
 
 
 def _submitter(name: str, ids: Sequence[str], **more: Any) -> tuple[object, Person]:
-    """Return what is the same in two submissions of a student, which a name alone is not."""
+    """Return what all submissions of one student share, which a name is not, and the student."""
     mark = (name, tuple(ids)) if ids else object()
     return mark, Person(ids[0] if ids else name, name, tuple(ids), **more)

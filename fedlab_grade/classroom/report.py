@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from fedlab_grade.classroom import exports as programs
-from fedlab_grade.classroom import gradebook, pages, tables
+from fedlab_grade.classroom import pages, tables
 from fedlab_grade.classroom.store import Store, file_name
 from fedlab_grade.escape import for_console, line
 from fedlab_grade.options import Refusal
@@ -37,7 +37,7 @@ def report(
             for name, template in (("canvas", canvas), ("moodle", moodle)):
                 if template:
                     path = target / f"{name}.csv"
-                    unsure, odd = gradebook.fill(store.records(), template, path, column)
+                    unsure, odd = programs.fill(store.records(), template, path, column)
                     lines += _said(name, path, unsure, odd)
             if "gradescope" in exports:
                 path = target / "gradescope"
@@ -48,8 +48,7 @@ def report(
                 path = target / "gradebook.db"
                 lines += _said("nbgrader", path, programs.nbgrader(store.records(), path))
         finally:
-            told = f"{tables.class_text(table)}\n\n{tables.difficulty_text(table)}\n"
-            print(for_console(told))
+            print(for_console(f"{tables.class_text(table)}\n"))
             tell_left_over(store)
             print(for_console("\n".join([f"Pages and tables: {target}", *lines])))
     except BrokenPipeError:

@@ -95,27 +95,22 @@ class Table:
 
 
 def class_text(table: Table) -> str:
-    """Return the table of the class for a terminal."""
+    """Return both tables of the class for a terminal."""
     body = ([called(row), *row[3:-2], row[2], row[-2]] for row in table.rows)
-    return aligned([["student", *table.questions, "total", "of", "state", ""], *body])
-
-
-def difficulty_text(table: Table) -> str:
-    """Return the table of the questions for a terminal."""
+    students = aligned([["student", *table.questions, "total", "of", "state", ""], *body])
     head = ("question", "full marks", "mean", "most frequent mistake")
-    return aligned([head, *(d.told() for d in table.difficulty())])
+    return f"{students}\n\n{aligned([head, *(d.told() for d in table.difficulty())])}"
 
 
 def class_csv(table: Table) -> str:
-    """Return the table of the class for a spreadsheet, without formulas."""
+    """Return the table of the students for a spreadsheet, without formulas."""
     return as_csv([table.head, *table.rows])
 
 
 def difficulty_csv(table: Table) -> str:
     """Return the table of the questions for a spreadsheet, without formulas."""
-    cells = (
-        [c if isinstance(c, str) else f"{round(c, 3):g}" for c in d] for d in table.difficulty()
-    )
+    rows = table.difficulty()
+    cells = ([c if isinstance(c, str) else f"{round(c, 3):g}" for c in row] for row in rows)
     return as_csv([Difficulty._fields, *cells])
 
 
