@@ -11,6 +11,7 @@ import os
 import sys
 from contextlib import suppress
 from importlib import import_module
+from typing import Any, TextIO
 
 import pytest
 import torch
@@ -25,24 +26,35 @@ OPTIONS = [
 ]  # fmt: skip
 
 
+def begin() -> tuple[dict[str, Any], TextIO]:
+    """Return the job, and the channel for events, once the standard streams lead nowhere."""
+    job = json.loads(sys.stdin.readline() or "null")
+    if job is None:  # it is not needed
+        os._exit(0)
+    channel = os.fdopen(os.dup(2), "w", encoding="utf-8")
+    null = os.open(os.devnull, os.O_RDWR)
+    for stream in (1, 2):
+        os.dup2(null, stream)
+    torch.set_num_threads(1)
+    return job, channel
+
+
+def run_tests(job: dict[str, Any], recorder: plugin.Recorder) -> None:
+    """Run the tests of a job."""
+    code = pytest.main([job["tests"], *OPTIONS], plugins=[plugin, recorder])
+    if code == pytest.ExitCode.USAGE_ERROR:
+        recorder.send("broken", message=f"pytest cannot run {job['tests']}")
+
+
 def main() -> None:
     """Grade the files of the job, one after the other."""
     for name in sys.argv[1:]:
         with suppress(ImportError):
             import_module(name)
-    job = json.loads(sys.stdin.readline() or "null")
-    if job is None:  # it is not needed
-        return
-    channel = os.fdopen(os.dup(2), "w", encoding="utf-8")
-    null = os.open(os.devnull, os.O_RDWR)
-    for stream in range(3):
-        os.dup2(null, stream)
+    job, channel = begin()
+    os.dup2(1, 0)
     faulthandler.enable(channel)
-    torch.set_num_threads(1)
-    recorder = plugin.Recorder(job["question"], job["skip"], job["limit"], channel)
-    code = pytest.main([job["tests"], *OPTIONS], plugins=[plugin, recorder])
-    if code == pytest.ExitCode.USAGE_ERROR:
-        recorder.send("broken", message=f"pytest cannot run {job['tests']}")
+    run_tests(job, plugin.Recorder(job["question"], job["skip"], job["limit"], channel))
     os._exit(0)  # at once, even if a student's thread is still at work
 
 

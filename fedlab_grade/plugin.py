@@ -13,7 +13,7 @@ from collections.abc import Collection, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from itertools import zip_longest
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any, NamedTuple, TextIO
 
 import pytest
 
@@ -53,7 +53,7 @@ def student(request: pytest.FixtureRequest) -> Student | Values:
         (solution,) = (request.path.parents[2] / "solutions").glob(f"{exercise}_*.py")
         functions = Student(solution)
     functions.reset()
-    return functions if about(request.node).get("function") else Values(functions)
+    return functions if marker(request.node).function else Values(functions)
 
 
 class Recorder:
@@ -96,7 +96,7 @@ class Recorder:
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
         """Keep one test of each name, of the question."""
         tests = {name(item): item for item in items if item.get_closest_marker("q")}
-        items[:] = [t for t in tests.values() if self.question in ("", about(t)["question"])]
+        items[:] = [t for t in tests.values() if self.question in ("", marker(t).question)]
 
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         for file in () if session.testsfailed else self.skip:
@@ -128,7 +128,7 @@ class Recorder:
         outcome = {"status": "passed", "message": "", "likely": ""}
         pyfuncitem.user_properties.clear()  # of another file
         began = time.monotonic()
-        with self._watched(name(pyfuncitem), wall(pyfuncitem)) as printed:
+        with self._watched(name(pyfuncitem), marker(pyfuncitem).wall) as printed:
             try:
                 yield
                 outcome["message"] = "\n".join(str(text) for _, text in pyfuncitem.user_properties)
@@ -190,33 +190,31 @@ def name(item: pytest.Item) -> str:
     return item.nodeid.partition("::")[2]
 
 
-def about(item: pytest.Item) -> dict[str, str | float]:
+class Marker(NamedTuple):
+    """The arguments of the marker ``q``."""
+
+    question: str
+    points: float
+    function: str = ""
+    aspect: str = ""
+    hidden: bool = False
+    wall: float | None = None
+    invariant: bool = False
+    minutes: float = 0
+
+
+def marker(item: pytest.Item) -> Marker:
     """Return what the marker says of a test."""
-
-    def fields(
-        question: str,
-        points: float,
-        function: str = "",
-        aspect: str = "",
-        hidden: bool = False,
-        wall: float | None = None,
-        invariant: bool = False,
-        minutes: float = 0,
-    ) -> dict[str, str | float]:
-        words = item.name.removeprefix("test_").replace("_", " ")
-        return {
-            "test": name(item), "question": question, "points": points, "function": function,
-            "aspect": aspect or words, "hidden": hidden, "invariant": invariant,
-        }  # fmt: skip
-
-    marker = item.get_closest_marker("q")
-    return fields(*marker.args, **marker.kwargs) if marker else {}
+    found = item.get_closest_marker("q")
+    return Marker(*found.args, **found.kwargs) if found else Marker("", 0)
 
 
-def wall(item: pytest.Item) -> float | None:
-    """Return the limit of time that the marker sets, in seconds."""
-    marker = item.get_closest_marker("q")
-    return marker.kwargs.get("wall") if marker else None
+def about(item: pytest.Item) -> dict[str, str | float]:
+    """Return what is known of a test before it runs."""
+    said = marker(item)._asdict()
+    del said["wall"], said["minutes"]
+    words = item.name.removeprefix("test_").replace("_", " ")
+    return {**said, "test": name(item), "aspect": said["aspect"] or words}
 
 
 def outcome_of(error: BaseException) -> dict[str, str]:

@@ -1,7 +1,5 @@
 """Call a student's functions for tests with plain values and ``assert``."""
 
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
 from typing import Any
 
 from fedlab_grade import callables, wire
@@ -21,13 +19,7 @@ class Values:
     """
 
     def __init__(self, student: Student) -> None:
-        self.student = student
-
-    @contextmanager
-    def given(self, parts: Mapping[str, Callable[..., Any]]) -> Iterator[None]:
-        """See `Student.given`."""
-        with self.student.given(parts):
-            yield
+        self.student, self.given = student, student.given
 
     def call(
         self,
@@ -44,10 +36,10 @@ class Values:
             echo: return also the list of the arguments as they are after the call.
         """
         functions = callables.Functions()
-        given, by_name = _sent([list(arguments), named], functions)
+        given, by_name = wire.copied([list(arguments), named], functions)
         got, _, after = self.student.run(name, given, by_name, seed)
         try:
-            value = _sent(got)
+            value = wire.copied(got)
         except wire.Refused as error:
             raise Failure(f"{name} returned {error}.") from None
         if (odd := unknown(value)) is not None:
@@ -61,16 +53,7 @@ class Values:
             )
         if echo and (odd := unknown(after)) is not None:
             raise Failure(f"{name} put {kind(odd)} into its arguments.", UNCHANGED)
-        return (value, _sent(after, functions)) if echo else value
-
-
-def _sent(value: object, functions: callables.Functions | None = None) -> Any:
-    """Return the value as it would arrive on the other side."""
-    known = (functions.place,) if functions else ()
-    message = wire.encode(value, *known)
-    end = wire.HEAD.size + wire.lengths(message[: wire.HEAD.size])[0]
-    at = (functions.at,) if functions else ()
-    return wire.decode(message[wire.HEAD.size : end], message[end:], *at)
+        return (value, wire.copied(after, functions)) if echo else value
 
 
 def unknown(value: object) -> wire.Unknown | None:

@@ -20,7 +20,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from fedlab_grade.callables import Malformed, name_of
+from fedlab_grade.callables import Functions, Malformed, name_of
 
 MAX_JSON = 4 << 20  # bytes; one of them can cost fifty as Python objects
 MAX_MESSAGE = 64 << 20  # bytes; tensors cost what they weigh
@@ -151,6 +151,14 @@ def decode(body: bytes, blob: bytes, function: Callable[[int], object] = no_func
     return value
 
 
+def copied(value: object, functions: Functions | None = None) -> Any:
+    """Return a value as it would arrive on the other side."""
+    message = encode(value, functions.place) if functions else encode(value)
+    end = HEAD.size + lengths(message[: HEAD.size])[0]
+    at = functions.at if functions else no_function
+    return decode(message[HEAD.size : end], message[end:], at)
+
+
 class _Reader:
     def __init__(self, blob: bytes, function: Callable[[int], object]) -> None:
         self.blob, self.function = blob, function
@@ -173,16 +181,14 @@ class _Reader:
             if self.keys > MAX_KEYS:
                 raise Malformed("too many keys")
             return {self.value(k, depth + 1): self.value(v, depth + 1) for k, v in inner}
-        if key == "tensor":
-            return self.tensor(*inner)
-        if key == "array":
-            return self.tensor(*inner).numpy()
-        if key == "scalar":
-            return self.tensor(*inner).numpy()[0]
+        if key in ("tensor", "array", "scalar"):
+            tensor = self.tensor(*inner)
+            numbers = tensor if key == "tensor" else tensor.numpy()
+            return numbers[0] if key == "scalar" else numbers
         if key == "function" and type(inner) is int and inner >= 0:
             return self.function(inner)
         if key == "unknown" and type(inner) is str:
-            return self._unknown(_plain(inner))
+            return self._unknown(inner)
         raise Malformed(f"an unknown part {key[:20]!r}")
 
     def tensor(self, name: str, shape: list[int]) -> Tensor:
@@ -201,6 +207,7 @@ class _Reader:
         return torch.frombuffer(bytearray(data), dtype=dtype).reshape(shape)
 
     def _unknown(self, name: str) -> Unknown:
+        name = "".join(c for c in name[:60] if c.isalnum() or c in "_ ").strip() or "value"
         if name not in self.kinds:
             if len(self.kinds) >= MAX_KINDS:
                 raise Malformed("too many kinds of values")
@@ -221,23 +228,14 @@ _from_json = json.JSONDecoder(parse_int=_int).decode
 
 def _odd(tensor: Tensor) -> str:
     """Return why a tensor cannot be sent; "" if it can."""
-    if tensor.is_nested:
-        return "nested"
-    if tensor.is_meta:
-        return "meta"
-    if tensor.is_quantized:
-        return "quantised"
-    if tensor.layout is not torch.strided:
-        return str(tensor.layout).removeprefix("torch.")
-    if tensor.device.type != "cpu":
-        return tensor.device.type
-    if tensor.dtype not in _DTYPES.values():
-        return str(tensor.dtype).removeprefix("torch.")
+    what = {
+        "nested": tensor.is_nested,
+        "meta": tensor.is_meta,
+        "quantised": tensor.is_quantized,
+        str(tensor.layout).removeprefix("torch."): tensor.layout is not torch.strided,
+        tensor.device.type: tensor.device.type != "cpu",
+        str(tensor.dtype).removeprefix("torch."): tensor.dtype not in _DTYPES.values(),
+    }
+    found = next((name for name, is_so in what.items() if is_so), "")
     # Lazily conjugated or negated, it would be sent as it lies in memory.
-    return "conjugated" if tensor.is_conj() or tensor.is_neg() else ""
-
-
-def _plain(name: str) -> str:
-    """Return at most 60 letters, digits, blanks and underscores of a name."""
-    letters = "".join(c for c in name[:60] if c.isalnum() or c in "_ ")
-    return letters.strip() or "value"
+    return found or ("conjugated" if tensor.is_conj() or tensor.is_neg() else "")

@@ -24,11 +24,9 @@ from pathlib import Path
 from typing import Any, NoReturn, TextIO
 
 import pytest
-import torch
 from _pytest.runner import runtestprotocol
 
-from fedlab_grade import callables, plugin
-from fedlab_grade.child import OPTIONS
+from fedlab_grade import callables, child, plugin
 from fedlab_grade.limited import in_fork, limit
 from fedlab_grade.options import Limits
 from fedlab_grade.sandbox.processes import Worker, Zygote
@@ -67,10 +65,10 @@ class Examiner(plugin.Recorder):
 
     def _examine(self, items: list[pytest.Item], file: str, text: str) -> None:
         deadline = time.monotonic() + self.limits.total
-        stopped: set[object] = set()
+        stopped: set[str] = set()
         for item in items:
-            about = plugin.about(item)
-            if about["question"] in stopped:
+            question = plugin.marker(item).question
+            if question in stopped:
                 continue
             if time.monotonic() > deadline:
                 message = f"All {self.limits.total:g} seconds for this file were used up before."
@@ -82,7 +80,7 @@ class Examiner(plugin.Recorder):
                     self.send("result", test=plugin.name(other), **result)
                 return
             if result["status"] == "stopped":
-                stopped.add(about["question"])
+                stopped.add(question)
             self.send("result", test=plugin.name(item), **result)
 
     def _judge(self, item: pytest.Item, file: str, text: str, deadline: float) -> dict[str, Any]:
@@ -102,7 +100,7 @@ class Examiner(plugin.Recorder):
 
     def _run(self, item: pytest.Item, file: str, text: str, deadline: float) -> dict[str, Any]:
         """Return the result of one test, run in a fork of this process."""
-        call = float(plugin.wall(item) or self.limits.call)
+        call = float(plugin.marker(item).wall or self.limits.call)
         worker = self._worker()
         patience = self.limits.calls * call
         end = time.monotonic() + patience
@@ -191,18 +189,11 @@ class Examiner(plugin.Recorder):
 
 def main() -> None:
     """Run the job; the first event after the plan says that there is a sandbox."""
-    job = json.loads(sys.stdin.readline())
-    channel = os.fdopen(os.dup(2), "w", encoding="utf-8")
-    null = os.open(os.devnull, os.O_RDWR)
-    for stream in (1, 2):
-        os.dup2(null, stream)
-    torch.set_num_threads(1)
+    job, channel = child.begin()
     examiner = Examiner(job, channel)
     try:
         examiner._worker().let_go()
-        code = pytest.main([job["tests"], *OPTIONS], plugins=[plugin, examiner])
-        if code == pytest.ExitCode.USAGE_ERROR:
-            examiner.send("broken", message=f"pytest cannot run {job['tests']}")
+        child.run_tests(job, examiner)
     except NoSandbox as error:
         examiner.send("no sandbox", message=str(error))
     os._exit(0)

@@ -108,14 +108,23 @@ class Line:
         self._worker.let_go()
 
 
-_FIELDS: dict[str, dict[str, Any]] = {
+def _is(kind: type) -> Callable[[object], bool]:
+    return lambda value: type(value) is kind
+
+
+def _texts(kind: type) -> Callable[[Any], bool]:
+    return lambda values: type(values) is kind and all(type(value) is str for value in values)
+
+
+_FIELDS: dict[object, dict[str, Callable[[Any], bool]]] = {
     "loaded": {},
-    "not gradable": {"message": str},
-    "refused": {"what": str},
-    "value": {"value": object, "names": list, "after": list},
-    "failed": {"status": str, "message": str, "likely": str, "error": (list, type(None))},
-    "ask": {"function": int, "arguments": list, "named": dict},
-}
+    "not gradable": {"message": _is(str)},
+    "refused": {"what": _is(str)},
+    "value": {"value": lambda _: True, "names": _texts(list), "after": _is(list)},
+    "failed": {"status": _is(str), "message": _is(str), "likely": _is(str),
+               "error": lambda error: error is None or (_texts(list)(error) and len(error) == 3)},
+    "ask": {"function": _is(int), "arguments": _is(list), "named": _texts(dict)},
+}  # fmt: skip
 
 
 def checked(reply: Any) -> dict[str, Any]:
@@ -124,13 +133,6 @@ def checked(reply: Any) -> dict[str, Any]:
     fields = _FIELDS.get(kind) if type(kind) is str else None
     if fields is None or reply.keys() != fields.keys() | {"kind"}:
         raise callables.Malformed("not the fields of an answer")
-    if not all(isinstance(reply[name], kind) for name, kind in fields.items()):
-        raise callables.Malformed("a field of an answer is of the wrong type")
-    texts = [reply.get("names", ()), reply.get("error") or ()]
-    if (
-        not all(type(text) is str for row in texts for text in row)
-        or not all(type(name) is str for name in reply.get("named", {}))
-        or len(reply.get("error") or "abc") != 3
-    ):
+    if not all(is_right(reply[name]) for name, is_right in fields.items()):
         raise callables.Malformed("a field of an answer is of the wrong type")
     return reply
