@@ -16,14 +16,14 @@ AT_HOME = ("check", "watch", "hint", "progress")
 
 def add_to(commands: Any) -> None:
     """Add the grader's subcommands to an argument parser's; each sets ``run``."""
-    for add in (_add_at_home, _add_assignments, _add_grading):
-        add(partial(_add, commands))
 
+    def add(name: str, **about: str) -> argparse.ArgumentParser:
+        parser: argparse.ArgumentParser = commands.add_parser(name, **about)
+        parser.set_defaults(run=partial(_run, name))
+        return parser
 
-def _add(commands: Any, name: str, **about: str) -> argparse.ArgumentParser:
-    parser: argparse.ArgumentParser = commands.add_parser(name, **about)
-    parser.set_defaults(run=partial(_run, name))
-    return parser
+    for add_some in (_add_at_home, _add_assignments, _add_grading):
+        add_some(add)
 
 
 def _run(command: str, **chosen: Any) -> int:
@@ -31,29 +31,22 @@ def _run(command: str, **chosen: Any) -> int:
     if find_spec("pytest") is None:
         extra = "check" if command in AT_HOME else "grade"
         raise Refusal(f"{command} needs pytest: pip install 'fedlab_edu[{extra}]'")
-    if command == "check":
-        from fedlab_grade.home.check import check
-
-        return check(**chosen, course=course_folder)
+    run: dict[str, Callable[..., int]]
     if command in AT_HOME:
-        from fedlab_grade.home import commands as study
+        from fedlab_grade.home import check, commands
 
-        if command == "watch":
-            return study.watch(**chosen, course=course_folder)
-        tell = study.hint if command == "hint" else study.overview
-        return tell(**chosen, course=course_folder(None))
-    from fedlab_grade.classroom import commands, report, trial
+        run = {"check": check.check, "watch": commands.watch}
+        run |= {"hint": commands.hint, "progress": commands.overview}
+        chosen["course"] = course_folder if command in ("check", "watch") else course_folder(None)
+        return run[command](**chosen)
+    from fedlab_grade.classroom import commands as grading
+    from fedlab_grade.classroom import report, trial
 
     if command in ("grade", "release", "try"):
         with suppress(Refusal):  # an assignment in a folder needs no course
             chosen["course"] = course_folder(None)
-    run: dict[str, Callable[..., int]] = {
-        "grade": commands.grade,
-        "report": report.report,
-        "release": commands.release,
-        "try": trial.try_out,
-        "doctor": commands.doctor,
-    }
+    run = {"grade": grading.grade, "release": grading.release, "doctor": grading.doctor}
+    run |= {"report": report.report, "try": trial.try_out}
     return run[command](**chosen)
 
 
@@ -162,12 +155,8 @@ def course_folder(file: Path | None) -> Path:
     The search goes upwards from the current folder, then from the file's, then from this package's
     (for editable installs).
     """
-    starts = [
-        Path.cwd(),
-        *([file.resolve().parent] if file else []),
-        Path(__file__).resolve().parent,
-    ]
-    for start in starts:
+    beside = [file.resolve().parent] if file else []
+    for start in (Path.cwd(), *beside, Path(__file__).resolve().parent):
         for folder in (start, *start.parents):
             if (folder / "exercises").is_dir() and (folder / "tests" / "exercises").is_dir():
                 return folder

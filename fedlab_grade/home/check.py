@@ -8,7 +8,6 @@ import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from fedlab_grade import run
 from fedlab_grade.escape import for_console
@@ -128,7 +127,6 @@ def check_file(
         question: as in ex01.2; "" for all.
         start: see `fedlab_grade.run.grade`.
     """
-    options: dict[str, Any] = {} if start is None else {"start": start}
     data = file.read_bytes()
     notebook = looks_like_notebook(file.name, data)
     stems = (file.stem, tests.stem.removeprefix("test_"))
@@ -143,7 +141,7 @@ def check_file(
         place = in_cells(place, places_of(module.source)) if notebook else place
         notes.append(f"{file} {PACKAGE}{place}")
     if not notebook and (module is None or not module.notes):
-        (report,) = run.grade(tests, [file], question, **options)
+        (report,) = run.grade(tests, [file], question, start=start)
         return report, tuple(notes)
     assert module is not None
     if notebook and file.suffix.lower() != ".ipynb":
@@ -151,7 +149,7 @@ def check_file(
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / f"{file.stem}.py"
         path.write_text(module.source, encoding="utf-8")
-        (report,) = run.grade(tests, [path], question, **options)
+        (report,) = run.grade(tests, [path], question, start=start)
     results = report.results
     if notebook:
         places = places_of(module.source)
