@@ -7,20 +7,24 @@ DTYPES = (
     "two dtypes meet, as int and float64: make them one with x.to(y.dtype), and new tensors with "
     "torch.zeros_like or dtype=y.dtype"
 )
-SHAPES = (
-    "the shapes do not fit: print x.shape of both; x[:, None] adds an axis, and x.T or x @ y may "
-    "be the wrong way round"
-)
-SCALAR = "a single number is asked for here, and this tensor or array has several entries"
-TORCH = (  # part of the text of PyTorch's and NumPy's exceptions -> their cause
+KINDS = (
+    (EOFError, "input() has nobody to ask: a function gets all it needs as arguments"),
+    (bdb.BdbQuit, "breakpoint() stops for someone at the keyboard: take it out"),
+    (SystemExit, "exit() ends the whole program: end a function with `return`"),
+    (RecursionError, "the function calls itself without end"),
+    (ModuleNotFoundError,
+     "an answer is one file, and can import only what is installed where it is checked"),
+)  # fmt: skip
+TEXTS = (  # part of the text of an exception, most of them PyTorch's and NumPy's -> its cause
+    ("relative import", KINDS[-1][1]),
     (r"same dtype|scalar type|but got \w+ and \w+|got (Float|Double|Long|Int)\b", DTYPES),
     (r"can't be cast to the desired|Cannot cast ufunc",
      f"an array of ints cannot hold floats: {DTYPES}"),
-    (r"size of tensor a|shapes cannot be multiplied|is invalid for input|inconsistent tensor size",
-     SHAPES),
-    (r"could not be broadcast|not aligned|mismatch in its core dimension|stack expects each|"
+    (r"size of tensor a|shapes cannot be multiplied|is invalid for input|inconsistent tensor size|"
+     r"could not be broadcast|not aligned|mismatch in its core dimension|stack expects each|"
      r"expand\(.*\)|Sizes of tensors must match|cannot reshape|[Ss]ize mismatch|incompatible",
-     SHAPES),
+     "the shapes do not fit: print x.shape of both; x[:, None] adds an axis, and x.T or x @ y may "
+     "be the wrong way round"),
     (r"on the same device|device type", "tensors on two devices meet: x.to(y.device) moves one"),
     (r"leaf Variable that requires grad|leaf variable has been moved",
      "a parameter is changed in place while its gradient is recorded: make a new tensor, "
@@ -33,29 +37,21 @@ TORCH = (  # part of the text of PyTorch's and NumPy's exceptions -> their cause
      "comes from the last step"),
     (r"Can't call numpy\(\) on Tensor that requires grad", "x.detach().numpy() leaves the graph"),
     (r"truth value of an array|Boolean value of Tensor|converted to (Python )?[Ss]calar|"
-     r"only length-1 arrays|only size-1 arrays|only 0-dimensional arrays", SCALAR),
+     r"only length-1 arrays|only size-1 arrays|only 0-dimensional arrays",
+     "a single number is asked for here, and this tensor or array has several entries"),
     (r"used as indices must be|only integers, slices|arrays used as indices",
      "a position must be an int or a tensor of ints, and this one holds floats"),
     (r"out of bounds|out of range", "a position is beyond the end: the last one is len(x) - 1"),
+    (r"name 'get_ipython' is not defined",
+     "this line is for Jupyter only: take it out, or hand in the notebook"),
 )  # fmt: skip
 
 
 def advice(error: BaseException) -> str:
     """Return the likely cause of an exception that a student's code raised; "" if unknown."""
     text = first_line(error)
-    if isinstance(error, EOFError):
-        return "input() has nobody to ask: a function gets all it needs as arguments"
-    if isinstance(error, bdb.BdbQuit):
-        return "breakpoint() stops for someone at the keyboard: take it out"
-    if isinstance(error, SystemExit):
-        return "exit() ends the whole program: end a function with `return`"
-    if isinstance(error, RecursionError):
-        return "the function calls itself without end"
-    if isinstance(error, ModuleNotFoundError) or "relative import" in text:
-        return "an answer is one file, and can import only what is installed where it is checked"
-    if isinstance(error, NameError) and error.name == "get_ipython":
-        return "this line is for Jupyter only: take it out, or hand in the notebook"
-    return next((cause for part, cause in TORCH if re.search(part, text)), "")
+    found = [cause for kind, cause in KINDS if isinstance(error, kind)]
+    return next(iter(found or [cause for part, cause in TEXTS if re.search(part, text)]), "")
 
 
 def first_line(error: BaseException) -> str:

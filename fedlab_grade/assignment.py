@@ -11,8 +11,10 @@ import hashlib
 import os
 import re
 from collections.abc import Set
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
+from modulefinder import ModuleFinder
 from pathlib import Path
 
 from fedlab_grade.mutants import Mutant, read_mutants
@@ -178,28 +180,8 @@ def _is_left_out(path: Path, apart: Set[Path]) -> bool:
 
 def _with_imports(module: Path) -> tuple[Path, ...]:
     """Return a module and those beside it which it imports, directly or not."""
-    found, todo = [module], [module]
-    while todo:
-        for name in _imports(todo.pop()):
-            path = module.parent / f"{name}.py"
-            if path.is_file() and path not in found:
-                found.append(path)
-                todo.append(path)
-    return tuple(found)
-
-
-def _imports(path: Path) -> list[str]:
-    names: list[str] = []
-    for node in ast.walk(_parsed(path)):
-        if isinstance(node, ast.Import):
-            names += [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            names.append(node.module)
-    return names
-
-
-def _parsed(path: Path) -> ast.Module:
-    try:
-        return ast.parse(path.read_bytes())
-    except (SyntaxError, ValueError):
-        return ast.Module([], [])  # running it says what is wrong
+    finder = ModuleFinder([str(module.parent)])
+    with suppress(SyntaxError, ValueError):  # running it says what is wrong
+        finder.run_script(str(module))
+    found = {Path(m.__file__) for m in finder.modules.values() if m.__file__} - {module}
+    return (module, *sorted(path for path in found if path.parent == module.parent))

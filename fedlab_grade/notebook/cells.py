@@ -58,19 +58,15 @@ def cells_of(text: str) -> Iterator[tuple[str, str]]:
         raise NotANotebook(why) from None
     except RecursionError:
         raise NotANotebook("is not a notebook: it is nested too deeply") from None
-    cells = notebook.get("cells") if isinstance(notebook, dict) else None
-    if cells is None and isinstance(notebook, dict):  # format 3
-        sheets = notebook.get("worksheets")
-        sheets = [s for s in sheets if isinstance(s, dict)] if isinstance(sheets, list) else []
-        parts = [s.get("cells") for s in sheets]
-        cells = [c for part in parts if isinstance(part, list) for c in part] if sheets else None
-    if not isinstance(cells, list):
-        raise NotANotebook("is not a notebook: it has no cells")
+    try:
+        sheets = [notebook] if "cells" in notebook else notebook["worksheets"]  # of format 3
+        cells = [cell for sheet in sheets for cell in sheet["cells"] if isinstance(cell, dict)]
+    except (TypeError, LookupError):
+        raise NotANotebook("is not a notebook: it has no cells") from None
     for cell in cells:
-        if isinstance(cell, dict):
-            source = cell.get("source", cell.get("input", ""))
-            source = "".join(map(str, source)) if isinstance(source, list) else str(source)
-            yield str(cell.get("cell_type", "")), source.replace("\r\n", "\n").replace("\r", "\n")
+        source = cell.get("source", cell.get("input", ""))
+        source = "".join(map(str, source)) if isinstance(source, list) else str(source)
+        yield str(cell.get("cell_type", "")), source.replace("\r\n", "\n").replace("\r", "\n")
 
 
 def python_of(source: str, files: Collection[str]) -> tuple[str, str]:
