@@ -183,5 +183,6 @@ def _with_imports(module: Path) -> tuple[Path, ...]:
     finder = ModuleFinder([str(module.parent)])
     with suppress(SyntaxError, ValueError):  # running it says what is wrong
         finder.run_script(str(module))
-    found = {Path(m.__file__) for m in finder.modules.values() if m.__file__} - {module}
+    files = [getattr(found, "__file__", None) for found in finder.modules.values()]
+    found = {Path(file) for file in files if file} - {module}
     return (module, *sorted(path for path in found if path.parent == module.parent))

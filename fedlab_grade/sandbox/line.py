@@ -108,12 +108,15 @@ class Line:
         self._worker.let_go()
 
 
-def _is(kind: type) -> Callable[[object], bool]:
+def _is(kind: type) -> Callable[[Any], bool]:
     return lambda value: type(value) is kind
 
 
 def _texts(kind: type) -> Callable[[Any], bool]:
-    return lambda values: type(values) is kind and all(type(value) is str for value in values)
+    def are_texts(values: Any) -> bool:
+        return type(values) is kind and all(type(value) is str for value in values)
+
+    return are_texts
 
 
 _FIELDS: dict[object, dict[str, Callable[[Any], bool]]] = {
