@@ -112,11 +112,8 @@ def _is(kind: type) -> Callable[[Any], bool]:
     return lambda value: type(value) is kind
 
 
-def _texts(kind: type) -> Callable[[Any], bool]:
-    def are_texts(values: Any) -> bool:
-        return type(values) is kind and all(type(value) is str for value in values)
-
-    return are_texts
+def _texts(kind: Any) -> Callable[[Any], bool]:
+    return lambda values: type(values) is kind and all(type(value) is str for value in values)
 
 
 _FIELDS: dict[object, dict[str, Callable[[Any], bool]]] = {
