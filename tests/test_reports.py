@@ -454,6 +454,14 @@ def test_two_of_one_name_are_told_by_canvas_s_number_where_a_roster_has_it(tmp_p
     assert marks(NAMES, unsure, tmp_path) == ["", "", "", "", ""]
 
 
+def test_a_submission_that_fits_two_of_the_roster_is_nobody_s_in_canvas_too(tmp_path: Path) -> None:
+    stranger = replace(record("Ada Lovelace", 1, 2, 2.5), name="Ada Lovelace", matched=False)
+    rows, empty, odd = filled(NAMES, [stranger], tmp_path)
+    assert [row[-1] for row in rows[2:]] == ["", "", "", "", ""]
+    assert "Lovelace, Ada" in empty
+    assert odd[-1] == "handed in, but not found in book.csv: Ada Lovelace"
+
+
 MOODLE = """\
 Identifier,Full name,Email address,Status,Grade,Maximum Grade,Feedback comments
 Participant 11,Ann Doe,ann@uni.edu,Submitted,,6.00,

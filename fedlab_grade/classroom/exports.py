@@ -204,11 +204,11 @@ def _column(head: Sequence[str], body: Sequence[list[str]], column: str, templat
 
 
 def _matched(people: Mapping[int, Person], everyone: Sequence[Record]) -> dict[int, Record]:
-    """Return which row is whose; a row that fits several students is left out."""
+    """Return which row is whose; not those that fit several, nor whom the roster does not know."""
     fits = matcher([replace(one, key=str(i)) for i, one in people.items()])
     claims = [(record, *fits(Person("", record.name, record.ids))) for record in everyone]
     times = Counter(one.key for _, _, some in claims for one in some)
-    own = ((record, both[0].key) for record, both, _ in claims if len(both) == 1)
+    own = ((r, both[0].key) for r, both, _ in claims if r.matched and len(both) == 1)
     return {int(key): record for record, key in own if times[key] == 1}
 
 
