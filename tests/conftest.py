@@ -6,6 +6,7 @@ the time of test_fedex.py and test_methods.py (35 s of a core instead of 21).
 """
 
 import os
+from collections.abc import Iterator
 
 # One thread: threads inside an operation spin, and crawl where other programs want the cores too.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # read when NumPy and SciPy are imported
@@ -15,7 +16,8 @@ import pytest
 import torch
 from jaxtyping import install_import_hook
 
-from tests import typecheck
+from fedlab_grade import run
+from tests import typecheck, warm
 
 jaxtyping.jaxtyped = typecheck.jaxtyped
 install_import_hook("fedlab_edu", f"{typecheck.__name__}.typechecker")
@@ -37,3 +39,11 @@ def pytest_runtest_setup() -> None:
 def same_random_numbers() -> None:
     """A test that draws from PyTorch's own generator draws the same, whatever ran before it."""
     torch.manual_seed(0)
+
+
+@pytest.fixture(scope="module")
+def forked() -> Iterator[None]:
+    """Checks start in a fork of a process that has loaded PyTorch; in test_cli.py, in a new one."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(run, "Child", warm.Child)
+        yield

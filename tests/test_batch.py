@@ -237,7 +237,7 @@ def test_the_grader_of_this_machine_and_the_course_come_to_the_same_marks(tmp_pa
     course = Course(tmp_path)
     course.hand_in(ann=RIGHT, bob=WRONG, cyd="import nowhere")
     found = find(str(course.assignment), None)
-    course.grader, _ = commands.isolated(True, "secret", found.reference)  # type: ignore[assignment]
+    course.grader, _ = commands.isolated(True, "secret", found.reference, jobs=1)  # type: ignore[assignment]
     Batch(found, course.store, course.grader, "").run(people(course.submissions))
     assert course.marks == {
         "ann": ("graded", 5.5),
@@ -802,7 +802,7 @@ def test_a_secret_that_was_left_half_written_is_refused(tmp_path: Path) -> None:
 
 
 def test_the_benchmark_grades_right_and_wrong_answers_to_ten_tests_of_the_course(
-    tmp_path: Path,
+    forked: None, tmp_path: Path
 ) -> None:
     grading.assignment(tmp_path / "ex01")
     grading.submissions(tmp_path / "in", 22)

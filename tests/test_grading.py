@@ -14,7 +14,7 @@ from fedlab_grade.classroom.trial import failed_questions, told
 from fedlab_grade.report import render
 from fedlab_grade.run import CheckBroken, Report, grade, marks
 
-pytestmark = [pytest.mark.grader, pytest.mark.processes]
+pytestmark = [pytest.mark.grader, pytest.mark.processes, pytest.mark.usefixtures("forked")]
 
 TESTS = """
 import pytest
@@ -108,7 +108,7 @@ def with_minibatches(body: str) -> bytes:
 
 
 @pytest.fixture(scope="module")
-def reports(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Report]:
+def reports(forked: None, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Report]:
     """The reports on what else a file can do: file name without .py -> report."""
     folder = tmp_path_factory.mktemp("answers")
     tests = tmp_path_factory.mktemp("tests") / "test_ex01.py"

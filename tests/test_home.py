@@ -7,15 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from fedlab_grade import run
 from fedlab_grade.classroom.intake import Handed, Wanted, collect
 from fedlab_grade.home import check as home
 from fedlab_grade.options import Refusal
 from fedlab_grade.report import render
 from fedlab_grade.run import Report, Result, marks
-from tests import classroom, warm
+from tests import classroom
 
-pytestmark = [pytest.mark.processes, pytest.mark.grader]
+pytestmark = [pytest.mark.processes, pytest.mark.grader, pytest.mark.usefixtures("forked")]
 
 CELLS = [
     "import math",
@@ -34,12 +33,6 @@ def double(x):
 def area(r):
     raise NotImplementedError("not written yet")
 """
-
-
-@pytest.fixture(autouse=True)
-def _warm_child(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Checks start in a process that has loaded PyTorch; test_cli.py starts new ones."""
-    monkeypatch.setattr(run, "Child", warm.Child)
 
 
 @pytest.fixture

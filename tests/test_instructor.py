@@ -14,7 +14,7 @@ from fedlab_grade.assignment import find
 from fedlab_grade.classroom.handout import handout
 from fedlab_grade.home import progress
 
-pytestmark = [pytest.mark.grader, pytest.mark.processes]
+pytestmark = [pytest.mark.grader, pytest.mark.processes, pytest.mark.usefixtures("forked")]
 
 ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "book/instructor.md").read_text()

@@ -1,7 +1,7 @@
 """Typical answers to the exercises, and the module that they are written in."""
 
 import ast
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
@@ -21,7 +21,6 @@ from fedlab_grade.classroom.trial import (
 from fedlab_grade.home.progress import exercise_of
 from fedlab_grade.mutants import Mutant, read_mutants
 from fedlab_grade.run import Report, Result, marks
-from tests import warm
 
 ROOT = Path(__file__).parents[1]
 NAMES = sorted(path.stem.partition("_")[0] for path in (ROOT / "solutions").glob("ex*.py"))
@@ -31,13 +30,6 @@ ANSWERS = {name: answers(exercise) for name, exercise in EXERCISES.items()}
 Bank = Callable[[str], dict[str, Report]]
 
 pytestmark = [pytest.mark.grader, pytest.mark.processes]
-
-
-@pytest.fixture(scope="module")
-def forked() -> Iterator[None]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(run, "Child", warm.Child)
-        yield
 
 
 @pytest.fixture(scope="module")

@@ -7,10 +7,8 @@ from pathlib import Path
 import pytest
 
 from fedlab_edu import cli
-from fedlab_grade import run
 from fedlab_grade.home import progress
 from fedlab_grade.run import Report, Result
-from tests import warm
 
 pytestmark = [pytest.mark.processes, pytest.mark.grader]
 
@@ -34,7 +32,7 @@ ONE, TWO = "def one():\n    return 1\n", "def two():\n    return 2\n"
 
 
 @pytest.fixture
-def course(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def course(forked: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A course of two exercises with two questions each, which nobody has begun."""
     for number in (1, 2):
         for name, text in (
@@ -45,7 +43,6 @@ def course(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
             (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
             (tmp_path / name).write_text(text)
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(run, "Child", warm.Child)
     return tmp_path
 
 
