@@ -93,7 +93,7 @@ def sources() -> Iterator[tuple[str, bytes]]:
 NAMES = [*FILES, *WHOLE]
 LATE = {name for name in NAMES if TIME_IS_UP in expected(name)[1]}
 # In a quick run these are graded on what they attack and on one other question.
-QUICK = {name for name in NAMES if set(expected(name)[0].split()) <= {"q1", "q1h"}} - LATE
+QUICK = {name for name in NAMES if BRIEF or set(expected(name)[0].split()) <= {"q1", "q1h"}} - LATE
 TESTS = (
     "test_fedavg_public",
     "test_fedavg_weights",
@@ -101,7 +101,7 @@ TESTS = (
     "test_halving",
     "test_dirichlet",
 )
-QUICK_TESTS = (*TESTS[:2], TESTS[-1])
+QUICK_TESTS = (*TESTS[: 1 if BRIEF else 2], TESTS[-1])
 LIMITS = Limits(call=60.0, total=300.0, memory=512, asked=2000)
 SAYS_USER = f"{RIGHT}\nimport os\nprint('user', os.getuid())\n".encode()
 
@@ -141,7 +141,7 @@ def graded(tmp_path_factory: pytest.TempPathFactory, quick: bool) -> Graded:
     names = set(NAMES)
     jobs: list[tuple[set[str], Collection[str]]] = [(LATE, TESTS)]
     if quick:
-        jobs += [(QUICK, QUICK_TESTS), (names - QUICK - LATE, TESTS)]
+        jobs += [(QUICK, QUICK_TESTS), (names - QUICK - LATE, TESTS)][: 1 if BRIEF else 2]
     else:
         jobs.append((names - LATE, TESTS))
     folders = [tmp_path_factory.mktemp("toy") for _ in jobs]  # closed to others

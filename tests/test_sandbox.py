@@ -10,7 +10,7 @@ import sys
 import sysconfig
 import tempfile
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 import pytest
@@ -213,16 +213,6 @@ def test_of_the_package_only_the_grader_is_found_by_its_name(
     assert done.returncode == 0, done.stderr
 
 
-def test_a_plain_process_does_not_find_the_package_by_its_name_either() -> None:
-    named = (ROOT / "tests" / "attacks" / "imports_the_package_by_name.py").read_text()
-    limits = Limits(call=10.0)
-    (report,) = graded(
-        TOY / "test_hw.py", f"{RIGHT}\n\n{named}", isolation="none", trust=True, limits=limits
-    )
-    assert [r.status for r in report.results] == ["raised", "raised", *["passed"] * 3]
-    assert "No module named 'fedlab_edu" in report.results[0].message
-
-
 def test_files_of_a_user_are_counted_with_all_that_lies_beneath_and_with_those_removed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -409,28 +399,25 @@ def log_uniform(*a, _right=log_uniform, _around=[]):
 
 
 @pytest.mark.parametrize("way", ["bwrap", "uid"])
-@pytest.mark.parametrize(
-    "beneath", [sys.prefix, f"{sys.prefix}/lib", sysconfig.get_path("purelib")]
-)
-def test_a_course_within_pythons_own_folders_cannot_be_read(way: Way, beneath: str) -> None:
+def test_a_course_within_pythons_own_folders_cannot_be_read(way: Way) -> None:
     need(way)
     if way == "uid" and not landlock.version():
         pytest.skip("this kernel has no Landlock")
-    beneath = str(Path(sys.prefix, beneath))
-    if not os.access(beneath, os.W_OK):
-        pytest.skip(f"{beneath} cannot be written to")
-    with tempfile.TemporaryDirectory(dir=beneath) as place:
-        os.chmod(place, 0o755)
-        for folder in ("hw", "handed", "grades"):
-            Path(place, folder).mkdir()
-        for name in ("hw_ref.py", "test_hw.py"):
-            shutil.copy(TOY / name, Path(place, "hw", name))
-        secret = Path(place, "hw", f"planted_{os.getpid()}")
-        paths = [secret, *(Path(place, folder, secret.name) for folder in ("handed", "grades"))]
+    beneath = [sys.prefix, f"{sys.prefix}/lib", sysconfig.get_path("purelib")]
+    if closed := [place for place in beneath if not os.access(place, os.W_OK)]:
+        pytest.skip(f"{closed[0]} cannot be written to")
+    with ExitStack() as stack:
+        places = [stack.enter_context(tempfile.TemporaryDirectory(dir=b)) for b in beneath]
+        folders = [Path(place, name) for place in places for name in ("hw", "handed", "grades")]
+        paths = [folder / f"planted_{os.getpid()}" for folder in folders]
+        for place in places:
+            os.chmod(place, 0o755)
         for path in paths:
+            path.parent.mkdir()
             path.write_text("a solution")
-        private = [Path(place, "handed"), Path(place, "grades"), Path(place, "hw", "hw_ref.py")]
-        tests = Path(place, "hw", "test_hw.py")
+        for name in ("hw_ref.py", "test_hw.py"):
+            shutil.copy(TOY / name, folders[0] / name)
+        private, tests = [*folders[1:], folders[0] / "hw_ref.py"], folders[0] / "test_hw.py"
         (report,) = graded(tests, leaks(paths), isolation=way, private=private)
         assert report.complete, [r.message for r in report.results]
 
@@ -542,14 +529,18 @@ def test_the_doctor_says_whether_the_files_of_others_are_closed_to_another_user(
 
 
 @LINUX
-def test_trusted_submissions_are_graded_by_a_plain_process() -> None:
+def test_trusted_submissions_are_graded_by_a_plain_process_without_the_package() -> None:
+    named = (ROOT / "tests" / "attacks" / "imports_the_package_by_name.py").read_text()
+    named = f"{RIGHT}\n\n{named}"
     wrong = f"{RIGHT}\n\ndef fedavg(states, weights):\n    while True: pass\n"
     limits = Limits(call=3.0)
-    right, loop = graded(
-        TOY / "test_hw.py", RIGHT, wrong, isolation="none", trust=True, limits=limits
+    right, loop, other = graded(
+        TOY / "test_hw.py", RIGHT, wrong, named, isolation="none", trust=True, limits=limits
     )
     assert right.complete
     assert [r.status for r in loop.results] == ["stopped", "not run", *["passed"] * 3]
+    assert [r.status for r in other.results] == ["raised", "raised", *["passed"] * 3]
+    assert "No module named 'fedlab_edu" in other.results[0].message
 
 
 @pytest.fixture(scope="module")
