@@ -322,6 +322,7 @@ def test_a_client_that_has_diverged_does_not_spoil_a_new_method(method: Method) 
         (lambda: FedAdam(beta2=1.5), "beta2 is 1.5; allowed: a number from 0 to 1"),
         (lambda: FedYogi(tau=0.0), "tau is 0.0; allowed: a finite number above 0"),
         (lambda: TrimmedMean(0.5), "beta is 0.5; allowed: from 0 to below 0.5"),
+        (lambda: TrimmedMean(0.1, optimizer="sdg"), "optimizer is 'sdg'; allowed: 'sgd', 'adam'"),
         (lambda: Krum(-1), "f is -1; allowed: a whole number of at least 0"),
         (lambda: QFedAvg(-1.0), "q is -1.0; allowed: a finite number of at least 0"),
         (lambda: DPFedAvg(clip=0.0), "clip is 0.0; allowed: a finite number above 0"),

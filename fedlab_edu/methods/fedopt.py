@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Annotated
 
 import torch
-from jaxtyping import Float
 from torch import Tensor
 
 from fedlab_edu.methods.fedavg import FedAvg
@@ -43,9 +42,7 @@ class FedAdam(FedAvg):
         lr = float(b.lr * b.decay ** (update.round - 1))
         return Server(server.w + lr * m / (h.sqrt() + self.tau), m, h)
 
-    def second_moment(
-        self, h: Float[Tensor, " d"], square: Float[Tensor, " d"]
-    ) -> Float[Tensor, " d"]:
+    def second_moment(self, h: Tensor, square: Tensor) -> Tensor:
         return self.beta2 * h + (1 - self.beta2) * square
 
 
@@ -54,9 +51,7 @@ class FedAdam(FedAvg):
 class FedYogi(FedAdam):
     """FedAdam with ``h <- h - (1 - beta2) D^2 sign(h - D^2)``."""
 
-    def second_moment(
-        self, h: Float[Tensor, " d"], square: Float[Tensor, " d"]
-    ) -> Float[Tensor, " d"]:
+    def second_moment(self, h: Tensor, square: Tensor) -> Tensor:
         return h - (1 - self.beta2) * square * (h - square).sign()
 
 
@@ -65,7 +60,5 @@ class FedYogi(FedAdam):
 class FedAdagrad(FedAdam):
     """FedAdam with ``h <- h + D^2``; beta2 is not used."""
 
-    def second_moment(
-        self, h: Float[Tensor, " d"], square: Float[Tensor, " d"]
-    ) -> Float[Tensor, " d"]:
+    def second_moment(self, h: Tensor, square: Tensor) -> Tensor:
         return h + square

@@ -6,7 +6,7 @@ weights, because a client could lie about its number of examples.
 
 from dataclasses import dataclass
 from functools import partial
-from typing import Annotated, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import torch
 from jaxtyping import Float
@@ -16,7 +16,12 @@ from fedlab_edu.methods.fedavg import FedAvg
 from fedlab_edu.methods.method import RoundUpdate, Server, equal_weights
 from fedlab_edu.registry import storable
 from fedlab_edu.training.hparams import ServerHP
-from fedlab_edu.validate import require, whole
+from fedlab_edu.validate import number, require, whole
+
+
+def _below_half(name: str, value: Any) -> float:
+    require(0 <= number(value) < 0.5, name, value, "from 0 to below 0.5")
+    return float(value)
 
 
 @storable
@@ -49,10 +54,7 @@ class TrimmedMean(Median):
     Source: Yin, Chen, Ramchandran, Bartlett (2018), definition 2.
     """
 
-    beta: float = 0.1
-
-    def __post_init__(self) -> None:
-        require(0 <= self.beta < 0.5, "beta", self.beta, "from 0 to below 0.5")
+    beta: Annotated[float, _below_half] = 0.1
 
     def combine(self, W: Float[Tensor, "B d"]) -> Float[Tensor, " d"]:
         cut = int(self.beta * len(W) + 1e-9)  # 0.3 * 10 is 2.9999999999999996

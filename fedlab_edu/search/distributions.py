@@ -5,6 +5,7 @@ u in [0, 1), handed in. Khodak et al. (2021), section 3 and D.2; Chen et al. (20
 """
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,7 +15,7 @@ import torch
 from torch import Tensor
 
 from fedlab_edu.registry import storable
-from fedlab_edu.search.neighbours import Support, probabilities, stride, window
+from fedlab_edu.search.neighbours import Support, stride, window
 from fedlab_edu.tensors import as_float64
 from fedlab_edu.validate import MOST, number, require, share, whole
 
@@ -190,7 +191,8 @@ class Choice:
         return {o: p for o, p in found.items() if p}
 
     def _pmf(self, value: float, moves: Sequence[int]) -> dict[float, float]:
-        return probabilities(self._at(self.check(as_float64(value)) + torch.tensor(moves)).tolist())
+        equally_likely = self._at(self.check(as_float64(value)) + torch.tensor(moves)).tolist()
+        return {o: n / len(moves) for o, n in Counter(equally_likely).items()}
 
     def points(self, count: int) -> list[float]:
         """Return all options: a grid leaves out none."""

@@ -5,7 +5,6 @@ Khodak et al. (2021), section 3, *Local perturbation*; Chen et al. (2023), eq. (
 """
 
 import math
-from collections.abc import Sequence
 from typing import NamedTuple
 
 from fedlab_edu.validate import share
@@ -55,11 +54,3 @@ def stride(n: int, eps: float, as_printed: bool) -> int:
     share("eps", eps)
     s = math.floor((n - 1) * eps + 0.5 + _TOL)
     return s if as_printed else max(1, s)
-
-
-def probabilities(outcomes: Sequence[float]) -> dict[float, float]:
-    """Return outcome -> probability, from a list of equally likely outcomes."""
-    found: dict[float, float] = {}
-    for outcome in outcomes:
-        found[outcome] = found.get(outcome, 0) + 1 / len(outcomes)
-    return found

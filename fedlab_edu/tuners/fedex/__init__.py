@@ -6,12 +6,5 @@ from fedlab_edu.tuners.fedex.rules import draw_row, entropy, exponentiate, gradi
 from fedlab_edu.tuners.fedex.tuner import FedEx
 
 __all__ = [
-    "FedEx",
-    "Theta",
-    "around",
-    "draw_row",
-    "entropy",
-    "exponentiate",
-    "gradient",
-    "step_size",
-]
+    "FedEx", "Theta", "around", "draw_row", "entropy", "exponentiate", "gradient", "step_size",
+]  # fmt: skip
