@@ -27,16 +27,14 @@ def around(
     round to its last.
 
     Args:
-        space: of the clients, in which the others are drawn, see `SearchSpace.perturb`.
+        space: of the clients, in which the others are drawn, see `SearchSpace.perturb`. An arm of
+            `PerClient` has no others.
         k: a sequence is drawn from for each arm: Khodak et al. (2020) take 1, eta, ..., eta^R.
         eps: see `SearchSpace.perturb`; 0 makes all rows equal. None draws the rows independently,
             as in Khodak et al. (2020), Algorithm 2.
         gamma: see `FedEx`; "tuned" draws it uniformly from [0, 1] for each arm.
         options: other arguments of `FedEx`, up to `first_baseline`. Its ``score`` moves theta; the
             search's `Estimate` ranks the arms.
-
-    Raises:
-        ValueError: an option that is not allowed; in a search of `PerClient`.
     """
     ok = isinstance(space, SearchSpace) and space.kind is LocalHP
     require(ok, "space", space, "a SearchSpace of the clients, as in around(FEDEX.client)")

@@ -26,8 +26,7 @@ def fedpop(
 ) -> FedPop:  # fmt: skip
     """Start a search; with the paper's space, whose mu is that of FedProx::
 
-        search = fedpop(model, fed, FEDPOP, 4000, 800, method=FedProx())
-        search = tune(search, model, fed)
+        search = tune(fedpop(model, fed, FEDPOP, 4000, 800, method=FedProx()), model, fed)
 
     All members start with the same weights, and with the configurations of `random_search` with
     that seed.
@@ -62,10 +61,8 @@ def fedpop(
     arms = draw_arms(spaces, bracket.arms, begun.seed)
     for arm in arms:
         check_mu(begun.method, arm.tuner.table)
-    runs = tuple(
-        replace(begun, tuner=arm.tuner, b=arm.b, seed=seed_for(begun.seed, i))
-        for i, arm in enumerate(arms)
-    )
+    runs = tuple(replace(begun, tuner=arm.tuner, b=arm.b, seed=seed_for(begun.seed, i))
+                 for i, arm in enumerate(arms))  # fmt: skip
     births = tuple(Birth(0, i, None, arm.tuner.final, arm.b) for i, arm in enumerate(arms))
     nothing, all_in = ((),) * len(runs), (None,) * len(runs)
     return FedPop(runs, spaces, bracket, how, G, every, local if L else None, bool(weighted),
