@@ -61,29 +61,26 @@ def share(
         validation: "whole" as in the paper. With "split", which needs a generator, validation
             examples draw their maps too, see `split_scores`; a map without examples comes last.
     """
-    every = _by_round(maps)
+    every, rng = _by_round(maps), _generator(assignments, validation)
     k = len(every[0])
-    rounds = rounds_needed(k)
-    rng = assignments if isinstance(assignments, np.random.Generator) else None
-    ok = rng is not None or hasattr(assignments, "__len__")
-    require(ok, "assignments", assignments, "a list of one for each round, or a NumPy generator")
-    given = rounds if rng else len(assignments)
+    rounds, given = rounds_needed(k), rounds_needed(k) if rng else len(assignments)
     require(given == rounds, "number of assignments", given, f"{rounds}, one for each round")
-    split = validation == "split"
-    ok = validation == "whole" or (split and rng is not None)
-    require(ok, "validation", validation, "'whole', or, with a generator, 'split'")
     check_score(score)
     p, scores = [np.full(k, 1 / k)], []
     for t in range(rounds):
+        # each training example is seen through one map, drawn from p
         assignment = rng.choice(k, len(data.y), p=p[t]) if rng else assignments[t]
+        # one linear classifier for all
         fit = shared_fit(every[t], data, assignment, linear)
-        if rng and split:
+        # each map's score, by this classifier
+        if rng and validation == "split":
             drawn = rng.choice(k, len(data.y_val), p=p[t])
             scores.append(split_scores(every[t], data, drawn, *fit, score, linear))
         else:  # scoring eliminated maps would take the most time
             alive = np.flatnonzero(p[t]).tolist()
             scores.append(np.full(k, np.nan))
             scores[t][alive] = map_scores([every[t][i] for i in alive], data, *fit, score, linear)
+        # p becomes uniform on the better half
         p.append(halve(scores[t], p[t] > 0))
     return History(p[1:], scores, int(p[-1].argmax()))
 
@@ -117,6 +114,16 @@ def share_softly(
             errors.append(np.divide(found * part, p[t], out=np.zeros(k), where=seen))
         p.append(eg_step(p[t], errors[t], eta))
     return History(p[1:], errors, int(p[-1].argmax()))
+
+
+def _generator(assignments: Any, validation: str) -> np.random.Generator | None:
+    """Return the generator of the assignments, or None if they are given."""
+    rng = assignments if isinstance(assignments, np.random.Generator) else None
+    ok = rng is not None or hasattr(assignments, "__len__")
+    require(ok, "assignments", assignments, "a list of one for each round, or a NumPy generator")
+    ok = validation == "whole" or (validation == "split" and rng is not None)
+    require(ok, "validation", validation, "'whole', or, with a generator, 'split'")
+    return rng
 
 
 def _by_round(maps: Sequence[Any]) -> list[Sequence[Map]]:
