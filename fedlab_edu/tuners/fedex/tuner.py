@@ -144,7 +144,7 @@ class FedEx(Checked):
             scores = [worst if bad else s for s, bad in zip(scores, lost, strict=True)]
             before = self.scale / weight if weight else 0.0
             scale = [max(m, before) for m in scale]
-            places = np.unravel_index(result.row.numpy(), self.axes)
+            places = np.unravel_index(result.row.tolist(), self.axes)
             thetas = tuple(
                 one.update(place.tolist(), scores, size, lam, self.step, self.eta0, scale)
                 for one, place in zip(thetas, places, strict=True)
