@@ -33,20 +33,16 @@ def proximal(f: Function) -> Checks:
     yield near(f(2.0, 1.5, 1.5, 0.7), 2), "Where w_i = w nothing pulls: it is g."
     yield near(f(2.0, 3.0, 1.0, 0.0), 2), "With mu = 0 nothing pulls."
     yield f(0.0, 3.0, 1.0, 1.0) > 0, "Where w_i is above w it is higher than g: a step leads back."
-    yield (
-        near(f(0.0, -1.0, 1.0, 1.0), -f(0.0, 3.0, 1.0, 1.0)),
-        "Equally far on the other side: minus it.",
-    )
+    opposite = near(f(0.0, -1.0, 1.0, 1.0), -f(0.0, 3.0, 1.0, 1.0))
+    yield opposite, "Equally far on the other side: minus it."
     yield near(f(0.0, 3.0, 1.0, 4.0), 2 * f(0.0, 3.0, 1.0, 2.0)), "Twice mu pulls twice as hard."
 
     def loss(w_i: float) -> float:
         return 3 * (w_i - 4) ** 2 + 0.8 / 2 * (w_i - 1) ** 2
 
     slope = (loss(2.001) - loss(1.999)) / 0.002
-    yield (
-        abs(f(6 * (2.0 - 4), 2.0, 1.0, 0.8) - slope) < 1e-6,
-        "It is the slope of the loss, measured with small steps.",
-    )
+    right = abs(f(6 * (2.0 - 4), 2.0, 1.0, 0.8) - slope) < 1e-6
+    yield right, "It is the slope of the loss, measured with small steps."
 
 
 def rounds_used(f: Function) -> Checks:
@@ -65,11 +61,8 @@ def eg_step(f: Function) -> Checks:
     yield near(f(theta, g, 0.0), theta), "With eta = 0 nothing changes."
     yield near(sum(f(theta, g, 0.7)), 1.0), "The probabilities add up to 1."
     yield f(theta, g, 0.7)[0] < 0.5 < 2 * f(theta, g, 0.7)[2], "A row with a low g gains."
-    ln2 = log(2)
-    yield (
-        near(f(theta, [2 * ln2, 0.0, -ln2], 1.0), [1 / 7, 2 / 7, 4 / 7]),
-        "With eta g = (2 ln 2, 0, -ln 2) the factors are 1/4, 1 and 2.",
-    )
+    right = near(f(theta, [2 * log(2), 0.0, -log(2)], 1.0), [1 / 7, 2 / 7, 4 / 7])
+    yield right, "With eta g = (2 ln 2, 0, -ln 2) the factors are 1/4, 1 and 2."
     more = [x + 3 for x in g]
     yield near(f(theta, more, 0.7), f(theta, g, 0.7)), "The same number added to all g: no change."
     yield near(f([0.0, 0.6, 0.4], g, 0.7)[:1], [0.0]), "A probability of 0 stays 0."
@@ -99,10 +92,8 @@ def score(f: Function) -> Checks:
     """Check `warmup.score`."""
     pi = [0.5, 0.3, 0.2]
     yield near(sum(f(pi, 1)), 0.0), "Its entries add up to 0."
-    yield (
-        f(pi, 1)[1] > 0 and max(f(pi, 1)[0], f(pi, 1)[2]) < 0,
-        ("Only the entry of the row that was drawn is above 0."),
-    )
+    s = f(pi, 1)
+    yield s[1] > 0 and max(s[0], s[2]) < 0, "Only the entry of the row that was drawn is above 0."
     mean = [sum([pi[z] * f(pi, z)[h] for z in range(3)]) for h in range(3)]
     yield near(mean, [0, 0, 0]), "Its mean over the draws is 0."
     logits, h = [0.2, -0.1, 0.4], 1e-6
@@ -116,10 +107,8 @@ def score(f: Function) -> Checks:
     for j in range(3):
         up = [x + h * (i == j) for i, x in enumerate(logits)]
         slopes.append((log_pi(up, 2) - log_pi(logits, 2)) / h)
-    yield (
-        max([abs(a - b) for a, b in zip(seen, slopes, strict=True)]) < 1e-5,
-        ("It is the slope of log pi[z], measured with small steps."),
-    )
+    right = max([abs(a - b) for a, b in zip(seen, slopes, strict=True)]) < 1e-5
+    yield right, "It is the slope of log pi[z], measured with small steps."
 
 
 def child(f: Function) -> Checks:

@@ -56,18 +56,13 @@ def plane(n: list[float], title: str) -> Chart:
     for (x, y), colour in zip(BOTTOMS, (BLUE, ORANGE), strict=True):
         a, b = chart.x(x), chart.y(y)
         chart.path([(a - 6, b + 5), (a + 6, b + 5), (a, b - 6), (a - 6, b + 5)], colour, 2)
-    cross(chart, middle)
-    chart.label(1.9, "client 1", BLUE)
-    chart.label(1.7, "client 2", ORANGE)
-    return chart
-
-
-def cross(chart: Chart, point: Point) -> None:
-    """Mark the point that is best for both clients."""
-    a, b = chart.x(point[0]), chart.y(point[1])
+    a, b = chart.x(middle[0]), chart.y(middle[1])
     chart.path([(a - 6, b - 6), (a + 6, b + 6)], INK, 2)
     chart.path([(a - 6, b + 6), (a + 6, b - 6)], INK, 2)
     chart.note(a + 10, b + 4, "best for both")
+    chart.label(1.9, "client 1", BLUE)
+    chart.label(1.7, "client 2", ORANGE)
+    return chart
 
 
 def trail(chart: Chart, points: list[Point], colour: str, width: float = 2) -> None:
