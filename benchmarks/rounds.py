@@ -28,7 +28,7 @@ from fedlab_edu import (
     mlp,
     start,
 )
-from fedlab_edu.rounds.communicate import draw_work
+from fedlab_edu.rounds.draw import draw_work
 
 T = TypeVar("T")
 HEAD = (

@@ -7,7 +7,9 @@ from importlib import import_module
 from numbers import Integral
 from operator import index
 from types import ModuleType, NoneType
-from typing import Any, Literal, SupportsFloat, get_args, get_origin
+from typing import Any, Literal, SupportsFloat, TypeVar, get_args, get_origin
+
+_T = TypeVar("_T")
 
 MOST = 1_000_000  # values, rows, arms or brackets in a list; more is a mistake that fills memory
 
@@ -142,6 +144,13 @@ class Checked:
             if get_origin(hint) is Literal:
                 one_of(*parts)(name, seen)
             require(hint is not bool or isinstance(seen, bool), name, seen, "True, False")
+
+
+def updated(value: _T, **new: Any) -> _T:
+    """Do ``dataclasses.replace`` with fields that are known to be allowed, without checks."""
+    copy = object.__new__(type(value))
+    vars(copy).update(vars(value), **new)
+    return copy
 
 
 def extra(package: str, group: str) -> ModuleType:

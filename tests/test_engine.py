@@ -18,7 +18,7 @@ from fedlab_edu.training import local as engine
 from fedlab_edu.training import plan as plan_module
 from fedlab_edu.training import threads
 from fedlab_edu.training.plan import make_plan, make_tiles, minibatches, shuffles
-from fedlab_edu.training.scores import Score, score
+from fedlab_edu.training.scores import Score, score, scores_of
 from fedlab_edu.training.threads import run_parallel
 
 JOBS = st.lists(
@@ -147,11 +147,13 @@ def test_rounds_do_not_depend_on_tiles_or_threads(
     assert all(torch.equal(a, b) for a, b in zip(seen, rounds(), strict=True))  # bit for bit
 
 
-def test_scores_of_models_that_clients_share_are_those_of_each_client_alone() -> None:
+def test_scores_of_several_models_at_once_are_those_of_each_alone() -> None:
     model, data = mlp(9, 7, 3), ragged().train
-    W = torch.stack([model.init(i).double() for i in range(3)])
-    which = torch.tensor([2, 0, 0, 1, 2, 2, 0, 1, 1, 0, 2, 1])
-    torch.testing.assert_close(score(model, W, data, which), score(model, W[which], data))
+    w = model.init().double()
+    W = torch.stack([model.init(i).double() for i in range(12)])
+    for several in ([w, W], [W, w], [W, W.flip(0)], [w, -w]):
+        for seen, one in zip(scores_of(model, several, data), several, strict=True):
+            torch.testing.assert_close(seen, score(model, one, data))
 
 
 def test_a_row_is_finite_if_each_entry_is_even_if_their_sum_is_not() -> None:

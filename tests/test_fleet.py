@@ -28,7 +28,8 @@ from fedlab_edu import (
 )
 from fedlab_edu.cli import main
 from fedlab_edu.methods import DPFedAvg, FedAvg, FedDyn, Method, QFedAvg
-from fedlab_edu.rounds.communicate import draw_work, finish_round, train_clients
+from fedlab_edu.rounds.communicate import finish_round, train_clients
+from fedlab_edu.rounds.draw import draw_work
 from fedlab_edu.rounds.gather import Sums, Work
 from tests.one_process import MODEL, N, OneProcess, assert_same, node_of, over_flower
 

@@ -17,7 +17,8 @@ import torch
 
 from fedlab_edu import Federation, FedEx, LocalHP, Run, digits, load_run, mlp, start
 from fedlab_edu.cli import new_app
-from fedlab_edu.rounds.communicate import draw_work, finish_round, train_clients
+from fedlab_edu.rounds.communicate import finish_round, train_clients
+from fedlab_edu.rounds.draw import draw_work
 from fedlab_edu.rounds.gather import Sums, Work
 
 pytestmark = [pytest.mark.processes, pytest.mark.long]

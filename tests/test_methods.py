@@ -48,7 +48,8 @@ from fedlab_edu.methods import (
 from fedlab_edu.methods.fedpa import delta
 from fedlab_edu.methods.maml import halves, meta_gradient
 from fedlab_edu.methods.scaffold import effective_steps
-from fedlab_edu.rounds.communicate import draw_work, finish_round, train_clients
+from fedlab_edu.rounds.communicate import finish_round, train_clients
+from fedlab_edu.rounds.draw import draw_work
 from fedlab_edu.rounds.gather import Part, Sums, Tile, Work, is_finite
 from fedlab_edu.rounds.tuner import Fixed
 from fedlab_edu.training import local as engine

@@ -25,7 +25,7 @@ from fedlab_edu import (
     tune,
 )
 from fedlab_edu.data import Sizes
-from fedlab_edu.rounds.communicate import draw_work
+from fedlab_edu.rounds.draw import draw_work
 from fedlab_edu.rounds.run import Round, Run
 from fedlab_edu.rounds.tuner import Fixed
 from fedlab_edu.search.arms import Arm, draw_arms, share_configuration

@@ -11,7 +11,7 @@ from torch.nn.utils.rnn import pad_sequence
 
 from fedlab_edu.data.sizes import Sizes
 from fedlab_edu.tensors import usable_device
-from fedlab_edu.validate import require, require_all, whole
+from fedlab_edu.validate import require, require_all, updated, whole
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -43,9 +43,8 @@ class Clients:
     def __getitem__(self, clients: Sequence[int] | Tensor) -> "Clients":
         """Select clients, in the order given; examples are shared, not copied."""
         chosen = torch.as_tensor(clients, dtype=torch.long)
-        some = replace(self, rows=tuple(self.rows[i] for i in chosen.tolist()))
-        vars(some)["n"] = self.n[chosen]
-        return some
+        rows = tuple(self.rows[i] for i in chosen.tolist())
+        return updated(self, rows=rows, n=self.n[chosen])
 
     def inputs(self, rows: Int[Tensor, "*b"]) -> Tensor:
         """Return the inputs (*b, ...) in these rows; images of uint8 as floats in [0, 1]."""

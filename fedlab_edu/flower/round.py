@@ -15,7 +15,8 @@ from fedlab_edu.data.sizes import Sizes
 from fedlab_edu.flower.messages import Answer, method_name, pack, read_answer
 from fedlab_edu.flower.nodes import Nodes, named, replies, send
 from fedlab_edu.methods import ClientUpdate
-from fedlab_edu.rounds.communicate import draw_work, finish_round
+from fedlab_edu.rounds.communicate import finish_round
+from fedlab_edu.rounds.draw import draw_work
 from fedlab_edu.rounds.gather import Sums, Tile, Work
 from fedlab_edu.rounds.run import Run
 from fedlab_edu.training.scores import Score

@@ -4,25 +4,24 @@ import warnings
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Float
 from torch import Tensor
 
 from fedlab_edu.data.clients import Clients, Federation
-from fedlab_edu.data.sizes import Sizes
 from fedlab_edu.methods import ClientInput, ClientUpdate, Method, Server
 from fedlab_edu.models.model import Model
 from fedlab_edu.progress import progress_bar
+from fedlab_edu.rounds.draw import draw_works
 from fedlab_edu.rounds.gather import Gathered, Sums, Tile, Work, is_finite
 from fedlab_edu.rounds.result import divergence
 from fedlab_edu.rounds.run import Run, check_types
-from fedlab_edu.seeds import generator, seed_for
 from fedlab_edu.training.hparams import LocalHP
 from fedlab_edu.training.local import cut, threads_for
-from fedlab_edu.training.scores import score
+from fedlab_edu.training.scores import scores_of
 from fedlab_edu.training.threads import one_thread, run_parallel
 from fedlab_edu.validate import require, whole
 
@@ -65,7 +64,7 @@ def communicate_all(
         require(same, "methods of the runs", [one, other], "the same, or equal in all fields")
     with one_thread():
         # draw B clients, and a setting c_i ~ D_theta for each
-        works = [draw_work(run, fed.sizes, clients) for run in runs]
+        works = draw_works(runs, fed.sizes, clients)
         sums = Sums(runs, works, fed.sizes)
         # w_i <- Loc_{c_i}(T_i, w), L_{V_i}(w) and L_{V_i}(w_i), and the sums of the w_i
         train_clients(runs, works, model, fed.train, fed.val, sums.part, sums.add)
@@ -117,29 +116,6 @@ def train(
     return run
 
 
-def draw_work(run: Run, sizes: Sizes, clients: int) -> Work:
-    """Draw the clients of a run's next round, and ask its tuner for their rows of the table."""
-    gen = generator(run.seed, run.round)
-    client = sizes.sample(clients, gen, run.replacement)
-    row = _check_rows(run, clients, run.tuner.ask(clients, gen, who=client))
-    seeds, drawn = [], dict[int, int]()
-    for i in client.tolist():
-        drawn[i] = times = drawn.get(i, 0) + 1
-        # a client drawn again in a round gets other minibatches; `personalise` uses the key 1
-        seeds.append(seed_for(run.seed, run.round, i, *([times] if times > 1 else [])))
-    return Work(client, row, run.tuner.table[row], seeds)
-
-
-def _check_rows(run: Run, clients: int, row: Any) -> Tensor:
-    """Return the rows that a tuner gives, or raise an error that names the tuner."""
-    k, name = len(run.tuner.table), f"{type(run.tuner).__name__}.ask"
-    whole = isinstance(row, Tensor) and not (row.is_floating_point() or row.dtype == torch.bool)
-    ok = whole and row.shape == (clients,) and 0 <= row.min() <= row.max() < k
-    require(ok, name, row, f"a tensor of {clients} whole numbers from 0 to {k - 1}")
-    rows: Tensor = row.long()
-    return rows
-
-
 def train_clients(
     runs: Sequence[Run],
     works: Sequence[Work],
@@ -154,24 +130,29 @@ def train_clients(
     A tile has the scores on ``tests`` of the models received and of the personal models. Its thread
     calls ``part`` while they are in the cache; ``add`` gets the results in the order of the tiles.
     """
-    method, w = runs[0].method, runs[0].w
-    run = torch.repeat_interleave(torch.tensor([len(work.client) for work in works]))
-    place = torch.cat([torch.arange(len(work.client)) for work in works])
+    for run in runs:
+        allowed = "client states; those of this run live on the Flower nodes"
+        require(run.states is not None, "states", run.states, allowed)
+    method, d = runs[0].method, model.d
+    lengths = torch.tensor([len(work.client) for work in works])
+    run_of = torch.repeat_interleave(torch.arange(len(runs)), lengths)
     client = torch.cat([work.client for work in works])
     c = LocalHP.concat([work.c for work in works])
     seeds = [seed for work in works for seed in work.seeds]
+    w, h = _shared([run.w for run in runs]), _shared([run.server.h for run in runs])
+    initial = [method.init_state(run.w) for run in runs]
+    played = torch.tensor([run.round for run in runs])
 
     def train(tile: np.ndarray) -> _Part:
         i = torch.from_numpy(tile)
-        mine, (several, which) = tests[client[i]], run[i].unique(return_inverse=True)
-        w = _stacked([runs[a].w for a in several.tolist()])
-        before = score(model, w, mine, which)
-        inputs = _inputs([runs[a] for a in several.tolist()], which, client[i].tolist(), w)
-        update = method.loc(model, inputs, data[client[i]], c[i], [seeds[j] for j in tile])
-        _check(update, method, (len(i), model.d), inputs.state is not None)
-        after = score(model, update.personal, mine)
-        finite = is_finite(update, after)
-        return part(Tile(run[i], place[i], client[i], update, before, after, finite))
+        of_run, mine = run_of[i], client[i]
+        state = _states(runs, initial, of_run.tolist(), mine.tolist())
+        received = w if w.dim() == 1 else w[of_run]
+        inputs = ClientInput(received, h if h.dim() == 1 else h[of_run], state, played[of_run])
+        update = method.loc(model, inputs, data[mine], c[i], [seeds[j] for j in tile])
+        _check(update, method, (len(i), d), state is not None)
+        before, after = scores_of(model, [received, update.personal], tests[mine])
+        return part(Tile(of_run, i, mine, update, before, after, is_finite(update, after)))
 
     run_parallel(train, cut(model, data[client], c, w), add, threads_for(w))
 
@@ -192,28 +173,22 @@ def _check(update: object, method: Method, shape: tuple[int, int], has_state: bo
     require((state is not None) == has_state, f"{loc}: state", state, allowed)
 
 
-def _inputs(
-    runs: Sequence[Run], which: Int[Tensor, " k"], clients: list[int], w: Float[Tensor, "a d"]
-) -> ClientInput:
-    """Return the inputs of some clients: client i is of the run ``which[i]``, with the model w."""
-    h = _stacked([run.server.h for run in runs])
-    at = which.to(w.device)
-    w, h = (w[0], h[0]) if len(runs) == 1 else (w[at], h[at])
-    found, initial = [], [run.method.init_state(run.w) for run in runs]
-    for a, i in zip(which.tolist(), clients, strict=True):
-        states = runs[a].states
-        allowed = "client states; those of this run live on the Flower nodes"
-        require(states is not None, "states", None, allowed)
-        assert states is not None
-        found.append(states.get(i, initial[a]))
+def _shared(vectors: list[Tensor]) -> Float[Tensor, "*A d"]:
+    """Stack the vectors of runs, or return one if all are equal, so that no client copies it."""
+    first, *others = vectors
+    return first if all(torch.equal(first, v) for v in others) else torch.stack(vectors)
+
+
+def _states(
+    runs: Sequence[Run], initial: list[Tensor | None], of_run: list[int], clients: list[int]
+) -> Float[Tensor, "k d"] | None:
+    """Return the states of some clients; None if they are stateless."""
+    found = [
+        runs[a].states.get(i, initial[a])  # type: ignore[union-attr]
+        for a, i in zip(of_run, clients, strict=True)
+    ]
     vectors = [v for v in found if v is not None]
-    played = torch.tensor([run.round for run in runs])[which]
-    return ClientInput(w, h, torch.stack(vectors) if vectors else None, played)
-
-
-def _stacked(vectors: list[Tensor]) -> Float[Tensor, "a d"]:
-    """Stack vectors (d,); a single one is not copied."""
-    return vectors[0][None] if len(vectors) == 1 else torch.stack(vectors)
+    return torch.stack(vectors) if vectors else None
 
 
 def finish_round(run: Run, gathered: Gathered) -> Run:

@@ -1,12 +1,12 @@
 """Aggregation at the end of a round: add up the client updates, tile by tile."""
 
 from collections.abc import Sequence
+from itertools import accumulate, pairwise
 from typing import NamedTuple
 
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
-from torch.nn.utils.rnn import pad_sequence
 
 from fedlab_edu.data.sizes import Sizes
 from fedlab_edu.methods import ClientUpdate, RoundUpdate
@@ -31,7 +31,7 @@ class Tile(NamedTuple):
 
     Fields:
         run: the place of the client's run in the list of runs.
-        place: the client's place in its run's round.
+        place: the client's place among the clients of all runs.
         client: the client's number in the federation.
         before, after: the scores of the model received, and of the personal model.
         finite: whether the client has not diverged, see `is_finite`.
@@ -95,38 +95,41 @@ class Sums:
     """
 
     def __init__(self, runs: Sequence[Run], works: Sequence[Work], sizes: Sizes) -> None:
-        self.runs, self.works, self.sizes, self.method = runs, works, sizes, runs[0].method
-        A, B, w = len(runs), max(len(work.client) for work in works), runs[0].w
+        self.runs, self.works, self.method, self.clients = runs, works, runs[0].method, len(sizes)
+        A, w, client = len(runs), runs[0].w, torch.cat([work.client for work in works])
+        self.lengths = [len(work.client) for work in works]
+        self.n, self.size = sizes.train[client], sizes.val[client]
+        usual = [self.method.weights(n).double() for n in self.n.split(self.lengths)]
+        self.usual, n = torch.cat(usual), len(client)
+        self.share = torch.cat([weight / weight.sum() for weight in usual])
+        self.weight, self.scores = torch.zeros_like(self.usual), self.usual.new_zeros(4, n)
+        self.diverged = torch.zeros(n, dtype=torch.bool)
         self.total, self.sent = w.new_zeros(A, len(w)), w.new_zeros(A)
         self.change: Tensor | None = None  # of the client states, if there are any
-        usual = [self.method.weights(sizes.train[work.client]).double() for work in works]
-        self.usual = pad_sequence(usual, batch_first=True)
-        self.weight, self.scores = torch.zeros_like(self.usual), self.usual.new_zeros(4, A, B)
-        self.diverged = torch.zeros(A, B, dtype=torch.bool)
         self.states: list[dict[int, Tensor]] = [{} for _ in runs]
-        self.models = w.new_zeros(A, B, len(w)) if self.method.needs_models else None
+        self.models = w.new_zeros(n, len(w)) if self.method.needs_models else None
 
     def part(self, tile: Tile) -> Part:
         """Keep a tile's scores, states and, if needed, models; return its sums."""
-        run, place, client, update, before, after, finite = tile
-        own = None if update.weight is None else update.weight.double().cpu()
-        weight = self.usual[run, place] if own is None else own
-        weight = torch.where(finite, weight, 0.0)
+        run, at, client, update, before, after, finite = tile
+        all_finite, own = bool(finite.all()), update.weight
+        weight = self.usual[at] if own is None else own.double().cpu()
+        # normalised weights keep the sums in the range of float32
+        p, scores = self.share[at] if own is None else weight, torch.stack([*before, *after])
+        if not all_finite:
+            self.diverged[at], scores[2:, ~finite] = ~finite, torch.inf
+            weight, p = (torch.where(finite, v, 0.0) for v in (weight, p))
         name = f"weights of {type(self.method).__name__}"
         require((weight >= 0).all(), name, weight, "at least 0")
-        self.weight[run, place], self.diverged[run, place] = weight, ~finite
-        ends = torch.stack(after).masked_fill(~finite, torch.inf)
-        self.scores[:, run, place] = torch.cat([torch.stack(before), ends]).double()
-        W = _without_nan(update.model, finite)
+        self.weight[at], self.scores[:, at] = weight, scores.double()
+        W = update.model if all_finite else _without_nan(update.model, finite)
         if self.models is not None:
-            self.models[run.to(W.device), place.to(W.device)] = W
+            self.models[at] = W
         if update.state is not None:
             for i in finite.nonzero()[:, 0].tolist():
                 self.states[int(run[i])][int(client[i])] = update.state[i].clone()
-        # normalised weights keep the sums in the range of float32
-        p = weight if own is not None else weight / self.usual.sum(1)[run]
-        of_run, group = run.unique(return_inverse=True)
-        mine = (group == torch.arange(len(of_run))[:, None]).to(W)
+        of_run = run.unique() if len(self.runs) > 1 else run[:1]
+        mine = (of_run[:, None] == run).to(W)
         mix, delta = mine * p.to(W), update.state_delta
         change = None if delta is None else mine @ _without_nan(delta, finite)
         return Part(of_run, mix @ W, change, mix.sum(1))
@@ -142,27 +145,33 @@ class Sums:
 
     def gathered(self) -> list[Gathered]:
         """Return the round of each run."""
-        return [self._gathered(a) for a in range(len(self.runs))]
+        average, w = self.total / self.sent[:, None], self.runs[0].w
+        change = w.new_zeros(1, len(w)) if self.change is None else self.change / self.clients
+        change = change.expand_as(average)
+        ends = accumulate(self.lengths, initial=0)
+        return [
+            self._gathered(a, slice(*ends), average[a], change[a])
+            for a, ends in enumerate(pairwise(ends))
+        ]
 
-    def _gathered(self, a: int) -> Gathered:
-        run, work, sizes = self.runs[a], self.works[a], self.sizes
-        B = len(work.client)
-        lost, scores = self.diverged[a, :B], self.scores[:, a, :B].unbind()
-        n, size = sizes.train[work.client], sizes.val[work.client]
-        played = Round(work.client, work.row, size, Score(*scores[:2]), Score(*scores[2:]), lost)
-        weight, c = self.weight[a, :B], work.c
-        models = None if self.models is None else self.models[a, :B]
+    def _gathered(self, a: int, own: slice, average: Tensor, change: Tensor) -> Gathered:
+        run, work = self.runs[a], self.works[a]
+        lost, scores = self.diverged[own], self.scores[:, own].unbind()
+        played = Round(
+            work.client, work.row, self.size[own], Score(*scores[:2]), Score(*scores[2:]), lost
+        )
+        weight, n, c = self.weight[own], self.n[own], work.c
+        models = None if self.models is None else self.models[own]
         if lost.any():
             weight, n, c = weight[~lost], n[~lost], c[~lost]
             models = None if models is None else models[~lost.to(models.device)]
-        average, total = self.total[a] / self.sent[a], weight.sum()
+        total = weight.sum()
         if not total > 0:
             if not self.method.agg_always:
                 return Gathered(None, played, self.states[a])
             average, total = run.w, torch.ones_like(total)
-        change = torch.zeros_like(run.w) if self.change is None else self.change[a] / len(sizes)
         update = RoundUpdate(
-            average, change, weight / total, n, c, run.round + 1, B, run.seed, models
+            average, change, weight / total, n, c, run.round + 1, len(lost), run.seed, models
         )
         return Gathered(update, played, self.states[a])
 

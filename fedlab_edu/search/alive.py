@@ -9,6 +9,7 @@ import torch
 
 from fedlab_edu.rounds.run import Run, drop_vectors
 from fedlab_edu.search.schedules import Schedule, best_index, survivors
+from fedlab_edu.validate import updated
 
 _S = TypeVar("_S", bound="SideBySide")
 
@@ -72,7 +73,7 @@ class SideBySide:
         runs, traces = list(self.runs), list(self.traces)
         for a, run, new in zip(arms, after, scores, strict=True):
             runs[a], traces[a] = run, (*traces[a], *new)
-        return replace(self, runs=tuple(runs), traces=tuple(traces), **more)  # type: ignore[type-var]
+        return updated(self, runs=tuple(runs), traces=tuple(traces), **more)
 
     def eliminate(self: _S, arms: Sequence[int], bracket: Schedule, now: int) -> _S:
         """Return the search after the eliminations among some arms that a bracket has now."""
@@ -84,7 +85,7 @@ class SideBySide:
             for a in set(arms) - set(left):
                 runs[a], out[a] = drop_vectors(runs[a]), now
             arms = left
-        return replace(self, runs=tuple(runs), out=tuple(out))  # type: ignore[type-var]
+        return updated(self, runs=tuple(runs), out=tuple(out))
 
     def to(self: _S, device: str | torch.device) -> _S:
         """Return the same search, with its vectors on another device; see `Run.to`."""

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from fedlab_edu.registry import storable
-from fedlab_edu.validate import require, require_all, shown
+from fedlab_edu.validate import require, require_all, shown, updated
 
 
 def _column(default: float, ok: Callable[[Tensor], Tensor], allowed: str) -> Any:
@@ -76,15 +76,13 @@ class _Columns:
         """Select rows: an integer gives scalars, a list or tensor of B of them columns (B,)."""
         if isinstance(rows, list):
             rows = torch.tensor(rows, dtype=torch.long)
-        return self.with_columns(
-            {n: column.reshape(-1)[rows] for n, column in self.columns.items()}
+        return updated(
+            self, **{n: (c if c.dim() else c[None])[rows] for n, c in vars(self).items()}
         )
 
     def with_columns(self: _Table, columns: Mapping[str, Tensor]) -> _Table:
         """Return a table with some new columns of allowed values, which are not checked again."""
-        table, old = object.__new__(type(self)), vars(self)
-        vars(table).update(old, **{n: column.to(old[n].dtype) for n, column in columns.items()})
-        return table
+        return updated(self, **{n: c.to(vars(self)[n].dtype) for n, c in columns.items()})
 
     def each(self: _Table, B: int, name: str = "c") -> _Table:
         """Return columns (B,), one row for each of B clients; a single row is repeated.
@@ -96,13 +94,13 @@ class _Columns:
         require(k in (1, B), name, f"{k} rows", f"one setting, or {B} rows, one for each client")
         if k == B and all(column.dim() for column in columns.values()):
             return self
-        return self.with_columns({n: column.reshape(-1).expand(B) for n, column in columns.items()})
+        return updated(self, **{n: column.reshape(-1).expand(B) for n, column in columns.items()})
 
     @classmethod
     def concat(cls: type[_Table], tables: Sequence[_Table]) -> _Table:
         """Concatenate tables."""
-        columns = {n: [vars(t)[n].reshape(-1) for t in tables] for n in tables[0].columns}
-        return tables[0].with_columns({n: torch.cat(rows) for n, rows in columns.items()})
+        columns = {n: torch.hstack([vars(t)[n] for t in tables]) for n in tables[0].columns}
+        return updated(tables[0], **columns)
 
 
 @storable

@@ -26,8 +26,11 @@ def minibatches(orders: Int[Tensor, "E n"], batch: int) -> Int[Tensor, "steps ba
 
 def shuffles(n: int, epochs: int, seed: int) -> Int[Tensor, "E n"]:
     """Draw an order of a client's n examples for each epoch, with the client's own generator."""
-    gen = torch.Generator().manual_seed(seed)
-    return torch.stack([torch.randperm(n, generator=gen) for _ in range(epochs)])
+    return torch.stack(_orders(n, epochs, torch.Generator().manual_seed(seed)))
+
+
+def _orders(n: int, epochs: int, gen: torch.Generator) -> list[Int[Tensor, " n"]]:
+    return [torch.randperm(n, generator=gen) for _ in range(epochs)]
 
 
 def steps(n: Int[Tensor, " B"], c: LocalHP) -> Int[Tensor, " B"]:
@@ -93,10 +96,12 @@ def make_plan(
     width = np.minimum(batch, n)
     per_epoch = -(-n // width)
     total = epochs * n
-    orders = zip(rows, n.tolist(), epochs.tolist(), seeds, strict=True)
-    order = torch.cat([own[shuffles(m, e, seed)].flatten() for own, m, e, seed in orders]).numpy()
+    gen, orders = torch.Generator(), []
+    for m, e, seed in zip(n.tolist(), epochs.tolist(), seeds, strict=True):
+        orders += _orders(m, e, gen.manual_seed(seed))
     # job, step and column of each entry of `order`
     job = np.repeat(np.arange(len(n)), total)
+    order = torch.cat([*rows]).numpy()[torch.cat(orders).numpy() + (np.cumsum(n) - n)[job]]
     epoch, position = np.divmod(np.arange(len(job)) - (np.cumsum(total) - total)[job], n[job])
     t, column = np.divmod(position, width[job])
     t += epoch * per_epoch[job]

@@ -1,6 +1,6 @@
 """Losses, errors and gradients of models on their clients' data, in chunks of bounded memory."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -32,13 +32,7 @@ class Score(NamedTuple):
         return self.error if torch.equal(self.error, self.loss) else self.error.clamp(max=1)
 
 
-@torch.no_grad()
-def score(
-    model: Model,
-    w: Float[Tensor, "*A d"],
-    clients: Clients,
-    which: Int[Tensor, " B"] | None = None,
-) -> Score:
+def score(model: Model, w: Float[Tensor, "*B d"], clients: Clients) -> Score:
     """Return the mean loss and error rate of each of B clients on its examples.
 
     The error is the loss where the targets are not classes, or there is one output. A client
@@ -48,34 +42,49 @@ def score(
 
     Args:
         w: one model (d,) for all clients, or one for each (B, d).
-        which: w is (A, d), and client i has the model ``w[which[i]]``.
 
     Raises:
         ValueError: weights that do not fit the model or the clients.
     """
-    if which is None:
+    return scores_of(model, [w], clients)[0]
+
+
+@torch.no_grad()
+def scores_of(model: Model, vectors: Sequence[Tensor], clients: Clients) -> list[Score]:
+    """Return the `score` of each of several w on the same examples, which are fetched once."""
+    for w in vectors:
         fits("w", w, model, clients)
-        which = torch.arange(len(clients)) * (w.dim() - 1)
-    W = w.view(-1, model.d)
-    total = torch.zeros(2, len(clients), dtype=torch.float64, device=w.device)
+    device, several = vectors[0].device, len(vectors)
+    shared = all(w.dim() == 1 for w in vectors)
+    total = torch.zeros(2, several, len(clients), dtype=torch.float64, device=device)
 
     def evaluate(block: _Block) -> tuple[Tensor, Tensor]:
-        some = W if len(block.model) == len(W) else W[block.model.to(W.device)]
-        outputs = model.outputs(some, clients.inputs(block.rows)).flatten(0, 1)
-        client, y = block.client.flatten(), clients.y[block.rows.flatten()]
+        x, y = clients.inputs(block.rows), clients.y.index_select(0, block.rows.flatten())
+        outputs = torch.cat([_outputs(model, w, block.model, x) for w in vectors])
+        if several > 1:
+            y = torch.cat([y] * several)
         losses = model.losses(outputs, y).double()
         classes = outputs.dim() == 2 and outputs.shape[1] > 1 and y.dim() == 1
         classes = classes and not y.is_floating_point()
-        wrong = (outputs.argmax(-1) != y).double() if classes else losses
-        return client.to(W.device), torch.stack([losses, wrong]) * block.real.flatten()
+        wrong = outputs.argmax(-1) != y if classes else losses
+        found = torch.stack([losses, wrong.double()]).view(2, several, -1)
+        return block.client.flatten().to(device), found * block.real.flatten()
 
     def add(part: tuple[Tensor, Tensor]) -> None:
-        total.index_add_(1, *part)
+        total.index_add_(2, *part)
 
-    run_parallel(evaluate, [*_blocks(model, W, which, clients)], add, threads_for(w))
-    loss, error = total / clients.n.clamp_min(1).to(w.device)
-    diverged = ~loss.isfinite()
-    return Score(*(s.masked_fill(diverged, torch.inf).cpu() for s in (loss, error)))
+    w = vectors[-1]
+    run_parallel(evaluate, [*_blocks(model, w, clients, shared)], add, threads_for(w))
+    mean = total / clients.n.clamp_min(1).to(device)
+    mean = mean.masked_fill(~mean[0].isfinite(), torch.inf).cpu()  # diverged
+    return [Score(*pair) for pair in zip(*mean, strict=True)]
+
+
+def _outputs(model: Model, w: Tensor, which: Int[Tensor, " k"], x: Tensor) -> Tensor:
+    """Return the outputs (k b, ...) for x (k, b, ...) of one model w, or of the rows ``which``."""
+    if w.dim() == 1:
+        return model.outputs(w[None], x.flatten(0, 1)[None])[0]
+    return model.outputs(w if len(which) == len(w) else w[which.to(w.device)], x).flatten(0, 1)
 
 
 class _Block(NamedTuple):
@@ -94,29 +103,29 @@ class _Block(NamedTuple):
 
 
 def _blocks(
-    model: Model, W: Float[Tensor, "A d"], which: Int[Tensor, " B"], clients: Clients
+    model: Model, w: Float[Tensor, "*B d"], clients: Clients, shared: bool
 ) -> Iterator[_Block]:
-    """Split all clients' examples into blocks of bounded memory."""
-    of_client, order = clients.n.numpy(), np.argsort(which.numpy(), kind="stable")
-    rows = torch.cat([clients.rows[i] for i in order])
-    client = torch.from_numpy(np.repeat(order, of_client[order]))
-    n = np.bincount(which.numpy(), of_client, len(W)).astype(np.int64)  # of each model
+    """Split all clients' examples into blocks of bounded memory; one model if it is shared."""
+    rows, each = torch.cat(clients.rows), clients.n.numpy()
+    client = np.repeat(np.arange(len(each)), each)
+    n = each.sum(keepdims=True) if shared else each  # of each model
     begin, most = np.cumsum(n) - n, int(n.max())
-    k, columns = _block_shape(activations(model, clients, W), W, most)
+    k, columns = _block_shape(activations(model, clients, w), w, len(n), most)
     for first in range(0, most, columns):
         j, found = np.arange(first, min(first + columns, most)), np.flatnonzero(n > first)
         for i in range(0, len(found), k):
             some = found[i : i + k]
             real = j < n[some, None]
-            at = torch.from_numpy(begin[some, None] + np.where(real, j, first))
-            mask = torch.from_numpy(real).to(W)
-            yield _Block(torch.from_numpy(some), client[at], rows[at].to(W.device), mask)
+            at = begin[some, None] + np.where(real, j, first)
+            mask = torch.from_numpy(real).to(w)
+            own, at = torch.from_numpy(client[at]), torch.from_numpy(at)
+            yield _Block(torch.from_numpy(some), own, rows[at].to(w.device), mask)
 
 
-def _block_shape(example: int, W: Float[Tensor, "A d"], most: int) -> tuple[int, int]:
+def _block_shape(example: int, w: Tensor, models: int, most: int) -> tuple[int, int]:
     """Return how many models and examples of each a block has; ``example`` is in bytes."""
-    room, a_model = SCORE_BYTES // threads_for(W), W[:1].nbytes
-    columns = max(1, min(most, ROWS_AT_ONCE // min(len(W), 16), (room - a_model) // example))
+    room, a_model = SCORE_BYTES // threads_for(w), w.shape[-1] * w.element_size()
+    columns = max(1, min(most, ROWS_AT_ONCE // min(models, 16), (room - a_model) // example))
     k = min(ROWS_AT_ONCE // columns, max(16, MODELS_BYTES // a_model))
     return max(1, min(k, room // (columns * example + a_model))), columns
 
@@ -147,7 +156,7 @@ def _derivative(model: Model, w: Tensor, clients: Clients, u: Tensor | None) -> 
     fits("w", w, model, clients)
     w = w.expand(len(clients), -1).detach()
     total = torch.zeros_like(w)
-    for block in _blocks(model, w, torch.arange(len(clients)), clients):
+    for block in _blocks(model, w, clients, shared=False):
         owner, rows = block.model.to(w.device), block.rows
         leaf = w[owner].requires_grad_()
         outputs = model.outputs(leaf, clients.inputs(block.rows)).flatten(0, 1)

@@ -75,11 +75,15 @@ def run_parallel(
     ``then`` is called in the order of the tasks, one call at a time, so that sums do not depend on
     which thread is first. A task that is itself part of a parallel run stays on its thread.
     """
+    if inside_tile():
+        for task in tasks:
+            then(work(task))
+        return
     todo, done = deque(enumerate(tasks)), _InOrder(then)
-    workers = 1 if inside_tile() else min(workers or cores(), len(tasks))
+    workers = min(workers or cores(), len(tasks))
 
     def several() -> None:
-        before, _HERE.inside = inside_tile(), True
+        _HERE.inside = True
         try:
             while todo:
                 try:
@@ -91,7 +95,7 @@ def run_parallel(
             todo.clear()
             raise
         finally:
-            _HERE.inside = before
+            _HERE.inside = False
 
     with one_thread():
         if workers > 1 and not _POOL:

@@ -16,7 +16,7 @@ from fedlab_edu.tensors import as_float64
 from fedlab_edu.training.hparams import LocalHP
 from fedlab_edu.tuners.fedex.algorithm import Theta
 from fedlab_edu.tuners.fedex.rules import entropy
-from fedlab_edu.validate import Checked, not_negative, require, share
+from fedlab_edu.validate import Checked, not_negative, require, share, updated
 
 
 @storable
@@ -150,7 +150,7 @@ class FedEx(Checked):
                 for one, place in zip(thetas, places, strict=True)
             )
             stopped = sum(entropy(one.z) for one in thetas) < self.cutoff
-        return replace(self, rounds=self.rounds + 1, sums=sums, scale=next_scale, thetas=thetas,
+        return updated(self, rounds=self.rounds + 1, sums=sums, scale=next_scale, thetas=thetas,
                        stopped=stopped)  # fmt: skip
 
     def _scores(self, result: RoundResult) -> tuple[list[float], list[float]]:

@@ -8,7 +8,8 @@ from torch import Tensor
 
 from fedlab_edu.data.clients import Clients, Federation
 from fedlab_edu.models.model import Model
-from fedlab_edu.rounds.communicate import draw_work, finish_round, train_clients
+from fedlab_edu.rounds.communicate import finish_round, train_clients
+from fedlab_edu.rounds.draw import draw_work
 from fedlab_edu.rounds.gather import Part, Sums, Tile
 from fedlab_edu.rounds.run import Run
 from fedlab_edu.training.memory import SCORE_BYTES, activations
