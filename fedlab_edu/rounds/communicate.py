@@ -134,8 +134,7 @@ def train_clients(
         allowed = "client states; those of this run live on the Flower nodes"
         require(run.states is not None, "states", run.states, allowed)
     method, d = runs[0].method, model.d
-    lengths = torch.tensor([len(work.client) for work in works])
-    run_of = torch.repeat_interleave(torch.arange(len(runs)), lengths)
+    run_of = np.repeat(np.arange(len(runs)), [len(work.client) for work in works])
     client = torch.cat([work.client for work in works])
     c = LocalHP.concat([work.c for work in works])
     seeds = [seed for work in works for seed in work.seeds]
@@ -145,7 +144,7 @@ def train_clients(
 
     def train(tile: np.ndarray) -> _Part:
         i = torch.from_numpy(tile)
-        of_run, mine = run_of[i], client[i]
+        of_run, mine = torch.from_numpy(run_of[tile]), client[i]
         state = _states(runs, initial, of_run.tolist(), mine.tolist())
         received = w if w.dim() == 1 else w[of_run]
         inputs = ClientInput(received, h if h.dim() == 1 else h[of_run], state, played[of_run])

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from itertools import accumulate, pairwise
 from typing import NamedTuple
 
+import numpy as np
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
@@ -96,42 +97,42 @@ class Sums:
 
     def __init__(self, runs: Sequence[Run], works: Sequence[Work], sizes: Sizes) -> None:
         self.runs, self.works, self.method, self.clients = runs, works, runs[0].method, len(sizes)
-        A, w, client = len(runs), runs[0].w, torch.cat([work.client for work in works])
         self.lengths = [len(work.client) for work in works]
-        self.n, self.size = sizes.train[client], sizes.val[client]
+        client, w = torch.cat([work.client for work in works]), runs[0].w
+        self.n, self.size, n = sizes.train[client], sizes.val[client], len(client)
         usual = [self.method.weights(n).double() for n in self.n.split(self.lengths)]
-        self.usual, n = torch.cat(usual), len(client)
-        self.share = torch.cat([weight / weight.sum() for weight in usual])
-        self.weight, self.scores = torch.zeros_like(self.usual), self.usual.new_zeros(4, n)
-        self.diverged = torch.zeros(n, dtype=torch.bool)
-        self.total, self.sent = w.new_zeros(A, len(w)), w.new_zeros(A)
+        self.usual = torch.cat(usual).numpy()
+        # normalised weights keep the sums in the range of float32
+        self.share = torch.cat([weight / weight.sum() for weight in usual]).numpy()
+        self.weight, self.scores = np.zeros(n), np.zeros((4, n))
+        self.diverged = np.zeros(n, dtype=bool)
+        self.total, self.sent = w.new_zeros(len(runs), len(w)), w.new_zeros(len(runs))
         self.change: Tensor | None = None  # of the client states, if there are any
         self.states: list[dict[int, Tensor]] = [{} for _ in runs]
         self.models = w.new_zeros(n, len(w)) if self.method.needs_models else None
 
     def part(self, tile: Tile) -> Part:
         """Keep a tile's scores, states and, if needed, models; return its sums."""
-        run, at, client, update, before, after, finite = tile
-        all_finite, own = bool(finite.all()), update.weight
-        weight = self.usual[at] if own is None else own.double().cpu()
-        # normalised weights keep the sums in the range of float32
-        p, scores = self.share[at] if own is None else weight, torch.stack([*before, *after])
-        if not all_finite:
-            self.diverged[at], scores[2:, ~finite] = ~finite, torch.inf
-            weight, p = (torch.where(finite, v, 0.0) for v in (weight, p))
+        run, client, update, at = tile.run, tile.client, tile.update, tile.place.numpy()
+        finite, scores = tile.finite.numpy(), torch.stack([*tile.before, *tile.after]).numpy()
+        weight, p, W = self.usual[at], self.share[at], update.model
+        if update.weight is not None:
+            weight = p = update.weight.double().cpu().numpy()
+        if not finite.all():
+            scores[2:, ~finite], W = np.inf, _without_nan(W, tile.finite)
+            weight, p = (np.where(finite, v, 0) for v in (weight, p))
         name = f"weights of {type(self.method).__name__}"
         require((weight >= 0).all(), name, weight, "at least 0")
-        self.weight[at], self.scores[:, at] = weight, scores.double()
-        W = update.model if all_finite else _without_nan(update.model, finite)
+        self.weight[at], self.scores[:, at], self.diverged[at] = weight, scores, ~finite
         if self.models is not None:
-            self.models[at] = W
+            self.models[tile.place] = W
         if update.state is not None:
-            for i in finite.nonzero()[:, 0].tolist():
+            for i in finite.nonzero()[0].tolist():
                 self.states[int(run[i])][int(client[i])] = update.state[i].clone()
         of_run = run.unique() if len(self.runs) > 1 else run[:1]
         mine = (of_run[:, None] == run).to(W)
-        mix, delta = mine * p.to(W), update.state_delta
-        change = None if delta is None else mine @ _without_nan(delta, finite)
+        mix, delta = mine * torch.from_numpy(p).to(W), update.state_delta
+        change = None if delta is None else mine @ _without_nan(delta, tile.finite)
         return Part(of_run, mix @ W, change, mix.sum(1))
 
     def add(self, part: Part) -> None:
@@ -148,20 +149,17 @@ class Sums:
         average, w = self.total / self.sent[:, None], self.runs[0].w
         change = w.new_zeros(1, len(w)) if self.change is None else self.change / self.clients
         change = change.expand_as(average)
-        ends = accumulate(self.lengths, initial=0)
-        return [
-            self._gathered(a, slice(*ends), average[a], change[a])
-            for a, ends in enumerate(pairwise(ends))
-        ]
+        ends = pairwise(accumulate(self.lengths, initial=0))
+        return [self._gathered(a, slice(*own), average[a], change[a]) for a, own in enumerate(ends)]
 
     def _gathered(self, a: int, own: slice, average: Tensor, change: Tensor) -> Gathered:
         run, work = self.runs[a], self.works[a]
-        lost, scores = self.diverged[own], self.scores[:, own].unbind()
+        parts = (*self.scores[:, own], self.diverged[own], self.weight[own])
+        *scores, lost, weight = (torch.from_numpy(part) for part in parts)
         played = Round(
             work.client, work.row, self.size[own], Score(*scores[:2]), Score(*scores[2:]), lost
         )
-        weight, n, c = self.weight[own], self.n[own], work.c
-        models = None if self.models is None else self.models[own]
+        n, c, models = self.n[own], work.c, None if self.models is None else self.models[own]
         if lost.any():
             weight, n, c = weight[~lost], n[~lost], c[~lost]
             models = None if models is None else models[~lost.to(models.device)]

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from fedlab_edu.data.clients import Clients
@@ -54,30 +54,30 @@ def scores_of(model: Model, vectors: Sequence[Tensor], clients: Clients) -> list
     """Return the `score` of each of several w on the same examples, which are fetched once."""
     for w in vectors:
         fits("w", w, model, clients)
-    device, several = vectors[0].device, len(vectors)
-    shared = all(w.dim() == 1 for w in vectors)
-    total = torch.zeros(2, several, len(clients), dtype=torch.float64, device=device)
+    several, B, n = len(vectors), len(clients), clients.n.numpy()
+    total = np.zeros((2 * several, B))
 
-    def evaluate(block: _Block) -> tuple[Tensor, Tensor]:
+    def evaluate(block: _Block) -> np.ndarray:
         x, y = clients.inputs(block.rows), clients.y.index_select(0, block.rows.flatten())
         outputs = torch.cat([_outputs(model, w, block.model, x) for w in vectors])
-        if several > 1:
-            y = torch.cat([y] * several)
+        y = y if several == 1 else torch.cat([y] * several)
         losses = model.losses(outputs, y).double()
         classes = outputs.dim() == 2 and outputs.shape[1] > 1 and y.dim() == 1
         classes = classes and not y.is_floating_point()
-        wrong = outputs.argmax(-1) != y if classes else losses
-        found = torch.stack([losses, wrong.double()]).view(2, several, -1)
-        return block.client.flatten().to(device), found * block.real.flatten()
+        wrong = (outputs.argmax(-1) != y).double() if classes else losses
+        found = torch.cat([losses, wrong]).cpu().numpy().reshape(2 * several, *block.real.shape)
+        found = np.where(block.real, found, 0)
+        return np.stack([np.bincount(block.client.ravel(), v.ravel(), B) for v in found])
 
-    def add(part: tuple[Tensor, Tensor]) -> None:
-        total.index_add_(2, *part)
+    def add(part: np.ndarray) -> None:
+        np.add(total, part, out=total)
 
-    w = vectors[-1]
+    w, shared = vectors[-1], all(w.dim() == 1 for w in vectors)
     run_parallel(evaluate, [*_blocks(model, w, clients, shared)], add, threads_for(w))
-    mean = total / clients.n.clamp_min(1).to(device)
-    mean = mean.masked_fill(~mean[0].isfinite(), torch.inf).cpu()  # diverged
-    return [Score(*pair) for pair in zip(*mean, strict=True)]
+    losses, errors = (total / np.maximum(n, 1)).reshape(2, several, B)
+    diverged = ~np.isfinite(losses)
+    losses[diverged] = errors[diverged] = np.inf
+    return [Score(*map(torch.from_numpy, pair)) for pair in zip(losses, errors, strict=True)]
 
 
 def _outputs(model: Model, w: Tensor, which: Int[Tensor, " k"], x: Tensor) -> Tensor:
@@ -93,20 +93,20 @@ class _Block(NamedTuple):
     Fields:
         model: rows of W.
         client, rows: whose examples they are, and their rows in the data.
-        real: 1, or 0 where a model has fewer examples, and one of its own is repeated.
+        real: whether they count; where a model has fewer examples, one of its own is repeated.
     """
 
     model: Int[Tensor, " k"]
-    client: Int[Tensor, "k b"]
+    client: Int[np.ndarray, "k b"]
     rows: Int[Tensor, "k b"]
-    real: Float[Tensor, "k b"]
+    real: Bool[np.ndarray, "k b"]
 
 
 def _blocks(
     model: Model, w: Float[Tensor, "*B d"], clients: Clients, shared: bool
 ) -> Iterator[_Block]:
     """Split all clients' examples into blocks of bounded memory; one model if it is shared."""
-    rows, each = torch.cat(clients.rows), clients.n.numpy()
+    rows, each = torch.cat(clients.rows).numpy(), clients.n.numpy()
     client = np.repeat(np.arange(len(each)), each)
     n = each.sum(keepdims=True) if shared else each  # of each model
     begin, most = np.cumsum(n) - n, int(n.max())
@@ -117,9 +117,8 @@ def _blocks(
             some = found[i : i + k]
             real = j < n[some, None]
             at = begin[some, None] + np.where(real, j, first)
-            mask = torch.from_numpy(real).to(w)
-            own, at = torch.from_numpy(client[at]), torch.from_numpy(at)
-            yield _Block(torch.from_numpy(some), own, rows[at].to(w.device), mask)
+            own = torch.from_numpy(rows[at]).to(w.device)
+            yield _Block(torch.from_numpy(some), client[at], own, real)
 
 
 def _block_shape(example: int, w: Tensor, models: int, most: int) -> tuple[int, int]:
@@ -161,8 +160,8 @@ def _derivative(model: Model, w: Tensor, clients: Clients, u: Tensor | None) -> 
         leaf = w[owner].requires_grad_()
         outputs = model.outputs(leaf, clients.inputs(block.rows)).flatten(0, 1)
         losses = model.losses(outputs, clients.y[rows].flatten(0, 1)).view_as(rows)
-        p = (1 / clients.n.to(w))[owner, None].expand_as(losses)
-        loss = (losses * p * block.real).sum()
+        p = torch.from_numpy(block.real).to(w) / clients.n.to(w)[owner, None]
+        loss = (losses * p).sum()
         (d,) = torch.autograd.grad(loss, leaf, create_graph=u is not None)
         if u is not None:
             (d,) = torch.autograd.grad(d, leaf, u[owner])
