@@ -145,9 +145,9 @@ def train_clients(
     def train(tile: np.ndarray) -> _Part:
         i = torch.from_numpy(tile)
         of_run, mine = torch.from_numpy(run_of[tile]), client[i]
-        state = _states(runs, initial, of_run.tolist(), mine.tolist())
-        received = w if w.dim() == 1 else w[of_run]
-        inputs = ClientInput(received, h if h.dim() == 1 else h[of_run], state, played[of_run])
+        state, at = _states(runs, initial, of_run.tolist(), mine.tolist()), of_run.to(w.device)
+        received, sent = (v if v.dim() == 1 else v[at] for v in (w, h))
+        inputs = ClientInput(received, sent, state, played[of_run])
         update = method.loc(model, inputs, data[mine], c[i], [seeds[j] for j in tile])
         _check(update, method, (len(i), d), state is not None)
         before, after = scores_of(model, [received, update.personal], tests[mine])

@@ -125,13 +125,13 @@ class Sums:
         require((weight >= 0).all(), name, weight, "at least 0")
         self.weight[at], self.scores[:, at], self.diverged[at] = weight, scores, ~finite
         if self.models is not None:
-            self.models[tile.place] = W
+            self.models[tile.place.to(W.device)] = W
         if update.state is not None:
             for i in finite.nonzero()[0].tolist():
                 self.states[int(run[i])][int(client[i])] = update.state[i].clone()
         of_run = run.unique() if len(self.runs) > 1 else run[:1]
-        mine = (of_run[:, None] == run).to(W)
-        mix, delta = mine * torch.from_numpy(p).to(W), update.state_delta
+        mine, delta = (of_run[:, None] == run).to(W), update.state_delta
+        mix = mine * torch.from_numpy(p).to(W)
         change = None if delta is None else mine @ _without_nan(delta, tile.finite)
         return Part(of_run, mix @ W, change, mix.sum(1))
 

@@ -134,22 +134,8 @@ def start(
     else:
         check_types(model, fed)
         device, dtype = fed.train.x.device, fed.sizes.dtype
-    if tuner is None or isinstance(tuner, LocalHP):
-        tuner = Fixed(LocalHP() if tuner is None else tuner)
-    lacks = [n for n in ("table", "final", "ask", "tell", "freeze") if not hasattr(tuner, n)]
-    allowed = "a LocalHP, or a tuner" + (f"; this one lacks {', '.join(lacks)}" if lacks else "")
-    ok = isinstance(tuner, Tuner) and not isinstance(tuner, type)
-    require(ok, "tuner", tuner, allowed)
-    tuner.final.each(len(fed), "final configurations of the tuner")
-    b = ServerHP() if b is None else b
-    method = FedAvg() if method is None else method
-    ok = isinstance(method, Method) and not isinstance(method, type)
-    require(ok, "method", method, "a method, such as FedAvg()")
-    check_mu(method, tuner.table)
-    require_type("b", b, ServerHP, "ServerHP(lr=0.5)")
-    check_control(method, b)
+    tuner, b, method = _complete(tuner, b, method, len(fed))
     require(isinstance(replacement, bool), "replacement", replacement, "True or False")
-    require(len(b) == 1, "b", f"{len(b)} rows", "one setting of the server")
     seed = whole("seed", seed, 0)
     w = model.init(seed_for(seed)) if w is None else _checked(w, model)
     w = w.to(device, dtype)
@@ -157,6 +143,28 @@ def start(
     allowed = "False, for clients of this method keep vectors"
     require(not replacement or stateless, "replacement", replacement, allowed)
     return Run(Server.initial(w), {}, method, b, tuner, seed, replacement=replacement)
+
+
+def _complete(
+    tuner: Tuner | LocalHP | None, b: ServerHP | None, method: Method | None, clients: int
+) -> tuple[Tuner, ServerHP, Method]:
+    """Fill in the defaults of `start`, and check that the three fit together."""
+    if tuner is None or isinstance(tuner, LocalHP):
+        tuner = Fixed(LocalHP() if tuner is None else tuner)
+    lacks = [n for n in ("table", "final", "ask", "tell", "freeze") if not hasattr(tuner, n)]
+    allowed = "a LocalHP, or a tuner" + (f"; this one lacks {', '.join(lacks)}" if lacks else "")
+    ok = isinstance(tuner, Tuner) and not isinstance(tuner, type)
+    require(ok, "tuner", tuner, allowed)
+    tuner.final.each(clients, "final configurations of the tuner")
+    b = ServerHP() if b is None else b
+    method = FedAvg() if method is None else method
+    ok = isinstance(method, Method) and not isinstance(method, type)
+    require(ok, "method", method, "a method, such as FedAvg()")
+    check_mu(method, tuner.table)
+    require_type("b", b, ServerHP, "ServerHP(lr=0.5)")
+    check_control(method, b)
+    require(len(b) == 1, "b", f"{len(b)} rows", "one setting of the server")
+    return tuner, b, method
 
 
 def _checked(w: object, model: Model) -> Tensor:

@@ -63,43 +63,41 @@ def local_sgd(
 
     Source: McMahan et al. (2017), Algorithm 1, ClientUpdate.
     """
-    require_type("clients", clients, Clients, "fed.train")
-    require_type("c", c, LocalHP, "LocalHP(lr=0.1)")
-    require_type("seeds", seeds, list, "[0, 1, 2], one for each client")
-    require_type("w", w, Tensor, "run.w")
-    require(len(clients) > 0, "clients", 0, "at least one")
-    require(len(seeds) == len(clients), "seeds", len(seeds), f"{len(clients)}, one for each client")
+    _check_types(w, clients, c, seeds)
     one_of(*OPTIMIZERS)("optimizer", optimizer)
     if workers is not None:
         workers = whole("workers", workers, 1, allowed="at least 1, or None")
     c = c.each(len(clients))
     w, anchor = w.detach(), (w if anchor is None else anchor).detach()
     _check(model, clients, c, {"w": w, "anchor": anchor, "drift": drift})
+    everyone = _Tile(w, anchor, drift, clients, c, seeds, torch.arange(len(clients)))
+    if inside_tile() and bool((steps(clients.n, c).diff() <= 0).all()):
+        return _train(model, everyone, watch, optimizer)
+    out = w.new_empty(len(clients), model.d)
 
     def train(tile: np.ndarray) -> tuple[Tensor, Tensor]:
-        at = torch.from_numpy(tile)
-        mine = (v[at] if v is not None and v.dim() == 2 else v for v in (w, anchor, drift))
-        some = _Some(*mine, clients[at], c[at], [seeds[i] for i in tile], at)  # type: ignore[arg-type, call-arg]
-        return at, _train(model, some, watch, optimizer)
-
-    number = steps(clients.n, c).numpy()
-    if inside_tile() and bool((np.diff(number) <= 0).all()):
-        everyone = torch.arange(len(clients))
-        some = _Some(w, anchor, drift, clients, c, seeds, everyone)
-        return _train(model, some, watch, optimizer)
-    tiles = cut(model, clients, c, w, workers)
-    out = w.new_empty(len(clients), model.d)
+        some = everyone.select(torch.from_numpy(tile))
+        return some.place, _train(model, some, watch, optimizer)
 
     def store(trained: tuple[Tensor, Tensor]) -> None:
         out[trained[0]] = trained[1]
 
-    run_parallel(train, tiles, store, threads_for(w, workers))
+    run_parallel(train, cut(model, clients, c, w, workers), store, threads_for(w, workers))
     return out
 
 
 def threads_for(w: Tensor, workers: int | None = None) -> int:
     """Return how many threads train tiles: one for a GPU, and inside a tile."""
     return 1 if w.device.type != "cpu" or inside_tile() else workers or cores()
+
+
+def _check_types(w: object, clients: Clients, c: object, seeds: list[int]) -> None:
+    require_type("clients", clients, Clients, "fed.train")
+    require_type("c", c, LocalHP, "LocalHP(lr=0.1)")
+    require_type("seeds", seeds, list, "[0, 1, 2], one for each client")
+    require_type("w", w, Tensor, "run.w")
+    require(len(clients) > 0, "clients", 0, "at least one")
+    require(len(seeds) == len(clients), "seeds", len(seeds), f"{len(clients)}, one for each client")
 
 
 def _check(model: Model, clients: Clients, c: LocalHP, vectors: dict[str, Tensor | None]) -> None:
@@ -127,7 +125,7 @@ def cut(
     return make_tiles(width.numpy(), steps(clients.n, c).numpy(), number)
 
 
-class _Some(NamedTuple):
+class _Tile(NamedTuple):
     """The clients of a tile; w, anchor and drift are (k, d), or (d,) for all."""
 
     w: Tensor
@@ -136,11 +134,19 @@ class _Some(NamedTuple):
     clients: Clients
     c: LocalHP
     seeds: list[int]
-    at: Int[Tensor, " k"]  # their places among all clients
+    place: Int[Tensor, " k"]  # among all clients
+
+    def select(self, i: Int[Tensor, " k"]) -> "_Tile":
+        """Return the tile of some of these clients."""
+        at = i.to(self.w.device)
+        w, anchor = (v[at] if v.dim() == 2 else v for v in (self.w, self.anchor))
+        drift = self.drift if self.drift is None or self.drift.dim() == 1 else self.drift[at]
+        seeds = [self.seeds[j] for j in i.tolist()]
+        return _Tile(w, anchor, drift, self.clients[i], self.c[i], seeds, self.place[i])
 
 
 @torch.no_grad()
-def _train(model: Model, some: _Some, watch: Watch | None, optimizer: str) -> Float[Tensor, "k d"]:
+def _train(model: Model, some: _Tile, watch: Watch | None, optimizer: str) -> Float[Tensor, "k d"]:
     """Train the clients of one tile side by side."""
     c, clients = some.c, some.clients
     W = some.w.expand(len(clients), -1).clone()
@@ -160,7 +166,7 @@ def _train(model: Model, some: _Some, watch: Watch | None, optimizer: str) -> Fl
             drop = Drop(mix(seeds[:k], t), rates[:k]) if drops else None
             sgd.step(x[i].view(k, b, *x[i].shape[1:]), y[i], p[i].view(k, b), drop)
             if watch is not None:
-                watch(some.at[:k], t, W[:k])
+                watch(some.place[:k], t, W[:k])
     return W
 
 
