@@ -145,9 +145,7 @@ def start(
     return Run(Server.initial(w), {}, method, b, tuner, seed, replacement=replacement)
 
 
-def _complete(
-    tuner: Tuner | LocalHP | None, b: ServerHP | None, method: Method | None, clients: int
-) -> tuple[Tuner, ServerHP, Method]:
+def _complete(tuner: Any, b: Any, method: Any, clients: int) -> tuple[Tuner, ServerHP, Method]:
     """Fill in the defaults of `start`, and check that the three fit together."""
     if tuner is None or isinstance(tuner, LocalHP):
         tuner = Fixed(LocalHP() if tuner is None else tuner)
