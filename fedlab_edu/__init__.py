@@ -4,7 +4,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from fedlab_edu.data import Clients, Federation, digits, genres, load, sensors, shakespeare
+    from fedlab_edu.data import Clients, Federation, digits, genres, sensors, shakespeare
     from fedlab_edu.methods import MAML, Ditto, FedAvg, FedDyn, FedPA, FedProx, Reptile, Scaffold
     from fedlab_edu.methods.fedavg import server_sgd, weighted_average
     from fedlab_edu.models.model import Model
@@ -42,7 +42,7 @@ __version__ = "0.1.0"
 # The module of each public name. It is imported when the name is first used, so that the command
 # line answers before PyTorch is loaded.
 _MODULE = {
-    "data": "Clients Federation digits genres load sensors shakespeare",
+    "data": "Clients Federation digits genres sensors shakespeare",
     "methods": "Ditto FedAvg FedDyn FedPA FedProx MAML Reptile Scaffold",
     "methods.fedavg": "server_sgd weighted_average",
     "models.model": "Model",
@@ -79,7 +79,7 @@ __all__ = [
     "Scaffold", "SearchSpace", "ServerHP", "Spaces", "StopTraining", "Uniform", "around",
     "bayesian_search", "char_lstm", "clocked", "cnn_cifar", "cnn_femnist", "communicate",
     "communicate_all", "digits", "evaluate", "fedpop", "fedtune", "from_module", "genres",
-    "gradient", "hyperband", "lenet5", "linear", "load", "load_run", "local_sgd", "mlp",
+    "gradient", "hyperband", "lenet5", "linear", "load_run", "local_sgd", "mlp",
     "personalise", "random_search", "resnet18", "save_run", "schedule", "score", "sensors",
     "server_sgd", "shakespeare", "start", "successive_halving", "train", "tune", "weighted_average",
 ]  # fmt: skip

@@ -6,7 +6,7 @@ import string
 import pytest
 import torch
 
-from fedlab_edu import Clients, Federation, digits, load, shakespeare
+from fedlab_edu import Clients, Federation, digits, shakespeare
 from fedlab_edu.data import (
     by_group,
     decode,
@@ -228,17 +228,12 @@ def test_more_clients_than_there_are_cannot_be_drawn(number: int) -> None:
 def test_a_gpu_that_is_not_there_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 0)
     with pytest.raises(ValueError, match=r"device is 'cuda'; allowed: 'cpu' \(this PyTorch sees"):
-        load("digits", device="cuda")
+        digits().to("cuda")
     with pytest.raises(ValueError, match="device is 'gpu'; allowed: 'cpu'"):
-        load("digits", device="gpu")
+        digits().to("gpu")
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
     with pytest.raises(ValueError, match="device is 'cuda:2'; allowed: 'cpu', 'cuda:0', 'cuda:1'"):
-        load("digits", device="cuda:2")
-
-
-def test_an_unknown_data_set_is_named_with_those_there_are() -> None:
-    with pytest.raises(ValueError, match="name is 'mnist'; allowed: 'digits', 'shakespeare'"):
-        load("mnist")
+        digits().to("cuda:2")
 
 
 # ------------------------------------------------------------------------------------- digits

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from fedlab_edu import Federation, LocalHP, load, mlp, score, start, train
+from fedlab_edu import Federation, LocalHP, mlp, score, start, train
 from fedlab_edu.data import decode, digit_images, genres, sensors
 from fedlab_edu.data.shakespeare import plays, speeches
 from fedlab_edu.data.shift import NOISE, SENSORS, lines, seen
@@ -156,9 +156,9 @@ def test_with_a_gap_genres_parts_share_no_character() -> None:
         assert int(b.max()) + 30 < int(c.min())
 
 
-def test_both_are_loaded_by_name() -> None:
-    assert load("sensors", seed=5).names == SENSORS
-    assert len(load("genres", step=2000, shuffle=True, seed=1)) == 6
+def test_clients_are_named_after_their_sensors_and_there_are_six_genres() -> None:
+    assert sensors(seed=5).names == SENSORS
+    assert len(genres(step=2000, shuffle=True, seed=1)) == 6
 
 
 @pytest.mark.parametrize(
