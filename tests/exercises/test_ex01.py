@@ -12,7 +12,7 @@ from torch import Tensor
 
 from fedlab_edu import Clients, LocalHP, linear, local_sgd
 from fedlab_edu.experiments.drift import relative_drift
-from fedlab_edu.methods import aggregate
+from fedlab_edu.methods import fedavg as package
 from fedlab_edu.training import plan as engine
 from fedlab_grade.checks import Failure, close, composite, tensor, unchanged
 from fedlab_grade.student import Student
@@ -20,7 +20,7 @@ from fedlab_grade.student import Student
 weighted_average = partial(pytest.mark.q, "ex01.1", function="weighted_average", minutes=10)
 fedavg_round = partial(pytest.mark.q, "ex01.2", function="fedavg_round", minutes=40)
 drift = partial(pytest.mark.q, "ex01.3", minutes=60)
-with_average = composite(weighted_average=aggregate.weighted_average)
+with_average = composite(weighted_average=package.weighted_average)
 
 
 # --- ex01.1 ---------------------------------------------------------------------------------------
@@ -57,7 +57,7 @@ def test_average_is_that_of_the_package(student: Student) -> None:
     close(student.call("weighted_average", W, n), real(2.5, 5), wrong_averages(W, n))
     for W, n in (models(1), models(2), (models(3)[0][:1], real(4))):
         answer = student.call("weighted_average", W, n)
-        close(answer, aggregate.weighted_average(W, n), wrong_averages(W, n))
+        close(answer, package.weighted_average(W, n), wrong_averages(W, n))
 
 
 @weighted_average(
@@ -234,7 +234,7 @@ def test_round_is_that_of_the_package(student: Student) -> None:
     s, train = drawn(), federation()
     c = LocalHP(lr=s.lr, batch=s.batch, epochs=EPOCHS)
     W = local_sgd(MODEL, s.w, train, c, seeds=list(range(len(SIZES))))
-    want = aggregate.weighted_average(W, train.n)
+    want = package.weighted_average(W, train.n)
     close(student.call("fedavg_round", *s), want, wrong_rounds(s))
 
 
