@@ -9,7 +9,7 @@ has an answer. `take` does all of it in a process with limits of time and memory
 
 import hashlib
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
@@ -109,9 +109,8 @@ def collect(paths: Sequence[tuple[str, Path]], wanted: Wanted) -> Handed:
         ranks = {n: r for n in sorted(sources) if (r := _rank(n, wanted, alone)) is not None}
         if not ranks:
             raise Unusable(f"holds no {wanted.asked}{_instead(files.refused, sorted(files.found))}")
-        choice = _Choice(sources, wanted, notes)
-        file, source = choice.made(ranks)
-        places = tuple(places_of(source)) if file in choice.notebooks else None
+        file, source, notebook = _choose(sources, ranks, wanted, notes)
+        places = tuple(places_of(source)) if notebook else None
         return Handed(file, source, notes=_cut(notes), places=places)
     except Unusable as problem:
         return Handed("", None, f"What you handed in {problem}", _cut(notes))
@@ -125,72 +124,57 @@ def _cut(notes: Sequence[str]) -> tuple[str, ...]:
     return (*shown, *more)
 
 
-class _Choice:
-    """The choice of the file that counts."""
+def _choose(
+    sources: Mapping[str, Read], ranks: Mapping[str, int], wanted: Wanted, notes: list[str]
+) -> tuple[str, str, bool]:
+    """Return name and text of the file that counts, and whether it is a notebook; adds notes.
 
-    def __init__(self, files: Mapping[str, Read], wanted: Wanted, notes: list[str]) -> None:
-        self.files, self.wanted, self.notes = files, wanted, notes
-        own = answers(wanted.stub)
-        self.blank = {n: own[n] for n in wanted.functions if NOT_WRITTEN in own.get(n, "")}
-        self.notebooks: set[str] = set()  # what was read as one
-        self.read = cache(self._read)
+    Args:
+        ranks: of the files that could be meant.
 
-    def made(self, ranks: Mapping[str, int]) -> tuple[str, str]:
-        """Return the name and the text of the file that counts.
+    Raises:
+        Unusable: several could be meant, or it cannot be read.
+    """
+    own = answers(wanted.stub)
+    blank = {n: own[n] for n in wanted.functions if NOT_WRITTEN in own.get(n, "")}
+    keys = {n: (r, n.count("/"), n.lower().endswith(".ipynb")) for n, r in ranks.items()}
 
-        Args:
-            ranks: of the files that could be meant.
+    @cache
+    def read(name: str) -> tuple[Module, bool]:
+        with about(name):
+            data = sources[name]()
+            notebook = looks_like_notebook(name, data)
+            functions = tuple(blank) or wanted.functions
+            return module_of(data, notebook, functions, wanted.names), notebook
 
-        Raises:
-            Unusable: several could be meant, or it cannot be read.
-        """
-        keys = {n: (r, n.count("/"), n.lower().endswith(".ipynb")) for n, r in ranks.items()}
-
-        def first(names: Collection[str]) -> list[str]:
-            """Return those that come first by name, place and kind."""
-            best = min((keys[n] for n in names), default=None)
-            return [n for n in names if keys[n] == best]
-
-        usual = first(keys)
-        chosen = usual
-        if len(keys) > 1:
-            chosen = first([n for n in keys if self._answers(n, ranks[n])]) or usual
-        if len(chosen) > 1:
-            names = ", ".join(repr(printable(n)) for n in chosen[:SHOWN])
-            many = f"holds {len(chosen)} files that could be meant ({names})"
-            raise Unusable(f"{many}: hand in {self.wanted.asked}")
-        name, shown = chosen[0], repr(printable(chosen[0]))
-        passed = [n for n in usual[:SHOWN] if n not in chosen]
-        self.notes += [f"{printable(n)!r} holds no answer: {shown} counts" for n in passed]
-        module = self.read(name)
-        self.notes += module.notes
-        if ranks[name]:
-            self.notes.append(f"{shown} was taken for {self.wanted.asked}")
-        if others := [printable(n) for n in sorted(self.files) if n != name]:
-            self.notes.append(f"{_some(others, 5)}: ignored")
-        return name, module.source
-
-    def _answers(self, name: str, rank: int) -> bool:
-        """Whether a file has an answer in it: code that is not the stub's, in what is asked for."""
+    def answered(name: str) -> bool:
+        """Whether it has an answer in it: code that is not the stub's, in what is asked for."""
         try:
-            found = answers(self.read(name).source)
+            found = answers(read(name)[0].source)
         except Unusable:
-            return rank < 2  # its author should know
-        asked = self.blank or dict.fromkeys(self.wanted.functions or found, "")
+            return ranks[name] < 2  # its author should know
+        asked = blank or dict.fromkeys(wanted.functions or found, "")
         return any(found.get(n, blank) != blank for n, blank in asked.items())
 
-    def _read(self, name: str) -> Module:
-        with about(name):
-            data = self.files[name]()
-            notebook = looks_like_notebook(name, data)
-            functions = tuple(self.blank) or self.wanted.functions
-            module = module_of(data, notebook, functions, self.wanted.names)
-        if notebook:
-            self.notebooks.add(name)
-        if notebook and not name.lower().endswith(".ipynb"):
-            told = f"{printable(name)!r} is a notebook, whatever its name says, and read as one"
-            module.notes.insert(0, told)
-        return module
+    usual = [n for n in keys if keys[n] == min(keys.values())]
+    good = {n: key for n, key in keys.items() if len(keys) == 1 or answered(n)}
+    chosen = [n for n in good if good[n] == min(good.values())] or usual
+    if len(chosen) > 1:
+        names = ", ".join(repr(printable(n)) for n in chosen[:SHOWN])
+        many = f"holds {len(chosen)} files that could be meant ({names})"
+        raise Unusable(f"{many}: hand in {wanted.asked}")
+    name, shown = chosen[0], repr(printable(chosen[0]))
+    passed = [n for n in usual[:SHOWN] if n not in chosen]
+    notes += [f"{printable(n)!r} holds no answer: {shown} counts" for n in passed]
+    module, notebook = read(name)
+    if notebook and not name.lower().endswith(".ipynb"):
+        notes.append(f"{shown} is a notebook, whatever its name says, and read as one")
+    notes += module.notes
+    if ranks[name]:
+        notes.append(f"{shown} was taken for {wanted.asked}")
+    if others := [printable(n) for n in sorted(sources) if n != name]:
+        notes.append(f"{_some(others, 5)}: ignored")
+    return name, module.source, notebook
 
 
 def _instead(refused: Sequence[str], there: Sequence[str]) -> str:
