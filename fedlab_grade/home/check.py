@@ -116,10 +116,7 @@ def check(question: str, file: Path | None, course: Callable[[Path | None], Path
 
 
 def check_file(
-    file: Path,
-    tests: Path,
-    question: str = "",
-    start: Callable[[], Child] | None = None,
+    file: Path, tests: Path, question: str = "", start: Callable[[], Child] | None = None
 ) -> tuple[Report, tuple[str, ...]]:
     """Return the report on a file, and notes on how it was read.
 
