@@ -10,7 +10,6 @@ from collections.abc import Callable
 from typing import Any
 
 from fedlab_grade import callables, wire
-from fedlab_grade.sandbox.processes import Worker
 from fedlab_grade.sandbox.zygote import STATUS
 
 WHY = {
@@ -28,21 +27,24 @@ ENDS: dict[int, str] = {
 }
 
 
-class Line:
-    """A connection that sends requests and receives replies before a point in time.
+class Worker:
+    """A fresh process that loads one file and answers requests before a point in time.
 
-    Args:
-        keep: bytes of what is printed that are kept.
+    Fields:
+        line: the socket on which it answers; output: a pipe, what it prints; leash: tells how it
+        ended, and ends it once it is closed.
+        printed: the beginning of what was printed; keep: its greatest length in bytes.
     """
 
-    def __init__(self, worker: Worker, keep: int) -> None:
-        self._worker, self._keep = worker, keep
-        self.printed = b""
+    keep, printed = 0, b""
+
+    def __init__(self, line: socket.socket, output: int, leash: socket.socket) -> None:
+        self.line, self.output, self.leash = line, output, leash
 
     def send(self, message: bytes, end: float) -> None:
         """Send a message before ``end``, as of `time.monotonic`."""
-        self._worker.line.settimeout(max(1e-3, end - time.monotonic()))
-        self._worker.line.sendall(message)
+        self.line.settimeout(max(1e-3, end - time.monotonic()))
+        self.line.sendall(message)
 
     def receive(self, end: float, at: Callable[[int], Any]) -> dict[str, Any]:
         """Return the next reply with its fields.
@@ -59,7 +61,7 @@ class Line:
 
     def _read(self, size: int, end: float) -> bytes:
         out = bytearray()
-        line, printed = self._worker.line.fileno(), self._worker.output
+        line, printed = self.line.fileno(), self.output
         files = {line, printed}
         while len(out) < size:
             left = end - time.monotonic()
@@ -69,7 +71,7 @@ class Line:
             if printed in ready and not self._print():
                 files.remove(printed)
             if line in ready:
-                piece = self._worker.line.recv(min(1 << 20, size - len(out)), socket.MSG_DONTWAIT)
+                piece = self.line.recv(min(1 << 20, size - len(out)), socket.MSG_DONTWAIT)
                 if not piece:
                     raise EOFError
                 out += piece
@@ -78,21 +80,21 @@ class Line:
     def listen(self) -> None:
         """Take what was printed so far, and no more than the pipe holds."""
         for _ in range(17):
-            printed = self._worker.output
-            if printed < 0 or not select.select([printed], [], [], 0)[0] or not self._print():
+            readable = self.output >= 0 and select.select([self.output], [], [], 0)[0]
+            if not readable or not self._print():
                 return
 
     def _print(self) -> bool:
         """Take a piece of what is printed; False if nothing more can come."""
-        piece = os.read(self._worker.output, 1 << 16)
-        self.printed += piece[: max(0, self._keep - len(self.printed))]
+        piece = os.read(self.output, 1 << 16)
+        self.printed += piece[: max(0, self.keep - len(self.printed))]
         return bool(piece)
 
     def how_it_ended(self) -> str:
         """Return how the worker ended, to follow the name of a function."""
-        self._worker.leash.settimeout(2)
+        self.leash.settimeout(2)
         try:
-            kind, status = STATUS.unpack(self._worker.leash.recv(STATUS.size))
+            kind, status = STATUS.unpack(self.leash.recv(STATUS.size))
         except (OSError, struct.error):
             return "ended its process"
         if kind in WHY:
@@ -104,8 +106,12 @@ class Line:
         return ENDS.get(-code, f"was ended by signal {-code} ({name})")
 
     def let_go(self) -> None:
-        """End the worker."""
-        self._worker.let_go()
+        """End it, and all that it has started."""
+        self.line.close()
+        self.leash.close()
+        if self.output >= 0:
+            os.close(self.output)
+        self.output = -1
 
 
 def _is(kind: type) -> Callable[[Any], bool]:

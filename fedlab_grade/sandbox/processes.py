@@ -15,31 +15,12 @@ from typing import Any, Literal
 from fedlab_grade.options import Limits
 from fedlab_grade.process import START
 from fedlab_grade.sandbox import users
+from fedlab_grade.sandbox.line import Worker
 from fedlab_grade.sandbox.view import PACKAGE, VIEW, NoSandbox, files_in, mounts, opened
 
 Way = Literal["bwrap", "uid", "none"]
 CODE = "import sys; sys.path[:0] = [{!r}]; from fedlab_grade.sandbox import zygote; zygote.main()"
 FORK = 30.0  # seconds; it takes some hundredths of one
-
-
-class Worker:
-    """A fresh process that loads one file and answers calls; it ends with `let_go`.
-
-    Fields:
-        line: the socket on which it answers; output: a pipe, what it prints; leash: tells how it
-        ended, and ends it once it is closed.
-    """
-
-    def __init__(self, line: socket.socket, output: int, leash: socket.socket) -> None:
-        self.line, self.output, self.leash = line, output, leash
-
-    def let_go(self) -> None:
-        """End it, and all that it has started."""
-        self.line.close()
-        self.leash.close()
-        if self.output >= 0:
-            os.close(self.output)
-        self.output = -1
 
 
 class Zygote:

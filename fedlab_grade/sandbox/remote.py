@@ -17,8 +17,7 @@ import numpy as np
 from fedlab_grade import callables, wire
 from fedlab_grade.answer import Failure, NotWritten, Raised, Stopped
 from fedlab_grade.options import Limits
-from fedlab_grade.sandbox.line import Line
-from fedlab_grade.sandbox.processes import Worker
+from fedlab_grade.sandbox.line import Worker
 from fedlab_grade.student import NotGradable, Student, lines_of
 
 MESSAGE = 2000  # characters
@@ -63,7 +62,8 @@ class Remote(Student):
         self.path = Path(file)
         self.reset()
         self._lines = lines_of(text)
-        self._line, self._limits, self._deadline = Line(worker, limits.output), limits, deadline
+        self._worker, self._limits, self._deadline = worker, limits, deadline
+        worker.keep = limits.output
         self._allowed = allowed or f"all {limits.total:g} seconds for this file"
         self._on_answer = on_answer
         self._over = ""  # why there are no further answers
@@ -83,7 +83,7 @@ class Remote(Student):
     @property
     def printed(self) -> bytes:
         """The beginning of what the student's code has printed."""
-        return self._line.printed
+        return self._worker.printed
 
     def run(
         self, name: str, arguments: Sequence[object], named: Mapping[str, object], seed: int | None
@@ -137,11 +137,11 @@ class Remote(Student):
         end = time.monotonic() + request["limit"]
         asked = 0
         try:
-            self._line.send(wire.encode(request, functions.place), end)
+            self._worker.send(wire.encode(request, functions.place), end)
             while True:
-                reply = self._line.receive(end, functions.at)
+                reply = self._worker.receive(end, functions.at)
                 if reply["kind"] != "ask":
-                    self._line.listen()
+                    self._worker.listen()
                     return reply
                 asked += 1
                 if asked > self._limits.asked:
@@ -149,7 +149,7 @@ class Remote(Student):
                     self._stop(f"{who} called a function that it was given more than {often}")
                 with _alarm(end):
                     answer = _called(functions, reply)
-                self._line.send(answer, end)
+                self._worker.send(answer, end)
         except (TimeoutError, _Late):
             if time.monotonic() >= self._deadline:
                 self._stop(f"{who} was stopped: {self._allowed} are used up")
@@ -160,21 +160,21 @@ class Remote(Student):
         except callables.Malformed as error:
             self._stop(f"{who} sent something that is no answer ({error}), and was stopped")
         except (EOFError, OSError):
-            self._stop(f"{who} {self._line.how_it_ended()}")
+            self._stop(f"{who} {self._worker.how_it_ended()}")
         except _Verdict as verdict:
-            self._line.let_go()
+            self._worker.let_go()
             self._over = "the test had ended before"
             raise verdict.error from None
 
     def _stop(self, message: str, likely: str = "") -> NoReturn:
-        self._line.listen()
-        self._line.let_go()
+        self._worker.listen()
+        self._worker.let_go()
         self._over = "an earlier call was stopped"
         trace = rf'File "{re.escape(str(self.path))}", line (\d+),? in (\S+)'
         where = ""
         printed, _, dump = self.printed.rpartition(b"Timeout (")
         if at := re.search(trace, dump.decode("utf-8", "replace")):
-            self._line.printed = printed
+            self._worker.printed = printed
             line = int(at[1]) if len(at[1]) < 9 else 0
             text = self._lines[line - 1].strip() if 0 < line <= len(self._lines) else ""
             name = callables.clean(at[2].strip("<>"), 60)
