@@ -85,11 +85,7 @@ class Child:
             self.process.stdin.flush()
 
     def event(self, patience: float | None = None) -> dict[str, Any] | None:
-        """Return its next event; None if it has ended, or if that takes too long.
-
-        Args:
-            patience: seconds; None for its limit.
-        """
+        """Return its next event; None if it has ended, or says nothing for too many seconds."""
         end = time.monotonic() + (self.limit + GRACE if patience is None else patience)
         while (left := end - time.monotonic()) > 0:
             self.poll()

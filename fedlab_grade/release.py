@@ -30,9 +30,6 @@ _CELL = re.compile(r"# %%(.*)")
 def release(text: str, name: str = "solution.py") -> str:
     """Return the text of a solution with a stub in place of each answer.
 
-    Args:
-        name: the file, for error messages.
-
     Raises:
         ValueError: the markers do not balance, a cell tagged ``exercise`` has no answer to take
             out, or the result is not Python; with the file and the line.

@@ -134,11 +134,7 @@ def lengths(head: bytes) -> tuple[int, int]:
 
 
 def decode(body: bytes, blob: bytes, function: Callable[[int], object] = no_function) -> Any:
-    """Return the value of a message.
-
-    Args:
-        function: what is called for a number of a callable.
-    """
+    """Return the value of a message."""
     reader = _Reader(blob, function)
     try:
         value = reader.value(_from_json(body.decode("ascii")), 0)

@@ -100,11 +100,7 @@ def target(question: str, file: Path | None, course: Callable[[Path | None], Pat
 
 
 def check(question: str, file: Path | None, course: Callable[[Path | None], Path]) -> int:
-    """Print the report on a file; 0 for full marks, else 1.
-
-    Args:
-        question, file, course: see `target`.
-    """
+    """Print the report on a file; 0 for full marks, else 1."""
     chosen = target(question, file, course)
     try:
         report, notes = check_file(chosen.file, chosen.tests, chosen.question)
@@ -118,12 +114,7 @@ def check(question: str, file: Path | None, course: Callable[[Path | None], Path
 def check_file(
     file: Path, tests: Path, question: str = "", start: Callable[[], Child] | None = None
 ) -> tuple[Report, tuple[str, ...]]:
-    """Return the report on a file, and notes on how it was read.
-
-    Args:
-        question: as in ex01.2; "" for all.
-        start: see `fedlab_grade.run.grade`.
-    """
+    """Return the report on a file, and notes on how it was read."""
     data = file.read_bytes()
     notebook = looks_like_notebook(file.name, data)
     stems = (file.stem, tests.stem.removeprefix("test_"))

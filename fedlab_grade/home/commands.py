@@ -17,11 +17,7 @@ from fedlab_grade.run import CheckBroken, Report
 
 
 def watch(question: str, file: Path | None, course: Callable[[Path | None], Path]) -> int:
-    """Check a file now and at each save until Ctrl-C; 0.
-
-    Args:
-        question, file, course: see `fedlab_grade.home.check.target`.
-    """
+    """Check a file now and at each save until Ctrl-C; 0."""
     chosen = target(question, file, course)
 
     def told(report: Report, notes: tuple[str, ...]) -> None:
@@ -68,11 +64,7 @@ def hint(question: str, course: Path, level: int | None = None) -> int:
 
 
 def overview(course: Path, check: bool = False) -> int:
-    """Print the points so far in all exercises, and what comes next; 0 if all is done, else 1.
-
-    Args:
-        check: check all of them first.
-    """
+    """Print the points so far in all exercises, and what comes next; 0 if all is done, else 1."""
     tests = sorted((course / "tests" / "exercises").glob("test_ex*.py"))
     if not tests:
         raise Refusal(f"{course / 'tests' / 'exercises'} holds no exercises.")

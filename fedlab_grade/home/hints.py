@@ -24,11 +24,7 @@ def read(path: Path) -> dict[str, tuple[str, ...]]:
 
 
 def choose(folder: Path, question: str) -> tuple[str, ...]:
-    """Return the hints to one question.
-
-    Args:
-        folder: with the files of hints.
-    """
+    """Return the hints to one question."""
     exercise, _, number = question.partition(".")
     known = {path.stem: path for path in sorted(folder.glob("ex*.toml"))}
     if exercise not in known:
@@ -43,12 +39,7 @@ def choose(folder: Path, question: str) -> tuple[str, ...]:
 
 
 def render(question: str, hints: tuple[str, ...], level: int, width: int = 88) -> str:
-    """One hint, and which come after it.
-
-    Args:
-        level: of the hint, from 1.
-        width: of a line, in characters.
-    """
+    """Return one hint, and which come after it."""
     names = list(LEVELS.values())
     words = fill(hints[level - 1], width, initial_indent="  ", subsequent_indent="  ")
     left = [f"{number} ({names[number - 1]})" for number in range(level + 1, len(hints) + 1)]

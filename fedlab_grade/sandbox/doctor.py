@@ -110,11 +110,7 @@ def examine() -> Diagnosis:
 
 
 def tried(way: Way, planted: Sequence[Path] = ()) -> Finding:
-    """Start a worker in this way, and let it look around.
-
-    Args:
-        planted: private files; the way does not work if the worker can read one.
-    """
+    """Start a worker in this way, and let it look around, also for planted private files."""
     if sys.platform != "linux":
         return Finding(way, False, "it needs Linux")
     if way == "uid" and os.getuid() != 0:

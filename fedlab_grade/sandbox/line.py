@@ -49,9 +49,6 @@ class Worker:
     def receive(self, end: float, at: Callable[[int], Any]) -> dict[str, Any]:
         """Return the next reply with its fields.
 
-        Args:
-            at: the function of a number, for `wire.decode`.
-
         Raises:
             TimeoutError, EOFError, OSError: there is none before ``end``.
             callables.Malformed: it is no reply.

@@ -94,11 +94,7 @@ class Zygote:
             )
 
     def look(self, files: Iterable[str] = ()) -> dict[str, Any]:
-        """Let a worker look around, and return what it can see and do.
-
-        Args:
-            files: those that it tries to read; which of them it could is in ``readable``.
-        """
+        """Let a worker look around, and return what it can see and do."""
         worker = self.worker(b"L")
         try:
             worker.line.settimeout(FORK)
