@@ -11,32 +11,26 @@ from tqdm import tqdm
 from fedlab_grade.escape import for_console
 from fedlab_grade.home import hints, progress
 from fedlab_grade.home.check import check_file, show, target, width
-from fedlab_grade.home.watch import watch as look
+from fedlab_grade.home.watch import checks
 from fedlab_grade.options import Refusal
-from fedlab_grade.run import CheckBroken, Report
+from fedlab_grade.run import CheckBroken
 
 
 def watch(question: str, file: Path | None, course: Callable[[Path | None], Path]) -> int:
     """Check a file now and at each save until Ctrl-C; 0."""
     chosen = target(question, file, course)
 
-    def told(report: Report, notes: tuple[str, ...]) -> None:
-        chosen.keep(report)
-        show(report, notes, "")
-        waiting()
-
-    def said(problem: str) -> None:
-        say(for_console(problem))
-        waiting()
-
-    def waiting() -> None:
-        clock = time.strftime("%H:%M:%S")
-        say(f"-- {clock}: {chosen.file} is checked again when you save it. Ctrl-C ends this.")
-
     say = partial(print, flush=True)
     say("Loading PyTorch; this takes some seconds.")
     try:
-        look(chosen.file, chosen.tests, chosen.question, told, said)
+        for found in checks(chosen.file, chosen.tests, chosen.question):
+            if isinstance(found, str):
+                say(for_console(found))
+            else:
+                chosen.keep(found[0])
+                show(*found, again="")
+            clock = time.strftime("%H:%M:%S")
+            say(f"-- {clock}: {chosen.file} is checked again when you save it. Ctrl-C ends this.")
     except KeyboardInterrupt:
         say()
     return 0

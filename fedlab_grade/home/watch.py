@@ -5,7 +5,8 @@ result comes at once, and whatever a student's code does ends with that process.
 """
 
 import time
-from collections.abc import Callable
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from fedlab_grade.home.check import BROKEN, check_file
@@ -16,21 +17,14 @@ from fedlab_grade.run import CheckBroken, Report
 LOADED = ("fedlab_edu", "fedlab_grade.checks", "hypothesis")
 
 Stamp = tuple[int, int, int]
-Tell = Callable[[Report, tuple[str, ...]], None]
 
 
 class Saved(Exception):
     """The file was saved again while it was checked."""
 
 
-def watch(file: Path, tests: Path, question: str, tell: Tell, say: Callable[[str], None]) -> None:
-    """Check a file now and after each save, without end.
-
-    Args:
-        question: as in ex01.2; "" for all.
-        tell: what to do with a report, and notes on it.
-        say: what to do with a sentence, where there is no report.
-    """
+def checks(file: Path, tests: Path, question: str) -> Iterator[str | tuple[Report, Sequence[str]]]:
+    """Check a file now and after each save: yield report and notes, or why there is none."""
     seen: Stamp | None = None
 
     def poll() -> None:
@@ -46,16 +40,15 @@ def watch(file: Path, tests: Path, question: str, tell: Tell, say: Callable[[str
     try:
         while True:
             seen = settled(file, seen)
-            try:
-                found = check_file(file, tests, question, start)
-            except Saved:
-                pass
-            except (Refusal, OSError) as problem:
-                say(str(problem))
-            except CheckBroken as broken:
-                say(f"{BROKEN}\n{broken}")
-            else:
-                tell(*found)
+            with suppress(Saved):
+                try:
+                    found: str | tuple[Report, Sequence[str]]
+                    found = check_file(file, tests, question, start)
+                except (Refusal, OSError) as problem:
+                    found = str(problem)
+                except CheckBroken as broken:
+                    found = f"{BROKEN}\n{broken}"
+                yield found
             spare = spare or [Child(modules=LOADED)]
     finally:
         for child in spare:

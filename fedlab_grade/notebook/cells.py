@@ -70,7 +70,7 @@ def cells_of(text: str) -> Iterator[tuple[str, str]]:
 
 
 def python_of(source: str, files: Collection[str]) -> tuple[str, str]:
-    """Return the Python of a code cell, line for line; and the file that the cell writes instead."""
+    """Return the Python of a code cell, line for line; and the file that it writes instead."""
     if writes := _WRITES.match(source):
         file = writes[1].strip().strip("'\"")
         if file.replace("\\", "/").rpartition("/")[2] in {f"{name}.py" for name in files}:
