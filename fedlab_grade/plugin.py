@@ -149,29 +149,24 @@ class Recorder:
         printed = Printed()
         faulthandler.dump_traceback_later(limit, exit=True, file=self.channel)
         try:
-            with redirect_stdout(printed), redirect_stderr(printed):
+            stream = io.TextIOWrapper(printed, "utf-8", "backslashreplace", write_through=True)
+            with redirect_stdout(stream), redirect_stderr(stream):
                 yield printed
         finally:
             faulthandler.cancel_dump_traceback_later()
 
 
-class Printed(io.TextIOWrapper):
-    """A stand-in for standard output that keeps the beginning, however much is printed."""
+class Printed(io.BufferedIOBase):
+    """A stand-in for a file that keeps the beginning, however much is printed."""
 
-    def __init__(self) -> None:
-        self._kept = _Beginning()
-        super().__init__(self._kept, "utf-8", "backslashreplace", write_through=True)
-
-    @property
-    def text(self) -> str:
-        return self._kept.bytes.decode("utf-8", "replace")[:PRINTED]
-
-
-class _Beginning(io.BufferedIOBase):
     name = "<output>"
 
     def __init__(self) -> None:
         self.bytes = b""
+
+    @property
+    def text(self) -> str:
+        return self.bytes.decode("utf-8", "replace")[:PRINTED]
 
     def writable(self) -> bool:
         return True
