@@ -4,6 +4,7 @@ import ast
 import re
 import warnings
 from collections.abc import Collection, Iterator, Mapping
+from itertools import groupby
 
 from fedlab_grade.notebook.cells import (
     UNREADABLE,
@@ -92,13 +93,15 @@ def _convert(text: str, names: Collection[str], files: Collection[str]) -> Modul
         why = lost[asked[0]]
         what = " or ".join(name for name in asked if lost[name] == why)
         raise NotANotebook(NO_ANSWER.format(why, what))
-    dropped = [s for s in statements if s.sets & needed and s not in kept]
+    dropped = [s for s in statements if s.sets & needed and not s.is_kept(needed)]
     remarks = _remarks(kept, dropped, names, {*broken}, notes)
-    kept = [s for s in kept if not (is_stub(s.node) and s.binds & lost.keys())]
-    known = [n for n in names if n in lost.keys() | {n for s in kept for n in s.binds}]
+    counts = {s for s in kept if not (is_stub(s.node) and s.binds & lost.keys())}
+    bound = lost.keys() | {name for s in counts for name in s.binds}
+    head = " ".join([HEAD, *(name for name in names if name in bound)])
     parts = [RAISES.format(*pair) for pair in lost.items()]
-    parts += [_part(n, c, [s for s in statements if s.cell == n], kept) for n, c in codes.items()]
-    return Module("\n".join([" ".join([HEAD, *known]), *filter(None, parts)]), [*notes, *remarks])
+    for number, group in groupby(statements, key=lambda s: s.cell):
+        parts.append(_part(number, codes[number], [*group], counts))
+    return Module("\n".join([head, *filter(None, parts)]), [*notes, *remarks])
 
 
 def _part(number: int, code: str, all_of_it: list[Statement], kept: Collection[Statement]) -> str:
