@@ -76,11 +76,10 @@ def source(name: str) -> str:
 
 @pytest.mark.parametrize("chapter", CHAPTERS, ids=lambda path: path.stem)
 def test_a_line_of_a_shown_cell_has_at_most_80_columns(chapter: Path) -> None:
-    folds = chapter.stem in PATHS or chapter.stem.endswith("_more")  # theirs may be unfolded
     long = [
         line
         for cell in cells(chapter.read_text(encoding="utf-8"))
-        if not removed(cell) and (folds or not folded(cell))
+        if not removed(cell)
         for line in cell.code.splitlines()
         if len(line) > 80
     ]

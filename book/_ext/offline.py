@@ -5,8 +5,10 @@ it the build fails; it does not fall back on a server. Widgets are shown by a sc
 The theme's icons are cut to those that the pages show.
 """
 
+import gzip
 import re
 import shutil
+from base64 import b64encode
 from pathlib import Path
 from typing import Any
 
@@ -68,6 +70,18 @@ def drop_thebe(
     ]
 
 
+def pack(app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:
+    """Compress the state of the widgets, a tenth of which is left; widgets.js unpacks it."""
+    for place, script in enumerate(context["script_files"]):
+        kind = str(script.attributes.get("type"))
+        if kind.endswith("widget-state+json"):
+            state = gzip.compress(script.attributes["body"].encode(), mtime=0)
+            packed = {"type": kind.replace("json", "gzip"), "body": b64encode(state).decode()}
+            context["script_files"][place] = type(script)(
+                script.filename, priority=script.priority, **script.attributes | packed
+            )
+
+
 def cut_icons(app: Sphinx, error: Exception | None) -> None:
     """Leave in the theme's script the icons that a page, or the theme's other script, names."""
     script = Path(app.outdir, "_static/scripts/fontawesome.js")
@@ -89,5 +103,6 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.connect("builder-inited", copy)
     app.connect("html-page-context", typeset, priority=400)  # MathJax is added at 500
     app.connect("html-page-context", drop_thebe, priority=900)
+    app.connect("html-page-context", pack, priority=910)
     app.connect("build-finished", cut_icons)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

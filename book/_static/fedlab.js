@@ -30,3 +30,13 @@ function reach() {
     else part.removeAttribute("tabindex");
   }
 }
+
+// On paper a fold cannot be opened.
+let closed = [];
+addEventListener("beforeprint", () => {
+  closed = [...document.querySelectorAll("details:not([open])")];
+  for (const fold of closed) fold.open = true;
+});
+addEventListener("afterprint", () => {
+  for (const fold of closed) fold.open = false;
+});

@@ -20,6 +20,17 @@ def test_no_request_leaves_the_book_and_nothing_fails(scheme, name):
 
 
 @pages()
+def test_a_page_weighs_less_than_3_megabytes(light):
+    kinds = ["navigation", "resource"]
+    weight = light.evaluate(
+        """kinds => kinds.flatMap((kind) => performance.getEntriesByType(kind))
+            .reduce((sum, entry) => sum + entry.encodedBodySize, 0)""",
+        kinds,
+    )
+    assert 100_000 < weight < 3_000_000
+
+
+@pages()
 def test_a_page_has_a_title_one_heading_and_a_name_for_every_picture(light):
     assert light.title()
     assert light.get_by_role("heading", level=1).count() == 1

@@ -7,11 +7,12 @@ const JSON_TYPE = "application/vnd.jupyter.widget-";
 const models = new Map();
 let count = 0;
 
-document.addEventListener("DOMContentLoaded", () => {
-  for (const script of document.querySelectorAll(`script[type="${JSON_TYPE}state+json"]`)) {
-    for (const [id, model] of Object.entries(JSON.parse(script.text).state)) {
-      models.set(id, { kind: model.model_name.replace(/Model$/, ""), ...model.state, heard: [] });
-    }
+document.addEventListener("DOMContentLoaded", async () => {
+  const stored = document.querySelector(`script[type="${JSON_TYPE}state+gzip"]`).text;
+  const packed = new Blob([Uint8Array.from(atob(stored), (c) => c.charCodeAt(0))]).stream();
+  const unpacked = new Response(packed.pipeThrough(new DecompressionStream("gzip")));
+  for (const [id, model] of Object.entries((await unpacked.json()).state)) {
+    models.set(id, { kind: model.model_name.replace(/Model$/, ""), ...model.state, heard: [] });
   }
   for (const { kind, source, target } of models.values()) {
     if (kind === "Link") link(source, target);
