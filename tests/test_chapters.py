@@ -116,6 +116,13 @@ def test_a_reader_guesses_before_the_figure_with_the_results(name: str) -> None:
     assert re.search(r"^choice\($", before, re.M)
 
 
+@pytest.mark.parametrize("name", [*MORE, "engine"])
+def test_each_figure_with_controls_has_a_name_and_a_caption(name: str) -> None:
+    for cell in cells(source(name)):
+        if re.search(r"^frames\(", cell.code, re.M):
+            assert set(cell.meta["mystnb"]["figure"]) >= {"name", "caption"}
+
+
 @pytest.mark.parametrize("name", PATHS)
 def test_each_figure_of_a_path_has_a_name_a_caption_and_an_alternative_text(
     name: str,
