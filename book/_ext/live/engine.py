@@ -4,6 +4,7 @@ It is taken from node_modules, where ``npm ci`` puts the version of package-lock
 """
 
 import base64
+import gzip
 import json
 import shutil
 import subprocess
@@ -87,7 +88,8 @@ def pack(outdir: Path, modules: dict[str, str], data: dict[str, str]) -> None:
     target = Path(outdir, "_static/live")
     target.mkdir(parents=True, exist_ok=True)
     script = _classic((ENGINE / "micropython.mjs").read_text(encoding="utf-8"))
-    wasm = base64.b64encode((ENGINE / "micropython.wasm").read_bytes()).decode()
+    packed = gzip.compress((ENGINE / "micropython.wasm").read_bytes(), mtime=0)
+    wasm = base64.b64encode(packed).decode()
     whole = {"worker": _worker().replace("/*ENGINE*/", script), "wasm": wasm, "modules": modules}
     texts = {"engine.js": f"liveLoaded('engine', {json.dumps(whole)});\n"}
     for name, text in data.items():

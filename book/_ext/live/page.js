@@ -60,8 +60,9 @@
     await new Promise((done) => { frame.onload = done; document.body.append(frame); });
     port = channel.port1;
     frame.contentWindow.postMessage(worker, "*", [channel.port2]);
-    const bytes = Uint8Array.from(atob(wasm), (c) => c.charCodeAt(0));
-    const {error} = await ask({wasm: bytes}, 60);
+    const packed = new Blob([Uint8Array.from(atob(wasm), (c) => c.charCodeAt(0))]).stream();
+    const unpacked = new Response(packed.pipeThrough(new DecompressionStream("gzip")));
+    const {error} = await ask({wasm: new Uint8Array(await unpacked.arrayBuffer())}, 60);
     if (error) throw new Error(error);
   }
   const ready = () => (started ??= begin().catch((error) => { stop(); throw error; }));
