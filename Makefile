@@ -10,11 +10,11 @@ ifneq ($(words $(CURDIR)),1)
 $(error make cannot work in a folder whose path contains a space: $(CURDIR))
 endif
 
-.PHONY: help book serve check test nightly lint bench peers gpu records exercises clean chromium FORCE
+.PHONY: help book book-next serve dist check test nightly lint bench peers gpu records exercises clean chromium FORCE
 .DELETE_ON_ERROR:
 
 help: ## list the tasks
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' Makefile
 
 book: _build/html/.built ## run the chapters and build the book's pages
 	@echo "The book: file://$(CURDIR)/_build/html/index.html (or run: make serve)"
@@ -55,6 +55,16 @@ peers: .venv-peers/.stamp ## measure a round beside other packages
 	@.venv-peers/bin/python -m pip install --quiet -c constraints.txt -e '.[peers]'
 	@touch $@
 
+# A rehearsal for the day when Jupyter Book 1 runs no more; its cache is of its own.
+book-next: .venv-next/.stamp node_modules/.stamp ## build the book on current Sphinx, without Jupyter Book
+	OMP_NUM_THREADS=1 TQDM_DISABLE=1 .venv-next/bin/sphinx-build -W -n --keep-going -c book/_next \
+	  -D nb_execution_cache_path=$(CURDIR)/_build/next/.jupyter_cache book _build/next/html
+
+.venv-next/.stamp: pyproject.toml | $(BIN)/python
+	@$(PYTHON) -m venv .venv-next
+	@.venv-next/bin/python -m pip install --quiet -e '.[next]'
+	@touch $@
+
 gpu: .venv/dev.stamp ## run the tests that need a GPU, and measure its speed
 	$(BIN)/pytest tests/test_devices.py -m cuda
 	$(BIN)/python -m benchmarks --device cuda
@@ -64,6 +74,12 @@ records: .venv/dev.stamp ## make a run of each record again, and compare (20 min
 
 exercises: .venv/dev.stamp ## write exercises/ from solutions/
 	$(BIN)/python -m fedlab_grade.release
+
+dist: .venv/dev.stamp ## make the wheel, the sdist and the book as a zip, in dist/
+	@$(MAKE) --no-print-directory book
+	rm -rf dist
+	$(BIN)/hatchling build -d dist
+	cd _build/html && $(CURDIR)/$(BIN)/python -m zipfile -c ../../dist/fedlab_edu-book.zip *
 
 clean: ## remove what was built, and all caches; keep .venv and node_modules
 	rm -rf _build .pytest_cache .mypy_cache .ruff_cache .hypothesis
