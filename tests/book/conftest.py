@@ -152,7 +152,11 @@ def scheme(request, name):
     return request.param, request.getfixturevalue(fixture)
 
 
-def pages(holding=""):
+def pages(holding="", nightly=()):
     """A test for every page whose source holds the text."""
-    names = [name for name, source in SOURCES.items() if holding in source]
+    names = [
+        pytest.param(name, marks=[pytest.mark.nightly] if name in nightly else [])
+        for name, source in SOURCES.items()
+        if holding in source
+    ]
     return pytest.mark.parametrize("name", names, indirect=True, scope="module")
