@@ -97,8 +97,13 @@ class Assignment:
 
     @cached_property
     def files(self) -> tuple[Path, ...]:
-        """The tests, and those files beside them which they import."""
-        return _with_imports(self.tests)
+        """The tests, and those files beside them which they import, directly or not."""
+        finder = ModuleFinder([str(self.tests.parent)])
+        with suppress(SyntaxError, ValueError):  # running it says what is wrong
+            finder.run_script(str(self.tests))
+        files = [getattr(found, "__file__", None) for found in finder.modules.values()]
+        found = {Path(file) for file in files if file} - {self.tests}
+        return (self.tests, *sorted(p for p in found if p.parent == self.tests.parent))
 
     @cached_property
     def digest(self) -> str:
@@ -176,13 +181,3 @@ def _in_folder(folder: Path) -> Assignment:
 def _is_left_out(path: Path, apart: Set[Path]) -> bool:
     hidden = path.name.startswith(".") or path.stem == "mutants"
     return hidden or path.resolve() in apart
-
-
-def _with_imports(module: Path) -> tuple[Path, ...]:
-    """Return a module and those beside it which it imports, directly or not."""
-    finder = ModuleFinder([str(module.parent)])
-    with suppress(SyntaxError, ValueError):  # running it says what is wrong
-        finder.run_script(str(module))
-    files = [getattr(found, "__file__", None) for found in finder.modules.values()]
-    found = {Path(file) for file in files if file} - {module}
-    return (module, *sorted(path for path in found if path.parent == module.parent))

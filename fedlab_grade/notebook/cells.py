@@ -8,6 +8,7 @@ import keyword
 import re
 import tokenize
 from collections.abc import Collection, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 LINE = 80  # characters of a student's line that are shown
@@ -74,11 +75,13 @@ def python_of(source: str, files: Collection[str]) -> tuple[str, str]:
     if writes := _WRITES.match(source):
         file = writes[1].strip().strip("'\"")
         if file.replace("\\", "/").rpartition("/")[2] in {f"{name}.py" for name in files}:
-            return _blank(source, writes.end()), ""
+            end = writes.end()
+            return "\n" * source.count("\n", 0, end) + source[end:], ""
         return "", file or "no file"
     if re.match(r"\s*%%(?!time|capture|prun)", source):  # the cell is HTML, shell, a file...
         return "", ""
-    if is_python(source):
+    with suppress(*UNREADABLE):
+        ast.parse(source)
         return source, ""  # so that a % at the beginning of a continued line stays
     return "\n".join(line for line, _ in _without(source, _MAGIC)), ""
 
@@ -136,19 +139,6 @@ def _is_whole(line: str) -> bool:
         return len(ast.parse(line.strip()).body) == 1
     except UNREADABLE:
         return False
-
-
-def is_python(text: str) -> bool:
-    """Whether Python's parser reads a text."""
-    try:
-        ast.parse(text)
-    except UNREADABLE:
-        return False
-    return True
-
-
-def _blank(source: str, end: int) -> str:
-    return "\n" * source.count("\n", 0, end) + source[end:]
 
 
 def fault(number: int, source: str, error: Exception) -> str:

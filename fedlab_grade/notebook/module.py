@@ -28,8 +28,12 @@ def module_of(
     if not notebook:
         _check_size(len(data))
     text = text_of(data, notes)
+    module = Module(text)
     try:
-        module = convert(text, functions, files) if notebook else _plain(text)
+        if notebook:
+            module = convert(text, functions, files)
+        elif re.search(FOR_JUPYTER, text, re.MULTILINE):
+            module = without_jupyter(text)
     except NotANotebook as error:
         raise Unusable(str(error)) from None
     _check_size(len(module.source.encode("utf-8", "replace")))
@@ -48,11 +52,6 @@ def looks_like_notebook(name: str, data: bytes) -> bool:
     if name.lower().endswith(".ipynb"):
         return True
     return data.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{") and b'"cells"' in data
-
-
-def _plain(text: str) -> Module:
-    """Return a module without the lines that only Jupyter understands."""
-    return without_jupyter(text) if re.search(FOR_JUPYTER, text, re.MULTILINE) else Module(text)
 
 
 def _check_size(size: int) -> None:

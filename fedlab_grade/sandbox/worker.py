@@ -138,7 +138,9 @@ def _send(line: socket.socket, message: dict[str, object]) -> None:
     try:
         data = wire.encode(message, lambda f: f.place if type(f) is Ask else None)
     except wire.Refused as error:
-        left = message.get("kind") == "value" and _can_be_sent(message["value"])
+        left = False
+        with suppress(wire.Refused):
+            left = message.get("kind") == "value" and bool(wire.encode(message["value"]))
         what = f"left {error} in its arguments" if left else f"returned {error}"
         data = wire.encode({"kind": "refused", "what": what})
     except MemoryError:
@@ -149,11 +151,3 @@ def _send(line: socket.socket, message: dict[str, object]) -> None:
     rest = memoryview(data)
     while rest:
         rest = rest[_give(line.fileno(), rest) :]
-
-
-def _can_be_sent(value: object) -> bool:
-    try:
-        wire.encode(value)
-    except wire.Refused:
-        return False
-    return True
