@@ -25,14 +25,6 @@ from fedlab_grade.notebook.load import in_cells, places_of
 from fedlab_grade.notebook.module import looks_like_notebook, module_apart, module_of
 
 __all__ = [
-    "MISSING",
-    "Module",
-    "NotANotebook",
-    "answers",
-    "convert",
-    "in_cells",
-    "looks_like_notebook",
-    "module_apart",
-    "module_of",
-    "places_of",
-]
+    "MISSING", "Module", "NotANotebook", "answers", "convert", "in_cells", "looks_like_notebook",
+    "module_apart", "module_of", "places_of",
+]  # fmt: skip
