@@ -34,6 +34,7 @@ class Child:
 
     limit = START
     late = False
+    start: Any = subprocess.Popen
 
     def __init__(
         self,
@@ -42,28 +43,21 @@ class Child:
         environment: Mapping[str, str] = {},
     ) -> None:
         own = {name: value for name, value in os.environ.items() if name != "PYTEST_ADDOPTS"}
-        self.process = self.start(
+        self.process: subprocess.Popen[str] = self.start(
             [sys.executable, "-P", "-X", "utf8", "-m", module, *modules],
-            own | {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", **environment},
+            env=own | {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", **environment},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            start_new_session=True,
+            encoding="utf-8",
+            errors="replace",
         )
         self.other: list[str] = []
         self.poll: Callable[[], object] = lambda: None
         self._lines: SimpleQueue[str] = SimpleQueue()  # "" at the end
         self._reader = Thread(target=_read, args=(self.process.stderr, self._lines), daemon=True)
         self._reader.start()
-
-    def start(self, command: list[str], environment: dict[str, str]) -> subprocess.Popen[str]:
-        """Return the process, with pipes for standard input and standard error."""
-        return subprocess.Popen(
-            command,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-            env=environment,
-            start_new_session=True,
-            encoding="utf-8",
-            errors="replace",
-        )
 
     def __enter__(self) -> Self:
         return self
