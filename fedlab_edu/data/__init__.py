@@ -1,12 +1,11 @@
 """Data divided among clients: data sets of the package or of the Hub, or arrays of your own."""
 
-from fedlab_edu.data.clients import Clients, Federation
+from fedlab_edu.data.clients import Clients, Federation, Sizes
 from fedlab_edu.data.digits import digit_images, digits
 from fedlab_edu.data.hub import from_partitions, hub
 from fedlab_edu.data.partition import by_group, dirichlet, enough, federate, iid, split
 from fedlab_edu.data.shakespeare import decode, encode, passages, roles, shakespeare, windows
 from fedlab_edu.data.shift import genres, sensors
-from fedlab_edu.data.sizes import Sizes
 
 __all__ = [
     "Clients", "Federation", "Sizes", "by_group", "decode", "digit_images", "digits", "dirichlet",

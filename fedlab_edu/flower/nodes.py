@@ -11,7 +11,7 @@ from flwr.common.constant import ErrorCode
 from flwr.common.logger import log
 from flwr.serverapp import Grid
 
-from fedlab_edu.data.sizes import Sizes
+from fedlab_edu.data.clients import Sizes
 from fedlab_edu.validate import require, whole
 
 POLL_SECONDS = 0.2

@@ -11,7 +11,7 @@ import torch
 from flwr.app import ConfigRecord, Message, RecordDict
 from flwr.common.logger import log
 
-from fedlab_edu.data.sizes import Sizes
+from fedlab_edu.data.clients import Sizes
 from fedlab_edu.flower.messages import Answer, method_name, pack, read_answer
 from fedlab_edu.flower.nodes import Nodes, named, replies, send
 from fedlab_edu.methods import ClientUpdate

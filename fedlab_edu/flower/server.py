@@ -11,7 +11,7 @@ from flwr.app import Context
 from flwr.common.logger import log
 from flwr.serverapp import Grid, ServerApp
 
-from fedlab_edu.data.sizes import Sizes
+from fedlab_edu.data.clients import Sizes
 from fedlab_edu.flower.nodes import Nodes
 from fedlab_edu.flower.round import Rounds, Settings
 from fedlab_edu.rounds.checkpoint import read, write

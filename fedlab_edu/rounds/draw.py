@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from fedlab_edu.data.sizes import Sizes
+from fedlab_edu.data.clients import Sizes
 from fedlab_edu.rounds.gather import Work
 from fedlab_edu.rounds.run import Run
 from fedlab_edu.seeds import seed_for, seeds_for

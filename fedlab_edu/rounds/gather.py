@@ -9,7 +9,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from fedlab_edu.data.sizes import Sizes
+from fedlab_edu.data.clients import Sizes
 from fedlab_edu.methods import ClientUpdate, RoundUpdate
 from fedlab_edu.rounds.result import Round
 from fedlab_edu.rounds.run import Run

@@ -11,8 +11,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from fedlab_edu.data.clients import Federation
-from fedlab_edu.data.sizes import Sizes
+from fedlab_edu.data.clients import Federation, Sizes
 from fedlab_edu.methods import FedAvg, Method, Server, check_control, check_mu
 from fedlab_edu.models.model import Model
 from fedlab_edu.registry import storable
