@@ -14,7 +14,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # read when NumPy and SciPy 
 import jaxtyping
 import pytest
 import torch
-from jaxtyping import install_import_hook
+from jaxtyping import config, install_import_hook
 
 from fedlab_grade import run
 from tests import typecheck, warm
@@ -31,7 +31,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_runtest_setup() -> None:
-    """Check the first calls of each function again."""
+    """Check the first calls of each function again, whatever a test has switched off."""
+    config.update("jaxtyping_disable", False)
     typecheck.calls.clear()
 
 

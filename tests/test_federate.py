@@ -24,8 +24,8 @@ ALL = (1.0, 0.0, 0.0)  # all examples are for training
 
 
 @pytest.fixture(autouse=True)
-def unchecked(shapes: None) -> None:
-    """No checks of types that users do not have; `shapes` resets this."""
+def unchecked() -> None:
+    """No checks of types that users do not have."""
     config.update("jaxtyping_disable", True)
 
 

@@ -465,7 +465,7 @@ def test_what_a_federation_cannot_be_made_of_is_named(parts: list[Any], message:
 
 
 def test_one_partition_without_a_list_is_refused_by_name() -> None:
-    config.update("jaxtyping_disable", True)  # the fixture `shapes` resets this
+    config.update("jaxtyping_disable", True)
     with pytest.raises(ValueError, match="partitions is 'Dataset'; allowed: a list of data sets"):
         from_partitions(LISTS({"image": [0.5], "label": [0]}))
 
