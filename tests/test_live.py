@@ -27,6 +27,7 @@ from fedlab_edu.live import (
     population,
     records,
     scaffold,
+    stragglers,
     valleys,
     warmup,
 )
@@ -371,6 +372,26 @@ def test_a_population_copies_as_its_rules_say_and_moves_less_and_less() -> None:
         assert all(later[1] == earlier[2] for later, earlier in pairwise(line))
 
 
+def test_a_server_that_does_not_wait_learns_what_fast_clients_want() -> None:
+    waits, hurries = (stragglers.simulate(deadline, 3.0, 1) for deadline in (4.5, 1.5))
+    assert len(hurries.models) > 2.5 * len(waits.models)
+    assert hurries.models[-1] < -0.99  # fast clients want -1, and all together 0
+    assert abs(waits.models[-1]) < 0.01
+    assert waits.in_time == [len(waits.models) - 1] * 10
+
+
+def test_weights_by_how_often_a_client_is_heard_help_the_slow_ones() -> None:
+    def late(weight: Any) -> float:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(stragglers, "weight", weight)
+            half = stragglers.simulate(2.5, 3.0, 1).models[12:]
+            return abs(sum(half) / len(half))
+
+    plain = late(lambda seconds, deadline, share: float(seconds <= deadline))
+    shared = late(lambda seconds, deadline, share: 1 / share if seconds <= deadline else 0.0)
+    assert shared < 0.7 * plain
+
+
 REMADE: dict[str, tuple[dict[str, Any], Any]] = {
     "curves": ({"rounds": 1, "arms": 5}, lambda kept: [row[:1] for row in kept["wrong"][:5]]),
     "features": ({"widths": (10,)}, lambda kept: kept["wrong"][:1]),
@@ -458,6 +479,11 @@ def score(pi, z):
 def child(h, a, b, eps, u):
     return min(max(h + (2 * u - 1) * eps * (b - a), a), b)
 """,
+    "answered": """
+def answered(seconds, deadline):
+    order = sorted(range(len(seconds)), key=lambda i: seconds[i])
+    return [i for i in order if seconds[i] <= deadline]
+""",
     "together": """
 def together(p):
     return [min(1, len(p) * x) for x in p]
@@ -504,6 +530,9 @@ MISTAKES = [  # what a wrong answer has in place of the right one, and the first
         "h, a), b) + (2 * u - 1) * eps * (b - a)",
         "What would leave",
     ),
+    ("answered", "key=lambda i: seconds[i]", "key=lambda i: i", "If all are in time"),
+    ("answered", " if seconds[i] <= deadline", "", "What came after"),
+    ("answered", "<= deadline", "< deadline", "An answer at"),
     ("together", "len(p) * x", "x", "Of three"),
     ("together", "len(p) * x", "x / len(p)", "Of three"),
     ("together", "min(1, len(p) * x)", "len(p) * x", "None is above 1"),

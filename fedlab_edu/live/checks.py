@@ -124,6 +124,18 @@ def child(f: Function) -> Checks:
     yield all(2.0 <= f(2.1, 2.0, 7.0, 0.5, u) <= 7.0 for u in draws), "It is never below a."
 
 
+def answered(f: Function) -> Checks:
+    """Check `warmup.answered`."""
+    yield f([3.0, 1.0, 2.0], 9.0) == [1, 2, 0], "If all are in time, all are there, sorted by time."
+    yield f([3.0, 1.0, 7.0], 5.0) == [1, 0], "What came after the deadline is left out."
+    yield f([3.0, 5.0], 5.0) == [0, 1], "An answer at the deadline counts."
+    yield f([8.0, 9.0], 5.0) == [], "If all are late, nobody is left."
+    yield f([2.0, 1.0, 2.0], 5.0) == [1, 0, 2], "Of equal times the first place comes first."
+    given = [3.0, 1.0]
+    f(given, 5.0)
+    yield given == [3.0, 1.0], "The list that was given is as before."
+
+
 def together(f: Function) -> Checks:
     """Check `warmup.together`."""
     yield near(f([0.03]), [0.03]), "A single p-value stays as it is."

@@ -285,7 +285,6 @@ def test_keys_indent_run_and_leave_the_editor(cell):
 
 def test_each_chapter_has_a_live_cell():
     chapters = {name for name in SOURCES if name.startswith("ch") and not name.endswith("_more")}
-    chapters -= {"ch09_fleet"}  # it has none
     assert {name for name in chapters if "```{live} " not in SOURCES[name]} == set()
 
 

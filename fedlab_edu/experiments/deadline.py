@@ -1,0 +1,54 @@
+"""Exercise 9: what it costs not to wait for slow clients, at equal time."""
+
+from collections.abc import Sequence
+
+import torch
+
+from fedlab_edu.data import digits
+from fedlab_edu.data.clients import Federation
+from fedlab_edu.models.model import Model
+from fedlab_edu.models.networks import linear
+from fedlab_edu.rounds.communicate import draw_work, finish_round, train_clients
+from fedlab_edu.rounds.gather import Sums, Work
+from fedlab_edu.rounds.objectives import average
+from fedlab_edu.rounds.run import Run, start
+from fedlab_edu.seeds import generator
+from fedlab_edu.training.hparams import LocalHP
+from fedlab_edu.training.scores import score
+
+CLIENTS, SLOW, SLOWER, TOTAL = 10, 5, 3.0, 60.0  # the last 5 of 10 clients; seconds
+
+
+def play_with(run: Run, model: Model, fed: Federation, clients: int, places: Sequence[int]) -> Run:
+    """Return the run after a round of B clients in which those at some places have answered."""
+    work, at = draw_work(run, fed.sizes, clients), list(places)
+    work = Work(work.client[at], work.row[at], work.c[at], [work.seeds[j] for j in at])
+    sums = Sums([run], [work], fed.sizes)
+    train_clients([run], [work], model, fed.train, fed.val, sums.part, sums.add)
+    return finish_round(run, *sums.gathered())
+
+
+def slow_error(seconds: float, skewed: bool, seed: int) -> float:
+    """Return the test error in percent on the slow clients' data, after a minute of training.
+
+    All ten clients are asked in each round. A fast client needs from 0.5 to 1.5 seconds, one of the
+    five slow ones three times as long. A round ends when all have answered, or after ``seconds``;
+    later answers do not count.
+
+    Args:
+        seconds: that the server waits for answers.
+        skewed: whether each client has its own mixture of classes, drawn from Dirichlet(0.1).
+        seed: of the division of the data, the answers' times, and the training.
+    """
+    by = {"by": "label", "alpha": 0.1} if skewed else {"by": "iid"}
+    fed, model = digits(clients=CLIENTS, seed=seed, **by), linear(64, 10)
+    run, gen, clock = start(model, fed, LocalHP(lr=0.05, batch=16), seed=seed), generator(seed), 0.0
+    slower = torch.tensor([1.0] * (CLIENTS - SLOW) + [SLOWER] * SLOW)
+    while True:
+        took = slower * (0.5 + torch.rand(CLIENTS, generator=gen))
+        clock += min(seconds, float(took.max()))
+        if clock > TOTAL:
+            test = fed.test[list(range(CLIENTS - SLOW, CLIENTS))]
+            return 100 * average(score(model, run.w, test), test).error
+        drawn = draw_work(run, fed.sizes, CLIENTS).client
+        run = play_with(run, model, fed, CLIENTS, (took[drawn] <= seconds).nonzero()[:, 0].tolist())
