@@ -1,14 +1,16 @@
 """Measurements of the exercises' experiments, compared with plain loops."""
 
 import math
+from statistics import fmean
 
 import pytest
 import torch
 
-from fedlab_edu import LocalHP, digits, evaluate, linear, mlp, start, train
+from fedlab_edu import LocalHP, communicate, digits, evaluate, linear, mlp, start, train
 from fedlab_edu.experiments import election, judging
 from fedlab_edu.experiments.bounds import looseness
 from fedlab_edu.experiments.credits import RATES, personal_error
+from fedlab_edu.experiments.deadline import play_with, slow_error
 from fedlab_edu.experiments.drift import relative_drift
 from fedlab_edu.experiments.first_round import error_found
 from fedlab_edu.experiments.weights import better_share
@@ -147,3 +149,23 @@ def test_the_personal_error_is_that_of_a_new_model_with_the_rows_that_were_found
     run = train(start(model, fed, Fixed(RATES, rows), seed=3), model, fed, 40, 10, progress=False)
     error = personal_error("leave_one_out", "shared", 3)
     assert error == pytest.approx(100 * evaluate(run, model, fed).error)
+
+
+def test_a_round_with_all_places_is_the_round() -> None:
+    fed, model = digits(clients=14), linear(64, 10)
+    run = start(model, fed, LocalHP(lr=0.1, batch=8), seed=2)
+    all_here, whole = play_with(run, model, fed, 5, range(5)), communicate(run, model, fed, 5)
+    torch.testing.assert_close(all_here.w, whole.w)
+    some = play_with(run, model, fed, 5, [0, 3])
+    assert some.history[0].client.tolist() == [whole.history[0].client.tolist()[j] for j in (0, 3)]
+
+
+@pytest.mark.long
+def test_not_to_wait_costs_slow_clients_with_data_of_their_own_and_pays_with_equal_data() -> None:
+    mean = {
+        (skewed, seconds): fmean(slow_error(seconds, skewed, seed) for seed in range(8))
+        for skewed in (True, False)
+        for seconds in (6.0, 1.5)
+    }
+    assert mean[True, 1.5] > mean[True, 6.0] + 10
+    assert mean[False, 1.5] < mean[False, 6.0]

@@ -8,7 +8,8 @@ from fedlab_edu.data import digits
 from fedlab_edu.data.clients import Federation
 from fedlab_edu.models.model import Model
 from fedlab_edu.models.networks import linear
-from fedlab_edu.rounds.communicate import draw_work, finish_round, train_clients
+from fedlab_edu.rounds.communicate import finish_round, train_clients
+from fedlab_edu.rounds.draw import draw_work
 from fedlab_edu.rounds.gather import Sums, Work
 from fedlab_edu.rounds.objectives import average
 from fedlab_edu.rounds.run import Run, start
