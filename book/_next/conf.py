@@ -17,7 +17,7 @@ extensions = [
     "sphinx_multitoc_numbering", "sphinx_togglebutton", "sphinxcontrib.bibtex",
     *given["sphinx"]["extra_extensions"], *given["sphinx"]["local_extensions"],
 ]  # fmt: skip
-bibtex_bibfiles = given["bibtex_bibfiles"]
+bibtex_bibfiles = [str(ROOT / "book" / name) for name in given["bibtex_bibfiles"]]
 external_toc_exclude_missing = given["only_build_toc_files"]
 myst_enable_extensions = given["parse"]["myst_enable_extensions"]
 nb_execution_mode = given["execute"]["execute_notebooks"]
