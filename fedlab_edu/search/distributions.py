@@ -74,7 +74,8 @@ class Uniform:
         """
         share("p_re", p_re)
         coin, draw, move = as_float64(u)
-        return torch.where(coin < p_re, self.from_unit(draw), self.perturb(value, eps, move))
+        near, fresh = self.perturb(value, eps, move), coin < p_re
+        return torch.where(fresh, self.from_unit(draw), near) if fresh.any() else near
 
     def support(self, value: float, eps: float) -> Support:
         """Return the exact distribution of `perturb`."""

@@ -21,7 +21,7 @@ from fedlab_edu.seeds import generator
 from fedlab_edu.training.hparams import LocalHP
 from fedlab_edu.tuners.fedpop.evolution import Evolution, box_corners, clip_to_box
 from fedlab_edu.tuners.fedpop.rules import discounted_score, pair_parents
-from fedlab_edu.validate import Checked, require, whole
+from fedlab_edu.validate import Checked, require, updated, whole
 
 
 @storable
@@ -98,7 +98,7 @@ class FedPopL:
 
         A vector whose clients had no validation examples neither copies nor is copied.
         """
-        next_one = replace(self, played=self.played + 1, fresh=0)
+        next_one = updated(self, played=self.played + 1, fresh=0)
         if self.frozen or self._over:
             return next_one
         scores = result.after.loss
@@ -107,7 +107,7 @@ class FedPopL:
         told = list(self.told)
         for k, s in zip(result.row.tolist(), scores.tolist(), strict=True):
             told[k] = (*told[k], s)
-        next_one = replace(next_one, told=tuple(told))
+        next_one = updated(next_one, told=tuple(told))
         return next_one if next_one.played % self.local.T_l else next_one._exploit()
 
     def _exploit(self) -> "FedPopL":
@@ -121,7 +121,7 @@ class FedPopL:
         u = torch.rand(len(known), generator=gen, dtype=torch.float64).tolist()
         pairs = [(known[b], known[t]) for b, t in pair_parents(scores, self.how.rho, u)]
         best = known[best_index(scores)] if math.isfinite(min(scores)) else self.best
-        chosen = replace(self, told=((),) * len(self.table), best=best)
+        chosen = updated(self, told=((),) * len(self.table), best=best)
         if not pairs or r >= self.how.R or chosen._over:
             return chosen
         bottom, top = torch.tensor(pairs).T
@@ -130,7 +130,7 @@ class FedPopL:
         for name, distribution in self.space.distributions.items():
             inside = clip_to_box(distribution, new[name], getattr(self.box, name))
             columns[name] = columns[name].index_copy(0, bottom, inside.to(columns[name].dtype))
-        return replace(chosen, table=self.table.with_columns(columns), fresh=len(pairs))
+        return updated(chosen, table=self.table.with_columns(columns), fresh=len(pairs))
 
     @classmethod
     def near(
