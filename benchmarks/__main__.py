@@ -9,7 +9,13 @@ float32 may grow over hundreds of steps; the tests hold both loops together in f
 
 A whole round is training, two scores and the average: medians, the plain loop with one thread and
 with all, and ours, in turn. Training is its share of our round; faults are its minor page faults.
+The faults of the first rounds, in which memory grows, are no measure of later ones.
 Rounds of many clients show that a step takes as long, and that memory does not grow with them.
+
+Whole searches on the digits: the shares of processor time in local training, in the two scores of
+each client, and in the rest: draws, averages, the tuner, and Python's garbage collector (6 %). A
+plain loop scores and draws as well; its share of training stands last. The faster training is, the
+larger a share the same rest has.
 
 A race is a whole search: successive halving, its arms together and one by one. Each is run once.
 A search in two processes, one thread each, is measured beside the threads of one.

@@ -100,7 +100,7 @@ SETTINGS: dict[str, Callable[[], Setting]] = {
     "MLP 784-128-10, 10 clients of 64": lambda: even(mlp(784, 128, 10), GREY, 64, 10, 32, 30),
     "MLP 784-128-10, 27 x 10 ragged": lambda: ragged(mlp(784, 128, 10), images(), 27, 5),
     "LeNet-5, 10 clients of 64": lambda: even(lenet5(), GREY, 64, 10, 32, 15),
-    "LeNet-5, 27 x 10 ragged": lambda: ragged(lenet5(), images(), 27, 3),
+    "LeNet-5, 27 x 10 ragged": lambda: ragged(lenet5(), images(), 27, 5),
     "digits MLP 64-32-10, 10 clients": lambda: ragged(mlp(64, 32, 10), digits(), 1, 50),
     "digits MLP 64-32-10, 27 x 10": lambda: ragged(mlp(64, 32, 10), digits(), 27, 7),
     "char-LSTM, 10 clients of 16": lambda: even(char_lstm(), TEXT, 16, 101, 8, 5),
