@@ -42,6 +42,14 @@ def same_random_numbers() -> None:
     torch.manual_seed(0)
 
 
+@pytest.fixture
+def unchecked() -> Iterator[None]:
+    """No checks of types, which users do not have: the package's own words."""
+    config.update("jaxtyping_disable", True)
+    yield
+    config.update("jaxtyping_disable", False)
+
+
 @pytest.fixture(scope="module")
 def forked() -> Iterator[None]:
     """Checks start in a fork of a process that has loaded PyTorch; in test_cli.py, in a new one."""

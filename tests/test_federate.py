@@ -11,7 +11,6 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from jaxtyping import config
 from torch.utils.data import Dataset, IterableDataset, Subset, TensorDataset
 
 from fedlab_edu import Clients, Federation, digits
@@ -23,10 +22,7 @@ ROWS = [[0, 2], [4, 1, 3]]
 ALL = (1.0, 0.0, 0.0)  # all examples are for training
 
 
-@pytest.fixture(autouse=True)
-def unchecked() -> None:
-    """No checks of types that users do not have."""
-    config.update("jaxtyping_disable", True)
+pytestmark = pytest.mark.usefixtures("unchecked")
 
 
 class Pairs(Dataset[Any]):
@@ -420,7 +416,6 @@ def _drawn(draw: Any, kinds: dict, plain: Any) -> Drawn:
 def test_any_input_is_the_federation_of_its_plain_lists_or_refused_by_name(
     data: Any, M: int, as_data: bool, fault: str
 ) -> None:
-    config.update("jaxtyping_disable", True)
     x = data.draw(inputs(M, fault == "x"))
     y, rows = data.draw(targets(M, fault == "y")), data.draw(owners(M, fault == "rows"))
     whole = [len(one.given) == M for one in (x, y) if hasattr(one.given, "__len__")]

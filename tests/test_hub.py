@@ -17,7 +17,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import torch
-from jaxtyping import config
 from PIL import Image
 
 from fedlab_edu import cnn_femnist
@@ -464,8 +463,7 @@ def test_what_a_federation_cannot_be_made_of_is_named(parts: list[Any], message:
         from_partitions(parts)
 
 
-def test_one_partition_without_a_list_is_refused_by_name() -> None:
-    config.update("jaxtyping_disable", True)
+def test_one_partition_without_a_list_is_refused_by_name(unchecked: None) -> None:
     with pytest.raises(ValueError, match="partitions is 'Dataset'; allowed: a list of data sets"):
         from_partitions(LISTS({"image": [0.5], "label": [0]}))
 

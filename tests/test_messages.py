@@ -9,12 +9,11 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
-from jaxtyping import config
 
 import fedlab_edu as fl
 from fedlab_edu import LocalHP, ServerHP, data, methods
 from fedlab_edu.rounds.tuner import Fixed
-from fedlab_edu.search.arms import draw_arms
+from fedlab_edu.search.arms import draw_arms, every_assignment
 from fedlab_edu.search.space import FEDEX
 from fedlab_edu.validate import require, require_all, shown, whole
 
@@ -23,10 +22,7 @@ FED = fl.digits(clients=14)
 RUN = fl.start(MODEL, FED, LocalHP(batch=8))
 
 
-@pytest.fixture(autouse=True)
-def unchecked() -> None:
-    """No checks of types that users do not have."""
-    config.update("jaxtyping_disable", True)
+pytestmark = pytest.mark.usefixtures("unchecked")
 
 
 def said(call: Callable[[], object]) -> str:
@@ -163,6 +159,7 @@ def test_sizes_and_counts_that_are_no_whole_numbers_are_refused_by_name(value: A
         ("points", lambda: FEDEX.client.grid(value)),
         ("arms", lambda: draw_arms(FEDEX, value)),
         ("seed", lambda: draw_arms(FEDEX, 1, value)),
+        ("clients", lambda: every_assignment(LocalHP(lr=[0.1, 0.2]), value)),
         ("sizes", lambda: fl.mlp(4, value)),
         ("channels", lambda: fl.lenet5(28, value)),
         ("classes", lambda: fl.lenet5(28, 1, value)),

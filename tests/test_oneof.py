@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 import torch
-from jaxtyping import config
 
 from fedlab_edu import (
     Choice,
@@ -183,8 +182,8 @@ class Own(FedAvg):
          "burn_in is 1.5; allowed: whole numbers, as Integer(1, 5)"),
     ],
 )  # fmt: skip
+@pytest.mark.usefixtures("unchecked")
 def test_what_is_no_option_is_named(make: Callable[[], object], message: str) -> None:
-    config.update("jaxtyping_disable", True)  # our own words, not those of the checks of types
     with pytest.raises(ValueError, match=re.escape(message)):
         make()
 
@@ -198,9 +197,9 @@ def test_what_is_no_option_is_named(make: Callable[[], object], message: str) ->
         (lambda fed: fedpop(MODEL, fed, EITHER, 12, 2), "spaces is OneOf"),
     ],
 )  # fmt: skip
+@pytest.mark.usefixtures("unchecked")
 def test_a_search_that_needs_one_method_says_so(
     search: Callable[[Federation], object], message: str, fed: Federation
 ) -> None:
-    config.update("jaxtyping_disable", True)
     with pytest.raises(ValueError, match=re.escape(message)):
         search(fed)

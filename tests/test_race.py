@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 import torch
-from jaxtyping import config
 
 from fedlab_edu import (
     Clients,
@@ -550,8 +549,7 @@ def test_arms_with_shared_initial_weights_are_runs_from_them_with_their_own_draw
         race(MODEL, fed, arms, [bracket((2,), 2, 2)], **how, w=w0[1:])
 
 
-def test_options_of_a_race_are_checked(fed: Federation) -> None:
-    config.update("jaxtyping_disable", True)  # users have no checks of types
+def test_options_of_a_race_are_checked(fed: Federation, unchecked: None) -> None:
     arms, three = draw_arms(FEDEX, 1), [bracket((3,), 1, 2)]
     with pytest.raises(ValueError, match="select is 'no'; allowed: 'survivor', 'best_seen'"):
         race(MODEL, fed, arms, three, select="no", method=FedProx())
