@@ -43,11 +43,9 @@ def same_random_numbers() -> None:
 
 
 @pytest.fixture
-def unchecked() -> Iterator[None]:
-    """No checks of types, which users do not have: the package's own words."""
+def unchecked() -> None:
+    """No checks of types, which users do not have; the next test has them again."""
     config.update("jaxtyping_disable", True)
-    yield
-    config.update("jaxtyping_disable", False)
 
 
 @pytest.fixture(scope="module")

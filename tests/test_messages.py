@@ -13,7 +13,7 @@ import torch
 import fedlab_edu as fl
 from fedlab_edu import LocalHP, ServerHP, data, methods
 from fedlab_edu.rounds.tuner import Fixed
-from fedlab_edu.search.arms import draw_arms, every_assignment
+from fedlab_edu.search.arms import draw_arms
 from fedlab_edu.search.space import FEDEX
 from fedlab_edu.validate import require, require_all, shown, whole
 
@@ -159,7 +159,6 @@ def test_sizes_and_counts_that_are_no_whole_numbers_are_refused_by_name(value: A
         ("points", lambda: FEDEX.client.grid(value)),
         ("arms", lambda: draw_arms(FEDEX, value)),
         ("seed", lambda: draw_arms(FEDEX, 1, value)),
-        ("clients", lambda: every_assignment(LocalHP(lr=[0.1, 0.2]), value)),
         ("sizes", lambda: fl.mlp(4, value)),
         ("channels", lambda: fl.lenet5(28, value)),
         ("classes", lambda: fl.lenet5(28, 1, value)),
