@@ -19,7 +19,6 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn, TextIO
 
@@ -107,8 +106,21 @@ class Examiner(plugin.Recorder):
         end = time.monotonic() + patience
         allowed = f"the {patience:g} seconds for this test" if end < deadline else ""
         end = min(deadline, end)
+
+        def act(pipe: int) -> None:
+            self._pipe = pipe
+            limit(SPARE)
+            seed_all(int(hashlib.sha256(f"{self.secret} {item.name}".encode()).hexdigest()[:8], 16))
+            try:
+                limits = replace(self.limits, call=call)
+                self.student = Remote(file, text, worker, limits, end, allowed, self._answered)
+            except NotGradable as error:
+                self.tell(status="not gradable", message=str(error))
+            reports = runtestprotocol(item, log=False, nextitem=None)
+            trouble = "\n".join(r.longreprtext for r in reports if not r.passed)
+            self.tell(status="error", message=trouble or "The test did not run.")
+
         try:
-            act = partial(self._in_fork, item, file, text, worker, call, end, allowed)
             told, _, _ = in_fork(act, end + 1 - time.monotonic())
         finally:
             worker.let_go()
@@ -134,29 +146,6 @@ class Examiner(plugin.Recorder):
         raise NoSandbox("the sandbox ends at once")
 
     # --- in the fork --------------------------------------------------------------------------
-
-    def _in_fork(
-        self,
-        item: pytest.Item,
-        file: str,
-        text: str,
-        worker: Worker,
-        call: float,
-        end: float,
-        allowed: str,
-        pipe: int,
-    ) -> NoReturn:
-        self._pipe = pipe
-        limit(SPARE)
-        seed_all(int(hashlib.sha256(f"{self.secret} {item.name}".encode()).hexdigest()[:8], 16))
-        limits = replace(self.limits, call=call)
-        try:
-            self.student = Remote(file, text, worker, limits, end, allowed, self._answered)
-        except NotGradable as error:
-            self.tell(status="not gradable", message=str(error))
-        reports = runtestprotocol(item, log=False, nextitem=None)
-        trouble = "\n".join(r.longreprtext for r in reports if not r.passed)
-        self.tell(status="error", message=trouble or "The test did not run.")
 
     def _answered(self) -> None:
         """Tell, in case that no result comes, that there was an answer to stumble over."""
