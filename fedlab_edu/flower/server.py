@@ -30,8 +30,8 @@ def server_app(
     A client that fails, answers too late, or gives an answer that `read_answer` refuses leaves its
     round: it has no weight in the average and no score for the tuner, as if it had not been drawn.
     It has not diverged. So a row of the table is not punished for being slow, but it is heard less
-    often: a tuner learns from the clients that were quick. Choose ``round_seconds`` for the slowest
-    row.
+    often, and FedEx moves it less: where the baseline is above the scores of all rows, a slow row
+    loses to a quick one with a higher error. Choose ``round_seconds`` for the slowest row.
 
     Args:
         make_run: returns the run before its first round, from the run config and the sizes that
