@@ -6,12 +6,14 @@
 #
 # - **Core**, 55 minutes, 11 points: the difference with its interval (10.1), p-values that hold
 #   together (10.2), and a verdict in one of four words (10.3).
+# - **Experiment**, 60 minutes, 12 points: what choosing by test data does to a table (10.4).
 #
 # Everything is plain Python: lists of floats in, numbers and words out. No function may change its
 # arguments.
 
 # %%
 import math
+from collections.abc import Callable
 
 
 # %% tags=["exercise", "q1"]
@@ -64,6 +66,93 @@ def verdict(mean: float, p: float, seeds: int) -> str:
         "reproduced" if the first is lower, and "contradicted" if not.
 
     Roughly 5 lines.
+    """
+    # Your answer goes here: replace the next line.
+    raise NotImplementedError("not written yet")
+
+
+# %% [markdown]
+# ## Exercise 10.4: an experiment
+#
+# A table prints the test error of the model that was chosen. Who chose it? If test data did, the
+# number is too low. By how much? `fedlab_edu.experiments.selection.printed_error(by, rounds, seed)`
+# trains nine random configurations and returns the test error, in percent, of one of their models:
+# that with the lowest error on the part `by` of the data, "validation" or "test", among those after
+# the last `rounds` rounds of each.
+#
+# 1. Predict, before you measure: is the printed error lower if test data choose among five rounds,
+#    "not at all", "by less than half a point" or "by half a point or more"?
+# 2. Measure: write `table_4` and `interval_4`, and run, in the folder of this file,
+#
+#        from my_ex10 import interval_4, table_4  # the name of your file
+#        from fedlab_edu.experiments.selection import printed_error
+#
+#        conditions = [("validation", 5), ("test", 5)]  # by, rounds
+#        table = table_4(printed_error, conditions, range(8))
+#        print(table, interval_4(table[0], table[1], 2.365))
+#
+#    The runs are *paired*: both conditions see the same seeds, so the luck of a seed cancels in a
+#    difference. 2.365 is the 97.5 % quantile of Student's distribution with 7 degrees of freedom.
+# 3. Interpret in three sentences. Before you write the third one, let both choose after the last
+#    round alone.
+
+
+# %% tags=["exercise", "q4"]
+def predict_4() -> str:
+    """Exercise 10.4: your prediction; a wrong one costs nothing.
+
+    Returns: how much lower the printed error is if test data choose: one of "not at all", "by less
+        than half a point" and "by half a point or more".
+    """
+    # Your answer goes here: replace the next line.
+    raise NotImplementedError("not written yet")
+
+
+# %% tags=["exercise"]
+def table_4(
+    run: Callable[[str, int, int], float],
+    conditions: list[tuple[str, int]],
+    seeds: list[int],
+) -> list[list[float]]:
+    """Measure all conditions with the same seeds.
+
+    Args:
+        run: `run(by, rounds, seed)` returns one number, as `printed_error`.
+        conditions: pairs (by, rounds).
+        seeds: of the runs of each condition.
+
+    Returns: for each condition a list of its numbers, one for each seed.
+
+    Roughly 3 lines.
+    """
+    # Your answer goes here: replace the next line.
+    raise NotImplementedError("not written yet")
+
+
+# %% tags=["exercise"]
+def interval_4(first: list[float], second: list[float], t: float) -> tuple[float, float]:
+    """Return the 95 % interval of the mean difference second - first of paired runs; use 10.1.
+
+    Args:
+        first: numbers of one condition, one for each of n >= 2 seeds.
+        second: numbers of the other condition with the same seeds.
+        t: the 97.5 % quantile of Student's distribution with n - 1 degrees of freedom.
+
+    Returns: the ends (d - h, d + h), where d is the mean of the n differences second - first, and h
+        half the width of their interval.
+
+    Roughly 2 lines.
+    """
+    # Your answer goes here: replace the next line.
+    raise NotImplementedError("not written yet")
+
+
+# %% tags=["exercise"]
+def reading_4() -> str:
+    """Return what your table says, for your instructor, who reads it.
+
+    Returns: three sentences: what you predicted and what you measured, with the interval; why it is
+        so; what this experiment cannot tell.
     """
     # Your answer goes here: replace the next line.
     raise NotImplementedError("not written yet")

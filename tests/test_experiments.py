@@ -1,13 +1,25 @@
 """Measurements of the exercises' experiments, compared with plain loops."""
 
 import math
+from dataclasses import replace
 from statistics import fmean
 
 import pytest
 import torch
 
-from fedlab_edu import LocalHP, communicate, digits, evaluate, linear, mlp, start, train
-from fedlab_edu.experiments import election, judging
+from fedlab_edu import (
+    LocalHP,
+    communicate,
+    digits,
+    evaluate,
+    linear,
+    mlp,
+    random_search,
+    start,
+    train,
+    tune,
+)
+from fedlab_edu.experiments import election, judging, selection
 from fedlab_edu.experiments.bounds import looseness
 from fedlab_edu.experiments.credits import RATES, personal_error
 from fedlab_edu.experiments.deadline import play_with, slow_error
@@ -169,3 +181,21 @@ def test_not_to_wait_costs_slow_clients_with_data_of_their_own_and_pays_with_equ
     }
     assert mean[True, 1.5] > mean[True, 6.0] + 10
     assert mean[False, 1.5] < mean[False, 6.0]
+
+
+def test_printed_errors_are_those_of_the_arms_that_a_search_has_trained() -> None:
+    fed, model = digits(seed=2), linear(64, 10)
+    search = random_search(model, fed, selection._SPACES, 180, 20, seed=2)
+    arms = tune(search, model, fed).runs
+    test = [100 * evaluate(run, model, fed).error for run in arms]
+
+    asked = replace(fed, test=fed.val)
+    chosen = min(range(9), key=lambda a: evaluate(arms[a], model, asked).error)
+    assert selection.printed_error("test", 1, 2) == pytest.approx(min(test), abs=1e-4)
+    assert selection.printed_error("validation", 1, 2) == pytest.approx(test[chosen], abs=1e-4)
+
+
+def test_with_more_rounds_to_choose_from_test_data_print_a_lower_error() -> None:
+    one, five = ([selection.printed_error("test", n, s) for s in range(3)] for n in (1, 5))
+    assert all(b <= a for a, b in zip(one, five, strict=True))
+    assert sum(five) < sum(one)

@@ -1,10 +1,12 @@
-"""Exercise 10, reading the tables: 11 points."""
+"""Exercise 10, reading the tables: 23 points."""
 
 import random
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
 import pytest
+from experiment import check_interval, check_prediction, check_sentences, check_table
 from mistakes_ex10 import (
     DIFFERENCE,
     HOLM,
@@ -16,12 +18,14 @@ from mistakes_ex10 import (
 )
 from support import each_part, right
 
-from fedlab_grade.checks import Answer, Case, Failure, check, unchanged
+from fedlab_edu.experiments.selection import printed_error
+from fedlab_grade.checks import Answer, Case, Failure, check, composite, unchanged
 from fedlab_grade.student import Student
 
 difference = partial(pytest.mark.q, "ex10.1", function="difference", minutes=20)
 holm = partial(pytest.mark.q, "ex10.2", function="holm", minutes=25)
 verdict = partial(pytest.mark.q, "ex10.3", function="verdict", minutes=10)
+chosen = partial(pytest.mark.q, "ex10.4", minutes=60)
 
 # --- ex10.1 ---------------------------------------------------------------------------------------
 
@@ -119,3 +123,30 @@ def test_verdict_at_the_edges(student: Student) -> None:
     check_verdict(
         student, (-1.5, 0.0, 4), (-1.5, 0.001, 5), (2.0, 0.9, 2), (-3.0, 0.05, 10), (3.0, 0.05, 10)
     )
+
+
+# --- ex10.4 ---------------------------------------------------------------------------------------
+
+CONDITIONS, SEEDS = [("validation", 5), ("test", 5)], range(8)
+
+
+@chosen(points=1, function="predict_4", aspect="a prediction from the list")
+def test_prediction(student: Student) -> None:
+    allowed = ("not at all", "by less than half a point", "by half a point or more")
+    check_prediction(student, "predict_4", allowed)
+
+
+@chosen(points=4, function="table_4", aspect="the table, measured again with the package", wall=60)
+def test_table(student: Student) -> None:
+    check_table(student, "table_4", printed_error, CONDITIONS, SEEDS)
+
+
+@chosen(points=4, function="interval_4", aspect="the interval of paired runs")
+@composite(difference=by_fractions)
+def test_interval(student: Student) -> None:
+    check_interval(student, "interval_4")
+
+
+@chosen(points=3, function="reading_4", aspect="three sentences, which your instructor reads")
+def test_sentences(student: Student, record_property: Callable[[str, str], None]) -> None:
+    record_property("reading", check_sentences(student, "reading_4"))

@@ -6,7 +6,7 @@ from statistics import stdev, variance
 
 import numpy as np
 
-from fedlab_grade.mutants import right, wrong
+from fedlab_grade.mutants import include, right, wrong
 
 
 @right
@@ -30,7 +30,7 @@ class library:
 
 
 @right
-class arrays:
+class vectors:
     """NumPy throughout."""
 
     def difference(first, second, t):
@@ -219,3 +219,6 @@ def verdict(mean, p, seeds):
     if p > 0.05:
         return "Undecided"
     return "Reproduced" if mean < 0 else "Contradicted"
+
+
+include("experiments.py", "ex10.4")
