@@ -2,7 +2,7 @@
 # # Exercise 9: a round that survives missing answers
 #
 # Clients of a real federation are late, dead, broken, or dishonest. Write the server's part of a
-# round that goes on without them.
+# round that does without them.
 #
 # - **Core**, 65 minutes, 13 points: which answers count (9.1), the average of those (9.2), how long
 #   a round lasts if some never come (9.3), and what the server must remember of each client (9.4).
@@ -32,7 +32,7 @@ def counted(
 
     Args:
         w: (d,), the model that the server has sent; all its numbers are finite.
-        models: (B, d), the clients' models. Of some entries may be inf or NaN.
+        models: (B, d), the clients' models. Some entries may be inf or NaN.
         errors: (B, 2), each client's two validation errors, before and after its training. Some may
             be inf or NaN.
         n: (B,), integers: each client's number of examples, as its answer says.
@@ -79,13 +79,13 @@ def wait_for(seconds: np.ndarray, deadline: float, least: int) -> tuple[float, n
     this one are lost. After the last try the server gives up.
 
     Args:
-        seconds: (tries, B), how long after the begin of a try the answer of each client would come;
+        seconds: (tries, B), how long after the start of a try the answer of each client would come;
             inf if never.
         deadline: in seconds, above 0. An answer at the deadline counts.
         least: from 1 to B.
 
     Returns: a pair (elapsed, here): the seconds of all tries that took place, added up, and (B,),
-        bool, who has answered in the last of them. If the server has given up, nobody has: all are
+        bool, who has answered in the last of them. If the server has given up, all entries are
         False. The arguments are not changed.
 
     Roughly 7 lines.

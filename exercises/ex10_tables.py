@@ -39,8 +39,8 @@ def holm(p: list[float]) -> list[float]:
     """Exercise 10.2: Holm's correction of m p-values.
 
     Go through the p-values from the smallest to the largest. The smallest is multiplied by m, the
-    next by m - 1, and so on; the largest stays. None becomes smaller than one before it on this
-    way, and none larger than 1.
+    next by m - 1, and so on; the largest stays. A corrected value is at least the one before
+    it, and at most 1.
 
     Args:
         p: (m,), p-values in any order.

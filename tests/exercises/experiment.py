@@ -173,8 +173,10 @@ def check_sentences(student: Student, name: str) -> str:
         raise Failure(f"{name} returned {kind(text)}, expected a text of three sentences.")
     text = " ".join(text.split())
     number = len(SENTENCE.findall(text))
-    if not 3 <= number <= 5 or len(text) < 100:
-        raise Failure(f"{name} returned {number} sentences of {len(text)} letters, expected three.")
+    if not 3 <= number <= 5:
+        raise Failure(f"{name} returned {number} sentences, expected three, or five at most.")
+    if len(text) < 100:
+        raise Failure(f"{name} returned {len(text)} characters, expected three whole sentences.")
     if not re.search(r"\d\.\d", text):
-        raise Failure(f"{name} names no number of your table.")
+        raise Failure(f"{name} has no number of your table, such as 12.3.")
     return text

@@ -105,7 +105,7 @@ def place(student: Student, *arguments: float) -> Answer:
 
 def check_verdict(student: Student, *arguments: tuple[float, float, int]) -> None:
     """Words stand for their places: 0 reproduced, 1 contradicted, 2 undecided, 3 not tried."""
-    rule = "0 is reproduced, 1 contradicted, 2 undecided, 3 not tried."
+    rule = "In numbers: 0 is reproduced, 1 contradicted, 2 undecided, 3 not tried."
     cases = [Case(each, by_table(*each), rule) for each in arguments]
     others = [Case(one) for one in ((-2.0, 0.01, 9), (2.0, 0.01, 5), (1.0, 0.9, 3), (1.0, 0.5, 8))]
     check(partial(place, student), VERDICT, cases, others)

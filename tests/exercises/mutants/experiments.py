@@ -127,12 +127,12 @@ def interval_N(first, second, t):
     return d.mean(), t * d.std(ddof=1) / np.sqrt(len(d))
 
 
-@wrong("N", "one sentence", "returned 1 sentences of")
+@wrong("N", "one sentence", "returned 1 sentences, expected three")
 def reading_N():
     return "It rests at 0.8."
 
 
-@wrong("N", "no number", "names no number of your table")
+@wrong("N", "no number", "has no number of your table")
 def reading_N():
     return (
         "As predicted, there is a difference between the two conditions that we compared. It is "
