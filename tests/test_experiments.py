@@ -172,6 +172,26 @@ def test_a_round_with_all_places_is_the_round() -> None:
     assert some.history[0].client.tolist() == [whole.history[0].client.tolist()[j] for j in (0, 3)]
 
 
+def test_a_server_that_no_client_reaches_in_time_keeps_its_first_model() -> None:
+    fed, model = digits("iid", 10, seed=1), linear(64, 10)
+    first = evaluate(start(model, fed, seed=1), model, fed[[*range(5, 10)]]).error
+    assert slow_error(0.4, False, 1) == pytest.approx(100 * first)
+
+
+@pytest.mark.parametrize("seconds", [0, -1.0, float("inf")])
+def test_a_server_that_waits_for_no_time_or_for_ever_is_refused(seconds: float) -> None:
+    with pytest.raises(ValueError, match=r"^seconds is .*; allowed: a finite number above 0"):
+        slow_error(seconds, False, 0)
+
+
+@pytest.mark.parametrize(("by", "rounds"), [("train", 1), ("test", 0), ("test", 6)])
+def test_other_parts_and_rounds_than_an_experiment_has_are_refused(
+    by: str, rounds: int, unchecked: None
+) -> None:
+    with pytest.raises(ValueError, match=r"^(by|rounds) is .*; allowed: "):
+        selection.printed_error(by, rounds, 0)
+
+
 @pytest.mark.long
 def test_not_to_wait_costs_slow_clients_with_data_of_their_own_and_pays_with_equal_data() -> None:
     mean = {

@@ -16,6 +16,7 @@ from fedlab_edu.rounds.run import Run, start
 from fedlab_edu.seeds import generator
 from fedlab_edu.training.hparams import LocalHP
 from fedlab_edu.training.scores import score
+from fedlab_edu.validate import positive
 
 CLIENTS, SLOW, SLOWER, TOTAL = 10, 5, 3.0, 60.0  # the last 5 of 10 clients; seconds
 
@@ -34,13 +35,14 @@ def slow_error(seconds: float, skewed: bool, seed: int) -> float:
 
     All ten clients are asked in each round. A fast client needs from 0.5 to 1.5 seconds, one of the
     five slow ones three times as long. A round ends when all have answered, or after ``seconds``;
-    later answers do not count.
+    later answers do not count. A round without an answer changes nothing.
 
     Args:
         seconds: that the server waits for answers.
         skewed: whether each client has its own mixture of classes, drawn from Dirichlet(0.1).
         seed: of the division of the data, the answers' times, and the training.
     """
+    seconds = positive("seconds", seconds)
     by = {"by": "label", "alpha": 0.1} if skewed else {"by": "iid"}
     fed, model = digits(clients=CLIENTS, seed=seed, **by), linear(64, 10)
     run, gen, clock = start(model, fed, LocalHP(lr=0.05, batch=16), seed=seed), generator(seed), 0.0
@@ -52,4 +54,5 @@ def slow_error(seconds: float, skewed: bool, seed: int) -> float:
             test = fed.test[list(range(CLIENTS - SLOW, CLIENTS))]
             return 100 * average(score(model, run.w, test), test).error
         drawn = draw_work(run, fed.sizes, CLIENTS).client
-        run = play_with(run, model, fed, CLIENTS, (took[drawn] <= seconds).nonzero()[:, 0].tolist())
+        if in_time := (took[drawn] <= seconds).nonzero()[:, 0].tolist():
+            run = play_with(run, model, fed, CLIENTS, in_time)

@@ -9,6 +9,7 @@ from fedlab_edu.rounds.objectives import average
 from fedlab_edu.search.baselines import random_search
 from fedlab_edu.search.space import FEDEX
 from fedlab_edu.training.scores import score
+from fedlab_edu.validate import one_of, whole
 
 ARMS, ROUNDS, LAST = 9, 20, 5
 _SPACES = FEDEX._replace(client=FEDEX.client.without("mu", "dropout"))
@@ -26,6 +27,7 @@ def printed_error(by: Literal["validation", "test"], rounds: int, seed: int) -> 
         rounds: how many of the last rounds count, from 1 to 5.
         seed: of the division of the images into parts, the configurations and their training.
     """
+    by, rounds = one_of("validation", "test")("by", by), whole("rounds", rounds, 1, LAST)
     models = [model for arm in _errors(seed) for model in arm[-rounds:]]
     return min(models, key=lambda model: model[by])["test"]
 
