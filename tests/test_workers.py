@@ -98,7 +98,6 @@ class Apart(Executor):
 
 def assert_same(one: Any, other: Any) -> None:
     """Two searches have the same arms, eliminations and winner; numbers up to rounding."""
-    one, other = getattr(one, "race", one), getattr(other, "race", other)
     assert (one.out, one.best) == (other.out, other.best)
     for ours, theirs in zip(one.traces, other.traces, strict=True):
         assert ours == pytest.approx(theirs, abs=1e-9, nan_ok=True)
