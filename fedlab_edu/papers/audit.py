@@ -1,4 +1,4 @@
-"""Whether records are still what the algorithms give: a run of each is made again."""
+"""An audit of records: make one run of each again, and compare."""
 
 import time
 from collections.abc import Iterator, Sequence
@@ -17,13 +17,13 @@ _MEASURED = ("seconds", "peak_gib")  # other on each run
 
 
 class Audit(NamedTuple):
-    """What runs of a record give today.
+    """The comparison of a record with runs made now.
 
     Fields:
         file: the record's name.
         runs: how many runs the record holds.
         stale: whether all that were made again gave something else; None if none could be made.
-        said: which were made again, and what differs.
+        said: the runs made again, and what differs.
         seconds: the time of a run, or None.
     """
 
@@ -43,8 +43,8 @@ class Audit(NamedTuple):
 def audit(folder: str | Path) -> Iterator[Audit]:
     """Make a run of each record in a folder again, and compare up to `TOLERANCE`.
 
-    It is the first variant of the last seed. If it differs, the same of other seeds follows: a
-    changed algorithm changes all, but rounding, on another processor too, only those few whose
+    The run is the first variant of the last seed. If it differs, up to `SEEDS` seeds are tried: a
+    changed algorithm changes all of them, but rounding, as on another processor, only the few whose
     training is chaotic.
 
     Raises:

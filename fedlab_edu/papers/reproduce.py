@@ -120,7 +120,7 @@ def _in_processes(workers: int, seeds: list[int], where: tuple[Any, ...]) -> Ite
 def _run_seed_here(
     seed: int, name: str, dataset: str, scale: str, device: str, path: Path, data: str | None
 ) -> list[str]:
-    """In a worker, on one thread: run what is missing of a seed."""
+    """Run what is missing of a seed, on one thread of a worker; return a line for each run."""
     experiment, lines = EXPERIMENTS[name], list[str]()
     setting, place = experiment.workload(dataset, scale), usable_device(device)
 

@@ -23,7 +23,7 @@ Space = Spaces | PerClient | OneOf
 
 
 class Options(TypedDict, total=False):
-    """What every search by random configurations may be given, by name.
+    """Keyword arguments of `random_search`, `successive_halving` and `hyperband`.
 
     Keys:
         seed: seeds the configurations and all draws of the arms.

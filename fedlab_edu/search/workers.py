@@ -30,7 +30,7 @@ def play_here(
 
 
 class Workers:
-    """Plays rounds in the workers of an executor, in one contiguous chunk of runs for each.
+    """The workers of an executor, each of which plays rounds of a contiguous chunk of the runs.
 
     A worker gets model and data once. Runs travel without their histories, as values, so a worker
     may end at any time.
@@ -100,7 +100,7 @@ class Workers:
 
 
 def _play(token: str, needs: bytes | None, runs: bytes, rounds: int) -> list[Run] | None:
-    """In a worker, on one thread: play rounds, or return None if model and data are missing."""
+    """Play rounds on one thread of a worker; return None if it lacks the model and the data."""
     kept = _KEPT.get(token)
     if kept is None:
         if needs is None:

@@ -20,7 +20,7 @@ def around(
     gamma: float | Literal["tuned"] = "tuned",
     **options: Any,
 ) -> MakeTuner:
-    """FedEx in each arm of a search, over the arm's configuration and k - 1 others near it.
+    """Put FedEx into each arm of a search, over the arm's configuration and k - 1 others near it.
 
     So ``successive_halving(model, fed, FEDEX, 4000, 800, tuner=around(FEDEX.client))``. The arm's
     server then has what the search has drawn for it, and theta is the arm's own, from its first

@@ -28,8 +28,8 @@ def evolve(
 
     Args:
         u: coins, new draws and moves, in [0, 1), for n rows and the h distributions of the space.
-        coin: with probability p_re, draw "each" hyperparameter anew by its own coin, as printed, or
-            the whole "vector" by the coin of its first, as in the authors' code (which draws a
+        coin: with probability p_re, draw "each" hyperparameter afresh by its own coin, as printed,
+            or the whole "vector" by the coin of its first, as in the authors' code (which draws a
             client's new vector near the base).
 
     Source: Chen et al. (2023), eq. (3).

@@ -61,7 +61,7 @@ def fedpop_g(search: _P, members: Sequence[int]) -> _P:
         # alpha_i <- Evo(alpha_j), beta_i^0 <- Evo(beta_j^0)
         c = search.how.evo(search.spaces.client, parent.c, r[i], gens[i])[0]
         b = search.how.evo(search.spaces.server, parent.b, r[i], gens[i])[0]
-        # w_i <- w_j, and momentum and client states; the child draws for itsearch, and its
+        # w_i <- w_j, and momentum and client states; the child has draws of its own, and its
         # server's rate decays from the start, as in the authors' code
         seed = seed_for(search.seed, i, r[i])
         new = replace(run, tuner=Fixed(c), b=b, seed=seed, round=0, history=())
