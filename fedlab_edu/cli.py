@@ -38,7 +38,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 1
     except KeyboardInterrupt:
         if command == "reproduce":
-            print("fedlab-edu: stopped; the same command goes on from here.", file=sys.stderr)
+            print("fedlab-edu: stopped; the same command resumes from here.", file=sys.stderr)
         return 130
 
 

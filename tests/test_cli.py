@@ -500,14 +500,14 @@ def test_a_change_is_out_before_the_next_submission_is_graded(
         assert "ann: 3.5 -> 5.5" in Path("log").read_text()
 
 
-def test_the_same_command_goes_on_after_ctrl_c_but_not_with_again_and_says_so(
+def test_the_same_command_resumes_after_ctrl_c_but_not_with_again_and_says_so(
     stand_in: classroom.StandIn, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for name in ("ann", "bob", "cyd"):
         Path(f"in/{name}.py").write_text(classroom.RIGHT)
     stand_in.stops = 2  # after the solution and ann
     assert cli.main(GRADE) == 130
-    assert "1 are graded, and stay so; the same command goes on" in capsys.readouterr().err
+    assert "1 are graded, and stay so; the same command resumes" in capsys.readouterr().err
     stand_in.stops, stand_in.seen = None, []
     assert cli.main(GRADE) == 0
     assert len(stand_in.seen) == 2

@@ -66,7 +66,7 @@ class Options(SphinxDirective):
                 f"{self.arguments[0]}: the options are {sorted(defaults)}, "
                 f"and the page has text for {sorted(given)}"
             )
-        lines = ["Of each option first what it is here; *paper* and *code* are the authors'.", ""]
+        lines = ["First what an option does here; *paper* and *code* are the authors'.", ""]
         for name, default in defaults.items():
             shown = "" if "object" in repr(default) or "<" in repr(default) else f" = {default!r}"
             head = f"`{name}{shown}`\n: " + (_first_upper(said[name]) if name in said else "")

@@ -18,7 +18,7 @@ _HERE = threading.local()  # .inside: this thread works on a tile, and starts no
 
 
 def keep_memory() -> None:
-    """Let glibc keep freed memory, because each step of training would fault its pages in anew.
+    """Let glibc keep freed memory, because each step of training would fault its pages in again.
 
     Runs at import, for the whole process; FEDLAB_MALLOPT=0 in the environment leaves glibc alone.
     """

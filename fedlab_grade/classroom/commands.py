@@ -87,7 +87,7 @@ def grade(
 def _stopped(store: Store, again: bool) -> int:
     """Say after Ctrl-C how far it came; 130."""
     kept = len(list((store.folder / "grades").glob("*.json")))
-    goes = "begins with the first one once more" if again else "goes on from here"
+    goes = "begins with the first one once more" if again else "resumes from here"
     said = f"stopped. {kept} are graded, and stay so; the same command {goes}."
     print(f"fedlab-edu: {said}", file=sys.stderr)
     return 130

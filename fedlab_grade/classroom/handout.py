@@ -31,7 +31,7 @@ To check it, as often as you like, run in this folder
     fedlab-edu check . {notebook}
     fedlab-edu watch .             the same, at each save
 
-The command comes with the package fedlab_edu, and needs its extra `check`. Of a notebook the
+The command comes with the package fedlab_edu, and needs its extra `check`. In a notebook,
 imports, functions, classes and constants count, also within `if`, `with` and `try`; experiments,
 plots and magics are not run. Save it before you check it. Do not import fedlab_edu in your answer:
 where it is graded, that package is not there.{hidden}
