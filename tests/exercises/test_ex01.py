@@ -276,7 +276,7 @@ def test_prediction(student: Student) -> None:
     check_prediction(student, "predict_3", ("grows", "stays", "shrinks"))
 
 
-@drift(points=4, function="table_3", aspect="the table, measured again with the package", wall=60)
+@drift(points=4, function="table_3", aspect="the table of all conditions and seeds")
 def test_table(student: Student) -> None:
     check_table(student, "table_3", relative_drift, CONDITIONS, SEEDS)
 

@@ -319,7 +319,7 @@ def test_prediction(student: Student) -> None:
     check_prediction(student, "predict_5", ("grows", "stays", "shrinks"))
 
 
-@skew(points=4, function="table_5", aspect="the table, measured again with the package", wall=60)
+@skew(points=4, function="table_5", aspect="the table of all conditions and seeds")
 def test_table(student: Student) -> None:
     check_table(student, "table_5", error, CONDITIONS, range(6))
 

@@ -410,9 +410,7 @@ def test_prediction(student: Student) -> None:
     check_prediction(student, "predict_6", ("the same 5", "20 of its own", "neither"))
 
 
-@election(
-    points=4, function="table_6", aspect="the table, measured again with the package", wall=60
-)
+@election(points=4, function="table_6", aspect="the table of all conditions and seeds")
 def test_table(student: Student) -> None:
     check_table(student, "table_6", winner_repeats, CONDITIONS, range(10))
 

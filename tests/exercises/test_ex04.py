@@ -508,9 +508,7 @@ def test_prediction(student: Student) -> None:
     check_prediction(student, "predict_6", ("skip is better", "zero is better", "open"))
 
 
-@first_round(
-    points=4, function="table_6", aspect="the table, measured again with the package", wall=60
-)
+@first_round(points=4, function="table_6", aspect="the table of all conditions and seeds")
 def test_table(student: Student) -> None:
     check_table(student, "table_6", error_found, CONDITIONS, range(20))
 

@@ -347,7 +347,7 @@ def test_prediction(student: Student) -> None:
     check_prediction(student, "predict_4", ("to 1", "to 1/2", "in between"))
 
 
-@rest(points=4, function="table_4", aspect="the table, measured again with the package", wall=60)
+@rest(points=4, function="table_4", aspect="the table of all conditions and seeds")
 def test_table(student: Student) -> None:
     check_table(student, "table_4", better_share, CONDITIONS, SEEDS)
 

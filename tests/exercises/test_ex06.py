@@ -425,7 +425,7 @@ def test_prediction(student: Student) -> None:
     check_prediction(student, "predict_4", ("grows", "stays", "shrinks"))
 
 
-@loose(points=4, function="table_4", aspect="the table, measured again with the package", wall=60)
+@loose(points=4, function="table_4", aspect="the table of all conditions and seeds")
 def test_table(student: Student) -> None:
     check_table(student, "table_4", looseness, CONDITIONS, SEEDS)
 

@@ -567,7 +567,7 @@ def test_prediction(student: Student) -> None:
     check_prediction(student, "predict_6", ("more", "as much", "less"))
 
 
-@judged(points=4, function="table_6", aspect="the table, measured again with the package", wall=60)
+@judged(points=4, function="table_6", aspect="the table of all conditions and seeds")
 def test_table(student: Student) -> None:
     check_table(student, "table_6", doublings, CONDITIONS, SEEDS)
 

@@ -136,7 +136,7 @@ def test_prediction(student: Student) -> None:
     check_prediction(student, "predict_4", allowed)
 
 
-@chosen(points=4, function="table_4", aspect="the table, measured again with the package", wall=60)
+@chosen(points=4, function="table_4", aspect="the table of all conditions and seeds")
 def test_table(student: Student) -> None:
     check_table(student, "table_4", printed_error, CONDITIONS, SEEDS)
 
