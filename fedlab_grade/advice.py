@@ -58,6 +58,6 @@ def first_line(error: BaseException) -> str:
     """Return the first line of an exception's text."""
     try:
         lines = str(error).strip().splitlines()
-    except Exception:  # an exception of the student's own may have a broken __str__
+    except BaseException:  # the __str__ of an exception of the student's own may raise anything
         return ""
     return lines[0][:300] if lines else ""

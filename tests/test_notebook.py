@@ -539,6 +539,23 @@ def test_who_needs_what_failed_is_told_cell_and_reason(line: str, use: str) -> N
     )
 
 
+@pytest.mark.parametrize(
+    ("raised", "seen"),
+    [
+        *((f"NameError('no', name={name})", "NameError: no") for name in ("[]", "{}", "None")),
+        *((f"Odd({kind})", "Odd") for kind in ("SystemExit", "KeyboardInterrupt", "ValueError")),
+    ],
+)
+def test_an_exception_that_hides_costs_only_its_own_answer(raised: str, seen: str) -> None:
+    """Its name cannot be looked up, or its text raises; where a module is loaded, and in a call."""
+    odd = "class Odd(Exception):\n    def __str__(self):\n        raise self.args[0]"
+    bad = f"def fedavg(s):\n    raise {raised}"
+    for cell in ("y = fedavg(3)\ndef area(r):\n    return y", "def area(r):\n    return fedavg(r)"):
+        module = convert(cells(odd, bad, cell, "def good(s):\n    return s"), ["area", "good"])
+        assert values(module)["good"](3) == 3  # type: ignore[operator]
+        assert seen in told(module, "area", 3)
+
+
 def test_what_a_cell_before_has_made_stays_where_a_later_one_fails() -> None:
     first = "def first(s):\n    return s[0]"
     again = "@undefined\ndef first(s):\n    return 4"

@@ -58,10 +58,9 @@ def load(module: ModuleType, text: str, path: str) -> dict[str, str]:
 
 def because(error: BaseException, lost: dict[str, str]) -> str:
     """Return why a name is not defined, if it is lost."""
-    # An exception of the student's own could lie about its name.
-    return (
-        f", because {lost[error.name]}" if type(error) is NameError and error.name in lost else ""
-    )
+    # An exception of the student's own could lie about its name, and the name be anything.
+    name = error.name if type(error) is NameError and type(error.name) is str else ""
+    return f", because {lost[name]}" if name in lost else ""
 
 
 @contextmanager
