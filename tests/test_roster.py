@@ -285,6 +285,11 @@ def test_two_accounts_of_one_name_in_a_download_are_not_one_of_the_roster(
     assert all("several people handed in under the name" in notes[0] for _, _, notes in others)
 
 
+def test_ids_with_colons_are_no_accounts_of_a_program(tmp_path: Path) -> None:
+    text = "name,id,email\nAnn,uni:7,x:a@uni.edu\n"
+    assert whose(tmp_path, text, gradescope("Ann", "uni:7", "x:a@uni.edu")) == [("uni:7", 1, ())]
+
+
 def test_two_files_that_fall_on_one_of_the_roster_are_told(tmp_path: Path) -> None:
     found = whose(tmp_path, "name,id\nAnn,7\n", file("ann"), file("7"))
     assert found == [

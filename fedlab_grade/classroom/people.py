@@ -146,7 +146,7 @@ def enrolled(roster: Sequence[Person], found: Iterable[Person]) -> list[Person]:
             why = f"{why}; {GRADEBOOK}"
         strangers.append(person.noted(why))
     for key, handed in given.items():
-        if len({i for one in handed for i in one.ids if ":" in i}) > 1:  # accounts of a program
+        if len({i for one in handed for i in one.ids if i.startswith((CANVAS, MOODLE))}) > 1:
             why = f"several people handed in under the name of one in the roster: {_list(handed)}"
             strangers += [one.noted(why) for one in handed]
             given[key] = []
