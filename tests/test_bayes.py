@@ -25,6 +25,7 @@ from fedlab_edu import (
     start,
     tune,
 )
+from fedlab_edu.data.clients import Clients
 from fedlab_edu.search.bayes import Bayes, _axis, propose
 from fedlab_edu.search.distributions import Choice, Integer, LogUniform, Uniform
 from fedlab_edu.search.estimate import Estimate
@@ -231,6 +232,13 @@ def test_without_optuna_it_says_how_to_get_it(
 def test_what_is_not_allowed_is_named(how: dict[str, int], message: str, fed: Federation) -> None:
     with pytest.raises(ValueError, match=message):
         begun(fed, **how)
+
+
+@pytest.mark.parametrize("first", [1, 4])
+def test_without_validation_data_nothing_can_be_proposed(first: int, fed: Federation) -> None:
+    nothing = Clients(fed.val.x, fed.val.y, (torch.arange(0),) * len(fed))
+    with pytest.raises(ValueError, match="validation examples is 0; allowed: at least 1, to choos"):
+        bayesian_search(MODEL, replace(fed, val=nothing), SPACES, 20, 3, first=first)
 
 
 @pytest.mark.parametrize("name", ["total", "cap", "first", "seed"])

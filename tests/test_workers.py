@@ -165,6 +165,8 @@ def test_what_cannot_train_in_workers_is_refused_by_name(fed: Federation) -> Non
     alone = fedtune(MODEL, fed, LocalHP(lr=[0.1, 1.0]), 2)
     with pytest.raises(ValueError, match=r"executor is .*allowed: None: a FedTune search trains"):
         tune(alone, MODEL, fed, executor=pool)
+    with pytest.raises(ValueError, match="workers is 2; allowed: None without an executor"):
+        tune(halving, MODEL, fed, workers=2)
     with pytest.raises(ValueError, match="workers is 0"):
         tune(halving, MODEL, fed, executor=pool, workers=0)
     del pool._max_workers

@@ -120,6 +120,7 @@ def bayesian_search(
     least = (first + 1) * cap  # fewer arms would all be random
     allowed = f"at least {least}, for {first} random arms and one more"
     require(total >= least, "total", total, allowed)
+    require(fed.val.n.any(), "validation examples", 0, "at least 1, to choose an arm by")
     arms = draw_arms(spaces, first, seed)
     points = tuple(tuple(draw_point(spaces, arm_generator(seed, a)).tolist()) for a in range(first))
     begun = race(model, fed, arms, [bracket((cap,), first, 2)],

@@ -141,6 +141,7 @@ def _step(
 ) -> Callable[[Any], Any]:  # fmt: skip
     """Return the function that makes a step of a search, here or in the workers of an executor."""
     if executor is None:
+        require(workers is None, "workers", workers, "None without an executor")
         return lambda search: search.step(model, fed, clients)
     allowed = f"None: a {type(search).__name__} search trains one run"
     require("play" in signature(search.step).parameters, "executor", executor, allowed)
