@@ -533,10 +533,15 @@ def test_the_report_gives_means_deviations_and_paired_differences_of_the_tuned_t
         (["fedex-table1", "--device", "tpu9"], "device is 'tpu9'; allowed: 'cpu'"),
     ],
 )
+@pytest.mark.parametrize("planned", [[], ["--plan"]])
 def test_the_command_refuses_in_one_sentence(
-    arguments: list[str], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    arguments: list[str],
+    message: str,
+    planned: list[str],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    assert main(["reproduce", *arguments, "--folder", str(tmp_path)]) == 2
+    assert main(["reproduce", *arguments, *planned, "--folder", str(tmp_path)]) == 2
     out, err = capsys.readouterr()
     assert message in err
     assert len(err.strip().splitlines()) == 1

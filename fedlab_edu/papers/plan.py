@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from fedlab_edu.papers.experiment import Experiment
-from fedlab_edu.papers.reproduce import missing_runs
+from fedlab_edu.papers.reproduce import chosen, missing_runs
 from fedlab_edu.papers.searches import Setting
 from fedlab_edu.tensors import usable_device
 
@@ -27,7 +27,7 @@ def plan(
     """
     setting, place = experiment.workload(dataset, scale), usable_device(device)
     path = Path(folder) / f"{experiment.name}-{dataset}-{scale}.jsonl"
-    seeds = list(seeds)
+    seeds = chosen(seeds)
     missing = missing_runs(path, experiment, setting, seeds)
     runs: list[tuple[int, Any]] = [(seed, v) for seed, todo in missing.items() for v, _ in todo]
     lines = [

@@ -58,8 +58,7 @@ def reproduce(
     """
     setting = experiment.workload(dataset, scale)
     place, folder = usable_device(device), Path(folder)
-    seeds = list(dict.fromkeys(islice(seeds, _MOST + 1)))
-    require(1 <= len(seeds) <= _MOST, "seeds", f"{len(seeds):,} seeds", f"from 1 to {_MOST:,}")
+    seeds = chosen(seeds)
     require(
         folder.is_dir() or not folder.exists(), "folder", str(folder), "a folder, or a new name"
     )
@@ -82,6 +81,13 @@ def reproduce(
             with bar.external_write_mode():
                 say(f"[{count}/{total}] {text}")
     return path
+
+
+def chosen(seeds: Iterable[int]) -> list[int]:
+    """Return the seeds, each once; refuse none, and too many."""
+    seeds = list(dict.fromkeys(islice(seeds, _MOST + 1)))
+    require(1 <= len(seeds) <= _MOST, "seeds", f"{len(seeds):,} seeds", f"from 1 to {_MOST:,}")
+    return seeds
 
 
 def _run_seed(
