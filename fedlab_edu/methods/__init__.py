@@ -1,4 +1,4 @@
-"""Federated methods, one file each, as pairs of Loc and Agg."""
+"""Federated methods as pairs of Loc and Agg."""
 
 from fedlab_edu.methods.ditto import Ditto
 from fedlab_edu.methods.fedavg import FedAvg

@@ -51,6 +51,7 @@ def _step(layer: nn.Module) -> tuple[Callable[..., Tensor], int, tuple[Any, ...]
             return torch.flatten, 0, (2,)
         case nn.Dropout():
             return layers.dropout, 0, ()
+    assert isinstance(layer, nn.ReLU), layer
     return torch.relu, 0, ()
 
 
