@@ -6,6 +6,7 @@ from collections import Counter
 from pathlib import Path
 
 from docutils.core import publish_doctree
+from sphinx.pycode import ModuleAnalyzer
 
 import fedlab_edu
 from fedlab_edu.tuners.fedex import FedEx
@@ -42,3 +43,8 @@ def test_a_name_in_a_docstring_is_linked_to_what_its_module_means_by_it():
     ]
     text = publish_doctree(lines[0].replace(":py:obj:", "")).astext()
     assert "|V_i| * x, Local perturbation, nothing." in text
+
+
+def test_sphinx_can_read_the_source_of_each_module():
+    for path in sorted(Path(fedlab_edu.__file__).parent.rglob("*.py")):
+        ModuleAnalyzer.for_string(path.read_text("utf-8"), path.stem).analyze()  # or no source page

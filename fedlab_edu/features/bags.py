@@ -26,6 +26,9 @@ LOG10_ALPHA = (-5.0, 2.0)
 
 _ALL = 2**31 - 1  # columns of the shared counts
 
+_tokeniser, _order = one_of(*TOKENISERS), one_of(*ORDERS)
+_weights, _preprocessing = one_of(*WEIGHTS), one_of(*PREPROCESSINGS)
+
 
 @dataclass(frozen=True)
 class BagOfNGrams(Checked):
@@ -44,14 +47,14 @@ class BagOfNGrams(Checked):
         seed: of the hashing, see `bag_maps`.
     """
 
-    tokeniser: Annotated[str, one_of(*TOKENISERS)]
+    tokeniser: Annotated[str, _tokeniser]
     stop_words: bool
     lowercase: bool
-    order: Annotated[int, one_of(*ORDERS)]
+    order: Annotated[int, _order]
     binary: bool
-    weights: Annotated[str, one_of(*WEIGHTS)]
+    weights: Annotated[str, _weights]
     alpha: Annotated[float, positive]
-    how: Annotated[str | None, one_of(*PREPROCESSINGS)]
+    how: Annotated[str | None, _preprocessing]
     seed: Annotated[int, partial(whole, least=0, most=2**32 - 1)] = 0
 
     @classmethod
