@@ -101,7 +101,7 @@ class Results(SphinxDirective):
         if missing := {*self.arguments} - {one.experiment for one in found}:
             raise ExtensionError(f"{sorted(missing)} have no claim with records")
         experiments = named("fedlab_edu.papers.reproduce.EXPERIMENTS")
-        lines = ["| | better, it is claimed | than | data | difference | seeds | verdict |"]
+        lines = ["| | claimed to be better | than | data | difference | seeds | verdict |"]
         lines += ["|---|---|---|---|---|---|---|"]
         for one in found:
             _, _, place = experiments[one.experiment].source.partition(", ")
