@@ -4,6 +4,7 @@ import ast
 import json
 import math
 import re
+import sys
 from pathlib import Path
 from types import ModuleType
 
@@ -554,6 +555,26 @@ def test_an_exception_that_hides_costs_only_its_own_answer(raised: str, seen: st
         module = convert(cells(odd, bad, cell, "def good(s):\n    return s"), ["area", "good"])
         assert values(module)["good"](3) == 3  # type: ignore[operator]
         assert seen in told(module, "area", 3)
+
+
+@pytest.mark.parametrize("depth", [90, 300, 1000, 3000])
+@pytest.mark.parametrize("form", ["1{}", "{}1", "f{}"], ids=["sum", "signs", "calls"])
+def test_a_long_expression_costs_its_own_statement(form: str, depth: int) -> None:
+    """It is as deep as it is long, and the library's functions that walk through it recurse."""
+    part = {"1{}": " + 1", "{}1": "~", "f{}": "()"}[form]
+    deep = form.format(part * depth)
+    for cell in (
+        f"{deep}\nprint({deep})\nx = {deep}",
+        f"def s():\n    raise ValueError({deep})",
+        f"if {deep}:\n    def s(): ...",
+    ):
+        module = convert(cells(f"def f(): return f\n{cell}", GOOD), ["fedavg"])
+        assert values(module)["fedavg"]([3]) == 3  # type: ignore[operator]
+
+
+@pytest.mark.skipif(sys.version_info < (3, 12), reason="Python has had such aliases since 3.12")
+def test_an_alias_of_a_type_is_there_for_the_answers() -> None:
+    assert answer("type Many = list[int]", "def fedavg(s: Many) -> int:\n    return s[0]") == 3
 
 
 def test_what_a_cell_before_has_made_stays_where_a_later_one_fails() -> None:

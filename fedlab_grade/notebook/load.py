@@ -37,10 +37,10 @@ def load(module: ModuleType, text: str, path: str) -> dict[str, str]:
     lines, places, lost = text.split("\n"), places_of(text), dict[str, str]()
     future = any(isinstance(n, ast.ImportFrom) and n.module == "__future__" for n in tree.body)
     for node in tree.body:
-        if isinstance(node, ast.If) and ast.unparse(node.test) in _MAIN:
-            node.test = ast.copy_location(ast.Constant(True), node.test)
         one = ast.Module([node], [])
         try:
+            if isinstance(node, ast.If) and ast.unparse(node.test) in _MAIN:
+                node.test = ast.copy_location(ast.Constant(True), node.test)
             code = compile(one, path, "exec", ANNOTATIONS * future, dont_inherit=True)
             with _in_time(0 if isinstance(node, Definition | Import) else SECONDS):
                 exec(code, made)

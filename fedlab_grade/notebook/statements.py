@@ -14,7 +14,7 @@ Block = ast.If | ast.With | ast.Try
 BUILTINS = frozenset(dir(builtins))
 
 _SIMPLE = Definition | Import | Block | ast.Pass | ast.Delete | ast.Assign | ast.AnnAssign
-_SIMPLE |= ast.AugAssign
+_SIMPLE |= ast.AugAssign | getattr(ast, "TypeAlias", ast.Pass)  # `type X = ...`, in Python 3.12
 _WAITS = ast.Await | ast.Yield | ast.YieldFrom
 _SETS = {"STORE_NAME", "DELETE_NAME", "STORE_GLOBAL"}
 _READS = {"LOAD_NAME", "LOAD_GLOBAL", "LOAD_FROM_DICT_OR_GLOBALS"}
@@ -83,10 +83,11 @@ def needed_names(statements: Collection[Statement], names: Collection[str]) -> s
 
 def here(node: ast.AST) -> Iterator[ast.AST]:
     """Yield a node and all within it, except the insides of functions and classes."""
-    yield node
-    if not isinstance(node, Definition | ast.Lambda):
-        for child in ast.iter_child_nodes(node):
-            yield from here(child)
+    todo = [node]  # no recursion, because a long sum is as deep as it has terms
+    while todo:
+        yield (node := todo.pop())
+        if not isinstance(node, Definition | ast.Lambda):
+            todo += reversed([*ast.iter_child_nodes(node)])
 
 
 def is_stub(node: ast.AST) -> bool:
@@ -95,7 +96,8 @@ def is_stub(node: ast.AST) -> bool:
         inner = [n for n in node.body if isinstance(n, Definition)]
         return bool(inner) and all(map(is_stub, inner))
     last = node.body[-1] if isinstance(node, Definition) else None
-    raises = isinstance(last, ast.Raise) and "NotImplementedError" in ast.unparse(last)
+    names = [getattr(n, "id", "") for n in ast.walk(last)] if isinstance(last, ast.Raise) else []
+    raises = "NotImplementedError" in names
     return raises and not any(isinstance(n, ast.Return) for n in ast.walk(node))
 
 
@@ -118,7 +120,7 @@ def _is_simple(node: ast.AST) -> bool:
     """Whether a part of a statement neither loops nor waits, and calls nothing by itself."""
     if isinstance(node, ast.Expr):
         call = node.value
-        prints = isinstance(call, ast.Call) and ast.unparse(call.func) == "print"
+        prints = isinstance(call, ast.Call) and getattr(call.func, "id", "") == "print"
         calls = sum(isinstance(n, ast.Call) for n in ast.walk(call))
         return isinstance(call, ast.Constant) or (prints and calls == 1)
     return isinstance(node, _SIMPLE) or not isinstance(node, ast.stmt | _WAITS)
