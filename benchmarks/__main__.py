@@ -13,7 +13,7 @@ The faults of the first rounds, in which memory grows, are no measure of later o
 Rounds of many clients show that a step takes as long, and that memory does not grow with them.
 
 Whole searches on the digits: the shares of processor time in local training, in the two scores of
-each client, and in the rest: draws, averages, the tuner, and Python's garbage collector (6 %). A
+each client, and in the rest: draws, averages, the tuner, and Python's garbage collector. A
 plain loop scores and draws as well; its share of training stands last. The faster training is, the
 larger a share the same rest has.
 

@@ -38,7 +38,8 @@ def require_all(ok: Any, argument: str, values: Any, allowed: str) -> None:
 def require_type(name: str, value: object, kind: type, example: str) -> None:
     """Raise the same error, with the type of the value, unless it is a ``kind``."""
     ok = isinstance(value, kind)
-    require(ok, name, type(value).__name__, f"a {kind.__name__}: {example}")
+    article = "an" if kind.__name__[0] in "AEIOU" else "a"
+    require(ok, name, type(value).__name__, f"{article} {kind.__name__}: {example}")
 
 
 def shown(value: object) -> str:

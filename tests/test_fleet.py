@@ -30,7 +30,7 @@ from fedlab_edu.cli import main
 from fedlab_edu.methods import DPFedAvg, FedAvg, FedDyn, Method, QFedAvg
 from fedlab_edu.rounds.communicate import finish_round, train_clients
 from fedlab_edu.rounds.draw import draw_work
-from fedlab_edu.rounds.gather import Sums, Work
+from fedlab_edu.rounds.gather import Sums
 from tests.one_process import MODEL, N, OneProcess, assert_same, node_of, over_flower
 
 from flwr.app import ArrayRecord, Context, Error, Message, RecordDict  # isort: skip
@@ -52,7 +52,7 @@ def without(run: Run, fed: Federation, gone: set[int], clients: int = 5) -> Run:
     work = draw_work(run, fed.sizes, clients)
     at = [j for j, i in enumerate(work.client.tolist()) if i not in gone]
     assert len(at) < clients
-    work = Work(work.client[at], work.row[at], work.c[at], [work.seeds[j] for j in at])
+    work = work.keep(at)
     sums = Sums([run], [work], fed.sizes)
     train_clients([run], [work], MODEL, fed.train, fed.val, sums.part, sums.add)
     return finish_round(run, *sums.gathered())

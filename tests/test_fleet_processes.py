@@ -19,7 +19,7 @@ from fedlab_edu import Federation, FedEx, LocalHP, Run, digits, load_run, mlp, s
 from fedlab_edu.cli import new_app
 from fedlab_edu.rounds.communicate import finish_round, train_clients
 from fedlab_edu.rounds.draw import draw_work
-from fedlab_edu.rounds.gather import Sums, Work
+from fedlab_edu.rounds.gather import Sums
 
 pytestmark = [pytest.mark.processes, pytest.mark.long]
 BIN, ROOT = Path(sys.executable).parent, Path(__file__).parents[1]
@@ -223,7 +223,7 @@ def replayed(run: Run, fed: Federation, history: list[list[int]]) -> Run:
     for counted in history:
         work = draw_work(run, fed.sizes, N)
         at = [work.client.tolist().index(i) for i in counted]
-        work = Work(work.client[at], work.row[at], work.c[at], [work.seeds[j] for j in at])
+        work = work.keep(at)
         sums = Sums([run], [work], fed.sizes)
         train_clients([run], [work], MODEL, fed.train, fed.val, sums.part, sums.add)
         run = finish_round(run, *sums.gathered())
@@ -275,7 +275,9 @@ def test_a_run_survives_lies_a_killed_node_a_stopped_node_and_a_killed_superlink
 def test_five_kills_at_random_moments_leave_the_numbers_of_one_process(
     fleet: Fleet, fed: Federation
 ) -> None:
-    path, draw = fleet.folder / "random.pt", random.Random()
+    path, seed = fleet.folder / "random.pt", time.time_ns()
+    draw = random.Random(seed)
+    print(f"seed {seed}")  # what pytest shows of a failure
     config = f"rounds=8 path='{path}' round-seconds={SECONDS}"
     fleet.begin_run(config)
     for played in range(1, 6):

@@ -208,7 +208,12 @@ def test_swapped_arguments_are_named_with_their_type_and_what_is_allowed() -> No
         (lambda: fl.personalise(RUN, FED, MODEL), "model", "Federation", model),
         (lambda: fl.tune(search, FED, MODEL), "model", "Federation", model),
         (lambda: fl.tune(RUN, MODEL, FED), "search", "Run", "a search, such as"),
-        (lambda: fl.tune(search, MODEL, FED, executor=4), "executor", "int", "a Executor: Process"),
+        (
+            lambda: fl.tune(search, MODEL, FED, executor=4),
+            "executor",
+            "int",
+            "an Executor: Process",
+        ),
         (lambda: fl.random_search(FED, MODEL, SPACES, 1, 1), "model", "Federation", model),
         (lambda: fl.score(RUN.w, MODEL, FED.test), "model", "Tensor", model),
         (lambda: fl.score(MODEL, RUN.w, FED), "clients", "Federation", "a Clients: fed.train"),

@@ -10,7 +10,7 @@ from fedlab_edu.models.model import Model
 from fedlab_edu.models.networks import linear
 from fedlab_edu.rounds.communicate import finish_round, train_clients
 from fedlab_edu.rounds.draw import draw_work
-from fedlab_edu.rounds.gather import Sums, Work
+from fedlab_edu.rounds.gather import Sums
 from fedlab_edu.rounds.objectives import average
 from fedlab_edu.rounds.run import Run, start
 from fedlab_edu.seeds import generator
@@ -23,8 +23,7 @@ CLIENTS, SLOW, SLOWER, TOTAL = 10, 5, 3.0, 60.0  # the last 5 of 10 clients; sec
 
 def play_with(run: Run, model: Model, fed: Federation, clients: int, places: Sequence[int]) -> Run:
     """Return the run after a round of B clients in which those at some places have answered."""
-    work, at = draw_work(run, fed.sizes, clients), list(places)
-    work = Work(work.client[at], work.row[at], work.c[at], [work.seeds[j] for j in at])
+    work = draw_work(run, fed.sizes, clients).keep(places)
     sums = Sums([run], [work], fed.sizes)
     train_clients([run], [work], model, fed.train, fed.val, sums.part, sums.add)
     return finish_round(run, *sums.gathered())

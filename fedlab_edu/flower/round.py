@@ -145,7 +145,7 @@ class Rounds:
         """Return the run after Agg and the tuner's step, with those who have answered."""
         at, drawn = sorted(answers), len(work.client)
         got = [answers[j] for j in at]
-        work = Work(work.client[at], work.row[at], work.c[at], [work.seeds[j] for j in at])
+        work = work.keep(at)
         models, delta, weight = torch.stack([one.model for one in got]), None, None
         if got[0].state_delta is not None:
             delta = torch.stack([one.state_delta for one in got if one.state_delta is not None])

@@ -26,6 +26,11 @@ class Work(NamedTuple):
     c: LocalHP
     seeds: list[int]
 
+    def keep(self, at: Sequence[int]) -> "Work":
+        """Return the work of the clients at these places only."""
+        at = list(at)
+        return Work(self.client[at], self.row[at], self.c[at], [self.seeds[j] for j in at])
+
 
 class Tile(NamedTuple):
     """Some clients of a round after training.
