@@ -8,6 +8,7 @@ Ctrl-C.
 import argparse
 import os
 import re
+import shlex
 import shutil
 import sys
 from collections.abc import Sequence
@@ -130,7 +131,9 @@ def new_app(folder: Path) -> int:
         shutil.copytree(app, folder, ignore=shutil.ignore_patterns("__pycache__"))
     except OSError as error:
         raise Refusal(f"no app in {folder}: {error}") from None
-    print(f"A Flower app is in {folder}. To simulate ten clients: flwr run {folder} --stream")
+    print(
+        f"A Flower app is in {folder}. To simulate ten clients: flwr run {shlex.quote(str(folder))} --stream"
+    )
     return 0
 
 

@@ -33,6 +33,9 @@
     document.querySelector(".progress-score").textContent =
       `${score.answered} of ${score.questions} questions answered, ${score.right} of them right ` +
       `at the first guess. ${score.done} of ${score.warmUps} warm-ups done.`;
+    // Answers may hold formulas; MathJax may be before, at or behind them.
+    window.MathJax?.startup?.promise?.then(
+      () => MathJax.typesetPromise([...document.querySelectorAll(".progress-said")]));
   }
 
   function guessed(entry) {
@@ -57,7 +60,7 @@
     forget.textContent = "Forget my answers";
     forget.addEventListener("click", () => {
       if (!confirm("Forget all answers that this browser has kept?")) return;
-      localStorage.removeItem(KEY);
+      try { localStorage.removeItem(KEY); } catch { /* as above */ }
       draw();
     });
     place.after(forget);

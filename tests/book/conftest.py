@@ -87,6 +87,11 @@ def lost(seen: Visit, url: str) -> None:
         seen.errors.append(f"failed: {url}")
 
 
+# Colours change and folds open by degrees; what is half transparent has no contrast.
+SETTLE = """() => { for (const one of document.getAnimations())
+    if (one.effect.getComputedTiming().endTime < Infinity) one.finish() }"""
+
+
 def go(seen: Visit, address: str) -> Visit:
     seen.page.goto("about:blank")
     seen.requests.clear()
@@ -130,6 +135,7 @@ def served(desktop, site, name):
 def from_folder(pocket, name):
     seen = go(pocket, f"file://{HTML}/{name}.html")
     seen.page.evaluate("document.querySelectorAll('details').forEach(fold => { fold.open = true })")
+    seen.page.evaluate(SETTLE)
     return seen
 
 

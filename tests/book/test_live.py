@@ -33,6 +33,7 @@ EDITS = {  # typical edits, and what the cell says
     "an index": ("g[j] +=", "g[j + 99] +=", r"line \d+: IndexError"),
     "a forgotten return": ("return g", "g", r"^after FedEx's gradient had run: TypeError"),
     "another name": ("def gradient", "def slope", r"NameError: the cell must define .* gradient"),
+    "nothing is left": (TEXT, "", r"NameError: the cell must define .* gradient"),
     "an endless loop": ("return g", "while True: pass", r"^stopped after 3 seconds.*loop"),
     "no end of calls": ("return g", "return gradient(theta, row, score, size, baseline)",
                         r"line \d+: RuntimeError: the function calls itself"),
@@ -209,6 +210,13 @@ def test_a_typical_edit_gets_an_answer_that_helps(cell, kind):
         assert drawn(cell) != before
     assert run(cell, "Reset") == ""
     assert drawn(cell) == before
+
+
+def test_a_line_that_is_printed_has_an_end(cell):
+    edit(cell, "return g", "print('x' * 10**6)\n    return g")
+    assert run(cell) == ""
+    lines = drawn(cell)[1].splitlines()
+    assert max(map(len, lines)) == 1000
 
 
 def test_while_a_loop_runs_the_page_answers(cell):

@@ -8,7 +8,7 @@ import nbformat
 import pytest
 from playwright.sync_api import Locator, Page, TimeoutError, expect
 
-from tests.book.conftest import HTML, ROOT, SOURCES, pages, visit
+from tests.book.conftest import HTML, ROOT, SETTLE, SOURCES, pages, visit
 
 pytestmark = pytest.mark.book
 
@@ -88,7 +88,7 @@ def test_axe_finds_nothing_in_light_and_dark_wide_and_narrow_open_and_closed(bro
             }""",
             [theme, folds],
         )
-        seen.page.wait_for_timeout(300)  # colours fade
+        seen.page.evaluate(SETTLE)
         assert faults(seen.page) == []
     seen.page.close()
 

@@ -44,6 +44,19 @@ def test_the_list_has_every_question_and_every_warm_up_of_the_chapters(context, 
     assert said.endswith(f"0 of {WARM_UPS} warm-ups done.")
 
 
+def test_formulas_in_answers_are_typeset(context, address):
+    page = visit(context, f"{address}/progress.html").page
+    page.evaluate("""() => {
+        const guess = {answer: "It is $c$.", right: false};
+        for (const item of document.querySelectorAll(".progress-chapter li"))
+            if (!item.dataset.name.startsWith("fedlab_edu."))
+                progress.note(item.dataset.name, guess); }""")
+    page = visit(context, f"{address}/progress.html").page
+    said = page.locator(".progress-said")
+    expect(said.locator("mjx-container")).to_have_count(QUESTIONS)
+    expect(said.filter(has_text="$c$")).to_have_count(0)
+
+
 def test_a_first_guess_is_kept_shown_again_and_forgotten_on_request(context, address):
     page = visit(context, f"{address}/ch04_fedex.html").page
     quiz = page.locator(".fedlab-quiz").first

@@ -189,7 +189,7 @@
       do {
         again = false;
         const values = Object.fromEntries(Object.entries(rows).map(([name, row]) => [name, row.value()]));
-        const {source, view, check, data, standard} = given, text = code?.area.value ?? "";
+        const {source, view, check, data, standard} = given, text = code ? code.area.value || "\n" : ""; // "" means: no editor
         show(await run(given, {source, view, check, data, standard, text, values}));
       } while (again);
       Object.assign(cell.dataset, {ms: Math.round(performance.now() - began),

@@ -2,7 +2,7 @@
 /* Runs cells in MicroPython: in the page's worker, and in Node when the book is built. */
 const engine = (async () => {/*ENGINE*/; return loadMicroPython;})();
 const RUN = "/*RUN*/"; // run.py
-const LINES = 200; // of printed text
+const LINES = 200, WIDTH = 1000; // of printed text
 let python, live, printed = [];
 
 async function start(wasm) {
@@ -20,7 +20,7 @@ async function start(wasm) {
 }
 
 function print(line) {
-  if (printed.length < LINES) printed.push(line);
+  if (printed.length < LINES) printed.push(line.slice(0, WIDTH));
   else if (printed.length === LINES) printed.push("…");
 }
 
