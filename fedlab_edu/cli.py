@@ -131,9 +131,8 @@ def new_app(folder: Path) -> int:
         shutil.copytree(app, folder, ignore=shutil.ignore_patterns("__pycache__"))
     except OSError as error:
         raise Refusal(f"no app in {folder}: {error}") from None
-    print(
-        f"A Flower app is in {folder}. To simulate ten clients: flwr run {shlex.quote(str(folder))} --stream"
-    )
+    command = shlex.join(["flwr", "run", str(folder), "--stream"])
+    print(f"A Flower app is in {folder}. To simulate ten clients: {command}")
     return 0
 
 
