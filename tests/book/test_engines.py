@@ -20,7 +20,7 @@ from tests.book.test_live import FEDEX, TEXT
 pytestmark = pytest.mark.book
 
 WALK = """
-(edited, done) => {
+(texts, done) => {
 const cell = document.querySelector(".live-cell"), said = {};
 const [run, reset] = ["Run", "Reset"].map(
   (name) => [...cell.querySelectorAll("button")].find((one) => one.textContent === name));
@@ -38,9 +38,9 @@ const slide = () => {
   slider.value = slider.value === slider.max ? slider.min : slider.max;
   slider.dispatchEvent(new Event("input", {bubbles: true}));
 };
-const write = () => {
+const write = (text) => {
   const area = cell.querySelector("textarea");
-  area.value = edited;
+  area.value = text;
   area.dispatchEvent(new Event("input", {bubbles: true}));
   run.click();
 };
@@ -49,7 +49,8 @@ const write = () => {
   said.run = await step(() => run.click());
   said.slide = await step(slide);
   said.reset = await step(() => reset.click());
-  said.loop = await step(write);
+  said.edit = await step(() => write(texts[0]));
+  said.loop = await step(() => write(texts[1]));
   done(JSON.stringify(said));
 })().catch((error) => done(JSON.stringify({error: String(error)})));
 }"""
@@ -106,9 +107,9 @@ def firefox(folder: Path):
         ask("session.new", capabilities={})
         context = ask("browsingContext.getTree")["contexts"][0]["context"]
 
-        def walk(address: str, edited: str) -> str:
+        def walk(address: str, texts: list[str]) -> str:
             ask("browsingContext.navigate", context=context, url=address, wait="complete")
-            call = f"new Promise((done) => ({WALK})({json.dumps(edited)}, done))"
+            call = f"new Promise((done) => ({WALK})({json.dumps(texts)}, done))"
             target = {"context": context}
             got = ask("script.evaluate", expression=call, target=target, awaitPromise=True)
             return got["result"]["value"]
@@ -134,10 +135,10 @@ def webkit(folder: Path):
         session = "/" + patiently(lambda: ask("", wanted))["sessionId"]
         ask(f"{session}/timeouts", {"script": 100_000})
 
-        def walk(address: str, edited: str) -> str:
+        def walk(address: str, texts: list[str]) -> str:
             ask(f"{session}/url", {"url": address})
             script = f"({WALK})(...arguments)"
-            return ask(f"{session}/execute/async", {"script": script, "args": [edited]})
+            return ask(f"{session}/execute/async", {"script": script, "args": [texts]})
 
         yield walk
         ask(session, {}, "DELETE")
@@ -159,11 +160,15 @@ def walk(request, tmp_path_factory):
 @pytest.mark.parametrize("place", ["server", "disk"])
 def test_a_cell_computes_is_reset_and_stopped_as_in_chromium(walk, site, place):
     base = site if place == "server" else HTML.as_uri()
-    endless = TEXT.replace("return g", "while True: pass")
-    said = json.loads(walk(f"{base}/{FEDEX}.html", endless))
+    texts = [
+        TEXT.replace("return g", new) for new in ("return [x / 2 for x in g]", "while True: pass")
+    ]
+    said = json.loads(walk(f"{base}/{FEDEX}.html", texts))
     (_, built), *_ = said.values()
     assert said["run"] == ["", built]  # the page's Python draws what CPython drew
     assert said["slide"][0] == ""
     assert said["slide"][1] != built
     assert said["reset"] == ["", built]
+    assert said["edit"][0] == ""
+    assert said["edit"][1] != built
     assert said["loop"][0].startswith("stopped after 3 seconds")
