@@ -22,13 +22,14 @@ from fedlab_edu import (
 from fedlab_edu.experiments import election, judging, selection
 from fedlab_edu.experiments.bounds import looseness
 from fedlab_edu.experiments.credits import RATES, personal_error
-from fedlab_edu.experiments.deadline import play_with, slow_error
+from fedlab_edu.experiments.deadline import play_work, slow_error
 from fedlab_edu.experiments.drift import relative_drift
 from fedlab_edu.experiments.first_round import error_found
 from fedlab_edu.experiments.weights import better_share
 from fedlab_edu.oco.bounds import bound, grid_size
 from fedlab_edu.oco.tasks import draw_tasks
 from fedlab_edu.papers.report import paired
+from fedlab_edu.rounds.draw import draw_work
 from fedlab_edu.rounds.tuner import Fixed
 from fedlab_edu.seeds import generator
 from fedlab_edu.tuners.fedtune import fedtune
@@ -166,9 +167,10 @@ def test_the_personal_error_is_that_of_a_new_model_with_the_rows_that_were_found
 def test_a_round_with_all_places_is_the_round() -> None:
     fed, model = digits(clients=14), linear(64, 10)
     run = start(model, fed, LocalHP(lr=0.1, batch=8), seed=2)
-    all_here, whole = play_with(run, model, fed, 5, range(5)), communicate(run, model, fed, 5)
+    work, whole = draw_work(run, fed.sizes, 5), communicate(run, model, fed, 5)
+    all_here = play_work(run, work, model, fed)
     torch.testing.assert_close(all_here.w, whole.w)
-    some = play_with(run, model, fed, 5, [0, 3])
+    some = play_work(run, work.keep([0, 3]), model, fed)
     assert some.history[0].client.tolist() == [whole.history[0].client.tolist()[j] for j in (0, 3)]
 
 

@@ -1,7 +1,5 @@
 """Exercise 9: what it costs not to wait for slow clients, at equal time."""
 
-from collections.abc import Sequence
-
 import torch
 
 from fedlab_edu.data import digits
@@ -10,7 +8,7 @@ from fedlab_edu.models.model import Model
 from fedlab_edu.models.networks import linear
 from fedlab_edu.rounds.communicate import finish_round, train_clients
 from fedlab_edu.rounds.draw import draw_work
-from fedlab_edu.rounds.gather import Sums
+from fedlab_edu.rounds.gather import Sums, Work
 from fedlab_edu.rounds.objectives import average
 from fedlab_edu.rounds.run import Run, start
 from fedlab_edu.seeds import generator
@@ -21,9 +19,8 @@ from fedlab_edu.validate import positive
 CLIENTS, SLOW, SLOWER, TOTAL = 10, 5, 3.0, 60.0  # the last 5 of 10 clients; seconds
 
 
-def play_with(run: Run, model: Model, fed: Federation, clients: int, places: Sequence[int]) -> Run:
-    """Return the run after a round of B clients in which those at some places have answered."""
-    work = draw_work(run, fed.sizes, clients).keep(places)
+def play_work(run: Run, work: Work, model: Model, fed: Federation) -> Run:
+    """Return the run after a round in which the clients of this work have answered."""
     sums = Sums([run], [work], fed.sizes)
     train_clients([run], [work], model, fed.train, fed.val, sums.part, sums.add)
     return finish_round(run, *sums.gathered())
@@ -52,6 +49,6 @@ def slow_error(seconds: float, skewed: bool, seed: int) -> float:
         if clock > TOTAL:
             test = fed.test[list(range(CLIENTS - SLOW, CLIENTS))]
             return 100 * average(score(model, run.w, test), test).error
-        drawn = draw_work(run, fed.sizes, CLIENTS).client
-        if in_time := (took[drawn] <= seconds).nonzero()[:, 0].tolist():
-            run = play_with(run, model, fed, CLIENTS, in_time)
+        work = draw_work(run, fed.sizes, CLIENTS)
+        if in_time := (took[work.client] <= seconds).nonzero()[:, 0].tolist():
+            run = play_work(run, work.keep(in_time), model, fed)

@@ -44,8 +44,10 @@ def _errors(seed: int) -> list[list[dict[str, float]]]:
         if search.used <= ARMS * (ROUNDS - LAST):
             continue
         for run, found in zip(search.runs, errors, strict=True):
-            scores = {name: score(model, run.w, part) for name, part in parts.items()}
             found.append(
-                {name: 100 * average(scores[name], part).error for name, part in parts.items()}
+                {
+                    name: 100 * average(score(model, run.w, part), part).error
+                    for name, part in parts.items()
+                }
             )
     return errors

@@ -204,7 +204,7 @@ def gathered(s: Tries) -> tuple[float, Array]:
 
 
 def kept(s: Tries) -> Array:
-    """Who has answered in the last try, though they are too few."""
+    """Keep those who have answered in the last try, though they are too few."""
     here = by_tries(s)[1]
     return here if here.any() else s.seconds[-1] <= s.deadline
 
