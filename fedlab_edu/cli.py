@@ -11,12 +11,15 @@ import re
 import shlex
 import shutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import TypeVar
 
 from fedlab_edu import __version__
 from fedlab_grade import cli as grader
 from fedlab_grade.options import Refusal
+
+_T = TypeVar("_T")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -90,13 +93,7 @@ def print_verdicts(folder: Path) -> int:
     """
     from fedlab_edu.papers.verdicts import render_verdicts, verdicts
 
-    try:
-        found = verdicts(folder)
-    except ValueError as error:
-        raise Refusal(str(error)) from None
-    if not found:
-        raise Refusal(f"folder is {str(folder)!r}; allowed: one with records of reproduce")
-    print(render_verdicts(found))
+    print(render_verdicts([*_of_records(verdicts, folder)]))
     return 0
 
 
@@ -108,16 +105,24 @@ def print_audit(folder: Path) -> int:
     """
     from fedlab_edu.papers.audit import audit
 
-    found = []
+    stale = False
+    for one in _of_records(audit, folder):
+        print(one, flush=True)
+        stale |= bool(one.stale)
+    return int(stale)
+
+
+def _of_records(judge: Callable[[Path], Iterable[_T]], folder: Path) -> Iterator[_T]:
+    """Yield what ``judge`` finds in a folder of records, which must not be empty."""
+    empty = True
     try:
-        for one in audit(folder):
-            print(one, flush=True)
-            found.append(one)
+        for one in judge(folder):
+            empty = False
+            yield one
     except ValueError as error:
         raise Refusal(str(error)) from None
-    if not found:
+    if empty:
         raise Refusal(f"folder is {str(folder)!r}; allowed: one with records of reproduce")
-    return int(any(one.stale for one in found))
 
 
 def new_app(folder: Path) -> int:

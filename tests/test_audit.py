@@ -1,9 +1,11 @@
 """An audit of records finds what the code no longer gives."""
 
 import json
+import math
 import shutil
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -50,6 +52,12 @@ def test_rounding_does_not_make_a_record_stale(folder: Path) -> None:
     change(folder, lambda seed: True, 1e-6)
     (one,) = audit(folder)
     assert not one.stale
+
+
+def test_a_value_that_is_not_finite_is_equal_to_the_same_one_only() -> None:
+    values = [math.nan, math.inf, -math.inf, 0.5]
+    for one, other in product(range(4), repeat=2):
+        assert audits._equal([values[one]], [values[other]]) == (one == other)
 
 
 def test_one_chaotic_run_does_not_make_a_record_stale(folder: Path) -> None:

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Iterator, Sequence
+from math import isclose, isnan
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
@@ -85,7 +86,8 @@ def _again(file: str, variants: Sequence[Any], setting: Workload, records: list[
 
 def _equal(one: object, other: object) -> bool:
     if isinstance(one, float | int) and isinstance(other, float | int):
-        return abs(one - other) <= TOLERANCE
+        both_nan = isnan(one) and isnan(other)
+        return both_nan or isclose(one, other, rel_tol=0, abs_tol=TOLERANCE)
     if isinstance(one, list | tuple) and isinstance(other, list | tuple):
         return len(one) == len(other) and all(map(_equal, one, other))
     return one == other
