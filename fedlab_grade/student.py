@@ -19,6 +19,7 @@ from types import FunctionType, ModuleType
 from typing import Any
 
 import numpy as np
+import numpy.random  # now: NumPy would load it in each fork that draws a number
 import torch
 from torch import Tensor
 
