@@ -9,7 +9,7 @@ from torch import Tensor
 from fedlab_grade.printing import SHOWN, kind, noun, show
 
 Array = np.ndarray
-Value = Tensor | Array | float | list | tuple  # lists hold tensors, or numbers
+Value = Tensor | Array | float | str | list | tuple  # lists hold tensors, or numbers
 
 RTOL, ATOL = 1e-6, 1e-8  # the answers are float64; a step in float32 on the way is no mistake
 COARSE = 1e-4, 1e-5  # of answers in float32
@@ -42,6 +42,8 @@ def fault_of(got: Any, want: Value) -> Fault | None:
     got = convert(got, want)
     if fault := form_fault(got, want):
         return fault
+    if isinstance(want, str):
+        return None if got == want else Fault(f"{got[:80]!r}, expected {want!r}")
     if isinstance(want, list | tuple) and len(got) != len(want):
         return Fault(f"{show(got)}, expected {show(want)}")
     if not isinstance(want, list | tuple) or not _holds_tensors(want):
@@ -62,6 +64,9 @@ def form_fault(got: object, like: Value) -> Fault | None:
         return _block_fault(got, like)
     if isinstance(like, list | tuple):
         return list_fault(got) if _holds_tensors(like) else _numbers_fault(got, like)
+    if isinstance(like, str):
+        text = type(plain(got, like)) is str
+        return None if text else Fault(f"{kind(got)}, expected a text", mistaken(got))
     number, asked = plain(got, like), _asked(like)
     if what := _misfit(number, asked):
         return Fault(f"{what}, expected {NAMES[asked]}", _not_whole(number) or mistaken(got))
@@ -113,7 +118,7 @@ def plain(got: Any, like: Value) -> Any:
         return np.asarray(got) if issubclass(type(got), np.generic) else got
     if not isinstance(like, list | tuple):
         got = _of_python(got, axes=0)
-        fits = type(got) is int and abs(got) < HUGE and _asked(like) is float
+        fits = type(got) is int and abs(got) < HUGE and isinstance(like, float)
         return float(got) if fits else got
     got = _of_python(got, axes=1)
     if type(got) not in (list, tuple) or _holds_tensors(like):

@@ -7,12 +7,12 @@
 # it, and reports a *score*: how wrong the result is on its validation examples. Then rows that
 # scored low get more probable.
 #
-# - **Core**, 115 minutes, 25 points: how `theta` changes. That takes an estimate of the gradient of
+# - **Core**, 130 minutes, 28 points: how `theta` changes. That takes an estimate of the gradient of
 #   the mean score with respect to `theta`, from few drawn rows (4.1); the exponentiated gradient
 #   step, which keeps `theta` a distribution (4.2); the *baseline*, a mean of earlier scores, which
 #   makes the estimate less noisy (4.3); all of these in one round, with the step size that the
-#   paper calls aggressive (4.4); and FedEx in each arm of successive halving, Algorithm 3, which
-#   tunes the server as well (4.5).
+#   paper calls aggressive, and how soon this and two other step sizes commit themselves (4.4); and
+#   FedEx in each arm of successive halving, Algorithm 3, which tunes the server as well (4.5).
 # - **Experiment**, 60 minutes, 12 points (4.6): what the first round costs, alone and in a search.
 #
 # The vectors are tensors of float64; only the rows are int64. Nothing here is random: which row a
@@ -137,6 +137,40 @@ def fedex_round(
     eta = math.sqrt(2 * math.log(len(z))) / largest if largest > 0 else 0.0
     mean = (size * score).sum() / size.sum()
     return exponentiate(z, g, eta), [*trace, mean.item()]
+    # END SOLUTION
+
+
+# %% tags=["exercise"]
+def theta_after(g: Tensor, rule: str, rounds: int) -> Tensor:
+    """Exercise 4.4, its second part: how soon FedEx commits itself, by the paper's step sizes.
+
+    Suppose that every round brings the same gradient g, without noise. How sure of one row is theta
+    then after some rounds? It begins with equal probabilities, and each round takes the step of
+    4.2. With m = max_j |g_j|, the step size of round t = 1, 2, ... is
+
+    - "constant": sqrt(2 ln k),
+    - "adaptive": sqrt(2 ln k) / sqrt(the sum of m^2 over the rounds 1 to t, which is t m^2),
+    - "aggressive": sqrt(2 ln k) / m.
+
+    When you have written it, multiply g by 100. With which rules does theta stay the same?
+
+    Args:
+        g: (k,), the gradient of each round.
+        rule: one of the three names.
+        rounds: how many, at least 0.
+
+    Returns: (k,), theta, not its logarithm, after these rounds. If all g_j are 0, theta does not
+        change. g is not changed.
+
+    Roughly 8 lines, with your `exponentiate`; or 5, since what moves z adds up.
+    """
+    # BEGIN SOLUTION
+    m, usual = g.abs().max().item(), math.sqrt(2 * math.log(len(g)))
+    z = torch.full_like(g, -math.log(len(g)))
+    for t in range(1, rounds + 1):
+        by = {"constant": 1.0, "adaptive": math.sqrt(t) * m, "aggressive": m}[rule]
+        z = exponentiate(z, g, usual / by if by > 0 else 0.0)
+    return z.exp()
     # END SOLUTION
 
 

@@ -196,6 +196,9 @@ def message_of(value: object, want: Any) -> str:
         ([1, 2], [1, 2, 3], "[1, 2], expected [1, 2, 3]."),
         ([1_000_001, 2], [1_000_000, 2], "[1000001, 2], expected [1000000, 2]."),
         ([0.5, np.inf], [0.5, 1.0], "[0.5, inf], expected finite numbers: [0.5, 1]. inf and NaN"),
+        ("up", "down", "'up', expected 'down'."),
+        (3, "down", "an int, expected a text."),
+        (None, "down", "None, expected a text. there is no `return`"),
     ],
 )
 def test_a_wrong_array_number_or_list_is_told_as_a_tensor_is(
@@ -210,6 +213,8 @@ def test_a_wrong_array_number_or_list_is_told_as_a_tensor_is(
         (np.float64(2), np.asarray(2.0)),
         (np.array([np.nan, np.inf]), np.array([np.nan, np.inf])),
         (2, 2.0),
+        ("up", "up"),
+        (np.str_("up"), "up"),
         (np.int64(2), 2),
         (torch.tensor(0.5), 0.5),
         ((1, np.int64(2)), [1, 2]),

@@ -332,6 +332,77 @@ NEXT_TRACE: Mistakes = {
 }  # fmt: skip
 
 
+# The second part: theta after some rounds with the same gradient.
+
+
+def theta_of(moves: float, g: Tensor) -> Tensor:
+    """Return theta, given the sum of all step sizes; g is 0 wherever it cannot be a number."""
+    return (-moves * g).softmax(0) if g.any() else g.softmax(0)
+
+
+def by_sums(g: Tensor, rule: str, rounds: int, square: float = 1.0, root: float = 0.5) -> Tensor:
+    """Return theta from the sum of the step sizes."""
+    m = g.abs().max().item() or 1.0
+    total = {
+        "constant": float(rounds),
+        "adaptive": math.fsum((t * m ** (2 * square)) ** -root for t in range(1, rounds + 1)),
+        "aggressive": rounds / m,
+    }
+    return theta_of(math.sqrt(2 * math.log(len(g))) * total[rule], g)
+
+
+def only_with(name: str, other: Callable[[Tensor, int], Tensor]) -> Callable[..., Tensor]:
+    """Return what is wrong with one rule only."""
+    return lambda g, rule, T: other(g, T) if rule == name else by_sums(g, rule, T)
+
+
+def with_usual(usual: Callable[[int], float]) -> Callable[..., Tensor]:
+    """In place of sqrt(2 ln k)."""
+
+    def theta(g: Tensor, rule: str, rounds: int) -> Tensor:
+        k = len(g)
+        moved = by_sums(g, rule, rounds).log() * usual(k) / math.sqrt(2 * math.log(k))
+        return moved.softmax(0)
+
+    return theta
+
+
+def swapped(g: Tensor, rule: str, rounds: int) -> Tensor:
+    other = {"adaptive": "aggressive", "aggressive": "adaptive"}
+    return by_sums(g, other.get(rule, rule), rounds)
+
+
+COMMITTED: Mistakes = {
+    "the adaptive and the aggressive rule are exchanged": swapped,
+    "adaptive steps must shrink: the sum of m^2 grows with the round":
+        only_with("adaptive", lambda g, T: by_sums(g, "aggressive", T)),
+    "the adaptive rule takes the root of the sum: it is missing":
+        partial(by_sums, root=1.0),
+    "the adaptive rule adds up the squares of m, and not m": partial(by_sums, square=0.5),
+    "all adaptive steps have the size of the last one: round t has its own":
+        only_with("adaptive", lambda g, T: by_sums(g, "aggressive", T)
+            .log().div(math.sqrt(max(T, 1))).softmax(0)),
+    "the constant step is not divided by m":
+        only_with("constant", lambda g, T: by_sums(g, "aggressive", T)),
+    "the constant step does not shrink with the round":
+        only_with("constant", lambda g, T: by_sums(g / (g.abs().max() or 1), "adaptive", T)
+            .log().mul(g.abs().max()).softmax(0)),
+    "the aggressive rule divides by m":
+        only_with("aggressive", lambda g, T: by_sums(g, "constant", T)),
+    "the step goes the wrong way: rows with a low g_j become likelier":
+        lambda g, rule, T: by_sums(-g, rule, T),
+    "this is one step only: there are as many as rounds":
+        lambda g, rule, T: by_sums(g, rule, min(T, 1)),
+    "this is one step too many": lambda g, rule, T: by_sums(g, rule, T + 1),
+    "this is one step too few": lambda g, rule, T: by_sums(g, rule, max(T - 1, 0)),
+    "this is log theta: return its exp": lambda g, rule, T: by_sums(g, rule, T).log(),
+    "the root is missing in sqrt(2 ln k)": with_usual(lambda k: 2 * math.log(k)),
+    "the 2 is missing in sqrt(2 ln k)": with_usual(lambda k: math.sqrt(math.log(k))),
+    "the 2 is outside the root: it is sqrt(2 ln k)":
+        with_usual(lambda k: 2 * math.sqrt(math.log(k))),
+}  # fmt: skip
+
+
 # --- ex04.5 ---------------------------------------------------------------------------------------
 
 

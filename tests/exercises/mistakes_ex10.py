@@ -107,10 +107,9 @@ HOLM: Mistakes = {
 }
 
 
-def by_table(mean: float, p: float, seeds: int) -> int:
-    """The place of the word in WORDS."""
-    decided = 0 if mean < 0 else 1
-    return [decided, 2, 3, 3][(p > 0.05) + 2 * (seeds < 5)]
+def by_table(mean: float, p: float, seeds: int) -> str:
+    decided = WORDS[0 if mean < 0 else 1]
+    return [decided, *WORDS[2:], WORDS[3]][(p > 0.05) + 2 * (seeds < 5)]
 
 
 VERDICT: Mistakes = {

@@ -1,4 +1,4 @@
-"""Exercise 4, FedEx by hand: 37 points."""
+"""Exercise 4, FedEx by hand: 40 points."""
 
 import math
 import random
@@ -13,6 +13,7 @@ import torch
 from experiment import check_interval, check_prediction, check_sentences, check_table
 from mistakes_ex04 import (
     BASELINE,
+    COMMITTED,
     EXPONENTIATED,
     FIRST,
     GRADIENT,
@@ -24,6 +25,7 @@ from mistakes_ex04 import (
     Scores,
     by_decimals,
     by_fractions,
+    by_sums,
     by_the_book,
     estimate,
     exponentiated,
@@ -52,7 +54,8 @@ from fedlab_grade.student import Student
 gradient = partial(pytest.mark.q, "ex04.1", function="gradient", minutes=25)
 exponentiate = partial(pytest.mark.q, "ex04.2", function="exponentiate", minutes=20)
 baseline = partial(pytest.mark.q, "ex04.3", function="baseline", minutes=15)
-fedex_round = partial(pytest.mark.q, "ex04.4", function="fedex_round", minutes=30)
+fedex_round = partial(pytest.mark.q, "ex04.4", function="fedex_round", minutes=45)
+theta_after = partial(pytest.mark.q, "ex04.4", function="theta_after", minutes=45)
 fedex_in_halving = partial(pytest.mark.q, "ex04.5", function="fedex_in_halving", minutes=30)
 first_round = partial(pytest.mark.q, "ex04.6", minutes=60)
 
@@ -421,6 +424,57 @@ def test_round_knows_no_order_and_no_scale(student: Student) -> None:
         Case((twice,), want, "Doubling all scores, the earlier ones too, must change nothing."),
     )
     unchanged(played(student, s)[0])
+
+
+def check_committed(student: Student, *cases: Case) -> None:
+    g = real(0.3, -0.2, 0.7, 0.1)
+    others = [Case((g, rule, 7)) for rule in ("constant", "adaptive", "aggressive")]
+    ask_for = partial(ask, student, {"ZeroDivisionError": "where all g_j are 0, m is 0"})
+    check(partial(ask_for, "theta_after"), COMMITTED, cases, others)
+
+
+@theta_after(points=1, aspect="theta after some rounds, by hand")
+@composite(exponentiate=exponentiated)
+def test_theta_after_rounds_by_hand(student: Student) -> None:
+    root = math.sqrt(2 * math.log(2))
+    moves = {"constant": 4 * 2, "aggressive": 4, "adaptive": 1 + 1 / 2**0.5 + 1 / 3**0.5 + 1 / 2}
+    cases = []
+    for rule, times in moves.items():
+        factor = math.exp(-root * times)
+        want = real(factor / (1 + factor), 1 / (1 + factor))
+        told = f"k = 2 and m = 2: the four steps move z_0 by -sqrt(2 ln 2) times {times:.5g}."
+        cases.append(Case((real(2, 0), rule, 4), want, told))
+    check_committed(student, *cases)
+
+
+@theta_after(points=1, aspect="drawn gradients, by the sums of step sizes")
+@composite(exponentiate=exponentiated)
+def test_theta_after_rounds_is_that_of_the_sum_of_steps(student: Student) -> None:
+    rng, cases = random.Random(12), []
+    for k, rounds in ((3, 1), (5, 6), (9, 3)):
+        g = real(*[rng.randrange(-500, 900) / 1000 for _ in range(k)])
+        for rule in ("constant", "adaptive", "aggressive"):
+            cases.append(right(lambda some: by_sums(*some), (g, rule, rounds)))
+    check_committed(student, *[case._replace(arguments=case.arguments[0]) for case in cases])
+
+
+@theta_after(points=1, aspect="no round, no gradient, and another scale; arguments untouched")
+@composite(exponentiate=exponentiated)
+def test_theta_after_rounds_at_the_edges(student: Student) -> None:
+    g, equal = real(0.5, 0.25, -0.5, 0.125), real(*[0.25] * 4)
+    scaled = "Multiplying g by 100 must change nothing with this rule."
+    check_committed(
+        student,
+        Case((g, "adaptive", 3), by_sums(g, "adaptive", 3)),
+        Case((g, "aggressive", 0), equal, "Before the first round all are equal."),
+        *[
+            Case((0 * g, rule, 5), equal, "All g_j are 0, so that theta does not change.")
+            for rule in ("constant", "adaptive", "aggressive")
+        ],
+        Case((100 * g, "aggressive", 2), by_sums(g, "aggressive", 2), scaled),
+        Case((100 * g, "adaptive", 2), by_sums(g, "adaptive", 2), scaled),
+    )
+    unchanged(student.call("theta_after", g, "constant", 2))
 
 
 # --- ex04.5 ---------------------------------------------------------------------------------------

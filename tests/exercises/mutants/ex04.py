@@ -38,6 +38,14 @@ class in_logs:
         mean = torch.dot(size, score) / size.sum()
         return z, [float(x) for x in (*trace, mean)]
 
+    def theta_after(g, rule, rounds):
+        steps = {
+            "constant": rounds,
+            "adaptive": sum(t**-0.5 for t in range(1, rounds + 1)) / (g.abs().max() or 1),
+            "aggressive": rounds / (g.abs().max() or 1),
+        }
+        return torch.softmax(-math.sqrt(2 * math.log(len(g))) * steps[rule] * g, 0)
+
 
 @right
 class long:
@@ -97,6 +105,22 @@ class long:
         new_trace = trace.copy()
         new_trace.append(mean / total(size.tolist()))
         return (new_z, new_trace)
+
+    def theta_after(g, rule, rounds):
+        k, m = len(g), max(abs(x) for x in g.tolist())
+        z = torch.tensor([math.log(1 / k)] * k, dtype=torch.float64)
+        squares = 0
+        for _ in range(rounds):
+            eta = (2 * math.log(k)) ** 0.5
+            squares += m**2
+            if m == 0:
+                eta = 0
+            elif rule == "adaptive":
+                eta /= squares**0.5
+            elif rule == "aggressive":
+                eta /= m
+            z = exponentiate(z, g, eta)
+        return torch.tensor([math.exp(x) for x in z.tolist()], dtype=torch.float64)
 
     def fedex_in_halving(scores, u, stops, eta, gamma):
         A, T, B, k = scores.shape
@@ -1207,6 +1231,156 @@ def fedex_round(z, trace, arm, score, size, gamma):
     g = torch.zeros_like(z).index_add(0, arm, share * (score - lam) / z.exp()[arm])
     eta = math.sqrt(2 * math.log(len(z))) / g.abs().max().item()
     return torch.log_softmax(z - eta * g, 0), [*trace, float(share @ score)]
+
+
+@wrong("ex04.4", "after exchanged", "adaptive and the aggressive rule are exchanged")
+def theta_after(g, rule, rounds):
+    m, usual = g.abs().max().item(), math.sqrt(2 * math.log(len(g)))
+    z = torch.zeros_like(g)
+    for t in range(1, rounds + 1):
+        by = {"constant": 1, "aggressive": m * t**0.5, "adaptive": m}[rule]
+        z = z - usual / by * g if by else z
+    return z.softmax(0)
+
+
+@wrong("ex04.4", "after adaptive never shrinks", "adaptive steps must shrink")
+def theta_after(g, rule, rounds):
+    m, usual = g.abs().max().item(), math.sqrt(2 * math.log(len(g)))
+    z = torch.zeros_like(g)
+    for _ in range(rounds):
+        by = {"constant": 1, "adaptive": m, "aggressive": m}[rule]
+        z = z - usual / by * g if by else z
+    return z.softmax(0)
+
+
+@wrong("ex04.4", "after adaptive without root", "root of the sum: it is missing")
+def theta_after(g, rule, rounds):
+    m, usual = g.abs().max().item(), math.sqrt(2 * math.log(len(g)))
+    z = torch.zeros_like(g)
+    for t in range(1, rounds + 1):
+        by = {"constant": 1, "adaptive": m * m * t, "aggressive": m}[rule]
+        z = z - usual / by * g if by else z
+    return z.softmax(0)
+
+
+@wrong("ex04.4", "after adaptive without squares", "the squares of m, and not m")
+def theta_after(g, rule, rounds):
+    m, usual = g.abs().max().item(), math.sqrt(2 * math.log(len(g)))
+    z = torch.zeros_like(g)
+    for t in range(1, rounds + 1):
+        by = {"constant": 1, "adaptive": (m * t) ** 0.5, "aggressive": m}[rule]
+        z = z - usual / by * g if by else z
+    return z.softmax(0)
+
+
+@wrong("ex04.4", "after adaptive last step", "have the size of the last one")
+def theta_after(g, rule, rounds):
+    m, usual = g.abs().max().item(), math.sqrt(2 * math.log(len(g)))
+    z = torch.zeros_like(g)
+    for _ in range(rounds):
+        by = {"constant": 1, "adaptive": m * rounds**0.5, "aggressive": m}[rule]
+        z = z - usual / by * g if by else z
+    return z.softmax(0)
+
+
+@wrong("ex04.4", "after constant over m", "constant step is not divided by m")
+def theta_after(g, rule, rounds):
+    m, usual = g.abs().max().item(), math.sqrt(2 * math.log(len(g)))
+    z = torch.zeros_like(g)
+    for t in range(1, rounds + 1):
+        by = {"constant": m, "adaptive": m * t**0.5, "aggressive": m}[rule]
+        z = z - usual / by * g if by else z
+    return z.softmax(0)
+
+
+@wrong("ex04.4", "after constant shrinks", "does not shrink with the round")
+def theta_after(g, rule, rounds):
+    m, usual = g.abs().max().item(), math.sqrt(2 * math.log(len(g)))
+    z = torch.zeros_like(g)
+    for t in range(1, rounds + 1):
+        by = {"constant": t**0.5, "adaptive": m * t**0.5, "aggressive": m}[rule]
+        z = z - usual / by * g if by else z
+    return z.softmax(0)
+
+
+@wrong("ex04.4", "after aggressive undivided", "the aggressive rule divides by m")
+def theta_after(g, rule, rounds):
+    m, usual = g.abs().max().item(), math.sqrt(2 * math.log(len(g)))
+    z = torch.zeros_like(g)
+    for t in range(1, rounds + 1):
+        by = {"constant": 1, "adaptive": m * t**0.5, "aggressive": 1}[rule] if m else 0
+        z = z - usual / by * g if by else z
+    return z.softmax(0)
+
+
+@wrong("ex04.4", "after uphill", "the wrong way")
+def theta_after(g, rule, rounds):
+    m, usual = g.abs().max().item(), math.sqrt(2 * math.log(len(g)))
+    z = torch.zeros_like(g)
+    for t in range(1, rounds + 1):
+        by = {"constant": 1, "adaptive": m * t**0.5, "aggressive": m}[rule]
+        z = z + usual / by * g if by else z
+    return z.softmax(0)
+
+
+@wrong("ex04.4", "after one step", "this is one step only")
+def theta_after(g, rule, rounds):
+    m, usual = g.abs().max().item(), math.sqrt(2 * math.log(len(g)))
+    z = torch.zeros_like(g)
+    for t in range(1, min(rounds, 1) + 1):
+        by = {"constant": 1, "adaptive": m * t**0.5, "aggressive": m}[rule]
+        z = z - usual / by * g if by else z
+    return z.softmax(0)
+
+
+@wrong("ex04.4", "after one step too few", "one step too few")
+def theta_after(g, rule, rounds):
+    m, usual = g.abs().max().item(), math.sqrt(2 * math.log(len(g)))
+    z = torch.zeros_like(g)
+    for t in range(1, rounds):
+        by = {"constant": 1, "adaptive": m * t**0.5, "aggressive": m}[rule]
+        z = z - usual / by * g if by else z
+    return z.softmax(0)
+
+
+@wrong("ex04.4", "after log", "this is log theta")
+def theta_after(g, rule, rounds):
+    m, usual = g.abs().max().item(), math.sqrt(2 * math.log(len(g)))
+    z = torch.zeros_like(g)
+    for t in range(1, rounds + 1):
+        by = {"constant": 1, "adaptive": m * t**0.5, "aggressive": m}[rule]
+        z = z - usual / by * g if by else z
+    return z.log_softmax(0)
+
+
+@wrong("ex04.4", "after without root", "the root is missing")
+def theta_after(g, rule, rounds):
+    m, usual = g.abs().max().item(), 2 * math.log(len(g))
+    z = torch.zeros_like(g)
+    for t in range(1, rounds + 1):
+        by = {"constant": 1, "adaptive": m * t**0.5, "aggressive": m}[rule]
+        z = z - usual / by * g if by else z
+    return z.softmax(0)
+
+
+@wrong("ex04.4", "after without two", "the 2 is missing")
+def theta_after(g, rule, rounds):
+    m, usual = g.abs().max().item(), math.sqrt(math.log(len(g)))
+    z = torch.zeros_like(g)
+    for t in range(1, rounds + 1):
+        by = {"constant": 1, "adaptive": m * t**0.5, "aggressive": m}[rule]
+        z = z - usual / by * g if by else z
+    return z.softmax(0)
+
+
+@wrong("ex04.4", "after division by zero", "where all g_j are 0, m is 0")
+def theta_after(g, rule, rounds):
+    m, usual = g.abs().max().item(), math.sqrt(2 * math.log(len(g)))
+    z = torch.zeros_like(g)
+    for t in range(1, rounds + 1):
+        by = {"constant": 1, "adaptive": m * t**0.5, "aggressive": m}[rule]
+        z = z - usual / by * g
+    return z.softmax(0)
 
 
 @wrong("ex04.5", "halving z anew", "z begins anew after an elimination")
