@@ -138,7 +138,7 @@ def test_each_figure_of_a_path_has_a_name_a_caption_and_an_alternative_text(
 @pytest.mark.parametrize("name", PATHS)
 def test_a_path_is_short_and_has_the_parts_of_the_form(name: str) -> None:
     text = source(name)
-    assert 1500 <= len(prose(text).split()) <= 2600
+    assert 1500 <= len(prose(text).split()) <= 2500
     for part in (
         ":::{admonition} In this chapter you will\n:class: tip", "**You need**", "**Time:**",
         "\n## Five takeaways\n", "\n## Check yourself\n", "```{exercise}", "\n## For researchers\n",
@@ -149,6 +149,15 @@ def test_a_path_is_short_and_has_the_parts_of_the_form(name: str) -> None:
     assert re.findall(r"^\d\. \*\*", takeaways, re.M) == [f"{i}. **" for i in range(1, 6)]
     toc = (BOOK / "_toc.yml").read_text(encoding="utf-8")
     assert f"- file: {name}\n        sections:\n          - file: ch{name[2:4]}_more\n" in toc
+
+
+@pytest.mark.parametrize("name", MORE)
+def test_a_companion_page_says_how_long_it_is(name: str) -> None:
+    text = source(name)
+    (minutes,) = re.findall(r"\*\*Time:\*\* about (\d+) minutes for all of it\.", text)
+    usual = len(prose(text).split()) / 75  # words a minute, formulas and figures between them
+    print(f"{name}: {75 * usual:.0f} words, {minutes} minutes")
+    assert abs(int(minutes) - usual) <= 5 + usual / 5
 
 
 @pytest.mark.parametrize("name", PATHS)

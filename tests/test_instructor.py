@@ -46,10 +46,28 @@ def test_each_command_of_the_page_exists_with_its_options(command: str) -> None:
     assert cli._parser().parse_args(words).command == words[0]
 
 
-def test_the_table_has_the_points_of_the_exercises() -> None:
-    told = re.findall(r"<ch\d\d_\w+>` \| [\d.]+ h \| [\d.]+ h \| (\d+) \|", PAGE)
-    tests = sorted((ROOT / "tests/exercises").glob("test_ex*.py"))
-    assert [float(p) for p in told] == [progress.exercise_of(t).points for t in tests]
+def test_the_table_has_the_points_of_the_exercises_and_the_hours_of_the_pages() -> None:
+    row = r"`?(?:<(ch\d\d_\w+)>`|\*\*all\*\*) \| ([\d.]+) h \| ([\d.]+) h \| (\d+) \|"
+    reading, exercise, points = [], [], []
+    for name, *told in re.findall(row, PAGE):
+        if name:
+            page = (ROOT / f"book/{name}.md").read_text("utf-8")
+            reading.append(int(re.search(r"\*\*Time:\*\* about (\d+)\sminutes to read", page)[1]))
+            parts = re.findall(r"- \*\*(?:Core|Experiment)\*\* \((\d+) minutes", page)
+            exercise.append(sum(map(int, parts)))
+            assert re.search(rf"and {exercise[-1]} for the\sexercise", page), name
+            (test,) = (ROOT / "tests/exercises").glob(f"test_ex{name[2:4]}.py")
+            points.append(progress.exercise_of(test).points)
+        minutes = (reading[-1], exercise[-1]) if name else (sum(reading), sum(exercise))
+        assert [float(x) for x in told[:2]] == [round(m / 30) / 2 for m in minutes], name
+        assert float(told[2]) == (points[-1] if name else sum(points))
+    assert len(points) == 10
+
+
+def test_a_term_of_14_weeks_has_all_chapters_and_exercises_in_order() -> None:
+    plan = PAGE.partition("**14 weeks**")[2].partition("\n\nA project")[0]
+    assert re.findall(r"\| chapter (\d+)", plan) == [str(n) for n in range(1, 11)]
+    assert re.findall(r"exercise (\d+)", plan) == [str(n) for n in range(1, 11)]
 
 
 def test_the_wheel_of_the_page_is_that_of_this_version() -> None:

@@ -1,5 +1,6 @@
 """The marks of the exercises follow the minutes that their questions take."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ from fedlab_grade.home.progress import exercise_of
 pytestmark = pytest.mark.grader
 
 EXERCISES = Path(__file__).parent / "exercises"
+BOOK = Path(__file__).parents[1] / "book"
 PER_MINUTE = 0.2  # a point for five minutes
 FACTOR = 1.6  # that a question may be away from it
 
@@ -39,6 +41,13 @@ def test_the_marks_of_a_question_follow_its_minutes(capsys: pytest.CaptureFixtur
         print(f"{question}  {most:g} points  {minutes[question]:g} minutes")
     for exercise in sorted(EXERCISES.glob("test_ex*.py")):
         about = exercise_of(exercise)
+        (page,) = BOOK.glob(f"ch{about.name[2:]}_[!m]*.md")
+        told = re.findall(r"- \*\*\w+\*\* \((\d+) minutes, (\d+) points\)", page.read_text("utf-8"))
+        mine = [q for q in points if q.startswith(about.name)]
+        core, experiment = mine[:-1], mine[-1:]
+        for part, (time, most) in zip((core, experiment), told, strict=True):
+            assert int(time) == sum(minutes[q] for q in part), about.name
+            assert int(most) == sum(points[q] for q in part), about.name
         assert about.points == sum(m for q, m in points.items() if q.startswith(about.name))
     away = {q: m for q, m in points.items() if not _fits(m, minutes[q])}
     assert away == {}

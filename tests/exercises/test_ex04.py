@@ -54,8 +54,8 @@ from fedlab_grade.student import Student
 gradient = partial(pytest.mark.q, "ex04.1", function="gradient", minutes=25)
 exponentiate = partial(pytest.mark.q, "ex04.2", function="exponentiate", minutes=20)
 baseline = partial(pytest.mark.q, "ex04.3", function="baseline", minutes=15)
-fedex_round = partial(pytest.mark.q, "ex04.4", function="fedex_round", minutes=45)
-theta_after = partial(pytest.mark.q, "ex04.4", function="theta_after", minutes=45)
+fedex_round = partial(pytest.mark.q, "ex04.4", function="fedex_round", minutes=40)
+theta_after = partial(pytest.mark.q, "ex04.4", function="theta_after", minutes=40)
 fedex_in_halving = partial(pytest.mark.q, "ex04.5", function="fedex_in_halving", minutes=30)
 first_round = partial(pytest.mark.q, "ex04.6", minutes=60)
 
