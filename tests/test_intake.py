@@ -345,7 +345,7 @@ def test_notes_are_cut_in_number_and_length(tmp_path: Path) -> None:
     assert len(taken(home).notes) == 20
     long = "g" * 9_000
     (tmp_path / "n.ipynb").write_text(
-        notebook(f"def {long}():\n    return 1", f"while True: {long}.x = 1")
+        notebook(f"def {long}():\n    return 1", f"def {long}():\n    return 2")
     )
     (note,) = collect([("n.ipynb", tmp_path / "n.ipynb")], Wanted(("n",), (long,))).notes
     assert len(note) == 300

@@ -3,14 +3,14 @@
 What counts, cell by cell from the top, the last definition of a name as in Jupyter:
 
 - imports, functions and classes;
-- assignments to names that the answers look up, directly or through others;
-- ``if``, ``with`` and ``try`` with nothing else in them; ``if __name__ == "__main__"`` holds, as
-  it does in Jupyter;
+- what sets a name that the answers look up, directly or through others, or changes it: an
+  assignment, a loop, a method called by itself such as ``xs.append(1)``;
+- ``if __name__ == "__main__"`` holds, as it does in Jupyter;
 - the body of a cell that begins with ``%%writefile`` and the name of the file that is asked for.
 
-What does not count: experiments (a call, a loop, a plot, a stray ``exit()``, a result that no
-answer needs), magics, cells that Python cannot read, and cells that are no code cells. Cells may
-be copied, moved or broken.
+What does not count: experiments (a plot, a stray ``exit()``, a result that no answer needs),
+magics, cells that Python cannot read, and cells that are no code cells. Cells may be copied, moved
+or broken.
 
 What fails or takes long while the module runs costs, as in Jupyter, only those who need it: a name
 that a failed import, class, function or assignment should have had raises a NameError with the cell

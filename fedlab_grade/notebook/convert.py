@@ -4,7 +4,6 @@ import ast
 import re
 import warnings
 from collections.abc import Collection, Iterator, Mapping
-from itertools import groupby
 
 from fedlab_grade.notebook.cells import (
     UNREADABLE,
@@ -18,17 +17,16 @@ from fedlab_grade.notebook.cells import (
 from fedlab_grade.notebook.load import HEAD
 from fedlab_grade.notebook.statements import (
     BUILTINS,
-    Block,
     Definition,
     Statement,
     here,
     is_stub,
-    needed_names,
+    kept,
+    start_of,
 )
 
 BROKEN = "cannot be read"
 MISSING = "no code cell defines"
-COUNTS = "only imports, functions, classes, and assignments that an answer needs count"
 OUTSIDE = "cell {}: {} stands in a {} cell, so it does not count: make it a code cell"
 NO_ANSWER = "cannot be run: {}, and no other cell defines {}: mend that cell"
 # A class, for it may be the base of another one.
@@ -57,7 +55,7 @@ def convert(text: str, names: Collection[str] = (), files: Collection[str] = ())
 def _convert(text: str, names: Collection[str], files: Collection[str]) -> Module:
     notes: list[str] = []
     outside: dict[str, str] = {}  # name -> note on the text cell that holds it
-    codes: dict[int, str] = {}
+    lines: dict[int, list[bytes]] = {}  # of each cell; as bytes, which columns count
     statements: list[Statement] = []
     broken: dict[str, str] = {}  # name -> what is wrong with its cell
     for number, (kind, source) in enumerate(cells_of(text), start=1):
@@ -65,15 +63,16 @@ def _convert(text: str, names: Collection[str], files: Collection[str]) -> Modul
             found = (n for n in names if re.search(rf"^\s*(def|class) {n}\b", source, re.MULTILINE))
             outside |= {name: OUTSIDE.format(number, name, kind or "nameless") for name in found}
             continue
-        codes[number], file = python_of(source, files)
+        code, file = python_of(source, files)
         if file:
             notes.append(f"cell {number} writes the file {file!r}: what is in it does not count")
         try:
-            body = ast.parse(codes[number]).body
+            body = ast.parse(code).body
+            lines[number] = code.encode().split(b"\n")
         except UNREADABLE as error:
             why = fault(number, source, error)
             notes.append(f"{why}, so the cell does not count")
-            broken |= dict.fromkeys(defined(codes[number], names), why)
+            broken |= dict.fromkeys(defined(code, names), why)
             continue
         for node in body:
             try:
@@ -83,9 +82,8 @@ def _convert(text: str, names: Collection[str], files: Collection[str]) -> Modul
                 notes.append(f"{why}, so it does not count")
                 made = {n.name for n in here(node) if isinstance(n, Definition)}
                 broken |= dict.fromkeys(made - (BUILTINS - {*names}), why)
-    needed = needed_names(statements, names)
-    kept = [s for s in statements if s.is_kept(needed)]
-    made = {n for s in kept if not is_stub(s.node) for n in s.binds}
+    counts = kept(statements, names)
+    made = {n for s in counts if not is_stub(s.node) for n in s.binds}
     notes += [note for name, note in outside.items() if name not in made]
     lost = {name: why for name, why in broken.items() if name not in made}
     asked = [name for name in names if name in lost]
@@ -93,70 +91,38 @@ def _convert(text: str, names: Collection[str], files: Collection[str]) -> Modul
         why = lost[asked[0]]
         what = " or ".join(name for name in asked if lost[name] == why)
         raise NotANotebook(NO_ANSWER.format(why, what))
-    dropped = [s for s in statements if s.sets & needed and not s.is_kept(needed)]
-    remarks = _remarks(kept, dropped, names, {*broken}, notes)
-    counts = {s for s in kept if not (is_stub(s.node) and s.binds & lost.keys())}
+    remarks = _remarks(counts, names, {*broken}, notes)
+    parts = [_part(s, lines[s.cell]) for s in counts if not (is_stub(s.node) and s.binds & {*lost})]
     bound = lost.keys() | {name for s in counts for name in s.binds}
     head = " ".join([HEAD, *(name for name in names if name in bound)])
-    parts = [RAISES.format(*pair) for pair in lost.items()]
-    for number, group in groupby(statements, key=lambda s: s.cell):
-        parts.append(_part(number, codes[number], [*group], counts))
-    return Module("\n".join([head, *filter(None, parts)]), [*notes, *remarks])
+    raising = (RAISES.format(*pair) for pair in lost.items())
+    return Module("\n".join([head, *raising, *parts]), [*notes, *remarks])
 
 
-def _part(number: int, code: str, all_of_it: list[Statement], kept: Collection[Statement]) -> str:
-    """Return the code of a cell, with nothing in the place of what does not count."""
-    nodes = [s.node for s in all_of_it if s in kept]
-    if not nodes:
-        return ""
-    lines = [line.encode() for line in code.split("\n")]  # columns are bytes
-    for node in reversed([s.node for s in all_of_it if s not in kept]):
-        first, last = _first(node), node.end_lineno or 0
-        begin = 0 if first < node.lineno else node.col_offset
-        head, tail = lines[first - 1][:begin], lines[last - 1][node.end_col_offset :]
-        tail = b"..." + tail if tail.lstrip().startswith(b";") else tail
-        between = [b""] * (last - first - 1)
-        lines[first - 1 : last] = [head, *between, tail] if last > first else [head + tail]
-    begin, end = _first(nodes[0]), nodes[-1].end_lineno
-    text = b"\n".join(lines[begin - 1 : end]).decode()
-    try:
-        ast.parse(text)
-    except UNREADABLE:  # of lines that are joined by backslashes
-        text = "\n".join(map(ast.unparse, nodes))
-    return f"# cell {number}, line {begin}\n{text}\n"
-
-
-def _first(node: ast.stmt) -> int:
-    return min([node.lineno, *(d.lineno for d in getattr(node, "decorator_list", []))])
+def _part(statement: Statement, lines: list[bytes]) -> str:
+    """Return the text of a statement, below a mark of the place in its cell."""
+    node, first = statement.node, start_of(statement.node)
+    part = lines[first - 1 : node.end_lineno]
+    part[-1] = part[-1][: node.end_col_offset]
+    part[0] = part[0][node.col_offset if first == node.lineno else 0 :]
+    text = b"\n".join(part).decode()
+    return f"# cell {statement.cell}, line {first}\n{text}\n"
 
 
 def _remarks(
-    kept: Collection[Statement],
-    dropped: Collection[Statement],
-    names: Collection[str],
-    broken: set[str],
-    notes: Collection[str],
+    counts: Collection[Statement], names: Collection[str], broken: set[str], notes: Collection[str]
 ) -> Iterator[str]:
     """Yield what the author should know and the earlier notes do not say."""
-    known = {name for s in kept for name in s.sets} | broken
     places: dict[str, int] = {}
-    for s in kept:
+    for s in counts:
         for inner in s.made:
             if inner.name in names and places.get(inner.name, s.cell) != s.cell:
                 cells = f"cells {places[inner.name]} and {s.cell}"
                 yield f"{inner.name} is defined twice ({cells}): the last one counts"
             places[inner.name] = s.cell
-    computed = {name: s.cell for s in dropped for name in s.sets}
-    for s in kept:
-        for name in sorted(s.reads & computed.keys() - known):
-            yield f"cell {s.cell} needs {name}, which cell {computed[name]} computes: {COUNTS}"
-    for name, cell in computed.items():
-        if name in known:
-            yield f"cell {cell} changes {name}, which does not count: {COUNTS}"
+    known = broken.union(*(s.sets for s in counts))
     for name in names:
-        if name in computed and name not in known:
-            yield f"cell {computed[name]} has {name} within another statement: {COUNTS}"
-        elif name not in known and not any(f" {name} " in note for note in notes):
+        if name not in known and not any(f" {name} " in note for note in notes):
             yield f"{MISSING} {name}"
 
 
@@ -181,7 +147,7 @@ def answers(text: str) -> Mapping[str, str]:
 
 def _inside(node: ast.AST) -> Iterator[ast.stmt]:
     """Yield a statement, or instead of a block those within it."""
-    if isinstance(node, Block | ast.ExceptHandler):
+    if isinstance(node, ast.If | ast.With | ast.Try | ast.ExceptHandler):
         for child in ast.iter_child_nodes(node):
             yield from _inside(child)
     elif isinstance(node, ast.stmt):

@@ -10,12 +10,8 @@ from types import CodeType
 
 Import = ast.Import | ast.ImportFrom
 Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
-Block = ast.If | ast.With | ast.Try
 BUILTINS = frozenset(dir(builtins))
 
-_SIMPLE = Definition | Import | Block | ast.Pass | ast.Delete | ast.Assign | ast.AnnAssign
-_SIMPLE |= ast.AugAssign | getattr(ast, "TypeAlias", ast.Pass)  # `type X = ...`, in Python 3.12
-_WAITS = ast.Await | ast.Yield | ast.YieldFrom
 _SETS = {"STORE_NAME", "DELETE_NAME", "STORE_GLOBAL"}
 _READS = {"LOAD_NAME", "LOAD_GLOBAL", "LOAD_FROM_DICT_OR_GLOBALS"}
 
@@ -26,7 +22,8 @@ class Statement:
 
     Fields:
         binds: the names that it binds or deletes; sets: these, and those of which it changes an
-            entry or an attribute; reads: the global names that it looks up, then or later.
+            entry or an attribute; calls: those of which it calls a method for its effect, as in
+            xs.append(1); reads: the global names that it looks up, then or later.
 
     Raises:
         SyntaxError, ValueError, MemoryError, RecursionError: Python cannot compile it.
@@ -36,6 +33,7 @@ class Statement:
     node: ast.stmt
     binds: set[str] = field(init=False)
     sets: set[str] = field(init=False)
+    calls: set[str] = field(init=False)
     reads: set[str] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -43,6 +41,7 @@ class Statement:
         code: CodeType = compile(module, "cell", "exec", flags, dont_inherit=True)
         self.binds = _used(code, _SETS)
         self.sets = {*self.binds, *_changed(self.node)}
+        self.calls = {*_called(self.node)}
         self.reads, todo = set(), [code]
         while todo:
             code = todo.pop()
@@ -54,31 +53,30 @@ class Statement:
         """The functions and classes that it makes, those of its blocks included."""
         return [n for n in here(self.node) if isinstance(n, Definition)]
 
-    def is_kept(self, needed: Collection[str]) -> bool:
-        """Whether it counts: without a loop or a call by itself, and it makes what is needed."""
-        makes = any(isinstance(n, Definition | Import) for n in here(self.node))
-        simple = all(map(_is_simple, here(self.node)))
-        return simple and (makes or not self.sets.isdisjoint(needed))
 
+def kept(statements: Collection[Statement], names: Collection[str]) -> list[Statement]:
+    """Return the statements that count.
 
-def needed_names(statements: Collection[Statement], names: Collection[str]) -> set[str]:
-    """Return the names that the answers look up, directly or not.
+    These are imports, functions and classes, and what sets a name that the answers look up,
+    directly or not. What an import made is not changed by its methods: plt.plot(x) is dropped.
 
     Args:
         names: of the answers; without them all functions and classes, or else everything.
     """
+    aliases = [a for s in statements for a in here(s.node) if isinstance(a, ast.alias)]
+    imported = {(alias.asname or alias.name).partition(".")[0] for alias in aliases}
     setting: dict[str, list[Statement]] = defaultdict(list)
     for statement in statements:
-        for name in statement.sets:
+        for name in statement.sets | (statement.calls - imported):
             setting[name].append(statement)
     made = (s for s in statements if s.made or isinstance(getattr(s.node, "value", 0), ast.Lambda))
     todo = [*names] or [name for s in made for name in s.sets] or [*setting]
-    needed: set[str] = set()
+    found = {s for s in statements if isinstance(s.node, Definition | Import)}
     while todo:
-        name = todo.pop()
-        needed.add(name)
-        todo += [read for statement in setting.pop(name, ()) for read in statement.reads]
-    return needed
+        for statement in setting.pop(todo.pop(), ()):
+            found.add(statement)
+            todo += statement.reads
+    return [s for s in statements if s in found]
 
 
 def here(node: ast.AST) -> Iterator[ast.AST]:
@@ -88,6 +86,11 @@ def here(node: ast.AST) -> Iterator[ast.AST]:
         yield (node := todo.pop())
         if not isinstance(node, Definition | ast.Lambda):
             todo += reversed([*ast.iter_child_nodes(node)])
+
+
+def start_of(node: ast.stmt) -> int:
+    """Return the line that a statement begins with, decorators included."""
+    return min([node.lineno, *(d.lineno for d in getattr(node, "decorator_list", []))])
 
 
 def is_stub(node: ast.AST) -> bool:
@@ -106,21 +109,23 @@ def _used(code: CodeType, operations: Collection[str]) -> set[str]:
 
 
 def _changed(node: ast.stmt) -> Iterator[str]:
-    """Yield the names whose entries or attributes a statement assigns or deletes."""
+    """Yield the names whose parts a statement assigns or deletes."""
     for inner in here(node):
         if not isinstance(getattr(inner, "ctx", ast.Load()), ast.Load):
-            base = inner
-            while isinstance(base, ast.Attribute | ast.Subscript):
-                base = base.value
-            if isinstance(base, ast.Name):
-                yield base.id
+            yield from _base(inner)
 
 
-def _is_simple(node: ast.AST) -> bool:
-    """Whether a part of a statement neither loops nor waits, and calls nothing by itself."""
-    if isinstance(node, ast.Expr):
-        call = node.value
-        prints = isinstance(call, ast.Call) and getattr(call.func, "id", "") == "print"
-        calls = sum(isinstance(n, ast.Call) for n in ast.walk(call))
-        return isinstance(call, ast.Constant) or (prints and calls == 1)
-    return isinstance(node, _SIMPLE) or not isinstance(node, ast.stmt | _WAITS)
+def _called(node: ast.stmt) -> Iterator[str]:
+    """Yield the names whose methods, or those of their parts, a statement calls by themselves."""
+    for inner in here(node):
+        if isinstance(inner, ast.Expr) and isinstance(inner.value, ast.Call):
+            yield from _base(inner.value)
+
+
+def _base(part: ast.AST) -> Iterator[str]:
+    """Yield the name x of x[0].y or x.y(); none of y(x)."""
+    inner = part
+    while isinstance(inner, ast.Attribute | ast.Subscript | ast.Call):
+        part, inner = inner, inner.func if isinstance(inner, ast.Call) else inner.value
+    if isinstance(inner, ast.Name) and not isinstance(part, ast.Call):
+        yield inner.id
