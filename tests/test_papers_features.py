@@ -1,5 +1,6 @@
 """The experiments on feature maps: what a record holds, and the data that they are about."""
 
+import csv
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -193,3 +194,15 @@ def test_the_command_refuses_in_one_sentence(
     assert message in err
     assert len(err.strip().splitlines()) == 1
     assert "Traceback" not in out + err
+
+
+def test_the_picks_of_the_authors_code_are_one_of_64_maps_for_each_search_and_seed() -> None:
+    path = Path(__file__).parents[1] / "book/records/authors-weight-sharing.csv"
+    rows = [*csv.DictReader(path.read_text("utf-8").splitlines())]
+    seeds: dict[str, list[int]] = {}
+    for row in rows:
+        seeds.setdefault(row["search"], []).append(int(row["seed"]))
+        failed = row["search"] == "halving, exact" and row["pick"] == ""
+        assert failed or 0 <= int(row["pick"]) < 64
+    assert len(seeds) == 5
+    assert all(found == [*range(16)] for found in seeds.values())
