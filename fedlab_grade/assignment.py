@@ -126,14 +126,34 @@ class Assignment:
         return total.hexdigest()
 
 
-def find(name: str, course: Path | None) -> Assignment:
+def course_folder(file: Path | None = None) -> Path:
+    """Find the folder with ``exercises/`` and ``tests/exercises/``.
+
+    The search goes upwards from the current folder, then from the file's, then from this package's
+    (for editable installs).
+    """
+    beside = [file.resolve().parent] if file else []
+    for start in (Path.cwd(), *beside, Path(__file__).resolve().parent):
+        for folder in (start, *start.parents):
+            if (folder / "exercises").is_dir() and (folder / "tests" / "exercises").is_dir():
+                return folder
+    raise Refusal(
+        "run this in the project's folder, which holds exercises/ and tests/exercises/: the "
+        "installed package does not contain them. In a folder that your instructor handed out, run "
+        "fedlab-edu check . or fedlab-edu watch ."
+    )
+
+
+def find(name: str, course: Path | None = None) -> Assignment:
     """Return the assignment of this name, or in this folder.
 
     Args:
-        course: the folder with ``tests/exercises/``; None where there is none.
+        course: the folder with ``tests/exercises/``; None for the one of `course_folder`.
     """
     if os.sep in name or name in (".", ".."):
         return _in_folder(Path(name))
+    with suppress(Refusal):  # an assignment in a folder needs no course
+        course = course or course_folder()
     tests = (course or Path.cwd()) / "tests" / "exercises"
     there = sorted(p.stem[5:] for p in tests.glob("test_ex*.py"))
     if name not in there:

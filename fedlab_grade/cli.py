@@ -1,130 +1,86 @@
 """The grader's part of the command ``fedlab-edu``: for students, and for instructors."""
 
 import argparse
-from collections.abc import Callable
-from contextlib import suppress
 from datetime import date
 from functools import partial
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from fedlab_grade.options import Refusal
 
-AT_HOME = ("check", "watch", "hint", "progress")
+# Subcommand -> the module and function that run it, and its help.
+AT_HOME = {
+    "check": ("home.check.check", "check your answers to an exercise"),
+    "watch": ("home.commands.watch", "check your answers whenever you save them"),
+    "hint": ("home.commands.hint", "the next of three hints to a question"),
+    "progress": ("home.commands.overview", "your points so far, and what comes next"),
+}
+IN_CLASS = {
+    "try": ("classroom.trial.try_out", "try an assignment's tests on typical answers"),
+    "release": ("classroom.commands.release", "make what students get of an assignment"),
+    "grade": ("classroom.commands.grade", "grade a class"),
+    "report": ("classroom.report.report", "tables, pages and exports of the grades"),
+    "doctor": ("classroom.commands.doctor", "how well this machine keeps submissions apart"),
+}
 
 
 def add_to(commands: Any) -> None:
     """Add the grader's subcommands to an argument parser's; each sets ``run``."""
+    add: dict[str, Any] = {}
+    for name, (place, words) in (AT_HOME | IN_CLASS).items():
+        parser: argparse.ArgumentParser = commands.add_parser(name, help=words)
+        parser.set_defaults(run=partial(_run, name, place))
+        add[name] = parser.add_argument
+    _add_at_home(add)
+    _add_in_class(add)
 
-    def add(name: str, **about: str) -> argparse.ArgumentParser:
-        parser: argparse.ArgumentParser = commands.add_parser(name, **about)
-        parser.set_defaults(run=partial(_run, name))
-        return parser
 
-    for add_some in (_add_at_home, _add_assignments, _add_grading):
-        add_some(add)
-
-
-def _run(command: str, **chosen: Any) -> int:
+def _run(command: str, place: str, **chosen: Any) -> int:
     """Import what the command needs, and run it."""
     if find_spec("pytest") is None:
         extra = "check" if command in AT_HOME else "grade"
         raise Refusal(f"{command} needs pytest: pip install 'fedlab_edu[{extra}]'")
-    run: dict[str, Callable[..., int]]
-    if command in AT_HOME:
-        from fedlab_grade.home import check, commands
-
-        run = {"check": check.check, "watch": commands.watch}
-        run |= {"hint": commands.hint, "progress": commands.overview}
-        chosen["course"] = course_folder if command in ("check", "watch") else course_folder(None)
-        return run[command](**chosen)
-    from fedlab_grade.classroom import commands as grading
-    from fedlab_grade.classroom import report, trial
-
-    if command in ("grade", "release", "try"):
-        with suppress(Refusal):  # an assignment in a folder needs no course
-            chosen["course"] = course_folder(None)
-    run = {"grade": grading.grade, "release": grading.release, "doctor": grading.doctor}
-    run |= {"report": report.report, "try": trial.try_out}
-    return run[command](**chosen)
+    module, _, function = place.rpartition(".")
+    return int(getattr(import_module(f"fedlab_grade.{module}"), function)(**chosen))
 
 
-def _add_at_home(add: Callable[..., argparse.ArgumentParser]) -> None:
-    checker = add("check", help="check your answers to an exercise")
-    checker.add_argument(
-        "question", help="an exercise, as in ex01, a question, as in ex01.2, a folder, or your file"
-    )
-    checker.add_argument(
-        "file", type=Path, nargs="?", help="your file, if not here or in exercises/"
-    )
-
-    watcher = add("watch", help="check your answers whenever you save them")
-    watcher.add_argument("question", help="as for check")
-    watcher.add_argument("file", type=Path, nargs="?", help="as for check")
-
-    tutor = add("hint", help="the next of three hints to a question")
-    tutor.add_argument("question", help="as in ex01.2")
-    tutor.add_argument("--level", type=int, help="this hint, from 1 to 3")
-
-    looker = add("progress", help="your points so far, and what comes next")
-    looker.add_argument("--check", action="store_true", help="check all exercises first")
+def _add_at_home(add: dict[str, Any]) -> None:
+    what = "an exercise, as in ex01, a question, as in ex01.2, a folder, or your file"
+    where = "your file, if not here or in exercises/"
+    for name, words in (("check", (what, where)), ("watch", ("as for check", "as for check"))):
+        add[name]("question", help=words[0])
+        add[name]("file", type=Path, nargs="?", help=words[1])
+    add["hint"]("question", help="as in ex01.2")
+    add["hint"]("--level", type=int, help="this hint, from 1 to 3")
+    add["progress"]("--check", action="store_true", help="check all exercises first")
 
 
-def _add_assignments(add: Callable[..., argparse.ArgumentParser]) -> None:
-    trier = add("try", help="try an assignment's tests on typical answers")
-    trier.add_argument("assignment", help="as in ex04, or a folder")
+def _add_in_class(add: dict[str, Any]) -> None:
+    for name in ("try", "release"):
+        add[name]("assignment", help="as in ex04, or a folder")
+    add["release"]("--out", type=_folder, required=True, help="a folder, or a file *.zip")
 
-    releaser = add("release", help="make what students get of an assignment")
-    releaser.add_argument("assignment", help="as in ex04, or a folder")
-    releaser.add_argument("--out", type=_folder, required=True, help="a folder, or a file *.zip")
+    grade, report = add["grade"], add["report"]
+    grade("submissions", type=Path, help="a folder with what was handed in")
+    grade("--assignment", required=True, help="as in ex04, or a folder")
+    grade("--roster", type=Path, help="a CSV with everyone's name or id")
+    grade("--out", type=_folder, help="default: grades-ASSIGNMENT")
+    grade("--again", action="store_true", help="grade everyone again, with the same seeds")
+    grade("--jobs", type=_count, default=2, help="submissions graded at a time; default: 2")
+    trust = "run them even where nothing keeps them from your files"
+    grade("--i-trust-these-submissions", action="store_true", dest="trust", help=trust)
 
-
-def _add_grading(add: Callable[..., argparse.ArgumentParser]) -> None:
-    grader = add("grade", help="grade a class")
-    grader.add_argument("submissions", type=Path, help="a folder with what was handed in")
-    grader.add_argument("--assignment", required=True, help="as in ex04, or a folder")
-    grader.add_argument("--roster", type=Path, help="a CSV with everyone's name or id")
-    grader.add_argument("--out", type=_folder, help="default: grades-ASSIGNMENT")
-    grader.add_argument(
-        "--again", action="store_true", help="grade everyone again, with the same seeds"
-    )
-    grader.add_argument(
-        "--jobs", type=_count, default=2, help="submissions graded at a time; default: 2"
-    )
-    grader.add_argument(
-        "--i-trust-these-submissions",
-        action="store_true",
-        dest="trust",
-        help="run them even where nothing keeps them from your files",
-    )
-
-    reporter = add("report", help="tables, pages and exports of the grades")
-    reporter.add_argument("folder", type=Path, help="where grade has put them")
-    reporter.add_argument(
-        "--show-hidden",
-        nargs="?",
-        type=_reached,
-        const=True,
-        default=False,
-        metavar="DATE",
-        help="students read what hidden tests found; with a date (2026-12-24), from that day on",
-    )
-    reporter.add_argument(
-        "--export",
-        action="append",
-        default=[],
-        dest="exports",
-        choices=["gradescope", "nbgrader"],
-        help="may be given several times",
-    )
-    reporter.add_argument("--canvas", type=Path, help="Canvas's gradebook, to fill in a column")
-    reporter.add_argument("--moodle", type=Path, help="Moodle's worksheet, to fill in the grades")
-    reporter.add_argument(
-        "--column", default="", help="of Canvas's, if its name is not the assignment's"
-    )
-
-    add("doctor", help="how well this machine keeps submissions apart")
+    report("folder", type=Path, help="where grade has put them")
+    hidden = "students read what hidden tests found; with a date (2026-12-24), from that day on"
+    how: dict[str, Any] = {"nargs": "?", "type": _reached, "const": True, "default": False}
+    report("--show-hidden", metavar="DATE", help=hidden, **how)
+    how = {"action": "append", "default": [], "choices": ["gradescope", "nbgrader"]}
+    report("--export", dest="exports", help="may be given several times", **how)
+    report("--canvas", type=Path, help="Canvas's gradebook, to fill in a column")
+    report("--moodle", type=Path, help="Moodle's worksheet, to fill in the grades")
+    report("--column", default="", help="of Canvas's, if its name is not the assignment's")
 
 
 def _folder(text: str) -> Path:
@@ -147,21 +103,3 @@ def _reached(text: str) -> bool:
         return date.fromisoformat(text) <= date.today()
     except ValueError:
         raise argparse.ArgumentTypeError(f"{text!r}; allowed: a date as 2026-12-24") from None
-
-
-def course_folder(file: Path | None) -> Path:
-    """Find the folder with ``exercises/`` and ``tests/exercises/``.
-
-    The search goes upwards from the current folder, then from the file's, then from this package's
-    (for editable installs).
-    """
-    beside = [file.resolve().parent] if file else []
-    for start in (Path.cwd(), *beside, Path(__file__).resolve().parent):
-        for folder in (start, *start.parents):
-            if (folder / "exercises").is_dir() and (folder / "tests" / "exercises").is_dir():
-                return folder
-    raise Refusal(
-        "run this in the project's folder, which holds exercises/ and tests/exercises/: the "
-        "installed package does not contain them. In a folder that your instructor handed out, run "
-        "fedlab-edu check . or fedlab-edu watch ."
-    )

@@ -24,7 +24,8 @@ class Result:
         message: what was expected and what came; likely: the mistake that explains it, if known.
         printed: the beginning of what the student's code printed.
         hidden: it is kept from students; invariant: it counts once another test of the question
-            has passed; seconds: how long it took.
+            has passed; seconds: how long it took; code: the lines of the file that the message is
+            about, on a student's page.
     """
 
     test: str
@@ -39,6 +40,18 @@ class Result:
     printed: str = ""
     hidden: bool = False
     seconds: float = 0.0
+    code: str = ""
+
+    @property
+    def won(self) -> float | None:
+        """The points won, None where the test itself failed."""
+        return {"passed": self.points, "error": None}.get(self.status, 0.0)
+
+
+def by_question(results: Sequence[Result]) -> dict[str, tuple[Result, ...]]:
+    """Return question -> its results, in order."""
+    names = dict.fromkeys(r.question for r in results)
+    return {name: tuple(r for r in results if r.question == name) for name in names}
 
 
 @dataclass(frozen=True)
@@ -51,8 +64,7 @@ class Report:
     @property
     def questions(self) -> dict[str, tuple[Result, ...]]:
         """Question -> its results."""
-        names = dict.fromkeys(r.question for r in self.results)
-        return {q: tuple(r for r in self.results if r.question == q) for q in names}
+        return by_question(self.results)
 
     @property
     def complete(self) -> bool:
@@ -62,8 +74,8 @@ class Report:
 
 def marks(results: Sequence[Result]) -> tuple[float, float]:
     """Return points won, and points to win, over the tests that were able to judge."""
-    judged = [r for r in results if r.status != "error"]
-    return sum(r.points for r in judged if r.status == "passed"), sum(r.points for r in judged)
+    judged = [(r.won, r.points) for r in results if r.won is not None]
+    return sum(won for won, _ in judged), sum(points for _, points in judged)
 
 
 class CheckBroken(Exception):

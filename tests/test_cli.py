@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from fedlab_edu import __version__, cli
+from fedlab_grade import assignment, escape, run
 from fedlab_grade import cli as grader
-from fedlab_grade import escape, run
 from fedlab_grade.assignment import find
 from fedlab_grade.classroom import commands, report
 from fedlab_grade.classroom.store import Store
@@ -130,7 +130,8 @@ def test_without_a_course_folder_it_says_where_to_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(grader, "__file__", str(tmp_path / "site-packages/fedlab_grade/cli.py"))
+    installed = tmp_path / "site-packages/fedlab_grade/assignment.py"
+    monkeypatch.setattr(assignment, "__file__", str(installed))
     assert cli.main(["check", "ex01"]) == 2
     error = capsys.readouterr().err
     assert "in the project's folder" in error

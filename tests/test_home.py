@@ -110,9 +110,9 @@ def test_a_half_saved_notebook_is_refused_in_one_sentence(text: str, folder: Pat
 def test_a_copy_beside_the_file_asks_for_a_choice_and_a_named_file_is_taken(folder: Path) -> None:
     (folder / "hw.py").touch()
     with pytest.raises(Refusal, match=r"name your file: .*holds hw.py, hw_ref.py\."):
-        home.target(str(folder), None, lambda file: folder)
-    chosen = home.target(str(folder), folder / "hw.py", lambda file: folder)
-    assert (chosen.tests.resolve(), chosen.course) == (folder / "test_hw.py", None)
+        home.target(str(folder))
+    chosen = home.target(str(folder), folder / "hw.py")
+    assert (chosen.tests.resolve(), chosen.place) == (folder / "test_hw.py", None)
 
 
 def test_a_notebook_that_is_called_a_module_is_read_as_a_notebook(folder: Path) -> None:

@@ -19,9 +19,10 @@ from markdown_it import MarkdownIt
 from fedlab_grade import escape
 from fedlab_grade.classroom import commands, exports, pages, report, tables
 from fedlab_grade.classroom.people import Person
-from fedlab_grade.classroom.records import ClassList, Outcome, Record
+from fedlab_grade.classroom.records import ClassList, Record
 from fedlab_grade.classroom.store import Store
 from fedlab_grade.options import Refusal
+from fedlab_grade.run import Result
 
 pytestmark = pytest.mark.grader
 
@@ -46,8 +47,8 @@ def record(student: str = "ann", *points: float | None, **fields: object) -> Rec
         likely = "you squared it" if question == "q1" else ""
         message = f"{function} is wrong: {'secret input' if i == 1 else 'got 4'}"
         tests.append(
-            Outcome(f"t{i}", question, function, aspect, won, most, status, message, likely,
-                 seconds=0.5, hidden=i == 1)
+            Result(f"t{i}", question, function, most, aspect, False, status, message, likely,
+                   seconds=0.5, hidden=i == 1)
         )  # fmt: skip
     values = {"state": "graded", "assignment": "hw", "ids": (), "name": student} | fields
     return Record(student, tests=tuple(tests), **values)  # type: ignore[arg-type]
@@ -65,10 +66,7 @@ CLASS = [
 
 
 def table(records: list[Record]) -> tables.Table:
-    out = tables.Table({"q1": 3, "q2": 2.5})
-    for one in records:
-        out.add(one)
-    return out
+    return tables.Table({"q1": 3, "q2": 2.5}, records)
 
 
 # --- harmless -----------------------------------------------------------------------------------
@@ -89,13 +87,12 @@ class Tags(HTMLParser):
 
 
 def evil() -> Record:
-    test = Outcome("t", EVIL, EVIL, EVIL, 0, 1, "failed", EVIL, EVIL, EVIL, hidden=False)
+    test = Result("t", EVIL, EVIL, 1, EVIL, False, "failed", EVIL, EVIL, EVIL)
     return Record(EVIL, EVIL, (EVIL,), EVIL, "graded", (test,), EVIL, EVIL, notes=(EVIL,))
 
 
 def everything(one: Record) -> list[str]:
-    rows = tables.Table({EVIL: 1})
-    rows.add(one, "page.html")
+    rows = tables.Table({EVIL: 1}, [one])
     return [
         pages.class_page(EVIL, rows),
         pages.student_page(one),
@@ -191,16 +188,14 @@ def test_the_table_shows_everyone_and_tells_0_from_no_mark() -> None:
 
 
 def test_the_table_says_where_a_page_is_and_what_the_instructor_should_see_to() -> None:
-    rows = tables.Table({"q1": 3, "q2": 2.5})
-    rows.add(CLASS[1], "students/bob.html", ["not in the roster"])
-    assert list(csv.reader(io.StringIO(tables.class_csv(rows))))[1][7:] == [
-        "late, not in the roster",
-        "students/bob.html",
-    ]
+    rows = tables.Table({"q1": 3, "q2": 2.5}, CLASS[:2], {"bob": ["not in the roster"]})
+    remark, page = list(csv.reader(io.StringIO(tables.class_csv(rows))))[2][7:]
+    assert remark == "late, not in the roster"
+    assert re.fullmatch(r"students/bob-[0-9a-f]{12}\.html", page)
 
 
 def test_difficulty_counts_graded_submissions_only() -> None:
-    first, second = table(CLASS).difficulty()
+    first, second = table(CLASS).difficulty
     assert (first.graded, first.full_marks, first.mean) == (2, 0.5, pytest.approx((3 + 1) / 2 / 3))
     assert (first.mistake, first.times) == ("you squared it", 1)
     assert (second.full_marks, second.mean, second.mistake) == (0.5, 0.5, "area is wrong: got 4")
@@ -220,7 +215,7 @@ def test_a_click_on_a_column_sorts_the_class_and_no_other_script_may_run() -> No
 
 
 def test_difficulty_of_nothing_is_no_division_by_zero() -> None:
-    assert [d.mean for d in table(CLASS[2:]).difficulty()] == [0, 0]
+    assert [d.mean for d in table(CLASS[2:]).difficulty] == [0, 0]
 
 
 # --- a student ----------------------------------------------------------------------------------
@@ -266,7 +261,7 @@ def test_a_test_that_was_not_run_says_why_where_a_call_of_its_question_was_stopp
 def test_where_a_file_could_not_be_loaded_for_one_test_its_page_says_why(page: object) -> None:
     assert callable(page)
     first, *others = record("bob", 1, 2, 2.5).tests
-    late = replace(first, status="not gradable", message="The import did not finish", points=0.0)
+    late = replace(first, status="not gradable", message="The import did not finish")
     assert "The import did not finish" in page(replace(CLASS[1], tests=(late, *others)))
 
 

@@ -17,22 +17,17 @@ from fedlab_grade.assignment import Assignment
 from fedlab_grade.classroom.intake import Handed, Wanted, take
 from fedlab_grade.classroom.people import Person
 from fedlab_grade.classroom.records import (
-    GRADED,
-    MISSING,
-    NOT_GRADABLE,
-    UNCLEAR,
-    UNGRADED,
-    Change,
     ClassList,
-    Outcome,
     Record,
-    excerpt,
-    outcome,
+    State,
+    difference,
+    shorten,
+    unjudged,
     versions,
 )
 from fedlab_grade.classroom.store import Store
 from fedlab_grade.options import Refusal
-from fedlab_grade.run import CheckBroken, Report
+from fedlab_grade.run import CheckBroken, Report, Result
 
 # The tests and (name, source text) of each submission -> its report, in order and one by one.
 Grader = Callable[[Path, Iterable[tuple[str, str]]], Iterator[Report]]
@@ -51,7 +46,7 @@ class Batch:
         back_end: what keeps students' code apart, for the record.
         again: also grade who has a grade of the same text and tests.
         step: called with each record, whether it is new or not.
-        changed: called with each change to an earlier grade.
+        changed: called with what each change to an earlier grade is, see `difference`.
     """
 
     assignment: Assignment
@@ -60,7 +55,7 @@ class Batch:
     back_end: str = ""
     again: bool = False
     step: Callable[[Record], None] = lambda record: None
-    changed: Callable[[Change], None] = lambda change: None
+    changed: Callable[[str], None] = lambda change: None
 
     def run(self, everyone: Sequence[Person]) -> None:
         """Grade everyone."""
@@ -89,7 +84,7 @@ class Batch:
                     raise Refusal(told) from None
                 person, handed = queue.popleft()
                 told = f"the grader failed, not the submission: {why}"
-                self._keep(self._record(person, handed, UNGRADED, tests, told))
+                self._keep(self._record(person, handed, State.UNGRADED, tests, told))
                 back.extendleft(reversed(queue))
                 breaks += 1
                 if breaks == BREAKS:
@@ -98,7 +93,7 @@ class Batch:
                         f"at last on that of {person.name}: {why}. {NEXT}"
                     ) from None
 
-    def tested(self) -> tuple[Outcome, ...]:
+    def tested(self) -> tuple[Result, ...]:
         """Return the tests once the solution has passed them; without a solution, as they are."""
         tests, source = self.assignment.tests, self.assignment.source
         name = "empty.py" if source is None else source.name
@@ -115,9 +110,9 @@ class Batch:
                 f"the solution {source} does not pass its own test {failed.test} "
                 f"({failed.status}): {failed.message}"
             )
-        return tuple(outcome(result).unjudged("not run") for result in report.results)
+        return tuple(unjudged(result, "not run") for result in report.results)
 
-    def _open(self, everyone: Sequence[Person], tests: tuple[Outcome, ...]) -> Iterator[_Open]:
+    def _open(self, everyone: Sequence[Person], tests: tuple[Result, ...]) -> Iterator[_Open]:
         """Yield the submissions to run, and write the records of all others on the way."""
         own = self.assignment
         wanted = Wanted(tuple(dict.fromkeys((own.stem, own.name))))
@@ -125,8 +120,8 @@ class Batch:
             wanted = Wanted(wanted.names, own.functions, own.stub)
         for person in everyone:
             handed = take(person.paths, wanted) if person.paths else Handed()
-            idle = MISSING if not person.unclear else UNCLEAR
-            new = self._record(person, handed, NOT_GRADABLE if person.paths else idle, tests)
+            idle = State.MISSING if not person.unclear else State.UNCLEAR
+            new = self._record(person, handed, State.NOT_GRADABLE if person.paths else idle, tests)
             old = self.store.read(person.key)
             if old is not None and not self.again and _stands(old, new, person):
                 now = replace(
@@ -144,7 +139,7 @@ class Batch:
 
     def _keep(self, record: Record) -> None:
         old = self.store.read(record.student)
-        if old is not None and (change := Change(old, record)):
+        if old is not None and (change := difference(old, record)):
             self.changed(change)
         self.store.write(record)
         self.step(record)
@@ -153,17 +148,16 @@ class Batch:
         """Return the record of a submission that was run."""
         module = handed.source if handed.places is None and handed.source else ""
         tests = tuple(
-            outcome(replace(r, message=handed.placed(r.message)), excerpt(module, r.message))
-            for r in report.results
+            shorten(replace(r, message=handed.placed(r.message)), module) for r in report.results
         )
-        record = self._record(person, handed, GRADED, ())
+        record = self._record(person, handed, State.GRADED, ())
         states = {t.status for t in tests}
         if states == {"not gradable"}:
-            return replace(record, state=NOT_GRADABLE, tests=tests, problem=tests[0].message)
+            return replace(record, state=State.NOT_GRADABLE, tests=tests, problem=tests[0].message)
         if "error" in states or not tests:
             first = next((t.message for t in tests if t.status == "error"), "no test ran")
             why = f"a test failed by itself: {first}"
-            return replace(record, state=UNGRADED, tests=tests, problem=why)
+            return replace(record, state=State.UNGRADED, tests=tests, problem=why)
         return replace(record, tests=tests)
 
     def _record(
@@ -171,7 +165,7 @@ class Batch:
         person: Person,
         handed: Handed,
         state: str,
-        tests: Sequence[Outcome],
+        tests: Sequence[Result],
         problem: str = "",
     ) -> Record:
         """Return the record of a submission that no test has judged."""
@@ -179,7 +173,7 @@ class Batch:
         days = float(person.late) if person.days is None else person.days
         return Record(
             person.key, person.name, person.ids, own.name, state,
-            tuple(test.unjudged(state) for test in tests), problem or handed.problem,
+            tuple(unjudged(test, state) for test in tests), problem or handed.problem,
             handed.file, handed.digest if person.paths else "", person.late, handed.notes,
             own.digest, self.back_end, versions(), date=time.strftime("%Y-%m-%d"),
             penalty=own.late.penalty(days - person.extension), matched=person.matched,
@@ -189,7 +183,7 @@ class Batch:
 def _stands(old: Record, new: Record, person: Person) -> bool:
     """Whether an earlier record is still what grading would come to."""
     same = (old.tests_sha256, old.sha256) == (new.tests_sha256, new.sha256)
-    return same and old.state != UNGRADED and (old.state == UNCLEAR) == person.unclear
+    return same and old.state != State.UNGRADED and (old.state == State.UNCLEAR) == person.unclear
 
 
 def _feed(

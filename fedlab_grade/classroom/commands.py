@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from tqdm import tqdm
 
 from fedlab_grade.assignment import find
-from fedlab_grade.classroom.records import MISSING, NOT_GRADABLE, UNCLEAR, UNGRADED
+from fedlab_grade.classroom.records import State
 from fedlab_grade.classroom.report import tell_left_over
 from fedlab_grade.classroom.store import Store
 from fedlab_grade.escape import for_console, line
@@ -20,14 +20,12 @@ DEFAULT = Limits()
 
 if TYPE_CHECKING:
     from fedlab_grade.classroom.batch import Grader
-    from fedlab_grade.classroom.records import Change
     from fedlab_grade.run import Report
 
 
 def grade(
     submissions: Path,
     assignment: str,
-    course: Path | None = None,
     roster: Path | None = None,
     out: Path | None = None,
     again: bool = False,
@@ -37,17 +35,16 @@ def grade(
     """Grade a class; 0, 1 where someone is ungraded for a fault of ours, 130 after Ctrl-C.
 
     Args:
-        course: the folder with ``tests/exercises/``, None where there is none.
         out: where the grades go; None for a folder in the current one.
         again: also who has a grade of the same file and tests.
         trust: run submissions even where this machine cannot keep them apart.
         jobs: submissions that are graded at a time; each keeps a core busy.
     """
     from fedlab_grade.classroom.batch import Batch
-    from fedlab_grade.classroom.downloads import people
+    from fedlab_grade.classroom.downloads import of_test_student, people
     from fedlab_grade.sandbox.view import NoSandbox
 
-    chosen = find(assignment, course)
+    chosen = find(assignment)
     store = Store(Path(f"grades-{chosen.name}") if out is None else out)
     if store.folder.resolve().is_relative_to(submissions.resolve()):
         raise Refusal(
@@ -59,12 +56,14 @@ def grade(
     private = [submissions, store.folder, *lists, *([chosen.source] if chosen.source else [])]
     heads = iter(["Changed since the last time:\n"])
 
-    def changed(change: "Change") -> None:
+    def changed(change: str) -> None:
         with tqdm.external_write_mode():
-            print(for_console(f"{next(heads, '')}  {line(str(change))}"), flush=True)
+            print(for_console(f"{next(heads, '')}  {line(change)}"), flush=True)
 
     try:
         everyone = people(submissions, roster)
+        for name in of_test_student(submissions):
+            print(for_console(f"left out: {line(name)}, of Canvas's student for tests"))
         if not everyone:
             raise Refusal(f"{submissions} holds no submissions.")
         grader, back_end = isolated(
@@ -93,11 +92,11 @@ def _stopped(store: Store, again: bool) -> int:
     return 130
 
 
-def release(assignment: str, out: Path, course: Path | None = None) -> int:
+def release(assignment: str, out: Path) -> int:
     """Write what students get, as a folder or a zip; 0."""
     from fedlab_grade.classroom.handout import handout, write
 
-    chosen = find(assignment, course)
+    chosen = find(assignment)
     files = handout(chosen)
     assert chosen.source is not None
     write(files, out, chosen.source)
@@ -155,7 +154,7 @@ def _told(store: Store) -> int:
     everyone = store.read_class().people
     students = "1 student" if len(everyone) == 1 else f"{len(everyone)} students"
     print(f"{students}: {counts}. The grades: {store.folder}")
-    for state in (UNGRADED, NOT_GRADABLE, UNCLEAR, MISSING):
+    for state in (State.UNGRADED, State.NOT_GRADABLE, State.UNCLEAR, State.MISSING):
         for name, problem in states.get(state, []):
             why = f": {printable(line(problem), 160)}" if problem else ""
             print(for_console(f"  {state}: {line(name)}{why}"))
@@ -164,4 +163,4 @@ def _told(store: Store) -> int:
             print(for_console(f"  see to: {line(one.name)}: {line(note)}"))
     tell_left_over(store)
     print(f"Next: fedlab-edu report {store.folder}")
-    return 1 if UNGRADED in states else 0
+    return 1 if State.UNGRADED in states else 0

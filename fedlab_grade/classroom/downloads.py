@@ -33,6 +33,8 @@ _FORM = re.compile(
 )
 # In a quiz, or without names, that number is not the student's.
 _NO_NUMBER = re.compile(r"(LATE_)?anon|.*_question", re.DOTALL)
+# Canvas lists a "Student, Test" among all others, for instructors to try an assignment.
+_TEST_STUDENT = re.compile(r"(studenttest|teststudent)_(LATE_)?[0-9]+_.+", re.DOTALL)
 # What file managers leave behind.
 _STRAY = {"__macosx", "thumbs.db", "ehthumbs.db", "desktop.ini", "icon\r", "$recycle.bin"}
 _NONE = ("", "~", "null")  # YAML's
@@ -74,10 +76,15 @@ def handed_in(folder: Path, roster: Path | None = None) -> list[Person]:
     return distinct(sorted(_merged(marked), key=lambda one: (one.name.casefold(), one.key)))
 
 
+def of_test_student(folder: Path) -> list[str]:
+    """Return the names of what Canvas's student for tests handed in, which is left out."""
+    return sorted(p.name for p in folder.iterdir() if _TEST_STUDENT.fullmatch(p.name))
+
+
 def _is_stray(name: str) -> bool:
     """Whether a program left it behind; a hidden module or archive may be a submission."""
     hidden = name.startswith("._") or (name[0] == "." and not _ENDINGS.search(name))
-    return hidden or name.casefold() in _STRAY
+    return hidden or name.casefold() in _STRAY or bool(_TEST_STUDENT.fullmatch(name))
 
 
 def _parts(name: str) -> _Said:

@@ -8,7 +8,7 @@ import json
 import os
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from importlib import import_module
 from math import isclose
@@ -17,12 +17,13 @@ from typing import Any
 
 from fedlab_grade.classroom.pages import told
 from fedlab_grade.classroom.people import Person, letters, matcher
-from fedlab_grade.classroom.records import MISSING, NOT_GRADABLE, UNCLEAR, UNGRADED, Outcome, Record
+from fedlab_grade.classroom.records import Record, State
 from fedlab_grade.classroom.roster import is_maximum, read_table, student
 from fedlab_grade.classroom.store import file_name
 from fedlab_grade.classroom.tables import number
 from fedlab_grade.escape import line, plain
 from fedlab_grade.options import Refusal
+from fedlab_grade.run import Result
 
 # The columns of Canvas's gradebook by which it knows a student; they go back as they came.
 CANVAS_IDS = (
@@ -33,64 +34,65 @@ CANVAS_IDS = (
 _NO_MARK = ("EX", "N/A")
 
 
-def gradescope(records: Iterable[Record], folder: Path, show_hidden: bool = False) -> list[str]:
+def gradescope(records: Sequence[Record], folder: Path, show_hidden: bool = False) -> list[str]:
     """Write ``results.json`` of each student in a folder of their own.
 
     Its format asks for a score. A file that is not gradable yet has 0 as a whole, and the reason
     above everything else. A student who is ungraded has no file, nor has a submission that belongs
     to no student.
     """
-    unsure = []
     for record in records:
-        if record.mark is None or not record.matched:
-            unsure.append(record.name)
-        if record.state in (UNGRADED, UNCLEAR) or not record.matched:
+        if record.state in (State.UNGRADED, State.UNCLEAR) or not record.matched:
             continue
-        why = {
-            NOT_GRADABLE: f"Not gradable yet, which counts as 0 here until it is: {record.problem}",
-            MISSING: "Nothing was handed in.",
-        }.get(record.state, "")
+        why = "Nothing was handed in." if record.state == State.MISSING else ""
+        if record.state == State.NOT_GRADABLE:
+            why = f"Not gradable yet, which counts as 0 here until it is: {record.problem}"
         result = {
             "score": record.mark or 0,
-            "output": plain("\n".join([why, *record.notes]).strip()),
-            "output_format": "text",
-            "visibility": "visible",
             "execution_time": round(sum(t.seconds for t in record.tests), 3),
-            "tests": [_gradescope(test, record, show_hidden) for test in record.tests],
+            "tests": [_test(test, record, show_hidden) for test in record.tests],
+            **_shown([why, *record.notes]),
         }
         path = folder / file_name(record.student) / "results.json"
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(json.dumps(result, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-    return unsure
+    return without_mark(records)
 
 
-def _gradescope(test: Outcome, record: Record, show_hidden: bool) -> dict[str, Any]:
+def _test(test: Result, record: Record, show_hidden: bool) -> dict[str, Any]:
     out: dict[str, Any] = {
         "name": line(f"{test.question} {test.aspect}"),
         "number": test.question,
-        "max_score": test.max,
-        "output": plain("\n".join(told(test, record.tests, show_hidden))),
-        "output_format": "text",
-        "visibility": "visible",
+        "max_score": test.points,
+        **_shown(told(test, record.tests, show_hidden)),
     }
-    if test.points is not None and record.mark is not None:
-        out |= {"score": test.points, "status": "passed" if test.status == "passed" else "failed"}
+    if test.won is not None and record.mark is not None:
+        out |= {"score": test.won, "status": "passed" if test.status == "passed" else "failed"}
     return out
 
 
-def nbgrader(records: Iterable[Record], database: Path) -> list[str]:
+def _shown(texts: Sequence[str]) -> dict[str, str]:
+    text = plain("\n".join(texts).strip())
+    return {"output": text, "output_format": "text", "visibility": "visible"}
+
+
+def without_mark(records: Sequence[Record]) -> list[str]:
+    """Return the names of those who get no mark in another program."""
+    return [record.name for record in records if record.mark is None or not record.matched]
+
+
+def nbgrader(records: Sequence[Record], database: Path) -> list[str]:
     """Write the marks to a gradebook of nbgrader, each question as an autograded cell.
 
     The gradebook is written from scratch each time, because an old one has no place for the grades
     of a new question; where that fails, the old one stays.
     """
-    everyone = list(records)
     beside = database.resolve().with_name(f".{os.getpid()}.{database.name}")
     try:
         api = import_module("nbgrader.api")
         beside.unlink(missing_ok=True)
         with api.Gradebook(f"sqlite:///{beside}") as book:
-            _fill(book, [record for record in everyone if record.matched])
+            _fill(book, [record for record in records if record.matched])
         os.replace(beside, database)
     except ModuleNotFoundError:
         raise Refusal(
@@ -103,13 +105,12 @@ def nbgrader(records: Iterable[Record], database: Path) -> list[str]:
         raise Refusal(f"nbgrader cannot write {database}: {type(error).__name__}: {why}.") from None
     finally:
         beside.unlink(missing_ok=True)
-    return [r.name for r in everyone if r.mark is None or not r.matched]
+    return without_mark(records)
 
 
-def _fill(book: Any, known: Iterable[Record]) -> None:
+def _fill(book: Any, known: Sequence[Record]) -> None:
     """Make the cells first: nbgrader gives grades to those that a submission finds."""
-    known = list(known)
-    most = {q: sum(t.max for t in ts) for record in known for q, ts in record.questions.items()}
+    most = {q: sum(t.points for t in ts) for record in known for q, ts in record.questions.items()}
     for name in {record.assignment for record in known}:
         book.update_or_create_assignment(name)
         book.update_or_create_notebook(name, name)
@@ -122,7 +123,7 @@ def _fill(book: Any, known: Iterable[Record]) -> None:
         plain_name = re.fullmatch(r"\w[\w.@-]{0,63}", record.student)
         student = record.student if plain_name else file_name(record.student)
         book.update_or_create_student(student, last_name=line(record.name))
-        if record.state in (MISSING, UNCLEAR):
+        if record.state in (State.MISSING, State.UNCLEAR):
             continue
         name = record.assignment
         book.update_or_create_submission(name, student)
@@ -135,7 +136,7 @@ def _fill(book: Any, known: Iterable[Record]) -> None:
 
 
 def fill(
-    records: Iterable[Record], template: Path, out: Path, column: str = ""
+    everyone: Sequence[Record], template: Path, out: Path, column: str = ""
 ) -> tuple[list[str], list[str]]:
     """Fill in one column of Canvas's gradebook, or the grades in Moodle's worksheet.
 
@@ -152,7 +153,6 @@ def fill(
     rows, between = read_table(template)
     head = rows[0][1]
     body = [[*row, *[""] * (len(head) - len(row))] for _, row in rows[1:]]
-    everyone = list(records)
     moodle = {"Identifier", "Grade"} <= set(head)
     if moodle:
         at, kept = head.index("Grade"), list(range(len(head)))
@@ -173,14 +173,14 @@ def fill(
             empty.append(people[i].name)
         elif mark is not None and row[at].strip().upper() not in _NO_MARK:
             row[at] = number(mark)
-        elif mark is not None and found[i].state != MISSING:
+        elif mark is not None and found[i].state != State.MISSING:
             odd.append(f"{found[i].name} has {number(mark)} here and {row[at]} there, which stays")
     with out.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, delimiter=between, lineterminator="\n")
         writer.writerows([row[j] for j in kept] for row in [head, *body])
     there = {record.student for record in found.values()}
     left = (r for r in everyone if r.student not in there)
-    if absent := [line(r.name) for r in left if r.state not in (MISSING, UNCLEAR)]:
+    if absent := [line(r.name) for r in left if r.state not in (State.MISSING, State.UNCLEAR)]:
         odd.append(f"handed in, but not found in {template.name}: {'; '.join(absent)}")
     return empty, odd
 

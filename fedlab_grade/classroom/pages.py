@@ -9,25 +9,18 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from fedlab_grade.classroom.records import (
-    GRADED,
-    MISSING,
-    NOT_GRADABLE,
-    UNCLEAR,
-    UNGRADED,
-    Outcome,
-    Record,
-)
+from fedlab_grade.classroom.records import Record, State
 from fedlab_grade.classroom.tables import Table, called, number
 from fedlab_grade.escape import fenced, markdown, plain
 from fedlab_grade.options import extra
+from fedlab_grade.run import Result
 
-STATES = {
-    NOT_GRADABLE: "This submission cannot be graded yet, which is not the same as 0 points:",
-    UNGRADED: "This submission is not graded. The fault is not in your file; your instructor has "
-    "been told. Points so far:",
-    MISSING: "Nothing was handed in.",
-    UNCLEAR: "Nothing of yours was found. If you handed something in, tell your instructor.",
+STATES: dict[str, str] = {
+    State.NOT_GRADABLE: "This submission cannot be graded yet, which is not the same as 0 points:",
+    State.UNGRADED: "This submission is not graded. The fault is not in your file; your instructor "
+    "has been told. Points so far:",
+    State.MISSING: "Nothing was handed in.",
+    State.UNCLEAR: "Nothing of yours was found. If you handed something in, tell your instructor.",
 }
 SIGNS = {"passed": "✓", "error": "!", "not run": "-"}
 BINS, WIDTH = 10, 20.0  # bars of the histogram, and the longest one's width in rem
@@ -81,8 +74,8 @@ def student_page(record: Record, show_hidden: bool = False, kind: str = "html") 
         record=record,
         show_hidden=show_hidden,
         summary=_summary(record),
-        problem=record.problem if record.state == NOT_GRADABLE else "",
-        questions=record.questions if record.state in (GRADED, UNGRADED) else {},
+        problem=record.problem if record.state == State.NOT_GRADABLE else "",
+        questions=record.questions if record.state in (State.GRADED, State.UNGRADED) else {},
         made=_made(record),
     )
 
@@ -105,7 +98,7 @@ def _said(record: Record, question: str) -> str:
     return "full marks" if passed == len(states) else f"{passed} of {len(states)} tests{stopped}"
 
 
-def told(test: Outcome, among: Sequence[Outcome], show_hidden: bool = False) -> list[str]:
+def told(test: Result, among: Sequence[Result], show_hidden: bool = False) -> list[str]:
     """Return what a student reads about a test, beside its aspect; the likely cause comes first.
 
     Args:
@@ -139,16 +132,16 @@ def _summary(record: Record) -> str:
     if record.changed:
         late += " Your instructor has changed the points."
     said = STATES.get(record.state, "")
-    if record.state in (NOT_GRADABLE, MISSING, UNCLEAR) and not record.changed:
+    if record.state in (State.NOT_GRADABLE, State.MISSING, State.UNCLEAR) and not record.changed:
         return f"{said}{late}"
     mark = record.won if record.mark is None else record.mark
     return f"{said} {number(mark)} of {number(record.max)} points.{late}".lstrip()
 
 
-def _line(test: Outcome) -> str:
+def _line(test: Result) -> str:
     hidden = ", hidden" if test.hidden else ""
     idle = ", not run" if test.status == "not run" else ""
-    points = "not judged" if test.points is None else f"{number(test.points)} of {number(test.max)}"
+    points = "not judged" if test.won is None else f"{number(test.won)} of {number(test.points)}"
     return f"{SIGNS.get(test.status, '✗')} {test.aspect or test.test} ({points}{hidden}{idle})"
 
 

@@ -1,67 +1,56 @@
-"""The records of a class: its list, each student's record, and the outcome of each test."""
+"""The records of a class: its list, and the record of each student."""
 
 import platform
 import re
-from collections.abc import Iterable
-from dataclasses import asdict, dataclass, field, replace
-from functools import cache
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from functools import cache, cached_property
 from importlib.metadata import PackageNotFoundError, version
 
 from fedlab_edu import __version__
 from fedlab_grade.classroom.people import Person
-from fedlab_grade.run import Result
+from fedlab_grade.run import Result, by_question
 
-GRADE = "fedlab-edu/grade/v2"  # the version of a record
-GRADED, NOT_GRADABLE, UNGRADED, MISSING = "graded", "not gradable yet", "ungraded", "not handed in"
-UNCLEAR = "unclear"
+GRADE, CLASS = "fedlab-edu/grade/v3", "fedlab-edu/class/v3"  # the versions of the files
 TEXT = 4000  # characters of a message that are kept
 SHOWN = 3  # tests of a student's that have changed
 AROUND, WIDE = 3, 120  # lines of an excerpt before and after, and characters of one
 
 
-@dataclass(frozen=True)
-class Outcome:
-    """The outcome of one test of one submission.
+class State(StrEnum):
+    """The state of a submission.
 
-    Fields:
-        points: won, of max; None where the test itself failed, or nothing could judge.
-        status, message, likely, printed, seconds: as in `fedlab_grade.run.Result`.
-        hidden: students are told its aspect only.
-        code: the lines of the student's module around the one that the message names last.
+    It is not gradable yet for a fault of the file, and ungraded for a fault of ours; it is unclear
+    while a submission that belongs to no student may be this student's.
     """
 
-    test: str
-    question: str
-    function: str
-    aspect: str
-    points: float | None
-    max: float
-    status: str
-    message: str = ""
-    likely: str = ""
-    printed: str = ""
-    seconds: float = 0.0
-    hidden: bool = False
-    code: str = ""
-
-    def unjudged(self, state: str) -> "Outcome":
-        """Return the outcome of this test for a submission in a state that no test has judged."""
-        status, points = {
-            NOT_GRADABLE: ("not gradable", 0.0),
-            UNGRADED: ("error", None),
-            UNCLEAR: (MISSING, None),
-        }.get(state, (state, 0.0))
-        rest = {"message": "", "likely": "", "printed": "", "seconds": 0.0, "code": ""}
-        return replace(self, points=points, status=status, **rest)  # type: ignore[arg-type]
+    GRADED = "graded"
+    NOT_GRADABLE = "not gradable yet"
+    UNGRADED = "ungraded"
+    MISSING = "not handed in"
+    UNCLEAR = "unclear"
 
 
-def outcome(result: Result, code: str = "") -> Outcome:
-    """Return the outcome of a test's result, with an excerpt of the student's code."""
-    values = asdict(result) | {"max": result.points, "seconds": round(result.seconds, 3)}
-    values["points"] = {"passed": result.points, "error": None}.get(result.status, 0.0)
-    values |= {name: values[name][:TEXT] for name in ("message", "likely", "printed")}
-    del values["invariant"]
-    return Outcome(**values, code=code)
+# The states without a mark, with the status of tests that have not judged.
+NO_VERDICT: dict[str, str] = {
+    State.NOT_GRADABLE: "not gradable",
+    State.UNGRADED: "error",
+    State.UNCLEAR: "error",
+}
+
+
+def unjudged(test: Result, state: str) -> Result:
+    """Return a test's result for a submission in a state that no test has judged."""
+    said = dict.fromkeys(("message", "likely", "printed", "code"), "")
+    return replace(test, status=NO_VERDICT.get(state, state), seconds=0.0, **said)  # type: ignore[arg-type]
+
+
+def shorten(result: Result, module: str = "") -> Result:
+    """Return a result as it is kept: its texts cut, with an excerpt of the student's module."""
+    cut = {name: getattr(result, name)[:TEXT] for name in ("message", "likely", "printed")}
+    code = excerpt(module, result.message)
+    return replace(result, seconds=round(result.seconds, 3), code=code, **cut)
 
 
 def excerpt(source: str, message: str) -> str:
@@ -92,10 +81,9 @@ class Record:
 
     Fields:
         student, name, ids: see `Person`.
-        file: that counted; sha256: of its text.
-        state: graded; not gradable yet, for a fault of the file; ungraded, for a fault of ours; not
-            handed in; unclear, while a submission that belongs to no student may be theirs.
+        tests: the results; in one that was not judged, the message is empty.
         problem: why it is not graded, where it is not.
+        file: that counted; sha256: of its text.
         notes: what the student should know about the file.
         tests_sha256: of the tests that judged.
         back_end: what kept the student's code apart.
@@ -110,7 +98,7 @@ class Record:
     ids: tuple[str, ...]
     assignment: str
     state: str
-    tests: tuple[Outcome, ...]
+    tests: tuple[Result, ...]
     problem: str = ""
     file: str = ""
     sha256: str = ""
@@ -126,43 +114,35 @@ class Record:
     comments: tuple[str, ...] = ()
     matched: bool = True
 
+    @cached_property
+    def questions(self) -> dict[str, tuple[Result, ...]]:
+        """Question -> its tests."""
+        return by_question(self.tests)
+
     def points(self, question: str) -> float | None:
         """Return the points of a question, None where not all of its tests have judged."""
         tests = self.questions.get(question, ())
-        judged = [t.points for t in tests if t.points is not None]
-        no_verdict = self.state in (NOT_GRADABLE, UNGRADED, UNCLEAR) and not judged
-        own = None if no_verdict or len(judged) < len(tests) else sum(judged)
-        return self.changed.get(question, own)
+        judged = [t.won for t in tests if t.won is not None]
+        whole = len(judged) == len(tests) and (judged or self.state not in NO_VERDICT)
+        return self.changed.get(question, sum(judged) if whole else None)
 
     @property
     def won(self) -> float:
         """The points of all questions, before anything is taken off."""
         return sum(
-            self.changed.get(q, sum(t.points or 0.0 for t in tests))
+            self.changed.get(q, sum(t.won or 0.0 for t in tests))
             for q, tests in self.questions.items()
         )
 
     @property
     def max(self) -> float:
-        return sum(t.max for t in self.tests)
+        return sum(t.points for t in self.tests)
 
     @property
     def mark(self) -> float | None:
         """The mark, None where it would be no verdict on what the student can do."""
-        idle = self.state in (NOT_GRADABLE, UNGRADED, UNCLEAR)
-        return self.changed.get("", None if idle else round(self.won * (1 - self.penalty), 4))
-
-    @property
-    def questions(self) -> dict[str, tuple[Outcome, ...]]:
-        """Question -> its tests."""
-        return by_question(self.tests)
-
-
-def by_question(tests: Iterable[Outcome]) -> dict[str, tuple[Outcome, ...]]:
-    out: dict[str, tuple[Outcome, ...]] = {}
-    for test in tests:
-        out[test.question] = (*out.get(test.question, ()), test)
-    return out
+        own = None if self.state in NO_VERDICT else round(self.won * (1 - self.penalty), 4)
+        return self.changed.get("", own)
 
 
 @dataclass(frozen=True)
@@ -177,54 +157,43 @@ class ClassList:
     """
 
     assignment: str
-    tests: tuple[Outcome, ...]
+    tests: tuple[Result, ...]
     people: tuple[Person, ...]
     tests_sha256: str = ""
     passed: str = ""
+    schema: str = CLASS
 
 
-@dataclass(frozen=True)
-class Change:
-    """The difference that grading again made for a student; false if there is none."""
-
-    before: Record
-    after: Record
-
-    def __bool__(self) -> bool:
-        same = (self.before.state, self.before.penalty) == (self.after.state, self.after.penalty)
-        return not same or bool(self.moved())
-
-    def __str__(self) -> str:
-        old, new = self.before, self.after
-        if old.state != new.state:
-            ends = (f"{r.won:g} of {r.max:g}" if r.state == GRADED else r.state for r in (old, new))
-            return f"{new.name}: {' -> '.join(ends)}"
-        moved = self.moved()
-        if len(moved) > SHOWN:
-            moved[SHOWN:] = [f"and {len(moved) - SHOWN} more"]
-        if old.penalty != new.penalty:
-            moved.append(f"taken off for being late: {old.penalty:.0%} -> {new.penalty:.0%}")
-        of = "" if old.max == new.max else f" of {old.max:g}"
-        return "; ".join([f"{new.name}: {old.won:g}{of} -> {new.won:g} of {new.max:g}", *moved])
-
-    def moved(self) -> list[str]:
-        """Return the tests whose status or points changed, and those that are new or gone."""
-        old, new = ({t.test: t for t in record.tests} for record in (self.before, self.after))
-        out = []
-        for name in dict.fromkeys([*new, *old]):
-            was, now = old.get(name), new.get(name)
-            if was is None or now is None:
-                told = f"a new test, {now.status}" if now else "the test is gone"
-            elif was.status != now.status:
-                told = f"{was.status} -> {now.status}"
-            elif (was.points, was.max) != (now.points, now.max):
-                told = f"{_points(was)} -> {_points(now)}"
-            else:
-                continue
-            test = now or old[name]
-            out.append(f"{test.question} {test.aspect}: {told}")
-        return out
+def difference(old: Record, new: Record) -> str:
+    """Say what grading again has changed for a student; "" if nothing."""
+    if old.state != new.state:
+        graded = State.GRADED
+        ends = (f"{r.won:g} of {r.max:g}" if r.state == graded else r.state for r in (old, new))
+        return f"{new.name}: {' -> '.join(ends)}"
+    moved = _moved(*({t.test: t for t in record.tests} for record in (old, new)))
+    if len(moved) > SHOWN:
+        moved[SHOWN:] = [f"and {len(moved) - SHOWN} more"]
+    if old.penalty != new.penalty:
+        moved.append(f"taken off for being late: {old.penalty:.0%} -> {new.penalty:.0%}")
+    of = "" if old.max == new.max else f" of {old.max:g}"
+    head = f"{new.name}: {old.won:g}{of} -> {new.won:g} of {new.max:g}"
+    return "; ".join([head, *moved]) if moved else ""
 
 
-def _points(test: Outcome) -> str:
-    return f"{'-' if test.points is None else f'{test.points:g}'} of {test.max:g}"
+def _moved(old: Mapping[str, Result], new: Mapping[str, Result]) -> list[str]:
+    """Return the tests whose status or points changed, and those that are new or gone."""
+    out = []
+    for name in {**new, **old}:
+        was, now = old.get(name), new.get(name)
+        test = now or old[name]
+        if was is None or now is None:
+            told = f"a new test, {now.status}" if now else "the test is gone"
+        elif was.status != now.status:
+            told = f"{was.status} -> {now.status}"
+        elif was.points != now.points:
+            won = ["-" if t.won is None else f"{t.won:g}" for t in (was, now)]
+            told = f"{won[0]} of {was.points:g} -> {won[1]} of {now.points:g}"
+        else:
+            continue
+        out.append(f"{test.question} {test.aspect}: {told}")
+    return out

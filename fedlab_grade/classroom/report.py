@@ -5,9 +5,10 @@ from pathlib import Path
 
 from fedlab_grade.classroom import exports as programs
 from fedlab_grade.classroom import pages, tables
-from fedlab_grade.classroom.store import Store, file_name
+from fedlab_grade.classroom.store import Store
 from fedlab_grade.escape import for_console, line
 from fedlab_grade.options import Refusal
+from fedlab_grade.run import by_question
 
 LEFT_OVER = 10  # records of people who are no longer in the class that are named
 
@@ -28,25 +29,29 @@ def report(
         canvas: Canvas's gradebook, moodle: Moodle's grading worksheet, to be filled in.
         column: of Canvas's gradebook; "" for the one that begins with the assignment's name.
     """
-    store = Store(folder)
-    target = folder / "report"
+    store, target = Store(folder), folder / "report"
     lines: list[str] = []
+
+    def said(name: str, path: Path, unsure: Sequence[str], odd: Sequence[str] = ()) -> None:
+        lines.append(f"{name}: {path}")
+        if unsure:  # by semicolons, since a name may hold a comma
+            lines.append(f"  without a mark: {'; '.join(map(line, unsure))}")
+        lines.extend(f"  {line(text)}" for text in odd)
+
     try:
         table = _write_pages(store, target, show_hidden)
         try:  # before anything is printed: who reads that may stop in the middle
             for name, template in (("canvas", canvas), ("moodle", moodle)):
                 if template:
                     path = target / f"{name}.csv"
-                    unsure, odd = programs.fill(store.records(), template, path, column)
-                    lines += _said(name, path, unsure, odd)
+                    said(name, path, *programs.fill(table.records, template, path, column))
             if "gradescope" in exports:
                 path = target / "gradescope"
                 _empty(path, "*/results.json")
-                unsure = programs.gradescope(store.records(), path, show_hidden)
-                lines += _said("gradescope", path, unsure)
+                said("gradescope", path, programs.gradescope(table.records, path, show_hidden))
             if "nbgrader" in exports:  # at last, since it may not be installed
                 path = target / "gradebook.db"
-                lines += _said("nbgrader", path, programs.nbgrader(store.records(), path))
+                said("nbgrader", path, programs.nbgrader(table.records, path))
         finally:
             print(for_console(f"{tables.class_text(table)}\n"))
             tell_left_over(store)
@@ -61,40 +66,31 @@ def report(
 def _write_pages(store: Store, target: Path, show_hidden: bool) -> tables.Table:
     """Write all pages and tables of a class, and return its table."""
     about = store.read_class()
+    points = {q: sum(t.points for t in ts) for q, ts in by_question(about.tests).items()}
     notes = {one.key: one.notes for one in about.people}
-    questions: dict[str, float] = {}
-    for test in about.tests:
-        questions[test.question] = questions.get(test.question, 0) + test.max
-    table = tables.Table(questions)
+    table = tables.Table(points, list(store.records()), notes)
     (target / "students").mkdir(parents=True, exist_ok=True)
     _empty(target / "students", "*.html", "*.md")
-    for record in store.records():
-        page = target / "students" / f"{file_name(record.student)}.html"
-        _text(page, pages.student_page(record, show_hidden))
-        _text(page.with_suffix(".md"), pages.student_page(record, show_hidden, "md"))
-        table.add(record, f"students/{page.name}", notes[record.student])
-    _text(target / "class.html", pages.class_page(about.assignment, table))
-    _text(target / "class.csv", tables.class_csv(table))
-    _text(target / "questions.csv", tables.difficulty_csv(table))
+    files = {
+        "class.html": pages.class_page(about.assignment, table),
+        "class.csv": tables.class_csv(table),
+        "questions.csv": tables.difficulty_csv(table),
+    }
+    for record in table.records:
+        page = tables.page_of(record.student)
+        for kind in ("html", "md"):
+            name = page.replace(".html", f".{kind}")
+            files[name] = pages.student_page(record, show_hidden, kind)
+    for name, text in files.items():  # a spreadsheet knows UTF-8 by the mark at the beginning
+        encoding = "utf-8-sig" if name.endswith(".csv") else "utf-8"
+        (target / name).write_text(text, encoding=encoding, newline="\n")
     return table
-
-
-def _said(name: str, path: Path, unsure: Sequence[str], odd: Sequence[str] = ()) -> list[str]:
-    # By semicolons, since a name may hold a comma.
-    without = [f"  without a mark: {'; '.join(map(line, unsure))}"] if unsure else []
-    return [f"{name}: {path}", *without, *(f"  {line(text)}" for text in odd)]
 
 
 def _empty(folder: Path, *patterns: str) -> None:
     """Remove the files of an earlier report: their students may have left the class."""
     for path in [path for pattern in patterns for path in folder.glob(pattern)]:
         path.unlink()
-
-
-def _text(path: Path, text: str) -> None:
-    """Write a file; a spreadsheet knows UTF-8 by the mark at the beginning."""
-    encoding = "utf-8-sig" if path.suffix == ".csv" else "utf-8"
-    path.write_text(text, encoding=encoding, newline="\n")
 
 
 def tell_left_over(store: Store) -> None:

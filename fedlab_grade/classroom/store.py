@@ -22,18 +22,10 @@ from typing import Any
 
 from fedlab_grade.classroom import changes
 from fedlab_grade.classroom.people import Person
-from fedlab_grade.classroom.records import (
-    GRADE,
-    UNGRADED,
-    ClassList,
-    Outcome,
-    Record,
-    by_question,
-)
+from fedlab_grade.classroom.records import CLASS, GRADE, ClassList, Record, State
 from fedlab_grade.disk import write_json
 from fedlab_grade.options import Refusal
-
-CLASS = "fedlab-edu/class/v2"
+from fedlab_grade.run import Result, by_question
 
 
 def file_name(student: str) -> str:
@@ -53,11 +45,10 @@ class Store:
         """Write the list of the class and the tests, before anything is graded."""
         self.tested(about.assignment, about.passed)  # it refuses another assignment
         people = tuple(replace(one, paths=()) for one in about.people)
-        content = {"schema": CLASS, **asdict(replace(about, people=people))}
-        write_json(self.folder / "class.json", content)
+        write_json(self.folder / "class.json", asdict(replace(about, people=people)))
         changes.begin(self.folder)
 
-    def tested(self, assignment: str, passed: str) -> tuple[Outcome, ...]:
+    def tested(self, assignment: str, passed: str) -> tuple[Result, ...]:
         """Return the tests if the solution has passed these very tests before, else none."""
         if not (self.folder / "class.json").exists():
             return ()
@@ -73,15 +64,11 @@ class Store:
         """Return what `begin` wrote."""
         path = self.folder / "class.json"
         try:
-            found = _tuples(json.loads(path.read_bytes()))
-            if (schema := found.pop("schema")) != CLASS:
-                raise Refusal(
-                    f"{path} is of another version ({schema}): grade into another folder, with "
-                    "--out."
-                )
-            found["tests"] = tuple(Outcome(**test) for test in found["tests"])
-            found["people"] = tuple(Person(**_tuples(one)) for one in found["people"])
-            return ClassList(**found)
+            found = json.loads(path.read_bytes())
+            if (schema := found["schema"]) != CLASS:
+                why = f"is of another version ({schema}): grade into another folder, with --out"
+                raise Refusal(f"{path} {why}.")
+            return ClassList(**_fields(found))
         except (FileNotFoundError, NotADirectoryError):
             raise Refusal(f"{self.folder} holds no grades: run fedlab-edu grade first.") from None
         except OSError as error:
@@ -130,7 +117,7 @@ class Store:
             if record is None or record.tests_sha256 != about.tests_sha256:
                 why = "grading was stopped before it came to this submission"
                 record = Record(
-                    one.key, one.name, one.ids, about.assignment, UNGRADED, about.tests, why,
+                    one.key, one.name, one.ids, about.assignment, State.UNGRADED, about.tests, why,
                     late=one.late, matched=one.matched,
                 )  # fmt: skip
             points, comments = by_hand.get(one.key, ({}, ()))
@@ -144,15 +131,19 @@ class Store:
         return [(record.name if record else path.stem, path) for record, path in found]
 
 
-def _tuples(found: dict[str, Any]) -> dict[str, Any]:
-    """Return JSON's lists as tuples."""
-    return {k: tuple(v) if isinstance(v, list) else v for k, v in found.items()}
+def _fields(found: dict[str, Any]) -> dict[str, Any]:
+    """Return the fields of a class list or a record, with tuples for JSON's lists."""
+    parts = {"tests": Result, "people": Person}
+    return {
+        name: value if not isinstance(value, list)
+        else tuple(parts[name](**_fields(one)) if name in parts else one for one in value)
+        for name, value in found.items()
+    }  # fmt: skip
 
 
 def _record(path: Path) -> Record | None:
     try:
-        found = _tuples(json.loads(path.read_bytes()))
-        tests = tuple(Outcome(**test) for test in found.pop("tests"))
-        return Record(tests=tests, **found) if found["schema"] == GRADE else None
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        record = Record(**_fields(json.loads(path.read_bytes())))
+    except (OSError, ValueError, TypeError, AttributeError):
         return None
+    return record if record.schema == GRADE else None

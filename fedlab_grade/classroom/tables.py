@@ -3,12 +3,16 @@
 import csv
 import io
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
 from statistics import fmean
 from typing import NamedTuple
 
-from fedlab_grade.classroom.records import GRADED, Outcome, Record
+from fedlab_grade.classroom.records import Record, State
+from fedlab_grade.classroom.store import file_name
 from fedlab_grade.escape import cell, line
+from fedlab_grade.run import Result
 
 WIDE = 60  # letters of a text in a terminal's table
 
@@ -37,61 +41,73 @@ class Difficulty(NamedTuple):
         return f"{self.question} {self.function}", full, f"{self.mean:.0%}", mistake
 
 
+@dataclass(frozen=True)
 class Table:
-    """The table of the class, which keeps one row of cells of each record.
+    """The class at a glance.
 
-    Args:
+    Fields:
         questions: with the points of each, in order.
+        notes: student -> what the instructor should see to.
     """
 
-    def __init__(self, questions: dict[str, float]) -> None:
-        self.questions = questions
-        self.most = sum(questions.values())
-        self.rows: list[list[str]] = []
-        self.totals: list[float] = []
-        self._graded: list[list[tuple[float, list[str]]]] = []  # points and mistakes by question
-        self._function: dict[str, str] = {}
+    questions: Mapping[str, float]
+    records: Sequence[Record]
+    notes: Mapping[str, Sequence[str]] = field(default_factory=dict)
+
+    @property
+    def most(self) -> float:
+        return sum(self.questions.values())
+
+    @property
+    def totals(self) -> list[float]:
+        """The marks of those who have one."""
+        return [one.mark for one in self.records if one.mark is not None]
 
     @property
     def head(self) -> list[str]:
         return ["student", "name", "state", *self.questions, "total", "max", "remark", "page"]
 
-    def add(self, record: Record, page: str = "", notes: Iterable[str] = ()) -> None:
-        """Add the row of a record; the notes about the student are for the instructor."""
-        won = [record.points(q) for q in self.questions]
-        tests = [record.questions.get(q, ()) for q in self.questions]
-        for question, own in zip(self.questions, tests, strict=True):
-            self._function.setdefault(question, own[0].function if own else "")
-        if record.state == GRADED:
-            mistakes = [list(dict.fromkeys(filter(None, map(_mistake, own)))) for own in tests]
-            self._graded.append([(w or 0.0, m) for w, m in zip(won, mistakes, strict=True)])
-        if record.mark is None:
-            won = [None] * len(won)
-        else:
-            self.totals.append(record.mark)
-        late = f"late, {record.penalty:.0%} taken off" if record.penalty else "late" * record.late
-        parts = (late, "changed by hand" if record.changed else "", *notes, record.problem)
-        remark = line("; ".join(filter(None, parts)))[:200]
-        points = map(number, (*won, record.mark, self.most))
-        self.rows.append([record.student, record.name, record.state, *points, remark, page])
+    @cached_property
+    def rows(self) -> list[list[str]]:
+        """A row of cells for each student, in the order of `head`."""
+        return [self._row(one) for one in self.records]
 
+    def _row(self, one: Record) -> list[str]:
+        won = [None if one.mark is None else one.points(q) for q in self.questions]
+        late = f"late, {one.penalty:.0%} taken off" if one.penalty else "late" * one.late
+        by_hand = "changed by hand" if one.changed else ""
+        parts = (late, by_hand, *self.notes.get(one.student, ()), one.problem)
+        remark = line("; ".join(filter(None, parts)))[:200]
+        points = map(number, (*won, one.mark, self.most))
+        return [one.student, one.name, one.state, *points, remark, page_of(one.student)]
+
+    @cached_property
     def difficulty(self) -> list[Difficulty]:
-        """Return one entry for each question, in their order."""
+        """One entry for each question, in their order."""
+        graded = [one for one in self.records if one.state == State.GRADED]
         out = []
-        for i, (question, most) in enumerate(self.questions.items()):
-            won = [graded[i][0] for graded in self._graded]
-            likely = Counter(mistake for graded in self._graded for mistake in graded[i][1])
+        for question, most in self.questions.items():
+            won = [one.points(question) or 0.0 for one in graded]
+            tests = [one.questions.get(question, ()) for one in graded]
+            likely = Counter(m for own in tests for m in dict.fromkeys(map(_mistake, own)) if m)
             mistake, times = next(iter(likely.most_common(1)), ("", 0))
+            names = (t.function for one in self.records for t in one.questions.get(question, ()))
             full = fmean([w >= most for w in won] or [0])
             mean = fmean(won or [0]) / most if most else 0.0
-            function = self._function.get(question, "")
-            out.append(Difficulty(question, function, most, len(won), full, mean, mistake, times))
+            about = (question, next(names, ""), most, len(won))
+            out.append(Difficulty(*about, full, mean, mistake, times))
         return out
 
+    @property
     def states(self) -> str:
-        """Say how many submissions are in each state."""
-        counts = Counter(row[2] for row in self.rows)
+        """How many submissions are in each state."""
+        counts = Counter(str(one.state) for one in self.records)
         return ", ".join(f"{count} {state}" for state, count in counts.items())
+
+
+def page_of(student: str) -> str:
+    """Return the address of a student's page, as seen from the page of the class."""
+    return f"students/{file_name(student)}.html"
 
 
 def class_text(table: Table) -> str:
@@ -99,7 +115,7 @@ def class_text(table: Table) -> str:
     body = ([called(row), *row[3:-2], row[2], row[-2]] for row in table.rows)
     students = aligned([["student", *table.questions, "total", "of", "state", ""], *body])
     head = ("question", "full marks", "mean", "most frequent mistake")
-    return f"{students}\n\n{aligned([head, *(d.told() for d in table.difficulty())])}"
+    return f"{students}\n\n{aligned([head, *(d.told() for d in table.difficulty)])}"
 
 
 def class_csv(table: Table) -> str:
@@ -109,7 +125,7 @@ def class_csv(table: Table) -> str:
 
 def difficulty_csv(table: Table) -> str:
     """Return the table of the questions for a spreadsheet, without formulas."""
-    rows = table.difficulty()
+    rows = table.difficulty
     cells = ([c if isinstance(c, str) else f"{round(c, 3):g}" for c in row] for row in rows)
     return as_csv([Difficulty._fields, *cells])
 
@@ -143,7 +159,7 @@ def aligned(rows: Iterable[Sequence[str]]) -> str:
     return "\n".join("  ".join(row).rstrip() for row in zip(*columns, strict=True))
 
 
-def _mistake(test: Outcome) -> str:
+def _mistake(test: Result) -> str:
     """Return the likely mistake; where the test names none, the first line of its message."""
     if test.status in ("passed", "error", "not run", "not written"):
         return ""

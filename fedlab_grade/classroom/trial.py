@@ -15,9 +15,9 @@ SOLUTION, UNTOUCHED = "the solution", "the untouched file"
 WORKERS = 2  # processes that grade side by side; each keeps a core busy
 
 
-def try_out(assignment: str, course: Path | None = None) -> int:
+def try_out(assignment: str) -> int:
     """Print how the tests judge each answer; return 1 where one is judged otherwise than marked."""
-    chosen = find(assignment, course)
+    chosen = find(assignment)
     if chosen.source is None:
         raise Refusal(f"there is no solution beside {chosen.tests}.")
     tried = answers(chosen)

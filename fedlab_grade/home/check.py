@@ -10,9 +10,17 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from fedlab_grade import run
+from fedlab_grade.assignment import course_folder
 from fedlab_grade.escape import for_console
 from fedlab_grade.home import progress
-from fedlab_grade.notebook import MISSING, in_cells, looks_like_notebook, module_apart, places_of
+from fedlab_grade.notebook import (
+    MISSING,
+    Module,
+    in_cells,
+    looks_like_notebook,
+    module_apart,
+    places_of,
+)
 from fedlab_grade.options import Refusal
 from fedlab_grade.process import Child
 from fedlab_grade.report import render
@@ -36,14 +44,14 @@ class Target:
 
     Fields:
         question: as in ex01.2; "" for all.
-        course: the folder of the course; None where the tests are not the course's.
+        place: where progress is kept; None where the tests are not the course's.
         again: what to type to check again, with {question} for the question.
     """
 
     file: Path
     tests: Path
     question: str
-    course: Path | None
+    place: Path | None
     again: str
 
     def keep(self, report: Report) -> None:
@@ -52,13 +60,11 @@ class Target:
             raise Refusal(f"there is no question {self.question}.")
         if not report.results:
             raise Refusal(f"{self.tests} holds no test with the marker q: tell your instructor.")
-        if self.course is not None:
-            progress.keep(
-                progress.place(self.course), self.tests.stem.removeprefix("test_"), report
-            )
+        if self.place is not None:
+            progress.keep(self.place, self.tests.stem.removeprefix("test_"), report)
 
 
-def target(question: str, file: Path | None, course: Callable[[Path | None], Path]) -> Target:
+def target(question: str, file: Path | None = None) -> Target:
     """Return the file and tests that a student's words mean.
 
     Args:
@@ -66,25 +72,24 @@ def target(question: str, file: Path | None, course: Callable[[Path | None], Pat
             file whose name begins with the exercise.
         file: a module or a notebook; None stands for the exercise's file in the current folder, in
             ``exercises/`` of a course around it, or in the assignment's folder.
-        course: finds the folder of the course, with the help of the file.
     """
     if file is None and Path(question).is_file():
         named = re.match(r"ex\d+", Path(question).name)
         if not named:
             raise Refusal(f"name the exercise first: fedlab-edu check ex01 {question}.")
         question, file = named[0], Path(question)
-    of_one, folder = "", None
+    of_one, place, again = "", None, "fedlab-edu check {question}"
     if Path(question).is_dir() and not re.fullmatch(r"ex\d+", question):
         where, again = Path(question), f"fedlab-edu check {question}"
         tests = _only(where, "test_*.py")
         stem = tests.stem.removeprefix("test_")
     else:
-        folder, again = course(file), "fedlab-edu check {question}"
+        course = course_folder(file)
+        where = place = progress.place(course)
         stem = f"{question.partition('.')[0]}_"
-        where = progress.place(folder)
-        if where == folder and not any(Path.cwd().glob(f"{stem}*.py")):
-            where = folder / "exercises"
-        known = folder / "tests" / "exercises"
+        if where == course and not any(Path.cwd().glob(f"{stem}*.py")):
+            where = course / "exercises"
+        known = course / "tests" / "exercises"
         tests = known / f"test_{stem[:-1]}.py"
         if not re.fullmatch(r"ex\d+(\.\d+)?", question) or not tests.is_file():
             there = ", ".join(sorted(p.stem[5:] for p in known.glob("test_ex*.py")))
@@ -96,12 +101,12 @@ def target(question: str, file: Path | None, course: Callable[[Path | None], Pat
         again += f' "{file}"' if " " in str(file) else f" {file}"
     if not file.is_file():
         raise Refusal(f"there is no file {str(file)!r}.")
-    return Target(file, tests, of_one, folder, again)
+    return Target(file, tests, of_one, place, again)
 
 
-def check(question: str, file: Path | None, course: Callable[[Path | None], Path]) -> int:
+def check(question: str, file: Path | None = None) -> int:
     """Print the report on a file; 0 for full marks, else 1."""
-    chosen = target(question, file, course)
+    chosen = target(question, file)
     try:
         report, notes = check_file(chosen.file, chosen.tests, chosen.question)
     except CheckBroken as broken:
@@ -123,25 +128,24 @@ def check_file(
     except Unusable as problem:
         if notebook:
             raise Refusal(f"{file} {problem}.") from None
-        module = None  # the report says so
-    notes: list[str] = []
-    if module and (place := package_import(module.source)):
-        place = in_cells(place, places_of(module.source)) if notebook else place
-        notes.append(f"{file} {PACKAGE}{place}")
-    if not notebook and (module is None or not module.notes):
-        (report,) = run.grade(tests, [file], question, start=start)
-        return report, tuple(notes)
-    assert module is not None
+        module = Module("")  # the report says so
+    places = places_of(module.source) if notebook else None
+
+    def placed(text: str) -> str:
+        return text if places is None else in_cells(text, places)
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = file
+        if notebook or module.notes:
+            path = Path(folder) / f"{file.stem}.py"
+            path.write_text(module.source, encoding="utf-8")
+        (report,) = run.grade(tests, [path], question, start=start)
+    results = tuple(replace(r, message=placed(r.message)) for r in report.results)
+    notes = []
+    if place := package_import(module.source):
+        notes.append(f"{file} {PACKAGE}{placed(place)}")
     if notebook and file.suffix.lower() != ".ipynb":
         notes.append(f"{file} is a notebook, whatever its name says, and is read as one.")
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / f"{file.stem}.py"
-        path.write_text(module.source, encoding="utf-8")
-        (report,) = run.grade(tests, [path], question, start=start)
-    results = report.results
-    if notebook:
-        places = places_of(module.source)
-        results = tuple(replace(r, message=in_cells(r.message, places)) for r in results)
     for note in module.notes:
         if not (question and note.startswith(MISSING)):  # it may be another question's
             notes.append(f"{file}, {note}.")

@@ -2,12 +2,12 @@
 
 import os
 import time
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
 from tqdm import tqdm
 
+from fedlab_grade.assignment import course_folder
 from fedlab_grade.escape import for_console
 from fedlab_grade.home import hints, progress
 from fedlab_grade.home.check import check_file, show, target, width
@@ -16,10 +16,9 @@ from fedlab_grade.options import Refusal
 from fedlab_grade.run import CheckBroken
 
 
-def watch(question: str, file: Path | None, course: Callable[[Path | None], Path]) -> int:
+def watch(question: str, file: Path | None = None) -> int:
     """Check a file now and at each save until Ctrl-C; 0."""
-    chosen = target(question, file, course)
-
+    chosen = target(question, file)
     say = partial(print, flush=True)
     say("Loading PyTorch; this takes some seconds.")
     try:
@@ -36,13 +35,14 @@ def watch(question: str, file: Path | None, course: Callable[[Path | None], Path
     return 0
 
 
-def hint(question: str, course: Path, level: int | None = None) -> int:
+def hint(question: str, level: int | None = None) -> int:
     """Print the next hint to a question, and remember that; 0.
 
     Args:
         question: as in ex01.2.
         level: which hint, from 1; None for the one after the last that was shown.
     """
+    course = course_folder()
     known = hints.choose(course / "tests" / "exercises" / "hints", question)
     place = progress.place(course)
     state = progress.load(place)
@@ -57,8 +57,9 @@ def hint(question: str, course: Path, level: int | None = None) -> int:
     return 0
 
 
-def overview(course: Path, check: bool = False) -> int:
+def overview(check: bool = False) -> int:
     """Print the points so far in all exercises, and what comes next; 0 if all is done, else 1."""
+    course = course_folder()
     tests = sorted((course / "tests" / "exercises").glob("test_ex*.py"))
     if not tests:
         raise Refusal(f"{course / 'tests' / 'exercises'} holds no exercises.")
