@@ -33,7 +33,7 @@ _FORM = re.compile(
 )
 # In a quiz, or without names, that number is not the student's.
 _NO_NUMBER = re.compile(r"(LATE_)?anon|.*_question", re.DOTALL)
-# Canvas lists a "Student, Test" among all others, for instructors to try an assignment.
+# See `is_test_student` of the roster.
 _TEST_STUDENT = re.compile(r"(studenttest|teststudent)_(LATE_)?[0-9]+_.+", re.DOTALL)
 # What file managers leave behind.
 _STRAY = {"__macosx", "thumbs.db", "ehthumbs.db", "desktop.ini", "icon\r", "$recycle.bin"}

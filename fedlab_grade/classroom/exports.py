@@ -18,7 +18,7 @@ from typing import Any
 from fedlab_grade.classroom.pages import told
 from fedlab_grade.classroom.people import Person, letters, matcher
 from fedlab_grade.classroom.records import Record, State
-from fedlab_grade.classroom.roster import is_maximum, read_table, student
+from fedlab_grade.classroom.roster import is_maximum, is_test_student, read_table, student
 from fedlab_grade.classroom.store import file_name
 from fedlab_grade.classroom.tables import number
 from fedlab_grade.escape import line, plain
@@ -160,8 +160,12 @@ def fill(
         at = _column(head, body, column or (everyone[0].assignment if everyone else ""), template)
         kept = [*(i for i, title in enumerate(head) if title in CANVAS_IDS), at]
     titles = [letters(title) for title in head]
-    read = {i: student(titles, row, not moodle) for i, row in enumerate(body)}
-    people = {i: one for i, one in read.items() if one and not is_maximum(body[i])}
+    people = {
+        i: one
+        for i, row in enumerate(body)
+        if not is_maximum(row) and (one := student(titles, row, not moodle))
+        if moodle or not is_test_student(one)
+    }
     found = _matched(people, everyone)
     empty, odd = [], []
     for i, row in enumerate(body):

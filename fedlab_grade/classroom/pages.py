@@ -5,6 +5,7 @@ import hashlib
 from collections.abc import Iterable, Sequence
 from functools import cache
 from itertools import takewhile
+from operator import attrgetter
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -116,10 +117,10 @@ def told(test: Result, among: Sequence[Result], show_hidden: bool = False) -> li
     if test.hidden and not show_hidden:
         return ["What this test gives to your function is not shown."]
     before = (t for t in takewhile(lambda t: t is not test, among) if show_hidden or not t.hidden)
-    said = {(t.question, t.message, t.likely) for t in before if t.status == test.status}
-    printed = test.printed.strip()
-    if (test.question, test.message, test.likely) in said and not printed:
+    about = attrgetter("question", "status", "message", "likely", "printed")
+    if about(test) in map(about, before):
         return ["The same as above."]
+    printed = test.printed.strip()
     likely = f"Likely: {test.likely}." if test.likely else ""
     texts: Iterable[str] = (likely, test.message, test.code)
     return [*filter(None, texts), *([f"Your code printed:\n{printed}"] if printed else [])]
