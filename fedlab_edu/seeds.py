@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from jaxtyping import Int, UInt64
 
-from fedlab_edu.validate import whole
+from fedlab_edu.validate import require_type, whole
 
 # the constants of SeedSequence, for 32-bit words
 _INIT_A, _MULT_A, _INIT_B, _MULT_B = 0x43B0D7E5, 0x931E8875, 0x8B51F9DD, 0x58F38DED
@@ -29,6 +29,11 @@ def seed_for(seed: int, *key: int) -> int:
 def generator(seed: int, *key: int) -> torch.Generator:
     """Return a CPU generator for the key."""
     return torch.Generator().manual_seed(seed_for(seed, *key))
+
+
+def check_generator(gen: object) -> None:
+    """Refuse all but a generator of PyTorch's."""
+    require_type("gen", gen, torch.Generator, "torch.Generator().manual_seed(0)")
 
 
 def seeds_for(seeds: Sequence[int], *key: Int[np.ndarray, "A ..."]) -> UInt64[np.ndarray, "A ..."]:

@@ -3,6 +3,7 @@
 from typing import Any
 
 import torch
+from jaxtyping import Int64
 from torch import Tensor
 
 from fedlab_edu.validate import require
@@ -27,6 +28,20 @@ def usable_device(device: str | torch.device) -> torch.device:
     )
     require(ok, "device", str(device), allowed)
     assert found is not None
+    return found
+
+
+def as_indices(name: str, values: Any, count: int) -> Int64[Tensor, "*shape"]:
+    """Convert to whole numbers from 0 to ``count - 1``; refuse masks, fractions and single ones."""
+    try:
+        given = torch.as_tensor(values)
+    except (TypeError, ValueError, RuntimeError):
+        given = torch.tensor(0)
+    found = given.long()
+    exact = not (given.is_floating_point() or given.is_complex() or given.dtype == torch.bool)
+    ok = given.dim() > 0 and (exact or not given.numel())
+    ok = ok and bool(((found >= 0) & (found < count)).all())
+    require(ok, name, values, f"whole numbers from 0 to {count - 1}")
     return found
 
 

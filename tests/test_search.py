@@ -261,7 +261,7 @@ def test_each_stage_forgets_the_rounds_before_it() -> None:
         (lambda: bracket((), 9, 3), r"stops is \[\]; allowed"),
         (lambda: bracket((3,), 0, 3), "arms is 0; allowed: a whole number of at least 1"),
         (lambda: survivors([], 3), r"scores is \[\]; allowed: at least one"),
-        (lambda: survivors([0.1], 1), "eta is 1; allowed: at least 2"),
+        (lambda: survivors([0.1], 1), "eta is 1; allowed: a whole number of at least 2"),
         (lambda: discounted_mean([], 0.5), r"trace is \[\]; allowed: at least one score"),
         (lambda: discounted_mean([1.0], 1.5), "gamma is 1.5; allowed: a number from 0 to 1"),
         (

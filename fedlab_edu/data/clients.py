@@ -9,8 +9,9 @@ from jaxtyping import Int
 from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
-from fedlab_edu.tensors import usable_device
-from fedlab_edu.validate import require, require_all, require_type, updated, whole
+from fedlab_edu.seeds import check_generator
+from fedlab_edu.tensors import as_indices, usable_device
+from fedlab_edu.validate import require, require_all, updated, whole
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -40,8 +41,8 @@ class Clients:
         return torch.tensor([r.shape[0] for r in self.rows])  # len is twice as slow
 
     def __getitem__(self, clients: Sequence[int] | Tensor) -> "Clients":
-        """Select clients, in the order given; examples are shared, not copied."""
-        chosen = torch.as_tensor(clients, dtype=torch.long)
+        """Select clients by number, in the order given; examples are shared, not copied."""
+        chosen = as_indices("clients", clients, len(self))
         rows = tuple(self.rows[i] for i in chosen.tolist())
         return updated(self, rows=rows, n=self.n[chosen])
 
@@ -94,7 +95,7 @@ class Sizes:
         self, clients: int, gen: torch.Generator, replacement: bool = False
     ) -> Int[Tensor, " B"]:
         """Draw B clients for one round, uniformly; with replacement one may be drawn twice."""
-        require_type("gen", gen, torch.Generator, "torch.Generator().manual_seed(0)")
+        check_generator(gen)
         if replacement:
             return torch.randint(len(self), (whole("clients", clients, 1),), generator=gen)
         allowed = f"a whole number from 1 to {len(self)}, all there are"
@@ -140,9 +141,10 @@ class Federation:
         return len(self.train)
 
     def __getitem__(self, clients: Sequence[int] | Tensor) -> "Federation":
-        """Select clients, in the order given; examples are shared, not copied."""
+        """Select clients by number, in the order given; examples are shared, not copied."""
+        clients = as_indices("clients", clients, len(self))
         train, val, test = (part[clients] for part in (self.train, self.val, self.test))
-        names = tuple(self.names[int(i)] for i in clients)
+        names = tuple(self.names[i] for i in clients.tolist())
         return replace(self, train=train, val=val, test=test, names=names)
 
     def __repr__(self) -> str:

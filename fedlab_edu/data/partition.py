@@ -11,7 +11,8 @@ from torch.utils.data import Dataset
 
 from fedlab_edu.data.arrays import as_inputs, as_pairs, as_rows, as_targets
 from fedlab_edu.data.clients import Clients, Federation
-from fedlab_edu.validate import number, require, require_type, whole
+from fedlab_edu.seeds import check_generator
+from fedlab_edu.validate import number, require, whole
 
 FRACTIONS = (0.8, 0.1, 0.1)
 
@@ -21,7 +22,7 @@ def iid(examples: int, clients: int, gen: torch.Generator) -> list[Tensor]:
     examples = whole("examples", examples, 1)
     allowed = f"from 1 to {examples}, the examples"
     clients = whole("clients", clients, 1, examples, allowed)
-    _check_generator(gen)
+    check_generator(gen)
     return list(torch.randperm(examples, generator=gen).tensor_split(clients))
 
 
@@ -57,7 +58,7 @@ def dirichlet(
     y, clients, tries = _classes("y", y), whole("clients", clients, 1), whole("tries", tries, 1)
     require(0 < number(alpha) < inf, "alpha", alpha, "a finite number above 0")
     minimum = whole("minimum", minimum, 0)
-    _check_generator(gen)
+    check_generator(gen)
     classes, sizes = y.unique(return_counts=True)
     # NumPy's sampler stays accurate for small alpha, but needs its own generator
     rng = np.random.default_rng(int(torch.randint(2**63 - 1, (1,), generator=gen)))
@@ -101,7 +102,7 @@ def enough(n: int, fractions: Sequence[float] = FRACTIONS) -> bool:
     Source: the client filter of Khodak et al. (2021)'s code, ``n >= 1 / min(fractions)``.
     """
     _, val, test = fractions
-    return not n < 1.0 / min(1.0 - val - test, val, test)
+    return not n < 1.0 / min(part for part in (1.0 - val - test, val, test) if part > 1e-9)
 
 
 def federate(
@@ -141,7 +142,7 @@ def federate(
         classes = 0 if real else len(labels) or int(y.max()) + 1
     owned = as_rows(rows, len(x))
     if gen is not None:
-        _check_generator(gen)
+        check_generator(gen)
         owned = tuple(r[torch.randperm(len(r), generator=gen)] for r in owned)
     bounds = [split(len(r), fractions, gap) for r in owned]
     train, val, test = (
@@ -160,7 +161,3 @@ def _classes(name: str, values: Any) -> Tensor:
     ok = found.dim() == 1 and not found.is_floating_point()
     require(ok, name, values, "a whole number or a string for each example")
     return found
-
-
-def _check_generator(gen: object) -> None:
-    require_type("gen", gen, torch.Generator, "torch.Generator().manual_seed(0)")

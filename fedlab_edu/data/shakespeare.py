@@ -24,12 +24,12 @@ _DIRECTION = re.compile(
     r"|\\?\[[^\]\n]*\]_"
     r"|(?<!\*)\*(?!\*)(?:[^*\n]|\n(?!\s*\n))+\*(?!\*)"
 )
-_SPEECH = re.compile(r"^\*\*([^*\n]+)\*\*[ ]*\n(.*?)(?=^\*\*|^#|\Z)", re.M | re.S)
+_SPEECH = re.compile(r"^\*\*([^*\n]+)\*\*[ \r]*\n(.*?)(?=^\*\*|^#|\Z)", re.M | re.S)
 
 
 def squeeze(text: str) -> str:
     """Replace newlines and runs of spaces by single spaces."""
-    return re.sub(" +", " ", text.replace("\n", " "))
+    return re.sub("[ \r\n]+", " ", text)
 
 
 def windows(text: str, length: int = 80, step: int = 1) -> list[tuple[str, str]]:

@@ -3,7 +3,7 @@
 Khodak et al., *Weight-Sharing Beyond NAS*, section 3.2 and appendix A.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
 from typing import Annotated, Any
@@ -93,12 +93,12 @@ class Corpus:
     n-grams about 470 collide. A lone surrogate becomes U+FFFD.
     """
 
-    def __init__(self, texts: Sequence[str]) -> None:
-        self.texts = [texts] if isinstance(texts, str) else list(texts)
+    def __init__(self, texts: Iterable[str]) -> None:
+        self.texts = list(texts)
         require(self.texts, "number of texts", 0, "at least 1")
-        kinds = {type(text).__name__ for text in self.texts}
-        ok = kinds == {"str"} and not isinstance(texts, str)
-        require(ok, "texts", "one string" if not ok and kinds == {"str"} else kinds, "strings")
+        require(not isinstance(texts, str), "texts", "one string", "strings")
+        kinds = {type(text).__name__ for text in self.texts if not isinstance(text, str)}
+        require(not kinds, "texts", kinds, "strings")
         # hashing takes UTF-8, which has no lone surrogates
         self.texts = [
             text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

@@ -71,6 +71,7 @@ def ridge(X: Matrix, Y: Any, lam: float = 0.5, intercept: bool = True) -> Fit:
     """
     positive("lam", lam)
     Y = np.asarray(Y, dtype=np.float64)
+    require(Y.ndim == 2, "shape of Y", Y.shape, "(N, C)")
     fitted = Ridge(alpha=lam, fit_intercept=intercept, tol=1e-10).fit(X, Y)
     return np.atleast_2d(fitted.coef_).T, np.zeros(Y.shape[1]) + fitted.intercept_
 
@@ -84,8 +85,11 @@ def ridge_torch(X: Tensor, Y: Any, lam: float = 0.5, intercept: bool = True) -> 
     """
     positive("lam", lam)
     require(X.isfinite().all(), "X", "not finite", "finite numbers")
-    dtype, X = X.dtype, X.double()
+    dtype, X = X.dtype if X.is_floating_point() else torch.float64, X.double()
     Y = torch.as_tensor(Y).to(X)
+    shapes = tuple(X.shape), tuple(Y.shape)
+    ok = X.dim() == Y.dim() == 2 and len(X) == len(Y) > 0
+    require(ok, "shapes of X and Y", shapes, "(N, n) and (N, C)")
     x_mean, y_mean = (a.mean(0) if intercept else torch.zeros_like(a[0]) for a in (X, Y))
     X, Y = X - x_mean, Y - y_mean
     wide = X.shape[1] > X.shape[0]

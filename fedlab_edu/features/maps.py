@@ -164,17 +164,24 @@ def _scaling(train: Any, how: str | None) -> Callable[[Any], np.ndarray]:
     train = np.asarray(train, np.float64)
     ok = train.ndim == 2 and train.size > 0 and np.isfinite(train).all()
     require(ok, "train of shape", train.shape, "(M, d), not empty, finite numbers")
+    d = train.shape[1]
+
+    def rows(x: Any) -> np.ndarray:
+        x = np.asarray(x, np.float64)
+        require(x.ndim == 2 and x.shape[1] == d, "shape of x", x.shape, f"(N, {d})")
+        return x
+
     if how is None:
-        return lambda x: np.asarray(x, np.float64)
+        return rows
     if how == "normalize":
-        return lambda x: x / _not_zero(np.linalg.norm(x, axis=1, keepdims=True))
+        return lambda x: rows(x) / _not_zero(np.linalg.norm(rows(x), axis=1, keepdims=True))
     low, high = train.min(0), train.max(0)
     width = _not_zero(high - low)
     if how == "standard":  # the mean and deviation of a constant column are not exact
         varies = high > low
         low = np.where(varies, train.mean(0), low)
         width = np.where(varies, _not_zero(train.std(0)), 1.0)
-    return lambda x: (np.asarray(x, np.float64) - low) / width
+    return lambda x: (rows(x) - low) / width
 
 
 def _not_zero(lengths: np.ndarray) -> np.ndarray:

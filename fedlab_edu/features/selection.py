@@ -46,7 +46,10 @@ class Data:
         for name in ("x", "y", "x_val", "y_val"):
             dense = not sparse.issparse(getattr(self, name))
             require(dense, name, "a sparse matrix", "an array, as .toarray() of it")
-            object.__setattr__(self, name, np.asarray(getattr(self, name)))
+            array = np.asarray(getattr(self, name))
+            finite = array.dtype.kind != "f" or np.isfinite(array).all()
+            require(finite, name, "not finite", "finite numbers")
+            object.__setattr__(self, name, array)
         classes = whole("classes", self.classes, 2)
         check_places("y", self.y, classes, self.x.shape[:1])
         check_places("y_val", self.y_val, classes, self.x_val.shape[:1])

@@ -6,6 +6,7 @@ networks from decentralized data*, Algorithm 1; server learning rate and momentu
 """
 
 from dataclasses import dataclass, field
+from math import inf
 from typing import Annotated, ClassVar
 
 from jaxtyping import Float, Num
@@ -35,7 +36,8 @@ def weighted_average(W: Float[Tensor, "B d"], n: Num[Tensor, " B"]) -> Float[Ten
 
     Source: McMahan et al. (2017), Algorithm 1, server.
     """
-    require(n.min() >= 0 and n.sum() > 0, "n", n, "weights of at least 0, one of them above 0")
+    ok = n.min() >= 0 and 0 < n.sum() < inf
+    require(ok, "n", n, "finite weights of at least 0, one of them above 0")
     return (n.double() / n.double().sum()).to(W) @ W
 
 

@@ -58,7 +58,7 @@ def _check_classes(outputs: Float[Tensor, "n C"], y: Tensor) -> None:
 
 def _blame(model: Model, w: Tensor, x: Tensor) -> None:
     """Raise a ``ValueError`` that names the layer which does not take x, if one does not."""
-    if not x.is_floating_point() and _runs(partial(model, w), x.to(w.dtype)):
+    if x.dtype != w.dtype and _runs(partial(model, w), x.to(w.dtype)):
         allowed = f"{w.dtype}, that of the weights; images are often divided by 255"
         require(False, "dtype of x", str(x.dtype), allowed)
     with ONE_AT_A_TIME, torch.random.fork_rng(devices=[]):

@@ -16,7 +16,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from fedlab_edu.models.backward import Gradients
-from fedlab_edu.validate import require
+from fedlab_edu.validate import require, whole
 
 _P = ParamSpec("_P")
 
@@ -64,12 +64,14 @@ class Model:
     def init(self, seed: int = 0) -> Float[Tensor, " d"]:
         """Draw initial weights as PyTorch does, without touching its global generator."""
         with ONE_AT_A_TIME, torch.random.fork_rng(devices=[]):
-            torch.manual_seed(seed)
+            torch.manual_seed(whole("seed", seed, 0, 2**64 - 1))
             return self.flatten(self.net())
 
     def views(self, W: Float[Tensor, "B d"]) -> list[Tensor]:
         """Return the weights (B, *shape) of B models as views of W: writing to them changes W."""
-        parts = W.split([prod(s) for s in self.shapes], dim=1)
+        sizes = [prod(s) for s in self.shapes]
+        require(W.shape[1] == sum(sizes), "length of w", W.shape[1], f"{sum(sizes)}, the model's d")
+        parts = W.split(sizes, dim=1)
         return [part.view(len(W), *shape) for part, shape in zip(parts, self.shapes, strict=True)]
 
     def outputs(self, W: Float[Tensor, "B d"], x: Tensor) -> Float[Tensor, "B b C"]:
@@ -91,8 +93,13 @@ class Model:
 
     def flatten(self, net: nn.Module) -> Float[Tensor, " d"]:
         """Return the weights of a plain network of this kind as one vector."""
-        weights = zip(_trained(net), self.flipped, strict=True)
-        return torch.cat([(p.detach().T if flip else p.detach()).flatten() for p, flip in weights])
+        p = [p.detach() for p in _trained(net)]
+        ours = [s[::-1] if flip else s for s, flip in zip(self.shapes, self.flipped, strict=True)]
+        seen = [tuple(t.shape) for t in p]
+        require(seen == ours, "shapes of net's weights", seen, f"{ours}, those of the model")
+        return torch.cat(
+            [(t.T if f else t).flatten() for t, f in zip(p, self.flipped, strict=True)]
+        )
 
     def unflatten(self, w: Float[Tensor, " d"]) -> nn.Module:
         """Return a plain PyTorch network with the weights w."""

@@ -9,7 +9,7 @@ from torch.nn.modules.lazy import LazyModuleMixin
 
 from fedlab_edu.models.copies import Copies
 from fedlab_edu.models.model import Model, cross_entropy
-from fedlab_edu.validate import require
+from fedlab_edu.validate import require, require_type
 
 
 def from_module(net: nn.Module, loss: Callable[[Tensor, Tensor], Tensor] = cross_entropy) -> Model:
@@ -26,6 +26,8 @@ def from_module(net: nn.Module, loss: Callable[[Tensor, Tensor], Tensor] = cross
             examples, keeps a state or draws random numbers: batch normalisation, dropout with its
             own rate. What a layer's type does not tell is found at the first forward pass.
     """
+    require_type("net", net, nn.Module, "nn.Linear(64, 10)")
+    require(callable(loss), "loss", loss, "a function of outputs and targets, as cross_entropy")
     for name, part in net.named_modules(prefix="net"):
         for ok, allowed in _rules(part):
             require(ok, name, type(part).__name__, allowed)

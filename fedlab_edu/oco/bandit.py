@@ -10,7 +10,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from fedlab_edu.tensors import as_float64
+from fedlab_edu.tensors import as_float64, as_indices
 from fedlab_edu.validate import not_negative, require
 
 _HUGE = 1e300  # keeps log weights finite
@@ -48,7 +48,7 @@ def bandit_eg(loss_table: Any, eta: float, arms: Any = None, *, draws: Any = Non
         table = fitting("draws", u, table)
         chosen = torch.empty(u.shape, dtype=torch.long)
     else:
-        chosen = check_arms(arms, k)
+        chosen = as_indices("arms", arms, k)
         table = fitting("arms", chosen, table)
     played = torch.empty(table.shape, dtype=table.dtype)
     z = torch.full((*table.shape[:-2], k), -log(k), dtype=table.dtype)
@@ -95,14 +95,6 @@ def check_draws(draws: Any) -> Float[Tensor, "..."]:
     u = as_float64(draws)
     require(((u >= 0) & (u < 1)).all(), "draws", u, "from 0 to below 1")
     return u
-
-
-def check_arms(arms: Any, k: int) -> Int[Tensor, "..."]:
-    """Return the arms as int64; refuse all but whole numbers below k."""
-    found = torch.as_tensor(arms)
-    ok = not found.is_floating_point() and ((found >= 0) & (found < k)).all()
-    require(ok, "arms", found, f"whole numbers from 0 to {k - 1}")
-    return found.long()
 
 
 def fitting(name: str, chosen: Tensor, table: Tensor) -> Float[Tensor, "... tau k"]:

@@ -12,11 +12,11 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from fedlab_edu.oco.bandit import Bandit, check_arms, check_draws, draw, fitting, move
+from fedlab_edu.oco.bandit import Bandit, check_draws, draw, fitting, move
 from fedlab_edu.oco.losses import Losses
 from fedlab_edu.oco.ogd import ogd, project
 from fedlab_edu.oco.optimum import best_fixed
-from fedlab_edu.tensors import as_float64
+from fedlab_edu.tensors import as_float64, as_indices
 from fedlab_edu.validate import not_negative, require
 
 _CHUNK = 25_000  # coordinates of points processed at once, which fit in the cache
@@ -146,7 +146,7 @@ def task_averaged_regret(table: LossTable, arms: Any) -> Float[Tensor, "..."]:
 
     Source: Khodak et al. (2021), eq. (8).
     """
-    arms = check_arms(arms, table.total.shape[-1])
+    arms = as_indices("arms", arms, table.total.shape[-1])
     return fitting("arms", arms, table.regret).gather(-1, arms[..., None])[..., 0].mean(-1)
 
 

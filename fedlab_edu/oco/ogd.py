@@ -4,6 +4,7 @@ It equals one epoch of SGD with minibatches of one example. Zinkevich (2003); Sh
 section 2.
 """
 
+from math import inf
 from typing import Any, NamedTuple
 
 import torch
@@ -33,8 +34,10 @@ def project(w: Any, radius: float) -> Float[Tensor, "... d"]:
     """Return the nearest point of the ball around 0, ``w min(1, radius / |w|)``, for w (..., d)."""
     w, radius = as_float64(w), positive("radius", radius)
     square = w.square().sum(-1, keepdim=True)
-    if square.max() <= radius**2:
+    longest = float(square.max())
+    if longest <= radius**2:
         return w  # all are inside, as is common
+    require(longest < inf, "largest |w|^2", longest, "a finite number: take smaller steps")
     return w * (radius / square.sqrt()).clamp(max=1)  # radius / 0 is +inf, and becomes 1
 
 

@@ -9,6 +9,7 @@ from torch import Tensor
 
 from fedlab_edu.data.digits import WRITERS, digit_images
 from fedlab_edu.oco.losses import Losses
+from fedlab_edu.seeds import check_generator
 from fedlab_edu.tensors import as_float64
 from fedlab_edu.validate import not_negative, one_of, require, share, whole
 
@@ -43,6 +44,7 @@ def draw_tasks(
         noise: within a task, at least 0.
     """
     one_of("quadratic", "absolute")("kind", kind)
+    check_generator(gen)
     tau, m, d = (whole(n, x, 1) for n, x in (("tau", tau), ("m", m), ("d", d)))
     V, noise = not_negative("V", V), not_negative("noise", noise)
     ways = torch.randn(tau, 1, d, generator=gen, dtype=torch.float64)
@@ -64,6 +66,7 @@ def digit_tasks(kind: str, tau: int, m: int, other: float, gen: torch.Generator)
             instead, which may even be 8 and 3.
     """
     one_of("hinge", "logistic")("kind", kind)
+    check_generator(gen)
     tau, m = whole("tau", tau, 1), whole("m", m, 1)
     share("other", other)
     x, label, writer = digit_images()

@@ -97,6 +97,9 @@ def check_types(model: object, fed: object, *runs: object) -> None:
         require_type("run", run, Run, "start(model, fed)")
     require_type("model", model, Model, "from_module(net)")
     require_type("fed", fed, Federation, "federate(x, y, rows)")
+    for run in runs:
+        d = len(run.w)  # type: ignore[attr-defined]
+        require(d == model.d, "length of the run's w", d, f"{model.d}, the d of the model")  # type: ignore[attr-defined]
 
 
 def start(

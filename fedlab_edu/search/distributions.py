@@ -156,7 +156,11 @@ class Choice:
             options = tuple(number(option) for option in given)
         except TypeError:  # not iterable
             options = ()
-        ok = options and all(map(math.isfinite, options)) and len(set(options)) == len(options)
+        ok = (
+            options
+            and all(map(math.isfinite, options))
+            and len(set(map(float, options))) == len(options)
+        )
         require(ok, "options", given, "finite numbers, at least one, none twice")
         object.__setattr__(self, "options", options)
 

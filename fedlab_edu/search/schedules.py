@@ -127,10 +127,10 @@ def survivors(
             "quantile" is the printed rule: it keeps all scores up to the 1/eta-quantile (linear
             interpolation), so with ties it may keep all.
     """
-    require(len(scores) > 0, "scores", [], "at least one")
-    require(eta >= 2, "eta", eta, "at least 2")
     require(rule in ("rank", "quantile"), "rule", rule, "'rank', 'quantile'")
     known = [inf if isnan(score) else float(score) for score in scores]
+    require(known, "scores", [], "at least one")
+    eta = whole("eta", eta, 2)
     order = sorted(range(len(known)), key=lambda a: (known[a], a))
     if rule == "quantile":
         below = known[order[(len(known) - 1) // eta]]  # the last score up to the quantile
@@ -189,7 +189,7 @@ def halving(
     alive, out = list(range(len(traces))), []
     for stop in stops[:-1]:
         since = last_stop(stops, stop)
-        shortest = min(len(traces[a]) for a in alive)
+        shortest = min([len(traces[a]) for a in alive], default=stop)
         require(shortest >= stop, "rounds of an arm that is alive", shortest, f"at least {stop}")
         scores = {a: discounted_mean(traces[a][since:stop], gamma) for a in alive}
         best = survivors([scores[a] for a in alive], eta, rule)

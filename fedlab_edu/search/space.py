@@ -23,9 +23,10 @@ from fedlab_edu.search.distributions import (
     PowerOfTwo,
     Uniform,
 )
+from fedlab_edu.seeds import check_generator
 from fedlab_edu.tensors import as_float64
 from fedlab_edu.training.hparams import LocalHP, ServerHP
-from fedlab_edu.validate import MOST, require, share, whole
+from fedlab_edu.validate import MOST, require, require_all, require_type, share, whole
 
 _Table = TypeVar("_Table", LocalHP, ServerHP)
 
@@ -44,8 +45,12 @@ class SearchSpace(Generic[_Table]):
     kind: type[_Table] = LocalHP  # type: ignore[assignment]
 
     def __post_init__(self) -> None:
-        names = list(self.kind().columns)
-        for name, d in self.distributions.items():
+        ok = self.kind in (LocalHP, ServerHP)
+        require(ok, "kind", self.kind, "LocalHP for the clients, ServerHP for the server")
+        given, names = self.distributions, list(self.kind().columns)
+        require_type("distributions", given, Mapping, '{"lr": LogUniform(0.01, 1)}')
+        object.__setattr__(self, "distributions", dict(given))  # later changes would be unchecked
+        for name, d in given.items():
             require(name in names, "hyperparameter", name, f"one of {names}")
             require(isinstance(d, Distribution), name, d, "a distribution, such as Uniform(0, 1)")
             self.kind(**{name: d.points(4)})  # includes both ends, which clipping reaches
@@ -60,7 +65,9 @@ class SearchSpace(Generic[_Table]):
 
     def from_unit(self, u: Tensor) -> _Table:
         """Return the configurations at points (k, h) of the unit cube, an axis per distribution."""
-        u = as_float64(u)
+        u, h = as_float64(u), len(self.distributions)
+        require(u.dim() == 2 and u.shape[1] == h, "shape of u", tuple(u.shape), f"(k, {h})")
+        require_all(((u >= 0) & (u <= 1)).all(1), "u", u, "numbers from 0 to 1")
         return self._table(self.kind(), len(u), {n: d.from_unit(x) for n, d, x in self._axes(u)})
 
     def sample(self, k: int, gen: torch.Generator) -> _Table:
@@ -110,7 +117,8 @@ class SearchSpace(Generic[_Table]):
         return zip(self.distributions, self.distributions.values(), u.unbind(1), strict=True)
 
     def _draws(self, gen: torch.Generator, k: int) -> Tensor:
-        k = whole("k", k, 1)
+        check_generator(gen)
+        k = whole("k", k, 1, MOST)
         return torch.rand(k, len(self.distributions), generator=gen, dtype=torch.float64)
 
     def _check(self, row: _Table, **shares: float) -> None:

@@ -74,8 +74,8 @@ class _Columns:
 
     def __getitem__(self: _Table, rows: int | slice | list[int] | Tensor) -> _Table:
         """Select rows: an integer gives scalars, a list or tensor of B of them columns (B,)."""
-        if isinstance(rows, list):
-            rows = torch.tensor(rows, dtype=torch.long)
+        if isinstance(rows, list):  # of True and False, too
+            rows = torch.tensor(rows) if rows else torch.arange(0)
         return updated(
             self, **{n: (c if c.dim() else c[None])[rows] for n, c in vars(self).items()}
         )

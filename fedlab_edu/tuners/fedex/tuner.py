@@ -16,7 +16,7 @@ from fedlab_edu.tensors import as_float64
 from fedlab_edu.training.hparams import LocalHP
 from fedlab_edu.tuners.fedex.algorithm import Theta
 from fedlab_edu.tuners.fedex.rules import entropy
-from fedlab_edu.validate import Checked, not_negative, require, share, updated
+from fedlab_edu.validate import Checked, not_negative, require, share, updated, whole
 
 
 @storable
@@ -74,9 +74,9 @@ class FedEx(Checked):
         require(ok, "table", self.table, "a LocalHP of at least one row")
         k, seen = len(self.table), self.axes
         axes = tuple(seen) if isinstance(seen, Sequence) else (seen,)
-        ok = all(isinstance(n, int) and n >= 1 for n in axes) and prod(axes) == k
-        require(ok or not axes, "axes", seen, f"whole numbers whose product is {k}")
-        axes = axes or (k,)
+        allowed = f"whole numbers whose product is {k}"
+        axes = tuple(whole("axes", n, 1, allowed=allowed) for n in axes) or (k,)
+        require(prod(axes) == k, "axes", seen, allowed)
         super().__post_init__()
         thetas = self.thetas or tuple(Theta.uniform(n) for n in axes)
         sizes = tuple(len(one.z) for one in thetas)

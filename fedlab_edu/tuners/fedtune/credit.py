@@ -15,7 +15,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 from torch.nn import functional
 
-from fedlab_edu.tensors import as_float64
+from fedlab_edu.tensors import as_float64, as_indices
 from fedlab_edu.tuners.fedtune import rules
 from fedlab_edu.tuners.fedtune.rules import step, step_raw
 from fedlab_edu.validate import number, require
@@ -122,7 +122,8 @@ def leave_one_out(outputs: Any, q: Any, y: Any, loss: Any) -> Float[Tensor, " N"
 def score_function(logits: Any, z: Any) -> Float[Tensor, "N H"]:
     """Return ``grad_(a_i) log p(z_i) = onehot(z_i) - softmax(a_i)`` for logits (N, H)."""
     a = as_float64(logits)
-    return functional.one_hot(torch.as_tensor(z), a.shape[1]) - a.softmax(1)
+    require(a.dim() == 2, "shape of logits", tuple(a.shape), "(N, H)")
+    return functional.one_hot(as_indices("z", z, a.shape[1]), a.shape[1]) - a.softmax(1)
 
 
 def update(logits: Any, z: Any, d: Any, lr: float) -> Float[Tensor, "N H"]:
@@ -146,19 +147,19 @@ def update_raw(pi: Any, z: Any, d: Any, lr: float) -> Float[Tensor, "N H"]:
 def project(pi: Any) -> Float[Tensor, "N H"]:
     """Project each client's pi, see `rules.project`."""
     pi = as_float64(pi)
+    require(pi.dim() == 2, "shape of pi", tuple(pi.shape), "(N, H)")
     require(pi.isfinite().all(), "pi", pi, "finite numbers")
     return as_float64([rules.project(row) for row in pi.tolist()])
 
 
 def _each(rule: Any, name: str, rows: Any, z: Any, d: Any, lr: float) -> Float[Tensor, "N H"]:
     """Apply a rule to each client's row, draw and d."""
-    rows, z, d = as_float64(rows), torch.as_tensor(z), as_float64(d)
+    rows, d = as_float64(rows), as_float64(d)
     shape = tuple(rows.shape)
     require(len(shape) == 2, f"shape of {name}", shape, "(N, H)")
+    z = as_indices("z", z, shape[1])
     for argument, one in (("z", z), ("d", d)):
         require(one.shape == shape[:1], f"shape of {argument}", tuple(one.shape), f"{shape[:1]}")
-    ok = not z.is_floating_point() and ((z >= 0) & (z < shape[1])).all()
-    require(ok, "z", z, f"whole numbers from 0 to {shape[1] - 1}")
     require((rows < inf).all(), name, rows, "numbers below +inf")
     require(abs(number(lr)) < inf, "lr", lr, "a finite number")
     clients = zip(rows.tolist(), z.tolist(), d.tolist(), strict=True)

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from fedlab_edu.tensors import as_float64
 from fedlab_edu.tuners.fedtune.credit import HUGE, Loss, checked, credit_of, score_function
-from fedlab_edu.validate import require
+from fedlab_edu.validate import positive, require
 
 
 def concrete(pi: Any, gumbel: Any, temperature: float) -> Float[Tensor, " H"]:
@@ -25,7 +25,7 @@ def concrete(pi: Any, gumbel: Any, temperature: float) -> Float[Tensor, " H"]:
     require(pi.dim() == 1 and (pi > 0).all(), "pi", pi, "numbers above 0")
     shape, wanted = tuple(gumbel.shape), tuple(pi.shape)
     require(shape == wanted, "shape of gumbel", shape, f"{wanted}, that of pi")
-    require(temperature > 0, "temperature", temperature, "above 0")
+    positive("temperature", temperature)
     return ((pi.log() + gumbel) / temperature).softmax(0)
 
 

@@ -17,7 +17,7 @@ from fedlab_edu.rounds.tuner import Fixed
 from fedlab_edu.training.hparams import LocalHP
 from fedlab_edu.tuners.fedex.rules import draw_row
 from fedlab_edu.tuners.weights.rules import multiplicative_weights
-from fedlab_edu.validate import Checked, require, whole
+from fedlab_edu.validate import Checked, number, require, whole
 
 
 @storable
@@ -42,9 +42,12 @@ class MultiplicativeWeights(Checked):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        ok = isinstance(self.table, LocalHP) and len(self.table)
+        require(ok, "table", self.table, "a LocalHP of at least one row")
         k = len(self.table)
-        p = self.p or (1 / k,) * k
-        require(len(p) == k, "p", p, f"{k} probabilities")
+        p = tuple(self.p) or (1 / k,) * k
+        ok = len(p) == k and all(number(p_j) >= 0 for p_j in p) and abs(sum(p) - 1) < 1e-9
+        require(ok, "p", p, f"{k} probabilities")
         object.__setattr__(self, "p", p)
 
     @property

@@ -1,0 +1,148 @@
+"""Inputs that would silently give wrong numbers are refused by name, or give the right ones."""
+
+from collections.abc import Callable
+from math import inf, nan
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from sklearn.linear_model import Ridge
+from torch import nn
+
+from fedlab_edu import (
+    Choice,
+    Federation,
+    FedEx,
+    LocalHP,
+    MultiplicativeWeights,
+    SearchSpace,
+    Uniform,
+    communicate,
+    from_module,
+    mlp,
+    start,
+    weighted_average,
+)
+from fedlab_edu.data import enough, federate, windows
+from fedlab_edu.data.shakespeare import speeches
+from fedlab_edu.features.bags import Corpus
+from fedlab_edu.features.linear import ridge_torch
+from fedlab_edu.features.maps import preprocess
+from fedlab_edu.features.selection import Data
+from fedlab_edu.oco.losses import Losses
+from fedlab_edu.oco.ogd import ogd
+from fedlab_edu.search.schedules import halving, survivors
+
+TRAIN = np.arange(12.0).reshape(4, 3)
+LR = SearchSpace({"lr": Uniform(0, 1)})
+
+
+def small(dtype: torch.dtype = torch.float32) -> Federation:
+    x = torch.linspace(0, 1, 40, dtype=dtype).view(20, 2)
+    return federate(x, torch.arange(20) % 2, [range(10), range(10, 20)])
+
+
+def two_classes(**other: Any) -> Data:
+    return Data(
+        **({"x": TRAIN, "y": [0, 1] * 2, "x_val": TRAIN, "y_val": [0, 1] * 2} | other), classes=2
+    )
+
+
+CLIENTS = "allowed: whole numbers from 0 to 1"
+CASES: dict[str, tuple[Callable[[], Any], str]] = {
+    "a mask of clients": (lambda: small()[[True, False]], f"clients is [True, False]; {CLIENTS}"),
+    "half a client": (lambda: small().train[torch.tensor([0.5])], f"clients is [0.5]; {CLIENTS}"),
+    "one client, not a list": (lambda: small()[0], f"clients is 0; {CLIENTS}"),
+    "a client that is not there": (lambda: small()[[2]], f"clients is [2]; {CLIENTS}"),
+    "a run of another model": (
+        lambda: communicate(start(mlp(2, 2), small()), mlp(2, 3, 2), small(), 2),
+        "length of the run's w is 6; allowed: 17, the d of the model",
+    ),
+    "weights of another model": (
+        lambda: mlp(2, 2)(torch.zeros(5), torch.zeros(1, 2)), "length of w is 5; allowed: 6",
+    ),
+    "a network of another model": (
+        lambda: mlp(4, 3).flatten(nn.Linear(3, 4)), "shapes of net's weights is [(4, 3), (4,)]",
+    ),
+    "data in another precision": (
+        lambda: communicate(start(mlp(2, 2), small()), mlp(2, 2), small(torch.float64), 2),
+        "dtype of x is 'torch.float64'; allowed: torch.float32",
+    ),
+    "a seed with a fraction": (lambda: mlp(2, 2).init(1.5), "seed is 1.5; allowed: a whole number"),  # type: ignore[arg-type]
+    "a seed beyond PyTorch's": (lambda: mlp(2, 2).init(2**64), "seed is 18446744073709551616;"),
+    "a class for a network": (lambda: from_module(nn.Linear), "net is 'type'; allowed: a Module"),  # type: ignore[arg-type]
+    "an infinite weight": (
+        lambda: weighted_average(torch.ones(2, 3), torch.tensor([1, inf])), "n is [1.0, inf];",
+    ),
+    "a list for a space": (lambda: SearchSpace([Uniform(0, 1)]), "distributions is 'list'"),  # type: ignore[arg-type]
+    "a space of another kind": (lambda: SearchSpace({}, dict), "kind is <class 'dict'>"),  # type: ignore
+    "a point outside the cube": (lambda: LR.from_unit(torch.tensor([[nan]])), "u is [[nan]]"),
+    "a point with other axes": (lambda: LR.from_unit(torch.ones(1, 2)), "shape of u is (1, 2)"),
+    "a seed for a generator": (lambda: LR.sample(2, 0), "gen is 'int'; allowed: a Generator"),  # type: ignore[arg-type]
+    "options that floats cannot tell apart": (lambda: Choice((2**53, 2**53 + 1)), "none twice"),
+    "half an eta": (lambda: survivors([1.0, 2.0], 2.5), "eta is 2.5"),  # type: ignore[arg-type]
+    "no arms": (lambda: halving([], [1, 2]), "scores is []; allowed: at least one"),
+    "probabilities that are none": (
+        lambda: MultiplicativeWeights(LocalHP(lr=[1, 2]), 3, p=(0.9, 0.3)), "p is (0.9, 0.3)",
+    ),
+    "a column of features for all": (
+        lambda: preprocess(TRAIN, np.ones((2, 1)), "minmax"), "shape of x is (2, 1)",
+    ),
+    "validation data with NaN": (lambda: two_classes(x_val=TRAIN * nan), "x_val is 'not"),
+    "one text for many": (lambda: Corpus("one"), "texts is 'one string'"),
+    "steps beyond all numbers": (
+        lambda: ogd(Losses("quadratic", [[1e100], [0]]), [0.0], 1e100, 1.0), "largest |w|^2 is inf",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.usefixtures("unchecked")
+@pytest.mark.parametrize("case", CASES)
+def test_what_would_be_wrong_in_silence_is_refused_by_name(case: str) -> None:
+    call, message = CASES[case]
+    with pytest.raises(ValueError, match="allowed") as error:
+        call()
+    assert message in str(error.value)
+
+
+def test_a_table_takes_a_list_of_flags_as_a_mask() -> None:
+    table = LocalHP(lr=[0.1, 0.2, 0.3])
+    assert table[[True, False, True]].lr.tolist() == [0.1, 0.3]
+    assert len(table[[]]) == 0
+
+
+def test_a_space_is_not_changed_by_its_dictionary() -> None:
+    given = {"lr": Uniform(0, 1)}
+    space = SearchSpace(given)
+    given["momentum"] = Uniform(0, 5)  # which a space would refuse
+    assert [*space.distributions] == ["lr"]
+
+
+@pytest.mark.parametrize("kind", [torch.int64, torch.bool])
+def test_ridge_regression_on_whole_numbers_does_not_round_its_weights(kind: torch.dtype) -> None:
+    X, Y = torch.tensor([[1, 0], [1, 1], [0, 1]], dtype=kind), torch.eye(3)[:, :2]
+    W, b = ridge_torch(X, Y)
+    expected = Ridge(alpha=0.5).fit(X.double(), Y)
+    np.testing.assert_allclose(W.T, expected.coef_, atol=1e-7)
+    np.testing.assert_allclose(b, expected.intercept_, atol=1e-7)
+
+
+def test_a_part_that_shall_have_no_example_needs_none() -> None:
+    assert [n for n in range(1, 12) if enough(n, (0.8, 0.2, 0.0))] == [*range(5, 12)]
+
+
+def test_line_ends_of_windows_are_those_of_unix() -> None:
+    play = "**A**\nTo be, or\nnot.\n\n**B**\nYes.\n"
+    assert (
+        speeches(play.replace("\n", "\r\n"))
+        == speeches(play)
+        == {"A": "To be, or not.", "B": "Yes."}
+    )
+    assert windows("ab\r\ncd", 3) == windows("ab\ncd", 3)
+
+
+@pytest.mark.usefixtures("unchecked")
+def test_texts_and_sizes_of_numpy_are_those_of_python() -> None:
+    assert Corpus(np.array(["a", "b c"])).texts == ["a", "b c"]
+    assert FedEx(LocalHP(lr=[0.1, 0.2]), axes=(np.int64(2),)).axes == (2,)  # type: ignore[arg-type]
