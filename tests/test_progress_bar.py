@@ -115,20 +115,22 @@ def test_a_bar_ends_with_its_block_when_an_exception_stops_it() -> None:
 
 @pytest.mark.processes
 @pytest.mark.long
-@pytest.mark.parametrize("hidden", [False, True])
-def test_a_notebook_shows_a_widget_with_the_rounds(
-    hidden: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("TQDM_DISABLE", "1" if hidden else "")
-    cell = """
+def test_a_notebook_shows_a_widget_with_the_rounds_unless_none_is_wanted() -> None:
+    shown, hidden = (
+        f"""
+import os
 from fedlab_edu import digits, linear, start, train
+os.environ["TQDM_DISABLE"] = "{disable}"
 fed, model = digits(clients=14), linear(64, 10)
-run = train(start(model, fed), model, fed, 3, clients=2)
+run = train(start(model, fed), model, fed, {rounds}, clients=2)
 """
-    book = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell)])
-    NotebookClient(book, kernel_name="python3").execute()
-    shown = [output.data for output in book.cells[0].outputs]
-    assert ["application/vnd.jupyter.widget-view+json" in data for data in shown] == (
-        [] if hidden else [True]
+        for disable, rounds in (("", 3), ("1", 4))
     )
-    assert ("3/3" in str(book.metadata.get("widgets"))) is not hidden
+    cells = [*map(nbformat.v4.new_code_cell, (shown, hidden))]
+    book = nbformat.v4.new_notebook(cells=cells)
+    NotebookClient(book, kernel_name="python3").execute()
+    outputs = [[output.data for output in cell.outputs] for cell in book.cells]
+    kind = "application/vnd.jupyter.widget-view+json"
+    assert [[kind in data for data in some] for some in outputs] == [[True], []]
+    widgets = str(book.metadata.get("widgets"))
+    assert ("3/3" in widgets, "4/4" in widgets) == (True, False)

@@ -12,12 +12,13 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack, suppress
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
 from fedlab_grade.answer import Failure
 from fedlab_grade.options import Limits
-from fedlab_grade.run import CheckBroken, Report, grade, marks
+from fedlab_grade.run import CheckBroken, Report, Result, grade, marks
 from fedlab_grade.sandbox import doctor, landlock, seccomp, usage, view
 from fedlab_grade.sandbox import processes as sandbox
 from fedlab_grade.sandbox.isolated import grade_isolated
@@ -584,9 +585,10 @@ def test_the_sandbox_says_what_the_check_at_home_says(course: tuple[Report, Repo
     assert all(0 <= r.seconds < 60 for r in away.results)
 
 
-BROKEN = """
-import os, random, time
+TESTS = """
+import os, random
 import pytest
+from fedlab_grade.checks import close, composite
 q = pytest.mark.q
 rng = random.Random(os.environ.get("FG_SEED"))
 
@@ -594,110 +596,185 @@ rng = random.Random(os.environ.get("FG_SEED"))
 def missing(nowhere):
     pass
 
-@q("q1", 1)
+@q("broken", 1)
 def test_before_a_call(student):
     1 / 0
 
-@q("q1", 1)
+@q("broken", 1)
 def test_after_a_call(student):
     student.call("f", 1)
     1 / 0
 
-@q("q1", 1)
+@q("broken", 1)
 def test_of_a_fixture(student, missing):
     pass
 
-@q("q2", 1)
+@q("odd", 1)
 def test_of_an_odd_answer(student):
     assert student.call("f", 2) + 1 == 3
 
-@q("q3", 1, hidden=True, aspect="an aspect")
+@q("drawn", 1, hidden=True, aspect="an aspect")
 @pytest.mark.parametrize("x", [1, 2])
 def test_of_draws(student, x):
     assert student.call("f", x) == x, f"drawn {rng.random()} {random.random()}"
 
 class TestGroup:
-    @q("q4", 2, wall=1)
+    @q("group", 2, wall=1)
     def test_in_a_class(self, student):
         with pytest.raises(AssertionError):
-            student.call("g")
+            student.call("nowhere")
         pytest.fail("as told")
-"""
 
+@q("slow", 1, wall=0.5)
+def test_many_calls(student):
+    for i in range(8):
+        assert student.call("f", i) == i
 
-COMPOSITE = """
-import pytest
-from fedlab_grade.checks import close, composite
+@q("long", 1, wall=0.5)
+def test_of_a_long_answer(student):
+    n = student.call("g")
+    for _ in range(n):
+        pass
+    assert n == 3
 
-q = pytest.mark.q
+@q("function", 1)
+def test_with_a_function(student):
+    def objective(x):
+        assert x == 2.5, f"h asked for {x}, expected 2.5"
+        return x
+    assert student.call("h", objective) == 2.5
 
-@q("q1", 1, function="half")
+@q("part", 1, function="half")
 def test_half(student):
     close(student.call("half", 8), 4.0)
 
-@q("q2", 1, function="twice")
+@q("whole", 1, function="quarter")
 @composite(half=lambda x: x / 2)
-def test_twice(student):
-    close(student.call("twice", 8), 2.0)
+def test_quarter(student):
+    close(student.call("quarter", 8), 2.0)
 
-@q("q2", 1, function="twice", invariant=True)
-def test_twice_of_zero(student):
-    close(student.call("twice", 0), 0.0)
+@q("whole", 1, function="quarter", invariant=True)
+def test_quarter_of_zero(student):
+    close(student.call("quarter", 0), 0.0)
 """
+ANSWER = """
+import time
+def f(x):
+    return x
+def g():
+    return 3
+def h(objective):
+    return objective(2.5)
+def half(x):
+    return x / 2
+def quarter(x):
+    return half(half(x))
+"""
+SWALLOWED = """
+def h(objective):
+    try:
+        objective(1)
+    except BaseException as error:
+        return float(str(error).split()[-1])
+"""
+OTHERS = {
+    "odd": "def f(x):\n    return None\n",
+    "right again": "",
+    "odd again": "def f(x):\n    return None\n",
+    "slow": "def f(x):\n    time.sleep(0.4)\n    return x\n",
+    "hanging": "def g():\n    return 10**18\n",
+    "swallowed": SWALLOWED,
+    "wrong part": "def half(x):\n    return x / 4\n",
+    "wrong whole": "def half(x):\n    return x / 4\ndef quarter(x):\n    return half(x) / 3\n",
+}
+SECRET = "t0p"
 
 
-def test_a_composite_in_the_sandbox_is_judged_apart_from_its_parts(tmp_path: Path) -> None:
-    need("bwrap")
-    tests = tmp_path / "test_f.py"
-    tests.write_text(COMPOSITE)
-    right = "def half(x):\n    return x / 4\ndef twice(x):\n    return half(half(x))\n"
-    wrong = right.replace("half(half(x))", "half(x) / 3")
-    passed = [[r.status for r in report.results] for report in graded(tests, right, wrong)]
-    assert passed == [["failed", "passed", "passed"], ["failed"] * 3]
+class Judged(NamedTuple):
+    """Answer -> test -> result, and the command lines of all processes meanwhile."""
+
+    results: dict[str, dict[str, Result]]
+    lines: list[bytes]
+
+    def statuses(self, answer: str, tests: str) -> list[str]:
+        return [self.results[answer][f"test_{test}"].status for test in tests.split()]
 
 
 @pytest.fixture(scope="module")
-def broken(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, object]]:
-    """Return test -> result of a right answer, an odd one twice, and one with another secret."""
+def judged(tmp_path_factory: pytest.TempPathFactory) -> Judged:
+    """Grade right and odd answers, by two graders; and an odd one with another secret."""
     need("bwrap")
-    tests = tmp_path_factory.mktemp("broken") / "test_f.py"
-    tests.write_text(BROKEN)
-    right, odd = "def f(x):\n    return x\n", "def f(x):\n    return None\n"
-    reports = graded(tests, right, odd, right, odd, reference=right, secret="a", jobs=2)
-    reports += graded(tests, odd, secret="b")
-    return [{r.test: r for r in report.results} for report in reports]
+    tests = tmp_path_factory.mktemp("judged") / "test_f.py"
+    tests.write_text(TESTS)
+    named = {"right": ANSWER} | {name: f"{ANSWER}\n{text}" for name, text in OTHERS.items()}
+    reference = f"{ANSWER}# {'x' * 200_000}\n"
+    reports = grade_isolated(
+        tests, iter(named.items()), "bwrap", secret=SECRET, reference=reference, jobs=2
+    )
+    lines = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        with suppress(OSError):
+            lines.append(path.read_bytes())
+    everything = [*reports, *graded(tests, named["odd"], secret="b")]
+    results = [{r.test: r for r in report.results} for report in everything]
+    return Judged(dict(zip([*named, "other secret"], results, strict=True)), lines)
 
 
-def test_a_fault_of_a_test_is_an_error_and_an_odd_answer_is_none(
-    broken: list[dict[str, object]],
-) -> None:
-    right, odd = broken[:2]
-    for test in ("test_before_a_call", "test_after_a_call", "test_of_a_fixture"):
-        assert right[test].status == odd[test].status == "error"  # type: ignore[attr-defined]
-    assert right["test_of_an_odd_answer"].status == "passed"  # type: ignore[attr-defined]
-    result = odd["test_of_an_odd_answer"]
-    assert result.status == "failed"  # type: ignore[attr-defined]
-    assert "could not go on with what your code returned: TypeError" in result.message  # type: ignore[attr-defined]
-    assert broken[4]["test_of_an_odd_answer"].status == "error"  # type: ignore[attr-defined]
-    assert marks(list(odd.values()))[0] == 0  # type: ignore[arg-type]
+def test_a_fault_of_a_test_is_an_error_and_an_odd_answer_is_none(judged: Judged) -> None:
+    for answer in ("right", "odd"):
+        assert judged.statuses(answer, "before_a_call after_a_call of_a_fixture") == ["error"] * 3
+    assert judged.statuses("right", "of_an_odd_answer") == ["passed"]
+    result = judged.results["odd"]["test_of_an_odd_answer"]
+    assert result.status == "failed"
+    assert "could not go on with what your code returned: TypeError" in result.message
+    assert judged.statuses("other secret", "of_an_odd_answer") == ["error"]
+    of_odd = ["broken", "odd", "drawn", "group", "slow"]
+    assert marks([r for r in judged.results["odd"].values() if r.question in of_odd])[0] == 0
 
 
-def test_all_students_and_every_regrade_get_the_inputs_of_the_secret(
-    broken: list[dict[str, object]],
-) -> None:
+def test_all_students_and_every_regrade_get_the_inputs_of_the_secret(judged: Judged) -> None:
     first, again, other = (
-        [broken[i][f"test_of_draws[{x}]"].message for x in (1, 2)]  # type: ignore[attr-defined]
-        for i in (1, 3, 4)
+        [judged.results[answer][f"test_of_draws[{x}]"].message for x in (1, 2)]
+        for answer in ("odd", "odd again", "other secret")
     )
     assert first == again
     assert all(a != b for a, b in zip(first, other, strict=True))
 
 
-def test_the_marker_is_told(broken: list[dict[str, object]]) -> None:
-    drawn, group = broken[1]["test_of_draws[1]"], broken[1]["TestGroup::test_in_a_class"]
-    assert (drawn.hidden, drawn.aspect) == (True, "an aspect")  # type: ignore[attr-defined]
-    assert (group.status, group.message, group.points) == ("failed", "as told", 2)  # type: ignore[attr-defined]
-    assert group.aspect == "in a class"  # type: ignore[attr-defined]
+def test_the_marker_is_told(judged: Judged) -> None:
+    results = judged.results["odd"]
+    drawn, group = results["test_of_draws[1]"], results["TestGroup::test_in_a_class"]
+    assert (drawn.hidden, drawn.aspect) == (True, "an aspect")
+    assert (group.status, group.message, group.points) == ("failed", "as told", 2)
+    assert group.aspect == "in a class"
+
+
+def test_a_composite_in_the_sandbox_is_judged_apart_from_its_parts(judged: Judged) -> None:
+    tests = "half quarter quarter_of_zero"
+    assert judged.statuses("wrong part", tests) == ["failed", "passed", "passed"]
+    assert judged.statuses("wrong whole", tests) == ["failed"] * 3
+
+
+def test_an_answer_that_takes_all_the_time_of_a_test_is_stopped_or_failed_and_not_ungraded(
+    judged: Judged,
+) -> None:
+    tests = "many_calls of_a_long_answer with_a_function"
+    assert judged.statuses("slow", tests) == ["stopped", "passed", "passed"]
+    assert judged.statuses("hanging", tests) == ["passed", "failed", "passed"]
+    assert judged.statuses("swallowed", tests) == ["passed", "passed", "failed"]
+    told = judged.results["slow"]["test_many_calls"].message
+    assert told.startswith("f was stopped: the 2 seconds for this test are used up.")
+    told = judged.results["hanging"]["test_of_a_long_answer"].message
+    assert told.endswith("what your code returned: it took too long.")
+    told = judged.results["swallowed"]["test_with_a_function"].message
+    assert told == "h asked for 1, expected 2.5"
+
+
+@LINUX
+def test_no_other_user_can_read_the_secret_or_a_solution_of_any_length(judged: Judged) -> None:
+    assert all(set(results) == set(judged.results["right"]) for results in judged.results.values())
+    assert any(b"fedlab_grade.sandbox.examiner" in line for line in judged.lines)
+    assert not any(word in line for line in judged.lines for word in (b"t0p", b"x" * 1000))
 
 
 def test_reports_come_one_by_one_in_order_and_time_in_all_is_limited() -> None:
@@ -722,68 +799,6 @@ def test_reports_come_one_by_one_in_order_and_time_in_all_is_limited() -> None:
     assert "used up" in first.results[3].message
 
 
-SLOW = """
-import pytest
-q = pytest.mark.q
-
-@q("q1", 1, wall=0.5)
-def test_many_calls(student):
-    for i in range(8):
-        assert student.call("f", i) == i
-
-@q("q2", 1, wall=0.5)
-def test_of_a_long_answer(student):
-    n = student.call("g")
-    for _ in range(n):
-        pass
-    assert n == 3
-
-@q("q3", 1)
-def test_with_a_function(student):
-    def objective(x):
-        assert x == 2.5, f"h asked for {x}, expected 2.5"
-        return x
-    assert student.call("h", objective) == 2.5
-"""
-QUICK = """
-import time
-def f(x):
-    return x
-def g():
-    return 3
-def h(objective):
-    return objective(2.5)
-"""
-SWALLOWED = """
-def h(objective):
-    try:
-        objective(1)
-    except BaseException as error:
-        return float(str(error).split()[-1])
-"""
-
-
-def test_an_answer_that_takes_all_the_time_of_a_test_is_stopped_or_failed_and_not_ungraded(
-    tmp_path: Path,
-) -> None:
-    need("bwrap")
-    tests = tmp_path / "test_f.py"
-    tests.write_text(SLOW)
-    slow = f"{QUICK}\ndef f(x):\n    time.sleep(0.4)\n    return x\n"
-    hanging = f"{QUICK}\ndef g():\n    return 10**18\n"
-    reports = graded(tests, slow, hanging, QUICK + SWALLOWED, reference=QUICK)
-    states = [[r.status for r in report.results] for report in reports]
-    assert states == [
-        ["stopped", "passed", "passed"],
-        ["passed", "failed", "passed"],
-        ["passed", "passed", "failed"],
-    ]
-    told = [report.results[i].message for i, report in enumerate(reports)]
-    assert told[0].startswith("f was stopped: the 2 seconds for this test are used up.")
-    assert told[1].endswith("what your code returned: it took too long.")
-    assert told[2] == "h asked for 1, expected 2.5"
-
-
 def test_what_a_function_of_a_test_asserts_is_the_message_at_home_too() -> None:
     def objective(x: float) -> float:
         assert x == 2.5, f"h asked for {x}"
@@ -795,23 +810,6 @@ def test_what_a_function_of_a_test_asserts_is_the_message_at_home_too() -> None:
     assert not isinstance(raised.value, Failure)
     with pytest.raises(Raised, match="k raised AssertionError"):
         home.call("k", objective)
-
-
-@LINUX
-def test_no_other_user_can_read_the_secret_or_a_solution_of_any_length() -> None:
-    need("bwrap")
-    reference = f"{RIGHT}# {'x' * 200_000}\n"
-    reports = grade_isolated(
-        TOY / "test_hw.py", [("a.py", RIGHT)], "bwrap", secret="t0p", reference=reference, jobs=1
-    )
-    lines = []
-    for path in Path("/proc").glob("[0-9]*/cmdline"):
-        with suppress(OSError):
-            lines.append(path.read_bytes())
-    (report,) = reports
-    assert report.complete
-    assert any(b"fedlab_grade.sandbox.examiner" in line for line in lines)
-    assert not any(word in line for line in lines for word in (b"t0p", b"x" * 1000))
 
 
 def test_tests_that_cannot_be_collected_are_refused(tmp_path: Path) -> None:

@@ -158,11 +158,11 @@ def scheme(request, name):
     return request.param, request.getfixturevalue(fixture)
 
 
-def pages(holding="", nightly=()):
-    """A test for every page whose source holds the text."""
+def pages(holding="", among=tuple(SOURCES), nightly=()):
+    """A test for each of these pages whose source holds the text."""
     names = [
         pytest.param(name, marks=[pytest.mark.nightly] if name in nightly else [])
-        for name, source in SOURCES.items()
-        if holding in source
+        for name in among
+        if holding in SOURCES[name]
     ]
     return pytest.mark.parametrize("name", names, indirect=True, scope="module")

@@ -7,16 +7,14 @@ import re
 import threading
 
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Locator, expect
 
 from fedlab_edu.live import fedex
-from tests.book.conftest import HTML, ROOT, SOURCES, pages, visit
-from tests.book.test_pages import CONTRASTS
-from tests.test_live import MISTAKES, SOLUTIONS
+from tests.book.cells import after, drawn, run, runs
+from tests.book.conftest import ROOT, SOURCES, pages, visit
 
 pytestmark = pytest.mark.book
 
-CELLS = pages(holding="```{live} ")
 FEDEX = "ch04_more"
 TEXT = """def gradient(theta, row, score, size, baseline):
     total = sum(size)
@@ -34,37 +32,15 @@ EDITS = {  # typical edits, and what the cell says
     "a forgotten return": ("return g", "g", r"^after FedEx's gradient had run: TypeError"),
     "another name": ("def gradient", "def slope", r"NameError: the cell must define .* gradient"),
     "nothing is left": (TEXT, "", r"NameError: the cell must define .* gradient"),
-    "an endless loop": ("return g", "while True: pass", r"^stopped after 3 seconds.*loop"),
     "no end of calls": ("return g", "return gradient(theta, row, score, size, baseline)",
                         r"line \d+: RuntimeError: the function calls itself"),
     "a better rule": ("return g", "return [x / 2 for x in g]", "^$"),
 }  # fmt: skip
 
 
-def run(cell: Locator, button: str = "Run") -> str:
-    """Press a button, wait for the end of the run, and return what the cell says."""
-    before = runs(cell)
-    cell.get_by_role("button", name=button).click()
-    return after(cell, before + 1)
-
-
-def runs(cell: Locator) -> int:
-    return int(cell.get_attribute("data-runs") or 0)
-
-
-def after(cell: Locator, runs: int) -> str:
-    expect(cell).to_have_attribute("data-runs", str(runs), timeout=20_000)
-    return cell.locator(".live-status").inner_text()
-
-
 def edit(cell: Locator, old: str, new: str) -> None:
     assert old in TEXT
     cell.get_by_role("textbox").fill(TEXT.replace(old, new))
-
-
-def drawn(cell: Locator) -> tuple[str, str]:
-    picture, printed = cell.locator(".live-picture"), cell.locator(".live-printed")
-    return picture.inner_html(), printed.inner_text().strip()
 
 
 @pytest.fixture(scope="module")
@@ -106,28 +82,6 @@ def other_host():
         server.shutdown()
 
 
-@pages(holding=":caption: Live")
-def test_the_browser_draws_what_the_build_drew_and_each_control_changes_it(scheme):
-    _, seen = scheme
-    cells = seen.page.locator(".live-cell:has(.live-picture svg):has(textarea)")
-    for cell in cells.all():
-        before = drawn(cell)
-        assert run(cell) == ""
-        assert drawn(cell) == before
-        for control in cell.locator("input[type=range], select").all():
-            count, before = runs(cell), drawn(cell)
-            if control.evaluate("e => e.tagName") == "SELECT":
-                control.select_option(index=1)
-            else:
-                last = control.evaluate("e => e.value === e.max")
-                control.press("Home" if last else "End")
-            assert after(cell, count + 1) == ""
-            assert drawn(cell) != before
-            label = cell.locator(".live-picture svg").get_attribute("aria-label")
-            assert cell.locator(".live-spoken[role=status]").inner_text() == label
-        run(cell, "Reset")
-
-
 @pytest.mark.nightly  # it measures time
 @pages(holding=":caption: Live")
 def test_a_first_run_takes_less_than_a_second_and_a_step_less_than_a_fifth(browser, site, name):
@@ -141,53 +95,6 @@ def test_a_first_run_takes_less_than_a_second_and_a_step_less_than_a_fifth(brows
             times.append(int(cell.get_attribute("data-ms")))
         page.close()
     assert (min(first) < 1000, min(steps) < 200) == (True, True), (first, steps)
-
-
-@CELLS
-def test_without_javascript_a_page_shows_code_and_picture(browser, site, name):
-    page = browser.new_page(java_script_enabled=False)
-    page.goto(f"{site}/{name}.html")
-    for cell in page.locator(".live-cell").all():
-        shown = cell.locator(".live-picture svg, pre")
-        expect(shown).not_to_have_count(0)
-        assert all(one.is_visible() for one in shown.all() if one.inner_html())
-    page.close()
-
-
-@CELLS
-def test_cells_weigh_less_than_300_kilobytes_beside_the_engine(name):
-    html = (HTML / f"{name}.html").read_text(encoding="utf-8")
-    cells = re.findall(r'class="live-data">(.*?)</script>', html, re.S)
-    data = {one["data"] for one in map(json.loads, cells) if one["data"]}
-    files = [HTML / "_static/live" / file for file in ("page.js", "page.css")]
-    files += [
-        HTML / "_static/live" / f"{one.split('/')[-1].removesuffix('.json')}.js" for one in data
-    ]
-    pictures = re.findall(r'<div class="live-picture">.*?</div>', html, re.S)
-    assert sum(file.stat().st_size for file in files) + len("".join(cells + pictures)) < 300_000
-
-
-@CELLS
-def test_text_in_live_cells_stands_out_in_light_and_dark(scheme):
-    _, seen = scheme
-    texts = ".live-picture text:not([fill]), .live-cell :is(label, output, select), .live-printed"
-    ratios = seen.page.evaluate(
-        CONTRASTS, f"{texts}, .live-editor .highlight span, .live-bar button:enabled"
-    )
-    assert ratios
-    assert min(ratios) >= 4.5
-
-
-@CELLS
-def test_on_a_phone_a_live_cell_is_no_wider_than_the_page_and_its_text_is_readable(phone: Page):
-    for cell in phone.locator(".live-cell").all():
-        box = cell.bounding_box()
-        assert box["x"] >= 0
-        assert box["x"] + box["width"] <= 390
-    sizes = phone.locator(".live-picture text").evaluate_all(
-        "es => es.map(e => parseFloat(getComputedStyle(e).fontSize) * e.getScreenCTM().a)"
-    )
-    assert [size for size in sizes if size < 7] == []
 
 
 def test_the_engine_is_loaded_when_a_cell_comes_into_view_and_once(browser, site):
@@ -219,13 +126,15 @@ def test_a_line_that_is_printed_has_an_end(cell):
     assert max(map(len, lines)) == 1000
 
 
-def test_while_a_loop_runs_the_page_answers(cell):
+def test_an_endless_loop_is_stopped_and_meanwhile_the_page_answers(cell):
+    before, shown = runs(cell), drawn(cell)
     edit(cell, "return g", "while True: pass")
-    before = runs(cell)
     cell.get_by_role("button", name="Run").click()
     expect(cell).to_have_attribute("aria-busy", "true")
     assert cell.evaluate("() => 1 + 1") == 2
-    assert "loop" in after(cell, before + 1)
+    assert re.search("^stopped after 3 seconds.*loop", after(cell, before + 1))
+    assert run(cell, "Reset") == ""
+    assert drawn(cell) == shown
 
 
 def test_numbers_in_the_browser_equal_those_of_the_build_to_1e_9(cell):
@@ -297,24 +206,6 @@ def test_each_chapter_has_a_live_cell():
 
 
 # Warm-up questions, the playground, and the landing page.
-
-
-@pytest.mark.parametrize("name", [name for name in SOURCES if ":check:" in SOURCES[name]])
-def test_a_warm_up_tells_right_from_wrong_in_the_page(browser, site, name):
-    seen = visit(browser, f"{site}/{name}.html")
-    cell = seen.page.locator(".live-cell:not(:has(.live-picture svg))")
-    (question,) = re.findall(r"live.warmup.(\w+)", SOURCES[name])
-    assert re.fullmatch(r"line \d: NotImplementedError: .*", run(cell, "Check"))
-    wrong = [one[1:3] for one in MISTAKES if one[0] == question]
-    for text in [SOLUTIONS[question].replace(*pair) for pair in wrong]:
-        cell.get_by_role("textbox").fill(text)
-        held, of = map(int, re.findall(r"\d+", run(cell, "Check")))
-        assert held < of
-        assert cell.locator(".live-wrong").count() == of - held
-    cell.get_by_role("textbox").fill(SOLUTIONS[question])
-    assert re.fullmatch(r"(\d) of \1 hold", run(cell, "Check"))
-    assert seen.errors == []
-    seen.page.close()
 
 
 def playground(context, site, fragment=""):

@@ -1,6 +1,7 @@
 """Every page of the book works by itself: no kernel, no other host, light and dark, on a phone."""
 
 import contextlib
+import json
 import re
 from urllib.parse import urlsplit
 
@@ -8,7 +9,9 @@ import nbformat
 import pytest
 from playwright.sync_api import Locator, Page, TimeoutError, expect
 
-from tests.book.conftest import HTML, ROOT, SETTLE, SOURCES, pages, visit
+from tests.book.cells import after, drawn, run, runs
+from tests.book.conftest import HTML, ROOT, SETTLE, SOURCES, go, pages, visit
+from tests.test_live import MISTAKES, SOLUTIONS
 
 pytestmark = pytest.mark.book
 
@@ -63,34 +66,15 @@ def faults(page: Page) -> list[str]:
     return page.evaluate(FAULTS)
 
 
-# Pages in folders are made alike: one of each folder is looked at, and by night all of them.
-ALIKE = {name for name in SOURCES if "/" in name} - {"algorithms/fedex", "reference/training"}
+# Pages in folders are made alike, and so are the companions of chapters: one of each kind is looked
+# at, and by night all of them.
+ALIKE = {name for name in SOURCES if "/" in name or name.endswith("_more")}
+ALIKE -= {"algorithms/fedex", "reference/training", "ch04_more"}
 
 
 @pages(nightly=ALIKE)
 def test_axe_finds_nothing_on_a_phone_in_the_dark_with_folds_open(phone):
     assert faults(phone) == []
-
-
-# With the test above, each pair of colour, width and folds.
-SETTINGS = [("light", 1280, True), ("light", 390, False), ("dark", 1280, False)]
-
-
-@pytest.mark.parametrize("name", ["index", "ch04_fedex", "instructor", "reference/training"])
-def test_axe_finds_nothing_in_light_and_dark_wide_and_narrow_open_and_closed(browser, site, name):
-    seen = visit(browser, f"{site}/{name}.html")
-    for theme, width, folds in SETTINGS:
-        seen.page.set_viewport_size({"width": width, "height": 900})
-        seen.page.evaluate(
-            """([theme, open]) => {
-                document.documentElement.dataset.theme = theme;
-                document.querySelectorAll("details").forEach((fold) => (fold.open = open));
-            }""",
-            [theme, folds],
-        )
-        seen.page.evaluate(SETTLE)
-        assert faults(seen.page) == []
-    seen.page.close()
 
 
 # Widgets.
@@ -274,3 +258,177 @@ def test_the_built_page_names_no_address_that_a_browser_would_load(site, name):
         re.findall(r"<(?:script|link|img|iframe)[^>]*(?:src|href)=.(?:https?:)?//[^>]*>", html)
         == []
     )
+
+
+# Live cells.
+
+CELLS = pages(holding="```{live} ")
+
+
+@pages(holding=":caption: Live")
+def test_the_browser_draws_what_the_build_drew_and_each_control_changes_it(scheme):
+    theme, seen = scheme
+    cells = seen.page.locator(".live-cell:has(.live-picture svg):has(textarea)")
+    for cell in cells.all():
+        before = drawn(cell)
+        assert run(cell) == ""
+        assert drawn(cell) == before
+        controls = cell.locator("input[type=range], select").all()
+        for control in controls if theme == "light" else controls[:1]:
+            count, before = runs(cell), drawn(cell)
+            if control.evaluate("e => e.tagName") == "SELECT":
+                control.select_option(index=1)
+            else:
+                last = control.evaluate("e => e.value === e.max")
+                control.press("Home" if last else "End")
+            assert after(cell, count + 1) == ""
+            assert drawn(cell) != before
+            label = cell.locator(".live-picture svg").get_attribute("aria-label")
+            assert cell.locator(".live-spoken[role=status]").inner_text() == label
+        run(cell, "Reset")
+
+
+@CELLS
+def test_cells_weigh_less_than_300_kilobytes_beside_the_engine(name):
+    html = (HTML / f"{name}.html").read_text(encoding="utf-8")
+    cells = re.findall(r'class="live-data">(.*?)</script>', html, re.S)
+    data = {one["data"] for one in map(json.loads, cells) if one["data"]}
+    files = [HTML / "_static/live" / file for file in ("page.js", "page.css")]
+    files += [
+        HTML / "_static/live" / f"{one.split('/')[-1].removesuffix('.json')}.js" for one in data
+    ]
+    pictures = re.findall(r'<div class="live-picture">.*?</div>', html, re.S)
+    assert sum(file.stat().st_size for file in files) + len("".join(cells + pictures)) < 300_000
+
+
+@CELLS
+def test_text_in_live_cells_stands_out_in_light_and_dark(scheme):
+    _, seen = scheme
+    texts = ".live-picture text:not([fill]), .live-cell :is(label, output, select), .live-printed"
+    ratios = seen.page.evaluate(
+        CONTRASTS, f"{texts}, .live-editor .highlight span, .live-bar button:enabled"
+    )
+    assert ratios
+    assert min(ratios) >= 4.5
+
+
+@CELLS
+def test_on_a_phone_a_live_cell_is_no_wider_than_the_page_and_its_text_is_readable(phone: Page):
+    for cell in phone.locator(".live-cell").all():
+        box = cell.bounding_box()
+        assert box["x"] >= 0
+        assert box["x"] + box["width"] <= 390
+    sizes = phone.locator(".live-picture text").evaluate_all(
+        "es => es.map(e => parseFloat(getComputedStyle(e).fontSize) * e.getScreenCTM().a)"
+    )
+    assert [size for size in sizes if size < 7] == []
+
+
+@pytest.fixture(scope="module")
+def plain(browser):
+    """A window without JavaScript."""
+    page = browser.new_page(java_script_enabled=False)
+    yield page
+    page.close()
+
+
+@CELLS
+def test_without_javascript_a_page_shows_code_and_picture(plain, site, name):
+    plain.goto(f"{site}/{name}.html")
+    for cell in plain.locator(".live-cell").all():
+        shown = cell.locator(".live-picture svg, pre")
+        expect(shown).not_to_have_count(0)
+        assert all(one.is_visible() for one in shown.all() if one.inner_html())
+
+
+@pages(holding=":check:")
+def test_a_warm_up_tells_right_from_wrong_in_the_page(served, name):
+    cell = served.page.locator(".live-cell:not(:has(.live-picture svg))")
+    (question,) = re.findall(r"live.warmup.(\w+)", SOURCES[name])
+    assert re.fullmatch(r"line \d: NotImplementedError: .*", run(cell, "Check"))
+    wrong = [one[1:3] for one in MISTAKES if one[0] == question]
+    for text in [SOLUTIONS[question].replace(*pair) for pair in wrong]:
+        cell.get_by_role("textbox").fill(text)
+        held, of = map(int, re.findall(r"\d+", run(cell, "Check")))
+        assert held < of
+        assert cell.locator(".live-wrong").count() == of - held
+    cell.get_by_role("textbox").fill(SOLUTIONS[question])
+    assert re.fullmatch(r"(\d) of \1 hold", run(cell, "Check"))
+    assert served.errors == []
+
+
+# On paper.
+
+SHEET = {"width": 718, "height": 1000}  # A4 within margins of 1 cm
+# What stands out of the column of text, or scrolls within it.
+CUT = """() => {
+  const article = document.querySelector(".bd-article");
+  const right = article.getBoundingClientRect().right + 1;
+  const hidden = ".visually-hidden, .live-spoken, mjx-assistive-mml, svg *";
+  const scrolls = "pre, .live-editor, .pst-scrollable-table-container, .fedlab-picture";
+  return [...article.querySelectorAll("*")].filter((part) =>
+    part.checkVisibility() && !part.closest(hidden) && (
+      part.getBoundingClientRect().right > right
+      || (part.matches(scrolls) && part.scrollWidth > part.clientWidth + 1))
+  ).map((part) => `${part.tagName} ${part.className}: ${part.textContent.slice(0, 60)}`);
+}"""
+
+
+@pytest.fixture
+def paper(light):
+    """The page as it is while the browser prints it."""
+    size = light.viewport_size
+    light.emulate_media(media="print")
+    light.set_viewport_size(SHEET)
+    light.evaluate("dispatchEvent(new Event('beforeprint'))")
+    yield light
+    light.evaluate("dispatchEvent(new Event('afterprint'))")
+    light.emulate_media(media="null")
+    light.set_viewport_size(size)
+
+
+@pages(among=[name for name in SOURCES if re.match(r"ch\d\d_|engine", name)])
+def test_on_paper_nothing_is_cut_off_and_no_fold_is_closed(paper):
+    expect(paper.locator("details:not([open])")).to_have_count(0)
+    assert paper.evaluate(CUT) == []
+    for widget in paper.locator(".fedlab-frames").all():
+        expect(widget.locator("svg[role=img]")).to_be_visible()
+    assert (
+        paper.locator(".live-bar, textarea").evaluate_all(
+            "all => all.filter((part) => part.checkVisibility()).length"
+        )
+        == 0
+    )
+
+
+@pages(among=["ch04_fedex"])
+def test_a_chapter_prints_to_pages_and_its_folds_close_again(light):
+    closed = light.locator("details:not([open])").count()
+    assert closed > 0
+    assert len(re.findall(rb"/Type /Page\b", light.pdf(format="A4"))) > 5
+    expect(light.locator("details:not([open])")).to_have_count(closed)
+
+
+# With the phone in the dark, each pair of colour, width and folds.
+SETTINGS = [("light", 1280, True), ("light", 390, False), ("dark", 1280, False)]
+
+
+@pages(
+    among=["index", "ch04_fedex", "instructor", "reference/training"],
+    nightly=["instructor", "reference/training"],
+)
+def test_axe_finds_nothing_in_light_and_dark_wide_and_narrow_open_and_closed(desktop, site, name):
+    light = go(desktop, f"{site}/{name}.html").page  # nothing is scrolled or answered
+    size = light.viewport_size
+    for theme, width, folds in SETTINGS:
+        light.set_viewport_size({"width": width, "height": 900})
+        light.evaluate(
+            """([theme, open]) => {
+                document.documentElement.dataset.theme = theme;
+                document.querySelectorAll("details").forEach((fold) => (fold.open = open));
+            }""",
+            [theme, folds],
+        )
+        light.evaluate(SETTLE)
+        assert faults(light) == []
+    light.set_viewport_size(size)

@@ -3,10 +3,10 @@
 import re
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
-from tests.book.conftest import HTML, SOURCES, visit
-from tests.book.test_live import run
+from tests.book.cells import run
+from tests.book.conftest import HTML, SOURCES, Visit, go, watched
 from tests.test_live import SOLUTIONS
 
 pytestmark = pytest.mark.book
@@ -16,26 +16,22 @@ QUESTIONS = sum(len(re.findall(r"^choice\($", text, re.M)) for text in CHAPTERS)
 WARM_UPS = sum(text.count("\n:check: ") for text in CHAPTERS)
 
 
-@pytest.fixture(params=["served", "from the folder"])
-def address(request, site):
-    return site if request.param == "served" else f"file://{HTML}"
-
-
 @pytest.fixture
-def context(browser):
-    context = browser.new_context()
-    yield context
-    context.close()
+def window(browser):
+    """A window whose reader has answered nothing yet."""
+    seen = watched(browser)
+    yield seen
+    seen.page.close()
 
 
-def score(page: Page, address: str) -> str:
-    seen = visit(page.context, f"{address}/progress.html")
-    assert seen.errors == []
-    return seen.page.locator(".progress-score").inner_text()
+def score(window: Visit, site: str) -> str:
+    page = go(window, f"{site}/progress.html").page
+    assert window.errors == []
+    return page.locator(".progress-score").inner_text()
 
 
-def test_the_list_has_every_question_and_every_warm_up_of_the_chapters(context, address):
-    page = visit(context, f"{address}/progress.html").page
+def test_the_list_has_every_question_and_every_warm_up_of_the_chapters(window, site):
+    page = go(window, f"{site}/progress.html").page
     expect(page.locator(".progress-chapter li")).to_have_count(QUESTIONS + WARM_UPS)
     names = page.locator(".progress-chapter li").evaluate_all("all => all.map(e => e.dataset.name)")
     assert len(set(names)) == len(names)
@@ -44,21 +40,23 @@ def test_the_list_has_every_question_and_every_warm_up_of_the_chapters(context, 
     assert said.endswith(f"0 of {WARM_UPS} warm-ups done.")
 
 
-def test_formulas_in_answers_are_typeset(context, address):
-    page = visit(context, f"{address}/progress.html").page
+def test_formulas_in_answers_are_typeset(window, site):
+    page = go(window, f"{site}/progress.html").page
     page.evaluate("""() => {
         const guess = {answer: "It is $c$.", right: false};
         for (const item of document.querySelectorAll(".progress-chapter li"))
             if (!item.dataset.name.startsWith("fedlab_edu."))
                 progress.note(item.dataset.name, guess); }""")
-    page = visit(context, f"{address}/progress.html").page
+    page = go(window, f"{site}/progress.html").page
     said = page.locator(".progress-said")
     expect(said.locator("mjx-container")).to_have_count(QUESTIONS)
     expect(said.filter(has_text="$c$")).to_have_count(0)
 
 
-def test_a_first_guess_is_kept_shown_again_and_forgotten_on_request(context, address):
-    page = visit(context, f"{address}/ch04_fedex.html").page
+@pytest.mark.parametrize("place", ["served", "from the folder"])
+def test_a_first_guess_is_kept_shown_again_and_forgotten_on_request(window, site, place):
+    site = site if place == "served" else f"file://{HTML}"
+    page = go(window, f"{site}/ch04_fedex.html").page
     quiz = page.locator(".fedlab-quiz").first
     for right in (False, True):  # the answers' own replies say which is which
         for answer in quiz.get_by_role("radio").all():
@@ -70,26 +68,25 @@ def test_a_first_guess_is_kept_shown_again_and_forgotten_on_request(context, add
             first = quiz.locator("label:has(:checked)").inner_text()
     last = quiz.locator("label:has(:checked)").inner_text()
 
-    page = visit(context, f"{address}/ch04_fedex.html").page
+    page = go(window, f"{site}/ch04_fedex.html").page
     quiz = page.locator(".fedlab-quiz").first
     expect(quiz.locator("label:has(:checked)")).to_have_text(last)
     expect(quiz.locator(".fedlab-reply")).to_have_text(re.compile(r"^Right\. "))
 
-    assert score(page, address).startswith(f"1 of {QUESTIONS} questions answered")
-    page = visit(context, f"{address}/progress.html").page
+    assert score(window, site).startswith(f"1 of {QUESTIONS} questions answered")
+    page = go(window, f"{site}/progress.html").page
     assert first
     page.on("dialog", lambda dialog: dialog.accept())
     page.get_by_role("button", name="Forget my answers").click()
     expect(page.locator(".progress-score")).to_have_text(re.compile("^0 of"))
-    page = visit(context, f"{address}/ch04_fedex.html").page
+    page = go(window, f"{site}/ch04_fedex.html").page
     expect(page.locator(".fedlab-quiz :checked")).to_have_count(0)
 
 
-def test_a_warm_up_counts_when_all_its_checks_hold(context, address):
-    page = visit(context, f"{address}/ch04_fedex.html").page
-    cell = page.locator(".live-cell").last
+@pytest.mark.parametrize("right", [False, True])
+def test_a_warm_up_counts_when_all_its_checks_hold(window, site, right):
+    cell = go(window, f"{site}/ch04_fedex.html").page.locator(".live-cell").last
+    if right:
+        cell.get_by_role("textbox").fill(SOLUTIONS["eg_step"])
     run(cell, "Check")
-    assert score(page, address).endswith(f"0 of {WARM_UPS} warm-ups done.")
-    cell.get_by_role("textbox").fill(SOLUTIONS["eg_step"])
-    run(cell, "Check")
-    assert score(page, address).endswith(f"1 of {WARM_UPS} warm-ups done.")
+    assert score(window, site).endswith(f"{int(right)} of {WARM_UPS} warm-ups done.")
