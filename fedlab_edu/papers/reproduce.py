@@ -20,12 +20,15 @@ from fedlab_edu.papers.fedex import EXPERIMENTS as FEDEX
 from fedlab_edu.papers.fedpop import EXPERIMENTS as FEDPOP
 from fedlab_edu.papers.fedtune import TABLES_1_TO_5
 from fedlab_edu.papers.fedtune_figures import FIGURES
+from fedlab_edu.papers.noise import NOISE
 from fedlab_edu.progress import progress_bar
 from fedlab_edu.tensors import usable_device
 from fedlab_edu.training.threads import run_parallel
 from fedlab_edu.validate import require, whole
 
-EXPERIMENTS = {one.name: one for one in (*FEDEX, FOURIER, BAGS, *TABLES_1_TO_5, *FIGURES, *FEDPOP)}
+EXPERIMENTS = {
+    one.name: one for one in (*FEDEX, FOURIER, BAGS, *TABLES_1_TO_5, *FIGURES, *FEDPOP, NOISE)
+}
 _MOST = 10_000  # seeds
 
 

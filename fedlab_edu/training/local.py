@@ -119,7 +119,7 @@ def cut(
     examples = activations(model, clients, w) * int(width.sum())
     if w.device.type == "cpu":
         number = max(-(-working_set // CPU_TILE_BYTES), -(-examples // EXAMPLES_BYTES))
-        number = max(number, min(threads_for(w, workers), -(-working_set // WORTH_A_THREAD)))
+        number = max(number, min(workers or cores(), -(-working_set // WORTH_A_THREAD)))
     else:
         number = -(-(working_set + examples) // max(1, free(w.device) // 2))
     return make_tiles(width.numpy(), steps(clients.n, c).numpy(), number)

@@ -1,0 +1,158 @@
+"""Searches by noisy scores: few clients evaluate, or the server sees scores with private noise.
+
+Kuo et al. (2023), *On noisy evaluation in federated hyperparameter tuning*, on our searches. As in
+their code, private scores are mean errors with equal weights, plus Laplace noise, clipped to
+[0, 1]; theirs is for one configuration at a time, ours for each row of a tuner's table.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import product
+from math import inf, isfinite
+from typing import Annotated
+
+import torch
+from torch import Tensor
+
+from fedlab_edu.data import Federation
+from fedlab_edu.models.model import Model
+from fedlab_edu.papers.experiment import Experiment
+from fedlab_edu.papers.fedex import SETTINGS
+from fedlab_edu.papers.fedpop import Member
+from fedlab_edu.papers.searches import Setting
+from fedlab_edu.registry import storable
+from fedlab_edu.rounds.result import Round
+from fedlab_edu.rounds.run import Run
+from fedlab_edu.search.workers import Play, play_here
+from fedlab_edu.seeds import generator
+from fedlab_edu.training.scores import Score
+from fedlab_edu.tuners.fedpop import FedPop
+from fedlab_edu.validate import Checked, require, whole
+
+
+@storable
+@dataclass(frozen=True)
+class Noise(Checked):
+    """What stands between the clients' errors and the server.
+
+    Fields:
+        clients: |S|, how many of a round's clients evaluate.
+        epsilon: all scores of a search together are epsilon-differentially private for the
+            validation data of a client; inf adds no noise. The models that clients send are not
+            covered.
+        looks: M, the number of rounds whose scores the search uses, over all arms.
+    """
+
+    clients: Annotated[int, lambda name, value: whole(name, value, 1)]
+    epsilon: float = inf
+    looks: int = 1
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        require(self.epsilon > 0, "epsilon", self.epsilon, "above 0")
+
+    def hide(self, played: Round, gen: torch.Generator) -> Round:
+        """Return the round as the server sees it: errors after training, with equal weights.
+
+        If epsilon is finite, the n clients that evaluate one row of the table all have the score
+        ``mean error + Laplace(M / (n epsilon))``, clipped to [0, 1].
+
+        A client's error, at most 1, is in one sum of a round, so that noise of scale M / epsilon in
+        each sum makes the round (epsilon / M)-private, and M rounds epsilon-private.
+
+        Source: Kuo et al. (2023); Dwork, McSherry, Nissim, Smith (2006) for the mechanism.
+        """
+        order = torch.randperm(len(played.size), generator=gen)
+        asked = order[played.size[order] > 0][: self.clients]
+        size, error = torch.zeros_like(played.size), played.after.error.clamp(max=1)
+        size[asked] = 1
+        if isfinite(self.epsilon):
+            error = self._private(error * size, played.row, size, gen)
+        nothing, score = torch.zeros_like(error), error * size
+        return replace(played, size=size, before=Score(nothing, nothing), after=Score(score, score))
+
+    def _private(self, error: Tensor, row: Tensor, asked: Tensor, gen: torch.Generator) -> Tensor:
+        """Return for each client the noisy mean error of its row."""
+        n, total = row.bincount(asked), row.bincount(error)
+        u = torch.rand(len(n), generator=gen, dtype=torch.float64) - 0.5
+        laplace = -u.sign() * torch.log1p(-2 * u.abs())
+        return ((total + laplace * (self.looks / self.epsilon)) / n).clamp(0, 1)[row]
+
+    def play(
+        self, runs: Sequence[Run], model: Model, fed: Federation, clients: int, rounds: int
+    ) -> list[Run]:
+        """Play rounds as `play_here` does, and let tuners and search see the hidden scores only."""
+        for _ in range(rounds):
+            after = play_here(runs, model, fed, clients, 1)
+            runs = [self._told(*pair) for pair in zip(runs, after, strict=True)]
+        return list(runs)
+
+    def _told(self, before: Run, after: Run) -> Run:
+        gen = generator(before.seed, before.round, 0, 0, 0)  # no other draw has a key so long
+        seen = self.hide(after.history[-1], gen)
+        tuner = before.tuner.tell(seen.result())
+        return replace(after, tuner=tuner, history=(*after.history[:-1], seen))
+
+
+@storable
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class NoisyFedPop(FedPop):
+    """A population of members that sees hidden scores only."""
+
+    noise: Noise
+
+    def train(
+        self, members: Sequence[int], model: Model, fed: Federation, clients: int = 10,
+        play: Play = play_here,
+    ) -> "NoisyFedPop":  # fmt: skip
+        """Return the search after one round of each of some members, played by `Noise.play`."""
+        return super().train(members, model, fed, clients, self.noise.play)
+
+
+@dataclass(frozen=True, kw_only=True)
+class NoisyMember(Member):
+    """A tuner in random search or successive halving, with noise."""
+
+    noise: Noise
+
+    @property
+    def training(self) -> object:
+        """What the search of `Member` depends on, and the noise."""
+        return super().training, self.noise
+
+    def search(self, setting: Setting, model: Model, fed: Federation, seed: int) -> NoisyFedPop:
+        """Start the search. Where no tuner learns, an arm is judged by its last round alone."""
+        begun, learns = super().search(setting, model, fed, seed), self.tuner != "none"
+        fields = vars(begun) | ({} if learns else {"T_g": 1})
+        return NoisyFedPop(**fields, noise=replace(self.noise, looks=looks(begun, learns)))
+
+
+def looks(search: FedPop, learns: bool) -> int:
+    """Return M: all rounds if a tuner learns; else one for each arm that a choice is between."""
+    if learns:
+        return search.total
+    stops, arms, _, eta = search.bracket
+    return sum(n for i in range(len(stops)) if (n := arms // eta**i) > 1)
+
+
+CLIENTS, EPSILONS = (10, 5, 2, 1), (1000, 100, 10, 1)
+LEVELS = {f"{n} of {CLIENTS[0]} clients": Noise(n) for n in CLIENTS}
+LEVELS |= {f"epsilon {e}": Noise(CLIENTS[0], e) for e in EPSILONS}
+SEARCHES = ("RS", "SHA", "RS + FedEx", "RS + FedPop")
+
+
+def _variant(search: str, level: str) -> NoisyMember:
+    wrapper, _, tuner = search.partition(" + ")
+    title, of = f"{search}, {level}", (wrapper, "personalised", tuner or "none")
+    return NoisyMember(title, *of, noise=LEVELS[level])  # type: ignore[arg-type]
+
+
+_CLEAN, *_NOISY = LEVELS
+NOISE = Experiment(
+    "noise",
+    "Kuo et al. (2023), noise in the evaluation",
+    "Noise in the evaluation costs searches their advantage, most where scores decide often.",
+    tuple(_variant(search, level) for search, level in product(SEARCHES, LEVELS)),
+    tuple((f"{s}, {level}", f"{s}, {_CLEAN}") for s, level in product(SEARCHES, _NOISY)),
+    {"book": {"digits": SETTINGS["book"]["digits"]}},
+)
