@@ -21,7 +21,8 @@ from torch import Tensor
 
 # %% tags=["exercise", "q1"]
 def weighted_average(W: Tensor, n: Tensor) -> Tensor:
-    """Exercise 1.1: the average of the clients' models, weighted by their numbers of examples.
+    """Exercise 1.1: the average of the clients' models, weighted by their
+    numbers of examples.
 
     Args:
         W: (B, d), row i is the model w_i of client i.
@@ -44,21 +45,26 @@ def fedavg_round(
     batch: int,
     gradient: Callable[[Tensor, Tensor, Tensor], Tensor],
 ) -> Tensor:
-    """Exercise 1.2: one round of federated averaging in which all the given clients take part.
+    """Exercise 1.2: one round of federated averaging in which all the given
+    clients take part.
 
     Args:
         w: (d,), the server's model.
         clients: for each client its inputs x (n_i, ...) and targets y (n_i,).
-        orders: for each client a list with one order per epoch: a tensor (n_i,) of the positions
-            0, ..., n_i - 1 of its examples, in the order in which this epoch visits them.
-        lr: the learning rate; a step of local training is w_i <- w_i - lr * gradient.
-        batch: the size of the minibatches: the first `batch` entries of an order, then the next
-            `batch`, and so on. The last minibatch of an epoch may be shorter, and is never empty.
-        gradient: `gradient(w, x, y)`, the gradient (d,) of the mean loss of the model w on the
-            examples x, y of one minibatch.
+        orders: for each client a list with one order per epoch: a tensor (n_i,)
+            of the positions 0, ..., n_i - 1 of its examples, in the order in
+            which this epoch visits them.
+        lr: the learning rate; a step of local training is w_i <-
+            w_i - lr * gradient.
+        batch: the size of the minibatches: the first `batch` entries of an
+            order, then the next `batch`, and so on. The last minibatch of an
+            epoch may be shorter, and is never empty.
+        gradient: `gradient(w, x, y)`, the gradient (d,) of the mean loss of the
+            model w on the examples x, y of one minibatch.
 
-    Returns: (d,), the server's new model: the average of the clients' models, weighted by their
-        numbers of examples. Each client starts from w. The arguments are not changed.
+    Returns: (d,), the server's new model: the average of the clients' models,
+        weighted by their numbers of examples. Each client starts from w. The
+        arguments are not changed.
 
     Roughly 12 lines; you may use your function from above.
     """
@@ -94,8 +100,8 @@ def fedavg_round(
 def predict_3() -> str:
     """Exercise 1.3: your prediction; a wrong one costs nothing.
 
-    Returns: what the relative drift of very skewed clients does from 1 epoch to 8, one of
-        "grows", "stays" and "shrinks".
+    Returns: what the relative drift of very skewed clients does from 1 epoch to
+        8, one of "grows", "stays" and "shrinks".
     """
     # Your answer goes here: replace the next line.
     raise NotImplementedError("not written yet")
@@ -123,16 +129,21 @@ def table_3(
 
 
 # %% tags=["exercise"]
-def interval_3(first: list[float], second: list[float], t: float) -> tuple[float, float]:
-    """Return the 95 % interval of the mean difference second - first of paired runs.
+def interval_3(
+    first: list[float], second: list[float], t: float
+) -> tuple[float, float]:
+    """Return the 95 % interval of the mean difference second - first of paired
+    runs.
 
     Args:
         first: numbers x_s of one condition, one for each of n >= 2 seeds s.
         second: numbers y_s of the other condition with the same seeds.
-        t: the 97.5 % quantile of Student's distribution with n - 1 degrees of freedom.
+        t: the 97.5 % quantile of Student's distribution with n - 1 degrees of
+            freedom.
 
-    Returns: the ends (d - h, d + h), where d is the mean of the n differences y_s - x_s and
-        h = t * sd / sqrt(n), with their standard deviation sd (divided by n - 1 under the root).
+    Returns: the ends (d - h, d + h), where d is the mean of the n differences
+        y_s - x_s and h = t * sd / sqrt(n), with their standard deviation sd
+        (divided by n - 1 under the root).
 
     Roughly 6 lines.
     """
@@ -144,8 +155,9 @@ def interval_3(first: list[float], second: list[float], t: float) -> tuple[float
 def reading_3() -> str:
     """Return what your table says, for your instructor, who reads it.
 
-    Returns: three sentences: what you predicted and what you measured, with the interval; why it
-        is so, with the numbers at alpha = 100 in mind; what this experiment cannot tell.
+    Returns: three sentences: what you predicted and what you measured, with the
+        interval; why it is so, with the numbers at alpha = 100 in mind; what
+        this experiment cannot tell.
     """
     # Your answer goes here: replace the next line.
     raise NotImplementedError("not written yet")

@@ -31,10 +31,12 @@ def scaffold_local(
     steps: int,
     gradient: Callable[[Tensor], Tensor],
 ) -> tuple[Tensor, Tensor]:
-    """Exercise 2.1: local training of SCAFFOLD, and the client's next control variate.
+    """Exercise 2.1: local training of SCAFFOLD, and the client's next control
+    variate.
 
-    The client's control variate c_i estimates its own gradient, the server's c that of all clients.
-    Adding c - c_i to each gradient corrects the drift towards the client's own optimum.
+    The client's control variate c_i estimates its own gradient, the server's c
+    that of all clients. Adding c - c_i to each gradient corrects the drift
+    towards the client's own optimum.
 
     Args:
         x: (d,), the model that the client received.
@@ -42,13 +44,15 @@ def scaffold_local(
         control: (d,), the server's control variate c.
         lr: the learning rate.
         steps: K, the number of local steps, at least 1.
-        gradient: `gradient(y)`, the gradient (d,) of the client's loss at the model y.
+        gradient: `gradient(y)`, the gradient (d,) of the client's loss at the
+            model y.
 
     Returns: a pair (y, new_control_i).
         y: (d,), the client's model: it starts at x and takes K steps
             y <- y - lr * (gradient(y) - c_i + c).
-        new_control_i: (d,), the client's next control variate c_i - c + (x - y) / (K lr), with the
-            last y ("option II" in the paper, option 2 in the book).
+        new_control_i: (d,), the client's next control variate
+            c_i - c + (x - y) / (K lr), with the last y ("option II" in the
+            paper, option 2 in the book).
         x, control_i and control are not changed.
 
     Roughly 5 lines.
@@ -67,21 +71,25 @@ def scaffold_server(
     server_lr: float,
     clients: int,
 ) -> tuple[Tensor, Tensor]:
-    """Exercise 2.2: the server's part of a round of SCAFFOLD, in which B of N clients took part.
+    """Exercise 2.2: the server's part of a round of SCAFFOLD, in which B of N
+    clients took part.
 
     Args:
         x: (d,), the server's model, which the clients received.
         control: (d,), the server's control variate c.
         ys: (B, d), row i is the model y_i of the i-th client of the round.
-        new_controls: (B, d), row i is its control variate c_i after local training.
+        new_controls: (B, d), row i is its control variate c_i after local
+            training.
         old_controls: (B, d), row i is its control variate c_i before.
         server_lr: the server's learning rate.
         clients: N, the number of all clients, B of which took part.
 
     Returns: a pair (x, control).
-        x: (d,), the next model: x plus server_lr times the plain mean over the round of y_i - x.
-        control: (d,), the next control variate: c plus the sum over the round of (new c_i - old
-            c_i), divided by N. So c stays the mean of all clients' c_i if it was that before.
+        x: (d,), the next model: x plus server_lr times the plain mean over the
+            round of y_i - x.
+        control: (d,), the next control variate: c plus the sum over the round
+            of (new c_i - old c_i), divided by N. So c stays the mean of all
+            clients' c_i if it was that before.
         The arguments are not changed.
 
     Roughly 3 lines.
@@ -94,7 +102,8 @@ def scaffold_server(
 def feddyn_server(
     w: Tensor, W: Tensor, h: Tensor, alpha: float, clients: int
 ) -> tuple[Tensor, Tensor]:
-    """Exercise 2.3: the server's part of a round of FedDyn, in which B of m clients took part.
+    """Exercise 2.3: the server's part of a round of FedDyn, in which B of m
+    clients took part.
 
     Args:
         w: (d,), the server's model, which the clients received.
@@ -104,8 +113,10 @@ def feddyn_server(
         clients: m, the number of all clients (N in 2.2), B of which took part.
 
     Returns: a pair (w, h).
-        w: (d,), the next model: the plain mean of the w_i, minus h/alpha with the *next* h.
-        h: (d,), the next h: h - alpha/m times the sum over the round of w_i - w.
+        w: (d,), the next model: the plain mean of the w_i, minus h/alpha with
+            the *next* h.
+        h: (d,), the next h: h - alpha/m times the sum over the round of
+            w_i - w.
         The arguments are not changed.
 
     Roughly 3 lines.
@@ -124,27 +135,33 @@ def maml_gradient(
     lr: float,
     steps: int,
 ) -> tuple[Tensor, Tensor]:
-    """Exercise 2.4: a client's adapted model, and the gradient that it sends to the server of MAML.
+    """Exercise 2.4: a client's adapted model, and the gradient that it sends to
+    the server of MAML.
 
-    The client's training loss is the quadratic 1/2 (w - mu)' A (w - mu) with A_train and mu_train
-    (' is the transpose; mu is where the loss is lowest, not FedProx's mu),
-    whose gradient is A (w - mu); its validation loss is the one with A_val and mu_val.
+    The client's training loss is the quadratic 1/2 (w - mu)' A (w - mu) with
+    A_train and mu_train (' is the transpose; mu is where the loss is lowest,
+    not FedProx's mu), whose gradient is A (w - mu); its validation loss is the
+    one with A_val and mu_val.
 
-    The client adapts w by K steps of gradient descent on its training loss. What it reports is how
-    its validation loss *after* adaptation depends on w, the model *before*. A step takes w_k to
-    w_k - lr A_train (w_k - mu_train), which has the Jacobian I - lr A_train. By the chain rule the
-    gradient is a product of K such matrices, times the gradient of the validation loss at w_K.
+    The client adapts w by K steps of gradient descent on its training loss.
+    What it reports is how its validation loss *after* adaptation depends on w,
+    the model *before*. A step takes w_k to w_k - lr A_train (w_k - mu_train),
+    which has the Jacobian I - lr A_train. By the chain rule the gradient is a
+    product of K such matrices, times the gradient of the validation loss at
+    w_K.
 
     Args:
         w: (d,), the model that the client received.
         A_train, A_val: (d, d), symmetric matrices.
-        mu_train, mu_val: (d,), where the training and the validation loss are lowest.
+        mu_train, mu_val: (d,), where the training and the validation loss are
+            lowest.
         lr: the learning rate of adaptation.
         steps: K, the number of steps of adaptation, at least 0.
 
     Returns: a pair (adapted, meta_gradient).
         adapted: (d,), the model w_K after K steps from w.
-        meta_gradient: (d,), the gradient of the validation loss of w_K with respect to w.
+        meta_gradient: (d,), the gradient of the validation loss of w_K with
+            respect to w.
         The arguments are not changed.
 
     Roughly 7 lines.
@@ -183,8 +200,8 @@ def maml_gradient(
 def predict_5() -> str:
     """Exercise 2.5: your prediction; a wrong one costs nothing.
 
-    Returns: what SCAFFOLD's gain does as the labels become more skewed, one of "grows", "stays" and
-        "shrinks".
+    Returns: what SCAFFOLD's gain does as the labels become more skewed, one of
+        "grows", "stays" and "shrinks".
     """
     # Your answer goes here: replace the next line.
     raise NotImplementedError("not written yet")
@@ -212,16 +229,21 @@ def table_5(
 
 
 # %% tags=["exercise"]
-def interval_5(first: list[float], second: list[float], t: float) -> tuple[float, float]:
-    """Return the 95 % interval of the mean difference second - first of paired runs.
+def interval_5(
+    first: list[float], second: list[float], t: float
+) -> tuple[float, float]:
+    """Return the 95 % interval of the mean difference second - first of paired
+    runs.
 
     Args:
         first: numbers x_s of one condition, one for each of n >= 2 seeds s.
         second: numbers y_s of the other condition with the same seeds.
-        t: the 97.5 % quantile of Student's distribution with n - 1 degrees of freedom.
+        t: the 97.5 % quantile of Student's distribution with n - 1 degrees of
+            freedom.
 
-    Returns: the ends (d - h, d + h), where d is the mean of the n differences y_s - x_s and
-        h = t * sd / sqrt(n), with their standard deviation sd (divided by n - 1 under the root).
+    Returns: the ends (d - h, d + h), where d is the mean of the n differences
+        y_s - x_s and h = t * sd / sqrt(n), with their standard deviation sd
+        (divided by n - 1 under the root).
 
     Roughly 6 lines.
     """
@@ -233,8 +255,8 @@ def interval_5(first: list[float], second: list[float], t: float) -> tuple[float
 def reading_5() -> str:
     """Return what your table says, for your instructor, who reads it.
 
-    Returns: three sentences: what you predicted and what you measured, with the intervals; why it
-        is so; what this experiment cannot tell.
+    Returns: three sentences: what you predicted and what you measured, with the
+        intervals; why it is so; what this experiment cannot tell.
     """
     # Your answer goes here: replace the next line.
     raise NotImplementedError("not written yet")

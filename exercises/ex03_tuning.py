@@ -24,25 +24,28 @@ from collections.abc import Callable
 def unspent(total: int, cap: int, eta: int, eliminations: int) -> int:
     """Exercise 3.1: the rounds that no schedule can spend.
 
-    With R eliminations, eta^R arms begin, and one is left, which trains up to round `cap`. The
-    increment D_r, r = 1, ..., R, is the number of rounds from stop r - 1 to stop r (for D_1 from
-    the start). One more round in D_r costs eta^(R-r+1) - 1 rounds more in all: eta^(R-r+1) arms
-    make it, but the one that is left at last trains up to `cap` in any case. So what is spent is
+    With R eliminations, eta^R arms begin, and one is left, which trains up to
+    round `cap`. The increment D_r, r = 1, ..., R, is the number of rounds from
+    stop r - 1 to stop r (for D_1 from the start). One more round in D_r costs
+    eta^(R-r+1) - 1 rounds more in all: eta^(R-r+1) arms make it, but the one
+    that is left at last trains up to `cap` in any case. So what is spent is
 
         cap + (eta^R - 1) D_1 + (eta^(R-1) - 1) D_2 + ... + (eta - 1) D_R.
 
-    Rarely can that be exactly `total`. How many rounds are left over, at least, whatever whole
-    increments of at least 1 are chosen? There may be a billion rounds, so do not try them all.
-    Look at the R costs: which of them divides all the others?
+    Rarely can that be exactly `total`. How many rounds are left over, at least,
+    whatever whole increments of at least 1 are chosen? There may be a billion
+    rounds, so do not try them all. Look at the R costs: which of them divides
+    all the others?
 
     Args:
-        total: the rounds that may be spent, over all arms; enough for increments of 1 each.
+        total: the rounds that may be spent, over all arms; enough for
+            increments of 1 each.
         cap: the rounds of the arm that is left at last.
         eta: at least 2.
         eliminations: R, at least 1.
 
-    Returns: the smallest possible number of rounds, an int of at least 0, by which `total` is
-        larger than what is spent.
+    Returns: the smallest possible number of rounds, an int of at least 0, by
+        which `total` is larger than what is spent.
 
     Roughly 1 line.
     """
@@ -52,21 +55,24 @@ def unspent(total: int, cap: int, eta: int, eliminations: int) -> int:
 
 # %% tags=["exercise", "q2"]
 def schedule(total: int, cap: int, eta: int, eliminations: int) -> list[int]:
-    """Exercise 3.2: the stops with which successive halving makes the most of its rounds.
+    """Exercise 3.2: the stops with which successive halving makes the most of
+    its rounds.
 
     Its costs are those of 3.1: one more round in D_r costs eta^(R-r+1) - 1.
 
-    Equal increments would be (total - cap) / ((eta^(R+1) - 1) / (eta - 1) - R - 1), in which the
-    divisor is the sum of these costs. The increments asked for
+    Equal increments would be
+    (total - cap) / ((eta^(R+1) - 1) / (eta - 1) - R - 1), in which the divisor
+    is the sum of these costs. The increments asked for
 
     - are whole numbers, each at least the floor of the equal one,
     - spend as many rounds as possible, but not more than `total`,
-    - and, where several do so, have the largest possible D_1, then the largest possible D_2, and so
-      on.
+    - and, where several do so, have the largest possible D_1, then the largest
+      possible D_2, and so on.
 
-    Greed is enough: after the least increments give D_1 as many of the rounds that are left as it
-    can take, then D_2, and so on. This never leaves more than it must, by 3.1: whatever the others
-    leave, D_R can take all but what no schedule can spend.
+    Greed is enough: after the least increments give D_1 as many of the rounds
+    that are left as it can take, then D_2, and so on. This never leaves more
+    than it must, by 3.1: whatever the others leave, D_R can take all but what
+    no schedule can spend.
 
     Args:
         total: the rounds that may be spent, over all arms.
@@ -74,11 +80,13 @@ def schedule(total: int, cap: int, eta: int, eliminations: int) -> list[int]:
         eta: at least 2.
         eliminations: R, at least 1.
 
-    Returns: R + 1 stops: D_1, D_1 + D_2, ..., D_1 + ... + D_R, and at last `cap`.
+    Returns: R + 1 stops: D_1, D_1 + D_2, ..., D_1 + ... + D_R, and at last
+        `cap`.
 
     Raises:
-        ValueError: the floor of the equal increment is below 1, or with the increments found the
-            last elimination, at D_1 + ... + D_R, would come after `cap`.
+        ValueError: the floor of the equal increment is below 1, or with the
+            increments found the last elimination, at D_1 + ... + D_R, would
+            come after `cap`.
 
     Roughly 10 lines.
     """
@@ -91,43 +99,51 @@ def survivors(scores: list[float], eta: int) -> list[int]:
     """Exercise 3.3: which arms go on after an elimination.
 
     Args:
-        scores: of each living arm; lower is better. A model that has diverged may have the score
-            inf or NaN ("not a number", math.nan); NaN counts as inf.
+        scores: of each living arm; lower is better. A model that has diverged
+            may have the score inf or NaN ("not a number", math.nan); NaN counts
+            as inf.
         eta: at least 2.
 
-    Returns: the positions in `scores`, counted from 0, of the floor(n / eta) lowest of the n
-        scores, but of at least 1, in rising order of the position. Of equal scores those at lower
-        positions go on. scores is not changed.
+    Returns: the positions in `scores`, counted from 0, of the floor(n / eta)
+        lowest of the n scores, but of at least 1, in rising order of the
+        position. Of equal scores those at lower positions go on. scores is not
+        changed.
 
-    Roughly 3 lines. (A comparison with NaN, such as math.nan < 1, is always False, which is enough
-    to confuse `sorted`. math.isnan tells which scores are NaN.)
+    Roughly 3 lines. (A comparison with NaN, such as math.nan < 1, is always
+    False, which is enough to confuse `sorted`. math.isnan tells which scores
+    are NaN.)
     """
     # Your answer goes here: replace the next line.
     raise NotImplementedError("not written yet")
 
 
 # %% tags=["exercise", "q4"]
-def difference_variance(first: list[float], second: list[float], clients: int, same: bool) -> float:
+def difference_variance(
+    first: list[float], second: list[float], clients: int, same: bool
+) -> float:
     """Exercise 3.4: how noisy a comparison of two arms is.
 
-    All N clients have been asked for the errors of two arms. In a round, a server asks only B of
-    them, drawn at random without replacement, and takes the mean of their errors. The mean of B
-    values out of N, x_1, ..., x_N, drawn in this way has the variance
+    All N clients have been asked for the errors of two arms. In a round, a
+    server asks only B of them, drawn at random without replacement, and takes
+    the mean of their errors. The mean of B values out of N, x_1, ..., x_N,
+    drawn in this way has the variance
 
-        S^2 / B * (1 - B / N),  where  S^2 = sum_i (x_i - mean of x)^2 / (N - 1).
+        S^2 / B * (1 - B / N),  where  S^2 = sum_i (x_i - mean of
+        x)^2 / (N - 1).
 
-    An elimination compares two arms, so the difference of two such means counts. In a race each
-    arm has B clients of its own, drawn independently of the other's. One could as well ask the same
-    B clients about both arms; then each client gives one difference.
+    An elimination compares two arms, so the difference of two such means
+    counts. In a race each arm has B clients of its own, drawn independently of
+    the other's. One could as well ask the same B clients about both arms; then
+    each client gives one difference.
 
     Args:
-        first, second: the errors of the N clients with the first and with the second arm, N at
-            least 2; position i is the same client in both.
+        first, second: the errors of the N clients with the first and with the
+            second arm, N at least 2; position i is the same client in both.
         clients: B, from 1 to N.
         same: whether the same B clients are asked about both arms.
 
-    Returns: the variance of the first arm's mean minus the second arm's, a float. first and second
-        are not changed.
+    Returns: the variance of the first arm's mean minus the second arm's, a
+        float. first and second are not changed.
 
     Roughly 6 lines, with a helper of your own for the formula.
     """
@@ -137,28 +153,33 @@ def difference_variance(first: list[float], second: list[float], clients: int, s
 
 
 # %% tags=["exercise", "q5"]
-def perturb(c: float, low: float, high: float, eps: float, u: float, whole: bool) -> float | int:
-    """Exercise 3.5: local perturbation, which draws a value of a hyperparameter near a given one.
+def perturb(
+    c: float, low: float, high: float, eps: float, u: float, whole: bool
+) -> float | int:
+    """Exercise 3.5: local perturbation, which draws a value of a hyperparameter
+    near a given one.
 
-    All values are in the scale in which the hyperparameter is searched: of a learning rate, for
-    instance, low, high and c are the logarithms.
+    All values are in the scale in which the hyperparameter is searched: of a
+    learning rate, for instance, low, high and c are the logarithms.
 
     Args:
         c: the given value, from low to high.
         low, high: the ends of the range, low < high.
         eps: at least 0; how near, as a share of the range.
-        u: the random draw, from [0, 1). The value that is returned never falls as u rises.
+        u: the random draw, from [0, 1). The value that is returned never falls
+            as u rises.
         whole: whether only whole numbers count; then c, low and high are ints.
 
-    Returns: a draw, clipped to the range: what is below low becomes low, what is above high becomes
-        high. Before it is clipped, it is
+    Returns: a draw, clipped to the range: what is below low becomes low, what
+        is above high becomes high. Before it is clipped, it is
 
-        - if not whole, uniform from c - (high - low) eps at u = 0 to c + (high - low) eps at u = 1;
-          a float.
-        - if whole, uniform on the 2h + 1 ints c - h, ..., c + h, of which u takes the one at
-          position floor(u (2h + 1)), counted from 0; an int. h is ceil((high - low) eps - 1e-9):
-          without the 1e-9 a rounding error would count as one more, as 50 * 0.14 is
-          7.000000000000001 in floating point.
+        - if not whole, uniform from c - (high - low) eps at u = 0 to
+          c + (high - low) eps at u = 1; a float.
+        - if whole, uniform on the 2h + 1 ints c - h, ..., c + h, of which u
+          takes the one at position floor(u (2h + 1)), counted from 0; an int. h
+          is ceil((high - low) eps - 1e-9): without the 1e-9 a rounding error
+          would count as one more, as 50 * 0.14 is 7.000000000000001 in floating
+          point.
 
     Roughly 7 lines.
     """
@@ -196,8 +217,8 @@ def perturb(c: float, low: float, high: float, eps: float, u: float, whole: bool
 def predict_6() -> str:
     """Exercise 3.6: your prediction; a wrong one costs nothing.
 
-    Returns: what raises the share of winners that repeat more: "the same 5", "20 of its own", or
-        "neither".
+    Returns: what raises the share of winners that repeat more: "the same 5",
+        "20 of its own", or "neither".
     """
     # Your answer goes here: replace the next line.
     raise NotImplementedError("not written yet")
@@ -225,16 +246,21 @@ def table_6(
 
 
 # %% tags=["exercise"]
-def interval_6(first: list[float], second: list[float], t: float) -> tuple[float, float]:
-    """Return the 95 % interval of the mean difference second - first of paired runs.
+def interval_6(
+    first: list[float], second: list[float], t: float
+) -> tuple[float, float]:
+    """Return the 95 % interval of the mean difference second - first of paired
+    runs.
 
     Args:
         first: numbers x_s of one condition, one for each of n >= 2 seeds s.
         second: numbers y_s of the other condition with the same seeds.
-        t: the 97.5 % quantile of Student's distribution with n - 1 degrees of freedom.
+        t: the 97.5 % quantile of Student's distribution with n - 1 degrees of
+            freedom.
 
-    Returns: the ends (d - h, d + h), where d is the mean of the n differences y_s - x_s and
-        h = t * sd / sqrt(n), with their standard deviation sd (divided by n - 1 under the root).
+    Returns: the ends (d - h, d + h), where d is the mean of the n differences
+        y_s - x_s and h = t * sd / sqrt(n), with their standard deviation sd
+        (divided by n - 1 under the root).
 
     Roughly 6 lines.
     """
@@ -246,8 +272,8 @@ def interval_6(first: list[float], second: list[float], t: float) -> tuple[float
 def reading_6() -> str:
     """Return what your table says, for your instructor, who reads it.
 
-    Returns: three sentences: what you predicted and what you measured, with the intervals; why it
-        is so; what this experiment cannot tell.
+    Returns: three sentences: what you predicted and what you measured, with the
+        intervals; why it is so; what this experiment cannot tell.
     """
     # Your answer goes here: replace the next line.
     raise NotImplementedError("not written yet")

@@ -30,8 +30,9 @@ def shared_fit(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Exercise 5.1: the fit of one linear classifier, by ridge regression.
 
-    Each class c has a target t_ic for each example i: +1 if example i is of class c, else -1. What
-    x_i W + b predicts is to be near these targets, and W is to be small.
+    Each class c has a target t_ic for each example i: +1 if example i is of
+    class c, else -1. What x_i W + b predicts is to be near these targets, and W
+    is to be small.
 
     Args:
         X: (N, n), the features. There may be more features than examples.
@@ -41,14 +42,16 @@ def shared_fit(
 
     Returns: a pair (W, b) of (n, classes) and (classes,), for which
 
-            lam (sum of the squares of all entries of W) + sum (t_ic - (x_i W)_c - b_c)^2
+            lam (sum of the squares of all entries of W)
+            + sum (t_ic - (x_i W)_c - b_c)^2
 
-        is as small as possible. The second sum is over all i and c. b is not in the first sum. The
-        arguments are not changed.
+        is as small as possible. The second sum is over all i and c. b is not in
+        the first sum. The arguments are not changed.
 
-    Roughly 6 lines. (At the minimum all derivatives are 0. The one with respect to b_c says that
-    the errors t_ic - (x_i W)_c - b_c have the mean 0 over the examples, which gives b once W is
-    known; put into the sum, it leaves a ridge regression without b, on X and t minus their means.)
+    Roughly 6 lines. (At the minimum all derivatives are 0. The one with respect
+    to b_c says that the errors t_ic - (x_i W)_c - b_c have the mean 0 over the
+    examples, which gives b once W is known; put into the sum, it leaves a ridge
+    regression without b, on X and t minus their means.)
     """
     # Your answer goes here: replace the next line.
     raise NotImplementedError("not written yet")
@@ -56,26 +59,31 @@ def shared_fit(
 
 # %% tags=["exercise", "q2"]
 def halve(scores: np.ndarray, alive: np.ndarray) -> np.ndarray:
-    """Exercise 5.2: the probabilities with which the examples of the next round draw their maps.
+    """Exercise 5.2: the probabilities with which the examples of the next round
+    draw their maps.
 
-    The better half of the n living maps stays, in full ceil(n / 2). The paper prints another rule:
-    p_i becomes 2 p_i if s_i is at most the median of all k scores, and else 0. Then the maps that
-    have gone still count in the median. With the same scores in each round:
+    The better half of the n living maps stays, in full ceil(n / 2). The paper
+    prints another rule: p_i becomes 2 p_i if s_i is at most the median of all k
+    scores, and else 0. Then the maps that have gone still count in the median.
+    With the same scores in each round:
 
         scores           1    2    3    4      their median is always 2.5
         p after round 1  1/2  1/2  0    0
         p after round 2  1    1    0    0      nobody has gone, and the sum is 2
 
     Args:
-        scores: (k,), lower is better, and NaN counts as inf. Those of maps that have gone play no
-            part; they may even be lower than all others, or NaN.
+        scores: (k,), lower is better, and NaN counts as inf. Those of maps that
+            have gone play no part; they may even be lower than all others, or
+            NaN.
         alive: (k,), bool, which maps are living, at least one.
 
-    Returns: (k,), the same probability for each of the ceil(n / 2) living maps with the lowest
-        scores, so that the sum is 1, and 0 for all other maps. Of equal scores those at lower
-        positions stay. scores and alive are not changed.
+    Returns: (k,), the same probability for each of the ceil(n / 2) living maps
+        with the lowest scores, so that the sum is 1, and 0 for all other maps.
+        Of equal scores those at lower positions stay. scores and alive are not
+        changed.
 
-    Roughly 5 lines. (np.argsort leaves equal scores in their order only with kind="stable".)
+    Roughly 5 lines. (np.argsort leaves equal scores in their order only with
+    kind="stable".)
     """
     # Your answer goes here: replace the next line.
     raise NotImplementedError("not written yet")
@@ -87,26 +95,31 @@ def weights_round(
 ) -> np.ndarray:
     """Exercise 5.3: a round of multiplicative weights.
 
-    There are k configurations, and p_i is the probability with which a client draws configuration
-    i. In this round B clients have drawn one each, trained with it, and report a score, their loss.
-    Each client multiplies the p_i of its configuration i by a factor. Configurations that no client
-    has drawn are multiplied by nothing. In the end all p are divided by their sum.
+    There are k configurations, and p_i is the probability with which a client
+    draws configuration i. In this round B clients have drawn one each, trained
+    with it, and report a score, their loss. Each client multiplies the p_i of
+    its configuration i by a factor. Configurations that no client has drawn are
+    multiplied by nothing. In the end all p are divided by their sum.
 
     Args:
         p: (k,), the probabilities in this round; their sum is 1.
-        rows: (B,), int64, rows[j] is the configuration that client j has drawn. Several clients may
-            have drawn the same one: each multiplies it by its factor.
-        scores: (B,), scores[j] is the score of client j, at least 0. No score is so large that a
-            factor becomes 0.
+        rows: (B,), int64, rows[j] is the configuration that client j has drawn.
+            Several clients may have drawn the same one: each multiplies it by
+            its factor.
+        scores: (B,), scores[j] is the score of client j, at least 0. No score
+            is so large that a factor becomes 0.
         tau: how many rounds there are in all.
-        divide: False for the rule that the paper prints: the factor is exp(-scores[j] / sqrt(tau)).
-            True for FedEx's correction: each score is first divided by the p of its configuration,
-            with the p from before the round. So the factor is exp(-scores[j] / (p_i sqrt(tau))).
+        divide: False for the rule that the paper prints: the factor is
+            exp(-scores[j] / sqrt(tau)). True for FedEx's correction: each score
+            is first divided by the p of its configuration, with the p from
+            before the round. So the factor is exp(-scores[j] / (p_i
+            sqrt(tau))).
 
-    Returns: (k,), the probabilities in the next round. The arguments are not changed.
+    Returns: (k,), the probabilities in the next round. The arguments are not
+        changed.
 
-    Roughly 5 lines. (`total[rows] += scores` adds once where a row occurs twice; np.add.at adds
-    each time.)
+    Roughly 5 lines. (`total[rows] += scores` adds once where a row occurs
+    twice; np.add.at adds each time.)
     """
     # Your answer goes here: replace the next line.
     raise NotImplementedError("not written yet")
@@ -140,8 +153,8 @@ def weights_round(
 def predict_4() -> str:
     """Exercise 5.4: your prediction; a wrong one costs nothing.
 
-    Returns: where the probability of the better configuration goes with the printed rule and a
-        ratio of 4, one of "to 1", "to 1/2" and "in between".
+    Returns: where the probability of the better configuration goes with the
+        printed rule and a ratio of 4, one of "to 1", "to 1/2" and "in between".
     """
     # Your answer goes here: replace the next line.
     raise NotImplementedError("not written yet")
@@ -169,16 +182,21 @@ def table_4(
 
 
 # %% tags=["exercise"]
-def interval_4(first: list[float], second: list[float], t: float) -> tuple[float, float]:
-    """Return the 95 % interval of the mean difference second - first of paired runs.
+def interval_4(
+    first: list[float], second: list[float], t: float
+) -> tuple[float, float]:
+    """Return the 95 % interval of the mean difference second - first of paired
+    runs.
 
     Args:
         first: numbers x_s of one condition, one for each of n >= 2 seeds s.
         second: numbers y_s of the other condition with the same seeds.
-        t: the 97.5 % quantile of Student's distribution with n - 1 degrees of freedom.
+        t: the 97.5 % quantile of Student's distribution with n - 1 degrees of
+            freedom.
 
-    Returns: the ends (d - h, d + h), where d is the mean of the n differences y_s - x_s and
-        h = t * sd / sqrt(n), with their standard deviation sd (divided by n - 1 under the root).
+    Returns: the ends (d - h, d + h), where d is the mean of the n differences
+        y_s - x_s and h = t * sd / sqrt(n), with their standard deviation sd
+        (divided by n - 1 under the root).
 
     Roughly 4 lines.
     """
@@ -190,9 +208,9 @@ def interval_4(first: list[float], second: list[float], t: float) -> tuple[float
 def reading_4() -> str:
     """Return what your table says, for your instructor, who reads it.
 
-    Returns: three sentences: what you predicted and what you measured, with the interval; why p
-        comes to rest where it does, with the numbers of both ratios; what this experiment cannot
-        tell.
+    Returns: three sentences: what you predicted and what you measured, with the
+        interval; why p comes to rest where it does, with the numbers of both
+        ratios; what this experiment cannot tell.
     """
     # Your answer goes here: replace the next line.
     raise NotImplementedError("not written yet")

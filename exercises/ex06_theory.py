@@ -25,15 +25,19 @@ import numpy as np
 
 
 # %% tags=["exercise", "q1"]
-def ogd(z: np.ndarray, w: np.ndarray, c: float, radius: float) -> tuple[np.ndarray, float]:
+def ogd(
+    z: np.ndarray, w: np.ndarray, c: float, radius: float
+) -> tuple[np.ndarray, float]:
     """Exercise 6.1: projected online gradient descent on quadratic losses.
 
-    Loss i is 1/2 |w - z_i|^2, with the length |v| = sqrt(sum of the squares of the entries of v).
-    For one i after the other: play the point w_i, suffer loss i at w_i, take a step from w_i to
-    w_i - c (gradient of loss i at w_i), and project. The result is w_(i+1).
+    Loss i is 1/2 |w - z_i|^2, with the length |v| = sqrt(sum of the squares of
+    the entries of v). For one i after the other: play the point w_i, suffer
+    loss i at w_i, take a step from w_i to w_i - c (gradient of loss i at w_i),
+    and project. The result is w_(i+1).
 
-    To project v onto the ball around 0 is to take the ball's nearest point: v itself if |v| is at
-    most the radius, else the point in the direction of v whose length is the radius.
+    To project v onto the ball around 0 is to take the ball's nearest point: v
+    itself if |v| is at most the radius, else the point in the direction of v
+    whose length is the radius.
 
     Args:
         z: (m, d), row i belongs to loss i.
@@ -42,8 +46,8 @@ def ogd(z: np.ndarray, w: np.ndarray, c: float, radius: float) -> tuple[np.ndarr
         radius: of the ball, above 0.
 
     Returns: a pair (points, total).
-        points: (m, d), the points that were played, w first. What comes out of the last step is
-            not played any more.
+        points: (m, d), the points that were played, w first. What comes out of
+            the last step is not played any more.
         total: the sum of the m losses that were suffered, a float.
         The arguments are not changed.
 
@@ -57,21 +61,24 @@ def ogd(z: np.ndarray, w: np.ndarray, c: float, radius: float) -> tuple[np.ndarr
 def bandit_step(z: np.ndarray, arm: int, loss: float, eta: float) -> np.ndarray:
     """Exercise 6.2: a step of the bandit, which knows the loss of a single arm.
 
-    The k step sizes are the arms, and a task's total loss is the loss of the arm that was played.
-    Dividing by the arm's probability makes up for arms that are played rarely: on average over the
-    draws each log p_j falls by eta times its own loss, before normalising. It is the step of
-    exercise 4, with one client and a step size eta that stays the same.
+    The k step sizes are the arms, and a task's total loss is the loss of the
+    arm that was played. Dividing by the arm's probability makes up for arms
+    that are played rarely: on average over the draws each log p_j falls by eta
+    times its own loss, before normalising. It is the step of exercise 4, with
+    one client and a step size eta that stays the same.
 
     Args:
         z: (k,), log p, the logarithms of the arms' probabilities.
-        arm: a, the arm that was played, from 0 to k - 1. Its entry of z is above -700.
+        arm: a, the arm that was played, from 0 to k - 1. Its entry of z is
+            above -700.
         loss: its loss. It may also be below 0, as a regret may.
         eta: the step size of the bandit, at least 0.
 
-    Returns: (k,), the next log p: p_a is multiplied by exp(-eta loss / p_a), with the p_a from
-        before the step; the other p stay; then all p are divided by their sum. No entry of the
-        answer may be inf, -inf or NaN, even where entries of z are below -1000, or p_a changes by
-        a factor such as exp(-100000) or exp(100000). z is not changed.
+    Returns: (k,), the next log p: p_a is multiplied by exp(-eta loss / p_a),
+        with the p_a from before the step; the other p stay; then all p are
+        divided by their sum. No entry of the answer may be inf, -inf or NaN,
+        even where entries of z are below -1000, or p_a changes by a factor such
+        as exp(-100000) or exp(100000). z is not changed.
 
     Roughly 4 lines.
     """
@@ -80,28 +87,35 @@ def bandit_step(z: np.ndarray, arm: int, loss: float, eta: float) -> np.ndarray:
 
 
 # %% tags=["exercise", "q3"]
-def best_step(distances: np.ndarray, c: np.ndarray, G: float, m: int) -> tuple[float, int]:
-    """Exercise 6.3: what the best step size of a grid costs at most, from a line of the proof.
+def best_step(
+    distances: np.ndarray, c: np.ndarray, G: float, m: int
+) -> tuple[float, int]:
+    """Exercise 6.3: what the best step size of a grid costs at most, from a
+    line of the proof.
 
-    With the step size c the regret of online gradient descent (6.1) on a task is at most
+    With the step size c the regret of online gradient descent (6.1) on a task
+    is at most
 
         |w_1 - w*|^2 / (2 c) + c m G^2 / 2,
 
-    where w_1 is the task's first point and w* its best fixed point. A small c is slow to get to w*,
-    and a large c overshoots. (The paper has c m G^2, twice as much; for 6.1 the half of it is
-    enough.) The step size is the same for all tasks. So the mean regret of the tasks with step size
-    c_j is at most the mean of these bounds, and with the best j the least of these means.
+    where w_1 is the task's first point and w* its best fixed point. A small c
+    is slow to get to w*, and a large c overshoots. (The paper has c m G^2,
+    twice as much; for 6.1 the half of it is enough.) The step size is the same
+    for all tasks. So the mean regret of the tasks with step size c_j is at most
+    the mean of these bounds, and with the best j the least of these means.
 
     Args:
-        distances: (tau,), the |w_1 - w*| of each task, not yet squared. Some may be 0.
+        distances: (tau,), the |w_1 - w*| of each task, not yet squared. Some
+            may be 0.
         c: (k,), the step sizes, above 0, in any order.
         G: no gradient is longer.
         m: the number of losses in a task.
 
     Returns: a pair (bound, j).
-        bound: the least, over the step sizes, of the mean of the tasks' bounds; a float.
-        j: the position in c, from 0, of the step size that has it; an int. Of equal ones it is the
-            first. The arguments are not changed.
+        bound: the least, over the step sizes, of the mean of the tasks' bounds;
+            a float.
+        j: the position in c, from 0, of the step size that has it; an int. Of
+            equal ones it is the first. The arguments are not changed.
 
     Roughly 3 lines.
     """
@@ -137,8 +151,8 @@ def best_step(distances: np.ndarray, c: np.ndarray, G: float, m: int) -> tuple[f
 def predict_4() -> str:
     """Exercise 6.4: your prediction; a wrong one costs nothing.
 
-    Returns: what the bound divided by the truth does from 100 to 1,000 clients, one of "grows",
-        "stays" and "shrinks".
+    Returns: what the bound divided by the truth does from 100 to 1,000 clients,
+        one of "grows", "stays" and "shrinks".
     """
     # Your answer goes here: replace the next line.
     raise NotImplementedError("not written yet")
@@ -166,16 +180,21 @@ def table_4(
 
 
 # %% tags=["exercise"]
-def interval_4(first: list[float], second: list[float], t: float) -> tuple[float, float]:
-    """Return the 95 % interval of the mean difference second - first of paired runs.
+def interval_4(
+    first: list[float], second: list[float], t: float
+) -> tuple[float, float]:
+    """Return the 95 % interval of the mean difference second - first of paired
+    runs.
 
     Args:
         first: numbers x_s of one condition, one for each of n >= 2 seeds s.
         second: numbers y_s of the other condition with the same seeds.
-        t: the 97.5 % quantile of Student's distribution with n - 1 degrees of freedom.
+        t: the 97.5 % quantile of Student's distribution with n - 1 degrees of
+            freedom.
 
-    Returns: the ends (d - h, d + h), where d is the mean of the n differences y_s - x_s and
-        h = t * sd / sqrt(n), with their standard deviation sd (divided by n - 1 under the root).
+    Returns: the ends (d - h, d + h), where d is the mean of the n differences
+        y_s - x_s and h = t * sd / sqrt(n), with their standard deviation sd
+        (divided by n - 1 under the root).
 
     Roughly 4 lines.
     """
@@ -187,8 +206,9 @@ def interval_4(first: list[float], second: list[float], t: float) -> tuple[float
 def reading_4() -> str:
     """Return what your table says, for your instructor, who reads it.
 
-    Returns: three sentences: what you predicted and what you measured, with the interval; why the
-        bound gets looser although there are more clients; what this experiment cannot tell.
+    Returns: three sentences: what you predicted and what you measured, with the
+        interval; why the bound gets looser although there are more clients;
+        what this experiment cannot tell.
     """
     # Your answer goes here: replace the next line.
     raise NotImplementedError("not written yet")

@@ -26,18 +26,21 @@ def window_mean(trace: np.ndarray, gamma: float, T: int, born: int) -> float:
     """Exercise 8.1: a member's score, the discounted mean of its last rounds.
 
     Args:
-        trace: (r,), r >= 1, the member's loss in each round so far, the newest last. inf where a
-            client has diverged, NaN where no client of the round had validation data.
-        gamma: of two rounds that follow one another the earlier one counts gamma times as much as
-            the later one. From above 0 to 1.
+        trace: (r,), r >= 1, the member's loss in each round so far, the newest
+            last. inf where a client has diverged, NaN where no client of the
+            round had validation data.
+        gamma: of two rounds that follow one another the earlier one counts
+            gamma times as much as the later one. From above 0 to 1.
         T: how many rounds the score looks back at most.
-        born: the number of rounds before the member was copied from another one; 0 if it never was.
-            From 0 to r. Losses of these rounds are those of another model.
+        born: the number of rounds before the member was copied from another
+            one; 0 if it never was. From 0 to r. Losses of these rounds are
+            those of another model.
 
-    Returns: a float: the weighted mean of the losses of the last T rounds, without those before the
-        member was born and without those that are NaN. Rounds that are left out do not count, and
-        the newest of the others has weight 1, the one before it gamma, then gamma^2, and so on.
-        NaN if none is left, and inf if one of them is inf. trace is not changed.
+    Returns: a float: the weighted mean of the losses of the last T rounds,
+        without those before the member was born and without those that are NaN.
+        Rounds that are left out do not count, and the newest of the others has
+        weight 1, the one before it gamma, then gamma^2, and so on. NaN if none
+        is left, and inf if one of them is inf. trace is not changed.
 
     Roughly 6 lines.
     """
@@ -58,25 +61,31 @@ def evo_annealed(
     fresh: np.ndarray,
     u: np.ndarray,
 ) -> np.ndarray:
-    """Exercise 8.2: Evo in round r, for one hyperparameter of n members at once.
+    """Exercise 8.2: Evo in round r, for one hyperparameter of n members at
+    once.
 
-    The interval is that of the scale in which the hyperparameter was drawn at first. For a learning
-    rate from 0.0001 to 1 it is [-4, 0], and h holds the logarithms to the base 10.
+    The interval is that of the scale in which the hyperparameter was drawn at
+    first. For a learning rate from 0.0001 to 1 it is [-4, 0], and h holds the
+    logarithms to the base 10.
 
     Args:
         h: (n,), the values of the members, from a to b.
         a, b: the ends of the interval, a < b.
-        eps: how far a value may move in round 0, as a share of the length b - a. From 0 to 1.
+        eps: how far a value may move in round 0, as a share of the length
+            b - a. From 0 to 1.
         p_re: the probability of a fresh draw in round 0. From 0 to 1.
-        r, R: the round, from 0 to R, of R >= 1. Both eps and p_re are annealed: in round r they are
-            multiplied by a factor that falls along half a cosine, from 1 in round 0 to 0 in round
-            R. (In round R / 2 it is 1/2, and at first it falls slowly.)
-        coin, fresh, u: (n,) each, draws from [0, 1). Entry k belongs to member k.
+        r, R: the round, from 0 to R, of R >= 1. Both eps and p_re are annealed:
+            in round r they are multiplied by a factor that falls along half a
+            cosine, from 1 in round 0 to 0 in round R. (In round R / 2 it is
+            1/2, and at first it falls slowly.)
+        coin, fresh, u: (n,) each, draws from [0, 1). Entry k belongs to member
+            k.
 
-    Returns: (n,), the next values. Where coin is below the annealed p_re, it is the fresh draw
-        a + (b - a) fresh, whatever h is. Elsewhere it is h + (2 u - 1) (b - a) eps with the
-        annealed eps, which is up to (b - a) eps below or above h; and if this is outside [a, b],
-        the nearer end. (The paper does not say what to do outside, but a dropout rate below 0 means
+    Returns: (n,), the next values. Where coin is below the annealed p_re, it is
+        the fresh draw a + (b - a) fresh, whatever h is. Elsewhere it is h + (2
+        u - 1) (b - a) eps with the annealed eps, which is up to (b - a) eps
+        below or above h; and if this is outside [a, b], the nearer end. (The
+        paper does not say what to do outside, but a dropout rate below 0 means
         nothing.) The arguments are not changed.
 
     Roughly 4 lines.
@@ -86,23 +95,27 @@ def evo_annealed(
 
 
 # %% tags=["exercise", "q3"]
-def top_and_bottom(scores: np.ndarray, rho: float) -> tuple[np.ndarray, np.ndarray]:
+def top_and_bottom(
+    scores: np.ndarray, rho: float
+) -> tuple[np.ndarray, np.ndarray]:
     """Exercise 8.3: the places of the best and of the worst members.
 
-    Of K members K / rho are in either set, rounded up, but no more than K / 2, rounded down. So
-    nobody is in both. (The paper takes all scores up to a quantile, and all from another one. If
-    all scores are equal, each member is then in both sets, and even the best one is replaced.)
+    Of K members K / rho are in either set, rounded up, but no more than K / 2,
+    rounded down. So nobody is in both. (The paper takes all scores up to a
+    quantile, and all from another one. If all scores are equal, each member is
+    then in both sets, and even the best one is replaced.)
 
     Args:
-        scores: (K,), validation losses: lower is better. Some may be inf, and NaN counts as inf: a
-            member that has diverged has one of the two.
+        scores: (K,), validation losses: lower is better. Some may be inf, and
+            NaN counts as inf: a member that has diverged has one of the two.
         rho: about one in rho is in either set. At least 1.
 
-    Returns: a pair (top, bottom) of lists, or of arrays, of places from 0 to K - 1. Rank the
-        members from the best to the worst, of equal scores the lower place first. top are the first
-        of this ranking, and bottom the last of it, both in its order: the best of all is the first
-        of top, and the worst of all the last of bottom. With K = 1 both are empty. scores is not
-        changed.
+    Returns: a pair (top, bottom) of lists, or of arrays, of places from 0 to
+        K - 1. Rank the members from the best to the worst, of equal scores the
+        lower place first. top are the first of this ranking, and bottom the
+        last of it, both in its order: the best of all is the first of top, and
+        the worst of all the last of bottom. With K = 1 both are empty. scores
+        is not changed.
 
     Roughly 4 lines.
     """
@@ -121,26 +134,28 @@ def exploit(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Exercise 8.4: one turn of evolution for the whole population.
 
-    Each member of the bottom is replaced: it copies the weights and the hyperparameters of a member
-    of the top, and the hyperparameters evolve. All are replaced at once. So if one is in both sets,
-    as may happen with the sets of the paper, it is replaced, and whoever copies it gets what it was
-    before.
+    Each member of the bottom is replaced: it copies the weights and the
+    hyperparameters of a member of the top, and the hyperparameters evolve. All
+    are replaced at once. So if one is in both sets, as may happen with the sets
+    of the paper, it is replaced, and whoever copies it gets what it was before.
 
     Args:
         hp: (K, h), row k holds the hyperparameters of member k.
         weights: (K, d), row k holds the weights of its model.
-        top: the places, from 0 to K - 1, of those that may be copied, each once, the best first.
-            It is empty where all have diverged.
-        bottom: the places of those that are replaced, each once, in any order. Some of them may be
-            in the top as well.
-        u: (K,), draws from [0, 1). Member b of the bottom copies member top[int(u[b] * len(top))].
-        evolve: a function. evolve(x, b) returns (h,), what Evo makes for member b of the
-            hyperparameters x, (h,). Here x are those of the member that b copies.
+        top: the places, from 0 to K - 1, of those that may be copied, each
+            once, the best first. It is empty where all have diverged.
+        bottom: the places of those that are replaced, each once, in any order.
+            Some of them may be in the top as well.
+        u: (K,), draws from [0, 1). Member b of the bottom copies member
+            top[int(u[b] * len(top))].
+        evolve: a function. evolve(x, b) returns (h,), what Evo makes for member
+            b of the hyperparameters x, (h,). Here x are those of the member
+            that b copies.
 
-    Returns: a pair (hp, weights) of arrays, for the next rounds. A member of the bottom has the
-        weights of the one that it copies, as they are, and the evolved hyperparameters. All others
-        have what they had, and if the top is empty, so has the bottom. The arguments are not
-        changed.
+    Returns: a pair (hp, weights) of arrays, for the next rounds. A member of
+        the bottom has the weights of the one that it copies, as they are, and
+        the evolved hyperparameters. All others have what they had, and if the
+        top is empty, so has the bottom. The arguments are not changed.
 
     Roughly 6 lines.
     """
@@ -150,28 +165,36 @@ def exploit(
 
 # %% tags=["exercise", "q5"]
 def vector_scores(
-    before: np.ndarray, after: np.ndarray, diverged: np.ndarray, gamma: float, difference: bool
+    before: np.ndarray,
+    after: np.ndarray,
+    diverged: np.ndarray,
+    gamma: float,
+    difference: bool,
 ) -> np.ndarray:
     """Exercise 8.5: the scores of FedPop-L's K vectors after T rounds.
 
-    In each round one client trains with each vector. The paper judges a vector by the loss of its
-    client after the training. That is high where the client's data are hard, with any vector. The
-    *difference*, the loss after the training minus the loss before, is what the training changed.
+    In each round one client trains with each vector. The paper judges a vector
+    by the loss of its client after the training. That is high where the
+    client's data are hard, with any vector. The *difference*, the loss after
+    the training minus the loss before, is what the training changed.
 
     Args:
-        before, after: (T, K), the validation losses, before and after its training, of the client
-            that trained with vector k in round t; the newest round is the last row. Both are NaN
-            where that client had no validation data.
-        diverged: (T, K), bool, True where the client's model has diverged. Its losses may then be
-            inf, NaN, or any number.
-        gamma: of two rounds that follow one another the earlier one counts gamma times as much,
-            whether or not other rounds are left out. From above 0 to 1.
+        before, after: (T, K), the validation losses, before and after its
+            training, of the client that trained with vector k in round t; the
+            newest round is the last row. Both are NaN where that client had no
+            validation data.
+        diverged: (T, K), bool, True where the client's model has diverged. Its
+            losses may then be inf, NaN, or any number.
+        gamma: of two rounds that follow one another the earlier one counts
+            gamma times as much, whether or not other rounds are left out. From
+            above 0 to 1.
         difference: whether to judge by the difference, or by the loss after.
 
-    Returns: (K,), for each vector the mean over its rounds, in which round t counts
-        gamma^(T - 1 - t), t from 0. Rounds without validation data are left out, of the sum and of
-        the weights. A vector with which a client has diverged gets inf, whatever else it has seen,
-        and one with no round left gets NaN. The arguments are not changed.
+    Returns: (K,), for each vector the mean over its rounds, in which round t
+        counts gamma^(T - 1 - t), t from 0. Rounds without validation data are
+        left out, of the sum and of the weights. A vector with which a client
+        has diverged gets inf, whatever else it has seen, and one with no round
+        left gets NaN. The arguments are not changed.
 
     Roughly 7 lines.
     """
@@ -209,8 +232,8 @@ def vector_scores(
 def predict_6() -> str:
     """Exercise 8.6: your prediction; a wrong one costs nothing.
 
-    Returns: how far step sizes rise from 0.01 by the difference, compared with the loss after: one
-        of "more", "as much" and "less".
+    Returns: how far step sizes rise from 0.01 by the difference, compared with
+        the loss after: one of "more", "as much" and "less".
     """
     # Your answer goes here: replace the next line.
     raise NotImplementedError("not written yet")
@@ -238,16 +261,21 @@ def table_6(
 
 
 # %% tags=["exercise"]
-def interval_6(first: list[float], second: list[float], t: float) -> tuple[float, float]:
-    """Return the 95 % interval of the mean difference second - first of paired runs.
+def interval_6(
+    first: list[float], second: list[float], t: float
+) -> tuple[float, float]:
+    """Return the 95 % interval of the mean difference second - first of paired
+    runs.
 
     Args:
         first: numbers x_s of one condition, one for each of n >= 2 seeds s.
         second: numbers y_s of the other condition with the same seeds.
-        t: the 97.5 % quantile of Student's distribution with n - 1 degrees of freedom.
+        t: the 97.5 % quantile of Student's distribution with n - 1 degrees of
+            freedom.
 
-    Returns: the ends (d - h, d + h), where d is the mean of the n differences y_s - x_s and
-        h = t * sd / sqrt(n), with their standard deviation sd (divided by n - 1 under the root).
+    Returns: the ends (d - h, d + h), where d is the mean of the n differences
+        y_s - x_s and h = t * sd / sqrt(n), with their standard deviation sd
+        (divided by n - 1 under the root).
 
     Roughly 4 lines.
     """
@@ -259,8 +287,8 @@ def interval_6(first: list[float], second: list[float], t: float) -> tuple[float
 def reading_6() -> str:
     """Return what your table says, for your instructor, who reads it.
 
-    Returns: three sentences: what you predicted and what you measured, with the interval; why it is
-        so; what this experiment cannot tell.
+    Returns: three sentences: what you predicted and what you measured, with the
+        interval; why it is so; what this experiment cannot tell.
     """
     # Your answer goes here: replace the next line.
     raise NotImplementedError("not written yet")

@@ -33,17 +33,20 @@ def counted(
     Args:
         w: (d,), the model that the server has sent; all its numbers are finite.
         models: (B, d), the clients' models. Some entries may be inf or NaN.
-        errors: (B, 2), each client's two validation errors, before and after its training. Some may
-            be inf or NaN.
+        errors: (B, 2), each client's two validation errors, before and after
+            its training. Some may be inf or NaN.
         n: (B,), integers: each client's number of examples, as its answer says.
-        announced: (B,), integers: the numbers of examples that they announced when they joined.
+        announced: (B,), integers: the numbers of examples that they announced
+            when they joined.
         seconds: (B,), how long each answer took; inf if there is none.
         deadline: in seconds, above 0.
-        largest: the largest Euclidean length of a change of w, above 0; it may be inf.
+        largest: the largest Euclidean length of a change of w, above 0; it may
+            be inf.
 
-    Returns: (B,), bool. An answer counts if it took at most the deadline, all numbers of its model
-        are finite, its model is at most `largest` away from w, both errors are from 0 to 1, and its
-        number of examples is the one announced. The arguments are not changed.
+    Returns: (B,), bool. An answer counts if it took at most the deadline, all
+        numbers of its model are finite, its model is at most `largest` away
+        from w, both errors are from 0 to 1, and its number of examples is the
+        one announced. The arguments are not changed.
 
     Roughly 5 lines.
     """
@@ -52,17 +55,21 @@ def counted(
 
 
 # %% tags=["exercise", "q2"]
-def average_of(w: np.ndarray, models: np.ndarray, n: np.ndarray, here: np.ndarray) -> np.ndarray:
+def average_of(
+    w: np.ndarray, models: np.ndarray, n: np.ndarray, here: np.ndarray
+) -> np.ndarray:
     """Exercise 9.2: the next model, from the answers that count.
 
     Args:
         w: (d,), the model that the server has sent.
-        models: (B, d), the clients' models. Those that do not count may hold inf or NaN.
+        models: (B, d), the clients' models. Those that do not count may hold
+            inf or NaN.
         n: (B,), integers, at least 1: the clients' numbers of examples.
         here: (B,), bool: whose answers count.
 
-    Returns: (d,), the average of the models that count, weighted by their numbers of examples. If
-        none counts it is w: a copy, or w itself. The arguments are not changed.
+    Returns: (d,), the average of the models that count, weighted by their
+        numbers of examples. If none counts it is w: a copy, or w itself. The
+        arguments are not changed.
 
     Roughly 4 lines.
     """
@@ -71,22 +78,26 @@ def average_of(w: np.ndarray, models: np.ndarray, n: np.ndarray, here: np.ndarra
 
 
 # %% tags=["exercise", "q3"]
-def wait_for(seconds: np.ndarray, deadline: float, least: int) -> tuple[float, np.ndarray]:
+def wait_for(
+    seconds: np.ndarray, deadline: float, least: int
+) -> tuple[float, np.ndarray]:
     """Exercise 9.3: how long a round lasts, and who has answered.
 
-    A try ends when all have answered, or at the deadline. If at least `least` clients have answered
-    by then, the round is over. If not, all are asked again: the next try begins, and the answers of
-    this one are lost. After the last try the server gives up.
+    A try ends when all have answered, or at the deadline. If at least `least`
+    clients have answered by then, the round is over. If not, all are asked
+    again: the next try begins, and the answers of this one are lost. After the
+    last try the server gives up.
 
     Args:
-        seconds: (tries, B), how long after the start of a try the answer of each client would come;
-            inf if never.
+        seconds: (tries, B), how long after the start of a try the answer of
+            each client would come; inf if never.
         deadline: in seconds, above 0. An answer at the deadline counts.
         least: from 1 to B.
 
-    Returns: a pair (elapsed, here): the seconds of all tries that took place, added up, and (B,),
-        bool, who has answered in the last of them. If the server has given up, all entries are
-        False. The arguments are not changed.
+    Returns: a pair (elapsed, here): the seconds of all tries that took place,
+        added up, and (B,), bool, who has answered in the last of them. If the
+        server has given up, all entries are False. The arguments are not
+        changed.
 
     Roughly 7 lines.
     """
@@ -98,17 +109,19 @@ def wait_for(seconds: np.ndarray, deadline: float, least: int) -> tuple[float, n
 def last_counted(rounds: list[list[int]], clients: int) -> np.ndarray:
     """Exercise 9.4: the last round in which each client counted.
 
-    SCAFFOLD's clients keep a vector from round to round. One that was late has already computed its
-    next one, which must not count. So each request names the client's last round that counted, and
-    the client continues from there.
+    SCAFFOLD's clients keep a vector from round to round. One that was late has
+    already computed its next one, which must not count. So each request names
+    the client's last round that counted, and the client continues from there.
 
     Args:
-        rounds: for each round so far the clients whose answers counted, each from 0 to
-            clients - 1, in any order. It may be empty, and so may each round.
+        rounds: for each round so far the clients whose answers counted, each
+            from 0 to clients - 1, in any order. It may be empty, and so may
+            each round.
         clients: how many clients there are, at least 1.
 
-    Returns: (clients,), integers: the last round in which each client counted, numbered from 0;
-        -1 for one that never did. The arguments are not changed.
+    Returns: (clients,), integers: the last round in which each client counted,
+        numbered from 0; -1 for one that never did. The arguments are not
+        changed.
 
     Roughly 4 lines.
     """
@@ -148,8 +161,9 @@ def last_counted(rounds: list[list[int]], clients: int) -> np.ndarray:
 def predict_5() -> str:
     """Exercise 9.5: your prediction; a wrong one costs nothing.
 
-    Returns: the error on the slow clients' data if the server does not wait for them, compared with
-        a server that does: one of "higher", "as high" and "lower".
+    Returns: the error on the slow clients' data if the server does not wait for
+        them, compared with a server that does: one of "higher", "as high" and
+        "lower".
     """
     # Your answer goes here: replace the next line.
     raise NotImplementedError("not written yet")
@@ -177,16 +191,21 @@ def table_5(
 
 
 # %% tags=["exercise"]
-def interval_5(first: list[float], second: list[float], t: float) -> tuple[float, float]:
-    """Return the 95 % interval of the mean difference second - first of paired runs.
+def interval_5(
+    first: list[float], second: list[float], t: float
+) -> tuple[float, float]:
+    """Return the 95 % interval of the mean difference second - first of paired
+    runs.
 
     Args:
         first: numbers x_s of one condition, one for each of n >= 2 seeds s.
         second: numbers y_s of the other condition with the same seeds.
-        t: the 97.5 % quantile of Student's distribution with n - 1 degrees of freedom.
+        t: the 97.5 % quantile of Student's distribution with n - 1 degrees of
+            freedom.
 
-    Returns: the ends (d - h, d + h), where d is the mean of the n differences y_s - x_s and
-        h = t * sd / sqrt(n), with their standard deviation sd (divided by n - 1 under the root).
+    Returns: the ends (d - h, d + h), where d is the mean of the n differences
+        y_s - x_s and h = t * sd / sqrt(n), with their standard deviation sd
+        (divided by n - 1 under the root).
 
     Roughly 4 lines.
     """
@@ -198,8 +217,8 @@ def interval_5(first: list[float], second: list[float], t: float) -> tuple[float
 def reading_5() -> str:
     """Return what your table says, for your instructor, who reads it.
 
-    Returns: three sentences: what you predicted and what you measured, with the interval; why it is
-        so; what this experiment cannot tell.
+    Returns: three sentences: what you predicted and what you measured, with the
+        interval; why it is so; what this experiment cannot tell.
     """
     # Your answer goes here: replace the next line.
     raise NotImplementedError("not written yet")

@@ -27,24 +27,30 @@ from torch import Tensor
 
 
 # %% tags=["exercise", "q1"]
-def gradient(theta: Tensor, arm: Tensor, score: Tensor, size: Tensor, baseline: float) -> Tensor:
-    """Exercise 4.1: an estimate of the gradient of the mean score with respect to theta.
+def gradient(
+    theta: Tensor, arm: Tensor, score: Tensor, size: Tensor, baseline: float
+) -> Tensor:
+    """Exercise 4.1: an estimate of the gradient of the mean score with respect
+    to theta.
 
-    A client tells the score of one row only, the one that it used. A row that is drawn rarely is
-    heard of rarely, and dividing by its probability makes up for that: on average over the draws
-    g_j is the mean score with row j, minus lambda. That all entries are too low by lambda changes
-    nothing in 4.2.
+    A client tells the score of one row only, the one that it used. A row that
+    is drawn rarely is heard of rarely, and dividing by its probability makes up
+    for that: on average over the draws g_j is the mean score with row j, minus
+    lambda. That all entries are too low by lambda changes nothing in 4.2.
 
     Args:
-        theta: (k,), the probabilities of the rows. Some may be 0; nobody used those rows.
-        arm: (B,), int64, the row that each client used. Several clients may have used the same.
+        theta: (k,), the probabilities of the rows. Some may be 0; nobody used
+            those rows.
+        arm: (B,), int64, the row that each client used. Several clients may
+            have used the same.
         score: (B,), the clients' scores.
         size: (B,), their numbers of validation examples.
         baseline: lambda, which is subtracted from each score.
 
     Returns: (k,), g_j is the sum, over the clients i that used row j, of
-        (size_i / sum of all B sizes) (score_i - lambda) / theta_j. It is 0 for a row that nobody
-        used, even where theta_j is 0. The arguments are not changed.
+        (size_i / sum of all B sizes) (score_i - lambda) / theta_j. It is 0 for
+        a row that nobody used, even where theta_j is 0. The arguments are not
+        changed.
 
     Roughly 5 lines.
     """
@@ -59,19 +65,23 @@ def gradient(theta: Tensor, arm: Tensor, score: Tensor, size: Tensor, baseline: 
 
 # %% tags=["exercise", "q2"]
 def exponentiate(z: Tensor, gradient: Tensor, eta: float) -> Tensor:
-    """Exercise 4.2: a step of exponentiated gradient, on the logarithms of the probabilities.
+    """Exercise 4.2: a step of exponentiated gradient, on the logarithms of the
+    probabilities.
 
-    The step multiplies each theta_j by exp(-eta g_j) and divides all of them by their sum. In the
-    long run some of them get too small for a float; their logarithms do not.
+    The step multiplies each theta_j by exp(-eta g_j) and divides all of them by
+    their sum. In the long run some of them get too small for a float; their
+    logarithms do not.
 
     Args:
-        z: (k,), log theta; an entry is -inf where theta_j is 0, but not all are.
+        z: (k,), log theta; an entry is -inf where theta_j is 0, but not all
+            are.
         gradient: (k,), the g_j.
         eta: the step size, at least 0.
 
-    Returns: (k,), the log of the next theta: z - eta g, plus the one number with which exp of the
-        entries sums to 1. An entry -inf stays -inf, and no other becomes inf, -inf or NaN, even
-        where entries of g are 100000 or -100000. z and gradient are not changed.
+    Returns: (k,), the log of the next theta: z - eta g, plus the one number
+        with which exp of the entries sums to 1. An entry -inf stays -inf, and
+        no other becomes inf, -inf or NaN, even where entries of g are 100000 or
+        -100000. z and gradient are not changed.
 
     Roughly 2 lines.
     """
@@ -83,16 +93,18 @@ def exponentiate(z: Tensor, gradient: Tensor, eta: float) -> Tensor:
 
 # %% tags=["exercise", "q3"]
 def baseline(trace: list[float], gamma: float) -> float:
-    """Exercise 4.3: the baseline lambda of a round, from the scores of the rounds before it.
+    """Exercise 4.3: the baseline lambda of a round, from the scores of the
+    rounds before it.
 
     Args:
-        trace: the mean scores x of the earlier rounds, the oldest first, the newest last; empty in
-            the first round.
+        trace: the mean scores x of the earlier rounds, the oldest first, the
+            newest last; empty in the first round.
         gamma: from 0 to 1.
 
-    Returns: 0 for an empty trace. Else sum gamma^age x / sum gamma^age over its entries: the newest
-        has age 0, the one before it age 1, and so on; gamma^0 is 1 for gamma = 0, too, so that
-        the newest counts alone. With gamma = 1 it is the plain mean. A float. trace is not changed.
+    Returns: 0 for an empty trace. Else sum gamma^age x / sum gamma^age over its
+        entries: the newest has age 0, the one before it age 1, and so on;
+        gamma^0 is 1 for gamma = 0, too, so that the newest counts alone. With
+        gamma = 1 it is the plain mean. A float. trace is not changed.
 
     Roughly 4 lines.
     """
@@ -100,20 +112,27 @@ def baseline(trace: list[float], gamma: float) -> float:
     if not trace:
         return 0.0
     weights = [gamma ** (len(trace) - 1 - t) for t in range(len(trace))]
-    return sum(w * x for w, x in zip(weights, trace, strict=True)) / sum(weights)
+    weighted = sum(w * x for w, x in zip(weights, trace, strict=True))
+    return weighted / sum(weights)
     # END SOLUTION
 
 
 # %% tags=["exercise", "q4"]
 def fedex_round(
-    z: Tensor, trace: list[float], arm: Tensor, score: Tensor, size: Tensor, gamma: float
+    z: Tensor,
+    trace: list[float],
+    arm: Tensor,
+    score: Tensor,
+    size: Tensor,
+    gamma: float,
 ) -> tuple[Tensor, list[float]]:
     """Exercise 4.4: what a round of FedEx changes, except for the model.
 
-    With the aggressive step the largest change of a z_j, before exp(z) is made to sum to 1, is
-    sqrt(2 ln k), however large or small the scores are. With a single client and lambda = 0, it
-    does not even matter whether its score is good or bad: unless the score is 0, the row that it
-    used gets less probable, and always by the same factor.
+    With the aggressive step the largest change of a z_j, before exp(z) is made
+    to sum to 1, is sqrt(2 ln k), however large or small the scores are. With a
+    single client and lambda = 0, it does not even matter whether its score is
+    good or bad: unless the score is 0, the row that it used gets less probable,
+    and always by the same factor.
 
     Args:
         z: (k,), log theta. The clients drew their rows from theta = exp(z).
@@ -122,11 +141,13 @@ def fedex_round(
         gamma: as in 4.3.
 
     Returns: a pair (z, trace).
-        z: (k,), the next log theta, as in 4.2. The gradient is that of 4.1, and lambda is that of
-            4.3 for the given trace, of which this round is no part. The step size is
-            eta = sqrt(2 ln k) / max_j |g_j|, and 0 where all g_j are 0.
-        trace: a new list: the given one and, at its end, the mean score of this round, in which
-            each client weighs as much as it has validation examples.
+        z: (k,), the next log theta, as in 4.2. The gradient is that of 4.1, and
+            lambda is that of 4.3 for the given trace, of which this round is no
+            part. The step size is eta = sqrt(2 ln k) / max_j |g_j|, and 0 where
+            all g_j are 0.
+        trace: a new list: the given one and, at its end, the mean score of this
+            round, in which each client weighs as much as it has validation
+            examples.
         The arguments are not changed.
 
     Roughly 5 lines; you may use your three functions from above.
@@ -142,25 +163,29 @@ def fedex_round(
 
 # %% tags=["exercise"]
 def theta_after(g: Tensor, rule: str, rounds: int) -> Tensor:
-    """Exercise 4.4, its second part: how soon FedEx commits itself, by the paper's step sizes.
+    """Exercise 4.4, its second part: how soon FedEx commits itself, by the
+    paper's step sizes.
 
-    Suppose that every round brings the same gradient g, without noise. How sure of one row is theta
-    then after some rounds? It begins with equal probabilities, and each round takes the step of
-    4.2. With m = max_j |g_j|, the step size of round t = 1, 2, ... is
+    Suppose that every round brings the same gradient g, without noise. How sure
+    of one row is theta then after some rounds? It begins with equal
+    probabilities, and each round takes the step of 4.2. With m = max_j |g_j|,
+    the step size of round t = 1, 2, ... is
 
     - "constant": sqrt(2 ln k),
-    - "adaptive": sqrt(2 ln k) / sqrt(the sum of m^2 over the rounds 1 to t, which is t m^2),
+    - "adaptive": sqrt(2 ln k) / sqrt(the sum of m^2 over the rounds 1 to t,
+      which is t m^2),
     - "aggressive": sqrt(2 ln k) / m.
 
-    When you have written it, multiply g by 100. With which rules does theta stay the same?
+    When you have written it, multiply g by 100. With which rules does theta
+    stay the same?
 
     Args:
         g: (k,), the gradient of each round.
         rule: one of the three names.
         rounds: how many, at least 0.
 
-    Returns: (k,), theta, not its logarithm, after these rounds. If all g_j are 0, theta does not
-        change. g is not changed.
+    Returns: (k,), theta, not its logarithm, after these rounds. If all g_j are
+        0, theta does not change. g is not changed.
 
     Roughly 8 lines, with your `exponentiate`; or 5, since what moves z adds up.
     """
@@ -168,7 +193,8 @@ def theta_after(g: Tensor, rule: str, rounds: int) -> Tensor:
     m, usual = g.abs().max().item(), math.sqrt(2 * math.log(len(g)))
     z = torch.full_like(g, -math.log(len(g)))
     for t in range(1, rounds + 1):
-        by = {"constant": 1.0, "adaptive": math.sqrt(t) * m, "aggressive": m}[rule]
+        divisors = {"constant": 1.0, "adaptive": t**0.5 * m, "aggressive": m}
+        by = divisors[rule]
         z = exponentiate(z, g, usual / by if by > 0 else 0.0)
     return z.exp()
     # END SOLUTION
@@ -176,8 +202,11 @@ def theta_after(g: Tensor, rule: str, rounds: int) -> Tensor:
 
 # %%
 def draw(z: Tensor, u: Tensor) -> Tensor:
-    """Given, for 4.5: the rows (B,) that clients draw from theta = exp(z), at u (B,) in [0, 1)."""
-    return torch.searchsorted(z.exp().cumsum(0), u, right=True).clamp(max=len(z) - 1)
+    """Given, for 4.5: the rows (B,) that clients draw from theta = exp(z), at u
+    (B,) in [0, 1)."""
+    return torch.searchsorted(z.exp().cumsum(0), u, right=True).clamp(
+        max=len(z) - 1
+    )
 
 
 # %% tags=["exercise", "q5"]
@@ -186,30 +215,37 @@ def fedex_in_halving(
 ) -> tuple[int, Tensor]:
     """Exercise 4.5: FedEx in each arm of successive halving.
 
-    Every arm has a model, a table of k rows, a z and a trace of its own. It begins with equal
-    probabilities and an empty trace, and plays rounds of FedEx until it is eliminated. Eliminations
-    end arms; an arm that goes on keeps its z and its trace.
+    Every arm has a model, a table of k rows, a z and a trace of its own. It
+    begins with equal probabilities and an empty trace, and plays rounds of
+    FedEx until it is eliminated. Eliminations end arms; an arm that goes on
+    keeps its z and its trace.
 
-    Training is recorded, so that you need no model: what a client would have scored with each row
-    is an argument, and so is the number by which it draws its row.
+    Training is recorded, so that you need no model: what a client would have
+    scored with each row is an argument, and so is the number by which it draws
+    its row.
 
     Args:
-        scores: (A, T, B, k), entry [a, t, i, j] is the score that client i of round t + 1 of arm a
-            reports if it has drawn row j.
-        u: (A, T, B), the numbers by which these clients draw their rows, see `draw`.
-        stops: the rounds after which arms are eliminated, and at last T, after which none is. They
-            rise.
-        eta: after an elimination floor(n / eta) of the n arms go on, but at least 1: those whose
-            mean score of the round just played is lowest; of equal ones those with lower numbers.
+        scores: (A, T, B, k), entry [a, t, i, j] is the score that client i of
+            round t + 1 of arm a reports if it has drawn row j.
+        u: (A, T, B), the numbers by which these clients draw their rows, see
+            `draw`.
+        stops: the rounds after which arms are eliminated, and at last T, after
+            which none is. They rise.
+        eta: after an elimination floor(n / eta) of the n arms go on, but at
+            least 1: those whose mean score of the round just played is lowest;
+            of equal ones those with lower numbers.
         gamma: the discount of all baselines.
 
     Returns: a pair (winner, z).
-        winner: the number a of the arm, counted from 0, whose mean score of round T is the lowest
-            of those left, the first of equal ones; an int.
+        winner: the number a of the arm, counted from 0, whose mean score of
+            round T is the lowest of those left, the first of equal ones; an
+            int.
         z: (k,), the log theta of this arm after round T.
-        All clients count the same: their sizes are 1. The arguments are not changed.
+        All clients count the same: their sizes are 1. The arguments are not
+        changed.
 
-    Roughly 14 lines, with `draw` and your `fedex_round`, whose trace ends with the mean score.
+    Roughly 14 lines, with `draw` and your `fedex_round`, whose trace ends with
+    the mean score.
     """
     # BEGIN SOLUTION
     arms, rounds, clients, k = scores.shape
@@ -218,10 +254,14 @@ def fedex_in_halving(
     for t in range(rounds):
         for a, (z, trace) in state.items():
             arm = draw(z, u[a, t])
-            state[a] = fedex_round(z, trace, arm, scores[a, t, everyone, arm], size, gamma)
-        order = sorted(state, key=lambda a: state[a][1][-1])  # equal ones stay in order
+            state[a] = fedex_round(
+                z, trace, arm, scores[a, t, everyone, arm], size, gamma
+            )
+        # equal ones stay in order
+        order = sorted(state, key=lambda a: state[a][1][-1])
         if t + 1 in stops[:-1]:
-            state = {a: state[a] for a in sorted(order[: max(1, len(state) // eta)])}
+            left = order[: max(1, len(state) // eta)]
+            state = {a: state[a] for a in sorted(left)}
     return order[0], state[order[0]][0]
     # END SOLUTION
 
@@ -257,8 +297,9 @@ def fedex_in_halving(
 def predict_6() -> str:
     """Exercise 4.6: your prediction; a wrong one costs nothing.
 
-    Returns: what the interval of the error with "skip" less the error with "zero" will say, alone:
-        "skip is better", "zero is better", or "open" where it contains 0.
+    Returns: what the interval of the error with "skip" less the error with
+        "zero" will say, alone: "skip is better", "zero is better", or "open"
+        where it contains 0.
     """
     # BEGIN SOLUTION
     return "open"
@@ -283,21 +324,29 @@ def table_6(
     Roughly 3 lines.
     """
     # BEGIN SOLUTION
-    return [[run(where, first, seed) for seed in seeds] for where, first in conditions]
+    return [
+        [run(where, first, seed) for seed in seeds]
+        for where, first in conditions
+    ]
     # END SOLUTION
 
 
 # %% tags=["exercise"]
-def interval_6(first: list[float], second: list[float], t: float) -> tuple[float, float]:
-    """Return the 95 % interval of the mean difference second - first of paired runs.
+def interval_6(
+    first: list[float], second: list[float], t: float
+) -> tuple[float, float]:
+    """Return the 95 % interval of the mean difference second - first of paired
+    runs.
 
     Args:
         first: numbers x_s of one condition, one for each of n >= 2 seeds s.
         second: numbers y_s of the other condition with the same seeds.
-        t: the 97.5 % quantile of Student's distribution with n - 1 degrees of freedom.
+        t: the 97.5 % quantile of Student's distribution with n - 1 degrees of
+            freedom.
 
-    Returns: the ends (d - h, d + h), where d is the mean of the n differences y_s - x_s and
-        h = t * sd / sqrt(n), with their standard deviation sd (divided by n - 1 under the root).
+    Returns: the ends (d - h, d + h), where d is the mean of the n differences
+        y_s - x_s and h = t * sd / sqrt(n), with their standard deviation sd
+        (divided by n - 1 under the root).
 
     Roughly 6 lines.
     """
@@ -315,14 +364,15 @@ def interval_6(first: list[float], second: list[float], t: float) -> tuple[float
 def reading_6() -> str:
     """Return what your table says, for your instructor, who reads it.
 
-    Returns: three sentences: what you predicted and what you measured, with the intervals; why it
-        is so; what this experiment cannot tell.
+    Returns: three sentences: what you predicted and what you measured, with the
+        intervals; why it is so; what this experiment cannot tell.
     """
     # BEGIN SOLUTION
-    return """I predicted that 20 seeds would leave it open, and they do: skip less zero is -0.015
-    alone, with the 95 % interval from -0.038 to 0.008, and -0.000 in halving, from -0.022 to 0.022.
-    The first step is blind, but seven rounds of large steps follow, each with its own noise, and in
-    halving the choice among nine arms does most of the work: it lowers the error by 0.15.
-    It does not show that the first round has no effect, because an effect below 0.02 would stay
-    hidden, and real models change while FedEx learns."""
+    return """I predicted that 20 seeds would leave it open, and they do: skip
+    less zero is -0.015 alone, with the 95 % interval from -0.038 to 0.008, and
+    -0.000 in halving, from -0.022 to 0.022. The first step is blind, but seven
+    rounds of large steps follow, each with its own noise, and in halving the
+    choice among nine arms does most of the work: it lowers the error by 0.15.
+    It does not show that the first round has no effect, because an effect below
+    0.02 would stay hidden, and real models change while FedEx learns."""
     # END SOLUTION

@@ -17,16 +17,21 @@ from collections.abc import Callable
 
 
 # %% tags=["exercise", "q1"]
-def difference(first: list[float], second: list[float], t: float) -> tuple[float, float]:
-    """Exercise 10.1: the mean difference on the same seeds, and half the width of its interval.
+def difference(
+    first: list[float], second: list[float], t: float
+) -> tuple[float, float]:
+    """Exercise 10.1: the mean difference on the same seeds, and half the width
+    of its interval.
 
     Args:
-        first, second: (n,), the errors of two methods; entry s of both has the same seed. n >= 2.
+        first, second: (n,), the errors of two methods; entry s of both has the
+            same seed. n >= 2.
         t: the quantile of Student's distribution with n - 1 degrees of freedom.
 
-    Returns: mean, half. The mean is that of the n differences first - second. half is
-        t s / sqrt(n), with s the standard deviation of the differences: the root of the sum of
-        their squared distances from the mean, divided by n - 1.
+    Returns: mean, half. The mean is that of the n differences first - second.
+        half is t s / sqrt(n), with s the standard deviation of the differences:
+        the root of the sum of their squared distances from the mean, divided by
+        n - 1.
 
     Roughly 5 lines.
     """
@@ -42,9 +47,9 @@ def difference(first: list[float], second: list[float], t: float) -> tuple[float
 def holm(p: list[float]) -> list[float]:
     """Exercise 10.2: Holm's correction of m p-values.
 
-    Go through the p-values from the smallest to the largest. The smallest is multiplied by m, the
-    next by m - 1, and so on; the largest stays. A corrected value is at least the one before
-    it, and at most 1.
+    Go through the p-values from the smallest to the largest. The smallest is
+    multiplied by m, the next by m - 1, and so on; the largest stays. A
+    corrected value is at least the one before it, and at most 1.
 
     Args:
         p: (m,), p-values in any order.
@@ -64,15 +69,17 @@ def holm(p: list[float]) -> list[float]:
 
 # %% tags=["exercise", "q3"]
 def verdict(mean: float, p: float, seeds: int) -> str:
-    """Exercise 10.3: the verdict on the claim that the first method has the lower error.
+    """Exercise 10.3: the verdict on the claim that the first method has the
+    lower error.
 
     Args:
         mean: the mean difference, first - second.
         p: its p-value, corrected by Holm.
         seeds: the number of seeds that both methods have.
 
-    Returns: "not tried" with fewer than 5 seeds; else "undecided" if p is above 0.05; else
-        "reproduced" if the first is lower, and "contradicted" if not.
+    Returns: "not tried" with fewer than 5 seeds; else "undecided" if p is above
+        0.05; else "reproduced" if the first is lower, and "contradicted" if
+        not.
 
     Roughly 5 lines.
     """
@@ -115,8 +122,8 @@ def verdict(mean: float, p: float, seeds: int) -> str:
 def predict_4() -> str:
     """Exercise 10.4: your prediction; a wrong one costs nothing.
 
-    Returns: how much lower the printed error is if test data choose: one of "not at all", "by less
-        than half a point" and "by half a point or more".
+    Returns: how much lower the printed error is if test data choose: one of
+        "not at all", "by less than half a point" and "by half a point or more".
     """
     # BEGIN SOLUTION
     return "by half a point or more"
@@ -141,21 +148,27 @@ def table_4(
     Roughly 3 lines.
     """
     # BEGIN SOLUTION
-    return [[run(by, rounds, seed) for seed in seeds] for by, rounds in conditions]
+    return [
+        [run(by, rounds, seed) for seed in seeds] for by, rounds in conditions
+    ]
     # END SOLUTION
 
 
 # %% tags=["exercise"]
-def interval_4(first: list[float], second: list[float], t: float) -> tuple[float, float]:
-    """Return the 95 % interval of the mean difference second - first of paired runs; use 10.1.
+def interval_4(
+    first: list[float], second: list[float], t: float
+) -> tuple[float, float]:
+    """Return the 95 % interval of the mean difference second - first of paired
+    runs; use 10.1.
 
     Args:
         first: numbers of one condition, one for each of n >= 2 seeds.
         second: numbers of the other condition with the same seeds.
-        t: the 97.5 % quantile of Student's distribution with n - 1 degrees of freedom.
+        t: the 97.5 % quantile of Student's distribution with n - 1 degrees of
+            freedom.
 
-    Returns: the ends (d - h, d + h), where d is the mean of the n differences second - first, and h
-        half the width of their interval.
+    Returns: the ends (d - h, d + h), where d is the mean of the n differences
+        second - first, and h half the width of their interval.
 
     Roughly 2 lines.
     """
@@ -169,14 +182,15 @@ def interval_4(first: list[float], second: list[float], t: float) -> tuple[float
 def reading_4() -> str:
     """Return what your table says, for your instructor, who reads it.
 
-    Returns: three sentences: what you predicted and what you measured, with the interval; why it is
-        so; what this experiment cannot tell.
+    Returns: three sentences: what you predicted and what you measured, with the
+        interval; why it is so; what this experiment cannot tell.
     """
     # BEGIN SOLUTION
-    return """I predicted half a point or more, and the printed error is lower by 0.93 points, with
-    the 95 % interval from 0.19 to 1.67. Of 45 models, the lowest test error is partly luck on these
-    377 images, and a number that chooses keeps that luck, while validation data have luck of their
-    own. It does not say that the leak is as large elsewhere: after the last round alone nine models
-    are left, and it falls to 0.36 points, with an interval that contains 0 although test data can
-    never choose a higher test error."""
+    return """I predicted half a point or more, and the printed error is lower
+    by 0.93 points, with the 95 % interval from 0.19 to 1.67. Of 45 models, the
+    lowest test error is partly luck on these 377 images, and a number that
+    chooses keeps that luck, while validation data have luck of their own. It
+    does not say that the leak is as large elsewhere: after the last round alone
+    nine models are left, and it falls to 0.36 points, with an interval that
+    contains 0 although test data can never choose a higher test error."""
     # END SOLUTION

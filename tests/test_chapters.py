@@ -1,5 +1,6 @@
 """The chapters' sources: the form of a reader's path, and what a reader sees of the code."""
 
+import ast
 import json
 import re
 import subprocess
@@ -21,6 +22,7 @@ PATHS = [
     for page in CHAPTERS
     if page.stem not in MORE and f"{page.stem.partition('_')[0]}_more" in MORE
 ]
+SHOWING = [page for page in CHAPTERS if re.search(r"\bshow\(", page.read_text("utf-8"))]
 COMMAND = re.compile(
     r"fedlab-edu reproduce (\S+)(?: --scale (\S+))? --dataset (\S+)(?: --data FOLDER)?"
     r" --seeds (\d+) --folder book/records"
@@ -84,6 +86,39 @@ def test_a_line_of_a_shown_cell_has_at_most_80_columns(chapter: Path) -> None:
         if len(line) > 80
     ]
     assert long == []
+
+
+def imported(every: list[Cell]) -> dict[str, Any]:
+    """Return what the imports of a page's cells give."""
+    names: dict[str, Any] = {}
+    for cell in every:
+        for node in ast.parse(cell.code).body:
+            if isinstance(node, ast.Import | ast.ImportFrom):
+                exec(compile(ast.Module([node], []), "cell", "exec"), names)
+    return names
+
+
+@pytest.mark.parametrize("chapter", SHOWING, ids=lambda path: path.stem)
+def test_source_on_show_has_at_most_80_columns(chapter: Path) -> None:
+    every = cells(chapter.read_text(encoding="utf-8"))
+    names = imported(every)
+    calls = [
+        node
+        for cell in every
+        for node in ast.walk(ast.parse(cell.code))
+        if isinstance(node, ast.Call) and ast.unparse(node.func) == "show"
+    ]
+    assert calls
+    for call in calls:
+        text = eval(compile(ast.Expression(call), "cell", "eval"), names).data
+        listing = text.partition("```python\n")[2]
+        assert [line for line in listing.splitlines() if len(line) > 80] == []
+
+
+@pytest.mark.parametrize("solution", sorted(BOOK.glob("../solutions/*.py")), ids=lambda p: p.stem)
+def test_a_function_of_a_solution_has_at_most_80_columns(solution: Path) -> None:
+    lines = solution.read_text(encoding="utf-8").splitlines()
+    assert [line for line in lines if len(line) > 80 and not line.startswith("#")] == []
 
 
 @pytest.mark.parametrize("name", PATHS)

@@ -33,7 +33,7 @@ def test_no_line_of_a_solution_is_in_any_released_file() -> None:
         for block in path.read_text().split("# BEGIN SOLUTION")[1:]:
             secret += [s.strip() for s in block.split("# END SOLUTION")[0].splitlines()]
     assert len(secret) > 15
-    assert not {s for s in secret if s} & released
+    assert not {s for s in secret if s.strip("()[]{},")} & released
 
 
 SOURCE = '''\

@@ -37,7 +37,7 @@ def test_the_schedule_uses_the_budget(name: str) -> None:
     if "raises" in expected:
         with pytest.raises(
             ValueError,
-            match=r"cap is 50; allowed: a larger one: .* of a total of 450 would be at 80",
+            match=r"cap is 50; allowed: at least 80, the round of the last elimination",
         ):
             schedule(*arguments)
     else:
@@ -97,7 +97,7 @@ def test_no_schedule_is_better_than_the_one_found(
         if least >= 1 and used <= total:
             options.append((used, increments, stops))
     if not options or max(options)[2][-2] > cap:
-        with pytest.raises(ValueError, match=r"allowed: (at least|a larger one)"):
+        with pytest.raises(ValueError, match="allowed: at least"):
             schedule(total, cap, eta, R)
     else:
         used, _, stops = max(options)

@@ -3,6 +3,7 @@
 import ast
 import itertools
 import re
+from collections import Counter
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -12,9 +13,11 @@ import numpy as np
 import pytest
 from ipywidgets.embed import dependency_state
 
-import fedlab_edu.methods.fedavg
+import fedlab_edu.methods.method
 from fedlab_edu import LocalHP, server_sgd
+from fedlab_edu.methods.method import no_pull
 from fedlab_edu.widgets import COLOURS, choice, figure, frames, picture, show
+from fedlab_edu.widgets.columns import fit
 
 LIGHT, DARK = "#ffffff", "#121212"  # the grounds of the book's pages
 
@@ -351,9 +354,57 @@ def code(shown):
 
 
 def test_what_is_shown_is_the_text_of_the_file_under_its_name_and_module():
-    shown = show(server_sgd)
-    assert shown.data.startswith("`server_sgd` in `fedlab_edu.methods.fedavg`\n")
-    assert code(shown) in Path(fedlab_edu.methods.fedavg.__file__).read_text()
+    shown = show(no_pull)
+    assert shown.data.startswith("`no_pull` in `fedlab_edu.methods.method`\n")
+    assert code(shown) in Path(fedlab_edu.methods.method.__file__).read_text()
+
+
+SOURCES = sorted(Path(fedlab_edu.__file__).parent.rglob("*.py"))
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda path: f"{path.parent.name}-{path.stem}")
+def test_source_in_fewer_columns_does_the_same_and_says_the_same(path):
+    source = path.read_text(encoding="utf-8")
+    narrow = fit(source, 80)
+    assert spaced(ast.dump(ast.parse(narrow))) == spaced(ast.dump(ast.parse(source)))
+    comments = [" ".join(re.findall(r"#:? (.*)", text)).split() for text in (narrow, source)]
+    assert Counter(comments[0]) == Counter(comments[1])
+
+
+def spaced(dump):
+    return re.sub(r"(?:\\n| )+", " ", dump)
+
+
+def test_source_breaks_where_a_reader_expects_it():
+    source = '''
+def f(first: list[float], second: list[float]) -> float:
+    """Return the sum of the products of two lists, which are of one length.
+
+    Args:
+        first: some numbers, which may be of either sign, and as many as you like.
+
+    - One thing that matters here, in words that go on and on for too long.
+    """
+    return sum(a * b for a, b in zip(first, second, strict=True))  # of pairs
+'''
+    narrow = '''
+def f(first: list[float],
+        second: list[float]) -> float:
+    """Return the sum of the products of two lists,
+    which are of one length.
+
+    Args:
+        first: some numbers, which may be of either
+            sign, and as many as you like.
+
+    - One thing that matters here, in words that go
+      on and on for too long.
+    """
+    # of pairs
+    return sum(a * b
+        for a, b in zip(first, second, strict=True))'''
+    assert fit(source, 52) == narrow
+    assert fit(source, 100) == source
 
 
 @pytest.mark.parametrize("obj", [server_sgd, LocalHP, LocalHP.columns, frames])

@@ -63,7 +63,8 @@ def share(
     """
     every, rng = _by_round(maps), _generator(assignments, validation)
     k = len(every[0])
-    rounds, given = rounds_needed(k), rounds_needed(k) if rng else len(assignments)
+    rounds = rounds_needed(k)
+    given = rounds if rng else len(assignments)
     require(given == rounds, "number of assignments", given, f"{rounds}, one for each round")
     check_score(score)
     p, scores = [np.full(k, 1 / k)], []

@@ -194,7 +194,8 @@ def finish_round(run: Run, gathered: Gathered) -> Run:
     """Return the run after Agg and the tuner's step; w stays if all clients have diverged."""
     update, played, states = gathered
     server = run.server if update is None else run.method.agg(run.server, update, run.b)
-    agg, tell = f"{type(run.method).__name__}.agg", f"{type(run.tuner).__name__}.tell"
+    agg = f"{type(run.method).__name__}.agg"
+    tell = f"{type(run.tuner).__name__}.tell"
     require(isinstance(server, Server), agg, type(server).__name__, "a Server")
     tuner = run.tuner.tell(played.result())
     require(hasattr(tuner, "ask"), tell, tuner, "the next tuner")

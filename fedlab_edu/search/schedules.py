@@ -50,7 +50,8 @@ def schedule(
         ValueError: the total is too small for the arms, or so large that the last elimination would
             come after the cap.
     """
-    total, cap, eta = whole("total", total, 1), whole("cap", cap, 1), whole("eta", eta, 2)
+    total, cap = whole("total", total, 1), whole("cap", cap, 1)
+    eta = whole("eta", eta, 2)
     eliminations = whole("eliminations", eliminations, 0, 20)  # 2^20 arms are above a million
     if eliminations == 0:
         require(total >= cap, "total", total, f"at least {cap}, the rounds of one arm")
@@ -58,16 +59,17 @@ def schedule(
     # the price of one more round before elimination r, beyond the rounds of the last arm
     costs = tuple(eta**left - 1 for left in range(eliminations, 0, -1))
     least = (total - cap) // sum(costs)
-    allowed = f"at least {cap + sum(costs)}, with a cap of {cap} and {eta**eliminations} arms"
+    arms, needed = eta**eliminations, cap + sum(costs)
+    allowed = f"at least {needed}, with a cap of {cap} and {arms} arms"
     require(least >= 1, "total", total, allowed)
     left, stops = total - cap - least * sum(costs), [0]
     for cost in costs:  # all are multiples of the last: no other way leaves less
         more, left = divmod(left, cost)
         stops.append(stops[-1] + least + more)
-    allowed = f"a larger one: the last elimination of a total of {total} would be at {stops[-1]}"
+    allowed = f"at least {stops[-1]}, the round of the last elimination"
     require(stops[-1] <= cap, "cap", cap, allowed)
     stops.append(cap)
-    return bracket(stops[1:], eta**eliminations, eta)
+    return bracket(stops[1:], arms, eta)
 
 
 def brackets(total: SupportsIndex, cap: SupportsIndex, eta: SupportsIndex = 3) -> list[Schedule]:

@@ -151,7 +151,8 @@ def _train(model: Model, some: _Tile, watch: Watch | None, optimizer: str) -> Fl
     c, clients = some.c, some.clients
     W = some.w.expand(len(clients), -1).clone()
     sgd = SGD(model, W, c, some.anchor, some.drift, optimizer)
-    seeds, rates = torch.tensor(some.seeds, device=W.device), c.dropout.to(W.device)
+    seeds = torch.tensor(some.seeds, device=W.device)
+    rates = c.dropout.to(W.device)
     drops = bool(c.dropout.any())
     plan = make_plan(clients.rows, c.epochs.numpy(), c.batch.numpy(), some.seeds)
     rows, share = plan.rows.to(W.device), plan.share.to(W)

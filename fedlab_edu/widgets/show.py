@@ -8,10 +8,16 @@ from typing import Any
 from IPython.display import Markdown
 
 from fedlab_edu.validate import require
+from fedlab_edu.widgets.columns import fit
+
+COLUMNS = 80  # a page's width at 1280 pixels
 
 
 def show(obj: Any, docstring: bool = True) -> Markdown:
-    """Return the source of the package's function, method or class, under its name and module."""
+    """Return the source of the package's function, method or class, under its name and module.
+
+    Lines are broken where they have more than 80 columns.
+    """
     found: Any = obj.fget if isinstance(obj, property) else getattr(obj, "__func__", obj)
     module = getattr(found, "__module__", None) or ""
     ok = (inspect.isroutine(found) or inspect.isclass(found)) and module.startswith("fedlab_edu.")
@@ -19,7 +25,7 @@ def show(obj: Any, docstring: bool = True) -> Markdown:
     source = dedent(inspect.getsource(found)).replace("  # fmt: skip\n", "\n")
     if not docstring:
         source = _without_docstrings(source)
-    text = f"`{found.__qualname__}` in `{module}`\n\n```python\n{source.strip()}\n```"
+    text = f"`{found.__qualname__}` in `{module}`\n\n```python\n{fit(source.strip(), COLUMNS)}\n```"
     return Markdown(text)  # type: ignore[no-untyped-call]
 
 

@@ -33,10 +33,12 @@ from docutils.parsers.rst import directives
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
+from fedlab_edu.widgets.columns import fit
+
 from . import engine
 from .modules import collect, named, standard
 
-WIDTH = 80  # columns of a signature in the editor
+WIDTH = 80  # columns in the editor
 
 
 class Live(SphinxDirective):
@@ -130,7 +132,7 @@ def shortened(text: str) -> str:
     kept = lines[(body[0].end_lineno or 0) if drop else first.lineno - 1 :]
     while not kept[0].strip():
         kept.pop(0)
-    return "\n".join([head, *kept])
+    return fit("\n".join([head, *kept]), WIDTH)
 
 
 class GalleryNode(nodes.General, nodes.Element):

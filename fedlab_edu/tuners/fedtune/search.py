@@ -50,7 +50,8 @@ def fedtune_round(search: "FedTune", model: Model, fed: Federation) -> "FedTune"
     # L of sum_i q_i theta_i(x) 1_i, and dL/d1_i
     q, y = search.method.weights(fed.train.n), fed.val.y[rows_of(fed.val)]
     classes = model.loss is cross_entropy and not y.is_floating_point()
-    given: Any = outputs, q / q.sum(), y, "cross_entropy" if classes else model.losses
+    losses: Any = "cross_entropy" if classes else model.losses
+    given = outputs, q / q.sum(), y, losses
     loss, d = credit(*given)
     if search.credit == "leave_one_out":
         d = leave_one_out(*given)

@@ -1,0 +1,148 @@
+"""Python source in fewer columns, for pages that are narrower than the files."""
+
+import ast
+import re
+import textwrap
+import tokenize
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from io import StringIO
+
+_BEFORE = {"if", "else", "for", "and", "or", "+", "-", "*", "/"}
+_OPERATOR = re.compile(r" ([-+*/=<>^]|[<>]=) ")  # formulas do not break here
+_ITEM = re.compile(r"(?:[-*] |\w+(?:, \w+)*: )?")
+
+
+def fit(source: str, columns: int) -> str:
+    """Return source that does the same, with lines of at most so many columns where they can break.
+
+    Code breaks within brackets, comments and docstrings between words. A comment behind code that
+    is too long moves to the line above.
+    """
+    lines = source.splitlines()
+    if max(map(len, lines), default=0) <= columns:
+        return source
+    docs = {node.lineno: node.end_lineno or node.lineno for node in _docstrings(ast.parse(source))}
+    places = _places(source)
+    out: list[str] = []
+    number = 1
+    while number <= len(lines):
+        end = docs.get(number, number)
+        block = lines[number - 1 : end]
+        if number in docs:
+            out += reflow(block, columns)
+        else:
+            out += _broken(block[0], places.get(number, _Places()), columns)
+        number = end + 1
+    return "\n".join(out)
+
+
+def reflow(lines: list[str], columns: int) -> list[str]:
+    """Return text with its paragraphs filled anew where a line is longer than this.
+
+    A paragraph is a line, which may begin with a bullet or a name and a colon, and the lines of
+    equal margin that follow.
+    """
+    paragraphs: list[list[str]] = []
+    for line in lines:
+        before = paragraphs[-1] if paragraphs else []
+        if before and line.strip() and before[0].strip() and _continues(before, line):
+            before.append(line)
+        else:
+            paragraphs.append([line])
+    out = []
+    for paragraph in paragraphs:
+        if max(map(len, paragraph)) <= columns:
+            out += paragraph
+            continue
+        first, rest = _margin(paragraph[0]), _margin(paragraph[-1])
+        if len(paragraph) == 1 and (item := _ITEM.match(paragraph[0].strip())) and item[0]:
+            rest = first + (2 if item[0] in ("- ", "* ") else 4)
+        text = _OPERATOR.sub(r"\0\1\0", " ".join(line.strip() for line in paragraph))
+        filled = textwrap.fill(
+            text, columns, initial_indent=" " * first, subsequent_indent=" " * rest,
+            break_long_words=False, break_on_hyphens=False,
+        )  # fmt: skip
+        out += filled.replace("\0", " ").split("\n")
+    return out
+
+
+def _docstrings(tree: ast.AST) -> Iterator[ast.Expr]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.ClassDef) and ast.get_docstring(node):
+            assert isinstance(node.body[0], ast.Expr)
+            yield node.body[0]
+
+
+def _margin(line: str) -> int:
+    return len(line) - len(line.lstrip())
+
+
+def _continues(paragraph: list[str], line: str) -> bool:
+    """Whether a line belongs to the paragraph before it."""
+    own = _ITEM.match(line.strip())
+    if (own and own[0]) or line.strip().startswith('"""'):
+        return False
+    if len(paragraph) > 1:
+        return _margin(line) == _margin(paragraph[1])
+    item = _ITEM.match(paragraph[0].strip())
+    deeper = _margin(line) - _margin(paragraph[0])
+    return deeper in (2, 4) if item and item[0] else deeper == 0
+
+
+@dataclass
+class _Places:
+    """Where a line can be taken apart.
+
+    Fields:
+        comment: the column where its comment begins; -1 if it has none.
+        open: how many brackets are open where the line begins.
+        breaks: pairs (open brackets, column) where it may break.
+    """
+
+    comment: int = -1
+    open: int = 0
+    breaks: list[tuple[int, int]] = field(default_factory=list)
+
+
+def _broken(line: str, places: _Places, columns: int) -> list[str]:
+    if len(line) <= columns:
+        return [line]
+    margin, out = " " * _margin(line), []
+    if places.comment >= 0:
+        sign, _, text = line[places.comment :].partition(" ")
+        start, line = f"{margin}{sign} ", line[: places.comment].rstrip()
+        out = textwrap.wrap(text, columns, initial_indent=start, subsequent_indent=start)
+        if not line:
+            return out
+    more = "" if places.open else " " * (8 if line.endswith(":") else 4)
+    begin, indent = 0, ""
+    while len(indent + line[begin:]) > columns:
+        room = columns - len(indent) + begin
+        near = [(depth, -at) for depth, at in places.breaks if begin + 20 < at <= room]
+        if not near:
+            break
+        at = -min(near)[1]
+        out.append(indent + line[begin:at].rstrip())
+        begin = at + _margin(line[at:])
+        indent = margin + more
+    return [*out, indent + line[begin:]]
+
+
+def _places(source: str) -> dict[int, _Places]:
+    """Return where each line, counted from 1, may break."""
+    found: dict[int, _Places] = {}
+    depth, in_target = 0, False
+    for token in tokenize.generate_tokens(StringIO(source).readline):
+        (row, start), (_, end), text = token.start, token.end, token.string
+        here = found.setdefault(row, _Places(open=depth))
+        if token.type == tokenize.OP:
+            depth += (text in ("(", "[", "{")) - (text in (")", "]", "}"))
+        elif token.type == tokenize.COMMENT:
+            here.comment = start
+        in_target = text == "for" or (in_target and text != "in")
+        if depth and text == "," and not in_target:
+            here.breaks.append((depth, end))
+        elif depth and text in _BEFORE and token.line[start - 1] == " ":
+            here.breaks.append((depth, start))
+    return found
