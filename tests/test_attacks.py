@@ -92,8 +92,18 @@ def sources() -> Iterator[tuple[str, bytes]]:
 
 NAMES = [*FILES, *WHOLE]
 LATE = {name for name in NAMES if TIME_IS_UP in expected(name)[1]}
+
+
+def attacks_q1(name: str) -> bool:
+    """Return whether an attack is on the first question, or on all of them alike."""
+    fails, text = expected(name)[0], FILES[name].read_text() if name in FILES else ""
+    others = re.search(r"log_uniform|successive_halving|dirichlet_split", text)
+    q1_alone = fails == "nothing" and "fedavg" in text and not others
+    return fails == ALL or q1_alone or {*fails.split()} <= {"q1", "q1h"}
+
+
 # In a quick run these are graded on what they attack and on one other question.
-QUICK = {name for name in NAMES if BRIEF or set(expected(name)[0].split()) <= {"q1", "q1h"}} - LATE
+QUICK = {name for name in NAMES if BRIEF or attacks_q1(name)} - LATE
 TESTS = (
     "test_fedavg_public",
     "test_fedavg_weights",
