@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from fedlab_edu import Clients, Federation, FedProx, LocalHP, communicate_all, mlp, start
+from fedlab_edu import Clients, Federation, FedProx, LocalHP, communicate_all, digits, mlp, start
 from fedlab_edu.methods import ClientUpdate
 from fedlab_edu.rounds.gather import is_finite
 from fedlab_edu.training import local as engine
@@ -114,6 +114,21 @@ def test_the_error_of_a_task_is_raised_and_threads_are_as_before() -> None:
     assert seen == list(range(len(seen)))
     assert not threads.inside_tile()
     run_parallel(work, [1, 2], seen.append, 2)  # and the threads go on working
+
+
+def test_a_worker_of_one_thread_cuts_the_tiles_of_a_process_of_two(monkeypatch) -> None:
+    monkeypatch.setattr(engine, "cores", lambda: 2)
+    fed, model = digits(), mlp(64, 32, 10)
+    fed = fed[[i % len(fed) for i in range(300)]]
+    c, w = LocalHP(batch=8).each(300), torch.zeros(300, model.d)
+
+    def tiles(_: int = 0) -> list[list[int]]:
+        return [tile.tolist() for tile in engine.cut(model, fed.train, c, w)]
+
+    inside = list[list[list[int]]]()
+    run_parallel(tiles, [0], inside.append)
+    assert len(tiles()) == 2
+    assert inside == [tiles()]
 
 
 def ragged() -> Federation:

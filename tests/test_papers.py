@@ -191,10 +191,7 @@ def test_several_workers_give_the_records_of_one(
     path = reproduce(SMALL, "tiny", seeds=range(3), **how)
     both = {(r["variant"], r["seed"]): r for r in read_records(path, SMALL)}
     assert len(said) == len(both) == len(alone) == 6
-    for r in alone:
-        other = both[r["variant"], r["seed"]]
-        for name in ("global", "personalised", "entropy"):
-            assert other[name] == pytest.approx(r[name], abs=1e-6)
+    assert [both[r["variant"], r["seed"]] for r in alone] == alone
 
 
 @pytest.mark.nightly

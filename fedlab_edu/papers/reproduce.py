@@ -52,7 +52,7 @@ def reproduce(
         data: a folder that holds the data set, in place of the Hugging Face Hub.
         say: called with a line about each result.
         workers: the number of processes, each of which runs all variants of its seeds on one
-            thread. The experiment must be one of `EXPERIMENTS`.
+            thread; the records are the same. The experiment must be one of `EXPERIMENTS`.
 
     Raises:
         ValueError: an unknown scale, data set or device, no seed, or a file that is no record of
