@@ -114,56 +114,49 @@ def _read(path: Path, solution: str, question: str = "") -> Iterator[tuple[str, 
     except SyntaxError as error:
         raise ValueError(f"{path.name}, line {error.lineno}: {error.msg}") from None
     rest: list[ast.stmt] = []
-    marked: list[tuple[ast.FunctionDef | ast.ClassDef, ast.expr]] = []
+    marked: list[tuple[str, ast.stmt, tuple[str, str, str]]] = []
     for node in module.body:
-        marker = _marker(node)
-        if marker is not None and isinstance(node, ast.FunctionDef | ast.ClassDef):
-            marked.append((node, marker))
+        where = f"{path.name}, line {node.lineno}"
+        if marker := _take_marker(node, where):
+            marked.append((where, node, marker))
         elif not question and isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
             words = _words(node.value)
             if len(words) != 2:
-                told = 'write include("module.py", "question")'
-                raise ValueError(f"{path.name}, line {node.lineno}: {told}")
+                raise ValueError(f'{where}: write include("module.py", "question")')
             yield from _read(path.with_name(words[0]), solution, words[1])
         elif not (isinstance(node, ast.ImportFrom) and node.module == __name__):
             rest.append(node)
     known = [node.name for node in ast.parse(solution).body if isinstance(node, _DEFINITIONS)]
-    for node, marker in marked:
-        where = f"{path.name}, line {node.lineno}"
-        question, name, hint = _fields(node, marker, where)
-        node.decorator_list.remove(marker)
-        body = [*node.body] if isinstance(node, ast.ClassDef) else [node]
+    for where, node, (asked, name, hint) in marked:
+        body = node.body if isinstance(node, ast.ClassDef) else [node]
         made = [n.name for n in body if isinstance(n, _DEFINITIONS) and n.name in known]
         if not made:
             there = ", ".join(known)
             raise ValueError(f"{where}: the solution has no such function; it has: {there}")
         whole = TEXT.format(rest=_text(rest), solution=solution, answer=_text(body))
-        yield where, Mutant(name, whole, question, hint, tuple(made))
+        yield where, Mutant(name, whole, asked, hint, tuple(made))
 
 
 def _text(nodes: Sequence[ast.stmt]) -> str:
     return ast.unparse(ast.Module([*nodes], []))
 
 
-def _marker(node: ast.stmt) -> ast.expr | None:
-    """Return the decorator ``@wrong(...)`` or ``@right``."""
+def _take_marker(node: ast.stmt, where: str) -> tuple[str, str, str] | None:
+    """Take ``@wrong(...)`` or ``@right`` off a definition, and return question, name and hint.
+
+    Of a right answer these are "", the name of its class, and "".
+    """
     for decorator in getattr(node, "decorator_list", []):
-        name = decorator.func if isinstance(decorator, ast.Call) else decorator
-        if isinstance(name, ast.Name) and name.id in ("wrong", "right"):
-            return decorator
+        kind, _, given = ast.unparse(decorator).partition("(")
+        if isinstance(node, ast.FunctionDef | ast.ClassDef) and kind in ("wrong", "right"):
+            node.decorator_list.remove(decorator)
+            words = _words(decorator) if isinstance(decorator, ast.Call) else []
+            if kind == "right" and not given:
+                return "", node.name, ""
+            if kind == "right" or len(words) != 3 or not all(words):
+                raise ValueError(f'{where}: write @right, or @wrong("question", "name", "hint")')
+            return words[0], words[1], words[2]
     return None
-
-
-def _fields(
-    node: ast.FunctionDef | ast.ClassDef, marker: ast.expr, where: str
-) -> tuple[str, str, str]:
-    """Return question, name and hint; of a right answer "", the name and ""."""
-    if isinstance(marker, ast.Name) and marker.id == "right":
-        return "", node.name, ""
-    words = _words(marker) if isinstance(marker, ast.Call) else []
-    if len(words) != 3 or not all(words):
-        raise ValueError(f'{where}: write @right, or @wrong("question", "name", "hint")')
-    return words[0], words[1], words[2]
 
 
 def _words(call: ast.Call) -> list[str]:

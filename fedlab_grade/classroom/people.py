@@ -7,8 +7,10 @@ without a submission has no mark, for it may be theirs.
 
 import re
 import unicodedata
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import count
 from pathlib import Path
 
 # Before a program's own number, which may by chance be another student's number at the university.
@@ -54,19 +56,18 @@ class Person:
         return replace(self, notes=(*self.notes, note))
 
 
-def distinct(found: Iterable[Person]) -> list[Person]:
+def distinct(found: Sequence[Person]) -> list[Person]:
     """Return people with a number behind a key that is there already."""
-    found = list(found)
     taken, seen, out = {one.key for one in found}, set[str](), []
     for one in found:
-        key, number = one.key, 1
-        while key in (seen if number == 1 else taken):
-            number += 1
-            key = f"{one.key} ({number})"
-        seen.add(key)
-        taken.add(key)
-        other = replace(one, key=key)
-        out.append(other.noted(f"another student is called {one.key!r} too") if number > 1 else one)
+        if one.key in seen:
+            keys = (f"{one.key} ({number})" for number in count(2))
+            key = next(key for key in keys if key not in taken)
+            taken.add(key)
+            note = f"another student is called {one.key!r} too"
+            one = replace(one, key=key).noted(note)
+        seen.add(one.key)
+        out.append(one)
     return out
 
 
@@ -104,25 +105,23 @@ def matcher(roster: Sequence[Person]) -> Fits:
     Where the roster has Canvas's own numbers and the person has one, that number decides. Else
     every id and the name are clues. A name that stands alone, as of a file, may also be an id.
     """
-    students = {one.key: one for one in roster}
-    known: dict[str, set[str]] = {}
+    by_id, by_name = defaultdict[str, set[str]](set), defaultdict[str, set[str]](set)
     for one in roster:
-        for mark in (*map(_id, one.ids), *map(_name, spellings(one.name))):
-            known.setdefault(mark, set()).add(one.key)
+        for i in one.ids:
+            by_id[i.casefold()].add(one.key)
+        for name in spellings(one.name):
+            by_name[name].add(one.key)
     of_canvas = _has_canvas(roster)
 
     def fits(person: Person) -> tuple[list[Person], list[Person]]:
-        own = [i for i in person.ids if i.startswith(CANVAS)] if of_canvas else []
+        own = [i for i in person.ids if of_canvas and i.startswith(CANVAS)]
         ids = own or person.ids or (person.name, f"{CANVAS}{person.name}")
-        clues = [known.get(_id(i), set()) for i in ids]
+        clues = [by_id.get(i.casefold(), set()) for i in ids]
         if not own:
-            names = (known.get(_name(n), set()) for n in spellings(person.name))
-            clues.append(set().union(*names))
-        clues = [clue for clue in clues if clue]
-        both, some = set.intersection(*clues) if clues else set(), set().union(*clues)
-        return [students[k] for k in students if k in both], [
-            students[k] for k in students if k in some
-        ]
+            clues.append(set().union(*(by_name.get(n, ()) for n in spellings(person.name))))
+        clues = [clue for clue in clues if clue] or [set()]
+        both, some = set.intersection(*clues), set.union(*clues)
+        return [s for s in roster if s.key in both], [s for s in roster if s.key in some]
 
     return fits
 
@@ -142,7 +141,7 @@ def enrolled(roster: Sequence[Person], found: Iterable[Person]) -> list[Person]:
             why = f"several students of the roster could be this one: {_list(both)}"
         elif some:
             why = f"given to no student, because different clues fit {_list(some)}"
-        elif any(i.startswith(CANVAS) for i in person.ids) and not _has_canvas(roster):
+        elif _has_canvas([person]) and not _has_canvas(roster):
             why = f"{why}; {GRADEBOOK}"
         strangers.append(person.noted(why))
     for key, handed in given.items():
@@ -158,28 +157,22 @@ def enrolled(roster: Sequence[Person], found: Iterable[Person]) -> list[Person]:
 def _joined(one: Person, handed: Sequence[Person], unclear: bool) -> Person:
     """Return a student of the roster with what they handed in."""
     full = [h for h in handed if h.paths]
-    out = replace(
+    notes = [*one.notes, *(note for h in handed for note in h.notes)]
+    if len(full) > 1:
+        notes.append(f"handed in as {_list(full)}: see whether that is one person")
+    elif unclear and not full:
+        notes.append(UNCLEAR)
+    return replace(
         one,
         paths=tuple(path for h in handed for path in h.paths),
         late=any(h.late for h in handed),
-        notes=(*one.notes, *(note for h in handed for note in h.notes)),
+        notes=tuple(notes),
         unclear=unclear and not full,
     )
-    if len(full) > 1:
-        return out.noted(f"handed in as {_list(full)}: see whether that is one person")
-    return out.noted(UNCLEAR) if out.unclear else out
 
 
 def _has_canvas(people: Iterable[Person]) -> bool:
     return any(i.startswith(CANVAS) for one in people for i in one.ids)
-
-
-def _id(text: str) -> str:
-    return f"id {text.casefold()}"
-
-
-def _name(text: str) -> str:
-    return f"name {text}"
 
 
 def _list(people: Sequence[Person]) -> str:

@@ -84,7 +84,7 @@ def read_roster(path: Path) -> list[Person]:
         same = (one.key, one.name) if one.ids else line  # two of one name may be two students
         seen = found.get(same, one)
         found[same] = replace(seen, ids=tuple(dict.fromkeys([*seen.ids, *one.ids])))
-    return distinct(found.values())
+    return distinct([*found.values()])
 
 
 def is_test_student(one: Person) -> bool:
@@ -129,20 +129,20 @@ def student(head: Sequence[str], row: Sequence[str], of_canvas: bool) -> Person 
     def of(titles: set[str]) -> list[str]:
         return [cell for title, cell in cells if title in titles]
 
-    name = next(iter(of(_NAMES)), " ".join(of(_FIRST) + of(_LAST)))
-    ids: list[str] = []
+    def days(titles: set[str]) -> list[float]:
+        return [float(cell.replace(",", ".")) for cell in of(titles)]
+
+    ids: dict[str, str] = {}  # with a program's mark -> without it
     for title, cell in cells:
         number = re.fullmatch(r"\D+ ([0-9]+)", cell) if title == "identifier" else None
         if number:  # Moodle's worksheet says "Participant 12", and the names of files the same
-            ids.append(f"{MOODLE}{number[1]}")
+            ids[f"{MOODLE}{number[1]}"] = number[1]
         elif title in _IDS and any(map(str.isalnum, cell)):
             plain = re.sub(r"^(\d+)\.0+$", r"\1", cell)  # of a column with gaps
-            ids.append(f"{CANVAS}{plain}" if of_canvas and title == "id" else plain)
-    own = [i.removeprefix(CANVAS) for i in ids if not i.startswith(MOODLE)]
-    key = next(filter(None, [*own, name, *(i.removeprefix(MOODLE) for i in ids)]), "")
-    days = [float(c.replace(",", ".")) for c in of(_LATE)]
-    extension = sum(float(c.replace(",", ".")) for c in of(_EXTENSION))
-    if not key:
-        return None
-    late = days[0] if days else None
-    return Person(key, name or key, tuple(dict.fromkeys(ids)), days=late, extension=extension)
+            ids[f"{CANVAS}{plain}" if of_canvas and title == "id" else plain] = plain
+    name = next(iter(of(_NAMES)), " ".join(of(_FIRST) + of(_LAST)))
+    keys = [plain for own, plain in ids.items() if not own.startswith(MOODLE)]
+    key = next(filter(None, [*keys, name, *ids.values()]), "")
+    late = next(iter(days(_LATE)), None)
+    extension = sum(days(_EXTENSION))
+    return Person(key, name or key, tuple(ids), days=late, extension=extension) if key else None
