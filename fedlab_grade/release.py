@@ -145,12 +145,21 @@ def _answers(tree: ast.Module, lines: list[str]) -> Iterator[tuple[int, int]]:
         if isinstance(node, ast.Lambda) and id(node) not in shown:
             yield node.lineno, node.end_lineno or node.lineno
         elif isinstance(node, _Function):
-            body = node.body[ast.get_docstring(node, clean=False) is not None :]
-            if body:
-                first = body[0].lineno
-                while lines[first - 2].lstrip().startswith("#"):
-                    first -= 1
-                yield first, _end(node, lines)
+            yield from _body(node, lines)
+
+
+def _body(node: _Function, lines: list[str]) -> list[tuple[int, int]]:
+    """Return first and last line of the body of a function, if it has more than a docstring.
+
+    A comment above or below may tell the answer, and belongs to it.
+    """
+    body = node.body[ast.get_docstring(node, clean=False) is not None :]
+    if not body:
+        return []
+    first = body[0].lineno
+    while lines[first - 2].lstrip().startswith("#"):
+        first -= 1
+    return [(first, _end(node, lines))]
 
 
 def _end(node: ast.stmt, lines: list[str]) -> int:
@@ -183,17 +192,11 @@ def _bodies(
         return [(first, last, [])]
     if isinstance(node, ast.ClassDef):
         return [span for part in node.body for span in _bodies(part, lines, inside=True)]
-    told = ast.get_docstring(node, clean=False) is not None
-    body = node.body[told:]
-    if not body:
-        return []
-    first = body[0].lineno
-    if first == node.lineno:
-        raise ValueError(f"line {first}: put the body of {node.name} on lines of its own")
-    while lines[first - 2].lstrip().startswith("#"):  # a comment above it may tell the answer
-        first -= 1
-    margin = " " * body[0].col_offset
-    return [(first, last, [margin + line for line in STUB.splitlines()])]
+    ends = _body(node, lines)
+    if ends and node.body[-1].lineno == node.lineno:
+        raise ValueError(f"line {node.lineno}: put the body of {node.name} on lines of its own")
+    stub = [" " * node.body[-1].col_offset + line for line in STUB.splitlines()]
+    return [(first, last, stub) for first, last in ends]
 
 
 def main(solutions: str = "solutions", exercises: str = "exercises") -> None:

@@ -17,7 +17,7 @@ from fedlab_grade.classroom.batch import Batch
 from fedlab_grade.classroom.downloads import people
 from fedlab_grade.classroom.intake import Handed, Wanted
 from fedlab_grade.classroom.people import Person
-from fedlab_grade.classroom.records import TEXT, ClassList, Record, difference
+from fedlab_grade.classroom.records import TEXT, ClassList, Record
 from fedlab_grade.classroom.store import Store, file_name
 from fedlab_grade.options import Refusal
 from fedlab_grade.run import Report, Result
@@ -242,7 +242,7 @@ def test_the_grader_of_this_machine_and_the_course_come_to_the_same_marks(tmp_pa
     course = Course(tmp_path)
     course.hand_in(ann=RIGHT, bob=WRONG, cyd="import nowhere")
     found = find(str(course.assignment), None)
-    course.grader, _ = commands.isolated(True, "secret", found.reference, jobs=1)  # type: ignore[assignment]
+    course.grader, _ = commands.isolated(found, "secret", trust=True, jobs=1)  # type: ignore[assignment]
     Batch(found, course.store, course.grader, "").run(people(course.submissions))
     assert course.marks == {
         "ann": ("graded", 5.5),
@@ -429,7 +429,7 @@ def test_of_many_changes_the_first_are_told_and_the_others_counted(course: Cours
     (record,) = course.records.values()
     tests = [replace(record.tests[0], test=f"t{i}", aspect=str(i)) for i in range(6)]
     failed = [replace(test, status="failed") for test in tests]
-    change = difference(replace(record, tests=tuple(tests)), replace(record, tests=tuple(failed)))
+    change = replace(record, tests=tuple(failed)).changes(replace(record, tests=tuple(tests)))
     told = "; ".join(f"q1 {i}: passed -> failed" for i in range(3))
     assert change == f"ann: 6 -> 0 of 6; {told}; and 3 more"
 
@@ -471,12 +471,12 @@ def outcome(most: float, status: str) -> Result:
 
 def test_points_alone_are_a_change_and_none_are_shown_as_a_dash() -> None:
     old = Record("ann", "ann", (), "hw", "graded", (outcome(1, "passed"),))
-    assert difference(old, old) == ""
-    assert difference(old, replace(old, tests=(outcome(2, "passed"),))) == (
+    assert old.changes(old) == ""
+    assert replace(old, tests=(outcome(2, "passed"),)).changes(old) == (
         "ann: 1 of 1 -> 2 of 2; q1 whole: 1 of 1 -> 2 of 2"
     )
     old = replace(old, tests=(outcome(1, "error"),))
-    assert difference(old, replace(old, tests=(outcome(2, "error"),))) == (
+    assert replace(old, tests=(outcome(2, "error"),)).changes(old) == (
         "ann: 0 of 1 -> 0 of 2; q1 whole: - of 1 -> - of 2"
     )
 
@@ -492,7 +492,7 @@ def test_another_state_is_a_change_and_all_that_is_told(course: Course) -> None:
         "bob: not gradable yet -> not handed in",
     ]
     one = course.records["ann"]
-    change = difference(one, replace(one, state="ungraded"))
+    change = replace(one, state="ungraded").changes(one)
     assert change == "ann: not handed in -> ungraded"
 
 

@@ -15,7 +15,7 @@ import pytest
 from fedlab_edu import __version__, cli
 from fedlab_grade import assignment, escape, run
 from fedlab_grade import cli as grader
-from fedlab_grade.assignment import find
+from fedlab_grade.assignment import Assignment, find
 from fedlab_grade.classroom import commands, report
 from fedlab_grade.classroom.store import Store
 from fedlab_grade.home import progress
@@ -213,9 +213,9 @@ def classroom_grader(monkeypatch: pytest.MonkeyPatch) -> list[tuple[bool, int]]:
     calls = []
 
     def isolated(
-        trust: bool, secret: str, reference: str, private: list[Path], *how: object
+        chosen: Assignment, secret: str, trust: bool, *how: object
     ) -> tuple[classroom.StandIn, str]:
-        assert reference == classroom.SOLUTION
+        assert chosen.reference == classroom.SOLUTION
         calls.append((trust, len(secret)))
         return classroom.StandIn(), "stand-in"
 
@@ -260,7 +260,9 @@ def test_limits_and_jobs_reach_the_grader(
     (tmp_path / "in/ann.py").write_text(classroom.RIGHT)
     told = []
     monkeypatch.setattr(
-        commands, "isolated", lambda *job: told.append(job[-2:]) or (classroom.StandIn(), "")
+        commands,
+        "isolated",
+        lambda *job: told.append((job[0].limits, job[-1])) or (classroom.StandIn(), ""),
     )
     command = ["grade", str(tmp_path / "in"), "--assignment", str(folder)]
     command += ["--out", str(tmp_path / "out")]

@@ -16,15 +16,7 @@ from pathlib import Path
 from fedlab_grade.assignment import Assignment
 from fedlab_grade.classroom.intake import Handed, Wanted, take
 from fedlab_grade.classroom.people import Person
-from fedlab_grade.classroom.records import (
-    ClassList,
-    Record,
-    State,
-    difference,
-    shorten,
-    unjudged,
-    versions,
-)
+from fedlab_grade.classroom.records import ClassList, Record, State, shorten, unjudged, versions
 from fedlab_grade.classroom.store import Store
 from fedlab_grade.options import Refusal
 from fedlab_grade.run import CheckBroken, Report, Result
@@ -46,7 +38,7 @@ class Batch:
         back_end: what keeps students' code apart, for the record.
         again: also grade who has a grade of the same text and tests.
         step: called with each record, whether it is new or not.
-        changed: called with what each change to an earlier grade is, see `difference`.
+        changed: called with what each change to an earlier grade is, see `Record.changes`.
     """
 
     assignment: Assignment
@@ -139,7 +131,7 @@ class Batch:
 
     def _keep(self, record: Record) -> None:
         old = self.store.read(record.student)
-        if old is not None and (change := difference(old, record)):
+        if old is not None and (change := record.changes(old)):
             self.changed(change)
         self.store.write(record)
         self.step(record)

@@ -8,15 +8,13 @@ from typing import TYPE_CHECKING
 
 from tqdm import tqdm
 
-from fedlab_grade.assignment import find
+from fedlab_grade.assignment import Assignment, find
 from fedlab_grade.classroom.records import State
 from fedlab_grade.classroom.report import tell_left_over
 from fedlab_grade.classroom.store import Store
 from fedlab_grade.escape import for_console, line
-from fedlab_grade.options import Limits, Refusal
+from fedlab_grade.options import Refusal
 from fedlab_grade.textfile import printable
-
-DEFAULT = Limits()
 
 if TYPE_CHECKING:
     from fedlab_grade.classroom.batch import Grader
@@ -66,9 +64,7 @@ def grade(
             print(for_console(f"left out: {line(name)}, of Canvas's student for tests"))
         if not everyone:
             raise Refusal(f"{submissions} holds no submissions.")
-        grader, back_end = isolated(
-            trust, store.secret(), chosen.reference, private, chosen.limits, jobs
-        )
+        grader, back_end = isolated(chosen, store.secret(), trust, private, jobs)
         with tqdm(total=len(everyone), unit="student", disable=None) as bar:
             step = lambda record: bar.update()  # noqa: E731
             Batch(chosen, store, grader, back_end, again, step, changed).run(everyone)
@@ -114,18 +110,16 @@ def doctor() -> int:
 
 
 def isolated(
-    trust: bool,
+    chosen: Assignment,
     secret: str,
-    reference: str,
+    trust: bool = False,
     private: Sequence[Path] = (),
-    limits: Limits = DEFAULT,
     jobs: int = 2,
 ) -> tuple["Grader", str]:
     """Return the grader of this machine, and the name of its isolation.
 
     Args:
-        reference: the solution; private: what no submission may read; see
-            `fedlab_grade.sandbox.isolated.grade_isolated`.
+        secret, trust, private, jobs: see `fedlab_grade.sandbox.isolated.grade_isolated`.
 
     Raises:
         NoSandbox: there is none, and the submissions are not trusted; also as the grader runs.
@@ -133,7 +127,7 @@ def isolated(
     from fedlab_grade.sandbox.doctor import choose
     from fedlab_grade.sandbox.isolated import grade_isolated
 
-    way = choose(trust)
+    way, limits, reference = choose(trust), chosen.limits, chosen.reference
 
     def grader(tests: Path, submissions: Iterable[tuple[str, str]]) -> "Iterator[Report]":
         known = len(submissions) if isinstance(submissions, list) else jobs

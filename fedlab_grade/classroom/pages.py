@@ -24,7 +24,7 @@ STATES: dict[str, str] = {
     State.UNCLEAR: "Nothing of yours was found. If you handed something in, tell your instructor.",
 }
 SIGNS = {"passed": "✓", "error": "!", "not run": "-"}
-BINS, WIDTH = 10, 20.0  # bars of the histogram, and the longest one's width in rem
+BINS = 10  # bars of the histogram
 SCRIPT = (Path(__file__).parent / "templates/sort.js").read_text(encoding="utf-8")
 
 
@@ -60,8 +60,7 @@ def class_page(assignment: str, table: Table) -> str:
         table=table,
         mean=number(round(fmean(totals), 2)) if totals else "-",
         bins=[
-            (f"{ends[i]} to {ends[i + 1]}", n, WIDTH * n / max(1, *counts))
-            for i, n in enumerate(counts)
+            (f"{ends[i]} to {ends[i + 1]}", n, n / max(1, *counts)) for i, n in enumerate(counts)
         ],
         script=SCRIPT,
         hash=base64.b64encode(hashlib.sha256(SCRIPT.encode()).digest()).decode(),

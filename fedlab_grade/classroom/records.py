@@ -144,6 +144,23 @@ class Record:
         own = None if self.state in NO_VERDICT else round(self.won * (1 - self.penalty), 4)
         return self.changed.get("", own)
 
+    def changes(self, old: "Record") -> str:
+        """Say what grading again has changed in an earlier record; "" if nothing."""
+        if old.state != self.state:
+            ends = (
+                f"{r.won:g} of {r.max:g}" if r.state == State.GRADED else r.state
+                for r in (old, self)
+            )  # fmt: skip
+            return f"{self.name}: {' -> '.join(ends)}"
+        moved = _moved(*({t.test: t for t in record.tests} for record in (old, self)))
+        if len(moved) > SHOWN:
+            moved[SHOWN:] = [f"and {len(moved) - SHOWN} more"]
+        if old.penalty != self.penalty:
+            moved.append(f"taken off for being late: {old.penalty:.0%} -> {self.penalty:.0%}")
+        of = "" if old.max == self.max else f" of {old.max:g}"
+        head = f"{self.name}: {old.won:g}{of} -> {self.won:g} of {self.max:g}"
+        return "; ".join([head, *moved]) if moved else ""
+
 
 @dataclass(frozen=True)
 class ClassList:
@@ -162,22 +179,6 @@ class ClassList:
     tests_sha256: str = ""
     passed: str = ""
     schema: str = CLASS
-
-
-def difference(old: Record, new: Record) -> str:
-    """Say what grading again has changed for a student; "" if nothing."""
-    if old.state != new.state:
-        graded = State.GRADED
-        ends = (f"{r.won:g} of {r.max:g}" if r.state == graded else r.state for r in (old, new))
-        return f"{new.name}: {' -> '.join(ends)}"
-    moved = _moved(*({t.test: t for t in record.tests} for record in (old, new)))
-    if len(moved) > SHOWN:
-        moved[SHOWN:] = [f"and {len(moved) - SHOWN} more"]
-    if old.penalty != new.penalty:
-        moved.append(f"taken off for being late: {old.penalty:.0%} -> {new.penalty:.0%}")
-    of = "" if old.max == new.max else f" of {old.max:g}"
-    head = f"{new.name}: {old.won:g}{of} -> {new.won:g} of {new.max:g}"
-    return "; ".join([head, *moved]) if moved else ""
 
 
 def _moved(old: Mapping[str, Result], new: Mapping[str, Result]) -> list[str]:
