@@ -195,7 +195,7 @@ def _bodies(
     ends = _body(node, lines)
     if ends and node.body[-1].lineno == node.lineno:
         raise ValueError(f"line {node.lineno}: put the body of {node.name} on lines of its own")
-    stub = [" " * node.body[-1].col_offset + line for line in STUB.splitlines()]
+    stub = [" " * node.body[0].col_offset + line for line in STUB.splitlines()]
     return [(first, last, stub) for first, last in ends]
 
 

@@ -194,6 +194,12 @@ def test_the_table_says_where_a_page_is_and_what_the_instructor_should_see_to() 
     assert re.fullmatch(r"students/bob-[0-9a-f]{12}\.html", page)
 
 
+def test_code_that_a_problem_quotes_follows_a_colon_in_the_table() -> None:
+    broken = replace(CLASS[2], problem="Python cannot read line 1: invalid syntax\n  retrun 1")
+    (row,) = table([broken]).rows
+    assert row[7] == "Python cannot read line 1: invalid syntax: retrun 1"
+
+
 def test_difficulty_counts_graded_submissions_only() -> None:
     first, second = table(CLASS).difficulty
     assert (first.graded, first.full_marks, first.mean) == (2, 0.5, pytest.approx((3 + 1) / 2 / 3))

@@ -11,6 +11,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 
 from fedlab_grade.assignment import Assignment
@@ -55,29 +56,27 @@ class Batch:
         passed = f"{own.digest} {hashlib.sha256(own.reference.encode()).hexdigest()}"
         tests = self.store.tested(own.name, passed) or self.tested()
         self.store.begin(ClassList(own.name, tests, tuple(everyone), own.digest, passed))
-        todo = self._open(everyone, tests)
-        back: deque[_Open] = deque()  # the grader had them in hand when it failed on another
+        todo: Iterator[_Open] = self._open(everyone, tests)
         breaks = 0
         while True:
-            queue: deque[_Open] = deque()
-            # They go by the assignment's name: a student's own name for a file may be anything.
-            feed = _feed(f"{own.stem}.py", back, todo, queue)
+            hand: deque[_Open] = deque()  # the grader may take several before its first report
+            feed = _feed(f"{own.stem}.py", todo, hand)
             try:
                 for report in self.grader(own.tests, feed):
-                    self._keep(self._judged(*queue.popleft(), report))
+                    self._keep(self._judged(*hand.popleft(), report))
                     breaks = 0
-                if next(feed, None) is None and not queue:
+                if next(feed, None) is None and not hand:
                     return
                 raise CheckBroken("it ended without a report")
             except CheckBroken as broken:
                 why = str(broken).rstrip(".")
-                if not queue:
+                if not hand:
                     told = f"the grader failed with nothing in hand: {why}. {NEXT}"
                     raise Refusal(told) from None
-                person, handed = queue.popleft()
+                person, handed = hand.popleft()
                 told = f"the grader failed, not the submission: {why}"
                 self._keep(self._record(person, handed, State.UNGRADED, tests, told))
-                back.extendleft(reversed(queue))
+                todo = chain([*hand], todo)
                 breaks += 1
                 if breaks == BREAKS:
                     raise Refusal(
@@ -178,10 +177,8 @@ def _stands(old: Record, new: Record, person: Person) -> bool:
     return same and old.state != State.UNGRADED and (old.state == State.UNCLEAR) == person.unclear
 
 
-def _feed(
-    file: str, back: deque[_Open], todo: Iterator[_Open], queue: deque[_Open]
-) -> Iterator[tuple[str, str]]:
-    """Yield submissions for the grader, which may take several before its first report."""
-    while one := back.popleft() if back else next(todo, None):
-        queue.append(one)
+def _feed(file: str, todo: Iterator[_Open], hand: deque[_Open]) -> Iterator[tuple[str, str]]:
+    """Yield submissions for the grader, by one name: a student's own may be anything."""
+    for one in todo:
+        hand.append(one)
         yield file, one[1].source or ""

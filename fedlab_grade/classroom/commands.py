@@ -1,6 +1,7 @@
 """The instructor's commands: grade, release and doctor; `fedlab_grade.cli` calls them."""
 
 import sys
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -141,20 +142,18 @@ def isolated(
 
 def _told(store: Store) -> int:
     """Print how many there are of each state, and who needs a look."""
-    states: dict[str, list[tuple[str, str]]] = {}
-    for record in store.records():
-        states.setdefault(record.state, []).append((record.name, record.problem))
-    counts = ", ".join(f"{len(found)} {state}" for state, found in states.items())
-    everyone = store.read_class().people
-    students = "1 student" if len(everyone) == 1 else f"{len(everyone)} students"
+    records = list(store.records())
+    states = Counter(str(record.state) for record in records)
+    counts = ", ".join(f"{count} {state}" for state, count in states.items())
+    students = "1 student" if len(records) == 1 else f"{len(records)} students"
     print(f"{students}: {counts}. The grades: {store.folder}")
     for state in (State.UNGRADED, State.NOT_GRADABLE, State.UNCLEAR, State.MISSING):
-        for name, problem in states.get(state, []):
-            why = f": {printable(line(problem), 160)}" if problem else ""
-            print(for_console(f"  {state}: {line(name)}{why}"))
-    for one in everyone:
-        for note in one.notes:
-            print(for_console(f"  see to: {line(one.name)}: {line(note)}"))
+        for one in (record for record in records if record.state == state):
+            why = f": {printable(one.why, 160)}" if one.why else ""
+            print(for_console(f"  {state}: {line(one.name)}{why}"))
+    for person in store.read_class().people:
+        for note in person.notes:
+            print(for_console(f"  see to: {line(person.name)}: {line(note)}"))
     tell_left_over(store)
     print(f"Next: fedlab-edu report {store.folder}")
     return 1 if State.UNGRADED in states else 0

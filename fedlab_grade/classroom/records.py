@@ -10,6 +10,7 @@ from importlib.metadata import PackageNotFoundError, version
 
 from fedlab_edu import __version__
 from fedlab_grade.classroom.people import Person
+from fedlab_grade.escape import line
 from fedlab_grade.run import Result, by_question
 
 GRADE, CLASS = "fedlab-edu/grade/v3", "fedlab-edu/class/v3"  # the versions of the files
@@ -125,6 +126,11 @@ class Record:
         judged = [t.won for t in tests if t.won is not None]
         whole = len(judged) == len(tests) and (judged or self.state not in NO_VERDICT)
         return self.changed.get(question, sum(judged) if whole else None)
+
+    @property
+    def why(self) -> str:
+        """The problem on one line; code that it quotes follows a colon."""
+        return line(self.problem.replace("\n  ", ": ", 1))
 
     @property
     def won(self) -> float:

@@ -76,7 +76,7 @@ class Table:
         won = [None if one.mark is None else one.points(q) for q in self.questions]
         late = f"late, {one.penalty:.0%} taken off" if one.penalty else "late" * one.late
         by_hand = "changed by hand" if one.changed else ""
-        parts = (late, by_hand, *self.notes.get(one.student, ()), one.problem)
+        parts = (late, by_hand, *self.notes.get(one.student, ()), one.why)
         remark = line("; ".join(filter(None, parts)))[:200]
         points = map(number, (*won, one.mark, self.most))
         return [one.student, one.name, one.state, *points, remark, page_of(one.student)]
