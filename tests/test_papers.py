@@ -277,7 +277,7 @@ def test_each_variant_is_the_search_that_its_name_says(experiment: Experiment) -
     fed, model = TINY.federation(0), TINY.model()
     for v in experiment.variants:
         search = v.search(TINY, model, fed, 3)
-        search = search.race if isinstance(v, Online) else search
+        search = search.search if isinstance(v, Online) else search
         method = FedProx() if isinstance(v, Range) else v.method
         assert all(one.replacement and one.method == method for one in search.runs)
         assert search.select == ("best_seen" if "best seen" in v.name else "survivor")
@@ -292,7 +292,7 @@ def test_each_variant_is_the_search_that_its_name_says(experiment: Experiment) -
         assert search.brackets == (schedule(8, 4, 2, 1 if v.wrapper == "SHA" else 0),)
         assert v.target in v.name or "table1" not in experiment.name
         plain = replace(v, fedex=None).search(TINY, model, fed, 3)
-        plain = plain.race if isinstance(v, Online) else plain
+        plain = plain.search if isinstance(v, Online) else plain
         for one, alone in zip(search.runs, plain.runs, strict=True):
             assert one.seed == alone.seed  # the same clients and first weights on both sides
             assert one.b.lr == alone.b.lr
@@ -322,7 +322,7 @@ def test_a_curve_has_the_test_error_of_the_best_arm_after_each_step(tmp_path: Pa
     fed, model = TINY.federation(2), TINY.model()
     tests = {"global": evaluate, "personalised": personalise}
     for v, record in zip(ONLINE.variants, run(tmp_path, ONLINE, [2]), strict=True):
-        race = v.search(TINY, model, fed, 2).race
+        race = v.search(TINY, model, fed, 2).search
         for used, error in record["curve"]:
             race = race.step(model, fed, 3)
             assert race.used == used
@@ -337,7 +337,7 @@ def test_a_search_with_a_curve_is_the_search_without_and_resumes_with_its_curve(
     fed, model, v = TINY.federation(0), TINY.model(), ONLINE.variants[0]
     whole = tune(v.search(TINY, model, fed, 0), model, fed, 3)
     plain = tune(Tuning("plain", "SHA", "global").search(TINY, model, fed, 0), model, fed, 3)
-    assert whole.race.traces == plain.traces
+    assert whole.search.traces == plain.traces
 
     def stop(search: Any) -> None:
         raise StopTraining
@@ -345,8 +345,8 @@ def test_a_search_with_a_curve_is_the_search_without_and_resumes_with_its_curve(
     path = tmp_path / "one.search"
     tune(v.search(TINY, model, fed, 0), model, fed, 3, path=path, callback=stop)
     again = tune(v.search(TINY, model, fed, 0), model, fed, 3, path=path)
-    assert again.curve == whole.curve
-    assert len(whole.curve) == 4  # rounds of the longest arm
+    assert again.points == whole.points
+    assert len(whole.points) == 4  # rounds of the longest arm
 
 
 def test_a_report_of_curves_reads_them_at_parts_of_the_budget(tmp_path: Path) -> None:

@@ -17,9 +17,12 @@ from fedlab_edu.papers.fedtune import GRID, TABLES_1_TO_5, Cell, Personal
 from fedlab_edu.papers.fedtune_figures import (
     EPOCHS,
     ETAS,
+    FIGURE_2,
     FIGURE_5,
+    MARKS,
     RATES,
     STEPS,
+    Followed,
     Traced,
     changes,
     step_name,
@@ -367,6 +370,28 @@ def test_the_steps_are_searches_with_that_step_size_and_those_epochs(
         assert all(torch.equal(run.w, search.w0) for run in grid.runs)
         tuner, used = of[f"no search, epochs {epochs}"].search(TINY, model, fed, 0, tmp_path / "x")
         assert (int(tuner.table.epochs), used) == (epochs, 0)
+
+
+def test_a_point_of_figure_2_is_the_error_of_what_the_search_has_found_by_then(
+    tmp_path: Path,
+) -> None:
+    cell = Followed(tiny, TINY.model, total=60, clients=3, final=4, alpha=1.0)
+    small = replace(FIGURE_2, settings={"book": {"tiny": cell}})
+    path = reproduce(small, "tiny", seeds=[2], folder=tmp_path, say=id)
+    of = {record["variant"]: record["curve"] for record in read_records(path, small)}
+    assert [*of] == [v.name for v in FIGURE_2.variants]
+    marks = [mark for mark in MARKS if mark <= 60]
+    assert [used for used, _ in of["FedTune"]] == marks
+    assert [used for used, _ in of["random search"]] == [30, 60]  # 30 arms, a round each
+    fed, model = cell.federation(2), cell.model()
+    for used, error in of["FedTune"]:
+        search = fedtune(model, fed, GRID, 60, seed=2)
+        for _ in range(used):
+            search = search.step(model, fed)
+        run = train(start(model, fed, Fixed(GRID, search.final), seed=2), model, fed, 4, 3)
+        assert error == pytest.approx(evaluate(run, model, fed).error, abs=1e-4)
+    (cell,) = FIGURE_2.settings["book"].values()
+    assert cell.budget["total"] == MARKS[-1]
 
 
 def test_the_record_of_figure_5_is_what_a_search_says_round_by_round(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """Test error against rounds spent: the winner so far is tested after each step of a search.
 
-Khodak et al. (2021), Figure 4; Khodak et al. (2020), Figure 1: *online evaluation*.
+Khodak et al. (2021), Figure 4; Khodak et al. (2020), Figure 1: *online evaluation*; Chen et al.
+(2023), Figure 4.
 """
 
 from bisect import bisect_right
@@ -15,10 +16,11 @@ from fedlab_edu.data import Federation
 from fedlab_edu.models.model import Model
 from fedlab_edu.papers.experiment import Experiment, Record
 from fedlab_edu.papers.report import DIFFERENCES, paired, same_seeds
-from fedlab_edu.papers.searches import Setting, Target, Tuning, rates
+from fedlab_edu.papers.searches import Searched, Setting, Target, Tuning, rates
 from fedlab_edu.registry import storable
 from fedlab_edu.rounds.objectives import Average, evaluate, personalise
 from fedlab_edu.search.race import Race
+from fedlab_edu.tuners.fedpop import FedPop
 
 _TESTS: Mapping[Target, Callable[..., Average]] = {"global": evaluate, "personalised": personalise}
 SHARES = (0.25, 0.5, 0.75, 1.0)  # of the budget, in reports
@@ -27,74 +29,95 @@ SHARES = (0.25, 0.5, 0.75, 1.0)  # of the budget, in reports
 @storable
 @dataclass(frozen=True, eq=False)
 class Watched:
-    """A race, and the test error of its winner after each step, which the race never sees.
+    """A search, and the test errors of its winner after each step, which the search never sees.
 
     Fields:
-        curve: rounds spent, over all arms, and the test error of the best arm at that time.
+        targets: which test errors.
+        points: rounds spent, over all arms, and the errors of the best arm at that time.
     """
 
-    race: Race
-    target: Target
-    curve: tuple[tuple[int, float], ...] = ()
+    search: Race | FedPop
+    targets: tuple[Target, ...]
+    points: tuple[tuple[float, ...], ...] = ()
 
     @property
     def runs(self) -> Sequence[object]:
         """One run for each arm."""
-        return self.race.runs
+        return self.search.runs
 
     @property
     def total(self) -> int:
-        """The communication rounds of the whole race."""
-        return self.race.total
+        """The communication rounds of the whole search."""
+        return self.search.total
 
     @property
     def used(self) -> int:
         """The communication rounds of all arms so far."""
-        return self.race.used
+        return self.search.used
 
     @property
     def done(self) -> bool:
         """Whether all rounds have been spent."""
-        return self.race.done
+        return self.search.done
 
     @property
     def best_score(self) -> float:
         """The score of the best arm."""
-        return self.race.best_score
+        return self.search.best_score
 
     def step(self, model: Model, fed: Federation, clients: int = 10) -> "Watched":
-        """Return the race after one more round of each arm, with one more point of the curve."""
-        race = self.race.step(model, fed, clients)
-        error = min(1.0, _TESTS[self.target](race.winner, model, fed).error)
-        return replace(self, race=race, curve=(*self.curve, (race.used, round(error, 4))))
+        """Return the search after one more round of each arm, with one more point."""
+        search = self.search.step(model, fed, clients)
+        errors = (_TESTS[target](search.winner, model, fed).error for target in self.targets)
+        point = (search.used, *(round(min(1.0, error), 4) for error in errors))
+        return replace(self, search=search, points=(*self.points, point))
 
     def to(self, device: str | torch.device) -> "Watched":
         """Return the same, with its vectors on another device."""
-        return replace(self, race=self.race.to(device))
+        return replace(self, search=self.search.to(device))
+
+    def curve(self, target: Target) -> list[list[float]]:
+        """Return the rounds spent and the test error of a target, a pair for each step."""
+        place = 1 + self.targets.index(target)
+        return [[point[0], point[place]] for point in self.points]
+
+
+class WithCurve(Searched):
+    """Adds to a search's record its curve: the test error of the winner so far."""
+
+    @property
+    def watched(self) -> tuple[Target, ...]:
+        """The targets whose errors one search gives."""
+        return (self.target,)
+
+    def search(self, setting: Setting, model: Model, fed: Federation, seed: int) -> Watched:
+        """Start the search, watched."""
+        return Watched(super().search(setting, model, fed, seed), self.watched)  # type: ignore[misc]
+
+    def measure(self, search: Watched, model: Model, fed: Federation) -> Record:
+        """Add the curve to the record."""
+        curve = search.curve(self.target)
+        return super().measure(search.search, model, fed) | {"curve": curve}
+
+    def is_valid(self, record: Record) -> bool:
+        """Return whether the record has a curve, too."""
+        return super().is_valid(record) and is_curve(record["curve"])
 
 
 @dataclass(frozen=True)
-class Online(Tuning):
-    """A tuning with its curve: the test error of the winner so far, against rounds spent."""
+class Online(WithCurve, Tuning):  # type: ignore[misc]  # it watches the search
+    """A tuning with its curve."""
 
     @property
     def training(self) -> object:
         """The name: a curve belongs to one target."""
         return self.name
 
-    def search(self, setting: Setting, model: Model, fed: Federation, seed: int) -> Watched:  # type: ignore[override]
-        """Start the search of `Tuning`, watched."""
-        return Watched(super().search(setting, model, fed, seed), self.target)
 
-    def measure(self, search: Watched, model: Model, fed: Federation) -> Record:  # type: ignore[override]
-        """Add the curve to the record of `Tuning`."""
-        return super().measure(search.race, model, fed) | {"curve": [*map(list, search.curve)]}
-
-    def is_valid(self, record: Record) -> bool:
-        """Return whether the curve is one of rates, over rounds that increase."""
-        rounds, errors = zip(*record["curve"], strict=True)
-        rising = all(a < b for a, b in pairwise(rounds))
-        return super().is_valid(record) and rising and rates(errors)
+def is_curve(curve: Sequence[Sequence[float]]) -> bool:
+    """Return whether these are rates of error after numbers of rounds that increase."""
+    rounds, errors = zip(*curve, strict=True)
+    return rates(errors) and all(a < b for a, b in pairwise(rounds))
 
 
 def error_at(curve: Sequence[Sequence[float]], rounds: float) -> float:

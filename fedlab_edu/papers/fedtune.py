@@ -35,7 +35,7 @@ from fedlab_edu.papers.experiment import (
     no_folder,
     published,
 )
-from fedlab_edu.papers.fedtune_searches import GRID, RIVALS, SEARCHES, Begin
+from fedlab_edu.papers.fedtune_searches import GRID, RIVALS, SEARCHES, Begin, tuner_of
 from fedlab_edu.papers.searches import rates
 from fedlab_edu.rounds.checkpoint import load_run, save_run
 from fedlab_edu.rounds.communicate import train
@@ -46,7 +46,6 @@ from fedlab_edu.rounds.tuner import Fixed, Tuner
 from fedlab_edu.search.tune import tune
 from fedlab_edu.seeds import generator
 from fedlab_edu.training.hparams import LocalHP
-from fedlab_edu.tuners.fedtune import FedTune
 from fedlab_edu.validate import require
 
 CHECKPOINT_ROUNDS = 50  # rounds between checkpoints of the final training
@@ -153,8 +152,7 @@ class Personal:
         if self.begin is None:
             return Fixed(self.table[0]), 0
         done = tune(self.begin(cell.total, model, fed, seed), model, fed, len(fed), path=path)
-        run = done.final_run() if isinstance(done, FedTune) else done.winner
-        return run.tuner, done.used
+        return tuner_of(done), done.used
 
     def error(self, record: Record) -> float:
         """Return the test error in percent."""

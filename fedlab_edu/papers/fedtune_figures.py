@@ -1,4 +1,4 @@
-"""FedTune's step size and local epochs, which the paper does not give, and its Figures 5 and 6."""
+"""FedTune's step size and local epochs, which the paper does not give; its Figures 2, 5 and 6."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,13 +14,25 @@ import torch
 from fedlab_edu.data import Federation
 from fedlab_edu.models.model import Model
 from fedlab_edu.models.networks import mlp
+from fedlab_edu.papers.curves import curves, is_curve
 from fedlab_edu.papers.experiment import Experiment, Record, Trial
 from fedlab_edu.papers.fedtune import Cell, Personal, digits_images
-from fedlab_edu.papers.fedtune_searches import GRID, search_personal, search_shared
+from fedlab_edu.papers.fedtune_searches import (
+    GRID,
+    SEARCHES,
+    search_personal,
+    search_shared,
+    tuner_of,
+)
+from fedlab_edu.rounds.communicate import train
+from fedlab_edu.rounds.objectives import evaluate
+from fedlab_edu.rounds.run import start
 from fedlab_edu.training.hparams import LocalHP
 from fedlab_edu.tuners.fedtune import FedTune
 
 ETAS, EPOCHS = (0.1, 1, 10, 100, 300), (1, 3, 5)
+MARKS = (10, 30, 60, 90, 120, 150)  # rounds of a search, in `FIGURE_2`
+FOLLOWED = ("FedTune", "FedTune, running mean", "random search", "Hyperband", "shared grid")
 RATES = LocalHP(lr=[0.1, 0.05, 0.01, 0.005, 0.001])
 _network = partial(mlp, 64, 32, 10)
 
@@ -51,7 +63,12 @@ def _steps() -> Experiment:
         "None; the paper gives no step size and no number of epochs.",
         tuple(variants),
         tuple(against),
-        {"book": {"digits-30": Cell(digits_images, _network, final=100)}},
+        {
+            "book": {
+                f"digits-{total}": Cell(digits_images, _network, total, final=100)
+                for total in (30, 150, 300)
+            }
+        },
     )
 
 
@@ -135,7 +152,53 @@ def _report(experiment: Experiment, dataset: str, records: Sequence[Record]) -> 
     return lines
 
 
+@dataclass(frozen=True)
+class Online(Personal):
+    """A search whose findings are tested while it goes on."""
+
+    def is_valid(self, record: Record) -> bool:
+        """Return whether the curve is one of rates, over rounds that increase."""
+        return is_curve(record["curve"])
+
+    def describe(self, record: Record) -> str:
+        """Describe the errors after the first and the last mark."""
+        (first, before), (last, after) = record["curve"][0], record["curve"][-1]
+        return f"test error {before:.1%} after {first} rounds, {after:.1%} after {last}"
+
+
+class Followed(Cell):
+    """A cell that trains and tests what a search has found, after each of `MARKS`."""
+
+    def trials(self, seed: int, place: torch.device, data: str | None) -> Trial:
+        """Return the function that searches and returns the test errors along the way."""
+        model, fed = self.model(), self.federation(seed, data).to(place)
+
+        def run(variant: Online, state: Path, later: Sequence[Any]) -> Record:
+            search: Any = variant.begin(self.total, model, fed, seed)  # type: ignore[misc]
+            curve, marks = [], list(MARKS)
+            while not search.done:
+                search = search.step(model, fed, len(fed))
+                if search.used < marks[0] and not search.done:
+                    continue
+                marks = [mark for mark in marks if mark > search.used]
+                begun = start(model, fed, tuner_of(search), seed=seed)
+                after = train(begun, model, fed, self.final, len(fed), progress=False)
+                curve.append([search.used, round(min(1.0, evaluate(after, model, fed).error), 4)])
+            return {"curve": curve}
+
+        return run
+
+
 STEPS = _steps()
+FIGURE_2 = Experiment(
+    "fedtune-figure2",
+    "FedTune, Figure 2",
+    "FedTune finds the best settings at every budget.",
+    tuple(Online(name, SEARCHES[name]) for name in FOLLOWED),
+    tuple((FOLLOWED[0], other) for other in FOLLOWED[1:]),
+    {"book": {"digits-150": Followed(digits_images, _network, total=150, final=100)}},
+    curves,
+)
 FIGURE_5 = Experiment(
     "fedtune-figure5",
     "FedTune, Figures 5 and 6",
@@ -145,4 +208,4 @@ FIGURE_5 = Experiment(
     {"book": {"digits-3": Traced(digits_images, _network, total=300, clients=3, final=0)}},
     _report,
 )
-FIGURES = (STEPS, FIGURE_5)
+FIGURES = (STEPS, FIGURE_2, FIGURE_5)

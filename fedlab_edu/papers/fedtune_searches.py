@@ -9,6 +9,7 @@ from torch import Tensor
 from fedlab_edu.data import Federation
 from fedlab_edu.models.model import Model
 from fedlab_edu.rounds.run import start
+from fedlab_edu.rounds.tuner import Tuner
 from fedlab_edu.search.arms import share_configuration
 from fedlab_edu.search.baselines import hyperband, random_search
 from fedlab_edu.search.bayes import Bayes, bayesian_search
@@ -58,6 +59,11 @@ def search_shared(
     arms = share_configuration(RISING.grid() if table is None else table)
     one, w = bracket((total // GROUPS,), len(arms), 2), None if own else _w0(model, fed, seed)
     return race(model, fed, arms, [one], seed=seed, estimate=_JUDGED, w=w)
+
+
+def tuner_of(search: FedTune | Race | Bayes) -> Tuner:
+    """Return what a search has found so far: a row for each client, or one for all."""
+    return (search.final_run() if isinstance(search, FedTune) else search.winner).tuner
 
 
 def _w0(model: Model, fed: Federation, seed: int) -> Tensor:

@@ -30,7 +30,10 @@ LEVEL = 0.05
 _FOR_THE_SECOND = "fedex-figure2", "fedex-figure6"
 #: No claim: `RULES` compares rules of the authors' code, curves repeat Table 1 along its rounds,
 #: steps are not given, and `NOISE` varies the noise of one search.
-WITHOUT_CLAIM = "fedex-rules", "fedex-figure4", "fedex-workshop-figure1", "fedtune-steps", "noise"
+WITHOUT_CLAIM = (
+    "fedex-rules", "fedex-figure4", "fedex-workshop-figure1", "fedpop-figure4", "fedtune-figure2",
+    "fedtune-steps", "noise",
+)  # fmt: skip
 #: Rivals that this book adds: no paper claims anything of them.
 _OURS = "rising decays", "own weights", "no search", "shared grid"
 
