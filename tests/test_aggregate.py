@@ -29,7 +29,7 @@ def test_scaling_the_sizes_or_permuting_the_clients_changes_nothing() -> None:
 
 @pytest.mark.parametrize("n", [[0, 0], [-1, 2]])
 def test_weights_that_cannot_average_are_refused(n: list[int]) -> None:
-    with pytest.raises(ValueError, match=r"n is \[.*allowed: weights of at least 0"):
+    with pytest.raises(ValueError, match=r"n is \[.*finite weights of at least 0"):
         weighted_average(torch.zeros(2, 3), torch.tensor(n))
 
 

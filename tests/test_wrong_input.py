@@ -16,7 +16,9 @@ from fedlab_edu import (
     FedEx,
     LocalHP,
     MultiplicativeWeights,
+    Option,
     SearchSpace,
+    Spaces,
     Uniform,
     communicate,
     from_module,
@@ -24,14 +26,17 @@ from fedlab_edu import (
     start,
     weighted_average,
 )
-from fedlab_edu.data import enough, federate, windows
+from fedlab_edu.data import decode, enough, federate, windows
 from fedlab_edu.data.shakespeare import speeches
 from fedlab_edu.features.bags import Corpus
 from fedlab_edu.features.linear import ridge_torch
-from fedlab_edu.features.maps import preprocess
+from fedlab_edu.features.maps import RandomFourier, preprocess
+from fedlab_edu.features.rules import eg_step
 from fedlab_edu.features.selection import Data
+from fedlab_edu.methods import FedAdam
 from fedlab_edu.oco.losses import Losses
 from fedlab_edu.oco.ogd import ogd
+from fedlab_edu.search.results import online
 from fedlab_edu.search.schedules import halving, survivors
 
 TRAIN = np.arange(12.0).reshape(4, 3)
@@ -90,6 +95,20 @@ CASES: dict[str, tuple[Callable[[], Any], str]] = {
         lambda: preprocess(TRAIN, np.ones((2, 1)), "minmax"), "shape of x is (2, 1)",
     ),
     "validation data with NaN": (lambda: two_classes(x_val=TRAIN * nan), "x_val is 'not"),
+    "a seed for a generator of NumPy's": (
+        lambda: RandomFourier.draw(0),  # type: ignore[arg-type]
+        "rng is 'int'; allowed: a Generator: np.random",
+    ),
+    "a character that is none": (lambda: decode(torch.tensor([-1])), "ids is [-1]; allowed: whole"),
+    "a baseline that is no number": (
+        lambda: eg_step([0.5, 0.5], [0.1, 0.2], 1.0, nan),
+        "error is [0.1, 0.2]",
+    ),
+    "a list for a method's fields": (
+        lambda: Option(FedAdam(), Spaces(LR), [("tau", 1)]),  # type: ignore[arg-type]
+        "own is 'list'",
+    ),
+    "a run for a race": (lambda: online(start(mlp(2, 2), small())), "race is 'Run'"),  # type: ignore[arg-type]
     "one text for many": (lambda: Corpus("one"), "texts is 'one string'"),
     "steps beyond all numbers": (
         lambda: ogd(Losses("quadratic", [[1e100], [0]]), [0.0], 1e100, 1.0), "largest |w|^2 is inf",
@@ -146,3 +165,9 @@ def test_line_ends_of_windows_are_those_of_unix() -> None:
 def test_texts_and_sizes_of_numpy_are_those_of_python() -> None:
     assert Corpus(np.array(["a", "b c"])).texts == ["a", "b c"]
     assert FedEx(LocalHP(lr=[0.1, 0.2]), axes=(np.int64(2),)).axes == (2,)  # type: ignore[arg-type]
+
+
+@pytest.mark.usefixtures("unchecked")
+def test_weights_may_be_a_list() -> None:
+    W = torch.tensor([[1.0, 0.0], [0.0, 4.0]])
+    assert weighted_average(W, [3, 1]).tolist() == [0.75, 1.0]  # type: ignore[arg-type]

@@ -13,6 +13,7 @@ from torch import Tensor
 from fedlab_edu.data.clients import Federation
 from fedlab_edu.data.partition import FRACTIONS, enough, federate
 from fedlab_edu.seeds import generator
+from fedlab_edu.tensors import as_indices
 from fedlab_edu.validate import require, whole
 
 UNKNOWN = len(string.printable)
@@ -61,7 +62,8 @@ def encode(text: str) -> UInt8[Tensor, " T"]:
 
 def decode(ids: Integer[Tensor, " T"]) -> str:
     """Return the text of character numbers; unknown ones become the replacement character."""
-    return "".join((string.printable + "\N{REPLACEMENT CHARACTER}")[i] for i in ids.tolist())
+    ids = as_indices("ids", ids, VOCABULARY).tolist()
+    return "".join((string.printable + "\N{REPLACEMENT CHARACTER}")[i] for i in ids)
 
 
 def spoken(play: str) -> list[tuple[str, str]]:

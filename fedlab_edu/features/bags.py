@@ -14,7 +14,7 @@ from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS, HashingVectorize
 from sklearn.preprocessing import normalize
 from sklearn.utils import murmurhash3_32
 
-from fedlab_edu.features.maps import Map
+from fedlab_edu.features.maps import Map, check_rng
 from fedlab_edu.features.selection import check_places
 from fedlab_edu.features.text import TOKENISERS, inverse_frequency, naive_bayes, tokeniser
 from fedlab_edu.validate import Checked, one_of, positive, require, whole
@@ -67,6 +67,7 @@ class BagOfNGrams(Checked):
 
         Source: seeds as in the authors' code, which draws alpha up to 10 only.
         """
+        check_rng(rng)
         one_seed = int(rng.integers(2**32))
 
         def one() -> "BagOfNGrams":

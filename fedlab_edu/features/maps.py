@@ -16,7 +16,7 @@ from jaxtyping import Float64
 from torch import Tensor
 
 from fedlab_edu.tensors import usable_device
-from fedlab_edu.validate import Checked, one_of, positive, require, whole
+from fedlab_edu.validate import Checked, one_of, positive, require, require_type, whole
 
 #: From rows of examples to rows of features, row by row: an array, sparse matrix or tensor.
 Map = Callable[[Any], Any]
@@ -44,10 +44,16 @@ class RandomFourier(Checked):
     @classmethod
     def draw(cls, rng: np.random.Generator, k: int = 64) -> list["RandomFourier"]:
         """Draw k configurations of the paper's space: uniform choices, gamma ``10^U[-5, 1]``."""
+        check_rng(rng)
         k = whole("k", k, 1)
         kernels, hows = (rng.integers(len(of), size=k) for of in (KERNELS, PREPROCESSINGS))
         drawn = zip(kernels, 10 ** rng.uniform(*LOG10_GAMMA, size=k), hows, strict=True)
         return [cls(KERNELS[a], float(gamma), PREPROCESSINGS[b]) for a, gamma, b in drawn]
+
+
+def check_rng(rng: object) -> None:
+    """Refuse all but a generator of NumPy's."""
+    require_type("rng", rng, np.random.Generator, "np.random.default_rng(0)")
 
 
 def preprocess(train: Any, x: Any, how: str | None) -> Float64[np.ndarray, "N d"]:
@@ -99,6 +105,7 @@ def frequencies(
     Source: Rahimi and Recht (2008), Algorithm 1 and figure 1.
     """
     one_of(*KERNELS)("kernel", kernel)
+    check_rng(rng)
     shape = whole("d", d, 1), whole("n", n, 1)
     return _DRAWS[kernel](rng, size=shape), rng.uniform(0, 2 * math.pi, size=n)
 

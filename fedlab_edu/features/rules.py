@@ -49,7 +49,7 @@ def eg_step(p: Any, error: Any, eta: float, baseline: float = 0.0) -> PerMap:
     """
     p, error = np.asarray(p, dtype=np.float64), np.asarray(error, dtype=np.float64)
     require((p >= 0).all() and p.any(), "p", p.tolist(), "from 0 on, at least one above 0")
-    ok = error.shape == p.shape and np.isfinite(error).all()
+    ok = error.shape == p.shape and np.isfinite(error - baseline).all()
     require(ok, "error", error.tolist(), f"{p.size} finite numbers")
     not_negative("eta", eta)
     log = np.log(p, out=np.full(p.shape, -np.inf), where=p > 0) - eta * (error - baseline)

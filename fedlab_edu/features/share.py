@@ -11,7 +11,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from fedlab_edu.features.linear import Linear
-from fedlab_edu.features.maps import Map
+from fedlab_edu.features.maps import Map, check_rng
 from fedlab_edu.features.rules import PerMap, eg_step, halve, rounds_needed
 from fedlab_edu.features.selection import (
     RIDGE,
@@ -102,6 +102,7 @@ def share_softly(
     """
     k, size = whole("number of maps", len(maps), 1), len(data.y_val)
     one_of("whole", "split")("validation", validation)
+    check_rng(rng)
     p, errors = [np.full(k, 1 / k)], []
     for t in range(whole("rounds", rounds, 1)):
         fit = shared_fit(maps, data, rng.choice(k, len(data.y), p=p[t]), linear)

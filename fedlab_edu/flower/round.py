@@ -2,8 +2,8 @@
 
 import math
 from collections import Counter
-from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from logging import WARNING
 from typing import Annotated, Any
 
@@ -23,10 +23,6 @@ from fedlab_edu.training.scores import Score
 from fedlab_edu.validate import Checked, number, positive, require, whole
 
 TRIES = 3  # of a round in which fewer clients than needed have answered
-
-
-def _at_least(least: int) -> Callable[[str, Any], int]:
-    return lambda name, value: whole(name, value, least)
 
 
 def _bound(name: str, value: Any) -> float:
@@ -50,10 +46,10 @@ class Settings(Checked):
         largest: the largest length of a client's change of w; longer ones do not count.
     """
 
-    nodes: Annotated[int, _at_least(1)]
-    rounds: Annotated[int, _at_least(0)]
-    clients: Annotated[int, _at_least(1)] = 10
-    least: Annotated[int, _at_least(1)] = 1
+    nodes: Annotated[int, partial(whole, least=1)]
+    rounds: Annotated[int, partial(whole, least=0)]
+    clients: Annotated[int, partial(whole, least=1)] = 10
+    least: Annotated[int, partial(whole, least=1)] = 1
     round_seconds: Annotated[float, positive] = 600.0
     join_seconds: Annotated[float, positive] = 600.0
     path: str = ""

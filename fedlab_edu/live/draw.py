@@ -8,7 +8,52 @@ COLOURS = (BLUE, ORANGE, GREEN, PURPLE)
 INK = "currentColor"
 
 
-class Chart:
+class Drawing:
+    """Marks at pixels, as an SVG whose unit is a tenth of a pixel."""
+
+    def __init__(self, width: int, height: int) -> None:
+        self.width, self.height = width, height
+        self.parts: list[str] = []
+
+    def path(
+        self, points: Sequence[tuple[float, float]], colour: str, width: float = 2,
+        dash: str = "", opacity: float = 1,
+    ) -> None:  # fmt: skip
+        """Draw a line through points; dash is as "4 3"."""
+        places = " ".join([f"{tenths(a)},{tenths(b)}" for a, b in points])
+        stroke = f'stroke="{colour}" stroke-width="{tenths(width)}" opacity="{opacity:g}"'
+        if dash:
+            dash = " ".join([f"{10 * int(part)}" for part in dash.split()])
+            stroke = f'{stroke} stroke-dasharray="{dash}"'
+        self.parts.append(f'<polyline points="{places}" fill="none" {stroke}/>')
+
+    def disc(self, x: float, y: float, colour: str, radius: float) -> None:
+        """Draw a disc around a point."""
+        size = f'r="{tenths(radius)}" fill="{colour}"'
+        self.parts.append(f'<circle cx="{tenths(x)}" cy="{tenths(y)}" {size}/>')
+
+    def box(self, x: float, y: float, width: float, height: float, colour: str) -> None:
+        """Draw a rectangle with round corners, from its upper left point."""
+        size = f'width="{tenths(width)}" height="{tenths(height)}"'
+        place = f'x="{tenths(x)}" y="{tenths(y)}"'
+        self.parts.append(f'<rect {place} {size} rx="40" fill="{colour}"/>')
+
+    def text(self, x: float, y: float, text: str, anchor: str = "start", colour: str = "") -> None:
+        """Write at a point."""
+        fill = f' fill="{colour}"' if colour else ""
+        place = f'x="{tenths(x)}" y="{tenths(y)}" text-anchor="{anchor}"'
+        self.parts.append(f"<text{fill} {place}>{escaped(text)}</text>")
+
+    def svg(self, alt: str) -> str:
+        """Return the picture; alt describes it in words."""
+        return (
+            f'<svg role="img" aria-label="{escaped(alt)}" '
+            f'viewBox="0 0 {self.width}0 {self.height}0" font-size="130" fill="{INK}" '
+            f'stroke-linejoin="round">{"".join(self.parts)}</svg>'
+        )
+
+
+class Chart(Drawing):
     """A chart with two axes.
 
     Args:
@@ -22,10 +67,10 @@ class Chart:
         self, x: tuple[float, float], y: tuple[float, float], xlabel: str, title: str,
         log: str = "", right: int = 130, height: int = 270, axes: bool = True,
     ) -> None:  # fmt: skip
-        self.left, self.top, self.width, self.height = 52, 26, 520, height
+        super().__init__(520, height)
+        self.left, self.top = 52, 26
         self.across, self.down = self.width - self.left - right, height - self.top - 42
         self.xs, self.ys, self.log = x, y, log
-        self.parts: list[str] = []
         self.notes: list[tuple[float, float, str]] = []
         self.labels: list[tuple[float, str, str]] = []
         self.text(self.left, 16, title)
@@ -55,28 +100,17 @@ class Chart:
         self, xs: Sequence[float], ys: Sequence[float], colour: str, width: float = 2,
         dash: str = "", opacity: float = 1,
     ) -> None:  # fmt: skip
-        """Draw a line through points, in the units of the axes; dash is as "4 3"."""
+        """Draw a line through points in the units of the axes."""
         places = [(self.x(a), self.y(b)) for a, b in zip(xs, ys, strict=True)]
         self.path(places, colour, width, dash, opacity)
 
     def dot(self, x: float, y: float, colour: str, radius: float = 4) -> None:
         """Draw a disc."""
-        self.parts.append(disc(self.x(x), self.y(y), colour, radius))
+        self.disc(self.x(x), self.y(y), colour, radius)
 
     def label(self, y: float, text: str, colour: str) -> None:
         """Name a line beside its end at height y."""
         self.labels.append((self.y(y), text, colour))
-
-    def path(
-        self, points: Sequence[tuple[float, float]], colour: str, width: float = 2,
-        dash: str = "", opacity: float = 1,
-    ) -> None:  # fmt: skip
-        """Draw a line through pixels."""
-        self.parts.append(polyline(points, colour, width, dash, opacity))
-
-    def text(self, x: float, y: float, text: str, anchor: str = "start") -> None:
-        """Write at a pixel."""
-        self.parts.append(words(x, y, text, anchor))
 
     def note(self, x: float, y: float, text: str) -> None:
         """Write at a pixel, in front of the lines."""
@@ -91,45 +125,7 @@ class Chart:
             self.text(edge + 14, level, text)
         for x, y, text in self.notes:
             self.text(x, y, text)
-        return picture(self.parts, self.width, self.height, alt)
-
-
-def disc(x: float, y: float, colour: str, radius: float) -> str:
-    """Return a disc around a pixel."""
-    return f'<circle cx="{tenths(x)}" cy="{tenths(y)}" r="{tenths(radius)}" fill="{colour}"/>'
-
-
-def box(x: float, y: float, width: float, height: float, colour: str) -> str:
-    """Return a rectangle with round corners, from its upper left pixel."""
-    size = f'width="{tenths(width)}" height="{tenths(height)}"'
-    return f'<rect x="{tenths(x)}" y="{tenths(y)}" {size} rx="40" fill="{colour}"/>'
-
-
-def polyline(
-    points: Sequence[tuple[float, float]], colour: str, width: float = 2,
-    dash: str = "", opacity: float = 1,
-) -> str:  # fmt: skip
-    """Return a line through pixels."""
-    places = " ".join([f"{tenths(a)},{tenths(b)}" for a, b in points])
-    stroke = f'stroke="{colour}" stroke-width="{tenths(width)}" opacity="{opacity:g}"'
-    if dash:
-        dash = " ".join([f"{10 * int(part)}" for part in dash.split()])
-        stroke = f'{stroke} stroke-dasharray="{dash}"'
-    return f'<polyline points="{places}" fill="none" {stroke}/>'
-
-
-def words(x: float, y: float, text: str, anchor: str = "start") -> str:
-    """Return a text at a pixel."""
-    place = f'x="{tenths(x)}" y="{tenths(y)}" text-anchor="{anchor}"'
-    return f"<text {place}>{escaped(text)}</text>"
-
-
-def picture(parts: Sequence[str], width: int, height: int, alt: str) -> str:
-    """Return SVG elements, whose unit is a tenth of a pixel, as a picture."""
-    return (
-        f'<svg role="img" aria-label="{escaped(alt)}" viewBox="0 0 {width}0 {height}0" '
-        f'font-size="130" fill="{INK}" stroke-linejoin="round">{"".join(parts)}</svg>'
-    )
+        return super().svg(alt)
 
 
 def share(v: float, low: float, high: float, log: bool) -> float:

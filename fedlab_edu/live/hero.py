@@ -3,7 +3,7 @@
 from math import cos, exp, log, pi, sin
 
 from fedlab_edu.live import averaging
-from fedlab_edu.live.draw import BLUE, GREEN, GREY, INK, ORANGE, box, disc, picture, polyline, words
+from fedlab_edu.live.draw import BLUE, GREEN, GREY, INK, ORANGE, Drawing
 from fedlab_edu.live.draws import uniforms
 from fedlab_edu.tuners.fedex import rules
 
@@ -71,50 +71,46 @@ def frame(t: int) -> str:
     number, phase = t // 4, t % 4
     states = replay(ROUNDS)
     now, after = states[number], states[number + 1]
-    parts = [words(8, 18, f"Round {number + 1} of {ROUNDS}: {PHASES[phase]}")]
-    parts.extend(_network(now, phase))
+    drawing = Drawing(560, 270)
+    drawing.text(8, 18, f"Round {number + 1} of {ROUNDS}: {PHASES[phase]}")
+    _network(drawing, now, phase)
     theta = after.theta if phase == 3 else now.theta
-    parts.extend(_bars(theta))
-    parts.extend(_errors([one.error for one in states[: number + 1 + (phase == 3)]]))
+    _bars(drawing, theta)
+    _errors(drawing, [one.error for one in states[: number + 1 + (phase == 3)]])
     said = ", ".join([f"{name} {p:.2f}" for name, p in zip(NAMES, theta, strict=True)])
-    return picture(
-        parts, 560, 270, f"Round {number + 1} of {ROUNDS}. {PHASES[phase]} Probabilities: {said}."
-    )
+    return drawing.svg(f"Round {number + 1} of {ROUNDS}. {PHASES[phase]} Probabilities: {said}.")
 
 
-def _network(now: State, phase: int) -> list[str]:
+def _network(drawing: Drawing, now: State, phase: int) -> None:
     """Draw the server in the middle, phones around it, and the models on their way."""
-    parts, x0, y0 = [], 140.0, 150.0
+    x0, y0 = 140.0, 150.0
     for i in range(PHONES):
         turn = 2 * pi * i / PHONES - pi / 2
         x, y = x0 + 108 * cos(turn), y0 + 92 * sin(turn)
         colour = COLOURS[now.row[i]] if phase in (1, 2) else GREY
-        parts.append(polyline([(x0, y0), (x, y)], GREY, 0.8, "", 0.4))
+        drawing.path([(x0, y0), (x, y)], GREY, 0.8, "", 0.4)
         if phase in (0, 2):
             a, now_at = 0.55, colour if phase else INK
-            parts.append(disc(x0 + a * (x - x0), y0 + a * (y - y0), now_at, 5))
-        parts.append(box(x - 9, y - 15, 18, 30, colour))
+            drawing.disc(x0 + a * (x - x0), y0 + a * (y - y0), now_at, 5)
+        drawing.box(x - 9, y - 15, 18, 30, colour)
     if phase == 3:
-        parts.append(box(x0 - 35, y0 - 21, 70, 42, GREEN))
-    parts.append(box(x0 - 30, y0 - 16, 60, 32, GREY))
-    parts.append(words(x0, y0 + 5, "server", "middle").replace("<text", '<text fill="#fefefe"'))
-    return parts
+        drawing.box(x0 - 35, y0 - 21, 70, 42, GREEN)
+    drawing.box(x0 - 30, y0 - 16, 60, 32, GREY)
+    drawing.text(x0, y0 + 5, "server", "middle", "#fefefe")
 
 
-def _bars(theta: list[float]) -> list[str]:
-    parts = [words(300, 52, "step size of the phones")]
+def _bars(drawing: Drawing, theta: list[float]) -> None:
+    drawing.text(300, 52, "step size of the phones")
     for j, p in enumerate(theta):
         y = 62 + 26 * j
-        parts.append(words(300, y + 14, NAMES[j]))
-        parts.append(box(364, y, max(1, 140 * p), 18, COLOURS[j]))
-        parts.append(words(370 + 140 * p, y + 14, f"{p:.2f}"))
-    return parts
+        drawing.text(300, y + 14, NAMES[j])
+        drawing.box(364, y, max(1, 140 * p), 18, COLOURS[j])
+        drawing.text(370 + 140 * p, y + 14, f"{p:.2f}")
 
 
-def _errors(errors: list[float]) -> list[str]:
-    parts = [words(300, 166, "error of the server's model")]
+def _errors(drawing: Drawing, errors: list[float]) -> None:
+    drawing.text(300, 166, "error of the server's model")
     points = [(306 + 26 * r, 250 - 74 * min(e, 1.0)) for r, e in enumerate(errors)]
-    parts.append(polyline(points, INK))
-    parts.append(disc(points[-1][0], points[-1][1], INK, 4))
-    parts.append(polyline([(300, 250), (520, 250)], GREY, 0.8))
-    return parts
+    drawing.path(points, INK)
+    drawing.disc(points[-1][0], points[-1][1], INK, 4)
+    drawing.path([(300, 250), (520, 250)], GREY, 0.8)

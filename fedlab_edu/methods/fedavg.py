@@ -23,6 +23,7 @@ from fedlab_edu.methods.method import (
 )
 from fedlab_edu.models.model import Model
 from fedlab_edu.registry import storable
+from fedlab_edu.tensors import as_float64
 from fedlab_edu.training.hparams import LocalHP, ServerHP
 from fedlab_edu.training.local import local_sgd
 from fedlab_edu.training.sgd import OPTIMIZERS
@@ -36,9 +37,10 @@ def weighted_average(W: Float[Tensor, "B d"], n: Num[Tensor, " B"]) -> Float[Ten
 
     Source: McMahan et al. (2017), Algorithm 1, server.
     """
-    ok = n.min() >= 0 and 0 < n.sum() < inf
-    require(ok, "n", n, "finite weights of at least 0, one of them above 0")
-    return (n.double() / n.double().sum()).to(W) @ W
+    n = as_float64(n)
+    ok = n.shape == W.shape[:1] and n.min() >= 0 and 0 < n.sum() < inf
+    require(ok, "n", n, f"{len(W)} finite weights of at least 0, one above 0")
+    return (n / n.sum()).to(W) @ W
 
 
 def server_sgd(

@@ -15,7 +15,7 @@ from fedlab_edu.methods.method import ClientInput, ClientUpdate, RoundUpdate, Se
 from fedlab_edu.models.model import Model
 from fedlab_edu.registry import storable
 from fedlab_edu.training.hparams import LocalHP, ServerHP
-from fedlab_edu.validate import extra, not_negative, positive, require, whole
+from fedlab_edu.validate import extra, not_negative, number, positive, require, whole
 
 
 @storable
@@ -66,10 +66,10 @@ def privacy(noise: float, clients: int, of: int, rounds: int, delta: float) -> f
         clients, of: B and N.
         delta: above 0 and below 1; usually below 1 / N.
     """
-    require(noise > 0, "noise", noise, "above 0: without noise nothing is private")
+    require(number(noise) > 0, "noise", noise, "above 0: without noise nothing is private")
     of, rounds = whole("of", of, 1), whole("rounds", rounds, 1)
     clients = whole("clients", clients, 1, of)
-    require(0 < delta < 1, "delta", delta, "above 0 and below 1")
+    require(0 < number(delta) < 1, "delta", delta, "above 0 and below 1")
     dp = extra("dp-accounting", "privacy")
     accountant = dp.rdp.RdpAccountant(neighboring_relation=dp.NeighboringRelation.REPLACE_ONE)
     one = dp.SampledWithoutReplacementDpEvent(of, clients, dp.GaussianDpEvent(noise / 2))

@@ -76,22 +76,13 @@ def step_bound(
     return ogd_bound(sqrt(start_bound(D, V, tau) / tau), c, G, m, kappa)
 
 
-def hedge_bound(U: float, tau: int, k: int, eta: float) -> float:
-    """Bound the regret of `hedge` against the best arm, for tau tasks and losses in [0, U].
-
-    ``ln k / eta + eta tau U^2 / 8``; 0 for a single arm.
-
-    Source: Cesa-Bianchi and Lugosi (2006), Theorem 2.2.
-    """
-    return 0.0 if k == 1 else (log(k) / eta if eta else inf) + eta * tau * U**2 / 8
-
-
 def bandit_bound(U: float, tau: int, k: int, eta: float, factor: float = 0.5) -> float:
     """Bound the expected regret of `bandit_eg` against the best arm, for losses in [0, U].
 
-    ``ln k / eta + factor eta k tau U^2``, where the paper has factor = 1; 0 for a single arm.
+    ``ln k / eta + factor eta k tau U^2``, where the paper has factor = 1; 0 for a single arm. With
+    factor = 1 / (8 k) it bounds the regret of `hedge`.
 
-    Source: Shalev-Shwartz (2011), Corollary 4.2.
+    Source: Shalev-Shwartz (2011), Corollary 4.2; Cesa-Bianchi and Lugosi (2006), Theorem 2.2.
     """
     return 0.0 if k == 1 else (log(k) / eta if eta else inf) + factor * eta * k * tau * U**2
 

@@ -61,7 +61,7 @@ def draw_arms(
     allowed = "a function of a configuration and a generator, such as around(spaces.client)"
     require(callable(tuner), "tuner", tuner, allowed)
     found = []
-    for a in range(whole("arms", arms, 0, MOST)):
+    for a in range(arms):
         gen = arm_generator(seed, a)
         method, space = spaces.draw(gen) if isinstance(spaces, OneOf) else (None, spaces)
         c, b = space.at(draw_point(space, gen))

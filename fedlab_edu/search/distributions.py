@@ -84,7 +84,8 @@ class Uniform:
         c, delta = float(self._coordinate(self.check(value))), (b - a) * eps
         if delta == 0:
             return Support(float(value), float(value), 0.0, 0.0)
-        masses = [max(0.0, over) / (2 * delta) for over in (a - c + delta, c + delta - b)]
+        over = a - c + delta, c + delta - b
+        masses = [min(1.0, max(0.0, x) / (2 * delta)) for x in over]
         ends = [float(self._value(as_float64(x))) for x in (max(a, c - delta), min(b, c + delta))]
         (low, p_low), (high, p_high) = sorted(zip(ends, masses, strict=True))
         return Support(low, high, p_low, p_high)

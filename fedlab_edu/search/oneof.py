@@ -14,7 +14,7 @@ from fedlab_edu.rounds.run import Run
 from fedlab_edu.search.distributions import Distribution
 from fedlab_edu.search.space import PerClient, Spaces, check_spaces
 from fedlab_edu.training.hparams import LocalHP
-from fedlab_edu.validate import require
+from fedlab_edu.validate import require, require_type
 
 
 @dataclass(frozen=True)
@@ -41,6 +41,7 @@ class Option:
             check_mu(self.method, LocalHP(mu=mu.points(4)))
         own: dict[str, Any] = vars(self.method) if is_dataclass(self.method) else {}
         names = [name for name, value in own.items() if isinstance(value, int | float)]
+        require_type("own", self.own, Mapping, '{"tau": LogUniform(1e-5, 0.1)}')
         for name, d in self.own.items():
             require(
                 name in names, f"field of {type(self.method).__name__}", name, f"one of {names}"

@@ -152,11 +152,11 @@ class Race(SideBySide, Checked):
         Raises:
             ValueError: a smaller budget, or eliminations in other rounds.
         """
-        n = len(done.brackets) - 1
-        last, now = done.brackets[n], self.brackets[n]
+        *before, last = done.brackets
+        *same, now = self.brackets[: len(done.brackets)]
         alone = len(last.stops) == len(now.stops) == 1
         more = alone and last.arms <= now.arms and last.stops <= now.stops
-        ok = self.brackets[:n] == done.brackets[:n] and (last == now or more)
+        ok = same == before and (last == now or more)
         allowed = f"{done.total}, as before; without eliminations also more arms or rounds"
         require(ok, "total", self.total, allowed)
         parts = {f: getattr(done, f) + getattr(self, f)[len(done.runs) :] for f in _PER_ARM}

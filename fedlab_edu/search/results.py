@@ -14,7 +14,7 @@ from fedlab_edu.search.estimate import Estimate
 from fedlab_edu.search.race import Race
 from fedlab_edu.search.schedules import Schedule, best_index, last_stop
 from fedlab_edu.training.hparams import LocalHP, ServerHP
-from fedlab_edu.validate import extra, require
+from fedlab_edu.validate import extra, require, require_type
 
 if TYPE_CHECKING:
     import pandas
@@ -130,6 +130,7 @@ def online(race: Race) -> "pandas.DataFrame":
             the brackets before; ties go to the lower number, +inf and NaN come last.
         score: its estimate at that time, from its rounds since the last stop.
     """
+    require_type("race", race, Race, "random_search(...)")
     pandas = extra("pandas", "tune")
     rows: list[tuple[int, int, float]] = []
     spent, before = 0, dict[int, float]()

@@ -6,9 +6,9 @@ import warnings
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor
 from contextlib import contextmanager, suppress
-from dataclasses import replace
 from inspect import signature
 from math import inf
+from operator import eq
 from pathlib import Path
 from threading import current_thread, main_thread
 from typing import Any, NamedTuple, Protocol, TypeVar, cast, runtime_checkable
@@ -22,7 +22,6 @@ from fedlab_edu.rounds.checkpoint import read, write
 from fedlab_edu.rounds.communicate import StopTraining
 from fedlab_edu.rounds.identity import differences, identity
 from fedlab_edu.rounds.run import check_types
-from fedlab_edu.search.race import Race
 from fedlab_edu.search.workers import Workers
 from fedlab_edu.validate import require, whole
 
@@ -194,7 +193,7 @@ class _File(NamedTuple):
             return found
         budget = {f"search.{name}" for name in getattr(like, "budget", ())}
         if budget and all(name in budget or self._begins_with(theirs, name) for name in differ):
-            return self._extend(like, found)
+            return cast(Any, like).extend(found)
         names = dict.fromkeys(name.rpartition(".")[2] for name in differ)
         shown = ", ".join("initial weights" if name == "server" else name for name in names)
         allowed = f"a new name, or the file of this search; that search has another {shown}"
@@ -202,16 +201,6 @@ class _File(NamedTuple):
             allowed += f"; its total, {found.total}, has decided its earlier rounds"
         require(False, "path", str(self.path), allowed)
         return found
-
-    @staticmethod
-    def _extend(like: Any, found: Any) -> Search:
-        """Return the search of a file with the larger budget of another."""
-        if isinstance(like, Race):
-            return like.extend(found)
-        require(
-            like.total >= found.total, "total", like.total, f"at least {found.total}, as before"
-        )
-        return cast(Search, replace(found, total=like.total))
 
     def write(self, search: Search) -> None:
         """Write the search, if it can be read again."""
@@ -225,6 +214,6 @@ class _File(NamedTuple):
         return found  # type: ignore[return-value]
 
     def _begins_with(self, theirs: dict[str, Any], name: str) -> bool:
-        """Return whether our list of fingerprints only has more entries at its end."""
+        """Return whether one list of fingerprints only has more entries at its end."""
         one, other = theirs.get(name), self.origin.get(name)
-        return isinstance(one, list) and isinstance(other, list) and one == other[: len(one)]
+        return isinstance(one, list) and isinstance(other, list) and all(map(eq, one, other))

@@ -37,11 +37,11 @@ def ranked(
             up to the 1/rho-quantile, and scores from the (rho-1)/rho-quantile on (linear
             interpolation). If all scores are equal, it puts every place into both lists.
     """
-    K = len(scores)
-    require(K > 0, "scores", [], "at least one")
     at_least_1("rho", rho)
     require(rule in ("rank", "quantile"), "rule", rule, "'rank', 'quantile'")
     known = [inf if isnan(s) else float(s) for s in scores]
+    K = len(known)
+    require(K > 0, "scores", [], "at least one")
     order = sorted(range(K), key=lambda k: (known[k], k))
     if rule == "quantile":  # no score lies between the one below a quantile and the quantile
         beyond = floor((K - 1) / rho + _TOL)

@@ -197,6 +197,11 @@ class FedTune(Checked):
         oldest = [*models][: max(0, len(models) + 1 - self.cap // w.nbytes)]
         return {key: model for key, model in models.items() if key not in oldest} | {h: w}
 
+    def extend(self, done: "FedTune") -> "FedTune":
+        """Return a search that has begun, with this one's total, which must not be smaller."""
+        require(self.total >= done.total, "total", self.total, f"at least {done.total}, as before")
+        return replace(done, total=self.total)
+
     def final_run(self) -> Run:
         """Return a new run from w0 with `final`, and with the seed of the search."""
         return self._run(self.final, self.w0, 0)
