@@ -62,8 +62,8 @@ def encode(text: str) -> UInt8[Tensor, " T"]:
 
 def decode(ids: Integer[Tensor, " T"]) -> str:
     """Return the text of character numbers; unknown ones become the replacement character."""
-    ids = as_indices("ids", ids, VOCABULARY).tolist()
-    return "".join((string.printable + "\N{REPLACEMENT CHARACTER}")[i] for i in ids)
+    shown = string.printable + "\N{REPLACEMENT CHARACTER}"
+    return "".join(shown[i] for i in as_indices("ids", ids, VOCABULARY).tolist())
 
 
 def spoken(play: str) -> list[tuple[str, str]]:
