@@ -13,33 +13,11 @@ from itertools import pairwise
 from pathlib import Path
 
 from fedlab_grade.assignment import Assignment
+from fedlab_grade.classroom.pages import render
 from fedlab_grade.options import Refusal, extra
 from fedlab_grade.release import secret
 
 HIDDEN_AT = 5  # the place of `hidden` among the arguments of the marker
-README = """\
-# {name}
-
-Write your answers into {module}, or into the notebook {notebook} if you prefer, and hand in
-that one file. Keep the names and arguments of the functions:
-
-{functions}
-
-To check it, as often as you like, run in this folder
-
-    fedlab-edu check .             marks and hints for {module}
-    fedlab-edu check . {notebook}
-    fedlab-edu watch .             the same, at each save
-
-The command comes with the package fedlab_edu, and needs its extra `check`. In a notebook,
-imports, functions, classes and constants count, also within `if`, `with` and `try`; experiments,
-plots and magics are not run. Save it before you check it. Do not import fedlab_edu in your answer:
-where it is graded, that package is not there.{hidden}
-"""
-HIDDEN = """
-
-When your file is graded, more tests are run than you can run here: {number}. They ask for nothing
-new, only with other inputs."""
 
 
 def handout(assignment: Assignment) -> dict[str, str]:
@@ -51,13 +29,8 @@ def handout(assignment: Assignment) -> dict[str, str]:
     if not any("mark.q" in text for text in tests.values()):
         raise Refusal(f"{assignment.tests} holds no test with the marker q, as in pytest.mark.q.")
     tests[assignment.tests.name], hidden = public(tests[assignment.tests.name])
-    readme = README.format(
-        name=assignment.name,
-        module=module,
-        notebook=notebook,
-        functions="\n".join(f"- `{name}`" for name in assignment.functions),
-        hidden=HIDDEN.format(number=hidden) if hidden else "",
-    )
+    about = {"name": assignment.name, "functions": assignment.functions, "hidden": hidden}
+    readme = render("readme.md", module=module, notebook=notebook, **about)
     work = {module: assignment.stub, notebook: as_notebook(assignment.stub)}
     guard(assignment.source.read_text(encoding="utf-8"), work, tests)
     return {**work, **tests, "README.md": readme}

@@ -44,7 +44,8 @@ def _templates() -> Any:
     return out
 
 
-def _render(template: str, **values: Any) -> str:
+def render(template: str, **values: Any) -> str:
+    """Return a template filled in."""
     return str(_templates().get_template(template).render(**values))
 
 
@@ -54,7 +55,7 @@ def class_page(assignment: str, table: Table) -> str:
     places = [min(BINS - 1, int(BINS * max(0.0, t) / most)) if most else 0 for t in totals]
     counts = [places.count(i) for i in range(BINS)]
     ends = [number(round(most * i / BINS, 2)) for i in range(BINS + 1)]
-    return _render(
+    return render(
         "class.html",
         assignment=assignment,
         table=table,
@@ -69,7 +70,7 @@ def class_page(assignment: str, table: Table) -> str:
 
 def student_page(record: Record, show_hidden: bool = False, kind: str = "html") -> str:
     """Return a student's report as a page of HTML, or as Markdown (``md``)."""
-    return _render(
+    return render(
         f"student.{kind}",
         record=record,
         show_hidden=show_hidden,
