@@ -86,15 +86,21 @@ def holm(p: Sequence[float]) -> list[float]:
     return corrected
 
 
-def seeds_needed(sd: float, points: float = 1.0, power: float = 0.8) -> int:
-    """Return how many paired seeds detect a difference of that many points.
+def seeds_needed(sd: float, points: float = 1.0, power: float = 0.8, level: float = LEVEL) -> int:
+    """Return with how many paired seeds a t-test detects a difference of that many points.
 
-    ``((z_(1 - LEVEL / 2) + z_power) sd / points)^2``, for differences with standard deviation sd.
+    For differences with standard deviation sd. With many seeds it is near
+    ``((z_(1 - level / 2) + z_power) sd / points)^2``.
     """
     require(points > 0, "points", points, "above 0")
     require(0 < power < 1, "power", power, "between 0 and 1")
     z = NormalDist().inv_cdf
-    return max(2, ceil(((z(1 - LEVEL / 2) + z(power)) * sd / points) ** 2))
+    n = max(2, ceil(((z(1 - level / 2) + z(power)) * sd / points) ** 2))
+    while (
+        sd and stats.nct.sf(stats.t.ppf(1 - level / 2, n - 1), n - 1, points / sd * n**0.5) < power
+    ):
+        n += 1
+    return n
 
 
 def verdicts(folder: str | Path) -> list[Verdict]:
@@ -150,6 +156,21 @@ def _p(differences: Sequence[float]) -> float:
     return float(stats.ttest_1samp(differences, 0.0).pvalue)
 
 
+def cheapest(found: Sequence[Verdict]) -> list[tuple[int, Verdict]]:
+    """Return undecided claims with the seeds that would decide each, those that lack least first.
+
+    The seeds are those of a difference as large as it seems now, by Holm's strictest step: a guide
+    to what to run, not a promise.
+    """
+    tried = sum(v.p is not None for v in found)
+    seeds = [
+        (seeds_needed(stdev(v.differences), abs(v.mean), level=LEVEL / tried), v)
+        for v in found
+        if v.verdict == "undecided" and v.mean
+    ]
+    return sorted(seeds, key=lambda pair: pair[0] - len(pair[1].differences))
+
+
 def render_verdicts(found: Sequence[Verdict]) -> str:
     """Return the verdicts as a table of text, with what chance alone would bring."""
     lines, last = [], ""
@@ -172,4 +193,9 @@ def render_verdicts(found: Sequence[Verdict]) -> str:
         f"{len(tried)} claims tried: {LEVEL * len(tried):.1f} p-values up to {LEVEL} by chance "
         f"alone, {small} found"
     )
+    if least := cheapest(found)[:3]:
+        lines.append("Cheapest to decide, if the differences are what they seem:")
+    for seeds, v in least:
+        where = f"{v.experiment}, {v.dataset}: {v.better} < {v.worse}"
+        lines.append(f"  {where}: {seeds} seeds, {len(v.differences)} are there")
     return "\n".join(lines)
