@@ -60,9 +60,9 @@ book-next: .venv-next/.stamp node_modules/.stamp ## build the book on current Sp
 	OMP_NUM_THREADS=1 TQDM_DISABLE=1 .venv-next/bin/sphinx-build -W -n --keep-going -c book/_next \
 	  -D nb_execution_cache_path=$(CURDIR)/_build/next/.jupyter_cache book _build/next/html
 
-.venv-next/.stamp: pyproject.toml | $(BIN)/python
+.venv-next/.stamp: pyproject.toml constraints-next.txt | $(BIN)/python
 	@$(PYTHON) -m venv .venv-next
-	@.venv-next/bin/python -m pip install --quiet -e '.[next]'
+	@.venv-next/bin/python -m pip install --quiet -c constraints-next.txt -e '.[next]'
 	@touch $@
 
 gpu: .venv/dev.stamp ## run the tests that need a GPU, and measure its speed

@@ -33,10 +33,11 @@ def gradient(
     """Exercise 4.1: an estimate of the gradient of the mean score with respect
     to theta.
 
-    A client tells the score of one row only, the one that it used. A row that
-    is drawn rarely is heard of rarely, and dividing by its probability makes up
-    for that: on average over the draws g_j is the mean score with row j, minus
-    lambda. That all entries are too low by lambda changes nothing in 4.2.
+    A client reports the score of one row only, the one that it used, so there
+    are few reports about a row that is drawn rarely. Dividing by its
+    probability makes up for that: on average over the draws g_j is the mean
+    score with row j, minus lambda. That all entries are too low by lambda
+    changes nothing in 4.2.
 
     Args:
         theta: (k,), the probabilities of the rows. Some may be 0; nobody used

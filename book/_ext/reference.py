@@ -9,6 +9,7 @@ import inspect
 import re
 import sys
 from functools import cache
+from importlib.util import find_spec
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from typing import Any
 from docutils import nodes
 from docutils.statemachine import StringList
 from sphinx.application import Sphinx
+from sphinx.config import Config
 from sphinx.util.docutils import SphinxDirective
 
 import fedlab_edu
@@ -95,8 +97,15 @@ def _scopes(module: str) -> list[Any]:
     return [sys.modules[module], *beside, fedlab_edu]
 
 
+def stand_in(app: Sphinx, config: Config) -> None:
+    """Let autodoc read the modules that import Flower where Flower is not installed."""
+    if find_spec("flwr") is None:
+        config.autodoc_mock_imports = ["flwr"]
+
+
 def setup(app: Sphinx) -> dict[str, bool]:
     app.add_directive("room", Room)
+    app.connect("config-inited", stand_in)
     app.connect("autodoc-skip-member", skip)
     app.connect("autodoc-process-docstring", escape, priority=100)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
