@@ -1,15 +1,22 @@
 """A chapter's notebook reads well where MyST's roles and directives are not known."""
 
+import re
 import sys
 from pathlib import Path
 
+import jupytext
+import nbclient
 import nbformat
 import pytest
 
 BOOK = Path(__file__).parents[1] / "book"
 sys.path.insert(0, str(BOOK / "_ext"))
-from notebooks import Book, convert, plain  # noqa: E402
+from notebooks import SETUP, Book, convert, plain  # noqa: E402
 
+CHAPTERS = [
+    pytest.param(path.stem, marks=[] if "ch10" in path.stem else [pytest.mark.nightly])
+    for path in sorted(BOOK.glob("ch*_[!m]*.md"))
+]
 GLUED = {"gain": "1.25", "best": "'row 3'"}
 PAIRS = {
     "{glue:text}`gain`": "1.25",
@@ -55,7 +62,43 @@ def test_removed_cells_are_left_out_and_folded_ones_collapsed(book):
     ]
     found = convert(new.new_notebook(cells=cells), {}, book, {"R": r"\mathbb{R}"}).cells
     assert [cell.source for cell in found] == [
-        r"$\newcommand{\R}{\mathbb{R}}$", "b = 2", "c = 3", "*A line.*",
+        r"$\newcommand{\R}{\mathbb{R}}$", SETUP, "b = 2", "c = 3", "*A line.*",
     ]  # fmt: skip
-    assert found[1].metadata["jupyter"] == {"source_hidden": True}
-    assert "jupyter" not in found[2].metadata
+    assert found[2].metadata["jupyter"] == {"source_hidden": True}
+    assert "jupyter" not in found[3].metadata
+
+
+def test_a_notebook_finds_the_records_beside_it_above_it_and_of_the_project(tmp_path, monkeypatch):
+    here = tmp_path / "downloads/deep"
+    here.mkdir(parents=True)
+    monkeypatch.chdir(here)
+    exec(SETUP, {})
+    assert Path.cwd() == BOOK  # of the project from which the package is
+    for folder in (tmp_path / "downloads", here):
+        (folder / "records").mkdir()
+        (folder / "records/live-curves.json").touch()
+        monkeypatch.chdir(here)
+        exec(SETUP, {})
+        assert Path.cwd() == folder
+
+
+def test_a_notebook_without_records_says_where_they_belong(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("fedlab_edu.__file__", str(tmp_path / "fedlab_edu/__init__.py"))
+    with pytest.raises(AssertionError, match="put the folder `records` of the book beside"):
+        exec(SETUP, {})
+
+
+@pytest.mark.long
+@pytest.mark.processes
+@pytest.mark.parametrize("chapter", CHAPTERS)
+def test_a_downloaded_chapter_runs_in_any_folder(book, chapter, tmp_path):
+    source = jupytext.read(BOOK / f"{chapter}.md")
+    notebook = convert(source, dict.fromkeys(glued(chapter), "0"), book, {})
+    where = {"metadata": {"path": str(tmp_path)}}
+    nbclient.NotebookClient(notebook, timeout=300, resources=where).execute()
+
+
+def glued(chapter):
+    text = (BOOK / f"{chapter}.md").read_text(encoding="utf-8")
+    return re.findall(r"\{glue:text\}`([\w-]+)", text)

@@ -2,12 +2,14 @@
 
 JupyterLab and pages of repositories know plain Markdown and LaTeX, but neither MyST's roles and
 directives nor the numbers that a page takes from its cells. All of these are written out. Code that
-a page folds is collapsed, and what it leaves out is left out.
+a page folds is collapsed, and what it leaves out is left out. The first cell finds the records,
+which lie beside the pages, too, so that a notebook runs in any folder.
 """
 
 import ast
 import json
 import re
+import shutil
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -16,6 +18,21 @@ import nbformat
 from pybtex.database import Entry, parse_file
 from sphinx.application import Sphinx
 
+from fedlab_edu import __version__
+
+SETUP = f"""\
+# Run this cell first. It goes to the folder in which the book's records are.
+# Without the package: pip install "fedlab_edu-{__version__}-py3-none-any.whl[book]"
+import os
+from pathlib import Path
+
+import fedlab_edu
+
+above = Path.cwd(), *Path.cwd().parents, Path(fedlab_edu.__file__).parents[1]
+places = [place for folder in above for place in (folder, folder / "book")]
+found = [p for p in places if (p / "records/live-curves.json").exists()]
+assert found, "put the folder `records` of the book beside this notebook"
+os.chdir(found[0])"""
 CHAPTER = re.compile(r"ch\d\d_")
 ROLE = re.compile(r"\{([a-z:]+)\}`([^`]+)`")
 FENCE = re.compile(r"^(`{3,}|:{3,})\{([a-z:-]+)\}([^\n]*)\n(.*?)^\1[ \t]*$", re.M | re.S)
@@ -101,7 +118,7 @@ def _role(kind: str, text: str, glued: Mapping[str, str], book: Book) -> str:
 def convert(notebook: Any, glued: Mapping[str, str], book: Book, macros: Mapping[str, str]) -> Any:
     """Return the notebook with plain Markdown, collapsed code where the page folds it."""
     defined = "".join(f"$\\newcommand{{\\{name}}}{{{tex}}}$" for name, tex in macros.items())
-    cells = [nbformat.v4.new_markdown_cell(defined)]
+    cells = [nbformat.v4.new_markdown_cell(defined), nbformat.v4.new_code_cell(SETUP)]
     for cell in notebook.cells:
         tags = cell.metadata.get("tags", [])
         if "remove-cell" in tags:
@@ -130,6 +147,7 @@ def write(app: Sphinx, error: Exception | None) -> None:
         glued = {name: value["data"].get("text/plain", "") for name, value in stored.items()}
         notebook = convert(nbformat.read(path, 4), glued, book, macros)
         nbformat.write(notebook, Path(app.outdir, path.name))
+    shutil.copytree(Path(app.srcdir, "records"), Path(app.outdir, "records"), dirs_exist_ok=True)
 
 
 def offer(app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:
