@@ -50,9 +50,10 @@ bench: .venv/dev.stamp ## measure speed
 peers: .venv-peers/.stamp ## measure a round beside other packages
 	.venv-peers/bin/python -m benchmarks.peers
 
-.venv-peers/.stamp: pyproject.toml constraints.txt | $(BIN)/python
+# Other packages want other versions than the project's, hence an environment and constraints of their own.
+.venv-peers/.stamp: pyproject.toml benchmarks/peers/constraints.txt | $(BIN)/python
 	@$(PYTHON) -m venv .venv-peers
-	@.venv-peers/bin/python -m pip install --quiet -c constraints.txt -e '.[peers]'
+	@.venv-peers/bin/python -m pip install --quiet -c benchmarks/peers/constraints.txt -e '.[peers]'
 	@touch $@
 
 # A rehearsal for the day when Jupyter Book 1 runs no more; its cache is of its own.

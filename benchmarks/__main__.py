@@ -37,7 +37,7 @@ Memory is the peak of the command and its examiners, after a third of the submis
 import argparse
 import os
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, Protocol
 
 import torch
 
@@ -56,12 +56,19 @@ from benchmarks import (
     speed,
     workers,
 )
-from benchmarks.workloads import Workload, workloads
-from fedlab_edu import LocalHP
+from benchmarks.workloads import workloads
 from fedlab_edu.tensors import usable_device
 
-T = TypeVar("T")
 ROUNDS = {f"LeNet-5, a round of {B} clients of 64": B for B in (10, 100, 1000)}
+
+
+class Row(Protocol):
+    """What was measured."""
+
+    def row(self) -> str: ...
+
+
+Measure = Callable[[Any], Row]
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -73,73 +80,40 @@ def main(arguments: list[str] | None = None) -> None:
     device = usable_device(options.device)
     torch.backends.cudnn.allow_tf32 = False  # convolutions in float32, as matrix products are
     print(f"{machine(device)}; the best of {options.repeats}")
-
-    def training(make: Callable[[], Workload]) -> str:
-        return speed.speed(make(), device, options.repeats).row()
-
-    def a_whole_round(make: Callable[[], rounds.Setting]) -> str:
-        return rounds.measured(make()).row()
-
-    def many(size: tuple[Callable[[int], list[int]], int]) -> str:
-        return scale.measured(size).row()
-
-    def a_search(make: Callable[..., Any]) -> str:
-        return shares.measured(make).row()
-
-    def a_race(budget: tuple[int, int]) -> str:
-        return races.raced(budget, device).row()
-
-    def fedex_round(c: LocalHP) -> str:
-        return fedex.rounds(c, device).row()
-
-    def maps(n: int) -> str:
-        return features.searched(n, device)
-
-    def fedex_race(budget: tuple[int, int]) -> str:
-        return fedex.races(budget, device).row()
-
-    def fedpop_search(budget: tuple[int, int]) -> str:
-        return fedpop.searched(budget, device).row()
-
-    def fedtune_search(rounds: int) -> str:
-        return fedtune.searched(rounds, device).row()
-
-    def a_theorem(size: tuple[int, int, int]) -> str:
-        return oco.measured(size).row()
-
-    def a_round(clients: int) -> str:
-        return memory.peak_memory(clients, options.device).row()
-
-    def apart(size: tuple[int, int]) -> str:
-        return workers.measured(size).row()
-
-    def a_class(n: int) -> str:
-        return grading.graded(n).row()
-
-    table(speed.HEAD, workloads(), options.only, training)
-    if device.type == "cpu":
-        table(rounds.HEAD, rounds.SETTINGS, options.only, a_whole_round)
-        table(scale.HEAD, scale.SIZES, options.only, many)
-        table(shares.HEAD, shares.SEARCHES, options.only, a_search)
-        table(workers.HEAD, workers.SIZES, options.only, apart)
-    table(races.HEAD, races.BUDGETS, options.only, a_race)
-    table(fedex.HEAD, fedex.ROUNDS, options.only, fedex_round)
-    table(fedex.HEAD, fedex.RACES, options.only, fedex_race)
-    table(fedpop.HEAD, fedpop.BUDGETS, options.only, fedpop_search)
-    table(fedtune.HEAD, fedtune.BUDGETS, options.only, fedtune_search)
-    table(features.HEAD, features.SIZES, options.only, maps)
-    table(oco.HEAD, oco.RUNS, options.only, a_theorem)
-    table(memory.HEAD, ROUNDS, options.only, a_round)
-    table(grading.HEAD, grading.CLASSES, options.only, a_class)
+    for head, rows, measure in tables(device, options.repeats):
+        table(head, rows, options.only, measure)
 
 
-def table(head: str, rows: dict[str, T], only: str, measure: Callable[[T], str]) -> None:
+def tables(device: torch.device, repeats: int) -> list[tuple[str, dict[str, Any], Measure]]:
+    """Return the head of each table, its rows by name, and a function that measures one."""
+    on_cpu: list[tuple[str, dict[str, Any], Measure]] = [
+        (rounds.HEAD, rounds.SETTINGS, lambda make: rounds.measured(make())),
+        (scale.HEAD, scale.SIZES, scale.measured),
+        (shares.HEAD, shares.SEARCHES, shares.measured),
+        (workers.HEAD, workers.SIZES, workers.measured),
+    ]
+    return [
+        (speed.HEAD, workloads(), lambda make: speed.speed(make(), device, repeats)),
+        *(on_cpu if device.type == "cpu" else []),
+        (races.HEAD, races.BUDGETS, lambda budget: races.raced(budget, device)),
+        (fedex.HEAD, fedex.ROUNDS, lambda c: fedex.rounds(c, device)),
+        (fedex.HEAD, fedex.RACES, lambda budget: fedex.races(budget, device)),
+        (fedpop.HEAD, fedpop.BUDGETS, lambda budget: fedpop.searched(budget, device)),
+        (fedtune.HEAD, fedtune.BUDGETS, lambda n: fedtune.searched(n, device)),
+        (features.HEAD, features.SIZES, lambda n: features.searched(n, device)),
+        (oco.HEAD, oco.RUNS, oco.measured),
+        (memory.HEAD, ROUNDS, lambda clients: memory.peak_memory(clients, str(device))),
+        (grading.HEAD, grading.CLASSES, grading.graded),
+    ]
+
+
+def table(head: str, rows: dict[str, Any], only: str, measure: Measure) -> None:
     """Each row as soon as it is measured: the whole takes minutes."""
     chosen = {label: what for label, what in rows.items() if only in label}
     if chosen:
         print(f"\n{head}")
     for label, what in chosen.items():
-        print(f"{label:38}{measure(what)}", flush=True)
+        print(f"{label:38}{measure(what).row()}", flush=True)
 
 
 def machine(device: torch.device) -> str:

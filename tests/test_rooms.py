@@ -16,6 +16,7 @@ COMMAND = {"cli.py"}
 FILES = [p for p in sorted(PACKAGE.rglob("*.py")) if p.relative_to(PACKAGE).parts[0] not in COMMAND]
 GRADER = PACKAGE.parent / "fedlab_grade"
 GRADING = sorted(GRADER.rglob("*.py"))
+BENCHMARKS = sorted((PACKAGE.parent / "benchmarks").rglob("*.py"))
 RULES = [*PACKAGE.glob("tuners/*/rules.py"), PACKAGE / "oco/rules.py"]
 RULES += [PACKAGE / "search/schedules.py", PACKAGE / "search/neighbours.py"]
 RULES += [PACKAGE / "features/halving.py"]
@@ -85,7 +86,7 @@ def test_a_room_of_the_grader_imports_no_other_room(path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "path", [*FILES, *GRADING], ids=lambda p: str(p.relative_to(GRADER.parent))
+    "path", [*FILES, *GRADING, *BENCHMARKS], ids=lambda p: str(p.relative_to(GRADER.parent))
 )
 def test_a_file_fits_in_250_lines_and_a_function_without_its_docstring_in_50(path: Path) -> None:
     text = path.read_text()
