@@ -6,6 +6,7 @@ Ctrl-C.
 """
 
 import argparse
+import io
 import os
 import re
 import shlex
@@ -24,6 +25,8 @@ _T = TypeVar("_T")
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command and return its exit status."""
+    if isinstance(sys.stdout, io.TextIOWrapper):  # where the terminal has no ±, it shows ?
+        sys.stdout.reconfigure(errors="replace")
     parser = _parser()
     chosen = vars(parser.parse_args(arguments))
     command = chosen.pop("command")

@@ -37,8 +37,8 @@ def as_indices(name: str, values: Any, count: int) -> Int64[Tensor, "*shape"]:
         given = torch.as_tensor(values)
     except (TypeError, ValueError, RuntimeError):
         given = torch.tensor(0)
-    found = given.long()
     exact = not (given.is_floating_point() or given.is_complex() or given.dtype == torch.bool)
+    found = given.long() if exact else given.new_zeros(given.shape, dtype=torch.long)
     ok = given.dim() > 0 and (exact or not given.numel())
     ok = ok and bool(((found >= 0) & (found < count)).all())
     require(ok, name, values, f"whole numbers from 0 to {count - 1}")

@@ -1,6 +1,7 @@
 """The command ``fedlab-edu``, as a student types it."""
 
 import csv
+import io
 import json
 import re
 import shutil
@@ -636,3 +637,14 @@ def test_exports_are_written_before_anything_is_printed(
     with pytest.raises(BrokenPipeError):
         report.report(Path("grades-hw"), exports=["gradescope"])
     assert list(Path("grades-hw/report/gradescope").glob("*/results.json"))
+
+
+def test_a_terminal_that_lacks_a_character_shows_a_question_mark(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    record = "fedex-table1-digits-book.jsonl"
+    shutil.copy(Path(__file__).parents[1] / "book" / "records" / record, tmp_path)
+    written = io.BytesIO()
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(written, encoding="ascii"))
+    assert cli.main(["verdicts", "--folder", str(tmp_path)]) == 0
+    assert b" ? " in written.getvalue()  # for ±

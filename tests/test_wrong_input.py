@@ -21,6 +21,7 @@ from fedlab_edu import (
     Spaces,
     Uniform,
     communicate,
+    fedpop,
     from_module,
     mlp,
     start,
@@ -36,7 +37,7 @@ from fedlab_edu.features.selection import Data
 from fedlab_edu.methods import FedAdam
 from fedlab_edu.oco.losses import Losses
 from fedlab_edu.oco.ogd import ogd
-from fedlab_edu.search.results import online
+from fedlab_edu.search.results import arms_table, online
 from fedlab_edu.search.schedules import halving, survivors
 
 TRAIN = np.arange(12.0).reshape(4, 3)
@@ -171,3 +172,9 @@ def test_texts_and_sizes_of_numpy_are_those_of_python() -> None:
 def test_weights_may_be_a_list() -> None:
     W = torch.tensor([[1.0, 0.0], [0.0, 4.0]])
     assert weighted_average(W, [3, 1]).tolist() == [0.75, 1.0]  # type: ignore[arg-type]
+
+
+def test_fedpop_members_are_shown_as_the_arms_of_a_race() -> None:
+    search = fedpop(mlp(2, 2), small(), Spaces(LR), 6, 2)
+    assert [one.arms for one in search.brackets] == [3]
+    assert arms_table(search).bracket.tolist() == [0, 0, 0]

@@ -66,6 +66,8 @@ def hub(
     for argument, wanted in {"x": x, "y": y, "by": y if dealt else by}.items():
         for column in [wanted] if isinstance(wanted, str) else wanted:
             require(column in columns, argument, column, f"one of the columns {columns}")
+    if dealt:
+        whole("clients", clients, 1, len(every), f"from 1 to {len(every)}, the examples")
     parts = source.partitioners["train"]
     gen, names, chosen = generator(seed), None, list(range(parts.num_partitions))
     if not dealt:
@@ -151,6 +153,7 @@ def from_partitions(
         side: width and height in pixels to resize images to.
         gen, names, fractions: see `federate`.
     """
+    x = x if isinstance(x, str) else list(x)
     columns = {"x": x} if isinstance(x, str) else {f"x[{i}]": name for i, name in enumerate(x)}
     require(columns, "x", x, "a column, or several")
     side = None if side is None else whole("side", side, 1)

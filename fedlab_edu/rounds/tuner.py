@@ -1,7 +1,7 @@
 """Tuners: a table of k configurations, and a rule that assigns rows and learns from scores."""
 
 from dataclasses import dataclass, field
-from typing import Any, Protocol, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 import torch
 from jaxtyping import Int
@@ -9,6 +9,7 @@ from torch import Tensor
 
 from fedlab_edu.registry import storable
 from fedlab_edu.rounds.result import RoundResult
+from fedlab_edu.tensors import as_indices
 from fedlab_edu.training.hparams import LocalHP
 from fedlab_edu.validate import require
 
@@ -88,20 +89,9 @@ class Fixed:
         k = len(self.table)
         require(k == 1 or self.row is not None, "table", f"{k} rows", "one configuration")
         if self.row is not None:
-            object.__setattr__(self, "row", self._checked(self.row, k))
-
-    @staticmethod
-    def _checked(given: Any, k: int) -> Int[Tensor, " N"]:
-        """Return rows as int64, because uint8 would index as a mask; refuse other types."""
-        try:
-            row = torch.as_tensor(given)
-        except (TypeError, ValueError, RuntimeError):
-            row = torch.empty(0)
-        inexact = row.is_floating_point() or row.is_complex() or row.dtype == torch.bool
-        column = row.dim() == 1 and row.numel() > 0 and not inexact
-        ok = column and 0 <= row.min() <= row.max() < k
-        require(ok, "row", given, f"for each client a whole number from 0 to {k - 1}")
-        return row.long()
+            row = as_indices("row", self.row, k)
+            require(row.dim() == 1 and len(row), "row", row, "a row of the table for each client")
+            object.__setattr__(self, "row", row)
 
     @property
     def final(self) -> LocalHP:

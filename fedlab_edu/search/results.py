@@ -2,9 +2,8 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from math import nan
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import torch
 
@@ -56,35 +55,18 @@ def rounds_table(runs: Sequence[Run]) -> "pandas.DataFrame":
     return frame({name: column.numpy() for name, column in columns.items()})
 
 
-class Arms(NamedTuple):
-    """The arms of a search, as tables and plots show them; see `Race` for the fields."""
-
-    runs: Sequence[Run]
-    brackets: Sequence[Schedule]
-    estimate: Estimate
-    traces: Sequence[Sequence[float]]
-    out: Sequence[int | None]
-    scores: Sequence[float]
-    best: int
-    done: bool
-
-
-def arms_of(search: Any) -> Arms:
-    """Return the arms of any search: of FedPop its members.
+def arms_of(search: Any) -> Any:
+    """Return any search as one with runs, brackets, traces and scores, as `Race` and `FedPop` are.
 
     FedTune trains one arm, whose scores are the losses of the ensemble.
     """
     if hasattr(search, "final_run"):
-        losses = [played.loss for played in search.history]
         run = replace(search.final_run(), round=search.used)
         alone = Schedule((search.total,), 1, search.total, 2)
-        return Arms([run], [alone], Estimate("averaged", "loss"), [losses], [None],
-                    losses[-1:] or [nan], 0, search.done)  # fmt: skip
+        losses = tuple(played.loss for played in search.history)
+        return Race((run,), (alone,), Estimate("averaged", "loss"), (losses,), (None,))
     require(hasattr(search, "traces"), "search", type(search).__name__, "one with arms, as a Race")
-    brackets = search.brackets if isinstance(search, Race) else [search.bracket]
-    estimate = search.estimate if isinstance(search, Race) else Estimate(score="loss")
-    return Arms(search.runs, brackets, estimate, search.traces, search.out, search.scores,
-                search.best, search.done)  # fmt: skip
+    return search
 
 
 def arms_table(search: Any) -> "pandas.DataFrame":

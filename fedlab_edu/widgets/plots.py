@@ -16,7 +16,7 @@ from matplotlib.transforms import Transform
 
 from fedlab_edu.search.estimate import Estimate
 from fedlab_edu.search.race import Race
-from fedlab_edu.search.results import Arms, arms_of, arms_table, online
+from fedlab_edu.search.results import arms_of, arms_table, online
 from fedlab_edu.validate import require
 from fedlab_edu.widgets.picture import BLUE, COLOURS, GREY, ORANGE, STYLE
 
@@ -124,15 +124,15 @@ def _axes(height: float, rows: int = 1) -> tuple[Figure, list[Axes]]:
         return fig, list(fig.subplots(rows, squeeze=False)[:, 0])
 
 
-def _begun(race: Arms) -> bool:
+def _begun(race: Any) -> bool:
     return any(race.traces)
 
 
-def _title(race: Arms) -> str:
+def _title(race: Any) -> str:
     return f"arm {race.best}, {'chosen' if race.done else 'best so far'}"
 
 
-def _heights(race: Arms) -> list[int]:
+def _heights(race: Any) -> list[int]:
     """Return how many arms are below each arm in `plot_chosen`."""
 
     def behind(a: int) -> tuple[float, float, int]:

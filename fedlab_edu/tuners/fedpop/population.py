@@ -8,7 +8,7 @@ clients of one member copy one another's hyperparameters, see `FedPopL`. Chen, K
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import inf, isnan, nan
-from typing import Literal, NamedTuple, TypeVar
+from typing import ClassVar, Literal, NamedTuple, TypeVar
 
 import torch
 
@@ -19,6 +19,7 @@ from fedlab_edu.rounds.result import Round
 from fedlab_edu.rounds.run import Run
 from fedlab_edu.rounds.tuner import Fixed
 from fedlab_edu.search.alive import SideBySide
+from fedlab_edu.search.estimate import Estimate
 from fedlab_edu.search.schedules import Schedule
 from fedlab_edu.search.space import Spaces
 from fedlab_edu.search.workers import Play, play_here
@@ -124,6 +125,7 @@ class FedPop(SideBySide):
     out: tuple[int | None, ...]
     births: tuple[Birth, ...]
     tried: int = 0
+    estimate: ClassVar = Estimate(score="loss")
 
     def step(
         self: _P, model: Model, fed: Federation, clients: int = 10, *,
@@ -174,6 +176,11 @@ class FedPop(SideBySide):
         has = played.size > 0
         weight = played.size[has].double() if self.weighted else has[has].double()
         return float((weight * played.after.loss[has]).sum() / weight.sum())
+
+    @property
+    def brackets(self) -> tuple[Schedule]:
+        """The only bracket."""
+        return (self.bracket,)
 
     @property
     def total(self) -> int:
