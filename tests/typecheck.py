@@ -15,7 +15,7 @@ from typing import Any
 import jaxtyping
 from beartype import BeartypeConf, beartype
 
-LIMIT = 100  # calls of a function in a test that are checked
+LIMIT = 10  # calls of a function in a test that are checked
 typechecker = beartype(conf=BeartypeConf(is_pep484_tower=True))
 calls: Counter[Callable[..., Any]] = Counter()  # in this test
 _decorator = jaxtyping.jaxtyped

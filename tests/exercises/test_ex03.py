@@ -86,7 +86,7 @@ def test_unspent_is_the_least_of_all(student: Student) -> None:
     check_unspent(student, *cases)
 
 
-@unspent(points=1, aspect="a billion rounds; ints")
+@unspent(points=1, aspect="a billion rounds; ints", wall=3)
 def test_unspent_of_a_billion_rounds(student: Student) -> None:
     last = Halving(10**9 + 7, 10**6, 8, 3)
     check_unspent(
