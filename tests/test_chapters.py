@@ -115,6 +115,13 @@ def test_source_on_show_has_at_most_80_columns(chapter: Path) -> None:
         assert [line for line in listing.splitlines() if len(line) > 80] == []
 
 
+@pytest.mark.parametrize("page", sorted(BOOK.rglob("*.md")), ids=lambda page: page.stem)
+def test_python_in_a_page_has_at_most_80_columns(page: Path) -> None:
+    listings = re.findall(r"^```python\n(.*?)^```$", page.read_text("utf-8"), re.M | re.S)
+    lines = [line for listing in listings for line in listing.splitlines()]
+    assert [line for line in lines if len(line) > 80] == []
+
+
 @pytest.mark.parametrize("solution", sorted(BOOK.glob("../solutions/*.py")), ids=lambda p: p.stem)
 def test_a_function_of_a_solution_has_at_most_80_columns(solution: Path) -> None:
     lines = solution.read_text(encoding="utf-8").splitlines()
