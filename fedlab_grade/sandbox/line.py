@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from fedlab_grade import callables, wire
+from fedlab_grade import wire
 from fedlab_grade.sandbox.zygote import STATUS
 
 WHY = {
@@ -46,15 +46,15 @@ class Worker:
         self.line.settimeout(max(1e-3, end - time.monotonic()))
         self.line.sendall(message)
 
-    def receive(self, end: float, at: Callable[[int], Any]) -> dict[str, Any]:
-        """Return the next reply with its fields.
+    def receive(self, end: float, at: Callable[[int], Any]) -> Any:
+        """Return the next reply.
 
         Raises:
             TimeoutError, EOFError, OSError: there is none before ``end``.
-            callables.Malformed: it is no reply.
+            callables.Malformed: it is no message.
         """
         body, blob = wire.lengths(self._read(wire.HEAD.size, end))
-        return checked(wire.decode(self._read(body, end), self._read(blob, end), at))
+        return wire.decode(self._read(body, end), self._read(blob, end), at)
 
     def _read(self, size: int, end: float) -> bytes:
         out = bytearray()
@@ -109,33 +109,3 @@ class Worker:
         if self.output >= 0:
             os.close(self.output)
         self.output = -1
-
-
-def _is(kind: type) -> Callable[[Any], bool]:
-    return lambda value: type(value) is kind
-
-
-def _texts(kind: Any) -> Callable[[Any], bool]:
-    return lambda values: type(values) is kind and all(type(value) is str for value in values)
-
-
-_FIELDS: dict[object, dict[str, Callable[[Any], bool]]] = {
-    "loaded": {},
-    "not gradable": {"message": _is(str)},
-    "refused": {"what": _is(str)},
-    "value": {"value": lambda _: True, "names": _texts(list), "after": _is(list)},
-    "failed": {"status": _is(str), "message": _is(str), "likely": _is(str),
-               "error": lambda error: error is None or (_texts(list)(error) and len(error) == 3)},
-    "ask": {"function": _is(int), "arguments": _is(list), "named": _texts(dict)},
-}  # fmt: skip
-
-
-def checked(reply: Any) -> dict[str, Any]:
-    """Return the reply, once it is known to have its fields."""
-    kind = reply.get("kind") if type(reply) is dict else None
-    fields = _FIELDS.get(kind) if type(kind) is str else None
-    if fields is None or reply.keys() != fields.keys() | {"kind"}:
-        raise callables.Malformed("not the fields of an answer")
-    if not all(is_right(reply[name]) for name, is_right in fields.items()):
-        raise callables.Malformed("a field of an answer is of the wrong type")
-    return reply

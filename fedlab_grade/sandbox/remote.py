@@ -75,10 +75,12 @@ class Remote(Student):
             reply = self._ask(request, callables.Functions(), "The import of your file")
         except Failure as failure:
             raise NotGradable(str(failure)) from None
-        if reply["kind"] == "not gradable":
-            raise NotGradable(callables.clean(reply["message"], MESSAGE))
-        if reply["kind"] != "loaded":
-            raise NotGradable("The import of your file gave no sensible answer.")
+        match reply:
+            case {"kind": "loaded"}:
+                return
+            case {"kind": "not gradable", "message": str(message)}:
+                raise NotGradable(callables.clean(message, MESSAGE))
+        raise NotGradable("The import of your file gave no sensible answer.")
 
     @property
     def printed(self) -> bytes:
@@ -94,32 +96,26 @@ class Remote(Student):
             "kind": "call", "name": name, "arguments": list(arguments), "named": dict(named),
             "seed": seed, "limit": self._time(), "parts": self.parts,
         }  # fmt: skip
-        reply = self._ask(request, functions, name)
-        if reply["kind"] == "refused":
-            told = f"{name} {callables.clean(reply['what'], 200)}"
-            raise Failure(f"{told}, which is no answer that can be looked at.")
-        if reply["kind"] == "failed":
-            self._raise(reply)
-        names, after = reply.get("names", ()), reply.get("after", ())
-        if reply["kind"] != "value" or not len(after) == len(names) == len(arguments):
-            self._stop(f"{name} gave no sensible answer")
-        if not self.answered:
-            self.answered = True
-            self._on_answer()
-        return reply["value"], [callables.clean(parameter, 60) for parameter in names], after
-
-    def _raise(self, reply: dict[str, Any]) -> NoReturn:
-        """Raise what the function raised, with a stand-in for the exception as its context."""
-        kind = FAILURES.get(reply["status"], Failure)
-        likely = callables.clean(reply["likely"], 300)
-        failure = kind(callables.clean(reply["message"], MESSAGE), likely)
-        if reply["error"]:
-            name, base, text = (callables.clean(part, 300) for part in reply["error"])
-            parent = getattr(builtins, base, Exception)
-            if not (isinstance(parent, type) and issubclass(parent, Exception)):
-                parent = Exception
-            failure.__context__ = _stand_in(name, parent, text)
-        raise failure
+        match self._ask(request, functions, name):
+            case {"kind": "value", "value": value, "names": list(names), "after": list(after)} if (
+                len(after) == len(names) == len(arguments) and {*map(type, names)} <= {str}
+            ):
+                if not self.answered:
+                    self.answered = True
+                    self._on_answer()
+                return value, [callables.clean(parameter, 60) for parameter in names], after
+            case {"kind": "refused", "what": str(what)}:
+                told = f"{name} {callables.clean(what, 200)}"
+                raise Failure(f"{told}, which is no answer that can be looked at.")
+            case {"kind": "failed", "status": str(status), "message": str(message),
+                  "likely": str(likely), "error": None | [str(), str(), str()] as error,
+                 }:  # fmt: skip
+                kind = FAILURES.get(status, Failure)
+                failure = kind(callables.clean(message, MESSAGE), callables.clean(likely, 300))
+                if error:
+                    failure.__context__ = _stand_in(*(callables.clean(t, 300) for t in error))
+                raise failure
+        self._stop(f"{name} gave no sensible answer")
 
     def _time(self) -> float:
         """Return the seconds that the next call may take."""
@@ -128,9 +124,7 @@ class Remote(Student):
             self._over = f"{self._allowed} are used up"
         return max(0.0, min(self._limits.call, left))
 
-    def _ask(
-        self, request: dict[str, Any], functions: callables.Functions, who: str
-    ) -> dict[str, Any]:
+    def _ask(self, request: dict[str, Any], functions: callables.Functions, who: str) -> Any:
         """Return the reply to a request; on the way, the worker may call what it was given."""
         if self._over:
             raise Stopped(f"{who} was not called: {self._over}.")
@@ -140,15 +134,18 @@ class Remote(Student):
             self._worker.send(wire.encode(request, functions.place), end)
             while True:
                 reply = self._worker.receive(end, functions.at)
-                if reply["kind"] != "ask":
-                    self._worker.listen()
-                    return reply
-                asked += 1
+                match reply:
+                    case {"kind": "ask", "function": int(number), "arguments": list(given),
+                          "named": dict(named)}:  # fmt: skip
+                        asked += 1
+                    case _:
+                        self._worker.listen()
+                        return reply
                 if asked > self._limits.asked:
                     often = f"{self._limits.asked:,} times"
                     self._stop(f"{who} called a function that it was given more than {often}")
                 with _alarm(end):
-                    answer = _called(functions, reply)
+                    answer = _called(functions.at(number), given, named)
                 self._worker.send(answer, end)
         except (TimeoutError, _Late):
             if time.monotonic() >= self._deadline:
@@ -198,11 +195,10 @@ def _alarm(end: float) -> Iterator[None]:
         signal.signal(signal.SIGALRM, before)
 
 
-def _called(functions: callables.Functions, reply: dict[str, Any]) -> bytes:
+def _called(function: Callable[..., Any], given: list[Any], named: dict[Any, Any]) -> bytes:
     """Return what a function that the student was given returns or raises, as a message."""
-    function = functions.at(reply["function"])
     try:
-        value = function(*reply["arguments"], **reply["named"])
+        value = function(*given, **named)
         return wire.encode({"kind": "value", "value": value})
     except AssertionError as error:
         raise _Verdict(error) from None
@@ -211,8 +207,11 @@ def _called(functions: callables.Functions, reply: dict[str, Any]) -> bytes:
         return wire.encode({"kind": "raised"} | told)
 
 
-def _stand_in(name: str, parent: type[Exception], text: str) -> Exception:
+def _stand_in(name: str, base: str, text: str) -> Exception:
     """Return an exception that looks like the student's in type and text."""
+    parent = getattr(builtins, base, Exception)
+    if not (isinstance(parent, type) and issubclass(parent, Exception)):
+        parent = Exception
     try:
         return type(name or "Exception", (parent,), {})(text)
     except Exception:  # some want other arguments, as UnicodeDecodeError does
