@@ -79,7 +79,7 @@ def convert(got: Any, like: Value) -> Any:
     Numbers may come in a list for an array, and in another dtype; whole floats may stand for ints.
     """
     got = plain(got, like)
-    if form_fault(got, like) is None or (isinstance(got, Tensor) and _odd(got)):
+    if form_fault(got, like) is None:
         return got
     if isinstance(like, list | tuple) and _holds_tensors(like):
         return [convert(x, like[0]) for x in got] if type(got) in (list, tuple) else got
@@ -113,9 +113,9 @@ def plain(got: Any, like: Value) -> Any:
     Tensors come without their graph, on the CPU.
     """
     if isinstance(like, Tensor):
-        return got if not isinstance(got, Tensor) or _odd(got) else got.detach().cpu()
+        return got.detach().cpu() if isinstance(got, Tensor) else got
     if isinstance(like, Array):
-        return np.asarray(got) if issubclass(type(got), np.generic) else got
+        return np.asarray(got) if isinstance(got, np.generic) else got
     if not isinstance(like, list | tuple):
         got = _of_python(got, axes=0)
         fits = type(got) is int and abs(got) < HUGE and isinstance(like, float)
@@ -128,10 +128,8 @@ def plain(got: Any, like: Value) -> Any:
 
 def _of_python(got: Any, axes: int) -> Any:
     """Return a number of NumPy's, or a tensor or array with so many axes, as one of Python's."""
-    # isinstance believes what an object says it is
-    if not issubclass(type(got), Tensor | Array | np.generic) or got.ndim != axes:
-        return got
-    return got if isinstance(got, Tensor) and _odd(got) else got.tolist()
+    is_block = isinstance(got, Tensor | Array | np.generic) and got.ndim == axes
+    return got.tolist() if is_block else got
 
 
 def _asked(*like: float) -> type:
@@ -151,8 +149,6 @@ def list_fault(got: object) -> Fault | None:
         if not isinstance(part, Tensor):
             text = f"a list with {kind(part)} in it, expected tensors"
             return Fault(text, _instead(part, "a tensor"))
-        if fault := _odd(part):
-            return Fault(f"a list with {fault.text}", fault.likely)
     return None
 
 
@@ -187,8 +183,6 @@ def _block_fault(got: Any, like: Tensor | Array) -> Fault | None:
     if not (isinstance(got, Tensor) if isinstance(like, Tensor) else type(got) is Array):
         expected = f"expected {a_noun} of shape {tuple(like.shape)}"
         return Fault(f"{kind(got)}, {expected}", _instead(got, a_noun))
-    if isinstance(got, Tensor) and (fault := _odd(got)):
-        return fault
     if got.dtype != like.dtype:
         types = [str(x.dtype).removeprefix("torch.")[:40] for x in (got, like)]
         likely = "the answer should have the dtype of the arguments, "
@@ -199,16 +193,6 @@ def _block_fault(got: Any, like: Tensor | Array) -> Fault | None:
         dims = f"the answer has {got.ndim} dimensions instead of {like.ndim}"
         return Fault(shapes, dims if got.ndim != like.ndim else "")
     return None
-
-
-def _odd(got: Tensor) -> Fault | None:
-    """Return the fault of a tensor that cannot be looked at entry by entry."""
-    plain = type(got) in (Tensor, torch.nn.Parameter) and not got.is_nested
-    if plain and got.layout == torch.strided and not got.is_meta and not got.is_quantized:
-        return None
-    what = str(got.layout).removeprefix("torch.") if plain else kind(got)
-    what = "meta" if got.is_meta else what
-    return Fault(f"an unusual tensor ({what}), expected an ordinary one", "return a plain tensor")
 
 
 def _value_fault(got: Any, want: Any, tolerances: tuple[float, float]) -> Fault | None:

@@ -4,16 +4,13 @@ This is how an answer is checked at home, on the machine of the one who wrote it
 keeps hostile code in check.
 """
 
-import ast
 import inspect
-import io
 import linecache
 import random
 import sys
 import traceback
-import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import Any
@@ -21,7 +18,6 @@ from typing import Any
 import numpy as np
 import numpy.random  # now: NumPy would load it in each fork that draws a number
 import torch
-from torch import Tensor
 
 from fedlab_grade import callables, wire
 from fedlab_grade.advice import advice, first_line
@@ -29,7 +25,7 @@ from fedlab_grade.answer import Answer, Failure, NotWritten, Raised
 from fedlab_grade.notebook.load import HEAD, because, load
 from fedlab_grade.printing import kind, printable
 from fedlab_grade.release import NOT_WRITTEN
-from fedlab_grade.textfile import Unusable, text_of
+from fedlab_grade.textfile import Unusable, lines_of, text_of
 
 FRAMES = 4  # of a traceback, the innermost
 MISSING = object()
@@ -109,10 +105,52 @@ class Student:
     ) -> tuple[Any, list[str], list[object]]:
         """Return what `call` looks at: the value, the parameters' names, the arguments afterwards.
 
+        All are copies of plain types, at home as over the wire; of another type comes a
+        `wire.Unknown`.
+
         Args:
             named: arguments by keyword.
             seed: of all global generators of random numbers; None leaves them as they are.
         """
+        sent = callables.Functions()
+        given, by_name = wire.unpack(wire.encode([[*arguments], dict(named)], sent.place), sent.at)
+        try:
+            reply = wire.unpack(self.reply(name, given, by_name, seed, sent.place), sent.at)
+        except callables.Malformed as error:
+            raise Failure(f"{name} returned what is no answer ({error}).") from None
+        return reply["value"], reply["names"], reply["after"]
+
+    def reply(
+        self,
+        name: str,
+        arguments: Sequence[object],
+        named: Mapping[str, object],
+        seed: int | None,
+        place: Callable[[Any], int | None],
+    ) -> bytes:
+        """Call the function, and return the message with what `run` tells.
+
+        Args:
+            place: the numbers of callables, see `wire.encode`.
+        """
+        value, names = self._value(name, arguments, named, seed)
+        reply = {"kind": "value", "value": value, "names": names, "after": arguments}
+        try:
+            return wire.encode(reply, place)
+        except wire.Refused as error:
+            told = f"returned {error}"
+            with suppress(wire.Refused):
+                told = f"left {error} in its arguments" if wire.encode(value) else told
+        except MemoryError:
+            told = "returned more than the memory holds"
+        except Exception as error:  # of an object that does not let itself be looked at
+            told = f"returned what raises {callables.name_of(type(error))[:80]}"
+        raise Failure(f"{name} {told}, which is no answer that can be looked at.")
+
+    def _value(
+        self, name: str, arguments: Sequence[object], named: Mapping[str, object], seed: int | None
+    ) -> tuple[object, list[str]]:
+        """Return the function's value, and the names of its parameters."""
         function = vars(self.module).get(name, MISSING)
         if function is MISSING:
             if name in self.lost:
@@ -124,14 +162,13 @@ class Student:
         if not callable(function):
             raise Failure(f"{name} in your file is {kind(function)}, not a function.")
         names = _names(function, len(arguments))
-        given = [_copy(argument) for argument in arguments]
         if seed is not None:
             seed_all(seed)
         module = vars(self.module)
         own = {part: module[part] for part in self.parts if part in module}
         module.update(self.parts)
         try:
-            value = function(*given, **named)
+            value = function(*arguments, **named)
         except BaseException as error:  # sys.exit() and the like included
             if isinstance(error, AssertionError) and _is_from(error, arguments):
                 raise  # it is the test that speaks
@@ -145,7 +182,7 @@ class Student:
                 module.pop(part, None)
             module.update(own)
             torch.set_default_device(None)
-        return value, names, given
+        return value, names
 
     @contextmanager
     def given(self, parts: Mapping[str, Callable[..., Any]]) -> Iterator[None]:
@@ -174,31 +211,6 @@ def decoded(file: bytes) -> str:
         raise NotGradable(f"The file {problem}.") from None
 
 
-def package_import(text: str) -> str:
-    """Return where a file imports `fedlab_edu`, as in a traceback; "" if nowhere."""
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # running the file will show them
-            tree = ast.parse(text.removeprefix("\ufeff"))
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return ""  # of which the student is told when it is run
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            names = [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom):
-            names = [node.module or ""]
-        else:
-            continue
-        if any(name.partition(".")[0] == "fedlab_edu" for name in names):
-            return f"\n  line {node.lineno}, in module: {ast.unparse(node)[:200]}"
-    return ""
-
-
-def lines_of(text: str) -> list[str]:
-    """Return the lines of a file as Python counts them: a form feed, for example, ends none."""
-    return io.StringIO(text, newline=None).readlines()
-
-
 def seed_all(seed: int) -> None:
     """Seed the global generators of random numbers."""
     random.seed(seed)
@@ -219,14 +231,6 @@ def _names(function: object, count: int) -> list[str]:
     except (TypeError, ValueError):
         names = []
     return [*names[:count], *(f"argument {i + 1}" for i in range(len(names), count))]
-
-
-def _copy(value: Any) -> Any:
-    if isinstance(value, Tensor | np.ndarray):
-        return value.clone() if isinstance(value, Tensor) else value.copy()
-    if isinstance(value, list | tuple):
-        return type(value)(_copy(part) for part in value)
-    return value
 
 
 def _bytes(value: object) -> bytes | None:

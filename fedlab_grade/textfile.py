@@ -1,8 +1,11 @@
 """Read a file that somebody else made, with care."""
 
+import ast
+import io
 import os
 import re
 import stat
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -116,3 +119,28 @@ def _coding(data: bytes) -> str:
     named = re.match(rb"(?:[ \t\f]*+(?:#.*+)?\r?\n)?[ \t\f]*+#.*?coding[:=][ \t]*+([-\w.]+)", data)
     coding = named[1].decode("ascii", "replace").lower() if named else ""
     return coding if _OLD.fullmatch(coding) else ""
+
+
+def package_import(text: str) -> str:
+    """Return where a file imports `fedlab_edu`, as in a traceback; "" if nowhere."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # running the file will show them
+            tree = ast.parse(text.removeprefix("\ufeff"))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return ""  # of which the student is told when it is run
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            names = [node.module or ""]
+        else:
+            continue
+        if any(name.partition(".")[0] == "fedlab_edu" for name in names):
+            return f"\n  line {node.lineno}, in module: {ast.unparse(node)[:200]}"
+    return ""
+
+
+def lines_of(text: str) -> list[str]:
+    """Return the lines of a file as Python counts them: a form feed, for example, ends none."""
+    return io.StringIO(text, newline=None).readlines()

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from fedlab_grade import callables, wire
+from fedlab_grade import wire
 from fedlab_grade.answer import Failure
 from fedlab_grade.faults import mistaken
 from fedlab_grade.printing import kind
@@ -35,13 +35,7 @@ class Values:
             seed: of all global generators of random numbers; None leaves them as they are.
             echo: return also the list of the arguments as they are after the call.
         """
-        functions = callables.Functions()
-        given, by_name = wire.copied([list(arguments), named], functions)
-        got, _, after = self.student.run(name, given, by_name, seed)
-        try:
-            value = wire.copied(got)
-        except wire.Refused as error:
-            raise Failure(f"{name} returned {error}.") from None
+        value, _, after = self.student.run(name, arguments, named, seed)
         if (odd := unknown(value)) is not None:
             raise Failure(
                 f"{name} returned {kind(odd)}, expected a plain torch.Tensor, array, number, "
@@ -53,7 +47,7 @@ class Values:
             )
         if echo and (odd := unknown(after)) is not None:
             raise Failure(f"{name} put {kind(odd)} into its arguments.", UNCHANGED)
-        return (value, wire.copied(after, functions)) if echo else value
+        return (value, after) if echo else value
 
 
 def unknown(value: object) -> wire.Unknown | None:

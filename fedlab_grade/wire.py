@@ -20,7 +20,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from fedlab_grade.callables import Functions, Malformed, name_of
+from fedlab_grade.callables import Malformed, name_of
 
 MAX_JSON = 4 << 20  # bytes; one of them can cost fifty as Python objects
 MAX_MESSAGE = 64 << 20  # bytes; tensors cost what they weigh
@@ -79,7 +79,8 @@ class _Writer:
         self.room -= tensor.numel() * tensor.element_size()
         if self.room < 0:
             raise Refused(f"more than {MAX_MESSAGE >> 20} MB of tensors")
-        flat = tensor.detach().contiguous().reshape(-1)
+        # Of one entry or none the stride may be any, and then PyTorch shows no bytes.
+        flat = tensor.detach().contiguous().as_strided((tensor.numel(),), (1,))
         self.blocks.append(flat.view(torch.uint8).numpy().tobytes())
         return [str(tensor.dtype).removeprefix("torch."), list(tensor.shape)]
 
@@ -147,12 +148,10 @@ def decode(body: bytes, blob: bytes, function: Callable[[int], object] = no_func
     return value
 
 
-def copied(value: object, functions: Functions | None = None) -> Any:
-    """Return a value as it would arrive on the other side."""
-    message = encode(value, functions.place) if functions else encode(value)
+def unpack(message: bytes, function: Callable[[int], object] = no_function) -> Any:
+    """Return the value of a message that is whole."""
     end = HEAD.size + lengths(message[: HEAD.size])[0]
-    at = functions.at if functions else no_function
-    return decode(message[HEAD.size : end], message[end:], at)
+    return decode(message[HEAD.size : end], message[end:], function)
 
 
 class _Reader:

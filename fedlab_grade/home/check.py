@@ -25,8 +25,7 @@ from fedlab_grade.options import Refusal
 from fedlab_grade.process import Child
 from fedlab_grade.report import render
 from fedlab_grade.run import CheckBroken, Report
-from fedlab_grade.student import package_import
-from fedlab_grade.textfile import Unusable
+from fedlab_grade.textfile import Unusable, package_import
 
 BROKEN = "the check itself failed, not your answer: please tell your instructor."
 RESTART = (

@@ -18,7 +18,8 @@ from fedlab_grade import callables, wire
 from fedlab_grade.answer import Failure, NotWritten, Raised, Stopped
 from fedlab_grade.options import Limits
 from fedlab_grade.sandbox.line import Worker
-from fedlab_grade.student import NotGradable, Student, lines_of
+from fedlab_grade.student import NotGradable, Student
+from fedlab_grade.textfile import lines_of
 
 MESSAGE = 2000  # characters
 WORKERS = (
@@ -104,9 +105,6 @@ class Remote(Student):
                     self.answered = True
                     self._on_answer()
                 return value, [callables.clean(parameter, 60) for parameter in names], after
-            case {"kind": "refused", "what": str(what)}:
-                told = f"{name} {callables.clean(what, 200)}"
-                raise Failure(f"{told}, which is no answer that can be looked at.")
             case {"kind": "failed", "status": str(status), "message": str(message),
                   "likely": str(likely), "error": None | [str(), str(), str()] as error,
                  }:  # fmt: skip

@@ -17,7 +17,8 @@ from typing import Any
 
 from fedlab_grade import callables, wire
 from fedlab_grade.answer import Failure
-from fedlab_grade.student import NotGradable, Student, package_import
+from fedlab_grade.student import NotGradable, Student
+from fedlab_grade.textfile import package_import
 
 TURN = threading.Lock()  # a student's threads may ask at the same time
 _take, _give = os.read, os.write  # now: a student's file may put something else in their place
@@ -60,7 +61,7 @@ def serve(line: socket.socket) -> None:
             limit = EARLY * request["limit"]
             faulthandler.dump_traceback_later(limit, file=2)
             if request["kind"] == "load":
-                reply: dict[str, object] = {"kind": "loaded"}
+                reply: bytes | dict[str, object] = {"kind": "loaded"}
                 sys.argv[:] = [request["file"]]  # a file may read them when it is loaded
                 text = request["text"].tobytes().decode("utf-8", "surrogatepass")
                 try:
@@ -92,14 +93,12 @@ def no_package(text: str) -> None:
         )
 
 
-def answer(student: Student, request: dict[str, Any]) -> dict[str, object]:
+def answer(student: Student, request: dict[str, Any]) -> bytes | dict[str, object]:
     """Return the reply to a call."""
-    name = request["name"]
+    name, given, named = request["name"], request["arguments"], request["named"]
     student.parts = request["parts"]
     try:
-        value, names, after = student.run(
-            name, request["arguments"], request["named"], request["seed"]
-        )
+        return student.reply(name, given, named, request["seed"], _place)
     except Failure as failure:
         reply: dict[str, object] = {"kind": "failed", "status": type(failure).__name__}
         reply |= {"message": str(failure), "likely": failure.likely, "error": None}
@@ -114,7 +113,6 @@ def answer(student: Student, request: dict[str, Any]) -> dict[str, object]:
         message = f"{name} raised an exception that cannot be shown: to look at it raises {kind}."
         return {"kind": "failed", "status": "Raised", "message": message, "likely": "",
                 "error": None}  # fmt: skip
-    return {"kind": "value", "value": value, "names": names, "after": after}
 
 
 def receive(line: socket.socket) -> Any:
@@ -133,21 +131,11 @@ def _read(line: socket.socket, size: int) -> bytes:
     return bytes(out)
 
 
-def _send(line: socket.socket, message: dict[str, object]) -> None:
-    """Send it; or, if it cannot be sent, the reason."""
-    try:
-        data = wire.encode(message, lambda f: f.place if type(f) is Ask else None)
-    except wire.Refused as error:
-        left = False
-        with suppress(wire.Refused):
-            left = message.get("kind") == "value" and bool(wire.encode(message["value"]))
-        what = f"left {error} in its arguments" if left else f"returned {error}"
-        data = wire.encode({"kind": "refused", "what": what})
-    except MemoryError:
-        data = wire.encode({"kind": "refused", "what": "returned more than the memory holds"})
-    except Exception as error:  # of an object that does not let itself be looked at
-        what = f"returned what raises {type(error).__name__}"
-        data = wire.encode({"kind": "refused", "what": what})
-    rest = memoryview(data)
+def _place(function: object) -> int | None:
+    return function.place if type(function) is Ask else None
+
+
+def _send(line: socket.socket, message: bytes | dict[str, object]) -> None:
+    rest = memoryview(message if type(message) is bytes else wire.encode(message, _place))
     while rest:
         rest = rest[_give(line.fileno(), rest) :]
