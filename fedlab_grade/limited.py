@@ -8,7 +8,6 @@ import json
 import os
 import select
 import signal
-import sys
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -78,7 +77,7 @@ def in_fork(act: Callable[[int], object], seconds: float) -> tuple[bytes, bool, 
 def _answer(
     function: Callable[..., Any], arguments: tuple[Any, ...], seconds: float, pipe: int
 ) -> None:
-    limit(MEMORY, seconds + 1)
+    limit(MEMORY, CPU=int(seconds + 1))
     answer: dict[str, Any]
     try:
         answer = {"value": function(*arguments)}
@@ -90,14 +89,19 @@ def _answer(
         json.dump(answer, stream)  # with escapes: lone surrogates fit in
 
 
-def limit(memory: int, seconds: float = 1e9) -> None:
-    """Bound the memory of this process, in bytes beyond what it holds, and its processor's time."""
-    import resource
+def limit(memory: int, **others: int) -> None:
+    """Bound the memory of this process, in bytes beyond what it holds, and other resources.
 
-    used = 0
-    with suppress(OSError, ValueError), open("/proc/self/statm") as stream:
-        used = int(stream.read().split()[0]) * resource.getpagesize()
-    for kind, value in ((resource.RLIMIT_AS, used + memory), (resource.RLIMIT_CPU, int(seconds))):
-        if sys.platform == "linux" or kind == resource.RLIMIT_CPU:  # macOS counts no addresses
-            with suppress(OSError, ValueError):
-                resource.setrlimit(kind, (value, value))
+    Args:
+        others: as `resource` names them, without ``RLIMIT_``.
+    """
+    import resource  # which Windows lacks
+
+    with suppress(OSError), open("/proc/self/statm") as stream:  # only Linux counts addresses
+        others["AS"] = int(stream.read().split()[0]) * resource.getpagesize() + memory
+    for name, value in others.items():
+        kind = getattr(resource, f"RLIMIT_{name}")
+        hard = resource.getrlimit(kind)[1]
+        value = value if hard == resource.RLIM_INFINITY else min(value, hard)
+        with suppress(OSError, ValueError):
+            resource.setrlimit(kind, (value, value))

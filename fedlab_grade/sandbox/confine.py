@@ -1,16 +1,14 @@
-"""Confine a worker before it serves: namespaces, user, files and limits."""
+"""Confine a worker before it serves: namespaces, user and files."""
 
 import ctypes
 import os
-import resource
 import signal
 import struct
 import sys
-from contextlib import suppress
 from typing import Any
 
 from fedlab_grade.sandbox import landlock
-from fedlab_grade.sandbox.usage import FILES, memory
+from fedlab_grade.sandbox.usage import FILES
 
 NEW_USER, NEW_PID, NEW_MOUNTS, NEW_IPC = 0x10000000, 0x20000000, 0x00020000, 0x08000000
 NO_SUID, NO_DEVICES, NO_EXEC = 2, 4, 8  # of mount
@@ -78,25 +76,6 @@ def close_disk(job: dict[str, Any], folder: str) -> None:
         own = [(place, landlock.WRITE) for place in (folder, "/dev/shm")]
         own += [(f"/dev/{n}", landlock.USE) for n in ("null", "zero", "random", "urandom")]
         landlock.install([*job["rules"], *own, ("/proc/self", landlock.READ)])
-
-
-def limit(job: dict[str, Any]) -> None:
-    """Bound what this process may take; memory beyond what it holds already."""
-    limits = {
-        "RLIMIT_AS": memory(os.getpid(), 0) + (job["memory"] << 20),
-        "RLIMIT_NPROC": job["processes"],
-        "RLIMIT_FSIZE": job["disk"] << 20,
-        "RLIMIT_NOFILE": 128,
-        "RLIMIT_CORE": 0,
-        "RLIMIT_CPU": job["cpu"],
-    }
-    if job["way"] == "none":
-        del limits["RLIMIT_NPROC"]  # it counts all processes of the user
-    for name, value in limits.items():
-        hard = resource.getrlimit(getattr(resource, name))[1]
-        value = value if hard == resource.RLIM_INFINITY else min(value, hard)
-        with suppress(ValueError, OSError):  # macOS knows no limit of addresses
-            resource.setrlimit(getattr(resource, name), (value, value))
 
 
 def _libc() -> ctypes.CDLL:

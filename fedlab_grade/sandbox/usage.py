@@ -3,7 +3,6 @@
 import errno
 import itertools
 import os
-import resource
 import stat
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
@@ -13,20 +12,12 @@ FILES = 4096  # that a worker may have, folders included
 SHARED = ("/tmp", "/var/tmp", "/dev/shm")  # where every user may write
 
 
-def memory(process: int, column: int = 1) -> int:
-    """Return bytes of a process: all addresses (column 0), or memory that no file holds (1).
-
-    0 if unknown. The second counts memory that the process shares, as tensors in shared memory.
-    """
-    try:
-        if column == 0:
-            with open(f"/proc/{process}/statm") as stream:
-                return int(stream.read().split()[0]) * resource.getpagesize()
-        with open(f"/proc/{process}/status") as stream:
-            rows = [row.split() for row in stream if row.startswith(("RssAnon:", "RssShmem:"))]
+def memory(process: int) -> int:
+    """Return the bytes of a process that no file holds, tensors in shared memory too; or 0."""
+    with suppress(OSError, ValueError, IndexError), open(f"/proc/{process}/status") as stream:
+        rows = [row.split() for row in stream if row.startswith(("RssAnon:", "RssShmem:"))]
         return sum(int(row[1]) << 10 for row in rows)
-    except (OSError, ValueError, IndexError):
-        return 0
+    return 0
 
 
 def grown(job: dict[str, Any], base: int) -> int:

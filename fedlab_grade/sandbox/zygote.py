@@ -25,6 +25,7 @@ import traceback
 from contextlib import suppress
 from typing import Any, NoReturn
 
+from fedlab_grade.limited import limit
 from fedlab_grade.sandbox import confine, seccomp
 from fedlab_grade.sandbox.confine import SCRATCH
 from fedlab_grade.sandbox.usage import SHARED, filled, grown, memory, owned
@@ -174,7 +175,10 @@ def start(job: dict[str, Any], folder: str, line: int, output: int) -> NoReturn:
         os.environ["HOME"] = os.environ["TMPDIR"] = folder
         tempfile.tempdir = None  # it was asked for already
     confine.die_with_parent()
-    confine.limit(job)
+    # Of the user's processes all count: without a user of its own, those of the instructor, too.
+    own = {} if job["way"] == "none" else {"NPROC": job["processes"]}
+    disk = job["disk"] << 20
+    limit(job["memory"] << 20, CPU=job["cpu"], FSIZE=disk, NOFILE=128, CORE=0, **own)
     confine.close_disk(job, folder)
     if job["way"] != "none":
         seccomp.install()
