@@ -32,6 +32,10 @@ class Functions:
         self._sent.append(function)
         return len(self._sent) - 1
 
+    def known(self, function: Callable[..., Any]) -> int | None:
+        """Return the number of a function that was sent before; None of any other."""
+        return next((i for i, sent in enumerate(self._sent) if sent is function), None)
+
     def at(self, number: int) -> Callable[..., Any]:
         """Return the function with this number."""
         if not 0 <= number < len(self._sent):

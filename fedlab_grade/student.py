@@ -115,7 +115,7 @@ class Student:
         sent = callables.Functions()
         given, by_name = wire.unpack(wire.encode([[*arguments], dict(named)], sent.place), sent.at)
         try:
-            reply = wire.unpack(self.reply(name, given, by_name, seed, sent.place), sent.at)
+            reply = wire.unpack(self.reply(name, given, by_name, seed, sent.known), sent.at)
         except callables.Malformed as error:
             raise Failure(f"{name} returned what is no answer ({error}).") from None
         return reply["value"], reply["names"], reply["after"]

@@ -28,6 +28,7 @@ from fedlab_grade.printing import printable, show
 from fedlab_grade.report import render
 from fedlab_grade.run import Progress, Report, Result, marks
 from fedlab_grade.student import NotWritten, Raised, Student
+from fedlab_grade.wire import Unknown
 
 pytestmark = pytest.mark.grader
 
@@ -47,6 +48,18 @@ def test_an_unusual_tensor_is_an_answer_like_any_other_wrong_one(odd: str, said:
         close(found.call("f"), torch.zeros(2, dtype=torch.float64))
     with pytest.raises(Failure, match=f"returned a list with {said} in it, expected tensors"):
         tensors(found.call("g"))
+
+
+def test_an_answer_has_plain_types_and_no_functions_but_those_it_was_given() -> None:
+    text = "import collections\nP = collections.namedtuple('P', 'a b')\n"
+    found = Student(Path("f.py"), f"{text}def f(g, x):\n    x[0] = g\n    return P(g, print)\n")
+    value, names, after = found.run("f", [len, [0]], {}, None)
+    assert (names, after) == (["g", "x"], [len, [len]])
+    assert type(value).__name__ == "P"
+    assert isinstance(value, Unknown)
+    value, _, _ = Student(Path("f.py"), "def f(g): return [g, print]").run("f", [len], {}, None)
+    assert value[0] is len
+    assert isinstance(value[1], Unknown)
 
 
 def test_checks_look_at_type_shape_finiteness_and_value_in_this_order() -> None:

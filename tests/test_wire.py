@@ -64,7 +64,8 @@ def same(a: Any, b: Any) -> bool:
         [torch.ones(2, dtype=kind) for kind in (torch.bfloat16, torch.float16, torch.uint8)],
         [np.arange(6.0).reshape(2, 3).T[::-1], np.zeros(()), np.array([True]), np.zeros((0, 2))],
         [np.float64(0.1), np.int8(-3), np.bool_(True), np.float32(math.inf)],
-        [np.arange(3)[:0], np.arange(3.0)[::-1][1:2], torch.eye(3)[:1, 1], torch.arange(4)[::2][1:]],
+        [np.arange(3)[:0], np.arange(3.0)[::-1][1:2]],  # the strides of few entries may be any
+        [torch.eye(3)[:1, 1], torch.arange(4)[::2][1:]],
     ],
 )
 def test_plain_values_arrive_as_they_are(value: object) -> None:
