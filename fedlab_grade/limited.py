@@ -8,6 +8,7 @@ import json
 import os
 import select
 import signal
+import sys
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -15,6 +16,9 @@ from functools import partial
 from typing import Any
 
 from fedlab_grade.textfile import Unusable
+
+if sys.platform != "win32":
+    import resource  # now: the user of a submission may not be able to read it
 
 SECONDS = 20.0  # for one submission, which takes a few hundredths of one
 MEMORY = 1 << 30  # bytes, beyond what this process holds
@@ -95,8 +99,6 @@ def limit(memory: int, **others: int) -> None:
     Args:
         others: as `resource` names them, without ``RLIMIT_``.
     """
-    import resource  # which Windows lacks
-
     with suppress(OSError), open("/proc/self/statm") as stream:  # only Linux counts addresses
         others["AS"] = int(stream.read().split()[0]) * resource.getpagesize() + memory
     for name, value in others.items():
