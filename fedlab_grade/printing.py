@@ -51,7 +51,7 @@ def _size(value: object) -> int:
 
 
 def printable(value: object) -> str:
-    """Return a short argument as text: a number, a tensor, an array or a list of numbers.
+    """Return a short argument as text: a word, a number, a tensor, an array or a list of numbers.
 
     A longer list becomes "40 numbers", and anything else "".
     """
@@ -59,4 +59,6 @@ def printable(value: object) -> str:
         return f"[{', '.join(map(str, value))}]" if len(value) <= SHOWN else f"{len(value)} numbers"
     if isinstance(value, Tensor | np.ndarray):
         return show(value) if _size(value) <= SHOWN else ""
+    if isinstance(value, str):
+        return repr(value) if len(value) <= SHOWN else ""
     return f"{value}" if isinstance(value, int | float) else ""

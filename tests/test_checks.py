@@ -260,6 +260,8 @@ def test_long_values_are_shown_by_their_size_and_short_ones_in_full() -> None:
     assert show(123456) == "123456"
     assert printable([0.5, 1, np.nan]) == "[0.5, 1, nan]"
     assert printable([0.5] * 40) == "40 numbers"
+    assert printable("aggressive") == "'aggressive'"
+    assert printable("a" * 25) == ""
     assert printable([torch.zeros(1)]) == printable(len) == printable(np.zeros(40)) == ""
 
 
