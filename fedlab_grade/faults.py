@@ -116,20 +116,13 @@ def plain(got: Any, like: Value) -> Any:
         return got.detach().cpu() if isinstance(got, Tensor) else got
     if isinstance(like, Array):
         return np.asarray(got) if isinstance(got, np.generic) else got
-    if not isinstance(like, list | tuple):
-        got = _of_python(got, axes=0)
-        fits = type(got) is int and abs(got) < HUGE and isinstance(like, float)
-        return float(got) if fits else got
-    got = _of_python(got, axes=1)
-    if type(got) not in (list, tuple) or _holds_tensors(like):
-        return got
-    return [plain(entry, _asked(*like)()) for entry in got]
-
-
-def _of_python(got: Any, axes: int) -> Any:
-    """Return a number of NumPy's, or a tensor or array with so many axes, as one of Python's."""
-    is_block = isinstance(got, Tensor | Array | np.generic) and got.ndim == axes
-    return got.tolist() if is_block else got
+    if isinstance(got, Tensor | Array | np.generic) and got.ndim == isinstance(like, list | tuple):
+        got = got.tolist()
+    if isinstance(like, list | tuple):
+        is_list = type(got) in (list, tuple) and not _holds_tensors(like)
+        return [plain(entry, _asked(*like)()) for entry in got] if is_list else got
+    fits = type(got) is int and abs(got) < HUGE and isinstance(like, float)
+    return float(got) if fits else got
 
 
 def _asked(*like: float) -> type:
