@@ -55,7 +55,7 @@ from fedlab_edu.rounds.tuner import Fixed
 from fedlab_edu.training import local as engine
 from fedlab_edu.training import memory as memory_module
 from fedlab_edu.training.plan import shuffles
-from fedlab_edu.training.scores import Score
+from fedlab_edu.training.scores import Score, score
 from tests.reference import plain_loop
 from tests.vectors import F64, case, quadratic
 
@@ -454,6 +454,8 @@ def test_clients_that_diverge_are_left_out_and_the_run_says_so(name: str, fed: F
     assert both.history[0].diverged.tolist() == [False, True, False, True]
     assert both.history[0].after.error[[1, 3]].tolist() == [math.inf] * 2
     assert both.history[0].after.loss[[0, 2]].isfinite().all()
+    received = score(MODEL, run.w, fed.val[clients])
+    torch.testing.assert_close(both.history[0].before, received)  # which has not diverged
 
 
 @every_method
