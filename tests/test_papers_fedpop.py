@@ -1,5 +1,6 @@
 """FedPop's tables: printed numbers against one another, and variants against searches by hand."""
 
+import csv
 import inspect
 import json
 import math
@@ -413,3 +414,16 @@ def test_all_domains_take_part_in_each_round(data: str) -> None:
     for run in done.runs:
         for one in run.history:
             assert sorted(one.client.tolist()) == list(range(6))
+
+
+def test_no_member_of_the_authors_runs_has_a_lower_error_than_the_one_chosen_by_test_data() -> None:
+    path = Path(__file__).parents[1] / "book/records/authors-fedpop.csv"
+    of: dict[tuple[str, str], dict[int, float]] = {}
+    for row in csv.DictReader(path.read_text("utf-8").splitlines()):
+        errors = of.setdefault((row["search"], row["judged"]), {})
+        errors[int(row["seed"])] = float(row["global"])
+    assert {search for search, _ in of} == {"RS", "FedPop-G", "FedPop"}
+    for search in ("RS", "FedPop-G", "FedPop"):
+        chosen, other = of[search, "test"], of[search, "validation"]
+        assert [*chosen] == [*other] == [*range(len(chosen))]
+        assert all(chosen[seed] <= other[seed] for seed in chosen)
