@@ -20,7 +20,7 @@ from fedlab_edu.data import (
     split,
     windows,
 )  # fmt: skip
-from fedlab_edu.data.shakespeare import VOCABULARY, speeches
+from fedlab_edu.data.shakespeare import VOCABULARY, speeches, spoken
 from tests.vectors import case
 
 
@@ -321,7 +321,7 @@ Well \\[enough\\]
 
 
 def test_roles_say_their_lines_without_headings_and_stage_directions() -> None:
-    said = speeches(PLAY)
+    said = speeches(spoken(PLAY))
     assert said == {"ANN": "Good morrow, friend. How now?", "BOB": "Well [enough]"}
 
 

@@ -385,7 +385,7 @@ def test_one_arm_is_chosen_from_needs_no_validation_data(fed: Federation) -> Non
          "arms is 1; allowed: 2, as many as the brackets need"),
         (lambda fed: Estimate(gamma=2.0), "gamma is 2.0; allowed: a number from 0 to 1"),
         (lambda fed: Fixed(LocalHP(lr=[0.1, 0.2])), "table is '2 rows'; allowed: one conf"),
-        (lambda fed: Fixed(LocalHP(), torch.tensor([0, 1])), r"row is \[0, 1\]; allowed: for each"),
+        (lambda fed: Fixed(LocalHP(), torch.tensor([0, 1])), r"row is \[0, 1\]; allowed: whole"),
         (lambda fed: random_search(MODEL, fed, FEDEX, 3, 4), "total is 3; allowed: at least 4"),
         (lambda fed: race.__wrapped__(MODEL, fed, [], [], estimate="global"),
          "estimate is 'global'; allowed: an Estimate"),

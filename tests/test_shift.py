@@ -9,7 +9,7 @@ import torch
 
 from fedlab_edu import Federation, LocalHP, mlp, score, start, train
 from fedlab_edu.data import decode, digit_images, genres, sensors
-from fedlab_edu.data.shakespeare import plays, speeches
+from fedlab_edu.data.shakespeare import plays, speeches, spoken
 from fedlab_edu.data.shift import NOISE, SENSORS, lines, seen
 
 ALL = digit_images()[0]
@@ -122,7 +122,10 @@ def test_each_genre_has_the_lines_of_its_plays_and_of_no_other() -> None:
     assert len(said) == 6
     for genre, text in said.items():
         roles = [
-            s for n, p in plays().items() if n.split("/")[0] == genre for s in speeches(p).values()
+            s
+            for n, p in plays().items()
+            if n.split("/")[0] == genre
+            for s in speeches(spoken(p)).values()
         ]
         # all that roles say, in another order: as many of each letter
         assert Counter(text.replace(" ", "")) == Counter("".join(roles).replace(" ", ""))

@@ -28,7 +28,7 @@ from fedlab_edu import (
     weighted_average,
 )
 from fedlab_edu.data import decode, enough, federate, windows
-from fedlab_edu.data.shakespeare import speeches
+from fedlab_edu.data.shakespeare import speeches, spoken
 from fedlab_edu.features.bags import Corpus
 from fedlab_edu.features.linear import ridge_torch
 from fedlab_edu.features.maps import RandomFourier, preprocess
@@ -155,8 +155,8 @@ def test_a_part_that_shall_have_no_example_needs_none() -> None:
 def test_line_ends_of_windows_are_those_of_unix() -> None:
     play = "**A**\nTo be, or\nnot.\n\n**B**\nYes.\n"
     assert (
-        speeches(play.replace("\n", "\r\n"))
-        == speeches(play)
+        speeches(spoken(play.replace("\n", "\r\n")))
+        == speeches(spoken(play))
         == {"A": "To be, or not.", "B": "Yes."}
     )
     assert windows("ab\r\ncd", 3) == windows("ab\ncd", 3)

@@ -2,7 +2,7 @@
 
 import re
 import string
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
 from importlib import metadata
 
@@ -74,12 +74,12 @@ def spoken(play: str) -> list[tuple[str, str]]:
     ]
 
 
-def speeches(play: str) -> dict[str, str]:
-    """Return all that each role of a Markdown play says, in order, without directions."""
-    roles: dict[str, list[str]] = {}
-    for role, speech in spoken(play):
-        roles.setdefault(role, []).append(speech)
-    return {role: squeeze("\n".join(said)).strip() for role, said in roles.items()}
+def speeches(said: Iterable[tuple[str, str]]) -> dict[str, str]:
+    """Return all that each speaker says, in order, from pairs of speaker and speech."""
+    every: dict[str, list[str]] = {}
+    for speaker, speech in said:
+        every.setdefault(speaker, []).append(speech)
+    return {speaker: squeeze("\n".join(texts)).strip() for speaker, texts in every.items()}
 
 
 @cache
@@ -101,7 +101,7 @@ def roles() -> dict[str, str]:
     return {
         f"{play}/{role}": said
         for play, text in plays().items()
-        for role, said in speeches(text).items()
+        for role, said in speeches(spoken(text)).items()
     }
 
 

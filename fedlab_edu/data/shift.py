@@ -13,7 +13,7 @@ from torch import Tensor
 from fedlab_edu.data.clients import Federation
 from fedlab_edu.data.digits import digit_images
 from fedlab_edu.data.partition import federate
-from fedlab_edu.data.shakespeare import check_windows, plays, spoken, squeeze, windowed
+from fedlab_edu.data.shakespeare import check_windows, plays, speeches, spoken, windowed
 from fedlab_edu.seeds import generator
 from fedlab_edu.validate import require
 
@@ -75,10 +75,9 @@ def sensors(seed: int = 0) -> Federation:
 @cache
 def lines() -> dict[str, str]:
     """Return all that is said in each genre, play after play, without stage directions."""
-    said: dict[str, list[str]] = {}
-    for name, play in plays().items():
-        said.setdefault(name.split("/")[0], []).extend(speech for _, speech in spoken(play))
-    return {genre: squeeze("\n".join(speeches)).strip() for genre, speeches in said.items()}
+    return speeches(
+        (name.split("/")[0], said) for name, play in plays().items() for _, said in spoken(play)
+    )
 
 
 def genres(

@@ -26,9 +26,6 @@ LOG10_ALPHA = (-5.0, 2.0)
 
 _ALL = 2**31 - 1  # columns of the shared counts
 
-_tokeniser, _order = one_of(*TOKENISERS), one_of(*ORDERS)
-_weights, _preprocessing = one_of(*WEIGHTS), one_of(*PREPROCESSINGS)
-
 
 @dataclass(frozen=True)
 class BagOfNGrams(Checked):
@@ -47,14 +44,14 @@ class BagOfNGrams(Checked):
         seed: of the hashing, see `bag_maps`.
     """
 
-    tokeniser: Annotated[str, _tokeniser]
+    tokeniser: Annotated[str, one_of(*TOKENISERS)]
     stop_words: bool
     lowercase: bool
-    order: Annotated[int, _order]
+    order: Annotated[int, one_of(*ORDERS)]
     binary: bool
-    weights: Annotated[str, _weights]
+    weights: Annotated[str, one_of(*WEIGHTS)]
     alpha: Annotated[float, positive]
-    how: Annotated[str | None, _preprocessing]
+    how: Annotated[str | None, one_of(*PREPROCESSINGS)]
     seed: Annotated[int, partial(whole, least=0, most=2**32 - 1)] = 0
 
     @classmethod

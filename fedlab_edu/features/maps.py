@@ -30,16 +30,14 @@ KERNELS = tuple(_DRAWS)
 PREPROCESSINGS = (None, "minmax", "normalize", "standard")
 LOG10_GAMMA = (-5.0, 1.0)
 
-_kernel, _preprocessing = one_of(*KERNELS), one_of(*PREPROCESSINGS)
-
 
 @dataclass(frozen=True)
 class RandomFourier(Checked):
     """A configuration of random Fourier features, see `fourier` and `preprocess`."""
 
-    kernel: Annotated[str, _kernel]
+    kernel: Annotated[str, one_of(*KERNELS)]
     gamma: Annotated[float, positive]
-    how: Annotated[str | None, _preprocessing] = None
+    how: Annotated[str | None, one_of(*PREPROCESSINGS)] = None
 
     @classmethod
     def draw(cls, rng: np.random.Generator, k: int = 64) -> list["RandomFourier"]:

@@ -29,8 +29,6 @@ from fedlab_edu.training.local import local_sgd
 from fedlab_edu.training.sgd import OPTIMIZERS
 from fedlab_edu.validate import Checked, one_of, require
 
-_optimizer = one_of(*OPTIMIZERS)
-
 
 def weighted_average(W: Float[Tensor, "B d"], n: Num[Tensor, " B"]) -> Float[Tensor, " d"]:
     """Return ``sum_i n_i w_i / sum_i n_i``, the average weighted by the numbers of examples.
@@ -75,7 +73,7 @@ class FedAvg(Checked):
             as SCAFFOLD, refuse "adam".
     """
 
-    optimizer: Annotated[str, _optimizer] = field(default="sgd", kw_only=True)
+    optimizer: Annotated[str, one_of(*OPTIMIZERS)] = field(default="sgd", kw_only=True)
     needs_models: ClassVar[bool] = False
     agg_always: ClassVar[bool] = False
     weights = staticmethod(size_weights)

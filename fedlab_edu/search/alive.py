@@ -1,6 +1,6 @@
 """Arms that train side by side, some of which are eliminated: what `Race` and `FedPop` share."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from math import isnan
 from typing import Any, TypeVar
@@ -66,7 +66,7 @@ class SideBySide:
         self: _S,
         arms: Sequence[int],
         after: Sequence[Run],
-        scores: Sequence[Sequence[float]],
+        scores: Sequence[Iterable[float]],
         **more: Any,
     ) -> _S:
         """Return the search with the runs of some arms after rounds with these scores."""

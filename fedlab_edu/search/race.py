@@ -110,7 +110,12 @@ class Race(SideBySide, Checked):
         left = [stop - run.round for stop, run in zip(left, runs, strict=True)]
         rounds = max(1, min(most // len(runs), *left))
         after = play(runs, model, fed, clients, rounds)
-        new = self.played(playing, after, [self._scores(r, rounds, model, fed) for r in after])
+        of = self.estimate
+        scores = [
+            [of.of_run(run, model, fed)] if rounds == 1 else map(of.of_round, run.history[-rounds:])
+            for run in after
+        ]
+        new = self.played(playing, after, scores)
         if self.select == "best_seen":
             now = new.scores
             pairs = [(now[a], run) for a, run in zip(playing, after, strict=True) if now[a] < inf]
@@ -121,12 +126,6 @@ class Race(SideBySide, Checked):
             if trained := [a for a in arms if a in just]:
                 new = new._stop(trained, bracket, new.runs[trained[0]].round)
         return new
-
-    def _scores(self, run: Run, rounds: int, model: Model, fed: Federation) -> list[float]:
-        """Return the scores of a run's last rounds."""
-        if rounds == 1:
-            return [self.estimate.of_run(run, model, fed)]
-        return [self.estimate.of_round(played) for played in run.history[-rounds:]]
 
     def _stop(self, arms: Sequence[int], bracket: Schedule, now: int) -> "Race":
         """Return the race after a round of a bracket's arms, if it is a stop."""

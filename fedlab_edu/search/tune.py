@@ -116,7 +116,9 @@ def tune(
         try:
             while not search.done:
                 search = step(search)
-                _show(bar, search)
+                if not bar.disable:
+                    bar.set_postfix(best=f"{search.best_score:.3f}", refresh=False)
+                bar.update(search.used - bar.n)
                 if file is not None and search.used - saved >= every:
                     file.write(search)
                     saved = search.used
@@ -146,12 +148,6 @@ def _step(
     require("play" in signature(search.step).parameters, "executor", executor, allowed)
     play = Workers(executor, workers, model, fed, clients).play
     return lambda search: search.step(model, fed, clients, play=play, most=most)
-
-
-def _show(bar: Any, search: Search) -> None:
-    if not bar.disable:
-        bar.set_postfix(best=f"{search.best_score:.3f}", refresh=False)
-    bar.update(search.used - bar.n)
 
 
 def _warning(search: Search) -> str | None:

@@ -1,7 +1,6 @@
 """FedEx in each arm of a search: Khodak et al. (2021), Algorithm 3 with *Local perturbation*."""
 
 from collections.abc import Sequence
-from dataclasses import fields
 from typing import Any, Literal
 
 import torch
@@ -33,8 +32,8 @@ def around(
         eps: see `SearchSpace.perturb`; 0 makes all rows equal. None draws the rows independently,
             as in Khodak et al. (2020), Algorithm 2.
         gamma: see `FedEx`; "tuned" draws it uniformly from [0, 1] for each arm.
-        options: other arguments of `FedEx`, up to `first_baseline`. Its ``score`` moves theta; the
-            search's `Estimate` ranks the arms.
+        options: step, cutoff, eta0, score, difference and first_baseline of `FedEx`. Its score
+            moves theta; the search's `Estimate` ranks the arms.
     """
     ok = isinstance(space, SearchSpace) and space.kind is LocalHP
     require(ok, "space", space, "a SearchSpace of the clients, as in around(FEDEX.client)")
@@ -43,7 +42,7 @@ def around(
     sizes = [whole("k", one, 1, MOST) for one in given]
     if eps is not None:
         share("eps", eps)
-    allowed = [f.name for f in fields(FedEx)[1:8] if f.name != "gamma"]  # neighbours are no grid
+    allowed = ["step", "cutoff", "eta0", "score", "difference", "first_baseline"]
     for name in options:
         require(name in allowed, "option", name, f"one of {allowed}")
     ok = gamma == "tuned" or 0 <= number(gamma) <= 1
