@@ -6,7 +6,7 @@ import os
 import re
 import stat
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
@@ -56,6 +56,12 @@ def printable(name: str, most: int = 80) -> str:
     """Return a name on one line, cut, without control codes."""
     text = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in name)
     return text if len(text) <= most else f"{text[: most - 3]}..."
+
+
+def some(names: Sequence[str], most: int) -> str:
+    """Return the first of a list of names, and how many more there are."""
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
 
 
 # Files of other programs that were given the name of a module, by how they begin.

@@ -65,6 +65,10 @@ CLASS = [
 ]
 
 
+def class_csv(table: tables.Table) -> str:
+    return tables.as_csv([table.head, *table.rows])
+
+
 def table(records: list[Record]) -> tables.Table:
     return tables.Table({"q1": 3, "q2": 2.5}, records)
 
@@ -98,8 +102,8 @@ def everything(one: Record) -> list[str]:
         pages.student_page(one),
         markdown_page(one),
         tables.class_text(rows),
-        tables.class_csv(rows),
-        tables.difficulty_csv(rows),
+        class_csv(rows),
+        tables.as_csv([tables.Difficulty._fields, *rows.difficulty]),
     ]
 
 
@@ -175,7 +179,7 @@ def test_code_of_a_students_is_shown_as_it_is() -> None:
 
 
 def test_the_table_shows_everyone_and_tells_0_from_no_mark() -> None:
-    rows = list(csv.reader(io.StringIO(tables.class_csv(table(CLASS)))))
+    rows = list(csv.reader(io.StringIO(class_csv(table(CLASS)))))
     assert rows[0] == ["student", "name", "state", "q1", "q2", "total", "max", "remark", "page"]
     assert [row[2:6] for row in rows[1:]] == [
         ["graded", "3", "2.5", "5.5"],
@@ -189,7 +193,7 @@ def test_the_table_shows_everyone_and_tells_0_from_no_mark() -> None:
 
 def test_the_table_says_where_a_page_is_and_what_the_instructor_should_see_to() -> None:
     rows = tables.Table({"q1": 3, "q2": 2.5}, CLASS[:2], {"bob": ["not in the roster"]})
-    remark, page = list(csv.reader(io.StringIO(tables.class_csv(rows))))[2][7:]
+    remark, page = list(csv.reader(io.StringIO(class_csv(rows))))[2][7:]
     assert remark == "late, not in the roster"
     assert re.fullmatch(r"students/bob-[0-9a-f]{12}\.html", page)
 

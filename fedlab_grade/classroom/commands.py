@@ -1,7 +1,6 @@
 """The instructor's commands: grade, release and doctor; `fedlab_grade.cli` calls them."""
 
 import sys
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING
 from tqdm import tqdm
 
 from fedlab_grade.assignment import Assignment, find
-from fedlab_grade.classroom.records import State
+from fedlab_grade.classroom.records import State, count_states
 from fedlab_grade.classroom.report import tell_left_over
 from fedlab_grade.classroom.store import Store
 from fedlab_grade.escape import for_console, line
@@ -143,10 +142,8 @@ def isolated(
 def _told(store: Store) -> int:
     """Print how many there are of each state, and who needs a look."""
     records = list(store.records())
-    states = Counter(str(record.state) for record in records)
-    counts = ", ".join(f"{count} {state}" for state, count in states.items())
     students = "1 student" if len(records) == 1 else f"{len(records)} students"
-    print(f"{students}: {counts}. The grades: {store.folder}")
+    print(f"{students}: {count_states(records)}. The grades: {store.folder}")
     for state in (State.UNGRADED, State.NOT_GRADABLE, State.UNCLEAR, State.MISSING):
         for one in (record for record in records if record.state == state):
             why = f": {printable(one.why, 160)}" if one.why else ""
@@ -156,4 +153,4 @@ def _told(store: Store) -> int:
             print(for_console(f"  see to: {line(person.name)}: {line(note)}"))
     tell_left_over(store)
     print(f"Next: fedlab-edu report {store.folder}")
-    return 1 if State.UNGRADED in states else 0
+    return int(any(record.state == State.UNGRADED for record in records))

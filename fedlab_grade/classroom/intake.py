@@ -24,7 +24,7 @@ from fedlab_grade.notebook import (
     module_of,
     places_of,
 )
-from fedlab_grade.textfile import Unusable, about, printable
+from fedlab_grade.textfile import Unusable, about, printable, some
 
 SHOWN = 4  # files in a message
 NOT_WRITTEN = "NotImplementedError"
@@ -120,8 +120,7 @@ def _cut(notes: Sequence[str]) -> tuple[str, ...]:
     """Return at most NOTES notes, each of at most NOTE characters."""
     left = len(notes) - NOTES
     more = [f"and {left} more note{'s' if left > 1 else ''}"] if left > 0 else []
-    shown = (note if len(note) <= NOTE else f"{note[: NOTE - 3]}..." for note in notes[:NOTES])
-    return (*shown, *more)
+    return (*(printable(note, NOTE) for note in notes[:NOTES]), *more)
 
 
 def _choose(
@@ -173,7 +172,7 @@ def _choose(
     if ranks[name]:
         notes.append(f"{shown} was taken for {wanted.asked}")
     if others := [printable(n) for n in sorted(sources) if n != name]:
-        notes.append(f"{_some(others, 5)}: ignored")
+        notes.append(f"{some(others, 5)}: ignored")
     return name, module.source, notebook
 
 
@@ -182,14 +181,8 @@ def _instead(refused: Sequence[str], there: Sequence[str]) -> str:
     if refused:
         return f" ({'; '.join(refused[:3])})"
     nearly = [name for name in there if re.search(r"\.(py\.txt|pyw|py~|ipynb\.(txt|json))$", name)]
-    names = _some([repr(printable(name)) for name in nearly or there], 3)
+    names = some([repr(printable(name)) for name in nearly or there], 3)
     return f" but {names}{': rename it' if len(nearly) == 1 else ''}" if names else ""
-
-
-def _some(names: Sequence[str], most: int) -> str:
-    """Return a list of names, cut."""
-    more = f" and {len(names) - most} more" if len(names) > most else ""
-    return ", ".join(names[:most]) + more
 
 
 def _rank(name: str, wanted: Wanted, alone: str) -> int | None:

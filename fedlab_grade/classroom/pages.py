@@ -10,7 +10,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from fedlab_grade.classroom.records import Record, State
+from fedlab_grade.classroom.records import Record, State, count_states
 from fedlab_grade.classroom.tables import Table, called, number
 from fedlab_grade.escape import fenced, markdown, plain
 from fedlab_grade.options import extra
@@ -59,6 +59,7 @@ def class_page(assignment: str, table: Table) -> str:
         "class.html",
         assignment=assignment,
         table=table,
+        states=count_states(table.records),
         mean=number(round(fmean(totals), 2)) if totals else "-",
         bins=[
             (f"{ends[i]} to {ends[i + 1]}", n, n / max(1, *counts)) for i, n in enumerate(counts)

@@ -13,6 +13,8 @@ from dataclasses import dataclass, replace
 from itertools import count
 from pathlib import Path
 
+from fedlab_grade.textfile import some
+
 # Before a program's own number, which may by chance be another student's number at the university.
 CANVAS, MOODLE = "canvas:", "moodle:"
 SHOWN = 4  # students in a note
@@ -176,5 +178,4 @@ def _has_canvas(people: Iterable[Person]) -> bool:
 
 
 def _list(people: Sequence[Person]) -> str:
-    more = f" and {len(people) - SHOWN} more" if len(people) > SHOWN else ""
-    return ", ".join(f"{one.name!r} ({one.key})" for one in people[:SHOWN]) + more
+    return some([f"{one.name!r} ({one.key})" for one in people], SHOWN)

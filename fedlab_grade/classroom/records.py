@@ -2,7 +2,8 @@
 
 import platform
 import re
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import cache, cached_property
@@ -185,6 +186,12 @@ class ClassList:
     tests_sha256: str = ""
     passed: str = ""
     schema: str = CLASS
+
+
+def count_states(records: Iterable[Record]) -> str:
+    """Say how many records are in each state."""
+    counts = Counter(str(record.state) for record in records)
+    return ", ".join(f"{count} {state}" for state, count in counts.items())
 
 
 def _moved(old: Mapping[str, Result], new: Mapping[str, Result]) -> list[str]:

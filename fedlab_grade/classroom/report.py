@@ -73,8 +73,8 @@ def _write_pages(store: Store, target: Path, show_hidden: bool) -> tables.Table:
     _empty(target / "students", "*.html", "*.md")
     files = {
         "class.html": pages.class_page(about.assignment, table),
-        "class.csv": tables.class_csv(table),
-        "questions.csv": tables.difficulty_csv(table),
+        "class.csv": tables.as_csv([table.head, *table.rows]),
+        "questions.csv": tables.as_csv([tables.Difficulty._fields, *table.difficulty]),
     }
     for record in table.records:
         page = tables.page_of(record.student)

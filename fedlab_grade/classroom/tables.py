@@ -13,6 +13,7 @@ from fedlab_grade.classroom.records import Record, State
 from fedlab_grade.classroom.store import file_name
 from fedlab_grade.escape import cell, line
 from fedlab_grade.run import Result
+from fedlab_grade.textfile import printable
 
 WIDE = 60  # letters of a text in a terminal's table
 
@@ -98,12 +99,6 @@ class Table:
             out.append(Difficulty(*about, full, mean, mistake, times))
         return out
 
-    @property
-    def states(self) -> str:
-        """How many submissions are in each state."""
-        counts = Counter(str(one.state) for one in self.records)
-        return ", ".join(f"{count} {state}" for state, count in counts.items())
-
 
 def page_of(student: str) -> str:
     """Return the address of a student's page, as seen from the page of the class."""
@@ -118,27 +113,16 @@ def class_text(table: Table) -> str:
     return f"{students}\n\n{aligned([head, *(d.told() for d in table.difficulty)])}"
 
 
-def class_csv(table: Table) -> str:
-    """Return the table of the students for a spreadsheet, without formulas."""
-    return as_csv([table.head, *table.rows])
-
-
-def difficulty_csv(table: Table) -> str:
-    """Return the table of the questions for a spreadsheet, without formulas."""
-    rows = table.difficulty
-    cells = ([c if isinstance(c, str) else f"{round(c, 3):g}" for c in row] for row in rows)
-    return as_csv([Difficulty._fields, *cells])
-
-
 def called(row: Sequence[str]) -> str:
     """Return a student's name, and the key where that is another."""
     return row[1] if row[0] == row[1] else f"{row[1]} ({row[0]})"
 
 
-def as_csv(rows: Iterable[Sequence[str]]) -> str:
+def as_csv(rows: Iterable[Sequence[str | float]]) -> str:
     """Return rows as CSV, in which no cell is a formula."""
     out = io.StringIO()
-    csv.writer(out, lineterminator="\n").writerows(map(cell, row) for row in rows)
+    cells = ([cell(c) if isinstance(c, str) else f"{round(c, 3):g}" for c in row] for row in rows)
+    csv.writer(out, lineterminator="\n").writerows(cells)
     return out.getvalue()
 
 
@@ -149,7 +133,7 @@ def number(value: float | None) -> str:
 
 def aligned(rows: Iterable[Sequence[str]]) -> str:
     """Return rows as aligned columns of one-line texts, cut to WIDE; numbers to the right."""
-    shown = [[_short(line(text)) for text in row] for row in rows]
+    shown = [[printable(line(text), WIDE) for text in row] for row in rows]
     columns = [
         [text.rjust(width) if right else text.ljust(width) for text in column]
         for column in zip(*shown, strict=True)
@@ -164,7 +148,3 @@ def _mistake(test: Result) -> str:
     if test.status in ("passed", "error", "not run", "not written"):
         return ""
     return test.likely or next(iter(test.message.splitlines()), "")[:200]
-
-
-def _short(text: str) -> str:
-    return text if len(text) <= WIDE else f"{text[: WIDE - 3]}..."
