@@ -10,7 +10,7 @@ import ast
 import hashlib
 import os
 import re
-from collections.abc import Set
+from collections.abc import Iterable, Set
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
@@ -176,26 +176,24 @@ def find(name: str, course: Path | None = None) -> Assignment:
 def _in_folder(folder: Path) -> Assignment:
     if not folder.is_dir():
         raise Refusal(f"there is no folder {folder}.")
-    modules = sorted(folder.glob("*.py"))
-    tests = [p for p in modules if p.name.startswith("test_")]
-    if len(tests) != 1:
-        names = ", ".join(p.name for p in tests) or "none"
-        raise Refusal(f"{folder} should hold one test_*.py, and holds {names}.")
-    name = tests[0].stem.removeprefix("test_")
-    helpers = Assignment(name, tests[0]).files
-    mutants = folder / "mutants.py"
-    others = [p for p in modules if p not in (*helpers, mutants)]
+    tests = only(folder, "test_*.py", folder.glob("test_*.py"))
+    name, mutants = tests.stem.removeprefix("test_"), folder / "mutants.py"
+    others = {*folder.glob("*.py")} - {*Assignment(name, tests).files, mutants}
     texts = {p: p.read_text("utf-8", errors="replace") for p in others}
-    found = [p for p, text in texts.items() if is_marked(text)]
-    found = found or [
+    found = [p for p, text in texts.items() if is_marked(text)] or [
         p for p, text in texts.items() if p.name.startswith(name) and NOT_WRITTEN not in text
     ]
-    if len(found) > 1:
-        names = ", ".join(p.name for p in found)
-        raise Refusal(f"{folder} should hold one solution, and holds {names}.")
-    return Assignment(
-        name, tests[0], found[0] if found else None, mutants if mutants.is_file() else None
-    )
+    source = only(folder, "solution", found) if found else None
+    return Assignment(name, tests, source, mutants if mutants.is_file() else None)
+
+
+def only(folder: Path, what: str, found: Iterable[Path]) -> Path:
+    """Return the only one of some files of a folder."""
+    files = sorted(found)
+    if len(files) != 1:
+        names = ", ".join(path.name for path in files) or "none"
+        raise Refusal(f"{folder} should hold one {what}, and holds {names}.")
+    return files[0]
 
 
 def _is_left_out(path: Path, apart: Set[Path]) -> bool:

@@ -6,23 +6,13 @@ import os
 import re
 import stat
 import warnings
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from typing import BinaryIO
 
 
 class Unusable(Exception):
     """The reason why nothing can be graded, to follow "what you handed in"."""
-
-
-@contextmanager
-def about(name: str) -> Iterator[None]:
-    """Put into words which file it is that is of no use."""
-    try:
-        yield
-    except Unusable as problem:
-        raise Unusable(f"holds {printable(name)!r}, which {problem}") from None
 
 
 def read_regular(path: Path, limit: int, advice: str = "") -> bytes:

@@ -1,7 +1,7 @@
 """The instructor's commands: grade, release and doctor; `fedlab_grade.cli` calls them."""
 
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -51,7 +51,6 @@ def grade(
         )
     lists = [] if roster is None else [roster]
     chosen = replace(chosen, apart=(submissions, store.folder, *lists))
-    private = [submissions, store.folder, *lists, *([chosen.source] if chosen.source else [])]
     heads = iter(["Changed since the last time:\n"])
 
     def changed(change: str) -> None:
@@ -64,7 +63,7 @@ def grade(
             print(for_console(f"left out: {line(name)}, of Canvas's student for tests"))
         if not everyone:
             raise Refusal(f"{submissions} holds no submissions.")
-        grader, back_end = isolated(chosen, store.secret(), trust, private, jobs)
+        grader, back_end = isolated(chosen, store.secret(), trust, jobs)
         with tqdm(total=len(everyone), unit="student", disable=None) as bar:
             step = lambda record: bar.update()  # noqa: E731
             Batch(chosen, store, grader, back_end, again, step, changed).run(everyone)
@@ -110,16 +109,14 @@ def doctor() -> int:
 
 
 def isolated(
-    chosen: Assignment,
-    secret: str,
-    trust: bool = False,
-    private: Sequence[Path] = (),
-    jobs: int = 2,
+    chosen: Assignment, secret: str, trust: bool = False, jobs: int = 2
 ) -> tuple["Grader", str]:
     """Return the grader of this machine, and the name of its isolation.
 
+    Submissions can read neither the solution nor what is apart from the tests.
+
     Args:
-        secret, trust, private, jobs: see `fedlab_grade.sandbox.isolated.grade_isolated`.
+        secret, trust, jobs: see `fedlab_grade.sandbox.isolated.grade_isolated`.
 
     Raises:
         NoSandbox: there is none, and the submissions are not trusted; also as the grader runs.
@@ -128,6 +125,7 @@ def isolated(
     from fedlab_grade.sandbox.isolated import grade_isolated
 
     way, limits, reference = choose(trust), chosen.limits, chosen.reference
+    private = [*chosen.apart, *([chosen.source] if chosen.source else [])]
 
     def grader(tests: Path, submissions: Iterable[tuple[str, str]]) -> "Iterator[Report]":
         known = len(submissions) if isinstance(submissions, list) else jobs

@@ -1,6 +1,6 @@
 """Write grades for other programs; a mark that is no verdict is not written.
 
-Each function returns the names of those without a mark.
+Each function returns notes for the instructor: who has no mark, and what does not fit.
 """
 
 import csv
@@ -56,7 +56,7 @@ def gradescope(records: Sequence[Record], folder: Path, show_hidden: bool = Fals
         path = folder / file_name(record.student) / "results.json"
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(json.dumps(result, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-    return without_mark(records)
+    return _unsure(records)
 
 
 def _test(test: Result, record: Record, show_hidden: bool) -> dict[str, Any]:
@@ -76,9 +76,13 @@ def _shown(texts: Sequence[str]) -> dict[str, str]:
     return {"output": text, "output_format": "text", "visibility": "visible"}
 
 
-def without_mark(records: Sequence[Record]) -> list[str]:
-    """Return the names of those who get no mark in another program."""
-    return [record.name for record in records if record.mark is None or not record.matched]
+def _unsure(records: Sequence[Record]) -> list[str]:
+    return _without_mark([r.name for r in records if r.mark is None or not r.matched])
+
+
+def _without_mark(names: Sequence[str]) -> list[str]:
+    """Return a note on those who get no mark; by semicolons, since a name may hold a comma."""
+    return [f"without a mark: {'; '.join(map(line, names))}"] if names else []
 
 
 def nbgrader(records: Sequence[Record], database: Path) -> list[str]:
@@ -105,7 +109,7 @@ def nbgrader(records: Sequence[Record], database: Path) -> list[str]:
         raise Refusal(f"nbgrader cannot write {database}: {type(error).__name__}: {why}.") from None
     finally:
         beside.unlink(missing_ok=True)
-    return without_mark(records)
+    return _unsure(records)
 
 
 def _fill(book: Any, known: Sequence[Record]) -> None:
@@ -135,9 +139,7 @@ def _fill(book: Any, known: Sequence[Record]) -> None:
         book.db.commit()
 
 
-def fill(
-    everyone: Sequence[Record], template: Path, out: Path, column: str = ""
-) -> tuple[list[str], list[str]]:
+def fill(everyone: Sequence[Record], template: Path, out: Path, column: str = "") -> list[str]:
     """Fill in one column of Canvas's gradebook, or the grades in Moodle's worksheet.
 
     A cell stays as it came where there is no mark for it, since Canvas takes an empty one for a
@@ -146,9 +148,6 @@ def fill(
     Args:
         template: as the program exports it.
         column: of Canvas's gradebook; "" for the only one that begins with the assignment's name.
-
-    Returns: who has no mark, being not in the class or not graded; and what else does not fit, as
-        sentences.
     """
     rows, between = read_table(template)
     head = rows[0][1]
@@ -186,7 +185,7 @@ def fill(
     left = (r for r in everyone if r.student not in there)
     if absent := [line(r.name) for r in left if r.state not in (State.MISSING, State.UNCLEAR)]:
         odd.append(f"handed in, but not found in {template.name}: {'; '.join(absent)}")
-    return empty, odd
+    return [*_without_mark(empty), *map(line, odd)]
 
 
 def _column(head: Sequence[str], body: Sequence[list[str]], column: str, template: Path) -> int:

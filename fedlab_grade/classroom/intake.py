@@ -24,7 +24,7 @@ from fedlab_grade.notebook import (
     module_of,
     places_of,
 )
-from fedlab_grade.textfile import Unusable, about, printable, some
+from fedlab_grade.textfile import Unusable, printable, some
 
 SHOWN = 4  # files in a message
 NOT_WRITTEN = "NotImplementedError"
@@ -140,11 +140,13 @@ def _choose(
 
     @cache
     def read(name: str) -> tuple[Module, bool]:
-        with about(name):
+        try:
             data = sources[name]()
             notebook = looks_like_notebook(name, data)
             functions = tuple(blank) or wanted.functions
             return module_of(data, notebook, functions, wanted.names), notebook
+        except Unusable as problem:
+            raise Unusable(f"holds {printable(name)!r}, which {problem}") from None
 
     def answered(name: str) -> bool:
         """Whether it has an answer in it: code that is not the stub's, in what is asked for."""

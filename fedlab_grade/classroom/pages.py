@@ -14,6 +14,7 @@ from fedlab_grade.classroom.records import Record, State, count_states
 from fedlab_grade.classroom.tables import Table, called, number
 from fedlab_grade.escape import fenced, markdown, plain
 from fedlab_grade.options import extra
+from fedlab_grade.report import SIGNS
 from fedlab_grade.run import Result
 
 STATES: dict[str, str] = {
@@ -23,7 +24,6 @@ STATES: dict[str, str] = {
     State.MISSING: "Nothing was handed in.",
     State.UNCLEAR: "Nothing of yours was found. If you handed something in, tell your instructor.",
 }
-SIGNS = {"passed": "✓", "error": "!", "not run": "-"}
 BINS = 10  # bars of the histogram
 SCRIPT = (Path(__file__).parent / "templates/sort.js").read_text(encoding="utf-8")
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import cache, cached_property
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import version
 
 from fedlab_edu import __version__
 from fedlab_grade.classroom.people import Person
@@ -70,11 +70,8 @@ def excerpt(source: str, message: str) -> str:
 @cache
 def versions() -> dict[str, str]:
     """Return the versions of the kit, Python and PyTorch."""
-    try:
-        torch = version("torch")
-    except PackageNotFoundError:
-        torch = ""
-    return {"fedlab_edu": __version__, "python": platform.python_version(), "torch": torch}
+    python, torch = platform.python_version(), version("torch")
+    return {"fedlab_edu": __version__, "python": python, "torch": torch}
 
 
 @dataclass(frozen=True)

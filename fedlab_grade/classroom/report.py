@@ -32,11 +32,8 @@ def report(
     store, target = Store(folder), folder / "report"
     lines: list[str] = []
 
-    def said(name: str, path: Path, unsure: Sequence[str], odd: Sequence[str] = ()) -> None:
-        lines.append(f"{name}: {path}")
-        if unsure:  # by semicolons, since a name may hold a comma
-            lines.append(f"  without a mark: {'; '.join(map(line, unsure))}")
-        lines.extend(f"  {line(text)}" for text in odd)
+    def said(name: str, path: Path, notes: Sequence[str]) -> None:
+        lines.extend([f"{name}: {path}", *(f"  {note}" for note in notes)])
 
     try:
         table = _write_pages(store, target, show_hidden)
@@ -44,7 +41,7 @@ def report(
             for name, template in (("canvas", canvas), ("moodle", moodle)):
                 if template:
                     path = target / f"{name}.csv"
-                    said(name, path, *programs.fill(table.records, template, path, column))
+                    said(name, path, programs.fill(table.records, template, path, column))
             if "gradescope" in exports:
                 path = target / "gradescope"
                 _empty(path, "*/results.json")

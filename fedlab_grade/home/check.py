@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from fedlab_grade import run
-from fedlab_grade.assignment import course_folder
+from fedlab_grade.assignment import course_folder, only
 from fedlab_grade.escape import for_console
 from fedlab_grade.home import progress
 from fedlab_grade.notebook import (
@@ -80,7 +80,7 @@ def target(question: str, file: Path | None = None) -> Target:
     of_one, place, again = "", None, "fedlab-edu check {question}"
     if Path(question).is_dir() and not re.fullmatch(r"ex\d+", question):
         where, again = Path(question), f"fedlab-edu check {question}"
-        tests = _only(where, "test_*.py")
+        tests = only(where, "test_*.py", where.glob("test_*.py"))
         stem = tests.stem.removeprefix("test_")
     else:
         course = course_folder(file)
@@ -95,7 +95,11 @@ def target(question: str, file: Path | None = None) -> Target:
             raise Refusal(f"there is no exercise {question!r}; there are: {there}.")
         of_one = question if "." in question else ""
     if file is None:
-        file = _only(where, f"{stem}*.py")
+        try:
+            found = only(where, f"{stem}*.py", where.glob(f"{stem}*.py"))
+        except Refusal as problem:
+            raise Refusal(f"name your file: {problem}") from None
+        file = Path(os.path.relpath(found))
     else:
         again += f' "{file}"' if " " in str(file) else f" {file}"
     if not file.is_file():
@@ -172,12 +176,3 @@ def show(report: Report, notes: Sequence[str], again: str) -> None:
 def width() -> int:
     """Return the width of the terminal in characters, at most 88."""
     return min(88, shutil.get_terminal_size((88, 24)).columns)
-
-
-def _only(folder: Path, pattern: str) -> Path:
-    found = sorted(folder.glob(pattern))
-    if len(found) != 1:
-        names = ", ".join(p.name for p in found) or "none"
-        what = f"{folder} should hold one {pattern}, and holds {names}"
-        raise Refusal(what + "." if "test_" in pattern else f"name your file: {what}.")
-    return Path(os.path.relpath(found[0]))
