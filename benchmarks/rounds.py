@@ -60,17 +60,12 @@ class Rounds(NamedTuple):
 
 
 class Setting(NamedTuple):
-    """Runs that share a federation, and the number of rounds that are measured.
-
-    Fields:
-        precision: of our LSTM, "none" (float32) or "bf16", a switch of PyTorch.
-    """
+    """Runs that share a federation, and the number of rounds that are measured."""
 
     model: Model
     fed: Federation
     runs: list[Run]
     repeats: int
-    precision: str = "none"
 
 
 def even(
@@ -104,8 +99,8 @@ SETTINGS: dict[str, Callable[[], Setting]] = {
     "digits MLP 64-32-10, 10 clients": lambda: ragged(mlp(64, 32, 10), digits(), 1, 50),
     "digits MLP 64-32-10, 27 x 10": lambda: ragged(mlp(64, 32, 10), digits(), 27, 7),
     "char-LSTM, 10 clients of 16": lambda: even(char_lstm(), TEXT, 16, 101, 8, 5),
-    "the same, bfloat16 products": lambda: even(char_lstm(), TEXT, 16, 101, 8, 5)._replace(
-        precision="bf16"
+    "char-LSTM, 10 clients of 16, bfloat16": lambda: even(
+        char_lstm(bfloat16=True), TEXT, 16, 101, 8, 5
     ),
 }
 
@@ -116,7 +111,7 @@ def measured(setting: Setting) -> Rounds:
     Threads inside an operation spin for some milliseconds after it, so that the loop with all
     threads comes first.
     """
-    model, fed, runs, repeats, precision = setting
+    model, fed, runs, repeats = setting
     times: dict[int, list[float]] = {n: [] for n in (1, os.cpu_count() or 1)}
     ours: list[float] = []
     training: list[float] = []
@@ -125,11 +120,10 @@ def measured(setting: Setting) -> Rounds:
         for n in sorted(times, reverse=True):
             took, _ = with_threads(n, lambda: _timed(lambda: plain_round(runs, model, fed)))
             times[n].append(took)
-        begin, torch.backends.mkldnn.rnn.fp32_precision = _faults(), precision
+        begin = _faults()
         ours.append(_timed(lambda: communicate_all(runs, model, fed))[0])
         faults.append(_faults() - begin)
         training.append(_timed(lambda: train_only(runs, model, fed))[0])
-        torch.backends.mkldnn.rnn.fp32_precision = "none"
     return Rounds(
         {n: t[1:] for n, t in times.items()}, ours[1:], median(training[1:]), median(faults[1:])
     )

@@ -238,6 +238,7 @@ def test_networks_that_differ_in_layers_order_or_what_is_frozen_have_other_ident
         mlp(64, 10, 10),
         mlp(64, 11, 10),
         char_lstm(5, 2, 3, 1),
+        char_lstm(5, 2, 3, 1, bfloat16=True),
     ]
     found = [identity(model, fed)["network"] for model in models]
     assert len(set(found)) == len(found)

@@ -234,6 +234,22 @@ def test_the_gradient_of_the_last_state_alone_is_that_of_nn_lstm() -> None:
         torch.testing.assert_close(a[0], b, rtol=0, atol=1e-12)
 
 
+def test_an_lstm_in_bfloat16_is_nn_lstm_in_bfloat16_and_its_gradients_keep_their_dtype() -> None:
+    nets, x, direction, weights = lstm_case(2, 3, 5, 2)
+    out = layers.lstm(x, *weights, dtype=torch.bfloat16)
+    gradients = torch.autograd.grad((out * direction).sum(), [x, *weights])
+    assert {out.dtype, *(g.dtype for g in gradients)} == {F64}
+    batched = batched_lstm(x.bfloat16(), *(w.bfloat16() for w in weights)).double()
+    torch.testing.assert_close(out, batched, rtol=0, atol=2**-6)
+    for i, net in enumerate(nets):
+        rounded = net.to(torch.bfloat16)
+        expected = rounded(x[i].detach().bfloat16())[0]
+        torch.testing.assert_close(out[i], expected.double(), rtol=0, atol=2**-8)
+        plain = torch.autograd.grad((expected * direction[i]).sum(), list(rounded.parameters()))
+        for mine, theirs in zip(gradients[1:], plain, strict=True):
+            assert (mine[i] - theirs).norm() <= 2**-5 * theirs.double().norm()
+
+
 def test_a_batched_lstm_refuses_to_be_differentiated_twice() -> None:
     _, x, _, weights = lstm_case(1, 2, 3, 1)
     loss = (batched_lstm(x, *weights) ** 2).sum()

@@ -114,6 +114,16 @@ def test_each_client_of_the_character_model_ends_with_the_weights_of_a_plain_loo
     torch.testing.assert_close(W, expected, rtol=0, atol=1e-12)
 
 
+def test_training_in_bfloat16_goes_where_float32_goes_and_keeps_its_weights_dtype() -> None:
+    exact, rounded = (char_lstm(20, 4, 8, bfloat16=flag) for flag in (False, True))
+    gen = torch.Generator().manual_seed(0)
+    x, y = torch.randint(20, (30, 6), generator=gen), torch.randint(20, (30,), generator=gen)
+    clients, w = Clients(x, y, torch.arange(30).split((4, 17, 9))), exact.init(0)
+    there, near = (local_sgd(m, w, clients, settings(3), [5, 6, 7]) for m in (exact, rounded))
+    assert near.dtype == torch.float32
+    assert 0 < (near - there).norm() < 0.05 * (there - w).norm()
+
+
 @pytest.mark.parametrize(
     ("model", "shape"), [(cnn_femnist(5), (1, 28, 28)), (cnn_cifar(24, 5), (3, 24, 24))]
 )

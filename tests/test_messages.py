@@ -176,6 +176,10 @@ def test_sizes_and_counts_that_are_no_whole_numbers_are_refused_by_name(value: A
         )
 
 
+def test_a_switch_that_is_neither_true_nor_false_is_refused_by_name() -> None:
+    assert said(lambda: fl.char_lstm(bfloat16=1)) == "bfloat16 is 1; allowed: True, False"
+
+
 @pytest.mark.parametrize("lr", [pd.Series([0.1, 0.2], index=[5, 6]), np.array([0.1, 0.2], ">f8")])
 def test_columns_of_tables_and_odd_arrays_are_columns_of_hyperparameters(lr: Any) -> None:
     assert LocalHP(lr=lr).lr.tolist() == [0.1, 0.2]

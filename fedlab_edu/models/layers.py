@@ -86,11 +86,18 @@ def check_ids(x: Num[Tensor, "..."], V: int) -> None:
         require(not len(outside), "x", outside[:3], f"from 0 to {V - 1}, the rows of the table")
 
 
-def lstm(x: Float[Tensor, "B b T E"], *weights: Num[Tensor, "B ..."]) -> Float[Tensor, "B b T H"]:
+def lstm(
+    x: Float[Tensor, "B b T E"], *weights: Num[Tensor, "B ..."], dtype: torch.dtype | None = None
+) -> Float[Tensor, "B b T H"]:
     """Run stacked LSTM layers; ``weights`` are w_ih, w_hh, b_ih, b_hh of each layer.
 
     On the CPU it loops over clients, because PyTorch's fused LSTM is faster than a batched one.
+
+    Args:
+        dtype: compute in it; the outputs and the gradients have the dtypes of x and the weights.
     """
+    if dtype is not None:
+        return lstm(x.to(dtype), *(w.to(dtype) for w in weights)).to(x.dtype)
     if x.device.type != "cpu":
         return batched_lstm(x, *weights)
     layers, out = len(weights) // 4, []

@@ -144,17 +144,30 @@ class _CharLSTM(nn.Module):
 
 
 @picklable
-def char_lstm(vocabulary: int = 101, width: int = 8, hidden: int = 256, depth: int = 2) -> Model:
+def char_lstm(
+    vocabulary: int = 101,
+    width: int = 8,
+    hidden: int = 256,
+    depth: int = 2,
+    *,
+    bfloat16: bool = False,
+) -> Model:
     """Build a predictor of the next character from (B, b, T): embedding, LSTM layers, linear.
+
+    Args:
+        bfloat16: run the LSTM layers in bfloat16, which rounds to 8 bits. The weights are kept, and
+            moved, in their own dtype.
 
     Source: McMahan et al. (2017), section 3; the sizes are theirs.
     """
 
     sizes = {"vocabulary": vocabulary, "width": width, "hidden": hidden, "depth": depth}
     vocabulary, width, hidden, depth = (whole(n, size, 1, MOST) for n, size in sizes.items())
+    require(isinstance(bfloat16, bool), "bfloat16", bfloat16, "True, False")
+    dtype = torch.bfloat16 if bfloat16 else None
 
     def forward(p: list[Tensor], x: Tensor, drop: Drop | None = None) -> Tensor:
-        last = layers.lstm(layers.embedding(x, p[0]), *p[1:-2])[:, :, -1]
+        last = layers.lstm(layers.embedding(x, p[0]), *p[1:-2], dtype=dtype)[:, :, -1]
         return layers.linear(layers.dropout(last, drop), p[-2], p[-1])
 
     return _model(lambda: _CharLSTM(vocabulary, width, hidden, depth), forward=forward)
