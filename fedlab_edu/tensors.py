@@ -39,8 +39,10 @@ def as_indices(name: str, values: Any, count: int) -> Int64[Tensor, "*shape"]:
         given = torch.tensor(0)
     exact = not (given.is_floating_point() or given.is_complex() or given.dtype == torch.bool)
     found = given.long() if exact else given.new_zeros(given.shape, dtype=torch.long)
-    ok = given.dim() > 0 and (exact or not given.numel())
-    ok = ok and bool(((found >= 0) & (found < count)).all())
+    ok = given.dim() > 0
+    if ok and given.numel():
+        low, high = found.aminmax()
+        ok = exact and int(low) >= 0 and int(high) < count
     require(ok, name, values, f"whole numbers from 0 to {count - 1}")
     return found
 
