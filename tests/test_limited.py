@@ -5,6 +5,8 @@ import io
 import json
 import os
 import signal
+import subprocess
+import sys
 import tarfile
 import time
 from collections.abc import Callable
@@ -21,6 +23,7 @@ from fedlab_grade.textfile import Unusable
 
 pytestmark = [pytest.mark.processes, pytest.mark.grader]
 
+ROOT = Path(__file__).parents[1]
 GOOD = "def fedavg(states):\n    return states[0]\n"
 WANTED = Wanted(("hw",), ("fedavg",))
 
@@ -184,3 +187,27 @@ def test_a_hostile_archive_in_memory_is_read_like_one_on_the_disk(tmp_path: Path
         archive.addfile(entry)
     (tmp_path / "a.tar.gz").write_bytes(stream.getvalue())
     assert taken(tmp_path / "a.tar.gz").source is None
+
+
+FORKS = """
+import os, re
+from fedlab_grade.limited import ready_to_fork
+data = [bytes([i]) * (1 << 20) for i in range(16)]
+ready_to_fork()
+if (child := os.fork()) == 0:
+    data[3] = b"changed"
+    os._exit(sum(one[0] == i for i, one in enumerate(data) if i != 3))
+assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 15
+assert all(set(one) == {i} and len(one) == 1 << 20 for i, one in enumerate(data))
+text = open("/proc/self/smaps_rollup").read()
+print(re.search(r"AnonHugePages: +(\\d+)", text)[1])
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="it needs Linux")
+def test_memory_is_ready_to_fork_in_huge_pages_and_holds_what_it_held() -> None:
+    done = subprocess.run([sys.executable, "-c", FORKS], capture_output=True, text=True, cwd=ROOT)
+    assert done.returncode == 0, done.stderr
+    if int(done.stdout) == 0:
+        pytest.skip("this kernel makes no huge pages when it is told to")
+    assert int(done.stdout) > 8 << 10  # kilobytes, of 16 MB

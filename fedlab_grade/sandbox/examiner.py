@@ -10,7 +10,6 @@ students get the same inputs, and this process stays as it is. Its events are th
 `plugin.Recorder`.
 """
 
-import gc
 import hashlib
 import json
 import os
@@ -26,7 +25,7 @@ import pytest
 from _pytest.runner import runtestprotocol
 
 from fedlab_grade import callables, child, plugin
-from fedlab_grade.limited import in_fork, limit
+from fedlab_grade.limited import in_fork, limit, ready_to_fork
 from fedlab_grade.options import Limits
 from fedlab_grade.sandbox.line import Worker
 from fedlab_grade.sandbox.processes import Zygote
@@ -53,7 +52,7 @@ class Examiner(plugin.Recorder):
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         """Examine submissions until there are no more."""
         self.plan(session)
-        gc.freeze()  # so that a fork does not touch, and copy, all that is there
+        ready_to_fork()
         for line in sys.stdin:
             file, text = json.loads(line)
             self.file = file

@@ -10,7 +10,6 @@ left, and tells how it ended: b"E" and the status as of `os.wait`, b"M" for too 
 for too much on the disk.
 """
 
-import gc
 import itertools
 import json
 import os
@@ -25,7 +24,7 @@ import traceback
 from contextlib import suppress
 from typing import Any, NoReturn
 
-from fedlab_grade.limited import limit
+from fedlab_grade.limited import limit, ready_to_fork
 from fedlab_grade.sandbox import confine, seccomp
 from fedlab_grade.sandbox.confine import SCRATCH
 from fedlab_grade.sandbox.usage import SHARED, filled, grown, memory, owned
@@ -53,7 +52,7 @@ def main() -> None:
         torch.ones(2, 2) @ torch.ones(2, 2)
     else:
         from fedlab_grade.sandbox import doctor  # noqa: F401
-    gc.freeze()  # so that a fork does not touch, and copy, all that is there
+    ready_to_fork()
     confine.shut_memory()
     control.sendall(b"R")
     keepers: dict[int, int] = {}
