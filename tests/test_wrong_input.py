@@ -15,8 +15,10 @@ from fedlab_edu import (
     Federation,
     FedEx,
     LocalHP,
+    Model,
     MultiplicativeWeights,
     Option,
+    Run,
     SearchSpace,
     Spaces,
     Uniform,
@@ -55,6 +57,10 @@ def two_classes(**other: Any) -> Data:
     )
 
 
+def played(model: Model) -> Run:
+    return communicate(start(model, small()), model, small(), 2)
+
+
 CLIENTS = "allowed: whole numbers from 0 to 1"
 CASES: dict[str, tuple[Callable[[], Any], str]] = {
     "a mask of clients": (lambda: small()[[True, False]], f"clients is [True, False]; {CLIENTS}"),
@@ -78,6 +84,14 @@ CASES: dict[str, tuple[Callable[[], Any], str]] = {
     "a seed with a fraction": (lambda: mlp(2, 2).init(1.5), "seed is 1.5; allowed: a whole number"),  # type: ignore[arg-type]
     "a seed beyond PyTorch's": (lambda: mlp(2, 2).init(2**64), "seed is 18446744073709551616;"),
     "a class for a network": (lambda: from_module(nn.Linear), "net is 'type'; allowed: a Module"),  # type: ignore[arg-type]
+    "a network without classes": (
+        lambda: played(from_module(nn.Sequential(nn.Linear(2, 1), nn.Flatten(0)))),
+        "shape of the outputs is (2,); allowed: (2, C)",
+    ),
+    "a loss that counts": (
+        lambda: played(from_module(nn.Linear(2, 2), lambda o, y: (o.argmax(1) != y).long())),
+        "dtype of the loss is 'torch.int64'; allowed: floats",
+    ),
     "an infinite weight": (
         lambda: weighted_average(torch.ones(2, 3), torch.tensor([1, inf])), "n is [1.0, inf];",
     ),

@@ -32,8 +32,10 @@ def check_fit(model: Model, w: Float[Tensor, " d"], x: Tensor, y: Tensor, labels
         _blame(model, w, x)
         raise
     n, shape = len(x), tuple(outputs.shape)
-    require(outputs.dim() > 0 and len(outputs) == n, "shape of the outputs", shape, f"({n}, C)")
-    if model.loss is cross_entropy:
+    classes = model.loss is cross_entropy
+    ok = outputs.dim() > classes and len(outputs) == n
+    require(ok, "shape of the outputs", shape, f"({n}, C)")
+    if classes:
         _check_classes(outputs, labels)
     try:
         model.loss(outputs, y)

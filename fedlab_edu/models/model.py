@@ -89,6 +89,7 @@ class Model:
         """
         losses, n = self.loss(outputs, y), len(outputs)
         require(losses.shape == (n,), "shape of the loss", tuple(losses.shape), f"{(n,)}")
+        require(losses.is_floating_point(), "dtype of the loss", str(losses.dtype), "floats")
         return losses
 
     def flatten(self, net: nn.Module) -> Float[Tensor, " d"]:
