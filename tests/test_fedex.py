@@ -320,11 +320,17 @@ def test_scores_of_a_row_that_cancel_leave_theta_where_it_is() -> None:
     assert g == [0.0, 0.0]
 
 
-def test_a_small_difference_of_scores_is_no_rounding_error() -> None:
-    for scale in (1e-9, 1.0, 1e6):
-        scores = [scale * (1 + 1e-8), scale * (1 - 1e-8)]
-        g = gradient([0.5, 0.5], [0, 1], scores, [1, 1], scale)
-        assert g == pytest.approx([scale * 1e-8, -scale * 1e-8], rel=1e-6)
+@pytest.mark.parametrize("size", [1, 1000])
+@pytest.mark.parametrize("scale", [1e-9, 1.0, 1e6])
+def test_a_small_difference_of_scores_is_no_rounding_error_and_a_tiny_one_is(
+    scale: float, size: int
+) -> None:
+    def moved(by: float) -> list[float]:
+        scores = [scale * (1 + by), scale * (1 - by)]
+        return gradient([0.5, 0.5], [0, 1], scores, [size] * 2, scale)
+
+    assert moved(1e-8) == pytest.approx([scale * 1e-8, -scale * 1e-8], rel=1e-6)
+    assert moved(1e-11) == [0, 0]
 
 
 def test_scores_near_the_largest_number_have_diverged_and_theta_stays_a_distribution() -> None:

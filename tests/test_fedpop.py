@@ -123,6 +123,12 @@ def test_top_and_bottom_are_as_many_never_overlap_and_hold_the_best_and_the_wors
     assert K == 1 or top[0] == int(np.argmin(known))
 
 
+def test_where_k_by_rho_is_whole_on_paper_its_rounding_adds_no_place() -> None:
+    assert 57 / 2.28 > 25  # 5700 / 228 is 25
+    top, bottom = ranked([float(k) for k in range(57)], 2.28)
+    assert (top, bottom) == ([*range(25)], [*range(32, 57)])
+
+
 @given(st.lists(st.integers(0, 9), min_size=1, max_size=30), st.integers(2, 6))
 def test_the_sets_as_printed_are_those_of_numpys_quantiles(scores: list[int], rho: int) -> None:
     v = np.array(scores, float)
