@@ -140,7 +140,8 @@ class Student:
         except wire.Refused as error:
             told = f"returned {error}"
             with suppress(wire.Refused):
-                told = f"left {error} in its arguments" if wire.encode(value) else told
+                wire.encode(value)
+                told = f"left {error} in its arguments"
         except MemoryError:
             told = "returned more than the memory holds"
         except Exception as error:  # of an object that does not let itself be looked at

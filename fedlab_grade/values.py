@@ -36,7 +36,10 @@ class Values:
             echo: return also the list of the arguments as they are after the call.
         """
         got, _, after = self.student.run(name, arguments, named, seed)
-        value = wire.unpack(wire.encode(got))  # a function that was given is no answer
+        try:
+            value = wire.unpack(wire.encode(got))  # a function that was given is no answer
+        except wire.Refused as error:  # a worker may send more than it is allowed to
+            raise Failure(f"{name} returned {error}.") from None
         if (odd := unknown(value)) is not None:
             raise Failure(
                 f"{name} returned {kind(odd)}, expected a plain torch.Tensor, array, number, "
