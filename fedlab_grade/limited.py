@@ -103,8 +103,10 @@ def limit(memory: int, **others: int) -> None:
     Args:
         others: as `resource` names them, without ``RLIMIT_``.
     """
-    with suppress(OSError), open("/proc/self/statm") as stream:  # only Linux counts addresses
-        others["AS"] = int(stream.read().split()[0]) * resource.getpagesize() + memory
+    if sys.platform == "linux":  # macOS counts no addresses
+        with suppress(OSError), open("/proc/self/statm") as stream:
+            memory += int(stream.read().split()[0]) * resource.getpagesize()
+        others["AS"] = memory  # also where /proc is hidden: too little rather than no limit
     for name, value in others.items():
         kind = getattr(resource, f"RLIMIT_{name}")
         hard = resource.getrlimit(kind)[1]

@@ -4,6 +4,7 @@ import gzip
 import io
 import json
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -59,6 +60,18 @@ def test_what_breaks_a_limit_is_said_in_words(act: Callable[[], object], told: s
     with pytest.raises(Unusable) as raised:
         limited(act, seconds=0.5)
     assert told in str(raised.value)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="counts no addresses")
+def test_memory_has_a_limit_where_proc_is_hidden_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    def hidden(path: str) -> None:
+        raise FileNotFoundError(path)
+
+    limits: dict[int, tuple[int, int]] = {}
+    monkeypatch.setattr(resource, "setrlimit", limits.__setitem__)
+    monkeypatch.setattr(module, "open", hidden, raising=False)
+    module.limit(1 << 30)
+    assert max(limits[resource.RLIMIT_AS]) <= 1 << 30
 
 
 def children() -> set[str]:

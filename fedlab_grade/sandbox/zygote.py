@@ -174,7 +174,7 @@ def start(job: dict[str, Any], folder: str, line: int, output: int) -> NoReturn:
         os.environ["HOME"] = os.environ["TMPDIR"] = folder
         tempfile.tempdir = None  # it was asked for already
     confine.die_with_parent()
-    # Of the user's processes all count: without a user of its own, those of the instructor, too.
+    # NPROC counts all processes of the user, who may be the instructor.
     own = {} if job["way"] == "none" else {"NPROC": job["processes"]}
     disk = job["disk"] << 20
     limit(job["memory"] << 20, CPU=job["cpu"], FSIZE=disk, NOFILE=128, CORE=0, **own)
