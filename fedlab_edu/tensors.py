@@ -32,7 +32,7 @@ def usable_device(device: str | torch.device) -> torch.device:
 
 
 def as_indices(name: str, values: Any, count: int) -> Int64[Tensor, "*shape"]:
-    """Convert to whole numbers from 0 to ``count - 1``; refuse masks, fractions and single ones."""
+    """Convert to whole numbers from 0 to ``count - 1``; refuse masks, fractions and scalars."""
     try:
         given = torch.as_tensor(values)
     except (TypeError, ValueError, RuntimeError):

@@ -116,9 +116,10 @@ def plain(got: Any, like: Value) -> Any:
         return got.detach().cpu() if isinstance(got, Tensor) else got
     if isinstance(like, Array):
         return np.asarray(got) if isinstance(got, np.generic) else got
-    if isinstance(got, Tensor | Array | np.generic) and got.ndim == isinstance(like, list | tuple):
+    axes = 1 if isinstance(like, list | tuple) else 0
+    if isinstance(got, Tensor | Array | np.generic) and got.ndim == axes:
         got = got.tolist()
-    if isinstance(like, list | tuple):
+    if axes:
         is_list = type(got) in (list, tuple) and not _holds_tensors(like)
         return [plain(entry, _asked(*like)()) for entry in got] if is_list else got
     fits = type(got) is int and abs(got) < HUGE and isinstance(like, float)

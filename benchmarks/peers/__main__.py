@@ -75,7 +75,8 @@ def in_a_process(name: str) -> dict[str, Any]:
     """Return a row of the record: rounds, milliseconds and memory, or why there are none."""
     done = subprocess.run(command(name), capture_output=True, text=True, check=False)
     if done.returncode:
-        return {"missing": done.stderr.strip().splitlines()[-1]}
+        said = done.stderr.strip() or f"ended with status {done.returncode}"
+        return {"missing": said.splitlines()[-1]}
     found = json.loads(done.stdout.splitlines()[-1])
     ms = [round(1e3 * pick(found["times"]), 2) for pick in (median, min, max)]
     return {"rounds": len(found["times"]), "ms": ms, "MiB": round(found["MiB"])}

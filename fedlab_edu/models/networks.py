@@ -155,8 +155,8 @@ def char_lstm(
     """Build a predictor of the next character from (B, b, T): embedding, LSTM layers, linear.
 
     Args:
-        bfloat16: run the LSTM layers in bfloat16, which rounds to 8 bits. The weights are kept, and
-            moved, in their own dtype.
+        bfloat16: run the LSTM layers in bfloat16, which keeps 8 significant bits. The weights stay
+            in their own dtype.
 
     Source: McMahan et al. (2017), section 3; the sizes are theirs.
     """
