@@ -73,6 +73,18 @@ def speed(work: Workload, device: torch.device, repeats: int) -> Speed:
     return Speed(best, min(mine), max(peaks), operations(work), apart)
 
 
+def in_tf32(work: Workload, device: torch.device, repeats: int) -> Speed:
+    """Do `speed` with the factors of all products rounded to TF32, where a GPU can."""
+    before = torch.get_float32_matmul_precision(), torch.backends.cudnn.allow_tf32
+    torch.set_float32_matmul_precision("high")
+    torch.backends.cudnn.allow_tf32 = True
+    try:
+        return speed(work, device, repeats)
+    finally:
+        torch.set_float32_matmul_precision(before[0])
+        torch.backends.cudnn.allow_tf32 = before[1]
+
+
 def operations(work: Workload) -> int:
     """Floating-point operations of all forward and backward passes of a workload."""
     visits = int((work.c.epochs * work.clients.n).sum())

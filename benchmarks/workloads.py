@@ -38,6 +38,9 @@ def workloads() -> dict[str, Callable[[], Workload]]:
         "LeNet-5, 27 x 10 ragged": lambda: ragged(lenet5(), GREY),
         "digits MLP 64-32-10, 27 x 10": many_digits,
         "char-LSTM, 10 clients of 16": lambda: even(char_lstm(), TEXT, 10, 16, 8, 101, 0.5),
+        "char-LSTM, 10 clients, bfloat16": lambda: even(
+            char_lstm(bfloat16=True), TEXT, 10, 16, 8, 101, 0.5
+        ),
         "FEMNIST CNN, 10 clients of 64": lambda: even(cnn_femnist(), GREY, 10, 64, 32, 62),
         "CIFAR CNN, 10 clients of 64": lambda: even(cnn_cifar(), COLOUR, 10, 64, 32),
         "MLP 784-128-10, 10 clients of 32": lambda: even(big, GREY, 10, 32, 16),

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 import torch
 
-from benchmarks import fedpop, scale
-from benchmarks.__main__ import main
+from benchmarks import fedpop, rounds, scale
+from benchmarks.__main__ import main, tables
 from benchmarks.features import Picked, searched
 from benchmarks.memory import peak_memory
 from benchmarks.peers import B, N
@@ -18,7 +18,14 @@ from benchmarks.peers.with_torch import SETTING, problem
 from benchmarks.plain import plain_loop
 from benchmarks.races import raced
 from benchmarks.rounds import measured, plain_round, ragged
-from benchmarks.speed import operations, operations_per_example, speed, threads, with_threads
+from benchmarks.speed import (
+    in_tf32,
+    operations,
+    operations_per_example,
+    speed,
+    threads,
+    with_threads,
+)
 from benchmarks.workloads import Workload, drawn, noise
 from fedlab_edu import (
     LocalHP,
@@ -83,6 +90,27 @@ def test_a_workload_has_an_example_s_operations_for_each_visit_to_it() -> None:
     c = LocalHP(epochs=[1, 2, 3, 4], batch=8)
     visits = 1 * 20 + 2 * 3 + 3 * 41 + 4 * 9
     assert operations(Workload(model, clients, c)) == visits * (4 * 9 * 5 + 6 * 5 * 3)
+
+
+def test_tf32_is_on_while_it_is_measured_and_off_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    def switches() -> tuple[str, bool]:
+        return torch.get_float32_matmul_precision(), torch.backends.cudnn.allow_tf32
+
+    seen, before = [], switches()
+    monkeypatch.setattr("benchmarks.speed.speed", lambda *_: seen.append(switches()))
+    in_tf32(tiny(), CPU, 1)
+    assert seen == [("high", True)]
+    assert switches() == before
+
+
+def test_a_gpu_has_rows_of_its_own_and_the_cpu_rows_of_whole_rounds() -> None:
+    gpu, cpu = (
+        [name for _, rows, _ in tables(torch.device(kind), 1) for name in rows]
+        for kind in ("cuda", "cpu")
+    )
+    assert len(gpu) == len(set(gpu))
+    assert "MLP 784-128-10, 10 clients of 64, TF32" in {*gpu} - {*cpu}
+    assert {*rounds.SETTINGS} <= {*cpu}
 
 
 def test_numbers_of_threads_are_tried_and_put_back() -> None:
