@@ -33,7 +33,7 @@ class Functions:
         return len(self._sent) - 1
 
     def known(self, function: Callable[..., Any]) -> int | None:
-        """Return the number of a function that was sent before; None of any other."""
+        """Return the number of a function that was sent before, None for any other."""
         return next((i for i, sent in enumerate(self._sent) if sent is function), None)
 
     def at(self, number: int) -> Callable[..., Any]:

@@ -105,7 +105,7 @@ class Student:
     ) -> tuple[Any, list[str], list[object]]:
         """Return what `call` looks at: the value, the parameters' names, the arguments afterwards.
 
-        All are copies of plain types, at home as over the wire; of another type comes a
+        All are copies of plain types, at home as over the wire; a value of another type becomes a
         `wire.Unknown`.
 
         Args:
@@ -128,10 +128,13 @@ class Student:
         seed: int | None,
         place: Callable[[Any], int | None],
     ) -> bytes:
-        """Call the function, and return the message with what `run` tells.
+        """Call the function, and return the encoded reply that `run` decodes.
 
         Args:
             place: the numbers of callables, see `wire.encode`.
+
+        Raises:
+            Failure: as `call`, or the reply cannot be encoded.
         """
         value, names = self._value(name, arguments, named, seed)
         reply = {"kind": "value", "value": value, "names": names, "after": arguments}

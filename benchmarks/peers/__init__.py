@@ -18,7 +18,7 @@ def data() -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
 
 
 def timed(a_round: Callable[[], object], repeats: int = 30, warm_up: int = 5) -> list[float]:
-    """Return the seconds of each round after the first, which compile."""
+    """Return the seconds of each round after the first ones, which compile."""
     times = []
     for _ in range(warm_up + repeats):
         begin = perf_counter()

@@ -33,7 +33,7 @@ def check_fit(model: Model, w: Float[Tensor, " d"], x: Tensor, y: Tensor, labels
         raise
     n, shape = len(x), tuple(outputs.shape)
     classes = model.loss is cross_entropy
-    ok = outputs.dim() > classes and len(outputs) == n
+    ok = outputs.dim() >= (2 if classes else 1) and len(outputs) == n
     require(ok, "shape of the outputs", shape, f"({n}, C)")
     if classes:
         _check_classes(outputs, labels)

@@ -33,7 +33,7 @@ from fedlab_edu.validate import Checked, require, whole
 @storable
 @dataclass(frozen=True)
 class Noise(Checked):
-    """What stands between the clients' errors and the server.
+    """The noise between the clients' errors and what the server sees of them.
 
     Fields:
         clients: |S|, how many of a round's clients evaluate.

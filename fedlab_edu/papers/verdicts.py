@@ -157,7 +157,7 @@ def _p(differences: Sequence[float]) -> float:
 
 
 def cheapest(found: Sequence[Verdict]) -> list[tuple[int, Verdict]]:
-    """Return undecided claims with the seeds that would decide each, those that lack least first.
+    """Return undecided claims with the seeds that would decide each; fewest missing seeds first.
 
     The seeds are those of a difference as large as it seems now, by Holm's strictest step: a guide
     to what to run, not a promise.

@@ -38,7 +38,7 @@ def fit(source: str, columns: int) -> str:
 
 
 def reflow(lines: list[str], columns: int) -> list[str]:
-    """Return text with its paragraphs filled anew where a line is longer than this.
+    """Return text in which each paragraph with a line of more columns is filled again.
 
     A paragraph is a line, which may begin with a bullet or a name and a colon, and the lines of
     equal margin that follow.

@@ -77,7 +77,7 @@ def handed_in(folder: Path, roster: Path | None = None) -> list[Person]:
 
 
 def of_test_student(folder: Path) -> list[str]:
-    """Return the names of what Canvas's student for tests handed in, which is left out."""
+    """Return the names of the files of Canvas's Test Student, which are left out."""
     return sorted(p.name for p in folder.iterdir() if _TEST_STUDENT.fullmatch(p.name))
 
 
