@@ -76,10 +76,10 @@ class Remote(Student):
             reply = self._ask(request, callables.Functions(), "The import of your file")
         except Failure as failure:
             raise NotGradable(str(failure)) from None
-        match reply:
-            case {"kind": "loaded"}:
+        match reply:  # str first: an array, compared with a text, raises
+            case {"kind": str("loaded")}:
                 return
-            case {"kind": "not gradable", "message": str(message)}:
+            case {"kind": str("not gradable"), "message": str(message)}:
                 raise NotGradable(callables.clean(message, MESSAGE))
         raise NotGradable("The import of your file gave no sensible answer.")
 
@@ -98,14 +98,16 @@ class Remote(Student):
             "seed": seed, "limit": self._time(), "parts": self.parts,
         }  # fmt: skip
         match self._ask(request, functions, name):
-            case {"kind": "value", "value": value, "names": list(names), "after": list(after)} if (
+            case {"kind": str("value"), "value": value, "names": list(names),
+                  "after": list(after),
+                 } if (
                 len(after) == len(names) == len(arguments) and {*map(type, names)} <= {str}
-            ):
+            ):  # fmt: skip
                 if not self.answered:
                     self.answered = True
                     self._on_answer()
                 return value, [callables.clean(parameter, 60) for parameter in names], after
-            case {"kind": "failed", "status": str(status), "message": str(message),
+            case {"kind": str("failed"), "status": str(status), "message": str(message),
                   "likely": str(likely), "error": None | [str(), str(), str()] as error,
                  }:  # fmt: skip
                 kind = FAILURES.get(status, Failure)
@@ -133,7 +135,7 @@ class Remote(Student):
             while True:
                 reply = self._worker.receive(end, functions.at)
                 match reply:
-                    case {"kind": "ask", "function": int(number), "arguments": list(given),
+                    case {"kind": str("ask"), "function": int(number), "arguments": list(given),
                           "named": dict(named)}:  # fmt: skip
                         asked += 1
                     case _:
