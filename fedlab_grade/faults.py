@@ -119,7 +119,7 @@ def plain(got: Any, like: Value) -> Any:
     axes = 1 if isinstance(like, list | tuple) else 0
     if isinstance(got, Tensor | Array | np.generic) and got.ndim == axes:
         got = got.tolist()
-    if axes:
+    if isinstance(like, list | tuple):
         is_list = type(got) in (list, tuple) and not _holds_tensors(like)
         return [plain(entry, _asked(*like)()) for entry in got] if is_list else got
     fits = type(got) is int and abs(got) < HUGE and isinstance(like, float)
