@@ -16,7 +16,7 @@ COLUMNS = 80  # a page's width at 1280 pixels
 def show(obj: Any, docstring: bool = True) -> Markdown:
     """Return the source of the package's function, method or class, under its name and module.
 
-    Lines are broken where they have more than 80 columns.
+    Lines of more than 80 columns are broken where that is possible.
     """
     found: Any = obj.fget if isinstance(obj, property) else getattr(obj, "__func__", obj)
     module = getattr(found, "__module__", None) or ""
