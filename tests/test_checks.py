@@ -24,6 +24,7 @@ from fedlab_grade.checks import (
     tensors,
     unchanged,
 )
+from fedlab_grade.faults import ATOL, RTOL
 from fedlab_grade.printing import printable, show
 from fedlab_grade.report import render
 from fedlab_grade.run import Progress, Report, Result, marks
@@ -35,6 +36,14 @@ pytestmark = pytest.mark.grader
 
 def answer(value: object, changed: tuple[str, ...] = ()) -> Answer:
     return Answer("f", value, {"n": "3"}, changed)
+
+
+def test_a_mistake_that_is_right_here_explains_no_answer_beyond_the_tolerance() -> None:
+    right, beyond = (1 + share * (RTOL + ATOL) for share in (0.8, 1.5))
+    close(answer(right), 1.0)
+    with pytest.raises(Failure) as raised:
+        close(answer(beyond), 1.0, {"the mean is forgotten": right})
+    assert raised.value.likely != "the mean is forgotten"
 
 
 @pytest.mark.parametrize(
