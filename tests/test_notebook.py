@@ -311,7 +311,9 @@ def test_changes_of_what_an_answer_needs_count(lines: str) -> None:
      "T = [1, 2, 3]\nfor i in range(2):\n    T.pop(0)", "for T in (1, 2, 3):\n    print(T)",
      "T = 0\nwhile T < 3:\n    T += 1", "def g(x):\n    return x\nif 1:\n    T = g(3)",
      "import io\nwith io.StringIO('3') as file:\n    T = file.read()",
-     "class A:\n    pass\nT = [A()]\nT[0].x = []\nT[0].x.append(3)\nT = T[0].x"],
+     "class A:\n    pass\nT = [A()]\nT[0].x = []\nT[0].x.append(3)\nT = T[0].x",
+     "T = []\n[T.append(i) for i in range(4)]",
+     "T = 0\ndef main():\n    global T\n    T = 3\nif __name__ == '__main__':\n    main()"],
 )  # fmt: skip
 def test_loops_and_calls_of_methods_count_where_they_make_what_an_answer_needs(lines: str) -> None:
     module = convert(cells(lines, "def f(s): return T"), ["f"])
@@ -336,6 +338,8 @@ def test_experiments_with_what_an_answer_needs_are_not_run(line: str) -> None:
     [
         ("while True:\n    T = 3", "TimeoutError: it takes more than 1 s"),
         ("T = 1\nwhile True:\n    try:\n        T += 1\n    except OSError:\n        pass", "1 s"),
+        ("T = []\nimport math\nwhile True:\n    T.append(math.floor(1))", "1 s"),
+        ("T = [0]\nfor i in iter(int, 1):\n    T[0] += 1", "1 s"),
         ("with open('nowhere'):\n    T = 3", "FileNotFoundError"),
         ("while True:\n    def T(s):\n        return 1", "TimeoutError"),
         ("async def f():\n    return 3\nT = await f()", "SyntaxError: 'await' outside function"),

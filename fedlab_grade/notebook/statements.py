@@ -34,6 +34,8 @@ class Statement:
     binds: set[str] = field(init=False)
     sets: set[str] = field(init=False)
     calls: set[str] = field(init=False)
+    runs: set[str] = field(init=False)
+    stores: set[str] = field(init=False)
     reads: set[str] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -41,11 +43,14 @@ class Statement:
         code: CodeType = compile(module, "cell", "exec", flags, dont_inherit=True)
         self.binds = _used(code, _SETS)
         self.sets = {*self.binds, *_changed(self.node)}
-        self.calls = {*_called(self.node)}
-        self.reads, todo = set(), [code]
+        alone = [*_calls_alone(self.node)]
+        self.calls = {name for call in alone for name in _base(call)}
+        self.runs = {call.func.id for call in alone if isinstance(call.func, ast.Name)}
+        self.reads, self.stores, todo = set(), set(), [code]
         while todo:
             code = todo.pop()
             self.reads |= _used(code, _READS)
+            self.stores |= _used(code, {"STORE_GLOBAL"})
             todo += [inner for inner in code.co_consts if isinstance(inner, CodeType)]
 
     @property
@@ -65,9 +70,11 @@ def kept(statements: Collection[Statement], names: Collection[str]) -> list[Stat
     """
     aliases = [a for s in statements for a in here(s.node) if isinstance(a, ast.alias)]
     imported = {(alias.asname or alias.name).partition(".")[0] for alias in aliases}
+    stores = {inner.name: s.stores for s in statements for inner in s.made}
     setting: dict[str, list[Statement]] = defaultdict(list)
     for statement in statements:
-        for name in statement.sets | (statement.calls - imported):
+        stored = {name for function in statement.runs for name in stores.get(function, ())}
+        for name in statement.sets | (statement.calls - imported) | stored:
             setting[name].append(statement)
     made = (s for s in statements if s.made or isinstance(getattr(s.node, "value", 0), ast.Lambda))
     todo = [*names] or [name for s in made for name in s.sets] or [*setting]
@@ -115,11 +122,13 @@ def _changed(node: ast.stmt) -> Iterator[str]:
             yield from _base(inner)
 
 
-def _called(node: ast.stmt) -> Iterator[str]:
-    """Yield the names whose methods, or those of their parts, a statement calls by themselves."""
+def _calls_alone(node: ast.stmt) -> Iterator[ast.Call]:
+    """Yield the calls whose values a statement drops: f(x), and [f(x) for x in xs]."""
     for inner in here(node):
-        if isinstance(inner, ast.Expr) and isinstance(inner.value, ast.Call):
-            yield from _base(inner.value)
+        if isinstance(inner, ast.Expr):
+            call = getattr(inner.value, "elt", inner.value)
+            if isinstance(call, ast.Call):
+                yield call
 
 
 def _base(part: ast.AST) -> Iterator[str]:
