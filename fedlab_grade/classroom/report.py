@@ -68,19 +68,19 @@ def _write_pages(store: Store, target: Path, show_hidden: bool) -> tables.Table:
     table = tables.Table(points, list(store.records()), notes)
     (target / "students").mkdir(parents=True, exist_ok=True)
     _empty(target / "students", "*.html", "*.md")
-    files = {
-        "class.html": pages.class_page(about.assignment, table),
-        "class.csv": tables.as_csv([table.head, *table.rows]),
-        "questions.csv": tables.as_csv([tables.Difficulty._fields, *table.difficulty]),
-    }
-    for record in table.records:
-        page = tables.page_of(record.student)
-        for kind in ("html", "md"):
-            name = page.replace(".html", f".{kind}")
-            files[name] = pages.student_page(record, show_hidden, kind)
-    for name, text in files.items():  # a spreadsheet knows UTF-8 by the mark at the beginning
+
+    def write(name: str, text: str) -> None:
+        # a spreadsheet knows UTF-8 by the mark at the beginning
         encoding = "utf-8-sig" if name.endswith(".csv") else "utf-8"
         (target / name).write_text(text, encoding=encoding, newline="\n")
+
+    write("class.html", pages.class_page(about.assignment, table))
+    write("class.csv", tables.as_csv([table.head, *table.rows]))
+    write("questions.csv", tables.as_csv([tables.Difficulty._fields, *table.difficulty]))
+    for record in table.records:
+        page = tables.page_of(record.student)
+        write(page, pages.student_page(record, show_hidden))
+        write(page.replace(".html", ".md"), pages.student_page(record, show_hidden, "md"))
     return table
 
 
