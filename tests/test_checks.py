@@ -3,14 +3,17 @@
 import math
 import re
 from collections.abc import Callable
+from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
 
+from fedlab_grade.answer import Stopped
 from fedlab_grade.checks import (
     Answer,
     Case,
@@ -44,6 +47,19 @@ def test_a_mistake_that_is_right_here_explains_no_answer_beyond_the_tolerance() 
     with pytest.raises(Failure) as raised:
         close(answer(beyond), 1.0, {"the mean is forgotten": right})
     assert raised.value.likely != "the mean is forgotten"
+
+
+def test_a_composite_that_was_stopped_is_not_run_again() -> None:
+    runs = []
+
+    @composite(half=lambda x: x / 2)
+    def judge(student: object) -> None:
+        runs.append(student)
+        raise Stopped("f was stopped")
+
+    with pytest.raises(Stopped):
+        judge(student=SimpleNamespace(given=lambda parts: nullcontext()))
+    assert len(runs) == 1
 
 
 @pytest.mark.parametrize(
