@@ -23,7 +23,9 @@ class Statement:
     Fields:
         binds: the names that it binds or deletes; sets: these, and those of which it changes an
             entry or an attribute; calls: those of which it calls a method for its effect, as in
-            xs.append(1); reads: the global names that it looks up, then or later.
+            xs.append(1); runs: the functions that it calls for their effect, as in fill(); stores:
+            the global names that functions in it set; reads: the global names that it looks up,
+            then or later.
 
     Raises:
         SyntaxError, ValueError, MemoryError, RecursionError: Python cannot compile it.
