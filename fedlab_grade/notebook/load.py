@@ -49,11 +49,8 @@ def load(module: ModuleType, text: str, path: str) -> dict[str, str]:
             at = in_cells(f"\n  line {first}, in module", places).strip().partition(", in ")[0]
             told = f"{name_of(type(error))}: {first_line(error)}{because(error, lost)}"
             why = f"{at} ({lines[first - 1].strip()[:80]}) raised {told}"[:300]
-            statement = Statement(0, node)
-            names = statement.binds
+            names = Statement(0, node).binds
             if type(error) is TimeoutError:  # how far it came depends on the machine
-                changed = statement.sets | statement.calls
-                names = {n for n in changed if type(made.get(n)) is not ModuleType}
                 for name in names & made.keys():
                     del made[name]
             lost |= {name: why for name in names if name not in made}
