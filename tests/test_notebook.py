@@ -5,6 +5,7 @@ import json
 import math
 import re
 import sys
+import time
 from pathlib import Path
 from types import ModuleType
 
@@ -351,6 +352,20 @@ def test_a_statement_that_fails_or_never_ends_is_told_to_those_who_need_it(
     said = told(module, "area", 3)
     assert "name 'T' is not defined, because cell 2, line" in said
     assert why in said
+
+
+def test_many_statements_that_take_long_take_a_limited_time_together(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("fedlab_grade.notebook.load.ALL", 0.2)
+    slow = [f"T{i} = 0\nwhile True:\n    T{i} += 1" for i in range(12)]
+    total = " + ".join(f"T{i}" for i in range(12))
+    answer = f"late = 3\ndef fedavg(s):\n    return late\ndef area(s):\n    return {total}"
+    module = convert(cells(*slow, answer), ["fedavg", "area"])
+    began = time.process_time()
+    assert values(module)["fedavg"]([3]) == 3  # type: ignore[operator]
+    assert time.process_time() - began < 6  # alone, each of the 12 could take 1 s
+    assert "more than 0.2 s, the rest of 0.2 s for all cells" in told(module, "area", 3)
 
 
 def test_an_experiment_that_takes_long_leaves_a_generator_that_an_answer_needs() -> None:

@@ -6,6 +6,7 @@ import signal
 from bisect import bisect
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from time import process_time
 from types import ModuleType
 
 from fedlab_grade.advice import first_line
@@ -13,7 +14,9 @@ from fedlab_grade.callables import name_of
 from fedlab_grade.notebook.statements import Definition, Import, Statement, start_of
 
 HEAD = "# a notebook with:"  # the first words of its module; the names that it answers follow
-SECONDS = 1  # of the processor's time that a statement may take
+# Of the processor's time: what a statement may take, all together, and each one once that is used
+# up. In a class the module runs again for each test, so that 3 s become minutes.
+SECONDS, ALL, LEAST = 1.0, 3.0, 0.1
 ANNOTATIONS = 0x1000000  # the flag of `from __future__ import annotations`
 _MARK = re.compile(r"# cell (\d{1,9}), line (\d{1,9})")
 _PLACE = re.compile(r"\n  line (\d{1,9})(, in .*)")
@@ -36,13 +39,16 @@ def load(module: ModuleType, text: str, path: str) -> dict[str, str]:
     tree, made = ast.parse(text, path), vars(module)
     lines, places, lost = text.split("\n"), places_of(text), dict[str, str]()
     future = any(isinstance(n, ast.ImportFrom) and n.module == "__future__" for n in tree.body)
+    left = ALL
     for node in tree.body:
         one = ast.Module([node], [])
+        limit = 0.0 if isinstance(node, Definition | Import) else min(SECONDS, max(LEAST, left))
+        began = process_time()
         try:
             if isinstance(node, ast.If) and ast.unparse(node.test) in _MAIN:
                 node.test = ast.copy_location(ast.Constant(True), node.test)
             code = compile(one, path, "exec", ANNOTATIONS * future, dont_inherit=True)
-            with _in_time(0 if isinstance(node, Definition | Import) else SECONDS):
+            with _in_time(limit):
                 exec(code, made)
         except BaseException as error:  # sys.exit() and the like included
             first = start_of(node)
@@ -54,6 +60,7 @@ def load(module: ModuleType, text: str, path: str) -> dict[str, str]:
                 for name in names & made.keys():
                     del made[name]
             lost |= {name: why for name in names if name not in made}
+        left -= (process_time() - began) * bool(limit)
     asked = lines[0].removeprefix(HEAD).split()
     if asked and lost.keys() >= {*asked}:
         raise NameError(f"name {asked[0]!r} is not defined, because {lost[asked[0]]}")
@@ -68,11 +75,12 @@ def because(error: BaseException, lost: dict[str, str]) -> str:
 
 
 @contextmanager
-def _in_time(seconds: int) -> Iterator[None]:
+def _in_time(seconds: float) -> Iterator[None]:
     """Raise a TimeoutError after some seconds of the processor's time; 0 for no limit."""
 
     def late(*_: object) -> None:
-        raise TimeoutError(f"it takes more than {SECONDS} s")
+        rest = f", the rest of {ALL:g} s for all cells" if seconds < SECONDS else ""
+        raise TimeoutError(f"it takes more than {seconds:.2g} s{rest}")
 
     if not seconds or not hasattr(signal, "setitimer"):
         yield
