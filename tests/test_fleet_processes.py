@@ -50,7 +50,8 @@ class Fleet:
     """The processes of a SuperLink and of three SuperNodes, and their files in a folder.
 
     Fields:
-        seconds: how long the start has taken, which is enough for one client's answer.
+        seconds: in which all clients answer, however busy this machine is: three times what the
+            start took, and half a minute at least.
     """
 
     def __init__(self, folder: Path, fed: Federation) -> None:
@@ -156,6 +157,13 @@ class Fleet:
         """Return whether a process has ended, or was never started."""
         return name not in self.running or self.running[name].poll() is not None
 
+    def reached(self, path: Path, round: int) -> bool:
+        """Return whether the file has a round; the run must not end before."""
+        ended = self.ended("run")
+        found = rounds(path) == round
+        assert found or not ended, self.log("run")
+        return found
+
     def keep_nodes(self) -> None:
         """Do what a supervisor does: start the SuperNodes that have ended again."""
         for i in range(N):
@@ -202,7 +210,7 @@ def fleet(tmp_path_factory: pytest.TempPathFactory, fed: Federation) -> Iterator
         for i in range(N):
             fleet.run("flwr", "supernode", "register", f"n{i}.pub", "here")
             fleet.node(i)
-        fleet.seconds = time.monotonic() - began
+        fleet.seconds = max(30.0, 3 * (time.monotonic() - began))
         yield fleet
     finally:
         for name in [*fleet.running]:
@@ -236,13 +244,13 @@ def test_a_run_survives_a_killed_node_a_stopped_node_a_killed_superlink_and_lies
     wait(lambda: "round 0, best" in fleet.log("run"))
     fleet.signal("node 2", signal.SIGKILL)
     fleet.signal("node 1", signal.SIGSTOP)
-    wait(lambda: rounds(path) == 1)
+    wait(lambda: fleet.reached(path, 1))
 
     fleet.signal("superlink", signal.SIGKILL)
     fleet.signal("run", signal.SIGKILL)
     fleet.signal("node 1", signal.SIGCONT)
     fleet.keep(f"rounds=3 lies=true path='{path}'")
-    wait(lambda: rounds(path) == 3 or fleet.keep_nodes())
+    wait(lambda: fleet.reached(path, 3) or fleet.keep_nodes())
 
     log = fleet.log("run")
     assert "resumes after round 1" in log
