@@ -1,7 +1,7 @@
 """Checks of arguments, whose messages name the argument, its value and what is allowed."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import fields
 from importlib import import_module
 from numbers import Integral
@@ -117,11 +117,12 @@ def not_negative(name: str, value: Any) -> float:
     return float(value)
 
 
-def one_of(*allowed: Any) -> Callable[[str, Any], Any]:
+def one_of(allowed: Iterable[Any]) -> Callable[[str, Any], Any]:
     """Return the function that returns a value, and refuses all but the allowed ones."""
+    options = tuple(allowed)  # a value that cannot be hashed is compared, too
 
     def rule(name: str, value: Any) -> Any:
-        require(value in allowed, name, value, ", ".join(map(repr, allowed)))
+        require(value in options, name, value, ", ".join(map(repr, options)))
         return value
 
     return rule
@@ -143,7 +144,7 @@ class Checked:
             for rule in getattr(parts[0] if NoneType in parts else hint, "__metadata__", ()):
                 object.__setattr__(self, name, rule(name, seen))
             if get_origin(hint) is Literal:
-                one_of(*parts)(name, seen)
+                one_of(parts)(name, seen)
             require(hint is not bool or isinstance(seen, bool), name, seen, "True, False")
 
 

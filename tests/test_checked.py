@@ -22,7 +22,7 @@ class Settings(Checked):
     gamma: Annotated[float, share] = 1.0
     limit: Annotated[int, partial(whole, least=0)] | None = None
     rule: Literal["mean", None] = "mean"
-    kind: Annotated[str | None, one_of("a", None)] = "a"
+    kind: Annotated[str | None, one_of(("a", None))] = "a"
     always: bool = False
 
 

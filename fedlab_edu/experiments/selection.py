@@ -27,7 +27,7 @@ def printed_error(by: Literal["validation", "test"], rounds: int, seed: int) -> 
         rounds: how many of the last rounds count, from 1 to 5.
         seed: of the division of the images into parts, the configurations and their training.
     """
-    by, rounds = one_of("validation", "test")("by", by), whole("rounds", rounds, 1, LAST)
+    by, rounds = one_of(("validation", "test"))("by", by), whole("rounds", rounds, 1, LAST)
     models = [model for arm in _errors(seed) for model in arm[-rounds:]]
     return min(models, key=lambda model: model[by])["test"]
 

@@ -44,14 +44,14 @@ class BagOfNGrams(Checked):
         seed: of the hashing, see `bag_maps`.
     """
 
-    tokeniser: Annotated[str, one_of(*TOKENISERS)]
+    tokeniser: Annotated[str, one_of(TOKENISERS)]
     stop_words: bool
     lowercase: bool
-    order: Annotated[int, one_of(*ORDERS)]
+    order: Annotated[int, one_of(ORDERS)]
     binary: bool
-    weights: Annotated[str, one_of(*WEIGHTS)]
+    weights: Annotated[str, one_of(WEIGHTS)]
     alpha: Annotated[float, positive]
-    how: Annotated[str | None, one_of(*PREPROCESSINGS)]
+    how: Annotated[str | None, one_of(PREPROCESSINGS)]
     seed: Annotated[int, partial(whole, least=0, most=2**32 - 1)] = 0
 
     @classmethod

@@ -35,9 +35,9 @@ LOG10_GAMMA = (-5.0, 1.0)
 class RandomFourier(Checked):
     """A configuration of random Fourier features, see `fourier` and `preprocess`."""
 
-    kernel: Annotated[str, one_of(*KERNELS)]
+    kernel: Annotated[str, one_of(KERNELS)]
     gamma: Annotated[float, positive]
-    how: Annotated[str | None, one_of(*PREPROCESSINGS)] = None
+    how: Annotated[str | None, one_of(PREPROCESSINGS)] = None
 
     @classmethod
     def draw(cls, rng: np.random.Generator, k: int = 64) -> list["RandomFourier"]:
@@ -81,7 +81,7 @@ def fourier(x: Any, omega: Any, offset: Any, gamma: float, kernel: str) -> Any:
 
     Source: Rahimi and Recht (2008), Algorithm 1.
     """
-    one_of(*KERNELS)("kernel", kernel)
+    one_of(KERNELS)("kernel", kernel)
     positive("gamma", gamma)
     given, (omega, offset) = omega, (_tensor(omega), _tensor(offset))
     x = _tensor(x).to(omega)
@@ -102,7 +102,7 @@ def frequencies(
 
     Source: Rahimi and Recht (2008), Algorithm 1 and figure 1.
     """
-    one_of(*KERNELS)("kernel", kernel)
+    one_of(KERNELS)("kernel", kernel)
     check_rng(rng)
     shape = whole("d", d, 1), whole("n", n, 1)
     return _DRAWS[kernel](rng, size=shape), rng.uniform(0, 2 * math.pi, size=n)
@@ -165,7 +165,7 @@ def _tensor(a: Any) -> Tensor:
 
 def _scaling(train: Any, how: str | None) -> Callable[[Any], np.ndarray]:
     """Return the function of `preprocess`. (scikit-learn's scalers are slower on a few rows.)"""
-    one_of(*PREPROCESSINGS)("how", how)
+    one_of(PREPROCESSINGS)("how", how)
     train = np.asarray(train, np.float64)
     ok = train.ndim == 2 and train.size > 0 and np.isfinite(train).all()
     require(ok, "train of shape", train.shape, "(M, d), not empty, finite numbers")

@@ -22,7 +22,7 @@ from fedlab_edu.validate import one_of, require, whole
 
 Score = Literal["loss", "error"]
 RIDGE = Linear()
-check_score = partial(one_of("loss", "error"), "score")
+check_score = partial(one_of(("loss", "error")), "score")
 
 
 @dataclass(frozen=True, eq=False)

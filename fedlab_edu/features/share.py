@@ -101,7 +101,7 @@ def share_softly(
     Source: Khodak et al., *Weight-Sharing Beyond NAS*, rounds in section 3.2; eta of their code.
     """
     k, size = whole("number of maps", len(maps), 1), len(data.y_val)
-    one_of("whole", "split")("validation", validation)
+    one_of(("whole", "split"))("validation", validation)
     check_rng(rng)
     p, errors = [np.full(k, 1 / k)], []
     for t in range(whole("rounds", rounds, 1)):

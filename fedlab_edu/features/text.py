@@ -29,7 +29,7 @@ def tokeniser(name: str) -> Callable[[str], list[str]]:
             ("do n't"). Texts are not split into sentences, which would need a download, so a full
             stop inside a text stays with its word.
     """
-    one_of(*TOKENISERS)("tokeniser", name)
+    one_of(TOKENISERS)("tokeniser", name)
     if name == "remove":
         return lambda text: text.translate(_NO_PUNCTUATION).split()
     if name == "split":

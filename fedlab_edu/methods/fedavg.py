@@ -60,7 +60,7 @@ def server_sgd(
 
 
 #: The type of ``optimizer`` in a method whose formulas hold for SGD only.
-SGDOnly = Annotated[str, one_of("sgd")]
+SGDOnly = Annotated[str, one_of(("sgd",))]
 
 
 @storable
@@ -73,7 +73,7 @@ class FedAvg(Checked):
             as SCAFFOLD, refuse "adam".
     """
 
-    optimizer: Annotated[str, one_of(*OPTIMIZERS)] = field(default="sgd", kw_only=True)
+    optimizer: Annotated[str, one_of(OPTIMIZERS)] = field(default="sgd", kw_only=True)
     needs_models: ClassVar[bool] = False
     agg_always: ClassVar[bool] = False
     weights = staticmethod(size_weights)

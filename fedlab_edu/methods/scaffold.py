@@ -50,7 +50,7 @@ class Scaffold(FedAvg):
 
     optimizer: SGDOnly = field(default="sgd", kw_only=True)
 
-    option: Annotated[int, one_of(1, 2)] = 2
+    option: Annotated[int, one_of((1, 2))] = 2
     weights = staticmethod(equal_weights)
 
     def init_state(self, w: Float[Tensor, " d"]) -> Float[Tensor, " d"]:

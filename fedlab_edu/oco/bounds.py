@@ -26,7 +26,7 @@ def step_grid(D: float, G: float, m: int, k: int, grid: str = "harmonic") -> Flo
     """
     _check(D=D, G=G)
     m, k = whole("m", m, 1), whole("k", k, 1)
-    one_of("harmonic", "geometric")("grid", grid)
+    one_of(("harmonic", "geometric"))("grid", grid)
     halvings = (k - 1).bit_length()  # ceil(log2 k)
     parts = range(1, k + 1) if grid == "harmonic" else [2**i for i in range(halvings + 1)]
     return D / (G * sqrt(m) * as_float64([*parts]))

@@ -43,7 +43,7 @@ def draw_tasks(
         V: at least 0; with 0 all tasks have one distribution.
         noise: within a task, at least 0.
     """
-    one_of("quadratic", "absolute")("kind", kind)
+    one_of(("quadratic", "absolute"))("kind", kind)
     check_generator(gen)
     tau, m, d = (whole(n, x, 1) for n, x in (("tau", tau), ("m", m), ("d", d)))
     V, noise = not_negative("V", V), not_negative("noise", noise)
@@ -65,7 +65,7 @@ def digit_tasks(kind: str, tau: int, m: int, other: float, gen: torch.Generator)
         other: the share of tasks, from 0 to 1, that draw their digits from the 90 ordered pairs
             instead, which may even be 8 and 3.
     """
-    one_of("hinge", "logistic")("kind", kind)
+    one_of(("hinge", "logistic"))("kind", kind)
     check_generator(gen)
     tau, m = whole("tau", tau, 1), whole("m", m, 1)
     share("other", other)

@@ -64,7 +64,7 @@ def local_sgd(
     Source: McMahan et al. (2017), Algorithm 1, ClientUpdate.
     """
     _check_types(w, clients, c, seeds)
-    one_of(*OPTIMIZERS)("optimizer", optimizer)
+    one_of(OPTIMIZERS)("optimizer", optimizer)
     if workers is not None:
         workers = whole("workers", workers, 1, allowed="at least 1, or None")
     c = c.each(len(clients))

@@ -26,6 +26,7 @@ MODERN = """def one():
 def view():
     return "<svg></svg>"
 """  # which CPython understands, and MicroPython does not
+PACKAGE = '__version__ = "1"\nANSWER = "%s answer"\n'
 SETTINGS = (
     "Makefile", "_config.yml", "constraints.txt", "pyproject.toml", "package.json",
     "package-lock.json", "book/_ext", "book/_static", "book/references.bib",
@@ -51,7 +52,7 @@ def book(tmp_path):
             (root / f"book/{name}.md").write_text(text)
         for name in ("fedlab_edu", "fedlab_grade", "exercises", "solutions"):
             (root / name).mkdir()
-        (root / "fedlab_edu/__init__.py").write_text('ANSWER = "first answer"\n')
+        (root / "fedlab_edu/__init__.py").write_text(PACKAGE % "first")
         (root / "fedlab_edu/heavy.py").write_text("import torch\n\ndef one():\n    pass\n")
         (root / "fedlab_edu/modern.py").write_text(MODERN)
         return root
@@ -131,7 +132,7 @@ def test_a_page_shows_what_the_package_says_now_is_built_when_needed_and_fails_w
     assert code == 0, said
     assert "second_solution" in built.read_text()
 
-    (root / "fedlab_edu/__init__.py").write_text('ANSWER = "second answer"\n')
+    (root / "fedlab_edu/__init__.py").write_text(PACKAGE % "second")
     code, said = finish(start(root))
     assert code == 0, said
     assert "second answer" in built.read_text()
