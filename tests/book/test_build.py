@@ -30,6 +30,7 @@ PACKAGE = '__version__ = "1"\nANSWER = "%s answer"\n'
 SETTINGS = (
     "Makefile", "_config.yml", "constraints.txt", "pyproject.toml", "package.json",
     "package-lock.json", "book/_ext", "book/_static", "book/references.bib",
+    "fedlab_edu/widgets/columns.py",
 )  # fmt: skip
 
 
@@ -50,8 +51,8 @@ def book(tmp_path):
         (root / "book/_toc.yml").write_text(f"format: jb-book\nroot: index\n{chapters}")
         for name, text in {"index": page, **others}.items():
             (root / f"book/{name}.md").write_text(text)
-        for name in ("fedlab_edu", "fedlab_grade", "exercises", "solutions"):
-            (root / name).mkdir()
+        for name in ("fedlab_edu", "fedlab_grade", "exercises", "solutions", "book/records"):
+            (root / name).mkdir(exist_ok=True)
         (root / "fedlab_edu/__init__.py").write_text(PACKAGE % "first")
         (root / "fedlab_edu/heavy.py").write_text("import torch\n\ndef one():\n    pass\n")
         (root / "fedlab_edu/modern.py").write_text(MODERN)
