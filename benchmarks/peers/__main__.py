@@ -48,11 +48,11 @@ def main(arguments: list[str] | None = None) -> None:
         print(json.dumps(measured(options.peer)))
         return
     print(HEAD)
-    rows = {}
+    record, rows = about(), {}
     for name in PEERS:
         rows[name] = in_a_process(name)
         print(f"{name:34}{shown(rows[name])}", flush=True)
-    options.record.write_text(json.dumps({**about(), "rows": rows}, indent=1) + "\n")
+    options.record.write_text(json.dumps({**record, "rows": rows}, indent=1) + "\n")
 
 
 def measured(name: str) -> dict[str, Any]:
@@ -90,7 +90,7 @@ def shown(row: dict[str, Any]) -> str:
 
 
 def about() -> dict[str, Any]:
-    """Return the day, the machine, and the versions that are installed."""
+    """Return the day, the machine and how busy it is, and the versions that are installed."""
     versions = {"python": platform.python_version()}
     for package in PACKAGES:
         try:
