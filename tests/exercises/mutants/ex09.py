@@ -270,4 +270,20 @@ def last_counted(rounds, clients):
     return last
 
 
+@wrong("ex09.4", "rounds ago", "this is how many rounds ago they counted")
+def last_counted(rounds, clients):
+    ago = np.full(clients, len(rounds))
+    for age, who in enumerate(reversed(rounds)):
+        ago[who] = np.minimum(ago[who], age)
+    return ago
+
+
+@wrong("ex09.4", "the newest round alone", "only the newest round is looked at")
+def last_counted(rounds, clients):
+    last = np.full(clients, -1)
+    if rounds:
+        last[rounds[-1]] = len(rounds) - 1
+    return last
+
+
 include("experiments.py", "ex09.5")
