@@ -10,7 +10,7 @@ ifneq ($(words $(CURDIR)),1)
 $(error make cannot work in a folder whose path contains a space: $(CURDIR))
 endif
 
-.PHONY: help book book-next serve dist check test nightly lint bench peers gpu records exercises clean chromium FORCE
+.PHONY: help book book-next lab serve dist check test nightly lint bench peers gpu records exercises clean chromium FORCE
 .DELETE_ON_ERROR:
 
 help: ## list the tasks
@@ -18,6 +18,13 @@ help: ## list the tasks
 
 book: _build/html/.built ## run the chapters and build the book's pages
 	@echo "The book: file://$(CURDIR)/_build/html/index.html (or run: make serve)"
+
+lab: book .venv/lab.stamp ## open the chapters as notebooks, in JupyterLab
+	cd _build/html && $(CURDIR)/$(BIN)/jupyter lab ch01_one_round.ipynb
+
+.venv/lab.stamp: .venv/dev.stamp
+	@$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[lab]'
+	@touch $@
 
 serve: book ## show the book in a browser
 	@echo "The book: http://127.0.0.1:$(PORT)/ (Ctrl-C stops it; another port: make serve PORT=8001)"
