@@ -124,10 +124,9 @@ def ready_to_fork() -> None:
     if sys.platform != "linux":
         return
     with suppress(OSError), open("/proc/self/maps") as stream:
+        libc = ctypes.CDLL(None)
         own = re.findall(r"(?m)^(\w+)-(\w+) rw-p \w+ \S+ 0 *(?:\[heap\])?$", stream.read())
         for first, last in own:
             begin, end = -(-int(first, 16) // HUGE) * HUGE, int(last, 16) // HUGE * HUGE
             if begin < end:  # where the kernel cannot, it stays as it is
-                ctypes.CDLL(None).madvise(
-                    ctypes.c_void_p(begin), ctypes.c_size_t(end - begin), COLLAPSE
-                )
+                libc.madvise(ctypes.c_void_p(begin), ctypes.c_size_t(end - begin), COLLAPSE)

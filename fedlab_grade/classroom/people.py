@@ -122,8 +122,8 @@ def matcher(roster: Sequence[Person]) -> Fits:
         if not own:
             clues.append(set().union(*(by_name.get(n, ()) for n in spellings(person.name))))
         clues = [clue for clue in clues if clue] or [set()]
-        both, some = set.intersection(*clues), set.union(*clues)
-        return [s for s in roster if s.key in both], [s for s in roster if s.key in some]
+        by_all, by_any = set.intersection(*clues), set.union(*clues)
+        return [s for s in roster if s.key in by_all], [s for s in roster if s.key in by_any]
 
     return fits
 
@@ -134,15 +134,15 @@ def enrolled(roster: Sequence[Person], found: Iterable[Person]) -> list[Person]:
     given: dict[str, list[Person]] = {one.key: [] for one in roster}
     strangers: list[Person] = []
     for person in found:
-        both, some = fits(person)
-        if len(both) == 1:
-            given[both[0].key].append(person)
+        by_all, by_any = fits(person)
+        if len(by_all) == 1:
+            given[by_all[0].key].append(person)
             continue
         why = "not in the roster"
-        if both:
-            why = f"several students of the roster could be this one: {_list(both)}"
-        elif some:
-            why = f"given to no student, because different clues fit {_list(some)}"
+        if by_all:
+            why = f"several students of the roster could be this one: {_list(by_all)}"
+        elif by_any:
+            why = f"given to no student, because different clues fit {_list(by_any)}"
         elif _has_canvas([person]) and not _has_canvas(roster):
             why = f"{why}; {GRADEBOOK}"
         strangers.append(person.noted(why))
