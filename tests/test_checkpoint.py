@@ -12,6 +12,8 @@ from contextlib import suppress
 from functools import cached_property, partial
 from hashlib import sha256
 from pathlib import Path
+from types import ModuleType
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -30,7 +32,9 @@ from fedlab_edu import (
     start,
     train,
 )
+from fedlab_edu.models.copies import Copies
 from fedlab_edu.models.model import cross_entropy
+from fedlab_edu.rounds import checkpoint
 from fedlab_edu.rounds.fingerprint import fingerprint
 from tests.test_methods import METHODS
 from tests.test_run import Noting
@@ -128,6 +132,32 @@ def malicious(file: Path) -> None:
     signed(Malicious(file), file)
 
 
+class Called:
+    """Calls something of this package that is no frozen dataclass and no named tuple."""
+
+    def __init__(self, function: Callable[..., object], *args: object) -> None:
+        self.function, self.args = function, args
+
+    def __reduce__(self) -> tuple[Callable[..., object], tuple[object, ...]]:
+        return self.function, self.args
+
+
+def our_function(file: Path) -> None:
+    signed(Called(checkpoint.write, 1, str(file.parent / "ran")), file)
+
+
+def our_class(file: Path) -> None:
+    signed(Called(Copies, None), file)
+
+
+def our_command(file: Path) -> None:
+    """The module of the command line, which runs the command where it is imported."""
+    main = ModuleType("fedlab_edu.__main__")
+    main.Run = type("Run", (), {"__module__": main.__name__})  # type: ignore[attr-defined]
+    with mock.patch.dict(sys.modules, {main.__name__: main}):
+        signed(main.Run(), file)
+
+
 def plain_pickle(file: Path) -> None:
     raw = pickle.dumps(Malicious(file), protocol=2)
     file.write_bytes(raw + sha256(raw).digest())
@@ -151,6 +181,9 @@ def of_another_version(file: Path) -> None:
         empty,
         text,
         malicious,
+        our_function,
+        our_class,
+        our_command,
         plain_pickle,
         of_another_version,
     ],

@@ -8,7 +8,7 @@ import pytest
 
 PACKAGE = Path(__file__).parents[1] / "fedlab_edu"
 LEVEL = {
-    "validate": 0, "registry": 0, "progress": 0, "tensors": 1, "seeds": 1, "models": 2, "data": 2,
+    "validate": 0, "progress": 0, "tensors": 1, "seeds": 1, "models": 2, "data": 2,
     "training": 3, "features": 3, "oco": 3, "methods": 4, "rounds": 5, "search": 6, "tuners": 7,
     "flower": 6, "papers": 8, "experiments": 8, "widgets": 9, "live": 9,
 }  # fmt: skip
@@ -59,7 +59,7 @@ def test_no_two_modules_of_a_room_import_one_another() -> None:
 
 @pytest.mark.parametrize("path", RULES, ids=lambda p: str(p.relative_to(PACKAGE)))
 def test_rules_are_plain_python(path: Path) -> None:
-    ours = {"fedlab_edu.validate", "fedlab_edu.registry", "fedlab_edu.search.schedules"}
+    ours = {"fedlab_edu.validate", "fedlab_edu.search.schedules"}
     assert {m for m in imported(path) if m.startswith("fedlab_edu")} <= ours
     assert not {m.partition(".")[0] for m in imported(path)} & {"torch", "numpy", "jaxtyping"}
 

@@ -14,12 +14,10 @@ from fedlab_edu.data.clients import Clients
 from fedlab_edu.methods.fedavg import FedAvg
 from fedlab_edu.methods.method import ClientInput, ClientUpdate
 from fedlab_edu.models.model import Model
-from fedlab_edu.registry import storable
 from fedlab_edu.training.hparams import LocalHP
 from fedlab_edu.training.local import local_sgd
 
 
-@storable
 @dataclass(frozen=True)
 class Ditto(FedAvg):
     """FedAvg for the global model; client i also keeps a model v_i of its own.

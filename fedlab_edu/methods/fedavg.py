@@ -22,7 +22,6 @@ from fedlab_edu.methods.method import (
     size_weights,
 )
 from fedlab_edu.models.model import Model
-from fedlab_edu.registry import storable
 from fedlab_edu.tensors import as_float64
 from fedlab_edu.training.hparams import LocalHP, ServerHP
 from fedlab_edu.training.local import local_sgd
@@ -63,7 +62,6 @@ def server_sgd(
 SGDOnly = Annotated[str, one_of(("sgd",))]
 
 
-@storable
 @dataclass(frozen=True)
 class FedAvg(Checked):
     """Local SGD ``w_i = SGD_c(T_i, w)``, then a step towards ``sum_i n_i w_i / sum_i n_i``.

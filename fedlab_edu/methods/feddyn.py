@@ -14,13 +14,11 @@ from fedlab_edu.data.clients import Clients
 from fedlab_edu.methods.fedavg import FedAvg, server_sgd
 from fedlab_edu.methods.method import ClientInput, ClientUpdate, RoundUpdate, Server, equal_weights
 from fedlab_edu.models.model import Model
-from fedlab_edu.registry import storable
 from fedlab_edu.training.hparams import LocalHP, ServerHP
 from fedlab_edu.training.local import local_sgd
 from fedlab_edu.validate import require
 
 
-@storable
 @dataclass(frozen=True)
 class FedDyn(FedAvg):
     """SGD from w on ``L_i(u) - <g_i, u> + alpha/2 |u - w|^2``; the client state is g_i.

@@ -11,12 +11,10 @@ from fedlab_edu.methods.fedavg import FedAvg, SGDOnly
 from fedlab_edu.methods.method import ClientInput, ClientUpdate, RoundUpdate, Server
 from fedlab_edu.methods.scaffold import effective_steps
 from fedlab_edu.models.model import Model
-from fedlab_edu.registry import storable
 from fedlab_edu.training.hparams import LocalHP, ServerHP
 from fedlab_edu.training.plan import steps
 
 
-@storable
 @dataclass(frozen=True)
 class FedNova(FedAvg):
     """Normalised averaging: clients send ``w + (w_i - w) / tau_i``, which Agg scales by tau_eff.

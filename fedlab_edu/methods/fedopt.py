@@ -12,12 +12,10 @@ from torch import Tensor
 
 from fedlab_edu.methods.fedavg import FedAvg
 from fedlab_edu.methods.method import RoundUpdate, Server
-from fedlab_edu.registry import storable
 from fedlab_edu.training.hparams import ServerHP
 from fedlab_edu.validate import positive, share
 
 
-@storable
 @dataclass(frozen=True)
 class FedAdam(FedAvg):
     """Adam: ``m <- beta1 m + (1 - beta1) D``, ``w <- w + lr m / (sqrt(h) + tau)``, D = average - w.
@@ -46,7 +44,6 @@ class FedAdam(FedAvg):
         return self.beta2 * h + (1 - self.beta2) * square
 
 
-@storable
 @dataclass(frozen=True)
 class FedYogi(FedAdam):
     """FedAdam with ``h <- h - (1 - beta2) D^2 sign(h - D^2)``."""
@@ -55,7 +52,6 @@ class FedYogi(FedAdam):
         return h - (1 - self.beta2) * square * (h - square).sign()
 
 
-@storable
 @dataclass(frozen=True)
 class FedAdagrad(FedAdam):
     """FedAdam with ``h <- h + D^2``; beta2 is not used."""

@@ -16,7 +16,6 @@ from fedlab_edu.data.clients import Clients
 from fedlab_edu.methods.fedavg import FedAvg, SGDOnly
 from fedlab_edu.methods.method import ClientInput, ClientUpdate, no_pull
 from fedlab_edu.models.model import Model
-from fedlab_edu.registry import storable
 from fedlab_edu.training.hparams import LocalHP
 from fedlab_edu.training.local import local_sgd
 from fedlab_edu.training.memory import chunks
@@ -24,7 +23,6 @@ from fedlab_edu.training.plan import steps
 from fedlab_edu.validate import not_negative, require, whole
 
 
-@storable
 @dataclass(frozen=True)
 class FedPA(FedAvg):
     """SGD as a posterior sampler: after a burn-in, each sample is a mean of consecutive iterates.

@@ -10,12 +10,10 @@ from fedlab_edu.data.clients import Clients
 from fedlab_edu.methods.fedavg import FedAvg
 from fedlab_edu.methods.method import ClientInput, ClientUpdate
 from fedlab_edu.models.model import Model
-from fedlab_edu.registry import storable
 from fedlab_edu.training.hparams import LocalHP
 from fedlab_edu.training.local import local_sgd
 
 
-@storable
 @dataclass(frozen=True)
 class FedProx(FedAvg):
     """SGD from w on ``L_i(u) + mu/2 |u - w|^2``; Agg is FedAvg's. With mu = 0 it is FedAvg.

@@ -15,7 +15,6 @@ from fedlab_edu.data.clients import Clients
 from fedlab_edu.methods.fedavg import FedAvg, SGDOnly
 from fedlab_edu.methods.method import ClientInput, ClientUpdate, equal_weights, no_pull
 from fedlab_edu.models.model import Model
-from fedlab_edu.registry import storable
 from fedlab_edu.training.hparams import LocalHP
 from fedlab_edu.training.local import local_sgd
 from fedlab_edu.training.memory import chunks
@@ -24,7 +23,6 @@ from fedlab_edu.training.scores import gradient, hessian_product
 from fedlab_edu.validate import require
 
 
-@storable
 @dataclass(frozen=True)
 class MAML(FedAvg):
     """Clients send the gradient g_i, with respect to w, of their loss *after* adapting w.

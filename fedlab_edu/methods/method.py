@@ -8,13 +8,11 @@ from torch import Tensor
 
 from fedlab_edu.data.clients import Clients
 from fedlab_edu.models.model import Model
-from fedlab_edu.registry import storable
 from fedlab_edu.seeds import generator
 from fedlab_edu.training.hparams import LocalHP, ServerHP
 from fedlab_edu.validate import require
 
 
-@storable
 class Server(NamedTuple):
     """The server's state between rounds.
 

@@ -13,12 +13,10 @@ from fedlab_edu.data.clients import Clients
 from fedlab_edu.methods.fedavg import FedAvg
 from fedlab_edu.methods.method import ClientInput, ClientUpdate, RoundUpdate, Server, equal_weights
 from fedlab_edu.models.model import Model
-from fedlab_edu.registry import storable
 from fedlab_edu.training.hparams import LocalHP, ServerHP
 from fedlab_edu.validate import extra, not_negative, number, positive, require, whole
 
 
-@storable
 @dataclass(frozen=True)
 class DPFedAvg(FedAvg):
     """Clients clip their changes to the length `clip`; the server adds noise to their mean.

@@ -11,13 +11,11 @@ from fedlab_edu.data.clients import Clients
 from fedlab_edu.methods.fedavg import FedAvg, SGDOnly
 from fedlab_edu.methods.method import ClientInput, ClientUpdate
 from fedlab_edu.models.model import Model
-from fedlab_edu.registry import storable
 from fedlab_edu.training.hparams import LocalHP
 from fedlab_edu.training.scores import score
 from fedlab_edu.validate import not_negative, require
 
 
-@storable
 @dataclass(frozen=True)
 class QFedAvg(FedAvg):
     """The step ``w <- w - sum_i D_i / sum_i h_i``; ``D_i = F_i^q d_i`` and ``d_i = L (w - w_i)``.

@@ -8,10 +8,8 @@ from dataclasses import dataclass
 
 from fedlab_edu.methods.fedavg import FedAvg
 from fedlab_edu.methods.method import equal_weights
-from fedlab_edu.registry import storable
 
 
-@storable
 @dataclass(frozen=True)
 class Reptile(FedAvg):
     """FedAvg with equal weights: ``w <- w + eps mean_i (w_i - w)``, where the paper's eps is b.lr.

@@ -14,7 +14,6 @@ from torch import Tensor
 
 from fedlab_edu.methods.fedavg import FedAvg
 from fedlab_edu.methods.method import RoundUpdate, Server, equal_weights
-from fedlab_edu.registry import storable
 from fedlab_edu.training.hparams import ServerHP
 from fedlab_edu.validate import number, require, whole
 
@@ -24,7 +23,6 @@ def _below_half(name: str, value: Any) -> float:
     return float(value)
 
 
-@storable
 @dataclass(frozen=True)
 class Median(FedAvg):
     """FedAvg with the coordinate-wise median in place of the average.
@@ -46,7 +44,6 @@ class Median(FedAvg):
         return (rows[(B - 1) // 2] + rows[B // 2]) / 2
 
 
-@storable
 @dataclass(frozen=True)
 class TrimmedMean(Median):
     """FedAvg with the coordinate-wise mean without the ``floor(beta B)`` values at either end.
@@ -61,7 +58,6 @@ class TrimmedMean(Median):
         return W.sort(0).values[cut : len(W) - cut].mean(0)
 
 
-@storable
 @dataclass(frozen=True)
 class Krum(Median):
     """FedAvg with the one model that is closest to its B - f - 2 nearest others.

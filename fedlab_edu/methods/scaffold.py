@@ -22,7 +22,6 @@ from fedlab_edu.methods.method import (
     no_pull,
 )
 from fedlab_edu.models.model import Model
-from fedlab_edu.registry import storable
 from fedlab_edu.training.hparams import LocalHP, ServerHP
 from fedlab_edu.training.local import local_sgd
 from fedlab_edu.training.plan import steps
@@ -30,7 +29,6 @@ from fedlab_edu.training.scores import gradient
 from fedlab_edu.validate import one_of, require
 
 
-@storable
 @dataclass(frozen=True)
 class Scaffold(FedAvg):
     """Local steps ``y <- y - lr (g - c_i + c)`` with control variates c_i, and their mean c.

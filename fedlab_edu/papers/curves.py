@@ -17,7 +17,6 @@ from fedlab_edu.models.model import Model
 from fedlab_edu.papers.experiment import Experiment, Record
 from fedlab_edu.papers.report import DIFFERENCES, paired, same_seeds
 from fedlab_edu.papers.searches import Searched, Setting, Target, Tuning, rates
-from fedlab_edu.registry import storable
 from fedlab_edu.rounds.objectives import Average, evaluate, personalise
 from fedlab_edu.search.race import Race
 from fedlab_edu.tuners.fedpop import FedPop
@@ -26,7 +25,6 @@ _TESTS: Mapping[Target, Callable[..., Average]] = {"global": evaluate, "personal
 SHARES = (0.25, 0.5, 0.75, 1.0)  # of the budget, in reports
 
 
-@storable
 @dataclass(frozen=True, eq=False)
 class Watched:
     """A search, and the test errors of its winner after each step, which the search never sees.

@@ -20,7 +20,6 @@ from fedlab_edu.papers.experiment import Experiment
 from fedlab_edu.papers.fedex import SETTINGS
 from fedlab_edu.papers.fedpop import Member
 from fedlab_edu.papers.searches import Setting
-from fedlab_edu.registry import storable
 from fedlab_edu.rounds.result import Round
 from fedlab_edu.rounds.run import Run
 from fedlab_edu.search.workers import Play, play_here
@@ -30,7 +29,6 @@ from fedlab_edu.tuners.fedpop import FedPop
 from fedlab_edu.validate import Checked, require, whole
 
 
-@storable
 @dataclass(frozen=True)
 class Noise(Checked):
     """The noise between the clients' errors and what the server sees of them.
@@ -94,7 +92,6 @@ class Noise(Checked):
         return replace(after, tuner=tuner, history=(*after.history[:-1], seen))
 
 
-@storable
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class NoisyFedPop(FedPop):
     """A population of members that sees hidden scores only."""

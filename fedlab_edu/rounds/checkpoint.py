@@ -4,6 +4,7 @@ import os
 from collections.abc import Callable, Sequence
 from dataclasses import fields, is_dataclass
 from hashlib import sha256
+from importlib import import_module
 from io import BytesIO
 from pathlib import Path
 from pickle import UnpicklingError
@@ -14,7 +15,6 @@ import torch
 
 from fedlab_edu.data.clients import Federation
 from fedlab_edu.models.model import Model
-from fedlab_edu.registry import import_home, storable_classes
 from fedlab_edu.rounds.fingerprint import state_of
 from fedlab_edu.rounds.identity import differences, identity
 from fedlab_edu.rounds.run import Run
@@ -22,6 +22,7 @@ from fedlab_edu.validate import require
 
 _DIGEST = sha256().digest_size  # bytes; the digest is the end of a file
 _ONE_AT_A_TIME = Lock()  # PyTorch's safe classes are one list for all threads
+_BROKEN = (RuntimeError, UnpicklingError, ValueError, TypeError, LookupError, AttributeError)
 
 
 def save_run(
@@ -108,9 +109,10 @@ def write(value: object, path: str | Path, check: Callable[[bytes], object] | No
 
 
 def read(whole: bytes, path: str | Path, also: Sequence[type], allowed: str, reader: str) -> object:
-    """Return the value in the bytes of a file, made of our own classes and ``also`` only.
+    """Return the value in the bytes of a file, made of our values and classes of ``also`` only.
 
-    The error message names what is allowed, and the ``reader`` that takes ``also``.
+    Ours are the frozen dataclasses and named tuples of this package: creating one has no side
+    effects. The error message names what is allowed, and the ``reader`` that takes ``also``.
 
     Raises:
         ValueError: the file is damaged, has a class that is not allowed, or lacks fields that its
@@ -118,28 +120,33 @@ def read(whole: bytes, path: str | Path, also: Sequence[type], allowed: str, rea
     """
     content, digest = memoryview(whole)[:-_DIGEST], whole[-_DIGEST:]
     require(sha256(content).digest() == digest, "path", str(path), allowed)
-    imported: set[str] = set()
-    while True:
-        try:
-            with _ONE_AT_A_TIME, torch.serialization.safe_globals([*storable_classes(), *also]):
+    try:
+        with _ONE_AT_A_TIME:
+            named = torch.serialization.get_unsafe_globals_in_checkpoint(BytesIO(content))
+            ours = [found for name in named if (found := _value_class(name))]
+            with torch.serialization.safe_globals([*ours, *also]):
                 value = torch.load(BytesIO(content), map_location="cpu", weights_only=True)
-            break
-        except (
-            RuntimeError,
-            UnpicklingError,
-            ValueError,
-            TypeError,
-            LookupError,
-            AttributeError,
-        ) as error:
-            unknown = str(error).partition("GLOBAL ")[2].split(" ")[0]
-        if unknown not in imported and import_home(unknown):
-            imported.add(unknown)
-            continue
+    except _BROKEN as error:
+        unknown = str(error).partition("GLOBAL ")[2].split(" ")[0]
         classes = f", whose own classes are named to {reader}; this one has {unknown}"
         require(False, "path", str(path), allowed + (classes if unknown else ""))
     require(_of_this_version(value), "path", str(path), f"{allowed}, by this version")
     return value
+
+
+def _value_class(name: str) -> type | None:
+    """Return the frozen dataclass or named tuple of this package that has a full name, or None."""
+    home, _, own = name.rpartition(".")
+    if not home.startswith("fedlab_edu.") or "__" in home:
+        return None
+    try:
+        found = getattr(import_module(home), own, None)
+    except ImportError:
+        return None
+    if not isinstance(found, type) or found.__module__ != home:
+        return None
+    frozen = getattr(getattr(found, "__dataclass_params__", None), "frozen", False)
+    return found if frozen or (issubclass(found, tuple) and hasattr(found, "_fields")) else None
 
 
 def _of_this_version(value: object) -> bool:

@@ -7,7 +7,6 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from fedlab_edu.registry import storable
 from fedlab_edu.tensors import as_float64
 from fedlab_edu.training.scores import Score
 
@@ -15,7 +14,6 @@ LARGEST = 1e100  # larger scores have diverged: divided by a probability they ma
 GROWN = 10.0  # a mean loss that has grown so much has diverged
 
 
-@storable
 class RoundResult(NamedTuple):
     """The outcome of a round for the tuner: B clients with validation examples, perhaps none.
 
@@ -36,7 +34,6 @@ class RoundResult(NamedTuple):
     diverged: Bool[Tensor, " B"]
 
 
-@storable
 @dataclass(frozen=True, eq=False)
 class Round:
     """One round in the history: B clients, the row of the table that each used, and scores on V_i.

@@ -14,7 +14,6 @@ from torch import Tensor
 from fedlab_edu.data.clients import Federation, Sizes
 from fedlab_edu.methods import FedAvg, Method, Server, check_control, check_mu
 from fedlab_edu.models.model import Model
-from fedlab_edu.registry import storable
 from fedlab_edu.rounds.result import Round
 from fedlab_edu.rounds.tuner import Fixed, Tuner
 from fedlab_edu.seeds import seed_for
@@ -24,7 +23,6 @@ from fedlab_edu.training.scores import Score
 from fedlab_edu.validate import require, require_all, require_type, whole
 
 
-@storable
 @dataclass(frozen=True, eq=False)
 class Run:
     """A run between two rounds.

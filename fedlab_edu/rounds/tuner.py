@@ -7,7 +7,6 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
-from fedlab_edu.registry import storable
 from fedlab_edu.rounds.result import RoundResult
 from fedlab_edu.tensors import as_indices
 from fedlab_edu.training.hparams import LocalHP
@@ -73,7 +72,6 @@ class Tuner(Protocol):
         """Stop exploring: from now on every client trains with `final`."""
 
 
-@storable
 @dataclass(frozen=True, eq=False)
 class Fixed:
     """A tuner without tuning: one configuration for all clients, or one for each client.

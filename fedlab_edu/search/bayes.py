@@ -16,7 +16,6 @@ from torch import Tensor
 from fedlab_edu.data.clients import Federation
 from fedlab_edu.methods import Method
 from fedlab_edu.models.model import Model
-from fedlab_edu.registry import storable
 from fedlab_edu.rounds.run import start
 from fedlab_edu.search.arms import arm_generator, draw_arms, draw_point, fixed_tuner
 from fedlab_edu.search.distributions import Choice, Distribution
@@ -29,7 +28,6 @@ from fedlab_edu.seeds import seed_for
 from fedlab_edu.validate import extra, require, whole
 
 
-@storable
 @dataclass(frozen=True, eq=False, repr=False)
 class Bayes(Race):
     """A race of arms one after another, each chosen by all earlier scores.

@@ -14,13 +14,11 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from fedlab_edu.registry import storable
 from fedlab_edu.search.neighbours import Support, stride, window
 from fedlab_edu.tensors import as_float64
 from fedlab_edu.validate import MOST, number, require, share, whole
 
 
-@storable
 @dataclass(frozen=True)
 class Uniform:
     """Uniform on [low, high], finite numbers with low < high."""
@@ -106,7 +104,6 @@ class Uniform:
         return value
 
 
-@storable
 class LogUniform(Uniform):
     """Uniform in the logarithm, for 0 < low < high."""
 
@@ -126,7 +123,6 @@ class LogUniform(Uniform):
         return value.masked_fill(coordinate <= a, self.low).masked_fill(coordinate >= b, self.high)
 
 
-@storable
 class OneMinusLogUniform(LogUniform):
     """1 - `LogUniform`: a decay near 1, at a distance from low to high below it."""
 
@@ -137,7 +133,6 @@ class OneMinusLogUniform(LogUniform):
         return 1 - super()._value(coordinate)
 
 
-@storable
 @dataclass(frozen=True)
 class Choice:
     """One of n equally likely options; the coordinate is the place in the list, 0 to n - 1.

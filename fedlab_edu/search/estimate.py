@@ -7,7 +7,6 @@ from typing import Annotated, Literal
 
 from fedlab_edu.data.clients import Federation
 from fedlab_edu.models.model import Model
-from fedlab_edu.registry import storable
 from fedlab_edu.rounds.objectives import average
 from fedlab_edu.rounds.result import Round, divergence
 from fedlab_edu.rounds.run import Run
@@ -18,7 +17,6 @@ from fedlab_edu.validate import Checked, share
 Target = Literal["global", "personalised", "averaged"]
 
 
-@storable
 @dataclass(frozen=True)
 class Estimate(Checked):
     """The rule that turns the validation scores of an arm's rounds into its estimate.

@@ -18,7 +18,6 @@ from torch import Tensor
 from fedlab_edu.data.clients import Federation
 from fedlab_edu.methods import Method
 from fedlab_edu.models.model import Model
-from fedlab_edu.registry import storable
 from fedlab_edu.rounds.run import Run, check_types, start
 from fedlab_edu.search.alive import SideBySide
 from fedlab_edu.search.arms import Arm
@@ -32,7 +31,6 @@ Select = Literal["survivor", "best_seen"]
 _PER_ARM = ("runs", "traces", "out")
 
 
-@storable
 @dataclass(frozen=True, eq=False, repr=False)
 class Race(SideBySide, Checked):
     """Arms in brackets, each with a schedule of its own.

@@ -8,11 +8,9 @@ from itertools import count, cycle, pairwise, takewhile
 from math import inf, isnan
 from typing import Literal, NamedTuple, SupportsIndex
 
-from fedlab_edu.registry import storable
 from fedlab_edu.validate import MOST, require, whole
 
 
-@storable
 class Schedule(NamedTuple):
     """One bracket: arms that start together, some of which stop early.
 

@@ -13,7 +13,6 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from fedlab_edu.registry import storable
 from fedlab_edu.search.distributions import (
     Choice,
     Distribution,
@@ -31,7 +30,6 @@ from fedlab_edu.validate import MOST, require, require_all, require_type, share,
 _Table = TypeVar("_Table", LocalHP, ServerHP)
 
 
-@storable
 @dataclass(frozen=True)
 class SearchSpace(Generic[_Table]):
     """A distribution for each tuned hyperparameter; the others keep their defaults.
@@ -133,7 +131,6 @@ class SearchSpace(Generic[_Table]):
         return row.with_columns({**{n: c.repeat(k) for n, c in row.columns.items()}, **new})
 
 
-@storable
 class Spaces(NamedTuple):
     """The search spaces of the clients (c) and of the server (b)."""
 
@@ -151,7 +148,6 @@ class Spaces(NamedTuple):
         return c[0], b
 
 
-@storable
 class PerClient(NamedTuple):
     """A configuration for each client of a federation, all from one space.
 

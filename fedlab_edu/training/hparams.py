@@ -12,7 +12,6 @@ from typing import Any, TypeVar
 import torch
 from torch import Tensor
 
-from fedlab_edu.registry import storable
 from fedlab_edu.validate import require, require_all, shown, updated
 
 
@@ -103,7 +102,6 @@ class _Columns:
         return updated(tables[0], **columns)
 
 
-@storable
 @dataclass(frozen=True, eq=False, repr=False)
 class LocalHP(_Columns):
     """c, the hyperparameters of local training: one configuration, or a table of k rows.
@@ -124,7 +122,6 @@ class LocalHP(_Columns):
     epochs: Any = _column(1, _whole, "whole numbers of at least 1")
 
 
-@storable
 @dataclass(frozen=True, eq=False, repr=False)
 class ServerHP(_Columns):
     """b, the hyperparameters of aggregation: rate ``lr decay^(t-1)`` in round t, and momentum.

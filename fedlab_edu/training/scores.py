@@ -10,7 +10,6 @@ from torch import Tensor
 
 from fedlab_edu.data.clients import Clients
 from fedlab_edu.models.model import Model
-from fedlab_edu.registry import storable
 from fedlab_edu.training.local import fits, threads_for
 from fedlab_edu.training.memory import SCORE_BYTES, activations
 from fedlab_edu.training.threads import run_parallel
@@ -19,7 +18,6 @@ MODELS_BYTES = 4 << 20  # models of one block, if they are more than 16
 ROWS_AT_ONCE = 4096  # examples of one model in one chunk; more is no faster
 
 
-@storable
 class Score(NamedTuple):
     """Mean loss and error rate of each of B clients; +inf where a model has diverged."""
 

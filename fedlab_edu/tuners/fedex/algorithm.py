@@ -7,11 +7,9 @@ theta, and its score moves theta by exponentiated gradient.
 from math import exp, log
 from typing import NamedTuple
 
-from fedlab_edu.registry import storable
 from fedlab_edu.tuners.fedex.rules import draw_row, exponentiate, gradient, step_size
 
 
-@storable
 class Theta(NamedTuple):
     """A distribution over k rows: ``z = log theta``, and the largest ``|g_j|`` of each gradient."""
 

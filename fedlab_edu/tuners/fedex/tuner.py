@@ -10,7 +10,6 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from fedlab_edu.registry import storable
 from fedlab_edu.rounds.result import RoundResult
 from fedlab_edu.tensors import as_float64
 from fedlab_edu.training.hparams import LocalHP
@@ -19,7 +18,6 @@ from fedlab_edu.tuners.fedex.rules import entropy
 from fedlab_edu.validate import Checked, not_negative, require, share, updated, whole
 
 
-@storable
 @dataclass(frozen=True, eq=False)
 class FedEx(Checked):
     """A distribution theta over the k rows of a table, moved by exponentiated gradient.

@@ -15,7 +15,6 @@ from torch import Tensor
 
 from fedlab_edu.data.clients import Federation
 from fedlab_edu.models.model import Model
-from fedlab_edu.registry import storable
 from fedlab_edu.search.workers import Play, play_here
 from fedlab_edu.tensors import as_float64
 from fedlab_edu.tuners.fedpop.population import FedPop, fedpop_g
@@ -24,7 +23,6 @@ from fedlab_edu.validate import MOST, number, require
 _TOL = 1e-9  # 0.1 + 0.2 and 0.3 are one moment on paper
 
 
-@storable
 @dataclass(frozen=True, eq=False, repr=False)
 class Clocked(FedPop):
     """A FedPop search on a simulated clock; `clocked` starts one.

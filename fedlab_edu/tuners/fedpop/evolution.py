@@ -8,7 +8,6 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from fedlab_edu.registry import storable
 from fedlab_edu.search.distributions import Choice, Distribution
 from fedlab_edu.search.space import SearchSpace
 from fedlab_edu.tensors import as_float64
@@ -72,7 +71,6 @@ def clip_to_box(distribution: Distribution, values: Tensor, pair: Tensor) -> Ten
     return as_float64(distribution.options)[distribution.check(values).clamp(first, last)]
 
 
-@storable
 @dataclass(frozen=True)
 class Evolution(Checked):
     """The rules that FedPop-G and FedPop-L share.

@@ -13,7 +13,6 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
-from fedlab_edu.registry import storable
 from fedlab_edu.rounds.result import RoundResult
 from fedlab_edu.search.schedules import best_index
 from fedlab_edu.search.space import SearchSpace
@@ -24,7 +23,6 @@ from fedlab_edu.tuners.fedpop.rules import discounted_score, pair_parents
 from fedlab_edu.validate import Checked, require, updated, whole
 
 
-@storable
 @dataclass(frozen=True)
 class Local(Checked):
     """The options of FedPop-L.
@@ -46,7 +44,6 @@ class Local(Checked):
     freeze_on: Literal["base", "best"] = "base"
 
 
-@storable
 @dataclass(frozen=True, eq=False)
 class FedPopL:
     """A tuner of K vectors near a base; the k-th of K clients trains with the k-th vector.

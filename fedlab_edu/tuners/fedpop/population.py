@@ -14,7 +14,6 @@ import torch
 
 from fedlab_edu.data.clients import Federation
 from fedlab_edu.models.model import Model
-from fedlab_edu.registry import storable
 from fedlab_edu.rounds.result import Round
 from fedlab_edu.rounds.run import Run
 from fedlab_edu.rounds.tuner import Fixed
@@ -73,7 +72,6 @@ def fedpop_g(search: _P, members: Sequence[int]) -> _P:
     return replace(search, runs=tuple(run for _, run in new), births=births)
 
 
-@storable
 class Birth(NamedTuple):
     """A configuration that a member trains with from some round on.
 
@@ -91,7 +89,6 @@ class Birth(NamedTuple):
     b: ServerHP
 
 
-@storable
 @dataclass(frozen=True, eq=False, repr=False)
 class FedPop(SideBySide):
     """A search by a population of members that train side by side; `fedpop` starts one.

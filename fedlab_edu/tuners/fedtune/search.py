@@ -19,7 +19,6 @@ from torch import Tensor
 from fedlab_edu.data.clients import Federation
 from fedlab_edu.methods import FedAvg, Method, Server, check_mu
 from fedlab_edu.models.model import Model, cross_entropy
-from fedlab_edu.registry import storable
 from fedlab_edu.rounds.run import Run, start
 from fedlab_edu.rounds.tuner import Fixed
 from fedlab_edu.search.alive import summary
@@ -63,7 +62,6 @@ def fedtune_round(search: "FedTune", model: Model, fed: Federation) -> "FedTune"
                    history=(*search.history, played))  # fmt: skip
 
 
-@storable
 class FedTuneRound(NamedTuple):
     """One round: each client's row of the table, the ensemble's loss on the server's data, and
     each client's credit, without a baseline: -inf if the client has diverged."""
@@ -73,7 +71,6 @@ class FedTuneRound(NamedTuple):
     credit: tuple[float, ...]
 
 
-@storable
 @dataclass(frozen=True, eq=False)
 class FedTune(Checked):
     """A search for one row of a table for each client; `fedtune` starts one.

@@ -11,7 +11,6 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
-from fedlab_edu.registry import storable
 from fedlab_edu.rounds.result import RoundResult
 from fedlab_edu.rounds.tuner import Fixed
 from fedlab_edu.training.hparams import LocalHP
@@ -20,7 +19,6 @@ from fedlab_edu.tuners.weights.rules import multiplicative_weights
 from fedlab_edu.validate import Checked, number, require, whole
 
 
-@storable
 @dataclass(frozen=True, eq=False)
 class MultiplicativeWeights(Checked):
     """A distribution p over the k rows of a table, moved by multiplicative weights.
