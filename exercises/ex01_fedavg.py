@@ -78,7 +78,9 @@ def fedavg_round(
 # Clients that train longer move further apart. But their average moves further, too. Which of the
 # two grows faster? `fedlab_edu.experiments.drift.relative_drift(alpha, epochs, seed)` plays one
 # round and returns how far the clients end from their average, divided by how far the average has
-# moved. Below 1 the clients agree more than they differ.
+# moved. Below 1 the clients agree more than they differ. `alpha` says how alike the clients are:
+# with 100 all have the ten digits in nearly equal shares; with 0.1 two digits make up about four
+# fifths of a typical client's images (its labels are *skewed*).
 #
 # 1. Predict, before you measure, what happens for very skewed clients (`alpha = 0.1`) when they
 #    train for 8 epochs in place of 1.
@@ -89,7 +91,9 @@ def fedavg_round(
 #
 #        conditions = [(100.0, 1), (100.0, 8), (0.1, 1), (0.1, 8)]  # alpha, epochs
 #        table = table_3(relative_drift, conditions, range(6))
-#        print(table, interval_3(table[2], table[3], 2.571))
+#        for condition, row in zip(conditions, table):
+#            print(condition, "mean", sum(row) / len(row))
+#        print(interval_3(table[2], table[3], 2.571))
 #
 #    The runs are *paired*: all conditions see the same seeds, so the luck of a seed cancels in a
 #    difference. 2.571 is the 97.5 % quantile of Student's distribution with 5 degrees of freedom.

@@ -99,9 +99,9 @@ def survivors(scores: list[float], eta: int) -> list[int]:
     """Exercise 3.3: which arms go on after an elimination.
 
     Args:
-        scores: of each living arm; lower is better. A model that has diverged
-            may have the score inf or NaN ("not a number", math.nan); NaN counts
-            as inf.
+        scores: of each arm that is still alive; lower is better. A model that
+            has diverged may have the score inf or NaN ("not a number",
+            math.nan); NaN counts as inf.
         eta: at least 2.
 
     Returns: the positions in `scores`, counted from 0, of the floor(n / eta)
@@ -205,8 +205,10 @@ def perturb(
 #
 #        conditions = [(5, False), (5, True), (20, False), (20, True)]  # clients, same
 #        table = table_6(winner_repeats, conditions, range(10))
-#        print(table)
-#        print(interval_6(table[0], table[1], 2.262), interval_6(table[1], table[2], 2.262))
+#        for condition, row in zip(conditions, table):
+#            print(condition, "mean", sum(row) / len(row))
+#        for i in (0, 1):
+#            print(conditions[i], conditions[i + 1], interval_6(table[i], table[i + 1], 2.262))
 #
 #    The runs are *paired*: all conditions judge the same arms. 2.262 is the 97.5 % quantile of
 #    Student's distribution with 9 degrees of freedom.

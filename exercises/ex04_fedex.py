@@ -28,7 +28,7 @@ from torch import Tensor
 
 # %% tags=["exercise", "q1"]
 def gradient(
-    theta: Tensor, arm: Tensor, score: Tensor, size: Tensor, baseline: float
+    theta: Tensor, row: Tensor, score: Tensor, size: Tensor, baseline: float
 ) -> Tensor:
     """Exercise 4.1: an estimate of the gradient of the mean score with respect
     to theta.
@@ -42,7 +42,7 @@ def gradient(
     Args:
         theta: (k,), the probabilities of the rows. Some may be 0; nobody used
             those rows.
-        arm: (B,), int64, the row that each client used. Several clients may
+        row: (B,), int64, the row that each client used. Several clients may
             have used the same.
         score: (B,), the clients' scores.
         size: (B,), their numbers of validation examples.
@@ -110,7 +110,7 @@ def baseline(trace: list[float], gamma: float) -> float:
 def fedex_round(
     z: Tensor,
     trace: list[float],
-    arm: Tensor,
+    row: Tensor,
     score: Tensor,
     size: Tensor,
     gamma: float,
@@ -126,7 +126,7 @@ def fedex_round(
     Args:
         z: (k,), log theta. The clients drew their rows from theta = exp(z).
         trace: the mean scores of the earlier rounds, as in 4.3.
-        arm, score, size: (B,), of this round, as in 4.1.
+        row, score, size: (B,), of this round, as in 4.1.
         gamma: as in 4.3.
 
     Returns: a pair (z, trace).

@@ -62,7 +62,7 @@ def halve(scores: np.ndarray, alive: np.ndarray) -> np.ndarray:
     """Exercise 5.2: the probabilities with which the examples of the next round
     draw their maps.
 
-    The better half of the n living maps stays, in full ceil(n / 2). The paper
+    Of the n maps that are still alive, the better half stays: ceil(n / 2). The paper
     prints another rule: p_i becomes 2 p_i if s_i is at most the median of all k
     scores, and else 0. Then the maps that have gone still count in the median.
     With the same scores in each round:
@@ -75,9 +75,9 @@ def halve(scores: np.ndarray, alive: np.ndarray) -> np.ndarray:
         scores: (k,), lower is better, and NaN counts as inf. Those of maps that
             have gone play no part; they may even be lower than all others, or
             NaN.
-        alive: (k,), bool, which maps are living, at least one.
+        alive: (k,), bool, which maps are still alive, at least one.
 
-    Returns: (k,), the same probability for each of the ceil(n / 2) living maps
+    Returns: (k,), the same probability for those ceil(n / 2) maps still alive
         with the lowest scores, so that the sum is 1, and 0 for all other maps.
         Of equal scores those at lower positions stay. scores and alive are not
         changed.
@@ -142,7 +142,9 @@ def weights_round(
 #
 #        conditions = [(2.0, False), (2.0, True), (4.0, False), (4.0, True)]  # ratio, divide
 #        table = table_4(better_share, conditions, range(6))
-#        print(table, interval_4(table[2], table[3], 2.571))
+#        for condition, row in zip(conditions, table):
+#            print(condition, "mean", sum(row) / len(row))
+#        print(interval_4(table[2], table[3], 2.571))
 #
 #    The runs are *paired*: all conditions see the same seeds. 2.571 is the 97.5 % quantile of
 #    Student's distribution with 5 degrees of freedom.

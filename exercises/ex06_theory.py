@@ -139,7 +139,9 @@ def best_step(
 #
 #        conditions = [(0.0, 100), (0.0, 1000), (0.5, 100), (0.5, 1000)]  # V, tau
 #        table = table_4(looseness, conditions, range(5))
-#        print(table, interval_4(table[0], table[1], 2.776))
+#        for condition, row in zip(conditions, table):
+#            print(condition, "mean", sum(row) / len(row))
+#        print(interval_4(table[0], table[1], 2.776))
 #
 #    The runs are *paired*: all conditions see the same seeds. 2.776 is the 97.5 % quantile of
 #    Student's distribution with 4 degrees of freedom.

@@ -197,7 +197,9 @@ def directions(
 #        conditions = [("dummy_one", "joint"), ("dummy_one", "shared"),
 #                      ("leave_one_out", "shared"), ("reinforce", "shared")]
 #        table = table_5(personal_error, conditions, range(6))
-#        print(table, interval_5(table[1], table[2], 2.571))
+#        for condition, row in zip(conditions, table):
+#            print(condition, "mean", sum(row) / len(row))
+#        print(interval_5(table[1], table[2], 2.571))
 #
 #    The runs are *paired*: all conditions see the same seeds, so the luck of a seed cancels in a
 #    difference. 2.571 is the 97.5 % quantile of Student's distribution with 5 degrees of freedom.

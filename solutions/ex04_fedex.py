@@ -28,7 +28,7 @@ from torch import Tensor
 
 # %% tags=["exercise", "q1"]
 def gradient(
-    theta: Tensor, arm: Tensor, score: Tensor, size: Tensor, baseline: float
+    theta: Tensor, row: Tensor, score: Tensor, size: Tensor, baseline: float
 ) -> Tensor:
     """Exercise 4.1: an estimate of the gradient of the mean score with respect
     to theta.
@@ -42,7 +42,7 @@ def gradient(
     Args:
         theta: (k,), the probabilities of the rows. Some may be 0; nobody used
             those rows.
-        arm: (B,), int64, the row that each client used. Several clients may
+        row: (B,), int64, the row that each client used. Several clients may
             have used the same.
         score: (B,), the clients' scores.
         size: (B,), their numbers of validation examples.
@@ -58,7 +58,7 @@ def gradient(
     # BEGIN SOLUTION
     share = size / size.sum()
     g = torch.zeros_like(theta)
-    for i, j in enumerate(arm.tolist()):
+    for i, j in enumerate(row.tolist()):
         g[j] += share[i] * (score[i] - baseline) / theta[j]
     return g
     # END SOLUTION
@@ -122,7 +122,7 @@ def baseline(trace: list[float], gamma: float) -> float:
 def fedex_round(
     z: Tensor,
     trace: list[float],
-    arm: Tensor,
+    row: Tensor,
     score: Tensor,
     size: Tensor,
     gamma: float,
@@ -138,7 +138,7 @@ def fedex_round(
     Args:
         z: (k,), log theta. The clients drew their rows from theta = exp(z).
         trace: the mean scores of the earlier rounds, as in 4.3.
-        arm, score, size: (B,), of this round, as in 4.1.
+        row, score, size: (B,), of this round, as in 4.1.
         gamma: as in 4.3.
 
     Returns: a pair (z, trace).
@@ -154,7 +154,7 @@ def fedex_round(
     Roughly 5 lines; you may use your three functions from above.
     """
     # BEGIN SOLUTION
-    g = gradient(z.exp(), arm, score, size, baseline(trace, gamma))
+    g = gradient(z.exp(), row, score, size, baseline(trace, gamma))
     largest = g.abs().max().item()
     eta = math.sqrt(2 * math.log(len(z))) / largest if largest > 0 else 0.0
     mean = (size * score).sum() / size.sum()
@@ -254,9 +254,9 @@ def fedex_in_halving(
     everyone, size = torch.arange(clients), u.new_ones(clients)
     for t in range(rounds):
         for a, (z, trace) in state.items():
-            arm = draw(z, u[a, t])
+            row = draw(z, u[a, t])
             state[a] = fedex_round(
-                z, trace, arm, scores[a, t, everyone, arm], size, gamma
+                z, trace, row, scores[a, t, everyone, row], size, gamma
             )
         # equal ones stay in order
         order = sorted(state, key=lambda a: state[a][1][-1])

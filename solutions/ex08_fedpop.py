@@ -247,7 +247,9 @@ def vector_scores(
 #
 #        conditions = [("after", 0.01), ("difference", 0.01)]  # score, lr
 #        table = table_6(doublings, conditions, range(8))
-#        print(table, interval_6(table[0], table[1], 2.365))
+#        for condition, row in zip(conditions, table):
+#            print(condition, "mean", sum(row) / len(row))
+#        print(interval_6(table[0], table[1], 2.365))
 #
 #    The runs are *paired*: both conditions see the same seeds, so the luck of a seed cancels in a
 #    difference. 2.365 is the 97.5 % quantile of Student's distribution with 7 degrees of freedom.

@@ -173,7 +173,9 @@ def last_counted(rounds: list[list[int]], clients: int) -> np.ndarray:
 #
 #        conditions = [(6.0, True), (1.5, True)]  # seconds, skewed
 #        table = table_5(slow_error, conditions, range(8))
-#        print(table, interval_5(table[0], table[1], 2.365))
+#        for condition, row in zip(conditions, table):
+#            print(condition, "mean", sum(row) / len(row))
+#        print(interval_5(table[0], table[1], 2.365))
 #
 #    The runs are *paired*: both conditions see the same seeds, so the luck of a seed cancels in a
 #    difference. 2.365 is the 97.5 % quantile of Student's distribution with 7 degrees of freedom.

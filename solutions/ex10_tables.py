@@ -110,7 +110,9 @@ def verdict(mean: float, p: float, seeds: int) -> str:
 #
 #        conditions = [("validation", 5), ("test", 5)]  # by, rounds
 #        table = table_4(printed_error, conditions, range(8))
-#        print(table, interval_4(table[0], table[1], 2.365))
+#        for condition, row in zip(conditions, table):
+#            print(condition, "mean", sum(row) / len(row))
+#        print(interval_4(table[0], table[1], 2.365))
 #
 #    The runs are *paired*: both conditions see the same seeds, so the luck of a seed cancels in a
 #    difference. 2.365 is the 97.5 % quantile of Student's distribution with 7 degrees of freedom.

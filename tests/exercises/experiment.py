@@ -176,7 +176,7 @@ def check_sentences(student: Student, name: str) -> str:
     if not 3 <= number <= 5:
         raise Failure(f"{name} returned {number} sentences, expected three, or five at most.")
     if len(text) < 100:
-        raise Failure(f"{name} returned {len(text)} characters, expected three whole sentences.")
+        raise Failure(f"{name} returned {len(text)} characters, expected at least 100.")
     if not re.search(r"\d\.\d", text):
         raise Failure(f"{name} has no number of your table, such as 12.3.")
     return text

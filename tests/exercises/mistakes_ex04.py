@@ -18,7 +18,7 @@ class Scores(NamedTuple):
     """The arguments of `gradient`."""
 
     theta: Tensor
-    arm: Tensor
+    row: Tensor
     score: Tensor
     size: Tensor
     lam: float
@@ -34,11 +34,11 @@ class Scores(NamedTuple):
 
     @property
     def used(self) -> Tensor:
-        return torch.bincount(self.arm, minlength=len(self.theta)) > 0
+        return torch.bincount(self.row, minlength=len(self.theta)) > 0
 
     def by_row(self, values: Tensor) -> Tensor:
         """(k,), the sums of the values (B,) of the clients that used each row."""
-        return torch.zeros_like(self.theta).index_add(0, self.arm, values)
+        return torch.zeros_like(self.theta).index_add(0, self.row, values)
 
     def divided(self, sums: Tensor) -> Tensor:
         return torch.where(self.used, sums / self.theta, 0.0)
@@ -48,7 +48,7 @@ def by_fractions(s: Scores) -> Tensor:
     """The gradient, without rounding."""
     theta, score, size = ([Fraction(x) for x in v.tolist()] for v in (s.theta, s.score, s.size))
     g = [Fraction(0)] * len(theta)
-    for j, score_i, size_i in zip(s.arm.tolist(), score, size, strict=True):
+    for j, score_i, size_i in zip(s.row.tolist(), score, size, strict=True):
         g[j] += size_i / sum(size) * (score_i - Fraction(s.lam)) / theta[j]
     return real(*map(float, g))
 
@@ -59,7 +59,7 @@ def estimate(s: Scores) -> Tensor:
 
 def last_only(s: Scores) -> Tensor:
     g = torch.zeros_like(s.theta)
-    for j, value in zip(s.arm.tolist(), s.share * s.above, strict=True):
+    for j, value in zip(s.row.tolist(), s.share * s.above, strict=True):
         g[j] = value / s.theta[j]
     return g
 
@@ -69,18 +69,18 @@ GRADIENT: Mistakes = {
     "this multiplies by theta_j: divide by it": lambda s: s.theta * s.by_row(s.share * s.above),
     "the sizes are not divided by their sum": lambda s: s.divided(s.by_row(s.size * s.above)),
     "the sizes are divided by the number of clients: divide them by the sum of all B sizes":
-        lambda s: s.divided(s.by_row(s.size * s.above)) / len(s.arm),
+        lambda s: s.divided(s.by_row(s.size * s.above)) / len(s.row),
     "this divides by the number of clients as well: the shares of the sizes already sum to 1":
-        lambda s: estimate(s) / len(s.arm),
+        lambda s: estimate(s) / len(s.row),
     "each row's sizes are divided by their own sum: divide by that of all B clients":
         lambda s: s.divided(s.by_row(s.size * s.above) / s.by_row(s.size)),
     "this is the plain mean over the clients: a client counts by its share of all sizes":
-        lambda s: s.divided(s.by_row(s.above)) / len(s.arm),
+        lambda s: s.divided(s.by_row(s.above)) / len(s.row),
     "this is the plain mean over a row's clients: a client counts by its share of all sizes":
         lambda s: s.divided(s.by_row(s.above) / s.by_row(torch.ones_like(s.above))),
     "the sizes do not count: a client counts by its share of all sizes":
         lambda s: s.divided(s.by_row(s.above)),
-    "of several clients with one row only the last counts (g[arm] = ... and g[arm] += ... write "
+    "of several clients with one row only the last counts (g[row] = ... and g[row] += ... write "
     "each entry once): add up over the clients": last_only,
     "lambda is not subtracted": lambda s: s.divided(s.by_row(s.share * s.score)),
     "lambda is added: subtract it from each score":
@@ -93,7 +93,7 @@ GRADIENT: Mistakes = {
     "lambda is subtracted from each row after the division by theta_j: subtract it from each score":
         lambda s: s.by_row(s.share * s.score) / s.theta - s.lam,
     "lambda is subtracted after the division by theta_j: (score_i - lambda) / theta_j has brackets":
-        lambda s: s.by_row(s.share * (s.score / s.theta[s.arm] - s.lam)),
+        lambda s: s.by_row(s.share * (s.score / s.theta[s.row] - s.lam)),
     "a row that nobody used gets -lambda / theta_j: it gets 0":
         lambda s: torch.where(s.used, estimate(s), -s.lam / s.theta),
     "a row that nobody used gets -lambda: it gets 0":
@@ -101,7 +101,7 @@ GRADIENT: Mistakes = {
     "0 is divided by theta_j = 0 for a row that nobody used, which gives NaN: this row gets 0":
         lambda s: s.by_row(s.share * s.above) / s.theta,
     "these are numbers of the clients: add up those of the clients that used the same row":
-        lambda s: s.share * s.above / s.theta[s.arm],
+        lambda s: s.share * s.above / s.theta[s.row],
 }  # fmt: skip
 
 
@@ -186,13 +186,13 @@ class Round(NamedTuple):
 
     z: Tensor
     trace: list[float]
-    arm: Tensor
+    row: Tensor
     score: Tensor
     size: Tensor
     gamma: float
 
     def scores(self, lam: float) -> Scores:
-        return Scores(self.z.exp(), self.arm, self.score, self.size, lam)
+        return Scores(self.z.exp(), self.row, self.score, self.size, lam)
 
     @property
     def mean(self) -> float:
@@ -286,9 +286,9 @@ ROUND: Mistakes = {
     "this takes the logarithm to base 10: ln is math.log":
         with_factor(lambda s: math.sqrt(2 * math.log10(len(s.z)))),
     "k is the number of clients here: it is the number of rows, len(z)":
-        with_factor(lambda s: math.sqrt(2 * math.log(len(s.arm)))),
+        with_factor(lambda s: math.sqrt(2 * math.log(len(s.row)))),
     "k is the number of the rows that were used here: it is that of all rows, len(z)":
-        with_factor(lambda s: math.sqrt(2 * math.log(len(s.arm.unique())))),
+        with_factor(lambda s: math.sqrt(2 * math.log(len(s.row.unique())))),
     "where all g_j are 0 this divides 0 by 0: eta is 0 there":
         partial(moved, eta=lambda s, g: constant(s) / g.abs().max()),
     "the gradient is divided by z: theta is exp(z)":
@@ -450,9 +450,9 @@ def raced(
     for t in range(rounds):
         for a in alive:
             z, trace = states[a]
-            arm = rows(z, s.u[a, t])
-            score = real(*(s.scores[a, t, i, j].item() for i, j in enumerate(arm)))
-            one = Round(z, trace, torch.tensor(arm), score, torch.ones_like(score), s.gamma)
+            row = rows(z, s.u[a, t])
+            score = real(*(s.scores[a, t, i, j].item() for i, j in enumerate(row)))
+            one = Round(z, trace, torch.tensor(row), score, torch.ones_like(score), s.gamma)
             states[a] = State(play(one), [*trace, one.mean])
         if t + 1 in stops(s):
             best = sorted(alive, key=lambda a: (sign * judged(states[a].trace), a))
@@ -469,9 +469,9 @@ def raced_shared(s: Halved) -> tuple[int, Tensor]:
     alive, last = [*range(arms)], [0.0] * arms
     for t in range(rounds):
         for a in alive:
-            arm = drawn_rows(z, s.u[a, t])
-            score = real(*(s.scores[a, t, i, j].item() for i, j in enumerate(arm)))
-            one = Round(z, trace, torch.tensor(arm), score, torch.ones_like(score), s.gamma)
+            row = drawn_rows(z, s.u[a, t])
+            score = real(*(s.scores[a, t, i, j].item() for i, j in enumerate(row)))
+            one = Round(z, trace, torch.tensor(row), score, torch.ones_like(score), s.gamma)
             z, trace, last[a] = moved(one), [*trace, one.mean], one.mean
         if t + 1 in s.stops[:-1]:
             alive = sorted(sorted(alive, key=lambda a: (last[a], a))[: max(1, len(alive) // s.eta)])

@@ -72,8 +72,8 @@ def by_rule(*arguments: Any) -> tuple[Tensor, list[float]]:
     return moved(s), [*s.trace, s.mean]
 
 
-def rows(*arm: int) -> Tensor:
-    return torch.tensor(arm)
+def rows(*row: int) -> Tensor:
+    return torch.tensor(row)
 
 
 # --- ex04.1 ---------------------------------------------------------------------------------------
@@ -89,10 +89,10 @@ def drawn_scores(rng: random.Random, k: int, clients: int) -> Scores:
     weights = [rng.randrange(1, 20) for _ in range(k)]
     theta = real(*(w / sum(weights) for w in weights))
     used = rng.sample(range(k), k - 1)
-    arm = rows(*(used[i % len(used)] for i in rng.sample(range(clients), clients)))
+    row = rows(*(used[i % len(used)] for i in rng.sample(range(clients), clients)))
     score = real(*(rng.randrange(1, 100) / 100 for _ in range(clients)))
     size = real(*(rng.randrange(1, 60) for _ in range(clients)))
-    return Scores(theta, arm, score, size, rng.randrange(10, 90) / 100)
+    return Scores(theta, row, score, size, rng.randrange(10, 90) / 100)
 
 
 @gradient(points=1, aspect="a case computed by hand")
@@ -141,9 +141,9 @@ def test_gradient_is_unbiased_up_to_the_baseline(student: Student) -> None:
         """Return the mean over the k^B rounds that clients can draw, weighted by theta."""
         clients, total = torch.arange(len(losses)), 0.0
         for drawn in product(range(len(s.theta)), repeat=len(losses)):
-            arm = rows(*drawn)
-            one = s._replace(arm=arm, score=losses[clients, arm])
-            total = total + s.theta[arm].prod() * rule(one)
+            row = rows(*drawn)
+            one = s._replace(row=row, score=losses[clients, row])
+            total = total + s.theta[row].prod() * rule(one)
         return total
 
     def ask(s: Scores, losses: Tensor) -> Answer:
@@ -171,7 +171,7 @@ def test_gradient_is_unbiased_up_to_the_baseline(student: Student) -> None:
 def test_gradient_knows_no_order_and_no_scale(student: Student) -> None:
     s = drawn_scores(random.Random(3), 4, 6)
     want, order = by_fractions(s), torch.tensor([3, 0, 5, 1, 4, 2])
-    other = s._replace(arm=s.arm[order], score=s.score[order], size=s.size[order])
+    other = s._replace(row=s.row[order], score=s.score[order], size=s.size[order])
     check_gradient(
         student,
         Case((s,), want),
@@ -313,7 +313,7 @@ def other_rounds() -> list[Case]:
 def drawn_round(rng: random.Random, k: int, clients: int, rounds: int) -> Round:
     s = drawn_scores(rng, k, clients)
     trace = [rng.randrange(200, 800) / 1000 for _ in range(rounds)]
-    return Round(s.theta.log(), trace, s.arm, s.score, s.size, rng.randrange(1, 10) / 10)
+    return Round(s.theta.log(), trace, s.row, s.score, s.size, rng.randrange(1, 10) / 10)
 
 
 played_right = partial(right, by_the_book)
@@ -413,7 +413,7 @@ def test_one_client_moves_theta_by_the_same_whatever_its_score(student: Student)
 def test_round_knows_no_order_and_no_scale(student: Student) -> None:
     s = drawn_round(random.Random(11), 5, 6, 3)
     order = torch.tensor([3, 0, 5, 1, 4, 2])
-    other = s._replace(arm=s.arm[order], score=s.score[order], size=s.size[order])
+    other = s._replace(row=s.row[order], score=s.score[order], size=s.size[order])
     twice = s._replace(trace=[2 * x for x in s.trace], score=2 * s.score)
     want = by_the_book(s)
     check_z(

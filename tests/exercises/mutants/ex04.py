@@ -15,10 +15,10 @@ from fedlab_grade.mutants import include, right, wrong
 class in_logs:
     """The sums in another order: lambda is taken from the mean of a row, exp is summed in pairs."""
 
-    def gradient(theta, arm, score, size, baseline):
+    def gradient(theta, row, score, size, baseline):
         g = torch.zeros_like(theta)
-        for j in set(arm.tolist()):
-            n, x = size[arm == j], score[arm == j]
+        for j in set(row.tolist()):
+            n, x = size[row == j], score[row == j]
             g[j] = n.sum() / size.sum() * (n @ x / n.sum() - baseline) / theta[j]
         return g
 
@@ -31,8 +31,8 @@ class in_logs:
         weighted = (w * x for w, x in zip(weights, reversed(trace), strict=True))
         return math.fsum(weighted) / max(math.fsum(weights), 1)
 
-    def fedex_round(z, trace, arm, score, size, gamma):
-        g = gradient(z.exp(), arm, score, size, baseline(trace, gamma))
+    def fedex_round(z, trace, row, score, size, gamma):
+        g = gradient(z.exp(), row, score, size, baseline(trace, gamma))
         if g.count_nonzero():
             z = exponentiate(z, g / g.abs().max(), math.sqrt(math.log(len(z) ** 2)))
         mean = torch.dot(size, score) / size.sum()
@@ -57,12 +57,12 @@ class long:
             result += number
         return result
 
-    def gradient(theta, arm, score, size, baseline):
+    def gradient(theta, row, score, size, baseline):
         g = []
         for j in range(len(theta)):
             g_j = 0.0
-            for i in range(len(arm)):
-                if arm[i] == j:
+            for i in range(len(row)):
+                if row[i] == j:
                     weight = size[i].item() / total(size.tolist())
                     g_j += weight * (score[i].item() - baseline) / theta[j].item()
             g.append(g_j)
@@ -89,10 +89,10 @@ class long:
             weight *= gamma
         return weighted / weights
 
-    def fedex_round(z, trace, arm, score, size, gamma):
+    def fedex_round(z, trace, row, score, size, gamma):
         theta = torch.tensor([math.exp(z_j) for z_j in z.tolist()], dtype=torch.float64)
         lam = baseline(trace, gamma)
-        g = gradient(theta, arm, score, size, lam)
+        g = gradient(theta, row, score, size, lam)
         largest = 0
         for g_j in g.tolist():
             if abs(g_j) > largest:
@@ -129,12 +129,12 @@ class long:
         alive = list(range(A))
         for t in range(T):
             for a in alive:
-                arm = draw(zs[a], u[a][t])
+                row = draw(zs[a], u[a][t])
                 score = torch.zeros(B, dtype=torch.float64)
                 for i in range(B):
-                    score[i] = scores[a][t][i][arm[i]]
+                    score[i] = scores[a][t][i][row[i]]
                 ones = torch.ones(B, dtype=torch.float64)
-                zs[a], traces[a] = fedex_round(zs[a], traces[a], arm, score, ones, gamma)
+                zs[a], traces[a] = fedex_round(zs[a], traces[a], row, score, ones, gamma)
             if t + 1 in stops and t + 1 != stops[-1]:
                 number = max(1, len(alive) // eta)
                 while len(alive) > number:
@@ -157,10 +157,10 @@ class long:
 class numpy:
     """Arrays of NumPy in and through; no question calls another."""
 
-    def gradient(theta, arm, score, size, baseline):
-        theta, arm, score, size = (x.numpy() for x in (theta, arm, score, size))
+    def gradient(theta, row, score, size, baseline):
+        theta, row, score, size = (x.numpy() for x in (theta, row, score, size))
         g = np.zeros(len(theta))
-        np.add.at(g, arm, (score - baseline) * size / np.sum(size))
+        np.add.at(g, row, (score - baseline) * size / np.sum(size))
         g = np.divide(g, theta, out=np.zeros_like(g), where=g != 0)
         return torch.from_numpy(g)
 
@@ -173,14 +173,14 @@ class numpy:
             return np.float64(0)
         return np.average(trace, weights=np.power(gamma, np.arange(len(trace))[::-1]))
 
-    def fedex_round(z, trace, arm, score, size, gamma):
+    def fedex_round(z, trace, row, score, size, gamma):
         lam = np.float64(0)
         if trace:
             lam = np.average(trace, weights=gamma ** np.arange(len(trace))[::-1])
         mean = np.average(score.numpy(), weights=size.numpy())
         z, share = z.numpy(), (size / size.sum()).numpy()
-        by_client = share * (score.numpy() - lam) / np.exp(z)[arm.numpy()]
-        g = np.bincount(arm.numpy(), weights=by_client, minlength=len(z))
+        by_client = share * (score.numpy() - lam) / np.exp(z)[row.numpy()]
+        g = np.bincount(row.numpy(), weights=by_client, minlength=len(z))
         largest = np.linalg.norm(g, ord=np.inf)
         if largest > 0:
             z = z - np.sqrt(2 * np.log(len(z))) * (g / largest)
@@ -226,8 +226,8 @@ class short:
 class torch:
     """Tensors of torch, through and out: one_hot, scatter_add and distributions."""
 
-    def gradient(theta, arm, score, size, baseline):
-        used = one_hot(arm, len(theta)).to(theta.dtype)
+    def gradient(theta, row, score, size, baseline):
+        used = one_hot(row, len(theta)).to(theta.dtype)
         sums = (size * (score - baseline)) @ used / size.sum()
         return torch.where(used.any(0), sums / theta, torch.zeros_like(theta))
 
@@ -239,11 +239,11 @@ class torch:
         weights = gamma ** torch.arange(len(trace)).flip(0)
         return torch.dot(weights.double(), trace) / weights.sum()
 
-    def fedex_round(z, trace, arm, score, size, gamma):
+    def fedex_round(z, trace, row, score, size, gamma):
         z = z.clone().requires_grad_()
         share = size / size.sum()
         # the slope of sum_i share_i (score_i - lambda) z[arm_i] in theta is that in z over theta
-        loss = (share * (score - baseline(trace, gamma)) * z[arm]).sum()
+        loss = (share * (score - baseline(trace, gamma)) * z[row]).sum()
         (slope,) = torch.autograd.grad(loss, z)
         g = torch.where(slope == 0, slope, slope / z.exp())
         step = torch.tensor(2.0).double() * torch.tensor(len(z)).double().log()
@@ -253,98 +253,98 @@ class torch:
 
 
 @wrong("ex04.1", "gradient added once", "only the last counts")
-def gradient(theta, arm, score, size, baseline):
+def gradient(theta, row, score, size, baseline):
     share = size / size.sum()
     g = torch.zeros_like(theta)
-    g[arm] += share * (score - baseline) / theta[arm]
+    g[row] += share * (score - baseline) / theta[row]
     return g
 
 
 @wrong("ex04.1", "gradient added once numpy", "only the last counts")
-def gradient(theta, arm, score, size, baseline):
+def gradient(theta, row, score, size, baseline):
     share = size / size.sum()
     g = np.zeros(len(theta))
-    g[arm.numpy()] += (share * (score - baseline) / theta[arm]).numpy()
+    g[row.numpy()] += (share * (score - baseline) / theta[row]).numpy()
     return torch.from_numpy(g)
 
 
 @wrong("ex04.1", "gradient baseline added", "lambda is added")
-def gradient(theta, arm, score, size, baseline):
+def gradient(theta, row, score, size, baseline):
     share = size / size.sum()
     g = torch.zeros_like(theta)
-    return g.index_add(0, arm, share * (score + baseline) / theta[arm])
+    return g.index_add(0, row, share * (score + baseline) / theta[row])
 
 
 @wrong("ex04.1", "gradient baseline after division", "from each row after the division")
-def gradient(theta, arm, score, size, baseline):
+def gradient(theta, row, score, size, baseline):
     share = size / size.sum()
-    mean = torch.zeros_like(theta).index_add(0, arm, share * score)
+    mean = torch.zeros_like(theta).index_add(0, row, share * score)
     return torch.where(mean > 0, mean / theta, 0) - baseline
 
 
 @wrong("ex04.1", "gradient baseline for all rows", "from each row, even one that nobody used")
-def gradient(theta, arm, score, size, baseline):
+def gradient(theta, row, score, size, baseline):
     share = size / size.sum()
-    mean = torch.zeros_like(theta).index_add(0, arm, share * score)
+    mean = torch.zeros_like(theta).index_add(0, row, share * score)
     return (mean - baseline) / theta
 
 
 @wrong("ex04.1", "gradient baseline once", "subtracted once for each row that was used")
-def gradient(theta, arm, score, size, baseline):
+def gradient(theta, row, score, size, baseline):
     share = size / size.sum()
     g = torch.zeros_like(theta)
-    for j in arm.unique():
-        g[j] = ((share * score)[arm == j].sum() - baseline) / theta[j]
+    for j in row.unique():
+        g[j] = ((share * score)[row == j].sum() - baseline) / theta[j]
     return g
 
 
 @wrong("ex04.1", "gradient brackets", "has brackets")
-def gradient(theta, arm, score, size, baseline):
+def gradient(theta, row, score, size, baseline):
     share = size / size.sum()
     g = torch.zeros_like(theta)
-    return g.index_add(0, arm, share * (score / theta[arm] - baseline))
+    return g.index_add(0, row, share * (score / theta[row] - baseline))
 
 
 @wrong("ex04.1", "gradient by client", "these are numbers of the clients")
-def gradient(theta, arm, score, size, baseline):
-    return size / size.sum() * (score - baseline) / theta[arm]
+def gradient(theta, row, score, size, baseline):
+    return size / size.sum() * (score - baseline) / theta[row]
 
 
 @wrong("ex04.1", "gradient divided twice", "divides by the number of clients as well")
-def gradient(theta, arm, score, size, baseline):
+def gradient(theta, row, score, size, baseline):
     share = size / size.sum() / len(size)
     g = torch.zeros_like(theta)
-    return g.index_add(0, arm, share * (score - baseline) / theta[arm])
+    return g.index_add(0, row, share * (score - baseline) / theta[row])
 
 
 @wrong("ex04.1", "gradient float32", "dtype of the arguments, float64")
-def gradient(theta, arm, score, size, baseline):
+def gradient(theta, row, score, size, baseline):
     share = size / size.sum()
     g = torch.zeros(len(theta))
-    return g.index_add(0, arm, (share * (score - baseline) / theta[arm]).float())
+    return g.index_add(0, row, (share * (score - baseline) / theta[row]).float())
 
 
 @wrong("ex04.1", "gradient in place", "make a copy|copy it")
-def gradient(theta, arm, score, size, baseline):
+def gradient(theta, row, score, size, baseline):
     score -= baseline
     g = torch.zeros_like(theta)
-    return g.index_add(0, arm, size / size.sum() * score / theta[arm])
+    return g.index_add(0, row, size / size.sum() * score / theta[row])
 
 
 @wrong("ex04.1", "gradient list", "a tensor is asked for, not a list")
-def gradient(theta, arm, score, size, baseline):
+def gradient(theta, row, score, size, baseline):
     g = [0.0] * len(theta)
-    for j, n, x in zip(arm.tolist(), size.tolist(), score.tolist(), strict=True):
+    for j, n, x in zip(row.tolist(), size.tolist(), score.tolist(), strict=True):
         g[j] += n / size.sum().item() * (x - baseline) / theta[j].item()
     return g
 
 
 @wrong("ex04.1", "gradient minus baseline unused", "a row that nobody used gets -lambda:")
-def gradient(theta, arm, score, size, baseline):
+def gradient(theta, row, score, size, baseline):
     share = size / size.sum()
     g = torch.zeros_like(theta)
-    g = g.index_add(0, arm, share * (score - baseline) / theta[arm])
-    g[torch.bincount(arm, minlength=len(theta)) == 0] = -baseline
+    g = g.index_add(0, row, share * (score - baseline) / theta[row])
+    g[torch.bincount(row, minlength=len(theta)) == 0] = -baseline
     return g
 
 
@@ -353,50 +353,50 @@ def gradient(theta, arm, score, size, baseline):
     "gradient minus baseline unused by theta",
     "a row that nobody used gets -lambda / theta_j",
 )
-def gradient(theta, arm, score, size, baseline):
+def gradient(theta, row, score, size, baseline):
     share = size / size.sum()
     g = torch.full_like(theta, -baseline)
-    for j in arm.unique():
-        g[j] = (share * (score - baseline))[arm == j].sum()
+    for j in row.unique():
+        g[j] = (share * (score - baseline))[row == j].sum()
     return g / theta
 
 
 @wrong(
     "ex04.1", "gradient nan by one hot", "0 is divided by theta_j = 0 for a row that nobody used"
 )
-def gradient(theta, arm, score, size, baseline):
-    used = torch.nn.functional.one_hot(arm, len(theta)).double()
+def gradient(theta, row, score, size, baseline):
+    used = torch.nn.functional.one_hot(row, len(theta)).double()
     return (size / size.sum() * (score - baseline)) @ used / theta
 
 
 @wrong(
     "ex04.1", "gradient nan for unused", "0 is divided by theta_j = 0 for a row that nobody used"
 )
-def gradient(theta, arm, score, size, baseline):
+def gradient(theta, row, score, size, baseline):
     share = size / size.sum()
-    g = torch.zeros_like(theta).index_add(0, arm, share * (score - baseline))
+    g = torch.zeros_like(theta).index_add(0, row, share * (score - baseline))
     return g / theta
 
 
 @wrong("ex04.1", "gradient no baseline", "lambda is not subtracted")
-def gradient(theta, arm, score, size, baseline):
+def gradient(theta, row, score, size, baseline):
     share = size / size.sum()
     g = torch.zeros_like(theta)
-    return g.index_add(0, arm, share * score / theta[arm])
+    return g.index_add(0, row, share * score / theta[row])
 
 
 @wrong("ex04.1", "gradient no theta", "division by theta_j is missing")
-def gradient(theta, arm, score, size, baseline):
+def gradient(theta, row, score, size, baseline):
     share = size / size.sum()
     g = torch.zeros_like(theta)
-    return g.index_add(0, arm, share * (score - baseline))
+    return g.index_add(0, row, share * (score - baseline))
 
 
 @wrong("ex04.1", "gradient normalised by row", "each row's sizes are divided by their own sum")
-def gradient(theta, arm, score, size, baseline):
+def gradient(theta, row, score, size, baseline):
     g = torch.zeros_like(theta)
     for j in range(len(theta)):
-        mine = arm == j
+        mine = row == j
         if mine.any():
             weights = size[mine] / size[mine].sum()
             g[j] = (weights * (score[mine] - baseline)).sum() / theta[j]
@@ -404,61 +404,61 @@ def gradient(theta, arm, score, size, baseline):
 
 
 @wrong("ex04.1", "gradient overwritten", "only the last counts")
-def gradient(theta, arm, score, size, baseline):
+def gradient(theta, row, score, size, baseline):
     share = size / size.sum()
     g = torch.zeros_like(theta)
-    g[arm] = share * (score - baseline) / theta[arm]
+    g[row] = share * (score - baseline) / theta[row]
     return g
 
 
 @wrong("ex04.1", "gradient plain mean", "this is the plain mean over the clients:")
-def gradient(theta, arm, score, size, baseline):
+def gradient(theta, row, score, size, baseline):
     share = 1 / len(size)
     g = torch.zeros_like(theta)
-    return g.index_add(0, arm, share * (score - baseline) / theta[arm])
+    return g.index_add(0, row, share * (score - baseline) / theta[row])
 
 
 @wrong("ex04.1", "gradient plain mean of row", "this is the plain mean over a row's clients")
-def gradient(theta, arm, score, size, baseline):
+def gradient(theta, row, score, size, baseline):
     g = torch.zeros_like(theta)
-    for j in arm.unique():
-        g[j] = (score[arm == j] - baseline).mean() / theta[j]
+    for j in row.unique():
+        g[j] = (score[row == j] - baseline).mean() / theta[j]
     return g
 
 
 @wrong("ex04.1", "gradient sign", "the sign is wrong")
-def gradient(theta, arm, score, size, baseline):
+def gradient(theta, row, score, size, baseline):
     share = size / size.sum()
     g = torch.zeros_like(theta)
-    return g.index_add(0, arm, share * (baseline - score) / theta[arm])
+    return g.index_add(0, row, share * (baseline - score) / theta[row])
 
 
 @wrong("ex04.1", "gradient sizes by clients", "sizes are divided by the number of clients")
-def gradient(theta, arm, score, size, baseline):
+def gradient(theta, row, score, size, baseline):
     share = size / len(size)
     g = torch.zeros_like(theta)
-    return g.index_add(0, arm, share * (score - baseline) / theta[arm])
+    return g.index_add(0, row, share * (score - baseline) / theta[row])
 
 
 @wrong("ex04.1", "gradient sizes do not count", "the sizes do not count")
-def gradient(theta, arm, score, size, baseline):
+def gradient(theta, row, score, size, baseline):
     share = 1
     g = torch.zeros_like(theta)
-    return g.index_add(0, arm, share * (score - baseline) / theta[arm])
+    return g.index_add(0, row, share * (score - baseline) / theta[row])
 
 
 @wrong("ex04.1", "gradient sizes not normalised", "sizes are not divided by their sum")
-def gradient(theta, arm, score, size, baseline):
+def gradient(theta, row, score, size, baseline):
     share = size
     g = torch.zeros_like(theta)
-    return g.index_add(0, arm, share * (score - baseline) / theta[arm])
+    return g.index_add(0, row, share * (score - baseline) / theta[row])
 
 
 @wrong("ex04.1", "gradient times theta", "multiplies by theta_j")
-def gradient(theta, arm, score, size, baseline):
+def gradient(theta, row, score, size, baseline):
     share = size / size.sum()
     g = torch.zeros_like(theta)
-    return g.index_add(0, arm, share * (score - baseline) * theta[arm])
+    return g.index_add(0, row, share * (score - baseline) * theta[row])
 
 
 @wrong("ex04.2", "step clamped", "stays -inf")
@@ -724,37 +724,37 @@ def baseline(trace, gamma):
 
 
 @wrong("ex04.4", "round abs of max", "it is the largest .g_j.")
-def fedex_round(z, trace, arm, score, size, gamma):
+def fedex_round(z, trace, row, score, size, gamma):
     weights = [gamma**age for age in range(len(trace))][::-1]
     lam = sum(w * x for w, x in zip(weights, trace, strict=True)) / sum(weights) if trace else 0.0
     share = size / size.sum()
-    g = torch.zeros_like(z).index_add(0, arm, share * (score - lam) / z.exp()[arm])
+    g = torch.zeros_like(z).index_add(0, row, share * (score - lam) / z.exp()[row])
     eta = math.sqrt(2 * math.log(len(z))) / abs(max(g)) if g.any() else 0.0
     return torch.log_softmax(z - eta * g, 0), [*trace, float(share @ score)]
 
 
 @wrong("ex04.4", "round base ten", "logarithm to base 10")
-def fedex_round(z, trace, arm, score, size, gamma):
+def fedex_round(z, trace, row, score, size, gamma):
     weights = [gamma**age for age in range(len(trace))][::-1]
     lam = sum(w * x for w, x in zip(weights, trace, strict=True)) / sum(weights) if trace else 0.0
     share = size / size.sum()
-    g = torch.zeros_like(z).index_add(0, arm, share * (score - lam) / z.exp()[arm])
+    g = torch.zeros_like(z).index_add(0, row, share * (score - lam) / z.exp()[row])
     eta = math.sqrt(2 * math.log10(len(z))) / g.abs().max() if g.any() else 0.0
     return torch.log_softmax(z - eta * g, 0), [*trace, float(share @ score)]
 
 
 @wrong("ex04.4", "round base two", "logarithm to base 2")
-def fedex_round(z, trace, arm, score, size, gamma):
+def fedex_round(z, trace, row, score, size, gamma):
     weights = [gamma**age for age in range(len(trace))][::-1]
     lam = sum(w * x for w, x in zip(weights, trace, strict=True)) / sum(weights) if trace else 0.0
     share = size / size.sum()
-    g = torch.zeros_like(z).index_add(0, arm, share * (score - lam) / z.exp()[arm])
+    g = torch.zeros_like(z).index_add(0, row, share * (score - lam) / z.exp()[row])
     eta = math.sqrt(2 * math.log2(len(z))) / g.abs().max() if g.any() else 0.0
     return torch.log_softmax(z - eta * g, 0), [*trace, float(share @ score)]
 
 
 @wrong("ex04.4", "round first lambda of this round", "in the first round lambda is the mean score")
-def fedex_round(z, trace, arm, score, size, gamma):
+def fedex_round(z, trace, row, score, size, gamma):
     weights = [gamma**age for age in range(len(trace))][::-1]
     lam = (
         sum(w * x for w, x in zip(weights, trace, strict=True)) / sum(weights)
@@ -762,257 +762,257 @@ def fedex_round(z, trace, arm, score, size, gamma):
         else score @ size / size.sum()
     )
     share = size / size.sum()
-    g = torch.zeros_like(z).index_add(0, arm, share * (score - lam) / z.exp()[arm])
+    g = torch.zeros_like(z).index_add(0, row, share * (score - lam) / z.exp()[row])
     eta = math.sqrt(2 * math.log(len(z))) / g.abs().max() if g.any() else 0.0
     return torch.log_softmax(z - eta * g, 0), [*trace, float(share @ score)]
 
 
 @wrong("ex04.4", "round from uniform", "starts anew from equal probabilities")
-def fedex_round(z, trace, arm, score, size, gamma):
+def fedex_round(z, trace, row, score, size, gamma):
     weights = [gamma**age for age in range(len(trace))][::-1]
     lam = sum(w * x for w, x in zip(weights, trace, strict=True)) / sum(weights) if trace else 0.0
     share = size / size.sum()
-    g = torch.zeros_like(z).index_add(0, arm, share * (score - lam) / z.exp()[arm])
+    g = torch.zeros_like(z).index_add(0, row, share * (score - lam) / z.exp()[row])
     eta = math.sqrt(2 * math.log(len(z))) / g.abs().max() if g.any() else 0.0
     return torch.log_softmax(-eta * g, 0), [*trace, float(share @ score)]
 
 
 @wrong("ex04.4", "round k is clients", "k is the number of clients")
-def fedex_round(z, trace, arm, score, size, gamma):
+def fedex_round(z, trace, row, score, size, gamma):
     weights = [gamma**age for age in range(len(trace))][::-1]
     lam = sum(w * x for w, x in zip(weights, trace, strict=True)) / sum(weights) if trace else 0.0
     share = size / size.sum()
-    g = torch.zeros_like(z).index_add(0, arm, share * (score - lam) / z.exp()[arm])
-    eta = math.sqrt(2 * math.log(len(arm))) / g.abs().max() if g.any() else 0.0
+    g = torch.zeros_like(z).index_add(0, row, share * (score - lam) / z.exp()[row])
+    eta = math.sqrt(2 * math.log(len(row))) / g.abs().max() if g.any() else 0.0
     return torch.log_softmax(z - eta * g, 0), [*trace, float(share @ score)]
 
 
 @wrong("ex04.4", "round k is used rows", "k is the number of the rows that were used")
-def fedex_round(z, trace, arm, score, size, gamma):
+def fedex_round(z, trace, row, score, size, gamma):
     weights = [gamma**age for age in range(len(trace))][::-1]
     lam = sum(w * x for w, x in zip(weights, trace, strict=True)) / sum(weights) if trace else 0.0
     share = size / size.sum()
-    g = torch.zeros_like(z).index_add(0, arm, share * (score - lam) / z.exp()[arm])
-    eta = math.sqrt(2 * math.log(len(set(arm.tolist())))) / g.abs().max() if g.any() else 0.0
+    g = torch.zeros_like(z).index_add(0, row, share * (score - lam) / z.exp()[row])
+    eta = math.sqrt(2 * math.log(len(set(row.tolist())))) / g.abs().max() if g.any() else 0.0
     return torch.log_softmax(z - eta * g, 0), [*trace, float(share @ score)]
 
 
 @wrong("ex04.4", "round lambda divides by zero", "the trace is empty in the first round")
-def fedex_round(z, trace, arm, score, size, gamma):
+def fedex_round(z, trace, row, score, size, gamma):
     weights = [gamma**age for age in range(len(trace))][::-1]
     lam = sum(w * x for w, x in zip(weights, trace, strict=True)) / sum(weights)
     share = size / size.sum()
-    g = torch.zeros_like(z).index_add(0, arm, share * (score - lam) / z.exp()[arm])
+    g = torch.zeros_like(z).index_add(0, row, share * (score - lam) / z.exp()[row])
     eta = math.sqrt(2 * math.log(len(z))) / g.abs().max() if g.any() else 0.0
     return torch.log_softmax(z - eta * g, 0), [*trace, float(share @ score)]
 
 
 @wrong("ex04.4", "round lambda from the oldest", "ages are counted from the oldest")
-def fedex_round(z, trace, arm, score, size, gamma):
+def fedex_round(z, trace, row, score, size, gamma):
     weights = [gamma**age for age in range(len(trace))]
     lam = sum(w * x for w, x in zip(weights, trace, strict=True)) / sum(weights) if trace else 0.0
     share = size / size.sum()
-    g = torch.zeros_like(z).index_add(0, arm, share * (score - lam) / z.exp()[arm])
+    g = torch.zeros_like(z).index_add(0, row, share * (score - lam) / z.exp()[row])
     eta = math.sqrt(2 * math.log(len(z))) / g.abs().max() if g.any() else 0.0
     return torch.log_softmax(z - eta * g, 0), [*trace, float(share @ score)]
 
 
 @wrong("ex04.4", "round lambda nan", "the trace is empty in the first round")
-def fedex_round(z, trace, arm, score, size, gamma):
+def fedex_round(z, trace, row, score, size, gamma):
     weights = gamma ** torch.arange(len(trace)).flip(0)
     lam = (weights * torch.tensor(trace, dtype=z.dtype)).sum() / weights.sum()
     share = size / size.sum()
-    g = torch.zeros_like(z).index_add(0, arm, share * (score - lam) / z.exp()[arm])
+    g = torch.zeros_like(z).index_add(0, row, share * (score - lam) / z.exp()[row])
     eta = math.sqrt(2 * math.log(len(z))) / g.abs().max() if (g != 0).any() else 0.0
     return torch.log_softmax(z - eta * g, 0), [*trace, float(share @ score)]
 
 
 @wrong("ex04.4", "round lambda of this round", "lambda is the mean score of this round")
-def fedex_round(z, trace, arm, score, size, gamma):
+def fedex_round(z, trace, row, score, size, gamma):
     lam = score @ size / size.sum()
     share = size / size.sum()
-    g = torch.zeros_like(z).index_add(0, arm, share * (score - lam) / z.exp()[arm])
+    g = torch.zeros_like(z).index_add(0, row, share * (score - lam) / z.exp()[row])
     eta = math.sqrt(2 * math.log(len(z))) / g.abs().max() if g.any() else 0.0
     return torch.log_softmax(z - eta * g, 0), [*trace, float(share @ score)]
 
 
 @wrong("ex04.4", "round lambda plain mean", "in lambda .4.3.: this is the plain mean")
-def fedex_round(z, trace, arm, score, size, gamma):
+def fedex_round(z, trace, row, score, size, gamma):
     lam = sum(trace) / len(trace) if trace else 0.0
     share = size / size.sum()
-    g = torch.zeros_like(z).index_add(0, arm, share * (score - lam) / z.exp()[arm])
+    g = torch.zeros_like(z).index_add(0, row, share * (score - lam) / z.exp()[row])
     eta = math.sqrt(2 * math.log(len(z))) / g.abs().max() if g.any() else 0.0
     return torch.log_softmax(z - eta * g, 0), [*trace, float(share @ score)]
 
 
 @wrong("ex04.4", "round log outside", "ln k is outside the root")
-def fedex_round(z, trace, arm, score, size, gamma):
+def fedex_round(z, trace, row, score, size, gamma):
     weights = [gamma**age for age in range(len(trace))][::-1]
     lam = sum(w * x for w, x in zip(weights, trace, strict=True)) / sum(weights) if trace else 0.0
     share = size / size.sum()
-    g = torch.zeros_like(z).index_add(0, arm, share * (score - lam) / z.exp()[arm])
+    g = torch.zeros_like(z).index_add(0, row, share * (score - lam) / z.exp()[row])
     eta = math.sqrt(2) * math.log(len(z)) / g.abs().max() if g.any() else 0.0
     return torch.log_softmax(z - eta * g, 0), [*trace, float(share @ score)]
 
 
 @wrong("ex04.4", "round max without abs", "taken with its sign")
-def fedex_round(z, trace, arm, score, size, gamma):
+def fedex_round(z, trace, row, score, size, gamma):
     weights = [gamma**age for age in range(len(trace))][::-1]
     lam = sum(w * x for w, x in zip(weights, trace, strict=True)) / sum(weights) if trace else 0.0
     share = size / size.sum()
-    g = torch.zeros_like(z).index_add(0, arm, share * (score - lam) / z.exp()[arm])
+    g = torch.zeros_like(z).index_add(0, row, share * (score - lam) / z.exp()[row])
     eta = math.sqrt(2 * math.log(len(z))) / g.max() if g.any() else 0.0
     return torch.log_softmax(z - eta * g, 0), [*trace, float(share @ score)]
 
 
 @wrong("ex04.4", "round mean of abs", "divides by the mean")
-def fedex_round(z, trace, arm, score, size, gamma):
+def fedex_round(z, trace, row, score, size, gamma):
     weights = [gamma**age for age in range(len(trace))][::-1]
     lam = sum(w * x for w, x in zip(weights, trace, strict=True)) / sum(weights) if trace else 0.0
     share = size / size.sum()
-    g = torch.zeros_like(z).index_add(0, arm, share * (score - lam) / z.exp()[arm])
+    g = torch.zeros_like(z).index_add(0, row, share * (score - lam) / z.exp()[row])
     eta = math.sqrt(2 * math.log(len(z))) / g.abs().mean() if g.any() else 0.0
     return torch.log_softmax(z - eta * g, 0), [*trace, float(share @ score)]
 
 
 @wrong("ex04.4", "round multiplied", "multiplies by the largest")
-def fedex_round(z, trace, arm, score, size, gamma):
+def fedex_round(z, trace, row, score, size, gamma):
     weights = [gamma**age for age in range(len(trace))][::-1]
     lam = sum(w * x for w, x in zip(weights, trace, strict=True)) / sum(weights) if trace else 0.0
     share = size / size.sum()
-    g = torch.zeros_like(z).index_add(0, arm, share * (score - lam) / z.exp()[arm])
+    g = torch.zeros_like(z).index_add(0, row, share * (score - lam) / z.exp()[row])
     eta = math.sqrt(2 * math.log(len(z))) * g.abs().max()
     return torch.log_softmax(z - eta * g, 0), [*trace, float(share @ score)]
 
 
 @wrong("ex04.4", "round nan without a step", "divides 0 by 0")
-def fedex_round(z, trace, arm, score, size, gamma):
+def fedex_round(z, trace, row, score, size, gamma):
     weights = [gamma**age for age in range(len(trace))][::-1]
     lam = sum(w * x for w, x in zip(weights, trace, strict=True)) / sum(weights) if trace else 0.0
     share = size / size.sum()
-    g = torch.zeros_like(z).index_add(0, arm, share * (score - lam) / z.exp()[arm])
+    g = torch.zeros_like(z).index_add(0, row, share * (score - lam) / z.exp()[row])
     eta = math.sqrt(2 * math.log(len(z))) / g.abs().max()
     return torch.log_softmax(z - eta * g, 0), [*trace, float(share @ score)]
 
 
 @wrong("ex04.4", "round no eta", "eta is 1 here")
-def fedex_round(z, trace, arm, score, size, gamma):
+def fedex_round(z, trace, row, score, size, gamma):
     weights = [gamma**age for age in range(len(trace))][::-1]
     lam = sum(w * x for w, x in zip(weights, trace, strict=True)) / sum(weights) if trace else 0.0
     share = size / size.sum()
-    g = torch.zeros_like(z).index_add(0, arm, share * (score - lam) / z.exp()[arm])
+    g = torch.zeros_like(z).index_add(0, row, share * (score - lam) / z.exp()[row])
     eta = 1.0
     return torch.log_softmax(z - eta * g, 0), [*trace, float(share @ score)]
 
 
 @wrong("ex04.4", "round no lambda", "lambda is not subtracted")
-def fedex_round(z, trace, arm, score, size, gamma):
+def fedex_round(z, trace, row, score, size, gamma):
     lam = 0.0
     share = size / size.sum()
-    g = torch.zeros_like(z).index_add(0, arm, share * (score - lam) / z.exp()[arm])
+    g = torch.zeros_like(z).index_add(0, row, share * (score - lam) / z.exp()[row])
     eta = math.sqrt(2 * math.log(len(z))) / g.abs().max() if g.any() else 0.0
     return torch.log_softmax(z - eta * g, 0), [*trace, float(share @ score)]
 
 
 @wrong("ex04.4", "round no log", "ln k is missing")
-def fedex_round(z, trace, arm, score, size, gamma):
+def fedex_round(z, trace, row, score, size, gamma):
     weights = [gamma**age for age in range(len(trace))][::-1]
     lam = sum(w * x for w, x in zip(weights, trace, strict=True)) / sum(weights) if trace else 0.0
     share = size / size.sum()
-    g = torch.zeros_like(z).index_add(0, arm, share * (score - lam) / z.exp()[arm])
+    g = torch.zeros_like(z).index_add(0, row, share * (score - lam) / z.exp()[row])
     eta = math.sqrt(2) / g.abs().max() if g.any() else 0.0
     return torch.log_softmax(z - eta * g, 0), [*trace, float(share @ score)]
 
 
 @wrong("ex04.4", "round no root", "sqrt.2 ln k. is missing")
-def fedex_round(z, trace, arm, score, size, gamma):
+def fedex_round(z, trace, row, score, size, gamma):
     weights = [gamma**age for age in range(len(trace))][::-1]
     lam = sum(w * x for w, x in zip(weights, trace, strict=True)) / sum(weights) if trace else 0.0
     share = size / size.sum()
-    g = torch.zeros_like(z).index_add(0, arm, share * (score - lam) / z.exp()[arm])
+    g = torch.zeros_like(z).index_add(0, row, share * (score - lam) / z.exp()[row])
     eta = 1 / g.abs().max() if g.any() else 0.0
     return torch.log_softmax(z - eta * g, 0), [*trace, float(share @ score)]
 
 
 @wrong("ex04.4", "round no theta", "divide it by theta_j, which is exp")
-def fedex_round(z, trace, arm, score, size, gamma):
+def fedex_round(z, trace, row, score, size, gamma):
     weights = [gamma**age for age in range(len(trace))][::-1]
     lam = sum(w * x for w, x in zip(weights, trace, strict=True)) / sum(weights) if trace else 0.0
     share = size / size.sum()
-    g = torch.zeros_like(z).index_add(0, arm, share * (score - lam))
+    g = torch.zeros_like(z).index_add(0, row, share * (score - lam))
     eta = math.sqrt(2 * math.log(len(z))) / g.abs().max() if g.any() else 0.0
     return torch.log_softmax(z - eta * g, 0), [*trace, float(share @ score)]
 
 
 @wrong("ex04.4", "round no trace", "expected the 2 values z, trace")
-def fedex_round(z, trace, arm, score, size, gamma):
+def fedex_round(z, trace, row, score, size, gamma):
     weights = [gamma**age for age in range(len(trace))][::-1]
     lam = sum(w * x for w, x in zip(weights, trace, strict=True)) / sum(weights) if trace else 0.0
     share = size / size.sum()
-    g = torch.zeros_like(z).index_add(0, arm, share * (score - lam) / z.exp()[arm])
+    g = torch.zeros_like(z).index_add(0, row, share * (score - lam) / z.exp()[row])
     eta = math.sqrt(2 * math.log(len(z))) / g.abs().max() if g.any() else 0.0
     return torch.log_softmax(z - eta * g, 0)
 
 
 @wrong("ex04.4", "round no two", "the 2 is missing")
-def fedex_round(z, trace, arm, score, size, gamma):
+def fedex_round(z, trace, row, score, size, gamma):
     weights = [gamma**age for age in range(len(trace))][::-1]
     lam = sum(w * x for w, x in zip(weights, trace, strict=True)) / sum(weights) if trace else 0.0
     share = size / size.sum()
-    g = torch.zeros_like(z).index_add(0, arm, share * (score - lam) / z.exp()[arm])
+    g = torch.zeros_like(z).index_add(0, row, share * (score - lam) / z.exp()[row])
     eta = math.sqrt(math.log(len(z))) / g.abs().max() if g.any() else 0.0
     return torch.log_softmax(z - eta * g, 0), [*trace, float(share @ score)]
 
 
 @wrong("ex04.4", "round not divided", "the division by the largest .g_j. is missing")
-def fedex_round(z, trace, arm, score, size, gamma):
+def fedex_round(z, trace, row, score, size, gamma):
     weights = [gamma**age for age in range(len(trace))][::-1]
     lam = sum(w * x for w, x in zip(weights, trace, strict=True)) / sum(weights) if trace else 0.0
     share = size / size.sum()
-    g = torch.zeros_like(z).index_add(0, arm, share * (score - lam) / z.exp()[arm])
+    g = torch.zeros_like(z).index_add(0, row, share * (score - lam) / z.exp()[row])
     eta = math.sqrt(2 * math.log(len(z)))
     return torch.log_softmax(z - eta * g, 0), [*trace, float(share @ score)]
 
 
 @wrong("ex04.4", "round not normalised", "make exp of the entries sum to 1")
-def fedex_round(z, trace, arm, score, size, gamma):
+def fedex_round(z, trace, row, score, size, gamma):
     weights = [gamma**age for age in range(len(trace))][::-1]
     lam = sum(w * x for w, x in zip(weights, trace, strict=True)) / sum(weights) if trace else 0.0
     share = size / size.sum()
-    g = torch.zeros_like(z).index_add(0, arm, share * (score - lam) / z.exp()[arm])
+    g = torch.zeros_like(z).index_add(0, row, share * (score - lam) / z.exp()[row])
     eta = math.sqrt(2 * math.log(len(z))) / g.abs().max() if g.any() else 0.0
     return z - eta * g, [*trace, float(share @ score)]
 
 
 @wrong("ex04.4", "round overwritten", "only the last counts")
-def fedex_round(z, trace, arm, score, size, gamma):
+def fedex_round(z, trace, row, score, size, gamma):
     weights = [gamma**age for age in range(len(trace))][::-1]
     lam = sum(w * x for w, x in zip(weights, trace, strict=True)) / sum(weights) if trace else 0.0
     share = size / size.sum()
     g = torch.zeros_like(z)
-    g[arm] = share * (score - lam) / z.exp()[arm]
+    g[row] = share * (score - lam) / z.exp()[row]
     eta = math.sqrt(2 * math.log(len(z))) / g.abs().max() if g.any() else 0.0
     return torch.log_softmax(z - eta * g, 0), [*trace, float(share @ score)]
 
 
 @wrong("ex04.4", "round own round in lambda", "this round is part of lambda")
-def fedex_round(z, trace, arm, score, size, gamma):
+def fedex_round(z, trace, row, score, size, gamma):
     trace = [*trace, float(score @ size / size.sum())]
     weights = [gamma**age for age in range(len(trace))][::-1]
     lam = sum(w * x for w, x in zip(weights, trace, strict=True)) / sum(weights) if trace else 0.0
     share = size / size.sum()
-    g = torch.zeros_like(z).index_add(0, arm, share * (score - lam) / z.exp()[arm])
+    g = torch.zeros_like(z).index_add(0, row, share * (score - lam) / z.exp()[row])
     eta = math.sqrt(2 * math.log(len(z))) / g.abs().max() if g.any() else 0.0
     return torch.log_softmax(z - eta * g, 0), trace
 
 
 @wrong("ex04.4", "round own round in place", "this round is part of lambda")
-def fedex_round(z, trace, arm, score, size, gamma):
+def fedex_round(z, trace, row, score, size, gamma):
     trace.append(float(score @ size / size.sum()))
     weights = [gamma**age for age in range(len(trace))][::-1]
     lam = sum(w * x for w, x in zip(weights, trace, strict=True)) / sum(weights) if trace else 0.0
     share = size / size.sum()
-    g = torch.zeros_like(z).index_add(0, arm, share * (score - lam) / z.exp()[arm])
+    g = torch.zeros_like(z).index_add(0, row, share * (score - lam) / z.exp()[row])
     eta = math.sqrt(2 * math.log(len(z))) / g.abs().max() if g.any() else 0.0
     return torch.log_softmax(z - eta * g, 0), trace
 
@@ -1022,213 +1022,213 @@ def fedex_round(z, trace, arm, score, size, gamma):
     "round plain mean in gradient",
     "in the gradient .4.1.: this is the plain mean over the clients",
 )
-def fedex_round(z, trace, arm, score, size, gamma):
+def fedex_round(z, trace, row, score, size, gamma):
     weights = [gamma**age for age in range(len(trace))][::-1]
     lam = sum(w * x for w, x in zip(weights, trace, strict=True)) / sum(weights) if trace else 0.0
     share = size / size.sum()
-    g = torch.zeros_like(z).index_add(0, arm, (score - lam) / len(arm) / z.exp()[arm])
+    g = torch.zeros_like(z).index_add(0, row, (score - lam) / len(row) / z.exp()[row])
     eta = math.sqrt(2 * math.log(len(z))) / g.abs().max() if g.any() else 0.0
     return torch.log_softmax(z - eta * g, 0), [*trace, float(share @ score)]
 
 
 @wrong("ex04.4", "round root missing", "the root is missing")
-def fedex_round(z, trace, arm, score, size, gamma):
+def fedex_round(z, trace, row, score, size, gamma):
     weights = [gamma**age for age in range(len(trace))][::-1]
     lam = sum(w * x for w, x in zip(weights, trace, strict=True)) / sum(weights) if trace else 0.0
     share = size / size.sum()
-    g = torch.zeros_like(z).index_add(0, arm, share * (score - lam) / z.exp()[arm])
+    g = torch.zeros_like(z).index_add(0, row, share * (score - lam) / z.exp()[row])
     eta = 2 * math.log(len(z)) / g.abs().max() if g.any() else 0.0
     return torch.log_softmax(z - eta * g, 0), [*trace, float(share @ score)]
 
 
 @wrong("ex04.4", "round sum of abs", "divides by the sum of the .g_j.")
-def fedex_round(z, trace, arm, score, size, gamma):
+def fedex_round(z, trace, row, score, size, gamma):
     weights = [gamma**age for age in range(len(trace))][::-1]
     lam = sum(w * x for w, x in zip(weights, trace, strict=True)) / sum(weights) if trace else 0.0
     share = size / size.sum()
-    g = torch.zeros_like(z).index_add(0, arm, share * (score - lam) / z.exp()[arm])
+    g = torch.zeros_like(z).index_add(0, row, share * (score - lam) / z.exp()[row])
     eta = math.sqrt(2 * math.log(len(z))) / g.abs().sum() if g.any() else 0.0
     return torch.log_softmax(z - eta * g, 0), [*trace, float(share @ score)]
 
 
 @wrong("ex04.4", "round theta is z", "the gradient is divided by z")
-def fedex_round(z, trace, arm, score, size, gamma):
+def fedex_round(z, trace, row, score, size, gamma):
     weights = [gamma**age for age in range(len(trace))][::-1]
     lam = sum(w * x for w, x in zip(weights, trace, strict=True)) / sum(weights) if trace else 0.0
     share = size / size.sum()
-    g = torch.zeros_like(z).index_add(0, arm, share * (score - lam) / z[arm])
+    g = torch.zeros_like(z).index_add(0, row, share * (score - lam) / z[row])
     eta = math.sqrt(2 * math.log(len(z))) / g.abs().max() if g.any() else 0.0
     return torch.log_softmax(z - eta * g, 0), [*trace, float(share @ score)]
 
 
 @wrong("ex04.4", "round theta returned", "in the step .4.2.: this is theta")
-def fedex_round(z, trace, arm, score, size, gamma):
+def fedex_round(z, trace, row, score, size, gamma):
     weights = [gamma**age for age in range(len(trace))][::-1]
     lam = sum(w * x for w, x in zip(weights, trace, strict=True)) / sum(weights) if trace else 0.0
     share = size / size.sum()
-    g = torch.zeros_like(z).index_add(0, arm, share * (score - lam) / z.exp()[arm])
+    g = torch.zeros_like(z).index_add(0, row, share * (score - lam) / z.exp()[row])
     eta = math.sqrt(2 * math.log(len(z))) / g.abs().max() if g.any() else 0.0
     return torch.softmax(z - eta * g, 0), [*trace, float(share @ score)]
 
 
 @wrong("ex04.4", "round theta uniform", "divide it by theta_j, which is exp")
-def fedex_round(z, trace, arm, score, size, gamma):
+def fedex_round(z, trace, row, score, size, gamma):
     weights = [gamma**age for age in range(len(trace))][::-1]
     lam = sum(w * x for w, x in zip(weights, trace, strict=True)) / sum(weights) if trace else 0.0
     share = size / size.sum()
-    g = torch.zeros_like(z).index_add(0, arm, share * (score - lam) * len(z))
+    g = torch.zeros_like(z).index_add(0, row, share * (score - lam) * len(z))
     eta = math.sqrt(2 * math.log(len(z))) / g.abs().max() if g.any() else 0.0
     return torch.log_softmax(z - eta * g, 0), [*trace, float(share @ score)]
 
 
 @wrong("ex04.4", "round trace forgotten", "the earlier rounds are gone")
-def fedex_round(z, trace, arm, score, size, gamma):
+def fedex_round(z, trace, row, score, size, gamma):
     weights = [gamma**age for age in range(len(trace))][::-1]
     lam = sum(w * x for w, x in zip(weights, trace, strict=True)) / sum(weights) if trace else 0.0
     share = size / size.sum()
-    g = torch.zeros_like(z).index_add(0, arm, share * (score - lam) / z.exp()[arm])
+    g = torch.zeros_like(z).index_add(0, row, share * (score - lam) / z.exp()[row])
     eta = math.sqrt(2 * math.log(len(z))) / g.abs().max() if g.any() else 0.0
     return torch.log_softmax(z - eta * g, 0), [float(share @ score)]
 
 
 @wrong("ex04.4", "round trace in front", "the newest comes last")
-def fedex_round(z, trace, arm, score, size, gamma):
+def fedex_round(z, trace, row, score, size, gamma):
     weights = [gamma**age for age in range(len(trace))][::-1]
     lam = sum(w * x for w, x in zip(weights, trace, strict=True)) / sum(weights) if trace else 0.0
     share = size / size.sum()
-    g = torch.zeros_like(z).index_add(0, arm, share * (score - lam) / z.exp()[arm])
+    g = torch.zeros_like(z).index_add(0, row, share * (score - lam) / z.exp()[row])
     eta = math.sqrt(2 * math.log(len(z))) / g.abs().max() if g.any() else 0.0
     return torch.log_softmax(z - eta * g, 0), [float(share @ score), *trace]
 
 
 @wrong("ex04.4", "round trace in place", "copy it")
-def fedex_round(z, trace, arm, score, size, gamma):
+def fedex_round(z, trace, row, score, size, gamma):
     weights = [gamma**age for age in range(len(trace))][::-1]
     lam = sum(w * x for w, x in zip(weights, trace, strict=True)) / sum(weights) if trace else 0.0
     share = size / size.sum()
-    g = torch.zeros_like(z).index_add(0, arm, share * (score - lam) / z.exp()[arm])
+    g = torch.zeros_like(z).index_add(0, row, share * (score - lam) / z.exp()[row])
     eta = math.sqrt(2 * math.log(len(z))) / g.abs().max() if g.any() else 0.0
     trace.append(float(share @ score))
     return torch.log_softmax(z - eta * g, 0), trace
 
 
 @wrong("ex04.4", "round trace lambda", "this is lambda")
-def fedex_round(z, trace, arm, score, size, gamma):
+def fedex_round(z, trace, row, score, size, gamma):
     weights = [gamma**age for age in range(len(trace))][::-1]
     lam = sum(w * x for w, x in zip(weights, trace, strict=True)) / sum(weights) if trace else 0.0
     share = size / size.sum()
-    g = torch.zeros_like(z).index_add(0, arm, share * (score - lam) / z.exp()[arm])
+    g = torch.zeros_like(z).index_add(0, row, share * (score - lam) / z.exp()[row])
     eta = math.sqrt(2 * math.log(len(z))) / g.abs().max() if g.any() else 0.0
     return torch.log_softmax(z - eta * g, 0), [*trace, lam]
 
 
 @wrong("ex04.4", "round trace lambda subtracted", "lambda is subtracted: the trace")
-def fedex_round(z, trace, arm, score, size, gamma):
+def fedex_round(z, trace, row, score, size, gamma):
     weights = [gamma**age for age in range(len(trace))][::-1]
     lam = sum(w * x for w, x in zip(weights, trace, strict=True)) / sum(weights) if trace else 0.0
     share = size / size.sum()
-    g = torch.zeros_like(z).index_add(0, arm, share * (score - lam) / z.exp()[arm])
+    g = torch.zeros_like(z).index_add(0, row, share * (score - lam) / z.exp()[row])
     eta = math.sqrt(2 * math.log(len(z))) / g.abs().max() if g.any() else 0.0
     return torch.log_softmax(z - eta * g, 0), [*trace, float(share @ (score - lam))]
 
 
 @wrong("ex04.4", "round trace none", "returned trace = None, expected a list.*append")
-def fedex_round(z, trace, arm, score, size, gamma):
+def fedex_round(z, trace, row, score, size, gamma):
     weights = [gamma**age for age in range(len(trace))][::-1]
     lam = sum(w * x for w, x in zip(weights, trace, strict=True)) / sum(weights) if trace else 0.0
     share = size / size.sum()
-    g = torch.zeros_like(z).index_add(0, arm, share * (score - lam) / z.exp()[arm])
+    g = torch.zeros_like(z).index_add(0, row, share * (score - lam) / z.exp()[row])
     eta = math.sqrt(2 * math.log(len(z))) / g.abs().max() if g.any() else 0.0
     return torch.log_softmax(z - eta * g, 0), trace.copy().append(float(share @ score))
 
 
 @wrong("ex04.4", "round trace of scores", "these are the scores of all clients")
-def fedex_round(z, trace, arm, score, size, gamma):
+def fedex_round(z, trace, row, score, size, gamma):
     weights = [gamma**age for age in range(len(trace))][::-1]
     lam = sum(w * x for w, x in zip(weights, trace, strict=True)) / sum(weights) if trace else 0.0
     share = size / size.sum()
-    g = torch.zeros_like(z).index_add(0, arm, share * (score - lam) / z.exp()[arm])
+    g = torch.zeros_like(z).index_add(0, row, share * (score - lam) / z.exp()[row])
     eta = math.sqrt(2 * math.log(len(z))) / g.abs().max() if g.any() else 0.0
     return torch.log_softmax(z - eta * g, 0), trace + score.tolist()
 
 
 @wrong("ex04.4", "round trace plain mean", "this is the plain mean of the scores")
-def fedex_round(z, trace, arm, score, size, gamma):
+def fedex_round(z, trace, row, score, size, gamma):
     weights = [gamma**age for age in range(len(trace))][::-1]
     lam = sum(w * x for w, x in zip(weights, trace, strict=True)) / sum(weights) if trace else 0.0
     share = size / size.sum()
-    g = torch.zeros_like(z).index_add(0, arm, share * (score - lam) / z.exp()[arm])
+    g = torch.zeros_like(z).index_add(0, row, share * (score - lam) / z.exp()[row])
     eta = math.sqrt(2 * math.log(len(z))) / g.abs().max() if g.any() else 0.0
     return torch.log_softmax(z - eta * g, 0), [*trace, float(score.mean())]
 
 
 @wrong("ex04.4", "round trace plus equals", "copy it")
-def fedex_round(z, trace, arm, score, size, gamma):
+def fedex_round(z, trace, row, score, size, gamma):
     weights = [gamma**age for age in range(len(trace))][::-1]
     lam = sum(w * x for w, x in zip(weights, trace, strict=True)) / sum(weights) if trace else 0.0
     share = size / size.sum()
-    g = torch.zeros_like(z).index_add(0, arm, share * (score - lam) / z.exp()[arm])
+    g = torch.zeros_like(z).index_add(0, row, share * (score - lam) / z.exp()[row])
     eta = math.sqrt(2 * math.log(len(z))) / g.abs().max() if g.any() else 0.0
     trace += [float(share @ score)]
     return torch.log_softmax(z - eta * g, 0), trace
 
 
 @wrong("ex04.4", "round trace same", "the trace itself came back")
-def fedex_round(z, trace, arm, score, size, gamma):
+def fedex_round(z, trace, row, score, size, gamma):
     weights = [gamma**age for age in range(len(trace))][::-1]
     lam = sum(w * x for w, x in zip(weights, trace, strict=True)) / sum(weights) if trace else 0.0
     share = size / size.sum()
-    g = torch.zeros_like(z).index_add(0, arm, share * (score - lam) / z.exp()[arm])
+    g = torch.zeros_like(z).index_add(0, row, share * (score - lam) / z.exp()[row])
     eta = math.sqrt(2 * math.log(len(z))) / g.abs().max() if g.any() else 0.0
     return torch.log_softmax(z - eta * g, 0), trace
 
 
 @wrong("ex04.4", "round trace sum", "add(ed)? up: divide by the sum of the sizes")
-def fedex_round(z, trace, arm, score, size, gamma):
+def fedex_round(z, trace, row, score, size, gamma):
     weights = [gamma**age for age in range(len(trace))][::-1]
     lam = sum(w * x for w, x in zip(weights, trace, strict=True)) / sum(weights) if trace else 0.0
     share = size / size.sum()
-    g = torch.zeros_like(z).index_add(0, arm, share * (score - lam) / z.exp()[arm])
+    g = torch.zeros_like(z).index_add(0, row, share * (score - lam) / z.exp()[row])
     eta = math.sqrt(2 * math.log(len(z))) / g.abs().max() if g.any() else 0.0
     return torch.log_softmax(z - eta * g, 0), [*trace, float(size @ score)]
 
 
 @wrong("ex04.4", "round two norm", "divides by the length of g")
-def fedex_round(z, trace, arm, score, size, gamma):
+def fedex_round(z, trace, row, score, size, gamma):
     weights = [gamma**age for age in range(len(trace))][::-1]
     lam = sum(w * x for w, x in zip(weights, trace, strict=True)) / sum(weights) if trace else 0.0
     share = size / size.sum()
-    g = torch.zeros_like(z).index_add(0, arm, share * (score - lam) / z.exp()[arm])
+    g = torch.zeros_like(z).index_add(0, row, share * (score - lam) / z.exp()[row])
     eta = math.sqrt(2 * math.log(len(z))) / g.norm() if g.any() else 0.0
     return torch.log_softmax(z - eta * g, 0), [*trace, float(share @ score)]
 
 
 @wrong("ex04.4", "round two outside", "the 2 is outside the root")
-def fedex_round(z, trace, arm, score, size, gamma):
+def fedex_round(z, trace, row, score, size, gamma):
     weights = [gamma**age for age in range(len(trace))][::-1]
     lam = sum(w * x for w, x in zip(weights, trace, strict=True)) / sum(weights) if trace else 0.0
     share = size / size.sum()
-    g = torch.zeros_like(z).index_add(0, arm, share * (score - lam) / z.exp()[arm])
+    g = torch.zeros_like(z).index_add(0, row, share * (score - lam) / z.exp()[row])
     eta = 2 * math.sqrt(math.log(len(z))) / g.abs().max() if g.any() else 0.0
     return torch.log_softmax(z - eta * g, 0), [*trace, float(share @ score)]
 
 
 @wrong("ex04.4", "round uphill", "the step goes the wrong way")
-def fedex_round(z, trace, arm, score, size, gamma):
+def fedex_round(z, trace, row, score, size, gamma):
     weights = [gamma**age for age in range(len(trace))][::-1]
     lam = sum(w * x for w, x in zip(weights, trace, strict=True)) / sum(weights) if trace else 0.0
     share = size / size.sum()
-    g = torch.zeros_like(z).index_add(0, arm, share * (score - lam) / z.exp()[arm])
+    g = torch.zeros_like(z).index_add(0, row, share * (score - lam) / z.exp()[row])
     eta = math.sqrt(2 * math.log(len(z))) / g.abs().max() if g.any() else 0.0
     return torch.log_softmax(z + eta * g, 0), [*trace, float(share @ score)]
 
 
 @wrong("ex04.4", "round zero division", "where all g_j are 0, eta is 0")
-def fedex_round(z, trace, arm, score, size, gamma):
+def fedex_round(z, trace, row, score, size, gamma):
     weights = [gamma**age for age in range(len(trace))][::-1]
     lam = sum(w * x for w, x in zip(weights, trace, strict=True)) / sum(weights) if trace else 0.0
     share = size / size.sum()
-    g = torch.zeros_like(z).index_add(0, arm, share * (score - lam) / z.exp()[arm])
+    g = torch.zeros_like(z).index_add(0, row, share * (score - lam) / z.exp()[row])
     eta = math.sqrt(2 * math.log(len(z))) / g.abs().max().item()
     return torch.log_softmax(z - eta * g, 0), [*trace, float(share @ score)]
 
@@ -1390,8 +1390,8 @@ def fedex_in_halving(scores, u, stops, eta, gamma):
     everyone, size = torch.arange(clients), u.new_ones(clients)
     for t in range(rounds):
         for a, (z, trace) in state.items():
-            arm = draw(z, u[a, t])
-            state[a] = fedex_round(z, trace, arm, scores[a, t, everyone, arm], size, gamma)
+            row = draw(z, u[a, t])
+            state[a] = fedex_round(z, trace, row, scores[a, t, everyone, row], size, gamma)
         order = sorted(state, key=lambda a: state[a][1][-1])
         if t + 1 in stops[:-1]:
             state = {
@@ -1408,8 +1408,8 @@ def fedex_in_halving(scores, u, stops, eta, gamma):
     everyone, size = torch.arange(clients), u.new_ones(clients)
     for t in range(rounds):
         for a, (z, trace) in state.items():
-            arm = draw(z, u[a, t])
-            state[a] = fedex_round(z, trace, arm, scores[a, t, everyone, arm], size, gamma)
+            row = draw(z, u[a, t])
+            state[a] = fedex_round(z, trace, row, scores[a, t, everyone, row], size, gamma)
         order = sorted(state, key=lambda a: state[a][1][-1])
         if t + 1 in stops[:-1]:
             state = {
@@ -1426,8 +1426,8 @@ def fedex_in_halving(scores, u, stops, eta, gamma):
     everyone, size = torch.arange(clients), u.new_ones(clients)
     for t in range(rounds):
         for a, (z, trace) in state.items():
-            arm = draw(z, u[a, t])
-            state[a] = fedex_round(z, trace, arm, scores[a, t, everyone, arm], size, gamma)
+            row = draw(z, u[a, t])
+            state[a] = fedex_round(z, trace, row, scores[a, t, everyone, row], size, gamma)
         order = sorted(state, key=lambda a: state[a][1][-1])
         if t + 1 in stops[:-1]:
             state = {
@@ -1444,8 +1444,8 @@ def fedex_in_halving(scores, u, stops, eta, gamma):
     everyone, size = torch.arange(clients), u.new_ones(clients)
     for t in range(rounds):
         for a, (z, trace) in state.items():
-            arm = draw(z, u[a, t])
-            state[a] = fedex_round(z, trace, arm, scores[a, t, everyone, arm], size, gamma)
+            row = draw(z, u[a, t])
+            state[a] = fedex_round(z, trace, row, scores[a, t, everyone, row], size, gamma)
         order = sorted(state, key=lambda a: -state[a][1][-1])
         if t + 1 in stops[:-1]:
             state = {a: state[a] for a in sorted(order[: max(1, len(state) // eta)])}
@@ -1461,8 +1461,8 @@ def fedex_in_halving(scores, u, stops, eta, gamma):
     everyone, size = torch.arange(clients), u.new_ones(clients)
     for t in range(rounds):
         for a, (z, trace) in state.items():
-            arm = draw(z, u[a, t])
-            state[a] = fedex_round(z, trace, arm, scores[a, t, everyone, arm], size, gamma)
+            row = draw(z, u[a, t])
+            state[a] = fedex_round(z, trace, row, scores[a, t, everyone, row], size, gamma)
         order = sorted(state, key=lambda a: sum(state[a][1]) / len(state[a][1]))
         if t + 1 in stops[:-1]:
             state = {a: state[a] for a in sorted(order[: max(1, len(state) // eta)])}
@@ -1476,8 +1476,8 @@ def fedex_in_halving(scores, u, stops, eta, gamma):
     everyone, size = torch.arange(clients), u.new_ones(clients)
     for t in range(rounds):
         for a, (z, trace) in state.items():
-            arm = draw(z, u[a, t])
-            state[a] = fedex_round(z, trace, arm, scores[a, t, everyone, arm], size, gamma)
+            row = draw(z, u[a, t])
+            state[a] = fedex_round(z, trace, row, scores[a, t, everyone, row], size, gamma)
         order = sorted(state, key=lambda a: min(state[a][1]))
         if t + 1 in stops[:-1]:
             state = {a: state[a] for a in sorted(order[: max(1, len(state) // eta)])}
@@ -1491,8 +1491,8 @@ def fedex_in_halving(scores, u, stops, eta, gamma):
     everyone, size = torch.arange(clients), u.new_ones(clients)
     for t in range(rounds):
         for a, (z, trace) in state.items():
-            arm = draw(z, u[a, t])
-            state[a] = fedex_round(z, trace, arm, scores[a, t, everyone, arm], size, gamma)
+            row = draw(z, u[a, t])
+            state[a] = fedex_round(z, trace, row, scores[a, t, everyone, row], size, gamma)
         order = sorted(state, key=lambda a: state[a][1][-1])
         if t + 1 in stops[:-1]:
             state = {a: state[a] for a in order[:1]}
@@ -1506,8 +1506,8 @@ def fedex_in_halving(scores, u, stops, eta, gamma):
     everyone, size = torch.arange(clients), u.new_ones(clients)
     for t in range(rounds):
         for a, (z, trace) in state.items():
-            arm = draw(z, u[a, t])
-            state[a] = fedex_round(z, trace, arm, scores[a, t, everyone, arm], size, gamma)
+            row = draw(z, u[a, t])
+            state[a] = fedex_round(z, trace, row, scores[a, t, everyone, row], size, gamma)
         order = sorted(state, key=lambda a: state[a][1][-1])
         if t + 1 in stops[:-1]:
             state = {a: state[a] for a in sorted(order[: len(state) - len(state) // eta])}
@@ -1521,8 +1521,8 @@ def fedex_in_halving(scores, u, stops, eta, gamma):
     everyone, size = torch.arange(clients), u.new_ones(clients)
     for t in range(rounds):
         for a, (z, trace) in state.items():
-            arm = draw(z, u[a, t])
-            state[a] = fedex_round(z, trace, arm, scores[a, t, everyone, arm], size, gamma)
+            row = draw(z, u[a, t])
+            state[a] = fedex_round(z, trace, row, scores[a, t, everyone, row], size, gamma)
         order = sorted(state, key=lambda a: state[a][1][-1])
         if False:
             state = {a: state[a] for a in sorted(order[: max(1, len(state) // eta)])}
@@ -1536,8 +1536,8 @@ def fedex_in_halving(scores, u, stops, eta, gamma):
     everyone, size = torch.arange(clients), u.new_ones(clients)
     for t in range(rounds):
         for a, (z, trace) in state.items():
-            arm = draw(z, u[a, t])
-            state[a] = fedex_round(z, trace, arm, scores[a, t, everyone, arm], size, gamma)
+            row = draw(z, u[a, t])
+            state[a] = fedex_round(z, trace, row, scores[a, t, everyone, row], size, gamma)
         order = sorted(state, key=lambda a: state[a][1][-1])
         if t + 2 in stops[:-1]:
             state = {a: state[a] for a in sorted(order[: max(1, len(state) // eta)])}
@@ -1551,8 +1551,8 @@ def fedex_in_halving(scores, u, stops, eta, gamma):
     everyone, size = torch.arange(clients), u.new_ones(clients)
     for t in range(rounds):
         for a, (z, trace) in state.items():
-            arm = draw(z, u[a, t])
-            state[a] = fedex_round(z, trace, arm, scores[a, t, everyone, arm], size, gamma)
+            row = draw(z, u[a, t])
+            state[a] = fedex_round(z, trace, row, scores[a, t, everyone, row], size, gamma)
         order = sorted(state, key=lambda a: state[a][1][-1])
         if t in stops[:-1]:
             state = {a: state[a] for a in sorted(order[: max(1, len(state) // eta)])}
@@ -1566,8 +1566,8 @@ def fedex_in_halving(scores, u, stops, eta, gamma):
     everyone, size = torch.arange(clients), u.new_ones(clients)
     for t in range(rounds):
         for a, (z, trace) in state.items():
-            arm = z.argmax().expand(clients)
-            state[a] = fedex_round(z, trace, arm, scores[a, t, everyone, arm], size, gamma)
+            row = z.argmax().expand(clients)
+            state[a] = fedex_round(z, trace, row, scores[a, t, everyone, row], size, gamma)
         order = sorted(state, key=lambda a: state[a][1][-1])
         if t + 1 in stops[:-1]:
             state = {a: state[a] for a in sorted(order[: max(1, len(state) // eta)])}
@@ -1581,8 +1581,8 @@ def fedex_in_halving(scores, u, stops, eta, gamma):
     everyone, size = torch.arange(clients), u.new_ones(clients)
     for t in range(rounds):
         for a, (z, trace) in state.items():
-            arm = (u[a, t] * k).long()
-            state[a] = fedex_round(z, trace, arm, scores[a, t, everyone, arm], size, gamma)
+            row = (u[a, t] * k).long()
+            state[a] = fedex_round(z, trace, row, scores[a, t, everyone, row], size, gamma)
         order = sorted(state, key=lambda a: state[a][1][-1])
         if t + 1 in stops[:-1]:
             state = {a: state[a] for a in sorted(order[: max(1, len(state) // eta)])}
