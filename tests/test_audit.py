@@ -12,6 +12,7 @@ import pytest
 
 from fedlab_edu import cli
 from fedlab_edu.papers import audit as audits
+from fedlab_edu.papers import reproduce as reproducing
 from fedlab_edu.papers.audit import audit
 from fedlab_edu.papers.reproduce import reproduce
 from tests.test_papers import SMALL, TINY
@@ -27,7 +28,7 @@ def record(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def folder(record: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr(audits, "EXPERIMENTS", {"small": SMALL})
+    monkeypatch.setattr(reproducing, "EXPERIMENTS", {"small": SMALL})
     shutil.copy(record, tmp_path)
     return tmp_path
 
@@ -78,7 +79,7 @@ def test_an_algorithm_that_gives_other_numbers_makes_a_record_stale(folder: Path
 
 def test_another_budget_than_that_of_the_record_is_named(folder: Path, monkeypatch) -> None:
     longer = replace(SMALL, settings={"book": {"tiny": replace(TINY, total=10, cap=5)}})
-    monkeypatch.setattr(audits, "EXPERIMENTS", {"small": longer})
+    monkeypatch.setattr(reproducing, "EXPERIMENTS", {"small": longer})
     (one,) = audit(folder)
     assert one.stale
     assert "budget {" in one.said
@@ -89,7 +90,7 @@ def test_data_that_are_not_here_are_said(folder: Path, monkeypatch) -> None:
         raise OSError("no data here")
 
     away = replace(SMALL, settings={"book": {"tiny": replace(TINY, federation=lost)}})
-    monkeypatch.setattr(audits, "EXPERIMENTS", {"small": away})
+    monkeypatch.setattr(reproducing, "EXPERIMENTS", {"small": away})
     (one,) = audit(folder)
     assert (one.stale, one.said) == (None, "no data here")
 

@@ -22,8 +22,6 @@ from fedlab_edu.papers.fedtune_figures import (
     MARKS,
     RATES,
     STEPS,
-    Followed,
-    Traced,
     changes,
     step_name,
 )
@@ -375,7 +373,7 @@ def test_the_steps_are_searches_with_that_step_size_and_those_epochs(
 def test_a_point_of_figure_2_is_the_error_of_what_the_search_has_found_by_then(
     tmp_path: Path,
 ) -> None:
-    cell = Followed(tiny, TINY.model, total=60, clients=3, final=4, alpha=1.0)
+    cell = Cell(tiny, TINY.model, total=60, clients=3, final=4, alpha=1.0)
     small = replace(FIGURE_2, settings={"book": {"tiny": cell}})
     path = reproduce(small, "tiny", seeds=[2], folder=tmp_path, say=id)
     of = {record["variant"]: record["curve"] for record in read_records(path, small)}
@@ -395,7 +393,7 @@ def test_a_point_of_figure_2_is_the_error_of_what_the_search_has_found_by_then(
 
 
 def test_the_record_of_figure_5_is_what_a_search_says_round_by_round(tmp_path: Path) -> None:
-    cell = Traced(tiny, lambda: mlp(6, 10), total=6, clients=3, final=0)
+    cell = Cell(tiny, lambda: mlp(6, 10), total=6, clients=3, final=0)
     one = replace(FIGURE_5, variants=FIGURE_5.variants[1:2], settings={"book": {"tiny": cell}})
     (record,) = read_records(reproduce(one, "tiny", seeds=[3], folder=tmp_path, say=id), one)
     fed, model = cell.federation(3), cell.model()
@@ -405,7 +403,7 @@ def test_the_record_of_figure_5_is_what_a_search_says_round_by_round(tmp_path: P
         assert record["likeliest"][t] == search.pi.argmax(1).tolist()
         assert record["credit"][t] == pytest.approx(search.history[t].credit, abs=1e-4)
         assert record["loss"][t] == pytest.approx(search.history[t].loss, abs=1e-4)
-    assert "changes of the likeliest row" in render(one, "tiny", [record])
+    assert "Changes of likeliest rows" in render(one, "tiny", [record])
 
 
 def test_changes_are_counted_over_all_clients_from_one_round_to_the_next() -> None:

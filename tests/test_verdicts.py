@@ -11,6 +11,7 @@ from scipy import stats
 
 from fedlab_edu import cli
 from fedlab_edu.papers import verdicts as judged
+from fedlab_edu.papers.reproduce import EXPERIMENTS
 from fedlab_edu.papers.verdicts import Verdict, holm, render_verdicts, seeds_needed, verdicts
 
 RECORDS = Path(__file__).parents[1] / "book/records"
@@ -67,7 +68,7 @@ def test_the_cheapest_to_decide_is_the_claim_whose_effect_is_largest_for_its_sca
 
 
 def write(folder: Path, dataset: str, errors: dict[str, list[float]]) -> None:
-    experiment = judged.EXPERIMENTS["fedex-figure6"]
+    experiment = EXPERIMENTS["fedex-figure6"]
     budget = experiment.workload(dataset, "book").budget
     with (folder / f"fedex-figure6-{dataset}-book.jsonl").open("w") as file:
         for name, values in errors.items():

@@ -1,16 +1,16 @@
 """An audit of records: make one run of each again, and compare."""
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from math import isclose, isnan
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import torch
 
-from fedlab_edu.papers.experiment import Record, Workload
-from fedlab_edu.papers.reproduce import EXPERIMENTS, read_records
+from fedlab_edu.papers.experiment import Experiment, Record
+from fedlab_edu.papers.reproduce import recorded
 
 TOLERANCE = 1e-4  # below one example of any test part, above rounding
 SEEDS = 3
@@ -51,23 +51,21 @@ def audit(folder: str | Path) -> Iterator[Audit]:
     Raises:
         ValueError: a file that is no record of its experiment.
     """
-    for experiment in EXPERIMENTS.values():
-        for scale, settings in experiment.settings.items():
-            for dataset, setting in settings.items():
-                path = Path(folder) / f"{experiment.name}-{dataset}-{scale}.jsonl"
-                if records := read_records(path, experiment):
-                    yield _again(path.name, experiment.variants, setting, records)
+    for experiment, dataset, scale, records in recorded(folder):
+        yield _again(experiment, dataset, scale, records)
 
 
-def _again(file: str, variants: Sequence[Any], setting: Workload, records: list[Record]) -> Audit:
-    first = next(v for v in variants if v.name in {record["variant"] for record in records})
+def _again(experiment: Experiment, dataset: str, scale: str, records: list[Record]) -> Audit:
+    setting, file = experiment.workload(dataset, scale), experiment.path("", dataset, scale).name
+    names = {record["variant"] for record in records}
+    first = next(v for v in experiment.variants if v.name in names)
     of = {record["seed"]: record for record in records if record["variant"] == first.name}
     said, began, stale = [], time.perf_counter(), True
     for seed in sorted(of, reverse=True)[:SEEDS]:
         try:
             with TemporaryDirectory() as temporary:
                 run = setting.trials(seed, torch.device("cpu"), None)
-                now = run(first, Path(temporary) / "search", [])
+                (now,) = run([first], Path(temporary) / "search")
         except (ImportError, OSError, ValueError) as error:
             return Audit(file, len(records), None, str(error).splitlines()[0])
         then, now = of[seed], {"budget": setting.budget, **now}

@@ -3,7 +3,7 @@
 import csv
 from abc import ABC, abstractmethod
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, Protocol, runtime_checkable
@@ -13,13 +13,16 @@ import torch
 from fedlab_edu.validate import require
 
 Record = dict[str, Any]
-#: Runs a variant, given a file for its unfinished search, and the variants that follow.
-Trial = Callable[[Any, Path, Sequence[Any]], Record]
+#: Yields the records of variants that share a search, given a file for the unfinished search.
+Trial = Callable[[Sequence[Any], Path], Iterator[Record]]
 
 
 @runtime_checkable
 class Variant(Protocol):
-    """A method or setting to run on a workload and compare with others."""
+    """A method or setting to run on a workload and compare with others.
+
+    Variants with an equal attribute ``training`` share a search; without one they share none.
+    """
 
     @property
     def name(self) -> str:
@@ -27,9 +30,6 @@ class Variant(Protocol):
 
     def is_valid(self, record: Record) -> bool:
         """Return whether the record is valid; any ValueError, TypeError or LookupError means no."""
-
-    def describe(self, record: Record) -> str:
-        """Describe the result in one line."""
 
 
 class Workload(ABC):
@@ -83,6 +83,12 @@ def published(experiment: str) -> dict[str, dict[str, Published]]:
     return found
 
 
+def rates(numbers: Sequence[object]) -> bool:
+    """Return whether these are numbers from 0 to 1, at least one."""
+    ok = all(isinstance(x, float | int) and 0 <= x <= 1 for x in numbers)
+    return ok and len(numbers) > 0
+
+
 def no_folder(data: str | None) -> None:
     """Raise a ValueError if a folder is given for a data set that does not come from one."""
     require(data is None, "data", data, "none: this data set comes with a package or the Hub")
@@ -125,3 +131,14 @@ class Experiment:
         require(scale in scales, "scale", scale, f"one of {[*scales]}")
         require(dataset in scales[scale], "dataset", dataset, f"one of {[*scales[scale]]}")
         return scales[scale][dataset]
+
+    def groups(self) -> list[list[Any]]:
+        """Return the variants, those that share a search together."""
+        found: dict[object, list[Any]] = defaultdict(list)
+        for variant in self.variants:
+            found[getattr(variant, "training", variant.name)].append(variant)
+        return [*found.values()]
+
+    def path(self, folder: str | Path, dataset: str, scale: str) -> Path:
+        """Return the file of the records."""
+        return Path(folder) / f"{self.name}-{dataset}-{scale}.jsonl"

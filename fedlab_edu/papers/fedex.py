@@ -16,7 +16,7 @@ from typing import Any
 from fedlab_edu.data import Clients, Federation, digits, hub, shakespeare
 from fedlab_edu.methods import FedAvg, Reptile
 from fedlab_edu.models.networks import char_lstm, cnn_cifar, cnn_femnist, mlp
-from fedlab_edu.papers.curves import Online, curves
+from fedlab_edu.papers.curves import curves
 from fedlab_edu.papers.experiment import Experiment, folder_or, published
 from fedlab_edu.papers.searches import TARGETS, WRAPPERS, Range, Setting, Tuning, ranges
 from fedlab_edu.search.space import FEDEX, FEDEX_SHAKESPEARE, FEDEX_WORKSHOP
@@ -123,7 +123,7 @@ FIGURE_4 = _with_fedex(
     "fedex-figure4",
     "Khodak et al. (2021), Figure 4",
     "SHA with FedEx is usually better than SHA alone from half of the rounds on.",
-    (Online(f"{wrapper}, {target}", wrapper, target) for wrapper, target in _ALL),
+    (Tuning(f"{wrapper}, {target}", wrapper, target, curve=True) for wrapper, target in _ALL),
     report=curves,
 )
 #: The method of the first version: its space, and k rows drawn independently.
@@ -131,7 +131,7 @@ WORKSHOP = _with_fedex(
     "fedex-workshop-figure1",
     "Khodak et al. (2020), Figure 1",
     "SHA with FedEx is better than SHA alone, almost always and at the end.",
-    (Online(f"SHA, {target}", "SHA", target) for target in TARGETS),
+    (Tuning(f"SHA, {target}", "SHA", target, curve=True) for target in TARGETS),
     {
         scale: {data: replace(SETTINGS[scale][data], spaces=FEDEX_WORKSHOP) for data in names}
         for scale, names in {

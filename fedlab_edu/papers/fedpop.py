@@ -23,11 +23,11 @@ from fedlab_edu.methods import FedAvg, FedProx, Method, Scaffold
 from fedlab_edu.models.model import Model
 from fedlab_edu.models.networks import char_lstm, cnn_cifar, mlp
 from fedlab_edu.models.resnet import resnet18
-from fedlab_edu.papers.curves import WithCurve, curves
+from fedlab_edu.papers.curves import curves
 from fedlab_edu.papers.experiment import Experiment, Record, published
 from fedlab_edu.papers.fedex import SETTINGS
 from fedlab_edu.papers.photographs import domainnet, office_home, pacs
-from fedlab_edu.papers.searches import TARGETS, Searched, Setting, Target
+from fedlab_edu.papers.searches import TARGETS, Searched, Setting
 from fedlab_edu.search.arms import draw_arms
 from fedlab_edu.search.space import FEDPOP, FEDPOP_CROSS_SILO, FEDPOP_SCAFFOLD
 from fedlab_edu.tuners.fedex import around
@@ -77,20 +77,6 @@ class Member(Searched):
         """Return whether the errors are rates and the counts positive."""
         counts = record["rounds"], record["tried"]
         return super().is_valid(record) and all(type(n) is int and n > 0 for n in counts)
-
-    def describe(self, record: Record) -> str:
-        """Describe both test errors and the number of configurations tried."""
-        return f"{super().describe(record)}, {record['tried']} configurations tried"
-
-
-@dataclass(frozen=True)
-class OnlineMember(WithCurve, Member):  # type: ignore[misc]  # it watches the search
-    """A tuner in random search or successive halving, with its curve."""
-
-    @property
-    def watched(self) -> tuple[Target, ...]:
-        """Both targets: one search serves them."""
-        return TARGETS
 
 
 def _hub(name: str, **how: Any) -> Callable[[int], Federation]:
@@ -203,7 +189,7 @@ def _experiment(
     against: Sequence[tuple[str, str]],
     settings: Mapping[str, Mapping[str, Setting]],
     method: Method = _FEDAVG,
-    kind: type[Member] = Member,
+    curve: bool = False,
 ) -> Experiment:
     """Run each search for both targets, and compare pairs of them."""
     name = f"fedpop-{number.lower().replace(' ', '').replace(',', '-')}"
@@ -211,10 +197,10 @@ def _experiment(
     for search, target in product(searches, TARGETS):
         title, (wrapper, _, tuner) = f"{search}, {target}", search.partition(" + ")
         of: Any = (wrapper, target, tuner or "none", method)
-        variants.append(kind(title, *of, published=numbers[title]))
+        variants.append(Member(title, *of, published=numbers[title], curve=curve))
     pairs = [(f"{a}, {target}", f"{b}, {target}") for a, b in against for target in TARGETS]
     source = f"Chen et al. (2023), {number}"
-    report = curves if kind is OnlineMember else None
+    report = curves if curve else None
     return Experiment(name, source, claim, tuple(variants), tuple(pairs), settings, report)
 
 
@@ -238,7 +224,7 @@ EXPERIMENTS = (
     _experiment("Table 4, SCAFFOLD", f"{_BEST}, with SCAFFOLD, too.", _RS, _contrasts(*_RS),
                 _CONTROLLED, Scaffold()),
     _experiment("Figure 4", "FedPop is ahead from the first rounds on.", _RS, _contrasts(*_RS),
-                {"book": {"digits": _DIGITS["digits"]}}, kind=OnlineMember),
+                {"book": {"digits": _DIGITS["digits"]}}, curve=True),
     _experiment("Figure 5", "More rounds for each member help, and more members do not.", _RS,
                 _contrasts(*_RS), _FIGURE_5),
 )  # fmt: skip

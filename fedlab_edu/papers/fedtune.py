@@ -34,9 +34,9 @@ from fedlab_edu.papers.experiment import (
     folder_or,
     no_folder,
     published,
+    rates,
 )
 from fedlab_edu.papers.fedtune_searches import GRID, RIVALS, SEARCHES, Begin, tuner_of
-from fedlab_edu.papers.searches import rates
 from fedlab_edu.rounds.checkpoint import load_run, save_run
 from fedlab_edu.rounds.communicate import train
 from fedlab_edu.rounds.fingerprint import fingerprint
@@ -91,27 +91,9 @@ class Cell(Workload):
         return federate(x, y, rows, 10, (0.6, 0.2, 0.2), gen)
 
     def trials(self, seed: int, place: torch.device, data: str | None) -> Trial:
-        """Return the function that searches, trains with the result and tests.
-
-        Until the test the training is in a file beside the search's that ends in ``.run``.
-        """
+        """Return the function that calls ``run`` of variants."""
         model, fed = self.model(), self.federation(seed, data).to(place)
-
-        def run(variant: Personal, state: Path, later: Sequence[Any]) -> Record:
-            path = state.with_suffix(".run")
-            tuner, used = variant.search(self, model, fed, seed, state)
-            trained = _train(start(model, fed, tuner, seed=seed), model, fed, self.final, path)
-            c = tuner.final.each(len(fed))
-            record = {
-                "error": min(1.0, evaluate(trained, model, fed).error),
-                "rounds": used,
-                "lr": [round(x, 6) for x in c.lr.tolist()],
-                "weight_decay": [round(x, 6) for x in c.weight_decay.tolist()],
-            }
-            path.unlink(missing_ok=True)
-            return record
-
-        return run
+        return lambda variants, state: (v.run(self, model, fed, seed, state) for v in variants)
 
 
 def _train(begun: Run, model: Model, fed: Federation, rounds: int, path: Path) -> Run:
@@ -154,6 +136,24 @@ class Personal:
         done = tune(self.begin(cell.total, model, fed, seed), model, fed, len(fed), path=path)
         return tuner_of(done), done.used
 
+    def run(self, cell: Cell, model: Model, fed: Federation, seed: int, state: Path) -> Record:
+        """Search, train with the result, and test.
+
+        Until the test the training is in a file beside the search's that ends in ``.run``.
+        """
+        path = state.with_suffix(".run")
+        tuner, used = self.search(cell, model, fed, seed, state)
+        trained = _train(start(model, fed, tuner, seed=seed), model, fed, cell.final, path)
+        c = tuner.final.each(len(fed))
+        record = {
+            "error": min(1.0, evaluate(trained, model, fed).error),
+            "rounds": used,
+            "lr": [round(x, 6) for x in c.lr.tolist()],
+            "weight_decay": [round(x, 6) for x in c.weight_decay.tolist()],
+        }
+        path.unlink(missing_ok=True)
+        return record
+
     def error(self, record: Record) -> float:
         """Return the test error in percent."""
         return 100 * float(record["error"])
@@ -164,10 +164,6 @@ class Personal:
         grid, found = _pairs(GRID.lr.tolist(), GRID.weight_decay.tolist()), _pairs(lr, decay)
         ok = type(record["rounds"]) is int and record["rounds"] >= 0
         return ok and rates([record["error"]]) and found <= grid and len(found) > 0
-
-    def describe(self, record: Record) -> str:
-        """Describe the test error."""
-        return f"test error {record['error']:.1%} after {record['rounds']} rounds of search"
 
 
 def _pairs(lr: Sequence[float], decay: Sequence[float]) -> set[tuple[float, float]]:

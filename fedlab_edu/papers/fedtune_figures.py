@@ -1,6 +1,5 @@
 """FedTune's step size and local epochs, which the paper does not give; its Figures 2, 5 and 6."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise, product
@@ -9,13 +8,11 @@ from pathlib import Path
 from statistics import mean
 from typing import Any, ClassVar
 
-import torch
-
 from fedlab_edu.data import Federation
 from fedlab_edu.models.model import Model
 from fedlab_edu.models.networks import mlp
 from fedlab_edu.papers.curves import curves, is_curve
-from fedlab_edu.papers.experiment import Experiment, Record, Trial
+from fedlab_edu.papers.experiment import Experiment, Record
 from fedlab_edu.papers.fedtune import Cell, Personal, digits_images
 from fedlab_edu.papers.fedtune_searches import (
     GRID,
@@ -24,11 +21,11 @@ from fedlab_edu.papers.fedtune_searches import (
     search_shared,
     tuner_of,
 )
+from fedlab_edu.papers.report import means
 from fedlab_edu.rounds.communicate import train
 from fedlab_edu.rounds.objectives import evaluate
 from fedlab_edu.rounds.run import start
 from fedlab_edu.training.hparams import LocalHP
-from fedlab_edu.tuners.fedtune import FedTune
 
 ETAS, EPOCHS = (0.1, 1, 10, 100, 300), (1, 3, 5)
 MARKS = (10, 30, 60, 90, 120, 150)  # rounds of a search, in `FIGURE_2`
@@ -73,7 +70,7 @@ def _steps() -> Experiment:
 
 
 @dataclass(frozen=True)
-class Watched:
+class Traced:
     """A search whose rounds are recorded: 5 step sizes, without weight decay.
 
     Fields:
@@ -84,9 +81,15 @@ class Watched:
     name: str
     eta: float
 
-    def begin(self, total: int, model: Model, fed: Federation, seed: int) -> FedTune:
-        """Start the search."""
-        return search_personal(total, model, fed, seed, RATES, lr=self.eta)
+    def run(self, cell: Cell, model: Model, fed: Federation, seed: int, state: Path) -> Record:
+        """Search, and return what each round was like."""
+        search, likeliest = search_personal(cell.total, model, fed, seed, RATES, lr=self.eta), []
+        while not search.done:
+            search = search.step(model, fed)
+            likeliest.append(search.final.tolist())
+        credits = [[round(r, 4) for r in one.credit] for one in search.history]
+        losses = [round(one.loss, 4) for one in search.history]
+        return {"likeliest": likeliest, "credit": credits, "loss": losses}
 
     def is_valid(self, record: Record) -> bool:
         """Return whether each round has a row of the table and a credit for each client."""
@@ -96,34 +99,6 @@ class Watched:
         ok = ok and all(type(row) is int and 0 <= row < len(RATES) for one in rows for row in one)
         return ok and all(isfinite(x) for x in losses)
 
-    def describe(self, record: Record) -> str:
-        """Describe how the search ended."""
-        return f"step sizes {[float(RATES.lr[row]) for row in record['likeliest'][-1]]}"
-
-
-class Traced(Cell):
-    """A cell that records what the search does in each round, and trains nothing afterwards."""
-
-    @property
-    def summary(self) -> str:
-        """The budget in a sentence."""
-        return f"{self.clients} clients, Dirichlet({self.alpha:g}); {self.total} rounds to search."
-
-    def trials(self, seed: int, place: torch.device, data: str | None) -> Trial:
-        """Return the function that searches and returns what each round was like."""
-        model, fed = self.model(), self.federation(seed, data).to(place)
-
-        def run(variant: Watched, state: Path, later: Sequence[Any]) -> Record:
-            search, likeliest = variant.begin(self.total, model, fed, seed), []
-            while not search.done:
-                search = search.step(model, fed)
-                likeliest.append(search.final.tolist())
-            credits = [[round(r, 4) for r in one.credit] for one in search.history]
-            losses = [round(one.loss, 4) for one in search.history]
-            return {"likeliest": likeliest, "credit": credits, "loss": losses}
-
-        return run
-
 
 def changes(record: Record, first: int, last: int) -> int:
     """Count how often a client's likeliest row changes from round ``first`` to ``last``."""
@@ -132,61 +107,36 @@ def changes(record: Record, first: int, last: int) -> int:
     return sum(a != b for both in pairs for a, b in both)
 
 
-def _report(experiment: Experiment, dataset: str, records: Sequence[Record]) -> list[str]:
-    """Return the lines on the first and the last third of the rounds."""
-    total = experiment.workload(dataset, "book").budget["total"]
-    third, lines = total // 3, []
-    for v in experiment.variants:
-        own = [r for r in records if r["variant"] == v.name]
-        if not own:
-            continue
-        moved = [mean(changes(r, a, b) for r in own) for a, b in ((1, third), (2 * third, total))]
-        credit = [
-            mean(x for r in own for one in r["credit"][a:b] for x in one)
-            for a, b in ((0, third), (2 * third, total))
-        ]
-        lines.append(
-            f"{v.name}, seeds {len(own)}: changes of the likeliest row {moved[0]:.1f} in the first"
-            f" third, {moved[1]:.1f} in the last; mean credit {credit[0]:+.3f}, {credit[1]:+.3f}"
-        )
-    return lines
+def thirds(record: Record) -> dict[str, float]:
+    """Return the changes of likeliest rows and the mean credit, in both outer thirds of rounds."""
+    total, found = len(record["likeliest"]), dict[str, float]()
+    for name, a, b in (("first", 0, total // 3), ("last", 2 * (total // 3), total)):
+        found[f"changes, {name} third"] = changes(record, max(a, 1), b)
+        found[f"credit, {name} third"] = mean(x for one in record["credit"][a:b] for x in one)
+    return found
 
 
 @dataclass(frozen=True)
-class Online(Personal):
-    """A search whose findings are tested while it goes on."""
+class Followed(Personal):
+    """A search whose findings, after each of `MARKS`, are trained with and tested."""
+
+    def run(self, cell: Cell, model: Model, fed: Federation, seed: int, state: Path) -> Record:
+        """Search, and return the test errors along the way."""
+        search: Any = self.begin(cell.total, model, fed, seed)  # type: ignore[misc]
+        curve, marks = [], list(MARKS)
+        while not search.done:
+            search = search.step(model, fed, len(fed))
+            if search.used < marks[0] and not search.done:
+                continue
+            marks = [mark for mark in marks if mark > search.used]
+            begun = start(model, fed, tuner_of(search), seed=seed)
+            after = train(begun, model, fed, cell.final, len(fed), progress=False)
+            curve.append([search.used, round(min(1.0, evaluate(after, model, fed).error), 4)])
+        return {"curve": curve}
 
     def is_valid(self, record: Record) -> bool:
         """Return whether the curve is one of rates, over rounds that increase."""
         return is_curve(record["curve"])
-
-    def describe(self, record: Record) -> str:
-        """Describe the errors after the first and the last mark."""
-        (first, before), (last, after) = record["curve"][0], record["curve"][-1]
-        return f"test error {before:.1%} after {first} rounds, {after:.1%} after {last}"
-
-
-class Followed(Cell):
-    """A cell that trains and tests what a search has found, after each of `MARKS`."""
-
-    def trials(self, seed: int, place: torch.device, data: str | None) -> Trial:
-        """Return the function that searches and returns the test errors along the way."""
-        model, fed = self.model(), self.federation(seed, data).to(place)
-
-        def run(variant: Online, state: Path, later: Sequence[Any]) -> Record:
-            search: Any = variant.begin(self.total, model, fed, seed)  # type: ignore[misc]
-            curve, marks = [], list(MARKS)
-            while not search.done:
-                search = search.step(model, fed, len(fed))
-                if search.used < marks[0] and not search.done:
-                    continue
-                marks = [mark for mark in marks if mark > search.used]
-                begun = start(model, fed, tuner_of(search), seed=seed)
-                after = train(begun, model, fed, self.final, len(fed), progress=False)
-                curve.append([search.used, round(min(1.0, evaluate(after, model, fed).error), 4)])
-            return {"curve": curve}
-
-        return run
 
 
 STEPS = _steps()
@@ -194,18 +144,18 @@ FIGURE_2 = Experiment(
     "fedtune-figure2",
     "FedTune, Figure 2",
     "FedTune finds the best settings at every budget.",
-    tuple(Online(name, SEARCHES[name]) for name in FOLLOWED),
+    tuple(Followed(name, SEARCHES[name]) for name in FOLLOWED),
     tuple((FOLLOWED[0], other) for other in FOLLOWED[1:]),
-    {"book": {"digits-150": Followed(digits_images, _network, total=150, final=100)}},
+    {"book": {"digits-150": Cell(digits_images, _network, total=150, final=100)}},
     curves,
 )
 FIGURE_5 = Experiment(
     "fedtune-figure5",
     "FedTune, Figures 5 and 6",
     "Each client's likeliest step size settles, and its credit rises and settles.",
-    tuple(Watched(f"eta {eta:g}", eta) for eta in (1, 10, 100)),
+    tuple(Traced(f"eta {eta:g}", eta) for eta in (1, 10, 100)),
     (),
-    {"book": {"digits-3": Traced(digits_images, _network, total=300, clients=3, final=0)}},
-    _report,
+    {"book": {"digits-3": Cell(digits_images, _network, total=300, clients=3, final=0)}},
+    partial(means, thirds, "Changes of likeliest rows"),
 )
 FIGURES = (STEPS, FIGURE_2, FIGURE_5)

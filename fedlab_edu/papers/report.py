@@ -1,6 +1,6 @@
 """Reports on records: means, paired differences, and the paper's numbers."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from statistics import mean, median, stdev
 from textwrap import wrap
@@ -104,22 +104,46 @@ def _table(
         lines.append(f"{v.name:{widest}}   {len(values):5}   {ours}{paper}")
     if theirs and scale == "book":
         lines += ["(The paper's numbers are of another budget, other data and a larger model.)"]
-    return [*lines, *_differences(experiment, dataset, of)]
+    return [*lines, "", DIFFERENCES, *_differences(experiment, dataset, of)]
+
+
+def means(
+    numbers: Callable[[Record], dict[str, float]],
+    title: str,
+    experiment: Experiment,
+    dataset: str,
+    records: Sequence[Record],
+) -> list[str]:
+    """Report the means of several numbers of a record over seeds, and their paired differences."""
+    found: dict[str, dict[int, dict[str, float]]] = {v.name: {} for v in experiment.variants}
+    for record in records:
+        found[record["variant"]][record["seed"]] = numbers(record)
+    columns = [*next((one for of in found.values() for one in of.values()), ())]
+    widest = max(len(title), *map(len, found))
+    lines = [f"{title:{widest}}   seeds" + "".join(f"{name:>{len(name) + 6}}" for name in columns)]
+    for variant, of in found.items():
+        cells = [f"{mean(x[c] for x in of.values()):{len(c) + 6}.2f}" for c in columns if of]
+        lines.append(f"{variant:{widest}}   {len(of):5}{''.join(cells)}")
+    lines += ["", DIFFERENCES] if experiment.against else []
+    for c in columns:
+        one = {variant: {s: x[c] for s, x in of.items()} for variant, of in found.items()}
+        lines += _differences(experiment, dataset, one, f", {c}")
+    return lines
 
 
 def _differences(
-    experiment: Experiment, dataset: str, of: dict[str, dict[int, float]]
+    experiment: Experiment, dataset: str, of: dict[str, dict[int, float]], of_what: str = ""
 ) -> list[str]:
-    published = {v.name: v.published.get(dataset) for v in experiment.variants}
-    lines = ["", DIFFERENCES]
+    variants, lines = {v.name: v for v in experiment.variants}, []
     for first, second in experiment.against:
+        pair = f"{first} against {second}{of_what}"
         if len(of[first].keys() & of[second].keys()) < 2:
-            lines.append(f"{first} against {second}: it takes two seeds")
+            lines.append(f"{pair}: it takes two seeds")
             continue
         d = difference(of, first, second)
         count = f"{d.wins} better, {d.ties} the same, {d.losses} worse"
-        lines.append(f"{first} against {second}: {d.mean:+.2f} ± {d.half:.2f}; {count}")
-        one, other = published[first], published[second]
+        lines.append(f"{pair}: {d.mean:+.2f} ± {d.half:.2f}; {count}")
+        one, other = (variants[name].published.get(dataset) for name in (first, second))
         if one and other:
             p = welch(one, other)
             lines.append(f"    in the paper {one.mean - other.mean:+.2f}, p = {p:.2f} (Welch)")

@@ -3,6 +3,7 @@
 import fcntl
 import json
 import os
+import reprlib
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
@@ -12,9 +13,7 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
-import torch
-
-from fedlab_edu.papers.experiment import Experiment, Record, Variant, Workload
+from fedlab_edu.papers.experiment import Experiment, Record, Variant
 from fedlab_edu.papers.features import BAGS, FOURIER
 from fedlab_edu.papers.fedex import EXPERIMENTS as FEDEX
 from fedlab_edu.papers.fedpop import EXPERIMENTS as FEDPOP
@@ -59,31 +58,27 @@ def reproduce(
             this experiment with this budget.
         OSError: the folder cannot be written, or a worker has ended.
     """
-    setting = experiment.workload(dataset, scale)
-    place, folder = usable_device(device), Path(folder)
-    seeds = chosen(seeds)
+    usable_device(device)
+    folder = Path(folder)
     require(
         folder.is_dir() or not folder.exists(), "folder", str(folder), "a folder, or a new name"
     )
+    where = (dataset, scale, folder)
+    missing = missing_runs(experiment, *where, chosen(seeds))
     folder.mkdir(parents=True, exist_ok=True)
-    path = folder / f"{experiment.name}-{dataset}-{scale}.jsonl"
-    missing = missing_runs(path, experiment, setting, seeds)
-    total = sum(map(len, missing.values()))
+    total = sum(len(variants) for groups in missing.values() for variants, _ in groups)
     if (workers := min(whole("workers", workers, 1), len(missing))) > 1:
-        where = (experiment.name, dataset, scale, device, path, data)
-        results = _in_processes(workers, [*missing], where)
+        results = _in_processes(workers, [*missing], experiment.name, *where, device, data)
     else:
         results = (
-            text
-            for seed, todo in missing.items()
-            for text in _run_seed(path, setting, seed, todo, place, data)
+            text for seed in missing for text in _run_seed(seed, experiment, *where, device, data)
         )
     with progress_bar(total=total, unit="run", hidden=not total) as bar:
         for count, text in enumerate(results, 1):
             bar.update()
             with bar.external_write_mode():
                 say(f"[{count}/{total}] {text}")
-    return path
+    return experiment.path(folder, dataset, scale)
 
 
 def chosen(seeds: Iterable[int]) -> list[int]:
@@ -94,29 +89,30 @@ def chosen(seeds: Iterable[int]) -> list[int]:
 
 
 def _run_seed(
-    path: Path,
-    setting: Workload,
-    seed: int,
-    todo: list[tuple[Variant, Path]],
-    place: torch.device,
+    seed: int, experiment: Experiment, dataset: str, scale: str, folder: Path, device: str,
     data: str | None,
-) -> Iterator[str]:
-    """Run variants with one seed, and store their records; yield a line about each."""
-    run, variants = setting.trials(seed, place, data), [variant for variant, _ in todo]
-    for i, (variant, state) in enumerate(todo, 1):
-        began = time.perf_counter()
-        origin = {"variant": variant.name, "seed": seed, "budget": setting.budget}
-        record = run(variant, state, variants[i:])
-        _append(path, origin | record)
-        state.unlink(missing_ok=True)
-        took = time.perf_counter() - began
-        yield f"seed {seed}, {variant.name}: {variant.describe(record)} ({took:.0f} s)"
+) -> Iterator[str]:  # fmt: skip
+    """Run what is missing of a seed, and store the records; yield a line about each."""
+    setting = experiment.workload(dataset, scale)
+    run, began = setting.trials(seed, usable_device(device), data), time.perf_counter()
+    for variants, state in missing_runs(experiment, dataset, scale, folder, [seed])[seed]:
+        for variant, record in zip(variants, run(variants, state), strict=True):
+            origin = {"variant": variant.name, "seed": seed, "budget": setting.budget}
+            _append(experiment.path(folder, dataset, scale), origin | record)
+            state.unlink(missing_ok=True)
+            took, began = time.perf_counter() - began, time.perf_counter()
+            said = ", ".join(f"{name} {_shown(value)}" for name, value in record.items())
+            yield f"seed {seed}, {variant.name}: {said} ({took:.0f} s)"
 
 
-def _in_processes(workers: int, seeds: list[int], where: tuple[Any, ...]) -> Iterator[str]:
+def _shown(value: object) -> str:
+    return f"{value:.3g}" if isinstance(value, float) else reprlib.repr(value)
+
+
+def _in_processes(workers: int, seeds: list[int], name: str, *where: Any) -> Iterator[str]:
     """Run each seed in one of several processes."""
     with ProcessPoolExecutor(workers, get_context("spawn")) as pool:
-        futures = [pool.submit(_run_seed_here, seed, *where) for seed in seeds]
+        futures = [pool.submit(_run_seed_here, seed, name, *where) for seed in seeds]
         try:
             for future in as_completed(futures):
                 yield from future.result()
@@ -126,38 +122,49 @@ def _in_processes(workers: int, seeds: list[int], where: tuple[Any, ...]) -> Ite
             pool.shutdown(wait=False, cancel_futures=True)
 
 
-def _run_seed_here(
-    seed: int, name: str, dataset: str, scale: str, device: str, path: Path, data: str | None
-) -> list[str]:
+def _run_seed_here(seed: int, name: str, *where: Any) -> list[str]:
     """Run what is missing of a seed, on one thread of a worker; return a line for each run."""
-    experiment, lines = EXPERIMENTS[name], list[str]()
-    setting, place = experiment.workload(dataset, scale), usable_device(device)
-
-    def run(todo: list[tuple[Variant, Path]]) -> list[str]:
-        return list(_run_seed(path, setting, seed, todo, place, data))
-
-    missing = missing_runs(path, experiment, setting, [seed])
-    run_parallel(run, [*missing.values()], lines.extend)
+    lines = list[str]()
+    run_parallel(lambda seed: [*_run_seed(seed, EXPERIMENTS[name], *where)], [seed], lines.extend)
     return lines
 
 
 def missing_runs(
-    path: Path, experiment: Experiment, setting: Workload, seeds: list[int]
-) -> dict[int, list[tuple[Variant, Path]]]:
-    """Return the variants without a record of each seed, each with the file for its search."""
+    experiment: Experiment, dataset: str, scale: str, folder: Path, seeds: list[int]
+) -> dict[int, list[tuple[list[Variant], Path]]]:
+    """Return the variants without a record of each seed.
+
+    Those that share a search are together, with the file for it.
+    """
+    setting, path = experiment.workload(dataset, scale), experiment.path(folder, dataset, scale)
     done, budget = set(), setting.budget
     for record in read_records(path, experiment):
         allowed = f"{budget} as now; use another folder"
         require(record["budget"] == budget, f"budget in {path}", record["budget"], allowed)
         done.add((record["variant"], record["seed"]))
-    missing: dict[int, list[tuple[Variant, Path]]] = defaultdict(list)
-    for seed, (number, variant) in product(seeds, enumerate(experiment.variants)):
+    missing: dict[int, list[tuple[list[Variant], Path]]] = defaultdict(list)
+    for seed, (number, group) in product(seeds, enumerate(experiment.groups())):
         state = path.with_name(f"{path.stem}-{number}-{seed}.search")
-        if (variant.name, seed) in done:
+        todo = [v for v in group if setting.fits(v) and (v.name, seed) not in done]
+        if len(todo) < len(group):
             state.unlink(missing_ok=True)  # left by a process that ended before clean-up
-        elif setting.fits(variant):
-            missing[seed].append((variant, state))
+        if todo:
+            missing[seed].append((todo, state))
     return missing
+
+
+def recorded(folder: str | Path) -> Iterator[tuple[Experiment, str, str, list[Record]]]:
+    """Yield each experiment, data set and scale with a record in the folder, and its records.
+
+    Raises:
+        ValueError: a file that is no record of its experiment.
+    """
+    for experiment in EXPERIMENTS.values():
+        for scale, settings in experiment.settings.items():
+            for dataset in settings:
+                path = experiment.path(folder, dataset, scale)
+                if records := read_records(path, experiment):
+                    yield experiment, dataset, scale, records
 
 
 def read_records(path: str | Path, experiment: Experiment) -> list[Record]:

@@ -1,25 +1,20 @@
 """Experiments that search: plain training or FedEx in a wrapper, and nearby configurations."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
-from statistics import mean, median
-from typing import Any, Literal
+from statistics import median
+from typing import Any, ClassVar, Literal
 
 import torch
 
 from fedlab_edu.data import Federation
 from fedlab_edu.methods import FedProx, Method
 from fedlab_edu.models.model import Model
-from fedlab_edu.papers.experiment import (
-    Experiment,
-    Published,
-    Record,
-    Trial,
-    Workload,
-    no_folder,
-)
-from fedlab_edu.rounds.objectives import evaluate, personalise
+from fedlab_edu.papers.curves import TESTS, Watched, is_curve
+from fedlab_edu.papers.experiment import Published, Record, Trial, Workload, no_folder, rates
+from fedlab_edu.papers.report import means
 from fedlab_edu.search.arms import MakeTuner, draw_arms, fixed_tuner, share_configuration
 from fedlab_edu.search.baselines import successive_halving
 from fedlab_edu.search.estimate import Estimate
@@ -71,20 +66,20 @@ class Setting(Workload):
         return f"{self.total} rounds in all, {self.cap} for one arm at most."
 
     def trials(self, seed: int, place: torch.device, data: str | None) -> Trial:
-        """Return the function that finishes a search and tests its winner."""
+        """Return the function that finishes a search and tests its winner for each variant."""
         model, fed = self.model(), self.load(seed, data).to(place)
-        finished: dict[object, Any] = {}  # searches that a later variant shares
 
-        def run(variant: Any, state: Path, later: Sequence[Any]) -> Record:
-            search = finished.get(variant.training)
-            if search is None:
-                search = variant.search(self, model, fed, seed)
-                often = max(100, 20 * len(search.runs))  # files hold the models of all arms
-                search = tune(search, model, fed, self.clients, path=state, every=often)
-            finished[variant.training] = search
-            for unused in finished.keys() - {other.training for other in later}:
-                del finished[unused]
-            return variant.measure(search, model, fed)
+        def run(variants: Sequence[Any], state: Path) -> Iterator[Record]:
+            first = variants[0]
+            search: Any = first.search(self, model, fed, seed)
+            if first.curve:
+                search = Watched(search, tuple(v.target for v in variants))
+            often = max(100, 20 * len(search.runs))  # files hold the models of all arms
+            search = tune(search, model, fed, self.clients, path=state, every=often)
+            for v in variants:
+                found = search.search if v.curve else search
+                curve = {"curve": search.curve(v.target)} if v.curve else {}
+                yield v.measure(found, model, fed) | curve
 
         return run
 
@@ -96,24 +91,23 @@ class Searched:
     Fields:
         target: which test error: of the global model, or after training on each client.
         published: data set -> numbers.
+        curve: add the test error of the winner so far after each step, see `Watched`.
     """
 
     name: str
     wrapper: Wrapper
     target: Target
     published: Mapping[str, Published] = field(default_factory=dict, kw_only=True)
+    curve: bool = field(default=False, kw_only=True)
 
     def error(self, record: Record) -> float:
         """Return the test error of the target, in percent."""
         return 100 * float(record[self.target])
 
     def is_valid(self, record: Record) -> bool:
-        """Return whether both errors are rates."""
-        return rates([record[target] for target in TARGETS])
-
-    def describe(self, record: Record) -> str:
-        """Describe both test errors."""
-        return "test error, global {global:.1%}, personalised {personalised:.1%}".format(**record)
+        """Return whether the errors are rates."""
+        ok = rates([record[target] for target in TESTS])
+        return ok and (not self.curve or is_curve(record["curve"]))
 
     def measure(self, search: Any, model: Model, fed: Federation) -> Record:
         """Return the winner's two test errors, at most 1, and the communication rounds spent.
@@ -121,11 +115,10 @@ class Searched:
         Errors are means over all clients, weighted by test examples; clients personalise with the
         tuner's final configuration.
         """
-        return {
-            "global": min(1.0, evaluate(search.winner, model, fed).error),  # +inf if all diverged
-            "personalised": min(1.0, personalise(search.winner, model, fed).error),
-            "rounds": search.used,
+        errors = {  # +inf if all diverged
+            name: min(1.0, test(search.winner, model, fed).error) for name, test in TESTS.items()
         }
+        return errors | {"rounds": search.used}
 
 
 @dataclass(frozen=True)
@@ -147,7 +140,7 @@ class Tuning(Searched):
     @property
     def training(self) -> object:
         """All that arms' training depends on; in random search the target only picks the winner."""
-        shared = self.wrapper == "RS" and self.select == "survivor"
+        shared = self.wrapper == "RS" and self.select == "survivor" and not self.curve
         return (self.wrapper, repr((self.fedex, self.method))) if shared else self.name
 
     @property
@@ -187,13 +180,9 @@ class Range:
     Source: Khodak et al. (2021), Figure 3.
     """
 
+    curve: ClassVar[bool] = False
     name: str
     eps: float
-
-    @property
-    def training(self) -> object:
-        """The name: no two share a search."""
-        return self.name
 
     def search(self, setting: Setting, model: Model, fed: Federation, seed: int) -> Race:
         """Start the race of the configurations, without eliminations."""
@@ -204,33 +193,19 @@ class Range:
 
     def measure(self, search: Race, model: Model, fed: Federation) -> Record:
         """Return the personalised test error of each arm."""
-        return {"errors": [min(1.0, personalise(run, model, fed).error) for run in search.runs]}
+        test = TESTS["personalised"]
+        return {"errors": [min(1.0, test(run, model, fed).error) for run in search.runs]}
 
     def is_valid(self, record: Record) -> bool:
         """Return whether the errors are rates."""
         return rates(record["errors"])
 
-    def describe(self, record: Record) -> str:
-        """Describe the lowest and the highest error."""
-        return f"test errors from {min(record['errors']):.1%} to {max(record['errors']):.1%}"
+
+def spread(record: Record) -> dict[str, float]:
+    """Return what nearby configurations' errors are, in percent, and how far apart."""
+    errors = [100 * error for error in record["errors"]]
+    low, high = min(errors), max(errors)
+    return {"lowest": low, "median": median(errors), "highest": high, "apart": high - low}
 
 
-def rates(numbers: Sequence[object]) -> bool:
-    """Return whether these are numbers from 0 to 1, at least one."""
-    ok = all(isinstance(x, float | int) and 0 <= x <= 1 for x in numbers)
-    return ok and len(numbers) > 0
-
-
-def ranges(experiment: Experiment, dataset: str, records: Sequence[Record]) -> list[str]:
-    """Report the spread of the errors of nearby configurations."""
-    lines = [
-        "Personalised test error in % of configurations near one another: means over seeds",
-        "of the lowest, the median, the highest; and from the lowest to the highest",
-    ]
-    for v in experiment.variants:
-        every = [[100 * e for e in r["errors"]] for r in records if r["variant"] == v.name]
-        if every:
-            low, mid, high = mean(map(min, every)), mean(map(median, every)), mean(map(max, every))
-            numbers = f"{low:.1f}, {mid:.1f}, {high:.1f}; {high - low:.1f}"
-            lines.append(f"{v.name}   {numbers} ({len(every)} seeds)")
-    return lines
+ranges = partial(means, spread, "Personalised test error in %")

@@ -16,8 +16,7 @@ from fedlab_edu.features.linear import Linear
 from fedlab_edu.features.maps import Map
 from fedlab_edu.features.selection import Data, sweep
 from fedlab_edu.features.share import History, share, share_softly
-from fedlab_edu.papers.experiment import Experiment, Record, Trial, Workload
-from fedlab_edu.papers.searches import rates
+from fedlab_edu.papers.experiment import Experiment, Record, Trial, Workload, rates
 
 #: Selection by shared fits.
 SEARCHES: Mapping[str, Callable[..., History]] = {
@@ -61,9 +60,11 @@ class Task(Workload):
         return variant.n <= self.most
 
     def trials(self, seed: int, place: torch.device, data: str | None) -> Trial:
-        """Return the function that selects a map."""
+        """Return the function that selects maps."""
         problem = self.problem(seed, data)
-        return lambda variant, state, later: select(variant, self.k, problem, seed, str(place))
+        return lambda variants, state: (
+            select(v, self.k, problem, seed, str(place)) for v in variants
+        )
 
 
 @dataclass(frozen=True)
@@ -82,12 +83,6 @@ class Maps:
         accuracy, picks, seconds = record["accuracy"], record["picks"], record["seconds"]
         ok = rates(accuracy) and {*picks.values()} <= {*range(len(accuracy))} and len(picks) > 0
         return ok and all(seconds[name] >= 0 for name in ("maps", "sweep", *picks))
-
-    def describe(self, record: Record) -> str:
-        """Describe the best map and the pick of each search."""
-        accuracy = record["accuracy"]
-        found = [f"{name} {accuracy[i]:.1%}" for name, i in record["picks"].items()]
-        return f"validation accuracy, sweep {max(accuracy):.1%}, {', '.join(found)}"
 
 
 def select(variant: Maps, k: int, problem: Problem, seed: int, device: str) -> dict[str, Any]:

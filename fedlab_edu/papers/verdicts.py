@@ -18,9 +18,9 @@ from typing import NamedTuple
 
 from scipy import stats
 
-from fedlab_edu.papers.experiment import Experiment
+from fedlab_edu.papers.experiment import Experiment, Record
 from fedlab_edu.papers.report import errors, paired, same_seeds, welch
-from fedlab_edu.papers.reproduce import EXPERIMENTS, read_records
+from fedlab_edu.papers.reproduce import recorded
 from fedlab_edu.validate import require
 
 WORDS = "reproduced", "contradicted", "undecided", "not tried"
@@ -109,14 +109,7 @@ def verdicts(folder: str | Path) -> list[Verdict]:
     Raises:
         ValueError: a file in the folder that is no record of its experiment.
     """
-    claims = [
-        claim
-        for experiment in EXPERIMENTS.values()
-        if experiment.against and experiment.name not in WITHOUT_CLAIM
-        for scale, settings in experiment.settings.items()
-        for dataset in settings
-        for claim in _claims(experiment, dataset, scale, Path(folder))
-    ]
+    claims = [claim for found in recorded(folder) for claim in _claims(*found)]
     tried = [i for i, claim in enumerate(claims) if claim.p is not None]
     corrected = holm([claims[i].p or 0.0 for i in tried])
     for i, p in zip(tried, corrected, strict=True):
@@ -126,11 +119,12 @@ def verdicts(folder: str | Path) -> list[Verdict]:
     return claims
 
 
-def _claims(experiment: Experiment, dataset: str, scale: str, folder: Path) -> list[Verdict]:
-    path = folder / f"{experiment.name}-{dataset}-{scale}.jsonl"
-    if not path.exists():
+def _claims(
+    experiment: Experiment, dataset: str, scale: str, records: list[Record]
+) -> list[Verdict]:
+    if not experiment.against or experiment.name in WITHOUT_CLAIM:
         return []
-    of = errors(experiment, read_records(path, experiment))
+    of = errors(experiment, records)
     published = {v.name: v.published.get(dataset) for v in experiment.variants}
     workload, found = experiment.workload(dataset, scale), []
     fitting = {v.name for v in experiment.variants if workload.fits(v)}
