@@ -2,20 +2,32 @@
 
 import json
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 
-def write_json(path: Path, value: object) -> None:
-    """Put JSON in its place at once.
+@contextmanager
+def whole(path: Path) -> Iterator[Path]:
+    """Yield a place beside a file to write to; at the end it takes the file's place at once.
 
-    Raises:
-        OSError: it cannot be; then nothing is left beside it.
+    What was there stays until then. After an error nothing is left beside it.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    beside = path.with_name(f".{path.name}.{os.getpid()}")
-    text = json.dumps(value, indent=1, ensure_ascii=True)  # lone surrogates fit in, too
+    beside = path.with_name(f".{os.getpid()}.{path.name}")
     try:
-        beside.write_text(text + "\n", encoding="utf-8")
+        yield beside
         os.replace(beside, path)
     finally:
         beside.unlink(missing_ok=True)
+
+
+def write_text(path: Path, text: str, encoding: str = "utf-8") -> None:
+    """Put a text in its place at once, with plain line ends."""
+    with whole(path) as beside:
+        beside.write_text(text, encoding=encoding, newline="\n")
+
+
+def write_json(path: Path, value: object) -> None:
+    """Put JSON in its place at once."""
+    write_text(path, json.dumps(value, indent=1) + "\n")  # in ASCII: lone surrogates fit in, too

@@ -14,6 +14,8 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+from fedlab_grade.disk import write_text
+
 NOT_WRITTEN = "not written yet"
 STUB = f"""\
 # Your answer goes here: replace the next line.
@@ -204,7 +206,7 @@ def main(solutions: str = "solutions", exercises: str = "exercises") -> None:
     for source in sorted(Path(solutions).glob("ex[0-9][0-9]_*.py")):
         target = Path(exercises) / source.name
         text = release(source.read_text(encoding="utf-8"), str(source))
-        target.write_text(text, encoding="utf-8", newline="\n")
+        write_text(target, text)
         print(target)
 
 

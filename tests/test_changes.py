@@ -1,6 +1,7 @@
 """Decisions of an instructor: marks changed by hand, comments, late penalties and extensions."""
 
 import csv
+import json
 from pathlib import Path
 
 import pytest
@@ -83,6 +84,40 @@ def test_a_change_that_is_not_understood_is_refused(
         file.write(f"{row}\n")
     assert cli.main(["report", "out"]) == 2
     assert said in capsys.readouterr().err
+
+
+def test_a_mark_by_hand_for_a_file_that_cannot_be_graded_has_no_points_of_questions(
+    course: Path,
+) -> None:
+    Path("in/bob.py").write_text("def double(x) return x")
+    grade()
+    assert table()["2"]["total"] == ""
+    with Path("out/changes.csv").open("a") as file:
+        file.write("Bob,,4,handed in by mail\n")
+    bob = table()["2"]
+    assert [bob[key] for key in ("q1", "q2", "total")] == ["", "", "4"]
+    (page,) = Path("out/report/students").glob("2-*.html")
+    assert "<p>4 of 5.5 points. Your instructor has changed the points.</p>" in page.read_text()
+    assert cli.main(["report", "out", "--export", "gradescope"]) == 0
+    (path,) = Path("out/report/gradescope").glob("2-*/results.json")
+    found = json.loads(path.read_text())
+    assert (found["score"], found["output"]) == (4, "")
+
+
+def test_what_canvas_s_test_student_handed_in_is_left_out_by_grade(
+    course: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    login = "0af9" * 10
+    text = f'Student,ID,SIS Login ID,Section\n"Student, Test",7,{login},A\n"Lee, Ann",8,al,A\n'
+    Path("class.csv").write_text(text)
+    for path in Path("in").iterdir():
+        path.unlink()
+    Path("in/studenttest_7_1_hw.py").write_text(classroom.RIGHT)
+    Path("in/leeann_8_1_hw.py").write_text(classroom.RIGHT)
+    grade()
+    told = capsys.readouterr().out
+    assert "left out: studenttest_7_1_hw.py, of Canvas's Test Student" in told
+    assert table().keys() == {"8"}
 
 
 def test_changes_saved_by_a_spreadsheet_with_semicolons_are_read(course: Path) -> None:

@@ -103,6 +103,18 @@ def test_a_file_alone_is_of_the_exercise_that_its_name_begins_with(
     assert "there is no exercise 'ans/none.ipynb'; there are: ex07." in capsys.readouterr().err
 
 
+def test_a_file_in_a_folder_that_was_handed_out_is_checked_by_the_tests_beside_it(
+    course: Path, graded: list[tuple[Path, Path, str]]
+) -> None:
+    for folder in ("ex07", "clip"):
+        Path(folder).mkdir()
+        tests, file = Path(folder) / "test_it.py", Path(folder) / "ex07_it.py"
+        tests.touch()
+        file.touch()
+        assert cli.main(["check", str(file)]) == 0
+        assert graded.pop() == (Path.cwd() / tests, Path.cwd() / file, "")
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from fedlab_grade.classroom.downloads import of_test_student, people
+from fedlab_grade.classroom.downloads import people
 from fedlab_grade.classroom.people import Person
 from fedlab_grade.options import Refusal
 
@@ -353,16 +353,18 @@ def test_late_uploads_and_the_gradebook_of_canvas(folder: Path) -> None:
     assert (kim.late, kimberly.late, eve.late, eve.paths) == (False, True, False, ())
 
 
-def test_canvas_s_student_for_tests_is_no_submission_of_nobody(folder: Path) -> None:
-    fill(folder, "doejane_12_901_hw.py", "studenttest_99_902_hw.py", "studenttest_LATE_99_9_hw.py")
+def test_canvas_s_test_student_is_known_by_its_login_and_a_student_of_that_name_is_not_it(
+    folder: Path,
+) -> None:
+    fill(folder, "studenttest_99_902_hw.py", "studenttest_LATE_99_9_hw.py")
+    fill(folder, "studenttest_12_901_hw.py")
     text = "Student,ID,SIS Login ID,Section\n"
-    text += '"Doe, Jane",12,jd,A\n"Roe, Sam",13,sr,A\n"Student, Test",99,x,A\n'
-    jane, sam = people(folder, roster(folder, text))
-    assert (jane.name, len(jane.paths)) == ("Doe, Jane", 1)
-    assert (sam.paths, sam.unclear) == ((), False)
-    assert of_test_student(folder) == ["studenttest_99_902_hw.py", "studenttest_LATE_99_9_hw.py"]
-    fill(folder, "studenttest.py", "studenttesta_7_8_hw.py")
-    assert len(people(folder)) == 3
+    text += f'"Student, Test",12,ts,A\n"Roe, Sam",13,sr,A\n"Student, Test",99,{"0af9" * 10},A\n'
+    real, sam, tried = people(folder, roster(folder, text))
+    assert (real.key, real.is_test, len(real.paths)) == ("12", False, 1)
+    assert (sam.paths, sam.unclear, sam.is_test) == ((), False, False)
+    assert (tried.key, tried.is_test, len(tried.paths)) == ("99", True, 2)
+    assert not any(one.is_test for one in people(folder))  # the name alone says nothing
 
 
 # --- odd names ------------------------------------------------------------------------------------

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from fedlab_grade.classroom.people import Person, letters, matcher
 from fedlab_grade.classroom.roster import read_table
+from fedlab_grade.disk import write_text
 from fedlab_grade.escape import line
 from fedlab_grade.options import Refusal
 
@@ -24,7 +25,7 @@ def begin(folder: Path) -> None:
     """Write an empty file of changes, unless there is one."""
     path = folder / NAME
     if not path.exists():
-        path.write_text(f"{','.join(HEAD)}\n", encoding="utf-8-sig")
+        write_text(path, f"{','.join(HEAD)}\n", "utf-8-sig")
 
 
 def read(folder: Path, people: Sequence[Person], questions: Sequence[str]) -> Changes:

@@ -39,7 +39,7 @@ def grade(
         jobs: submissions that are graded at a time; each keeps a core busy.
     """
     from fedlab_grade.classroom.batch import Batch
-    from fedlab_grade.classroom.downloads import of_test_student, people
+    from fedlab_grade.classroom.downloads import people
     from fedlab_grade.sandbox.view import NoSandbox
 
     chosen = find(assignment)
@@ -58,9 +58,10 @@ def grade(
             print(for_console(f"{next(heads, '')}  {line(change)}"), flush=True)
 
     try:
-        everyone = people(submissions, roster)
-        for name in of_test_student(submissions):
-            print(for_console(f"left out: {line(name)}, of Canvas's student for tests"))
+        found = people(submissions, roster)
+        for name in [path.name for one in found if one.is_test for _, path in one.paths]:
+            print(for_console(f"left out: {line(name)}, of Canvas's Test Student"))
+        everyone = [one for one in found if not one.is_test]
         if not everyone:
             raise Refusal(f"{submissions} holds no submissions.")
         grader, back_end = isolated(chosen, store.secret(), trust, jobs)

@@ -33,8 +33,6 @@ _FORM = re.compile(
 )
 # In a quiz, or without names, that number is not the student's.
 _NO_NUMBER = re.compile(r"(LATE_)?anon|.*_question", re.DOTALL)
-# See `is_test_student` of the roster.
-_TEST_STUDENT = re.compile(r"(studenttest|teststudent)_(LATE_)?[0-9]+_.+", re.DOTALL)
 # What file managers leave behind.
 _STRAY = {"__macosx", "thumbs.db", "ehthumbs.db", "desktop.ini", "icon\r", "$recycle.bin"}
 _NONE = ("", "~", "null")  # YAML's
@@ -76,15 +74,10 @@ def handed_in(folder: Path, roster: Path | None = None) -> list[Person]:
     return distinct(sorted(_merged(marked), key=lambda one: (one.name.casefold(), one.key)))
 
 
-def of_test_student(folder: Path) -> list[str]:
-    """Return the names of the files of Canvas's Test Student, which are left out."""
-    return sorted(p.name for p in folder.iterdir() if _TEST_STUDENT.fullmatch(p.name))
-
-
 def _is_stray(name: str) -> bool:
     """Whether a program left it behind; a hidden module or archive may be a submission."""
     hidden = name.startswith("._") or (name[0] == "." and not _ENDINGS.search(name))
-    return hidden or name.casefold() in _STRAY or bool(_TEST_STUDENT.fullmatch(name))
+    return hidden or name.casefold() in _STRAY
 
 
 def _parts(name: str) -> _Said:

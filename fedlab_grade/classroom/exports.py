@@ -4,8 +4,6 @@ Each function returns notes for the instructor: who has no mark, and what does n
 """
 
 import csv
-import json
-import os
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -18,9 +16,10 @@ from typing import Any
 from fedlab_grade.classroom.pages import told
 from fedlab_grade.classroom.people import Person, letters, matcher
 from fedlab_grade.classroom.records import Record, State
-from fedlab_grade.classroom.roster import is_maximum, is_test_student, read_table, student
+from fedlab_grade.classroom.roster import is_maximum, read_table, student
 from fedlab_grade.classroom.store import file_name
 from fedlab_grade.classroom.tables import number
+from fedlab_grade.disk import whole, write_json
 from fedlab_grade.escape import line, plain
 from fedlab_grade.options import Refusal
 from fedlab_grade.run import Result
@@ -45,7 +44,7 @@ def gradescope(records: Sequence[Record], folder: Path, show_hidden: bool = Fals
         if record.state in (State.UNGRADED, State.UNCLEAR) or not record.matched:
             continue
         why = "Nothing was handed in." if record.state == State.MISSING else ""
-        if record.state == State.NOT_GRADABLE:
+        if record.state == State.NOT_GRADABLE and record.mark is None:
             why = f"Not gradable yet, which counts as 0 here until it is: {record.problem}"
         result = {
             "score": record.mark or 0,
@@ -53,9 +52,7 @@ def gradescope(records: Sequence[Record], folder: Path, show_hidden: bool = Fals
             "tests": [_test(test, record, show_hidden) for test in record.tests],
             **_shown([why, *record.notes]),
         }
-        path = folder / file_name(record.student) / "results.json"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps(result, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+        write_json(folder / file_name(record.student) / "results.json", result)
     return _unsure(records)
 
 
@@ -91,13 +88,10 @@ def nbgrader(records: Sequence[Record], database: Path) -> list[str]:
     The gradebook is written from scratch each time, because an old one has no place for the grades
     of a new question; where that fails, the old one stays.
     """
-    beside = database.resolve().with_name(f".{os.getpid()}.{database.name}")
     try:
         api = import_module("nbgrader.api")
-        beside.unlink(missing_ok=True)
-        with api.Gradebook(f"sqlite:///{beside}") as book:
+        with whole(database.resolve()) as beside, api.Gradebook(f"sqlite:///{beside}") as book:
             _fill(book, [record for record in records if record.matched])
-        os.replace(beside, database)
     except ModuleNotFoundError:
         raise Refusal(
             "this needs nbgrader, which is no part of the kit: pip install nbgrader"
@@ -107,8 +101,6 @@ def nbgrader(records: Sequence[Record], database: Path) -> list[str]:
         if getattr(error, "filename", "") == "alembic":  # a program that comes with nbgrader
             why += ": activate the environment that nbgrader is installed in"
         raise Refusal(f"nbgrader cannot write {database}: {type(error).__name__}: {why}.") from None
-    finally:
-        beside.unlink(missing_ok=True)
     return _unsure(records)
 
 
@@ -155,30 +147,33 @@ def fill(everyone: Sequence[Record], template: Path, out: Path, column: str = ""
     moodle = {"Identifier", "Grade"} <= set(head)
     if moodle:
         at, kept = head.index("Grade"), list(range(len(head)))
+        possible = [row[head.index("Maximum Grade")] for row in body if "Maximum Grade" in head]
     else:
         at = _column(head, body, column or (everyone[0].assignment if everyone else ""), template)
         kept = [*(i for i, title in enumerate(head) if title in CANVAS_IDS), at]
+        possible = [row[at] for row in body if is_maximum(row)]
     titles = [letters(title) for title in head]
     people = {
         i: one
         for i, row in enumerate(body)
-        if not is_maximum(row) and (one := student(titles, row, not moodle))
-        if moodle or not is_test_student(one)
+        if not is_maximum(row) and (one := student(titles, row, not moodle)) and not one.is_test
     }
     found = _matched(people, everyone)
-    empty, odd = [], []
+    most = max((one.max for one in everyone), default=0.0)
+    other = dict.fromkeys(cell for cell in possible if cell and everyone and not _same(cell, most))
+    odd = [
+        f"{template.name}: {cell} points are possible, and here it is {most:g}" for cell in other
+    ]
+    empty = []
     for i, row in enumerate(body):
         mark = found[i].mark if i in found else None
-        if is_maximum(row) and everyone and row[at] and not _same(row[at], everyone[0].max):
-            most = f"{everyone[0].max:g}"
-            odd.append(f"Canvas says {row[at]} points are possible, and here it is {most}")
-        elif i in people and mark is None:
+        if i in people and mark is None:
             empty.append(people[i].name)
         elif mark is not None and row[at].strip().upper() not in _NO_MARK:
             row[at] = number(mark)
         elif mark is not None and found[i].state != State.MISSING:
             odd.append(f"{found[i].name} has {number(mark)} here and {row[at]} there, which stays")
-    with out.open("w", encoding="utf-8", newline="") as file:
+    with whole(out) as beside, beside.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, delimiter=between, lineterminator="\n")
         writer.writerows([row[j] for j in kept] for row in [head, *body])
     there = {record.student for record in found.values()}

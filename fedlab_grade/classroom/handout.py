@@ -14,6 +14,7 @@ from pathlib import Path
 
 from fedlab_grade.assignment import Assignment
 from fedlab_grade.classroom.pages import render
+from fedlab_grade.disk import whole, write_text
 from fedlab_grade.options import Refusal, extra
 from fedlab_grade.release import secret
 
@@ -108,12 +109,10 @@ def write(files: Mapping[str, str], out: Path, source: Path) -> None:
         raise Refusal(f"{out} holds the solution: name another folder for the release.")
     try:
         if out.suffix != ".zip":
-            out.mkdir(parents=True, exist_ok=True)
             for name, text in files.items():
-                (out / name).write_text(text, encoding="utf-8", newline="\n")
+                write_text(out / name, text)
             return
-        out.parent.mkdir(parents=True, exist_ok=True)
-        with zipfile.ZipFile(out, "w") as archive:
+        with whole(out) as beside, zipfile.ZipFile(beside, "w") as archive:
             for name, text in files.items():
                 entry = zipfile.ZipInfo(f"{out.stem}/{name}")  # of 1980, every time
                 entry.external_attr = 0o644 << 16

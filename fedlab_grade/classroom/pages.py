@@ -133,7 +133,7 @@ def _summary(record: Record) -> str:
         late = f" It was handed in late: {record.penalty:.0%} are taken off {number(record.won)}."
     if record.changed:
         late += " Your instructor has changed the points."
-    said = STATES.get(record.state, "")
+    said = STATES.get(record.state, "") if "" not in record.changed else ""
     if record.state in (State.NOT_GRADABLE, State.MISSING, State.UNCLEAR) and not record.changed:
         return f"{said}{late}"
     mark = record.won if record.mark is None else record.mark

@@ -121,7 +121,8 @@ class Record:
     def points(self, question: str) -> float | None:
         """Return the points of a question, None where not all of its tests have judged."""
         tests = self.questions.get(question, ())
-        judged = [t.won for t in tests if t.won is not None]
+        read = self.state != State.NOT_GRADABLE
+        judged = [t.won for t in tests if read and t.won is not None]
         whole = len(judged) == len(tests) and (judged or self.state not in NO_VERDICT)
         return self.changed.get(question, sum(judged) if whole else None)
 

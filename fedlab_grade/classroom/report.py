@@ -6,6 +6,7 @@ from pathlib import Path
 from fedlab_grade.classroom import exports as programs
 from fedlab_grade.classroom import pages, tables
 from fedlab_grade.classroom.store import Store
+from fedlab_grade.disk import write_text
 from fedlab_grade.escape import for_console, line
 from fedlab_grade.options import Refusal
 from fedlab_grade.run import by_question
@@ -66,13 +67,11 @@ def _write_pages(store: Store, target: Path, show_hidden: bool) -> tables.Table:
     points = {q: sum(t.points for t in ts) for q, ts in by_question(about.tests).items()}
     notes = {one.key: one.notes for one in about.people}
     table = tables.Table(points, list(store.records()), notes)
-    (target / "students").mkdir(parents=True, exist_ok=True)
     _empty(target / "students", "*.html", "*.md")
 
     def write(name: str, text: str) -> None:
         # a spreadsheet knows UTF-8 by the mark at the beginning
-        encoding = "utf-8-sig" if name.endswith(".csv") else "utf-8"
-        (target / name).write_text(text, encoding=encoding, newline="\n")
+        write_text(target / name, text, "utf-8-sig" if name.endswith(".csv") else "utf-8")
 
     write("class.html", pages.class_page(about.assignment, table))
     write("class.csv", tables.as_csv([table.head, *table.rows]))

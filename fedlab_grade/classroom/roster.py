@@ -59,8 +59,7 @@ def read_roster(path: Path) -> list[Person]:
     """Return the students in a CSV file with a column of names, of ids, or both.
 
     Canvas's gradebook, Moodle's grading worksheet and Gradescope's roster are such files. Rows that
-    are equal in name and first id, as of a student in two sections, are one student. Canvas's
-    student for tests is left out.
+    are equal in name and first id, as of a student in two sections, are one student.
     """
     rows, between = read_table(path)
     (first, titles), *rest = rows
@@ -79,17 +78,12 @@ def read_roster(path: Path) -> list[Person]:
         if why := _fault(head, row, between):
             raise Refusal(f"the roster {path}, line {line}: {why}.")
         one = student(head, row, of_canvas)
-        if one is None or (of_canvas and is_test_student(one)):
+        if one is None:
             continue
         same = (one.key, one.name) if one.ids else line  # two of one name may be two students
         seen = found.get(same, one)
         found[same] = replace(seen, ids=tuple(dict.fromkeys([*seen.ids, *one.ids])))
     return distinct([*found.values()])
-
-
-def is_test_student(one: Person) -> bool:
-    """Whether it is "Student, Test", whom Canvas lists for instructors to try an assignment."""
-    return letters(one.name) in ("teststudent", "studenttest")
 
 
 def is_canvas(rows: Sequence[tuple[int, Sequence[str]]]) -> bool:

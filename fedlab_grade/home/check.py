@@ -68,15 +68,17 @@ def target(question: str, file: Path | None = None) -> Target:
 
     Args:
         question: an exercise (ex01), one of its questions (ex01.2), an assignment's folder, or a
-            file whose name begins with the exercise.
+            file in such a folder, or whose name begins with the exercise.
         file: a module or a notebook; None stands for the exercise's file in the current folder, in
             ``exercises/`` of a course around it, or in the assignment's folder.
     """
     if file is None and Path(question).is_file():
-        named = re.match(r"ex\d+", Path(question).name)
-        if not named:
+        file = Path(question)
+        handed_out = any(file.parent.glob("test_*.py"))
+        named = re.match(r"ex\d+", file.name)
+        if not named and not handed_out:
             raise Refusal(f"name the exercise first: fedlab-edu check ex01 {question}.")
-        question, file = named[0], Path(question)
+        question = named[0] if named and not handed_out else f"{file.parent}{os.sep}"
     of_one, place, again = "", None, "fedlab-edu check {question}"
     if Path(question).is_dir() and not re.fullmatch(r"ex\d+", question):
         where, again = Path(question), f"fedlab-edu check {question}"
