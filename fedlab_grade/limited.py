@@ -4,11 +4,8 @@ An archive, a notebook or a text can be made so that a library takes hours or al
 or crashes. Then that process ends, and its author is told so; everyone else is graded.
 """
 
-import ctypes
-import gc
 import json
 import os
-import re
 import select
 import signal
 import sys
@@ -26,7 +23,6 @@ if sys.platform != "win32":
 SECONDS = 20.0  # for one submission, which takes a few hundredths of one
 MEMORY = 1 << 30  # bytes, beyond what this process holds
 ANSWER = 64 << 20  # bytes
-HUGE, COLLAPSE = 2 << 20, 25  # bytes of a huge page; the advice to make such pages, Linux 6.1
 
 
 def limited(function: Callable[..., Any], *arguments: Any, seconds: float = SECONDS) -> Any:
@@ -113,20 +109,3 @@ def limit(memory: int, **others: int) -> None:
         value = value if hard == resource.RLIM_INFINITY else min(value, hard)
         with suppress(OSError, ValueError):
             resource.setrlimit(kind, (value, value))
-
-
-def ready_to_fork() -> None:
-    """Make forks of this process cheap: a fork copies one entry for each page, and what it touches.
-
-    With PyTorch loaded, a fork and its end take 3 milliseconds instead of 11.
-    """
-    gc.freeze()  # else garbage collection touches, and so copies, all that is there
-    if sys.platform != "linux":
-        return
-    with suppress(OSError), open("/proc/self/maps") as stream:
-        libc = ctypes.CDLL(None)
-        own = re.findall(r"(?m)^(\w+)-(\w+) rw-p \w+ \S+ 0 *(?:\[heap\])?$", stream.read())
-        for first, last in own:
-            begin, end = -(-int(first, 16) // HUGE) * HUGE, int(last, 16) // HUGE * HUGE
-            if begin < end:  # where the kernel cannot, it stays as it is
-                libc.madvise(ctypes.c_void_p(begin), ctypes.c_size_t(end - begin), COLLAPSE)

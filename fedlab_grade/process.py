@@ -15,6 +15,15 @@ from typing import Any, Self
 START = 120.0  # seconds, in which PyTorch is loaded from a cold disk
 GRACE = 5.0  # seconds beyond its limit: it watches the clock itself, and this is for when it cannot
 POLL = 0.1  # seconds
+ENDS = {  # by signal; not every system has all of them
+    "SIGSEGV": "crashed with a segmentation fault",
+    "SIGABRT": "crashed: a library aborted the Python process",
+    "SIGBUS": "crashed with a bus error",
+    "SIGFPE": "crashed with an arithmetic error of the processor",
+    "SIGXCPU": "used too much processor time, and was stopped",
+    "SIGXFSZ": "wrote too large a file, and was stopped",
+    "SIGKILL": "was killed: it took too much memory, or ended itself",
+}
 
 
 class Child:
@@ -107,6 +116,14 @@ class Child:
             self.process.wait(0 if self.late else 5)
         self.kill()
         return self.process.wait()
+
+
+def ending(code: int) -> str:
+    """Return how a process with this exit status ended, to follow the name of a function."""
+    if code >= 0:
+        return f"ended the Python process, with exit status {code}"
+    other = f"was ended by signal {-code} ({signal.strsignal(-code) or 'unknown'})"
+    return next((t for name, t in ENDS.items() if getattr(signal, name, 0) == -code), other)
 
 
 def _read(lines: Iterable[str], into: SimpleQueue[str]) -> None:

@@ -1,13 +1,12 @@
 """Grade files at home: their code runs in a child process, which may hang or die."""
 
 import linecache
-import re
-import signal
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from fedlab_grade.process import Child
+from fedlab_grade.process import Child, ending
+from fedlab_grade.textfile import stopped_at
 
 LIMIT = 10.0  # seconds for one test; an honest answer takes a few hundredths of one
 WITHHELD = "This holds, but counts only once another test of the question has passed."
@@ -154,15 +153,10 @@ class Progress:
         if child.late or "Timeout" in trace:
             message = f"{who} was still running after {child.limit:g} seconds, and was stopped"
             likely = "a loop that never ends"
-        elif code < 0:
-            message = f"{who} ended the Python process by the signal {signal.Signals(-code).name}"
         else:
-            message = f"{who} ended the Python process, with exit status {code}"
-        if at := re.search(rf'File "{re.escape(str(self.file))}", line (\d+) in (\S+)', trace):
-            source = linecache.getline(str(self.file), int(at[1])).strip()
-            message += f".\n  line {at[1]}, in {at[2].strip('<>')}: {source}"
-        else:
-            message += "."
+            message = f"{who} {ending(code)}"
+        file = str(self.file)
+        message += f".{stopped_at(trace, file, linecache.getlines(file))}"
         for name in [self.running] if self.running else self.results:
             status = "stopped" if self.running else "not gradable"
             self.change(name, status=status, message=message, likely=likely)

@@ -48,6 +48,15 @@ def printable(name: str, most: int = 80) -> str:
     return text if len(text) <= most else f"{text[: most - 3]}..."
 
 
+def stopped_at(dump: str, file: str, lines: Sequence[str]) -> str:
+    """Return the innermost line of a file in a dump of faulthandler's; "" if there is none."""
+    at = re.search(rf'File "{re.escape(file)}", line (\d{{1,8}}) in (\S+)', dump)
+    if not at:
+        return ""
+    line = printable("".join(lines[int(at[1]) - 1 : int(at[1])]).strip(), 200)
+    return f"\n  line {at[1]}, in {printable(at[2].strip('<>'))}: {line}"
+
+
 def some(names: Sequence[str], most: int) -> str:
     """Return the first of a list of names, and how many more there are."""
     more = f" and {len(names) - most} more" if len(names) > most else ""

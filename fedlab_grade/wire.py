@@ -211,8 +211,8 @@ class _Reader:
 
 
 def _int(text: str) -> int:
-    if len(text) > MAX_DIGITS + 1:
-        raise Malformed("too long an int")
+    if len(text.lstrip("-")) > MAX_DIGITS:
+        raise Malformed(f"an int of more than {MAX_DIGITS} digits")
     return int(text)
 
 

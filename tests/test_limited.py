@@ -204,7 +204,7 @@ def test_a_hostile_archive_in_memory_is_read_like_one_on_the_disk(tmp_path: Path
 
 FORKS = """
 import os, re
-from fedlab_grade.limited import ready_to_fork
+from fedlab_grade.sandbox.zygote import ready_to_fork
 data = [bytes([i]) * (1 << 20) for i in range(16)]
 ready_to_fork()
 if (child := os.fork()) == 0:

@@ -586,7 +586,7 @@ def test_the_sandbox_says_what_the_check_at_home_says(course: tuple[Report, Repo
 
 
 TESTS = """
-import os, random
+import ctypes, os, random
 import pytest
 from fedlab_grade.checks import close, composite
 q = pytest.mark.q
@@ -644,6 +644,13 @@ def test_with_a_function(student):
         return x
     assert student.call("h", objective) == 2.5
 
+@q("memory", 1)
+def test_with_a_function_that_can_crash(student):
+    memory = ctypes.create_string_buffer(b"abc")
+    def byte(i):
+        return ctypes.string_at(ctypes.addressof(memory) + i)[0]
+    assert student.call("second", byte) == ord("b")
+
 @q("part", 1, function="half")
 def test_half(student):
     close(student.call("half", 8), 4.0)
@@ -665,6 +672,8 @@ def g():
     return 3
 def h(objective):
     return objective(2.5)
+def second(byte):
+    return byte(1)
 def half(x):
     return x / 2
 def quarter(x):
@@ -683,6 +692,7 @@ OTHERS = {
     "odd again": "def f(x):\n    return None\n",
     "slow": "def f(x):\n    time.sleep(0.4)\n    return x\n",
     "hanging": "def g():\n    return 10**18\n",
+    "crashing": "def second(byte):\n    return byte(1 << 46)\n",
     "swallowed": SWALLOWED,
     "wrong part": "def half(x):\n    return x / 4\n",
     "wrong whole": "def half(x):\n    return x / 4\ndef quarter(x):\n    return half(x) / 3\n",
@@ -755,17 +765,20 @@ def test_a_composite_in_the_sandbox_is_judged_apart_from_its_parts(judged: Judge
     assert judged.statuses("wrong whole", tests) == ["failed"] * 3
 
 
-def test_an_answer_that_takes_all_the_time_of_a_test_is_stopped_or_failed_and_not_ungraded(
+def test_an_answer_that_takes_all_the_time_of_a_test_or_crashes_it_costs_its_question(
     judged: Judged,
 ) -> None:
-    tests = "many_calls of_a_long_answer with_a_function"
-    assert judged.statuses("slow", tests) == ["stopped", "passed", "passed"]
-    assert judged.statuses("hanging", tests) == ["passed", "failed", "passed"]
-    assert judged.statuses("swallowed", tests) == ["passed", "passed", "failed"]
+    tests = "many_calls of_a_long_answer with_a_function with_a_function_that_can_crash"
+    assert judged.statuses("slow", tests) == ["stopped", *["passed"] * 3]
+    assert judged.statuses("hanging", tests) == ["passed", "failed", "passed", "passed"]
+    assert judged.statuses("swallowed", tests) == ["passed", "passed", "failed", "passed"]
+    assert judged.statuses("crashing", tests) == [*["passed"] * 3, "failed"]
     told = judged.results["slow"]["test_many_calls"].message
     assert told.startswith("f was stopped: the 2 seconds for this test are used up.")
     told = judged.results["hanging"]["test_of_a_long_answer"].message
     assert told.endswith("what your code returned: it took too long.")
+    told = judged.results["crashing"]["test_with_a_function_that_can_crash"].message
+    assert told.endswith("what your code returned: its process ended.")
     told = judged.results["swallowed"]["test_with_a_function"].message
     assert told == "h asked for 1, expected 2.5"
 

@@ -25,12 +25,13 @@ import pytest
 from _pytest.runner import runtestprotocol
 
 from fedlab_grade import callables, child, plugin
-from fedlab_grade.limited import in_fork, limit, ready_to_fork
+from fedlab_grade.limited import in_fork, limit
 from fedlab_grade.options import Limits
 from fedlab_grade.sandbox.line import Worker
 from fedlab_grade.sandbox.processes import Zygote
 from fedlab_grade.sandbox.remote import Remote
 from fedlab_grade.sandbox.view import NoSandbox
+from fedlab_grade.sandbox.zygote import ready_to_fork
 from fedlab_grade.student import NotGradable, seed_all
 
 SPARE = 2 << 30  # bytes that a test may take

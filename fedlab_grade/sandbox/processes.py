@@ -163,6 +163,8 @@ ENVIRONMENT = {
     "MALLOC_ARENA_MAX": "2",  # each reserves addresses, which the limit of memory counts
     "OPENBLAS_NUM_THREADS": "1",
     "MKL_NUM_THREADS": "1",
+    "OMP_THREAD_LIMIT": "1",  # else torch.set_num_threads(64) ends the process
+    "PIP_NO_INDEX": "1",  # else it tries for long to reach a network
 }
 
 

@@ -4,7 +4,6 @@ The other end is not trusted: whatever it sends is at most a wrong answer.
 """
 
 import builtins
-import re
 import signal
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -19,7 +18,7 @@ from fedlab_grade.answer import Failure, NotWritten, Raised, Stopped
 from fedlab_grade.options import Limits
 from fedlab_grade.sandbox.line import Worker
 from fedlab_grade.student import NotGradable, Student
-from fedlab_grade.textfile import lines_of
+from fedlab_grade.textfile import lines_of, stopped_at
 
 MESSAGE = 2000  # characters
 WORKERS = (
@@ -47,7 +46,7 @@ class Remote(Student):
         file: its name.
         deadline: when there is no time left, as of `time.monotonic`.
         allowed: the seconds until then, in the words of a message; "" for those of the file.
-        on_answer: called once, when the first call has returned.
+        on_answer: called once, when the file has first answered a call, or called a function.
     """
 
     def __init__(
@@ -68,7 +67,7 @@ class Remote(Student):
         self._allowed = allowed or f"all {limits.total:g} seconds for this file"
         self._on_answer = on_answer
         self._over = ""  # why there are no further answers
-        self.answered = False  # whether any call has returned
+        self.answered = False  # whether the test has had anything from the file
         # As bytes: JSON would write some letters in six times as many.
         data = np.frombuffer(text.encode("utf-8", "surrogatepass"), np.uint8)
         request = {"kind": "load", "file": file, "text": data, "limit": self._time()}
@@ -103,9 +102,7 @@ class Remote(Student):
                  } if (
                 len(after) == len(names) == len(arguments) and {*map(type, names)} <= {str}
             ):  # fmt: skip
-                if not self.answered:
-                    self.answered = True
-                    self._on_answer()
+                self._hear()
                 return value, [callables.clean(parameter, 60) for parameter in names], after
             case {"kind": str("failed"), "status": str(status), "message": str(message),
                   "likely": str(likely), "error": None | [str(), str(), str()] as error,
@@ -116,6 +113,12 @@ class Remote(Student):
                     failure.__context__ = _stand_in(*(callables.clean(t, 300) for t in error))
                 raise failure
         self._stop(f"{name} gave no sensible answer")
+
+    def _hear(self) -> None:
+        """Note that from now on the test works with what the file gave to it."""
+        if not self.answered:
+            self.answered = True
+            self._on_answer()
 
     def _time(self) -> float:
         """Return the seconds that the next call may take."""
@@ -144,6 +147,7 @@ class Remote(Student):
                 if asked > self._limits.asked:
                     often = f"{self._limits.asked:,} times"
                     self._stop(f"{who} called a function that it was given more than {often}")
+                self._hear()
                 with _alarm(end):
                     answer = _called(functions.at(number), given, named)
                 self._worker.send(answer, end)
@@ -167,15 +171,10 @@ class Remote(Student):
         self._worker.listen()
         self._worker.let_go()
         self._over = "an earlier call was stopped"
-        trace = rf'File "{re.escape(str(self.path))}", line (\d+),? in (\S+)'
-        where = ""
         printed, _, dump = self.printed.rpartition(b"Timeout (")
-        if at := re.search(trace, dump.decode("utf-8", "replace")):
+        where = stopped_at(dump.decode("utf-8", "replace"), str(self.path), self._lines)
+        if where:
             self._worker.printed = printed
-            line = int(at[1]) if len(at[1]) < 9 else 0
-            text = self._lines[line - 1].strip() if 0 < line <= len(self._lines) else ""
-            name = callables.clean(at[2].strip("<>"), 60)
-            where = f"\n  line {line}, in {name}: {callables.clean(text, 200)}"
         raise Stopped(f"{message}.{where}", likely)
 
 
