@@ -361,7 +361,7 @@ def test_dropout_where_there_is_no_layer_for_it_is_refused() -> None:
     model = from_module(nn.Linear(4, 2))
     clients = Clients(torch.zeros(2, 4), torch.tensor([0, 1]), (torch.arange(2),))
     with pytest.raises(
-        ValueError, match=r"dropout is \[0.5\]; allowed: 0 for this model, which has no"
+        ValueError, match=r"dropout is 0.5; allowed: 0 for this model, which has no"
     ):
         local_sgd(model, model.init(), clients, LocalHP(dropout=0.5), [0])
 

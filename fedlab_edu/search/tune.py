@@ -63,19 +63,17 @@ def tune(
 ) -> _S:  # fmt: skip
     """Run a search to its end, and return it; a bar shows progress, see `progress_bar`.
 
-    It warns once at the end if all arms have diverged or the best is worse than its initial
-    weights, see `Race.warning`.
+    It warns at the end if all arms have diverged, or the best is worse than its initial weights.
 
     Args:
         clients: B, for each round of each arm.
-        path: a file for the state of the search, written whole or not at all: before the first
-            step, regularly, at the end, and when an exception, Ctrl-C or SIGTERM stops the search.
-            To resume, repeat the call: the numbers are those of a search that was never stopped (on
-            a GPU, up to rounding, because free memory decides what is added up together). To spend
-            more, repeat it with a larger total: random and Bayesian search, Hyperband and FedTune
-            allow it, see `Race.extend`; other searches would have played other rounds. A kill
-            while writing may leave a ``.part`` file, which can be deleted. Without a path nothing
-            is stored.
+        path: a file for the state of the search, from which the same call resumes it. The numbers
+            are those of a search that was never stopped (on a GPU, up to rounding). A larger total
+            extends random and Bayesian search, Hyperband and FedTune, see `Race.extend`. The file
+            is written whole or not at all: before the first step, regularly, at the end, and when
+            an exception, Ctrl-C or SIGTERM stops the search. (SIGTERM then ends the process by
+            ``SystemExit(143)``, if the call is in the main thread and no other handler is set. A
+            kill while writing may leave a ``.part`` file, which can be deleted.)
         every: the file is written after this number of rounds, over all arms.
         also: your own classes of tuners or methods in the search.
         callback: called with the search after each step, to log or to stop: if it raises
@@ -85,9 +83,6 @@ def tune(
             up to rounding. A step then lasts up to the next elimination, or ``every`` rounds if
             there is a path. Not for FedTune, which trains one run.
         workers: the number of workers, if the executor does not know it.
-
-    With a path, SIGTERM ends the process by ``SystemExit(143)`` once the file is written, if the
-    call is in the main thread and the program has no handler of its own.
 
     Raises:
         OSError: the file cannot be read or written.

@@ -6,7 +6,6 @@ does not depend on the other clients.
 """
 
 from collections.abc import Callable
-from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -63,21 +62,33 @@ def local_sgd(
 
     Source: McMahan et al. (2017), Algorithm 1, ClientUpdate.
     """
-    _check_types(w, clients, c, seeds)
+    fits("w", w, model, clients)
+    require_type("c", c, LocalHP, "LocalHP(lr=0.1)")
+    require_type("seeds", seeds, list, "[0, 1, 2], one for each client")
+    B = len(clients)
+    require(B > 0, "clients", 0, "at least one")
+    require(len(seeds) == B, "seeds", len(seeds), f"{B}, one for each client")
     one_of(OPTIMIZERS)("optimizer", optimizer)
     if workers is not None:
         workers = whole("workers", workers, 1, allowed="at least 1, or None")
-    c = c.each(len(clients))
-    w, anchor = w.detach(), (w if anchor is None else anchor).detach()
-    _check(model, clients, c, {"w": w, "anchor": anchor, "drift": drift})
-    everyone = _Tile(w, anchor, drift, clients, c, seeds, torch.arange(len(clients)))
+    for name, vector in (("anchor", anchor), ("drift", drift)):
+        if vector is not None:
+            fits(name, vector, model, clients)
+    least = int(clients.n.argmin())
+    require(clients.n[least] > 0, f"examples of client {least}", 0, "at least 1")
+    ok = model.drops or not c.dropout.any()
+    require(ok, "dropout", c.dropout, "0 for this model, which has no dropout layer")
+    c, w = c.each(B), w.detach()
+    vectors = w, w if anchor is None else anchor.detach(), drift
     if inside_tile() and bool((steps(clients.n, c).diff() <= 0).all()):
-        return _train(model, everyone, watch, optimizer)
-    out = w.new_empty(len(clients), model.d)
+        return _train(model, *vectors, clients, c, seeds, torch.arange(B), watch, optimizer)
+    out = w.new_empty(B, model.d)
 
     def train(tile: np.ndarray) -> tuple[Tensor, Tensor]:
-        some = everyone.select(torch.from_numpy(tile))
-        return some.place, _train(model, some, watch, optimizer)
+        i = torch.from_numpy(tile)
+        own = (v if v is None or v.dim() == 1 else v[i.to(v.device)] for v in vectors)
+        mine = [seeds[j] for j in tile]
+        return i, _train(model, *own, clients[i], c[i], mine, i, watch, optimizer)
 
     def store(trained: tuple[Tensor, Tensor]) -> None:
         out[trained[0]] = trained[1]
@@ -89,25 +100,6 @@ def local_sgd(
 def threads_for(w: Tensor, workers: int | None = None) -> int:
     """Return how many threads train tiles: one for a GPU, and inside a tile."""
     return 1 if w.device.type != "cpu" or inside_tile() else workers or cores()
-
-
-def _check_types(w: object, clients: Clients, c: object, seeds: list[int]) -> None:
-    require_type("clients", clients, Clients, "fed.train")
-    require_type("c", c, LocalHP, "LocalHP(lr=0.1)")
-    require_type("seeds", seeds, list, "[0, 1, 2], one for each client")
-    require_type("w", w, Tensor, "run.w")
-    require(len(clients) > 0, "clients", 0, "at least one")
-    require(len(seeds) == len(clients), "seeds", len(seeds), f"{len(clients)}, one for each client")
-
-
-def _check(model: Model, clients: Clients, c: LocalHP, vectors: dict[str, Tensor | None]) -> None:
-    for name, vector in vectors.items():
-        if vector is not None:
-            fits(name, vector, model, clients)
-    i = int(clients.n.argmin())
-    require(clients.n[i] > 0, f"examples of client {i}", 0, "at least 1")
-    ok = model.drops or not c.dropout.any()
-    require(ok, "dropout", c.dropout, "0 for this model, which has no dropout layer")
 
 
 def cut(
@@ -125,36 +117,20 @@ def cut(
     return make_tiles(width.numpy(), steps(clients.n, c).numpy(), number)
 
 
-class _Tile(NamedTuple):
-    """The clients of a tile; w, anchor and drift are (k, d), or (d,) for all."""
-
-    w: Tensor
-    anchor: Tensor
-    drift: Tensor | None
-    clients: Clients
-    c: LocalHP
-    seeds: list[int]
-    place: Int[Tensor, " k"]  # among all clients
-
-    def select(self, i: Int[Tensor, " k"]) -> "_Tile":
-        """Return the tile of some of these clients."""
-        at = i.to(self.w.device)
-        w, anchor = (v[at] if v.dim() == 2 else v for v in (self.w, self.anchor))
-        drift = self.drift if self.drift is None or self.drift.dim() == 1 else self.drift[at]
-        seeds = [self.seeds[j] for j in i.tolist()]
-        return _Tile(w, anchor, drift, self.clients[i], self.c[i], seeds, self.place[i])
-
-
 @torch.no_grad()
-def _train(model: Model, some: _Tile, watch: Watch | None, optimizer: str) -> Float[Tensor, "k d"]:
-    """Train the clients of one tile side by side."""
-    c, clients = some.c, some.clients
-    W = some.w.expand(len(clients), -1).clone()
-    sgd = SGD(model, W, c, some.anchor, some.drift, optimizer)
-    seeds = torch.tensor(some.seeds, device=W.device)
-    rates = c.dropout.to(W.device)
-    drops = bool(c.dropout.any())
-    plan = make_plan(clients.rows, c.epochs.numpy(), c.batch.numpy(), some.seeds)
+def _train(
+    model: Model, w: Tensor, anchor: Tensor, drift: Tensor | None, clients: Clients, c: LocalHP,
+    seeds: list[int], place: Int[Tensor, " k"], watch: Watch | None, optimizer: str,
+) -> Float[Tensor, "k d"]:  # fmt: skip
+    """Train the k clients of a tile side by side; w, anchor and drift are (k, d), or (d,) for all.
+
+    ``place`` says where they stand among all clients, for ``watch``.
+    """
+    W = w.expand(len(clients), -1).clone()
+    sgd = SGD(model, W, c, anchor, drift, optimizer)
+    drops, rates = bool(c.dropout.any()), c.dropout.to(W.device)
+    own = torch.tensor(seeds, device=W.device)
+    plan = make_plan(clients.rows, c.epochs.numpy(), c.batch.numpy(), seeds)
     rows, share = plan.rows.to(W.device), plan.share.to(W)
     for first, last in plan.windows(clients.inputs(rows[:1]).nbytes):
         window = slice(plan.offset[first], plan.offset[last])
@@ -164,10 +140,10 @@ def _train(model: Model, some: _Tile, watch: Watch | None, optimizer: str) -> Fl
         p = share[window].split(lengths)
         for i, t in enumerate(range(first, last)):
             k, b = plan.at_work[t], plan.width[t]
-            drop = Drop(mix(seeds[:k], t), rates[:k]) if drops else None
+            drop = Drop(mix(own[:k], t), rates[:k]) if drops else None
             sgd.step(x[i].view(k, b, *x[i].shape[1:]), y[i], p[i].view(k, b), drop)
             if watch is not None:
-                watch(some.place[:k], t, W[:k])
+                watch(place[:k], t, W[:k])
     return W
 
 

@@ -79,10 +79,11 @@ def run_parallel(
         for task in tasks:
             then(work(task))
         return
-    todo, done = deque(enumerate(tasks)), _InOrder(then)
+    todo, done, turn, lock = deque(enumerate(tasks)), dict[int, _Result](), 0, threading.Lock()
     workers = min(workers or cores(), len(tasks))
 
     def several() -> None:
+        nonlocal turn
         _HERE.inside = True
         try:
             while todo:
@@ -90,7 +91,11 @@ def run_parallel(
                     number, task = todo.popleft()
                 except IndexError:  # another thread was faster
                     return
-                done.put(number, work(task))
+                done[number] = work(task)
+                with lock:
+                    while turn in done:
+                        then(done.pop(turn))
+                        turn += 1
         except BaseException:
             todo.clear()
             raise
@@ -106,21 +111,6 @@ def run_parallel(
         finally:
             for other in others:
                 other.result()
-
-
-class _InOrder:
-    """Calls ``then`` with results in the order of their numbers, whatever the order of arrival."""
-
-    def __init__(self, then: Callable[[Any], Any]) -> None:
-        self._then, self._lock, self._next = then, threading.Lock(), 0
-        self._waiting: dict[int, Any] = {}
-
-    def put(self, number: int, result: Any) -> None:
-        with self._lock:
-            self._waiting[number] = result
-            while self._next in self._waiting:
-                self._then(self._waiting.pop(self._next))
-                self._next += 1
 
 
 keep_memory()

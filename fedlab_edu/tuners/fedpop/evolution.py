@@ -36,13 +36,10 @@ def evolve(
     require(coin in ("each", "vector"), "coin", coin, "'each', 'vector'")
     shape, wanted = tuple(u.shape), (3, len(rows), len(space.distributions))
     require(shape == wanted, "shape of u", shape, str(wanted))
-    share("eps", eps)
-    share("p_re", p_re)
     columns = {name: column.reshape(-1) for name, column in rows.columns.items()}
     u = torch.cat([u[:1, :, :1].expand_as(u[:1]), u[1:]]) if coin == "vector" else u
     for (name, distribution), drawn in zip(space.distributions.items(), u.unbind(2), strict=True):
-        distribution.check(columns[name], name)
-        columns[name] = distribution.evo(columns[name], eps, p_re, drawn)
+        columns[name] = distribution.evo(columns[name], eps, p_re, drawn, name)
     return rows.with_columns(columns)
 
 
@@ -67,8 +64,9 @@ def clip_to_box(distribution: Distribution, values: Tensor, pair: Tensor) -> Ten
     """Clip values (n,) to a pair of `box_corners`; options, in the order of their list."""
     if not isinstance(distribution, Choice):
         return as_float64(values).clamp(pair.min(), pair.max())
-    first, last = distribution.check(pair).tolist()
-    return as_float64(distribution.options)[distribution.check(values).clamp(first, last)]
+    options = distribution.options
+    first, last = map(options.index, pair.tolist())
+    return as_float64([options[min(max(options.index(v), first), last)] for v in values.tolist()])
 
 
 @dataclass(frozen=True)
