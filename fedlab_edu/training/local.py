@@ -79,16 +79,17 @@ def local_sgd(
     ok = model.drops or not c.dropout.any()
     require(ok, "dropout", c.dropout, "0 for this model, which has no dropout layer")
     c, w = c.each(B), w.detach()
-    vectors = w, w if anchor is None else anchor.detach(), drift
+    anchor = w if anchor is None else anchor.detach()
     if inside_tile() and bool((steps(clients.n, c).diff() <= 0).all()):
-        return _train(model, *vectors, clients, c, seeds, torch.arange(B), watch, optimizer)
+        every = torch.arange(B)
+        return _train(model, w, anchor, drift, clients, c, seeds, every, watch, optimizer)
     out = w.new_empty(B, model.d)
 
     def train(tile: np.ndarray) -> tuple[Tensor, Tensor]:
-        i = torch.from_numpy(tile)
-        own = (v if v is None or v.dim() == 1 else v[i.to(v.device)] for v in vectors)
-        mine = [seeds[j] for j in tile]
-        return i, _train(model, *own, clients[i], c[i], mine, i, watch, optimizer)
+        i, own = torch.from_numpy(tile), [seeds[j] for j in tile]
+        start, pull = (v if v.dim() == 1 else v[i.to(v.device)] for v in (w, anchor))
+        add = drift if drift is None or drift.dim() == 1 else drift[i.to(drift.device)]
+        return i, _train(model, start, pull, add, clients[i], c[i], own, i, watch, optimizer)
 
     def store(trained: tuple[Tensor, Tensor]) -> None:
         out[trained[0]] = trained[1]
