@@ -3,8 +3,9 @@
 import csv
 from abc import ABC, abstractmethod
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, Protocol, runtime_checkable
 
@@ -74,13 +75,19 @@ def published(experiment: str) -> dict[str, dict[str, Published]]:
     A file for each paper holds them as printed: errors, or accuracies, in percent.
     """
     found: dict[str, dict[str, Published]] = defaultdict(dict)
-    path = Path(__file__).with_name(f"{experiment.partition('-')[0]}.csv")
-    for row in csv.DictReader(path.read_text().splitlines()):
+    for row in _rows(experiment.partition("-")[0]):
         if row["experiment"] == experiment:
             error = row.get("error") or round(100 - float(row["accuracy"]), 2)
             cell = Published(float(error), float(row["sd"]), int(row["trials"]))
             found[row["variant"]][row["dataset"]] = cell
     return found
+
+
+@cache
+def _rows(name: str) -> list[dict[str, str]]:
+    """Return the rows of a table in this folder, or none without the file."""
+    path = Path(__file__).with_name(f"{name}.csv")
+    return [*csv.DictReader(path.read_text().splitlines())] if path.exists() else []
 
 
 def rates(numbers: Sequence[object]) -> bool:
@@ -115,6 +122,7 @@ class Experiment:
         settings: scale -> data set -> workload.
         report: makes the lines of a report from the records of a data set; the default is a table
             of test errors.
+        claimed: which of each pair the paper claims to be better, "first", "second" or "none".
     """
 
     name: str
@@ -124,6 +132,7 @@ class Experiment:
     against: tuple[tuple[str, str], ...]
     settings: Mapping[str, Mapping[str, Workload]]
     report: "Callable[[Experiment, str, Sequence[Record]], list[str]] | None" = None
+    claimed: str = "first"
 
     def workload(self, dataset: str, scale: str) -> Workload:
         """Return the workload of a data set at a scale."""
@@ -142,3 +151,16 @@ class Experiment:
     def path(self, folder: str | Path, dataset: str, scale: str) -> Path:
         """Return the file of the records."""
         return Path(folder) / f"{self.name}-{dataset}-{scale}.jsonl"
+
+
+def experiment(
+    name: str, variants: Iterable[Any], against: Iterable[tuple[str, str]], settings: Any,
+    report: Any = None,
+) -> Experiment:  # fmt: skip
+    """Return an experiment with its row of `experiments.csv`, and with the published numbers."""
+    (row,) = (row for row in _rows("experiments") if row["name"] == name)
+    numbers = published(name)
+    every = (replace(v, published=numbers[v.name]) if v.name in numbers else v for v in variants)
+    return Experiment(
+        **row, variants=tuple(every), against=tuple(against), settings=settings, report=report
+    )

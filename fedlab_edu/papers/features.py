@@ -11,7 +11,7 @@ from fedlab_edu.features.bags import BagOfNGrams, Corpus, bag_maps
 from fedlab_edu.features.linear import Linear
 from fedlab_edu.features.maps import RandomFourier, fourier_maps
 from fedlab_edu.features.selection import Data
-from fedlab_edu.papers.experiment import Experiment, folder_or, no_folder
+from fedlab_edu.papers.experiment import experiment, folder_or, no_folder
 from fedlab_edu.papers.selections import Maps, Problem, Task, selections
 from fedlab_edu.validate import extra, require
 
@@ -114,12 +114,8 @@ def _sizes(what: str, sizes: Sequence[int], own: Sequence[int], each: str) -> tu
     return shared + tuple(Maps(f"{n:,} {what}, {each}", n, False) for n in own)
 
 
-_CLAIM = "Halving with shared fits finds a map nearly as good as a full sweep's, much faster."
-
-FOURIER = Experiment(
+FOURIER = experiment(
     "fourier-features",
-    "Khodak et al., Weight-Sharing Beyond NAS, Figures 1 and 2 (left)",
-    _CLAIM,
     _sizes("features", (100, 300, 1000, 2000, 10_000), (300,), "own frequencies"),
     (),
     {
@@ -129,10 +125,8 @@ FOURIER = Experiment(
     selections,
 )
 _BINS = (2**10, 2**13, 2**16, 2**20, 2**22)
-BAGS = Experiment(
+BAGS = experiment(
     "ngram-bins",
-    "Khodak et al., Weight-Sharing Beyond NAS, Figures 1 and 2 (right)",
-    _CLAIM,
     _sizes("bins", _BINS, _BINS, "own hashing"),
     (),
     {

@@ -7,7 +7,7 @@ entropy of 1e-4 (code: never). As in the code, tuners and eliminations use error
 each FedEx is drawn, and clients are drawn with replacement.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import lru_cache, partial
 from itertools import product
@@ -17,7 +17,7 @@ from fedlab_edu.data import Clients, Federation, digits, hub, shakespeare
 from fedlab_edu.methods import FedAvg, Reptile
 from fedlab_edu.models.networks import char_lstm, cnn_cifar, cnn_femnist, mlp
 from fedlab_edu.papers.curves import curves
-from fedlab_edu.papers.experiment import Experiment, folder_or, published
+from fedlab_edu.papers.experiment import Experiment, experiment, folder_or
 from fedlab_edu.papers.searches import TARGETS, WRAPPERS, Range, Setting, Tuning, ranges
 from fedlab_edu.search.space import FEDEX, FEDEX_SHAKESPEARE, FEDEX_WORKSHOP
 
@@ -87,57 +87,49 @@ SETTINGS: Mapping[str, Mapping[str, Setting]] = {
 
 def _with_fedex(
     name: str,
-    source: str,
-    claim: str,
     searches: Iterable[Tuning],
-    settings: Mapping[str, Mapping[str, Setting]] = SETTINGS,
-    report: Callable[..., list[str]] | None = None,
+    settings: Any = SETTINGS,
+    report: Any = None,
     **fedex: Any,
 ) -> Experiment:
     """Compare each search with the same around FedEx, whose options are ``fedex``."""
-    numbers, variants, against = published(name), [], []
+    variants, against = list[Tuning](), []
     for alone in searches:
         title = alone.name.replace(alone.wrapper, f"{alone.wrapper} + FedEx")
         variants += [alone, replace(alone, name=title, fedex=fedex)]
         against.append((title, alone.name))
-    every = tuple(replace(v, published=numbers[v.name]) for v in variants)
-    return Experiment(name, source, claim, every, tuple(against), settings, report)
+    return experiment(name, variants, against, settings, report)
 
 
-def _figure(number: int, claim: str, *variants: Tuning) -> Experiment:
+def _figure(number: int, *variants: Tuning) -> Experiment:
     """Compare each of the other variants with the first."""
     first, *others = (v.name for v in variants)
-    against = tuple((other, first) for other in others)
-    source = f"Khodak et al. (2021), Figure {number}"
-    return Experiment(f"fedex-figure{number}", source, claim, variants, against, SETTINGS)
+    return experiment(f"fedex-figure{number}", variants, product(others, [first]), SETTINGS)
 
 
-_ALL = [*product(WRAPPERS, TARGETS)]
-TABLE_1 = _with_fedex(
-    "fedex-table1",
-    "Khodak et al. (2021), Table 1",
-    "FedEx within a search is as good as the search alone or better, in most cells.",
-    (Tuning(f"{wrapper}, {target}", wrapper, target) for wrapper, target in _ALL),
+_ALL = [(f"{wrapper}, {target}", wrapper, target) for wrapper, target in product(WRAPPERS, TARGETS)]
+_SHA = partial(Tuning, wrapper="SHA")
+_tuned = partial(_SHA, target="personalised")
+_seen = partial(_tuned, select="best_seen")
+TABLE_1 = _with_fedex("fedex-table1", (Tuning(*one) for one in _ALL))
+FIGURE_2 = _figure(2, *(_tuned(f"SHA, discount {g}", gamma=g) for g in (0.0, 0.5, 1.0)))
+FIGURE_3 = experiment(
+    "fedex-figure3", (Range(f"eps {eps}", eps) for eps in (0.1, 1.0)), (), SETTINGS, ranges
 )
-FIGURE_4 = _with_fedex(
-    "fedex-figure4",
-    "Khodak et al. (2021), Figure 4",
-    "SHA with FedEx is usually better than SHA alone from half of the rounds on.",
-    (Tuning(f"{wrapper}, {target}", wrapper, target, curve=True) for wrapper, target in _ALL),
-    report=curves,
+FIGURE_4 = _with_fedex("fedex-figure4", (Tuning(*one, curve=True) for one in _ALL), report=curves)
+FIGURE_5 = _figure(
+    5, *(_tuned(f"eps {eps}", fedex={"eps": eps}) for eps in (0.0, 0.05, 0.1, 0.3, 1.0))
+)
+FIGURE_6 = _figure(
+    6, *(_tuned(step, fedex={"step": step}) for step in ("aggressive", "constant", "adaptive"))
 )
 #: The method of the first version: its space, and k rows drawn independently.
 WORKSHOP = _with_fedex(
     "fedex-workshop-figure1",
-    "Khodak et al. (2020), Figure 1",
-    "SHA with FedEx is better than SHA alone, almost always and at the end.",
-    (Tuning(f"SHA, {target}", "SHA", target, curve=True) for target in TARGETS),
+    (_SHA(f"SHA, {target}", target=target, curve=True) for target in TARGETS),
     {
         scale: {data: replace(SETTINGS[scale][data], spaces=FEDEX_WORKSHOP) for data in names}
-        for scale, names in {
-            "book": ["digits"],
-            "paper": ["shakespeare-iid", "shakespeare"],
-        }.items()
+        for scale, names in (("book", ["digits"]), ("paper", ["shakespeare-iid", "shakespeare"]))
     },
     curves,
     k=(1, 3, 9, 27),
@@ -145,44 +137,11 @@ WORKSHOP = _with_fedex(
 )
 METHODS = _with_fedex(
     "fedex-methods",
-    "Khodak et al. (2021), sections 1 and 6",
-    "FedEx tunes FedAvg, FedProx and Reptile.",
-    (
-        Tuning(f"{type(method).__name__}: SHA", "SHA", "personalised", method=method)
-        for method in (FedAvg(), Reptile())
-    ),
+    (_tuned(f"{type(one).__name__}: SHA", method=one) for one in (FedAvg(), Reptile())),
 )
-_tuned = partial(Tuning, wrapper="SHA", target="personalised")
-FIGURE_2 = _figure(
-    2,
-    "Successive halving is no better when older rounds count in its decisions.",
-    *(_tuned(f"SHA, discount {gamma}", gamma=gamma) for gamma in (0.0, 0.5, 1.0)),
-)
-FIGURE_3 = Experiment(
-    "fedex-figure3",
-    "Khodak et al. (2021), Figure 3",
-    "Configurations within eps = 0.1 of one another still differ by 10 to 20 points of error.",
-    tuple(Range(f"eps {eps}", eps) for eps in (0.1, 1.0)),
-    (),
-    SETTINGS,
-    ranges,
-)
-FIGURE_5 = _figure(
-    5,
-    "With eps = 0 (the search alone) results are worse; small values above 0 are all alike.",
-    *(_tuned(f"eps {eps}", fedex={"eps": eps}) for eps in (0.0, 0.05, 0.1, 0.3, 1.0)),
-)
-FIGURE_6 = _figure(
-    6,
-    "The aggressive step size works best: the others keep several configurations alive for long.",
-    *(_tuned(step, fedex={"step": step}) for step in ("aggressive", "constant", "adaptive")),
-)
-_seen = partial(_tuned, select="best_seen")
 #: The paper's rules against those of the authors' code: the best model ever seen, and no cut-off.
-RULES = Experiment(
+RULES = experiment(
     "fedex-rules",
-    "Khodak et al. (2021), the authors' code",
-    "None in the paper: it does not mention these rules of the code.",
     (
         _tuned("SHA"), _tuned("SHA + FedEx", fedex={}),
         _seen("SHA, best seen"), _seen("SHA + FedEx, best seen", fedex={}),

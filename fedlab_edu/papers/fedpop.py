@@ -10,7 +10,7 @@ lacks its sign: the deviation is 9.92. In Table 4 the last numbers after trainin
 illegible.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import product
@@ -24,7 +24,7 @@ from fedlab_edu.models.model import Model
 from fedlab_edu.models.networks import char_lstm, cnn_cifar, mlp
 from fedlab_edu.models.resnet import resnet18
 from fedlab_edu.papers.curves import curves
-from fedlab_edu.papers.experiment import Experiment, Record, published
+from fedlab_edu.papers.experiment import Experiment, Record, experiment
 from fedlab_edu.papers.fedex import SETTINGS
 from fedlab_edu.papers.photographs import domainnet, office_home, pacs
 from fedlab_edu.papers.searches import TARGETS, Searched, Setting
@@ -183,28 +183,19 @@ def _contrasts(alone: str, fedex: str, fedpop: str) -> tuple[tuple[str, str], ..
 
 
 def _experiment(
-    number: str,
-    claim: str,
-    searches: Sequence[str],
-    against: Sequence[tuple[str, str]],
-    settings: Mapping[str, Mapping[str, Setting]],
-    method: Method = _FEDAVG,
-    curve: bool = False,
-) -> Experiment:
+    number: str, searches: Sequence[str], against: Iterable[tuple[str, str]], settings: Any,
+    method: Method = _FEDAVG, curve: bool = False,
+) -> Experiment:  # fmt: skip
     """Run each search for both targets, and compare pairs of them."""
-    name = f"fedpop-{number.lower().replace(' ', '').replace(',', '-')}"
-    numbers, variants = published(name), []
+    variants = []
     for search, target in product(searches, TARGETS):
-        title, (wrapper, _, tuner) = f"{search}, {target}", search.partition(" + ")
+        wrapper, _, tuner = search.partition(" + ")
         of: Any = (wrapper, target, tuner or "none", method)
-        variants.append(Member(title, *of, published=numbers[title], curve=curve))
+        variants.append(Member(f"{search}, {target}", *of, curve=curve))
     pairs = [(f"{a}, {target}", f"{b}, {target}") for a, b in against for target in TARGETS]
-    source = f"Chen et al. (2023), {number}"
-    report = curves if curve else None
-    return Experiment(name, source, claim, tuple(variants), tuple(pairs), settings, report)
+    return experiment(f"fedpop-{number}", variants, pairs, settings, curves if curve else None)
 
 
-_BEST = "FedPop beats FedEx, and FedEx the search alone"
 _MANY = {"book": _DIGITS, "paper": _CIFAR}
 _MIDDLE = {"mnist": replace(SETTINGS["middle"]["mnist"], spaces=FEDPOP)}
 _CONTROLLED = {
@@ -212,19 +203,13 @@ _CONTROLLED = {
     for scale, settings in _MANY.items()
 }
 EXPERIMENTS = (
-    _experiment("Table 1", f"{_BEST}, in most cells.", (*_RS, *_SHA),
-                (*_contrasts(*_RS), *_contrasts(*_SHA)),
+    _experiment("table1", (*_RS, *_SHA), (*_contrasts(*_RS), *_contrasts(*_SHA)),
                 {"book": _DIGITS, "middle": _MIDDLE, "paper": {**_CIFAR, **_LEAF}}),
-    _experiment("Table 2", f"{_BEST}, where each client is a domain.", _SHA, _contrasts(*_SHA),
-                _SILOS),
-    _experiment("Table 3", "FedPop-G and FedPop-L help alone, and most together.", _PARTS,
-                [(part, "RS") for part in _PARTS[1:]], _MANY),
-    _experiment("Table 4, FedProx", f"{_BEST}, with FedProx, too.", _RS, _contrasts(*_RS),
-                _MANY, FedProx()),
-    _experiment("Table 4, SCAFFOLD", f"{_BEST}, with SCAFFOLD, too.", _RS, _contrasts(*_RS),
-                _CONTROLLED, Scaffold()),
-    _experiment("Figure 4", "FedPop is ahead from the first rounds on.", _RS, _contrasts(*_RS),
-                {"book": {"digits": _DIGITS["digits"]}}, curve=True),
-    _experiment("Figure 5", "More rounds for each member help, and more members do not.", _RS,
-                _contrasts(*_RS), _FIGURE_5),
+    _experiment("table2", _SHA, _contrasts(*_SHA), _SILOS),
+    _experiment("table3", _PARTS, product(_PARTS[1:], ["RS"]), _MANY),
+    _experiment("table4-fedprox", _RS, _contrasts(*_RS), _MANY, FedProx()),
+    _experiment("table4-scaffold", _RS, _contrasts(*_RS), _CONTROLLED, Scaffold()),
+    _experiment("figure4", _RS, _contrasts(*_RS), {"book": {"digits": _DIGITS["digits"]}},
+                curve=True),
+    _experiment("figure5", _RS, _contrasts(*_RS), _FIGURE_5),
 )  # fmt: skip

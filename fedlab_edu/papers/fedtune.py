@@ -16,6 +16,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
+from itertools import product
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -31,6 +32,7 @@ from fedlab_edu.papers.experiment import (
     Record,
     Trial,
     Workload,
+    experiment,
     folder_or,
     no_folder,
     published,
@@ -190,12 +192,7 @@ _HUB = {
 
 
 def _table(
-    number: int,
-    column: str,
-    model: str,
-    claim: str,
-    book: tuple[Any, ...],
-    searches: Sequence[str] = RIVALS,
+    number: int, column: str, model: str, book: tuple[Any, ...], searches: Sequence[str] = RIVALS
 ) -> Experiment:
     """Make a table: a cell per data set and value of a field; ``book`` lists the small ones.
 
@@ -204,8 +201,6 @@ def _table(
         searches: names of those that are compared.
     """
     name = f"fedtune-table{number}"
-    numbers = published(name)
-    variants = tuple(Personal(v, SEARCHES[v], numbers[v]) for v in searches)
     network = partial(lenet5, 8) if model == "lenet" else partial(mlp, 64, 32, 10)
     small = Cell(digits_images, network, final=100)
     digits = {f"digits-{value:g}": replace(small, **{column: value}) for value in book}
@@ -213,31 +208,24 @@ def _table(
         if cell.clients > 10:  # the Gaussian process has two dimensions a client
             digits[key] = replace(cell, without=("Bayesian optimisation",))
     paper = {}
-    for key in numbers["FedTune"]:  # such as cifar10-lenet-30
+    for key in published(name)["FedTune"]:  # such as cifar10-lenet-30
         data, *own, text = key.split("-")
         side, channels = (32, 3) if data == "cifar10" else (28, 1)
         make = partial(lenet5, side, channels)
         if (own or [model]) == ["mlp"]:
             make = partial(mlp, channels * side * side, 128, 10)
         paper[key] = replace(Cell(_HUB[data], make), **{column: json.loads(text)})
-    return Experiment(
-        name, f"FedTune, Table {number}", claim, variants,
-        tuple((variants[0].name, other.name) for other in variants[1:]),
-        {"book": digits, "paper": paper},
-    )  # fmt: skip
+    variants = (Personal(v, SEARCHES[v]) for v in searches)
+    against = product(searches[:1], searches[1:])
+    return experiment(name, variants, against, {"book": digits, "paper": paper})
 
 
-_MOST = "FedTune finds the best settings"
 _EVERY = tuple(SEARCHES)  # with our options, in the two tables that chapter 7 takes apart
-BUDGETS = _table(1, "total", "", f"{_MOST} at every budget.", (30, 150, 300), _EVERY)
-_SKEWED = f"{_MOST}, by most where labels are skewed."
-SKEWS = {
-    2: _table(2, "alpha", "lenet", _SKEWED, (0.05, 0.5, 1, 5)),
-    3: _table(3, "alpha", "mlp", _SKEWED, (0.05, 0.1, 0.5, 1, 5), _EVERY),
-}
 _CLIENTS = (30, 50, 70, 90)  # 10 are in Table 1
-CLIENTS = {
-    4: _table(4, "clients", "lenet", f"{_MOST} for any number of clients.", _CLIENTS),
-    5: _table(5, "clients", "mlp", f"{_MOST} for any number of clients.", _CLIENTS),
+BUDGETS = _table(1, "total", "", (30, 150, 300), _EVERY)
+SKEWS = {
+    2: _table(2, "alpha", "lenet", (0.05, 0.5, 1, 5)),
+    3: _table(3, "alpha", "mlp", (0.05, 0.1, 0.5, 1, 5), _EVERY),
 }
+CLIENTS = {n: _table(n, "clients", model, _CLIENTS) for n, model in ((4, "lenet"), (5, "mlp"))}
 TABLES_1_TO_5 = (BUDGETS, *SKEWS.values(), *CLIENTS.values())

@@ -1,6 +1,6 @@
 """FedTune's step size and local epochs, which the paper does not give; its Figures 2, 5 and 6."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise, product
 from math import isfinite
@@ -12,7 +12,7 @@ from fedlab_edu.data import Federation
 from fedlab_edu.models.model import Model
 from fedlab_edu.models.networks import mlp
 from fedlab_edu.papers.curves import curves, is_curve
-from fedlab_edu.papers.experiment import Experiment, Record
+from fedlab_edu.papers.experiment import Experiment, Record, experiment
 from fedlab_edu.papers.fedtune import Cell, Personal, digits_images
 from fedlab_edu.papers.fedtune_searches import (
     GRID,
@@ -31,7 +31,7 @@ ETAS, EPOCHS = (0.1, 1, 10, 100, 300), (1, 3, 5)
 MARKS = (10, 30, 60, 90, 120, 150)  # rounds of a search, in `FIGURE_2`
 FOLLOWED = ("FedTune", "FedTune, running mean", "random search", "Hyperband", "shared grid")
 RATES = LocalHP(lr=[0.1, 0.05, 0.01, 0.005, 0.001])
-_network = partial(mlp, 64, 32, 10)
+_SMALL = Cell(digits_images, partial(mlp, 64, 32, 10))
 
 
 def step_name(eta: float, epochs: int) -> str:
@@ -54,19 +54,8 @@ def _steps() -> Experiment:
         )
         against += [(step_name(eta, epochs), o.name) for eta, o in product(ETAS, others)]
         variants += others
-    return Experiment(
-        "fedtune-steps",
-        "FedTune, what the paper leaves open",
-        "None; the paper gives no step size and no number of epochs.",
-        tuple(variants),
-        tuple(against),
-        {
-            "book": {
-                f"digits-{total}": Cell(digits_images, _network, total, final=100)
-                for total in (30, 150, 300)
-            }
-        },
-    )
+    budgets = {f"digits-{n}": replace(_SMALL, total=n, final=100) for n in (30, 150, 300)}
+    return experiment("fedtune-steps", variants, against, {"book": budgets})
 
 
 @dataclass(frozen=True)
@@ -140,22 +129,18 @@ class Followed(Personal):
 
 
 STEPS = _steps()
-FIGURE_2 = Experiment(
+FIGURE_2 = experiment(
     "fedtune-figure2",
-    "FedTune, Figure 2",
-    "FedTune finds the best settings at every budget.",
-    tuple(Followed(name, SEARCHES[name]) for name in FOLLOWED),
-    tuple((FOLLOWED[0], other) for other in FOLLOWED[1:]),
-    {"book": {"digits-150": Cell(digits_images, _network, total=150, final=100)}},
+    (Followed(name, SEARCHES[name]) for name in FOLLOWED),
+    product(FOLLOWED[:1], FOLLOWED[1:]),
+    {"book": {"digits-150": replace(_SMALL, total=150, final=100)}},
     curves,
 )
-FIGURE_5 = Experiment(
+FIGURE_5 = experiment(
     "fedtune-figure5",
-    "FedTune, Figures 5 and 6",
-    "Each client's likeliest step size settles, and its credit rises and settles.",
-    tuple(Traced(f"eta {eta:g}", eta) for eta in (1, 10, 100)),
+    (Traced(f"eta {eta:g}", eta) for eta in (1, 10, 100)),
     (),
-    {"book": {"digits-3": Cell(digits_images, _network, total=300, clients=3, final=0)}},
+    {"book": {"digits-3": replace(_SMALL, total=300, clients=3, final=0)}},
     partial(means, thirds, "Changes of likeliest rows"),
 )
 FIGURES = (STEPS, FIGURE_2, FIGURE_5)

@@ -16,7 +16,7 @@ from torch import Tensor
 
 from fedlab_edu.data import Federation
 from fedlab_edu.models.model import Model
-from fedlab_edu.papers.experiment import Experiment
+from fedlab_edu.papers.experiment import experiment
 from fedlab_edu.papers.fedex import SETTINGS
 from fedlab_edu.papers.fedpop import Member
 from fedlab_edu.papers.searches import Setting
@@ -145,11 +145,9 @@ def _variant(search: str, level: str) -> NoisyMember:
 
 
 _CLEAN, *_NOISY = LEVELS
-NOISE = Experiment(
+NOISE = experiment(
     "noise",
-    "Kuo et al. (2023), noise in the evaluation",
-    "Noise in the evaluation costs searches their advantage, most where scores decide often.",
-    tuple(_variant(search, level) for search, level in product(SEARCHES, LEVELS)),
-    tuple((f"{s}, {level}", f"{s}, {_CLEAN}") for s, level in product(SEARCHES, _NOISY)),
+    (_variant(search, level) for search, level in product(SEARCHES, LEVELS)),
+    ((f"{s}, {level}", f"{s}, {_CLEAN}") for s, level in product(SEARCHES, _NOISY)),
     {"book": {"digits": SETTINGS["book"]["digits"]}},
 )

@@ -26,14 +26,6 @@ from fedlab_edu.validate import require
 WORDS = "reproduced", "contradicted", "undecided", "not tried"
 LEAST = 5  # paired seeds
 LEVEL = 0.05
-#: Their claim is made for the second of each pair.
-_FOR_THE_SECOND = "fedex-figure2", "fedex-figure6"
-#: No claim: `RULES` compares rules of the authors' code, curves repeat Table 1 along its rounds,
-#: steps are not given, and `NOISE` varies the noise of one search.
-WITHOUT_CLAIM = (
-    "fedex-rules", "fedex-figure4", "fedex-workshop-figure1", "fedpop-figure4", "fedtune-figure2",
-    "fedtune-steps", "noise",
-)  # fmt: skip
 #: Rivals that this book adds: no paper claims anything of them.
 _OURS = "rising decays", "own weights", "no search", "shared grid"
 
@@ -122,7 +114,7 @@ def verdicts(folder: str | Path) -> list[Verdict]:
 def _claims(
     experiment: Experiment, dataset: str, scale: str, records: list[Record]
 ) -> list[Verdict]:
-    if not experiment.against or experiment.name in WITHOUT_CLAIM:
+    if experiment.claimed == "none":
         return []
     of = errors(experiment, records)
     published = {v.name: v.published.get(dataset) for v in experiment.variants}
@@ -131,7 +123,7 @@ def _claims(
     for pair in experiment.against:
         if any(rival in name for rival in _OURS for name in pair) or not {*pair} <= fitting:
             continue
-        better, worse = reversed(pair) if experiment.name in _FOR_THE_SECOND else pair
+        better, worse = reversed(pair) if experiment.claimed == "second" else pair
         pairs = zip(*same_seeds(of, better, worse), strict=True)
         differences = tuple(a - b for a, b in pairs)
         one, other = published[better], published[worse]
