@@ -1,1 +1,1 @@
-"""The experiments of the papers, their claims and published numbers, and code that reproduces them."""
+"""The experiments of the papers, their claims and numbers, and code that reproduces them."""
