@@ -267,6 +267,13 @@ def test_the_tests_bring_the_files_that_they_import(tmp_path: Path) -> None:
     assert {p.name for p in find(str(tmp_path), None).files} == {"test_hw.py", "one.py", "two.py"}
 
 
+def test_tests_that_are_not_python_are_not_released(tmp_path: Path) -> None:
+    folder = classroom.assignment_folder(tmp_path)
+    (folder / "test_hw.py").write_text("q = pytest.mark.q\ndef (\n")
+    with pytest.raises(Refusal, match=r"test_hw\.py, line 2: invalid syntax\.$"):
+        handout(find(str(folder)))
+
+
 # --- a plain solution that would give itself away -------------------------------------------------
 
 PLAIN = "def f(x):\n    return x + 1\n"

@@ -7,10 +7,10 @@ rest, which is never looked at.
 import hashlib
 import os
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from fedlab_grade.classroom.people import CANVAS, MOODLE, Person, distinct, enrolled, tidy
 from fedlab_grade.classroom.roster import read_roster
@@ -38,40 +38,25 @@ _STRAY = {"__macosx", "thumbs.db", "ehthumbs.db", "desktop.ini", "icon\r", "$rec
 _NONE = ("", "~", "null")  # YAML's
 _ENDINGS = re.compile(r"\.(py|ipynb|zip|tar|tar\.gz|tgz)$", re.IGNORECASE)
 
-_Said = dict[str, str]  # the parts of a name, "" for those that are not there
+_Listed = tuple[str, str, list[str]]  # folder, name and ids of someone in Gradescope's list
 
 
 def people(folder: Path, roster: Path | None = None) -> list[Person]:
-    """Return everyone who handed in and everyone of the roster, in its order, then by name.
+    """Return everyone of the roster, in its order, and everyone else who handed in.
 
     Args:
         roster: may lie in the folder.
     """
-    found = handed_in(folder, roster)
-    return found if roster is None else enrolled(read_roster(roster), found)
-
-
-def handed_in(folder: Path, roster: Path | None = None) -> list[Person]:
-    """Return everyone who handed in, by name."""
     if not folder.is_dir():
         there = "is no folder: unpack it first" if folder.exists() else "does not exist"
         raise Refusal(f"{folder} {there}.")
     home = folder.resolve()
     ours = [home / GRADESCOPE, *([roster.resolve()] if roster else [])]
-    names = sorted(p.name for p in folder.iterdir())
-    entries = [home / n for n in names if not _is_stray(n) and home / n not in ours]
-    if (folder / GRADESCOPE).is_file():
-        return _gradescope(folder / GRADESCOPE, entries)
-    said = {path: _parts(path.name) for path in entries}
-    files: dict[object, set[str]] = {}
-    for one in said.values():
-        files.setdefault(_upload(one), set()).add(one.get("file", ""))
-    for path, one in said.items():
-        # Two files of one number: no program wrote that, but hw_1_2_ann.py and hw_1_2_bob.py.
-        if one.get("upload") and len(files[_upload(one)]) > 1:
-            said[path] = {}
-    marked = [_one(path, said[path]) for path in sorted(entries, key=lambda p: _order(p, said[p]))]
-    return distinct(sorted(_merged(marked), key=lambda one: (one.name.casefold(), one.key)))
+    names = sorted(p.name for p in folder.iterdir() if not _is_stray(p.name))
+    entries = [home / name for name in names if home / name not in ours]
+    metadata = folder / GRADESCOPE
+    found = distinct(_gradescope(metadata, entries) if metadata.is_file() else _named(entries))
+    return found if roster is None else enrolled(read_roster(roster), found)
 
 
 def _is_stray(name: str) -> bool:
@@ -80,8 +65,31 @@ def _is_stray(name: str) -> bool:
     return hidden or name.casefold() in _STRAY
 
 
-def _parts(name: str) -> _Said:
-    """Take a name apart at the first place where a program may have written it."""
+def _named(entries: Iterable[Path]) -> list[Person]:
+    """Return the people whom files and folders are called after, by name."""
+    forms = {path: _form(path.name) for path in entries}
+    # Two files of one upload: no program wrote that, but hw_1_2_ann.py and hw_1_2_bob.py.
+    files = {(_upload(form), form["file"]) for form in forms.values() if form}
+    times = Counter(upload for upload, _ in files)
+    found: dict[tuple[str, str], Person] = {}
+    for path, form in sorted(forms.items(), key=_order):
+        if form and not (form["upload"] and times[_upload(form)] > 1):
+            number = form["canvas"] or form["moodle"]
+            mark = (f"{CANVAS if form['canvas'] else MOODLE}{number}", form["name"])
+            called = _label(form["name"])[1] or f"no name ({number})"
+            one = Person(number, called, mark[:1], late=bool(form["late"]))
+        else:
+            form, mark = {}, ("", _ENDINGS.sub("", path.name))
+            one = Person(*_label(mark[1]))
+        file = printable(form.get("file", ""), 255) or _shown(path.name)
+        seen = found.get(mark, one)
+        paths = (*seen.paths, (file, path))
+        found[mark] = replace(seen, paths=paths, late=seen.late or one.late)
+    return sorted(found.values(), key=lambda one: (one.name.casefold(), one.key))
+
+
+def _form(name: str) -> dict[str, str]:
+    """Take a name apart at the first place where a program may have written it; {} if nowhere."""
     match = _FORM.fullmatch(name)
     if not match or (match["canvas"] and _NO_NUMBER.fullmatch(match["name"])):
         return {}
@@ -92,28 +100,15 @@ def _parts(name: str) -> _Said:
     return parts | {"file": file}
 
 
-def _upload(said: _Said) -> object:
-    return tuple(said.get(part) for part in ("name", "canvas", "upload"))
+def _upload(form: dict[str, str]) -> tuple[str, ...]:
+    return form["name"], form["canvas"], form["upload"]
 
 
-def _order(path: Path, said: _Said) -> tuple[int, int, str]:
+def _order(entry: tuple[Path, dict[str, str]]) -> tuple[int, int, str]:
     """Return a key that sorts later uploads to Canvas last, and hw-10.py behind hw-9.py."""
-    upload = said.get("upload", "")
-    version = re.search(r"-(\d{1,9})\.\w+$", path.name) if upload else None
-    return int(upload[:18] or 0), int(version[1]) if version else 0, path.name
-
-
-def _one(path: Path, said: _Said) -> tuple[object, Person]:
-    """Return what is the same in all files of one student, and the student of this one."""
-    shown = path.name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
-    if not said:
-        key, label = _label(_ENDINGS.sub("", path.name))
-        return key, Person(key, label, (), ((shown, path),))
-    number = said["canvas"] or said["moodle"]
-    own = f"{CANVAS if said['canvas'] else MOODLE}{number}"
-    name = _label(said["name"])[1] or f"no name ({number})"
-    given = ((printable(said["file"], 255) or shown, path),)
-    return (own, said["name"]), Person(number, name, (own,), given, bool(said["late"]))
+    name, upload = entry[0].name, entry[1].get("upload", "")
+    version = re.search(r"-(\d{1,9})\.\w+$", name) if upload else None
+    return int(upload[:18] or 0), int(version[1]) if version else 0, name
 
 
 def _label(name: str) -> tuple[str, str]:
@@ -124,41 +119,37 @@ def _label(name: str) -> tuple[str, str]:
     return label if label == name else f"{label} #{mark}", label
 
 
-def _merged(found: Iterable[tuple[object, Person]]) -> list[Person]:
-    """Return one person for all with the same mark."""
-    out: dict[object, Person] = {}
-    for mark, one in found:
-        seen = out.get(mark, replace(one, paths=(), notes=()))
-        notes = tuple(dict.fromkeys([*seen.notes, *one.notes]))
-        late = seen.late or one.late
-        out[mark] = replace(seen, paths=seen.paths + one.paths, late=late, notes=notes)
-    return list(out.values())
+def _shown(name: str) -> str:
+    return name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
 def _gradescope(metadata: Path, entries: Sequence[Path]) -> list[Person]:
-    """Return the students of each folder, and those that Gradescope lists without a folder."""
+    """Return everyone in Gradescope's list, who may have no folder, and the folders of no one."""
     try:
-        left = limited(_submitters, metadata, seconds=SECONDS)
+        listed: list[_Listed] = limited(_submitters, metadata, seconds=SECONDS)
     except Unusable as problem:
         raise Refusal(f"{metadata} {problem}.") from None
-    found: list[tuple[object, Person]] = []
-    for path in entries:
-        team = left.pop(path.name, [])
-        found += (_submitter(*who, paths=((path.name, path),)) for who in team)
-        found += [] if team else [_one(path, {})]
-    for folder, team in left.items():
-        note = f"in Gradescope's list, but there is no folder {printable(folder)!r}"
-        found += (_submitter(*who, notes=(note,)) for who in team)
+    there = {path.name: path for path in entries}
+    found: dict[object, Person] = {}
+    for folder, name, ids in listed:
+        mark = (name, *ids) if ids else object()  # of one name alone there may be several
+        one = found.get(mark, Person(ids[0] if ids else name, name, tuple(ids)))
+        if folder in there:
+            found[mark] = replace(one, paths=(*one.paths, (folder, there[folder])))
+        else:
+            missing = f"in Gradescope's list, but there is no folder {printable(folder)!r}"
+            found[mark] = one.noted(missing)
     out = []
-    for one in _merged(found):
+    for one in found.values():
         names = ", ".join(repr(printable(name)) for name, _ in one.paths)
         several = (f"is in several submissions: {names}",) if len(one.paths) > 1 else ()
         out.append(replace(one, notes=several) if one.paths else one)
-    return distinct(out)
+    known = {folder for folder, _, _ in listed}
+    return [*out, *_named(path for path in entries if path.name not in known)]
 
 
-def _submitters(metadata: Path) -> dict[str, list[tuple[str, list[str]]]]:
-    """Return folder -> name and ids of everyone in its group; Gradescope's keys begin with a colon.
+def _submitters(metadata: Path) -> list[_Listed]:
+    """Return everyone in the group of each folder; Gradescope's keys begin with a colon.
 
     Raises:
         Unusable: it cannot be read, or is no list of submissions.
@@ -171,20 +162,13 @@ def _submitters(metadata: Path) -> dict[str, list[tuple[str, list[str]]]]:
         raise Unusable(f"cannot be read: {str(error).splitlines()[0]}") from None
     if not isinstance(about, dict):
         raise Unusable("holds no list of submissions: export them once more")
-    out: dict[str, list[tuple[str, list[str]]]] = {}
+    out: list[_Listed] = []
     for folder, one in about.items():
         team = one.get(":submitters", one.get("submitters")) if isinstance(one, dict) else None
-        out[folder] = []
         for who in team if isinstance(team, list) else []:
             pairs = who.items() if isinstance(who, dict) else ()
             texts = {str(k).lstrip(":"): tidy(v) for k, v in pairs if isinstance(v, str)}
             ids = [i for key in ("sid", "email") if (i := texts.get(key, "")) not in _NONE]
             if name := texts.get("name") or "".join(ids[:1]):
-                out[folder].append((name, ids))
+                out.append((folder, name, ids))
     return out
-
-
-def _submitter(name: str, ids: Sequence[str], **more: Any) -> tuple[object, Person]:
-    """Return what all submissions of one student share, which a name is not, and the student."""
-    mark = (name, tuple(ids)) if ids else object()
-    return mark, Person(ids[0] if ids else name, name, tuple(ids), **more)

@@ -29,7 +29,10 @@ def handout(assignment: Assignment) -> dict[str, str]:
     tests = {path.name: path.read_text(encoding="utf-8") for path in assignment.files}
     if not any("mark.q" in text for text in tests.values()):
         raise Refusal(f"{assignment.tests} holds no test with the marker q, as in pytest.mark.q.")
-    tests[assignment.tests.name], hidden = public(tests[assignment.tests.name])
+    try:
+        tests[assignment.tests.name], hidden = public(tests[assignment.tests.name])
+    except SyntaxError as error:
+        raise Refusal(f"{assignment.tests}, line {error.lineno}: {error.msg}.") from None
     about = {"name": assignment.name, "functions": assignment.functions, "hidden": hidden}
     readme = render("readme.md", module=module, notebook=notebook, **about)
     work = {module: assignment.stub, notebook: as_notebook(assignment.stub)}
