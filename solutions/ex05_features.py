@@ -67,10 +67,10 @@ def halve(scores: np.ndarray, alive: np.ndarray) -> np.ndarray:
     """Exercise 5.2: the probabilities with which the examples of the next round
     draw their maps.
 
-    Of the n maps that are still alive, the better half stays: ceil(n / 2). The paper
-    prints another rule: p_i becomes 2 p_i if s_i is at most the median of all k
-    scores, and else 0. Then the maps that have gone still count in the median.
-    With the same scores in each round:
+    Of the n maps that are still alive, the better half stays: ceil(n / 2). The
+    paper prints another rule: p_i becomes 2 p_i if s_i is at most the median of
+    all k scores, and else 0. Then the maps that have gone still count in the
+    median. With the same scores in each round:
 
         scores           1    2    3    4      their median is always 2.5
         p after round 1  1/2  1/2  0    0

@@ -158,6 +158,24 @@ def test_a_reader_guesses_before_the_figure_with_the_results(name: str) -> None:
     assert re.search(r"^choice\($", before, re.M)
 
 
+def test_a_quiz_is_written_in_html_and_not_in_markdown() -> None:
+    codes = [cell.code for page in CHAPTERS for cell in cells(page.read_text("utf-8"))]
+    quizzes = [
+        node
+        for code in codes
+        if re.search(r"^choice\($", code, re.M)
+        for node in ast.walk(ast.parse(code))
+        if isinstance(node, ast.Call) and ast.unparse(node.func) == "choice"
+    ]
+    words = [
+        re.sub(r"\$[^$]*\$", "", text.value)
+        for quiz in quizzes
+        for text in ast.walk(quiz)
+        if isinstance(text, ast.Constant) and isinstance(text.value, str)
+    ]
+    assert len(quizzes) > 30 and [text for text in words if re.search(r"\*|`", text)] == []
+
+
 @pytest.mark.parametrize("name", [*MORE, "engine"])
 def test_each_figure_with_controls_has_a_name_and_a_caption(name: str) -> None:
     for cell in cells(source(name)):

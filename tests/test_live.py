@@ -3,6 +3,7 @@
 import inspect
 import json
 import re
+import sys
 from itertools import pairwise
 from math import exp, log
 from pathlib import Path
@@ -37,11 +38,40 @@ from fedlab_edu.training.scores import Score
 from fedlab_edu.tuners.fedex import rules
 from fedlab_edu.tuners.fedpop.rules import anneal
 
-FOLDER = Path(__file__).parents[1] / "book/records"
+BOOK = Path(__file__).parents[1] / "book"
+sys.path.insert(0, str(BOOK / "_ext"))
+from live import shortened  # noqa: E402
+
+FOLDER = BOOK / "records"
 
 
 def record(name: str) -> Any:
     return json.loads((FOLDER / f"{name}.json").read_text(encoding="utf-8"))
+
+
+# What an editor shows.
+
+
+def test_an_editor_shows_the_summary_and_the_arguments_and_the_code_of_a_function() -> None:
+    shown = shortened("fedlab_edu.tuners.fedex.rules.step_size")
+    assert shown.startswith(
+        "def step_size(rule, norms, k, eta0=None):\n"
+        '    """Return the step size eta_t; 0 where a rule divides by 0.\n\n    Args:\n'
+    )
+    assert "Source" not in shown and max(map(len, shown.splitlines())) <= 80
+    defined = {"RULES": rules.RULES, "sqrt": rules.sqrt, "log": log}
+    exec(shown, defined)
+    assert defined["step_size"]("aggressive", [3.0, 0.5], 4) == rules.step_size(
+        "aggressive", [3.0, 0.5], 4
+    )
+
+
+def test_an_editor_in_which_readers_write_a_function_shows_the_types() -> None:
+    assert shortened("fedlab_edu.live.warmup.eg_step", typed=True).splitlines() == [
+        "def eg_step(theta: list[float], g: list[float], eta: float) -> list[float]:",
+        '    """Multiply each theta_j by exp(-eta g_j), and divide by the sum."""',
+        '    raise NotImplementedError("write the function here")',
+    ]
 
 
 # Charts.

@@ -8,7 +8,8 @@
     rule: {options: [adaptive, constant]}
     ```
 
-The editor holds the function named by the argument, without annotations and long docstrings.
+The editor holds the function named by the argument. Of a long docstring it shows what the function
+does and its arguments; annotations are shown where the reader writes the function (``check``).
 ``view`` is called with the data and with a value of each control; the page shows what it prints,
 and the SVG that it returns. ``check`` names a generator of (passed, sentence) that judges the
 reader's function. ``play`` names the control of an animation; such a cell has no editor.
@@ -24,6 +25,7 @@ import importlib
 import inspect
 import io
 import json
+import textwrap
 from html import escape
 from typing import Any, ClassVar
 
@@ -88,7 +90,7 @@ class Live(SphinxDirective):
             self.env.live_data[data] = self._data()
         return {
             "source": source,
-            "text": "" if "play" in options else shortened(inspect.getsource(named(source))),
+            "text": "" if "play" in options else shortened(source, typed="check" in options),
             "view": options.get("view"), "check": options.get("check"),
             "play": options.get("play"), "data": data, "modules": [*modules],
             "standard": standard(modules.values()),
@@ -117,22 +119,30 @@ class Live(SphinxDirective):
         return printed.getvalue(), picture
 
 
-def shortened(text: str) -> str:
-    """Return a function's source without annotations, and without docstring unless it is short."""
-    (function,) = ast.parse(text).body
+def shortened(name: str, typed: bool = False) -> str:
+    """Return the source of a function, its docstring cut to the summary and the arguments.
+
+    Args:
+        name: the function with its module.
+        typed: whether annotations are kept.
+    """
+    lines, _ = inspect.getsourcelines(named(name))
+    (function,) = ast.parse("".join(lines)).body
     assert isinstance(function, ast.FunctionDef)
-    lines, body = text.splitlines(), function.body
-    drop = ast.get_docstring(function) and len(body) > 1 and body[0].end_lineno != body[0].lineno
-    first = body[1] if drop else body[0]
-    for argument in (*function.args.args, *function.args.kwonlyargs):
-        argument.annotation = None
-    head = f"def {function.name}({ast.unparse(function.args)}):"
-    if len(head) > WIDTH:
-        head = head.replace("(", "(\n    ", 1).replace("):", "\n):")
-    kept = lines[(body[0].end_lineno or 0) if drop else first.lineno - 1 :]
-    while not kept[0].strip():
-        kept.pop(0)
-    return fit("\n".join([head, *kept]), WIDTH)
+    kept = lines[function.body[0].lineno - 1 :]
+    if text := ast.get_docstring(function):
+        summary, *parts = text.split("\n\n")
+        shown = "\n\n".join([summary, *(part for part in parts if part.startswith("Args:"))])
+        close = "\n" if "\n" in shown else ""
+        doc = textwrap.indent(f'"""{shown}{close}"""\n', "    ")
+        kept = [doc, *lines[function.body[0].end_lineno or 0 :]]
+    if not typed:
+        function.returns = None
+        for argument in (*function.args.args, *function.args.kwonlyargs):
+            argument.annotation = None
+    function.body = []
+    head = ast.unparse(function) + "\n"
+    return fit("".join([head, *kept]).rstrip(), WIDTH)
 
 
 class GalleryNode(nodes.General, nodes.Element):

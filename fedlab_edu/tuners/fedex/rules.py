@@ -59,6 +59,7 @@ def step_size(rule: str, norms: list[float], k: int, eta0: float | None = None) 
     - "scale": ``eta0 sqrt(2 ln k)``
 
     Args:
+        rule: one of RULES.
         norms: (t,), the largest entries ``|g_s|`` of the gradients g_1, ..., g_t; t at least 1.
         k: the number of rows.
         eta0: the default is ``sqrt(2 ln k)``.

@@ -72,6 +72,8 @@ def pair_parents(scores: Sequence[float], rho: float, u: Sequence[float]) -> lis
     have diverged, there are no pairs.
 
     Args:
+        scores: (K,), the score at each place; lower is better.
+        rho: the bottom 1/rho of the places copies the top 1/rho.
         u: (K,) draws in [0, 1), one for each place.
 
     Source: Chen et al. (2023), Algorithm 1, *FedPop-L* and *FedPop-G*; divergence is ours.
