@@ -58,7 +58,8 @@ def test_an_editor_shows_the_summary_and_the_arguments_and_the_code_of_a_functio
         "def step_size(rule, norms, k, eta0=None):\n"
         '    """Return the step size eta_t; 0 where a rule divides by 0.\n\n    Args:\n'
     )
-    assert "Source" not in shown and max(map(len, shown.splitlines())) <= 80
+    assert "Source" not in shown
+    assert max(map(len, shown.splitlines())) <= 80
     defined = {"RULES": rules.RULES, "sqrt": rules.sqrt, "log": log}
     exec(shown, defined)
     assert defined["step_size"]("aggressive", [3.0, 0.5], 4) == rules.step_size(
