@@ -45,17 +45,21 @@ class Values:
                 "tensors, arrays, numbers, strings, lists, tuples or dicts.",
                 mistaken(odd),
             )
-        if echo and (odd := unknown(after)) is not None:
+        if echo and (odd := unknown(after, functions=True)) is not None:
             raise Failure(f"{name} put {kind(odd)} into its arguments.", UNCHANGED)
         return (value, after) if echo else value
 
 
-def unknown(value: object) -> object:
-    """Return the first part of a value that is of no plain type; None if there is none."""
-    if isinstance(value, wire.Unknown) or callable(value):  # a function that was given, too
+def unknown(value: object, functions: bool = False) -> object:
+    """Return the first part of a value that is of no plain type; None if there is none.
+
+    Args:
+        functions: whether those that were given count as plain.
+    """
+    if isinstance(value, wire.Unknown) or (callable(value) and not functions):
         return value
     if isinstance(value, dict):
         value = [part for pair in value.items() for part in pair]
     if isinstance(value, list | tuple):
-        return next((odd for part in value if (odd := unknown(part)) is not None), None)
+        return next((odd for part in value if (odd := unknown(part, functions)) is not None), None)
     return None

@@ -368,6 +368,19 @@ def test_many_statements_that_take_long_take_a_limited_time_together(
     assert "more than 0.2 s, the rest of 0.2 s for all cells" in told(module, "area", 3)
 
 
+def test_a_statement_that_waits_costs_only_those_who_need_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("fedlab_grade.notebook.load.CLOCK", 0.5)
+    code = "import time\nT = [time.sleep(60) for _ in range(9)]\ndef area(r):\n    return T"
+    module = convert(cells(code, GOOD), ["fedavg", "area"])
+    began = time.monotonic()
+    assert values(module)["fedavg"]([3]) == 3  # type: ignore[operator]
+    assert time.monotonic() - began < 50
+    assert "cell 1, line 2 (T = " in told(module, "area", 3)
+    assert "TimeoutError: it takes more than 0.5 s" in told(module, "area", 3)
+
+
 def test_an_experiment_that_takes_long_leaves_a_generator_that_an_answer_needs() -> None:
     head = "import random\nrng = random.Random(0)"
     line = "for _ in iter(int, 1):\n    rng.shuffle([1, 2])"

@@ -13,6 +13,7 @@ import sys
 import time
 from collections import OrderedDict, defaultdict
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -26,7 +27,7 @@ from fedlab_grade.answer import Failure
 from fedlab_grade.options import Limits
 from fedlab_grade.sandbox.line import Worker
 from fedlab_grade.sandbox.remote import Remote, Stopped
-from fedlab_grade.student import NotGradable
+from fedlab_grade.student import NotGradable, Student
 from fedlab_grade.values import Values
 
 pytestmark = [pytest.mark.processes, pytest.mark.grader]
@@ -272,6 +273,18 @@ def test_what_a_function_of_the_test_asserts_ends_the_test_and_is_not_sent() -> 
         worker, end = OPEN.pop()
         worker.let_go()
         end.close()
+
+
+def test_a_function_that_was_given_is_no_answer_but_stays_among_the_arguments() -> None:
+    text = "def f(g, x):\n    return g(x)\ndef h(g):\n    return [g]\n"
+    student = Values(Student(Path("hw.py"), text))
+
+    def double(x: list[int]) -> list[int]:
+        return x * 2
+
+    assert student.call("f", double, [1], echo=True) == ([1, 1], [double, [1]])
+    with pytest.raises(Failure, match="h returned a list with a function in it"):
+        student.call("h", double)
 
 
 def test_an_answer_that_only_a_dishonest_worker_sends_fails_and_is_no_error_of_the_test() -> None:

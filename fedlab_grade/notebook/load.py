@@ -5,8 +5,8 @@ import re
 import signal
 from bisect import bisect
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from time import process_time
+from contextlib import contextmanager, nullcontext
+from time import monotonic, process_time
 from types import ModuleType
 
 from fedlab_grade.advice import first_line
@@ -15,8 +15,9 @@ from fedlab_grade.notebook.statements import Definition, Import, Statement, star
 
 HEAD = "# a notebook with:"  # the first words of its module; the names that it answers follow
 # Of the processor's time: what a statement may take, all together, and each one once that is used
-# up. In a class the module runs again for each test, so that 3 s become minutes.
-SECONDS, ALL, LEAST = 1.0, 3.0, 0.1
+# up. In a class the module runs again for each test, so that 3 s become minutes. By the clock, for
+# what waits, all together have less than loading the file, which else would not be gradable.
+SECONDS, ALL, LEAST, CLOCK = 1.0, 3.0, 0.1, 6.0
 ANNOTATIONS = 0x1000000  # the flag of `from __future__ import annotations`
 _MARK = re.compile(r"# cell (\d{1,9}), line (\d{1,9})")
 _PLACE = re.compile(r"\n  line (\d{1,9})(, in .*)")
@@ -39,16 +40,16 @@ def load(module: ModuleType, text: str, path: str) -> dict[str, str]:
     tree, made = ast.parse(text, path), vars(module)
     lines, places, lost = text.split("\n"), places_of(text), dict[str, str]()
     future = any(isinstance(n, ast.ImportFrom) and n.module == "__future__" for n in tree.body)
-    left = ALL
+    left, clock = ALL, CLOCK
     for node in tree.body:
         one = ast.Module([node], [])
-        limit = 0.0 if isinstance(node, Definition | Import) else min(SECONDS, max(LEAST, left))
-        began = process_time()
+        bound = not isinstance(node, Definition | Import)
+        began = process_time(), monotonic()
         try:
             if isinstance(node, ast.If) and ast.unparse(node.test) in _MAIN:
                 node.test = ast.copy_location(ast.Constant(True), node.test)
             code = compile(one, path, "exec", ANNOTATIONS * future, dont_inherit=True)
-            with _in_time(limit):
+            with _in_time(min(SECONDS, left), clock) if bound else nullcontext():
                 exec(code, made)
         except BaseException as error:  # sys.exit() and the like included
             first = start_of(node)
@@ -60,7 +61,9 @@ def load(module: ModuleType, text: str, path: str) -> dict[str, str]:
                 for name in names & made.keys():
                     del made[name]
             lost |= {name: why for name in names if name not in made}
-        left -= (process_time() - began) * bool(limit)
+        if bound:
+            left -= process_time() - began[0]
+            clock -= monotonic() - began[1]
     asked = lines[0].removeprefix(HEAD).split()
     if asked and lost.keys() >= {*asked}:
         raise NameError(f"name {asked[0]!r} is not defined, because {lost[asked[0]]}")
@@ -75,23 +78,30 @@ def because(error: BaseException, lost: dict[str, str]) -> str:
 
 
 @contextmanager
-def _in_time(seconds: float) -> Iterator[None]:
-    """Raise a TimeoutError after some seconds of the processor's time; 0 for no limit."""
-
-    def late(*_: object) -> None:
-        rest = f", the rest of {ALL:g} s for all cells" if seconds < SECONDS else ""
-        raise TimeoutError(f"it takes more than {seconds:.2g} s{rest}")
-
-    if not seconds or not hasattr(signal, "setitimer"):
+def _in_time(seconds: float, clock: float) -> Iterator[None]:
+    """Raise a TimeoutError after some seconds of the processor's time, or by the clock."""
+    if not hasattr(signal, "setitimer"):
         yield
         return
-    before = signal.signal(signal.SIGPROF, late)
-    signal.setitimer(signal.ITIMER_PROF, seconds, seconds)  # again, where it is caught
+    timers = {
+        signal.SIGPROF: (signal.ITIMER_PROF, max(LEAST, seconds), SECONDS, ALL),
+        signal.SIGALRM: (signal.ITIMER_REAL, max(LEAST, clock), CLOCK, CLOCK),
+    }
+
+    def late(number: int, _: object) -> None:
+        _, most, usual, everything = timers[signal.Signals(number)]
+        rest = f", the rest of {everything:g} s for all cells" if most < usual else ""
+        raise TimeoutError(f"it takes more than {most:.2g} s{rest}")
+
+    before = {number: signal.signal(number, late) for number in timers}
+    for timer, most, _, _ in timers.values():
+        signal.setitimer(timer, most, most)  # again, where it is caught
     try:
         yield
     finally:
-        signal.setitimer(signal.ITIMER_PROF, 0)
-        signal.signal(signal.SIGPROF, before)
+        for number, (timer, *_) in timers.items():
+            signal.setitimer(timer, 0)
+            signal.signal(number, before[number])
 
 
 def places_of(source: str) -> list[tuple[int, int, int]]:
