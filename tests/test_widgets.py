@@ -238,11 +238,17 @@ def test_each_control_is_linked_to_its_stacks_in_the_browser():
 
 
 def test_the_play_button_moves_the_last_control():
-    slider, buttons = W.IntSlider(max=2), W.ToggleButtons(options=["FedAvg", "FedEx"])
+    slider, buttons = W.IntSlider(max=19), W.ToggleButtons(options=["FedAvg", "FedEx"])
     box = frames(draw, {"method": buttons, "epochs": slider}, play=True)
     player = box.children[0].children[-1]
-    assert (player.min, player.max) == (0, 2)
+    assert (player.min, player.max) == (0, 19)
     assert (player.model_id, "value", slider.model_id, "value") in links(box)
+
+
+def test_an_animation_of_fewer_than_20_pictures_is_refused():
+    buttons, slider = W.ToggleButtons(options=["FedAvg", "FedEx"]), W.IntSlider(max=18)
+    with pytest.raises(ValueError, match=r"pictures to play is 19; allowed: at least 20$"):
+        frames(draw, {"method": buttons, "epochs": slider}, play=True)
 
 
 def test_the_picture_shown_first_is_that_of_the_controls_as_given():

@@ -11,6 +11,7 @@ from fedlab_edu.validate import require
 from fedlab_edu.widgets.picture import svg
 
 MOST = 60  # pictures in a widget: the page contains them all
+FEWEST = 20  # pictures in an animation: fewer jump
 CHOOSERS = (W.Dropdown, W.RadioButtons, W.Select, W.SelectionSlider, W.ToggleButtons)
 
 
@@ -27,12 +28,14 @@ def frames(
         controls: for each name an ``IntSlider`` from 0 in steps of 1, or a ``SelectionSlider``,
             ``ToggleButtons``, ``RadioButtons``, ``Dropdown`` or ``Select``. The label is the
             control's description, or else its name.
-        play: add buttons that animate the last control.
+        play: add buttons that animate the last control, which needs at least 20 values.
     """
     require(controls, "controls", controls, "at least one")
     values = {name: _values(name, control) for name, control in controls.items()}
     count = prod(len(v) for v in values.values())
     require(count <= MOST, "number of pictures", count, f"at most {MOST}")
+    steps = len(values[list(controls)[-1]])
+    require(not play or steps >= FEWEST, "number of pictures to play", steps, f"at least {FEWEST}")
     shared = {"layout": W.Layout(margin="0", width="100%"), "style": W.HTML().style}
     seen: set[str] = set()
 
@@ -53,7 +56,7 @@ def frames(
     pictures = stack({}).add_class("fedlab-frames")
     row = [_labelled(name, control) for name, control in controls.items()]
     if play:
-        row.append(_player(row[-1], len(values[list(controls)[-1]])))
+        row.append(_player(row[-1], steps))
     side_by_side = W.Layout(
         flex_flow="row wrap", align_items="flex-end", grid_gap="0.5rem 2rem", margin="0 0 0.75rem"
     )
