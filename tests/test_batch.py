@@ -768,7 +768,7 @@ def test_a_record_of_another_version_is_none(course: Course) -> None:
         ("{", "class.json is broken: delete it and run fedlab-edu grade again; the grades beside"),
         ("[]", "class.json is broken: delete it"),
         ("{}", "class.json is broken: delete it"),
-        ('{"schema": "fedlab-edu/class/v3"}', "class.json is broken: delete it"),
+        ('{"schema": "fedlab-edu/class/v4"}', "class.json is broken: delete it"),
         ('{"schema": "other/v2"}', r"another version \(other/v2\): grade into another folder"),
     ],
 )

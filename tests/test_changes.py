@@ -156,9 +156,10 @@ def test_late_in_a_download_of_canvas_counts_as_a_day(course: Path) -> None:
 
 
 def test_without_a_rule_being_late_costs_nothing(course: Path) -> None:
-    Path("class.csv").write_text("name,id,late\nAnn,1,9\nBob,2,\nCyd,3,\n")
+    Path("class.csv").write_text("name,id,late,extension\nAnn,1,9,\nBob,2,2,2\nCyd,3,,\n")
     grade()
-    assert table()["1"]["total"] == "5.5"
+    assert [table()[k]["total"] for k in "12"] == ["5.5", "3.5"]
+    assert [table()[k]["remark"] for k in "12"] == ["late", ""]  # Bob has an extension
     Path("hw/assignment.toml").write_text("[late]\npercentage = 10\n")
     with pytest.raises(Refusal, match=r"late\.percentage is unknown; allowed: percent, most"):
         _ = find("./hw", None).late
@@ -208,9 +209,14 @@ def test_messages_of_hidden_tests_are_shown_from_a_day_on(
     assert "'tomorrow'; allowed: a date as 2026-12-24" in capsys.readouterr().err
 
 
-def test_a_change_settles_who_is_unclear(course: Path) -> None:
+def test_a_change_settles_who_is_unclear(course: Path, capsys: pytest.CaptureFixture[str]) -> None:
     Path("in/stranger.py").write_text(classroom.RIGHT)
+    with Path("class.csv").open("a") as file:
+        file.write("Dan,4\n")
     grade()
+    told = capsys.readouterr().out
+    assert "  unclear: Cyd; Dan: a submission belongs to no student of the roster: no mark" in told
+    assert "  see to: stranger: not in the roster" in told
     assert [table()[k]["total"] for k in ("3", "stranger")] == ["", "5.5"]
     assert table()["3"]["state"] == "unclear"
     with Path("out/changes.csv").open("a") as file:

@@ -252,7 +252,7 @@ def test_a_student_is_found_in_the_roster_by_number_or_name(
 def test_without_canvas_s_numbers_no_name_is_guessed_and_no_mark_is_lost(folder: Path) -> None:
     fill(folder, "doejane_12345_67890_hw.py")
     jane, stranger = people(folder, roster(folder, "name,id\nJane Doe,7\n"))
-    assert (jane.paths, jane.unclear) == ((), True)
+    assert (jane.paths, stranger.matched) == ((), False)
     assert "take Canvas's gradebook for the roster" in stranger.notes[0]
 
 
@@ -362,7 +362,8 @@ def test_canvas_s_test_student_is_known_by_its_login_and_a_student_of_that_name_
     text += f'"Student, Test",12,ts,A\n"Roe, Sam",13,sr,A\n"Student, Test",99,{"0af9" * 10},A\n'
     real, sam, tried = people(folder, roster(folder, text))
     assert (real.key, real.is_test, len(real.paths)) == ("12", False, 1)
-    assert (sam.paths, sam.unclear, sam.is_test) == ((), False, False)
+    assert (sam.paths, sam.is_test) == ((), False)
+    assert all(one.matched for one in (real, sam, tried))
     assert (tried.key, tried.is_test, len(tried.paths)) == ("99", True, 2)
     assert not any(one.is_test for one in people(folder))  # the name alone says nothing
 
@@ -458,7 +459,8 @@ def test_a_name_without_a_number_of_the_student_is_nobody_s_and_turns_nothing_in
     fill(folder, name)
     text = "Student,ID,SIS Login ID,Section\nAnn,12345,a,A\nBob,9,b,A\nCyd,5,c,A\n"
     *students, stranger = people(folder, roster(folder, text))
-    assert [(one.paths, one.unclear) for one in students] == [((), True)] * 3
+    assert [(one.paths, one.matched) for one in students] == [((), True)] * 3
+    assert not stranger.matched
     assert (len(stranger.paths), stranger.notes[0]) == (1, "not in the roster")
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from fedlab_grade.classroom.people import GRADEBOOK as GRADEBOOK_FIRST
-from fedlab_grade.classroom.people import UNCLEAR, Person, distinct, enrolled
+from fedlab_grade.classroom.people import Person, distinct, enrolled
 from fedlab_grade.classroom.roster import read_roster, read_table
 from fedlab_grade.options import Refusal
 
@@ -179,8 +179,6 @@ def test_no_two_people_have_one_key(keys: str, out: str) -> None:
 
 # --- whose is what --------------------------------------------------------------------------------
 
-UNSURE = (UNCLEAR,)
-
 
 def test_a_file_is_found_by_name_or_any_id(tmp_path: Path) -> None:
     text = "name,id,email\nAda Lovelace,7,ada@uni.edu\nBob,8,bob@uni.edu\n"
@@ -199,7 +197,7 @@ def test_a_name_is_the_same_without_accents_and_with_a_comma_for_the_other_order
 
 
 def test_a_name_in_another_order_is_not_guessed(tmp_path: Path) -> None:
-    assert whose(tmp_path, "name\nJane Doe\n", file("Doe Jane"))[0] == ("Jane Doe", 0, UNSURE)
+    assert whose(tmp_path, "name\nJane Doe\n", file("Doe Jane"))[0] == ("Jane Doe", 0, ())
 
 
 def test_where_nobody_s_file_is_left_who_handed_in_nothing_is_clear(tmp_path: Path) -> None:
@@ -207,17 +205,15 @@ def test_where_nobody_s_file_is_left_who_handed_in_nothing_is_clear(tmp_path: Pa
     assert whose(tmp_path, text, file("ann")) == [("ann", 1, ()), ("bob", 0, ())]
 
 
-def test_while_a_file_belongs_to_nobody_who_has_none_is_unclear(tmp_path: Path) -> None:
+def test_a_file_that_belongs_to_nobody_is_told_from_those_of_the_roster(tmp_path: Path) -> None:
     roster = read_roster(table(tmp_path, "name\nann\nbob\n"))
     everyone = enrolled(roster, [file("ann"), file("bobb")])
-    assert [(one.key, one.unclear) for one in everyone] == [
-        ("ann", False),
+    assert [(one.key, one.matched) for one in everyone] == [
+        ("ann", True),
         ("bob", True),
         ("bobb", False),
     ]
-    assert [one.matched for one in everyone] == [True, True, False]
-    assert everyone[1].notes == UNSURE
-    assert everyone[2].notes == ("not in the roster",)
+    assert [one.notes for one in everyone] == [(), (), ("not in the roster",)]
 
 
 @pytest.mark.parametrize(
@@ -246,7 +242,6 @@ def test_what_is_not_clear_is_given_to_nobody_and_noted(
     assert {n for _, n, _ in students} == {0}
     assert files == 1
     assert notes[0].startswith(note)
-    assert all(notes[-1] == UNCLEAR for _, _, notes in students)
 
 
 def test_in_canvas_s_gradebook_the_number_in_a_file_of_canvas_decides(tmp_path: Path) -> None:
@@ -280,7 +275,7 @@ def test_two_accounts_of_one_name_in_a_download_are_not_one_of_the_roster(
     one, *others = whose(
         tmp_path, 'name,id\n"Lee, Kim",3\n', download("leekim", 1), download("leekim", 2)
     )
-    assert one == ("3", 0, UNSURE)
+    assert one == ("3", 0, ())
     assert [files for _, files, _ in others] == [1, 1]
     assert all("several people handed in under the name" in notes[0] for _, _, notes in others)
 

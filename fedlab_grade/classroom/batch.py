@@ -27,6 +27,7 @@ Grader = Callable[[Path, Iterable[tuple[str, str]]], Iterator[Report]]
 _Open = tuple[Person, Handed]  # to be run
 
 BREAKS = 3  # submissions in a row that the grader itself fails on, before it gives up
+UNCLEAR = "a submission belongs to no student of the roster: no mark until that is settled"
 NEXT = "All grades so far are kept: look at fedlab-edu doctor, and run the same command again."
 
 
@@ -109,12 +110,14 @@ class Batch:
         wanted = Wanted(tuple(dict.fromkeys((own.stem, own.name))))
         with suppress(Refusal):  # a solution that cannot be handed out may still be graded with
             wanted = Wanted(wanted.names, own.functions, own.stub)
+        lost = any(one.paths and not one.matched for one in everyone)
+        idle = (State.UNCLEAR, UNCLEAR) if lost else (State.MISSING, "")
         for person in everyone:
             handed = take(person.paths, wanted) if person.paths else Handed()
-            idle = State.MISSING if not person.unclear else State.UNCLEAR
-            new = self._record(person, handed, State.NOT_GRADABLE if person.paths else idle, tests)
+            state, why = (State.NOT_GRADABLE, "") if person.paths else idle
+            new = self._record(person, handed, state, tests, why)
             old = self.store.read(person.key)
-            if old is not None and not self.again and _stands(old, new, person):
+            if old is not None and not self.again and _stands(old, new):
                 now = replace(
                     old, name=new.name, ids=new.ids, late=new.late, file=new.file,
                     notes=new.notes, penalty=new.penalty, matched=new.matched,
@@ -161,20 +164,21 @@ class Batch:
     ) -> Record:
         """Return the record of a submission that no test has judged."""
         own = self.assignment
-        days = float(person.late) if person.days is None else person.days
+        days = (float(person.late) if person.days is None else person.days) - person.extension
         return Record(
             person.key, person.name, person.ids, own.name, state,
             tuple(unjudged(test, state) for test in tests), problem or handed.problem,
-            handed.file, handed.digest if person.paths else "", person.late, handed.notes,
+            handed.file, handed.digest if person.paths else "", days > 0, handed.notes,
             own.digest, self.back_end, versions(), date=time.strftime("%Y-%m-%d"),
-            penalty=own.late.penalty(days - person.extension), matched=person.matched,
+            penalty=own.late.penalty(days), matched=person.matched,
         )  # fmt: skip
 
 
-def _stands(old: Record, new: Record, person: Person) -> bool:
+def _stands(old: Record, new: Record) -> bool:
     """Whether an earlier record is still what grading would come to."""
     same = (old.tests_sha256, old.sha256) == (new.tests_sha256, new.sha256)
-    return same and old.state != State.UNGRADED and (old.state == State.UNCLEAR) == person.unclear
+    unclear = (old.state == State.UNCLEAR) != (new.state == State.UNCLEAR)
+    return same and old.state != State.UNGRADED and not unclear
 
 
 def _feed(file: str, todo: Iterator[_Open], hand: deque[_Open]) -> Iterator[tuple[str, str]]:

@@ -144,9 +144,11 @@ def _told(store: Store) -> int:
     students = "1 student" if len(records) == 1 else f"{len(records)} students"
     print(f"{students}: {count_states(records)}. The grades: {store.folder}")
     for state in (State.UNGRADED, State.NOT_GRADABLE, State.UNCLEAR, State.MISSING):
+        names: dict[str, list[str]] = {}
         for one in (record for record in records if record.state == state):
-            why = f": {printable(one.why, 160)}" if one.why else ""
-            print(for_console(f"  {state}: {line(one.name)}{why}"))
+            names.setdefault(printable(one.why, 160), []).append(line(one.name))
+        for why, some in names.items():
+            print(for_console(f"  {state}: {'; '.join(some)}{why and f': {why}'}"))
     for person in store.read_class().people:
         for note in person.notes:
             print(for_console(f"  see to: {line(person.name)}: {line(note)}"))

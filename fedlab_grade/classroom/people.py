@@ -1,8 +1,7 @@
 """The students of a class, and how submissions are matched to those of a roster.
 
 A submission is given to a student if all that is known of it fits this student and no other one. An
-ambiguous submission is kept, reported, and given to no student. While there is one, a student
-without a submission has no mark, for it may be theirs.
+ambiguous submission is kept, reported, and given to no student.
 """
 
 import re
@@ -18,10 +17,6 @@ from fedlab_grade.textfile import some
 # Before a program's own number, which may by chance be another student's number at the university.
 CANVAS, MOODLE = "canvas:", "moodle:"
 SHOWN = 4  # students in a note
-UNCLEAR = (
-    "nothing was found, but a submission belongs to no student of the roster: no mark until that "
-    "is settled"
-)
 GRADEBOOK = "to go by Canvas's numbers, take Canvas's gradebook for the roster"
 _JOINERS = "\u200c\u200d"  # they belong to names, in Persian and Hindi
 
@@ -38,7 +33,6 @@ class Person:
         late: the download says so.
         days: late, as the roster says, None where it does not; extension: days granted.
         notes: for the instructor.
-        unclear: nothing was found, but a submission that belongs to no student may be theirs.
         matched: false for a submission that belongs to no student of the roster.
     """
 
@@ -50,7 +44,6 @@ class Person:
     notes: tuple[str, ...] = ()
     days: float | None = None
     extension: float = 0.0
-    unclear: bool = False
     matched: bool = True
 
     @property
@@ -160,26 +153,18 @@ def enrolled(roster: Sequence[Person], found: Iterable[Person]) -> list[Person]:
             why = f"several people handed in under the name of one in the roster: {_list(handed)}"
             strangers += [one.noted(why) for one in handed]
             given[key] = []
-    unclear = any(one.paths for one in strangers)
-    students = [_joined(one, given[one.key], unclear) for one in roster]
+    students = [_joined(one, given[one.key]) for one in roster]
     return distinct([*students, *(replace(one, matched=False) for one in strangers)])
 
 
-def _joined(one: Person, handed: Sequence[Person], unclear: bool) -> Person:
+def _joined(one: Person, handed: Sequence[Person]) -> Person:
     """Return a student of the roster with what they handed in."""
     full = [h for h in handed if h.paths]
     notes = [*one.notes, *(note for h in handed for note in h.notes)]
     if len(full) > 1:
         notes.append(f"handed in as {_list(full)}: see whether that is one person")
-    elif unclear and not full:
-        notes.append(UNCLEAR)
-    return replace(
-        one,
-        paths=tuple(path for h in handed for path in h.paths),
-        late=any(h.late for h in handed),
-        notes=tuple(notes),
-        unclear=unclear and not full,
-    )
+    paths = tuple(path for h in handed for path in h.paths)
+    return replace(one, paths=paths, late=any(h.late for h in handed), notes=tuple(notes))
 
 
 def _has_canvas(people: Iterable[Person]) -> bool:

@@ -14,7 +14,7 @@ from fedlab_grade.classroom.people import Person
 from fedlab_grade.escape import line
 from fedlab_grade.run import Result, by_question
 
-GRADE, CLASS = "fedlab-edu/grade/v3", "fedlab-edu/class/v3"  # the versions of the files
+GRADE, CLASS = "fedlab-edu/grade/v3", "fedlab-edu/class/v4"  # the versions of the files
 TEXT = 4000  # characters of a message that are kept
 SHOWN = 3  # tests of a student's that have changed
 AROUND, WIDE = 3, 120  # lines of an excerpt before and after, and characters of one
