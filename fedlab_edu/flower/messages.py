@@ -6,27 +6,29 @@ from typing import Any, NamedTuple
 
 import torch
 from flwr.app import ArrayRecord, RecordDict
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 from torch import Tensor
 
-from fedlab_edu.methods import Method
+from fedlab_edu.methods import ClientUpdate, Method
+from fedlab_edu.training.scores import Score
 from fedlab_edu.validate import number, require
 
 
 class Answer(NamedTuple):
-    """One client's answer in a round, checked: what Loc sends, and scores (loss, error) on V_i."""
+    """One client's answer in a round, checked: as in a `Tile` of one client.
 
-    model: Float[Tensor, " d"]
-    state_delta: Float[Tensor, " d"] | None
-    weight: float | None
-    before: tuple[float, float]
-    after: tuple[float, float]
-    finite: bool
+    Personal models and client states stay on the nodes: in ``update`` the model stands for both.
+    """
+
+    update: ClientUpdate
+    before: Score
+    after: Score
+    finite: Bool[Tensor, " 1"]
 
     @property
-    def parts(self) -> tuple[bool, bool]:
+    def parts(self) -> tuple[bool, ...]:
         """Whether it has a ``state_delta`` and a ``weight``, as its method demands."""
-        return self.state_delta is not None, self.weight is not None
+        return tuple(part is not None for part in self.update)
 
 
 def pack(w: Float[Tensor, " d"]) -> ArrayRecord:
@@ -87,12 +89,16 @@ def read_answer(
             require(length <= largest, f"length of {name}", length, f"{largest} at most")
     weight = None
     if "weight" in metrics:
-        weight = number(metrics["weight"])
+        weight = torch.tensor([number(metrics["weight"])], dtype=torch.float64)
         ok = not finite or 0 <= weight < inf
-        require(ok, "weight", weight, "a finite number of at least 0")
-    return Answer(
-        vectors["arrays"], vectors.get("state_delta"), weight, before, after, bool(finite)
-    )
+        require(ok, "weight", metrics["weight"], "a finite number of at least 0")
+    model, delta = vectors["arrays"][None], vectors.get("state_delta")
+    update = ClientUpdate(model, model, None, None if delta is None else delta[None], weight)
+    return Answer(update, _score(before), _score(after), torch.tensor([bool(finite)]))
+
+
+def _score(pair: tuple[float, float]) -> Score:
+    return Score(*torch.tensor([pair], dtype=torch.float64).T)
 
 
 def _vector(content: RecordDict, name: str, like: Float[Tensor, " d"]) -> Float[Tensor, " d"]:

@@ -14,12 +14,10 @@ from flwr.common.logger import log
 from fedlab_edu.data.clients import Sizes
 from fedlab_edu.flower.messages import Answer, method_name, pack, read_answer
 from fedlab_edu.flower.nodes import Nodes, named, replies, send
-from fedlab_edu.methods import ClientUpdate
 from fedlab_edu.rounds.communicate import finish_round
 from fedlab_edu.rounds.draw import draw_work
 from fedlab_edu.rounds.gather import Sums, Tile, Work
 from fedlab_edu.rounds.run import Run
-from fedlab_edu.training.scores import Score
 from fedlab_edu.validate import Checked, number, positive, require, whole
 
 TRIES = 3  # of a round in which fewer clients than needed have answered
@@ -82,20 +80,13 @@ class Rounds:
         clients = work.client.tolist()
         place = {self.nodes.of[i]: j for j, i in enumerate(clients)}
         counted = _last_rounds(run)
-        ids = send(
-            self.nodes.grid,
-            [
-                Message(
-                    self._request(run, work, j, counted.get(clients[j], -1)),
-                    node,
-                    "train",
-                    ttl=seconds,
-                    group_id=str(run.round + 1),
-                )
-                for node, j in place.items()
-                if node in online
-            ],
-        )
+        how: Any = {"message_type": "train", "ttl": seconds, "group_id": str(run.round + 1)}
+        requests = [
+            Message(self._request(run, work, j, counted.get(clients[j], -1)), node, **how)
+            for node, j in place.items()
+            if node in online
+        ]
+        ids = send(self.nodes.grid, requests)
         answers: dict[int, Answer] = {}
         why = {node: "no answer in time" if node in ids else "not connected" for node in place}
         node_of = {id_: node for node, id_ in ids.items()}
@@ -139,26 +130,14 @@ class Rounds:
 
     def _finish(self, run: Run, work: Work, answers: dict[int, Answer]) -> Run:
         """Return the run after Agg and the tuner's step, with those who have answered."""
-        at, drawn = sorted(answers), len(work.client)
-        got = [answers[j] for j in at]
-        work = work.keep(at)
-        models, delta, weight = torch.stack([one.model for one in got]), None, None
-        if got[0].state_delta is not None:
-            delta = torch.stack([one.state_delta for one in got if one.state_delta is not None])
-        if got[0].weight is not None:
-            weight = torch.tensor([one.weight for one in got], dtype=torch.float64)
-        before, after = (
-            Score(*torch.tensor(scores, dtype=torch.float64).T)
-            for scores in ([one.before for one in got], [one.after for one in got])
-        )
-        # personal models and client states stay on the nodes
-        update, here = ClientUpdate(models, models, None, delta, weight), torch.arange(len(at))
-        finite = torch.tensor([one.finite for one in got])
-        sums = Sums([run], [work], self.sizes)
-        tile = Tile(torch.zeros_like(here), here, work.client, update, before, after, finite)
-        sums.add(sums.part(tile))
+        at = sorted(answers)
+        sums = Sums([run], [work.keep(at)], self.sizes)
+        for place, j in enumerate(at):
+            tile = Tile(torch.tensor([0]), torch.tensor([place]), work.client[[j]], *answers[j])
+            sums.add(sums.part(tile))
         (gathered,) = sums.gathered()
         if gathered.update is not None:  # DP-FedAvg divides by all B
+            drawn = len(work.client)
             gathered = gathered._replace(update=gathered.update._replace(drawn=drawn))
         return finish_round(run, gathered)
 
