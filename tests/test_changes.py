@@ -101,7 +101,7 @@ def test_a_mark_by_hand_for_a_file_that_cannot_be_graded_has_no_points_of_questi
     assert cli.main(["report", "out", "--export", "gradescope"]) == 0
     (path,) = Path("out/report/gradescope").glob("2-*/results.json")
     found = json.loads(path.read_text())
-    assert (found["score"], found["output"]) == (4, "")
+    assert (found["score"], found["output"]) == (4, "Your instructor: handed in by mail")
 
 
 def test_what_canvas_s_test_student_handed_in_is_left_out_by_grade(
@@ -139,6 +139,9 @@ def test_days_late_cost_a_share_of_the_points_after_the_extension(
     assert found["1"]["q1"] == "3"
     (page,) = Path("out/report/students").glob("1-*.html")
     assert "4.4 of 5.5 points. It was handed in late: 20% are taken off 5.5." in page.read_text()
+    with Path("out/changes.csv").open("a") as file:
+        file.write("Bob,,3,\n")
+    assert (table()["2"]["total"], table()["2"]["remark"]) == ("3", "late, changed by hand")
     Path("class.csv").write_text("name,id,late,extension\nAnn,1,2.5,3\nBob,2,9,1\nCyd,3,,\n")
     capsys.readouterr()
     grade()  # nothing is run again for that
@@ -182,6 +185,10 @@ def test_the_page_of_a_student_begins_with_a_table_of_the_questions(course: Path
     assert '<td class="n good">2.5 of 2.5</td><td class="good">full marks</td>' in head
     assert '<h2 id="q1">' in rest
     assert "graded on 20" in rest
+    text = path.with_suffix(".md").read_text()
+    assert (
+        "| q1 | double | 1 of 3 | 1 of 2 tests |\n| q2 | area | 2.5 of 2.5 | full marks |\n" in text
+    )
 
 
 def test_the_page_of_the_class_has_a_histogram_of_the_marks(course: Path) -> None:

@@ -335,6 +335,14 @@ def test_a_submission_that_belongs_to_nobody_is_exported_to_no_program(tmp_path:
     assert [p.parent.name[:3] for p in tmp_path.rglob("results.json")] == ["ann"]
 
 
+def test_gradescope_gets_a_mark_by_hand_and_the_instructor_s_comment(tmp_path: Path) -> None:
+    dan = replace(CLASS[3], changed={"": 4.0}, comments=("by mail",))  # a test of ours has failed
+    assert exports.gradescope([dan], tmp_path) == []
+    (path,) = tmp_path.rglob("results.json")
+    found = json.loads(path.read_text())
+    assert (found["score"], found["output"]) == (4, "Your instructor: by mail")
+
+
 def test_in_gradescope_not_gradable_yet_is_0_with_a_reason_and_ungraded_has_no_file(
     tmp_path: Path,
 ) -> None:
@@ -663,6 +671,16 @@ def test_nbgrader_gets_a_grade_for_each_question(stand_in: type[Nbgrader], tmp_p
         "cyd": [(None, True), (None, True)],
         "dan": [(None, True), (None, True)],
     }
+
+
+def test_a_mark_that_is_not_the_sum_of_its_questions_is_told_for_nbgrader(
+    stand_in: type[Nbgrader], tmp_path: Path
+) -> None:
+    late, mailed = replace(CLASS[0], penalty=0.1), replace(CLASS[4], changed={"": 4.0})
+    assert exports.nbgrader([late, CLASS[1], mailed], tmp_path / "gradebook.db") == [
+        "ann has 4.95 here and 5.5 there",
+        "eve has 4 here and 0 there",
+    ]
 
 
 def test_a_question_that_came_later_is_in_nbgrader_s_gradebook_too(

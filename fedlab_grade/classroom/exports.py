@@ -37,11 +37,12 @@ def gradescope(records: Sequence[Record], folder: Path, show_hidden: bool = Fals
     """Write ``results.json`` of each student in a folder of their own.
 
     Its format asks for a score. A file that is not gradable yet has 0 as a whole, and the reason
-    above everything else. A student who is ungraded has no file, nor has a submission that belongs
+    above everything else. A student without a mark has no file, nor has a submission that belongs
     to no student.
     """
     for record in records:
-        if record.state in (State.UNGRADED, State.UNCLEAR) or not record.matched:
+        no_mark = record.mark is None and record.state != State.NOT_GRADABLE
+        if no_mark or not record.matched:
             continue
         why = "Nothing was handed in." if record.state == State.MISSING else ""
         if record.state == State.NOT_GRADABLE and record.mark is None:
@@ -50,7 +51,7 @@ def gradescope(records: Sequence[Record], folder: Path, show_hidden: bool = Fals
             "score": record.mark or 0,
             "execution_time": round(sum(t.seconds for t in record.tests), 3),
             "tests": [_test(test, record, show_hidden) for test in record.tests],
-            **_shown([why, *record.notes]),
+            **_shown([why, *(f"Your instructor: {c}" for c in record.comments), *record.notes]),
         }
         write_json(folder / file_name(record.student) / "results.json", result)
     return _unsure(records)
@@ -85,6 +86,7 @@ def _without_mark(names: Sequence[str]) -> list[str]:
 def nbgrader(records: Sequence[Record], database: Path) -> list[str]:
     """Write the marks to a gradebook of nbgrader, each question as an autograded cell.
 
+    It adds up the questions: a mark of the whole, or what is taken off for being late, is told.
     The gradebook is written from scratch each time, because an old one has no place for the grades
     of a new question; where that fails, the old one stays.
     """
@@ -101,7 +103,9 @@ def nbgrader(records: Sequence[Record], database: Path) -> list[str]:
         if getattr(error, "filename", "") == "alembic":  # a program that comes with nbgrader
             why += ": activate the environment that nbgrader is installed in"
         raise Refusal(f"nbgrader cannot write {database}: {type(error).__name__}: {why}.") from None
-    return _unsure(records)
+    marked = (r for r in records if r.matched and r.mark is not None and r.mark != r.won)
+    other = [f"{r.name} has {number(r.mark)} here and {number(r.won)} there" for r in marked]
+    return [*_unsure(records), *map(line, other)]
 
 
 def _fill(book: Any, known: Sequence[Record]) -> None:

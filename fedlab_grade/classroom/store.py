@@ -121,7 +121,8 @@ class Store:
                     late=one.late, matched=one.matched,
                 )  # fmt: skip
             points, comments = by_hand.get(one.key, ({}, ()))
-            yield replace(record, changed=points, comments=comments)
+            penalty = 0.0 if "" in points else record.penalty
+            yield replace(record, changed=points, comments=comments, penalty=penalty)
 
     def left_over(self) -> list[tuple[str, Path]]:
         """Return name and file of each record whose student is no longer in the class."""
