@@ -99,22 +99,19 @@ def whole(
     return seen
 
 
-def share(name: str, value: Any) -> float:
-    """Convert to ``float``; refuse all but numbers from 0 to 1."""
-    require(0 <= number(value) <= 1, name, value, "a number from 0 to 1")
-    return float(value)
+def real(allowed: str, ok: Callable[[float], bool]) -> Callable[[str, Any], float]:
+    """Return the rule that converts to ``float``, and refuses all numbers but those allowed."""
+
+    def rule(name: str, value: Any) -> float:
+        require(ok(number(value)), name, value, allowed)
+        return float(value)
+
+    return rule
 
 
-def positive(name: str, value: Any) -> float:
-    """Convert to ``float``; refuse all but finite numbers above 0."""
-    require(0 < number(value) < math.inf, name, value, "a finite number above 0")
-    return float(value)
-
-
-def not_negative(name: str, value: Any) -> float:
-    """Convert to ``float``; refuse all but finite numbers of at least 0."""
-    require(0 <= number(value) < math.inf, name, value, "a finite number of at least 0")
-    return float(value)
+share = real("a number from 0 to 1", lambda x: 0 <= x <= 1)
+positive = real("a finite number above 0", lambda x: 0 < x < math.inf)
+not_negative = real("a finite number of at least 0", lambda x: 0 <= x < math.inf)
 
 
 def one_of(allowed: Iterable[Any]) -> Callable[[str, Any], Any]:

@@ -1,12 +1,15 @@
 """ResNet-18: its weights counted, its sizes, and clients that train side by side as alone."""
 
+import pickle
+
 import pytest
 import torch
 from torch import nn
 from torch.nn import functional as F
 
-from fedlab_edu import Clients, Federation, LocalHP, Model, communicate, start
+from fedlab_edu import Clients, Federation, LocalHP, Model, communicate, digits, start
 from fedlab_edu.models.resnet import _Block, resnet18
+from fedlab_edu.rounds.identity import identity
 
 
 @pytest.fixture(scope="module")
@@ -125,3 +128,13 @@ def test_no_class_is_refused() -> None:
             ValueError, match=f"classes is {classes}; allowed: a whole number of at"
         ):
             resnet18(classes)
+
+
+def test_what_was_drawn_before_it_was_made_does_not_make_it_another_network() -> None:
+    fed = digits(clients=14)
+    one = identity(resnet18(5), fed)
+    torch.rand(3)
+    before = torch.get_rng_state()
+    again = pickle.loads(pickle.dumps(resnet18(5)))
+    assert torch.equal(torch.get_rng_state(), before)
+    assert identity(again, fed) == one

@@ -179,7 +179,7 @@ def _scaling(train: Any, how: str | None) -> Callable[[Any], np.ndarray]:
     if how is None:
         return rows
     if how == "normalize":
-        return lambda x: rows(x) / _not_zero(np.linalg.norm(rows(x), axis=1, keepdims=True))
+        return lambda x: (y := rows(x)) / _not_zero(np.linalg.norm(y, axis=1, keepdims=True))
     low, high = train.min(0), train.max(0)
     width = _not_zero(high - low)
     if how == "standard":  # the mean and deviation of a constant column are not exact

@@ -27,29 +27,10 @@ from fedlab_edu.validate import one_of, require, whole
 Validation = Literal["whole", "split"]
 
 
-class History(NamedTuple):
-    """The result of each round, and the map chosen.
-
-    Fields:
-        p: (k,) for each round, the probabilities after it.
-        scores: (k,) for each round, NaN for maps that were not scored.
-        pick: the place of the chosen map. To get its accuracy, fit it alone, see `sweep`.
-    """
-
-    p: list[PerMap]
-    scores: list[PerMap]
-    pick: int
-
-    @property
-    def survivors(self) -> list[list[int]]:
-        """The places of the maps left after each round."""
-        return [np.flatnonzero(p).tolist() for p in self.p]
-
-
 def share(
     maps: Sequence[Map] | Sequence[Sequence[Map]], data: Data, assignments: Any,
     score: Score = "loss", linear: Linear = RIDGE, validation: Validation = "whole",
-) -> History:  # fmt: skip
+) -> "History":  # fmt: skip
     """Select a map by weight-sharing with successive halving: ``ceil(log2 k)`` fits for k maps.
 
     Args:
@@ -84,6 +65,25 @@ def share(
         # p becomes uniform on the better half
         p.append(halve(scores[t], p[t] > 0))
     return History(p[1:], scores, int(p[-1].argmax()))
+
+
+class History(NamedTuple):
+    """The result of each round, and the map chosen.
+
+    Fields:
+        p: (k,) for each round, the probabilities after it.
+        scores: (k,) for each round, NaN for maps that were not scored.
+        pick: the place of the chosen map. To get its accuracy, fit it alone, see `sweep`.
+    """
+
+    p: list[PerMap]
+    scores: list[PerMap]
+    pick: int
+
+    @property
+    def survivors(self) -> list[list[int]]:
+        """The places of the maps left after each round."""
+        return [np.flatnonzero(p).tolist() for p in self.p]
 
 
 def share_softly(

@@ -34,7 +34,7 @@ __all__ = [
 
 def check_mu(method: Method, c: LocalHP) -> None:
     """Refuse a mu that Loc would refuse in the first round, when a run or a search is made."""
-    if _ours(method) and not isinstance(method, Ditto | FedDyn | FedProx):
+    if _ours(method) and not getattr(method, "pulls", True):
         no_pull(c, type(method).__name__)
 
 

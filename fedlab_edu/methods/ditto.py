@@ -5,6 +5,7 @@ Algorithm 1.
 """
 
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import torch
 from jaxtyping import Float
@@ -26,6 +27,8 @@ class Ditto(FedAvg):
     the paper's lambda is c.mu. With lambda = 0 the personal models ignore w; a larger lambda pulls
     them towards it. v_i starts from the first w that the client receives.
     """
+
+    pulls: ClassVar[bool] = True
 
     def init_state(self, w: Float[Tensor, " d"]) -> Float[Tensor, " d"]:
         return w

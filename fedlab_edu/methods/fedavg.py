@@ -72,6 +72,7 @@ class FedAvg(Checked):
     """
 
     optimizer: Annotated[str, one_of(OPTIMIZERS)] = field(default="sgd", kw_only=True)
+    pulls: ClassVar[bool] = False  # whether Loc uses c.mu
     needs_models: ClassVar[bool] = False
     agg_always: ClassVar[bool] = False
     weights = staticmethod(size_weights)
@@ -83,8 +84,9 @@ class FedAvg(Checked):
     def loc(
         self, model: Model, inputs: ClientInput, clients: Clients, c: LocalHP, seeds: list[int]
     ) -> ClientUpdate:
-        """Run local SGD from w; c.mu must be 0."""
-        no_pull(c, type(self).__name__)
+        """Run local SGD from w; c.mu must be 0, unless the method `pulls`."""
+        if not self.pulls:
+            no_pull(c, type(self).__name__)
         W = local_sgd(model, inputs.w, clients, c, seeds, optimizer=self.optimizer)
         return ClientUpdate(model=W, personal=W)
 

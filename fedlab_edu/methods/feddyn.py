@@ -5,13 +5,14 @@ regularization*, Algorithm 1.
 """
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
 from fedlab_edu.data.clients import Clients
-from fedlab_edu.methods.fedavg import FedAvg, server_sgd
+from fedlab_edu.methods.fedavg import FedAvg
 from fedlab_edu.methods.method import ClientInput, ClientUpdate, RoundUpdate, Server, equal_weights
 from fedlab_edu.models.model import Model
 from fedlab_edu.training.hparams import LocalHP, ServerHP
@@ -28,6 +29,7 @@ class FedDyn(FedAvg):
     g_i over all clients, and moves w so that they sum to 0 in the end.
     """
 
+    pulls: ClassVar[bool] = True
     weights = staticmethod(equal_weights)
 
     def init_state(self, w: Float[Tensor, " d"]) -> Float[Tensor, " d"]:
@@ -52,5 +54,4 @@ class FedDyn(FedAvg):
         """
         h = server.h + update.state_change
         target = update.average - h / float(update.c.mu.mean())
-        w, v = server_sgd(server.w, server.v, target, b, update.round)
-        return Server(w, v, h)
+        return super().agg(server, update._replace(average=target), b)

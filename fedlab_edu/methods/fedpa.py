@@ -53,16 +53,14 @@ class FedPA(FedAvg):
         least = self.burn_in + self.per_sample
         require((c.epochs >= least).all(), "epochs", c.epochs, f"at least {least}: one sample")
         c = c.each(len(clients))
-        W = inputs.w.new_empty(len(clients), model.d)
-        sent = W.clone()
+        w = inputs.w.expand(len(clients), -1)
+        W, sent = w.clone(), w.clone()
         number = (c.epochs - self.burn_in) // self.per_sample  # samples of each client
         each = (int(number.max()) + 2) * model.d * W.element_size()
         for i in chunks(len(clients), each, W.device):
-            w, on = (inputs.w[i] if inputs.w.dim() == 2 else inputs.w), [seeds[j] for j in i]
-            W[i], samples = self.samples(model, w, clients[i], c[i], on)
+            W[i], samples = self.samples(model, w[i], clients[i], c[i], [seeds[j] for j in i])
             for row, j in enumerate(i):
-                w_j = w[row] if w.dim() == 2 else w
-                sent[j] = w_j - delta(w_j, samples[row, : int(number[j])], self.rho)
+                sent[j] = w[j] - delta(w[j], samples[row, : int(number[j])], self.rho)
         plain = inputs.round < self.plain_rounds
         return ClientUpdate(model=torch.where(plain[:, None].to(W.device), W, sent), personal=W)
 

@@ -79,10 +79,10 @@ def meta_gradient(
     Hessian-vector product. Only lr, weight_decay, batch and epochs of c are used.
     """
     steps = _steps(support, c.each(len(support)), seeds)
-    adapted = w.new_empty(len(support), model.d)
-    g = adapted.clone()
+    w = w.expand(len(support), -1)
+    adapted, g = w.clone(), w.clone()
     for i in chunks(len(support), (len(steps) + 1) * model.d * w.element_size(), w.device):
-        way = [w[i] if w.dim() == 2 else w.expand(len(i), -1)]
+        way = [w[i]]
         plans = [(clients[i], own[i]) for clients, own in steps]
         for clients, own in plans:
             way.append(local_sgd(model, way[-1], clients, own, [0] * len(i)))

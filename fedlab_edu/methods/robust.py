@@ -6,7 +6,7 @@ weights, because a client could lie about its number of examples.
 
 from dataclasses import dataclass
 from functools import partial
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, ClassVar
 
 import torch
 from jaxtyping import Float
@@ -15,12 +15,9 @@ from torch import Tensor
 from fedlab_edu.methods.fedavg import FedAvg
 from fedlab_edu.methods.method import RoundUpdate, Server, equal_weights
 from fedlab_edu.training.hparams import ServerHP
-from fedlab_edu.validate import number, require, whole
+from fedlab_edu.validate import real, require, whole
 
-
-def _below_half(name: str, value: Any) -> float:
-    require(0 <= number(value) < 0.5, name, value, "from 0 to below 0.5")
-    return float(value)
+_below_half = real("from 0 to below 0.5", lambda x: 0 <= x < 0.5)
 
 
 @dataclass(frozen=True)

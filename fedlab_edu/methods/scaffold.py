@@ -12,7 +12,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from fedlab_edu.data.clients import Clients
-from fedlab_edu.methods.fedavg import FedAvg, SGDOnly, server_sgd
+from fedlab_edu.methods.fedavg import FedAvg, SGDOnly
 from fedlab_edu.methods.method import (
     ClientInput,
     ClientUpdate,
@@ -73,10 +73,9 @@ class Scaffold(FedAvg):
         return ClientUpdate(model=Y, personal=Y, state=new, state_delta=new - old)
 
     def agg(self, server: Server, update: RoundUpdate, b: ServerHP) -> Server:
-        """Take the step of `server_sgd`, and ``c <- c + rate state_change`` with c's own rate."""
-        w, v = server_sgd(server.w, server.v, update.average, b, update.round)
+        """Take FedAvg's step, with ``c <- c + rate state_change`` at c's own rate."""
         rate = float(b.control_lr * b.control_decay ** (update.round - 1))
-        return Server(w, v, server.h + rate * update.state_change)
+        return super().agg(server, update._replace(state_change=rate * update.state_change), b)
 
 
 def effective_steps(K: Int[Tensor, " B"], momentum: Float[Tensor, "*B"]) -> Float[Tensor, " B"]:

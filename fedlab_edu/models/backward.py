@@ -67,34 +67,31 @@ def _linears(
     return found, g
 
 
-def lenet(pad1: int, pad2: int) -> Callable[..., Gradients]:
-    """Return the function of gradients for `fedlab_edu.lenet5`."""
-
-    def gradients(
-        p: list[Tensor], x: Float[Tensor, "B b c H W"], head: Head, drop: Drop | None = None
-    ) -> Gradients:
-        B, b = x.shape[:2]
-        x = layers.fold(x).contiguous(memory_format=torch.channels_last)
-        kernel1, kernel2 = p[0].flatten(0, 1), p[2].flatten(0, 1)
-        o1 = torch.conv2d(x, kernel1, p[1].flatten(), 1, pad1, 1, B)
-        h1, where1 = _pool(o1, [2, 2], [2, 2])
-        o2 = torch.conv2d(h1.relu_(), kernel2, p[3].flatten(), 1, pad2, 1, B)
-        h2, where2 = _pool(o2, [2, 2], [2, 2])
-        flat = layers.unfold(h2.relu_(), B).flatten(2)
-        rest, g = _linears(p[4:], flat, head, drop, inputs=True)
-        g = layers.fold(_relu_backward(g, flat, 0, grad_input=g).view(B, b, -1, *h2.shape[2:]))
-        g = g.contiguous(memory_format=torch.channels_last)
-        b2 = _sum(g)  # pooling spreads it out, and does not change the sum
-        g = _pool_backward(g, o2, [2, 2], [2, 2], [0, 0], [1, 1], False, where2)
-        g, w2 = _conv(g, h1, kernel2, pad2, B, inputs=True)
-        g = _relu_backward(g, h1, 0, grad_input=g)
-        b1 = _sum(g)
-        g = _pool_backward(g, o1, [2, 2], [2, 2], [0, 0], [1, 1], False, where1)
-        _, w1 = _conv(g, x, kernel1, pad1, B, inputs=False)
-        convolutions = zip((w1, b1, w2, b2), p[:4], strict=True)
-        return [*(g.reshape(weight.shape) for g, weight in convolutions), *rest]
-
-    return gradients
+def lenet(
+    pad1: int, pad2: int, p: list[Tensor], x: Float[Tensor, "B b c H W"], head: Head,
+    drop: Drop | None = None,
+) -> Gradients:  # fmt: skip
+    """Return the gradient of each weight of `fedlab_edu.lenet5`, given its two paddings."""
+    B, b = x.shape[:2]
+    x = layers.fold(x).contiguous(memory_format=torch.channels_last)
+    kernel1, kernel2 = p[0].flatten(0, 1), p[2].flatten(0, 1)
+    o1 = torch.conv2d(x, kernel1, p[1].flatten(), 1, pad1, 1, B)
+    h1, where1 = _pool(o1, [2, 2], [2, 2])
+    o2 = torch.conv2d(h1.relu_(), kernel2, p[3].flatten(), 1, pad2, 1, B)
+    h2, where2 = _pool(o2, [2, 2], [2, 2])
+    flat = layers.unfold(h2.relu_(), B).flatten(2)
+    rest, g = _linears(p[4:], flat, head, drop, inputs=True)
+    g = layers.fold(_relu_backward(g, flat, 0, grad_input=g).view(B, b, -1, *h2.shape[2:]))
+    g = g.contiguous(memory_format=torch.channels_last)
+    b2 = _sum(g)  # pooling spreads it out, and does not change the sum
+    g = _pool_backward(g, o2, [2, 2], [2, 2], [0, 0], [1, 1], False, where2)
+    g, w2 = _conv(g, h1, kernel2, pad2, B, inputs=True)
+    g = _relu_backward(g, h1, 0, grad_input=g)
+    b1 = _sum(g)
+    g = _pool_backward(g, o1, [2, 2], [2, 2], [0, 0], [1, 1], False, where1)
+    _, w1 = _conv(g, x, kernel1, pad1, B, inputs=False)
+    convolutions = zip((w1, b1, w2, b2), p[:4], strict=True)
+    return [*(g.reshape(weight.shape) for g, weight in convolutions), *rest]
 
 
 def _conv(

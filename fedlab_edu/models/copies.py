@@ -6,10 +6,9 @@ This is tried out on the first two examples that come.
 
 import threading
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
 from copy import deepcopy
-from functools import cached_property
 from itertools import chain
 from typing import Any, NamedTuple
 
@@ -28,21 +27,16 @@ _SHORTCUTS = (nn.MultiheadAttention, nn.TransformerEncoderLayer, nn.TransformerE
 
 
 class Copies:
-    """A network with a leading client axis: the ``forward`` of a model."""
+    """The network that ``make`` builds, with a leading client axis: the ``forward`` of a model."""
 
-    def __init__(self, net: nn.Module) -> None:
-        self.net = net
+    def __init__(self, make: Callable[[], nn.Module]) -> None:
+        with ONE_AT_A_TIME, torch.random.fork_rng(devices=[]):
+            self.net = make()
+        self.make, self._ways = make, dict[object, _Way]()
+        self._local = threading.local()  # a call replaces the network's weights: one copy a thread
 
     def __reduce__(self) -> Any:
-        return type(self), (self.net,)
-
-    @cached_property
-    def _ways(self) -> "dict[object, _Way]":
-        return {}
-
-    @cached_property
-    def _local(self) -> threading.local:
-        return threading.local()  # a call replaces the network's weights: one copy a thread
+        return type(self), (self.make,)
 
     def __call__(self, p: list[Tensor], x: Tensor, drop: Drop | None = None) -> Tensor:
         skeletons: dict[Any, _Skeleton] = vars(self._local)

@@ -6,9 +6,7 @@ Averaging models is then ``p @ W``, FedProx is ``mu * (W - w)``, and a round is 
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial, wraps
 from math import prod
-from typing import Any, ParamSpec
 
 import torch
 import torch.nn.functional as F
@@ -17,8 +15,6 @@ from torch import Tensor, nn
 
 from fedlab_edu.models.backward import Gradients
 from fedlab_edu.validate import require, whole
-
-_P = ParamSpec("_P")
 
 
 def cross_entropy(outputs: Float[Tensor, "n C"], y: Tensor) -> Float[Tensor, " n"]:
@@ -110,25 +106,6 @@ class Model:
             for p, view, flip in weights:
                 p.copy_(view[0].T if flip else view[0])
         return net
-
-    def __reduce_ex__(self, protocol: Any) -> Any:
-        made = vars(self).get("made")
-        return (made, ()) if made else super().__reduce_ex__(protocol)
-
-
-def picklable(make: Callable[_P, Model]) -> Callable[_P, Model]:
-    """Pickle the models that a function makes as the function and its arguments.
-
-    A model that ``dataclasses.replace`` has changed is pickled field by field, if they can be.
-    """
-
-    @wraps(make)
-    def made(*args: _P.args, **options: _P.kwargs) -> Model:
-        model = make(*args, **options)
-        vars(model)["made"] = partial(made, *args, **options)
-        return model
-
-    return made
 
 
 def _trained(net: nn.Module) -> list[nn.Parameter]:

@@ -40,7 +40,8 @@ def from_module(net: nn.Module, loss: Callable[[Tensor, Tensor], Tensor] = cross
     require(shapes, "trained parameters of net", 0, "at least one with requires_grad=True")
     drops = any(isinstance(part, nn.Dropout) for part in net.modules())
     flipped = (False,) * len(shapes)
-    return Model(partial(deepcopy, net), Copies(net), shapes, flipped, loss, drops)
+    make = partial(deepcopy, net)
+    return Model(make, Copies(make), shapes, flipped, loss, drops)
 
 
 def _rules(part: nn.Module) -> Iterator[tuple[bool, str]]:

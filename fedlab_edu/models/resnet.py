@@ -4,10 +4,10 @@ from dataclasses import replace
 from functools import partial
 from itertools import pairwise
 
-import torch
 from torch import Tensor, nn
 
-from fedlab_edu.models.model import ONE_AT_A_TIME, Model, picklable
+from fedlab_edu.models.copies import Copies
+from fedlab_edu.models.model import Model
 from fedlab_edu.models.module import from_module
 from fedlab_edu.validate import MOST, whole
 
@@ -46,7 +46,6 @@ def _resnet18(classes: int) -> nn.Module:
     )  # fmt: skip
 
 
-@picklable
 def resnet18(classes: int = 7) -> Model:
     """Build ResNet-18 for images (3, side, side), side 224 in the papers: 11.2 million weights.
 
@@ -61,5 +60,5 @@ def resnet18(classes: int = 7) -> Model:
     decentralized machine learning*, recommend for federated learning.
     """
     net = partial(_resnet18, whole("classes", classes, 1, MOST))
-    with ONE_AT_A_TIME, torch.random.fork_rng(devices=[]):
-        return replace(from_module(net()), net=net)
+    forward = Copies(net)
+    return replace(from_module(forward.net), net=net, forward=forward)

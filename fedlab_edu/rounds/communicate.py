@@ -163,10 +163,8 @@ def _check(update: object, method: Method, shape: tuple[int, int], has_state: bo
     assert isinstance(update, ClientUpdate)
     for name, W in zip(update._fields, update, strict=True):
         if W is not None:
-            wanted = shape if name != "weight" else shape[:1]
-            require(
-                tuple(W.shape) == wanted, f"{loc}: shape of {name}", tuple(W.shape), f"{wanted}"
-            )
+            seen, wanted = tuple(W.shape), shape if name != "weight" else shape[:1]
+            require(seen == wanted, f"{loc}: shape of {name}", seen, f"{wanted}")
     state = "a vector" if update.state is not None else None
     allowed = "None where `init_state` returns None, and a vector for each client where it does not"
     require((state is not None) == has_state, f"{loc}: state", state, allowed)
@@ -182,10 +180,8 @@ def _states(
     runs: Sequence[Run], initial: list[Tensor | None], of_run: list[int], clients: list[int]
 ) -> Float[Tensor, "k d"] | None:
     """Return the states of some clients; None if they are stateless."""
-    found = [
-        runs[a].states.get(i, initial[a])  # type: ignore[union-attr]
-        for a, i in zip(of_run, clients, strict=True)
-    ]
+    pairs = zip(of_run, clients, strict=True)
+    found = ((runs[a].states or {}).get(i, initial[a]) for a, i in pairs)
     vectors = [v for v in found if v is not None]
     return torch.stack(vectors) if vectors else None
 

@@ -4,6 +4,7 @@ import copyreg
 import dis
 import sys
 import sysconfig
+import types
 import weakref
 from collections.abc import Iterator, Mapping
 from functools import cached_property
@@ -11,14 +12,6 @@ from hashlib import sha256
 from inspect import unwrap
 from pathlib import Path
 from threading import Lock, RLock, local
-from types import (
-    CodeType,
-    FunctionType,
-    GetSetDescriptorType,
-    MemberDescriptorType,
-    MethodType,
-    ModuleType,
-)
 from typing import Any
 
 import numpy as np
@@ -26,15 +19,10 @@ import torch
 from torch import Tensor, nn
 
 _PLAIN = (type(None), bool, int, float, complex, str, bytes, type(Ellipsis), type(NotImplemented))
-_EMPTY = (
-    type(Lock()),
-    type(RLock()),
-    local,
-    weakref.ref,
-)  # they hold nothing that is computed with
-_C_MEMBERS = (GetSetDescriptorType, MemberDescriptorType)
+_EMPTY = (type(Lock()), type(RLock()), local, weakref.ref)  # hold nothing that is computed with
+_C_MEMBERS = (types.GetSetDescriptorType, types.MemberDescriptorType)
 _OF_PYTHON = ("_abc_impl", "__annotate__", "__annotate_func__")
-_METHODS = (FunctionType, property, staticmethod, classmethod)
+_METHODS = (types.FunctionType, property, staticmethod, classmethod)
 _PATHS = sysconfig.get_paths()
 _PACKAGES = [Path(_PATHS[kind]) for kind in ("stdlib", "platstdlib", "purelib", "platlib")]
 _LIBRARIES = tuple(str(path.resolve()) for path in (*_PACKAGES, Path(__file__).parents[1]))
@@ -63,7 +51,7 @@ class Reader:
 
     def digest(self, value: object) -> bytes:
         """Return the SHA-256 of a value, see `fingerprint`."""
-        if isinstance(value, FunctionType):
+        if isinstance(value, types.FunctionType):
             value = unwrap(value, stop=lambda f: "jaxtyping" not in f.__code__.co_filename)
         key = id(value)
         if key in self.known:
@@ -96,13 +84,13 @@ class Reader:
         elif isinstance(value, Mapping):
             for pair in value.items():
                 yield from map(self.digest, pair)
-        elif isinstance(value, ModuleType):
+        elif isinstance(value, types.ModuleType):
             yield value.__name__.encode()
-        elif isinstance(value, CodeType):
+        elif isinstance(value, types.CodeType):
             arguments = value.co_varnames[: value.co_argcount + value.co_kwonlyargcount]
             yield value.co_code
             yield from map(self.digest, (arguments, value.co_consts, value.co_names))
-        elif isinstance(value, FunctionType):
+        elif isinstance(value, types.FunctionType):
             yield from self._function(value)
         elif isinstance(value, type):
             yield from self._class(value)
@@ -124,14 +112,14 @@ class Reader:
         flat = flat.clone(memory_format=torch.contiguous_format)
         yield flat.view(torch.uint8).numpy().data
 
-    def _function(self, value: FunctionType) -> Iterator[bytes]:
+    def _function(self, value: types.FunctionType) -> Iterator[bytes]:
         code = value.__code__
         yield f"{value.__qualname__};".encode()
         if _is_library(value.__module__) and "<locals>" not in value.__qualname__:
             yield value.__module__.encode()
             return
         yield f"{code.co_qualname};".encode()
-        cells = [c.cell_contents for c in value.__closure__ or () if _is_filled(c)]
+        cells = [c.cell_contents for c in value.__closure__ or () if c != types.CellType()]
         own = {name: x for name, x in vars(value).items() if name != "__wrapped__"}
         yield from map(self.digest, (value.__defaults__, value.__kwdefaults__, cells, own))
         if not _is_installed(code.co_filename):
@@ -155,7 +143,7 @@ class Reader:
     def _object(self, value: Any) -> Iterator[bytes]:
         if isinstance(value, property):
             yield from map(self.digest, (value.fget, value.fset))
-        elif isinstance(value, MethodType):
+        elif isinstance(value, types.MethodType):
             yield from map(self.digest, (value.__func__, value.__self__))
         elif isinstance(value, cached_property):
             yield self.digest(value.func)
@@ -179,15 +167,7 @@ def _is_library(name: str | None) -> bool:
     return _is_installed(file) if file else module is not None and name != "__main__"
 
 
-def _is_filled(cell: Any) -> bool:
-    try:
-        _ = cell.cell_contents
-    except ValueError:
-        return False
-    return True
-
-
-def _read(code: CodeType, names: Mapping[str, Any]) -> dict[str, Any]:
+def _read(code: types.CodeType, names: Mapping[str, Any]) -> dict[str, Any]:
     """Return the globals that code reads by name, of modules of one's own the attributes read."""
     found: dict[str, Any] = {}
     words = [*dis.get_instructions(code)]
@@ -195,13 +175,13 @@ def _read(code: CodeType, names: Mapping[str, Any]) -> dict[str, Any]:
         if word.opname in ("LOAD_GLOBAL", "LOAD_NAME") and word.argval in names:
             name, value = word.argval, names[word.argval]
             for more in words[place + 1 :]:
-                own = isinstance(value, ModuleType) and not _is_library(value.__name__)
+                own = isinstance(value, types.ModuleType) and not _is_library(value.__name__)
                 if not (own and more.opname in ("LOAD_ATTR", "LOAD_METHOD")):
                     break
                 name, value = f"{name}.{more.argval}", getattr(value, more.argval, None)
             found[name] = value
     for inner in code.co_consts:
-        if isinstance(inner, CodeType):
+        if isinstance(inner, types.CodeType):
             found |= _read(inner, names)
     return found
 

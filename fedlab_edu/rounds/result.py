@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import torch
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Bool, Float, Int, Num
 from torch import Tensor
 
 from fedlab_edu.tensors import as_float64
@@ -82,7 +82,10 @@ def divergence(first: Round, last: Round) -> str | None:
     """
     if last.diverged.all():
         return "all clients of a round have diverged: their models or losses are not finite"
-    start, end = _mean_loss(first, first.before), _mean_loss(last, last.after)
+    start, end = (
+        weighted_mean(scores.loss, played.size * ~played.diverged)
+        for played, scores in ((first, first.before), (last, last.after))
+    )
     if end > GROWN * max(start, 1.0):
         return (
             f"training has diverged: the clients' mean loss has grown from {start:.3g} to {end:.3g}"
@@ -90,7 +93,8 @@ def divergence(first: Round, last: Round) -> str | None:
     return None
 
 
-def _mean_loss(played: Round, of: Score) -> float:
-    """Return the mean loss of clients that have not diverged; NaN if none has validation data."""
-    weight = played.size.double() * ~played.diverged
-    return float((weight * of.loss.nan_to_num()).sum() / weight.sum())
+def weighted_mean(scores: Float[Tensor, " B"], weight: Num[Tensor, " B"]) -> float:
+    """Return the mean of the scores whose weight is above 0; NaN if there are none."""
+    has = weight > 0
+    weight = weight[has].double()
+    return float((weight * scores[has]).sum() / weight.sum())

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 from fedlab_edu.data.clients import Federation
 from fedlab_edu.models.model import Model
 from fedlab_edu.rounds.objectives import average
-from fedlab_edu.rounds.result import Round, divergence
+from fedlab_edu.rounds.result import Round, divergence, weighted_mean
 from fedlab_edu.rounds.run import Run
 from fedlab_edu.search.schedules import discounted_mean
 from fedlab_edu.training.scores import score
@@ -48,9 +48,7 @@ class Estimate(Checked):
         NaN if no client has any. A client that has diverged has an error of 1, and a loss of +inf.
         """
         of = played.before if self.target == "global" else played.after
-        has = played.size > 0
-        size, scores = played.size[has].double(), of.loss if self.score == "loss" else of.rates
-        return float((size * scores[has]).sum() / size.sum())
+        return weighted_mean(of.loss if self.score == "loss" else of.rates, played.size)
 
     def of_trace(self, trace: Sequence[float], since: int) -> float:
         """Return the discounted mean of the known scores after round ``since``.

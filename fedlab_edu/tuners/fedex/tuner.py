@@ -42,9 +42,8 @@ class FedEx(Checked):
     State:
         thetas: the distribution of each axis.
         rounds: the rounds in which a client could validate.
-        sums: over their mean scores, ``sum_age gamma^age x_age`` and ``sum_age gamma^age``.
-        scale: likewise ``sum_age gamma^age m_age``, m the mean size of the numbers that made up the
-            scores; their rounding moves nothing, see `gradient`.
+        sums: over them, ``sum_age gamma^age x_age`` of their mean scores, of the mean sizes of the
+            numbers that made up the scores (their rounding moves nothing: `gradient`), and of 1.
         stopped: whether theta has stopped.
 
     Source: Khodak et al. (2021), Algorithm 2 and appendix C, where the baseline lacks the weights
@@ -63,8 +62,7 @@ class FedEx(Checked):
     axes: tuple[int, ...] = ()
     thetas: tuple[Theta, ...] = field(default=(), repr=False)
     rounds: int = field(default=0, repr=False)
-    sums: tuple[float, float] = field(default=(0.0, 0.0), repr=False)
-    scale: float = field(default=0.0, repr=False)
+    sums: tuple[float, float, float] = field(default=(0.0, 0.0, 0.0), repr=False)
     stopped: bool = False
 
     def __post_init__(self) -> None:
@@ -98,7 +96,7 @@ class FedEx(Checked):
     @property
     def baseline(self) -> float:
         """lambda_t of the next round, a discounted mean of earlier scores; 0 in the first round."""
-        total, weight = self.sums
+        total, _, weight = self.sums
         return total / weight if weight else 0.0
 
     @property
@@ -127,29 +125,34 @@ class FedEx(Checked):
 
     def tell(self, result: RoundResult) -> "FedEx":
         """Return the tuner after a round, theta moved by its scores."""
-        size, lam = result.size.tolist(), self.baseline
-        if not size:
+        size = result.size.tolist()
+        if not size:  # no client could validate
             return self
         scores, scale = self._scores(result)
+        waits = self.stopped or (not self.rounds and self.first_baseline == "skip")
+        thetas = self.thetas if waits else self._moved(result, scores, scale)
+        stopped = self.stopped or (not waits and sum(entropy(t.z) for t in thetas) < self.cutoff)
         # the next baseline, in which this round has age 0
-        total, weight = self.sums
-        sums = self.gamma * total + _mean(scores, size), self.gamma * weight + 1
-        next_scale = self.gamma * self.scale + _mean(scale, size)
-        thetas, stopped = self.thetas, self.stopped
-        if not stopped and (self.rounds or self.first_baseline == "zero"):
-            worst = max(*scores, lam)  # a client that has diverged must not gain
-            lost = result.diverged.tolist()
-            scores = [worst if bad else s for s, bad in zip(scores, lost, strict=True)]
-            before = self.scale / weight if weight else 0.0
-            scale = [max(m, before) for m in scale]
-            places = np.unravel_index(result.row.tolist(), self.axes)
-            thetas = tuple(
-                one.update(place.tolist(), scores, size, lam, self.step, self.eta0, scale)
-                for one, place in zip(thetas, places, strict=True)
-            )
-            stopped = sum(entropy(one.z) for one in thetas) < self.cutoff
-        return updated(self, rounds=self.rounds + 1, sums=sums, scale=next_scale, thetas=thetas,
-                       stopped=stopped)  # fmt: skip
+        new = _mean(scores, size), _mean(scale, size), 1.0
+        sums = tuple(self.gamma * old + x for old, x in zip(self.sums, new, strict=True))
+        return updated(self, rounds=self.rounds + 1, sums=sums, thetas=thetas, stopped=stopped)
+
+    def _moved(
+        self, result: RoundResult, scores: list[float], scale: list[float]
+    ) -> tuple[Theta, ...]:
+        """Return the distribution of each axis after a step."""
+        lam, (_, numbers, weight) = self.baseline, self.sums
+        worst = max(*scores, lam)  # a client that has diverged must not gain
+        lost = result.diverged.tolist()
+        scores = [worst if bad else s for s, bad in zip(scores, lost, strict=True)]
+        before = numbers / weight if weight else 0.0
+        scale = [max(m, before) for m in scale]
+        places = np.unravel_index(result.row.tolist(), self.axes)
+        rows, size = [place.tolist() for place in places], result.size.tolist()
+        return tuple(
+            one.update(row, scores, size, lam, self.step, self.eta0, scale)
+            for one, row in zip(self.thetas, rows, strict=True)
+        )
 
     def _scores(self, result: RoundResult) -> tuple[list[float], list[float]]:
         """Return the score of each client, and the size of the numbers that make it up."""

@@ -14,7 +14,7 @@ import torch
 
 from fedlab_edu.data.clients import Federation
 from fedlab_edu.models.model import Model
-from fedlab_edu.rounds.result import Round
+from fedlab_edu.rounds.result import Round, weighted_mean
 from fedlab_edu.rounds.run import Run
 from fedlab_edu.rounds.tuner import Fixed
 from fedlab_edu.search.alive import SideBySide
@@ -170,9 +170,7 @@ class FedPop(SideBySide):
 
     def _score(self, played: Round) -> float:
         """Return the mean validation loss of the round's clients, after their training."""
-        has = played.size > 0
-        weight = played.size[has].double() if self.weighted else has[has].double()
-        return float((weight * played.after.loss[has]).sum() / weight.sum())
+        return weighted_mean(played.after.loss, played.size if self.weighted else played.size > 0)
 
     @property
     def brackets(self) -> tuple[Schedule]:

@@ -9,9 +9,10 @@ from math import ceil, cos, floor, inf, isfinite, isnan, pi
 from typing import Literal, TypeVar
 
 from fedlab_edu.search.schedules import discounted_mean
-from fedlab_edu.validate import number, require
+from fedlab_edu.validate import number, real, require
 
 _T = TypeVar("_T")
+at_least_1 = real("a finite number of at least 1", lambda x: 1 <= x < inf)
 _TOL = 1e-9  # K / rho may miss the whole number that it is on paper by a rounding error
 
 
@@ -49,12 +50,6 @@ def ranked(
         return [k for k in range(K) if known[k] <= low], [k for k in range(K) if known[k] >= high]
     n = min(ceil(K / rho - _TOL), K // 2)
     return order[:n], order[K - n :]
-
-
-def at_least_1(name: str, value: float) -> float:
-    """Convert to ``float``; refuse all but finite numbers of at least 1."""
-    require(1 <= number(value) < inf, name, value, "a finite number of at least 1")
-    return float(value)
 
 
 def discounted_score(trace: Sequence[float], gamma: float = 0.9) -> float:
