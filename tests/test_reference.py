@@ -1,5 +1,6 @@
 """The reference has each module of the package that defines something public, once."""
 
+import ast
 import re
 import sys
 from collections import Counter
@@ -43,6 +44,33 @@ def test_a_name_in_a_docstring_is_linked_to_what_its_module_means_by_it():
     ]
     text = publish_doctree(lines[0].replace(":py:obj:", "")).astext()
     assert "|V_i| * x, Local perturbation, nothing." in text
+
+
+def test_code_in_a_docstring_stays_as_it_is():
+    code = ["    def ask(self, *, who):", "", "        return *who, 2 * 3"]
+    lines = ["A * B::", "", *code, "", "C * D."]
+    reference.escape(None, "class", "fedlab_edu.tuners.fedex.tuner.FedEx", FedEx, None, lines)
+    assert lines == ["A \\* B::", "", *code, "", "C \\* D."]
+
+
+def test_a_signature_shows_types_and_no_addresses():
+    given = (
+        "(lr: ~typing.Annotated[float, <function share at 0x7f1>] = 0.0, *, how: ~typing.Annotated"
+        "[~typing.Literal['a', 'b'], functools.partial(<function f.<locals>.g at 0x7f2>, least=1)]"
+        " = 'a', c: LocalHP = <factory>)"
+    )
+    shown, _ = reference.plain(None, "class", "FedEx", FedEx, None, given, "None")
+    assert shown == "(lr: float = 0.0, *, how: ~typing.Literal['a', 'b'] = 'a', c: LocalHP = ...)"
+
+
+def test_the_text_of_a_property_has_no_colon_which_the_reference_takes_for_a_type():
+    for path in sorted(Path(fedlab_edu.__file__).parent.rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.FunctionDef) and "property" in map(
+                ast.unparse, node.decorator_list
+            ):
+                first = (ast.get_docstring(node) or "").partition("\n")[0]
+                assert ": " not in first, f"{path.name}: {node.name}"
 
 
 def test_sphinx_can_read_the_source_of_each_module():

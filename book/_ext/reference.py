@@ -12,7 +12,7 @@ from functools import cache
 from importlib.util import find_spec
 from operator import attrgetter
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, get_origin
 
 from docutils import nodes
 from docutils.statemachine import StringList
@@ -24,6 +24,8 @@ import fedlab_edu
 
 PACKAGE = Path(fedlab_edu.__file__).parent
 PUBLIC = ast.FunctionDef | ast.ClassDef
+INSIDE = r"(?:[^][]|\[[^][]*\])"
+ANNOTATED = rf"~?typing\.Annotated\[({INSIDE}+?), {INSIDE}*\]"
 
 
 def modules(room: str) -> list[str]:
@@ -58,15 +60,29 @@ class Room(SphinxDirective):
 
 
 def skip(app: Sphinx, what: str, name: str, obj: Any, skips: bool, options: Any) -> bool | None:
-    """Leave out fields of a NamedTuple, which have no text, and what another module defines."""
-    return True if "Alias for field number" in (inspect.getdoc(obj) or "") else None
+    """Leave out fields of a NamedTuple, which have no text, and annotated types."""
+    field = "Alias for field number" in (inspect.getdoc(obj) or "")
+    return True if field or get_origin(obj) is Annotated else None
+
+
+def plain(
+    app: Sphinx, what: str, name: str, obj: Any, options: Any, signature: str, returned: str
+) -> tuple[str, str]:
+    """Leave the checks of annotations, and the values that a default makes, out of signatures."""
+    signature = re.sub(ANNOTATED, r"\1", signature or "")
+    return signature.replace("<factory>", "..."), returned
 
 
 def escape(app: Sphinx, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
     """Keep reStructuredText away from formulas, and link the names in single backticks."""
     while name not in sys.modules:
         name = name.rpartition(".")[0]
+    code = None  # the margin of the line before a block of code
     for i, line in enumerate(lines):
+        margin = len(line) - len(line.lstrip())
+        if code is not None and (not line.strip() or margin > code):
+            continue
+        code = margin if line.rstrip().endswith("::") else None
         parts = re.split(r"(``.*?``|`[^`]*`|(?<!\w)\*\w[^*]*\w\*)", line)
         parts[::2] = [re.sub(r"([|*])", r"\\\1", part) for part in parts[::2]]
         parts[1::2] = [re.sub("^`([^`]+)`$", lambda m: link(name, m[1]), p) for p in parts[1::2]]
@@ -107,5 +123,6 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.add_directive("room", Room)
     app.connect("config-inited", stand_in)
     app.connect("autodoc-skip-member", skip)
+    app.connect("autodoc-process-signature", plain)
     app.connect("autodoc-process-docstring", escape, priority=100)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -31,6 +31,7 @@ class Ditto(FedAvg):
     pulls: ClassVar[bool] = True
 
     def init_state(self, w: Float[Tensor, " d"]) -> Float[Tensor, " d"]:
+        """Return w, from which v_i starts."""
         return w
 
     def loc(

@@ -33,6 +33,7 @@ class FedDyn(FedAvg):
     weights = staticmethod(equal_weights)
 
     def init_state(self, w: Float[Tensor, " d"]) -> Float[Tensor, " d"]:
+        """Return 0, the first g_i."""
         return torch.zeros_like(w)
 
     def loc(

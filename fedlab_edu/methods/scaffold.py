@@ -52,6 +52,7 @@ class Scaffold(FedAvg):
     weights = staticmethod(equal_weights)
 
     def init_state(self, w: Float[Tensor, " d"]) -> Float[Tensor, " d"]:
+        """Return 0, the first c_i."""
         return torch.zeros_like(w)
 
     def loc(

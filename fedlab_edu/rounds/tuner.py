@@ -54,11 +54,11 @@ class Tuner(Protocol):
 
     @property
     def table(self) -> LocalHP:
-        """The k configurations: columns (k,), or scalars where k = 1."""
+        """The k configurations, as columns (k,) or, where k = 1, scalars."""
 
     @property
     def final(self) -> LocalHP:
-        """The best configuration so far: one for all clients, or one row for each client."""
+        """The best configuration so far, one for all clients or one row for each."""
 
     def ask(
         self, clients: int, gen: torch.Generator, *, who: Int[Tensor, " B"]

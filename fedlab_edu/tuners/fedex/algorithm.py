@@ -18,15 +18,16 @@ class Theta(NamedTuple):
 
     @classmethod
     def uniform(cls, k: int) -> "Theta":
-        """theta_1 <- 1_k / k"""
+        """Return the uniform distribution, theta_1 <- 1_k / k."""
         return cls([-log(k)] * k, [])
 
     @property
     def theta(self) -> list[float]:
+        """The probabilities of the k rows."""
         return [exp(z_j) for z_j in self.z]
 
     def draw(self, u: list[float]) -> list[int]:
-        """c_i ~ D_theta, for each client i of the round, at uniform draws u_i"""
+        """Draw a row for each client i of the round, c_i ~ D_theta, at uniform draws u_i."""
         theta = self.theta
         return [draw_row(theta, u_i) for u_i in u]
 

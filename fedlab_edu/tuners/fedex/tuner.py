@@ -90,7 +90,7 @@ class FedEx(Checked):
 
     @property
     def entropy(self) -> float:
-        """``- sum_j theta_j ln theta_j``, in nats: the sum over the axes; ln k at first."""
+        """The entropy of theta, ``- sum_j theta_j ln theta_j``, in nats; ln k at first."""
         return sum(entropy(one.z) for one in self.thetas)
 
     @property

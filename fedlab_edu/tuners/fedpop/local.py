@@ -143,7 +143,7 @@ class FedPopL:
 
     @property
     def final(self) -> LocalHP:
-        """The base, or the best vector so far: see `Local`."""
+        """The base, or the best vector so far, see `Local`."""
         if self.local.freeze_on == "base" or self.best is None:
             return self.base
         return self.table[self.best]

@@ -200,7 +200,7 @@ class FedPop(SideBySide):
 
     @property
     def scores(self) -> list[float]:
-        """The score of each member: eq. (5) over its last T_g rounds since it was copied.
+        """The score of each member, eq. (5) over its last T_g rounds since it was copied.
 
         Rounds in which no client could validate are left out; NaN if no round is left.
         """
