@@ -12,6 +12,7 @@ import torch
 
 import fedlab_edu as fl
 from fedlab_edu import LocalHP, ServerHP, data, methods
+from fedlab_edu.methods import ClientUpdate
 from fedlab_edu.rounds.tuner import Fixed
 from fedlab_edu.search.arms import draw_arms
 from fedlab_edu.search.space import FEDEX
@@ -281,9 +282,18 @@ def test_the_papers_space_without_fedprox_is_refused_when_the_search_is_made() -
 
 
 def test_a_method_of_ones_own_may_use_mu() -> None:
+    class Pulling(fl.FedAvg):
+        pulls = True
+
     class Own(fl.FedAvg):
-        """Its Loc is `local_sgd`, with the pull."""
+        def loc(self, model: Any, inputs: Any, clients: Any, c: Any, seeds: Any) -> ClientUpdate:
+            W = fl.local_sgd(model, inputs.w, clients, c, seeds)
+            return ClientUpdate(model=W, personal=W)
 
-        loc = fl.FedProx.loc
-
-    fl.communicate(fl.start(MODEL, FED, LocalHP(mu=0.1), method=Own()), MODEL, FED, 5)
+    c = LocalHP(mu=0.1)
+    ends = [
+        fl.communicate(fl.start(MODEL, FED, c, method=method), MODEL, FED, 5).w
+        for method in (Pulling(), Own(), fl.FedProx())
+    ]
+    assert torch.equal(ends[0], ends[2])
+    assert torch.equal(ends[1], ends[2])

@@ -126,7 +126,8 @@ class Method(Protocol):
                 w, v = server_sgd(server.w, server.v, median, b, update.round)
                 return server._replace(w=w, v=v)
 
-    ``weights = staticmethod(equal_weights)`` gives all clients the same weight. If `init_state`
+    ``weights = staticmethod(equal_weights)`` gives all clients the same weight; ``pulls = True``
+    lets FedAvg's `loc` use c.mu, as FedProx does. If `init_state`
     returns a vector, `loc` gets each client's state in ``inputs.state`` and returns the next one.
     With ``needs_models = True`` Agg gets ``update.models``, and memory grows with their number;
     otherwise it is None. With ``agg_always = True`` Agg also runs where all clients have diverged,
