@@ -22,6 +22,11 @@ from fedlab_grade.textfile import package_import
 
 TURN = threading.Lock()  # a student's threads may ask at the same time
 _take, _give = os.read, os.write  # now: a student's file may put something else in their place
+# It is not found either; but an answer that catches that would go on without.
+PACKAGE = (
+    "The file imports the course's package, which holds answers to the exercises: an answer does "
+    "without it."
+)
 EARLY = 0.9  # of the limit of time: then it writes down where it is
 
 
@@ -39,13 +44,10 @@ class Ask:
         return self
 
     def __call__(self, *arguments: object, **named: object) -> object:
+        call = {"kind": "ask", "function": self.place, "arguments": [*arguments], "named": named}
         with TURN:
-            return self._ask(arguments, named)
-
-    def _ask(self, arguments: tuple[object, ...], named: dict[str, object]) -> object:
-        call = {"kind": "ask", "function": self.place}
-        _send(self._line, call | {"arguments": list(arguments), "named": named})
-        reply = receive(self._line)
+            _send(self._line, call)
+            reply = receive(self._line)
         if reply["kind"] == "value":
             return reply["value"]
         error = getattr(builtins, reply["error"], RuntimeError)
@@ -65,7 +67,8 @@ def serve(line: socket.socket) -> None:
                 sys.argv[:] = [request["file"]]  # a file may read them when it is loaded
                 text = request["text"].tobytes().decode("utf-8", "surrogatepass")
                 try:
-                    no_package(text)
+                    if place := package_import(text):
+                        raise NotGradable(PACKAGE + place)
                     student = Student(Path(request["file"]), text)
                 except NotGradable as error:
                     reply = {"kind": "not gradable", "message": str(error)}
@@ -79,18 +82,6 @@ def serve(line: socket.socket) -> None:
             _send(line, reply)
             continue
         os._exit(0)
-
-
-def no_package(text: str) -> None:
-    """Refuse a file that imports the course's package, which can do what the exercises ask for.
-
-    In the sandbox it is not found either; but an answer that catches that would go on without.
-    """
-    if place := package_import(text):
-        raise NotGradable(
-            "The file imports the course's package, which holds answers to the exercises: an "
-            f"answer does without it.{place}"
-        )
 
 
 def answer(student: Student, request: dict[str, Any]) -> bytes | dict[str, object]:
