@@ -148,6 +148,11 @@ def test_canvas_s_rows_of_settings_are_no_students(tmp_path: Path) -> None:
     assert [one.name for one in read_roster(table(tmp_path, text))] == ["Doe, Ann"]
 
 
+def test_who_teaches_is_no_student_of_gradescope_s_roster(tmp_path: Path) -> None:
+    text = "First Name,Last Name,SID,Email,Role\nAnn,Lee,1,a@x.y,Student\nBob,Roe,2,b@x.y,TA\n"
+    assert [one.name for one in read_roster(table(tmp_path, text))] == ["Ann Lee"]
+
+
 def test_days_late_and_extensions_are_in_the_roster(tmp_path: Path) -> None:
     text = "name;late;extension\nAnn;1,5;2\nBob;;\nCyd;0;\n"
     found = read_roster(table(tmp_path, text))

@@ -22,6 +22,7 @@ _IDS = {
 _NAMES = {"name", "student", "fullname", "studentname"}
 _FIRST, _LAST = {"firstname", "givenname", "forename"}, {"lastname", "surname", "familyname"}
 _LATE, _EXTENSION = {"late", "dayslate"}, {"extension", "extensiondays"}
+_STAFF = {"instructor", "ta", "reader"}  # of Gradescope's roster
 KNOWN = "name (or first name and last name), id, login, email, student ID, SIS login ID, identifier"
 
 
@@ -59,7 +60,8 @@ def read_roster(path: Path) -> list[Person]:
     """Return the students in a CSV file with a column of names, of ids, or both.
 
     Canvas's gradebook, Moodle's grading worksheet and Gradescope's roster are such files. Rows that
-    are equal in name and first id, as of a student in two sections, are one student.
+    are equal in name and first id, as of a student in two sections, are one student; Gradescope's
+    roster also has those who teach, who are none.
     """
     rows, between = read_table(path)
     (first, titles), *rest = rows
@@ -78,7 +80,8 @@ def read_roster(path: Path) -> list[Person]:
         if why := _fault(head, row, between):
             raise Refusal(f"the roster {path}, line {line}: {why}.")
         one = student(head, row, of_canvas)
-        if one is None:
+        staff = any(t == "role" and letters(c) in _STAFF for t, c in zip(head, row, strict=False))
+        if one is None or staff:
             continue
         same = (one.key, one.name) if one.ids else line  # two of one name may be two students
         seen = found.get(same, one)

@@ -63,21 +63,21 @@ class Store:
     def read_class(self) -> ClassList:
         """Return what `begin` wrote."""
         path = self.folder / "class.json"
+        found = None
         try:
-            found = json.loads(path.read_bytes())
-            if (schema := found["schema"]) != CLASS:
-                why = f"is of another version ({schema}): grade into another folder, with --out"
-                raise Refusal(f"{path} {why}.")
-            return ClassList(**_fields(found))
+            found = ClassList(**_fields(json.loads(path.read_bytes())))
         except (FileNotFoundError, NotADirectoryError):
             raise Refusal(f"{self.folder} holds no grades: run fedlab-edu grade first.") from None
         except OSError as error:
             raise Refusal(f"{path} cannot be read: {error.strerror}.") from None
-        except (ValueError, KeyError, TypeError, AttributeError):
+        except (ValueError, TypeError, AttributeError):
+            pass
+        if found is None or found.schema != CLASS:
             raise Refusal(
-                f"{path} is broken: delete it and run fedlab-edu grade again; "
-                "the grades beside it are kept."
-            ) from None
+                f"{path} is broken or of another version: delete it and run fedlab-edu grade "
+                "again; the grades beside it are kept."
+            )
+        return found
 
     def secret(self) -> str:
         """Return the seed of hidden inputs, the same for all students and every time."""

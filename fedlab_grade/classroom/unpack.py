@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from gzip import GzipFile
 from pathlib import Path
+from typing import IO
 
 from fedlab_grade.notebook.module import NOTEBOOK
 from fedlab_grade.textfile import Unusable, printable, read_regular
@@ -36,7 +37,8 @@ ALONE = "pack your own file alone"
 BROKEN_OFF = "did the upload break off? Hand it in again"
 
 Read = Callable[[], bytes]
-_Entry = tuple[str, str, Read]  # name, what it is unless it is an ordinary file, content
+# Of an archive: name, what it is unless it is an ordinary file, and what opens it.
+_Entry = tuple[str, str, Callable[[], IO[bytes] | None]]
 
 
 @dataclass
@@ -116,7 +118,7 @@ class Files:
         if len(entries) > ENTRIES:
             many = f"{len(entries)} entries; at most {ENTRIES} are read"
             raise Unusable(f"is a {'zip' if zipped else 'tar'} with {many}: {ALONE}")
-        for name, odd, read in entries:
+        for name, odd, opened in entries:
             if name.startswith("/") or ".." in name.split("/") or re.match("[A-Za-z]:", name):
                 self.refuse(name, "points out of its folder")
             elif odd:
@@ -124,7 +126,7 @@ class Files:
             elif name.lower().endswith(ZIPS + TARS):
                 self.refused.append("an archive is in the archive: unpack it once more")
             elif name.lower().endswith(SOURCES):
-                self._put(out, f"{archive}/{name}", partial(_content, read))
+                self._put(out, f"{archive}/{name}", partial(_content, opened))
 
 
 def _zip(data: bytes) -> list[_Entry]:
@@ -136,19 +138,15 @@ def _zip(data: bytes) -> list[_Entry]:
     except Exception:  # a hostile file makes the library raise whatever there is
         raise Unusable(f"is not a readable zip file: {BROKEN_OFF}") from None
 
-    def read(entry: zipfile.ZipInfo) -> bytes:
-        if entry.flag_bits & 1:
-            raise Unusable("is in a zip with a password: hand it in without")
-        with archive.open(entry) as file:
-            return file.read(NOTEBOOK + 1)
-
     def odd(entry: zipfile.ZipInfo) -> str:
         if stat.S_ISLNK(entry.external_attr >> 16):
             return "a link"
+        if entry.flag_bits & 1:
+            return "in a zip with a password: hand it in without"
         plain = entry.compress_type in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
         return "" if plain or entry.is_dir() else "packed in a way that is not read"
 
-    return [(e.filename.replace("\\", "/"), odd(e), partial(read, e)) for e in entries]
+    return [(e.filename.replace("\\", "/"), odd(e), partial(archive.open, e)) for e in entries]
 
 
 def _tar(data: bytes) -> list[_Entry]:
@@ -164,23 +162,18 @@ def _tar(data: bytes) -> list[_Entry]:
     except Exception:  # as in `_zip`
         raise Unusable(f"is not a readable tar file: {BROKEN_OFF}") from None
 
-    def read(entry: tarfile.TarInfo) -> bytes:
-        file = archive.extractfile(entry)
-        return file.read(NOTEBOOK + 1) if file else b""
-
     strange = "a link, a device or a file with holes"
     return [
-        (e.name, "" if e.isreg() and not e.issparse() else strange, partial(read, e))
+        (e.name, "" if e.isreg() and not e.issparse() else strange, partial(archive.extractfile, e))
         for e in entries
     ]
 
 
-def _content(read: Read) -> bytes:
+def _content(opened: Callable[[], IO[bytes] | None]) -> bytes:
     """Return the content of an entry of an archive."""
     try:
-        data = read()
-    except Unusable:
-        raise
+        with opened() or io.BytesIO() as file:
+            data = file.read(NOTEBOOK + 1)
     except Exception:  # as in `_zip`
         raise Unusable("is damaged in its archive: pack it again") from None
     if len(data) > NOTEBOOK:
