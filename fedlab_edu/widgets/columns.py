@@ -5,7 +5,6 @@ import re
 import textwrap
 import tokenize
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from io import StringIO
 
 _BEFORE = {"if", "else", "for", "and", "or", "+", "-", "*", "/"}
@@ -23,16 +22,18 @@ def fit(source: str, columns: int) -> str:
     if max(map(len, lines), default=0) <= columns:
         return source
     docs = {node.lineno: node.end_lineno or node.lineno for node in _docstrings(ast.parse(source))}
-    places = _places(source)
+    tokens: dict[int, list[tokenize.TokenInfo]] = {}
+    for token in tokenize.generate_tokens(StringIO(source).readline):
+        tokens.setdefault(token.start[0], []).append(token)
     out: list[str] = []
-    number = 1
+    number, depth = 1, 0
     while number <= len(lines):
         end = docs.get(number, number)
-        block = lines[number - 1 : end]
         if number in docs:
-            out += reflow(block, columns)
+            out += reflow(lines[number - 1 : end], columns)
         else:
-            out += _broken(block[0], places.get(number, _Places()), columns)
+            parts, depth = _broken(lines[number - 1], tokens.get(number, []), depth, columns)
+            out += parts
         number = end + 1
     return "\n".join(out)
 
@@ -90,59 +91,34 @@ def _continues(paragraph: list[str], line: str) -> bool:
     return deeper in (2, 4) if item and item[0] else deeper == 0
 
 
-@dataclass
-class _Places:
-    """Where a line can be taken apart.
-
-    Fields:
-        comment: the column where its comment begins; -1 if it has none.
-        open: how many brackets are open where the line begins.
-        breaks: pairs (open brackets, column) where it may break.
-    """
-
-    comment: int = -1
-    open: int = 0
-    breaks: list[tuple[int, int]] = field(default_factory=list)
-
-
-def _broken(line: str, places: _Places, columns: int) -> list[str]:
-    if len(line) <= columns:
-        return [line]
-    margin, out = " " * _margin(line), []
-    if places.comment >= 0:
-        sign, _, text = line[places.comment :].partition(" ")
-        start, line = f"{margin}{sign} ", line[: places.comment].rstrip()
-        out = textwrap.wrap(text, columns, initial_indent=start, subsequent_indent=start)
-        if not line:
-            return out
-    more = "" if places.open else " " * (8 if line.endswith(":") else 4)
-    begin, indent = 0, ""
+def _broken(
+    line: str, tokens: list[tokenize.TokenInfo], depth: int, columns: int
+) -> tuple[list[str], int]:
+    """Return the parts of a line, and how many brackets are open at its end, where depth were."""
+    breaks, in_target, out = list[tuple[int, int]](), False, list[str]()
+    margin, inside = " " * _margin(line), depth > 0
+    for token in tokens:
+        start, end, text = token.start[1], token.end[1], token.string
+        if token.type == tokenize.OP:
+            depth += (text in ("(", "[", "{")) - (text in (")", "]", "}"))
+        elif token.type == tokenize.COMMENT and len(line) > columns:
+            sign, _, words = text.partition(" ")
+            first = f"{margin}{sign} "
+            out = textwrap.wrap(words, columns, initial_indent=first, subsequent_indent=first)
+            line = line[:start].rstrip()
+        in_target = text == "for" or (in_target and text != "in")
+        if depth and text == "," and not in_target:
+            breaks.append((depth, end))
+        elif depth and text in _BEFORE and token.line[start - 1] == " ":
+            breaks.append((depth, start))
+    hanging = margin + " " * (0 if inside else 8 if line.endswith(":") else 4)
+    indent, begin = "", 0
     while len(indent + line[begin:]) > columns:
         room = columns - len(indent) + begin
-        near = [(depth, -at) for depth, at in places.breaks if begin + 20 < at <= room]
+        near = [(brackets, -at) for brackets, at in breaks if begin + 20 < at <= room]
         if not near:
             break
         at = -min(near)[1]
         out.append(indent + line[begin:at].rstrip())
-        begin = at + _margin(line[at:])
-        indent = margin + more
-    return [*out, indent + line[begin:]]
-
-
-def _places(source: str) -> dict[int, _Places]:
-    """Return where each line, counted from 1, may break."""
-    found: dict[int, _Places] = {}
-    depth, in_target = 0, False
-    for token in tokenize.generate_tokens(StringIO(source).readline):
-        (row, start), (_, end), text = token.start, token.end, token.string
-        here = found.setdefault(row, _Places(open=depth))
-        if token.type == tokenize.OP:
-            depth += (text in ("(", "[", "{")) - (text in (")", "]", "}"))
-        elif token.type == tokenize.COMMENT:
-            here.comment = start
-        in_target = text == "for" or (in_target and text != "in")
-        if depth and text == "," and not in_target:
-            here.breaks.append((depth, end))
-        elif depth and text in _BEFORE and token.line[start - 1] == " ":
-            here.breaks.append((depth, start))
-    return found
+        begin, indent = at + _margin(line[at:]), hanging
+    return [*out, indent + line[begin:]] if line or not out else out, depth
