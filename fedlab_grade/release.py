@@ -13,6 +13,7 @@ import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from textwrap import indent
 
 from fedlab_grade.disk import write_text
 
@@ -26,51 +27,36 @@ _Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 # A marker that is nearly right would hand the answer out: whatever looks like one must be one.
 _LOOKS_LIKE_MARKER = re.compile(r"#\W*(begin|end)\W*(the\W*)?solution", re.IGNORECASE)
-_CELL = re.compile(r"# %%(.*)")
+_MARKERS = ["# BEGIN SOLUTION", "# END SOLUTION"]
+_ANSWER = re.compile(
+    r"^([^\S\n]*)# BEGIN SOLUTION[^\S\n]*\n.*?# END SOLUTION[^\S\n]*\n", re.M | re.S
+)
 
 
 def release(text: str, name: str = "solution.py") -> str:
     """Return the text of a solution with a stub in place of each answer.
 
     Raises:
-        ValueError: the markers do not balance, a cell tagged ``exercise`` has no answer to take
-            out, or the result is not Python; with the file and the line.
+        ValueError: the markers of a cell do not balance, a cell tagged ``exercise`` has none, or
+            the result is not Python; with the file and the line.
     """
-    out: list[str] = []
-    begin = 0  # line of the block that is open
-    unanswered = 0  # line of the exercise cell in which no block has begun so far
-
-    def require(ok: object, line: int, message: str) -> None:
-        if not ok:
-            raise ValueError(f"{name}, line {line}: {message}")
-
-    for number, line in enumerate(text.splitlines(), start=1):
-        marker = line.strip()
-        if marker == "# BEGIN SOLUTION":
-            require(not begin, number, f"a solution begins inside the one of line {begin}")
-            begin, unanswered = number, 0
-            indent = line[: line.index("#")]
-            out += [indent + stub for stub in STUB.splitlines()]
-        elif marker == "# END SOLUTION":
-            require(begin, number, "# END SOLUTION without # BEGIN SOLUTION before it")
-            begin = 0
-        elif _LOOKS_LIKE_MARKER.search(line):
-            require(False, number, f"write the marker {marker!r} as # BEGIN or # END SOLUTION")
-        elif cell := _CELL.match(line):
-            require(not begin, begin, "# BEGIN SOLUTION without # END SOLUTION in its cell")
-            require(not unanswered, unanswered, "an exercise without # BEGIN SOLUTION")
-            unanswered = number if '"exercise"' in cell[1] else 0
-        if not begin and marker != "# END SOLUTION":
-            out.append(line)
-    require(not begin, begin, "# BEGIN SOLUTION without # END SOLUTION in its cell")
-    require(not unanswered, unanswered, "an exercise without # BEGIN SOLUTION")
-    released = "\n".join(out) + "\n"
+    out, line = "", 1
+    for cell in re.split(r"^(?=# %%)", text.rstrip("\n") + "\n", flags=re.MULTILINE):
+        found = [part.strip() for part in cell.split("\n") if _LOOKS_LIKE_MARKER.search(part)]
+        is_exercise = cell.startswith("# %%") and '"exercise"' in cell.partition("\n")[0]
+        if found != _MARKERS * (len(found) // 2) or (is_exercise and not found):
+            raise ValueError(
+                f"{name}, line {line}: the markers of this cell are {found}; allowed: in turn "
+                "# BEGIN SOLUTION and # END SOLUTION, and in an exercise at least one pair"
+            )
+        out += _ANSWER.sub(lambda match: indent(STUB, match[1]), cell)
+        line += cell.count("\n")
     try:
-        compile(released, name, "exec")
+        compile(out, name, "exec")
     except SyntaxError as error:
         at = f"{name}, line {error.lineno} of the student's file"
         raise ValueError(f"{at}: it is not Python: {error.msg}") from None
-    return released
+    return out
 
 
 def is_marked(text: str) -> bool:

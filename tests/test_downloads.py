@@ -353,13 +353,15 @@ def test_late_uploads_and_the_gradebook_of_canvas(folder: Path) -> None:
     assert (kim.late, kimberly.late, eve.late, eve.paths) == (False, True, False, ())
 
 
-def test_canvas_s_test_student_is_known_by_its_login_and_a_student_of_that_name_is_not_it(
-    folder: Path,
+@pytest.mark.parametrize(("sis", "login"), [("", "0af9" * 10), ("s1,", "0af9" * 10), ("s1,", "")])
+def test_canvas_s_test_student_is_known_by_its_ids_and_a_student_of_that_name_is_not_it(
+    sis: str, login: str, folder: Path
 ) -> None:
     fill(folder, "studenttest_99_902_hw.py", "studenttest_LATE_99_9_hw.py")
     fill(folder, "studenttest_12_901_hw.py")
-    text = "Student,ID,SIS Login ID,Section\n"
-    text += f'"Student, Test",12,ts,A\n"Roe, Sam",13,sr,A\n"Student, Test",99,{"0af9" * 10},A\n'
+    text = f"Student,ID,{sis and 'SIS User ID,'}SIS Login ID,Section\n"
+    text += f'"Student, Test",12,{sis}ts,A\n"Roe, Sam",13,{sis}sr,A\n'
+    text += f'"Student, Test",99,{sis and ","}{login},A\n'
     real, sam, tried = people(folder, roster(folder, text))
     assert (real.key, real.is_test, len(real.paths)) == ("12", False, 1)
     assert (sam.paths, sam.is_test) == ((), False)

@@ -62,12 +62,13 @@ def double(x):
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("    # END SOLUTION\n", "", "line 4: # BEGIN SOLUTION without # END SOLUTION"),
-        ("# BEGIN SOLUTION", "# nothing", "line 6: # END SOLUTION without # BEGIN"),
-        ("return x + x", "# BEGIN SOLUTION", "line 5: a solution begins inside the one of line 4"),
-        ("# END SOLUTION", "#end solution", "line 6: write the marker '#end solution' as"),
-        ("    # END SOLUTION", "# %%\n# END SOLUTION", "line 4: # BEGIN SOLUTION without"),
-        (SOURCE[29:], "x = 2\n", "line 1: an exercise without # BEGIN SOLUTION"),
+        ("    # END SOLUTION\n", "", "line 1: the markers of this cell are ['# BEGIN SOLUTION'];"),
+        ("# BEGIN SOLUTION", "# nothing", "line 1: the markers of this cell are ['# END SOLUTION']"),
+        ("return x + x", "# BEGIN SOLUTION", "line 1: the markers of this cell are ['# BEGIN SOLU"),
+        ("# END SOLUTION", "#end solution", "line 1: the markers of this cell are ['# BEGIN SOLUT"),
+        ("    # END SOLUTION", "# %%\n# END SOLUTION", "line 1: the markers of this cell are ["),
+        ("# %%", "# %%\n# END SOLUTION\n# %%", "line 1: the markers of this cell are ['# END SO"),
+        (SOURCE[29:], "x = 2\n", "line 1: the markers of this cell are []; allowed: in turn # BEGIN"),
         ("def double(x)", "def double(x", "line 2 of the student's file: it is not Python"),
     ],
 )

@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from fedlab_grade.classroom.pages import told
-from fedlab_grade.classroom.people import Person, letters, matcher
+from fedlab_grade.classroom.people import Person, matcher
 from fedlab_grade.classroom.records import Record, State
-from fedlab_grade.classroom.roster import is_maximum, read_table, student
+from fedlab_grade.classroom.roster import is_maximum, read_table, students
 from fedlab_grade.classroom.store import file_name
 from fedlab_grade.classroom.tables import number
 from fedlab_grade.disk import whole, write_json
@@ -156,12 +156,7 @@ def fill(everyone: Sequence[Record], template: Path, out: Path, column: str = ""
         at = _column(head, body, column or (everyone[0].assignment if everyone else ""), template)
         kept = [*(i for i, title in enumerate(head) if title in CANVAS_IDS), at]
         possible = [row[at] for row in body if is_maximum(row)]
-    titles = [letters(title) for title in head]
-    people = {
-        i: one
-        for i, row in enumerate(body)
-        if not is_maximum(row) and (one := student(titles, row, not moodle)) and not one.is_test
-    }
+    people = {i: one for i, one in students(rows).items() if not one.is_test}
     found = _matched(people, everyone)
     most = max((one.max for one in everyone), default=0.0)
     other = dict.fromkeys(cell for cell in possible if cell and everyone and not _same(cell, most))

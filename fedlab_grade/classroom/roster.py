@@ -19,9 +19,10 @@ _IDS = {
     "sisloginid", "login", "loginid", "user", "username", "email", "emailaddress", "githubusername",
     "netid", "emplid", "orgdefinedid", "identifier",
 }  # fmt: skip
-_NAMES = {"name", "student", "fullname", "studentname"}
-_FIRST, _LAST = {"firstname", "givenname", "forename"}, {"lastname", "surname", "familyname"}
-_LATE, _EXTENSION = {"late", "dayslate"}, {"extension", "extensiondays"}
+_NAMES = ("name", "student", "fullname", "studentname")
+_FIRST, _LAST = ("firstname", "givenname", "forename"), ("lastname", "surname", "familyname")
+_LATE, _EXTENSION = ("late", "dayslate"), ("extension", "extensiondays")
+_TEST = ("studenttest", "teststudent")  # with whom instructors try an assignment in Canvas
 _STAFF = {"instructor", "ta", "reader"}  # of Gradescope's roster
 KNOWN = "name (or first name and last name), id, login, email, student ID, SIS login ID, identifier"
 
@@ -66,27 +67,35 @@ def read_roster(path: Path) -> list[Person]:
     rows, between = read_table(path)
     (first, titles), *rest = rows
     head = [letters(cell) for cell in titles]
-    if not set(head) & (_IDS | _NAMES | _LAST):
+    if not _IDS.union(_NAMES, _LAST) & set(head):
         there = ", ".join(repr(tidy(cell)[:40]) for cell in titles[:SHOWN])
         raise Refusal(
             f"the roster {path} has no column that is known: line {first} has {there}. Known "
             f"are {KNOWN}."
         )
-    of_canvas = is_canvas(rows)
-    found: dict[object, Person] = {}
     for line, row in rest:
-        if is_maximum(row):
-            continue
-        if why := _fault(head, row, between):
+        if not is_maximum(row) and (why := _fault(head, row, between)):
             raise Refusal(f"the roster {path}, line {line}: {why}.")
-        one = student(head, row, of_canvas)
-        staff = any(t == "role" and letters(c) in _STAFF for t, c in zip(head, row, strict=False))
-        if one is None or staff:
-            continue
-        same = (one.key, one.name) if one.ids else line  # two of one name may be two students
+    found: dict[object, Person] = {}
+    for number, one in students(rows).items():
+        same = (one.key, one.name) if one.ids else number  # two of one name may be two students
         seen = found.get(same, one)
         found[same] = replace(seen, ids=tuple(dict.fromkeys([*seen.ids, *one.ids])))
     return distinct([*found.values()])
+
+
+def students(rows: Sequence[tuple[int, Sequence[str]]]) -> dict[int, Person]:
+    """Return the number of each row below the head, from 0 -> its student."""
+    head = [letters(cell) for cell in rows[0][1]]
+    tables = [
+        {}
+        if is_maximum(row)
+        else {t: c for t, cell in zip(head, row, strict=False) if (c := tidy(cell))}
+        for _, row in rows[1:]
+    ]
+    of_canvas, of_sis = is_canvas(rows), any("sisuserid" in cells for cells in tables)
+    found = {i: _student(cells, of_canvas, of_sis) for i, cells in enumerate(tables)}
+    return {i: one for i, one in found.items() if one}
 
 
 def is_canvas(rows: Sequence[tuple[int, Sequence[str]]]) -> bool:
@@ -110,27 +119,27 @@ def _fault(head: Sequence[str], row: Sequence[str], between: str) -> str:
             return "a cell goes over several lines; see whether a quote is not closed"
         if title in _IDS and re.fullmatch(r"\d+([.,]\d+)?E\+\d+", cell, re.IGNORECASE):
             return f"{cell!r} is a number that a spreadsheet has cut short"
-        if title in _LATE | _EXTENSION and not re.fullmatch(r"(\d+([.,]\d+)?)?", cell):
+        if title in _LATE + _EXTENSION and not re.fullmatch(r"(\d+([.,]\d+)?)?", cell):
             return f"{cell!r} is no number of days"
     return ""
 
 
-def student(head: Sequence[str], row: Sequence[str], of_canvas: bool) -> Person | None:
-    """Return the student of a row; None where it has neither a name nor an id.
+def _student(cells: dict[str, str], of_canvas: bool, of_sis: bool) -> Person | None:
+    """Return the student of a row; None for one who teaches, or without a name and an id.
 
     Args:
-        head: the titles, as of `letters`.
+        cells: title, as of `letters` -> text; of_sis: some rows have a SIS User ID.
     """
-    cells = [(title, c) for title, cell in zip(head, row, strict=False) if (c := tidy(cell))]
 
-    def of(titles: set[str]) -> list[str]:
-        return [cell for title, cell in cells if title in titles]
+    def of(titles: Sequence[str]) -> list[str]:
+        return [cells[title] for title in titles if title in cells]
 
-    def days(titles: set[str]) -> list[float]:
-        return [float(cell.replace(",", ".")) for cell in of(titles)]
+    def days(titles: Sequence[str]) -> list[float]:
+        found = (cell.replace(",", ".") for cell in of(titles))
+        return [float(cell) for cell in found if re.fullmatch(r"[\d.]+", cell)]
 
     ids: dict[str, str] = {}  # with a program's mark -> without it
-    for title, cell in cells:
+    for title, cell in cells.items():
         number = re.fullmatch(r"\D+ ([0-9]+)", cell) if title == "identifier" else None
         if number:  # Moodle's worksheet says "Participant 12", and the names of files the same
             ids[f"{MOODLE}{number[1]}"] = number[1]
@@ -140,6 +149,10 @@ def student(head: Sequence[str], row: Sequence[str], of_canvas: bool) -> Person 
     name = next(iter(of(_NAMES)), " ".join(of(_FIRST) + of(_LAST)))
     keys = [plain for own, plain in ids.items() if not own.startswith(MOODLE)]
     key = next(filter(None, [*keys, name, *ids.values()]), "")
-    late = next(iter(days(_LATE)), None)
-    extension = sum(days(_EXTENSION))
-    return Person(key, name or key, tuple(ids), days=late, extension=extension) if key else None
+    if not key or cells.get("role", "").casefold() in _STAFF:
+        return None
+    # In Canvas it has no SIS User ID, and a hash for a login.
+    hashed = of_sis or re.fullmatch(r"[0-9a-f]{40}", cells.get("sisloginid", ""))
+    is_test = of_canvas and letters(name) in _TEST and "sisuserid" not in cells and bool(hashed)
+    late, extension = next(iter(days(_LATE)), None), sum(days(_EXTENSION))
+    return Person(key, name or key, tuple(ids), days=late, extension=extension, is_test=is_test)
