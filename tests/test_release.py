@@ -63,12 +63,12 @@ def double(x):
     ("old", "new", "message"),
     [
         ("    # END SOLUTION\n", "", "line 1: the markers of this cell are ['# BEGIN SOLUTION'];"),
-        ("# BEGIN SOLUTION", "# nothing", "line 1: the markers of this cell are ['# END SOLUTION']"),
+        ("# BEGIN SOLUTION", "# nothing", "line 1: the markers of this cell are ['# END SOLUT"),
         ("return x + x", "# BEGIN SOLUTION", "line 1: the markers of this cell are ['# BEGIN SOLU"),
         ("# END SOLUTION", "#end solution", "line 1: the markers of this cell are ['# BEGIN SOLUT"),
         ("    # END SOLUTION", "# %%\n# END SOLUTION", "line 1: the markers of this cell are ["),
         ("# %%", "# %%\n# END SOLUTION\n# %%", "line 1: the markers of this cell are ['# END SO"),
-        (SOURCE[29:], "x = 2\n", "line 1: the markers of this cell are []; allowed: in turn # BEGIN"),
+        (SOURCE[29:], "x = 2\n", "line 1: the markers of this cell are []; allowed: in turn"),
         ("def double(x)", "def double(x", "line 2 of the student's file: it is not Python"),
     ],
 )
