@@ -2,11 +2,15 @@
 
 They stand in one module for each assignment, ``mutants.py`` beside its tests:
 
-    from fedlab_grade.mutants import right, wrong
+    from fedlab_grade.mutants import edits, right, wrong
 
     @wrong("q1", "each entry", "each entry is clipped by itself")
     def clip(v, bound):
         return v.clamp(-bound, bound)
+
+    @edits("q1", {"stretched": ("a short vector is stretched", "(max=1)", "()")})
+    def clip(v, bound):
+        return v * (bound / v.norm()).clamp(max=1)
 
     @right
     class short:
@@ -27,6 +31,7 @@ from pathlib import Path
 from typing import TypeVar
 
 _T = TypeVar("_T")
+_Marked = tuple[str, list[ast.stmt], str, str, str]  # where, definitions, question, name, hint
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 # The solution's functions find one another in a namespace of their own.
 TEXT = """\
@@ -54,6 +59,18 @@ def wrong(question: str, name: str, hint: str) -> Callable[[_T], _T]:
 def right(answer: _T) -> _T:
     """Mark a right answer, which gets full marks. It is called by the name of its class."""
     return answer
+
+
+def edits(question: str, answers: dict[str, tuple[str, str, str]]) -> Callable[[_T], _T]:
+    """Mark a function of which wrong answers are made, each by one replacement in its text.
+
+    The function itself is no answer. As a statement, ``edits(...)`` makes them of the solution's.
+
+    Args:
+        question: the only question that each of them fails.
+        answers: name -> (hint, old text, new text), see `wrong`. The old text stands there once.
+    """
+    return lambda answer: answer
 
 
 def include(module: str, question: str) -> None:
@@ -88,8 +105,9 @@ def read_mutants(path: Path, solution: str) -> list[Mutant]:
     """Read the typical answers in a module, and splice each into the text of the solution.
 
     Raises:
-        ValueError: the module cannot be read, a marker is not understood, a name stands twice, or
-            an answer defines nothing that the solution defines.
+        ValueError: the module cannot be read, a marker is not understood, a name stands twice, an
+            edit's old text does not stand once, or an answer defines nothing that the solution
+            defines.
     """
     answers: dict[str, Mutant] = {}
     for where, answer in _read(path, solution):
@@ -113,22 +131,24 @@ def _read(path: Path, solution: str, question: str = "") -> Iterator[tuple[str, 
         module = ast.parse(text)
     except SyntaxError as error:
         raise ValueError(f"{path.name}, line {error.lineno}: {error.msg}") from None
+    known = _definitions(solution)
     rest: list[ast.stmt] = []
-    marked: list[tuple[str, ast.stmt, tuple[str, str, str]]] = []
+    marked: list[_Marked] = []
     for node in module.body:
         where = f"{path.name}, line {node.lineno}"
-        if marker := _take_marker(node, where):
-            marked.append((where, node, marker))
-        elif not question and isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
-            words = _words(node.value)
+        call = node.value if isinstance(node, ast.Expr) else None
+        if isinstance(node, ast.FunctionDef | ast.ClassDef) and (marker := _take_marker(node)):
+            marked += _answers(where, marker, node, text)
+        elif isinstance(call, ast.Call) and ast.unparse(call.func) == "edits":
+            marked += _edited(where, call, known)
+        elif isinstance(call, ast.Call) and not question:
+            words = _words(call)
             if len(words) != 2:
                 raise ValueError(f'{where}: write include("module.py", "question")')
             yield from _read(path.with_name(words[0]), solution, words[1])
         elif not (isinstance(node, ast.ImportFrom) and node.module == __name__):
             rest.append(node)
-    known = [node.name for node in ast.parse(solution).body if isinstance(node, _DEFINITIONS)]
-    for where, node, (asked, name, hint) in marked:
-        body = node.body if isinstance(node, ast.ClassDef) else [node]
+    for where, body, asked, name, hint in marked:
         made = [n.name for n in body if isinstance(n, _DEFINITIONS) and n.name in known]
         if not made:
             there = ", ".join(known)
@@ -141,22 +161,59 @@ def _text(nodes: Sequence[ast.stmt]) -> str:
     return ast.unparse(ast.Module([*nodes], []))
 
 
-def _take_marker(node: ast.stmt, where: str) -> tuple[str, str, str] | None:
-    """Take ``@wrong(...)`` or ``@right`` off a definition, and return question, name and hint.
+def _definitions(text: str) -> dict[str, str]:
+    """Return name -> text of the definitions in a module, without decorators."""
+    found = (node for node in ast.parse(text).body if isinstance(node, _DEFINITIONS))
+    return {node.name: ast.get_source_segment(text, node) or "" for node in found}
 
-    Of a right answer these are "", the name of its class, and "".
-    """
-    for decorator in getattr(node, "decorator_list", []):
-        kind, _, given = ast.unparse(decorator).partition("(")
-        if isinstance(node, ast.FunctionDef | ast.ClassDef) and kind in ("wrong", "right"):
+
+def _take_marker(node: ast.FunctionDef | ast.ClassDef) -> ast.expr | None:
+    """Take the marker off a definition."""
+    for decorator in node.decorator_list:
+        if ast.unparse(decorator).partition("(")[0] in ("edits", "right", "wrong"):
             node.decorator_list.remove(decorator)
-            words = _words(decorator) if isinstance(decorator, ast.Call) else []
-            if kind == "right" and not given:
-                return "", node.name, ""
-            if kind == "right" or len(words) != 3 or not all(words):
-                raise ValueError(f'{where}: write @right, or @wrong("question", "name", "hint")')
-            return words[0], words[1], words[2]
+            return decorator
     return None
+
+
+def _answers(
+    where: str, marker: ast.expr, node: ast.FunctionDef | ast.ClassDef, text: str
+) -> list[_Marked]:
+    """Return the answers of a marked definition in the text of a module."""
+    body: list[ast.stmt] = node.body if isinstance(node, ast.ClassDef) else [node]
+    if ast.unparse(marker) == "right":
+        return [(where, body, "", node.name, "")]
+    if isinstance(marker, ast.Call) and ast.unparse(marker.func) == "edits":
+        return _edited(where, marker, {node.name: ast.get_source_segment(text, node) or ""})
+    words = _words(marker) if isinstance(marker, ast.Call) else []
+    if not ast.unparse(marker).startswith("wrong") or len(words) != 3 or not all(words):
+        raise ValueError(f'{where}: write @right, or @wrong("question", "name", "hint")')
+    return [(where, body, words[0], words[1], words[2])]
+
+
+def _edited(where: str, marker: ast.Call, texts: dict[str, str]) -> list[_Marked]:
+    """Return the answers of ``edits(question, answers)``, applied to texts of functions."""
+    try:
+        question, table = map(ast.literal_eval, marker.args)
+        rows = [(name, *words) for name, words in table.items()]
+        if not all(len(row) == 4 and all(isinstance(text, str) for text in row) for row in rows):
+            raise ValueError
+    except (AttributeError, TypeError, ValueError):
+        form = 'edits("question", {"name": ("hint", "old text", "new text")})'
+        raise ValueError(f"{where}: write {form}") from None
+    marked: list[_Marked] = []
+    for name, hint, old, new in rows:
+        edit = f"{where}, {question}, {name!r}"
+        count = sum(text.count(old) for text in texts.values())
+        if count != 1:
+            raise ValueError(f"{edit}: {old!r} stands {count} times in the text, expected once")
+        (text,) = (text for text in texts.values() if old in text)
+        try:
+            body = ast.parse(text.replace(old, new)).body
+        except SyntaxError as error:
+            raise ValueError(f"{edit}: with {new!r} it is {error.msg}") from None
+        marked.append((where, body, question, name, hint))
+    return marked
 
 
 def _words(call: ast.Call) -> list[str]:

@@ -175,7 +175,7 @@ MARKED = '''\
 import operator
 from math import tau
 
-from fedlab_grade.mutants import right, wrong
+from fedlab_grade.mutants import edits, right, wrong
 
 
 def half(x):
@@ -190,6 +190,18 @@ def double(x):
 @wrong("q2", "perimeter", r"tau \\* r")
 def area(r):
     return tau * r
+
+
+edits("q3", {"eightfold": ("8 times", "double(double(x))", "double(double(double(x)))")})
+
+
+@edits("q1", {
+    "tenth": ("a tenth", "/ 2", "/ 10"),
+    "negative": ("below 0", "return", "return -"),
+})
+def double(x):
+    """Undo halving."""
+    return x / (1 / (4 / 2))
 
 
 @right
@@ -225,6 +237,9 @@ def test_answers_have_the_names_questions_and_hints_of_their_markers(tmp_path: P
     assert found == [
         ("half", "q1", "half of it"),
         ("perimeter", "q2", r"tau \* r"),
+        ("eightfold", "q3", "8 times"),
+        ("tenth", "q1", "a tenth"),
+        ("negative", "q1", "below 0"),
         ("loops", "", ""),
     ]
 
@@ -235,6 +250,14 @@ def test_a_mistake_is_in_its_function_and_the_solutions_others_do_not_call_it(
     half = functions(read(tmp_path)["half"])
     assert (half["double"](8), half["quadruple"](8)) == (4, 32)
     assert half["area"](1, double=2) == half["math"].pi * 2  # an argument of the same name
+
+
+def test_an_edit_replaces_text_in_the_function_below_it_or_in_the_solutions(tmp_path: Path) -> None:
+    found = read(tmp_path)
+    assert functions(found["tenth"])["double"](3) == pytest.approx(3 / (1 / (4 / 10)))
+    assert functions(found["negative"])["double"](3) == -6
+    assert functions(found["negative"])["quadruple"](3) == 12  # calls the solution's
+    assert functions(found["eightfold"])["quadruple"](3) == 24
 
 
 def test_imports_and_functions_of_the_module_go_along(tmp_path: Path) -> None:
@@ -281,7 +304,14 @@ def test_answers_to_several_questions_stand_once_and_are_included_for_each(tmp_p
         ("@right()\nclass a:\n    def double(x): pass\n", "line 2: write @right"),
         ("@right\nclass a:\n    def triple(x): pass\n", "no such function; it has: double, area"),
         ("include('mutants.py')\n", r"line 1: write include\("),
-        (MARKED + MARKED, "line 46: 'half' is the name of another answer"),
+        ("edits('q1', {'a': ('b', 'c')})\n", r"line 1: write edits\("),
+        ("edits('q1', {'a': ('b', 1, 2)})\n", r"line 1: write edits\("),
+        ("edits(*'q1')\n", r"line 1: write edits\("),
+        ("edits('q1', {'a': ('b', 'x', 'y')})\n", r"line 1, q1, 'a': 'x' stands 4 times"),
+        ("edits('q1', {'a': ('b', 'Homework', '')})\n", r"q1, 'a': 'Homework' stands 0 times"),
+        ("edits('q1', {'a': ('b', 'SCALE * x', '(')})\n", r"q1, 'a': with '\(' it is "),
+        ("@edits('q1', {'a': ('b', 's', 'y')})\ndef double(x): pass\n", "'s' stands 2 times"),
+        (MARKED + MARKED, "line 58: 'half' is the name of another answer"),
     ],
 )
 def test_a_module_that_cannot_be_understood_is_refused_by_its_line(

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import torch
 
-from fedlab_grade.mutants import include, right, wrong
+from fedlab_grade.mutants import edits, include, right, wrong
 
 
 @right
@@ -123,9 +123,14 @@ def play(split, w, clients, orders, lr, gradient):
     return n @ torch.stack(models) / n.sum()
 
 
-@wrong("ex01.2", "batch many minibatches", "size of a minibatch, not their number")
+@edits("ex01.2", {
+    "batch many minibatches": ("size of a minibatch, not their number", ".split", ".chunk"),
+    "minibatches without order": ("visited as they lie: use the given orders",
+        "order.", "torch.arange(len(order))."),
+    "one minibatch an epoch": ("its first minibatch only", "order.split(batch)", "[order[:batch]]"),
+})  # fmt: skip
 def fedavg_round(w, clients, orders, lr, batch, gradient):
-    return play(lambda order: order.chunk(batch), w, clients, orders, lr, gradient)
+    return play(lambda order: order.split(batch), w, clients, orders, lr, gradient)
 
 
 @wrong("ex01.2", "empty minibatch", "given an empty minibatch")
@@ -134,13 +139,6 @@ def fedavg_round(w, clients, orders, lr, batch, gradient):
         return [order[k * batch : (k + 1) * batch] for k in range(len(order) // batch + 1)]
 
     return play(split, w, clients, orders, lr, gradient)
-
-
-@wrong("ex01.2", "minibatches without order", "visited as they lie: use the given orders")
-def fedavg_round(w, clients, orders, lr, batch, gradient):
-    return play(
-        lambda order: torch.arange(len(order)).split(batch), w, clients, orders, lr, gradient
-    )
 
 
 @wrong("ex01.2", "no short minibatch", "last short minibatch of an epoch is missing")
@@ -157,11 +155,6 @@ def fedavg_round(w, clients, orders, lr, batch, gradient):
         return [order[i : i + batch] for i in range(len(order))]
 
     return play(split, w, clients, orders, lr, gradient)
-
-
-@wrong("ex01.2", "one minibatch an epoch", "its first minibatch only")
-def fedavg_round(w, clients, orders, lr, batch, gradient):
-    return play(lambda order: [order[:batch]], w, clients, orders, lr, gradient)
 
 
 @wrong("ex01.2", "average of gradients", "averages the clients' gradients at w")

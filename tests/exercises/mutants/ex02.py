@@ -3,7 +3,7 @@
 import numpy as np
 import torch
 
-from fedlab_grade.mutants import include, right, wrong
+from fedlab_grade.mutants import edits, include, right, wrong
 
 
 @right
@@ -118,52 +118,35 @@ class short:
         return adapted, (adapted - mu_val) @ A_val @ J
 
 
-@wrong("ex02.1", "control not by lr", "not divided by lr")
+@edits("ex02.1", {
+    "control not by lr": ("not divided by lr", "(steps * lr)", "steps"),
+    "control not by steps": ("not divided by the number of steps", "(steps * lr)", "lr"),
+    "control option one": ("option I: the question asks",
+        "control_i - control + (x - y) / (steps * lr)", "gradient(x)"),
+    "control sign": ("x - y, not y - x", "(x - y)", "(y - x)"),
+    "control times lr": (r"a / K \* lr", "(steps * lr)", "steps * lr"),
+    "control without c": ("c is not subtracted", "- control +", "+"),
+    "local corrected at the end": ("added only once, at the end",
+        "(gradient(y) - control_i + control)", "gradient(y)\n    y -= lr * (control - control_i)"),
+    "local gradients at x": ("every gradient is taken at x", "(y) -", "(x) -"),
+    "local in place": (r"changed its argument x\b.*\.clone\(\)", ".clone()", ""),
+    "local one step": ("only one step",
+        "for _ in range(steps):\n        y -= lr * (gradient(y) - control_i + control)",
+        "y -= lr * (gradient(y) - control_i + control)"),
+    "local one value": ("expected the 2 values y, new_control_i.*return y, new_control_i",
+        ", control_i - control + (x - y) / (steps * lr)", ""),
+    "local sign": ("correction has the wrong sign", "- control_i +", "+ control_i -"),
+    "local uncorrected": ("correction is missing: each gradient",
+        "(gradient(y) - control_i + control)", "gradient(y)"),
+    "local without lr": ("correction is not multiplied by lr",
+        "-= lr * (gradient(y) - control_i + control)",
+        "= y - lr * gradient(y) + control_i - control"),
+})  # fmt: skip
 def scaffold_local(x, control_i, control, lr, steps, gradient):
     y = x.clone()
     for _ in range(steps):
         y -= lr * (gradient(y) - control_i + control)
-    return y, control_i - control + (x - y) / steps
-
-
-@wrong("ex02.1", "control not by steps", "not divided by the number of steps")
-def scaffold_local(x, control_i, control, lr, steps, gradient):
-    y = x.clone()
-    for _ in range(steps):
-        y -= lr * (gradient(y) - control_i + control)
-    return y, control_i - control + (x - y) / lr
-
-
-@wrong("ex02.1", "control option one", "option I: the question asks")
-def scaffold_local(x, control_i, control, lr, steps, gradient):
-    y = x.clone()
-    for _ in range(steps):
-        y -= lr * (gradient(y) - control_i + control)
-    return y, gradient(x)
-
-
-@wrong("ex02.1", "control sign", "x - y, not y - x")
-def scaffold_local(x, control_i, control, lr, steps, gradient):
-    y = x.clone()
-    for _ in range(steps):
-        y -= lr * (gradient(y) - control_i + control)
-    return y, control_i - control + (y - x) / (steps * lr)
-
-
-@wrong("ex02.1", "control times lr", r"a / K \* lr")
-def scaffold_local(x, control_i, control, lr, steps, gradient):
-    y = x.clone()
-    for _ in range(steps):
-        y -= lr * (gradient(y) - control_i + control)
-    return y, control_i - control + (x - y) / steps * lr
-
-
-@wrong("ex02.1", "control without c", "c is not subtracted")
-def scaffold_local(x, control_i, control, lr, steps, gradient):
-    y = x.clone()
-    for _ in range(steps):
-        y -= lr * (gradient(y) - control_i + control)
-    return y, control_i + (x - y) / (steps * lr)
+    return y, control_i - control + (x - y) / (steps * lr)
 
 
 @wrong("ex02.1", "control x overwritten", "x - y is zero here: x must stay")
@@ -171,15 +154,6 @@ def scaffold_local(x, control_i, control, lr, steps, gradient):
     for _ in range(steps):
         x = x - lr * (gradient(x) - control_i + control)
     y = x
-    return y, control_i - control + (x - y) / (steps * lr)
-
-
-@wrong("ex02.1", "local corrected at the end", "added only once, at the end")
-def scaffold_local(x, control_i, control, lr, steps, gradient):
-    y = x.clone()
-    for _ in range(steps):
-        y -= lr * gradient(y)
-    y -= lr * (control - control_i)
     return y, control_i - control + (x - y) / (steps * lr)
 
 
@@ -192,75 +166,22 @@ def scaffold_local(x, control_i, control, lr, steps, gradient):
     return y, control_i - control + (x - y) / (steps * lr)
 
 
-@wrong("ex02.1", "local gradients at x", "every gradient is taken at x")
-def scaffold_local(x, control_i, control, lr, steps, gradient):
-    y = x.clone()
-    for _ in range(steps):
-        y -= lr * (gradient(x) - control_i + control)
-    return y, control_i - control + (x - y) / (steps * lr)
-
-
-@wrong("ex02.1", "local in place", r"changed its argument x\b.*\.clone\(\)")
-def scaffold_local(x, control_i, control, lr, steps, gradient):
-    y = x
-    for _ in range(steps):
-        y -= lr * (gradient(y) - control_i + control)
-    return y, control_i - control + (x - y) / (steps * lr)
-
-
-@wrong("ex02.1", "local one step", "only one step")
-def scaffold_local(x, control_i, control, lr, steps, gradient):
-    y = x.clone()
-    y -= lr * (gradient(y) - control_i + control)
-    return y, control_i - control + (x - y) / (steps * lr)
-
-
-@wrong(
-    "ex02.1", "local one value", "expected the 2 values y, new_control_i.*return y, new_control_i"
-)
-def scaffold_local(x, control_i, control, lr, steps, gradient):
-    y = x.clone()
-    for _ in range(steps):
-        y -= lr * (gradient(y) - control_i + control)
-    return y
-
-
-@wrong("ex02.1", "local sign", "correction has the wrong sign")
-def scaffold_local(x, control_i, control, lr, steps, gradient):
-    y = x.clone()
-    for _ in range(steps):
-        y -= lr * (gradient(y) + control_i - control)
-    return y, control_i - control + (x - y) / (steps * lr)
-
-
-@wrong("ex02.1", "local uncorrected", "correction is missing: each gradient")
-def scaffold_local(x, control_i, control, lr, steps, gradient):
-    y = x.clone()
-    for _ in range(steps):
-        y -= lr * gradient(y)
-    return y, control_i - control + (x - y) / (steps * lr)
-
-
-@wrong("ex02.1", "local without lr", "correction is not multiplied by lr")
-def scaffold_local(x, control_i, control, lr, steps, gradient):
-    y = x.clone()
-    for _ in range(steps):
-        y = y - lr * gradient(y) + control_i - control
-    return y, control_i - control + (x - y) / (steps * lr)
-
-
-@wrong(
-    "ex02.2", "server control by round", "mean over the clients of the round: divide the sum by N"
-)
+@edits("ex02.2", {
+    "server control by round": ("mean over the clients of the round: divide the sum by N",
+        "/ clients", "/ len(ys)"),
+    "server control not divided": ("divide their sum by N", "/ clients", ""),
+    "server lr in control": ("server_lr is for the model only", "+ change", "+ server_lr * change"),
+    "server mean of models": ("take the mean of the changes", "(ys.mean(0) - x)", "ys.mean(0)"),
+    "server model by all": ("the model takes the mean over the clients of the round",
+        "(ys.mean(0) - x)", "(ys - x).sum(0) / clients"),
+    "server model not divided": ("take their mean over the round", ".mean(0) - x", "- x).sum(0"),
+    "server no lr": ("server_lr is missing", "x + server_lr * (ys.mean(0) - x)", "ys.mean(0)"),
+    "server old not subtracted": ("old c_i are not subtracted",
+        "(new_controls - old_controls)", "new_controls"),
+})  # fmt: skip
 def scaffold_server(x, control, ys, new_controls, old_controls, server_lr, clients):
     change = (new_controls - old_controls).sum(0)
-    return x + server_lr * (ys.mean(0) - x), control + change / len(ys)
-
-
-@wrong("ex02.2", "server control not divided", "divide their sum by N")
-def scaffold_server(x, control, ys, new_controls, old_controls, server_lr, clients):
-    change = (new_controls - old_controls).sum(0)
-    return x + server_lr * (ys.mean(0) - x), control + change
+    return x + server_lr * (ys.mean(0) - x), control + change / clients
 
 
 @wrong("ex02.2", "server in place", r"changed its argument control\b.*\.clone\(\)")
@@ -269,80 +190,28 @@ def scaffold_server(x, control, ys, new_controls, old_controls, server_lr, clien
     return x + server_lr * (ys.mean(0) - x), control
 
 
-@wrong("ex02.2", "server lr in control", "server_lr is for the model only")
-def scaffold_server(x, control, ys, new_controls, old_controls, server_lr, clients):
-    change = (new_controls - old_controls).sum(0)
-    return x + server_lr * (ys.mean(0) - x), control + server_lr * change / clients
-
-
 @wrong("ex02.2", "server mean of controls", "mean of the new c_i of the round")
 def scaffold_server(x, control, ys, new_controls, old_controls, server_lr, clients):
     return x + server_lr * (ys.mean(0) - x), new_controls.mean(0)
 
 
-@wrong("ex02.2", "server mean of models", "take the mean of the changes")
-def scaffold_server(x, control, ys, new_controls, old_controls, server_lr, clients):
-    change = (new_controls - old_controls).sum(0)
-    return x + server_lr * ys.mean(0), control + change / clients
-
-
-@wrong("ex02.2", "server model by all", "the model takes the mean over the clients of the round")
-def scaffold_server(x, control, ys, new_controls, old_controls, server_lr, clients):
-    change = (new_controls - old_controls).sum(0)
-    return x + server_lr * (ys - x).sum(0) / clients, control + change / clients
-
-
-@wrong("ex02.2", "server model not divided", "take their mean over the round")
-def scaffold_server(x, control, ys, new_controls, old_controls, server_lr, clients):
-    change = (new_controls - old_controls).sum(0)
-    return x + server_lr * (ys - x).sum(0), control + change / clients
-
-
-@wrong("ex02.2", "server no lr", "server_lr is missing")
-def scaffold_server(x, control, ys, new_controls, old_controls, server_lr, clients):
-    change = (new_controls - old_controls).sum(0)
-    return ys.mean(0), control + change / clients
-
-
-@wrong("ex02.2", "server old not subtracted", "old c_i are not subtracted")
-def scaffold_server(x, control, ys, new_controls, old_controls, server_lr, clients):
-    change = new_controls.sum(0)
-    return x + server_lr * (ys.mean(0) - x), control + change / clients
-
-
-@wrong("ex02.3", "dyn by round", "divides by the clients of the round: m is")
-def feddyn_server(w, W, h, alpha, clients):
-    h = h - alpha * (W - w).sum(0) / len(W)
-    return W.mean(0) - h / alpha, h
-
-
-@wrong("ex02.3", "dyn h not by alpha", "h is not divided by alpha")
+@edits("ex02.3", {
+    "dyn by round": ("divides by the clients of the round: m is", "/ clients", "/ len(W)"),
+    "dyn h not by alpha": ("h is not divided by alpha", "/ alpha", ""),
+    "dyn h sign": ("the sign is wrong: subtract", " = h -", " = h +"),
+    "dyn in place": (r"changed its argument h\b.*\.clone\(\)", " = h -", " -="),
+    "dyn mean by all": ("sum of the w_i is divided by m", "mean(0)", "sum(0) / clients"),
+    "dyn mean of changes": ("this takes the mean of the w_i - w", ").sum(", ").mean("),
+    "dyn no alpha": ("alpha is missing", " alpha *", ""),
+    "dyn not divided": ("not divided by m", "/ clients", ""),
+    "dyn plain mean": ("h/alpha is missing", "- h / alpha", ""),
+    "dyn plus h": ("h/alpha has the wrong sign", " - h /", " + h /"),
+    "dyn sum of models": ("the sum is over w_i", "(W - w)", "W"),
+    "dyn swapped": ("the two values are swapped",
+        "W.mean(0) - h / alpha, h", "h, W.mean(0) - h / alpha"),
+})  # fmt: skip
 def feddyn_server(w, W, h, alpha, clients):
     h = h - alpha * (W - w).sum(0) / clients
-    return W.mean(0) - h, h
-
-
-@wrong("ex02.3", "dyn h sign", "the sign is wrong: subtract")
-def feddyn_server(w, W, h, alpha, clients):
-    h = h + alpha * (W - w).sum(0) / clients
-    return W.mean(0) - h / alpha, h
-
-
-@wrong("ex02.3", "dyn in place", r"changed its argument h\b.*\.clone\(\)")
-def feddyn_server(w, W, h, alpha, clients):
-    h -= alpha * (W - w).sum(0) / clients
-    return W.mean(0) - h / alpha, h
-
-
-@wrong("ex02.3", "dyn mean by all", "sum of the w_i is divided by m")
-def feddyn_server(w, W, h, alpha, clients):
-    h = h - alpha * (W - w).sum(0) / clients
-    return W.sum(0) / clients - h / alpha, h
-
-
-@wrong("ex02.3", "dyn mean of changes", "this takes the mean of the w_i - w")
-def feddyn_server(w, W, h, alpha, clients):
-    h = h - alpha * (W - w).mean(0) / clients
     return W.mean(0) - h / alpha, h
 
 
@@ -352,64 +221,54 @@ def feddyn_server(w, W, h, alpha, clients):
     return w, h - alpha * (W - w).sum(0) / clients
 
 
-@wrong("ex02.3", "dyn no alpha", "alpha is missing")
-def feddyn_server(w, W, h, alpha, clients):
-    h = h - (W - w).sum(0) / clients
-    return W.mean(0) - h / alpha, h
-
-
-@wrong("ex02.3", "dyn not divided", "not divided by m")
-def feddyn_server(w, W, h, alpha, clients):
-    h = h - alpha * (W - w).sum(0)
-    return W.mean(0) - h / alpha, h
-
-
 @wrong("ex02.3", "dyn old h", "uses the old h")
 def feddyn_server(w, W, h, alpha, clients):
     new_h = h - alpha * (W - w).sum(0) / clients
     return W.mean(0) - h / alpha, new_h
 
 
-@wrong("ex02.3", "dyn plain mean", "h/alpha is missing")
-def feddyn_server(w, W, h, alpha, clients):
-    h = h - alpha * (W - w).sum(0) / clients
-    return W.mean(0), h
-
-
-@wrong("ex02.3", "dyn plus h", "h/alpha has the wrong sign")
-def feddyn_server(w, W, h, alpha, clients):
-    h = h - alpha * (W - w).sum(0) / clients
-    return W.mean(0) + h / alpha, h
-
-
-@wrong("ex02.3", "dyn sum of models", "the sum is over w_i")
-def feddyn_server(w, W, h, alpha, clients):
-    h = h - alpha * W.sum(0) / clients
-    return W.mean(0) - h / alpha, h
-
-
-@wrong("ex02.3", "dyn swapped", "the two values are swapped")
-def feddyn_server(w, W, h, alpha, clients):
-    h = h - alpha * (W - w).sum(0) / clients
-    return h, W.mean(0) - h / alpha
-
-
-@wrong("ex02.4", "maml adapts on val", "adapts on the validation loss")
+@edits("ex02.4", {
+    "maml adapts on val": ("adapts on the validation loss",
+        "A_train @ (w - mu_train)", "A_val @ (w - mu_val)"),
+    "maml first order": ("first-order gradient",
+        "\n    for _ in range(steps):\n        meta = meta - lr * A_train @ meta", ""),
+    "maml in place": (r"changed its argument w\b.*\.clone\(\)", " = w -", " -="),
+    "maml jacobian of val": ("has A_train in it, not A_val", "A_train @ meta", "A_val @ meta"),
+    "maml no lr": ("lr is missing in the Jacobian", "meta - lr *", "meta -"),
+    "maml one jacobian": ("one Jacobian I - lr A_train is there",
+        "for _ in range(steps):\n        meta = meta - lr * A_train @ meta",
+        "meta = meta - lr * A_train @ meta"),
+    "maml one step": ("only one step of adaptation",
+        "for _ in range(steps):\n        w = w - lr * A_train @ (w - mu_train)",
+        "w = w - lr * A_train @ (w - mu_train)"),
+    "maml plus": ("Jacobian has the wrong sign", "meta -", "meta +"),
+    "maml steps times lr": ("I - K lr A_train",
+        "for _ in range(steps):\n        meta = meta - lr * A_train @ meta",
+        "meta = meta - steps * lr * A_train @ meta"),
+    "maml train gradient": ("that of the training loss: use A_val",
+        "A_val @ (w - mu_val)", "A_train @ (w - mu_train)"),
+})  # fmt: skip
 def maml_gradient(w, A_train, mu_train, A_val, mu_val, lr, steps):
     for _ in range(steps):
-        w = w - lr * A_val @ (w - mu_val)
+        w = w - lr * A_train @ (w - mu_train)
     meta = A_val @ (w - mu_val)
     for _ in range(steps):
         meta = meta - lr * A_train @ meta
     return w, meta
 
 
-@wrong("ex02.4", "maml first order", "first-order gradient")
+@edits("ex02.4", {
+    "maml one minus": ("has the identity matrix, torch.eye",
+        "torch.eye(len(w), dtype=w.dtype)", "1"),
+    "maml power of entries": (r"\*\* is no product of matrices",
+        "torch.linalg.matrix_power(J, steps)", "J**steps"),
+})  # fmt: skip
 def maml_gradient(w, A_train, mu_train, A_val, mu_val, lr, steps):
     for _ in range(steps):
         w = w - lr * A_train @ (w - mu_train)
     meta = A_val @ (w - mu_val)
-    return w, meta
+    J = torch.eye(len(w), dtype=w.dtype) - lr * A_train
+    return w, torch.linalg.matrix_power(J, steps) @ meta
 
 
 @wrong("ex02.4", "maml gradient at w", "is taken at w: take it at the adapted model")
@@ -423,91 +282,6 @@ def maml_gradient(w, A_train, mu_train, A_val, mu_val, lr, steps):
     return adapted, meta
 
 
-@wrong("ex02.4", "maml in place", r"changed its argument w\b.*\.clone\(\)")
-def maml_gradient(w, A_train, mu_train, A_val, mu_val, lr, steps):
-    for _ in range(steps):
-        w -= lr * A_train @ (w - mu_train)
-    meta = A_val @ (w - mu_val)
-    for _ in range(steps):
-        meta = meta - lr * A_train @ meta
-    return w, meta
-
-
-@wrong("ex02.4", "maml jacobian of val", "has A_train in it, not A_val")
-def maml_gradient(w, A_train, mu_train, A_val, mu_val, lr, steps):
-    for _ in range(steps):
-        w = w - lr * A_train @ (w - mu_train)
-    meta = A_val @ (w - mu_val)
-    for _ in range(steps):
-        meta = meta - lr * A_val @ meta
-    return w, meta
-
-
-@wrong("ex02.4", "maml no lr", "lr is missing in the Jacobian")
-def maml_gradient(w, A_train, mu_train, A_val, mu_val, lr, steps):
-    for _ in range(steps):
-        w = w - lr * A_train @ (w - mu_train)
-    meta = A_val @ (w - mu_val)
-    for _ in range(steps):
-        meta = meta - A_train @ meta
-    return w, meta
-
-
-@wrong("ex02.4", "maml one jacobian", "one Jacobian I - lr A_train is there")
-def maml_gradient(w, A_train, mu_train, A_val, mu_val, lr, steps):
-    for _ in range(steps):
-        w = w - lr * A_train @ (w - mu_train)
-    meta = A_val @ (w - mu_val)
-    meta = meta - lr * A_train @ meta
-    return w, meta
-
-
-@wrong("ex02.4", "maml one minus", "has the identity matrix, torch.eye")
-def maml_gradient(w, A_train, mu_train, A_val, mu_val, lr, steps):
-    for _ in range(steps):
-        w = w - lr * A_train @ (w - mu_train)
-    meta = A_val @ (w - mu_val)
-    J = 1 - lr * A_train
-    return w, torch.linalg.matrix_power(J, steps) @ meta
-
-
-@wrong("ex02.4", "maml one step", "only one step of adaptation")
-def maml_gradient(w, A_train, mu_train, A_val, mu_val, lr, steps):
-    w = w - lr * A_train @ (w - mu_train)
-    meta = A_val @ (w - mu_val)
-    for _ in range(steps):
-        meta = meta - lr * A_train @ meta
-    return w, meta
-
-
-@wrong("ex02.4", "maml plus", "Jacobian has the wrong sign")
-def maml_gradient(w, A_train, mu_train, A_val, mu_val, lr, steps):
-    for _ in range(steps):
-        w = w - lr * A_train @ (w - mu_train)
-    meta = A_val @ (w - mu_val)
-    for _ in range(steps):
-        meta = meta + lr * A_train @ meta
-    return w, meta
-
-
-@wrong("ex02.4", "maml power of entries", r"\*\* is no product of matrices")
-def maml_gradient(w, A_train, mu_train, A_val, mu_val, lr, steps):
-    for _ in range(steps):
-        w = w - lr * A_train @ (w - mu_train)
-    meta = A_val @ (w - mu_val)
-    J = torch.eye(len(w), dtype=w.dtype) - lr * A_train
-    return w, J**steps @ meta
-
-
-@wrong("ex02.4", "maml steps times lr", "I - K lr A_train")
-def maml_gradient(w, A_train, mu_train, A_val, mu_val, lr, steps):
-    for _ in range(steps):
-        w = w - lr * A_train @ (w - mu_train)
-    meta = A_val @ (w - mu_val)
-    meta = meta - steps * lr * A_train @ meta
-    return w, meta
-
-
 @wrong("ex02.4", "maml train and val swapped", "A_train and A_val are swapped")
 def maml_gradient(w, A_train, mu_train, A_val, mu_val, lr, steps):
     for _ in range(steps):
@@ -515,16 +289,6 @@ def maml_gradient(w, A_train, mu_train, A_val, mu_val, lr, steps):
     meta = A_train @ (w - mu_val)
     for _ in range(steps):
         meta = meta - lr * A_val @ meta
-    return w, meta
-
-
-@wrong("ex02.4", "maml train gradient", "that of the training loss: use A_val")
-def maml_gradient(w, A_train, mu_train, A_val, mu_val, lr, steps):
-    for _ in range(steps):
-        w = w - lr * A_train @ (w - mu_train)
-    meta = A_train @ (w - mu_train)
-    for _ in range(steps):
-        meta = meta - lr * A_train @ meta
     return w, meta
 
 

@@ -2,14 +2,14 @@
 
 import itertools
 import math
-from itertools import pairwise, product
+from itertools import pairwise, product  # noqa: F401 - pairwise is used in an edit
 from math import ceil, inf, isnan
 from operator import mul
 
 import numpy as np
 import torch
 
-from fedlab_grade.mutants import include, right, wrong
+from fedlab_grade.mutants import edits, include, right, wrong
 
 
 @right
@@ -216,11 +216,39 @@ class torch:
         return torch.lerp(c - width, c + width, u).clamp(low, high)
 
 
-@wrong("ex03.2", "schedule at least one", r"expected a ValueError[\s\S]*9 / 10, is below 1")
+@edits("ex03.2", {
+    "schedule at least one": (r"expected a ValueError[\s\S]*9 / 10, is below 1",
+        'if least < 1:\n        raise ValueError("total is too small")', "least = max(1, least)"),
+    "schedule counted twice": ("the rounds of the last arm are counted twice",
+        "stops =",
+        "costs = [cost + 1 for cost in costs]\n    left -= eliminations * least\n    stops ="),
+    "schedule from one": ("the increments can be as small as 1 here",
+        "stops =", "least, left = 1, total - cap - sum(costs)\n    stops ="),
+    "schedule from zero": ("the stops begin with a 0", "[1:]", ""),
+    "schedule increments": ("these are the increments: add them up",
+        "*stops[1:],", "b - a for a, b in pairwise(stops)] + ["),
+    "schedule last arm not counted": ("rounds of the last arm, up to cap, are not counted",
+        "stops =", "left += cap\n    stops ="),
+    "schedule no last stop": ("the last stop is missing: it is cap",
+        "[*stops[1:], cap]", "stops[1:]"),
+    "schedule no least check": (r"expected a ValueError[\s\S]*9 / 10, is below 1",
+        '\n    if least < 1:\n        raise ValueError("total is too small")', ""),
+    "schedule of total": ("the equal increment is that of total", "- cap,", ","),
+    "schedule one too few": ("one elimination too few",
+        "eliminations,", "max(1, eliminations - 1),"),
+    "schedule one too many": ("one elimination too many", ", 0, -", "+ 1, 0, -"),
+    "schedule only first": ("only D_1 is made larger", "%= cost", "= 0"),
+    "schedule other error": (r"raised AssertionError[\s\S]*raise a ValueError here",
+        'if least < 1:\n        raise ValueError("total is too small")',
+        'assert least >= 1, "total is too small"'),
+    "schedule returns none": ("returned None, expected a ValueError",
+        'raise ValueError("total is too small")', "return None"),
+})  # fmt: skip
 def schedule(total, cap, eta, eliminations):
     costs = [eta**k - 1 for k in range(eliminations, 0, -1)]
     least, left = divmod(total - cap, sum(costs))
-    least = max(1, least)
+    if least < 1:
+        raise ValueError("total is too small")
     stops = [0]
     for cost in costs:
         stops.append(stops[-1] + least + left // cost)
@@ -245,23 +273,6 @@ def schedule(total, cap, eta, eliminations):
         stops.append(stops[-1] + least + left // cost)
         left %= cost
     return [min(stop, cap) for stop in stops[1:]] + [cap]
-
-
-@wrong("ex03.2", "schedule counted twice", "the rounds of the last arm are counted twice")
-def schedule(total, cap, eta, eliminations):
-    costs = [eta**k - 1 for k in range(eliminations, 0, -1)]
-    least, left = divmod(total - cap, sum(costs))
-    if least < 1:
-        raise ValueError("total is too small")
-    costs = [cost + 1 for cost in costs]
-    left -= eliminations * least
-    stops = [0]
-    for cost in costs:
-        stops.append(stops[-1] + least + left // cost)
-        left %= cost
-    if stops[-1] > cap:
-        raise ValueError("cap is too small")
-    return [*stops[1:], cap]
 
 
 @wrong("ex03.2", "schedule equal", "all increments are equal: make")
@@ -289,70 +300,6 @@ def schedule(total, cap, eta, eliminations):
     return [*stops, cap]
 
 
-@wrong("ex03.2", "schedule from one", "the increments can be as small as 1 here")
-def schedule(total, cap, eta, eliminations):
-    costs = [eta**k - 1 for k in range(eliminations, 0, -1)]
-    least, left = divmod(total - cap, sum(costs))
-    if least < 1:
-        raise ValueError("total is too small")
-    least, left = 1, total - cap - sum(costs)
-    stops = [0]
-    for cost in costs:
-        stops.append(stops[-1] + least + left // cost)
-        left %= cost
-    if stops[-1] > cap:
-        raise ValueError("cap is too small")
-    return [*stops[1:], cap]
-
-
-@wrong("ex03.2", "schedule from zero", "the stops begin with a 0")
-def schedule(total, cap, eta, eliminations):
-    costs = [eta**k - 1 for k in range(eliminations, 0, -1)]
-    least, left = divmod(total - cap, sum(costs))
-    if least < 1:
-        raise ValueError("total is too small")
-    stops = [0]
-    for cost in costs:
-        stops.append(stops[-1] + least + left // cost)
-        left %= cost
-    if stops[-1] > cap:
-        raise ValueError("cap is too small")
-    return [*stops, cap]
-
-
-@wrong("ex03.2", "schedule increments", "these are the increments: add them up")
-def schedule(total, cap, eta, eliminations):
-    costs = [eta**k - 1 for k in range(eliminations, 0, -1)]
-    least, left = divmod(total - cap, sum(costs))
-    if least < 1:
-        raise ValueError("total is too small")
-    stops = [0]
-    for cost in costs:
-        stops.append(stops[-1] + least + left // cost)
-        left %= cost
-    if stops[-1] > cap:
-        raise ValueError("cap is too small")
-    return [b - a for a, b in pairwise(stops)] + [cap]
-
-
-@wrong(
-    "ex03.2", "schedule last arm not counted", "rounds of the last arm, up to cap, are not counted"
-)
-def schedule(total, cap, eta, eliminations):
-    costs = [eta**k - 1 for k in range(eliminations, 0, -1)]
-    least, left = divmod(total - cap, sum(costs))
-    if least < 1:
-        raise ValueError("total is too small")
-    left += cap
-    stops = [0]
-    for cost in costs:
-        stops.append(stops[-1] + least + left // cost)
-        left %= cost
-    if stops[-1] > cap:
-        raise ValueError("cap is too small")
-    return [*stops[1:], cap]
-
-
 @wrong(
     "ex03.2",
     "schedule no cap check",
@@ -367,108 +314,6 @@ def schedule(total, cap, eta, eliminations):
     for cost in costs:
         stops.append(stops[-1] + least + left // cost)
         left %= cost
-    return [*stops[1:], cap]
-
-
-@wrong("ex03.2", "schedule no last stop", "the last stop is missing: it is cap")
-def schedule(total, cap, eta, eliminations):
-    costs = [eta**k - 1 for k in range(eliminations, 0, -1)]
-    least, left = divmod(total - cap, sum(costs))
-    if least < 1:
-        raise ValueError("total is too small")
-    stops = [0]
-    for cost in costs:
-        stops.append(stops[-1] + least + left // cost)
-        left %= cost
-    if stops[-1] > cap:
-        raise ValueError("cap is too small")
-    return stops[1:]
-
-
-@wrong("ex03.2", "schedule no least check", r"expected a ValueError[\s\S]*9 / 10, is below 1")
-def schedule(total, cap, eta, eliminations):
-    costs = [eta**k - 1 for k in range(eliminations, 0, -1)]
-    least, left = divmod(total - cap, sum(costs))
-    stops = [0]
-    for cost in costs:
-        stops.append(stops[-1] + least + left // cost)
-        left %= cost
-    if stops[-1] > cap:
-        raise ValueError("cap is too small")
-    return [*stops[1:], cap]
-
-
-@wrong("ex03.2", "schedule of total", "the equal increment is that of total")
-def schedule(total, cap, eta, eliminations):
-    costs = [eta**k - 1 for k in range(eliminations, 0, -1)]
-    least, left = divmod(total, sum(costs))
-    if least < 1:
-        raise ValueError("total is too small")
-    stops = [0]
-    for cost in costs:
-        stops.append(stops[-1] + least + left // cost)
-        left %= cost
-    if stops[-1] > cap:
-        raise ValueError("cap is too small")
-    return [*stops[1:], cap]
-
-
-@wrong("ex03.2", "schedule one too few", "one elimination too few")
-def schedule(total, cap, eta, eliminations):
-    costs = [eta**k - 1 for k in range(max(1, eliminations - 1), 0, -1)]
-    least, left = divmod(total - cap, sum(costs))
-    if least < 1:
-        raise ValueError("total is too small")
-    stops = [0]
-    for cost in costs:
-        stops.append(stops[-1] + least + left // cost)
-        left %= cost
-    if stops[-1] > cap:
-        raise ValueError("cap is too small")
-    return [*stops[1:], cap]
-
-
-@wrong("ex03.2", "schedule one too many", "one elimination too many")
-def schedule(total, cap, eta, eliminations):
-    costs = [eta**k - 1 for k in range(eliminations + 1, 0, -1)]
-    least, left = divmod(total - cap, sum(costs))
-    if least < 1:
-        raise ValueError("total is too small")
-    stops = [0]
-    for cost in costs:
-        stops.append(stops[-1] + least + left // cost)
-        left %= cost
-    if stops[-1] > cap:
-        raise ValueError("cap is too small")
-    return [*stops[1:], cap]
-
-
-@wrong("ex03.2", "schedule only first", "only D_1 is made larger")
-def schedule(total, cap, eta, eliminations):
-    costs = [eta**k - 1 for k in range(eliminations, 0, -1)]
-    least, left = divmod(total - cap, sum(costs))
-    if least < 1:
-        raise ValueError("total is too small")
-    stops = [0]
-    for cost in costs:
-        stops.append(stops[-1] + least + left // cost)
-        left = 0
-    if stops[-1] > cap:
-        raise ValueError("cap is too small")
-    return [*stops[1:], cap]
-
-
-@wrong("ex03.2", "schedule other error", r"raised AssertionError[\s\S]*raise a ValueError here")
-def schedule(total, cap, eta, eliminations):
-    costs = [eta**k - 1 for k in range(eliminations, 0, -1)]
-    least, left = divmod(total - cap, sum(costs))
-    assert least >= 1, "total is too small"
-    stops = [0]
-    for cost in costs:
-        stops.append(stops[-1] + least + left // cost)
-        left %= cost
-    if stops[-1] > cap:
-        raise ValueError("cap is too small")
     return [*stops[1:], cap]
 
 
@@ -487,21 +332,6 @@ def schedule(total, cap, eta, eliminations):
         stops.append(stops[-1] + least + left // cost)
         left %= cost
     if stops[-1] >= cap:
-        raise ValueError("cap is too small")
-    return [*stops[1:], cap]
-
-
-@wrong("ex03.2", "schedule returns none", "returned None, expected a ValueError")
-def schedule(total, cap, eta, eliminations):
-    costs = [eta**k - 1 for k in range(eliminations, 0, -1)]
-    least, left = divmod(total - cap, sum(costs))
-    if least < 1:
-        return None
-    stops = [0]
-    for cost in costs:
-        stops.append(stops[-1] + least + left // cost)
-        left %= cost
-    if stops[-1] > cap:
         raise ValueError("cap is too small")
     return [*stops[1:], cap]
 
@@ -547,31 +377,32 @@ def schedule(total, cap, eta, eliminations):
     return [*stops[1:], cap]
 
 
-@wrong("ex03.3", "survivors eta go on", "eta arms go on")
+@edits("ex03.3", {
+    "survivors eta go on": ("eta arms go on", "max(1, len(scores) // eta)", "eta"),
+    "survivors from one": ("counted from 1: count from 0", "(ranked", "(i + 1 for i in ranked"),
+    "survivors higher positions": ("equal scores those at higher positions",
+        "scores[i]", "(scores[i], -i)"),
+    "survivors highest": ("the highest scores are kept: lower is better", ": scores", ": -scores"),
+    "survivors nan as zero": ("NaN counts as 0 here", "math.inf", "0.0"),
+    "survivors nan lowest": ("NaN counts as lowest here", "math.inf", "-math.inf"),
+    "survivors nan sorted": ("NaN confuses sorted",
+        "scores = [math.inf if math.isnan(s) else s for s in scores]", ""),
+    "survivors nobody left": ("nobody is left: at least 1 goes on",
+        "max(1, len(scores) // eta)", "len(scores) // eta"),
+    "survivors order of score": ("in the order of their scores",
+        "sorted(ranked[: max(1, len(scores) // eta)])", "ranked[: max(1, len(scores) // eta)]"),
+    "survivors rounded": ("rounded to the nearest",
+        "len(scores) // eta", "round(len(scores) / eta)"),
+    "survivors rounded up": ("n / eta is rounded up here",
+        "max(1, len(scores) //", "math.ceil(len(scores) /"),
+    "survivors some end": ("arms end: that many go on",
+        "max(1, len(scores) // eta)", "len(scores) - len(scores) // eta"),
+    "survivors that end": ("these are the arms that end",
+        ": max(1, len(scores) // eta)", "max(1, len(scores) // eta) :"),
+})  # fmt: skip
 def survivors(scores, eta):
     scores = [math.inf if math.isnan(s) else s for s in scores]
     ranked = sorted(range(len(scores)), key=lambda i: scores[i])
-    return sorted(ranked[:eta])
-
-
-@wrong("ex03.3", "survivors from one", "counted from 1: count from 0")
-def survivors(scores, eta):
-    scores = [math.inf if math.isnan(s) else s for s in scores]
-    ranked = sorted(range(len(scores)), key=lambda i: scores[i])
-    return sorted(i + 1 for i in ranked[: max(1, len(scores) // eta)])
-
-
-@wrong("ex03.3", "survivors higher positions", "equal scores those at higher positions")
-def survivors(scores, eta):
-    scores = [math.inf if math.isnan(s) else s for s in scores]
-    ranked = sorted(range(len(scores)), key=lambda i: (scores[i], -i))
-    return sorted(ranked[: max(1, len(scores) // eta)])
-
-
-@wrong("ex03.3", "survivors highest", "the highest scores are kept: lower is better")
-def survivors(scores, eta):
-    scores = [math.inf if math.isnan(s) else s for s in scores]
-    ranked = sorted(range(len(scores)), key=lambda i: -scores[i])
     return sorted(ranked[: max(1, len(scores) // eta)])
 
 
@@ -600,20 +431,6 @@ def survivors(scores, eta):
     return sorted(ranked[: max(1, len(scores) // eta)])
 
 
-@wrong("ex03.3", "survivors nan as zero", "NaN counts as 0 here")
-def survivors(scores, eta):
-    scores = [0.0 if math.isnan(s) else s for s in scores]
-    ranked = sorted(range(len(scores)), key=lambda i: scores[i])
-    return sorted(ranked[: max(1, len(scores) // eta)])
-
-
-@wrong("ex03.3", "survivors nan lowest", "NaN counts as lowest here")
-def survivors(scores, eta):
-    scores = [-math.inf if math.isnan(s) else s for s in scores]
-    ranked = sorted(range(len(scores)), key=lambda i: scores[i])
-    return sorted(ranked[: max(1, len(scores) // eta)])
-
-
 @wrong("ex03.3", "survivors nan not counted", "NaN is not one of the n scores here")
 def survivors(scores, eta):
     known = [i for i, s in enumerate(scores) if not math.isnan(s)]
@@ -632,64 +449,16 @@ def survivors(scores, eta):
     return sorted(i for _, i in ranked[: max(1, len(scores) // eta)])
 
 
-@wrong("ex03.3", "survivors nan sorted", "NaN confuses sorted")
-def survivors(scores, eta):
-    ranked = sorted(range(len(scores)), key=lambda i: scores[i])
-    return sorted(ranked[: max(1, len(scores) // eta)])
-
-
-@wrong("ex03.3", "survivors nobody left", "nobody is left: at least 1 goes on")
-def survivors(scores, eta):
-    scores = [math.inf if math.isnan(s) else s for s in scores]
-    ranked = sorted(range(len(scores)), key=lambda i: scores[i])
-    return sorted(ranked[: len(scores) // eta])
-
-
-@wrong("ex03.3", "survivors order of score", "in the order of their scores")
-def survivors(scores, eta):
-    scores = [math.inf if math.isnan(s) else s for s in scores]
-    ranked = sorted(range(len(scores)), key=lambda i: scores[i])
-    return ranked[: max(1, len(scores) // eta)]
-
-
 @wrong("ex03.3", "survivors quantile", "of equal scores all are kept, as by a quantile")
 def survivors(scores, eta):
     scores = np.nan_to_num(scores, nan=9e9, posinf=9e9)
     return [i for i, s in enumerate(scores) if s <= np.quantile(scores, 1 / eta)]
 
 
-@wrong("ex03.3", "survivors rounded", "rounded to the nearest")
-def survivors(scores, eta):
-    scores = [math.inf if math.isnan(s) else s for s in scores]
-    ranked = sorted(range(len(scores)), key=lambda i: scores[i])
-    return sorted(ranked[: max(1, round(len(scores) / eta))])
-
-
-@wrong("ex03.3", "survivors rounded up", "n / eta is rounded up here")
-def survivors(scores, eta):
-    scores = [math.inf if math.isnan(s) else s for s in scores]
-    ranked = sorted(range(len(scores)), key=lambda i: scores[i])
-    return sorted(ranked[: math.ceil(len(scores) / eta)])
-
-
 @wrong("ex03.3", "survivors scores", "positions are asked for, not scores")
 def survivors(scores, eta):
     scores = [math.inf if math.isnan(s) else s for s in scores]
     return sorted(scores)[: max(1, len(scores) // eta)]
-
-
-@wrong("ex03.3", "survivors some end", "arms end: that many go on")
-def survivors(scores, eta):
-    scores = [math.inf if math.isnan(s) else s for s in scores]
-    ranked = sorted(range(len(scores)), key=lambda i: scores[i])
-    return sorted(ranked[: len(scores) - len(scores) // eta])
-
-
-@wrong("ex03.3", "survivors that end", "these are the arms that end")
-def survivors(scores, eta):
-    scores = [math.inf if math.isnan(s) else s for s in scores]
-    ranked = sorted(range(len(scores)), key=lambda i: scores[i])
-    return sorted(ranked[max(1, len(scores) // eta) :])
 
 
 @wrong("ex03.3", "survivors threshold", "of equal scores all are kept")
@@ -699,10 +468,41 @@ def survivors(scores, eta):
     return [i for i, s in enumerate(scores) if s <= worst]
 
 
-@wrong("ex03.5", "perturb eps alone", "the half width is eps: it is")
+@edits("ex03.5", {
+    "perturb eps alone": ("the half width is eps: it is", "* width", "* eps"),
+    "perturb half": ("half as wide as it should be", "2 * u - 1", "u - 0.5"),
+    "perturb not clipped": ("this is not clipped: below low it is low",
+        "max(low, min(high, value))", "value"),
+    "perturb share of c": ("the half width is a share of c", "* width", "* c * eps"),
+    "perturb twice": ("twice as wide as it should be", "2 * u - 1", "4 * u - 2"),
+    "perturb unit clip": ("clipped to 0 and 1: clip to low and high",
+        "* width", "* width\n    value = max(0.0, min(1.0, value))"),
+    "perturb up only": ("this moves up only: the interval begins", "(2 * u - 1)", "u"),
+    "perturb whole range": ("this is a draw from the whole range",
+        "c + (2 * u - 1) * width", "low + (high - low) * u"),
+    "perturb wrong way round": (r"u works the wrong way round: u = 0 belongs to c - \(high",
+        "2 * u - 1", "1 - 2 * u"),
+    "whole end missing": (r"spread over 2h ints, so that c \+ h never comes",
+        "(2 * h + 1)", "2 * h"),
+    "whole eps alone": ("h is ceil of eps", "width - 1e-9", "eps"),
+    "whole float": ("the float .*, expected an int", "int(u * (2 * h + 1))", "u * (2 * h + 1)"),
+    "whole not clipped": ("this is not clipped: below low it is low",
+        " + 1))", " + 1))\n        return value"),
+    "whole rounded": ("h is rounded to the nearest int", "math.ceil(width - 1e-9)", "round(width)"),
+    "whole rounded down": ("h is rounded down", "math.ceil(width -", "int(width +"),
+    "whole rounded interval": ("is rounded to the nearest int: draw an int",
+        "h = math.ceil(width - 1e-9)\n        value = c - h + int(u * (2 * h + 1))",
+        "value = round(value)"),
+    "whole rounded spread": ("spread by rounding, which makes both ends rarer",
+        "int(u * (2 * h + 1))", "round(u * 2 * h)"),
+    "whole rounding error": ("too large through a rounding error", "- 1e-9", ""),
+    "whole twice": ("h is twice as large", "= math", "= 2 * math"),
+    "whole up only": ("this moves up only: the ints begin",
+        "- h + int(u * (2 * h + 1))", "+ int(u * (h + 1))"),
+})  # fmt: skip
 def perturb(c, low, high, eps, u, whole):
     width = (high - low) * eps
-    value = c + (2 * u - 1) * eps
+    value = c + (2 * u - 1) * width
     if whole:
         h = math.ceil(width - 1e-9)
         value = c - h + int(u * (2 * h + 1))
@@ -721,16 +521,6 @@ def perturb(c, low, high, eps, u, whole):
     return max(low, min(high, value))
 
 
-@wrong("ex03.5", "perturb half", "half as wide as it should be")
-def perturb(c, low, high, eps, u, whole):
-    width = (high - low) * eps
-    value = c + (u - 0.5) * width
-    if whole:
-        h = math.ceil(width - 1e-9)
-        value = c - h + int(u * (2 * h + 1))
-    return max(low, min(high, value))
-
-
 @wrong("ex03.5", "perturb inside interval", "what the range leaves of the interval: draw from all")
 def perturb(c, low, high, eps, u, whole):
     width = (high - low) * eps
@@ -739,109 +529,6 @@ def perturb(c, low, high, eps, u, whole):
     if whole:
         h = math.ceil(width - 1e-9)
         value = c - h + int(u * (2 * h + 1))
-    return max(low, min(high, value))
-
-
-@wrong("ex03.5", "perturb not clipped", "this is not clipped: below low it is low")
-def perturb(c, low, high, eps, u, whole):
-    width = (high - low) * eps
-    value = c + (2 * u - 1) * width
-    if whole:
-        h = math.ceil(width - 1e-9)
-        value = c - h + int(u * (2 * h + 1))
-    return value
-
-
-@wrong("ex03.5", "perturb share of c", "the half width is a share of c")
-def perturb(c, low, high, eps, u, whole):
-    width = (high - low) * eps
-    value = c + (2 * u - 1) * c * eps
-    if whole:
-        h = math.ceil(width - 1e-9)
-        value = c - h + int(u * (2 * h + 1))
-    return max(low, min(high, value))
-
-
-@wrong("ex03.5", "perturb twice", "twice as wide as it should be")
-def perturb(c, low, high, eps, u, whole):
-    width = (high - low) * eps
-    value = c + (4 * u - 2) * width
-    if whole:
-        h = math.ceil(width - 1e-9)
-        value = c - h + int(u * (2 * h + 1))
-    return max(low, min(high, value))
-
-
-@wrong("ex03.5", "perturb unit clip", "clipped to 0 and 1: clip to low and high")
-def perturb(c, low, high, eps, u, whole):
-    width = (high - low) * eps
-    value = c + (2 * u - 1) * width
-    value = max(0.0, min(1.0, value))
-    if whole:
-        h = math.ceil(width - 1e-9)
-        value = c - h + int(u * (2 * h + 1))
-    return max(low, min(high, value))
-
-
-@wrong("ex03.5", "perturb up only", "this moves up only: the interval begins")
-def perturb(c, low, high, eps, u, whole):
-    width = (high - low) * eps
-    value = c + u * width
-    if whole:
-        h = math.ceil(width - 1e-9)
-        value = c - h + int(u * (2 * h + 1))
-    return max(low, min(high, value))
-
-
-@wrong("ex03.5", "perturb whole range", "this is a draw from the whole range")
-def perturb(c, low, high, eps, u, whole):
-    width = (high - low) * eps
-    value = low + (high - low) * u
-    if whole:
-        h = math.ceil(width - 1e-9)
-        value = c - h + int(u * (2 * h + 1))
-    return max(low, min(high, value))
-
-
-@wrong(
-    "ex03.5", "perturb wrong way round", r"u works the wrong way round: u = 0 belongs to c - \(high"
-)
-def perturb(c, low, high, eps, u, whole):
-    width = (high - low) * eps
-    value = c + (1 - 2 * u) * width
-    if whole:
-        h = math.ceil(width - 1e-9)
-        value = c - h + int(u * (2 * h + 1))
-    return max(low, min(high, value))
-
-
-@wrong("ex03.5", "whole end missing", r"spread over 2h ints, so that c \+ h never comes")
-def perturb(c, low, high, eps, u, whole):
-    width = (high - low) * eps
-    value = c + (2 * u - 1) * width
-    if whole:
-        h = math.ceil(width - 1e-9)
-        value = c - h + int(u * 2 * h)
-    return max(low, min(high, value))
-
-
-@wrong("ex03.5", "whole eps alone", "h is ceil of eps")
-def perturb(c, low, high, eps, u, whole):
-    width = (high - low) * eps
-    value = c + (2 * u - 1) * width
-    if whole:
-        h = math.ceil(eps)
-        value = c - h + int(u * (2 * h + 1))
-    return max(low, min(high, value))
-
-
-@wrong("ex03.5", "whole float", "the float .*, expected an int")
-def perturb(c, low, high, eps, u, whole):
-    width = (high - low) * eps
-    value = c + (2 * u - 1) * width
-    if whole:
-        h = math.ceil(width - 1e-9)
-        value = c - h + u * (2 * h + 1)
     return max(low, min(high, value))
 
 
@@ -866,130 +553,22 @@ def perturb(c, low, high, eps, u, whole):
     return max(low, min(high, value))
 
 
-@wrong("ex03.5", "whole not clipped", "this is not clipped: below low it is low")
-def perturb(c, low, high, eps, u, whole):
-    width = (high - low) * eps
-    value = c + (2 * u - 1) * width
-    if whole:
-        h = math.ceil(width - 1e-9)
-        value = c - h + int(u * (2 * h + 1))
-        return value
-    return max(low, min(high, value))
-
-
-@wrong("ex03.5", "whole rounded", "h is rounded to the nearest int")
-def perturb(c, low, high, eps, u, whole):
-    width = (high - low) * eps
-    value = c + (2 * u - 1) * width
-    if whole:
-        h = round(width)
-        value = c - h + int(u * (2 * h + 1))
-    return max(low, min(high, value))
-
-
-@wrong("ex03.5", "whole rounded down", "h is rounded down")
-def perturb(c, low, high, eps, u, whole):
-    width = (high - low) * eps
-    value = c + (2 * u - 1) * width
-    if whole:
-        h = int(width + 1e-9)
-        value = c - h + int(u * (2 * h + 1))
-    return max(low, min(high, value))
-
-
-@wrong("ex03.5", "whole rounded interval", "is rounded to the nearest int: draw an int")
-def perturb(c, low, high, eps, u, whole):
-    width = (high - low) * eps
-    value = c + (2 * u - 1) * width
-    if whole:
-        value = round(value)
-    return max(low, min(high, value))
-
-
-@wrong("ex03.5", "whole rounded spread", "spread by rounding, which makes both ends rarer")
-def perturb(c, low, high, eps, u, whole):
-    width = (high - low) * eps
-    value = c + (2 * u - 1) * width
-    if whole:
-        h = math.ceil(width - 1e-9)
-        value = c - h + round(u * 2 * h)
-    return max(low, min(high, value))
-
-
-@wrong("ex03.5", "whole rounding error", "too large through a rounding error")
-def perturb(c, low, high, eps, u, whole):
-    width = (high - low) * eps
-    value = c + (2 * u - 1) * width
-    if whole:
-        h = math.ceil(width)
-        value = c - h + int(u * (2 * h + 1))
-    return max(low, min(high, value))
-
-
-@wrong("ex03.5", "whole twice", "h is twice as large")
-def perturb(c, low, high, eps, u, whole):
-    width = (high - low) * eps
-    value = c + (2 * u - 1) * width
-    if whole:
-        h = 2 * math.ceil(width - 1e-9)
-        value = c - h + int(u * (2 * h + 1))
-    return max(low, min(high, value))
-
-
-@wrong("ex03.5", "whole up only", "this moves up only: the ints begin")
-def perturb(c, low, high, eps, u, whole):
-    width = (high - low) * eps
-    value = c + (2 * u - 1) * width
-    if whole:
-        h = math.ceil(width - 1e-9)
-        value = c + int(u * (h + 1))
-    return max(low, min(high, value))
+edits("ex03.1", {
+    "unspent cap forgotten": ("the last arm are missing", "(total - cap) %", "total %"),
+    "unspent eta": ("eta - 1, not eta", "% (eta - 1)", "% eta"),
+    "unspent first": ("what D_1 alone leaves", ") % (eta", ") % (eta**eliminations"),
+    "unspent nothing": ("something is left over here", "(total - cap) % (eta - 1)", "0"),
+    "unspent quotient": ("how often the last cost fits in", ") % (", ") // ("),
+    "unspent spent": ("what is spent: asked for", "return (", "return total - ("),
+    "unspent missing": ("missing for one more round", "(total - cap) %", "(cap - total) %"),
+    "unspent float": (r"the float \d+\.\d+, expected an int", "% (eta - 1)", "% (eta - 1) * 1.0"),
+})  # fmt: skip
 
 
 @wrong("ex03.1", "unspent equal", "what equal increments leave")
 def unspent(total, cap, eta, eliminations):
     costs = [eta**k - 1 for k in range(eliminations, 0, -1)]
     return (total - cap) % sum(costs)
-
-
-@wrong("ex03.1", "unspent cap forgotten", "the last arm are missing")
-def unspent(total, cap, eta, eliminations):
-    return total % (eta - 1)
-
-
-@wrong("ex03.1", "unspent eta", "eta - 1, not eta")
-def unspent(total, cap, eta, eliminations):
-    return (total - cap) % eta
-
-
-@wrong("ex03.1", "unspent first", "what D_1 alone leaves")
-def unspent(total, cap, eta, eliminations):
-    return (total - cap) % (eta**eliminations - 1)
-
-
-@wrong("ex03.1", "unspent nothing", "something is left over here")
-def unspent(total, cap, eta, eliminations):
-    return 0
-
-
-@wrong("ex03.1", "unspent quotient", "how often the last cost fits in")
-def unspent(total, cap, eta, eliminations):
-    return (total - cap) // (eta - 1)
-
-
-@wrong("ex03.1", "unspent spent", "what is spent: asked for")
-def unspent(total, cap, eta, eliminations):
-    return total - (total - cap) % (eta - 1)
-
-
-@wrong("ex03.1", "unspent missing", "missing for one more round")
-def unspent(total, cap, eta, eliminations):
-    return (cap - total) % (eta - 1)
-
-
-@wrong("ex03.1", "unspent float", r"the float \d+\.\d+, expected an int")
-def unspent(total, cap, eta, eliminations):
-    return (total - cap) % (eta - 1) * 1.0
 
 
 @wrong("ex03.1", "unspent tried", "seconds|time")
@@ -1005,6 +584,28 @@ def mean_variance(x, clients):
     return sum((v - mean) ** 2 for v in x) / (len(x) - 1) / clients * (1 - clients / len(x))
 
 
+@edits("ex03.4", {
+    "difference turned round": ("the wrong way round", " same:", " not same:"),
+    "difference subtracted": ("add up, in a difference, too", "+", "-"),
+    "difference sorted in place": ("changed its argument",
+        "], clients)", "], clients)\n    first.sort()"),
+})  # fmt: skip
+def difference_variance(first, second, clients, same):
+    if same:
+        return mean_variance([a - b for a, b in zip(first, second, strict=True)], clients)
+    return mean_variance(first, clients) + mean_variance(second, clients)
+
+
+@edits("ex03.4", {
+    "difference divided by N": ("divide by N - 1", ", ddof=1", ""),
+    "difference with replacement": ("without replacement", " * (1 - clients / len(x))", ""),
+    "difference not divided by B": ("division by B is missing", " / clients", ""),
+})  # fmt: skip
+def difference_variance(first, second, clients, same):
+    lists = [[a - b for a, b in zip(first, second, strict=True)]] if same else [first, second]
+    return sum(np.var(x, ddof=1) / clients * (1 - clients / len(x)) for x in lists)
+
+
 @wrong("ex03.4", "difference own always", "clients of their own")
 def difference_variance(first, second, clients, same):
     return mean_variance(first, clients) + mean_variance(second, clients)
@@ -1015,43 +616,11 @@ def difference_variance(first, second, clients, same):
     return mean_variance([a - b for a, b in zip(first, second, strict=True)], clients)
 
 
-@wrong("ex03.4", "difference turned round", "the wrong way round")
-def difference_variance(first, second, clients, same):
-    if not same:
-        return mean_variance([a - b for a, b in zip(first, second, strict=True)], clients)
-    return mean_variance(first, clients) + mean_variance(second, clients)
-
-
-@wrong("ex03.4", "difference divided by N", "divide by N - 1")
-def difference_variance(first, second, clients, same):
-    lists = [[a - b for a, b in zip(first, second, strict=True)]] if same else [first, second]
-    return sum(np.var(x) / clients * (1 - clients / len(x)) for x in lists)
-
-
-@wrong("ex03.4", "difference with replacement", "without replacement")
-def difference_variance(first, second, clients, same):
-    lists = [[a - b for a, b in zip(first, second, strict=True)]] if same else [first, second]
-    return sum(np.var(x, ddof=1) / clients for x in lists)
-
-
-@wrong("ex03.4", "difference not divided by B", "division by B is missing")
-def difference_variance(first, second, clients, same):
-    lists = [[a - b for a, b in zip(first, second, strict=True)]] if same else [first, second]
-    return sum(np.var(x, ddof=1) * (1 - clients / len(x)) for x in lists)
-
-
 @wrong("ex03.4", "difference deviation", "the standard deviation")
 def difference_variance(first, second, clients, same):
     if same:
         return mean_variance([a - b for a, b in zip(first, second, strict=True)], clients) ** 0.5
     return (mean_variance(first, clients) + mean_variance(second, clients)) ** 0.5
-
-
-@wrong("ex03.4", "difference subtracted", "add up, in a difference, too")
-def difference_variance(first, second, clients, same):
-    if same:
-        return mean_variance([a - b for a, b in zip(first, second, strict=True)], clients)
-    return mean_variance(first, clients) - mean_variance(second, clients)
 
 
 @wrong("ex03.4", "difference squares", "subtract their mean first")
@@ -1068,14 +637,6 @@ def difference_variance(first, second, clients, same):
     if clients == 1:
         return 0.0
     return sum(np.var(x[:clients], ddof=1) / clients * share for x in lists)
-
-
-@wrong("ex03.4", "difference sorted in place", "changed its argument")
-def difference_variance(first, second, clients, same):
-    if same:
-        return mean_variance([a - b for a, b in zip(first, second, strict=True)], clients)
-    first.sort()
-    return mean_variance(first, clients) + mean_variance(second, clients)
 
 
 @right

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch.nn.functional import one_hot
 
-from fedlab_grade.mutants import include, right, wrong
+from fedlab_grade.mutants import edits, include, right, wrong
 
 
 @right
@@ -252,12 +252,32 @@ class torch:
         return exponentiate(z, g, eta), torch.cat([trace, (share @ score)[None]])
 
 
-@wrong("ex04.1", "gradient added once", "only the last counts")
+@edits("ex04.1", {
+    "gradient added once": ("only the last counts",
+        "return g.index_add(0, row, share * (score - baseline) / theta[row])",
+        "g[row] += share * (score - baseline) / theta[row]\n    return g"),
+    "gradient baseline added": ("lambda is added", "-", "+"),
+    "gradient brackets": ("has brackets", "- baseline) / theta[row]", "/ theta[row] - baseline)"),
+    "gradient divided twice": ("divides by the number of clients as well",
+        ".sum()", ".sum() / len(size)"),
+    "gradient no baseline": ("lambda is not subtracted", "(score - baseline)", "score"),
+    "gradient no theta": ("division by theta_j is missing", "/ theta[row]", ""),
+    "gradient overwritten": ("only the last counts",
+        "return g.index_add(0, row, share * (score - baseline) / theta[row])",
+        "g[row] = share * (score - baseline) / theta[row]\n    return g"),
+    "gradient plain mean": ("this is the plain mean over the clients:",
+        "size / size.sum()", "1 / len(size)"),
+    "gradient sign": ("the sign is wrong", "score - baseline", "baseline - score"),
+    "gradient sizes by clients": ("sizes are divided by the number of clients",
+        "size.sum()", "len(size)"),
+    "gradient sizes do not count": ("the sizes do not count", "size / size.sum()", "1"),
+    "gradient sizes not normalised": ("sizes are not divided by their sum", "/ size.sum()", ""),
+    "gradient times theta": ("multiplies by theta_j", "/ theta", "* theta"),
+})  # fmt: skip
 def gradient(theta, row, score, size, baseline):
     share = size / size.sum()
     g = torch.zeros_like(theta)
-    g[row] += share * (score - baseline) / theta[row]
-    return g
+    return g.index_add(0, row, share * (score - baseline) / theta[row])
 
 
 @wrong("ex04.1", "gradient added once numpy", "only the last counts")
@@ -266,13 +286,6 @@ def gradient(theta, row, score, size, baseline):
     g = np.zeros(len(theta))
     g[row.numpy()] += (share * (score - baseline) / theta[row]).numpy()
     return torch.from_numpy(g)
-
-
-@wrong("ex04.1", "gradient baseline added", "lambda is added")
-def gradient(theta, row, score, size, baseline):
-    share = size / size.sum()
-    g = torch.zeros_like(theta)
-    return g.index_add(0, row, share * (score + baseline) / theta[row])
 
 
 @wrong("ex04.1", "gradient baseline after division", "from each row after the division")
@@ -298,23 +311,9 @@ def gradient(theta, row, score, size, baseline):
     return g
 
 
-@wrong("ex04.1", "gradient brackets", "has brackets")
-def gradient(theta, row, score, size, baseline):
-    share = size / size.sum()
-    g = torch.zeros_like(theta)
-    return g.index_add(0, row, share * (score / theta[row] - baseline))
-
-
 @wrong("ex04.1", "gradient by client", "these are numbers of the clients")
 def gradient(theta, row, score, size, baseline):
     return size / size.sum() * (score - baseline) / theta[row]
-
-
-@wrong("ex04.1", "gradient divided twice", "divides by the number of clients as well")
-def gradient(theta, row, score, size, baseline):
-    share = size / size.sum() / len(size)
-    g = torch.zeros_like(theta)
-    return g.index_add(0, row, share * (score - baseline) / theta[row])
 
 
 @wrong("ex04.1", "gradient float32", "dtype of the arguments, float64")
@@ -378,20 +377,6 @@ def gradient(theta, row, score, size, baseline):
     return g / theta
 
 
-@wrong("ex04.1", "gradient no baseline", "lambda is not subtracted")
-def gradient(theta, row, score, size, baseline):
-    share = size / size.sum()
-    g = torch.zeros_like(theta)
-    return g.index_add(0, row, share * score / theta[row])
-
-
-@wrong("ex04.1", "gradient no theta", "division by theta_j is missing")
-def gradient(theta, row, score, size, baseline):
-    share = size / size.sum()
-    g = torch.zeros_like(theta)
-    return g.index_add(0, row, share * (score - baseline))
-
-
 @wrong("ex04.1", "gradient normalised by row", "each row's sizes are divided by their own sum")
 def gradient(theta, row, score, size, baseline):
     g = torch.zeros_like(theta)
@@ -403,21 +388,6 @@ def gradient(theta, row, score, size, baseline):
     return g
 
 
-@wrong("ex04.1", "gradient overwritten", "only the last counts")
-def gradient(theta, row, score, size, baseline):
-    share = size / size.sum()
-    g = torch.zeros_like(theta)
-    g[row] = share * (score - baseline) / theta[row]
-    return g
-
-
-@wrong("ex04.1", "gradient plain mean", "this is the plain mean over the clients:")
-def gradient(theta, row, score, size, baseline):
-    share = 1 / len(size)
-    g = torch.zeros_like(theta)
-    return g.index_add(0, row, share * (score - baseline) / theta[row])
-
-
 @wrong("ex04.1", "gradient plain mean of row", "this is the plain mean over a row's clients")
 def gradient(theta, row, score, size, baseline):
     g = torch.zeros_like(theta)
@@ -426,75 +396,57 @@ def gradient(theta, row, score, size, baseline):
     return g
 
 
-@wrong("ex04.1", "gradient sign", "the sign is wrong")
-def gradient(theta, row, score, size, baseline):
-    share = size / size.sum()
-    g = torch.zeros_like(theta)
-    return g.index_add(0, row, share * (baseline - score) / theta[row])
+edits("ex04.2", {
+    "step clamped": ("stays -inf", "z - eta * gradient", "(z - eta * gradient).clamp(-700, 700)"),
+    "step descent on theta": ("eta g is subtracted from theta",
+        "z = z - eta * gradient\n    return z - z.logsumexp(0)",
+        "theta = z.exp() - eta * gradient\n    return torch.log_softmax(theta, 0)"),
+    "step divided by eta": ("this divides by eta",
+        "eta * gradient\n    return z - z.logsumexp(0)",
+        "gradient / eta\n    return z - torch.logsumexp(z, dim=0)"),
+    "step divided by logsumexp": ("z is divided by logsumexp", "z - z.", "z / z."),
+    "step divided by sum": ("z is divided by its sum", "- z.logsumexp(0)", "/ z.sum()"),
+    "step in place": ("copy it", " = z -", " -="),
+    "step minus max": ("the largest z is subtracted", "logsumexp(0)", "max()"),
+    "step minus mean": ("the mean of z is subtracted", "logsumexp(0)", "mean()"),
+    "step minus sum": ("the sum of z is subtracted", "logsumexp(0)", "sum()"),
+    "step minus sum of exp": ("the sum of exp is subtracted", "logsumexp(0)", "exp().sum()"),
+    "step no eta": ("eta is missing",
+        "eta * gradient\n    return z - z.logsumexp(0)",
+        "gradient\n    return z - torch.logsumexp(z, dim=0)"),
+    "step not normalised": ("make exp of the entries sum to 1",
+        "z = z - eta * gradient\n    return z - z.logsumexp(0)", "return z - eta * gradient"),
+    "step overflow in sum": ("exp of z - eta g becomes inf or 0",
+        "logsumexp(0)", "exp().sum().log()"),
+    "step plus logsumexp": ("logsumexp is added", "z - z.", "z + z."),
+    "step underflow by hand": ("theta becomes 0 here, and its logarithm",
+        "return z - z.logsumexp(0)",
+        "theta = (z - z.max()).exp()\n    return (theta / theta.sum()).log()"),
+    "step uphill": ("the step goes the wrong way",
+        "- eta * gradient\n    return z - z.logsumexp(0)",
+        "+ eta * gradient\n    return z - torch.logsumexp(z, dim=0)"),
+    "step z back": ("z came back",
+        "z = z - eta * gradient\n    return z - z.logsumexp(0)", "return z"),
+})  # fmt: skip
 
 
-@wrong("ex04.1", "gradient sizes by clients", "sizes are divided by the number of clients")
-def gradient(theta, row, score, size, baseline):
-    share = size / len(size)
-    g = torch.zeros_like(theta)
-    return g.index_add(0, row, share * (score - baseline) / theta[row])
-
-
-@wrong("ex04.1", "gradient sizes do not count", "the sizes do not count")
-def gradient(theta, row, score, size, baseline):
-    share = 1
-    g = torch.zeros_like(theta)
-    return g.index_add(0, row, share * (score - baseline) / theta[row])
-
-
-@wrong("ex04.1", "gradient sizes not normalised", "sizes are not divided by their sum")
-def gradient(theta, row, score, size, baseline):
-    share = size
-    g = torch.zeros_like(theta)
-    return g.index_add(0, row, share * (score - baseline) / theta[row])
-
-
-@wrong("ex04.1", "gradient times theta", "multiplies by theta_j")
-def gradient(theta, row, score, size, baseline):
-    share = size / size.sum()
-    g = torch.zeros_like(theta)
-    return g.index_add(0, row, share * (score - baseline) * theta[row])
-
-
-@wrong("ex04.2", "step clamped", "stays -inf")
+@edits("ex04.2", {
+    "step overflow": ("exp becomes inf or 0 here: theta",
+        "return (z - eta * gradient).log_softmax(0)",
+        "theta = z.exp() * torch.exp(-eta * gradient)\n    return torch.log(theta / theta.sum())"),
+    "step softmax of theta": ("theta itself went through softmax",
+        "return (z - eta * gradient).log_softmax(0)",
+        "theta = z.exp() * torch.exp(-eta * gradient)\n    return torch.log_softmax(theta, 0)"),
+    "step theta not normalised": ("this is theta, not yet divided",
+        "(z - eta * gradient).log_softmax(0)", "z.exp() * torch.exp(-eta * gradient)"),
+    "step theta returned": ("this is theta: return its logarithm", "log_softmax", "softmax"),
+    "step underflow": ("theta becomes 0 here, and its logarithm",
+        "(z - eta * gradient).log_softmax(0)", "torch.softmax(z - eta * gradient, 0).log()"),
+    "step z times exp": ("z is multiplied by exp",
+        "- eta * gradient", "* torch.exp(-eta * gradient)"),
+})  # fmt: skip
 def exponentiate(z, gradient, eta):
-    z = (z - eta * gradient).clamp(-700, 700)
-    return z - z.logsumexp(0)
-
-
-@wrong("ex04.2", "step descent on theta", "eta g is subtracted from theta")
-def exponentiate(z, gradient, eta):
-    theta = z.exp() - eta * gradient
-    return torch.log_softmax(theta, 0)
-
-
-@wrong("ex04.2", "step divided by eta", "this divides by eta")
-def exponentiate(z, gradient, eta):
-    z = z - gradient / eta
-    return z - torch.logsumexp(z, dim=0)
-
-
-@wrong("ex04.2", "step divided by logsumexp", "z is divided by logsumexp")
-def exponentiate(z, gradient, eta):
-    z = z - eta * gradient
-    return z / z.logsumexp(0)
-
-
-@wrong("ex04.2", "step divided by sum", "z is divided by its sum")
-def exponentiate(z, gradient, eta):
-    z = z - eta * gradient
-    return z / z.sum()
-
-
-@wrong("ex04.2", "step in place", "copy it")
-def exponentiate(z, gradient, eta):
-    z -= eta * gradient
-    return z - z.logsumexp(0)
+    return (z - eta * gradient).log_softmax(0)
 
 
 @wrong("ex04.2", "step log of zero", "0 has no logarithm")
@@ -505,53 +457,6 @@ def exponentiate(z, gradient, eta):
     return torch.tensor(theta, dtype=torch.float64)
 
 
-@wrong("ex04.2", "step minus max", "the largest z is subtracted")
-def exponentiate(z, gradient, eta):
-    z = z - eta * gradient
-    return z - z.max()
-
-
-@wrong("ex04.2", "step minus mean", "the mean of z is subtracted")
-def exponentiate(z, gradient, eta):
-    z = z - eta * gradient
-    return z - z.mean()
-
-
-@wrong("ex04.2", "step minus sum", "the sum of z is subtracted")
-def exponentiate(z, gradient, eta):
-    z = z - eta * gradient
-    return z - z.sum()
-
-
-@wrong("ex04.2", "step minus sum of exp", "the sum of exp is subtracted")
-def exponentiate(z, gradient, eta):
-    z = z - eta * gradient
-    return z - z.exp().sum()
-
-
-@wrong("ex04.2", "step no eta", "eta is missing")
-def exponentiate(z, gradient, eta):
-    z = z - gradient
-    return z - torch.logsumexp(z, dim=0)
-
-
-@wrong("ex04.2", "step not normalised", "make exp of the entries sum to 1")
-def exponentiate(z, gradient, eta):
-    return z - eta * gradient
-
-
-@wrong("ex04.2", "step overflow", "exp becomes inf or 0 here: theta")
-def exponentiate(z, gradient, eta):
-    theta = z.exp() * torch.exp(-eta * gradient)
-    return torch.log(theta / theta.sum())
-
-
-@wrong("ex04.2", "step overflow in sum", "exp of z - eta g becomes inf or 0")
-def exponentiate(z, gradient, eta):
-    z = z - eta * gradient
-    return z - z.exp().sum().log()
-
-
 @wrong("ex04.2", "step overflow math", "exp of a large number is too large")
 def exponentiate(z, gradient, eta):
     z = (z - eta * gradient).tolist()
@@ -559,70 +464,30 @@ def exponentiate(z, gradient, eta):
     return torch.tensor([z_j - total for z_j in z], dtype=torch.float64)
 
 
-@wrong("ex04.2", "step plus logsumexp", "logsumexp is added")
-def exponentiate(z, gradient, eta):
-    z = z - eta * gradient
-    return z + z.logsumexp(0)
-
-
-@wrong("ex04.2", "step softmax of theta", "theta itself went through softmax")
-def exponentiate(z, gradient, eta):
-    theta = z.exp() * torch.exp(-eta * gradient)
-    return torch.log_softmax(theta, 0)
-
-
-@wrong("ex04.2", "step theta not normalised", "this is theta, not yet divided")
-def exponentiate(z, gradient, eta):
-    return z.exp() * torch.exp(-eta * gradient)
-
-
-@wrong("ex04.2", "step theta returned", "this is theta: return its logarithm")
-def exponentiate(z, gradient, eta):
-    return (z - eta * gradient).softmax(0)
-
-
-@wrong("ex04.2", "step underflow", "theta becomes 0 here, and its logarithm")
-def exponentiate(z, gradient, eta):
-    return torch.softmax(z - eta * gradient, 0).log()
-
-
-@wrong("ex04.2", "step underflow by hand", "theta becomes 0 here, and its logarithm")
-def exponentiate(z, gradient, eta):
-    z = z - eta * gradient
-    theta = (z - z.max()).exp()
-    return (theta / theta.sum()).log()
-
-
-@wrong("ex04.2", "step uphill", "the step goes the wrong way")
-def exponentiate(z, gradient, eta):
-    z = z + eta * gradient
-    return z - torch.logsumexp(z, dim=0)
-
-
-@wrong("ex04.2", "step z back", "z came back")
-def exponentiate(z, gradient, eta):
-    return z
-
-
-@wrong("ex04.2", "step z times exp", "z is multiplied by exp")
-def exponentiate(z, gradient, eta):
-    return (z * torch.exp(-eta * gradient)).log_softmax(0)
-
-
-@wrong("ex04.3", "baseline by number", "divided by the number of entries")
+@edits("ex04.3", {
+    "baseline by number": ("divided by the number of entries", "/ weight", "/ len(trace)"),
+    "baseline from the oldest": ("ages are counted from the oldest", "trace:", "reversed(trace):"),
+    "baseline none for empty": ("there is no `return`",
+        "return total / weight if trace else 0.0", "if trace:\n        return total / weight"),
+    "baseline not divided": ("this is the weighted sum", "/ weight if trace else 0.0", ""),
+    "baseline zero division": ("the trace is empty in the first round", "if trace else 0.0", ""),
+})  # fmt: skip
 def baseline(trace, gamma):
     total = weight = 0.0
     for x in trace:
         total, weight = gamma * total + x, gamma * weight + 1
-    return total / len(trace) if trace else 0.0
-
-
-@wrong("ex04.3", "baseline from the oldest", "ages are counted from the oldest")
-def baseline(trace, gamma):
-    total = weight = 0.0
-    for x in reversed(trace):
-        total, weight = gamma * total + x, gamma * weight + 1
     return total / weight if trace else 0.0
+
+
+@edits("ex04.3", {
+    "baseline gamma zero divides": (r"newest entry counts gamma\^0 = 1", " - 1 -", " -"),
+    "baseline in place": ("copy it",
+        "weights = [gamma ** (len(trace) - 1 - t) for t",
+        "trace.reverse()\n    weights = [gamma**age for age"),
+})  # fmt: skip
+def baseline(trace, gamma):
+    weights = [gamma ** (len(trace) - 1 - t) for t in range(len(trace))]
+    return sum(w * x for w, x in zip(weights, trace, strict=True)) / sum(weights) if trace else 0.0
 
 
 @wrong("ex04.3", "baseline gamma zero", "with gamma = 0 nothing counts here")
@@ -633,12 +498,6 @@ def baseline(trace, gamma):
     return sum(w * x for w, x in zip(weights, trace, strict=True)) / sum(weights)
 
 
-@wrong("ex04.3", "baseline gamma zero divides", r"newest entry counts gamma\^0 = 1")
-def baseline(trace, gamma):
-    weights = [gamma ** (len(trace) - t) for t in range(len(trace))]
-    return sum(w * x for w, x in zip(weights, trace, strict=True)) / sum(weights) if trace else 0.0
-
-
 @wrong("ex04.3", "baseline geometric sum", "do not divide by 1 - gamma")
 def baseline(trace, gamma):
     if not trace:
@@ -646,13 +505,6 @@ def baseline(trace, gamma):
     weights = [gamma ** (len(trace) - 1 - t) for t in range(len(trace))]
     total = (1 - gamma ** len(trace)) / (1 - gamma)
     return sum(w * x for w, x in zip(weights, trace, strict=True)) / total
-
-
-@wrong("ex04.3", "baseline in place", "copy it")
-def baseline(trace, gamma):
-    trace.reverse()
-    weights = [gamma**age for age in range(len(trace))]
-    return sum(w * x for w, x in zip(weights, trace, strict=True)) / sum(weights) if trace else 0.0
 
 
 @wrong("ex04.3", "baseline index error", "the trace is empty in the first round")
@@ -685,23 +537,6 @@ def baseline(trace, gamma):
     return (weights * x).sum() / weights.sum()
 
 
-@wrong("ex04.3", "baseline none for empty", "there is no `return`")
-def baseline(trace, gamma):
-    total = weight = 0.0
-    for x in trace:
-        total, weight = gamma * total + x, gamma * weight + 1
-    if trace:
-        return total / weight
-
-
-@wrong("ex04.3", "baseline not divided", "this is the weighted sum")
-def baseline(trace, gamma):
-    total = weight = 0.0
-    for x in trace:
-        total, weight = gamma * total + x, gamma * weight + 1
-    return total
-
-
 @wrong("ex04.3", "baseline plain mean", "this is the plain mean")
 def baseline(trace, gamma):
     return sum(trace) / len(trace) if trace else 0.0
@@ -715,101 +550,63 @@ def baseline(trace, gamma):
     return total
 
 
-@wrong("ex04.3", "baseline zero division", "the trace is empty in the first round")
-def baseline(trace, gamma):
-    total = weight = 0.0
-    for x in trace:
-        total, weight = gamma * total + x, gamma * weight + 1
-    return total / weight
-
-
-@wrong("ex04.4", "round abs of max", "it is the largest .g_j.")
+@edits("ex04.4", {
+    "round abs of max": ("it is the largest .g_j.", "g.abs().max()", "abs(max(g))"),
+    "round base ten": ("logarithm to base 10", "math.log", "math.log10"),
+    "round base two": ("logarithm to base 2", "math.log", "math.log2"),
+    "round first lambda of this round": ("in the first round lambda is the mean score",
+        "trace else 0.0", "trace else score @ size / size.sum()"),
+    "round from uniform": ("starts anew from equal probabilities", "z - eta", "-eta"),
+    "round k is clients": ("k is the number of clients", "len(z)", "len(row)"),
+    "round k is used rows": ("k is the number of the rows that were used",
+        "len(z)", "len(set(row.tolist()))"),
+    "round lambda divides by zero": ("the trace is empty in the first round",
+        "if trace else 0.0", ""),
+    "round lambda from the oldest": ("ages are counted from the oldest", "[::-1]", ""),
+    "round log outside": ("ln k is outside the root", "* math.log(len(z))", ") * math.log(len(z)"),
+    "round max without abs": ("taken with its sign", "abs().", ""),
+    "round mean of abs": ("divides by the mean", "().max", "().mean"),
+    "round multiplied": ("multiplies by the largest",
+        "/ g.abs().max() if g.any() else 0.0", "* g.abs().max()"),
+    "round nan without a step": ("divides 0 by 0", "if g.any() else 0.0", ""),
+    "round no eta": ("eta is 1 here",
+        "math.sqrt(2 * math.log(len(z))) / g.abs().max() if g.any() else 0.0", "1.0"),
+    "round no log": ("ln k is missing", "* math.log(len(z))", ""),
+    "round no root": ("sqrt.2 ln k. is missing", "math.sqrt(2 * math.log(len(z)))", "1"),
+    "round no theta": ("divide it by theta_j, which is exp", "/ z.exp()[row]", ""),
+    "round no trace": ("expected the 2 values z, trace", ", [*trace, float(share @ score)]", ""),
+    "round no two": ("the 2 is missing", "2 * math", "math"),
+    "round not divided": ("the division by the largest .g_j. is missing",
+        "/ g.abs().max() if g.any() else 0.0", ""),
+    "round not normalised": ("make exp of the entries sum to 1",
+        "torch.log_softmax(z - eta * g, 0)", "z - eta * g"),
+    "round root missing": ("the root is missing",
+        "math.sqrt(2 * math.log(len(z)))", "2 * math.log(len(z))"),
+    "round sum of abs": ("divides by the sum of the .g_j.", "().max", "().sum"),
+    "round theta is z": ("the gradient is divided by z", ".exp()", ""),
+    "round theta returned": ("in the step .4.2.: this is theta", "log_softmax", "softmax"),
+    "round theta uniform": ("divide it by theta_j, which is exp", "/ z.exp()[row]", "* len(z)"),
+    "round trace forgotten": ("the earlier rounds are gone", "*trace,", ""),
+    "round trace in front": ("the newest comes last",
+        "*trace, float(share @ score)", "float(share @ score), *trace"),
+    "round trace lambda": ("this is lambda", "float(share @ score)", "lam"),
+    "round trace lambda subtracted": ("lambda is subtracted: the trace",
+        "@ score", "@ (score - lam)"),
+    "round trace none": ("returned trace = None, expected a list.*append",
+        "[*trace, float(share @ score)]", "trace.copy().append(float(share @ score))"),
+    "round trace of scores": ("these are the scores of all clients",
+        "[*trace, float(share @ score)]", "trace + score.tolist()"),
+    "round trace plain mean": ("this is the plain mean of the scores",
+        "share @ score", "score.mean()"),
+    "round trace same": ("the trace itself came back", "[*trace, float(share @ score)]", "trace"),
+    "round trace sum": ("add(ed)? up: divide by the sum of the sizes", "share @", "size @"),
+    "round two norm": ("divides by the length of g", "abs().max", "norm"),
+    "round two outside": ("the 2 is outside the root", "math.sqrt(2 *", "2 * math.sqrt("),
+    "round uphill": ("the step goes the wrong way", " - eta", " + eta"),
+    "round zero division": ("where all g_j are 0, eta is 0", "if g.any() else 0.0", ".item()"),
+})  # fmt: skip
 def fedex_round(z, trace, row, score, size, gamma):
     weights = [gamma**age for age in range(len(trace))][::-1]
-    lam = sum(w * x for w, x in zip(weights, trace, strict=True)) / sum(weights) if trace else 0.0
-    share = size / size.sum()
-    g = torch.zeros_like(z).index_add(0, row, share * (score - lam) / z.exp()[row])
-    eta = math.sqrt(2 * math.log(len(z))) / abs(max(g)) if g.any() else 0.0
-    return torch.log_softmax(z - eta * g, 0), [*trace, float(share @ score)]
-
-
-@wrong("ex04.4", "round base ten", "logarithm to base 10")
-def fedex_round(z, trace, row, score, size, gamma):
-    weights = [gamma**age for age in range(len(trace))][::-1]
-    lam = sum(w * x for w, x in zip(weights, trace, strict=True)) / sum(weights) if trace else 0.0
-    share = size / size.sum()
-    g = torch.zeros_like(z).index_add(0, row, share * (score - lam) / z.exp()[row])
-    eta = math.sqrt(2 * math.log10(len(z))) / g.abs().max() if g.any() else 0.0
-    return torch.log_softmax(z - eta * g, 0), [*trace, float(share @ score)]
-
-
-@wrong("ex04.4", "round base two", "logarithm to base 2")
-def fedex_round(z, trace, row, score, size, gamma):
-    weights = [gamma**age for age in range(len(trace))][::-1]
-    lam = sum(w * x for w, x in zip(weights, trace, strict=True)) / sum(weights) if trace else 0.0
-    share = size / size.sum()
-    g = torch.zeros_like(z).index_add(0, row, share * (score - lam) / z.exp()[row])
-    eta = math.sqrt(2 * math.log2(len(z))) / g.abs().max() if g.any() else 0.0
-    return torch.log_softmax(z - eta * g, 0), [*trace, float(share @ score)]
-
-
-@wrong("ex04.4", "round first lambda of this round", "in the first round lambda is the mean score")
-def fedex_round(z, trace, row, score, size, gamma):
-    weights = [gamma**age for age in range(len(trace))][::-1]
-    lam = (
-        sum(w * x for w, x in zip(weights, trace, strict=True)) / sum(weights)
-        if trace
-        else score @ size / size.sum()
-    )
-    share = size / size.sum()
-    g = torch.zeros_like(z).index_add(0, row, share * (score - lam) / z.exp()[row])
-    eta = math.sqrt(2 * math.log(len(z))) / g.abs().max() if g.any() else 0.0
-    return torch.log_softmax(z - eta * g, 0), [*trace, float(share @ score)]
-
-
-@wrong("ex04.4", "round from uniform", "starts anew from equal probabilities")
-def fedex_round(z, trace, row, score, size, gamma):
-    weights = [gamma**age for age in range(len(trace))][::-1]
-    lam = sum(w * x for w, x in zip(weights, trace, strict=True)) / sum(weights) if trace else 0.0
-    share = size / size.sum()
-    g = torch.zeros_like(z).index_add(0, row, share * (score - lam) / z.exp()[row])
-    eta = math.sqrt(2 * math.log(len(z))) / g.abs().max() if g.any() else 0.0
-    return torch.log_softmax(-eta * g, 0), [*trace, float(share @ score)]
-
-
-@wrong("ex04.4", "round k is clients", "k is the number of clients")
-def fedex_round(z, trace, row, score, size, gamma):
-    weights = [gamma**age for age in range(len(trace))][::-1]
-    lam = sum(w * x for w, x in zip(weights, trace, strict=True)) / sum(weights) if trace else 0.0
-    share = size / size.sum()
-    g = torch.zeros_like(z).index_add(0, row, share * (score - lam) / z.exp()[row])
-    eta = math.sqrt(2 * math.log(len(row))) / g.abs().max() if g.any() else 0.0
-    return torch.log_softmax(z - eta * g, 0), [*trace, float(share @ score)]
-
-
-@wrong("ex04.4", "round k is used rows", "k is the number of the rows that were used")
-def fedex_round(z, trace, row, score, size, gamma):
-    weights = [gamma**age for age in range(len(trace))][::-1]
-    lam = sum(w * x for w, x in zip(weights, trace, strict=True)) / sum(weights) if trace else 0.0
-    share = size / size.sum()
-    g = torch.zeros_like(z).index_add(0, row, share * (score - lam) / z.exp()[row])
-    eta = math.sqrt(2 * math.log(len(set(row.tolist())))) / g.abs().max() if g.any() else 0.0
-    return torch.log_softmax(z - eta * g, 0), [*trace, float(share @ score)]
-
-
-@wrong("ex04.4", "round lambda divides by zero", "the trace is empty in the first round")
-def fedex_round(z, trace, row, score, size, gamma):
-    weights = [gamma**age for age in range(len(trace))][::-1]
-    lam = sum(w * x for w, x in zip(weights, trace, strict=True)) / sum(weights)
-    share = size / size.sum()
-    g = torch.zeros_like(z).index_add(0, row, share * (score - lam) / z.exp()[row])
-    eta = math.sqrt(2 * math.log(len(z))) / g.abs().max() if g.any() else 0.0
-    return torch.log_softmax(z - eta * g, 0), [*trace, float(share @ score)]
-
-
-@wrong("ex04.4", "round lambda from the oldest", "ages are counted from the oldest")
-def fedex_round(z, trace, row, score, size, gamma):
-    weights = [gamma**age for age in range(len(trace))]
     lam = sum(w * x for w, x in zip(weights, trace, strict=True)) / sum(weights) if trace else 0.0
     share = size / size.sum()
     g = torch.zeros_like(z).index_add(0, row, share * (score - lam) / z.exp()[row])
@@ -845,66 +642,6 @@ def fedex_round(z, trace, row, score, size, gamma):
     return torch.log_softmax(z - eta * g, 0), [*trace, float(share @ score)]
 
 
-@wrong("ex04.4", "round log outside", "ln k is outside the root")
-def fedex_round(z, trace, row, score, size, gamma):
-    weights = [gamma**age for age in range(len(trace))][::-1]
-    lam = sum(w * x for w, x in zip(weights, trace, strict=True)) / sum(weights) if trace else 0.0
-    share = size / size.sum()
-    g = torch.zeros_like(z).index_add(0, row, share * (score - lam) / z.exp()[row])
-    eta = math.sqrt(2) * math.log(len(z)) / g.abs().max() if g.any() else 0.0
-    return torch.log_softmax(z - eta * g, 0), [*trace, float(share @ score)]
-
-
-@wrong("ex04.4", "round max without abs", "taken with its sign")
-def fedex_round(z, trace, row, score, size, gamma):
-    weights = [gamma**age for age in range(len(trace))][::-1]
-    lam = sum(w * x for w, x in zip(weights, trace, strict=True)) / sum(weights) if trace else 0.0
-    share = size / size.sum()
-    g = torch.zeros_like(z).index_add(0, row, share * (score - lam) / z.exp()[row])
-    eta = math.sqrt(2 * math.log(len(z))) / g.max() if g.any() else 0.0
-    return torch.log_softmax(z - eta * g, 0), [*trace, float(share @ score)]
-
-
-@wrong("ex04.4", "round mean of abs", "divides by the mean")
-def fedex_round(z, trace, row, score, size, gamma):
-    weights = [gamma**age for age in range(len(trace))][::-1]
-    lam = sum(w * x for w, x in zip(weights, trace, strict=True)) / sum(weights) if trace else 0.0
-    share = size / size.sum()
-    g = torch.zeros_like(z).index_add(0, row, share * (score - lam) / z.exp()[row])
-    eta = math.sqrt(2 * math.log(len(z))) / g.abs().mean() if g.any() else 0.0
-    return torch.log_softmax(z - eta * g, 0), [*trace, float(share @ score)]
-
-
-@wrong("ex04.4", "round multiplied", "multiplies by the largest")
-def fedex_round(z, trace, row, score, size, gamma):
-    weights = [gamma**age for age in range(len(trace))][::-1]
-    lam = sum(w * x for w, x in zip(weights, trace, strict=True)) / sum(weights) if trace else 0.0
-    share = size / size.sum()
-    g = torch.zeros_like(z).index_add(0, row, share * (score - lam) / z.exp()[row])
-    eta = math.sqrt(2 * math.log(len(z))) * g.abs().max()
-    return torch.log_softmax(z - eta * g, 0), [*trace, float(share @ score)]
-
-
-@wrong("ex04.4", "round nan without a step", "divides 0 by 0")
-def fedex_round(z, trace, row, score, size, gamma):
-    weights = [gamma**age for age in range(len(trace))][::-1]
-    lam = sum(w * x for w, x in zip(weights, trace, strict=True)) / sum(weights) if trace else 0.0
-    share = size / size.sum()
-    g = torch.zeros_like(z).index_add(0, row, share * (score - lam) / z.exp()[row])
-    eta = math.sqrt(2 * math.log(len(z))) / g.abs().max()
-    return torch.log_softmax(z - eta * g, 0), [*trace, float(share @ score)]
-
-
-@wrong("ex04.4", "round no eta", "eta is 1 here")
-def fedex_round(z, trace, row, score, size, gamma):
-    weights = [gamma**age for age in range(len(trace))][::-1]
-    lam = sum(w * x for w, x in zip(weights, trace, strict=True)) / sum(weights) if trace else 0.0
-    share = size / size.sum()
-    g = torch.zeros_like(z).index_add(0, row, share * (score - lam) / z.exp()[row])
-    eta = 1.0
-    return torch.log_softmax(z - eta * g, 0), [*trace, float(share @ score)]
-
-
 @wrong("ex04.4", "round no lambda", "lambda is not subtracted")
 def fedex_round(z, trace, row, score, size, gamma):
     lam = 0.0
@@ -912,76 +649,6 @@ def fedex_round(z, trace, row, score, size, gamma):
     g = torch.zeros_like(z).index_add(0, row, share * (score - lam) / z.exp()[row])
     eta = math.sqrt(2 * math.log(len(z))) / g.abs().max() if g.any() else 0.0
     return torch.log_softmax(z - eta * g, 0), [*trace, float(share @ score)]
-
-
-@wrong("ex04.4", "round no log", "ln k is missing")
-def fedex_round(z, trace, row, score, size, gamma):
-    weights = [gamma**age for age in range(len(trace))][::-1]
-    lam = sum(w * x for w, x in zip(weights, trace, strict=True)) / sum(weights) if trace else 0.0
-    share = size / size.sum()
-    g = torch.zeros_like(z).index_add(0, row, share * (score - lam) / z.exp()[row])
-    eta = math.sqrt(2) / g.abs().max() if g.any() else 0.0
-    return torch.log_softmax(z - eta * g, 0), [*trace, float(share @ score)]
-
-
-@wrong("ex04.4", "round no root", "sqrt.2 ln k. is missing")
-def fedex_round(z, trace, row, score, size, gamma):
-    weights = [gamma**age for age in range(len(trace))][::-1]
-    lam = sum(w * x for w, x in zip(weights, trace, strict=True)) / sum(weights) if trace else 0.0
-    share = size / size.sum()
-    g = torch.zeros_like(z).index_add(0, row, share * (score - lam) / z.exp()[row])
-    eta = 1 / g.abs().max() if g.any() else 0.0
-    return torch.log_softmax(z - eta * g, 0), [*trace, float(share @ score)]
-
-
-@wrong("ex04.4", "round no theta", "divide it by theta_j, which is exp")
-def fedex_round(z, trace, row, score, size, gamma):
-    weights = [gamma**age for age in range(len(trace))][::-1]
-    lam = sum(w * x for w, x in zip(weights, trace, strict=True)) / sum(weights) if trace else 0.0
-    share = size / size.sum()
-    g = torch.zeros_like(z).index_add(0, row, share * (score - lam))
-    eta = math.sqrt(2 * math.log(len(z))) / g.abs().max() if g.any() else 0.0
-    return torch.log_softmax(z - eta * g, 0), [*trace, float(share @ score)]
-
-
-@wrong("ex04.4", "round no trace", "expected the 2 values z, trace")
-def fedex_round(z, trace, row, score, size, gamma):
-    weights = [gamma**age for age in range(len(trace))][::-1]
-    lam = sum(w * x for w, x in zip(weights, trace, strict=True)) / sum(weights) if trace else 0.0
-    share = size / size.sum()
-    g = torch.zeros_like(z).index_add(0, row, share * (score - lam) / z.exp()[row])
-    eta = math.sqrt(2 * math.log(len(z))) / g.abs().max() if g.any() else 0.0
-    return torch.log_softmax(z - eta * g, 0)
-
-
-@wrong("ex04.4", "round no two", "the 2 is missing")
-def fedex_round(z, trace, row, score, size, gamma):
-    weights = [gamma**age for age in range(len(trace))][::-1]
-    lam = sum(w * x for w, x in zip(weights, trace, strict=True)) / sum(weights) if trace else 0.0
-    share = size / size.sum()
-    g = torch.zeros_like(z).index_add(0, row, share * (score - lam) / z.exp()[row])
-    eta = math.sqrt(math.log(len(z))) / g.abs().max() if g.any() else 0.0
-    return torch.log_softmax(z - eta * g, 0), [*trace, float(share @ score)]
-
-
-@wrong("ex04.4", "round not divided", "the division by the largest .g_j. is missing")
-def fedex_round(z, trace, row, score, size, gamma):
-    weights = [gamma**age for age in range(len(trace))][::-1]
-    lam = sum(w * x for w, x in zip(weights, trace, strict=True)) / sum(weights) if trace else 0.0
-    share = size / size.sum()
-    g = torch.zeros_like(z).index_add(0, row, share * (score - lam) / z.exp()[row])
-    eta = math.sqrt(2 * math.log(len(z)))
-    return torch.log_softmax(z - eta * g, 0), [*trace, float(share @ score)]
-
-
-@wrong("ex04.4", "round not normalised", "make exp of the entries sum to 1")
-def fedex_round(z, trace, row, score, size, gamma):
-    weights = [gamma**age for age in range(len(trace))][::-1]
-    lam = sum(w * x for w, x in zip(weights, trace, strict=True)) / sum(weights) if trace else 0.0
-    share = size / size.sum()
-    g = torch.zeros_like(z).index_add(0, row, share * (score - lam) / z.exp()[row])
-    eta = math.sqrt(2 * math.log(len(z))) / g.abs().max() if g.any() else 0.0
-    return z - eta * g, [*trace, float(share @ score)]
 
 
 @wrong("ex04.4", "round overwritten", "only the last counts")
@@ -1031,76 +698,6 @@ def fedex_round(z, trace, row, score, size, gamma):
     return torch.log_softmax(z - eta * g, 0), [*trace, float(share @ score)]
 
 
-@wrong("ex04.4", "round root missing", "the root is missing")
-def fedex_round(z, trace, row, score, size, gamma):
-    weights = [gamma**age for age in range(len(trace))][::-1]
-    lam = sum(w * x for w, x in zip(weights, trace, strict=True)) / sum(weights) if trace else 0.0
-    share = size / size.sum()
-    g = torch.zeros_like(z).index_add(0, row, share * (score - lam) / z.exp()[row])
-    eta = 2 * math.log(len(z)) / g.abs().max() if g.any() else 0.0
-    return torch.log_softmax(z - eta * g, 0), [*trace, float(share @ score)]
-
-
-@wrong("ex04.4", "round sum of abs", "divides by the sum of the .g_j.")
-def fedex_round(z, trace, row, score, size, gamma):
-    weights = [gamma**age for age in range(len(trace))][::-1]
-    lam = sum(w * x for w, x in zip(weights, trace, strict=True)) / sum(weights) if trace else 0.0
-    share = size / size.sum()
-    g = torch.zeros_like(z).index_add(0, row, share * (score - lam) / z.exp()[row])
-    eta = math.sqrt(2 * math.log(len(z))) / g.abs().sum() if g.any() else 0.0
-    return torch.log_softmax(z - eta * g, 0), [*trace, float(share @ score)]
-
-
-@wrong("ex04.4", "round theta is z", "the gradient is divided by z")
-def fedex_round(z, trace, row, score, size, gamma):
-    weights = [gamma**age for age in range(len(trace))][::-1]
-    lam = sum(w * x for w, x in zip(weights, trace, strict=True)) / sum(weights) if trace else 0.0
-    share = size / size.sum()
-    g = torch.zeros_like(z).index_add(0, row, share * (score - lam) / z[row])
-    eta = math.sqrt(2 * math.log(len(z))) / g.abs().max() if g.any() else 0.0
-    return torch.log_softmax(z - eta * g, 0), [*trace, float(share @ score)]
-
-
-@wrong("ex04.4", "round theta returned", "in the step .4.2.: this is theta")
-def fedex_round(z, trace, row, score, size, gamma):
-    weights = [gamma**age for age in range(len(trace))][::-1]
-    lam = sum(w * x for w, x in zip(weights, trace, strict=True)) / sum(weights) if trace else 0.0
-    share = size / size.sum()
-    g = torch.zeros_like(z).index_add(0, row, share * (score - lam) / z.exp()[row])
-    eta = math.sqrt(2 * math.log(len(z))) / g.abs().max() if g.any() else 0.0
-    return torch.softmax(z - eta * g, 0), [*trace, float(share @ score)]
-
-
-@wrong("ex04.4", "round theta uniform", "divide it by theta_j, which is exp")
-def fedex_round(z, trace, row, score, size, gamma):
-    weights = [gamma**age for age in range(len(trace))][::-1]
-    lam = sum(w * x for w, x in zip(weights, trace, strict=True)) / sum(weights) if trace else 0.0
-    share = size / size.sum()
-    g = torch.zeros_like(z).index_add(0, row, share * (score - lam) * len(z))
-    eta = math.sqrt(2 * math.log(len(z))) / g.abs().max() if g.any() else 0.0
-    return torch.log_softmax(z - eta * g, 0), [*trace, float(share @ score)]
-
-
-@wrong("ex04.4", "round trace forgotten", "the earlier rounds are gone")
-def fedex_round(z, trace, row, score, size, gamma):
-    weights = [gamma**age for age in range(len(trace))][::-1]
-    lam = sum(w * x for w, x in zip(weights, trace, strict=True)) / sum(weights) if trace else 0.0
-    share = size / size.sum()
-    g = torch.zeros_like(z).index_add(0, row, share * (score - lam) / z.exp()[row])
-    eta = math.sqrt(2 * math.log(len(z))) / g.abs().max() if g.any() else 0.0
-    return torch.log_softmax(z - eta * g, 0), [float(share @ score)]
-
-
-@wrong("ex04.4", "round trace in front", "the newest comes last")
-def fedex_round(z, trace, row, score, size, gamma):
-    weights = [gamma**age for age in range(len(trace))][::-1]
-    lam = sum(w * x for w, x in zip(weights, trace, strict=True)) / sum(weights) if trace else 0.0
-    share = size / size.sum()
-    g = torch.zeros_like(z).index_add(0, row, share * (score - lam) / z.exp()[row])
-    eta = math.sqrt(2 * math.log(len(z))) / g.abs().max() if g.any() else 0.0
-    return torch.log_softmax(z - eta * g, 0), [float(share @ score), *trace]
-
-
 @wrong("ex04.4", "round trace in place", "copy it")
 def fedex_round(z, trace, row, score, size, gamma):
     weights = [gamma**age for age in range(len(trace))][::-1]
@@ -1110,56 +707,6 @@ def fedex_round(z, trace, row, score, size, gamma):
     eta = math.sqrt(2 * math.log(len(z))) / g.abs().max() if g.any() else 0.0
     trace.append(float(share @ score))
     return torch.log_softmax(z - eta * g, 0), trace
-
-
-@wrong("ex04.4", "round trace lambda", "this is lambda")
-def fedex_round(z, trace, row, score, size, gamma):
-    weights = [gamma**age for age in range(len(trace))][::-1]
-    lam = sum(w * x for w, x in zip(weights, trace, strict=True)) / sum(weights) if trace else 0.0
-    share = size / size.sum()
-    g = torch.zeros_like(z).index_add(0, row, share * (score - lam) / z.exp()[row])
-    eta = math.sqrt(2 * math.log(len(z))) / g.abs().max() if g.any() else 0.0
-    return torch.log_softmax(z - eta * g, 0), [*trace, lam]
-
-
-@wrong("ex04.4", "round trace lambda subtracted", "lambda is subtracted: the trace")
-def fedex_round(z, trace, row, score, size, gamma):
-    weights = [gamma**age for age in range(len(trace))][::-1]
-    lam = sum(w * x for w, x in zip(weights, trace, strict=True)) / sum(weights) if trace else 0.0
-    share = size / size.sum()
-    g = torch.zeros_like(z).index_add(0, row, share * (score - lam) / z.exp()[row])
-    eta = math.sqrt(2 * math.log(len(z))) / g.abs().max() if g.any() else 0.0
-    return torch.log_softmax(z - eta * g, 0), [*trace, float(share @ (score - lam))]
-
-
-@wrong("ex04.4", "round trace none", "returned trace = None, expected a list.*append")
-def fedex_round(z, trace, row, score, size, gamma):
-    weights = [gamma**age for age in range(len(trace))][::-1]
-    lam = sum(w * x for w, x in zip(weights, trace, strict=True)) / sum(weights) if trace else 0.0
-    share = size / size.sum()
-    g = torch.zeros_like(z).index_add(0, row, share * (score - lam) / z.exp()[row])
-    eta = math.sqrt(2 * math.log(len(z))) / g.abs().max() if g.any() else 0.0
-    return torch.log_softmax(z - eta * g, 0), trace.copy().append(float(share @ score))
-
-
-@wrong("ex04.4", "round trace of scores", "these are the scores of all clients")
-def fedex_round(z, trace, row, score, size, gamma):
-    weights = [gamma**age for age in range(len(trace))][::-1]
-    lam = sum(w * x for w, x in zip(weights, trace, strict=True)) / sum(weights) if trace else 0.0
-    share = size / size.sum()
-    g = torch.zeros_like(z).index_add(0, row, share * (score - lam) / z.exp()[row])
-    eta = math.sqrt(2 * math.log(len(z))) / g.abs().max() if g.any() else 0.0
-    return torch.log_softmax(z - eta * g, 0), trace + score.tolist()
-
-
-@wrong("ex04.4", "round trace plain mean", "this is the plain mean of the scores")
-def fedex_round(z, trace, row, score, size, gamma):
-    weights = [gamma**age for age in range(len(trace))][::-1]
-    lam = sum(w * x for w, x in zip(weights, trace, strict=True)) / sum(weights) if trace else 0.0
-    share = size / size.sum()
-    g = torch.zeros_like(z).index_add(0, row, share * (score - lam) / z.exp()[row])
-    eta = math.sqrt(2 * math.log(len(z))) / g.abs().max() if g.any() else 0.0
-    return torch.log_softmax(z - eta * g, 0), [*trace, float(score.mean())]
 
 
 @wrong("ex04.4", "round trace plus equals", "copy it")
@@ -1173,72 +720,29 @@ def fedex_round(z, trace, row, score, size, gamma):
     return torch.log_softmax(z - eta * g, 0), trace
 
 
-@wrong("ex04.4", "round trace same", "the trace itself came back")
-def fedex_round(z, trace, row, score, size, gamma):
-    weights = [gamma**age for age in range(len(trace))][::-1]
-    lam = sum(w * x for w, x in zip(weights, trace, strict=True)) / sum(weights) if trace else 0.0
-    share = size / size.sum()
-    g = torch.zeros_like(z).index_add(0, row, share * (score - lam) / z.exp()[row])
-    eta = math.sqrt(2 * math.log(len(z))) / g.abs().max() if g.any() else 0.0
-    return torch.log_softmax(z - eta * g, 0), trace
-
-
-@wrong("ex04.4", "round trace sum", "add(ed)? up: divide by the sum of the sizes")
-def fedex_round(z, trace, row, score, size, gamma):
-    weights = [gamma**age for age in range(len(trace))][::-1]
-    lam = sum(w * x for w, x in zip(weights, trace, strict=True)) / sum(weights) if trace else 0.0
-    share = size / size.sum()
-    g = torch.zeros_like(z).index_add(0, row, share * (score - lam) / z.exp()[row])
-    eta = math.sqrt(2 * math.log(len(z))) / g.abs().max() if g.any() else 0.0
-    return torch.log_softmax(z - eta * g, 0), [*trace, float(size @ score)]
-
-
-@wrong("ex04.4", "round two norm", "divides by the length of g")
-def fedex_round(z, trace, row, score, size, gamma):
-    weights = [gamma**age for age in range(len(trace))][::-1]
-    lam = sum(w * x for w, x in zip(weights, trace, strict=True)) / sum(weights) if trace else 0.0
-    share = size / size.sum()
-    g = torch.zeros_like(z).index_add(0, row, share * (score - lam) / z.exp()[row])
-    eta = math.sqrt(2 * math.log(len(z))) / g.norm() if g.any() else 0.0
-    return torch.log_softmax(z - eta * g, 0), [*trace, float(share @ score)]
-
-
-@wrong("ex04.4", "round two outside", "the 2 is outside the root")
-def fedex_round(z, trace, row, score, size, gamma):
-    weights = [gamma**age for age in range(len(trace))][::-1]
-    lam = sum(w * x for w, x in zip(weights, trace, strict=True)) / sum(weights) if trace else 0.0
-    share = size / size.sum()
-    g = torch.zeros_like(z).index_add(0, row, share * (score - lam) / z.exp()[row])
-    eta = 2 * math.sqrt(math.log(len(z))) / g.abs().max() if g.any() else 0.0
-    return torch.log_softmax(z - eta * g, 0), [*trace, float(share @ score)]
-
-
-@wrong("ex04.4", "round uphill", "the step goes the wrong way")
-def fedex_round(z, trace, row, score, size, gamma):
-    weights = [gamma**age for age in range(len(trace))][::-1]
-    lam = sum(w * x for w, x in zip(weights, trace, strict=True)) / sum(weights) if trace else 0.0
-    share = size / size.sum()
-    g = torch.zeros_like(z).index_add(0, row, share * (score - lam) / z.exp()[row])
-    eta = math.sqrt(2 * math.log(len(z))) / g.abs().max() if g.any() else 0.0
-    return torch.log_softmax(z + eta * g, 0), [*trace, float(share @ score)]
-
-
-@wrong("ex04.4", "round zero division", "where all g_j are 0, eta is 0")
-def fedex_round(z, trace, row, score, size, gamma):
-    weights = [gamma**age for age in range(len(trace))][::-1]
-    lam = sum(w * x for w, x in zip(weights, trace, strict=True)) / sum(weights) if trace else 0.0
-    share = size / size.sum()
-    g = torch.zeros_like(z).index_add(0, row, share * (score - lam) / z.exp()[row])
-    eta = math.sqrt(2 * math.log(len(z))) / g.abs().max().item()
-    return torch.log_softmax(z - eta * g, 0), [*trace, float(share @ score)]
-
-
-@wrong("ex04.4", "after exchanged", "adaptive and the aggressive rule are exchanged")
+@edits("ex04.4", {
+    "after exchanged": ("adaptive and the aggressive rule are exchanged",
+        '"adaptive": m * t**0.5, "aggressive"', '"aggressive": m * t**0.5, "adaptive"'),
+    "after adaptive without root": ("root of the sum: it is missing", "t**0.5", "m * t"),
+    "after adaptive without squares": ("the squares of m, and not m", " m * t", " (m * t)"),
+    "after constant over m": ("constant step is not divided by m", ": 1,", ": m,"),
+    "after constant shrinks": ("does not shrink with the round", ": 1,", ": t**0.5,"),
+    "after aggressive undivided": ("the aggressive rule divides by m",
+        "m}[rule]", "1}[rule] if m else 0"),
+    "after uphill": ("the wrong way", " = z -", " = z +"),
+    "after one step": ("this is one step only", "rounds +", "min(rounds, 1) +"),
+    "after one step too few": ("one step too few", "+ 1", ""),
+    "after log": ("this is log theta", "softmax", "log_softmax"),
+    "after without root": ("the root is missing",
+        "math.sqrt(2 * math.log(len(g)))", "2 * math.log(len(g))"),
+    "after without two": ("the 2 is missing", "2 * math", "math"),
+    "after division by zero": ("where all g_j are 0, m is 0", "if by else z", ""),
+})  # fmt: skip
 def theta_after(g, rule, rounds):
     m, usual = g.abs().max().item(), math.sqrt(2 * math.log(len(g)))
     z = torch.zeros_like(g)
     for t in range(1, rounds + 1):
-        by = {"constant": 1, "aggressive": m * t**0.5, "adaptive": m}[rule]
+        by = {"constant": 1, "adaptive": m * t**0.5, "aggressive": m}[rule]
         z = z - usual / by * g if by else z
     return z.softmax(0)
 
@@ -1253,26 +757,6 @@ def theta_after(g, rule, rounds):
     return z.softmax(0)
 
 
-@wrong("ex04.4", "after adaptive without root", "root of the sum: it is missing")
-def theta_after(g, rule, rounds):
-    m, usual = g.abs().max().item(), math.sqrt(2 * math.log(len(g)))
-    z = torch.zeros_like(g)
-    for t in range(1, rounds + 1):
-        by = {"constant": 1, "adaptive": m * m * t, "aggressive": m}[rule]
-        z = z - usual / by * g if by else z
-    return z.softmax(0)
-
-
-@wrong("ex04.4", "after adaptive without squares", "the squares of m, and not m")
-def theta_after(g, rule, rounds):
-    m, usual = g.abs().max().item(), math.sqrt(2 * math.log(len(g)))
-    z = torch.zeros_like(g)
-    for t in range(1, rounds + 1):
-        by = {"constant": 1, "adaptive": (m * t) ** 0.5, "aggressive": m}[rule]
-        z = z - usual / by * g if by else z
-    return z.softmax(0)
-
-
 @wrong("ex04.4", "after adaptive last step", "have the size of the last one")
 def theta_after(g, rule, rounds):
     m, usual = g.abs().max().item(), math.sqrt(2 * math.log(len(g)))
@@ -1283,107 +767,26 @@ def theta_after(g, rule, rounds):
     return z.softmax(0)
 
 
-@wrong("ex04.4", "after constant over m", "constant step is not divided by m")
-def theta_after(g, rule, rounds):
-    m, usual = g.abs().max().item(), math.sqrt(2 * math.log(len(g)))
-    z = torch.zeros_like(g)
-    for t in range(1, rounds + 1):
-        by = {"constant": m, "adaptive": m * t**0.5, "aggressive": m}[rule]
-        z = z - usual / by * g if by else z
-    return z.softmax(0)
-
-
-@wrong("ex04.4", "after constant shrinks", "does not shrink with the round")
-def theta_after(g, rule, rounds):
-    m, usual = g.abs().max().item(), math.sqrt(2 * math.log(len(g)))
-    z = torch.zeros_like(g)
-    for t in range(1, rounds + 1):
-        by = {"constant": t**0.5, "adaptive": m * t**0.5, "aggressive": m}[rule]
-        z = z - usual / by * g if by else z
-    return z.softmax(0)
-
-
-@wrong("ex04.4", "after aggressive undivided", "the aggressive rule divides by m")
-def theta_after(g, rule, rounds):
-    m, usual = g.abs().max().item(), math.sqrt(2 * math.log(len(g)))
-    z = torch.zeros_like(g)
-    for t in range(1, rounds + 1):
-        by = {"constant": 1, "adaptive": m * t**0.5, "aggressive": 1}[rule] if m else 0
-        z = z - usual / by * g if by else z
-    return z.softmax(0)
-
-
-@wrong("ex04.4", "after uphill", "the wrong way")
-def theta_after(g, rule, rounds):
-    m, usual = g.abs().max().item(), math.sqrt(2 * math.log(len(g)))
-    z = torch.zeros_like(g)
-    for t in range(1, rounds + 1):
-        by = {"constant": 1, "adaptive": m * t**0.5, "aggressive": m}[rule]
-        z = z + usual / by * g if by else z
-    return z.softmax(0)
-
-
-@wrong("ex04.4", "after one step", "this is one step only")
-def theta_after(g, rule, rounds):
-    m, usual = g.abs().max().item(), math.sqrt(2 * math.log(len(g)))
-    z = torch.zeros_like(g)
-    for t in range(1, min(rounds, 1) + 1):
-        by = {"constant": 1, "adaptive": m * t**0.5, "aggressive": m}[rule]
-        z = z - usual / by * g if by else z
-    return z.softmax(0)
-
-
-@wrong("ex04.4", "after one step too few", "one step too few")
-def theta_after(g, rule, rounds):
-    m, usual = g.abs().max().item(), math.sqrt(2 * math.log(len(g)))
-    z = torch.zeros_like(g)
-    for t in range(1, rounds):
-        by = {"constant": 1, "adaptive": m * t**0.5, "aggressive": m}[rule]
-        z = z - usual / by * g if by else z
-    return z.softmax(0)
-
-
-@wrong("ex04.4", "after log", "this is log theta")
-def theta_after(g, rule, rounds):
-    m, usual = g.abs().max().item(), math.sqrt(2 * math.log(len(g)))
-    z = torch.zeros_like(g)
-    for t in range(1, rounds + 1):
-        by = {"constant": 1, "adaptive": m * t**0.5, "aggressive": m}[rule]
-        z = z - usual / by * g if by else z
-    return z.log_softmax(0)
-
-
-@wrong("ex04.4", "after without root", "the root is missing")
-def theta_after(g, rule, rounds):
-    m, usual = g.abs().max().item(), 2 * math.log(len(g))
-    z = torch.zeros_like(g)
-    for t in range(1, rounds + 1):
-        by = {"constant": 1, "adaptive": m * t**0.5, "aggressive": m}[rule]
-        z = z - usual / by * g if by else z
-    return z.softmax(0)
-
-
-@wrong("ex04.4", "after without two", "the 2 is missing")
-def theta_after(g, rule, rounds):
-    m, usual = g.abs().max().item(), math.sqrt(math.log(len(g)))
-    z = torch.zeros_like(g)
-    for t in range(1, rounds + 1):
-        by = {"constant": 1, "adaptive": m * t**0.5, "aggressive": m}[rule]
-        z = z - usual / by * g if by else z
-    return z.softmax(0)
-
-
-@wrong("ex04.4", "after division by zero", "where all g_j are 0, m is 0")
-def theta_after(g, rule, rounds):
-    m, usual = g.abs().max().item(), math.sqrt(2 * math.log(len(g)))
-    z = torch.zeros_like(g)
-    for t in range(1, rounds + 1):
-        by = {"constant": 1, "adaptive": m * t**0.5, "aggressive": m}[rule]
-        z = z - usual / by * g
-    return z.softmax(0)
-
-
-@wrong("ex04.5", "halving z anew", "z begins anew after an elimination")
+@edits("ex04.5", {
+    "halving z anew": ("z begins anew after an elimination",
+        "state[a] for", "(u.new_full((k,), -math.log(k)), state[a][1]) for"),
+    "halving trace anew": ("the trace begins anew",
+        "state[a] for", "(state[a][0], state[a][1][-1:]) for"),
+    "halving both anew": ("z and trace begin anew",
+        "state[a] for", "(u.new_full((k,), -math.log(k)), state[a][1][-1:]) for"),
+    "halving mean of rounds": ("mean of all its rounds",
+        "state[a][1][-1]", "sum(state[a][1]) / len(state[a][1])"),
+    "halving lowest ever": ("its lowest score so far", "state[a][1][-1]", "min(state[a][1])"),
+    "halving one left": ("only one arm goes on",
+        "sorted(order[: max(1, len(state) // eta)])", "order[:1]"),
+    "halving ends": ("that many go on",
+        "max(1, len(state) // eta)", "len(state) - len(state) // eta"),
+    "halving never": ("no arm is ever eliminated", "t + 1 in stops[:-1]", "False"),
+    "halving early": ("one round too early", "+ 1 in", "+ 2 in"),
+    "halving late": ("one round too late", "+ 1 in", "in"),
+    "halving likeliest": ("the likeliest row", "draw(z, u[a, t])", "z.argmax().expand(clients)"),
+    "halving uniform": ("equal probabilities", "draw(z, u[a, t])", "(u[a, t] * k).long()"),
+})  # fmt: skip
 def fedex_in_halving(scores, u, stops, eta, gamma):
     arms, rounds, clients, k = scores.shape
     state = {a: (u.new_full((k,), -math.log(k)), []) for a in range(arms)}
@@ -1394,46 +797,7 @@ def fedex_in_halving(scores, u, stops, eta, gamma):
             state[a] = fedex_round(z, trace, row, scores[a, t, everyone, row], size, gamma)
         order = sorted(state, key=lambda a: state[a][1][-1])
         if t + 1 in stops[:-1]:
-            state = {
-                a: (u.new_full((k,), -math.log(k)), state[a][1])
-                for a in sorted(order[: max(1, len(state) // eta)])
-            }
-    return order[0], state[order[0]][0]
-
-
-@wrong("ex04.5", "halving trace anew", "the trace begins anew")
-def fedex_in_halving(scores, u, stops, eta, gamma):
-    arms, rounds, clients, k = scores.shape
-    state = {a: (u.new_full((k,), -math.log(k)), []) for a in range(arms)}
-    everyone, size = torch.arange(clients), u.new_ones(clients)
-    for t in range(rounds):
-        for a, (z, trace) in state.items():
-            row = draw(z, u[a, t])
-            state[a] = fedex_round(z, trace, row, scores[a, t, everyone, row], size, gamma)
-        order = sorted(state, key=lambda a: state[a][1][-1])
-        if t + 1 in stops[:-1]:
-            state = {
-                a: (state[a][0], state[a][1][-1:])
-                for a in sorted(order[: max(1, len(state) // eta)])
-            }
-    return order[0], state[order[0]][0]
-
-
-@wrong("ex04.5", "halving both anew", "z and trace begin anew")
-def fedex_in_halving(scores, u, stops, eta, gamma):
-    arms, rounds, clients, k = scores.shape
-    state = {a: (u.new_full((k,), -math.log(k)), []) for a in range(arms)}
-    everyone, size = torch.arange(clients), u.new_ones(clients)
-    for t in range(rounds):
-        for a, (z, trace) in state.items():
-            row = draw(z, u[a, t])
-            state[a] = fedex_round(z, trace, row, scores[a, t, everyone, row], size, gamma)
-        order = sorted(state, key=lambda a: state[a][1][-1])
-        if t + 1 in stops[:-1]:
-            state = {
-                a: (u.new_full((k,), -math.log(k)), state[a][1][-1:])
-                for a in sorted(order[: max(1, len(state) // eta)])
-            }
+            state = {a: state[a] for a in sorted(order[: max(1, len(state) // eta)])}
     return order[0], state[order[0]][0]
 
 
@@ -1452,141 +816,6 @@ def fedex_in_halving(scores, u, stops, eta, gamma):
     return min(state, key=lambda a: state[a][1][-1]), state[
         min(state, key=lambda a: state[a][1][-1])
     ][0]
-
-
-@wrong("ex04.5", "halving mean of rounds", "mean of all its rounds")
-def fedex_in_halving(scores, u, stops, eta, gamma):
-    arms, rounds, clients, k = scores.shape
-    state = {a: (u.new_full((k,), -math.log(k)), []) for a in range(arms)}
-    everyone, size = torch.arange(clients), u.new_ones(clients)
-    for t in range(rounds):
-        for a, (z, trace) in state.items():
-            row = draw(z, u[a, t])
-            state[a] = fedex_round(z, trace, row, scores[a, t, everyone, row], size, gamma)
-        order = sorted(state, key=lambda a: sum(state[a][1]) / len(state[a][1]))
-        if t + 1 in stops[:-1]:
-            state = {a: state[a] for a in sorted(order[: max(1, len(state) // eta)])}
-    return order[0], state[order[0]][0]
-
-
-@wrong("ex04.5", "halving lowest ever", "its lowest score so far")
-def fedex_in_halving(scores, u, stops, eta, gamma):
-    arms, rounds, clients, k = scores.shape
-    state = {a: (u.new_full((k,), -math.log(k)), []) for a in range(arms)}
-    everyone, size = torch.arange(clients), u.new_ones(clients)
-    for t in range(rounds):
-        for a, (z, trace) in state.items():
-            row = draw(z, u[a, t])
-            state[a] = fedex_round(z, trace, row, scores[a, t, everyone, row], size, gamma)
-        order = sorted(state, key=lambda a: min(state[a][1]))
-        if t + 1 in stops[:-1]:
-            state = {a: state[a] for a in sorted(order[: max(1, len(state) // eta)])}
-    return order[0], state[order[0]][0]
-
-
-@wrong("ex04.5", "halving one left", "only one arm goes on")
-def fedex_in_halving(scores, u, stops, eta, gamma):
-    arms, rounds, clients, k = scores.shape
-    state = {a: (u.new_full((k,), -math.log(k)), []) for a in range(arms)}
-    everyone, size = torch.arange(clients), u.new_ones(clients)
-    for t in range(rounds):
-        for a, (z, trace) in state.items():
-            row = draw(z, u[a, t])
-            state[a] = fedex_round(z, trace, row, scores[a, t, everyone, row], size, gamma)
-        order = sorted(state, key=lambda a: state[a][1][-1])
-        if t + 1 in stops[:-1]:
-            state = {a: state[a] for a in order[:1]}
-    return order[0], state[order[0]][0]
-
-
-@wrong("ex04.5", "halving ends", "that many go on")
-def fedex_in_halving(scores, u, stops, eta, gamma):
-    arms, rounds, clients, k = scores.shape
-    state = {a: (u.new_full((k,), -math.log(k)), []) for a in range(arms)}
-    everyone, size = torch.arange(clients), u.new_ones(clients)
-    for t in range(rounds):
-        for a, (z, trace) in state.items():
-            row = draw(z, u[a, t])
-            state[a] = fedex_round(z, trace, row, scores[a, t, everyone, row], size, gamma)
-        order = sorted(state, key=lambda a: state[a][1][-1])
-        if t + 1 in stops[:-1]:
-            state = {a: state[a] for a in sorted(order[: len(state) - len(state) // eta])}
-    return order[0], state[order[0]][0]
-
-
-@wrong("ex04.5", "halving never", "no arm is ever eliminated")
-def fedex_in_halving(scores, u, stops, eta, gamma):
-    arms, rounds, clients, k = scores.shape
-    state = {a: (u.new_full((k,), -math.log(k)), []) for a in range(arms)}
-    everyone, size = torch.arange(clients), u.new_ones(clients)
-    for t in range(rounds):
-        for a, (z, trace) in state.items():
-            row = draw(z, u[a, t])
-            state[a] = fedex_round(z, trace, row, scores[a, t, everyone, row], size, gamma)
-        order = sorted(state, key=lambda a: state[a][1][-1])
-        if False:
-            state = {a: state[a] for a in sorted(order[: max(1, len(state) // eta)])}
-    return order[0], state[order[0]][0]
-
-
-@wrong("ex04.5", "halving early", "one round too early")
-def fedex_in_halving(scores, u, stops, eta, gamma):
-    arms, rounds, clients, k = scores.shape
-    state = {a: (u.new_full((k,), -math.log(k)), []) for a in range(arms)}
-    everyone, size = torch.arange(clients), u.new_ones(clients)
-    for t in range(rounds):
-        for a, (z, trace) in state.items():
-            row = draw(z, u[a, t])
-            state[a] = fedex_round(z, trace, row, scores[a, t, everyone, row], size, gamma)
-        order = sorted(state, key=lambda a: state[a][1][-1])
-        if t + 2 in stops[:-1]:
-            state = {a: state[a] for a in sorted(order[: max(1, len(state) // eta)])}
-    return order[0], state[order[0]][0]
-
-
-@wrong("ex04.5", "halving late", "one round too late")
-def fedex_in_halving(scores, u, stops, eta, gamma):
-    arms, rounds, clients, k = scores.shape
-    state = {a: (u.new_full((k,), -math.log(k)), []) for a in range(arms)}
-    everyone, size = torch.arange(clients), u.new_ones(clients)
-    for t in range(rounds):
-        for a, (z, trace) in state.items():
-            row = draw(z, u[a, t])
-            state[a] = fedex_round(z, trace, row, scores[a, t, everyone, row], size, gamma)
-        order = sorted(state, key=lambda a: state[a][1][-1])
-        if t in stops[:-1]:
-            state = {a: state[a] for a in sorted(order[: max(1, len(state) // eta)])}
-    return order[0], state[order[0]][0]
-
-
-@wrong("ex04.5", "halving likeliest", "the likeliest row")
-def fedex_in_halving(scores, u, stops, eta, gamma):
-    arms, rounds, clients, k = scores.shape
-    state = {a: (u.new_full((k,), -math.log(k)), []) for a in range(arms)}
-    everyone, size = torch.arange(clients), u.new_ones(clients)
-    for t in range(rounds):
-        for a, (z, trace) in state.items():
-            row = z.argmax().expand(clients)
-            state[a] = fedex_round(z, trace, row, scores[a, t, everyone, row], size, gamma)
-        order = sorted(state, key=lambda a: state[a][1][-1])
-        if t + 1 in stops[:-1]:
-            state = {a: state[a] for a in sorted(order[: max(1, len(state) // eta)])}
-    return order[0], state[order[0]][0]
-
-
-@wrong("ex04.5", "halving uniform", "equal probabilities")
-def fedex_in_halving(scores, u, stops, eta, gamma):
-    arms, rounds, clients, k = scores.shape
-    state = {a: (u.new_full((k,), -math.log(k)), []) for a in range(arms)}
-    everyone, size = torch.arange(clients), u.new_ones(clients)
-    for t in range(rounds):
-        for a, (z, trace) in state.items():
-            row = (u[a, t] * k).long()
-            state[a] = fedex_round(z, trace, row, scores[a, t, everyone, row], size, gamma)
-        order = sorted(state, key=lambda a: state[a][1][-1])
-        if t + 1 in stops[:-1]:
-            state = {a: state[a] for a in sorted(order[: max(1, len(state) // eta)])}
-    return order[0], state[order[0]][0]
 
 
 @right

@@ -5,7 +5,7 @@ import math
 import numpy as np
 from numpy.linalg import lstsq
 
-from fedlab_grade.mutants import include, right, wrong
+from fedlab_grade.mutants import edits, include, right, wrong
 
 
 @right
@@ -184,13 +184,45 @@ class logarithms:
         return np.exp(z) / np.exp(z).sum()
 
 
-@wrong("ex05.1", "fit b mean of targets", "b is the mean of t only")
+@edits("ex05.1", {
+    "fit b mean of targets": ("b is the mean of t only", "- x0 @ W", ""),
+    "fit b plus": ("b has plus the mean of x", ", t0 -", ", t0 +"),
+    "fit b sign": ("b has the wrong sign", "t0 - x0 @ W", "x0 @ W - t0"),
+    "fit b without mean of targets": ("b has only minus the mean of x", ", t0 -", ", -"),
+    "fit b zero": ("b is 0: it is the mean of t", "t0 - x0 @ W", "np.zeros(classes)"),
+    "fit classes that occur": ("there are only as many classes as y has",
+        "(classes)", "(y.max() + 1)"),
+    "fit exchanged": ("W and b are exchanged", "W, t0 - x0 @", "t0 - x0 @ W,"),
+    "fit half centred": ("the mean of x is not subtracted in X'X",
+        "(X - x0).T @ (X - x0)", "X.T @ X"),
+    "fit lam double": ("lam is doubled", " + lam", " + 2 * lam"),
+    "fit lam half": ("lam is halved", " + lam", " + lam / 2"),
+    "fit lam in all entries": ("lam is added to all entries", "* np.eye(X.shape[1])", ""),
+    "fit lam one": ("lam plays no part, as if it were 1", " lam *", ""),
+    "fit lam squared": ("lam is squared", " + lam", " + lam**2"),
+    "fit lam subtracted": ("lam is subtracted", " + lam", " - lam"),
+    "fit lam times number": ("lam is multiplied by N", " lam *", " lam * len(X) *"),
+    "fit mean of squares": ("the squares are averaged, not added up", " + lam", " + lam / len(X)"),
+    "fit no lam": ("lam is missing", "+ lam * np.eye(X.shape[1])", ""),
+    "fit nothing": ("there is no `return`", "return W, t0 - x0 @ W", "print(W, t0 - x0 @ W)"),
+    "fit one class": (r"expected \[.*\]\. $",
+        "2.0 * np.eye(classes)[y] - 1", "np.where(y[:, None] == 0, 1.0, -1.0) * np.ones(classes)"),
+    "fit only w": ("the 2 values W, b", ", t0 - x0 @ W", ""),
+    "fit targets are labels": ("the targets are the numbers of the classes",
+        "2.0 * np.eye(classes)[y] - 1", "y.astype(float)"),
+    "fit targets signs": ("the targets have the wrong signs",
+        "2.0 * np.eye(classes)[y] - 1", "1 - 2.0 * np.eye(classes)[y]"),
+    "fit targets zero one": ("the targets are 0 and 1",
+        "2.0 * np.eye(classes)[y] - 1", "np.eye(classes)[y]"),
+    "fit transposed": ("W is transposed", ", t0 -", ".T, t0 -"),
+    "fit two axes": ("b has two axes", "t0 - x0 @ W", "(t0 - x0 @ W)[None]"),
+})  # fmt: skip
 def shared_fit(X, y, classes, lam):
     targets = 2.0 * np.eye(classes)[y] - 1
     x0, t0 = X.mean(0), targets.mean(0)
     gram = (X - x0).T @ (X - x0) + lam * np.eye(X.shape[1])
     W = np.linalg.solve(gram, (X - x0).T @ (targets - t0))
-    return W, t0
+    return W, t0 - x0 @ W
 
 
 @wrong("ex05.1", "fit b of centred", "b is 0: it is the mean of t")
@@ -202,138 +234,12 @@ def shared_fit(X, y, classes, lam):
     return W, targets.mean(0) - X.mean(0) @ W
 
 
-@wrong("ex05.1", "fit b plus", "b has plus the mean of x")
-def shared_fit(X, y, classes, lam):
-    targets = 2.0 * np.eye(classes)[y] - 1
-    x0, t0 = X.mean(0), targets.mean(0)
-    gram = (X - x0).T @ (X - x0) + lam * np.eye(X.shape[1])
-    W = np.linalg.solve(gram, (X - x0).T @ (targets - t0))
-    return W, t0 + x0 @ W
-
-
-@wrong("ex05.1", "fit b sign", "b has the wrong sign")
-def shared_fit(X, y, classes, lam):
-    targets = 2.0 * np.eye(classes)[y] - 1
-    x0, t0 = X.mean(0), targets.mean(0)
-    gram = (X - x0).T @ (X - x0) + lam * np.eye(X.shape[1])
-    W = np.linalg.solve(gram, (X - x0).T @ (targets - t0))
-    return W, x0 @ W - t0
-
-
-@wrong("ex05.1", "fit b without mean of targets", "b has only minus the mean of x")
-def shared_fit(X, y, classes, lam):
-    targets = 2.0 * np.eye(classes)[y] - 1
-    x0, t0 = X.mean(0), targets.mean(0)
-    gram = (X - x0).T @ (X - x0) + lam * np.eye(X.shape[1])
-    W = np.linalg.solve(gram, (X - x0).T @ (targets - t0))
-    return W, -x0 @ W
-
-
-@wrong("ex05.1", "fit b zero", "b is 0: it is the mean of t")
-def shared_fit(X, y, classes, lam):
-    targets = 2.0 * np.eye(classes)[y] - 1
-    x0, t0 = X.mean(0), targets.mean(0)
-    gram = (X - x0).T @ (X - x0) + lam * np.eye(X.shape[1])
-    W = np.linalg.solve(gram, (X - x0).T @ (targets - t0))
-    return W, np.zeros(classes)
-
-
-@wrong("ex05.1", "fit classes that occur", "there are only as many classes as y has")
-def shared_fit(X, y, classes, lam):
-    targets = 2.0 * np.eye(y.max() + 1)[y] - 1
-    x0, t0 = X.mean(0), targets.mean(0)
-    gram = (X - x0).T @ (X - x0) + lam * np.eye(X.shape[1])
-    W = np.linalg.solve(gram, (X - x0).T @ (targets - t0))
-    return W, t0 - x0 @ W
-
-
-@wrong("ex05.1", "fit exchanged", "W and b are exchanged")
-def shared_fit(X, y, classes, lam):
-    targets = 2.0 * np.eye(classes)[y] - 1
-    x0, t0 = X.mean(0), targets.mean(0)
-    gram = (X - x0).T @ (X - x0) + lam * np.eye(X.shape[1])
-    W = np.linalg.solve(gram, (X - x0).T @ (targets - t0))
-    return t0 - x0 @ W, W
-
-
-@wrong("ex05.1", "fit half centred", "the mean of x is not subtracted in X'X")
-def shared_fit(X, y, classes, lam):
-    targets = 2.0 * np.eye(classes)[y] - 1
-    x0, t0 = X.mean(0), targets.mean(0)
-    gram = X.T @ X + lam * np.eye(X.shape[1])
-    W = np.linalg.solve(gram, (X - x0).T @ (targets - t0))
-    return W, t0 - x0 @ W
-
-
 @wrong("ex05.1", "fit in place", "changed its argument X.*make a copy")
 def shared_fit(X, y, classes, lam):
     targets = 2.0 * np.eye(classes)[y] - 1
     x0, t0 = X.mean(0), targets.mean(0)
     X -= x0
     W = np.linalg.solve(X.T @ X + lam * np.eye(X.shape[1]), X.T @ (targets - t0))
-    return W, t0 - x0 @ W
-
-
-@wrong("ex05.1", "fit lam double", "lam is doubled")
-def shared_fit(X, y, classes, lam):
-    targets = 2.0 * np.eye(classes)[y] - 1
-    x0, t0 = X.mean(0), targets.mean(0)
-    gram = (X - x0).T @ (X - x0) + 2 * lam * np.eye(X.shape[1])
-    W = np.linalg.solve(gram, (X - x0).T @ (targets - t0))
-    return W, t0 - x0 @ W
-
-
-@wrong("ex05.1", "fit lam half", "lam is halved")
-def shared_fit(X, y, classes, lam):
-    targets = 2.0 * np.eye(classes)[y] - 1
-    x0, t0 = X.mean(0), targets.mean(0)
-    gram = (X - x0).T @ (X - x0) + lam / 2 * np.eye(X.shape[1])
-    W = np.linalg.solve(gram, (X - x0).T @ (targets - t0))
-    return W, t0 - x0 @ W
-
-
-@wrong("ex05.1", "fit lam in all entries", "lam is added to all entries")
-def shared_fit(X, y, classes, lam):
-    targets = 2.0 * np.eye(classes)[y] - 1
-    x0, t0 = X.mean(0), targets.mean(0)
-    gram = (X - x0).T @ (X - x0) + lam
-    W = np.linalg.solve(gram, (X - x0).T @ (targets - t0))
-    return W, t0 - x0 @ W
-
-
-@wrong("ex05.1", "fit lam one", "lam plays no part, as if it were 1")
-def shared_fit(X, y, classes, lam):
-    targets = 2.0 * np.eye(classes)[y] - 1
-    x0, t0 = X.mean(0), targets.mean(0)
-    gram = (X - x0).T @ (X - x0) + np.eye(X.shape[1])
-    W = np.linalg.solve(gram, (X - x0).T @ (targets - t0))
-    return W, t0 - x0 @ W
-
-
-@wrong("ex05.1", "fit lam squared", "lam is squared")
-def shared_fit(X, y, classes, lam):
-    targets = 2.0 * np.eye(classes)[y] - 1
-    x0, t0 = X.mean(0), targets.mean(0)
-    gram = (X - x0).T @ (X - x0) + lam**2 * np.eye(X.shape[1])
-    W = np.linalg.solve(gram, (X - x0).T @ (targets - t0))
-    return W, t0 - x0 @ W
-
-
-@wrong("ex05.1", "fit lam subtracted", "lam is subtracted")
-def shared_fit(X, y, classes, lam):
-    targets = 2.0 * np.eye(classes)[y] - 1
-    x0, t0 = X.mean(0), targets.mean(0)
-    gram = (X - x0).T @ (X - x0) - lam * np.eye(X.shape[1])
-    W = np.linalg.solve(gram, (X - x0).T @ (targets - t0))
-    return W, t0 - x0 @ W
-
-
-@wrong("ex05.1", "fit lam times number", "lam is multiplied by N")
-def shared_fit(X, y, classes, lam):
-    targets = 2.0 * np.eye(classes)[y] - 1
-    x0, t0 = X.mean(0), targets.mean(0)
-    gram = (X - x0).T @ (X - x0) + lam * len(X) * np.eye(X.shape[1])
-    W = np.linalg.solve(gram, (X - x0).T @ (targets - t0))
     return W, t0 - x0 @ W
 
 
@@ -348,29 +254,11 @@ def shared_fit(X, y, classes, lam):
     return W, targets.mean(0)
 
 
-@wrong("ex05.1", "fit mean of squares", "the squares are averaged, not added up")
-def shared_fit(X, y, classes, lam):
-    targets = 2.0 * np.eye(classes)[y] - 1
-    x0, t0 = X.mean(0), targets.mean(0)
-    gram = (X - x0).T @ (X - x0) + lam / len(X) * np.eye(X.shape[1])
-    W = np.linalg.solve(gram, (X - x0).T @ (targets - t0))
-    return W, t0 - x0 @ W
-
-
 @wrong("ex05.1", "fit no intercept", "there is no intercept, b = 0")
 def shared_fit(X, y, classes, lam):
     targets = np.where(y[:, None] == np.arange(classes), 1.0, -1.0)
     W = np.linalg.solve(X.T @ X + lam * np.eye(X.shape[1]), X.T @ targets)
     return W, np.zeros(classes)
-
-
-@wrong("ex05.1", "fit no lam", "lam is missing")
-def shared_fit(X, y, classes, lam):
-    targets = 2.0 * np.eye(classes)[y] - 1
-    x0, t0 = X.mean(0), targets.mean(0)
-    gram = (X - x0).T @ (X - x0)
-    W = np.linalg.solve(gram, (X - x0).T @ (targets - t0))
-    return W, t0 - x0 @ W
 
 
 @wrong("ex05.1", "fit no lam lstsq", "lam is missing")
@@ -388,48 +276,12 @@ def shared_fit(X, y, classes, lam):
     return W, targets.mean(0) - X.mean(0) @ W
 
 
-@wrong("ex05.1", "fit nothing", "there is no `return`")
-def shared_fit(X, y, classes, lam):
-    targets = 2.0 * np.eye(classes)[y] - 1
-    x0, t0 = X.mean(0), targets.mean(0)
-    gram = (X - x0).T @ (X - x0) + lam * np.eye(X.shape[1])
-    W = np.linalg.solve(gram, (X - x0).T @ (targets - t0))
-    print(W, t0 - x0 @ W)
-
-
-@wrong("ex05.1", "fit one class", r"expected \[.*\]\. $")
-def shared_fit(X, y, classes, lam):
-    targets = np.where(y[:, None] == 0, 1.0, -1.0) * np.ones(classes)
-    x0, t0 = X.mean(0), targets.mean(0)
-    gram = (X - x0).T @ (X - x0) + lam * np.eye(X.shape[1])
-    W = np.linalg.solve(gram, (X - x0).T @ (targets - t0))
-    return W, t0 - x0 @ W
-
-
-@wrong("ex05.1", "fit only w", "the 2 values W, b")
-def shared_fit(X, y, classes, lam):
-    targets = 2.0 * np.eye(classes)[y] - 1
-    x0, t0 = X.mean(0), targets.mean(0)
-    gram = (X - x0).T @ (X - x0) + lam * np.eye(X.shape[1])
-    W = np.linalg.solve(gram, (X - x0).T @ (targets - t0))
-    return W
-
-
 @wrong("ex05.1", "fit penalised", "b is penalised, as a weight of a feature that is 1")
 def shared_fit(X, y, classes, lam):
     targets = np.where(y[:, None] == np.arange(classes), 1.0, -1.0)
     A = np.column_stack([X, np.ones(len(X))])
     solved = np.linalg.solve(A.T @ A + lam * np.eye(A.shape[1]), A.T @ targets)
     return solved[:-1], solved[-1]
-
-
-@wrong("ex05.1", "fit targets are labels", "the targets are the numbers of the classes")
-def shared_fit(X, y, classes, lam):
-    targets = y.astype(float)
-    x0, t0 = X.mean(0), targets.mean(0)
-    gram = (X - x0).T @ (X - x0) + lam * np.eye(X.shape[1])
-    W = np.linalg.solve(gram, (X - x0).T @ (targets - t0))
-    return W, t0 - x0 @ W
 
 
 @wrong("ex05.1", "fit targets only centred", "the mean of x is not subtracted in X'X")
@@ -441,40 +293,47 @@ def shared_fit(X, y, classes, lam):
     return W, t0 - x0 @ W
 
 
-@wrong("ex05.1", "fit targets signs", "the targets have the wrong signs")
-def shared_fit(X, y, classes, lam):
-    targets = 1 - 2.0 * np.eye(classes)[y]
-    x0, t0 = X.mean(0), targets.mean(0)
-    gram = (X - x0).T @ (X - x0) + lam * np.eye(X.shape[1])
-    W = np.linalg.solve(gram, (X - x0).T @ (targets - t0))
-    return W, t0 - x0 @ W
-
-
-@wrong("ex05.1", "fit targets zero one", "the targets are 0 and 1")
-def shared_fit(X, y, classes, lam):
-    targets = np.eye(classes)[y]
-    x0, t0 = X.mean(0), targets.mean(0)
-    gram = (X - x0).T @ (X - x0) + lam * np.eye(X.shape[1])
-    W = np.linalg.solve(gram, (X - x0).T @ (targets - t0))
-    return W, t0 - x0 @ W
-
-
-@wrong("ex05.1", "fit transposed", "W is transposed")
-def shared_fit(X, y, classes, lam):
-    targets = 2.0 * np.eye(classes)[y] - 1
-    x0, t0 = X.mean(0), targets.mean(0)
-    gram = (X - x0).T @ (X - x0) + lam * np.eye(X.shape[1])
-    W = np.linalg.solve(gram, (X - x0).T @ (targets - t0))
-    return W.T, t0 - x0 @ W
-
-
-@wrong("ex05.1", "fit two axes", "b has two axes")
-def shared_fit(X, y, classes, lam):
-    targets = 2.0 * np.eye(classes)[y] - 1
-    x0, t0 = X.mean(0), targets.mean(0)
-    gram = (X - x0).T @ (X - x0) + lam * np.eye(X.shape[1])
-    W = np.linalg.solve(gram, (X - x0).T @ (targets - t0))
-    return W, (t0 - x0 @ W)[None]
+@edits("ex05.2", {
+    "halve eliminated come back": ("maps that have gone come back: only living",
+        "flatnonzero(alive)", "arange(len(scores))"),
+    "halve half of all": ("half of all k maps stay: n is", "(living)", "(scores)"),
+    "halve mask": ("these say which maps stay", "/ len(best)", ""),
+    "halve nan best": ("NaN is best here", "np.inf", "-np.inf"),
+    "halve nan zero": ("NaN counts as 0 here", "np.inf", "0.0"),
+    "halve nobody goes": ("nobody goes", "[: -(-len(living) // 2)]", ""),
+    "halve not normalised": ("p stays 1 / n", "(best)", "(living)"),
+    "halve one goes": ("only the worst one goes",
+        "-(-len(living) // 2)", "max(1, len(living) - 1)"),
+    "halve one stays": ("only the best one stays", "-(-len(living) // 2)", "1"),
+    "halve one too many": ("one map too many stays",
+        "-(-len(living) // 2)", "len(living) // 2 + 1"),
+    "halve ones": ("each p is 1 where a map stays", "/ len(best)", "* 1.0"),
+    "halve only those that stay": ("these are the probabilities of those that stay only",
+        "isin(np.arange(len(scores)), best) / len(best)", "full(len(best), 1 / len(best))"),
+    "halve positions": ("these are the positions of the maps that stay:",
+        "isin(np.arange(len(scores)), best) / len", "sort"),
+    "halve positions best first": ("these are the positions of the maps that stay, the best first",
+        "np.isin(np.arange(len(scores)), best) / len(best)", "best"),
+    "halve rounded": ("n / 2 is rounded to the nearest",
+        "-(-len(living) // 2)", "max(1, round(len(living) / 2))"),
+    "halve rounded down": ("n / 2 is rounded down, or the median itself goes: of n",
+        "-(-len", "max(1, len"),
+    "halve rounded down to nobody": ("and of one map none is left",
+        "-(-len(living) // 2)", "len(living) // 2"),
+    "halve those that go": ("these are the maps that go",
+        ": -(-len(living) // 2)", "-(-len(living) // 2) :"),
+    "halve ties last": ("of equal scores those at higher positions stay",
+        "(alive)", "(alive)[::-1]"),
+    "halve two by k": ("each p is 2 / k", "/ len(best)", "* 2 / len(scores)"),
+    "halve two by n": ("each p is 2 / n", "/ len(best)", "* 2 / len(living)"),
+    "halve uniform over k": ("each p is 1 / k", "(best)", "(scores)"),
+    "halve worst half": ("the worst half stays", "(known", "(-known"),
+})  # fmt: skip
+def halve(scores, alive):
+    known = np.where(np.isnan(scores), np.inf, scores)
+    living = np.flatnonzero(alive)
+    best = living[np.argsort(known[living], kind="stable")[: -(-len(living) // 2)]]
+    return np.isin(np.arange(len(scores)), best) / len(best)
 
 
 @wrong("ex05.2", "halve alive in place", "changed its argument alive.*make a copy")
@@ -524,28 +383,12 @@ def halve(scores, alive):
     return np.isin(np.arange(len(scores)), best) / len(best)
 
 
-@wrong("ex05.2", "halve eliminated come back", "maps that have gone come back: only living")
-def halve(scores, alive):
-    known = np.where(np.isnan(scores), np.inf, scores)
-    living = np.arange(len(scores))
-    best = living[np.argsort(known[living], kind="stable")[: -(-len(living) // 2)]]
-    return np.isin(np.arange(len(scores)), best) / len(best)
-
-
 @wrong(
     "ex05.2", "halve eliminated count as living", "maps that have gone come back, though as many"
 )
 def halve(scores, alive):
     known = np.where(np.isnan(scores), np.inf, scores)
     best = np.argsort(known, kind="stable")[: -(-alive.sum() // 2)]
-    return np.isin(np.arange(len(scores)), best) / len(best)
-
-
-@wrong("ex05.2", "halve half of all", "half of all k maps stay: n is")
-def halve(scores, alive):
-    known = np.where(np.isnan(scores), np.inf, scores)
-    living = np.flatnonzero(alive)
-    best = living[np.argsort(known[living], kind="stable")[: -(-len(scores) // 2)]]
     return np.isin(np.arange(len(scores)), best) / len(best)
 
 
@@ -565,14 +408,6 @@ def halve(scores, alive):
     best = np.argsort(known, kind="stable")[: -(-len(scores) // 2)]
     stays = alive & np.isin(np.arange(len(scores)), best)
     return stays / stays.sum()
-
-
-@wrong("ex05.2", "halve mask", "these say which maps stay")
-def halve(scores, alive):
-    known = np.where(np.isnan(scores), np.inf, scores)
-    living = np.flatnonzero(alive)
-    best = living[np.argsort(known[living], kind="stable")[: -(-len(living) // 2)]]
-    return np.isin(np.arange(len(scores)), best)
 
 
 @wrong("ex05.2", "halve median is nan", "NaN makes the median NaN")
@@ -600,14 +435,6 @@ def halve(scores, alive):
     return np.isin(np.arange(len(scores)), best) / len(best)
 
 
-@wrong("ex05.2", "halve nan best", "NaN is best here")
-def halve(scores, alive):
-    known = np.where(np.isnan(scores), -np.inf, scores)
-    living = np.flatnonzero(alive)
-    best = living[np.argsort(known[living], kind="stable")[: -(-len(living) // 2)]]
-    return np.isin(np.arange(len(scores)), best) / len(best)
-
-
 @wrong(
     "ex05.2", "halve nan best by argsort", "the worst half stays, as the order is read from its end"
 )
@@ -631,14 +458,6 @@ def halve(scores, alive):
     return np.isin(np.arange(len(scores)), best) / len(best)
 
 
-@wrong("ex05.2", "halve nan zero", "NaN counts as 0 here")
-def halve(scores, alive):
-    known = np.where(np.isnan(scores), 0.0, scores)
-    living = np.flatnonzero(alive)
-    best = living[np.argsort(known[living], kind="stable")[: -(-len(living) // 2)]]
-    return np.isin(np.arange(len(scores)), best) / len(best)
-
-
 @wrong("ex05.2", "halve nanmedian", "NaN is left out of the median")
 def halve(scores, alive):
     order = np.lexsort((np.arange(len(scores)), scores))
@@ -648,84 +467,6 @@ def halve(scores, alive):
     else:
         stays = alive & (rank <= np.median(rank[alive]))
     return stays / stays.sum()
-
-
-@wrong("ex05.2", "halve nobody goes", "nobody goes")
-def halve(scores, alive):
-    known = np.where(np.isnan(scores), np.inf, scores)
-    living = np.flatnonzero(alive)
-    best = living[np.argsort(known[living], kind="stable")]
-    return np.isin(np.arange(len(scores)), best) / len(best)
-
-
-@wrong("ex05.2", "halve not normalised", "p stays 1 / n")
-def halve(scores, alive):
-    known = np.where(np.isnan(scores), np.inf, scores)
-    living = np.flatnonzero(alive)
-    best = living[np.argsort(known[living], kind="stable")[: -(-len(living) // 2)]]
-    return np.isin(np.arange(len(scores)), best) / len(living)
-
-
-@wrong("ex05.2", "halve one goes", "only the worst one goes")
-def halve(scores, alive):
-    known = np.where(np.isnan(scores), np.inf, scores)
-    living = np.flatnonzero(alive)
-    best = living[np.argsort(known[living], kind="stable")[: max(1, len(living) - 1)]]
-    return np.isin(np.arange(len(scores)), best) / len(best)
-
-
-@wrong("ex05.2", "halve one stays", "only the best one stays")
-def halve(scores, alive):
-    known = np.where(np.isnan(scores), np.inf, scores)
-    living = np.flatnonzero(alive)
-    best = living[np.argsort(known[living], kind="stable")[:1]]
-    return np.isin(np.arange(len(scores)), best) / len(best)
-
-
-@wrong("ex05.2", "halve one too many", "one map too many stays")
-def halve(scores, alive):
-    known = np.where(np.isnan(scores), np.inf, scores)
-    living = np.flatnonzero(alive)
-    best = living[np.argsort(known[living], kind="stable")[: len(living) // 2 + 1]]
-    return np.isin(np.arange(len(scores)), best) / len(best)
-
-
-@wrong("ex05.2", "halve ones", "each p is 1 where a map stays")
-def halve(scores, alive):
-    known = np.where(np.isnan(scores), np.inf, scores)
-    living = np.flatnonzero(alive)
-    best = living[np.argsort(known[living], kind="stable")[: -(-len(living) // 2)]]
-    return np.isin(np.arange(len(scores)), best) * 1.0
-
-
-@wrong(
-    "ex05.2", "halve only those that stay", "these are the probabilities of those that stay only"
-)
-def halve(scores, alive):
-    known = np.where(np.isnan(scores), np.inf, scores)
-    living = np.flatnonzero(alive)
-    best = living[np.argsort(known[living], kind="stable")[: -(-len(living) // 2)]]
-    return np.full(len(best), 1 / len(best))
-
-
-@wrong("ex05.2", "halve positions", "these are the positions of the maps that stay:")
-def halve(scores, alive):
-    known = np.where(np.isnan(scores), np.inf, scores)
-    living = np.flatnonzero(alive)
-    best = living[np.argsort(known[living], kind="stable")[: -(-len(living) // 2)]]
-    return np.sort(best)
-
-
-@wrong(
-    "ex05.2",
-    "halve positions best first",
-    "these are the positions of the maps that stay, the best first",
-)
-def halve(scores, alive):
-    known = np.where(np.isnan(scores), np.inf, scores)
-    living = np.flatnonzero(alive)
-    best = living[np.argsort(known[living], kind="stable")[: -(-len(living) // 2)]]
-    return best
 
 
 @wrong("ex05.2", "halve printed", "this is the printed rule, with the median of all k scores")
@@ -741,22 +482,6 @@ def halve(scores, alive):
     return 2 * p * (scores <= np.median(scores))
 
 
-@wrong("ex05.2", "halve rounded", "n / 2 is rounded to the nearest")
-def halve(scores, alive):
-    known = np.where(np.isnan(scores), np.inf, scores)
-    living = np.flatnonzero(alive)
-    best = living[np.argsort(known[living], kind="stable")[: max(1, round(len(living) / 2))]]
-    return np.isin(np.arange(len(scores)), best) / len(best)
-
-
-@wrong("ex05.2", "halve rounded down", "n / 2 is rounded down, or the median itself goes: of n")
-def halve(scores, alive):
-    known = np.where(np.isnan(scores), np.inf, scores)
-    living = np.flatnonzero(alive)
-    best = living[np.argsort(known[living], kind="stable")[: max(1, len(living) // 2)]]
-    return np.isin(np.arange(len(scores)), best) / len(best)
-
-
 @wrong(
     "ex05.2",
     "halve rounded down divides by zero",
@@ -769,67 +494,11 @@ def halve(scores, alive):
     return np.array([(1 / len(best)) * (i in best) for i in range(len(scores))])
 
 
-@wrong("ex05.2", "halve rounded down to nobody", "and of one map none is left")
-def halve(scores, alive):
-    known = np.where(np.isnan(scores), np.inf, scores)
-    living = np.flatnonzero(alive)
-    best = living[np.argsort(known[living], kind="stable")[: len(living) // 2]]
-    return np.isin(np.arange(len(scores)), best) / len(best)
-
-
-@wrong("ex05.2", "halve those that go", "these are the maps that go")
-def halve(scores, alive):
-    known = np.where(np.isnan(scores), np.inf, scores)
-    living = np.flatnonzero(alive)
-    best = living[np.argsort(known[living], kind="stable")[-(-len(living) // 2) :]]
-    return np.isin(np.arange(len(scores)), best) / len(best)
-
-
 @wrong("ex05.2", "halve ties by chance", "np.argsort needs kind='stable'")
 def halve(scores, alive):
     known = np.where(np.isnan(scores), np.inf, scores)
     living = np.random.default_rng(0).permutation(np.flatnonzero(alive))
     best = living[np.argsort(known[living])[: -(-len(living) // 2)]]
-    return np.isin(np.arange(len(scores)), best) / len(best)
-
-
-@wrong("ex05.2", "halve ties last", "of equal scores those at higher positions stay")
-def halve(scores, alive):
-    known = np.where(np.isnan(scores), np.inf, scores)
-    living = np.flatnonzero(alive)[::-1]
-    best = living[np.argsort(known[living], kind="stable")[: -(-len(living) // 2)]]
-    return np.isin(np.arange(len(scores)), best) / len(best)
-
-
-@wrong("ex05.2", "halve two by k", "each p is 2 / k")
-def halve(scores, alive):
-    known = np.where(np.isnan(scores), np.inf, scores)
-    living = np.flatnonzero(alive)
-    best = living[np.argsort(known[living], kind="stable")[: -(-len(living) // 2)]]
-    return np.isin(np.arange(len(scores)), best) * 2 / len(scores)
-
-
-@wrong("ex05.2", "halve two by n", "each p is 2 / n")
-def halve(scores, alive):
-    known = np.where(np.isnan(scores), np.inf, scores)
-    living = np.flatnonzero(alive)
-    best = living[np.argsort(known[living], kind="stable")[: -(-len(living) // 2)]]
-    return np.isin(np.arange(len(scores)), best) * 2 / len(living)
-
-
-@wrong("ex05.2", "halve uniform over k", "each p is 1 / k")
-def halve(scores, alive):
-    known = np.where(np.isnan(scores), np.inf, scores)
-    living = np.flatnonzero(alive)
-    best = living[np.argsort(known[living], kind="stable")[: -(-len(living) // 2)]]
-    return np.isin(np.arange(len(scores)), best) / len(scores)
-
-
-@wrong("ex05.2", "halve worst half", "the worst half stays")
-def halve(scores, alive):
-    known = np.where(np.isnan(scores), np.inf, scores)
-    living = np.flatnonzero(alive)
-    best = living[np.argsort(-known[living], kind="stable")[: -(-len(living) // 2)]]
     return np.isin(np.arange(len(scores)), best) / len(best)
 
 
@@ -842,19 +511,48 @@ def halve(scores, alive):
     return p
 
 
+@edits("ex05.3", {
+    "weights mean of the clients": ("divided by the number of clients", "(p))", "(p)) / len(rows)"),
+    "weights no root": (r"the root is missing: it is sqrt\(tau\)", "np.sqrt(tau)", "tau"),
+    "weights no tau": ("tau is missing", "/ np.sqrt(tau)", ""),
+    "weights plus": ("the minus is missing", "-total", "total"),
+    "weights times p": ("with divide=True this multiplies by p", "scores /", "scores *"),
+    "weights linear": (r"the factor is 1 - x: it is exp\(-x\)", "np.exp(", "(1"),
+})  # fmt: skip
+def weights_round(p, rows, scores, tau, divide):
+    total = np.bincount(rows, scores / p[rows] if divide else scores, len(p))
+    new = p * np.exp(-total / np.sqrt(tau))
+    return new / new.sum()
+
+
+@edits("ex05.3", {
+    "weights not normalised": ("p is not normalised", "/ new.sum()", ""),
+    "weights divided by the changed p": ("the p that other clients have just changed",
+        "p[row]", "new[row]"),
+})  # fmt: skip
+def weights_round(p, rows, scores, tau, divide):
+    new = p.copy()
+    for row, score in zip(rows, scores, strict=True):
+        new[row] *= np.exp(-(score / p[row] if divide else score) / np.sqrt(tau))
+    return new / new.sum()
+
+
+@edits("ex05.3", {
+    "weights never divided": ("divide plays no part", "/ p[rows] if divide else scores", ""),
+    "weights always divided": ("divide=False does not divide by p", "if divide else scores", ""),
+})  # fmt: skip
+def weights_round(p, rows, scores, tau, divide):
+    new = p * np.exp(
+        -np.bincount(rows, scores / p[rows] if divide else scores, len(p)) / np.sqrt(tau)
+    )
+    return new / new.sum()
+
+
 @wrong("ex05.3", "weights last client only", "only one of them counts: each multiplies it")
 def weights_round(p, rows, scores, tau, divide):
     new = p.copy()
     new[rows] *= np.exp(-(scores / p[rows] if divide else scores) / np.sqrt(tau))
     return new / new.sum()
-
-
-@wrong("ex05.3", "weights not normalised", "p is not normalised")
-def weights_round(p, rows, scores, tau, divide):
-    new = p.copy()
-    for row, score in zip(rows, scores, strict=True):
-        new[row] *= np.exp(-(score / p[row] if divide else score) / np.sqrt(tau))
-    return new
 
 
 @wrong("ex05.3", "weights mean of a row", "the scores of a configuration are averaged")
@@ -866,61 +564,6 @@ def weights_round(p, rows, scores, tau, divide):
     return new / new.sum()
 
 
-@wrong("ex05.3", "weights mean of the clients", "divided by the number of clients")
-def weights_round(p, rows, scores, tau, divide):
-    total = np.bincount(rows, scores / p[rows] if divide else scores, len(p)) / len(rows)
-    new = p * np.exp(-total / np.sqrt(tau))
-    return new / new.sum()
-
-
-@wrong("ex05.3", "weights no root", r"the root is missing: it is sqrt\(tau\)")
-def weights_round(p, rows, scores, tau, divide):
-    total = np.bincount(rows, scores / p[rows] if divide else scores, len(p))
-    new = p * np.exp(-total / tau)
-    return new / new.sum()
-
-
-@wrong("ex05.3", "weights no tau", "tau is missing")
-def weights_round(p, rows, scores, tau, divide):
-    total = np.bincount(rows, scores / p[rows] if divide else scores, len(p))
-    new = p * np.exp(-total)
-    return new / new.sum()
-
-
-@wrong("ex05.3", "weights plus", "the minus is missing")
-def weights_round(p, rows, scores, tau, divide):
-    total = np.bincount(rows, scores / p[rows] if divide else scores, len(p))
-    new = p * np.exp(total / np.sqrt(tau))
-    return new / new.sum()
-
-
-@wrong("ex05.3", "weights never divided", "divide plays no part")
-def weights_round(p, rows, scores, tau, divide):
-    new = p * np.exp(-np.bincount(rows, scores, len(p)) / np.sqrt(tau))
-    return new / new.sum()
-
-
-@wrong("ex05.3", "weights always divided", "divide=False does not divide by p")
-def weights_round(p, rows, scores, tau, divide):
-    new = p * np.exp(-np.bincount(rows, scores / p[rows], len(p)) / np.sqrt(tau))
-    return new / new.sum()
-
-
-@wrong("ex05.3", "weights times p", "with divide=True this multiplies by p")
-def weights_round(p, rows, scores, tau, divide):
-    total = np.bincount(rows, scores * p[rows] if divide else scores, len(p))
-    new = p * np.exp(-total / np.sqrt(tau))
-    return new / new.sum()
-
-
-@wrong("ex05.3", "weights divided by the changed p", "the p that other clients have just changed")
-def weights_round(p, rows, scores, tau, divide):
-    new = p.copy()
-    for row, score in zip(rows, scores, strict=True):
-        new[row] *= np.exp(-(score / new[row] if divide else score) / np.sqrt(tau))
-    return new / new.sum()
-
-
 @wrong("ex05.3", "weights normalised each time", "have changed and that was normalised")
 def weights_round(p, rows, scores, tau, divide):
     for row, score in zip(rows, scores, strict=True):
@@ -928,13 +571,6 @@ def weights_round(p, rows, scores, tau, divide):
         new[row] *= np.exp(-(score / p[row] if divide else score) / np.sqrt(tau))
         p = new / new.sum()
     return p
-
-
-@wrong("ex05.3", "weights linear", r"the factor is 1 - x: it is exp\(-x\)")
-def weights_round(p, rows, scores, tau, divide):
-    total = np.bincount(rows, scores / p[rows] if divide else scores, len(p))
-    new = p * (1 - total / np.sqrt(tau))
-    return new / new.sum()
 
 
 @wrong("ex05.3", "weights logarithms", "these are logarithms: return the probabilities")

@@ -10,7 +10,7 @@ from fedlab_edu.oco.bandit import move
 from fedlab_edu.oco.bounds import ogd_bound
 from fedlab_edu.oco.losses import Losses
 from fedlab_edu.oco.ogd import ogd as play
-from fedlab_grade.mutants import include, right, wrong
+from fedlab_grade.mutants import edits, include, right, wrong
 
 
 @right
@@ -145,6 +145,56 @@ class measured:
         )
 
 
+@edits("ex06.1", {
+    "ogd always divided": ("points inside the ball are moved to its boundary",
+        "norm = np.linalg.norm(w)\n        if norm > radius:\n            w = w * radius / norm",
+        "w = w * radius / np.linalg.norm(w)"),
+    "ogd always of length one": ("moved to the length 1, also those inside",
+        "norm = np.linalg.norm(w)\n        if norm > radius:\n            w = w * radius / norm",
+        "w = w / np.linalg.norm(w)"),
+    "ogd c by i": ("c is divided by i", " - c *", " - c / (i + 1) *"),
+    "ogd c divides": ("this divides by c", "c * (w - z[i])", "(w - z[i]) / c"),
+    "ogd c missing": ("c is missing", " - c *", " -"),
+    "ogd clipped": ("each entry is clipped by itself",
+        "norm = np.linalg.norm(w)\n        if norm > radius:\n            w = w * radius / norm",
+        "w = np.clip(w, -radius, radius)"),
+    "ogd exchanged": ("points and total are exchanged",
+        "return points, total", "return total, points"),
+    "ogd gradient double": (r"the gradient is 2 \(w_i - z_i\): the 1/2", " - c *", " - c * 2 *"),
+    "ogd gradient sign": ("the step goes away from z_i", " (w - z[i])", " (z[i] - w)"),
+    "ogd last loss": ("the total is the last loss", "+= 0.5", "= 0.5"),
+    "ogd last result only": ("this is the result of the last step only",
+        "return points", "return w"),
+    "ogd length one": ("points outside the ball are moved to the length 1", " * radius", ""),
+    "ogd list": ("a list, expected an array", "return points", "return list(points)"),
+    "ogd loss mean of entries": ("the squares of the entries are averaged", ").sum(", ").mean("),
+    "ogd loss no half": ("the loss has no 1/2", " 0.5 *", ""),
+    "ogd loss not squared": (r"1/2 \|w - z_i\|, without the square",
+        "((w - z[i]) ** 2).sum()", "np.linalg.norm(w - z[i])"),
+    "ogd mean": ("the total is the mean of the losses",
+        "return points, total", "return points, total / len(z)"),
+    "ogd not projected": ("the points are not projected",
+        "norm = np.linalg.norm(w)\n        if norm > radius:\n            w = w * radius / norm",
+        ""),
+    "ogd nothing": (r"returned None.*(\n.*)*there is no `return`", "return points, total", ""),
+    "ogd one point missing": ("w is left out of the points", "return points", "return points[1:]"),
+    "ogd only points": ("expected the 2 values points, total",
+        "return points, total", "return points"),
+    "ogd squared norm compared": (r"\|w\|\^2 is compared with the radius", "norm >", "norm**2 >"),
+    "ogd uphill": ("the step goes away from z_i", " - c *", " + c *"),
+})  # fmt: skip
+def ogd(z, w, c, radius):
+    points, total = np.zeros(z.shape), 0.0
+    for i in range(len(z)):
+        points[i] = w
+        total += 0.5 * ((w - z[i]) ** 2).sum()
+        w = w - c * (w - z[i])
+        norm = np.linalg.norm(w)
+        if norm > radius:
+            w = w * radius / norm
+    return points, total
+
+
 @wrong("ex06.1", "ogd all after", "begin with the result of the first step")
 def ogd(z, w, c, radius):
     points, total = [], 0.0
@@ -154,91 +204,6 @@ def ogd(z, w, c, radius):
         points.append(w)
         total += ((w - z_i) ** 2).sum() / 2
     return np.array(points), total
-
-
-@wrong("ex06.1", "ogd always divided", "points inside the ball are moved to its boundary")
-def ogd(z, w, c, radius):
-    points, total = np.zeros(z.shape), 0.0
-    for i in range(len(z)):
-        points[i] = w
-        total += 0.5 * ((w - z[i]) ** 2).sum()
-        w = w - c * (w - z[i])
-        w = w * radius / np.linalg.norm(w)
-    return points, total
-
-
-@wrong("ex06.1", "ogd always of length one", "moved to the length 1, also those inside")
-def ogd(z, w, c, radius):
-    points, total = np.zeros(z.shape), 0.0
-    for i in range(len(z)):
-        points[i] = w
-        total += 0.5 * ((w - z[i]) ** 2).sum()
-        w = w - c * (w - z[i])
-        w = w / np.linalg.norm(w)
-    return points, total
-
-
-@wrong("ex06.1", "ogd c by i", "c is divided by i")
-def ogd(z, w, c, radius):
-    points, total = np.zeros(z.shape), 0.0
-    for i in range(len(z)):
-        points[i] = w
-        total += 0.5 * ((w - z[i]) ** 2).sum()
-        w = w - c / (i + 1) * (w - z[i])
-        norm = np.linalg.norm(w)
-        if norm > radius:
-            w = w * radius / norm
-    return points, total
-
-
-@wrong("ex06.1", "ogd c divides", "this divides by c")
-def ogd(z, w, c, radius):
-    points, total = np.zeros(z.shape), 0.0
-    for i in range(len(z)):
-        points[i] = w
-        total += 0.5 * ((w - z[i]) ** 2).sum()
-        w = w - (w - z[i]) / c
-        norm = np.linalg.norm(w)
-        if norm > radius:
-            w = w * radius / norm
-    return points, total
-
-
-@wrong("ex06.1", "ogd c missing", "c is missing")
-def ogd(z, w, c, radius):
-    points, total = np.zeros(z.shape), 0.0
-    for i in range(len(z)):
-        points[i] = w
-        total += 0.5 * ((w - z[i]) ** 2).sum()
-        w = w - (w - z[i])
-        norm = np.linalg.norm(w)
-        if norm > radius:
-            w = w * radius / norm
-    return points, total
-
-
-@wrong("ex06.1", "ogd clipped", "each entry is clipped by itself")
-def ogd(z, w, c, radius):
-    points, total = np.zeros(z.shape), 0.0
-    for i in range(len(z)):
-        points[i] = w
-        total += 0.5 * ((w - z[i]) ** 2).sum()
-        w = w - c * (w - z[i])
-        w = np.clip(w, -radius, radius)
-    return points, total
-
-
-@wrong("ex06.1", "ogd exchanged", "points and total are exchanged")
-def ogd(z, w, c, radius):
-    points, total = np.zeros(z.shape), 0.0
-    for i in range(len(z)):
-        points[i] = w
-        total += 0.5 * ((w - z[i]) ** 2).sum()
-        w = w - c * (w - z[i])
-        norm = np.linalg.norm(w)
-        if norm > radius:
-            w = w * radius / norm
-    return total, points
 
 
 @wrong(
@@ -295,19 +260,6 @@ def ogd(z, w, c, radius):
     return points, total
 
 
-@wrong("ex06.1", "ogd gradient double", r"the gradient is 2 \(w_i - z_i\): the 1/2")
-def ogd(z, w, c, radius):
-    points, total = np.zeros(z.shape), 0.0
-    for i in range(len(z)):
-        points[i] = w
-        total += 0.5 * ((w - z[i]) ** 2).sum()
-        w = w - c * 2 * (w - z[i])
-        norm = np.linalg.norm(w)
-        if norm > radius:
-            w = w * radius / norm
-    return points, total
-
-
 @wrong("ex06.1", "ogd gradient projected", "the gradient is projected")
 def ogd(z, w, c, radius):
     points, total = np.zeros(z.shape), 0.0
@@ -316,19 +268,6 @@ def ogd(z, w, c, radius):
         gradient = w - z[i]
         total += 0.5 * (gradient**2).sum()
         w = w - c * gradient * min(1, radius / np.linalg.norm(gradient))
-    return points, total
-
-
-@wrong("ex06.1", "ogd gradient sign", "the step goes away from z_i")
-def ogd(z, w, c, radius):
-    points, total = np.zeros(z.shape), 0.0
-    for i in range(len(z)):
-        points[i] = w
-        total += 0.5 * ((w - z[i]) ** 2).sum()
-        w = w - c * (z[i] - w)
-        norm = np.linalg.norm(w)
-        if norm > radius:
-            w = w * radius / norm
     return points, total
 
 
@@ -345,19 +284,6 @@ def ogd(z, w, c, radius):
     return points, total
 
 
-@wrong("ex06.1", "ogd last loss", "the total is the last loss")
-def ogd(z, w, c, radius):
-    points, total = np.zeros(z.shape), 0.0
-    for i in range(len(z)):
-        points[i] = w
-        total = 0.5 * ((w - z[i]) ** 2).sum()
-        w = w - c * (w - z[i])
-        norm = np.linalg.norm(w)
-        if norm > radius:
-            w = w * radius / norm
-    return points, total
-
-
 @wrong("ex06.1", "ogd last point too", "the result of the last step is there, too")
 def ogd(z, w, c, radius):
     points, total = [w], 0.0
@@ -367,84 +293,6 @@ def ogd(z, w, c, radius):
         w = w / max(1, np.linalg.norm(w) / radius)
         points.append(w)
     return np.array(points), total
-
-
-@wrong("ex06.1", "ogd last result only", "this is the result of the last step only")
-def ogd(z, w, c, radius):
-    points, total = np.zeros(z.shape), 0.0
-    for i in range(len(z)):
-        points[i] = w
-        total += 0.5 * ((w - z[i]) ** 2).sum()
-        w = w - c * (w - z[i])
-        norm = np.linalg.norm(w)
-        if norm > radius:
-            w = w * radius / norm
-    return w, total
-
-
-@wrong("ex06.1", "ogd length one", "points outside the ball are moved to the length 1")
-def ogd(z, w, c, radius):
-    points, total = np.zeros(z.shape), 0.0
-    for i in range(len(z)):
-        points[i] = w
-        total += 0.5 * ((w - z[i]) ** 2).sum()
-        w = w - c * (w - z[i])
-        norm = np.linalg.norm(w)
-        if norm > radius:
-            w = w / norm
-    return points, total
-
-
-@wrong("ex06.1", "ogd list", "a list, expected an array")
-def ogd(z, w, c, radius):
-    points, total = np.zeros(z.shape), 0.0
-    for i in range(len(z)):
-        points[i] = w
-        total += 0.5 * ((w - z[i]) ** 2).sum()
-        w = w - c * (w - z[i])
-        norm = np.linalg.norm(w)
-        if norm > radius:
-            w = w * radius / norm
-    return list(points), total
-
-
-@wrong("ex06.1", "ogd loss mean of entries", "the squares of the entries are averaged")
-def ogd(z, w, c, radius):
-    points, total = np.zeros(z.shape), 0.0
-    for i in range(len(z)):
-        points[i] = w
-        total += 0.5 * ((w - z[i]) ** 2).mean()
-        w = w - c * (w - z[i])
-        norm = np.linalg.norm(w)
-        if norm > radius:
-            w = w * radius / norm
-    return points, total
-
-
-@wrong("ex06.1", "ogd loss no half", "the loss has no 1/2")
-def ogd(z, w, c, radius):
-    points, total = np.zeros(z.shape), 0.0
-    for i in range(len(z)):
-        points[i] = w
-        total += ((w - z[i]) ** 2).sum()
-        w = w - c * (w - z[i])
-        norm = np.linalg.norm(w)
-        if norm > radius:
-            w = w * radius / norm
-    return points, total
-
-
-@wrong("ex06.1", "ogd loss not squared", r"1/2 \|w - z_i\|, without the square")
-def ogd(z, w, c, radius):
-    points, total = np.zeros(z.shape), 0.0
-    for i in range(len(z)):
-        points[i] = w
-        total += 0.5 * np.linalg.norm(w - z[i])
-        w = w - c * (w - z[i])
-        norm = np.linalg.norm(w)
-        if norm > radius:
-            w = w * radius / norm
-    return points, total
 
 
 @wrong("ex06.1", "ogd losses", "these are the losses")
@@ -458,71 +306,10 @@ def ogd(z, w, c, radius):
     return np.array(points), np.array(losses)
 
 
-@wrong("ex06.1", "ogd mean", "the total is the mean of the losses")
-def ogd(z, w, c, radius):
-    points, total = np.zeros(z.shape), 0.0
-    for i in range(len(z)):
-        points[i] = w
-        total += 0.5 * ((w - z[i]) ** 2).sum()
-        w = w - c * (w - z[i])
-        norm = np.linalg.norm(w)
-        if norm > radius:
-            w = w * radius / norm
-    return points, total / len(z)
-
-
 @wrong("ex06.1", "ogd no step", "no step is taken")
 def ogd(z, w, c, radius):
     losses = ((w - z) ** 2).sum(1) / 2
     return np.tile(w, (len(z), 1)), losses.sum()
-
-
-@wrong("ex06.1", "ogd not projected", "the points are not projected")
-def ogd(z, w, c, radius):
-    points, total = np.zeros(z.shape), 0.0
-    for i in range(len(z)):
-        points[i] = w
-        total += 0.5 * ((w - z[i]) ** 2).sum()
-        w = w - c * (w - z[i])
-    return points, total
-
-
-@wrong("ex06.1", "ogd nothing", r"returned None.*(\n.*)*there is no `return`")
-def ogd(z, w, c, radius):
-    points, total = np.zeros(z.shape), 0.0
-    for i in range(len(z)):
-        points[i] = w
-        total += 0.5 * ((w - z[i]) ** 2).sum()
-        w = w - c * (w - z[i])
-        norm = np.linalg.norm(w)
-        if norm > radius:
-            w = w * radius / norm
-
-
-@wrong("ex06.1", "ogd one point missing", "w is left out of the points")
-def ogd(z, w, c, radius):
-    points, total = np.zeros(z.shape), 0.0
-    for i in range(len(z)):
-        points[i] = w
-        total += 0.5 * ((w - z[i]) ** 2).sum()
-        w = w - c * (w - z[i])
-        norm = np.linalg.norm(w)
-        if norm > radius:
-            w = w * radius / norm
-    return points[1:], total
-
-
-@wrong("ex06.1", "ogd only points", "expected the 2 values points, total")
-def ogd(z, w, c, radius):
-    points, total = np.zeros(z.shape), 0.0
-    for i in range(len(z)):
-        points[i] = w
-        total += 0.5 * ((w - z[i]) ** 2).sum()
-        w = w - c * (w - z[i])
-        norm = np.linalg.norm(w)
-        if norm > radius:
-            w = w * radius / norm
-    return points
 
 
 @wrong("ex06.1", "ogd projected before", "the projection comes before the step only")
@@ -617,19 +404,6 @@ def ogd(z, w, c, radius):
     return np.array(points), total
 
 
-@wrong("ex06.1", "ogd squared norm compared", r"\|w\|\^2 is compared with the radius")
-def ogd(z, w, c, radius):
-    points, total = np.zeros(z.shape), 0.0
-    for i in range(len(z)):
-        points[i] = w
-        total += 0.5 * ((w - z[i]) ** 2).sum()
-        w = w - c * (w - z[i])
-        norm = np.linalg.norm(w)
-        if norm**2 > radius:
-            w = w * radius / norm
-    return points, total
-
-
 @wrong("ex06.1", "ogd suffers after", "suffered after the step, at the next point")
 def ogd(z, w, c, radius):
     points, total = [], 0.0
@@ -639,19 +413,6 @@ def ogd(z, w, c, radius):
         w = w / max(1, np.linalg.norm(w) / radius)
         total += ((w - z_i) ** 2).sum() / 2
     return np.array(points), total
-
-
-@wrong("ex06.1", "ogd uphill", "the step goes away from z_i")
-def ogd(z, w, c, radius):
-    points, total = np.zeros(z.shape), 0.0
-    for i in range(len(z)):
-        points[i] = w
-        total += 0.5 * ((w - z[i]) ** 2).sum()
-        w = w + c * (w - z[i])
-        norm = np.linalg.norm(w)
-        if norm > radius:
-            w = w * radius / norm
-    return points, total
 
 
 @wrong("ex06.1", "ogd zero division", "it may be 0, so divide only where")
@@ -665,57 +426,52 @@ def ogd(z, w, c, radius):
     return np.array(points), total
 
 
-@wrong("ex06.2", "bandit all arms", "all arms move, each by eta loss over its own p")
-def bandit_step(z, arm, loss, eta):
-    z = z - eta * loss / np.exp(z)
-    return z - np.logaddexp.reduce(z)
-
-
-@wrong("ex06.2", "bandit all but one", "the arm gets likelier with a loss")
-def bandit_step(z, arm, loss, eta):
-    other = np.arange(len(z)) != arm
-    z = z - other * eta * loss / np.exp(z[arm])
-    return z - np.logaddexp.reduce(z)
-
-
-@wrong("ex06.2", "bandit all by the same", "no entry has changed")
-def bandit_step(z, arm, loss, eta):
-    z = z - eta * loss / np.exp(z[arm])
-    return z - np.logaddexp.reduce(z)
-
-
-@wrong("ex06.2", "bandit arm from one", "the arms are counted from 1 here")
-def bandit_step(z, arm, loss, eta):
-    z = z.copy()
-    z[arm - 1] -= eta * loss / np.exp(z[arm])
-    return z - np.logaddexp.reduce(z)
-
-
-@wrong("ex06.2", "bandit divided by log", "the loss is divided by z_a")
-def bandit_step(z, arm, loss, eta):
-    z = z.copy()
-    z[arm] -= eta * loss / z[arm]
-    return z - np.logaddexp.reduce(z)
-
-
-@wrong("ex06.2", "bandit divided by sum", "the entries of z are divided by their sum")
+@edits("ex06.2", {
+    "bandit all arms": ("all arms move, each by eta loss over its own p",
+        ".copy()\n    z[arm] -= eta * loss / np.exp(z[arm])", "- eta * loss / np.exp(z)"),
+    "bandit all but one": ("the arm gets likelier with a loss",
+        "z = z.copy()\n    z[arm] -=", "other = np.arange(len(z)) != arm\n    z = z - other *"),
+    "bandit all by the same": ("no entry has changed", ".copy()\n    z[arm] -=", "-"),
+    "bandit arm from one": ("the arms are counted from 1 here", "[arm] -=", "[arm - 1] -="),
+    "bandit divided by log": ("the loss is divided by z_a", "np.exp(z[arm])", "z[arm]"),
+    "bandit divided by sum": ("the entries of z are divided by their sum",
+        "- np.logaddexp.reduce(z)", "/ z.sum()"),
+    "bandit divided outside": (r"p_a exp\(-eta loss\) is divided by p_a",
+        "-= eta * loss / np.exp(z[arm])", "= z[arm] - eta * loss - z[arm]"),
+    "bandit first arm": ("arm a plays no part",
+        "[arm] -= eta * loss / np.exp(z[arm])", "[0] -= eta * loss / np.exp(z[0])"),
+    "bandit in place": ("changed its argument z.*make a copy", "= z.copy()\n    z", ""),
+    "bandit list": ("a list, expected an array",
+        "z - np.logaddexp.reduce(z)", "list(z - np.logaddexp.reduce(z))"),
+    "bandit max forgotten": ("the largest entry is subtracted only in exp",
+        "logaddexp.reduce(z)", "log(np.exp(z - z.max()).sum())"),
+    "bandit minus max": ("the largest entry is subtracted: subtract the log",
+        "np.logaddexp.reduce(z)", "z.max()"),
+    "bandit minus sum of exp": ("the sum of exp is subtracted",
+        "logaddexp.reduce(z)", "exp(z).sum()"),
+    "bandit no eta": ("eta is missing", " eta *", ""),
+    "bandit no probability": ("the loss is not divided by p_a", "/ np.exp(z[arm])", ""),
+    "bandit not normalised": ("the result is not normalised", "- np.logaddexp.reduce(z)", ""),
+    "bandit nothing": ("there is no `return`", "return z -", "z -="),
+    "bandit overflow": ("subtract the largest one before exp",
+        "logaddexp.reduce(z)", "log(np.exp(z).sum())"),
+    "bandit own entry normalised": ("only the entry of the arm that was played is normalised",
+        "return z - np.logaddexp.reduce(z)", "z[arm] -= np.logaddexp.reduce(z)\n    return z"),
+    "bandit own entry only": ("only the arm's own entry came back", "z - np", "z[arm] - np"),
+    "bandit p returned": ("this is p: return its logarithm",
+        "z - np.logaddexp.reduce(z)", "np.exp(z - np.logaddexp.reduce(z))"),
+    "bandit plus logsumexp": ("the log of the sum of exp is added", "z - np", "z + np"),
+    "bandit powers returned": ("this is p, not yet divided by the sum",
+        "z - np.logaddexp.reduce", "np.exp"),
+    "bandit sign": ("the arm gets likelier with a loss", "-= eta", "+= eta"),
+    "bandit times probability": ("the loss is multiplied by p_a", "loss /", "loss *"),
+    "bandit uniform": ("multiplied by k, as if p were uniform", "/ np.exp(z[arm])", "* len(z)"),
+    "bandit z times exp": ("z_a is multiplied by exp",
+        "-= eta * loss / np.exp(z[arm])", "*= np.exp(-eta * loss / np.exp(z[arm]))"),
+})  # fmt: skip
 def bandit_step(z, arm, loss, eta):
     z = z.copy()
     z[arm] -= eta * loss / np.exp(z[arm])
-    return z / z.sum()
-
-
-@wrong("ex06.2", "bandit divided outside", r"p_a exp\(-eta loss\) is divided by p_a")
-def bandit_step(z, arm, loss, eta):
-    z = z.copy()
-    z[arm] = z[arm] - eta * loss - z[arm]
-    return z - np.logaddexp.reduce(z)
-
-
-@wrong("ex06.2", "bandit first arm", "arm a plays no part")
-def bandit_step(z, arm, loss, eta):
-    z = z.copy()
-    z[0] -= eta * loss / np.exp(z[0])
     return z - np.logaddexp.reduce(z)
 
 
@@ -724,19 +480,6 @@ def bandit_step(z, arm, loss, eta):
     p = np.exp(z)
     p[arm] *= np.exp(-eta * loss / p[arm])
     return np.log(p / p.sum())
-
-
-@wrong("ex06.2", "bandit in place", "changed its argument z.*make a copy")
-def bandit_step(z, arm, loss, eta):
-    z[arm] -= eta * loss / np.exp(z[arm])
-    return z - np.logaddexp.reduce(z)
-
-
-@wrong("ex06.2", "bandit list", "a list, expected an array")
-def bandit_step(z, arm, loss, eta):
-    z = z.copy()
-    z[arm] -= eta * loss / np.exp(z[arm])
-    return list(z - np.logaddexp.reduce(z))
 
 
 @wrong("ex06.2", "bandit math exp", "exp of a large number is too large")
@@ -761,107 +504,11 @@ def bandit_step(z, arm, loss, eta):
     return z - math.log(sum(math.exp(x) for x in z))
 
 
-@wrong("ex06.2", "bandit max forgotten", "the largest entry is subtracted only in exp")
-def bandit_step(z, arm, loss, eta):
-    z = z.copy()
-    z[arm] -= eta * loss / np.exp(z[arm])
-    return z - np.log(np.exp(z - z.max()).sum())
-
-
-@wrong("ex06.2", "bandit minus max", "the largest entry is subtracted: subtract the log")
-def bandit_step(z, arm, loss, eta):
-    z = z.copy()
-    z[arm] -= eta * loss / np.exp(z[arm])
-    return z - z.max()
-
-
-@wrong("ex06.2", "bandit minus sum of exp", "the sum of exp is subtracted")
-def bandit_step(z, arm, loss, eta):
-    z = z.copy()
-    z[arm] -= eta * loss / np.exp(z[arm])
-    return z - np.exp(z).sum()
-
-
-@wrong("ex06.2", "bandit no eta", "eta is missing")
-def bandit_step(z, arm, loss, eta):
-    z = z.copy()
-    z[arm] -= loss / np.exp(z[arm])
-    return z - np.logaddexp.reduce(z)
-
-
-@wrong("ex06.2", "bandit no probability", "the loss is not divided by p_a")
-def bandit_step(z, arm, loss, eta):
-    z = z.copy()
-    z[arm] -= eta * loss
-    return z - np.logaddexp.reduce(z)
-
-
-@wrong("ex06.2", "bandit not normalised", "the result is not normalised")
-def bandit_step(z, arm, loss, eta):
-    z = z.copy()
-    z[arm] -= eta * loss / np.exp(z[arm])
-    return z
-
-
-@wrong("ex06.2", "bandit nothing", "there is no `return`")
-def bandit_step(z, arm, loss, eta):
-    z = z.copy()
-    z[arm] -= eta * loss / np.exp(z[arm])
-    z -= np.logaddexp.reduce(z)
-
-
-@wrong("ex06.2", "bandit overflow", "subtract the largest one before exp")
-def bandit_step(z, arm, loss, eta):
-    z = z.copy()
-    z[arm] -= eta * loss / np.exp(z[arm])
-    return z - np.log(np.exp(z).sum())
-
-
-@wrong(
-    "ex06.2",
-    "bandit own entry normalised",
-    "only the entry of the arm that was played is normalised",
-)
-def bandit_step(z, arm, loss, eta):
-    z = z.copy()
-    z[arm] -= eta * loss / np.exp(z[arm])
-    z[arm] -= np.logaddexp.reduce(z)
-    return z
-
-
-@wrong("ex06.2", "bandit own entry only", "only the arm's own entry came back")
-def bandit_step(z, arm, loss, eta):
-    z = z.copy()
-    z[arm] -= eta * loss / np.exp(z[arm])
-    return z[arm] - np.logaddexp.reduce(z)
-
-
 @wrong("ex06.2", "bandit p by sum", "this is p, divided by its sum")
 def bandit_step(z, arm, loss, eta):
     p = np.exp(z)
     p[arm] *= np.exp(-eta * loss / p[arm])
     return p / p.sum()
-
-
-@wrong("ex06.2", "bandit p returned", "this is p: return its logarithm")
-def bandit_step(z, arm, loss, eta):
-    z = z.copy()
-    z[arm] -= eta * loss / np.exp(z[arm])
-    return np.exp(z - np.logaddexp.reduce(z))
-
-
-@wrong("ex06.2", "bandit plus logsumexp", "the log of the sum of exp is added")
-def bandit_step(z, arm, loss, eta):
-    z = z.copy()
-    z[arm] -= eta * loss / np.exp(z[arm])
-    return z + np.logaddexp.reduce(z)
-
-
-@wrong("ex06.2", "bandit powers returned", "this is p, not yet divided by the sum")
-def bandit_step(z, arm, loss, eta):
-    z = z.copy()
-    z[arm] -= eta * loss / np.exp(z[arm])
-    return np.exp(z)
 
 
 @wrong("ex06.2", "bandit probability after", "the p_a from after the step")
@@ -871,13 +518,6 @@ def bandit_step(z, arm, loss, eta):
     after -= np.logaddexp.reduce(after)
     z = z.copy()
     z[arm] -= eta * loss / np.exp(after[arm])
-    return z - np.logaddexp.reduce(z)
-
-
-@wrong("ex06.2", "bandit sign", "the arm gets likelier with a loss")
-def bandit_step(z, arm, loss, eta):
-    z = z.copy()
-    z[arm] += eta * loss / np.exp(z[arm])
     return z - np.logaddexp.reduce(z)
 
 
@@ -891,46 +531,50 @@ def bandit_step(z, arm, loss, eta):
     return z - z.max() - np.log(np.exp(z - z.max()).sum())
 
 
-@wrong("ex06.2", "bandit times probability", "the loss is multiplied by p_a")
-def bandit_step(z, arm, loss, eta):
-    z = z.copy()
-    z[arm] -= eta * loss * np.exp(z[arm])
-    return z - np.logaddexp.reduce(z)
-
-
-@wrong("ex06.2", "bandit uniform", "multiplied by k, as if p were uniform")
-def bandit_step(z, arm, loss, eta):
-    z = z.copy()
-    z[arm] -= eta * loss * len(z)
-    return z - np.logaddexp.reduce(z)
-
-
-@wrong("ex06.2", "bandit z times exp", "z_a is multiplied by exp")
-def bandit_step(z, arm, loss, eta):
-    z = z.copy()
-    z[arm] *= np.exp(-eta * loss / np.exp(z[arm]))
-    return z - np.logaddexp.reduce(z)
-
-
-@wrong("ex06.3", "best all bounds", "these are the means of all step sizes")
+@edits("ex06.3", {
+    "best all bounds": ("these are the means of all step sizes", "[j], j", ", j"),
+    "best argmax": ("this is the largest of the step sizes' means", "argmin", "argmax"),
+    "best best of all": ("this is the bound for the best of all step sizes",
+        "bounds[j]", "np.sqrt(m * (distances**2).mean()) * G"),
+    "best exchanged": ("bound and j are exchanged", "bounds[j], j", "j, bounds[j]"),
+    "best first not halved": ("the first term is not divided by 2", "(2 * c)", "c"),
+    "best first step": ("this is the first step size's", "bounds.argmin()", "0"),
+    "best g not squared": ("G is not squared", "* G**2", "* G"),
+    "best in place": ("changed its argument distances.*make a copy",
+        "bounds = (distances**2)", "distances *= distances\n    bounds = distances"),
+    "best j float": (r"the float \d\.0, expected an int", "[j], j", "[j], float(j)"),
+    "best j from one": ("j is counted from 1", "[j], j", "[j], j + 1"),
+    "best j is c": ("j is the step size", "[j], j", "[j], c[j]"),
+    "best j of argmax": ("j is that of the largest mean",
+        "j = bounds.argmin()\n    return bounds[j], j", "return bounds.min(), bounds.argmax()"),
+    "best j sorted": ("the position among the sorted step sizes",
+        "bounds =", "c = np.sort(c)\n    bounds ="),
+    "best j sorted down": ("from the largest on", "bounds =", "c = np.sort(c)[::-1]\n    bounds ="),
+    "best kappa one": ("as in the paper", "**2 / 2", "**2"),
+    "best largest step": ("this is the largest step size's", "bounds.argmin", "c.argmax"),
+    "best last of equal": ("of equal ones this is the last",
+        "bounds.", "len(c) - 1 - bounds[::-1]."),
+    "best last step": ("this is the last step size's", "bounds.argmin()", "len(c) - 1"),
+    "best nearest step": ("the step size nearest to the best of all",
+        "j = bounds", "best = np.sqrt((distances**2).mean() / m) / G\n    j = abs(c - best)"),
+    "best no first term": ("the first term is missing", " (distances**2).mean() / (2 * c) +", ""),
+    "best no g": ("G is missing in c m", " * G**2", ""),
+    "best no m": ("m is missing in c m", " * m *", " *"),
+    "best no second term": ("the second term is missing", "+ c * m * G**2 / 2", ""),
+    "best not squared": ("the distances are not squared", "(distances**2)", "distances"),
+    "best nothing halved": ("no term is divided by 2",
+        "(2 * c) + c * m * G**2 /", "c + c * m * G**"),
+    "best only bound": ("expected the 2 values bound, j", "[j], j", "[j]"),
+    "best smallest step": ("this is the smallest step size's", "bounds.", "c."),
+    "best square of mean": ("the mean of the distances is squared",
+        "(distances**2).mean()", "distances.mean() ** 2"),
+    "best sum of squares": ("the squares of the distances are added up", "mean()", "sum()"),
+    "best times c": (r"distance\^2 / 2 times c", "(2 * c)", "2 * c"),
+})  # fmt: skip
 def best_step(distances, c, G, m):
     bounds = (distances**2).mean() / (2 * c) + c * m * G**2 / 2
     j = bounds.argmin()
-    return bounds, j
-
-
-@wrong("ex06.3", "best argmax", "this is the largest of the step sizes' means")
-def best_step(distances, c, G, m):
-    bounds = (distances**2).mean() / (2 * c) + c * m * G**2 / 2
-    j = bounds.argmax()
     return bounds[j], j
-
-
-@wrong("ex06.3", "best best of all", "this is the bound for the best of all step sizes")
-def best_step(distances, c, G, m):
-    bounds = (distances**2).mean() / (2 * c) + c * m * G**2 / 2
-    j = bounds.argmin()
-    return np.sqrt(m * (distances**2).mean()) * G, j
 
 
 @wrong("ex06.3", "best best of most", "j is the best step size of most tasks")
@@ -941,176 +585,12 @@ def best_step(distances, c, G, m):
     return bounds[j], j
 
 
-@wrong("ex06.3", "best exchanged", "bound and j are exchanged")
-def best_step(distances, c, G, m):
-    bounds = (distances**2).mean() / (2 * c) + c * m * G**2 / 2
-    j = bounds.argmin()
-    return j, bounds[j]
-
-
-@wrong("ex06.3", "best first not halved", "the first term is not divided by 2")
-def best_step(distances, c, G, m):
-    bounds = (distances**2).mean() / c + c * m * G**2 / 2
-    j = bounds.argmin()
-    return bounds[j], j
-
-
-@wrong("ex06.3", "best first step", "this is the first step size's")
-def best_step(distances, c, G, m):
-    bounds = (distances**2).mean() / (2 * c) + c * m * G**2 / 2
-    j = 0
-    return bounds[j], j
-
-
-@wrong("ex06.3", "best g not squared", "G is not squared")
-def best_step(distances, c, G, m):
-    bounds = (distances**2).mean() / (2 * c) + c * m * G / 2
-    j = bounds.argmin()
-    return bounds[j], j
-
-
-@wrong("ex06.3", "best in place", "changed its argument distances.*make a copy")
-def best_step(distances, c, G, m):
-    distances *= distances
-    bounds = distances.mean() / (2 * c) + c * m * G**2 / 2
-    j = bounds.argmin()
-    return bounds[j], j
-
-
-@wrong("ex06.3", "best j float", r"the float \d\.0, expected an int")
-def best_step(distances, c, G, m):
-    bounds = (distances**2).mean() / (2 * c) + c * m * G**2 / 2
-    j = bounds.argmin()
-    return bounds[j], float(j)
-
-
-@wrong("ex06.3", "best j from one", "j is counted from 1")
-def best_step(distances, c, G, m):
-    bounds = (distances**2).mean() / (2 * c) + c * m * G**2 / 2
-    j = bounds.argmin()
-    return bounds[j], j + 1
-
-
-@wrong("ex06.3", "best j is c", "j is the step size")
-def best_step(distances, c, G, m):
-    bounds = (distances**2).mean() / (2 * c) + c * m * G**2 / 2
-    j = bounds.argmin()
-    return bounds[j], c[j]
-
-
-@wrong("ex06.3", "best j of argmax", "j is that of the largest mean")
-def best_step(distances, c, G, m):
-    bounds = (distances**2).mean() / (2 * c) + c * m * G**2 / 2
-    return bounds.min(), bounds.argmax()
-
-
-@wrong("ex06.3", "best j sorted", "the position among the sorted step sizes")
-def best_step(distances, c, G, m):
-    c = np.sort(c)
-    bounds = (distances**2).mean() / (2 * c) + c * m * G**2 / 2
-    j = bounds.argmin()
-    return bounds[j], j
-
-
-@wrong("ex06.3", "best j sorted down", "from the largest on")
-def best_step(distances, c, G, m):
-    c = np.sort(c)[::-1]
-    bounds = (distances**2).mean() / (2 * c) + c * m * G**2 / 2
-    j = bounds.argmin()
-    return bounds[j], j
-
-
-@wrong("ex06.3", "best kappa one", "as in the paper")
-def best_step(distances, c, G, m):
-    bounds = (distances**2).mean() / (2 * c) + c * m * G**2
-    j = bounds.argmin()
-    return bounds[j], j
-
-
-@wrong("ex06.3", "best largest step", "this is the largest step size's")
-def best_step(distances, c, G, m):
-    bounds = (distances**2).mean() / (2 * c) + c * m * G**2 / 2
-    j = c.argmax()
-    return bounds[j], j
-
-
-@wrong("ex06.3", "best last of equal", "of equal ones this is the last")
-def best_step(distances, c, G, m):
-    bounds = (distances**2).mean() / (2 * c) + c * m * G**2 / 2
-    j = len(c) - 1 - bounds[::-1].argmin()
-    return bounds[j], j
-
-
-@wrong("ex06.3", "best last step", "this is the last step size's")
-def best_step(distances, c, G, m):
-    bounds = (distances**2).mean() / (2 * c) + c * m * G**2 / 2
-    j = len(c) - 1
-    return bounds[j], j
-
-
 @wrong("ex06.3", "best least task", "this is the least over the tasks")
 def best_step(distances, c, G, m):
     table = distances[:, None] ** 2 / (2 * c) + c * m * G**2 / 2
     bounds = table.min(0)
     j = bounds.argmin()
     return bounds[j], j
-
-
-@wrong("ex06.3", "best nearest step", "the step size nearest to the best of all")
-def best_step(distances, c, G, m):
-    bounds = (distances**2).mean() / (2 * c) + c * m * G**2 / 2
-    best = np.sqrt((distances**2).mean() / m) / G
-    j = abs(c - best).argmin()
-    return bounds[j], j
-
-
-@wrong("ex06.3", "best no first term", "the first term is missing")
-def best_step(distances, c, G, m):
-    bounds = c * m * G**2 / 2
-    j = bounds.argmin()
-    return bounds[j], j
-
-
-@wrong("ex06.3", "best no g", "G is missing in c m")
-def best_step(distances, c, G, m):
-    bounds = (distances**2).mean() / (2 * c) + c * m / 2
-    j = bounds.argmin()
-    return bounds[j], j
-
-
-@wrong("ex06.3", "best no m", "m is missing in c m")
-def best_step(distances, c, G, m):
-    bounds = (distances**2).mean() / (2 * c) + c * G**2 / 2
-    j = bounds.argmin()
-    return bounds[j], j
-
-
-@wrong("ex06.3", "best no second term", "the second term is missing")
-def best_step(distances, c, G, m):
-    bounds = (distances**2).mean() / (2 * c)
-    j = bounds.argmin()
-    return bounds[j], j
-
-
-@wrong("ex06.3", "best not squared", "the distances are not squared")
-def best_step(distances, c, G, m):
-    bounds = distances.mean() / (2 * c) + c * m * G**2 / 2
-    j = bounds.argmin()
-    return bounds[j], j
-
-
-@wrong("ex06.3", "best nothing halved", "no term is divided by 2")
-def best_step(distances, c, G, m):
-    bounds = (distances**2).mean() / c + c * m * G**2
-    j = bounds.argmin()
-    return bounds[j], j
-
-
-@wrong("ex06.3", "best only bound", "expected the 2 values bound, j")
-def best_step(distances, c, G, m):
-    bounds = (distances**2).mean() / (2 * c) + c * m * G**2 / 2
-    j = bounds.argmin()
-    return bounds[j]
 
 
 @wrong("ex06.3", "best own steps", "each task has its own step size here, though j is right")
@@ -1144,38 +624,10 @@ def best_step(distances, c, G, m):
     return table.min(), table.argmin()
 
 
-@wrong("ex06.3", "best smallest step", "this is the smallest step size's")
-def best_step(distances, c, G, m):
-    bounds = (distances**2).mean() / (2 * c) + c * m * G**2 / 2
-    j = c.argmin()
-    return bounds[j], j
-
-
-@wrong("ex06.3", "best square of mean", "the mean of the distances is squared")
-def best_step(distances, c, G, m):
-    bounds = distances.mean() ** 2 / (2 * c) + c * m * G**2 / 2
-    j = bounds.argmin()
-    return bounds[j], j
-
-
 @wrong("ex06.3", "best sum", "this is the sum over the tasks")
 def best_step(distances, c, G, m):
     table = distances[:, None] ** 2 / (2 * c) + c * m * G**2 / 2
     bounds = table.sum(0)
-    j = bounds.argmin()
-    return bounds[j], j
-
-
-@wrong("ex06.3", "best sum of squares", "the squares of the distances are added up")
-def best_step(distances, c, G, m):
-    bounds = (distances**2).sum() / (2 * c) + c * m * G**2 / 2
-    j = bounds.argmin()
-    return bounds[j], j
-
-
-@wrong("ex06.3", "best times c", r"distance\^2 / 2 times c")
-def best_step(distances, c, G, m):
-    bounds = (distances**2).mean() / 2 * c + c * m * G**2 / 2
     j = bounds.argmin()
     return bounds[j], j
 

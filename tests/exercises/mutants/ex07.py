@@ -8,7 +8,7 @@ from torch.nn.functional import cross_entropy
 
 from fedlab_edu.tuners.fedtune import credit as rules
 from fedlab_edu.tuners.fedtune.theory import expected
-from fedlab_grade.mutants import include, right, wrong
+from fedlab_grade.mutants import edits, include, right, wrong
 
 
 @right
@@ -161,43 +161,56 @@ def log_softmax(a):
     return a - np.logaddexp.reduce(a, axis=-1)[..., None]
 
 
-@wrong("ex07.1", "credit d by number", "d is divided by N in place")
+@edits("ex07.1", {
+    "credit d by number": ("d is divided by N in place",
+        "q[:, None, None] * outputs", "outputs / len(q)"),
+    "credit d mean over classes": ("d is averaged over the classes, too",
+        "sum(2).mean(1)", "mean((1, 2))"),
+    "credit d of each point": ("d is that of each point", ".mean(1)", ""),
+    "credit d of ensemble": ("d has the ensemble's outputs for each client", "* outputs", "* F"),
+    "credit d sum": ("d is the sum over the points", "2).mean(1", "(1, 2)"),
+    "credit eps in log": ("a small number is added inside the log",
+        "(right * log_p).sum(1)", "np.log((right * np.exp(log_p)).sum(1) + 1e-12)"),
+    "credit exchanged": ("loss and d are exchanged",
+        "-(right * log_p).sum(1).mean(), d", "d, -(right * log_p).sum(1).mean()"),
+    "credit label only": ("d has the entry of the label only",
+        "np.exp(log_p) -", "(np.exp(log_p) - 1) *"),
+    "credit log of mean": ("the loss is the log of a mean",
+        "(right * log_p).sum(1).mean()", "np.log((right * np.exp(log_p)).sum(1).mean())"),
+    "credit log of p": ("its log infinite: .* the log of the sum of exp(?!,)",
+        "(right * log_p).sum(1)", "np.log((right * np.exp(log_p)).sum(1))"),
+    "credit log of p times 0": ("0 times infinity is no number",
+        "* log_p", "* np.log(np.exp(log_p))"),
+    "credit loss mean over classes": ("the loss is averaged over the classes, too", "sum(1).", ""),
+    "credit loss of each point": ("these are the losses of the points", ".mean()", ""),
+    "credit loss sign": ("the loss has the wrong sign", "return -", "return"),
+    "credit loss sum": ("the loss is the sum over the points", "1).mean(", ""),
+    "credit means over classes": ("loss and d are averaged over the classes, too",
+        "sum(2).mean(1)\n    return -(right * log_p).sum(1)",
+        "mean((1, 2))\n    return -(right * log_p)"),
+    "credit no log": ("the loss has no logarithm", "* log_p", "* np.exp(log_p)"),
+    "credit no onehot": (r"onehot\(y\) is forgotten in d", "- right", ""),
+    "credit no q in d": ("q_i is forgotten in d", "q[:, None, None] *", ""),
+    "credit no q in f": ("q is forgotten in F",
+        'np.einsum("i,imc->mc", q, outputs)', "outputs.sum(0)"),
+    "credit no softmax": ("the softmax is forgotten in d", " np.exp(log_p)", ""),
+    "credit overflow": ("exp of a large number",
+        "logaddexp.reduce(F, axis=1)", "log(np.exp(F).sum(1))"),
+    "credit plain mean": ("F is the plain mean of the outputs: it",
+        'np.einsum("i,imc->mc", q, outputs)', "outputs.mean(0)"),
+    "credit sign": ("this is the credit, -d", "np.exp(log_p) - right", "right - np.exp(log_p)"),
+    "credit slope of logits": (r"the slope is F - onehot\(y\) here", "np.exp(log_p)", "F"),
+    "credit softmax over points": ("the softmax is taken over the points", "1)[:, None]", "0)"),
+    "credit sums": ("loss and d are sums over the points",
+        "(2).mean(1)\n    return -(right * log_p).sum(1).mean",
+        "((1, 2))\n    return -(right * log_p).sum"),
+})  # fmt: skip
 def credit(outputs, q, y):
     F = np.einsum("i,imc->mc", q, outputs)
     log_p = F - np.logaddexp.reduce(F, axis=1)[:, None]
     right = np.eye(F.shape[1])[y]
     slope = np.exp(log_p) - right
-    d = (outputs / len(q) * slope).sum(2).mean(1)
-    return -(right * log_p).sum(1).mean(), d
-
-
-@wrong("ex07.1", "credit d mean over classes", "d is averaged over the classes, too")
-def credit(outputs, q, y):
-    F = np.einsum("i,imc->mc", q, outputs)
-    log_p = F - np.logaddexp.reduce(F, axis=1)[:, None]
-    right = np.eye(F.shape[1])[y]
-    slope = np.exp(log_p) - right
-    d = (q[:, None, None] * outputs * slope).mean((1, 2))
-    return -(right * log_p).sum(1).mean(), d
-
-
-@wrong("ex07.1", "credit d of each point", "d is that of each point")
-def credit(outputs, q, y):
-    F = np.einsum("i,imc->mc", q, outputs)
-    log_p = F - np.logaddexp.reduce(F, axis=1)[:, None]
-    right = np.eye(F.shape[1])[y]
-    slope = np.exp(log_p) - right
-    d = (q[:, None, None] * outputs * slope).sum(2)
-    return -(right * log_p).sum(1).mean(), d
-
-
-@wrong("ex07.1", "credit d of ensemble", "d has the ensemble's outputs for each client")
-def credit(outputs, q, y):
-    F = np.einsum("i,imc->mc", q, outputs)
-    log_p = F - np.logaddexp.reduce(F, axis=1)[:, None]
-    right = np.eye(F.shape[1])[y]
-    slope = np.exp(log_p) - right
-    d = (q[:, None, None] * F * slope).sum(2).mean(1)
+    d = (q[:, None, None] * outputs * slope).sum(2).mean(1)
     return -(right * log_p).sum(1).mean(), d
 
 
@@ -236,26 +249,6 @@ def credit(outputs, q, y):
     return -(right * log_p).sum(1).mean(), d
 
 
-@wrong("ex07.1", "credit d sum", "d is the sum over the points")
-def credit(outputs, q, y):
-    F = np.einsum("i,imc->mc", q, outputs)
-    log_p = F - np.logaddexp.reduce(F, axis=1)[:, None]
-    right = np.eye(F.shape[1])[y]
-    slope = np.exp(log_p) - right
-    d = (q[:, None, None] * outputs * slope).sum((1, 2))
-    return -(right * log_p).sum(1).mean(), d
-
-
-@wrong("ex07.1", "credit eps in log", "a small number is added inside the log")
-def credit(outputs, q, y):
-    F = np.einsum("i,imc->mc", q, outputs)
-    log_p = F - np.logaddexp.reduce(F, axis=1)[:, None]
-    right = np.eye(F.shape[1])[y]
-    slope = np.exp(log_p) - right
-    d = (q[:, None, None] * outputs * slope).sum(2).mean(1)
-    return -np.log((right * np.exp(log_p)).sum(1) + 1e-12).mean(), d
-
-
 @wrong("ex07.1", "credit equal shares", "all clients have the same share here")
 def credit(outputs, q, y):
     F = outputs.mean(0)
@@ -264,16 +257,6 @@ def credit(outputs, q, y):
     slope = np.exp(log_p) - right
     d = (outputs / len(q) * slope).sum(2).mean(1)
     return -(right * log_p).sum(1).mean(), d
-
-
-@wrong("ex07.1", "credit exchanged", "loss and d are exchanged")
-def credit(outputs, q, y):
-    F = np.einsum("i,imc->mc", q, outputs)
-    log_p = F - np.logaddexp.reduce(F, axis=1)[:, None]
-    right = np.eye(F.shape[1])[y]
-    slope = np.exp(log_p) - right
-    d = (q[:, None, None] * outputs * slope).sum(2).mean(1)
-    return d, -(right * log_p).sum(1).mean()
 
 
 @wrong("ex07.1", "credit in place", "changed its argument outputs")
@@ -285,86 +268,6 @@ def credit(outputs, q, y):
     slope = np.exp(log_p) - right
     d = (outputs * slope).sum(2).mean(1)
     return -(right * log_p).sum(1).mean(), d
-
-
-@wrong("ex07.1", "credit label only", "d has the entry of the label only")
-def credit(outputs, q, y):
-    F = np.einsum("i,imc->mc", q, outputs)
-    log_p = F - np.logaddexp.reduce(F, axis=1)[:, None]
-    right = np.eye(F.shape[1])[y]
-    slope = (np.exp(log_p) - 1) * right
-    d = (q[:, None, None] * outputs * slope).sum(2).mean(1)
-    return -(right * log_p).sum(1).mean(), d
-
-
-@wrong("ex07.1", "credit log of mean", "the loss is the log of a mean")
-def credit(outputs, q, y):
-    F = np.einsum("i,imc->mc", q, outputs)
-    log_p = F - np.logaddexp.reduce(F, axis=1)[:, None]
-    right = np.eye(F.shape[1])[y]
-    slope = np.exp(log_p) - right
-    d = (q[:, None, None] * outputs * slope).sum(2).mean(1)
-    return -np.log((right * np.exp(log_p)).sum(1).mean()), d
-
-
-@wrong("ex07.1", "credit log of p", "its log infinite: .* the log of the sum of exp(?!,)")
-def credit(outputs, q, y):
-    F = np.einsum("i,imc->mc", q, outputs)
-    log_p = F - np.logaddexp.reduce(F, axis=1)[:, None]
-    right = np.eye(F.shape[1])[y]
-    slope = np.exp(log_p) - right
-    d = (q[:, None, None] * outputs * slope).sum(2).mean(1)
-    return -np.log((right * np.exp(log_p)).sum(1)).mean(), d
-
-
-@wrong("ex07.1", "credit log of p times 0", "0 times infinity is no number")
-def credit(outputs, q, y):
-    F = np.einsum("i,imc->mc", q, outputs)
-    log_p = F - np.logaddexp.reduce(F, axis=1)[:, None]
-    right = np.eye(F.shape[1])[y]
-    slope = np.exp(log_p) - right
-    d = (q[:, None, None] * outputs * slope).sum(2).mean(1)
-    return -(right * np.log(np.exp(log_p))).sum(1).mean(), d
-
-
-@wrong("ex07.1", "credit loss mean over classes", "the loss is averaged over the classes, too")
-def credit(outputs, q, y):
-    F = np.einsum("i,imc->mc", q, outputs)
-    log_p = F - np.logaddexp.reduce(F, axis=1)[:, None]
-    right = np.eye(F.shape[1])[y]
-    slope = np.exp(log_p) - right
-    d = (q[:, None, None] * outputs * slope).sum(2).mean(1)
-    return -(right * log_p).mean(), d
-
-
-@wrong("ex07.1", "credit loss of each point", "these are the losses of the points")
-def credit(outputs, q, y):
-    F = np.einsum("i,imc->mc", q, outputs)
-    log_p = F - np.logaddexp.reduce(F, axis=1)[:, None]
-    right = np.eye(F.shape[1])[y]
-    slope = np.exp(log_p) - right
-    d = (q[:, None, None] * outputs * slope).sum(2).mean(1)
-    return -(right * log_p).sum(1), d
-
-
-@wrong("ex07.1", "credit loss sign", "the loss has the wrong sign")
-def credit(outputs, q, y):
-    F = np.einsum("i,imc->mc", q, outputs)
-    log_p = F - np.logaddexp.reduce(F, axis=1)[:, None]
-    right = np.eye(F.shape[1])[y]
-    slope = np.exp(log_p) - right
-    d = (q[:, None, None] * outputs * slope).sum(2).mean(1)
-    return (right * log_p).sum(1).mean(), d
-
-
-@wrong("ex07.1", "credit loss sum", "the loss is the sum over the points")
-def credit(outputs, q, y):
-    F = np.einsum("i,imc->mc", q, outputs)
-    log_p = F - np.logaddexp.reduce(F, axis=1)[:, None]
-    right = np.eye(F.shape[1])[y]
-    slope = np.exp(log_p) - right
-    d = (q[:, None, None] * outputs * slope).sum(2).mean(1)
-    return -(right * log_p).sum(), d
 
 
 @wrong("ex07.1", "credit math exp", "exp of a large number is too large for a float: subtract")
@@ -391,16 +294,6 @@ def credit(outputs, q, y):
     return q @ losses, d
 
 
-@wrong("ex07.1", "credit means over classes", "loss and d are averaged over the classes, too")
-def credit(outputs, q, y):
-    F = np.einsum("i,imc->mc", q, outputs)
-    log_p = F - np.logaddexp.reduce(F, axis=1)[:, None]
-    right = np.eye(F.shape[1])[y]
-    slope = np.exp(log_p) - right
-    d = (q[:, None, None] * outputs * slope).mean((1, 2))
-    return -(right * log_p).mean(), d
-
-
 @wrong("ex07.1", "credit mixture", "the softmax is taken of each client, and then averaged, and d")
 def credit(outputs, q, y):
     each = np.exp(log_softmax(outputs))
@@ -408,26 +301,6 @@ def credit(outputs, q, y):
     rows = np.arange(len(y))
     d = -q * (each[:, rows, y] / p[rows, y]).mean(1)
     return -np.log(p[rows, y]).mean(), d
-
-
-@wrong("ex07.1", "credit no log", "the loss has no logarithm")
-def credit(outputs, q, y):
-    F = np.einsum("i,imc->mc", q, outputs)
-    log_p = F - np.logaddexp.reduce(F, axis=1)[:, None]
-    right = np.eye(F.shape[1])[y]
-    slope = np.exp(log_p) - right
-    d = (q[:, None, None] * outputs * slope).sum(2).mean(1)
-    return -(right * np.exp(log_p)).sum(1).mean(), d
-
-
-@wrong("ex07.1", "credit no onehot", r"onehot\(y\) is forgotten in d")
-def credit(outputs, q, y):
-    F = np.einsum("i,imc->mc", q, outputs)
-    log_p = F - np.logaddexp.reduce(F, axis=1)[:, None]
-    right = np.eye(F.shape[1])[y]
-    slope = np.exp(log_p)
-    d = (q[:, None, None] * outputs * slope).sum(2).mean(1)
-    return -(right * log_p).sum(1).mean(), d
 
 
 @wrong("ex07.1", "credit no q", "q is forgotten, in F and in d")
@@ -440,46 +313,6 @@ def credit(outputs, q, y):
     return -(right * log_p).sum(1).mean(), d
 
 
-@wrong("ex07.1", "credit no q in d", "q_i is forgotten in d")
-def credit(outputs, q, y):
-    F = np.einsum("i,imc->mc", q, outputs)
-    log_p = F - np.logaddexp.reduce(F, axis=1)[:, None]
-    right = np.eye(F.shape[1])[y]
-    slope = np.exp(log_p) - right
-    d = (outputs * slope).sum(2).mean(1)
-    return -(right * log_p).sum(1).mean(), d
-
-
-@wrong("ex07.1", "credit no q in f", "q is forgotten in F")
-def credit(outputs, q, y):
-    F = outputs.sum(0)
-    log_p = F - np.logaddexp.reduce(F, axis=1)[:, None]
-    right = np.eye(F.shape[1])[y]
-    slope = np.exp(log_p) - right
-    d = (q[:, None, None] * outputs * slope).sum(2).mean(1)
-    return -(right * log_p).sum(1).mean(), d
-
-
-@wrong("ex07.1", "credit no softmax", "the softmax is forgotten in d")
-def credit(outputs, q, y):
-    F = np.einsum("i,imc->mc", q, outputs)
-    log_p = F - np.logaddexp.reduce(F, axis=1)[:, None]
-    right = np.eye(F.shape[1])[y]
-    slope = -right
-    d = (q[:, None, None] * outputs * slope).sum(2).mean(1)
-    return -(right * log_p).sum(1).mean(), d
-
-
-@wrong("ex07.1", "credit overflow", "exp of a large number")
-def credit(outputs, q, y):
-    F = np.einsum("i,imc->mc", q, outputs)
-    log_p = F - np.log(np.exp(F).sum(1))[:, None]
-    right = np.eye(F.shape[1])[y]
-    slope = np.exp(log_p) - right
-    d = (q[:, None, None] * outputs * slope).sum(2).mean(1)
-    return -(right * log_p).sum(1).mean(), d
-
-
 @wrong("ex07.1", "credit own models", "loss and d are those of the clients' own models")
 def credit(outputs, q, y):
     right = np.eye(outputs.shape[2])[y]
@@ -489,16 +322,6 @@ def credit(outputs, q, y):
     return q @ losses, d
 
 
-@wrong("ex07.1", "credit plain mean", "F is the plain mean of the outputs: it")
-def credit(outputs, q, y):
-    F = outputs.mean(0)
-    log_p = F - np.logaddexp.reduce(F, axis=1)[:, None]
-    right = np.eye(F.shape[1])[y]
-    slope = np.exp(log_p) - right
-    d = (q[:, None, None] * outputs * slope).sum(2).mean(1)
-    return -(right * log_p).sum(1).mean(), d
-
-
 @wrong("ex07.1", "credit plain mean no q", "F is the plain mean of the outputs, and d without q_i")
 def credit(outputs, q, y):
     F = outputs.mean(0)
@@ -506,26 +329,6 @@ def credit(outputs, q, y):
     right = np.eye(F.shape[1])[y]
     slope = np.exp(log_p) - right
     d = (outputs * slope).sum(2).mean(1)
-    return -(right * log_p).sum(1).mean(), d
-
-
-@wrong("ex07.1", "credit sign", "this is the credit, -d")
-def credit(outputs, q, y):
-    F = np.einsum("i,imc->mc", q, outputs)
-    log_p = F - np.logaddexp.reduce(F, axis=1)[:, None]
-    right = np.eye(F.shape[1])[y]
-    slope = right - np.exp(log_p)
-    d = (q[:, None, None] * outputs * slope).sum(2).mean(1)
-    return -(right * log_p).sum(1).mean(), d
-
-
-@wrong("ex07.1", "credit slope of logits", r"the slope is F - onehot\(y\) here")
-def credit(outputs, q, y):
-    F = np.einsum("i,imc->mc", q, outputs)
-    log_p = F - np.logaddexp.reduce(F, axis=1)[:, None]
-    right = np.eye(F.shape[1])[y]
-    slope = F - right
-    d = (q[:, None, None] * outputs * slope).sum(2).mean(1)
     return -(right * log_p).sum(1).mean(), d
 
 
@@ -542,16 +345,6 @@ def credit(outputs, q, y):
     return -np.log(p[np.arange(len(y)), y]).mean(), d
 
 
-@wrong("ex07.1", "credit softmax over points", "the softmax is taken over the points")
-def credit(outputs, q, y):
-    F = np.einsum("i,imc->mc", q, outputs)
-    log_p = F - np.logaddexp.reduce(F, axis=0)
-    right = np.eye(F.shape[1])[y]
-    slope = np.exp(log_p) - right
-    d = (q[:, None, None] * outputs * slope).sum(2).mean(1)
-    return -(right * log_p).sum(1).mean(), d
-
-
 @wrong("ex07.1", "credit softmax twice", "a softmax is taken twice")
 def credit(outputs, q, y):
     right = np.eye(outputs.shape[2])[y]
@@ -562,34 +355,51 @@ def credit(outputs, q, y):
     return -(right * log_p).sum(1).mean(), d
 
 
-@wrong("ex07.1", "credit sums", "loss and d are sums over the points")
-def credit(outputs, q, y):
-    F = np.einsum("i,imc->mc", q, outputs)
-    log_p = F - np.logaddexp.reduce(F, axis=1)[:, None]
-    right = np.eye(F.shape[1])[y]
-    slope = np.exp(log_p) - right
-    d = (q[:, None, None] * outputs * slope).sum((1, 2))
-    return -(right * log_p).sum(), d
-
-
-@wrong("ex07.2", "score columns", r"p\[:, z\] means these columns in all rows")
+@edits("ex07.2", {
+    "score columns": (r"p\[:, z\] means these columns in all rows",
+        "return np.eye(p.shape[1])[z] -", "p = -p\n        p[:, z] += 1\n        return"),
+    "score entry only": ("only the drawn entry moves", "[z] - p", "[z] * (1 - p)"),
+    "score keepdims": ("lacks keepdims=True",
+        "np.logaddexp.reduce(logits, axis=1)[:, None]", "logits.max())\n        p = p / p.sum(1"),
+    "score logits": ("the logits are subtracted in the score", "[z] - p", "[z] - logits"),
+    "score no onehot": (r"onehot\(z_i\) is forgotten in the score", " np.eye(p.shape[1])[z]", ""),
+    "score no softmax": ("the softmax is forgotten", "[z] - p", "[z]"),
+    "score not normalised": ("exp of the logits is not divided by its sum",
+        "- np.logaddexp.reduce(logits, axis=1)[:, None]", ""),
+    "score of all": ("one softmax is taken of all logits", ", axis=1)[:, None]", ".ravel())"),
+    "score over clients": ("the softmax is taken over the clients", "1)[:, None]", "0)"),
+    "score raw": ("1 / p - 1 is for p itself", "[z] - p", "[z] / p - 1"),
+    "score raw drawn": ("this divides by the probability that was drawn", "[z] - p", "[z] / p"),
+    "score sign": ("the step has the wrong sign",
+        "np.eye(p.shape[1])[z] - p", "p - np.eye(p.shape[1])[z]"),
+})  # fmt: skip
 def update(logits, z, d, lr):
     def score(logits, z):
         p = np.exp(logits - np.logaddexp.reduce(logits, axis=1)[:, None])
-        p = -p
-        p[:, z] += 1
-        return p
+        return np.eye(p.shape[1])[z] - p
 
     return logits - lr * d[:, None] * score(logits, z)
 
 
-@wrong("ex07.2", "score entry only", "only the drawn entry moves")
+@edits("ex07.2", {
+    "update axis of d": (r"its second axis, as in d\[:, None\]", "d[:, None]", "d"),
+    "update change only": ("this is the change: add the logits", " logits", ""),
+    "update drawn only": ("only the drawn entry moves", "[z] - p", "[z] * (1 - p)"),
+    "update mean of d": ("the mean of d is taken for all", "d[:, None]", "d.mean()"),
+    "update no d": ("d_i is forgotten", " d[:, None] *", ""),
+    "update no lr": ("lr is forgotten", "- lr *", "-"),
+    "update no softmax": ("the softmax is forgotten",
+        "(np.eye(p.shape[1])[z] - p)", "np.eye(p.shape[1])[z]"),
+    "update of p": ("the probabilities are moved", " logits", " p"),
+    "update other d": ("d is taken in another order", "* d[:,", "* d[::-1,"),
+    "update over clients": ("the softmax is taken over the clients", "1)[:, None]", "0)"),
+    "update raw": ("this divides by the probability that was drawn", "[z] - p", "[z] / p"),
+    "update sign": ("the step has the wrong sign", "- lr *", "+ lr *"),
+    "update sum of d": ("the sum of d is taken for all", "d[:, None]", "d.sum()"),
+})  # fmt: skip
 def update(logits, z, d, lr):
-    def score(logits, z):
-        p = np.exp(logits - np.logaddexp.reduce(logits, axis=1)[:, None])
-        return np.eye(p.shape[1])[z] * (1 - p)
-
-    return logits - lr * d[:, None] * score(logits, z)
+    p = np.exp(logits - np.logaddexp.reduce(logits, axis=1)[:, None])
+    return logits - lr * d[:, None] * (np.eye(p.shape[1])[z] - p)
 
 
 @wrong("ex07.2", "score gradient of p", "the score is the gradient of p here")
@@ -612,180 +422,11 @@ def update(logits, z, d, lr):
     return logits - lr * d[:, None] * score(logits, z)
 
 
-@wrong("ex07.2", "score keepdims", "lacks keepdims=True")
-def update(logits, z, d, lr):
-    def score(logits, z):
-        p = np.exp(logits - logits.max())
-        p = p / p.sum(1)
-        return np.eye(p.shape[1])[z] - p
-
-    return logits - lr * d[:, None] * score(logits, z)
-
-
-@wrong("ex07.2", "score logits", "the logits are subtracted in the score")
-def update(logits, z, d, lr):
-    def score(logits, z):
-        p = np.exp(logits - np.logaddexp.reduce(logits, axis=1)[:, None])
-        return np.eye(p.shape[1])[z] - logits
-
-    return logits - lr * d[:, None] * score(logits, z)
-
-
-@wrong("ex07.2", "score no onehot", r"onehot\(z_i\) is forgotten in the score")
-def update(logits, z, d, lr):
-    def score(logits, z):
-        p = np.exp(logits - np.logaddexp.reduce(logits, axis=1)[:, None])
-        return -p
-
-    return logits - lr * d[:, None] * score(logits, z)
-
-
-@wrong("ex07.2", "score no softmax", "the softmax is forgotten")
-def update(logits, z, d, lr):
-    def score(logits, z):
-        p = np.exp(logits - np.logaddexp.reduce(logits, axis=1)[:, None])
-        return np.eye(p.shape[1])[z]
-
-    return logits - lr * d[:, None] * score(logits, z)
-
-
-@wrong("ex07.2", "score not normalised", "exp of the logits is not divided by its sum")
-def update(logits, z, d, lr):
-    def score(logits, z):
-        p = np.exp(logits)
-        return np.eye(p.shape[1])[z] - p
-
-    return logits - lr * d[:, None] * score(logits, z)
-
-
-@wrong("ex07.2", "score of all", "one softmax is taken of all logits")
-def update(logits, z, d, lr):
-    def score(logits, z):
-        p = np.exp(logits - np.logaddexp.reduce(logits.ravel()))
-        return np.eye(p.shape[1])[z] - p
-
-    return logits - lr * d[:, None] * score(logits, z)
-
-
-@wrong("ex07.2", "score over clients", "the softmax is taken over the clients")
-def update(logits, z, d, lr):
-    def score(logits, z):
-        p = np.exp(logits - np.logaddexp.reduce(logits, axis=0))
-        return np.eye(p.shape[1])[z] - p
-
-    return logits - lr * d[:, None] * score(logits, z)
-
-
-@wrong("ex07.2", "score raw", "1 / p - 1 is for p itself")
-def update(logits, z, d, lr):
-    def score(logits, z):
-        p = np.exp(logits - np.logaddexp.reduce(logits, axis=1)[:, None])
-        return np.eye(p.shape[1])[z] / p - 1
-
-    return logits - lr * d[:, None] * score(logits, z)
-
-
-@wrong("ex07.2", "score raw drawn", "this divides by the probability that was drawn")
-def update(logits, z, d, lr):
-    def score(logits, z):
-        p = np.exp(logits - np.logaddexp.reduce(logits, axis=1)[:, None])
-        return np.eye(p.shape[1])[z] / p
-
-    return logits - lr * d[:, None] * score(logits, z)
-
-
-@wrong("ex07.2", "score sign", "the step has the wrong sign")
-def update(logits, z, d, lr):
-    def score(logits, z):
-        p = np.exp(logits - np.logaddexp.reduce(logits, axis=1)[:, None])
-        return p - np.eye(p.shape[1])[z]
-
-    return logits - lr * d[:, None] * score(logits, z)
-
-
-@wrong("ex07.2", "update axis of d", r"its second axis, as in d\[:, None\]")
-def update(logits, z, d, lr):
-    p = np.exp(logits - np.logaddexp.reduce(logits, axis=1)[:, None])
-    return logits - lr * d * (np.eye(p.shape[1])[z] - p)
-
-
-@wrong("ex07.2", "update change only", "this is the change: add the logits")
-def update(logits, z, d, lr):
-    p = np.exp(logits - np.logaddexp.reduce(logits, axis=1)[:, None])
-    return -lr * d[:, None] * (np.eye(p.shape[1])[z] - p)
-
-
-@wrong("ex07.2", "update drawn only", "only the drawn entry moves")
-def update(logits, z, d, lr):
-    p = np.exp(logits - np.logaddexp.reduce(logits, axis=1)[:, None])
-    return logits - lr * d[:, None] * (np.eye(p.shape[1])[z] * (1 - p))
-
-
 @wrong("ex07.2", "update in place", "changed its argument logits")
 def update(logits, z, d, lr):
     p = np.exp(logits - np.logaddexp.reduce(logits, axis=1)[:, None])
     logits -= lr * d[:, None] * (np.eye(p.shape[1])[z] - p)
     return logits
-
-
-@wrong("ex07.2", "update mean of d", "the mean of d is taken for all")
-def update(logits, z, d, lr):
-    p = np.exp(logits - np.logaddexp.reduce(logits, axis=1)[:, None])
-    return logits - lr * d.mean() * (np.eye(p.shape[1])[z] - p)
-
-
-@wrong("ex07.2", "update no d", "d_i is forgotten")
-def update(logits, z, d, lr):
-    p = np.exp(logits - np.logaddexp.reduce(logits, axis=1)[:, None])
-    return logits - lr * (np.eye(p.shape[1])[z] - p)
-
-
-@wrong("ex07.2", "update no lr", "lr is forgotten")
-def update(logits, z, d, lr):
-    p = np.exp(logits - np.logaddexp.reduce(logits, axis=1)[:, None])
-    return logits - d[:, None] * (np.eye(p.shape[1])[z] - p)
-
-
-@wrong("ex07.2", "update no softmax", "the softmax is forgotten")
-def update(logits, z, d, lr):
-    p = np.exp(logits - np.logaddexp.reduce(logits, axis=1)[:, None])
-    return logits - lr * d[:, None] * np.eye(p.shape[1])[z]
-
-
-@wrong("ex07.2", "update of p", "the probabilities are moved")
-def update(logits, z, d, lr):
-    p = np.exp(logits - np.logaddexp.reduce(logits, axis=1)[:, None])
-    return p - lr * d[:, None] * (np.eye(p.shape[1])[z] - p)
-
-
-@wrong("ex07.2", "update other d", "d is taken in another order")
-def update(logits, z, d, lr):
-    p = np.exp(logits - np.logaddexp.reduce(logits, axis=1)[:, None])
-    return logits - lr * d[::-1, None] * (np.eye(p.shape[1])[z] - p)
-
-
-@wrong("ex07.2", "update over clients", "the softmax is taken over the clients")
-def update(logits, z, d, lr):
-    p = np.exp(logits - np.logaddexp.reduce(logits, axis=0))
-    return logits - lr * d[:, None] * (np.eye(p.shape[1])[z] - p)
-
-
-@wrong("ex07.2", "update raw", "this divides by the probability that was drawn")
-def update(logits, z, d, lr):
-    p = np.exp(logits - np.logaddexp.reduce(logits, axis=1)[:, None])
-    return logits - lr * d[:, None] * (np.eye(p.shape[1])[z] / p)
-
-
-@wrong("ex07.2", "update sign", "the step has the wrong sign")
-def update(logits, z, d, lr):
-    p = np.exp(logits - np.logaddexp.reduce(logits, axis=1)[:, None])
-    return logits + lr * d[:, None] * (np.eye(p.shape[1])[z] - p)
-
-
-@wrong("ex07.2", "update sum of d", "the sum of d is taken for all")
-def update(logits, z, d, lr):
-    p = np.exp(logits - np.logaddexp.reduce(logits, axis=1)[:, None])
-    return logits - lr * d.sum() * (np.eye(p.shape[1])[z] - p)
 
 
 @wrong("ex07.2", "update divided by sum", "the logits are divided by their new sum")
@@ -906,44 +547,36 @@ def centred(past, d):
     return np.where(np.isfinite(d), np.where(finite.any(axis=0), d - total, 0.0), np.inf)
 
 
-@wrong("ex07.4", "directions by f", "paper has the derivative with respect to F")
+@edits("ex07.4", {
+    "directions by f": ("paper has the derivative with respect to F", "* outputs", ""),
+    "directions credit": ("paper has the credit, -d", "return", "return -"),
+    "directions d doubled": (r"paper has 2 \(F - y\) F", "error *", "2 * error *"),
+    "directions draws": ("these are the draws one by one",
+        "@ scores, (p * error**2 / 2) @", "[:, None] * scores, (p * error**2 / 2)[:, None] *"),
+    "directions exchanged": ("paper and exact are exchanged",
+        "* outputs) @ scores, (p * error**2 / 2", "**2 / 2) @ scores, (p * error * outputs"),
+    "directions no half": ("the loss has no 1/2(?!,)", "**2 / 2", "**2"),
+    "directions no half anywhere": ("the loss has no 1/2, and d a 2",
+        "error * outputs) @ scores, (p * error**2 /",
+        "2 * error * outputs) @ scores, (p * error**"),
+    "directions no onehot": (r"the score has no onehot\(z\)",
+        "eye(len(p)) - p", "tile(-p, (len(p), 1))"),
+    "directions no softmax": ("the score has no softmax", "- p", ""),
+    "directions not weighted": ("the draws are not weighted",
+        "p * error * outputs) @ scores, (p *", "error * outputs) @ scores, ("),
+    "directions only paper": ("expected the 2 values paper, exact",
+        ", (p * error**2 / 2) @ scores", ""),
+    "directions raw": ("the score is divided by the probabilities", "- p", "/ p - 1"),
+    "directions rows and columns": ("rows and columns of the scores are exchanged",
+        "(p * error * outputs) @ scores, (p * error**2 / 2) @ scores",
+        "scores @ (p * error * outputs), scores @ (p * error**2 / 2)"),
+    "directions sign": ("both have the other sign", "np.eye(len(p)) - p", "p - np.eye(len(p))"),
+})  # fmt: skip
 def directions(outputs, y, logits):
     p = np.exp(logits - np.logaddexp.reduce(logits))
     scores = np.eye(len(p)) - p
     error = outputs - y
-    return (p * error) @ scores, (p * error**2 / 2) @ scores
-
-
-@wrong("ex07.4", "directions credit", "paper has the credit, -d")
-def directions(outputs, y, logits):
-    p = np.exp(logits - np.logaddexp.reduce(logits))
-    scores = np.eye(len(p)) - p
-    error = outputs - y
-    return -(p * error * outputs) @ scores, (p * error**2 / 2) @ scores
-
-
-@wrong("ex07.4", "directions d doubled", r"paper has 2 \(F - y\) F")
-def directions(outputs, y, logits):
-    p = np.exp(logits - np.logaddexp.reduce(logits))
-    scores = np.eye(len(p)) - p
-    error = outputs - y
-    return (p * 2 * error * outputs) @ scores, (p * error**2 / 2) @ scores
-
-
-@wrong("ex07.4", "directions draws", "these are the draws one by one")
-def directions(outputs, y, logits):
-    p = np.exp(logits - np.logaddexp.reduce(logits))
-    scores = np.eye(len(p)) - p
-    error = outputs - y
-    return (p * error * outputs)[:, None] * scores, (p * error**2 / 2)[:, None] * scores
-
-
-@wrong("ex07.4", "directions exchanged", "paper and exact are exchanged")
-def directions(outputs, y, logits):
-    p = np.exp(logits - np.logaddexp.reduce(logits))
-    scores = np.eye(len(p)) - p
-    error = outputs - y
-    return (p * error**2 / 2) @ scores, (p * error * outputs) @ scores
+    return (p * error * outputs) @ scores, (p * error**2 / 2) @ scores
 
 
 @wrong("ex07.4", "directions in place", "changed its argument outputs")
@@ -962,54 +595,6 @@ def directions(outputs, y, logits):
     return (p * error * outputs).sum(), (p * error**2 / 2).sum()
 
 
-@wrong("ex07.4", "directions no half", "the loss has no 1/2(?!,)")
-def directions(outputs, y, logits):
-    p = np.exp(logits - np.logaddexp.reduce(logits))
-    scores = np.eye(len(p)) - p
-    error = outputs - y
-    return (p * error * outputs) @ scores, (p * error**2) @ scores
-
-
-@wrong("ex07.4", "directions no half anywhere", "the loss has no 1/2, and d a 2")
-def directions(outputs, y, logits):
-    p = np.exp(logits - np.logaddexp.reduce(logits))
-    scores = np.eye(len(p)) - p
-    error = outputs - y
-    return (p * 2 * error * outputs) @ scores, (p * error**2) @ scores
-
-
-@wrong("ex07.4", "directions no onehot", r"the score has no onehot\(z\)")
-def directions(outputs, y, logits):
-    p = np.exp(logits - np.logaddexp.reduce(logits))
-    scores = np.tile(-p, (len(p), 1))
-    error = outputs - y
-    return (p * error * outputs) @ scores, (p * error**2 / 2) @ scores
-
-
-@wrong("ex07.4", "directions no softmax", "the score has no softmax")
-def directions(outputs, y, logits):
-    p = np.exp(logits - np.logaddexp.reduce(logits))
-    scores = np.eye(len(p))
-    error = outputs - y
-    return (p * error * outputs) @ scores, (p * error**2 / 2) @ scores
-
-
-@wrong("ex07.4", "directions not weighted", "the draws are not weighted")
-def directions(outputs, y, logits):
-    p = np.exp(logits - np.logaddexp.reduce(logits))
-    scores = np.eye(len(p)) - p
-    error = outputs - y
-    return (error * outputs) @ scores, (error**2 / 2) @ scores
-
-
-@wrong("ex07.4", "directions only paper", "expected the 2 values paper, exact")
-def directions(outputs, y, logits):
-    p = np.exp(logits - np.logaddexp.reduce(logits))
-    scores = np.eye(len(p)) - p
-    error = outputs - y
-    return (p * error * outputs) @ scores
-
-
 @wrong("ex07.4", "directions own draw only", "only the draw of a candidate moves its entry")
 def directions(outputs, y, logits):
     p = np.exp(logits - np.logaddexp.reduce(logits))
@@ -1026,30 +611,6 @@ def directions(outputs, y, logits):
         paper.append(one * (outputs[z] - y) * outputs[z])
         exact.append(one * (outputs[z] - y) ** 2 / 2)
     return np.mean(paper, axis=0), np.mean(exact, axis=0)
-
-
-@wrong("ex07.4", "directions raw", "the score is divided by the probabilities")
-def directions(outputs, y, logits):
-    p = np.exp(logits - np.logaddexp.reduce(logits))
-    scores = np.eye(len(p)) / p - 1
-    error = outputs - y
-    return (p * error * outputs) @ scores, (p * error**2 / 2) @ scores
-
-
-@wrong("ex07.4", "directions rows and columns", "rows and columns of the scores are exchanged")
-def directions(outputs, y, logits):
-    p = np.exp(logits - np.logaddexp.reduce(logits))
-    scores = np.eye(len(p)) - p
-    error = outputs - y
-    return scores @ (p * error * outputs), scores @ (p * error**2 / 2)
-
-
-@wrong("ex07.4", "directions sign", "both have the other sign")
-def directions(outputs, y, logits):
-    p = np.exp(logits - np.logaddexp.reduce(logits))
-    scores = p - np.eye(len(p))
-    error = outputs - y
-    return (p * error * outputs) @ scores, (p * error**2 / 2) @ scores
 
 
 include("experiments.py", "ex07.5")

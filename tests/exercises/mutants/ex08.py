@@ -8,7 +8,7 @@ from scipy.stats import rankdata
 
 from fedlab_edu.search.distributions import Uniform
 from fedlab_edu.tuners.fedpop import rules as population
-from fedlab_grade.mutants import include, right, wrong
+from fedlab_grade.mutants import edits, include, right, wrong
 
 
 @right
@@ -211,15 +211,44 @@ def discounted(last, gamma):
     return float(weights @ last / weights.sum()) if len(last) else math.nan
 
 
-@wrong("ex08.1", "window oldest first", "the oldest round has weight 1")
+@edits("ex08.1", {
+    "window oldest first": ("the oldest round has weight 1", "born),", "born)[::-1],"),
+    "window last loss": ("this is the last round's loss",
+        "return discounted(windowed(trace, T, born), gamma)",
+        "last = windowed(trace, T, born)\n    return float(last[-1]) if len(last) else math.nan"),
+    "window all since born": ("all rounds since the member was born",
+        "trace, T", "trace, len(trace)"),
+    "window before born": ("rounds before the member was born", "born),", "0),"),
+    "window born left out": ("round `born` is left out", "born),", "born + 1),"),
+    "window NaN as zero": ("NaN counts as 0",
+        "windowed(trace, T, born)",
+        "np.nan_to_num(trace[max(born, len(trace) - T) :], posinf=np.inf)"),
+    "window NaN spreads": ("NaN makes all NaN",
+        "windowed(trace, T, born)", "trace[max(born, len(trace) - T) :]"),
+    "window further back": ("the window goes further back",
+        "return discounted(windowed(trace, T, born)",
+        "known = trace[born:]\n    return discounted(known[~np.isnan(known)][-T:]"),
+    "window inf left out": ("inf is left out",
+        "return discounted(windowed(trace, T, born)",
+        "last = windowed(trace, T, born)\n    return discounted(last[np.isfinite(last)]"),
+})  # fmt: skip
 def window_mean(trace, gamma, T, born):
-    return discounted(windowed(trace, T, born)[::-1], gamma)
+    return discounted(windowed(trace, T, born), gamma)
 
 
-@wrong("ex08.1", "window sum", "this is the weighted sum")
+@edits("ex08.1", {
+    "window sum": ("this is the weighted sum",
+        "discounted(last, gamma)", "float(gamma ** np.arange(len(last))[::-1] @ last)"),
+    "window by T": ("divided by T",
+        "return discounted(last, gamma)",
+        "weights = gamma ** np.arange(len(last))[::-1]\n    return float(weights @ last / T)"),
+    "window plain mean": ("this is the plain mean",
+        "discounted(last, gamma)", "float(last.mean())"),
+    "window nothing left": ("where no round is left it is NaN, not inf", ".nan", ".inf"),
+})  # fmt: skip
 def window_mean(trace, gamma, T, born):
     last = windowed(trace, T, born)
-    return float(gamma ** np.arange(len(last))[::-1] @ last) if len(last) else math.nan
+    return discounted(last, gamma) if len(last) else math.nan
 
 
 @wrong("ex08.1", "window by number", "divided by the number of rounds")
@@ -229,74 +258,12 @@ def window_mean(trace, gamma, T, born):
     return float(weights @ last / len(last)) if len(last) else math.nan
 
 
-@wrong("ex08.1", "window by T", "divided by T")
-def window_mean(trace, gamma, T, born):
-    last = windowed(trace, T, born)
-    weights = gamma ** np.arange(len(last))[::-1]
-    return float(weights @ last / T) if len(last) else math.nan
-
-
-@wrong("ex08.1", "window plain mean", "this is the plain mean")
-def window_mean(trace, gamma, T, born):
-    last = windowed(trace, T, born)
-    return float(last.mean()) if len(last) else math.nan
-
-
-@wrong("ex08.1", "window last loss", "this is the last round's loss")
-def window_mean(trace, gamma, T, born):
-    last = windowed(trace, T, born)
-    return float(last[-1]) if len(last) else math.nan
-
-
-@wrong("ex08.1", "window all since born", "all rounds since the member was born")
-def window_mean(trace, gamma, T, born):
-    return discounted(windowed(trace, len(trace), born), gamma)
-
-
-@wrong("ex08.1", "window before born", "rounds before the member was born")
-def window_mean(trace, gamma, T, born):
-    return discounted(windowed(trace, T, 0), gamma)
-
-
-@wrong("ex08.1", "window born left out", "round `born` is left out")
-def window_mean(trace, gamma, T, born):
-    return discounted(windowed(trace, T, born + 1), gamma)
-
-
 @wrong("ex08.1", "window NaN has a weight", "rounds with NaN take up a weight")
 def window_mean(trace, gamma, T, born):
     last = trace[max(born, len(trace) - T) :]
     known = ~np.isnan(last)
     weights = (gamma ** np.arange(len(last))[::-1])[known]
     return float(weights @ last[known] / weights.sum()) if known.any() else math.nan
-
-
-@wrong("ex08.1", "window NaN as zero", "NaN counts as 0")
-def window_mean(trace, gamma, T, born):
-    return discounted(np.nan_to_num(trace[max(born, len(trace) - T) :], posinf=np.inf), gamma)
-
-
-@wrong("ex08.1", "window NaN spreads", "NaN makes all NaN")
-def window_mean(trace, gamma, T, born):
-    return discounted(trace[max(born, len(trace) - T) :], gamma)
-
-
-@wrong("ex08.1", "window further back", "the window goes further back")
-def window_mean(trace, gamma, T, born):
-    known = trace[born:]
-    return discounted(known[~np.isnan(known)][-T:], gamma)
-
-
-@wrong("ex08.1", "window inf left out", "inf is left out")
-def window_mean(trace, gamma, T, born):
-    last = windowed(trace, T, born)
-    return discounted(last[np.isfinite(last)], gamma)
-
-
-@wrong("ex08.1", "window nothing left", "where no round is left it is NaN, not inf")
-def window_mean(trace, gamma, T, born):
-    last = windowed(trace, T, born)
-    return discounted(last, gamma) if len(last) else math.inf
 
 
 @wrong("ex08.1", "window no check", "no round is left here")
@@ -318,44 +285,58 @@ def annealed(eps, p_re, r, R):
     return eps * factor, p_re * factor
 
 
-@wrong("ex08.2", "continuous clipped before", "what has moved is not clipped")
+@edits("ex08.2", {
+    "continuous clipped before": ("what has moved is not clipped",
+        "(h + delta * (2 * u - 1)).clip(a, b)", "h.clip(a, b) + delta * (2 * u - 1)"),
+    "continuous coin equal": ("coin = p_re counts as a fresh draw", "< p_re", "<= p_re"),
+    "continuous coin exchanged": ("fresh draws and moves are exchanged", "< p_re", "> p_re"),
+    "continuous eps is a distance": ("eps is taken as a distance", "= (b - a) *", "="),
+    "continuous fresh by u": ("the fresh draw is taken from u", "* fresh", "* u"),
+    "continuous fresh near": ("a fresh draw stays near h",
+        "a + (b - a) * fresh", "(h + delta * (2 * fresh - 1)).clip(a, b)"),
+    "continuous fresh unit": (r"a fresh draw is from \[0, 1\)", " a + (b - a) *", ""),
+    "continuous half": ("values move half as far", "2 * u - 1", "u - 0.5"),
+    "continuous in place": ("change the argument itself",
+        "moved = (h + delta * (2 * u - 1))", "h += delta * (2 * u - 1)\n    moved = h"),
+    "continuous list": ("an array is asked for, not a list", "moved)", "moved).tolist()"),
+    "continuous never fresh": ("nothing is drawn afresh",
+        "np.where(coin < p_re, a + (b - a) * fresh, moved)", "moved"),
+    "continuous not centred": ("values move up only", "(2 * u - 1)", "u"),
+    "continuous not clipped": ("what has moved is not clipped",
+        "(h + delta * (2 * u - 1)).clip(a, b)", "h + delta * (2 * u - 1)"),
+    "continuous one coin": ("one coin is taken for all",
+        "np.where(coin < p_re, a + (b - a) * fresh, moved)",
+        "a + (b - a) * fresh if coin[0] < p_re else moved"),
+    "continuous relative": ("the move is a share of h",
+        "delta = (b - a) * eps\n    moved = (h + delta * (2 * u - 1))",
+        "moved = (h * (1 + eps * (2 * u - 1)))"),
+})  # fmt: skip
 def evo_annealed(h, a, b, eps, p_re, r, R, coin, fresh, u):
     eps, p_re = annealed(eps, p_re, r, R)
     delta = (b - a) * eps
-    moved = h.clip(a, b) + delta * (2 * u - 1)
+    moved = (h + delta * (2 * u - 1)).clip(a, b)
     return np.where(coin < p_re, a + (b - a) * fresh, moved)
 
 
-@wrong("ex08.2", "continuous coin equal", "coin = p_re counts as a fresh draw")
+@edits("ex08.2", {
+    "annealed never": ("nothing is annealed here", "(1 + np.cos(np.pi * r / R)) / 2", "1.0"),
+    "annealed p_re only": ("eps is not annealed", "* factor,", ","),
+    "annealed eps only": ("p_re is not annealed", "p_re * factor", "p_re"),
+    "annealed line": ("falls along a line", "(1 + np.cos(np.pi * r / R)) / 2", "1 - r / R"),
+    "annealed not halved": ("the factor is 2 in round 0",
+        "(1 + np.cos(np.pi * r / R)) / 2", "1 + np.cos(np.pi * r / R)"),
+    "annealed rising": ("the factor rises from 0 to 1", "1 + np", "1 - np"),
+    "annealed cosine itself": ("the factor is cos itself",
+        "(1 + np.cos(np.pi * r / R)) / 2", "np.cos(np.pi * r / R)"),
+    "annealed quarter": ("a quarter of a cosine",
+        "(1 + np.cos(np.pi * r / R)) / 2", "np.cos(np.pi * r / R / 2)"),
+    "annealed without pi": ("pi is missing in the cosine", "np.pi *", ""),
+})  # fmt: skip
 def evo_annealed(h, a, b, eps, p_re, r, R, coin, fresh, u):
-    eps, p_re = annealed(eps, p_re, r, R)
-    delta = (b - a) * eps
-    moved = (h + delta * (2 * u - 1)).clip(a, b)
-    return np.where(coin <= p_re, a + (b - a) * fresh, moved)
-
-
-@wrong("ex08.2", "continuous coin exchanged", "fresh draws and moves are exchanged")
-def evo_annealed(h, a, b, eps, p_re, r, R, coin, fresh, u):
-    eps, p_re = annealed(eps, p_re, r, R)
-    delta = (b - a) * eps
-    moved = (h + delta * (2 * u - 1)).clip(a, b)
-    return np.where(coin > p_re, a + (b - a) * fresh, moved)
-
-
-@wrong("ex08.2", "continuous eps is a distance", "eps is taken as a distance")
-def evo_annealed(h, a, b, eps, p_re, r, R, coin, fresh, u):
-    eps, p_re = annealed(eps, p_re, r, R)
-    delta = eps
-    moved = (h + delta * (2 * u - 1)).clip(a, b)
+    factor = (1 + np.cos(np.pi * r / R)) / 2
+    eps, p_re = eps * factor, p_re * factor
+    moved = (h + (b - a) * eps * (2 * u - 1)).clip(a, b)
     return np.where(coin < p_re, a + (b - a) * fresh, moved)
-
-
-@wrong("ex08.2", "continuous fresh by u", "the fresh draw is taken from u")
-def evo_annealed(h, a, b, eps, p_re, r, R, coin, fresh, u):
-    eps, p_re = annealed(eps, p_re, r, R)
-    delta = (b - a) * eps
-    moved = (h + delta * (2 * u - 1)).clip(a, b)
-    return np.where(coin < p_re, a + (b - a) * u, moved)
 
 
 @wrong("ex08.2", "continuous fresh moves", "a fresh draw moves, too")
@@ -365,86 +346,6 @@ def evo_annealed(h, a, b, eps, p_re, r, R, coin, fresh, u):
     h = np.where(coin < p_re, a + (b - a) * fresh, h)
     moved = (h + delta * (2 * u - 1)).clip(a, b)
     return moved
-
-
-@wrong("ex08.2", "continuous fresh near", "a fresh draw stays near h")
-def evo_annealed(h, a, b, eps, p_re, r, R, coin, fresh, u):
-    eps, p_re = annealed(eps, p_re, r, R)
-    delta = (b - a) * eps
-    moved = (h + delta * (2 * u - 1)).clip(a, b)
-    return np.where(coin < p_re, (h + delta * (2 * fresh - 1)).clip(a, b), moved)
-
-
-@wrong("ex08.2", "continuous fresh unit", r"a fresh draw is from \[0, 1\)")
-def evo_annealed(h, a, b, eps, p_re, r, R, coin, fresh, u):
-    eps, p_re = annealed(eps, p_re, r, R)
-    delta = (b - a) * eps
-    moved = (h + delta * (2 * u - 1)).clip(a, b)
-    return np.where(coin < p_re, fresh, moved)
-
-
-@wrong("ex08.2", "continuous half", "values move half as far")
-def evo_annealed(h, a, b, eps, p_re, r, R, coin, fresh, u):
-    eps, p_re = annealed(eps, p_re, r, R)
-    delta = (b - a) * eps
-    moved = (h + delta * (u - 0.5)).clip(a, b)
-    return np.where(coin < p_re, a + (b - a) * fresh, moved)
-
-
-@wrong("ex08.2", "continuous in place", "change the argument itself")
-def evo_annealed(h, a, b, eps, p_re, r, R, coin, fresh, u):
-    eps, p_re = annealed(eps, p_re, r, R)
-    delta = (b - a) * eps
-    h += delta * (2 * u - 1)
-    moved = h.clip(a, b)
-    return np.where(coin < p_re, a + (b - a) * fresh, moved)
-
-
-@wrong("ex08.2", "continuous list", "an array is asked for, not a list")
-def evo_annealed(h, a, b, eps, p_re, r, R, coin, fresh, u):
-    eps, p_re = annealed(eps, p_re, r, R)
-    delta = (b - a) * eps
-    moved = (h + delta * (2 * u - 1)).clip(a, b)
-    return np.where(coin < p_re, a + (b - a) * fresh, moved).tolist()
-
-
-@wrong("ex08.2", "continuous never fresh", "nothing is drawn afresh")
-def evo_annealed(h, a, b, eps, p_re, r, R, coin, fresh, u):
-    eps, p_re = annealed(eps, p_re, r, R)
-    delta = (b - a) * eps
-    moved = (h + delta * (2 * u - 1)).clip(a, b)
-    return moved
-
-
-@wrong("ex08.2", "continuous not centred", "values move up only")
-def evo_annealed(h, a, b, eps, p_re, r, R, coin, fresh, u):
-    eps, p_re = annealed(eps, p_re, r, R)
-    delta = (b - a) * eps
-    moved = (h + delta * u).clip(a, b)
-    return np.where(coin < p_re, a + (b - a) * fresh, moved)
-
-
-@wrong("ex08.2", "continuous not clipped", "what has moved is not clipped")
-def evo_annealed(h, a, b, eps, p_re, r, R, coin, fresh, u):
-    eps, p_re = annealed(eps, p_re, r, R)
-    delta = (b - a) * eps
-    moved = h + delta * (2 * u - 1)
-    return np.where(coin < p_re, a + (b - a) * fresh, moved)
-
-
-@wrong("ex08.2", "continuous one coin", "one coin is taken for all")
-def evo_annealed(h, a, b, eps, p_re, r, R, coin, fresh, u):
-    eps, p_re = annealed(eps, p_re, r, R)
-    delta = (b - a) * eps
-    moved = (h + delta * (2 * u - 1)).clip(a, b)
-    return a + (b - a) * fresh if coin[0] < p_re else moved
-
-
-@wrong("ex08.2", "continuous relative", "the move is a share of h")
-def evo_annealed(h, a, b, eps, p_re, r, R, coin, fresh, u):
-    eps, p_re = annealed(eps, p_re, r, R)
-    moved = (h * (1 + eps * (2 * u - 1))).clip(a, b)
-    return np.where(coin < p_re, a + (b - a) * fresh, moved)
 
 
 @wrong("ex08.2", "continuous window", "the interval around h is clipped before")
@@ -471,188 +372,42 @@ def evo_annealed(h, a, b, eps, p_re, r, R, coin, fresh, u):
     return (h + (b - a) * eps * (2 * u - 1)).clip(a, b)
 
 
-@wrong("ex08.2", "annealed never", "nothing is annealed here")
-def evo_annealed(h, a, b, eps, p_re, r, R, coin, fresh, u):
-    factor = 1.0
-    eps, p_re = eps * factor, p_re * factor
-    moved = (h + (b - a) * eps * (2 * u - 1)).clip(a, b)
-    return np.where(coin < p_re, a + (b - a) * fresh, moved)
-
-
-@wrong("ex08.2", "annealed p_re only", "eps is not annealed")
-def evo_annealed(h, a, b, eps, p_re, r, R, coin, fresh, u):
-    factor = (1 + np.cos(np.pi * r / R)) / 2
-    eps, p_re = eps, p_re * factor
-    moved = (h + (b - a) * eps * (2 * u - 1)).clip(a, b)
-    return np.where(coin < p_re, a + (b - a) * fresh, moved)
-
-
-@wrong("ex08.2", "annealed eps only", "p_re is not annealed")
-def evo_annealed(h, a, b, eps, p_re, r, R, coin, fresh, u):
-    factor = (1 + np.cos(np.pi * r / R)) / 2
-    eps, p_re = eps * factor, p_re
-    moved = (h + (b - a) * eps * (2 * u - 1)).clip(a, b)
-    return np.where(coin < p_re, a + (b - a) * fresh, moved)
-
-
-@wrong("ex08.2", "annealed line", "falls along a line")
-def evo_annealed(h, a, b, eps, p_re, r, R, coin, fresh, u):
-    factor = 1 - r / R
-    eps, p_re = eps * factor, p_re * factor
-    moved = (h + (b - a) * eps * (2 * u - 1)).clip(a, b)
-    return np.where(coin < p_re, a + (b - a) * fresh, moved)
-
-
-@wrong("ex08.2", "annealed not halved", "the factor is 2 in round 0")
-def evo_annealed(h, a, b, eps, p_re, r, R, coin, fresh, u):
-    factor = 1 + np.cos(np.pi * r / R)
-    eps, p_re = eps * factor, p_re * factor
-    moved = (h + (b - a) * eps * (2 * u - 1)).clip(a, b)
-    return np.where(coin < p_re, a + (b - a) * fresh, moved)
-
-
-@wrong("ex08.2", "annealed rising", "the factor rises from 0 to 1")
-def evo_annealed(h, a, b, eps, p_re, r, R, coin, fresh, u):
-    factor = (1 - np.cos(np.pi * r / R)) / 2
-    eps, p_re = eps * factor, p_re * factor
-    moved = (h + (b - a) * eps * (2 * u - 1)).clip(a, b)
-    return np.where(coin < p_re, a + (b - a) * fresh, moved)
-
-
-@wrong("ex08.2", "annealed cosine itself", "the factor is cos itself")
-def evo_annealed(h, a, b, eps, p_re, r, R, coin, fresh, u):
-    factor = np.cos(np.pi * r / R)
-    eps, p_re = eps * factor, p_re * factor
-    moved = (h + (b - a) * eps * (2 * u - 1)).clip(a, b)
-    return np.where(coin < p_re, a + (b - a) * fresh, moved)
-
-
-@wrong("ex08.2", "annealed quarter", "a quarter of a cosine")
-def evo_annealed(h, a, b, eps, p_re, r, R, coin, fresh, u):
-    factor = np.cos(np.pi * r / R / 2)
-    eps, p_re = eps * factor, p_re * factor
-    moved = (h + (b - a) * eps * (2 * u - 1)).clip(a, b)
-    return np.where(coin < p_re, a + (b - a) * fresh, moved)
-
-
-@wrong("ex08.2", "annealed without pi", "pi is missing in the cosine")
-def evo_annealed(h, a, b, eps, p_re, r, R, coin, fresh, u):
-    factor = (1 + np.cos(r / R)) / 2
-    eps, p_re = eps * factor, p_re * factor
-    moved = (h + (b - a) * eps * (2 * u - 1)).clip(a, b)
-    return np.where(coin < p_re, a + (b - a) * fresh, moved)
-
-
-@wrong("ex08.3", "top at least one", "n is at least 1 here")
-def top_and_bottom(scores, rho):
-    K = len(scores)
-    order = np.nan_to_num(scores, nan=np.inf, posinf=np.inf).argsort(kind="stable")
-    n = max(1, min(-int(-K // rho), K // 2))
-    return order[:n], order[K - n :]
-
-
-@wrong("ex08.3", "top exchanged", "top and bottom are exchanged")
+@edits("ex08.3", {
+    "top at least one": ("n is at least 1 here",
+        "min(-int(-K // rho), K // 2)", "max(1, min(-int(-K // rho), K // 2))"),
+    "top exchanged": ("top and bottom are exchanged", ":n], order[K - n :", "K - n :], order[:n"),
+    "top half rounded up": ("K / 2 is rounded up", ", K //", ", (K + 1) //"),
+    "top higher is better": ("higher scores count as better",
+        "np.nan_to_num(scores, nan=np.inf, posinf=np.inf)",
+        "(-np.nan_to_num(scores, nan=np.inf, posinf=np.inf))"),
+    "top in place": ("change the argument itself",
+        "order = np.nan_to_num(scores, nan=np.inf, posinf=np.inf)",
+        "scores[np.isnan(scores)] = np.inf\n    order = scores"),
+    "top last missing": ("the very last one is missing", " - n :", " - n - 1 : K - 1"),
+    "top late": ("the bottom begins one place too late", " - n :", " - n + 1 :"),
+    "top minus n": (r"the slice \[-n:\] is everything", "K - n :", "-n:"),
+    "top nan after inf": ("NaN counts as worse than inf",
+        "np.nan_to_num(scores, nan=np.inf, posinf=np.inf)", "scores"),
+    "top nan first": ("NaN counts as the best score", ", nan=", ", neginf=-np.inf, nan=-"),
+    "top nan sorted": ("comparisons with NaN are always False",
+        'np.nan_to_num(scores, nan=np.inf, posinf=np.inf).argsort(kind="stable")',
+        "sorted(range(K), key=scores.__getitem__)"),
+    "top nan zero": ("NaN counts as 0", " nan=np.inf,", ""),
+    "top one too many": ("the bottom has one member too many", " - n :", " - n - 1 :"),
+    "top overlap": ("some are in both sets", "min(-int(-K // rho), K // 2)", "-int(-K // rho)"),
+    "top rest": ("the bottom is the whole rest", "K - n :", "n:"),
+    "top rising": ("places are in rising order",
+        "order[:n], order[K - n :]", "sorted(order[:n]), sorted(order[K - n :])"),
+    "top rounded": ("K / rho is rounded to the nearest", "-int(-K //", "round(K /"),
+    "top rounded down": ("K / rho is rounded down", "-int(-", "int("),
+    "top scores": ("places are asked for, not scores",
+        "order[:n], order[K - n :]", "scores[order[:n]], scores[order[K - n :]]"),
+    "top worst first": ("bottom begins with the worst", "K - n :", "::-1][:n"),
+})  # fmt: skip
 def top_and_bottom(scores, rho):
     K = len(scores)
     order = np.nan_to_num(scores, nan=np.inf, posinf=np.inf).argsort(kind="stable")
     n = min(-int(-K // rho), K // 2)
-    return order[K - n :], order[:n]
-
-
-@wrong("ex08.3", "top half rounded up", "K / 2 is rounded up")
-def top_and_bottom(scores, rho):
-    K = len(scores)
-    order = np.nan_to_num(scores, nan=np.inf, posinf=np.inf).argsort(kind="stable")
-    n = min(-int(-K // rho), (K + 1) // 2)
-    return order[:n], order[K - n :]
-
-
-@wrong("ex08.3", "top higher is better", "higher scores count as better")
-def top_and_bottom(scores, rho):
-    K = len(scores)
-    order = (-np.nan_to_num(scores, nan=np.inf, posinf=np.inf)).argsort(kind="stable")
-    n = min(-int(-K // rho), K // 2)
-    return order[:n], order[K - n :]
-
-
-@wrong("ex08.3", "top in place", "change the argument itself")
-def top_and_bottom(scores, rho):
-    K = len(scores)
-    scores[np.isnan(scores)] = np.inf
-    order = scores.argsort(kind="stable")
-    n = min(-int(-K // rho), K // 2)
-    return order[:n], order[K - n :]
-
-
-@wrong("ex08.3", "top last missing", "the very last one is missing")
-def top_and_bottom(scores, rho):
-    K = len(scores)
-    order = np.nan_to_num(scores, nan=np.inf, posinf=np.inf).argsort(kind="stable")
-    n = min(-int(-K // rho), K // 2)
-    return order[:n], order[K - n - 1 : K - 1]
-
-
-@wrong("ex08.3", "top late", "the bottom begins one place too late")
-def top_and_bottom(scores, rho):
-    K = len(scores)
-    order = np.nan_to_num(scores, nan=np.inf, posinf=np.inf).argsort(kind="stable")
-    n = min(-int(-K // rho), K // 2)
-    return order[:n], order[K - n + 1 :]
-
-
-@wrong("ex08.3", "top minus n", r"the slice \[-n:\] is everything")
-def top_and_bottom(scores, rho):
-    K = len(scores)
-    order = np.nan_to_num(scores, nan=np.inf, posinf=np.inf).argsort(kind="stable")
-    n = min(-int(-K // rho), K // 2)
-    return order[:n], order[-n:]
-
-
-@wrong("ex08.3", "top nan after inf", "NaN counts as worse than inf")
-def top_and_bottom(scores, rho):
-    K = len(scores)
-    order = scores.argsort(kind="stable")
-    n = min(-int(-K // rho), K // 2)
-    return order[:n], order[K - n :]
-
-
-@wrong("ex08.3", "top nan first", "NaN counts as the best score")
-def top_and_bottom(scores, rho):
-    K = len(scores)
-    order = np.nan_to_num(scores, neginf=-np.inf, nan=-np.inf, posinf=np.inf).argsort(kind="stable")
-    n = min(-int(-K // rho), K // 2)
-    return order[:n], order[K - n :]
-
-
-@wrong("ex08.3", "top nan sorted", "comparisons with NaN are always False")
-def top_and_bottom(scores, rho):
-    K = len(scores)
-    order = sorted(range(K), key=scores.__getitem__)
-    n = min(-int(-K // rho), K // 2)
-    return order[:n], order[K - n :]
-
-
-@wrong("ex08.3", "top nan zero", "NaN counts as 0")
-def top_and_bottom(scores, rho):
-    K = len(scores)
-    order = np.nan_to_num(scores, posinf=np.inf).argsort(kind="stable")
-    n = min(-int(-K // rho), K // 2)
-    return order[:n], order[K - n :]
-
-
-@wrong("ex08.3", "top one too many", "the bottom has one member too many")
-def top_and_bottom(scores, rho):
-    K = len(scores)
-    order = np.nan_to_num(scores, nan=np.inf, posinf=np.inf).argsort(kind="stable")
-    n = min(-int(-K // rho), K // 2)
-    return order[:n], order[K - n - 1 :]
-
-
-@wrong("ex08.3", "top overlap", "some are in both sets")
-def top_and_bottom(scores, rho):
-    K = len(scores)
-    order = np.nan_to_num(scores, nan=np.inf, posinf=np.inf).argsort(kind="stable")
-    n = -int(-K // rho)
     return order[:n], order[K - n :]
 
 
@@ -661,46 +416,6 @@ def top_and_bottom(scores, rho):
     order = np.nan_to_num(scores, nan=np.inf, posinf=np.inf).argsort(kind="stable")
     low, high = np.quantile(scores, 1 / rho), np.quantile(scores, 1 - 1 / rho)
     return order[scores[order] <= low], order[scores[order] >= high]
-
-
-@wrong("ex08.3", "top rest", "the bottom is the whole rest")
-def top_and_bottom(scores, rho):
-    K = len(scores)
-    order = np.nan_to_num(scores, nan=np.inf, posinf=np.inf).argsort(kind="stable")
-    n = min(-int(-K // rho), K // 2)
-    return order[:n], order[n:]
-
-
-@wrong("ex08.3", "top rising", "places are in rising order")
-def top_and_bottom(scores, rho):
-    K = len(scores)
-    order = np.nan_to_num(scores, nan=np.inf, posinf=np.inf).argsort(kind="stable")
-    n = min(-int(-K // rho), K // 2)
-    return sorted(order[:n]), sorted(order[K - n :])
-
-
-@wrong("ex08.3", "top rounded", "K / rho is rounded to the nearest")
-def top_and_bottom(scores, rho):
-    K = len(scores)
-    order = np.nan_to_num(scores, nan=np.inf, posinf=np.inf).argsort(kind="stable")
-    n = min(round(K / rho), K // 2)
-    return order[:n], order[K - n :]
-
-
-@wrong("ex08.3", "top rounded down", "K / rho is rounded down")
-def top_and_bottom(scores, rho):
-    K = len(scores)
-    order = np.nan_to_num(scores, nan=np.inf, posinf=np.inf).argsort(kind="stable")
-    n = min(int(K // rho), K // 2)
-    return order[:n], order[K - n :]
-
-
-@wrong("ex08.3", "top scores", "places are asked for, not scores")
-def top_and_bottom(scores, rho):
-    K = len(scores)
-    order = np.nan_to_num(scores, nan=np.inf, posinf=np.inf).argsort(kind="stable")
-    n = min(-int(-K // rho), K // 2)
-    return scores[order[:n]], scores[order[K - n :]]
 
 
 @wrong("ex08.3", "top ties last", "higher place is first here")
@@ -720,12 +435,36 @@ def top_and_bottom(scores, rho):
     return order[:n], order[K - n :]
 
 
-@wrong("ex08.3", "top worst first", "bottom begins with the worst")
-def top_and_bottom(scores, rho):
-    K = len(scores)
-    order = np.nan_to_num(scores, nan=np.inf, posinf=np.inf).argsort(kind="stable")
-    n = min(-int(-K // rho), K // 2)
-    return order[:n], order[::-1][:n]
+@edits("ex08.4", {
+    "exploit always the best": ("all copy the first of the top, the best",
+        "int(u[b] * len(top))", "0"),
+    "exploit best altered": ("the top evolves, too",
+        "return",
+        "for p in set(top) - set(bottom):\n        new[p] = evolve(new[p], p)\n    return"),
+    "exploit both stay": ("members of both sets stay",
+        "p = top", "if b in top:\n            continue\n        p = top"),
+    "exploit hp not evolved": ("copied as they are: evolve them", "evolve(hp[p], b)", "hp[p]"),
+    "exploit in place": ("change the argument itself", ".copy(), weights.copy()", ", weights"),
+    "exploit index error": ("the top is empty here", "if top else ()", ""),
+    "exploit last never": (r"u\[b\] is multiplied by len\(top\) - 1", "len(top)", "(len(top) - 1)"),
+    "exploit new population": ("hp and weights are copied as they are afterwards: read the old",
+        "(hp[p], b), weights", "(new[p], b), models"),
+    "exploit new weights": ("the weights are copied as they are afterwards",
+        "weights[p]", "models[p]"),
+    "exploit own hp": ("evolves from its own", "[p], b", "[b], b"),
+    "exploit place of parent": ("evolve gets the place of the one that is copied",
+        "[p], b", "[p], p"),
+    "exploit weights not copied": ("the weights are not copied",
+        ", models[b] = evolve(hp[p], b), weights[p]", "= evolve(hp[p], b)"),
+    "exploit whole population": ("members of the whole population are copied",
+        "top[int(u[b] * len(top))]", "int(u[b] * len(hp))"),
+})  # fmt: skip
+def exploit(hp, weights, top, bottom, u, evolve):
+    new, models = hp.copy(), weights.copy()
+    for b in bottom if top else ():
+        p = top[int(u[b] * len(top))]
+        new[b], models[b] = evolve(hp[p], b), weights[p]
+    return new, models
 
 
 @wrong("ex08.4", "exploit all evolve", "all members evolve")
@@ -740,60 +479,11 @@ def exploit(hp, weights, top, bottom, u, evolve):
     return new, models
 
 
-@wrong("ex08.4", "exploit always the best", "all copy the first of the top, the best")
-def exploit(hp, weights, top, bottom, u, evolve):
-    new, models = hp.copy(), weights.copy()
-    for b in bottom if top else ():
-        p = top[0]
-        new[b], models[b] = evolve(hp[p], b), weights[p]
-    return new, models
-
-
-@wrong("ex08.4", "exploit best altered", "the top evolves, too")
-def exploit(hp, weights, top, bottom, u, evolve):
-    new, models = hp.copy(), weights.copy()
-    for b in bottom if top else ():
-        p = top[int(u[b] * len(top))]
-        new[b], models[b] = evolve(hp[p], b), weights[p]
-    for p in set(top) - set(bottom):
-        new[p] = evolve(new[p], p)
-    return new, models
-
-
-@wrong("ex08.4", "exploit both stay", "members of both sets stay")
-def exploit(hp, weights, top, bottom, u, evolve):
-    new, models = hp.copy(), weights.copy()
-    for b in bottom if top else ():
-        if b in top:
-            continue
-        p = top[int(u[b] * len(top))]
-        new[b], models[b] = evolve(hp[p], b), weights[p]
-    return new, models
-
-
 @wrong("ex08.4", "exploit draws in turn", "wherever it is in bottom")
 def exploit(hp, weights, top, bottom, u, evolve):
     new, models = hp.copy(), weights.copy()
     for k, b in enumerate(bottom if top else ()):
         p = top[int(u[k] * len(top))]
-        new[b], models[b] = evolve(hp[p], b), weights[p]
-    return new, models
-
-
-@wrong("ex08.4", "exploit hp not evolved", "copied as they are: evolve them")
-def exploit(hp, weights, top, bottom, u, evolve):
-    new, models = hp.copy(), weights.copy()
-    for b in bottom if top else ():
-        p = top[int(u[b] * len(top))]
-        new[b], models[b] = hp[p], weights[p]
-    return new, models
-
-
-@wrong("ex08.4", "exploit in place", "change the argument itself")
-def exploit(hp, weights, top, bottom, u, evolve):
-    new, models = hp, weights
-    for b in bottom if top else ():
-        p = top[int(u[b] * len(top))]
         new[b], models[b] = evolve(hp[p], b), weights[p]
     return new, models
 
@@ -805,15 +495,6 @@ def exploit(hp, weights, top, bottom, u, evolve):
         p = top[int(u[b] * len(top))]
         hp[b], weights[b] = evolve(old[p], b), models[p]
     return hp, weights
-
-
-@wrong("ex08.4", "exploit index error", "the top is empty here")
-def exploit(hp, weights, top, bottom, u, evolve):
-    new, models = hp.copy(), weights.copy()
-    for b in bottom:
-        p = top[int(u[b] * len(top))]
-        new[b], models[b] = evolve(hp[p], b), weights[p]
-    return new, models
 
 
 @wrong("ex08.4", "exploit rounded", "is rounded to the nearest place: int rounds it down")
@@ -834,28 +515,6 @@ def exploit(hp, weights, top, bottom, u, evolve):
     return new_hp, new_weights
 
 
-@wrong("ex08.4", "exploit last never", r"u\[b\] is multiplied by len\(top\) - 1")
-def exploit(hp, weights, top, bottom, u, evolve):
-    new, models = hp.copy(), weights.copy()
-    for b in bottom if top else ():
-        p = top[int(u[b] * (len(top) - 1))]
-        new[b], models[b] = evolve(hp[p], b), weights[p]
-    return new, models
-
-
-@wrong(
-    "ex08.4",
-    "exploit new population",
-    "hp and weights are copied as they are afterwards: read the old",
-)
-def exploit(hp, weights, top, bottom, u, evolve):
-    new, models = hp.copy(), weights.copy()
-    for b in bottom if top else ():
-        p = top[int(u[b] * len(top))]
-        new[b], models[b] = evolve(new[p], b), models[p]
-    return new, models
-
-
 @wrong("ex08.4", "exploit new population rising", "afterwards, by rising places: read the old")
 def exploit(hp, weights, top, bottom, u, evolve):
     new, models = hp.copy(), weights.copy()
@@ -865,104 +524,41 @@ def exploit(hp, weights, top, bottom, u, evolve):
     return new, models
 
 
-@wrong("ex08.4", "exploit new weights", "the weights are copied as they are afterwards")
-def exploit(hp, weights, top, bottom, u, evolve):
-    new, models = hp.copy(), weights.copy()
-    for b in bottom if top else ():
-        p = top[int(u[b] * len(top))]
-        new[b], models[b] = evolve(hp[p], b), models[p]
-    return new, models
-
-
-@wrong("ex08.4", "exploit own hp", "evolves from its own")
-def exploit(hp, weights, top, bottom, u, evolve):
-    new, models = hp.copy(), weights.copy()
-    for b in bottom if top else ():
-        p = top[int(u[b] * len(top))]
-        new[b], models[b] = evolve(hp[b], b), weights[p]
-    return new, models
-
-
-@wrong("ex08.4", "exploit place of parent", "evolve gets the place of the one that is copied")
-def exploit(hp, weights, top, bottom, u, evolve):
-    new, models = hp.copy(), weights.copy()
-    for b in bottom if top else ():
-        p = top[int(u[b] * len(top))]
-        new[b], models[b] = evolve(hp[p], p), weights[p]
-    return new, models
-
-
-@wrong("ex08.4", "exploit weights not copied", "the weights are not copied")
-def exploit(hp, weights, top, bottom, u, evolve):
-    new, models = hp.copy(), weights.copy()
-    for b in bottom if top else ():
-        p = top[int(u[b] * len(top))]
-        new[b] = evolve(hp[p], b)
-    return new, models
-
-
-@wrong("ex08.4", "exploit whole population", "members of the whole population are copied")
-def exploit(hp, weights, top, bottom, u, evolve):
-    new, models = hp.copy(), weights.copy()
-    for b in bottom if top else ():
-        p = int(u[b] * len(hp))
-        new[b], models[b] = evolve(hp[p], b), weights[p]
-    return new, models
-
-
 def weigh(scores, known, gamma):
     weights = gamma ** np.arange(len(scores))[::-1, None] * known
     with np.errstate(invalid="ignore"):
         return np.where(known, weights * scores, 0).sum(0) / weights.sum(0)
 
 
-@wrong("ex08.5", "vectors sign", "the difference is after - before")
-def vector_scores(before, after, diverged, gamma, difference):
-    scores = before - after if difference else after
-    known = ~np.isnan(scores) & ~diverged
-    return np.where(diverged.any(0), np.inf, weigh(scores, known, gamma))
-
-
-@wrong("ex08.5", "vectors before", "the losses before are judged")
-def vector_scores(before, after, diverged, gamma, difference):
-    scores = before + 0 * after
-    known = ~np.isnan(scores) & ~diverged
-    return np.where(diverged.any(0), np.inf, weigh(scores, known, gamma))
-
-
-@wrong("ex08.5", "vectors always the loss", "this is always the loss after")
-def vector_scores(before, after, diverged, gamma, difference):
-    scores = after
-    known = ~np.isnan(scores) & ~diverged
-    return np.where(diverged.any(0), np.inf, weigh(scores, known, gamma))
-
-
-@wrong("ex08.5", "vectors always the difference", "this is always the difference")
-def vector_scores(before, after, diverged, gamma, difference):
-    scores = after - before
-    known = ~np.isnan(scores) & ~diverged
-    return np.where(diverged.any(0), np.inf, weigh(scores, known, gamma))
-
-
-@wrong("ex08.5", "vectors relative", "relative to the loss before")
-def vector_scores(before, after, diverged, gamma, difference):
-    scores = after / before - 1 if difference else after
-    known = ~np.isnan(scores) & ~diverged
-    return np.where(diverged.any(0), np.inf, weigh(scores, known, gamma))
-
-
-@wrong("ex08.5", "vectors plain mean", "this is the plain mean")
-def vector_scores(before, after, diverged, gamma, difference):
-    scores, gamma = after - before if difference else after, 1.0
-    known = ~np.isnan(scores) & ~diverged
-    return np.where(diverged.any(0), np.inf, weigh(scores, known, gamma))
-
-
-@wrong("ex08.5", "vectors oldest first", "the oldest round counts most")
+@edits("ex08.5", {
+    "vectors sign": ("the difference is after - before", "after - before", "before - after"),
+    "vectors before": ("the losses before are judged",
+        "after - before if difference else", "before + 0 *"),
+    "vectors always the loss": ("this is always the loss after",
+        "- before if difference else after", ""),
+    "vectors always the difference": ("this is always the difference",
+        "if difference else after", ""),
+    "vectors relative": ("relative to the loss before", "- before", "/ before - 1"),
+    "vectors plain mean": ("this is the plain mean",
+        "= after - before if difference else after",
+        ", gamma = after - before if difference else after, 1.0"),
+    "vectors diverged forgotten": ("gets inf, whatever its other rounds say", "any(0)", "all(0)"),
+})  # fmt: skip
 def vector_scores(before, after, diverged, gamma, difference):
     scores = after - before if difference else after
     known = ~np.isnan(scores) & ~diverged
-    means = weigh(scores[::-1], known[::-1], gamma)
+    return np.where(diverged.any(0), np.inf, weigh(scores, known, gamma))
+
+
+@edits("ex08.5", {
+    "vectors oldest first": ("the oldest round counts most", ", known", "[::-1], known[::-1]"),
+    "vectors nothing left": ("a vector with no round left gets NaN, not inf",
+        ", np", "| np.isnan(means), np"),
+})  # fmt: skip
+def vector_scores(before, after, diverged, gamma, difference):
+    scores = after - before if difference else after
+    known = ~np.isnan(scores) & ~diverged
+    means = weigh(scores, known, gamma)
     return np.where(diverged.any(0), np.inf, means)
 
 
@@ -993,21 +589,6 @@ def vector_scores(before, after, diverged, gamma, difference):
     weights = gamma ** np.arange(len(scores))[::-1]
     scores = np.where(diverged, 0, scores)
     return np.where(diverged.any(0), np.inf, weights @ scores / weights.sum())
-
-
-@wrong("ex08.5", "vectors diverged forgotten", "gets inf, whatever its other rounds say")
-def vector_scores(before, after, diverged, gamma, difference):
-    scores = after - before if difference else after
-    known = ~np.isnan(scores) & ~diverged
-    return np.where(diverged.all(0), np.inf, weigh(scores, known, gamma))
-
-
-@wrong("ex08.5", "vectors nothing left", "a vector with no round left gets NaN, not inf")
-def vector_scores(before, after, diverged, gamma, difference):
-    scores = after - before if difference else after
-    known = ~np.isnan(scores) & ~diverged
-    means = weigh(scores, known, gamma)
-    return np.where(diverged.any(0) | np.isnan(means), np.inf, means)
 
 
 @wrong("ex08.5", "vectors in place", "change the argument itself")

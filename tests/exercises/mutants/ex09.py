@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from fedlab_grade.mutants import include, right, wrong
+from fedlab_grade.mutants import edits, include, right, wrong
 
 
 @right
@@ -92,50 +92,28 @@ def without(name, s):
     return np.all([found[key] for key in found if key != name], axis=0)
 
 
+@edits("ex09.1", {
+    "deadline itself is late": ("an answer at the deadline counts",
+        '("", s)', '("time", s) & (s[5] < s[6])'),
+    "distance forgotten": ("models far away from w count", '("", s)', '("near", s)'),
+    "length of the model": ("this is the length of the model itself",
+        '("", s)', '("near", s) & (np.linalg.norm(np.nan_to_num(s[1]), axis=1) <= s[7])'),
+    "largest entry": ("this is the largest entry of the change",
+        '("", s)', '("near", s) & (np.abs(np.nan_to_num(s[1]) - s[0]).max(1) <= s[7])'),
+    "errors forgotten": ("errors outside 0 to 1 count", '("", s)', '("errors", s)'),
+    "NaN slips through": ("an error that is NaN counts",
+        '("", s)', '("errors", s) & ~((s[2] < 0) | (s[2] > 1)).any(1)'),
+    "sizes forgotten": ("other numbers of examples than announced count", '("", s)', '("n", s)'),
+    "places": ("return True or False for each", 'without("", s)', 'np.flatnonzero(without("", s))'),
+})  # fmt: skip
+def counted(*s):
+    return without("", s)
+
+
 @wrong("ex09.1", "deadline forgotten", "late answers count as well")
 def counted(*s):
     found = checks(*s)
     return found["finite"] & found["near"] & found["errors"] & found["n"] & np.isfinite(s[5])
-
-
-@wrong("ex09.1", "deadline itself is late", "an answer at the deadline counts")
-def counted(*s):
-    return without("time", s) & (s[5] < s[6])
-
-
-@wrong("ex09.1", "distance forgotten", "models far away from w count")
-def counted(*s):
-    return without("near", s)
-
-
-@wrong("ex09.1", "length of the model", "this is the length of the model itself")
-def counted(*s):
-    return without("near", s) & (np.linalg.norm(np.nan_to_num(s[1]), axis=1) <= s[7])
-
-
-@wrong("ex09.1", "largest entry", "this is the largest entry of the change")
-def counted(*s):
-    return without("near", s) & (np.abs(np.nan_to_num(s[1]) - s[0]).max(1) <= s[7])
-
-
-@wrong("ex09.1", "errors forgotten", "errors outside 0 to 1 count")
-def counted(*s):
-    return without("errors", s)
-
-
-@wrong("ex09.1", "NaN slips through", "an error that is NaN counts")
-def counted(*s):
-    return without("errors", s) & ~((s[2] < 0) | (s[2] > 1)).any(1)
-
-
-@wrong("ex09.1", "sizes forgotten", "other numbers of examples than announced count")
-def counted(*s):
-    return without("n", s)
-
-
-@wrong("ex09.1", "places", "return True or False for each")
-def counted(*s):
-    return np.flatnonzero(without("", s))
 
 
 @wrong("ex09.1", "chained comparison", "join the comparisons with &")
@@ -143,29 +121,22 @@ def counted(w, models, errors, n, announced, seconds, deadline, largest):
     return 0 <= errors <= 1 and seconds <= deadline
 
 
-@wrong("ex09.2", "plain mean", "weigh by the numbers of examples")
+@edits("ex09.2", {
+    "plain mean": ("weigh by the numbers of examples",
+        "n[here] @ models[here] / n[here].sum()", "models[here].mean(0)"),
+    "all of them": ("those that do not count are in the average",
+        "[here] @ models[here] / n[here].sum() if here.any() else w", "/ n.sum() @ models"),
+    "weights of all": ("divide by those of the ones that count", "[here].", "."),
+    "NaN times 0": ("0 times NaN is NaN",
+        "n[here] @ models[here] / n[here]", "(n * here) @ models / (n * here)"),
+    "nobody": ("if nobody counts, the model stays as it is",
+        "n[here].sum() if here.any() else w", "max(n[here].sum(), 1)"),
+    "in place": ("change the argument itself",
+        "return n[here] @ models[here] / n[here]",
+        "models[~here] = 0\n    return (n * here) @ models / (n * here)"),
+})  # fmt: skip
 def average_of(w, models, n, here):
-    return models[here].mean(0) if here.any() else w
-
-
-@wrong("ex09.2", "all of them", "those that do not count are in the average")
-def average_of(w, models, n, here):
-    return n / n.sum() @ models
-
-
-@wrong("ex09.2", "weights of all", "divide by those of the ones that count")
-def average_of(w, models, n, here):
-    return n[here] @ models[here] / n.sum() if here.any() else w
-
-
-@wrong("ex09.2", "NaN times 0", "0 times NaN is NaN")
-def average_of(w, models, n, here):
-    return (n * here) @ models / (n * here).sum() if here.any() else w
-
-
-@wrong("ex09.2", "nobody", "if nobody counts, the model stays as it is")
-def average_of(w, models, n, here):
-    return n[here] @ models[here] / max(n[here].sum(), 1)
+    return n[here] @ models[here] / n[here].sum() if here.any() else w
 
 
 @wrong("ex09.2", "old model for the missing", "averaged as the old w")
@@ -173,10 +144,20 @@ def average_of(w, models, n, here):
     return n / n.sum() @ np.where(here[:, None], models, w)
 
 
-@wrong("ex09.2", "in place", "change the argument itself")
-def average_of(w, models, n, here):
-    models[~here] = 0
-    return (n * here) @ models / (n * here).sum() if here.any() else w
+@edits("ex09.3", {
+    "too few are kept": ("all are False",
+        "return elapsed, here\n    return elapsed, np.zeros(seconds.shape[1], bool)",
+        "break\n    return elapsed, here"),
+    "more than least": ("exactly `least` answers are enough", "() >=", "() >"),
+})  # fmt: skip
+def wait_for(seconds, deadline, least):
+    elapsed = 0.0
+    for took in seconds:
+        elapsed += min(took.max(), deadline)
+        here = took <= deadline
+        if here.sum() >= least:
+            return elapsed, here
+    return elapsed, np.zeros(seconds.shape[1], bool)
 
 
 @wrong("ex09.3", "always the deadline", "here each one lasts until the deadline")
@@ -209,17 +190,6 @@ def wait_for(seconds, deadline, least):
     return elapsed, np.zeros(seconds.shape[1], bool)
 
 
-@wrong("ex09.3", "too few are kept", "all are False")
-def wait_for(seconds, deadline, least):
-    elapsed = 0.0
-    for took in seconds:
-        elapsed += min(took.max(), deadline)
-        here = took <= deadline
-        if here.sum() >= least:
-            break
-    return elapsed, here
-
-
 @wrong("ex09.3", "last try alone", "not those of the last one alone")
 def wait_for(seconds, deadline, least):
     for took in seconds:
@@ -229,45 +199,20 @@ def wait_for(seconds, deadline, least):
     return min(took.max(), deadline), np.zeros(seconds.shape[1], bool)
 
 
-@wrong("ex09.3", "more than least", "exactly `least` answers are enough")
-def wait_for(seconds, deadline, least):
-    elapsed = 0.0
-    for took in seconds:
-        elapsed += min(took.max(), deadline)
-        here = took <= deadline
-        if here.sum() > least:
-            return elapsed, here
-    return elapsed, np.zeros(seconds.shape[1], bool)
-
-
-@wrong("ex09.4", "first", "this is the first round in which they counted")
-def last_counted(rounds, clients):
-    last = np.full(clients, -1)
-    for t, who in enumerate(rounds):
-        for i in who:
-            last[i] = t if last[i] < 0 else last[i]
-    return last
+edits("ex09.4", {
+    "first": ("this is the first round in which they counted",
+        "last[who] = t", "for i in who:\n            last[i] = t if last[i] < 0 else last[i]"),
+    "from one": ("rounds are numbered from 0", "(rounds)", "(rounds, 1)"),
+    "never is 0": ("gets -1, not 0", "full(clients, -1)", "zeros(clients, int)"),
+    "the newest round alone": ("only the newest round is looked at",
+        "for t, who in enumerate(rounds):\n        last[who] = t",
+        "if rounds:\n        last[rounds[-1]] = len(rounds) - 1"),
+})  # fmt: skip
 
 
 @wrong("ex09.4", "how often", "this is how often they counted")
 def last_counted(rounds, clients):
     return np.bincount([i for who in rounds for i in who], minlength=clients)
-
-
-@wrong("ex09.4", "from one", "rounds are numbered from 0")
-def last_counted(rounds, clients):
-    last = np.full(clients, -1)
-    for t, who in enumerate(rounds, 1):
-        last[who] = t
-    return last
-
-
-@wrong("ex09.4", "never is 0", "gets -1, not 0")
-def last_counted(rounds, clients):
-    last = np.zeros(clients, int)
-    for t, who in enumerate(rounds):
-        last[who] = t
-    return last
 
 
 @wrong("ex09.4", "rounds ago", "this is how many rounds ago they counted")
@@ -276,14 +221,6 @@ def last_counted(rounds, clients):
     for age, who in enumerate(reversed(rounds)):
         ago[who] = np.minimum(ago[who], age)
     return ago
-
-
-@wrong("ex09.4", "the newest round alone", "only the newest round is looked at")
-def last_counted(rounds, clients):
-    last = np.full(clients, -1)
-    if rounds:
-        last[rounds[-1]] = len(rounds) - 1
-    return last
 
 
 include("experiments.py", "ex09.5")

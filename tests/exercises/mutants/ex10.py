@@ -6,7 +6,7 @@ from statistics import stdev, variance
 
 import numpy as np
 
-from fedlab_grade.mutants import include, right, wrong
+from fedlab_grade.mutants import edits, include, right, wrong
 
 
 @right
@@ -55,9 +55,16 @@ class vectors:
         return "not tried"
 
 
-@wrong("ex10.1", "difference reversed", "first - second, not the other way")
+@edits("ex10.1", {
+    "difference reversed": ("first - second, not the other way", "a - b", "b - a"),
+    "difference of one seed": ("it is the mean that has an interval", "/ len(d) ** 0.5", ""),
+    "difference over n": ("the root of n, not by n", "** 0.5", ""),
+    "difference whole width": ("half of the interval's width", "(d), t", "(d), 2 * t"),
+    "difference without t": ("t is missing", ", t *", ","),
+    "difference with variance": ("the root of the variance", " stdev", " variance"),
+})  # fmt: skip
 def difference(first, second, t):
-    d = [b - a for a, b in zip(first, second, strict=True)]
+    d = [a - b for a, b in zip(first, second, strict=True)]
     return average(d), t * stdev(d) / len(d) ** 0.5
 
 
@@ -67,40 +74,10 @@ def difference(first, second, t):
     return float(d.mean()), float(t * d.std() / len(d) ** 0.5)
 
 
-@wrong("ex10.1", "difference of one seed", "it is the mean that has an interval")
-def difference(first, second, t):
-    d = [a - b for a, b in zip(first, second, strict=True)]
-    return average(d), t * stdev(d)
-
-
-@wrong("ex10.1", "difference over n", "the root of n, not by n")
-def difference(first, second, t):
-    d = [a - b for a, b in zip(first, second, strict=True)]
-    return average(d), t * stdev(d) / len(d)
-
-
 @wrong("ex10.1", "difference unpaired", "deviations of the two methods")
 def difference(first, second, t):
     half = t * math.sqrt((variance(first) + variance(second)) / len(first))
     return average(first) - average(second), half
-
-
-@wrong("ex10.1", "difference whole width", "half of the interval's width")
-def difference(first, second, t):
-    d = [a - b for a, b in zip(first, second, strict=True)]
-    return average(d), 2 * t * stdev(d) / len(d) ** 0.5
-
-
-@wrong("ex10.1", "difference without t", "t is missing")
-def difference(first, second, t):
-    d = [a - b for a, b in zip(first, second, strict=True)]
-    return average(d), stdev(d) / len(d) ** 0.5
-
-
-@wrong("ex10.1", "difference with variance", "the root of the variance")
-def difference(first, second, t):
-    d = [a - b for a, b in zip(first, second, strict=True)]
-    return average(d), t * variance(d) / len(d) ** 0.5
 
 
 @wrong("ex10.2", "holm bonferroni", "Bonferroni's correction")
@@ -162,54 +139,16 @@ def holm(p):
     return out
 
 
-@wrong("ex10.3", "verdict sign", "a negative difference says")
-def verdict(mean, p, seeds):
-    if seeds < 5:
-        return "not tried"
-    if p > 0.05:
-        return "undecided"
-    return "reproduced" if mean > 0 else "contradicted"
-
-
-@wrong("ex10.3", "verdict five seeds", "5 seeds are enough")
-def verdict(mean, p, seeds):
-    if seeds <= 5:
-        return "not tried"
-    if p > 0.05:
-        return "undecided"
-    return "reproduced" if mean < 0 else "contradicted"
-
-
-@wrong("ex10.3", "verdict without seeds", "with few seeds nothing is decided")
-def verdict(mean, p, seeds):
-    if p > 0.05:
-        return "undecided"
-    return "reproduced" if mean < 0 else "contradicted"
-
-
-@wrong("ex10.3", "verdict strict", "p = 0.05 decides, too")
-def verdict(mean, p, seeds):
-    if seeds < 5:
-        return "not tried"
-    if p >= 0.05:
-        return "undecided"
-    return "reproduced" if mean < 0 else "contradicted"
-
-
-@wrong("ex10.3", "verdict without p", "a large p-value leaves it undecided")
-def verdict(mean, p, seeds):
-    if seeds < 5:
-        return "not tried"
-    return "reproduced" if mean < 0 else "contradicted"
-
-
-@wrong("ex10.3", "verdict p reversed", "a small p-value decides")
-def verdict(mean, p, seeds):
-    if seeds < 5:
-        return "not tried"
-    if p < 0.05 or p == 0.05:
-        return "undecided"
-    return "reproduced" if mean < 0 else "contradicted"
+edits("ex10.3", {
+    "verdict sign": ("a negative difference says", "mean <", "mean >"),
+    "verdict five seeds": ("5 seeds are enough", "< 5:", "<= 5:"),
+    "verdict without seeds": ("with few seeds nothing is decided",
+        ' seeds < 5:\n        return "not tried"\n    if', ""),
+    "verdict strict": ("p = 0.05 decides, too", "> 0.05", ">= 0.05"),
+    "verdict without p": ("a large p-value leaves it undecided",
+        '\n    if p > 0.05:\n        return "undecided"', ""),
+    "verdict p reversed": ("a small p-value decides", "> 0.05", "< 0.05 or p == 0.05"),
+})  # fmt: skip
 
 
 @wrong("ex10.3", "verdict capital", "expected one of 'reproduced'")

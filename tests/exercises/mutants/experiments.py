@@ -5,7 +5,7 @@ import math
 import numpy as np
 import torch
 
-from fedlab_grade.mutants import right, wrong
+from fedlab_grade.mutants import edits, right, wrong
 
 
 @right
@@ -64,34 +64,38 @@ def predict_N():
     "grows"
 
 
-@wrong("N", "table transposed", "a row is a condition and a column a seed")
+@edits("N", {
+    "table transposed": ("a row is a condition and a column a seed",
+        "run(*condition, seed) for condition in conditions",
+        "[run(*condition, seed) for condition in conditions] for seed in seeds"),
+    "table of means": ("do not average over the seeds",
+        "run(*condition, seed)", "sum(run(*condition, s) for s in seeds) / len(seeds)"),
+    "one seed": ("run it with each of the seeds",
+        "run(*condition, seed)", "[run(*condition, seeds[0])]"),
+    "the first seed for all": ("all runs have the first seed",
+        "run(*condition, seed)", "[run(*condition, seeds[0]) for _ in seeds]"),
+    "one list": ("this is one list of all numbers", "]", " for seed in seeds]"),
+    "numbers of the instructor's machine": ("A row for each condition",
+        "run(*condition, seed) for condition", "[0.5 for _ in seeds] for _"),
+})  # fmt: skip
 def table_N(run, conditions, seeds):
-    return [[run(*condition, seed) for condition in conditions] for seed in seeds]
+    return [run(*condition, seed) for condition in conditions]
 
 
-@wrong("N", "table of means", "do not average over the seeds")
-def table_N(run, conditions, seeds):
-    return [sum(run(*condition, s) for s in seeds) / len(seeds) for condition in conditions]
+@edits("N", {
+    "first minus second": ("it is second - first",
+        "second, first", "first, second)\n    half = t * d.std(ddof=1) / np.sqrt(len(d)"),
+    "sd by n": ("divides by n here: it divides by n - 1",
+        "return", "half = t * d.std() / np.sqrt(len(d))\n    return"),
+    "no root of n": (r"not yet divided by sqrt\(n\)",
+        "half, d.mean() + half", "t * d.std(ddof=1), d.mean() + t * d.std(ddof=1)"),
+    "mean and half-width": ("return the two ends",
+        "- half, d.mean() + half", ", t * d.std(ddof=1) / np.sqrt(len(d))"),
+})  # fmt: skip
+def interval_N(first, second, t):
+    d = np.subtract(second, first)
 
-
-@wrong("N", "one seed", "run it with each of the seeds")
-def table_N(run, conditions, seeds):
-    return [[run(*condition, seeds[0])] for condition in conditions]
-
-
-@wrong("N", "the first seed for all", "all runs have the first seed")
-def table_N(run, conditions, seeds):
-    return [[run(*condition, seeds[0]) for _ in seeds] for condition in conditions]
-
-
-@wrong("N", "one list", "this is one list of all numbers")
-def table_N(run, conditions, seeds):
-    return [run(*condition, seed) for condition in conditions for seed in seeds]
-
-
-@wrong("N", "numbers of the instructor's machine", "A row for each condition")
-def table_N(run, conditions, seeds):
-    return [[0.5 for _ in seeds] for _ in conditions]
+    return d.mean() - half, d.mean() + half
 
 
 @wrong("N", "unpaired", "two separate samples: take the differences of the pairs")
@@ -99,32 +103,6 @@ def interval_N(first, second, t):
     half = t * np.sqrt((np.var(first, ddof=1) + np.var(second, ddof=1)) / len(first))
     d = np.mean(second) - np.mean(first)
     return d - half, d + half
-
-
-@wrong("N", "first minus second", "it is second - first")
-def interval_N(first, second, t):
-    d = np.subtract(first, second)
-    half = t * d.std(ddof=1) / np.sqrt(len(d))
-    return d.mean() - half, d.mean() + half
-
-
-@wrong("N", "sd by n", "divides by n here: it divides by n - 1")
-def interval_N(first, second, t):
-    d = np.subtract(second, first)
-    half = t * d.std() / np.sqrt(len(d))
-    return d.mean() - half, d.mean() + half
-
-
-@wrong("N", "no root of n", r"not yet divided by sqrt\(n\)")
-def interval_N(first, second, t):
-    d = np.subtract(second, first)
-    return d.mean() - t * d.std(ddof=1), d.mean() + t * d.std(ddof=1)
-
-
-@wrong("N", "mean and half-width", "return the two ends")
-def interval_N(first, second, t):
-    d = np.subtract(second, first)
-    return d.mean(), t * d.std(ddof=1) / np.sqrt(len(d))
 
 
 @wrong("N", "one sentence", "returned 1 sentences, expected three")
