@@ -20,7 +20,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from fedlab_grade.callables import Malformed, name_of
+from fedlab_grade.callables import Functions, Malformed, name_of
 
 MAX_JSON = 4 << 20  # bytes; one of them can cost fifty as Python objects
 MAX_MESSAGE = 64 << 20  # bytes; tensors cost what they weigh
@@ -32,6 +32,7 @@ MAX_KINDS = 100  # of values that are not sent: each is a class, and takes a kil
 MAX_DIGITS = 4000  # of an int: Python prints 4300
 _TOO_LONG = 10**MAX_DIGITS  # once: it takes 70 microseconds, and an answer may hold many ints
 HEAD = struct.Struct(">II")
+NONE = Functions()
 
 _DTYPES = {str(t).removeprefix("torch."): t for t in (
     torch.float64, torch.float32, torch.float16, torch.bfloat16,
@@ -51,7 +52,7 @@ class Unknown:
         return f"<{type(self).__name__}>"
 
 
-def encode(value: object, place: Callable[[Any], int | None] = lambda function: None) -> bytes:
+def encode(value: object, place: Callable[[Any], int | None] = NONE.known) -> bytes:
     """Return a value as a message.
 
     Args:
@@ -122,10 +123,6 @@ class _Writer:
         return {"unknown": name_of(kind)}
 
 
-def no_function(number: int) -> object:
-    raise Malformed("a function is not allowed here")
-
-
 def lengths(head: bytes) -> tuple[int, int]:
     """Return the two lengths that a message begins with."""
     body, blob = HEAD.unpack(head)
@@ -134,7 +131,7 @@ def lengths(head: bytes) -> tuple[int, int]:
     return body, blob
 
 
-def decode(body: bytes, blob: bytes, function: Callable[[int], object] = no_function) -> Any:
+def decode(body: bytes, blob: bytes, function: Callable[[int], object] = NONE.at) -> Any:
     """Return the value of a message."""
     reader = _Reader(blob, function)
     try:
@@ -148,7 +145,7 @@ def decode(body: bytes, blob: bytes, function: Callable[[int], object] = no_func
     return value
 
 
-def unpack(message: bytes, function: Callable[[int], object] = no_function) -> Any:
+def unpack(message: bytes, function: Callable[[int], object] = NONE.at) -> Any:
     """Return the value of a message that is whole."""
     end = HEAD.size + lengths(message[: HEAD.size])[0]
     return decode(message[HEAD.size : end], message[end:], function)

@@ -18,6 +18,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn, TextIO
 
@@ -113,7 +114,9 @@ class Examiner(plugin.Recorder):
             seed_all(int(hashlib.sha256(f"{self.secret} {item.name}".encode()).hexdigest()[:8], 16))
             try:
                 limits = replace(self.limits, call=call)
-                self.student = Remote(file, text, worker, limits, end, allowed, self._answered)
+                # In case that no result comes: there was an answer to stumble over.
+                heard = partial(os.write, pipe, b"\n")
+                self.student = Remote(file, text, worker, limits, end, allowed, heard)
             except NotGradable as error:
                 self.tell(status="not gradable", message=str(error))
             reports = runtestprotocol(item, log=False, nextitem=None)
@@ -146,10 +149,6 @@ class Examiner(plugin.Recorder):
         raise NoSandbox("the sandbox ends at once")
 
     # --- in the fork --------------------------------------------------------------------------
-
-    def _answered(self) -> None:
-        """Tell, in case that no result comes, that there was an answer to stumble over."""
-        os.write(self._pipe, b"\n")
 
     def tell(self, **result: object) -> NoReturn:
         """Hand the result over, and end."""

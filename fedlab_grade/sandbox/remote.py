@@ -7,7 +7,7 @@ import builtins
 import signal
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -57,7 +57,7 @@ class Remote(Student):
         limits: Limits,
         deadline: float,
         allowed: str = "",
-        on_answer: Callable[[], None] = lambda: None,
+        on_answer: Callable[[], object] = lambda: None,
     ) -> None:
         self.path = Path(file)
         self.reset()
@@ -208,10 +208,8 @@ def _called(function: Callable[..., Any], given: list[Any], named: dict[Any, Any
 
 def _stand_in(name: str, base: str, text: str) -> Exception:
     """Return an exception that looks like the student's in type and text."""
-    parent = getattr(builtins, base, Exception)
-    if not (isinstance(parent, type) and issubclass(parent, Exception)):
-        parent = Exception
-    try:
-        return type(name or "Exception", (parent,), {})(text)
-    except Exception:  # some want other arguments, as UnicodeDecodeError does
-        return type(name or "Exception", (Exception,), {})(text)
+    with suppress(Exception):  # some want other arguments, as UnicodeDecodeError does
+        error = type(name, (getattr(builtins, base),), {})(text)
+        if isinstance(error, Exception):
+            return error
+    return type(name, (Exception,), {})(text)

@@ -15,8 +15,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from fedlab_grade import callables, wire
-from fedlab_grade.answer import Failure
+from fedlab_grade import wire
+from fedlab_grade.answer import Failure, Raised
+from fedlab_grade.callables import name_of
 from fedlab_grade.student import NotGradable, Student
 from fedlab_grade.textfile import package_import
 
@@ -58,52 +59,50 @@ def serve(line: socket.socket) -> None:
     """Answer requests until there are no more."""
     student: Student | None = None
     while True:
-        with suppress(EOFError):
+        try:
             request = receive(line)
-            limit = EARLY * request["limit"]
-            faulthandler.dump_traceback_later(limit, file=2)
-            if request["kind"] == "load":
-                reply: bytes | dict[str, object] = {"kind": "loaded"}
-                sys.argv[:] = [request["file"]]  # a file may read them when it is loaded
-                text = request["text"].tobytes().decode("utf-8", "surrogatepass")
-                try:
-                    if place := package_import(text):
-                        raise NotGradable(PACKAGE + place)
-                    student = Student(Path(request["file"]), text)
-                except NotGradable as error:
-                    reply = {"kind": "not gradable", "message": str(error)}
-            else:
-                assert student is not None
-                reply = answer(student, request)
-            faulthandler.cancel_dump_traceback_later()
-            with suppress(Exception):  # the student may have put something else in their place
-                sys.stdout.flush()
-                sys.stderr.flush()
-            _send(line, reply)
-            continue
-        os._exit(0)
+        except EOFError:
+            return
+        faulthandler.dump_traceback_later(EARLY * request["limit"], file=2)
+        if request["kind"] == "load":
+            reply: bytes | dict[str, object] = {"kind": "loaded"}
+            sys.argv[:] = [request["file"]]  # a file may read them when it is loaded
+            text = request["text"].tobytes().decode("utf-8", "surrogatepass")
+            try:
+                if place := package_import(text):
+                    raise NotGradable(PACKAGE + place)
+                student = Student(Path(request["file"]), text)
+            except NotGradable as error:
+                reply = {"kind": "not gradable", "message": str(error)}
+        else:
+            assert student is not None
+            reply = answer(student, request)
+        faulthandler.cancel_dump_traceback_later()
+        with suppress(Exception):  # the student may have put something else in their place
+            sys.stdout.flush()
+            sys.stderr.flush()
+        _send(line, reply)
 
 
 def answer(student: Student, request: dict[str, Any]) -> bytes | dict[str, object]:
     """Return the reply to a call."""
-    name, given, named = request["name"], request["arguments"], request["named"]
-    student.parts = request["parts"]
+    name, student.parts = request["name"], request["parts"]
+    given, named = request["arguments"], request["named"]
+    error: list[str] | None = None
     try:
         return student.reply(name, given, named, request["seed"], _place)
-    except Failure as failure:
-        reply: dict[str, object] = {"kind": "failed", "status": type(failure).__name__}
-        reply |= {"message": str(failure), "likely": failure.likely, "error": None}
-        if isinstance(error := failure.__context__, BaseException):
-            with suppress(Exception):
-                bases = [b.__name__ for b in type(error).__mro__ if b.__module__ == "builtins"]
-                name = callables.name_of(type(error))[:80]
-                reply["error"] = [name, bases[0], str(error)[:300]]
-        return reply
-    except BaseException as error:  # in the middle of telling about another one
-        kind = callables.name_of(type(error))[:80]
+    except Failure as told:
+        failure, cause = told, told.__context__
+        if cause is not None:
+            with suppress(BaseException):
+                bases = [b.__name__ for b in type(cause).__mro__ if b.__module__ == "builtins"]
+                error = [name_of(type(cause))[:80], bases[0], str(cause)[:300]]
+    except BaseException as odd:  # in the middle of telling about another one
+        kind = name_of(type(odd))[:80]
         message = f"{name} raised an exception that cannot be shown: to look at it raises {kind}."
-        return {"kind": "failed", "status": "Raised", "message": message, "likely": "",
-                "error": None}  # fmt: skip
+        failure = Raised(message)
+    return {"kind": "failed", "status": type(failure).__name__, "message": str(failure),
+            "likely": failure.likely, "error": error}  # fmt: skip
 
 
 def receive(line: socket.socket) -> Any:
