@@ -18,6 +18,8 @@ from fedlab_edu.search.neighbours import Support, stride, window
 from fedlab_edu.tensors import as_float64
 from fedlab_edu.validate import MOST, number, require, share, whole
 
+Draws = Tensor | tuple[Tensor, Tensor, Tensor]  # (3, ...): coin, draw, move
+
 
 @dataclass(frozen=True)
 class Uniform:
@@ -66,13 +68,13 @@ class Uniform:
             return value.expand(torch.broadcast_shapes(value.shape, u.shape)).clone()
         return self._value((self._coordinate(value) + (b - a) * eps * (2 * u - 1)).clamp(a, b))
 
-    def evo(self, value: Tensor, eps: float, p_re: float, u: Tensor, name: str = "value") -> Tensor:
+    def evo(self, value: Tensor, eps: float, p_re: float, u: Draws, name: str = "value") -> Tensor:
         """Draw afresh with probability p_re, else `perturb`; u (3, ...) holds coin, draw, move.
 
         Source: Chen et al. (2023), eq. (3).
         """
         share("p_re", p_re)
-        coin, draw, move = as_float64(u)
+        coin, draw, move = u
         near, fresh = self.perturb(value, eps, move, name), coin < p_re
         return torch.where(fresh, self.from_unit(draw), near) if fresh.any() else near
 
@@ -100,7 +102,8 @@ class Uniform:
         """Return the value as a tensor; raise a ValueError with its name if it is out of range."""
         value = as_float64(value)
         (low, high), (least, most) = self._range, value.aminmax()  # NaN, if one is
-        require(low <= least and most <= high, name, value, f"from {low:.12g} to {high:.12g}")
+        if not (low <= least and most <= high):
+            require(False, name, value, f"from {low:.12g} to {high:.12g}")
         return value
 
 
@@ -169,13 +172,13 @@ class Choice:
         moves = window(len(self.options), eps, self.as_printed)
         return self._at(self.check(value, name) + moves[0] + (as_float64(u) * len(moves)).long())
 
-    def evo(self, value: Tensor, eps: float, p_re: float, u: Tensor, name: str = "value") -> Tensor:
+    def evo(self, value: Tensor, eps: float, p_re: float, u: Draws, name: str = "value") -> Tensor:
         """Draw afresh with probability p_re, else move by -s, 0 or s places, each equally likely.
 
         s is ``max(1, round((n-1) eps))``, and the place is clipped. For u see `Uniform.evo`.
         """
         share("p_re", p_re)
-        (coin, draw, move), n = as_float64(u), len(self.options)
+        (coin, draw, move), n = u, len(self.options)
         moved = self.check(value, name) + stride(n, eps, self.as_printed) * ((move * 3).long() - 1)
         return self._at(torch.where(coin < p_re, (draw * n).long(), moved))
 
@@ -202,7 +205,8 @@ class Choice:
     def check(self, value: Any, name: str = "value") -> Tensor:
         """Return the place of a value; raise a ValueError with its name if it is not an option."""
         same = as_float64(value)[..., None] == as_float64(self.options)
-        require(same.any(-1).all(), name, value, f"one of {list(self.options)}")
+        if not same.any(-1).all():
+            require(False, name, value, f"one of {list(self.options)}")
         return same.long().argmax(-1)
 
     def _at(self, place: Tensor) -> Tensor:

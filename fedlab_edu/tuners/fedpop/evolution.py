@@ -38,7 +38,8 @@ def evolve(
     require(shape == wanted, "shape of u", shape, str(wanted))
     columns = {name: column.reshape(-1) for name, column in rows.columns.items()}
     u = torch.cat([u[:1, :, :1].expand_as(u[:1]), u[1:]]) if coin == "vector" else u
-    for (name, distribution), drawn in zip(space.distributions.items(), u.unbind(2), strict=True):
+    draws = zip(*(part.unbind(1) for part in u), strict=True)
+    for (name, distribution), drawn in zip(space.distributions.items(), draws, strict=True):
         columns[name] = distribution.evo(columns[name], eps, p_re, drawn, name)
     return rows.with_columns(columns)
 

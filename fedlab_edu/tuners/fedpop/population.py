@@ -170,7 +170,8 @@ class FedPop(SideBySide):
 
     def _score(self, played: Round) -> float:
         """Return the mean validation loss of the round's clients, after their training."""
-        return weighted_mean(played.after.loss, played.size if self.weighted else played.size > 0)
+        weight = played.size if self.weighted else (played.size > 0).long()
+        return weighted_mean(played.after.loss, weight)
 
     @property
     def brackets(self) -> tuple[Schedule]:
