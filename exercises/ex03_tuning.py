@@ -69,10 +69,10 @@ def schedule(total: int, cap: int, eta: int, eliminations: int) -> list[int]:
     - and, where several do so, have the largest possible D_1, then the largest
       possible D_2, and so on.
 
-    Greed is enough: after the least increments give D_1 as many of the rounds
-    that are left as it can take, then D_2, and so on. This never leaves more
-    than it must, by 3.1: whatever the others leave, D_R can take all but what
-    no schedule can spend.
+    A greedy choice is best: start from the least increments, give D_1 as many
+    of the remaining rounds as it can take, then D_2, and so on. By 3.1 this
+    leaves no more than it must: whatever the others leave, D_R can take all
+    but what no schedule can spend.
 
     Args:
         total: the rounds that may be spent, over all arms.

@@ -40,8 +40,8 @@ def gradient(
     changes nothing in 4.2.
 
     Args:
-        theta: (k,), the probabilities of the rows. Some may be 0; nobody used
-            those rows.
+        theta: (k,), the probabilities of the rows. Some may be 0; no client
+            used those rows.
         row: (B,), int64, the row that each client used. Several clients may
             have used the same.
         score: (B,), the clients' scores.
@@ -50,7 +50,7 @@ def gradient(
 
     Returns: (k,), g_j is the sum, over the clients i that used row j, of
         (size_i / sum of all B sizes) (score_i - lambda) / theta_j. It is 0 for
-        a row that nobody used, even where theta_j is 0. The arguments are not
+        a row that no client used, even where theta_j is 0. The arguments are not
         changed.
 
     Roughly 5 lines.

@@ -69,7 +69,7 @@ def halve(scores: np.ndarray, alive: np.ndarray) -> np.ndarray:
 
         scores           1    2    3    4      their median is always 2.5
         p after round 1  1/2  1/2  0    0
-        p after round 2  1    1    0    0      nobody has gone, and the sum is 2
+        p after round 2  1    1    0    0      no map has gone, and the sum is 2
 
     Args:
         scores: (k,), lower is better, and NaN counts as inf. Those of maps that

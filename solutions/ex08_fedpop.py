@@ -109,8 +109,8 @@ def top_and_bottom(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Exercise 8.3: the places of the best and of the worst members.
 
-    Of K members K / rho are in either set, rounded up, but no more than K / 2,
-    rounded down. So nobody is in both. (The paper takes all scores up to a
+    Each set has K / rho of the K members, rounded up, but no more than K / 2,
+    rounded down. So no member is in both. (The paper takes all scores up to a
     quantile, and all from another one. If all scores are equal, each member is
     then in both sets, and even the best one is replaced.)
 
@@ -151,8 +151,8 @@ def exploit(
 
     Each member of the bottom is replaced: it copies the weights and the
     hyperparameters of a member of the top, and the hyperparameters evolve. All
-    are replaced at once. So if one is in both sets, as may happen with the sets
-    of the paper, it is replaced, and whoever copies it gets what it was before.
+    are replaced at once. A member may be in both sets, with the sets of the
+    paper. It is then replaced, and members that copy it get its old values.
 
     Args:
         hp: (K, h), row k holds the hyperparameters of member k.
