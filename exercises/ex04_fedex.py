@@ -50,8 +50,8 @@ def gradient(
 
     Returns: (k,), g_j is the sum, over the clients i that used row j, of
         (size_i / sum of all B sizes) (score_i - lambda) / theta_j. It is 0 for
-        a row that no client used, even where theta_j is 0. The arguments are not
-        changed.
+        a row that no client used, even where theta_j is 0. The arguments are
+        not changed.
 
     Roughly 5 lines.
     """
