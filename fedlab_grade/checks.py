@@ -1,8 +1,8 @@
 """Check an answer in the order in which a person would look at it; the first failure speaks.
 
 A test gets an `Answer` from ``student.call(name, *arguments)`` and passes it to `close`,
-`unchanged`, `form`, `tensor` or `tensors`, or first to `parts` where it is a tuple. Each raises a
-`Failure`, whose text is for the student. `check` does so for several cases at once.
+`unchanged`, `form` or `tensor`, or first to `parts` where it is a tuple. Each raises a `Failure`,
+whose text is for the student. `check` does so for several cases at once.
 """
 
 import warnings
@@ -16,16 +16,7 @@ import numpy as np
 from torch import Tensor
 
 from fedlab_grade.answer import IN_PLACE, Answer, Failure, Stopped, also, changed, failed
-from fedlab_grade.faults import (
-    NOT_FINITE,
-    Fault,
-    Value,
-    convert,
-    fault_of,
-    form_fault,
-    list_fault,
-    type_fault,
-)
+from fedlab_grade.faults import NOT_FINITE, Fault, Value, convert, fault_of, form_fault, type_fault
 from fedlab_grade.printing import kind, show
 
 
@@ -88,15 +79,6 @@ def tensor(answer: Answer, like: Tensor) -> Tensor:
     if not value.isfinite().all():
         raise failed(answer, Fault(f"{show(value)}, expected finite numbers", NOT_FINITE))
     return value
-
-
-def tensors(answer: Answer) -> list[Tensor]:
-    """Return the answer itself, once it is known to be a list of tensors."""
-    fault = list_fault(answer.value)
-    if fault is not None:
-        raise failed(answer, fault)
-    assert isinstance(answer.value, list | tuple)
-    return list(answer.value)
 
 
 def parts(answer: Answer, *names: str) -> list[Answer]:

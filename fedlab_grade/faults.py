@@ -46,7 +46,7 @@ def fault_of(got: Any, want: Value) -> Fault | None:
         return None if got == want else Fault(f"{got[:80]!r}, expected {want!r}")
     if isinstance(want, list | tuple) and len(got) != len(want):
         return Fault(f"{show(got)}, expected {show(want)}")
-    if not isinstance(want, list | tuple) or not _holds_tensors(want):
+    if not _holds_tensors(want):
         return _value_fault(got, want, COARSE if is_coarse else (RTOL, ATOL))
     for i, (g, w) in enumerate(zip(got, want, strict=True)):
         if entry := fault_of(g, w):
@@ -63,7 +63,7 @@ def form_fault(got: object, like: Value) -> Fault | None:
     if isinstance(like, Tensor | Array):
         return _block_fault(got, like)
     if isinstance(like, list | tuple):
-        return list_fault(got) if _holds_tensors(like) else _numbers_fault(got, like)
+        return _list_fault(got) if _holds_tensors(like) else _numbers_fault(got, like)
     if isinstance(like, str):
         text = type(plain(got, like)) is str
         return None if text else Fault(f"{kind(got)}, expected a text", mistaken(got))
@@ -81,7 +81,7 @@ def convert(got: Any, like: Value) -> Any:
     got = plain(got, like)
     if form_fault(got, like) is None:
         return got
-    if isinstance(like, list | tuple) and _holds_tensors(like):
+    if _holds_tensors(like):
         return [convert(x, like[0]) for x in got] if type(got) in (list, tuple) else got
     wanted = np.asarray(like).dtype
     try:
@@ -102,7 +102,7 @@ def convert(got: Any, like: Value) -> Any:
 def type_fault(got: Any, like: Value) -> Fault | None:
     """Return the fault of an answer that had to be converted; None of any other."""
     fault = form_fault(got, like)
-    if fault or not isinstance(like, list | tuple) or not _holds_tensors(like):
+    if fault or not _holds_tensors(like):
         return fault
     return next((f for g, w in zip(got, like, strict=False) if (f := form_fault(g, w))), None)
 
@@ -116,11 +116,13 @@ def plain(got: Any, like: Value) -> Any:
         return got.detach().cpu() if isinstance(got, Tensor) else got
     if isinstance(like, Array):
         return np.asarray(got) if isinstance(got, np.generic) else got
+    if _holds_tensors(like):
+        return got
     axes = 1 if isinstance(like, list | tuple) else 0
     if isinstance(got, Tensor | Array | np.generic) and got.ndim == axes:
         got = got.tolist()
     if isinstance(like, list | tuple):
-        is_list = type(got) in (list, tuple) and not _holds_tensors(like)
+        is_list = type(got) in (list, tuple)
         return [plain(entry, _asked(*like)()) for entry in got] if is_list else got
     fits = type(got) is int and abs(got) < HUGE and isinstance(like, float)
     return float(got) if fits else got
@@ -131,11 +133,11 @@ def _asked(*like: float) -> type:
     return float if any(isinstance(x, float) for x in like) else int
 
 
-def _holds_tensors(like: list | tuple) -> bool:
-    return any(isinstance(x, Tensor) for x in like)
+def _holds_tensors(like: Value) -> bool:
+    return isinstance(like, list | tuple) and any(isinstance(x, Tensor) for x in like)
 
 
-def list_fault(got: object) -> Fault | None:
+def _list_fault(got: object) -> Fault | None:
     """Return why an answer is no list of tensors; None if it is one."""
     if not isinstance(got, list | tuple):
         return Fault(f"{kind(got)}, expected a list of tensors", _instead(got, "a list"))

@@ -24,7 +24,6 @@ from fedlab_grade.checks import (
     form,
     parts,
     tensor,
-    tensors,
     unchanged,
 )
 from fedlab_grade.faults import ATOL, RTOL
@@ -72,7 +71,7 @@ def test_an_unusual_tensor_is_an_answer_like_any_other_wrong_one(odd: str, said:
     with pytest.raises(Failure, match=rf"returned {said}, expected a tensor of shape \(2,\)"):
         close(found.call("f"), torch.zeros(2, dtype=torch.float64))
     with pytest.raises(Failure, match=f"returned a list with {said} in it, expected tensors"):
-        tensors(found.call("g"))
+        form(found.call("g"), [torch.zeros(2)])
 
 
 def test_an_answer_has_plain_types_and_no_functions_but_those_it_was_given() -> None:
@@ -189,11 +188,13 @@ def test_long_answers_are_told_by_their_first_wrong_entry() -> None:
 def test_an_answer_is_handed_on_only_in_the_form_asked_for() -> None:
     value = torch.tensor([1.0])
     assert torch.equal(tensor(answer(value), like=torch.zeros(1)), value)
-    assert tensors(answer((value, value))) == [value, value]
+    assert form(answer((value, value)), [value]) == (value, value)
     with pytest.raises(Failure, match="a float, expected a tensor"):
         tensor(answer(1.0), like=value)
     with pytest.raises(Failure, match="a Tensor, expected a list of tensors"):
-        tensors(answer(value))
+        form(answer(value), [value])
+    with pytest.raises(Failure, match="a Tensor, expected a list of tensors"):
+        close(answer(value), [value])
 
 
 def test_each_of_two_returned_values_is_judged_and_named() -> None:
