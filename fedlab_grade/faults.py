@@ -6,7 +6,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from fedlab_grade.printing import SHOWN, kind, noun, show
+from fedlab_grade.printing import SHOWN, kind, show
 
 Array = np.ndarray
 Value = Tensor | Array | float | str | list | tuple  # lists hold tensors, or numbers
@@ -175,7 +175,7 @@ def _not_whole(value: object) -> str:
 
 
 def _block_fault(got: Any, like: Tensor | Array) -> Fault | None:
-    got, a_noun = plain(got, like), noun(like)
+    got, a_noun = plain(got, like), kind(like)
     if not (isinstance(got, Tensor) if isinstance(like, Tensor) else type(got) is Array):
         expected = f"expected {a_noun} of shape {tuple(like.shape)}"
         return Fault(f"{kind(got)}, {expected}", _instead(got, a_noun))
@@ -204,7 +204,7 @@ def _value_fault(got: Any, want: Any, tolerances: tuple[float, float]) -> Fault 
     digits = 5 if show(pair[0]) != show(pair[1]) else 9
     shown, expected = (show(value, digits) for value in pair)
     if g.size > SHOWN:
-        text = f"{noun(want)} with {(~right).sum()} wrong entries of {g.size}: "
+        text = f"{kind(got)} with {(~right).sum()} wrong entries of {g.size}: "
         return Fault(f"{text}entry {list(at)} is {shown}, expected {expected}", likely)
     finite = "finite numbers: " if g.ndim and likely and np.isfinite(w).all() else ""
     return Fault(f"{shown}, expected {finite}{expected}", likely)

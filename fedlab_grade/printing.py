@@ -9,24 +9,19 @@ SHOWN = 24  # tensors, arrays and lists with at most so many entries are printed
 
 
 def kind(value: object) -> str:
-    """Return the type of a value, with its article."""
+    """Return what a value is, with its article: a tensor, an array, or the name of its type."""
+    if isinstance(value, Tensor | np.ndarray):
+        return "a tensor" if isinstance(value, Tensor) else "an array"
     if value is None:
         return "None"
     name = type(value).__name__
     return f"{'an' if name[:1].lower() in 'aeiou' else 'a'} {name}"
 
 
-def noun(value: object) -> str:
-    """Return what a value is called, with its article."""
-    if isinstance(value, Tensor | np.ndarray):
-        return "a tensor" if isinstance(value, Tensor) else "an array"
-    return "a list"
-
-
 def show(value: Any, digits: int = 5) -> str:
     """Return numbers, tensors, arrays and lists of these as text: in full, or their size."""
     if isinstance(value, Tensor | np.ndarray) and _size(value) > SHOWN:
-        return f"{noun(value)} of shape {tuple(value.shape)}"
+        return f"{kind(value)} of shape {tuple(value.shape)}"
     if isinstance(value, list | tuple):
         size = sum(_size(part) for part in value)
         if max(size, len(value)) > SHOWN:

@@ -108,7 +108,7 @@ def test_checks_look_at_type_shape_finiteness_and_value_in_this_order() -> None:
 
 CONVERTIBLE = [  # what comes, what is wanted, what is said of the form
     ([1, 2.5], torch.tensor([1, 2.5], dtype=torch.float64), "a list, expected a tensor"),
-    (np.array([1, 2]), torch.tensor([1.0, 2.0], dtype=torch.float64), "a ndarray, expected a tens"),
+    (np.array([1, 2]), torch.tensor([1.0, 2.0], dtype=torch.float64), "an array, expected a tens"),
     (torch.tensor([0.1, 1 / 3]), torch.tensor([0.1, 1 / 3]).double(), "dtype float32, expected fl"),
     (torch.tensor([0.1 + 1e-6]), torch.tensor([0.1]).double(), "dtype float32, expected float64"),
     (torch.tensor([1.0, 2.0]), torch.tensor([1, 2]), "dtype float32, expected int64"),
@@ -191,9 +191,9 @@ def test_an_answer_is_handed_on_only_in_the_form_asked_for() -> None:
     assert form(answer((value, value)), [value]) == (value, value)
     with pytest.raises(Failure, match="a float, expected a tensor"):
         tensor(answer(1.0), like=value)
-    with pytest.raises(Failure, match="a Tensor, expected a list of tensors"):
+    with pytest.raises(Failure, match="a tensor, expected a list of tensors"):
         form(answer(value), [value])
-    with pytest.raises(Failure, match="a Tensor, expected a list of tensors"):
+    with pytest.raises(Failure, match="a tensor, expected a list of tensors"):
         close(answer(value), [value])
 
 
@@ -204,7 +204,7 @@ def test_each_of_two_returned_values_is_judged_and_named() -> None:
     with pytest.raises(Failure, match=r"f with n = 3 returned h = \[1\], expected \[2\]"):
         close(second, two)
     assert second.changed == ("w",)
-    for value, seen in ((one, "a Tensor"), ((one,) * 3, "3 values"), (None, "None")):
+    for value, seen in ((one, "a tensor"), ((one,) * 3, "3 values"), (None, "None")):
         with pytest.raises(Failure, match=f"{seen}, expected the 2 values w, h") as failure:
             parts(answer(value), "w", "h")
         assert ("no `return`" if value is None else "`return w, h`") in failure.value.likely
