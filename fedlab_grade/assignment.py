@@ -20,6 +20,7 @@ from pathlib import Path
 from fedlab_grade.mutants import Mutant, read_mutants
 from fedlab_grade.options import Late, Limits, Refusal, read_options
 from fedlab_grade.release import NOT_WRITTEN, is_marked, outline, release
+from fedlab_grade.textfile import Unusable, text_of
 
 
 @dataclass(frozen=True)
@@ -53,16 +54,16 @@ class Assignment:
         if self.source is None:
             return ""
         try:
-            text = self.source.read_text(encoding="utf-8")
+            text = self.reference
             make = release if is_marked(text) else outline
             return make(text, self.source.name)
-        except (ValueError, OSError) as error:
+        except ValueError as error:
             raise Refusal(f"{error}.") from None
 
     @property
     def reference(self) -> str:
         """The text of the solution; "" where there is none."""
-        return "" if self.source is None else self.source.read_text(encoding="utf-8")
+        return "" if self.source is None else own_text(self.source)
 
     @property
     def options(self) -> Path:
@@ -124,6 +125,16 @@ class Assignment:
                     with path.open("rb") as file:
                         total.update(hashlib.file_digest(file, "sha256").digest())
         return total.hexdigest()
+
+
+def own_text(path: Path) -> str:
+    """Return the text of a file of the instructor's."""
+    try:
+        return text_of(path.read_bytes())
+    except Unusable as problem:
+        raise Refusal(f"{path} {problem}.") from None
+    except OSError as error:
+        raise Refusal(f"{path} cannot be read: {error.strerror}.") from None
 
 
 def course_folder(file: Path | None = None) -> Path:

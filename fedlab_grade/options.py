@@ -76,6 +76,8 @@ def read_options(path: Path, name: str, default: _T) -> _T:
         table = tomllib.loads(path.read_text(encoding="utf-8")).get(name, {})
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise Refusal(f"{path} cannot be read: {error}.") from None
+    if not isinstance(table, dict):
+        raise Refusal(f"{path}: {name} is {table!r}; allowed: a table, as in [{name}].")
     known = asdict(default)
     for key, value in table.items():
         if key not in known:

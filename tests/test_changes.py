@@ -168,6 +168,12 @@ def test_without_a_rule_being_late_costs_nothing(course: Path) -> None:
         _ = find("./hw", None).late
 
 
+def test_a_rule_that_is_no_table_is_refused(course: Path) -> None:
+    Path("hw/assignment.toml").write_text("late = 3\n")
+    with pytest.raises(Refusal, match=r"late is 3; allowed: a table, as in \[late\]"):
+        _ = find("./hw", None).late
+
+
 def test_a_rule_for_late_ones_is_no_reason_to_run_anything_again(course: Path) -> None:
     digest = find("./hw", None).digest
     Path("hw/assignment.toml").write_text("[late]\npercent = 10\n")

@@ -275,6 +275,14 @@ def test_tests_that_are_not_python_are_not_released(tmp_path: Path) -> None:
         handout(find(str(folder)))
 
 
+@pytest.mark.parametrize("name", ["hw_ref.py", "test_hw.py"])
+def test_a_file_of_the_instructor_s_that_is_not_utf_8_is_refused(name: str, tmp_path: Path) -> None:
+    path = classroom.assignment_folder(tmp_path) / name
+    path.write_bytes(path.read_bytes() + b"# \xe9\n")
+    with pytest.raises(Refusal, match=rf"{name} is not UTF-8 text \(line \d+\): save it as UTF-8"):
+        handout(find(str(tmp_path)))
+
+
 # --- a plain solution that would give itself away -------------------------------------------------
 
 PLAIN = "def f(x):\n    return x + 1\n"

@@ -564,6 +564,7 @@ def test_canvas_gets_a_mark_where_no_clue_is_of_another(
     [
         ("a,b\n", "", "is no gradebook of Canvas"),
         ("", "", "is empty"),
+        (f"{CANVAS}Poe,1,,,A,3,2,,9\n", "", "has more cells in line 7 than in its header"),
         (NAMES.replace("Section", "Class"), "", "which has the columns .* ID and Section"),
         (NAMES.replace("Student", "LastName"), "", "which has the columns Student"),
         (CANVAS, "Exam", r"name one column .* there are: Quiz \(7\); hw \(99\)\.$"),

@@ -107,7 +107,7 @@ def test_who_is_in_two_sections_is_one_student(tmp_path: Path) -> None:
         ("Nom,Note\nAnn,1\n", r"Known are name \(or first name and last name\), id, login, email"),
         (
             "name,id\nDoe, Ann,7\n",
-            r"line 2: it has more cells than the header \(2\); a cell",
+            r"has more cells in line 2 than in its header \(2\): a cell with .,. in it needs",
         ),
         ("name,id\nAnn,1.2E+11\n", "line 2: '1.2E\\+11' is a number that a spreadsheet has cut"),
         ('name,id\n"Ann,7\nBob,8\n', "cannot be read from line 2 on .*not closed"),

@@ -40,7 +40,7 @@ def read(folder: Path, people: Sequence[Person], questions: Sequence[str]) -> Ch
     fits = matcher(people)
     out: Changes = {}
     for number, row in rows:
-        cells = dict.fromkeys(HEAD, "") | dict(zip(titles, map(str.strip, row), strict=False))
+        cells = dict.fromkeys(HEAD, "") | dict(zip(titles, map(str.strip, row), strict=True))
         label, question, points, comment = (cells[title] for title in HEAD)
         found = [one for one in people if one.key == label] or fits(Person("", label))[0]
         wanted = re.fullmatch(r"(\d{1,6}([.,]\d{1,6})?)?", points)

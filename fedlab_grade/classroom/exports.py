@@ -146,8 +146,7 @@ def fill(everyone: Sequence[Record], template: Path, out: Path, column: str = ""
         column: of Canvas's gradebook; "" for the only one that begins with the assignment's name.
     """
     rows, between = read_table(template)
-    head = rows[0][1]
-    body = [[*row, *[""] * (len(head) - len(row))] for _, row in rows[1:]]
+    head, *body = (row for _, row in rows)
     moodle = {"Identifier", "Grade"} <= set(head)
     if moodle:
         at, kept = head.index("Grade"), list(range(len(head)))

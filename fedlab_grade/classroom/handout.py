@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Set
 from itertools import pairwise
 from pathlib import Path
 
-from fedlab_grade.assignment import Assignment
+from fedlab_grade.assignment import Assignment, own_text
 from fedlab_grade.classroom.pages import render
 from fedlab_grade.disk import whole, write_text
 from fedlab_grade.options import Refusal, extra
@@ -26,7 +26,7 @@ def handout(assignment: Assignment) -> dict[str, str]:
     if assignment.source is None:
         raise Refusal(f"{assignment.tests.parent} holds no solution to make a release from.")
     module, notebook = f"{assignment.stem}.py", f"{assignment.stem}.ipynb"
-    tests = {path.name: path.read_text(encoding="utf-8") for path in assignment.files}
+    tests = {path.name: own_text(path) for path in assignment.files}
     if not any("mark.q" in text for text in tests.values()):
         raise Refusal(f"{assignment.tests} holds no test with the marker q, as in pytest.mark.q.")
     try:
@@ -36,7 +36,7 @@ def handout(assignment: Assignment) -> dict[str, str]:
     about = {"name": assignment.name, "functions": assignment.functions, "hidden": hidden}
     readme = render("readme.md", module=module, notebook=notebook, **about)
     work = {module: assignment.stub, notebook: as_notebook(assignment.stub)}
-    guard(assignment.source.read_text(encoding="utf-8"), work, tests)
+    guard(assignment.reference, work, tests)
     return {**work, **tests, "README.md": readme}
 
 

@@ -30,7 +30,8 @@ KNOWN = "name (or first name and last name), id, login, email, student ID, SIS l
 def read_table(path: Path) -> tuple[list[tuple[int, list[str]]], str]:
     """Return the rows of a CSV file, each with its last line, and what stands between cells.
 
-    That is the comma, semicolon or tab that is most frequent in the first line.
+    That is the comma, semicolon or tab that is most frequent in the first line. All rows have as
+    many cells as the first.
     """
     try:
         rows, between = limited(_table, path)
@@ -54,7 +55,12 @@ def _table(path: Path) -> tuple[list[tuple[int, list[str]]], str]:
         raise Unusable(f"{why}: see whether a quote there is not closed") from None
     if not rows:
         raise Unusable("is empty")
-    return rows, between
+    width = len(rows[0][1])
+    for line, row in rows:
+        if any(map(str.strip, row[width:])):
+            more = f"has more cells in line {line} than in its header ({width})"
+            raise Unusable(f"{more}: a cell with {between!r} in it needs quotes")
+    return [(line, [*row, *[""] * width][:width]) for line, row in rows], between
 
 
 def read_roster(path: Path) -> list[Person]:
@@ -64,7 +70,7 @@ def read_roster(path: Path) -> list[Person]:
     are equal in name and first id, as of a student in two sections, are one student; Gradescope's
     roster also has those who teach, who are none.
     """
-    rows, between = read_table(path)
+    rows, _ = read_table(path)
     (first, titles), *rest = rows
     head = [letters(cell) for cell in titles]
     if not _IDS.union(_NAMES, _LAST) & set(head):
@@ -74,7 +80,7 @@ def read_roster(path: Path) -> list[Person]:
             f"are {KNOWN}."
         )
     for line, row in rest:
-        if not is_maximum(row) and (why := _fault(head, row, between)):
+        if not is_maximum(row) and (why := _fault(head, row)):
             raise Refusal(f"the roster {path}, line {line}: {why}.")
     found: dict[object, Person] = {}
     for number, one in students(rows).items():
@@ -90,7 +96,7 @@ def students(rows: Sequence[tuple[int, Sequence[str]]]) -> dict[int, Person]:
     tables = [
         {}
         if is_maximum(row)
-        else {t: c for t, cell in zip(head, row, strict=False) if (c := tidy(cell))}
+        else {t: c for t, cell in zip(head, row, strict=True) if (c := tidy(cell))}
         for _, row in rows[1:]
     ]
     of_canvas, of_sis = is_canvas(rows), any("sisuserid" in cells for cells in tables)
@@ -109,12 +115,9 @@ def is_maximum(row: Sequence[str]) -> bool:
     return "points possible" in row[0].lower()
 
 
-def _fault(head: Sequence[str], row: Sequence[str], between: str) -> str:
+def _fault(head: Sequence[str], row: Sequence[str]) -> str:
     """Return why a row cannot be what was meant, "" if it can."""
-    if any(map(str.strip, row[len(head) :])):
-        wanted = f"a cell with {between!r} in it needs quotes"
-        return f"it has more cells than the header ({len(head)}); {wanted}"
-    for title, cell in zip(head, map(str.strip, row), strict=False):
+    for title, cell in zip(head, map(str.strip, row), strict=True):
         if "\n" in cell:
             return "a cell goes over several lines; see whether a quote is not closed"
         if title in _IDS and re.fullmatch(r"\d+([.,]\d+)?E\+\d+", cell, re.IGNORECASE):
