@@ -108,6 +108,10 @@ def foreign(file: Path) -> None:
     signed({"w": torch.zeros(3)}, file)
 
 
+def no_run(file: Path) -> None:
+    signed(({}, torch.zeros(3)), file)
+
+
 def plain_torch(file: Path) -> None:
     torch.save({"w": torch.zeros(3)}, file)
 
@@ -167,7 +171,7 @@ def of_another_version(file: Path) -> None:
     """A run that lacks a field."""
     run = load_run(file)
     del run.__dict__["states"]
-    signed(run, file)
+    signed(({}, run), file)
 
 
 @pytest.mark.parametrize(
@@ -177,6 +181,7 @@ def of_another_version(file: Path) -> None:
         flip,
         directory,
         foreign,
+        no_run,
         plain_torch,
         empty,
         text,

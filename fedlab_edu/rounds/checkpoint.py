@@ -9,6 +9,7 @@ from io import BytesIO
 from pathlib import Path
 from pickle import UnpicklingError
 from threading import Lock
+from typing import Any
 from uuid import uuid4
 
 import torch
@@ -46,8 +47,7 @@ def save_run(
         foreign = [name for name in names if name.startswith("numpy")]
         require(not foreign, "run", foreign, "built-in numbers and tensors: store float(x)")
 
-    origin = _origin(model, fed)
-    write(run if origin is None else (origin, run), path, check)
+    write((_origin(model, fed), run), path, check)
 
 
 def load_run(
@@ -66,23 +66,22 @@ def load_run(
             saved with another model or other data, or without any.
     """
     allowed = "a file that `save_run` has written"
-    found = read(Path(path).read_bytes(), path, also, f"{allowed}, undamaged", "`load_run`")
-    theirs, run = found if isinstance(found, tuple) and len(found) == 2 else (None, found)
-    require(isinstance(run, Run), "path", str(path), allowed)
-    assert isinstance(run, Run)
-    ours = _origin(model, fed)
-    if ours is not None:
-        require(theirs is not None, "path", str(path), "a run that was saved with model and fed")
-        assert theirs is not None
+    whole, ours = Path(path).read_bytes(), _origin(model, fed)
+    found = read(whole, path, also, f"{allowed}, undamaged", "`load_run`")
+    ok = isinstance(found, tuple) and len(found) == 2 and isinstance(found[1], Run)
+    require(ok, "path", str(path), allowed)
+    theirs, run = found
+    if ours:
+        require(theirs, "path", str(path), "a run that was saved with model and fed")
         differ = ", ".join(differences(theirs, ours))
         allowed = f"a run of this model and these data; that run has another {differ}"
         require(not differ, "path", str(path), allowed)
     return run
 
 
-def _origin(model: Model | None, fed: Federation | None) -> dict[str, str] | None:
+def _origin(model: Model | None, fed: Federation | None) -> dict[str, str]:
     require((model is None) == (fed is None), "model and fed", "one of them", "both, or neither")
-    return None if model is None or fed is None else identity(model, fed)
+    return {} if model is None or fed is None else identity(model, fed)
 
 
 def write(value: object, path: str | Path, check: Callable[[bytes], object] | None = None) -> None:
@@ -108,7 +107,7 @@ def write(value: object, path: str | Path, check: Callable[[bytes], object] | No
         part.unlink(missing_ok=True)
 
 
-def read(whole: bytes, path: str | Path, also: Sequence[type], allowed: str, reader: str) -> object:
+def read(whole: bytes, path: str | Path, also: Sequence[type], allowed: str, reader: str) -> Any:
     """Return the value in the bytes of a file, made of our values and classes of ``also`` only.
 
     Ours are the frozen dataclasses and named tuples of this package: creating one has no side

@@ -201,8 +201,8 @@ class _File(NamedTuple):
     def _content(self, whole: bytes, allowed: str) -> tuple[dict[str, Any], Search]:
         found = read(whole, self.path, self.also, f"{allowed}, undamaged", "`tune(also=...)`")
         ok = isinstance(found, tuple) and len(found) == 2 and isinstance(found[1], Search)
-        require(ok and isinstance(found[0], dict), "path", str(self.path), allowed)  # type: ignore
-        return found  # type: ignore[return-value]
+        require(ok and isinstance(found[0], dict), "path", str(self.path), allowed)
+        return found
 
     def _begins_with(self, theirs: dict[str, Any], name: str) -> bool:
         """Return whether one list of fingerprints only has more entries at its end."""
