@@ -97,11 +97,12 @@ def changes(record: Record, first: int, last: int) -> int:
 
 
 def thirds(record: Record) -> dict[str, float]:
-    """Return the changes of likeliest rows and the mean credit, in both outer thirds of rounds."""
+    """Return the changes of likeliest rows and 1000 times the mean credit, in two thirds."""
     total, found = len(record["likeliest"]), dict[str, float]()
     for name, a, b in (("first", 0, total // 3), ("last", 2 * (total // 3), total)):
         found[f"changes, {name} third"] = changes(record, max(a, 1), b)
-        found[f"credit, {name} third"] = mean(x for one in record["credit"][a:b] for x in one)
+        credits = [1000 * x for one in record["credit"][a:b] for x in one]
+        found[f"1000 credit, {name} third"] = mean(credits)
     return found
 
 

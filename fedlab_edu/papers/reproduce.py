@@ -3,7 +3,6 @@
 import fcntl
 import json
 import os
-import reprlib
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
@@ -106,7 +105,9 @@ def _run_seed(
 
 
 def _shown(value: object) -> str:
-    return f"{value:.3g}" if isinstance(value, float) else reprlib.repr(value)
+    if isinstance(value, list | dict):
+        return f"({len(value)} values)"
+    return f"{value:.3g}" if isinstance(value, float) else str(value)
 
 
 def _in_processes(workers: int, seeds: list[int], name: str, *where: Any) -> Iterator[str]:
