@@ -39,7 +39,7 @@ Memory is the peak of the command and its examiners, after a third of the submis
 import argparse
 import os
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any
 
 import torch
 
@@ -64,13 +64,7 @@ from fedlab_edu.tensors import usable_device
 ROUNDS = {f"LeNet-5, a round of {B} clients of 64": B for B in (10, 100, 1000)}
 
 
-class Row(Protocol):
-    """What was measured."""
-
-    def row(self) -> str: ...
-
-
-Measure = Callable[[Any], Row]
+Measure = Callable[[Any], dict[str, Any]]
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -82,44 +76,49 @@ def main(arguments: list[str] | None = None) -> None:
     device = usable_device(options.device)
     torch.backends.cudnn.allow_tf32 = False  # convolutions in float32, as matrix products are
     print(f"{machine(device)}; the best of {options.repeats}")
-    for head, rows, measure in tables(device, options.repeats):
-        table(head, rows, options.only, measure)
+    for title, rows, measure in tables(device, options.repeats):
+        table(title, {name: what for name, what in rows.items() if options.only in name}, measure)
 
 
 def tables(device: torch.device, repeats: int) -> list[tuple[str, dict[str, Any], Measure]]:
-    """Return the head of each table, its rows by name, and a function that measures one."""
+    """Return the title of each table, its rows by name, and a function that measures one.
+
+    What is measured has the names of columns, some with a unit.
+    """
     on_cpu: list[tuple[str, dict[str, Any], Measure]] = [
-        (rounds.HEAD, rounds.SETTINGS, lambda make: rounds.measured(make())),
-        (scale.HEAD, scale.SIZES, scale.measured),
-        (shares.HEAD, shares.SEARCHES, shares.measured),
-        (workers.HEAD, workers.SIZES, workers.measured),
+        (rounds.TITLE, rounds.SETTINGS, lambda make: rounds.measured(make())),
+        (scale.TITLE, scale.SIZES, scale.measured),
+        (shares.TITLE, shares.SEARCHES, shares.measured),
+        (workers.TITLE, workers.SIZES, workers.measured),
     ]
     fast = {f"{name}, TF32": make for name, make in workloads().items() if "10 clients" in name}
     on_gpu: list[tuple[str, dict[str, Any], Measure]] = [
-        (speed.HEAD, fast, lambda make: speed.in_tf32(make(), device, repeats)),
+        (speed.TITLE, fast, lambda make: speed.in_tf32(make(), device, repeats)),
     ]
     return [
-        (speed.HEAD, workloads(), lambda make: speed.speed(make(), device, repeats)),
+        (speed.TITLE, workloads(), lambda make: speed.speed(make(), device, repeats)),
         *(on_cpu if device.type == "cpu" else on_gpu),
-        (races.HEAD, races.BUDGETS, lambda budget: races.raced(budget, device)),
-        (fedex.HEAD, fedex.ROUNDS, lambda c: fedex.rounds(c, device)),
-        (fedex.HEAD, fedex.RACES, lambda budget: fedex.races(budget, device)),
-        (fedpop.HEAD, fedpop.BUDGETS, lambda budget: fedpop.searched(budget, device)),
-        (fedtune.HEAD, fedtune.BUDGETS, lambda n: fedtune.searched(n, device)),
-        (features.HEAD, features.SIZES, lambda n: features.searched(n, device)),
-        (oco.HEAD, oco.RUNS, oco.measured),
-        (memory.HEAD, ROUNDS, lambda clients: memory.peak_memory(clients, str(device))),
-        (grading.HEAD, grading.CLASSES, grading.graded),
+        (races.TITLE, races.BUDGETS, lambda budget: races.raced(budget, device)),
+        (fedex.TITLE, fedex.ROUNDS, lambda c: fedex.rounds(c, device)),
+        (fedex.TITLE, fedex.RACES, lambda budget: fedex.races(budget, device)),
+        (fedpop.TITLE, fedpop.BUDGETS, lambda budget: fedpop.searched(budget, device)),
+        (fedtune.TITLE, fedtune.BUDGETS, lambda n: fedtune.searched(n, device)),
+        (features.TITLE, features.SIZES, lambda n: features.searched(n, device)),
+        (oco.TITLE, oco.RUNS, oco.measured),
+        (memory.TITLE, ROUNDS, lambda clients: memory.peak_memory(clients, str(device))),
+        (grading.TITLE, grading.CLASSES, grading.graded),
     ]
 
 
-def table(head: str, rows: dict[str, Any], only: str, measure: Measure) -> None:
+def table(title: str, rows: dict[str, Any], measure: Measure) -> None:
     """Each row as soon as it is measured: the whole takes minutes."""
-    chosen = {label: what for label, what in rows.items() if only in label}
-    if chosen:
-        print(f"\n{head}")
-    for label, what in chosen.items():
-        print(f"{label:38}{measure(what).row()}", flush=True)
+    for place, (label, what) in enumerate(rows.items()):
+        found = measure(what)
+        if not place:
+            print(f"\n{title:38}" + "".join(f"{name:>{max(12, len(name) + 2)}}" for name in found))
+        cells = {name: f"{v:.4g}" if isinstance(v, float) else str(v) for name, v in found.items()}
+        shown = "".join(f"{cell:>{max(12, len(name) + 2)}}" for name, cell in cells.items())
+        print(f"{label:38}{shown}", flush=True)
 
 
 def machine(device: torch.device) -> str:

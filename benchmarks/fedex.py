@@ -2,7 +2,7 @@
 
 from statistics import median
 from time import perf_counter
-from typing import NamedTuple
+from typing import Any
 
 import torch
 
@@ -21,7 +21,7 @@ from fedlab_edu import (
 )
 from fedlab_edu.search.space import FEDEX
 
-HEAD = f"{'FedEx, k = 27':38}{'without':>12}{'with':>12}{'ratio':>8}"
+TITLE = "FedEx, k = 27"
 ROUNDS = {
     "digits, a round, 1 epoch of 32": LocalHP(lr=0.1),
     "digits, a round, 3 epochs of 32": LocalHP(lr=0.1, epochs=3),
@@ -32,19 +32,7 @@ RACES = {
 }
 
 
-class Cost(NamedTuple):
-    """Seconds without FedEx and with it."""
-
-    plain: float
-    fedex: float
-
-    def row(self) -> str:
-        unit, scale = ("ms", 1e3) if self.plain < 1 else ("s ", 1.0)
-        each = "".join(f"{scale * t:9.2f} {unit}" for t in self)
-        return f"{each}{self.fedex / self.plain:7.3f}x"
-
-
-def rounds(c: LocalHP, device: torch.device, count: int = 200) -> Cost:
+def rounds(c: LocalHP, device: torch.device, count: int = 200) -> dict[str, Any]:
     """The median of rounds of 10 clients, taken in turn; all 27 configurations are c, so that the
     clients' work is the same. The time between is that of drawing arms and of moving theta."""
     fed, model = digits().to(device), mlp(64, 32, 10)
@@ -55,10 +43,10 @@ def rounds(c: LocalHP, device: torch.device, count: int = 200) -> Cost:
             began = perf_counter()
             runs[a] = communicate(runs[a], model, fed)
             spent.append(perf_counter() - began)
-    return Cost(*(median(spent[5:]) for spent in times))
+    return _compared(*(median(spent[5:]) for spent in times))
 
 
-def races(budget: tuple[int, int], device: torch.device) -> Cost:
+def races(budget: tuple[int, int], device: torch.device) -> dict[str, Any]:
     """Successive halving alone and around FedEx. Here the work differs: neighbours of an arm's
     configuration have other numbers of epochs and minibatches, and other arms survive."""
     fed, model = digits().to(device), mlp(64, 32, 10)
@@ -67,4 +55,8 @@ def races(budget: tuple[int, int], device: torch.device) -> Cost:
         race = successive_halving(model, fed, FEDEX, *budget, method=FedProx(), **how)
         race.step(model, fed)  # a first round also makes what later ones find made
         spent.append(seconds(lambda race=race: tune(race, model, fed), device)[0])
-    return Cost(*spent)
+    return _compared(*spent)
+
+
+def _compared(plain: float, fedex: float) -> dict[str, Any]:
+    return {"without (s)": plain, "with (s)": fedex, "ratio": fedex / plain}

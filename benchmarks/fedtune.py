@@ -1,6 +1,6 @@
 """Seconds of a search with FedTune, beside those of as many rounds of FedAvg with all clients."""
 
-from typing import NamedTuple
+from typing import Any
 
 import torch
 
@@ -13,20 +13,8 @@ from fedlab_edu.seeds import generator
 from fedlab_edu.tuners.fedtune import fedtune
 
 CLIENTS, IMAGES, VALIDATION = 10, 6_000, 0.2
-HEAD = f"{'FedTune, 30 candidates each':38}{'FedAvg':>11}{'search':>10}{'ratio':>8}{'models':>13}"
+TITLE = "FedTune, 30 candidates each"
 BUDGETS = {"MLP 784-128-10, 10 clients, budget 30": 30}
-
-
-class Searched(NamedTuple):
-    """Seconds of rounds of FedAvg, of the search, and the bytes of its buffer at the end."""
-
-    fedavg: float
-    search: float
-    models: int
-
-    def row(self) -> str:
-        times = f"{self.fedavg:9.2f} s{self.search:8.2f} s{self.search / self.fedavg:7.2f}x"
-        return f"{times}{self.models / 2**20:9.1f} MiB"
 
 
 def federation() -> Federation:
@@ -38,11 +26,15 @@ def federation() -> Federation:
     return federate(images.x, images.y, rows, 10, fractions, generator(1))
 
 
-def searched(rounds: int, device: torch.device) -> Searched:
+def searched(rounds: int, device: torch.device) -> dict[str, Any]:
     """Batches of 32, one epoch; 30 candidates, which have the same work whichever is drawn."""
     fed, model, table = federation().to(device), mlp(784, 128, 10), FEDTUNE.client.grid()
     begun, run = fedtune(model, fed, table, rounds), start(model, fed, LocalHP(lr=0.1))
     begun.step(model, fed)  # a first round also makes what later ones find made
     plain, _ = seconds(lambda: train(run, model, fed, rounds, CLIENTS), device)
     took, done = seconds(lambda: tune(begun, model, fed), device)
-    return Searched(plain, took, sum(w.nbytes for w in done.models.values()))
+    buffer = sum(w.nbytes for w in done.models.values())
+    return {
+        "FedAvg (s)": plain, "search (s)": took, "ratio": took / plain,
+        "buffer (MiB)": buffer / 2**20,
+    }  # fmt: skip

@@ -11,7 +11,7 @@ import time
 from itertools import cycle
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import NamedTuple
+from typing import Any
 
 from fedlab_grade.assignment import find
 
@@ -20,46 +20,16 @@ EXERCISE = "ex01_fedavg"
 LEFT_OUT = '@drift(points=4, function="table_3"'  # it trains; the other tests are ten
 FAILED = ("ex01.1", "ex01.2")  # by the wrong answers that are handed in
 CLASSES = {f"grading {n} submissions, 10 tests": n for n in (300,)}
-HEAD = (
-    f"{'grading a class':38}{'in all':>9}{'each':>9}{'memory at 1/3':>15}{'at the end':>13}"
-    f"{'killed at':>11}{'then':>9}{'same table':>12}"
-)
+TITLE = "grading a class"
 OFTEN = 0.1  # seconds from one look at the grades to the next
 MIB = 1 << 10  # in the kibibytes that /proc counts in
 
 
-class Graded(NamedTuple):
-    """A class of n, graded without a break, and once more with a kill.
-
-    Fields:
-        seconds: without a break; resumed: both parts with a kill.
-        third, end: peak memory of the command and its two examiners, which hold the tests, in KiB;
-            0 where there is no /proc.
-        killed: number of grades on the disk when it was killed.
-        same: whether the table is that of the run without a break.
-        way: what kept submissions apart.
-    """
-
-    n: int
-    seconds: float
-    third: int
-    end: int
-    killed: int
-    resumed: float
-    same: bool
-    way: str
-
-    def row(self) -> str:
-        return (
-            f"{self.seconds:7.0f} s{self.seconds / self.n:7.2f} s{self.third / MIB:11.0f} MiB"
-            f"{self.end / MIB:9.0f} MiB{self.killed:11}{self.resumed:7.0f} s"
-            f"{'yes' if self.same else 'NO':>12}  {self.way}"
-        )
-
-
-def graded(n: int, seed: int = 0) -> Graded:
+def graded(n: int, seed: int = 0) -> dict[str, Any]:
     """Grade n submissions by the command itself, in a process of its own; needs Linux or a Mac.
 
+    Memory is the peak of the command and its two examiners, which hold the tests; 0 where there is
+    no /proc. "Killed at" is the number of grades on the disk then.
     Where this machine gives no isolation they are run without, for they are ours.
 
     Raises:
@@ -81,7 +51,11 @@ def graded(n: int, seed: int = 0) -> Graded:
         killed, resumed = with_a_kill(folder, n, seed)
         same = table(folder / "whole") == table(folder / "killed")
         record = json.loads(next((folder / "whole/grades").glob("*.json")).read_bytes())
-        return Graded(n, seconds, third, most, killed, resumed, same, record["back_end"])
+        return {
+            "in all (s)": seconds, "each (s)": seconds / n, "at 1/3 (MiB)": third / MIB,
+            "at the end (MiB)": most / MIB, "killed at": killed, "then (s)": resumed,
+            "same table": same, "kept apart by": record["back_end"],
+        }  # fmt: skip
 
 
 def with_a_kill(folder: Path, n: int, seed: int) -> tuple[int, float]:

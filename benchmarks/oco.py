@@ -2,7 +2,7 @@
 
 import multiprocessing
 from time import perf_counter
-from typing import NamedTuple
+from typing import Any
 
 import torch
 
@@ -14,7 +14,7 @@ from fedlab_edu.oco.meta import LossTable, loss_table, mean_and_error, task_aver
 from fedlab_edu.oco.tasks import draw_tasks, similarity
 from fedlab_edu.seeds import generator
 
-HEAD = f"{'Theorem 4.1':38}{'time':>10}{'memory':>12}{'regret':>18}{'best step':>12}{'bound':>9}"
+TITLE = "Theorem 4.1"
 RUNS = {
     "oco, 200 seeds, 1,000 tasks of 100": (200, 1_000, 100),
     "oco, 200 seeds, 10,000 tasks of 100": (200, 10_000, 100),
@@ -23,31 +23,18 @@ V, NOISE = 0.1, 0.9  # so that all data are in the unit ball
 CONSTANTS = Constants(D=2.0, G=2.0, b=2.0)
 
 
-class Cost(NamedTuple):
-    """Seconds, the most bytes in use, the task-averaged regret with its standard error over seeds,
-    that of the best step size of the grid, and the bound, a mean over the seeds' V."""
-
-    seconds: float
-    memory: int
-    regret: float
-    error: float
-    best: float
-    bound: float
-
-    def row(self) -> str:
-        regret = f"{self.regret:.4f} ± {self.error:.4f}"
-        times = f"{self.seconds:8.1f} s{self.memory / MIB:8.0f} MiB"
-        return f"{times}{regret:>18}{self.best:12.3f}{self.bound:9.3f}"
-
-
-def measured(size: tuple[int, int, int]) -> Cost:
+def measured(size: tuple[int, int, int]) -> dict[str, Any]:
     """Measure seeds of tau tasks of m losses, in a small process of its own."""
     with multiprocessing.get_context("forkserver").Pool(1) as pool:
         return pool.apply(theorem, size)
 
 
-def theorem(seeds: int, tau: int, m: int) -> Cost:
-    """Quadratic losses in two dimensions, drawn afresh for each seed, one seed's data at a time."""
+def theorem(seeds: int, tau: int, m: int) -> dict[str, Any]:
+    """Quadratic losses in two dimensions, drawn afresh for each seed, one seed's data at a time.
+
+    The regret is a mean over seeds, with its standard error, beside that of the best step size of
+    the grid, and the bound, a mean over the seeds' V.
+    """
     torch.set_num_threads(1)  # the work fits into the cache of one core
     began = perf_counter()
     k = grid_size(*CONSTANTS, m, tau)
@@ -62,6 +49,8 @@ def theorem(seeds: int, tau: int, m: int) -> Cost:
     regret = mean_and_error(task_averaged_regret(table, arms))
     best = table.regret.mean(1).amin(1).mean().item()
     bounds = [bound(*CONSTANTS, m, tau, v, steps) for v in similarity(table.optimum).tolist()]
-    seconds = perf_counter() - began
-    numbers = regret.mean.item(), regret.error.item(), best, sum(bounds) / seeds
-    return Cost(seconds, most("cpu"), *numbers)
+    return {
+        "time (s)": perf_counter() - began, "memory (MiB)": most("cpu") / MIB,
+        "regret": regret.mean.item(), "its error": regret.error.item(), "best step": best,
+        "bound": sum(bounds) / seeds,
+    }  # fmt: skip

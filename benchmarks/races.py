@@ -1,6 +1,6 @@
 """Seconds of a race whose arms train together, beside the same race one arm after the other."""
 
-from typing import NamedTuple
+from typing import Any
 
 import torch
 
@@ -20,43 +20,29 @@ from fedlab_edu.search.race import Race
 from fedlab_edu.search.schedules import survivors
 from fedlab_edu.search.space import FEDEX
 
-HEAD = (
-    f"{'races of arms':38}{'one by one':>11}{'together':>10}{'ratio':>8}{'rounds':>10}"
-    f"{'same arms stay':>18}{'largest difference':>21}"
-)
+TITLE = "races of arms"
 BUDGETS = {
     "digits, SHA of 27 arms, 4000 / 800": (4000, 800),
     "digits, SHA of 27 arms, 2000 / 200": (2000, 200),
 }
 
 
-class Raced(NamedTuple):
-    """Seconds of both, the rounds spent, whether the same arms survive each stop, and the largest
-    difference between the winners' weights."""
+def raced(budget: tuple[int, int], device: torch.device) -> dict[str, Any]:
+    """Successive halving over FedEx's search space, 10 of 42 clients a round, once each way.
 
-    alone: float
-    together: float
-    rounds: int
-    same: bool
-    difference: float
-
-    def row(self) -> str:
-        return (
-            f"{self.alone:9.1f} s{self.together:8.1f} s{self.alone / self.together:7.1f}x"
-            f"{self.rounds:10}{'yes' if self.same else 'no':>18}{self.difference:21.1e}"
-        )
-
-
-def raced(budget: tuple[int, int], device: torch.device) -> Raced:
-    """Successive halving over FedEx's search space, 10 of 42 clients a round, once each way."""
+    The difference is between the winners' weights.
+    """
     fed, model = digits().to(device), mlp(64, 32, 10)
     race = successive_halving(model, fed, FEDEX, *budget, method=FedProx())
     race.step(model, fed)  # a first round also makes what later ones find made
     together, done = seconds(lambda: tune(race, model, fed), device)
     alone, (runs, out) = seconds(lambda: one_by_one(race, model, fed), device)
-    same, a = tuple(out) == done.out, done.best
-    difference = (runs[a].w - done.winner.w).abs().max().item()
-    return Raced(alone, together, done.used, same, difference)
+    difference = (runs[done.best].w - done.winner.w).abs().max().item()
+    return {
+        "one by one (s)": alone, "together (s)": together, "ratio": alone / together,
+        "rounds": done.used, "same arms stay": tuple(out) == done.out,
+        "largest difference": difference,
+    }  # fmt: skip
 
 
 def one_by_one(race: Race, model: Model, fed: Federation) -> tuple[list[Run], list[int | None]]:

@@ -5,7 +5,7 @@ import resource
 from collections.abc import Callable
 from statistics import median
 from time import perf_counter
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import torch
 import torch.nn.functional as F
@@ -31,32 +31,7 @@ from fedlab_edu import (
 from fedlab_edu.rounds.draw import draw_work
 
 T = TypeVar("T")
-HEAD = (
-    f"{'a whole round':38}{'1 thread':>11}{'2 threads':>11}{'ours':>11}{'ratio':>7}{'least':>7}"
-    f"{'most':>10}{'training':>10}{'faults':>8}"
-)
-
-
-class Rounds(NamedTuple):
-    """Seconds of each round of the plain loop, by its number of threads, and of ours.
-
-    Fields:
-        training: the median of local training alone, for the same clients.
-        faults: the median of minor page faults of a round of ours.
-    """
-
-    plain: dict[int, list[float]]
-    ours: list[float]
-    training: float
-    faults: float
-
-    def row(self) -> str:
-        loops = [1e3 * median(times) for times in self.plain.values()]
-        ours = 1e3 * median(self.ours)
-        shown = "".join(f"{t:8.1f} ms" for t in (*loops, ours))
-        ends = f"{1e3 * min(self.ours):7.1f}{1e3 * max(self.ours):7.1f} ms"
-        share = 1e3 * self.training / ours
-        return f"{shown}{min(loops) / ours:6.1f}x{ends}{share:10.0%}{self.faults:8.0f}"
+TITLE = "a whole round, ms"
 
 
 class Setting(NamedTuple):
@@ -105,9 +80,10 @@ SETTINGS: dict[str, Callable[[], Setting]] = {
 }
 
 
-def measured(setting: Setting) -> Rounds:
+def measured(setting: Setting) -> dict[str, Any]:
     """Take turns, after a round of each: the loop with all threads, with one, ours, and training.
 
+    Numbers are medians. Training is its share of our round; faults are minor page faults of ours.
     Threads inside an operation spin for some milliseconds after it, so that the loop with all
     threads comes first.
     """
@@ -124,9 +100,13 @@ def measured(setting: Setting) -> Rounds:
         ours.append(_timed(lambda: communicate_all(runs, model, fed))[0])
         faults.append(_faults() - begin)
         training.append(_timed(lambda: train_only(runs, model, fed))[0])
-    return Rounds(
-        {n: t[1:] for n, t in times.items()}, ours[1:], median(training[1:]), median(faults[1:])
-    )
+    loops = {f"threads: {n}": 1e3 * median(t[1:]) for n, t in times.items()}
+    ms = [1e3 * t for t in ours[1:]]
+    return {
+        **loops, "ours": median(ms), "least": min(ms), "most": max(ms),
+        "ratio": min(loops.values()) / median(ms),
+        "training": 1e3 * median(training[1:]) / median(ms), "faults": median(faults[1:]),
+    }  # fmt: skip
 
 
 def _timed(work: Callable[[], T]) -> tuple[float, T]:

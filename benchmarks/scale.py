@@ -4,7 +4,7 @@ import multiprocessing
 from collections.abc import Callable
 from statistics import median
 from time import perf_counter
-from typing import NamedTuple
+from typing import Any
 
 import torch
 
@@ -12,21 +12,8 @@ from benchmarks.memory import MIB, most
 from benchmarks.workloads import GREY, noise
 from fedlab_edu import Federation, LocalHP, communicate, mlp, start
 
-HEAD = f"{'rounds of many clients, MLP':38}{'examples':>11}{'round':>11}{'a step':>11}{'adds':>10}"
+TITLE = "rounds of many clients, MLP"
 BATCH = 32
-
-
-class Scale(NamedTuple):
-    """Numbers of examples and steps, seconds of a round, and bytes that it adds at its peak."""
-
-    examples: int
-    steps: int
-    seconds: float
-    added: int
-
-    def row(self) -> str:
-        step = 1e6 * self.seconds / self.steps
-        return f"{self.examples:11,}{self.seconds:9.3f} s{step:8.0f} us{self.added / MIB:6.0f} MiB"
 
 
 def even(clients: int) -> list[int]:
@@ -51,14 +38,14 @@ SIZES: dict[str, tuple[Callable[[int], list[int]], int]] = {
 }
 
 
-def measured(size: tuple[Callable[[int], list[int]], int]) -> Scale:
+def measured(size: tuple[Callable[[int], list[int]], int]) -> dict[str, Any]:
     """In a process that begins as a fork of a small one, see `benchmarks.memory`."""
     sizes, clients = size
     with multiprocessing.get_context("forkserver").Pool(1) as pool:
         return pool.apply(rounds, (sizes(clients),))
 
 
-def rounds(sizes: list[int], repeats: int = 3) -> Scale:
+def rounds(sizes: list[int], repeats: int = 3) -> dict[str, Any]:
     """Rounds of all clients. The giant's images are smaller, so that the data fit in memory."""
     shape, model = GREY, mlp(784, 128, 10)
     if max(sizes) >= 50_000:
@@ -72,4 +59,7 @@ def rounds(sizes: list[int], repeats: int = 3) -> Scale:
         run = communicate(run, model, fed, len(fed))
         times.append(perf_counter() - begin)
     steps = sum(-(-n // BATCH) for n in sizes)
-    return Scale(sum(sizes), steps, median(times), most("cpu") - before)
+    return {
+        "examples": sum(sizes), "steps": steps, "round (s)": median(times),
+        "a step (us)": 1e6 * median(times) / steps, "adds (MiB)": (most("cpu") - before) / MIB,
+    }  # fmt: skip

@@ -9,7 +9,7 @@ from contextlib import ExitStack
 from threading import Lock
 from time import perf_counter, process_time, thread_time
 from types import ModuleType
-from typing import Any, NamedTuple
+from typing import Any
 from unittest import mock
 
 from benchmarks import rounds
@@ -18,10 +18,7 @@ from fedlab_edu.rounds import communicate
 from fedlab_edu.search.space import FEDEX, FEDPOP
 from fedlab_edu.training import local
 
-HEAD = (
-    f"{'searches on digits, (4000, 800)':38}{'time':>11}{'training':>10}{'scores':>10}{'rest':>8}"
-    f"{'a plain loop: training':>24}"
-)
+TITLE = "searches on digits, (4000, 800)"
 SEARCHES: dict[str, Callable[[Any, Any], Any]] = {
     "successive halving": lambda model, fed: successive_halving(
         model, fed, FEDEX, 4000, 800, method=FedProx()
@@ -33,30 +30,18 @@ SEARCHES: dict[str, Callable[[Any, Any], Any]] = {
 }
 
 
-class Shares(NamedTuple):
-    """Seconds by the clock, and shares of the processor's time, ours and a plain loop's."""
-
-    seconds: float
-    training: float
-    scores: float
-    loop: float
-
-    def row(self) -> str:
-        rest = 1 - self.training - self.scores
-        ours = f"{self.seconds:9.2f} s{self.training:10.0%}{self.scores:10.0%}{rest:8.0%}"
-        return f"{ours}{self.loop:24.0%}"
-
-
-def measured(search: Callable[[Any, Any], Any]) -> Shares:
+def measured(search: Callable[[Any, Any], Any]) -> dict[str, Any]:
     """Run a search with clocks in local training and in scoring, and a round by the plain loop."""
     model, fed = mlp(64, 32, 10), digits()
     begun = search(model, fed)
     ours = {"_train": local, "scores_of": communicate}
     seconds, training, scores = clocked(lambda: tune(begun, model, fed), ours)
     runs, loop = list(begun.runs), {"plain_loop": rounds}
-    return Shares(
-        seconds, training, scores, clocked(lambda: rounds.plain_round(runs, model, fed), loop)[1]
-    )
+    _, plain = clocked(lambda: rounds.plain_round(runs, model, fed), loop)
+    return {
+        "time (s)": seconds, "training": training, "scores": scores,
+        "rest": 1 - training - scores, "a plain loop: training": plain,
+    }  # fmt: skip
 
 
 def clocked(work: Callable[[], object], inside: dict[str, ModuleType]) -> list[float]:

@@ -3,7 +3,7 @@
 import os
 import time
 from collections.abc import Callable
-from typing import NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 import torch
 from torch import Tensor
@@ -15,30 +15,10 @@ from fedlab_edu import Model, local_sgd
 
 T = TypeVar("T")
 LONG_ENOUGH = 0.2  # seconds: what takes less is done several times
-HEAD = (
-    f"{'local training':38}{'plain loop':>11}{'ours':>10}{'ratio':>8}{'GFLOP/s':>10}{'of peak':>9}"
-    f"{'largest difference':>21}"
-)
+TITLE = "local training"
 
 
-class Speed(NamedTuple):
-    """Shortest times, the machine's peak, operations, the largest difference between weights."""
-
-    plain: float
-    ours: float
-    peak: float
-    operations: int
-    difference: float
-
-    def row(self) -> str:
-        rate = self.operations / self.ours
-        return (
-            f"{self.plain:9.3f} s{self.ours:8.3f} s{self.plain / self.ours:7.1f}x"
-            f"{rate / 1e9:10.1f}{rate / self.peak:9.0%}{self.difference:21.1e}"
-        )
-
-
-def speed(work: Workload, device: torch.device, repeats: int) -> Speed:
+def speed(work: Workload, device: torch.device, repeats: int) -> dict[str, Any]:
     """Both loops in turn, the plain one at each promising number of threads; the best counts.
 
     The shortest times count: other programs only ever add to them. The peak is measured in between.
@@ -68,12 +48,15 @@ def speed(work: Workload, device: torch.device, repeats: int) -> Speed:
         for n, times in others.items():
             took, expected = with_threads(n, lambda: seconds(lambda: plain(len(c)), device))
             times.append(took)
-    best = min(map(min, others.values()))
-    apart = float(W.sub_(expected).abs_().max())
-    return Speed(best, min(mine), max(peaks), operations(work), apart)
+    best, rate = min(map(min, others.values())), operations(work) / min(mine)
+    return {
+        "plain loop (s)": best, "ours (s)": min(mine), "ratio": best / min(mine),
+        "GFLOP/s": rate / 1e9, "of peak": rate / max(peaks),
+        "largest difference": float(W.sub_(expected).abs_().max()),
+    }  # fmt: skip
 
 
-def in_tf32(work: Workload, device: torch.device, repeats: int) -> Speed:
+def in_tf32(work: Workload, device: torch.device, repeats: int) -> dict[str, Any]:
     """Do `speed` with the factors of all products rounded to TF32, where a GPU can."""
     before = torch.get_float32_matmul_precision(), torch.backends.cudnn.allow_tf32
     torch.set_float32_matmul_precision("high")

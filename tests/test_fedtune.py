@@ -731,5 +731,5 @@ def test_the_benchmark_trains_6000_images_and_keeps_a_model_for_each_round() -> 
     assert len(sizes) == 10
     assert abs(int(sizes.sum()) - 6000) <= 10
     measured = searched(1, torch.device("cpu"))
-    assert measured.models == mlp(784, 128, 10).d * 4
-    assert min(measured.fedavg, measured.search) > 0
+    assert measured["buffer (MiB)"] == mlp(784, 128, 10).d * 4 / 2**20
+    assert min(measured["FedAvg (s)"], measured["search (s)"]) > 0

@@ -473,13 +473,12 @@ def test_the_benchmarks_regret_is_that_of_the_definition_and_within_its_bound() 
         theorem(4, 30, 10),
         ob.step_grid(2.0, 2.0, 10, ob.grid_size(2.0, 2.0, 2.0, 10, 30)),
     )
-    assert 0 < cost.best <= cost.regret + 4 * cost.error <= cost.bound
+    assert 0 < cost["best step"] <= cost["regret"] + 4 * cost["its error"] <= cost["bound"]
     best = []
     for seed in range(4):
         losses = draw_tasks("quadratic", 30, 10, 2, V, NOISE, generator(seed))
         best.append(om.loss_table(losses, [0.0, 0.0], steps, 1.0).regret.mean(0).min())
-    assert cost.best == pytest.approx(statistics.mean(map(float, best)))
-    assert re.fullmatch(r" +[\d.]+ s +\d+ MiB +[\d.]+ ± [\d.]+( +[\d.]+){2}", cost.row())
+    assert cost["best step"] == pytest.approx(statistics.mean(map(float, best)))
 
 
 TABLE = [[0.1, 0.2], [0.3, 0.4]]
