@@ -4,7 +4,7 @@ For each workload, local training and a plain PyTorch loop over the clients take
 loop with one thread and with all. What counts is the ratio of the shortest times, the plain loop at
 its better number of threads. Both train the same minibatches; the largest difference between their
 weights is printed beside the times. GFLOP/s counts the operations of forward and backward passes;
-the percentage is that of what the machine does in a product of large float32 matrices. Rounding in
+"of peak" is their part of what the machine does in a product of large float32 matrices. Rounding in
 float32 may grow over hundreds of steps; the tests hold both loops together in float64. In the
 row in bfloat16 only ours is, so that the difference is what it costs. A GPU measures some rows
 again in TF32, both loops.
