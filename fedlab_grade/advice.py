@@ -41,6 +41,8 @@ TEXTS = (  # part of the text of an exception, most of them PyTorch's and NumPy'
      "a single number is asked for here, and this tensor or array has several entries"),
     (r"used as indices must be|only integers, slices|arrays used as indices",
      "a position must be an int or a tensor of ints, and this one holds floats"),
+    (r"Dimension out of range|axis \d+ is out of bounds",
+     "it has no such dim: a vector has dim 0 only; print x.shape"),
     (r"out of bounds|out of range", "a position is beyond the end: the last one is len(x) - 1"),
     (r"name 'get_ipython' is not defined",
      "this line is for Jupyter only: take it out, or hand in the notebook"),

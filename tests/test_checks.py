@@ -426,6 +426,8 @@ def test_a_composite_is_judged_with_the_parts_of_the_reference(tmp_path: Path) -
         ("torch.ones(2)[torch.ones(1)]", "position must be an int"),
         ("np.ones(2)[1.0]", "position must be an int"),
         ("torch.ones(2)[2]", "beyond the end"),
+        ("torch.ones(2).norm(dim=3)", "no such dim"),
+        ("np.ones(2).sum(axis=1)", "no such dim"),
     ],
 )
 def test_the_common_exceptions_of_tensors_have_a_likely_cause(

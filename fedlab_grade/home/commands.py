@@ -1,6 +1,5 @@
 """The student's commands beside ``check``: watch, hint, progress; `fedlab_grade.cli` calls them."""
 
-import os
 import time
 from functools import partial
 from pathlib import Path
@@ -63,40 +62,25 @@ def overview(check: bool = False) -> int:
     tests = sorted((course / "tests" / "exercises").glob("test_ex*.py"))
     if not tests:
         raise Refusal(f"{course / 'tests' / 'exercises'} holds no exercises.")
-    problems = []
-    for path in tqdm(tests if check else [], unit="exercise", disable=None, leave=False):
-        problems += _checked(path, course)
-    exercises = []
-    for path in tests:
-        name = path.stem.removeprefix("test_")
-        told = path.parent / "hints" / f"{name}.toml"
-        questions = list(hints.read(told)) if told.is_file() else []
-        exercises.append(progress.exercise_of(path, questions))
-    place = progress.place(course)
+    place, problems = progress.place(course), []
+    exercises = [progress.exercise_of(path) for path in tests]
+    for one in tqdm(exercises if check else [], unit="exercise", disable=None, leave=False):
+        problems += _checked(one.name, progress.load(place).checks.get(one.name), place)
     state = progress.load(place)
     print(for_console(progress.render(exercises, state, place, width())))
     for problem in problems:
         print(problem)
-    done = [progress.left(e, state) == [] for e in exercises]
-    return 0 if all(done) and not problems else 1
+    return int(any(progress.left(e, state) for e in exercises) or bool(problems))
 
 
-def _checked(tests: Path, course: Path) -> list[str]:
-    """Check an exercise again, in the file that was checked last; why that cannot be."""
-    name = tests.stem.removeprefix("test_")
-    place = progress.place(course)
-    last = progress.load(place).checks.get(name)
-    folder = course / "exercises" if place == course else place
-    found = sorted(folder.glob(f"{name}_*.py"))
-    file = place / last.file if last else found[0] if len(found) == 1 else None
-    if file is None or not file.is_file():
-        where = f"no file {file}" if file else f"not one {name}_*.py in {os.path.relpath(folder)}"
-        return [f"{name} was not checked: there is {where}."]
+def _checked(name: str, last: progress.Checked | None, place: Path) -> list[str]:
+    """Check an exercise again, in the file that was checked last; return why that cannot be."""
     try:
-        report, _ = check_file(file, tests)
+        chosen = target(name, place / last.file if last else None)
+        report, _ = check_file(chosen.file, chosen.tests)
+        chosen.keep(report)
     except (Refusal, CheckBroken) as problem:
         return [f"{name} was not checked: {problem}"]
-    if report.results and report.results[0].status == "not gradable":
-        return [f"{name} cannot be graded yet: see fedlab-edu check {name} {file}"]
-    progress.keep(place, name, report)
+    if any(result.status == "not gradable" for result in report.results):
+        return [f"{name} cannot be graded yet: see fedlab-edu check {name} {chosen.file}"]
     return []

@@ -48,12 +48,12 @@ class State:
 
 @dataclass(frozen=True)
 class Exercise:
-    """An exercise: name as in ex04, title, points, and questions where they are known."""
+    """An exercise: name as in ex04, title, points, and questions as in ex04.2."""
 
     name: str
     title: str
     points: float
-    questions: Sequence[str] = ()
+    questions: Sequence[str]
 
 
 def place(course: Path) -> Path:
@@ -98,12 +98,13 @@ def keep(course: Path, exercise: str, report: Report) -> None:
     save(course, state)
 
 
-def exercise_of(tests: Path, questions: Sequence[str] = ()) -> Exercise:
+def exercise_of(tests: Path) -> Exercise:
     """Return the exercise of a file of tests, which begins "Exercise 4, TITLE: 20 points."."""
-    with tests.open(encoding="utf-8") as file:
-        found = re.match(r'"""Exercise \d+, (.+): (\d+) points\.', file.readline())
+    name, text = tests.stem.removeprefix("test_"), tests.read_text(encoding="utf-8")
+    found = re.match(r'"""Exercise \d+, (.+): (\d+) points\.', text)
     title, points = found.groups() if found else ("", "0")
-    return Exercise(tests.stem.removeprefix("test_"), title, float(points), questions)
+    questions = dict.fromkeys(re.findall(rf'"({name}\.\d+)"', text))
+    return Exercise(name, title, float(points), [*questions])
 
 
 def render(exercises: Sequence[Exercise], state: State, course: Path, width: int = 88) -> str:
@@ -117,8 +118,7 @@ def render(exercises: Sequence[Exercise], state: State, course: Path, width: int
     lines, total, following = [], 0.0, ""
     for exercise in exercises:
         checked = state.checks.get(exercise.name, Checked(""))
-        known = exercise.questions or checked.questions
-        won = sum(won for question, (won, _) in checked.questions.items() if question in known)
+        won = sum(won for q, (won, _) in checked.questions.items() if q in exercise.questions)
         todo = left(exercise, state)
         total += won
         told = ", ".join(q.partition(".")[2] for q in todo)
@@ -139,14 +139,7 @@ def render(exercises: Sequence[Exercise], state: State, course: Path, width: int
 
 
 def left(exercise: Exercise, state: State) -> list[str]:
-    """Return the questions without full marks; of an exercise without questions, its name."""
+    """Return the questions without full marks."""
     checked = state.checks.get(exercise.name, Checked(""))
-    names = list(exercise.questions) or sorted(checked.questions, key=_number)
-    if not names:
-        return [exercise.name]
     done = {q for q, (won, points) in checked.questions.items() if won >= points}
-    return [q for q in names if q not in done]
-
-
-def _number(question: str) -> tuple[int, ...]:
-    return tuple(int(digits) for digits in re.findall(r"\d+", question))
+    return [q for q in exercise.questions if q not in done]
