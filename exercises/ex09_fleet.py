@@ -141,7 +141,7 @@ def last_counted(rounds: list[list[int]], clients: int) -> np.ndarray:
 # digits.
 #
 # 1. Predict, before you measure: with skewed data, is this error "higher", "as high" or "lower" if
-#    the server waits 1.5 seconds (hardly ever long enough for slow clients) and not 6 (always
+#    the server waits 1.5 seconds (hardly ever long enough for slow clients) instead of 6 (always
 #    enough)?
 # 2. Measure: write `table_5` and `interval_5`, and run, in the folder of this file,
 #

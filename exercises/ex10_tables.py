@@ -83,9 +83,9 @@ def verdict(mean: float, p: float, seeds: int) -> str:
 #
 # A table prints the test error of the model that was chosen. Who chose it? If test data did, the
 # number is too low. By how much? `fedlab_edu.experiments.selection.printed_error(by, rounds, seed)`
-# trains nine random configurations and returns the test error, in percent, of one of their models:
-# that with the lowest error on the part `by` of the data, "validation" or "test", among those after
-# the last `rounds` rounds of each.
+# trains nine random configurations. Of their models after each of the last `rounds` rounds it
+# chooses the one with the lowest error on the part `by` of the data, "validation" or "test", and
+# returns its test error in percent.
 #
 # 1. Predict, before you measure: is the printed error lower if test data choose among five rounds,
 #    "not at all", "by less than half a point" or "by half a point or more"?

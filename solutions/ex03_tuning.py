@@ -150,8 +150,8 @@ def difference_variance(
     the mean of their errors. The mean of B values out of N, x_1, ..., x_N,
     drawn in this way has the variance
 
-        S^2 / B * (1 - B / N),  where  S^2 = sum_i (x_i - mean of
-        x)^2 / (N - 1).
+        S^2 / B * (1 - B / N),
+        where S^2 = sum_i (x_i - mean of x)^2 / (N - 1).
 
     An elimination compares two arms, so the difference of two such means
     counts. In a race each arm has B clients of its own, drawn independently of

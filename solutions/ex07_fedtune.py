@@ -40,12 +40,11 @@ def credit(
     to the dummy ones.
 
     The ensemble's outputs are F = sum_i q_i 1_i outputs[i], with all dummy ones
-    1_i = 1. They are
-    logits: the softmax of a row of F, exp of its entries divided by their sum,
-        holds the
-    probabilities of the C classes for this point. The loss L is the mean over
-    the points of -log softmax(F)[y], the cross-entropy. There is a single
-    softmax for each point, after adding up, and not one for each client.
+    1_i = 1. A row of F holds the logits of one point: its softmax, exp of the
+    entries divided by their sum, has the probabilities of the C classes. The
+    loss L is the mean over the points of -log softmax(F)[y], the cross-entropy.
+    There is a single softmax for each point, after adding up, and not one for
+    each client.
 
     Args:
         outputs: (N, M, C), what each of N clients' models says about M points:
