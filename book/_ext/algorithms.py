@@ -15,6 +15,7 @@ import inspect
 import re
 from functools import cache
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import Any
 
 import yaml
@@ -26,12 +27,6 @@ from sphinx.errors import ExtensionError
 from sphinx.util.docutils import SphinxDirective
 
 ENTRY = re.compile(r"^    (\w[\w, ]*): (.*?)(?=^    \w[\w, ]*: |^\S|\Z)", re.M | re.S)
-
-
-def named(path: str) -> Any:
-    """Return the object of a dotted path."""
-    module, _, name = path.rpartition(".")
-    return getattr(__import__(module, fromlist=[name]), name)
 
 
 def described(text: str) -> dict[str, str]:
@@ -52,7 +47,7 @@ class Options(SphinxDirective):
     option_spec = {"without": directives.unchanged}  # noqa: RUF012
 
     def run(self) -> list[nodes.Node]:
-        of = named(self.arguments[0])
+        of = resolve_name(self.arguments[0])
         left_out = self.options.get("without", "").split()
         given = yaml.safe_load("\n".join(self.content))
         said = described(inspect.getdoc(of) or "")
@@ -84,7 +79,7 @@ def _first_upper(text: str) -> str:
 @cache
 def judged(folder: Path) -> list[Any]:
     """Return all claims that the records can judge."""
-    return named("fedlab_edu.papers.verdicts.verdicts")(folder)  # type: ignore[no-any-return]
+    return resolve_name("fedlab_edu.papers.verdicts.verdicts")(folder)  # type: ignore[no-any-return]
 
 
 class Results(SphinxDirective):
@@ -100,7 +95,7 @@ class Results(SphinxDirective):
         ]
         if missing := {*self.arguments} - {one.experiment for one in found}:
             raise ExtensionError(f"{sorted(missing)} have no claim with records")
-        experiments = named("fedlab_edu.papers.reproduce.EXPERIMENTS")
+        experiments = resolve_name("fedlab_edu.papers.reproduce.EXPERIMENTS")
         lines = ["| | claimed to be better | than | data | difference | seeds | verdict |"]
         lines += ["|---|---|---|---|---|---|---|"]
         for one in found:

@@ -53,8 +53,8 @@ def copy(app: Sphinx) -> None:
 
 
 def typeset(app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:
-    """MathJax also on pages whose only mathematics is in their widgets."""
-    if "jupyter.widget-view" in context.get("body", ""):
+    """MathJax also on pages whose only mathematics is in widgets, or in the list of questions."""
+    if re.search("jupyter.widget-view|progress-chapter", context.get("body", "")):
         app.env.get_domain("math").data["has_equations"][page] = True
 
 

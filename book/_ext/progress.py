@@ -8,7 +8,6 @@ import json
 import re
 from html import escape
 from pathlib import Path
-from typing import Any
 
 from docutils import nodes
 from sphinx.application import Sphinx
@@ -70,14 +69,7 @@ def _items(env: BuildEnvironment, page: str) -> str:
     )
 
 
-def typeset(app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:
-    """Load MathJax for the formulas of the questions."""
-    if "progress-chapter" in context.get("body", ""):
-        app.env.get_domain("math").data["has_equations"][page] = True
-
-
 def setup(app: Sphinx) -> dict[str, bool]:
     app.add_directive("progress", Progress)
     app.connect("doctree-resolved", fill)
-    app.connect("html-page-context", typeset, priority=400)  # MathJax is added at 500
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -27,6 +27,7 @@ import io
 import json
 import textwrap
 from html import escape
+from pkgutil import resolve_name
 from typing import Any, ClassVar
 
 import yaml
@@ -38,7 +39,7 @@ from sphinx.util.docutils import SphinxDirective
 from fedlab_edu.widgets.columns import fit
 
 from . import engine
-from .modules import collect, named, standard
+from .modules import collect, standard
 
 WIDTH = 80  # columns in the editor
 
@@ -115,7 +116,7 @@ class Live(SphinxDirective):
             given["data"] = json.loads(self._data())
         printed = io.StringIO()
         with contextlib.redirect_stdout(printed):
-            picture = named(cell["view"])(**given)
+            picture = resolve_name(cell["view"])(**given)
         return printed.getvalue(), picture
 
 
@@ -126,7 +127,7 @@ def shortened(name: str, typed: bool = False) -> str:
         name: the function with its module.
         typed: whether annotations are kept.
     """
-    lines, _ = inspect.getsourcelines(named(name))
+    lines, _ = inspect.getsourcelines(resolve_name(name))
     (function,) = ast.parse("".join(lines)).body
     assert isinstance(function, ast.FunctionDef)
     kept = lines[function.body[0].lineno - 1 :]

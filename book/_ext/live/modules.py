@@ -6,15 +6,8 @@ import importlib.util
 import inspect
 import sys
 from collections.abc import Iterable, Iterator
-from typing import Any
 
 PACKAGE = "fedlab_edu"
-
-
-def named(path: str) -> Any:
-    """Return the object with this dotted name."""
-    module, _, name = path.rpartition(".")
-    return getattr(importlib.import_module(module), name)
 
 
 def collect(name: str, into: dict[str, str]) -> None:
