@@ -6,14 +6,16 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 import pytest
 
 from fedlab_grade.options import Limits
 from fedlab_grade.sandbox import processes, users
+from fedlab_grade.sandbox.usage import SHARED, owned
 from fedlab_grade.sandbox.users import BLOCK, TURNS, killer_of
 from fedlab_grade.sandbox.view import NoSandbox
 
@@ -205,3 +207,18 @@ def test_a_user_has_its_next_worker_when_all_of_its_last_one_is_removed() -> Non
         said = process.stdout.read().splitlines()
     assert said.count("begin 0") == said.count("end 0") == 2
     assert said.index("end 0") < said.index("begin 0", said.index("begin 0") + 1)
+
+
+def test_what_a_user_has_left_is_found_wherever_every_user_may_write() -> None:
+    user, left = 39_999, []
+    try:
+        for place in ("/tmp", "/var/tmp", "/run/lock", "/dev/shm"):
+            with suppress(OSError):  # some machines have no such folder
+                file, path = tempfile.mkstemp(dir=place)
+                left.append(path)
+                os.fchown(file, user, user)
+                os.close(file)
+        assert sorted(owned({"uid": user}, SHARED)) == sorted(left)
+    finally:
+        for path in left:
+            os.unlink(path)

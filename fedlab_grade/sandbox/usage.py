@@ -9,7 +9,8 @@ from contextlib import suppress
 from typing import Any
 
 FILES = 4096  # that a worker may have, folders included
-SHARED = ("/tmp", "/var/tmp", "/dev/shm")  # where every user may write
+# Where every user may write; what is left there would be found by the next.
+SHARED = ("/tmp", "/var/tmp", "/var/crash", "/run/lock", "/dev/shm", "/dev/mqueue")
 
 
 def memory(process: int) -> int:
