@@ -812,6 +812,18 @@ def test_reports_come_one_by_one_in_order_and_time_in_all_is_limited() -> None:
     assert "used up" in first.results[3].message
 
 
+def test_a_library_that_files_import_is_loaded_before_their_workers_start(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    need("bwrap")
+    tests = tmp_path / "test_f.py"
+    tests.write_text("import pytest\n@pytest.mark.q('q', 1)\ndef test_f(student):\n"
+                     "    assert student.call('f')\n")  # fmt: skip
+    named = "matplotlib.pyplot"
+    text = f"import sys\nLOADED = {named!r} in sys.modules\ndef f():\n    return LOADED\n"
+    without, with_it = graded(tests, text, f"{text}import {named} as plt\n")
+    assert [r.status for r in (*without.results, *with_it.results)] == ["failed", "passed"]
+
+
 def test_what_a_function_of_a_test_asserts_is_the_message_at_home_too() -> None:
     def objective(x: float) -> float:
         assert x == 2.5, f"h asked for {x}"

@@ -102,7 +102,7 @@ class Examiner(plugin.Recorder):
     def _run(self, item: pytest.Item, file: str, text: str, deadline: float) -> dict[str, Any]:
         """Return the result of one test, run in a fork of this process."""
         call = float(plugin.marker(item).wall or self.limits.call)
-        worker = self._worker()
+        worker = self.worker(text)
         patience = self.limits.calls * call
         end = time.monotonic() + patience
         allowed = f"the {patience:g} seconds for this test" if end < deadline else ""
@@ -137,11 +137,12 @@ class Examiner(plugin.Recorder):
             "stumbled": f"{late}." if parts else None,
         }
 
-    def _worker(self) -> Worker:
-        """Return a fresh worker; restart the sandbox once if it has ended."""
+    def worker(self, text: str = "") -> Worker:
+        """Return a fresh worker for a file; restart the sandbox once if it has ended."""
         for _ in range(2):
             if self._zygote is None:
                 self._zygote = Zygote(self.way, self.limits, self._private)
+            self._zygote.load(text)
             try:
                 return self._zygote.worker()
             except NoSandbox:
@@ -181,7 +182,7 @@ def main() -> None:
     job, channel = child.begin()
     examiner = Examiner(job, channel)
     try:
-        examiner._worker().let_go()
+        examiner.worker().let_go()
         child.run_tests(job, examiner)
     except NoSandbox as error:
         examiner.send("no sandbox", message=str(error))
