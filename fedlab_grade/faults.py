@@ -1,6 +1,6 @@
 """Compare an answer with what is wanted: first its type, then dtype and shape, last the values."""
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeGuard
 
 import numpy as np
 import torch
@@ -133,7 +133,7 @@ def _asked(*like: float) -> type:
     return float if any(isinstance(x, float) for x in like) else int
 
 
-def _holds_tensors(like: Value) -> bool:
+def _holds_tensors(like: Value) -> TypeGuard[list | tuple]:
     return isinstance(like, list | tuple) and any(isinstance(x, Tensor) for x in like)
 
 
