@@ -155,6 +155,12 @@ def course_folder(file: Path | None = None) -> Path:
     )
 
 
+def exercises(course: Path) -> dict[str, Path]:
+    """Return name -> tests of each exercise of a course."""
+    tests = (course / "tests" / "exercises").glob("test_ex*.py")
+    return {path.stem.removeprefix("test_"): path for path in sorted(tests)}
+
+
 def find(name: str, course: Path | None = None) -> Assignment:
     """Return the assignment of this name, or in this folder.
 
@@ -165,8 +171,7 @@ def find(name: str, course: Path | None = None) -> Assignment:
         return _in_folder(Path(name))
     with suppress(Refusal):  # an assignment in a folder needs no course
         course = course or course_folder()
-    tests = (course or Path.cwd()) / "tests" / "exercises"
-    there = sorted(p.stem[5:] for p in tests.glob("test_ex*.py"))
+    there = exercises(course or Path.cwd())
     if name not in there:
         if Path(name).is_dir():
             return _in_folder(Path(name))
@@ -174,14 +179,11 @@ def find(name: str, course: Path | None = None) -> Assignment:
         if not there:
             known = "run this in the project's folder, or name the folder of an assignment"
         raise Refusal(f"there is no assignment {name!r}; {known}.")
-    sources = sorted((tests.parents[1] / "solutions").glob(f"{name}_*.py"))
-    mutants = tests / "mutants" / f"{name}.py"
-    return Assignment(
-        name,
-        tests / f"test_{name}.py",
-        sources[0] if len(sources) == 1 else None,
-        mutants if mutants.is_file() else None,
-    )
+    tests = there[name]
+    sources = sorted((tests.parents[2] / "solutions").glob(f"{name}_*.py"))
+    mutants = tests.parent / "mutants" / f"{name}.py"
+    source = sources[0] if len(sources) == 1 else None
+    return Assignment(name, tests, source, mutants if mutants.is_file() else None)
 
 
 def _in_folder(folder: Path) -> Assignment:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from fedlab_grade import run
-from fedlab_grade.assignment import course_folder, only
+from fedlab_grade.assignment import course_folder, exercises, only
 from fedlab_grade.escape import for_console
 from fedlab_grade.home import progress
 from fedlab_grade.notebook import (
@@ -87,14 +87,13 @@ def target(question: str, file: Path | None = None) -> Target:
     else:
         course = course_folder(file)
         where = place = progress.place(course)
-        stem = f"{question.partition('.')[0]}_"
+        name, there = question.partition(".")[0], exercises(course)
+        stem = f"{name}_"
         if where == course and not any(Path.cwd().glob(f"{stem}*.py")):
             where = course / "exercises"
-        known = course / "tests" / "exercises"
-        tests = known / f"test_{stem[:-1]}.py"
-        if not re.fullmatch(r"ex\d+(\.\d+)?", question) or not tests.is_file():
-            there = ", ".join(sorted(p.stem[5:] for p in known.glob("test_ex*.py")))
-            raise Refusal(f"there is no exercise {question!r}; there are: {there}.")
+        if not re.fullmatch(r"ex\d+(\.\d+)?", question) or name not in there:
+            raise Refusal(f"there is no exercise {question!r}; there are: {', '.join(there)}.")
+        tests = there[name]
         of_one = question if "." in question else ""
     if file is None:
         try:

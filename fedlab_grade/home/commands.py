@@ -6,7 +6,7 @@ from pathlib import Path
 
 from tqdm import tqdm
 
-from fedlab_grade.assignment import course_folder
+from fedlab_grade.assignment import course_folder, exercises
 from fedlab_grade.escape import for_console
 from fedlab_grade.home import hints, progress
 from fedlab_grade.home.check import check_file, show, target, width
@@ -59,18 +59,17 @@ def hint(question: str, level: int | None = None) -> int:
 def overview(check: bool = False) -> int:
     """Print the points so far in all exercises, and what comes next; 0 if all is done, else 1."""
     course = course_folder()
-    tests = sorted((course / "tests" / "exercises").glob("test_ex*.py"))
-    if not tests:
+    known = [progress.exercise_of(tests) for tests in exercises(course).values()]
+    if not known:
         raise Refusal(f"{course / 'tests' / 'exercises'} holds no exercises.")
     place, problems = progress.place(course), []
-    exercises = [progress.exercise_of(path) for path in tests]
-    for one in tqdm(exercises if check else [], unit="exercise", disable=None, leave=False):
+    for one in tqdm(known if check else [], unit="exercise", disable=None, leave=False):
         problems += _checked(one.name, progress.load(place).checks.get(one.name), place)
     state = progress.load(place)
-    print(for_console(progress.render(exercises, state, place, width())))
+    print(for_console(progress.render(known, state, place, width())))
     for problem in problems:
         print(problem)
-    return int(any(progress.left(e, state) for e in exercises) or bool(problems))
+    return int(any(progress.left(e, state) for e in known) or bool(problems))
 
 
 def _checked(name: str, last: progress.Checked | None, place: Path) -> list[str]:
