@@ -11,9 +11,9 @@ def weight(seconds: float, deadline: float, share: float) -> float:
     """Return the weight of a client's answer in the average; 0 if it does not count.
 
     Args:
-        seconds: that the answer took.
-        deadline: the round is over then.
-        share: of the rounds so far in which this client has answered in time, this one included.
+        seconds: the time that the answer took.
+        deadline: the time at which the round ends.
+        share: the share of the rounds so far, with this one, in which the client was in time.
     """
     if seconds > deadline:
         return 0.0
