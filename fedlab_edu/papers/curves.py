@@ -9,7 +9,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
-from operator import attrgetter
 from typing import Any
 
 import torch
@@ -22,6 +21,10 @@ from fedlab_edu.rounds.objectives import Average, evaluate, personalise
 
 TESTS: Mapping[str, Callable[..., Average]] = {"global": evaluate, "personalised": personalise}
 SHARES = (0.25, 0.5, 0.75, 1.0)  # of the budget, in reports
+
+
+def _of_search(name: str) -> property:
+    return property(lambda self: getattr(self.search, name), doc=f"``{name}`` of the search.")
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,9 +40,8 @@ class Watched:
     targets: tuple[str, ...]
     points: tuple[tuple[float, ...], ...] = ()
 
-    runs, total, used, done, best_score = (
-        property(attrgetter(f"search.{name}"))
-        for name in ("runs", "total", "used", "done", "best_score")
+    runs, total, used, done, best_score = map(
+        _of_search, ("runs", "total", "used", "done", "best_score")
     )
 
     def step(self, model: Model, fed: Federation, clients: int = 10) -> "Watched":
