@@ -24,7 +24,8 @@ document.addEventListener("DOMContentLoaded", () => {
 // What scrolls sideways must be in reach of the keyboard.
 function reach() {
   for (const part of document.querySelectorAll(
-    "mjx-container[display], .fedlab-picture, .pst-scrollable-table-container, .output pre",
+    "mjx-container[display], .fedlab-picture, .pst-scrollable-table-container, " +
+      ".output.text_html, .output pre",
   )) {
     if (part.scrollWidth > part.clientWidth) part.tabIndex = 0;
     else part.removeAttribute("tabindex");

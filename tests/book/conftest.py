@@ -2,6 +2,7 @@
 
 import functools
 import http.server
+import itertools
 import os
 import shutil
 import threading
@@ -88,8 +89,10 @@ def lost(seen: Visit, url: str) -> None:
 
 
 # Colours change and folds open by degrees; what is half transparent has no contrast.
-SETTLE = """() => { for (const one of document.getAnimations())
-    if (one.effect.getComputedTiming().endTime < Infinity) one.finish() }"""
+SETTLE = """async () => {
+    await new Promise(requestAnimationFrame); // now the page has heard of other colours
+    for (const one of document.getAnimations())
+        if (one.effect.getComputedTiming().endTime < Infinity) one.finish(); }"""
 
 
 def go(seen: Visit, address: str) -> Visit:
@@ -102,20 +105,54 @@ def go(seen: Visit, address: str) -> Visit:
     return seen
 
 
-# Two windows show one page after the other: a new window costs a second of the processor.
+# A page is opened once, and shown in these ways one after the other: to open a large one takes a
+# second of the processor.
+
+
+class Look(NamedTuple):
+    """How a page is shown: the reader's colours, the medium, and the window's size."""
+
+    scheme: str
+    medium: str
+    width: int
+    height: int
+
+
+LOOKS = {
+    "light": Look("light", "screen", 1280, 720),
+    "paper": Look("light", "print", 718, 1000),  # A4 within margins of 1 cm; folds open
+    "phone": Look("dark", "screen", 390, 844),  # folds open
+}
+OPEN = "document.querySelectorAll('details').forEach((fold) => { fold.open = true })"
+
+
+def look(page: Page, name: str) -> None:
+    """Show the page so. Nothing is laid out before all has changed: that halves the time."""
+    scheme, medium, width, height = LOOKS[name]
+    page.evaluate("document.body.style.display = 'none'")
+    page.emulate_media(color_scheme=scheme, media=medium)
+    page.set_viewport_size({"width": width, "height": height})
+    if name == "paper":
+        page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    elif name == "phone":
+        page.evaluate(OPEN)
+    page.evaluate("document.body.style.display = ''; dispatchEvent(new Event('resize'))")
+    page.evaluate(SETTLE)
 
 
 @pytest.fixture(scope="session")
-def desktop(browser):
-    seen = watched(browser, color_scheme="light")
+def window(browser):
+    """A window that remembers no answers from page to page."""
+    seen = watched(browser)
+    seen.page.add_init_script("try { localStorage.clear() } catch {}")  # a frame may have none
     yield seen
     seen.page.close()
 
 
 @pytest.fixture(scope="session")
 def pocket(browser):
-    size = {"width": 390, "height": 844}
-    seen = watched(browser, color_scheme="dark", viewport=size)
+    """A second window: a phone that is set to dark."""
+    seen = watched(browser, color_scheme="dark", viewport={"width": 390, "height": 844})
     yield seen
     seen.page.close()
 
@@ -127,35 +164,62 @@ def name(request):
 
 
 @pytest.fixture(scope="module")
-def served(desktop, site, name):
-    return go(desktop, f"{site}/{name}.html")
+def shown(window, name):
+    """A function that shows the page, opened from the folder, in one of LOOKS."""
+    order, now = list(LOOKS), len(LOOKS)
 
+    def show(kind: str) -> Visit:
+        nonlocal now
+        if order.index(kind) < now:  # the first test of the page, or folds have been opened
+            window.page.goto("about:blank")
+            look(window.page, "light")
+            go(window, f"file://{HTML}/{name}.html")
+            now = 0
+        if order.index(kind) > now:
+            look(window.page, kind)
+            now = order.index(kind)
+        return window
 
-@pytest.fixture(scope="module")
-def from_folder(pocket, name):
-    seen = go(pocket, f"file://{HTML}/{name}.html")
-    seen.page.evaluate("document.querySelectorAll('details').forEach(fold => { fold.open = true })")
-    seen.page.evaluate(SETTLE)
-    return seen
+    return show
 
 
 @pytest.fixture
-def light(served):
-    """The page as served, on a desktop that is set to light."""
-    return served.page
+def light(shown):
+    """The page on a desktop that is set to light."""
+    return shown("light").page
 
 
 @pytest.fixture
-def phone(from_folder):
-    """The page as opened from the folder, on a phone that is set to dark, with folds open."""
-    return from_folder.page
+def paper(shown):
+    """The page as it is while the browser prints it."""
+    return shown("paper").page
+
+
+@pytest.fixture
+def phone(shown):
+    """The page on a phone that is set to dark, with folds open."""
+    return shown("phone").page
 
 
 @pytest.fixture(params=["light", "dark"])
-def scheme(request, name):
-    """Served and light, then from the folder, dark and on a phone."""
-    fixture = {"light": "served", "dark": "from_folder"}[request.param]
-    return request.param, request.getfixturevalue(fixture)
+def scheme(request, shown):
+    """The page on the desktop, then on the phone."""
+    return request.param, shown({"light": "light", "dark": "phone"}[request.param])
+
+
+@pytest.hookimpl(trylast=True)  # when the tests of one page stand together
+def pytest_collection_modifyitems(items):
+    """Sort the tests of each page by how it is shown, so that it is opened once."""
+
+    def params(item):
+        return item.callspec.params if hasattr(item, "callspec") else {}
+
+    def place(item):
+        dark = "phone" in item.fixturenames or params(item).get("scheme") == "dark"
+        return 2 if dark else int("paper" in item.fixturenames)
+
+    groups = itertools.groupby(items, key=lambda item: (item.path, params(item).get("name")))
+    items[:] = [item for _, those in groups for item in sorted(those, key=place)]
 
 
 def pages(holding="", among=tuple(SOURCES), nightly=()):

@@ -16,6 +16,10 @@ QUESTIONS = sum(len(re.findall(r"^choice\($", text, re.M)) for text in CHAPTERS)
 WARM_UPS = sum(text.count("\n:check: ") for text in CHAPTERS)
 
 
+# A page with questions and a warm-up that is soon open.
+PAGE = "ch09_fleet"
+
+
 @pytest.fixture
 def window(browser):
     """A window whose reader has answered nothing yet."""
@@ -56,7 +60,7 @@ def test_formulas_in_answers_are_typeset(window, site):
 @pytest.mark.parametrize("place", ["served", "from the folder"])
 def test_a_first_guess_is_kept_shown_again_and_forgotten_on_request(window, site, place):
     site = site if place == "served" else f"file://{HTML}"
-    page = go(window, f"{site}/ch04_fedex.html").page
+    page = go(window, f"{site}/{PAGE}.html").page
     quiz = page.locator(".fedlab-quiz").first
     for right in (False, True):  # the answers' own replies say which is which
         for answer in quiz.get_by_role("radio").all():
@@ -68,7 +72,7 @@ def test_a_first_guess_is_kept_shown_again_and_forgotten_on_request(window, site
             first = quiz.locator("label:has(:checked)").inner_text()
     last = quiz.locator("label:has(:checked)").inner_text()
 
-    page = go(window, f"{site}/ch04_fedex.html").page
+    page = go(window, f"{site}/{PAGE}.html").page
     quiz = page.locator(".fedlab-quiz").first
     expect(quiz.locator("label:has(:checked)")).to_have_text(last)
     expect(quiz.locator(".fedlab-reply")).to_have_text(re.compile(r"^Right\. "))
@@ -79,14 +83,14 @@ def test_a_first_guess_is_kept_shown_again_and_forgotten_on_request(window, site
     page.on("dialog", lambda dialog: dialog.accept())
     page.get_by_role("button", name="Forget my answers").click()
     expect(page.locator(".progress-score")).to_have_text(re.compile("^0 of"))
-    page = go(window, f"{site}/ch04_fedex.html").page
+    page = go(window, f"{site}/{PAGE}.html").page
     expect(page.locator(".fedlab-quiz :checked")).to_have_count(0)
 
 
 @pytest.mark.parametrize("right", [False, True])
 def test_a_warm_up_counts_when_all_its_checks_hold(window, site, right):
-    cell = go(window, f"{site}/ch04_fedex.html").page.locator(".live-cell").last
+    cell = go(window, f"{site}/{PAGE}.html").page.locator(".live-cell").last
     if right:
-        cell.get_by_role("textbox").fill(SOLUTIONS["eg_step"])
+        cell.get_by_role("textbox").fill(SOLUTIONS["answered"])
     run(cell, "Check")
     assert score(window, site).endswith(f"{int(right)} of {WARM_UPS} warm-ups done.")
