@@ -14,7 +14,7 @@ def whole(path: Path) -> Iterator[Path]:
     What was there stays until then. After an error nothing is left beside it.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    beside = path.with_name(f".{os.getpid()}.{path.name}")
+    beside = path.with_name(f".{path.name}.{os.getpid()}")  # no *.json that a kill would leave
     try:
         yield beside
         os.replace(beside, path)

@@ -45,11 +45,12 @@ def replaced(monkeypatch: pytest.MonkeyPatch) -> set[Path]:
 
 
 def test_a_kill_in_the_middle_of_a_write_leaves_the_old_file(tmp_path: Path) -> None:
-    path = tmp_path / "canvas.csv"
+    path = tmp_path / "ann.json"
     path.write_text("old")
     process = subprocess.run([sys.executable, "-c", KILLED, str(path)], check=False)
     assert process.returncode == -signal.SIGKILL
     assert path.read_text() == "old"
+    assert [p.name for p in tmp_path.glob("*.json")] == ["ann.json"]  # and no record of no one
 
 
 def test_a_write_that_fails_leaves_the_old_file_and_nothing_beside_it(tmp_path: Path) -> None:
