@@ -130,7 +130,7 @@ def grade(names: Collection[str], tests: Collection[str], folder: Path) -> Grade
         text, count = re.subn(rf"@q\([^\n]+\ndef {name}\(.+?(?=\n@q|\Z)", "", text, flags=re.DOTALL)
         assert count == 1
     if LATE.issuperset(names):
-        for question, wall, tests_of_it in (("q1", 1, 2), ("q2", 6, 1)):
+        for question, wall, tests_of_it in (("q1", 0.5, 2), ("q2", 6, 1)):
             text, count = re.subn(
                 rf'@q\("{question}"(.+)\)', rf'@q("{question}"\1, wall={wall})', text
             )
