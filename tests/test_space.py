@@ -152,6 +152,22 @@ def test_moves_stay_in_range_and_none_of_eps_0(law: Distribution, eps: float) ->
         assert torch.equal(law.perturb(value, eps, u[0]), value)
 
 
+@pytest.mark.parametrize("law", LAWS, ids=lambda law: type(law).__name__)
+def test_no_values_are_allowed_and_move_to_no_values(law: Distribution) -> None:
+    none = torch.zeros(0, dtype=F64)
+    assert law.check(none).shape == (0,)
+    assert law.perturb(none, 0.1, none).shape == (0,)
+    assert law.evo(none, 0.1, 0.2, torch.zeros(3, 0, dtype=F64)).shape == (0,)
+
+
+@pytest.mark.parametrize("bad", [math.nan, math.inf, -1.0])
+@pytest.mark.parametrize("law", LAWS, ids=lambda law: type(law).__name__)
+def test_one_value_out_of_range_among_others_is_named(law: Distribution, bad: float) -> None:
+    values = torch.tensor([*law.points(2), bad], dtype=F64)
+    with pytest.raises(ValueError, match=r"^lr is \[.*\]; allowed: (from|one of) "):
+        law.evo(values, 0.1, 0.2, torch.zeros(3, len(values), dtype=F64), "lr")
+
+
 def compared(law: Uniform, value: float, eps: float, moved: torch.Tensor) -> None:
     """Drawn values against `support`: the atoms by a binomial test, the rest by Kolmogorov's."""
     low, high, *masses = law.support(value, eps)

@@ -40,7 +40,8 @@ def check_fit(model: Model, w: Float[Tensor, " d"], x: Tensor, y: Tensor, labels
     try:
         model.loss(outputs, y)
     except Exception as error:
-        allowed = f"what the loss takes with outputs of shape {shape} ({_first_line(error)})"
+        first_line = str(error).strip().split("\n")[0]
+        allowed = f"what the loss takes with outputs of shape {shape} ({first_line})"
         require(False, "targets", f"{y.dtype} of shape {tuple(y.shape)}", allowed)
     model.losses(outputs, y)
 
@@ -83,7 +84,3 @@ def _runs(net: Callable[[Tensor], Tensor], x: Tensor) -> bool:
         net(x)
         return True
     return False
-
-
-def _first_line(error: Exception) -> str:
-    return str(error).strip().split("\n")[0]

@@ -101,8 +101,8 @@ class Uniform:
     def check(self, value: Any, name: str = "value") -> Tensor:
         """Return the value as a tensor; raise a ValueError with its name if it is out of range."""
         value = as_float64(value)
-        (low, high), (least, most) = self._range, value.aminmax()  # NaN, if one is
-        if not (low <= least and most <= high):
+        low, high = self._range
+        if not ((low <= value) & (value <= high)).all():
             require(False, name, value, f"from {low:.12g} to {high:.12g}")
         return value
 

@@ -126,7 +126,10 @@ def tune(
                 file.write(search)
             if file is not None and new and search.used == began and not search.done:
                 file.path.unlink(missing_ok=True)  # no round was trained: leave the name free
-    if search.done and (found := _warning(search)):
+    found = search.done and getattr(search, "warning", None)
+    if search.done and not found and search.best_score == inf:
+        found = "no arm has a finite score"
+    if found:
         warnings.warn(f"{found}; try lower learning rates", stacklevel=2)
     return search
 
@@ -143,12 +146,6 @@ def _step(
     require("play" in signature(search.step).parameters, "executor", executor, allowed)
     play = Workers(executor, workers, model, fed, clients).play
     return lambda search: search.step(model, fed, clients, play=play, most=most)
-
-
-def _warning(search: Search) -> str | None:
-    """Return what is wrong with a finished search, or None."""
-    found = getattr(search, "warning", None)
-    return "no arm has a finite score" if found is None and search.best_score == inf else found
 
 
 @contextmanager

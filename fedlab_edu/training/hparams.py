@@ -28,12 +28,6 @@ def _whole(h: Tensor) -> Tensor:
     return (h >= 1) & (h == h.round()) & (h <= 2**53)
 
 
-def _plain(column: Any) -> Any:
-    """Return arrays and columns of tables as lists, because PyTorch does not take all of them."""
-    array = hasattr(column, "tolist") and not isinstance(column, Tensor)
-    return column.tolist() if array else column
-
-
 _Table = TypeVar("_Table", bound="_Columns")
 
 
@@ -43,8 +37,10 @@ class _Columns:
     def __post_init__(self) -> None:
         for f in fields(self):  # type: ignore[arg-type]
             seen = getattr(self, f.name)
-            try:
-                column = torch.as_tensor(_plain(seen), dtype=torch.float64, device="cpu")
+            array = hasattr(seen, "tolist") and not isinstance(seen, Tensor)
+            try:  # PyTorch does not take all arrays, and no columns of tables
+                given = seen.tolist() if array else seen
+                column = torch.as_tensor(given, dtype=torch.float64, device="cpu")
                 column = column.to_dense().detach().clone()
             except (TypeError, ValueError, RuntimeError):
                 require(False, f.name, seen, "a number, or one number per configuration")

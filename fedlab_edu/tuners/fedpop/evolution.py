@@ -65,9 +65,10 @@ def clip_to_box(distribution: Distribution, values: Tensor, pair: Tensor) -> Ten
     """Clip values (n,) to a pair of `box_corners`; options, in the order of their list."""
     if not isinstance(distribution, Choice):
         return as_float64(values).clamp(pair.min(), pair.max())
-    options = distribution.options
-    first, last = map(options.index, pair.tolist())
-    return as_float64([options[min(max(options.index(v), first), last)] for v in values.tolist()])
+    options, known = distribution.options, [*pair.tolist(), *values.tolist()]
+    require(set(known) <= set(options), "value", known, f"options: {list(options)}")
+    first, last, *places = map(options.index, known)
+    return as_float64([options[min(max(place, first), last)] for place in places])
 
 
 @dataclass(frozen=True)
