@@ -10,10 +10,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-from jaxtyping import Int
 
 from fedlab_edu.data import Federation, hub
 
+Rows = np.ndarray  # of whole numbers
 DOMAINNET = (
     "bird", "feather", "headphones", "ice_cream", "teapot",
     "tiger", "whale", "windmill", "wine_glass", "zebra",
@@ -42,14 +42,10 @@ def _photographs(name: str, take: Callable[[Any], Any], **how: Any) -> Federatio
 def take_share(share: float, classes: Sequence[str] = ()) -> Callable[[Any], Any]:
     """Return a preprocessor that draws a share of each domain's images, of all or some classes."""
 
-    def choose(domain: np.ndarray, label: np.ndarray) -> Int[np.ndarray, " m"]:
-        rng, found = np.random.default_rng(1), []
-        for one in np.unique(domain):
-            its = rng.permutation(np.flatnonzero(domain == one))
-            found.append(its[: int(share * len(its))])
-        return np.concatenate(found)
+    def draw(rng: np.random.Generator, rows: Rows, label: Rows) -> Rows:
+        return rng.permutation(rows)[: int(share * len(rows))]
 
-    return _preprocessor(choose, classes)
+    return _preprocessor(draw, classes)
 
 
 def take_each(number: int) -> Callable[[Any], Any]:
@@ -59,21 +55,17 @@ def take_each(number: int) -> Callable[[Any], Any]:
     many of each class.
     """
 
-    def choose(domain: np.ndarray, label: np.ndarray) -> Int[np.ndarray, " m"]:
-        rng, found = np.random.default_rng(1), []
-        for one in np.unique(domain):
-            its = [np.flatnonzero((domain == one) & (label == c)) for c in np.unique(label)]
-            drawn = [rng.permutation(rows)[:number] for rows in its]
-            found += [rows[i] for i in range(number) for rows in drawn if i < len(rows)]
-        return np.array(found)
+    def draw(rng: np.random.Generator, rows: Rows, label: Rows) -> Rows:
+        of = [rng.permutation(rows[label[rows] == c])[:number] for c in np.unique(label)]
+        return np.array([rows[i] for i in range(number) for rows in of if i < len(rows)], dtype=int)
 
-    return _preprocessor(choose)
+    return _preprocessor(draw)
 
 
 def _preprocessor(
-    choose: Callable[[np.ndarray, np.ndarray], np.ndarray], classes: Sequence[str] = ()
+    draw: Callable[[np.random.Generator, Rows, Rows], Rows], classes: Sequence[str] = ()
 ) -> Callable[[Any], Any]:
-    """Return a preprocessor of flwr-datasets, which decodes no image."""
+    """Return a preprocessor of flwr-datasets, which draws from each domain and decodes no image."""
 
     def preprocess(parts: Any) -> Any:
         from datasets import ClassLabel, DatasetDict
@@ -83,8 +75,9 @@ def _preprocessor(
         number = {names.index(name): i for i, name in enumerate(classes or names)}
         columns = data.select_columns(["domain", "label"])[:]
         label = np.array([number.get(y, -1) for y in columns["label"]])
-        kept = np.flatnonzero(label >= 0)
-        kept = kept[choose(np.array(columns["domain"])[kept], label[kept])]
+        domain, rng = np.array(columns["domain"]), np.random.default_rng(1)
+        rows = [np.flatnonzero((domain == one) & (label >= 0)) for one in np.unique(domain)]
+        kept = np.concatenate([draw(rng, of_domain, label) for of_domain in rows])
         chosen = data.select(kept).remove_columns("label").add_column("label", label[kept].tolist())
         labels = ClassLabel(names=list(classes or names))
         return DatasetDict(train=chosen.cast_column("label", labels))
