@@ -86,12 +86,9 @@ SETTINGS: Mapping[str, Mapping[str, Setting]] = {
 
 
 def _with_fedex(
-    name: str,
-    searches: Iterable[Tuning],
-    settings: Any = SETTINGS,
-    report: Any = None,
+    name: str, searches: Iterable[Tuning], settings: Any = SETTINGS, report: Any = None,
     **fedex: Any,
-) -> Experiment:
+) -> Experiment:  # fmt: skip
     """Compare each search with the same around FedEx, whose options are ``fedex``."""
     variants, against = list[Tuning](), []
     for alone in searches:

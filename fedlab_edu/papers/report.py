@@ -108,12 +108,9 @@ def _table(
 
 
 def means(
-    numbers: Callable[[Record], dict[str, float]],
-    title: str,
-    experiment: Experiment,
-    dataset: str,
-    records: Sequence[Record],
-) -> list[str]:
+    numbers: Callable[[Record], dict[str, float]], title: str, experiment: Experiment,
+    dataset: str, records: Sequence[Record],
+) -> list[str]:  # fmt: skip
     """Report the means of several numbers of a record over seeds, and their paired differences."""
     found: dict[str, dict[int, dict[str, float]]] = {v.name: {} for v in experiment.variants}
     for record in records:

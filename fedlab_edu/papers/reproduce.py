@@ -31,16 +31,10 @@ _MOST = 10_000  # seeds
 
 
 def reproduce(
-    experiment: Experiment,
-    dataset: str,
-    scale: str = "book",
-    seeds: Iterable[int] = range(10),
-    device: str = "cpu",
-    folder: str | Path = "results",
-    data: str | None = None,
-    say: Callable[[str], object] = print,
-    workers: int = 1,
-) -> Path:
+    experiment: Experiment, dataset: str, scale: str = "book", seeds: Iterable[int] = range(10),
+    device: str = "cpu", folder: str | Path = "results", data: str | None = None,
+    say: Callable[[str], object] = print, workers: int = 1,
+) -> Path:  # fmt: skip
     """Run what the file of records lacks, and return its path, see `read_records`.
 
     A bar shows progress, see `progress_bar`. An interrupted run resumes: a file beside the records
