@@ -12,12 +12,7 @@ if TYPE_CHECKING:
     from fedlab_edu.models.networks import char_lstm, cnn_cifar, cnn_femnist, lenet5, linear, mlp
     from fedlab_edu.models.resnet import resnet18
     from fedlab_edu.rounds.checkpoint import load_run, save_run
-    from fedlab_edu.rounds.communicate import (
-        StopTraining,
-        communicate,
-        communicate_all,
-        train,
-    )
+    from fedlab_edu.rounds.communicate import StopTraining, communicate, communicate_all, train
     from fedlab_edu.rounds.objectives import evaluate, personalise
     from fedlab_edu.rounds.run import Run, start
     from fedlab_edu.search.baselines import hyperband, random_search, successive_halving
