@@ -64,15 +64,30 @@ def bank(forked: None, tmp_path_factory: pytest.TempPathFactory) -> Bank:
     return reports
 
 
-def callers(exercise: Assignment, folder: Path) -> dict[str, list[str]]:
-    """Return function of the solution -> the questions that call it: those that fail without it."""
+TELLING = """
+    @wraps(_solution["{0}"])
+    def {0}(*given, **named):
+        print("{0}")
+        return _solution["{0}"](*given, **named)
+"""
+
+
+def callers(exercise: Assignment, folder: Path) -> dict[str, set[str]]:
+    """Return function of the solution -> the questions that call it; each call prints its name."""
     tree = ast.parse(exercise.reference)
     functions = [node.name for node in tree.body if isinstance(node, ast.FunctionDef)]
-    raising = '@wrong("q", "{0}", ".")\ndef {0}(*_, **__):\n    raise LookupError\n'
-    (folder / "mutants.py").write_text("".join(map(raising.format, functions)))
-    without = read_mutants(folder / "mutants.py", exercise.reference)
-    reports = grade_answers(exercise.tests, without)
-    return {function: failed_questions(reports[function]) for function in functions}
+    telling = "".join(map(TELLING.format, functions))
+    text = f"from functools import wraps\n\n@right\nclass telling:{telling}"
+    (folder / "mutants.py").write_text(text)
+    (answer,) = read_mutants(folder / "mutants.py", exercise.reference)
+    (folder / "answer.py").write_text(answer.text)
+    (report,) = run.grade(exercise.tests, [folder / "answer.py"])
+    assert report.complete
+    found: dict[str, set[str]] = {function: set() for function in functions}
+    for result in report.results:
+        for function in found.keys() & {*result.printed.splitlines()}:
+            found[function].add(result.question)
+    return found
 
 
 @pytest.mark.parametrize(

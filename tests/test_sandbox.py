@@ -545,7 +545,7 @@ def test_trusted_submissions_are_graded_by_a_plain_process_without_the_package()
 
 
 @pytest.fixture(scope="module")
-def course() -> tuple[Report, Report]:
+def course(forked: None) -> tuple[Report, Report]:
     """An answer with many faults, graded at home and in the sandbox."""
     need("bwrap")
     file = ROOT / "exercises" / "ex01_fedavg.py"
