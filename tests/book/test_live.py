@@ -185,6 +185,7 @@ def test_the_readers_code_reaches_neither_network_nor_storage_nor_page(
     assert asked == ["/heard"]
     if "stolen" not in attempt:
         assert re.search("Error|denied", said)
+    assert run(cell, "Reset") == ""
 
 
 def test_keys_indent_run_and_leave_the_editor(cell):
