@@ -165,7 +165,37 @@ def test_no_values_are_allowed_and_move_to_no_values(law: Distribution) -> None:
 def test_one_value_out_of_range_among_others_is_named(law: Distribution, bad: float) -> None:
     values = torch.tensor([*law.points(2), bad], dtype=F64)
     with pytest.raises(ValueError, match=r"^lr is \[.*\]; allowed: (from|one of) "):
-        law.evo(values, 0.1, 0.2, torch.zeros(3, len(values), dtype=F64), "lr")
+        law.check(values, "lr")
+
+
+@pytest.mark.parametrize("law", LAWS, ids=lambda law: type(law).__name__)
+def test_draws_in_float32_count_as_float64(law: Distribution) -> None:
+    value = law.from_unit(torch.tensor([0.4], dtype=F64))
+    u = torch.tensor([0.7, 0.9, 0.2]).view(3, 1)  # in float32, 0.7 is less than 0.7
+    wanted = law.evo(value, 0.3, 0.7, u.double())
+    assert torch.equal(law.evo(value, 0.3, 0.7, u), wanted)
+
+
+@pytest.mark.parametrize(
+    ("row", "eps", "p_re", "name"),
+    [
+        (LocalHP(lr=50.0), 0.1, 0.1, "lr"),
+        (LocalHP(), 2.0, 0.1, "eps"),
+        (LocalHP(lr=[0.1, 0.2]), 0.1, 0.1, "row"),
+        (LocalHP(), 0.1, 2.0, "p_re"),
+    ],
+)
+def test_a_refused_argument_leaves_the_generator_as_it_was(
+    row: LocalHP, eps: float, p_re: float, name: str
+) -> None:
+    space, draws = SearchSpace({"lr": LogUniform(1e-3, 1.0)}), gen()
+    before = draws.get_state()
+    if name != "p_re":
+        with pytest.raises(ValueError, match=f"^{name} is"):
+            space.perturb(row, eps, 3, draws)
+    with pytest.raises(ValueError, match=f"^{name} is"):
+        space.evo(row, eps, p_re, draws)
+    assert torch.equal(draws.get_state(), before)
 
 
 def compared(law: Uniform, value: float, eps: float, moved: torch.Tensor) -> None:

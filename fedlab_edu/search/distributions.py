@@ -56,26 +56,25 @@ class Uniform:
         a, b = self._ends
         return self._value(a + (b - a) * as_float64(u))
 
-    def perturb(self, value: Tensor, eps: float, u: Tensor, name: str = "value") -> Tensor:
+    def perturb(self, value: Tensor, eps: float, u: Tensor) -> Tensor:
         """Draw from the interval of half width ``(b - a) eps`` around a value, then clip.
 
-        [a, b] is the range of the coordinate. With eps = 0 the value does not change. An error
-        calls the value by ``name``.
+        [a, b] is the range of the coordinate. With eps = 0 the value does not change.
         """
         share("eps", eps)
-        value, u, (a, b) = self.check(value, name), as_float64(u), self._ends
+        value, u, (a, b) = self.check(value), as_float64(u), self._ends
         if eps == 0:
             return value.expand(torch.broadcast_shapes(value.shape, u.shape)).clone()
         return self._value((self._coordinate(value) + (b - a) * eps * (2 * u - 1)).clamp(a, b))
 
-    def evo(self, value: Tensor, eps: float, p_re: float, u: Draws, name: str = "value") -> Tensor:
+    def evo(self, value: Tensor, eps: float, p_re: float, u: Draws) -> Tensor:
         """Draw afresh with probability p_re, else `perturb`; u (3, ...) holds coin, draw, move.
 
         Source: Chen et al. (2023), eq. (3).
         """
         share("p_re", p_re)
-        coin, draw, move = u
-        near, fresh = self.perturb(value, eps, move, name), coin < p_re
+        coin, draw, move = map(as_float64, u)
+        near, fresh = self.perturb(value, eps, move), coin < p_re
         return torch.where(fresh, self.from_unit(draw), near) if fresh.any() else near
 
     def support(self, value: float, eps: float) -> Support:
@@ -167,19 +166,19 @@ class Choice:
         """Return the option at u in [0, 1], cut into n parts of equal length."""
         return self._at((as_float64(u) * len(self.options)).long())
 
-    def perturb(self, value: Tensor, eps: float, u: Tensor, name: str = "value") -> Tensor:
+    def perturb(self, value: Tensor, eps: float, u: Tensor) -> Tensor:
         """Move by at most ``ceil((n-1) eps)`` places, each equally likely, and clip."""
         moves = window(len(self.options), eps, self.as_printed)
-        return self._at(self.check(value, name) + moves[0] + (as_float64(u) * len(moves)).long())
+        return self._at(self.check(value) + moves[0] + (as_float64(u) * len(moves)).long())
 
-    def evo(self, value: Tensor, eps: float, p_re: float, u: Draws, name: str = "value") -> Tensor:
+    def evo(self, value: Tensor, eps: float, p_re: float, u: Draws) -> Tensor:
         """Draw afresh with probability p_re, else move by -s, 0 or s places, each equally likely.
 
         s is ``max(1, round((n-1) eps))``, and the place is clipped. For u see `Uniform.evo`.
         """
         share("p_re", p_re)
-        (coin, draw, move), n = u, len(self.options)
-        moved = self.check(value, name) + stride(n, eps, self.as_printed) * ((move * 3).long() - 1)
+        (coin, draw, move), n = map(as_float64, u), len(self.options)
+        moved = self.check(value) + stride(n, eps, self.as_printed) * ((move * 3).long() - 1)
         return self._at(torch.where(coin < p_re, (draw * n).long(), moved))
 
     def pmf(self, value: float, eps: float) -> dict[float, float]:

@@ -25,7 +25,7 @@ from fedlab_edu.search.distributions import (
 from fedlab_edu.seeds import check_generator
 from fedlab_edu.tensors import as_float64
 from fedlab_edu.training.hparams import LocalHP, ServerHP
-from fedlab_edu.validate import MOST, require, require_all, require_type, whole
+from fedlab_edu.validate import MOST, require, require_all, require_type, share, whole
 
 _Table = TypeVar("_Table", LocalHP, ServerHP)
 
@@ -80,18 +80,18 @@ class SearchSpace(Generic[_Table]):
             eps: half the width, as a share of the range. With 0 all equal ``row``; with 1 half of
                 the draws cover the whole range, and the others are clipped to its ends.
         """
-        require(len(row) == 1, "row", f"{len(row)} rows", "one configuration")
+        self._check(row, eps=eps)
         axes = self._axes(self._draws(gen, k))
-        return self._table(row, k, {n: d.perturb(getattr(row, n), eps, x, n) for n, d, x in axes})
+        return self._table(row, k, {n: d.perturb(getattr(row, n), eps, x) for n, d, x in axes})
 
     def evo(self, row: _Table, eps: float, p_re: float, gen: torch.Generator) -> _Table:
         """Evolve a configuration: each value moves, or with probability p_re is drawn afresh.
 
         Source: Chen et al. (2023), section 3.4, eq. (3).
         """
-        require(len(row) == 1, "row", f"{len(row)} rows", "one configuration")
+        self._check(row, eps=eps, p_re=p_re)
         axes = self._axes(self._draws(gen, 3))
-        new = {n: d.evo(getattr(row, n), eps, p_re, x[:, None], n) for n, d, x in axes}
+        new = {n: d.evo(getattr(row, n), eps, p_re, x[:, None]) for n, d, x in axes}
         return self._table(row, 1, new)[0]
 
     def grid(self, points: int = 3) -> _Table:
@@ -118,6 +118,14 @@ class SearchSpace(Generic[_Table]):
         check_generator(gen)
         k = whole("k", k, 1, MOST)
         return torch.rand(k, len(self.distributions), generator=gen, dtype=torch.float64)
+
+    def _check(self, row: _Table, **shares: float) -> None:
+        """Refuse arguments before anything is drawn: after an error the generator is as before."""
+        require(len(row) == 1, "row", f"{len(row)} rows", "one configuration")
+        for name, value in shares.items():
+            share(name, value)
+        for name, d in self.distributions.items():
+            d.check(getattr(row, name), name)
 
     def _table(self, row: _Table, k: int, new: Mapping[str, Tensor]) -> _Table:
         """Repeat a row k times, with new columns."""

@@ -36,11 +36,14 @@ def evolve(
     require(coin in ("each", "vector"), "coin", coin, "'each', 'vector'")
     shape, wanted = tuple(u.shape), (3, len(rows), len(space.distributions))
     require(shape == wanted, "shape of u", shape, str(wanted))
+    share("eps", eps)
+    share("p_re", p_re)
     columns = {name: column.reshape(-1) for name, column in rows.columns.items()}
     u = torch.cat([u[:1, :, :1].expand_as(u[:1]), u[1:]]) if coin == "vector" else u
     draws = zip(*(part.unbind(1) for part in u), strict=True)
     for (name, distribution), drawn in zip(space.distributions.items(), draws, strict=True):
-        columns[name] = distribution.evo(columns[name], eps, p_re, drawn, name)
+        distribution.check(columns[name], name)
+        columns[name] = distribution.evo(columns[name], eps, p_re, drawn)
     return rows.with_columns(columns)
 
 
@@ -66,7 +69,8 @@ def clip_to_box(distribution: Distribution, values: Tensor, pair: Tensor) -> Ten
     if not isinstance(distribution, Choice):
         return as_float64(values).clamp(pair.min(), pair.max())
     options, known = distribution.options, [*pair.tolist(), *values.tolist()]
-    require(set(known) <= set(options), "value", known, f"options: {list(options)}")
+    unknown = [x for x in known if x not in options]
+    require(not unknown, "value", unknown, f"one of {list(options)}")
     first, last, *places = map(options.index, known)
     return as_float64([options[min(max(place, first), last)] for place in places])
 
