@@ -11,8 +11,13 @@ from pathlib import Path
 def whole(path: Path) -> Iterator[Path]:
     """Yield a place beside a file to write to; at the end it takes the file's place at once.
 
-    What was there stays until then. After an error nothing is left beside it.
+    What was there stays until then. After an error nothing is left beside it. A link stays a link,
+    and a device, such as ``/dev/stdout``, is written to.
     """
+    if path.exists() and not path.is_file():
+        yield path
+        return
+    path = Path(os.path.realpath(path))
     path.parent.mkdir(parents=True, exist_ok=True)
     beside = path.with_name(f".{path.name}.{os.getpid()}")  # no *.json that a kill would leave
     try:

@@ -10,8 +10,10 @@ SHOWN = 24  # tensors, arrays and lists with at most so many entries are printed
 
 def kind(value: object) -> str:
     """Return what a value is, with its article: a tensor, an array, or the name of its type."""
-    if isinstance(value, Tensor | np.ndarray):
-        return "a tensor" if isinstance(value, Tensor) else "an array"
+    if isinstance(value, Tensor):
+        return "a tensor"
+    if type(value) is np.ndarray:  # a matrix or a masked array is refused where an array is asked
+        return "an array"
     if value is None:
         return "None"
     name = type(value).__name__

@@ -174,6 +174,10 @@ def of_another_version(file: Path) -> None:
     signed(({}, run), file)
 
 
+def no_origin(file: Path) -> None:
+    signed((5, load_run(file)), file)
+
+
 @pytest.mark.parametrize(
     "damage",
     [
@@ -191,6 +195,7 @@ def of_another_version(file: Path) -> None:
         our_command,
         plain_pickle,
         of_another_version,
+        no_origin,
     ],
     ids=lambda f: f.__name__,
 )

@@ -221,6 +221,7 @@ def message_of(value: object, want: Any) -> str:
     ("value", "want", "message"),
     [
         ({}, np.ones(1), "a dict, expected an array of shape (1,). an array is asked for"),
+        (np.ma.masked_array(["a"]), np.ones(1), "a MaskedArray, expected an array of shape (1,)."),
         (np.ones((1, 2)), np.ones(2), "an array of shape (1, 2), expected (2,). the answer has 2"),
         (np.ones(2) * np.nan, np.ones(2), "[nan, nan], expected finite numbers: [1, 1]. inf and"),
         (np.ones((5, 6)), np.eye(5, 6), "an array with 25 wrong entries of 30: entry [0, 1] is 1"),

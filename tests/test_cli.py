@@ -115,6 +115,16 @@ def test_a_file_in_a_folder_that_was_handed_out_is_checked_by_the_tests_beside_i
         assert graded.pop() == (Path.cwd() / tests, Path.cwd() / file, "")
 
 
+def test_tests_that_a_student_keeps_in_exercises_do_not_make_it_a_folder_that_was_handed_out(
+    course: Path, graded: list[tuple[Path, Path, str]]
+) -> None:
+    for name in ("test_mine.py", "ex07_it.py"):
+        (course / "exercises" / name).touch()
+    file = course / "exercises" / "ex07_it.py"
+    assert cli.main(["check", str(file)]) == 0
+    assert graded.pop() == (course / "tests/exercises/test_ex07.py", file, "")
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -13,7 +13,7 @@ from fedlab_grade.classroom import handout, report
 from fedlab_grade.classroom.people import Person
 from fedlab_grade.classroom.records import ClassList, Record
 from fedlab_grade.classroom.store import Store
-from fedlab_grade.disk import whole
+from fedlab_grade.disk import whole, write_text
 from fedlab_grade.run import Result
 
 pytestmark = pytest.mark.grader
@@ -66,6 +66,21 @@ def test_a_write_that_fails_leaves_the_old_file_and_nothing_beside_it(tmp_path: 
         write(2)
     assert [p.name for p in tmp_path.iterdir()] == ["canvas.csv"]
     assert path.read_text() == "old"
+
+
+def test_a_link_stays_a_link_and_what_is_no_file_is_not_replaced(tmp_path: Path) -> None:
+    file, link, pipe = (tmp_path / name for name in ("far.csv", "link.csv", "pipe"))
+    link.symlink_to(file)
+    write_text(link, "new")
+    assert link.is_symlink()
+    assert file.read_text() == "new"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    write_text(pipe, "told")
+    assert os.read(reader, 10) == b"told"
+    os.close(reader)
+    assert pipe.is_fifo()
+    assert {path.name for path in tmp_path.iterdir()} == {"far.csv", "link.csv", "pipe"}
 
 
 def test_each_file_of_grades_and_reports_is_put_in_its_place_at_once(

@@ -34,6 +34,7 @@ from fedlab_edu import (
 from fedlab_edu.cli import main
 from fedlab_edu.data import hub
 from fedlab_edu.papers import fedex
+from fedlab_edu.papers import plan as planning
 from fedlab_edu.papers import reproduce as module
 from fedlab_edu.papers.curves import Watched, curves, error_at
 from fedlab_edu.papers.experiment import Experiment, Published
@@ -232,6 +233,18 @@ def test_a_plan_counts_the_missing_runs_and_searches_and_stores_nothing(tmp_path
     assert re.match(rf"{searches} searches, about \d+ (seconds|minutes|hours)", lines[2])
     assert sorted((path.name, path.read_bytes()) for path in tmp_path.iterdir()) == before
     assert len(plan(SMALL, "tiny", "book", [0], folder=tmp_path)) == 2
+
+
+def test_a_plan_times_a_search_with_a_curve_with_the_tests_along_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    timed: list[Any] = []
+    monkeypatch.setattr(planning, "_seconds", lambda search, *rest: timed.append(search) or 1.0)
+    plan(ONLINE, "tiny", seeds=[0], folder=tmp_path)
+    assert [(type(one), one.targets) for one in timed] == [
+        (Watched, ("global",)),
+        (Watched, ("personalised",)),
+    ]
 
 
 def test_a_file_that_is_no_record_is_refused_and_left_alone(tmp_path: Path) -> None:

@@ -403,6 +403,12 @@ def test_canvas_gets_its_own_columns_back_and_one_filled_in(tmp_path: Path) -> N
     ]
 
 
+def test_a_column_of_canvas_s_that_is_called_late_may_hold_dates(tmp_path: Path) -> None:
+    text = "Student,ID,Section,Late,hw (99)\nann,1,A,12.03.2026,\n"
+    rows, empty, odd = filled(text, [record("ann", 1, 2, 2.5)], tmp_path)
+    assert (rows[1][-1], empty, odd) == ("5.5", [], [])
+
+
 def test_who_is_excused_or_not_meant_stays_so(tmp_path: Path) -> None:
     text = CANVAS.replace('A, B",3,', 'A, B",3,EX').replace(",A,3,1,", ",A,3,N/A,")
     text += '"Poe, Eve",78,s5,eve,A,3,ex,\n'

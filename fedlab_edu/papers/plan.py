@@ -36,11 +36,11 @@ def plan(
     seed = searches[0][0]
     model, fed = setting.model(), setting.load(seed, data).to(place)
     took: dict[str, float] = {}
-    for _, (first, *_) in searches:
-        if first.name not in took:
-            search = first.search(setting, model, fed, seed)
-            took[first.name] = _seconds(search, model, fed, setting.clients)
-    total = sum(took[first.name] for _, (first, *_) in searches)
+    for _, variants in searches:
+        if variants[0].name not in took:
+            search = setting.begin(variants, model, fed, seed)
+            took[variants[0].name] = _seconds(search, model, fed, setting.clients)
+    total = sum(took[variants[0].name] for _, variants in searches)
     lines.append(f"{len(searches)} searches, about {_said(total)} on this machine, one at a time.")
     return lines
 

@@ -65,15 +65,17 @@ class Setting(Workload):
         """The rounds in a sentence."""
         return f"{self.total} rounds in all, {self.cap} for one arm at most."
 
+    def begin(self, variants: Sequence[Any], model: Model, fed: Federation, seed: int) -> Any:
+        """Start the search that variants share, watched if its curve is asked for."""
+        search = variants[0].search(self, model, fed, seed)
+        return Watched(search, tuple(v.target for v in variants)) if variants[0].curve else search
+
     def trials(self, seed: int, place: torch.device, data: str | None) -> Trial:
         """Return the function that finishes a search and tests its winner for each variant."""
         model, fed = self.model(), self.load(seed, data).to(place)
 
         def run(variants: Sequence[Any], state: Path) -> Iterator[Record]:
-            first = variants[0]
-            search: Any = first.search(self, model, fed, seed)
-            if first.curve:
-                search = Watched(search, tuple(v.target for v in variants))
+            search = self.begin(variants, model, fed, seed)
             often = max(100, 20 * len(search.runs))  # files hold the models of all arms
             search = tune(search, model, fed, self.clients, path=state, every=often)
             for v in variants:

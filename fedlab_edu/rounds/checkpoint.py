@@ -68,7 +68,8 @@ def load_run(
     allowed = "a file that `save_run` has written"
     whole, ours = Path(path).read_bytes(), _origin(model, fed)
     found = read(whole, path, also, f"{allowed}, undamaged", "`load_run`")
-    ok = isinstance(found, tuple) and len(found) == 2 and isinstance(found[1], Run)
+    pair = isinstance(found, tuple) and len(found) == 2
+    ok = pair and isinstance(found[0], dict) and isinstance(found[1], Run)
     require(ok, "path", str(path), allowed)
     theirs, run = found
     if ours:

@@ -139,7 +139,7 @@ def _student(cells: dict[str, str], of_canvas: bool, of_sis: bool) -> Person | N
 
     def days(titles: Sequence[str]) -> list[float]:
         found = (cell.replace(",", ".") for cell in of(titles))
-        return [float(cell) for cell in found if re.fullmatch(r"[\d.]+", cell)]
+        return [float(cell) for cell in found if re.fullmatch(r"\d+(\.\d+)?", cell)]
 
     ids: dict[str, str] = {}  # with a program's mark -> without it
     for title, cell in cells.items():

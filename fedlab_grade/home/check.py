@@ -74,7 +74,7 @@ def target(question: str, file: Path | None = None) -> Target:
     """
     if file is None and Path(question).is_file():
         file = Path(question)
-        handed_out = any(file.parent.glob("test_*.py"))
+        handed_out = _is_handed_out(file.resolve().parent)
         named = re.match(r"ex\d+", file.name)
         if not named and not handed_out:
             raise Refusal(f"name the exercise first: fedlab-edu check ex01 {question}.")
@@ -106,6 +106,12 @@ def target(question: str, file: Path | None = None) -> Target:
     if not file.is_file():
         raise Refusal(f"there is no file {str(file)!r}.")
     return Target(file, tests, of_one, place, again)
+
+
+def _is_handed_out(folder: Path) -> bool:
+    """Return whether a folder holds tests; those in a course's ``exercises/`` are the student's."""
+    in_course = folder.name == "exercises" and (folder.parent / "tests" / "exercises").is_dir()
+    return any(folder.glob("test_*.py")) and not in_course
 
 
 def check(question: str, file: Path | None = None) -> int:
