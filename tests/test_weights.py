@@ -68,6 +68,7 @@ def test_with_importance_weights_the_best_arm_wins_and_as_printed_it_does_not() 
 
 def test_a_probability_of_0_stays_and_cannot_have_been_drawn() -> None:
     assert multiplicative_weights([0.5, 0.0, 0.5], [0], [9.0], 1)[1] == 0
+    assert multiplicative_weights([1.0, 0.0], [0], [1e6], 1) == [1, 0]  # whatever the score
     with pytest.raises(ValueError, match=r"p is \[1.0, 0.0\]; allowed: above 0 for each row"):
         multiplicative_weights([1.0, 0.0], [1], [0.5], 1)
     with pytest.raises(ValueError, match="rounds is 0; allowed: at least 1"):

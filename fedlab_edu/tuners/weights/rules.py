@@ -37,5 +37,8 @@ def multiplicative_weights(
         total[j] += s / p[j] if importance_weighting else s
     # the smallest exponent of a row with p_j > 0 is 0: nothing overflows, and the sum is above 0
     least = min(t for t, p_j in zip(total, p, strict=True) if p_j > 0)
-    new = [p_j * exp((least - t) / sqrt(rounds)) for t, p_j in zip(total, p, strict=True)]
+    new = [
+        p_j * exp((least - t) / sqrt(rounds)) if p_j > 0 else 0.0
+        for t, p_j in zip(total, p, strict=True)
+    ]
     return [x / sum(new) for x in new]
