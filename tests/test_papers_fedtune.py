@@ -142,6 +142,13 @@ def test_a_cell_divides_each_clients_data_60_20_20_and_each_example_goes_to_one(
     assert not torch.equal(TINY.federation(6).train.rows[0], fed.train.rows[0])
 
 
+def test_the_summary_of_a_cell_names_a_training_only_where_there_is_one() -> None:
+    searched = replace(TINY, clients=3, alpha=0.1, total=300, final=0)
+    assert searched.summary == "3 clients, Dirichlet(0.1); 300 rounds to search."
+    trained = replace(searched, final=9).summary
+    assert trained.endswith("300 rounds to search, 9 to train with what was found.")
+
+
 def test_each_search_spends_its_budget_and_gives_each_client_a_row_of_the_grid(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

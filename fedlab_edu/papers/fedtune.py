@@ -81,10 +81,9 @@ class Cell(Workload):
     @property
     def summary(self) -> str:
         """The budget in a sentence."""
-        return (
-            f"{self.clients} clients, Dirichlet({self.alpha:g}); {self.total} rounds to search,"
-            f" {self.final} to train with what was found."
-        )
+        final = f", {self.final} to train with what was found" if self.final else ""
+        rounds = f"{self.total} rounds to search{final}"
+        return f"{self.clients} clients, Dirichlet({self.alpha:g}); {rounds}."
 
     def federation(self, seed: int, data: str | None = None) -> Federation:
         """Divide the data among the clients."""
