@@ -712,6 +712,9 @@ def spoilt(fed: Federation) -> Federation:
         (lambda fed: update([[0.0, nan]], [0], [1.0], 1.0), "logits is .*; allowed: numbers below"),
         (lambda fed: update([[0.0, 0.0]], [0], [1.0], nan), "lr is nan; allowed: a finite number"),
         (lambda fed: update_raw([[0.5, nan]], [0], [1.0], 1.0), "pi is .*; allowed: numbers below"),
+        *((lambda fed, pi=pi: update_raw([pi], [0], [1.0], 1.0),
+           "pi is .*; allowed: above 0 for the row that was drawn")
+          for pi in ([0.0, 1.0], [1.0, -1.0])),
         (lambda fed: project([[0.5, nan]]), r"pi is \[\[0.5, nan\]\]; allowed: finite numbers"),
         (lambda fed: expected([[0.0, 0.0]], torch.zeros(2, 1, 1, 1), [1], [0.0], "linear"),
          r"shape of outputs is \(2, 1, 1, 1\); allowed: \(1, 2, M, C\)"),

@@ -385,6 +385,8 @@ REFUSED = {
     "radius is -2.0": lambda: project([1.0, 1.0], -2.0),
     "losses is 'Tensor'": lambda: ogd.__wrapped__(ONE, [0.0, 0.0], 0.1, 1.0),
     "shape of optima is (2,)": lambda: similarity([1.0, 2.0]),
+    "shape of optima is (0, 2)": lambda: similarity(torch.zeros(0, 2)),
+    "shape of w is (0, 2)": lambda: project(torch.zeros(0, 2), 1.0),
     "radius is inf": lambda: best_fixed(Losses("hinge", ONE), math.inf),
     "radius is -1.0": lambda: ogd(Losses("hinge", ONE), [0.0, 0.0], 0.1, -1.0),
     "step is [0.1, 0.0]": lambda: ogd(Losses("hinge", ONE), [0.0, 0.0], [0.1, 0.0], 1.0),

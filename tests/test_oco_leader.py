@@ -102,6 +102,7 @@ def test_with_many_losses_a_task_the_fourth_root_is_lower_for_millions_of_tasks(
     ("call", "says"),
     [
         (lambda: leader_steps([1.5], 1.0, 1.0, 1, 0.5), "distances"),
+        (lambda: leader_steps([], 1.0, 1.0, 1, 0.5), r"distances is \[\]; .* at least one"),
         (lambda: leader_steps([0.5], 1.0, 1.0, 1, 1.5), "eps"),
         (lambda: leader_bound(1.0, 1.0, 1, 10, 2.0), "V"),
         (lambda: leader_eps(0.0, 10), "D"),

@@ -506,6 +506,7 @@ REFUSED = {
     "shape of z is (3, 1); allowed: (..., tau, m, d)": lambda: om.loss_table(
         Losses("quadratic", torch.zeros(3, 1)), [0.0], [0.1], 1.0
     ),
+    "shape of optima is (0, 1)": lambda: om.starts(torch.zeros(0, 1), [0.0]),
     "step is [-0.1]": lambda: om.loss_table(LOSSES, [0.0], [-0.1], 1.0),
     "eta is nan": lambda: om.last_iterates(LOSSES, [0.0], [0.1], 1.0, math.nan, [0.5, 0.5]),
     "number of values is 1": lambda: om.mean_and_error([1.0]),

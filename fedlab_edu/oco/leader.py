@@ -39,7 +39,8 @@ def leader_steps(
     d, G, m = as_float64(distances), positive("G", G), whole("m", m, 1)
     _check_eps(D, eps)
     inside = ((d >= 0) & (d <= D * (1 + 1e-9))).all()
-    require(d.ndim >= 1 and inside, "distances", d, f"(..., tau), from 0 to D = {D}")
+    ok = d.ndim >= 1 and d.numel() and inside
+    require(ok, "distances", d, f"(..., tau), at least one, from 0 to D = {D}")
     count = torch.arange(1, d.shape[-1], dtype=d.dtype)
     square = torch.full_like(d, D**2)
     square[..., 1:] = d.square().cumsum(-1)[..., :-1] / count

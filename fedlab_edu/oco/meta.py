@@ -74,6 +74,8 @@ def starts(optima: Any, w1: Any) -> Float[Tensor, "... tau d"]:
     Source: Khodak et al. (2021), Theorem 4.1.
     """
     optima = as_float64(optima)
+    ok = optima.ndim >= 2 and optima.numel()
+    require(ok, "shape of optima", tuple(optima.shape), "(..., tau, d), none of them 0")
     tau, d = optima.shape[-2:]
     count = torch.arange(1, tau, dtype=optima.dtype)[:, None]
     first = as_float64(w1).expand(*optima.shape[:-2], d)[..., None, :]

@@ -33,6 +33,7 @@ class Played(NamedTuple):
 def project(w: Any, radius: float) -> Float[Tensor, "... d"]:
     """Return the nearest point of the ball around 0, ``w min(1, radius / |w|)``, for w (..., d)."""
     w, radius = as_float64(w), positive("radius", radius)
+    require(w.numel(), "shape of w", tuple(w.shape), "(..., d), none of them 0")
     square = w.square().sum(-1, keepdim=True)
     longest = float(square.max())
     if longest <= radius**2:

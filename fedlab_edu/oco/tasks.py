@@ -22,7 +22,8 @@ def similarity(optima: Any) -> Float[Tensor, "..."]:
     Source: Khodak et al. (2021), eq. (9).
     """
     optima = as_float64(optima)
-    require(optima.ndim >= 2, "shape of optima", tuple(optima.shape), "(..., tau, d)")
+    ok = optima.ndim >= 2 and optima.numel()
+    require(ok, "shape of optima", tuple(optima.shape), "(..., tau, d), none of them 0")
     away = optima - optima.mean(-2, keepdim=True)
     return away.square().sum(-1).mean(-1).sqrt()
 

@@ -50,6 +50,8 @@ def step_raw(pi: list[float], z: int, d: float, lr: float) -> list[float]:
     if not isfinite(d):
         return [0.0 if h == z else p for h, p in enumerate(pi)]
     total = sum(pi)
+    if not (pi[z] > 0 and total > 0):
+        raise ValueError(f"pi is {pi[:8]}; allowed: above 0 for the row that was drawn, and in sum")
     return [p - lr * ((1 / p if h == z else 0.0) - 1 / total) * d for h, p in enumerate(pi)]
 
 
