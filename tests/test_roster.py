@@ -153,6 +153,15 @@ def test_who_teaches_is_no_student_of_gradescope_s_roster(tmp_path: Path) -> Non
     assert [one.name for one in read_roster(table(tmp_path, text))] == ["Ann Lee"]
 
 
+def test_of_two_columns_with_one_title_both_ids_and_the_first_name_count(tmp_path: Path) -> None:
+    text = "Name,Email,E-mail,Name\nAnn,a@x.y,ann@x.y,Tutor\nBob,,b@x.y,Tutor\n"
+    found = read_roster(table(tmp_path, text))
+    assert [(one.name, one.ids) for one in found] == [
+        ("Ann", ("a@x.y", "ann@x.y")),
+        ("Bob", ("b@x.y",)),
+    ]
+
+
 def test_days_late_and_extensions_are_in_the_roster(tmp_path: Path) -> None:
     text = "name;late;extension\nAnn;1,5;2\nBob;;\nCyd;0;\n"
     found = read_roster(table(tmp_path, text))

@@ -94,12 +94,12 @@ def students(rows: Sequence[tuple[int, Sequence[str]]]) -> dict[int, Person]:
     """Return the number of each row below the head, from 0 -> its student."""
     head = [letters(cell) for cell in rows[0][1]]
     tables = [
-        {}
+        []
         if is_maximum(row)
-        else {t: c for t, cell in zip(head, row, strict=True) if (c := tidy(cell))}
+        else [(t, c) for t, cell in zip(head, row, strict=True) if (c := tidy(cell))]
         for _, row in rows[1:]
     ]
-    of_canvas, of_sis = is_canvas(rows), any("sisuserid" in cells for cells in tables)
+    of_canvas, of_sis = is_canvas(rows), any("sisuserid" in dict(cells) for cells in tables)
     found = {i: _student(cells, of_canvas, of_sis) for i, cells in enumerate(tables)}
     return {i: one for i, one in found.items() if one}
 
@@ -127,22 +127,22 @@ def _fault(head: Sequence[str], row: Sequence[str]) -> str:
     return ""
 
 
-def _student(cells: dict[str, str], of_canvas: bool, of_sis: bool) -> Person | None:
+def _student(cells: list[tuple[str, str]], of_canvas: bool, of_sis: bool) -> Person | None:
     """Return the student of a row; None for one who teaches, or without a name and an id.
 
     Args:
-        cells: title, as of `letters` -> text; of_sis: some rows have a SIS User ID.
+        cells: title, as of `letters`, and text; of_sis: some rows have a SIS User ID.
     """
 
     def of(titles: Sequence[str]) -> list[str]:
-        return [cells[title] for title in titles if title in cells]
+        return [cell for title in titles for own, cell in cells if own == title]
 
     def days(titles: Sequence[str]) -> list[float]:
         found = (cell.replace(",", ".") for cell in of(titles))
         return [float(cell) for cell in found if re.fullmatch(r"\d+(\.\d+)?", cell)]
 
     ids: dict[str, str] = {}  # with a program's mark -> without it
-    for title, cell in cells.items():
+    for title, cell in cells:
         number = re.fullmatch(r"\D+ ([0-9]+)", cell) if title == "identifier" else None
         if number:  # Moodle's worksheet says "Participant 12", and the names of files the same
             ids[f"{MOODLE}{number[1]}"] = number[1]
@@ -152,10 +152,11 @@ def _student(cells: dict[str, str], of_canvas: bool, of_sis: bool) -> Person | N
     name = next(iter(of(_NAMES)), " ".join(of(_FIRST) + of(_LAST)))
     keys = [plain for own, plain in ids.items() if not own.startswith(MOODLE)]
     key = next(filter(None, [*keys, name, *ids.values()]), "")
-    if not key or cells.get("role", "").casefold() in _STAFF:
+    first = dict(reversed(cells))  # of two columns with one title
+    if not key or first.get("role", "").casefold() in _STAFF:
         return None
     # In Canvas it has no SIS User ID, and a hash for a login.
-    hashed = of_sis or re.fullmatch(r"[0-9a-f]{40}", cells.get("sisloginid", ""))
-    is_test = of_canvas and letters(name) in _TEST and "sisuserid" not in cells and bool(hashed)
+    hashed = of_sis or re.fullmatch(r"[0-9a-f]{40}", first.get("sisloginid", ""))
+    is_test = of_canvas and letters(name) in _TEST and "sisuserid" not in first and bool(hashed)
     late, extension = next(iter(days(_LATE)), None), sum(days(_EXTENSION))
     return Person(key, name or key, tuple(ids), days=late, extension=extension, is_test=is_test)
