@@ -536,3 +536,11 @@ REFUSED = {
 def test_what_cannot_be_meant_is_refused_with_its_name(says: str) -> None:
     with pytest.raises(ValueError, match=re.escape(says)):
         REFUSED[says]()
+
+
+@pytest.mark.parametrize("loss", ["squares", "logistic"])
+@pytest.mark.parametrize("kind", [np.array, sparse.csr_matrix])
+def test_features_that_are_not_finite_are_refused_by_name(loss: Any, kind: Any) -> None:
+    for x in (math.nan, math.inf):
+        with pytest.raises(ValueError, match=r"^X is 'not finite'; allowed: finite numbers$"):
+            Linear(loss).fit(kind([[x, 0.0], [1.0, 0.0]]), np.array([0, 1]), 2)

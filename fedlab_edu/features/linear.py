@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal
 import numpy as np
 import torch
 from jaxtyping import Float, Float64, Int
+from scipy import sparse
 from sklearn.linear_model import LogisticRegression, Ridge
 from torch import Tensor
 
@@ -70,6 +71,7 @@ def ridge(X: Matrix, Y: Any, lam: float = 0.5, intercept: bool = True) -> Fit:
     X (N, n) is an array or a sparse matrix of features; Y (N, C) are targets.
     """
     positive("lam", lam)
+    _check_finite(X)
     Y = np.asarray(Y, dtype=np.float64)
     require(Y.ndim == 2, "shape of Y", Y.shape, "(N, C)")
     fitted = Ridge(alpha=lam, fit_intercept=intercept, tol=1e-10).fit(X, Y)
@@ -107,8 +109,14 @@ def ridge_torch(X: Tensor, Y: Any, lam: float = 0.5, intercept: bool = True) -> 
     return W.to(dtype), (y_mean - x_mean @ W).to(dtype)
 
 
+def _check_finite(X: Matrix) -> None:
+    values = X.data if sparse.issparse(X) else X
+    require(np.isfinite(values).all(), "X", "not finite", "finite numbers")
+
+
 def _logistic(X: Matrix, y: Any, classes: int, C: float, intercept: bool) -> Fit:
     require(not isinstance(X, Tensor), "X", "a tensor", "an array or a sparse matrix")
+    _check_finite(X)
     counts = np.bincount(y, minlength=classes)
     require(counts.all(), "examples of each class", counts.tolist(), "at least one of each")
     solver = LogisticRegression(C=C, fit_intercept=intercept, tol=1e-5, max_iter=1000)
