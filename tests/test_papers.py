@@ -1,6 +1,7 @@
 """The papers' experiments: published numbers against one another, statistics against hand-computed
 ones, and a record that a crash does not spoil."""
 
+import csv
 import gc
 import inspect
 import json
@@ -70,6 +71,19 @@ def test_deviations_and_trials_give_the_intervals_that_the_paper_prints() -> Non
             n = 10 if cifar_sha else cell.trials  # printed there as if of 10 trials, not 6
             assert T95[n - 1] * cell.sd / math.sqrt(n) == pytest.approx(half, abs=0.011)
             assert cell.trials == (6 if cifar_sha else n)
+
+
+def test_each_published_number_belongs_to_a_variant_of_its_experiment() -> None:
+    rows = [
+        row
+        for paper in ("fedex", "fedpop", "fedtune")
+        for row in csv.DictReader(
+            Path(module.__file__).with_name(f"{paper}.csv").read_text().splitlines()
+        )
+    ]
+    variants = {name: {v.name for v in one.variants} for name, one in EXPERIMENTS.items()}
+    assert [r for r in rows if r["variant"] not in variants.get(r["experiment"], ())] == []
+    assert len(rows) > 300
 
 
 def test_fedex_is_lower_in_16_of_20_published_cells_and_in_none_significantly() -> None:
