@@ -18,14 +18,10 @@ from fedlab_edu.rounds.communicate import finish_round
 from fedlab_edu.rounds.draw import draw_work
 from fedlab_edu.rounds.gather import Sums, Tile, Work
 from fedlab_edu.rounds.run import Run
-from fedlab_edu.validate import Checked, number, positive, require, whole
+from fedlab_edu.validate import Checked, positive, real, whole
 
 TRIES = 3  # of a round in which fewer clients than needed have answered
-
-
-def _bound(name: str, value: Any) -> float:
-    require(number(value) > 0, name, value, "a number above 0, or inf")
-    return float(value)
+_bound = real("a number above 0, or inf", lambda x: x > 0)
 
 
 @dataclass(frozen=True)

@@ -23,10 +23,6 @@ TESTS: Mapping[str, Callable[..., Average]] = {"global": evaluate, "personalised
 SHARES = (0.25, 0.5, 0.75, 1.0)  # of the budget, in reports
 
 
-def _of_search(name: str) -> property:
-    return property(lambda self: getattr(self.search, name), doc=f"``{name}`` of the search.")
-
-
 @dataclass(frozen=True, eq=False)
 class Watched:
     """A search, and the test errors of its winner after each step, which the search never sees.
@@ -40,9 +36,30 @@ class Watched:
     targets: tuple[str, ...]
     points: tuple[tuple[float, ...], ...] = ()
 
-    runs, total, used, done, best_score = map(
-        _of_search, ("runs", "total", "used", "done", "best_score")
-    )
+    @property
+    def runs(self) -> Sequence[object]:
+        """One run for each arm of the search."""
+        return self.search.runs
+
+    @property
+    def total(self) -> int:
+        """The communication rounds of the whole search."""
+        return self.search.total
+
+    @property
+    def used(self) -> int:
+        """The communication rounds of all arms so far."""
+        return self.search.used
+
+    @property
+    def done(self) -> bool:
+        """Whether all rounds have been spent."""
+        return self.search.done
+
+    @property
+    def best_score(self) -> float:
+        """The score of the best arm."""
+        return self.search.best_score
 
     def step(self, model: Model, fed: Federation, clients: int = 10) -> "Watched":
         """Return the search after one more round of each arm, with one more point."""

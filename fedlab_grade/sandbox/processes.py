@@ -21,7 +21,8 @@ from fedlab_grade.sandbox.view import PACKAGE, VIEW, NoSandbox, files_in, mounts
 
 Way = Literal["bwrap", "uid", "none"]
 CODE = "import sys; sys.path[:0] = [{!r}]; from fedlab_grade.sandbox import zygote; zygote.main()"
-LIBRARIES = ("matplotlib.pyplot", "pandas", "scipy.stats", "sklearn.datasets")  # all load slowly
+SLOW = ("matplotlib.pyplot", "pandas", "scipy.stats", "sklearn.datasets")
+LIBRARIES = {module.partition(".")[0]: module for module in SLOW}
 # Not \s, which would take the square of the number of blank lines, in each test.
 IMPORTED = re.compile(r"^[ \t]*(?:import|from)[ \t]+(\w+)", re.MULTILINE)
 FORK = 30.0  # seconds; it takes some hundredths of one
@@ -41,7 +42,8 @@ class Zygote:
     def __init__(
         self, way: Way, limits: Limits, private: Sequence[Path] = (), warm: bool = True
     ) -> None:
-        self.way, self._loaded = way, set[str]()
+        self.way = way
+        self._to_load = LIBRARIES.copy() if way == "bwrap" else {}  # else they write to root's disk
         self.user, locks = 0, []
         rules = opened(private) if way == "uid" else []
         box = bubblewrap(private) if way == "bwrap" else []
@@ -138,11 +140,8 @@ class Zygote:
 
     def load(self, text: str) -> None:
         """Load what a file is known to import, once here and not in each of its workers."""
-        named = {*IMPORTED.findall(text)}
-        for library in LIBRARIES:
-            # Without a disk of its own, it would write into root's.
-            if library.partition(".")[0] in named - self._loaded and self.way == "bwrap":
-                self._loaded.add(library.partition(".")[0])
+        for name in IMPORTED.findall(text) if self._to_load else ():
+            if library := self._to_load.pop(name, ""):
                 self._control.settimeout(START)
                 with suppress(OSError):  # then it has ended, which the next worker tells
                     self._control.sendall(library.encode())
