@@ -10,8 +10,7 @@ def average(models: list[list[float]], n: list[float]) -> list[float]:
     total = sum(n)
     w = [0.0] * len(models[0])
     for model, n_i in zip(models, n, strict=True):
-        for j in range(len(w)):
-            w[j] += n_i / total * model[j]
+        w = [w_j + n_i / total * x for w_j, x in zip(w, model, strict=True)]
     return w
 
 
@@ -26,12 +25,7 @@ def replay(
     """Return the server's models, and both clients' paths in each round."""
     servers, paths = [valleys.START], []
     for _ in range(rounds):
-        paths.append(
-            [
-                valleys.walk(i, servers[-1], epochs, lambda _, w, g: local_step(w, g, lr))
-                for i in (0, 1)
-            ]
-        )
+        paths.append(valleys.walks(servers[-1], epochs, lambda _, w, g: local_step(w, g, lr)))
         servers.append(average([path[-1] for path in paths[-1]], n))
     return servers, paths
 
@@ -45,12 +39,12 @@ def drift(lr: float, epochs: int, rounds: int, share: float) -> str:
         for path, colour in zip(both, (BLUE, ORANGE), strict=True):
             valleys.trail(chart, path, colour, 2 if t == rounds - 1 else 1)
     for w in servers:
-        chart.dot(w[0], w[1], GREEN, 4)
+        chart.dot(w[0], w[1], GREEN)
     chart.label(1.5, "the server", GREEN)
     gap = valleys.apart(servers[-1], valleys.best(n))
-    ends = [path[-1] for path in paths[-1]]
+    one, two = [path[-1] for path in paths[-1]]
     print(f"average to best: {gap:.3f}")
-    print(f"clients apart after local training: {valleys.apart(ends[0], ends[1]):.3f}")
+    print(f"clients apart after local training: {valleys.apart(one, two):.3f}")
     return chart.svg(
         f"The server's model after {rounds} rounds of {epochs} local steps is {gap:.2f} away from "
         "the point that is best for both clients."

@@ -38,15 +38,13 @@ def learn(data: Any, times: float, baseline: float, seed: int) -> str:
     tau, k = len(loss), len(c)
     arms = replay(data, times, baseline, seed)
     sums = [sum([row[a] for row in loss]) for a in range(k)]
-    best = min(range(k), key=lambda a: sums[a])
+    best = sums.index(min(sums))
     window, chart = tau // 20, Chart((0, tau), (0, 1), "task", "share of tasks that try each arm")
     x = [window * (i + 1) for i in range(tau // window)]
     for a in range(k):
-        parts = [arms[i - window : i] for i in x]
-        tried = [sum([arm == a for arm in part]) / window for part in parts]
-        name = "best: " if a == best else ""
-        chart.line(x, tried, COLOURS[a], 2.5 if a == best else 1.5, "" if a == best else "5 3")
-        chart.label(tried[-1], name + f"c = {c[a]}", COLOURS[a])
+        tried = [arms[i - window : i].count(a) / window for i in x]
+        width, dash, name = (2.5, "", "best: ") if a == best else (1.5, "5 3", "")
+        chart.line(x, tried, COLOURS[a], width, dash, name=f"{name}c = {c[a]}")
     regret = sum([row[a] for row, a in zip(loss, arms, strict=True)]) - sums[best]
     eta = times * theorem_eta(most, tau, k)
     blind = sum(sums) / k - sums[best]

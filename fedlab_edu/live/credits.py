@@ -48,7 +48,7 @@ def simplex(data: Any, client: int, lr: float, shift: float, baseline: str, seed
         favourite = path[-1].index(max(path[-1]))  # of equal ones the first
         ends[favourite] += 1
         chart.line([x for x, _ in places], [y for _, y in places], COLOURS[favourite], 1.2, "", 0.8)
-        chart.dot(places[-1][0], places[-1][1], COLOURS[favourite], 4)
+        chart.dot(places[-1][0], places[-1][1], COLOURS[favourite])
     chart.dot(0.5, sqrt(3) / 6, INK, 3)
     own = [credits[client - 1] for credits in data["credit"]]
     means = [sum([row[j] for row in own]) / len(own) for j in range(3)]

@@ -78,14 +78,11 @@ class Chart(Drawing):
             self._axes(xlabel)
 
     def _axes(self, xlabel: str) -> None:
-        (low, high), log = self.ys, self.log
         self.text(self.left + self.across / 2, self.height - 6, xlabel, "middle")
-        for v in ticks(low, high, "y" in log):
-            level = self.y(v)
-            self.path([(self.left, level), (self.left + self.across, level)], INK, 1, "", 0.15)
-            self.text(self.left - 6, level + 4, f"{v:g}", "end")
-        low, high = self.xs
-        for v in ticks(low, high, "x" in log):
+        for v in ticks(self.ys[0], self.ys[1], "y" in self.log):
+            self.line(self.xs, (v, v), INK, 1, "", 0.15)
+            self.text(self.left - 6, self.y(v) + 4, f"{v:g}", "end")
+        for v in ticks(self.xs[0], self.xs[1], "x" in self.log):
             self.text(self.x(v), self.height - 24, f"{v:g}", "middle")
 
     def x(self, v: float) -> float:
@@ -98,11 +95,13 @@ class Chart(Drawing):
 
     def line(
         self, xs: Sequence[float], ys: Sequence[float], colour: str, width: float = 2,
-        dash: str = "", opacity: float = 1,
+        dash: str = "", opacity: float = 1, name: str = "",
     ) -> None:  # fmt: skip
-        """Draw a line through points in the units of the axes."""
+        """Draw a line through points in the units of the axes, with a name beside its end."""
         places = [(self.x(a), self.y(b)) for a, b in zip(xs, ys, strict=True)]
         self.path(places, colour, width, dash, opacity)
+        if name:
+            self.label(ys[-1], name, colour)
 
     def dot(self, x: float, y: float, colour: str, radius: float = 4) -> None:
         """Draw a disc."""

@@ -15,6 +15,11 @@ def uniforms(seed: int) -> Iterator[float]:
         yield state / 2147483647
 
 
+def measured(p: float, images: float, u: Iterator[float]) -> float:
+    """Return an error p as it is seen on so many images: a normal number around it."""
+    return p + normal(u) * sqrt(p * (1 - p) / images)
+
+
 def normal(u: Iterator[float]) -> float:
     """Return a standard normal number, from two uniform ones."""
     return sqrt(-2 * log(next(u))) * cos(2 * pi * next(u))

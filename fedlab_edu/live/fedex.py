@@ -37,12 +37,10 @@ def expected(baseline: float, eta: float) -> str:
     last = path[-1]
     chart = Chart((0, STEPS), (0, 1), "step", "probability of each row")
     for j, colour in enumerate((BLUE, ORANGE, GREEN)):
-        chart.line(range(len(path)), [theta[j] for theta in path], colour)
-        chart.label(last[j], f"error {ERRORS[j]:g}: {last[j]:.2f}", colour)
-    print(
-        f"theta after {STEPS} steps, with baseline {baseline:g}: "
-        + ", ".join([f"{p:.2f}" for p in last])
-    )
+        name = f"error {ERRORS[j]:g}: {last[j]:.2f}"
+        chart.line(range(len(path)), [theta[j] for theta in path], colour, name=name)
+    shown = ", ".join([f"{p:.2f}" for p in last])
+    print(f"theta after {STEPS} steps, with baseline {baseline:g}: {shown}")
     ends = ", ".join([f"{p:.2f} for error {e:g}" for p, e in zip(last, ERRORS, strict=True)])
     return chart.svg(f"Three lines over {STEPS} steps. Their ends: {ends}.")
 
@@ -85,23 +83,22 @@ def race(
     """Draw theta over the rounds of the record; the three likeliest rows have colours."""
     path, means = replay(data, rule, eta0, gamma, seed, scores)
     k, last = len(path[0]), path[-1]
-    best = sorted(range(k), key=lambda j: -last[j])[:3]
+    order = sorted(range(k), key=lambda j: -last[j])
     top = max([max(theta) for theta in path])
     high = min([edge for edge in (0.1, 0.2, 0.5, 1.0) if edge >= min(top, 1.0)])
     title = "probability of each row (step size · epochs)"
     chart = Chart((0, len(means)), (0, high), "round", title)
-    for j in range(k):
-        if j not in best:
-            chart.line(range(len(path)), [theta[j] for theta in path], GREY, 0.8, "", 0.6)
-    for j, colour in zip(best, (BLUE, ORANGE, GREEN), strict=True):
-        chart.line(range(len(path)), [theta[j] for theta in path], colour)
-        chart.label(last[j], f"{data['rows'][j]}: {last[j]:.2f}", colour)
+    for j in order[3:]:
+        chart.line(range(len(path)), [theta[j] for theta in path], GREY, 0.8, "", 0.6)
+    for j, colour in zip(order[:3], (BLUE, ORANGE, GREEN), strict=True):
+        name = f"{data['rows'][j]}: {last[j]:.2f}"
+        chart.line(range(len(path)), [theta[j] for theta in path], colour, name=name)
     entropy = -sum([p * log(p) for p in last if p > 0])
     print(f"entropy of theta: {entropy:.2f} nats, {log(k):.2f} at first")
     few = max(1, len(means) // 6)
     print(f"mean error of the first {few} rounds {sum(means[:few]) / few:.3f}, "
           f"of the last {sum(means[-few:]) / few:.3f}")  # fmt: skip
     return chart.svg(
-        f"theta over {len(means)} rounds: {data['rows'][best[0]]} ends at "
-        f"{last[best[0]]:.2f}, the next ones at {last[best[1]]:.2f} and {last[best[2]]:.2f}."
+        f"theta over {len(means)} rounds: {data['rows'][order[0]]} ends at "
+        f"{last[order[0]]:.2f}, the next ones at {last[order[1]]:.2f} and {last[order[2]]:.2f}."
     )

@@ -1,6 +1,7 @@
 """The animation of the landing page: phones train, a server averages, and step sizes are tuned."""
 
 from math import cos, exp, log, pi, sin
+from typing import NamedTuple
 
 from fedlab_edu.live import averaging
 from fedlab_edu.live.draw import BLUE, GREEN, GREY, INK, ORANGE, Drawing
@@ -17,13 +18,12 @@ PHASES = (
 )
 
 
-class State:
-    """The model and theta before a round, and what the phones did in it."""
+class State(NamedTuple):
+    """Theta and the error of the model before a round, and the rows that the phones then draw."""
 
-    def __init__(self, w: float, theta: list[float]) -> None:
-        self.w, self.theta = w, theta
-        self.row: list[int] = []
-        self.error = 0.0
+    theta: list[float]
+    error: float
+    row: list[int]
 
 
 def replay(rounds: int) -> list[State]:
@@ -36,27 +36,19 @@ def replay(rounds: int) -> list[State]:
     wanted = [0.2 * cos(2 * pi * i / PHONES) for i in range(PHONES)]
     z, norms, w, baseline = [-log(k)] * k, [], 1.0, 0.5
     states = []
-    for _ in range(rounds):
-        now = State(w, to_theta(z))
-        now.row = [rules.draw_row(now.theta, next(u)) for _ in range(PHONES)]
-        models = [local(w, wanted[i], STEPS[now.row[i]]) for i in range(PHONES)]
-        scores = [abs(models[i] - wanted[i]) for i in range(PHONES)]
+    for _ in range(rounds + 1):
+        theta = [exp(x) for x in z]
+        row = [rules.draw_row(theta, next(u)) for _ in wanted]
+        states.append(State(theta, abs(w), row))
+        models = [local(w, x, STEPS[j]) for x, j in zip(wanted, row, strict=True)]
+        scores = [abs(model - x) for model, x in zip(models, wanted, strict=True)]
         sizes = [1.0] * PHONES
         w = averaging.average([[x] for x in models], sizes)[0]
-        g = rules.gradient(now.theta, now.row, scores, sizes, baseline)
+        g = rules.gradient(theta, row, scores, sizes, baseline)
         norms.append(max([abs(x) for x in g]))
         z = rules.exponentiate(z, g, 0.5 * rules.step_size("aggressive", norms, k))
         baseline = sum(scores) / PHONES
-        now.error = abs(now.w)
-        states.append(now)
-    states.append(State(w, to_theta(z)))
-    states[-1].error = abs(w)
     return states
-
-
-def to_theta(z: list[float]) -> list[float]:
-    """Return theta for log theta."""
-    return [exp(x) for x in z]
 
 
 def local(w: float, wanted: float, lr: float) -> float:
@@ -90,8 +82,7 @@ def _network(drawing: Drawing, now: State, phase: int) -> None:
         colour = COLOURS[now.row[i]] if phase in (1, 2) else GREY
         drawing.path([(x0, y0), (x, y)], GREY, 0.8, "", 0.4)
         if phase in (0, 2):
-            a, now_at = 0.55, colour if phase else INK
-            drawing.disc(x0 + a * (x - x0), y0 + a * (y - y0), now_at, 5)
+            drawing.disc(x0 + 0.55 * (x - x0), y0 + 0.55 * (y - y0), colour if phase else INK, 5)
         drawing.box(x - 9, y - 15, 18, 30, colour)
     if phase == 3:
         drawing.box(x0 - 35, y0 - 21, 70, 42, GREEN)

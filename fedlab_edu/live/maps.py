@@ -1,11 +1,11 @@
 """Halving over feature maps whose errors at every width are recorded."""
 
-from math import log2, sqrt
+from math import log2
 from typing import Any
 
 from fedlab_edu.features import halving
 from fedlab_edu.live.draw import BLUE, GREEN, GREY, Chart
-from fedlab_edu.live.draws import normal, uniforms
+from fedlab_edu.live.draws import measured, uniforms
 
 
 def replay(
@@ -19,15 +19,12 @@ def replay(
         growth: of the width from round to round. The record's largest width below is used.
         images: an error is measured on so many images, and scatters accordingly.
     """
-    u, widths, width = uniforms(seed), data["widths"], first
+    u, n, widths, width = uniforms(seed), data["size"], data["widths"], first
     alive: list[list[int]] = [list(range(len(data["wrong"][0])))]
     places: list[int] = []
     while len(alive[-1]) > 1 and len(alive) < 12:
         places.append(max([i for i, n in enumerate(widths) if n <= max(width, widths[0])]))
-        scores = []
-        for wrong in data["wrong"][places[-1]]:
-            p = wrong / data["size"]
-            scores.append(p + normal(u) * sqrt(p * (1 - p) / images))
+        scores = [measured(wrong / n, images, u) for wrong in data["wrong"][places[-1]]]
         alive.append(halving.best_half(scores, alive[-1]))
         width = halving.next_width(width, growth, widths[-1])
     return alive, places
@@ -47,12 +44,11 @@ def race(data: Any, first: int, growth: float, images: float, seed: int) -> str:
     for i, row in enumerate(errors):
         seen = [at for maps, at in zip(alive[:-1], places, strict=True) if i in maps]
         chart.line([log2(widths[at]) for at in seen], [row[at] for at in seen], GREY, 0.8, "", 0.7)
-    best, picked = min(range(len(final)), key=lambda i: final[i]), alive[-1]
+    best, picked = final.index(min(final)), alive[-1]
     every = [log2(width) for width in widths]
     for i, colour, name in ((best, GREEN, "best"), (picked[0], BLUE, "picked")):
         if name == "best" or i != best:
-            chart.line(every, errors[i], colour)
-            chart.label(final[i], f"{name}: {final[i]:.3f}", colour)
+            chart.line(every, errors[i], colour, name=f"{name}: {final[i]:.3f}")
     rank = 1 + sum([e < final[picked[0]] for e in final])
     print(f"features in each round: {[widths[at] for at in places]}")
     print(f"maps left after it: {[len(maps) for maps in alive[1:]]}")

@@ -1,10 +1,9 @@
 """FedPop on recorded learning curves: who copies whom, and how step sizes move."""
 
-from math import sqrt
 from typing import Any
 
 from fedlab_edu.live.draw import BLUE, GREY, ORANGE, Chart
-from fedlab_edu.live.draws import normal, uniforms
+from fedlab_edu.live.draws import measured, uniforms
 from fedlab_edu.search import neighbours
 from fedlab_edu.tuners.fedpop import rules
 
@@ -55,8 +54,7 @@ def replay(data: Any, eps: float, p_re: float, rho: float, seed: int) -> list[Me
             one.errors.append(one.error)
             one.steps.append(one.x)
         if t % EVERY == 0 and t < total:
-            scores = [one.error + normal(u) * sqrt(one.error * (1 - one.error) / IMAGES)
-                      for one in members]  # fmt: skip
+            scores = [measured(one.error, IMAGES, u) for one in members]
             near, new = rules.anneal(eps, t, total), rules.anneal(p_re, t, total)
             before = [(one.x, one.error) for one in members]
             for place, parent in rules.pair_parents(scores, rho, [next(u) for _ in members]):

@@ -22,23 +22,22 @@ def replay(
     """
     servers, c, own = [valleys.START], [0.0, 0.0], [[0.0, 0.0], [0.0, 0.0]]
     paths: list[list[Point]] = []
+
+    def step(i: int, y: Point, g: Point) -> Point:
+        return local_step(y, g, own[i], c, lr)
+
     for _ in range(rounds):
-        w, old = servers[-1], c
-        paths = [_walk(i, w, own[i], c, lr, epochs) for i in (0, 1)]
+        w = servers[-1]
+        paths = valleys.walks(w, epochs, step)
         ends = [path[-1] for path in paths]
-        servers.append([sum([y[j] for y in ends]) / 2 for j in (0, 1)])
+        servers.append(valleys.middle(ends))
         if correct:  # c_i <- c_i - c + (x - y_i) / (K lr)
             own = [
-                [a - b + (x - y) / (epochs * lr)
-                 for a, b, x, y in zip(own[i], old, w, ends[i], strict=True)]
-                for i in (0, 1)
-            ]  # fmt: skip
-            c = [sum([one[j] for one in own]) / 2 for j in (0, 1)]
+                [a - b + (x - y) / (epochs * lr) for a, b, x, y in zip(c_i, c, w, end, strict=True)]
+                for c_i, end in zip(own, ends, strict=True)
+            ]
+            c = valleys.middle(own)
     return servers, paths
-
-
-def _walk(i: int, w: Point, own: Point, c: Point, lr: float, epochs: int) -> list[Point]:
-    return valleys.walk(i, w, epochs, lambda _, y, g: local_step(y, g, own, c, lr))
 
 
 def drift(lr: float, epochs: int, rounds: int) -> str:

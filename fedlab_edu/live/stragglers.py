@@ -59,14 +59,13 @@ def minute(deadline: float, slower: float, seed: int) -> str:
     one = simulate(deadline, slower, seed)
     chart = Chart((0, TOTAL), (-1.1, 1.1), "seconds", "the model", right=150)
     for level, text in ((-1.0, "fast clients want"), (0.0, "best for all"), (1.0, "slow want")):
-        chart.line([0, TOTAL], [level, level], GREY, 1, "4 3")
-        chart.label(level, text, GREY)
-    chart.line(one.seconds, one.models, BLUE, 2)
+        chart.line([0, TOTAL], [level, level], GREY, 1, "4 3", name=text)
+    chart.line(one.seconds, one.models, BLUE)
     for at, w in zip(one.seconds, one.models, strict=True):
         chart.dot(at, w, BLUE, 2)
     half = one.models[len(one.models) // 2 :]
     mean = sum(half) / len(half)
-    chart.line([TOTAL / 2, TOTAL], [mean, mean], ORANGE, 2)
+    chart.line([TOTAL / 2, TOTAL], [mean, mean], ORANGE)
     chart.label(mean + 0.02, f"mean: {mean:+.2f}", ORANGE)
     rounds = len(one.models) - 1
     heard = sum(one.in_time[FAST:]) / (SLOW * rounds) if rounds else 0.0

@@ -40,16 +40,15 @@ def study(data: Any, rows: int, seed: int) -> tuple[list[float], list[float], fl
     table, truth = [0.0] * len(NUMBERS), [0.0] * len(NUMBERS)
     for _ in range(DRAWS):
         chosen, other = [0.0] * rows, [0.0] * rows
-        drawn = 0
-        for place, number in enumerate(NUMBERS):
-            while drawn < number:
-                one, two = [clients[int(next(u) * len(clients))] for _ in (0, 1)]
+        for number in range(1, NUMBERS[-1] + 1):
+            for sums in (chosen, other):
+                one = clients[int(next(u) * len(clients))]
                 for j in range(rows):
-                    chosen[j] += one[j]
-                    other[j] += two[j]
-                drawn += 1
+                    sums[j] += one[j]
+            if number not in NUMBERS:
+                continue
+            place, best = NUMBERS.index(number), chosen.index(min(chosen))
             here, there = [e / number for e in chosen], [e / number for e in other]
-            best = min(range(rows), key=lambda j: here[j])
             table[place] += reported(best, here, there) / DRAWS
             truth[place] += true[best] / DRAWS
     return table, truth, min(true)
@@ -61,10 +60,8 @@ def leak(data: Any, rows: int = 27, seed: int = 1) -> str:
     title = f"error of the row chosen among {rows}, mean of {DRAWS} tables"
     chart = Chart((1, NUMBERS[-1]), (0, 1.1 * max(truth + table)), "clients", title, log="x")
     for values, colour, name in ((table, ORANGE, "reported"), (truth, BLUE, "true")):
-        chart.line(NUMBERS, values, colour)
-        chart.label(values[-1], f"{name}: {values[-1]:.3f}", colour)
-    chart.line((1, NUMBERS[-1]), (best, best), GREEN, 1, "4 3")
-    chart.label(best, f"best row: {best:.3f}", GREEN)
+        chart.line(NUMBERS, values, colour, name=f"{name}: {values[-1]:.3f}")
+    chart.line((1, NUMBERS[-1]), (best, best), GREEN, 1, "4 3", name=f"best row: {best:.3f}")
     print(f"with {NUMBERS[0]} client: reported {table[0]:.3f}, true {truth[0]:.3f}")
     print(f"with {NUMBERS[-1]} clients: reported {table[-1]:.3f}, true {truth[-1]:.3f}")
     return chart.svg(

@@ -30,12 +30,22 @@ def best(n: list[float]) -> Point:
     return [a / b for a, b in zip(up, down, strict=True)]
 
 
+def walks(w: Point, steps: int, step: Step) -> list[list[Point]]:
+    """Return both clients' models, from w on."""
+    return [walk(client, w, steps, step) for client in (0, 1)]
+
+
 def walk(client: int, w: Point, steps: int, step: Step) -> list[Point]:
     """Return the client's models, from w on."""
     path = [w]
     for _ in range(steps):
         path.append(step(client, path[-1], slope(client, path[-1])))
     return path
+
+
+def middle(points: list[Point]) -> Point:
+    """Return the point between two points."""
+    return [(x + y) / 2 for x, y in zip(points[0], points[1], strict=True)]
 
 
 def apart(a: Point, b: Point) -> float:
@@ -46,19 +56,19 @@ def apart(a: Point, b: Point) -> float:
 def plane(n: list[float], title: str) -> Chart:
     """Return a picture of the plane: heights of the common loss, its lowest point, the bottoms."""
     chart = Chart((-2.4, 2.4), (-2, 2), "first weight", title, right=150, height=340)
-    middle, total = best(n), sum(n)
+    lowest, total = best(n), sum(n)
     across = [sum([n[i] * SHAPES[i][j] for i in (0, 1)]) / total for j in (0, 1)]
     for height in (0.05, 0.2, 0.45, 0.8):
         reach = [sqrt(2 * height / a) for a in across]
         turn = [2 * pi * i / 48 for i in range(49)]
-        chart.line([middle[0] + reach[0] * cos(t) for t in turn],
-                   [middle[1] + reach[1] * sin(t) for t in turn], GREY, 0.6, "", 0.7)  # fmt: skip
+        chart.line([lowest[0] + reach[0] * cos(t) for t in turn],
+                   [lowest[1] + reach[1] * sin(t) for t in turn], GREY, 0.6, "", 0.7)  # fmt: skip
     for (x, y), colour in zip(BOTTOMS, (BLUE, ORANGE), strict=True):
         a, b = chart.x(x), chart.y(y)
-        chart.path([(a - 6, b + 5), (a + 6, b + 5), (a, b - 6), (a - 6, b + 5)], colour, 2)
-    a, b = chart.x(middle[0]), chart.y(middle[1])
-    chart.path([(a - 6, b - 6), (a + 6, b + 6)], INK, 2)
-    chart.path([(a - 6, b + 6), (a + 6, b - 6)], INK, 2)
+        chart.path([(a - 6, b + 5), (a + 6, b + 5), (a, b - 6), (a - 6, b + 5)], colour)
+    a, b = chart.x(lowest[0]), chart.y(lowest[1])
+    for down in (6, -6):
+        chart.path([(a - 6, b - down), (a + 6, b + down)], INK)
     chart.note(a + 10, b + 4, "best for both")
     chart.label(1.9, "client 1", BLUE)
     chart.label(1.7, "client 2", ORANGE)
