@@ -43,21 +43,7 @@ from typing import Any
 
 import torch
 
-from benchmarks import (
-    features,
-    fedex,
-    fedpop,
-    fedtune,
-    grading,
-    memory,
-    oco,
-    races,
-    rounds,
-    scale,
-    shares,
-    speed,
-    workers,
-)
+from benchmarks import grading, memory, oco, rounds, scale, searches, shares, speed
 from benchmarks.workloads import workloads
 from fedlab_edu.tensors import usable_device
 
@@ -89,21 +75,16 @@ def tables(device: torch.device, repeats: int) -> list[tuple[str, dict[str, Any]
         (rounds.TITLE, rounds.SETTINGS, lambda make: rounds.measured(make())),
         (scale.TITLE, scale.SIZES, scale.measured),
         (shares.TITLE, shares.SEARCHES, shares.measured),
-        (workers.TITLE, workers.SIZES, workers.measured),
     ]
     fast = {f"{name}, TF32": make for name, make in workloads().items() if "10 clients" in name}
-    on_gpu: list[tuple[str, dict[str, Any], Measure]] = [
-        (speed.TITLE, fast, lambda make: speed.in_tf32(make(), device, repeats)),
-    ]
+    on_gpu = (speed.TITLE, fast, lambda make: speed.in_tf32(make(), device, repeats))
     return [
         (speed.TITLE, workloads(), lambda make: speed.speed(make(), device, repeats)),
-        *(on_cpu if device.type == "cpu" else on_gpu),
-        (races.TITLE, races.BUDGETS, lambda budget: races.raced(budget, device)),
-        (fedex.TITLE, fedex.ROUNDS, lambda c: fedex.rounds(c, device)),
-        (fedex.TITLE, fedex.RACES, lambda budget: fedex.races(budget, device)),
-        (fedpop.TITLE, fedpop.BUDGETS, lambda budget: fedpop.searched(budget, device)),
-        (fedtune.TITLE, fedtune.BUDGETS, lambda n: fedtune.searched(n, device)),
-        (features.TITLE, features.SIZES, lambda n: features.searched(n, device)),
+        *(on_cpu if device.type == "cpu" else [on_gpu]),
+        *(
+            (title, rows, lambda row: row[0](row[1], device))
+            for title, rows in searches.TABLES.items()
+        ),
         (oco.TITLE, oco.RUNS, oco.measured),
         (memory.TITLE, ROUNDS, lambda clients: memory.peak_memory(clients, str(device))),
         (grading.TITLE, grading.CLASSES, grading.graded),

@@ -8,16 +8,15 @@ from pathlib import Path
 import pytest
 import torch
 
-from benchmarks import fedpop, rounds, scale
+from benchmarks import rounds, scale
 from benchmarks.__main__ import main, tables
-from benchmarks.features import searched
 from benchmarks.memory import peak_memory
 from benchmarks.peers import B, N
 from benchmarks.peers import __main__ as peers
 from benchmarks.peers.with_torch import SETTING, problem
 from benchmarks.plain import plain_loop
-from benchmarks.races import raced
 from benchmarks.rounds import measured, plain_round, ragged
+from benchmarks.searches import feature_search, fedpop_search, raced
 from benchmarks.speed import (
     in_tf32,
     operations,
@@ -148,14 +147,14 @@ def test_a_row_has_times_a_ratio_a_rate_and_a_difference(
 
 
 def test_a_search_among_feature_maps_is_timed_beside_its_sweep() -> None:
-    found = searched(20, CPU)
+    found = feature_search(20, CPU)
     assert 1 <= found["rank of the pick"] <= 64
     assert found["ratio"] == found["64 fits (s)"] / found["6 shared (s)"]
 
 
 def test_a_fedpop_search_is_timed_with_as_many_vectors_as_can_be_counted_by_hand() -> None:
     """Two members of ten vectors; then, three times, a copy's ten and the other's worst four."""
-    measured = fedpop.searched((8, 4), CPU)
+    measured = fedpop_search((8, 4), CPU)
     assert measured["tried"] == 20 + 3 * (10 + 4)
     assert measured["ratio"] == measured["search (s)"] / measured["members (s)"]
 

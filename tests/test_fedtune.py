@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from benchmarks.fedtune import federation, searched
+from benchmarks.searches import fedtune_search, ten_clients
 from fedlab_edu import (
     Clients,
     FedAvg,
@@ -730,9 +730,9 @@ def test_what_is_not_allowed_is_named(make, message: str, fed: Federation) -> No
 
 
 def test_the_benchmark_trains_6000_images_and_keeps_a_model_for_each_round() -> None:
-    sizes = federation().train.n
+    sizes = ten_clients().train.n
     assert len(sizes) == 10
     assert abs(int(sizes.sum()) - 6000) <= 10
-    measured = searched(1, torch.device("cpu"))
+    measured = fedtune_search(1, torch.device("cpu"))
     assert measured["buffer (MiB)"] == mlp(784, 128, 10).d * 4 / 2**20
     assert min(measured["FedAvg (s)"], measured["search (s)"]) > 0
