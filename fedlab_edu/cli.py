@@ -79,6 +79,13 @@ def _parser() -> argparse.ArgumentParser:
     check.add_argument("--folder", type=Path, default=Path("results"), help="default: results")
     check.set_defaults(run=print_audit)
 
+    price = commands.add_parser("costs", help="rounds, steps, bytes and energy of each search")
+    price.add_argument("--folder", type=Path, default=Path("results"), help="default: results")
+    price.add_argument("--watts", type=float, default=10.0, help="of a device; default: 10")
+    price.add_argument("--seconds", type=float, default=1e-3, help="a local step; default: 0.001")
+    price.add_argument("--joules", type=float, default=2.16e-4, help="a byte; default: 0.000216")
+    price.set_defaults(run=print_costs)
+
     flower = commands.add_parser("flower", help="write a Flower app: real clients, not simulated")
     new = flower.add_subparsers(metavar="COMMAND", required=True).add_parser(
         "new", help="write the app into a new folder, for flwr run"
@@ -113,6 +120,22 @@ def print_audit(folder: Path) -> int:
         print(one, flush=True)
         stale |= bool(one.stale)
     return int(stale)
+
+
+def print_costs(folder: Path, watts: float, seconds: float, joules: float) -> int:
+    """Print what each way of tuning costs on the digits, with errors from a record; return 0.
+
+    Raises:
+        Refusal: a number that is not positive, or a file that is no record.
+    """
+    from fedlab_edu.papers.costs import Device, costs, render_costs
+
+    device = Device(watts, seconds, joules)
+    try:
+        print(render_costs(costs(folder, device), device))
+    except ValueError as error:
+        raise Refusal(str(error)) from None
+    return 0
 
 
 def _of_records(judge: Callable[[Path], Iterable[_T]], folder: Path) -> Iterator[_T]:

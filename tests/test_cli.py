@@ -166,7 +166,7 @@ def test_alone_the_command_lists_its_commands(capsys: pytest.CaptureFixture[str]
     listed = re.findall(r"^    ([a-z]+)", capsys.readouterr().out, re.MULTILINE)
     assert listed == [
         "check", "watch", "hint", "progress", "try", "release", "grade", "report", "doctor",
-        "reproduce", "verdicts", "records", "flower",
+        "reproduce", "verdicts", "records", "costs", "flower",
     ]  # fmt: skip
 
 
