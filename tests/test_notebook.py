@@ -758,6 +758,17 @@ def test_what_continues_a_string_or_an_expression_is_no_magic() -> None:
     assert (made["x"], made["y"], made["w"]) == ("\n!ls\n%time\n", 3, 3)
 
 
+@pytest.mark.parametrize("form", ["{}", "x = '''\n{}\n'''", "y = (7)\n{}\nz = [\n{}\n]"])
+def test_sixty_thousand_magics_are_read_in_one_pass(form: str) -> None:
+    text = form.replace("{}", "\n".join(["%time f(1)", "%ls"] * 30_000))
+    module = module_of(text.encode(), False, ())  # in the square of their number it takes an hour
+    assert module.source.count("%") == (60_000 if form.endswith(("'", "]")) else 0)
+    outside = f"if 1:\n        %ls\n    x = '\\''\n  %ls\n{GOOD}"
+    assert module_of(outside.encode(), False, ()).notes == [
+        "lines 2, 4: for Jupyter only, so ignored"
+    ]
+
+
 @pytest.mark.parametrize("head", ["%%writefile hw.py", "%%writefile -a ./hw.py", "%%file 'hw.py'"])
 def test_a_cell_that_writes_the_file_that_is_asked_for_counts(head: str) -> None:
     text = cells(f"{head}\n{GOOD}", "from hw import *")

@@ -1,5 +1,6 @@
 """The isolation of submissions: what a worker can do in each way, and grading on top of it."""
 
+import io
 import itertools
 import mmap
 import os
@@ -19,7 +20,7 @@ import pytest
 from fedlab_grade.answer import Failure
 from fedlab_grade.options import Limits
 from fedlab_grade.run import CheckBroken, Report, Result, grade, marks
-from fedlab_grade.sandbox import doctor, landlock, seccomp, usage, view
+from fedlab_grade.sandbox import doctor, examiner, landlock, seccomp, usage, view
 from fedlab_grade.sandbox import processes as sandbox
 from fedlab_grade.sandbox.isolated import grade_isolated
 from fedlab_grade.sandbox.processes import Way
@@ -818,7 +819,7 @@ def test_a_million_blank_lines_are_searched_for_imports_in_one_pass() -> None:
         + " \t" * 10**6
         + "\n  import pandas as pd\nfrom scipy import stats\nimported = 1\n"
     )
-    assert sandbox.IMPORTED.findall(text) == ["pandas", "scipy"]  # with \s it takes an hour
+    assert examiner.IMPORTED.findall(text) == ["pandas", "scipy"]  # with \s it takes an hour
 
 
 def test_a_library_that_files_import_is_loaded_before_their_workers_start(tmp_path: Path) -> None:
@@ -831,6 +832,36 @@ def test_a_library_that_files_import_is_loaded_before_their_workers_start(tmp_pa
     text = f"import sys\nLOADED = {named!r} in sys.modules\ndef f():\n    return LOADED\n"
     without, with_it = graded(tests, text, f"{text}import {named} as plt\n")
     assert [r.status for r in (*without.results, *with_it.results)] == ["failed", "passed"]
+
+
+def test_a_library_that_takes_too_long_to_load_is_given_up_and_no_later_worker_waits_for_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked: list[list[str]] = []
+
+    class Slow:
+        def __init__(self, *_: object) -> None: ...
+
+        def worker(self, libraries: list[str]) -> str:
+            asked.append(libraries)
+            if libraries:
+                raise NoSandbox("no reply")
+            return "a worker"
+
+    monkeypatch.setattr(examiner, "Zygote", Slow)
+    job = {"question": "", "limits": {}, "way": "bwrap", "secret": "", "reference": ""}
+    one = examiner.Examiner(job | {"private": []}, io.StringIO())
+    for text in ("import pandas\nfrom pandas import DataFrame\n", "import pandas\n", ""):
+        assert one.worker(text) == "a worker"
+    assert asked == [["pandas"], [], [], []]
+
+
+def test_a_sandbox_that_does_not_reply_in_time_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    zygote = sandbox.Zygote("none", Limits(), warm=False)
+    zygote._control.settimeout(1e-3)
+    with pytest.raises(NoSandbox, match="the sandbox has ended"):
+        zygote.worker(["unittest.mock", "numpy.f2py"])
+    assert zygote._process.poll() is not None
 
 
 def test_what_a_function_of_a_test_asserts_is_the_message_at_home_too() -> None:

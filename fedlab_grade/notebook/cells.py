@@ -2,11 +2,9 @@
 
 import ast
 import builtins
-import io
 import json
 import keyword
 import re
-import tokenize
 from collections.abc import Collection, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -27,6 +25,7 @@ FOR_JUPYTER = rf"^[ \t]*+(?:\w++ *+= *+)?(?:get_ipython\(\)\.|%%?(?:{_KNOWN})\b|
 _MAGIC = re.compile(r"^\s*(?:%{1,2}[^\W\d]|[!?])|^\s*%?[\w.]+\?{1,2}\s*;?\s*$")
 _ASSIGNED = re.compile(r"^(\s*\w+\s*=\s*)(?:[%!]|get_ipython\(\)\.)")
 _WRITES = re.compile(r"\s*%%(?:writefile|file)\s+(?:-a\s+|--append\s+)?(.*)")
+_OPENS = re.compile(r"\\.|\"{3}|'{3}|[\"'#()\[\]{}]")  # a string, a comment or a bracket; or closes
 # What is nearly a definition too: Def, define, function; and a name that gets a lambda.
 _DEFINES = re.compile(
     r"^[ \t]*+(?:async[ \t]++)?(?:(class|def\w*|func\w*)[ \t]++)?(\w++)"
@@ -105,30 +104,31 @@ def without_jupyter(text: str) -> Module:
 
 def _without(source: str, magic: re.Pattern[str]) -> Iterator[tuple[str, str]]:
     """Yield each line with its magic replaced by `pass` or nothing, and the line before that."""
-    lines = source.split("\n")
-    done: list[str] = []
-    for line in lines:
-        assigned = _ASSIGNED.match(line)
-        out = line
-        if (assigned or magic.search(line)) and not _is_open(done) and _is_whole(line):
+    quotes, brackets, is_open = "", 0, False
+    for line in source.split("\n"):
+        assigned, out = _ASSIGNED.match(line), line
+        if not is_open and (assigned or magic.search(line)) and _is_whole(line):
             indent = line[: len(line) - len(line.lstrip())]
             out = f"{assigned[1]}None" if assigned else f"{indent}pass" if indent else ""
-        done.append(out)
+        quotes, brackets = _open_after(out, quotes, brackets)
+        is_open = bool(quotes or brackets or out.endswith("\\"))
         yield out, line if out != line else ""
 
 
-def _is_open(lines: list[str]) -> bool:
-    """Whether what follows these lines stands in a string or between brackets."""
-    if lines and lines[-1].endswith("\\"):
-        return True
-    try:
-        for _ in tokenize.generate_tokens(io.StringIO("\n".join([*lines, ""])).readline):
-            pass
-    except tokenize.TokenError as error:
-        return "multi-line" in str(error) or "triple-quoted" in str(error)
-    except UNREADABLE:
-        pass
-    return False
+def _open_after(line: str, quotes: str, brackets: int) -> tuple[str, int]:
+    """Return the quotes of the string that is open after a line, and how many brackets are."""
+    for mark in _OPENS.findall(line):
+        if quotes:
+            quotes = "" if mark == quotes else quotes
+        elif mark == "#":
+            break
+        elif mark[0] in "\"'":
+            quotes = mark
+        elif mark in "([{":
+            brackets += 1
+        elif mark in ")]}":
+            brackets = max(0, brackets - 1)
+    return quotes if len(quotes) == 3 or line.endswith("\\") else "", brackets
 
 
 def _is_whole(line: str) -> bool:

@@ -2,7 +2,6 @@
 
 import json
 import os
-import re
 import shutil
 import socket
 import subprocess
@@ -21,11 +20,6 @@ from fedlab_grade.sandbox.view import PACKAGE, VIEW, NoSandbox, files_in, mounts
 
 Way = Literal["bwrap", "uid", "none"]
 CODE = "import sys; sys.path[:0] = [{!r}]; from fedlab_grade.sandbox import zygote; zygote.main()"
-SLOW = ("matplotlib.pyplot", "pandas", "scipy.stats", "sklearn.datasets")
-LIBRARIES = {module.partition(".")[0]: module for module in SLOW}
-# Not \s, which would take the square of the number of blank lines, in each test.
-IMPORTED = re.compile(r"^[ \t]*(?:import|from)[ \t]+(\w+)", re.MULTILINE)
-FORK = 30.0  # seconds; it takes some hundredths of one
 
 
 class Zygote:
@@ -43,7 +37,6 @@ class Zygote:
         self, way: Way, limits: Limits, private: Sequence[Path] = (), warm: bool = True
     ) -> None:
         self.way = way
-        self._to_load = LIBRARIES.copy() if way == "bwrap" else {}  # else they write to root's disk
         self.user, locks = 0, []
         rules = opened(private) if way == "uid" else []
         box = bubblewrap(private) if way == "bwrap" else []
@@ -101,9 +94,9 @@ class Zygote:
 
     def look(self, files: Iterable[str] = ()) -> dict[str, Any]:
         """Let a worker look around, and return what it can see and do."""
-        worker = self.worker(b"L")
+        worker = self.worker(look=True)
         try:
-            worker.line.settimeout(FORK)
+            worker.line.settimeout(START)
             with suppress(OSError), worker.line.makefile() as told:
                 worker.line.sendall(json.dumps(list(files)).encode() + b"\n")
                 if line := told.readline():
@@ -115,16 +108,20 @@ class Zygote:
         finally:
             worker.let_go()
 
-    def worker(self, kind: bytes = b"F") -> Worker:
-        """Start a worker, which serves, or (``L``) looks around."""
+    def worker(self, libraries: Sequence[str] = (), look: bool = False) -> Worker:
+        """Start a worker, which serves or looks around.
+
+        Args:
+            libraries: what the process loads first, once here and not in each of its workers.
+        """
         line, far_line = socket.socketpair()
         leash, far_leash = socket.socketpair()
         output, far_output = os.pipe()
         worker = Worker(line, output, leash)
         files = [far_line.fileno(), far_output, far_leash.fileno()]
         try:
-            self._control.settimeout(FORK)
-            socket.send_fds(self._control, [kind], files)
+            asked = " ".join(["look" if look else "serve", *libraries])
+            socket.send_fds(self._control, [asked.encode()], files)
             started = self._control.recv(1) == b"F"
         except OSError:
             started = False
@@ -137,15 +134,6 @@ class Zygote:
         worker.let_go()
         self.close()
         raise NoSandbox(f"the sandbox has ended: {self.said()}")
-
-    def load(self, text: str) -> None:
-        """Load what a file is known to import, once here and not in each of its workers."""
-        for name in IMPORTED.findall(text) if self._to_load else ():
-            if library := self._to_load.pop(name, ""):
-                self._control.settimeout(START)
-                with suppress(OSError):  # then it has ended, which the next worker tells
-                    self._control.sendall(library.encode())
-                    self._control.recv(1)
 
     def said(self) -> str:
         """Return the last line that it wrote on its way out."""

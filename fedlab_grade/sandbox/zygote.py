@@ -62,14 +62,13 @@ def main() -> None:
     control.sendall(b"R")
     keepers: dict[int, int] = {}
     for number in itertools.count():
-        message, files, _, _ = socket.recv_fds(control, 64, 3)
+        message, files, _, _ = socket.recv_fds(control, 256, 3)
         if not message:
             os._exit(0)
-        if not files:  # a library for the workers to come
+        what, *libraries = message.decode().split()
+        for library in libraries:
             with suppress(Exception):
-                import_module(message.decode())
-            control.sendall(b"F")
-            continue
+                import_module(library)
         turn = number % TURNS  # the end of the one before may still be under way
         if job["way"] == "uid" and turn in keepers:  # what this user has left must not count
             with suppress(ChildProcessError):  # it has ended, and left no status
@@ -78,7 +77,7 @@ def main() -> None:
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
             control.close()
             job["uid"] += turn
-            job["look"] = message == b"L"
+            job["look"] = what == "look"
             try:
                 keep(job, files)
             except BaseException:
