@@ -14,10 +14,11 @@ with all, and ours, in turn. Training is its share of our round; faults are its 
 The faults of the first rounds, in which memory grows, are no measure of later ones.
 Rounds of many clients show that a step takes as long, and that memory does not grow with them.
 
-Whole searches on the digits: the shares of processor time in local training, in the two scores of
-each client, and in the rest: draws, averages, the tuner, and Python's garbage collector. A
-plain loop scores and draws as well; its share of training stands last. The faster training is, the
-larger a share the same rest has.
+Rounds of FedAvg, and whole searches on the digits: the shares of processor time in local training,
+in the two scores of each client, and in the rest: draws, averages, the tuner, and Python's garbage
+collector. The scores' share of all operations is a floor of what is not training. A plain loop
+scores and draws as well; its share of training stands last. The faster training is, the larger a
+share the same rest has.
 
 A race is a whole search: successive halving, its arms together and one by one. Each is run once.
 A search in two processes, one thread each, is measured beside the threads of one.
@@ -74,7 +75,7 @@ def tables(device: torch.device, repeats: int) -> list[tuple[str, dict[str, Any]
     on_cpu: list[tuple[str, dict[str, Any], Measure]] = [
         (rounds.TITLE, rounds.SETTINGS, lambda make: rounds.measured(make())),
         (scale.TITLE, scale.SIZES, scale.measured),
-        (shares.TITLE, shares.SEARCHES, shares.measured),
+        (shares.TITLE, shares.CASES, shares.measured),
     ]
     fast = {f"{name}, TF32": make for name, make in workloads().items() if "10 clients" in name}
     on_gpu = (speed.TITLE, fast, lambda make: speed.in_tf32(make(), device, repeats))

@@ -1,7 +1,8 @@
-"""Whole searches on the digits: seconds, and the shares of training, scoring and the rest.
+"""Rounds and whole searches: seconds, and the shares of training, scoring and the rest.
 
-A plain loop scores both models of each client, too: its share of training, in the first round of
-all arms, stands beside ours.
+The operations of both scores are a share of those of a round, which is the floor of what is not
+training. A plain loop scores both models of each client, too: its share of training, in the first
+round of all arms, stands beside ours.
 """
 
 from collections.abc import Callable
@@ -12,57 +13,122 @@ from types import ModuleType
 from typing import Any
 from unittest import mock
 
+from torch import Tensor
+
 from benchmarks import rounds
-from fedlab_edu import FedProx, around, digits, fedpop, mlp, successive_halving, tune
+from benchmarks.speed import operations_per_example
+from fedlab_edu import (
+    Clients,
+    Federation,
+    FedProx,
+    LocalHP,
+    Model,
+    Run,
+    around,
+    digits,
+    fedpop,
+    mlp,
+    successive_halving,
+    train,
+    tune,
+)
 from fedlab_edu.rounds import communicate
 from fedlab_edu.search.space import FEDEX, FEDPOP
 from fedlab_edu.training import local
+from fedlab_edu.training.threads import one_thread
 
-TITLE = "searches on digits, (4000, 800)"
-SEARCHES: dict[str, Callable[[Any, Any], Any]] = {
-    "successive halving": lambda model, fed: successive_halving(
-        model, fed, FEDEX, 4000, 800, method=FedProx()
+TITLE = "shares of processor time"
+Case = tuple[Model, Federation, list[Run], Callable[[], object]]  # the runs of a first round, work
+
+
+def search(begin: Callable[..., Any], *given: Any, **options: Any) -> Callable[[], Case]:
+    """Return a function that begins a search on the digits with budget (4000, 800)."""
+
+    def make() -> Case:
+        model, fed = mlp(64, 32, 10), digits()
+        begun = begin(model, fed, *given, 4000, 800, method=FedProx(), **options)
+        return model, fed, list(begun.runs), lambda: tune(begun, model, fed)
+
+    return make
+
+
+def hundred_rounds() -> Case:
+    model, fed, runs, _ = rounds.SETTINGS["MLP 784-128-10, 10 clients of 64"]()
+    return model, fed, runs, lambda: train(runs[0], model, fed, 100, progress=False)
+
+
+CASES = {
+    "FedAvg, MLP 784-128-10, 100 rounds": hundred_rounds,
+    "digits, successive halving": search(successive_halving, FEDEX),
+    "digits, successive halving with FedEx": search(
+        successive_halving, FEDEX, tuner=around(FEDEX.client)
     ),
-    "successive halving with FedEx": lambda model, fed: successive_halving(
-        model, fed, FEDEX, 4000, 800, method=FedProx(), tuner=around(FEDEX.client)
-    ),
-    "FedPop": lambda model, fed: fedpop(model, fed, FEDPOP, 4000, 800, method=FedProx()),
+    "digits, FedPop": search(fedpop, FEDPOP),
 }
 
 
-def measured(search: Callable[[Any, Any], Any]) -> dict[str, Any]:
-    """Run a search with clocks in local training and in scoring, and a round by the plain loop."""
-    model, fed = mlp(64, 32, 10), digits()
-    begun = search(model, fed)
-    ours = {"_train": local, "scores_of": communicate}
-    seconds, training, scores = clocked(lambda: tune(begun, model, fed), ours)
-    runs, loop = list(begun.runs), {"plain_loop": rounds}
-    _, plain = clocked(lambda: rounds.plain_round(runs, model, fed), loop)
+def trained(
+    model: Model, w: Tensor, anchor: Tensor, drift: Tensor | None, clients: Clients, c: LocalHP,
+    *rest: Any,
+) -> int:  # fmt: skip
+    """Count the visits to examples in a call of local training."""
+    return int((c.epochs * clients.n).sum())
+
+
+def scored(model: Model, vectors: list[Tensor], clients: Clients) -> int:
+    """Count the examples in a call of scoring."""
+    return len(vectors) * int(clients.n.sum())
+
+
+OURS = {"_train": (local, trained), "scores_of": (communicate, scored)}
+
+
+def measured(make: Callable[[], Case]) -> dict[str, Any]:
+    """Do the work with clocks in local training and in scoring, and a round by the plain loop."""
+    model, fed, runs, work = make()
+    seconds, (training, scores), (visits, looks) = clocked(work, OURS)
+    in_training, in_scores = (
+        count * operations_per_example(model, fed.train.x, backward)
+        for count, backward in ((visits, True), (looks, False))
+    )
+    loop = {"plain_loop": (rounds, lambda *_: 0)}
+    with one_thread():
+        _, (plain,), _ = clocked(lambda: rounds.plain_round(runs, model, fed), loop)
     return {
         "time (s)": seconds, "training": training, "scores": scores,
-        "rest": 1 - training - scores, "a plain loop: training": plain,
+        "rest": 1 - training - scores,
+        "scores' operations": in_scores / (in_training + in_scores),
+        "a plain loop: training": plain,
     }  # fmt: skip
 
 
-def clocked(work: Callable[[], object], inside: dict[str, ModuleType]) -> list[float]:
-    """Return seconds by the clock, and the shares of processor time of some functions."""
-    spent, lock = dict.fromkeys(inside, 0.0), Lock()
+def clocked(
+    work: Callable[[], object], inside: dict[str, tuple[ModuleType, Callable[..., int]]]
+) -> tuple[float, list[float], list[int]]:
+    """Return seconds by the clock, and of some functions the shares of processor time, and counts.
 
-    def timed(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
-        def call(*args: Any, **options: Any) -> Any:
+    Each function comes with its module, and a function of the same arguments that counts.
+    """
+    spent, counts, lock = dict.fromkeys(inside, 0.0), dict.fromkeys(inside, 0), Lock()
+
+    def timed(name: str, module: ModuleType, count: Callable[..., int]) -> Callable[..., Any]:
+        function = getattr(module, name)
+
+        def call(*args: Any) -> Any:
             begin = thread_time()
-            out = function(*args, **options)
+            out = function(*args)
+            took = thread_time() - begin
             with lock:
-                spent[name] += thread_time() - begin
+                spent[name] += took
+                counts[name] += count(*args)
             return out
 
         return call
 
     with ExitStack() as stack:
-        for name, module in inside.items():
-            clock = timed(name, getattr(module, name))
-            stack.enter_context(mock.patch.object(module, name, clock))
+        for name, (module, count) in inside.items():
+            stack.enter_context(mock.patch.object(module, name, timed(name, module, count)))
         cpu, seconds = process_time(), perf_counter()
         work()
         cpu, seconds = process_time() - cpu, perf_counter() - seconds
-    return [seconds, *(share / cpu for share in spent.values())]
+    return seconds, [share / cpu for share in spent.values()], [*counts.values()]

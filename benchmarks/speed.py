@@ -74,7 +74,7 @@ def operations(work: Workload) -> int:
     return visits * operations_per_example(work.model, work.clients.x)
 
 
-def operations_per_example(model: Model, x: Tensor) -> int:
+def operations_per_example(model: Model, x: Tensor, backward: bool = True) -> int:
     """Multiplications and additions in matrix products and convolutions, for one example.
 
     Counted on a device without data: there an LSTM takes its formulation in matrix products, while
@@ -85,7 +85,8 @@ def operations_per_example(model: Model, x: Tensor) -> int:
     y = torch.empty(1, dtype=torch.long, device="meta")
     with FlopCounterMode(display=False) as counted:
         loss = model.loss(model.forward(leaves, x).flatten(0, 1), y).sum()
-        torch.autograd.grad(loss, leaves)
+        if backward:
+            torch.autograd.grad(loss, leaves)
     return counted.get_total_flops()
 
 

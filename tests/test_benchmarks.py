@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from benchmarks import rounds, scale
+from benchmarks import rounds, scale, shares
 from benchmarks.__main__ import main, tables
 from benchmarks.memory import peak_memory
 from benchmarks.peers import B, N
@@ -27,6 +27,7 @@ from benchmarks.speed import (
 )
 from benchmarks.workloads import Workload, drawn, noise
 from fedlab_edu import (
+    Federation,
     LocalHP,
     Model,
     char_lstm,
@@ -82,6 +83,21 @@ def test_the_operations_of_an_example_are_those_of_the_closed_form(
     model: Model, x: torch.Tensor, expected: int
 ) -> None:
     assert operations_per_example(model, x) == expected
+
+
+def test_without_its_gradient_an_example_has_the_operations_of_the_forward_pass_alone() -> None:
+    forward = 2 * 784 * 128 + 2 * 128 * 10
+    assert operations_per_example(mlp(784, 128, 10), torch.zeros(1, 784), False) == forward
+
+
+def test_the_shares_of_a_round_count_each_visit_in_training_and_in_both_scores() -> None:
+    (model, clients, _), n = tiny(), 20 + 3 + 41 + 9
+    fed = Federation(clients, clients, clients, tuple("abcd"), 3)
+    run = start(model, fed, LocalHP(batch=8, epochs=3))
+    _, parts, counts = shares.clocked(lambda: communicate(run, model, fed, 4), shares.OURS)
+    assert counts == [3 * n, 2 * n]
+    assert min(parts) > 0
+    assert sum(parts) < 1
 
 
 def test_a_workload_has_an_example_s_operations_for_each_visit_to_it() -> None:
