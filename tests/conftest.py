@@ -16,7 +16,7 @@ import pytest
 import torch
 from jaxtyping import config, install_import_hook
 
-from fedlab_grade import run
+from fedlab_grade import process
 from tests import typecheck, warm
 
 jaxtyping.jaxtyped = typecheck.jaxtyped
@@ -52,5 +52,5 @@ def unchecked() -> None:
 def forked() -> Iterator[None]:
     """Checks start in a fork of a process that has loaded PyTorch; in test_cli.py, in a new one."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(run, "Child", warm.Child)
+        patch.setattr(process.Child, "start", warm.Process)
         yield

@@ -1,6 +1,7 @@
 """For tests that need isolation: where it is missing they skip; in CI the usual way must work."""
 
 import os
+from functools import cache
 
 import pytest
 
@@ -11,11 +12,12 @@ from fedlab_grade.sandbox.processes import Way
 _ASKED = os.environ.get("FEDLAB_EDU_TEST_WAY", "bwrap")
 BRIEF = _ASKED == "uid-brief"
 WAY: Way = "uid" if _ASKED in ("uid", "uid-brief") else "bwrap"
+_tried = cache(doctor.tried)
 
 
 def need(way: Way) -> None:
     """Skip or fail unless this way works here."""
-    finding = doctor.tried(way)
+    finding = _tried(way)
     if finding.works:
         return
     reason = f"no isolation by {way}: {finding.why}"

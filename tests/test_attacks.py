@@ -28,7 +28,7 @@ from fedlab_grade.sandbox.isolated import grade_isolated
 from fedlab_grade.sandbox.users import BLOCK, FIRST_USER, lock
 from tests.isolation import BRIEF, WAY, need
 
-pytestmark = [pytest.mark.processes, pytest.mark.grader]
+pytestmark = [pytest.mark.processes, pytest.mark.grader, pytest.mark.usefixtures("forked")]
 
 TOY = Path(__file__).parent / "toy"
 RIGHT = (TOY / "hw_ref.py").read_text()

@@ -19,6 +19,7 @@ import pytest
 
 from fedlab_grade.answer import Failure
 from fedlab_grade.options import Limits
+from fedlab_grade.process import Child
 from fedlab_grade.run import CheckBroken, Report, Result, grade, marks
 from fedlab_grade.sandbox import doctor, examiner, landlock, seccomp, usage, view
 from fedlab_grade.sandbox import processes as sandbox
@@ -29,7 +30,7 @@ from fedlab_grade.sandbox.view import NoSandbox
 from fedlab_grade.student import Raised, Student
 from tests.isolation import need
 
-pytestmark = [pytest.mark.processes, pytest.mark.grader]
+pytestmark = [pytest.mark.processes, pytest.mark.grader, pytest.mark.usefixtures("forked")]
 
 ROOT = Path(__file__).parents[1]
 TOY = ROOT / "tests" / "toy"
@@ -176,8 +177,8 @@ class Editable:  # as setuptools makes it
 
 import importlib.util, os
 sys.meta_path.insert(1, Editable)
-from fedlab_grade import wire
-assert wire.encode
+from fedlab_grade import escape
+assert escape.for_console
 for act in (lambda: importlib.import_module("fedlab_edu"),
             lambda: exec("from fedlab_edu import methods"),
             lambda: exec("import fedlab_edu.methods"), lambda: exec("import answers_beside")):
@@ -546,7 +547,7 @@ def test_trusted_submissions_are_graded_by_a_plain_process_without_the_package()
 
 
 @pytest.fixture(scope="module")
-def course(forked: None) -> tuple[Report, Report]:
+def course() -> tuple[Report, Report]:
     """An answer with many faults, graded at home and in the sandbox."""
     need("bwrap")
     file = ROOT / "exercises" / "ex01_fedavg.py"
@@ -719,9 +720,11 @@ def judged(tmp_path_factory: pytest.TempPathFactory) -> Judged:
     tests.write_text(TESTS)
     named = {"right": ANSWER} | {name: f"{ANSWER}\n{text}" for name, text in OTHERS.items()}
     reference = f"{ANSWER}# {'x' * 200_000}\n"
-    reports = grade_isolated(
-        tests, iter(named.items()), "bwrap", secret=SECRET, reference=reference, jobs=2
-    )
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Child, "start", subprocess.Popen)  # and no fork, which has no command line
+        reports = grade_isolated(
+            tests, iter(named.items()), "bwrap", secret=SECRET, reference=reference, jobs=2
+        )
     lines = []
     for path in Path("/proc").glob("[0-9]*/cmdline"):
         with suppress(OSError):
@@ -793,13 +796,13 @@ def test_no_other_user_can_read_the_secret_or_a_solution_of_any_length(judged: J
 
 def test_reports_come_one_by_one_in_order_and_time_in_all_is_limited() -> None:
     need("bwrap")
-    slow = "import time\ndef f(x):\n    time.sleep(60)\n"
+    slow = "import time\ndef log_uniform(*a):\n    time.sleep(60)\n"
     taken = []
 
     def endless() -> Iterator[tuple[str, str]]:
         for i in itertools.count():
             taken.append(i)
-            yield f"{i}.py", f"{RIGHT}\n\n{slow}".replace("def f(x)", "def log_uniform(*a)")
+            yield f"{i}.py", f"{RIGHT}\n\n{slow if i == 0 else ''}"
 
     limits = Limits(call=10.0, total=3.0)
     reports = grade_isolated(TOY / "test_hw.py", endless(), "bwrap", limits, jobs=1)

@@ -1,7 +1,7 @@
 """The process of a check, as a fork of one that has loaded PyTorch: it starts in milliseconds.
 
-A test module that makes many checks puts `Child` in the place of `fedlab_grade.run.Child`.
-The two differ only in how they start: job, channel, environment and folder are the same.
+A test module that makes many checks puts `Process` in the place of `subprocess.Popen`. The two
+differ only in how they start: job, channel, environment and folder are the same.
 """
 
 import atexit
@@ -18,7 +18,6 @@ from contextlib import suppress
 from importlib import import_module
 from threading import Lock
 
-from fedlab_grade import process
 from fedlab_grade.home.watch import LOADED
 
 _ONE_AT_A_TIME = Lock()
@@ -38,7 +37,7 @@ class Process:
         self.stderr = open(said, encoding="utf-8", errors="replace")  # noqa: SIM115
         self.stdin = open(writing, "w", encoding="utf-8")  # noqa: SIM115
         with suppress(BrokenPipeError):
-            self.stdin.write(f"{json.dumps([os.getcwd(), env])}\n")
+            self.stdin.write(f"{json.dumps([os.getcwd(), env, command])}\n")
         self.returncode: int | None = None
 
     def wait(self, timeout: float | None = None) -> int:
@@ -49,12 +48,6 @@ class Process:
             os.close(self._status)
             self.returncode = os.waitstatus_to_exitcode(int.from_bytes(told, "big"))
         return self.returncode
-
-
-class Child(process.Child):
-    """A child of `run.grade` that need not load PyTorch."""
-
-    start = Process
 
 
 def _starter() -> socket.socket:
@@ -86,7 +79,7 @@ def serve(control: socket.socket) -> None:
     """Fork a child for each message, until the other side closes the line."""
     import torch
 
-    for name in LOADED:
+    for name in (*LOADED, "fedlab_grade.sandbox.examiner"):
         with suppress(ImportError):
             import_module(name)
     torch.set_num_threads(1)
@@ -106,8 +99,6 @@ def serve(control: socket.socket) -> None:
 
 def _keep(stdin: int, channel: int, status: int) -> None:
     """Start a child, tell its number, and how it ended."""
-    from fedlab_grade import child
-
     if (pid := os.fork()) == 0:
         os.setsid()
         os.close(status)
@@ -115,12 +106,13 @@ def _keep(stdin: int, channel: int, status: int) -> None:
             os.dup2(source, target)
             os.close(source)
         sys.stdin = open(0, encoding="utf-8")  # noqa: SIM115
-        folder, environment = json.loads(sys.stdin.readline())
+        folder, environment, command = json.loads(sys.stdin.readline())
+        sys.argv = command[command.index("-m") + 1 :]
         os.chdir(folder)
         os.environ.clear()
         os.environ.update(environment)
         try:
-            child.main()
+            import_module(sys.argv[0]).main()
         finally:
             os._exit(1)
     os.close(stdin)

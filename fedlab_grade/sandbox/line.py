@@ -8,8 +8,6 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
-from fedlab_grade import wire
-
 
 class Worker:
     """A fresh process that loads one file and answers requests before a point in time.
@@ -37,6 +35,8 @@ class Worker:
             TimeoutError, EOFError, OSError: there is none before ``end``.
             callables.Malformed: it is no message.
         """
+        from fedlab_grade import wire  # it loads PyTorch, which a worker that looks can do without
+
         body, blob = wire.lengths(self._read(wire.HEAD.size, end))
         return wire.decode(self._read(body, end), self._read(blob, end), at)
 
