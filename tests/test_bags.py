@@ -3,11 +3,15 @@
 import math
 import sys
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 from sklearn.utils import murmurhash3_32
@@ -16,7 +20,8 @@ from fedlab_edu.features.bags import BagOfNGrams, Corpus, bag_maps
 from fedlab_edu.features.linear import Linear
 from fedlab_edu.features.selection import Data
 from fedlab_edu.features.share import share
-from fedlab_edu.features.text import ngrams, tokeniser
+from fedlab_edu.features.text import naive_bayes, ngrams, tokeniser
+from tests.fuzz import fuzz
 
 TEXTS = (
     "To be, or not to be, that is the question!",
@@ -46,10 +51,10 @@ def test_halves_of_surrogate_pairs_are_counted_and_whole_pairs_are_one_character
 TRAIN = [0, 1, 3]  # what weights are measured on
 
 
-def plain(c: BagOfNGrams, bins: int) -> np.ndarray:
-    """The features of TEXTS, n-gram by n-gram, as the docstrings have it."""
-    counts, lengths = np.zeros((len(TEXTS), bins)), []
-    for i, text in enumerate(TEXTS):
+def plain(c: BagOfNGrams, bins: int, texts: Sequence[str] = TEXTS, y: np.ndarray = Y) -> np.ndarray:
+    """The features of texts, n-gram by n-gram, as the docstrings have it."""
+    counts, lengths = np.zeros((len(texts), bins)), []
+    for i, text in enumerate(texts):
         kept = [t.lower() if c.lowercase else t for t in tokeniser(c.tokeniser)(text)]
         if c.stop_words:
             kept = [t for t in kept if t.lower() not in ENGLISH_STOP_WORDS]
@@ -61,8 +66,9 @@ def plain(c: BagOfNGrams, bins: int) -> np.ndarray:
     weights, seen = np.zeros(bins), counts[TRAIN]
     for j in range(bins):
         if c.weights == "naive-bayes":
-            ratio = [c.alpha + seen[Y[TRAIN] == y, j].sum() for y in (1, 0)]
-            norm = [bins * c.alpha + seen[Y[TRAIN] == y].sum() for y in (1, 0)]
+            alpha = Fraction(c.alpha)  # exact: "l2" would scale the rounding of a 0 up to 1
+            ratio = [alpha + int(seen[y[TRAIN] == k, j].sum()) for k in (1, 0)]
+            norm = [bins * alpha + int(seen[y[TRAIN] == k].sum()) for k in (1, 0)]
             weights[j] = math.log(ratio[0] / norm[0] / (ratio[1] / norm[1]))
         else:
             weights[j] = c.alpha / (c.alpha + seen[:, j].sum() / seen.sum())
@@ -86,6 +92,38 @@ def test_maps_of_drawn_configurations_are_the_plain_loops_features() -> None:
         np.testing.assert_allclose(
             see(rows[[4, 0]]).toarray(), expected[[4, 0]], rtol=1e-6, atol=1e-12
         )
+
+
+def test_words_as_frequent_in_both_classes_have_no_weight_at_all() -> None:
+    for n in range(1, 200):
+        weights = naive_bayes([n, 3 * n, 0, 0], [7 * n, 21 * n, 0, 0], 1e-300)
+        assert weights.tolist() == [0, 0, weights[2], weights[3]]
+
+
+WORDS = st.sampled_from(
+    ["the", "The", "cat", "Cat", "isn't", "!", "3.5", "é", "\ud800", " ", "a-b"]
+)
+
+
+@fuzz(40)
+@given(
+    st.lists(st.lists(WORDS, max_size=6).map(" ".join) | st.text(max_size=9), min_size=4),
+    st.integers(0, 2**32), st.integers(1, 50),
+)  # fmt: skip
+def test_maps_of_any_texts_are_the_plain_loops_features(
+    texts: list[str], seed: int, bins: int
+) -> None:
+    rng, rows = np.random.default_rng(seed), np.arange(len(texts))
+    chosen, y = BagOfNGrams.draw(rng, 3), rng.integers(2, size=len(texts))
+    for c in chosen:
+        try:
+            (see,) = bag_maps([c], Corpus(texts), TRAIN, y[TRAIN], bins)
+        except ValueError as error:  # inverse frequencies of nothing
+            assert "counts is" in str(error)  # noqa: PT017
+            continue
+        whole = [t.encode("utf-16", "surrogatepass").decode("utf-16", "replace") for t in texts]
+        expected = plain(c, bins, whole, y)
+        np.testing.assert_allclose(see(rows).toarray(), expected, rtol=1e-5, atol=1e-9)
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,7 @@ from fedlab_edu.validate import extra, one_of, positive, require, whole
 
 TOKENISERS = ("remove", "split", "nltk")
 
+_ROUNDING = 1e-14  # of the logarithm of a ratio that is 1 on paper
 _NO_PUNCTUATION = str.maketrans("", "", string.punctuation)
 
 
@@ -69,6 +70,8 @@ def hashed(
 def naive_bayes(pos: Any, neg: Any, alpha: float) -> Float64[np.ndarray, " n"]:
     """Return ``ln (p / |p|_1) / (q / |q|_1)`` with ``p = alpha + pos`` and ``q = alpha + neg``.
 
+    A ratio of 1 up to rounding has the logarithm 0, which "l2" cannot scale up to a whole feature.
+
     Args:
         pos, neg: (n,), how often each feature occurs in the training set's two classes.
 
@@ -78,7 +81,7 @@ def naive_bayes(pos: Any, neg: Any, alpha: float) -> Float64[np.ndarray, " n"]:
     p, q = _counts("pos", pos) + alpha, _counts("neg", neg) + alpha
     require(p.shape == q.shape, "shape of neg", q.shape, f"{p.shape}, that of pos")
     weights: np.ndarray = np.log(p / p.sum()) - np.log(q / q.sum())
-    return weights
+    return np.where(np.abs(weights) > _ROUNDING, weights, 0.0)
 
 
 def inverse_frequency(counts: Any, a: float) -> Float64[np.ndarray, " n"]:
