@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from fedlab_edu import (
@@ -31,6 +31,7 @@ from fedlab_edu.rounds.tuner import Fixed
 from fedlab_edu.seeds import generator, seed_for
 from fedlab_edu.tuners.fedpop import FedPop, fedpop
 from fedlab_edu.tuners.fedpop.clock import Clocked, clocked
+from tests.fuzz import fuzz
 
 F64 = torch.float64
 MODEL = linear(64, 10)
@@ -113,7 +114,7 @@ def test_one_that_diverges_is_replaced_at_the_same_time_with_a_clock_and_without
     check_same(ended(clocked(search, lambda i, r: 1.0), fed)[-1], alone)
 
 
-@settings(max_examples=5, deadline=None)
+@fuzz(5)
 @given(st.integers(0, 10**6))
 def test_who_waits_has_the_time_of_the_slowest_between_two_times_that_members_meet(
     seed: int,

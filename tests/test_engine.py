@@ -7,7 +7,7 @@ from collections import Counter
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
@@ -20,6 +20,7 @@ from fedlab_edu.training import threads
 from fedlab_edu.training.plan import make_plan, make_tiles, minibatches, shuffles
 from fedlab_edu.training.scores import Score, score, scores_of
 from fedlab_edu.training.threads import run_parallel
+from tests.fuzz import fuzz
 
 JOBS = st.lists(
     st.tuples(st.integers(1, 40), st.integers(1, 12), st.integers(1, 3)), min_size=1, max_size=6
@@ -27,7 +28,7 @@ JOBS = st.lists(
 
 
 @given(JOBS)
-@settings(max_examples=60, deadline=None)
+@fuzz(60)
 def test_each_step_of_a_plan_has_the_minibatches_of_the_jobs_at_work(
     jobs: list[tuple[int, int, int]],
 ) -> None:
@@ -72,6 +73,7 @@ def test_windows_cover_all_steps_in_turn_and_hold_few_bytes() -> None:
     assert plan.windows(1 << 40) == [(t, t + 1) for t in range(38)]  # never less than one step
 
 
+@fuzz(100)
 @given(st.lists(st.tuples(st.integers(1, 64), st.integers(1, 9)), min_size=1), st.integers(1, 9))
 def test_tiles_hold_each_job_once_with_similar_widths_and_falling_steps(
     jobs: list[tuple[int, int]], number: int

@@ -1,6 +1,5 @@
 """Data of one's own: what `federate` takes, against plain lists, and what it refuses by name."""
 
-import os
 import re
 from dataclasses import dataclass
 from typing import Any
@@ -9,12 +8,13 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from torch.utils.data import Dataset, IterableDataset, Subset, TensorDataset
 
 from fedlab_edu import Clients, Federation, digits
 from fedlab_edu.data import by_group, dirichlet, federate, iid, split
+from tests.fuzz import fuzz
 
 X = [[0.0, 1.5], [2.0, -3.0], [4.0, 0.5], [1.0, 1.0], [7.5, 8.0]]
 Y = [2, 0, 1, 1, 0]
@@ -412,7 +412,7 @@ def _drawn(draw: Any, kinds: dict, plain: Any) -> Drawn:
 
 
 @given(st.data(), st.integers(1, 6), st.booleans(), st.sampled_from(["", "", "x", "y", "rows"]))
-@settings(max_examples=int(os.environ.get("FUZZ_EXAMPLES", "25")), deadline=None, database=None)
+@fuzz(25, 10_000)
 def test_any_input_is_the_federation_of_its_plain_lists_or_refused_by_name(
     data: Any, M: int, as_data: bool, fault: str
 ) -> None:

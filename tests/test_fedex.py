@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
@@ -43,6 +43,7 @@ from fedlab_edu.search.distributions import Choice, Integer, LogUniform, PowerOf
 from fedlab_edu.search.space import FEDEX, SearchSpace, Spaces
 from fedlab_edu.seeds import generator
 from fedlab_edu.tuners.fedex import Theta, draw_row, entropy, exponentiate, gradient, step_size
+from tests.fuzz import fuzz
 from tests.rounds import result
 from tests.vectors import case
 
@@ -175,7 +176,7 @@ def authors_rule(
     return out
 
 
-@settings(deadline=None, max_examples=60)
+@fuzz(60)
 @given(
     sizes=st.lists(st.integers(1, 5), min_size=1, max_size=3),
     rule=st.sampled_from(RULES),
@@ -203,7 +204,7 @@ def test_theta_moves_as_by_the_authors_rule(
 
 
 @given(seed=st.integers(0, 10**6))
-@settings(deadline=None, max_examples=25)
+@fuzz(25)
 def test_the_order_of_clients_and_the_scale_of_sizes_change_nothing(seed: int) -> None:
     gen = generator(seed)
     tuner = FedEx(table(5), gamma=0.5).tell(result(*drawn_round(5, 7, gen)))

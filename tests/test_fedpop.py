@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from fedlab_edu import (
@@ -55,6 +55,7 @@ from fedlab_edu.tuners.fedpop import (
     pair_parents,
     ranked,
 )
+from tests.fuzz import fuzz
 from tests.rounds import result
 from tests.test_race import counting
 from tests.vectors import case
@@ -108,6 +109,7 @@ def test_a_chain_of_replacements_reads_the_old_population() -> None:
     assert inherit(["a", "b", "c"], [(1, 0), (2, 1)], lambda m, i: m + str(i)) == ["a", "a1", "b2"]
 
 
+@fuzz(100)
 @given(scores_of, st.floats(1, 12))
 def test_top_and_bottom_are_as_many_never_overlap_and_hold_the_best_and_the_worst(
     scores: list[float], rho: float
@@ -129,6 +131,7 @@ def test_where_k_by_rho_is_whole_on_paper_its_rounding_adds_no_place() -> None:
     assert (top, bottom) == ([*range(25)], [*range(32, 57)])
 
 
+@fuzz(100)
 @given(st.lists(st.integers(0, 9), min_size=1, max_size=30), st.integers(2, 6))
 def test_the_sets_as_printed_are_those_of_numpys_quantiles(scores: list[int], rho: int) -> None:
     v = np.array(scores, float)
@@ -149,6 +152,7 @@ def test_as_printed_even_the_best_of_equal_members_is_replaced_by_rank_it_is_not
     assert 0 not in ranked([0.5] * 4, 3)[1]
 
 
+@fuzz(100)
 @given(st.lists(st.floats(0, 5), min_size=1, max_size=12), st.floats(0, 1))
 def test_the_discounted_score_is_a_mean_of_the_trace(trace: list[float], gamma: float) -> None:
     T = len(trace)
@@ -164,6 +168,7 @@ def test_an_unknown_loss_counts_as_infinite() -> None:
     assert discounted_score([nan, 1.0], 0) == 1.0
 
 
+@fuzz(100)
 @given(scores_of, st.floats(1, 12), st.integers(0, 99))
 @example([inf, 1.0, nan, inf], 3.0, 0)
 @example([nan, inf], 3.0, 0)
@@ -240,7 +245,7 @@ def test_one_coin_redraws_all_values_or_none_one_coin_each_redraws_some() -> Non
         assert torch.stack([new.lr, new.dropout], 1).numpy() == pytest.approx(np.array(wanted))
 
 
-@settings(max_examples=40, deadline=None)
+@fuzz(40)
 @given(st.integers(0, 10**6), st.sampled_from([0.0, 0.1, 0.3, 1.0]))
 def test_a_box_is_what_perturbation_can_reach_in_the_scale_of_each_law(
     seed: int, eps: float
@@ -604,35 +609,46 @@ def test_a_member_that_has_diverged_can_be_replaced_at_once(fed: Federation) -> 
     assert len(sound.births) == 2
 
 
-def test_a_search_by_a_plain_loop_over_members_gives_the_same_numbers(fed: Federation) -> None:
+@fuzz(2, 500)
+@given(
+    st.integers(1, 5), st.integers(1, 6), st.integers(1, 3), st.integers(0, 2**40),
+    st.sampled_from([0.0, 0.5, 0.9, 1.0]), st.sampled_from([1.0, 2.0, 3.0]),
+    st.sampled_from([0.0, 0.1, 0.5]), st.sampled_from([0.0, 0.1, 1.0]), st.integers(1, 4),
+)  # fmt: skip
+def test_a_search_by_a_plain_loop_over_members_gives_the_same_numbers(
+    K: int, R: int, T_g: int, seed: int, gamma: float, rho: float, eps: float, p_re: float, B: int
+) -> None:
     """Algorithm 1 for G alone, with eq. (5), written out; members train one after the other."""
-    R, T_g, seed = 6, 2, 2
-    search = begun(fed, 18, R, T_g=T_g, L=False)
+    fed = digits(clients=14).to("cpu", F64)
+    search = fedpop(MODEL, fed, SPACES, K * R, R, T_g=T_g, L=False, seed=seed, gamma=gamma,
+                    rho=rho, eps=eps, p_re=p_re)  # fmt: skip
     w0 = search.runs[0].server
     members = [{"c": x.tuner.final, "b": x.b, "server": w0, "age": 0, "s": []} for x in search.runs]
-    keys = [seed_for(seed, i) for i in range(3)]
+    keys = [seed_for(seed, i) for i in range(K)]
+    powers = [1.0 if age == 0 else gamma**age for age in range(T_g)]
     for r in range(1, R + 1):
         for i, m in enumerate(members):
             run = replace(search.runs[0], server=m["server"], tuner=Fixed(m["c"]), b=m["b"],
                           seed=keys[i], round=m["age"])  # fmt: skip
-            run = communicate(run, MODEL, fed, 4)
+            run = communicate(run, MODEL, fed, B)
             loss = run.history[-1].after.loss[run.history[-1].size > 0].mean()
             m.update(server=run.server, age=m["age"] + 1, s=[*m["s"], float(loss)])
-        if r % T_g == 0 and r < R:
-            order = sorted(range(3), key=lambda i: members[i]["s"][-1] + 0.9 * members[i]["s"][-2])
-            best, worst = members[order[0]], order[-1]  # min(ceil(3/3), 1) of three: one
+        if r % T_g or r == R:
+            continue
+        scores = [sum(w * s for w, s in zip(powers, m["s"][::-1], strict=False)) for m in members]
+        order = sorted(range(K), key=lambda i: (scores[i], i))
+        n, old = min(int(np.ceil(K / rho)), K // 2), list(members)
+        lost = [i for i in range(K) if not np.isfinite(scores[i])]
+        top = [i for i in order[:n] if i not in lost]
+        for worst in sorted({*order[K - n :], *lost}) if top else []:
             gen = generator(seed, worst, r, 0)
-            torch.rand((), generator=gen, dtype=F64)  # whom to copy: there is one
-            x = 0.05 * (1 + np.cos(np.pi * r / R))
-            members[worst] = {
-                **best,
-                "c": SPACES.client.evo(best["c"], x, x, gen),
-                "b": SPACES.server.evo(best["b"], x, x, gen),
-                "age": 0,
-                "s": [],
-            }
+            best = old[top[int(float(torch.rand((), generator=gen, dtype=F64)) * len(top))]]
+            x, p = (v / 2 * (1 + np.cos(np.pi * r / R)) for v in (eps, p_re))
+            c = SPACES.client.evo(best["c"], x, p, gen)
+            b = SPACES.server.evo(best["b"], x, p, gen)
+            members[worst] = {**best, "c": c, "b": b, "age": 0, "s": []}
             keys[worst] = seed_for(seed, worst, r)
-    last = steps(search, fed)[-1]
+    last = steps(search, fed, B)[-1]
     for m, run in zip(members, last.runs, strict=True):
         torch.testing.assert_close(run.w, m["server"].w, rtol=1e-9, atol=1e-12)
         assert same(run.b, m["b"])

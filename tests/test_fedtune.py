@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
@@ -46,6 +46,7 @@ from fedlab_edu.tuners.fedtune.credit import (
     update_raw,
 )
 from fedlab_edu.tuners.fedtune.theory import concrete, concrete_jacobian, expected
+from tests.fuzz import fuzz
 from tests.reference import plain_loop
 from tests.test_race import counting
 from tests.vectors import case
@@ -349,22 +350,52 @@ PLAIN = {
 )
 def test_a_search_gives_the_numbers_of_algorithm_1_as_a_plain_loop(how, fed: Federation) -> None:
     how = {"lr": 2.0, "room": 99, "method": FedAvg(), **PLAIN, **how}
-    room, method = how.pop("room"), how.pop("method")
-    search = fedtune(MODEL, fed, TWO, 8, seed=3, method=method, cap=room * MODEL.d * 8 + 7, **how)
+    search = compared(fed, TWO, 8, 3, **how)
+    assert (search.pi - 0.5).abs().max() > 0.02  # it has moved
+    if how["buffer"] == "joint":  # or the buffer would not have been tried
+        assert len({played.z for played in search.history}) < 8
+
+
+@fuzz(3, 500)
+@given(
+    st.integers(0, 2**40), st.lists(st.floats(0.01, 0.3), min_size=1, max_size=4),
+    st.integers(2, 4), st.integers(1, 5), st.floats(0, 5), st.sampled_from([1, 2, 99]),
+    st.sampled_from(["dummy_one", "leave_one_out", "reinforce"]),
+    st.sampled_from([None, "running_mean"]), st.sampled_from(["joint", "shared"]),
+    st.sampled_from(["logits", "raw"]), st.sampled_from([FedAvg(), Reptile()]),
+)  # fmt: skip
+def test_any_search_gives_the_numbers_of_algorithm_1_as_a_plain_loop(
+    seed: int, rates: list[float], clients: int, rounds: int, lr: float, room: int, credit: Any,
+    credit_baseline: Any, buffer: Any, param: Any, method: Any,
+) -> None:  # fmt: skip
+    fed = digits(clients=42).to("cpu", F64)[torch.arange(clients) * 3]
+    compared(
+        fed, LocalHP(lr=rates, batch=16), rounds, seed, lr=lr / 10 if param == "raw" else lr,
+        room=room, credit=credit, credit_baseline=credit_baseline, buffer=buffer, param=param,
+        method=method,
+    )  # fmt: skip
+
+
+def compared(
+    fed: Federation, table: LocalHP, rounds: int, seed: int, *, room: int, method: Any, **how: Any
+) -> FedTune:
+    """Return a search that was found to be equal to the plain loop."""
+    cap = room * MODEL.d * 8 + 7
+    search = fedtune(MODEL, fed, table, rounds, seed=seed, method=method, cap=cap, **how)
     while not search.done:
         search = search.step(MODEL, fed)
-    wanted = a_plain_loop(fed, TWO, 8, seed=3, room=room, equal=method == Reptile(), **how)
+    wanted = a_plain_loop(
+        fed, table, rounds, seed=seed, room=room, equal=method == Reptile(), **how
+    )
     for played, (z, loss, credits) in zip(search.history, wanted["history"], strict=True):
         assert played.z == z
         assert played.loss == pytest.approx(loss, rel=1e-9)
         assert played.credit == pytest.approx(credits, rel=1e-7, abs=1e-10)
     assert search.pi.numpy() == pytest.approx(wanted["pi"], abs=1e-8)
-    assert np.abs(wanted["pi"] - 0.5).max() > 0.02  # it has moved
     assert [*search.models] == [key for key, _ in wanted["models"]]
     for (_, model), seen in zip(wanted["models"], search.models.values(), strict=True):
         torch.testing.assert_close(seen, model, rtol=0, atol=1e-10)
-    if how["buffer"] == "joint":  # or the buffer would not have been tried
-        assert len({played.z for played in search.history}) < 8
+    return search
 
 
 def test_with_one_configuration_it_is_federated_averaging_and_nothing_else_moves(
@@ -512,7 +543,7 @@ def test_a_client_that_has_diverged_is_left_out_of_the_ensemble(bad: float, loss
     assert all_lost[1].tolist() == [inf] * 3
 
 
-@settings(deadline=None, max_examples=60)
+@fuzz(60)
 @given(
     seed=st.integers(0, 10**6),
     bad=st.sampled_from(BAD),

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 from torch import Tensor
@@ -18,6 +18,7 @@ from fedlab_edu.oco.ogd import ogd, project
 from fedlab_edu.oco.optimum import GAP, best_fixed, certificate
 from fedlab_edu.oco.tasks import digit_tasks, draw_tasks, similarity
 from fedlab_edu.seeds import generator
+from tests.fuzz import fuzz
 from tests.vectors import F64, case
 
 SEEDS = st.integers(0, 10**6)
@@ -177,7 +178,7 @@ def test_the_constants_of_a_ball_are_reached_and_never_exceeded(kind: str) -> No
 
 
 @given(seed=SEEDS, kind=st.sampled_from([*KINDS]))
-@settings(deadline=None, max_examples=80, derandomize=True)
+@fuzz(80)
 def test_the_regret_of_descent_is_at_most_its_bound_against_every_point_of_the_ball(
     seed: int, kind: str
 ) -> None:
@@ -227,7 +228,7 @@ def test_the_best_fixed_point_of_quadratic_losses_is_their_mean_or_its_projectio
 
 
 @given(seed=SEEDS)
-@settings(deadline=None, max_examples=60, derandomize=True)
+@fuzz(60)
 def test_the_best_hinge_in_one_dimension_is_at_a_kink_or_an_end(seed: int) -> None:
     gen = generator(seed)
     m = int(torch.randint(1, 9, (), generator=gen))
@@ -291,7 +292,7 @@ def test_a_general_solver_finds_no_better_point_than_the_best_fixed_one(kind: st
 
 
 @given(seed=SEEDS, kind=st.sampled_from(["hinge", "logistic"]))
-@settings(deadline=None, max_examples=60, derandomize=True)
+@fuzz(60)
 def test_no_point_of_the_ball_is_better_than_a_certificate_says(seed: int, kind: str) -> None:
     gen = generator(seed)
     losses, radius = drawn(gen, kind)

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
@@ -22,6 +22,7 @@ from fedlab_edu.oco.optimum import best_fixed
 from fedlab_edu.oco.tasks import digit_tasks, draw_tasks, similarity
 from fedlab_edu.seeds import generator
 from fedlab_edu.tuners.fedex import draw_row, exponentiate, gradient
+from tests.fuzz import fuzz
 from tests.test_oco import drawn, in_ball, plain_ogd
 from tests.vectors import F64, case
 
@@ -270,7 +271,7 @@ def test_in_practice_the_next_start_moves_to_the_last_iterate() -> None:
 
 
 @given(seed=SEEDS)
-@settings(deadline=None, max_examples=60, derandomize=True)
+@fuzz(60)
 def test_the_mean_of_past_optima_is_near_the_next_as_the_bound_says(seed: int) -> None:
     gen = generator(seed)
     tau, d = (int(torch.randint(1, n, (), generator=gen)) for n in (60, 4))
@@ -282,7 +283,7 @@ def test_the_mean_of_past_optima_is_near_the_next_as_the_bound_says(seed: int) -
 
 
 @given(seed=SEEDS, kind=st.sampled_from([*KINDS]))
-@settings(deadline=None, max_examples=40, derandomize=True)
+@fuzz(40)
 def test_with_one_step_size_for_all_tasks_their_mean_regret_is_within_its_bound(
     seed: int, kind: str
 ) -> None:
@@ -302,7 +303,7 @@ def test_with_one_step_size_for_all_tasks_their_mean_regret_is_within_its_bound(
 
 
 @given(seed=SEEDS)
-@settings(deadline=None, max_examples=60, derandomize=True)
+@fuzz(60)
 def test_full_information_is_within_its_bound(seed: int) -> None:
     gen = generator(seed)
     tau, k = (int(torch.randint(1, 30, (), generator=gen)) for _ in range(2))
@@ -313,7 +314,7 @@ def test_full_information_is_within_its_bound(seed: int) -> None:
 
 
 @given(seed=SEEDS)
-@settings(deadline=None, max_examples=60, derandomize=True)
+@fuzz(60)
 def test_the_exact_expected_regret_of_a_bandit_is_within_its_bound(seed: int) -> None:
     gen = generator(seed)
     tau, k = (int(torch.randint(low, high, (), generator=gen)) for low, high in ((1, 7), (1, 5)))
@@ -360,7 +361,7 @@ def test_the_mean_regret_of_many_seeds_and_four_standard_errors_are_below_the_bo
 
 
 @given(seed=SEEDS)
-@settings(deadline=None, max_examples=200, derandomize=True)
+@fuzz(200)
 def test_the_tight_closed_form_is_above_the_bound_that_it_simplifies(seed: int) -> None:
     gen = generator(seed)
     D, G, b = (10 ** float(4 * uniform(1, gen=gen) - 2) for _ in range(3))

@@ -1,14 +1,14 @@
 """Random networks in `from_module` against plain autograd, one client at a time."""
 
-import os
 from collections.abc import Callable
 
 import torch
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor, nn
 from torch.nn.utils.parametrizations import weight_norm
 
+from tests.fuzz import fuzz
 from tests.test_module import compare
 
 Draw = Callable[[st.SearchStrategy], int]
@@ -102,12 +102,7 @@ def networks(draw: Draw) -> tuple[nn.Module, Tensor]:
     return nn.Sequential(*parts, nn.Flatten(), nn.Linear(seen[0].numel(), 3)), x
 
 
-@settings(
-    max_examples=int(os.environ.get("FUZZ_EXAMPLES", "30")),
-    deadline=None,
-    derandomize="FUZZ_EXAMPLES" not in os.environ,
-    suppress_health_check=list(HealthCheck),
-)
+@fuzz(30, 10_000)
 @given(case=networks())
 def test_a_random_network_gives_each_client_what_plain_autograd_gives(
     case: tuple[nn.Module, Tensor],

@@ -1,7 +1,6 @@
 """Random searches and runs: stopped and resumed they have the numbers of ones that never stopped,
 and a file is refused wherever one thing that decides the numbers has changed."""
 
-import os
 from collections.abc import Callable
 from dataclasses import dataclass, fields, is_dataclass, replace
 from pathlib import Path
@@ -10,7 +9,7 @@ from typing import Any
 
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor, nn
 from torch.nn import functional as F
@@ -45,9 +44,9 @@ from fedlab_edu import (
 )
 from fedlab_edu.methods.fedopt import FedAdam
 from fedlab_edu.rounds.communicate import StopTraining
+from tests.fuzz import fuzz
 
 pytestmark = pytest.mark.long
-EXAMPLES = min(500, int(os.environ.get("FUZZ_EXAMPLES", "25")))
 N, INPUTS, CLASSES = 6, 4, 3
 SPACES = Spaces(
     SearchSpace({"lr": LogUniform(0.01, 0.5), "momentum": Uniform(0, 0.5)}),
@@ -204,7 +203,7 @@ def built(case: Case) -> tuple[Any, Model, Federation]:
 
 @pytest.mark.filterwarnings("ignore::UserWarning")  # tiny searches need not find anything
 @given(cases(), st.data())
-@settings(max_examples=EXAMPLES, deadline=None, database=None)
+@fuzz(25, 500)
 def test_a_search_that_is_stopped_has_the_numbers_of_one_that_is_not(
     case: Case, data: st.DataObject
 ) -> None:
@@ -244,7 +243,7 @@ def test_a_search_that_is_stopped_has_the_numbers_of_one_that_is_not(
 
 @pytest.mark.filterwarnings("ignore::UserWarning")
 @given(cases(("run",)), st.integers(0, 3), st.integers(0, 3), st.data())
-@settings(max_examples=EXAMPLES, deadline=None, database=None)
+@fuzz(25, 500)
 def test_a_run_that_is_saved_has_the_numbers_of_one_that_is_not(
     case: Case, before: int, after: int, data: st.DataObject
 ) -> None:

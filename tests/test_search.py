@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from fedlab_edu.search.estimate import Estimate
@@ -20,6 +20,7 @@ from fedlab_edu.search.schedules import (
     schedule,
     survivors,
 )
+from tests.fuzz import fuzz
 from tests.vectors import case
 
 CASES = json.loads((Path(__file__).parent / "data" / "sha.A.json").read_text())["cases"]
@@ -83,7 +84,7 @@ def spent(stops: tuple[int, ...], arms: int, eta: int) -> int:
     eta=st.integers(2, 4),
     eliminations=st.integers(1, 3),
 )
-@settings(max_examples=60, deadline=None, derandomize=True)
+@fuzz(60)
 def test_no_schedule_is_better_than_the_one_found(
     cap: int, total: int, eta: int, eliminations: int
 ) -> None:
@@ -139,6 +140,7 @@ def test_hyperband_repeats_its_brackets_as_long_as_one_fits() -> None:
         brackets(3, 9)
 
 
+@fuzz(100)
 @given(
     scores=st.lists(st.sampled_from([0.1, 0.2, 0.3, INF, NAN]), min_size=1, max_size=12),
     eta=st.integers(2, 5),
@@ -166,6 +168,7 @@ def test_a_large_score_is_lower_than_an_infinite_one() -> None:
     assert survivors([-INF, -1e308, 0.0], 3) == [0]
 
 
+@fuzz(100)
 @given(scores=st.lists(st.integers(0, 9), min_size=1, max_size=60), eta=st.integers(2, 60))
 def test_by_the_printed_rule_those_stay_who_are_not_above_the_quantile(
     scores: list[int], eta: int
