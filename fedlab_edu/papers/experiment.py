@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple, Protocol, runtime_checkable
+from typing import Any, ClassVar, NamedTuple
 
 import torch
 
@@ -16,21 +16,6 @@ from fedlab_edu.validate import require
 Record = dict[str, Any]
 #: Yields the records of variants that share a search, given a file for the unfinished search.
 Trial = Callable[[Sequence[Any], Path], Iterator[Record]]
-
-
-@runtime_checkable
-class Variant(Protocol):
-    """A method or setting to run on a workload and compare with others.
-
-    Variants with an equal attribute ``training`` share a search; without one they share none.
-    """
-
-    @property
-    def name(self) -> str:
-        """A name that is unique in the experiment."""
-
-    def is_valid(self, record: Record) -> bool:
-        """Return whether the record is valid; any ValueError, TypeError or LookupError means no."""
 
 
 class Workload(ABC):
@@ -92,8 +77,7 @@ def _rows(name: str) -> list[dict[str, str]]:
 
 def rates(numbers: Sequence[object]) -> bool:
     """Return whether these are numbers from 0 to 1, at least one."""
-    ok = all(isinstance(x, float | int) and 0 <= x <= 1 for x in numbers)
-    return ok and len(numbers) > 0
+    return len(numbers) > 0 and all(isinstance(x, float | int) and 0 <= x <= 1 for x in numbers)
 
 
 def no_folder(data: str | None) -> None:
@@ -118,6 +102,9 @@ class Experiment:
 
     Fields:
         claim: the paper's conclusion, in our words.
+        variants: the methods or settings to compare. Each has a unique ``name``, and a function
+            ``is_valid(record)``, in which a ValueError, TypeError or LookupError means no. Those
+            with an equal attribute ``training`` share a search.
         against: pairs of variants' names to compare on the same seeds.
         settings: scale -> data set -> workload.
         report: makes the lines of a report from the records of a data set; the default is a table

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from operator import sub
 from statistics import mean, median, stdev
 from textwrap import wrap
 from typing import NamedTuple, TypeVar
@@ -34,7 +35,7 @@ def paired(first: Sequence[float], second: Sequence[float]) -> Paired:
     """Compare first - second seed by seed."""
     n = len(first)
     require(n >= 2 and n == len(second), "seeds", (n, len(second)), "as many of both, at least 2")
-    d = [a - b for a, b in zip(first, second, strict=True)]
+    d = [*map(sub, first, second)]
     half = float(stats.t.ppf(0.975, n - 1)) * stdev(d) / n**0.5
     wins, losses = sum(x < 0 for x in d), sum(x > 0 for x in d)
     return Paired(mean(d), half, wins, n - wins - losses, losses)
@@ -47,12 +48,11 @@ def welch(first: Published, second: Published) -> float:
 
 def errors(experiment: Experiment, records: Sequence[Record]) -> dict[str, dict[int, float]]:
     """Return variant -> seed -> test error in percent."""
-    of = {variant.name: variant.error for variant in experiment.variants}
-    found: dict[str, dict[int, float]] = {name: {} for name in of}
-    for record in records:
-        name = record["variant"]
-        found[name][record["seed"]] = of[name](record)
-    return found
+    return {v.name: _by_seed(v.name, v.error, records) for v in experiment.variants}
+
+
+def _by_seed(variant: str, of: Callable[[Record], T], records: Sequence[Record]) -> dict[int, T]:
+    return {r["seed"]: of(r) for r in records if r["variant"] == variant}
 
 
 def same_seeds(
@@ -112,9 +112,7 @@ def means(
     dataset: str, records: Sequence[Record],
 ) -> list[str]:  # fmt: skip
     """Report the means of several numbers of a record over seeds, and their paired differences."""
-    found: dict[str, dict[int, dict[str, float]]] = {v.name: {} for v in experiment.variants}
-    for record in records:
-        found[record["variant"]][record["seed"]] = numbers(record)
+    found = {v.name: _by_seed(v.name, numbers, records) for v in experiment.variants}
     columns = [*next((one for of in found.values() for one in of.values()), ())]
     widest = max(len(title), *map(len, found))
     lines = [f"{title:{widest}}   seeds" + "".join(f"{name:>{len(name) + 6}}" for name in columns)]

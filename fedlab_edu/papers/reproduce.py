@@ -12,7 +12,7 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
-from fedlab_edu.papers.experiment import Experiment, Record, Variant
+from fedlab_edu.papers.experiment import Experiment, Record
 from fedlab_edu.papers.features import BAGS, FOURIER
 from fedlab_edu.papers.fedex import EXPERIMENTS as FEDEX
 from fedlab_edu.papers.fedpop import EXPERIMENTS as FEDPOP
@@ -126,7 +126,7 @@ def _run_seed_here(seed: int, name: str, *where: Any) -> list[str]:
 
 def missing_runs(
     experiment: Experiment, dataset: str, scale: str, folder: Path, seeds: list[int]
-) -> dict[int, list[tuple[list[Variant], Path]]]:
+) -> dict[int, list[tuple[list[Any], Path]]]:
     """Return the variants without a record of each seed.
 
     Those that share a search are together, with the file for it.
@@ -137,7 +137,7 @@ def missing_runs(
         allowed = f"{budget} as now; use another folder"
         require(record["budget"] == budget, f"budget in {path}", record["budget"], allowed)
         done.add((record["variant"], record["seed"]))
-    missing: dict[int, list[tuple[list[Variant], Path]]] = defaultdict(list)
+    missing: dict[int, list[tuple[list[Any], Path]]] = defaultdict(list)
     for seed, (number, group) in product(seeds, enumerate(experiment.groups())):
         state = path.with_name(f"{path.stem}-{number}-{seed}.search")
         todo = [v for v in group if setting.fits(v) and (v.name, seed) not in done]
@@ -176,18 +176,14 @@ def read_records(path: str | Path, experiment: Experiment) -> list[Record]:
     for number, line in enumerate(lines, 1):
         try:
             record = json.loads(line)
-            ok = _is_record(record, variants[record["variant"]])
+            ok = type(record["seed"]) is int and isinstance(record["budget"], dict)
+            ok = ok and variants[record["variant"]].is_valid(record)
         except (ValueError, TypeError, LookupError, RecursionError):
             ok = False
         allowed = f"a record of a run of {experiment.name}"
         require(ok, f"{path}, line {number}", line[:80], allowed)
         records.setdefault((record["variant"], record["seed"]), record)
     return [*records.values()]
-
-
-def _is_record(record: Record, variant: Variant) -> bool:
-    ok = type(record["seed"]) is int and isinstance(record["budget"], dict)
-    return ok and variant.is_valid(record)
 
 
 def _append(path: Path, record: Record) -> None:

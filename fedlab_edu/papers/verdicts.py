@@ -11,7 +11,9 @@ Source of the correction: Holm (1979), A simple sequentially rejective multiple 
 """
 
 from collections.abc import Sequence
+from itertools import accumulate
 from math import ceil
+from operator import sub
 from pathlib import Path
 from statistics import NormalDist, fmean, stdev
 from typing import NamedTuple
@@ -71,11 +73,9 @@ def holm(p: Sequence[float]) -> list[float]:
 
     Source: Holm (1979).
     """
-    corrected, largest = [0.0] * len(p), 0.0
-    for place, i in enumerate(sorted(range(len(p)), key=p.__getitem__)):
-        largest = max(largest, min(1.0, (len(p) - place) * p[i]))
-        corrected[i] = largest
-    return corrected
+    order = sorted(range(len(p)), key=p.__getitem__)
+    steps = (min(1.0, (len(p) - j) * p[i]) for j, i in enumerate(order))
+    return [x for _, x in sorted(zip(order, accumulate(steps, max), strict=True))]
 
 
 def seeds_needed(sd: float, points: float = 1.0, power: float = 0.8, level: float = LEVEL) -> int:
@@ -101,14 +101,16 @@ def verdicts(folder: str | Path) -> list[Verdict]:
     Raises:
         ValueError: a file in the folder that is no record of its experiment.
     """
-    claims = [claim for found in recorded(folder) for claim in _claims(*found)]
-    tried = [i for i, claim in enumerate(claims) if claim.p is not None]
-    corrected = holm([claims[i].p or 0.0 for i in tried])
-    for i, p in zip(tried, corrected, strict=True):
-        direction = "reproduced" if claims[i].mean < 0 else "contradicted"
-        word = direction if p <= LEVEL else "undecided"
-        claims[i] = claims[i]._replace(p_holm=p, verdict=word)
-    return claims
+    found = [claim for record in recorded(folder) for claim in _claims(*record)]
+    p = [_p(v.differences) for v in found if len(v.differences) >= LEAST]
+    both = zip(p, holm(p), strict=True)
+    return [_judge(v, *next(both)) if len(v.differences) >= LEAST else v for v in found]
+
+
+def _judge(claim: Verdict, p: float, p_holm: float) -> Verdict:
+    word = "reproduced" if claim.mean < 0 else "contradicted"
+    word = word if p_holm <= LEVEL else "undecided"
+    return claim._replace(p=p, p_holm=p_holm, verdict=word)
 
 
 def _claims(
@@ -116,22 +118,18 @@ def _claims(
 ) -> list[Verdict]:
     if experiment.claimed == "none":
         return []
-    of = errors(experiment, records)
-    published = {v.name: v.published.get(dataset) for v in experiment.variants}
-    workload, found = experiment.workload(dataset, scale), []
-    fitting = {v.name for v in experiment.variants if workload.fits(v)}
+    of, workload = errors(experiment, records), experiment.workload(dataset, scale)
+    published = {v.name: v.published.get(dataset) for v in experiment.variants if workload.fits(v)}
+    found = []
     for pair in experiment.against:
-        if any(rival in name for rival in _OURS for name in pair) or not {*pair} <= fitting:
+        if any(rival in name for rival in _OURS for name in pair) or not {*pair} <= {*published}:
             continue
         better, worse = reversed(pair) if experiment.claimed == "second" else pair
-        pairs = zip(*same_seeds(of, better, worse), strict=True)
-        differences = tuple(a - b for a, b in pairs)
+        differences = tuple(map(sub, *same_seeds(of, better, worse)))
         one, other = published[better], published[worse]
-        gap = one.mean - other.mean if one and other else None
-        theirs = welch(one, other) if one and other else None
+        gap, p = (one.mean - other.mean, welch(one, other)) if one and other else (None, None)
         where = experiment.name, dataset, scale, better, worse
-        claim = Verdict(*where, gap, theirs, differences)
-        found.append(claim._replace(p=_p(differences)) if len(differences) >= LEAST else claim)
+        found.append(Verdict(*where, gap, p, differences))
     return found
 
 
