@@ -199,12 +199,8 @@ TABLES: dict[str, dict[str, tuple[Search, Any]]] = {
         "digits, a round, 3 epochs of 32": (fedex_rounds, 3),
         **{f"digits, in SHA of 27 arms, {b[0]} / {b[1]}": (fedex_races, b) for b in BUDGETS},
     },
-    "FedPop, 10 clients of 42": {
-        "digits MLP 64-32-10, (4000, 800)": (fedpop_search, BUDGETS[0]),
-    },
-    "FedTune, 30 candidates each": {
-        "MLP 784-128-10, 10 clients, budget 30": (fedtune_search, 30),
-    },
+    "FedPop, 10 clients of 42": {"digits MLP 64-32-10, (4000, 800)": (fedpop_search, BUDGETS[0])},
+    "FedTune, 30 candidates each": {"MLP 784-128-10, 10 clients, budget 30": (fedtune_search, 30)},
     "choosing a feature map": {
         f"digits, 64 maps of {n:,} features": (feature_search, n) for n in (300, 1000)
     },

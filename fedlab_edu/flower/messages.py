@@ -75,25 +75,22 @@ def read_answer(
     finite = metrics.get("finite")
     require(finite in (0, 1), "finite", finite, "0, 1")
     before, after = (_scores(metrics, name, classes) for name in ("before", "after"))
-    vectors = {"arrays": _vector(content, "arrays", w)}
-    change = {"arrays - w": vectors["arrays"] - w}
-    if "state_delta" in content:
-        change["state_delta"] = vectors["state_delta"] = _vector(content, "state_delta", w)
+    model = _vector(content, "arrays", w)
+    delta = _vector(content, "state_delta", w) if "state_delta" in content else None
     if finite:
         require(all(map(isfinite, after)), "after", after, "finite, as the client is")
-        for name, vector in vectors.items():
-            wrong = int((~vector.isfinite()).sum())
-            require(not wrong, name, f"{wrong} NaN or infinite", "finite, as the client is")
-        for name, vector in change.items():
-            length = float(vector.double().norm())
-            require(length <= largest, f"length of {name}", length, f"{largest} at most")
+        for name, change in (("arrays - w", model - w), ("state_delta", delta)):
+            if change is not None:
+                length = float(change.double().norm())
+                require(isfinite(length), name, length, "finite, as the client is")
+                require(length <= largest, f"length of {name}", length, f"{largest} at most")
     weight = None
     if "weight" in metrics:
         weight = torch.tensor([number(metrics["weight"])], dtype=torch.float64)
         ok = not finite or 0 <= weight < inf
         require(ok, "weight", metrics["weight"], "a finite number of at least 0")
-    model, delta = vectors["arrays"][None], vectors.get("state_delta")
-    update = ClientUpdate(model, model, None, None if delta is None else delta[None], weight)
+    state_delta = None if delta is None else delta[None]
+    update = ClientUpdate(model[None], model[None], None, state_delta, weight)
     return Answer(update, _score(before), _score(after), torch.tensor([bool(finite)]))
 
 

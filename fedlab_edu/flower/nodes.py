@@ -15,6 +15,7 @@ from fedlab_edu.data.clients import Sizes
 from fedlab_edu.validate import require, whole
 
 POLL_SECONDS = 0.2
+_SIZES = ("train", 1), ("val", 0), ("classes", 0), ("d", 1)  # each with the least that it can be
 _UNREACHED = (
     ErrorCode.NODE_UNAVAILABLE,
     ErrorCode.MESSAGE_UNAVAILABLE,
@@ -46,41 +47,27 @@ class Nodes:
     def look(self) -> set[int]:
         """Ask new nodes who they are, read what has come in, and return the nodes online."""
         online = {*self.grid.get_node_ids()}
-        new = online - self.known
-        queries = [Message(RecordDict(), node, "query") for node in sorted(new)]
-        self.known |= online
-        self.asked |= {query: node for node, query in send(self.grid, queries).items()}
+        new, self.known = sorted(online - self.known), self.known | online
+        self.asked |= send(self.grid, [Message(RecordDict(), node, "query") for node in new])
         for reply in pull(self.grid, self.asked):
             node = self.asked.pop(reply.metadata.reply_to_message_id)
             if reply.has_error() and reply.error.code in _UNREACHED:
                 self.known.discard(node)  # ask it again
-            elif reply.has_error():
-                self.faults[node] = str(reply.error.reason)
-            else:
-                try:
-                    self._take(node, reply.content)
-                except ValueError as error:
-                    self.faults[node] = str(error)
-            if node in self.faults:
-                log(WARNING, "node %s is left out: %s", node, self.faults[node])
+                continue
+            try:
+                self._take(node, content_of(reply))
+            except ValueError as error:
+                self.faults[node] = str(error)
+                log(WARNING, "node %s is left out: %s", node, error)
         return online
 
     def _take(self, node: int, content: RecordDict) -> None:
         metrics: Any = content.metric_records.get("metrics", {})
-        client, train, val, classes, d = (
-            whole(name, metrics.get(name), least, most)
-            for name, least, most in (
-                ("client", 0, self.clients - 1),
-                ("train", 1, None),
-                ("val", 0, None),
-                ("classes", 0, None),
-                ("d", 1, None),
-            )
-        )
+        client = whole("client", metrics.get("client"), 0, self.clients - 1)
+        train, val, classes, d = (whole(name, metrics.get(name), low) for name, low in _SIZES)
         config: Any = content.config_records.get("config", {})
-        dtype = str(config.get("dtype"))
-        kind, sizes = (classes, dtype, d), self.announced.get(client, (train, val))
-        ours = self.kind or kind
+        kind = classes, str(config.get("dtype")), d
+        ours, sizes = self.kind or kind, self.announced.get(client, (train, val))
         require(kind == ours, "classes, dtype and d", kind, f"{ours}, those of the first node")
         require((train, val) == sizes, "sizes", (train, val), f"{sizes}, announced before")
         if client in self.of:
@@ -115,11 +102,22 @@ def named(faults: dict[int, str]) -> str:
     return "".join(f"\n  node {node}: {why}" for node, why in faults.items())
 
 
-def send(grid: Grid, messages: list[Message]) -> dict[int, str]:
-    """Send messages to different nodes, and return node -> id of the message."""
+def content_of(reply: Message) -> RecordDict:
+    """Return what a node has answered.
+
+    Raises:
+        ValueError: it has answered with an error.
+    """
+    if reply.has_error():
+        raise ValueError(reply.error.reason)
+    return reply.content
+
+
+def send(grid: Grid, messages: list[Message]) -> dict[str, int]:
+    """Send messages to different nodes, and return id of the message -> node."""
     ids = grid.push_messages(messages) if messages else []
-    sent = zip(messages, ids, strict=True)
-    return {m.metadata.dst_node_id: id_ for m, id_ in sent if id_}
+    sent = zip(ids, messages, strict=True)
+    return {id_: message.metadata.dst_node_id for id_, message in sent if id_}
 
 
 def pull(grid: Grid, ids: Iterable[str]) -> Iterable[Message]:

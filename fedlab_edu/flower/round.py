@@ -13,7 +13,7 @@ from flwr.common.logger import log
 
 from fedlab_edu.data.clients import Sizes
 from fedlab_edu.flower.messages import Answer, method_name, pack, read_answer
-from fedlab_edu.flower.nodes import Nodes, named, replies, send
+from fedlab_edu.flower.nodes import Nodes, content_of, named, replies, send
 from fedlab_edu.rounds.communicate import finish_round
 from fedlab_edu.rounds.draw import draw_work
 from fedlab_edu.rounds.gather import Sums, Tile, Work
@@ -73,22 +73,21 @@ class Rounds:
     def _ask(self, run: Run, work: Work) -> tuple[dict[int, Answer], dict[int, str]]:
         """Return the answers by their place in the round, and the faults by node."""
         seconds, online = self.settings.round_seconds, self.nodes.look()
-        clients = work.client.tolist()
+        clients, counted = work.client.tolist(), _last_rounds(run)
         place = {self.nodes.of[i]: j for j, i in enumerate(clients)}
-        counted = _last_rounds(run)
         how: Any = {"message_type": "train", "ttl": seconds, "group_id": str(run.round + 1)}
         requests = [
             Message(self._request(run, work, j, counted.get(clients[j], -1)), node, **how)
             for node, j in place.items()
             if node in online
         ]
-        ids = send(self.nodes.grid, requests)
-        answers: dict[int, Answer] = {}
-        why = {node: "no answer in time" if node in ids else "not connected" for node in place}
-        node_of = {id_: node for node, id_ in ids.items()}
-        for reply in replies(self.nodes.grid, node_of, seconds):
+        asked, answers = send(self.nodes.grid, requests), dict[int, Answer]()
+        why = dict.fromkeys(place, "not connected") | dict.fromkeys(
+            asked.values(), "no answer in time"
+        )
+        for reply in replies(self.nodes.grid, asked, seconds):
             # an error comes from the SuperLink's own node
-            node = node_of[reply.metadata.reply_to_message_id]
+            node = asked[reply.metadata.reply_to_message_id]
             try:
                 answers[place[node]] = self._read(reply, run, clients[place[node]])
                 del why[node]
@@ -104,25 +103,17 @@ class Rounds:
 
     def _request(self, run: Run, work: Work, j: int, counted: int) -> RecordDict:
         """Return the content of the message to the client at a place in the round."""
-        c = {name: column.item() for name, column in work.c[j].columns.items()}
-        config: Any = {
-            "run": self.name,
-            "seed": work.seeds[j],
-            "round": run.round,
-            "counted": counted,
-            "method": method_name(run.method),
-            **c,
-        }
+        config: Any = {name: column.item() for name, column in work.c[j].columns.items()}
+        config |= {"run": self.name, "seed": work.seeds[j], "round": run.round}
+        config |= {"counted": counted, "method": method_name(run.method)}
         content = RecordDict({"arrays": pack(run.w), "config": ConfigRecord(config)})
         if run.server.h.any():
             content["h"] = pack(run.server.h)
         return content
 
     def _read(self, reply: Message, run: Run, client: int) -> Answer:
-        if reply.has_error():
-            raise ValueError(reply.error.reason)
         n, classes = int(self.sizes.train[client]), self.sizes.classes
-        return read_answer(reply.content, run.w, n, classes, self.settings.largest)
+        return read_answer(content_of(reply), run.w, n, classes, self.settings.largest)
 
     def _finish(self, run: Run, work: Work, answers: dict[int, Answer]) -> Run:
         """Return the run after Agg and the tuner's step, with those who have answered."""

@@ -70,9 +70,7 @@ SETTINGS: Mapping[str, Mapping[str, Setting]] = {
             _few_lines, lambda: char_lstm(hidden=32, depth=1), FEDEX_SHAKESPEARE, 300, 60
         ),
     },
-    "middle": {
-        "mnist": Setting(_mnist, lambda: mlp(784, 32, 10), FEDEX, 200, 40, local=True),
-    },
+    "middle": {"mnist": Setting(_mnist, lambda: mlp(784, 32, 10), FEDEX, 200, 40, local=True)},
     "paper": {
         "shakespeare-iid": Setting(
             lambda seed: _plays(True, seed), char_lstm, FEDEX_SHAKESPEARE, 4000, 800

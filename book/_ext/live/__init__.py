@@ -49,8 +49,7 @@ class Live(SphinxDirective):
 
     required_arguments, has_content = 1, True
     option_spec: ClassVar = dict.fromkeys(
-        ("view", "data", "check", "play", "label", "caption", "name"),
-        directives.unchanged_required,
+        ("view", "data", "check", "play", "label", "caption", "name"), directives.unchanged_required
     )
 
     def run(self) -> list[nodes.Node]:

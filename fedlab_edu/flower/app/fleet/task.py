@@ -7,24 +7,14 @@ import numpy as np
 import torch
 from flwr.app import Context
 
-from fedlab_edu import (
-    Federation,
-    FedEx,
-    LocalHP,
-    digits,
-    linear,
-    mlp,
-)
+from fedlab_edu import Federation, FedEx, LocalHP, digits, linear, mlp
 from fedlab_edu.data import Clients
 from fedlab_edu.methods import FedAdam, FedAvg, Scaffold
 from fedlab_edu.rounds.tuner import Fixed
 
 CHOICES: dict[str, dict[str, Callable[..., Any]]] = {
     "data": {"digits": lambda clients: digits("label", clients=clients)},
-    "model": {
-        "mlp": lambda: mlp(64, 32, 10),
-        "linear": lambda: linear(64, 10),
-    },
+    "model": {"mlp": lambda: mlp(64, 32, 10), "linear": lambda: linear(64, 10)},
     "method": {"fedavg": FedAvg, "fedadam": FedAdam, "scaffold": Scaffold},
     "tuner": {
         "none": lambda: Fixed(LocalHP(lr=0.1, batch=8)),
