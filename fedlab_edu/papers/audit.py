@@ -60,7 +60,7 @@ def _again(experiment: Experiment, dataset: str, scale: str, records: list[Recor
     names = {record["variant"] for record in records}
     first = next(v for v in experiment.variants if v.name in names)
     of = {record["seed"]: record for record in records if record["variant"] == first.name}
-    said, began, stale = [], time.perf_counter(), True
+    said, began, changes = [], time.perf_counter(), list[str]()
     for seed in sorted(of, reverse=True)[:SEEDS]:
         try:
             with TemporaryDirectory() as temporary:
@@ -75,17 +75,15 @@ def _again(experiment: Experiment, dataset: str, scale: str, records: list[Recor
             if name not in _MEASURED and not _equal(then.get(name), value)
         ]
         said.append(": ".join([f"seed {seed}, {first.name}", *changes]))
-        stale = bool(changes)
-        if not stale:
+        if not changes:
             break
     seconds = (time.perf_counter() - began) / len(said)
-    return Audit(file, len(records), stale, "; ".join(said), seconds)
+    return Audit(file, len(records), bool(changes), "; ".join(said), seconds)
 
 
 def _equal(one: object, other: object) -> bool:
     if isinstance(one, float | int) and isinstance(other, float | int):
-        both_nan = isnan(one) and isnan(other)
-        return both_nan or isclose(one, other, rel_tol=0, abs_tol=TOLERANCE)
+        return isclose(one, other, rel_tol=0, abs_tol=TOLERANCE) or (isnan(one) and isnan(other))
     if isinstance(one, list | tuple) and isinstance(other, list | tuple):
         return len(one) == len(other) and all(map(_equal, one, other))
     return one == other

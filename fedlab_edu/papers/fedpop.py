@@ -50,12 +50,10 @@ class Member(Searched):
 
     def search(self, setting: Setting, model: Model, fed: Federation, seed: int) -> FedPop:
         """Start the search."""
-        spaces = setting.spaces
-        if not isinstance(self.method, FedProx) and "mu" in spaces.client.distributions:
-            spaces = spaces._replace(client=spaces.client.without("mu"))
+        spaces = setting.spaces_for(self.method)
+        total, cap, eta, eliminations = self.budget(setting)
         begun = fedpop(
-            model, fed, spaces, setting.total, setting.cap, eta=setting.eta,
-            eliminations=setting.eliminations if self.wrapper == "SHA" else 0,
+            model, fed, spaces, total, cap, eta=eta, eliminations=eliminations,
             G=self.tuner in ("FedPop", "FedPop-G"), L=self.tuner in ("FedPop", "FedPop-L"),
             method=self.method, seed=seed,
         )  # fmt: skip

@@ -23,24 +23,23 @@ def plan(
     of all. It is rough: later rounds have other arms.
     """
     setting, place = experiment.workload(dataset, scale), usable_device(device)
-    seeds, searches = chosen(seeds), list[tuple[int, list[Any]]]()
-    for seed, groups in missing_runs(experiment, dataset, scale, Path(folder), seeds).items():
-        searches += [(seed, variants) for variants, _ in groups]
-    runs, every = sum(len(v) for _, v in searches), len(experiment.variants) * len(seeds)
+    missing = missing_runs(experiment, dataset, scale, Path(folder), seeds := chosen(seeds))
+    searches = [variants for groups in missing.values() for variants, _ in groups]
+    runs, every = sum(map(len, searches)), len(experiment.variants) * len(seeds)
     lines = [
         f"{experiment.name} on {dataset}, {scale}: {setting.summary}",
         f"Missing in {experiment.path(folder, dataset, scale)}: {runs} of {every} runs.",
     ]
     if not isinstance(setting, Setting) or not runs:
         return lines
-    seed = searches[0][0]
+    seed = next(iter(missing))
     model, fed = setting.model(), setting.load(seed, data).to(place)
     took: dict[str, float] = {}
-    for _, variants in searches:
+    for variants in searches:
         if variants[0].name not in took:
             search = setting.begin(variants, model, fed, seed)
             took[variants[0].name] = _seconds(search, model, fed, setting.clients)
-    total = sum(took[variants[0].name] for _, variants in searches)
+    total = sum(took[variants[0].name] for variants in searches)
     lines.append(f"{len(searches)} searches, about {_said(total)} on this machine, one at a time.")
     return lines
 

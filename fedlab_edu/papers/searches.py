@@ -15,7 +15,7 @@ from fedlab_edu.models.model import Model
 from fedlab_edu.papers.curves import TESTS, Watched, is_curve
 from fedlab_edu.papers.experiment import Published, Record, Trial, Workload, no_folder, rates
 from fedlab_edu.papers.report import means
-from fedlab_edu.search.arms import MakeTuner, draw_arms, fixed_tuner, share_configuration
+from fedlab_edu.search.arms import draw_arms, fixed_tuner, share_configuration
 from fedlab_edu.search.baselines import successive_halving
 from fedlab_edu.search.estimate import Estimate
 from fedlab_edu.search.race import Race, Select, race
@@ -60,6 +60,13 @@ class Setting(Workload):
         no_folder(data)
         return self.federation(seed)
 
+    def spaces_for(self, method: Method) -> Spaces:
+        """Return the spaces; mu is tuned for FedProx only."""
+        client: SearchSpace[LocalHP] = self.spaces.client
+        if isinstance(method, FedProx) or "mu" not in client.distributions:
+            return self.spaces
+        return self.spaces._replace(client=client.without("mu"))
+
     @property
     def summary(self) -> str:
         """The rounds in a sentence."""
@@ -101,6 +108,11 @@ class Searched:
     target: Target
     published: Mapping[str, Published] = field(default_factory=dict, kw_only=True)
     curve: bool = field(default=False, kw_only=True)
+
+    def budget(self, setting: Setting) -> tuple[int, int, int, int]:
+        """Return the budget; random search is successive halving without eliminations."""
+        eliminations = setting.eliminations if self.wrapper == "SHA" else 0
+        return setting.total, setting.cap, setting.eta, eliminations
 
     def error(self, record: Record) -> float:
         """Return the test error of the target, in percent."""
@@ -151,18 +163,12 @@ class Tuning(Searched):
 
     def search(self, setting: Setting, model: Model, fed: Federation, seed: int) -> Race:
         """Start the search, with clients drawn with replacement, as in the authors' code."""
-        client: SearchSpace[LocalHP] = setting.spaces.client
-        tuner: MakeTuner = fixed_tuner
-        if not isinstance(self.method, FedProx) and "mu" in client.distributions:
-            client = client.without("mu")
+        spaces, tuner = setting.spaces_for(self.method), fixed_tuner
         if self.fedex is not None:
-            tuner = around(client, **{"k": setting.k, **self.fedex})
-        # random search is successive halving without eliminations
-        eliminations = setting.eliminations if self.wrapper == "SHA" else 0
+            tuner = around(spaces.client, **{"k": setting.k, **self.fedex})
         return successive_halving(
-            model, fed, setting.spaces._replace(client=client), setting.total, setting.cap,
-            setting.eta, eliminations, seed=seed, method=self.method, estimate=self._estimate,
-            tuner=tuner, replacement=True, select=self.select,
+            model, fed, spaces, *self.budget(setting), seed=seed, method=self.method,
+            estimate=self._estimate, tuner=tuner, replacement=True, select=self.select,
         )  # fmt: skip
 
     def measure(self, search: Race, model: Model, fed: Federation) -> Record:

@@ -98,9 +98,8 @@ def select(variant: Maps, k: int, problem: Problem, seed: int, device: str) -> d
     """
     rng, *streams = np.random.default_rng(seed).spawn(1 + len(SEARCHES))
     data, linear, seconds = problem.data, problem.linear, {}
-    clock, place = time.process_time, None
-    if device != "cpu":
-        clock, place = time.perf_counter, device
+    place = None if device == "cpu" else device
+    clock = time.perf_counter if place else time.process_time
 
     def timed(name: str, task: Callable[..., Any], *given: Any, **how: Any) -> Any:
         began = clock()
