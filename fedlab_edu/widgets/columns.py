@@ -4,7 +4,6 @@ import ast
 import re
 import textwrap
 import tokenize
-from collections.abc import Iterator
 from io import StringIO
 
 _BEFORE = {"if", "else", "for", "and", "or", "+", "-", "*", "/"}
@@ -19,22 +18,15 @@ def fit(source: str, columns: int) -> str:
     is too long moves to the line above.
     """
     lines = source.splitlines()
-    if max(map(len, lines), default=0) <= columns:
-        return source
-    docs = {node.lineno: node.end_lineno or node.lineno for node in _docstrings(ast.parse(source))}
+    for place in docstrings(source):
+        lines[place] = reflow(lines[place], columns)
     tokens: dict[int, list[tokenize.TokenInfo]] = {}
-    for token in tokenize.generate_tokens(StringIO(source).readline):
+    for token in tokenize.generate_tokens(StringIO("\n".join(lines)).readline):
         tokens.setdefault(token.start[0], []).append(token)
-    out: list[str] = []
-    number, depth = 1, 0
-    while number <= len(lines):
-        end = docs.get(number, number)
-        if number in docs:
-            out += reflow(lines[number - 1 : end], columns)
-        else:
-            parts, depth = _broken(lines[number - 1], tokens.get(number, []), depth, columns)
-            out += parts
-        number = end + 1
+    out, depth = list[str](), 0
+    for number, line in enumerate(lines, 1):
+        parts, depth = _broken(line, tokens.get(number, []), depth, columns)
+        out += parts
     return "\n".join(out)
 
 
@@ -68,11 +60,20 @@ def reflow(lines: list[str], columns: int) -> list[str]:
     return out
 
 
-def _docstrings(tree: ast.AST) -> Iterator[ast.Expr]:
-    for node in ast.walk(tree):
-        if isinstance(node, ast.FunctionDef | ast.ClassDef) and ast.get_docstring(node):
-            assert isinstance(node.body[0], ast.Expr)
-            yield node.body[0]
+def docstrings(source: str, alone: bool = True) -> list[slice]:
+    """Return the lines of docstrings, the last first.
+
+    Args:
+        alone: also of those that are the whole body of a function or class.
+    """
+    found = [
+        slice(node.body[0].lineno - 1, node.body[0].end_lineno)
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.FunctionDef | ast.ClassDef)
+        and ast.get_docstring(node)
+        and (alone or len(node.body) > 1)
+    ]
+    return sorted(found, key=lambda lines: lines.start, reverse=True)
 
 
 def _margin(line: str) -> int:

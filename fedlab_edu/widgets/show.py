@@ -1,6 +1,5 @@
 """Source listings of the package in a chapter."""
 
-import ast
 import inspect
 from textwrap import dedent
 from typing import Any
@@ -8,7 +7,7 @@ from typing import Any
 from IPython.display import Markdown
 
 from fedlab_edu.validate import require
-from fedlab_edu.widgets.columns import fit
+from fedlab_edu.widgets.columns import docstrings, fit
 
 COLUMNS = 80  # a page's width at 1280 pixels
 
@@ -32,11 +31,7 @@ def show(obj: Any, docstring: bool = True) -> Markdown:
 def _without_docstrings(source: str) -> str:
     """Remove docstrings, except one that is the whole body."""
     lines = source.splitlines()
-    drop: set[int] = set()
-    for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.FunctionDef | ast.ClassDef) and ast.get_docstring(node):
-            first, *rest = node.body
-            if rest:
-                drop.update(range(first.lineno, (first.end_lineno or first.lineno) + 1))
-                drop.update({max(drop) + 1} if not lines[max(drop)].strip() else ())
-    return "\n".join(line for i, line in enumerate(lines, start=1) if i not in drop)
+    for place in docstrings(source, alone=False):
+        end = place.stop + (not lines[place.stop].strip())
+        del lines[place.start : end]
+    return "\n".join(lines)
