@@ -15,7 +15,7 @@ from fedlab_edu.models.model import Model
 from fedlab_edu.papers.curves import TESTS, Watched, is_curve
 from fedlab_edu.papers.experiment import Published, Record, Trial, Workload, no_folder, rates
 from fedlab_edu.papers.report import means
-from fedlab_edu.search.arms import draw_arms, fixed_tuner, share_configuration
+from fedlab_edu.search.arms import MakeTuner, draw_arms, fixed_tuner, share_configuration
 from fedlab_edu.search.baselines import successive_halving
 from fedlab_edu.search.estimate import Estimate
 from fedlab_edu.search.race import Race, Select, race
@@ -163,7 +163,8 @@ class Tuning(Searched):
 
     def search(self, setting: Setting, model: Model, fed: Federation, seed: int) -> Race:
         """Start the search, with clients drawn with replacement, as in the authors' code."""
-        spaces, tuner = setting.spaces_for(self.method), fixed_tuner
+        spaces = setting.spaces_for(self.method)
+        tuner: MakeTuner = fixed_tuner
         if self.fedex is not None:
             tuner = around(spaces.client, **{"k": setting.k, **self.fedex})
         return successive_halving(
