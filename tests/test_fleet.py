@@ -88,7 +88,7 @@ def more(content: RecordDict) -> None:
 
 
 LIES = {
-    "NaN weights": (with_w(np.full(MODEL.d, nan)), "arrays - w is nan; allowed: finite, as the client is"),
+    "NaN weights": (with_w(np.full(MODEL.d, nan)), "arrays - w is nan; allowed: finite, as"),
     "one weight": (with_w(np.ones(1)), r"dtype and shape of arrays is \('torch.float64', \(1,\)\)"),
     "a matrix": (with_w(np.ones((2, MODEL.d))), "dtype and shape of arrays"),
     "float32": (with_w(np.ones(MODEL.d, dtype=np.float32)), "'torch.float32'"),
