@@ -14,7 +14,7 @@ _ODD = re.compile(
     r"\ufeff\ufffe\uffff]"
 )
 # Some services take "::name" at the beginning of a line for a command, and "##[name]" anywhere.
-_COMMAND = re.compile(r"(?m)^(\s*:)(?=:)|(##)(?=\[)")
+_COMMAND = re.compile(r"(?m)^([^\S\n]*:)(?=:)|(##)(?=\[)")
 _FORMULA = "=+-@|%\uff1d\uff0b\uff0d\uff20"  # the last four are the wide ones
 # Marks, what begins a list, and what some readers make a link of.
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]()#|~$&<>@!]|^[-+]|(?<=www)\.|:(?=//)|(?<=^\d)[.)])")

@@ -217,7 +217,7 @@ def build_none(out: Path) -> dict[str, tuple[Path, str]]:
             file("no.zip", b"hello"),
             "is no zip file, whatever its name says: hand in your file",
         ),
-        "password": (file("locked.zip", bytes(locked)), "a zip with a password"),
+        "password": (file("locked.zip", bytes(locked)), "'locked.zip' is a zip with a password"),
         "damaged": (file("bad.zip", good.replace(b"hw.py", b"hv.py", 1)), "is damaged"),
         "tar links": (
             tarred(

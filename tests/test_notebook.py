@@ -228,6 +228,14 @@ def test_a_stored_script_is_left_in_the_notebook() -> None:
     assert "script" not in convert(json.dumps({"cells": [stored]})).source
 
 
+def test_blank_lines_and_blanks_are_looked_through_in_one_pass() -> None:
+    """In the square of their number these would take minutes."""
+    blank = "\n" * 1_000_000 + "def fedavg(s): ..."
+    broken = "a?" + " " * 1_000_000 + "x ="
+    module = convert(cells(("markdown", blank), broken, GOOD), ["fedavg"])
+    assert values(module)["fedavg"]([3]) == 3  # type: ignore[operator]
+
+
 # --- how lines and statements are cut out ---------------------------------------------------------
 
 

@@ -34,6 +34,7 @@ _JUNK = re.compile(
 
 LESS = ": leave out data and outputs"
 ALONE = "pack your own file alone"
+LOCKED = "a zip with a password: hand it in without"
 BROKEN_OFF = "did the upload break off? Hand it in again"
 
 Read = Callable[[], bytes]
@@ -138,11 +139,15 @@ def _zip(data: bytes) -> list[_Entry]:
     except Exception:  # a hostile file makes the library raise whatever there is
         raise Unusable(f"is not a readable zip file: {BROKEN_OFF}") from None
 
+    files = [entry for entry in entries if not entry.is_dir()]
+    if files and all(entry.flag_bits & 1 for entry in files):
+        raise Unusable(f"is {LOCKED}")
+
     def odd(entry: zipfile.ZipInfo) -> str:
         if stat.S_ISLNK(entry.external_attr >> 16):
             return "a link"
         if entry.flag_bits & 1:
-            return "in a zip with a password: hand it in without"
+            return f"in {LOCKED}"
         plain = entry.compress_type in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
         return "" if plain or entry.is_dir() else "packed in a way that is not read"
 

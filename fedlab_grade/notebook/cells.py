@@ -22,7 +22,7 @@ _KNOWN = (
 # With an indent; nothing is given back once it is taken.
 FOR_JUPYTER = rf"^[ \t]*+(?:\w++ *+= *+)?(?:get_ipython\(\)\.|%%?(?:{_KNOWN})\b|![A-Za-z])"
 
-_MAGIC = re.compile(r"^\s*(?:%{1,2}[^\W\d]|[!?])|^\s*%?[\w.]+\?{1,2}\s*;?\s*$")
+_MAGIC = re.compile(r"^\s*(?:%{1,2}[^\W\d]|[!?])|^\s*%?[\w.]+\?{1,2}\s*+;?\s*$")
 _ASSIGNED = re.compile(r"^(\s*\w+\s*=\s*)(?:[%!]|get_ipython\(\)\.)")
 _WRITES = re.compile(r"\s*%%(?:writefile|file)\s+(?:-a\s+|--append\s+)?(.*)")
 _OPENS = re.compile(r"\\.|\"{3}|'{3}|[\"'#()\[\]{}]")  # a string, a comment or a bracket; or closes

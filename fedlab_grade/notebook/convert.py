@@ -60,7 +60,9 @@ def _convert(text: str, names: Collection[str], files: Collection[str]) -> Modul
     broken: dict[str, str] = {}  # name -> what is wrong with its cell
     for number, (kind, source) in enumerate(cells_of(text), start=1):
         if kind != "code":
-            found = (n for n in names if re.search(rf"^\s*(def|class) {n}\b", source, re.MULTILINE))
+            found = (
+                n for n in names if re.search(rf"^[ \t]*(def|class) {n}\b", source, re.MULTILINE)
+            )
             outside |= {name: OUTSIDE.format(number, name, kind or "nameless") for name in found}
             continue
         code, file = python_of(source, files)
