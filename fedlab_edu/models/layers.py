@@ -148,12 +148,13 @@ def mix(seed: Int64[Tensor, "..."], counter: Int64[Tensor, "..."] | int) -> Int6
 
     Source: Steele, Lea and Flood (2014), SplitMix, with the constants of Stafford's variant 13.
     """
-    z = torch.add(seed, counter + 1, alpha=_GAMMA)  # int64 wraps around
-    z = (z ^ _shifted(z, 30)) * _FIRST
-    z = (z ^ _shifted(z, 27)) * _SECOND
-    return z ^ _shifted(z, 31)
+    # int64 wraps around; in place, because memory takes longer than arithmetic
+    z = torch.add(seed, counter + 1, alpha=_GAMMA)
+    z.bitwise_xor_(_shifted(z, 30)).mul_(_FIRST)
+    z.bitwise_xor_(_shifted(z, 27)).mul_(_SECOND)
+    return z.bitwise_xor_(_shifted(z, 31))
 
 
 def _shifted(z: Tensor, bits: int) -> Tensor:
     """Shift right, moving in zeros where ``>>`` repeats the sign."""
-    return (z >> bits) & (2 ** (64 - bits) - 1)
+    return (z >> bits).bitwise_and_(2 ** (64 - bits) - 1)

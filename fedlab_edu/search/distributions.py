@@ -56,25 +56,27 @@ class Uniform:
         a, b = self._ends
         return self._value(a + (b - a) * as_float64(u))
 
-    def perturb(self, value: Tensor, eps: float, u: Tensor) -> Tensor:
+    def perturb(self, value: Tensor, eps: float, u: Tensor, name: str = "value") -> Tensor:
         """Draw from the interval of half width ``(b - a) eps`` around a value, then clip.
 
         [a, b] is the range of the coordinate. With eps = 0 the value does not change.
         """
         share("eps", eps)
-        value, u, (a, b) = self.check(value), as_float64(u), self._ends
+        value, u, (a, b) = self.check(value, name), as_float64(u), self._ends
         if eps == 0:
             return value.expand(torch.broadcast_shapes(value.shape, u.shape)).clone()
         return self._value((self._coordinate(value) + (b - a) * eps * (2 * u - 1)).clamp(a, b))
 
-    def evo(self, value: Tensor, eps: float, p_re: float, u: Draws) -> Tensor:
+    def evo(
+        self, value: Tensor, eps: float, p_re: float, u: Draws, name: str = "value"
+    ) -> Tensor:
         """Draw afresh with probability p_re, else `perturb`; u (3, ...) holds coin, draw, move.
 
         Source: Chen et al. (2023), eq. (3).
         """
         share("p_re", p_re)
         coin, draw, move = map(as_float64, u)
-        near, fresh = self.perturb(value, eps, move), coin < p_re
+        near, fresh = self.perturb(value, eps, move, name), coin < p_re
         return torch.where(fresh, self.from_unit(draw), near) if fresh.any() else near
 
     def support(self, value: float, eps: float) -> Support:
@@ -101,7 +103,7 @@ class Uniform:
         """Return the value as a tensor; raise a ValueError with its name if it is out of range."""
         value = as_float64(value)
         low, high = self._range
-        if not ((low <= value) & (value <= high)).all():
+        if not torch.equal(value, value.clamp(low, high)):  # NaN, too
             require(False, name, value, f"from {low:.12g} to {high:.12g}")
         return value
 
@@ -162,6 +164,10 @@ class Choice:
         require(ok, "options", given, "finite numbers, at least one, none twice")
         object.__setattr__(self, "options", options)
 
+    @cached_property
+    def _values(self) -> Tensor:
+        return as_float64(self.options)
+
     def from_unit(self, u: Tensor) -> Tensor:
         """Return the option at u in [0, 1], cut into n parts of equal length."""
         return self._at((as_float64(u) * len(self.options)).long())
@@ -171,14 +177,16 @@ class Choice:
         moves = window(len(self.options), eps, self.as_printed)
         return self._at(self.check(value) + moves[0] + (as_float64(u) * len(moves)).long())
 
-    def evo(self, value: Tensor, eps: float, p_re: float, u: Draws) -> Tensor:
+    def evo(
+        self, value: Tensor, eps: float, p_re: float, u: Draws, name: str = "value"
+    ) -> Tensor:
         """Draw afresh with probability p_re, else move by -s, 0 or s places, each equally likely.
 
         s is ``max(1, round((n-1) eps))``, and the place is clipped. For u see `Uniform.evo`.
         """
         share("p_re", p_re)
         (coin, draw, move), n = map(as_float64, u), len(self.options)
-        moved = self.check(value) + stride(n, eps, self.as_printed) * ((move * 3).long() - 1)
+        moved = self.check(value, name) + stride(n, eps, self.as_printed) * ((move * 3).long() - 1)
         return self._at(torch.where(coin < p_re, (draw * n).long(), moved))
 
     def pmf(self, value: float, eps: float) -> dict[float, float]:
@@ -203,13 +211,13 @@ class Choice:
 
     def check(self, value: Any, name: str = "value") -> Tensor:
         """Return the place of a value; raise a ValueError with its name if it is not an option."""
-        same = as_float64(value)[..., None] == as_float64(self.options)
+        same = as_float64(value)[..., None] == self._values
         if not same.any(-1).all():
             require(False, name, value, f"one of {list(self.options)}")
         return same.long().argmax(-1)
 
     def _at(self, place: Tensor) -> Tensor:
-        return as_float64(self.options)[place.clamp(0, len(self.options) - 1)]
+        return self._values[place.clamp(0, len(self.options) - 1)]
 
 
 def Integer(low: int, high: int, as_printed: bool = False) -> Choice:

@@ -42,8 +42,7 @@ def evolve(
     u = torch.cat([u[:1, :, :1].expand_as(u[:1]), u[1:]]) if coin == "vector" else u
     draws = zip(*(part.unbind(1) for part in u), strict=True)
     for (name, distribution), drawn in zip(space.distributions.items(), draws, strict=True):
-        distribution.check(columns[name], name)
-        columns[name] = distribution.evo(columns[name], eps, p_re, drawn)
+        columns[name] = distribution.evo(columns[name], eps, p_re, drawn, name)
     return rows.with_columns(columns)
 
 
