@@ -67,9 +67,7 @@ class Uniform:
             return value.expand(torch.broadcast_shapes(value.shape, u.shape)).clone()
         return self._value((self._coordinate(value) + (b - a) * eps * (2 * u - 1)).clamp(a, b))
 
-    def evo(
-        self, value: Tensor, eps: float, p_re: float, u: Draws, name: str = "value"
-    ) -> Tensor:
+    def evo(self, value: Tensor, eps: float, p_re: float, u: Draws, name: str = "value") -> Tensor:
         """Draw afresh with probability p_re, else `perturb`; u (3, ...) holds coin, draw, move.
 
         Source: Chen et al. (2023), eq. (3).
@@ -177,9 +175,7 @@ class Choice:
         moves = window(len(self.options), eps, self.as_printed)
         return self._at(self.check(value) + moves[0] + (as_float64(u) * len(moves)).long())
 
-    def evo(
-        self, value: Tensor, eps: float, p_re: float, u: Draws, name: str = "value"
-    ) -> Tensor:
+    def evo(self, value: Tensor, eps: float, p_re: float, u: Draws, name: str = "value") -> Tensor:
         """Draw afresh with probability p_re, else move by -s, 0 or s places, each equally likely.
 
         s is ``max(1, round((n-1) eps))``, and the place is clipped. For u see `Uniform.evo`.
