@@ -59,7 +59,7 @@ WHOLE: dict[str, tuple[bytes, str, str]] = {
     "conflict_markers": (f"{RIGHT}\n<<<<<<< HEAD\nX = 1\n".encode(), ALL, "line"),
     "magic_in_a_module": (f"{RIGHT}\n%matplotlib inline\n".encode(), ALL, "Jupyter"),
 }
-if BRIEF:
+if BRIEF:  # time, too, is kept alike
     WHOLE = {"right": WHOLE["right"]}
 FULL = "wrote too .*large"  # no small disk of its own: the keeper sees what is written
 SAID_TO_ANOTHER_USER = {
@@ -92,6 +92,7 @@ def sources() -> Iterator[tuple[str, bytes]]:
 
 NAMES = [*FILES, *WHOLE]
 LATE = {name for name in NAMES if TIME_IS_UP in expected(name)[1]}
+NAMES = [name for name in NAMES if not BRIEF or name not in LATE]
 
 
 def attacks_q1(name: str) -> bool:
@@ -111,7 +112,7 @@ TESTS = (
     "test_halving",
     "test_dirichlet",
 )
-QUICK_TESTS = (*TESTS[: 1 if BRIEF else 2], TESTS[-1])
+QUICK_TESTS = ("test_fedavg_weights", "test_dirichlet")
 LIMITS = Limits(call=60.0, total=300.0, memory=512, asked=2000)
 SAYS_USER = f"{RIGHT}\nimport os\nprint('user', os.getuid())\n".encode()
 
@@ -148,12 +149,12 @@ def grade(names: Collection[str], tests: Collection[str], folder: Path) -> Grade
 def graded(tmp_path_factory: pytest.TempPathFactory, quick: bool) -> Graded:
     """Grade all attacks, by graders that run side by side."""
     need(WAY)
-    names = set(NAMES)
-    jobs: list[tuple[set[str], Collection[str]]] = [(LATE, TESTS)]
+    names = set(NAMES) - LATE
+    jobs: list[tuple[set[str], Collection[str]]] = [] if BRIEF else [(LATE, TESTS)]
     if quick:
-        jobs += [(QUICK, QUICK_TESTS), (names - QUICK - LATE, TESTS)][: 1 if BRIEF else 2]
+        jobs += [(QUICK, QUICK_TESTS), (names - QUICK, TESTS)][: 1 if BRIEF else 2]
     else:
-        jobs.append((names - LATE, TESTS))
+        jobs.append((names, TESTS))
     folders = [tmp_path_factory.mktemp("toy") for _ in jobs]  # closed to others
     with ThreadPoolExecutor() as pool:
         parts = [

@@ -70,7 +70,8 @@ def where_all_users_can_read_python() -> list[str]:
     return command
 
 
-def test_another_user_holds_all_attacks() -> None:
+@pytest.mark.parametrize("way", ["uid-brief", pytest.param("uid", marks=pytest.mark.nightly)])
+def test_another_user_holds_all_attacks(way: str) -> None:
     if sys.platform != "linux" or os.getuid() != 0:
         pytest.skip("only root on Linux can become another user")
     start = where_all_users_can_read_python()
@@ -78,7 +79,7 @@ def test_another_user_holds_all_attacks() -> None:
         reason = "other users cannot read Python, and bubblewrap is not installed to show it"
         pytest.fail(reason) if os.environ.get("CI") else pytest.skip(reason)
     tests = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
-    environment = os.environ | {"FEDLAB_EDU_TEST_WAY": "uid-brief", "CI": "1"}
+    environment = os.environ | {"FEDLAB_EDU_TEST_WAY": way, "CI": "1"}
     environment["PYTHONDONTWRITEBYTECODE"] = "1"
     command = [*start, *tests, "tests/test_attacks.py"]
     done = subprocess.run(

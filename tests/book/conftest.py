@@ -222,7 +222,13 @@ def pytest_collection_modifyitems(items):
     items[:] = [item for _, those in groups for item in sorted(those, key=place)]
 
 
-def pages(holding="", among=tuple(SOURCES), nightly=()):
+# Pages in folders are made alike, and so are the companions of chapters: one of each kind is opened
+# by day, and by night all of them.
+ALIKE = {name for name in SOURCES if "/" in name or name.endswith("_more")}
+ALIKE -= {"algorithms/fedex", "reference/training", "ch04_more"}
+
+
+def pages(holding="", among=tuple(SOURCES), nightly=ALIKE):
     """A test for each of these pages whose source holds the text."""
     names = [
         pytest.param(name, marks=[pytest.mark.nightly] if name in nightly else [])

@@ -157,7 +157,7 @@ def walk(request, tmp_path_factory):
         yield walk
 
 
-@pytest.mark.parametrize("place", ["server", "disk"])
+@pytest.mark.parametrize("place", ["disk", pytest.param("server", marks=pytest.mark.nightly)])
 def test_a_cell_computes_is_reset_and_stopped_as_in_chromium(walk, site, place):
     base = site if place == "server" else HTML.as_uri()
     texts = [

@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import Page, TimeoutError, expect
 
 from tests.book.cells import after, drawn, run, runs
-from tests.book.conftest import HTML, ROOT, SETTLE, SOURCES, go, pages, visit
+from tests.book.conftest import ALIKE, HTML, ROOT, SETTLE, SOURCES, go, pages, visit
 from tests.test_live import MISTAKES, SOLUTIONS
 
 pytestmark = pytest.mark.book
@@ -25,7 +25,7 @@ def test_no_request_leaves_the_folder_and_nothing_fails(scheme):
     assert seen.errors == []
 
 
-# Pages of one kind are made alike: one of each is looked at from a server, and by night all.
+# One page of each kind is looked at from a server, and by night all.
 KINDS = {
     "index", "ch04_fedex", "ch04_more", "algorithms/fedex", "reference/training", "playground",
 }  # fmt: skip
@@ -117,13 +117,12 @@ def faults(page: Page) -> list[str]:
     return page.evaluate(FAULTS, "html")
 
 
-# Pages in folders are made alike, and so are the companions of chapters: one of each kind is looked
-# at, and by night all of them.
-ALIKE = {name for name in SOURCES if "/" in name or name.endswith("_more")}
-ALIKE -= {"algorithms/fedex", "reference/training", "ch01_more"}
+# Chapters are made alike, too.
+PATHS = {name for name in SOURCES if re.match(r"ch\d\d_", name)}
+PATHS -= {"ch04_fedex", "ch04_more", "ch10_tables"}
 
 
-@pages(nightly=ALIKE)
+@pages(nightly=ALIKE | PATHS)
 def test_axe_finds_nothing_on_a_phone_in_the_dark_with_folds_open(phone):
     assert faults(phone) == []
 
@@ -376,7 +375,7 @@ def plain(browser):
     page.close()
 
 
-@CELLS
+@pages(holding="```{live} ", nightly=ALIKE | PATHS)
 def test_without_javascript_a_page_shows_code_and_picture(plain, site, name):
     plain.goto(f"{site}/{name}.html")
     shown = plain.locator(".live-cell").evaluate_all(
@@ -387,7 +386,7 @@ def test_without_javascript_a_page_shows_code_and_picture(plain, site, name):
     assert all(cell and all(cell) for cell in shown)
 
 
-@pages(holding=":check:")
+@pages(holding=":check:", nightly=PATHS)
 def test_a_warm_up_tells_right_from_wrong_in_the_page(light, name):
     cell = light.locator(".live-cell:not(:has(.live-picture svg))")
     (question,) = re.findall(r"live.warmup.(\w+)", SOURCES[name])

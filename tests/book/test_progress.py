@@ -57,7 +57,10 @@ def test_formulas_in_answers_are_typeset(window, site):
     expect(said.filter(has_text="$c$")).to_have_count(0)
 
 
-@pytest.mark.parametrize("place", ["served", "from the folder"])
+SERVED = pytest.param("served", marks=pytest.mark.nightly)
+
+
+@pytest.mark.parametrize("place", ["from the folder", SERVED])
 def test_a_first_guess_is_kept_shown_again_and_forgotten_on_request(window, site, place):
     site = site if place == "served" else f"file://{HTML}"
     page = go(window, f"{site}/{PAGE}.html").page
@@ -87,10 +90,10 @@ def test_a_first_guess_is_kept_shown_again_and_forgotten_on_request(window, site
     expect(page.locator(".fedlab-quiz :checked")).to_have_count(0)
 
 
-@pytest.mark.parametrize("right", [False, True])
-def test_a_warm_up_counts_when_all_its_checks_hold(window, site, right):
-    cell = go(window, f"{site}/{PAGE}.html").page.locator(".live-cell").last
-    if right:
-        cell.get_by_role("textbox").fill(SOLUTIONS["answered"])
-    run(cell, "Check")
-    assert score(window, site).endswith(f"{int(right)} of {WARM_UPS} warm-ups done.")
+def test_a_warm_up_counts_when_all_its_checks_hold(window, site):
+    for right in (False, True):
+        cell = go(window, f"{site}/{PAGE}.html").page.locator(".live-cell").last
+        if right:
+            cell.get_by_role("textbox").fill(SOLUTIONS["answered"])
+        run(cell, "Check")
+        assert score(window, site).endswith(f"{int(right)} of {WARM_UPS} warm-ups done.")
