@@ -9,7 +9,6 @@ import inspect
 import re
 import sys
 from functools import cache
-from importlib.util import find_spec
 from operator import attrgetter
 from pathlib import Path
 from typing import Annotated, Any, get_origin
@@ -17,7 +16,6 @@ from typing import Annotated, Any, get_origin
 from docutils import nodes
 from docutils.statemachine import StringList
 from sphinx.application import Sphinx
-from sphinx.config import Config
 from sphinx.util.docutils import SphinxDirective
 
 import fedlab_edu
@@ -113,15 +111,8 @@ def _scopes(module: str) -> list[Any]:
     return [sys.modules[module], *beside, fedlab_edu]
 
 
-def stand_in(app: Sphinx, config: Config) -> None:
-    """Let autodoc read the modules that import Flower where Flower is not installed."""
-    if find_spec("flwr") is None:
-        config.autodoc_mock_imports = ["flwr"]
-
-
 def setup(app: Sphinx) -> dict[str, bool]:
     app.add_directive("room", Room)
-    app.connect("config-inited", stand_in)
     app.connect("autodoc-skip-member", skip)
     app.connect("autodoc-process-signature", plain)
     app.connect("autodoc-process-docstring", escape, priority=100)
