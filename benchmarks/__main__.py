@@ -44,7 +44,7 @@ from typing import Any
 
 import torch
 
-from benchmarks import grading, memory, oco, rounds, scale, searches, shares, speed
+from benchmarks import grading, oco, rounds, scale, searches, shares, speed
 from benchmarks.workloads import workloads
 from fedlab_edu.tensors import usable_device
 
@@ -74,7 +74,7 @@ def tables(device: torch.device, repeats: int) -> list[tuple[str, dict[str, Any]
     """
     on_cpu: list[tuple[str, dict[str, Any], Measure]] = [
         (rounds.TITLE, rounds.SETTINGS, lambda make: rounds.measured(make())),
-        (scale.TITLE, scale.SIZES, scale.measured),
+        (scale.TITLE, scale.SIZES, lambda n: scale.in_a_small_process(scale.rounds, n[0](n[1]))),
         (shares.TITLE, shares.CASES, shares.measured),
     ]
     fast = {f"{name}, TF32": make for name, make in workloads().items() if "10 clients" in name}
@@ -86,8 +86,8 @@ def tables(device: torch.device, repeats: int) -> list[tuple[str, dict[str, Any]
             (title, rows, lambda row: row[0](row[1], device))
             for title, rows in searches.TABLES.items()
         ),
-        (oco.TITLE, oco.RUNS, oco.measured),
-        (memory.TITLE, ROUNDS, lambda clients: memory.peak_memory(clients, str(device))),
+        (oco.TITLE, oco.RUNS, lambda size: scale.in_a_small_process(oco.theorem, *size)),
+        (scale.MEMORY, ROUNDS, lambda n: scale.in_a_small_process(scale.memory, n, str(device))),
         (grading.TITLE, grading.CLASSES, grading.graded),
     ]
 

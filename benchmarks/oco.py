@@ -1,12 +1,11 @@
 """Theorem 4.1 at the size at which its bound begins to say something: many seeds of many tasks."""
 
-import multiprocessing
 from time import perf_counter
 from typing import Any
 
 import torch
 
-from benchmarks.memory import MIB, most
+from benchmarks.scale import most
 from fedlab_edu.oco.bandit import bandit_eg
 from fedlab_edu.oco.bounds import bandit_eta, bound, grid_size, step_grid
 from fedlab_edu.oco.losses import Constants
@@ -21,12 +20,6 @@ RUNS = {
 }
 V, NOISE = 0.1, 0.9  # so that all data are in the unit ball
 CONSTANTS = Constants(D=2.0, G=2.0, b=2.0)
-
-
-def measured(size: tuple[int, int, int]) -> dict[str, Any]:
-    """Measure seeds of tau tasks of m losses, in a small process of its own."""
-    with multiprocessing.get_context("forkserver").Pool(1) as pool:
-        return pool.apply(theorem, size)
 
 
 def theorem(seeds: int, tau: int, m: int) -> dict[str, Any]:
@@ -50,7 +43,7 @@ def theorem(seeds: int, tau: int, m: int) -> dict[str, Any]:
     best = table.regret.mean(1).amin(1).mean().item()
     bounds = [bound(*CONSTANTS, m, tau, v, steps) for v in similarity(table.optimum).tolist()]
     return {
-        "time (s)": perf_counter() - began, "memory (MiB)": most("cpu") / MIB,
+        "time (s)": perf_counter() - began, "memory (MiB)": most(),
         "regret": regret.mean.item(), "its error": regret.error.item(), "best step": best,
         "bound": sum(bounds) / seeds,
     }  # fmt: skip

@@ -1,6 +1,8 @@
 """Rounds of many clients: seconds of a client's step, and memory, each in a process of its own."""
 
 import multiprocessing
+import resource
+import sys
 from collections.abc import Callable
 from statistics import median
 from time import perf_counter
@@ -8,12 +10,11 @@ from typing import Any
 
 import torch
 
-from benchmarks.memory import MIB, most
 from benchmarks.workloads import GREY, noise
-from fedlab_edu import Federation, LocalHP, communicate, mlp, start
+from fedlab_edu import Federation, LocalHP, communicate, lenet5, mlp, start
 
-TITLE = "rounds of many clients, MLP"
-BATCH = 32
+TITLE, MEMORY = "rounds of many clients, MLP", "memory of a round, MiB"
+BATCH, MIB = 32, 1 << 20
 
 
 def even(clients: int) -> list[int]:
@@ -38,11 +39,18 @@ SIZES: dict[str, tuple[Callable[[int], list[int]], int]] = {
 }
 
 
-def measured(size: tuple[Callable[[int], list[int]], int]) -> dict[str, Any]:
-    """In a process that begins as a fork of a small one, see `benchmarks.memory`."""
-    sizes, clients = size
+def in_a_small_process(work: Callable[..., dict[str, Any]], *arguments: Any) -> dict[str, Any]:
+    """Run it in a fork of a small process: a spawned one begins with the peak of its parent."""
     with multiprocessing.get_context("forkserver").Pool(1) as pool:
-        return pool.apply(rounds, (sizes(clients),))
+        return pool.apply(work, arguments)
+
+
+def most(device: str = "cpu") -> float:
+    """The most MiB that this process, or its tensors on a GPU, have held so far."""
+    if device != "cpu":
+        return torch.cuda.max_memory_allocated(device) / MIB
+    unit = 1 if sys.platform == "darwin" else 1024
+    return unit * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / MIB
 
 
 def rounds(sizes: list[int], repeats: int = 3) -> dict[str, Any]:
@@ -53,7 +61,7 @@ def rounds(sizes: list[int], repeats: int = 3) -> dict[str, Any]:
     train, val = noise(shape, 10, sizes), noise(shape, 10, [1] * len(sizes))
     names = tuple(map(str, range(len(sizes))))
     fed = Federation(train, val, val, names, 10)
-    run, before, times = start(model, fed, LocalHP(lr=0.05, batch=BATCH)), most("cpu"), []
+    run, before, times = start(model, fed, LocalHP(lr=0.05, batch=BATCH)), most(), []
     for _ in range(repeats):
         begin = perf_counter()
         run = communicate(run, model, fed, len(fed))
@@ -61,5 +69,19 @@ def rounds(sizes: list[int], repeats: int = 3) -> dict[str, Any]:
     steps = sum(-(-n // BATCH) for n in sizes)
     return {
         "examples": sum(sizes), "steps": steps, "round (s)": median(times),
-        "a step (us)": 1e6 * median(times) / steps, "adds (MiB)": (most("cpu") - before) / MIB,
+        "a step (us)": 1e6 * median(times) / steps, "adds (MiB)": most() - before,
+    }  # fmt: skip
+
+
+def memory(clients: int, device: str) -> dict[str, Any]:
+    """The memory of one round of LeNet-5 clients with 64 images each."""
+    model = lenet5()
+    train, test = noise(GREY, 10, [64] * clients), noise(GREY, 10, [1] * clients)
+    fed = Federation(train, test, test, tuple(map(str, range(clients))), 10).to(device)
+    run = start(model, fed, LocalHP(lr=0.05, batch=BATCH))
+    before = most(device)
+    communicate(run, model, fed, clients)
+    added = most(device) - before
+    return {
+        "before": before, "round adds": added, "a client": added / clients, "in all": before + added
     }  # fmt: skip

@@ -10,7 +10,6 @@ import torch
 
 from benchmarks import rounds, scale, shares
 from benchmarks.__main__ import main, tables
-from benchmarks.memory import peak_memory
 from benchmarks.peers import B, N
 from benchmarks.peers import __main__ as peers
 from benchmarks.peers.with_torch import SETTING, problem
@@ -140,7 +139,7 @@ def test_numbers_of_threads_are_tried_and_put_back() -> None:
 @pytest.mark.processes
 def test_a_round_s_memory_holds_its_models_and_a_small_process_no_parent_s_peak() -> None:
     ballast = torch.ones(100 << 20)  # 400 MiB in this process
-    seen = peak_memory(40, "cpu")
+    seen = scale.in_a_small_process(scale.memory, 40, "cpu")
     del ballast
     assert seen["round adds"] > 40 * lenet5().d * 4 / 2**20
     assert seen["in all"] < 500
