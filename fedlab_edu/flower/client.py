@@ -1,18 +1,21 @@
-"""The app of a node: Loc on the data of its own client."""
+"""The app of a node: Loc on the data of its own client, whose state stays here."""
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import torch
-from flwr.app import ConfigRecord, Context, Message, MetricRecord, RecordDict
+from flwr.app import Array, ArrayRecord, ConfigRecord, Context, Message, MetricRecord, RecordDict
 from flwr.clientapp import ClientApp
 from flwr.clientapp.typing import Mod
+from jaxtyping import Float
+from torch import Tensor
 
 from fedlab_edu.data.clients import Federation
 from fedlab_edu.flower.messages import method_name, pack, unpack
-from fedlab_edu.flower.states import load_state, store_state
 from fedlab_edu.methods import ClientInput, FedAvg, Method
 from fedlab_edu.models.model import Model
+from fedlab_edu.rounds.checkpoint import read, write
 from fedlab_edu.rounds.gather import is_finite
 from fedlab_edu.rounds.run import check_types
 from fedlab_edu.training.hparams import LocalHP
@@ -119,3 +122,48 @@ def _train(
     if update.state_delta is not None:
         answer["state_delta"] = pack(update.state_delta[0])
     return answer
+
+
+# A node keeps two states, of before and after its last round. The server names the last round of
+# this client that counted; if the client was late, or the server was killed, it is the one before.
+
+
+def load_state(context: Context, config: Any) -> Float[Tensor, " d"]:
+    """Return the client state after the client's last round that counted.
+
+    Raises:
+        ValueError: the node has no such state, or its file is damaged.
+    """
+    path, round_, here = _path(context, config), str(config["counted"]), dict[str, Tensor]()
+    if path is not None and path.exists():
+        allowed = "a client state that this package has written, undamaged"
+        here = read(path.read_bytes(), path, (), allowed, "nothing")
+    elif path is None and "states" in context.state.array_records:
+        here = dict(context.state.array_records["states"].to_torch_state_dict())
+    seen, allowed = [*here], f"of round {round_}, the last of this client that counted"
+    require(round_ in here, "rounds of the client states on this node", seen, allowed)
+    return here[round_]
+
+
+def store_state(
+    context: Context, config: Any, before: Float[Tensor, " d"], after: Float[Tensor, " d"]
+) -> None:
+    """Keep the state with which a client began a round, and the one at its end."""
+    begun, done = str(config.get("counted", -1)), str(config.get("round", 0))
+    states, path = {begun: before.cpu(), done: after.cpu()}, _path(context, config)
+    if path is None:
+        arrays = {name: Array(state.numpy()) for name, state in states.items()}
+        context.state["states"] = ArrayRecord(arrays)
+    else:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write(states, path)
+
+
+def _path(context: Context, config: Any) -> Path | None:
+    """Return the file of a run's client state on this node, or None to keep it in memory."""
+    folder = context.node_config.get("state-folder")
+    if folder is None:
+        return None
+    client, run = context.node_config.get("partition-id"), config.get("run", "run")
+    require(str(run).isalnum(), "run", run, "letters and digits: it becomes part of a file's name")
+    return Path(str(folder)) / f"client-{client}-{run}.pt"
