@@ -34,23 +34,19 @@ def test_the_first_use_is_linked_but_not_in_titles_code_and_links():
     page += nodes.title("", "An arm")
     page += nodes.paragraph("", "", nodes.literal("", "arm"), nodes.reference("", "arm"))
     page += nodes.paragraph("", "Each arm, and one arm of SHA; alarm.")
-    app = SimpleNamespace(srcdir=BOOK, env=SimpleNamespace(docname="ch03_baselines"))
-    glossary.link(app, page)
+    app = SimpleNamespace(
+        srcdir=BOOK, env=SimpleNamespace(docname="ch03_baselines", note_dependency=id)
+    )
+    glossary.link_terms(app, page)
     assert [link.astext() for link in page.findall(pending_xref)] == ["arm", "SHA"]
     assert page[2].astext() == "Each arm, and one arm of SHA; alarm."
     assert isinstance(page[2][1], pending_xref)
+    assert page[2][1][0]["explanation"] == TERMS["arm"]
 
 
 def test_a_page_that_is_no_chapter_is_left_alone():
     page = new_document("page", get_default_settings())
     page += nodes.paragraph("", "An arm.")
     app = SimpleNamespace(srcdir=BOOK, env=SimpleNamespace(docname="use"))
-    glossary.link(app, page)
+    glossary.link_terms(app, page)
     assert not list(page.findall(pending_xref))
-
-
-def test_a_link_has_the_meaning_as_its_title():
-    link = '<a class="reference internal" href="glossary.html#term-step-size">step size</a>'
-    context = {"body": link}
-    glossary.explain(SimpleNamespace(srcdir=BOOK), "ch01", "", context, None)
-    assert f'title="{TERMS["step size"]}"' in context["body"]
