@@ -17,7 +17,6 @@ from sphinx.config import Config
 from sphinx.errors import ExtensionError
 
 MODULES = Path(__file__).parents[2] / "node_modules"
-WIDGETS = "widgets/widgets.js"
 ICON = re.compile(r'"?([a-z0-9-]+)"?:\[\d+,\d+,\[([^]]*)\],"[0-9a-f]+",(?:"[^"]*"|\[[^]]*\])\],?')
 VENDOR = {  # what a page may load -> where it lies under _static/vendor
     "mathjax/LICENSE": "mathjax",
@@ -33,8 +32,9 @@ VENDOR = {  # what a page may load -> where it lies under _static/vendor
 
 def configure(app: Sphinx, config: Config) -> None:
     """Point Sphinx and MyST-NB at the local scripts, whose paths are relative to _static."""
+    config.html_static_path.append(str(Path(__file__).with_name("static")))
     config.mathjax_path = "vendor/mathjax/tex-mml-chtml.js"
-    config.nb_ipywidgets_js = {WIDGETS: {}}
+    config.nb_ipywidgets_js = {"widgets/widgets.js": {}}
 
 
 def copy(app: Sphinx) -> None:
@@ -47,9 +47,6 @@ def copy(app: Sphinx) -> None:
         target.mkdir(parents=True, exist_ok=True)
         for file in found:
             shutil.copy(file, target)
-    script = Path(app.outdir, "_static", WIDGETS)
-    script.parent.mkdir(parents=True, exist_ok=True)
-    shutil.copy(Path(__file__).with_name("widgets") / script.name, script)
 
 
 def typeset(app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:

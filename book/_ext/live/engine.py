@@ -96,8 +96,6 @@ def pack(outdir: Path, modules: dict[str, str], data: dict[str, str]) -> None:
         texts[f"{Path(name).stem}.js"] = f"liveLoaded({json.dumps(name)}, {json.dumps(text)});\n"
     for name, text in texts.items():
         (target / name).write_text(text, encoding="utf-8")
-    for name in ("page.js", "page.css"):
-        shutil.copy(HERE / name, target)
 
 
 def _worker() -> str:

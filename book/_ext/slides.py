@@ -5,23 +5,11 @@ on them, and the text becomes the speaker's notes.
 """
 
 import re
-import shutil
-from pathlib import Path
 from typing import Any
 
 from sphinx.application import Sphinx
 
-HERE = Path(__file__).parent
 PATH = re.compile(r"ch\d\d_(?!more)")
-
-
-def copy(app: Sphinx, error: Exception | None) -> None:
-    """Put the script and the style of slides beside those of reveal.js, see offline.py."""
-    if error is None and app.builder.format == "html":
-        target = Path(app.outdir, "_static/slides")
-        target.mkdir(exist_ok=True)
-        for name in ("slides.js", "slides.css"):
-            shutil.copy(HERE / name, target)
 
 
 def offer(app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:
@@ -35,5 +23,4 @@ def offer(app: Sphinx, page: str, template: str, context: dict[str, Any], doctre
 
 def setup(app: Sphinx) -> dict[str, bool]:
     app.connect("html-page-context", offer, priority=600)  # after that of notebooks.py
-    app.connect("build-finished", copy)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
