@@ -1,6 +1,7 @@
 """Progress bars in terminals and notebooks."""
 
 import os
+import sys
 from collections.abc import Iterable
 from typing import Any
 
@@ -17,5 +18,6 @@ def progress_bar(
     Args:
         options: of `tqdm`, such as ``total`` and ``unit``.
     """
-    off = hidden or bool(os.environ.get("TQDM_DISABLE"))
+    nowhere = sys.stderr is None or sys.stderr.closed  # as in a service, or without a console
+    off = hidden or nowhere or bool(os.environ.get("TQDM_DISABLE"))
     return tqdm(iterable, disable=True if off else None, **options)  # None: unless in a terminal

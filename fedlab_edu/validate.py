@@ -54,6 +54,8 @@ def shown(value: object) -> str:
 def _cut(value: Any, left: list[int]) -> str:
     """Return the ``repr`` of a value; ``left`` counts down the values to show."""
     kind: Any = type(value)
+    if kind.__name__ == "DataFrame":
+        value = value.head(_VALUES).to_numpy()
     if hasattr(value, "tolist"):  # a tensor, array or column; a long one is not made into a list
         kind, value = (list, value[: _VALUES + 1]) if value.ndim else (None, value.tolist())
     if kind not in _BRACKETS or not len(value):

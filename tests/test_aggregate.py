@@ -33,6 +33,11 @@ def test_weights_that_cannot_average_are_refused(n: list[int]) -> None:
         weighted_average(torch.zeros(2, 3), torch.tensor(n))
 
 
+def test_whole_numbers_are_no_models() -> None:
+    with pytest.raises(ValueError, match=r"^dtype of W is 'torch.int64'; allowed: floats$"):
+        weighted_average.__wrapped__(torch.tensor([[1, 2], [3, 4]]), torch.tensor([1, 1]))
+
+
 def test_the_default_server_step_returns_the_average_itself() -> None:
     w, average = torch.tensor([1.0, 2.0]), torch.tensor([5.0, -3.0])
     new, speed = server_sgd(w, torch.zeros(2), average, ServerHP(), t=9)

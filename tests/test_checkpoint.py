@@ -13,6 +13,7 @@ from functools import cached_property, partial
 from hashlib import sha256
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 from unittest import mock
 
 import numpy as np
@@ -270,6 +271,26 @@ def test_a_link_stays_a_link_and_what_it_points_to_is_written(
         assert link.is_symlink()
         assert load_run(file).seed == load_run(link).seed == seed
     assert os.listdir(tmp_path / "elsewhere") == ["run"]
+
+
+def test_a_folder_or_a_device_is_refused_and_stays_what_it_is(
+    fed: Federation, tmp_path: Path
+) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    for path in (pipe, tmp_path):
+        with pytest.raises(ValueError, match=r"^path is '.*'; allowed: a new name, or a file's$"):
+            save_run(start(MODEL, fed), path)
+    assert pipe.is_fifo()
+    assert [*tmp_path.iterdir()] == [pipe]
+
+
+@pytest.mark.parametrize("path", [None, b"run", io.BytesIO(), 3])
+@pytest.mark.usefixtures("unchecked")
+def test_what_is_no_path_is_refused_by_name(path: Any, fed: Federation) -> None:
+    for act in (partial(save_run, start(MODEL, fed)), load_run):
+        with pytest.raises(ValueError, match=r"^path is '\w+'; allowed: a str or a Path: the name"):
+            act(path)
 
 
 def test_others_may_read_what_they_may_read_of_any_new_file(

@@ -47,6 +47,55 @@ def held(fed: Federation) -> list[list[tuple[list[float], float]]]:
 EXPECTED = [[(X[r], Y[r]) for r in own] for own in ROWS]
 
 
+def test_columns_whose_labels_stand_in_another_order_are_refused() -> None:
+    x, y = pd.DataFrame(X), pd.Series(Y)
+    shuffled = y.sample(frac=1, random_state=1)
+    assert shuffled.index.tolist() != y.index.tolist()
+    with pytest.raises(ValueError, match=r"^index of y is .*; allowed: the labels of x in their"):
+        federate(x, shuffled, rows=ROWS)
+    assert held(federate(x.loc[shuffled.index], shuffled, ROWS, fractions=ALL)) == [
+        [(X[i], Y[i]) for i in shuffled.index[own]] for own in ROWS
+    ]
+    federate(x, shuffled.to_numpy(), rows=ROWS)
+
+
+def test_labels_of_a_table_s_rows_are_refused_where_they_are_no_row_numbers() -> None:
+    x = pd.DataFrame(X)
+    user = pd.Series([0, 1, 0, 1, 1])
+    labels, numbers = (
+        (lambda by: [*by.groups.values()]), (lambda by: [*by.indices.values()])
+    )  # fmt: skip
+    plain = [[(X[i], Y[i]) for i in own] for own in ([0, 2], [1, 3, 4])]
+    for rows in (labels(user.groupby(user)), numbers(user.groupby(user))):
+        assert held(federate(x, Y, rows, fractions=ALL)) == plain
+    turned, by = x[::-1], user[::-1].groupby(user[::-1])
+    with pytest.raises(ValueError, match=r"^rows of client 0 is .*; allowed: row numbers, as of"):
+        federate(turned, Y[::-1], labels(by))
+    back = [[*reversed(own)] for own in plain]
+    assert held(federate(turned, Y[::-1], numbers(by), fractions=ALL)) == back
+
+
+@pytest.mark.parametrize(
+    ("x", "kind"),
+    [
+        (lambda: torch.quantize_per_tensor(torch.zeros(2, 2), 0.1, 0, torch.qint8), "qint8"),
+        (lambda: torch.zeros(2, 2, device="meta"), "meta"),
+        (lambda: torch.zeros(2, 2).to(torch.float8_e5m2), "float8_e5m2"),
+        (lambda: torch.nested.nested_tensor([torch.zeros(2), torch.zeros(3)]), "nested"),
+    ],
+)
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_tensors_without_plain_numbers_are_refused_by_name(x: Any, kind: str) -> None:
+    with pytest.raises(ValueError, match=rf"^x is '.*{kind}.*'; allowed: numbers of one shape"):
+        federate(x(), [0, 1], [[0, 1]])
+
+
+def test_numbers_that_int64_does_not_hold_are_refused_in_tensors_as_in_arrays() -> None:
+    for y in (np.array([0, 2**63], np.uint64), torch.tensor([0, 2**63], dtype=torch.uint64)):
+        with pytest.raises(ValueError, match=r"^y is \[0, 9223372036854775808\]; allowed: class"):
+            federate([[1.0], [2.0]], y, [[0, 1]])
+
+
 @pytest.mark.parametrize(
     ("x", "y"),
     [

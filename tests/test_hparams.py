@@ -1,5 +1,6 @@
 """Tables of hyperparameters: rows in, columns out, and what they refuse."""
 
+import numpy as np
 import pytest
 import torch
 
@@ -76,3 +77,9 @@ def test_whole_numbers_stay_whole_and_the_rest_is_float64() -> None:
 def test_a_value_out_of_range_is_named_with_what_is_allowed(make: object, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         make()  # type: ignore[operator]
+
+
+@pytest.mark.parametrize("flag", [True, [False, True], torch.tensor([True]), np.array(True)])
+def test_true_and_false_are_no_hyperparameters(flag: object) -> None:
+    with pytest.raises(ValueError, match=r"^momentum is .*; allowed: numbers from 0 to 1$"):
+        LocalHP(momentum=flag)

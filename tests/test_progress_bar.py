@@ -103,6 +103,16 @@ def test_the_experiments_of_a_paper_are_counted_in_a_terminal(tmp_path: Path) ->
     assert not any("0run [" in line for line in lines)
 
 
+@pytest.mark.parametrize("closed", [False, True])
+def test_training_goes_on_where_there_is_no_standard_error(
+    closed: bool, fed: Federation, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = (tmp_path / "errors").open("w")
+    file.close()
+    monkeypatch.setattr(sys, "stderr", file if closed else None)
+    assert train(start(MODEL, fed), MODEL, fed, 1, 1).round == 1
+
+
 def test_a_bar_ends_with_its_block_when_an_exception_stops_it() -> None:
     def stop() -> None:
         with progress_bar(total=5, unit="round"):

@@ -458,6 +458,9 @@ def test_a_point_of_all_laws_is_one_of_the_client_and_one_of_the_server() -> Non
             "dropout is .*; allowed: numbers from 0 to",
         ),
         (lambda: SearchSpace({"epochs": Uniform(1, 5)}), "epochs is .*; allowed: whole numbers"),
+        # whole in all four places of a grid, and nowhere between
+        (lambda: SearchSpace({"batch": Uniform(8, 128)}), "batch is Uni.*; allowed: whole numbers"),
+        (lambda: SearchSpace({"epochs": LogUniform(1, 1000)}), "epochs is .*; allowed: whole numb"),
         (lambda: anneal(0.1, -1, 5), "r is -1; allowed: a round from 0 to R = 5"),
         (lambda: anneal(0.1, 6, 5), "r is 6; allowed: a round from 0 to R = 5"),
     ],

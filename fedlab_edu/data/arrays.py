@@ -10,6 +10,8 @@ from torch.utils.data import Dataset, TensorDataset
 from fedlab_edu.validate import require, require_all
 
 _FLOATS = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
+_UNSIGNED = (torch.uint16, torch.uint32, torch.uint64)  # PyTorch has few operations on them
+_WHOLE = (torch.bool, torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64, *_UNSIGNED)
 _NUMBERS = "numbers of one shape: a tensor, an array, a column of a table, or a list"
 _TARGETS = "class numbers, floats for a regression, or strings, one for each example"
 
@@ -54,16 +56,32 @@ def as_targets(y: Any, name: str = "y") -> tuple[Tensor, tuple[str, ...]]:
     return (found if found.is_floating_point() else found.long()), ()
 
 
-def as_rows(rows: Any, examples: int) -> tuple[Tensor, ...]:
+def check_index(x: Any, y: Any) -> None:
+    """Refuse columns of tables whose rows have the same labels in another order."""
+    one: Any = getattr(x, "index", None)
+    other: Any = getattr(y, "index", None)
+    if hasattr(one, "equals") and hasattr(other, "equals"):
+        ok = one.equals(other) or not one.isin(other).all()
+        allowed = "the labels of x in their order; or arrays, as y.to_numpy(), which have none"
+        require(ok, "index of y", other, allowed)
+
+
+def as_rows(rows: Any, x: Any, examples: int) -> tuple[Tensor, ...]:
     """Convert row numbers to tensors (n_i,) on the CPU; twice in one client, a row is refused.
 
-    It could then be in two parts of the client's split.
+    It could then be in two parts of the client's split. Labels of the rows of a table x are refused
+    where they are no row numbers.
     """
     allowed = "the row numbers of each client: iid(len(x), 10, gen), or [[0, 1], [2, 3]]"
     try:
         each = list(rows)
     except TypeError:
         require(False, "rows", rows, allowed)
+    labels: Any = getattr(x, "index", None)
+    if hasattr(labels, "equals") and not np.array_equal(labels, np.arange(examples)):
+        for i, own in enumerate(each):
+            allowed = "row numbers, as of df.groupby(...).indices; an Index has labels of rows"
+            require(not hasattr(own, "get_indexer"), f"rows of client {i}", own, allowed)
     return tuple(_rows(f"rows of client {i}", own, examples) for i, own in enumerate(each))
 
 
@@ -107,10 +125,12 @@ def _tensor(name: str, values: Any, allowed: str) -> Tensor:
             values = torch.stack([torch.as_tensor(one) for one in values])
         except (TypeError, ValueError, RuntimeError):  # of several shapes, or among other values
             require(False, name, values, allowed)
-    found = values.detach() if isinstance(values, Tensor) else _from_numpy(name, values, allowed)
-    ok = found.layout == torch.strided
-    ok = ok and (found.dtype in _FLOATS or not (found.is_floating_point() or found.is_complex()))
-    require(ok, name, f"{found.layout}, {found.dtype}", allowed)
+    if isinstance(values, Tensor):
+        ok = not (values.is_nested or values.is_meta) and values.layout == torch.strided
+        kind = "nested" if values.is_nested else f"{values.layout}, {values.dtype}, {values.device}"
+        require(ok and values.dtype in _FLOATS + _WHOLE, name, kind, allowed)
+        values = values.cpu().numpy() if values.dtype in _UNSIGNED else values.detach()
+    found = values if isinstance(values, Tensor) else _from_numpy(name, values, allowed)
     narrow = found.dtype in (torch.bool, torch.uint8) or found.is_floating_point()
     return found if narrow else found.long()
 
@@ -123,7 +143,7 @@ def _from_numpy(name: str, values: Any, allowed: str) -> Tensor:
     ok = array.dtype.kind in "biuf" and array.itemsize <= 8 and not np.ma.is_masked(values)
     ok = ok and not (array.dtype.kind == "u" and array.size and array.max() >= 2**63)
     require(ok, name, values, allowed)
-    unsigned = array.dtype.kind == "u" and array.itemsize > 1  # PyTorch has few operations on them
+    unsigned = array.dtype.kind == "u" and array.itemsize > 1
     native = np.int64 if unsigned else array.dtype.newbyteorder("=")
     found = torch.from_numpy(np.array(array, dtype=native, order="C"))  # a copy
     leaf = values

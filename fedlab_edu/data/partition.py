@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 from torch.utils.data import Dataset
 
-from fedlab_edu.data.arrays import as_inputs, as_pairs, as_rows, as_targets
+from fedlab_edu.data.arrays import as_inputs, as_pairs, as_rows, as_targets, check_index
 from fedlab_edu.data.clients import Clients, Federation
 from fedlab_edu.seeds import check_generator
 from fedlab_edu.validate import number, require, whole
@@ -131,7 +131,8 @@ def federate(
         require(y is None, "y", y, "None, as x is a Dataset of pairs: federate(data, rows=rows)")
         x, y = as_pairs(x)
     require(y is not None, "y", y, "targets, unless x is a Dataset of pairs")
-    x, (y, labels) = as_inputs(x), as_targets(y)
+    check_index(x, y)
+    table, x, (y, labels) = x, as_inputs(x), as_targets(y)
     real = y.is_floating_point() or (isinstance(classes, int) and classes == 0)
     precision = x.dtype if x.is_floating_point() else torch.get_default_dtype()
     y = y.to(x.device, precision if real else y.dtype)
@@ -140,7 +141,7 @@ def federate(
     require(ok, "shape of y", tuple(y.shape), allowed)
     if classes is None:
         classes = 0 if real else len(labels) or int(y.max()) + 1
-    owned = as_rows(rows, len(x))
+    owned = as_rows(rows, table, len(x))
     if gen is not None:
         check_generator(gen)
         owned = tuple(r[torch.randperm(len(r), generator=gen)] for r in owned)

@@ -66,7 +66,7 @@ def load_run(
             saved with another model or other data, or without any.
     """
     allowed = "a file that `save_run` has written"
-    whole, ours = Path(path).read_bytes(), _origin(model, fed)
+    whole, ours = as_path(path).read_bytes(), _origin(model, fed)
     found = read(whole, path, also, f"{allowed}, undamaged", "`load_run`")
     pair = isinstance(found, tuple) and len(found) == 2
     ok = pair and isinstance(found[0], dict) and isinstance(found[1], Run)
@@ -85,18 +85,28 @@ def _origin(model: Model | None, fed: Federation | None) -> dict[str, str]:
     return {} if model is None or fed is None else identity(model, fed)
 
 
+def as_path(path: object) -> Path:
+    """Return a path, or raise a ValueError for what is none."""
+    allowed = "a str or a Path: the name of a file"
+    require(isinstance(path, str | os.PathLike), "path", type(path).__name__, allowed)
+    return Path(path)  # type: ignore[arg-type]
+
+
 def write(value: object, path: str | Path, check: Callable[[bytes], object] | None = None) -> None:
     """Write a value to a file atomically; write through a link to its target.
 
     A killed process leaves ``<path>.<letters>.part`` behind. Delete it when no process is writing.
+    A folder, and what else is no file, is refused.
     ``check`` gets all bytes of the file before any is written; its errors propagate.
     """
+    file = Path(os.path.realpath(as_path(path)))
+    # a device would be replaced, too
+    require(file.is_file() or not file.exists(), "path", str(path), "a new name, or a file's")
     packed = BytesIO()  # torch.save to a file hides errors, even Ctrl-C
     torch.save(value, packed)
     packed.write(sha256(packed.getbuffer()).digest())
     if check is not None:
         check(packed.getvalue())
-    file = os.path.realpath(path)
     part = Path(f"{file}.{uuid4().hex}.part")
     try:
         with part.open("xb") as f:

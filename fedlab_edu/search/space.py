@@ -52,6 +52,8 @@ class SearchSpace(Generic[_Table]):
             require(name in names, "hyperparameter", name, f"one of {names}")
             require(isinstance(d, Distribution), name, d, "a distribution, such as Uniform(0, 1)")
             self.kind(**{name: d.points(4)})  # includes both ends, which clipping reaches
+            ok = isinstance(d, Choice) or getattr(self.kind(), name).is_floating_point()
+            require(ok, name, d, "whole numbers: Integer(1, 5), PowerOfTwo(8, 128) or a Choice")
 
     def without(self, *names: str) -> "SearchSpace[_Table]":
         """Return the space in which these hyperparameters are not tuned."""

@@ -18,7 +18,7 @@ import torch
 from fedlab_edu.data.clients import Federation
 from fedlab_edu.models.model import Model
 from fedlab_edu.progress import progress_bar
-from fedlab_edu.rounds.checkpoint import read, write
+from fedlab_edu.rounds.checkpoint import as_path, read, write
 from fedlab_edu.rounds.communicate import StopTraining
 from fedlab_edu.rounds.identity import differences, identity
 from fedlab_edu.rounds.run import check_types
@@ -99,7 +99,7 @@ def tune(
     file, new = None, False
     if path is not None:
         origin = identity(model, fed, clients=clients, search=search)
-        file = _File(Path(os.path.realpath(path)), origin, also)
+        file = _File(Path(os.path.realpath(as_path(path))), origin, also)
         if not (new := not file.path.exists()):
             search = cast(_S, file.read(search).to(fed.train.x.device))
         if new or not search.done:  # refuse now what cannot be stored

@@ -38,8 +38,11 @@ class _Columns:
         for f in fields(self):  # type: ignore[arg-type]
             seen = getattr(self, f.name)
             array = hasattr(seen, "tolist") and not isinstance(seen, Tensor)
+            given = seen.tolist() if array else seen
+            one = given[0] if isinstance(given, list | tuple) and given else given
+            flag = isinstance(one, bool) or getattr(one, "dtype", None) == torch.bool
+            require(not flag, f.name, seen, f.metadata["allowed"])
             try:  # PyTorch does not take all arrays, and no columns of tables
-                given = seen.tolist() if array else seen
                 column = torch.as_tensor(given, dtype=torch.float64, device="cpu")
                 column = column.to_dense().detach().clone()
             except (TypeError, ValueError, RuntimeError):
