@@ -13,7 +13,7 @@ NOTHING = "a call that returns nothing, such as xs.append(x), gives None"
 
 
 class Failure(AssertionError):
-    """What was expected and what came; and, where it is known, the likely mistake."""
+    """An expectation that does not hold, and the likely mistake, where it is known."""
 
     def __init__(self, message: str, likely: str = "") -> None:
         super().__init__(message)
@@ -34,7 +34,7 @@ class Stopped(Failure):
 
 @dataclass(frozen=True)
 class Answer:
-    """What a function of the student's returned.
+    """The value that a student's function returned.
 
     Fields:
         function: its name.

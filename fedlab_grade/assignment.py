@@ -72,12 +72,12 @@ class Assignment:
 
     @cached_property
     def limits(self) -> Limits:
-        """What a submission may take."""
+        """The limits of a submission."""
         return read_options(self.options, "limits", Limits())
 
     @cached_property
     def late(self) -> Late:
-        """What being late costs."""
+        """The cost of being late."""
         return read_options(self.options, "late", Late())
 
     @cached_property
@@ -110,7 +110,7 @@ class Assignment:
     def digest(self) -> str:
         """The SHA-256 of the limits and all files beside the tests, which decides on grading again.
 
-        Left out are the solution, typical answers, hidden files, and what is `apart`.
+        The solution, typical answers, hidden files and what is `apart` do not count.
         """
         home, apart = self.tests.parent, {path.resolve() for path in self.apart}
         total = hashlib.sha256(b"" if self.limits == Limits() else repr(self.limits).encode())

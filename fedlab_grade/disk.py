@@ -11,8 +11,8 @@ from pathlib import Path
 def whole(path: Path) -> Iterator[Path]:
     """Yield a place beside a file to write to; at the end it takes the file's place at once.
 
-    What was there stays until then. After an error nothing is left beside it. A link stays a link,
-    and a device, such as ``/dev/stdout``, is written to.
+    An old file stays until then. After an error nothing is left beside it. A link stays a link, and
+    a device, such as ``/dev/stdout``, is written to.
     """
     if path.exists() and not path.is_file():
         yield path

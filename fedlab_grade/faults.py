@@ -27,7 +27,7 @@ NOT_FINITE = (
 
 
 class Fault(NamedTuple):
-    """What was returned and what was expected, to follow "returned"; and its own likely mistake."""
+    """A text on what came and what was expected, to follow "returned"; and the likely mistake."""
 
     text: str
     likely: str = ""

@@ -17,10 +17,9 @@ They stand in one module for each assignment, ``mutants.py`` beside its tests:
         def clip(v, bound): ...
         def clipped_mean(V, bound): ...
 
-Nothing else of an answer is written: all other functions are the solution's, and these keep calling
-the solution's, so that one mistake fails one question. A class holds an answer of several
-definitions. Imports and undecorated functions of the module go along. Answers that several
-questions share stand once, in a module that is included for each of them.
+All other functions of an answer are the solution's, and these keep calling the solution's, so that
+one mistake fails one question. A class holds an answer of several definitions. Imports and
+undecorated functions go along with each answer.
 """
 
 import ast
@@ -64,7 +63,7 @@ def right(answer: _T) -> _T:
 def edits(question: str, answers: dict[str, tuple[str, str, str]]) -> Callable[[_T], _T]:
     """Mark a function of which wrong answers are made, each by one replacement in its text.
 
-    The function itself is no answer. As a statement, ``edits(...)`` makes them of the solution's.
+    The function itself is no answer. The statement ``edits(...)`` edits the solution's functions.
 
     Args:
         question: the only question that each of them fails.

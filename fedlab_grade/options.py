@@ -1,4 +1,4 @@
-"""What an assignment may set in its file ``assignment.toml``, and the error of all commands."""
+"""The options in an assignment's file ``assignment.toml``, and the error of all commands."""
 
 import math
 import tomllib
@@ -23,7 +23,7 @@ def extra(package: str) -> ModuleType:
 
 @dataclass(frozen=True)
 class Limits:
-    """What a submission may take; set in the table ``limits`` of ``assignment.toml``.
+    """The limits of a submission; set in the table ``limits`` of ``assignment.toml``.
 
     Fields:
         call: seconds for one call, and for loading the file. A test's marker may set another limit
@@ -50,7 +50,7 @@ class Limits:
 
 @dataclass(frozen=True)
 class Late:
-    """What lateness costs; set in the table ``late`` of ``assignment.toml``.
+    """The cost of lateness; set in the table ``late`` of ``assignment.toml``.
 
     Fields:
         percent: of the points, for each day that has begun, after the student's extension.

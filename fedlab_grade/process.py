@@ -1,4 +1,4 @@
-"""Start a process of ours, tell it what to do, and hear its events."""
+"""Start a process of ours, give it a job, and read its events."""
 
 import json
 import os
@@ -27,7 +27,7 @@ ENDS = {  # by signal; not every system has all of them
 
 
 class Child:
-    """A process of ours that is told what to do, and tells its events, as lines of JSON.
+    """A process of ours that takes a job, and sends its events, as lines of JSON.
 
     It has a group of its own, which ends with it.
 

@@ -102,8 +102,8 @@ def outline(text: str, name: str = "solution.py") -> str:
 def secret(text: str) -> list[list[str]]:
     """Return the lines of each answer in a solution, without margins and blank lines.
 
-    Of a solution without markers these are the bodies of all functions, wherever they stand. It
-    looks for them by itself, so that a fault of `outline` does not hide from the guard.
+    Without markers these are the bodies of all functions, found independently of `outline`, so that
+    the guard sees its faults.
     """
     blocks: list[list[str]] = []
     if is_marked(text):

@@ -1,7 +1,6 @@
 """Call the functions of a student's file in this process, and put exceptions into words.
 
-This is how an answer is checked at home, on the machine of the one who wrote it. Nothing here
-keeps hostile code in check.
+Answers are checked so at home, on their author's machine. Nothing here keeps hostile code in check.
 """
 
 import inspect

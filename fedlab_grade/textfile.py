@@ -1,4 +1,4 @@
-"""Read a file that somebody else made, with care."""
+"""Read a stranger's file with care."""
 
 import ast
 import io

@@ -1,4 +1,4 @@
-"""What an instructor does: grade a class, report, release.
+"""The instructor's commands: grade, report, release and try.
 
-Where a function cannot go on it raises a `Refusal`: one sentence for who typed the command.
+A command that cannot go on raises a `Refusal`, which is one sentence for the instructor.
 """

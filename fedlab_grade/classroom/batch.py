@@ -175,7 +175,7 @@ class Batch:
 
 
 def _stands(old: Record, new: Record) -> bool:
-    """Whether an earlier record is still what grading would come to."""
+    """Whether grading again would give an earlier record once more."""
     same = (old.tests_sha256, old.sha256) == (new.tests_sha256, new.sha256)
     unclear = (old.state == State.UNCLEAR) != (new.state == State.UNCLEAR)
     return same and old.state != State.UNGRADED and not unclear

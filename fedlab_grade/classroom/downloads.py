@@ -1,4 +1,4 @@
-"""Find out who handed in what, from a folder or a download of Canvas, Moodle or Gradescope.
+"""Match the files of a folder, or a download of Canvas, Moodle or Gradescope, to students.
 
 A file's name is taken apart only where it begins as the program writes it. The student chose the
 rest, which is never looked at.
@@ -42,7 +42,7 @@ _Listed = tuple[str, str, list[str]]  # folder, name and ids of someone in Grade
 
 
 def people(folder: Path, roster: Path | None = None) -> list[Person]:
-    """Return everyone of the roster, in its order, and everyone else who handed in.
+    """Return the students of the roster, in its order, and everyone else who handed in.
 
     Args:
         roster: may lie in the folder.

@@ -109,7 +109,7 @@ def nbgrader(records: Sequence[Record], database: Path) -> list[str]:
 
 
 def _fill(book: Any, known: Sequence[Record]) -> None:
-    """Make the cells first: nbgrader gives grades to those that a submission finds."""
+    """Fill a gradebook; the cells first, because a submission gets grades for existing ones."""
     most = {q: sum(t.points for t in ts) for record in known for q, ts in record.questions.items()}
     for name in {record.assignment for record in known}:
         book.update_or_create_assignment(name)
@@ -200,7 +200,7 @@ def _column(head: Sequence[str], body: Sequence[list[str]], column: str, templat
 
 
 def _matched(people: Mapping[int, Person], everyone: Sequence[Record]) -> dict[int, Record]:
-    """Return which row is whose; not those that fit several, nor whom the roster does not know."""
+    """Map rows to records, without rows that fit several and students outside of the roster."""
     fits = matcher([replace(one, key=str(i)) for i, one in people.items()])
     claims = [(record, *fits(Person("", record.name, record.ids))) for record in everyone]
     times = Counter(one.key for _, _, some in claims for one in some)

@@ -1,7 +1,7 @@
-"""What students get of an assignment: the file to fill in, also as a notebook, and its tests.
+"""Make the files for students: the file to fill in, also as a notebook, and its public tests.
 
-Hidden tests stay behind. Nothing goes out before a guard has looked at every line of it: it knows
-the answers from the solution's text alone, not from how the files were made.
+A guard looks at every line before it goes out. It knows the answers from the solution's text alone,
+not from how the files were made.
 """
 
 import ast
@@ -82,9 +82,9 @@ def as_notebook(module: str) -> str:
 def guard(solution: str, work: Mapping[str, str], tests: Mapping[str, str]) -> None:
     """Raise if a file would give an answer away.
 
-    Of the files to fill in no line may be one of an answer, unless it stands outside of the answers
-    as well. Tests compute what they ask for, and may share a line with an answer by chance; but not
-    two in a row, and not a whole answer.
+    A file to fill in may hold no line of an answer, unless the line stands outside of the answers
+    as well. Tests may share a line with an answer by chance, but not two in a row, nor a whole
+    answer.
     """
     blocks = secret(solution)
     outside = [line.strip() for line in solution.split("\n")]

@@ -1,10 +1,9 @@
 """Read what one student handed in: the text of one module, and notes on what was left out.
 
-Nothing is run, unpacked to the disk, or looked up through a link. Of all the files of a student one
-counts, by a rule that does not depend on the disk: the one of the name that was asked for, else a
-renamed one, else the only one; the one in the fewest folders; and of a module and a notebook the
-module. A file without an answer in it, such as the one that was handed out, gives way to one that
-has an answer. `take` does all of it in a process with limits of time and memory.
+Nothing is run, unpacked to the disk, or looked up through a link. One file counts, by a rule that
+does not depend on the disk: the one with the name that was asked for, else a renamed one, else the
+only one; the one in the fewest folders; the module rather than the notebook. A file without an
+answer gives way to one with an answer. `take` works in a process with limits of time and memory.
 """
 
 import hashlib
@@ -56,7 +55,7 @@ class Wanted:
 
 @dataclass(frozen=True)
 class Handed:
-    """What a student handed in: the text of a module, or the problem that there is none.
+    """A student's submission: the text of a module, or the problem that there is none.
 
     Fields:
         file: the file that counts, within what was handed in.

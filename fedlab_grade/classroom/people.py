@@ -92,7 +92,7 @@ def letters(text: str) -> str:
     )
 
 
-# A person -> the students of a roster that fit all clues; and those that fit some.
+# A person -> the students of a roster that fit all clues, and the students that fit some.
 Fits = Callable[[Person], tuple[list[Person], list[Person]]]
 
 

@@ -38,7 +38,7 @@ LOCKED = "a zip with a password: hand it in without"
 BROKEN_OFF = "did the upload break off? Hand it in again"
 
 Read = Callable[[], bytes]
-# Of an archive: name, what it is unless it is an ordinary file, and what opens it.
+# An entry of an archive: name, what it is if it is no ordinary file, and what opens it.
 _Entry = tuple[str, str, Callable[[], IO[bytes] | None]]
 
 

@@ -1,1 +1,1 @@
-"""What a student does: check, watch, ask for a hint, see how far it is."""
+"""The student's commands: check, watch, hint and progress."""

@@ -8,15 +8,12 @@ What counts, cell by cell from the top, the last definition of a name as in Jupy
 - ``if __name__ == "__main__"`` holds, as it does in Jupyter;
 - the body of a cell that begins with ``%%writefile`` and the name of the file that is asked for.
 
-What does not count: experiments (a plot, a stray ``exit()``, a result that no answer needs),
-magics, cells that Python cannot read, and cells that are no code cells. Cells may be copied, moved
-or broken.
+Experiments (a plot, a stray ``exit()``, a result that no answer needs), magics, broken cells and
+other kinds of cells do not count.
 
-What fails or takes long while the module runs costs, as in Jupyter, only those who need it: a name
-that a failed import, class, function or assignment should have had raises a NameError with the cell
-and the reason where it is used. The same conversion serves at home and in grading.
-
-A text made to break Python's parser breaks a process of its own only (`fedlab_grade.limited`).
+A statement that fails or takes long costs, as in Jupyter, only what needs it: the name that it
+should have made raises a NameError with the cell and the reason where it is used. The same
+conversion serves at home and in grading.
 """
 
 from fedlab_grade.notebook.cells import Module, NotANotebook

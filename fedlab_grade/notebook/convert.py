@@ -36,9 +36,8 @@ RAISES = "class {}:\n    def __new__(cls, *_, **__):\n        raise SyntaxError(
 def convert(text: str, names: Collection[str] = (), files: Collection[str] = ()) -> Module:
     """Return the module in a notebook of any version of the format.
 
-    What a cell defines that Python cannot read, and no other cell does, raises the reason when it
-    is called. In Jupyter, too, a broken cell is lost and the others run; so a broken answer costs
-    its own question, and not those that are right. As a module the same text would cost them all.
+    A name that only a broken cell defines raises the reason when it is called, so that a broken
+    answer costs its own question. In Jupyter, too, the other cells run.
 
     Args:
         names: what the assignment asks for; without them all assignments count.
@@ -131,7 +130,7 @@ def _remarks(
 def answers(text: str) -> Mapping[str, str]:
     """Return what a module binds: name -> code, without comments, docstrings and signature.
 
-    Of a text that is not Python these are the names of what it was to define, without the code.
+    A text that is not Python gives the names that it was to define, without code.
     """
     out: dict[str, str] = {}
     try:

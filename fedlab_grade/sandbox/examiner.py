@@ -163,7 +163,7 @@ class Examiner(plugin.Recorder):
     # --- in the fork --------------------------------------------------------------------------
 
     def tell(self, **result: object) -> NoReturn:
-        """Hand the result over, and end."""
+        """Write the result to the pipe, and end this process."""
         os.write(self._pipe, json.dumps(result).encode())
         os._exit(0)
 

@@ -40,11 +40,10 @@ def grade_isolated(
         submissions: name and source of each; bytes that are not UTF-8 are not gradable.
         isolation: as `doctor.choose` gives it, which is the default.
         question: as in ex01.2, the only one to grade; "" for all.
-        secret: of the term. Tests find it in the environment as FG_SEED; with the same one, all
-            students and every regrade get the same hidden inputs.
-        reference: the source of a right answer. Where a test cannot go on with what a submission
-            returned, but can with the reference, the submission is at fault. Without it that test
-            counts as an error, and is not judged.
+        secret: of the term; tests find it in the environment as FG_SEED, and draw the same hidden
+            inputs from it for all students and every regrade.
+        reference: the source of a right answer. A test that fails by itself on a submission, but
+            passes on the reference, counts as failed; without a reference it is an error.
         trust: allow "none", a plain process that keeps nothing hostile in check.
         jobs: how many submissions are in hand at a time.
         private: files and folders that no submission may read, beside the folder of the tests.

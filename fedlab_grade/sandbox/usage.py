@@ -50,7 +50,7 @@ def owned(job: dict[str, Any], places: Iterable[str]) -> Iterator[str]:
 def filled(job: dict[str, Any]) -> bool:
     """Whether the worker's user has too many files, or too large ones.
 
-    Those that are removed but still open count, too. Not seen are those that are only mapped.
+    Removed files that are still open count; files that are only mapped are not seen.
     """
     sizes: dict[tuple[int, int], int] = {}
     paths = list(itertools.islice(owned(job, SHARED), FILES + 1))

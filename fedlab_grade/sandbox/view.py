@@ -121,7 +121,7 @@ def readable(files: Iterable[str]) -> list[str]:
 
 
 class NoCourse(MetaPathFinder):
-    """A finder of no ``fedlab_edu``, as in bubblewrap's view.
+    """A finder that hides ``fedlab_edu``, as bubblewrap's view does.
 
     Code that undoes it, or reads files by their paths, is stopped by Landlock, and without that by
     nothing.

@@ -221,7 +221,7 @@ def start(job: dict[str, Any], folder: str, line: int, output: int) -> NoReturn:
 
 
 def look(line: socket.socket, all_of_it: bool) -> None:
-    """Tell which of the files that are named on the line can be read, and what else can be done."""
+    """Send which of the files named on the line can be read, and what else a worker can do."""
     with line.makefile() as asked:
         seen: dict[str, Any] = {"readable": readable(json.loads(asked.readline()))}
     if all_of_it:
