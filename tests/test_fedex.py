@@ -38,7 +38,7 @@ from fedlab_edu import (
     train,
     tune,
 )
-from fedlab_edu.search.arms import draw_arms
+from fedlab_edu.search.baselines import draw_arms
 from fedlab_edu.search.distributions import Choice, Integer, LogUniform, PowerOfTwo
 from fedlab_edu.search.space import FEDEX, SearchSpace, Spaces
 from fedlab_edu.seeds import generator

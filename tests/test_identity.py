@@ -35,8 +35,8 @@ from fedlab_edu import (
 )
 from fedlab_edu.rounds.fingerprint import fingerprint
 from fedlab_edu.rounds.identity import differences, identity
-from fedlab_edu.search.arms import share_configuration
-from fedlab_edu.search.race import Race, race
+from fedlab_edu.search.baselines import race, share_configuration
+from fedlab_edu.search.race import Race
 from fedlab_edu.search.schedules import bracket
 
 ROOT = Path(__file__).parents[1]

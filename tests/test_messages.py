@@ -14,7 +14,7 @@ import fedlab_edu as fl
 from fedlab_edu import LocalHP, ServerHP, data, methods
 from fedlab_edu.methods import ClientUpdate
 from fedlab_edu.rounds.tuner import Fixed
-from fedlab_edu.search.arms import draw_arms
+from fedlab_edu.search.baselines import draw_arms
 from fedlab_edu.search.space import FEDEX
 from fedlab_edu.validate import require, require_all, shown, whole
 

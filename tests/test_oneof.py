@@ -38,7 +38,7 @@ from fedlab_edu import (
     tune,
 )
 from fedlab_edu.methods import FedAdam
-from fedlab_edu.search.arms import draw_arms
+from fedlab_edu.search.baselines import draw_arms
 from fedlab_edu.search.race import Race
 from fedlab_edu.search.results import arms_table
 from fedlab_edu.seeds import seed_for

@@ -33,7 +33,7 @@ from fedlab_edu.papers.fedpop import EXPERIMENTS, Member
 from fedlab_edu.papers.report import render
 from fedlab_edu.papers.reproduce import read_records, reproduce
 from fedlab_edu.papers.searches import Setting
-from fedlab_edu.search.arms import draw_arms
+from fedlab_edu.search.baselines import draw_arms
 from fedlab_edu.search.schedules import schedule
 from fedlab_edu.search.space import (
     FEDEX_SHAKESPEARE,

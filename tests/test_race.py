@@ -1,7 +1,6 @@
 """Races of arms: against arms played one by one, and a federation that counts what it is asked."""
 
 from dataclasses import dataclass, replace
-from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -27,11 +26,18 @@ from fedlab_edu.data import Sizes
 from fedlab_edu.rounds.draw import draw_work
 from fedlab_edu.rounds.run import Round, Run
 from fedlab_edu.rounds.tuner import Fixed
-from fedlab_edu.search.arms import Arm, draw_arms, share_configuration
-from fedlab_edu.search.baselines import Options, hyperband, random_search, successive_halving
+from fedlab_edu.search.baselines import (
+    Arm,
+    draw_arms,
+    hyperband,
+    race,
+    random_search,
+    share_configuration,
+    successive_halving,
+)
 from fedlab_edu.search.distributions import Choice, LogUniform, Uniform
 from fedlab_edu.search.estimate import Estimate
-from fedlab_edu.search.race import Race, race
+from fedlab_edu.search.race import Race
 from fedlab_edu.search.schedules import bracket, halving, schedule
 from fedlab_edu.search.space import FEDEX, FEDTUNE, PerClient, SearchSpace, Spaces
 from fedlab_edu.seeds import seed_for
@@ -444,32 +450,6 @@ def test_best_seen_is_the_run_after_the_round_with_the_lowest_score_of_all(fed: 
     assert begun.out == survivor.out  # the eliminations are the same
 
 
-def test_after_the_last_elimination_tuners_settle_if_asked_to(fed: Federation) -> None:
-    arms = draw_arms(Spaces(SearchSpace({"lr": LogUniform(1e-2, 1)})), 4, 3, ROWS)
-    ends = []
-    for settles in (False, True):
-        running = race(
-            MODEL, fed, arms, [schedule(16, 8, 2, 2)], stop_after_last_elimination=settles
-        )
-        while len(running.alive) > 1:
-            running = running.step(MODEL, fed, 5)
-        (last,) = running.alive
-        assert running.runs[last].round == 4
-        likely = int(running.runs[last].tuner.theta.argmax())
-        done = tune(running, MODEL, fed, 5)
-        assert torch.equal(done.winner.tuner.table.lr, arms[last].tuner.table.lr)
-        ends.append({row for r in done.winner.history[4:] for row in r.row.tolist()})
-    assert len(ends[0]) > 1
-    assert ends[1] == {likely}
-
-
-def test_tuners_with_a_row_for_each_client_settle_too(fed: Federation) -> None:
-    arms = draw_arms(PerClient(SearchSpace({"lr": Choice((0.1, 0.5))}), 14), 4)
-    begun = race(MODEL, fed, arms, [schedule(16, 8, 2, 2)], stop_after_last_elimination=True)
-    done = tune(begun, MODEL, fed, 5)
-    assert torch.equal(done.winner.tuner.table.lr, arms[done.best].tuner.table.lr)
-
-
 def test_clients_drawn_with_replacement_come_twice_with_other_minibatches(fed: Federation) -> None:
     c = LocalHP(lr=0.5, batch=4)
     run = start(MODEL, fed, c, seed=0, replacement=True)
@@ -553,21 +533,8 @@ def test_options_of_a_race_are_checked(fed: Federation, unchecked: None) -> None
     arms, three = draw_arms(FEDEX, 1), [bracket((3,), 1, 2)]
     with pytest.raises(ValueError, match="select is 'no'; allowed: 'survivor', 'best_seen'"):
         race(MODEL, fed, arms, three, select="no", method=FedProx())
-    with pytest.raises(ValueError, match="stop_after_last_elimination is 1; allowed: True, False"):
-        race(MODEL, fed, arms, three, stop_after_last_elimination=1, method=FedProx())
 
 
-def test_searches_take_the_options_of_a_race_and_a_tuner(fed: Federation) -> None:
-    of_a_race = [n for n, p in signature(race).parameters.items() if p.kind is p.KEYWORD_ONLY]
-    assert {*Options.__annotations__} == {*of_a_race, "tuner"}
+def test_an_option_that_a_search_does_not_have_is_refused_by_name(fed: Federation) -> None:
     with pytest.raises(TypeError, match="unexpected keyword argument 'etas'"):
-        hyperband(MODEL, fed, FEDEX, 30, 3, etas=2)  # type: ignore[call-arg]
-
-
-def test_a_search_is_shown_in_one_short_line(fed: Federation) -> None:
-    begun = successive_halving(MODEL, fed, FEDEX, 30, 10, 2, 2, method=FedProx())
-    assert repr(begun) == "Race(4 of 4 arms alive, 0 of 30 rounds, no score yet)"
-    done = tune(begun, MODEL, fed, 3)
-    assert (
-        repr(done) == f"Race(1 of 4 arms alive, 30 of 30 rounds, best score {done.best_score:.4g})"
-    )
+        hyperband(MODEL, fed, FEDEX, 30, 3, etas=2)

@@ -2,14 +2,12 @@
 
 import re
 import sys
-import time
 from collections.abc import Sequence
 from dataclasses import replace
 
 import matplotlib.pyplot as plt
 import pandas
 import pytest
-import torch
 from matplotlib.axes import Axes
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
@@ -27,21 +25,17 @@ from fedlab_edu import (
     fedtune,
     hyperband,
     linear,
-    start,
     successive_halving,
-    train,
     tune,
 )
-from fedlab_edu.rounds.run import Round
 from fedlab_edu.rounds.tuner import Fixed
-from fedlab_edu.search.arms import Arm, draw_arms, share_configuration
+from fedlab_edu.search.baselines import Arm, draw_arms, race, share_configuration
 from fedlab_edu.search.distributions import Choice
 from fedlab_edu.search.estimate import Estimate
-from fedlab_edu.search.race import Race, race
-from fedlab_edu.search.results import arms_table, online, rounds_table
+from fedlab_edu.search.race import Race
+from fedlab_edu.search.results import arms_table, online
 from fedlab_edu.search.schedules import Schedule, bracket
 from fedlab_edu.search.space import FEDEX, PerClient, SearchSpace, Spaces
-from fedlab_edu.training.scores import Score
 from fedlab_edu.widgets.picture import BLUE, COLOURS, GREY, ORANGE, svg
 from fedlab_edu.widgets.plots import plot_chosen, plot_online, plot_race
 
@@ -97,111 +91,14 @@ def rows(table: pandas.DataFrame) -> list[tuple]:
     return list(table.itertuples(index=False, name=None))
 
 
-# rounds, arms and clients
-
-
-def test_the_table_of_rounds_has_what_a_loop_over_histories_finds(halving: list[Race]) -> None:
-    expected = []
-    for a, run in enumerate(halving[-1].runs):
-        for t, one in enumerate(run.history, start=1):
-            for i in range(len(one.client)):
-                which = (int(one.client[i]), int(one.row[i]), int(one.size[i]))
-                before = (float(one.before.loss[i]), float(one.before.error[i]))
-                after = (float(one.after.loss[i]), float(one.after.error[i]))
-                expected.append((a, t, *which, *before, *after, bool(one.diverged[i])))
-    table = rounds_table(halving[-1].runs)
-    assert rows(table) == expected
-    assert len(table) == 3 * halving[-1].total
-    assert [*table] == [
-        "arm", "round", "client", "row", "size", "before_loss", "before_error",
-        "after_loss", "after_error", "diverged",
-    ]  # fmt: skip
-
-
-def test_means_of_the_table_weighed_by_size_are_the_traces(halving: list[Race]) -> None:
-    table = rounds_table(halving[-1].runs)
-    table["wrong"] = table.after_error * table["size"]
-    sums = table.groupby(["arm", "round"])[["wrong", "size"]].sum()
-    found = sums["wrong"] / sums["size"]
-    for a, trace in enumerate(halving[-1].traces):
-        assert found[a].tolist() == pytest.approx(trace)
-        assert found[a].index.tolist() == list(range(1, len(trace) + 1))
-
-
-def test_clients_that_diverge_are_told_apart(fed: Federation) -> None:
-    table = LocalHP(lr=[0.1, 1e200], weight_decay=[0, 1e200])
-    tuner = Fixed(table, torch.arange(14) % 2)
-    found = rounds_table([train(start(MODEL, fed, tuner), MODEL, fed, 2, clients=14)])
-    assert found.diverged.tolist() == (found.client % 2 == 1).tolist()
-    assert found.row.tolist() == (found.client % 2).tolist()
-    assert (found.after_loss[found.diverged] == INF).all()
-    assert (found.after_error[found.diverged] == INF).all()
-    assert (found.after_loss[~found.diverged] < INF).all()
-
-
-def test_a_history_that_was_cut_keeps_the_numbers_of_its_rounds(fed: Federation) -> None:
-    first = train(start(MODEL, fed), MODEL, fed, 3, clients=2)
-    whole = train(first, MODEL, fed, 2, clients=2)
-    cut = train(replace(first, history=()), MODEL, fed, 2, clients=2)
-    table = rounds_table([cut, whole])
-    assert table["round"].tolist() == [4, 4, 5, 5, *(t for t in range(1, 6) for _ in range(2))]
-    one, other = table[table.arm == 0], table[(table.arm == 1) & (table["round"] > 3)]
-    assert rows(one.drop(columns="arm")) == rows(other.drop(columns="arm"))
-
-
-def test_a_history_longer_than_the_run_is_refused(fed: Federation) -> None:
-    run = train(start(MODEL, fed), MODEL, fed, 2, clients=2)
-    message = "rounds in the history of arm 1 is 2; allowed: at most 1, the rounds it has played"
-    with pytest.raises(ValueError, match=message):
-        rounds_table([run, replace(run, round=1)])
-
-
 def test_tables_of_a_race_that_has_not_begun_have_the_same_columns(halving: list[Race]) -> None:
     begun, over = halving[0], halving[-1]
-    for make in (lambda search: rounds_table(search.runs), online):
-        assert len(make(begun)) == 0 < len(make(over))
-        assert make(begun).dtypes.to_dict() == make(over).dtypes.to_dict()
-    assert rounds_table([]).dtypes.to_dict() == rounds_table(over.runs).dtypes.to_dict()
+    assert len(online(begun)) == 0 < len(online(over))
+    assert online(begun).dtypes.to_dict() == online(over).dtypes.to_dict()
     assert arms_table(begun).dtypes.to_dict() == arms_table(over).dtypes.to_dict()
     assert arms_table(begun)["rounds"].tolist() == [0] * 4
     assert arms_table(begun).score.isna().all()
     assert arms_table(begun).out.isna().all()
-
-
-def test_rounds_may_have_different_numbers_of_clients(fed: Federation) -> None:
-    run = train(train(start(MODEL, fed), MODEL, fed, 1, clients=3), MODEL, fed, 1, clients=1)
-    table = rounds_table([run])
-    assert table["round"].tolist() == [1, 1, 1, 2]
-    assert table.client.tolist() == torch.cat([one.client for one in run.history]).tolist()
-
-
-def test_a_table_of_many_rounds_takes_less_time_than_a_loop_over_its_numbers(
-    fed: Federation,
-) -> None:
-    gen, none = torch.Generator().manual_seed(0), torch.zeros(10, dtype=torch.bool)
-    history = []
-    for _ in range(500):
-        scores = torch.rand(4, 10, generator=gen, dtype=torch.float64)
-        client = torch.randperm(10, generator=gen)
-        history.append(Round(client, client, client, Score(*scores[:2]), Score(*scores[2:]), none))
-    run = replace(start(MODEL, fed), round=500, history=tuple(history))
-
-    def loop() -> list[list[float]]:
-        rows = []
-        for t, one in enumerate(history, 1):
-            scores = (*one.before, *one.after)
-            for j in range(10):
-                places = (float(x[j]) for x in (one.client, one.row, one.size))
-                rows.append([0, t, *places, *(float(s[j]) for s in scores), float(none[j])])
-        return rows
-
-    took = []
-    for make in (loop, lambda: rounds_table([run])):
-        began = time.process_time()
-        made = make()
-        took.append(time.process_time() - began)
-    assert made.astype(float).to_numpy().tolist() == loop()
-    assert took[1] < took[0] / 2
 
 
 # arms
@@ -349,10 +246,9 @@ def test_without_pandas_the_tables_say_how_to_get_it(
 ) -> None:
     search = by_hand(fed)
     monkeypatch.setitem(sys.modules, "pandas", None)
-    for make in (lambda: rounds_table(search.runs), lambda: arms_table(search),
-                 lambda: online(search), lambda: plot_chosen(search)):  # fmt: skip
+    for make in (arms_table, online, plot_chosen):
         with pytest.raises(ModuleNotFoundError, match=re.escape("pip install 'fedlab_edu[tune]'")):
-            make()
+            make(search)
 
 
 # plots

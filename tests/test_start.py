@@ -33,8 +33,7 @@ from fedlab_edu import (
 )  # fmt: skip
 from fedlab_edu.data import federate
 from fedlab_edu.methods import Method
-from fedlab_edu.search.arms import share_configuration
-from fedlab_edu.search.race import race
+from fedlab_edu.search.baselines import race, share_configuration
 from fedlab_edu.search.schedules import bracket
 from fedlab_edu.seeds import seed_for
 

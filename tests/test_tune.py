@@ -43,9 +43,9 @@ from fedlab_edu.models.model import cross_entropy
 from fedlab_edu.rounds.checkpoint import read
 from fedlab_edu.rounds.communicate import StopTraining
 from fedlab_edu.search import tune as module
-from fedlab_edu.search.arms import share_configuration
+from fedlab_edu.search.baselines import race, share_configuration
 from fedlab_edu.search.distributions import Choice, Uniform
-from fedlab_edu.search.race import Race, race
+from fedlab_edu.search.race import Race
 from fedlab_edu.search.schedules import bracket
 from fedlab_edu.search.space import FEDEX, SearchSpace, Spaces
 from fedlab_edu.training.scores import Score

@@ -9,7 +9,7 @@ from fedlab_edu.methods import FedProx
 from fedlab_edu.models.networks import linear
 from fedlab_edu.rounds.communicate import communicate_all
 from fedlab_edu.rounds.run import start
-from fedlab_edu.search.arms import draw_arms
+from fedlab_edu.search.baselines import draw_arms
 from fedlab_edu.search.space import FEDEX
 from fedlab_edu.training.scores import score
 

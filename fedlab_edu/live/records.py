@@ -31,7 +31,7 @@ from fedlab_edu.features.selection import Data, sweep
 from fedlab_edu.oco.bounds import step_grid
 from fedlab_edu.oco.meta import loss_table
 from fedlab_edu.oco.tasks import draw_tasks
-from fedlab_edu.search.arms import draw_arms
+from fedlab_edu.search.baselines import draw_arms
 from fedlab_edu.search.space import FEDEX
 from fedlab_edu.tuners.fedtune.credit import credit
 

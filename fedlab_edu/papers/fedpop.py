@@ -28,7 +28,7 @@ from fedlab_edu.papers.experiment import Experiment, Record, experiment
 from fedlab_edu.papers.fedex import SETTINGS
 from fedlab_edu.papers.photographs import domainnet, office_home, pacs
 from fedlab_edu.papers.searches import TARGETS, Searched, Setting
-from fedlab_edu.search.arms import draw_arms
+from fedlab_edu.search.baselines import draw_arms
 from fedlab_edu.search.space import FEDPOP, FEDPOP_CROSS_SILO, FEDPOP_SCAFFOLD
 from fedlab_edu.tuners.fedex import around
 from fedlab_edu.tuners.fedpop import FedPop, fedpop

@@ -15,10 +15,16 @@ from fedlab_edu.models.model import Model
 from fedlab_edu.papers.curves import TESTS, Watched, is_curve
 from fedlab_edu.papers.experiment import Published, Record, Trial, Workload, no_folder, rates
 from fedlab_edu.papers.report import means
-from fedlab_edu.search.arms import MakeTuner, draw_arms, fixed_tuner, share_configuration
-from fedlab_edu.search.baselines import successive_halving
+from fedlab_edu.search.baselines import (
+    MakeTuner,
+    draw_arms,
+    fixed_tuner,
+    race,
+    share_configuration,
+    successive_halving,
+)
 from fedlab_edu.search.estimate import Estimate
-from fedlab_edu.search.race import Race, Select, race
+from fedlab_edu.search.race import Race, Select
 from fedlab_edu.search.schedules import bracket
 from fedlab_edu.search.space import SearchSpace, Spaces
 from fedlab_edu.search.tune import tune

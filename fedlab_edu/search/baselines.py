@@ -1,72 +1,156 @@
-"""Random search, successive halving and Hyperband; only their schedules differ.
+"""Random search, successive halving and Hyperband: arms of random configurations in a `Race`.
 
 Khodak et al. (2021), Algorithms 1 and 3; Li et al. (2018), *Hyperband*, Algorithm 1.
 """
 
-from collections.abc import Sequence
-from typing import Any, SupportsIndex, TypedDict, Unpack
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, SupportsIndex
 
+import torch
 from jaxtyping import Float
 from torch import Tensor
 
 from fedlab_edu.data.clients import Federation
 from fedlab_edu.methods import Method
 from fedlab_edu.models.model import Model
-from fedlab_edu.search.arms import MakeTuner, draw_arms, fixed_tuner
+from fedlab_edu.rounds.run import check_types, start
+from fedlab_edu.rounds.tuner import Fixed, Tuner
 from fedlab_edu.search.estimate import Estimate
 from fedlab_edu.search.oneof import OneOf
-from fedlab_edu.search.race import Race, Select, race
+from fedlab_edu.search.race import Race, Select
 from fedlab_edu.search.schedules import Schedule, brackets, schedule
-from fedlab_edu.search.space import PerClient, Spaces
+from fedlab_edu.search.space import PerClient, Spaces, check_spaces
+from fedlab_edu.seeds import generator, seed_for
+from fedlab_edu.training.hparams import LocalHP, ServerHP
+from fedlab_edu.validate import MOST, require, whole
 
 Space = Spaces | PerClient | OneOf
-
-
-class Options(TypedDict, total=False):
-    """Keyword arguments of `random_search`, `successive_halving` and `hyperband`.
-
-    Keys:
-        seed: seeds the configurations and all draws of the arms.
-        method: the federated method; the default is FedAvg. A `OneOf` names the methods itself.
-        tuner: puts another tuner into each arm, such as FedEx, see `draw_arms`.
-        estimate, replacement, select, stop_after_last_elimination, w: see `race`.
-    """
-
-    seed: SupportsIndex
-    method: Method | None
-    tuner: MakeTuner
-    estimate: Estimate | None
-    replacement: bool
-    select: Select
-    stop_after_last_elimination: bool
-    w: Float[Tensor, " d"] | None
+MakeTuner = Callable[[LocalHP, torch.Generator], Tuner]
 
 
 def random_search(
     model: Model, fed: Federation, spaces: Space, total: SupportsIndex, cap: SupportsIndex,
-    **options: Unpack[Options],
+    **options: Any,
 ) -> Race:  # fmt: skip
-    """Train ``floor(total / cap)`` random configurations for ``cap`` rounds each, see `Options`."""
+    """Train ``floor(total / cap)`` random configurations for ``cap`` rounds each.
+
+    Args:
+        options: seed and tuner, see `draw_arms`; the others, from method to w, see `race`.
+    """
     return _race(model, fed, spaces, [schedule(total, cap, eliminations=0)], **options)
 
 
 def successive_halving(
     model: Model, fed: Federation, spaces: Space, total: SupportsIndex, cap: SupportsIndex,
-    eta: SupportsIndex = 3, eliminations: SupportsIndex = 3, **options: Unpack[Options],
+    eta: SupportsIndex = 3, eliminations: SupportsIndex = 3, **options: Any,
 ) -> Race:  # fmt: skip
     """Train eta^R random configurations; each elimination keeps one in eta, see `schedule`.
 
-    For the options see `Options`.
+    For the options see `random_search`.
     """
     return _race(model, fed, spaces, [schedule(total, cap, eta, eliminations)], **options)
 
 
 def hyperband(
     model: Model, fed: Federation, spaces: Space, total: SupportsIndex, cap: SupportsIndex,
-    eta: SupportsIndex = 3, **options: Unpack[Options],
+    eta: SupportsIndex = 3, **options: Any,
 ) -> Race:  # fmt: skip
-    """Train brackets of random configurations side by side, see `brackets` and `Options`."""
+    """Train brackets of random configurations side by side, see `brackets` and `random_search`."""
     return _race(model, fed, spaces, brackets(total, cap, eta), **options)
+
+
+class Arm(NamedTuple):
+    """The tuner of an arm's clients, the hyperparameters b of its server, perhaps its method."""
+
+    tuner: Tuner
+    b: ServerHP
+    method: Method | None = None
+
+
+def arm_generator(seed: int, arm: int) -> torch.Generator:
+    """Return the generator from which an arm's configuration is drawn."""
+    return generator(seed, arm, 0)
+
+
+def draw_point(spaces: Spaces | PerClient, gen: torch.Generator) -> Float[Tensor, " h"]:
+    """Draw a point of the unit cube, see `Spaces.at`."""
+    return torch.rand(len(spaces.distributions), generator=gen, dtype=torch.float64)
+
+
+def fixed_tuner(c: LocalHP, gen: torch.Generator | None = None) -> Tuner:
+    """Return a tuner that keeps its configuration, or its one row per client; gen is not used."""
+    return Fixed(c) if len(c) == 1 else Fixed(c, torch.arange(len(c)))
+
+
+def draw_arms(
+    spaces: Space, arms: SupportsIndex, seed: SupportsIndex = 0, tuner: MakeTuner = fixed_tuner
+) -> list[Arm]:
+    """Draw arms with random configurations; arm a is the same for any number of arms.
+
+    Args:
+        tuner: makes an arm's tuner from its clients' configuration and a generator, as `around`
+            does with FedEx; the default keeps the configuration.
+
+    Source: Khodak et al. (2021), Algorithm 1.
+    """
+    arms, seed = whole("arms", arms, 1, MOST), whole("seed", seed, 0)
+    if not isinstance(spaces, OneOf):
+        check_spaces(spaces)
+    allowed = "a function of a configuration and a generator, such as around(spaces.client)"
+    require(callable(tuner), "tuner", tuner, allowed)
+    found = []
+    for a in range(arms):
+        gen = arm_generator(seed, a)
+        method, space = spaces.draw(gen) if isinstance(spaces, OneOf) else (None, spaces)
+        c, b = space.at(draw_point(space, gen))
+        made = tuner(c, gen)
+        require(isinstance(made, Tuner), "what tuner makes", made, "a tuner, such as FedEx")
+        found.append(Arm(made, b, method))
+    return found
+
+
+def share_configuration(table: LocalHP, b: ServerHP | None = None) -> list[Arm]:
+    """Return one arm per row, the same row for all clients: grid search if the table is a grid."""
+    b = ServerHP() if b is None else b
+    return [Arm(Fixed(table[j]), b) for j in range(len(table))]
+
+
+def race(
+    model: Model, fed: Federation, arms: Sequence[Arm], brackets: Sequence[Schedule], *,
+    seed: SupportsIndex = 0, method: Method | None = None, estimate: Estimate | None = None,
+    replacement: bool = False, select: Select = "survivor", w: Float[Tensor, " d"] | None = None,
+) -> Race:  # fmt: skip
+    """Start a race.
+
+    Args:
+        arms: in the order of the brackets, as many as they need. To choose one of several, some
+            clients need validation data.
+        seed: of the arms' initial weights, clients and minibatches; each arm has its own draws.
+        method: FedAvg by default. A `OneOf` names the methods itself.
+        estimate: the default is the personalised error of the last round.
+        replacement: whether a client may be drawn twice in a round.
+        select: "survivor" takes the best arm at its last round; "best_seen" the run of any arm at
+            the lowest estimate, which is too optimistic as the lowest of many noisy ones.
+        w: the initial weights of all arms, instead of those of each arm's own seed.
+
+    Source: Khodak et al. (2021), Algorithm 1; replacement and select are their code's.
+    """
+    check_types(model, fed)
+    seed = whole("seed", seed, 0)
+    needed = sum(bracket.arms for bracket in brackets)
+    require(len(arms) == needed, "arms", len(arms), f"{needed}, as many as the brackets need")
+    twice = method is not None and any(arm.method for arm in arms)
+    require(not twice, "method", method, "None, where the search space names the methods")
+    estimate = Estimate() if estimate is None else estimate
+    require(isinstance(estimate, Estimate), "estimate", estimate, "an Estimate('global')")
+    if len(arms) > 1 or estimate.target == "averaged":
+        require(fed.val.n.any(), "validation examples", 0, "at least 1, to choose an arm by")
+    runs = tuple(
+        start(model, fed, tuner, b, seed_for(seed, a), own or method, replacement, w)
+        for a, (tuner, b, own) in enumerate(arms)
+    )
+    nothing, all_in = ((),) * len(runs), (None,) * len(runs)
+    return Race(runs, tuple(brackets), estimate, nothing, all_in, select)
 
 
 def _race(

@@ -17,10 +17,10 @@ from fedlab_edu.data.clients import Federation
 from fedlab_edu.methods import Method
 from fedlab_edu.models.model import Model
 from fedlab_edu.rounds.run import start
-from fedlab_edu.search.arms import arm_generator, draw_arms, draw_point, fixed_tuner
+from fedlab_edu.search.baselines import arm_generator, draw_arms, draw_point, fixed_tuner, race
 from fedlab_edu.search.distributions import Choice, Distribution
 from fedlab_edu.search.estimate import Estimate
-from fedlab_edu.search.race import Race, race
+from fedlab_edu.search.race import Race
 from fedlab_edu.search.schedules import bracket
 from fedlab_edu.search.space import PerClient, Spaces, check_spaces
 from fedlab_edu.search.workers import Play, play_here
@@ -49,7 +49,6 @@ class Bayes(Race):
 
     @property
     def total(self) -> int:
-        """The communication rounds of the whole search."""
         return self.limit
 
     @property
@@ -94,7 +93,6 @@ class Bayes(Race):
         return cast(Bayes, replace(done, limit=self.limit))
 
     def to(self, device: str | torch.device) -> "Bayes":
-        """Move the search's vectors to another device."""
         w, moved = None if self.w is None else self.w.to(device), cast(Bayes, super().to(device))
         return replace(moved, w=w)
 

@@ -39,8 +39,7 @@ class Estimate(Checked):
         """Return the score of a run's last round."""
         if self.target != "averaged":
             return self.of_round(run.history[-1])
-        found = average(score(model, run.w, fed.val), fed.val)
-        return found.loss if self.score == "loss" else found.error
+        return float(getattr(average(score(model, run.w, fed.val), fed.val), self.score))
 
     def of_round(self, played: Round) -> float:
         """Return the mean over the round's clients, weighted by numbers of validation examples.

@@ -6,15 +6,11 @@ from typing import Any
 
 import torch
 
-from fedlab_edu.data.clients import Federation
 from fedlab_edu.methods import Method, check_mu
-from fedlab_edu.models.model import Model
-from fedlab_edu.rounds.communicate import communicate_all, same_method
-from fedlab_edu.rounds.run import Run
-from fedlab_edu.search.distributions import Distribution
+from fedlab_edu.search.distributions import Distribution, check_distributions
 from fedlab_edu.search.space import PerClient, Spaces, check_spaces
 from fedlab_edu.training.hparams import LocalHP
-from fedlab_edu.validate import require, require_type
+from fedlab_edu.validate import require
 
 
 @dataclass(frozen=True)
@@ -41,12 +37,8 @@ class Option:
             check_mu(self.method, LocalHP(mu=mu.points(4)))
         own: dict[str, Any] = vars(self.method) if is_dataclass(self.method) else {}
         names = [name for name, value in own.items() if isinstance(value, int | float)]
-        require_type("own", self.own, Mapping, '{"tau": LogUniform(1e-5, 0.1)}')
+        check_distributions("own", self.own, names, f"field of {type(self.method).__name__}")
         for name, d in self.own.items():
-            require(
-                name in names, f"field of {type(self.method).__name__}", name, f"one of {names}"
-            )
-            require(isinstance(d, Distribution), name, d, "a distribution, such as Uniform(0, 1)")
             for value in d.points(4):  # includes both ends
                 self._with({name: value})
 
@@ -100,18 +92,3 @@ class OneOf:
         u = torch.rand((), generator=gen, dtype=torch.float64)
         option = self.options[int(u * len(self.options))]
         return option.draw(gen), option.spaces
-
-
-def communicate_mixed(
-    runs: Sequence[Run], model: Model, fed: Federation, clients: int = 10
-) -> list[Run]:
-    """Do `communicate_all` for runs of several methods; those of equal methods train at once."""
-    after, left = list(runs), list(range(len(runs)))
-    while left:
-        one = runs[left[0]].method
-        group = [a for a in left if same_method(one, runs[a].method)]
-        played = communicate_all([runs[a] for a in group], model, fed, clients)
-        for a, run in zip(group, played, strict=True):
-            after[a] = run
-        left = [a for a in left if a not in group]
-    return after

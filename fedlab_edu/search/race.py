@@ -5,42 +5,135 @@ arms that are alive train side by side, with the numbers of each trained alone. 
 (2021), Algorithm 1.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate, pairwise
-from math import inf
-from typing import ClassVar, Literal, SupportsIndex
+from math import inf, isnan
+from typing import Any, ClassVar, Literal, Protocol, TypeVar, runtime_checkable
 
 import torch
-from jaxtyping import Float
-from torch import Tensor
 
 from fedlab_edu.data.clients import Federation
-from fedlab_edu.methods import Method
 from fedlab_edu.models.model import Model
-from fedlab_edu.rounds.run import Run, check_types, start
-from fedlab_edu.search.alive import SideBySide
-from fedlab_edu.search.arms import Arm
+from fedlab_edu.rounds.run import Run, drop_vectors
 from fedlab_edu.search.estimate import Estimate
-from fedlab_edu.search.schedules import Schedule, last_stop
+from fedlab_edu.search.schedules import Schedule, best_index, last_stop, survivors
 from fedlab_edu.search.workers import Play, play_here
-from fedlab_edu.seeds import seed_for
-from fedlab_edu.validate import Checked, require, whole
+from fedlab_edu.validate import Checked, require, updated
 
 Select = Literal["survivor", "best_seen"]
-_PER_ARM = ("runs", "traces", "out")
+_S = TypeVar("_S", bound="SideBySide")
+
+
+@runtime_checkable
+class Search(Protocol):
+    """A search as a value: what the driver `tune` needs to know of it."""
+
+    @property
+    def total(self) -> int:
+        """The communication rounds of the whole search, over all arms."""
+
+    @property
+    def used(self) -> int:
+        """The communication rounds so far, over all arms."""
+
+    @property
+    def done(self) -> bool:
+        """Whether all rounds have been spent."""
+        return self.used >= self.total
+
+    @property
+    def best_score(self) -> float:
+        """The best score so far; lower is better. NaN before the first round."""
+
+    def step(self, model: Model, fed: Federation, clients: int = 10) -> "Search":
+        """Return the search after some more rounds, of one or several arms."""
+
+    def to(self, device: str | torch.device) -> "Search":
+        """Return the same search, with its vectors on another device; see `Run.to`."""
+
+    def __repr__(self) -> str:
+        """Return the class of the search, its arms, rounds and best score."""
+        best = "no score yet" if isnan(self.best_score) else f"best score {self.best_score:.4g}"
+        parts = [f"{self.used:,} of {self.total:,} rounds", best]
+        if isinstance(self, SideBySide):
+            parts.insert(0, f"{len(self.alive)} of {len(self.runs)} arms alive")
+        return f"{type(self).__name__}({', '.join(parts)})"
+
+
+class SideBySide(Search):
+    """Arms that train side by side, some of which are eliminated: what `Race` and `FedPop` share.
+
+    Fields:
+        runs: one for each arm; an eliminated run keeps its history but no vectors.
+        traces: each arm's score of each of its rounds; NaN if no client could validate.
+        out: the round at which each arm was eliminated, or None.
+    """
+
+    runs: tuple[Run, ...]
+    traces: tuple[tuple[float, ...], ...]
+    out: tuple[int | None, ...]
+
+    @property
+    def scores(self) -> list[float]:
+        """The score of each arm at its last round."""
+        raise NotImplementedError
+
+    @property
+    def used(self) -> int:
+        return sum(map(len, self.traces))
+
+    @property
+    def alive(self) -> list[int]:
+        """The arms that have not been eliminated."""
+        return [a for a, out in enumerate(self.out) if out is None]
+
+    @property
+    def best(self) -> int:
+        """The arm with the lowest score of those alive; NaN counts as +inf."""
+        scores, alive = self.scores, self.alive
+        return alive[best_index([scores[a] for a in alive])]
+
+    @property
+    def best_score(self) -> float:
+        return self.scores[self.best]
+
+    @property
+    def winner(self) -> Run:
+        """The run of the best arm."""
+        return self.runs[self.best]
+
+    def played(
+        self: _S, arms: Sequence[int], after: Sequence[Run], scores: Sequence[Iterable[float]],
+        **more: Any,
+    ) -> _S:  # fmt: skip
+        """Return the search with the runs of some arms after rounds with these scores."""
+        runs, traces = list(self.runs), list(self.traces)
+        for a, run, new in zip(arms, after, scores, strict=True):
+            runs[a], traces[a] = run, (*traces[a], *new)
+        return updated(self, runs=tuple(runs), traces=tuple(traces), **more)
+
+    def eliminate(self: _S, arms: Sequence[int], bracket: Schedule, now: int) -> _S:
+        """Return the search after the eliminations among some arms that a bracket has now."""
+        if now not in bracket.stops[:-1]:
+            return self
+        runs, out, scores = list(self.runs), list(self.out), self.scores
+        for _ in range(bracket.stops[:-1].count(now)):
+            left = [arms[place] for place in survivors([scores[a] for a in arms], bracket.eta)]
+            for a in set(arms) - set(left):
+                runs[a], out[a] = drop_vectors(runs[a]), now
+            arms = left
+        return updated(self, runs=tuple(runs), out=tuple(out))
+
+    def to(self: _S, device: str | torch.device) -> _S:
+        return updated(self, runs=tuple(run.to(device) for run in self.runs))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Race(SideBySide, Checked):
-    """Arms in brackets, each with a schedule of its own.
+    """Arms in brackets, each with a schedule of its own; the arms are in the brackets' order.
 
     Fields:
-        runs: one for each arm, in the order of the brackets; an eliminated run keeps its history
-            but no vectors.
-        traces: each arm's score of each of its rounds; NaN if no client could validate.
-        out: the round at which each arm was eliminated, or None.
-        select, stop_after_last_elimination: see `race`.
         seen: with "best_seen", the lowest estimate so far and the run at that time.
     """
 
@@ -50,7 +143,6 @@ class Race(SideBySide, Checked):
     traces: tuple[tuple[float, ...], ...]
     out: tuple[int | None, ...]
     select: Select = "survivor"
-    stop_after_last_elimination: bool = False
     seen: tuple[float, Run] | None = None
     budget: ClassVar = ("brackets",)
 
@@ -62,18 +154,12 @@ class Race(SideBySide, Checked):
 
     @property
     def total(self) -> int:
-        """The communication rounds of the whole race."""
         return sum(bracket.used for bracket in self.brackets)
-
-    @property
-    def done(self) -> bool:
-        """Whether all rounds have been spent."""
-        return self.used == self.total
 
     @property
     def scores(self) -> list[float]:
         """The estimate of each arm at its last round."""
-        arms = zip(self.traces, self._stops(), strict=True)
+        arms = zip(self.traces, self._stops, strict=True)
         return [self.estimate.of_trace(t, last_stop(stops, len(t))) for t, stops in arms]
 
     @property
@@ -98,17 +184,15 @@ class Race(SideBySide, Checked):
             most: a step may have this number of rounds over all arms, up to the next elimination.
                 Each arm has one where a score or a choice needs the weights after each round.
         """
-        stops = self._stops()
+        stops = self._stops
         playing = [a for a in self.alive if self.runs[a].round < stops[a][-1]]
         require(playing, "race", "over", "one with rounds left")
-        runs = [self.runs[a] for a in playing]
-        if self.estimate.target == "averaged" or self.select == "best_seen":
-            most = 1
+        runs, of = [self.runs[a] for a in playing], self.estimate
         left = [min(s for s in stops[a] if s > self.runs[a].round) for a in playing]
         left = [stop - run.round for stop, run in zip(left, runs, strict=True)]
-        rounds = max(1, min(most // len(runs), *left))
+        each = of.target == "averaged" or self.select == "best_seen"
+        rounds = 1 if each else max(1, min(most // len(runs), *left))
         after = play(runs, model, fed, clients, rounds)
-        of = self.estimate
         scores = [
             [of.of_run(run, model, fed)] if rounds == 1 else map(of.of_round, run.history[-rounds:])
             for run in after
@@ -116,27 +200,17 @@ class Race(SideBySide, Checked):
         new = self.played(playing, after, scores)
         if self.select == "best_seen":
             now = new.scores
-            pairs = [(now[a], run) for a, run in zip(playing, after, strict=True) if now[a] < inf]
-            pairs = [*([self.seen] if self.seen else []), *pairs]
-            new = replace(new, seen=min(pairs, key=lambda pair: pair[0], default=None))
-        just = set(playing)
+            seen = [(now[a], run) for a, run in zip(playing, after, strict=True) if now[a] < inf]
+            seen = [self.seen, *seen] if self.seen else seen
+            new = updated(new, seen=min(seen, key=lambda pair: pair[0], default=None))
         for bracket, arms in zip(self.brackets, self.arms, strict=True):
-            if trained := [a for a in arms if a in just]:
-                new = new._stop(trained, bracket, new.runs[trained[0]].round)
+            if trained := sorted({*arms}.intersection(playing)):
+                new = new.eliminate(trained, bracket, new.runs[trained[0]].round)
         return new
 
-    def _stop(self, arms: Sequence[int], bracket: Schedule, now: int) -> "Race":
-        """Return the race after a round of a bracket's arms, if it is a stop."""
-        new = self.eliminate(arms, bracket, now)
-        if self.stop_after_last_elimination and bracket.stops[-2:-1] == (now,):
-            runs = list(new.runs)
-            for a in set(arms).intersection(new.alive):
-                runs[a] = replace(runs[a], tuner=runs[a].tuner.freeze())
-            new = replace(new, runs=tuple(runs))
-        return new
-
+    @property
     def _stops(self) -> list[tuple[int, ...]]:
-        """Return the stops of each arm's bracket."""
+        """The stops of each arm's bracket."""
         return [bracket.stops for bracket in self.brackets for _ in range(bracket.arms)]
 
     def extend(self, done: "Race") -> "Race":
@@ -156,49 +230,12 @@ class Race(SideBySide, Checked):
         ok = same == before and (last == now or more)
         allowed = f"{done.total}, as before; without eliminations also more arms or rounds"
         require(ok, "total", self.total, allowed)
-        parts = {f: getattr(done, f) + getattr(self, f)[len(done.runs) :] for f in _PER_ARM}
-        return replace(self, seen=done.seen, **parts)
+        runs, traces, out = (
+            getattr(done, name) + getattr(self, name)[len(done.runs) :]
+            for name in ("runs", "traces", "out")
+        )
+        return replace(self, runs=runs, traces=traces, out=out, seen=done.seen)
 
     def to(self, device: str | torch.device) -> "Race":
-        """Return the same race, with its vectors on another device."""
         seen = self.seen and (self.seen[0], self.seen[1].to(device))
-        return replace(super().to(device), seen=seen)
-
-
-def race(
-    model: Model, fed: Federation, arms: Sequence[Arm], brackets: Sequence[Schedule], *,
-    seed: SupportsIndex = 0, method: Method | None = None, estimate: Estimate | None = None,
-    replacement: bool = False, select: Select = "survivor",
-    stop_after_last_elimination: bool = False, w: Float[Tensor, " d"] | None = None,
-) -> Race:  # fmt: skip
-    """Start a race.
-
-    Args:
-        arms: in the order of the brackets, as many as they need. To choose one of several, some
-            clients need validation data.
-        seed: of the arms' initial weights, clients and minibatches; each arm has its own draws.
-        estimate: the default is the personalised error of the last round.
-        replacement: whether a client may be drawn twice in a round.
-        select: "survivor" takes the best arm at its last round; "best_seen" the run of any arm at
-            the lowest estimate, which is too optimistic as the lowest of many noisy ones.
-        stop_after_last_elimination: freeze the tuners of the arms that are left then.
-        w: the initial weights of all arms, instead of those of each arm's own seed.
-
-    Source: Khodak et al. (2021), Algorithm 1; the three options after estimate are their code's.
-    """
-    check_types(model, fed)
-    seed = whole("seed", seed, 0)
-    needed = sum(bracket.arms for bracket in brackets)
-    require(len(arms) == needed, "arms", len(arms), f"{needed}, as many as the brackets need")
-    twice = method is not None and any(arm.method for arm in arms)
-    require(not twice, "method", method, "None, where the search space names the methods")
-    estimate = Estimate() if estimate is None else estimate
-    require(isinstance(estimate, Estimate), "estimate", estimate, "an Estimate('global')")
-    if len(arms) > 1 or estimate.target == "averaged":
-        require(fed.val.n.any(), "validation examples", 0, "at least 1, to choose an arm by")
-    runs = tuple(
-        start(model, fed, tuner, b, seed_for(seed, a), own or method, replacement, w)
-        for a, (tuner, b, own) in enumerate(arms)
-    )
-    return Race(runs, tuple(brackets), estimate, ((),) * len(runs), (None,) * len(runs),
-                select, stop_after_last_elimination)  # fmt: skip
+        return updated(super().to(device), seen=seen)

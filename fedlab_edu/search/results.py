@@ -1,14 +1,8 @@
-"""The results of a search as pandas data frames: rounds and clients, arms, and the best so far."""
+"""The results of a search as pandas data frames: its arms, and the best of them so far."""
 
-from collections.abc import Sequence
 from dataclasses import replace
-from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
-import torch
-
-from fedlab_edu.rounds.result import Round
-from fedlab_edu.rounds.run import Run
 from fedlab_edu.search.estimate import Estimate
 from fedlab_edu.search.race import Race
 from fedlab_edu.search.schedules import Schedule, best_index, last_stop
@@ -17,42 +11,6 @@ from fedlab_edu.validate import extra, require, require_type
 
 if TYPE_CHECKING:
     import pandas
-
-
-_COLUMNS = {
-    **dict.fromkeys(("client", "row", "size"), torch.long),
-    **dict.fromkeys(("before.loss", "before.error", "after.loss", "after.error"), torch.float64),
-    "diverged": torch.bool,
-}
-
-
-def rounds_table(runs: Sequence[Run]) -> "pandas.DataFrame":
-    """Return a table with one row per arm, round and client; for a race pass ``race.runs``.
-
-    Columns:
-        arm: the run's place in the list.
-        round: from 1. A shortened history holds the last rounds: with 100 rounds played and 20 kept
-            the numbers are 81 to 100.
-        client, row: the client's number, and the row of the tuner's table that it used.
-        size: its validation examples. A client without any scores 0; weigh means by the size.
-        before_loss, before_error: of the model received.
-        after_loss, after_error: of the model after the client's training; +inf if diverged.
-        diverged: whether the server left the client out of its average.
-    """
-    frame = extra("pandas", "tune").DataFrame
-    keys, played = list[list[int]](), list[Round]()
-    for a, run in enumerate(runs):
-        kept, allowed = len(run.history), f"at most {run.round}, the rounds it has played"
-        require(kept <= run.round, f"rounds in the history of arm {a}", kept, allowed)
-        keys += [[a, t] for t in range(run.round - kept + 1, run.round + 1)]
-        played += run.history
-    clients = torch.tensor([len(one.client) for one in played], dtype=torch.long)
-    arm, number = torch.tensor(keys, dtype=torch.long).view(-1, 2).repeat_interleave(clients, 0).T
-    columns = {"arm": arm, "round": number}
-    for name, dtype in _COLUMNS.items():
-        parts = map(attrgetter(name), played)
-        columns[name.replace(".", "_")] = torch.cat([torch.empty(0, dtype=dtype), *parts])
-    return frame({name: column.numpy() for name, column in columns.items()})
 
 
 def arms_of(search: Any) -> Any:
@@ -114,8 +72,7 @@ def online(race: Race) -> "pandas.DataFrame":
     """
     require_type("race", race, Race, "random_search(...)")
     pandas = extra("pandas", "tune")
-    rows: list[tuple[int, int, float]] = []
-    spent, before = 0, dict[int, float]()
+    rows, spent, before = list[tuple[int, int, float]](), 0, dict[int, float]()
     for bracket, arms in zip(race.brackets, race.arms, strict=True):
         played = max(len(race.traces[a]) for a in arms)
         for t in range(1, played + 1):
@@ -131,8 +88,7 @@ def online(race: Race) -> "pandas.DataFrame":
         if played < bracket.stops[-1]:
             break
         before = {best: scores[best]}
-    numbers, arm, score = zip(*rows, strict=True) if rows else ((), (), ())
-    table = pandas.DataFrame({"spent": numbers, "arm": arm, "score": score})
+    table = pandas.DataFrame(rows, columns=["spent", "arm", "score"])
     return table.astype({"spent": "int64", "arm": "int64", "score": "float64"})
 
 

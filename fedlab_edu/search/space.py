@@ -21,11 +21,12 @@ from fedlab_edu.search.distributions import (
     OneMinusLogUniform,
     PowerOfTwo,
     Uniform,
+    check_distributions,
 )
 from fedlab_edu.seeds import check_generator
 from fedlab_edu.tensors import as_float64
 from fedlab_edu.training.hparams import LocalHP, ServerHP
-from fedlab_edu.validate import MOST, require, require_all, require_type, share, whole
+from fedlab_edu.validate import MOST, require, require_all, share, whole
 
 _Table = TypeVar("_Table", LocalHP, ServerHP)
 
@@ -46,11 +47,9 @@ class SearchSpace(Generic[_Table]):
         ok = self.kind in (LocalHP, ServerHP)
         require(ok, "kind", self.kind, "LocalHP for the clients, ServerHP for the server")
         given, names = self.distributions, list(self.kind().columns)
-        require_type("distributions", given, Mapping, '{"lr": LogUniform(0.01, 1)}')
+        check_distributions("distributions", given, names, "hyperparameter")
         object.__setattr__(self, "distributions", dict(given))  # later changes would be unchecked
         for name, d in given.items():
-            require(name in names, "hyperparameter", name, f"one of {names}")
-            require(isinstance(d, Distribution), name, d, "a distribution, such as Uniform(0, 1)")
             self.kind(**{name: d.points(4)})  # includes both ends, which clipping reaches
             ok = isinstance(d, Choice) or getattr(self.kind(), name).is_floating_point()
             require(ok, name, d, "whole numbers: Integer(1, 5), PowerOfTwo(8, 128) or a Choice")

@@ -11,9 +11,7 @@ from math import inf
 from operator import eq
 from pathlib import Path
 from threading import current_thread, main_thread
-from typing import Any, NamedTuple, Protocol, TypeVar, cast, runtime_checkable
-
-import torch
+from typing import Any, NamedTuple, TypeVar, cast
 
 from fedlab_edu.data.clients import Federation
 from fedlab_edu.models.model import Model
@@ -22,36 +20,9 @@ from fedlab_edu.rounds.checkpoint import as_path, read, write
 from fedlab_edu.rounds.communicate import StopTraining
 from fedlab_edu.rounds.identity import differences, identity
 from fedlab_edu.rounds.run import check_types
+from fedlab_edu.search.race import Search
 from fedlab_edu.search.workers import Workers
 from fedlab_edu.validate import require, whole
-
-
-@runtime_checkable
-class Search(Protocol):
-    """A search as a value: what the driver needs to know of it."""
-
-    @property
-    def total(self) -> int:
-        """The communication rounds of the whole search, over all arms."""
-
-    @property
-    def used(self) -> int:
-        """The communication rounds so far."""
-
-    @property
-    def done(self) -> bool:
-        """Whether all rounds have been spent."""
-
-    @property
-    def best_score(self) -> float:
-        """The best score so far; lower is better."""
-
-    def step(self, model: Model, fed: Federation, clients: int = 10) -> "Search":
-        """Return the search after some more rounds, of one or several arms."""
-
-    def to(self, device: str | torch.device) -> "Search":
-        """Return the same search, with its vectors on another device."""
-
 
 _S = TypeVar("_S", bound=Search)
 
@@ -104,13 +75,14 @@ def tune(
             search = cast(_S, file.read(search).to(fed.train.x.device))
         if new or not search.done:  # refuse now what cannot be stored
             file.write(search)
-    step = _step(model, fed, clients, executor, workers, search, every if file else search.total)
+    most = every if file else search.total
+    how = _options(executor, workers, model, fed, clients, search, most)
     began = saved = search.used
     bar = progress_bar(total=search.total, initial=search.used, unit="round")
     with _sigterm_exits(file is not None), suppress(StopTraining):
         try:
             while not search.done:
-                search = step(search)
+                search = cast(_S, search.step(model, fed, clients, **how))
                 if not bar.disable:
                     bar.set_postfix(best=f"{search.best_score:.3f}", refresh=False)
                 bar.update(search.used - bar.n)
@@ -134,18 +106,17 @@ def tune(
     return search
 
 
-def _step(
-    model: Model, fed: Federation, clients: int, executor: Executor | None, workers: int | None,
-    search: Search, most: int,
-) -> Callable[[Any], Any]:  # fmt: skip
-    """Return the function that makes a step of a search, here or in the workers of an executor."""
+def _options(
+    executor: Executor | None, workers: int | None, model: Model, fed: Federation, clients: int,
+    search: Any, most: int,
+) -> dict[str, Any]:  # fmt: skip
+    """Return the arguments with which a search plays its rounds in the workers of an executor."""
     if executor is None:
         require(workers is None, "workers", workers, "None without an executor")
-        return lambda search: search.step(model, fed, clients)
+        return {}
     allowed = f"None: a {type(search).__name__} search trains one run"
     require("play" in signature(search.step).parameters, "executor", executor, allowed)
-    play = Workers(executor, workers, model, fed, clients).play
-    return lambda search: search.step(model, fed, clients, play=play, most=most)
+    return {"play": Workers(executor, workers, model, fed, clients).play, "most": most}
 
 
 @contextmanager

@@ -2,15 +2,16 @@
 
 import pickle
 from collections.abc import Callable, Sequence
-from concurrent.futures import BrokenExecutor, Executor, Future
+from concurrent.futures import BrokenExecutor, Executor
 from dataclasses import replace
+from functools import partial
 from hashlib import sha256
 from typing import Any
 
 from fedlab_edu.data.clients import Federation
 from fedlab_edu.models.model import Model
+from fedlab_edu.rounds.communicate import communicate_all, same_method
 from fedlab_edu.rounds.run import Run
-from fedlab_edu.search.oneof import communicate_mixed
 from fedlab_edu.training.threads import run_parallel
 from fedlab_edu.validate import require, require_type, whole
 
@@ -22,10 +23,21 @@ _KEPT = dict[str, tuple[Model, Federation, int]]()  # in a worker: what its last
 def play_here(
     runs: Sequence[Run], model: Model, fed: Federation, clients: int, rounds: int
 ) -> list[Run]:
-    """Return the runs after more rounds, played in this process."""
+    """Return the runs after more rounds in this process; those of equal methods train at once."""
+    groups = list[list[int]]()
+    for a, run in enumerate(runs):
+        for group in groups:
+            if same_method(runs[group[0]].method, run.method):
+                group.append(a)
+                break
+        else:
+            groups.append([a])
     after = list(runs)
     for _ in range(rounds):
-        after = communicate_mixed(after, model, fed, clients)
+        for group in groups:
+            played = communicate_all([after[a] for a in group], model, fed, clients)
+            for a, run in zip(group, played, strict=True):
+                after[a] = run
     return after
 
 
@@ -66,40 +78,29 @@ class Workers:
         n = min(self._number, len(runs))
         if len(runs) == 1:
             return play_here(runs, model, fed, clients, rounds)
-        chunks = [runs[len(runs) * i // n : len(runs) * (i + 1) // n] for i in range(n)]
-        tasks = [
-            (_pickled("search", [replace(run, history=()) for run in chunk]), rounds)
-            for chunk in chunks
-        ]
+        bare = [replace(run, history=()) for run in runs]
+        chunks = [bare[len(runs) * i // n : len(runs) * (i + 1) // n] for i in range(n)]
+        tasks = [(_pickled("search", chunk), rounds) for chunk in chunks]
         try:
             found = self._results(tasks, None if self._sent else self._needs)
             # workers that have started since have no data yet
-            again = [i for i, result in enumerate(found) if result is None]
-            more = self._results([tasks[i] for i in again], self._needs)
+            lacking = [task for task, got in zip(tasks, found, strict=True) if got is None]
+            more = iter(self._results(lacking, self._needs))
         except BrokenExecutor as error:
             why = "a worker has ended before its rounds; repeat the call with a new executor"
             raise RuntimeError(f"{why} ({error})") from error
         self._sent = True
-        for i, result in zip(again, more, strict=True):
-            found[i] = result
-        after = [run for result in found for run in result]
+        after = [run for got in found for run in (next(more) if got is None else got)]
         return [
             replace(new, history=old.history + new.history)
             for old, new in zip(runs, after, strict=True)
         ]
 
     def _results(self, tasks: Sequence[tuple[bytes, int]], needs: bytes | None) -> list[Any]:
-        futures = list[Future]()
-        try:
-            for task in tasks:
-                futures.append(self._executor.submit(_play, self._token, needs, *task))
-            return [future.result() for future in futures]
-        finally:
-            for future in futures:
-                future.cancel()
+        return list(self._executor.map(partial(_play, self._token, needs), tasks))
 
 
-def _play(token: str, needs: bytes | None, runs: bytes, rounds: int) -> list[Run] | None:
+def _play(token: str, needs: bytes | None, task: tuple[bytes, int]) -> list[Run] | None:
     """Play rounds on one thread of a worker; return None if it lacks the model and the data."""
     kept = _KEPT.get(token)
     if kept is None:
@@ -108,7 +109,7 @@ def _play(token: str, needs: bytes | None, runs: bytes, rounds: int) -> list[Run
         kept = pickle.loads(needs)
         _KEPT.clear()
         _KEPT[token] = kept
-    (model, fed, clients), after = kept, list[Run]()
+    (model, fed, clients), (runs, rounds), after = kept, task, list[Run]()
 
     def play(given: Sequence[Run]) -> list[Run]:
         return play_here(given, model, fed, clients, rounds)

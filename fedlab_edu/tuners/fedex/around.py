@@ -5,7 +5,7 @@ from typing import Any, Literal
 
 import torch
 
-from fedlab_edu.search.arms import MakeTuner
+from fedlab_edu.search.baselines import MakeTuner
 from fedlab_edu.search.space import SearchSpace
 from fedlab_edu.training.hparams import LocalHP
 from fedlab_edu.tuners.fedex.tuner import FedEx

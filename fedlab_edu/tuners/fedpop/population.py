@@ -17,8 +17,8 @@ from fedlab_edu.models.model import Model
 from fedlab_edu.rounds.result import Round, weighted_mean
 from fedlab_edu.rounds.run import Run
 from fedlab_edu.rounds.tuner import Fixed
-from fedlab_edu.search.alive import SideBySide
 from fedlab_edu.search.estimate import Estimate
+from fedlab_edu.search.race import SideBySide
 from fedlab_edu.search.schedules import Schedule
 from fedlab_edu.search.space import Spaces
 from fedlab_edu.search.workers import Play, play_here
@@ -180,18 +180,12 @@ class FedPop(SideBySide):
 
     @property
     def total(self) -> int:
-        """The communication rounds of the whole search."""
         return self.bracket.used
 
     @property
     def round(self) -> int:
         """The least number of rounds that a member that is alive has trained."""
         return min(len(self.traces[i]) for i in self.alive)
-
-    @property
-    def done(self) -> bool:
-        """Whether all rounds have been spent."""
-        return self.round == self.how.R
 
     @property
     def latest(self) -> list[Birth]:

@@ -7,7 +7,7 @@ from fedlab_edu.data.clients import Federation
 from fedlab_edu.methods import Method, check_mu
 from fedlab_edu.models.model import Model
 from fedlab_edu.rounds.run import start
-from fedlab_edu.search.arms import draw_arms
+from fedlab_edu.search.baselines import draw_arms
 from fedlab_edu.search.schedules import schedule
 from fedlab_edu.search.space import Spaces
 from fedlab_edu.seeds import seed_for

@@ -21,7 +21,7 @@ from fedlab_edu.methods import FedAvg, Method, Server, check_mu
 from fedlab_edu.models.model import Model, cross_entropy
 from fedlab_edu.rounds.run import Run, start
 from fedlab_edu.rounds.tuner import Fixed
-from fedlab_edu.search.alive import summary
+from fedlab_edu.search.race import Search
 from fedlab_edu.seeds import generator
 from fedlab_edu.tensors import usable_device
 from fedlab_edu.training.hparams import LocalHP, ServerHP
@@ -103,8 +103,8 @@ class FedTune(Checked):
     """
 
     table: LocalHP
-    w0: Float[Tensor, " d"] = field(repr=False)
-    logits: Float[Tensor, "N H"] = field(repr=False)
+    w0: Float[Tensor, " d"]
+    logits: Float[Tensor, "N H"]
     total: Annotated[int, partial(whole, least=1, most=MOST)]
     lr: Annotated[float, not_negative] = 10.0
     credit: Literal["dummy_one", "leave_one_out", "reinforce"] = "dummy_one"
@@ -114,10 +114,11 @@ class FedTune(Checked):
     cap: int = 1 << 30
     method: Method = field(default_factory=FedAvg)
     seed: Annotated[int, partial(whole, least=0)] = 0
-    models: Mapping[tuple[int, ...], Float[Tensor, " d"]] = field(default_factory=dict, repr=False)
-    history: tuple[FedTuneRound, ...] = field(default=(), repr=False)
+    models: Mapping[tuple[int, ...], Float[Tensor, " d"]] = field(default_factory=dict)
+    history: tuple[FedTuneRound, ...] = ()
     budget: ClassVar = ("total",)
-    __repr__ = summary
+    __repr__ = Search.__repr__
+    done = Search.done
 
     def __post_init__(self) -> None:
         shape, H = tuple(self.logits.shape), len(self.table)
@@ -155,11 +156,6 @@ class FedTune(Checked):
     def used(self) -> int:
         """The communication rounds so far."""
         return len(self.history)
-
-    @property
-    def done(self) -> bool:
-        """Whether all rounds have been spent."""
-        return self.used >= self.total
 
     @property
     def best_score(self) -> float:
@@ -204,7 +200,6 @@ class FedTune(Checked):
         return self._run(self.final, self.w0, 0)
 
     def to(self, device: str | torch.device) -> "FedTune":
-        """Return the same search, with its vectors on another device; see `Run.to`."""
         device = usable_device(device)
         models = {h: w.to(device) for h, w in self.models.items()}
         return replace(self, w0=self.w0.to(device), models=models)
