@@ -130,7 +130,7 @@ def test_who_waits_has_the_time_of_the_slowest_between_two_times_that_members_me
 
 def test_with_eliminations_a_worker_is_given_back_when_its_member_goes(fed: Federation) -> None:
     search = begun(fed, 16, 8, T_g=8, eliminations=1)
-    (stop, cap), n = search.bracket.stops, search.bracket.arms
+    (stop, cap), n = search.brackets[0].stops, search.brackets[0].arms
     seconds = uneven(n, 8, 1)
     last = ended(clocked(search, seconds, wait=True), fed)[-1]
     (winner,) = last.alive

@@ -705,7 +705,7 @@ def test_with_successive_halving_the_worst_stop_and_the_rest_copy_one_another(
     last = seen[-1]
     assert last.used == last.total == 60
     assert len(last.runs) == 9
-    stops = last.bracket.stops
+    stops = last.brackets[0].stops
     assert [len(s.alive) for s in seen if s.round in stops[:-1]] == [3, 1]
     for before, after in pairwise(seen):
         r = after.round

@@ -123,7 +123,7 @@ def test_each_variant_is_the_search_that_its_name_says(experiment: Experiment) -
         assert v.name.endswith(v.target)
         assert (tuner in ("FedPop", "FedPop-G")) == search.G
         assert (search.local is not None) == (tuner in ("FedPop", "FedPop-L"))
-        assert (len(search.bracket.stops) > 1) == v.name.startswith("SHA")
+        assert (len(search.brackets[0].stops) > 1) == v.name.startswith("SHA")
         assert ("mu" in search.spaces.client.distributions) == (
             experiment.name == "fedpop-table4-fedprox"
         )

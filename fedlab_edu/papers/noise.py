@@ -128,7 +128,7 @@ def looks(search: FedPop, learns: bool) -> int:
     """Return M: all rounds if a tuner learns; else one for each arm that a choice is between."""
     if learns:
         return search.total
-    stops, arms, _, eta = search.bracket
+    stops, arms, _, eta = search.brackets[0]
     return sum(n for i in range(len(stops)) if (n := arms // eta**i) > 1)
 
 

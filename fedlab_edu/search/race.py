@@ -71,6 +71,7 @@ class SideBySide(Search):
     """
 
     runs: tuple[Run, ...]
+    brackets: tuple[Schedule, ...]
     traces: tuple[tuple[float, ...], ...]
     out: tuple[int | None, ...]
 
@@ -78,6 +79,10 @@ class SideBySide(Search):
     def scores(self) -> list[float]:
         """The score of each arm at its last round."""
         raise NotImplementedError
+
+    @property
+    def total(self) -> int:
+        return sum(bracket.used for bracket in self.brackets)
 
     @property
     def used(self) -> int:
@@ -151,10 +156,6 @@ class Race(SideBySide, Checked):
         """The numbers of each bracket's arms."""
         ends = accumulate((bracket.arms for bracket in self.brackets), initial=0)
         return [range(*pair) for pair in pairwise(ends)]
-
-    @property
-    def total(self) -> int:
-        return sum(bracket.used for bracket in self.brackets)
 
     @property
     def scores(self) -> list[float]:

@@ -2,9 +2,8 @@
 
 from fedlab_edu.tuners.fedpop.evolution import Evolution, box_corners, clip_to_box, evolve
 from fedlab_edu.tuners.fedpop.local import FedPopL, Local
-from fedlab_edu.tuners.fedpop.population import Birth, FedPop
+from fedlab_edu.tuners.fedpop.population import Birth, FedPop, fedpop
 from fedlab_edu.tuners.fedpop.rules import anneal, discounted_score, inherit, pair_parents, ranked
-from fedlab_edu.tuners.fedpop.search import fedpop
 
 __all__ = [
     "Birth", "Evolution", "FedPop", "FedPopL", "Local", "anneal", "box_corners", "clip_to_box",

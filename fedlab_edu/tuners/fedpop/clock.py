@@ -89,7 +89,7 @@ class Clocked(FedPop):
         """Return whether members had to wait for one another after this round."""
         r = self.round + 1
         copying = self.G and r % self.T_g == 0 and r < self.how.R and len(after.alive) > 1
-        return copying or r in self.bracket.stops[:-1] or len(after.births) > len(self.births)
+        return copying or r in self.brackets[0].stops[:-1] or len(after.births) > len(self.births)
 
     def _alone(self, model: Model, fed: Federation, clients: int) -> "Clocked":
         """Let the members whose rounds end next compare themselves with the others as they are."""
@@ -125,7 +125,7 @@ def clocked(
     """
     require(isinstance(search, FedPop), "search", type(search).__name__, "a FedPop, as of fedpop()")
     require(search.used == 0, "rounds of the search", search.used, "0: one that has not begun")
-    stops = search.bracket.stops
+    stops = search.brackets[0].stops
     require(wait or len(stops) == 1, "wait", wait, "True, for members that are to be eliminated")
     shape = len(search.runs), search.how.R
     allowed = f"at most {MOST:,} for all members"

@@ -8,18 +8,20 @@ clients of one member copy one another's hyperparameters, see `FedPopL`. Chen, K
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import inf, isnan, nan
-from typing import ClassVar, Literal, NamedTuple, TypeVar
+from typing import Any, ClassVar, Literal, NamedTuple, SupportsIndex, TypeVar
 
 import torch
 
 from fedlab_edu.data.clients import Federation
+from fedlab_edu.methods import Method, check_mu
 from fedlab_edu.models.model import Model
 from fedlab_edu.rounds.result import Round, weighted_mean
-from fedlab_edu.rounds.run import Run
+from fedlab_edu.rounds.run import Run, start
 from fedlab_edu.rounds.tuner import Fixed
+from fedlab_edu.search.baselines import draw_arms
 from fedlab_edu.search.estimate import Estimate
 from fedlab_edu.search.race import SideBySide
-from fedlab_edu.search.schedules import Schedule
+from fedlab_edu.search.schedules import Schedule, schedule
 from fedlab_edu.search.space import Spaces
 from fedlab_edu.search.workers import Play, play_here
 from fedlab_edu.seeds import generator, seed_for
@@ -27,7 +29,7 @@ from fedlab_edu.training.hparams import LocalHP, ServerHP
 from fedlab_edu.tuners.fedpop.evolution import Evolution
 from fedlab_edu.tuners.fedpop.local import FedPopL, Local
 from fedlab_edu.tuners.fedpop.rules import discounted_score, inherit, pair_parents
-from fedlab_edu.validate import require
+from fedlab_edu.validate import MOST, Checked, require, updated, whole
 
 _P = TypeVar("_P", bound="FedPop")
 
@@ -69,7 +71,7 @@ def fedpop_g(search: _P, members: Sequence[int]) -> _P:
 
     new = inherit(list(zip(now, search.runs, strict=True)), pairs, child)
     births = *search.births, *(new[i][0] for i, _ in pairs)
-    return replace(search, runs=tuple(run for _, run in new), births=births)
+    return updated(search, runs=tuple(run for _, run in new), births=births)
 
 
 class Birth(NamedTuple):
@@ -90,19 +92,15 @@ class Birth(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class FedPop(SideBySide):
+class FedPop(SideBySide, Checked):
     """A search by a population of members that train side by side; `fedpop` starts one.
 
     Fields:
-        runs: one for each member; an eliminated member keeps no vectors.
-        bracket: the number of members, and the rounds after which some are eliminated.
+        brackets: the number of members, and the rounds after which some are eliminated.
         how: the rules of evolution.
-        G: whether members copy one another, every T_g rounds.
         local: the options of FedPop-L; None if all clients of a member train with its base.
-        weighted, on_nan, seed: see `fedpop`.
         traces: each member's score s_i of each of its rounds; NaN if no client could validate, +inf
             if a client has diverged.
-        out: the round at which each member was eliminated, or None.
         births: all configurations (alpha, beta^0) so far, in order.
         tried: the number of client vectors trained with so far; a server vector is counted only
             where the clients' are new too.
@@ -110,7 +108,7 @@ class FedPop(SideBySide):
 
     runs: tuple[Run, ...]
     spaces: Spaces
-    bracket: Schedule
+    brackets: tuple[Schedule]
     how: Evolution
     G: bool
     T_g: int
@@ -137,7 +135,7 @@ class FedPop(SideBySide):
         """
         require(not self.done, "search", "over", "one with rounds left")
         trained = self.train(self.alive, model, fed, clients, play)
-        left = trained.eliminate(trained.alive, self.bracket, trained.round)
+        left = trained.eliminate(trained.alive, *self.brackets, trained.round)
         return fedpop_g(left, left.alive)
 
     def train(
@@ -174,15 +172,6 @@ class FedPop(SideBySide):
         return weighted_mean(played.after.loss, weight)
 
     @property
-    def brackets(self) -> tuple[Schedule]:
-        """The only bracket."""
-        return (self.bracket,)
-
-    @property
-    def total(self) -> int:
-        return self.bracket.used
-
-    @property
     def round(self) -> int:
         """The least number of rounds that a member that is alive has trained."""
         return min(len(self.traces[i]) for i in self.alive)
@@ -204,3 +193,53 @@ class FedPop(SideBySide):
             known = [s for s in trace[max(born.round, len(trace) - self.T_g) :] if not isnan(s)]
             found.append(discounted_score(known, self.how.gamma) if known else nan)
         return found
+
+
+def fedpop(
+    model: Model, fed: Federation, spaces: Spaces, total: SupportsIndex, cap: SupportsIndex, *,
+    G: bool = True, L: bool = True, local: Local | None = None, T_g: SupportsIndex | None = None,
+    weighted: bool = False, on_nan: Literal["wait", "replace"] = "wait",
+    eta: SupportsIndex = 3, eliminations: SupportsIndex = 0,
+    method: Method | None = None, seed: SupportsIndex = 0, **evolution: Any,
+) -> FedPop:  # fmt: skip
+    """Start a search; with the paper's space, whose mu is that of FedProx::
+
+        search = tune(fedpop(model, fed, FEDPOP, 4000, 800, method=FedProx()), model, fed)
+
+    All members start with the same weights, and with the configurations of `random_search` with
+    that seed.
+
+    Args:
+        total, cap, eta, eliminations: see `schedule`. Without eliminations N_c = total // cap
+            members train for R_c = cap rounds each; a remainder is not spent.
+        G: whether members copy one another.
+        L: whether the clients of a member copy one another's vectors; without it all have its base.
+        local: the options of FedPop-L; None stands for ``Local()``.
+        T_g: the rounds between two copies of members, and the rounds over which a score goes; None
+            stands for max(1, R_c // 10), as in the paper: 80 of 800.
+        evolution: eps, p_re, rho, gamma and coin of `Evolution`.
+        weighted: weight a member's score by numbers of validation examples, as in the authors'
+            code. As printed, all clients have the same weight.
+        on_nan: when a member that has diverged is replaced: when members copy next ("wait"), or at
+            once by a copy of a random member ("replace"), as in the authors' code.
+
+    Source: Chen et al. (2023), Algorithm 1 and section 3.4.
+    """
+    local = Local() if local is None else local
+    require(isinstance(local, Local), "local", local, "a Local, such as Local(T_l=5)")
+    require(isinstance(spaces, Spaces), "spaces", spaces, "Spaces(SearchSpace({...}))")
+    require(isinstance(L, bool), "L", L, "True, False")
+    require(fed.val.n.any(), "validation examples", 0, "at least 1, to judge members by")
+    bracket = schedule(whole("total", total, 1, MOST), cap, eta, eliminations)
+    how = Evolution(bracket.stops[-1], **evolution)
+    every = max(1, how.R // 10) if T_g is None else whole("T_g", T_g, 1)
+    begun = start(model, fed, seed=seed, method=method)
+    arms = draw_arms(spaces, bracket.arms, begun.seed)
+    for arm in arms:
+        check_mu(begun.method, arm.tuner.table)
+    runs = tuple(replace(begun, tuner=arm.tuner, b=arm.b, seed=seed_for(begun.seed, i))
+                 for i, arm in enumerate(arms))  # fmt: skip
+    births = tuple(Birth(0, i, None, arm.tuner.final, arm.b) for i, arm in enumerate(arms))
+    nothing, all_in = ((),) * len(runs), (None,) * len(runs)
+    return FedPop(runs, spaces, (bracket,), how, G, every, local if L else None, weighted,
+                  on_nan, begun.seed, nothing, all_in, births)  # fmt: skip
