@@ -414,13 +414,6 @@ def test_after_the_local_phase_all_clients_train_with_the_best_vector() -> None:
     assert not changed(tuner, tell(tuner, [9.0, 1.0, 9.0, 9.0]))
 
 
-def test_settled_all_train_with_the_base() -> None:
-    tuner = tell(population(4), [1.0, 2.0, 3.0, 4.0]).freeze()
-    arm = tuner.ask(7, generator(0), who=torch.arange(7))
-    assert same(tuner.table[arm], tuner.base[[0] * 7])
-    assert tell(tuner, [1.0] * 7).frozen
-
-
 def test_nothing_is_replaced_in_the_last_round_or_after_it() -> None:
     tuner = replace(population(4), first=19)
     after = tell(tuner, [1.0, 2.0, 3.0, 4.0])

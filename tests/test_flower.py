@@ -59,9 +59,6 @@ class Better:
     def final(self) -> LocalHP:
         return self.table[int(self.weights.argmax())]
 
-    def freeze(self) -> "Better":
-        return self
-
     def ask(self, clients: int, gen: torch.Generator, *, who: Tensor) -> Tensor:
         return torch.multinomial(self.weights, clients, replacement=True, generator=gen)
 

@@ -124,9 +124,6 @@ class Noting:
     def final(self) -> LocalHP:
         return self.table[0]
 
-    def freeze(self) -> "Noting":
-        return self
-
     def ask(self, clients: int, gen: torch.Generator, *, who: torch.Tensor) -> torch.Tensor:
         return torch.arange(clients) % 2
 
@@ -433,9 +430,6 @@ class Asked:
     def tell(self, result):
         return self if self.told == "itself" else self.told
 
-    def freeze(self):
-        return self
-
 
 @pytest.mark.parametrize(
     "answer",
@@ -482,5 +476,5 @@ def test_a_tuner_that_is_none_is_told_what_it_lacks(fed: Federation) -> None:
     class Half:
         table = final = LocalHP()
 
-    with pytest.raises(ValueError, match="a tuner; this one lacks ask, tell, freeze"):
+    with pytest.raises(ValueError, match="a tuner; this one lacks ask, tell"):
         start.__wrapped__(MODEL, fed, Half())  # type: ignore[attr-defined]

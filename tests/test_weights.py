@@ -105,4 +105,4 @@ def test_what_diverges_counts_as_twice_the_largest_loss_and_p_stays_a_distributi
     unheard = tuner.tell(result([0], [1.0], [math.inf], [0]))
     assert unheard.p == (0.5, 0.5)
     assert isinstance(moved, Tuner)
-    assert moved.freeze().final.lr == 0.2
+    assert moved.final.lr == 0.2

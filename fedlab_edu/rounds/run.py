@@ -149,7 +149,7 @@ def _complete(tuner: Any, b: Any, method: Any, clients: int) -> tuple[Tuner, Ser
     """Fill in the defaults of `start`, and check that the three fit together."""
     if tuner is None or isinstance(tuner, LocalHP):
         tuner = Fixed(LocalHP() if tuner is None else tuner)
-    lacks = [n for n in ("table", "final", "ask", "tell", "freeze") if not hasattr(tuner, n)]
+    lacks = [n for n in ("table", "final", "ask", "tell") if not hasattr(tuner, n)]
     allowed = "a LocalHP, or a tuner" + (f"; this one lacks {', '.join(lacks)}" if lacks else "")
     ok = isinstance(tuner, Tuner) and not isinstance(tuner, type)
     require(ok, "tuner", tuner, allowed)

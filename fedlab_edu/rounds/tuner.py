@@ -24,7 +24,6 @@ class Tuner(Protocol):
         from statistics import mean
         import torch
         from fedlab_edu import LocalHP
-        from fedlab_edu.rounds.tuner import Fixed
 
         @dataclass(frozen=True)
         class RoundRobin:
@@ -46,9 +45,6 @@ class Tuner(Protocol):
                 error = float(result.after.error.mean())
                 return replace(self, errors=(*self.errors, error))
 
-            def freeze(self):
-                return Fixed(self.final)
-
         run = train(start(model, fed, RoundRobin(LocalHP(lr=[0.01, 0.1, 1.0]))), model, fed, 30)
     """
 
@@ -67,9 +63,6 @@ class Tuner(Protocol):
 
     def tell(self, result: RoundResult) -> "Tuner":
         """Return the tuner after a round."""
-
-    def freeze(self) -> "Tuner":
-        """Stop exploring: from now on every client trains with `final`."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,9 +96,5 @@ class Fixed:
         return torch.zeros(clients, dtype=torch.long) if self.row is None else self.row[who]
 
     def tell(self, result: RoundResult) -> "Fixed":
-        """Return the same tuner."""
-        return self
-
-    def freeze(self) -> "Fixed":
         """Return the same tuner."""
         return self

@@ -33,10 +33,8 @@ class Bayes(Race):
     """A race of arms one after another, each chosen by all earlier scores.
 
     Fields:
-        spaces: the search spaces.
         limit: communication rounds to spend.
         points: the place (h,) of each arm in the unit cube, see `SearchSpace.from_unit`.
-        seed: seeds all draws.
         w: the initial weights of all arms, or None for each arm's own.
     """
 
@@ -54,15 +52,11 @@ class Bayes(Race):
     @property
     def done(self) -> bool:
         """Whether all arms have ended and too few rounds are left for another."""
-        return self._idle and self.limit - self.used < self._cap
+        return self._idle and self.limit - self.used < self.brackets[0].stops[-1]
 
     @property
     def _idle(self) -> bool:
         return self.used == super().total
-
-    @property
-    def _cap(self) -> int:
-        return self.brackets[0].stops[-1]
 
     def step(
         self, model: Model, fed: Federation, clients: int = 10, *,
@@ -70,22 +64,21 @@ class Bayes(Race):
     ) -> "Bayes":  # fmt: skip
         """Return the search after one communication round of the current arm, or of the next.
 
-        Args:
-            play, most: see `Race.step`. Only the first, random arms train side by side.
+        Only the first, random arms train side by side.
         """
         require(not self.done, "search", "over", "one with rounds left")
         ready = self._with_next(model, fed) if self._idle else self
         return cast(Bayes, Race.step(ready, model, fed, clients, play=play, most=most))
 
     def _with_next(self, model: Model, fed: Federation) -> "Bayes":
-        a, distributions = len(self.points), self.spaces.distributions
+        a, cap, distributions = len(self.points), self.brackets[0].stops, self.spaces.distributions
         point = propose(distributions, self.points, self.scores, seed_for(self.seed, a, 1))
         c, b = self.spaces.at(torch.tensor(point, dtype=torch.float64))
         run = start(model, fed, fixed_tuner(c), b, seed_for(self.seed, a), self.runs[0].method,
                     w=self.w)  # fmt: skip
         return replace(self, runs=(*self.runs, run), traces=(*self.traces, ()),
                        out=(*self.out, None), points=(*self.points, point),
-                       brackets=(*self.brackets, bracket((self._cap,), 1, 2)))  # fmt: skip
+                       brackets=(*self.brackets, bracket(cap, 1, 2)))  # fmt: skip
 
     def extend(self, done: Any) -> "Bayes":
         """Return a search that has begun, with this one's total, which must not be smaller."""
@@ -125,11 +118,9 @@ def bayesian_search(
 
 
 def propose(
-    distributions: Sequence[Distribution],
-    points: Sequence[Sequence[float]],
-    scores: Sequence[float],
-    seed: int,
-) -> tuple[float, ...]:
+    distributions: Sequence[Distribution], points: Sequence[Sequence[float]],
+    scores: Sequence[float], seed: int,
+) -> tuple[float, ...]:  # fmt: skip
     """Return the most promising point of the unit cube, given other points and their scores.
 
     Lower scores are better. A score that is not finite counts as the highest finite one; scores are
@@ -138,20 +129,18 @@ def propose(
     """
     optuna = extra("Optuna", "tune")
     worst = max((s for s in scores if math.isfinite(s)), default=1.0)
+    values = [max(-1e100, min(s if math.isfinite(s) else worst, 1e100)) for s in scores]
     axes = {str(j): _axis(d) for j, d in enumerate(distributions)}
     verbosity = optuna.logging.get_verbosity()
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     try:
         sampler = optuna.samplers.GPSampler(seed=seed % 2**32, n_startup_trials=1)
         study = optuna.create_study(sampler=sampler)
-        for point, score in zip(points, scores, strict=True):
-            pairs = enumerate(zip(distributions, point, strict=True))
-            trial = optuna.trial.create_trial(
-                params={str(j): _to_axis(d, u) for j, (d, u) in pairs},
-                distributions=axes,
-                value=max(-1e100, min(score if math.isfinite(score) else worst, 1e100)),
-            )
-            study.add_trial(trial)
+        for point, value in zip(points, values, strict=True):
+            places = map(_to_axis, distributions, point)
+            params = {str(j): place for j, place in enumerate(places)}
+            study.add_trial(optuna.trial.create_trial(
+                params=params, distributions=axes, value=value))  # fmt: skip
         asked = study.ask(axes).params
     finally:
         optuna.logging.set_verbosity(verbosity)

@@ -28,11 +28,9 @@ class Schedule(NamedTuple):
 
 
 def schedule(
-    total: SupportsIndex,
-    cap: SupportsIndex,
-    eta: SupportsIndex = 3,
+    total: SupportsIndex, cap: SupportsIndex, eta: SupportsIndex = 3,
     eliminations: SupportsIndex = 3,
-) -> Schedule:
+) -> Schedule:  # fmt: skip
     """Plan successive halving: eta^R arms, R eliminations, and a last arm trained up to the cap.
 
     The increments between stops are whole numbers, each at least
@@ -57,8 +55,8 @@ def schedule(
     # the price of one more round before elimination r, beyond the rounds of the last arm
     costs = tuple(eta**left - 1 for left in range(eliminations, 0, -1))
     least = (total - cap) // sum(costs)
-    arms, needed = eta**eliminations, cap + sum(costs)
-    allowed = f"at least {needed}, with a cap of {cap} and {arms} arms"
+    arms = eta**eliminations
+    allowed = f"at least {cap + sum(costs)}, with a cap of {cap} and {arms} arms"
     require(least >= 1, "total", total, allowed)
     left, stops = total - cap - least * sum(costs), [0]
     for cost in costs:  # all are multiples of the last: no other way leaves less
@@ -66,8 +64,7 @@ def schedule(
         stops.append(stops[-1] + least + more)
     allowed = f"at least {stops[-1]}, the round of the last elimination"
     require(stops[-1] <= cap, "cap", cap, allowed)
-    stops.append(cap)
-    return bracket(stops[1:], arms, eta)
+    return bracket([*stops[1:], cap], arms, eta)
 
 
 def brackets(total: SupportsIndex, cap: SupportsIndex, eta: SupportsIndex = 3) -> list[Schedule]:
@@ -89,8 +86,7 @@ def brackets(total: SupportsIndex, cap: SupportsIndex, eta: SupportsIndex = 3) -
     require(total >= smallest, "total", total, f"at least {smallest}, for the smallest bracket")
     allowed = f"at most {MOST * smallest:,}, for {MOST:,} of the smallest brackets"
     require(total <= MOST * smallest, "total", total, allowed)
-    chosen: list[Schedule] = []
-    left, turns = total, cycle(every)
+    chosen, left, turns = list[Schedule](), total, cycle(every)
     while left >= smallest:
         if (one := next(turns)).used <= left:
             chosen.append(one)
@@ -172,12 +168,9 @@ class Elimination(NamedTuple):
 
 
 def halving(
-    traces: Sequence[Sequence[float]],
-    stops: Sequence[int],
-    eta: int = 3,
-    gamma: float = 0.0,
+    traces: Sequence[Sequence[float]], stops: Sequence[int], eta: int = 3, gamma: float = 0.0,
     rule: Literal["rank", "quantile"] = "rank",
-) -> list[Elimination]:
+) -> list[Elimination]:  # fmt: skip
     """Replay successive halving on recorded scores.
 
     Args:

@@ -13,7 +13,6 @@ from jaxtyping import Int
 from torch import Tensor
 
 from fedlab_edu.rounds.result import RoundResult
-from fedlab_edu.rounds.tuner import Fixed
 from fedlab_edu.training.hparams import LocalHP
 from fedlab_edu.tuners.fedex.rules import draw_row
 from fedlab_edu.validate import Checked, number, require, whole
@@ -99,7 +98,3 @@ class MultiplicativeWeights(Checked):
         weighting = self.importance_weighting
         p = multiplicative_weights([*self.p], result.row.tolist(), scores, self.rounds, weighting)
         return replace(self, p=tuple(p))
-
-    def freeze(self) -> Fixed:
-        """Stop exploring: from now on all clients train with the most likely row."""
-        return Fixed(self.final)

@@ -1,7 +1,7 @@
 """The tuner `FedEx`: Algorithm 2 with the options of both papers and of the authors' code."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from math import prod
 from typing import Annotated, Literal
 
@@ -160,10 +160,6 @@ class FedEx(Checked):
         if not self.difference:
             return after.tolist(), after.abs().tolist()
         return (after - before).tolist(), torch.maximum(after.abs(), before.abs()).tolist()
-
-    def freeze(self) -> "FedEx":
-        """Stop exploring: from now on all clients train with the most likely row."""
-        return replace(self, stopped=True)
 
 
 def _mean(values: Sequence[float], size: Sequence[float]) -> float:

@@ -5,7 +5,7 @@ Algorithm 1, *FedPop-L*, and section 3.4, *FedPop-L for Intra-configuration Tuni
 """
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Annotated, Literal, SupportsIndex
 
@@ -62,7 +62,6 @@ class FedPopL:
         told: the scores of each vector since the last copy.
         best: the place of the best vector at the last copy, or None.
         fresh: the number of vectors that no client has trained with.
-        frozen: whether all clients train with `final`.
     """
 
     space: SearchSpace[LocalHP]
@@ -77,14 +76,11 @@ class FedPopL:
     told: tuple[tuple[float, ...], ...] = ()
     best: int | None = None
     fresh: int = 0
-    frozen: bool = False
 
     def ask(
         self, clients: int, gen: torch.Generator, *, who: Int[Tensor, " B"]
     ) -> Int[Tensor, " B"]:
         """Give the k-th vector to the k-th client; nothing is drawn."""
-        if self.frozen:
-            return torch.zeros(clients, dtype=torch.long)
         K = len(self.table)
         require(clients == K, "clients of a round", clients, f"{K}, one for each vector")
         rows = torch.arange(K)
@@ -96,7 +92,7 @@ class FedPopL:
         A vector whose clients had no validation examples neither copies nor is copied.
         """
         next_one = updated(self, played=self.played + 1, fresh=0)
-        if self.frozen or self._over:
+        if self._over:
             return next_one
         scores = result.after.loss
         scores = scores - result.before.loss if self.local.score == "difference" else scores
@@ -147,11 +143,6 @@ class FedPopL:
         if self.local.freeze_on == "base" or self.best is None:
             return self.base
         return self.table[self.best]
-
-    def freeze(self) -> "FedPopL":
-        """Stop exploring: from now on every client trains with `final`."""
-        final = self.final
-        return replace(self, base=final, table=final, frozen=True, best=None, fresh=0)
 
     @property
     def _over(self) -> bool:
