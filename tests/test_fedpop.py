@@ -934,6 +934,8 @@ def test_without_validation_data_there_is_nothing_to_judge_members_by(fed: Feder
         ({"spaces": SPACES.client}, r"spaces is .*; allowed: Spaces\("),
     ],
 )
-def test_a_search_refuses_bad_input(options: dict[str, Any], message: str, fed: Federation) -> None:
+def test_a_search_refuses_bad_input(
+    options: dict[str, Any], message: str, fed: Federation, unchecked: None
+) -> None:
     with pytest.raises(ValueError, match=message):
         fedpop.__wrapped__(MODEL, fed, **{"spaces": SPACES, "total": 40, "cap": 10, **options})  # type: ignore[attr-defined]
