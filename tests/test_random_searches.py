@@ -32,7 +32,7 @@ from fedlab_edu import (
     tune,
 )
 from fedlab_edu.methods import FedAdam
-from fedlab_edu.search.arms import draw_arms, fixed_tuner
+from fedlab_edu.search.baselines import draw_arms, fixed_tuner
 from fedlab_edu.seeds import seed_for
 from tests.fuzz import fuzz
 from tests.vectors import F64
