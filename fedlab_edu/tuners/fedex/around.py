@@ -21,9 +21,7 @@ def around(
 ) -> MakeTuner:
     """Put FedEx into each arm of a search, over the arm's configuration and k - 1 others near it.
 
-    So ``successive_halving(model, fed, FEDEX, 4000, 800, tuner=around(FEDEX.client))``. The arm's
-    server then has what the search has drawn for it, and theta is the arm's own, from its first
-    round to its last.
+    So ``successive_halving(model, fed, FEDEX, 4000, 800, tuner=around(FEDEX.client))``.
 
     Args:
         space: of the clients, in which the others are drawn, see `SearchSpace.perturb`. An arm of
@@ -37,9 +35,8 @@ def around(
     """
     ok = isinstance(space, SearchSpace) and space.kind is LocalHP
     require(ok, "space", space, "a SearchSpace of the clients, as in around(FEDEX.client)")
-    given = [*k] if isinstance(k, Sequence) else [k]
-    require(given, "k", k, "a number of rows, or numbers to draw from")
-    sizes = [whole("k", one, 1, MOST) for one in given]
+    sizes = [whole("k", one, 1, MOST) for one in (k if isinstance(k, Sequence) else [k])]
+    require(sizes, "k", k, "a number of rows, or numbers to draw from")
     if eps is not None:
         share("eps", eps)
     allowed = ["step", "cutoff", "eta0", "score", "difference", "first_baseline"]

@@ -28,8 +28,7 @@ class Clocked(FedPop):
     """A FedPop search on a simulated clock; `clocked` starts one.
 
     Fields:
-        seconds: (members, R_c), the duration of each round of each member.
-        wait: whether members wait for one another where some copy or are eliminated.
+        seconds, wait: see `clocked`.
         now: for each member the time, in seconds, at which it can start its next round or has
             ended its last.
     """
@@ -46,10 +45,8 @@ class Clocked(FedPop):
     @property
     def busy(self) -> list[float]:
         """The seconds that each worker has trained, in rounds that have ended."""
-        return [
-            float(row[: len(trace)].sum())
-            for row, trace in zip(self.seconds, self.traces, strict=True)
-        ]
+        pairs = zip(self.seconds, self.traces, strict=True)
+        return [float(row[: len(trace)].sum()) for row, trace in pairs]
 
     @property
     def idle(self) -> float:
@@ -67,8 +64,7 @@ class Clocked(FedPop):
     ) -> "Clocked":  # fmt: skip
         """Return the search when the next round ends; if members wait, after a round of all.
 
-        Args:
-            play, most: see `FedPop.step`. Without waiting, each step trains one member, here.
+        Without waiting, each step trains one member, in this process.
         """
         if self.wait:
             return self._together(super().step(model, fed, clients, play=play))
@@ -131,14 +127,13 @@ def clocked(
     allowed = f"at most {MOST:,} for all members"
     require(shape[0] * shape[1] <= MOST, "rounds", f"{shape[0]} * {shape[1]}", allowed)
     if callable(seconds):
-        members, rounds = range(shape[0]), range(1, shape[1] + 1)
-        seconds = [[number(seconds(i, r)) for r in rounds] for i in members]
+        rounds = range(1, shape[1] + 1)
+        seconds = [[number(seconds(i, r)) for r in rounds] for i in range(shape[0])]
     try:
         table = as_float64(seconds)
     except (TypeError, ValueError, RuntimeError):
         require(False, "seconds", seconds, f"an array {shape}, or a function of member and round")
     require(tuple(table.shape) == shape, "shape of seconds", tuple(table.shape), f"{shape}")
-    ok = bool(((table > 0) & table.isfinite()).all())
-    require(ok, "seconds", table, "finite numbers above 0")
+    require(((table > 0) & table.isfinite()).all(), "seconds", table, "finite numbers above 0")
     now = (0.0,) * shape[0]
     return Clocked(**vars(search), seconds=table.clone(), wait=bool(wait), now=now)

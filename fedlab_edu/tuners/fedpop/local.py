@@ -52,12 +52,9 @@ class FedPopL:
     it, and so mostly ends at an edge.
 
     Fields:
-        space: the clients' search space.
-        base: beta^0.
-        table: beta^1, ..., beta^K.
+        base, table: beta^0, and beta^1, ..., beta^K.
         box: see `box_corners`.
         how, local: the rules; after the last round of ``how``, no vector is replaced.
-        seed: of the draws.
         first, played: the rounds of the search before this tuner, and of this tuner.
         told: the scores of each vector since the last copy.
         best: the place of the best vector at the last copy, or None.
