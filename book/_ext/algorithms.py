@@ -21,7 +21,6 @@ from typing import Any
 import yaml
 from docutils import nodes
 from docutils.parsers.rst import directives
-from docutils.statemachine import StringList
 from sphinx.application import Sphinx
 from sphinx.errors import ExtensionError
 from sphinx.util.docutils import SphinxDirective
@@ -66,10 +65,7 @@ class Options(SphinxDirective):
             shown = "" if "object" in repr(default) or "<" in repr(default) else f" = {default!r}"
             head = f"`{name}{shown}`\n: " + (_first_upper(said[name]) if name in said else "")
             lines += [head, "", *(f"  {line}" for line in given[name].splitlines()), ""]
-        container = nodes.container(classes=["algorithm-options"])
-        text = StringList("\n".join(lines).splitlines(), self.get_source_info()[0])
-        self.state.nested_parse(text, self.content_offset, container)
-        return [container]
+        return self.parse_text_to_nodes("\n".join(lines))
 
 
 def _first_upper(text: str) -> str:
@@ -105,9 +101,7 @@ class Results(SphinxDirective):
                 f"| {place} | {one.better} | {one.worse} | {one.dataset} | {difference} "
                 f"| {len(one.differences)} | {one.verdict} |"
             )
-        container = nodes.container()
-        self.state.nested_parse(StringList(lines, self.get_source_info()[0]), 0, container)
-        return [container]
+        return self.parse_text_to_nodes("\n".join(lines))
 
 
 class Bibtex(SphinxDirective):

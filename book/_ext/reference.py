@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Annotated, Any, get_origin
 
 from docutils import nodes
-from docutils.statemachine import StringList
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
@@ -51,8 +50,7 @@ class Room(SphinxDirective):
             section = nodes.section(ids=[nodes.make_id(f"module-{title}")], names=[title.lower()])
             section += nodes.title(title, title)
             rst = [f".. automodule:: {name}", "   :members:", "   :ignore-module-all:"]
-            block = ["```{eval-rst}", *rst, "```"]
-            self.state.nested_parse(StringList(block, self.get_source_info()[0]), 0, section)
+            section += self.parse_text_to_nodes("\n".join(["```{eval-rst}", *rst, "```"]))
             found.append(section)
         return found
 
