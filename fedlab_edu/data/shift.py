@@ -12,7 +12,7 @@ from torch import Tensor
 
 from fedlab_edu.data.clients import Federation
 from fedlab_edu.data.digits import digit_images
-from fedlab_edu.data.partition import federate
+from fedlab_edu.data.partition import by_group, federate
 from fedlab_edu.data.shakespeare import check_windows, plays, speeches, spoken, windowed
 from fedlab_edu.seeds import generator
 from fedlab_edu.validate import require
@@ -59,14 +59,9 @@ def sensors(seed: int = 0) -> Federation:
     up to one, and split them 60 / 20 / 20 %. The seed is for partition, shuffles and noise.
     """
     x, y, _ = (t.clone() for t in digit_images())
-    gen, of = generator(seed), torch.empty_like(y)
-    turn = 0  # whose turn it is; kept from digit to digit, so that totals are equal
-    for digit in range(10):
-        its = (y == digit).nonzero()[:, 0]
-        its = its[torch.randperm(len(its), generator=gen)]
-        of[its] = (turn + torch.arange(len(its))) % len(SENSORS)
-        turn += len(its)
-    rows = [(of == i).nonzero()[:, 0] for i in range(len(SENSORS))]
+    gen = generator(seed)
+    dealt = torch.cat([own[torch.randperm(len(own), generator=gen)] for own in by_group(y)])
+    rows = [dealt[i :: len(SENSORS)].sort().values for i in range(len(SENSORS))]
     for sensor, its in zip(SENSORS, rows, strict=True):
         x[its] = seen(x[its], sensor, generator(seed, 1))
     return federate(x, y, rows, 10, (0.6, 0.2, 0.2), gen, names=SENSORS)

@@ -93,7 +93,11 @@ def plot_chosen(search: Any) -> Figure:
     names = [n for n in table if n.startswith(("client_", "server_")) and table[n].nunique() > 1]
     allowed = "arms that differ in at least one, each with one configuration for all clients"
     require(names, "hyperparameters that differ", names, allowed)
-    table["height"] = _heights(race)
+    # from the bottom: the first to leave, ..., those alive; of these, the worst first
+    order = table.fillna({"out": race.total + 1}).sort_values(
+        ["out", "score", "arm"], ascending=[True, False, False], na_position="first"
+    )
+    table.loc[order.index, "height"] = range(len(table))
     out, chosen = table.out.notna(), table.chosen & _begun(race)
     groups: list[tuple[str, Any, dict[str, Any]]] = [
         (OUT, table[out], {"color": GREY, "marker": "x", "s": 18, "linewidths": 1.2}),
@@ -130,18 +134,6 @@ def _begun(race: Any) -> bool:
 
 def _title(race: Any) -> str:
     return f"arm {race.best}, {'chosen' if race.done else 'best so far'}"
-
-
-def _heights(race: Any) -> list[int]:
-    """Return how many arms are below each arm in `plot_chosen`."""
-
-    def behind(a: int) -> tuple[float, float, int]:
-        out, score = race.out[a], scores[a]
-        return -(out or math.inf), score if math.isfinite(score) else math.inf, a
-
-    scores = race.scores
-    order = sorted(range(len(scores)), key=behind, reverse=True)
-    return [order.index(a) for a in range(len(order))]
 
 
 def _wide(values: Iterable[float]) -> bool:
