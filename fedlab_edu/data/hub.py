@@ -92,15 +92,13 @@ def _with_test(
     fed: Federation, sizes: list[int], fractions: Sequence[float], gen: torch.Generator | None
 ) -> Federation:
     """Split each client's first examples into training and validation; the others are its tests."""
-    train, val, test = [], [], []
+    each = []
     for rows, n in zip(fed.train.rows, sizes, strict=True):
         order = torch.arange(n) if gen is None else torch.randperm(n, generator=gen)
         _, (a, b), _ = split(n, (1.0 - fractions[1], fractions[1], 0.0))
-        train.append(rows[order[:a]])
-        val.append(rows[order[a:b]])
-        test.append(rows[n:])
-    each = (replace(fed.train, rows=tuple(rows)) for rows in (train, val, test))
-    return replace(fed, **dict(zip(("train", "val", "test"), each, strict=True)))  # type: ignore
+        each.append((rows[order[:a]], rows[order[a:b]], rows[n:]))
+    train, val, test = (replace(fed.train, rows=rows) for rows in zip(*each, strict=True))
+    return replace(fed, train=train, val=val, test=test)
 
 
 def _load(
