@@ -2,7 +2,8 @@
 
 PYTHON ?= python3
 PORT ?= 8000
-JOBS ?= $(shell getconf _NPROCESSORS_ONLN)
+# One process of tests more than there are cores: many tests wait for other processes.
+JOBS ?= $(shell expr `getconf _NPROCESSORS_ONLN` + 1)
 BIN := .venv/bin
 PAGES := $(patsubst book/%.md,_build/html/%.html,$(shell find book -name '*.md' ! -path '*/[_.]*'))
 

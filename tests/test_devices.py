@@ -128,7 +128,9 @@ NETWORKS: dict[str, tuple[Callable[[], Model], Callable[[], Federation]]] = {
 }
 
 
-@pytest.mark.parametrize("name", NETWORKS)
+@pytest.mark.parametrize(
+    "name", [pytest.param(n, marks=[pytest.mark.nightly] * (n == "resnet18")) for n in NETWORKS]
+)
 def test_each_network_trains_as_on_the_cpu(name: str, device: torch.device) -> None:
     model, fed = (make() for make in NETWORKS[name])
     rate = 0.1 if model.drops else 0.0

@@ -159,6 +159,7 @@ def killed(file: Path, steps: int) -> int:
 
 
 @pytest.mark.processes
+@pytest.mark.nightly
 def test_killed_again_and_again_it_ends_with_the_same_numbers(
     fed: Federation, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -210,7 +210,7 @@ def test_a_killed_process_is_named_and_the_search_resumes_with_the_same_numbers(
 
 
 @pytest.mark.processes
-@pytest.mark.long
+@pytest.mark.nightly
 def test_a_search_on_a_dask_cluster_survives_the_death_of_a_worker(fed: Federation) -> None:
     distributed = pytest.importorskip("distributed")
     search, killed = SEARCHES["halving"](fed), list[int]()
