@@ -23,6 +23,7 @@ from fedlab_grade.notebook import (
     module_of,
     places_of,
 )
+from fedlab_grade.notebook.cells import python_of
 from fedlab_grade.notebook.load import load
 from fedlab_grade.student import NotGradable, Raised, Student
 from fedlab_grade.textfile import Unusable
@@ -322,7 +323,7 @@ def test_changes_of_what_an_answer_needs_count(lines: str) -> None:
      "T = 0\nwhile T < 3:\n    T += 1", "def g(x):\n    return x\nif 1:\n    T = g(3)",
      "import io\nwith io.StringIO('3') as file:\n    T = file.read()",
      "class A:\n    pass\nT = [A()]\nT[0].x = []\nT[0].x.append(3)\nT = T[0].x",
-     "T = []\n[T.append(i) for i in range(4)]",
+     "T = []\n[T.append(i) for i in range(4)]", "from math import pi as T\nT = []\nT.append(3)",
      "T = 0\ndef main():\n    global T\n    T = 3\nif __name__ == '__main__':\n    main()"],
 )  # fmt: skip
 def test_loops_and_calls_of_methods_count_where_they_make_what_an_answer_needs(lines: str) -> None:
@@ -783,6 +784,36 @@ def test_sixty_thousand_magics_are_read_in_one_pass(form: str) -> None:
     assert module_of(outside.encode(), False, ()).notes == [
         "lines 2, 4: for Jupyter only, so ignored"
     ]
+
+
+LINES = [
+    "%matplotlib inline", "!pip install \\\n    torch", "x = !ls -l \\\n    .", "y = %pwd", "x?",
+    "?x", "x.y??", "!!ls", "%timeit -n 3 x", "o.b = !ls", "if 1:\n    !ls\n    v = 2", "# it's",
+    "for i in [1]:\n    %time x", "x = '''\n!ls\n%time\n'''", "x = 7 \\\n% 4",
+    "w = (3\n% 2)", "!echo 'it", "!echo \"\"\"", "g = 'a' # \"\"\"", "z = 4;", "k = {1:\n2}",
+    "print('%d' % 3)", "def f():\n    !ls\n    return 3", "%env A='b",
+]  # fmt: skip
+
+
+class Shell:
+    """An IPython whose magics do nothing."""
+
+    def __getattr__(self, name: str) -> object:
+        return lambda *_: None
+
+
+@pytest.mark.parametrize("first", LINES)
+def test_a_cell_becomes_the_python_that_ipython_makes_of_it(first: str) -> None:
+    ipython = pytest.importorskip("IPython.core.inputtransformer2").TransformerManager()
+
+    def run(code: str) -> list[object]:
+        made: dict[str, object] = {"get_ipython": Shell, "o": Shell(), "z": 2}
+        exec(code, made)
+        return [made.get(name, "not set") for name in "gkvwxyz"]
+
+    for second in LINES:
+        cell = f"{first}\n{second}"
+        assert run(python_of(cell, ())[0]) == run(ipython.transform_cell(cell)), cell
 
 
 @pytest.mark.parametrize("head", ["%%writefile hw.py", "%%writefile -a ./hw.py", "%%file 'hw.py'"])

@@ -23,7 +23,7 @@ _KNOWN = (
 FOR_JUPYTER = rf"^[ \t]*+(?:\w++ *+= *+)?(?:get_ipython\(\)\.|%%?(?:{_KNOWN})\b|![A-Za-z])"
 
 _MAGIC = re.compile(r"^\s*(?:%{1,2}[^\W\d]|[!?])|^\s*%?[\w.]+\?{1,2}\s*+;?\s*$")
-_ASSIGNED = re.compile(r"^(\s*\w+\s*=\s*)(?:[%!]|get_ipython\(\)\.)")
+_ASSIGNED = re.compile(r"^(\s*\w[\w.,\[\] ]*=\s*)(?:[%!]|get_ipython\(\)\.)")
 _WRITES = re.compile(r"\s*%%(?:writefile|file)\s+(?:-a\s+|--append\s+)?(.*)")
 _OPENS = re.compile(r"\\.|\"{3}|'{3}|[\"'#()\[\]{}]")  # a string, a comment or a bracket; or closes
 # What is nearly a definition too: Def, define, function; and a name that gets a lambda.
@@ -104,12 +104,15 @@ def without_jupyter(text: str) -> Module:
 
 def _without(source: str, magic: re.Pattern[str]) -> Iterator[tuple[str, str]]:
     """Yield each line with its magic replaced by `pass` or nothing, and the line before that."""
-    quotes, brackets, is_open = "", 0, False
+    quotes, brackets, is_open, goes_on = "", 0, False, False
     for line in source.split("\n"):
         assigned, out = _ASSIGNED.match(line), line
-        if not is_open and (assigned or magic.search(line)) and _is_whole(line):
+        if goes_on:  # the magic above
+            out = ""
+        elif not is_open and (assigned or magic.search(line)) and _is_whole(line):
             indent = line[: len(line) - len(line.lstrip())]
             out = f"{assigned[1]}None" if assigned else f"{indent}pass" if indent else ""
+        goes_on = out != line and line.endswith("\\")
         quotes, brackets = _open_after(out, quotes, brackets)
         is_open = bool(quotes or brackets or out.endswith("\\"))
         yield out, line if out != line else ""

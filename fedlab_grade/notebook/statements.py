@@ -60,18 +60,25 @@ class Statement:
         """The functions and classes that it makes, those of its blocks included."""
         return [n for n in here(self.node) if isinstance(n, Definition)]
 
+    @property
+    def imports(self) -> set[str]:
+        """The names that its imports bind."""
+        aliases = (n for n in here(self.node) if isinstance(n, ast.alias))
+        return {(alias.asname or alias.name).partition(".")[0] for alias in aliases}
+
 
 def kept(statements: Collection[Statement], names: Collection[str]) -> list[Statement]:
     """Return the statements that count.
 
     These are imports, functions and classes, and what sets a name that the answers look up,
-    directly or not. What an import made is not changed by its methods: plt.plot(x) is dropped.
+    directly or not. A name that only imports bind is not changed by its methods: plt.plot(x) is
+    dropped.
 
     Args:
         names: of the answers; without them all functions and classes, or else everything.
     """
-    aliases = [a for s in statements for a in here(s.node) if isinstance(a, ast.alias)]
-    imported = {(alias.asname or alias.name).partition(".")[0] for alias in aliases}
+    imported = {name for s in statements for name in s.imports}
+    imported -= {name for s in statements for name in s.binds - s.imports}
     stores = {inner.name: s.stores for s in statements for inner in s.made}
     setting: dict[str, list[Statement]] = defaultdict(list)
     for statement in statements:
