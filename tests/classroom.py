@@ -113,7 +113,7 @@ class StandIn:
 
     def _result(self, plan: Result, text: str) -> Result:
         says = self.says.get(text, {}).get(plan.test, {})
-        return replace(plan, **(self._outcome(plan, text) | says))  # type: ignore[arg-type]
+        return replace(plan, **(self._outcome(plan, text) | says))
 
     def _outcome(self, plan: Result, text: str) -> dict[str, object]:
         functions: dict = {}

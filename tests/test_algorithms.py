@@ -13,7 +13,7 @@ PAGES = sorted(Path(__file__).parents[1].glob("book/algorithms/*.md"))
 
 @pytest.mark.filterwarnings("ignore:.*has diverged")
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
-def test_the_examples_of_a_page_run_in_order(page: Path) -> None:
+def test_the_examples_of_a_page_run_in_order(page):
     blocks = re.findall(r"^```python\n(.*?)^```$", page.read_text(encoding="utf-8"), re.M | re.S)
     assert blocks
     names: dict[str, object] = {"__name__": "page"}
@@ -22,7 +22,7 @@ def test_the_examples_of_a_page_run_in_order(page: Path) -> None:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
-def test_a_page_says_of_each_option_what_it_is_in_the_paper(page: Path) -> None:
+def test_a_page_says_of_each_option_what_it_is_in_the_paper(page):
     """The build of the book refuses the page otherwise; this is the same test, and quick."""
     blocks = re.findall(
         r"^```{options} (\S+)\.(\w+)\n(?::without: ([^\n]*)\n)?(.*?)^```$",

@@ -140,7 +140,7 @@ def grade(names: Collection[str], tests: Collection[str], folder: Path) -> Grade
     file.write_text(text)
     chosen = [("user", SAYS_USER), *((n, source) for n, source in sources() if n in names)]
     options = {"secret": "s3cret", "reference": RIGHT, "jobs": 1}
-    graded = grade_isolated(file, chosen, WAY, LIMITS, **options)  # type: ignore[arg-type]
+    graded = grade_isolated(file, chosen, WAY, LIMITS, **options)
     reports = {str(report.file): report for report in graded}
     printed = "".join(result.printed for result in reports["user"].results)
     return Graded(reports, set(map(int, re.findall(r"user (\d+)", printed))))
@@ -169,25 +169,23 @@ def graded(tmp_path_factory: pytest.TempPathFactory, quick: bool) -> Graded:
 
 
 @pytest.fixture(scope="module")
-def quickly(tmp_path_factory: pytest.TempPathFactory) -> Graded:
+def quickly(tmp_path_factory):
     return graded(tmp_path_factory, quick=True)
 
 
 @pytest.fixture(scope="module")
-def fully(tmp_path_factory: pytest.TempPathFactory) -> Graded:
+def fully(tmp_path_factory):
     return graded(tmp_path_factory, quick=False)
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_an_attack_wins_nothing_loses_nothing_else_and_is_explained(
-    name: str, quickly: Graded
-) -> None:
+def test_an_attack_wins_nothing_loses_nothing_else_and_is_explained(name, quickly):
     check(name, quickly, QUICK_TESTS if name in QUICK else TESTS)
 
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("name", NAMES)
-def test_an_attack_loses_none_of_the_other_questions(name: str, fully: Graded) -> None:
+def test_an_attack_loses_none_of_the_other_questions(name, fully):
     check(name, fully, TESTS)
 
 
@@ -210,7 +208,7 @@ def check(name: str, graded: Graded, tests: Collection[str]) -> None:
         assert any(re.search(says, text, re.DOTALL) for text in told), told
 
 
-def test_nothing_that_a_submission_has_started_goes_on(quickly: Graded) -> None:
+def test_nothing_that_a_submission_has_started_goes_on(quickly):
     """No process has a user id of one of the graders, once their blocks of ids are free again."""
     if os.getuid() != 0:
         pytest.skip("the submissions ran as this user")

@@ -21,13 +21,13 @@ FIRST = SMALL.variants[0].name
 
 
 @pytest.fixture(scope="module")
-def record(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def record(tmp_path_factory):
     folder = tmp_path_factory.mktemp("records")
     return reproduce(SMALL, "tiny", seeds=range(4), folder=folder, say=id)
 
 
 @pytest.fixture
-def folder(record: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(record, tmp_path, monkeypatch):
     monkeypatch.setattr(reproducing, "EXPERIMENTS", {"small": SMALL})
     shutil.copy(record, tmp_path)
     return tmp_path
@@ -42,33 +42,33 @@ def change(folder: Path, of: Callable[[int], bool], by: float) -> None:
     path.write_text("".join(json.dumps(record) + "\n" for record in records))
 
 
-def test_what_the_code_gives_again_is_as_recorded(folder: Path, capsys) -> None:
+def test_what_the_code_gives_again_is_as_recorded(folder, capsys):
     (one,) = audit(folder)
     assert (one.stale, one.runs, one.said) == (False, 4 * len(SMALL.variants), f"seed 3, {FIRST}")
     assert cli.main(["records", "--folder", str(folder)]) == 0
     assert capsys.readouterr().out.startswith("as recorded  small-tiny-book.jsonl: ")
 
 
-def test_rounding_does_not_make_a_record_stale(folder: Path) -> None:
+def test_rounding_does_not_make_a_record_stale(folder):
     change(folder, lambda seed: True, 1e-6)
     (one,) = audit(folder)
     assert not one.stale
 
 
-def test_a_value_that_is_not_finite_is_equal_to_the_same_one_only() -> None:
+def test_a_value_that_is_not_finite_is_equal_to_the_same_one_only():
     values = [math.nan, math.inf, -math.inf, 0.5]
     for one, other in product(range(4), repeat=2):
         assert audits._equal([values[one]], [values[other]]) == (one == other)
 
 
-def test_one_chaotic_run_does_not_make_a_record_stale(folder: Path) -> None:
+def test_one_chaotic_run_does_not_make_a_record_stale(folder):
     change(folder, lambda seed: seed == 3, 0.01)
     (one,) = audit(folder)
     assert not one.stale
     assert one.said.count("seed") == 2
 
 
-def test_an_algorithm_that_gives_other_numbers_makes_a_record_stale(folder: Path, capsys) -> None:
+def test_an_algorithm_that_gives_other_numbers_makes_a_record_stale(folder, capsys):
     change(folder, lambda seed: True, 0.01)
     (one,) = audit(folder)
     assert one.stale
@@ -77,7 +77,7 @@ def test_an_algorithm_that_gives_other_numbers_makes_a_record_stale(folder: Path
     assert capsys.readouterr().out.startswith("STALE  ")
 
 
-def test_another_budget_than_that_of_the_record_is_named(folder: Path, monkeypatch) -> None:
+def test_another_budget_than_that_of_the_record_is_named(folder, monkeypatch):
     longer = replace(SMALL, settings={"book": {"tiny": replace(TINY, total=10, cap=5)}})
     monkeypatch.setattr(reproducing, "EXPERIMENTS", {"small": longer})
     (one,) = audit(folder)
@@ -85,7 +85,7 @@ def test_another_budget_than_that_of_the_record_is_named(folder: Path, monkeypat
     assert "budget {" in one.said
 
 
-def test_data_that_are_not_here_are_said(folder: Path, monkeypatch) -> None:
+def test_data_that_are_not_here_are_said(folder, monkeypatch):
     def lost(seed: int) -> None:
         raise OSError("no data here")
 
@@ -95,6 +95,6 @@ def test_data_that_are_not_here_are_said(folder: Path, monkeypatch) -> None:
     assert (one.stale, one.said) == (None, "no data here")
 
 
-def test_a_folder_without_records_is_refused(tmp_path: Path, capsys) -> None:
+def test_a_folder_without_records_is_refused(tmp_path, capsys):
     assert cli.main(["records", "--folder", str(tmp_path)]) == 2
     assert "allowed: one with records of reproduce" in capsys.readouterr().err

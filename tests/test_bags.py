@@ -40,7 +40,7 @@ def bin_of(gram: str, seed: int, bins: int) -> int:
     return murmurhash3_32(np.int32(column), seed=seed, positive=True) % bins
 
 
-def test_halves_of_surrogate_pairs_are_counted_and_whole_pairs_are_one_character() -> None:
+def test_halves_of_surrogate_pairs_are_counted_and_whole_pairs_are_one_character():
     c = BagOfNGrams("split", False, False, 1, False, "naive-bayes", 1.0, None)
     texts = ["a \ud83d\ude00", "a \U0001f600", "a \ud83d"]
     one, other, lone = Corpus(texts).counts(c)[0]
@@ -81,7 +81,7 @@ def plain(c: BagOfNGrams, bins: int, texts: Sequence[str] = TEXTS, y: np.ndarray
     return features
 
 
-def test_maps_of_drawn_configurations_are_the_plain_loops_features() -> None:
+def test_maps_of_drawn_configurations_are_the_plain_loops_features():
     corpus, rows = Corpus(TEXTS), np.arange(len(TEXTS))
     chosen = BagOfNGrams.draw(np.random.default_rng(0), 60)
     assert {c.tokeniser for c in chosen} == {"remove", "split", "nltk"}
@@ -94,7 +94,7 @@ def test_maps_of_drawn_configurations_are_the_plain_loops_features() -> None:
         )
 
 
-def test_words_as_frequent_in_both_classes_have_no_weight_at_all() -> None:
+def test_words_as_frequent_in_both_classes_have_no_weight_at_all():
     for n in range(1, 200):
         weights = naive_bayes([n, 3 * n, 0, 0], [7 * n, 21 * n, 0, 0], 1e-300)
         assert weights.tolist() == [0, 0, weights[2], weights[3]]
@@ -110,9 +110,7 @@ WORDS = st.sampled_from(
     st.lists(st.lists(WORDS, max_size=6).map(" ".join) | st.text(max_size=9), min_size=4),
     st.integers(0, 2**32), st.integers(1, 50),
 )  # fmt: skip
-def test_maps_of_any_texts_are_the_plain_loops_features(
-    texts: list[str], seed: int, bins: int
-) -> None:
+def test_maps_of_any_texts_are_the_plain_loops_features(texts, seed, bins):
     rng, rows = np.random.default_rng(seed), np.arange(len(texts))
     chosen, y = BagOfNGrams.draw(rng, 3), rng.integers(2, size=len(texts))
     for c in chosen:
@@ -134,12 +132,12 @@ def test_maps_of_any_texts_are_the_plain_loops_features(
         ("nltk", "Do n't stop , world : it is 3.00 !"),
     ],
 )
-def test_tokenisers_treat_punctuation_as_they_say(name: str, expected: str) -> None:
+def test_tokenisers_treat_punctuation_as_they_say(name, expected):
     text = "Don't stop, world: it is\n3.00!"
     assert tokeniser(name)(text) == expected.split()
 
 
-def test_a_texts_counts_do_not_depend_on_the_other_texts() -> None:
+def test_a_texts_counts_do_not_depend_on_the_other_texts():
     c = BagOfNGrams("split", False, True, 3, False, "naive-bayes", 1.0, None)
     alone, among = Corpus(TEXTS[3:4]).counts(c), Corpus(TEXTS).counts(c)
     for one, other in zip(alone, among, strict=True):
@@ -148,7 +146,7 @@ def test_a_texts_counts_do_not_depend_on_the_other_texts() -> None:
     assert [int(one.sum()) for one in alone] == [15, 14, 13]
 
 
-def test_with_one_seed_an_n_gram_has_the_same_bin_in_all_maps_else_not() -> None:
+def test_with_one_seed_an_n_gram_has_the_same_bin_in_all_maps_else_not():
     corpus, rows = Corpus(["candle"] * 2), np.arange(2)
     for shared in (True, False):
         chosen = BagOfNGrams.draw(np.random.default_rng(1), 64, shared)
@@ -157,14 +155,14 @@ def test_with_one_seed_an_n_gram_has_the_same_bin_in_all_maps_else_not() -> None
         assert len(found) == 1 if shared else len(found) >= 60  # 64, but two may meet
 
 
-def test_the_seed_of_the_hashing_is_all_that_sharing_it_changes() -> None:
+def test_the_seed_of_the_hashing_is_all_that_sharing_it_changes():
     own, one = (BagOfNGrams.draw(np.random.default_rng(5), 30, shared) for shared in (False, True))
     assert [replace(c, seed=0) for c in own] == [replace(c, seed=0) for c in one]
     assert len({c.seed for c in own}) == 30
     assert len({c.seed for c in one}) == 1
 
 
-def test_configurations_have_all_choices_and_alpha_is_log_uniform() -> None:
+def test_configurations_have_all_choices_and_alpha_is_log_uniform():
     drawn = BagOfNGrams.draw(np.random.default_rng(0), 3000)
     for name, choices in (
         ("tokeniser", ("remove", "split", "nltk")),
@@ -185,7 +183,7 @@ def test_configurations_have_all_choices_and_alpha_is_log_uniform() -> None:
     assert len(BagOfNGrams.draw(np.random.default_rng(0))) == 64
 
 
-def test_a_search_over_bags_stays_sparse_and_picks_one() -> None:
+def test_a_search_over_bags_stays_sparse_and_picks_one():
     rng = np.random.default_rng(0)
     words = [[f"w{i}" for i in rng.integers(20 * y, 20 * y + 30, size=12)] for y in (0, 1) * 40]
     corpus, y = Corpus([" ".join(each) for each in words]), np.array([0, 1] * 40)
@@ -196,7 +194,7 @@ def test_a_search_over_bags_stays_sparse_and_picks_one() -> None:
     assert history.scores[-1][history.pick] < 0.3
 
 
-def test_without_nltk_its_tokeniser_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_nltk_its_tokeniser_says_how_to_get_it(monkeypatch):
     monkeypatch.setitem(sys.modules, "nltk", None)
     with pytest.raises(
         ModuleNotFoundError, match=r"NLTK is missing: pip install 'fedlab_edu\[text\]'"
@@ -217,12 +215,12 @@ GOOD: dict[str, Any] = {
         ("how", "l1"), ("seed", -1),
     ],
 )  # fmt: skip
-def test_a_choice_that_there_is_not_is_refused(name: str, value: Any) -> None:
+def test_a_choice_that_there_is_not_is_refused(name, value):
     with pytest.raises(ValueError, match=f"^{name} is {value!r}"):
         BagOfNGrams(**(GOOD | {name: value}))
 
 
-def test_maps_refuse_other_labels_no_bin_and_no_text() -> None:
+def test_maps_refuse_other_labels_no_bin_and_no_text():
     c, corpus = [BagOfNGrams(**GOOD)], Corpus(TEXTS)
     with pytest.raises(ValueError, match=r"y is \[0, 2\]"):
         bag_maps(c, corpus, np.arange(2), np.array([0, 2]), 8)

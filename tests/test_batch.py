@@ -62,11 +62,11 @@ class Course:
 
 
 @pytest.fixture
-def course(tmp_path: Path) -> Course:
+def course(tmp_path):
     return Course(tmp_path)
 
 
-def test_every_kind_of_submission_has_its_state_and_none_is_silently_zero(course: Course) -> None:
+def test_every_kind_of_submission_has_its_state_and_none_is_silently_zero(course):
     course.hand_in(ann=RIGHT, bob=WRONG, cyd="def double(:", dan=f"ours = True\n{RIGHT}", eve="é")
     (course.submissions / "eve.py").write_bytes(b"\xe9")
     (course.submissions / "fay").mkdir()
@@ -89,7 +89,7 @@ def test_every_kind_of_submission_has_its_state_and_none_is_silently_zero(course
     assert {record.max for record in course.records.values()} == {5.5}
 
 
-def test_a_record_holds_what_is_needed_to_understand_it_later(course: Course) -> None:
+def test_a_record_holds_what_is_needed_to_understand_it_later(course):
     course.hand_in(bob=WRONG)
     course.grade()
     (path,) = (course.folder / "out/grades").iterdir()
@@ -108,7 +108,7 @@ def test_a_record_holds_what_is_needed_to_understand_it_later(course: Course) ->
     assert hidden["message"] == "double is wrong: <b>-154</b>"
 
 
-def test_only_what_has_changed_is_graded_again(course: Course) -> None:
+def test_only_what_has_changed_is_graded_again(course):
     course.hand_in(ann=RIGHT, bob=WRONG)
     assert course.grade() == []
     course.hand_in(bob=RIGHT)
@@ -117,7 +117,7 @@ def test_only_what_has_changed_is_graded_again(course: Course) -> None:
     assert change == "bob: 3.5 -> 5.5 of 5.5; q1 negative numbers: failed -> passed"
 
 
-def test_the_solution_has_to_pass_the_tests_once(course: Course) -> None:
+def test_the_solution_has_to_pass_the_tests_once(course):
     course.hand_in(ann=WRONG)
     course.grade()
     assert course.grader.seen == [SOLUTION, WRONG]
@@ -128,7 +128,7 @@ def test_the_solution_has_to_pass_the_tests_once(course: Course) -> None:
     assert course.grader.seen == [f"{SOLUTION}\n# new\n"]
 
 
-def test_with_other_tests_all_are_graded_again(course: Course) -> None:
+def test_with_other_tests_all_are_graded_again(course):
     course.hand_in(ann=RIGHT, bob=WRONG)
     course.grade()
     with (course.assignment / "test_hw.py").open("a") as file:
@@ -140,7 +140,7 @@ def test_with_other_tests_all_are_graded_again(course: Course) -> None:
     assert len(course.grader.seen) == 3
 
 
-def test_asked_to_all_are_graded_again_and_nothing_has_changed(course: Course) -> None:
+def test_asked_to_all_are_graded_again_and_nothing_has_changed(course):
     course.hand_in(ann=RIGHT, bob=WRONG)
     course.grade()
     before = course.records
@@ -149,7 +149,7 @@ def test_asked_to_all_are_graded_again_and_nothing_has_changed(course: Course) -
     assert course.records == before
 
 
-def test_the_secret_is_made_once_and_kept_from_others(course: Course) -> None:
+def test_the_secret_is_made_once_and_kept_from_others(course):
     first = course.store.secret()
     assert first == course.store.secret()
     assert len(first) == 32
@@ -158,7 +158,7 @@ def test_the_secret_is_made_once_and_kept_from_others(course: Course) -> None:
 
 
 @pytest.mark.parametrize("stop", [1, 3, 5])
-def test_killed_at_any_point_and_resumed_the_table_is_the_same(stop: int, course: Course) -> None:
+def test_killed_at_any_point_and_resumed_the_table_is_the_same(stop, course):
     course.hand_in(**{f"s{i}": (RIGHT, WRONG, "(")[i % 3] for i in range(6)})
     course.grade()
     whole = course.marks
@@ -173,9 +173,7 @@ def test_killed_at_any_point_and_resumed_the_table_is_the_same(stop: int, course
     assert course.marks == whole
 
 
-def test_a_fault_of_the_grader_costs_nobody_else_a_grade_and_is_tried_again(
-    course: Course,
-) -> None:
+def test_a_fault_of_the_grader_costs_nobody_else_a_grade_and_is_tried_again(course):
     course.hand_in(ann=RIGHT, bob=f"{RIGHT}\n#", cyd=WRONG)
     course.grader.broken = {f"{RIGHT}\n#"}
     course.grade()
@@ -187,7 +185,7 @@ def test_a_fault_of_the_grader_costs_nobody_else_a_grade_and_is_tried_again(
     assert course.marks["bob"] == ("graded", 5.5)
 
 
-def test_a_grader_that_always_fails_is_given_up(course: Course) -> None:
+def test_a_grader_that_always_fails_is_given_up(course):
     texts = {f"s{i}": f"{RIGHT}# {i}\n" for i in range(9)}
     course.hand_in(**texts)
     course.grader.broken = set(texts.values())
@@ -203,14 +201,14 @@ def test_a_grader_that_always_fails_is_given_up(course: Course) -> None:
     assert problems[3:] == ["grading was stopped before it came to this submission"] * 6
 
 
-def test_a_solution_that_fails_its_own_tests_stops_all(course: Course) -> None:
+def test_a_solution_that_fails_its_own_tests_stops_all(course):
     (course.assignment / "hw_ref.py").write_text(WRONG)
     course.hand_in(ann=RIGHT)
     with pytest.raises(Refusal, match="does not pass its own test test_double_hidden"):
         course.grade()
 
 
-def test_grades_of_two_assignments_do_not_mix(course: Course) -> None:
+def test_grades_of_two_assignments_do_not_mix(course):
     course.store.begin(ClassList("other", (), ()))
     with pytest.raises(Refusal, match="holds the grades of other: name another folder with --out"):
         course.store.begin(ClassList("hw", (), ()))
@@ -219,7 +217,7 @@ def test_grades_of_two_assignments_do_not_mix(course: Course) -> None:
         course.grade()
 
 
-def test_a_broken_record_is_made_again(course: Course) -> None:
+def test_a_broken_record_is_made_again(course):
     course.hand_in(ann=RIGHT)
     course.grade()
     (path,) = (course.folder / "out/grades").iterdir()
@@ -229,7 +227,7 @@ def test_a_broken_record_is_made_again(course: Course) -> None:
 
 
 @pytest.mark.parametrize("key", ["../../evil", "a/b", "CON", "\ud800", "x" * 300, "new\nline", ""])
-def test_the_record_of_any_name_is_in_its_folder(key: str, tmp_path: Path) -> None:
+def test_the_record_of_any_name_is_in_its_folder(key, tmp_path):
     store = Store(tmp_path)
     record = Record(key, key, (), "hw", "graded", ())
     store.write(record)
@@ -238,13 +236,11 @@ def test_the_record_of_any_name_is_in_its_folder(key: str, tmp_path: Path) -> No
     assert store.read(key) == record
 
 
-def test_the_grader_of_this_machine_and_the_course_come_to_the_same_marks(
-    forked: None, tmp_path: Path
-) -> None:
+def test_the_grader_of_this_machine_and_the_course_come_to_the_same_marks(forked, tmp_path):
     course = Course(tmp_path)
     course.hand_in(ann=RIGHT, bob=WRONG, cyd="import nowhere")
     found = find(str(course.assignment), None)
-    course.grader, _ = commands.isolated(found, "secret", trust=True, jobs=1)  # type: ignore[assignment]
+    course.grader, _ = commands.isolated(found, "secret", trust=True, jobs=1)
     Batch(found, course.store, course.grader, "").run(people(course.submissions))
     assert course.marks == {
         "ann": ("graded", 5.5),
@@ -255,19 +251,17 @@ def test_the_grader_of_this_machine_and_the_course_come_to_the_same_marks(
 
 
 @pytest.mark.parametrize("news", [{"late": True}, {"name": "Ann Lee"}, {"ids": ("7",)}])
-def test_what_is_new_about_a_student_is_in_the_record_without_grading_again(
-    news: dict[str, object], course: Course
-) -> None:
+def test_what_is_new_about_a_student_is_in_the_record_without_grading_again(news, course):
     course.hand_in(ann=RIGHT)
     (ann,) = people(course.submissions)
     course.grade(everyone=[ann])
     before = course.records["ann"]
-    course.grade(everyone=[replace(ann, **news)])  # type: ignore[arg-type]
+    course.grade(everyone=[replace(ann, **news)])
     assert course.grader.seen == []
-    assert course.records["ann"] == replace(before, **news)  # type: ignore[arg-type]
+    assert course.records["ann"] == replace(before, **news)
 
 
-def test_what_is_new_about_a_file_is_in_the_record_without_grading_again(course: Course) -> None:
+def test_what_is_new_about_a_file_is_in_the_record_without_grading_again(course):
     course.hand_in(ann=RIGHT)
     course.grade()
     (course.submissions / "ann.py").unlink()
@@ -281,9 +275,7 @@ def test_what_is_new_about_a_file_is_in_the_record_without_grading_again(course:
     assert "other.py" in note
 
 
-def test_notes_for_the_instructor_are_in_the_class_list_and_not_in_the_record(
-    course: Course,
-) -> None:
+def test_notes_for_the_instructor_are_in_the_class_list_and_not_in_the_record(course):
     course.hand_in(ann=RIGHT)
     (ann,) = people(course.submissions)
     course.grade(everyone=[replace(ann, notes=("not in the roster",))])
@@ -293,9 +285,7 @@ def test_notes_for_the_instructor_are_in_the_class_list_and_not_in_the_record(
     )
 
 
-def test_a_write_that_breaks_off_leaves_the_old_record_whole(
-    course: Course, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_write_that_breaks_off_leaves_the_old_record_whole(course, monkeypatch):
     course.hand_in(ann=RIGHT)
     course.grade()
     course.hand_in(ann=WRONG)
@@ -309,9 +299,7 @@ def test_a_write_that_breaks_off_leaves_the_old_record_whole(
     assert course.marks == {"ann": ("graded", 5.5)}
 
 
-def test_a_disk_that_is_full_leaves_no_empty_secret(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_disk_that_is_full_leaves_no_empty_secret(tmp_path, monkeypatch):
     store = Store(tmp_path / "out")
 
     def full(length: int) -> str:
@@ -328,9 +316,7 @@ def test_a_disk_that_is_full_leaves_no_empty_secret(
         store.secret()
 
 
-def test_of_two_that_make_the_secret_at_once_the_first_one_counts(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_of_two_that_make_the_secret_at_once_the_first_one_counts(tmp_path, monkeypatch):
     other = "f" * 32
 
     def slow(length: int) -> str:
@@ -345,20 +331,18 @@ def test_of_two_that_make_the_secret_at_once_the_first_one_counts(
     ("key", "beginning"),
     [("../../evil", "evil-"), ("Ann Lee!", "Ann-Lee-"), ("-rf", "rf-"), ("", ""), ("中", "")],
 )
-def test_a_file_name_begins_with_what_can_be_read_of_the_key(key: str, beginning: str) -> None:
+def test_a_file_name_begins_with_what_can_be_read_of_the_key(key, beginning):
     assert re.fullmatch(rf"{beginning}[0-9a-f]{{12}}", file_name(key))
 
 
-def test_records_of_names_that_differ_in_bytes_that_are_no_text_are_two() -> None:
+def test_records_of_names_that_differ_in_bytes_that_are_no_text_are_two():
     assert file_name("M\udcfcller") != file_name("M\udcf6ller")
 
 
 @pytest.mark.parametrize(
     "name", ["test_hw.py", "conftest.py", "helper.py", "data/deep/x.csv", "want.json"]
 )
-def test_after_a_change_of_any_file_beside_the_tests_all_are_graded_again(
-    name: str, course: Course
-) -> None:
+def test_after_a_change_of_any_file_beside_the_tests_all_are_graded_again(name, course):
     path = course.assignment / name
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("a") as file:
@@ -378,7 +362,7 @@ def test_after_a_change_of_any_file_beside_the_tests_all_are_graded_again(
     ["hw_ref.py", "mutants/right_a.py", "mutants.py", ".hidden", ".venv/x.py", "x.pyc",
      "data/__pycache__/x.pyc"],
 )  # fmt: skip
-def test_what_has_no_part_in_a_test_does_not_change_its_digest(name: str, course: Course) -> None:
+def test_what_has_no_part_in_a_test_does_not_change_its_digest(name, course):
     found = find(str(course.assignment), None)
     before = found.digest
     path = course.assignment / name
@@ -388,9 +372,7 @@ def test_what_has_no_part_in_a_test_does_not_change_its_digest(name: str, course
 
 
 @pytest.mark.parametrize("name", ["in/ann.py", "data/in/ann.py", "class.csv"])
-def test_submissions_and_rosters_beside_the_tests_have_no_part_in_them(
-    name: str, course: Course
-) -> None:
+def test_submissions_and_rosters_beside_the_tests_have_no_part_in_them(name, course):
     path = course.assignment / name
     path.parent.mkdir(parents=True, exist_ok=True)
     apart = path if path.suffix == ".csv" else path.parent
@@ -405,12 +387,12 @@ def test_submissions_and_rosters_beside_the_tests_have_no_part_in_them(
     assert len(set(digests[False])) == 2
 
 
-def test_a_link_to_a_folder_is_not_followed(course: Course) -> None:
+def test_a_link_to_a_folder_is_not_followed(course):
     (course.assignment / "loop").symlink_to(course.assignment)
     assert find(str(course.assignment), None).digest
 
 
-def test_another_name_of_the_same_data_is_another_digest(course: Course) -> None:
+def test_another_name_of_the_same_data_is_another_digest(course):
     (course.assignment / "data").mkdir()
     (course.assignment / "data/a.csv").write_text("1\n")
     before = find(str(course.assignment), None).digest
@@ -418,14 +400,14 @@ def test_another_name_of_the_same_data_is_another_digest(course: Course) -> None
     assert find(str(course.assignment), None).digest != before
 
 
-def test_a_solution_that_cannot_be_handed_out_can_still_grade(course: Course) -> None:
+def test_a_solution_that_cannot_be_handed_out_can_still_grade(course):
     (course.assignment / "hw_ref.py").write_text(f"{SOLUTION}\nhalf = lambda x: x / 2\n")
     course.hand_in(ann=RIGHT)
     course.grade()
     assert course.marks == {"ann": ("graded", 5.5)}
 
 
-def test_of_many_changes_the_first_are_told_and_the_others_counted(course: Course) -> None:
+def test_of_many_changes_the_first_are_told_and_the_others_counted(course):
     course.hand_in(ann=RIGHT)
     course.grade()
     (record,) = course.records.values()
@@ -439,7 +421,7 @@ def test_of_many_changes_the_first_are_told_and_the_others_counted(course: Cours
 # --- what has changed -----------------------------------------------------------------------------
 
 
-def test_other_points_for_the_same_answers_are_a_change(course: Course) -> None:
+def test_other_points_for_the_same_answers_are_a_change(course):
     course.hand_in(ann=RIGHT, bob=WRONG)
     course.grade()
     with (course.assignment / "test_hw.py").open("a") as file:
@@ -453,7 +435,7 @@ def test_other_points_for_the_same_answers_are_a_change(course: Course) -> None:
     ]
 
 
-def test_a_test_that_is_new_or_gone_is_a_change(course: Course) -> None:
+def test_a_test_that_is_new_or_gone_is_a_change(course):
     course.hand_in(ann=RIGHT)
     course.grade()
     (course.assignment / "test_hw.py").write_text("# other tests\n")
@@ -471,7 +453,7 @@ def outcome(most: float, status: str) -> Result:
     return Result("t", "q1", "double", most, "whole", status=status)
 
 
-def test_points_alone_are_a_change_and_none_are_shown_as_a_dash() -> None:
+def test_points_alone_are_a_change_and_none_are_shown_as_a_dash():
     old = Record("ann", "ann", (), "hw", "graded", (outcome(1, "passed"),))
     assert old.changes(old) == ""
     assert replace(old, tests=(outcome(2, "passed"),)).changes(old) == (
@@ -483,7 +465,7 @@ def test_points_alone_are_a_change_and_none_are_shown_as_a_dash() -> None:
     )
 
 
-def test_another_state_is_a_change_and_all_that_is_told(course: Course) -> None:
+def test_another_state_is_a_change_and_all_that_is_told(course):
     course.hand_in(ann=RIGHT, bob="(")
     course.grade()
     for name in ("ann", "bob"):
@@ -498,7 +480,7 @@ def test_another_state_is_a_change_and_all_that_is_told(course: Course) -> None:
     assert change == "ann: not handed in -> ungraded"
 
 
-def test_a_change_is_told_before_it_is_written_so_that_no_kill_loses_it(course: Course) -> None:
+def test_a_change_is_told_before_it_is_written_so_that_no_kill_loses_it(course):
     course.hand_in(ann=RIGHT, bob=RIGHT)
     course.grade()
     course.hand_in(ann=WRONG, bob=WRONG)
@@ -521,7 +503,7 @@ def test_a_change_is_told_before_it_is_written_so_that_no_kill_loses_it(course: 
 # --- stopped --------------------------------------------------------------------------------------
 
 
-def test_after_a_kill_marks_of_older_tests_do_not_stand_beside_new_ones(course: Course) -> None:
+def test_after_a_kill_marks_of_older_tests_do_not_stand_beside_new_ones(course):
     course.hand_in(ann=RIGHT, bob=WRONG, cyd="(")
     course.grade(everyone=[*people(course.submissions), Person("dan", "Dan", ("4",), late=True)])
     with (course.assignment / "test_hw.py").open("a") as file:
@@ -539,7 +521,7 @@ def test_after_a_kill_marks_of_older_tests_do_not_stand_beside_new_ones(course: 
     assert dan.problem == "grading was stopped before it came to this submission"
 
 
-def test_whoever_was_graded_and_is_not_in_the_class_now_is_left_over(course: Course) -> None:
+def test_whoever_was_graded_and_is_not_in_the_class_now_is_left_over(course):
     course.hand_in(ann=RIGHT, bob=WRONG, cyd=RIGHT)
     course.grade()
     assert course.store.left_over() == []
@@ -557,9 +539,7 @@ def test_whoever_was_graded_and_is_not_in_the_class_now_is_left_over(course: Cou
 
 @pytest.mark.parametrize("ahead", [1, 2, 3])
 @pytest.mark.parametrize("how", ["broken", "ends"])
-def test_who_was_in_hand_beside_a_broken_one_is_graded(
-    how: str, ahead: int, course: Course
-) -> None:
+def test_who_was_in_hand_beside_a_broken_one_is_graded(how, ahead, course):
     """Also where the grader ends in silence, be it with submissions in hand or not taken yet."""
     bad = [f"{RIGHT}# {i}\n" for i in range(4)]
     course.hand_in(a=bad[0], b=WRONG, c=bad[1], d=bad[2], e=RIGHT, f=bad[3], g=WRONG, h=RIGHT)
@@ -576,11 +556,11 @@ def test_who_was_in_hand_beside_a_broken_one_is_graded(
     assert course.records["c"].problem == f"the grader failed, not the submission: {why}"
 
 
-def test_submissions_that_a_grader_has_not_even_asked_for_are_not_lost(course: Course) -> None:
+def test_submissions_that_a_grader_has_not_even_asked_for_are_not_lost(course):
     course.hand_in(ann=RIGHT, bob=WRONG, cyd=RIGHT)
 
     class Lazy(StandIn):
-        def __call__(self, tests, submissions):  # type: ignore[no-untyped-def]
+        def __call__(self, tests, submissions):
             yield next(super().__call__(tests, submissions))
 
     course.grader = Lazy()
@@ -589,15 +569,13 @@ def test_submissions_that_a_grader_has_not_even_asked_for_are_not_lost(course: C
     assert course.records["bob"].problem.endswith("it ended without a report")
 
 
-def test_a_grader_that_fails_with_nothing_in_hand_is_a_refusal_that_says_what_to_do(
-    course: Course,
-) -> None:
+def test_a_grader_that_fails_with_nothing_in_hand_is_a_refusal_that_says_what_to_do(course):
     course.hand_in(ann=RIGHT)
     course.grade()
     course.hand_in(ann=WRONG)
 
     class Dead(StandIn):
-        def __call__(self, tests, submissions):  # type: ignore[no-untyped-def]
+        def __call__(self, tests, submissions):
             raise batch.CheckBroken("no memory")
 
     course.grader = Dead()
@@ -611,9 +589,7 @@ def test_a_grader_that_fails_with_nothing_in_hand_is_a_refusal_that_says_what_to
 # --- what a record says ---------------------------------------------------------------------------
 
 
-def test_what_is_asked_for_is_known_to_those_who_read_the_files(
-    course: Course, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_is_asked_for_is_known_to_those_who_read_the_files(course, monkeypatch):
     """By the name of the solution and that of the tests, with what is in the file and its stub."""
     (course.assignment / "hw_ref.py").rename(course.assignment / "hw_double_ref.py")
     asked: list[Wanted] = []
@@ -634,7 +610,7 @@ def test_what_is_asked_for_is_known_to_those_who_read_the_files(
     assert course.grader.files == ["hw_double_ref.py", "hw_double.py"]
 
 
-def test_without_a_solution_the_tests_are_taken_as_they_are(course: Course) -> None:
+def test_without_a_solution_the_tests_are_taken_as_they_are(course):
     (course.assignment / "hw_ref.py").unlink()
     course.hand_in(ann=RIGHT, bob="(")
     course.grade(everyone=[*people(course.submissions), Person("cyd", "cyd")])
@@ -649,9 +625,7 @@ def test_without_a_solution_the_tests_are_taken_as_they_are(course: Course) -> N
     assert [t.status for t in course.store.read_class().tests] == ["not run"] * 3
 
 
-def test_the_tests_of_whoever_was_not_judged_hold_nothing_of_the_solution_s_run(
-    course: Course,
-) -> None:
+def test_the_tests_of_whoever_was_not_judged_hold_nothing_of_the_solution_s_run(course):
     talk = {"message": "m", "likely": "l", "printed": "p", "seconds": 9.0}
     course.grader.says[SOLUTION] = {one.test: talk for one in PLAN}
     course.hand_in(bob=f"{RIGHT}\n")
@@ -666,14 +640,14 @@ def test_the_tests_of_whoever_was_not_judged_hold_nothing_of_the_solution_s_run(
             assert (test.message, test.likely, test.printed, test.seconds) == ("", "", "", 0)
 
 
-def test_tests_without_a_marker_are_a_refusal(course: Course) -> None:
+def test_tests_without_a_marker_are_a_refusal(course):
     course.grader.plan = ()
     course.hand_in(ann=RIGHT)
     with pytest.raises(Refusal, match=r"test_hw.py holds no test with the marker q\."):
         course.grade()
 
 
-def test_a_record_holds_what_a_test_said_and_of_long_texts_the_beginning(course: Course) -> None:
+def test_a_record_holds_what_a_test_said_and_of_long_texts_the_beginning(course):
     long = {name: f"{name} {'x' * TEXT}" for name in ("message", "likely", "printed")}
     course.hand_in(bob=WRONG)
     course.grader.says[WRONG] = {
@@ -690,16 +664,14 @@ def test_a_record_holds_what_a_test_said_and_of_long_texts_the_beginning(course:
     assert (third.question, third.function, third.aspect) == ("q2", "area", "a circle")
 
 
-def test_one_test_that_could_not_load_the_file_leaves_the_others_their_points(
-    course: Course,
-) -> None:
+def test_one_test_that_could_not_load_the_file_leaves_the_others_their_points(course):
     course.hand_in(bob=WRONG)
     course.grader.says[WRONG] = {"test_double": {"status": "not gradable"}}
     course.grade()
     assert course.marks == {"bob": ("graded", 2.5)}
 
 
-def test_a_report_without_a_result_is_a_fault_of_ours(course: Course) -> None:
+def test_a_report_without_a_result_is_a_fault_of_ours(course):
     course.hand_in(ann=RIGHT)
     course.grade()
     course.grader.plan = ()
@@ -709,9 +681,7 @@ def test_a_report_without_a_result_is_a_fault_of_ours(course: Course) -> None:
     assert course.records["ann"].state == "ungraded"
 
 
-def test_each_step_is_told_once_whether_somebody_is_graded_now_or_was_before(
-    course: Course,
-) -> None:
+def test_each_step_is_told_once_whether_somebody_is_graded_now_or_was_before(course):
     course.hand_in(ann=RIGHT, bob="(")
     (course.submissions / "fay").mkdir()
     everyone = [*people(course.submissions), Person("guy", "guy")]
@@ -723,7 +693,7 @@ def test_each_step_is_told_once_whether_somebody_is_graded_now_or_was_before(
 # --- on the disk ----------------------------------------------------------------------------------
 
 
-def test_a_record_and_a_class_list_come_back_from_the_disk_as_they_were(tmp_path: Path) -> None:
+def test_a_record_and_a_class_list_come_back_from_the_disk_as_they_were(tmp_path):
     store = Store(tmp_path)
     test = Result("t", "q", "f", 2.5, "a", True, "error", "m", "l", "p", True, 0.5, "c")
     record = Record("k", "N", ("1", "2"), "hw", "ungraded", (test,), "why", "hw.py", "ab", True,
@@ -742,7 +712,7 @@ def test_a_record_and_a_class_list_come_back_from_the_disk_as_they_were(tmp_path
     assert Store(tmp_path / "new").tested("hw", "x") == ()
 
 
-def test_a_record_of_another_version_is_none(course: Course) -> None:
+def test_a_record_of_another_version_is_none(course):
     course.hand_in(ann=RIGHT)
     course.grade()
     path = course.store.path("ann")
@@ -774,9 +744,7 @@ def test_a_record_of_another_version_is_none(course: Course) -> None:
         '{"schema": "other/v2", "assignment": "hw", "tests": [], "people": []}',
     ],
 )
-def test_a_broken_class_list_is_said_to_be_broken_by_every_command(
-    text: str, course: Course
-) -> None:
+def test_a_broken_class_list_is_said_to_be_broken_by_every_command(text, course):
     message = "class.json is broken or of another version: delete it and run fedlab-edu grade again"
     course.hand_in(ann=RIGHT)
     course.grade()
@@ -791,7 +759,7 @@ def test_a_broken_class_list_is_said_to_be_broken_by_every_command(
     assert course.marks == {"ann": ("graded", 5.5)}
 
 
-def test_a_class_list_that_cannot_be_read_is_not_taken_for_none(tmp_path: Path) -> None:
+def test_a_class_list_that_cannot_be_read_is_not_taken_for_none(tmp_path):
     (tmp_path / "class.json").mkdir()
     with pytest.raises(Refusal, match=r"class.json cannot be read: Is a directory\."):
         Store(tmp_path).read_class()
@@ -800,7 +768,7 @@ def test_a_class_list_that_cannot_be_read_is_not_taken_for_none(tmp_path: Path) 
             Store(folder).read_class()
 
 
-def test_a_secret_that_was_left_half_written_is_refused(tmp_path: Path) -> None:
+def test_a_secret_that_was_left_half_written_is_refused(tmp_path):
     (tmp_path / "secret").write_text("0123")
     with pytest.raises(Refusal, match="secret is empty or broken: put the old one back"):
         Store(tmp_path).secret()
@@ -809,9 +777,7 @@ def test_a_secret_that_was_left_half_written_is_refused(tmp_path: Path) -> None:
 # --- the benchmark --------------------------------------------------------------------------------
 
 
-def test_the_benchmark_grades_right_and_wrong_answers_to_ten_tests_of_the_course(
-    forked: None, tmp_path: Path
-) -> None:
+def test_the_benchmark_grades_right_and_wrong_answers_to_ten_tests_of_the_course(forked, tmp_path):
     grading.assignment(tmp_path / "ex01")
     grading.submissions(tmp_path / "in", 22)
     found = find(str(tmp_path / "ex01"), None)
@@ -823,9 +789,7 @@ def test_the_benchmark_grades_right_and_wrong_answers_to_ten_tests_of_the_course
     assert len({path.read_text() for path in files}) == 22
 
 
-def test_a_message_about_a_notebook_names_the_cell_and_no_line_of_the_module(
-    course: Course,
-) -> None:
+def test_a_message_about_a_notebook_names_the_cell_and_no_line_of_the_module(course):
     cells = ["import math", "x = 1", "def double(x):\n    return 1 / 0"]
     code = [{"cell_type": "code", "metadata": {}, "source": cell} for cell in cells]
     (course.submissions / "ann.ipynb").write_text(json.dumps({"cells": code, "nbformat": 4}))

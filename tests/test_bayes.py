@@ -3,7 +3,6 @@
 import math
 import sys
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -41,7 +40,7 @@ SPACES = Spaces(
 
 
 @pytest.fixture(scope="module")
-def fed() -> Federation:
+def fed():
     return digits(clients=14)
 
 
@@ -51,7 +50,7 @@ def begun(fed: Federation, total: int = 20, **how) -> Bayes:
 
 
 @pytest.fixture(scope="module")
-def whole(fed: Federation) -> Bayes:
+def whole(fed):
     return tune(begun(fed), MODEL, fed, 3)
 
 
@@ -62,7 +61,7 @@ def first_arms_done(search: Bayes, fed: Federation) -> Bayes:
     return search
 
 
-def test_all_rounds_are_spent_on_arms_that_reach_the_cap(fed: Federation, whole: Bayes) -> None:
+def test_all_rounds_are_spent_on_arms_that_reach_the_cap(fed, whole):
     assert [run.round for run in whole.runs] == [3] * 6
     assert whole.used == 18
     assert len(set(whole.points)) == 6
@@ -71,7 +70,7 @@ def test_all_rounds_are_spent_on_arms_that_reach_the_cap(fed: Federation, whole:
         whole.step(MODEL, fed)
 
 
-def test_the_first_arms_are_those_of_random_search(fed: Federation) -> None:
+def test_the_first_arms_are_those_of_random_search(fed):
     mine = first_arms_done(begun(fed, seed=4), fed)
     theirs = random_search(MODEL, fed, SPACES, 12, 3, seed=4, method=FedProx())
     theirs = tune(theirs, MODEL, fed, 3)
@@ -80,7 +79,7 @@ def test_the_first_arms_are_those_of_random_search(fed: Federation) -> None:
         assert torch.equal(one.w, other.w)
 
 
-def test_each_arm_has_draws_of_its_own_and_is_judged_as_all_are(fed: Federation) -> None:
+def test_each_arm_has_draws_of_its_own_and_is_judged_as_all_are(fed):
     judge = Estimate("global", "loss", 0.5)
     done = tune(begun(fed, total=15, seed=7, estimate=judge), MODEL, fed, 3)
     assert [run.seed for run in done.runs] == [seed_for(7, a) for a in range(5)]
@@ -88,9 +87,7 @@ def test_each_arm_has_draws_of_its_own_and_is_judged_as_all_are(fed: Federation)
     assert done.estimate == judge
 
 
-def test_arms_that_join_later_start_from_the_shared_weights_too(
-    fed: Federation, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_arms_that_join_later_start_from_the_shared_weights_too(fed, monkeypatch):
     w0, begun_from = start(MODEL, fed, seed=9).w, []
 
     def noted(*given: Any, **how: Any) -> Run:
@@ -106,7 +103,7 @@ def test_arms_that_join_later_start_from_the_shared_weights_too(
     assert torch.equal(begun_from[0], w0)
 
 
-def test_the_arms_are_at_their_points(whole: Bayes) -> None:
+def test_the_arms_are_at_their_points(whole):
     for point, run in zip(whole.points, whole.runs, strict=True):
         u = dict(zip([*SPACES.client.distributions, "server"], point, strict=True))
         assert float(run.tuner.final.lr) == pytest.approx(10 ** (-4 + 4 * u["lr"]), rel=1e-9)
@@ -114,9 +111,7 @@ def test_the_arms_are_at_their_points(whole: Bayes) -> None:
         assert float(run.b.lr) == pytest.approx(10 ** (-1 + 2 * u["server"]), rel=1e-9)
 
 
-def test_it_is_the_same_again_and_after_an_interruption(
-    fed: Federation, whole: Bayes, tmp_path: Path
-) -> None:
+def test_it_is_the_same_again_and_after_an_interruption(fed, whole, tmp_path):
     part = begun(fed)
     for _ in range(8):
         part = part.step(MODEL, fed, 3)
@@ -128,9 +123,7 @@ def test_it_is_the_same_again_and_after_an_interruption(
     assert begun(fed, seed=1).points != whole.points[:4]
 
 
-def test_each_seed_and_each_arm_asks_the_sampler_by_a_seed_of_its_own(
-    fed: Federation, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_each_seed_and_each_arm_asks_the_sampler_by_a_seed_of_its_own(fed, monkeypatch):
     seeds: list[int] = []
 
     def noted(distributions: Any, points: Any, scores: Any, seed: int) -> tuple[float, ...]:
@@ -157,7 +150,7 @@ def loss(point: tuple[float, ...]) -> float:
     return (a - 0.3) ** 2 + (b - 0.7) ** 2 + 0.1 * abs(int(5 * c) - 1) + 0.2 * (int(3 * d) != 2)
 
 
-def test_it_finds_the_lowest_point_of_a_simple_function() -> None:
+def test_it_finds_the_lowest_point_of_a_simple_function():
     gen = torch.Generator().manual_seed(0)
     points = [tuple(torch.rand(4, generator=gen).tolist()) for _ in range(5)]
     for seed in range(12):
@@ -167,7 +160,7 @@ def test_it_finds_the_lowest_point_of_a_simple_function() -> None:
     assert (int(5 * best[2]), int(3 * best[3])) == (1, 2)
 
 
-def test_the_answer_depends_on_the_scores_and_on_the_seed_and_on_nothing_else() -> None:
+def test_the_answer_depends_on_the_scores_and_on_the_seed_and_on_nothing_else():
     points = [(0.2, 0.2, 0.1, 0.1), (0.8, 0.8, 0.9, 0.9)]
     answer = propose(LAWS, points, [0.1, 0.9], 3)
     assert propose(LAWS, points, [0.1, 0.9], 3) == answer
@@ -175,7 +168,7 @@ def test_the_answer_depends_on_the_scores_and_on_the_seed_and_on_nothing_else() 
     assert propose(LAWS, points, [0.1, 0.9], 4) != answer
 
 
-def test_options_in_order_are_near_each_other_and_others_are_not() -> None:
+def test_options_in_order_are_near_each_other_and_others_are_not():
     kinds = [type(_axis(law)).__name__ for law in (*LAWS, Choice((5, 3, 1)))]
     assert kinds == [
         "FloatDistribution", "FloatDistribution", "IntDistribution", "CategoricalDistribution",
@@ -183,7 +176,7 @@ def test_options_in_order_are_near_each_other_and_others_are_not() -> None:
     ]  # fmt: skip
 
 
-def test_scores_that_are_not_finite_count_as_the_highest() -> None:
+def test_scores_that_are_not_finite_count_as_the_highest():
     points = [(0.2, 0.2, 0.5, 0.5), (0.8, 0.8, 0.5, 0.5), (0.5, 0.1, 0.1, 0.1)]
     answers = {propose(LAWS, points, [0.1, 0.7, bad], 3) for bad in (0.7, math.inf, math.nan)}
     assert len(answers) == 1
@@ -191,14 +184,14 @@ def test_scores_that_are_not_finite_count_as_the_highest() -> None:
 
 
 @pytest.mark.parametrize("huge", [1e200, 1.7e308])
-def test_a_huge_score_is_avoided_without_a_warning(huge: float) -> None:
+def test_a_huge_score_is_avoided_without_a_warning(huge):
     points = [(0.2, 0.2, 0.5, 0.5), (0.8, 0.8, 0.5, 0.5), (0.5, 0.1, 0.1, 0.1)]
     asked = propose(LAWS, points, [huge, 0.1, 0.2], 3)
     assert math.dist(asked[:2], points[0][:2]) > 0.2
     assert propose(LAWS, points, [-huge, 0.1, 0.2], 3)
 
 
-def test_numpys_whole_numbers_are_those_of_pythons(fed: Federation) -> None:
+def test_numpys_whole_numbers_are_those_of_pythons(fed):
     n = np.int64
     one = bayesian_search(MODEL, fed, FEDEX, n(21), n(3), first=n(4), seed=n(2), method=FedProx())
     other = bayesian_search(MODEL, fed, FEDEX, 21, 3, first=4, seed=2, method=FedProx())
@@ -206,15 +199,13 @@ def test_numpys_whole_numbers_are_those_of_pythons(fed: Federation) -> None:
     assert {type(number) for number in (one.total, one.seed, *one.brackets[0][1:])} == {int}
 
 
-def test_optunas_own_settings_stay_as_they_were() -> None:
+def test_optunas_own_settings_stay_as_they_were():
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     propose(LAWS, [(0.2, 0.2, 0.5, 0.5)], [0.1], 0)
     assert optuna.logging.get_verbosity() == optuna.logging.ERROR
 
 
-def test_without_optuna_it_says_how_to_get_it(
-    fed: Federation, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_optuna_it_says_how_to_get_it(fed, monkeypatch):
     monkeypatch.setitem(sys.modules, "optuna", None)
     with pytest.raises(
         ModuleNotFoundError, match=r"Optuna is missing: pip install 'fedlab_edu\[tune\]'"
@@ -229,20 +220,20 @@ def test_without_optuna_it_says_how_to_get_it(
         ({"seed": -1}, "seed is -1; allowed: a whole number of at least 0"),
     ],
 )
-def test_what_is_not_allowed_is_named(how: dict[str, int], message: str, fed: Federation) -> None:
+def test_what_is_not_allowed_is_named(how, message, fed):
     with pytest.raises(ValueError, match=message):
         begun(fed, **how)
 
 
 @pytest.mark.parametrize("first", [1, 4])
-def test_without_validation_data_nothing_can_be_proposed(first: int, fed: Federation) -> None:
+def test_without_validation_data_nothing_can_be_proposed(first, fed):
     nothing = Clients(fed.val.x, fed.val.y, (torch.arange(0),) * len(fed))
     with pytest.raises(ValueError, match="validation examples is 0; allowed: at least 1, to choos"):
         bayesian_search(MODEL, replace(fed, val=nothing), SPACES, 20, 3, first=first)
 
 
 @pytest.mark.parametrize("name", ["total", "cap", "first", "seed"])
-def test_a_number_that_is_not_whole_is_named(name: str, fed: Federation) -> None:
+def test_a_number_that_is_not_whole_is_named(name, fed):
     how = {"total": 21, "cap": 3, "first": 4, "seed": 0, name: 2.5}
     with pytest.raises(ValueError, match=f"{name} is 2.5; allowed: a whole number of at least"):
         bayesian_search.__wrapped__(MODEL, fed, FEDEX, **how)

@@ -19,7 +19,7 @@ GRADE = ["grade", "in", "--assignment", "./hw", "--out", "out"]
 
 
 @pytest.fixture
-def course(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def course(tmp_path, monkeypatch):
     """Ann is right, Bob is wrong in q1, Cyd has handed in nothing; graded by a stand-in."""
     monkeypatch.setattr(commands, "isolated", lambda *job: (classroom.StandIn(), "stand-in"))
     monkeypatch.chdir(tmp_path)
@@ -41,7 +41,7 @@ def table() -> dict[str, dict[str, str]]:
         return {row["student"]: row for row in csv.DictReader(file)}
 
 
-def test_a_mark_that_was_changed_by_hand_and_a_comment_survive_grading_again(course: Path) -> None:
+def test_a_mark_that_was_changed_by_hand_and_a_comment_survive_grading_again(course):
     grade()
     before = table()
     assert [before[k]["total"] for k in "123"] == ["5.5", "3.5", "0"]
@@ -76,9 +76,7 @@ def test_a_mark_that_was_changed_by_hand_and_a_comment_survive_grading_again(cou
         ('Bob,q1,1,"a', "not closed"),
     ],
 )
-def test_a_change_that_is_not_understood_is_refused(
-    row: str, said: str, course: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_change_that_is_not_understood_is_refused(row, said, course, capsys):
     grade()
     with Path("out/changes.csv").open("a") as file:
         file.write(f"{row}\n")
@@ -86,9 +84,7 @@ def test_a_change_that_is_not_understood_is_refused(
     assert said in capsys.readouterr().err
 
 
-def test_a_mark_by_hand_for_a_file_that_cannot_be_graded_has_no_points_of_questions(
-    course: Path,
-) -> None:
+def test_a_mark_by_hand_for_a_file_that_cannot_be_graded_has_no_points_of_questions(course):
     Path("in/bob.py").write_text("def double(x) return x")
     grade()
     assert table()["2"]["total"] == ""
@@ -104,9 +100,7 @@ def test_a_mark_by_hand_for_a_file_that_cannot_be_graded_has_no_points_of_questi
     assert (found["score"], found["output"]) == (4, "Your instructor: handed in by mail")
 
 
-def test_what_canvas_s_test_student_handed_in_is_left_out_by_grade(
-    course: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_canvas_s_test_student_handed_in_is_left_out_by_grade(course, capsys):
     login = "0af9" * 10
     text = f'Student,ID,SIS Login ID,Section\n"Student, Test",7,{login},A\n"Lee, Ann",8,al,A\n'
     Path("class.csv").write_text(text)
@@ -120,16 +114,14 @@ def test_what_canvas_s_test_student_handed_in_is_left_out_by_grade(
     assert table().keys() == {"8"}
 
 
-def test_changes_saved_by_a_spreadsheet_with_semicolons_are_read(course: Path) -> None:
+def test_changes_saved_by_a_spreadsheet_with_semicolons_are_read(course):
     grade()
     text = "\ufeffstudent;question;points;comment\nBob;q1;2,5;\n"
     Path("out/changes.csv").write_text(text, encoding="utf-8")
     assert table()["2"]["q1"] == "2.5"
 
 
-def test_days_late_cost_a_share_of_the_points_after_the_extension(
-    course: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_days_late_cost_a_share_of_the_points_after_the_extension(course, capsys):
     Path("hw/assignment.toml").write_text("[late]\npercent = 10\nmost = 50\n")
     Path("class.csv").write_text("name,id,late,extension\nAnn,1,2.5,1\nBob,2,9,1\nCyd,3,,\n")
     grade()
@@ -149,7 +141,7 @@ def test_days_late_cost_a_share_of_the_points_after_the_extension(
     assert table()["1"]["total"] == "5.5"
 
 
-def test_late_in_a_download_of_canvas_counts_as_a_day(course: Path) -> None:
+def test_late_in_a_download_of_canvas_counts_as_a_day(course):
     Path("hw/assignment.toml").write_text("[late]\npercent = 10\n")
     Path("in/ann.py").rename("in/ann_LATE_7_8_hw.py")
     Path("in/bob.py").rename("in/bob_LATE_9_8_hw.py")
@@ -158,7 +150,7 @@ def test_late_in_a_download_of_canvas_counts_as_a_day(course: Path) -> None:
     assert [table()[k]["total"] for k in "12"] == ["4.95", "3.5"]
 
 
-def test_without_a_rule_being_late_costs_nothing(course: Path) -> None:
+def test_without_a_rule_being_late_costs_nothing(course):
     Path("class.csv").write_text("name,id,late,extension\nAnn,1,9,\nBob,2,2,2\nCyd,3,,\n")
     grade()
     assert [table()[k]["total"] for k in "12"] == ["5.5", "3.5"]
@@ -168,19 +160,19 @@ def test_without_a_rule_being_late_costs_nothing(course: Path) -> None:
         _ = find("./hw", None).late
 
 
-def test_a_rule_that_is_no_table_is_refused(course: Path) -> None:
+def test_a_rule_that_is_no_table_is_refused(course):
     Path("hw/assignment.toml").write_text("late = 3\n")
     with pytest.raises(Refusal, match=r"late is 3; allowed: a table, as in \[late\]"):
         _ = find("./hw", None).late
 
 
-def test_a_rule_for_late_ones_is_no_reason_to_run_anything_again(course: Path) -> None:
+def test_a_rule_for_late_ones_is_no_reason_to_run_anything_again(course):
     digest = find("./hw", None).digest
     Path("hw/assignment.toml").write_text("[late]\npercent = 10\n")
     assert find("./hw", None).digest == digest
 
 
-def test_the_page_of_a_student_begins_with_a_table_of_the_questions(course: Path) -> None:
+def test_the_page_of_a_student_begins_with_a_table_of_the_questions(course):
     grade()
     table()
     (path,) = Path("out/report/students").glob("2-*.html")
@@ -197,7 +189,7 @@ def test_the_page_of_a_student_begins_with_a_table_of_the_questions(course: Path
     )
 
 
-def test_the_page_of_the_class_has_a_histogram_of_the_marks(course: Path) -> None:
+def test_the_page_of_the_class_has_a_histogram_of_the_marks(course):
     grade()
     table()
     page = Path("out/report/class.html").read_text()
@@ -206,9 +198,7 @@ def test_the_page_of_the_class_has_a_histogram_of_the_marks(course: Path) -> Non
     assert '<td class="n">4.95 to 5.5</td><td class="n">1</td>' in page
 
 
-def test_messages_of_hidden_tests_are_shown_from_a_day_on(
-    course: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_messages_of_hidden_tests_are_shown_from_a_day_on(course, capsys):
     grade()
     said = "What this test gives to your function is not shown."
     for words, hidden in (([], True), (["--show-hidden"], False),
@@ -222,7 +212,7 @@ def test_messages_of_hidden_tests_are_shown_from_a_day_on(
     assert "'tomorrow'; allowed: a date as 2026-12-24" in capsys.readouterr().err
 
 
-def test_a_change_settles_who_is_unclear(course: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_change_settles_who_is_unclear(course, capsys):
     Path("in/stranger.py").write_text(classroom.RIGHT)
     with Path("class.csv").open("a") as file:
         file.write("Dan,4\n")
@@ -238,9 +228,7 @@ def test_a_change_settles_who_is_unclear(course: Path, capsys: pytest.CaptureFix
     assert next(iter(Store(Path("out")).records())).mark == 5.5
 
 
-def test_a_page_shows_the_students_own_code_around_the_line_that_failed(
-    course: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_page_shows_the_students_own_code_around_the_line_that_failed(course, monkeypatch):
     grader = classroom.StandIn()
     lines = classroom.WRONG.split("\n")
     at = next(i for i, text in enumerate(lines, start=1) if "x * x" in text)

@@ -77,7 +77,7 @@ def source(name: str) -> str:
 
 
 @pytest.mark.parametrize("chapter", CHAPTERS, ids=lambda path: path.stem)
-def test_a_line_of_a_shown_cell_has_at_most_80_columns(chapter: Path) -> None:
+def test_a_line_of_a_shown_cell_has_at_most_80_columns(chapter):
     long = [
         line
         for cell in cells(chapter.read_text(encoding="utf-8"))
@@ -99,7 +99,7 @@ def imported(every: list[Cell]) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("chapter", SHOWING, ids=lambda path: path.stem)
-def test_source_on_show_has_at_most_80_columns(chapter: Path) -> None:
+def test_source_on_show_has_at_most_80_columns(chapter):
     every = cells(chapter.read_text(encoding="utf-8"))
     names = imported(every)
     calls = [
@@ -116,20 +116,20 @@ def test_source_on_show_has_at_most_80_columns(chapter: Path) -> None:
 
 
 @pytest.mark.parametrize("page", sorted(BOOK.rglob("*.md")), ids=lambda page: page.stem)
-def test_python_in_a_page_has_at_most_80_columns(page: Path) -> None:
+def test_python_in_a_page_has_at_most_80_columns(page):
     listings = re.findall(r"^```python\n(.*?)^```$", page.read_text("utf-8"), re.M | re.S)
     lines = [line for listing in listings for line in listing.splitlines()]
     assert [line for line in lines if len(line) > 80] == []
 
 
 @pytest.mark.parametrize("solution", sorted(BOOK.glob("../solutions/*.py")), ids=lambda p: p.stem)
-def test_a_function_of_a_solution_has_at_most_80_columns(solution: Path) -> None:
+def test_a_function_of_a_solution_has_at_most_80_columns(solution):
     lines = solution.read_text(encoding="utf-8").splitlines()
     assert [line for line in lines if len(line) > 80 and not line.startswith("#")] == []
 
 
 @pytest.mark.parametrize("name", PATHS)
-def test_the_visible_cells_of_a_path_need_none_of_the_folded_or_removed_ones(name: str) -> None:
+def test_the_visible_cells_of_a_path_need_none_of_the_folded_or_removed_ones(name):
     every = cells(source(name))
     assert len(every) == source(name).count("{code-cell}")
     shown = [cell for cell in every if not removed(cell)]
@@ -142,7 +142,7 @@ def test_the_visible_cells_of_a_path_need_none_of_the_folded_or_removed_ones(nam
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("name", PATHS)
-def test_the_visible_cells_of_a_path_run_alone(name: str) -> None:
+def test_the_visible_cells_of_a_path_run_alone(name):
     visible = [cell.code for cell in cells(source(name)) if not (folded(cell) or removed(cell))]
     code = "display = print\n" + "\n".join(visible)
     ran = subprocess.run(
@@ -152,13 +152,13 @@ def test_the_visible_cells_of_a_path_run_alone(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", PATHS)
-def test_a_reader_guesses_before_the_figure_with_the_results(name: str) -> None:
+def test_a_reader_guesses_before_the_figure_with_the_results(name):
     figures = [part for part in re.split("^## ", source(name), flags=re.M) if "name: fig-" in part]
     before, _, _ = figures[-1].partition("name: fig-")
     assert re.search(r"^choice\($", before, re.M)
 
 
-def test_a_quiz_is_written_in_html_and_not_in_markdown() -> None:
+def test_a_quiz_is_written_in_html_and_not_in_markdown():
     codes = [cell.code for page in CHAPTERS for cell in cells(page.read_text("utf-8"))]
     quizzes = [
         node
@@ -178,16 +178,14 @@ def test_a_quiz_is_written_in_html_and_not_in_markdown() -> None:
 
 
 @pytest.mark.parametrize("name", [*MORE, "engine"])
-def test_each_figure_with_controls_has_a_name_and_a_caption(name: str) -> None:
+def test_each_figure_with_controls_has_a_name_and_a_caption(name):
     for cell in cells(source(name)):
         if re.search(r"^frames\(", cell.code, re.M):
             assert set(cell.meta["mystnb"]["figure"]) >= {"name", "caption"}
 
 
 @pytest.mark.parametrize("name", PATHS)
-def test_each_figure_of_a_path_has_a_name_a_caption_and_an_alternative_text(
-    name: str,
-) -> None:
+def test_each_figure_of_a_path_has_a_name_a_caption_and_an_alternative_text(name):
     for cell in cells(source(name)):
         for call in re.findall(r"^picture\((.*)", cell.code, re.M):
             assert set(cell.meta["mystnb"]["figure"]) >= {"name", "caption"}
@@ -197,7 +195,7 @@ def test_each_figure_of_a_path_has_a_name_a_caption_and_an_alternative_text(
 
 
 @pytest.mark.parametrize("name", PATHS)
-def test_a_path_is_short_and_has_the_parts_of_the_form(name: str) -> None:
+def test_a_path_is_short_and_has_the_parts_of_the_form(name):
     text = source(name)
     assert 1500 <= len(prose(text).split()) <= 2500
     for part in (
@@ -213,7 +211,7 @@ def test_a_path_is_short_and_has_the_parts_of_the_form(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", MORE)
-def test_a_companion_page_says_how_long_it_is(name: str) -> None:
+def test_a_companion_page_says_how_long_it_is(name):
     text = source(name)
     (minutes,) = re.findall(r"\*\*Time:\*\* about (\d+) minutes for all of it\.", text)
     usual = len(prose(text).split()) / 75  # words a minute, formulas and figures between them
@@ -222,7 +220,7 @@ def test_a_companion_page_says_how_long_it_is(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", PATHS)
-def test_a_path_types_no_result_and_uses_plain_british_words(name: str) -> None:
+def test_a_path_types_no_result_and_uses_plain_british_words(name):
     words = re.sub(r"`[^`]*`|\$[^$]*\$", " ", prose(source(name)))
     assert re.findall(r"\d\.\d+ ?(?:%|points?\b|percent)", words) == []
     assert re.findall(rf"\b(?:{'|'.join(RIDDLES)})\b", words, re.I) == []
@@ -230,9 +228,7 @@ def test_a_path_types_no_result_and_uses_plain_british_words(name: str) -> None:
 
 
 @pytest.mark.parametrize(("experiment", "scale", "data", "seeds"), COMMANDS)
-def test_a_printed_command_made_the_record_that_the_chapter_reads(
-    experiment: str, scale: str, data: str, seeds: str
-) -> None:
+def test_a_printed_command_made_the_record_that_the_chapter_reads(experiment, scale, data, seeds):
     found: defaultdict[str, set[int]] = defaultdict(set)
     text = (BOOK / "records" / f"{experiment}-{data}-{scale or 'book'}.jsonl").read_text("utf-8")
     for record in map(json.loads, text.splitlines()):
@@ -241,7 +237,7 @@ def test_a_printed_command_made_the_record_that_the_chapter_reads(
 
 
 @pytest.mark.parametrize("chapter", CHAPTERS, ids=lambda path: path.stem)
-def test_saving_a_page_in_jupyterlab_keeps_its_settings(chapter: Path) -> None:
+def test_saving_a_page_in_jupyterlab_keeps_its_settings(chapter):
     text = chapter.read_text(encoding="utf-8")
     if not text.startswith("---\njupytext:"):
         return  # a page without cells

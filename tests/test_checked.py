@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import numpy as np
 import pytest
@@ -40,21 +40,21 @@ class Settings(Checked):
         ({"always": 1}, "always is 1; allowed: True, False"),
     ],
 )
-def test_a_wrong_field_is_named_with_what_is_allowed(wrong: dict[str, Any], says: str) -> None:
+def test_a_wrong_field_is_named_with_what_is_allowed(wrong, says):
     with pytest.raises(ValueError, match=f"^{says}$"):
         Settings(**{"rounds": 3, **wrong})
     with pytest.raises(ValueError, match=f"^{says}$"):
         replace(Settings(3), **wrong)
 
 
-def test_numbers_are_stored_as_built_in_ones_and_none_stays_where_it_is_allowed() -> None:
+def test_numbers_are_stored_as_built_in_ones_and_none_stays_where_it_is_allowed():
     found = Settings(np.int64(3), np.float32(0.5), gamma=1, limit=None, rule=None, kind=None)
     assert found == Settings(3, 0.5, gamma=1.0, rule=None, kind=None)
     assert [type(x) for x in (found.rounds, found.lr, found.limit)] == [int, float, type(None)]
     assert type(Settings(3, limit=np.int64(2)).limit) is int
 
 
-def test_under_test_a_function_within_a_function_is_checked_too_if_it_names_shapes() -> None:
+def test_under_test_a_function_within_a_function_is_checked_too_if_it_names_shapes():
     @typecheck.jaxtyped(typechecker=typecheck.typechecker)
     def norms(x: Float[Tensor, "k d"]) -> Float[Tensor, " k"]:
         return x.norm(dim=1)
@@ -64,9 +64,7 @@ def test_under_test_a_function_within_a_function_is_checked_too_if_it_names_shap
         norms(torch.ones(4))
 
 
-def test_under_test_a_function_is_checked_in_its_first_calls(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_under_test_a_function_is_checked_in_its_first_calls(monkeypatch):
     @typecheck.jaxtyped(typechecker=typecheck.typechecker)
     def same(x: Float[Tensor, " d"]) -> Float[Tensor, " d"]:
         return x

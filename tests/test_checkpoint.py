@@ -13,7 +13,6 @@ from functools import cached_property, partial
 from hashlib import sha256
 from pathlib import Path
 from types import ModuleType
-from typing import Any
 from unittest import mock
 
 import numpy as np
@@ -44,7 +43,7 @@ MODEL = linear(64, 10)
 
 
 @pytest.fixture(scope="module")
-def fed() -> Federation:
+def fed():
     return digits(clients=14)
 
 
@@ -55,9 +54,7 @@ def a_run(fed: Federation, name: str = "fedavg") -> Run:
 
 
 @pytest.mark.parametrize("name", METHODS)
-def test_a_run_read_from_a_file_goes_on_as_if_it_had_never_stopped(
-    name: str, fed: Federation, tmp_path: Path
-) -> None:
+def test_a_run_read_from_a_file_goes_on_as_if_it_had_never_stopped(name, fed, tmp_path):
     run = a_run(fed, name)
     save_run(run, tmp_path / "run")
     again = load_run(tmp_path / "run")
@@ -71,9 +68,7 @@ def test_a_run_read_from_a_file_goes_on_as_if_it_had_never_stopped(
     assert os.listdir(tmp_path) == ["run"]
 
 
-def test_a_run_with_a_tuner_of_ones_own_is_read_where_its_class_is_named(
-    fed: Federation, tmp_path: Path
-) -> None:
+def test_a_run_with_a_tuner_of_ones_own_is_read_where_its_class_is_named(fed, tmp_path):
     run = train(start(MODEL, fed, Noting()), MODEL, fed, 1, clients=2)
     save_run(run, tmp_path / "run")
     with pytest.raises(ValueError, match="whose own classes are named to `load_run`; this one has"):
@@ -158,7 +153,7 @@ def our_class(file: Path) -> None:
 def our_command(file: Path) -> None:
     """The module of the command line, which runs the command where it is imported."""
     main = ModuleType("fedlab_edu.__main__")
-    main.Run = type("Run", (), {"__module__": main.__name__})  # type: ignore[attr-defined]
+    main.Run = type("Run", (), {"__module__": main.__name__})
     with mock.patch.dict(sys.modules, {main.__name__: main}):
         signed(main.Run(), file)
 
@@ -200,9 +195,7 @@ def no_origin(file: Path) -> None:
     ],
     ids=lambda f: f.__name__,
 )
-def test_what_is_not_a_whole_run_is_refused_and_left_as_it_was(
-    damage: Callable[[Path], None], fed: Federation, tmp_path: Path
-) -> None:
+def test_what_is_not_a_whole_run_is_refused_and_left_as_it_was(damage, fed, tmp_path):
     file, run = tmp_path / "run", a_run(fed)
     marked = torch.cat([torch.full((3,), 7.0), run.w[3:]])
     save_run(dataclasses.replace(run, server=run.server._replace(w=marked)), file)
@@ -216,9 +209,7 @@ def test_what_is_not_a_whole_run_is_refused_and_left_as_it_was(
     assert not (tmp_path / "ran").exists()
 
 
-def test_what_cannot_be_written_whole_leaves_the_old_file(
-    fed: Federation, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_cannot_be_written_whole_leaves_the_old_file(fed, tmp_path, monkeypatch):
     file, run = tmp_path / "run", a_run(fed)
     save_run(run, file)
     before = file.read_bytes()
@@ -235,8 +226,8 @@ def test_what_cannot_be_written_whole_leaves_the_old_file(
 
 @pytest.mark.parametrize("error", [OSError("no space left"), KeyboardInterrupt()], ids=repr)
 def test_a_full_disk_or_ctrl_c_in_the_middle_of_writing_stays_what_it_is(
-    error: BaseException, fed: Federation, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    error, fed, tmp_path, monkeypatch
+):
     class Stopping(io.FileIO):
         def write(self, content: bytes) -> int:
             if not left:
@@ -260,9 +251,7 @@ def test_a_full_disk_or_ctrl_c_in_the_middle_of_writing_stays_what_it_is(
     assert load_run(file).round == 0
 
 
-def test_a_link_stays_a_link_and_what_it_points_to_is_written(
-    fed: Federation, tmp_path: Path
-) -> None:
+def test_a_link_stays_a_link_and_what_it_points_to_is_written(fed, tmp_path):
     (tmp_path / "elsewhere").mkdir()
     link, file = tmp_path / "link", tmp_path / "elsewhere" / "run"
     link.symlink_to(file)
@@ -273,9 +262,7 @@ def test_a_link_stays_a_link_and_what_it_points_to_is_written(
     assert os.listdir(tmp_path / "elsewhere") == ["run"]
 
 
-def test_a_folder_or_a_device_is_refused_and_stays_what_it_is(
-    fed: Federation, tmp_path: Path
-) -> None:
+def test_a_folder_or_a_device_is_refused_and_stays_what_it_is(fed, tmp_path):
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     for path in (pipe, tmp_path):
@@ -287,28 +274,26 @@ def test_a_folder_or_a_device_is_refused_and_stays_what_it_is(
 
 @pytest.mark.parametrize("path", [None, b"run", io.BytesIO(), 3])
 @pytest.mark.usefixtures("unchecked")
-def test_what_is_no_path_is_refused_by_name(path: Any, fed: Federation) -> None:
+def test_what_is_no_path_is_refused_by_name(path, fed):
     for act in (partial(save_run, start(MODEL, fed)), load_run):
         with pytest.raises(ValueError, match=r"^path is '\w+'; allowed: a str or a Path: the name"):
             act(path)
 
 
-def test_others_may_read_what_they_may_read_of_any_new_file(
-    fed: Federation, tmp_path: Path
-) -> None:
+def test_others_may_read_what_they_may_read_of_any_new_file(fed, tmp_path):
     save_run(start(MODEL, fed), tmp_path / "run")
     (tmp_path / "any").touch()
     assert (tmp_path / "run").stat().st_mode == (tmp_path / "any").stat().st_mode
 
 
-def test_several_threads_may_read_at_once(fed: Federation, tmp_path: Path) -> None:
+def test_several_threads_may_read_at_once(fed, tmp_path):
     save_run(a_run(fed), tmp_path / "run")
     with ThreadPoolExecutor(4) as pool:
         runs = list(pool.map(load_run, [tmp_path / "run"] * 40))
     assert {run.round for run in runs} == {3}
 
 
-def test_numbers_of_numpy_are_read_as_they_were_written(fed: Federation, tmp_path: Path) -> None:
+def test_numbers_of_numpy_are_read_as_they_were_written(fed, tmp_path):
     method = FedPA(rho=np.float64(0.2))
     save_run(start(MODEL, fed, seed=np.int64(3), method=method), tmp_path / "run")
     again = load_run(tmp_path / "run")
@@ -316,7 +301,7 @@ def test_numbers_of_numpy_are_read_as_they_were_written(fed: Federation, tmp_pat
     assert again.method == FedPA(rho=0.2)
 
 
-def test_a_file_that_is_not_there_is_named() -> None:
+def test_a_file_that_is_not_there_is_named():
     with pytest.raises(FileNotFoundError, match="no-such-run"):
         load_run("no-such-run")
 
@@ -341,9 +326,7 @@ class Slotted(FedPA):
     more: float = 0.0
 
 
-def test_what_a_class_of_ones_own_holds_beside_its_fields_is_read_again(
-    fed: Federation, tmp_path: Path
-) -> None:
+def test_what_a_class_of_ones_own_holds_beside_its_fields_is_read_again(fed, tmp_path):
     cached, wider = Cached(rho=0.5), Wider(3.0)
     assert cached.twice == 1
     for method in (cached, wider, Slotted(rho=0.5, more=3.0)):
@@ -379,14 +362,14 @@ def scaled(by: float) -> float:
     return by
 
 
-def test_a_property_that_is_kept_once_computed_changes_no_fingerprint() -> None:
+def test_a_property_that_is_kept_once_computed_changes_no_fingerprint():
     method = Cached(rho=0.5)
     before = fingerprint(method)
     assert method.twice == 1
     assert fingerprint(method) == before
 
 
-def test_fingerprints_differ_wherever_a_number_or_a_name_does() -> None:
+def test_fingerprints_differ_wherever_a_number_or_a_name_does():
     F = torch.float64
     values = [
         torch.zeros(4), torch.zeros(4, dtype=F), torch.zeros(2, 2), torch.zeros(5), torch.ones(4),
@@ -412,7 +395,7 @@ def test_fingerprints_differ_wherever_a_number_or_a_name_does() -> None:
 
 
 @pytest.mark.processes
-def test_a_process_that_has_imported_no_tuner_reads_a_run_with_one(tmp_path: Path) -> None:
+def test_a_process_that_has_imported_no_tuner_reads_a_run_with_one(tmp_path):
     from fedlab_edu.methods.private import DPFedAvg
     from fedlab_edu.tuners.fedex import FedEx
 
@@ -431,7 +414,7 @@ print(type(run.tuner).__name__, run.method.noise, run.round)
     assert done.stdout.split() == ["FedEx", "0.5", "1"]
 
 
-def test_a_run_that_could_not_be_read_again_is_refused_and_not_written(tmp_path: Path) -> None:
+def test_a_run_that_could_not_be_read_again_is_refused_and_not_written(tmp_path):
     fed = digits(clients=14)
     begun = start(MODEL, fed, Noting())
     run = dataclasses.replace(begun, tuner=dataclasses.replace(begun.tuner, told=(np.float64(1),)))

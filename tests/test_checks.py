@@ -40,7 +40,7 @@ def answer(value: object, changed: tuple[str, ...] = ()) -> Answer:
     return Answer("f", value, {"n": "3"}, changed)
 
 
-def test_a_mistake_that_is_right_here_explains_no_answer_beyond_the_tolerance() -> None:
+def test_a_mistake_that_is_right_here_explains_no_answer_beyond_the_tolerance():
     right, beyond = (1 + share * (RTOL + ATOL) for share in (0.8, 1.5))
     close(answer(right), 1.0)
     with pytest.raises(Failure) as raised:
@@ -48,7 +48,7 @@ def test_a_mistake_that_is_right_here_explains_no_answer_beyond_the_tolerance() 
     assert raised.value.likely != "the mean is forgotten"
 
 
-def test_a_composite_that_was_stopped_is_not_run_again() -> None:
+def test_a_composite_that_was_stopped_is_not_run_again():
     runs = []
 
     @composite(half=lambda x: x / 2)
@@ -65,7 +65,7 @@ def test_a_composite_that_was_stopped_is_not_run_again() -> None:
     ("odd", "said"),
     [("to_sparse()", "a sparse_coo tensor"), ("to('meta')", "a meta tensor")],
 )
-def test_an_unusual_tensor_is_an_answer_like_any_other_wrong_one(odd: str, said: str) -> None:
+def test_an_unusual_tensor_is_an_answer_like_any_other_wrong_one(odd, said):
     text = f"import torch\ndef f(): return torch.zeros(2, dtype=torch.float64).{odd}\n"
     found = Student(Path("f.py"), f"{text}def g(): return [f()]\n")
     with pytest.raises(Failure, match=rf"returned {said}, expected a tensor of shape \(2,\)"):
@@ -74,7 +74,7 @@ def test_an_unusual_tensor_is_an_answer_like_any_other_wrong_one(odd: str, said:
         form(found.call("g"), [torch.zeros(2)])
 
 
-def test_an_answer_has_plain_types_and_no_functions_but_those_it_was_given() -> None:
+def test_an_answer_has_plain_types_and_no_functions_but_those_it_was_given():
     text = "import collections\nP = collections.namedtuple('P', 'a b')\n"
     found = Student(Path("f.py"), f"{text}def f(g, x):\n    x[0] = g\n    return P(g, print)\n")
     value, names, after = found.run("f", [len, [0]], {}, None)
@@ -86,7 +86,7 @@ def test_an_answer_has_plain_types_and_no_functions_but_those_it_was_given() -> 
     assert isinstance(value[1], Unknown)
 
 
-def test_checks_look_at_type_shape_finiteness_and_value_in_this_order() -> None:
+def test_checks_look_at_type_shape_finiteness_and_value_in_this_order():
     want = torch.tensor([1.0, 2.0], dtype=torch.float64)
     seen = []
     for value in (None, [[nan := torch.nan]], [nan], torch.tensor([[nan]]), want[:1] * nan):
@@ -122,9 +122,7 @@ CONVERTIBLE = [  # what comes, what is wanted, what is said of the form
 
 
 @pytest.mark.parametrize(("got", "want", "said"), CONVERTIBLE)
-def test_another_type_costs_the_form_alone_and_hides_no_mistake(
-    got: Any, want: Any, said: str
-) -> None:
+def test_another_type_costs_the_form_alone_and_hides_no_mistake(got, want, said):
     right, wrong = answer(got), answer(got)
     close(right, want)
     with pytest.raises(Failure, match=re.escape(said)):
@@ -151,12 +149,12 @@ def _plus_one(value: Any) -> Any:
         (torch.tensor([0.1003]), torch.tensor([0.1]).double()),
     ],
 )
-def test_what_would_change_a_number_is_not_converted(got: Any, want: Any) -> None:
+def test_what_would_change_a_number_is_not_converted(got, want):
     with pytest.raises(Failure):
         close(answer(got), want)
 
 
-def test_a_wrong_value_is_compared_with_known_mistakes_but_not_with_those_right_here() -> None:
+def test_a_wrong_value_is_compared_with_known_mistakes_but_not_with_those_right_here():
     want, double = torch.tensor([2.0]), torch.tensor([4.0])
     wrong = {"no mistake on these arguments": want, "twice as much": double}
     with pytest.raises(Failure, match=r"returned \[4\], expected \[2\]") as failure:
@@ -167,7 +165,7 @@ def test_a_wrong_value_is_compared_with_known_mistakes_but_not_with_those_right_
     assert failure.value.likely == ""
 
 
-def test_a_change_of_the_arguments_is_the_likeliest_mistake() -> None:
+def test_a_change_of_the_arguments_is_the_likeliest_mistake():
     value = torch.tensor([4.0])
     with pytest.raises(Failure, match="It also changed its argument w") as failure:
         close(answer(value, changed=("w",)), value + 1, {"another": value})
@@ -177,7 +175,7 @@ def test_a_change_of_the_arguments_is_the_likeliest_mistake() -> None:
         unchanged(answer(value, changed=("w", "b")))
 
 
-def test_long_answers_are_told_by_their_first_wrong_entry() -> None:
+def test_long_answers_are_told_by_their_first_wrong_entry():
     want = torch.zeros(5, 10)
     got = want.clone()
     got[3, 4] = 0.5
@@ -185,7 +183,7 @@ def test_long_answers_are_told_by_their_first_wrong_entry() -> None:
         close(answer(got), want)
 
 
-def test_an_answer_is_handed_on_only_in_the_form_asked_for() -> None:
+def test_an_answer_is_handed_on_only_in_the_form_asked_for():
     value = torch.tensor([1.0])
     assert torch.equal(tensor(answer(value), like=torch.zeros(1)), value)
     assert form(answer((value, value)), [value]) == (value, value)
@@ -197,7 +195,7 @@ def test_an_answer_is_handed_on_only_in_the_form_asked_for() -> None:
         close(answer(value), [value])
 
 
-def test_each_of_two_returned_values_is_judged_and_named() -> None:
+def test_each_of_two_returned_values_is_judged_and_named():
     one, two = torch.tensor([1.0]), torch.tensor([2.0])
     first, second = parts(answer((one, one), changed=("w",)), "w", "h")
     close(first, one)
@@ -240,9 +238,7 @@ def message_of(value: object, want: Any) -> str:
         (None, "down", "None, expected a text. there is no `return`"),
     ],
 )
-def test_a_wrong_array_number_or_list_is_told_as_a_tensor_is(
-    value: object, want: Any, message: str
-) -> None:
+def test_a_wrong_array_number_or_list_is_told_as_a_tensor_is(value, want, message):
     assert message_of(value, want).startswith(message)
 
 
@@ -262,13 +258,11 @@ def test_a_wrong_array_number_or_list_is_told_as_a_tensor_is(
         ([torch.ones(1), torch.zeros(2)], [torch.ones(1), torch.zeros(2)]),
     ],
 )
-def test_an_equal_value_is_right_in_each_type_that_can_stand_for_the_one_asked_for(
-    value: object, want: Any
-) -> None:
+def test_an_equal_value_is_right_in_each_type_that_can_stand_for_the_one_asked_for(value, want):
     close(answer(value), want)
 
 
-def test_the_form_of_an_answer_is_asked_for_without_its_values() -> None:
+def test_the_form_of_an_answer_is_asked_for_without_its_values():
     assert form(answer(np.float64(2)), 0.0) == 2.0
     assert type(form(answer(np.int64(2)), 0)) is int
     assert form(answer(np.array([3, 4, 5])), [0]) == [3, 4, 5]
@@ -280,7 +274,7 @@ def test_the_form_of_an_answer_is_asked_for_without_its_values() -> None:
         tensor(answer(torch.ones(1) / 0), like=torch.zeros(1))
 
 
-def test_long_values_are_shown_by_their_size_and_short_ones_in_full() -> None:
+def test_long_values_are_shown_by_their_size_and_short_ones_in_full():
     assert show(np.array([[1, 2.5]])) == show([[1, 2.5]]) == "[[1, 2.5]]"
     assert show(np.zeros((5, 6))) == "an array of shape (5, 6)"
     assert show([torch.zeros(20), torch.zeros(9)]) == "a list of 2 entries"
@@ -303,12 +297,12 @@ def fault_of(function: Callable[[int], int], *arguments: int) -> Failure:
     return fault.value
 
 
-def test_a_mistake_is_named_only_if_it_explains_every_answer() -> None:
+def test_a_mistake_is_named_only_if_it_explains_every_answer():
     assert fault_of(lambda x: x * x, 1, 2, 3).likely == "2 x, not x^2"
     assert fault_of(lambda x: 1, 1, 2, 3).likely == ""
 
 
-def test_no_mistake_is_named_where_there_is_no_answer() -> None:
+def test_no_mistake_is_named_where_there_is_no_answer():
     def unwritten(x: int) -> int:
         raise NotWritten("double is not written yet.")
 
@@ -317,7 +311,7 @@ def test_no_mistake_is_named_where_there_is_no_answer() -> None:
     assert fault.likely == ""
 
 
-def test_cases_with_several_values_are_checked_part_by_part() -> None:
+def test_cases_with_several_values_are_checked_part_by_part():
     def check_pair(low: object, high: object) -> None:
         cases = [Case((3,), ([1, 2], 3.0), "From 1 to 3.")]
         mistakes = {"the last one is missing": lambda n: ([1], 3.0)}
@@ -335,9 +329,7 @@ def test_cases_with_several_values_are_checked_part_by_part() -> None:
 
 
 @pytest.mark.parametrize("value", [np.array([0.5, np.nan]), torch.tensor([0.5]), [0.5]])
-def test_a_function_gets_copies_and_its_changes_to_them_are_noticed(
-    value: Any, tmp_path: Path
-) -> None:
+def test_a_function_gets_copies_and_its_changes_to_them_are_noticed(value, tmp_path):
     file = tmp_path / "mine.py"
     file.write_text("def keep(x): return x\ndef change(x): x[0] = 7.0\n")
     student, before = Student(file), str(value)
@@ -351,22 +343,20 @@ def test_a_function_gets_copies_and_its_changes_to_them_are_noticed(
     "value",
     [{"w": [torch.zeros(2), 1.5]}, [math.nan, np.float32(1)], (True, None, "a"), [print, range(3)]],
 )
-def test_arguments_of_any_plain_type_are_compared_to_the_last_bit(
-    value: Any, tmp_path: Path
-) -> None:
+def test_arguments_of_any_plain_type_are_compared_to_the_last_bit(value, tmp_path):
     file = tmp_path / "mine.py"
     file.write_text("def keep(x, n): return 1\ndef grow(x, n): n.append(x)\n")
     unchanged(Student(file).call("keep", value, []))
     assert Student(file).call("grow", value, []).changed == ("n",)
 
 
-def test_a_change_of_a_dict_is_noticed(tmp_path: Path) -> None:
+def test_a_change_of_a_dict_is_noticed(tmp_path):
     file = tmp_path / "mine.py"
     file.write_text("def pop(d):\n    d['w'][0] = 1\n")
     assert Student(file).call("pop", {"w": torch.zeros(2)}).changed == ("d",)
 
 
-def test_one_part_of_a_pair_is_judged_without_the_other() -> None:
+def test_one_part_of_a_pair_is_judged_without_the_other():
     def ask(n: int) -> Answer:
         return answer((n, n))
 
@@ -386,7 +376,7 @@ def part(x): return half(x)
 """
 
 
-def test_a_composite_is_judged_with_the_parts_of_the_reference(tmp_path: Path) -> None:
+def test_a_composite_is_judged_with_the_parts_of_the_reference(tmp_path):
     file = tmp_path / "mine.py"
     file.write_text(COMPOSITE)
     mine = Student(file)
@@ -431,9 +421,7 @@ def test_a_composite_is_judged_with_the_parts_of_the_reference(tmp_path: Path) -
         ("np.ones(2).sum(axis=1)", "no such dim"),
     ],
 )
-def test_the_common_exceptions_of_tensors_have_a_likely_cause(
-    code: str, cause: str, tmp_path: Path
-) -> None:
+def test_the_common_exceptions_of_tensors_have_a_likely_cause(code, cause, tmp_path):
     file = tmp_path / "mine.py"
     file.write_text(f"import numpy as np\nimport torch\ndef f(): {code}\n")
     with pytest.raises(Raised) as failure:
@@ -441,7 +429,7 @@ def test_the_common_exceptions_of_tensors_have_a_likely_cause(
     assert cause in failure.value.likely
 
 
-def test_a_report_names_marks_the_mistake_once_and_what_to_do_next() -> None:
+def test_a_report_names_marks_the_mistake_once_and_what_to_do_next():
     likely = "it is twice as much"
     first = Result(
         "a", "ex09.1", "double", 2, "by hand", False, "failed", "Got 4.", likely, "hello\n"
@@ -471,14 +459,14 @@ For a hint:
 """  # fmt: skip
 
 
-def test_a_report_points_to_the_hints_of_the_course_and_prints_none() -> None:
+def test_a_report_points_to_the_hints_of_the_course_and_prints_none():
     wrong = Result("a", "ex09.1", "double", 2, "by hand", status="failed", message="Got 4.")
     own = Result("a", "q1", "double", 2, "by hand", status="failed", message="Got 4.")
     assert "fedlab-edu hint ex09.1" in render(Report(Path("me.py"), (wrong,)), "check")
     assert "hint" not in render(Report(Path("me.py"), (own,)), "check")
 
 
-def test_an_invariant_counts_once_another_test_of_its_question_has_passed() -> None:
+def test_an_invariant_counts_once_another_test_of_its_question_has_passed():
     def question(name: str, value: str, invariant: str) -> list[Result]:
         return [
             Result(f"{name}-value", name, "f", 2, "value", status=value),

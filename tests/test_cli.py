@@ -31,7 +31,7 @@ ROOT = Path(__file__).parents[1]
 
 
 @pytest.fixture
-def course(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def course(tmp_path, monkeypatch):
     """A course folder with one exercise, two folders above the current one."""
     for name in ("exercises/ex07_topic.py", "tests/exercises/test_ex07.py"):
         (tmp_path / name).parent.mkdir(parents=True)
@@ -42,7 +42,7 @@ def course(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def graded(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Path, Path, str]]:
+def graded(monkeypatch):
     """The (tests, file, question) of each grading, in which all answers are right."""
     calls = []
 
@@ -56,9 +56,7 @@ def graded(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Path, Path, str]]:
     return calls
 
 
-def test_the_file_of_the_course_folder_is_graded_from_anywhere_below_it(
-    course: Path, graded: list[tuple[Path, Path, str]], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_file_of_the_course_folder_is_graded_from_anywhere_below_it(course, graded, capsys):
     assert cli.main(["check", "ex07"]) == 0
     assert cli.main(["check", "ex07.2"]) == 0
     tests, file = course / "tests/exercises/test_ex07.py", course / "exercises/ex07_topic.py"
@@ -66,9 +64,7 @@ def test_the_file_of_the_course_folder_is_graded_from_anywhere_below_it(
     assert "../../exercises/ex07_topic.py" in capsys.readouterr().out
 
 
-def test_a_file_of_the_students_own_is_graded_wherever_it_lies(
-    course: Path, graded: list[tuple[Path, Path, str]], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_file_of_the_students_own_is_graded_wherever_it_lies(course, graded, capsys):
     Path("mine.py").touch()
     assert cli.main(["check", "ex07.1", "mine.py"]) == 0
     assert graded[0][1] == course / "notes/deep/mine.py"
@@ -76,11 +72,8 @@ def test_a_file_of_the_students_own_is_graded_wherever_it_lies(
 
 
 def test_outside_the_course_folder_it_is_the_file_that_lies_there(
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    graded: list[tuple[Path, Path, str]],
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+    tmp_path, monkeypatch, graded, capsys
+):
     monkeypatch.chdir(tmp_path)
     assert cli.main(["check", "ex01"]) == 2  # and not the blank of the editable package
     assert "name your file: " in capsys.readouterr().err
@@ -90,9 +83,7 @@ def test_outside_the_course_folder_it_is_the_file_that_lies_there(
     assert graded == [expected]
 
 
-def test_a_file_alone_is_of_the_exercise_that_its_name_begins_with(
-    course: Path, graded: list[tuple[Path, Path, str]], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_file_alone_is_of_the_exercise_that_its_name_begins_with(course, graded, capsys):
     for name in ("ex07_by_me.ipynb", "x.ipynb"):
         Path(name).touch()
     assert cli.main(["check", "ex07_by_me.ipynb"]) == 2  # it is no notebook
@@ -103,9 +94,7 @@ def test_a_file_alone_is_of_the_exercise_that_its_name_begins_with(
     assert "there is no exercise 'ans/none.ipynb'; there are: ex07." in capsys.readouterr().err
 
 
-def test_a_file_in_a_folder_that_was_handed_out_is_checked_by_the_tests_beside_it(
-    course: Path, graded: list[tuple[Path, Path, str]]
-) -> None:
+def test_a_file_in_a_folder_that_was_handed_out_is_checked_by_the_tests_beside_it(course, graded):
     for folder in ("ex07", "clip"):
         Path(folder).mkdir()
         tests, file = Path(folder) / "test_it.py", Path(folder) / "ex07_it.py"
@@ -116,8 +105,8 @@ def test_a_file_in_a_folder_that_was_handed_out_is_checked_by_the_tests_beside_i
 
 
 def test_tests_that_a_student_keeps_in_exercises_do_not_make_it_a_folder_that_was_handed_out(
-    course: Path, graded: list[tuple[Path, Path, str]]
-) -> None:
+    course, graded
+):
     for name in ("test_mine.py", "ex07_it.py"):
         (course / "exercises" / name).touch()
     file = course / "exercises" / "ex07_it.py"
@@ -134,24 +123,18 @@ def test_tests_that_a_student_keeps_in_exercises_do_not_make_it_a_folder_that_wa
         (["ex07", "."], "there is no file '.'."),
     ],
 )
-def test_what_is_not_there_is_said_in_one_sentence(
-    arguments: list[str], message: str, course: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_is_not_there_is_said_in_one_sentence(arguments, message, course, capsys):
     assert cli.main(["check", *arguments]) == 2
     assert capsys.readouterr() == ("", f"fedlab-edu: {message}\n")
 
 
-def test_two_files_of_one_exercise_ask_for_a_choice(
-    course: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_two_files_of_one_exercise_ask_for_a_choice(course, capsys):
     (course / "exercises/ex07_old.py").touch()
     assert cli.main(["check", "ex07"]) == 2
     assert "holds ex07_old.py, ex07_topic.py" in capsys.readouterr().err
 
 
-def test_without_a_course_folder_it_says_where_to_run(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_without_a_course_folder_it_says_where_to_run(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     installed = tmp_path / "site-packages/fedlab_grade/assignment.py"
     monkeypatch.setattr(assignment, "__file__", str(installed))
@@ -161,7 +144,7 @@ def test_without_a_course_folder_it_says_where_to_run(
     assert "the installed package does not contain" in error
 
 
-def test_alone_the_command_lists_its_commands(capsys: pytest.CaptureFixture[str]) -> None:
+def test_alone_the_command_lists_its_commands(capsys):
     assert cli.main([]) == 0
     listed = re.findall(r"^    ([a-z]+)", capsys.readouterr().out, re.MULTILINE)
     assert listed == [
@@ -170,9 +153,7 @@ def test_alone_the_command_lists_its_commands(capsys: pytest.CaptureFixture[str]
     ]  # fmt: skip
 
 
-def test_without_pytest_it_says_how_to_get_it(
-    course: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_without_pytest_it_says_how_to_get_it(course, monkeypatch, capsys):
     monkeypatch.setattr(grader, "find_spec", lambda name: None)
     assert cli.main(["check", "ex07"]) == 2
     assert "pip install 'fedlab_edu[check]'" in capsys.readouterr().err
@@ -180,34 +161,27 @@ def test_without_pytest_it_says_how_to_get_it(
 
 @pytest.mark.parametrize(("terminal", "no_colour"), [(True, ""), (True, "1"), (False, "")])
 def test_colour_is_for_terminals_that_want_it(
-    terminal: bool,
-    no_colour: str,
-    course: Path,
-    graded: list[tuple[Path, Path, str]],
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+    terminal, no_colour, course, graded, monkeypatch, capsys
+):
     monkeypatch.setenv("NO_COLOR", no_colour)
     monkeypatch.setattr(sys.stdout, "isatty", lambda: terminal)
     cli.main(["check", "ex07"])
     assert ("\033[" in capsys.readouterr().out) == (terminal and not no_colour)
 
 
-def test_the_ticks_have_a_stand_in_where_the_console_lacks_them(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_the_ticks_have_a_stand_in_where_the_console_lacks_them(monkeypatch):
     console = type("Console", (), {"encoding": "cp1252"})
     monkeypatch.setattr(sys, "stdout", console)
     assert escape.for_console("✓ naïve ✗ λ") == "+ naïve x ?"
 
 
-def test_the_version_is_that_of_the_package(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_version_is_that_of_the_package(capsys):
     with pytest.raises(SystemExit):
         cli.main(["--version"])
     assert capsys.readouterr().out == f"fedlab-edu {__version__}\n"
 
 
-def test_the_command_itself_does_not_load_torch() -> None:
+def test_the_command_itself_does_not_load_torch():
     """The package's own names, which need PyTorch, are left out of this."""
     code = (
         "import sys, types; p = types.ModuleType('fedlab_edu'); p.__version__ = '0'; "
@@ -217,7 +191,7 @@ def test_the_command_itself_does_not_load_torch() -> None:
     assert subprocess.run([sys.executable, "-c", code]).returncode == 0
 
 
-def test_the_whole_way_from_the_command_to_the_marks(tmp_path: Path) -> None:
+def test_the_whole_way_from_the_command_to_the_marks(tmp_path):
     for name in ("exercises", "tests/exercises"):  # a copy, for `progress` keeps these marks
         shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("mutants"))
     command = [sys.executable, "-m", "fedlab_edu", "check", "ex01"]
@@ -231,7 +205,7 @@ def test_the_whole_way_from_the_command_to_the_marks(tmp_path: Path) -> None:
 
 
 @pytest.fixture
-def classroom_grader(monkeypatch: pytest.MonkeyPatch) -> list[tuple[bool, int]]:
+def classroom_grader(monkeypatch):
     """(trust, length of the secret) of each batch, which a stand-in grades."""
     calls = []
 
@@ -247,11 +221,8 @@ def classroom_grader(monkeypatch: pytest.MonkeyPatch) -> list[tuple[bool, int]]:
 
 
 def test_an_instructors_own_folder_from_release_to_report(
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    classroom_grader: list[tuple[bool, int]],
-) -> None:
+    tmp_path, monkeypatch, capsys, classroom_grader
+):
     monkeypatch.chdir(tmp_path)
     classroom.assignment_folder(tmp_path / "hw")
     Path("in").mkdir()
@@ -274,9 +245,7 @@ def test_an_instructors_own_folder_from_release_to_report(
     ]
 
 
-def test_limits_and_jobs_reach_the_grader(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_limits_and_jobs_reach_the_grader(tmp_path, monkeypatch, capsys):
     folder = classroom.assignment_folder(tmp_path / "hw")
     (folder / "assignment.toml").write_text("[limits]\ncall = 3\ntotal = 60.5\n")
     (tmp_path / "in").mkdir()
@@ -313,7 +282,7 @@ def test_limits_and_jobs_reach_the_grader(
         ("[limits\n", "assignment.toml cannot be read: "),
     ],
 )
-def test_a_limit_that_is_none_is_refused(text: str, said: str, tmp_path: Path) -> None:
+def test_a_limit_that_is_none_is_refused(text, said, tmp_path):
     folder = classroom.assignment_folder(tmp_path / "hw")
     (folder / "assignment.toml").write_text(text)
     with pytest.raises(Refusal) as refusal:
@@ -321,7 +290,7 @@ def test_a_limit_that_is_none_is_refused(text: str, said: str, tmp_path: Path) -
     assert said in str(refusal.value)
 
 
-def test_other_limits_are_a_reason_to_grade_again(tmp_path: Path) -> None:
+def test_other_limits_are_a_reason_to_grade_again(tmp_path):
     folder = classroom.assignment_folder(tmp_path / "hw")
     digests = {find(str(folder), None).digest}
     for text in ("[limits]\ncall = 10\n", "[limits]\ncall = 11\n"):
@@ -330,11 +299,7 @@ def test_other_limits_are_a_reason_to_grade_again(tmp_path: Path) -> None:
     assert len(digests) == 2  # 10 seconds are the default
 
 
-def test_a_fault_of_ours_is_in_the_exit_status(
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    classroom_grader: list[tuple[bool, int]],
-) -> None:
+def test_a_fault_of_ours_is_in_the_exit_status(tmp_path, capsys, classroom_grader):
     folder = classroom.assignment_folder(tmp_path / "hw")
     (tmp_path / "in").mkdir()
     (tmp_path / "in/ann.py").write_text(f"ours = True\n{classroom.RIGHT}")
@@ -356,12 +321,8 @@ def test_a_fault_of_ours_is_in_the_exit_status(
     ],
 )
 def test_what_an_instructor_cannot_do_is_said_in_one_sentence(
-    arguments: list[str],
-    message: str,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+    arguments, message, tmp_path, monkeypatch, capsys
+):
     monkeypatch.chdir(tmp_path)
     assert cli.main(arguments) == 2
     out, error = capsys.readouterr()
@@ -371,9 +332,7 @@ def test_what_an_instructor_cannot_do_is_said_in_one_sentence(
     assert list(tmp_path.iterdir()) == []  # nothing was begun
 
 
-def test_where_nothing_keeps_submissions_apart_grading_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_where_nothing_keeps_submissions_apart_grading_is_refused(tmp_path, monkeypatch, capsys):
     def choose(trust: bool) -> str:
         raise NoSandbox("this machine gives no isolation.")
 
@@ -388,8 +347,8 @@ def test_where_nothing_keeps_submissions_apart_grading_is_refused(
 
 
 def test_a_student_checks_what_was_handed_out_as_a_module_and_as_a_notebook(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+    tmp_path, monkeypatch, capsys
+):
     folder = classroom.assignment_folder(tmp_path / "hw")
     assert cli.main(["release", str(folder), "--out", str(tmp_path / "mine")]) == 0
     monkeypatch.chdir(tmp_path / "mine")
@@ -412,12 +371,8 @@ def test_a_student_checks_what_was_handed_out_as_a_module_and_as_a_notebook(
 
 @pytest.mark.parametrize("out", ["in", "in/grades", "in/../in", "elsewhere"])
 def test_grades_do_not_go_among_the_submissions(
-    out: str,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    classroom_grader: list[tuple[bool, int]],
-) -> None:
+    out, tmp_path, monkeypatch, capsys, classroom_grader
+):
     monkeypatch.chdir(tmp_path)
     classroom.assignment_folder(tmp_path / "hw")
     Path("in").mkdir()
@@ -429,13 +384,13 @@ def test_grades_do_not_go_among_the_submissions(
 
 
 @pytest.mark.parametrize("command", [["grade", "in", "--assignment"], ["release"]])
-def test_an_empty_out_is_refused(command: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_empty_out_is_refused(command, capsys):
     with pytest.raises(SystemExit):
         cli.main([*command, "ex01", "--out", ""])
     assert "argument --out: it is empty" in capsys.readouterr().err
 
 
-def test_a_reader_that_has_seen_enough_is_no_error() -> None:
+def test_a_reader_that_has_seen_enough_is_no_error():
     command = [sys.executable, "-m", "fedlab_edu", "progress"]
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as run:
         assert run.stdout
@@ -445,9 +400,7 @@ def test_a_reader_that_has_seen_enough_is_no_error() -> None:
     assert run.returncode == 1
 
 
-def test_tests_without_the_marker_are_named_by_release_and_check(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_tests_without_the_marker_are_named_by_release_and_check(tmp_path, capsys):
     folder = classroom.assignment_folder(tmp_path / "hw")
     tests = folder / "test_hw.py"
     tests.write_text("def test_double(student):\n    assert student.call('double', 2).value == 4\n")
@@ -462,7 +415,7 @@ def test_tests_without_the_marker_are_named_by_release_and_check(
 
 
 @pytest.fixture
-def stand_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> classroom.StandIn:
+def stand_in(tmp_path, monkeypatch):
     """It grades instead of this machine; the current folder has an assignment, hw, and its in/."""
     grader = classroom.StandIn()
     monkeypatch.setattr(commands, "isolated", lambda *job: (grader, "stand-in"))
@@ -477,11 +430,8 @@ GRADE = ["grade", "in", "--assignment", "hw"]
 
 @pytest.mark.parametrize("end", ["Ctrl-C", "the grader breaks", "the disk is full"])
 def test_each_change_is_printed_as_it_happens_however_grading_ends(
-    end: str,
-    stand_in: classroom.StandIn,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+    end, stand_in, monkeypatch, capsys
+):
     for name in ("ann", "bob", "cyd", "dan", "eve"):
         Path(f"in/{name}.py").write_text(classroom.WRONG)
     assert cli.main(GRADE) == 0
@@ -498,9 +448,9 @@ def test_each_change_is_printed_as_it_happens_however_grading_ends(
         write = Store.write
 
         def full(store: Store, record: object) -> None:
-            if record.student == "cyd":  # type: ignore[attr-defined]
+            if record.student == "cyd":
                 raise OSError(28, "the disk is full", "x")
-            write(store, record)  # type: ignore[arg-type]
+            write(store, record)
 
         monkeypatch.setattr(Store, "write", full)
     assert cli.main(GRADE) == (130 if end == "Ctrl-C" else 2)
@@ -510,9 +460,7 @@ def test_each_change_is_printed_as_it_happens_however_grading_ends(
     assert len([line for line in lines if line.startswith("Changed")]) == 1
 
 
-def test_a_change_is_out_before_the_next_submission_is_graded(
-    stand_in: classroom.StandIn, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_change_is_out_before_the_next_submission_is_graded(stand_in, monkeypatch):
     """Also where the output is a file, whose buffer a kill would lose."""
     for name in ("ann", "bob"):
         Path(f"in/{name}.py").write_text(classroom.WRONG)
@@ -526,9 +474,7 @@ def test_a_change_is_out_before_the_next_submission_is_graded(
         assert "ann: 3.5 -> 5.5" in Path("log").read_text()
 
 
-def test_the_same_command_resumes_after_ctrl_c_but_not_with_again_and_says_so(
-    stand_in: classroom.StandIn, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_same_command_resumes_after_ctrl_c_but_not_with_again_and_says_so(stand_in, capsys):
     for name in ("ann", "bob", "cyd"):
         Path(f"in/{name}.py").write_text(classroom.RIGHT)
     stand_in.stops = 2  # after the solution and ann
@@ -548,9 +494,7 @@ def test_the_same_command_resumes_after_ctrl_c_but_not_with_again_and_says_so(
     assert len(stand_in.seen) == 3
 
 
-def test_whoever_is_no_longer_among_the_submissions_is_named(
-    stand_in: classroom.StandIn, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_whoever_is_no_longer_among_the_submissions_is_named(stand_in, capsys):
     for i in range(13):
         Path(f"in/s{i:02}.py").write_text(classroom.RIGHT)
     cli.main(GRADE)
@@ -566,9 +510,7 @@ def test_whoever_is_no_longer_among_the_submissions_is_named(
         assert "\n  and 2 more\n" in out
 
 
-def test_submissions_grades_and_roster_beside_the_tests_are_no_reason_to_grade_again(
-    stand_in: classroom.StandIn,
-) -> None:
+def test_submissions_grades_and_roster_beside_the_tests_are_no_reason_to_grade_again(stand_in):
     Path("in").rename("hw/in")
     with Path("hw/test_hw.py").open("a") as file:
         file.write('# without\nX = "in", "out", "class.csv"\n')
@@ -593,9 +535,7 @@ def test_submissions_grades_and_roster_beside_the_tests_are_no_reason_to_grade_a
     assert stand_in.seen == [classroom.WRONG]
 
 
-def test_a_reader_of_a_grading_that_has_seen_enough_is_no_fault_of_the_disk(
-    stand_in: classroom.StandIn, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_reader_of_a_grading_that_has_seen_enough_is_no_fault_of_the_disk(stand_in, monkeypatch):
     Path("in/ann.py").write_text(classroom.WRONG)
     cli.main(GRADE)
     Path("in/ann.py").write_text(classroom.RIGHT)
@@ -612,8 +552,8 @@ def test_a_reader_of_a_grading_that_has_seen_enough_is_no_fault_of_the_disk(
 
 
 def test_killed_for_real_and_resumed_the_table_is_that_of_a_run_without_a_break(
-    stand_in: classroom.StandIn, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    stand_in, monkeypatch
+):
     """The command and its own grader, ended by SIGKILL; the stand-in grades without a break."""
     texts, go = (classroom.RIGHT, classroom.WRONG, "def double(x:"), Path("go")
     waits = f"import os, time\nwhile not os.path.exists({str(go.absolute())!r}): time.sleep(0.01)\n"
@@ -647,9 +587,7 @@ def test_killed_for_real_and_resumed_the_table_is_that_of_a_run_without_a_break(
     assert [row[5] for row in table("whole")[1:]] == ["5.5", "3.5", "", "5.5"]
 
 
-def test_exports_are_written_before_anything_is_printed(
-    stand_in: classroom.StandIn, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_exports_are_written_before_anything_is_printed(stand_in, monkeypatch):
     Path("in/ann.py").write_text(classroom.WRONG)
     cli.main(GRADE)
 
@@ -662,9 +600,7 @@ def test_exports_are_written_before_anything_is_printed(
     assert list(Path("grades-hw/report/gradescope").glob("*/results.json"))
 
 
-def test_a_terminal_that_lacks_a_character_shows_a_question_mark(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_terminal_that_lacks_a_character_shows_a_question_mark(tmp_path, monkeypatch):
     record = "fedex-table1-digits-book.jsonl"
     shutil.copy(Path(__file__).parents[1] / "book" / "records" / record, tmp_path)
     written = io.BytesIO()

@@ -4,7 +4,6 @@ import heapq
 from dataclasses import replace
 from itertools import pairwise
 from math import nan
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -42,7 +41,7 @@ SPACES = Spaces(
 
 
 @pytest.fixture(scope="module")
-def fed() -> Federation:
+def fed():
     return digits(clients=14).to("cpu", F64)
 
 
@@ -82,9 +81,7 @@ WAYS: list[dict[str, Any]] = [
 
 
 @pytest.mark.parametrize("how", WAYS, ids=str)
-def test_members_that_wait_give_the_search_alone_whatever_the_clock(
-    how: dict[str, Any], fed: Federation
-) -> None:
+def test_members_that_wait_give_the_search_alone_whatever_the_clock(how, fed):
     search = begun(fed, **how)
     alone = ended(search, fed)[-1]
     timed = clocked(search, uneven(len(search.runs), 8), wait=True)
@@ -92,9 +89,7 @@ def test_members_that_wait_give_the_search_alone_whatever_the_clock(
 
 
 @pytest.mark.parametrize("how", WAYS[:4], ids=str)
-def test_without_waiting_members_that_take_equally_long_give_the_search_alone(
-    how: dict[str, Any], fed: Federation
-) -> None:
+def test_without_waiting_members_that_take_equally_long_give_the_search_alone(how, fed):
     search = begun(fed, **how)
     timed = ended(clocked(search, lambda i, r: 0.1 * r), fed)
     assert len(timed) == 9  # all rounds of a moment are one step
@@ -102,9 +97,7 @@ def test_without_waiting_members_that_take_equally_long_give_the_search_alone(
 
 
 @pytest.mark.parametrize("on_nan", ["wait", "replace"])
-def test_one_that_diverges_is_replaced_at_the_same_time_with_a_clock_and_without(
-    on_nan: str, fed: Federation
-) -> None:
+def test_one_that_diverges_is_replaced_at_the_same_time_with_a_clock_and_without(on_nan, fed):
     search = begun(fed, L=False, on_nan=on_nan)
     wild = replace(search.runs[1], tuner=Fixed(LocalHP(lr=1e308, batch=8)))
     search = replace(search, runs=(search.runs[0], wild, *search.runs[2:]))
@@ -116,9 +109,7 @@ def test_one_that_diverges_is_replaced_at_the_same_time_with_a_clock_and_without
 
 @fuzz(5)
 @given(st.integers(0, 10**6))
-def test_who_waits_has_the_time_of_the_slowest_between_two_times_that_members_meet(
-    seed: int,
-) -> None:
+def test_who_waits_has_the_time_of_the_slowest_between_two_times_that_members_meet(seed):
     fed = digits(clients=14)
     seconds = uneven(4, 8, seed)
     last = ended(clocked(begun(fed), seconds, wait=True), fed)[-1]
@@ -128,7 +119,7 @@ def test_who_waits_has_the_time_of_the_slowest_between_two_times_that_members_me
     assert last.idle == pytest.approx(1 - seconds.sum() / (4 * slowest.sum()))
 
 
-def test_with_eliminations_a_worker_is_given_back_when_its_member_goes(fed: Federation) -> None:
+def test_with_eliminations_a_worker_is_given_back_when_its_member_goes(fed):
     search = begun(fed, 16, 8, T_g=8, eliminations=1)
     (stop, cap), n = search.brackets[0].stops, search.brackets[0].arms
     seconds = uneven(n, 8, 1)
@@ -141,7 +132,7 @@ def test_with_eliminations_a_worker_is_given_back_when_its_member_goes(fed: Fede
     assert last.idle == pytest.approx(1 - busy / ((n - 1) * at_stop + elapsed))
 
 
-def test_two_members_by_hand() -> None:
+def test_two_members_by_hand():
     """One is slow at first, the other at last; in all both train for eight seconds."""
     fed, seconds = digits(clients=14), [[1, 1, 3, 3], [3, 3, 1, 1]]
     search = begun(fed, 8, 4)
@@ -156,9 +147,7 @@ def test_two_members_by_hand() -> None:
     assert seen[2].idle == 0  # its round has not ended, but its worker is at work
 
 
-def test_rounds_end_in_the_order_of_the_clock_and_are_as_many_as_announced(
-    fed: Federation,
-) -> None:
+def test_rounds_end_in_the_order_of_the_clock_and_are_as_many_as_announced(fed):
     seconds = uneven(4, 8, 3)
     seen = ended(clocked(begun(fed), seconds), fed)
     events = []
@@ -173,7 +162,7 @@ def test_rounds_end_in_the_order_of_the_clock_and_are_as_many_as_announced(
     assert all(len(trace) == 8 for trace in seen[-1].traces)
 
 
-def test_without_waiting_the_numbers_are_those_of_a_queue_of_events(fed: Federation) -> None:
+def test_without_waiting_the_numbers_are_those_of_a_queue_of_events(fed):
     """One member after the other, each with what the others had when its round ended."""
     R, T_g, n, seed = 8, 2, 4, 4
     seconds = uneven(n, R, 5)
@@ -233,7 +222,7 @@ def test_without_waiting_the_numbers_are_those_of_a_queue_of_events(fed: Federat
         assert str(mine.b) == str(m["b"])
 
 
-def test_moments_that_differ_by_rounding_alone_are_one(fed: Federation) -> None:
+def test_moments_that_differ_by_rounding_alone_are_one(fed):
     """0.1 + 0.2 is not 0.3 in floating point, and 0.15 + 0.15 is."""
     assert 0.1 + 0.2 != 0.3
     timed = clocked(begun(fed, 4, 2), [[0.1, 0.2], [0.15, 0.15]])
@@ -243,9 +232,7 @@ def test_moments_that_differ_by_rounding_alone_are_one(fed: Federation) -> None:
     assert [s.used for s in ended(apart, fed)] == [0, 1, 2, 3, 4]
 
 
-def test_members_wait_for_one_another_where_one_that_has_diverged_is_replaced_at_once(
-    fed: Federation,
-) -> None:
+def test_members_wait_for_one_another_where_one_that_has_diverged_is_replaced_at_once(fed):
     seconds = uneven(4, 8)
     for on_nan in ("wait", "replace"):
         search = begun(fed, L=False, on_nan=on_nan)
@@ -256,18 +243,14 @@ def test_members_wait_for_one_another_where_one_that_has_diverged_is_replaced_at
         assert list(now) == pytest.approx(slowest if on_nan == "replace" else seconds[:, 0])
 
 
-def test_all_members_move_to_another_device(
-    fed: Federation, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_all_members_move_to_another_device(fed, monkeypatch):
     monkeypatch.setattr(Run, "to", lambda self, device: replace(self, round=len(device)))
     search = begun(fed)
     moved = clocked(search, lambda i, r: 1.0).to("elsewhere")
     assert {run.round for run in moved.runs} == {len("elsewhere")}
 
 
-def test_a_member_that_has_ended_no_round_yet_is_neither_copied_nor_in_the_way(
-    fed: Federation,
-) -> None:
+def test_a_member_that_has_ended_no_round_yet_is_neither_copied_nor_in_the_way(fed):
     """Two have ended rounds and one has not: the worse of the two copies the better."""
     search = begun(fed, 24, 8)
     timed = clocked(search, lambda i, r: 100.0 if i == 0 else 1.0)
@@ -285,8 +268,8 @@ def test_a_member_that_has_ended_no_round_yet_is_neither_copied_nor_in_the_way(
 
 
 def test_a_search_under_a_clock_goes_on_from_its_file_with_the_same_numbers(
-    fed: Federation, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    fed, tmp_path, monkeypatch
+):
     timed, step = clocked(begun(fed), uneven(4, 8)), Clocked.step
     whole = tune(timed, MODEL, fed, 3)
 
@@ -319,19 +302,17 @@ def test_a_search_under_a_clock_goes_on_from_its_file_with_the_same_numbers(
         (lambda i, r: 1.0, {"total": 16, "eliminations": 1}, "wait is False; allowed: True"),
     ],
 )
-def test_bad_input_is_refused(
-    seconds: Any, options: dict[str, Any], message: str, fed: Federation
-) -> None:
+def test_bad_input_is_refused(seconds, options, message, fed):
     with pytest.raises(ValueError, match=message):
         clocked(begun(fed, **options), seconds)
 
 
-def test_a_clock_of_more_than_a_million_rounds_is_refused(fed: Federation) -> None:
+def test_a_clock_of_more_than_a_million_rounds_is_refused(fed):
     search = begun(fed, 10**6, 5 * 10**5, eliminations=1)
     with pytest.raises(ValueError, match=r"rounds is '3 \* 500000'; allowed: at most 1,000,000"):
         clocked(search, lambda i, r: 1.0, wait=True)
 
 
-def test_a_search_that_has_begun_is_refused(fed: Federation) -> None:
+def test_a_search_that_has_begun_is_refused(fed):
     with pytest.raises(ValueError, match="rounds of the search is 4; allowed: 0"):
         clocked(begun(fed).step(MODEL, fed, 3), lambda i, r: 1.0)

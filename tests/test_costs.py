@@ -18,7 +18,7 @@ DIGITS: Any = EXPERIMENTS["fedpop-table1"].workload("digits", "book")
 SMALL = replace(DIGITS, total=6, cap=3)
 
 
-def test_steps_are_those_that_a_plain_count_finds_in_the_rounds() -> None:
+def test_steps_are_those_that_a_plain_count_finds_in_the_rounds():
     model, fed = SMALL.model(), SMALL.load(0)
     searched = tune(Member("RS", "RS", "global", "none").search(SMALL, model, fed, 0), model, fed)
     plain = 0
@@ -30,7 +30,7 @@ def test_steps_are_those_that_a_plain_count_finds_in_the_rounds() -> None:
     assert cost_of("RS", SMALL, Device()).steps == plain
 
 
-def test_bytes_and_energy_are_the_stated_formula() -> None:
+def test_bytes_and_energy_are_the_stated_formula():
     cost = cost_of("RS + FedPop", SMALL, Device(watts=3.0, seconds=0.5, joules=0.25))
     d = 64 * 32 + 32 + 32 * 10 + 10
     assert (cost.rounds, cost.visits) == (6, 60)
@@ -41,14 +41,12 @@ def test_bytes_and_energy_are_the_stated_formula() -> None:
 
 @pytest.mark.parametrize("field", Device._fields)
 @pytest.mark.parametrize("value", [0.0, -1.0, float("nan"), float("inf")])
-def test_a_device_without_positive_numbers_is_refused(field: str, value: float) -> None:
+def test_a_device_without_positive_numbers_is_refused(field, value):
     with pytest.raises(ValueError, match=field):
         cost_of("RS", SMALL, Device(**{field: value}))
 
 
-def test_the_command_prints_the_formula_and_a_line_for_each_search(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_the_command_prints_the_formula_and_a_line_for_each_search(capsys):
     assert cli.main(["costs", "--folder", str(RECORDS), "--watts", "20"]) == 0
     out = capsys.readouterr().out
     assert "E = R B (n_steps t P + 8 d e)" in out
@@ -58,8 +56,6 @@ def test_the_command_prints_the_formula_and_a_line_for_each_search(
     assert out.count("no record") == 1  # the guess
 
 
-def test_the_command_refuses_a_device_that_draws_nothing(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_the_command_refuses_a_device_that_draws_nothing(capsys):
     assert cli.main(["costs", "--watts", "0"]) == 2
     assert "watts" in capsys.readouterr().err

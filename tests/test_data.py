@@ -38,30 +38,30 @@ def owners(fed: Federation) -> collections.Counter[int]:
 
 
 @pytest.mark.parametrize("name", ["windows-0", "windows-1"])
-def test_windows_follow_the_independent_vectors(name: str) -> None:
+def test_windows_follow_the_independent_vectors(name):
     given, expected = case("data", name)
     pairs = [list(pair) for pair in windows(given["text"], given["length"])]
     assert pairs == expected["pairs"]
 
 
-def test_a_step_takes_every_third_window() -> None:
+def test_a_step_takes_every_third_window():
     assert windows("abcdefgh", length=2, step=3) == [("ab", "c"), ("de", "f")]
 
 
-def test_splits_and_the_client_filter_follow_the_independent_vectors() -> None:
+def test_splits_and_the_client_filter_follow_the_independent_vectors():
     given, expected = case("data", "splits")
     assert [[list(b) for b in split(m)] for m in given["m"]] == expected["bounds"]
     assert [enough(m) for m in given["m"]] == expected["kept"]
 
 
-def test_gaps_follow_the_independent_vectors() -> None:
+def test_gaps_follow_the_independent_vectors():
     given, expected = case("data", "gaps")
     bounds = [[list(b) for b in split(m, gap=length)] for m, length in given["m_length"]]
     assert bounds == expected["bounds"]
 
 
 @pytest.mark.parametrize("fractions", [(0.8, 0.1), (0.9, 0.2, -0.1), (0.5, 0.1, 0.1)])
-def test_fractions_that_are_none_are_refused(fractions: tuple[float, ...]) -> None:
+def test_fractions_that_are_none_are_refused(fractions):
     with pytest.raises(ValueError, match=r"fractions is \(.*allowed: three numbers"):
         split(10, fractions)
 
@@ -69,21 +69,19 @@ def test_fractions_that_are_none_are_refused(fractions: tuple[float, ...]) -> No
 # --------------------------------------------------------------------------------- partitions
 
 
-def test_equal_parts_differ_by_one_example_at_most_and_share_none() -> None:
+def test_equal_parts_differ_by_one_example_at_most_and_share_none():
     parts = iid(103, 10, gen())
     assert sorted(torch.cat(parts).tolist()) == list(range(103))
     assert {len(p) for p in parts} == {10, 11}
 
 
-def test_groups_are_cut_into_consecutive_parts() -> None:
+def test_groups_are_cut_into_consecutive_parts():
     parts = by_group(torch.tensor([5, 5, 5, 5, 2, 2, 5]), parts=2)
     assert [p.tolist() for p in parts] == [[4], [5], [0, 1, 2], [3, 6]]
 
 
 @pytest.mark.parametrize("alpha", [0.05, 0.3, 1, 100])
-def test_label_skew_gives_each_example_to_exactly_one_client_and_each_client_enough(
-    alpha: float,
-) -> None:
+def test_label_skew_gives_each_example_to_exactly_one_client_and_each_client_enough(alpha):
     y = digit_images()[1]
     parts = dirichlet(y, 12, alpha, gen(), minimum=3)
     assert sorted(torch.cat(parts).tolist()) == list(range(len(y)))
@@ -91,9 +89,7 @@ def test_label_skew_gives_each_example_to_exactly_one_client_and_each_client_eno
 
 
 @pytest.mark.parametrize("alpha", [0.1, 1.0, 10.0])
-def test_the_shares_of_a_class_have_the_mean_and_variance_of_the_dirichlet_law(
-    alpha: float,
-) -> None:
+def test_the_shares_of_a_class_have_the_mean_and_variance_of_the_dirichlet_law(alpha):
     clients, classes, each, draws = 4, 50, 200, 60
     y = torch.arange(classes).repeat_interleave(each)
     shares = [
@@ -110,7 +106,7 @@ def test_the_shares_of_a_class_have_the_mean_and_variance_of_the_dirichlet_law(
     assert counts.var(1).tolist() == pytest.approx([variance] * clients, abs=5 * error_of_variance)
 
 
-def test_which_of_a_classes_examples_a_client_gets_is_drawn_too() -> None:
+def test_which_of_a_classes_examples_a_client_gets_is_drawn_too():
     y = torch.zeros(100, dtype=torch.long)
     one, other = dirichlet(y, 2, alpha=1e6, gen=gen(0))
     assert len(one) == 50
@@ -118,12 +114,12 @@ def test_which_of_a_classes_examples_a_client_gets_is_drawn_too() -> None:
     assert sorted(torch.cat([one, other]).tolist()) == list(range(100))
 
 
-def test_each_clients_images_are_mixed_before_they_are_split() -> None:
+def test_each_clients_images_are_mixed_before_they_are_split():
     for rows in digits().train.rows[:3]:
         assert rows.tolist() != sorted(rows.tolist())
 
 
-def test_a_small_alpha_leaves_clients_few_classes_and_a_large_one_all() -> None:
+def test_a_small_alpha_leaves_clients_few_classes_and_a_large_one_all():
     y = digit_images()[1]
 
     def classes(alpha: float) -> float:
@@ -142,7 +138,7 @@ def test_a_small_alpha_leaves_clients_few_classes_and_a_large_one_all() -> None:
         ({"clients": 9, "tries": 20}, r"alpha is 1\.0; allowed: a value at which 9 clients get 2"),
     ],
 )
-def test_label_skew_that_cannot_be_is_refused(arguments: dict, message: str) -> None:
+def test_label_skew_that_cannot_be_is_refused(arguments, message):
     with pytest.raises(ValueError, match=message):
         dirichlet(torch.arange(10), **{"clients": 2, "alpha": 1.0, "gen": gen(), **arguments})
 
@@ -155,7 +151,7 @@ def clients(*sizes: int) -> Clients:
     return Clients(torch.arange(n).float()[:, None], torch.arange(n), torch.arange(n).split(sizes))
 
 
-def test_padding_repeats_a_clients_own_first_example() -> None:
+def test_padding_repeats_a_clients_own_first_example():
     x, y, n = clients(3, 1).padded()
     assert y.tolist() == [[0, 1, 2], [3, 3, 3]]
     assert x[..., 0].tolist() == y.tolist()
@@ -164,7 +160,7 @@ def test_padding_repeats_a_clients_own_first_example() -> None:
         clients(2, 0).padded()
 
 
-def test_choosing_clients_keeps_the_order_given_and_shares_the_examples() -> None:
+def test_choosing_clients_keeps_the_order_given_and_shares_the_examples():
     three = clients(2, 3, 1)
     chosen = three[torch.tensor([2, 0, 2])]
     assert [r.tolist() for r in chosen.rows] == [[5], [0, 1], [5]]
@@ -172,7 +168,7 @@ def test_choosing_clients_keeps_the_order_given_and_shares_the_examples() -> Non
     assert three.examples(1)[1].tolist() == [2, 3, 4]
 
 
-def test_clients_and_federations_say_how_many_and_how_much() -> None:
+def test_clients_and_federations_say_how_many_and_how_much():
     assert repr(clients(2, 1)) == "Clients(2 clients, 3 examples of shape (1,), float32)"
     fed = federate(torch.zeros(50, 1), torch.zeros(50).long(), iid(50, 5, gen()), classes=2)
     assert repr(fed) == (
@@ -180,7 +176,7 @@ def test_clients_and_federations_say_how_many_and_how_much() -> None:
     )
 
 
-def test_a_client_without_training_data_is_refused_by_name() -> None:
+def test_a_client_without_training_data_is_refused_by_name():
     one = clients(2, 1)
     with pytest.raises(ValueError, match=r"examples of client 1 \(Bob\) is 0; allowed: at least 1"):
         Federation(clients(3, 0), one, one, ("Ann", "Bob"), 5)
@@ -196,20 +192,18 @@ def test_a_client_without_training_data_is_refused_by_name() -> None:
         (3, [0, -1, 0], [[0], [1]], r"targets of train is \[-1, 0\]; allowed: from 0 to 1"),
     ],
 )
-def test_rows_and_targets_out_of_range_are_refused(
-    x: int, y: list[int], rows: list[list[int]], message: str
-) -> None:
+def test_rows_and_targets_out_of_range_are_refused(x, y, rows, message):
     part = Clients(torch.zeros(x, 1), torch.tensor(y), tuple(torch.tensor(r) for r in rows))
     with pytest.raises(ValueError, match=message):
         Federation(part, part, part, ("Ann", "Bob"), 2)
 
 
-def test_parts_with_different_clients_are_refused() -> None:
+def test_parts_with_different_clients_are_refused():
     with pytest.raises(ValueError, match=r"clients in train, val, test, names is \[1, 2\]"):
         Federation(clients(1, 1), clients(1), clients(1, 1), ("a", "b"), 5)
 
 
-def test_a_round_draws_distinct_clients_each_as_often_as_any_other() -> None:
+def test_a_round_draws_distinct_clients_each_as_often_as_any_other():
     fed = federate(torch.zeros(50, 1), torch.zeros(50).long(), iid(50, 5, gen()), 2)
     draws = [fed.sample(2, gen(seed)).tolist() for seed in range(2000)]
     assert all(len(set(d)) == 2 for d in draws)
@@ -219,13 +213,13 @@ def test_a_round_draws_distinct_clients_each_as_often_as_any_other() -> None:
 
 
 @pytest.mark.parametrize("number", [0, 6, -1])
-def test_more_clients_than_there_are_cannot_be_drawn(number: int) -> None:
+def test_more_clients_than_there_are_cannot_be_drawn(number):
     fed = federate(torch.zeros(50, 1), torch.zeros(50).long(), iid(50, 5, gen()), 2)
     with pytest.raises(ValueError, match=f"clients is {number}; allowed: a whole number from 1 to"):
         fed.sample(number, gen())
 
 
-def test_a_gpu_that_is_not_there_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_gpu_that_is_not_there_is_named(monkeypatch):
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 0)
     with pytest.raises(ValueError, match=r"device is 'cuda'; allowed: 'cpu' \(this PyTorch sees"):
         digits().to("cuda")
@@ -239,7 +233,7 @@ def test_a_gpu_that_is_not_there_is_named(monkeypatch: pytest.MonkeyPatch) -> No
 # ------------------------------------------------------------------------------------- digits
 
 
-def test_each_writer_begins_by_counting_from_0_to_9_and_goes_on_after_that() -> None:
+def test_each_writer_begins_by_counting_from_0_to_9_and_goes_on_after_that():
     _, y, writer = digit_images()
     assert writer.bincount().tolist() == [
         130, 126, 130, 130, 130, 130, 130, 123, 128, 130, 128, 130, 122, 130
@@ -252,32 +246,32 @@ def test_each_writer_begins_by_counting_from_0_to_9_and_goes_on_after_that() -> 
 
 
 @pytest.mark.parametrize("by", ["writer", "label", "iid"])
-def test_every_digit_belongs_to_exactly_one_part_of_one_client(by: str) -> None:
+def test_every_digit_belongs_to_exactly_one_part_of_one_client(by):
     fed = digits(by=by, clients=14, alpha=0.5)
     assert owners(fed) == collections.Counter(range(1797))
     assert len(fed) == 14
     assert fed.classes == 10
 
 
-def test_what_a_caller_does_to_its_digits_does_not_reach_the_next_caller() -> None:
+def test_what_a_caller_does_to_its_digits_does_not_reach_the_next_caller():
     digits().train.x.zero_()
     assert digits().train.x.max() == 1
 
 
-def test_parts_that_share_their_examples_share_them_on_another_device_too() -> None:
+def test_parts_that_share_their_examples_share_them_on_another_device_too():
     fed = digits(clients=14).to("cpu", torch.float64)
     assert fed.train.x is fed.val.x is fed.test.x
     assert fed.train.x.dtype == torch.float64
 
 
-def test_a_writers_parts_hold_that_writers_images_only() -> None:
+def test_a_writers_parts_hold_that_writers_images_only():
     fed, writer = digits(clients=42), digit_images()[2]
     for i in range(42):
         assert set(writer[fed.train.rows[i]].tolist()) == {i // 3}
     assert fed.names[4] == "writer 2, part 2"
 
 
-def test_the_partition_belongs_to_its_seed() -> None:
+def test_the_partition_belongs_to_its_seed():
     one, same, other = (digits(by="label", seed=s).train.rows[0].tolist() for s in (1, 1, 2))
     assert one == same != other
 
@@ -292,7 +286,7 @@ def test_the_partition_belongs_to_its_seed() -> None:
         ({"seed": -1}, "seed is -1; allowed: a whole number of at least 0"),
     ],
 )
-def test_digits_that_cannot_be_divided_so_are_refused(options: dict, message: str) -> None:
+def test_digits_that_cannot_be_divided_so_are_refused(options, message):
     with pytest.raises(ValueError, match=message):
         digits(**options)
 
@@ -320,12 +314,12 @@ Well \\[enough\\]
 """
 
 
-def test_roles_say_their_lines_without_headings_and_stage_directions() -> None:
+def test_roles_say_their_lines_without_headings_and_stage_directions():
     said = speeches(spoken(PLAY))
     assert said == {"ANN": "Good morrow, friend. How now?", "BOB": "Well [enough]"}
 
 
-def test_all_of_shakespeare_has_1426_roles_in_38_plays() -> None:
+def test_all_of_shakespeare_has_1426_roles_in_38_plays():
     said = roles()
     assert len(said) == 1426
     assert len({name.rsplit("/", 1)[0] for name in said}) == 38
@@ -334,13 +328,13 @@ def test_all_of_shakespeare_has_1426_roles_in_38_plays() -> None:
     assert "To be, or not to be: that is the question:" in hamlet
 
 
-def test_characters_survive_encoding_and_unknown_ones_are_one_number() -> None:
+def test_characters_survive_encoding_and_unknown_ones_are_one_number():
     text = string.printable
     assert decode(encode(text)) == text
     assert encode("é—").tolist() == [VOCABULARY - 1] * 2
 
 
-def test_a_clients_windows_are_those_of_its_roles_text() -> None:
+def test_a_clients_windows_are_those_of_its_roles_text():
     fed = shakespeare(roles_used=3, length=12, step=5)
     for i, name in enumerate(fed.names):
         pairs = windows(roles()[name], length=12, step=5)
@@ -354,14 +348,14 @@ def test_a_clients_windows_are_those_of_its_roles_text() -> None:
         assert seen == known
 
 
-def test_windows_are_a_view_of_the_text_not_80_copies_of_it() -> None:
+def test_windows_are_a_view_of_the_text_not_80_copies_of_it():
     fed = shakespeare(roles_used=2)
     text = sum(len(roles()[name]) for name in fed.names)
     assert fed.train.x.untyped_storage().nbytes() == text
 
 
 @pytest.mark.parametrize("step", [1, 3, 7])
-def test_with_a_gap_no_character_is_in_two_parts(step: int) -> None:
+def test_with_a_gap_no_character_is_in_two_parts(step):
     fed = shakespeare(roles_used=5, length=20, step=step, gap=True, seed=4)
     for i in range(5):
         last_trained = fed.train.rows[i].max() + 20  # of the character predicted
@@ -380,6 +374,6 @@ def test_with_a_gap_no_character_is_in_two_parts(step: int) -> None:
         ({"gap": True, "shuffle": True}, "gap is True; allowed: False if windows are shuffled"),
     ],
 )
-def test_windows_that_cannot_be_cut_are_refused(options: dict, message: str) -> None:
+def test_windows_that_cannot_be_cut_are_refused(options, message):
     with pytest.raises(ValueError, match=message):
         shakespeare(**options)

@@ -4,8 +4,7 @@ Without a GPU the device is `elsewhere`, where a copy that the code does not ask
 ``make gpu`` runs the same tests on a GPU, up to rounding in float32.
 """
 
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -57,7 +56,7 @@ CLOSE: dict[str, Any] = {"rtol": 1e-3, "atol": 1e-4}  # float32, and a GPU sums 
 
 
 @pytest.fixture(params=["elsewhere", pytest.param("cuda", marks=[pytest.mark.cuda, GPU])])
-def device(request: pytest.FixtureRequest) -> Iterator[torch.device]:
+def device(request):
     if request.param == "cuda":
         yield torch.device("cuda")
     else:
@@ -66,7 +65,7 @@ def device(request: pytest.FixtureRequest) -> Iterator[torch.device]:
 
 
 @pytest.fixture(scope="module")
-def fed() -> Federation:
+def fed():
     return digits(clients=14)
 
 
@@ -89,9 +88,7 @@ def played(run: Run, model: Model, fed: Federation, rounds: int = 2) -> Run:
 
 
 @pytest.mark.parametrize("method", METHODS, ids=lambda method: type(method).__name__)
-def test_each_method_plays_the_rounds_of_the_cpu(
-    method: Method, device: torch.device, fed: Federation
-) -> None:
+def test_each_method_plays_the_rounds_of_the_cpu(method, device, fed):
     mu = 0.3 if isinstance(method, FedDyn) else 0.0
     c = LocalHP(lr=[0.05, 0.1], batch=[8, 16], epochs=2, mu=mu)
     tuner = FedEx(c, step="constant")
@@ -131,7 +128,7 @@ NETWORKS: dict[str, tuple[Callable[[], Model], Callable[[], Federation]]] = {
 @pytest.mark.parametrize(
     "name", [pytest.param(n, marks=[pytest.mark.nightly] * (n == "resnet18")) for n in NETWORKS]
 )
-def test_each_network_trains_as_on_the_cpu(name: str, device: torch.device) -> None:
+def test_each_network_trains_as_on_the_cpu(name, device):
     model, fed = (make() for make in NETWORKS[name])
     rate = 0.1 if model.drops else 0.0
     c = LocalHP(lr=0.01, batch=2, dropout=rate)
@@ -147,9 +144,7 @@ SEARCHES: dict[str, Callable[[Federation], Any]] = {
 
 
 @pytest.mark.parametrize("name", SEARCHES)
-def test_each_search_eliminates_the_arms_of_the_cpu(
-    name: str, device: torch.device, fed: Federation
-) -> None:
+def test_each_search_eliminates_the_arms_of_the_cpu(name, device, fed):
     here, there = fed, fed.to(device)
     one = tune(SEARCHES[name](here), MODEL, here, 4)
     two = tune(SEARCHES[name](there), MODEL, there, 4)
@@ -159,24 +154,20 @@ def test_each_search_eliminates_the_arms_of_the_cpu(
         assert a == pytest.approx(b, rel=1e-2, abs=1e-2, nan_ok=True)
 
 
-def test_fedtune_moves_the_logits_of_the_cpu(device: torch.device, fed: Federation) -> None:
+def test_fedtune_moves_the_logits_of_the_cpu(device, fed):
     table, there = LocalHP(lr=[0.01, 0.1, 1.0]), fed.to(device)
     one = tune(fedtune(MODEL, fed, table, 2), MODEL, fed)
     two = tune(fedtune(MODEL, there, table, 2), MODEL, there)
     torch.testing.assert_close(two.logits.cpu(), one.logits, rtol=1e-2, atol=1e-3)
 
 
-def test_multiplicative_weights_draw_the_rows_of_the_cpu(
-    device: torch.device, fed: Federation
-) -> None:
+def test_multiplicative_weights_draw_the_rows_of_the_cpu(device, fed):
     tuner, there = MultiplicativeWeights(LocalHP(lr=[0.01, 0.1]), 10), fed.to(device)
     run = played(start(MODEL, fed, tuner), MODEL, fed)
     assert_same(run, played(start(MODEL, there, tuner), MODEL, there))
 
 
-def test_a_run_of_a_device_is_stored_and_resumes_on_the_cpu(
-    device: torch.device, fed: Federation, tmp_path: Path
-) -> None:
+def test_a_run_of_a_device_is_stored_and_resumes_on_the_cpu(device, fed, tmp_path):
     there = fed.to(device)
     run = played(start(MODEL, there), MODEL, there)
     save_run(run.to("cpu"), tmp_path / "run.pt")

@@ -31,7 +31,7 @@ with whole(Path(sys.argv[1])) as beside, beside.open("w") as file:
 
 
 @pytest.fixture
-def replaced(monkeypatch: pytest.MonkeyPatch) -> set[Path]:
+def replaced(monkeypatch):
     """The files that were put in their place at once."""
     out: set[Path] = set()
     real = os.replace
@@ -44,7 +44,7 @@ def replaced(monkeypatch: pytest.MonkeyPatch) -> set[Path]:
     return out
 
 
-def test_a_kill_in_the_middle_of_a_write_leaves_the_old_file(tmp_path: Path) -> None:
+def test_a_kill_in_the_middle_of_a_write_leaves_the_old_file(tmp_path):
     path = tmp_path / "ann.json"
     path.write_text("old")
     process = subprocess.run([sys.executable, "-c", KILLED, str(path)], check=False)
@@ -53,7 +53,7 @@ def test_a_kill_in_the_middle_of_a_write_leaves_the_old_file(tmp_path: Path) -> 
     assert [p.name for p in tmp_path.glob("*.json")] == ["ann.json"]  # and no record of no one
 
 
-def test_a_write_that_fails_leaves_the_old_file_and_nothing_beside_it(tmp_path: Path) -> None:
+def test_a_write_that_fails_leaves_the_old_file_and_nothing_beside_it(tmp_path):
     path = tmp_path / "canvas.csv"
     path.write_text("old")
 
@@ -68,7 +68,7 @@ def test_a_write_that_fails_leaves_the_old_file_and_nothing_beside_it(tmp_path: 
     assert path.read_text() == "old"
 
 
-def test_a_link_stays_a_link_and_what_is_no_file_is_not_replaced(tmp_path: Path) -> None:
+def test_a_link_stays_a_link_and_what_is_no_file_is_not_replaced(tmp_path):
     file, link, pipe = (tmp_path / name for name in ("far.csv", "link.csv", "pipe"))
     link.symlink_to(file)
     write_text(link, "new")
@@ -83,9 +83,7 @@ def test_a_link_stays_a_link_and_what_is_no_file_is_not_replaced(tmp_path: Path)
     assert {path.name for path in tmp_path.iterdir()} == {"far.csv", "link.csv", "pipe"}
 
 
-def test_each_file_of_grades_and_reports_is_put_in_its_place_at_once(
-    tmp_path: Path, replaced: set[Path]
-) -> None:
+def test_each_file_of_grades_and_reports_is_put_in_its_place_at_once(tmp_path, replaced):
     test = Result("t", "q1", "f", 1, "whole", False, "passed")
     out, (gradebook, worksheet) = tmp_path / "out", (tmp_path / "g.csv", tmp_path / "w.csv")
     gradebook.write_text("Student,ID,Section,hw (9)\nann,1,A,\n")
@@ -101,9 +99,7 @@ def test_each_file_of_grades_and_reports_is_put_in_its_place_at_once(
     assert files == replaced
 
 
-def test_each_file_of_a_release_is_put_in_its_place_at_once(
-    tmp_path: Path, replaced: set[Path]
-) -> None:
+def test_each_file_of_a_release_is_put_in_its_place_at_once(tmp_path, replaced):
     source, text = tmp_path / "course/hw_solution.py", {"hw.py": "x = 1\n", "README.md": "# hw\n"}
     handout.write(text, tmp_path / "out", source)
     handout.write(text, tmp_path / "hw.zip", source)

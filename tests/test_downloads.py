@@ -14,7 +14,7 @@ pytestmark = pytest.mark.grader
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
+def folder(tmp_path):
     path = tmp_path / "in"
     path.mkdir()
     return path
@@ -38,7 +38,7 @@ def roster(folder: Path, text: str, name: str = "roster.csv") -> Path:
     return path
 
 
-def test_files_archives_and_folders_are_called_after_the_student(folder: Path) -> None:
+def test_files_archives_and_folders_are_called_after_the_student(folder):
     fill(folder, "ann.py", "bob.ipynb", "cyd.zip", "dan.tar.gz", "eve/", "-rf.py", ".DS_Store")
     fill(folder, "名前.py", "it's $(x).py", "__MACOSX/")
     found = given(people(folder))
@@ -46,7 +46,7 @@ def test_files_archives_and_folders_are_called_after_the_student(folder: Path) -
     assert found["dan"] == ["dan.tar.gz"]
 
 
-def test_a_download_of_canvas(folder: Path) -> None:
+def test_a_download_of_canvas(folder):
     fill(folder, "doejane_12345_67890_hw.py", "roejohn_LATE_222_333_hw-1.py")
     fill(folder, "doejane_12345_67891_notes.txt")
     jane, john = people(folder)
@@ -55,7 +55,7 @@ def test_a_download_of_canvas(folder: Path) -> None:
     assert (john.key, john.late, john.paths[0][0]) == ("222", True, "hw.py")
 
 
-def test_a_download_of_moodle(folder: Path) -> None:
+def test_a_download_of_moodle(folder):
     fill(folder, "Jane Doe_12345_assignsubmission_file_/", "Álvaro Núñez_7_assignsubmission_file/")
     fill(
         folder,
@@ -71,7 +71,7 @@ def test_a_download_of_moodle(folder: Path) -> None:
     assert found[1].paths[0][0] == "hw.py"
 
 
-def test_an_export_of_gradescope(folder: Path) -> None:
+def test_an_export_of_gradescope(folder):
     fill(folder, "submission_1/", "submission_2/", "submission_3/")
     (folder / "submission_metadata.yml").write_text("""\
 ---
@@ -106,7 +106,7 @@ def metadata(folder: Path, text: str) -> None:
     (folder / "submission_metadata.yml").write_text(text, encoding="utf-8")
 
 
-def test_gradescope_s_keys_may_lack_their_colon_and_its_names_may_be_empty(folder: Path) -> None:
+def test_gradescope_s_keys_may_lack_their_colon_and_its_names_may_be_empty(folder):
     fill(folder, "1/", "submission_2/", "submission_3/")
     metadata(
         folder,
@@ -134,7 +134,7 @@ submission_3:
     ]
 
 
-def test_whom_gradescope_lists_without_a_folder_is_there_with_a_note(folder: Path) -> None:
+def test_whom_gradescope_lists_without_a_folder_is_there_with_a_note(folder):
     fill(folder, "submission_1/")
     group = "  - :name: Ann\n    :email: ann@uni.edu\n"
     metadata(
@@ -159,25 +159,21 @@ def test_whom_gradescope_lists_without_a_folder_is_there_with_a_note(folder: Pat
         ("[" * 100_000, "cannot be read"),
     ],
 )
-def test_a_list_of_gradescope_s_that_is_none_is_refused(
-    text: str, message: str, folder: Path
-) -> None:
+def test_a_list_of_gradescope_s_that_is_none_is_refused(text, message, folder):
     fill(folder, "submission_1/")
     metadata(folder, text)
     with pytest.raises(Refusal, match=rf"submission_metadata\.yml {message}"):
         people(folder)
 
 
-def test_a_deep_list_of_gradescope_s_is_refused_by_the_slow_reader_too(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_deep_list_of_gradescope_s_is_refused_by_the_slow_reader_too(folder, monkeypatch):
     monkeypatch.delattr("yaml.CBaseLoader", raising=False)  # where PyYAML has no libyaml
     metadata(folder, "a: " + "[" * 5_000 + "]" * 5_000)
     with pytest.raises(Refusal, match=r"is too deeply nested|maximum recursion depth"):
         people(folder)
 
 
-def test_gradescope_s_numbers_and_names_stay_as_they_are_written(folder: Path) -> None:
+def test_gradescope_s_numbers_and_names_stay_as_they_are_written(folder):
     """YAML takes 0123 for 83, 1_0 for 10, "no" for false, and 2026-99-99 for a broken date."""
     fill(folder, "submission_1/", "submission_2/")
     metadata(
@@ -206,7 +202,7 @@ submission_2:
     ]
 
 
-def test_who_is_in_two_submissions_of_gradescope_is_one_person(folder: Path) -> None:
+def test_who_is_in_two_submissions_of_gradescope_is_one_person(folder):
     fill(folder, "submission_1/", "submission_2/")
     team = "  :submitters:\n  - :name: Ann\n    :sid: '1'\n  - :name: Bob\n"
     metadata(folder, "".join(f"submission_{i}:\n{team}" for i in range(1, 5)))
@@ -223,7 +219,7 @@ def test_who_is_in_two_submissions_of_gradescope_is_one_person(folder: Path) -> 
     assert len({one.key for one in bobs}) == 4
 
 
-def test_nobody_of_gradescope_s_list_is_lost_without_any_folder(folder: Path) -> None:
+def test_nobody_of_gradescope_s_list_is_lost_without_any_folder(folder):
     who = "- :name: Ann\n    :sid: '1'\n"
     metadata(folder, "".join(f"submission_{i}:\n  :submitters:\n  {who}" for i in (1, 2)))
     (ann,) = people(folder)
@@ -240,44 +236,40 @@ def test_nobody_of_gradescope_s_list_is_lost_without_any_folder(folder: Path) ->
         ("login", "doejane"),
     ],
 )
-def test_a_student_is_found_in_the_roster_by_number_or_name(
-    head: str, row: str, folder: Path
-) -> None:
+def test_a_student_is_found_in_the_roster_by_number_or_name(head, row, folder):
     fill(folder, "doejane_12345_67890_hw.py")
     (jane,) = people(folder, roster(folder, f"{head}\n{row}\n"))
     assert [name for name, _ in jane.paths] == ["hw.py"]
     assert jane.notes == ()
 
 
-def test_without_canvas_s_numbers_no_name_is_guessed_and_no_mark_is_lost(folder: Path) -> None:
+def test_without_canvas_s_numbers_no_name_is_guessed_and_no_mark_is_lost(folder):
     fill(folder, "doejane_12345_67890_hw.py")
     jane, stranger = people(folder, roster(folder, "name,id\nJane Doe,7\n"))
     assert (jane.paths, stranger.matched) == ((), False)
     assert "take Canvas's gradebook for the roster" in stranger.notes[0]
 
 
-def test_everyone_of_the_roster_is_there_and_so_is_who_is_not_in_it(folder: Path) -> None:
+def test_everyone_of_the_roster_is_there_and_so_is_who_is_not_in_it(folder):
     fill(folder, "ann.py", "zoe.py")
     found = people(folder, roster(folder, "name\nbob\nann\n"))
     assert given(found) == {"bob": [], "ann": ["ann.py"], "zoe": ["zoe.py"]}
     assert found[2].notes == ("not in the roster",)
 
 
-def test_the_roster_in_the_folder_and_what_file_managers_leave_are_no_submissions(
-    folder: Path,
-) -> None:
+def test_the_roster_in_the_folder_and_what_file_managers_leave_are_no_submissions(folder):
     fill(folder, "ann.py", "Thumbs.db", "desktop.ini", "__MACOSX/", "Icon\r", ".DS_Store")
     (folder / "roster.csv").write_text("name\nann\n")
     found = people(folder, folder / "roster.csv")
     assert given(found) == {"ann": ["ann.py"]}
 
 
-def test_a_hidden_module_or_archive_is_somebody_s_and_not_lost(folder: Path) -> None:
+def test_a_hidden_module_or_archive_is_somebody_s_and_not_lost(folder):
     fill(folder, ".ada.py", ".bob.zip", ".DS_Store", ".git/", "._cyd.py")
     assert given(people(folder)) == {".ada": [".ada.py"], ".bob": [".bob.zip"]}
 
 
-def test_a_folder_that_is_none_is_refused(folder: Path) -> None:
+def test_a_folder_that_is_none_is_refused(folder):
     fill(folder, "all.zip")
     with pytest.raises(Refusal, match="is no folder: unpack it first"):
         people(folder / "all.zip")
@@ -290,7 +282,7 @@ def test_a_folder_that_is_none_is_refused(folder: Path) -> None:
 # --- who is who -----------------------------------------------------------------------------------
 
 
-def test_names_that_look_alike_once_they_can_be_printed_stay_apart(folder: Path) -> None:
+def test_names_that_look_alike_once_they_can_be_printed_stay_apart(folder):
     """M\\xfcller and M\\xf6ller of an old zip, a new line for another, and very long names."""
     names = [b"M\xfcller", b"M\xf6ller", b"a\nb", b"a\rb", b"x" * 250 + b"1", b"x" * 250 + b"2"]
     for name in names:
@@ -302,7 +294,7 @@ def test_names_that_look_alike_once_they_can_be_printed_stay_apart(folder: Path)
     assert {os.fsencode(one.paths[0][1].name) for one in found} == set(names)
 
 
-def test_the_last_upload_to_canvas_is_the_last_in_the_list(folder: Path) -> None:
+def test_the_last_upload_to_canvas_is_the_last_in_the_list(folder):
     fill(folder, "a_1_1000_hw-9.py", "a_1_1000_hw-10.py", "a_1_999_hw.py", "a_1_1000_hw.py")
     (one,) = people(folder)
     assert [path.name for _, path in one.paths] == [
@@ -313,7 +305,7 @@ def test_the_last_upload_to_canvas_is_the_last_in_the_list(folder: Path) -> None
     ]
 
 
-def test_a_folder_and_a_link_are_called_as_a_file_would_be(folder: Path) -> None:
+def test_a_folder_and_a_link_are_called_as_a_file_would_be(folder):
     """An archive is often unpacked to a folder of its own name."""
     fill(folder, "doejane_12345_67890_hw.zip/", "roejohn_9_8_hw/", "ann.zip/", "eve/")
     (folder / "bob.py").symlink_to(folder / "eve")
@@ -326,7 +318,7 @@ def test_a_folder_and_a_link_are_called_as_a_file_would_be(folder: Path) -> None
     }
 
 
-def test_files_of_one_student_are_one_and_of_two_with_one_number_are_not(folder: Path) -> None:
+def test_files_of_one_student_are_one_and_of_two_with_one_number_are_not(folder):
     fill(folder, "ann.py", "ann.ipynb", "7.py", "roejohn_7_1_hw.py", "roejohn_7_2_hw.py")
     fill(folder, "Jane_2026_11_hw.py", "Bob_2026_11_hw.py")  # a date, and no number of Canvas's
     found = people(folder)
@@ -341,7 +333,7 @@ def test_files_of_one_student_are_one_and_of_two_with_one_number_are_not(folder:
     assert next(one for one in found if one.key == "2026 (2)").notes
 
 
-def test_late_uploads_and_the_gradebook_of_canvas(folder: Path) -> None:
+def test_late_uploads_and_the_gradebook_of_canvas(folder):
     fill(folder, "leekim_LATE_11_901_hw.py", "leekim_12_902_hw.py")
     text = (
         "Student;ID;SIS Login ID;Section;hw (9)\n    Points Possible;;;;10\n"
@@ -355,8 +347,8 @@ def test_late_uploads_and_the_gradebook_of_canvas(folder: Path) -> None:
 
 @pytest.mark.parametrize(("sis", "login"), [("", "0af9" * 10), ("s1,", "0af9" * 10), ("s1,", "")])
 def test_canvas_s_test_student_is_known_by_its_ids_and_a_student_of_that_name_is_not_it(
-    sis: str, login: str, folder: Path
-) -> None:
+    sis, login, folder
+):
     fill(folder, "studenttest_99_902_hw.py", "studenttest_LATE_99_9_hw.py")
     fill(folder, "studenttest_12_901_hw.py")
     text = f"Student,ID,{sis and 'SIS User ID,'}SIS Login ID,Section\n"
@@ -425,16 +417,14 @@ def test_canvas_s_test_student_is_known_by_its_ids_and_a_student_of_that_name_is
         ),
     ],
 )
-def test_a_name_of_canvas_s_or_moodle_s_is_taken_apart(
-    name: str, key: str, called: str, ids: str, file: str, late: bool, folder: Path
-) -> None:
+def test_a_name_of_canvas_s_or_moodle_s_is_taken_apart(name, key, called, ids, file, late, folder):
     fill(folder, name)
     (one,) = people(folder)
     assert (one.key, one.name, "".join(one.ids), one.late) == (key, called, ids, late)
     assert one.paths == ((file, folder.resolve() / name),)
 
 
-def test_all_parts_of_one_student_are_one_person(folder: Path) -> None:
+def test_all_parts_of_one_student_are_one_person(folder):
     fill(folder, "Anna_Lena Meyer_3_assignsubmission_file_/")
     fill(folder, "Anna_Lena Meyer_3_assignsubmission_onlinetext_/", "Poe_4_assignsubmission_file_/")
     fill(folder, "_5_assignsubmission_file_/", "_5_assignsubmission_onlinetext_/")
@@ -456,8 +446,8 @@ def test_all_parts_of_one_student_are_one_person(folder: Path) -> None:
     ],
 )  # fmt: skip
 def test_a_name_without_a_number_of_the_student_is_nobody_s_and_turns_nothing_into_a_0(
-    name: str, folder: Path
-) -> None:
+    name, folder
+):
     fill(folder, name)
     text = "Student,ID,SIS Login ID,Section\nAnn,12345,a,A\nBob,9,b,A\nCyd,5,c,A\n"
     *students, stranger = people(folder, roster(folder, text))
@@ -466,7 +456,7 @@ def test_a_name_without_a_number_of_the_student_is_nobody_s_and_turns_nothing_in
     assert (len(stranger.paths), stranger.notes[0]) == (1, "not in the roster")
 
 
-def test_files_that_are_only_named_like_canvas_s_are_not_one_person_s(folder: Path) -> None:
+def test_files_that_are_only_named_like_canvas_s_are_not_one_person_s(folder):
     fill(folder, "hw_1_2_ann.py", "hw_1_2_bob.py", "a_b_1_2_hw.py", "a_b_1_2_hw-1.py")
     assert given(people(folder)) == {
         "1": ["hw.py", "hw.py"],
@@ -475,7 +465,7 @@ def test_files_that_are_only_named_like_canvas_s_are_not_one_person_s(folder: Pa
     }
 
 
-def test_no_file_is_lost_or_given_twice_whatever_its_name(folder: Path) -> None:
+def test_no_file_is_lost_or_given_twice_whatever_its_name(folder):
     parts = ["_", "LATE_", "anon_", "1", "12_", "hw.py", "ann", "_assignsubmission_file_", "\udcff"]
     parts += ["_question_", "(2)", "א\u202eב", "'", "\n", "-1.py", "text.html", "É", "E\u0301"]
     draw = random.Random(0)
@@ -491,7 +481,7 @@ def test_no_file_is_lost_or_given_twice_whatever_its_name(folder: Path) -> None:
         assert all(one.key.isprintable() and one.name.isprintable() for one in everyone)
 
 
-def test_one_number_behind_two_names_that_cannot_be_printed_is_of_two(folder: Path) -> None:
+def test_one_number_behind_two_names_that_cannot_be_printed_is_of_two(folder):
     names = [b"M\xfcller_7_1_hw.py", b"M\xf6ller_7_2_hw.py", b"a\nb_8_3_hw.py", b"a\rb_8_4_hw.py"]
     for name in names:
         (folder / os.fsdecode(name)).touch()
@@ -500,7 +490,7 @@ def test_one_number_behind_two_names_that_cannot_be_printed_is_of_two(folder: Pa
     assert all(one.name.isprintable() for one in found)
 
 
-def test_one_late_file_makes_late_and_another_program_s_number_makes_another(folder: Path) -> None:
+def test_one_late_file_makes_late_and_another_program_s_number_makes_another(folder):
     fill(folder, "bob_7_1_hw.py", "bob_LATE_7_2_notes.py", "bob_7_assignsubmission_file_/")
     assert [(one.ids, len(one.paths), one.late) for one in people(folder)] == [
         (("moodle:7",), 1, False),

@@ -29,9 +29,7 @@ JOBS = st.lists(
 
 @given(JOBS)
 @fuzz(60)
-def test_each_step_of_a_plan_has_the_minibatches_of_the_jobs_at_work(
-    jobs: list[tuple[int, int, int]],
-) -> None:
+def test_each_step_of_a_plan_has_the_minibatches_of_the_jobs_at_work(jobs):
     jobs.sort(key=lambda job: -job[2] * -(-job[0] // min(job[1], job[0])))
     n, batch, epochs = (np.array(column) for column in zip(*jobs, strict=True))
     ends = np.cumsum(n)
@@ -53,7 +51,7 @@ def test_each_step_of_a_plan_has_the_minibatches_of_the_jobs_at_work(
     assert len(plan.at_work) == len(expected[0])
 
 
-def test_a_plan_is_as_long_as_its_examples_where_one_client_has_nearly_all() -> None:
+def test_a_plan_is_as_long_as_its_examples_where_one_client_has_nearly_all():
     n = np.array([20_000] + [10] * 500)
     rows = torch.arange(int(n.sum())).split(n.tolist())
     one = np.ones(501, dtype=int)
@@ -62,7 +60,7 @@ def test_a_plan_is_as_long_as_its_examples_where_one_client_has_nearly_all() -> 
     assert max(plan.at_work) == 501
 
 
-def test_windows_cover_all_steps_in_turn_and_hold_few_bytes() -> None:
+def test_windows_cover_all_steps_in_turn_and_hold_few_bytes():
     n = np.array([300, 70])
     plan = make_plan(torch.arange(370).split([300, 70]), n // n, n * 0 + 8, [0, 1])
     example = plan_module.WINDOW_BYTES // 40
@@ -75,9 +73,7 @@ def test_windows_cover_all_steps_in_turn_and_hold_few_bytes() -> None:
 
 @fuzz(100)
 @given(st.lists(st.tuples(st.integers(1, 64), st.integers(1, 9)), min_size=1), st.integers(1, 9))
-def test_tiles_hold_each_job_once_with_similar_widths_and_falling_steps(
-    jobs: list[tuple[int, int]], number: int
-) -> None:
+def test_tiles_hold_each_job_once_with_similar_widths_and_falling_steps(jobs, number):
     width, steps = (np.array(column) for column in zip(*jobs, strict=True))
     tiles = make_tiles(width, steps, number)
     assert sorted(np.concatenate(tiles).tolist()) == list(range(len(jobs)))
@@ -88,7 +84,7 @@ def test_tiles_hold_each_job_once_with_similar_widths_and_falling_steps(
 
 
 @pytest.mark.parametrize("workers", [1, 2, 5])
-def test_results_come_in_the_order_of_the_tasks_and_each_task_is_done_once(workers: int) -> None:
+def test_results_come_in_the_order_of_the_tasks_and_each_task_is_done_once(workers):
     done: Counter[int] = Counter()
     seen: list[int] = []
 
@@ -104,7 +100,7 @@ def test_results_come_in_the_order_of_the_tasks_and_each_task_is_done_once(worke
     assert torch.get_num_threads() == before
 
 
-def test_the_error_of_a_task_is_raised_and_threads_are_as_before() -> None:
+def test_the_error_of_a_task_is_raised_and_threads_are_as_before():
     def work(task: int) -> int:
         if task == 3:
             raise ValueError("task 3")
@@ -118,7 +114,7 @@ def test_the_error_of_a_task_is_raised_and_threads_are_as_before() -> None:
     run_parallel(work, [1, 2], seen.append, 2)  # and the threads go on working
 
 
-def test_a_worker_of_one_thread_cuts_the_tiles_of_a_process_of_two(monkeypatch) -> None:
+def test_a_worker_of_one_thread_cuts_the_tiles_of_a_process_of_two(monkeypatch):
     monkeypatch.setattr(engine, "cores", lambda: 2)
     fed, model = digits(), mlp(64, 32, 10)
     fed = fed[[i % len(fed) for i in range(300)]]
@@ -143,9 +139,7 @@ def ragged() -> Federation:
 
 @pytest.mark.parametrize("cores", [1, 2, 3])
 @pytest.mark.parametrize("tile_bytes", [1, 4_000, 1 << 30])
-def test_rounds_do_not_depend_on_tiles_or_threads(
-    cores: int, tile_bytes: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_rounds_do_not_depend_on_tiles_or_threads(cores, tile_bytes, monkeypatch):
     model, fed, c = mlp(9, 7, 3), ragged(), LocalHP(lr=0.1, momentum=0.5, mu=0.1, batch=8)
 
     def rounds() -> list[Tensor]:
@@ -164,7 +158,7 @@ def test_rounds_do_not_depend_on_tiles_or_threads(
     assert all(torch.equal(a, b) for a, b in zip(seen, rounds(), strict=True))  # bit for bit
 
 
-def test_scores_of_several_models_at_once_are_those_of_each_alone() -> None:
+def test_scores_of_several_models_at_once_are_those_of_each_alone():
     model, data = mlp(9, 7, 3), ragged().train
     w = model.init().double()
     W = torch.stack([model.init(i).double() for i in range(12)])
@@ -173,7 +167,7 @@ def test_scores_of_several_models_at_once_are_those_of_each_alone() -> None:
             torch.testing.assert_close(seen, score(model, one, data))
 
 
-def test_a_row_is_finite_if_each_entry_is_even_if_their_sum_is_not() -> None:
+def test_a_row_is_finite_if_each_entry_is_even_if_their_sum_is_not():
     W = torch.full((3, 4), 3e38)
     W[1, 2] = torch.nan
     W[2, :2] = torch.tensor([torch.inf, -torch.inf])
@@ -199,7 +193,7 @@ print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024)
 
 @pytest.mark.processes
 @pytest.mark.skipif(sys.platform != "linux", reason="ru_maxrss has other units elsewhere")
-def test_one_client_of_100000_among_2000_of_10_takes_no_memory_of_its_own_for_the_others() -> None:
+def test_one_client_of_100000_among_2000_of_10_takes_no_memory_of_its_own_for_the_others():
     out = subprocess.run(
         [sys.executable, "-c", MEMORY], capture_output=True, text=True, check=True
     ).stdout

@@ -23,12 +23,12 @@ SEEDS = [5, 6]
 
 
 @pytest.fixture
-def fedavg() -> SimpleNamespace:
+def fedavg():
     return SimpleNamespace(**runpy.run_path(str(FOLDER / "fedavg.py")))
 
 
 @pytest.fixture
-def fedex(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
+def fedex(monkeypatch):
     monkeypatch.syspath_prepend(str(FOLDER))
     monkeypatch.delitem(sys.modules, "fedavg", raising=False)
     return SimpleNamespace(**runpy.run_path(str(FOLDER / "fedex.py")))
@@ -56,7 +56,7 @@ def close(a: Tensor, b: Tensor) -> None:
     torch.testing.assert_close(a, b, rtol=0, atol=1e-12)
 
 
-def test_local_sgd_is_that_of_the_example_minibatch_by_minibatch(fedavg: SimpleNamespace) -> None:
+def test_local_sgd_is_that_of_the_example_minibatch_by_minibatch(fedavg):
     data = fedavg.client_data()[:2]
     model, net, w = network()
     W = local_sgd(model, w, clients_of(data), LocalHP(lr=0.1, batch=50, epochs=3), SEEDS)
@@ -65,7 +65,7 @@ def test_local_sgd_is_that_of_the_example_minibatch_by_minibatch(fedavg: SimpleN
         close(trained, model.flatten(fedavg.local_sgd(net, x, y, 0.1, 50, 3, gen)))
 
 
-def test_rounds_of_fedavg_are_those_of_the_example(fedavg: SimpleNamespace) -> None:
+def test_rounds_of_fedavg_are_those_of_the_example(fedavg):
     data = fedavg.client_data()
     model, net, w = network()
     c = LocalHP(lr=0.3, batch=1000, epochs=2)  # one batch, in whatever order
@@ -91,7 +91,7 @@ class Dealt(FedEx):
         return torch.tensor([DRAWN[i] for i in who.tolist()])
 
 
-def test_rounds_of_fedex_are_those_of_the_example(fedex: SimpleNamespace) -> None:
+def test_rounds_of_fedex_are_those_of_the_example(fedex):
     parts = fedex.client_data()
     train, val = [(x[20:], y[20:]) for x, y in parts], [(x[:20], y[:20]) for x, y in parts]
     clients = [(*a, *b) for a, b in zip(train, val, strict=True)]
@@ -113,7 +113,7 @@ def test_rounds_of_fedex_are_those_of_the_example(fedex: SimpleNamespace) -> Non
         assert math.isclose(run.tuner.baseline, lam, rel_tol=1e-12)
 
 
-def test_the_log_has_a_row_for_each_round_with_the_scores_on_its_clients(tmp_path: Path) -> None:
+def test_the_log_has_a_row_for_each_round_with_the_scores_on_its_clients(tmp_path):
     logger = runpy.run_path(str(FOLDER / "log_rounds.py"))["logger"]
     data = digits(clients=14)
     model = mlp(64, 8, 10)
@@ -138,7 +138,7 @@ def test_the_log_has_a_row_for_each_round_with_the_scores_on_its_clients(tmp_pat
 
 
 @pytest.mark.parametrize("name", ["fedavg", "fedex"])
-def test_an_example_stands_alone_and_is_short(name: str) -> None:
+def test_an_example_stands_alone_and_is_short(name):
     text = (FOLDER / f"{name}.py").read_text()
     assert "fedlab_edu" not in text
     assert len(text.splitlines()) < 75

@@ -42,7 +42,7 @@ def drawn_tables(k: int, rng: np.random.Generator) -> tuple[np.ndarray, list[Any
 
 
 @pytest.mark.parametrize("name", ["ws-loss", "ws-error-intercept"])
-def test_the_shared_fits_scores_and_probabilities_are_those_of_the_vectors(name: str) -> None:
+def test_the_shared_fits_scores_and_probabilities_are_those_of_the_vectors(name):
     told, expected = case("featuremap", name)
     maps = tables(told["maps_tr"], told["maps_val"])
     data = sel.Data(range(10), told["Ltr"], range(10, 16), told["Lval"], told["C"])
@@ -85,7 +85,7 @@ CASES = (
 
 
 @pytest.mark.parametrize("name", CASES.split())
-def test_pure_functions_give_what_the_vectors_expect(name: str) -> None:
+def test_pure_functions_give_what_the_vectors_expect(name):
     told, expected = case("featuremap", name)
     found = PURE[name.split("-")[0]](**told)
     assert found.pop("ngrams", None) == expected.pop("ngrams", None)
@@ -94,7 +94,7 @@ def test_pure_functions_give_what_the_vectors_expect(name: str) -> None:
         np.testing.assert_allclose(found[field], values, rtol=1e-9, atol=1e-12)
 
 
-def test_a_constant_column_is_shifted_only_and_a_row_of_zeros_stays() -> None:
+def test_a_constant_column_is_shifted_only_and_a_row_of_zeros_stays():
     train, x = [[1.0, 5.0], [3.0, 5.0]], [[2.0, 6.0], [0.0, 0.0]]
     assert fm.preprocess(train, x, "minmax").tolist() == [[0.5, 1.0], [-0.5, -5.0]]
     assert fm.preprocess(train, x, "standard").tolist() == [[0.0, 1.0], [-2.0, -5.0]]
@@ -105,7 +105,7 @@ def test_a_constant_column_is_shifted_only_and_a_row_of_zeros_stays() -> None:
 
 
 @pytest.mark.parametrize(("kernel", "norm"), [("gaussian", 2), ("laplacian", 1)])
-def test_products_of_features_have_the_exact_kernel_as_their_mean(kernel: str, norm: int) -> None:
+def test_products_of_features_have_the_exact_kernel_as_their_mean(kernel, norm):
     rng, n = np.random.default_rng(0), 100_000
     omega, offset = fm.frequencies(kernel, 3, n, rng)
     for gamma in (0.05, 0.3, 1.0):
@@ -118,7 +118,7 @@ def test_products_of_features_have_the_exact_kernel_as_their_mean(kernel: str, n
         assert abs(products.mean() - exact) < 4 * error
 
 
-def test_configurations_have_all_kernels_and_preprocessings_and_gamma_is_log_uniform() -> None:
+def test_configurations_have_all_kernels_and_preprocessings_and_gamma_is_log_uniform():
     drawn = fm.RandomFourier.draw(np.random.default_rng(0), 4000)
     kinds = [(c.kernel, c.how) for c in drawn]
     for kernel in ("gaussian", "laplacian"):
@@ -130,7 +130,7 @@ def test_configurations_have_all_kernels_and_preprocessings_and_gamma_is_log_uni
     assert len(fm.RandomFourier.draw(np.random.default_rng(0))) == 64
 
 
-def test_maps_of_a_kernel_share_their_frequencies_unless_each_is_to_have_its_own() -> None:
+def test_maps_of_a_kernel_share_their_frequencies_unless_each_is_to_have_its_own():
     x = np.random.default_rng(0).normal(size=(5, 3))
     same = [fm.RandomFourier("laplacian", 0.1), fm.RandomFourier("gaussian", 0.1)] * 2
     one, other, again, _ = fm.fourier_maps(same, x, 4, np.random.default_rng(1))
@@ -140,7 +140,7 @@ def test_maps_of_a_kernel_share_their_frequencies_unless_each_is_to_have_its_own
     assert not np.isclose(one(x), again(x)).any()
 
 
-def test_another_seed_puts_n_grams_into_other_bins_and_none_is_lost() -> None:
+def test_another_seed_puts_n_grams_into_other_bins_and_none_is_lost():
     grams = [f"word {i}" for i in range(64)]
     one, other = (ft.hashed(grams, 4096, seed, False) for seed in (0, 1))
     assert one.sum() == other.sum() == 64
@@ -160,7 +160,7 @@ def logistic_optimum(X: np.ndarray, y: np.ndarray, lam: float) -> tuple[np.ndarr
     return v[:-1], v[-1]
 
 
-def test_logistic_regression_is_the_optimum_of_two_classes_by_newtons_method() -> None:
+def test_logistic_regression_is_the_optimum_of_two_classes_by_newtons_method():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(60, 4))
     y = (X @ [1.0, -2.0, 0.0, 1.0] + rng.normal(size=60) > 0.3).astype(int)
@@ -175,7 +175,7 @@ def test_logistic_regression_is_the_optimum_of_two_classes_by_newtons_method() -
     assert b.tolist() == [0, 0]
 
 
-def test_the_logistic_loss_of_three_classes_has_no_slope_at_the_fit() -> None:
+def test_the_logistic_loss_of_three_classes_has_no_slope_at_the_fit():
     rng = np.random.default_rng(1)
     X, y, linear = rng.normal(size=(50, 3)), rng.integers(3, size=50), Linear("logistic", 0.2)
     w, b = linear.fit(X, y, 3)
@@ -191,7 +191,7 @@ def test_the_logistic_loss_of_three_classes_has_no_slope_at_the_fit() -> None:
         assert abs(slope) < 2e-3
 
 
-def test_losses_are_squared_distances_or_cross_entropies() -> None:
+def test_losses_are_squared_distances_or_cross_entropies():
     outputs, y = np.array([[0.5, -1.0, 2.0], [0.0, 0.0, 0.0]]), np.array([2, 0])
     assert Linear().losses(outputs, y).tolist() == [1.5**2 + 0 + 1, 3]
     total = math.exp(0.5) + math.exp(-1) + math.exp(2)
@@ -201,7 +201,7 @@ def test_losses_are_squared_distances_or_cross_entropies() -> None:
 
 
 @pytest.mark.parametrize("rows", [40, 4])
-def test_the_torch_solver_agrees_with_scikit_learns(rows: int) -> None:
+def test_the_torch_solver_agrees_with_scikit_learns(rows):
     rng = np.random.default_rng(rows)
     X, Y = rng.normal(size=(rows, 6)) + 3, rng.normal(size=(rows, 2)) - 1
     for intercept in (True, False):
@@ -212,7 +212,7 @@ def test_the_torch_solver_agrees_with_scikit_learns(rows: int) -> None:
 
 
 @pytest.mark.parametrize("scale", [1e4, 1e9], ids=["Cholesky", "singular values"])
-def test_the_torch_solver_solves_float32_features_of_which_half_are_copies(scale: float) -> None:
+def test_the_torch_solver_solves_float32_features_of_which_half_are_copies(scale):
     half = torch.randn(500, 20, generator=torch.Generator().manual_seed(0)) * scale
     X, Y = torch.cat([half, half], 1), np.random.default_rng(0).normal(size=(500, 3))
     w, b = ridge_torch(X, Y)
@@ -225,7 +225,7 @@ def test_the_torch_solver_solves_float32_features_of_which_half_are_copies(scale
     np.testing.assert_allclose(b.double().numpy(), b0, atol=1e-6)
 
 
-def test_a_search_on_tensors_scores_and_picks_as_on_arrays() -> None:
+def test_a_search_on_tensors_scores_and_picks_as_on_arrays():
     data, rng = digits_task(0)
     chosen, places = fm.RandomFourier.draw(rng, 8), rng.integers(8, size=(3, 600))
     histories = []
@@ -238,7 +238,7 @@ def test_a_search_on_tensors_scores_and_picks_as_on_arrays() -> None:
     assert histories[0].pick == histories[1].pick
 
 
-def test_products_that_are_kept_for_the_validation_set_change_no_feature() -> None:
+def test_products_that_are_kept_for_the_validation_set_change_no_feature():
     data, rng = digits_task(0)
     chosen = fm.RandomFourier.draw(rng, 16)
     plain = fm.fourier_maps(chosen, data.x, 20, np.random.default_rng(1))
@@ -249,7 +249,7 @@ def test_products_that_are_kept_for_the_validation_set_change_no_feature() -> No
 
 
 @pytest.mark.parametrize("rows", [40, 4])
-def test_ridge_solves_the_normal_equations_also_with_fewer_rows_than_features(rows: int) -> None:
+def test_ridge_solves_the_normal_equations_also_with_fewer_rows_than_features(rows):
     rng = np.random.default_rng(rows)
     X, Y = rng.normal(size=(rows, 6)) + 3, rng.normal(size=(rows, 2)) - 1
     w, b = ridge(X, Y, 0.5, True)
@@ -261,7 +261,7 @@ def test_ridge_solves_the_normal_equations_also_with_fewer_rows_than_features(ro
     assert b.tolist() == [0, 0]
 
 
-def test_ridge_of_sparse_features_is_that_of_the_same_numbers() -> None:
+def test_ridge_of_sparse_features_is_that_of_the_same_numbers():
     rng = np.random.default_rng(0)
     X, Y = rng.normal(size=(40, 6)) * (rng.random((40, 6)) < 0.4), rng.normal(size=(40, 2))
     for intercept in (True, False):
@@ -271,7 +271,7 @@ def test_ridge_of_sparse_features_is_that_of_the_same_numbers() -> None:
         np.testing.assert_allclose(b, b0, atol=1e-7)
 
 
-def test_outputs_that_are_no_numbers_are_never_right() -> None:
+def test_outputs_that_are_no_numbers_are_never_right():
     data = sel.Data(np.arange(4), np.array([0, 1, 0, 1]), np.arange(4), np.zeros(4, int), 2)
     table = np.array([[1.0], [2.0], [3.0], [4.0]])
     broken = sel.Data(data.x, data.y, data.x + 4, data.y_val, 2)
@@ -279,7 +279,7 @@ def test_outputs_that_are_no_numbers_are_never_right() -> None:
     assert sel.sweep([lambda at: rows[at]], broken, "error").tolist() == [1.0]
 
 
-def test_halving_keeps_the_first_half_of_the_sorted_living_maps() -> None:
+def test_halving_keeps_the_first_half_of_the_sorted_living_maps():
     rng = np.random.default_rng(0)
     for _ in range(300):
         k = int(rng.integers(1, 10))
@@ -293,7 +293,7 @@ def test_halving_keeps_the_first_half_of_the_sorted_living_maps() -> None:
         assert rules.halve(scores, alive).tolist() == [(i in kept) / len(kept) for i in range(k)]
 
 
-def test_exponentiated_gradient_is_the_normalised_product_and_no_baseline_changes_it() -> None:
+def test_exponentiated_gradient_is_the_normalised_product_and_no_baseline_changes_it():
     p, error = [0.5, 0.0, 0.3, 0.2], [0.9, 0.0, 0.2, 0.4]
     product = [q * math.exp(-3 * e) for q, e in zip(p, error, strict=True)]
     expected = pytest.approx([q / sum(product) for q in product], abs=1e-15)
@@ -302,7 +302,7 @@ def test_exponentiated_gradient_is_the_normalised_product_and_no_baseline_change
     assert rules.eg_step([0.5, 0.5], [2000.0, 1000.0], 5).tolist() == [0, 1]  # exp(-5000) is 0
 
 
-def test_a_sweep_is_each_maps_own_fit_and_so_is_sharing_with_all_examples_on_one_map() -> None:
+def test_a_sweep_is_each_maps_own_fit_and_so_is_sharing_with_all_examples_on_one_map():
     table, maps, data = drawn_tables(4, np.random.default_rng(3))
     Y, how = 2 * np.eye(3)[data.y] - 1, Linear(lam=0.7)
     loss, error = sel.sweep(maps, data, linear=how), sel.sweep(maps, data, "error", how)
@@ -315,7 +315,7 @@ def test_a_sweep_is_each_maps_own_fit_and_so_is_sharing_with_all_examples_on_one
         assert alone.scores[0][i] == pytest.approx(loss[i])
 
 
-def test_examples_are_drawn_afresh_and_the_eliminated_are_neither_fitted_nor_scored() -> None:
+def test_examples_are_drawn_afresh_and_the_eliminated_are_neither_fitted_nor_scored():
     _, maps, data = drawn_tables(7, np.random.default_rng(5))
     seen: list[tuple[int, list[int]]] = []
 
@@ -339,7 +339,7 @@ def test_examples_are_drawn_afresh_and_the_eliminated_are_neither_fitted_nor_sco
     assert len({str(fitted) for fitted in fits}) == 3
 
 
-def test_a_round_is_fitted_and_scored_through_its_own_maps_which_may_have_more_features() -> None:
+def test_a_round_is_fitted_and_scored_through_its_own_maps_which_may_have_more_features():
     table, _, data = drawn_tables(4, np.random.default_rng(8))
     draws = np.random.default_rng(9).integers(4, size=(2, 20))
     widths = (1, 3)
@@ -356,13 +356,13 @@ def test_a_round_is_fitted_and_scored_through_its_own_maps_which_may_have_more_f
         assert history.survivors[t] == sorted(alive)
 
 
-def test_growing_widths_end_at_all_features_and_grow_by_their_factor() -> None:
+def test_growing_widths_end_at_all_features_and_grow_by_their_factor():
     assert rules.growing_widths(96, 4, 2) == [12, 24, 48, 96]
     assert rules.growing_widths(10, 3, 1) == [10, 10, 10]
     assert rules.growing_widths(5, 4, 2**0.5) == [2, 3, 4, 5]
 
 
-def test_split_scores_are_means_over_each_maps_own_validation_examples() -> None:
+def test_split_scores_are_means_over_each_maps_own_validation_examples():
     _, maps, data = drawn_tables(4, np.random.default_rng(2))
     w, b = sel.shared_fit(maps, data, [0, 1, 2, 3] * 5)
     places = np.array([0, 0, 1, 3, 3, 3, 0, 1, 0, 0, 0, 3])  # nobody has map 2
@@ -376,7 +376,7 @@ def test_split_scores_are_means_over_each_maps_own_validation_examples() -> None
             assert found[i] == pytest.approx(whole / (own.sum() if score == "loss" else 1))
 
 
-def test_halving_by_a_split_validation_set_sees_each_example_once_a_round() -> None:
+def test_halving_by_a_split_validation_set_sees_each_example_once_a_round():
     _, maps, data = drawn_tables(5, np.random.default_rng(5))
     seen: list[int] = []
 
@@ -388,7 +388,7 @@ def test_halving_by_a_split_validation_set_sees_each_example_once_a_round() -> N
     assert [len(left) for left in history.survivors] == [3, 2, 1]
 
 
-def test_soft_sharing_is_five_exponentiated_gradient_steps_on_the_maps_errors() -> None:
+def test_soft_sharing_is_five_exponentiated_gradient_steps_on_the_maps_errors():
     _, maps, data = drawn_tables(4, np.random.default_rng(4))
     history, rng, p = fs.share_softly(maps, data, np.random.default_rng(7)), None, np.full(4, 0.25)
     rng = np.random.default_rng(7)
@@ -404,7 +404,7 @@ def test_soft_sharing_is_five_exponentiated_gradient_steps_on_the_maps_errors() 
     assert history.survivors == [[0, 1, 2, 3]] * 5
 
 
-def test_the_split_estimate_of_an_error_has_the_error_as_its_mean() -> None:
+def test_the_split_estimate_of_an_error_has_the_error_as_its_mean():
     _, maps, data = drawn_tables(3, np.random.default_rng(4))
     found, whole = [], []
     for seed in range(400):
@@ -425,7 +425,7 @@ def digits_task(seed: int) -> tuple[sel.Data, np.random.Generator]:
     return sel.Data(x[train] / 16, y[train], x[val] / 16, y[val], 10), rng
 
 
-def test_without_shared_frequencies_one_fit_for_64_maps_of_digits_suits_none_of_them() -> None:
+def test_without_shared_frequencies_one_fit_for_64_maps_of_digits_suits_none_of_them():
     for seed in range(4):
         data, rng = digits_task(seed)
         chosen, assignment = fm.RandomFourier.draw(rng), rng.integers(64, size=600)
@@ -438,7 +438,7 @@ def test_without_shared_frequencies_one_fit_for_64_maps_of_digits_suits_none_of_
 
 
 @pytest.mark.nightly  # `test_six_shared_fits_...` is its short form: 3 seeds, 100 features
-def test_on_digits_the_pick_of_six_fits_is_within_2_points_of_the_sweep_and_high_in_rank() -> None:
+def test_on_digits_the_pick_of_six_fits_is_within_2_points_of_the_sweep_and_high_in_rank():
     from fedlab_edu.papers.features import FOURIER
 
     lost, ranks = [], []
@@ -459,7 +459,7 @@ Swept = list[tuple[sel.Data, list[Any], np.ndarray]]
 
 
 @pytest.fixture(scope="module")
-def swept() -> Swept:
+def swept():
     """Three problems of digits, 64 maps for each, and the error of each map's own fit."""
     problems = []
     for seed in range(3):
@@ -470,9 +470,7 @@ def swept() -> Swept:
 
 
 @pytest.mark.parametrize("score", ["loss", "error"])
-def test_six_shared_fits_find_a_map_of_digits_almost_as_good_as_the_best_of_64(
-    score: str, swept: Swept
-) -> None:
+def test_six_shared_fits_find_a_map_of_digits_almost_as_good_as_the_best_of_64(score, swept):
     lost, ranks = [], []
     for seed, (data, maps, error) in enumerate(swept):
         history = fs.share(maps, data, np.random.default_rng(seed), score)
@@ -533,14 +531,14 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("says", REFUSED)
-def test_what_cannot_be_meant_is_refused_with_its_name(says: str) -> None:
+def test_what_cannot_be_meant_is_refused_with_its_name(says):
     with pytest.raises(ValueError, match=re.escape(says)):
         REFUSED[says]()
 
 
 @pytest.mark.parametrize("loss", ["squares", "logistic"])
 @pytest.mark.parametrize("kind", [np.array, sparse.csr_matrix])
-def test_features_that_are_not_finite_are_refused_by_name(loss: Any, kind: Any) -> None:
+def test_features_that_are_not_finite_are_refused_by_name(loss, kind):
     for x in (math.nan, math.inf):
         with pytest.raises(ValueError, match=r"^X is 'not finite'; allowed: finite numbers$"):
             Linear(loss).fit(kind([[x, 0.0], [1.0, 0.0]]), np.array([0, 1]), 2)

@@ -47,7 +47,7 @@ def held(fed: Federation) -> list[list[tuple[list[float], float]]]:
 EXPECTED = [[(X[r], Y[r]) for r in own] for own in ROWS]
 
 
-def test_columns_whose_labels_stand_in_another_order_are_refused() -> None:
+def test_columns_whose_labels_stand_in_another_order_are_refused():
     x, y = pd.DataFrame(X), pd.Series(Y)
     shuffled = y.sample(frac=1, random_state=1)
     assert shuffled.index.tolist() != y.index.tolist()
@@ -59,7 +59,7 @@ def test_columns_whose_labels_stand_in_another_order_are_refused() -> None:
     federate(x, shuffled.to_numpy(), rows=ROWS)
 
 
-def test_labels_of_a_table_s_rows_are_refused_where_they_are_no_row_numbers() -> None:
+def test_labels_of_a_table_s_rows_are_refused_where_they_are_no_row_numbers():
     x = pd.DataFrame(X)
     user = pd.Series([0, 1, 0, 1, 1])
     labels, numbers = (
@@ -85,12 +85,12 @@ def test_labels_of_a_table_s_rows_are_refused_where_they_are_no_row_numbers() ->
     ],
 )
 @pytest.mark.filterwarnings("ignore::UserWarning")
-def test_tensors_without_plain_numbers_are_refused_by_name(x: Any, kind: str) -> None:
+def test_tensors_without_plain_numbers_are_refused_by_name(x, kind):
     with pytest.raises(ValueError, match=rf"^x is '.*{kind}.*'; allowed: numbers of one shape"):
         federate(x(), [0, 1], [[0, 1]])
 
 
-def test_numbers_that_int64_does_not_hold_are_refused_in_tensors_as_in_arrays() -> None:
+def test_numbers_that_int64_does_not_hold_are_refused_in_tensors_as_in_arrays():
     for y in (np.array([0, 2**63], np.uint64), torch.tensor([0, 2**63], dtype=torch.uint64)):
         with pytest.raises(ValueError, match=r"^y is \[0, 9223372036854775808\]; allowed: class"):
             federate([[1.0], [2.0]], y, [[0, 1]])
@@ -122,9 +122,7 @@ def test_numbers_that_int64_does_not_hold_are_refused_in_tensors_as_in_arrays() 
     ],
     ids=["lists", "arrays", "tensors", "columns"],
 )
-def test_arrays_lists_and_columns_of_all_kinds_give_the_same_federation(
-    x: Any, y: Any, rows: Any
-) -> None:
+def test_arrays_lists_and_columns_of_all_kinds_give_the_same_federation(x, y, rows):
     fed = federate(x, y, rows, fractions=ALL)
     assert held(fed) == EXPECTED
     assert fed.classes == 3
@@ -145,7 +143,7 @@ def test_arrays_lists_and_columns_of_all_kinds_give_the_same_federation(
         (np.abs(np.array(X)).astype(np.uint8), torch.uint8),
     ],
 )
-def test_inputs_keep_their_precision_and_pythons_floats_get_pytorchs(x: Any, kind: Any) -> None:
+def test_inputs_keep_their_precision_and_pythons_floats_get_pytorchs(x, kind):
     assert federate(x, Y, ROWS).train.x.dtype == kind
 
 
@@ -161,13 +159,13 @@ def test_inputs_keep_their_precision_and_pythons_floats_get_pytorchs(x: Any, kin
     ],
     ids=["TensorDataset", "pairs", "pairs of a tensor", "pairs of an array", "Subset", "in order"],
 )
-def test_data_sets_of_pairs_are_federated_without_y(data: Dataset[Any]) -> None:
+def test_data_sets_of_pairs_are_federated_without_y(data):
     fed = federate(data, rows=ROWS, fractions=ALL)
     assert held(fed) == EXPECTED
     assert fed.train.x.dtype == torch.float32
 
 
-def test_strings_become_numbers_of_classes_in_alphabetical_order_whose_names_are_kept() -> None:
+def test_strings_become_numbers_of_classes_in_alphabetical_order_whose_names_are_kept():
     words = ["dog", "ant", "cat", "cat", "ant"]
     for y in (words, np.array(words), pd.Series(words), pd.Series(words, dtype="category"),
               pd.array(words, dtype="string")):  # fmt: skip
@@ -178,7 +176,7 @@ def test_strings_become_numbers_of_classes_in_alphabetical_order_whose_names_are
     assert federate(Pairs(X, words), rows=ROWS).to("cpu").labels == ("ant", "cat", "dog")
 
 
-def test_floats_are_targets_of_a_regression_in_the_precision_of_the_inputs() -> None:
+def test_floats_are_targets_of_a_regression_in_the_precision_of_the_inputs():
     y = [0.5, -1.0, 2.25, 3.0, 4.0]
     for given_y in (y, np.array(y), torch.tensor(y, dtype=torch.float64)):
         fed = federate(X, given_y, ROWS, fractions=ALL)
@@ -191,23 +189,23 @@ def test_floats_are_targets_of_a_regression_in_the_precision_of_the_inputs() -> 
     assert column.train.y.shape == (5, 1)  # as networks with one output have them
 
 
-def test_whole_numbers_are_targets_of_a_regression_where_there_are_no_classes() -> None:
+def test_whole_numbers_are_targets_of_a_regression_where_there_are_no_classes():
     fed = federate(X, [-7, 100, 3, 2, 5], ROWS, classes=0, fractions=ALL)
     assert fed.train.y.tolist() == [-7.0, 100.0, 3.0, 2.0, 5.0]
     assert fed.train.y.dtype == torch.float32
 
 
-def test_clients_may_share_examples() -> None:
+def test_clients_may_share_examples():
     fed = federate(X, Y, [[0, 1], [1, 2], [0, 1]], fractions=ALL)
     assert [own.tolist() for own in fed.train.rows] == [[0, 1], [1, 2], [0, 1]]
 
 
-def test_true_and_false_are_the_classes_1_and_0() -> None:
+def test_true_and_false_are_the_classes_1_and_0():
     fed = federate(X, [True, False, True, True, False], ROWS)
     assert (fed.train.y.tolist(), fed.classes) == ([1, 0, 1, 1, 0], 2)
 
 
-def test_groups_and_skewed_labels_may_be_strings() -> None:
+def test_groups_and_skewed_labels_may_be_strings():
     names = ["w2", "w1", "w2", "w1", "w1"]
     assert [r.tolist() for r in by_group(pd.Series(names))] == [[1, 3, 4], [0, 2]]
     gen = torch.Generator().manual_seed(0)
@@ -275,7 +273,7 @@ IMAGES = np.zeros((5, 4, 4), dtype=np.uint8)
         ({"names": ["Ann"]}, r"clients in train, val, test, names is \[1, 2\]; allowed: one"),
     ],
 )
-def test_what_a_federation_cannot_be_made_of_is_named(changes: dict, message: str) -> None:
+def test_what_a_federation_cannot_be_made_of_is_named(changes, message):
     arguments = {"x": X, "y": Y, "rows": ROWS, "fractions": ALL, **changes}
     with pytest.raises(ValueError, match=message):
         federate(**arguments)
@@ -297,18 +295,18 @@ class Stream(IterableDataset[Any]):
     ],
     ids=["stream", "no pairs", "no targets", "several shapes", "images"],
 )
-def test_data_sets_of_other_kinds_are_refused_by_name(data: Any, message: str) -> None:
+def test_data_sets_of_other_kinds_are_refused_by_name(data, message):
     with pytest.raises(ValueError, match=message):
         federate(data, rows=[[0, 1]])
 
 
-def test_a_data_set_has_its_own_targets() -> None:
+def test_a_data_set_has_its_own_targets():
     with pytest.raises(ValueError, match=r"y is \[\[0, 2\], .*; allowed: None, as x is a Dataset"):
         federate(Pairs(X, Y), ROWS)
 
 
 @pytest.mark.parametrize("value", ["10", 2.0, 0.5, True, None])
-def test_partitions_take_whole_numbers_of_clients_only(value: Any) -> None:
+def test_partitions_take_whole_numbers_of_clients_only(value):
     gen = torch.Generator()
     with pytest.raises(ValueError, match=r"clients is .*; allowed: from 1 to 9, the examples"):
         iid(9, value, gen)
@@ -323,7 +321,7 @@ def test_partitions_take_whole_numbers_of_clients_only(value: Any) -> None:
     with pytest.raises(ValueError, match=r"clients is .*; allowed: a multiple of 14 writers"):
         digits(clients=value)
     with pytest.raises(ValueError, match=r"gen is 'int'; allowed: a Generator"):
-        iid(9, 2, 0)  # type: ignore[arg-type]
+        iid(9, 2, 0)
 
 
 @pytest.mark.parametrize(
@@ -342,7 +340,7 @@ def test_partitions_take_whole_numbers_of_clients_only(value: Any) -> None:
         ),
     ],
 )
-def test_a_federation_made_by_hand_is_checked_too(changes: dict, message: str) -> None:
+def test_a_federation_made_by_hand_is_checked_too(changes, message):
     x, y, rows = torch.zeros(2, 1), torch.tensor([0, 1]), tuple(torch.tensor([[0], [1]]))
     part = Clients(**{"x": x, "y": y, "rows": rows, **changes})
     with pytest.raises(ValueError, match=message):
@@ -462,9 +460,7 @@ def _drawn(draw: Any, kinds: dict, plain: Any) -> Drawn:
 
 @given(st.data(), st.integers(1, 6), st.booleans(), st.sampled_from(["", "", "x", "y", "rows"]))
 @fuzz(25, 10_000)
-def test_any_input_is_the_federation_of_its_plain_lists_or_refused_by_name(
-    data: Any, M: int, as_data: bool, fault: str
-) -> None:
+def test_any_input_is_the_federation_of_its_plain_lists_or_refused_by_name(data, M, as_data, fault):
     x = data.draw(inputs(M, fault == "x"))
     y, rows = data.draw(targets(M, fault == "y")), data.draw(owners(M, fault == "rows"))
     whole = [len(one.given) == M for one in (x, y) if hasattr(one.given, "__len__")]

@@ -3,7 +3,6 @@
 from dataclasses import replace
 from itertools import pairwise
 from math import inf, isinf, nan
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -75,12 +74,12 @@ scores_of = st.lists(
 
 
 @pytest.fixture(scope="module")
-def fed() -> Federation:
+def fed():
     return digits(clients=14).to("cpu", F64)
 
 
 @pytest.mark.parametrize("name", RANKINGS)
-def test_top_and_bottom_are_those_of_the_vectors(name: str) -> None:
+def test_top_and_bottom_are_those_of_the_vectors(name):
     seen, wanted = case("fedpop", name)
     scores = [nan if s is None else s for s in seen["scores"]]
     assert ranked(scores, seen["rho"]) == (wanted["top"], wanted["bottom"])
@@ -91,13 +90,13 @@ def test_top_and_bottom_are_those_of_the_vectors(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["eq5", "eq5-g0", "eq5-g1"])
-def test_the_discounted_score_is_that_of_the_vectors(name: str) -> None:
+def test_the_discounted_score_is_that_of_the_vectors(name):
     seen, wanted = case("fedpop", name)
     score = discounted_score(seen["trace"], seen["gamma"])
     assert score == pytest.approx(wanted["score"], rel=1e-12)
 
 
-def test_replacements_of_the_vectors_read_the_old_population() -> None:
+def test_replacements_of_the_vectors_read_the_old_population():
     seen, wanted = case("fedpop", "replace")
     pairs = [(bottom, top) for bottom, top in seen["pairs"]]
     for order in (pairs, pairs[::-1]):
@@ -105,15 +104,13 @@ def test_replacements_of_the_vectors_read_the_old_population() -> None:
         assert new == wanted["members"]
 
 
-def test_a_chain_of_replacements_reads_the_old_population() -> None:
+def test_a_chain_of_replacements_reads_the_old_population():
     assert inherit(["a", "b", "c"], [(1, 0), (2, 1)], lambda m, i: m + str(i)) == ["a", "a1", "b2"]
 
 
 @fuzz(100)
 @given(scores_of, st.floats(1, 12))
-def test_top_and_bottom_are_as_many_never_overlap_and_hold_the_best_and_the_worst(
-    scores: list[float], rho: float
-) -> None:
+def test_top_and_bottom_are_as_many_never_overlap_and_hold_the_best_and_the_worst(scores, rho):
     top, bottom = ranked(scores, rho)
     K, known = len(scores), [inf if np.isnan(s) else s for s in scores]
     exact = int(np.ceil(round(K / rho, 6)))
@@ -125,7 +122,7 @@ def test_top_and_bottom_are_as_many_never_overlap_and_hold_the_best_and_the_wors
     assert K == 1 or top[0] == int(np.argmin(known))
 
 
-def test_where_k_by_rho_is_whole_on_paper_its_rounding_adds_no_place() -> None:
+def test_where_k_by_rho_is_whole_on_paper_its_rounding_adds_no_place():
     assert 57 / 2.28 > 25  # 5700 / 228 is 25
     top, bottom = ranked([float(k) for k in range(57)], 2.28)
     assert (top, bottom) == ([*range(25)], [*range(32, 57)])
@@ -133,7 +130,7 @@ def test_where_k_by_rho_is_whole_on_paper_its_rounding_adds_no_place() -> None:
 
 @fuzz(100)
 @given(st.lists(st.integers(0, 9), min_size=1, max_size=30), st.integers(2, 6))
-def test_the_sets_as_printed_are_those_of_numpys_quantiles(scores: list[int], rho: int) -> None:
+def test_the_sets_as_printed_are_those_of_numpys_quantiles(scores, rho):
     v = np.array(scores, float)
     low, high = np.quantile(v, 1 / rho), np.quantile(v, (rho - 1) / rho)
     # a quantile is a score or at least 1/6 away from it, but for rounding
@@ -141,20 +138,20 @@ def test_the_sets_as_printed_are_those_of_numpys_quantiles(scores: list[int], rh
     assert ranked(v.tolist(), rho, "quantile") == tuple(each.tolist() for each in wanted)
 
 
-def test_thirty_per_cent_of_ten_are_three_and_a_third_are_four() -> None:
+def test_thirty_per_cent_of_ten_are_three_and_a_third_are_four():
     scores = [float(k) for k in range(10)]
     assert ranked(scores, 1 / 0.3) == ([0, 1, 2], [7, 8, 9])
     assert ranked(scores, 3) == ([0, 1, 2, 3], [6, 7, 8, 9])
 
 
-def test_as_printed_even_the_best_of_equal_members_is_replaced_by_rank_it_is_not() -> None:
+def test_as_printed_even_the_best_of_equal_members_is_replaced_by_rank_it_is_not():
     assert 0 in ranked([0.5] * 4, 3, "quantile")[1]
     assert 0 not in ranked([0.5] * 4, 3)[1]
 
 
 @fuzz(100)
 @given(st.lists(st.floats(0, 5), min_size=1, max_size=12), st.floats(0, 1))
-def test_the_discounted_score_is_a_mean_of_the_trace(trace: list[float], gamma: float) -> None:
+def test_the_discounted_score_is_a_mean_of_the_trace(trace, gamma):
     T = len(trace)
     total = weight = 0.0
     for r in range(1, T + 1):
@@ -163,7 +160,7 @@ def test_the_discounted_score_is_a_mean_of_the_trace(trace: list[float], gamma: 
     assert discounted_score(trace, gamma) == pytest.approx(total / weight, rel=1e-9, abs=1e-12)
 
 
-def test_an_unknown_loss_counts_as_infinite() -> None:
+def test_an_unknown_loss_counts_as_infinite():
     assert isinf(discounted_score([nan, 1.0], 0.9))
     assert discounted_score([nan, 1.0], 0) == 1.0
 
@@ -173,9 +170,7 @@ def test_an_unknown_loss_counts_as_infinite() -> None:
 @example([inf, 1.0, nan, inf], 3.0, 0)
 @example([nan, inf], 3.0, 0)
 @example([nan], 3.0, 0)
-def test_the_best_is_never_replaced_and_what_diverged_is_never_copied(
-    scores: list[float], rho: float, seed: int
-) -> None:
+def test_the_best_is_never_replaced_and_what_diverged_is_never_copied(scores, rho, seed):
     for u in (np.random.default_rng(seed).random(len(scores)), [1 - 2**-53] * len(scores)):
         check_heirs(scores, pair_parents(scores, rho, list(u)))
 
@@ -193,7 +188,7 @@ def check_heirs(scores: list[float], pairs: list[tuple[int, int]]) -> None:
         assert not pairs
 
 
-def test_each_of_the_top_is_copied_as_often() -> None:
+def test_each_of_the_top_is_copied_as_often():
     scores, counts = [3.0, 0.1, 2.0, 0.2, 1.0, 0.3], dict.fromkeys((1, 3), 0)
     for place in range(1000):
         (pair, _) = pair_parents(scores, 3, [place / 1000] * 6)
@@ -206,7 +201,7 @@ def rows(space: SearchSpace[Any], n: int, seed: int = 1) -> Any:
 
 
 @pytest.mark.parametrize("space", [FEDPOP.client, FEDPOP.server, *SPACES])
-def test_evolution_of_given_draws_is_evo_of_the_generator_that_gives_them(space: Any) -> None:
+def test_evolution_of_given_draws_is_evo_of_the_generator_that_gives_them(space):
     row = rows(space, 1)[0]
     u = torch.rand(3, len(space.distributions), generator=generator(4), dtype=F64)
     for p_re in (0.0, 0.5, 1.0):
@@ -224,7 +219,7 @@ def boxed(space: SearchSpace[Any], table: Any, corners: Any) -> Any:
     return space.kind(**{**{n: c.reshape(-1) for n, c in table.columns.items()}, **new})
 
 
-def test_rows_evolve_as_each_would_alone() -> None:
+def test_rows_evolve_as_each_would_alone():
     space, table = FEDPOP.client, rows(FEDPOP.client, 5)
     u = torch.rand(3, 5, 7, generator=generator(2), dtype=F64)
     whole = evolve(space, table, 0.1, 0.3, u)
@@ -232,7 +227,7 @@ def test_rows_evolve_as_each_would_alone() -> None:
         assert str(whole[i]) == str(evolve(space, table[i], 0.1, 0.3, u[:, i : i + 1])[0])
 
 
-def test_one_coin_redraws_all_values_or_none_one_coin_each_redraws_some() -> None:
+def test_one_coin_redraws_all_values_or_none_one_coin_each_redraws_some():
     space = SearchSpace({"lr": LogUniform(1e-3, 1), "dropout": Uniform(0, 0.5)})
     table = LocalHP(lr=[0.1, 0.1], dropout=[0.2, 0.2])
     u = torch.tensor([[[0.1, 0.9], [0.9, 0.1]], [[0.5, 0.5]] * 2, [[0.5, 0.5]] * 2], dtype=F64)
@@ -241,15 +236,13 @@ def test_one_coin_redraws_all_values_or_none_one_coin_each_redraws_some() -> Non
         ("vector", [drawn, [0.1, 0.2]]),
         ("each", [[drawn[0], 0.2], [0.1, drawn[1]]]),
     ):
-        new = evolve(space, table, 0.1, 0.5, u, coin)  # type: ignore[arg-type]
+        new = evolve(space, table, 0.1, 0.5, u, coin)
         assert torch.stack([new.lr, new.dropout], 1).numpy() == pytest.approx(np.array(wanted))
 
 
 @fuzz(40)
 @given(st.integers(0, 10**6), st.sampled_from([0.0, 0.1, 0.3, 1.0]))
-def test_a_box_is_what_perturbation_can_reach_in_the_scale_of_each_law(
-    seed: int, eps: float
-) -> None:
+def test_a_box_is_what_perturbation_can_reach_in_the_scale_of_each_law(seed, eps):
     distributions = {
         "lr": LogUniform(1e-4, 1),
         "momentum": Uniform(0, 1),
@@ -273,7 +266,7 @@ def test_a_box_is_what_perturbation_can_reach_in_the_scale_of_each_law(
                 assert s(v) == pytest.approx(min(max(wanted, s(law.low)), s(law.high)), abs=1e-9)
 
 
-def test_a_box_of_a_falling_law_has_its_ends_in_order() -> None:
+def test_a_box_of_a_falling_law_has_its_ends_in_order():
     space = SearchSpace({"decay": OneMinusLogUniform(1e-4, 1e-2)}, ServerHP)
     new = boxed(
         space, ServerHP(decay=[0.99, 0.9999]), box_corners(space, ServerHP(decay=0.999), 0.25)
@@ -305,7 +298,7 @@ def changed(old: FedPopL, new: FedPopL) -> list[int]:
     return [k for k in range(len(old.table)) if not same(old.table[k], new.table[k])]
 
 
-def test_fedpop_l_is_a_tuner_that_gives_the_kth_client_the_kth_vector() -> None:
+def test_fedpop_l_is_a_tuner_that_gives_the_kth_client_the_kth_vector():
     tuner = population()
     assert isinstance(tuner, Tuner)
     arm = tuner.ask(10, generator(0), who=torch.arange(4, 14))
@@ -315,7 +308,7 @@ def test_fedpop_l_is_a_tuner_that_gives_the_kth_client_the_kth_vector() -> None:
         tuner.ask(9, generator(0), who=torch.arange(9))
 
 
-def test_the_four_worst_of_ten_vectors_are_replaced_and_the_others_are_as_they_were() -> None:
+def test_the_four_worst_of_ten_vectors_are_replaced_and_the_others_are_as_they_were():
     tuner = population()
     after = tell(tuner, case("fedpop", "L-K10")[0]["scores"])
     assert set(changed(tuner, after)) == {0, 6, 7, 9}
@@ -323,7 +316,7 @@ def test_the_four_worst_of_ten_vectors_are_replaced_and_the_others_are_as_they_w
     assert after.best == 1
 
 
-def test_vectors_stay_in_the_box_however_long_they_evolve() -> None:
+def test_vectors_stay_in_the_box_however_long_they_evolve():
     tuner = population(how=Evolution(100, eps=0.1, p_re=0.5))
     box = box_corners(tuner.space, tuner.base, 0.1)
     gen = generator(8)
@@ -332,7 +325,7 @@ def test_vectors_stay_in_the_box_however_long_they_evolve() -> None:
         assert same(boxed(tuner.space, tuner.table, box), tuner.table)
 
 
-def test_one_exploit_of_the_vectors_is_that_of_a_plain_loop() -> None:
+def test_one_exploit_of_the_vectors_is_that_of_a_plain_loop():
     """Each law by its own scale, one vector after the other."""
     tuner = replace(population(6, Evolution(20, eps=0.2, p_re=0.3)), first=7)
     after = tell(tuner, [0.3, 0.9, 0.1, 0.8, 0.5, 0.2])  # two of six: top 2, 5; bottom 3, 1
@@ -364,7 +357,7 @@ def test_one_exploit_of_the_vectors_is_that_of_a_plain_loop() -> None:
             assert s(float(getattr(after.table[k], name))) == pytest.approx(x, abs=1e-9)
 
 
-def test_a_client_without_validation_examples_neither_copies_nor_is_copied() -> None:
+def test_a_client_without_validation_examples_neither_copies_nor_is_copied():
     tuner = population(5)
     after = tell(tuner, [0.0, 3.0, 2.0, 1.0, 0.5], size=[0, 4, 4, 4, 4])
     assert changed(tuner, after) == [1, 2]  # of four known ones the worst two, by 3/ceil(4/3)
@@ -374,7 +367,7 @@ def test_a_client_without_validation_examples_neither_copies_nor_is_copied() -> 
     assert nobody.best is None
 
 
-def test_diverged_vectors_are_all_replaced_and_never_copied() -> None:
+def test_diverged_vectors_are_all_replaced_and_never_copied():
     tuner = population(5)
     after = tell(tuner, [inf, 1.0, inf, inf, inf])
     assert changed(tuner, after) == [0, 2, 3, 4]
@@ -383,7 +376,7 @@ def test_diverged_vectors_are_all_replaced_and_never_copied() -> None:
     assert lost.best is None
 
 
-def test_every_five_rounds_vectors_are_judged_by_the_discounted_mean_of_five_scores() -> None:
+def test_every_five_rounds_vectors_are_judged_by_the_discounted_mean_of_five_scores():
     tuner = population(2, T_l=5)
     told = [[1.0, 0.0], [1.0, 0.0], [1.0, 0.0], [1.0, 0.0], [0.0, 3.0]]
     now = tuner
@@ -397,7 +390,7 @@ def test_every_five_rounds_vectors_are_judged_by_the_discounted_mean_of_five_sco
     assert changed(tuner, tell(replace(now, how=replace(HOW, gamma=0)), told[4])) == [1]
 
 
-def test_the_difference_judges_what_training_has_changed_not_the_client() -> None:
+def test_the_difference_judges_what_training_has_changed_not_the_client():
     before, after = [5.0, 1.0], [3.0, 0.9]  # a hard client that gained much, an easy one little
     for score, worse in (("after", 0), ("difference", 1)):
         tuner = population(2, score=score)
@@ -406,7 +399,7 @@ def test_the_difference_judges_what_training_has_changed_not_the_client() -> Non
     assert changed(tuner, tell(tuner, [1.0, 2.0], [inf, 1.0])) == [0]
 
 
-def test_after_the_local_phase_all_clients_train_with_the_best_vector() -> None:
+def test_after_the_local_phase_all_clients_train_with_the_best_vector():
     tuner = population(4, rounds=2, freeze_on="best")
     tuner = tell(tell(tuner, [2.0, 1.0, 3.0, 4.0]), [2.0, 3.0, 0.5, 4.0])
     assert tuner.ask(4, generator(0), who=torch.arange(4)).tolist() == [2] * 4
@@ -414,7 +407,7 @@ def test_after_the_local_phase_all_clients_train_with_the_best_vector() -> None:
     assert not changed(tuner, tell(tuner, [9.0, 1.0, 9.0, 9.0]))
 
 
-def test_nothing_is_replaced_in_the_last_round_or_after_it() -> None:
+def test_nothing_is_replaced_in_the_last_round_or_after_it():
     tuner = replace(population(4), first=19)
     after = tell(tuner, [1.0, 2.0, 3.0, 4.0])
     assert not changed(tuner, after)
@@ -433,13 +426,11 @@ def steps(search: FedPop, fed: Federation, clients: int = 4) -> list[FedPop]:
 
 
 @pytest.fixture(scope="module")
-def both(fed: Federation) -> list[FedPop]:
+def both(fed):
     return steps(begun(fed, 50), fed)
 
 
-def test_all_members_begin_with_the_same_weights_and_random_searchs_configurations(
-    fed: Federation,
-) -> None:
+def test_all_members_begin_with_the_same_weights_and_random_searchs_configurations(fed):
     search, other = begun(fed), random_search(MODEL, fed, SPACES, 40, 10, seed=2)
     assert all(torch.equal(run.w, search.runs[0].w) for run in search.runs)
     for mine, theirs in zip(search.runs, other.runs, strict=True):
@@ -449,8 +440,8 @@ def test_all_members_begin_with_the_same_weights_and_random_searchs_configuratio
 
 @pytest.mark.parametrize(("total", "cap", "members"), [(40, 10, 4), (29, 7, 4), (7, 7, 1)])
 def test_the_rounds_spent_are_those_announced_and_no_test_data_are_touched(
-    total: int, cap: int, members: int, fed: Federation
-) -> None:
+    total, cap, members, fed
+):
     watched = counting(fed)
     search = fedpop(MODEL, watched, SPACES, total, cap, seed=1)
     seen = steps(search, watched, 3)
@@ -461,13 +452,13 @@ def test_the_rounds_spent_are_those_announced_and_no_test_data_are_touched(
         seen[-1].step(MODEL, watched, 3)
 
 
-def test_members_copy_one_another_every_t_g_rounds_but_not_in_the_last(both: list[FedPop]) -> None:
+def test_members_copy_one_another_every_t_g_rounds_but_not_in_the_last(both):
     births = both[-1].births
     assert sorted({birth.round for birth in births}) == [0, 3, 6, 9]
     assert all(sum(b.round == r for b in births) == 2 for r in (3, 6, 9))  # 2 of 5
 
 
-def test_by_default_t_g_is_a_tenth_and_at_least_one(fed: Federation) -> None:
+def test_by_default_t_g_is_a_tenth_and_at_least_one(fed):
     assert fedpop(MODEL, fed, SPACES, 800, 200).T_g == 20
     assert fedpop(MODEL, fed, SPACES, 10, 5).T_g == 1
     assert fedpop(MODEL, fed, SPACES, 29, 29).T_g == 2  # rounded down
@@ -475,7 +466,7 @@ def test_by_default_t_g_is_a_tenth_and_at_least_one(fed: Federation) -> None:
     assert {birth.round for birth in last.births} == {0, 1, 2, 3, 4}
 
 
-def test_the_best_member_is_never_altered(both: list[FedPop], fed: Federation) -> None:
+def test_the_best_member_is_never_altered(both, fed):
     for before in both[:-1]:
         r = before.round + 1
         if r % 3 or r == 10:
@@ -501,9 +492,7 @@ def test_the_best_member_is_never_altered(both: list[FedPop], fed: Federation) -
             assert isinstance(run.tuner, Fixed)  # its vectors are drawn anew
 
 
-def test_members_that_never_copy_are_judged_over_as_many_rounds_as_those_that_do(
-    fed: Federation,
-) -> None:
+def test_members_that_never_copy_are_judged_over_as_many_rounds_as_those_that_do(fed):
     for options, window in (({}, 3), ({"T_g": 5}, 5)):
         search = fedpop(MODEL, fed, SPACES, 60, 30, G=False, **options)
         trace = [float(s) for s in np.random.default_rng(0).random(12)]
@@ -516,16 +505,14 @@ def test_members_that_never_copy_are_judged_over_as_many_rounds_as_those_that_do
         assert held.scores == pytest.approx(wanted)
 
 
-def test_all_members_move_to_another_device(
-    fed: Federation, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_all_members_move_to_another_device(fed, monkeypatch):
     monkeypatch.setattr(Run, "to", lambda self, device: replace(self, round=len(device)))
     search = begun(fed)
     moved = search.to("elsewhere")
     assert {run.round for run in moved.runs} == {len("elsewhere")}
 
 
-def test_neither_g_nor_l_is_each_configuration_alone(fed: Federation) -> None:
+def test_neither_g_nor_l_is_each_configuration_alone(fed):
     last = steps(begun(fed, 20, G=False, L=False), fed)[-1]
     for i, run in enumerate(begun(fed, 20).runs):
         alone = train(run, MODEL, fed, 10, 4)
@@ -534,9 +521,7 @@ def test_neither_g_nor_l_is_each_configuration_alone(fed: Federation) -> None:
         assert last.traces[i] == pytest.approx(wanted, rel=1e-10)
 
 
-def test_the_winner_has_the_lowest_discounted_loss_of_the_last_t_g_rounds(
-    both: list[FedPop],
-) -> None:
+def test_the_winner_has_the_lowest_discounted_loss_of_the_last_t_g_rounds(both):
     last = both[-1]
     wanted = []
     for i, trace in enumerate(last.traces):
@@ -550,9 +535,7 @@ def test_the_winner_has_the_lowest_discounted_loss_of_the_last_t_g_rounds(
 
 
 @pytest.mark.parametrize(("G", "L"), [(True, True), (True, False), (False, True), (False, False)])
-def test_the_configurations_tried_are_those_with_which_a_client_has_trained(
-    G: bool, L: bool, fed: Federation
-) -> None:
+def test_the_configurations_tried_are_those_with_which_a_client_has_trained(G, L, fed):
     used: set[tuple[Any, ...]] = set()
     seen = steps(begun(fed, G=G, L=L), fed)
     for before, after in pairwise(seen):
@@ -568,7 +551,7 @@ def test_the_configurations_tried_are_those_with_which_a_client_has_trained(
         assert seen[-1].tried == len(seen[-1].births)
 
 
-def test_the_vectors_of_a_copy_are_drawn_around_its_own_base(fed: Federation) -> None:
+def test_the_vectors_of_a_copy_are_drawn_around_its_own_base(fed):
     search = begun(fed)
     for _ in range(3):
         search = search.step(MODEL, fed, 4)
@@ -584,14 +567,14 @@ def test_the_vectors_of_a_copy_are_drawn_around_its_own_base(fed: Federation) ->
     assert (other.first, other.played) == (0, 3)
 
 
-def test_without_laws_of_the_server_copies_have_its_defaults(fed: Federation) -> None:
+def test_without_laws_of_the_server_copies_have_its_defaults(fed):
     spaces = Spaces(SPACES.client)
     last = steps(fedpop(MODEL, fed, spaces, 8, 4, T_g=2, seed=1), fed, 3)[-1]
     assert len(last.births) == 3
     assert same(last.births[2].b, ServerHP())
 
 
-def test_a_member_that_has_diverged_can_be_replaced_at_once(fed: Federation) -> None:
+def test_a_member_that_has_diverged_can_be_replaced_at_once(fed):
     search = begun(fed, 20, 10, L=False, on_nan="replace")
     runs = (search.runs[0], replace(search.runs[1], tuner=Fixed(LocalHP(lr=1e308, batch=8))))
     search = replace(search, runs=runs).step(MODEL, fed, 4)
@@ -609,8 +592,8 @@ def test_a_member_that_has_diverged_can_be_replaced_at_once(fed: Federation) -> 
     st.sampled_from([0.0, 0.1, 0.5]), st.sampled_from([0.0, 0.1, 1.0]), st.integers(1, 4),
 )  # fmt: skip
 def test_a_search_by_a_plain_loop_over_members_gives_the_same_numbers(
-    K: int, R: int, T_g: int, seed: int, gamma: float, rho: float, eps: float, p_re: float, B: int
-) -> None:
+    K, R, T_g, seed, gamma, rho, eps, p_re, B
+):
     """Algorithm 1 for G alone, with eq. (5), written out; members train one after the other."""
     fed = digits(clients=14).to("cpu", F64)
     search = fedpop(MODEL, fed, SPACES, K * R, R, T_g=T_g, L=False, seed=seed, gamma=gamma,
@@ -648,7 +631,7 @@ def test_a_search_by_a_plain_loop_over_members_gives_the_same_numbers(
         assert same(run.tuner.final, m["c"])
 
 
-def test_a_diverged_member_is_replaced_and_never_copied(fed: Federation) -> None:
+def test_a_diverged_member_is_replaced_and_never_copied(fed):
     search = begun(fed, 20, 10, L=False)
     runs = (search.runs[0], replace(search.runs[1], tuner=Fixed(LocalHP(lr=1e308, batch=8))))
     search = replace(search, runs=runs)
@@ -659,7 +642,7 @@ def test_a_diverged_member_is_replaced_and_never_copied(fed: Federation) -> None
     assert torch.equal(search.runs[0].w, search.runs[1].w)
 
 
-def test_when_all_have_diverged_nobody_copies(fed: Federation) -> None:
+def test_when_all_have_diverged_nobody_copies(fed):
     search = begun(fed, 20, 10, L=False)
     wild = Fixed(LocalHP(lr=1e308, batch=8))
     search = replace(search, runs=tuple(replace(run, tuner=wild) for run in search.runs))
@@ -669,14 +652,14 @@ def test_when_all_have_diverged_nobody_copies(fed: Federation) -> None:
     assert isinf(last.best_score)
 
 
-def test_the_servers_rate_of_a_copy_decays_from_the_start(fed: Federation) -> None:
+def test_the_servers_rate_of_a_copy_decays_from_the_start(fed):
     search = begun(fed)
     for _ in range(3):
         search = search.step(MODEL, fed, 4)
     assert {search.runs[b.member].round for b in search.births if b.round} == {0}
 
 
-def test_weighted_scores_are_those_of_all_validation_examples_together(fed: Federation) -> None:
+def test_weighted_scores_are_those_of_all_validation_examples_together(fed):
     search = begun(fed, weighted=True).step(MODEL, fed, 4)
     for run, trace in zip(search.runs, search.traces, strict=True):
         played = run.history[-1]
@@ -685,15 +668,13 @@ def test_weighted_scores_are_those_of_all_validation_examples_together(fed: Fede
         assert trace[-1] == pytest.approx(wanted)
 
 
-def test_one_member_trains_to_the_end_and_copies_nobody(fed: Federation) -> None:
+def test_one_member_trains_to_the_end_and_copies_nobody(fed):
     last = steps(begun(fed, 10), fed)[-1]
     assert (len(last.runs), last.used, last.best) == (1, 10, 0)
     assert [birth.round for birth in last.births] == [0]
 
 
-def test_with_successive_halving_the_worst_stop_and_the_rest_copy_one_another(
-    fed: Federation,
-) -> None:
+def test_with_successive_halving_the_worst_stop_and_the_rest_copy_one_another(fed):
     seen = steps(begun(fed, 60, 10, T_g=2, eliminations=2), fed, 3)
     last = seen[-1]
     assert last.used == last.total == 60
@@ -723,9 +704,7 @@ def test_with_successive_halving_the_worst_stop_and_the_rest_copy_one_another(
 
 
 @pytest.mark.parametrize("method", [FedAvg(), FedProx(), Scaffold()])
-def test_it_goes_with_other_methods_whose_clients_keep_what_the_parents_did(
-    method: Any, fed: Federation
-) -> None:
+def test_it_goes_with_other_methods_whose_clients_keep_what_the_parents_did(method, fed):
     spaces = SPACES if not isinstance(method, FedProx) else FEDPOP
     search = fedpop(MODEL, fed, spaces, 8, 4, T_g=2, method=method, seed=1)
     search = search.step(MODEL, fed, 3).step(MODEL, fed, 3)
@@ -740,7 +719,7 @@ def test_it_goes_with_other_methods_whose_clients_keep_what_the_parents_did(
     assert steps(search, fed, 3)[-1].done
 
 
-def test_each_vector_of_fedprox_pulls_its_own_client_by_its_own_mu(fed: Federation) -> None:
+def test_each_vector_of_fedprox_pulls_its_own_client_by_its_own_mu(fed):
     """Two steps of full-batch SGD, written out: the second is pulled back to the start."""
     whole = {"batch": Choice((128,)), "epochs": Choice((2,))}
     spaces = Spaces(SearchSpace({"mu": LogUniform(0.1, 8), **whole}))
@@ -768,9 +747,7 @@ def run_parts(w: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     return w[:640].view(64, 10), w[640:]
 
 
-def test_a_mu_that_holds_clients_back_dies_out_and_one_that_lets_them_go_is_copied(
-    fed: Federation,
-) -> None:
+def test_a_mu_that_holds_clients_back_dies_out_and_one_that_lets_them_go_is_copied(fed):
     spaces = Spaces(SearchSpace({"mu": LogUniform(1e-3, 1e3)}))
     search = fedpop(MODEL, fed, spaces, 60, 10, T_g=2, p_re=0.0, method=FedProx(), seed=3)
     begun = [float(birth.c.mu) for birth in search.births]
@@ -785,9 +762,7 @@ def test_a_mu_that_holds_clients_back_dies_out_and_one_that_lets_them_go_is_copi
     assert len(set(tuner.table.mu.tolist())) == len(tuner.table)
 
 
-def test_the_server_rate_of_scaffold_is_the_servers_lr_and_slow_ones_die_out(
-    fed: Federation,
-) -> None:
+def test_the_server_rate_of_scaffold_is_the_servers_lr_and_slow_ones_die_out(fed):
     """``x <- x + eta_g mean_i (y_i - x)``: twice the rate, twice the step, and the same c."""
     server = SearchSpace({"lr": LogUniform(1e-3, 1)}, ServerHP)
     spaces = Spaces(SearchSpace({}), server)
@@ -809,9 +784,7 @@ def test_the_server_rate_of_scaffold_is_the_servers_lr_and_slow_ones_die_out(
         assert same(run.b, birth.b)
 
 
-def test_as_printed_no_copy_ever_has_other_epochs_or_batches_than_its_parent(
-    fed: Federation,
-) -> None:
+def test_as_printed_no_copy_ever_has_other_epochs_or_batches_than_its_parent(fed):
     """round(4 * 0.1) is 0; by default both move."""
     changes = {}
     for as_printed in (True, False):
@@ -833,8 +806,8 @@ def begun_with(spaces: Spaces, fed: Federation) -> FedPop:
 
 
 def test_the_winner_is_kept_in_a_file_like_any_run_and_goes_on_with_its_vectors(
-    fed: Federation, both: list[FedPop], tmp_path: Path
-) -> None:
+    fed, both, tmp_path
+):
     winner = both[-1].winner
     save_run(winner, tmp_path / "winner")
     again = load_run(tmp_path / "winner")
@@ -845,8 +818,8 @@ def test_the_winner_is_kept_in_a_file_like_any_run_and_goes_on_with_its_vectors(
 
 
 def test_a_search_that_was_stopped_and_read_again_gives_the_same_numbers(
-    fed: Federation, tmp_path: Path, both: list[FedPop], monkeypatch: pytest.MonkeyPatch
-) -> None:
+    fed, tmp_path, both, monkeypatch
+):
     search, step = begun(fed, 50), FedPop.step
 
     def stopping(self: FedPop, *args: Any) -> FedPop:
@@ -865,7 +838,7 @@ def test_a_search_that_was_stopped_and_read_again_gives_the_same_numbers(
         assert torch.equal(one.w, other.w)
 
 
-def test_the_winner_can_go_on_when_the_search_is_over(fed: Federation, both: list[FedPop]) -> None:
+def test_the_winner_can_go_on_when_the_search_is_over(fed, both):
     winner = both[-1].winner
     on = train(winner, MODEL, fed, 2, 4)
     assert on.round == winner.round + 2
@@ -878,7 +851,7 @@ def unchecked(kind: Any, *values: Any, **options: Any) -> None:
     kind.__init__.__wrapped__(object.__new__(kind), *values, **options)
 
 
-def test_in_a_search_of_one_round_the_perturbation_is_full_before_it_and_none_after() -> None:
+def test_in_a_search_of_one_round_the_perturbation_is_full_before_it_and_none_after():
     assert (anneal(0.1, 0, 1), anneal(0.1, 1, 1)) == (0.1, 0.0)
 
 
@@ -907,12 +880,12 @@ def test_in_a_search_of_one_round_the_perturbation_is_full_before_it_and_none_af
         ),
     ],
 )
-def test_bad_input_is_refused(wrong: Any, message: str) -> None:
+def test_bad_input_is_refused(wrong, message):
     with pytest.raises(ValueError, match=message):
         wrong()
 
 
-def test_without_validation_data_there_is_nothing_to_judge_members_by(fed: Federation) -> None:
+def test_without_validation_data_there_is_nothing_to_judge_members_by(fed):
     nothing = Clients(fed.val.x, fed.val.y, (torch.arange(0),) * len(fed))
     with pytest.raises(ValueError, match="validation examples is 0; allowed: at least 1"):
         begun(replace(fed, val=nothing))
@@ -934,8 +907,6 @@ def test_without_validation_data_there_is_nothing_to_judge_members_by(fed: Feder
         ({"spaces": SPACES.client}, r"spaces is .*; allowed: Spaces\("),
     ],
 )
-def test_a_search_refuses_bad_input(
-    options: dict[str, Any], message: str, fed: Federation, unchecked: None
-) -> None:
+def test_a_search_refuses_bad_input(options, message, fed, unchecked):
     with pytest.raises(ValueError, match=message):
-        fedpop.__wrapped__(MODEL, fed, **{"spaces": SPACES, "total": 40, "cap": 10, **options})  # type: ignore[attr-defined]
+        fedpop.__wrapped__(MODEL, fed, **{"spaces": SPACES, "total": 40, "cap": 10, **options})

@@ -3,7 +3,6 @@
 import pickle
 from dataclasses import dataclass, replace
 from math import exp, inf, isnan, log, log1p, nan
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -58,7 +57,7 @@ TWO = LocalHP(lr=[0.5, 0.02], batch=16)
 
 
 @pytest.fixture(scope="module")
-def fed() -> Federation:
+def fed():
     """Three clients, so that with two candidates joint configurations come again."""
     whole = digits(clients=14).to("cpu", F64)
     parts = (part[[0, 1, 2]] for part in (whole.train, whole.val, whole.test))
@@ -82,7 +81,7 @@ def near(wanted: Any) -> Any:
 
 
 @pytest.mark.parametrize("name", ROUNDS)
-def test_a_round_of_the_vectors_gives_loss_credit_and_both_updates(name: str) -> None:
+def test_a_round_of_the_vectors_gives_loss_credit_and_both_updates(name):
     seen, wanted, drawn, q = told(name)
     assert q.numpy() == near(wanted["q"])
     loss, d = credit(drawn, q, seen["y"], seen["kind"])
@@ -97,7 +96,7 @@ def test_a_round_of_the_vectors_gives_loss_credit_and_both_updates(name: str) ->
 
 
 @pytest.mark.parametrize("name", ROUNDS)
-def test_over_all_draws_of_the_vectors_both_directions_are_those_expected(name: str) -> None:
+def test_over_all_draws_of_the_vectors_both_directions_are_those_expected(name):
     seen, wanted, _, q = told(name)
     means = expected(seen["logits"], seen["outputs"], q, seen["y"], seen["kind"])
     assert means.loss == near(wanted["E_loss"])
@@ -106,9 +105,7 @@ def test_over_all_draws_of_the_vectors_both_directions_are_those_expected(name: 
 
 
 @pytest.mark.parametrize("name", ["concrete", "concrete-hot"])
-def test_relaxed_draws_and_their_jacobians_are_those_of_the_vectors_and_of_autograd(
-    name: str,
-) -> None:
+def test_relaxed_draws_and_their_jacobians_are_those_of_the_vectors_and_of_autograd(name):
     seen, wanted = case("fedtune", name)
     pi, gumbel, temperature = real(seen["pi"]), real(seen["gumbel"]), seen["lam"]
     Z, J = concrete(pi, gumbel, temperature), concrete_jacobian(pi, gumbel, temperature)
@@ -124,7 +121,7 @@ def test_relaxed_draws_and_their_jacobians_are_those_of_the_vectors_and_of_autog
     torch.testing.assert_close(J, by_autograd, rtol=1e-6, atol=1e-9)
 
 
-def test_cold_relaxed_draws_are_draws_from_pi() -> None:
+def test_cold_relaxed_draws_are_draws_from_pi():
     pi, gen, counts = real([0.2, 0.5, 0.3]), generator(0), torch.zeros(3)
     for _ in range(2000):
         gumbel = -(-torch.rand(3, generator=gen, dtype=F64).log()).log()
@@ -157,9 +154,7 @@ def drawn_outputs(model: Model, *shape: int) -> Tensor:
     ("model", "shape"), [(mlp(12, 8, 4), (12,)), (lenet5(28, 1, 4), (1, 28, 28))]
 )
 @pytest.mark.parametrize("loss", ["cross_entropy", "half_squared", "linear"])
-def test_the_closed_form_is_autograds_and_finite_differences_of_the_dummy_ones(
-    model: Model, shape: tuple[int, ...], loss: Any
-) -> None:
+def test_the_closed_form_is_autograds_and_finite_differences_of_the_dummy_ones(model, shape, loss):
     outputs, q = drawn_outputs(model, *shape), real([0.5, 0.2, 0.3])
     y: Tensor = torch.arange(20) % 4
     if loss != "cross_entropy":
@@ -177,7 +172,7 @@ def test_the_closed_form_is_autograds_and_finite_differences_of_the_dummy_ones(
 
 
 @pytest.mark.parametrize("loss", ["cross_entropy", "half_squared", "linear"])
-def test_a_loss_that_is_a_function_gives_what_its_name_gives(loss: Any) -> None:
+def test_a_loss_that_is_a_function_gives_what_its_name_gives(loss):
     outputs, q = drawn_outputs(mlp(12, 8, 4), 12), real([0.5, 0.2, 0.3])
     y: Tensor = torch.arange(20) % 4
     functions = {
@@ -192,7 +187,7 @@ def test_a_loss_that_is_a_function_gives_what_its_name_gives(loss: Any) -> None:
     torch.testing.assert_close(named[1], own[1], rtol=1e-10, atol=1e-12)
 
 
-def test_leaving_a_client_out_costs_what_the_loss_without_its_outputs_says() -> None:
+def test_leaving_a_client_out_costs_what_the_loss_without_its_outputs_says():
     outputs, q = drawn_outputs(mlp(12, 8, 4), 12), torch.tensor([0.5, 0.3, 0.2], dtype=F64)
     y = torch.arange(20) % 4
     d = leave_one_out(outputs, q, y, "cross_entropy")
@@ -209,7 +204,7 @@ def test_leaving_a_client_out_costs_what_the_loss_without_its_outputs_says() -> 
     assert leave_one_out(outputs, q, y, "cross_entropy").isinf().tolist() == [False, True, False]
 
 
-def test_the_credit_prefers_the_worse_of_two_models_and_leads_there() -> None:
+def test_the_credit_prefers_the_worse_of_two_models_and_leads_there():
     """y = 1, outputs 0.5 and 1: losses 1/8 and 0, but (F - y) F is -1/4 and 0."""
     outputs, y = real([[[[0.5]], [[1.0]]]]), real([[1.0]])
     losses, ds = zip(*(credit(outputs[:, h], [1], y, "half_squared") for h in (0, 1)), strict=True)
@@ -227,7 +222,7 @@ def test_the_credit_prefers_the_worse_of_two_models_and_leads_there() -> None:
     assert ends == [0, 1]  # the worse, the better
 
 
-def test_a_confident_model_has_less_credit_than_one_that_hesitates() -> None:
+def test_a_confident_model_has_less_credit_than_one_that_hesitates():
     """Margins 5 and 1.28 between two classes: z / (1 + e^z) of the loss ln(1 + e^-z)."""
     losses, credits = [], []
     for z in (5.0, 1.28):
@@ -241,9 +236,7 @@ def test_a_confident_model_has_less_credit_than_one_that_hesitates() -> None:
 
 
 @pytest.mark.parametrize("loss", ["cross_entropy", "half_squared", "linear"])
-def test_the_exact_direction_is_the_gradient_and_the_papers_is_it_for_linear_losses_alone(
-    loss: Any,
-) -> None:
+def test_the_exact_direction_is_the_gradient_and_the_papers_is_it_for_linear_losses_alone(loss):
     gen = generator(4)
     outputs = torch.randn(3, 2, 5, 4, generator=gen, dtype=F64)  # 3 clients, 2 rows, 5 points
     a, q = torch.randn(3, 2, generator=gen, dtype=F64), real([0.2, 0.3, 0.5])
@@ -269,7 +262,7 @@ def test_the_exact_direction_is_the_gradient_and_the_papers_is_it_for_linear_los
     assert (apart < 1e-12) == (loss == "linear")
 
 
-def test_the_raw_step_is_that_of_autograd_may_leave_the_simplex_and_is_projected() -> None:
+def test_the_raw_step_is_that_of_autograd_may_leave_the_simplex_and_is_projected():
     pi = real([[0.2, 0.5, 0.3], [0.1, 0.1, 0.8]]).requires_grad_()
     z, d, lr = [1, 0], real([0.4, -0.9]), 0.5
     logs = sum((pi[i, k] / pi[i].sum()).log() * d[i] for i, k in enumerate(z))
@@ -348,7 +341,7 @@ PLAIN = {
     ],
     ids=str,
 )
-def test_a_search_gives_the_numbers_of_algorithm_1_as_a_plain_loop(how, fed: Federation) -> None:
+def test_a_search_gives_the_numbers_of_algorithm_1_as_a_plain_loop(how, fed):
     how = {"lr": 2.0, "room": 99, "method": FedAvg(), **PLAIN, **how}
     search = compared(fed, TWO, 8, 3, **how)
     assert (search.pi - 0.5).abs().max() > 0.02  # it has moved
@@ -398,9 +391,7 @@ def compared(
     return search
 
 
-def test_with_one_configuration_it_is_federated_averaging_and_nothing_else_moves(
-    fed: Federation,
-) -> None:
+def test_with_one_configuration_it_is_federated_averaging_and_nothing_else_moves(fed):
     c = LocalHP(lr=0.3, batch=16)
     plain = train(start(MODEL, fed, c, seed=5), MODEL, fed, 4, clients=3)
     for how in ({}, {"param": "raw"}, {"credit": "reinforce"}, {"credit_baseline": "running_mean"}):
@@ -412,7 +403,7 @@ def test_with_one_configuration_it_is_federated_averaging_and_nothing_else_moves
         torch.testing.assert_close(w, plain.w, rtol=0, atol=1e-12)
 
 
-def test_the_buffer_is_never_above_its_cap_and_one_model_is_enough(fed: Federation) -> None:
+def test_the_buffer_is_never_above_its_cap_and_one_model_is_enough(fed):
     one = MODEL.d * 8
     for cap, most in ((one, 1), (3 * one - 1, 2)):
         search, sizes = fedtune(MODEL, fed, TWO, 6, cap=cap), []
@@ -433,7 +424,7 @@ def same(one: FedTune, other: FedTune) -> None:
 
 
 @pytest.mark.parametrize("how", [{}, {"credit": "reinforce", "buffer": "shared", "param": "raw"}])
-def test_a_search_that_was_pickled_half_way_ends_as_one_that_was_not(how, fed: Federation) -> None:
+def test_a_search_that_was_pickled_half_way_ends_as_one_that_was_not(how, fed):
     search = fedtune(MODEL, fed, TWO, 6, seed=1, **how)
     whole = tune(search, MODEL, fed)
     for _ in range(3):
@@ -443,9 +434,7 @@ def test_a_search_that_was_pickled_half_way_ends_as_one_that_was_not(how, fed: F
     assert other.history != whole.history
 
 
-def test_a_search_that_was_stopped_goes_on_from_its_file(
-    fed: Federation, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_search_that_was_stopped_goes_on_from_its_file(fed, tmp_path, monkeypatch):
     begun = fedtune(MODEL, fed, TWO, 6, cap=2 * MODEL.d * 8)
     whole = tune(begun, MODEL, fed)
     played, step = [], FedTune.step
@@ -467,7 +456,7 @@ def test_a_search_that_was_stopped_goes_on_from_its_file(
         tune(replace(begun, lr=9.0), MODEL, fed, path=tmp_path / "search")
 
 
-def test_the_rounds_spent_are_those_announced_and_no_test_data_are_touched(fed: Federation) -> None:
+def test_the_rounds_spent_are_those_announced_and_no_test_data_are_touched(fed):
     watched = counting(fed)
     search = fedtune(MODEL, watched, TWO, 3)
     assert isnan(search.best_score)
@@ -481,9 +470,7 @@ def test_the_rounds_spent_are_those_announced_and_no_test_data_are_touched(fed: 
         search.step(MODEL, watched)
 
 
-def test_the_final_run_trains_from_the_first_model_with_each_clients_likeliest_row(
-    fed: Federation,
-) -> None:
+def test_the_final_run_trains_from_the_first_model_with_each_clients_likeliest_row(fed):
     search = tune(fedtune(MODEL, fed, TWO, 3, seed=7), MODEL, fed)
     search = replace(search, logits=real([[0.0, 1.0], [2.0, 2.0], [-1.0, -3.0]]))
     assert search.final.tolist() == [1, 0, 0]  # of equal ones the first
@@ -496,7 +483,7 @@ def test_the_final_run_trains_from_the_first_model_with_each_clients_likeliest_r
     assert rates.tolist() == [0.02, 0.5, 0.5]
 
 
-def test_distributions_begin_uniform_and_entropy_is_that_of_the_definition(fed: Federation) -> None:
+def test_distributions_begin_uniform_and_entropy_is_that_of_the_definition(fed):
     table = FEDTUNE.client.grid()
     search = fedtune(MODEL, fed, table, 3)
     assert search.pi.numpy() == pytest.approx(np.full((3, 30), 1 / 30))
@@ -506,7 +493,7 @@ def test_distributions_begin_uniform_and_entropy_is_that_of_the_definition(fed: 
     assert moved.entropy.tolist() == pytest.approx([quarter, 0.0, log(2)])
 
 
-def test_rows_that_one_client_draws_follow_its_distribution(fed: Federation) -> None:
+def test_rows_that_one_client_draws_follow_its_distribution(fed):
     table = LocalHP(lr=[0.0, 0.0, 0.0], batch=512)
     search = fedtune(MODEL, fed, table, 120, lr=0.0)
     pi = real([[0.2, 0.5, 0.3], [0.6, 0.1, 0.3], [0.0, 0.0, 1.0]])
@@ -526,7 +513,7 @@ BAD = [inf, -inf, nan, 1e200]
 
 @pytest.mark.parametrize("bad", BAD)
 @pytest.mark.parametrize("loss", ["cross_entropy", "half_squared"])
-def test_a_client_that_has_diverged_is_left_out_of_the_ensemble(bad: float, loss: Any) -> None:
+def test_a_client_that_has_diverged_is_left_out_of_the_ensemble(bad, loss):
     outputs, q = drawn_outputs(mlp(12, 8, 4), 12), real([0.5, 0.2, 0.3])
     y: Tensor = torch.arange(20) % 4
     if loss != "cross_entropy":
@@ -550,9 +537,7 @@ def test_a_client_that_has_diverged_is_left_out_of_the_ensemble(bad: float, loss
     param=st.sampled_from(["logits", "raw"]),
     rows=st.integers(1, 4),
 )
-def test_what_has_diverged_never_gains_and_distributions_stay_distributions(
-    seed: int, bad: float, param: str, rows: int
-) -> None:
+def test_what_has_diverged_never_gains_and_distributions_stay_distributions(seed, bad, param, rows):
     gen = generator(seed)
     a = 5 * torch.randn(2, rows, generator=gen, dtype=F64)
     for _ in range(6):
@@ -580,9 +565,7 @@ OPTIONS = [
 
 @pytest.mark.parametrize("how", OPTIONS, ids=str)
 @pytest.mark.parametrize("dtype", [torch.float32, F64])
-def test_a_row_that_diverges_is_found_out_and_no_client_ends_with_it(
-    how, dtype: torch.dtype, fed: Federation
-) -> None:
+def test_a_row_that_diverges_is_found_out_and_no_client_ends_with_it(how, dtype, fed):
     table, mine = LocalHP(lr=[1e300, 0.1, 0.05], batch=64), fed.to("cpu", dtype)
     search = fedtune(MODEL, mine, table, 12, seed=1, **how)
     first = torch.full((3,), 1 / 3, dtype=F64)
@@ -605,9 +588,7 @@ def test_a_row_that_diverges_is_found_out_and_no_client_ends_with_it(
 
 
 @pytest.mark.parametrize("how", OPTIONS, ids=str)
-def test_where_everything_diverges_the_first_model_stays_and_nothing_crashes(
-    how, fed: Federation
-) -> None:
+def test_where_everything_diverges_the_first_model_stays_and_nothing_crashes(how, fed):
     search = fedtune(MODEL, fed, LocalHP(lr=[1e300, 1e301]), 6, **how)
     with pytest.warns(UserWarning, match="no arm has a finite score"):
         search = tune(search, MODEL, fed)
@@ -628,7 +609,7 @@ class Garbled(FedAvg):
         return update._replace(model=model)
 
 
-def test_a_client_that_is_no_part_of_the_average_is_none_of_the_ensemble(fed: Federation) -> None:
+def test_a_client_that_is_no_part_of_the_average_is_none_of_the_ensemble(fed):
     search = fedtune(MODEL, fed, TWO, 1, method=Garbled()).step(MODEL, fed)
     (played,) = search.history
     (lost,) = (i for i, c in enumerate(played.credit) if c == -inf)
@@ -645,7 +626,7 @@ def test_a_client_that_is_no_part_of_the_average_is_none_of_the_ensemble(fed: Fe
     assert search.pi[lost, played.z[lost]] == 0
 
 
-def test_a_round_in_which_it_diverged_is_no_part_of_a_clients_baseline(fed: Federation) -> None:
+def test_a_round_in_which_it_diverged_is_no_part_of_a_clients_baseline(fed):
     search = fedtune(MODEL, fed, TWO, 9)
     assert search.baseline.isnan().all()
     rounds = (
@@ -657,7 +638,7 @@ def test_a_round_in_which_it_diverged_is_no_part_of_a_clients_baseline(fed: Fede
     assert isnan(baseline[2])
 
 
-def test_a_model_with_a_loss_of_its_own_is_searched_with_that_loss(fed: Federation) -> None:
+def test_a_model_with_a_loss_of_its_own_is_searched_with_that_loss(fed):
     """Twice the cross entropy at half the rates is the same training, with twice the credit."""
     own = replace(MODEL, loss=lambda outputs, y: 2 * cross_entropy(outputs, y))
     usual = tune(fedtune(MODEL, fed, TWO, 4, lr=2.0), MODEL, fed)
@@ -669,9 +650,7 @@ def test_a_model_with_a_loss_of_its_own_is_searched_with_that_loss(fed: Federati
     torch.testing.assert_close(twice.logits, usual.logits, rtol=1e-9, atol=1e-12)
 
 
-def test_clients_without_validation_examples_are_tried_on_those_of_the_others(
-    fed: Federation,
-) -> None:
+def test_clients_without_validation_examples_are_tried_on_those_of_the_others(fed):
     val = fed.val
     alone = replace(fed, val=Clients(val.x, val.y, (val.rows[0], *2 * [val.rows[0][:0]])))
     search = fedtune(MODEL, alone, TWO, 1, seed=3).step(MODEL, alone)
@@ -689,7 +668,7 @@ def test_clients_without_validation_examples_are_tried_on_those_of_the_others(
 def made(**options: Any) -> None:
     """Past the type checker, which only the tests have."""
     given = TWO, torch.zeros(5), torch.zeros(3, 2), 9
-    FedTune.__init__.__wrapped__(object.__new__(FedTune), *given, **options)  # type: ignore[misc]
+    FedTune.__init__.__wrapped__(object.__new__(FedTune), *given, **options)
 
 
 def spoilt(fed: Federation) -> Federation:
@@ -755,12 +734,12 @@ def spoilt(fed: Federation) -> Federation:
          r"validation data of client 1 \(b\) is 'not finite'; allowed: finite numbers"),
     ],
 )  # fmt: skip
-def test_what_is_not_allowed_is_named(make, message: str, fed: Federation) -> None:
+def test_what_is_not_allowed_is_named(make, message, fed):
     with pytest.raises(ValueError, match=message):
         make(fed)
 
 
-def test_the_benchmark_trains_6000_images_and_keeps_a_model_for_each_round() -> None:
+def test_the_benchmark_trains_6000_images_and_keeps_a_model_for_each_round():
     sizes = ten_clients().train.n
     assert len(sizes) == 10
     assert abs(int(sizes.sum()) - 6000) <= 10

@@ -27,7 +27,7 @@ from fedlab_edu import (
     train,
 )
 from fedlab_edu.cli import main
-from fedlab_edu.methods import DPFedAvg, FedAvg, FedDyn, Method, QFedAvg
+from fedlab_edu.methods import DPFedAvg, FedAvg, FedDyn, QFedAvg
 from fedlab_edu.rounds.communicate import finish_round, train_clients
 from fedlab_edu.rounds.draw import draw_work
 from fedlab_edu.rounds.gather import Sums
@@ -43,7 +43,7 @@ TABLE = LocalHP(lr=[0.01, 0.1, 1.0], batch=8, epochs=[1, 2, 3])
 
 
 @pytest.fixture(scope="module")
-def fed() -> Federation:
+def fed():
     return digits(clients=N).to("cpu", torch.float64)
 
 
@@ -108,9 +108,7 @@ LIES = {
 
 
 @pytest.mark.parametrize("name", LIES)
-def test_a_client_that_lies_leaves_the_round_and_its_node_is_named(
-    name: str, fed: Federation, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_client_that_lies_leaves_the_round_and_its_node_is_named(name, fed, caplog):
     lie, message = LIES[name]
     run = start(MODEL, fed, FedEx(TABLE), seed=3)
     liar = drawn(run, fed)[2]
@@ -129,9 +127,7 @@ def test_a_client_that_lies_leaves_the_round_and_its_node_is_named(
     assert re.search(message, caplog.text)
 
 
-def test_a_weight_below_0_leaves_the_round(
-    fed: Federation, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_weight_below_0_leaves_the_round(fed, caplog):
     run = start(MODEL, fed, C, method=QFedAvg(2.0))
     liar = drawn(run, fed)[0]
 
@@ -155,7 +151,7 @@ def silent(*gone: tuple[int, int]) -> Callable[[int, Message, Message], Message 
     return change
 
 
-def test_a_client_that_is_late_leaves_the_round_and_has_not_diverged(fed: Federation) -> None:
+def test_a_client_that_is_late_leaves_the_round_and_has_not_diverged(fed):
     run = start(MODEL, fed, FedEx(TABLE), seed=3)
     late = drawn(run, fed)[1]
     grid = OneProcess(lambda i: node_of(fed), change=silent((late, 0)))
@@ -167,7 +163,7 @@ def test_a_client_that_is_late_leaves_the_round_and_has_not_diverged(fed: Federa
     assert_same(got[2], train(first, MODEL, fed, 1, clients=5))
 
 
-def test_a_row_whose_clients_are_all_late_is_neither_punished_nor_rewarded(fed: Federation) -> None:
+def test_a_row_whose_clients_are_all_late_is_neither_punished_nor_rewarded(fed):
     """theta_j moves by normalisation alone: the ratio of two unheard rows stays."""
     tuner = FedEx(TABLE)
     run = start(MODEL, fed, tuner, seed=0)
@@ -182,7 +178,7 @@ def test_a_row_whose_clients_are_all_late_is_neither_punished_nor_rewarded(fed: 
     assert after[1] > before[1]  # the first baseline is 0: what was heard has lost
 
 
-def test_too_few_answers_end_the_run_and_name_each_node(fed: Federation) -> None:
+def test_too_few_answers_end_the_run_and_name_each_node(fed):
     run = start(MODEL, fed, C, seed=3)
     gone = drawn(run, fed)[:3]
     grid = OneProcess(lambda i: node_of(fed), change=silent(*((i, 0) for i in gone)))
@@ -194,7 +190,7 @@ def test_too_few_answers_end_the_run_and_name_each_node(fed: Federation) -> None
         assert f"client {i}: no answer in time" in str(e.value)
 
 
-def test_dp_fedavg_divides_by_all_clients_that_were_drawn(fed: Federation) -> None:
+def test_dp_fedavg_divides_by_all_clients_that_were_drawn(fed):
     method = DPFedAvg(clip=0.5, noise=0.0)
     run = start(MODEL, fed, C, method=method, seed=3)
     late = drawn(run, fed)[0]
@@ -217,8 +213,8 @@ def twice_in(run: Run, fed: Federation, rounds: int, clients: int = 5) -> tuple[
 
 @pytest.mark.parametrize("method", [Scaffold(), Ditto(), FedDyn()], ids=repr)
 def test_the_state_of_a_client_that_was_late_goes_back_to_its_last_round_that_counted(
-    method: Method, fed: Federation, tmp_path: Path
-) -> None:
+    method, fed, tmp_path
+):
     run = start(
         MODEL,
         fed,
@@ -248,8 +244,8 @@ class Killed(Exception):
 @pytest.mark.parametrize("method", [FedAvg(), Scaffold()], ids=repr)
 @pytest.mark.parametrize("moment", ["before a round is saved", "after"])
 def test_a_server_that_is_killed_resumes_with_the_same_numbers(
-    method: Method, moment: str, fed: Federation, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    method, moment, fed, tmp_path, monkeypatch
+):
     run, path = start(MODEL, fed, FedEx(TABLE), method=method, seed=3), tmp_path / "run.pt"
 
     def grid() -> OneProcess:  # new nodes, whose memory is empty
@@ -276,9 +272,7 @@ def test_a_server_that_is_killed_resumes_with_the_same_numbers(
     assert_same(load_run(path), got)
 
 
-def test_a_node_that_has_lost_its_clients_state_is_left_out_by_name(
-    fed: Federation, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_node_that_has_lost_its_clients_state_is_left_out_by_name(fed, caplog):
     run = start(MODEL, fed, C, method=Scaffold())
     loser, _ = twice_in(run, fed, 4)
     grid = OneProcess(lambda i: node_of(fed, Scaffold()))
@@ -297,7 +291,7 @@ def test_a_node_that_has_lost_its_clients_state_is_left_out_by_name(
     )
 
 
-def test_a_file_of_a_run_with_other_clients_is_refused(fed: Federation, tmp_path: Path) -> None:
+def test_a_file_of_a_run_with_other_clients_is_refused(fed, tmp_path):
     run, path = start(MODEL, fed, C), str(tmp_path / "run.pt")
     over_flower(run, fed, 1, OneProcess(lambda i: node_of(fed)), path=path)
     other = digits("label", clients=N, alpha=0.5).to("cpu", torch.float64)
@@ -314,9 +308,7 @@ def test_a_file_of_a_run_with_other_clients_is_refused(fed: Federation, tmp_path
         ({"nodes": 0}, "nodes is 0"),
     ],
 )
-def test_settings_of_the_run_config_are_checked(
-    setting: dict[str, Any], seen: str, fed: Federation
-) -> None:
+def test_settings_of_the_run_config_are_checked(setting, seen, fed):
     with pytest.raises(ValueError, match=f"{seen}; allowed: a"):
         over_flower(start(MODEL, fed, C), fed, 1, OneProcess(lambda i: node_of(fed)), **setting)
 
@@ -332,9 +324,7 @@ LEAVES = {
 
 
 @pytest.mark.parametrize("method", LEAVES, ids=repr)
-def test_these_arrays_and_numbers_leave_a_client_and_no_others(
-    method: Method, fed: Federation
-) -> None:
+def test_these_arrays_and_numbers_leave_a_client_and_no_others(method, fed):
     got: list[RecordDict] = []
 
     def change(client: int, sent: Message, answer: Message) -> Message:
@@ -365,9 +355,7 @@ def test_these_arrays_and_numbers_leave_a_client_and_no_others(
         assert len(metrics["before"]) == len(metrics["after"]) == 2
 
 
-def test_flowers_local_dp_mod_noises_the_weights_but_neither_scores_nor_sizes(
-    fed: Federation,
-) -> None:
+def test_flowers_local_dp_mod_noises_the_weights_but_neither_scores_nor_sizes(fed):
     mod = LocalDpMod(clipping_norm=1.0, sensitivity=1.0, epsilon=1.0, delta=1e-5)
     data = lambda context: fed[[context.node_config["partition-id"]]]  # noqa: E731
     run, answers = start(MODEL, fed, C), []
@@ -387,9 +375,7 @@ def test_flowers_local_dp_mod_noises_the_weights_but_neither_scores_nor_sizes(
     assert np.std(b - a) > 1  # sqrt(2 ln(1.25 / delta)) = 4.8
 
 
-def test_the_app_that_is_written_has_no_dependencies_and_no_line_over_80_columns(
-    tmp_path: Path, capsys: pytest.CaptureFixture
-) -> None:
+def test_the_app_that_is_written_has_no_dependencies_and_no_line_over_80_columns(tmp_path, capsys):
     assert main(["flower", "new", str(tmp_path / "fleet")]) == 0
     config = tomllib.loads((tmp_path / "fleet/pyproject.toml").read_text())
     assert config["project"]["dependencies"] == []
@@ -400,9 +386,7 @@ def test_the_app_that_is_written_has_no_dependencies_and_no_line_over_80_columns
     assert "no app in" in capsys.readouterr().err
 
 
-def test_the_app_that_is_written_plays_fedex_as_in_one_process(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_app_that_is_written_plays_fedex_as_in_one_process(tmp_path, monkeypatch):
     main(["flower", "new", str(tmp_path / "app")])
     monkeypatch.syspath_prepend(str(tmp_path / "app"))
     client, server_side = (import_module(f"fleet.{name}_app").app for name in ("client", "server"))
@@ -421,7 +405,7 @@ def test_the_app_that_is_written_plays_fedex_as_in_one_process(
     assert got.tuner.theta.tolist() == pytest.approx(expected.tuner.theta.tolist(), abs=1e-6)
 
 
-def test_a_node_that_was_not_reached_is_asked_again(fed: Federation) -> None:
+def test_a_node_that_was_not_reached_is_asked_again(fed):
     lost: list[int] = []
 
     def change(client: int, sent: Message, got: Message) -> Message:
@@ -437,7 +421,7 @@ def test_a_node_that_was_not_reached_is_asked_again(fed: Federation) -> None:
     assert len(lost) == 2
 
 
-def test_sizes_are_enough_to_start_a_run_and_to_draw_its_clients(fed: Federation) -> None:
+def test_sizes_are_enough_to_start_a_run_and_to_draw_its_clients(fed):
     tuner = FedEx(TABLE)
     one, other = (start(MODEL, known, tuner, seed=4) for known in (fed, fed.sizes))
     assert torch.equal(one.w, other.w)
@@ -447,7 +431,7 @@ def test_sizes_are_enough_to_start_a_run_and_to_draw_its_clients(fed: Federation
     assert drawn(one, fed) == drawn(other, fed)
 
 
-def test_part_of_a_federation_has_the_examples_of_its_clients(fed: Federation) -> None:
+def test_part_of_a_federation_has_the_examples_of_its_clients(fed):
     part = fed[[5, 2]]
     assert part.names == (fed.names[5], fed.names[2])
     for one, whole in ((part.train, fed.train), (part.val, fed.val), (part.test, fed.test)):

@@ -8,7 +8,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -193,12 +193,12 @@ def rounds(path: Path) -> int:
 
 
 @pytest.fixture(scope="module")
-def fed() -> Federation:
+def fed():
     return digits("iid", clients=10)[[*range(N)]]
 
 
 @pytest.fixture(scope="module")
-def fleet(tmp_path_factory: pytest.TempPathFactory, fed: Federation) -> Iterator[Fleet]:
+def fleet(tmp_path_factory, fed):
     began = time.monotonic()
     fleet = Fleet(tmp_path_factory.mktemp("fleet"), fed)
     try:
@@ -233,9 +233,7 @@ def assert_is_replayed(got: Run, fed: Federation) -> None:
     assert got.tuner.theta.tolist() == pytest.approx(expected.tuner.theta.tolist(), abs=1e-6)
 
 
-def test_a_run_leaves_out_a_lie_and_has_the_numbers_of_one_process(
-    fleet: Fleet, fed: Federation
-) -> None:
+def test_a_run_leaves_out_a_lie_and_has_the_numbers_of_one_process(fleet, fed):
     path = fleet.folder / "lie.pt"
     fleet.begin_run(f"rounds=2 lies=true path='{path}'")
     wait(lambda: fleet.reached(path, 2))
@@ -248,9 +246,7 @@ def test_a_run_leaves_out_a_lie_and_has_the_numbers_of_one_process(
 
 
 @pytest.mark.nightly
-def test_a_run_survives_a_stopped_node_a_killed_superlink_and_a_killed_node(
-    fleet: Fleet, fed: Federation
-) -> None:
+def test_a_run_survives_a_stopped_node_a_killed_superlink_and_a_killed_node(fleet, fed):
     path = fleet.folder / "run.pt"
     config = f"path='{path}' round-seconds={fleet.seconds}"
     fleet.begin_run(f"rounds=1 {config}")
@@ -276,9 +272,7 @@ def test_a_run_survives_a_stopped_node_a_killed_superlink_and_a_killed_node(
 
 
 @pytest.mark.nightly
-def test_five_kills_at_random_moments_leave_the_numbers_of_one_process(
-    fleet: Fleet, fed: Federation
-) -> None:
+def test_five_kills_at_random_moments_leave_the_numbers_of_one_process(fleet, fed):
     path, seed = fleet.folder / "random.pt", time.time_ns()
     draw = random.Random(seed)
     print(f"seed {seed}")  # what pytest shows of a failure

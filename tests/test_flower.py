@@ -5,7 +5,6 @@ import re
 import sys
 import warnings
 from dataclasses import dataclass, replace
-from typing import Any
 
 import pytest
 import torch
@@ -28,7 +27,6 @@ from fedlab_edu import (
     train,
 )
 from fedlab_edu.data import Clients
-from fedlab_edu.methods import Method
 from fedlab_edu.rounds.result import RoundResult
 from fedlab_edu.rounds.tuner import Tuner
 from tests.one_process import MODEL, N, OneProcess, assert_same, node_of, over_flower
@@ -69,7 +67,7 @@ class Better:
 
 
 @pytest.fixture(scope="module")
-def fed() -> Federation:
+def fed():
     return digits(clients=N).to("cpu", torch.float64)
 
 
@@ -83,9 +81,7 @@ TUNERS = {
 
 
 @pytest.mark.parametrize("name", TUNERS)
-def test_three_rounds_over_flower_are_three_rounds_in_one_process(
-    name: str, fed: Federation
-) -> None:
+def test_three_rounds_over_flower_are_three_rounds_in_one_process(name, fed):
     tuner: Tuner | LocalHP = TUNERS[name]
     run = start(MODEL, fed, tuner, B, seed=3)
     seen = over_flower(run, fed, 3, OneProcess(lambda i: node_of(fed)))
@@ -100,7 +96,7 @@ def test_three_rounds_over_flower_are_three_rounds_in_one_process(
         assert len(set(torch.cat([r.row for r in seen[-1].history]).tolist())) == 3
 
 
-def test_float32_survives_the_messages_bit_for_bit() -> None:
+def test_float32_survives_the_messages_bit_for_bit():
     fed = digits(clients=N)
     grid = OneProcess(lambda i: node_of(fed))
     run = start(MODEL, fed, C)
@@ -109,7 +105,7 @@ def test_float32_survives_the_messages_bit_for_bit() -> None:
     assert torch.equal(torch.tensor(sent), run.w)
 
 
-def test_a_run_begun_in_one_process_goes_on_over_flower(fed: Federation) -> None:
+def test_a_run_begun_in_one_process_goes_on_over_flower(fed):
     run = start(MODEL, fed, C, B, seed=8)
     begun = train(run, MODEL, fed, 2, clients=4)
     grid = OneProcess(lambda i: node_of(fed))
@@ -128,20 +124,20 @@ def without(fed: Federation, owner: int | None) -> Federation:
     return Federation(*parts, fed.names, fed.classes)
 
 
-def test_a_node_reads_its_own_examples_alone_and_the_server_none(fed: Federation) -> None:
+def test_a_node_reads_its_own_examples_alone_and_the_server_none(fed):
     run = start(MODEL, fed, C, B, seed=3)
     grid = OneProcess(lambda i: node_of(without(fed, i)))
     got = over_flower(run, without(fed, None), 2, grid)[-1]
     assert_same(got, train(run, MODEL, fed, 2, clients=5))
 
 
-def test_nodes_may_be_numbered_in_any_order(fed: Federation) -> None:
+def test_nodes_may_be_numbered_in_any_order(fed):
     run = start(MODEL, fed, C, B, seed=3)
     grid = OneProcess(lambda i: node_of(fed), reversed(range(N)))
     assert_same(over_flower(run, fed, 1, grid)[-1], train(run, MODEL, fed, 1, clients=5))
 
 
-def test_a_client_that_diverges_scores_infinity_over_flower_too(fed: Federation) -> None:
+def test_a_client_that_diverges_scores_infinity_over_flower_too(fed):
     run = start(MODEL, fed, LocalHP(lr=1e200, epochs=3, batch=4))
     grid = OneProcess(lambda i: node_of(fed))
     got = over_flower(run, fed, 1, grid)[-1]
@@ -169,9 +165,7 @@ METHODS = {
 
 
 @pytest.mark.parametrize("method", METHODS, ids=repr)
-def test_each_method_is_the_same_over_flower_and_client_states_stay_on_their_nodes(
-    method: Method, fed: Federation
-) -> None:
+def test_each_method_is_the_same_over_flower_and_client_states_stay_on_their_nodes(method, fed):
     c = LocalHP(lr=0.05, batch=16, epochs=2, mu=METHODS[method])
     run = start(MODEL, fed, c, B, seed=3, method=method)
     grid = OneProcess(lambda i: node_of(fed, method))
@@ -187,7 +181,7 @@ def test_each_method_is_the_same_over_flower_and_client_states_stay_on_their_nod
     torch.testing.assert_close(on_nodes, dict(expected.states), rtol=0, atol=1e-12)
 
 
-def test_dittos_personal_models_are_in_no_message(fed: Federation) -> None:
+def test_dittos_personal_models_are_in_no_message(fed):
     run = start(MODEL, fed, LocalHP(mu=0.1), method=Ditto())
     grid = OneProcess(lambda i: node_of(fed, Ditto()))
     message = Message(
@@ -212,7 +206,7 @@ def test_dittos_personal_models_are_in_no_message(fed: Federation) -> None:
     assert (personal - sent).norm() > 1e-4
 
 
-def test_a_node_of_another_method_and_a_run_with_client_states_are_refused(fed: Federation) -> None:
+def test_a_node_of_another_method_and_a_run_with_client_states_are_refused(fed):
     run = start(MODEL, fed, C, method=Scaffold())
     grid = OneProcess(lambda i: node_of(fed))
     wanted = (
@@ -230,7 +224,7 @@ def test_a_node_of_another_method_and_a_run_with_client_states_are_refused(fed: 
         train(there, MODEL, fed, 1)
 
 
-def test_a_client_that_diverges_over_flower_keeps_its_state(fed: Federation) -> None:
+def test_a_client_that_diverges_over_flower_keeps_its_state(fed):
     grid = OneProcess(lambda i: node_of(fed, Ditto()))
     hot = LocalHP(lr=1e200, epochs=3, batch=4, mu=0.1)
     run = start(MODEL, fed, hot, method=Ditto())
@@ -241,9 +235,7 @@ def test_a_client_that_diverges_over_flower_keeps_its_state(fed: Federation) -> 
         torch.testing.assert_close(state.to_torch_state_dict()["0"], run.w, rtol=0, atol=0)
 
 
-def test_flowers_own_fedavg_drives_the_client_app_to_the_average_of_plain_loops(
-    fed: Federation,
-) -> None:
+def test_flowers_own_fedavg_drives_the_client_app_to_the_average_of_plain_loops(fed):
     w = MODEL.init(2).double()
     grid = OneProcess(lambda i: node_of(fed))
     strategy = FedAvg(fraction_evaluate=0.0, min_available_nodes=N)
@@ -257,9 +249,7 @@ def test_flowers_own_fedavg_drives_the_client_app_to_the_average_of_plain_loops(
     torch.testing.assert_close(got, (n[:, None] * W).sum(0) / n.sum(), rtol=0, atol=1e-12)
 
 
-def test_a_client_whose_node_fails_to_join_is_an_error_with_the_nodes_reason(
-    fed: Federation,
-) -> None:
+def test_a_client_whose_node_fails_to_join_is_an_error_with_the_nodes_reason(fed):
     def broken(number: int) -> ClientApp:
         return node_of(fed) if number else ClientApp()  # the node of client 0 knows no request
 
@@ -268,15 +258,13 @@ def test_a_client_whose_node_fails_to_join_is_an_error_with_the_nodes_reason(
         over_flower(start(MODEL, fed, C), fed, 1, grid)
 
 
-def test_a_client_without_a_node_is_an_error(fed: Federation) -> None:
+def test_a_client_without_a_node_is_an_error(fed):
     grid = OneProcess(lambda i: node_of(fed), range(N - 2))
     with pytest.raises(TimeoutError, match=r"no node for the clients \[12, 13\] of 14 in 0.05 s"):
         over_flower(start(MODEL, fed, C), fed, 1, grid)
 
 
-def test_a_second_node_for_a_client_takes_the_place_of_the_first(
-    fed: Federation, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_second_node_for_a_client_takes_the_place_of_the_first(fed, caplog):
     grid = OneProcess(lambda i: node_of(fed), [*range(N), 3])
     got = over_flower(start(MODEL, fed, C), fed, 3, grid)[-1]
     assert_same(got, train(start(MODEL, fed, C), MODEL, fed, 3, clients=5))
@@ -289,22 +277,20 @@ def test_a_second_node_for_a_client_takes_the_place_of_the_first(
 @pytest.mark.parametrize(
     ("number", "allowed"), [(-1, "partition-id"), (N, "client is 14;"), ("3", "partition-id")]
 )
-def test_a_number_that_is_no_clients_is_an_error(
-    number: Any, allowed: str, fed: Federation
-) -> None:
+def test_a_number_that_is_no_clients_is_an_error(number, allowed, fed):
     data = lambda context: fed[[0]]  # noqa: E731
     grid = OneProcess(lambda i: client_app(MODEL, data), [*range(N - 1), number])
     with pytest.raises(TimeoutError, match=rf"(?s)clients \[13\].*node 191: {allowed}"):
         over_flower(start(MODEL, fed, C), fed, 1, grid)
 
 
-def test_a_node_with_data_of_two_clients_is_an_error(fed: Federation) -> None:
+def test_a_node_with_data_of_two_clients_is_an_error(fed):
     grid = OneProcess(lambda i: client_app(MODEL, lambda context: fed))
     with pytest.raises(TimeoutError, match=r"clients of data\(context\) is 14; allowed: 1, this"):
         over_flower(start(MODEL, fed, C), fed, 1, grid)
 
 
-def test_without_flower_the_error_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_flower_the_error_says_how_to_get_it(monkeypatch):
     monkeypatch.setitem(sys.modules, "flwr.app", None)
     for name in [name for name in sys.modules if name.startswith("fedlab_edu.flower")]:
         monkeypatch.delitem(sys.modules, name)
@@ -312,13 +298,13 @@ def test_without_flower_the_error_says_how_to_get_it(monkeypatch: pytest.MonkeyP
         importlib.import_module("fedlab_edu.flower")
 
 
-def test_a_run_that_draws_clients_twice_is_refused(fed: Federation) -> None:
+def test_a_run_that_draws_clients_twice_is_refused(fed):
     run = start(MODEL, fed, C, replacement=True)
     with pytest.raises(ValueError, match="replacement is True; allowed: False: a node trains once"):
         over_flower(run, fed, 1, OneProcess(lambda i: node_of(fed)))
 
 
-def test_a_run_from_given_weights_is_the_same_over_flower(fed: Federation) -> None:
+def test_a_run_from_given_weights_is_the_same_over_flower(fed):
     w = torch.linspace(-1, 1, MODEL.d, dtype=torch.float64)
     run = start(MODEL, fed, C, B, w=w)
     got = over_flower(run, fed, 2, OneProcess(lambda i: node_of(fed)))

@@ -6,13 +6,12 @@ answers to the exercises see ``test_mutants.py``.
 
 import re
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import pytest
 
 from fedlab_grade.classroom.trial import failed_questions, told
 from fedlab_grade.report import render
-from fedlab_grade.run import CheckBroken, Report, grade, marks
+from fedlab_grade.run import CheckBroken, grade, marks
 
 pytestmark = [pytest.mark.grader, pytest.mark.processes, pytest.mark.usefixtures("forked")]
 
@@ -108,7 +107,7 @@ def with_minibatches(body: str) -> bytes:
 
 
 @pytest.fixture(scope="module")
-def reports(forked: None, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Report]:
+def reports(forked, tmp_path_factory):
     """The reports on what else a file can do: file name without .py -> report."""
     folder = tmp_path_factory.mktemp("answers")
     tests = tmp_path_factory.mktemp("tests") / "test_ex01.py"
@@ -141,14 +140,12 @@ def reports(forked: None, tmp_path_factory: pytest.TempPathFactory) -> dict[str,
 
 
 @pytest.mark.parametrize("name", ["windows", "print_flood", "odd_output"])
-def test_line_ends_and_prints_cost_no_marks(name: str, reports: dict[str, Report]) -> None:
+def test_line_ends_and_prints_cost_no_marks(name, reports):
     assert reports[name].complete, told(reports[name].results)
 
 
 @pytest.mark.parametrize("name", ODD)
-def test_an_odd_answer_is_explained_and_the_other_questions_keep_their_marks(
-    name: str, reports: dict[str, Report]
-) -> None:
+def test_an_odd_answer_is_explained_and_the_other_questions_keep_their_marks(name, reports):
     report = reports[name]
     assert failed_questions(report) == ["ex01.2"]
     assert re.search(ODD[name][1], told(report.questions["ex01.2"]), re.DOTALL)
@@ -162,22 +159,18 @@ def test_an_odd_answer_is_explained_and_the_other_questions_keep_their_marks(
         ("not_finite", "ex01.1", r"returned \[inf, inf\], expected finite numbers"),
     ],
 )
-def test_what_cannot_be_called_or_counted_is_named(
-    name: str, question: str, message: str, reports: dict[str, Report]
-) -> None:
+def test_what_cannot_be_called_or_counted_is_named(name, question, message, reports):
     assert failed_questions(reports[name]) == [question]
     assert re.search(message, told(reports[name].results))
 
 
-def test_an_empty_file_is_not_said_to_have_misspelt_names(reports: dict[str, Report]) -> None:
+def test_an_empty_file_is_not_said_to_have_misspelt_names(reports):
     said = set(told(reports["empty"].results).splitlines())
     assert said == {"Your file defines no functions. "}
 
 
 @pytest.mark.parametrize("name", UNREADABLE)
-def test_a_file_that_cannot_be_run_is_not_gradable_and_says_why(
-    name: str, reports: dict[str, Report]
-) -> None:
+def test_a_file_that_cannot_be_run_is_not_gradable_and_says_why(name, reports):
     report = reports[name]
     assert {r.status for r in report.results} == {"not gradable"}
     page = render(report, "check {question}")
@@ -186,19 +179,17 @@ def test_a_file_that_cannot_be_run_is_not_gradable_and_says_why(
 
 
 @pytest.mark.parametrize("name", STOPPED)
-def test_after_a_stop_only_the_rest_of_that_question_is_not_run(
-    name: str, reports: dict[str, Report]
-) -> None:
+def test_after_a_stop_only_the_rest_of_that_question_is_not_run(name, reports):
     states = [r.status for r in reports[name].questions["ex01.2"]]
     assert states == ["stopped", *["not run"] * 4]
 
 
-def test_output_is_kept_for_the_student_but_not_all_of_a_flood(reports: dict[str, Report]) -> None:
+def test_output_is_kept_for_the_student_but_not_all_of_a_flood(reports):
     printed = {len(r.printed) for r in reports["print_flood"].questions["ex01.2"]}
     assert printed == {2000}
 
 
-def test_a_fault_of_a_test_is_no_fault_of_the_answer(reports: dict[str, Report]) -> None:
+def test_a_fault_of_a_test_is_no_fault_of_the_answer(reports):
     report = reports["broken_test"]
     assert [r.status for r in report.results] == ["error", "passed"]
     assert marks(report.results) == (3, 3)
@@ -208,13 +199,13 @@ def test_a_fault_of_a_test_is_no_fault_of_the_answer(reports: dict[str, Report])
     assert "3 of 3, 2 not judged" in page
 
 
-def test_tests_that_cannot_be_read_are_refused(tmp_path: Path) -> None:
+def test_tests_that_cannot_be_read_are_refused(tmp_path):
     (tmp_path / "test_ex01.py").write_text("def test(:\n")
     with pytest.raises(CheckBroken, match="SyntaxError"):
         grade(tmp_path / "test_ex01.py", [tmp_path / "mine.py"])
 
 
-def test_what_a_passed_test_records_is_told_of_each_file(tmp_path: Path) -> None:
+def test_what_a_passed_test_records_is_told_of_each_file(tmp_path):
     tests = tmp_path / "test_text.py"
     tests.write_text(
         "import pytest\n\n"
@@ -229,7 +220,7 @@ def test_what_a_passed_test_records_is_told_of_each_file(tmp_path: Path) -> None
     assert [report.results[0].message for report in reports] == ["one", "two"]
 
 
-def test_the_marker_can_give_a_call_more_or_less_time(tmp_path: Path) -> None:
+def test_the_marker_can_give_a_call_more_or_less_time(tmp_path):
     tests = tmp_path / "test_slow.py"
     tests.write_text(
         "import pytest\n\n"

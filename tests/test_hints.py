@@ -28,21 +28,21 @@ def squeezed(text: str) -> str:
 
 
 @pytest.mark.parametrize("solution", SOLUTIONS, ids=lambda p: p.stem)
-def test_each_question_of_an_exercise_has_hints_in_its_order(solution: Path) -> None:
+def test_each_question_of_an_exercise_has_hints_in_its_order(solution):
     exercise = solution.stem[:4]
     asked = re.findall(r'"""Exercise (\d+)\.(\d+): ', solution.read_text())
     assert [f"ex{int(e):02}.{q}" for e, q in asked] == list(ALL[exercise])
 
 
 @pytest.mark.parametrize(("question", "text"), TEXTS)
-def test_a_hint_is_of_three_sentences_at_most(question: str, text: str) -> None:
+def test_a_hint_is_of_three_sentences_at_most(question, text):
     sentences = re.findall(r"[.?!](?=\s|$)", text.strip())
     assert 1 <= len(sentences) <= 3
     assert text.strip()[-1] in ".?"
 
 
 @pytest.mark.parametrize(("question", "text"), TEXTS)
-def test_no_hint_holds_a_line_of_a_solution_or_code_to_paste(question: str, text: str) -> None:
+def test_no_hint_holds_a_line_of_a_solution_or_code_to_paste(question, text):
     (source,) = (p for p in SOLUTIONS if p.stem.startswith(question[:4]))
     lines = [line for block in secret(source.read_text()) for line in block]
     assert len(lines) > 10
@@ -54,7 +54,7 @@ def test_no_hint_holds_a_line_of_a_solution_or_code_to_paste(question: str, text
 
 @pytest.mark.parametrize("width", [40, 88])
 @pytest.mark.parametrize("level", [1, 2, 3])
-def test_a_hint_fits_the_terminal_and_tells_which_are_left(width: int, level: int) -> None:
+def test_a_hint_fits_the_terminal_and_tells_which_are_left(width, level):
     for questions in ALL.values():
         for question, three in questions.items():
             lines = hints.render(question, three, level, width).splitlines()
@@ -68,14 +68,14 @@ def test_a_hint_fits_the_terminal_and_tells_which_are_left(width: int, level: in
 
 
 @pytest.mark.parametrize("text", ['["a"]\nwhat = ""\nhow = ""\nwhere = ""', '["a"]\nwhat = ""'])
-def test_a_file_of_hints_with_other_levels_is_refused(text: str, tmp_path: Path) -> None:
+def test_a_file_of_hints_with_other_levels_is_refused(text, tmp_path):
     (tmp_path / "ex01.toml").write_text(text)
     with pytest.raises(ValueError, match=r"a has .*; allowed: \['what', 'where', 'how'\]"):
         hints.read(tmp_path / "ex01.toml")
 
 
 @pytest.fixture
-def course(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def course(tmp_path, monkeypatch):
     (tmp_path / "exercises").mkdir()
     folder = tmp_path / "tests/exercises/hints"
     folder.mkdir(parents=True)
@@ -90,16 +90,12 @@ def asked(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
     return capsys.readouterr().out.splitlines()[2].strip()
 
 
-def test_the_same_command_gives_the_next_hint_until_the_last(
-    course: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_same_command_gives_the_next_hint_until_the_last(course, capsys):
     assert [asked(capsys, "ex01.1") for _ in range(4)] == ["A", "B", "C", "C"]
     assert asked(capsys, "ex01.2") == "A"  # each question counts by itself
 
 
-def test_a_level_is_given_when_it_is_named_and_the_next_one_follows_it(
-    course: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_level_is_given_when_it_is_named_and_the_next_one_follows_it(course, capsys):
     assert asked(capsys, "ex01.1", "--level", "2") == "B"
     assert asked(capsys, "ex01.1") == "C"
     assert asked(capsys, "ex01.1", "--level", "1") == "A"
@@ -107,9 +103,7 @@ def test_a_level_is_given_when_it_is_named_and_the_next_one_follows_it(
 
 
 @pytest.mark.parametrize("level", [-3, 99])
-def test_a_level_in_a_broken_state_file_does_no_harm(
-    level: int, course: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_level_in_a_broken_state_file_does_no_harm(level, course, capsys):
     progress.save(course, progress.State(hints={"ex01.1": level}))
     assert asked(capsys, "ex01.1") == ("A" if level < 0 else "C")
 
@@ -125,9 +119,7 @@ def test_a_level_in_a_broken_state_file_does_no_harm(
         (["ex01.1", "--level", "0"], "there is no hint 0; there are hints 1 to 3."),
     ],
 )
-def test_what_there_is_no_hint_to_is_said_in_one_sentence(
-    arguments: list[str], message: str, course: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_there_is_no_hint_to_is_said_in_one_sentence(arguments, message, course, capsys):
     assert cli.main(["hint", *arguments]) == 2
     out, error = capsys.readouterr()
     assert out == ""

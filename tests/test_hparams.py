@@ -7,7 +7,7 @@ import torch
 from fedlab_edu import LocalHP, ServerHP
 
 
-def test_a_row_index_gives_scalars_and_a_tensor_of_arms_gives_columns() -> None:
+def test_a_row_index_gives_scalars_and_a_tensor_of_arms_gives_columns():
     table = LocalHP(lr=[0.1, 0.2, 0.3], epochs=[1, 2, 3], mu=0.5)
     assert len(table) == 3
     assert table[1].lr.item() == 0.2
@@ -19,7 +19,7 @@ def test_a_row_index_gives_scalars_and_a_tensor_of_arms_gives_columns() -> None:
     assert table[:2].lr.tolist() == [0.1, 0.2]
 
 
-def test_a_setting_reads_as_it_would_be_written() -> None:
+def test_a_setting_reads_as_it_would_be_written():
     c = LocalHP(lr=[0.5, 0.25], batch=8)
     assert repr(c).startswith("LocalHP(lr=[0.5, 0.25], momentum=[0.0, 0.0], ")
     again = eval(repr(c))
@@ -27,7 +27,7 @@ def test_a_setting_reads_as_it_would_be_written() -> None:
     assert again.batch.tolist() == [8, 8]
 
 
-def test_a_table_is_a_copy_of_what_it_was_made_from() -> None:
+def test_a_table_is_a_copy_of_what_it_was_made_from():
     lr = torch.tensor([0.5, 0.25], dtype=torch.float64, requires_grad=True)
     c = LocalHP(lr=lr)
     with torch.no_grad():
@@ -36,13 +36,13 @@ def test_a_table_is_a_copy_of_what_it_was_made_from() -> None:
     assert not c.lr.requires_grad
 
 
-def test_tables_are_joined_row_after_row() -> None:
+def test_tables_are_joined_row_after_row():
     joined = LocalHP.concat([LocalHP(lr=0.5), LocalHP(lr=[0.1, 0.2], epochs=3)])
     assert joined.lr.tolist() == [0.5, 0.1, 0.2]
     assert joined.epochs.tolist() == [1, 3, 3]
 
 
-def test_whole_numbers_stay_whole_and_the_rest_is_float64() -> None:
+def test_whole_numbers_stay_whole_and_the_rest_is_float64():
     table = LocalHP(lr=1, batch=[8, 16])
     assert table.batch.dtype == table.epochs.dtype == torch.int64
     assert table.lr.dtype == table.mu.dtype == torch.float64
@@ -74,12 +74,12 @@ def test_whole_numbers_stay_whole_and_the_rest_is_float64() -> None:
         (lambda: ServerHP(momentum=2), r"momentum is 2; allowed"),
     ],
 )
-def test_a_value_out_of_range_is_named_with_what_is_allowed(make: object, message: str) -> None:
+def test_a_value_out_of_range_is_named_with_what_is_allowed(make, message):
     with pytest.raises(ValueError, match=message):
-        make()  # type: ignore[operator]
+        make()
 
 
 @pytest.mark.parametrize("flag", [True, [False, True], torch.tensor([True]), np.array(True)])
-def test_true_and_false_are_no_hyperparameters(flag: object) -> None:
+def test_true_and_false_are_no_hyperparameters(flag):
     with pytest.raises(ValueError, match=r"^momentum is .*; allowed: numbers from 0 to 1$"):
         LocalHP(momentum=flag)

@@ -6,7 +6,6 @@ import json
 import os
 import string
 import sys
-from collections.abc import Iterator
 from io import BytesIO
 from itertools import chain
 from pathlib import Path
@@ -34,7 +33,7 @@ WRITERS = [f"w{i % 7}" for i in range(M)]
 
 
 @pytest.fixture(autouse=True, scope="module")
-def offline(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+def offline(tmp_path_factory):
     """Set `datasets` as it is where there is no network."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(datasets.config, "HF_HUB_OFFLINE", True)
@@ -52,7 +51,7 @@ def table(images: list[Image.Image], labels: list[Any], **columns: list[Any]) ->
 
 
 @pytest.fixture(scope="module")
-def local(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+def local(tmp_path_factory):
     """A file with the images, and what loads it without touching the reader's own cache."""
     folder = tmp_path_factory.mktemp("hub")
     data = table([Image.fromarray(p) for p in PIXELS], LABELS, writer=WRITERS)
@@ -72,7 +71,7 @@ def owned(fed: Any, client: int) -> list[int]:
     return shown.round().long().tolist()
 
 
-def test_a_column_makes_a_client_of_each_of_its_values(local: dict[str, Any]) -> None:
+def test_a_column_makes_a_client_of_each_of_its_values(local):
     fed = hub(by="writer", **local)
     assert fed.names == tuple(f"w{k}" for k in range(7))
     for k in range(7):
@@ -83,7 +82,7 @@ def test_a_column_makes_a_client_of_each_of_its_values(local: dict[str, Any]) ->
         assert sizes == [int(0.8 * n), int(0.9 * n) - int(0.8 * n), n - int(0.9 * n)]
 
 
-def test_images_are_float32_from_0_to_1_with_the_labels_of_the_file(local: dict[str, Any]) -> None:
+def test_images_are_float32_from_0_to_1_with_the_labels_of_the_file(local):
     fed = hub(by="writer", **local)
     assert fed.classes == 5  # as the file's feature says, though no label is 4
     assert fed.train.x.shape == (M, 1, 6, 6)
@@ -97,7 +96,7 @@ def test_images_are_float32_from_0_to_1_with_the_labels_of_the_file(local: dict[
         assert y.tolist() == [LABELS[i] for i in shown[:, 0, 0, 0]]
 
 
-def test_clients_of_a_column_are_drawn_by_the_seed(local: dict[str, Any]) -> None:
+def test_clients_of_a_column_are_drawn_by_the_seed(local):
     drawn = {hub(by="writer", clients=3, seed=s, **local).names for s in range(6)}
     assert len(drawn) > 1
     assert all(len(set(names)) == 3 for names in drawn)
@@ -108,7 +107,7 @@ def test_clients_of_a_column_are_drawn_by_the_seed(local: dict[str, Any]) -> Non
     assert sorted(owned(first, 0)) == [i for i in range(M) if WRITERS[i] == first.names[0]]
 
 
-def test_clients_of_a_column_of_classes_have_the_names_of_the_classes(tmp_path: Path) -> None:
+def test_clients_of_a_column_of_classes_have_the_names_of_the_classes(tmp_path):
     data = table([picture(i) for i in range(24)], [0] * 24, domain=["real", "clipart"] * 12)
     data = data.cast_column("domain", datasets.ClassLabel(names=["clipart", "real"]))
     data.to_parquet(tmp_path / "f")
@@ -118,14 +117,14 @@ def test_clients_of_a_column_of_classes_have_the_names_of_the_classes(tmp_path: 
     assert shown == {"real": 0, "clipart": 1}
 
 
-def test_values_with_too_few_examples_to_split_are_left_out(tmp_path: Path) -> None:
+def test_values_with_too_few_examples_to_split_are_left_out(tmp_path):
     writers = ["many"] * 10 + ["few"] * 9  # ten is the least of which 10 % is one
     table([picture(i) for i in range(19)], [0] * 19, writer=writers).to_parquet(tmp_path / "f")
     fed = hub("parquet", by="writer", data_files=str(tmp_path / "f"), cache_dir=str(tmp_path / "c"))
     assert fed.names == ("many",)
 
 
-def test_iid_deals_each_image_to_one_client_in_equal_parts(local: dict[str, Any]) -> None:
+def test_iid_deals_each_image_to_one_client_in_equal_parts(local):
     fed = hub(by="iid", clients=7, **local)
     hands = [owned(fed, i) for i in range(7)]
     assert sorted(chain(*hands)) == list(range(M))
@@ -135,7 +134,7 @@ def test_iid_deals_each_image_to_one_client_in_equal_parts(local: dict[str, Any]
     assert labels.min() < 8
 
 
-def test_a_small_alpha_skews_the_labels_and_a_large_one_does_not(local: dict[str, Any]) -> None:
+def test_a_small_alpha_skews_the_labels_and_a_large_one_does_not(local):
     shares = {}
     for alpha in (0.3, 1e6):
         fed = hub(by="label", clients=4, alpha=alpha, seed=1, **local)
@@ -147,7 +146,7 @@ def test_a_small_alpha_skews_the_labels_and_a_large_one_does_not(local: dict[str
     assert shares[0.3].max() > 0.5
 
 
-def test_a_folder_of_images_for_each_class_is_a_federation(tmp_path: Path) -> None:
+def test_a_folder_of_images_for_each_class_is_a_federation(tmp_path):
     for name, value in (("cat", 50), ("dog", 200)):
         (tmp_path / "photos" / name).mkdir(parents=True)
         for i in range(10):
@@ -161,7 +160,7 @@ def test_a_folder_of_images_for_each_class_is_a_federation(tmp_path: Path) -> No
         assert torch.equal(x[:, 0, 0, 0] * 255, torch.tensor([50.0, 200.0])[y])
 
 
-def test_unshuffled_windows_keep_their_order_and_can_be_read_again(tmp_path: Path) -> None:
+def test_unshuffled_windows_keep_their_order_and_can_be_read_again(tmp_path):
     said = {"HAMLET": "To be, or not to be, that is the question", "OPHELIA": "My lord, I have it."}
     rows = [
         {"role": role, "x": text[i : i + 5], "y": text[i + 5]}
@@ -181,7 +180,7 @@ def test_unshuffled_windows_keep_their_order_and_can_be_read_again(tmp_path: Pat
         assert decode(fed.test.examples(k)[1]) == text[5 + int(0.9 * n) :]
 
 
-def test_grey_images_among_colours_get_three_equal_channels() -> None:
+def test_grey_images_among_colours_get_three_equal_channels():
     grey, colour = [picture(9)] * 5, [picture(8, "RGB")] * 4 + [picture(8, "RGB").convert("RGBA")]
     fed = from_partitions([table(grey, [0] * 5), table(colour, [1] * 5)])
     assert fed.train.x.shape[1:] == (3, 6, 6)
@@ -190,14 +189,14 @@ def test_grey_images_among_colours_get_three_equal_channels() -> None:
         assert (part.examples(1)[0][0, :, 0, 0] * 255).tolist() == [8, 0, 4]
 
 
-def test_a_colour_image_is_its_array_with_the_channels_first() -> None:
+def test_a_colour_image_is_its_array_with_the_channels_first():
     pixels = np.random.default_rng(0).integers(256, size=(10, 4, 7, 3), dtype=np.uint8)
     fed = from_partitions([table([Image.fromarray(p) for p in pixels], [0] * 10)])
     assert torch.equal(fed.train.x, torch.tensor(pixels.transpose(0, 3, 1, 2)))
     assert torch.equal(fed.train.examples(0)[0], fed.train.x[fed.train.rows[0]] / 255)
 
 
-def test_a_side_gives_images_of_several_sizes_one(tmp_path: Path) -> None:
+def test_a_side_gives_images_of_several_sizes_one(tmp_path):
     parts = [table([picture(7, side=s) for s in (4, 6, 9, 5)], [0] * 4)]
     with pytest.raises(ValueError, match=r"shapes of image .*\(1, 4, 4\).*`side` makes it so"):
         from_partitions(parts)
@@ -206,7 +205,7 @@ def test_a_side_gives_images_of_several_sizes_one(tmp_path: Path) -> None:
     assert fed.train.x.unique().tolist() == [7]
 
 
-def test_lists_of_numbers_stay_as_they_are() -> None:
+def test_lists_of_numbers_stay_as_they_are():
     x = [[0.5 * i, -1.0 * i] for i in range(10)]
     part = datasets.Dataset.from_dict({"features": x, "grade": [i % 3 for i in range(10)]})
     fed = from_partitions([part], x="features", y="grade")
@@ -214,7 +213,7 @@ def test_lists_of_numbers_stay_as_they_are() -> None:
     assert fed.classes == 3
 
 
-def test_the_format_of_a_partition_does_not_matter() -> None:
+def test_the_format_of_a_partition_does_not_matter():
     part = table([picture(i) for i in range(10)], [i % 3 for i in range(10)])
     plain = from_partitions([part])
     for kind in ("torch", "numpy", "pandas", "arrow"):
@@ -228,7 +227,7 @@ def test_the_format_of_a_partition_does_not_matter() -> None:
     assert fed.train.x.tolist() == [[0.5, 1.0]] * 5
 
 
-def test_a_transform_of_a_partition_is_applied() -> None:
+def test_a_transform_of_a_partition_is_applied():
     def dark(batch: dict[str, Any]) -> dict[str, Any]:
         arrays = [torch.tensor(np.array(image)) / 510 for image in batch["image"]]
         return {"pixels": arrays, "label": [1 - label for label in batch["label"]]}
@@ -241,7 +240,7 @@ def test_a_transform_of_a_partition_is_applied() -> None:
         from_partitions([part])
 
 
-def test_several_columns_of_numbers_stand_side_by_side() -> None:
+def test_several_columns_of_numbers_stand_side_by_side():
     part = datasets.Dataset.from_dict({
         "age": [30, 40, 50], "height": [1.5, 1.75, 2.0], "smokes": [True, False, True],
         "pulse": [[60, 61], [70, 71], [80, 81]], "name": ["a", "b", "c"], "label": [0, 1, 0],
@@ -259,7 +258,7 @@ def test_several_columns_of_numbers_stand_side_by_side() -> None:
         from_partitions([part], x=["age", "weight"])
 
 
-def test_floats_are_targets_of_a_regression() -> None:
+def test_floats_are_targets_of_a_regression():
     part = datasets.Dataset.from_dict({"image": [[0.5]] * 4, "label": [0.5, -1.0, 2.0, 0.25]})
     fed = from_partitions([part.with_format("numpy")])
     assert fed.train.y.tolist() == [0.5, -1.0, 2.0, 0.25]
@@ -267,7 +266,7 @@ def test_floats_are_targets_of_a_regression() -> None:
     assert fed.classes == 0
 
 
-def test_strings_are_classes_in_alphabetical_order_and_classes_keep_their_names() -> None:
+def test_strings_are_classes_in_alphabetical_order_and_classes_keep_their_names():
     one, other = ["dog", "cat", "dog"], ["ant", "dog"]
     parts = [table([picture(i) for i in range(len(words))], words) for words in (one, other)]
     fed = from_partitions(parts)
@@ -286,7 +285,7 @@ def test_strings_are_classes_in_alphabetical_order_and_classes_keep_their_names(
         from_partitions(mixed)
 
 
-def test_a_hub_of_numbers_in_several_columns(tmp_path: Path) -> None:
+def test_a_hub_of_numbers_in_several_columns(tmp_path):
     rows = {"who": ["a"] * 10 + ["b"] * 10, "u": [i / 2 for i in range(20)], "v": list(range(20)),
             "price": [float(i) for i in range(20)]}  # fmt: skip
     datasets.Dataset.from_dict(rows).to_parquet(tmp_path / "f")
@@ -321,7 +320,7 @@ CHARACTERS = [*string.digits, *string.ascii_uppercase, *string.ascii_lowercase]
 CIFAR = ["airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck"]
 
 
-def test_femnist_is_read_from_a_file_of_its_schema(tmp_path: Path) -> None:
+def test_femnist_is_read_from_a_file_of_its_schema(tmp_path):
     rng = np.random.default_rng(0)
     pixels = rng.integers(256, size=(25, 28, 28), dtype=np.uint8)
     writers = ["f0000_14"] * 10 + ["f0001_41"] * 12 + ["f3999_12"] * 3
@@ -349,7 +348,7 @@ def test_femnist_is_read_from_a_file_of_its_schema(tmp_path: Path) -> None:
     assert cnn_femnist()(cnn_femnist().init(), fed.train.inputs(torch.arange(2))).shape == (2, 62)
 
 
-def test_cifar_10_is_read_from_a_file_of_its_schema(tmp_path: Path) -> None:
+def test_cifar_10_is_read_from_a_file_of_its_schema(tmp_path):
     pixels = np.random.default_rng(0).integers(256, size=(40, 32, 32, 3), dtype=np.uint8)
     labels = [i % 10 for i in range(40)]
     columns = {
@@ -369,9 +368,7 @@ def test_cifar_10_is_read_from_a_file_of_its_schema(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("shuffle", [True, False])
-def test_a_data_sets_own_test_part_is_dealt_out_as_the_clients_test_data(
-    tmp_path: Path, shuffle: bool
-) -> None:
+def test_a_data_sets_own_test_part_is_dealt_out_as_the_clients_test_data(tmp_path, shuffle):
     for part, labels in (("train", range(100, 120)), ("test", range(200, 207))):
         table = {"x": [float(v) for v in labels], "label": [v % 2 for v in labels]}
         pq.write_table(pa.table(table), tmp_path / f"{part}.parquet")
@@ -395,13 +392,13 @@ def test_a_data_sets_own_test_part_is_dealt_out_as_the_clients_test_data(
     )  # fmt: skip
 
 
-def test_a_test_part_goes_with_clients_that_are_drawn() -> None:
+def test_a_test_part_goes_with_clients_that_are_drawn():
     with pytest.raises(ValueError, match="test is 'test'; allowed: None, unless by is"):
         hub("parquet", by="writer", test="test")
 
 
 @pytest.mark.filterwarnings("ignore:unclosed file:ResourceWarning")  # of datasets' CSV reader
-def test_shakespeare_is_read_from_a_file_of_its_schema(tmp_path: Path) -> None:
+def test_shakespeare_is_read_from_a_file_of_its_schema(tmp_path):
     said = {
         "ALL_S_WELL_THAT_ENDS_WELL_HELENA": "I pray thee, Rosalind, sweet my coz, be merry, and "
         "from the crown of our father Duke learn to love me -- no; nor none.",
@@ -458,12 +455,12 @@ LISTS = datasets.Dataset.from_dict
         ([LISTS({"image": ["ab", "c"], "label": [0, 1]})], r"lengths of image is \[1, 2\]"),
     ],
 )
-def test_what_a_federation_cannot_be_made_of_is_named(parts: list[Any], message: str) -> None:
+def test_what_a_federation_cannot_be_made_of_is_named(parts, message):
     with pytest.raises(ValueError, match=message):
         from_partitions(parts)
 
 
-def test_one_partition_without_a_list_is_refused_by_name(unchecked: None) -> None:
+def test_one_partition_without_a_list_is_refused_by_name(unchecked):
     with pytest.raises(ValueError, match="partitions is 'Dataset'; allowed: a list of data sets"):
         from_partitions(LISTS({"image": [0.5], "label": [0]}))
 
@@ -480,14 +477,12 @@ def test_one_partition_without_a_list_is_refused_by_name(unchecked: None) -> Non
         ({"by": "iid"}, "clients is None; allowed: a whole number of at least 1"),
     ],
 )
-def test_what_cannot_be_divided_is_named(
-    options: dict[str, Any], message: str, local: dict[str, Any]
-) -> None:
+def test_what_cannot_be_divided_is_named(options, message, local):
     with pytest.raises(ValueError, match=message):
         hub(**options, **local)
 
 
-def test_without_a_network_the_error_says_what_to_do(tmp_path: Path) -> None:
+def test_without_a_network_the_error_says_what_to_do(tmp_path):
     with pytest.raises(
         ConnectionError, match=r"connect to the internet and .* local files"
     ) as seen:
@@ -495,9 +490,7 @@ def test_without_a_network_the_error_says_what_to_do(tmp_path: Path) -> None:
     assert isinstance(seen.value.__cause__, ConnectionError)
 
 
-def test_without_flwr_datasets_the_error_says_how_to_get_it(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_without_flwr_datasets_the_error_says_how_to_get_it(monkeypatch):
     monkeypatch.setitem(sys.modules, "flwr_datasets", None)
     with pytest.raises(ModuleNotFoundError, match=r"pip install 'fedlab_edu\[data\]'"):
         hub("ylecun/mnist", clients=2)

@@ -44,7 +44,7 @@ MODEL = linear(64, 10)
 
 
 @pytest.fixture(scope="module")
-def fed() -> Federation:
+def fed():
     return digits(clients=14)
 
 
@@ -125,9 +125,9 @@ def written(code: str) -> Callable[[float], Callable[[Tensor], Tensor]]:
 
 def attribute(by: float) -> Callable[[Tensor], Tensor]:
     def f(x: Tensor) -> Tensor:
-        return x * f.by  # type: ignore[attr-defined]
+        return x * f.by
 
-    f.by = by  # type: ignore[attr-defined]
+    f.by = by
     return f
 
 
@@ -190,9 +190,7 @@ PARTS: dict[str, Callable[[float], nn.Module]] = {
 
 
 @pytest.mark.parametrize("kind", PARTS)
-def test_a_network_that_computes_with_another_number_has_another_identity(
-    kind: str, fed: Federation
-) -> None:
+def test_a_network_that_computes_with_another_number_has_another_identity(kind, fed):
     one, again, other = (
         identity(from_module(same_weights(PARTS[kind](by))), fed) for by in (0.5, 0.5, 0.25)
     )
@@ -201,9 +199,7 @@ def test_a_network_that_computes_with_another_number_has_another_identity(
 
 
 @pytest.mark.parametrize("kind", [k for k in PARTS if "buffer" not in k and "layer" not in k])
-def test_a_loss_that_computes_with_another_number_has_another_identity(
-    kind: str, fed: Federation
-) -> None:
+def test_a_loss_that_computes_with_another_number_has_another_identity(kind, fed):
     def loss(part: nn.Module) -> Callable[[Tensor, Tensor], Tensor]:
         return lambda outputs, y: F.cross_entropy(part(outputs), y, reduction="none")
 
@@ -215,9 +211,7 @@ def test_a_loss_that_computes_with_another_number_has_another_identity(
     assert differences(one, other) == ["loss"]
 
 
-def test_networks_that_differ_in_layers_order_or_what_is_frozen_have_other_identities(
-    fed: Federation,
-) -> None:
+def test_networks_that_differ_in_layers_order_or_what_is_frozen_have_other_identities(fed):
     layers = {"a": nn.Sigmoid(), "b": nn.Tanh()}
     turned = OrderedDict(reversed(layers.items()))
     halves = []
@@ -244,7 +238,7 @@ def test_networks_that_differ_in_layers_order_or_what_is_frozen_have_other_ident
     assert len(set(found)) == len(found)
 
 
-def test_a_model_of_ones_own_counts_with_what_its_functions_read(fed: Federation) -> None:
+def test_a_model_of_ones_own_counts_with_what_its_functions_read(fed):
     def own(by: float) -> Model:
         def forward(p: list[Tensor], x: Tensor) -> Tensor:
             return by * MODEL.forward(p, x)
@@ -261,7 +255,7 @@ class Scaled(FedAvg):
 
     by: float = 1.0
 
-    def weights(self, n: Tensor) -> Tensor:  # type: ignore[override]
+    def weights(self, n: Tensor) -> Tensor:
         return self.by * n.double()
 
 
@@ -270,7 +264,7 @@ def begun(fed: Federation, method: Any = None, seed: int = 0, **how: Any) -> Rac
     return race(MODEL, fed, arms, [bracket((4,), 2, 2)], seed=seed, method=method)
 
 
-def test_all_that_a_file_differs_in_is_named_in_one_line(fed: Federation, tmp_path: Path) -> None:
+def test_all_that_a_file_differs_in_is_named_in_one_line(fed, tmp_path):
     file = tmp_path / "search"
     tune(begun(fed, Scaled()), MODEL, fed, 3, path=file, also=(Scaled,))
     moved = replace(fed, val=replace(fed.val, y=(fed.val.y + 1) % 10))
@@ -289,9 +283,7 @@ def test_all_that_a_file_differs_in_is_named_in_one_line(fed: Federation, tmp_pa
     assert tune(begun(fed, Scaled()), MODEL, fed, 3, path=file, also=(Scaled,)).done
 
 
-def test_what_cannot_be_told_apart_is_refused_before_a_file_is_written(
-    fed: Federation, tmp_path: Path
-) -> None:
+def test_what_cannot_be_told_apart_is_refused_before_a_file_is_written(fed, tmp_path):
     numbers = (x for x in [1.0])
     model = from_module(same_weights(), lambda o, y: F.cross_entropy(o, y) * next(numbers))
     with pytest.raises(ValueError, match=r"^a part of loss is 'generator'; allowed: what pickle "):
@@ -299,7 +291,7 @@ def test_what_cannot_be_told_apart_is_refused_before_a_file_is_written(
     assert not [*tmp_path.iterdir()]
 
 
-def test_locks_caches_of_threads_and_names_of_modules_tell_nothing_apart() -> None:
+def test_locks_caches_of_threads_and_names_of_modules_tell_nothing_apart():
     assert fingerprint(Lock()) == fingerprint(Lock())
     model = from_module(same_weights())
     before = fingerprint(model.forward)
@@ -307,7 +299,7 @@ def test_locks_caches_of_threads_and_names_of_modules_tell_nothing_apart() -> No
     assert fingerprint(model.forward) == before
 
 
-def test_a_cycle_ends() -> None:
+def test_a_cycle_ends():
     def ring(x: float) -> list[Any]:
         values: list[Any] = [x]
         values.append(values)
@@ -352,7 +344,7 @@ print(identity(resnet18(), fed), identity(cnn_cifar(), fed), fingerprint({*"abcd
 
 
 @pytest.mark.processes
-def test_the_same_objects_and_sets_have_the_same_identity_in_another_process() -> None:
+def test_the_same_objects_and_sets_have_the_same_identity_in_another_process():
     found = {
         subprocess.run(
             [sys.executable, "-c", SCRIPT, seed],
@@ -367,9 +359,7 @@ def test_the_same_objects_and_sets_have_the_same_identity_in_another_process() -
     assert "network" in found.pop()
 
 
-def test_a_run_is_read_with_the_model_and_the_data_it_was_saved_with(
-    fed: Federation, tmp_path: Path
-) -> None:
+def test_a_run_is_read_with_the_model_and_the_data_it_was_saved_with(fed, tmp_path):
     one, other = (from_module(same_weights(Times(frozen(by)))) for by in (1.0, 2.0))
     run = train(start(one, fed), one, fed, 1, clients=2)
     save_run(run, tmp_path / "run", one, fed)
@@ -392,9 +382,7 @@ def test_a_run_is_read_with_the_model_and_the_data_it_was_saved_with(
         load_run(tmp_path / "bare", model=one, fed=fed)
 
 
-def test_a_search_is_no_run_and_is_refused_before_a_file_is_written(
-    fed: Federation, tmp_path: Path
-) -> None:
+def test_a_search_is_no_run_and_is_refused_before_a_file_is_written(fed, tmp_path):
     with pytest.raises(
         ValueError, match=r"^run is 'Race'; allowed: a Run, such as search.winner; "
     ):

@@ -31,7 +31,7 @@ COMMANDS = [
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(tmp_path, monkeypatch):
     """The current folder, with the assignment of the page in its folder ``clip``."""
     for margin, name, text in FILES:
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
@@ -41,12 +41,12 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_each_command_of_the_page_exists_with_its_options(command: str) -> None:
+def test_each_command_of_the_page_exists_with_its_options(command):
     words = shlex.split(command, comments=True)[1:]
     assert cli._parser().parse_args(words).command == words[0]
 
 
-def test_the_table_has_the_points_of_the_exercises_and_the_hours_of_the_pages() -> None:
+def test_the_table_has_the_points_of_the_exercises_and_the_hours_of_the_pages():
     row = r"`?(?:<(ch\d\d_\w+)>`|\*\*all\*\*) \| ([\d.]+) h \| ([\d.]+) h \| (\d+) \|"
     reading, exercise, points = [], [], []
     for name, *told in re.findall(row, PAGE):
@@ -64,17 +64,17 @@ def test_the_table_has_the_points_of_the_exercises_and_the_hours_of_the_pages() 
     assert len(points) == 10
 
 
-def test_a_term_of_14_weeks_has_all_chapters_and_exercises_in_order() -> None:
+def test_a_term_of_14_weeks_has_all_chapters_and_exercises_in_order():
     plan = PAGE.partition("**14 weeks**")[2].partition("\n\nA project")[0]
     assert re.findall(r"\| chapter (\d+)", plan) == [str(n) for n in range(1, 11)]
     assert re.findall(r"exercise (\d+)", plan) == [str(n) for n in range(1, 11)]
 
 
-def test_the_wheel_of_the_page_is_that_of_this_version() -> None:
+def test_the_wheel_of_the_page_is_that_of_this_version():
     assert f'pip install "./fedlab_edu-{__version__}-py3-none-any.whl[check]"' in PAGE
 
 
-def test_each_syllabus_has_as_many_weeks_as_it_says() -> None:
+def test_each_syllabus_has_as_many_weeks_as_it_says():
     for weeks, heading in ((5, r"\*\*5 weeks\*\*"), (14, r"\*\*14 weeks\*\*")):
         rows = re.search(heading + r".*?\n\n\| week.*?\n\|[-|]+\n(.*?)\n\n", PAGE, re.DOTALL)
         assert rows is not None
@@ -83,17 +83,13 @@ def test_each_syllabus_has_as_many_weeks_as_it_says() -> None:
         assert numbers == list(range(1, weeks + 1))
 
 
-def test_the_assignment_of_the_page_is_tried_as_the_page_shows(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_assignment_of_the_page_is_tried_as_the_page_shows(folder, capsys):
     assert cli.main(["try", "clip"]) == 0
     (table,) = (block for block in BLOCKS if "the untouched file" in block)
     assert capsys.readouterr().out == table
 
 
-def test_answers_that_are_judged_otherwise_are_marked_and_said(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_answers_that_are_judged_otherwise_are_marked_and_said(folder, capsys):
     path = folder / "clip/mutants.py"
     text = path.read_text()
     for old, new in (
@@ -113,9 +109,7 @@ def test_answers_that_are_judged_otherwise_are_marked_and_said(
     assert "full marks, and fails q1: clip" in told
 
 
-def test_a_question_without_a_wrong_answer_is_named(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_question_without_a_wrong_answer_is_named(folder, capsys):
     (folder / "clip/mutants.py").unlink()
     assert cli.main(["try", "clip"]) == 0
     assert capsys.readouterr().out.endswith(
@@ -131,9 +125,7 @@ def test_a_question_without_a_wrong_answer_is_named(
         ("clip_solution.py", None, "there is no solution beside "),
     ],
 )
-def test_what_cannot_be_tried_is_refused_with_the_reason(
-    file: str, text: str | None, said: str, folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_cannot_be_tried_is_refused_with_the_reason(file, text, said, folder, capsys):
     if text is None:
         (folder / "clip" / file).unlink()
     else:
@@ -142,7 +134,7 @@ def test_what_cannot_be_tried_is_refused_with_the_reason(
     assert said in capsys.readouterr().err
 
 
-def test_what_students_get_of_it_has_no_answer_and_no_hidden_test(folder: Path) -> None:
+def test_what_students_get_of_it_has_no_answer_and_no_hidden_test(folder):
     files = handout(find("./clip", None))
     assert sorted(files) == ["README.md", "clip.ipynb", "clip.py", "test_clip.py"]
     everything = "\n".join(files.values())
@@ -151,7 +143,7 @@ def test_what_students_get_of_it_has_no_answer_and_no_hidden_test(folder: Path) 
     assert "test_clipped_mean_of_drawn_vectors" not in everything
 
 
-def test_the_lines_for_gradescope_work_with_several_uploaded_files(folder: Path) -> None:
+def test_the_lines_for_gradescope_work_with_several_uploaded_files(folder):
     """In a folder that stands for the root of Gradescope's container."""
     (lines,) = re.findall(r"```shell\n(chmod 700 /autograder.*?)```", PAGE, re.DOTALL)
     for path in ("autograder/submission", "autograder/results", "autograder/source", "tmp"):

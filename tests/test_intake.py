@@ -66,7 +66,7 @@ def zipped(path: Path, *entries: tuple[str | zipfile.ZipInfo, str | bytes]) -> P
 
 
 def tarred(path: Path, *entries: tuple[tarfile.TarInfo | str, bytes], mode: str = "w:gz") -> Path:
-    with tarfile.open(path, mode) as archive:  # type: ignore[call-overload]
+    with tarfile.open(path, mode) as archive:
         for entry, data in entries:
             info = tarfile.TarInfo(entry) if isinstance(entry, str) else entry
             info.size = len(data)
@@ -98,7 +98,7 @@ def notebook(*cells: str, **more: object) -> str:
 
 
 @pytest.fixture(scope="module")
-def full(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+def full(tmp_path_factory):
     """Kinds of packaging in which GOOD is to be found: what it is -> where."""
     out = tmp_path_factory.mktemp("full")
     (out / "spaces and 学生.py").write_text(GOOD)
@@ -148,7 +148,7 @@ def full(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     return {path.name: path for path in out.iterdir()}
 
 
-def test_in_every_packaging_the_one_file_that_counts_is_found(full: dict[str, Path]) -> None:
+def test_in_every_packaging_the_one_file_that_counts_is_found(full):
     for name, path in full.items():
         handed = taken(path)
         assert (name, handed.problem, handed.source) == (name, "", GOOD)
@@ -171,7 +171,7 @@ def test_in_every_packaging_the_one_file_that_counts_is_found(full: dict[str, Pa
         ("named homework.py", "'homework.py' was taken for hw.py or hw.ipynb"),
     ],
 )
-def test_what_was_left_out_is_told(name: str, note: str, full: dict[str, Path]) -> None:
+def test_what_was_left_out_is_told(name, note, full):
     assert note in "\n".join(taken(full[name]).notes)
 
 
@@ -259,7 +259,7 @@ def build_none(out: Path) -> dict[str, tuple[Path, str]]:
     }
 
 
-def test_where_nothing_can_be_graded_the_student_reads_why(tmp_path: Path) -> None:
+def test_where_nothing_can_be_graded_the_student_reads_why(tmp_path):
     hidden = tmp_path / "hidden"
     hidden.mkdir()
     (hidden / "hw.py").write_text(GOOD)
@@ -270,7 +270,7 @@ def test_where_nothing_can_be_graded_the_student_reads_why(tmp_path: Path) -> No
         assert "root:x" not in handed.problem + "".join(handed.notes)
 
 
-def test_a_submission_that_is_a_link_or_a_pipe_itself_is_not_opened(tmp_path: Path) -> None:
+def test_a_submission_that_is_a_link_or_a_pipe_itself_is_not_opened(tmp_path):
     (tmp_path / "real.py").write_text(GOOD)
     (tmp_path / "alice.py").symlink_to(tmp_path / "real.py")
     os.mkfifo(tmp_path / "bob.py")
@@ -278,7 +278,7 @@ def test_a_submission_that_is_a_link_or_a_pipe_itself_is_not_opened(tmp_path: Pa
     assert "is not an ordinary file" in taken(tmp_path / "bob.py").problem
 
 
-def test_bombs_take_no_memory(tmp_path: Path) -> None:
+def test_bombs_take_no_memory(tmp_path):
     path = zipped(tmp_path / "bomb.zip", ("hw.py", GOOD), ("test_hw.py", bytes(60 << 20)))
     tracemalloc.start()
     assert taken(path).source == GOOD
@@ -293,19 +293,19 @@ def test_bombs_take_no_memory(tmp_path: Path) -> None:
 # --- modules and notebooks together -------------------------------------------------------------
 
 
-def test_of_a_module_and_a_notebook_the_module_counts(tmp_path: Path) -> None:
+def test_of_a_module_and_a_notebook_the_module_counts(tmp_path):
     home = folder(tmp_path, hw__py=GOOD, hw__ipynb=notebook(OTHER))
     assert taken(home).source == GOOD
     assert "hw.ipynb: ignored" in taken(home).notes
 
 
-def test_of_an_untouched_module_and_a_notebook_the_notebook_counts(tmp_path: Path) -> None:
+def test_of_an_untouched_module_and_a_notebook_the_notebook_counts(tmp_path):
     home = folder(tmp_path, hw__py=WANTED.stub, hw__ipynb=notebook(GOOD))
     assert GOOD.strip() in str(taken(home).source)
     assert "'hw.py' holds no answer: 'hw.ipynb' counts" in taken(home).notes
 
 
-def test_a_notebook_that_is_none_is_explained(tmp_path: Path) -> None:
+def test_a_notebook_that_is_none_is_explained(tmp_path):
     home = folder(tmp_path, hw__ipynb="<<<<<<< HEAD\n{}")
     assert "has conflict markers of git: resolve the merge" in taken(home).problem
 
@@ -313,7 +313,7 @@ def test_a_notebook_that_is_none_is_explained(tmp_path: Path) -> None:
 # --- made to do harm ------------------------------------------------------------------------------
 
 
-def test_a_long_name_takes_no_longer_than_its_length(tmp_path: Path) -> None:
+def test_a_long_name_takes_no_longer_than_its_length(tmp_path):
     """The time doubled with each digit: for sixty it would have been thirty thousand years."""
     name = f"hw{'1' * 60}x.py"
     path = zipped(tmp_path / "mallory.zip", (name, GOOD), (f"hw{'copy' * 16_000}x.py", GOOD))
@@ -325,12 +325,12 @@ def test_a_long_name_takes_no_longer_than_its_length(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "name", ["hw2.py", "HW.py", "Hw (1).py", "hw_final v2 copy(3).ipynb", "my-hw.py"]
 )
-def test_a_renamed_file_goes_before_any_other(name: str, tmp_path: Path) -> None:
+def test_a_renamed_file_goes_before_any_other(name, tmp_path):
     home = written(tmp_path, {name: notebook(GOOD) if "ipynb" in name else GOOD, "a.py": OTHER})
     assert GOOD.strip() in str(taken(home).source)
 
 
-def test_notes_are_cut_in_number_and_length(tmp_path: Path) -> None:
+def test_notes_are_cut_in_number_and_length(tmp_path):
     home = folder(tmp_path, hw__py=GOOD)
     for i in range(50):
         (home / f"{i}{'x' * 200}").symlink_to(home)
@@ -351,7 +351,7 @@ def test_notes_are_cut_in_number_and_length(tmp_path: Path) -> None:
     assert len(note) == 300
 
 
-def test_a_link_or_a_pipe_that_takes_the_place_of_a_file_is_not_read(tmp_path: Path) -> None:
+def test_a_link_or_a_pipe_that_takes_the_place_of_a_file_is_not_read(tmp_path):
     """Between the look at a file and its opening, where only the opening can tell."""
     (tmp_path / "real.py").write_text(GOOD)
     (tmp_path / "link.py").symlink_to(tmp_path / "real.py")
@@ -375,7 +375,7 @@ def test_a_link_or_a_pipe_that_takes_the_place_of_a_file_is_not_read(tmp_path: P
 # --- packed by accident ---------------------------------------------------------------------------
 
 
-def test_of_an_archive_only_what_could_be_handed_in_is_counted(tmp_path: Path) -> None:
+def test_of_an_archive_only_what_could_be_handed_in_is_counted(tmp_path):
     places = ("hw/.git/objects/{}", "hw/.venv/lib/{}.py", "venv/{}.py", "site-packages/x/{}.py")
     junk = [places[i % 4].format(i) for i in range(3_000)]
     path = zipped(tmp_path / "a.zip", *((name, "") for name in junk), ("hw/hw.py", GOOD))
@@ -386,14 +386,14 @@ def test_of_an_archive_only_what_could_be_handed_in_is_counted(tmp_path: Path) -
     assert (taken(path).source, taken(path).notes) == (GOOD, ())
 
 
-def test_of_a_folder_only_what_could_be_handed_in_is_counted(tmp_path: Path) -> None:
+def test_of_a_folder_only_what_could_be_handed_in_is_counted(tmp_path):
     home = written(tmp_path, {"hw.py": GOOD, ".git/x.py": OTHER, "venv/hw.py": OTHER})
     for i in range(2_100):
         (home / f".{i}").touch()
     assert (taken(home).source, taken(home).notes) == (GOOD, ())
 
 
-def test_a_notebook_that_is_called_a_module_is_read_as_a_notebook(tmp_path: Path) -> None:
+def test_a_notebook_that_is_called_a_module_is_read_as_a_notebook(tmp_path):
     home = folder(tmp_path, hw__py="\n" + notebook(GOOD, "exit()"))
     handed = taken(home)
     assert GOOD.strip() in str(handed.source)
@@ -424,7 +424,7 @@ UNTOUCHED = {
         *((UNTOUCHED["a name above"], f"{n}.py") for n in ("hw_solution", "work/hw", "my answer")),
     ],
 )
-def test_a_file_without_an_answer_gives_way(stub: str, other: str, tmp_path: Path) -> None:
+def test_a_file_without_an_answer_gives_way(stub, other, tmp_path):
     home = written(tmp_path, {"hw.py": stub, other: notebook(GOOD) if "ip" in other else GOOD})
     handed = taken(home)
     assert GOOD.strip() in str(handed.source)
@@ -434,13 +434,13 @@ def test_a_file_without_an_answer_gives_way(stub: str, other: str, tmp_path: Pat
 
 
 @pytest.mark.parametrize("other", ["hw.ipynb", "hw_solution.py", "work/hw.py", "other.py"])
-def test_a_file_with_an_answer_does_not_give_way_to_the_stub(other: str, tmp_path: Path) -> None:
+def test_a_file_with_an_answer_does_not_give_way_to_the_stub(other, tmp_path):
     stub = f"# Jane Doe\n{WANTED.stub}"
     home = written(tmp_path, {"hw.py": GOOD, other: notebook(stub) if "ip" in other else stub})
     assert (taken(home).source, taken(home).file) == (GOOD, "hw.py")
 
 
-def test_where_no_file_has_an_answer_the_usual_one_counts(tmp_path: Path) -> None:
+def test_where_no_file_has_an_answer_the_usual_one_counts(tmp_path):
     named = f"# Jane Doe\n{WANTED.stub}"
     files = {
         "hw.py": named,
@@ -451,7 +451,7 @@ def test_where_no_file_has_an_answer_the_usual_one_counts(tmp_path: Path) -> Non
     assert (handed.source, handed.notes) == (named, ("helper.py, hw.ipynb: ignored",))
 
 
-def test_a_file_that_is_broken_holds_an_attempt(tmp_path: Path) -> None:
+def test_a_file_that_is_broken_holds_an_attempt(tmp_path):
     broken = "def fedavg(states)\n    return 1\n"
     home = written(tmp_path, {"hw.py": broken, "hw.ipynb": notebook(GOOD)})
     assert taken(home).source == broken
@@ -462,7 +462,7 @@ def test_a_file_that_is_broken_holds_an_attempt(tmp_path: Path) -> None:
     assert taken(home).source == WANTED.stub
 
 
-def test_of_several_files_the_only_one_with_an_answer_counts(tmp_path: Path) -> None:
+def test_of_several_files_the_only_one_with_an_answer_counts(tmp_path):
     files = {"hw (1).py": WANTED.stub, "hw (2).py": GOOD, "a.py": "x = 1", "b.py": OTHER}
     handed = taken(written(tmp_path, files))
     assert (handed.file, handed.source) == ("hw (2).py", GOOD)
@@ -481,7 +481,7 @@ def test_of_several_files_the_only_one_with_an_answer_counts(tmp_path: Path) -> 
     )
 
 
-def test_two_notebooks_could_be_meant_unless_a_module_has_the_answer(tmp_path: Path) -> None:
+def test_two_notebooks_could_be_meant_unless_a_module_has_the_answer(tmp_path):
     files = {"a/hw.ipynb": notebook(GOOD), "b/hw.ipynb": notebook(OTHER)}
     home = written(tmp_path, files)
     assert "holds 2 files that could be meant ('a/hw.ipynb', 'b/hw.ipynb')" in taken(home).problem
@@ -492,14 +492,14 @@ def test_two_notebooks_could_be_meant_unless_a_module_has_the_answer(tmp_path: P
     assert "holds 2 files that could be meant" in taken(home).problem
 
 
-def test_of_many_files_the_one_with_the_answer_counts(tmp_path: Path) -> None:
+def test_of_many_files_the_one_with_the_answer_counts(tmp_path):
     home = written(tmp_path, {f"{i}.py": WANTED.stub for i in range(9)} | {"x.py": GOOD})
     assert taken(home).source == GOOD
     (home / "hw_solution.py").write_text(OTHER)  # it is named as asked
     assert taken(home).source == OTHER
 
 
-def test_no_file_is_read_twice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_file_is_read_twice(tmp_path, monkeypatch):
     read: list[str] = []
 
     def counted(text: str, names: Collection[str], files: Collection[str]) -> Module:
@@ -512,7 +512,7 @@ def test_no_file_is_read_twice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     assert len(read) == 1
 
 
-def test_without_the_stub_no_file_is_looked_into(tmp_path: Path) -> None:
+def test_without_the_stub_no_file_is_looked_into(tmp_path):
     home = written(tmp_path, {"hw.py": STUB, "hw.ipynb": notebook(GOOD)})
     bare = Wanted(("hw",), ("fedavg",))
     assert collect([("student", home)], bare).source == STUB
@@ -521,7 +521,7 @@ def test_without_the_stub_no_file_is_looked_into(tmp_path: Path) -> None:
     assert collect([("student", home)], bare).notes == ("no code cell defines fedavg",)
 
 
-def test_a_file_that_is_handed_in_alone_may_have_any_name(tmp_path: Path) -> None:
+def test_a_file_that_is_handed_in_alone_may_have_any_name(tmp_path):
     for name in ("test_hw.py", "setup.py", "answer.PY"):
         (tmp_path / name).write_text(GOOD)
         assert (taken(tmp_path / name).source, taken(tmp_path / name).notes) == (GOOD, ())
@@ -531,14 +531,12 @@ def test_a_file_that_is_handed_in_alone_may_have_any_name(tmp_path: Path) -> Non
     "name",
     ["hw_test.py", "Test_hw.py", "SETUP.PY", "conftest.py", "sitecustomize.py", "usercustomize.py"],
 )
-def test_what_is_never_an_answer_is_not_in_the_way_of_one(name: str, tmp_path: Path) -> None:
+def test_what_is_never_an_answer_is_not_in_the_way_of_one(name, tmp_path):
     home = written(tmp_path, {"homework.py": GOOD, name: OTHER})
     assert taken(home).source == GOOD
 
 
-def test_a_file_that_is_handed_in_alone_is_not_looked_into(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_file_that_is_handed_in_alone_is_not_looked_into(tmp_path, monkeypatch):
     looked: list[str] = []
     monkeypatch.setattr(intake, "answers", lambda text: looked.append(text) or {})
     home = written(tmp_path, {"homework.py": f"# Jane\n{STUB}", "notes.txt": ""})
@@ -547,16 +545,14 @@ def test_a_file_that_is_handed_in_alone_is_not_looked_into(
     assert looked == [WANTED.stub] * 2
 
 
-def test_of_two_files_that_were_handed_in_the_one_that_is_named_as_asked_counts(
-    tmp_path: Path,
-) -> None:
+def test_of_two_files_that_were_handed_in_the_one_that_is_named_as_asked_counts(tmp_path):
     for name, text in (("a.py", OTHER), ("hw.py", GOOD)):
         (tmp_path / name).write_text(text)
     both = [(name, tmp_path / name) for name in ("a.py", "hw.py")]
     assert collect(both, WANTED).source == GOOD
 
 
-def test_what_the_stub_gives_is_not_asked_for(tmp_path: Path) -> None:
+def test_what_the_stub_gives_is_not_asked_for(tmp_path):
     home = folder(tmp_path, hw__ipynb=notebook(GOOD))
     assert taken(home).notes == ()
     (home / "hw.ipynb").write_text(notebook("x = 1"))
@@ -566,7 +562,7 @@ def test_what_the_stub_gives_is_not_asked_for(tmp_path: Path) -> None:
 # --- messages name the file and what to do --------------------------------------------------------
 
 
-def test_files_that_are_too_large_are_named(tmp_path: Path) -> None:
+def test_files_that_are_too_large_are_named(tmp_path):
     home = folder(tmp_path, hw__py=b"#" * (1 << 20))
     assert taken(home).problem == ""
     (home / "hw.py").write_bytes(b"#" * ((1 << 20) + 1))
@@ -582,7 +578,7 @@ def test_files_that_are_too_large_are_named(tmp_path: Path) -> None:
     assert "'hw.ipynb', which is a notebook larger than 8 MB: clear its" in taken(home).problem
 
 
-def test_a_folder_with_too_many_files_is_named(tmp_path: Path) -> None:
+def test_a_folder_with_too_many_files_is_named(tmp_path):
     home = folder(tmp_path, hw__py=GOOD)
     (home / "data").mkdir()
     for i in range(1_998):
@@ -595,7 +591,7 @@ def test_a_folder_with_too_many_files_is_named(tmp_path: Path) -> None:
     )
 
 
-def test_an_archive_of_no_use_is_named(tmp_path: Path) -> None:
+def test_an_archive_of_no_use_is_named(tmp_path):
     home = folder(tmp_path, hw__zip=b"PK")
     assert taken(home).problem == (
         "What you handed in holds no hw.py or hw.ipynb ('hw.zip' is not a readable zip file: did "
@@ -616,9 +612,7 @@ def folder_with(place: Path, files: dict[str, str | bytes]) -> Path:
 
 @pytest.mark.parametrize("beside", ["test_hw.py", "conftest.py", "HW_test.py", "utils.py"])
 @pytest.mark.parametrize("kind", ["zip", "tar.gz"])
-def test_an_archive_is_opened_where_no_other_file_is_named_as_asked(
-    beside: str, kind: str, tmp_path: Path
-) -> None:
+def test_an_archive_is_opened_where_no_other_file_is_named_as_asked(beside, kind, tmp_path):
     home = written(tmp_path, {beside: OTHER})
     if kind == "zip":
         zipped(home / "hw.zip", ("hw.py", GOOD), (beside, "in the zip"))
@@ -628,7 +622,7 @@ def test_an_archive_is_opened_where_no_other_file_is_named_as_asked(
     assert any(note.endswith(f"{beside}: ignored") for note in taken(home).notes)
 
 
-def test_an_archive_beside_an_answer_is_not_opened(tmp_path: Path) -> None:
+def test_an_archive_beside_an_answer_is_not_opened(tmp_path):
     home = folder(tmp_path, hw__py=GOOD)
     zipped(home / "old.zip", ("hw.py", OTHER), ("../x.py", OTHER))
     assert (taken(home).source, taken(home).notes) == (GOOD, ("'old.zip' was not opened",))
@@ -645,7 +639,7 @@ def test_an_archive_beside_an_answer_is_not_opened(tmp_path: Path) -> None:
     assert taken(home).notes[0].startswith(note)
 
 
-def test_a_renamed_answer_counts_beside_an_archive_as_within_one(tmp_path: Path) -> None:
+def test_a_renamed_answer_counts_beside_an_archive_as_within_one(tmp_path):
     home = written(tmp_path, {"hw_final.py": GOOD})
     zipped(home / "hw.zip", ("hw.py", OTHER))
     assert (taken(home).source, taken(home).file) == (GOOD, "hw_final.py")
@@ -654,7 +648,7 @@ def test_a_renamed_answer_counts_beside_an_archive_as_within_one(tmp_path: Path)
     assert (taken(home).source, taken(home).file) == (OTHER, "hw.zip/hw_final.py")
 
 
-def test_of_two_archives_with_an_answer_none_counts(tmp_path: Path) -> None:
+def test_of_two_archives_with_an_answer_none_counts(tmp_path):
     home = folder(tmp_path, test_hw__py=OTHER)
     zipped(home / "a.zip", ("hw.py", GOOD))
     tarred(home / "b.tgz", ("hw.py", GOOD.encode()))
@@ -670,7 +664,7 @@ def test_of_two_archives_with_an_answer_none_counts(tmp_path: Path) -> None:
 # --- limits and odd forms -------------------------------------------------------------------------
 
 
-def test_a_tar_with_too_many_entries_is_refused(tmp_path: Path) -> None:
+def test_a_tar_with_too_many_entries_is_refused(tmp_path):
     many = [(f"{i}.txt", b"") for i in range(1_999)]
     path = tarred(tmp_path / "a.tar", *many, ("hw.py", GOOD.encode()), mode="w")
     assert taken(path).source == GOOD
@@ -678,14 +672,14 @@ def test_a_tar_with_too_many_entries_is_refused(tmp_path: Path) -> None:
     assert "'a.tar' is a tar with 2001 entries; at most 2000 are read: pack" in taken(path).problem
 
 
-def test_a_zip_may_hold_as_many_entries_as_a_folder(tmp_path: Path) -> None:
+def test_a_zip_may_hold_as_many_entries_as_a_folder(tmp_path):
     many = [(f"{i}.txt", "") for i in range(1_999)]
     assert taken(zipped(tmp_path / "a.zip", *many, ("hw.py", GOOD))).source == GOOD
     path = zipped(tmp_path / "a.zip", *many, ("b", ""), ("hw.py", GOOD))
     assert "a zip with 2001 entries; at most 2000 are read: pack" in taken(path).problem
 
 
-def test_a_large_file_in_a_tar_is_named(tmp_path: Path) -> None:
+def test_a_large_file_in_a_tar_is_named(tmp_path):
     path = tarred(tmp_path / "a.tgz", ("hw.py", bytes((8 << 20) + 1)))
     assert "hw.py', which is larger than 8 MB" in taken(path).problem
     path = tarred(tmp_path / "a.tgz", ("hw.py", b"#" * (8 << 20)))
@@ -700,7 +694,7 @@ def end_record(data: bytes, size: int, offset: bytes, entries: int) -> bytes:
     return data[:at] + end
 
 
-def test_a_long_list_of_entries_is_refused_behind_whatever_end_record(tmp_path: Path) -> None:
+def test_a_long_list_of_entries_is_refused_behind_whatever_end_record(tmp_path):
     many = zipped(tmp_path / "m.zip", *((f"{'x' * 200}{i}", "") for i in range(5_000)))
     data, note = many.read_bytes(), bytes(60_000)
     many.write_bytes(data[:-2] + len(note).to_bytes(2, "little") + note)
@@ -711,9 +705,7 @@ def test_a_long_list_of_entries_is_refused_behind_whatever_end_record(tmp_path: 
 
 
 @pytest.mark.parametrize("kind", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
-def test_a_kind_of_compression_whose_memory_has_no_limit_is_not_read(
-    kind: int, tmp_path: Path
-) -> None:
+def test_a_kind_of_compression_whose_memory_has_no_limit_is_not_read(kind, tmp_path):
     with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
         archive.writestr("hw.py", GOOD, compress_type=kind)
     assert "('hw.py' is packed in a way that is not read)" in taken(tmp_path / "a.zip").problem
@@ -731,20 +723,18 @@ def test_a_kind_of_compression_whose_memory_has_no_limit_is_not_read(
         (b"x = 1\ny = 2\n# \xe4", "is not UTF-8 text (line 3): save it as UTF-8"),
     ],
 )
-def test_text_that_is_no_utf_8_is_told_by_file_and_line(
-    data: bytes, problem: str, tmp_path: Path
-) -> None:
+def test_text_that_is_no_utf_8_is_told_by_file_and_line(data, problem, tmp_path):
     with pytest.raises(Unusable, match=re.escape(problem)):
         text_of(data)
     home = folder(tmp_path, hw__py=data)
     assert f"holds 'hw.py', which {problem}" in taken(home).problem
 
 
-def test_the_line_ends_of_every_system_are_read(tmp_path: Path) -> None:
+def test_the_line_ends_of_every_system_are_read(tmp_path):
     assert text_of(b"\xef\xbb\xbfa\rb\r\nc\n\n\rd\x0c") == "a\nb\nc\n\n\nd\x0c"
 
 
-def test_the_digest_is_of_what_counts() -> None:
+def test_the_digest_is_of_what_counts():
     """The digest is of the text; without a text of the problem, so that a mended file differs."""
     text = Handed("hw.py", GOOD, notes=("a",))
     assert text.digest == hashlib.sha256(GOOD.encode()).hexdigest()
@@ -755,7 +745,7 @@ def test_the_digest_is_of_what_counts() -> None:
     assert Handed(source="\ud800").digest  # a name on the disk may be no Unicode at all
 
 
-def test_at_most_five_ignored_files_are_named(tmp_path: Path) -> None:
+def test_at_most_five_ignored_files_are_named(tmp_path):
     home = written(tmp_path, {"hw.py": GOOD} | {f"test_{i}.py": "" for i in range(5)})
     assert taken(home).notes == ("test_0.py, test_1.py, test_2.py, test_3.py, test_4.py: ignored",)
     (home / "test_5.py").touch()
@@ -763,11 +753,11 @@ def test_at_most_five_ignored_files_are_named(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["a..b/hw.py", "hw..py", "ab:c/hw.py"])
-def test_dots_and_colons_in_a_name_lead_nowhere(name: str, tmp_path: Path) -> None:
+def test_dots_and_colons_in_a_name_lead_nowhere(name, tmp_path):
     assert taken(zipped(tmp_path / "a.zip", (name, GOOD))).source is not None
 
 
-def test_a_file_with_holes_in_a_tar_is_not_read(tmp_path: Path) -> None:
+def test_a_file_with_holes_in_a_tar_is_not_read(tmp_path):
     """It takes no room in the tar, so the limit of the tar would not stop two thousand of them."""
     info = link_in_tar("hw.py", tarfile.GNUTYPE_SPARSE, "")
     head = bytearray(info.tobuf(tarfile.GNU_FORMAT))
@@ -780,13 +770,13 @@ def test_a_file_with_holes_in_a_tar_is_not_read(tmp_path: Path) -> None:
     assert "'hw.py' is a link, a device or a file with holes" in taken(path).problem
 
 
-def test_names_are_shown_on_one_line_and_cut() -> None:
+def test_names_are_shown_on_one_line_and_cut():
     assert printable("a\nb\x1b[0mü") == "a\N{REPLACEMENT CHARACTER}b\N{REPLACEMENT CHARACTER}[0mü"
     assert printable("x" * 80) == "x" * 80
     assert printable("x" * 81) == "x" * 77 + "..."
 
 
-def test_a_name_given_twice_counts_once(tmp_path: Path) -> None:
+def test_a_name_given_twice_counts_once(tmp_path):
     for number, text in enumerate((OTHER, GOOD)):
         (tmp_path / str(number)).write_text(text)
     handed = collect([("hw.py", tmp_path / "0"), ("hw.py", tmp_path / "1")], WANTED)
@@ -796,7 +786,7 @@ def test_a_name_given_twice_counts_once(tmp_path: Path) -> None:
     assert taken(packed).notes == ("'a.tar/hw.py' is there twice: the last one counts",)
 
 
-def test_a_file_that_is_gone_is_told(tmp_path: Path) -> None:
+def test_a_file_that_is_gone_is_told(tmp_path):
     handed = collect([("hw.py", tmp_path / "gone.py")], WANTED)
     assert handed.problem == (
         "What you handed in holds no hw.py or hw.ipynb ('hw.py' cannot be opened (No such file or "
@@ -814,9 +804,7 @@ def test_a_file_that_is_gone_is_told(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("wanted", [Wanted(("hw",), ("fedavg",)), Wanted(("hw",))])
 @pytest.mark.parametrize("empty", ["", "\n\n", "# Jane Doe, 12345\n"])
-def test_an_empty_module_gives_way_to_a_notebook_where_no_stub_is_known(
-    wanted: Wanted, empty: str, tmp_path: Path
-) -> None:
+def test_an_empty_module_gives_way_to_a_notebook_where_no_stub_is_known(wanted, empty, tmp_path):
     home = written(tmp_path, {"hw.py": empty, "hw.ipynb": notebook(GOOD)})
     handed = collect([(home.name, home)], wanted)
     assert handed.file == "hw.ipynb"
@@ -824,9 +812,7 @@ def test_an_empty_module_gives_way_to_a_notebook_where_no_stub_is_known(
 
 
 @pytest.mark.parametrize("wanted", [Wanted(("hw",), ("fedavg",)), Wanted(("hw",))])
-def test_a_module_with_an_answer_goes_before_a_notebook_where_no_stub_is_known(
-    wanted: Wanted, tmp_path: Path
-) -> None:
+def test_a_module_with_an_answer_goes_before_a_notebook_where_no_stub_is_known(wanted, tmp_path):
     home = written(tmp_path, {"hw.py": GOOD, "hw.ipynb": notebook(OTHER)})
     assert collect([(home.name, home)], wanted).source == GOOD
 
@@ -843,14 +829,12 @@ def test_a_module_with_an_answer_goes_before_a_notebook_where_no_stub_is_known(
         (["a.pyw", "b.pyw"], "but 'a.pyw', 'b.pyw'"),
     ],
 )
-def test_what_is_there_instead_of_the_file_is_named(
-    names: list[str], told: str, tmp_path: Path
-) -> None:
+def test_what_is_there_instead_of_the_file_is_named(names, told, tmp_path):
     handed = taken(written(tmp_path, dict.fromkeys(names, GOOD)))
     assert handed.problem == f"What you handed in holds no hw.py or hw.ipynb {told}"
 
 
-def test_a_module_may_say_that_it_is_in_an_old_coding(tmp_path: Path) -> None:
+def test_a_module_may_say_that_it_is_in_an_old_coding(tmp_path):
     text = f"# coding: latin-1\nNAME = 'J\xf6rg'\n{GOOD}"
     handed = taken(folder(tmp_path, hw__py=text.encode("latin-1")))
     assert handed.source == text
@@ -869,15 +853,13 @@ def test_a_module_may_say_that_it_is_in_an_old_coding(tmp_path: Path) -> None:
         ("x = 1".encode("utf-16"), "is UTF-16 text"),
     ],
 )
-def test_other_codings_are_refused_by_name(data: bytes, why: str) -> None:
+def test_other_codings_are_refused_by_name(data, why):
     with pytest.raises(Unusable) as told:
         text_of(data)
     assert str(told.value) == f"{why}: save it as UTF-8"
 
 
-def test_a_message_about_a_notebook_tells_the_cell_and_one_about_a_module_the_line(
-    tmp_path: Path,
-) -> None:
+def test_a_message_about_a_notebook_tells_the_cell_and_one_about_a_module_the_line(tmp_path):
     handed = taken(folder(tmp_path, hw__ipynb=notebook("import re", GOOD)))
     head = "# a notebook with: fedavg"
     assert handed.source == f"{head}\n# cell 1, line 1\nimport re\n\n# cell 2, line 1\n{GOOD}"
@@ -886,6 +868,6 @@ def test_a_message_about_a_notebook_tells_the_cell_and_one_about_a_module_the_li
     assert Handed("hw.py", handed.source).placed(said) == said
 
 
-def test_a_notebook_may_write_the_file_that_is_asked_for(tmp_path: Path) -> None:
+def test_a_notebook_may_write_the_file_that_is_asked_for(tmp_path):
     handed = taken(folder(tmp_path, hw__ipynb=notebook(f"%%writefile hw.py\n{GOOD}")))
     assert GOOD.strip() in str(handed.source)

@@ -9,7 +9,6 @@ import subprocess
 import sys
 import tarfile
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -32,7 +31,7 @@ def taken(path: Path) -> Handed:
     return take([(path.name, path)], WANTED)
 
 
-def test_a_value_comes_back_as_json_has_it() -> None:
+def test_a_value_comes_back_as_json_has_it():
     assert limited(lambda: {"a": (1, None, "\udcff ä"), "pid": 0}) == {
         "a": [1, None, "\udcff ä"],
         "pid": 0,
@@ -55,14 +54,14 @@ def refuses() -> None:
         (lambda: json.loads("[" * 100_000), "is too deeply nested or too large to read"),
     ],
 )
-def test_what_breaks_a_limit_is_said_in_words(act: Callable[[], object], told: str) -> None:
+def test_what_breaks_a_limit_is_said_in_words(act, told):
     with pytest.raises(Unusable) as raised:
         limited(act, seconds=0.5)
     assert told in str(raised.value)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="counts no addresses")
-def test_memory_has_a_limit_where_proc_is_hidden_too(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_memory_has_a_limit_where_proc_is_hidden_too(monkeypatch):
     def hidden(path: str) -> None:
         raise FileNotFoundError(path)
 
@@ -79,7 +78,7 @@ def children() -> set[str]:
     return {pid for found in lists for pid in found.read_text().split()}
 
 
-def test_nothing_is_left_running() -> None:
+def test_nothing_is_left_running():
     before, others = time.monotonic(), children()
     with pytest.raises(Unusable, match="longer than"):
         limited(lambda: [time.sleep(0.1) for _ in range(600)], seconds=0.2)
@@ -103,9 +102,7 @@ def pax(path: Path, header: bytes) -> Path:
     return path
 
 
-def test_a_tar_that_takes_python_for_ever_to_read_costs_its_author_only(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_tar_that_takes_python_for_ever_to_read_costs_its_author_only(tmp_path, monkeypatch):
     """Some versions of Python look for a length in the header in a time of its square."""
     monkeypatch.setattr(intake, "limited", lambda act: limited(act, seconds=3))
     before = time.monotonic()
@@ -127,7 +124,7 @@ def notebook(path: Path, *cells: str) -> Path:
 
 
 @pytest.mark.parametrize("kind", ["py", "ipynb"])
-def test_a_module_and_the_module_in_a_notebook_have_one_limit(kind: str, tmp_path: Path) -> None:
+def test_a_module_and_the_module_in_a_notebook_have_one_limit(kind, tmp_path):
     path = tmp_path / f"hw.{kind}"
     for size, fits in ((900_000, True), (1_100_000, False), (5_000_000, False)):
         text = f"{GOOD.rstrip()} or TABLE\nTABLE = '{'x' * size}'\n"
@@ -140,16 +137,14 @@ def test_a_module_and_the_module_in_a_notebook_have_one_limit(kind: str, tmp_pat
         )
 
 
-def test_a_text_that_grows_when_it_is_decoded_has_the_limit_of_what_it_grows_to(
-    tmp_path: Path,
-) -> None:
+def test_a_text_that_grows_when_it_is_decoded_has_the_limit_of_what_it_grows_to(tmp_path):
     (tmp_path / "hw.py").write_bytes(
         b"# coding: latin-1\nX = '" + b"\xe4" * 700_000 + f"'\n{GOOD}".encode()
     )
     assert "has more than 1 MB of code" in taken(tmp_path / "hw.py").problem
 
 
-def test_places_of_a_notebook_are_found_in_a_time_that_is_no_matter() -> None:
+def test_places_of_a_notebook_are_found_in_a_time_that_is_no_matter():
     """Millions of blank lines, forged marks, and a message full of places."""
     source = "\n" * 900_000 + "# cell 7, line 3\n" + "        \n" * 10_000
     message = "".join(f"\n  line {900_000 + 50 * i}, in f: x" for i in range(90))
@@ -172,25 +167,21 @@ def test_places_of_a_notebook_are_found_in_a_time_that_is_no_matter() -> None:
     ],
 )
 @pytest.mark.parametrize("name", ["hw.py", "hw.ipynb"])
-def test_a_file_that_was_renamed_is_told_what_it_is(
-    name: str, data: bytes, told: str, tmp_path: Path
-) -> None:
+def test_a_file_that_was_renamed_is_told_what_it_is(name, data, told, tmp_path):
     (tmp_path / name).write_bytes(data)
     assert f"holds {name!r}, which {told}, whatever its name says: hand in the Python" in (
         taken(tmp_path / name).problem
     )
 
 
-def test_reading_a_notebook_writes_nothing_into_the_package(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_reading_a_notebook_writes_nothing_into_the_package(tmp_path, monkeypatch):
     package = Path(module.__file__).parent
     before = {path: path.stat().st_mtime_ns for path in package.rglob("*")}
     assert taken(notebook(tmp_path / "hw.ipynb", GOOD)).source
     assert {path: path.stat().st_mtime_ns for path in package.rglob("*")} == before
 
 
-def test_a_hostile_archive_in_memory_is_read_like_one_on_the_disk(tmp_path: Path) -> None:
+def test_a_hostile_archive_in_memory_is_read_like_one_on_the_disk(tmp_path):
     """A zip that tells of more entries than memory could hold is refused, not read."""
     entry = tarfile.TarInfo("hw.py")
     entry.size = 1 << 40
@@ -214,7 +205,7 @@ print(re.search(r"AnonHugePages: +(\\d+)", text)[1])
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="it needs Linux")
-def test_memory_is_ready_to_fork_in_huge_pages_and_holds_what_it_held() -> None:
+def test_memory_is_ready_to_fork_in_huge_pages_and_holds_what_it_held():
     done = subprocess.run([sys.executable, "-c", FORKS], capture_output=True, text=True, cwd=ROOT)
     assert done.returncode == 0, done.stderr
     if int(done.stdout) == 0:

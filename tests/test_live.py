@@ -52,7 +52,7 @@ def record(name: str) -> Any:
 # What an editor shows.
 
 
-def test_an_editor_shows_the_summary_and_the_arguments_and_the_code_of_a_function() -> None:
+def test_an_editor_shows_the_summary_and_the_arguments_and_the_code_of_a_function():
     shown = shortened("fedlab_edu.tuners.fedex.rules.step_size")
     assert shown.startswith(
         "def step_size(rule, norms, k, eta0=None):\n"
@@ -67,7 +67,7 @@ def test_an_editor_shows_the_summary_and_the_arguments_and_the_code_of_a_functio
     )
 
 
-def test_an_editor_in_which_readers_write_a_function_shows_the_types() -> None:
+def test_an_editor_in_which_readers_write_a_function_shows_the_types():
     assert shortened("fedlab_edu.live.warmup.eg_step", typed=True).splitlines() == [
         "def eg_step(theta: list[float], g: list[float], eta: float) -> list[float]:",
         '    """Multiply each theta_j by exp(-eta g_j), and divide by the sum."""',
@@ -78,7 +78,7 @@ def test_an_editor_in_which_readers_write_a_function_shows_the_types() -> None:
 # Charts.
 
 
-def test_a_chart_is_xml_whose_points_are_whole_tenths_of_a_pixel() -> None:
+def test_a_chart_is_xml_whose_points_are_whole_tenths_of_a_pixel():
     chart = draw.Chart((0, 10), (0, 1), "x", 'a < b & "c"')
     chart.line([0, 5, 10], [0, 0.5, 1], draw.BLUE)
     chart.dot(5, 0.5, draw.ORANGE)
@@ -91,7 +91,7 @@ def test_a_chart_is_xml_whose_points_are_whole_tenths_of_a_pixel() -> None:
     assert [one for one in numbers if not re.fullmatch(r"-?\d+([ ,]-?\d+)*", one)] == []
 
 
-def test_values_outside_a_chart_are_clipped_and_nan_is_at_the_top() -> None:
+def test_values_outside_a_chart_are_clipped_and_nan_is_at_the_top():
     assert draw.share(5, 0, 10, False) == 0.5
     assert draw.share(-5, 0, 10, False) == 0
     assert draw.share(50, 0, 10, False) == draw.share(float("nan"), 0, 10, False) == 1
@@ -103,17 +103,15 @@ def test_values_outside_a_chart_are_clipped_and_nan_is_at_the_top() -> None:
     ("low", "high", "wanted"),
     [(0, 1, [0, 0.2, 0.4, 0.6, 0.8, 1]), (0, 60, [0, 20, 40, 60]), (-3, 2, [-3, -2, -1, 0, 1, 2])],
 )
-def test_ticks_are_round_numbers_within_the_axis(
-    low: float, high: float, wanted: list[float]
-) -> None:
+def test_ticks_are_round_numbers_within_the_axis(low, high, wanted):
     assert draw.ticks(low, high, False) == wanted
 
 
-def test_ticks_of_a_logarithmic_axis_are_powers_of_ten() -> None:
+def test_ticks_of_a_logarithmic_axis_are_powers_of_ten():
     assert draw.ticks(0.002, 30, True) == [0.01, 0.1, 1, 10]
 
 
-def test_labels_at_one_height_are_put_below_one_another() -> None:
+def test_labels_at_one_height_are_put_below_one_another():
     chart = draw.Chart((0, 1), (0, 1), "x", "y")
     for name in ("first", "second", "third"):
         chart.label(0.5, name, draw.BLUE)
@@ -122,7 +120,7 @@ def test_labels_at_one_height_are_put_below_one_another() -> None:
     assert all(b - a >= 150 for a, b in pairwise(heights))
 
 
-def test_the_draws_are_uniform_and_normal() -> None:
+def test_the_draws_are_uniform_and_normal():
     u = draws.uniforms(1)
     some = [next(u) for _ in range(20_000)]
     assert 0 < min(some) < max(some) < 1
@@ -136,7 +134,7 @@ def test_the_draws_are_uniform_and_normal() -> None:
 
 
 @pytest.mark.parametrize("name", records.RECORDS)
-def test_a_record_is_small(name: str) -> None:
+def test_a_record_is_small(name):
     assert (FOLDER / f"{name}.json").stat().st_size < 150_000
 
 
@@ -147,14 +145,14 @@ def close(made: list[Any], kept: list[Any]) -> None:
     assert float((a - b).abs().mean()) < 0.05
 
 
-def test_the_record_of_fedex_is_made_again_by_its_maker() -> None:
+def test_the_record_of_fedex_is_made_again_by_its_maker():
     made, kept = records.fedex(rounds=2), record("live-fedex")
     assert made["rows"] == kept["rows"]
     assert made["size"] == kept["size"][:2]
     close(made["wrong"], kept["wrong"][:2])
 
 
-def test_records_are_written_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_records_are_written_by_name(tmp_path, monkeypatch):
     monkeypatch.setattr(records, "RECORDS", {"one": lambda: {"a": [1, 2]}})
     records.main(str(tmp_path))
     assert (tmp_path / "one.json").read_text() == '{"a":[1,2]}\n'
@@ -164,7 +162,7 @@ def test_records_are_written_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 
 @pytest.mark.parametrize("rule", rules.RULES)
-def test_the_replay_of_fedex_is_the_tuner_on_the_same_scores(rule: Any) -> None:
+def test_the_replay_of_fedex_is_the_tuner_on_the_same_scores(rule):
     data = record("live-fedex")
     path, _ = fedex.replay(data, rule, 1.0, 0.9, 3)
     tuner: Any = FedEx(LocalHP(lr=[0.1] * 27), step=rule, gamma=0.9, cutoff=0)
@@ -185,9 +183,7 @@ def tell(tuner: Any, row: list[int], error: list[float], size: list[int]) -> Any
     return tuner.tell(RoundResult(every, torch.tensor(row), n, score, score, every < 0))
 
 
-def test_without_the_division_theta_commits_itself_to_no_row(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_without_the_division_theta_commits_itself_to_no_row(monkeypatch):
     def undivided(
         theta: list[float], row: list[int], score: list[float], size: list[float], baseline: float
     ) -> list[float]:
@@ -206,29 +202,27 @@ def test_without_the_division_theta_commits_itself_to_no_row(
 
 
 @pytest.mark.parametrize("baseline", [0.0, 0.4])
-def test_the_expected_gradient_multiplies_theta_by_the_exponential_of_the_errors(
-    baseline: float,
-) -> None:
+def test_the_expected_gradient_multiplies_theta_by_the_exponential_of_the_errors(baseline):
     eta, steps = 0.3, fedex.STEPS
     unnormalised = [exp(-eta * steps * error) for error in fedex.ERRORS]
     wanted = [x / sum(unnormalised) for x in unnormalised]
     assert fedex.expected_path(baseline, eta)[-1] == pytest.approx(wanted, rel=1e-9)
 
 
-def test_the_term_of_a_report_is_that_of_the_package() -> None:
+def test_the_term_of_a_report_is_that_of_the_package():
     theta, size = [0.5, 0.3, 0.2], [1.0]
     for j, error, baseline in ((0, 0.3, 0.0), (2, 0.9, 0.4)):
         g = rules.gradient(theta, [j], [error], size, baseline)
         assert fedex.weighted(error, baseline, theta[j]) == pytest.approx(g[j], rel=1e-12)
 
 
-def test_the_picture_of_the_expected_gradient_names_the_three_errors() -> None:
+def test_the_picture_of_the_expected_gradient_names_the_three_errors():
     svg = fedex.expected(0.0, 1.0)
     assert len(list(ElementTree.fromstring(svg).iter("polyline"))) >= 3
     assert len(re.findall(r">error 0\.[345]: [\d.]+<", svg)) == 3
 
 
-def test_shuffling_deals_the_same_scores_to_other_clients() -> None:
+def test_shuffling_deals_the_same_scores_to_other_clients():
     data = {"rows": ["a", "b", "c"], "size": [[4] * 6], "wrong": [[[i] * 3 for i in range(6)]]}
     (real, means), (shuffled, others) = (
         fedex.replay(data, "constant", 1.0, 0.0, 5, scores) for scores in ("real", "shuffled")
@@ -237,9 +231,7 @@ def test_shuffling_deals_the_same_scores_to_other_clients() -> None:
     assert real[-1] != pytest.approx(shuffled[-1])
 
 
-def test_the_picture_of_fedex_names_its_three_likeliest_rows(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_the_picture_of_fedex_names_its_three_likeliest_rows(capsys):
     svg = fedex.race(record("live-fedex"), "adaptive", 1.0, 0.9, 1)
     assert len(list(ElementTree.fromstring(svg).iter("polyline"))) > 27
     assert len(re.findall(r"[\d.]+ · \d: 0\.\d\d<", svg)) == 3
@@ -249,14 +241,14 @@ def test_the_picture_of_fedex_names_its_three_likeliest_rows(
 # The views of the chapters, against closed forms and the package.
 
 
-def test_the_average_is_that_of_the_package() -> None:
+def test_the_average_is_that_of_the_package():
     W, n = torch.randn(3, 5, dtype=torch.float64), torch.tensor([3, 1, 7])
     ours = averaging.average(W.tolist(), [float(x) for x in n])
     assert ours == pytest.approx(weighted_average(W, n).tolist(), rel=1e-12)
 
 
 @pytest.mark.parametrize("share", [0.2, 0.5])
-def test_averages_of_single_steps_reach_the_point_that_is_best_for_both(share: float) -> None:
+def test_averages_of_single_steps_reach_the_point_that_is_best_for_both(share):
     n = [share, 1 - share]
     servers, _ = averaging.replay(0.5, 1, 500, n)
     total = [sum(n[i] * valleys.slope(i, servers[-1])[j] for i in (0, 1)) for j in (0, 1)]
@@ -273,13 +265,13 @@ def rest(lr: float, steps: int) -> list[float]:
     ]
 
 
-def test_averages_of_many_steps_rest_where_the_parts_of_the_ways_cancel() -> None:
+def test_averages_of_many_steps_rest_where_the_parts_of_the_ways_cancel():
     servers, _ = averaging.replay(0.3, 10, 300, [0.5, 0.5])
     assert servers[-1] == pytest.approx(rest(0.3, 10), abs=1e-9)
     assert valleys.apart(servers[-1], valleys.best([0.5, 0.5])) > 0.3
 
 
-def test_scaffold_reaches_the_best_point_and_without_correction_it_is_fedavg() -> None:
+def test_scaffold_reaches_the_best_point_and_without_correction_it_is_fedavg():
     corrected, _ = scaffold.replay(0.2, 10, 300, True)
     assert corrected[-1] == pytest.approx(valleys.best([0.5, 0.5]), abs=1e-9)
     plain, _ = scaffold.replay(0.2, 10, 300, False)
@@ -287,7 +279,7 @@ def test_scaffold_reaches_the_best_point_and_without_correction_it_is_fedavg() -
 
 
 @pytest.mark.parametrize("eta", halving.ELIMINATIONS)
-def test_halving_with_exact_errors_keeps_the_lowest_at_each_stop(eta: int) -> None:
+def test_halving_with_exact_errors_keeps_the_lowest_at_each_stop(eta):
     data = record("live-curves")
     plan, eliminations = halving.replay(data, 500, eta, 1e18, 1)
     assert plan.arms == eta ** halving.ELIMINATIONS[eta] <= len(data["wrong"])
@@ -300,7 +292,7 @@ def test_halving_with_exact_errors_keeps_the_lowest_at_each_stop(eta: int) -> No
         alive = one.survivors
 
 
-def test_an_arm_is_judged_by_the_errors_up_to_the_stop(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_arm_is_judged_by_the_errors_up_to_the_stop(monkeypatch):
     data, seen = record("live-curves"), []
 
     def judge(errors: list[float]) -> float:
@@ -315,7 +307,7 @@ def test_an_arm_is_judged_by_the_errors_up_to_the_stop(monkeypatch: pytest.Monke
     assert min(at[a] for a in first.survivors) >= sorted(at)[-len(first.survivors)]
 
 
-def test_halving_of_maps_with_exact_errors_picks_the_best_of_each_half() -> None:
+def test_halving_of_maps_with_exact_errors_picks_the_best_of_each_half():
     data = record("live-features")
     alive, places = maps.replay(data, 10, 2, 1e18, 1)
     assert [len(one) for one in alive] == [64, 32, 16, 8, 4, 2, 1]
@@ -330,20 +322,18 @@ def test_halving_of_maps_with_exact_errors_picks_the_best_of_each_half() -> None
     ("growth", "widths"),
     [(1, [40] * 6), (1.42, [40, 57, 80, 113, 160, 226]), (4, [40, 160, 320, 320, 320, 320])],
 )
-def test_a_round_of_maps_uses_the_largest_recorded_width_below_its_own(
-    growth: float, widths: list[int]
-) -> None:
+def test_a_round_of_maps_uses_the_largest_recorded_width_below_its_own(growth, widths):
     data = record("live-features")
     assert [data["widths"][at] for at in maps.replay(data, 40, growth, 100, 1)[1]] == widths
 
 
-def test_the_bound_of_the_bandit_is_that_of_the_package() -> None:
+def test_the_bound_of_the_bandit_is_that_of_the_package():
     for eta in (0.001, 0.1):
         assert bandit.bound(100.0, 500, 4, eta) == pytest.approx(bandit_bound(100.0, 500, 4, eta))
     assert bandit.theorem_eta(100.0, 500, 4) == pytest.approx(bandit_eta(2.0, 50, 500, 4))
 
 
-def test_the_bandits_mean_regret_is_below_the_bound_and_a_baseline_lowers_it() -> None:
+def test_the_bandits_mean_regret_is_below_the_bound_and_a_baseline_lowers_it():
     data = record("live-tasks")
     loss = torch.tensor(data["loss"])
     tau, k = loss.shape
@@ -357,7 +347,7 @@ def test_the_bandits_mean_regret_is_below_the_bound_and_a_baseline_lowers_it() -
     assert 0 < regret(20) < regret(0) < limit
 
 
-def test_credits_of_one_sign_decide_by_luck_and_their_mean_does_not() -> None:
+def test_credits_of_one_sign_decide_by_luck_and_their_mean_does_not():
     """With equal credits for all rows the mean step is 0 only where the mean is subtracted."""
     data = {"lr": [1, 2, 3], "credit": [[[50.0] * 3]] * 60}
     for s in range(5):
@@ -365,12 +355,12 @@ def test_credits_of_one_sign_decide_by_luck_and_their_mean_does_not() -> None:
         assert credits.replay(data, 1, 100.0, 0.0, True, s)[-1] == pytest.approx([1 / 3] * 3)
 
 
-def test_the_corners_of_the_triangle_are_the_certain_distributions() -> None:
+def test_the_corners_of_the_triangle_are_the_certain_distributions():
     for j, corner in enumerate(credits.CORNERS):
         assert credits.place([float(h == j) for h in range(3)]) == pytest.approx(corner)
 
 
-def test_a_round_takes_a_model_to_the_next_error_of_the_curve() -> None:
+def test_a_round_takes_a_model_to_the_next_error_of_the_curve():
     curve = [0.8, 0.5, 0.6, 0.3]
     assert population.advance(curve, 1.0) == 0.8
     assert population.advance(curve, 0.8) == 0.5
@@ -379,7 +369,7 @@ def test_a_round_takes_a_model_to_the_next_error_of_the_curve() -> None:
     assert population.advance(curve, 0.2) == 0.2  # better than the curve ever was
 
 
-def test_without_copies_each_member_keeps_its_step_size() -> None:
+def test_without_copies_each_member_keeps_its_step_size():
     data = record("live-rates")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(population.rules, "pair_parents", lambda scores, rho, u: [])
@@ -387,7 +377,7 @@ def test_without_copies_each_member_keeps_its_step_size() -> None:
     assert all(len(set(one.steps)) == 1 and len(one.births) == 1 for one in members)
 
 
-def test_a_population_copies_as_its_rules_say_and_moves_less_and_less() -> None:
+def test_a_population_copies_as_its_rules_say_and_moves_less_and_less():
     data = record("live-rates")
     members = population.replay(data, 0.2, 0.0, 3, 2)
     total, copies = len(data["wrong"][0]), 0
@@ -403,7 +393,7 @@ def test_a_population_copies_as_its_rules_say_and_moves_less_and_less() -> None:
         assert all(later[1] == earlier[2] for later, earlier in pairwise(line))
 
 
-def test_a_server_that_does_not_wait_learns_what_fast_clients_want() -> None:
+def test_a_server_that_does_not_wait_learns_what_fast_clients_want():
     waits, hurries = (stragglers.simulate(deadline, 3.0, 1) for deadline in (4.5, 1.5))
     assert len(hurries.models) > 2.5 * len(waits.models)
     assert hurries.models[-1] < -0.99  # fast clients want -1, and all together 0
@@ -411,7 +401,7 @@ def test_a_server_that_does_not_wait_learns_what_fast_clients_want() -> None:
     assert waits.in_time == [len(waits.models) - 1] * 10
 
 
-def test_weights_by_how_often_a_client_is_heard_help_the_slow_ones() -> None:
+def test_weights_by_how_often_a_client_is_heard_help_the_slow_ones():
     def late(weight: Any) -> float:
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(stragglers, "weight", weight)
@@ -430,31 +420,31 @@ REMADE: dict[str, tuple[dict[str, Any], Any]] = {
 
 
 @pytest.mark.parametrize("name", REMADE)
-def test_a_small_part_of_a_record_is_made_again(name: str) -> None:
+def test_a_small_part_of_a_record_is_made_again(name):
     part, of = REMADE[name]
     kept = record(f"live-{name}")
     close(records.RECORDS[f"live-{name}"](**part)["wrong"], of(kept))
 
 
-def test_the_first_round_of_the_step_sizes_is_made_again() -> None:
+def test_the_first_round_of_the_step_sizes_is_made_again():
     made, kept = records.rates(rounds=1), record("live-rates")
     assert made["lr"] == kept["lr"]
     close(made["wrong"], [row[:1] for row in kept["wrong"]])
 
 
-def test_the_first_tasks_are_made_again() -> None:
+def test_the_first_tasks_are_made_again():
     made, kept = records.tasks(number=1000), record("live-tasks")
     assert made["c"] == kept["c"]
     assert torch.tensor(made["loss"]) == pytest.approx(torch.tensor(kept["loss"]), abs=0.011)
 
 
-def test_the_first_credits_are_made_again() -> None:
+def test_the_first_credits_are_made_again():
     made, kept = records.credits(rounds=1), record("live-credits")
     a, b = torch.tensor(made["credit"]), torch.tensor(kept["credit"][:1])
     assert float((a - b).abs().mean()) < 0.05
 
 
-def test_in_the_animation_the_step_size_that_trains_best_becomes_likeliest() -> None:
+def test_in_the_animation_the_step_size_that_trains_best_becomes_likeliest():
     states = hero.replay(hero.ROUNDS)
     left = [abs(hero.local(1.0, 0.0, lr)) for lr in hero.STEPS]
     assert max(states[-1].theta) == states[-1].theta[left.index(min(left))] > 0.9
@@ -463,7 +453,7 @@ def test_in_the_animation_the_step_size_that_trains_best_becomes_likeliest() -> 
 
 
 @pytest.mark.parametrize("t", range(4 * hero.ROUNDS))
-def test_each_frame_of_the_animation_is_a_picture_with_words(t: int) -> None:
+def test_each_frame_of_the_animation_is_a_picture_with_words(t):
     root = ElementTree.fromstring(hero.frame(t))
     assert root.get("aria-label", "").startswith(f"Round {t // 4 + 1} of 8. {hero.PHASES[t % 4]}")
 
@@ -583,20 +573,18 @@ def failed(name: str, text: str) -> list[str]:
 
 
 @pytest.mark.parametrize("name", SOLUTIONS)
-def test_a_right_answer_to_a_warm_up_passes_all_its_checks(name: str) -> None:
+def test_a_right_answer_to_a_warm_up_passes_all_its_checks(name):
     assert failed(name, SOLUTIONS[name]) == []
 
 
 @pytest.mark.parametrize(("name", "right", "wrong", "sentence"), MISTAKES)
-def test_a_wrong_answer_to_a_warm_up_is_told_what_does_not_hold(
-    name: str, right: str, wrong: str, sentence: str
-) -> None:
+def test_a_wrong_answer_to_a_warm_up_is_told_what_does_not_hold(name, right, wrong, sentence):
     assert right in SOLUTIONS[name]
     found = failed(name, SOLUTIONS[name].replace(right, wrong))
     assert found[0].startswith(sentence)
 
 
-def test_each_warm_up_has_checks_and_says_that_it_is_to_be_written() -> None:
+def test_each_warm_up_has_checks_and_says_that_it_is_to_be_written():
     names = [name for name, one in inspect.getmembers(warmup, inspect.isfunction)]
     assert sorted(names) == sorted(SOLUTIONS)
     for name in names:

@@ -74,7 +74,7 @@ MODELS = {
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_each_client_ends_with_the_weights_of_a_plain_loop_to_1e_12(name: str) -> None:
+def test_each_client_ends_with_the_weights_of_a_plain_loop_to_1e_12(name):
     model, shape, classes = MODELS[name]
     clients, c, seeds = federation(shape, classes), settings(8), list(range(8))
     w = model.init(3).double()
@@ -84,7 +84,7 @@ def test_each_client_ends_with_the_weights_of_a_plain_loop_to_1e_12(name: str) -
 
 
 @pytest.mark.parametrize("name", ["mlp", "module"])
-def test_each_client_of_adam_ends_with_the_weights_of_torchs_adam(name: str) -> None:
+def test_each_client_of_adam_ends_with_the_weights_of_torchs_adam(name):
     model, shape, classes = MODELS[name]
     clients, c, seeds = federation(shape, classes), settings(8), list(range(8))
     w = model.init(3).double()
@@ -94,7 +94,7 @@ def test_each_client_of_adam_ends_with_the_weights_of_torchs_adam(name: str) -> 
     assert (W - w).norm(dim=1).min() > 1e-3  # every client has moved
 
 
-def test_an_unknown_optimizer_is_refused() -> None:
+def test_an_unknown_optimizer_is_refused():
     model, shape, classes = MODELS["linear"]
     clients, w = federation(shape, classes), model.init(0).double()
     message = r"^optimizer is 'rmsprop'; allowed: 'sgd', 'adam'$"
@@ -102,7 +102,7 @@ def test_an_unknown_optimizer_is_refused() -> None:
         local_sgd(model, w, clients, LocalHP(), [0] * 8, optimizer="rmsprop")
 
 
-def test_each_client_of_the_character_model_ends_with_the_weights_of_a_plain_loop() -> None:
+def test_each_client_of_the_character_model_ends_with_the_weights_of_a_plain_loop():
     model = char_lstm(vocabulary=20, width=4, hidden=8)
     gen = torch.Generator().manual_seed(0)
     x = torch.randint(20, (30, 6), generator=gen).to(torch.uint8)
@@ -114,7 +114,7 @@ def test_each_client_of_the_character_model_ends_with_the_weights_of_a_plain_loo
     torch.testing.assert_close(W, expected, rtol=0, atol=1e-12)
 
 
-def test_training_in_bfloat16_goes_where_float32_goes_and_keeps_its_weights_dtype() -> None:
+def test_training_in_bfloat16_goes_where_float32_goes_and_keeps_its_weights_dtype():
     exact, rounded = (char_lstm(20, 4, 8, bfloat16=flag) for flag in (False, True))
     gen = torch.Generator().manual_seed(0)
     x, y = torch.randint(20, (30, 6), generator=gen), torch.randint(20, (30,), generator=gen)
@@ -127,16 +127,14 @@ def test_training_in_bfloat16_goes_where_float32_goes_and_keeps_its_weights_dtyp
 @pytest.mark.parametrize(
     ("model", "shape"), [(cnn_femnist(5), (1, 28, 28)), (cnn_cifar(24, 5), (3, 24, 24))]
 )
-def test_clients_of_the_papers_large_networks_end_with_the_weights_of_a_plain_loop(
-    model: Model, shape: tuple[int, ...]
-) -> None:
+def test_clients_of_the_papers_large_networks_end_with_the_weights_of_a_plain_loop(model, shape):
     clients, w = federation(shape, 5, (3, 5)), model.init(0).double()
     c = LocalHP(lr=[0.05, 0.1], batch=2, momentum=0.5)
     W = local_sgd(model, w, clients, c, [1, 2])
     torch.testing.assert_close(W, plain_loop(model, w, clients, c, [1, 2]), rtol=0, atol=1e-12)
 
 
-def test_each_client_may_start_from_a_model_of_its_own() -> None:
+def test_each_client_may_start_from_a_model_of_its_own():
     model, shape, classes = MODELS["mlp"]
     clients, c, seeds = federation(shape, classes), settings(8), list(range(8))
     W0 = torch.stack([model.init(i).double() for i in range(8)])
@@ -144,7 +142,7 @@ def test_each_client_may_start_from_a_model_of_its_own() -> None:
     torch.testing.assert_close(W, plain_loop(model, W0, clients, c, seeds), rtol=0, atol=1e-12)
 
 
-def test_float32_agrees_with_the_plain_loop_to_rounding() -> None:
+def test_float32_agrees_with_the_plain_loop_to_rounding():
     model, shape, classes = MODELS["mlp"]
     clients = federation(shape, classes).to("cpu", torch.float32)
     w, c, seeds = model.init(3), settings(8), list(range(8))
@@ -154,9 +152,7 @@ def test_float32_agrees_with_the_plain_loop_to_rounding() -> None:
 
 @pytest.mark.parametrize("workers", [1, 2, 3])
 @pytest.mark.parametrize("tile_bytes", [1, 40_000, 1 << 30])
-def test_tiles_and_threads_change_nothing(
-    workers: int, tile_bytes: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_tiles_and_threads_change_nothing(workers, tile_bytes, monkeypatch):
     model, shape, classes = MODELS["mlp"]
     clients, c, seeds, w = federation(shape, classes), settings(8), list(range(8)), None
     w = model.init(0).double()
@@ -171,9 +167,7 @@ def test_tiles_and_threads_change_nothing(
     torch.testing.assert_close(W, expected, rtol=0, atol=1e-12)
 
 
-def test_tiles_hold_few_minibatches_where_these_take_much_memory(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_tiles_hold_few_minibatches_where_these_take_much_memory(monkeypatch):
     model, clients = lenet5(), federation((1, 28, 28), 10, (32,) * 12).to("cpu", torch.float32)
     sizes: list[int] = []
 
@@ -188,7 +182,7 @@ def test_tiles_hold_few_minibatches_where_these_take_much_memory(
         sizes.clear()
 
 
-def test_a_client_does_not_depend_on_its_company_or_on_its_place() -> None:
+def test_a_client_does_not_depend_on_its_company_or_on_its_place():
     model, shape, classes = MODELS["mlp"]
     clients, c, w = federation(shape, classes), settings(8), MODELS["mlp"][0].init(0).double()
     W = local_sgd(model, w, clients, c, list(range(8)))
@@ -199,7 +193,7 @@ def test_a_client_does_not_depend_on_its_company_or_on_its_place() -> None:
     torch.testing.assert_close(alone[0], W[2], rtol=0, atol=1e-12)
 
 
-def test_a_client_that_diverges_leaves_the_others_alone_and_scores_infinity() -> None:
+def test_a_client_that_diverges_leaves_the_others_alone_and_scores_infinity():
     model, shape, classes = MODELS["mlp"]
     clients, w = federation(shape, classes), MODELS["mlp"][0].init(0).double()
     lr = torch.full((8,), 0.05, dtype=torch.float64)
@@ -214,7 +208,7 @@ def test_a_client_that_diverges_leaves_the_others_alone_and_scores_infinity() ->
     assert scores.loss[others].isfinite().all()
 
 
-def test_the_proximal_term_alone_pulls_towards_the_start_as_the_closed_form_says() -> None:
+def test_the_proximal_term_alone_pulls_towards_the_start_as_the_closed_form_says():
     given, expected = case("fedopt", "fedprox")
     model, clients = quadratic(given["A"], given["mu"])
     c = LocalHP(lr=given["lr"], epochs=given["K"], batch=1, mu=given["rho"])
@@ -231,9 +225,7 @@ def test_the_proximal_term_alone_pulls_towards_the_start_as_the_closed_form_says
         ("momentum", {"momentum": "momentum"}),
     ],
 )
-def test_gradient_descent_on_quadratics_ends_where_its_closed_form_does(
-    name: str, own: dict[str, str]
-) -> None:
+def test_gradient_descent_on_quadratics_ends_where_its_closed_form_does(name, own):
     given, expected = case("fedopt", name)
     model, clients = quadratic(given["A"], given["mu"])
     hyper = {field: given[key] for field, key in own.items()}
@@ -243,19 +235,19 @@ def test_gradient_descent_on_quadratics_ends_where_its_closed_form_does(
     torch.testing.assert_close(W.tolist(), expected["client_models"], rtol=1e-9, atol=1e-9)
 
 
-def test_minibatches_of_seven_in_threes_keep_the_short_last_one() -> None:
+def test_minibatches_of_seven_in_threes_keep_the_short_last_one():
     orders = torch.tensor([[6, 5, 4, 3, 2, 1, 0], [0, 2, 4, 6, 1, 3, 5]])
     expected = [[6, 5, 4], [3, 2, 1], [0, -1, -1], [0, 2, 4], [6, 1, 3], [5, -1, -1]]
     assert minibatches(orders, 3).tolist() == expected
 
 
-def test_the_number_of_local_steps_is_epochs_times_ceil_of_n_over_batch() -> None:
+def test_the_number_of_local_steps_is_epochs_times_ceil_of_n_over_batch():
     given, expected = case("fedopt", "sgd-steps")
     steps = [len(minibatches(shuffles(n, e, 0), b)) for n, b, e in given["m_batch_epochs"]]
     assert steps == expected["steps"]
 
 
-def test_every_epoch_visits_each_example_once_in_an_order_of_its_own() -> None:
+def test_every_epoch_visits_each_example_once_in_an_order_of_its_own():
     orders = shuffles(50, 4, seed=9)
     assert orders.sort(dim=1).values.tolist() == [list(range(50))] * 4
     assert len({tuple(o) for o in orders.tolist()}) == 4
@@ -278,7 +270,7 @@ def loop(w: Tensor, clients: Clients, c: LocalHP, a: Tensor, drift: Tensor) -> T
     return torch.stack(trained)
 
 
-def test_anchor_and_drift_are_a_pull_to_elsewhere_and_a_linear_term_of_the_loss() -> None:
+def test_anchor_and_drift_are_a_pull_to_elsewhere_and_a_linear_term_of_the_loss():
     model, shape, classes = MODELS["mlp"]
     clients, c = federation(shape, classes), settings(8)
     w, a, drift = (
@@ -292,9 +284,7 @@ def test_anchor_and_drift_are_a_pull_to_elsewhere_and_a_linear_term_of_the_loss(
 
 
 @pytest.mark.parametrize("workers", [1, 2])
-def test_a_watcher_sees_each_client_after_each_of_its_steps(
-    workers: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_watcher_sees_each_client_after_each_of_its_steps(workers, monkeypatch):
     monkeypatch.setattr(engine, "CPU_TILE_BYTES", 40_000)
     model, shape, classes = MODELS["mlp"]
     clients, c, w = federation(shape, classes), settings(8), model.init(0).double()
@@ -343,7 +333,7 @@ def dropping(model: Model) -> Callable[[Tensor, Clients, LocalHP, list[int]], Te
 
 
 @pytest.mark.parametrize("name", ["mlp", "dropout-module"])
-def test_each_client_drops_with_its_own_rate_and_seed(name: str) -> None:
+def test_each_client_drops_with_its_own_rate_and_seed(name):
     model = mlp(64, 6, 5)
     if name == "dropout-module":
         net = nn.Sequential(nn.Flatten(), nn.Linear(64, 6), nn.Dropout(0.0), nn.Linear(6, 5))
@@ -357,7 +347,7 @@ def test_each_client_drops_with_its_own_rate_and_seed(name: str) -> None:
     assert ((W - dry).abs().amax(1) > 1e-3).tolist() == [True, False, True]
 
 
-def test_dropout_where_there_is_no_layer_for_it_is_refused() -> None:
+def test_dropout_where_there_is_no_layer_for_it_is_refused():
     model = from_module(nn.Linear(4, 2))
     clients = Clients(torch.zeros(2, 4), torch.tensor([0, 1]), (torch.arange(2),))
     with pytest.raises(
@@ -367,7 +357,7 @@ def test_dropout_where_there_is_no_layer_for_it_is_refused() -> None:
 
 
 @torch.no_grad()
-def test_training_works_where_gradients_are_switched_off_around_it() -> None:
+def test_training_works_where_gradients_are_switched_off_around_it():
     model, shape, classes = MODELS["linear"]
     clients, w = federation(shape, classes, (4, 5)), MODELS["linear"][0].init(0).double()
     assert not torch.equal(local_sgd(model, w, clients, LocalHP(), [0, 1], workers=1)[0], w)
@@ -391,7 +381,7 @@ def test_training_works_where_gradients_are_switched_off_around_it() -> None:
         ({"w": torch.zeros(650, device="meta")}, r"device of w is 'meta'; allowed: cpu"),
     ],
 )
-def test_what_does_not_fit_is_named(change: dict[str, object], message: str) -> None:
+def test_what_does_not_fit_is_named(change, message):
     good = {
         "model": linear(64, 10),
         "w": torch.zeros(650, dtype=torch.float64),
@@ -418,7 +408,7 @@ class Partly(nn.Module):
         return self.frozen(self.second(self.first(x).tanh()) + self.shift)
 
 
-def test_a_module_with_tied_frozen_and_unused_weights_trains_as_in_a_plain_loop() -> None:
+def test_a_module_with_tied_frozen_and_unused_weights_trains_as_in_a_plain_loop():
     model = from_module(Partly().double())
     assert model.d == 16 + 4 + 4 + 2
     gen = torch.Generator().manual_seed(0)
@@ -430,7 +420,7 @@ def test_a_module_with_tied_frozen_and_unused_weights_trains_as_in_a_plain_loop(
     torch.testing.assert_close(W, plain_loop(model, w, clients, c, [1, 2]), rtol=0, atol=1e-12)
 
 
-def test_infinite_examples_of_others_reach_nobody() -> None:
+def test_infinite_examples_of_others_reach_nobody():
     """Minibatches of unlike sizes are filled up with examples of the client's own."""
     x = torch.randn(6, 64, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
     x[0] = torch.inf  # of a client that does not train

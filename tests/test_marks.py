@@ -27,7 +27,7 @@ class Markers:
             self.found.append((marker.args[0], given["points"], given.get("minutes", 0)))
 
 
-def test_the_marks_of_a_question_follow_its_minutes(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_marks_of_a_question_follow_its_minutes(capsys):
     markers = Markers()
     options = ["--collect-only", "-qq", "-p", "no:cacheprovider", "-p", "no:randomly"]
     assert pytest.main([str(EXERCISES), *options], plugins=[markers]) == 0

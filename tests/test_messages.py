@@ -54,13 +54,13 @@ def said(call: Callable[[], object]) -> str:
         ({"lr": [1] * 9, "mu": 2}, "{'lr': [1, 1, 1, 1, 1, 1, 1, 1, ...], ...}"),
     ],
 )
-def test_a_value_is_shown_with_eight_of_its_numbers_at_most(value: object, text: str) -> None:
+def test_a_value_is_shown_with_eight_of_its_numbers_at_most(value, text):
     assert shown(value) == text
     with pytest.raises(ValueError, match=re.escape(f"x is {text}; allowed: none")):
         require(False, "x", value, "none")
 
 
-def test_of_a_long_column_the_wrong_values_are_shown() -> None:
+def test_of_a_long_column_the_wrong_values_are_shown():
     column = torch.arange(100.0)
     column[77] = torch.nan
     assert said(lambda: require_all(column.isfinite(), "x", column, "finite")) == (
@@ -72,7 +72,7 @@ def test_of_a_long_column_the_wrong_values_are_shown() -> None:
     )
 
 
-def test_a_long_table_reads_as_its_first_eight_rows() -> None:
+def test_a_long_table_reads_as_its_first_eight_rows():
     text = repr(LocalHP(lr=[0.5] * 9))
     assert text.startswith("LocalHP(lr=[0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, ...], momentum=")
 
@@ -107,7 +107,7 @@ FAULTS: dict[str, Callable[[], object]] = {
 
 
 @pytest.mark.parametrize("name", FAULTS)
-def test_no_message_shows_more_than_eight_values_of_a_long_column(name: str) -> None:
+def test_no_message_shows_more_than_eight_values_of_a_long_column(name):
     text = said(FAULTS[name]).partition("; allowed")[0]
     columns = re.findall(r"[\[(]([^\[\]()]*)", text)
     assert max((column.count(", ") for column in columns), default=0) <= 8, text
@@ -118,7 +118,7 @@ def test_no_message_shows_more_than_eight_values_of_a_long_column(name: str) -> 
 
 
 @pytest.mark.parametrize("value", ["10", 0.5, 3.0, None, [3], True, np.True_, torch.tensor(3.0)])
-def test_what_is_no_whole_number_is_refused_by_name(value: object) -> None:
+def test_what_is_no_whole_number_is_refused_by_name(value):
     with pytest.raises(ValueError, match=r"n is .*; allowed: a whole number of at least 1$"):
         whole("n", value, 1)
     with pytest.raises(
@@ -128,13 +128,13 @@ def test_what_is_no_whole_number_is_refused_by_name(value: object) -> None:
 
 
 @pytest.mark.parametrize("value", [3, np.int8(3), torch.tensor(3)])
-def test_whole_numbers_of_numpy_and_pytorch_become_built_in_ones(value: object) -> None:
+def test_whole_numbers_of_numpy_and_pytorch_become_built_in_ones(value):
     assert type(whole("n", value, 1)) is int
     assert whole("n", value, 1) == 3
 
 
 @pytest.mark.parametrize("value", ["10", 0.5, 2.0, None, True, [2]])
-def test_rounds_and_clients_that_are_no_whole_numbers_are_refused_by_name(value: Any) -> None:
+def test_rounds_and_clients_that_are_no_whole_numbers_are_refused_by_name(value):
     calls: list[tuple[str, Callable[[], object]]] = [
         ("clients", lambda: fl.communicate(RUN, MODEL, FED, value)),
         ("clients", lambda: fl.communicate_all([RUN], MODEL, FED, value)),
@@ -153,7 +153,7 @@ def test_rounds_and_clients_that_are_no_whole_numbers_are_refused_by_name(value:
 
 
 @pytest.mark.parametrize("value", ["10", 0.5, 2.0, None, [2], True])
-def test_sizes_and_counts_that_are_no_whole_numbers_are_refused_by_name(value: Any) -> None:
+def test_sizes_and_counts_that_are_no_whole_numbers_are_refused_by_name(value):
     gen = torch.Generator()
     calls: list[tuple[str, Callable[[], object]]] = [
         ("k", lambda: FEDEX.client.sample(value, gen)),
@@ -177,12 +177,12 @@ def test_sizes_and_counts_that_are_no_whole_numbers_are_refused_by_name(value: A
         )
 
 
-def test_a_switch_that_is_neither_true_nor_false_is_refused_by_name() -> None:
+def test_a_switch_that_is_neither_true_nor_false_is_refused_by_name():
     assert said(lambda: fl.char_lstm(bfloat16=1)) == "bfloat16 is 1; allowed: True, False"
 
 
 @pytest.mark.parametrize("lr", [pd.Series([0.1, 0.2], index=[5, 6]), np.array([0.1, 0.2], ">f8")])
-def test_columns_of_tables_and_odd_arrays_are_columns_of_hyperparameters(lr: Any) -> None:
+def test_columns_of_tables_and_odd_arrays_are_columns_of_hyperparameters(lr):
     assert LocalHP(lr=lr).lr.tolist() == [0.1, 0.2]
 
 
@@ -190,7 +190,7 @@ def test_columns_of_tables_and_odd_arrays_are_columns_of_hyperparameters(lr: Any
     "value",
     [None, "0.1", ["a"], 1j, {"a": 1}, object(), np.array(["1"])],
 )
-def test_what_is_no_number_is_no_hyperparameter(value: Any) -> None:
+def test_what_is_no_number_is_no_hyperparameter(value):
     text = said(lambda: LocalHP(lr=value))
     assert re.match(r"lr is .*; allowed: a number, or one number per configuration$", text)
 
@@ -198,7 +198,7 @@ def test_what_is_no_number_is_no_hyperparameter(value: Any) -> None:
 # ----------------------------------------------------------------------------- swapped arguments
 
 
-def test_swapped_arguments_are_named_with_their_type_and_what_is_allowed() -> None:
+def test_swapped_arguments_are_named_with_their_type_and_what_is_allowed():
     search = fl.random_search(MODEL, FED, SPACES, 1, 1)
     model, fed, run = "a Model: from_module", "a Federation: federate", "a Run: start"
     for call, name, kind, allowed in [
@@ -239,7 +239,7 @@ def test_swapped_arguments_are_named_with_their_type_and_what_is_allowed() -> No
         assert said(call).startswith(f"{name} is {kind!r}; allowed: {allowed}")
 
 
-def test_other_odd_arguments_are_named() -> None:
+def test_other_odd_arguments_are_named():
     assert said(lambda: fl.start(MODEL, FED, replacement="no")).startswith("replacement is 'no'; ")
     assert said(lambda: FED.to(None)).startswith("device is 'None'; allowed: 'cpu'")
     assert said(lambda: FED.to("cpu", torch.int64)).startswith("dtype is torch.int64; allowed: a d")
@@ -253,7 +253,7 @@ METHODS = [made for made in map(vars(methods).get, methods.__all__)
 
 
 @pytest.mark.parametrize("made", METHODS)
-def test_a_run_is_refused_where_the_first_round_of_its_method_would_refuse_mu(made: type) -> None:
+def test_a_run_is_refused_where_the_first_round_of_its_method_would_refuse_mu(made):
     c = LocalHP(mu=0.123, batch=8, epochs=4)
     if made in (fl.FedProx, fl.FedDyn, fl.Ditto):
         fl.communicate(fl.start(MODEL, FED, c, method=made()), MODEL, FED, 5)
@@ -264,7 +264,7 @@ def test_a_run_is_refused_where_the_first_round_of_its_method_would_refuse_mu(ma
     assert said(lambda: fl.communicate(run, MODEL, FED, 5)).startswith("mu is [0.123")
 
 
-def test_the_papers_space_without_fedprox_is_refused_when_the_search_is_made() -> None:
+def test_the_papers_space_without_fedprox_is_refused_when_the_search_is_made():
     searches: list[Callable[..., object]] = [
         lambda **how: fl.random_search(MODEL, FED, FEDEX, 27, 1, **how),
         lambda **how: fl.successive_halving(MODEL, FED, FEDEX, 100, 20, **how),
@@ -281,7 +281,7 @@ def test_the_papers_space_without_fedprox_is_refused_when_the_search_is_made() -
         search(method=fl.FedProx())
 
 
-def test_a_method_of_ones_own_may_use_mu() -> None:
+def test_a_method_of_ones_own_may_use_mu():
     class Pulling(fl.FedAvg):
         pulls = True
 

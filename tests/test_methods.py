@@ -137,7 +137,7 @@ class Quadratics:
 # --- the vectors ----------------------------------------------------------------------------------
 
 
-def test_fedavg_ends_where_its_closed_form_does() -> None:
+def test_fedavg_ends_where_its_closed_form_does():
     given, expected = case("fedopt", "fedavg")
     world = Quadratics(given)
     run, update = world.round(world.run(FedAvg(), given["w"], lr=given["server_lr"]))
@@ -145,7 +145,7 @@ def test_fedavg_ends_where_its_closed_form_does() -> None:
     near(run.w, expected["w"])
 
 
-def test_fedprox_ends_where_its_closed_form_does() -> None:
+def test_fedprox_ends_where_its_closed_form_does():
     given, expected = case("fedopt", "fedprox")
     world = Quadratics(given)
     start_at = world.run(FedProx(), given["w"])
@@ -156,7 +156,7 @@ def test_fedprox_ends_where_its_closed_form_does() -> None:
     near(update.personal, expected["exact_local_minimisers"])
 
 
-def test_reptile_steps_towards_the_plain_mean() -> None:
+def test_reptile_steps_towards_the_plain_mean():
     given, expected = case("fedopt", "reptile")
     world = Quadratics({**given, "sizes": [10, 20, 70]})
     run, _ = world.round(world.run(Reptile(), given["w"], lr=given["eps"]))
@@ -164,7 +164,7 @@ def test_reptile_steps_towards_the_plain_mean() -> None:
 
 
 @pytest.mark.parametrize("option", [1, 2])
-def test_scaffold_ends_where_its_closed_form_does(option: Any) -> None:
+def test_scaffold_ends_where_its_closed_form_does(option):
     given, expected = case("fedopt", f"scaffold-option-{option}")
     world = Quadratics({**given, "sizes": [10, 20, 70]}, N=given["N"])
     run = world.run(Scaffold(option), given["w"], given["c"], lr=given["server_lr"])
@@ -176,7 +176,7 @@ def test_scaffold_ends_where_its_closed_form_does(option: Any) -> None:
     near(run.server.h, expected["c"])
 
 
-def test_scaffolds_control_variate_moves_at_a_rate_and_a_schedule_of_its_own() -> None:
+def test_scaffolds_control_variate_moves_at_a_rate_and_a_schedule_of_its_own():
     given, _ = case("fedopt", "scaffold-option-2")
     world = Quadratics(given, N=given["N"])
     run = world.run(Scaffold(), given["w"], given["c"], control_lr=0.5, control_decay=0.25)
@@ -191,15 +191,13 @@ def test_scaffolds_control_variate_moves_at_a_rate_and_a_schedule_of_its_own() -
 
 @pytest.mark.parametrize("name", ["control_lr", "control_decay"])
 @pytest.mark.parametrize("method", [FedAvg(), FedProx(), FedDyn()])
-def test_a_method_without_control_variates_refuses_a_rate_for_them(
-    name: str, method: Method
-) -> None:
+def test_a_method_without_control_variates_refuses_a_rate_for_them(name, method):
     allowed = f"1: {type(method).__name__} has no control variate, as SCAFFOLD has"
     with pytest.raises(ValueError, match=f"{name} is 0.5; allowed: {allowed}"):
         Quadratics(THREE).run(method, W0, **{name: 0.5})
 
 
-def test_feddyn_ends_where_its_closed_form_does() -> None:
+def test_feddyn_ends_where_its_closed_form_does():
     given, expected = case("fedopt", "feddyn")
     world = Quadratics({**given, "sizes": [10, 20, 70]}, N=given["m_total"])
     run = world.run(FedDyn(), given["theta"], given["h"])
@@ -211,7 +209,7 @@ def test_feddyn_ends_where_its_closed_form_does() -> None:
     near(run.w, expected["theta"])
 
 
-def test_dittos_personal_step_ends_where_its_closed_form_does() -> None:
+def test_dittos_personal_step_ends_where_its_closed_form_does():
     given, expected = case("fedopt", "ditto")
     world = Quadratics(given)
     run = replace(world.run(Ditto(), given["w"]), states=dict.fromkeys(range(3), real(given["v"])))
@@ -221,7 +219,7 @@ def test_dittos_personal_step_ends_where_its_closed_form_does() -> None:
         near([after.states[i] for i in range(3)], expected[models])
 
 
-def test_mamls_meta_gradient_is_that_of_its_closed_form() -> None:
+def test_mamls_meta_gradient_is_that_of_its_closed_form():
     given, expected = case("fedopt", "maml")
     model, both = quadratic(
         [given["A_train"], given["A_val"]], [given["mu_train"], given["mu_val"]]
@@ -235,14 +233,14 @@ def test_mamls_meta_gradient_is_that_of_its_closed_form() -> None:
         near(g[0], expected[name])
 
 
-def test_fedpas_delta_is_that_of_a_direct_solution() -> None:
+def test_fedpas_delta_is_that_of_a_direct_solution():
     given, expected = case("fedopt", "fedpa-delta")
     w, samples = real(given["w"]), real(given["samples"])
     near(delta(w, samples, given["rho"]), expected["delta"])
     near(delta(w, samples, 0.0), expected["delta_rho_0"])
 
 
-def test_fedpa_steps_along_the_weighted_deltas() -> None:
+def test_fedpa_steps_along_the_weighted_deltas():
     given, expected = case("fedopt", "fedpa-exact")
     w, b = real(given["w"]), ServerHP(lr=given["server_lr"])
     p = real(given["sizes"]) / sum(given["sizes"])
@@ -251,7 +249,7 @@ def test_fedpa_steps_along_the_weighted_deltas() -> None:
     near(after.w, expected["w"])
 
 
-def test_samples_with_a_clients_exact_posterior_give_its_gradient() -> None:
+def test_samples_with_a_clients_exact_posterior_give_its_gradient():
     given, expected = case("fedopt", "fedpa-exact")
     w = real(given["w"])
     for A, mu, exact in zip(real(given["A"]), real(given["mu"]), expected["deltas"], strict=True):
@@ -260,7 +258,7 @@ def test_samples_with_a_clients_exact_posterior_give_its_gradient() -> None:
         torch.testing.assert_close(delta(w, samples, 1e7).tolist(), exact, rtol=1e-4, atol=1e-4)
 
 
-def test_fedpas_samples_are_means_of_parts_of_its_way() -> None:
+def test_fedpas_samples_are_means_of_parts_of_its_way():
     given, expected = case("fedopt", "fedpa-iasg")
     model, clients = quadratic([given["A"]], [given["mu"]])
     method = FedPA(burn_in=given["burnin"], per_sample=given["steps"])
@@ -280,7 +278,7 @@ MODEL = mlp(64, 12, 10)
 
 
 @pytest.fixture(scope="module")
-def fed() -> Federation:
+def fed():
     return digits(clients=14).to("cpu", F64)
 
 
@@ -291,7 +289,7 @@ def a_run(name: str, fed: Federation, seed: int = 1, **c: object) -> Run:
 
 
 @pytest.mark.parametrize("method", [FedProx(), FedDyn()], ids=repr)
-def test_an_infinite_pull_returns_the_model_received(method: Method) -> None:
+def test_an_infinite_pull_returns_the_model_received(method):
     world = Quadratics(THREE)
     run, update = world.round(world.run(method, W0), mu=1e10, lr=1e-10)
     torch.testing.assert_close(update.personal, real([W0] * 3), rtol=0, atol=1e-8)
@@ -299,7 +297,7 @@ def test_an_infinite_pull_returns_the_model_received(method: Method) -> None:
 
 
 @pytest.mark.parametrize("option", [1, 2])
-def test_scaffold_without_controls_takes_fedavgs_first_step(option: Any) -> None:
+def test_scaffold_without_controls_takes_fedavgs_first_step(option):
     world = Quadratics(THREE)
     ours, _ = world.round(world.run(Scaffold(option), W0), epochs=1)
     theirs, _ = world.round(world.run(FedAvg(), W0), epochs=1)
@@ -307,9 +305,7 @@ def test_scaffold_without_controls_takes_fedavgs_first_step(option: Any) -> None
 
 
 @pytest.mark.parametrize(("method", "mu"), [(FedAvg, 0.0), (FedProx, 0.3), (FedAdam, 0.0)])
-def test_a_round_with_adam_on_the_clients_averages_what_torchs_adam_trains(
-    method: type[FedAvg], mu: float, fed: Federation
-) -> None:
+def test_a_round_with_adam_on_the_clients_averages_what_torchs_adam_trains(method, mu, fed):
     c = LocalHP(lr=[0.01, 0.003, 0.001], momentum=0.9, batch=16, epochs=2, mu=mu)
     some, b = fed[[0, 5, 9]], ServerHP(lr=0.1 if method is FedAdam else 1.0)
     run = start(MODEL, some, Fixed(c, torch.arange(3)), b, 1, method(optimizer="adam"))
@@ -321,12 +317,12 @@ def test_a_round_with_adam_on_the_clients_averages_what_torchs_adam_trains(
 
 
 @pytest.mark.parametrize("method", [Scaffold, FedNova, FedPA, MAML, QFedAvg])
-def test_methods_whose_formulas_hold_for_sgd_only_refuse_adam(method: type[FedAvg]) -> None:
+def test_methods_whose_formulas_hold_for_sgd_only_refuse_adam(method):
     with pytest.raises(ValueError, match=r"^optimizer is 'adam'; allowed: 'sgd'$"):
         method(optimizer="adam")
 
 
-def test_reptile_with_step_1_is_the_plain_mean_of_what_fedavg_averages() -> None:
+def test_reptile_with_step_1_is_the_plain_mean_of_what_fedavg_averages():
     world = Quadratics({**THREE, "sizes": [10, 20, 70]})
     run, update = world.round(world.run(Reptile(), W0))
     _, same = world.round(world.run(FedAvg(), W0))
@@ -334,7 +330,7 @@ def test_reptile_with_step_1_is_the_plain_mean_of_what_fedavg_averages() -> None
     assert torch.equal(update.personal, same.personal)
 
 
-def test_dittos_personal_models_ignore_w_where_lambda_is_0() -> None:
+def test_dittos_personal_models_ignore_w_where_lambda_is_0():
     world = Quadratics(THREE)
     states = dict.fromkeys(range(3), real([1.0, 1.0]))
     for lam, same in ((0.0, True), (0.5, False)):
@@ -345,7 +341,7 @@ def test_dittos_personal_models_ignore_w_where_lambda_is_0() -> None:
         assert torch.equal(*models) == same
 
 
-def test_fedpa_with_rho_0_is_fedavg_of_the_sample_means() -> None:
+def test_fedpa_with_rho_0_is_fedavg_of_the_sample_means():
     world = Quadratics({**THREE, "sizes": [10, 20, 70]})
     method = FedPA(burn_in=1, per_sample=2, rho=0.0)
     run, _ = world.round(world.run(method, W0))
@@ -354,7 +350,7 @@ def test_fedpa_with_rho_0_is_fedavg_of_the_sample_means() -> None:
     near(run.w, (real([0.1, 0.2, 0.7]) @ samples.mean(1)).tolist())
 
 
-def test_fedpas_plain_rounds_are_fedavgs() -> None:
+def test_fedpas_plain_rounds_are_fedavgs():
     world = Quadratics(THREE)
     run, _ = world.round(world.run(FedPA(rho=1.0, plain_rounds=1), W0))
     again, _ = world.round(run)
@@ -377,20 +373,18 @@ def distance_from_the_minimum(name: str, rounds: int) -> float:
     ("name", "rounds", "near"), [("scaffold-1", 40, 1e-12), ("scaffold-2", 40, 1e-12),
                                  ("feddyn", 70, 1e-5)],
 )  # fmt: skip
-def test_the_minimum_of_all_clients_is_where_drift_free_methods_come_to_rest(
-    name: str, rounds: int, near: float
-) -> None:
+def test_the_minimum_of_all_clients_is_where_drift_free_methods_come_to_rest(name, rounds, near):
     assert distance_from_the_minimum(name, rounds) < near
 
 
-def test_fedavg_comes_to_rest_elsewhere() -> None:
+def test_fedavg_comes_to_rest_elsewhere():
     here, later = (distance_from_the_minimum("fedavg", rounds) for rounds in (20, 30))
     assert here == pytest.approx(later, rel=1e-3)
     assert later > 0.01
 
 
 @pytest.mark.parametrize("name", ["scaffold-1", "scaffold-2", "feddyn"])
-def test_the_servers_vector_is_the_average_of_all_client_states(name: str, fed: Federation) -> None:
+def test_the_servers_vector_is_the_average_of_all_client_states(name, fed):
     run = train(a_run(name, fed), MODEL, fed, 4, clients=5)
     states = torch.stack([*run.states.values()])
     assert 5 < len(states) <= 14
@@ -398,7 +392,7 @@ def test_the_servers_vector_is_the_average_of_all_client_states(name: str, fed: 
 
 
 @every_method
-def test_the_order_of_the_clients_changes_nothing(name: str) -> None:
+def test_the_order_of_the_clients_changes_nothing(name):
     method, own = METHODS[name]
     there, back = [2, 0, 1], [1, 2, 0]
     given = {**THREE, "sizes": [1, 3, 6]}
@@ -416,9 +410,7 @@ def test_the_order_of_the_clients_changes_nothing(name: str) -> None:
 
 
 @every_method
-def test_runs_of_a_method_that_play_together_get_the_numbers_of_each_alone(
-    name: str, fed: Federation, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_runs_of_a_method_that_play_together_get_the_numbers_of_each_alone(name, fed, monkeypatch):
     runs = [a_run(name, fed, seed, lr=0.02 * (seed + 1), epochs=2 + seed) for seed in range(3)]
     alone = [train(run, MODEL, fed, 2, clients=4) for run in runs]
     monkeypatch.setattr(engine, "CPU_TILE_BYTES", 4 * 5 * 8 * MODEL.d)  # tiles of 5 clients
@@ -438,7 +430,7 @@ def after_work(run: Run, work: Work, fed: Federation) -> Run:
 
 
 @every_method
-def test_clients_that_diverge_are_left_out_and_the_run_says_so(name: str, fed: Federation) -> None:
+def test_clients_that_diverge_are_left_out_and_the_run_says_so(name, fed):
     run = a_run(name, fed)
     clients = torch.tensor([3, 7, 9, 12])
     lr = [0.05, 1e200, 0.05, 1e200]
@@ -459,9 +451,7 @@ def test_clients_that_diverge_are_left_out_and_the_run_says_so(name: str, fed: F
 
 
 @every_method
-def test_a_round_in_which_all_diverge_leaves_the_model_as_it_was(
-    name: str, fed: Federation
-) -> None:
+def test_a_round_in_which_all_diverge_leaves_the_model_as_it_was(name, fed):
     run = train(a_run(name, fed), MODEL, fed, 2, clients=3)  # by now v, and h, are not 0
     hot = replace(run, tuner=Fixed(replace(run.tuner.table, lr=1e200)))
     after = communicate(hot, MODEL, fed, clients=3)
@@ -472,14 +462,14 @@ def test_a_round_in_which_all_diverge_leaves_the_model_as_it_was(
 
 
 @every_method
-def test_every_method_learns_digits(name: str) -> None:
+def test_every_method_learns_digits(name):
     fed = digits()
     run = replace(a_run(name, fed, batch=8), b=ServerHP())
     assert evaluate(run, MODEL, fed).error > 0.8
     assert evaluate(train(run, MODEL, fed, 30), MODEL, fed).error < 0.4
 
 
-def test_dittos_global_model_is_fedavgs_whatever_lambda_is() -> None:
+def test_dittos_global_model_is_fedavgs_whatever_lambda_is():
     world = Quadratics({**THREE, "sizes": [10, 20, 70]})
     ditto, fedavg = world.run(Ditto(), W0), world.run(FedAvg(), W0)
     for _ in range(3):
@@ -487,7 +477,7 @@ def test_dittos_global_model_is_fedavgs_whatever_lambda_is() -> None:
     torch.testing.assert_close(ditto.server, fedavg.server, rtol=1e-12, atol=1e-12)
 
 
-def test_a_client_that_ditto_meets_for_the_first_time_starts_from_w() -> None:
+def test_a_client_that_ditto_meets_for_the_first_time_starts_from_w():
     world = Quadratics(THREE)
     _, update = world.round(world.run(Ditto(), W0), mu=0.7, epochs=1)
     w, slopes = real(W0), [real(a) @ (real(W0) - real(m)) for a, m in zip(A, MU, strict=True)]
@@ -496,7 +486,7 @@ def test_a_client_that_ditto_meets_for_the_first_time_starts_from_w() -> None:
     )  # no pull from w to w
 
 
-def test_feddyn_divides_by_the_mean_alpha_of_the_rounds_clients() -> None:
+def test_feddyn_divides_by_the_mean_alpha_of_the_rounds_clients():
     c, mean = LocalHP(mu=[1.0, 2.0, 6.0]), real([0.3, 0.1])
     before = Server(real([0.0, 0.0]), real([0.0, 0.0]), real([0.5, -0.5]))
     after = FedDyn().agg(before, averaged(mean, [0.1, 0.2], c), ServerHP())
@@ -504,7 +494,7 @@ def test_feddyn_divides_by_the_mean_alpha_of_the_rounds_clients() -> None:
     near(after.w, [0.3 - 0.6 / 3, 0.1 + 0.3 / 3])
 
 
-def test_weight_decay_is_a_part_of_the_gradient_that_scaffold_keeps() -> None:
+def test_weight_decay_is_a_part_of_the_gradient_that_scaffold_keeps():
     world = Quadratics(THREE)
     for option in (1, 2):
         _, update = world.round(world.run(Scaffold(option), W0), weight_decay=0.3, epochs=1)
@@ -514,7 +504,7 @@ def test_weight_decay_is_a_part_of_the_gradient_that_scaffold_keeps() -> None:
         near(update.state, torch.stack(slopes).tolist())
 
 
-def test_mamls_server_steps_along_the_plain_mean_of_the_meta_gradients() -> None:
+def test_mamls_server_steps_along_the_plain_mean_of_the_meta_gradients():
     world = Quadratics({**THREE, "sizes": [1, 1, 30]})  # both halves are copies of one example
     run, update = world.round(world.run(MAML(), W0, lr=0.5), epochs=2)
     expected = []
@@ -526,9 +516,7 @@ def test_mamls_server_steps_along_the_plain_mean_of_the_meta_gradients() -> None
 
 
 @pytest.mark.parametrize("method", [MAML(), FedPA(burn_in=1, rho=0.3)], ids=repr)
-def test_the_clients_own_model_is_where_sgd_on_all_its_examples_ends(
-    method: Method, fed: Federation
-) -> None:
+def test_the_clients_own_model_is_where_sgd_on_all_its_examples_ends(method, fed):
     clients, c = fed.train[[0, 5, 9]], LocalHP(lr=[0.1, 0.2, 0.3], batch=8, epochs=[2, 4, 3])
     w = MODEL.init(0).double()
     inputs = ClientInput(w, torch.zeros_like(w), None, torch.tensor([0, 0, 0]))
@@ -537,7 +525,7 @@ def test_the_clients_own_model_is_where_sgd_on_all_its_examples_ends(
     torch.testing.assert_close(update.personal, expected, rtol=0, atol=1e-12)
 
 
-def test_clients_of_one_piece_may_draw_different_numbers_of_samples(fed: Federation) -> None:
+def test_clients_of_one_piece_may_draw_different_numbers_of_samples(fed):
     method, w = FedPA(burn_in=1, per_sample=2, rho=0.3), MODEL.init(0).double()
     clients, c = fed.train[[0, 5, 9]], LocalHP(lr=0.1, batch=8, epochs=[3, 10, 6])
     inputs = ClientInput(w, torch.zeros_like(w), None, torch.tensor([0, 0, 0]))
@@ -563,12 +551,12 @@ def test_clients_of_one_piece_may_draw_different_numbers_of_samples(fed: Federat
         torch.testing.assert_close(sent[i], expected, rtol=1e-9, atol=1e-9)
 
 
-def test_samples_too_far_apart_to_be_solved_for_give_nan_and_no_error() -> None:
+def test_samples_too_far_apart_to_be_solved_for_give_nan_and_no_error():
     samples = torch.tensor([[1e6, 0.0], [0.0, 1e6]])  # next to 1e12, float32 does not see r
     assert delta(torch.zeros(2), samples, 0.1).isnan().all()
 
 
-def test_an_average_of_large_finite_models_is_finite() -> None:
+def test_an_average_of_large_finite_models_is_finite():
     rows = torch.arange(5000).split(1000)
     clients = Clients(torch.randn(5000, 4), torch.zeros(5000, dtype=torch.long), rows)
     fed = Federation(clients, clients, clients, tuple("abcde"), classes=2)
@@ -579,7 +567,7 @@ def test_an_average_of_large_finite_models_is_finite() -> None:
 
 
 @pytest.mark.parametrize("name", ["feddyn", "scaffold-2"])
-def test_a_client_that_has_diverged_counts_nowhere(name: str, fed: Federation) -> None:
+def test_a_client_that_has_diverged_counts_nowhere(name, fed):
     run = train(a_run(name, fed), MODEL, fed, 2, clients=4)
     mu = [0.3, 3.0] if name == "feddyn" else 0.0
     c = LocalHP(lr=[0.05, 1e200], mu=mu, batch=16, epochs=2)
@@ -606,9 +594,7 @@ FINE = torch.ones(2, 2)
         (ClientUpdate(FINE, FINE), [math.inf, 1.0]),  # finite weights, but far out
     ],
 )
-def test_a_client_has_diverged_if_any_of_its_vectors_or_its_loss_is_not_finite(
-    update: ClientUpdate, loss: list[float]
-) -> None:
+def test_a_client_has_diverged_if_any_of_its_vectors_or_its_loss_is_not_finite(update, loss):
     losses = real(loss)
     assert is_finite(update, Score(losses, losses)).tolist() == [False, True]
 
@@ -626,7 +612,7 @@ def ragged(fed: Federation) -> tuple[Clients, Clients, LocalHP, Tensor]:
     return support, query, c, MODEL.init(4).double()
 
 
-def test_the_meta_gradient_is_what_autograd_makes_of_the_unrolled_steps(fed: Federation) -> None:
+def test_the_meta_gradient_is_what_autograd_makes_of_the_unrolled_steps(fed):
     support, query, c, w = ragged(fed)
     _, g = meta_gradient(MODEL, w, support, query, c, [5, 6, 7])
     for i, seed in enumerate((5, 6, 7)):
@@ -643,14 +629,14 @@ def test_the_meta_gradient_is_what_autograd_makes_of_the_unrolled_steps(fed: Fed
         torch.testing.assert_close(g[i], expected, rtol=0, atol=1e-12)
 
 
-def test_mamls_pieces_change_nothing(fed: Federation, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_mamls_pieces_change_nothing(fed, monkeypatch):
     whole = meta_gradient(MODEL, ragged(fed)[3], *ragged(fed)[:3], [5, 6, 7])
     monkeypatch.setattr(memory_module, "CHUNK_BYTES", 1)
     pieces = meta_gradient(MODEL, ragged(fed)[3], *ragged(fed)[:3], [5, 6, 7])
     torch.testing.assert_close(whole, pieces, rtol=0, atol=1e-12)
 
 
-def test_the_two_halves_of_a_clients_examples_share_none_unless_it_has_only_one() -> None:
+def test_the_two_halves_of_a_clients_examples_share_none_unless_it_has_only_one():
     rows = (torch.arange(7), torch.tensor([7]), torch.tensor([8, 9]))
     clients = Clients(torch.zeros(10, 1), torch.zeros(10, dtype=torch.long), rows)
     support, query = halves(clients, [3, 2, 3])
@@ -668,7 +654,7 @@ def test_the_two_halves_of_a_clients_examples_share_none_unless_it_has_only_one(
 
 
 @pytest.mark.parametrize("momentum", [0.0, 0.5, 1.0])
-def test_k_steps_with_momentum_go_as_far_as_so_many_plain_ones(momentum: float) -> None:
+def test_k_steps_with_momentum_go_as_far_as_so_many_plain_ones(momentum):
     for K in (1, 4, 9):
         w = torch.zeros(1, dtype=F64, requires_grad=True)
         sgd = torch.optim.SGD([w], lr=0.1, momentum=momentum)
@@ -679,7 +665,7 @@ def test_k_steps_with_momentum_go_as_far_as_so_many_plain_ones(momentum: float) 
         assert w.item() == pytest.approx(-0.1 * steps.item())
 
 
-def test_the_control_of_a_constant_gradient_is_that_gradient_with_momentum_too() -> None:
+def test_the_control_of_a_constant_gradient_is_that_gradient_with_momentum_too():
     slope = real([[0.3, -0.7], [0.1, 0.4]])
     model = Model(
         net=lambda: torch.nn.ParameterList([torch.zeros(2)]),
@@ -711,9 +697,7 @@ class Forgetful(FedAvg):
         return self.update
 
 
-def test_runs_whose_methods_differ_in_a_field_that_equality_ignores_do_not_train_together(
-    fed: Federation,
-) -> None:
+def test_runs_whose_methods_differ_in_a_field_that_equality_ignores_do_not_train_together(fed):
     one, other = Forgetful(1), Forgetful(2)
     assert one == other
     runs = [start(MODEL, fed, method=method) for method in (one, other)]
@@ -735,9 +719,7 @@ def test_runs_whose_methods_differ_in_a_field_that_equality_ignores_do_not_train
         ),
     ],
 )
-def test_what_a_method_of_ones_own_forgets_is_named(
-    update: object, message: str, fed: Federation
-) -> None:
+def test_what_a_method_of_ones_own_forgets_is_named(update, message, fed):
     with pytest.raises(ValueError, match=message):
         communicate(start(MODEL, fed, method=Forgetful(update)), MODEL, fed, clients=2)
 
@@ -759,9 +741,7 @@ def test_what_a_method_of_ones_own_forgets_is_named(
         ("maml", {"dropout": 0.5}, r"dropout is \[0.5\]; allowed: 0: MAML's derivative"),
     ],
 )
-def test_a_setting_that_a_method_would_not_heed_is_refused(
-    name: str, change: dict[str, float], message: str, fed: Federation
-) -> None:
+def test_a_setting_that_a_method_would_not_heed_is_refused(name, change, message, fed):
     with pytest.raises(ValueError, match=message):
         communicate(a_run(name, fed, **change), MODEL, fed, clients=1)
 
@@ -779,12 +759,12 @@ def test_a_setting_that_a_method_would_not_heed_is_refused(
         ),
     ],
 )
-def test_impossible_methods_are_refused(make: Any, message: str) -> None:
+def test_impossible_methods_are_refused(make, message):
     with pytest.raises(ValueError, match=message):
         make()
 
 
-def test_runs_of_different_methods_do_not_train_together(fed: Federation) -> None:
+def test_runs_of_different_methods_do_not_train_together(fed):
     runs = [a_run("fedavg", fed), a_run("reptile", fed)]
     with pytest.raises(ValueError, match=r"methods of the runs is .*; allowed: the same, or"):
         communicate_all(runs, MODEL, fed, clients=2)

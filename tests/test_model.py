@@ -69,7 +69,7 @@ MODELS = {
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_row_i_of_the_outputs_is_what_the_plain_network_with_weights_i_says(name: str) -> None:
+def test_row_i_of_the_outputs_is_what_the_plain_network_with_weights_i_says(name):
     model, x = MODELS[name]
     W = torch.stack([model.init(seed).double() + 0.01 * seed for seed in range(3)])
     outputs = model.outputs(W, x)
@@ -104,14 +104,12 @@ FEATURES = {  # of an example, at each place
 }
 
 
-def test_all_our_networks_drop_and_one_without_a_dropout_layer_does_not() -> None:
+def test_all_our_networks_drop_and_one_without_a_dropout_layer_does_not():
     assert {name for name, (model, _) in MODELS.items() if model.drops} == set(FEATURES)
 
 
 @pytest.mark.parametrize("name", FEATURES)
-def test_outputs_and_gradients_with_dropout_are_those_of_the_plain_network_with_masks(
-    name: str,
-) -> None:
+def test_outputs_and_gradients_with_dropout_are_those_of_the_plain_network_with_masks(name):
     model, x = MODELS[name]
     drop = Drop(torch.tensor([5, -6, 7]), torch.tensor([0.5, 0.1, 0.8], dtype=torch.float64))
     W = torch.stack([model.init(seed).double() for seed in range(3)]).requires_grad_()
@@ -136,7 +134,7 @@ def test_outputs_and_gradients_with_dropout_are_those_of_the_plain_network_with_
 
 
 @pytest.mark.parametrize("name", FEATURES)
-def test_evaluation_never_drops_not_even_after_training_has(name: str) -> None:
+def test_evaluation_never_drops_not_even_after_training_has(name):
     model, x = MODELS[name]
     W = torch.stack([model.init(seed).double() for seed in range(3)])
     drop = Drop(torch.arange(3), torch.full((3,), 0.5, dtype=torch.float64))
@@ -146,7 +144,7 @@ def test_evaluation_never_drops_not_even_after_training_has(name: str) -> None:
     assert torch.equal(model.outputs(W, x), before)
 
 
-def test_threads_that_drop_at_the_same_time_each_drop_their_own() -> None:
+def test_threads_that_drop_at_the_same_time_each_drop_their_own():
     model, x = MODELS["twice"]
     W = torch.stack([model.init(seed).double() for seed in range(3)])
     rates = torch.full((3,), 0.5, dtype=torch.float64)
@@ -167,7 +165,7 @@ def test_threads_that_drop_at_the_same_time_each_drop_their_own() -> None:
     assert wrong == []
 
 
-def test_the_networks_of_papers_have_as_many_weights_as_a_count_by_hand_gives() -> None:
+def test_the_networks_of_papers_have_as_many_weights_as_a_count_by_hand_gives():
     # 5 * 5 * in * out + out for a convolution, in * out + out for a linear layer
     leaf = [25 * 32 + 32, 25 * 32 * 64 + 64, 7 * 7 * 64 * 2048 + 2048, 2048 * 62 + 62]
     assert cnn_femnist().d == sum(leaf) == 6_603_710
@@ -177,7 +175,7 @@ def test_the_networks_of_papers_have_as_many_weights_as_a_count_by_hand_gives() 
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_a_vector_becomes_a_network_and_the_same_vector_again(name: str) -> None:
+def test_a_vector_becomes_a_network_and_the_same_vector_again(name):
     model, _ = MODELS[name]
     w = torch.randn(model.d)
     net = model.unflatten(w)
@@ -185,7 +183,7 @@ def test_a_vector_becomes_a_network_and_the_same_vector_again(name: str) -> None
     assert torch.equal(model.flatten(net), w)
 
 
-def test_first_weights_are_those_of_a_fresh_pytorch_network() -> None:
+def test_first_weights_are_those_of_a_fresh_pytorch_network():
     torch.manual_seed(11)
     net = nn.Linear(784, 10)
     w = linear(784, 10).init(11)
@@ -193,13 +191,13 @@ def test_first_weights_are_those_of_a_fresh_pytorch_network() -> None:
     assert torch.equal(w[7840:], net.bias)
 
 
-def test_drawing_first_weights_leaves_the_global_generator_alone() -> None:
+def test_drawing_first_weights_leaves_the_global_generator_alone():
     before = torch.get_rng_state()
     mlp(4, 3, 2).init(5)
     assert torch.equal(torch.get_rng_state(), before)
 
 
-def test_views_write_through_to_the_matrix() -> None:
+def test_views_write_through_to_the_matrix():
     model = mlp(4, 3, 2)
     W = torch.zeros(2, model.d)
     model.views(W)[1][0].fill_(7)  # the first client's first bias
@@ -207,7 +205,7 @@ def test_views_write_through_to_the_matrix() -> None:
     assert W.sum() == 21
 
 
-def test_a_module_may_bring_a_loss_of_its_own() -> None:
+def test_a_module_may_bring_a_loss_of_its_own():
     def squared(outputs: Tensor, y: Tensor) -> Tensor:
         return (outputs[:, 0] - y) ** 2
 
@@ -224,19 +222,19 @@ def test_a_module_may_bring_a_loss_of_its_own() -> None:
         (lambda: cnn_cifar(28), r"side is 28; allowed: 24 or 32"),
     ],
 )
-def test_impossible_sizes_are_refused(make: object, message: str) -> None:
+def test_impossible_sizes_are_refused(make, message):
     with pytest.raises(ValueError, match=message):
-        make()  # type: ignore[operator]
+        make()
 
 
-def test_a_model_is_a_value_of_plain_fields() -> None:
+def test_a_model_is_a_value_of_plain_fields():
     model = mlp(4, 3, 2)
     assert isinstance(model, Model)
     assert model.shapes == ((4, 3), (3,), (3, 2), (2,))
     assert model.flipped == (True, False, True, False)
 
 
-def test_a_model_keeps_the_weights_that_its_network_had() -> None:
+def test_a_model_keeps_the_weights_that_its_network_had():
     net = nn.Linear(2, 2)
     model, before = from_module(net), net.weight.detach().clone()
     with torch.no_grad():
@@ -245,7 +243,7 @@ def test_a_model_keeps_the_weights_that_its_network_had() -> None:
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_a_model_from_a_pickle_is_the_same_function(name: str) -> None:
+def test_a_model_from_a_pickle_is_the_same_function(name):
     model, x = MODELS[name]
     again = pickle.loads(pickle.dumps(model))
     w = model.init(1).double()
@@ -254,7 +252,7 @@ def test_a_model_from_a_pickle_is_the_same_function(name: str) -> None:
     assert torch.equal(pickle.loads(pickle.dumps(again)).init(1), model.init(1))
 
 
-def test_threads_draw_the_first_weights_that_each_would_draw_alone() -> None:
+def test_threads_draw_the_first_weights_that_each_would_draw_alone():
     model, drawn = mlp(20, 20, 5), {}
     alone = {seed: model.init(seed) for seed in range(4)}
 
@@ -267,7 +265,7 @@ def test_threads_draw_the_first_weights_that_each_would_draw_alone() -> None:
         assert all(torch.equal(w, alone[seed]) for w in weights)
 
 
-def test_frozen_weights_keep_their_digits_when_other_precisions_have_passed() -> None:
+def test_frozen_weights_keep_their_digits_when_other_precisions_have_passed():
     net = nn.Sequential(nn.Linear(3, 4), nn.Linear(4, 2)).double()
     net[0].requires_grad_(False)
     model, x = from_module(net), torch.randn(5, 3, dtype=torch.float64)
@@ -277,7 +275,7 @@ def test_frozen_weights_keep_their_digits_when_other_precisions_have_passed() ->
     assert torch.equal(model(w, x), before)
 
 
-def test_a_loss_that_is_a_mean_is_refused_by_name() -> None:
+def test_a_loss_that_is_a_mean_is_refused_by_name():
     model = from_module(nn.Linear(3, 2), nn.CrossEntropyLoss())
     clients = Clients(torch.zeros(4, 3), torch.zeros(4, dtype=torch.long), (torch.arange(4),))
     for use in (score, gradient, lambda m, w, c: local_sgd(m, w, c, LocalHP(), [0])):
@@ -285,7 +283,7 @@ def test_a_loss_that_is_a_mean_is_refused_by_name() -> None:
             use(model, model.init(), clients)
 
 
-def test_frozen_parameters_are_no_part_of_w_and_stay_in_the_network() -> None:
+def test_frozen_parameters_are_no_part_of_w_and_stay_in_the_network():
     net = nn.Sequential(nn.Linear(3, 4), nn.Linear(4, 2))
     net[0].requires_grad_(False)
     model = from_module(net)

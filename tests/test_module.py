@@ -185,9 +185,7 @@ def name_of(case: tuple[nn.Module, ...]) -> str:
 
 @pytest.mark.filterwarnings("ignore:LSTM with projections")
 @pytest.mark.parametrize("case", SWEEP, ids=name_of)
-def test_a_layer_gives_each_client_what_plain_autograd_gives(
-    case: tuple[nn.Module, Tensor] | tuple[nn.Module, Tensor, Callable[..., Tensor]],
-) -> None:
+def test_a_layer_gives_each_client_what_plain_autograd_gives(case):
     compare(Around(*case), case[1])
 
 
@@ -239,7 +237,7 @@ FUNCTIONS: dict[str, tuple[Tensor, Callable[[Tensor], Tensor]]] = {
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
-def test_a_function_gives_each_client_what_plain_autograd_gives(name: str) -> None:
+def test_a_function_gives_each_client_what_plain_autograd_gives(name):
     x, function = FUNCTIONS[name]
     compare(Around(nn.Identity(), x, lambda _, x: function(x)), x)
 
@@ -353,7 +351,7 @@ REFUSED: list[tuple[nn.Module, str] | tuple[nn.Module, str, Tensor]] = [
 
 
 @pytest.mark.parametrize("case", REFUSED, ids=lambda case: case[1][:60])
-def test_what_clients_cannot_share_is_refused_by_name(case: tuple[object, ...]) -> None:
+def test_what_clients_cannot_share_is_refused_by_name(case):
     net, message, x = case if len(case) == 3 else (*case, BATCH)
     with pytest.raises(ValueError, match=message) as caught:  # noqa: PT012
         model = from_module(net)
@@ -362,7 +360,7 @@ def test_what_clients_cannot_share_is_refused_by_name(case: tuple[object, ...]) 
 
 
 @pytest.mark.filterwarnings("ignore:`torch.nn.utils.weight_norm` is deprecated")
-def test_a_network_that_holds_what_it_has_computed_is_refused() -> None:
+def test_a_network_that_holds_what_it_has_computed_is_refused():
     old = nn.Sequential(nn.utils.weight_norm(nn.Linear(6, 4)))
     buffer, attribute = nn.Linear(6, 4), nn.Linear(6, 4)
     buffer.register_buffer("last", buffer(torch.ones(2, 6)))
@@ -372,7 +370,7 @@ def test_a_network_that_holds_what_it_has_computed_is_refused() -> None:
             from_module(net)
 
 
-def test_every_layer_of_pytorch_is_in_the_sweep_or_refused() -> None:
+def test_every_layer_of_pytorch_is_in_the_sweep_or_refused():
     nets = [case[0] for case in (*SWEEP, *REFUSED) if isinstance(case[0], nn.Module)]
     seen = {type(part).__name__ for net in nets for part in net.modules()}
     no_layers = {"Container", "Module", "RNNBase", "RNNCellBase", "LinearCrossEntropyOptions"}
@@ -464,7 +462,7 @@ OTHERS = {
 
 
 @pytest.mark.parametrize("name", OTHERS)
-def test_a_network_with_odd_parts_gives_each_client_what_plain_autograd_gives(name: str) -> None:
+def test_a_network_with_odd_parts_gives_each_client_what_plain_autograd_gives(name):
     compare(*OTHERS[name])
 
 
@@ -478,7 +476,7 @@ class Recurrent(nn.Module):
         return self.out(self.drop(self.lstm(x)[0][:, -1]))
 
 
-def test_a_recurrent_network_trains_as_in_a_plain_loop() -> None:
+def test_a_recurrent_network_trains_as_in_a_plain_loop():
     model = from_module(Recurrent().double())
     y = torch.randint(3, (len(SERIES),), generator=torch.Generator().manual_seed(3))
     clients = Clients(SERIES, y, torch.arange(len(y)).split(SIZES))
@@ -488,7 +486,7 @@ def test_a_recurrent_network_trains_as_in_a_plain_loop() -> None:
     torch.testing.assert_close(W, expected, rtol=0, atol=1e-12)
 
 
-def test_a_network_that_runs_one_client_at_a_time_drops_with_each_clients_rate() -> None:
+def test_a_network_that_runs_one_client_at_a_time_drops_with_each_clients_rate():
     net = Recurrent().double()
     model, x = from_module(net), SERIES[:6].view(3, 2, 5, 6)
     drop = Drop(torch.tensor([5, -6, 7]), torch.tensor([0.5, 0.1, 0.8], dtype=F64))
@@ -498,7 +496,7 @@ def test_a_network_that_runs_one_client_at_a_time_drops_with_each_clients_rate()
         torch.testing.assert_close(outputs[i], expected, rtol=0, atol=1e-12)
 
 
-def test_a_model_of_a_network_survives_a_pickle_before_and_after_its_use() -> None:
+def test_a_model_of_a_network_survives_a_pickle_before_and_after_its_use():
     for net, x in (Tied().double(), IDS), (Recurrent().double(), SERIES):
         model = from_module(net)
         fresh = pickle.loads(pickle.dumps(model))
@@ -511,7 +509,7 @@ def test_a_model_of_a_network_survives_a_pickle_before_and_after_its_use() -> No
 @pytest.mark.parametrize("wrong", [-1, 10, 300])
 @pytest.mark.parametrize("frozen", [False, True])
 @pytest.mark.parametrize("reads", ["alone", "with a recurrent layer"])
-def test_an_id_outside_the_table_is_named(wrong: int, frozen: bool, reads: str) -> None:
+def test_an_id_outside_the_table_is_named(wrong, frozen, reads):
     net = Around(nn.Embedding(10, 6), IDS)
     if reads != "alone":
         net = Around(nn.Sequential(nn.Embedding(10, 6), nn.GRU(6, 4, batch_first=True)), IDS, last)
@@ -524,7 +522,7 @@ def test_an_id_outside_the_table_is_named(wrong: int, frozen: bool, reads: str) 
             use(model.init(), x[[3, 0]])
 
 
-def test_the_hessian_of_an_embedding_is_that_of_plain_autograd() -> None:
+def test_the_hessian_of_an_embedding_is_that_of_plain_autograd():
     net = Around(nn.Embedding(10, 4, padding_idx=3), IDS).double()
     model, y = from_module(net), torch.arange(len(IDS)) % 3
     clients = Clients(IDS, y, torch.arange(len(y)).split(SIZES))
@@ -539,14 +537,14 @@ def test_the_hessian_of_an_embedding_is_that_of_plain_autograd() -> None:
         torch.testing.assert_close(products[i], expected, rtol=1e-9, atol=1e-12)
 
 
-def test_half_precision_gives_what_plain_half_precision_gives() -> None:
+def test_half_precision_gives_what_plain_half_precision_gives():
     net = nn.Sequential(nn.Linear(6, 5), nn.Tanh(), nn.Linear(5, 3)).bfloat16()
     model, x = from_module(net), BATCH.bfloat16()
     assert model.init().dtype == torch.bfloat16
     torch.testing.assert_close(model(model.init(), x), net(x), rtol=0.02, atol=0.02)
 
 
-def test_gradients_may_be_switched_off_at_the_first_use() -> None:
+def test_gradients_may_be_switched_off_at_the_first_use():
     for context in (torch.no_grad(), torch.inference_mode()):
         for layer, call in (nn.Linear(6, 4), None), (nn.GRU(6, 4, batch_first=True), last):
             net = Around(layer, SERIES, call).double()
@@ -556,7 +554,7 @@ def test_gradients_may_be_switched_off_at_the_first_use() -> None:
                 torch.testing.assert_close(outputs, net(SERIES), rtol=0, atol=1e-12)
 
 
-def test_trying_a_network_out_leaves_pytorchs_generator_and_the_network_alone() -> None:
+def test_trying_a_network_out_leaves_pytorchs_generator_and_the_network_alone():
     net = Function(lambda net, x: x)
     generator = torch.get_rng_state()
     model = from_module(net.double())

@@ -33,7 +33,7 @@ pytestmark = [pytest.mark.grader, pytest.mark.processes]
 
 
 @pytest.fixture(scope="module")
-def bank(forked: None, tmp_path_factory: pytest.TempPathFactory) -> Bank:
+def bank(forked, tmp_path_factory):
     """A function of an exercise that gives the reports on its answers: name -> report.
 
     An answer is graded on the questions that call what it defines. The functions of all other
@@ -94,24 +94,20 @@ def callers(exercise: Assignment, folder: Path) -> dict[str, set[str]]:
     ("exercise", "answer"),
     [pytest.param(e, a, id=f"{e}-{a.name}") for e, tried in ANSWERS.items() for a in tried],
 )
-def test_a_typical_answer_is_judged_as_it_is_marked(
-    exercise: str, answer: Mutant, bank: Bank
-) -> None:
+def test_a_typical_answer_is_judged_as_it_is_marked(exercise, answer, bank):
     assert complaint(answer, bank(exercise)[answer.name]) == ""
 
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("exercise", EXERCISES)
-def test_a_typical_answer_is_judged_so_on_all_questions(exercise: str, forked: None) -> None:
+def test_a_typical_answer_is_judged_so_on_all_questions(exercise, forked):
     reports = grade_answers(EXERCISES[exercise].tests, ANSWERS[exercise])
     said = {answer.name: complaint(answer, reports[answer.name]) for answer in ANSWERS[exercise]}
     assert {name: text for name, text in said.items() if text} == {}
 
 
 @pytest.mark.parametrize("exercise", EXERCISES)
-def test_the_solution_gets_all_points_and_the_untouched_exercise_none(
-    exercise: str, bank: Bank
-) -> None:
+def test_the_solution_gets_all_points_and_the_untouched_exercise_none(exercise, bank):
     points, reports = POINTS[exercise], bank(exercise)
     assert marks(reports[SOLUTION].results) == (points, points)
     assert marks(reports[UNTOUCHED].results) == (0, points)
@@ -119,7 +115,7 @@ def test_the_solution_gets_all_points_and_the_untouched_exercise_none(
 
 
 @pytest.mark.parametrize("exercise", EXERCISES)
-def test_each_question_has_typical_mistakes(exercise: str, bank: Bank) -> None:
+def test_each_question_has_typical_mistakes(exercise, bank):
     wrong = [answer.question for answer in ANSWERS[exercise] if answer.question]
     assert len(wrong) >= 8
     assert set(wrong) == set(bank(exercise)[SOLUTION].questions)
@@ -152,14 +148,12 @@ def report(*statuses: str, message: str = "it is twice as much") -> Report:
         (Mutant(UNTOUCHED, ""), report("not written", "passed"), "and wins 1 points"),
     ],
 )
-def test_an_answer_that_is_judged_otherwise_than_marked_is_complained_of(
-    answer: Mutant, judged: Report, said: str
-) -> None:
+def test_an_answer_that_is_judged_otherwise_than_marked_is_complained_of(answer, judged, said):
     told = complaint(answer, judged)
     assert (said in told) if said else told == ""
 
 
-def test_a_question_fails_with_any_of_its_tests() -> None:
+def test_a_question_fails_with_any_of_its_tests():
     first = Result("a", "q1", "f", 1, "", status="passed")
     second = Result("b", "q1", "f", 1, "", status="not run")
     assert failed_questions(Report(Path("x.py"), (first, second))) == ["q1"]
@@ -247,7 +241,7 @@ def functions(answer: Mutant) -> dict:
     return defined
 
 
-def test_answers_have_the_names_questions_and_hints_of_their_markers(tmp_path: Path) -> None:
+def test_answers_have_the_names_questions_and_hints_of_their_markers(tmp_path):
     found = [(a.name, a.question, a.hint) for a in read(tmp_path).values()]
     assert found == [
         ("half", "q1", "half of it"),
@@ -259,15 +253,13 @@ def test_answers_have_the_names_questions_and_hints_of_their_markers(tmp_path: P
     ]
 
 
-def test_a_mistake_is_in_its_function_and_the_solutions_others_do_not_call_it(
-    tmp_path: Path,
-) -> None:
+def test_a_mistake_is_in_its_function_and_the_solutions_others_do_not_call_it(tmp_path):
     half = functions(read(tmp_path)["half"])
     assert (half["double"](8), half["quadruple"](8)) == (4, 32)
     assert half["area"](1, double=2) == half["math"].pi * 2  # an argument of the same name
 
 
-def test_an_edit_replaces_text_in_the_function_below_it_or_in_the_solutions(tmp_path: Path) -> None:
+def test_an_edit_replaces_text_in_the_function_below_it_or_in_the_solutions(tmp_path):
     found = read(tmp_path)
     assert functions(found["tenth"])["double"](3) == pytest.approx(3 / (1 / (4 / 10)))
     assert functions(found["negative"])["double"](3) == -6
@@ -275,14 +267,14 @@ def test_an_edit_replaces_text_in_the_function_below_it_or_in_the_solutions(tmp_
     assert functions(found["eightfold"])["quadruple"](3) == 24
 
 
-def test_imports_and_functions_of_the_module_go_along(tmp_path: Path) -> None:
+def test_imports_and_functions_of_the_module_go_along(tmp_path):
     found = read(tmp_path)
     assert functions(found["perimeter"])["area"](2) == pytest.approx(12.566370614359172)
     assert "operator" in found["half"].text
     assert all("fedlab_edu" not in answer.text for answer in found.values())
 
 
-def test_a_class_holds_an_answer_of_several_definitions(tmp_path: Path) -> None:
+def test_a_class_holds_an_answer_of_several_definitions(tmp_path):
     loops = functions(read(tmp_path)["loops"])
     assert [loops[name](3) for name in ("double", "quadruple", "area")] == [
         6, 12, 9 * loops["math"].pi,
@@ -299,7 +291,7 @@ def area_N(r):
 """
 
 
-def test_answers_to_several_questions_stand_once_and_are_included_for_each(tmp_path: Path) -> None:
+def test_answers_to_several_questions_stand_once_and_are_included_for_each(tmp_path):
     written = "\n".join(f"def area_{n}(r):\n    return r * r\n" for n in (2, 3))
     (tmp_path / "shared.py").write_text(SHARED)
     for n in (2, 3):
@@ -329,8 +321,6 @@ def test_answers_to_several_questions_stand_once_and_are_included_for_each(tmp_p
         (MARKED + MARKED, "line 58: 'half' is the name of another answer"),
     ],
 )
-def test_a_module_that_cannot_be_understood_is_refused_by_its_line(
-    text: str, told: str, tmp_path: Path
-) -> None:
+def test_a_module_that_cannot_be_understood_is_refused_by_its_line(text, told, tmp_path):
     with pytest.raises(ValueError, match=told):
         read(tmp_path, text)

@@ -35,7 +35,7 @@ def gen(seed: int = 0) -> torch.Generator:
     return torch.Generator().manual_seed(seed)
 
 
-def test_only_some_clients_evaluate_and_all_that_can_are_asked_equally_often() -> None:
+def test_only_some_clients_evaluate_and_all_that_can_are_asked_equally_often():
     error, size = torch.linspace(0, 1, 6).double(), torch.tensor([5, 0, 7, 1, 0, 9])
     asked: Counter[int] = Counter()
     for seed in range(3000):
@@ -48,7 +48,7 @@ def test_only_some_clients_evaluate_and_all_that_can_are_asked_equally_often() -
     assert stats.chisquare([*asked.values()]).pvalue > 0.01
 
 
-def test_the_server_sees_mean_errors_with_noise_of_laplace_m_by_n_epsilon() -> None:
+def test_the_server_sees_mean_errors_with_noise_of_laplace_m_by_n_epsilon():
     rows, n, epsilon, looks = 4000, 5, 100.0, 3
     row, errors = torch.arange(rows).repeat(n), [0.1, 0.3, 0.5, 0.7, 0.9]
     error = torch.tensor(errors).double().repeat_interleave(rows)
@@ -63,7 +63,7 @@ def test_the_server_sees_mean_errors_with_noise_of_laplace_m_by_n_epsilon() -> N
     assert noise.var() == pytest.approx(2 * scale**2, rel=4 * (5 / rows) ** 0.5)
 
 
-def test_scores_stay_between_0_and_1_and_a_client_that_diverged_counts_as_1() -> None:
+def test_scores_stay_between_0_and_1_and_a_client_that_diverged_counts_as_1():
     error, row = torch.tensor([inf, 0.5, 0.0]).double(), torch.tensor([0, 1, 2])
     for epsilon in (1e-6, 1e12):
         seen = Noise(3, epsilon).hide(played(error, row), gen())
@@ -98,11 +98,11 @@ def finished(variant: Member, path: Path | None = None) -> tuple[Run, list[Tenso
 
 
 @pytest.mark.parametrize("name", SEARCHES)
-def test_without_noise_a_search_is_the_plain_one_bit_by_bit(name: str, tmp_path: Path) -> None:
+def test_without_noise_a_search_is_the_plain_one_bit_by_bit(name, tmp_path):
     wrapper, _, tuner = name.partition(" + ")
     of = name, wrapper, "personalised", tuner or "none"
-    plain, learnt = finished(Member(*of))  # type: ignore[arg-type]
-    clear = NoisyMember(*of, noise=Noise(4))  # type: ignore[arg-type]
+    plain, learnt = finished(Member(*of))
+    clear = NoisyMember(*of, noise=Noise(4))
     same, also = finished(clear, tmp_path / "search")
     assert torch.equal(plain.w, same.w)
     assert all(map(torch.equal, learnt, also))
@@ -111,7 +111,7 @@ def test_without_noise_a_search_is_the_plain_one_bit_by_bit(name: str, tmp_path:
         assert not all(map(torch.equal, learnt, finished(few)[1]))
 
 
-def test_noise_does_not_reach_training() -> None:
+def test_noise_does_not_reach_training():
     clear = NoisyMember("RS", "RS", "personalised", "none", noise=Noise(4))
     model, fed = SMALL.model(), SMALL.load(3)
     one, other = (
@@ -122,7 +122,7 @@ def test_noise_does_not_reach_training() -> None:
     assert one.scores != other.scores
 
 
-def test_private_noise_grows_with_the_rounds_that_a_search_looks_at() -> None:
+def test_private_noise_grows_with_the_rounds_that_a_search_looks_at():
     setting = SETTINGS["book"]["digits"]
     model, fed = setting.model(), setting.load(0)
     found = {v.name: v.search(setting, model, fed, 0).noise.looks for v in NOISE.variants}

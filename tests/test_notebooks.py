@@ -35,7 +35,7 @@ PAIRS = {
 
 
 @pytest.fixture(scope="module")
-def book() -> Book:
+def book():
     return Book(BOOK)
 
 

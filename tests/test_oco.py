@@ -69,7 +69,7 @@ def plain_ogd(
 
 
 @pytest.mark.parametrize("kind", ["quadratic", "absolute", "hinge"])
-def test_descent_and_the_best_fixed_point_are_those_of_the_vectors(kind: str) -> None:
+def test_descent_and_the_best_fixed_point_are_those_of_the_vectors(kind):
     told, expected = case("oco", f"ogd-{kind}")
     z = told["stream"]
     if kind == "hinge":
@@ -95,7 +95,7 @@ def test_descent_and_the_best_fixed_point_are_those_of_the_vectors(kind: str) ->
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_all_tasks_and_step_sizes_at_once_are_a_plain_loop_over_them(kind: str) -> None:
+def test_all_tasks_and_step_sizes_at_once_are_a_plain_loop_over_them(kind):
     gen = generator(1)
     d = 1 if kind == "absolute" else 3
     z, w0 = (torch.randn(4, n, d, generator=gen, dtype=F64) for n in (5, 1))
@@ -119,7 +119,7 @@ def test_all_tasks_and_step_sizes_at_once_are_a_plain_loop_over_them(kind: str) 
     assert 0 < outside < 60  # projected sometimes, and sometimes not
 
 
-def test_a_start_outside_the_ball_is_projected_and_the_middle_stays_where_it_is() -> None:
+def test_a_start_outside_the_ball_is_projected_and_the_middle_stays_where_it_is():
     assert project([[3.0, 4.0], [0.0, 0.0], [0.3, 0.4]], 1.0).tolist() == [
         pytest.approx([0.6, 0.8]),
         [0, 0],
@@ -132,7 +132,7 @@ def test_a_start_outside_the_ball_is_projected_and_the_middle_stays_where_it_is(
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_loss_lies_above_its_tangents_and_a_kink_has_the_slope_0(kind: str) -> None:
+def test_a_loss_lies_above_its_tangents_and_a_kink_has_the_slope_0(kind):
     gen = generator(2)
     w, u, z = 3 * torch.randn(3, 2000, 1 if kind == "absolute" else 3, generator=gen, dtype=F64)
     value, g = KINDS[kind](w, z)
@@ -148,7 +148,7 @@ def test_a_loss_lies_above_its_tangents_and_a_kink_has_the_slope_0(kind: str) ->
         assert not KINDS[kind](at, example)[1].any()
 
 
-def test_a_logistic_loss_neither_overflows_nor_loses_its_digits() -> None:
+def test_a_logistic_loss_neither_overflows_nor_loses_its_digits():
     z = torch.ones(1, dtype=F64)
     value, g = KINDS["logistic"](torch.tensor([[1e3], [-1e3]], dtype=F64), z)
     assert value.tolist() == [0, 1e3]
@@ -158,7 +158,7 @@ def test_a_logistic_loss_neither_overflows_nor_loses_its_digits() -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_constants_of_a_ball_are_reached_and_never_exceeded(kind: str) -> None:
+def test_the_constants_of_a_ball_are_reached_and_never_exceeded(kind):
     for seed in range(20):
         gen = generator(seed)
         losses, radius = drawn(gen, kind)
@@ -179,9 +179,7 @@ def test_the_constants_of_a_ball_are_reached_and_never_exceeded(kind: str) -> No
 
 @given(seed=SEEDS, kind=st.sampled_from([*KINDS]))
 @fuzz(80)
-def test_the_regret_of_descent_is_at_most_its_bound_against_every_point_of_the_ball(
-    seed: int, kind: str
-) -> None:
+def test_the_regret_of_descent_is_at_most_its_bound_against_every_point_of_the_ball(seed, kind):
     gen = generator(seed)
     losses, radius = drawn(gen, kind, 5)
     m, d = losses.z.shape[-2:]
@@ -194,7 +192,7 @@ def test_the_regret_of_descent_is_at_most_its_bound_against_every_point_of_the_b
         assert (regret <= bound + 1e-9).all()
 
 
-def test_the_bound_of_descent_is_reached_and_the_papers_kappa_is_twice_as_large() -> None:
+def test_the_bound_of_descent_is_reached_and_the_papers_kappa_is_twice_as_large():
     # Linear as far as it matters: the hinge far from its kink, one step, w* at the far end.
     losses = Losses("hinge", [[1.0]])
     regret = ogd(losses, [0.0], 0.5, 0.5).total - losses.total([0.5])
@@ -203,14 +201,14 @@ def test_the_bound_of_descent_is_reached_and_the_papers_kappa_is_twice_as_large(
     assert ogd_bound(0.5, 0.5, 1.0, 1, kappa=1).item() == pytest.approx(0.75)
 
 
-def test_descent_may_suffer_less_than_the_best_fixed_point() -> None:
+def test_descent_may_suffer_less_than_the_best_fixed_point():
     z = torch.linspace(-0.5, 0.5, 11, dtype=F64)[:, None]
     losses = Losses("quadratic", z)
     regret = ogd(losses, [-0.5], 0.9, 1.0).total - best_fixed(losses, 1.0).value
     assert regret.item() == pytest.approx(-0.490, abs=5e-4)
 
 
-def test_the_best_fixed_points_of_an_even_and_an_odd_number_are_lower_medians() -> None:
+def test_the_best_fixed_points_of_an_even_and_an_odd_number_are_lower_medians():
     for z, median in (([3, 1, 2, 4], 2), ([5, 1, 3], 3), ([1, 1], 1)):
         best = best_fixed(Losses("absolute", [[x] for x in z]), 9.0)
         assert best.w.tolist() == [median]
@@ -219,7 +217,7 @@ def test_the_best_fixed_points_of_an_even_and_an_odd_number_are_lower_medians() 
     assert best_fixed(Losses("absolute", [[3.0], [5.0]]), 2.0).w.tolist() == [2]
 
 
-def test_the_best_fixed_point_of_quadratic_losses_is_their_mean_or_its_projection() -> None:
+def test_the_best_fixed_point_of_quadratic_losses_is_their_mean_or_its_projection():
     z = [[[3, 0], [5, 4], [1, 8]], [[0, 0], [0, 1], [0, 2]]]
     best = best_fixed(Losses("quadratic", z), 2.5)
     assert best.w.tolist() == [pytest.approx([1.5, 2.0]), [0, 1]]
@@ -229,7 +227,7 @@ def test_the_best_fixed_point_of_quadratic_losses_is_their_mean_or_its_projectio
 
 @given(seed=SEEDS)
 @fuzz(60)
-def test_the_best_hinge_in_one_dimension_is_at_a_kink_or_an_end(seed: int) -> None:
+def test_the_best_hinge_in_one_dimension_is_at_a_kink_or_an_end(seed):
     gen = generator(seed)
     m = int(torch.randint(1, 9, (), generator=gen))
     z = torch.randn(m, 1, generator=gen, dtype=F64)
@@ -243,7 +241,7 @@ def test_the_best_hinge_in_one_dimension_is_at_a_kink_or_an_end(seed: int) -> No
 
 
 @pytest.mark.parametrize("kind", ["hinge", "logistic"])
-def test_a_single_example_is_met_as_far_as_the_ball_allows(kind: str) -> None:
+def test_a_single_example_is_met_as_far_as_the_ball_allows(kind):
     best = best_fixed(Losses(kind, [[[0.6, 0.8]], [[-3.0, 4.0]]]), 0.5)
     margins = [0.5, 2.5]  # the radius times |z|
     closed = {
@@ -256,7 +254,7 @@ def test_a_single_example_is_met_as_far_as_the_ball_allows(kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", ["hinge", "logistic"])
-def test_a_general_solver_finds_no_better_point_than_the_best_fixed_one(kind: str) -> None:
+def test_a_general_solver_finds_no_better_point_than_the_best_fixed_one(kind):
     for seed in range(12):
         gen = generator(seed, 7)
         losses, radius = drawn(gen, kind)
@@ -293,7 +291,7 @@ def test_a_general_solver_finds_no_better_point_than_the_best_fixed_one(kind: st
 
 @given(seed=SEEDS, kind=st.sampled_from(["hinge", "logistic"]))
 @fuzz(60)
-def test_no_point_of_the_ball_is_better_than_a_certificate_says(seed: int, kind: str) -> None:
+def test_no_point_of_the_ball_is_better_than_a_certificate_says(seed, kind):
     gen = generator(seed)
     losses, radius = drawn(gen, kind)
     m, d = losses.z.shape
@@ -308,7 +306,7 @@ def test_no_point_of_the_ball_is_better_than_a_certificate_says(seed: int, kind:
 
 @pytest.mark.parametrize("kind", ["hinge", "logistic"])
 @pytest.mark.parametrize(("m", "d"), [(3, 2), (10, 2), (10, 5)])
-def test_repeated_examples_in_few_directions_leave_no_gap_either(kind: str, m: int, d: int) -> None:
+def test_repeated_examples_in_few_directions_leave_no_gap_either(kind, m, d):
     z = torch.randn(300, m, d, generator=generator(m, d), dtype=F64).round()
     z[::2, :, -1] = 0  # a direction in which no loss changes
     for radius in (0.3, 1.0, 3.0, 30.0):
@@ -317,19 +315,19 @@ def test_repeated_examples_in_few_directions_leave_no_gap_either(kind: str, m: i
         assert best.w.norm(dim=-1).max() < radius
 
 
-def test_sums_too_large_for_the_gap_are_refused_and_not_returned() -> None:
+def test_sums_too_large_for_the_gap_are_refused_and_not_returned():
     z = 1e9 * torch.randn(1, 30, 4, generator=generator(0), dtype=F64)
     with pytest.raises(ArithmeticError, match=r"known up to .* only"):
         best_fixed(Losses("logistic", z), 1.0)
 
 
-def test_the_similarity_of_the_corners_of_an_equilateral_triangle_is_side_over_root_3() -> None:
+def test_the_similarity_of_the_corners_of_an_equilateral_triangle_is_side_over_root_3():
     corners = [[0.0, 0.0], [1.0, 0.0], [0.5, math.sqrt(0.75)]]
     assert similarity(corners).item() == pytest.approx(1 / math.sqrt(3))
     assert similarity([corners, [[1.0, 2.0]] * 3]).tolist() == pytest.approx([3**-0.5, 0])
 
 
-def test_the_dial_of_drawn_tasks_sets_the_mean_square_of_their_similarity() -> None:
+def test_the_dial_of_drawn_tasks_sets_the_mean_square_of_their_similarity():
     tau, m, d = 5, 4, 3
     for V, noise in ((0.0, 0.6), (0.3, 0.6), (0.5, 0.0)):
         squares = []
@@ -345,7 +343,7 @@ def test_the_dial_of_drawn_tasks_sets_the_mean_square_of_their_similarity() -> N
     assert sorted({*centres.tolist()}) == [-0.5, 0.5]
 
 
-def test_a_task_of_digits_shows_one_writers_images_of_two_digits_with_their_labels() -> None:
+def test_a_task_of_digits_shows_one_writers_images_of_two_digits_with_their_labels():
     x, label, writer = digit_images()
     x = torch.nn.functional.normalize(x.flatten(1).double(), dim=1)
     pairs = {}
@@ -364,7 +362,7 @@ def test_a_task_of_digits_shows_one_writers_images_of_two_digits_with_their_labe
     assert any(plus > minus for plus, minus in pairs[1.0])
 
 
-def test_the_dial_of_digits_takes_their_optima_apart() -> None:
+def test_the_dial_of_digits_takes_their_optima_apart():
     seen = []
     for other in (0.0, 0.5, 1.0):
         tasks = digit_tasks("logistic", 40, 20, other, generator(3))
@@ -406,6 +404,6 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("says", REFUSED)
-def test_what_cannot_be_meant_is_refused_with_its_name(says: str) -> None:
+def test_what_cannot_be_meant_is_refused_with_its_name(says):
     with pytest.raises(ValueError, match=re.escape(says)):
         REFUSED[says]()

@@ -20,7 +20,7 @@ def cost(distances: torch.Tensor, D: float, eps: float) -> float:
     return float((distances**2 / v + v).mean() / 2)
 
 
-def test_the_leader_minimises_the_sum_of_the_costs_before() -> None:
+def test_the_leader_minimises_the_sum_of_the_costs_before():
     d, eps = [0.5, 0.1, 0.9, 0.3], 0.2
     steps = leader_steps(d, 1.0, 2.0, 9, eps) * 2 * 3
     grid = [0.2 + i / 10_000 for i in range(12_000)]
@@ -31,7 +31,7 @@ def test_the_leader_minimises_the_sum_of_the_costs_before() -> None:
 
 
 @pytest.mark.parametrize("tau", [1, 2, 10, 1000])
-def test_for_equal_distances_the_cost_is_a_closed_form(tau: int) -> None:
+def test_for_equal_distances_the_cost_is_a_closed_form(tau):
     D, d, eps = 2.0, 0.3, 0.5
     first, later = math.sqrt(D**2 + eps**2), math.sqrt(d**2 + eps**2)
     each = [d**2 / first + first] + [d**2 / later + later] * (tau - 1)
@@ -40,7 +40,7 @@ def test_for_equal_distances_the_cost_is_a_closed_form(tau: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_no_sequence_of_distances_costs_more_than_the_bound(seed: int) -> None:
+def test_no_sequence_of_distances_costs_more_than_the_bound(seed):
     gen, D = generator(seed), 1.5
     for tau in (1, 2, 7, 50, 400):
         eps = leader_eps(D, tau)
@@ -54,7 +54,7 @@ def test_no_sequence_of_distances_costs_more_than_the_bound(seed: int) -> None:
             assert cost(one, D, eps) <= best + leader
 
 
-def test_the_bound_is_its_formula_with_the_bound_on_the_starts() -> None:
+def test_the_bound_is_its_formula_with_the_bound_on_the_starts():
     D, G, m, tau, V, eps = 2.0, 3.0, 16, 100, 0.5, 0.5
     E2 = D**2 + eps**2
     leader = math.sqrt(E2) + E2**2 / (2 * eps**3) * (1 + math.log(1 + tau * 2 * eps**2 / E2))
@@ -65,7 +65,7 @@ def test_the_bound_is_its_formula_with_the_bound_on_the_starts() -> None:
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_the_regret_of_descent_with_the_leaders_steps_is_within_its_bound(seed: int) -> None:
+def test_the_regret_of_descent_with_the_leaders_steps_is_within_its_bound(seed):
     tau, m, V = 300, 20, 0.2
     tasks = draw_tasks("quadratic", tau, m, 2, V, 0.6, generator(seed))
     table = loss_table(tasks, [0.0, 0.0], step_grid(2.0, 2.0, m, 1), 1.0)
@@ -76,7 +76,7 @@ def test_the_regret_of_descent_with_the_leaders_steps_is_within_its_bound(seed: 
     assert regret <= leader_bound(2.0, 2.0, m, tau, float(similarity(table.optimum)))
 
 
-def test_the_bounds_fall_by_their_rates_a_fourth_and_a_third_root() -> None:
+def test_the_bounds_fall_by_their_rates_a_fourth_and_a_third_root():
     """With V = 0 and without logarithms, which 10^8 times as many tasks make small."""
     few, many = 10**16, 10**24
     logs = math.log(many) / math.log(few)
@@ -90,7 +90,7 @@ def test_the_bounds_fall_by_their_rates_a_fourth_and_a_third_root() -> None:
     assert 10 ** (-8 / 3) <= third[1] / third[0] <= 10 ** (-8 / 3) * logs
 
 
-def test_with_many_losses_a_task_the_fourth_root_is_lower_for_millions_of_tasks() -> None:
+def test_with_many_losses_a_task_the_fourth_root_is_lower_for_millions_of_tasks():
     """The price of the third root is a factor m^(1/3): it wins from about m^4 tasks on."""
     for tau in (10**4, 10**6):
         k = grid_size(1.0, 1.0, 1.0, 100, tau)
@@ -108,6 +108,6 @@ def test_with_many_losses_a_task_the_fourth_root_is_lower_for_millions_of_tasks(
         (lambda: leader_eps(0.0, 10), "D"),
     ],
 )
-def test_what_cannot_be_meant_is_refused_with_its_name(call: object, says: str) -> None:
+def test_what_cannot_be_meant_is_refused_with_its_name(call, says):
     with pytest.raises(ValueError, match=says):
-        call()  # type: ignore[operator]
+        call()

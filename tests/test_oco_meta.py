@@ -54,7 +54,7 @@ def expected_p(table: Tensor, eta: float) -> Tensor:
     return torch.stack(expected)
 
 
-def test_the_theorem_on_a_small_instance_is_that_of_the_vectors() -> None:
+def test_the_theorem_on_a_small_instance_is_that_of_the_vectors():
     told, expected = case("oco", "theorem-small")
     D, G, b, m, tau, k = (told[x] for x in ("D", "G", "b", "m", "tau", "k"))
     steps = ob.step_grid(D, G, m, k)
@@ -82,7 +82,7 @@ def test_the_theorem_on_a_small_instance_is_that_of_the_vectors() -> None:
 
 
 @pytest.mark.parametrize("name", ["bandit-0", "bandit-1"])
-def test_exponentiated_gradient_and_its_bounds_are_those_of_the_vectors(name: str) -> None:
+def test_exponentiated_gradient_and_its_bounds_are_those_of_the_vectors(name):
     told, expected = case("oco", name)
     table, U, eta = torch.tensor(told["L"], dtype=F64), told["U"], told["eta"]
     tau, k = table.shape
@@ -107,7 +107,7 @@ def test_exponentiated_gradient_and_its_bounds_are_those_of_the_vectors(name: st
 
 
 @pytest.mark.parametrize("name", ["k-100-10", "k-1000-50"])
-def test_the_number_of_arms_and_both_step_sizes_are_those_of_the_vectors(name: str) -> None:
+def test_the_number_of_arms_and_both_step_sizes_are_those_of_the_vectors(name):
     told, expected = case("oco", name)
     D, G, b, m, tau = (told[x] for x in ("D", "G", "b", "m", "tau"))
     k = ob.grid_size(D, G, b, m, tau)
@@ -117,7 +117,7 @@ def test_the_number_of_arms_and_both_step_sizes_are_those_of_the_vectors(name: s
     assert [steps[0], steps[-1]] == pytest.approx(expected["grid_first_last"], rel=1e-12)
 
 
-def test_a_grid_has_at_least_one_arm_and_no_more_for_a_rounding_error() -> None:
+def test_a_grid_has_at_least_one_arm_and_no_more_for_a_rounding_error():
     assert ob.grid_size(1e-9, 1e-9, 5.0, 100, 10) == 1
     assert ob.bandit_eta(5.0, 100, 10, 1) == 0
     assert ob.grid_size(2.0, 4.0, 1.0, 2, 4) == 4  # 8^(2/3)
@@ -126,9 +126,7 @@ def test_a_grid_has_at_least_one_arm_and_no_more_for_a_rounding_error() -> None:
 
 
 @pytest.mark.parametrize("k", [1, 2, 3, 4, 5, 17, 100])
-def test_a_geometric_grid_halves_from_the_same_first_step_until_the_harmonic_one_ends(
-    k: int,
-) -> None:
+def test_a_geometric_grid_halves_from_the_same_first_step_until_the_harmonic_one_ends(k):
     D, G, m = 3.0, 0.5, 9
     harmonic, geometric = (ob.step_grid(D, G, m, k, grid) for grid in ("harmonic", "geometric"))
     assert harmonic.tolist() == pytest.approx([2.0 / j for j in range(1, k + 1)])
@@ -140,9 +138,7 @@ def test_a_geometric_grid_halves_from_the_same_first_step_until_the_harmonic_one
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_table_of_losses_is_a_plain_loop_whatever_the_size_of_its_parts(
-    kind: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_table_of_losses_is_a_plain_loop_whatever_the_size_of_its_parts(kind, monkeypatch):
     gen, d = generator(4), 1 if kind == "absolute" else 2
     z = torch.randn(2, 5, 4, d, generator=gen, dtype=F64)
     steps, w1, radius = [0.9, 0.2, 0.05], [0.1] * d, 0.7
@@ -166,7 +162,7 @@ def test_a_table_of_losses_is_a_plain_loop_whatever_the_size_of_its_parts(
             w = [x + (u - x) / (t + 1) for x, u in zip(w, optimum, strict=True)]
 
 
-def test_a_first_start_outside_the_ball_is_projected() -> None:
+def test_a_first_start_outside_the_ball_is_projected():
     losses = Losses("quadratic", torch.zeros(1, 2, 2, 2))
     table = om.loss_table(losses, [3.0, 4.0], [0.1], 1.0)
     practice = om.last_iterates(losses, [3.0, 4.0], [0.1], 1.0, 0.1, [[0.5, 0.5]])
@@ -174,7 +170,7 @@ def test_a_first_start_outside_the_ball_is_projected() -> None:
         assert start[0, 0].tolist() == pytest.approx([0.6, 0.8])
 
 
-def test_along_given_arms_a_bandit_is_fedex_with_one_client_a_round() -> None:
+def test_along_given_arms_a_bandit_is_fedex_with_one_client_a_round():
     table = uniform(9, 4, gen=generator(0))
     arms = [0, 3, 1, 1, 2, 0, 3, 3, 1]
     played = bandit_eg(table, 0.3, arms)
@@ -185,7 +181,7 @@ def test_along_given_arms_a_bandit_is_fedex_with_one_client_a_round() -> None:
         z = exponentiate(z, gradient(p, [a], [table[t, a].item()], [1], 0.0), 0.3)
 
 
-def test_drawn_arms_are_those_of_the_intervals_in_which_the_draws_fall() -> None:
+def test_drawn_arms_are_those_of_the_intervals_in_which_the_draws_fall():
     gen = generator(1)
     table, u = 3 * uniform(40, 30, 3, gen=gen), uniform(40, 30, gen=gen)
     u[0], u[1] = 0.0, 1 - 2**-53
@@ -197,7 +193,7 @@ def test_drawn_arms_are_those_of_the_intervals_in_which_the_draws_fall() -> None
     assert (played.p.max(-1).values > 1 - 1e-12).any()  # with arms that cannot be drawn any more
 
 
-def test_the_expected_probabilities_are_those_of_all_sequences_of_arms() -> None:
+def test_the_expected_probabilities_are_those_of_all_sequences_of_arms():
     table, eta = 2 * uniform(4, 3, gen=generator(2)), 0.8
     sums = [[0.0] * 3 for _ in range(4)]
     for arms in itertools.product(range(3), repeat=4):
@@ -213,7 +209,7 @@ def test_the_expected_probabilities_are_those_of_all_sequences_of_arms() -> None
     assert flat(expected_p(table, eta)) == pytest.approx(flat(sums), abs=1e-12)
 
 
-def test_the_mean_of_many_runs_is_the_exact_expectation() -> None:
+def test_the_mean_of_many_runs_is_the_exact_expectation():
     table, eta, n = uniform(7, 3, gen=generator(3)), 0.5, 4000
     u = uniform(n, 7, gen=generator(4))
     played = bandit_eg(table, eta, draws=u)  # one table for all
@@ -223,7 +219,7 @@ def test_the_mean_of_many_runs_is_the_exact_expectation() -> None:
     assert seen.error < 0.02
 
 
-def test_full_information_weighs_each_arm_by_the_losses_before() -> None:
+def test_full_information_weighs_each_arm_by_the_losses_before():
     table = torch.tensor([[[1.0, 0.0], [0.5, 2.0], [3.0, 1.0]]])
     p = hedge(table, math.log(2))
     # 2^-1 : 1, and 2^-1.5 : 2^-2
@@ -232,7 +228,7 @@ def test_full_information_weighs_each_arm_by_the_losses_before() -> None:
     assert flat(p) == pytest.approx(expected)
 
 
-def test_the_mean_and_its_standard_error_are_those_of_the_textbook() -> None:
+def test_the_mean_and_its_standard_error_are_those_of_the_textbook():
     values = [[1.0, 2.0], [4.0, 2.0], [10.0, 5.0]]
     seen = om.mean_and_error(values)
     for i in range(2):
@@ -241,7 +237,7 @@ def test_the_mean_and_its_standard_error_are_those_of_the_textbook() -> None:
         assert seen.error[i].item() == pytest.approx(statistics.stdev(column) / math.sqrt(3))
 
 
-def test_task_averaged_regret_is_the_mean_of_what_the_chosen_arms_suffered_too_much() -> None:
+def test_task_averaged_regret_is_the_mean_of_what_the_chosen_arms_suffered_too_much():
     total = torch.tensor([[3.0, 5.0], [2.0, 7.0]])
     empty = torch.zeros(2, 1)
     table = om.LossTable(total, empty, empty, torch.tensor([1.0, 4.0]))
@@ -249,7 +245,7 @@ def test_task_averaged_regret_is_the_mean_of_what_the_chosen_arms_suffered_too_m
     assert om.task_averaged_regret(table, [[1, 0], [0, 1]]).tolist() == [1, (3 - 1 + 7 - 4) / 2]
 
 
-def test_in_practice_the_next_start_moves_to_the_last_iterate() -> None:
+def test_in_practice_the_next_start_moves_to_the_last_iterate():
     gen = generator(6)
     z, u = torch.randn(3, 6, 4, 2, generator=gen, dtype=F64), uniform(3, 6, gen=gen)
     steps, eta, radius = [0.8, 0.2], 0.05, 0.9
@@ -272,7 +268,7 @@ def test_in_practice_the_next_start_moves_to_the_last_iterate() -> None:
 
 @given(seed=SEEDS)
 @fuzz(60)
-def test_the_mean_of_past_optima_is_near_the_next_as_the_bound_says(seed: int) -> None:
+def test_the_mean_of_past_optima_is_near_the_next_as_the_bound_says(seed):
     gen = generator(seed)
     tau, d = (int(torch.randint(1, n, (), generator=gen)) for n in (60, 4))
     optima, w1 = in_ball(0.5, tau, d, gen=gen), in_ball(0.5, d, gen=gen)
@@ -284,9 +280,7 @@ def test_the_mean_of_past_optima_is_near_the_next_as_the_bound_says(seed: int) -
 
 @given(seed=SEEDS, kind=st.sampled_from([*KINDS]))
 @fuzz(40)
-def test_with_one_step_size_for_all_tasks_their_mean_regret_is_within_its_bound(
-    seed: int, kind: str
-) -> None:
+def test_with_one_step_size_for_all_tasks_their_mean_regret_is_within_its_bound(seed, kind):
     gen = generator(seed)
     losses, radius = drawn(gen, kind, 12)
     D, G, _ = constants(losses, radius)
@@ -304,7 +298,7 @@ def test_with_one_step_size_for_all_tasks_their_mean_regret_is_within_its_bound(
 
 @given(seed=SEEDS)
 @fuzz(60)
-def test_full_information_is_within_its_bound(seed: int) -> None:
+def test_full_information_is_within_its_bound(seed):
     gen = generator(seed)
     tau, k = (int(torch.randint(1, 30, (), generator=gen)) for _ in range(2))
     U, eta = (10 ** float(4 * uniform(1, gen=gen) - 2) for _ in range(2))
@@ -315,7 +309,7 @@ def test_full_information_is_within_its_bound(seed: int) -> None:
 
 @given(seed=SEEDS)
 @fuzz(60)
-def test_the_exact_expected_regret_of_a_bandit_is_within_its_bound(seed: int) -> None:
+def test_the_exact_expected_regret_of_a_bandit_is_within_its_bound(seed):
     gen = generator(seed)
     tau, k = (int(torch.randint(low, high, (), generator=gen)) for low, high in ((1, 7), (1, 5)))
     U, eta = (10 ** float(4 * uniform(1, gen=gen) - 2) for _ in range(2))
@@ -326,7 +320,7 @@ def test_the_exact_expected_regret_of_a_bandit_is_within_its_bound(seed: int) ->
     assert paper - tight == pytest.approx(eta * k * tau * U**2 / 2 if k > 1 else 0)
 
 
-def test_bounds_of_a_single_arm_are_0_and_those_of_arms_that_never_move_are_infinite() -> None:
+def test_bounds_of_a_single_arm_are_0_and_those_of_arms_that_never_move_are_infinite():
     assert ob.bandit_bound(1.0, 10, 1, 0.0) == 0
     assert ob.bandit_bound(1.0, 10, 2, 0.0) == math.inf
 
@@ -341,9 +335,7 @@ def streams() -> dict[str, tuple[Losses, float]]:
 
 @pytest.mark.parametrize("kind", ["quadratic", "absolute", "hinge"])
 @pytest.mark.parametrize("grid", ["harmonic", "geometric"])
-def test_the_mean_regret_of_many_seeds_and_four_standard_errors_are_below_the_bound(
-    kind: str, grid: str
-) -> None:
+def test_the_mean_regret_of_many_seeds_and_four_standard_errors_are_below_the_bound(kind, grid):
     losses, radius = streams()[kind]
     tau, m, d = losses.z.shape
     D, G, b = constants(losses, radius)
@@ -362,7 +354,7 @@ def test_the_mean_regret_of_many_seeds_and_four_standard_errors_are_below_the_bo
 
 @given(seed=SEEDS)
 @fuzz(200)
-def test_the_tight_closed_form_is_above_the_bound_that_it_simplifies(seed: int) -> None:
+def test_the_tight_closed_form_is_above_the_bound_that_it_simplifies(seed):
     gen = generator(seed)
     D, G, b = (10 ** float(4 * uniform(1, gen=gen) - 2) for _ in range(3))
     m, tau, k = (int(10 ** float(x * uniform(1, gen=gen))) for x in (3, 6, 3))
@@ -377,7 +369,7 @@ def test_the_tight_closed_form_is_above_the_bound_that_it_simplifies(seed: int) 
         assert coarse <= grid_part * (1 + 1e-9) + 1e-9 * ob.tight_bound(*told, k, kappa)
 
 
-def test_the_best_step_of_a_fine_grid_costs_what_the_tight_bound_calls_the_best() -> None:
+def test_the_best_step_of_a_fine_grid_costs_what_the_tight_bound_calls_the_best():
     D, G, m, tau, V = 2.0, 3.0, 20, 1000, 0.4
     steps = torch.logspace(-4, 0, 100_001, dtype=F64)
     best = ob.step_bound(steps, D, G, m, tau, V).min().item()
@@ -386,7 +378,7 @@ def test_the_best_step_of_a_fine_grid_costs_what_the_tight_bound_calls_the_best(
     assert tight == pytest.approx(3 / math.sqrt(8) * best, rel=1e-6)
 
 
-def test_all_bounds_scale_with_the_losses_but_for_the_printed_ones() -> None:
+def test_all_bounds_scale_with_the_losses_but_for_the_printed_ones():
     D, G, b, m, tau, V, k = 2.0, 1.5, 3.0, 8, 500, 0.3, 6
     s = 7.0
     tight, scaled = (ob.tight_bound(D, x * G, x * b, m, tau, V, k) for x in (1, s))
@@ -401,7 +393,7 @@ def test_all_bounds_scale_with_the_losses_but_for_the_printed_ones() -> None:
         assert found == pytest.approx(s * line - (s - 1) * start)
 
 
-def test_the_printed_lines_are_those_of_the_paper() -> None:
+def test_the_printed_lines_are_those_of_the_paper():
     # tau = 1, m = 2, k = 1: no logarithm is left, and sqrt(m / 2) is 1
     seventh, eighth = ob.printed_bounds(3.0, 5.0, 7.0, 2, 1, 0.5, 1)
     assert seventh == pytest.approx(4 * 3 / math.sqrt(2) + (2 * 0.5 + 3) * 5)
@@ -417,7 +409,7 @@ def test_the_printed_lines_are_those_of_the_paper() -> None:
     assert eighth == pytest.approx(2 * 7 * math.sqrt(2 * math.log(16) / 16))
 
 
-def test_the_printed_cost_of_the_grid_is_too_small_for_optima_on_a_triangle() -> None:
+def test_the_printed_cost_of_the_grid_is_too_small_for_optima_on_a_triangle():
     D, G, m, k, tau = 1.0, 1.0, 16, 50, 10**16
     V = similarity([[0.0, 0.0], [1.0, 0.0], [0.5, math.sqrt(0.75)]]).item()
     steps = ob.step_grid(D, G, m, k)
@@ -430,7 +422,7 @@ def test_the_printed_cost_of_the_grid_is_too_small_for_optima_on_a_triangle() ->
     assert best <= ob.tight_bound(D, G, 1e-12, m, tau, V, k, kappa=1)
 
 
-def test_a_bandit_that_is_fed_losses_below_0_misses_the_bound_that_it_keeps_above_0() -> None:
+def test_a_bandit_that_is_fed_losses_below_0_misses_the_bound_that_it_keeps_above_0():
     # One arm is the better by 1 for a third of the time, then the other.
     tau, n = 1500, 100
     table = torch.tensor([[1.0, 0.0]]).double().repeat(tau, 1)
@@ -448,9 +440,7 @@ def test_a_bandit_that_is_fed_losses_below_0_misses_the_bound_that_it_keeps_abov
 
 
 @pytest.mark.parametrize(("scale", "eta"), [(1.0, 2.0), (1e30, 2.0), (1e300, 1e9)])
-def test_whatever_is_fed_back_probabilities_are_numbers_that_sum_to_1(
-    scale: float, eta: float
-) -> None:
+def test_whatever_is_fed_back_probabilities_are_numbers_that_sum_to_1(scale, eta):
     gen = generator(9)
     table = scale * (uniform(50, 60, 3, gen=gen) - 0.5)
     for p in (
@@ -463,13 +453,13 @@ def test_whatever_is_fed_back_probabilities_are_numbers_that_sum_to_1(
 
 
 @pytest.mark.parametrize("p", [[0.3, 0.7, 0.0], [0.1, 0.2, 0.7, 0.0], [0.0, 1.0], [0.0, 1 / 3]])
-def test_an_arm_of_probability_0_is_never_drawn(p: list[float]) -> None:
+def test_an_arm_of_probability_0_is_never_drawn(p):
     u = torch.tensor([0.0, 0.5, 1 - 2**-53], dtype=F64)
     arms = draw(torch.tensor(p, dtype=F64).expand(3, -1), u)
     assert all(p[a] for a in arms)
 
 
-def test_the_benchmarks_regret_is_that_of_the_definition_and_within_its_bound() -> None:
+def test_the_benchmarks_regret_is_that_of_the_definition_and_within_its_bound():
     cost, steps = (
         theorem(4, 30, 10),
         ob.step_grid(2.0, 2.0, 10, ob.grid_size(2.0, 2.0, 2.0, 10, 30)),
@@ -523,12 +513,12 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("says", REFUSED)
-def test_what_cannot_be_meant_is_refused_with_its_name(says: str) -> None:
+def test_what_cannot_be_meant_is_refused_with_its_name(says):
     with pytest.raises(ValueError, match=re.escape(says)):
         REFUSED[says]()
 
 
-def test_the_bandits_of_one_run_are_those_of_many() -> None:
+def test_the_bandits_of_one_run_are_those_of_many():
     gen = generator(4)
     table, u = 2 * uniform(5, 30, 3, gen=gen), uniform(5, 30, gen=gen)
     many = bandit_eg(table, 0.4, draws=u)

@@ -3,9 +3,7 @@
 import math
 import re
 from collections import Counter
-from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,7 +12,6 @@ import torch
 from fedlab_edu import (
     Choice,
     FedAvg,
-    Federation,
     FedPA,
     FedProx,
     Integer,
@@ -53,20 +50,18 @@ EITHER = OneOf((Option(FedAvg(), PLAIN), Option(FedProx(), PROX), Option(FedAdam
 
 
 @pytest.fixture(scope="module")
-def fed() -> Federation:
+def fed():
     return digits(clients=14).to("cpu", torch.float64)
 
 
-def test_each_option_is_as_likely() -> None:
+def test_each_option_is_as_likely():
     drawn = Counter(type(arm.method).__name__ for arm in draw_arms(EITHER, 900))
     assert sum(drawn.values()) == 900
     for name in ("FedAvg", "FedProx", "FedAdam"):
         assert abs(drawn[name] - 300) < 5 * math.sqrt(900 * 1 / 3 * 2 / 3)
 
 
-def test_a_hyperparameter_is_drawn_where_its_method_reads_it_and_keeps_its_default_elsewhere() -> (
-    None
-):
+def test_a_hyperparameter_is_drawn_where_its_method_reads_it_and_keeps_its_default_elsewhere():
     for tuner, b, method in draw_arms(EITHER, 200):
         mu, momentum = float(tuner.final.mu), float(b.momentum)
         assert 1e-2 <= float(tuner.final.lr) <= 1
@@ -77,7 +72,7 @@ def test_a_hyperparameter_is_drawn_where_its_method_reads_it_and_keeps_its_defau
             assert method.beta2 == FedAdam().beta2
 
 
-def test_a_field_of_a_method_has_its_distribution() -> None:
+def test_a_field_of_a_method_has_its_distribution():
     """A tenth of tau is to be expected below each power of ten: from 1e-5 to 1e-1 a quarter."""
     only = OneOf((Option(FedAdam(), ADAM, TAU),))
     tau = [arm.method.tau for arm in draw_arms(only, 800) if isinstance(arm.method, FedAdam)]
@@ -86,14 +81,14 @@ def test_a_field_of_a_method_has_its_distribution() -> None:
         assert abs(found[power] - 200) < 5 * math.sqrt(800 / 4 * 3 / 4)
 
 
-def test_whole_numbers_of_a_method_stay_whole() -> None:
+def test_whole_numbers_of_a_method_stay_whole():
     only = OneOf((Option(FedPA(), PLAIN, {"burn_in": Integer(0, 3)}),))
     drawn = [arm.method.burn_in for arm in draw_arms(only, 60) if isinstance(arm.method, FedPA)]
     assert {type(x) for x in drawn} == {int}
     assert set(drawn) == {0, 1, 2, 3}
 
 
-def test_two_options_of_one_method_make_another_condition() -> None:
+def test_two_options_of_one_method_make_another_condition():
     """Momentum is tuned where lr is low."""
     low = SearchSpace({"lr": LogUniform(1e-3, 1e-1), "momentum": Uniform(0.1, 0.9)})
     high = SearchSpace({"lr": LogUniform(1e-1, 1)})
@@ -102,7 +97,7 @@ def test_two_options_of_one_method_make_another_condition() -> None:
         assert (float(tuner.final.momentum) > 0) == (float(tuner.final.lr) < 0.1)
 
 
-def test_an_arm_does_not_depend_on_the_number_of_arms() -> None:
+def test_an_arm_does_not_depend_on_the_number_of_arms():
     few, many = draw_arms(EITHER, 3, seed=4), draw_arms(EITHER, 9, seed=4)
     for one, other in zip(few, many, strict=False):
         assert one.method == other.method
@@ -110,7 +105,7 @@ def test_an_arm_does_not_depend_on_the_number_of_arms() -> None:
         assert repr(one.b) == repr(other.b)
 
 
-def test_arms_of_several_methods_have_the_numbers_of_each_trained_alone(fed: Federation) -> None:
+def test_arms_of_several_methods_have_the_numbers_of_each_trained_alone(fed):
     search = tune(successive_halving(MODEL, fed, EITHER, 24, 10, 2, 2, seed=5), MODEL, fed, 3)
     assert len({type(run.method) for run in search.runs}) > 1
     for a, (tuner, b, method) in enumerate(draw_arms(EITHER, 4, 5)):
@@ -124,9 +119,7 @@ def test_arms_of_several_methods_have_the_numbers_of_each_trained_alone(fed: Fed
     assert arms_table(search).method.tolist() == [repr(method) for method in methods]
 
 
-def test_a_search_over_methods_resumes_from_its_file(
-    fed: Federation, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_search_over_methods_resumes_from_its_file(fed, tmp_path, monkeypatch):
     class Crash(Exception):
         pass
 
@@ -146,7 +139,7 @@ def test_a_search_over_methods_resumes_from_its_file(
     assert [run.method for run in done.runs] == [run.method for run in whole.runs]
 
 
-def test_each_client_has_its_own_configuration_in_an_option_for_that(fed: Federation) -> None:
+def test_each_client_has_its_own_configuration_in_an_option_for_that(fed):
     either = OneOf((Option(FedProx(), PerClient(PROX.client, 14)),))
     search = random_search(MODEL, fed, either, 2, 1).step(MODEL, fed, 3)
     assert len(search.runs[0].tuner.final) == 14
@@ -183,7 +176,7 @@ class Own(FedAvg):
     ],
 )  # fmt: skip
 @pytest.mark.usefixtures("unchecked")
-def test_what_is_no_option_is_named(make: Callable[[], object], message: str) -> None:
+def test_what_is_no_option_is_named(make, message):
     with pytest.raises(ValueError, match=re.escape(message)):
         make()
 
@@ -198,8 +191,6 @@ def test_what_is_no_option_is_named(make: Callable[[], object], message: str) ->
     ],
 )  # fmt: skip
 @pytest.mark.usefixtures("unchecked")
-def test_a_search_that_needs_one_method_says_so(
-    search: Callable[[Federation], object], message: str, fed: Federation
-) -> None:
+def test_a_search_that_needs_one_method_says_so(search, message, fed):
     with pytest.raises(ValueError, match=re.escape(message)):
         search(fed)

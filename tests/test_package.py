@@ -16,20 +16,20 @@ import fedlab_edu
 ROOT = Path(__file__).parents[1]
 
 
-def test_every_public_name_is_there_and_is_listed() -> None:
+def test_every_public_name_is_there_and_is_listed():
     assert sorted(fedlab_edu._HOME) == sorted(fedlab_edu.__all__)
     for name in fedlab_edu.__all__:
         assert getattr(fedlab_edu, name).__name__ == name
         assert name in dir(fedlab_edu)
 
 
-def test_a_name_that_is_not_there_is_an_ordinary_error() -> None:
+def test_a_name_that_is_not_there_is_an_ordinary_error():
     with pytest.raises(AttributeError, match="module 'fedlab_edu' has no attribute 'fedsgd'"):
         fedlab_edu.fedsgd  # noqa: B018
 
 
 @pytest.mark.processes
-def test_importing_the_package_loads_neither_pytorch_nor_any_extra() -> None:
+def test_importing_the_package_loads_neither_pytorch_nor_any_extra():
     heavy = ("torch", "numpy", "sklearn", "matplotlib", "ipywidgets", "flwr", "pytest")
     code = f"import sys, fedlab_edu; print([m for m in {heavy} if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -37,9 +37,7 @@ def test_importing_the_package_loads_neither_pytorch_nor_any_extra() -> None:
 
 
 @pytest.mark.parametrize("package", ["matplotlib", "ipywidgets"])
-def test_figures_without_their_packages_say_how_to_get_them(
-    package: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_figures_without_their_packages_say_how_to_get_them(package, monkeypatch):
     for name in [name for name in sys.modules if name.startswith("fedlab_edu.widgets")]:
         monkeypatch.delitem(sys.modules, name)
     for name in [name for name in sys.modules if name.split(".")[0] == package]:
@@ -50,7 +48,7 @@ def test_figures_without_their_packages_say_how_to_get_them(
 
 
 @pytest.mark.processes
-def test_the_core_works_without_any_extra() -> None:
+def test_the_core_works_without_any_extra():
     code = """
 import sys
 from pathlib import Path
@@ -68,7 +66,7 @@ print(evaluate(train(start(model, fed), model, fed, 2), model, fed).error < 0.9)
 
 
 @pytest.fixture(scope="module")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def wheel(tmp_path_factory):
     """The folder that installing the wheel makes."""
     folder = tmp_path_factory.mktemp("wheel")
     command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder)]
@@ -80,9 +78,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.processes
-def test_the_wheel_holds_all_files_of_both_packages_and_the_markers_of_their_types(
-    wheel: Path,
-) -> None:
+def test_the_wheel_holds_all_files_of_both_packages_and_the_markers_of_their_types(wheel):
     def files(folder: Path) -> set[str]:
         found = (p for p in folder.rglob("*") if p.is_file() and "__pycache__" not in p.parts)
         return {str(p.relative_to(folder)) for p in found}
@@ -111,8 +107,8 @@ def test_the_wheel_holds_all_files_of_both_packages_and_the_markers_of_their_typ
     ],
 )
 def test_outside_a_checkout_a_command_works_or_says_where_it_does(
-    arguments: str, status: int, message: str, wheel: Path, tmp_path: Path
-) -> None:
+    arguments, status, message, wheel, tmp_path
+):
     done = subprocess.run(
         [sys.executable, "-m", "fedlab_edu", *arguments.split()],
         cwd=tmp_path,
@@ -131,7 +127,7 @@ def examples(page: str) -> list[str]:
     return re.findall(r"```python\n(.*?)```", text, re.S)
 
 
-def test_the_readmes_examples_run(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_readmes_examples_run(capsys):
     names: dict[str, Any] = {}
     for block in examples("README.md"):
         exec(block.replace("rounds=60", "rounds=12"), names)
@@ -139,9 +135,7 @@ def test_the_readmes_examples_run(capsys: pytest.CaptureFixture[str]) -> None:
     assert names["run"].tuner.theta.sum() == pytest.approx(1)
 
 
-def test_the_examples_of_use_run_with_a_fifth_of_their_rounds(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_examples_of_use_run_with_a_fifth_of_their_rounds(capsys, tmp_path, monkeypatch):
     def fifth(match: re.Match[str]) -> str:
         return f"{match[1]}={int(match[2]) // 5}"
 
@@ -177,9 +171,7 @@ def test_the_examples_of_use_run_with_a_fifth_of_their_rounds(
 
 
 @pytest.mark.nightly  # its short form is the test before it; that FedAvg learns is in `test_run`
-def test_the_examples_of_use_run_and_learn(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_examples_of_use_run_and_learn(capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     train, tune, own, fedex, others, features = examples("book/use.md")
     names: dict[str, Any] = {}

@@ -25,12 +25,12 @@ def path(name: str) -> Path:
 
 
 @pytest.mark.parametrize("name", sorted({*re.findall(r"\{py:obj\}`~([\w.]+)`", PAGE)}))
-def test_each_name_of_code_is_defined_where_the_page_says(name: str) -> None:
+def test_each_name_of_code_is_defined_where_the_page_says(name):
     module, _, attribute = name.rpartition(".")
     assert getattr(import_module(module), attribute).__module__ == module
 
 
-def test_each_section_algorithm_and_citation_exists() -> None:
+def test_each_section_algorithm_and_citation_exists():
     every = "\n".join(PAGES.values())
     for kind, label in re.findall(r"\{(ref|prf:ref|doc|cite:t)\}`([\w-]+)`", PAGE):
         if kind == "doc":
@@ -42,14 +42,14 @@ def test_each_section_algorithm_and_citation_exists() -> None:
             assert every.count(mark) == 1, label
 
 
-def test_each_question_exists() -> None:
+def test_each_question_exists():
     hints = Path(__file__).parent / "exercises" / "hints"
     for question in {*re.findall(r"\bex\d\d\.\d\b", PAGE)}:
         assert question in tomllib.loads((hints / f"{question[:4]}.toml").read_text("utf-8"))
 
 
 @pytest.mark.parametrize(("name", "least", "most"), NAMED)
-def test_each_record_has_the_seeds_that_the_page_says(name: str, least: str, most: str) -> None:
+def test_each_record_has_the_seeds_that_the_page_says(name, least, most):
     seeds: defaultdict[str, set[int]] = defaultdict(set)
     for record in map(json.loads, path(name).read_text("utf-8").splitlines()):
         seeds[record["variant"]].add(record["seed"])
@@ -58,6 +58,6 @@ def test_each_record_has_the_seeds_that_the_page_says(name: str, least: str, mos
     assert all(found == {*range(len(found))} for found in seeds.values())
 
 
-def test_each_record_and_each_experiment_is_on_the_page() -> None:
+def test_each_record_and_each_experiment_is_on_the_page():
     assert {path(name) for name, *_ in NAMED} == {*RECORDS.glob("*.jsonl")}
     assert [name for name in EXPERIMENTS if f"`{name}" not in PAGE] == []

@@ -64,7 +64,7 @@ HALF = {
 T95 = {4: 2.1318, 9: 1.8331}  # Student's t, degrees of freedom -> 0.95-quantile
 
 
-def test_deviations_and_trials_give_the_intervals_that_the_paper_prints() -> None:
+def test_deviations_and_trials_give_the_intervals_that_the_paper_prints():
     for name, halves in HALF.items():
         for (data, cell), half in zip(CELLS[name].published.items(), halves, strict=True):
             cifar_sha = data == "cifar10-iid" and name.startswith("SHA")
@@ -73,7 +73,7 @@ def test_deviations_and_trials_give_the_intervals_that_the_paper_prints() -> Non
             assert cell.trials == (6 if cifar_sha else n)
 
 
-def test_each_published_number_belongs_to_a_variant_of_its_experiment() -> None:
+def test_each_published_number_belongs_to_a_variant_of_its_experiment():
     rows = [
         row
         for paper in ("fedex", "fedpop", "fedtune")
@@ -86,7 +86,7 @@ def test_each_published_number_belongs_to_a_variant_of_its_experiment() -> None:
     assert len(rows) > 300
 
 
-def test_fedex_is_lower_in_16_of_20_published_cells_and_in_none_significantly() -> None:
+def test_fedex_is_lower_in_16_of_20_published_cells_and_in_none_significantly():
     p, lower = [], 0
     for first, second in TABLE_1.against:
         for data, cell in CELLS[first].published.items():
@@ -99,14 +99,14 @@ def test_fedex_is_lower_in_16_of_20_published_cells_and_in_none_significantly() 
     assert sorted(p)[2] > 0.225
 
 
-def test_welch_is_the_test_of_two_means_in_closed_form() -> None:
+def test_welch_is_the_test_of_two_means_in_closed_form():
     # equal deviations and trials: t = (a - b) / (sd sqrt(2/n)) with 2n - 2 degrees of freedom
     t975 = 2.10092204  # of 18
     gap = t975 * 3 * math.sqrt(2 / 10)
     assert welch(Published(5, 3, 10), Published(5 + gap, 3, 10)) == pytest.approx(0.05, abs=1e-6)
 
 
-def test_paired_differences_have_students_interval() -> None:
+def test_paired_differences_have_students_interval():
     found = paired([1.0, 4.0, 3.0, 9.0], [2.0, 2.0, 3.0, 4.0])  # -1, 2, 0, 5
     assert found[0] == pytest.approx(1.5)
     assert found.half == pytest.approx(3.182446 * math.sqrt(7) / 2, rel=1e-6)
@@ -115,7 +115,7 @@ def test_paired_differences_have_students_interval() -> None:
         paired([1.0], [2.0])
 
 
-def test_the_budgets_are_those_of_the_paper() -> None:
+def test_the_budgets_are_those_of_the_paper():
     expected = {"shakespeare": (4000, 800), "cifar10-iid": (4000, 800), "femnist": (2000, 200)}
     for data, budget in expected.items():
         setting = SETTINGS["paper"][data]
@@ -126,7 +126,7 @@ def test_the_budgets_are_those_of_the_paper() -> None:
         assert 0.9 * setting.total <= used <= setting.total
 
 
-def test_every_comparison_is_of_variants_that_there_are() -> None:
+def test_every_comparison_is_of_variants_that_there_are():
     for name, experiment in EXPERIMENTS.items():
         names = [v.name for v in experiment.variants]
         assert experiment.name == name
@@ -157,9 +157,7 @@ def run(folder: Path, experiment: Experiment = SMALL, seeds: Any = range(2)) -> 
     return read_records(path, experiment)
 
 
-def test_a_record_has_each_variant_and_seed_once_and_a_second_call_adds_nothing(
-    tmp_path: Path,
-) -> None:
+def test_a_record_has_each_variant_and_seed_once_and_a_second_call_adds_nothing(tmp_path):
     records = run(tmp_path)
     done = [(r["variant"], r["seed"]) for r in records]
     assert sorted(done) == sorted(product(["alone", "within"], [0, 1]))
@@ -175,9 +173,7 @@ def test_a_record_has_each_variant_and_seed_once_and_a_second_call_adds_nothing(
     assert [r["seed"] for r in more[4:]] == [5, 5]
 
 
-def test_a_run_that_was_stopped_and_a_line_cut_short_come_out_as_if_nothing_had_happened(
-    tmp_path: Path,
-) -> None:
+def test_a_run_that_was_stopped_and_a_line_cut_short_come_out_as_if_nothing_had_happened(tmp_path):
     expected = run(tmp_path / "whole", seeds=[0])
 
     class Stop(Exception):
@@ -196,9 +192,7 @@ def test_a_run_that_was_stopped_and_a_line_cut_short_come_out_as_if_nothing_had_
     assert run(tmp_path / "cut", seeds=[0]) == expected
 
 
-def test_several_workers_give_the_records_of_one(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_several_workers_give_the_records_of_one(tmp_path, monkeypatch):
     alone, said = run(tmp_path / "alone", seeds=range(3)), list[str]()
     monkeypatch.setitem(EXPERIMENTS, "small", SMALL)
     monkeypatch.setattr(module, "ProcessPoolExecutor", lambda n, _: ThreadPoolExecutor(n))
@@ -211,7 +205,7 @@ def test_several_workers_give_the_records_of_one(
 
 @pytest.mark.nightly
 @pytest.mark.processes
-def test_a_killed_worker_is_named_and_the_same_call_resumes(tmp_path: Path) -> None:
+def test_a_killed_worker_is_named_and_the_same_call_resumes(tmp_path):
     one = EXPERIMENTS["fedex-figure2"]
     how: dict[str, Any] = {"seeds": range(2), "folder": tmp_path, "workers": 2}
 
@@ -237,7 +231,7 @@ def test_a_killed_worker_is_named_and_the_same_call_resumes(tmp_path: Path) -> N
     assert [p.name for p in tmp_path.iterdir()] == [path.name]
 
 
-def test_a_plan_counts_the_missing_runs_and_searches_and_stores_nothing(tmp_path: Path) -> None:
+def test_a_plan_counts_the_missing_runs_and_searches_and_stores_nothing(tmp_path):
     run(tmp_path, seeds=[0])
     before = sorted((path.name, path.read_bytes()) for path in tmp_path.iterdir())
     lines = plan(SMALL, "tiny", "book", [0, 1, 2], folder=tmp_path)
@@ -249,9 +243,7 @@ def test_a_plan_counts_the_missing_runs_and_searches_and_stores_nothing(tmp_path
     assert len(plan(SMALL, "tiny", "book", [0], folder=tmp_path)) == 2
 
 
-def test_a_plan_times_a_search_with_a_curve_with_the_tests_along_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_plan_times_a_search_with_a_curve_with_the_tests_along_it(tmp_path, monkeypatch):
     timed: list[Any] = []
     monkeypatch.setattr(planning, "_seconds", lambda search, *rest: timed.append(search) or 1.0)
     plan(ONLINE, "tiny", seeds=[0], folder=tmp_path)
@@ -261,7 +253,7 @@ def test_a_plan_times_a_search_with_a_curve_with_the_tests_along_it(
     ]
 
 
-def test_a_file_that_is_no_record_is_refused_and_left_alone(tmp_path: Path) -> None:
+def test_a_file_that_is_no_record_is_refused_and_left_alone(tmp_path):
     path = tmp_path / "small-tiny-book.jsonl"
     good = {"variant": "alone", "seed": 3, "budget": {}, "global": 0.5, "personalised": 0.5}
     bad = [
@@ -281,9 +273,7 @@ def test_a_file_that_is_no_record_is_refused_and_left_alone(tmp_path: Path) -> N
         assert path.read_text() == text
 
 
-def test_a_record_of_another_budget_is_refused_and_a_run_that_is_there_twice_counts_once(
-    tmp_path: Path,
-) -> None:
+def test_a_record_of_another_budget_is_refused_and_a_run_that_is_there_twice_counts_once(tmp_path):
     records = run(tmp_path, seeds=[0])
     path = tmp_path / "small-tiny-book.jsonl"
     text = path.read_text()
@@ -300,7 +290,7 @@ FEDEX_ONLY = {name: one for name, one in EXPERIMENTS.items() if name.startswith(
 
 
 @pytest.mark.parametrize("experiment", FEDEX_ONLY.values(), ids=FEDEX_ONLY)
-def test_each_variant_is_the_search_that_its_name_says(experiment: Experiment) -> None:
+def test_each_variant_is_the_search_that_its_name_says(experiment):
     fed, model = TINY.federation(0), TINY.model()
     for v in experiment.variants:
         search = v.search(TINY, model, fed, 3)
@@ -343,7 +333,7 @@ ONLINE = replace(
 )
 
 
-def test_a_curve_has_the_test_error_of_the_best_arm_after_each_step(tmp_path: Path) -> None:
+def test_a_curve_has_the_test_error_of_the_best_arm_after_each_step(tmp_path):
     fed, model = TINY.federation(2), TINY.model()
     tests = {"global": evaluate, "personalised": personalise}
     for v, record in zip(ONLINE.variants, run(tmp_path, ONLINE, [2]), strict=True):
@@ -356,9 +346,7 @@ def test_a_curve_has_the_test_error_of_the_best_arm_after_each_step(tmp_path: Pa
         assert record["curve"][-1][1] == pytest.approx(record[v.target], abs=1e-4)
 
 
-def test_a_search_with_a_curve_is_the_search_without_and_resumes_with_its_curve(
-    tmp_path: Path,
-) -> None:
+def test_a_search_with_a_curve_is_the_search_without_and_resumes_with_its_curve(tmp_path):
     fed, model, v = TINY.federation(0), TINY.model(), ONLINE.variants[0]
     begun = v.search(TINY, model, fed, 0)
     whole = tune(Watched(begun, ("global",)), model, fed, 3)
@@ -375,7 +363,7 @@ def test_a_search_with_a_curve_is_the_search_without_and_resumes_with_its_curve(
     assert len(whole.points) == 4  # rounds of the longest arm
 
 
-def test_a_report_of_curves_reads_them_at_parts_of_the_budget(tmp_path: Path) -> None:
+def test_a_report_of_curves_reads_them_at_parts_of_the_budget(tmp_path):
     curve = [[2, 0.5], [4, 0.25], [8, 0.125]]
     assert [error_at(curve, x) for x in (0, 2, 3.9, 4, 100)] == [1, 0.5, 0.5, 0.25, 0.125]
     records = [
@@ -392,7 +380,7 @@ def test_a_report_of_curves_reads_them_at_parts_of_the_budget(tmp_path: Path) ->
         read_records(path, ONLINE)
 
 
-def test_a_record_is_what_the_search_and_the_two_objectives_say(tmp_path: Path) -> None:
+def test_a_record_is_what_the_search_and_the_two_objectives_say(tmp_path):
     records = run(tmp_path, seeds=[4])
     fed, model = TINY.federation(4), TINY.model()
     for v, record in zip(SMALL.variants, records, strict=True):
@@ -406,8 +394,8 @@ def test_a_record_is_what_the_search_and_the_two_objectives_say(tmp_path: Path) 
 
 
 def test_random_search_for_two_targets_trains_its_arms_once_and_chooses_twice(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    tmp_path, monkeypatch
+):
     both = tuple(Tuning(target, "RS", target) for target in ("global", "personalised"))
     spent = []
 
@@ -430,8 +418,8 @@ def test_random_search_for_two_targets_trains_its_arms_once_and_chooses_twice(
 
 
 def test_a_search_is_kept_only_until_the_variants_that_share_it_have_their_records(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    tmp_path, monkeypatch
+):
     variants = (
         Tuning("first", "RS", "global"), Tuning("other", "SHA", "global"),
         Tuning("second", "RS", "personalised"), Tuning("last", "SHA", "personalised"),
@@ -452,14 +440,14 @@ def test_a_search_is_kept_only_until_the_variants_that_share_it_have_their_recor
     assert alive == [[False] * n for n in range(6)]
 
 
-def test_a_report_of_an_unknown_data_set_or_scale_is_refused() -> None:
+def test_a_report_of_an_unknown_data_set_or_scale_is_refused():
     with pytest.raises(ValueError, match="dataset is 'mnist'; allowed: one of"):
         render(SMALL, "mnist", [])
     with pytest.raises(ValueError, match="scale is 'big'; allowed: one of"):
         render(SMALL, "tiny", [], "big")
 
 
-def test_the_papers_data_sets_are_asked_for_by_their_cards(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_papers_data_sets_are_asked_for_by_their_cards(monkeypatch):
     asked: list[tuple[str, dict[str, Any]]] = []
 
     def noted(name: str, **how: Any) -> Federation:
@@ -485,9 +473,7 @@ def test_the_papers_data_sets_are_asked_for_by_their_cards(monkeypatch: pytest.M
         inspect.signature(hub).bind(name, **how)
 
 
-def test_the_middle_scale_divides_mnist_or_a_folder_among_100_clients(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_the_middle_scale_divides_mnist_or_a_folder_among_100_clients(monkeypatch, tmp_path):
     asked: list[tuple[str, dict[str, Any]]] = []
 
     def noted(name: str, **how: Any) -> Federation:
@@ -507,9 +493,7 @@ def test_the_middle_scale_divides_mnist_or_a_folder_among_100_clients(
         TINY.load(0, "x")
 
 
-def test_neighbours_at_no_distance_have_the_same_error_and_far_ones_have_not(
-    tmp_path: Path,
-) -> None:
+def test_neighbours_at_no_distance_have_the_same_error_and_far_ones_have_not(tmp_path):
     near = (Range("same", 0.0), Range("far", 1.0))
     both = replace(SMALL, variants=near, against=(), report=ranges)
     same, far = run(tmp_path, both, [0])
@@ -522,7 +506,7 @@ def test_neighbours_at_no_distance_have_the_same_error_and_far_ones_have_not(
     assert line[-2:] == [f"{high:.2f}", f"{high - low:.2f}"]
 
 
-def test_the_report_gives_means_deviations_and_paired_differences_of_the_tuned_target() -> None:
+def test_the_report_gives_means_deviations_and_paired_differences_of_the_tuned_target():
     records = [
         {"variant": name, "seed": s, "global": g, "personalised": p, "budget": {}}
         for name, s, g, p in (
@@ -555,13 +539,7 @@ def test_the_report_gives_means_deviations_and_paired_differences_of_the_tuned_t
     ],
 )
 @pytest.mark.parametrize("planned", [[], ["--plan"]])
-def test_the_command_refuses_in_one_sentence(
-    arguments: list[str],
-    message: str,
-    planned: list[str],
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_the_command_refuses_in_one_sentence(arguments, message, planned, tmp_path, capsys):
     assert main(["reproduce", *arguments, *planned, "--folder", str(tmp_path)]) == 2
     out, err = capsys.readouterr()
     assert message in err
@@ -570,9 +548,7 @@ def test_the_command_refuses_in_one_sentence(
     assert "Traceback" not in out + err
 
 
-def test_without_a_name_the_command_lists_the_experiments(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_without_a_name_the_command_lists_the_experiments(capsys):
     assert main(["reproduce"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert [line.split()[0] for line in lines] == list(EXPERIMENTS)
@@ -582,9 +558,7 @@ def test_without_a_name_the_command_lists_the_experiments(
 BUDGET = {"total": 300, "cap": 60, "eta": 3, "eliminations": 3, "clients": 10, "k": 27}
 
 
-def test_the_command_runs_and_prints_ours_beside_the_papers(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_command_runs_and_prints_ours_beside_the_papers(tmp_path, capsys):
     path = tmp_path / "fedex-table1-shakespeare-book.jsonl"
     records = [
         {

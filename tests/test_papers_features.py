@@ -43,9 +43,7 @@ SMALL = Experiment(
 )  # fmt: skip
 
 
-def test_a_record_has_the_accuracy_of_each_map_and_what_each_search_has_picked(
-    tmp_path: Path,
-) -> None:
+def test_a_record_has_the_accuracy_of_each_map_and_what_each_search_has_picked(tmp_path):
     said: list[str] = []
     path = reproduce(SMALL, "tiny", seeds=[3], folder=tmp_path, say=said.append)
     records = read_records(path, SMALL)
@@ -72,7 +70,7 @@ def test_a_record_has_the_accuracy_of_each_map_and_what_each_search_has_picked(
     assert path.read_text() == again
 
 
-def test_a_record_names_the_search_that_picked(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_record_names_the_search_that_picked(monkeypatch):
     def picks(place: int) -> Callable:
         return lambda maps, data, rng, linear: History([], [], place)
 
@@ -83,7 +81,7 @@ def test_a_record_names_the_search_that_picked(monkeypatch: pytest.MonkeyPatch) 
     assert found["examples"] == [40, 20]
 
 
-def test_a_rank_is_one_more_than_the_maps_that_are_better() -> None:
+def test_a_rank_is_one_more_than_the_maps_that_are_better():
     record = {"accuracy": [0.5, 0.9, 0.7, 0.7], "picks": {"a": 2, "b": 1, "c": 0}}
     assert [rank(record, name) for name in "abc"] == [2, 1, 4]
 
@@ -97,7 +95,7 @@ def test_a_rank_is_one_more_than_the_maps_that_are_better() -> None:
         {"seconds": {"maps": 1}},
     ],
 )
-def test_a_line_that_cannot_be_a_record_is_refused(change: dict[str, Any], tmp_path: Path) -> None:
+def test_a_line_that_cannot_be_a_record_is_refused(change, tmp_path):
     record = {"variant": "5 features", "seed": 0, "budget": {"k": 6}, "accuracy": [0.5] * 6}
     record |= {"picks": {"halving": 5}, "seconds": {"maps": 1, "sweep": 2, "halving": 1}} | change
     path = tmp_path / "small-tiny-book.jsonl"
@@ -106,7 +104,7 @@ def test_a_line_that_cannot_be_a_record_is_refused(change: dict[str, Any], tmp_p
         read_records(path, SMALL)
 
 
-def test_passages_are_whole_speeches_of_their_genre() -> None:
+def test_passages_are_whole_speeches_of_their_genre():
     said = roles()
     for genre, plays in (("comedies", 8), ("tragedies", 6)):
         found = passages(genre)
@@ -119,7 +117,7 @@ def test_passages_are_whole_speeches_of_their_genre() -> None:
         passages("farces")
 
 
-def test_no_play_is_on_both_sides_and_both_sides_have_both_genres() -> None:
+def test_no_play_is_on_both_sides_and_both_sides_have_both_genres():
     seen = set()
     for seed in range(3):
         problem = BAGS.settings["book"]["shakespeare"].problem(seed, None)
@@ -158,8 +156,8 @@ def reviews(folder: Path) -> None:
     [(FOURIER, "cifar10", images, (8, 2)), (BAGS, "imdb", reviews, (6, 4))],
 )
 def test_papers_data_come_from_a_folder_that_holds_them(
-    experiment: Experiment, dataset: str, write: Callable, sizes: tuple[int, int], tmp_path: Path
-) -> None:
+    experiment, dataset, write, sizes, tmp_path
+):
     write(tmp_path)
     problem = experiment.settings["paper"][dataset].problem(0, str(tmp_path))
     data = problem.data
@@ -186,9 +184,7 @@ def test_papers_data_come_from_a_folder_that_holds_them(
         ),
     ],
 )
-def test_the_command_refuses_in_one_sentence(
-    arguments: list[str], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_command_refuses_in_one_sentence(arguments, message, tmp_path, capsys):
     assert main(["reproduce", *arguments, "--folder", str(tmp_path)]) == 2
     out, err = capsys.readouterr()
     assert message in err
@@ -196,7 +192,7 @@ def test_the_command_refuses_in_one_sentence(
     assert "Traceback" not in out + err
 
 
-def test_the_picks_of_the_authors_code_are_one_of_64_maps_for_each_search_and_seed() -> None:
+def test_the_picks_of_the_authors_code_are_one_of_64_maps_for_each_search_and_seed():
     path = Path(__file__).parents[1] / "book/records/authors-weight-sharing.csv"
     rows = [*csv.DictReader(path.read_text("utf-8").splitlines())]
     seeds: dict[str, list[int]] = {}

@@ -61,7 +61,7 @@ def gain(wrapper: str, data: str) -> float:
     return ours - theirs
 
 
-def test_gains_over_fedex_are_those_of_the_text_but_for_one_average() -> None:
+def test_gains_over_fedex_are_those_of_the_text_but_for_one_average():
     """Section 4.1; on non-i.i.d. CIFAR-10 in random search 3.91 is printed for 3.85."""
     assert gain("RS", "cifar10-iid") == pytest.approx(3.27)
     assert gain("SHA", "cifar10-iid") == pytest.approx(1.64)
@@ -71,7 +71,7 @@ def test_gains_over_fedex_are_those_of_the_text_but_for_one_average() -> None:
     assert two["RS"][0] == pytest.approx(3.91)
 
 
-def test_fedpop_leads_fedex_in_all_14_printed_cells_and_fedex_its_search_in_9() -> None:
+def test_fedpop_leads_fedex_in_all_14_printed_cells_and_fedex_its_search_in_9():
     ahead, fedex = 0, 0
     for wrapper in ("RS", "SHA"):
         for data in TABLE_1.settings["paper"]:
@@ -84,7 +84,7 @@ def test_fedpop_leads_fedex_in_all_14_printed_cells_and_fedex_its_search_in_9() 
     assert (ahead, fedex) == (14, 9)
 
 
-def test_columns_that_are_in_two_tables_agree() -> None:
+def test_columns_that_are_in_two_tables_agree():
     for data in ("cifar10-iid", "cifar10-1", "cifar10-0.5"):
         for target in ("global", "personalised"):
             for tuner in ("RS", "RS + FedPop"):
@@ -94,7 +94,7 @@ def test_columns_that_are_in_two_tables_agree() -> None:
                 )
 
 
-def test_training_on_each_client_makes_all_printed_cifar_results_worse() -> None:
+def test_training_on_each_client_makes_all_printed_cifar_results_worse():
     for v in TABLE_1.variants:
         for data in ("cifar10-iid", "cifar10-1", "cifar10-0.5"):
             if v.target == "personalised":
@@ -114,7 +114,7 @@ TINY = Setting(
 
 
 @pytest.mark.parametrize("experiment", EXPERIMENTS, ids=lambda one: one.name)
-def test_each_variant_is_the_search_that_its_name_says(experiment: Experiment) -> None:
+def test_each_variant_is_the_search_that_its_name_says(experiment):
     fed, model = TINY.federation(0), TINY.model()
     methods = {"fedpop-table4-fedprox": FedProx, "fedpop-table4-scaffold": Scaffold}
     for v in experiment.variants:
@@ -142,7 +142,7 @@ def small(*variants: Member) -> Experiment:
     return Experiment("small", "nowhere", "none", variants, (), {"book": {"tiny": TINY}})
 
 
-def test_a_record_is_what_the_search_and_the_two_objectives_say(tmp_path: Path) -> None:
+def test_a_record_is_what_the_search_and_the_two_objectives_say(tmp_path):
     v = Member("both", "RS", "global", "FedPop", FedProx())
     path = reproduce(small(v), "tiny", seeds=[4], folder=tmp_path, say=id)
     (record,) = read_records(path, small(v))
@@ -154,7 +154,7 @@ def test_a_record_is_what_the_search_and_the_two_objectives_say(tmp_path: Path) 
     assert (record["rounds"], record["tried"]) == (12, done.tried)
 
 
-def test_as_many_configurations_are_counted_as_there_were(tmp_path: Path) -> None:
+def test_as_many_configurations_are_counted_as_there_were(tmp_path):
     four = [
         Member(name, "RS", "global", name) for name in ("none", "FedEx", "FedPop-L", "FedPop-G")
     ]
@@ -167,9 +167,7 @@ def test_as_many_configurations_are_counted_as_there_were(tmp_path: Path) -> Non
     assert tried["FedPop-G"] == members + (rounds - 1)  # one of three copies, after each round
 
 
-def test_a_search_is_trained_once_for_its_two_targets(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_search_is_trained_once_for_its_two_targets(tmp_path, monkeypatch):
     spent = []
 
     def counted(search: Any, *how: Any, **more: Any) -> Any:
@@ -187,7 +185,7 @@ def test_a_search_is_trained_once_for_its_two_targets(
         assert f"{sum(errors) / 2:5.2f} ±" in text
 
 
-def test_budgets_of_figure_5_vary_the_rounds_or_the_members_and_not_both() -> None:
+def test_budgets_of_figure_5_vary_the_rounds_or_the_members_and_not_both():
     settings = TABLES["fedpop-figure5"].settings["paper"]
     expected = {
         "cifar10-iid": (5, 800, (200, 400, 800, 1600)), "femnist": (10, 200, (100, 200, 300, 400)),
@@ -204,7 +202,7 @@ def test_budgets_of_figure_5_vary_the_rounds_or_the_members_and_not_both() -> No
             assert (one.total, one.cap) == (N * cap, cap)
 
 
-def test_the_papers_data_sets_are_asked_for_by_their_cards(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_papers_data_sets_are_asked_for_by_their_cards(monkeypatch):
     asked: list[tuple[str, dict[str, Any]]] = []
 
     def noted(name: str, **how: Any) -> Federation:
@@ -251,9 +249,7 @@ SUMS = {  # of each column of a table, by hand: of its accuracies, of its deviat
 
 
 @pytest.mark.parametrize(("table", "target"), SUMS)
-def test_the_columns_of_the_printed_tables_sum_to_what_they_do_on_paper(
-    table: str, target: str
-) -> None:
+def test_the_columns_of_the_printed_tables_sum_to_what_they_do_on_paper(table, target):
     cells = [
         [*v.published.values()]
         for v in TABLES[table].variants
@@ -277,7 +273,7 @@ def budget(setting: Any) -> tuple[int, ...]:
 
 
 @pytest.mark.parametrize("number", ["1", "3", "4-fedprox", "4-scaffold"])
-def test_settings_with_many_clients_have_the_papers_budgets_spaces_and_models(number: str) -> None:
+def test_settings_with_many_clients_have_the_papers_budgets_spaces_and_models(number):
     """Section 4.1: (4000, 800) but for FEMNIST, (2000, 200); one epoch for Shakespeare."""
     settings = TABLES[f"fedpop-table{number}"].settings
     paper, book = settings["paper"], settings["book"]
@@ -298,7 +294,7 @@ def test_settings_with_many_clients_have_the_papers_budgets_spaces_and_models(nu
         assert repr(one.model().net()) == repr(mlp(64, 32, 10).net())
 
 
-def test_with_scaffold_the_server_also_tunes_the_control_variate_s_rate_and_schedule() -> None:
+def test_with_scaffold_the_server_also_tunes_the_control_variate_s_rate_and_schedule():
     """Section 4.5: they are added to alpha; the clients' space stays."""
     server, plain = FEDPOP_SCAFFOLD.server.distributions, FEDPOP.server.distributions
     assert {*server} == {*plain, "control_lr", "control_decay"}
@@ -318,9 +314,7 @@ def test_with_scaffold_the_server_also_tunes_the_control_variate_s_rate_and_sche
     assert all(0.1 <= rate <= 10 for rate in rates)
 
 
-def test_settings_of_domains_have_the_papers_budget_nine_members_and_as_many_clients(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_settings_of_domains_have_the_papers_budget_nine_members_and_as_many_clients(monkeypatch):
     paper, book = (TABLES["fedpop-table2"].settings[scale] for scale in ("paper", "book"))
     asked: list[int] = []
     monkeypatch.setattr(tables, "resnet18", asked.append)
@@ -352,7 +346,7 @@ def drawn_alike(one: Federation, other: Federation) -> bool:
     )  # fmt: skip
 
 
-def test_the_books_data_are_drawn_anew_for_each_seed_but_for_genres() -> None:
+def test_the_books_data_are_drawn_anew_for_each_seed_but_for_genres():
     book = {**TABLE_1.settings["book"], **TABLES["fedpop-table2"].settings["book"]}
     wanted = {
         "digits": digits(seed=3), "digits-iid": digits(by="iid", seed=3),
@@ -366,7 +360,7 @@ def test_the_books_data_are_drawn_anew_for_each_seed_but_for_genres() -> None:
         assert drawn_alike(setting.federation(4), wanted[name]) == (name == "genres")
 
 
-def test_each_comparison_names_first_what_the_claim_says_is_better() -> None:
+def test_each_comparison_names_first_what_the_claim_says_is_better():
     def of(tuner: str, base: str) -> list[tuple[str, str]]:
         return [
             (f"{tuner}, {target}", f"{base}, {target}") for target in ("global", "personalised")
@@ -391,7 +385,7 @@ def test_each_comparison_names_first_what_the_claim_says_is_better() -> None:
 @pytest.mark.parametrize(
     "change", [{"rounds": 0}, {"rounds": 1.5}, {"tried": 0}, {"tried": "3"}, {"global": 1.5}]
 )
-def test_a_line_that_cannot_be_a_record_is_refused(change: dict[str, Any], tmp_path: Path) -> None:
+def test_a_line_that_cannot_be_a_record_is_refused(change, tmp_path):
     one = small(Member("one", "RS", "global", "none"))
     record = {"variant": "one", "seed": 0, "budget": {}, "global": 0.5, "personalised": 0.5}
     record |= {"rounds": 4, "tried": 2}
@@ -404,7 +398,7 @@ def test_a_line_that_cannot_be_a_record_is_refused(change: dict[str, Any], tmp_p
 
 
 @pytest.mark.parametrize("data", ["sensors", "genres"])
-def test_all_domains_take_part_in_each_round(data: str) -> None:
+def test_all_domains_take_part_in_each_round(data):
     setting = replace(TABLES["fedpop-table2"].settings["book"][data], total=4, cap=2)
     fed, model = setting.federation(0), setting.model()
     assert len(fed) == setting.clients == 6
@@ -415,7 +409,7 @@ def test_all_domains_take_part_in_each_round(data: str) -> None:
             assert sorted(one.client.tolist()) == list(range(6))
 
 
-def test_no_member_of_the_authors_runs_has_a_lower_error_than_the_one_chosen_by_test_data() -> None:
+def test_no_member_of_the_authors_runs_has_a_lower_error_than_the_one_chosen_by_test_data():
     path = Path(__file__).parents[1] / "book/records/authors-fedpop.csv"
     of: dict[tuple[str, str], dict[int, float]] = {}
     for row in csv.DictReader(path.read_text("utf-8").splitlines()):

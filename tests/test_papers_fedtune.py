@@ -47,7 +47,7 @@ def accuracy(table: int, algorithm: str, cell: str) -> float:
     return 100 - variant.published[cell].mean
 
 
-def test_gains_that_the_text_states_are_relative_and_follow_from_the_tables() -> None:
+def test_gains_that_the_text_states_are_relative_and_follow_from_the_tables():
     """Sections 4.2.1 (budget 30) and 4.2.3 (90 clients): over three baselines each."""
     stated = {
         (1, "cifar10-lenet-30"): (20.32, 19.32, 9.99),
@@ -61,7 +61,7 @@ def test_gains_that_the_text_states_are_relative_and_follow_from_the_tables() ->
             assert ours - other < 10  # in points they are half as large
 
 
-def test_cells_that_are_in_several_tables_agree() -> None:
+def test_cells_that_are_in_several_tables_agree():
     for data in ("cifar10", "fmnist", "mnist"):
         for algorithm in THEIRS:
             for model, skew, clients in (("lenet", 2, 4), ("mlp", 3, 5)):
@@ -70,7 +70,7 @@ def test_cells_that_are_in_several_tables_agree() -> None:
                 assert accuracy(clients, algorithm, f"{data}-10") == one
 
 
-def test_small_cells_divide_the_digits_and_tables_2_and_4_train_lenet_on_them() -> None:
+def test_small_cells_divide_the_digits_and_tables_2_and_4_train_lenet_on_them():
     fields = dict(enumerate(("total", "alpha", "clients"), 1))
     for number, table in enumerate(TABLES_1_TO_5, 1):
         convolutions = number in (2, 4)
@@ -84,7 +84,7 @@ def test_small_cells_divide_the_digits_and_tables_2_and_4_train_lenet_on_them() 
             assert len(cell.model().shapes) == (10 if convolutions else 4)
 
 
-def test_fedtune_is_best_in_all_printed_cells_but_four() -> None:
+def test_fedtune_is_best_in_all_printed_cells_but_four():
     behind = set()
     for number, table in enumerate(TABLES_1_TO_5, 1):
         for cell in table.settings["paper"]:
@@ -96,7 +96,7 @@ def test_fedtune_is_best_in_all_printed_cells_but_four() -> None:
     }  # fmt: skip
 
 
-def test_each_table_varies_one_thing_and_keeps_the_others() -> None:
+def test_each_table_varies_one_thing_and_keeps_the_others():
     for number, table in enumerate(TABLES_1_TO_5, 1):
         field = {1: "total", 2: "alpha", 3: "alpha", 4: "clients", 5: "clients"}[number]
         for scale, final in (("paper", 400), ("book", 100)):
@@ -130,7 +130,7 @@ def small(*variants: Personal) -> Experiment:
     return Experiment("small", "nowhere", "none", variants, against, {"book": {"tiny": TINY}})
 
 
-def test_a_cell_divides_each_clients_data_60_20_20_and_each_example_goes_to_one() -> None:
+def test_a_cell_divides_each_clients_data_60_20_20_and_each_example_goes_to_one():
     fed = TINY.federation(5)
     rows = torch.cat([torch.cat(part.rows) for part in (fed.train, fed.val, fed.test)])
     assert sorted(rows.tolist()) == list(range(300))
@@ -142,7 +142,7 @@ def test_a_cell_divides_each_clients_data_60_20_20_and_each_example_goes_to_one(
     assert not torch.equal(TINY.federation(6).train.rows[0], fed.train.rows[0])
 
 
-def test_the_summary_of_a_cell_names_a_training_only_where_there_is_one() -> None:
+def test_the_summary_of_a_cell_names_a_training_only_where_there_is_one():
     searched = replace(TINY, clients=3, alpha=0.1, total=300, final=0)
     assert searched.summary == "3 clients, Dirichlet(0.1); 300 rounds to search."
     trained = replace(searched, final=9).summary
@@ -150,8 +150,8 @@ def test_the_summary_of_a_cell_names_a_training_only_where_there_is_one() -> Non
 
 
 def test_each_search_spends_its_budget_and_gives_each_client_a_row_of_the_grid(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    tmp_path, monkeypatch
+):
     def drawn(distributions: Any, points: Any, scores: Any, seed: int) -> tuple[float, ...]:
         """In place of Optuna's sampler, which takes seconds for 25 points."""
         return tuple(torch.rand(len(distributions), generator=generator(seed)).tolist())
@@ -170,7 +170,7 @@ def test_each_search_spends_its_budget_and_gives_each_client_a_row_of_the_grid(
             assert len({*chosen}) == 1
 
 
-def test_a_record_is_what_the_search_and_the_training_after_it_say(tmp_path: Path) -> None:
+def test_a_record_is_what_the_search_and_the_training_after_it_say(tmp_path):
     both = small(VARIANTS["FedTune"], VARIANTS["random search"])
     path = reproduce(both, "tiny", seeds=[2], folder=tmp_path, say=id)
     first, second = read_records(path, both)
@@ -189,8 +189,8 @@ def test_a_record_is_what_the_search_and_the_training_after_it_say(tmp_path: Pat
 
 
 def test_a_training_that_was_stopped_goes_on_from_its_last_piece_with_the_same_result(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    tmp_path, monkeypatch
+):
     monkeypatch.setattr(tables, "CHECKPOINT_ROUNDS", 2)
     one = small(VARIANTS["FedTune"])
     whole = read_records(reproduce(one, "tiny", seeds=[2], folder=tmp_path / "a", say=id), one)
@@ -215,7 +215,7 @@ def test_a_training_that_was_stopped_goes_on_from_its_last_piece_with_the_same_r
     assert [*folder.iterdir()] == [path]
 
 
-def test_the_file_of_another_training_is_refused(tmp_path: Path) -> None:
+def test_the_file_of_another_training_is_refused(tmp_path):
     one = small(VARIANTS["no search, the first row"])
     fed, model = TINY.federation(2), TINY.model()
     save_run(start(model, fed, GRID[7], seed=2), tmp_path / "small-tiny-book-0-2.run")
@@ -223,9 +223,7 @@ def test_the_file_of_another_training_is_refused(tmp_path: Path) -> None:
         reproduce(one, "tiny", seeds=[2], folder=tmp_path, say=id)
 
 
-def test_each_variant_is_the_search_that_its_name_says(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_each_variant_is_the_search_that_its_name_says(tmp_path, monkeypatch):
     begun: list[Any] = []
 
     def noted(search: Any, model: Any, fed: Any, *clients: int, path: Path) -> Any:
@@ -276,7 +274,7 @@ def test_each_variant_is_the_search_that_its_name_says(
         assert (one.total, one.spaces, one.w is None) == (60, PerClient(RISING, 3), one is bayes[1])
 
 
-def test_without_a_search_all_have_the_largest_rate_and_no_decay(tmp_path: Path) -> None:
+def test_without_a_search_all_have_the_largest_rate_and_no_decay(tmp_path):
     tuner, used = VARIANTS["no search, the first row"].search(
         TINY, TINY.model(), TINY.federation(0), 0, tmp_path / "none"
     )
@@ -294,7 +292,7 @@ def test_without_a_search_all_have_the_largest_rate_and_no_decay(tmp_path: Path)
         {"weight_decay": None}, {"lr": [], "weight_decay": []},
     ],
 )  # fmt: skip
-def test_a_line_that_cannot_be_a_record_is_refused(change: dict[str, Any], tmp_path: Path) -> None:
+def test_a_line_that_cannot_be_a_record_is_refused(change, tmp_path):
     path = tmp_path / "records.jsonl"
     record = {"variant": "FedTune", "seed": 0, "budget": {}, "error": 0.1, "lr": [0.1]}
     record |= {"weight_decay": [0.001], "rounds": 30}
@@ -305,7 +303,7 @@ def test_a_line_that_cannot_be_a_record_is_refused(change: dict[str, Any], tmp_p
         read_records(path, small(VARIANTS["FedTune"]))
 
 
-def test_the_report_shows_the_papers_errors_beside_ours() -> None:
+def test_the_report_shows_the_papers_errors_beside_ours():
     experiment = TABLES_1_TO_5[2]
     records = [
         {"variant": name, "seed": s, "error": error + s / 100, "lr": [0.1], "budget": {}}
@@ -320,8 +318,8 @@ def test_the_report_shows_the_papers_errors_beside_ours() -> None:
 
 
 def test_the_papers_images_are_asked_for_by_their_cards_or_read_from_a_folder(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+    monkeypatch, tmp_path
+):
     asked: list[tuple[str, Any]] = []
 
     def noted(name: str, **how: Any) -> Any:
@@ -342,9 +340,7 @@ def test_the_papers_images_are_asked_for_by_their_cards_or_read_from_a_folder(
     ]  # fmt: skip
 
 
-def test_the_command_refuses_data_that_are_not_there_in_one_sentence(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_command_refuses_data_that_are_not_there_in_one_sentence(tmp_path, capsys):
     for arguments, message in {
         ("fedtune-table2", "--dataset", "digits"): "dataset is 'digits'; allowed: one of ['digits-",
         ("fedtune-table1", "--dataset", "digits-30", "--data", "x"): "data is 'x'; allowed: none",
@@ -357,9 +353,7 @@ def test_the_command_refuses_data_that_are_not_there_in_one_sentence(
         assert len(err.strip().splitlines()) == 1
 
 
-def test_the_steps_are_searches_with_that_step_size_and_those_epochs(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_steps_are_searches_with_that_step_size_and_those_epochs(tmp_path, monkeypatch):
     monkeypatch.setattr(tables, "tune", lambda search, *given, **how: search)
     fed, model = TINY.federation(0), TINY.model()
     of = {v.name: v for v in STEPS.variants}
@@ -377,9 +371,7 @@ def test_the_steps_are_searches_with_that_step_size_and_those_epochs(
         assert (int(tuner.table.epochs), used) == (epochs, 0)
 
 
-def test_a_point_of_figure_2_is_the_error_of_what_the_search_has_found_by_then(
-    tmp_path: Path,
-) -> None:
+def test_a_point_of_figure_2_is_the_error_of_what_the_search_has_found_by_then(tmp_path):
     cell = Cell(tiny, TINY.model, total=60, clients=3, final=4, alpha=1.0)
     small = replace(FIGURE_2, settings={"book": {"tiny": cell}})
     path = reproduce(small, "tiny", seeds=[2], folder=tmp_path, say=id)
@@ -399,7 +391,7 @@ def test_a_point_of_figure_2_is_the_error_of_what_the_search_has_found_by_then(
     assert cell.budget["total"] == MARKS[-1]
 
 
-def test_the_record_of_figure_5_is_what_a_search_says_round_by_round(tmp_path: Path) -> None:
+def test_the_record_of_figure_5_is_what_a_search_says_round_by_round(tmp_path):
     cell = Cell(tiny, lambda: mlp(6, 10), total=6, clients=3, final=0)
     one = replace(FIGURE_5, variants=FIGURE_5.variants[1:2], settings={"book": {"tiny": cell}})
     (record,) = read_records(reproduce(one, "tiny", seeds=[3], folder=tmp_path, say=id), one)
@@ -413,7 +405,7 @@ def test_the_record_of_figure_5_is_what_a_search_says_round_by_round(tmp_path: P
     assert "Changes of likeliest rows" in render(one, "tiny", [record])
 
 
-def test_changes_are_counted_over_all_clients_from_one_round_to_the_next() -> None:
+def test_changes_are_counted_over_all_clients_from_one_round_to_the_next():
     record = {"likeliest": [[0, 0], [1, 0], [1, 2], [1, 2], [0, 1]]}
     assert changes(record, 1, 5) == 4
     assert changes(record, 2, 4) == 1
@@ -421,9 +413,7 @@ def test_changes_are_counted_over_all_clients_from_one_round_to_the_next() -> No
 
 
 @pytest.mark.parametrize("change", [{"likeliest": [[5]]}, {"credit": []}, {"loss": [float("nan")]}])
-def test_a_record_of_figure_5_has_a_row_a_credit_and_a_loss_for_each_round(
-    change: dict[str, Any],
-) -> None:
+def test_a_record_of_figure_5_has_a_row_a_credit_and_a_loss_for_each_round(change):
     record = {"likeliest": [[4]], "credit": [[-0.5]], "loss": [2.0]}
     watched = FIGURE_5.variants[0]
     assert watched.is_valid(record)

@@ -2,9 +2,7 @@
 
 import os
 from collections import Counter
-from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -24,7 +22,7 @@ NAMES = ["aircraft", *photographs.DOMAINNET, "yoga"]
 
 
 @pytest.fixture
-def stored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+def stored(tmp_path, monkeypatch):
     """Store images for the next call of `hub`; image i shows i in its first channels."""
 
     def store(names: list[str], domains: list[str], each: int) -> None:
@@ -47,7 +45,7 @@ def stored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Non
     return store
 
 
-def test_domainnet_is_a_tenth_of_ten_classes_in_each_domain(stored: Callable[..., None]) -> None:
+def test_domainnet_is_a_tenth_of_ten_classes_in_each_domain(stored):
     stored(NAMES, ["real", "sketch"], 40)  # 400 of the ten classes in each domain
     fed = photographs.domainnet()
     assert fed.labels == photographs.DOMAINNET
@@ -60,7 +58,7 @@ def test_domainnet_is_a_tenth_of_ten_classes_in_each_domain(stored: Callable[...
     assert len({*map(tuple, images)}) == 80
 
 
-def test_pacs_is_a_tenth_of_each_domain(stored: Callable[..., None]) -> None:
+def test_pacs_is_a_tenth_of_each_domain(stored):
     stored(["dog", "elephant", "giraffe"], ["art", "photo", "sketch"], 37)  # 111 a domain
     fed = photographs.pacs()
     assert fed.labels == ("dog", "elephant", "giraffe")
@@ -68,7 +66,7 @@ def test_pacs_is_a_tenth_of_each_domain(stored: Callable[..., None]) -> None:
     assert (fed.train.n + fed.val.n + fed.test.n).tolist() == [11] * 3
 
 
-def test_office_home_has_8_2_and_2_images_of_each_class(stored: Callable[..., None]) -> None:
+def test_office_home_has_8_2_and_2_images_of_each_class(stored):
     stored(["bed", "bike", "fan", "sofa", "pen"], ["Art", "Product"], 15)
     fed = photographs.office_home()
     for part, each in ((fed.train, 8), (fed.val, 2), (fed.test, 2)):
@@ -76,13 +74,13 @@ def test_office_home_has_8_2_and_2_images_of_each_class(stored: Callable[..., No
             assert Counter(part.examples(i)[1].tolist()) == dict.fromkeys(range(5), each)
 
 
-def test_the_paper_s_65_classes_split_without_a_remainder() -> None:
+def test_the_paper_s_65_classes_split_without_a_remainder():
     x, fractions = np.zeros((780, 1)), (8 / 12, 2 / 12, 2 / 12)  # 12 images of 65 classes
     fed = federate(x, [0] * 780, [range(780)], fractions=fractions)
     assert [int(part.n) for part in (fed.train, fed.val, fed.test)] == [520, 130, 130]
 
 
-def test_the_choice_of_photographs_is_always_the_same(stored: Callable[..., None]) -> None:
+def test_the_choice_of_photographs_is_always_the_same(stored):
     stored(NAMES, ["real", "sketch"], 20)
     one, other = photographs.domainnet(), photographs.domainnet()
     assert torch.equal(one.train.x, other.train.x)
@@ -93,7 +91,7 @@ PIXELS = np.random.default_rng(0).integers(256, size=(30, 3, 8, 8), dtype=np.uin
 make = partial(federate, y=[i % 3 for i in range(30)], rows=[range(10), range(10, 30)])
 
 
-def test_images_of_uint8_take_a_byte_a_pixel_and_become_floats_when_asked_for() -> None:
+def test_images_of_uint8_take_a_byte_a_pixel_and_become_floats_when_asked_for():
     fed = make(PIXELS)
     assert fed.train.x.dtype == torch.uint8
     assert fed.train.x.untyped_storage().nbytes() == PIXELS.size
@@ -104,7 +102,7 @@ def test_images_of_uint8_take_a_byte_a_pixel_and_become_floats_when_asked_for() 
     assert torch.allclose(fed.train.inputs(torch.tensor([[3], [7]])), wanted[[3, 7]][:, None])
 
 
-def test_clients_with_images_of_uint8_train_as_with_those_of_floats() -> None:
+def test_clients_with_images_of_uint8_train_as_with_those_of_floats():
     model, c = mlp(3 * 64, 5, 3), LocalHP(lr=0.1, epochs=2, batch=4)
     bytes_, floats = make(PIXELS), make(torch.tensor(PIXELS) / 255)
     w = model.init(0)
@@ -113,6 +111,6 @@ def test_clients_with_images_of_uint8_train_as_with_those_of_floats() -> None:
     assert torch.equal(*(score(model, W[0], fed.val).loss for fed in (bytes_, floats)))
 
 
-def test_tokens_of_uint8_stay_whole_numbers() -> None:
+def test_tokens_of_uint8_stay_whole_numbers():
     fed = federate(np.zeros((4, 6), dtype=np.uint8), [0, 1, 0, 1], [range(4)], fractions=(1, 0, 0))
     assert fed.train.examples(0)[0].dtype == torch.uint8

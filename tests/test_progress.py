@@ -32,7 +32,7 @@ ONE, TWO = "def one():\n    return 1\n", "def two():\n    return 2\n"
 
 
 @pytest.fixture
-def course(forked: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def course(forked, tmp_path, monkeypatch):
     """A course of two exercises with two questions each, which nobody has begun."""
     for number in (1, 2):
         for name, text in (
@@ -61,9 +61,7 @@ def seen(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, list
     return status, [" ".join(line.split()) for line in table.splitlines()], following
 
 
-def test_in_a_new_course_nothing_is_checked_and_the_first_exercise_is_next(
-    course: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_in_a_new_course_nothing_is_checked_and_the_first_exercise_is_next(course, capsys):
     status, table, following = seen(capsys)
     assert status == 1
     assert table[0] == "ex01 by hand 0 of 5 not checked yet"
@@ -71,9 +69,7 @@ def test_in_a_new_course_nothing_is_checked_and_the_first_exercise_is_next(
     assert following == "Next:\n  fedlab-edu check ex01"
 
 
-def test_points_and_open_questions_are_those_of_the_last_checks(
-    course: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_points_and_open_questions_are_those_of_the_last_checks(course, capsys):
     mine = course / "my.py"
     progress.keep(course, "ex01", report(mine, one="failed", two="passed"))
     _, table, following = seen(capsys)
@@ -88,32 +84,26 @@ def test_points_and_open_questions_are_those_of_the_last_checks(
     assert table[0] == "ex01 by hand 2 of 5 open: 2"
 
 
-def test_a_question_that_was_never_checked_is_open(
-    course: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_question_that_was_never_checked_is_open(course, capsys):
     progress.keep(course, "ex01", report(course / "my.py", one="passed"))
     _, table, _ = seen(capsys)
     assert table[0] == "ex01 by hand 2 of 5 open: 2"
 
 
-def test_a_file_that_cannot_be_graded_yet_takes_no_points_away(course: Path) -> None:
+def test_a_file_that_cannot_be_graded_yet_takes_no_points_away(course):
     progress.keep(course, "ex01", report(course / "my.py", one="passed"))
     before = progress.load(course)
     progress.keep(course, "ex01", report(course / "my.py", one="not gradable", two="not gradable"))
     assert progress.load(course) == before
 
 
-def test_the_way_to_the_file_is_right_from_any_folder(
-    course: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_way_to_the_file_is_right_from_any_folder(course, capsys, monkeypatch):
     progress.keep(course, "ex01", report(course / "exercises/ex01_x.py", one="failed"))
     monkeypatch.chdir(course / "exercises")
     assert seen(capsys)[2] == "Next:\n  fedlab-edu check ex01.1 ex01_x.py"
 
 
-def test_check_checks_all_exercises_and_the_check_command_keeps_its_marks(
-    course: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_check_checks_all_exercises_and_the_check_command_keeps_its_marks(course, capsys):
     (course / "my.py").write_text(ONE)
     assert cli.main(["check", "ex01", "my.py"]) == 1
     capsys.readouterr()
@@ -131,9 +121,7 @@ def test_check_checks_all_exercises_and_the_check_command_keeps_its_marks(
     assert following.startswith("Full marks in all exercises.")
 
 
-def test_what_cannot_be_checked_is_said_and_keeps_its_points(
-    course: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_cannot_be_checked_is_said_and_keeps_its_points(course, capsys):
     progress.keep(course, "ex01", report(course / "gone.py", one="passed"))
     (course / "exercises/ex02_x.py").write_text("def one(:\n")
     assert cli.main(["progress", "--check"]) == 1
@@ -158,9 +146,7 @@ ODD_MARKS = ["[1]", "[1, NaN]", "[3, 2]", "[-1, 2]", "7", '["x", 1]', "[1, 2, 3]
 
 
 @pytest.mark.parametrize("text", BROKEN.values(), ids=BROKEN)
-def test_a_broken_file_is_a_fresh_start(
-    text: str, course: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_broken_file_is_a_fresh_start(text, course, capsys):
     (course / progress.NAME).write_text(text)
     assert progress.load(course) == progress.State()
     assert seen(capsys)[1][-1] == "Total 0 of 10"
@@ -169,7 +155,7 @@ def test_a_broken_file_is_a_fresh_start(
 
 
 @pytest.mark.parametrize("marks", ODD_MARKS)
-def test_marks_that_are_none_are_a_fresh_start(marks: str, course: Path) -> None:
+def test_marks_that_are_none_are_a_fresh_start(marks, course):
     checks = f'{{"ex01": {{"file": "my.py", "questions": {{"ex01.1": {marks}}}}}}}'
     text = f'{{"schema": "{progress.SCHEMA}", "checks": {checks}, "hints": {{}}}}'
     (course / progress.NAME).write_text(text)
@@ -178,14 +164,12 @@ def test_marks_that_are_none_are_a_fresh_start(marks: str, course: Path) -> None
     assert progress.load(course).checks["ex01"].questions == {"ex01.1": [1.0, 2.0]}
 
 
-def test_bytes_that_are_no_text_are_a_fresh_start(course: Path) -> None:
+def test_bytes_that_are_no_text_are_a_fresh_start(course):
     (course / progress.NAME).write_bytes(b"\xff\xfe\x00")
     assert progress.load(course) == progress.State()
 
 
-def test_a_write_that_is_interrupted_leaves_the_file_as_it_was(
-    course: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_write_that_is_interrupted_leaves_the_file_as_it_was(course, monkeypatch):
     progress.save(course, progress.State(hints={"ex01.1": 1}))
     before = (course / progress.NAME).read_bytes()
 
@@ -200,22 +184,20 @@ def test_a_write_that_is_interrupted_leaves_the_file_as_it_was(
     assert json.loads(before)["hints"] == {"ex01.1": 1}
 
 
-def test_a_folder_that_cannot_be_written_to_keeps_nothing_and_is_no_error(tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_written_to_keeps_nothing_and_is_no_error(tmp_path):
     (tmp_path / "file").touch()
     progress.keep(tmp_path / "file", "ex01", report(tmp_path / "my.py", one="passed"))
     assert progress.load(tmp_path / "file") == progress.State()
 
 
-def test_in_the_course_each_exercise_has_its_title_and_its_points() -> None:
+def test_in_the_course_each_exercise_has_its_title_and_its_points():
     folder = Path(__file__).parent / "exercises"
     found = [progress.exercise_of(p) for p in sorted(folder.glob("test_ex*.py"))]
     assert all(e.title and e.points for e in found)
     assert found[3].title == "FedEx by hand"
 
 
-def test_marks_of_a_question_that_there_is_not_do_not_count(
-    course: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_marks_of_a_question_that_there_is_not_do_not_count(course, capsys):
     checked = progress.Checked("my.py", {"ex01.1": [2.0, 2.0], "junk": [9.0, 9.0]})
     progress.save(course, progress.State({"ex01": checked}))
     lines = seen(capsys)[1]
@@ -223,14 +205,12 @@ def test_marks_of_a_question_that_there_is_not_do_not_count(
     assert "open: 2" in lines[0]
 
 
-def test_a_file_with_control_codes_in_its_name_is_not_shown(course: Path) -> None:
+def test_a_file_with_control_codes_in_its_name_is_not_shown(course):
     progress.save(course, progress.State({"ex01": progress.Checked("\x1b[2Jmy.py")}))
     assert progress.load(course) == progress.State()
 
 
-def test_outside_the_course_progress_is_kept_where_the_student_works(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_outside_the_course_progress_is_kept_where_the_student_works(tmp_path, monkeypatch):
     course, mine = tmp_path / "course", tmp_path / "mine"
     for folder in (course / "notes", mine):
         folder.mkdir(parents=True)

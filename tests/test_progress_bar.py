@@ -7,7 +7,6 @@ import sys
 import termios
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from pathlib import Path
 
 import nbformat
 import pytest
@@ -15,7 +14,6 @@ from nbclient import NotebookClient
 from tqdm import tqdm
 
 from fedlab_edu import (
-    Federation,
     Run,
     SearchSpace,
     Spaces,
@@ -36,7 +34,7 @@ MODEL = linear(64, 10)
 
 
 @pytest.fixture(scope="module")
-def fed() -> Federation:
+def fed():
     return digits(clients=14)
 
 
@@ -57,13 +55,13 @@ def terminal() -> Iterator[list[str]]:
     text[0] = b"".join(parts).decode().replace("\x1b[A", "")  # up to the bar around this one
 
 
-def test_training_shows_rounds_and_the_time_left_in_a_terminal(fed: Federation) -> None:
+def test_training_shows_rounds_and_the_time_left_in_a_terminal(fed):
     with terminal() as text:
         train(start(MODEL, fed), MODEL, fed, 3, clients=2)
     assert re.search(r"3/3 \[\d\d:\d\d<\d\d:\d\d, .*round", text[0])
 
 
-def test_what_watch_and_callback_print_stands_on_lines_of_its_own(fed: Federation) -> None:
+def test_what_watch_and_callback_print_stands_on_lines_of_its_own(fed):
     def watch(run: Run) -> None:
         print("round", run.round)
 
@@ -79,9 +77,7 @@ def test_what_watch_and_callback_print_stands_on_lines_of_its_own(fed: Federatio
     assert shown == ["round 0", "round 1", "round 2", "used 2"]
 
 
-def test_training_shows_no_bar_where_none_is_wanted(
-    fed: Federation, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_training_shows_no_bar_where_none_is_wanted(fed, monkeypatch, capfd):
     run = start(MODEL, fed)
     train(run, MODEL, fed, 2, clients=2)  # no terminal
     with terminal() as text:
@@ -91,7 +87,7 @@ def test_training_shows_no_bar_where_none_is_wanted(
     assert (text, capfd.readouterr()) == ([""], ("", ""))
 
 
-def test_the_experiments_of_a_paper_are_counted_in_a_terminal(tmp_path: Path) -> None:
+def test_the_experiments_of_a_paper_are_counted_in_a_terminal(tmp_path):
     with terminal() as text:
         reproduce(SMALL, "tiny", seeds=range(2), folder=tmp_path)
         reproduce(SMALL, "tiny", seeds=range(2), folder=tmp_path)  # there is nothing left to do
@@ -104,16 +100,14 @@ def test_the_experiments_of_a_paper_are_counted_in_a_terminal(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("closed", [False, True])
-def test_training_goes_on_where_there_is_no_standard_error(
-    closed: bool, fed: Federation, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_training_goes_on_where_there_is_no_standard_error(closed, fed, tmp_path, monkeypatch):
     file = (tmp_path / "errors").open("w")
     file.close()
     monkeypatch.setattr(sys, "stderr", file if closed else None)
     assert train(start(MODEL, fed), MODEL, fed, 1, 1).round == 1
 
 
-def test_a_bar_ends_with_its_block_when_an_exception_stops_it() -> None:
+def test_a_bar_ends_with_its_block_when_an_exception_stops_it():
     def stop() -> None:
         with progress_bar(total=5, unit="round"):
             raise KeyboardInterrupt
@@ -125,7 +119,7 @@ def test_a_bar_ends_with_its_block_when_an_exception_stops_it() -> None:
 
 @pytest.mark.processes
 @pytest.mark.long
-def test_a_notebook_shows_a_widget_with_the_rounds_unless_none_is_wanted() -> None:
+def test_a_notebook_shows_a_widget_with_the_rounds_unless_none_is_wanted():
     shown, hidden = (
         f"""
 import os

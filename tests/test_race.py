@@ -1,7 +1,6 @@
 """Races of arms: against arms played one by one, and a federation that counts what it is asked."""
 
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -49,7 +48,7 @@ NAN, INF = float("nan"), float("inf")
 
 
 @pytest.fixture(scope="module")
-def fed() -> Federation:
+def fed():
     return digits(clients=14).to("cpu", torch.float64)
 
 
@@ -68,9 +67,7 @@ def judged(played: Round, target: str, score: str) -> float:
 
 @pytest.mark.parametrize("target", ["global", "personalised"])
 @pytest.mark.parametrize(("score", "gamma"), [("error", 0.0), ("loss", 0.5)])
-def test_a_race_gives_the_numbers_of_a_loop_over_its_arms(
-    target: str, score: str, gamma: float, fed: Federation
-) -> None:
+def test_a_race_gives_the_numbers_of_a_loop_over_its_arms(target, score, gamma, fed):
     got = finished(
         successive_halving(
             MODEL, fed, FEDEX, 24, 10, 2, 2, seed=5, method=FedProx(),
@@ -160,9 +157,7 @@ def counting(fed: Federation) -> Counting:
         ),
     ],
 )
-def test_the_rounds_spent_are_those_announced_and_no_test_data_are_touched(
-    begin, rounds: int | None, fed: Federation
-) -> None:
+def test_the_rounds_spent_are_those_announced_and_no_test_data_are_touched(begin, rounds, fed):
     watched = counting(fed)
     search = begin(watched)
     total = search.total
@@ -180,7 +175,7 @@ def test_the_rounds_spent_are_those_announced_and_no_test_data_are_touched(
         evaluate(search.winner, MODEL, watched)
 
 
-def test_brackets_that_train_together_are_as_each_alone(fed: Federation) -> None:
+def test_brackets_that_train_together_are_as_each_alone(fed):
     together = hyperband(MODEL, fed, FEDEX, 70, 9, seed=2, method=FedProx())
     got, first = finished(together, fed), 0
     assert [b.arms for b in got.brackets] == [9, 5, 3]
@@ -194,7 +189,7 @@ def test_brackets_that_train_together_are_as_each_alone(fed: Federation) -> None
         first += one.arms
 
 
-def test_an_arm_is_the_same_whatever_the_number_of_arms(fed: Federation) -> None:
+def test_an_arm_is_the_same_whatever_the_number_of_arms(fed):
     few, many = (finished(random_search(MODEL, fed, FEDEX, 4 * n, 4, method=FedProx()), fed)
                  for n in (2, 5))  # fmt: skip
     for one, other in zip(few.runs, many.runs, strict=False):
@@ -203,7 +198,7 @@ def test_an_arm_is_the_same_whatever_the_number_of_arms(fed: Federation) -> None
         assert one == pytest.approx(other)
 
 
-def test_an_arm_that_is_out_keeps_its_history_and_no_vectors(fed: Federation) -> None:
+def test_an_arm_that_is_out_keeps_its_history_and_no_vectors(fed):
     search = successive_halving(MODEL, fed, FEDEX, 24, 10, 2, 2,
                                 method=FedProx())  # fmt: skip
     search = finished(search, fed)
@@ -213,7 +208,7 @@ def test_an_arm_that_is_out_keeps_its_history_and_no_vectors(fed: Federation) ->
         assert sizes == [650 * 8 if out is None else 0] * 3
 
 
-def test_what_clients_keep_goes_with_the_arm_that_is_out(fed: Federation) -> None:
+def test_what_clients_keep_goes_with_the_arm_that_is_out(fed):
     arms = share_configuration(LocalHP(lr=[0.05, 0.1, 0.2, 0.3]))
     search = finished(race(MODEL, fed, arms, [schedule(24, 10, 2, 2)], method=Scaffold()), fed)
     assert [bool(run.states) for run in search.runs] == [out is None for out in search.out]
@@ -228,7 +223,7 @@ def played(size: list[int], before: list[float], after: list[float]) -> Round:
     return Round(number, torch.zeros_like(number), torch.tensor(size), *scores, none)
 
 
-def test_clients_count_by_their_validation_examples() -> None:
+def test_clients_count_by_their_validation_examples():
     one = played([1, 3, 0], [0.4, 0.8, INF], [0.2, 0.6, INF])
     assert Estimate("global").of_round(one) == pytest.approx(0.7)
     assert Estimate("personalised").of_round(one) == pytest.approx(0.5)
@@ -243,7 +238,7 @@ def with_traces(search: Race, traces: list[list[float]]) -> Race:
     return replace(search, traces=tuple(tuple(t) for t in traces))
 
 
-def test_the_best_arm_has_the_lowest_score_then_the_lowest_number(fed: Federation) -> None:
+def test_the_best_arm_has_the_lowest_score_then_the_lowest_number(fed):
     begun = random_search(MODEL, fed, FEDEX, 12, 3, method=FedProx())
     assert begun.best == 0  # nothing is known yet
     assert with_traces(begun, [[0.3], [0.2], [NAN], [0.2]]).best == 1
@@ -251,7 +246,7 @@ def test_the_best_arm_has_the_lowest_score_then_the_lowest_number(fed: Federatio
     assert with_traces(begun, [[NAN], [INF], [INF], [NAN]]).best == 0
 
 
-def test_a_stage_looks_back_no_further_than_the_last_stop(fed: Federation) -> None:
+def test_a_stage_looks_back_no_further_than_the_last_stop(fed):
     begun = successive_halving(MODEL, fed, FEDEX, 24, 10, 2, 2, method=FedProx(),
                                estimate=Estimate(gamma=1.0))  # fmt: skip
     first, second, _ = begun.brackets[0].stops
@@ -260,7 +255,7 @@ def test_a_stage_looks_back_no_further_than_the_last_stop(fed: Federation) -> No
         assert with_traces(begun, [trace[:rounds]] * 4).scores == [expected] * 4
 
 
-def test_where_all_arms_diverge_some_go_on(fed: Federation) -> None:
+def test_where_all_arms_diverge_some_go_on(fed):
     arms = share_configuration(LocalHP(lr=[1e200] * 4, weight_decay=1e200))
     search = finished(race(MODEL, fed, arms, [schedule(24, 10, 2, 2)]), fed)
     assert set(search.scores) == {INF}
@@ -268,7 +263,7 @@ def test_where_all_arms_diverge_some_go_on(fed: Federation) -> None:
     assert search.winner.w.isfinite().all()
 
 
-def test_rounds_in_which_nobody_can_validate_count_nowhere(fed: Federation) -> None:
+def test_rounds_in_which_nobody_can_validate_count_nowhere(fed):
     begun = successive_halving(
         MODEL, fed, FEDEX, 24, 10, 2, 2, method=FedProx(), estimate=Estimate(gamma=0.5)
     )
@@ -291,7 +286,7 @@ def test_rounds_in_which_nobody_can_validate_count_nowhere(fed: Federation) -> N
             assert (score == score) == bool(one.size.any())
 
 
-def test_stops_at_the_same_round_eliminate_twice(fed: Federation) -> None:
+def test_stops_at_the_same_round_eliminate_twice(fed):
     arms = draw_arms(FEDEX, 4, 3)
     search = finished(race(MODEL, fed, arms, [bracket((2, 2, 4), 4, 2)], method=FedProx()), fed)
     (once, twice) = halving(search.traces, (2, 2, 4), 2)
@@ -299,15 +294,13 @@ def test_stops_at_the_same_round_eliminate_twice(fed: Federation) -> None:
     assert sorted(search.out, key=str) == [2, 2, 2, None]
 
 
-def test_each_bracket_has_a_cap_of_its_own(fed: Federation) -> None:
+def test_each_bracket_has_a_cap_of_its_own(fed):
     two = [bracket((2,), 1, 2), bracket((4,), 1, 2)]
     search = finished(race(MODEL, fed, share_configuration(LocalHP(lr=[0.1, 0.2])), two), fed)
     assert [run.round for run in search.runs] == [2, 4]
 
 
-def test_a_client_that_has_a_configuration_of_its_own_always_trains_with_it(
-    fed: Federation,
-) -> None:
+def test_a_client_that_has_a_configuration_of_its_own_always_trains_with_it(fed):
     spaces = PerClient(FEDTUNE.client, 14)
     arms = draw_arms(spaces, 3, seed=1)
     search = finished(race(MODEL, fed, arms, [bracket((4,), 3, 2)]), fed, clients=14)
@@ -321,14 +314,14 @@ def test_a_client_that_has_a_configuration_of_its_own_always_trains_with_it(
     assert own != personalise(search.runs[0], MODEL, fed, arms[0].tuner.table[0])
 
 
-def test_the_grids_hold_each_configuration_once() -> None:
+def test_the_grids_hold_each_configuration_once():
     table = LocalHP(lr=[0.1, 0.2, 0.3])
     assert [float(arm.tuner.final.lr) for arm in share_configuration(table)] == pytest.approx(
         [0.1, 0.2, 0.3]
     )
 
 
-def test_configurations_of_single_clients_are_independent_draws_of_the_space() -> None:
+def test_configurations_of_single_clients_are_independent_draws_of_the_space():
     arms = draw_arms(PerClient(SearchSpace({"lr": Choice((0.1, 0.2, 0.3))}), 50), 60)
     lr = torch.stack([arm.tuner.final.lr for arm in arms])
     assert lr.shape == (60, 50)
@@ -338,7 +331,7 @@ def test_configurations_of_single_clients_are_independent_draws_of_the_space() -
     assert abs(alike - 60 * 49 / 3) < 4 * (60 * 49 * 2 / 9) ** 0.5
 
 
-def test_a_point_for_each_client_has_its_laws_in_the_order_of_the_clients() -> None:
+def test_a_point_for_each_client_has_its_laws_in_the_order_of_the_clients():
     server = SearchSpace({"lr": Uniform(0, 2)}, ServerHP)
     spaces = PerClient(SearchSpace({"lr": Uniform(0, 1), "batch": Choice((8, 16))}), 3, server)
     assert len(spaces.distributions) == 3 * 2 + 1
@@ -348,9 +341,7 @@ def test_a_point_for_each_client_has_its_laws_in_the_order_of_the_clients() -> N
     assert float(b.lr) == pytest.approx(1.5)
 
 
-def test_the_averaged_model_is_judged_on_all_validation_data_put_together(
-    fed: Federation,
-) -> None:
+def test_the_averaged_model_is_judged_on_all_validation_data_put_together(fed):
     arms = share_configuration(LocalHP(lr=[0.05, 0.5]))
     for kind in ("loss", "error"):
         how = Estimate("averaged", kind)
@@ -364,7 +355,7 @@ def test_the_averaged_model_is_judged_on_all_validation_data_put_together(
             assert trace[-1] == pytest.approx(float(loss if kind == "loss" else error), rel=1e-5)
 
 
-def test_an_arms_tuner_is_made_of_its_configuration(fed: Federation) -> None:
+def test_an_arms_tuner_is_made_of_its_configuration(fed):
     def two(c: LocalHP, gen: torch.Generator) -> Fixed:
         return Fixed(LocalHP.concat([c, c]), torch.arange(14) % 2)
 
@@ -379,7 +370,7 @@ def blind(fed: Federation) -> Federation:
     return replace(fed, val=nothing)
 
 
-def test_one_arm_is_chosen_from_needs_no_validation_data(fed: Federation) -> None:
+def test_one_arm_is_chosen_from_needs_no_validation_data(fed):
     alone = finished(random_search(MODEL, blind(fed), FEDEX, 3, 3, method=FedProx()), fed)
     assert alone.winner.round == 3
 
@@ -415,12 +406,12 @@ def test_one_arm_is_chosen_from_needs_no_validation_data(fed: Federation) -> Non
          "validation examples is 0; allowed: at least 1, to choose an arm by"),
     ],
 )  # fmt: skip
-def test_what_is_not_allowed_is_named(make, message: str, fed: Federation) -> None:
+def test_what_is_not_allowed_is_named(make, message, fed):
     with pytest.raises(ValueError, match=message):
         make(fed)
 
 
-def test_an_arm_has_the_server_that_it_was_given(fed: Federation) -> None:
+def test_an_arm_has_the_server_that_it_was_given(fed):
     still = Arm(Fixed(LocalHP(lr=0.1)), ServerHP(lr=0.0))
     search = finished(race(MODEL, fed, [still], [bracket((2,), 1, 2)]), fed)
     begun: Run = race(MODEL, fed, [still], [bracket((2,), 1, 2)]).runs[0]
@@ -430,7 +421,7 @@ def test_an_arm_has_the_server_that_it_was_given(fed: Federation) -> None:
 ROWS = around(SearchSpace({"lr": LogUniform(1e-2, 1)}), 5, cutoff=0.0)
 
 
-def test_best_seen_is_the_run_after_the_round_with_the_lowest_score_of_all(fed: Federation) -> None:
+def test_best_seen_is_the_run_after_the_round_with_the_lowest_score_of_all(fed):
     arms = draw_arms(Spaces(SearchSpace({"lr": LogUniform(1e-2, 1)})), 4, 3)
     how = {"seed": 2, "estimate": Estimate("global")}
     begun = race(MODEL, fed, arms, [schedule(16, 8, 2, 2)], select="best_seen", **how)
@@ -450,7 +441,7 @@ def test_best_seen_is_the_run_after_the_round_with_the_lowest_score_of_all(fed: 
     assert begun.out == survivor.out  # the eliminations are the same
 
 
-def test_clients_drawn_with_replacement_come_twice_with_other_minibatches(fed: Federation) -> None:
+def test_clients_drawn_with_replacement_come_twice_with_other_minibatches(fed):
     c = LocalHP(lr=0.5, batch=4)
     run = start(MODEL, fed, c, seed=0, replacement=True)
     after = communicate(run, MODEL, fed, 40)  # more than the 14 that there are
@@ -469,14 +460,12 @@ def test_clients_drawn_with_replacement_come_twice_with_other_minibatches(fed: F
     assert float(((counts - 1000) ** 2 / 1000).sum()) < 34.5  # 0.999 of chi-square with 13
 
 
-def test_replacement_is_refused_where_clients_keep_vectors(fed: Federation) -> None:
+def test_replacement_is_refused_where_clients_keep_vectors(fed):
     with pytest.raises(ValueError, match="replacement is True; allowed: False, for clients of"):
         start(MODEL, fed, tuner=LocalHP(), method=Scaffold(), replacement=True)
 
 
-def test_no_two_draws_of_a_client_are_alike_within_a_round_or_with_an_evaluation(
-    fed: Federation,
-) -> None:
+def test_no_two_draws_of_a_client_are_alike_within_a_round_or_with_an_evaluation(fed):
     run = start(MODEL, fed, LocalHP(), seed=3, replacement=True)
     seeds = draw_work(run, fed.sizes, 60).seeds  # of 14 clients
     evaluated = {seed_for(run.seed, run.round, i, 1) for i in range(14)}  # see `personalise`
@@ -485,8 +474,8 @@ def test_no_two_draws_of_a_client_are_alike_within_a_round_or_with_an_evaluation
 
 
 def test_a_search_for_the_best_seen_goes_on_from_its_file_with_what_it_has_seen(
-    fed: Federation, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    fed, tmp_path, monkeypatch
+):
     arms = share_configuration(LocalHP(lr=[0.5, 0.1], batch=8))
     begun = race(MODEL, fed, arms, [bracket((6,), 2, 2)], select="best_seen")
     whole = tune(begun, MODEL, fed, 4)
@@ -507,9 +496,7 @@ def test_a_search_for_the_best_seen_goes_on_from_its_file_with_what_it_has_seen(
     assert torch.equal(resumed.to("cpu").winner.w, whole.winner.w)
 
 
-def test_arms_with_shared_initial_weights_are_runs_from_them_with_their_own_draws(
-    fed: Federation,
-) -> None:
+def test_arms_with_shared_initial_weights_are_runs_from_them_with_their_own_draws(fed):
     w0 = start(MODEL, fed, seed=3).w
     arms = draw_arms(FEDEX, 2)
     how = {"seed": 5, "method": FedProx()}
@@ -529,12 +516,12 @@ def test_arms_with_shared_initial_weights_are_runs_from_them_with_their_own_draw
         race(MODEL, fed, arms, [bracket((2,), 2, 2)], **how, w=w0[1:])
 
 
-def test_options_of_a_race_are_checked(fed: Federation, unchecked: None) -> None:
+def test_options_of_a_race_are_checked(fed, unchecked):
     arms, three = draw_arms(FEDEX, 1), [bracket((3,), 1, 2)]
     with pytest.raises(ValueError, match="select is 'no'; allowed: 'survivor', 'best_seen'"):
         race(MODEL, fed, arms, three, select="no", method=FedProx())
 
 
-def test_an_option_that_a_search_does_not_have_is_refused_by_name(fed: Federation) -> None:
+def test_an_option_that_a_search_does_not_have_is_refused_by_name(fed):
     with pytest.raises(TypeError, match="unexpected keyword argument 'etas'"):
         hyperband(MODEL, fed, FEDEX, 30, 3, etas=2)

@@ -118,9 +118,7 @@ def test_weight_sharing_over_fourier_features_is_a_plain_loop(
 
 @fuzz(25)
 @given(st.integers(0, 2**32), st.integers(1, 4), st.integers(2, 9), st.floats(0, 20))
-def test_soft_sharing_is_exponentiated_gradient_on_the_errors_of_plain_fits(
-    seed: int, k: int, M: int, eta: float
-) -> None:
+def test_soft_sharing_is_exponentiated_gradient_on_the_errors_of_plain_fits(seed, k, M, eta):
     rng = np.random.default_rng(seed)
     x, y = rng.normal(size=(M, 3)), rng.integers(2, size=M)
     turns = [rng.normal(size=(3, 4)) for _ in range(k)]
@@ -144,8 +142,8 @@ def test_soft_sharing_is_exponentiated_gradient_on_the_errors_of_plain_fits(
     st.floats(1e-3, 100), st.booleans(), st.sampled_from([1e-3, 1.0, 1e3]), st.booleans(),
 )  # fmt: skip
 def test_both_solvers_of_ridge_regression_solve_the_normal_equations(
-    seed: int, N: int, n: int, C: int, lam: float, intercept: bool, scale: float, copies: bool
-) -> None:
+    seed, N, n, C, lam, intercept, scale, copies
+):
     gen = torch.Generator().manual_seed(seed)
     X = scale * torch.randn(N, n, generator=gen, dtype=torch.float64)
     X = torch.cat([X, X], 1) if copies else X

@@ -22,7 +22,7 @@ from fedlab_edu.flower.messages import read_answer  # isort: skip
 @fuzz(6, 500)
 @given(cases(), st.integers(1, 2))
 @pytest.mark.filterwarnings("ignore::UserWarning")  # some runs diverge
-def test_a_run_over_flower_is_the_run_in_one_process(drawn: dict[str, Any], rounds: int) -> None:
+def test_a_run_over_flower_is_the_run_in_one_process(drawn, rounds):
     case = made(**{**drawn, "replacement": False})
     model, method, fed = mlp(*case.sizes), METHODS[case.name], case.fed
     tuner = Fixed(case.c) if len(case.c) == 1 else Fixed(case.c, torch.arange(len(fed)))
@@ -61,8 +61,8 @@ honest = st.just({"num-examples": 7, "before": [0.5, 0.25], "after": [0.5, 0.25]
     metrics, honest, st.booleans(), vectors, st.none() | vectors, st.sampled_from([3.0, math.inf])
 )
 def test_an_answer_is_read_as_it_was_packed_or_refused_by_name(
-    lies: dict[str, Any], truth: dict[str, Any], fair: bool, vector: Any, delta: Any, most: float
-) -> None:
+    lies, truth, fair, vector, delta, most
+):
     metric = {**truth, **lies} if fair else lies
     content = RecordDict({"metrics": MetricRecord(metric), "arrays": ArrayRecord([vector.numpy()])})
     if delta is not None:
@@ -94,7 +94,7 @@ def test_an_answer_is_read_as_it_was_packed_or_refused_by_name(
         assert 0 <= metric.get("weight", 0) < math.inf
 
 
-def test_more_or_fewer_arrays_than_one_are_refused() -> None:
+def test_more_or_fewer_arrays_than_one_are_refused():
     metric = {"num-examples": 7, "finite": 1, "before": [0.5, 0.5], "after": [0.5, 0.5]}
     content = RecordDict({"metrics": MetricRecord(metric)})
     for arrays in ([], [W.numpy()] * 2):

@@ -104,8 +104,6 @@ def networks(draw: Draw) -> tuple[nn.Module, Tensor]:
 
 @fuzz(30, 10_000)
 @given(case=networks())
-def test_a_random_network_gives_each_client_what_plain_autograd_gives(
-    case: tuple[nn.Module, Tensor],
-) -> None:
+def test_a_random_network_gives_each_client_what_plain_autograd_gives(case):
     net, x = case
     compare(net, x.double() if x.is_floating_point() else x)

@@ -42,9 +42,7 @@ def damaged(data: bytes, places: list[tuple[int, int]], cut: int | None) -> byte
     st.lists(plain, min_size=2, max_size=4), st.lists(st.lists(cell, max_size=4), max_size=5),
     st.sampled_from(",;\t"), st.sampled_from(["\n", "\r\n"]), st.booleans(), st.booleans(),
 )  # fmt: skip
-def test_a_table_has_the_cells_that_a_spreadsheet_wrote(
-    head: list[str], rows: list[list[str]], between: str, end: str, marked: bool, quoted: bool
-) -> None:
+def test_a_table_has_the_cells_that_a_spreadsheet_wrote(head, rows, between, end, marked, quoted):
     rows = [row[: len(head)] for row in rows]
     out = io.StringIO()
     quoting = csv.QUOTE_ALL if quoted else csv.QUOTE_MINIMAL
@@ -62,8 +60,8 @@ def test_a_table_has_the_cells_that_a_spreadsheet_wrote(
 @fuzz(10)
 @given(st.lists(text | plain, min_size=1, max_size=6), changes, st.none() | st.integers(0, 999))
 def test_students_of_a_roster_are_those_of_its_rows_and_a_damaged_one_is_read_or_refused(
-    names: list[str], places: list[tuple[int, int]], cut: int | None
-) -> None:
+    names, places, cut
+):
     out = io.StringIO()
     rows = [[name, f"s{i}"] for i, name in enumerate(names)]
     csv.writer(out).writerows([["name", "student id"], *rows])

@@ -278,7 +278,7 @@ def plain_round(case: Case, run: Run, server: list[Tensor], states: dict[int, Te
 
 @fuzz(25)
 @given(cases(), st.integers(1, 3))
-def test_a_round_is_that_of_a_plain_loop(drawn: dict[str, Any], rounds: int) -> None:
+def test_a_round_is_that_of_a_plain_loop(drawn, rounds):
     case = made(**drawn)
     model, N = mlp(*case.sizes), len(case.fed)
     tuner = Fixed(case.c) if len(case.c) == 1 else Fixed(case.c, torch.arange(N))

@@ -115,9 +115,7 @@ def drawn(seed: int, *shape: int) -> list[Any]:
 
 @fuzz(60)
 @given(spaces, st.integers(0, 2**60), shares, shares, st.integers(1, 4))
-def test_a_space_draws_moves_evolves_and_counts_as_plain_loops_do(
-    made: dict[str, Make], seed: int, eps: Fraction, p_re: Fraction, k: int
-) -> None:
+def test_a_space_draws_moves_evolves_and_counts_as_plain_loops_do(made, seed, eps, p_re, k):
     laws = {name: make() for name, make in made.items()}
     space, h, default = SearchSpace(laws), len(laws), LocalHP()
     gen = torch.Generator().manual_seed(seed)
@@ -160,9 +158,7 @@ def check_grid(space: SearchSpace[Any], k: int) -> None:
 
 @fuzz(60)
 @given(st.one_of(*LAWS.values()), units, shares, shares)
-def test_the_exact_law_of_a_move_is_that_of_evenly_spaced_draws(
-    make: Make, x: float, eps: Fraction, p_re: Fraction
-) -> None:
+def test_the_exact_law_of_a_move_is_that_of_evenly_spaced_draws(make, x, eps, p_re):
     law = make()
     value = law.from_unit(torch.tensor(x, dtype=F64))
     u = (torch.arange(2520, dtype=F64) + 0.5) / 2520

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from fedlab_grade.assignment import Assignment, find
+from fedlab_grade.assignment import find
 from fedlab_grade.classroom.handout import guard, handout, public, write
 from fedlab_grade.notebook import convert
 from fedlab_grade.options import Refusal
@@ -20,12 +20,12 @@ ROOT = Path(__file__).parents[1]
 SOLUTIONS = sorted((ROOT / "solutions").glob("*.py"))
 
 
-def test_the_exercises_are_in_step_with_the_solutions() -> None:
+def test_the_exercises_are_in_step_with_the_solutions():
     released = {p.name: p.read_text() for p in (ROOT / "exercises").glob("*.py")}
     assert released == {p.name: release(p.read_text(), p.name) for p in SOLUTIONS}
 
 
-def test_no_line_of_a_solution_is_in_any_released_file() -> None:
+def test_no_line_of_a_solution_is_in_any_released_file():
     texts = [p.read_text() for p in (ROOT / "exercises").rglob("*") if p.suffix != ".pyc"]
     released = {line.strip() for text in texts for line in text.splitlines()}
     secret = []
@@ -46,7 +46,7 @@ def double(x):
 '''
 
 
-def test_a_release_has_a_stub_in_place_of_the_answer() -> None:
+def test_a_release_has_a_stub_in_place_of_the_answer():
     assert (
         release(SOURCE)
         == '''\
@@ -72,16 +72,12 @@ def double(x):
         ("def double(x)", "def double(x", "line 2 of the student's file: it is not Python"),
     ],
 )
-def test_a_release_that_would_give_answers_away_or_not_run_is_refused(
-    old: str, new: str, message: str
-) -> None:
+def test_a_release_that_would_give_answers_away_or_not_run_is_refused(old, new, message):
     with pytest.raises(ValueError, match=re.escape(f"ex09.py, {message}")):
         release(SOURCE.replace(old, new), "ex09.py")
 
 
-def test_every_solution_is_released_and_named(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_every_solution_is_released_and_named(tmp_path, capsys):
     for name in ("ex08_a.py", "ex09_b.py", "notes.py"):
         (tmp_path / name).write_text(SOURCE)
     (tmp_path / "out").mkdir()
@@ -94,7 +90,7 @@ def test_every_solution_is_released_and_named(
 # --- what else goes out ---------------------------------------------------------------------------
 
 
-def test_a_plain_solution_keeps_its_docstrings_and_loses_its_answers() -> None:
+def test_a_plain_solution_keeps_its_docstrings_and_loses_its_answers():
     assert (
         outline(classroom.SOLUTION)
         == '''\
@@ -118,7 +114,7 @@ def area(r):
     )
 
 
-def test_methods_lose_their_answers_too() -> None:
+def test_methods_lose_their_answers_too():
     text = "class A:\n    size = 1\n    def f(self):\n        # trick\n        return 1\n"
     assert outline(text).splitlines()[:4] == [
         *text.splitlines()[:3],
@@ -135,19 +131,17 @@ def test_methods_lose_their_answers_too() -> None:
         ("def f(x): return x\n", "line 1: put the body of f on lines of its own"),
     ],
 )
-def test_a_plain_solution_without_an_answer_is_refused(text: str, message: str) -> None:
+def test_a_plain_solution_without_an_answer_is_refused(text, message):
     with pytest.raises(ValueError, match=message):
         outline(text, "hw.py")
 
 
 @pytest.fixture
-def assignment(tmp_path: Path) -> Assignment:
+def assignment(tmp_path):
     return find(str(classroom.assignment_folder(tmp_path / "hw")), None)
 
 
-def test_students_get_a_module_a_notebook_the_public_tests_and_a_readme(
-    assignment: Assignment, tmp_path: Path
-) -> None:
+def test_students_get_a_module_a_notebook_the_public_tests_and_a_readme(assignment, tmp_path):
     files = handout(assignment)
     assert list(files) == ["hw.py", "hw.ipynb", "test_hw.py", "README.md"]
     assert convert(files["hw.ipynb"]).source.count("not written yet") == 2
@@ -159,7 +153,7 @@ def test_students_get_a_module_a_notebook_the_public_tests_and_a_readme(
     assert {p.name: p.read_text() for p in (tmp_path / "out").iterdir()} == files
 
 
-def test_a_release_as_a_zip_is_the_same_every_time(assignment: Assignment, tmp_path: Path) -> None:
+def test_a_release_as_a_zip_is_the_same_every_time(assignment, tmp_path):
     made = []
     for name in ("a", "b"):
         write(handout(assignment), tmp_path / name / "hw.zip", tmp_path / "hw/hw_ref.py")
@@ -169,7 +163,7 @@ def test_a_release_as_a_zip_is_the_same_every_time(assignment: Assignment, tmp_p
         assert archive.namelist()[0] == "hw/hw.py"
 
 
-def test_the_solution_is_not_overwritten(assignment: Assignment, tmp_path: Path) -> None:
+def test_the_solution_is_not_overwritten(assignment, tmp_path):
     with pytest.raises(Refusal, match="holds the solution: name another folder"):
         write(handout(assignment), tmp_path / "hw", tmp_path / "hw/hw_ref.py")
     assert (tmp_path / "hw/hw_ref.py").read_text() == classroom.SOLUTION
@@ -185,13 +179,13 @@ HIDDEN_TESTS = [
 
 
 @pytest.mark.parametrize("text", HIDDEN_TESTS)
-def test_hidden_tests_stay_behind(text: str) -> None:
+def test_hidden_tests_stay_behind(text):
     kept, _ = public(f'{text}\n\n@q("q1", 1, hidden=False)\ndef test_b(student):\n    seen()\n')
     assert "secret" not in kept
     assert "seen()" in kept
 
 
-def test_what_looks_hidden_in_another_way_is_not_handed_out() -> None:
+def test_what_looks_hidden_in_another_way_is_not_handed_out():
     with pytest.raises(Refusal, match="hidden=True where only a decorator"):
         public("class TestA:\n    @q('q1', 1, hidden=True)\n    def test_a(self): ...\n")
 
@@ -209,26 +203,26 @@ SECRET = "# BEGIN SOLUTION\na = f(x)\nreturn a + b\n# END SOLUTION\n"
         ("x = 1\n", "a = f(x)\n", None),
     ],
 )
-def test_the_guard_lets_no_answer_out(work: str, tests: str, message: str | None) -> None:
+def test_the_guard_lets_no_answer_out(work, tests, message):
     name = "hw.ipynb" if work.startswith("{") else "hw.py"
     with pytest.raises(Refusal, match=message) if message else nullcontext():
         guard(SECRET, {name: work}, {"test_hw.py": tests})
 
 
-def test_the_guard_knows_an_answer_of_one_line() -> None:
+def test_the_guard_knows_an_answer_of_one_line():
     with pytest.raises(Refusal, match="the answer 'return 2'"):
         guard("# BEGIN SOLUTION\nreturn 2\n# END SOLUTION\n", {}, {"t.py": "  return 2\n"})
 
 
 @pytest.mark.parametrize("exercise", [path.stem[:4] for path in SOLUTIONS])
-def test_each_exercise_of_the_course_can_be_handed_out(exercise: str) -> None:
+def test_each_exercise_of_the_course_can_be_handed_out(exercise):
     files = handout(find(exercise, ROOT))
     stem = next(path.stem for path in SOLUTIONS if path.stem.startswith(exercise))
     assert files[f"{stem}.py"] == (ROOT / "exercises" / f"{stem}.py").read_text()
     assert "BEGIN SOLUTION" not in "".join(files.values())
 
 
-def test_a_folder_with_a_plain_solution_is_an_assignment_as_it_is() -> None:
+def test_a_folder_with_a_plain_solution_is_an_assignment_as_it_is():
     toy = find(str(ROOT / "tests/toy"), None)
     assert (toy.name, toy.stem) == ("hw", "hw")
     assert toy.functions == ("fedavg", "log_uniform", "successive_halving", "dirichlet_split")
@@ -247,28 +241,26 @@ def test_a_folder_with_a_plain_solution_is_an_assignment_as_it_is() -> None:
         ),
     ],
 )
-def test_a_folder_that_is_no_assignment_is_refused(
-    files: dict[str, str], message: str, tmp_path: Path
-) -> None:
+def test_a_folder_that_is_no_assignment_is_refused(files, message, tmp_path):
     for name, text in files.items():
         (tmp_path / name).write_text(text)
     with pytest.raises(Refusal, match=message):
         find(str(tmp_path), None)
 
 
-def test_an_unknown_assignment_is_told_which_there_are() -> None:
+def test_an_unknown_assignment_is_told_which_there_are():
     with pytest.raises(Refusal, match="there is no assignment 'ex99'; there are: ex01, ex02"):
         find("ex99", ROOT)
 
 
-def test_the_tests_bring_the_files_that_they_import(tmp_path: Path) -> None:
+def test_the_tests_bring_the_files_that_they_import(tmp_path):
     texts = {"test_hw.py": "import one", "one.py": "from two import x", "two.py": "", "no.py": ""}
     for name, text in texts.items():
         (tmp_path / name).write_text(text)
     assert {p.name for p in find(str(tmp_path), None).files} == {"test_hw.py", "one.py", "two.py"}
 
 
-def test_tests_that_are_not_python_are_not_released(tmp_path: Path) -> None:
+def test_tests_that_are_not_python_are_not_released(tmp_path):
     folder = classroom.assignment_folder(tmp_path)
     (folder / "test_hw.py").write_text("q = pytest.mark.q\ndef (\n")
     with pytest.raises(Refusal, match=r"test_hw\.py, line 2: invalid syntax\.$"):
@@ -276,7 +268,7 @@ def test_tests_that_are_not_python_are_not_released(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["hw_ref.py", "test_hw.py"])
-def test_a_file_of_the_instructor_s_that_is_not_utf_8_is_refused(name: str, tmp_path: Path) -> None:
+def test_a_file_of_the_instructor_s_that_is_not_utf_8_is_refused(name, tmp_path):
     path = classroom.assignment_folder(tmp_path) / name
     path.write_bytes(path.read_bytes() + b"# \xe9\n")
     with pytest.raises(Refusal, match=rf"{name} is not UTF-8 text \(line \d+\): save it as UTF-8"):
@@ -300,17 +292,17 @@ PLAIN = "def f(x):\n    return x + 1\n"
         "class G:\n    if True:\n        def g(self):\n            return 17\n",
     ],
 )
-def test_a_function_where_it_would_stay_is_refused(more: str) -> None:
+def test_a_function_where_it_would_stay_is_refused(more):
     line = 5 if more.startswith("class") else 4
     with pytest.raises(ValueError, match=rf"hw.py, line {line}: a function within another"):
         outline(f"{PLAIN}\n{more}", "hw.py")
 
 
-def test_a_lambda_in_a_signature_may_stay() -> None:
+def test_a_lambda_in_a_signature_may_stay():
     assert "key=lambda v: v" in outline("def f(x, key=lambda v: v):\n    return key(x)\n")
 
 
-def test_comments_below_the_last_statement_go_out_with_it() -> None:
+def test_comments_below_the_last_statement_go_out_with_it():
     text = "def f(x):\n    return x\n\n    # also right: x + 0\n\n  # and x\n\n\n# kept\nY = 1\n"
     assert outline(text).splitlines()[2:] == [
         '    raise NotImplementedError("not written yet")',
@@ -323,7 +315,7 @@ def test_comments_below_the_last_statement_go_out_with_it() -> None:
     assert "# kept\n    x = 1" in outline(method)
 
 
-def test_a_strange_line_end_does_not_shift_what_is_taken_out() -> None:
+def test_a_strange_line_end_does_not_shift_what_is_taken_out():
     text = f"# a\u2028b\x0cc\n{PLAIN}"
     assert outline(text).startswith("# a\u2028b\x0cc\ndef f(x):\n    # Your answer")
     assert "x + 1" not in outline(text)
@@ -334,7 +326,7 @@ def test_a_strange_line_end_does_not_shift_what_is_taken_out() -> None:
 @pytest.mark.parametrize(
     "text", ["def f(\n    x\n): return x\n", 'def f(x):\n    """A\n    b."""; return x\n']
 )
-def test_a_body_on_the_lines_of_something_else_is_refused(text: str) -> None:
+def test_a_body_on_the_lines_of_something_else_is_refused(text):
     with pytest.raises(ValueError, match="is not Python; put the body of each function"):
         outline(text)
 
@@ -354,13 +346,11 @@ def test_a_body_on_the_lines_of_something_else_is_refused(text: str) -> None:
         ("def _f(x):\n    return 17\n", "return 17"),
     ],
 )
-def test_the_guard_finds_the_answers_of_a_plain_solution_by_itself(
-    solution: str, line: str
-) -> None:
+def test_the_guard_finds_the_answers_of_a_plain_solution_by_itself(solution, line):
     with pytest.raises(Refusal, match=re.escape(f"would give away the line {line!r}")):
         guard(solution, {"hw.py": f"import a\n{line}\n"}, {})
 
 
-def test_the_guard_lets_signatures_and_docstrings_pass() -> None:
+def test_the_guard_lets_signatures_and_docstrings_pass():
     text = 'def f(x, key=lambda v: v):\n    """Twice."""\n    return key(x)\n'
     guard(text, {"hw.py": outline(text)}, {})

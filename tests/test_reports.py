@@ -51,7 +51,7 @@ def record(student: str = "ann", *points: float | None, **fields: object) -> Rec
                    seconds=0.5, hidden=i == 1)
         )  # fmt: skip
     values = {"state": "graded", "assignment": "hw", "ids": (), "name": student} | fields
-    return Record(student, tests=tuple(tests), **values)  # type: ignore[arg-type]
+    return Record(student, tests=tuple(tests), **values)
 
 
 markdown_page = partial(pages.student_page, kind="md")
@@ -107,7 +107,7 @@ def everything(one: Record) -> list[str]:
     ]
 
 
-def test_no_page_holds_an_element_of_a_students() -> None:
+def test_no_page_holds_an_element_of_a_students():
     ours = {"html", "head", "meta", "title", "style", "body", "h1", "h2", "p", "ul", "li", "pre"}
     ours |= {"table", "thead", "tbody", "tr", "th", "td", "a", "div", "button", "script"}
     for page in everything(evil())[:2]:
@@ -116,7 +116,7 @@ def test_no_page_holds_an_element_of_a_students() -> None:
         assert not {a for a in found.attributes if a.startswith("on") or a == "src"}
 
 
-def test_markdown_holds_no_element_link_picture_or_heading_of_a_students() -> None:
+def test_markdown_holds_no_element_link_picture_or_heading_of_a_students():
     for one in (evil(), Record(EVIL, EVIL, (), EVIL, "not gradable yet", (), EVIL, notes=(EVIL,))):
         tokens = MarkdownIt("gfm-like", {"linkify": False}).parse(markdown_page(one))
         flat = [*tokens, *(child for token in tokens for child in token.children or [])]
@@ -127,13 +127,13 @@ def test_markdown_holds_no_element_link_picture_or_heading_of_a_students() -> No
         assert "A heading" not in [t.content for t in tokens if t.type == "inline"]
 
 
-def test_no_text_holds_control_codes_or_commands_of_a_students() -> None:
+def test_no_text_holds_control_codes_or_commands_of_a_students():
     for text in everything(evil()):
         assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f\u202e]", text)
         assert not re.search(r"(?m)^\s*::|##\[", text)
 
 
-def test_no_cell_of_a_table_is_a_formula() -> None:
+def test_no_cell_of_a_table_is_a_formula():
     for text in everything(evil())[4:6]:
         for row in list(csv.reader(io.StringIO(text)))[1:]:
             assert not [cell for cell in row if cell[:1] in "=+-@|%" and cell]
@@ -153,15 +153,13 @@ def test_no_cell_of_a_table_is_a_formula() -> None:
         ("a\t-1", "a -1"),
     ],
 )
-def test_a_formula_gets_an_apostrophe(text: str, cell: str) -> None:
+def test_a_formula_gets_an_apostrophe(text, cell):
     assert escape.cell(text) == cell
 
 
 @pytest.mark.parametrize("between", [",", ";", "\t"])
 @pytest.mark.parametrize("sign", ["=", "+", "-", "@", "\t=", "\r=", " ="])
-def test_no_cell_is_a_formula_whatever_a_spreadsheet_splits_lines_at(
-    sign: str, between: str
-) -> None:
+def test_no_cell_is_a_formula_whatever_a_spreadsheet_splits_lines_at(sign, between):
     for mark in (";", "\t", "\r", "\n", ",", '";', '",'):
         text = escape.cell(f"x{mark}{sign}1+1{mark}y")
         line = tables.as_csv([["ann", text, "graded"]])
@@ -169,7 +167,7 @@ def test_no_cell_is_a_formula_whatever_a_spreadsheet_splits_lines_at(
             assert not [cell for cell in row if cell.strip(" \"'")[:1] in ("=", "+", "-", "@")]
 
 
-def test_code_of_a_students_is_shown_as_it_is() -> None:
+def test_code_of_a_students_is_shown_as_it_is():
     code = "x = a[::2] + b  # 1 < 2"
     assert escape.plain(code) == code
     assert f"\n{code}\n" in escape.fenced(code)
@@ -178,7 +176,7 @@ def test_code_of_a_students_is_shown_as_it_is() -> None:
 # --- the class ----------------------------------------------------------------------------------
 
 
-def test_the_table_shows_everyone_and_tells_0_from_no_mark() -> None:
+def test_the_table_shows_everyone_and_tells_0_from_no_mark():
     rows = list(csv.reader(io.StringIO(class_csv(table(CLASS)))))
     assert rows[0] == ["student", "name", "state", "q1", "q2", "total", "max", "remark", "page"]
     assert [row[2:6] for row in rows[1:]] == [
@@ -191,27 +189,27 @@ def test_the_table_shows_everyone_and_tells_0_from_no_mark() -> None:
     assert [row[7] for row in rows[1:]] == ["", "late", "no Python", "1 / 0", ""]
 
 
-def test_the_table_says_where_a_page_is_and_what_the_instructor_should_see_to() -> None:
+def test_the_table_says_where_a_page_is_and_what_the_instructor_should_see_to():
     rows = tables.Table({"q1": 3, "q2": 2.5}, CLASS[:2], {"bob": ["not in the roster"]})
     remark, page = list(csv.reader(io.StringIO(class_csv(rows))))[2][7:]
     assert remark == "late, not in the roster"
     assert re.fullmatch(r"students/bob-[0-9a-f]{12}\.html", page)
 
 
-def test_code_that_a_problem_quotes_follows_a_colon_in_the_table() -> None:
+def test_code_that_a_problem_quotes_follows_a_colon_in_the_table():
     broken = replace(CLASS[2], problem="Python cannot read line 1: invalid syntax\n  retrun 1")
     (row,) = table([broken]).rows
     assert row[7] == "Python cannot read line 1: invalid syntax: retrun 1"
 
 
-def test_difficulty_counts_graded_submissions_only() -> None:
+def test_difficulty_counts_graded_submissions_only():
     first, second = table(CLASS).difficulty
     assert (first.graded, first.full_marks, first.mean) == (2, 0.5, pytest.approx((3 + 1) / 2 / 3))
     assert (first.mistake, first.times) == ("you squared it", 1)
     assert (second.full_marks, second.mean, second.mistake) == (0.5, 0.5, "area is wrong: got 4")
 
 
-def test_a_click_on_a_column_sorts_the_class_and_no_other_script_may_run() -> None:
+def test_a_click_on_a_column_sorts_the_class_and_no_other_script_may_run():
     page = pages.class_page("hw", table(CLASS))
     (script,) = re.findall(r"<script>(.*?)</script>", page, re.DOTALL)
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
@@ -224,7 +222,7 @@ def test_a_click_on_a_column_sorts_the_class_and_no_other_script_may_run() -> No
     assert body.partition("</tbody>")[0].count("<tr>") == len(CLASS)
 
 
-def test_difficulty_of_nothing_is_no_division_by_zero() -> None:
+def test_difficulty_of_nothing_is_no_division_by_zero():
     assert [d.mean for d in table(CLASS[2:]).difficulty] == [0, 0]
 
 
@@ -232,7 +230,7 @@ def test_difficulty_of_nothing_is_no_division_by_zero() -> None:
 
 
 @pytest.mark.parametrize("page", [pages.student_page, markdown_page])
-def test_of_a_hidden_test_a_student_reads_the_aspect_only(page: object) -> None:
+def test_of_a_hidden_test_a_student_reads_the_aspect_only(page):
     one = record("bob", 0, 0, 0)
     assert callable(page)
     assert "negative" in page(one)
@@ -241,22 +239,20 @@ def test_of_a_hidden_test_a_student_reads_the_aspect_only(page: object) -> None:
     assert "secret input" in page(one, show_hidden=True)
 
 
-def test_a_fault_of_ours_is_not_blamed_on_the_student() -> None:
+def test_a_fault_of_ours_is_not_blamed_on_the_student():
     text = pages.student_page(CLASS[3])
     assert "The fault is not in your file" in text
     assert "area is wrong" not in text
 
 
-def test_not_gradable_yet_says_why_and_that_it_is_no_zero() -> None:
+def test_not_gradable_yet_says_why_and_that_it_is_no_zero():
     text = markdown_page(CLASS[2])
     assert "not the same as 0 points" in text
     assert "no Python" in text
 
 
 @pytest.mark.parametrize("page", [pages.student_page, markdown_page])
-def test_a_test_that_was_not_run_says_why_where_a_call_of_its_question_was_stopped(
-    page: object,
-) -> None:
+def test_a_test_that_was_not_run_says_why_where_a_call_of_its_question_was_stopped(page):
     why = "Not run: an earlier call in this question was stopped."
     assert callable(page)
     tests = record("bob", 0, 0, 0).tests
@@ -268,7 +264,7 @@ def test_a_test_that_was_not_run_says_why_where_a_call_of_its_question_was_stopp
 
 
 @pytest.mark.parametrize("page", [pages.student_page, markdown_page])
-def test_where_a_file_could_not_be_loaded_for_one_test_its_page_says_why(page: object) -> None:
+def test_where_a_file_could_not_be_loaded_for_one_test_its_page_says_why(page):
     assert callable(page)
     first, *others = record("bob", 1, 2, 2.5).tests
     late = replace(first, status="not gradable", message="The import did not finish")
@@ -276,7 +272,7 @@ def test_where_a_file_could_not_be_loaded_for_one_test_its_page_says_why(page: o
 
 
 @pytest.mark.parametrize("page", [pages.student_page, markdown_page])
-def test_what_was_said_in_the_question_already_is_not_said_again(page: object) -> None:
+def test_what_was_said_in_the_question_already_is_not_said_again(page):
     assert callable(page)
     first, hidden, other = record("bob", 0, 0, 0).tests
     twins = (first, replace(first, test="t1"), replace(other, message=first.message))
@@ -290,15 +286,15 @@ def test_what_was_said_in_the_question_already_is_not_said_again(page: object) -
     assert page(replace(CLASS[1], tests=loud)).count("The same as above.") == 1
 
 
-def test_full_marks_some_marks_and_none_have_colours_of_their_own() -> None:
+def test_full_marks_some_marks_and_none_have_colours_of_their_own():
     for points, colours in (((1, 2, 2.5), ["good", "good"]), ((1, 0, 0), ["some", "bad"])):
         shown = re.findall(r'class="n (\w+)">', pages.student_page(record("ann", *points)))
         assert shown == colours
 
 
 def test_notes_about_a_student_are_for_the_instructor_and_notes_about_the_file_for_both(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+    tmp_path, capsys
+):
     store = Store(tmp_path)
     ann = Person("ann", "ann", notes=("not in the roster",))
     store.begin(ClassList("hw", CLASS[0].tests, (ann,)))
@@ -318,7 +314,7 @@ def test_notes_about_a_student_are_for_the_instructor_and_notes_about_the_file_f
 # --- other programs -----------------------------------------------------------------------------
 
 
-def test_gradescope_gets_scores_and_no_message_of_a_hidden_test(tmp_path: Path) -> None:
+def test_gradescope_gets_scores_and_no_message_of_a_hidden_test(tmp_path):
     assert exports.gradescope(CLASS, tmp_path) == ["without a mark: cyd; dan"]
     found = {p.parent.name[:3]: json.loads(p.read_text()) for p in tmp_path.rglob("results.json")}
     assert found["ann"]["score"] == 5.5
@@ -329,13 +325,13 @@ def test_gradescope_gets_scores_and_no_message_of_a_hidden_test(tmp_path: Path) 
     assert [t["score"] for t in found["eve"]["tests"]] == [0, 0, 0]
 
 
-def test_a_submission_that_belongs_to_nobody_is_exported_to_no_program(tmp_path: Path) -> None:
+def test_a_submission_that_belongs_to_nobody_is_exported_to_no_program(tmp_path):
     stranger = replace(record("zoe", 1, 2, 2.5), matched=False)
     assert exports.gradescope([CLASS[0], stranger], tmp_path) == ["without a mark: zoe"]
     assert [p.parent.name[:3] for p in tmp_path.rglob("results.json")] == ["ann"]
 
 
-def test_gradescope_gets_a_mark_by_hand_and_the_instructor_s_comment(tmp_path: Path) -> None:
+def test_gradescope_gets_a_mark_by_hand_and_the_instructor_s_comment(tmp_path):
     dan = replace(CLASS[3], changed={"": 4.0}, comments=("by mail",))  # a test of ours has failed
     assert exports.gradescope([dan], tmp_path) == []
     (path,) = tmp_path.rglob("results.json")
@@ -343,9 +339,7 @@ def test_gradescope_gets_a_mark_by_hand_and_the_instructor_s_comment(tmp_path: P
     assert (found["score"], found["output"]) == (4, "Your instructor: by mail")
 
 
-def test_in_gradescope_not_gradable_yet_is_0_with_a_reason_and_ungraded_has_no_file(
-    tmp_path: Path,
-) -> None:
+def test_in_gradescope_not_gradable_yet_is_0_with_a_reason_and_ungraded_has_no_file(tmp_path):
     cyd = replace(CLASS[2], tests=CLASS[0].tests)  # whatever points may stand there
     exports.gradescope([*CLASS[:2], cyd, *CLASS[3:]], tmp_path)
     folders = sorted(p.parent.name[:3] for p in tmp_path.rglob("results.json"))
@@ -389,7 +383,7 @@ def marks(text: str, everyone: list[Record], folder: Path) -> list[str]:
     return [row[-1] for row in filled(text, everyone, folder)[0] if "oints" not in row[0]][1:]
 
 
-def test_canvas_gets_its_own_columns_back_and_one_filled_in(tmp_path: Path) -> None:
+def test_canvas_gets_its_own_columns_back_and_one_filled_in(tmp_path):
     rows, empty, odd = filled(CANVAS, HERE, tmp_path)
     assert empty == ["Poe, Cyd", "Nobody, New"]
     assert odd == ["handed in, but not found in book.csv: dan"]  # eve has handed in nothing
@@ -403,13 +397,13 @@ def test_canvas_gets_its_own_columns_back_and_one_filled_in(tmp_path: Path) -> N
     ]
 
 
-def test_a_column_of_canvas_s_that_is_called_late_may_hold_dates(tmp_path: Path) -> None:
+def test_a_column_of_canvas_s_that_is_called_late_may_hold_dates(tmp_path):
     text = "Student,ID,Section,Late,hw (99)\nann,1,A,12.03.2026,\n"
     rows, empty, odd = filled(text, [record("ann", 1, 2, 2.5)], tmp_path)
     assert (rows[1][-1], empty, odd) == ("5.5", [], [])
 
 
-def test_who_is_excused_or_not_meant_stays_so(tmp_path: Path) -> None:
+def test_who_is_excused_or_not_meant_stays_so(tmp_path):
     text = CANVAS.replace('A, B",3,', 'A, B",3,EX').replace(",A,3,1,", ",A,3,N/A,")
     text += '"Poe, Eve",78,s5,eve,A,3,ex,\n'
     rows, empty, odd = filled(text, HERE, tmp_path)
@@ -422,7 +416,7 @@ def test_who_is_excused_or_not_meant_stays_so(tmp_path: Path) -> None:
     assert len(odd) == 3
 
 
-def test_canvas_may_have_semicolons_and_the_name_in_two_columns(tmp_path: Path) -> None:
+def test_canvas_may_have_semicolons_and_the_name_in_two_columns(tmp_path):
     login = "0af9" * 10  # Canvas's, of its Test Student
     text = (
         "\ufeffLastName;FirstName;ID;SIS User ID;SIS Login ID;Root Account;Section;hw (99)\n"
@@ -455,9 +449,7 @@ Points Possible,,,10
 """
 
 
-def test_canvas_finds_who_is_known_by_name_only_in_both_orders_but_guesses_nobody(
-    tmp_path: Path,
-) -> None:
+def test_canvas_finds_who_is_known_by_name_only_in_both_orders_but_guesses_nobody(tmp_path):
     people = ["Ada Lovelace", "jorg peter muller", "Kim Lee", "Sam Roe", "Roe, Sam"]
     everyone = [record(name, 1, 2, 2.5, name=name) for name in people]
     rows, empty, odd = filled(NAMES, everyone, tmp_path)
@@ -469,7 +461,7 @@ def test_canvas_finds_who_is_known_by_name_only_in_both_orders_but_guesses_nobod
     ]
 
 
-def test_two_of_one_name_are_told_by_canvas_s_number_where_a_roster_has_it(tmp_path: Path) -> None:
+def test_two_of_one_name_are_told_by_canvas_s_number_where_a_roster_has_it(tmp_path):
     everyone = [
         record("3", 1, 0, 0, name="Kim Lee", ids=("canvas:3",)),
         record("4", 0, 2, 0, name="Kim Lee", ids=("canvas:4",)),
@@ -479,7 +471,7 @@ def test_two_of_one_name_are_told_by_canvas_s_number_where_a_roster_has_it(tmp_p
     assert marks(NAMES, unsure, tmp_path) == ["", "", "", "", ""]
 
 
-def test_a_submission_that_fits_two_of_the_roster_is_nobody_s_in_canvas_too(tmp_path: Path) -> None:
+def test_a_submission_that_fits_two_of_the_roster_is_nobody_s_in_canvas_too(tmp_path):
     stranger = replace(record("Ada Lovelace", 1, 2, 2.5), name="Ada Lovelace", matched=False)
     rows, empty, odd = filled(NAMES, [stranger], tmp_path)
     assert [row[-1] for row in rows[2:]] == ["", "", "", "", ""]
@@ -495,7 +487,7 @@ Participant 13,Kim Lee,kim@uni.edu,No submission,,6.00,
 """
 
 
-def test_moodle_s_worksheet_gets_the_grades_and_keeps_everything_else(tmp_path: Path) -> None:
+def test_moodle_s_worksheet_gets_the_grades_and_keeps_everything_else(tmp_path):
     everyone = [
         record("ann", 1, 2, 2.5, name="Ann Doe", ids=("moodle:11",)),
         record("bob", 1, 0, 0, name="Bob Roe", ids=("bob@uni.edu",)),
@@ -517,7 +509,7 @@ Student,ID,SIS User ID,SIS Login ID,Section,hw (99)
 """
 
 
-def test_nobody_gets_the_mark_of_another_whose_number_is_theirs_in_canvas(tmp_path: Path) -> None:
+def test_nobody_gets_the_mark_of_another_whose_number_is_theirs_in_canvas(tmp_path):
     jane = record("1", 1, 2, 2.5, name="Jane Doe", ids=("1", "canvas:2"))
     john = record("2", 1, 0, 0, name="John Roe", ids=("2", "canvas:7"))
     assert marks(BOOK, [john, jane], tmp_path) == ["5.5", "1"]
@@ -555,9 +547,7 @@ def test_nobody_gets_the_mark_of_another_whose_number_is_theirs_in_canvas(tmp_pa
         ([("7", ("canvas:9", "7"))], ["", ""]),
     ],
 )
-def test_canvas_gets_a_mark_where_no_clue_is_of_another(
-    people: list[tuple[str, tuple[str, ...]]], out: list[str], tmp_path: Path
-) -> None:
+def test_canvas_gets_a_mark_where_no_clue_is_of_another(people, out, tmp_path):
     wins = [(1, 0, 0), (0, 2, 0)]
     everyone = [
         record(f"r{i}", *wins[i], name=name, ids=ids) for i, (name, ids) in enumerate(people)
@@ -578,9 +568,7 @@ def test_canvas_gets_a_mark_where_no_clue_is_of_another(
         (CANVAS.replace("Quiz", "hw quiz"), "", "name one column"),
     ],
 )
-def test_a_gradebook_without_the_column_is_refused(
-    text: str, column: str, message: str, tmp_path: Path
-) -> None:
+def test_a_gradebook_without_the_column_is_refused(text, column, message, tmp_path):
     (tmp_path / "book.csv").write_text(text)
     with pytest.raises(Refusal, match=message):
         exports.fill(CLASS, tmp_path / "book.csv", tmp_path / "out.csv", column)
@@ -653,7 +641,7 @@ class Nbgrader:
 
 
 @pytest.fixture
-def stand_in(monkeypatch: pytest.MonkeyPatch) -> type[Nbgrader]:
+def stand_in(monkeypatch):
     monkeypatch.setattr(Nbgrader, "fails", None)
     monkeypatch.setitem(sys.modules, "nbgrader", ModuleType("nbgrader"))
     api = ModuleType("nbgrader.api")
@@ -662,7 +650,7 @@ def stand_in(monkeypatch: pytest.MonkeyPatch) -> type[Nbgrader]:
     return Nbgrader
 
 
-def test_nbgrader_gets_a_grade_for_each_question(stand_in: type[Nbgrader], tmp_path: Path) -> None:
+def test_nbgrader_gets_a_grade_for_each_question(stand_in, tmp_path):
     path = tmp_path / "gradebook.db"
     assert exports.nbgrader(CLASS, path) == ["without a mark: cyd; dan"]
     found = json.loads(path.read_text())
@@ -680,9 +668,7 @@ def test_nbgrader_gets_a_grade_for_each_question(stand_in: type[Nbgrader], tmp_p
     }
 
 
-def test_a_mark_that_is_not_the_sum_of_its_questions_is_told_for_nbgrader(
-    stand_in: type[Nbgrader], tmp_path: Path
-) -> None:
+def test_a_mark_that_is_not_the_sum_of_its_questions_is_told_for_nbgrader(stand_in, tmp_path):
     late, mailed = replace(CLASS[0], penalty=0.1), replace(CLASS[4], changed={"": 4.0})
     assert exports.nbgrader([late, CLASS[1], mailed], tmp_path / "gradebook.db") == [
         "ann has 4.95 here and 5.5 there",
@@ -690,9 +676,7 @@ def test_a_mark_that_is_not_the_sum_of_its_questions_is_told_for_nbgrader(
     ]
 
 
-def test_a_question_that_came_later_is_in_nbgrader_s_gradebook_too(
-    stand_in: type[Nbgrader], tmp_path: Path
-) -> None:
+def test_a_question_that_came_later_is_in_nbgrader_s_gradebook_too(stand_in, tmp_path):
     path = tmp_path / "gradebook.db"
     exports.nbgrader(CLASS[:2], path)
     new = replace(CLASS[0].tests[0], test="t3", question="q3")
@@ -704,9 +688,7 @@ def test_a_question_that_came_later_is_in_nbgrader_s_gradebook_too(
     assert [p.name for p in tmp_path.iterdir()] == ["gradebook.db"]
 
 
-def test_no_two_students_share_a_folder_of_nbgrader_s(
-    stand_in: type[Nbgrader], tmp_path: Path
-) -> None:
+def test_no_two_students_share_a_folder_of_nbgrader_s(stand_in, tmp_path):
     names = ["a b", "a_b", "a/b", "..", ".", "-rf", "x" * 200, "名前", "a.b@c-d"]
     path = tmp_path / "gradebook.db"
     exports.nbgrader([record(name, 1, 2, 2.5, name=name) for name in names], path)
@@ -729,8 +711,8 @@ def test_no_two_students_share_a_folder_of_nbgrader_s(
     ],
 )
 def test_whatever_fails_in_nbgrader_is_refused_and_the_old_gradebook_stays(
-    error: Exception, message: str, stand_in: type[Nbgrader], tmp_path: Path
-) -> None:
+    error, message, stand_in, tmp_path
+):
     path = tmp_path / "gradebook.db"
     path.write_text("old")
     stand_in.fails = error
@@ -740,17 +722,13 @@ def test_whatever_fails_in_nbgrader_is_refused_and_the_old_gradebook_stays(
     assert [p.name for p in tmp_path.iterdir()] == ["gradebook.db"]
 
 
-def test_without_nbgrader_its_gradebook_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_nbgrader_its_gradebook_is_refused(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "nbgrader.api", None)
     with pytest.raises(Refusal, match="pip install nbgrader"):
         exports.nbgrader(CLASS, tmp_path / "gradebook.db")
 
 
-def test_the_report_of_a_folder_is_there_for_everyone(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_report_of_a_folder_is_there_for_everyone(tmp_path, capsys):
     store = Store(tmp_path)
     everyone = [Person(r.student, r.name) for r in CLASS] + [Person("fay", "fay")]
     old = [tmp_path / "report/students/gone.html", tmp_path / "report/gradescope/gone/results.json"]
@@ -776,9 +754,7 @@ def test_the_report_of_a_folder_is_there_for_everyone(
     assert len(list((tmp_path / "report/students").glob("*.html"))) == 6
 
 
-def test_without_nbgrader_all_other_exports_are_there(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_nbgrader_all_other_exports_are_there(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "nbgrader.api", None)
     store = Store(tmp_path)
     store.begin(ClassList("hw", CLASS[0].tests, (Person("ann", "ann"),)))
@@ -788,6 +764,6 @@ def test_without_nbgrader_all_other_exports_are_there(
     assert (tmp_path / "report/canvas.csv").exists()
 
 
-def test_without_grades_there_is_no_report(tmp_path: Path) -> None:
+def test_without_grades_there_is_no_report(tmp_path):
     with pytest.raises(Refusal, match="holds no grades: run fedlab-edu grade first"):
         report.report(tmp_path)

@@ -7,17 +7,17 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from fedlab_edu import Clients, Federation, LocalHP, Model, communicate, digits, start
+from fedlab_edu import Clients, Federation, LocalHP, communicate, digits, start
 from fedlab_edu.models.resnet import _Block, resnet18
 from fedlab_edu.rounds.identity import identity
 
 
 @pytest.fixture(scope="module")
-def model() -> Model:
+def model():
     return resnet18(5)
 
 
-def test_it_has_as_many_weights_as_the_layers_of_the_paper() -> None:
+def test_it_has_as_many_weights_as_the_layers_of_the_paper():
     def conv(i: int, o: int, k: int) -> int:  # and a scale and a shift for each channel
         return i * o * k * k + 2 * o
 
@@ -32,7 +32,7 @@ def test_it_has_as_many_weights_as_the_layers_of_the_paper() -> None:
     assert resnet18().d == 11_180_103
 
 
-def test_seventeen_convolutions_and_a_linear_layer_lie_one_after_the_other(model: Model) -> None:
+def test_seventeen_convolutions_and_a_linear_layer_lie_one_after_the_other(model):
     net = model.net()
     convs = [m for m in net.modules() if isinstance(m, nn.Conv2d)]
     assert len([m for m in convs if m.kernel_size != (1, 1)]) == 17
@@ -43,9 +43,7 @@ def test_seventeen_convolutions_and_a_linear_layer_lie_one_after_the_other(model
 
 
 @pytest.mark.parametrize(("i", "o", "stride"), [(64, 64, 1), (64, 128, 2), (64, 64, 2)])
-def test_a_block_is_two_normalised_convolutions_and_a_way_around_them(
-    i: int, o: int, stride: int
-) -> None:
+def test_a_block_is_two_normalised_convolutions_and_a_way_around_them(i, o, stride):
     gen = torch.Generator().manual_seed(4)
     block = _Block(i, o, stride).double()
     parts = [torch.randn(p.shape, generator=gen).double() for p in block.parameters()]
@@ -63,11 +61,11 @@ def test_a_block_is_two_normalised_convolutions_and_a_way_around_them(
     torch.testing.assert_close(block(x), (y + x_around).relu(), rtol=1e-9, atol=1e-9)
 
 
-def test_the_stages_have_the_sizes_of_the_papers_table() -> None:
+def test_the_stages_have_the_sizes_of_the_papers_table():
     sizes = []
     with torch.device("meta"):
         net, x = resnet18(5).net(), torch.zeros(1, 3, 224, 224)
-    for part in net:  # type: ignore[attr-defined]
+    for part in net:
         x = part(x)
         sizes.append(tuple(x.shape[1:]))
     assert sizes[0] == (64, 112, 112)
@@ -77,7 +75,7 @@ def test_the_stages_have_the_sizes_of_the_papers_table() -> None:
     assert sizes[-1] == (5,)
 
 
-def test_models_side_by_side_say_what_each_says_alone(model: Model) -> None:
+def test_models_side_by_side_say_what_each_says_alone(model):
     W = torch.stack([model.init(0), model.init(1)]).double()
     x = torch.rand(2, 3, 3, 32, 32, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
     together = model.outputs(W, x)
@@ -87,13 +85,13 @@ def test_models_side_by_side_say_what_each_says_alone(model: Model) -> None:
     assert not torch.allclose(together[0], model(W[1], x[0]))
 
 
-def test_an_example_is_scored_the_same_whatever_else_is_in_its_batch(model: Model) -> None:
+def test_an_example_is_scored_the_same_whatever_else_is_in_its_batch(model):
     w, gen = model.init(0).double(), torch.Generator().manual_seed(1)
     x = torch.rand(4, 3, 32, 32, dtype=torch.float64, generator=gen)
     torch.testing.assert_close(model(w, x)[:1], model(w, x[:1]), rtol=1e-9, atol=1e-9)
 
 
-def test_the_gradient_reaches_every_weight_tensor(model: Model) -> None:
+def test_the_gradient_reaches_every_weight_tensor(model):
     w = model.init(0)[None].requires_grad_()
     gen = torch.Generator().manual_seed(2)
     outputs = model.outputs(w, torch.rand(1, 2, 3, 64, 64, generator=gen))
@@ -104,7 +102,7 @@ def test_the_gradient_reaches_every_weight_tensor(model: Model) -> None:
         assert part.abs().max() > 0
 
 
-def test_a_round_of_tiny_images_is_that_of_a_plain_loop_of_sgd(model: Model) -> None:
+def test_a_round_of_tiny_images_is_that_of_a_plain_loop_of_sgd(model):
     gen = torch.Generator().manual_seed(3)
     x, y = torch.rand(8, 3, 32, 32, generator=gen).double(), torch.arange(8) % 5
     part = Clients(x, y, (torch.arange(4), torch.arange(4, 8)))
@@ -122,7 +120,7 @@ def test_a_round_of_tiny_images_is_that_of_a_plain_loop_of_sgd(model: Model) -> 
     assert after.history[0].after.loss.isfinite().all()
 
 
-def test_no_class_is_refused() -> None:
+def test_no_class_is_refused():
     for classes in (0, 10**6 + 1):
         with pytest.raises(
             ValueError, match=f"classes is {classes}; allowed: a whole number of at"
@@ -130,7 +128,7 @@ def test_no_class_is_refused() -> None:
             resnet18(classes)
 
 
-def test_what_was_drawn_before_it_was_made_does_not_make_it_another_network() -> None:
+def test_what_was_drawn_before_it_was_made_does_not_make_it_another_network():
     fed = digits(clients=14)
     one = identity(resnet18(5), fed)
     torch.rand(3)

@@ -47,19 +47,19 @@ OUT = [2, 4, None, 2]
 
 
 @pytest.fixture(scope="module")
-def fed() -> Federation:
+def fed():
     return digits(clients=14)
 
 
 @pytest.fixture(scope="module")
-def halving(fed: Federation) -> list[Race]:
+def halving(fed):
     """A race before its first round and after each."""
     how = {"method": FedProx(), "estimate": Estimate(gamma=0.5)}
     return followed(successive_halving(MODEL, fed, FEDEX, 24, 10, 2, 2, **how), fed)
 
 
 @pytest.fixture(scope="module")
-def brackets(fed: Federation) -> list[Race]:
+def brackets(fed):
     """Hyperband with three brackets, before its first round and after each."""
     return followed(hyperband(MODEL, fed, FEDEX, 70, 9, seed=1, method=FedProx()), fed)
 
@@ -91,7 +91,7 @@ def rows(table: pandas.DataFrame) -> list[tuple]:
     return list(table.itertuples(index=False, name=None))
 
 
-def test_tables_of_a_race_that_has_not_begun_have_the_same_columns(halving: list[Race]) -> None:
+def test_tables_of_a_race_that_has_not_begun_have_the_same_columns(halving):
     begun, over = halving[0], halving[-1]
     assert len(online(begun)) == 0 < len(online(over))
     assert online(begun).dtypes.to_dict() == online(over).dtypes.to_dict()
@@ -104,7 +104,7 @@ def test_tables_of_a_race_that_has_not_begun_have_the_same_columns(halving: list
 # arms
 
 
-def test_the_table_of_arms_has_each_arms_configuration_and_fate(fed: Federation) -> None:
+def test_the_table_of_arms_has_each_arms_configuration_and_fate(fed):
     client = [LocalHP(lr=0.1, batch=8), LocalHP(lr=0.2), LocalHP(mu=0.5), LocalHP(epochs=3)]
     server = [ServerHP(lr=2), ServerHP(), ServerHP(momentum=0.9), ServerHP(decay=0.99)]
     arms = [Arm(Fixed(c), b) for c, b in zip(client, server, strict=True)]
@@ -135,7 +135,7 @@ def test_the_table_of_arms_has_each_arms_configuration_and_fate(fed: Federation)
     assert table.out.dropna().tolist() == [2, 4, 2]
 
 
-def test_a_configuration_for_each_client_has_no_single_value(fed: Federation) -> None:
+def test_a_configuration_for_each_client_has_no_single_value(fed):
     server = SearchSpace({"lr": Choice((0.5,))}, ServerHP)
     own = draw_arms(PerClient(SearchSpace({"lr": Choice((0.1, 0.2))}), 14, server), 1)
     one = [Arm(Fixed(LocalHP(lr=[0.3])), ServerHP())]  # a table of one row, a column of length 1
@@ -146,7 +146,7 @@ def test_a_configuration_for_each_client_has_no_single_value(fed: Federation) ->
     assert table.server_lr.tolist() == [0.5, 1]
 
 
-def test_arms_are_numbered_through_all_brackets(fed: Federation) -> None:
+def test_arms_are_numbered_through_all_brackets(fed):
     two = [bracket((1, 2), 2, 2), bracket((2,), 3, 2)]
     traces = [[0.4], [0.2, 0.6], [0.5, 0.5], [0.5, 0.4], [0.3, 0.7]]
     table = arms_table(by_hand(fed, traces, [1, None, None, None, None], two))
@@ -156,7 +156,7 @@ def test_arms_are_numbered_through_all_brackets(fed: Federation) -> None:
     assert table.score.tolist() == [0.4, 0.6, 0.5, 0.4, 0.7]
 
 
-def test_the_score_is_a_mean_since_the_last_stop(fed: Federation) -> None:
+def test_the_score_is_a_mean_since_the_last_stop(fed):
     # the stops are 2 and 4: of the arms' traces the last 2 rounds count, whichever arm it is
     table = arms_table(by_hand(fed, gamma=1.0))
     assert table.score.tolist() == pytest.approx([0.85, 0.55, 0.2, 0.45])
@@ -165,26 +165,26 @@ def test_the_score_is_a_mean_since_the_last_stop(fed: Federation) -> None:
 # the online curve
 
 
-def test_the_online_curve_is_the_best_living_arm_at_each_step(fed: Federation) -> None:
+def test_the_online_curve_is_the_best_living_arm_at_each_step(fed):
     # 4 arms take 2 steps, 2 take 2, 1 takes 2. At the first stop arms 0 and 3 leave.
     assert rows(online(by_hand(fed))) == [
         (4, 3, 0.2), (8, 1, 0.3), (10, 2, 0.2), (12, 2, 0.4), (13, 2, 0.3), (14, 2, 0.1),
     ]  # fmt: skip
 
 
-def test_its_scores_are_means_since_the_last_stop(fed: Federation) -> None:
+def test_its_scores_are_means_since_the_last_stop(fed):
     found = online(by_hand(fed, gamma=1.0))
     assert found.arm.tolist() == [3, 1, 2, 2, 2, 2]
     assert found.score.tolist() == pytest.approx([0.2, 0.4, 0.2, 0.3, 0.3, 0.2])
 
 
-def test_an_arm_that_has_just_been_eliminated_is_not_chosen(fed: Federation) -> None:
+def test_an_arm_that_has_just_been_eliminated_is_not_chosen(fed):
     traces = [[0.1, 0.1], [0.2, 0.2, 0.2]]  # as if the worse of the two had been kept
     found = online(by_hand(fed, traces, [2, None], [bracket((2, 3), 2, 2)]))
     assert rows(found) == [(2, 0, 0.1), (4, 1, 0.2), (5, 1, 0.2)]
 
 
-def test_the_best_of_a_bracket_stays_until_a_later_one_beats_it(fed: Federation) -> None:
+def test_the_best_of_a_bracket_stays_until_a_later_one_beats_it(fed):
     three = [bracket((1, 2), 2, 2), bracket((2,), 2, 2), bracket((1,), 1, 2)]
     traces = [[0.4, 0.3], [0.9], [0.8, 0.3], [0.2, 0.5], [0.3]]
     found = online(by_hand(fed, traces, [None, 1, None, None, None], three))
@@ -195,21 +195,19 @@ def test_the_best_of_a_bracket_stays_until_a_later_one_beats_it(fed: Federation)
     ]  # fmt: skip
 
 
-def test_scores_that_are_not_finite_are_chosen_last(fed: Federation) -> None:
+def test_scores_that_are_not_finite_are_chosen_last(fed):
     traces = [[NAN, INF, INF], [INF, 0.9, NAN], [NAN, NAN, 0.8]]
     found = online(by_hand(fed, traces, [None] * 3, [bracket((3,), 3, 2)]))
     assert found.arm.tolist() == [0, 1, 2]  # none is finite in the first round
     assert found.score.tolist() == pytest.approx([NAN, 0.9, 0.8], nan_ok=True)
 
 
-def test_the_online_curve_is_what_was_best_while_the_race_went_on(halving: list[Race]) -> None:
+def test_the_online_curve_is_what_was_best_while_the_race_went_on(halving):
     seen = [(search.used, search.best, search.best_score) for search in halving[1:]]
     assert rows(online(halving[-1])) == seen
 
 
-def test_the_online_curve_of_brackets_is_that_of_playing_one_after_another(
-    brackets: list[Race], fed: Federation
-) -> None:
+def test_the_online_curve_of_brackets_is_that_of_playing_one_after_another(brackets, fed):
     whole, expected, spent = brackets[-1], [], 0
     found = [(INF, -1)]  # the best of the brackets before
     first = 0
@@ -226,7 +224,7 @@ def test_the_online_curve_of_brackets_is_that_of_playing_one_after_another(
     assert expected[-1] == (whole.total, whole.best, whole.best_score)
 
 
-def test_the_online_curve_keeps_its_rows_when_the_race_goes_on(brackets: list[Race]) -> None:
+def test_the_online_curve_keeps_its_rows_when_the_race_goes_on(brackets):
     whole, lengths = rows(online(brackets[-1])), []
     for search in brackets:
         part = rows(online(search))
@@ -235,15 +233,13 @@ def test_the_online_curve_keeps_its_rows_when_the_race_goes_on(brackets: list[Ra
     assert lengths == [*range(9), 27]  # all brackets, of 9 rounds each, end with the same step
 
 
-def test_one_arm_is_chosen_throughout(fed: Federation) -> None:
+def test_one_arm_is_chosen_throughout(fed):
     alone = by_hand(fed, [[0.4, 0.5]], [None], [bracket((2,), 1, 2)])
     assert rows(online(alone)) == [(1, 0, 0.4), (2, 0, 0.5)]
     assert arms_table(alone).chosen.tolist() == [True]
 
 
-def test_without_pandas_the_tables_say_how_to_get_it(
-    fed: Federation, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_pandas_the_tables_say_how_to_get_it(fed, monkeypatch):
     search = by_hand(fed)
     monkeypatch.setitem(sys.modules, "pandas", None)
     for make in (arms_table, online, plot_chosen):
@@ -273,7 +269,7 @@ def legend(fig: Figure) -> list[str]:
     return [text.get_text() for draw_arms in fig.legends for text in draw_arms.get_texts()]
 
 
-def test_the_picture_of_a_race_shows_every_trace_and_who_left_when(fed: Federation) -> None:
+def test_the_picture_of_a_race_shows_every_trace_and_who_left_when(fed):
     fig = plot_race(by_hand(fed))
     (ax,) = fig.axes
     assert list(lines(ax).items()) == [
@@ -289,7 +285,7 @@ def test_the_picture_of_a_race_shows_every_trace_and_who_left_when(fed: Federati
     assert ax.get_ylabel() == "validation error, personalised"
 
 
-def test_the_picture_of_a_race_that_goes_on_names_the_best_so_far(fed: Federation) -> None:
+def test_the_picture_of_a_race_that_goes_on_names_the_best_so_far(fed):
     fig = plot_race(by_hand(fed, [[0.9], [0.5], [0.6], [0.5]], [None] * 4))
     assert legend(fig) == ["not eliminated", "arm 1, best so far"]
     (ax,) = fig.axes
@@ -297,7 +293,7 @@ def test_the_picture_of_a_race_that_goes_on_names_the_best_so_far(fed: Federatio
     assert {line.get_marker() for line in ax.lines[2:]} == {"."}  # one round makes no line
 
 
-def test_before_the_first_round_no_arm_is_named(fed: Federation) -> None:
+def test_before_the_first_round_no_arm_is_named(fed):
     begun = by_hand(fed, [[]] * 4, [None] * 4)
     for fig in (plot_race(begun), plot_chosen(begun)):
         assert not any("arm" in label for label in legend(fig))
@@ -306,7 +302,7 @@ def test_before_the_first_round_no_arm_is_named(fed: Federation) -> None:
     assert len(line.get_xdata()) == 0
 
 
-def test_arms_that_left_without_a_finite_score_are_marked_at_the_edge(fed: Federation) -> None:
+def test_arms_that_left_without_a_finite_score_are_marked_at_the_edge(fed):
     traces = [[0.9, INF], TRACES[1], TRACES[2], [0.2, NAN]]
     fig = plot_race(by_hand(fed, traces, OUT))
     (ax,) = fig.axes
@@ -317,7 +313,7 @@ def test_arms_that_left_without_a_finite_score_are_marked_at_the_edge(fed: Feder
     assert edge.get_transform().transform((2, 1))[1] == pytest.approx(top)
 
 
-def test_only_losses_far_apart_get_a_logarithmic_axis(fed: Federation) -> None:
+def test_only_losses_far_apart_get_a_logarithmic_axis(fed):
     far = [[5.0, 0.01], [0.5, 0.4, 0.3, 0.2], [0.5] * 6, [0.5, INF]]
     near = [[0.5, 0.01], *far[1:]]  # a factor of 50
     zero = [[5.0, 0.0], *far[1:]]
@@ -328,7 +324,7 @@ def test_only_losses_far_apart_get_a_logarithmic_axis(fed: Federation) -> None:
         assert ax.get_ylabel() == f"validation {score}, global"
 
 
-def test_the_picture_of_the_online_curve_has_a_step_line_for_each_search(fed: Federation) -> None:
+def test_the_picture_of_the_online_curve_has_a_step_line_for_each_search(fed):
     names = [f"search {i}" for i in range(7)]
     fig = plot_online({name: by_hand(fed) for name in names})
     (ax,) = fig.axes
@@ -342,7 +338,7 @@ def test_the_picture_of_the_online_curve_has_a_step_line_for_each_search(fed: Fe
     assert ax.get_ylabel() == "validation error, personalised"
 
 
-def test_curves_of_different_scores_are_not_drawn_together(fed: Federation) -> None:
+def test_curves_of_different_scores_are_not_drawn_together(fed):
     one, other = by_hand(fed), by_hand(fed, target="global")
     with pytest.raises(ValueError, match="allowed: the same target and score"):
         plot_online({"one": one, "other": other})
@@ -356,7 +352,7 @@ def points(ax: Axes) -> dict[str, list[tuple[float, float]]]:
             for draw_arms in ax.collections}  # fmt: skip
 
 
-def test_each_hyperparameter_that_differs_has_a_strip_with_every_arm(fed: Federation) -> None:
+def test_each_hyperparameter_that_differs_has_a_strip_with_every_arm(fed):
     c = LocalHP(lr=[0.001, 0.01, 0.1, 1], mu=[0, 1, 2, 1000], dropout=[0.1, 0.2, 0.3, 0.4])
     momentum = [0.9, 0, 0.9, 0]
     arms = [Arm(Fixed(c[a]), ServerHP(momentum=m)) for a, m in enumerate(momentum)]
@@ -378,9 +374,7 @@ def test_each_hyperparameter_that_differs_has_a_strip_with_every_arm(fed: Federa
 
 
 @pytest.mark.parametrize("unknown", [INF, NAN])
-def test_strips_tell_apart_the_chosen_arm_those_left_and_those_out(
-    unknown: float, fed: Federation
-) -> None:
+def test_strips_tell_apart_the_chosen_arm_those_left_and_those_out(unknown, fed):
     traces = [[0.4] * 2, [unknown] * 2, [0.5] * 2, [0.3] * 2, [0.1]]
     schedules = [bracket((2,), 3, 2), bracket((1, 2), 2, 2)]
     (ax,) = plot_chosen(by_hand(fed, traces, [None] * 4 + [1], schedules)).axes
@@ -393,7 +387,7 @@ def test_strips_tell_apart_the_chosen_arm_those_left_and_those_out(
     assert colours == {"not eliminated": BLUE, "arm 3, chosen": ORANGE, "eliminated": GREY}
 
 
-def test_arms_that_do_not_differ_make_no_strips(fed: Federation) -> None:
+def test_arms_that_do_not_differ_make_no_strips(fed):
     alone = by_hand(fed, [[0.4]], [None], [bracket((1,), 1, 2)])
     message = r"hyperparameters that differ is \[\]; allowed: arms that differ in at least one"
     with pytest.raises(ValueError, match=message):
@@ -404,8 +398,8 @@ def test_arms_that_do_not_differ_make_no_strips(fed: Federation) -> None:
 
 
 def test_plots_of_real_races_are_drawn_in_the_pages_colours_and_leave_pyplot_alone(
-    halving: list[Race], brackets: list[Race]
-) -> None:
+    halving, brackets
+):
     for search in (halving[1], brackets[-1]):
         for fig in (plot_race(search), plot_online({"a": search}), plot_chosen(search)):
             draw_arms = svg(fig, "a plot")
@@ -414,7 +408,7 @@ def test_plots_of_real_races_are_drawn_in_the_pages_colours_and_leave_pyplot_alo
             assert plt.get_fignums() == []
 
 
-def test_every_search_has_a_table_and_a_plot_of_its_arms(fed: Federation) -> None:
+def test_every_search_has_a_table_and_a_plot_of_its_arms(fed):
     spaces = Spaces(SearchSpace({"lr": Choice((0.05, 0.1, 0.2))}))
     grid = spaces.client.grid()
     for begun in (

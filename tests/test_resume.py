@@ -204,9 +204,7 @@ def built(case: Case) -> tuple[Any, Model, Federation]:
 @pytest.mark.filterwarnings("ignore::UserWarning")  # tiny searches need not find anything
 @given(cases(), st.data())
 @fuzz(25, 500)
-def test_a_search_that_is_stopped_has_the_numbers_of_one_that_is_not(
-    case: Case, data: st.DataObject
-) -> None:
+def test_a_search_that_is_stopped_has_the_numbers_of_one_that_is_not(case, data):
     steps: list[int] = []
     begun, model, fed = built(case)
     whole = tune(begun, model, fed, case.clients, callback=lambda s: steps.append(s.used))
@@ -244,9 +242,7 @@ def test_a_search_that_is_stopped_has_the_numbers_of_one_that_is_not(
 @pytest.mark.filterwarnings("ignore::UserWarning")
 @given(cases(("run",)), st.integers(0, 3), st.integers(0, 3), st.data())
 @fuzz(25, 500)
-def test_a_run_that_is_saved_has_the_numbers_of_one_that_is_not(
-    case: Case, before: int, after: int, data: st.DataObject
-) -> None:
+def test_a_run_that_is_saved_has_the_numbers_of_one_that_is_not(case, before, after, data):
     def begun() -> tuple[Any, Model, Federation]:
         model, fed = network(case), federation(case)
         gen, c = torch.Generator().manual_seed(case.seed), LocalHP(lr=0.1, momentum=0.2)

@@ -35,7 +35,7 @@ def imported(path: Path) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(PACKAGE)))
-def test_imports_point_down(path: Path) -> None:
+def test_imports_point_down(path):
     here = room(path.relative_to(PACKAGE).parts)
     if here not in LEVEL:
         return  # the package itself
@@ -46,7 +46,7 @@ def test_imports_point_down(path: Path) -> None:
             assert LEVEL[other] < LEVEL[here], f"{here} imports {module}"
 
 
-def test_no_two_modules_of_a_room_import_one_another() -> None:
+def test_no_two_modules_of_a_room_import_one_another():
     needs: dict[str, set[str]] = {}
     for path in FILES:
         name = ".".join(("fedlab_edu", *path.relative_to(PACKAGE).with_suffix("").parts))
@@ -58,14 +58,14 @@ def test_no_two_modules_of_a_room_import_one_another() -> None:
 
 
 @pytest.mark.parametrize("path", RULES, ids=lambda p: str(p.relative_to(PACKAGE)))
-def test_rules_are_plain_python(path: Path) -> None:
+def test_rules_are_plain_python(path):
     ours = {"fedlab_edu.validate", "fedlab_edu.search.schedules"}
     assert {m for m in imported(path) if m.startswith("fedlab_edu")} <= ours
     assert not {m.partition(".")[0] for m in imported(path)} & {"torch", "numpy", "jaxtyping"}
 
 
 @pytest.mark.parametrize("path", GRADING, ids=lambda p: str(p.relative_to(GRADER)))
-def test_the_grader_takes_nothing_from_the_algorithms_but_the_version(path: Path) -> None:
+def test_the_grader_takes_nothing_from_the_algorithms_but_the_version(path):
     taken = [
         [alias.name for alias in node.names]
         for node in ast.walk(ast.parse(path.read_text()))
@@ -76,7 +76,7 @@ def test_the_grader_takes_nothing_from_the_algorithms_but_the_version(path: Path
 
 
 @pytest.mark.parametrize("path", GRADING, ids=lambda p: str(p.relative_to(GRADER)))
-def test_a_room_of_the_grader_imports_no_other_room(path: Path) -> None:
+def test_a_room_of_the_grader_imports_no_other_room(path):
     rooms = {"sandbox", "classroom", "home"}
     here = path.relative_to(GRADER).parts[0]
     for module in imported(path):
@@ -88,7 +88,7 @@ def test_a_room_of_the_grader_imports_no_other_room(path: Path) -> None:
 @pytest.mark.parametrize(
     "path", [*FILES, *GRADING, *BENCHMARKS], ids=lambda p: str(p.relative_to(GRADER.parent))
 )
-def test_a_file_fits_in_250_lines_and_a_function_without_its_docstring_in_50(path: Path) -> None:
+def test_a_file_fits_in_250_lines_and_a_function_without_its_docstring_in_50(path):
     text = path.read_text()
     assert len(text.splitlines()) <= 250
     for node in ast.walk(ast.parse(text)):

@@ -1,7 +1,7 @@
 """The students of a roster, matched to submissions."""
 
 import unicodedata
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -75,16 +75,14 @@ def whose(folder: Path, text: str, *found: Person) -> list[tuple[str, int, tuple
         ),
     ],
 )
-def test_a_roster_has_names_and_ids(
-    text: str, name: str, ids: tuple[str, ...], tmp_path: Path
-) -> None:
+def test_a_roster_has_names_and_ids(text, name, ids, tmp_path):
     (one,) = read_roster(table(tmp_path, text))
     assert (one.name, one.ids, one.paths, one.notes) == (name, ids, (), ())
     keys = [i.removeprefix("canvas:") for i in ids if not i.startswith("moodle:")]
     assert one.key == (keys[0] if keys else name)
 
 
-def test_who_is_in_two_sections_is_one_student(tmp_path: Path) -> None:
+def test_who_is_in_two_sections_is_one_student(tmp_path):
     text = "name,id,email,section\nAnn,1,,A\nAnn,1,ann@uni.edu,B\nAnn,2,,A\nBob,1,,A\n"
     found = read_roster(table(tmp_path, text))
     assert [(one.name, one.ids) for one in found] == [
@@ -117,14 +115,12 @@ def test_who_is_in_two_sections_is_one_student(tmp_path: Path) -> None:
         ("name\0\nAnn\n", "NUL"),
     ],
 )
-def test_a_roster_that_cannot_be_read_is_refused(text: str, message: str, tmp_path: Path) -> None:
+def test_a_roster_that_cannot_be_read_is_refused(text, message, tmp_path):
     with pytest.raises(Refusal, match=message):
         read_roster(table(tmp_path, text))
 
 
-def test_a_roster_in_another_coding_or_of_another_program_is_told_what_to_do(
-    tmp_path: Path,
-) -> None:
+def test_a_roster_in_another_coding_or_of_another_program_is_told_what_to_do(tmp_path):
     path = tmp_path / "roster.csv"
     for data, told in (
         ("name\nJörg\n".encode("latin-1"), r"is not UTF-8 text \(line 2\): save it as UTF-8"),
@@ -137,23 +133,23 @@ def test_a_roster_in_another_coding_or_of_another_program_is_told_what_to_do(
             read_roster(path)
 
 
-def test_a_table_keeps_the_cells_as_they_are(tmp_path: Path) -> None:
+def test_a_table_keeps_the_cells_as_they_are(tmp_path):
     rows, between = read_table(table(tmp_path, "a;b\n  x ;\n\n;y\n"))
     assert (rows, between) == ([(1, ["a", "b"]), (2, ["  x ", ""]), (4, ["", "y"])], ";")
 
 
-def test_canvas_s_rows_of_settings_are_no_students(tmp_path: Path) -> None:
+def test_canvas_s_rows_of_settings_are_no_students(tmp_path):
     text = GRADEBOOK + ",,,,,Manual Posting\n"
     text += '"Doe, Ann",7,s7,ann1,A,\n'
     assert [one.name for one in read_roster(table(tmp_path, text))] == ["Doe, Ann"]
 
 
-def test_who_teaches_is_no_student_of_gradescope_s_roster(tmp_path: Path) -> None:
+def test_who_teaches_is_no_student_of_gradescope_s_roster(tmp_path):
     text = "First Name,Last Name,SID,Email,Role\nAnn,Lee,1,a@x.y,Student\nBob,Roe,2,b@x.y,TA\n"
     assert [one.name for one in read_roster(table(tmp_path, text))] == ["Ann Lee"]
 
 
-def test_of_two_columns_with_one_title_both_ids_and_the_first_name_count(tmp_path: Path) -> None:
+def test_of_two_columns_with_one_title_both_ids_and_the_first_name_count(tmp_path):
     text = "Name,Email,E-mail,Name\nAnn,a@x.y,ann@x.y,Tutor\nBob,,b@x.y,Tutor\n"
     found = read_roster(table(tmp_path, text))
     assert [(one.name, one.ids) for one in found] == [
@@ -162,13 +158,13 @@ def test_of_two_columns_with_one_title_both_ids_and_the_first_name_count(tmp_pat
     ]
 
 
-def test_days_late_and_extensions_are_in_the_roster(tmp_path: Path) -> None:
+def test_days_late_and_extensions_are_in_the_roster(tmp_path):
     text = "name;late;extension\nAnn;1,5;2\nBob;;\nCyd;0;\n"
     found = read_roster(table(tmp_path, text))
     assert [(one.days, one.extension) for one in found] == [(1.5, 2), (None, 0), (0, 0)]
 
 
-def test_signs_that_join_letters_stay_in_a_name(tmp_path: Path) -> None:
+def test_signs_that_join_letters_stay_in_a_name(tmp_path):
     name = "\u0645\u06cc\u200c\u062e"
     (one,) = read_roster(table(tmp_path, f"name\n{name}\u200b\n"))
     assert one.name == name
@@ -184,7 +180,7 @@ def test_signs_that_join_letters_stay_in_a_name(tmp_path: Path) -> None:
         ("1|1 (2)|1 (2)|1", "1|1 (2)|1 (2) (2)|1 (3)"),
     ],
 )
-def test_no_two_people_have_one_key(keys: str, out: str) -> None:
+def test_no_two_people_have_one_key(keys, out):
     parts: Iterable[str] = keys.split("|") if "|" in keys else keys.split()
     found = [one.key for one in distinct([Person(key, key) for key in parts])]
     assert "|".join(found) == (out if "|" in out else out.replace(" ", "|"))
@@ -194,7 +190,7 @@ def test_no_two_people_have_one_key(keys: str, out: str) -> None:
 # --- whose is what --------------------------------------------------------------------------------
 
 
-def test_a_file_is_found_by_name_or_any_id(tmp_path: Path) -> None:
+def test_a_file_is_found_by_name_or_any_id(tmp_path):
     text = "name,id,email\nAda Lovelace,7,ada@uni.edu\nBob,8,bob@uni.edu\n"
     for label in ("ada lovelace", "Lovelace, Ada", "AdaLovelace", "7", "ADA@uni.edu"):
         assert whose(tmp_path, text, file(label)) == [("7", 1, ()), ("8", 0, ())]
@@ -203,23 +199,23 @@ def test_a_file_is_found_by_name_or_any_id(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["Müller, Jörg", "jorg muller", "JÖRG_MÜLLER"])
 @pytest.mark.parametrize("row", ["Jörg Müller", '"Müller, Jörg"'])
 def test_a_name_is_the_same_without_accents_and_with_a_comma_for_the_other_order(
-    name: str, row: str, tmp_path: Path
-) -> None:
+    name, row, tmp_path
+):
     for form in ("NFC", "NFD"):
         text = unicodedata.normalize(form, f"name\n{row}\n")
         assert whose(tmp_path, text, file(name))[0][1] == 1
 
 
-def test_a_name_in_another_order_is_not_guessed(tmp_path: Path) -> None:
+def test_a_name_in_another_order_is_not_guessed(tmp_path):
     assert whose(tmp_path, "name\nJane Doe\n", file("Doe Jane"))[0] == ("Jane Doe", 0, ())
 
 
-def test_where_nobody_s_file_is_left_who_handed_in_nothing_is_clear(tmp_path: Path) -> None:
+def test_where_nobody_s_file_is_left_who_handed_in_nothing_is_clear(tmp_path):
     text = "name\nann\nbob\n"
     assert whose(tmp_path, text, file("ann")) == [("ann", 1, ()), ("bob", 0, ())]
 
 
-def test_a_file_that_belongs_to_nobody_is_told_from_those_of_the_roster(tmp_path: Path) -> None:
+def test_a_file_that_belongs_to_nobody_is_told_from_those_of_the_roster(tmp_path):
     roster = read_roster(table(tmp_path, "name\nann\nbob\n"))
     everyone = enrolled(roster, [file("ann"), file("bobb")])
     assert [(one.key, one.matched) for one in everyone] == [
@@ -249,16 +245,14 @@ def test_a_file_that_belongs_to_nobody_is_told_from_those_of_the_roster(tmp_path
         ("id\n12\n", canvas("doejane", 12), f"not in the roster; {GRADEBOOK_FIRST}"),
     ],
 )
-def test_what_is_not_clear_is_given_to_nobody_and_noted(
-    text: str, found: Person, note: str, tmp_path: Path
-) -> None:
+def test_what_is_not_clear_is_given_to_nobody_and_noted(text, found, note, tmp_path):
     *students, (_, files, notes) = whose(tmp_path, text, found)
     assert {n for _, n, _ in students} == {0}
     assert files == 1
     assert notes[0].startswith(note)
 
 
-def test_in_canvas_s_gradebook_the_number_in_a_file_of_canvas_decides(tmp_path: Path) -> None:
+def test_in_canvas_s_gradebook_the_number_in_a_file_of_canvas_decides(tmp_path):
     text = GRADEBOOK + '"Lee, Kim",12,s2,kl,A,\n"Lee, Kimberly",11,s1,kk,A,\n'
     assert whose(tmp_path, text, canvas("leekim", 11)) == [("12", 0, ()), ("11", 1, ())]
     clear = whose(tmp_path, text, canvas("leekim", 12), canvas("leekimberly", 11))
@@ -270,22 +264,20 @@ def test_in_canvas_s_gradebook_the_number_in_a_file_of_canvas_decides(tmp_path: 
 
 @pytest.mark.parametrize("download", [canvas, moodle])
 def test_in_another_roster_a_program_s_own_number_is_nobody_s_and_the_name_decides(
-    download: Callable[[str, int], Person], tmp_path: Path
-) -> None:
+    download, tmp_path
+):
     text = "name,id\nJane Doe,7\nJohn Roe,5\n"
     assert whose(tmp_path, text, download("John Roe", 7)) == [("7", 0, ()), ("5", 1, ())]
 
 
-def test_in_moodle_s_worksheet_number_and_name_have_to_agree(tmp_path: Path) -> None:
+def test_in_moodle_s_worksheet_number_and_name_have_to_agree(tmp_path):
     text = "Identifier,Full name,Grade\nParticipant 12,Ann,\nParticipant 13,Bob,\n"
     assert [n for _, n, _ in whose(tmp_path, text, moodle("Ann", 12))] == [1, 0]
     assert [n for _, n, _ in whose(tmp_path, text, moodle("Ann", 13))] == [0, 0, 1]
 
 
 @pytest.mark.parametrize("download", [canvas, moodle])
-def test_two_accounts_of_one_name_in_a_download_are_not_one_of_the_roster(
-    download: Callable[[str, int], Person], tmp_path: Path
-) -> None:
+def test_two_accounts_of_one_name_in_a_download_are_not_one_of_the_roster(download, tmp_path):
     one, *others = whose(
         tmp_path, 'name,id\n"Lee, Kim",3\n', download("leekim", 1), download("leekim", 2)
     )
@@ -294,25 +286,25 @@ def test_two_accounts_of_one_name_in_a_download_are_not_one_of_the_roster(
     assert all("several people handed in under the name" in notes[0] for _, _, notes in others)
 
 
-def test_ids_with_colons_are_no_accounts_of_a_program(tmp_path: Path) -> None:
+def test_ids_with_colons_are_no_accounts_of_a_program(tmp_path):
     text = "name,id,email\nAnn,uni:7,x:a@uni.edu\n"
     assert whose(tmp_path, text, gradescope("Ann", "uni:7", "x:a@uni.edu")) == [("uni:7", 1, ())]
 
 
-def test_two_files_that_fall_on_one_of_the_roster_are_told(tmp_path: Path) -> None:
+def test_two_files_that_fall_on_one_of_the_roster_are_told(tmp_path):
     found = whose(tmp_path, "name,id\nAnn,7\n", file("ann"), file("7"))
     assert found == [
         ("7", 2, ("handed in as 'ann' (ann), '7' (7): see whether that is one person",))
     ]
 
 
-def test_an_id_of_another_student_s_gives_a_submission_to_nobody(tmp_path: Path) -> None:
+def test_an_id_of_another_student_s_gives_a_submission_to_nobody(tmp_path):
     roster = read_roster(table(tmp_path, "name,id\nAnn Lee,7\nBob,8\n"))
     ann, bob, stranger = enrolled(roster, [gradescope("Ann Lee", "7", "8")])
     assert (ann.paths, bob.paths, stranger.ids) == ((), (), ("7", "8"))
 
 
-def test_a_note_names_a_few_students_only(tmp_path: Path) -> None:
+def test_a_note_names_a_few_students_only(tmp_path):
     text = "name,id\n" + "".join(f"S{i},1\n" for i in range(9))
     *_, (_, _, (note, *_)) = whose(tmp_path, text, file("1"))
     assert note.endswith("'S3' (1 (4)) and 5 more")

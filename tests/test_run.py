@@ -9,7 +9,6 @@ import torch
 import torch.nn.functional as F
 
 from fedlab_edu import (
-    Federation,
     LocalHP,
     Reptile,
     Run,
@@ -37,11 +36,11 @@ C = LocalHP(lr=0.1, batch=8, epochs=2, momentum=0.5)
 
 
 @pytest.fixture(scope="module")
-def fed() -> Federation:
+def fed():
     return digits(clients=14).to("cpu", torch.float64)
 
 
-def test_a_round_is_fedavg_as_a_plain_loop_over_clients(fed: Federation) -> None:
+def test_a_round_is_fedavg_as_a_plain_loop_over_clients(fed):
     run = start(MODEL, fed, C, seed=3)
     after = communicate(run, MODEL, fed, clients=5)
     (played,) = after.history
@@ -54,7 +53,7 @@ def test_a_round_is_fedavg_as_a_plain_loop_over_clients(fed: Federation) -> None
     torch.testing.assert_close(after.w, expected, rtol=0, atol=1e-12)
 
 
-def test_a_round_records_each_clients_scores_before_and_after_it_trained(fed: Federation) -> None:
+def test_a_round_records_each_clients_scores_before_and_after_it_trained(fed):
     run = start(MODEL, fed, C, seed=3)
     (played,) = communicate(run, MODEL, fed, clients=4).history
     chosen = played.client.tolist()
@@ -69,7 +68,7 @@ def test_a_round_records_each_clients_scores_before_and_after_it_trained(fed: Fe
     assert played.row.tolist() == [0] * 4
 
 
-def test_the_servers_rate_decays_and_its_momentum_carries_over(fed: Federation) -> None:
+def test_the_servers_rate_decays_and_its_momentum_carries_over(fed):
     b = ServerHP(lr=0.5, momentum=0.9, decay=0.7)
     run = start(MODEL, fed, C, b, seed=1)
     v = torch.zeros_like(run.w)
@@ -85,7 +84,7 @@ def test_the_servers_rate_decays_and_its_momentum_carries_over(fed: Federation) 
         run = after
 
 
-def test_going_on_from_a_run_gives_the_numbers_of_never_having_stopped(fed: Federation) -> None:
+def test_going_on_from_a_run_gives_the_numbers_of_never_having_stopped(fed):
     run = start(MODEL, fed, C, ServerHP(momentum=0.5), seed=2)
     whole = train(run, MODEL, fed, 6, clients=4)
     halves = train(train(run, MODEL, fed, 2, clients=4), MODEL, fed, 4, clients=4)
@@ -94,7 +93,7 @@ def test_going_on_from_a_run_gives_the_numbers_of_never_having_stopped(fed: Fede
     assert whole.round == 6
 
 
-def test_runs_that_play_together_get_the_numbers_of_each_alone(fed: Federation) -> None:
+def test_runs_that_play_together_get_the_numbers_of_each_alone(fed):
     runs = [
         start(MODEL, fed, LocalHP(lr=lr, epochs=epochs, batch=7), b, seed=seed)
         for seed, (lr, epochs, b) in enumerate(
@@ -131,9 +130,7 @@ class Noting:
         return replace(self, told=(*self.told, result))
 
 
-def test_each_client_trains_with_the_row_it_was_handed_and_the_tuner_is_told(
-    fed: Federation,
-) -> None:
+def test_each_client_trains_with_the_row_it_was_handed_and_the_tuner_is_told(fed):
     run = train(start(MODEL, fed, Noting(), seed=6), MODEL, fed, 2, clients=4)
     for played, told in zip(run.history, run.tuner.told, strict=True):
         assert told.row.tolist() == [0, 1, 0, 1]
@@ -159,7 +156,7 @@ def told(after: Score, before: Score | None = None, size: list[int] | None = Non
     return Round(torch.arange(B) + 7, torch.arange(B), sizes, before, after, lost).result()
 
 
-def test_a_tuner_is_told_of_clients_with_validation_examples_only() -> None:
+def test_a_tuner_is_told_of_clients_with_validation_examples_only():
     # the client that has none scores 0, or +inf once it has diverged
     for nothing in (0.0, math.inf):
         after = scored([0.5, nothing, 0.75], [0.25, nothing, 0.5])
@@ -174,7 +171,7 @@ def test_a_tuner_is_told_of_clients_with_validation_examples_only() -> None:
 
 
 @pytest.mark.parametrize("bad", [math.inf, -math.inf, math.nan, 1e200])
-def test_diverged_scores_are_told_as_1_or_as_twice_the_largest_other_one(bad: float) -> None:
+def test_diverged_scores_are_told_as_1_or_as_twice_the_largest_other_one(bad):
     loss, error = torch.tensor([[2.5, bad, 4.0], [0.25, bad, 0.75]], dtype=torch.float64)
     result = told(Score(loss, error))
     assert result.after.loss.tolist() == [2.5, 8.0, 4.0]
@@ -193,7 +190,7 @@ def test_diverged_scores_are_told_as_1_or_as_twice_the_largest_other_one(bad: fl
     assert result.diverged.all()
 
 
-def test_what_a_tuner_is_told_is_finite_and_in_float64() -> None:
+def test_what_a_tuner_is_told_is_finite_and_in_float64():
     for far in (math.nan, math.inf, 3e38):
         result = told(scored([far, 3e38, 0.5], [1.0, 0.0, 0.5]))
         for column in (result.size, *result.before, *result.after):
@@ -201,31 +198,31 @@ def test_what_a_tuner_is_told_is_finite_and_in_float64() -> None:
             assert column.isfinite().all()
 
 
-def test_each_round_draws_clients_anew(fed: Federation) -> None:
+def test_each_round_draws_clients_anew(fed):
     run = train(start(MODEL, fed, C), MODEL, fed, 6, clients=4)
     assert len({tuple(played.client.tolist()) for played in run.history}) == 6
 
 
-def test_a_run_whose_history_is_cut_goes_on_as_before(fed: Federation) -> None:
+def test_a_run_whose_history_is_cut_goes_on_as_before(fed):
     run = train(start(MODEL, fed, C, ServerHP(decay=0.5)), MODEL, fed, 2, clients=3)
     cut = replace(run, history=())
     assert torch.equal(communicate(run, MODEL, fed, 3).w, communicate(cut, MODEL, fed, 3).w)
 
 
-def test_a_watcher_sees_the_run_at_the_start_and_after_each_round(fed: Federation) -> None:
+def test_a_watcher_sees_the_run_at_the_start_and_after_each_round(fed):
     seen: list[int] = []
     train(start(MODEL, fed, C), MODEL, fed, 3, clients=2, watch=lambda run: seen.append(run.round))
     assert seen == [0, 1, 2, 3]
 
 
-def test_runs_with_different_seeds_draw_different_clients_and_weights(fed: Federation) -> None:
+def test_runs_with_different_seeds_draw_different_clients_and_weights(fed):
     one, other = (train(start(MODEL, fed, C, seed=s), MODEL, fed, 3) for s in (0, 1))
     assert not torch.equal(start(MODEL, fed, seed=0).w, start(MODEL, fed, seed=1).w)
     assert not torch.equal(one.w, other.w)
     assert [r.client.tolist() for r in one.history] != [r.client.tolist() for r in other.history]
 
 
-def test_the_seeds_of_all_clients_are_numpys_for_each_alone() -> None:
+def test_the_seeds_of_all_clients_are_numpys_for_each_alone():
     seeds = [0, 1, 2**32 - 1, 2**32, 2**63 - 1, 2**128 - 1, 2**128, 2**200 + 17]
     rng = np.random.default_rng(0)
     rounds, clients = rng.integers(2**32, size=len(seeds)), rng.integers(2**32, size=(8, 5))
@@ -242,7 +239,7 @@ def test_the_seeds_of_all_clients_are_numpys_for_each_alone() -> None:
     ]
 
 
-def test_streams_of_different_keys_differ_even_where_one_continues_the_other() -> None:
+def test_streams_of_different_keys_differ_even_where_one_continues_the_other():
     keys = [(0,), (0, 0), (0, 0, 0), (0, 1), (1,), (1, 0), (0, 0, 1), (2**40,), (0, 2**20)]
     assert len({seed_for(*key) for key in keys}) == len(keys)
     assert torch.equal(
@@ -250,7 +247,7 @@ def test_streams_of_different_keys_differ_even_where_one_continues_the_other() -
     )
 
 
-def test_the_global_objective_weighs_clients_by_their_test_examples(fed: Federation) -> None:
+def test_the_global_objective_weighs_clients_by_their_test_examples(fed):
     run = start(MODEL, fed, C)
     rows = torch.cat(fed.test.rows)
     outputs = MODEL.unflatten(run.w)(fed.test.x[rows])
@@ -260,7 +257,7 @@ def test_the_global_objective_weighs_clients_by_their_test_examples(fed: Federat
     assert found.error == pytest.approx(wrong)
 
 
-def test_the_personalised_objective_tests_each_client_on_its_own_model(fed: Federation) -> None:
+def test_the_personalised_objective_tests_each_client_on_its_own_model(fed):
     run = start(MODEL, fed, C, seed=5)
     W = plain_loop(MODEL, run.w, fed.train, C, [seed_for(5, 0, i, 1) for i in range(len(fed))])
     wrong = 0
@@ -272,14 +269,14 @@ def test_the_personalised_objective_tests_each_client_on_its_own_model(fed: Fede
     assert personalise(run, MODEL, fed, LocalHP(lr=0)).error == evaluate(run, MODEL, fed).error
 
 
-def test_fedavg_learns_digits_written_by_others() -> None:
+def test_fedavg_learns_digits_written_by_others():
     fed, model = digits(), mlp(64, 32, 10)
     run = start(model, fed, LocalHP(lr=0.1, batch=8, epochs=2))
     assert evaluate(run, model, fed).error > 0.7
     assert evaluate(train(run, model, fed, 60), model, fed).error < 0.12
 
 
-def test_fedavg_learns_which_characters_follow() -> None:
+def test_fedavg_learns_which_characters_follow():
     fed, model = shakespeare(roles_used=8, length=10, step=10), char_lstm(width=8, hidden=16)
     run = start(model, fed, LocalHP(lr=1.0, batch=16))
     before = evaluate(run, model, fed)
@@ -288,7 +285,7 @@ def test_fedavg_learns_which_characters_follow() -> None:
     assert after.loss < 3.5
 
 
-def test_where_all_clients_diverge_they_score_infinity_and_the_run_goes_on(fed: Federation) -> None:
+def test_where_all_clients_diverge_they_score_infinity_and_the_run_goes_on(fed):
     first = start(MODEL, fed, LocalHP(lr=1e200, batch=4))
     with pytest.warns(UserWarning, match="round 1: all clients of a round have diverged") as said:
         run = train(first, MODEL, fed, 2, clients=3)
@@ -299,7 +296,7 @@ def test_where_all_clients_diverge_they_score_infinity_and_the_run_goes_on(fed: 
     assert torch.equal(run.w, first.w)
 
 
-def test_a_loss_that_explodes_is_said_once_and_one_that_falls_is_not(fed: Federation) -> None:
+def test_a_loss_that_explodes_is_said_once_and_one_that_falls_is_not(fed):
     with pytest.warns(
         UserWarning, match="mean loss has grown from 2.* to .*e.*; try a lower"
     ) as said:
@@ -309,7 +306,7 @@ def test_a_loss_that_explodes_is_said_once_and_one_that_falls_is_not(fed: Federa
     train(start(MODEL, fed, LocalHP(lr=0.1)), MODEL, fed, 3, clients=3)  # warnings are errors
 
 
-def test_a_watch_that_stops_training_gets_the_run_so_far_back(fed: Federation) -> None:
+def test_a_watch_that_stops_training_gets_the_run_so_far_back(fed):
     def stop(run: Run) -> None:
         if run.round == 2:
             raise StopTraining
@@ -321,7 +318,7 @@ def test_a_watch_that_stops_training_gets_the_run_so_far_back(fed: Federation) -
     assert train(run, MODEL, fed, 9, clients=3, watch=stop) is run
 
 
-def test_growth_is_measured_on_clients_with_validation_data_that_have_not_diverged() -> None:
+def test_growth_is_measured_on_clients_with_validation_data_that_have_not_diverged():
     def played(loss: list[float], size: list[int], diverged: list[bool]) -> Round:
         score = Score(torch.tensor(loss), torch.tensor(loss))
         B = torch.arange(len(loss))
@@ -342,32 +339,30 @@ def test_growth_is_measured_on_clients_with_validation_data_that_have_not_diverg
     assert divergence(small, played([9.0], [1], [False])) is None
 
 
-def test_a_global_model_that_is_not_finite_evaluates_to_infinity(fed: Federation) -> None:
+def test_a_global_model_that_is_not_finite_evaluates_to_infinity(fed):
     run = start(MODEL, fed)
     run = replace(run, server=run.server._replace(w=torch.full_like(run.w, torch.nan)))
     assert evaluate(run, MODEL, fed) == (float("inf"), float("inf"))
 
 
-def test_more_clients_than_the_federation_has_are_refused(fed: Federation) -> None:
+def test_more_clients_than_the_federation_has_are_refused(fed):
     with pytest.raises(ValueError, match="clients is 15; allowed: a whole number from 1 to 14"):
         communicate(start(MODEL, fed, C), MODEL, fed, clients=15)
 
 
-def test_a_federation_without_test_data_cannot_be_evaluated(fed: Federation) -> None:
+def test_a_federation_without_test_data_cannot_be_evaluated(fed):
     empty = fed.test[[0] * 14]
     empty = replace(fed, test=replace(empty, rows=(torch.tensor([], dtype=torch.long),) * 14))
     with pytest.raises(ValueError, match="examples of all clients is 0; allowed: at least 1"):
         evaluate(start(MODEL, fed, C), MODEL, empty)
 
 
-def test_fewer_than_no_rounds_are_refused(fed: Federation) -> None:
+def test_fewer_than_no_rounds_are_refused(fed):
     with pytest.raises(ValueError, match="rounds is -1; allowed: a whole number of at least 0"):
         train(start(MODEL, fed, C), MODEL, fed, -1)
 
 
-def test_personalising_takes_what_the_tuner_settles_on_or_what_it_is_given(
-    fed: Federation,
-) -> None:
+def test_personalising_takes_what_the_tuner_settles_on_or_what_it_is_given(fed):
     run = start(MODEL, fed, Noting())
     assert personalise(run, MODEL, fed) == personalise(run, MODEL, fed, run.tuner.table[0])
     still = personalise(run, MODEL, fed, run.tuner.table[1])  # lr = 0
@@ -376,7 +371,7 @@ def test_personalising_takes_what_the_tuner_settles_on_or_what_it_is_given(
         personalise(run, MODEL, fed, run.tuner.table)
 
 
-def test_what_is_no_model_and_no_tuner_is_refused_by_name(fed: Federation) -> None:
+def test_what_is_no_model_and_no_tuner_is_refused_by_name(fed):
     with pytest.raises(
         ValueError, match=r"model is 'Linear'; allowed: a Model: from_module\(net\)"
     ):
@@ -385,17 +380,17 @@ def test_what_is_no_model_and_no_tuner_is_refused_by_name(fed: Federation) -> No
         start.__wrapped__(MODEL, fed, 0.1)
 
 
-def test_a_seed_below_0_is_refused(fed: Federation) -> None:
+def test_a_seed_below_0_is_refused(fed):
     with pytest.raises(ValueError, match="seed is -1; allowed: a whole number of at least 0"):
         start(MODEL, fed, seed=-1)
 
 
-def test_a_class_is_no_method(fed: Federation) -> None:
+def test_a_class_is_no_method(fed):
     with pytest.raises(ValueError, match=r"method is <class .*Reptile'>; allowed: a method, such"):
         start(MODEL, fed, method=Reptile)
 
 
-def test_a_table_of_several_rows_needs_a_tuner(fed: Federation) -> None:
+def test_a_table_of_several_rows_needs_a_tuner(fed):
     with pytest.raises(ValueError, match="table is '2 rows'; allowed: one configuration"):
         start(MODEL, fed, LocalHP(lr=[0.1, 0.2]))
     with pytest.raises(ValueError, match="b is '3 rows'; allowed: one setting of the server"):
@@ -403,7 +398,7 @@ def test_a_table_of_several_rows_needs_a_tuner(fed: Federation) -> None:
     assert isinstance(Fixed(), Tuner)
 
 
-def test_a_run_is_a_value_that_a_round_does_not_change(fed: Federation) -> None:
+def test_a_run_is_a_value_that_a_round_does_not_change(fed):
     run = start(MODEL, fed, C)
     w = run.w.clone()
     communicate(run, MODEL, fed, clients=2)
@@ -436,13 +431,13 @@ class Asked:
     [[0, 1, 0], torch.zeros(3), torch.zeros(2).long(), torch.tensor([0, 2, 0]), None],
     ids=["list", "floats", "two", "row 2", "None"],
 )
-def test_rows_that_are_none_are_refused_with_the_tuners_name(answer: object, fed) -> None:
+def test_rows_that_are_none_are_refused_with_the_tuners_name(answer, fed):
     told = r"Asked.ask is .*; allowed: a tensor of 3 whole numbers from 0 to 1"
     with pytest.raises(ValueError, match=told):
         communicate(start(MODEL, fed, Asked(answer)), MODEL, fed, 3)
 
 
-def test_a_round_without_a_next_tuner_or_server_is_refused(fed: Federation) -> None:
+def test_a_round_without_a_next_tuner_or_server_is_refused(fed):
     rows = torch.zeros(3).long()
     with pytest.raises(ValueError, match=r"Asked\.tell is None; allowed: the next tuner"):
         communicate(start(MODEL, fed, Asked(rows, None)), MODEL, fed, 3)
@@ -456,7 +451,7 @@ def test_a_round_without_a_next_tuner_or_server_is_refused(fed: Federation) -> N
 
 
 @pytest.mark.parametrize("kind", [torch.float32, torch.int64])
-def test_weights_of_any_kind_of_number_give_the_same_average(kind, fed: Federation) -> None:
+def test_weights_of_any_kind_of_number_give_the_same_average(kind, fed):
     class Mine(Reptile):
         weights = staticmethod(lambda n: n.to(kind))
 
@@ -472,9 +467,9 @@ def test_weights_of_any_kind_of_number_give_the_same_average(kind, fed: Federati
         communicate(start(MODEL, fed, C, method=Below()), MODEL, fed, 3)
 
 
-def test_a_tuner_that_is_none_is_told_what_it_lacks(fed: Federation) -> None:
+def test_a_tuner_that_is_none_is_told_what_it_lacks(fed):
     class Half:
         table = final = LocalHP()
 
     with pytest.raises(ValueError, match="a tuner; this one lacks ask, tell"):
-        start.__wrapped__(MODEL, fed, Half())  # type: ignore[attr-defined]
+        start.__wrapped__(MODEL, fed, Half())

@@ -24,7 +24,6 @@ from fedlab_grade.run import CheckBroken, Report, Result, grade, marks
 from fedlab_grade.sandbox import doctor, examiner, landlock, seccomp, usage, view
 from fedlab_grade.sandbox import processes as sandbox
 from fedlab_grade.sandbox.isolated import grade_isolated
-from fedlab_grade.sandbox.processes import Way
 from fedlab_grade.sandbox.usage import memory
 from fedlab_grade.sandbox.view import NoSandbox
 from fedlab_grade.student import Raised, Student
@@ -41,13 +40,13 @@ LINUX = pytest.mark.skipif(sys.platform != "linux", reason="it needs Linux")
 def graded(tests: Path, *sources: str | bytes, **options: object) -> list[Report]:
     named = [(f"{i}.py", source) for i, source in enumerate(sources)]
     options = {"isolation": "bwrap", "jobs": 1} | options
-    return list(grade_isolated(tests, named, **options))  # type: ignore[arg-type]
+    return list(grade_isolated(tests, named, **options))
 
 
 # --- what a worker can do -------------------------------------------------------------------------
 
 
-def test_bubblewrap_holds_a_worker() -> None:
+def test_bubblewrap_holds_a_worker():
     need("bwrap")  # each of its promises is tried in there
 
 
@@ -71,7 +70,7 @@ def where_all_users_can_read_python() -> list[str]:
 
 
 @pytest.mark.parametrize("way", ["uid-brief", pytest.param("uid", marks=pytest.mark.nightly)])
-def test_another_user_holds_all_attacks(way: str) -> None:
+def test_another_user_holds_all_attacks(way):
     if sys.platform != "linux" or os.getuid() != 0:
         pytest.skip("only root on Linux can become another user")
     start = where_all_users_can_read_python()
@@ -130,7 +129,7 @@ assert os.wait()[1] == 0
 @LINUX
 @pytest.mark.skipif(not landlock.version(), reason="this kernel has no Landlock")
 @pytest.mark.parametrize("known", [1, 2, 3, 99])
-def test_landlock_opens_what_it_is_told_to_and_nothing_else(known: int, tmp_path: Path) -> None:
+def test_landlock_opens_what_it_is_told_to_and_nothing_else(known, tmp_path):
     for file in ("outside", "lib/a", "lib/inner/b", "lib/inner/hidden/d", "own/c"):
         (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / file).write_text(file)
@@ -140,9 +139,7 @@ def test_landlock_opens_what_it_is_told_to_and_nothing_else(known: int, tmp_path
     assert done.returncode == 0, done.stderr
 
 
-def test_rules_open_python_but_no_installed_copy_of_the_package(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_rules_open_python_but_no_installed_copy_of_the_package(tmp_path, monkeypatch):
     library = tmp_path / "venv" / "lib"
     for name in ("fedlab_edu", "another"):
         (library / name).mkdir(parents=True)
@@ -156,9 +153,7 @@ def test_rules_open_python_but_no_installed_copy_of_the_package(
     assert rules == folders | inside
 
 
-def test_without_landlock_there_are_no_rules_and_nothing_is_closed(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_without_landlock_there_are_no_rules_and_nothing_is_closed(monkeypatch):
     monkeypatch.setattr(landlock, "_call", lambda *_: -1)
     assert landlock.version() == 0
     assert not landlock.install([("/usr", landlock.READ)])
@@ -196,9 +191,7 @@ for act in (lambda: importlib.import_module("fedlab_edu"),
 
 
 @pytest.mark.parametrize("installed", ["copy", "working copy"])
-def test_of_the_package_only_the_grader_is_found_by_its_name(
-    installed: str, tmp_path: Path
-) -> None:
+def test_of_the_package_only_the_grader_is_found_by_its_name(installed, tmp_path):
     library = tmp_path / ("site-packages" if installed == "copy" else "work")
     for name in ("fedlab_edu/methods", "answers_beside"):
         (library / name).mkdir(parents=True)
@@ -218,8 +211,8 @@ def test_of_the_package_only_the_grader_is_found_by_its_name(
 
 
 def test_files_of_a_user_are_counted_with_all_that_lies_beneath_and_with_those_removed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    tmp_path, monkeypatch
+):
     monkeypatch.setattr(usage, "SHARED", (str(tmp_path), str(tmp_path / "missing")))
     monkeypatch.setattr(usage, "processes", lambda job: [os.getpid()])
     job = {"uid": os.getuid(), "way": "uid", "disk": 4}
@@ -243,7 +236,7 @@ def test_files_of_a_user_are_counted_with_all_that_lies_beneath_and_with_those_r
     assert usage.filled(job)
 
 
-def test_files_that_vanish_while_they_are_looked_for_are_passed_over(tmp_path: Path) -> None:
+def test_files_that_vanish_while_they_are_looked_for_are_passed_over(tmp_path):
     for name in "abc":
         (tmp_path / name).touch()
     found = usage.owned({"uid": os.getuid()}, [str(tmp_path), str(tmp_path / "nowhere")])
@@ -255,9 +248,7 @@ def test_files_that_vanish_while_they_are_looked_for_are_passed_over(tmp_path: P
 
 
 @LINUX
-def test_folders_too_deep_to_look_into_are_too_many(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_folders_too_deep_to_look_into_are_too_many(tmp_path, monkeypatch):
     monkeypatch.setattr(usage, "SHARED", (str(tmp_path),))
     monkeypatch.setattr(usage, "processes", lambda job: [])
     monkeypatch.chdir(tmp_path)
@@ -269,9 +260,7 @@ def test_folders_too_deep_to_look_into_are_too_many(
     subprocess.run(["rm", "-rf", "d" * 250], check=True)
 
 
-def test_of_the_package_only_the_grader_is_in_view_even_of_an_installed_copy(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_of_the_package_only_the_grader_is_in_view_even_of_an_installed_copy(tmp_path, monkeypatch):
     need("bwrap")
     library = tmp_path / "venv" / "lib"
     for name in ("fedlab_edu", "another"):
@@ -289,7 +278,7 @@ def test_of_the_package_only_the_grader_is_in_view_even_of_an_installed_copy(
 
 
 @LINUX
-def test_memory_that_is_shared_counts_as_that_of_the_process() -> None:
+def test_memory_that_is_shared_counts_as_that_of_the_process():
     size = 64 << 20
     before = memory(os.getpid())
     with mmap.mmap(-1, size) as shared:
@@ -301,9 +290,7 @@ def test_memory_that_is_shared_counts_as_that_of_the_process() -> None:
 
 @LINUX
 @pytest.mark.parametrize("way", ["root", "user"])
-def test_a_worker_that_can_do_too_much_is_no_isolation(
-    way: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_worker_that_can_do_too_much_is_no_isolation(way, monkeypatch):
     monkeypatch.setattr(os, "getuid", lambda: 0 if way == "root" else 1000)
     user = 61_440 if way == "root" else 1000
     good = {
@@ -318,7 +305,7 @@ def test_a_worker_that_can_do_too_much_is_no_isolation(
 
 @LINUX
 @pytest.mark.skipif(platform.machine() not in seccomp.MACHINES, reason="no filter for it")
-def test_the_filter_refuses_its_calls_and_no_others() -> None:
+def test_the_filter_refuses_its_calls_and_no_others():
     code = """
 import ctypes, errno, os, platform, sys
 from fedlab_grade.sandbox import seccomp
@@ -344,7 +331,7 @@ open("/dev/null", "w").close()
 
 
 @pytest.mark.parametrize("machine", seccomp.MACHINES)
-def test_the_filter_is_short_enough_and_jumps_stay_inside(machine: str) -> None:
+def test_the_filter_is_short_enough_and_jumps_stay_inside(machine):
     text = seccomp.program(machine)
     steps = [text[i : i + 8] for i in range(0, len(text), 8)]
     assert len(steps) < 4096
@@ -354,7 +341,7 @@ def test_the_filter_is_short_enough_and_jumps_stay_inside(machine: str) -> None:
 
 
 @LINUX
-def test_namespaces_in_the_filter_are_those_of_the_kernel() -> None:
+def test_namespaces_in_the_filter_are_those_of_the_kernel():
     flags = [getattr(os, n) for n in dir(os) if n.startswith("CLONE_NEW")]
     flags = flags or [1 << n for n in (7, 17, 25, 26, 27, 28, 29, 30)]
     assert sum(set(flags)) == seccomp.NAMESPACES
@@ -364,12 +351,10 @@ def test_namespaces_in_the_filter_are_those_of_the_kernel() -> None:
 
 
 def nothing(way: str, planted: object = ()) -> doctor.Finding:
-    return doctor.Finding(way, False, "bubblewrap is not installed")  # type: ignore[arg-type]
+    return doctor.Finding(way, False, "bubblewrap is not installed")
 
 
-def test_without_isolation_only_trusted_submissions_are_graded(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_without_isolation_only_trusted_submissions_are_graded(monkeypatch):
     monkeypatch.setattr(doctor, "tried", nothing)
     with pytest.raises(NoSandbox, match="--i-trust-these-submissions"):
         doctor.choose()
@@ -403,7 +388,7 @@ def log_uniform(*a, _right=log_uniform, _around=[]):
 
 
 @pytest.mark.parametrize("way", ["bwrap", "uid"])
-def test_a_course_within_pythons_own_folders_cannot_be_read(way: Way) -> None:
+def test_a_course_within_pythons_own_folders_cannot_be_read(way):
     need(way)
     if way == "uid" and not landlock.version():
         pytest.skip("this kernel has no Landlock")
@@ -427,7 +412,7 @@ def test_a_course_within_pythons_own_folders_cannot_be_read(way: Way) -> None:
 
 
 @pytest.fixture
-def prefix(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def prefix(tmp_path, monkeypatch):
     """A folder that Python seems to be installed in."""
     monkeypatch.setattr(sys, "prefix", str(tmp_path / "venv"))
     library = tmp_path / "venv" / "lib" / "site"
@@ -448,8 +433,8 @@ def prefix(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     ],
 )
 def test_a_private_path_in_view_is_masked_with_all_around_it_that_python_does_not_need(
-    private: str, gone: str | None, prefix: Path
-) -> None:
+    private, gone, prefix
+):
     path = prefix / private
     path.parent.mkdir(parents=True, exist_ok=True)
     path.mkdir() if private.endswith("/") else path.touch()
@@ -458,36 +443,34 @@ def test_a_private_path_in_view_is_masked_with_all_around_it_that_python_does_no
 
 
 @pytest.mark.parametrize("private", ["lib/site/test_hw.py", "lib/site/", "lib/test_hw.py", "lib/"])
-def test_a_private_path_that_cannot_be_masked_is_refused(private: str, prefix: Path) -> None:
+def test_a_private_path_that_cannot_be_masked_is_refused(private, prefix):
     path = prefix / private
     path.touch() if private.endswith("py") else None
     with pytest.raises(NoSandbox, match=f"could read {path}, because Python needs the folder"):
         view.masked([path])
 
 
-def test_a_class_is_not_graded_where_its_files_cannot_be_hidden() -> None:
+def test_a_class_is_not_graded_where_its_files_cannot_be_hidden():
     need("bwrap")
     with pytest.raises(NoSandbox, match="because Python needs the folder"):
         graded(TOY / "test_hw.py", RIGHT, private=[Path(sysconfig.get_path("purelib"))])
 
 
-def test_a_course_behind_a_link_is_masked_where_it_lies(prefix: Path, tmp_path: Path) -> None:
+def test_a_course_behind_a_link_is_masked_where_it_lies(prefix, tmp_path):
     (prefix / "lib" / "course").mkdir()
     (tmp_path / "mine").symlink_to(prefix / "lib" / "course")
     hidden = view.masked([tmp_path / "mine"])
     assert prefix / "lib" / "course" in hidden
 
 
-def test_the_view_does_not_depend_on_where_the_course_lies() -> None:
+def test_the_view_does_not_depend_on_where_the_course_lies():
     for place in view.shown():
         for course in ("/usr/src/app", "/opt/course", str(Path.home()), f"{sys.prefix}/clip"):
             assert not Path(course).is_relative_to(place), place
 
 
 @pytest.mark.parametrize("way", ["bwrap", "uid"])
-def test_the_doctor_finds_a_planted_file_that_can_be_read(
-    way: Way, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_doctor_finds_a_planted_file_that_can_be_read(way, monkeypatch):
     need(way)
     if way == "uid" and not landlock.version():
         pytest.skip("this kernel has no Landlock")
@@ -503,8 +486,8 @@ def test_the_doctor_finds_a_planted_file_that_can_be_read(
 
 
 def test_without_landlock_another_user_reads_what_all_users_can_and_grading_is_refused(
-    tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    tmp_path_factory, monkeypatch
+):
     need("uid")
     monkeypatch.setattr(landlock, "version", lambda: 0)
     with tempfile.TemporaryDirectory() as place:
@@ -517,9 +500,7 @@ def test_without_landlock_another_user_reads_what_all_users_can_and_grading_is_r
         sandbox.Zygote("uid", Limits(), [file], warm=False).close()
 
 
-def test_the_doctor_says_whether_the_files_of_others_are_closed_to_another_user(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_the_doctor_says_whether_the_files_of_others_are_closed_to_another_user(monkeypatch):
     said = []
     for closed in (True, False):
         found = {"bwrap": nothing("bwrap"), "uid": doctor.Finding("uid", True, closed=closed)}
@@ -533,7 +514,7 @@ def test_the_doctor_says_whether_the_files_of_others_are_closed_to_another_user(
 
 
 @LINUX
-def test_trusted_submissions_are_graded_by_a_plain_process_without_the_package() -> None:
+def test_trusted_submissions_are_graded_by_a_plain_process_without_the_package():
     named = (ROOT / "tests" / "attacks" / "imports_the_package_by_name.py").read_text()
     named = f"{RIGHT}\n\n{named}"
     wrong = f"{RIGHT}\n\ndef fedavg(states, weights):\n    while True: pass\n"
@@ -548,7 +529,7 @@ def test_trusted_submissions_are_graded_by_a_plain_process_without_the_package()
 
 
 @pytest.fixture(scope="module")
-def course() -> tuple[Report, Report]:
+def course():
     """An answer with many faults, graded at home and in the sandbox."""
     need("bwrap")
     file = ROOT / "exercises" / "ex01_fedavg.py"
@@ -577,7 +558,7 @@ def table_3(run, conditions, seeds):
     return home, away
 
 
-def test_the_sandbox_says_what_the_check_at_home_says(course: tuple[Report, Report]) -> None:
+def test_the_sandbox_says_what_the_check_at_home_says(course):
     home, away = course
 
     def told(report: Report) -> list[tuple[str, ...]]:
@@ -714,7 +695,7 @@ class Judged(NamedTuple):
 
 
 @pytest.fixture(scope="module")
-def judged(tmp_path_factory: pytest.TempPathFactory) -> Judged:
+def judged(tmp_path_factory):
     """Grade right and odd answers, by two graders; and an odd one with another secret."""
     need("bwrap")
     tests = tmp_path_factory.mktemp("judged") / "test_f.py"
@@ -735,7 +716,7 @@ def judged(tmp_path_factory: pytest.TempPathFactory) -> Judged:
     return Judged(dict(zip([*named, "other secret"], results, strict=True)), lines)
 
 
-def test_a_fault_of_a_test_is_an_error_and_an_odd_answer_is_none(judged: Judged) -> None:
+def test_a_fault_of_a_test_is_an_error_and_an_odd_answer_is_none(judged):
     for answer in ("right", "odd"):
         assert judged.statuses(answer, "before_a_call after_a_call of_a_fixture") == ["error"] * 3
     assert judged.statuses("right", "of_an_odd_answer") == ["passed"]
@@ -747,7 +728,7 @@ def test_a_fault_of_a_test_is_an_error_and_an_odd_answer_is_none(judged: Judged)
     assert marks([r for r in judged.results["odd"].values() if r.question in of_odd])[0] == 0
 
 
-def test_all_students_and_every_regrade_get_the_inputs_of_the_secret(judged: Judged) -> None:
+def test_all_students_and_every_regrade_get_the_inputs_of_the_secret(judged):
     first, again, other = (
         [judged.results[answer][f"test_of_draws[{x}]"].message for x in (1, 2)]
         for answer in ("odd", "odd again", "other secret")
@@ -756,7 +737,7 @@ def test_all_students_and_every_regrade_get_the_inputs_of_the_secret(judged: Jud
     assert all(a != b for a, b in zip(first, other, strict=True))
 
 
-def test_the_marker_is_told(judged: Judged) -> None:
+def test_the_marker_is_told(judged):
     results = judged.results["odd"]
     drawn, group = results["test_of_draws[1]"], results["TestGroup::test_in_a_class"]
     assert (drawn.hidden, drawn.aspect) == (True, "an aspect")
@@ -764,15 +745,13 @@ def test_the_marker_is_told(judged: Judged) -> None:
     assert group.aspect == "in a class"
 
 
-def test_a_composite_in_the_sandbox_is_judged_apart_from_its_parts(judged: Judged) -> None:
+def test_a_composite_in_the_sandbox_is_judged_apart_from_its_parts(judged):
     tests = "half quarter quarter_of_zero"
     assert judged.statuses("wrong part", tests) == ["failed", "passed", "passed"]
     assert judged.statuses("wrong whole", tests) == ["failed"] * 3
 
 
-def test_an_answer_that_takes_all_the_time_of_a_test_or_crashes_it_costs_its_question(
-    judged: Judged,
-) -> None:
+def test_an_answer_that_takes_all_the_time_of_a_test_or_crashes_it_costs_its_question(judged):
     tests = "many_calls of_a_long_answer with_a_function with_a_function_that_can_crash"
     assert judged.statuses("slow", tests) == ["stopped", *["passed"] * 3]
     assert judged.statuses("hanging", tests) == ["passed", "failed", "passed", "passed"]
@@ -789,13 +768,13 @@ def test_an_answer_that_takes_all_the_time_of_a_test_or_crashes_it_costs_its_que
 
 
 @LINUX
-def test_no_other_user_can_read_the_secret_or_a_solution_of_any_length(judged: Judged) -> None:
+def test_no_other_user_can_read_the_secret_or_a_solution_of_any_length(judged):
     assert all(set(results) == set(judged.results["right"]) for results in judged.results.values())
     assert any(b"fedlab_grade.sandbox.examiner" in line for line in judged.lines)
     assert not any(word in line for line in judged.lines for word in (b"t0p", b"x" * 1000))
 
 
-def test_reports_come_one_by_one_in_order_and_time_in_all_is_limited() -> None:
+def test_reports_come_one_by_one_in_order_and_time_in_all_is_limited():
     need("bwrap")
     slow = "import time\ndef log_uniform(*a):\n    time.sleep(60)\n"
     taken = []
@@ -808,7 +787,7 @@ def test_reports_come_one_by_one_in_order_and_time_in_all_is_limited() -> None:
     limits = Limits(call=10.0, total=3.0)
     reports = grade_isolated(TOY / "test_hw.py", endless(), "bwrap", limits, jobs=1)
     first, second = next(reports), next(reports)
-    reports.close()  # type: ignore[attr-defined]
+    reports.close()
     assert [str(r.file) for r in (first, second)] == ["0.py", "1.py"]
     assert len(taken) <= 3
     states = [r.status for r in first.results]
@@ -817,7 +796,7 @@ def test_reports_come_one_by_one_in_order_and_time_in_all_is_limited() -> None:
     assert "used up" in first.results[3].message
 
 
-def test_a_million_blank_lines_are_searched_for_imports_in_one_pass() -> None:
+def test_a_million_blank_lines_are_searched_for_imports_in_one_pass():
     text = (
         "\n" * 10**6
         + " \t" * 10**6
@@ -826,7 +805,7 @@ def test_a_million_blank_lines_are_searched_for_imports_in_one_pass() -> None:
     assert examiner.IMPORTED.findall(text) == ["pandas", "scipy"]  # with \s it takes an hour
 
 
-def test_a_library_that_files_import_is_loaded_before_their_workers_start(tmp_path: Path) -> None:
+def test_a_library_that_files_import_is_loaded_before_their_workers_start(tmp_path):
     pytest.importorskip("matplotlib")
     need("bwrap")
     tests = tmp_path / "test_f.py"
@@ -839,8 +818,8 @@ def test_a_library_that_files_import_is_loaded_before_their_workers_start(tmp_pa
 
 
 def test_a_library_that_takes_too_long_to_load_is_given_up_and_no_later_worker_waits_for_it(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+    monkeypatch,
+):
     asked: list[list[str]] = []
 
     class Slow:
@@ -860,7 +839,7 @@ def test_a_library_that_takes_too_long_to_load_is_given_up_and_no_later_worker_w
     assert asked == [["pandas"], [], [], []]
 
 
-def test_a_sandbox_that_does_not_reply_in_time_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_sandbox_that_does_not_reply_in_time_is_ended(monkeypatch):
     zygote = sandbox.Zygote("none", Limits(), warm=False)
     zygote._control.settimeout(1e-3)
     with pytest.raises(NoSandbox, match="the sandbox has ended"):
@@ -868,7 +847,7 @@ def test_a_sandbox_that_does_not_reply_in_time_is_ended(monkeypatch: pytest.Monk
     assert zygote._process.poll() is not None
 
 
-def test_what_a_function_of_a_test_asserts_is_the_message_at_home_too() -> None:
+def test_what_a_function_of_a_test_asserts_is_the_message_at_home_too():
     def objective(x: float) -> float:
         assert x == 2.5, f"h asked for {x}"
         return x
@@ -881,7 +860,7 @@ def test_what_a_function_of_a_test_asserts_is_the_message_at_home_too() -> None:
         home.call("k", objective)
 
 
-def test_tests_that_cannot_be_collected_are_refused(tmp_path: Path) -> None:
+def test_tests_that_cannot_be_collected_are_refused(tmp_path):
     need("bwrap")
     (tmp_path / "test_f.py").write_text("def test(:\n")
     with pytest.raises(CheckBroken, match="SyntaxError"):

@@ -11,7 +11,6 @@ from torch import Tensor, nn
 from fedlab_edu import (
     Clients,
     LocalHP,
-    Model,
     char_lstm,
     cnn_femnist,
     from_module,
@@ -33,7 +32,7 @@ ROOM = pytest.mark.parametrize(("room", "rows"), [(256 << 20, 4096), (1, 4096), 
 
 
 @pytest.fixture(autouse=True)
-def small_pieces(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+def small_pieces(request, monkeypatch):
     given = getattr(request.node, "callspec", None)
     if given is not None and "room" in given.params:
         monkeypatch.setattr(scores_module, "SCORE_BYTES", given.params["room"])
@@ -45,7 +44,7 @@ def world(sizes: tuple[int, ...] = (3, 1, 20, 5)) -> tuple[Clients, Tensor]:
 
 
 @ROOM
-def test_scores_are_the_means_over_each_clients_own_examples(room: int, rows: int) -> None:
+def test_scores_are_the_means_over_each_clients_own_examples(room, rows):
     clients, W = world()
     for w in (W, W[0]):
         loss, error = [], []
@@ -60,7 +59,7 @@ def test_scores_are_the_means_over_each_clients_own_examples(room: int, rows: in
 
 
 @ROOM
-def test_gradients_are_those_of_each_clients_mean_loss(room: int, rows: int) -> None:
+def test_gradients_are_those_of_each_clients_mean_loss(room, rows):
     clients, W = world()
     for w in (W, W[0]):
         for i, g in enumerate(gradient(MODEL, w, clients)):
@@ -73,7 +72,7 @@ def test_gradients_are_those_of_each_clients_mean_loss(room: int, rows: int) -> 
 
 
 @ROOM
-def test_products_with_the_hessian_are_differences_of_gradients(room: int, rows: int) -> None:
+def test_products_with_the_hessian_are_differences_of_gradients(room, rows):
     clients, W = world()
     u = torch.randn(W.shape, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
     h = 1e-6 / u.norm(dim=1, keepdim=True)
@@ -82,14 +81,14 @@ def test_products_with_the_hessian_are_differences_of_gradients(room: int, rows:
     torch.testing.assert_close(hessian_product(MODEL, W, clients, u), expected, rtol=0, atol=1e-7)
 
 
-def test_a_client_without_examples_has_gradient_0() -> None:
+def test_a_client_without_examples_has_gradient_0():
     clients, W = world((3, 0, 2, 1))
     g = gradient(MODEL, W, clients)
     assert not g[1].any()
     assert g[[0, 2, 3]].norm(dim=1).min() > 0
 
 
-def test_an_infinite_loss_is_a_diverged_model_even_where_nothing_is_nan() -> None:
+def test_an_infinite_loss_is_a_diverged_model_even_where_nothing_is_nan():
     clients = Clients(torch.zeros(2, 3), torch.tensor([0, 1]), torch.arange(2).split(1))
     model = linear(3, 2)
     w = torch.zeros(model.d)
@@ -98,7 +97,7 @@ def test_an_infinite_loss_is_a_diverged_model_even_where_nothing_is_nan() -> Non
     assert score(model, w, clients).error.tolist() == [0, torch.inf]
 
 
-def test_a_client_without_validation_data_scores_0() -> None:
+def test_a_client_without_validation_data_scores_0():
     clients, W = world((3, 0, 2, 1))
     for weights in (W, W[0]):
         assert score(MODEL, weights, clients).loss[1] == 0
@@ -110,7 +109,7 @@ def examples(*shape: int, of: torch.dtype = torch.float32) -> Clients:
     return Clients(x, torch.zeros(3, dtype=torch.long), (torch.arange(3),))
 
 
-def test_targets_may_be_vectors_of_real_numbers_and_the_error_is_then_the_loss() -> None:
+def test_targets_may_be_vectors_of_real_numbers_and_the_error_is_then_the_loss():
     def squared(outputs: Tensor, y: Tensor) -> Tensor:
         return ((outputs - y) ** 2).sum(-1)
 
@@ -128,7 +127,7 @@ def test_targets_may_be_vectors_of_real_numbers_and_the_error_is_then_the_loss()
     assert (gradient(model, trained, clients).norm(dim=1) < 1e-2 * before).all()
 
 
-def test_one_output_counts_no_errors() -> None:
+def test_one_output_counts_no_errors():
     def logistic(outputs: Tensor, y: Tensor) -> Tensor:
         return F.binary_cross_entropy_with_logits(outputs[:, 0], y.float(), reduction="none")
 
@@ -139,14 +138,14 @@ def test_one_output_counts_no_errors() -> None:
 
 
 @pytest.mark.parametrize("dtype", [torch.int32, torch.int16, torch.uint8])
-def test_classes_may_be_numbers_of_any_width(dtype: torch.dtype) -> None:
+def test_classes_may_be_numbers_of_any_width(dtype):
     clients, W = world()
     narrow = Clients(clients.x, clients.y.to(dtype), clients.rows)
     for a, b in zip(score(MODEL, W, narrow), score(MODEL, W, clients), strict=True):
         assert torch.equal(a, b)
 
 
-def test_a_measurement_leaves_nothing_behind() -> None:
+def test_a_measurement_leaves_nothing_behind():
     sizes = []
     for _ in range(3):
         model = mlp(10, 100_000, 2)
@@ -158,7 +157,7 @@ def test_a_measurement_leaves_nothing_behind() -> None:
     assert sizes[2] - sizes[0] < 1 << 20
 
 
-def test_a_measured_model_is_not_kept_alive() -> None:
+def test_a_measured_model_is_not_kept_alive():
     model = mlp(3, 2)
     score(model, model.init(), Clients(torch.zeros(1, 3), torch.tensor([0]), (torch.arange(1),)))
     gone = weakref.ref(model)
@@ -167,7 +166,7 @@ def test_a_measured_model_is_not_kept_alive() -> None:
     assert gone() is None
 
 
-def test_the_memory_of_an_mlps_example_is_its_inputs_and_hidden_units() -> None:
+def test_the_memory_of_an_mlps_example_is_its_inputs_and_hidden_units():
     model, x = mlp(64, 16, 10), examples(64)
     # x, the hidden units, and for the loss the log-probabilities; some bytes for y and its weights
     least = 4 * (64 + 16 + 10)
@@ -184,14 +183,12 @@ def test_the_memory_of_an_mlps_example_is_its_inputs_and_hidden_units() -> None:
         (cnn_femnist(), (1, 28, 28), 28**2 + 32 * (28**2 + 14**2) + 64 * 14**2),
     ],
 )
-def test_the_memory_of_an_images_example_is_at_least_that_of_its_feature_maps(
-    model: Model, shape: tuple[int, ...], floats: int
-) -> None:
+def test_the_memory_of_an_images_example_is_at_least_that_of_its_feature_maps(model, shape, floats):
     kept = activations(model, examples(*shape), model.init())
     assert 4 * floats <= kept <= 3 * 4 * floats
 
 
-def test_the_memory_of_text_grows_by_as_much_for_each_character() -> None:
+def test_the_memory_of_text_grows_by_as_much_for_each_character():
     model = char_lstm(20, 4, 16)
     at_10, at_40, at_70 = (
         activations(model, examples(T, of=torch.uint8), model.init()) for T in (10, 40, 70)
@@ -201,7 +198,7 @@ def test_the_memory_of_text_grows_by_as_much_for_each_character() -> None:
     assert at_40 - at_10 > 30 * a_character
 
 
-def test_pieces_hold_what_fits_and_at_least_one(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pieces_hold_what_fits_and_at_least_one(monkeypatch):
     monkeypatch.setattr("fedlab_edu.training.memory.CHUNK_BYTES", 100)
     cpu = torch.device("cpu")
     assert list(chunks(7, 30, cpu)) == [[0, 1, 2], [3, 4, 5], [6]]

@@ -32,7 +32,7 @@ def of(function: str) -> list[str]:
 
 
 @pytest.mark.parametrize("name", of("get_schedule"))
-def test_the_schedule_uses_the_budget(name: str) -> None:
+def test_the_schedule_uses_the_budget(name):
     given, expected = case("sha", name)
     arguments = given["total"], given["cap"], given["eta"], given["R"]
     if "raises" in expected:
@@ -49,7 +49,7 @@ def test_the_schedule_uses_the_budget(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", of("eliminate"))
-def test_who_survives(name: str) -> None:
+def test_who_survives(name):
     given, expected = case("sha", name)
     scores = [NAN if s is None else s for s in given["scores"]]
     assert survivors(scores, given["eta"]) == expected["survivors"]
@@ -59,7 +59,7 @@ def test_who_survives(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", of("scores table"))
-def test_halving_over_recorded_scores(name: str) -> None:
+def test_halving_over_recorded_scores(name):
     given, expected = case("sha", name)
     got = halving(given["traces"], given["stops"], given["eta"], given["gamma"])
     for one, other in zip(got, expected, strict=True):
@@ -85,9 +85,7 @@ def spent(stops: tuple[int, ...], arms: int, eta: int) -> int:
     eliminations=st.integers(1, 3),
 )
 @fuzz(60)
-def test_no_schedule_is_better_than_the_one_found(
-    cap: int, total: int, eta: int, eliminations: int
-) -> None:
+def test_no_schedule_is_better_than_the_one_found(cap, total, eta, eliminations):
     R, n = eliminations, eta**eliminations
     least = math.floor((total - cap) / ((eta ** (R + 1) - 1) / (eta - 1) - R - 1))
     most = [(total - cap) // (eta ** (R - r) - 1) for r in range(R)]
@@ -106,14 +104,14 @@ def test_no_schedule_is_better_than_the_one_found(
         assert used == spent(stops, n, eta)
 
 
-def test_random_search_is_a_schedule_without_eliminations() -> None:
+def test_random_search_is_a_schedule_without_eliminations():
     assert schedule(4000, 800, eliminations=0)[:3] == ((800,), 5, 4000)
     assert schedule(2000, 200, eliminations=0)[:3] == ((200,), 10, 2000)
     assert schedule(2199, 200, eliminations=0)[:3] == ((200,), 10, 2000)
 
 
 @pytest.mark.parametrize(("cap", "eta"), [(81, 3), (40, 3), (16, 2), (1, 3), (100, 4)])
-def test_hyperbands_brackets_are_those_of_the_formulas(cap: int, eta: int) -> None:
+def test_hyperbands_brackets_are_those_of_the_formulas(cap, eta):
     # Li et al. (2018), Algorithm 1, with exact fractions
     S = max(s for s in range(10) if eta**s <= cap)
     all_brackets = brackets(10**4, cap, eta)[: S + 1]
@@ -123,7 +121,7 @@ def test_hyperbands_brackets_are_those_of_the_formulas(cap: int, eta: int) -> No
         assert one.used == spent(one.stops, one.arms, eta)
 
 
-def test_hyperband_repeats_its_brackets_as_long_as_one_fits() -> None:
+def test_hyperband_repeats_its_brackets_as_long_as_one_fits():
     once = brackets(sum(b.used for b in brackets(10**5, 9)[:3]), 9)
     assert [b.arms for b in once] == [9, 5, 3]
     costs = [b.used for b in once]
@@ -145,7 +143,7 @@ def test_hyperband_repeats_its_brackets_as_long_as_one_fits() -> None:
     scores=st.lists(st.sampled_from([0.1, 0.2, 0.3, INF, NAN]), min_size=1, max_size=12),
     eta=st.integers(2, 5),
 )
-def test_those_who_go_are_no_better_than_those_who_stay(scores: list[float], eta: int) -> None:
+def test_those_who_go_are_no_better_than_those_who_stay(scores, eta):
     stay = survivors(scores, eta)
     assert len(stay) == max(1, len(scores) // eta)
     assert stay == sorted(set(stay))
@@ -155,12 +153,12 @@ def test_those_who_go_are_no_better_than_those_who_stay(scores: list[float], eta
             assert worth[one] < worth[other] or (worth[one] == worth[other] and one < other)
 
 
-def test_stops_at_the_same_round_eliminate_by_the_same_scores() -> None:
+def test_stops_at_the_same_round_eliminate_by_the_same_scores():
     once, twice = halving([[4, 1], [3, 2], [2, 3], [1, 4]], (2, 2, 5), eta=2)
     assert (once.survivors, twice.survivors) == ([0, 1], [0])
 
 
-def test_a_large_score_is_lower_than_an_infinite_one() -> None:
+def test_a_large_score_is_lower_than_an_infinite_one():
     for large in (1e300, 1e308, 1.7e308):
         assert survivors([INF, large, NAN], 3) == [1]
         assert survivors([INF, large, NAN], 3, rule="quantile") == [1]
@@ -170,9 +168,7 @@ def test_a_large_score_is_lower_than_an_infinite_one() -> None:
 
 @fuzz(100)
 @given(scores=st.lists(st.integers(0, 9), min_size=1, max_size=60), eta=st.integers(2, 60))
-def test_by_the_printed_rule_those_stay_who_are_not_above_the_quantile(
-    scores: list[int], eta: int
-) -> None:
+def test_by_the_printed_rule_those_stay_who_are_not_above_the_quantile(scores, eta):
     ordered, at = sorted(scores), Fraction(len(scores) - 1, eta)
     low = math.floor(at)
     rise = (at - low) * (ordered[min(low + 1, len(scores) - 1)] - ordered[low])
@@ -180,7 +176,7 @@ def test_by_the_printed_rule_those_stay_who_are_not_above_the_quantile(
     assert survivors([float(s) for s in scores], eta, rule="quantile") == expected
 
 
-def test_numpys_whole_numbers_are_those_of_pythons() -> None:
+def test_numpys_whole_numbers_are_those_of_pythons():
     n = np.int64
     pairs = [
         (schedule(n(450), n(100), n(3), n(2)), schedule(450, 100, 3, 2)),
@@ -193,7 +189,7 @@ def test_numpys_whole_numbers_are_those_of_pythons() -> None:
         assert {type(number) for number in (*one.stops, *one[1:])} == {int}
 
 
-def test_a_round_that_is_nan_counts_in_halving_and_not_in_a_race() -> None:
+def test_a_round_that_is_nan_counts_in_halving_and_not_in_a_race():
     traces = [[NAN, 0.1], [0.5, 0.7]]
     (stop,) = halving(traces, (2, 3), eta=2, gamma=1.0)
     assert stop.survivors == [1]
@@ -201,27 +197,27 @@ def test_a_round_that_is_nan_counts_in_halving_and_not_in_a_race() -> None:
     assert known == pytest.approx([0.1, 0.6])
 
 
-def test_by_the_printed_rule_equal_scores_all_stay() -> None:
+def test_by_the_printed_rule_equal_scores_all_stay():
     assert survivors([0.3] * 9, 3, rule="quantile") == list(range(9))
     assert survivors([NAN, INF, INF], 3, rule="quantile") == [0, 1, 2]
     assert survivors([0.1, 0.2, INF], 2, rule="quantile") == [0, 1]
 
 
 @pytest.mark.parametrize("gamma", [0.0, 0.3, 1.0])
-def test_the_discounted_mean_is_a_weighted_mean_newest_first(gamma: float) -> None:
+def test_the_discounted_mean_is_a_weighted_mean_newest_first(gamma):
     trace = [0.9, 0.4, 0.7]
     weights = [gamma**2, gamma, 1.0]
     expected = sum(w * x for w, x in zip(weights, trace, strict=True)) / sum(weights)
     assert discounted_mean(trace, gamma) == pytest.approx(expected, rel=1e-12)
 
 
-def test_a_forgotten_infinity_does_not_count() -> None:
+def test_a_forgotten_infinity_does_not_count():
     assert discounted_mean([INF, 0.5], 0.0) == 0.5
     assert discounted_mean([INF, 0.5], 0.1) == INF
     assert discounted_mean([INF] + [0.5] * 1200, 0.5) == 0.5  # 2^-1200 is 0 in float64
 
 
-def test_each_stage_forgets_the_rounds_before_it() -> None:
+def test_each_stage_forgets_the_rounds_before_it():
     # arm 1 is better in rounds 1 and 2, arm 0 afterwards; both survive the first stop
     traces = [[0.9, 0.9, 0.1, 0.1], [0.2, 0.2, 0.3, 0.3], [1, 1], [1, 1]]
     stops = halving(traces, (2, 4, 9), eta=2, gamma=1.0)
@@ -273,6 +269,6 @@ def test_each_stage_forgets_the_rounds_before_it() -> None:
         ),
     ],
 )
-def test_what_is_not_allowed_is_named(call, message: str) -> None:
+def test_what_is_not_allowed_is_named(call, message):
     with pytest.raises(ValueError, match=message):
         call()

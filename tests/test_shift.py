@@ -42,7 +42,7 @@ def loops(image: np.ndarray, sensor: str) -> np.ndarray:
 
 
 @pytest.mark.parametrize("sensor", SENSORS[:-1])
-def test_a_sensor_shows_what_a_loop_over_pixels_does(sensor: str) -> None:
+def test_a_sensor_shows_what_a_loop_over_pixels_does(sensor):
     shown = seen(X, sensor)
     assert shown.shape == X.shape
     assert shown.dtype == torch.float32
@@ -50,7 +50,7 @@ def test_a_sensor_shows_what_a_loop_over_pixels_does(sensor: str) -> None:
         assert new[0] == pytest.approx(loops(image[0], sensor), abs=1e-6)
 
 
-def test_noise_is_normal_but_for_clipping_and_belongs_to_its_generator() -> None:
+def test_noise_is_normal_but_for_clipping_and_belongs_to_its_generator():
     grey = torch.full((500, 1, 8, 8), 0.5)
     noise = seen(grey, "noisy", torch.Generator().manual_seed(3)) - 0.5
     n = noise.numel()
@@ -68,7 +68,7 @@ def owned(fed: Federation, i: int) -> list[int]:
     return torch.cat([part.rows[i] for part in (fed.train, fed.val, fed.test)]).tolist()
 
 
-def test_each_image_is_with_one_client_and_is_what_its_sensor_shows() -> None:
+def test_each_image_is_with_one_client_and_is_what_its_sensor_shows():
     fed, y = sensors(seed=1), digit_images()[1]
     assert fed.names == SENSORS
     assert sorted(row for i in range(6) for row in owned(fed, i)) == list(range(1797))
@@ -83,7 +83,7 @@ def test_each_image_is_with_one_client_and_is_what_its_sensor_shows() -> None:
     assert float(fed.train.x.max()) <= 1
 
 
-def test_each_client_has_all_ten_digits_as_often_as_any_other() -> None:
+def test_each_client_has_all_ten_digits_as_often_as_any_other():
     fed = sensors(seed=2)
     counts = torch.stack([fed.train.y[owned(fed, i)].bincount() for i in range(6)])
     assert counts.shape == (6, 10)
@@ -92,7 +92,7 @@ def test_each_client_has_all_ten_digits_as_often_as_any_other() -> None:
     assert counts.sum(0).tolist() == digit_images()[1].bincount().tolist()
 
 
-def test_the_seed_decides_who_has_which_image_and_nothing_is_shared_with_the_next_caller() -> None:
+def test_the_seed_decides_who_has_which_image_and_nothing_is_shared_with_the_next_caller():
     one, same, other = sensors(3), sensors(3), sensors(4)
     assert torch.equal(one.train.x, same.train.x)
     assert owned(one, 0) == owned(same, 0) != owned(other, 0)
@@ -106,7 +106,7 @@ def only(fed: Federation, i: int) -> Federation:
     return Federation(*parts, (fed.names[i],), fed.classes)
 
 
-def test_a_model_of_one_sensor_fails_under_two_others_and_one_of_all_fails_nowhere() -> None:
+def test_a_model_of_one_sensor_fails_under_two_others_and_one_of_all_fails_nowhere():
     fed, model, c = sensors(), mlp(64, 32, 10), LocalHP(lr=0.1, epochs=3, batch=16, momentum=0.5)
     alone = train(start(model, only(fed, 0), c), model, only(fed, 0), 25, 1)
     error = dict(zip(fed.names, score(model, alone.w, fed.test).rates.tolist(), strict=True))
@@ -116,7 +116,7 @@ def test_a_model_of_one_sensor_fails_under_two_others_and_one_of_all_fails_nowhe
     assert max(score(model, together.w, fed.test).rates.tolist()) < 0.35
 
 
-def test_each_genre_has_the_lines_of_its_plays_and_of_no_other() -> None:
+def test_each_genre_has_the_lines_of_its_plays_and_of_no_other():
     said = lines()
     assert {name.split("/")[0] for name in plays()} == set(said)
     assert len(said) == 6
@@ -131,11 +131,11 @@ def test_each_genre_has_the_lines_of_its_plays_and_of_no_other() -> None:
         assert Counter(text.replace(" ", "")) == Counter("".join(roles).replace(" ", ""))
 
 
-def test_to_be_or_not_to_be_is_a_tragedys_and_is_in_no_other_genre() -> None:
+def test_to_be_or_not_to_be_is_a_tragedys_and_is_in_no_other_genre():
     assert [g for g, text in lines().items() if "To be, or not to be" in text] == ["tragedies"]
 
 
-def test_a_genres_windows_follow_one_another_in_its_text_and_its_last_plays_are_tested() -> None:
+def test_a_genres_windows_follow_one_another_in_its_text_and_its_last_plays_are_tested():
     fed = genres(length=20, step=500)
     assert fed.names == tuple(lines())
     for i, text in enumerate(lines().values()):
@@ -151,7 +151,7 @@ def test_a_genres_windows_follow_one_another_in_its_text_and_its_last_plays_are_
         ]  # fmt: skip
 
 
-def test_with_a_gap_genres_parts_share_no_character() -> None:
+def test_with_a_gap_genres_parts_share_no_character():
     fed = genres(length=30, step=10, gap=True)
     for i in range(6):
         a, b, c = (part.rows[i] for part in (fed.train, fed.val, fed.test))
@@ -159,7 +159,7 @@ def test_with_a_gap_genres_parts_share_no_character() -> None:
         assert int(b.max()) + 30 < int(c.min())
 
 
-def test_clients_are_named_after_their_sensors_and_there_are_six_genres() -> None:
+def test_clients_are_named_after_their_sensors_and_there_are_six_genres():
     assert sensors(seed=5).names == SENSORS
     assert len(genres(step=2000, shuffle=True, seed=1)) == 6
 
@@ -172,13 +172,13 @@ def test_clients_are_named_after_their_sensors_and_there_are_six_genres() -> Non
         (
             lambda: seen.__wrapped__((255 * X).byte(), "inverted"),
             "x is 'torch.uint8'; allowed: ima",
-        ),  # type: ignore[attr-defined]
+        ),
         (lambda: seen(X * 16, "inverted"), r"x is \(0.0, 16.0\); allowed: images of numbers from"),
         (lambda: seen(X * float("nan"), "blurred"), r"x is \(nan, nan\); allowed: images of"),
         (lambda: genres(length=0), "length is 0; allowed: a whole number of at least 1"),
         (lambda: genres(gap=True, shuffle=True), "gap is True; allowed: False if"),
     ],
 )
-def test_bad_input_is_refused(wrong: object, message: str) -> None:
+def test_bad_input_is_refused(wrong, message):
     with pytest.raises(ValueError, match=message):
-        wrong()  # type: ignore[operator]
+        wrong()

@@ -9,9 +9,7 @@ from tests.reference import plain_loop
 
 
 @pytest.mark.parametrize(("alpha", "seed"), [(0.1, 1), (100.0, 2)])
-def test_the_error_of_plain_averaging_is_that_of_a_plain_loop(
-    alpha: float, seed: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_error_of_plain_averaging_is_that_of_a_plain_loop(alpha, seed, monkeypatch):
     monkeypatch.setattr(skew, "ROUNDS", 3)
     fed, model = digits(by="label", clients=10, alpha=alpha, seed=seed), mlp(64, 32, 10)
     c = LocalHP(lr=0.2, batch=16, epochs=5)
@@ -28,9 +26,7 @@ def test_the_error_of_plain_averaging_is_that_of_a_plain_loop(
     assert skew.error("plain", alpha, seed) == pytest.approx(100 * wrong / total, abs=100 / total)
 
 
-def test_in_the_first_round_scaffold_is_plain_averaging_and_other_methods_are_refused(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_in_the_first_round_scaffold_is_plain_averaging_and_other_methods_are_refused(monkeypatch):
     monkeypatch.setattr(skew, "ROUNDS", 1)  # before the second round all control variates are 0
     assert skew.error("scaffold", 0.1, 0) == skew.error("plain", 0.1, 0)
     with pytest.raises(ValueError, match="method is 'fedavg'; allowed: one of"):

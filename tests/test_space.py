@@ -16,7 +16,6 @@ from fedlab_edu.search import neighbours
 from fedlab_edu.search import space as space_module
 from fedlab_edu.search.distributions import (
     Choice,
-    Distribution,
     Integer,
     LogUniform,
     OneMinusLogUniform,
@@ -71,7 +70,7 @@ def gen(seed: int = 0) -> torch.Generator:
 
 
 @pytest.mark.parametrize("name", of("server learning rate"))
-def test_the_server_rate_of_round_t(name: str) -> None:
+def test_the_server_rate_of_round_t(name):
     given, expected = case("search_space", name)
     b = ServerHP(lr=given["lr"], decay=given["gamma"])
     w, zero = torch.ones(1, dtype=F64), torch.zeros(1, dtype=F64)
@@ -80,7 +79,7 @@ def test_the_server_rate_of_round_t(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", of("cosine annealing"))
-def test_annealing_follows_a_cosine(name: str) -> None:
+def test_annealing_follows_a_cosine(name):
     given, expected = case("search_space", name)
     assert anneal(given["x0"], given["r"], given["R"]) == pytest.approx(
         expected["value"], abs=1e-12
@@ -88,7 +87,7 @@ def test_annealing_follows_a_cosine(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", of("from_unit"))
-def test_from_unit_is_the_inverse_of_the_stated_distribution(name: str) -> None:
+def test_from_unit_is_the_inverse_of_the_stated_distribution(name):
     given, expected = case("search_space", name)
     law = BY_SPEC[name.removeprefix("sample-")]
     got = law.from_unit(torch.tensor(given["u"], dtype=F64))
@@ -96,7 +95,7 @@ def test_from_unit_is_the_inverse_of_the_stated_distribution(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", of("local perturbation, continuous"))
-def test_support_of_a_perturbed_real_value(name: str) -> None:
+def test_support_of_a_perturbed_real_value(name):
     given, expected = case("search_space", name)
     low, high, p_low, p_high = Uniform(given["a"], given["b"]).support(given["c"], given["eps"])
     assert [low, high] == pytest.approx(expected["support"], abs=1e-9)
@@ -104,7 +103,7 @@ def test_support_of_a_perturbed_real_value(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", of("local perturbation, discrete"))
-def test_law_of_a_perturbed_whole_number(name: str) -> None:
+def test_law_of_a_perturbed_whole_number(name):
     given, expected = case("search_space", name)
     law = Integer(given["a"], given["b"], as_printed=given["rule"] == "paper")
     assert law.pmf(given["c"], given["eps"]) == pytest.approx(
@@ -113,7 +112,7 @@ def test_law_of_a_perturbed_whole_number(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", of("Evo, discrete (index space)"))
-def test_law_of_an_option_that_evolves(name: str) -> None:
+def test_law_of_an_option_that_evolves(name):
     given, expected = case("search_space", name)
     for as_printed, p_re, key in (
         (False, 0, "pmf"),
@@ -126,13 +125,13 @@ def test_law_of_an_option_that_evolves(name: str) -> None:
         )
 
 
-def test_a_logarithm_is_perturbed_in_its_scale() -> None:
+def test_a_logarithm_is_perturbed_in_its_scale():
     low, high, *masses = LogUniform(1e-4, 1).support(1e-2, 0.1)
     assert [low, high] == pytest.approx([10**-2.4, 10**-1.6])
     assert masses == [0, 0]
 
 
-def test_a_decay_near_its_upper_end_is_clipped_there() -> None:
+def test_a_decay_near_its_upper_end_is_clipped_there():
     # the coordinate log10(1 - decay) = -3.9 is 0.1 from its lower end -4, of 0.4 to either side
     low, high, p_low, p_high = OneMinusLogUniform(1e-4, 1e-2).support(1 - 10**-3.9, 0.2)
     assert [low, high] == pytest.approx([1 - 10**-3.5, 1 - 1e-4])
@@ -141,7 +140,7 @@ def test_a_decay_near_its_upper_end_is_clipped_there() -> None:
 
 @pytest.mark.parametrize("law", LAWS, ids=lambda law: type(law).__name__)
 @pytest.mark.parametrize("eps", [0.0, 0.1, 1.0])
-def test_moves_stay_in_range_and_none_of_eps_0(law: Distribution, eps: float) -> None:
+def test_moves_stay_in_range_and_none_of_eps_0(law, eps):
     u = torch.rand(4, 500, generator=gen(), dtype=F64)
     value = law.from_unit(u[3])
     low, high = min(law.points(2)), max(law.points(2))
@@ -153,7 +152,7 @@ def test_moves_stay_in_range_and_none_of_eps_0(law: Distribution, eps: float) ->
 
 
 @pytest.mark.parametrize("law", LAWS, ids=lambda law: type(law).__name__)
-def test_no_values_are_allowed_and_move_to_no_values(law: Distribution) -> None:
+def test_no_values_are_allowed_and_move_to_no_values(law):
     none = torch.zeros(0, dtype=F64)
     assert law.check(none).shape == (0,)
     assert law.perturb(none, 0.1, none).shape == (0,)
@@ -162,14 +161,14 @@ def test_no_values_are_allowed_and_move_to_no_values(law: Distribution) -> None:
 
 @pytest.mark.parametrize("bad", [math.nan, math.inf, -1.0])
 @pytest.mark.parametrize("law", LAWS, ids=lambda law: type(law).__name__)
-def test_one_value_out_of_range_among_others_is_named(law: Distribution, bad: float) -> None:
+def test_one_value_out_of_range_among_others_is_named(law, bad):
     values = torch.tensor([*law.points(2), bad], dtype=F64)
     with pytest.raises(ValueError, match=r"^lr is \[.*\]; allowed: (from|one of) "):
         law.check(values, "lr")
 
 
 @pytest.mark.parametrize("law", LAWS, ids=lambda law: type(law).__name__)
-def test_draws_in_float32_count_as_float64(law: Distribution) -> None:
+def test_draws_in_float32_count_as_float64(law):
     value = law.from_unit(torch.tensor([0.4], dtype=F64))
     u = torch.tensor([0.7, 0.9, 0.2]).view(3, 1)  # in float32, 0.7 is less than 0.7
     wanted = law.evo(value, 0.3, 0.7, u.double())
@@ -185,9 +184,7 @@ def test_draws_in_float32_count_as_float64(law: Distribution) -> None:
         (LocalHP(), 0.1, 2.0, "p_re"),
     ],
 )
-def test_a_refused_argument_leaves_the_generator_as_it_was(
-    row: LocalHP, eps: float, p_re: float, name: str
-) -> None:
+def test_a_refused_argument_leaves_the_generator_as_it_was(row, eps, p_re, name):
     space, draws = SearchSpace({"lr": LogUniform(1e-3, 1.0)}), gen()
     before = draws.get_state()
     if name != "p_re":
@@ -225,7 +222,7 @@ def compared(law: Uniform, value: float, eps: float, moved: torch.Tensor) -> Non
         (OneMinusLogUniform(1e-4, 1e-2), 0.9999 - 3e-5),
     ],
 )
-def test_draws_of_real_values_follow_the_stated_law(law: Uniform, value: float) -> None:
+def test_draws_of_real_values_follow_the_stated_law(law, value):
     u = torch.rand(4, 4000, generator=gen(1), dtype=F64)
     start = torch.tensor(value, dtype=F64)
     compared(law, value, 0.1, law.perturb(start, 0.1, u[0]))
@@ -235,7 +232,7 @@ def test_draws_of_real_values_follow_the_stated_law(law: Uniform, value: float) 
 @pytest.mark.parametrize("as_printed", [False, True])
 @pytest.mark.parametrize("value", [8, 16, 128])
 @pytest.mark.parametrize("eps", [0.1, 0.3, 1.0])
-def test_draws_of_options_follow_the_stated_law(as_printed: bool, value: int, eps: float) -> None:
+def test_draws_of_options_follow_the_stated_law(as_printed, value, eps):
     law = PowerOfTwo(8, 128, as_printed)
     # the inverse of a distribution: an even grid of u gives each option its share of them
     u = (torch.arange(2520, dtype=F64) + 0.5) / 2520  # 2520 is a multiple of 1 to 9
@@ -252,7 +249,7 @@ def test_draws_of_options_follow_the_stated_law(as_printed: bool, value: int, ep
 
 
 @pytest.mark.parametrize("law", LAWS, ids=lambda law: type(law).__name__)
-def test_a_coin_below_p_re_draws_afresh_and_any_other_moves(law: Distribution) -> None:
+def test_a_coin_below_p_re_draws_afresh_and_any_other_moves(law):
     value = law.from_unit(torch.tensor([0.5, 0.5], dtype=F64))
     u = torch.tensor([[0.09, 0.11], [0.95, 0.95], [0.01, 0.01]], dtype=F64)
     got = law.evo(value, 0.3, 0.1, u)
@@ -261,7 +258,7 @@ def test_a_coin_below_p_re_draws_afresh_and_any_other_moves(law: Distribution) -
 
 
 @pytest.mark.parametrize("high", [0.3, 0.9, 0.5419521627022189])
-def test_the_ends_of_a_range_are_met_exactly(high: float) -> None:
+def test_the_ends_of_a_range_are_met_exactly(high):
     for law in (Uniform(0.1, high), LogUniform(0.1, high)):
         assert law.points(2) == [0.1, high]
         assert law.from_unit(torch.tensor([0.0, 1.0], dtype=F64)).tolist() == [0.1, high]
@@ -269,13 +266,13 @@ def test_the_ends_of_a_range_are_met_exactly(high: float) -> None:
         assert law.support(0.2, 0) == (0.2, 0.2, 0, 0)
 
 
-def test_a_window_that_is_whole_on_paper_is_not_widened_by_rounding() -> None:
+def test_a_window_that_is_whole_on_paper_is_not_widened_by_rounding():
     assert 100 * 0.07 > 7
     assert list(Integer(0, 100).pmf(50, 0.07)) == list(range(43, 58))
 
 
 @pytest.mark.parametrize("as_printed", [False, True])
-def test_a_law_sums_to_one(as_printed: bool) -> None:
+def test_a_law_sums_to_one(as_printed):
     law = Integer(1, 5, as_printed)
     for value in range(1, 6):
         for eps in (0, 0.1, 0.25, 0.5, 1):
@@ -283,7 +280,7 @@ def test_a_law_sums_to_one(as_printed: bool) -> None:
             assert sum(law.evo_pmf(value, eps, 0.1).values()) == pytest.approx(1)
 
 
-def test_a_space_draws_each_hyperparameter_by_its_law() -> None:
+def test_a_space_draws_each_hyperparameter_by_its_law():
     table = FEDEX.client.sample(4000, gen(3))
     assert isinstance(table, LocalHP)
     assert len(table) == 4000
@@ -301,7 +298,7 @@ def test_a_space_draws_each_hyperparameter_by_its_law() -> None:
             assert stats.kstest(drawn.numpy(), "uniform", args=ends).pvalue > 1e-3
 
 
-def test_columns_of_a_sample_are_independent() -> None:
+def test_columns_of_a_sample_are_independent():
     table = FEDEX.client.sample(4000, gen(4))
     columns = np.stack(
         [getattr(table, name).double().numpy() for name in FEDEX.client.distributions]
@@ -310,7 +307,7 @@ def test_columns_of_a_sample_are_independent() -> None:
     assert np.abs(correlation - np.eye(len(columns))).max() < 4 / math.sqrt(4000)
 
 
-def test_perturbing_keeps_what_has_no_law_and_eps_0_keeps_all() -> None:
+def test_perturbing_keeps_what_has_no_law_and_eps_0_keeps_all():
     row = LocalHP(lr=0.02, momentum=0.3, mu=0.7, batch=16, epochs=2)
     space = SearchSpace({"lr": LogUniform(1e-4, 1), "batch": PowerOfTwo(8, 128)})
     same, near = (space.perturb(row, eps, 50, gen(5)) for eps in (0.0, 0.25))
@@ -323,7 +320,7 @@ def test_perturbing_keeps_what_has_no_law_and_eps_0_keeps_all() -> None:
     assert len(set(near.lr.tolist())) == 50
 
 
-def test_a_configuration_that_evolves_is_one_configuration() -> None:
+def test_a_configuration_that_evolves_is_one_configuration():
     row = FEDEX.server.sample(1, gen(6))[0]
     new = FEDEX.server.evo(row, 0.0, 0.0, gen(7))
     assert isinstance(new, ServerHP)
@@ -333,7 +330,7 @@ def test_a_configuration_that_evolves_is_one_configuration() -> None:
     assert fresh.lr != FEDEX.client.sample(1, gen(6))[0].lr
 
 
-def test_a_grid_is_all_combinations_the_last_hyperparameter_innermost() -> None:
+def test_a_grid_is_all_combinations_the_last_hyperparameter_innermost():
     space = SearchSpace({"lr": LogUniform(1e-4, 1), "epochs": Integer(1, 2)})
     table = space.grid(3)
     assert table.lr.tolist() == pytest.approx([1e-4, 1e-4, 1e-2, 1e-2, 1, 1])
@@ -341,9 +338,7 @@ def test_a_grid_is_all_combinations_the_last_hyperparameter_innermost() -> None:
     assert space.grid(1).lr.tolist() == pytest.approx([1e-2, 1e-2])
 
 
-def test_a_grid_has_as_many_rows_as_are_allowed_and_no_more(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_grid_has_as_many_rows_as_are_allowed_and_no_more(monkeypatch):
     monkeypatch.setattr(space_module, "MOST", 6)
     space = SearchSpace({"lr": LogUniform(1e-4, 1), "epochs": Integer(1, 2)})
     assert len(space.grid(3)) == 6
@@ -351,7 +346,7 @@ def test_a_grid_has_as_many_rows_as_are_allowed_and_no_more(
         space.grid(4)
 
 
-def test_the_spaces_of_the_papers_have_the_ranges_of_the_papers() -> None:
+def test_the_spaces_of_the_papers_have_the_ranges_of_the_papers():
     # Khodak et al. (2021), D.2, and the 30 candidates of FedTune
     u = torch.tensor([[0.0] * 7, [0.9999999999] * 7], dtype=F64)
     ends = FEDEX.client.from_unit(u)
@@ -384,7 +379,7 @@ def test_the_spaces_of_the_papers_have_the_ranges_of_the_papers() -> None:
     ]
 
 
-def test_a_point_of_all_laws_is_one_of_the_client_and_one_of_the_server() -> None:
+def test_a_point_of_all_laws_is_one_of_the_client_and_one_of_the_server():
     point = torch.rand(10, generator=gen(9), dtype=F64)
     c, b = FEDEX.at(point)
     one = FEDEX.client.from_unit(point[None, :7])
@@ -465,14 +460,14 @@ def test_a_point_of_all_laws_is_one_of_the_client_and_one_of_the_server() -> Non
         (lambda: anneal(0.1, 6, 5), "r is 6; allowed: a round from 0 to R = 5"),
     ],
 )
-def test_what_is_not_allowed_is_named(make, message: str) -> None:
+def test_what_is_not_allowed_is_named(make, message):
     with pytest.raises(ValueError, match=message):
         make()
 
 
 @pytest.mark.parametrize("bad", [-0.1, 1.1, math.nan])
 @pytest.mark.parametrize("law", LAWS, ids=lambda law: type(law).__name__)
-def test_a_law_refuses_shares_that_are_none(law: Distribution, bad: float) -> None:
+def test_a_law_refuses_shares_that_are_none(law, bad):
     value, u = law.from_unit(torch.tensor(0.5, dtype=F64)), torch.rand(3, generator=gen())
     exact = law.pmf if isinstance(law, Choice) else law.support
     calls = [
@@ -489,7 +484,7 @@ def test_a_law_refuses_shares_that_are_none(law: Distribution, bad: float) -> No
             call()
 
 
-def test_a_uniform_value_never_exceeds_its_upper_end_by_rounding() -> None:
+def test_a_uniform_value_never_exceeds_its_upper_end_by_rounding():
     ends = [(a / 100, b / 100) for a in range(100) for b in range(a + 1, 101)]
     assert any(a + (b - a) > b for a, b in ends)  # so it would, with the plain formula
     one = torch.tensor(1.0, dtype=F64)
@@ -499,7 +494,7 @@ def test_a_uniform_value_never_exceeds_its_upper_end_by_rounding() -> None:
         assert law.perturb(law.from_unit(one), 0.1, one) <= b
 
 
-def test_laws_of_numpys_numbers_are_those_of_pythons() -> None:
+def test_laws_of_numpys_numbers_are_those_of_pythons():
     pairs = [
         (made(Uniform, low=np.float64(0.25), high=np.int64(1)), Uniform(0.25, 1)),
         (made(LogUniform, low=np.float32(0.25), high=torch.tensor(1.0)), LogUniform(0.25, 1)),
@@ -514,7 +509,7 @@ def test_laws_of_numpys_numbers_are_those_of_pythons() -> None:
         assert {type(number) for number in held} <= {int, float}
 
 
-def test_a_space_without_some_hyperparameters_leaves_them_at_their_defaults() -> None:
+def test_a_space_without_some_hyperparameters_leaves_them_at_their_defaults():
     table = FEDEX.client.without("mu", "dropout").sample(20, gen())
     assert not table.mu.any()
     assert not table.dropout.any()
@@ -522,7 +517,7 @@ def test_a_space_without_some_hyperparameters_leaves_them_at_their_defaults() ->
 
 
 @pytest.mark.parametrize("eps", [0.0, 0.1, 0.7])
-def test_perturb_and_evo_of_one_number_are_those_of_tensors(eps: float) -> None:
+def test_perturb_and_evo_of_one_number_are_those_of_tensors(eps):
     gen = torch.Generator().manual_seed(0)
     distribution = Uniform(-2.0, 3.0)
     for u in torch.rand(200, 4, generator=gen, dtype=torch.float64):
@@ -536,7 +531,7 @@ def test_perturb_and_evo_of_one_number_are_those_of_tensors(eps: float) -> None:
 
 @pytest.mark.parametrize("as_printed", [False, True])
 @pytest.mark.parametrize("eps", [0.0, 0.2, 0.6])
-def test_perturb_and_evo_of_one_place_are_those_of_tensors(eps: float, as_printed: bool) -> None:
+def test_perturb_and_evo_of_one_place_are_those_of_tensors(eps, as_printed):
     gen = torch.Generator().manual_seed(0)
     options = (8.0, 16.0, 32.0, 64.0, 128.0)
     distribution = Choice(options, as_printed)

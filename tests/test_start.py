@@ -32,7 +32,6 @@ from fedlab_edu import (
     tune,
 )  # fmt: skip
 from fedlab_edu.data import federate
-from fedlab_edu.methods import Method
 from fedlab_edu.search.baselines import race, share_configuration
 from fedlab_edu.search.schedules import bracket
 from fedlab_edu.seeds import seed_for
@@ -42,16 +41,14 @@ FULL = LocalHP(lr=0.1, batch=1000)  # one step on all of a client's examples
 
 
 @pytest.fixture(scope="module")
-def fed() -> Federation:
+def fed():
     return digits(clients=14).to("cpu", torch.float64)
 
 
 # ------------------------------------------------------------------------------- given weights
 
 
-def test_a_run_starts_from_a_copy_of_the_weights_given_in_the_precision_of_the_data(
-    fed: Federation,
-) -> None:
+def test_a_run_starts_from_a_copy_of_the_weights_given_in_the_precision_of_the_data(fed):
     w = torch.linspace(-1, 1, MODEL.d)
     run = start(MODEL, fed, w=w)
     assert run.w.dtype == torch.float64
@@ -66,7 +63,7 @@ def test_a_run_starts_from_a_copy_of_the_weights_given_in_the_precision_of_the_d
     assert not run.w.requires_grad
 
 
-def test_the_seed_draws_the_same_clients_and_minibatches_for_given_weights(fed: Federation) -> None:
+def test_the_seed_draws_the_same_clients_and_minibatches_for_given_weights(fed):
     drawn = start(MODEL, fed, seed=5)
     again = start(MODEL, fed, seed=5, w=MODEL.init(seed_for(5)))
     one, other = (train(run, MODEL, fed, 2, clients=3) for run in (drawn, again))
@@ -78,9 +75,7 @@ def test_the_seed_draws_the_same_clients_and_minibatches_for_given_weights(fed: 
     [FedAvg(), FedProx(), Reptile(), Scaffold(), FedDyn(), FedPA(), Ditto(), MAML()],
     ids=lambda method: type(method).__name__,
 )
-def test_with_every_method_the_clients_start_from_the_weights_given(
-    method: Method, fed: Federation
-) -> None:
+def test_with_every_method_the_clients_start_from_the_weights_given(method, fed):
     w = torch.linspace(-1, 1, MODEL.d, dtype=torch.float64)
     needs = {"FedDyn": {"mu": 0.5}, "FedPA": {"epochs": 4}}.get(type(method).__name__, {})
     run = start(MODEL, fed, LocalHP(batch=8, **needs), ServerHP(lr=0), method=method, w=w)
@@ -92,13 +87,13 @@ def test_with_every_method_the_clients_start_from_the_weights_given(
     assert played.before.loss[0].item() == pytest.approx(loss(MODEL(w, x), y).item())
 
 
-def test_a_tuner_starts_from_the_weights_given(fed: Federation) -> None:
+def test_a_tuner_starts_from_the_weights_given(fed):
     w = torch.linspace(-1, 1, MODEL.d, dtype=torch.float64)
     run = communicate(start(MODEL, fed, FedEx(LocalHP(lr=[0.0, 0.0])), w=w), MODEL, fed, 3)
     torch.testing.assert_close(run.w, w, rtol=0, atol=1e-12)
 
 
-def test_training_goes_on_from_a_network_trained_before(fed: Federation) -> None:
+def test_training_goes_on_from_a_network_trained_before(fed):
     net = nn.Sequential(nn.Flatten(), nn.Linear(64, 10))
     run = start(MODEL, fed, w=MODEL.flatten(net))
     x, y = fed.test.x[torch.cat(fed.test.rows)], fed.test.y[torch.cat(fed.test.rows)]
@@ -117,11 +112,9 @@ def test_training_goes_on_from_a_network_trained_before(fed: Federation) -> None
     ],
     ids=["list", "shorter", "matrix", "whole numbers", "NaN"],
 )
-def test_weights_that_are_none_of_the_model_are_refused(
-    w: object, message: str, fed: Federation
-) -> None:
+def test_weights_that_are_none_of_the_model_are_refused(w, message, fed):
     with pytest.raises(ValueError, match=message):
-        start.__wrapped__(MODEL, fed, w=w)  # type: ignore[attr-defined]
+        start.__wrapped__(MODEL, fed, w=w)
 
 
 # ---------------------------------------------------------------------------------- regression
@@ -144,7 +137,7 @@ def least_squares_gradient(w: np.ndarray, rows: np.ndarray) -> np.ndarray:
 
 
 @pytest.fixture(scope="module")
-def points() -> Federation:
+def points():
     return federate(X, Y, ROWS, fractions=(0.6, 0.2, 0.2))
 
 
@@ -152,9 +145,7 @@ def trained(fed: Federation, i: int) -> np.ndarray:
     return fed.train.rows[i].numpy()
 
 
-def test_a_round_of_least_squares_is_the_average_of_the_clients_gradient_steps(
-    points: Federation,
-) -> None:
+def test_a_round_of_least_squares_is_the_average_of_the_clients_gradient_steps(points):
     w = torch.tensor([0.5, 0.0, -1.0, 2.0], dtype=torch.float64)
     after = communicate(start(LINEAR, points, FULL, w=w), LINEAR, points, clients=3)
     n = [len(trained(points, i)) for i in range(3)]
@@ -164,7 +155,7 @@ def test_a_round_of_least_squares_is_the_average_of_the_clients_gradient_steps(
     assert after.w.tolist() == pytest.approx(expected.tolist(), abs=1e-12)
 
 
-def test_the_error_of_a_regression_is_its_loss(points: Federation) -> None:
+def test_the_error_of_a_regression_is_its_loss(points):
     w = np.array([0.5, 0.0, -1.0, 2.0])
     run = start(LINEAR, points, FULL, w=torch.tensor(w))
     tested = torch.cat(points.test.rows).numpy()
@@ -178,22 +169,20 @@ def test_the_error_of_a_regression_is_its_loss(points: Federation) -> None:
     assert own.loss == own.error
 
 
-def test_rounds_of_one_step_reach_the_least_squares_solution(points: Federation) -> None:
+def test_rounds_of_one_step_reach_the_least_squares_solution(points):
     run = train(start(LINEAR, points, FULL), LINEAR, points, 300, clients=3)
     rows = np.concatenate([trained(points, i) for i in range(3)])
     solution = np.linalg.lstsq(np.c_[X[rows], np.ones(len(rows))], Y[rows], rcond=None)[0]
     assert run.w.tolist() == pytest.approx(solution.tolist(), abs=1e-6)
 
 
-def test_a_tuner_of_a_regression_finds_the_rate_that_learns(points: Federation) -> None:
+def test_a_tuner_of_a_regression_finds_the_rate_that_learns(points):
     tuner = FedEx(LocalHP(lr=[0.0, 0.05], batch=1000))
     run = train(start(LINEAR, points, tuner), LINEAR, points, 30, clients=3)
     assert run.tuner.theta[1] > 0.6
 
 
-def test_a_client_that_has_diverged_errs_more_than_any_other_of_a_regression(
-    points: Federation,
-) -> None:
+def test_a_client_that_has_diverged_errs_more_than_any_other_of_a_regression(points):
     tuner = FedEx(LocalHP(lr=[1e200, 0.05], batch=1000))
     far = torch.full((4,), 5.0)  # where all losses are far above 1
     run = train(start(LINEAR, points, tuner, w=far), LINEAR, points, 12, clients=3)
@@ -202,9 +191,7 @@ def test_a_client_that_has_diverged_errs_more_than_any_other_of_a_regression(
     assert run.tuner.theta[1] > 0.99
 
 
-def test_a_search_scores_the_arms_of_a_regression_by_their_squared_error(
-    points: Federation,
-) -> None:
+def test_a_search_scores_the_arms_of_a_regression_by_their_squared_error(points):
     arms = share_configuration(LocalHP(lr=[0.0, 0.05], batch=1000))
     begun = race(LINEAR, points, arms, [bracket((1,), 2, 2)], estimate=Estimate("averaged"))
     search = tune(begun, LINEAR, points, clients=3)
@@ -215,7 +202,7 @@ def test_a_search_scores_the_arms_of_a_regression_by_their_squared_error(
     assert search.best == 1
 
 
-def test_targets_in_a_column_train_as_those_in_a_row(points: Federation) -> None:
+def test_targets_in_a_column_train_as_those_in_a_row(points):
     column = federate(X, Y[:, None], ROWS, fractions=(0.6, 0.2, 0.2))
     model = replace(LINEAR, loss=lambda outputs, y: ((outputs - y) ** 2).mean(1))
     w = torch.zeros(4, dtype=torch.float64)

@@ -8,7 +8,6 @@ import subprocess
 import sys
 import termios
 import warnings
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import replace
@@ -57,7 +56,7 @@ ROOT = Path(__file__).parents[1]
 
 
 @pytest.fixture(scope="module")
-def fed() -> Federation:
+def fed():
     return digits(clients=14)
 
 
@@ -105,8 +104,8 @@ def interrupted(monkeypatch: pytest.MonkeyPatch, calls: int, error: type[BaseExc
     ("calls", "error"), [(0, Stop), (1, Stop), (4, KeyboardInterrupt), (9, Stop)]
 )
 def test_a_search_that_is_stopped_goes_on_where_it_was(
-    method, calls: int, error, fed: Federation, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    method, calls, error, fed, tmp_path, monkeypatch
+):
     spaces = FEDEX._replace(client=FEDEX.client.without("mu"))
     begun = successive_halving(MODEL, fed, spaces, 24, 10, 2, 2, method=method)
     with monkeypatch.context() as patch:
@@ -121,9 +120,7 @@ def test_a_search_that_is_stopped_goes_on_where_it_was(
     assert os.listdir(tmp_path) == ["search"]
 
 
-def test_a_search_that_is_finished_is_read_and_not_repeated(
-    fed: Federation, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_search_that_is_finished_is_read_and_not_repeated(fed, tmp_path, monkeypatch):
     done = tune(halving(fed), MODEL, fed, 3, path=tmp_path / "search")
     interrupted(monkeypatch, 0, Stop)
     same(tune(halving(fed), MODEL, fed, 3, path=tmp_path / "search"), done)
@@ -160,9 +157,7 @@ def killed(file: Path, steps: int) -> int:
 
 @pytest.mark.processes
 @pytest.mark.nightly
-def test_killed_again_and_again_it_ends_with_the_same_numbers(
-    fed: Federation, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_killed_again_and_again_it_ends_with_the_same_numbers(fed, tmp_path, monkeypatch):
     begun = successive_halving(MODEL, fed, FEDEX, 48, 20, 2, 2, method=FedProx())
     assert killed(tmp_path / "search", 3) == 0
     assert killed(tmp_path / "search", 4) > 0  # it did go on, and not begin anew
@@ -191,9 +186,7 @@ def text(file: Path) -> None:
 
 
 @pytest.mark.parametrize("damage", [cut, flipped, empty, text])
-def test_a_damaged_file_is_refused_and_left_as_it_was(
-    damage: Callable[[Path], None], fed: Federation, tmp_path: Path
-) -> None:
+def test_a_damaged_file_is_refused_and_left_as_it_was(damage, fed, tmp_path):
     file = tmp_path / "search"
     tune(halving(fed), MODEL, fed, 3, path=file)
     damage(file)
@@ -225,9 +218,7 @@ def another(fed: Federation) -> list[tuple[Race, Federation, int]]:
     ]
 
 
-def test_a_file_of_another_search_is_refused_and_left_as_it_was(
-    fed: Federation, tmp_path: Path
-) -> None:
+def test_a_file_of_another_search_is_refused_and_left_as_it_was(fed, tmp_path):
     file = tmp_path / "search"
     tune(halving(fed), MODEL, fed, 3, path=file)
     before = file.read_bytes()
@@ -240,7 +231,7 @@ def test_a_file_of_another_search_is_refused_and_left_as_it_was(
     assert file.read_bytes() == before
 
 
-def test_a_file_of_another_model_is_refused(fed: Federation, tmp_path: Path) -> None:
+def test_a_file_of_another_model_is_refused(fed, tmp_path):
     one, other = (
         from_module(nn.Sequential(nn.Flatten(), nn.Linear(64, 10), act))
         for act in (nn.ReLU(), nn.Tanh())
@@ -253,7 +244,7 @@ def test_a_file_of_another_model_is_refused(fed: Federation, tmp_path: Path) -> 
     assert tune(begun, one, fed, 3, path=tmp_path / "search").done
 
 
-def test_test_data_do_not_tell_searches_apart(fed: Federation, tmp_path: Path) -> None:
+def test_test_data_do_not_tell_searches_apart(fed, tmp_path):
     done = tune(halving(fed), MODEL, fed, 3, path=tmp_path / "search")
     other = replace(fed, test=replace(fed.test, y=(fed.test.y + 1) % 10))
     same(tune(halving(other), MODEL, other, 3, path=tmp_path / "search"), done)
@@ -264,9 +255,7 @@ def with_tuner(fed: Federation, tuner: object) -> Race:
     return race(MODEL, fed, [own._replace(tuner=tuner)], [bracket((3,), 1, 2)])
 
 
-def test_a_tuner_of_ones_own_is_named_before_the_first_round(
-    fed: Federation, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_tuner_of_ones_own_is_named_before_the_first_round(fed, tmp_path, monkeypatch):
     begun, file = with_tuner(fed, Noting()), tmp_path / "search"
     with monkeypatch.context() as patch:
         interrupted(patch, 0, Stop)
@@ -286,9 +275,7 @@ class Keeping(Noting):
         return replace(self, told=(*self.told, told))
 
 
-def test_a_search_that_can_no_longer_be_read_does_not_take_the_place_of_one_that_can(
-    fed: Federation, tmp_path: Path
-) -> None:
+def test_a_search_that_can_no_longer_be_read_does_not_take_the_place_of_one_that_can(fed, tmp_path):
     begun, file = with_tuner(fed, Keeping()), tmp_path / "search"
     for _ in range(2):  # the second call goes on after two rounds
         with pytest.raises(ValueError, match=r"a search that can be read again, .* has numpy\."):
@@ -297,7 +284,7 @@ def test_a_search_that_can_no_longer_be_read_does_not_take_the_place_of_one_that
     assert kept.used == 2
 
 
-def test_settings_that_are_numpys_numbers_are_read_again(fed: Federation, tmp_path: Path) -> None:
+def test_settings_that_are_numpys_numbers_are_read_again(fed, tmp_path):
     distributions = {
         "lr": Choice(tuple(np.logspace(-3, -1, 3))),
         "momentum": Uniform(np.float64(0.0), np.float64(0.5)),
@@ -314,8 +301,8 @@ def test_settings_that_are_numpys_numbers_are_read_again(fed: Federation, tmp_pa
 
 
 def test_a_folder_that_cannot_be_written_is_said_before_more_rounds_are_played(
-    fed: Federation, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    fed, tmp_path, monkeypatch
+):
     begun, file = halving(fed), tmp_path / "search"
     with monkeypatch.context() as patch:
         interrupted(patch, 4, Stop)
@@ -336,8 +323,8 @@ def test_a_folder_that_cannot_be_written_is_said_before_more_rounds_are_played(
 
 
 def test_a_call_that_fails_in_its_first_round_leaves_the_name_to_another_search(
-    fed: Federation, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    fed, tmp_path, monkeypatch
+):
     file = tmp_path / "search"
     with monkeypatch.context() as patch:
         interrupted(patch, 0, Stop)
@@ -354,9 +341,7 @@ def test_a_call_that_fails_in_its_first_round_leaves_the_name_to_another_search(
     same(tune(begun, MODEL, fed, 3, path=file), stepped(begun, fed))
 
 
-def test_a_link_stays_and_a_path_means_what_it_meant_at_first(
-    fed: Federation, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_link_stays_and_a_path_means_what_it_meant_at_first(fed, tmp_path, monkeypatch):
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / "link").symlink_to(tmp_path / "elsewhere" / "search")
     monkeypatch.chdir(tmp_path)
@@ -372,7 +357,7 @@ def test_a_link_stays_and_a_path_means_what_it_meant_at_first(
     same(tune(halving(fed), MODEL, fed, 3, path="search"), done)
 
 
-def test_pytorchs_own_random_numbers_stay_where_they_were(fed: Federation, tmp_path: Path) -> None:
+def test_pytorchs_own_random_numbers_stay_where_they_were(fed, tmp_path):
     before = torch.get_rng_state()
     tune(halving(fed), MODEL, fed, 3, path=tmp_path / "search")
     assert torch.equal(torch.get_rng_state(), before)
@@ -382,7 +367,7 @@ def weighted(by: float, outputs: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
     return by * cross_entropy(outputs, y)
 
 
-def test_a_file_of_another_loss_is_refused(fed: Federation, tmp_path: Path) -> None:
+def test_a_file_of_another_loss_is_refused(fed, tmp_path):
     net = nn.Sequential(nn.Flatten(), nn.Linear(64, 10))
     one, other = (from_module(net, partial(weighted, by)) for by in (1.0, 2.0))
     begun = random_search(one, fed, NO_DROPOUT, 2, 1, method=FedProx())
@@ -391,9 +376,7 @@ def test_a_file_of_another_loss_is_refused(fed: Federation, tmp_path: Path) -> N
         tune(begun, other, fed, 3, path=tmp_path / "search")
 
 
-def test_a_file_is_written_as_often_as_is_asked(
-    fed: Federation, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_file_is_written_as_often_as_is_asked(fed, tmp_path, monkeypatch):
     at: list[int] = []
     monkeypatch.setattr(module, "write", lambda value, path, check: at.append(value[1].used))
     begun = random_search(MODEL, fed, FEDEX, 21, 7, method=FedProx())  # 3 arms: 3 rounds a step
@@ -403,9 +386,7 @@ def test_a_file_is_written_as_often_as_is_asked(
         tune(begun, MODEL, fed, 3, path=tmp_path / "search", every=0)
 
 
-def test_a_folder_that_is_not_there_is_said_before_the_first_round(
-    fed: Federation, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_folder_that_is_not_there_is_said_before_the_first_round(fed, tmp_path, monkeypatch):
     interrupted(monkeypatch, 0, Stop)
     with pytest.raises(FileNotFoundError, match="nowhere"):
         tune(halving(fed), MODEL, fed, 3, path=tmp_path / "nowhere" / "search")
@@ -421,9 +402,7 @@ def everything(terminal: int) -> str:
     return b"".join(parts).decode()
 
 
-def test_progress_is_shown_in_a_terminal_and_nowhere_else(
-    fed: Federation, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_progress_is_shown_in_a_terminal_and_nowhere_else(fed, capfd):
     tune(halving(fed), MODEL, fed, 3)
     assert capfd.readouterr() == ("", "")
     ours, theirs = pty.openpty()
@@ -437,9 +416,7 @@ def test_progress_is_shown_in_a_terminal_and_nowhere_else(
     assert f"best={done.best_score:.3f}" in shown
 
 
-def test_the_callback_sees_the_search_after_each_step_and_logs_it(
-    fed: Federation, tmp_path: Path
-) -> None:
+def test_the_callback_sees_the_search_after_each_step_and_logs_it(fed, tmp_path):
     seen: list[Race] = []
     done = tune(halving(fed), MODEL, fed, 3, callback=seen.append)
     assert [search.used for search in seen] == [4, 8, 12, 14, 16, 18, 20, 22, 23, 24][-len(seen) :]
@@ -450,9 +427,7 @@ def test_the_callback_sees_the_search_after_each_step_and_logs_it(
 
 
 @pytest.mark.parametrize("error", [StopTraining, KeyboardInterrupt, Stop])
-def test_a_callback_that_stops_a_search_leaves_a_file_that_goes_on(
-    error: type[BaseException], fed: Federation, tmp_path: Path
-) -> None:
+def test_a_callback_that_stops_a_search_leaves_a_file_that_goes_on(error, fed, tmp_path):
     def stop(search: Race) -> None:
         if search.used > 8:
             raise error
@@ -471,7 +446,7 @@ def test_a_callback_that_stops_a_search_leaves_a_file_that_goes_on(
 
 
 @pytest.mark.processes
-def test_sigterm_writes_the_file_and_ends_the_process(fed: Federation, tmp_path: Path) -> None:
+def test_sigterm_writes_the_file_and_ends_the_process(fed, tmp_path):
     file = tmp_path / "search"
     command = [sys.executable, "-c", SCRIPT.replace("every=1", "every=10**6"), str(file)]
     with subprocess.Popen(command, cwd=ROOT, text=True, stdout=subprocess.PIPE) as process:
@@ -487,9 +462,7 @@ def test_sigterm_writes_the_file_and_ends_the_process(fed: Federation, tmp_path:
 @pytest.mark.parametrize(
     "own", [None, signal.SIG_IGN, lambda *_: None], ids=["none", "ignored", "own"]
 )
-def test_handlers_of_sigterm_are_afterwards_what_they_were(
-    own: Any, fed: Federation, tmp_path: Path
-) -> None:
+def test_handlers_of_sigterm_are_afterwards_what_they_were(own, fed, tmp_path):
     before = signal.getsignal(signal.SIGTERM)
     seen: list[object] = []
     try:
@@ -505,7 +478,7 @@ def test_handlers_of_sigterm_are_afterwards_what_they_were(
         signal.signal(signal.SIGTERM, before)
 
 
-def test_a_search_in_another_thread_leaves_signals_alone(fed: Federation, tmp_path: Path) -> None:
+def test_a_search_in_another_thread_leaves_signals_alone(fed, tmp_path):
     begun = random_search(MODEL, fed, FEDEX, 2, 1, method=FedProx())
     with ThreadPoolExecutor(1) as pool:
         assert pool.submit(tune, begun, MODEL, fed, 3, path=tmp_path / "search").result().done
@@ -545,7 +518,7 @@ def test_a_search_whose_budget_is_raised_has_the_numbers_of_one_that_had_it_all_
     same(tune(large, MODEL, fed, 3, path=file), done)
 
 
-def test_a_bayesian_search_may_get_a_larger_total(fed: Federation, tmp_path: Path) -> None:
+def test_a_bayesian_search_may_get_a_larger_total(fed, tmp_path):
     def search(total: int):
         return bayesian_search(MODEL, fed, NO_DROPOUT, total, 1, first=2, method=FedProx())
 
@@ -558,7 +531,7 @@ def test_a_bayesian_search_may_get_a_larger_total(fed: Federation, tmp_path: Pat
         tune(search(4), MODEL, fed, 3, path=file)
 
 
-def test_fedtune_may_get_a_larger_total_and_fedpop_may_not(fed: Federation, tmp_path: Path) -> None:
+def test_fedtune_may_get_a_larger_total_and_fedpop_may_not(fed, tmp_path):
     table = LocalHP(lr=[0.1, 0.2])
     tune(fedtune(MODEL, fed, table, 1), MODEL, fed, path=tmp_path / "fedtune")
     done = tune(fedtune(MODEL, fed, table, 3), MODEL, fed, path=tmp_path / "fedtune")
@@ -571,9 +544,7 @@ def test_fedtune_may_get_a_larger_total_and_fedpop_may_not(fed: Federation, tmp_
             tune(search, MODEL, fed, 3, path=tmp_path / "fedpop")
 
 
-def test_a_budget_that_would_change_earlier_rounds_is_refused(
-    fed: Federation, tmp_path: Path
-) -> None:
+def test_a_budget_that_would_change_earlier_rounds_is_refused(fed, tmp_path):
     file = tmp_path / "search"
     tune(halving(fed), MODEL, fed, 3, path=file)
     before = file.read_bytes()
@@ -602,9 +573,7 @@ def constant(fed: Federation, *lr: float, **how: Any) -> Race:
         ((1e200, 0.1), None),
     ],
 )
-def test_a_search_whose_best_arm_has_diverged_says_so_once(
-    lr: tuple[float, ...], said: str | None, fed: Federation
-) -> None:
+def test_a_search_whose_best_arm_has_diverged_says_so_once(lr, said, fed):
     begun = constant(fed, *lr, estimate=Estimate(score="loss"))
     assert begun.warning is None
     with warnings.catch_warnings(record=True) as seen:
@@ -617,7 +586,7 @@ def test_a_search_whose_best_arm_has_diverged_says_so_once(
     assert said is None or re.search(said, done.warning or "")
 
 
-def test_a_winner_that_is_worse_than_its_initial_weights_is_said(fed: Federation) -> None:
+def test_a_winner_that_is_worse_than_its_initial_weights_is_said(fed):
     done = stepped(constant(fed, 0.1), fed)
     history = done.runs[0].history
     assert done.warning is None
@@ -633,7 +602,7 @@ def test_a_winner_that_is_worse_than_its_initial_weights_is_said(fed: Federation
     assert replace(fallen, runs=(replace(run, history=history[1:]),)).warning is None  # cut
 
 
-def test_fedpop_members_that_all_diverge_are_said(fed: Federation) -> None:
+def test_fedpop_members_that_all_diverge_are_said(fed):
     spaces = Spaces(SearchSpace({"lr": Choice((1e200, 1e201))}))
     with pytest.warns(UserWarning, match="no arm has a finite score; try lower learning rates"):
         assert tune(fedpop(MODEL, fed, spaces, 4, 2), MODEL, fed, 3).best_score == float("inf")

@@ -26,7 +26,7 @@ TABLE = LocalHP(lr=[0.1, 0.2, 0.3])
     ],
     ids=["list", "NumPy", "uint8", "int32"],
 )
-def test_each_client_gets_the_row_that_is_its_own(row: object) -> None:
+def test_each_client_gets_the_row_that_is_its_own(row):
     tuner = made(Fixed, table=TABLE, row=row)
     assert tuner.row.dtype == torch.long
     assert tuner.final.lr.tolist() == [0.3, 0.1, 0.2, 0.2]
@@ -50,7 +50,7 @@ def test_each_client_gets_the_row_that_is_its_own(row: object) -> None:
     ],
     ids=repr,
 )
-def test_rows_that_are_no_column_of_whole_numbers_are_refused(row: object) -> None:
+def test_rows_that_are_no_column_of_whole_numbers_are_refused(row):
     with pytest.raises(ValueError, match=r"row is .*; allowed: (whole numbers from 0|a row)"):
         made(Fixed, table=TABLE, row=row)
 
@@ -63,22 +63,22 @@ def example(cls: type) -> str:
     return inspect.cleandoc("\n".join(block[:end]))
 
 
-def test_the_tuner_in_the_docstring_of_the_interface_works() -> None:
+def test_the_tuner_in_the_docstring_of_the_interface_works():
     fed, model = digits(clients=14), mlp(64, 8, 10)
     names = {"start": start, "train": train, "fed": fed, "model": model}
     exec(example(Tuner).replace(", 30)", ", 6)"), names)
-    tuner = names["run"].tuner  # type: ignore[attr-defined]
+    tuner = names["run"].tuner
     assert isinstance(tuner, Tuner)
-    assert [one.row.unique().tolist() for one in names["run"].history] == [[0], [1], [2]] * 2  # type: ignore[attr-defined]
-    means = [mean(tuner.errors[j::3]) for j in range(3)]  # type: ignore[attr-defined]
+    assert [one.row.unique().tolist() for one in names["run"].history] == [[0], [1], [2]] * 2
+    means = [mean(tuner.errors[j::3]) for j in range(3)]
     assert tuner.final.lr.item() == pytest.approx([0.01, 0.1, 1.0][means.index(min(means))])
 
 
-def test_the_method_in_the_docstring_of_the_interface_works() -> None:
+def test_the_method_in_the_docstring_of_the_interface_works():
     fed, model = digits(clients=14), mlp(64, 8, 10)
     names: dict[str, Any] = {}
     exec(example(Method), names)
-    begun = start(model, fed, LocalHP(lr=1.0), method=names["Clipped"](0.01))  # type: ignore[arg-type]
+    begun = start(model, fed, LocalHP(lr=1.0), method=names["Clipped"](0.01))
     after = train(begun, model, fed, 1)
     assert 0 < float((after.w - begun.w).norm()) <= 0.01 * (1 + 1e-5)
     mine, ours = (

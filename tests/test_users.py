@@ -24,7 +24,7 @@ ROOT = Path(__file__).parents[1]
 
 
 @pytest.fixture(autouse=True)
-def _own_locks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def _own_locks(tmp_path, monkeypatch):
     """Other graders on this machine have no part in these tests: other locks, and other ids."""
     if sys.platform != "linux" or os.getuid() != 0:
         pytest.skip("only root on Linux can become another user")
@@ -33,7 +33,7 @@ def _own_locks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def claimed() -> Iterator[list[int]]:
+def claimed():
     """The files of locks, which are closed at the end."""
     files: list[int] = []
     yield files
@@ -41,9 +41,7 @@ def claimed() -> Iterator[list[int]]:
         os.close(file)
 
 
-def test_two_graders_with_the_same_process_id_have_other_user_ids(
-    claimed: list[int], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_two_graders_with_the_same_process_id_have_other_user_ids(claimed, monkeypatch):
     """In containers that share a folder of locks, process ids repeat."""
     monkeypatch.setattr(os, "getpid", lambda: 77)
     first, file = users.claim()
@@ -57,15 +55,13 @@ def test_two_graders_with_the_same_process_id_have_other_user_ids(
         assert {killer_of(user + turn) for turn in range(TURNS)} == {user + TURNS}
 
 
-def test_no_id_is_that_of_a_person_or_of_the_overflow_user() -> None:
+def test_no_id_is_that_of_a_person_or_of_the_overflow_user():
     first = 61_440
     assert first + BLOCK * users.BLOCKS < 65_534
     assert Path(users.__file__).read_text().count("61_440") == 1
 
 
-def test_the_processes_of_another_grader_live_on_when_all_of_one_are_killed(
-    claimed: list[int],
-) -> None:
+def test_the_processes_of_another_grader_live_on_when_all_of_one_are_killed(claimed):
     (mine, file), (other, another) = users.claim(), users.claim()
     claimed += [file, another]
     everyone = [mine, killer_of(mine), other, killer_of(other)]
@@ -85,9 +81,7 @@ def test_the_processes_of_another_grader_live_on_when_all_of_one_are_killed(
             one.kill()
 
 
-def test_a_block_is_locked_until_all_that_inherited_the_lock_have_ended(
-    claimed: list[int],
-) -> None:
+def test_a_block_is_locked_until_all_that_inherited_the_lock_have_ended(claimed):
     file = users.lock(3)
     assert file is not None
     with subprocess.Popen(["cat"], stdin=subprocess.PIPE, pass_fds=[file]):
@@ -98,9 +92,7 @@ def test_a_block_is_locked_until_all_that_inherited_the_lock_have_ended(
     claimed.append(file)
 
 
-def test_a_block_with_a_process_is_left_alone(
-    claimed: list[int], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_block_with_a_process_is_left_alone(claimed, monkeypatch):
     first, file = users.claim()
     os.close(file)
     block = (first - users.FIRST_USER) // BLOCK
@@ -111,7 +103,7 @@ def test_a_block_with_a_process_is_left_alone(
     assert other != first
 
 
-def test_locks_in_a_folder_of_another_user_are_refused(tmp_path: Path) -> None:
+def test_locks_in_a_folder_of_another_user_are_refused(tmp_path):
     os.chown(next(_folders()), 1000, -1)
     with pytest.raises(OSError, match="must be a folder of root"):
         users.claim()
@@ -127,9 +119,7 @@ def _folders() -> Iterator[Path]:
         yield from Path(place).iterdir()
 
 
-def test_where_all_blocks_are_in_use_there_is_no_sandbox(
-    claimed: list[int], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_where_all_blocks_are_in_use_there_is_no_sandbox(claimed, monkeypatch):
     monkeypatch.setattr(users, "BLOCKS", 2)
     monkeypatch.setattr(users, "FIRST_USER", 45_000)
     for _ in range(2):
@@ -153,7 +143,7 @@ zygote.kill_all(user)  # there is none any more
 """
 
 
-def test_a_killer_that_another_killer_has_killed_is_replaced(claimed: list[int]) -> None:
+def test_a_killer_that_another_killer_has_killed_is_replaced(claimed):
     """All of them have the same user id, and each kills all that it may."""
     user, file = users.claim()
     claimed.append(file)
@@ -182,12 +172,12 @@ zygote.main()
 """
 
 
-def test_a_user_has_its_next_worker_when_all_of_its_last_one_is_removed() -> None:
+def test_a_user_has_its_next_worker_when_all_of_its_last_one_is_removed():
     mine, theirs = socket.socketpair()
     command = [sys.executable, "-c", KEEPS, str(theirs.fileno())]
     held = []
     how = {"stdout": subprocess.PIPE, "text": True, "pass_fds": [theirs.fileno()]}
-    with subprocess.Popen(command, cwd=ROOT, **how) as process, mine:  # type: ignore[call-overload]
+    with subprocess.Popen(command, cwd=ROOT, **how) as process, mine:
         theirs.close()
         mine.sendall(b'{"warm": false, "way": "uid", "uid": 0}\n')
         assert mine.recv(1) == b"R"
@@ -209,7 +199,7 @@ def test_a_user_has_its_next_worker_when_all_of_its_last_one_is_removed() -> Non
     assert said.index("end 0") < said.index("begin 0", said.index("begin 0") + 1)
 
 
-def test_what_a_user_has_left_is_found_wherever_every_user_may_write() -> None:
+def test_what_a_user_has_left_is_found_wherever_every_user_may_write():
     user, left = 39_999, []
     try:
         for place in ("/tmp", "/var/tmp", "/run/lock", "/dev/shm"):

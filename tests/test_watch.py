@@ -7,7 +7,6 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -93,7 +92,7 @@ class Watcher:
 
 
 @pytest.fixture(scope="module")
-def watcher(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Watcher]:
+def watcher(tmp_path_factory):
     """It watches hw.py of a homework with two questions, and has checked it once."""
     folder = classroom.assignment_folder(tmp_path_factory.mktemp("homework"))
     (folder / "hw_ref.py").rename(folder / "hw.py")
@@ -115,13 +114,13 @@ def children(process: int) -> list[str]:
     return [pid for pid, parent in map(str.split, lines.splitlines()) if int(parent) == process]
 
 
-def test_each_save_is_checked_again(watcher: Watcher) -> None:
+def test_each_save_is_checked_again(watcher):
     assert total(watcher.wait(1)) == "5.5 of 5.5"
     for text, points in ((classroom.WRONG, 3.5), (classroom.RIGHT, 5.5)):
         assert total(watcher.save(text)) == f"{points:g} of 5.5"
 
 
-def test_a_check_is_done_by_a_process_that_was_there_before_the_save(watcher: Watcher) -> None:
+def test_a_check_is_done_by_a_process_that_was_there_before_the_save(watcher):
     deadline = time.monotonic() + 60
     while not (before := children(watcher.process.pid)):
         assert time.monotonic() < deadline
@@ -130,23 +129,21 @@ def test_a_check_is_done_by_a_process_that_was_there_before_the_save(watcher: Wa
     assert re.findall(r"process (\d+)", said)[0] in before
 
 
-def test_half_saved_files_get_the_usual_message_and_the_next_save_is_checked(
-    watcher: Watcher,
-) -> None:
+def test_half_saved_files_get_the_usual_message_and_the_next_save_is_checked(watcher):
     assert "This file cannot be graded yet" in watcher.save(classroom.RIGHT[:-20] + "(")
     watcher.file.unlink()  # as editors do that write a new file in its place
     time.sleep(3 * watch.POLL)
     assert total(watcher.save("")) == "0 of 5.5"
 
 
-def test_an_endless_loop_does_not_keep_the_next_save_waiting(watcher: Watcher) -> None:
+def test_an_endless_loop_does_not_keep_the_next_save_waiting(watcher):
     before = watcher.said.count("still running")
     watcher.save_endless()
     assert total(watcher.save(classroom.RIGHT)) == "5.5 of 5.5"
     assert watcher.said.count("still running") == before
 
 
-def test_an_endless_loop_is_stopped_and_named_where_nothing_is_saved(watcher: Watcher) -> None:
+def test_an_endless_loop_is_stopped_and_named_where_nothing_is_saved(watcher):
     tests = watcher.file.with_name("test_hw.py")
     before = tests.read_text()
     tests.write_text(before.replace('function="double"', 'function="double", wall=1'))
@@ -157,14 +154,14 @@ def test_an_endless_loop_is_stopped_and_named_where_nothing_is_saved(watcher: Wa
     assert total(said) == "2.5 of 5.5"
 
 
-def test_code_that_ends_the_process_ends_its_own_check_only(watcher: Watcher) -> None:
+def test_code_that_ends_the_process_ends_its_own_check_only(watcher):
     ends = "\n\ndef double(x):\n    import os\n    os._exit(0)\n"
     said = watcher.save(classroom.RIGHT + ends)
     assert "ended the Python process, with exit status 0" in said
     assert total(watcher.save(classroom.RIGHT)) == "5.5 of 5.5"
 
 
-def test_ctrl_c_ends_it_with_its_child_and_without_a_traceback(watcher: Watcher) -> None:
+def test_ctrl_c_ends_it_with_its_child_and_without_a_traceback(watcher):
     watcher.save_endless()
     (child,) = children(watcher.process.pid)
     assert watcher.end() == 0
@@ -173,7 +170,7 @@ def test_ctrl_c_ends_it_with_its_child_and_without_a_traceback(watcher: Watcher)
         os.kill(int(child), 0)
 
 
-def test_a_file_that_is_still_being_written_is_waited_for(tmp_path: Path) -> None:
+def test_a_file_that_is_still_being_written_is_waited_for(tmp_path):
     file = tmp_path / "slow.py"
     file.write_text("")
     seen = watch.stamp(file)
@@ -199,9 +196,7 @@ def test_a_file_that_is_still_being_written_is_waited_for(tmp_path: Path) -> Non
         (["ex01", "gone.py"], "there is no file 'gone.py'."),
     ],
 )
-def test_what_cannot_be_watched_is_refused_at_once(
-    arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_cannot_be_watched_is_refused_at_once(arguments, message, capsys):
     assert cli.main(["watch", *arguments]) == 2
     out, error = capsys.readouterr()
     assert (out, len(error.splitlines())) == ("", 1)

@@ -1,7 +1,6 @@
 """Federated multiplicative weights: against vectors and plain products, and where they rest."""
 
 import math
-from pathlib import Path
 
 import pytest
 import torch
@@ -15,7 +14,7 @@ from tests.rounds import result
 from tests.vectors import case
 
 
-def test_rounds_of_the_vectors_give_the_expected_probabilities() -> None:
+def test_rounds_of_the_vectors_give_the_expected_probabilities():
     told, expected = case("fed_multiplicative_weights", "mw-3")
     p = told["p"]
     for (arm, score), after in zip(told["rounds"], expected["p_per_round"], strict=True):
@@ -33,7 +32,7 @@ def mean_move(p: list[float], losses: list[float], importance_weighting: bool) -
     return moved
 
 
-def test_as_printed_p_rests_where_it_is_proportional_to_1_over_the_loss() -> None:
+def test_as_printed_p_rests_where_it_is_proportional_to_1_over_the_loss():
     _, expected = case("fed_multiplicative_weights", "mf")
     rest = expected["one_over_loss"]
     assert rest == pytest.approx([4 / 7, 2 / 7, 1 / 7])
@@ -43,13 +42,13 @@ def test_as_printed_p_rests_where_it_is_proportional_to_1_over_the_loss() -> Non
     assert away[2] < 0
 
 
-def test_divided_by_p_the_move_is_the_loss_itself_wherever_p_is() -> None:
+def test_divided_by_p_the_move_is_the_loss_itself_wherever_p_is():
     for p in ([1 / 3] * 3, [0.1, 0.2, 0.7]):
         move = mean_move(p, [1.0, 2.0, 4.0], True)
         assert move == pytest.approx([0.0, -1 / 4, -3 / 4])  # (s_0 - s_j) / sqrt(16)
 
 
-def test_with_importance_weights_the_best_arm_wins_and_as_printed_it_does_not() -> None:
+def test_with_importance_weights_the_best_arm_wins_and_as_printed_it_does_not():
     """One run is chaotic, so that the claim is about means over seeds; their errors are 0.02."""
     losses, means = [1.0, 2.0, 4.0], {}
     for importance in (False, True):
@@ -66,7 +65,7 @@ def test_with_importance_weights_the_best_arm_wins_and_as_printed_it_does_not() 
     assert means[False] == pytest.approx(4 / 7, abs=0.1)
 
 
-def test_a_probability_of_0_stays_and_cannot_have_been_drawn() -> None:
+def test_a_probability_of_0_stays_and_cannot_have_been_drawn():
     assert multiplicative_weights([0.5, 0.0, 0.5], [0], [9.0], 1)[1] == 0
     assert multiplicative_weights([1.0, 0.0], [0], [1e6], 1) == [1, 0]  # whatever the score
     with pytest.raises(ValueError, match=r"p is \[1.0, 0.0\]; allowed: above 0 for each row"):
@@ -75,7 +74,7 @@ def test_a_probability_of_0_stays_and_cannot_have_been_drawn() -> None:
         multiplicative_weights([1.0], [0], [0.5], 0)
 
 
-def test_in_rounds_it_is_told_losses_and_moves_as_its_rule_says(tmp_path: Path) -> None:
+def test_in_rounds_it_is_told_losses_and_moves_as_its_rule_says(tmp_path):
     fed, model = digits(clients=14).to("cpu", torch.float64), linear(64, 10)
     tuner = MultiplicativeWeights(LocalHP(lr=[0.01, 0.1, 1.0], batch=8), rounds=9)
     run = start(model, fed, tuner, seed=1, method=Reptile())
@@ -91,7 +90,7 @@ def test_in_rounds_it_is_told_losses_and_moves_as_its_rule_says(tmp_path: Path) 
     assert run.tuner.final.lr == tuner.table.lr[max(range(3), key=run.tuner.p.__getitem__)]
 
 
-def test_what_diverges_counts_as_twice_the_largest_loss_and_p_stays_a_distribution() -> None:
+def test_what_diverges_counts_as_twice_the_largest_loss_and_p_stays_a_distribution():
     """Told +inf, p would become 0 for a row that may have met one unlucky client."""
     tuner = MultiplicativeWeights(LocalHP(lr=[0.1, 0.2]), 4)
     moved = tuner.tell(result([0, 1], [1.0, 1.0], [math.inf, 3.0], [3, 3]))

@@ -6,7 +6,6 @@ import signal
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from dataclasses import replace
 from multiprocessing import get_context
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,7 +13,6 @@ import torch
 
 from fedlab_edu import (
     Estimate,
-    Federation,
     FedProx,
     LocalHP,
     Scaffold,
@@ -69,7 +67,7 @@ SEARCHES = {
 
 
 @pytest.fixture(scope="module")
-def fed() -> Federation:
+def fed():
     return digits(clients=14).to("cpu", torch.float64)
 
 
@@ -111,13 +109,13 @@ def assert_same(one: Any, other: Any) -> None:
 
 
 @pytest.mark.parametrize("name", SEARCHES)
-def test_a_search_in_workers_is_the_search_of_one_process(name: str, fed: Federation) -> None:
+def test_a_search_in_workers_is_the_search_of_one_process(name, fed):
     search, apart = SEARCHES[name](fed), Apart()
     assert_same(tune(search, MODEL, fed, 4, executor=apart), tune(search, MODEL, fed, 4))
     assert apart.calls
 
 
-def test_arms_travel_only_between_eliminations_and_model_and_data_once(fed: Federation) -> None:
+def test_arms_travel_only_between_eliminations_and_model_and_data_once(fed):
     # 4 arms until round 3, 2 until round 8, and 1, which stays here, until round 10
     search, apart, seen = SEARCHES["halving"](fed), Apart(2), list[Race]()
     data = len(pickle.dumps((MODEL, fed, 4)))
@@ -126,14 +124,14 @@ def test_arms_travel_only_between_eliminations_and_model_and_data_once(fed: Fede
     assert [size > data for size in apart.sizes] == [True, True, False, False]
 
 
-def test_a_step_ends_where_the_file_is_due(fed: Federation, tmp_path: Path) -> None:
+def test_a_step_ends_where_the_file_is_due(fed, tmp_path):
     search, seen = random_search(MODEL, fed, NO_DROPOUT, 24, 8, method=FedProx()), list[int]()
     how: dict[str, Any] = {"executor": Apart(), "path": tmp_path / "s", "every": 6}
     tune(search, MODEL, fed, 4, callback=lambda s: seen.append(s.used), **how)
     assert seen == [6, 12, 18, 24]
 
 
-def test_histories_do_not_travel(fed: Federation, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_histories_do_not_travel(fed, monkeypatch):
     given, play = list[int](), workers.play_here
 
     def noting(runs: Any, *more: Any) -> Any:
@@ -146,7 +144,7 @@ def test_histories_do_not_travel(fed: Federation, monkeypatch: pytest.MonkeyPatc
     assert given == [0, 0, 0, 0, 0, 0, 8]
 
 
-def test_a_worker_uses_one_thread(fed: Federation, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_worker_uses_one_thread(fed, monkeypatch):
     alone, play = list[bool](), workers.play_here
 
     def noting(*given: Any) -> Any:
@@ -160,7 +158,7 @@ def test_a_worker_uses_one_thread(fed: Federation, monkeypatch: pytest.MonkeyPat
     assert all(alone)
 
 
-def test_what_cannot_train_in_workers_is_refused_by_name(fed: Federation) -> None:
+def test_what_cannot_train_in_workers_is_refused_by_name(fed):
     halving, pool = SEARCHES["halving"](fed), Apart()
     alone = fedtune(MODEL, fed, LocalHP(lr=[0.1, 1.0]), 2)
     with pytest.raises(ValueError, match=r"executor is .*allowed: None: a FedTune search trains"):
@@ -177,7 +175,7 @@ def test_what_cannot_train_in_workers_is_refused_by_name(fed: Federation) -> Non
         tune(halving, local, fed, executor=pool, workers=2)
 
 
-def test_a_worker_that_starts_late_is_given_model_and_data(fed: Federation) -> None:
+def test_a_worker_that_starts_late_is_given_model_and_data(fed):
     apart = Apart(2)
 
     def restart(search: Race) -> None:
@@ -190,9 +188,7 @@ def test_a_worker_that_starts_late_is_given_model_and_data(fed: Federation) -> N
 
 @pytest.mark.processes
 @pytest.mark.long
-def test_a_killed_process_is_named_and_the_search_resumes_with_the_same_numbers(
-    fed: Federation, tmp_path: Path
-) -> None:
+def test_a_killed_process_is_named_and_the_search_resumes_with_the_same_numbers(fed, tmp_path):
     search, path = SEARCHES["halving"](fed), tmp_path / "search"
 
     def kill(search: Race) -> None:
@@ -211,7 +207,7 @@ def test_a_killed_process_is_named_and_the_search_resumes_with_the_same_numbers(
 
 @pytest.mark.processes
 @pytest.mark.nightly
-def test_a_search_on_a_dask_cluster_survives_the_death_of_a_worker(fed: Federation) -> None:
+def test_a_search_on_a_dask_cluster_survives_the_death_of_a_worker(fed):
     distributed = pytest.importorskip("distributed")
     search, killed = SEARCHES["halving"](fed), list[int]()
 

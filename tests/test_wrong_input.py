@@ -81,9 +81,9 @@ CASES: dict[str, tuple[Callable[[], Any], str]] = {
         lambda: communicate(start(mlp(2, 2), small()), mlp(2, 2), small(torch.float64), 2),
         "dtype of x is 'torch.float64'; allowed: torch.float32",
     ),
-    "a seed with a fraction": (lambda: mlp(2, 2).init(1.5), "seed is 1.5; allowed: a whole number"),  # type: ignore[arg-type]
+    "a seed with a fraction": (lambda: mlp(2, 2).init(1.5), "seed is 1.5; allowed: a whole number"),
     "a seed beyond PyTorch's": (lambda: mlp(2, 2).init(2**64), "seed is 18446744073709551616;"),
-    "a class for a network": (lambda: from_module(nn.Linear), "net is 'type'; allowed: a Module"),  # type: ignore[arg-type]
+    "a class for a network": (lambda: from_module(nn.Linear), "net is 'type'; allowed: a Module"),
     "a network without classes": (
         lambda: played(from_module(nn.Sequential(nn.Linear(2, 1), nn.Flatten(0)))),
         "shape of the outputs is (2,); allowed: (2, C)",
@@ -95,13 +95,13 @@ CASES: dict[str, tuple[Callable[[], Any], str]] = {
     "an infinite weight": (
         lambda: weighted_average(torch.ones(2, 3), torch.tensor([1, inf])), "n is [1.0, inf];",
     ),
-    "a list for a space": (lambda: SearchSpace([Uniform(0, 1)]), "distributions is 'list'"),  # type: ignore[arg-type]
-    "a space of another kind": (lambda: SearchSpace({}, dict), "kind is <class 'dict'>"),  # type: ignore
+    "a list for a space": (lambda: SearchSpace([Uniform(0, 1)]), "distributions is 'list'"),
+    "a space of another kind": (lambda: SearchSpace({}, dict), "kind is <class 'dict'>"),
     "a point outside the cube": (lambda: LR.from_unit(torch.tensor([[nan]])), "u is [[nan]]"),
     "a point with other axes": (lambda: LR.from_unit(torch.ones(1, 2)), "shape of u is (1, 2)"),
-    "a seed for a generator": (lambda: LR.sample(2, 0), "gen is 'int'; allowed: a Generator"),  # type: ignore[arg-type]
+    "a seed for a generator": (lambda: LR.sample(2, 0), "gen is 'int'; allowed: a Generator"),
     "options that floats cannot tell apart": (lambda: Choice((2**53, 2**53 + 1)), "none twice"),
-    "half an eta": (lambda: survivors([1.0, 2.0], 2.5), "eta is 2.5"),  # type: ignore[arg-type]
+    "half an eta": (lambda: survivors([1.0, 2.0], 2.5), "eta is 2.5"),
     "no arms": (lambda: halving([], [1, 2]), "scores is []; allowed: at least one"),
     "probabilities that are none": (
         lambda: MultiplicativeWeights(LocalHP(lr=[1, 2]), 3, p=(0.9, 0.3)), "p is (0.9, 0.3)",
@@ -111,7 +111,7 @@ CASES: dict[str, tuple[Callable[[], Any], str]] = {
     ),
     "validation data with NaN": (lambda: two_classes(x_val=TRAIN * nan), "x_val is 'not"),
     "a seed for a generator of NumPy's": (
-        lambda: RandomFourier.draw(0),  # type: ignore[arg-type]
+        lambda: RandomFourier.draw(0),
         "rng is 'int'; allowed: a Generator: np.random",
     ),
     "a character that is none": (lambda: decode(torch.tensor([-1])), "ids is [-1]; allowed: whole"),
@@ -120,10 +120,10 @@ CASES: dict[str, tuple[Callable[[], Any], str]] = {
         "error is [0.1, 0.2]",
     ),
     "a list for a method's fields": (
-        lambda: Option(FedAdam(), Spaces(LR), [("tau", 1)]),  # type: ignore[arg-type]
+        lambda: Option(FedAdam(), Spaces(LR), [("tau", 1)]),
         "own is 'list'",
     ),
-    "a run for a race": (lambda: online(start(mlp(2, 2), small())), "race is 'Run'"),  # type: ignore[arg-type]
+    "a run for a race": (lambda: online(start(mlp(2, 2), small())), "race is 'Run'"),
     "one text for many": (lambda: Corpus("one"), "texts is 'one string'"),
     "steps beyond all numbers": (
         lambda: ogd(Losses("quadratic", [[1e100], [0]]), [0.0], 1e100, 1.0), "largest |w|^2 is inf",
@@ -133,20 +133,20 @@ CASES: dict[str, tuple[Callable[[], Any], str]] = {
 
 @pytest.mark.usefixtures("unchecked")
 @pytest.mark.parametrize("case", CASES)
-def test_what_would_be_wrong_in_silence_is_refused_by_name(case: str) -> None:
+def test_what_would_be_wrong_in_silence_is_refused_by_name(case):
     call, message = CASES[case]
     with pytest.raises(ValueError, match="allowed") as error:
         call()
     assert message in str(error.value)
 
 
-def test_a_table_takes_a_list_of_flags_as_a_mask() -> None:
+def test_a_table_takes_a_list_of_flags_as_a_mask():
     table = LocalHP(lr=[0.1, 0.2, 0.3])
     assert table[[True, False, True]].lr.tolist() == [0.1, 0.3]
     assert len(table[[]]) == 0
 
 
-def test_a_space_is_not_changed_by_its_dictionary() -> None:
+def test_a_space_is_not_changed_by_its_dictionary():
     given = {"lr": Uniform(0, 1)}
     space = SearchSpace(given)
     given["momentum"] = Uniform(0, 5)  # which a space would refuse
@@ -154,7 +154,7 @@ def test_a_space_is_not_changed_by_its_dictionary() -> None:
 
 
 @pytest.mark.parametrize("kind", [torch.int64, torch.bool])
-def test_ridge_regression_on_whole_numbers_does_not_round_its_weights(kind: torch.dtype) -> None:
+def test_ridge_regression_on_whole_numbers_does_not_round_its_weights(kind):
     X, Y = torch.tensor([[1, 0], [1, 1], [0, 1]], dtype=kind), torch.eye(3)[:, :2]
     W, b = ridge_torch(X, Y)
     expected = Ridge(alpha=0.5).fit(X.double(), Y)
@@ -162,11 +162,11 @@ def test_ridge_regression_on_whole_numbers_does_not_round_its_weights(kind: torc
     np.testing.assert_allclose(b, expected.intercept_, atol=1e-7)
 
 
-def test_a_part_that_shall_have_no_example_needs_none() -> None:
+def test_a_part_that_shall_have_no_example_needs_none():
     assert [n for n in range(1, 12) if enough(n, (0.8, 0.2, 0.0))] == [*range(5, 12)]
 
 
-def test_line_ends_of_windows_are_those_of_unix() -> None:
+def test_line_ends_of_windows_are_those_of_unix():
     play = "**A**\nTo be, or\nnot.\n\n**B**\nYes.\n"
     assert (
         speeches(spoken(play.replace("\n", "\r\n")))
@@ -177,18 +177,18 @@ def test_line_ends_of_windows_are_those_of_unix() -> None:
 
 
 @pytest.mark.usefixtures("unchecked")
-def test_texts_and_sizes_of_numpy_are_those_of_python() -> None:
+def test_texts_and_sizes_of_numpy_are_those_of_python():
     assert Corpus(np.array(["a", "b c"])).texts == ["a", "b c"]
-    assert FedEx(LocalHP(lr=[0.1, 0.2]), axes=(np.int64(2),)).axes == (2,)  # type: ignore[arg-type]
+    assert FedEx(LocalHP(lr=[0.1, 0.2]), axes=(np.int64(2),)).axes == (2,)
 
 
 @pytest.mark.usefixtures("unchecked")
-def test_weights_may_be_a_list() -> None:
+def test_weights_may_be_a_list():
     W = torch.tensor([[1.0, 0.0], [0.0, 4.0]])
-    assert weighted_average(W, [3, 1]).tolist() == [0.75, 1.0]  # type: ignore[arg-type]
+    assert weighted_average(W, [3, 1]).tolist() == [0.75, 1.0]
 
 
-def test_fedpop_members_are_shown_as_the_arms_of_a_race() -> None:
+def test_fedpop_members_are_shown_as_the_arms_of_a_race():
     search = fedpop(mlp(2, 2), small(), Spaces(LR), 6, 2)
     assert [one.arms for one in search.brackets] == [3]
     assert arms_table(search).bracket.tolist() == [0, 0, 0]
