@@ -7,7 +7,8 @@ weights is printed beside the times. GFLOP/s counts the operations of forward an
 "of peak" is their part of what the machine does in a product of large float32 matrices. Rounding in
 float32 may grow over hundreds of steps; the tests hold both loops together in float64. In the
 row in bfloat16 only ours is, so that the difference is what it costs. A GPU measures some rows
-again in TF32, both loops.
+again in TF32, both loops. Rows of `torch.compile` have the seconds of the first call, which
+compiles, and the processor time of later ones.
 
 A whole round is training, two scores and the average: medians, the plain loop with one thread and
 with all, and ours, in turn. Training is its share of our round; faults are its minor page faults.
@@ -50,7 +51,7 @@ from fedlab_edu.tensors import usable_device
 
 ROUNDS = {f"LeNet-5, a round of {B} clients of 64": B for B in (10, 100, 1000)}
 
-
+COMPILED = "MLP 784-128-10, 10 clients of 64", "LeNet-5, 10 clients of 64", "digits MLP"
 Measure = Callable[[Any], dict[str, Any]]
 
 
@@ -72,10 +73,14 @@ def tables(device: torch.device, repeats: int) -> list[tuple[str, dict[str, Any]
 
     What is measured has the names of columns, some with a unit.
     """
+    compiled = {
+        f"{name}, compiled": make for name, make in workloads().items() if name.startswith(COMPILED)
+    }
     on_cpu: list[tuple[str, dict[str, Any], Measure]] = [
         (rounds.TITLE, rounds.SETTINGS, lambda make: rounds.measured(make())),
         (scale.TITLE, scale.SIZES, lambda n: scale.in_a_small_process(scale.rounds, n[0](n[1]))),
         (shares.TITLE, shares.CASES, shares.measured),
+        (speed.TITLE, compiled, lambda make: speed.compiled(make(), repeats)),
     ]
     fast = {f"{name}, TF32": make for name, make in workloads().items() if "10 clients" in name}
     on_gpu = (speed.TITLE, fast, lambda make: speed.in_tf32(make(), device, repeats))

@@ -58,12 +58,12 @@ def hundred_rounds() -> Case:
 
 
 CASES = {
-    "FedAvg, MLP 784-128-10, 100 rounds": hundred_rounds,
-    "digits, successive halving": search(successive_halving, FEDEX),
-    "digits, successive halving with FedEx": search(
+    "shares: FedAvg, MLP 784-128-10": hundred_rounds,
+    "shares: successive halving": search(successive_halving, FEDEX),
+    "shares: successive halving, FedEx": search(
         successive_halving, FEDEX, tuner=around(FEDEX.client)
     ),
-    "digits, FedPop": search(fedpop, FEDPOP),
+    "shares: FedPop": search(fedpop, FEDPOP),
 }
 
 

@@ -17,6 +17,7 @@ from benchmarks.plain import plain_loop
 from benchmarks.rounds import measured, plain_round, ragged
 from benchmarks.searches import feature_search, fedpop_search, raced
 from benchmarks.speed import (
+    compiled,
     in_tf32,
     operations,
     operations_per_example,
@@ -115,6 +116,20 @@ def test_tf32_is_on_while_it_is_measured_and_off_again(monkeypatch: pytest.Monke
     in_tf32(tiny(), CPU, 1)
     assert seen == [("high", True)]
     assert switches() == before
+
+
+def test_compiled_gradients_are_beside_ours_and_a_missing_compiler_is_a_row(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    seen: list[object] = []
+    monkeypatch.setattr(torch, "compile", lambda gradients: seen.append(gradients) or gradients)
+    monkeypatch.setattr("benchmarks.speed.which", lambda _: "g++")
+    row = compiled(tiny(), 1)
+    assert seen == [TINY.gradients]
+    assert row["largest difference"] == 0
+    assert row["ratio"] == row["compiled (s)"] / row["ours (s)"]
+    monkeypatch.setattr("benchmarks.speed.which", lambda _: None)
+    assert compiled(tiny(), 1) == {"first call (s)": "no C++ compiler"}
 
 
 def test_a_gpu_has_rows_of_its_own_and_the_cpu_rows_of_whole_rounds() -> None:

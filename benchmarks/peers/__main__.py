@@ -31,6 +31,7 @@ PEERS: dict[str, tuple[Any, ...]] = {
     "plain loop, 1 thread": ("with_torch", "plain", 1),
     "plain loop, 2 threads": ("with_torch", "plain", 2),
     "JAX by hand": ("with_jax", "by_hand"),
+    "JAX by hand, 1 core": ("with_jax", "on_one_core"),
     "FedJAX (no scores)": ("with_jax", "with_fedjax"),
     "pfl": ("with_pfl", "rounds"),
     "fedlab_edu in Flower's simulation": ("with_flower", "simulated"),
