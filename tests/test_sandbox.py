@@ -368,6 +368,29 @@ def test_without_isolation_only_trusted_submissions_are_graded(monkeypatch):
         assert "apt-get install bubblewrap" in str(found)
 
 
+WITHOUT_FORKS = """
+import os, sys
+sys.modules["fcntl"] = sys.modules["resource"] = None
+sys.platform = "win32"
+del os.fork, os.getuid
+from fedlab_grade.sandbox import doctor
+print(doctor.examine())
+try:
+    doctor.choose(trust=True)
+except doctor.NoSandbox as error:
+    print(error)
+"""
+
+
+def test_on_windows_the_doctor_says_what_to_do_and_grading_is_refused() -> None:
+    command = [sys.executable, "-c", WITHOUT_FORKS]
+    said = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=True).stdout
+    assert said.count("it needs Linux") == 2
+    assert said.count("grade in WSL 2, or in a Linux container or machine.") == 2
+    assert "this system cannot fork a process" in said
+    assert "--i-trust" not in said  # where no worker can start
+
+
 def leaks(paths: list[Path]) -> str:
     """A right answer that shows what it can read of files of one name, wherever it is found."""
     return f"""{RIGHT}

@@ -24,6 +24,7 @@ REFUSAL = (
     "this machine gives no isolation, and submissions can do what you can: run `fedlab-edu doctor` "
     "for what to do, or add --i-trust-these-submissions."
 )
+LINUX = "grade in WSL 2, or in a Linux container or machine."
 TRIED = Limits(call=10.0, memory=256, processes=12)
 WAYS = {
     "bwrap": "bubblewrap: namespaces of their own, no network, a view without your files",
@@ -33,6 +34,7 @@ WAYS = {
     "none": "no isolation: submissions can do what you can",
 }
 ADVICE = {
+    "needs Linux": LINUX,
     "not installed": "install bubblewrap: apt-get install bubblewrap (Debian, Ubuntu, WSL), or dnf "
     "install bubblewrap (Fedora).",
     "container": "in a container, start it with --cap-add SYS_ADMIN --security-opt "
@@ -44,7 +46,6 @@ ADVICE = {
     "unprivileged_userns_clone=0": "open the namespaces of users with: sudo sysctl -w "
     "kernel.unprivileged_userns_clone=1",
     "cannot read Python": "install Python where all users can read it, as in /usr or /opt.",
-    "needs Linux": "grade in WSL 2, or in a Linux container or machine.",
     "": "run as root (sudo), which needs no namespace of users.",
 }
 CONTAINER = ("/.dockerenv", "/run/.containerenv")  # files of Docker's and Podman's
@@ -87,7 +88,7 @@ class Diagnosis:
             lines.append(f"  {finding.way:<6} {state}")
         if not self.findings[0].works:
             lines += ["", "To get better:", f"  - {_advice(self.findings[0].why)}"]
-        return "\n".join(lines) + (UNTIL if self.way == "none" else "")
+        return "\n".join(lines) + (UNTIL if self.way == "none" and hasattr(os, "fork") else "")
 
 
 def choose(trust: bool = False) -> Way:
@@ -96,6 +97,8 @@ def choose(trust: bool = False) -> Way:
     Raises:
         NoSandbox: none works.
     """
+    if not hasattr(os, "fork"):
+        raise NoSandbox(f"this system cannot fork a process for each test: {LINUX}")
     ways: tuple[Way, ...] = ("bwrap", "uid")
     way: Way = next((way for way in ways if tried(way).works), "none")
     if way == "none" and not trust:
