@@ -87,9 +87,7 @@ def draw_arms(
 ) -> list[Arm]:
     """Draw arms with random configurations; arm a is the same for any number of arms.
 
-    Args:
-        tuner: makes an arm's tuner from its clients' configuration and a generator, as `around`
-            does with FedEx; the default keeps the configuration.
+    tuner makes an arm's tuner from its clients' configuration and a generator, as `around` does.
 
     Source: Khodak et al. (2021), Algorithm 1.
     """

@@ -1,7 +1,6 @@
 """Bayesian optimisation: a model of all scores so far proposes the next configuration.
 
-The model is a Gaussian process, Optuna's `GPSampler`. It is fitted to all scores again for each
-proposal, so a search keeps no state of Optuna.
+The model is a Gaussian process, Optuna's `GPSampler`, fitted to all scores for each proposal.
 """
 
 import math

@@ -27,8 +27,7 @@ class Support(NamedTuple):
 def perturb(x: float, low: float, high: float, eps: float, u: float) -> float:
     """Draw from ``[x - (high - low) eps, x + (high - low) eps]`` at u in [0, 1), then clip.
 
-    Args:
-        x, low, high: a value and its range, in the distribution's scale: of a learning rate, log10.
+    x, low and high are in the distribution's scale: of a learning rate, log10.
     """
     return min(max(x + (high - low) * eps * (2 * u - 1), low), high)
 

@@ -35,9 +35,8 @@ def arms_table(search: Any) -> "pandas.DataFrame":
         method: with its fields, as in "FedProx(optimizer='sgd')".
         client_lr, ...: the final configuration of its tuner; NaN if clients have different ones.
         server_lr, ...: the configuration of its server.
-        rounds: the rounds played.
-        score: the score at its last round; NaN before the first. Arms that ended at different
-            rounds have trained for different times.
+        rounds, score: the rounds played, and the score at the last; NaN before the first. Arms that
+            ended at different rounds have trained for different times.
         out: the round of its elimination, or missing.
         chosen: whether it is the best (before the first round arm 0).
     """

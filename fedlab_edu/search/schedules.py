@@ -39,8 +39,7 @@ def schedule(
     ``floor(total / cap)`` arms of ``cap`` rounds.
 
     Args:
-        total: communication rounds to spend, over all arms.
-        cap: communication rounds of one arm at most.
+        total, cap: communication rounds over all arms, and of one arm at most.
 
     Raises:
         ValueError: the total is too small for the arms, or so large that the last elimination would
@@ -147,9 +146,8 @@ def last_stop(stops: Sequence[int], t: int) -> int:
 def discounted_mean(trace: Sequence[float], gamma: float) -> float:
     """Return ``sum_age gamma^age x_age / sum_age gamma^age``; the last entry has age 0.
 
-    gamma = 0 gives the last entry (0^0 is 1), gamma = 1 the mean.
-
-    Source: Khodak et al. (2021), section 2, *power decay weighting*, and appendix C.3.
+    gamma = 0 gives the last entry, gamma = 1 the mean. Source: Khodak et al. (2021), section 2,
+    *power decay weighting*, and appendix C.3.
     """
     require(len(trace) > 0, "trace", [], "at least one score")
     require(0 <= gamma <= 1, "gamma", gamma, "a number from 0 to 1")
@@ -171,13 +169,10 @@ def halving(
     traces: Sequence[Sequence[float]], stops: Sequence[int], eta: int = 3, gamma: float = 0.0,
     rule: Literal["rank", "quantile"] = "rank",
 ) -> list[Elimination]:  # fmt: skip
-    """Replay successive halving on recorded scores.
+    """Replay successive halving on recorded scores, one trace for each arm.
 
-    Args:
-        traces: one list per arm, the scores of its rounds.
-        stops: as in a `Schedule`; the last eliminates no arm.
-        gamma: the score at a stop is the discounted mean of the rounds since the last stop. A NaN
-            among them makes it NaN, the worst score; a `Race` leaves out such rounds.
+    The score at a stop is the discounted mean of the rounds since the last stop. A NaN among them
+    makes it NaN, the worst score; a `Race` leaves out such rounds.
     """
     alive, out = list(range(len(traces))), []
     for stop in stops[:-1]:

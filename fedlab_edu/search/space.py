@@ -76,10 +76,9 @@ class SearchSpace(Generic[_Table]):
     def perturb(self, row: _Table, eps: float, k: int, gen: torch.Generator) -> _Table:
         """Draw k independent configurations near a given one.
 
-        Args:
-            row: one configuration; hyperparameters that this space does not tune are copied.
-            eps: half the width, as a share of the range. With 0 all equal ``row``; with 1 half of
-                the draws cover the whole range, and the others are clipped to its ends.
+        eps is half the width, as a share of the range. With 0 all equal ``row``; with 1 half of the
+        draws cover the whole range, and the others are clipped to its ends. Hyperparameters that
+        this space does not tune are copied.
         """
         self._check(row, eps=eps)
         axes = self._axes(self._draws(gen, k))
@@ -98,8 +97,7 @@ class SearchSpace(Generic[_Table]):
     def grid(self, points: int = 3) -> _Table:
         """Return all combinations of ``points`` values per continuous distribution and all options.
 
-        Rows are in the order of nested loops, with the last hyperparameter innermost; there may be
-        up to a million.
+        Rows are in the order of nested loops, the last hyperparameter innermost; at most a million.
         """
         values = [d.points(points) for d in self.distributions.values()]
         rows = prod(map(len, values))
@@ -153,9 +151,7 @@ class Spaces(NamedTuple):
 class PerClient(NamedTuple):
     """A configuration for each client of a federation, all from one space.
 
-    A space of k points has k^N such assignments: 30 rows and 10 clients make 6 * 10^14.
-
-    Source: FedTune, section 4.1.1.
+    A space of k points has k^N such assignments. Source: FedTune, section 4.1.1.
     """
 
     client: SearchSpace[LocalHP]

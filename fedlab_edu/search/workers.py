@@ -47,9 +47,6 @@ class Workers:
     A worker gets model and data once. Runs travel without their histories, as values, so a worker
     may end at any time.
 
-    Args:
-        number: the number of workers; None takes the executor's own.
-
     Raises:
         ValueError: no executor; no number for an executor that does not know its own; a model that
             cannot be pickled.

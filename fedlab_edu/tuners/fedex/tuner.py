@@ -44,7 +44,6 @@ class FedEx(Checked):
         rounds: the rounds in which a client could validate.
         sums: over them, ``sum_age gamma^age x_age`` of their mean scores, of the mean sizes of the
             numbers that made up the scores (their rounding moves nothing: `gradient`), and of 1.
-        stopped: whether theta has stopped.
 
     Source: Khodak et al. (2021), Algorithm 2 and appendix C, where the baseline lacks the weights
     |V_i| that it has here and in their code; (2020), section 4.2, for the cutoff; their code for
@@ -90,7 +89,7 @@ class FedEx(Checked):
 
     @property
     def entropy(self) -> float:
-        """The entropy of theta, ``- sum_j theta_j ln theta_j``, in nats; ln k at first."""
+        """The entropy of theta, in nats; ln k at first."""
         return sum(entropy(one.z) for one in self.thetas)
 
     @property

@@ -1,8 +1,8 @@
 """FedPop on workers of different speeds, under a simulated clock, with and without waiting.
 
-Each member has its own worker. In Chen, Krompass, Gu, Tresp (2023) members wait for one another
-every T_g rounds. Without waiting, this is the asynchronous rule of Jaderberg et al. (2017),
-*Population based training of neural networks*, section 3.
+Each member has its own worker. In Chen et al. (2023) members wait for one another every T_g rounds.
+Without waiting, this is the asynchronous rule of Jaderberg et al. (2017), *Population based
+training of neural networks*, section 3.
 """
 
 from collections.abc import Callable
@@ -106,11 +106,10 @@ def clocked(
     """Put a clock on a new search: ``tune(clocked(search, seconds), model, fed)``.
 
     With waiting, the numbers are those of the search alone. Without, a member that has trained T_g
-    more rounds compares itself at once with the others, each by the rounds that it has ended.
-    Members that have ended no round since they were copied are left out. A member may copy one with
-    more or fewer rounds than its own, and keeps its own round number. Rounds that end at the same
-    time, up to a relative 1e-9, are handled together: if all take equally long, the numbers are
-    those of the search alone.
+    more rounds compares itself at once with the others, each by the rounds that it has ended since
+    it was copied, if any. A member may copy one with more or fewer rounds than its own, and keeps
+    its own round number. Rounds that end at the same time, up to a relative 1e-9, are handled
+    together: if all take equally long, the numbers are those of the search alone.
 
     Args:
         search: one that has not begun, of at most a million rounds.

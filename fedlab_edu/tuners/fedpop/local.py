@@ -1,7 +1,7 @@
 """FedPop-L, the tuner of one member: its clients try K vectors, of which the worst copy the best.
 
-Chen, Krompass, Gu, Tresp (2023), *FedPop: Federated population-based hyperparameter tuning*,
-Algorithm 1, *FedPop-L*, and section 3.4, *FedPop-L for Intra-configuration Tuning*.
+Chen et al. (2023), Algorithm 1, *FedPop-L*, and section 3.4, *FedPop-L for Intra-configuration
+Tuning*.
 """
 
 import math

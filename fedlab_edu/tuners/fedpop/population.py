@@ -79,8 +79,7 @@ class Birth(NamedTuple):
 
     Fields:
         round: the rounds of the search before it.
-        member: the place in the population.
-        parent: the place of the member that was copied; None at the start of the search.
+        member, parent: places in the population; the parent is None at the start of the search.
         c, b: the clients' base beta^0, and the server's alpha.
     """
 
@@ -128,10 +127,8 @@ class FedPop(SideBySide, Checked):
     ) -> _P:  # fmt: skip
         """Return the search after one communication round of each member that is alive.
 
-        Args:
-            clients: K, the clients of a member's round; with FedPop-L the same in all rounds.
-            play: see `Race.step`.
-            most: not used: members may copy one another after each round.
+        With FedPop-L ``clients`` is K, the same in all rounds. For play see `Race.step`; most is
+        not used, because members may copy one another after each round.
         """
         require(not self.done, "search", "over", "one with rounds left")
         trained = self.train(self.alive, model, fed, clients, play)

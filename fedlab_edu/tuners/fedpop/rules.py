@@ -1,7 +1,6 @@
 """FedPop's rules: functions of numbers and lists, for any Python, a browser's too.
 
-Chen, Krompass, Gu, Tresp (2023), *FedPop: Federated population-based hyperparameter tuning*,
-Algorithm 1 and section 3.4.
+Chen et al. (2023), Algorithm 1 and section 3.4.
 """
 
 from collections.abc import Callable, Sequence
@@ -17,10 +16,7 @@ _TOL = 1e-9  # K / rho may miss the whole number that it is on paper by a roundi
 
 
 def anneal(x0: float, r: int, R: int) -> float:
-    """Return ``x0/2 (1 + cos(pi r / R))``: x0 in round r = 0, and 0 in round R.
-
-    Source: Chen et al. (2023), eq. (4).
-    """
+    """Return ``x0/2 (1 + cos(pi r / R))``: x0 in round r = 0, and 0 in round R; eq. (4)."""
     require(abs(number(x0)) < inf, "x0", x0, "a finite number")
     require(0 <= r <= R and R > 0, "r", r, f"a round from 0 to R = {R}, R above 0")
     return x0 / 2 * (1 + cos(pi * r / R))
@@ -53,9 +49,9 @@ def ranked(
 
 
 def discounted_score(trace: Sequence[float], gamma: float = 0.9) -> float:
-    """Return ``sum_r gamma^(T-r) s^(r) / sum_r gamma^(T-r)``, r = 1, ..., T; NaN counts as +inf.
+    """Return ``sum_r gamma^(T-r) s^(r) / sum_r gamma^(T-r)``, r = 1, ..., T; eq. (5).
 
-    Source: Chen et al. (2023), eq. (5).
+    NaN counts as +inf.
     """
     return discounted_mean([inf if isnan(s) else s for s in trace], gamma)
 
@@ -63,13 +59,9 @@ def discounted_score(trace: Sequence[float], gamma: float = 0.9) -> float:
 def pair_parents(scores: Sequence[float], rho: float, u: Sequence[float]) -> list[tuple[int, int]]:
     """Return pairs of places (child, parent): each bottom place copies a random top place.
 
+    Of K scores, lower is better, the bottom 1/rho copies the top 1/rho; u (K,) are draws in [0, 1).
     A place whose score is not finite has diverged: it is always a child, and never a parent. If all
     have diverged, there are no pairs.
-
-    Args:
-        scores: (K,), the score at each place; lower is better.
-        rho: the bottom 1/rho of the places copies the top 1/rho.
-        u: (K,) draws in [0, 1), one for each place.
 
     Source: Chen et al. (2023), Algorithm 1, *FedPop-L* and *FedPop-G*; divergence is ours.
     """

@@ -109,8 +109,8 @@ def _loss_and_gradient(F: Tensor, y: Tensor, loss: Any) -> tuple[Tensor, Tensor]
 def leave_one_out(outputs: Any, q: Any, y: Any, loss: Any) -> Float[Tensor, " N"]:
     """Return ``L - L(1_i = 0)``: below 0 if the loss is lower with client i's outputs than without.
 
-    `credit` is its first-order approximation. For the arguments and errors see `credit`; a client
-    that has `diverged` has +inf.
+    `credit` is its first-order approximation, with the same arguments and errors; a client that has
+    `diverged` has +inf.
     """
     f, q, y = checked(outputs, q, y, loss)
     L, d = credit_of(f, q, y, loss)
@@ -127,14 +127,9 @@ def score_function(logits: Any, z: Any) -> Float[Tensor, "N H"]:
 
 
 def update(logits: Any, z: Any, d: Any, lr: float) -> Float[Tensor, "N H"]:
-    """Return the logits of all clients after `step`.
+    """Return the logits (N, H) of all clients after `step`; z and d are (N,), see `credit`.
 
-    Args:
-        logits: (N, H), of the distributions ``pi_i = softmax(a_i)``; -inf is allowed.
-        z: (N,), the rows that the clients have drawn.
-        d: (N,), see `credit`.
-
-    Source: FedTune, eq. (11), where the step is taken by pi itself: see `update_raw`.
+    Logits may be -inf. Source: FedTune, eq. (11); there the step is taken by pi: see `update_raw`.
     """
     return _each(step, "logits", logits, z, d, lr)
 

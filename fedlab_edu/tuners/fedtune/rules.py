@@ -18,15 +18,11 @@ def softmax(logits: list[float]) -> list[float]:
 
 
 def step(logits: list[float], z: int, d: float, lr: float) -> list[float]:
-    """Return logits (H,) after ``a <- a - lr (onehot(z) - softmax(a)) d``.
+    """Return logits (H,) after ``a <- a - lr (onehot(z) - softmax(a)) d``; they may be -inf.
 
-    If d is not finite, the client has diverged: its logit z becomes -inf, so that it never draws
-    that row again, unless all its other logits are -inf.
-
-    Args:
-        logits: (H,); -inf is allowed.
-        z: the row that the client has drawn.
-        d: the derivative of the loss by the client's dummy one, see `credit`.
+    z is the row that the client has drawn, d the derivative of the loss by its dummy one, see
+    `credit`. If d is not finite, the client has diverged: its logit z becomes -inf, so that it
+    never draws that row again, unless all its other logits are -inf.
 
     Source: FedTune, eq. (11), taken by logits.
     """
