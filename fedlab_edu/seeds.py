@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from jaxtyping import Int, UInt64
 
-from fedlab_edu.validate import require_type, whole
+from fedlab_edu.validate import require, require_type, whole
 
 # the constants of SeedSequence, for 32-bit words
 _INIT_A, _MULT_A, _INIT_B, _MULT_B = 0x43B0D7E5, 0x931E8875, 0x8B51F9DD, 0x58F38DED
@@ -31,8 +31,15 @@ def generator(seed: int, *key: int) -> torch.Generator:
     return torch.Generator().manual_seed(seed_for(seed, *key))
 
 
+def check_default_device() -> None:
+    """Refuse a default device of PyTorch's other than the CPU, where generators and rows are."""
+    seen, allowed = torch.get_default_device(), "'cpu'; fed.to('cuda') moves the data to a GPU"
+    require(seen.type == "cpu", "PyTorch's default device", str(seen), allowed)
+
+
 def check_generator(gen: object) -> None:
-    """Refuse all but a generator of PyTorch's."""
+    """Refuse all but a generator of PyTorch's, and a default device on which it cannot draw."""
+    check_default_device()
     require_type("gen", gen, torch.Generator, "torch.Generator().manual_seed(0)")
 
 

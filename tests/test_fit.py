@@ -1,5 +1,7 @@
 """Models and data that do not fit together, in our words."""
 
+from collections.abc import Callable
+
 import pytest
 import torch
 from torch import Tensor, nn
@@ -127,3 +129,50 @@ def test_a_check_is_made_once_for_a_kind_of_examples_and_not_on_those_of_others(
     first = len(calls)
     score(spied, model.init(), clients)
     assert (first, len(calls)) == (3, 4)  # the check, the memory of one example, the scores
+
+
+def wide(loss: Callable[[Tensor, Tensor], Tensor]) -> Model:
+    return from_module(nn.Linear(2, 1), loss)
+
+
+MIXING = {
+    "a mean over broadcast pairs": lambda o, y: (o - y).square().mean(1),
+    "a share of the number of examples": lambda o, y: (o[:, 0] - y) ** 2 / len(y),
+    "centred losses": lambda o, y: (o[:, 0] - y) ** 2 - ((o[:, 0] - y) ** 2).mean(),
+    "scaled targets": lambda o, y: (o[:, 0] - (y - y.mean()) / (y.std() + 1)) ** 2,
+    "the neighbour's target": lambda o, y: (o[:, 0] - y.roll(1)) ** 2,
+}
+
+
+@pytest.mark.parametrize("name", MIXING)
+def test_a_loss_that_mixes_examples_is_refused_as_it_would_mix_clients(name: str) -> None:
+    # the first two targets are equal
+    clients = Clients(
+        torch.rand(6, 2), torch.tensor([1.0, 1, 2, 3, 4, 5]), torch.arange(6).split(3)
+    )
+    model = wide(MIXING[name])
+    for act in (score, gradient):
+        with pytest.raises(ValueError, match=r"^loss is 'one that mixes examples'; allowed: one"):
+            act(model, model.init(0), clients)
+
+
+def test_losses_of_single_examples_are_taken_in_any_precision() -> None:
+    clients = Clients(torch.rand(6, 2), torch.rand(6), torch.arange(6).split([1, 5]))
+    trained = []
+    for precision in (torch.float32, torch.float64):
+        model = wide(lambda o, y: (o[:, 0] - y).to(precision) ** 2)  # noqa: B023
+        w = torch.tensor([0.5, -0.5, 0.1])
+        trained.append(local_sgd(model, w, clients, LocalHP(batch=2), [0, 1]))
+    torch.testing.assert_close(*trained)
+    constant = Clients(torch.ones(1, 2), torch.ones(1), (torch.tensor([0]),))
+    assert score(model, w, constant).loss.tolist() == pytest.approx([0.81])
+
+
+def test_a_loss_without_a_derivative_is_scored_and_refused_in_training() -> None:
+    clients = Clients(torch.rand(6, 2), torch.arange(6) % 2, torch.arange(6).split(3))
+    model = from_module(nn.Linear(2, 2), lambda o, y: (o.argmax(1) != y).float())
+    w = model.init(0)
+    assert score(model, w, clients).loss.tolist() == score(linear(2, 2), w, clients).error.tolist()
+    for act in (gradient, lambda *of: local_sgd(*of, LocalHP(), [0, 1])):
+        with pytest.raises(ValueError, match=r"^loss is 'constant'; allowed: one that PyTorch can"):
+            act(model, w, clients)

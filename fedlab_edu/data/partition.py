@@ -11,7 +11,7 @@ from torch.utils.data import Dataset
 
 from fedlab_edu.data.arrays import as_inputs, as_pairs, as_rows, as_targets, check_index
 from fedlab_edu.data.clients import Clients, Federation
-from fedlab_edu.seeds import check_generator
+from fedlab_edu.seeds import check_default_device, check_generator
 from fedlab_edu.validate import number, require, whole
 
 FRACTIONS = (0.8, 0.1, 0.1)
@@ -127,6 +127,7 @@ def federate(
             the last for testing.
         names: of the clients; the default is "0", "1", ...
     """
+    check_default_device()
     if isinstance(x, Dataset):
         require(y is None, "y", y, "None, as x is a Dataset of pairs: federate(data, rows=rows)")
         x, y = as_pairs(x)

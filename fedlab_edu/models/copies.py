@@ -140,9 +140,10 @@ def _check_forward(net: nn.Module, x: Tensor) -> None:
     name, cuda = type(net).__name__, [x.device] if x.device.type == "cuda" else []
     before = [(n, t, t._version) for n, t in _tensors(net)]
     with torch.random.fork_rng(devices=cuda):
-        drawn = _generators(x.device)
+        drawn, version = _generators(x.device), x._version
         outputs = net(x)
         same = torch.equal(drawn, _generators(x.device))
+    require(x._version == version, "inputs of net", "changed", "the same after a forward pass")
     allowed = "a forward pass without random numbers; nn.Dropout(0.0) drops with c.dropout"
     require(same, "net", name, allowed)
     now = dict(_tensors(net))

@@ -21,8 +21,8 @@ def check_fit(model: Model, w: Float[Tensor, " d"], x: Tensor, y: Tensor, labels
         labels: all targets, of which y is a part.
 
     Raises:
-        ValueError: inputs that the network does not take, targets that the loss does not take, or
-            labels without an output.
+        ValueError: inputs that the network does not take, targets that the loss does not take,
+            labels without an output, or a loss of an example that depends on the others.
     """
     try:
         outputs = model(w, x)
@@ -43,7 +43,27 @@ def check_fit(model: Model, w: Float[Tensor, " d"], x: Tensor, y: Tensor, labels
         first_line = str(error).strip().split("\n")[0]
         allowed = f"what the loss takes with outputs of shape {shape} ({first_line})"
         require(False, "targets", f"{y.dtype} of shape {tuple(y.shape)}", allowed)
-    model.losses(outputs, y)
+    losses = model.losses(outputs, y)
+    if not classes:
+        _check_alone(model, outputs, y, losses, labels)
+
+
+def _check_alone(model: Model, outputs: Tensor, y: Tensor, losses: Tensor, labels: Tensor) -> None:
+    """Refuse a loss that mixes examples, such as by broadcasting: it would mix clients.
+
+    An example among two copies of itself must have the loss that it has beside one with another
+    target.
+    """
+    other = labels[(labels != labels[:1]).flatten(1).any(1) if labels.dim() > 1 else labels != y[0]]
+    if len(y) > 1 and len(other):
+        y = torch.stack([y[0], other[0]])
+        losses = model.losses(outputs, y)
+    for i in range(len(y)):
+        alone = model.losses(outputs[[i] * 3], y[[i] * 3])
+        eps = torch.finfo(losses.dtype).eps ** 0.5
+        same = torch.allclose(alone, losses[i].expand(3), eps, eps, equal_nan=True)
+        allowed = "one that gives each example its own loss; are outputs (n, 1) and targets (n,)?"
+        require(same, "loss", "one that mixes examples", allowed)
 
 
 def _check_classes(outputs: Float[Tensor, "n C"], y: Tensor) -> None:

@@ -14,6 +14,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from fedlab_edu.models.backward import Gradients
+from fedlab_edu.seeds import check_default_device
 from fedlab_edu.validate import require, whole
 
 
@@ -21,6 +22,12 @@ def cross_entropy(outputs: Float[Tensor, "n C"], y: Tensor) -> Float[Tensor, " n
     """Return the cross-entropy of each example, in nats."""
     y = y if y.is_floating_point() else y.long()
     return F.cross_entropy(outputs, y, reduction="none")
+
+
+def check_differentiable(losses: Tensor) -> None:
+    """Refuse losses without a derivative, such as the number of errors."""
+    allowed = "one that PyTorch can differentiate, so neither argmax nor detach()"
+    require(losses.requires_grad, "loss", "constant", allowed)
 
 
 ONE_AT_A_TIME = threading.Lock()  # PyTorch's initial weights come from one global generator
@@ -59,6 +66,7 @@ class Model:
 
     def init(self, seed: int = 0) -> Float[Tensor, " d"]:
         """Draw initial weights as PyTorch does, without touching its global generator."""
+        check_default_device()
         with ONE_AT_A_TIME, torch.random.fork_rng(devices=[]):
             torch.manual_seed(whole("seed", seed, 0, 2**64 - 1))
             return self.flatten(self.net())

@@ -16,7 +16,7 @@ from fedlab_edu.methods import FedAvg, Method, Server, check_control, check_mu
 from fedlab_edu.models.model import Model
 from fedlab_edu.rounds.result import Round
 from fedlab_edu.rounds.tuner import Fixed, Tuner
-from fedlab_edu.seeds import seed_for
+from fedlab_edu.seeds import check_default_device, seed_for
 from fedlab_edu.tensors import usable_device
 from fedlab_edu.training.hparams import LocalHP, ServerHP
 from fedlab_edu.training.scores import Score
@@ -91,6 +91,7 @@ def _unpacked(parts: tuple[Tensor, ...]) -> tuple[Round, ...]:
 
 def check_types(model: object, fed: object, *runs: object) -> None:
     """Raise a ``ValueError`` that names the argument of another type, as if two were swapped."""
+    check_default_device()
     for run in runs:
         require_type("run", run, Run, "start(model, fed)")
     require_type("model", model, Model, "from_module(net)")

@@ -20,7 +20,7 @@ from fedlab_edu.search.oneof import OneOf
 from fedlab_edu.search.race import Race, Select
 from fedlab_edu.search.schedules import Schedule, brackets, schedule
 from fedlab_edu.search.space import PerClient, Spaces, check_spaces
-from fedlab_edu.seeds import generator, seed_for
+from fedlab_edu.seeds import check_default_device, generator, seed_for
 from fedlab_edu.training.hparams import LocalHP, ServerHP
 from fedlab_edu.validate import MOST, require, whole
 
@@ -91,6 +91,7 @@ def draw_arms(
 
     Source: Khodak et al. (2021), Algorithm 1.
     """
+    check_default_device()
     arms, seed = whole("arms", arms, 1, MOST), whole("seed", seed, 0)
     if not isinstance(spaces, OneOf):
         check_spaces(spaces)

@@ -22,6 +22,7 @@ from fedlab_edu.rounds.identity import differences, identity
 from fedlab_edu.rounds.run import check_types
 from fedlab_edu.search.race import Search
 from fedlab_edu.search.workers import Workers
+from fedlab_edu.training.threads import plain_mode
 from fedlab_edu.validate import require, whole
 
 _S = TypeVar("_S", bound=Search)
@@ -79,7 +80,7 @@ def tune(
     how = _options(executor, workers, model, fed, clients, search, most)
     began = saved = search.used
     bar = progress_bar(total=search.total, initial=search.used, unit="round")
-    with _sigterm_exits(file is not None), suppress(StopTraining):
+    with plain_mode(), _sigterm_exits(file is not None), suppress(StopTraining):
         try:
             while not search.done:
                 search = cast(_S, search.step(model, fed, clients, **how))

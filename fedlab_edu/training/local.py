@@ -19,7 +19,7 @@ from fedlab_edu.training.hparams import LocalHP
 from fedlab_edu.training.memory import activations, free
 from fedlab_edu.training.plan import make_plan, make_tiles, steps
 from fedlab_edu.training.sgd import OPTIMIZERS, SGD
-from fedlab_edu.training.threads import cores, inside_tile, run_parallel
+from fedlab_edu.training.threads import cores, inside_tile, plain_mode, run_parallel
 from fedlab_edu.validate import one_of, require, require_type, whole
 
 CPU_TILE_BYTES = 16 << 20  # working set of a tile that stays in a core's cache
@@ -31,6 +31,7 @@ WORTH_A_THREAD = 4 << 20  # a smaller working set gains nothing from a second th
 Watch = Callable[[Int[Tensor, " k"], int, Float[Tensor, "k d"]], None]
 
 
+@plain_mode()
 def local_sgd(
     model: Model,
     w: Float[Tensor, "*B d"],

@@ -9,10 +9,10 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from fedlab_edu.data.clients import Clients
-from fedlab_edu.models.model import Model
+from fedlab_edu.models.model import Model, check_differentiable
 from fedlab_edu.training.local import fits, threads_for
 from fedlab_edu.training.memory import SCORE_BYTES, activations
-from fedlab_edu.training.threads import run_parallel
+from fedlab_edu.training.threads import plain_mode, run_parallel
 
 MODELS_BYTES = 4 << 20  # models of one block, if they are more than 16
 ROWS_AT_ONCE = 4096  # examples of one model in one chunk; more is no faster
@@ -47,6 +47,7 @@ def score(model: Model, w: Float[Tensor, "*B d"], clients: Clients) -> Score:
     return scores_of(model, [w], clients)[0]
 
 
+@plain_mode()
 @torch.no_grad()
 def scores_of(model: Model, vectors: Sequence[Tensor], clients: Clients) -> list[Score]:
     """Return the `score` of each of several w on the same examples, which are fetched once."""
@@ -148,6 +149,7 @@ def hessian_product(
     return _derivative(model, w, clients, u)
 
 
+@plain_mode()
 @torch.enable_grad()
 def _derivative(model: Model, w: Tensor, clients: Clients, u: Tensor | None) -> Tensor:
     fits("w", w, model, clients)
@@ -158,6 +160,7 @@ def _derivative(model: Model, w: Tensor, clients: Clients, u: Tensor | None) -> 
         leaf = w[owner].requires_grad_()
         outputs = model.outputs(leaf, clients.inputs(block.rows)).flatten(0, 1)
         losses = model.losses(outputs, clients.y[rows].flatten(0, 1)).view_as(rows)
+        check_differentiable(losses)
         p = torch.from_numpy(block.real).to(w) / clients.n.to(w)[owner, None]
         loss = (losses * p).sum()
         (d,) = torch.autograd.grad(loss, leaf, create_graph=u is not None)

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from fedlab_edu.models.backward import Gradients, Product
 from fedlab_edu.models.layers import Drop
-from fedlab_edu.models.model import Model, cross_entropy
+from fedlab_edu.models.model import Model, check_differentiable, cross_entropy
 from fedlab_edu.training.hparams import LocalHP
 
 OPTIMIZERS = ("sgd", "adam")
@@ -114,7 +114,9 @@ def _gradients(
     with torch.enable_grad():
         leaves = [p.detach().requires_grad_() for p in weights]
         outputs = model.forward(leaves, x, *([] if drop is None else [drop])).flatten(0, 1)
-        loss = model.losses(outputs, y) @ scale.flatten()
+        losses = model.losses(outputs, y)
+        check_differentiable(losses)
+        loss = losses.to(scale.dtype) @ scale.flatten()
         return torch.autograd.grad(loss, leaves, allow_unused=True)
 
 

@@ -14,6 +14,7 @@ import torch
 
 _Task = TypeVar("_Task")
 _Result = TypeVar("_Result")
+_DEVICES = ("cpu", "cuda")
 _HERE = threading.local()  # .inside: this thread works on a tile, and starts no other threads
 
 
@@ -44,8 +45,22 @@ def inside_tile() -> bool:
 
 
 @contextmanager
+def plain_mode() -> Iterator[None]:
+    """Leave inference mode and autocast, which hold for one thread: its tiles would differ."""
+    if not (torch.is_inference_mode_enabled() or any(map(torch.is_autocast_enabled, _DEVICES))):
+        yield
+        return
+    with (
+        torch.inference_mode(False),
+        torch.autocast("cpu", enabled=False),
+        torch.autocast("cuda", enabled=False),
+    ):
+        yield
+
+
+@contextmanager
 def one_thread() -> Iterator[None]:
-    """Run PyTorch's operations on this thread only.
+    """Run PyTorch's operations on this thread only, in `plain_mode`.
 
     Threads inside an operation spin for milliseconds after it, on cores that other tiles need.
     """
@@ -53,7 +68,8 @@ def one_thread() -> Iterator[None]:
     if threads > 1:
         torch.set_num_threads(1)
     try:
-        yield
+        with plain_mode():
+            yield
     finally:
         if threads > 1:
             torch.set_num_threads(threads)
