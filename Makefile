@@ -2,8 +2,7 @@
 
 PYTHON ?= python3
 PORT ?= 8000
-# One process of tests more than there are cores: many tests wait for other processes.
-JOBS ?= $(shell expr `getconf _NPROCESSORS_ONLN` + 1)
+JOBS ?= $(shell getconf _NPROCESSORS_ONLN)
 BIN := .venv/bin
 PAGES := $(patsubst book/%.md,_build/html/%.html,$(shell find book -name '*.md' ! -path '*/[_.]*'))
 
@@ -33,19 +32,20 @@ serve: book ## show the book in a browser
 	  (sleep 1; $(BIN)/python -m webbrowser http://127.0.0.1:$(PORT)/) >/dev/null 2>&1 & \
 	fi; exec $(BIN)/python -m http.server --bind 127.0.0.1 --directory _build/html $(PORT)
 
-# A file of tests stays with one process, which makes what its tests share once.
-PYTEST = $(BIN)/pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder
+# A file of tests stays with one process, which makes what its tests share once. Where tests wait
+# for other processes, there is one more than cores.
+PYTEST = $(BIN)/pytest --dist loadfile --no-loadscope-reorder -n
 
 check: .venv/dev.stamp ## run the quick tests: those of the algorithms
-	$(PYTEST) -m "not (long or processes or nightly or book or grader)"
+	$(PYTEST) $(JOBS) -m "not (long or processes or nightly or book or grader)"
 
 test: .venv/dev.stamp chromium ## run all tests, those of the built pages in a browser too
 	@$(MAKE) --no-print-directory book
-	$(PYTEST) --durations=20
+	$(PYTEST) $$(($(JOBS) + 1)) --durations=20
 
 nightly: .venv/dev.stamp chromium ## run all tests, the longest simulations too
 	@$(MAKE) --no-print-directory book
-	FUZZ_EXAMPLES=10000 $(PYTEST) --durations=20 -m ""
+	FUZZ_EXAMPLES=10000 $(PYTEST) $$(($(JOBS) + 1)) --durations=20 -m ""
 
 lint: .venv/dev.stamp ## check style and types
 	$(BIN)/ruff check
