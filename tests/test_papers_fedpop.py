@@ -415,8 +415,10 @@ def test_no_member_of_the_authors_runs_has_a_lower_error_than_the_one_chosen_by_
     for row in csv.DictReader(path.read_text("utf-8").splitlines()):
         errors = of.setdefault((row["search"], row["judged"]), {})
         errors[int(row["seed"])] = float(row["global"])
-    assert {search for search, _ in of} == {"RS", "FedPop-G", "FedPop"}
-    for search in ("RS", "FedPop-G", "FedPop"):
-        chosen, other = of[search, "test"], of[search, "validation"]
-        assert [*chosen] == [*other] == [*range(len(chosen))]
+    tuners = ("", " + FedPop-G", " + FedPop")
+    assert {search for search, _ in of} == {w + t for w in ("RS", "SHA") for t in tuners}
+    assert all([*errors] == [*range(10)] for errors in of.values())
+    for tuner in tuners:
+        chosen, other = of[f"RS{tuner}", "test"], of[f"RS{tuner}", "validation"]
         assert all(chosen[seed] <= other[seed] for seed in chosen)
+        assert (f"SHA{tuner}", "test") not in of  # halving leaves one member
