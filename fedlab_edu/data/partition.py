@@ -71,13 +71,11 @@ def dirichlet(
     else:
         allowed = f"a value at which {clients} clients get {minimum} of {len(y)} examples each"
         require(False, "alpha", alpha, allowed + f" (none of {tries} draws did)")
-    parts: list[list[Tensor]] = [[] for _ in range(clients)]
-    for c, end in zip(classes, ends, strict=True):
-        rows = (y == c).nonzero()[:, 0]
-        rows = rows[torch.randperm(len(rows), generator=gen)]
-        for part, chunk in zip(parts, rows.tensor_split(torch.from_numpy(end[:-1])), strict=True):
-            part.append(chunk)
-    return [torch.cat(part) for part in parts]
+    each = [
+        rows[torch.randperm(len(rows), generator=gen)].tensor_split(torch.from_numpy(end[:-1]))
+        for rows, end in zip(by_group(y), ends, strict=True)
+    ]
+    return [torch.cat(chunks) for chunks in zip(*each, strict=True)]
 
 
 def split(n: int, fractions: Sequence[float] = FRACTIONS, gap: int = 0) -> list[tuple[int, int]]:

@@ -13,11 +13,11 @@ IMAGES = 100  # behind each score
 
 
 class Member:
-    """A member of the population: log10 of its step size and its error, round by round."""
+    """A member of the population: its error, and log10 of its step size, round by round."""
 
     def __init__(self, x: float) -> None:
         self.x, self.error = x, 1.0
-        self.steps, self.errors, self.births = [x], [1.0], [(0, -1)]
+        self.steps, self.births = [x], [(0, -1)]
 
 
 def nearest(x: float, curves: int) -> int:
@@ -51,7 +51,6 @@ def replay(data: Any, eps: float, p_re: float, rho: float, seed: int) -> list[Me
     for t in range(1, total + 1):
         for one in members:
             one.error = advance(curves[nearest(one.x, len(curves))], one.error)
-            one.errors.append(one.error)
             one.steps.append(one.x)
         if t % EVERY == 0 and t < total:
             scores = [measured(one.error, IMAGES, u) for one in members]
