@@ -22,9 +22,9 @@ from fedlab_edu.papers.searches import TARGETS, WRAPPERS, Range, Setting, Tuning
 from fedlab_edu.search.space import FEDEX, FEDEX_SHAKESPEARE, FEDEX_WORKSHOP
 
 
-def _few_lines(seed: int, shuffle: bool = False) -> Federation:
+def _few_lines(seed: int) -> Federation:
     """Make 60 roles with at most 64 short windows for training, 16 for validation, 16 for tests."""
-    fed = shakespeare(60, length=10, step=10, shuffle=shuffle, seed=seed)
+    fed = shakespeare(60, length=10, step=10, seed=seed)
 
     def first(part: Clients, n: int) -> Clients:
         return replace(part, rows=tuple(rows[:n] for rows in part.rows))
