@@ -2,13 +2,7 @@
 
 from typing import Any
 
-from fedlab_edu.data import digits
-from fedlab_edu.models.networks import mlp
-from fedlab_edu.rounds.communicate import train
-from fedlab_edu.rounds.objectives import evaluate
-from fedlab_edu.search.tune import tune
-from fedlab_edu.training.hparams import LocalHP
-from fedlab_edu.tuners.fedtune import fedtune
+from fedlab_edu import LocalHP, digits, evaluate, fedtune, mlp, train, tune
 
 CLIENTS, SEARCH, FINAL = 10, 40, 40  # clients and rounds
 RATES = LocalHP(lr=[0.1, 0.05, 0.01, 0.005, 0.001])

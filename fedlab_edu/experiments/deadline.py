@@ -2,18 +2,12 @@
 
 import torch
 
-from fedlab_edu.data import digits
-from fedlab_edu.data.clients import Federation
-from fedlab_edu.models.model import Model
-from fedlab_edu.models.networks import linear
+from fedlab_edu import Federation, LocalHP, Model, Run, digits, linear, score, start
 from fedlab_edu.rounds.communicate import finish_round, train_clients
 from fedlab_edu.rounds.draw import draw_work
 from fedlab_edu.rounds.gather import Sums, Work
 from fedlab_edu.rounds.objectives import average
-from fedlab_edu.rounds.run import Run, start
 from fedlab_edu.seeds import generator
-from fedlab_edu.training.hparams import LocalHP
-from fedlab_edu.training.scores import score
 from fedlab_edu.validate import positive
 
 CLIENTS, SLOW, SLOWER, TOTAL = 10, 5, 3.0, 60.0  # the last 5 of 10 clients; seconds

@@ -1,10 +1,6 @@
 """Exercise 1: how far clients drift apart in a round."""
 
-from fedlab_edu.data import digits
-from fedlab_edu.methods.fedavg import weighted_average
-from fedlab_edu.models.networks import linear
-from fedlab_edu.training.hparams import LocalHP
-from fedlab_edu.training.local import local_sgd
+from fedlab_edu import LocalHP, digits, linear, local_sgd, weighted_average
 
 CLIENTS = 10
 

@@ -4,14 +4,9 @@ from functools import lru_cache
 
 import numpy as np
 
-from fedlab_edu.data import digits
-from fedlab_edu.methods import FedProx
-from fedlab_edu.models.networks import linear
-from fedlab_edu.rounds.communicate import communicate_all
-from fedlab_edu.rounds.run import start
+from fedlab_edu import FedProx, communicate_all, digits, linear, score, start
 from fedlab_edu.search.baselines import draw_arms
 from fedlab_edu.search.space import FEDEX
-from fedlab_edu.training.scores import score
 
 ARMS, ROUNDS, ELECTIONS = 9, 3, 500
 

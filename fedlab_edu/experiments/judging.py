@@ -2,12 +2,8 @@
 
 from typing import Literal
 
-from fedlab_edu.data import digits
-from fedlab_edu.models.networks import linear
-from fedlab_edu.rounds.communicate import train
-from fedlab_edu.rounds.run import start
+from fedlab_edu import LocalHP, digits, linear, start, train
 from fedlab_edu.search.space import FEDPOP
-from fedlab_edu.training.hparams import LocalHP
 from fedlab_edu.tuners.fedpop import Evolution, FedPopL, Local
 
 ROUNDS, VECTORS = 10, 10

@@ -3,12 +3,9 @@
 from functools import lru_cache
 from typing import Literal
 
-from fedlab_edu.data import digits
-from fedlab_edu.models.networks import linear
+from fedlab_edu import digits, linear, random_search, score
 from fedlab_edu.rounds.objectives import average
-from fedlab_edu.search.baselines import random_search
 from fedlab_edu.search.space import FEDEX
-from fedlab_edu.training.scores import score
 from fedlab_edu.validate import one_of, whole
 
 ARMS, ROUNDS, LAST = 9, 20, 5

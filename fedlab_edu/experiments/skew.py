@@ -2,13 +2,8 @@
 
 from functools import cache
 
-from fedlab_edu.data import Federation, digits
+from fedlab_edu import Federation, LocalHP, communicate, digits, evaluate, mlp, start
 from fedlab_edu.methods import Method, Reptile, Scaffold
-from fedlab_edu.models.networks import mlp
-from fedlab_edu.rounds.communicate import communicate
-from fedlab_edu.rounds.objectives import evaluate
-from fedlab_edu.rounds.run import start
-from fedlab_edu.training.hparams import LocalHP
 from fedlab_edu.validate import require
 
 CLIENTS, TAKE_PART, ROUNDS = 10, 5, 10

@@ -18,11 +18,9 @@ from typing import Any, Literal
 
 import torch
 
+from fedlab_edu import FedPop, Model, around, char_lstm, cnn_cifar, fedpop, mlp, resnet18
 from fedlab_edu.data import Federation, digits, genres, hub, sensors
 from fedlab_edu.methods import FedAvg, FedProx, Method, Scaffold
-from fedlab_edu.models.model import Model
-from fedlab_edu.models.networks import char_lstm, cnn_cifar, mlp
-from fedlab_edu.models.resnet import resnet18
 from fedlab_edu.papers.curves import curves
 from fedlab_edu.papers.experiment import Experiment, Record, experiment
 from fedlab_edu.papers.fedex import SETTINGS
@@ -30,8 +28,6 @@ from fedlab_edu.papers.photographs import domainnet, office_home, pacs
 from fedlab_edu.papers.searches import TARGETS, Searched, Setting
 from fedlab_edu.search.baselines import draw_arms
 from fedlab_edu.search.space import FEDPOP, FEDPOP_CROSS_SILO, FEDPOP_SCAFFOLD
-from fedlab_edu.tuners.fedex import around
-from fedlab_edu.tuners.fedpop import FedPop, fedpop
 
 TunerName = Literal["none", "FedEx", "FedPop-G", "FedPop-L", "FedPop"]
 

@@ -23,9 +23,8 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor
 
+from fedlab_edu import LocalHP, Model, Run, evaluate, lenet5, mlp, start, train, tune
 from fedlab_edu.data import Federation, digit_images, dirichlet, federate, hub
-from fedlab_edu.models.model import Model
-from fedlab_edu.models.networks import lenet5, mlp
 from fedlab_edu.papers.experiment import (
     Experiment,
     Published,
@@ -40,14 +39,9 @@ from fedlab_edu.papers.experiment import (
 )
 from fedlab_edu.papers.fedtune_searches import GRID, RIVALS, SEARCHES, Begin, tuner_of
 from fedlab_edu.rounds.checkpoint import load_run, save_run
-from fedlab_edu.rounds.communicate import train
 from fedlab_edu.rounds.fingerprint import fingerprint
-from fedlab_edu.rounds.objectives import evaluate
-from fedlab_edu.rounds.run import Run, start
 from fedlab_edu.rounds.tuner import Fixed, Tuner
-from fedlab_edu.search.tune import tune
 from fedlab_edu.seeds import generator
-from fedlab_edu.training.hparams import LocalHP
 from fedlab_edu.validate import require
 
 CHECKPOINT_ROUNDS = 50  # rounds between checkpoints of the final training

@@ -8,9 +8,7 @@ from pathlib import Path
 from statistics import mean
 from typing import Any, ClassVar
 
-from fedlab_edu.data import Federation
-from fedlab_edu.models.model import Model
-from fedlab_edu.models.networks import mlp
+from fedlab_edu import Federation, LocalHP, Model, evaluate, mlp, start, train
 from fedlab_edu.papers.curves import curves, is_curve
 from fedlab_edu.papers.experiment import Experiment, Record, experiment
 from fedlab_edu.papers.fedtune import Cell, Personal, digits_images
@@ -22,10 +20,6 @@ from fedlab_edu.papers.fedtune_searches import (
     tuner_of,
 )
 from fedlab_edu.papers.report import means
-from fedlab_edu.rounds.communicate import train
-from fedlab_edu.rounds.objectives import evaluate
-from fedlab_edu.rounds.run import start
-from fedlab_edu.training.hparams import LocalHP
 
 ETAS, EPOCHS = (0.1, 1, 10, 100, 300), (1, 3, 5)
 MARKS = (10, 30, 60, 90, 120, 150)  # rounds of a search, in `FIGURE_2`

@@ -6,19 +6,13 @@ from typing import Any
 
 from torch import Tensor
 
-from fedlab_edu.data import Federation
-from fedlab_edu.models.model import Model
-from fedlab_edu.rounds.run import start
+from fedlab_edu import Choice, Estimate, Federation, FedTune, LocalHP, Model, fedtune, start
 from fedlab_edu.rounds.tuner import Tuner
 from fedlab_edu.search.baselines import hyperband, race, random_search, share_configuration
 from fedlab_edu.search.bayes import Bayes, bayesian_search
-from fedlab_edu.search.distributions import Choice
-from fedlab_edu.search.estimate import Estimate
 from fedlab_edu.search.race import Race
 from fedlab_edu.search.schedules import bracket
 from fedlab_edu.search.space import FEDTUNE, PerClient, SearchSpace
-from fedlab_edu.training.hparams import LocalHP
-from fedlab_edu.tuners.fedtune import FedTune, fedtune
 
 GRID = FEDTUNE.client.grid()
 _PRINTED = FEDTUNE.client.distributions

@@ -14,18 +14,15 @@ from typing import Annotated
 import torch
 from torch import Tensor
 
-from fedlab_edu.data import Federation
-from fedlab_edu.models.model import Model
+from fedlab_edu import Federation, FedPop, Model, Run
 from fedlab_edu.papers.experiment import experiment
 from fedlab_edu.papers.fedex import SETTINGS
 from fedlab_edu.papers.fedpop import Member
 from fedlab_edu.papers.searches import Setting
 from fedlab_edu.rounds.result import Round
-from fedlab_edu.rounds.run import Run
 from fedlab_edu.search.workers import Play, play_here
 from fedlab_edu.seeds import generator
 from fedlab_edu.training.scores import Score
-from fedlab_edu.tuners.fedpop import FedPop
 from fedlab_edu.validate import Checked, require, whole
 
 

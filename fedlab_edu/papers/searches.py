@@ -9,9 +9,8 @@ from typing import Any, ClassVar, Literal
 
 import torch
 
-from fedlab_edu.data import Federation
+from fedlab_edu import Estimate, Federation, FedEx, LocalHP, Model, around, tune
 from fedlab_edu.methods import FedProx, Method
-from fedlab_edu.models.model import Model
 from fedlab_edu.papers.curves import TESTS, Watched, is_curve
 from fedlab_edu.papers.experiment import Published, Record, Trial, Workload, no_folder, rates
 from fedlab_edu.papers.report import means
@@ -23,13 +22,9 @@ from fedlab_edu.search.baselines import (
     share_configuration,
     successive_halving,
 )
-from fedlab_edu.search.estimate import Estimate
 from fedlab_edu.search.race import Race, Select
 from fedlab_edu.search.schedules import bracket
 from fedlab_edu.search.space import SearchSpace, Spaces
-from fedlab_edu.search.tune import tune
-from fedlab_edu.training.hparams import LocalHP
-from fedlab_edu.tuners.fedex import FedEx, around
 
 Wrapper = Literal["RS", "SHA"]
 Target = Literal["global", "personalised"]
