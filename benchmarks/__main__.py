@@ -16,10 +16,10 @@ The faults of the first rounds, in which memory grows, are no measure of later o
 Rounds of many clients show that a step takes as long, and that memory does not grow with them.
 
 Rounds of FedAvg, and whole searches on the digits: the shares of processor time in local training,
-in the two scores of each client, and in the rest: draws, averages, the tuner, and Python's garbage
-collector. The scores' share of all operations is a floor of what is not training. A plain loop
-scores and draws as well; its share of training stands last. The faster training is, the larger a
-share the same rest has.
+in the two scores of each client, in the step of the clients' tuner, and in the rest: draws,
+averages, and Python's garbage collector. The scores' share of all operations is a floor of what is
+not training. A plain loop scores and draws as well; its share of training stands last. The faster
+training is, the larger a share the same rest has.
 
 A race is a whole search: successive halving, its arms together and one by one. Each is run once.
 A search in two processes, one thread each, is measured beside the threads of one.

@@ -1,15 +1,14 @@
-"""Rounds and whole searches: seconds, and the shares of training, scoring and the rest.
+"""Rounds and whole searches: seconds, and the shares of training, scores, tuner and the rest.
 
 The operations of both scores are a share of those of a round, which is the floor of what is not
 training. A plain loop scores both models of each client, too: its share of training, in the first
 round of all arms, stands beside ours.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from threading import Lock
 from time import perf_counter, process_time, thread_time
-from types import ModuleType
 from typing import Any
 from unittest import mock
 
@@ -20,6 +19,7 @@ from benchmarks.speed import operations_per_example
 from fedlab_edu import (
     Clients,
     Federation,
+    FedEx,
     FedProx,
     LocalHP,
     Model,
@@ -36,6 +36,7 @@ from fedlab_edu.rounds import communicate
 from fedlab_edu.search.space import FEDEX, FEDPOP
 from fedlab_edu.training import local
 from fedlab_edu.training.threads import one_thread
+from fedlab_edu.tuners.fedpop import FedPopL
 
 TITLE = "shares of processor time"
 Case = tuple[Model, Federation, list[Run], Callable[[], object]]  # the runs of a first round, work
@@ -80,55 +81,64 @@ def scored(model: Model, vectors: list[Tensor], clients: Clients) -> int:
     return len(vectors) * int(clients.n.sum())
 
 
-OURS = {"_train": (local, trained), "scores_of": (communicate, scored)}
+def uncounted(*_: Any) -> int:
+    return 0
+
+
+OURS = (
+    (local, "_train", trained),
+    (communicate, "scores_of", scored),
+    (FedEx, "tell", uncounted),
+    (FedPopL, "tell", uncounted),
+)
 
 
 def measured(make: Callable[[], Case]) -> dict[str, Any]:
     """Do the work with clocks in local training and in scoring, and a round by the plain loop."""
     model, fed, runs, work = make()
-    seconds, (training, scores), (visits, looks) = clocked(work, OURS)
+    seconds, (training, scores, *tells), (visits, looks, *_) = clocked(work, OURS)
     in_training, in_scores = (
         count * operations_per_example(model, fed.train.x, backward)
         for count, backward in ((visits, True), (looks, False))
     )
-    loop = {"plain_loop": (rounds, lambda *_: 0)}
+    loop = ((rounds, "plain_loop", uncounted),)
     with one_thread():
         _, (plain,), _ = clocked(lambda: rounds.plain_round(runs, model, fed), loop)
     return {
-        "time (s)": seconds, "training": training, "scores": scores,
-        "rest": 1 - training - scores,
+        "time (s)": seconds, "training": training, "scores": scores, "tuner": sum(tells),
+        "rest": 1 - training - scores - sum(tells),
         "scores' operations": in_scores / (in_training + in_scores),
         "a plain loop: training": plain,
     }  # fmt: skip
 
 
 def clocked(
-    work: Callable[[], object], inside: dict[str, tuple[ModuleType, Callable[..., int]]]
+    work: Callable[[], object], inside: Sequence[tuple[Any, str, Callable[..., int]]]
 ) -> tuple[float, list[float], list[int]]:
     """Return seconds by the clock, and of some functions the shares of processor time, and counts.
 
-    Each function comes with its module, and a function of the same arguments that counts.
+    Each is a module or class, the function's name there, and a function of the same arguments that
+    counts.
     """
-    spent, counts, lock = dict.fromkeys(inside, 0.0), dict.fromkeys(inside, 0), Lock()
+    spent, counts, lock = [0.0] * len(inside), [0] * len(inside), Lock()
 
-    def timed(name: str, module: ModuleType, count: Callable[..., int]) -> Callable[..., Any]:
-        function = getattr(module, name)
-
+    def timed(place: int, function: Callable[..., Any], count: Callable[..., int]) -> Any:
         def call(*args: Any) -> Any:
             begin = thread_time()
             out = function(*args)
             took = thread_time() - begin
             with lock:
-                spent[name] += took
-                counts[name] += count(*args)
+                spent[place] += took
+                counts[place] += count(*args)
             return out
 
         return call
 
     with ExitStack() as stack:
-        for name, (module, count) in inside.items():
-            stack.enter_context(mock.patch.object(module, name, timed(name, module, count)))
+        for place, (owner, name, count) in enumerate(inside):
+            clock = timed(place, getattr(owner, name), count)
+            stack.enter_context(mock.patch.object(owner, name, clock))
         cpu, seconds = process_time(), perf_counter()
         work()
         cpu, seconds = process_time() - cpu, perf_counter() - seconds
-    return seconds, [share / cpu for share in spent.values()], [*counts.values()]
+    return seconds, [share / cpu for share in spent], counts
