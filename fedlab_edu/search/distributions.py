@@ -151,14 +151,11 @@ class Choice:
     def __post_init__(self) -> None:
         given = self.options
         try:
-            options = tuple(number(option) for option in given)
+            options = tuple(map(number, given))
         except TypeError:  # not iterable
             options = ()
-        ok = (
-            options
-            and all(map(math.isfinite, options))
-            and len(set(map(float, options))) == len(options)
-        )
+        ok = options and all(map(math.isfinite, options))
+        ok = ok and len(set(map(float, options))) == len(options)
         require(ok, "options", given, "finite numbers, at least one, none twice")
         object.__setattr__(self, "options", options)
 

@@ -175,7 +175,6 @@ def check_spaces(spaces: object) -> None:
     """Raise a ValueError unless these are a space of the clients and one of the server."""
     allowed = "Spaces(SearchSpace({...})), or PerClient(SearchSpace({...}), 10)"
     require(isinstance(spaces, Spaces | PerClient), "spaces", spaces, allowed)
-    assert isinstance(spaces, Spaces | PerClient)
     if isinstance(spaces, PerClient):
         whole("clients", spaces.clients, 1, MOST)
     for name, kind in (("client", LocalHP), ("server", ServerHP)):

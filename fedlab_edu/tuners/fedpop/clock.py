@@ -73,19 +73,14 @@ class Clocked(FedPop):
 
     def _together(self, after: "Clocked") -> "Clocked":
         """Return the search after this round, with the clock of each member advanced."""
-        alive, now = self.alive, list(self.now)
+        alive, now, r = self.alive, list(self.now), self.round + 1
         for i in alive:
-            now[i] += float(self.seconds[i, self.round])
-        if self._meet(after):
-            latest = max(now[i] for i in alive)
+            now[i] += float(self.seconds[i, r - 1])
+        copying = self.G and r % self.T_g == 0 and r < self.how.R and len(after.alive) > 1
+        if copying or r in self.brackets[0].stops[:-1] or len(after.births) > len(self.births):
+            latest = max(now[i] for i in alive)  # these members wait for one another
             now = [latest if i in alive else t for i, t in enumerate(now)]
         return replace(after, now=tuple(now))
-
-    def _meet(self, after: FedPop) -> bool:
-        """Return whether members had to wait for one another after this round."""
-        r = self.round + 1
-        copying = self.G and r % self.T_g == 0 and r < self.how.R and len(after.alive) > 1
-        return copying or r in self.brackets[0].stops[:-1] or len(after.births) > len(self.births)
 
     def _alone(self, model: Model, fed: Federation, clients: int) -> "Clocked":
         """Let the members whose rounds end next compare themselves with the others as they are."""

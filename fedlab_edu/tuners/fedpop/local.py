@@ -110,8 +110,7 @@ class FedPopL:
         gen = generator(self.seed, r)
         u = torch.rand(len(known), generator=gen, dtype=torch.float64).tolist()
         pairs = [(known[b], known[t]) for b, t in pair_parents(scores, self.how.rho, u)]
-        any_finite = math.isfinite(min(scores))
-        best = known[best_index(scores)] if any_finite else self.best
+        best = known[best_index(scores)] if math.isfinite(min(scores)) else self.best
         chosen = updated(self, told=((),) * len(self.table), best=best)
         if not pairs or r >= self.how.R or chosen._over:
             return chosen
