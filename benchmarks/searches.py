@@ -15,32 +15,18 @@ import torch
 
 from benchmarks.speed import seconds
 from benchmarks.workloads import GREY, noise
-from fedlab_edu import (
-    Federation,
-    FedEx,
-    FedProx,
-    LocalHP,
-    Model,
-    around,
-    communicate,
-    digits,
-    fedpop,
-    mlp,
-    random_search,
-    start,
-    successive_halving,
-    train,
-    tune,
-)
-from fedlab_edu.data.partition import dirichlet, federate
+from fedlab_edu import FedProx, LocalHP, Model, communicate, fedpop, mlp, start, train, tune
+from fedlab_edu.data import Federation, digits, dirichlet, federate
 from fedlab_edu.features.selection import sweep
 from fedlab_edu.features.share import share
 from fedlab_edu.papers.features import FOURIER
 from fedlab_edu.rounds.run import Run
+from fedlab_edu.search.baselines import random_search, successive_halving
 from fedlab_edu.search.race import Race
 from fedlab_edu.search.schedules import survivors
 from fedlab_edu.search.space import FEDEX, FEDPOP, FEDTUNE
 from fedlab_edu.seeds import generator
+from fedlab_edu.tuners.fedex import FedEx, around
 from fedlab_edu.tuners.fedtune import fedtune
 
 BUDGETS = ((4000, 800), (2000, 200))

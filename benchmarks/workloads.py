@@ -5,17 +5,8 @@ from typing import NamedTuple
 
 import torch
 
-from fedlab_edu import (
-    Clients,
-    LocalHP,
-    Model,
-    char_lstm,
-    cnn_cifar,
-    cnn_femnist,
-    digits,
-    lenet5,
-    mlp,
-)
+from fedlab_edu import Clients, LocalHP, Model, char_lstm, cnn_cifar, cnn_femnist, lenet5, mlp
+from fedlab_edu.data import digits
 
 GREY, COLOUR, TEXT = (1, 28, 28), (3, 24, 24), (80,)
 

@@ -11,23 +11,11 @@ from typing import Any
 import numpy as np
 import torch
 
-from fedlab_edu import (
-    Federation,
-    FedProx,
-    LocalHP,
-    Model,
-    Run,
-    communicate_all,
-    digits,
-    local_sgd,
-    mlp,
-    score,
-    start,
-    weighted_average,
-)
-from fedlab_edu.data import digit_images
+from fedlab_edu import FedProx, LocalHP, Model, Run, communicate_all, local_sgd, mlp, score, start
+from fedlab_edu.data import Federation, digit_images, digits
 from fedlab_edu.features.maps import RandomFourier, fourier_maps
 from fedlab_edu.features.selection import Data, sweep
+from fedlab_edu.methods.fedavg import weighted_average
 from fedlab_edu.oco.bounds import step_grid
 from fedlab_edu.oco.meta import loss_table
 from fedlab_edu.oco.tasks import draw_tasks

@@ -9,19 +9,12 @@ from typing import Any, ClassVar, Literal
 
 import torch
 
-from fedlab_edu import Estimate, Federation, FedEx, LocalHP, Model, around, tune
+from fedlab_edu import Estimate, Federation, FedEx, LocalHP, Model, around, successive_halving, tune
 from fedlab_edu.methods import FedProx, Method
 from fedlab_edu.papers.curves import TESTS, Watched, is_curve
 from fedlab_edu.papers.experiment import Published, Record, Trial, Workload, no_folder, rates
 from fedlab_edu.papers.report import means
-from fedlab_edu.search.baselines import (
-    MakeTuner,
-    draw_arms,
-    fixed_tuner,
-    race,
-    share_configuration,
-    successive_halving,
-)
+from fedlab_edu.search.baselines import MakeTuner, draw_arms, fixed_tuner, race, share_configuration
 from fedlab_edu.search.race import Race, Select
 from fedlab_edu.search.schedules import bracket
 from fedlab_edu.search.space import SearchSpace, Spaces
