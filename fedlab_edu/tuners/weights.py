@@ -1,4 +1,4 @@
-"""Federated multiplicative weights, the ancestor of FedEx: each score weakens the row it is of.
+"""Federated multiplicative weights, the ancestor of FedEx: scores lower the probabilities of rows.
 
 Khodak et al., *Weight-Sharing Beyond NAS*, section 4.1.
 """
