@@ -42,6 +42,16 @@ def require_type(name: str, value: object, kind: type, example: str) -> None:
     require(ok, name, type(value).__name__, f"{article} {kind.__name__}: {example}")
 
 
+def check_index(x: Any, y: Any) -> None:
+    """Refuse columns of tables whose rows have the same labels in another order."""
+    one: Any = getattr(x, "index", None)
+    other: Any = getattr(y, "index", None)
+    if hasattr(one, "equals") and hasattr(other, "equals"):
+        ok = one.equals(other) or not one.isin(other).all()
+        allowed = "the labels of x in their order; or arrays, as y.to_numpy(), which have none"
+        require(ok, "index of y", other, allowed)
+
+
 def shown(value: object) -> str:
     """Return the ``repr`` of a value, with its first eight values if it is an array or list."""
     try:

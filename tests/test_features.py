@@ -5,6 +5,7 @@ import re
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 from scipy import sparse
@@ -500,6 +501,20 @@ REFUSED = {
     ),
     "x_val is 'a sparse matrix'; allowed: an array": lambda: sel.Data(
         [[1]], [0], sparse.csr_matrix([[1]]), [0], 2
+    ),
+    "X is 'complex128'; allowed: real numbers": lambda: ridge(1j * np.eye(2), np.eye(2)),
+    "X is '<U1'; allowed: real numbers": lambda: ridge(np.array([["a"]]), [[1.0]]),
+    "shapes of X and Y is ((0, 3), (0, 2))": lambda: ridge(np.zeros((0, 3)), np.zeros((0, 2))),
+    "shapes of X and Y is ((3, 3), (2, 2))": lambda: ridge(np.eye(3), np.eye(2)),
+    "x is 'complex128'; allowed: real numbers": lambda: sel.Data([[1j]], [0], [[1]], [0], 2),
+    "x is 'a masked array'": lambda: sel.Data(
+        np.ma.masked_array([[1.0]], mask=[[True]]), [0], [[1.0]], [0], 2
+    ),
+    "index of y is [1, 0]; allowed: the labels of x in their order": lambda: sel.Data(
+        pd.DataFrame([[1.0], [2.0]]), pd.Series([0, 1], index=[1, 0]), [[1.0]], [0], 2
+    ),
+    "numbers of features is [2, 3]; allowed: one, the same for all maps": lambda: sel.shared_fit(
+        [lambda x: np.ones((len(x), 2)), lambda x: np.ones((len(x), 3))], DATA, [0, 1] * 10
     ),
     "X is 'not finite'": lambda: ridge_torch(torch.tensor([[math.nan]]), [[1.0]]),
     "y_val is []": lambda: sel.Data([1], [0], [], [], 2),

@@ -1,6 +1,7 @@
 """Rounds and runs: FedAvg against plain loops, resumption, evaluation, and that it learns."""
 
 import math
+import re
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -9,6 +10,7 @@ import torch
 import torch.nn.functional as F
 
 from fedlab_edu import (
+    FedAvg,
     LocalHP,
     Reptile,
     Run,
@@ -473,3 +475,38 @@ def test_a_tuner_that_is_none_is_told_what_it_lacks(fed):
 
     with pytest.raises(ValueError, match="a tuner; this one lacks ask, tell"):
         start.__wrapped__(MODEL, fed, Half())
+
+
+OTHER = {
+    "model": (lambda u: u._replace(model=u.model.double()),
+              "Own.loc: dtype of model is 'torch.float64'; allowed: torch.float32, that of w"),
+    "personal": (lambda u: u._replace(personal=u.personal.tolist()),
+                 "Own.loc: personal is 'list'; allowed: a tensor"),
+    "weight": (lambda u: u._replace(weight=u.model[:2, 0]), "Own.loc: shape of weight is (2,); "),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", OTHER)
+@pytest.mark.usefixtures("unchecked")
+def test_vectors_of_another_kind_from_a_method_of_ones_own_are_refused_by_name(name):
+    change, message = OTHER[name]
+
+    class Own(FedAvg):
+        def loc(self, *of):
+            return change(super().loc(*of))
+
+    fed = digits(clients=14)
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}"):
+        communicate(start(MODEL, fed, method=Own()), MODEL, fed, 14)
+
+
+@pytest.mark.usefixtures("unchecked")
+def test_weights_of_a_method_of_ones_own_are_as_many_as_clients():
+    class Own(FedAvg):
+        weights = staticmethod(lambda n: n[:1])
+
+    fed = digits(clients=14)
+    with pytest.raises(
+        ValueError, match=r"^lengths of the weights of Own is \[1\]; allowed: \[3\]"
+    ):
+        communicate(start(MODEL, fed, method=Own()), MODEL, fed, 3)

@@ -56,16 +56,6 @@ def as_targets(y: Any, name: str = "y") -> tuple[Tensor, tuple[str, ...]]:
     return (found if found.is_floating_point() else found.long()), ()
 
 
-def check_index(x: Any, y: Any) -> None:
-    """Refuse columns of tables whose rows have the same labels in another order."""
-    one: Any = getattr(x, "index", None)
-    other: Any = getattr(y, "index", None)
-    if hasattr(one, "equals") and hasattr(other, "equals"):
-        ok = one.equals(other) or not one.isin(other).all()
-        allowed = "the labels of x in their order; or arrays, as y.to_numpy(), which have none"
-        require(ok, "index of y", other, allowed)
-
-
 def as_rows(rows: Any, x: Any, examples: int) -> tuple[Tensor, ...]:
     """Convert row numbers to tensors (n_i,) on the CPU; twice in one client, a row is refused.
 

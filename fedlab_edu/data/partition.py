@@ -9,10 +9,10 @@ import torch
 from torch import Tensor
 from torch.utils.data import Dataset
 
-from fedlab_edu.data.arrays import as_inputs, as_pairs, as_rows, as_targets, check_index
+from fedlab_edu.data.arrays import as_inputs, as_pairs, as_rows, as_targets
 from fedlab_edu.data.clients import Clients, Federation
 from fedlab_edu.seeds import check_default_device, check_generator
-from fedlab_edu.validate import number, require, whole
+from fedlab_edu.validate import check_index, number, require, whole
 
 FRACTIONS = (0.8, 0.1, 0.1)
 

@@ -71,9 +71,11 @@ def ridge(X: Matrix, Y: Any, lam: float = 0.5, intercept: bool = True) -> Fit:
     X (N, n) is an array or a sparse matrix of features; Y (N, C) are targets.
     """
     positive("lam", lam)
+    X = X if sparse.issparse(X) else np.asarray(X)
     _check_finite(X)
     Y = np.asarray(Y, dtype=np.float64)
-    require(Y.ndim == 2, "shape of Y", Y.shape, "(N, C)")
+    ok = X.ndim == Y.ndim == 2 and X.shape[0] == len(Y) > 0 and X.shape[1] > 0
+    require(ok, "shapes of X and Y", (X.shape, Y.shape), "(N, n) and (N, C)")
     fitted = Ridge(alpha=lam, fit_intercept=intercept, tol=1e-10).fit(X, Y)
     return np.atleast_2d(fitted.coef_).T, np.zeros(Y.shape[1]) + fitted.intercept_
 
@@ -110,7 +112,8 @@ def ridge_torch(X: Tensor, Y: Any, lam: float = 0.5, intercept: bool = True) -> 
 
 
 def _check_finite(X: Matrix) -> None:
-    values = X.data if sparse.issparse(X) else X
+    values = X.data if sparse.issparse(X) else np.asarray(X)
+    require(values.dtype.kind in "biuf", "X", str(values.dtype), "real numbers")
     require(np.isfinite(values).all(), "X", "not finite", "finite numbers")
 
 

@@ -18,7 +18,7 @@ from torch import Tensor
 from fedlab_edu.features.linear import Fit, Linear
 from fedlab_edu.features.maps import Map
 from fedlab_edu.features.rules import PerMap
-from fedlab_edu.validate import one_of, require, whole
+from fedlab_edu.validate import check_index, one_of, require, whole
 
 Score = Literal["loss", "error"]
 RIDGE = Linear()
@@ -43,10 +43,15 @@ class Data:
     classes: int
 
     def __post_init__(self) -> None:
+        check_index(self.x, self.y)
+        check_index(self.x_val, self.y_val)
         for name in ("x", "y", "x_val", "y_val"):
             dense = not sparse.issparse(getattr(self, name))
             require(dense, name, "a sparse matrix", "an array, as .toarray() of it")
+            masked = np.ma.is_masked(getattr(self, name))
+            require(not masked, name, "a masked array", "numbers, as .filled(0) of it")
             array = np.asarray(getattr(self, name))
+            require(array.dtype.kind != "c", name, str(array.dtype), "real numbers")
             finite = array.dtype.kind != "f" or np.isfinite(array).all()
             require(finite, name, "not finite", "finite numbers")
             object.__setattr__(self, name, array)
@@ -130,6 +135,8 @@ def _places(assignment: np.ndarray) -> dict[int, Int[np.ndarray, " own"]]:
 
 
 def _stack(parts: list[Any]) -> Any:
+    widths = sorted({part.shape[1] for part in parts})
+    require(len(widths) == 1, "numbers of features", widths, "one, the same for all maps")
     if len(parts) == 1:
         return parts[0]
     if isinstance(parts[0], Tensor):

@@ -149,25 +149,30 @@ def train_clients(
         received, sent = (v if v.dim() == 1 else v[at] for v in (w, h))
         inputs = ClientInput(received, sent, state, played[of_run])
         update = method.loc(model, inputs, data[mine], c[i], [seeds[j] for j in tile])
-        _check(update, method, (len(i), d), state is not None)
+        _check(update, method, (len(i), d), w, state is not None)
         before, after = scores_of(model, [received, update.personal], tests[mine])
         return part(Tile(of_run, i, mine, update, before, after, is_finite(update, after)))
 
     run_parallel(train, cut(model, data[client], c, w), add, threads_for(w))
 
 
-def _check(update: object, method: Method, shape: tuple[int, int], has_state: bool) -> None:
+def _check(
+    update: object, method: Method, shape: tuple[int, int], w: Tensor, has_state: bool
+) -> None:
     """Refuse an incomplete update of a user's own method."""
     loc = f"{type(method).__name__}.loc"
     require(isinstance(update, ClientUpdate), loc, type(update).__name__, "a ClientUpdate")
     assert isinstance(update, ClientUpdate)
-    for name, W in zip(update._fields, update, strict=True):
-        if W is not None:
-            seen, wanted = tuple(W.shape), shape if name != "weight" else shape[:1]
-            require(seen == wanted, f"{loc}: shape of {name}", seen, f"{wanted}")
     state = "a vector" if update.state is not None else None
     allowed = "None where `init_state` returns None, and a vector for each client where it does not"
     require((state is not None) == has_state, f"{loc}: state", state, allowed)
+    for name, W in zip(update._fields, update, strict=True):
+        if W is not None:
+            require(isinstance(W, Tensor), f"{loc}: {name}", type(W).__name__, "a tensor")
+            seen, wanted = tuple(W.shape), shape if name != "weight" else shape[:1]
+            require(seen == wanted, f"{loc}: shape of {name}", seen, f"{wanted}")
+            ok, allowed = name == "weight" or W.dtype == w.dtype, f"{w.dtype}, that of w"
+            require(ok, f"{loc}: dtype of {name}", str(W.dtype), allowed)
 
 
 def _shared(vectors: list[Tensor]) -> Float[Tensor, "*A d"]:

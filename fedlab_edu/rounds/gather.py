@@ -106,6 +106,8 @@ class Sums:
         client, w = torch.cat([work.client for work in works]), runs[0].w
         self.n, self.size, n = sizes.train[client], sizes.val[client], len(client)
         usual = [self.method.weights(n).double() for n in self.n.split(self.lengths)]
+        seen, name = [*map(len, usual)], f"lengths of the weights of {type(self.method).__name__}"
+        require(seen == self.lengths, name, seen, f"{self.lengths}, one weight for each client")
         self.usual = torch.cat(usual).numpy()
         # normalised weights keep the sums in the range of float32
         self.share = torch.cat([weight / weight.sum() for weight in usual]).numpy()

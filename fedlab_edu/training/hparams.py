@@ -29,6 +29,7 @@ def _whole(h: Tensor) -> Tensor:
 
 
 _Table = TypeVar("_Table", bound="_Columns")
+_NO_NUMBERS = (torch.bool, torch.complex64, torch.complex128)  # which float64 would take
 
 
 class _Columns:
@@ -40,8 +41,8 @@ class _Columns:
             array = hasattr(seen, "tolist") and not isinstance(seen, Tensor)
             given = seen.tolist() if array else seen
             one = given[0] if isinstance(given, list | tuple) and given else given
-            flag = isinstance(one, bool) or getattr(one, "dtype", None) == torch.bool
-            require(not flag, f.name, seen, f.metadata["allowed"])
+            wrong = isinstance(one, bool) or getattr(one, "dtype", None) in _NO_NUMBERS
+            require(not wrong, f.name, seen, f.metadata["allowed"])
             try:  # PyTorch does not take all arrays, and no columns of tables
                 column = torch.as_tensor(given, dtype=torch.float64, device="cpu")
                 column = column.to_dense().detach().clone()

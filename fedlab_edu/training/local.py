@@ -69,6 +69,9 @@ def local_sgd(
     B = len(clients)
     require(B > 0, "clients", 0, "at least one")
     require(len(seeds) == B, "seeds", len(seeds), f"{B}, one for each client")
+    require(
+        -(2**63) <= min(seeds) <= max(seeds) < 2**63, "seeds", seeds, "whole numbers of 64 bits"
+    )
     one_of(OPTIMIZERS)("optimizer", optimizer)
     if workers is not None:
         workers = whole("workers", workers, 1, allowed="at least 1, or None")
