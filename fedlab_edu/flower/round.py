@@ -82,9 +82,8 @@ class Rounds:
             if node in online
         ]
         asked, answers = send(self.nodes.grid, requests), dict[int, Answer]()
-        why = dict.fromkeys(place, "not connected") | dict.fromkeys(
-            asked.values(), "no answer in time"
-        )
+        why = dict.fromkeys(place, "not connected")
+        why |= dict.fromkeys(asked.values(), "no answer in time")
         for reply in replies(self.nodes.grid, asked, seconds):
             # an error comes from the SuperLink's own node
             node = asked[reply.metadata.reply_to_message_id]
