@@ -95,12 +95,12 @@ class NoisyFedPop(FedPop):
 
     noise: Noise
 
-    def train(
-        self, members: Sequence[int], model: Model, fed: Federation, clients: int = 10,
-        play: Play = play_here,
+    def step(
+        self, model: Model, fed: Federation, clients: int = 10, *,
+        play: Play = play_here, most: int = 1,
     ) -> "NoisyFedPop":  # fmt: skip
-        """Return the search after one round of each of some members, played by `Noise.play`."""
-        return super().train(members, model, fed, clients, self.noise.play)
+        """Return the search after one round of each member, played by `Noise.play`."""
+        return super().step(model, fed, clients, play=self.noise.play)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -22,7 +22,6 @@ from fedlab_edu.search.estimate import Estimate
 from fedlab_edu.search.race import Race
 from fedlab_edu.search.schedules import bracket
 from fedlab_edu.search.space import PerClient, Spaces, check_spaces
-from fedlab_edu.search.workers import Play, play_here
 from fedlab_edu.seeds import seed_for
 from fedlab_edu.validate import extra, require, whole
 
@@ -57,19 +56,13 @@ class Bayes(Race):
     def _idle(self) -> bool:
         return self.used == super().total
 
-    def step(
-        self, model: Model, fed: Federation, clients: int = 10, *,
-        play: Play = play_here, most: int = 1,
-    ) -> "Bayes":  # fmt: skip
-        """Return the search after one communication round of the current arm, or of the next.
+    def prepare(self, model: Model, fed: Federation, clients: int) -> "Bayes":
+        """Return the search with the next arm, if all others have ended.
 
         Only the first, random arms train side by side.
         """
-        require(not self.done, "search", "over", "one with rounds left")
-        ready = self._with_next(model, fed) if self._idle else self
-        return cast(Bayes, Race.step(ready, model, fed, clients, play=play, most=most))
-
-    def _with_next(self, model: Model, fed: Federation) -> "Bayes":
+        if not self._idle:
+            return self
         a, cap, distributions = len(self.points), self.brackets[0].stops, self.spaces.distributions
         point = propose(distributions, self.points, self.scores, seed_for(self.seed, a, 1))
         c, b = self.spaces.at(torch.tensor(point, dtype=torch.float64))

@@ -6,10 +6,10 @@ arms that are alive train side by side, with the numbers of each trained alone. 
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from math import inf, isnan
-from typing import Any, ClassVar, Literal, Protocol, TypeVar, runtime_checkable
+from typing import ClassVar, Literal, Protocol, TypeVar, runtime_checkable
 
 import torch
 
@@ -53,7 +53,6 @@ class Search(Protocol):
         """Return the same search, with its vectors on another device; see `Run.to`."""
 
     def __repr__(self) -> str:
-        """Return the class of the search, its arms, rounds and best score."""
         best = "no score yet" if isnan(self.best_score) else f"best score {self.best_score:.4g}"
         parts = [f"{self.used:,} of {self.total:,} rounds", best]
         if isinstance(self, SideBySide):
@@ -61,7 +60,8 @@ class Search(Protocol):
         return f"{type(self).__name__}({', '.join(parts)})"
 
 
-class SideBySide(Search):
+@runtime_checkable
+class SideBySide(Search, Protocol):
     """Arms that train side by side, some of which are eliminated: what `Race` and `FedPop` share.
 
     Fields:
@@ -78,7 +78,6 @@ class SideBySide(Search):
     @property
     def scores(self) -> list[float]:
         """The score of each arm at its last round."""
-        raise NotImplementedError
 
     @property
     def total(self) -> int:
@@ -108,15 +107,38 @@ class SideBySide(Search):
         """The run of the best arm."""
         return self.runs[self.best]
 
-    def played(
-        self: _S, arms: Sequence[int], after: Sequence[Run], scores: Sequence[Iterable[float]],
-        **more: Any,
+    def step(
+        self: _S, model: Model, fed: Federation, clients: int = 10, *,
+        play: Play = play_here, most: int = 1,
     ) -> _S:  # fmt: skip
-        """Return the search with the runs of some arms after rounds with these scores."""
-        runs, traces = list(self.runs), list(self.traces)
-        for a, run, new in zip(arms, after, scores, strict=True):
-            runs[a], traces[a] = run, (*traces[a], *new)
-        return updated(self, runs=tuple(runs), traces=tuple(traces), **more)
+        """Return the search after one communication round, or more, of each arm that is `due`.
+
+        Args:
+            clients: B, for each round of each arm.
+            play: plays the rounds, as `Workers.play` does.
+            most: a step may have this number of rounds over all arms, if no choice is between.
+        """
+        require(not self.done, "search", "over", "one with rounds left")
+        begun = self.prepare(model, fed, clients)
+        arms, rounds = begun.due(most)
+        after = play([begun.runs[a] for a in arms], model, fed, clients, rounds)
+        runs, traces = list(begun.runs), list(begun.traces)
+        for a, run in zip(arms, after, strict=True):
+            runs[a], traces[a] = run, (*traces[a], *self.judge(run, rounds, model, fed))
+        return updated(begun, runs=tuple(runs), traces=tuple(traces)).conclude(arms)
+
+    def prepare(self: _S, model: Model, fed: Federation, clients: int) -> _S:
+        """Return the search before a step."""
+        return self
+
+    def due(self, most: int) -> tuple[list[int], int]:
+        """Return the arms that a step trains, and for how many rounds each."""
+
+    def judge(self, run: Run, rounds: int, model: Model, fed: Federation) -> Iterable[float]:
+        """Return the scores of a run's last rounds."""
+
+    def conclude(self: _S, arms: Sequence[int]) -> _S:
+        """Return the search after its rules have seen the scores of these arms."""
 
     def eliminate(self: _S, arms: Sequence[int], bracket: Schedule, now: int) -> _S:
         """Return the search after the eliminations among some arms that a bracket has now."""
@@ -136,11 +158,7 @@ class SideBySide(Search):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Race(SideBySide, Checked):
-    """Arms in brackets, each with a schedule of its own; the arms are in the brackets' order.
-
-    Fields:
-        seen: with "best_seen", the lowest estimate so far and the run at that time.
-    """
+    """Arms in brackets, each with a schedule of its own; the arms are in the brackets' order."""
 
     runs: tuple[Run, ...]
     brackets: tuple[Schedule, ...]
@@ -148,7 +166,7 @@ class Race(SideBySide, Checked):
     traces: tuple[tuple[float, ...], ...]
     out: tuple[int | None, ...]
     select: Select = "survivor"
-    seen: tuple[float, Run] | None = None
+    seen: tuple[float, Run] | None = None  # the lowest estimate so far, and the run at that time
     budget: ClassVar = ("brackets",)
 
     @property
@@ -174,38 +192,30 @@ class Race(SideBySide, Checked):
         found = self.estimate.warning(self.winner, self.best_score)
         return found and f"arm {self.best} is the best, but {found}"
 
-    def step(
-        self, model: Model, fed: Federation, clients: int = 10, *,
-        play: Play = play_here, most: int = 1,
-    ) -> "Race":  # fmt: skip
-        """Return the race after one communication round of each arm that has rounds left.
+    def due(self, most: int) -> tuple[list[int], int]:
+        """Return the arms that have rounds left, up to the next elimination."""
+        stops, played = self._stops, [run.round for run in self.runs]
+        arms = [a for a in self.alive if played[a] < stops[a][-1]]
+        if self.estimate.target == "averaged" or self.select == "best_seen":
+            return arms, 1  # these need the weights after each round
+        left = [min(s for s in stops[a] if s > played[a]) - played[a] for a in arms]
+        return arms, max(1, min(most // len(arms), *left))
 
-        Args:
-            play: plays the rounds, as `Workers.play` does.
-            most: a step may have this number of rounds over all arms, up to the next elimination.
-                Each arm has one where a score or a choice needs the weights after each round.
-        """
-        stops = self._stops
-        playing = [a for a in self.alive if self.runs[a].round < stops[a][-1]]
-        require(playing, "race", "over", "one with rounds left")
-        runs, of = [self.runs[a] for a in playing], self.estimate
-        left = [min(s for s in stops[a] if s > self.runs[a].round) for a in playing]
-        left = [stop - run.round for stop, run in zip(left, runs, strict=True)]
-        each = of.target == "averaged" or self.select == "best_seen"
-        rounds = 1 if each else max(1, min(most // len(runs), *left))
-        after = play(runs, model, fed, clients, rounds)
-        scores = [
-            [of.of_run(run, model, fed)] if rounds == 1 else map(of.of_round, run.history[-rounds:])
-            for run in after
-        ]
-        new = self.played(playing, after, scores)
+    def judge(self, run: Run, rounds: int, model: Model, fed: Federation) -> Iterable[float]:
+        if rounds == 1:
+            return [self.estimate.of_run(run, model, fed)]
+        return map(self.estimate.of_round, run.history[-rounds:])
+
+    def conclude(self, arms: Sequence[int]) -> "Race":
+        """Return the race after the eliminations of the brackets that have come to a stop."""
+        new = self
         if self.select == "best_seen":
-            now = new.scores
-            seen = [(now[a], run) for a, run in zip(playing, after, strict=True) if now[a] < inf]
+            now = self.scores
+            seen = [(now[a], self.runs[a]) for a in arms if now[a] < inf]
             seen = [self.seen, *seen] if self.seen else seen
-            new = updated(new, seen=min(seen, key=lambda pair: pair[0], default=None))
-        for bracket, arms in zip(self.brackets, self.arms, strict=True):
-            if trained := sorted({*arms}.intersection(playing)):
+            new = updated(self, seen=min(seen, key=lambda pair: pair[0], default=None))
+        for bracket, own in zip(self.brackets, self.arms, strict=True):
+            if trained := [a for a in own if a in arms]:
                 new = new.eliminate(trained, bracket, new.runs[trained[0]].round)
         return new
 
@@ -231,11 +241,9 @@ class Race(SideBySide, Checked):
         ok = same == before and (last == now or more)
         allowed = f"{done.total}, as before; without eliminations also more arms or rounds"
         require(ok, "total", self.total, allowed)
-        runs, traces, out = (
-            getattr(done, name) + getattr(self, name)[len(done.runs) :]
-            for name in ("runs", "traces", "out")
-        )
-        return replace(self, runs=runs, traces=traces, out=out, seen=done.seen)
+        names, k = ("runs", "traces", "out"), len(done.runs)
+        parts = {name: getattr(done, name) + getattr(self, name)[k:] for name in names}
+        return updated(self, seen=done.seen, **parts)
 
     def to(self, device: str | torch.device) -> "Race":
         seen = self.seen and (self.seen[0], self.seen[1].to(device))

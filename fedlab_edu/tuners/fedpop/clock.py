@@ -5,20 +5,17 @@ Without waiting, this is the asynchronous rule of Jaderberg et al. (2017), *Popu
 training of neural networks*, section 3.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from math import inf
 from typing import Any
 
 from jaxtyping import Float
 from torch import Tensor
 
-from fedlab_edu.data.clients import Federation
-from fedlab_edu.models.model import Model
-from fedlab_edu.search.workers import Play, play_here
 from fedlab_edu.tensors import as_float64
-from fedlab_edu.tuners.fedpop.population import FedPop, fedpop_g
-from fedlab_edu.validate import MOST, number, require
+from fedlab_edu.tuners.fedpop.population import FedPop
+from fedlab_edu.validate import MOST, number, require, updated
 
 _TOL = 1e-9  # 0.1 + 0.2 and 0.3 are one moment on paper
 
@@ -58,41 +55,31 @@ class Clocked(FedPop):
         held = sum(self.elapsed if end else t for end, t in zip(ended, self.now, strict=True))
         return max(0.0, 1 - sum(self.busy) / held) if held else 0.0
 
-    def step(
-        self, model: Model, fed: Federation, clients: int = 10, *,
-        play: Play = play_here, most: int = 1,
-    ) -> "Clocked":  # fmt: skip
-        """Return the search when the next round ends; if members wait, after a round of all.
-
-        Without waiting, each step trains one member, in this process.
-        """
+    def due(self, most: int) -> tuple[list[int], int]:
+        """Return the members whose rounds end next; if members wait, all."""
         if self.wait:
-            return self._together(super().step(model, fed, clients, play=play))
-        require(not self.done, "search", "over", "one with rounds left")
-        return self._alone(model, fed, clients)
-
-    def _together(self, after: "Clocked") -> "Clocked":
-        """Return the search after this round, with the clock of each member advanced."""
-        alive, now, r = self.alive, list(self.now), self.round + 1
-        for i in alive:
-            now[i] += float(self.seconds[i, r - 1])
-        copying = self.G and r % self.T_g == 0 and r < self.how.R and len(after.alive) > 1
-        if copying or r in self.brackets[0].stops[:-1] or len(after.births) > len(self.births):
-            latest = max(now[i] for i in alive)  # these members wait for one another
-            now = [latest if i in alive else t for i, t in enumerate(now)]
-        return replace(after, now=tuple(now))
-
-    def _alone(self, model: Model, fed: Federation, clients: int) -> "Clocked":
-        """Let the members whose rounds end next compare themselves with the others as they are."""
+            return super().due(most)
         ends = [
             t + float(row[len(trace)]) if len(trace) < self.how.R else inf
             for t, row, trace in zip(self.now, self.seconds, self.traces, strict=True)
         ]
         first = min(ends) * (1 + _TOL)
-        due = [i for i, end in enumerate(ends) if end <= first]
-        latest = max(ends[i] for i in due)
-        now = tuple(latest if i in due else t for i, t in enumerate(self.now))
-        return replace(fedpop_g(self.train(due, model, fed, clients), due), now=now)
+        return [i for i, end in enumerate(ends) if end <= first], 1
+
+    def conclude(self, arms: Sequence[int]) -> "Clocked":
+        """Return the search at the end of the round of these members.
+
+        They have to wait for one another if some copy, are eliminated, or are replaced.
+        """
+        after, now, r = super().conclude(arms), list(self.now), self.round
+        for i in arms:
+            now[i] += float(self.seconds[i, len(self.traces[i]) - 1])
+        copying = self.G and r % self.T_g == 0 and r < self.how.R and len(after.alive) > 1
+        stopped = r in self.brackets[0].stops[:-1]
+        if not self.wait or copying or stopped or len(after.births) > len(self.births):
+            latest = max(now[i] for i in arms)
+            now = [latest if i in arms else t for i, t in enumerate(now)]
+        return updated(after, now=tuple(now))
 
 
 def clocked(

@@ -15,7 +15,7 @@ import torch
 from fedlab_edu.data.clients import Federation
 from fedlab_edu.methods import Method, check_mu
 from fedlab_edu.models.model import Model
-from fedlab_edu.rounds.result import Round, weighted_mean
+from fedlab_edu.rounds.result import weighted_mean
 from fedlab_edu.rounds.run import Run, start
 from fedlab_edu.rounds.tuner import Fixed
 from fedlab_edu.search.baselines import draw_arms
@@ -23,7 +23,6 @@ from fedlab_edu.search.estimate import Estimate
 from fedlab_edu.search.race import SideBySide
 from fedlab_edu.search.schedules import Schedule, schedule
 from fedlab_edu.search.space import Spaces
-from fedlab_edu.search.workers import Play, play_here
 from fedlab_edu.seeds import generator, seed_for
 from fedlab_edu.training.hparams import LocalHP, ServerHP
 from fedlab_edu.tuners.fedpop.evolution import Evolution
@@ -121,41 +120,22 @@ class FedPop(SideBySide, Checked):
     tried: int = 0
     estimate: ClassVar = Estimate(score="loss")
 
-    def step(
-        self: _P, model: Model, fed: Federation, clients: int = 10, *,
-        play: Play = play_here, most: int = 1,
-    ) -> _P:  # fmt: skip
-        """Return the search after one communication round of each member that is alive.
+    def prepare(self: _P, model: Model, fed: Federation, clients: int) -> _P:
+        """Return the search in which each due member has K vectors, with FedPop-L.
 
-        With FedPop-L ``clients`` is K, the same in all rounds. For play see `Race.step`; most is
-        not used, because members may copy one another after each round.
+        K is the number of clients, the same in all rounds.
         """
-        require(not self.done, "search", "over", "one with rounds left")
-        trained = self.train(self.alive, model, fed, clients, play)
-        left = trained.eliminate(trained.alive, *self.brackets, trained.round)
-        return fedpop_g(left, left.alive)
-
-    def train(
-        self: _P, members: Sequence[int], model: Model, fed: Federation, clients: int = 10,
-        play: Play = play_here,
-    ) -> _P:  # fmt: skip
-        """Return the search after one communication round of each of some members."""
-        begun = [self._equip(i, clients) for i in members]
-        tried = self.tried + sum(self._new(i, run) for i, run in zip(members, begun, strict=True))
-        # (w, s_i) <- FedPop-L(w, beta^0, ..., beta^K, alpha)
-        after = play(begun, model, fed, clients, 1)
-        scores = [[self._score(run.history[-1])] for run in after]
-        return self.played(members, after, scores, tried=tried)
-
-    def _equip(self, i: int, K: int) -> Run:
-        """Return a member's run; with FedPop-L, draw its K vectors if it has none yet."""
-        run = self.runs[i]
-        if self.local is None or isinstance(run.tuner, FedPopL):
-            return run
-        r = len(self.traces[i])
-        seed = seed_for(self.seed, i, r, 1)
-        near = FedPopL.near(self.spaces.client, run.tuner.final, K, self.how, self.local, seed, r)
-        return replace(run, tuner=near)
+        runs, tried = list(self.runs), self.tried
+        for i in self.due(1)[0]:
+            if self.local is not None and not isinstance(runs[i].tuner, FedPopL):
+                r, base = len(self.traces[i]), runs[i].tuner.final
+                seed = seed_for(self.seed, i, r, 1)
+                near = FedPopL.near(
+                    self.spaces.client, base, clients, self.how, self.local, seed, r
+                )
+                runs[i] = replace(runs[i], tuner=near)
+            tried += self._new(i, runs[i])
+        return updated(self, runs=tuple(runs), tried=tried)
 
     def _new(self, i: int, run: Run) -> int:
         """Return the number of vectors that the next round is the first to train with."""
@@ -163,10 +143,20 @@ class FedPop(SideBySide, Checked):
             return run.tuner.fresh
         return int(self.latest[i].round == len(self.traces[i]))
 
-    def _score(self, played: Round) -> float:
+    def due(self, most: int) -> tuple[list[int], int]:
+        """Return all members that are alive, for a round: after each they may copy one another."""
+        return self.alive, 1
+
+    def judge(self, run: Run, rounds: int, model: Model, fed: Federation) -> list[float]:
         """Return the mean validation loss of the round's clients, after their training."""
+        played = run.history[-1]
         weight = played.size if self.weighted else (played.size > 0).long()
-        return weighted_mean(played.after.loss, weight)
+        return [weighted_mean(played.after.loss, weight)]
+
+    def conclude(self: _P, arms: Sequence[int]) -> _P:
+        """Return the search after the eliminations, and FedPop-G, of these members."""
+        left = self.eliminate(arms, *self.brackets, self.round)
+        return fedpop_g(left, [i for i in arms if left.out[i] is None])
 
     @property
     def round(self) -> int:
