@@ -132,7 +132,7 @@ def test_each_seed_and_each_arm_asks_the_sampler_by_a_seed_of_its_own(fed, monke
 
     monkeypatch.setattr("fedlab_edu.search.bayes.propose", noted)
     part = first_arms_done(begun(fed), fed)
-    one, other = (replace(part, seed=seed)._with_next(MODEL, fed) for seed in (0, 1))
+    one, other = (replace(part, seed=seed).prepare(MODEL, fed, 3) for seed in (0, 1))
     assert one.points[:4] == other.points[:4]
     assert one.scores[:4] == other.scores[:4]
     assert one.points[4] != other.points[4]

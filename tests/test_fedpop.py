@@ -540,7 +540,7 @@ def test_the_configurations_tried_are_those_with_which_a_client_has_trained(G, L
     seen = steps(begun(fed, G=G, L=L), fed)
     for before, after in pairwise(seen):
         for i in range(4):
-            run = before._equip(i, 4)
+            run = before.prepare(MODEL, fed, 4).runs[i]
             lived = max(b.round for b in before.births if b.member == i)
             table = run.tuner.table
             used |= {(i, lived, k, str(table[k] if L else table)) for k in range(4 if L else 1)}
@@ -556,13 +556,13 @@ def test_the_vectors_of_a_copy_are_drawn_around_its_own_base(fed):
     for _ in range(3):
         search = search.step(MODEL, fed, 4)
     birth = search.births[4]  # the first that is a copy
-    tuner = search._equip(birth.member, 4).tuner
+    tuner = search.prepare(MODEL, fed, 4).runs[birth.member].tuner
     assert isinstance(tuner, FedPopL)
     assert same(tuner.base, birth.c)
     box = box_corners(SPACES.client, birth.c, 0.1)
     assert same(boxed(SPACES.client, tuner.table, box), tuner.table)
     assert tuner.first == 3
-    other = search._equip(search.best, 4).tuner
+    other = search.prepare(MODEL, fed, 4).runs[search.best].tuner
     assert isinstance(other, FedPopL)
     assert (other.first, other.played) == (0, 3)
 
@@ -724,7 +724,7 @@ def test_each_vector_of_fedprox_pulls_its_own_client_by_its_own_mu(fed):
     whole = {"batch": Choice((128,)), "epochs": Choice((2,))}
     spaces = Spaces(SearchSpace({"mu": LogUniform(0.1, 8), **whole}))
     search = fedpop(MODEL, fed, spaces, 2, 2, eps=1.0, method=FedProx(), seed=1)
-    run = search._equip(0, 3)
+    run = search.prepare(MODEL, fed, 3).runs[0]
     who = fed.sample(3, generator(run.seed, 0))
     mus = run.tuner.table.mu.tolist()
     assert len(set(mus)) == 3

@@ -169,7 +169,7 @@ def test_the_rounds_spent_are_those_announced_and_no_test_data_are_touched(begin
         used = search.used
     assert len(watched.asked) == total
     assert search.best in search.alive
-    with pytest.raises(ValueError, match="race is 'over'; allowed: one with rounds left"):
+    with pytest.raises(ValueError, match="search is 'over'; allowed: one with rounds left"):
         search.step(MODEL, watched, 3)
     with pytest.raises(AssertionError, match="was read"):
         evaluate(search.winner, MODEL, watched)
