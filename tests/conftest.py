@@ -5,7 +5,9 @@ function is checked in its first 10 calls of each test. To check the first 100 t
 of the time of test_fedtune.py and test_aggregation.py.
 """
 
+import gc
 import os
+import sys
 from collections.abc import Iterator
 
 # One thread: threads inside an operation spin, and crawl where other programs want the cores too.
@@ -28,6 +30,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Begin with the files that take longest, so that no process is left with them at the end."""
     long = {item.path for item in items for name in ("processes", "book") if name in item.keywords}
     items.sort(key=lambda item: item.path not in long)
+
+
+def pytest_collection_finish() -> None:
+    """Make forks cheap: in a process that has collected all tests, three times as cheap."""
+    if sys.platform == "linux":
+        from fedlab_grade.sandbox.zygote import ready_to_fork
+
+        gc.collect()
+        ready_to_fork()
 
 
 def pytest_runtest_setup() -> None:
