@@ -156,14 +156,15 @@ def check_grid(space: SearchSpace[Any], k: int) -> None:
         assert seen == near([row[j] for row in rows])
 
 
-@fuzz(60)
+@fuzz(200)
 @given(st.one_of(*LAWS.values()), units, shares, shares)
 def test_the_exact_law_of_a_move_is_that_of_evenly_spaced_draws(make, x, eps, p_re):
     law = make()
     value = law.from_unit(torch.tensor(x, dtype=F64))
     u = (torch.arange(2520, dtype=F64) + 0.5) / 2520
-    moved = law.perturb(value, float(eps), u)
-    value = float(value)
+    moved, value = law.perturb(value, float(eps), u), float(value)
+    for i in range(0, 2520, 126):
+        assert float(moved[i]) == near(plain_move(law, value, eps, float(u[i])))
     if isinstance(law, Choice):
         spread = dict(zip(*(t.tolist() for t in moved.unique(return_counts=True)), strict=True))
         count = len({*law.pmf(value, float(eps))})
