@@ -102,7 +102,7 @@ MISFITS = {
 
 
 @pytest.mark.parametrize("name", MISFITS)
-def test_what_does_not_fit_the_model_is_named_before_training(name: str) -> None:
+def test_what_does_not_fit_the_model_is_named_before_training(name):
     model, x, y, message = MISFITS[name]
     clients = Clients(x, y, torch.arange(8).split([3, 5]))
     w, generator = model.init(), torch.get_rng_state()
@@ -113,7 +113,7 @@ def test_what_does_not_fit_the_model_is_named_before_training(name: str) -> None
     assert torch.equal(torch.get_rng_state(), generator)
 
 
-def test_a_check_is_made_once_for_a_kind_of_examples_and_not_on_those_of_others() -> None:
+def test_a_check_is_made_once_for_a_kind_of_examples_and_not_on_those_of_others():
     calls = []
     model = mlp(64, 3)
 
@@ -145,7 +145,7 @@ MIXING = {
 
 
 @pytest.mark.parametrize("name", MIXING)
-def test_a_loss_that_mixes_examples_is_refused_as_it_would_mix_clients(name: str) -> None:
+def test_a_loss_that_mixes_examples_is_refused_as_it_would_mix_clients(name):
     # the first two targets are equal
     clients = Clients(
         torch.rand(6, 2), torch.tensor([1.0, 1, 2, 3, 4, 5]), torch.arange(6).split(3)
@@ -156,7 +156,7 @@ def test_a_loss_that_mixes_examples_is_refused_as_it_would_mix_clients(name: str
             act(model, model.init(0), clients)
 
 
-def test_losses_of_single_examples_are_taken_in_any_precision() -> None:
+def test_losses_of_single_examples_are_taken_in_any_precision():
     clients = Clients(torch.rand(6, 2), torch.rand(6), torch.arange(6).split([1, 5]))
     trained = []
     for precision in (torch.float32, torch.float64):
@@ -168,7 +168,7 @@ def test_losses_of_single_examples_are_taken_in_any_precision() -> None:
     assert score(model, w, constant).loss.tolist() == pytest.approx([0.81])
 
 
-def test_a_loss_without_a_derivative_is_scored_and_refused_in_training() -> None:
+def test_a_loss_without_a_derivative_is_scored_and_refused_in_training():
     clients = Clients(torch.rand(6, 2), torch.arange(6) % 2, torch.arange(6).split(3))
     model = from_module(nn.Linear(2, 2), lambda o, y: (o.argmax(1) != y).float())
     w = model.init(0)

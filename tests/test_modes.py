@@ -1,7 +1,6 @@
 """PyTorch's modes around a call change no number; a default device is refused by name."""
 
 from collections.abc import Callable
-from contextlib import AbstractContextManager
 from typing import Any
 
 import pytest
@@ -57,9 +56,7 @@ def everything(make: Callable[[], Any]) -> list[Any]:
     [torch.inference_mode, torch.no_grad, lambda: torch.autocast("cpu", torch.bfloat16)],
     ids=["inference", "no grad", "autocast"],
 )
-def test_a_mode_of_the_calling_thread_changes_no_number(
-    mode: Callable[[], AbstractContextManager[Any]], name: str
-) -> None:
+def test_a_mode_of_the_calling_thread_changes_no_number(mode, name):
     torch.manual_seed(0)
     net = MODELS[name]()
     plain = everything(lambda: net)
@@ -69,7 +66,7 @@ def test_a_mode_of_the_calling_thread_changes_no_number(
         torch.testing.assert_close(one, other, rtol=0, atol=0)
 
 
-def test_a_model_and_a_run_that_were_made_in_inference_mode_train_outside_it() -> None:
+def test_a_model_and_a_run_that_were_made_in_inference_mode_train_outside_it():
     with torch.inference_mode():
         torch.manual_seed(0)
         model, fed = MODELS["by vmap"](), digits(clients=14)
@@ -78,7 +75,7 @@ def test_a_model_and_a_run_that_were_made_in_inference_mode_train_outside_it() -
     assert communicate(run, model, fed, 5).w.isfinite().all()
 
 
-def test_a_default_device_other_than_the_cpu_is_refused_in_one_line() -> None:
+def test_a_default_device_other_than_the_cpu_is_refused_in_one_line():
     model, fed, gen = mlp(64, 10), digits(clients=14), generator(0)
     run = start(model, fed)
     acts: list[Callable[[], object]] = [

@@ -59,7 +59,7 @@ def told(module: Module, name: str, *arguments: object) -> str:
 
 def answer(*sources: str | tuple[str, str]) -> object:
     """Return the value of fedavg([3]) of the notebook."""
-    return values(convert(cells(*sources)))["fedavg"]([3])  # type: ignore[operator]
+    return values(convert(cells(*sources)))["fedavg"]([3])
 
 
 @pytest.mark.parametrize(
@@ -87,7 +87,7 @@ def answer(*sources: str | tuple[str, str]) -> object:
         ("import functools\n@functools.cache\ndef f(x):\n    return x", "fedavg = lambda s: f(*s)"),
     ],
 )  # fmt: skip
-def test_experiments_magics_and_broken_cells_do_no_harm(sources: tuple[str, ...]) -> None:
+def test_experiments_magics_and_broken_cells_do_no_harm(sources):
     assert answer(*sources) == 3
     assert values(convert(cells(*sources), ["fedavg"])).keys() >= {"fedavg"}
 
@@ -99,7 +99,7 @@ def test_experiments_magics_and_broken_cells_do_no_harm(sources: tuple[str, ...]
      "a = exit()\nx = a", "x = {}\nx[exit()] = 3", "if exit():\n    x = 3",
      "with exit() as x:\n    y = 3"],
 )  # fmt: skip
-def test_what_no_answer_looks_up_is_not_run(line: str) -> None:
+def test_what_no_answer_looks_up_is_not_run(line):
     assert values(convert(cells(line, GOOD), ["fedavg"])).keys() == {"fedavg"}
     assert values(convert(cells(line, GOOD))).keys() == {"fedavg"}
 
@@ -107,7 +107,7 @@ def test_what_no_answer_looks_up_is_not_run(line: str) -> None:
 @pytest.mark.parametrize(
     "use", ["s * x", "helper(s)", "M().of(s)", "(lambda: x)()", "[x for _ in s]"]
 )
-def test_what_an_answer_looks_up_is_run_also_through_others(use: str) -> None:
+def test_what_an_answer_looks_up_is_run_also_through_others(use):
     code = (
         "import random\nrng = random.Random(3)\nx = [rng.random() for _ in range(2)][0]\n"
         "def helper(s):\n    return s * x\n"
@@ -119,32 +119,32 @@ def test_what_an_answer_looks_up_is_run_also_through_others(use: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["x", "total", "s"])
-def test_a_name_of_an_answers_own_is_not_looked_up(name: str) -> None:
+def test_a_name_of_an_answers_own_is_not_looked_up(name):
     answer = f"def fedavg(s):\n    {name} = s[0]\n    return [{name} for _ in s]"
     assert name not in values(convert(cells(f"{name} = exit()", answer), ["fedavg"]))
 
 
-def test_what_takes_long_costs_only_those_who_need_it() -> None:
+def test_what_takes_long_costs_only_those_who_need_it():
     code = f"def area(r):\n    return x\nx = [0 for _ in iter(int, 1)]\n{GOOD}"
     made = convert(cells(code), ["fedavg", "area"])
-    assert values(made)["fedavg"]([3]) == 3  # type: ignore[operator]
+    assert values(made)["fedavg"]([3]) == 3
     assert "TimeoutError: it takes more than 1 s" in told(made, "area", 3)
     leaves = convert(cells("x = exit()", "def fedavg(s):\n    return x + 1"), ["fedavg"])
     assert "SystemExit" in told(leaves, "fedavg", 3)
 
 
-def test_a_percent_sign_at_the_beginning_of_a_continued_line_is_no_magic() -> None:
+def test_a_percent_sign_at_the_beginning_of_a_continued_line_is_no_magic():
     assert values(convert(cells("x = (7\n% 4)")))["x"] == 3
 
 
-def test_old_notebooks_and_lists_of_lines_are_read() -> None:
+def test_old_notebooks_and_lists_of_lines_are_read():
     old = {"worksheets": [{"cells": [{"cell_type": "code", "input": GOOD.splitlines(True)}]}]}
     assert values(convert(json.dumps(old))).keys() == {"fedavg"}
     lines = {"cell_type": "code", "source": ["x = '''a\n", "b'''"]}
     assert values(convert(json.dumps({"cells": [lines]}))) == {"x": "a\nb"}
 
 
-def test_a_notebook_is_known_by_its_name_or_by_what_is_in_it() -> None:
+def test_a_notebook_is_known_by_its_name_or_by_what_is_in_it():
     assert looks_like_notebook("HW.IPYNB", b"")
     assert looks_like_notebook("hw.py", b'\xef\xbb\xbf \r\n\t{"cells": []}')
     assert not looks_like_notebook("hw.py", b"{'a': 1}")
@@ -168,11 +168,11 @@ def test_a_notebook_is_known_by_its_name_or_by_what_is_in_it() -> None:
         (("x = 1",), "no code cell defines fedavg"),
     ],
 )
-def test_what_may_surprise_is_told(sources: tuple[str, ...], note: str) -> None:
+def test_what_may_surprise_is_told(sources, note):
     assert note in "\n".join(convert(cells(*sources), ["fedavg"]).notes)
 
 
-def test_a_plain_notebook_needs_no_notes() -> None:
+def test_a_plain_notebook_needs_no_notes():
     example = ("markdown", f"It begins so:\n\n{GOOD}")
     assert convert(cells(example, GOOD), ["fedavg"]).notes == []
     assert convert(cells(("markdown", "no def fedavg")), ["fedavg"]).notes == [
@@ -192,7 +192,7 @@ def test_a_plain_notebook_needs_no_notes() -> None:
         ("[" * 100_000, "nested too deeply|no JSON"),
     ],
 )
-def test_what_is_no_notebook_is_refused(text: str, message: str) -> None:
+def test_what_is_no_notebook_is_refused(text, message):
     with pytest.raises(NotANotebook, match=message):
         convert(text)
     with pytest.raises(Unusable, match=message):
@@ -212,7 +212,7 @@ def test_what_is_no_notebook_is_refused(text: str, message: str) -> None:
     ],
     ids=["brackets", "minus", "dots", "lists", "sum", "surrogate", "zero"],
 )
-def test_a_cell_made_to_break_the_parser_breaks_nothing_else(source: str) -> None:
+def test_a_cell_made_to_break_the_parser_breaks_nothing_else(source):
     try:
         told = module_apart(cells(source, GOOD).encode(), True, ["fedavg"]).source
     except Unusable as error:
@@ -220,37 +220,37 @@ def test_a_cell_made_to_break_the_parser_breaks_nothing_else(source: str) -> Non
     assert GOOD in told or "too deeply nested or too large" in told
 
 
-def test_apart_and_here_come_to_the_same() -> None:
+def test_apart_and_here_come_to_the_same():
     text = cells("import torch", GOOD, GOOD, "x = 3", "print(x)", "größe = 'ä'")
     assert module_apart(text.encode(), True, ["fedavg"]) == convert(text, ["fedavg"])
 
 
-def test_a_stored_script_is_left_in_the_notebook() -> None:
+def test_a_stored_script_is_left_in_the_notebook():
     stored = {"cell_type": "code", "source": GOOD, "outputs": [{"text/html": "<script>"}]}
     assert "script" not in convert(json.dumps({"cells": [stored]})).source
 
 
-def test_blank_lines_and_blanks_are_looked_through_in_one_pass() -> None:
+def test_blank_lines_and_blanks_are_looked_through_in_one_pass():
     """In the square of their number these would take minutes."""
     blank = "\n" * 1_000_000 + "def fedavg(s): ..."
     broken = "a?" + " " * 1_000_000 + "x ="
     module = convert(cells(("markdown", blank), broken, GOOD), ["fedavg"])
-    assert values(module)["fedavg"]([3]) == 3  # type: ignore[operator]
+    assert values(module)["fedavg"]([3]) == 3
 
 
 # --- how lines and statements are cut out ---------------------------------------------------------
 
 
 @pytest.mark.parametrize("odd", ["\u2028", "\u2029", "\x0c", "\x0b", "\x85", "\x1c"])
-def test_what_only_looks_like_the_end_of_a_line_is_none(odd: str) -> None:
+def test_what_only_looks_like_the_end_of_a_line_is_none(odd):
     assert answer(f"# copied{odd}comment\n{GOOD}") == 3
 
 
-def test_a_form_feed_before_a_function_does_no_harm() -> None:
+def test_a_form_feed_before_a_function_does_no_harm():
     assert answer(f"\x0c\n{GOOD}") == 3
 
 
-def test_an_old_macs_lines_are_lines() -> None:
+def test_an_old_macs_lines_are_lines():
     assert answer("FIRST = 0\r" + GOOD.replace("\n", "\r")) == 3
 
 
@@ -264,16 +264,14 @@ def test_an_old_macs_lines_are_lines() -> None:
         ("a = 1;", ["a = 1"]),
     ],
 )
-def test_of_a_line_with_semicolons_each_statement_counts_by_itself(
-    line: str, kept: list[str]
-) -> None:
+def test_of_a_line_with_semicolons_each_statement_counts_by_itself(line, kept):
     found = ast.parse(convert(cells(line)).source).body
     nothing = ast.dump(ast.parse("...").body[0])
     parts = [ast.dump(node) for node in found if ast.dump(node) != nothing]
     assert parts == [ast.dump(ast.parse(text).body[0]) for text in kept]
 
 
-def test_a_future_import_stands_above_all_else() -> None:
+def test_a_future_import_stands_above_all_else():
     source = f"from __future__ import annotations\n{GOOD}\nx: nowhere = 3"
     assert answer("import math\nFIRST = 0", source) == 3
 
@@ -284,7 +282,7 @@ def test_a_future_import_stands_above_all_else() -> None:
      "x: nothing = 3", "a = 1 / 0\nx = a", "x = 1\nx += 'a'", "x = {[]: 3}",
      'x = 1 / (\n"""\n  a""")', "x = lambda a=nothing: 3"],
 )  # fmt: skip
-def test_a_constant_that_raises_costs_nothing_else(line: str) -> None:
+def test_a_constant_that_raises_costs_nothing_else(line):
     assert answer(line, GOOD) == 3
 
 
@@ -298,9 +296,7 @@ def test_a_constant_that_raises_costs_nothing_else(line: str) -> None:
         ("try:\n    import math\n    X = math.pi\nexcept ImportError:\n    X = 3", math.pi),
     ],
 )
-def test_a_constant_that_grows_and_an_import_that_may_fail_count(
-    lines: str, expected: object
-) -> None:
+def test_a_constant_that_grows_and_an_import_that_may_fail_count(lines, expected):
     assert values(convert(cells(lines)))["X"] == expected
 
 
@@ -310,7 +306,7 @@ def test_a_constant_that_grows_and_an_import_that_may_fail_count(
      "T = {}\nT['a'] = {}\nT['a']['b'] = 3", "class A: pass\nT = A()\nT.a = 3",
      "T = [3, 4]\ndel T[1]"],
 )  # fmt: skip
-def test_changes_of_what_an_answer_needs_count(lines: str) -> None:
+def test_changes_of_what_an_answer_needs_count(lines):
     module = convert(cells(f"{lines}\ndef fedavg(s):\n    return T"), ["fedavg"])
     assert module.notes == []
     assert "3" in repr(vars(made) if hasattr(made := values(module)["T"], "a") else made)
@@ -326,10 +322,10 @@ def test_changes_of_what_an_answer_needs_count(lines: str) -> None:
      "T = []\n[T.append(i) for i in range(4)]", "from math import pi as T\nT = []\nT.append(3)",
      "T = 0\ndef main():\n    global T\n    T = 3\nif __name__ == '__main__':\n    main()"],
 )  # fmt: skip
-def test_loops_and_calls_of_methods_count_where_they_make_what_an_answer_needs(lines: str) -> None:
+def test_loops_and_calls_of_methods_count_where_they_make_what_an_answer_needs(lines):
     module = convert(cells(lines, "def f(s): return T"), ["f"])
     assert module.notes == []
-    assert "3" in str(values(module)["f"](0))  # type: ignore[operator]
+    assert "3" in str(values(module)["f"](0))
 
 
 @pytest.mark.parametrize(
@@ -338,7 +334,7 @@ def test_loops_and_calls_of_methods_count_where_they_make_what_an_answer_needs(l
      "losses = []\nfor i in iter(int, 1):\n    losses.append(T)", "print(T)", "T\nlen(T)", "T[0]",
      "if T:\n    plt.plot(T)", "[plt.plot(t) for t in T]"],
 )  # fmt: skip
-def test_experiments_with_what_an_answer_needs_are_not_run(line: str) -> None:
+def test_experiments_with_what_an_answer_needs_are_not_run(line):
     head = "import math as plt\nT = [3]\ndef fedavg(s):\n    return plt.floor(T[0])"
     module = convert(cells(head, line), ["fedavg"])
     assert module == convert(cells(head), ["fedavg"])
@@ -357,61 +353,53 @@ def test_experiments_with_what_an_answer_needs_are_not_run(line: str) -> None:
         ("async def f():\n    return 3\nT = await f()", "SyntaxError: 'await' outside function"),
     ],
 )
-def test_a_statement_that_fails_or_never_ends_is_told_to_those_who_need_it(
-    lines: str, why: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_statement_that_fails_or_never_ends_is_told_to_those_who_need_it(lines, why, monkeypatch):
     monkeypatch.setattr("fedlab_grade.notebook.load.SECONDS", 0.2)
     module = convert(cells(GOOD, lines, "def area(s):\n    return T"), ["fedavg", "area"])
-    assert values(module)["fedavg"]([3]) == 3  # type: ignore[operator]
+    assert values(module)["fedavg"]([3]) == 3
     said = told(module, "area", 3)
     assert "name 'T' is not defined, because cell 2, line" in said
     assert why in said
 
 
-def test_many_statements_that_take_long_take_a_limited_time_together(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_many_statements_that_take_long_take_a_limited_time_together(monkeypatch):
     monkeypatch.setattr("fedlab_grade.notebook.load.ALL", 0.2)
     slow = [f"T{i} = 0\nwhile True:\n    T{i} += 1" for i in range(12)]
     total = " + ".join(f"T{i}" for i in range(12))
     answer = f"late = 3\ndef fedavg(s):\n    return late\ndef area(s):\n    return {total}"
     module = convert(cells(*slow, answer), ["fedavg", "area"])
     began = time.process_time()
-    assert values(module)["fedavg"]([3]) == 3  # type: ignore[operator]
+    assert values(module)["fedavg"]([3]) == 3
     assert time.process_time() - began < 6  # alone, each of the 12 could take 1 s
     assert "more than 0.2 s, the rest of 0.2 s for all cells" in told(module, "area", 3)
 
 
-def test_a_statement_that_waits_costs_only_those_who_need_it(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_statement_that_waits_costs_only_those_who_need_it(monkeypatch):
     monkeypatch.setattr("fedlab_grade.notebook.load.CLOCK", 0.5)
     code = "import time\nT = [time.sleep(60) for _ in range(9)]\ndef area(r):\n    return T"
     module = convert(cells(code, GOOD), ["fedavg", "area"])
     began = time.monotonic()
-    assert values(module)["fedavg"]([3]) == 3  # type: ignore[operator]
+    assert values(module)["fedavg"]([3]) == 3
     assert time.monotonic() - began < 50
     assert "cell 1, line 2 (T = " in told(module, "area", 3)
     assert "TimeoutError: it takes more than 0.5 s" in told(module, "area", 3)
 
 
-def test_an_experiment_that_takes_long_leaves_a_generator_that_an_answer_needs(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_an_experiment_that_takes_long_leaves_a_generator_that_an_answer_needs(monkeypatch):
     monkeypatch.setattr("fedlab_grade.notebook.load.SECONDS", 0.2)
     head = "import random\nrng = random.Random(0)"
     line = "for _ in iter(int, 1):\n    rng.shuffle([1, 2])"
     answer = "def fedavg(s):\n    return s[rng.randrange(1)]"
     module = convert(cells(head, line, answer), ["fedavg"])
-    assert values(module)["fedavg"]([3]) == 3  # type: ignore[operator]
+    assert values(module)["fedavg"]([3]) == 3
 
 
-def test_a_name_that_an_answer_binds_itself_is_not_missed() -> None:
+def test_a_name_that_an_answer_binds_itself_is_not_missed():
     answer = "def fedavg(s):\n    total = s[0]\n    return total"
     assert convert(cells("total = open('x')", answer), ["fedavg"]).notes == []
 
 
-def test_experiments_that_change_only_themselves_need_no_notes() -> None:
+def test_experiments_that_change_only_themselves_need_no_notes():
     cell = "log = []\nlog.append(1)\nbest = {}\nbest['a'] = 3\nfor i in range(3):\n    best[i] = i"
     assert convert(cells(GOOD, cell), ["fedavg"]).notes == []
 
@@ -426,7 +414,7 @@ STUB = 'def fedavg(states):\n    """Doc."""\n    raise NotImplementedError("not 
 def raised(module: Module, name: str) -> str:
     """Return the error of a call of the function."""
     with pytest.raises(SyntaxError) as caught:
-        values(module)[name](1, b=2)  # type: ignore[operator]
+        values(module)[name](1, b=2)
     return str(caught.value)
 
 
@@ -444,14 +432,14 @@ def raised(module: Module, name: str) -> str:
         "%matplotlib inline\ndef fedavg(states):\n    total = = states",
     ],
 )
-def test_a_notebook_whose_only_answer_is_broken_cannot_be_run(broken: str) -> None:
+def test_a_notebook_whose_only_answer_is_broken_cannot_be_run(broken):
     for others in ((), ("import torch", "x = 3"), (STUB,)):
         for sources in ((broken, *others), (*others, broken)):
             with pytest.raises(NotANotebook, match="and no other cell defines fedavg: mend that"):
                 convert(cells(*sources), ["fedavg"])
 
 
-def test_the_students_own_line_is_shown_with_its_cell_and_the_reason() -> None:
+def test_the_students_own_line_is_shown_with_its_cell_and_the_reason():
     with pytest.raises(NotANotebook) as caught:
         convert(cells(BROKEN), ["fedavg"])
     told = f"cannot be run: {FAULT}, and no other cell defines fedavg: mend that cell"
@@ -460,20 +448,20 @@ def test_the_students_own_line_is_shown_with_its_cell_and_the_reason() -> None:
         convert(cells(f"{'f' * 200} =\ndef fedavg(s):\n    return s"), ["fedavg"])
 
 
-def test_all_that_one_cell_should_have_defined_is_named() -> None:
+def test_all_that_one_cell_should_have_defined_is_named():
     both = f"{BROKEN}\ndef area(r):\n    return r"
     with pytest.raises(NotANotebook, match="no other cell defines area or fedavg: mend"):
         convert(cells(both), ["area", "fedavg"])
 
 
-def test_a_broken_answer_costs_its_own_question_and_tells_why() -> None:
+def test_a_broken_answer_costs_its_own_question_and_tells_why():
     module = convert(cells(BROKEN, "def area(r):\n    return r"), ["fedavg", "area"])
-    assert values(module)["area"](7) == 7  # type: ignore[operator]
+    assert values(module)["area"](7) == 7
     assert raised(module, "fedavg") == FAULT
     assert module.notes == [f"{FAULT}, so the cell does not count"]
 
 
-def test_each_of_several_broken_cells_is_told_where_it_is_called() -> None:
+def test_each_of_several_broken_cells_is_told_where_it_is_called():
     area = "def area(r):\n    return r r"
     module = convert(cells(BROKEN, area, "def x(r):\n    return r"), ["fedavg", "area", "x"])
     assert raised(module, "fedavg") == FAULT
@@ -483,31 +471,31 @@ def test_each_of_several_broken_cells_is_told_where_it_is_called() -> None:
     assert FAULT in str(told.value)
 
 
-def test_a_broken_helper_is_told_where_it_is_called() -> None:
+def test_a_broken_helper_is_told_where_it_is_called():
     helper = "def first(states):\n    return states[[0]"
     module = convert(cells(helper, "def fedavg(s, b):\n    return first(s)"), ["fedavg"])
     assert "cell 1, line 2: 'return states[[0]' is not Python" in raised(module, "fedavg")
 
 
-def test_a_class_that_is_broken_can_still_be_the_base_of_another() -> None:
+def test_a_class_that_is_broken_can_still_be_the_base_of_another():
     base = "class Base:\n    x = = 3"
     sources = ("from __future__ import annotations", "class Model(Base):\n    pass", GOOD, base)
     module = convert(cells(*sources), ["fedavg"])
-    assert values(module)["fedavg"]([3]) == 3  # type: ignore[operator]
+    assert values(module)["fedavg"]([3]) == 3
     assert raised(module, "Model").startswith("cell 4, line 2: 'x = = 3'")
 
 
-def test_an_answer_that_is_written_in_another_cell_outlives_a_broken_copy() -> None:
+def test_an_answer_that_is_written_in_another_cell_outlives_a_broken_copy():
     refuses = convert(cells(BROKEN, "def fedavg(s):\n    raise ValueError"), ["fedavg"])
     assert "ValueError" in refuses.source
     written = 'def fedavg(s):\n    return s[0]\n    raise NotImplementedError("not written yet")'
     for sources in ((BROKEN, GOOD), (GOOD, BROKEN), (BROKEN, written), (STUB, GOOD, BROKEN)):
         module = convert(cells(*sources), ["fedavg"])
-        assert values(module)["fedavg"]([3]) == 3  # type: ignore[operator]
+        assert values(module)["fedavg"]([3]) == 3
         assert "SyntaxError" not in module.source
 
 
-def test_a_stub_does_not_hide_that_the_answer_below_it_is_broken() -> None:
+def test_a_stub_does_not_hide_that_the_answer_below_it_is_broken():
     area = "def area(r):\n    return r"
     assert FAULT.replace("1", "2", 1) in raised(
         convert(cells(STUB, BROKEN, area), ["fedavg", "area"]), "fedavg"
@@ -516,17 +504,17 @@ def test_a_stub_does_not_hide_that_the_answer_below_it_is_broken() -> None:
     with pytest.raises(NotANotebook):
         convert(cells(methods, BROKEN), ["fedavg"])
     empty = convert(cells("class fedavg:\n    x = 3", BROKEN), ["fedavg"])
-    assert values(empty)["fedavg"].x == 3  # type: ignore[attr-defined]
+    assert values(empty)["fedavg"].x == 3
     partly = f"{methods}\n    def stop(self):\n        return 3"
     assert "stop" in convert(cells(partly, BROKEN), ["fedavg"]).source
 
 
-def test_a_broken_scratch_cell_hides_no_builtin_and_makes_no_function_of_a_word() -> None:
+def test_a_broken_scratch_cell_hides_no_builtin_and_makes_no_function_of_a_word():
     scratch = "def sorted(x:\ndef class(\nclass 2020 begins\ndefine 3x"
     assert answer(scratch, "def fedavg(states):\n    return sorted(states)[0]") == 3
 
 
-def test_an_asked_for_name_that_is_also_a_builtin_is_missed_like_any_other() -> None:
+def test_an_asked_for_name_that_is_also_a_builtin_is_missed_like_any_other():
     with pytest.raises(NotANotebook, match="no other cell defines sum"):
         convert(cells("def sum(x:"), ["sum"])
 
@@ -534,7 +522,7 @@ def test_an_asked_for_name_that_is_also_a_builtin_is_missed_like_any_other() -> 
 # --- what has an answer in it ---------------------------------------------------------------------
 
 
-def test_answers_are_compared_without_comments_docstrings_and_signatures() -> None:
+def test_answers_are_compared_without_comments_docstrings_and_signatures():
     stub = answers(STUB)
     assert (
         answers(f"# Jane\nimport math\n{STUB.replace('Doc', 'My')}  # ?")["fedavg"]
@@ -547,14 +535,14 @@ def test_answers_are_compared_without_comments_docstrings_and_signatures() -> No
     assert answers("if 1:\n    def fedavg(s):\n        return s").keys() == {"fedavg"}
 
 
-def test_of_a_text_that_is_not_python_the_names_are_known_but_no_code() -> None:
+def test_of_a_text_that_is_not_python_the_names_are_known_but_no_code():
     found = answers(f"{GOOD}\n{BROKEN}")
     assert found.keys() == {"fedavg"}
     assert found != answers(GOOD)
     assert answers("x = " + "a." * 100_000 + f"b\n{GOOD}").keys() >= {"fedavg"}
 
 
-def test_a_decorator_is_part_of_its_function() -> None:
+def test_a_decorator_is_part_of_its_function():
     code = "import functools\n@functools.cache\n@functools.cache\ndef fedavg(s):\n    return s"
     assert hasattr(values(convert(cells(code)))["fedavg"], "cache_info")
 
@@ -567,7 +555,7 @@ def test_a_decorator_is_part_of_its_function() -> None:
     ["def f(a, a): pass", "def f():\n    await x", "class A:\n    return 3",
      "try:\n    from __future__ import annotations\nexcept ImportError:\n    pass"],
 )  # fmt: skip
-def test_what_only_the_compiler_refuses_costs_nothing_else(broken: str) -> None:
+def test_what_only_the_compiler_refuses_costs_nothing_else(broken):
     """`ast.parse` takes all of these, and a module with one of them cannot be compiled."""
     (note,) = convert(cells(broken, GOOD), ["fedavg"]).notes
     assert note.startswith("cell 1, line ")
@@ -575,10 +563,10 @@ def test_what_only_the_compiler_refuses_costs_nothing_else(broken: str) -> None:
     assert answer(f"{broken}\n{GOOD}") == 3
 
 
-def test_an_answer_that_only_the_compiler_refuses_is_told_where_it_is_called() -> None:
+def test_an_answer_that_only_the_compiler_refuses_is_told_where_it_is_called():
     area = "def area(r):\n    return r"
     module = convert(cells(f"def fedavg(s, s): pass\n{area}"), ["fedavg", "area"])
-    assert values(module)["area"](7) == 7  # type: ignore[operator]
+    assert values(module)["area"](7) == 7
     assert raised(module, "fedavg").startswith("cell 1, line 1: 'def fedavg(s, s): pass'")
     assert values(convert(cells("def sum(s, s): pass\nx = 3"))) == {"x": 3}
 
@@ -592,7 +580,7 @@ SCRATCH = [
 
 
 @pytest.mark.parametrize("line", SCRATCH)
-def test_a_scratch_line_that_fails_costs_nothing_else(line: str) -> None:
+def test_a_scratch_line_that_fails_costs_nothing_else(line):
     assert answer(line, GOOD) == 3
 
 
@@ -609,7 +597,7 @@ def test_a_scratch_line_that_fails_costs_nothing_else(line: str) -> None:
         ("s = 1 / 0", "s < 3"),
     ],
 )
-def test_who_needs_what_failed_is_told_cell_and_reason(line: str, use: str) -> None:
+def test_who_needs_what_failed_is_told_cell_and_reason(line, use):
     module = convert(cells("x = 3", line, f"def fedavg(states):\n    return {use}"), ["fedavg"])
     assert re.match(
         r"fedavg raised NameError: name '\w+' is not defined, because cell 2, line 1 \(.+\) raised",
@@ -624,19 +612,19 @@ def test_who_needs_what_failed_is_told_cell_and_reason(line: str, use: str) -> N
         *((f"Odd({kind})", "Odd") for kind in ("SystemExit", "KeyboardInterrupt", "ValueError")),
     ],
 )
-def test_an_exception_that_hides_costs_only_its_own_answer(raised: str, seen: str) -> None:
+def test_an_exception_that_hides_costs_only_its_own_answer(raised, seen):
     """Its name cannot be looked up, or its text raises; where a module is loaded, and in a call."""
     odd = "class Odd(Exception):\n    def __str__(self):\n        raise self.args[0]"
     bad = f"def fedavg(s):\n    raise {raised}"
     for cell in ("y = fedavg(3)\ndef area(r):\n    return y", "def area(r):\n    return fedavg(r)"):
         module = convert(cells(odd, bad, cell, "def good(s):\n    return s"), ["area", "good"])
-        assert values(module)["good"](3) == 3  # type: ignore[operator]
+        assert values(module)["good"](3) == 3
         assert seen in told(module, "area", 3)
 
 
 @pytest.mark.parametrize("depth", [90, 300, 1000, 3000])
 @pytest.mark.parametrize("form", ["1{}", "{}1", "f{}"], ids=["sum", "signs", "calls"])
-def test_a_long_expression_costs_its_own_statement(form: str, depth: int) -> None:
+def test_a_long_expression_costs_its_own_statement(form, depth):
     """It is as deep as it is long, and the library's functions that walk through it recurse."""
     part = {"1{}": " + 1", "{}1": "~", "f{}": "()"}[form]
     deep = form.format(part * depth)
@@ -646,37 +634,37 @@ def test_a_long_expression_costs_its_own_statement(form: str, depth: int) -> Non
         f"if {deep}:\n    def s(): ...",
     ):
         module = convert(cells(f"def f(): return f\n{cell}", GOOD), ["fedavg"])
-        assert values(module)["fedavg"]([3]) == 3  # type: ignore[operator]
+        assert values(module)["fedavg"]([3]) == 3
 
 
 @pytest.mark.skipif(sys.version_info < (3, 12), reason="Python has had such aliases since 3.12")
-def test_an_alias_of_a_type_is_there_for_the_answers() -> None:
+def test_an_alias_of_a_type_is_there_for_the_answers():
     assert answer("type Many = list[int]", "def fedavg(s: Many) -> int:\n    return s[0]") == 3
 
 
-def test_what_a_cell_before_has_made_stays_where_a_later_one_fails() -> None:
+def test_what_a_cell_before_has_made_stays_where_a_later_one_fails():
     first = "def first(s):\n    return s[0]"
     again = "@undefined\ndef first(s):\n    return 4"
     assert answer(first, again, "def fedavg(s):\n    return first(s)") == 3
     assert answer("from nowhere import sum", "def fedavg(s):\n    return sum(s)") == 3
 
 
-def test_an_answer_that_fails_costs_the_others_nothing_unless_all_fail() -> None:
+def test_an_answer_that_fails_costs_the_others_nothing_unless_all_fail():
     bad, good = "@undefined\ndef fedavg(s):\n    return s", "def area(r):\n    return r"
     module = convert(cells(bad, good), ["fedavg", "area"])
-    assert values(module)["area"](7) == 7  # type: ignore[operator]
+    assert values(module)["area"](7) == 7
     assert "cell 1, line 1 (@undefined) raised NameError" in told(module, "fedavg", 7)
     with pytest.raises(NotGradable, match=r"fedavg.*cell 1, line 1"):
         Student(Path("hw.py"), convert(cells(bad), ["fedavg"]).source)
 
 
-def test_a_wrapped_function_keeps_its_strings_and_its_lines() -> None:
+def test_a_wrapped_function_keeps_its_strings_and_its_lines():
     code = (
         "import functools\n@functools.cache\ndef fedavg(s):\n"
         '    """Two\n\n  lines."""\n\tx = (1,\n2)\n    return """a\n b\n""", f"""{s}\n  c""", x\n'
     ).replace("\tx", "    x")
     made = values(convert(cells(code)))["fedavg"]
-    assert made(7) == ("a\n b\n", "7\n  c", (1, 2))  # type: ignore[operator]
+    assert made(7) == ("a\n b\n", "7\n  c", (1, 2))
     assert inspect.getdoc(made) == "Two\n\nlines."  # Python 3.13 keeps no margin
     assert answer("@undefined\n\x0cdef x(): pass", "import functools", GOOD) == 3
 
@@ -702,12 +690,12 @@ COMPUTED = {
 
 
 @pytest.mark.parametrize(("value", "expected"), COMPUTED.items())
-def test_a_constant_may_be_computed(value: str, expected: object) -> None:
+def test_a_constant_may_be_computed(value, expected):
     lines = f"import math as m\nfrom pathlib import Path\nX = {value}"
     assert values(convert(cells(lines))).get("X") == expected
 
 
-def test_an_answer_finds_what_its_notebook_makes() -> None:
+def test_an_answer_finds_what_its_notebook_makes():
     code = """
 from collections import namedtuple
 from dataclasses import dataclass
@@ -750,7 +738,7 @@ def fedavg(s: State):
     ["if True:", "if __name__ == '__main__':", "if '__main__'  ==  __name__ :", "try:",
      "import contextlib\nwith contextlib.suppress(OSError):"],
 )  # fmt: skip
-def test_definitions_in_a_block_count(head: str) -> None:
+def test_definitions_in_a_block_count(head):
     tail = "\nexcept Exception as e:\n    print(e)" if head == "try:" else ""
     code = f"{head}\n    def fedavg(states):\n        return states[0]{tail}"
     assert answer(code) == 3
@@ -764,19 +752,19 @@ def test_definitions_in_a_block_count(head: str) -> None:
      "try:\n    import nowhere\nexcept ImportError:\n    !pip install nowhere\n    import nowhere",
      "if 1:\n\t%pip install torch\nelse:\n  !ls"],
 )  # fmt: skip
-def test_a_magic_within_a_statement_does_not_cost_the_cell(guard: str) -> None:
+def test_a_magic_within_a_statement_does_not_cost_the_cell(guard):
     assert answer(f"{guard}\n{GOOD}") == 3
     assert convert(cells(f"{guard}\n{GOOD}"), ["fedavg"]).notes == []
 
 
-def test_what_continues_a_string_or_an_expression_is_no_magic() -> None:
+def test_what_continues_a_string_or_an_expression_is_no_magic():
     code = f"!ls\nx = '''\n!ls\n%time\n'''\ny = (7\n%z)\n{GOOD}\nw = 7 \\\n%z"
     made = values(convert(cells("z = 4", code), ["x", "y", "w"]))
     assert (made["x"], made["y"], made["w"]) == ("\n!ls\n%time\n", 3, 3)
 
 
 @pytest.mark.parametrize("form", ["{}", "x = '''\n{}\n'''", "y = (7)\n{}\nz = [\n{}\n]"])
-def test_sixty_thousand_magics_are_read_in_one_pass(form: str) -> None:
+def test_sixty_thousand_magics_are_read_in_one_pass(form):
     text = form.replace("{}", "\n".join(["%time f(1)", "%ls"] * 30_000))
     module = module_of(text.encode(), False, ())  # in the square of their number it takes an hour
     assert module.source.count("%") == (60_000 if form.endswith(("'", "]")) else 0)
@@ -803,7 +791,7 @@ class Shell:
 
 
 @pytest.mark.parametrize("first", LINES)
-def test_a_cell_becomes_the_python_that_ipython_makes_of_it(first: str) -> None:
+def test_a_cell_becomes_the_python_that_ipython_makes_of_it(first):
     ipython = pytest.importorskip("IPython.core.inputtransformer2").TransformerManager()
 
     def run(code: str) -> list[object]:
@@ -817,10 +805,10 @@ def test_a_cell_becomes_the_python_that_ipython_makes_of_it(first: str) -> None:
 
 
 @pytest.mark.parametrize("head", ["%%writefile hw.py", "%%writefile -a ./hw.py", "%%file 'hw.py'"])
-def test_a_cell_that_writes_the_file_that_is_asked_for_counts(head: str) -> None:
+def test_a_cell_that_writes_the_file_that_is_asked_for_counts(head):
     text = cells(f"{head}\n{GOOD}", "from hw import *")
     module = convert(text, ["fedavg"], ["hw"])
-    assert values(module)["fedavg"]([3]) == 3  # type: ignore[operator]
+    assert values(module)["fedavg"]([3]) == 3
     assert "# cell 1, line 2\ndef" in module.source
     assert module.notes == []
     assert convert(text, ["fedavg"], ["other"]).notes[0] == (
@@ -833,7 +821,7 @@ def test_a_cell_that_writes_the_file_that_is_asked_for_counts(head: str) -> None
 # --- modules that were saved from a notebook ------------------------------------------------------
 
 
-def test_lines_for_jupyter_in_a_module_are_ignored_and_the_others_keep_their_places() -> None:
+def test_lines_for_jupyter_in_a_module_are_ignored_and_the_others_keep_their_places():
     lines = [
         "get_ipython().run_line_magic('matplotlib', 'inline')",
         "%matplotlib inline",
@@ -857,11 +845,11 @@ def test_lines_for_jupyter_in_a_module_are_ignored_and_the_others_keep_their_pla
     ["x = 7 \\\n%time", "x = '''\n%matplotlib inline'''", "get_ipython().magic('a'); y = 3",
      "get_ipython().system(\n'ls')", "%unknown magic", "! = 3", "x = (\n!ls"],
 )  # fmt: skip
-def test_other_lines_of_a_module_stay_as_they_are(text: str) -> None:
+def test_other_lines_of_a_module_stay_as_they_are(text):
     assert module_of(text.encode(), False, ()) == Module(text)
 
 
-def test_code_within_a_cell_magic_of_a_module_is_told() -> None:
+def test_code_within_a_cell_magic_of_a_module_is_told():
     text = r"get_ipython().run_cell_magic('time', '', 'x = 1\n')"
     assert "run_cell_magic(...) does not count" in module_of(text.encode(), False, ()).notes[1]
 
@@ -869,7 +857,7 @@ def test_code_within_a_cell_magic_of_a_module_is_told() -> None:
 # --- places ---------------------------------------------------------------------------------------
 
 
-def test_a_line_of_the_module_is_told_as_a_line_of_its_cell() -> None:
+def test_a_line_of_the_module_is_told_as_a_line_of_its_cell():
     code = "import functools\n\n@functools.cache\ndef fedavg(s):\n    return 1 / 0"
     module = convert(cells("import nowhere", ("markdown", "a"), code), ["fedavg"])
     lines, places = module.source.split("\n"), places_of(module.source)

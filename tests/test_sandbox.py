@@ -382,7 +382,7 @@ except doctor.NoSandbox as error:
 """
 
 
-def test_on_windows_the_doctor_says_what_to_do_and_grading_is_refused() -> None:
+def test_on_windows_the_doctor_says_what_to_do_and_grading_is_refused():
     command = [sys.executable, "-c", WITHOUT_FORKS]
     said = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=True).stdout
     assert said.count("it needs Linux") == 2
