@@ -516,6 +516,17 @@ def test_a_space_without_some_hyperparameters_leaves_them_at_their_defaults():
     assert len(table.lr.unique()) == 20
 
 
+def test_a_number_that_was_drawn_may_be_changed_without_changing_the_options():
+    law, half = Choice((1.0, 2.0, 3.0)), torch.tensor(0.5, dtype=torch.float64)
+    for draw in (
+        lambda: law.from_unit(half),
+        lambda: law.perturb(torch.tensor(2.0), 0.0, half),
+        lambda: law.evo(torch.tensor(2.0), 0.0, 1.0, half.expand(3)),
+    ):
+        assert draw().add_(100).item() == 102
+        assert [float(law.from_unit(u)) for u in torch.tensor([0.0, 0.5, 0.9])] == [1, 2, 3]
+
+
 @pytest.mark.parametrize("eps", [0.0, 0.1, 0.7])
 def test_perturb_and_evo_of_one_number_are_those_of_tensors(eps):
     gen = torch.Generator().manual_seed(0)

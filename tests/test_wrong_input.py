@@ -121,7 +121,7 @@ CASES: dict[str, tuple[Callable[[], Any], str]] = {
     ),
     "a list for a method's fields": (
         lambda: Option(FedAdam(), Spaces(LR), [("tau", 1)]),
-        "own is 'list'",
+        """own is 'list'; allowed: a Mapping: {"tau": LogUniform""",
     ),
     "a run for a race": (lambda: online(start(mlp(2, 2), small())), "race is 'Run'"),
     "one text for many": (lambda: Corpus("one"), "texts is 'one string'"),

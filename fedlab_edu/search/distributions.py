@@ -6,7 +6,7 @@ u in [0, 1), handed in. Khodak et al. (2021), section 3 and D.2; Chen et al. (20
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -16,7 +16,7 @@ from torch import Tensor
 
 from fedlab_edu.search.neighbours import Support, stride, window
 from fedlab_edu.tensors import as_float64
-from fedlab_edu.validate import MOST, number, require, require_type, share, whole
+from fedlab_edu.validate import MOST, number, require, share, whole
 
 Draws = Tensor | tuple[Tensor, Tensor, Tensor]  # (3, ...): coin, draw, move
 
@@ -210,7 +210,7 @@ class Choice:
         return same.long().argmax(-1)
 
     def _at(self, place: Tensor) -> Tensor:
-        return self._values[place.clamp(0, len(self.options) - 1)]
+        return self._values.take(place.clamp(0, len(self.options) - 1))
 
 
 def Integer(low: int, high: int, as_printed: bool = False) -> Choice:
@@ -233,10 +233,8 @@ def PowerOfTwo(low: int, high: int, as_printed: bool = False) -> Choice:
 Distribution = Uniform | Choice
 
 
-def check_distributions(argument: str, given: object, names: Iterable[str], what: str) -> None:
+def check_distributions(given: Mapping[str, object], names: Sequence[str], what: str) -> None:
     """Raise a ValueError unless ``given`` maps some of the names, of ``what``, to distributions."""
-    require_type(argument, given, Mapping, '{"lr": LogUniform(0.01, 1)}')
-    assert isinstance(given, Mapping)
     for name, d in given.items():
         require(name in names, what, name, f"one of {[*names]}")
         require(isinstance(d, Distribution), name, d, "a distribution, such as Uniform(0, 1)")

@@ -10,7 +10,7 @@ from fedlab_edu.methods import Method, check_mu
 from fedlab_edu.search.distributions import Distribution, check_distributions
 from fedlab_edu.search.space import PerClient, Spaces, check_spaces
 from fedlab_edu.training.hparams import LocalHP
-from fedlab_edu.validate import require
+from fedlab_edu.validate import require, require_type
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,8 @@ class Option:
             check_mu(self.method, LocalHP(mu=mu.points(4)))
         own: dict[str, Any] = vars(self.method) if is_dataclass(self.method) else {}
         names = [name for name, value in own.items() if isinstance(value, int | float)]
-        check_distributions("own", self.own, names, f"field of {type(self.method).__name__}")
+        require_type("own", self.own, Mapping, '{"tau": LogUniform(1e-5, 0.1)}')
+        check_distributions(self.own, names, f"field of {type(self.method).__name__}")
         for name, d in self.own.items():
             for value in d.points(4):  # includes both ends
                 self._with({name: value})

@@ -26,7 +26,7 @@ from fedlab_edu.search.distributions import (
 from fedlab_edu.seeds import check_generator
 from fedlab_edu.tensors import as_float64
 from fedlab_edu.training.hparams import LocalHP, ServerHP
-from fedlab_edu.validate import MOST, require, require_all, share, whole
+from fedlab_edu.validate import MOST, require, require_all, require_type, share, whole
 
 _Table = TypeVar("_Table", LocalHP, ServerHP)
 
@@ -47,7 +47,8 @@ class SearchSpace(Generic[_Table]):
         ok = self.kind in (LocalHP, ServerHP)
         require(ok, "kind", self.kind, "LocalHP for the clients, ServerHP for the server")
         given, names = self.distributions, list(self.kind().columns)
-        check_distributions("distributions", given, names, "hyperparameter")
+        require_type("distributions", given, Mapping, '{"lr": LogUniform(0.01, 1)}')
+        check_distributions(given, names, "hyperparameter")
         object.__setattr__(self, "distributions", dict(given))  # later changes would be unchecked
         for name, d in given.items():
             self.kind(**{name: d.points(4)})  # includes both ends, which clipping reaches
