@@ -156,6 +156,14 @@ def test_a_loss_that_mixes_examples_is_refused_as_it_would_mix_clients(name):
             act(model, model.init(0), clients)
 
 
+def test_a_loss_that_mixes_vectors_is_refused_where_another_client_has_the_first_row():
+    x, y = torch.rand(5, 2), torch.tensor([[9.0, 9], [1, 2], [1, 2], [3, 4], [5, 6]])
+    clients = Clients(x, y, (torch.tensor([1, 2, 3]), torch.tensor([0, 4])))  # equal at first
+    model = from_module(nn.Linear(2, 2), lambda o, y: (o - y + y.mean(0)).square().mean(1))
+    with pytest.raises(ValueError, match=r"^loss is 'one that mixes examples'; allowed: one"):
+        score(model, model.init(0), clients)
+
+
 def test_losses_of_single_examples_are_taken_in_any_precision():
     clients = Clients(torch.rand(6, 2), torch.rand(6), torch.arange(6).split([1, 5]))
     trained = []

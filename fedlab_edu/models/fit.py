@@ -54,7 +54,7 @@ def _check_alone(model: Model, outputs: Tensor, y: Tensor, losses: Tensor, label
     An example among two copies of itself must have the loss that it has beside one with another
     target.
     """
-    other = labels[(labels != labels[:1]).flatten(1).any(1) if labels.dim() > 1 else labels != y[0]]
+    other = labels[(labels != y[:1]).reshape(len(labels), -1).any(1)]
     if len(y) > 1 and len(other):
         y = torch.stack([y[0], other[0]])
         losses = model.losses(outputs, y)
