@@ -18,6 +18,7 @@ def progress_bar(
     Args:
         options: of `tqdm`, such as ``total`` and ``unit``.
     """
-    nowhere = sys.stderr is None or sys.stderr.closed  # as in a service, or without a console
+    # as in a service, or without a console
+    nowhere = sys.stderr is None or getattr(sys.stderr, "closed", False)
     off = hidden or nowhere or bool(os.environ.get("TQDM_DISABLE"))
     return tqdm(iterable, disable=True if off else None, **options)  # None: unless in a terminal
