@@ -154,6 +154,13 @@ def test_each_search_eliminates_the_arms_of_the_cpu(name, device, fed):
         assert a == pytest.approx(b, rel=1e-2, abs=1e-2, nan_ok=True)
 
 
+@pytest.mark.parametrize("dtype", [torch.uint16, torch.int16, torch.uint8], ids=str)
+def test_whole_numbers_stay_on_their_device(dtype, device):
+    there = federate(torch.arange(8).to(dtype)[:, None].to(device), [0, 1] * 4, [[0, 1, 2, 3]])
+    assert there.train.x.device.type == there.train.y.device.type == device.type
+    assert there.train.x.flatten().tolist() == list(range(8))
+
+
 def test_fedtune_moves_the_logits_of_the_cpu(device, fed):
     table, there = LocalHP(lr=[0.01, 0.1, 1.0]), fed.to(device)
     one = tune(fedtune(MODEL, fed, table, 2), MODEL, fed)

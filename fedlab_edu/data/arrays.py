@@ -119,7 +119,9 @@ def _tensor(name: str, values: Any, allowed: str) -> Tensor:
         ok = not (values.is_nested or values.is_meta) and values.layout == torch.strided
         kind = "nested" if values.is_nested else f"{values.layout}, {values.dtype}, {values.device}"
         require(ok and values.dtype in _FLOATS + _WHOLE, name, kind, allowed)
-        values = values.cpu().numpy() if values.dtype in _UNSIGNED else values.detach()
+        if values.dtype in _UNSIGNED:
+            return _from_numpy(name, values.cpu().numpy(), allowed).to(values.device)
+        values = values.detach()
     found = values if isinstance(values, Tensor) else _from_numpy(name, values, allowed)
     narrow = found.dtype in (torch.bool, torch.uint8) or found.is_floating_point()
     return found if narrow else found.long()
