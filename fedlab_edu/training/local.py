@@ -69,9 +69,7 @@ def local_sgd(
     B = len(clients)
     require(B > 0, "clients", 0, "at least one")
     require(len(seeds) == B, "seeds", len(seeds), f"{B}, one for each client")
-    require(
-        -(2**63) <= min(seeds) <= max(seeds) < 2**63, "seeds", seeds, "whole numbers of 64 bits"
-    )
+    seeds = [whole("seeds", s, -(2**63), 2**63 - 1, "whole numbers of 64 bits") for s in seeds]
     one_of(OPTIMIZERS)("optimizer", optimizer)
     if workers is not None:
         workers = whole("workers", workers, 1, allowed="at least 1, or None")
