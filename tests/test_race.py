@@ -16,6 +16,7 @@ from fedlab_edu import (
     communicate,
     digits,
     evaluate,
+    fedtune,
     linear,
     personalise,
     start,
@@ -525,3 +526,13 @@ def test_options_of_a_race_are_checked(fed, unchecked):
 def test_an_option_that_a_search_does_not_have_is_refused_by_name(fed):
     with pytest.raises(TypeError, match="unexpected keyword argument 'etas'"):
         hyperband(MODEL, fed, FEDEX, 30, 3, etas=2)
+
+
+def test_a_search_is_shown_in_one_short_line(fed):
+    begun = successive_halving(MODEL, fed, FEDEX, 30, 10, 2, 2, method=FedProx())
+    assert repr(begun) == "Race(4 of 4 arms alive, 0 of 30 rounds, no score yet)"
+    done = tune(begun, MODEL, fed, 3)
+    best = f"best score {done.best_score:.4g}"
+    assert repr(done) == f"Race(1 of 4 arms alive, 30 of 30 rounds, {best})"
+    credits = fedtune(MODEL, fed, LocalHP(lr=[0.1, 0.3]), 2)
+    assert repr(credits) == "FedTune(0 of 2 rounds, no score yet)"
