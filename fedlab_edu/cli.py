@@ -51,7 +51,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="fedlab-edu", description="Federated learning and its hyperparameters: exercises."
+        prog="fedlab-edu",
+        description="Federated learning and its hyperparameters: exercises, grades, experiments.",
     )
     parser.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
     commands = parser.add_subparsers(metavar="COMMAND", dest="command")
@@ -59,7 +60,7 @@ def _parser() -> argparse.ArgumentParser:
 
     again = commands.add_parser("reproduce", help="run an experiment of a paper again")
     again.add_argument("experiment", nargs="?", help="as in fedex-table1; without one, list all")
-    again.add_argument("--dataset", default="digits", help="default: digits")
+    again.add_argument("--dataset", help="default: the first of the experiment, mostly digits")
     again.add_argument(
         "--scale", default="book", help="book (default), middle or paper (for a GPU)"
     )
@@ -81,9 +82,13 @@ def _parser() -> argparse.ArgumentParser:
 
     price = commands.add_parser("costs", help="rounds, steps, bytes and energy of each search")
     price.add_argument("--folder", type=Path, default=Path("results"), help="default: results")
-    price.add_argument("--watts", type=float, default=10.0, help="of a device; default: 10")
-    price.add_argument("--seconds", type=float, default=1e-3, help="a local step; default: 0.001")
-    price.add_argument("--joules", type=float, default=2.16e-4, help="a byte; default: 0.000216")
+    price.add_argument("--watts", type=float, default=10.0, help="power of a device; default: 10")
+    price.add_argument(
+        "--seconds", type=float, default=1e-3, help="of a local step; default: 0.001"
+    )
+    price.add_argument(
+        "--joules", type=float, default=2.16e-4, help="to move a byte; default: 0.000216"
+    )
     price.set_defaults(run=print_costs)
 
     flower = commands.add_parser("flower", help="write a Flower app: real clients, not simulated")
@@ -103,7 +108,8 @@ def print_verdicts(folder: Path) -> int:
     """
     from fedlab_edu.papers.verdicts import render_verdicts, verdicts
 
-    print(render_verdicts([*_of_records(verdicts, folder)]))
+    allowed = "one with records of experiments in which a paper claims something, as fedex-table1"
+    print(render_verdicts([*_of_records(verdicts, folder, allowed)]))
     return 0
 
 
@@ -138,8 +144,12 @@ def print_costs(folder: Path, watts: float, seconds: float, joules: float) -> in
     return 0
 
 
-def _of_records(judge: Callable[[Path], Iterable[_T]], folder: Path) -> Iterator[_T]:
-    """Yield what ``judge`` finds in a folder of records, which must not be empty."""
+def _of_records(
+    judge: Callable[[Path], Iterable[_T]],
+    folder: Path,
+    allowed: str = "one with records of reproduce",
+) -> Iterator[_T]:
+    """Yield what ``judge`` finds in a folder, which must not be nothing."""
     empty = True
     try:
         for one in judge(folder):
@@ -148,7 +158,7 @@ def _of_records(judge: Callable[[Path], Iterable[_T]], folder: Path) -> Iterator
     except ValueError as error:
         raise Refusal(str(error)) from None
     if empty:
-        raise Refusal(f"folder is {str(folder)!r}; allowed: one with records of reproduce")
+        raise Refusal(f"folder is {str(folder)!r}; allowed: {allowed}")
 
 
 def new_app(folder: Path) -> int:
@@ -169,7 +179,7 @@ def new_app(folder: Path) -> int:
 
 def rerun(
     experiment: str | None,
-    dataset: str,
+    dataset: str | None,
     scale: str,
     seeds: str,
     device: str,
@@ -203,6 +213,7 @@ def rerun(
     first, last = ends.groups()
     chosen = range(int(last)) if first is None else range(int(first), int(last) + 1)
     one = EXPERIMENTS[experiment]
+    dataset = dataset or next(iter(one.settings.get(scale, {})), "digits")
     try:
         if plan:
             print("\n".join(estimate(one, dataset, scale, chosen, device, folder, data)))

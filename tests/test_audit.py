@@ -47,6 +47,7 @@ def test_what_the_code_gives_again_is_as_recorded(folder, capsys):
     assert (one.stale, one.runs, one.said) == (False, 4 * len(SMALL.variants), f"seed 3, {FIRST}")
     assert cli.main(["records", "--folder", str(folder)]) == 0
     assert capsys.readouterr().out.startswith("as recorded  small-tiny-book.jsonl: ")
+    assert one.said == str(one).rpartition("made again: ")[2]
 
 
 def test_rounding_does_not_make_a_record_stale(folder):

@@ -393,7 +393,7 @@ def test_a_class_is_no_method(fed):
 
 
 def test_a_table_of_several_rows_needs_a_tuner(fed):
-    with pytest.raises(ValueError, match="table is '2 rows'; allowed: one configuration"):
+    with pytest.raises(ValueError, match="table is '2 rows'; allowed: one configuration; a tuner"):
         start(MODEL, fed, LocalHP(lr=[0.1, 0.2]))
     with pytest.raises(ValueError, match="b is '3 rows'; allowed: one setting of the server"):
         start(MODEL, fed, b=ServerHP(lr=[0.1, 0.2, 1.0]))

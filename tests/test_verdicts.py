@@ -131,4 +131,4 @@ def test_the_command_prints_what_chance_alone_would_bring(tmp_path, capsys):
         verdicts(tmp_path)
     )
     assert cli.main(["verdicts", "--folder", str(tmp_path / "none")]) == 2
-    assert "records" in capsys.readouterr().err
+    assert "a paper claims something" in capsys.readouterr().err

@@ -37,8 +37,10 @@ class Audit(NamedTuple):
     def __str__(self) -> str:
         """Return a line; the time to make the whole record again is rough."""
         word = {True: "STALE", False: "as recorded", None: "not tried"}[self.stale]
-        minutes = "" if self.seconds is None else f", {self.seconds * self.runs / 60:.0f} minutes"
-        return f"{word:11}  {self.file}: {self.runs} runs{minutes}; {self.said}"
+        said = self.said
+        if self.seconds is not None:
+            said = f"all take {self.seconds * self.runs / 60:.0f} minutes; made again: {said}"
+        return f"{word:11}  {self.file}: {self.runs} runs; {said}"
 
 
 def audit(folder: str | Path) -> Iterator[Audit]:

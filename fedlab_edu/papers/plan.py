@@ -25,7 +25,8 @@ def plan(
     setting, place = experiment.workload(dataset, scale), usable_device(device)
     missing = missing_runs(experiment, dataset, scale, Path(folder), seeds := chosen(seeds))
     searches = [variants for groups in missing.values() for variants, _ in groups]
-    runs, every = sum(map(len, searches)), len(experiment.variants) * len(seeds)
+    runs = sum(map(len, searches))
+    every = sum(map(setting.fits, experiment.variants)) * len(seeds)
     lines = [
         f"{experiment.name} on {dataset}, {scale}: {setting.summary}",
         f"Missing in {experiment.path(folder, dataset, scale)}: {runs} of {every} runs.",

@@ -138,7 +138,7 @@ def read(whole: bytes, path: str | Path, also: Sequence[type], allowed: str, rea
                 value = torch.load(BytesIO(content), map_location="cpu", weights_only=True)
     except _BROKEN as error:
         unknown = str(error).partition("GLOBAL ")[2].split(" ")[0]
-        classes = f", whose own classes are named to {reader}; this one has {unknown}"
+        classes = f"; this one has {unknown}, a class to name in {reader}"
         require(False, "path", str(path), allowed + (classes if unknown else ""))
     require(_of_this_version(value), "path", str(path), f"{allowed}, by this version")
     return value

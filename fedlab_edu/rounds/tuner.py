@@ -78,7 +78,8 @@ class Fixed:
 
     def __post_init__(self) -> None:
         k = len(self.table)
-        require(k == 1 or self.row is not None, "table", f"{k} rows", "one configuration")
+        allowed = "one configuration; a tuner such as FedEx(table) takes several"
+        require(k == 1 or self.row is not None, "table", f"{k} rows", allowed)
         if self.row is not None:
             row = as_indices("row", self.row, k)
             require(row.dim() == 1 and len(row), "row", row, "a row of the table for each client")

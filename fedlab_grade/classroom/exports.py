@@ -95,9 +95,7 @@ def nbgrader(records: Sequence[Record], database: Path) -> list[str]:
         with whole(database.resolve()) as beside, api.Gradebook(f"sqlite:///{beside}") as book:
             _fill(book, [record for record in records if record.matched])
     except ModuleNotFoundError:
-        raise Refusal(
-            "this needs nbgrader, which is no part of the kit: pip install nbgrader"
-        ) from None
+        raise Refusal("nbgrader is missing: pip install nbgrader") from None
     except Exception as error:  # nbgrader's own, or of the library that it keeps its data with
         why = next(iter(str(error).splitlines()), "")
         if getattr(error, "filename", "") == "alembic":  # a program that comes with nbgrader

@@ -69,7 +69,7 @@ def excerpt(source: str, message: str) -> str:
 
 @cache
 def versions() -> dict[str, str]:
-    """Return the versions of the kit, Python and PyTorch."""
+    """Return the versions of fedlab_edu, Python and PyTorch."""
     python, torch = platform.python_version(), version("torch")
     return {"fedlab_edu": __version__, "python": python, "torch": torch}
 
@@ -86,7 +86,7 @@ class Record:
         notes: what the student should know about the file.
         tests_sha256: of the tests that judged.
         back_end: what kept the student's code apart.
-        versions: of the kit, Python and PyTorch; date: of grading.
+        versions: of fedlab_edu, Python and PyTorch; date: of grading.
         penalty: the share of the points that is taken off for being late.
         matched: false where the submission belongs to no student of the roster.
         changed: question -> points by the instructor's hand, "" for the whole; comments: theirs.
