@@ -44,6 +44,7 @@ W = torch.tensor([0.5, -1.0, 2.0])
 odd = st.sampled_from([math.nan, math.inf, -math.inf, -1.0, 2.0, 1e6]) | st.floats(0, 1)
 numbers = st.lists(odd, min_size=2, max_size=2) | st.lists(odd, max_size=3) | odd
 vectors = st.one_of(
+    st.lists(st.floats(-3, 3, width=32), min_size=3, max_size=3).map(lambda v: W + torch.tensor(v)),
     st.lists(st.floats(width=32), min_size=3, max_size=3).map(torch.tensor),
     st.lists(st.floats(-9, 9), max_size=4).map(lambda x: torch.tensor(x, dtype=torch.float64)),
     st.just(torch.zeros(1, 3)), st.just(torch.zeros(3, dtype=torch.int32)),
