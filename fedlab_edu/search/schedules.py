@@ -54,8 +54,8 @@ def schedule(
     # the price of one more round before elimination r, beyond the rounds of the last arm
     costs = tuple(eta**left - 1 for left in range(eliminations, 0, -1))
     least = (total - cap) // sum(costs)
-    arms = eta**eliminations
-    allowed = f"at least {cap + sum(costs)}, with a cap of {cap} and {arms} arms"
+    arms, needed = eta**eliminations, cap + sum(costs)
+    allowed = f"at least {needed}, with a cap of {cap} and {arms} arms"
     require(least >= 1, "total", total, allowed)
     left, stops = total - cap - least * sum(costs), [0]
     for cost in costs:  # all are multiples of the last: no other way leaves less

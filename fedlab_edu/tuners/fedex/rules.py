@@ -35,13 +35,15 @@ def gradient(
     """
     total = sum(size)
     if not total > 0:
-        raise ValueError(f"size is {size[:8]}; allowed: numbers of examples, not all 0")
+        allowed = "numbers of examples, not all 0"
+        raise ValueError(f"size is {size[:8]}; allowed: {allowed}")
     if scale is None:
         scale = [max(abs(s), abs(baseline)) for s in score]
     g, noise = [0.0] * len(theta), [0.0] * len(theta)
     for j, s, n, size_of_s in zip(row, score, size, scale, strict=True):
         if not theta[j] > 0:
-            raise ValueError(f"theta is {theta[:8]}; allowed: above 0 for each row that was drawn")
+            allowed = "above 0 for each row that was drawn"
+            raise ValueError(f"theta is {theta[:8]}; allowed: {allowed}")
         g[j] += n * (s - baseline) / (theta[j] * total)
         noise[j] += ROUNDING * n * size_of_s / (theta[j] * total)
     return [0.0 if abs(g_j) <= noise_j else g_j for g_j, noise_j in zip(g, noise, strict=True)]

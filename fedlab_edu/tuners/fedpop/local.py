@@ -110,7 +110,8 @@ class FedPopL:
         gen = generator(self.seed, r)
         u = torch.rand(len(known), generator=gen, dtype=torch.float64).tolist()
         pairs = [(known[b], known[t]) for b, t in pair_parents(scores, self.how.rho, u)]
-        best = known[best_index(scores)] if math.isfinite(min(scores)) else self.best
+        lowest = best_index(scores)
+        best = known[lowest] if math.isfinite(scores[lowest]) else self.best
         chosen = updated(self, told=((),) * len(self.table), best=best)
         if not pairs or r >= self.how.R or chosen._over:
             return chosen
