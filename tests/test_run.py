@@ -452,6 +452,27 @@ def test_a_round_without_a_next_tuner_or_server_is_refused(fed):
         communicate(start(MODEL, fed, method=Pair()), MODEL, fed, 3)
 
 
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (
+            lambda w: w.expand(3, -1),
+            r"shape of w is 'torch.Size\(\[3, \d+\]\)'; allowed: .*, as before",
+        ),
+        (torch.Tensor.half, "dtype of w is 'torch.float16'; allowed: torch.float64, as before"),
+        (torch.Tensor.numpy, "w is 'ndarray'; allowed: a tensor"),
+        (lambda w: None, "w is 'NoneType'; allowed: a tensor"),
+    ],
+)
+def test_a_server_with_another_kind_of_model_is_refused_in_its_round(fed, change, message):
+    class Own(Reptile):
+        def agg(self, server, update, b):
+            return server._replace(w=change(update.average))
+
+    with pytest.raises(ValueError, match=rf"^Own\.agg: {message}"):
+        communicate(start(MODEL, fed, method=Own()), MODEL, fed, 3)
+
+
 @pytest.mark.parametrize("kind", [torch.float32, torch.int64])
 def test_weights_of_any_kind_of_number_give_the_same_average(kind, fed):
     class Mine(Reptile):

@@ -198,6 +198,10 @@ def finish_round(run: Run, gathered: Gathered) -> Run:
     agg = f"{type(run.method).__name__}.agg"
     tell = f"{type(run.tuner).__name__}.tell"
     require(isinstance(server, Server), agg, type(server).__name__, "a Server")
+    require(isinstance(server.w, Tensor), f"{agg}: w", type(server.w).__name__, "a tensor")
+    for name in ("shape", "dtype"):
+        seen, wanted = (str(getattr(one.w, name)) for one in (server, run.server))
+        require(seen == wanted, f"{agg}: {name} of w", seen, f"{wanted}, as before the round")
     tuner = run.tuner.tell(played.result())
     require(hasattr(tuner, "ask"), tell, tuner, "the next tuner")
     return replace(
