@@ -157,7 +157,10 @@ def test_the_secret_is_made_once_and_kept_from_others(course):
     assert (course.folder / "out").stat().st_mode & 0o077 == 0  # and so are the grades
 
 
-@pytest.mark.parametrize("stop", [1, 3, 5])
+BY_NIGHT = [pytest.param(stop, marks=pytest.mark.nightly) for stop in (2, 4)]
+
+
+@pytest.mark.parametrize("stop", [1, 3, 5, *BY_NIGHT])
 def test_killed_at_any_point_and_resumed_the_table_is_the_same(stop, course):
     course.hand_in(**{f"s{i}": (RIGHT, WRONG, "(")[i % 3] for i in range(6)})
     course.grade()

@@ -80,7 +80,8 @@ def test_a_value_out_of_range_is_named_with_what_is_allowed(make, message):
 
 
 @pytest.mark.parametrize(
-    "flag", [True, [False, True], torch.tensor([True]), np.array(True), torch.tensor(1j)]
+    "flag",
+    [True, [0.5, True], [np.True_], torch.tensor([True]), np.array(True), torch.tensor(1j)],
 )
 def test_true_false_and_complex_numbers_are_no_hyperparameters(flag):
     with pytest.raises(ValueError, match=r"^momentum is .*; allowed: numbers from 0 to 1$"):

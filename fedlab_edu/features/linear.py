@@ -75,7 +75,7 @@ def ridge(X: Matrix, Y: Any, lam: float = 0.5, intercept: bool = True) -> Fit:
     _check_finite(X)
     Y = np.asarray(Y, dtype=np.float64)
     ok = X.ndim == Y.ndim == 2 and X.shape[0] == len(Y) > 0 and X.shape[1] > 0
-    require(ok, "shapes of X and Y", (X.shape, Y.shape), "(N, n) and (N, C)")
+    require(ok, "shapes of X and Y", (X.shape, Y.shape), "(N, n) and (N, C), not 0")
     fitted = Ridge(alpha=lam, fit_intercept=intercept, tol=1e-10).fit(X, Y)
     return np.atleast_2d(fitted.coef_).T, np.zeros(Y.shape[1]) + fitted.intercept_
 

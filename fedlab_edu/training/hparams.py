@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, TypeVar
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -29,7 +30,8 @@ def _whole(h: Tensor) -> Tensor:
 
 
 _Table = TypeVar("_Table", bound="_Columns")
-_NO_NUMBERS = (torch.bool, torch.complex64, torch.complex128)  # which float64 would take
+# which float64 would take
+_NO_NUMBERS = {bool, np.dtype(bool), torch.bool, torch.complex64, torch.complex128}
 
 
 class _Columns:
@@ -40,9 +42,9 @@ class _Columns:
             seen = getattr(self, f.name)
             array = hasattr(seen, "tolist") and not isinstance(seen, Tensor)
             given = seen.tolist() if array else seen
-            one = given[0] if isinstance(given, list | tuple) and given else given
-            wrong = isinstance(one, bool) or getattr(one, "dtype", None) in _NO_NUMBERS
-            require(not wrong, f.name, seen, f.metadata["allowed"])
+            several = given if isinstance(given, list | tuple) else [given]
+            kinds = {getattr(one, "dtype", type(one)) for one in several}
+            require(kinds.isdisjoint(_NO_NUMBERS), f.name, seen, f.metadata["allowed"])
             try:  # PyTorch does not take all arrays, and no columns of tables
                 column = torch.as_tensor(given, dtype=torch.float64, device="cpu")
                 column = column.to_dense().detach().clone()
