@@ -43,7 +43,7 @@ def as_indices(name: str, values: Any, count: int) -> Int64[Tensor, "*shape"]:
     if ok and given.numel():
         low, high = found.aminmax()
         ok = exact and int(low) >= 0 and int(high) < count
-    require(ok, name, values, f"whole numbers from 0 to {count - 1}")
+    require(ok, name, values, f"whole numbers from 0 to {count - 1}, in a list")
     return found
 
 

@@ -11,6 +11,7 @@ import torch.nn.functional as F
 
 from fedlab_edu import (
     FedAvg,
+    FedEx,
     LocalHP,
     Reptile,
     Run,
@@ -496,6 +497,13 @@ def test_a_tuner_that_is_none_is_told_what_it_lacks(fed):
 
     with pytest.raises(ValueError, match="a tuner; this one lacks ask, tell"):
         start.__wrapped__(MODEL, fed, Half())
+
+
+def test_a_method_and_a_tuner_in_each_others_place_are_told_their_own(fed):
+    with pytest.raises(ValueError, match="a method goes to method="):
+        start.__wrapped__(MODEL, fed, Reptile())
+    with pytest.raises(ValueError, match="a tuner goes to tuner="):
+        start.__wrapped__(MODEL, fed, method=FedEx(C))
 
 
 OTHER = {

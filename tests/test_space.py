@@ -394,7 +394,7 @@ def test_a_point_of_all_laws_is_one_of_the_client_and_one_of_the_server():
         (lambda: Uniform(0, math.inf), r"low, high is \(0, inf\)"),
         (lambda: LogUniform(0, 1), r"low, high is \(0, 1\); allowed: finite numbers above 0"),
         (lambda: LogUniform(math.nan, 1), r"low, high is \(nan, 1\)"),
-        (lambda: Choice(()), r"options is \(\); allowed: finite numbers, at least one"),
+        (lambda: Choice(()), r"options is \(\); allowed: a tuple of finite numbers, at least one"),
         (lambda: Choice((1, 1.0)), r"options is \(1, 1.0\)"),
         (lambda: Choice((math.nan,)), r"options is \(nan,\)"),
         (lambda: Uniform(-1e308, 1e308), r"low, high is \(-1e\+308, 1e\+308\)"),
@@ -410,12 +410,15 @@ def test_a_point_of_all_laws_is_one_of_the_client_and_one_of_the_server():
         (lambda: Uniform(0, 10**400), r"low, high is \(0, 10{400}\)"),
         (
             lambda: made(Choice, options="ab"),
-            "options is 'ab'; allowed: finite numbers, at least one",
+            "options is 'ab'; allowed: a tuple of finite numbers, at least one",
         ),
-        (lambda: made(Choice, options=3), "options is 3; allowed: finite numbers, at least one"),
+        (
+            lambda: made(Choice, options=3),
+            "options is 3; allowed: a tuple of finite numbers, at least one",
+        ),
         (
             lambda: made(Choice, options=(0.1, None)),
-            r"options is \(0.1, None\); allowed: finite numbers",
+            r"options is \(0.1, None\); allowed: a tuple of finite numbers",
         ),
         (lambda: Integer(3, 2), r"low, high is \(3, 2\); allowed: whole numbers, low up to high"),
         (lambda: Integer.__wrapped__(1.5, 2), r"low, high is \(1.5, 2\); allowed: whole numbers"),

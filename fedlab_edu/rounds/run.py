@@ -152,13 +152,14 @@ def _complete(tuner: Any, b: Any, method: Any, clients: int) -> tuple[Tuner, Ser
         tuner = Fixed(LocalHP() if tuner is None else tuner)
     lacks = [n for n in ("table", "final", "ask", "tell") if not hasattr(tuner, n)]
     allowed = "a LocalHP, or a tuner" + (f"; this one lacks {', '.join(lacks)}" if lacks else "")
+    allowed += "; a method goes to method=" if isinstance(tuner, Method) else ""
     ok = isinstance(tuner, Tuner) and not isinstance(tuner, type)
     require(ok, "tuner", tuner, allowed)
     tuner.final.each(clients, "final configurations of the tuner")
     b = ServerHP() if b is None else b
     method = FedAvg() if method is None else method
     ok = isinstance(method, Method) and not isinstance(method, type)
-    require(ok, "method", method, "a method, such as FedAvg()")
+    require(ok, "method", method, "a method, such as FedAvg(); a tuner goes to tuner=")
     check_mu(method, tuner.table)
     require_type("b", b, ServerHP, "ServerHP(lr=0.5)")
     check_control(method, b)

@@ -156,7 +156,7 @@ class Choice:
             options = ()
         ok = options and all(map(math.isfinite, options))
         ok = ok and len(set(map(float, options))) == len(options)
-        require(ok, "options", given, "finite numbers, at least one, none twice")
+        require(ok, "options", given, "a tuple of finite numbers, at least one, none twice")
         object.__setattr__(self, "options", options)
 
     @cached_property
