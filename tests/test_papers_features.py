@@ -206,7 +206,8 @@ def test_the_picks_of_the_authors_code_are_one_of_64_maps_for_each_search_and_se
 
 def test_a_plan_takes_the_first_data_set_and_counts_only_variants_that_run_on_it(tmp_path, capsys):
     assert main(["reproduce", "ngram-bins", "--plan", "--folder", str(tmp_path)]) == 0
-    first, second = capsys.readouterr().out.splitlines()
+    first, second, third = capsys.readouterr().out.splitlines()
     assert first.startswith("ngram-bins on shakespeare, book: ")
     variants = sum(v.n <= 2**16 for v in BAGS.variants)
     assert second.endswith(f": {5 * variants} of {5 * variants} runs.")
+    assert third.startswith("Their time is not estimated")

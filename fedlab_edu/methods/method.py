@@ -71,7 +71,8 @@ class RoundUpdate(NamedTuple):
     Fields:
         average: ``sum_i p_i model_i``, see `ClientUpdate`.
         state_change: the change of the mean of all client states, ``sum_i state_delta_i / N``.
-        p: the normalised weights, in float64; models and average are in the run's precision.
+        p: the normalised weights, in float64; models and average are in the run's precision, as
+            the next w must be.
         n: numbers of training examples.
         c: the configurations with which the clients trained, one row each;
             `fedlab_edu.training.plan.steps` of (n, c) counts their local steps.

@@ -19,8 +19,8 @@ def plan(
 ) -> list[str]:  # fmt: skip
     """Return lines on the runs that `reproduce` would do; nothing is stored.
 
-    For searches, the first rounds of each are run with one seed, and give an estimate of the time
-    of all. It is rough: later rounds have other arms.
+    For searches of FedEx, FedPop and noise, the first rounds of each are run with one seed, and
+    give an estimate of the time of all. It is rough: later rounds have other arms.
     """
     setting, place = experiment.workload(dataset, scale), usable_device(device)
     missing = missing_runs(experiment, dataset, scale, Path(folder), seeds := chosen(seeds))
@@ -31,8 +31,10 @@ def plan(
         f"{experiment.name} on {dataset}, {scale}: {setting.summary}",
         f"Missing in {experiment.path(folder, dataset, scale)}: {runs} of {every} runs.",
     ]
-    if not isinstance(setting, Setting) or not runs:
+    if not runs:
         return lines
+    if not isinstance(setting, Setting):
+        return [*lines, "Their time is not estimated."]
     seed = next(iter(missing))
     model, fed = setting.model(), setting.load(seed, data).to(place)
     took: dict[str, float] = {}
