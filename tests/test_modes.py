@@ -21,6 +21,7 @@ from fedlab_edu import (
     gradient,
     local_sgd,
     mlp,
+    personalise,
     random_search,
     score,
     start,
@@ -47,7 +48,8 @@ def everything(make: Callable[[], Any]) -> list[Any]:
     credit = tune(fedtune(model, fed, LocalHP(lr=[0.1, 0.3], batch=16), 1), model, fed)
     W = local_sgd(model, run.w, fed.train, C, [*range(14)])
     g, scores = gradient(model, run.w, fed.train), score(model, W, fed.val)
-    return [run.w, W, g, *scores, *evaluate(run, model, fed), found.scores, credit.logits]
+    tested = *evaluate(run, model, fed), *personalise(run, model, fed)
+    return [run.w, W, g, *scores, *tested, found.scores, credit.logits]
 
 
 @pytest.mark.parametrize("name", MODELS)

@@ -12,6 +12,7 @@ from fedlab_edu.rounds.run import Run, check_types
 from fedlab_edu.seeds import seed_for
 from fedlab_edu.training.hparams import LocalHP
 from fedlab_edu.training.scores import Score, score
+from fedlab_edu.training.threads import plain_mode
 from fedlab_edu.validate import require, require_type
 
 
@@ -42,6 +43,7 @@ def evaluate(run: Run, model: Model, fed: Federation) -> Average:
     return average(score(model, run.w, fed.test), fed.test)
 
 
+@plain_mode()
 def personalise(run: Run, model: Model, fed: Federation, c: LocalHP | None = None) -> Average:
     """Return the personalised objective: test each personal model after one more run of Loc.
 
