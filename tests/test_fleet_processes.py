@@ -265,7 +265,7 @@ def test_a_run_survives_a_stopped_node_a_killed_superlink_and_a_killed_node(flee
     wait(lambda: fleet.ended("run"))
 
     fleet.keep(f"rounds=3 path='{path}'")
-    wait(lambda: fleet.reached(path, 3))
+    wait(lambda: fleet.reached(path, 3) or fleet.keep_nodes())
     run = load_run(path)
     assert [sorted(r.client.tolist()) for r in run.history] == [[0], [0], [0, 1]]
     assert_is_replayed(run, fed)
