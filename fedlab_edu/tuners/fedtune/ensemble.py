@@ -14,9 +14,11 @@ from fedlab_edu.rounds.gather import Part, Sums, Tile
 from fedlab_edu.rounds.run import Run
 from fedlab_edu.training.memory import SCORE_BYTES, activations
 from fedlab_edu.training.scores import ROWS_AT_ONCE
+from fedlab_edu.training.threads import plain_mode
 from fedlab_edu.tuners.fedtune.credit import diverged
 
 
+@plain_mode()
 def train_ensemble(begun: Run, model: Model, fed: Federation) -> tuple[Run, Float[Tensor, "N M C"]]:
     """Return the run after a round of all clients, and the outputs of their models on the server's
     data; NaN for clients that have diverged."""
