@@ -63,7 +63,8 @@ def schedule(
         stops.append(stops[-1] + least + more)
     allowed = f"at least {stops[-1]}, the round of the last elimination"
     require(stops[-1] <= cap, "cap", cap, allowed)
-    return bracket([*stops[1:], cap], arms, eta)
+    stops.append(cap)
+    return bracket(stops[1:], arms, eta)
 
 
 def brackets(total: SupportsIndex, cap: SupportsIndex, eta: SupportsIndex = 3) -> list[Schedule]:
@@ -85,7 +86,8 @@ def brackets(total: SupportsIndex, cap: SupportsIndex, eta: SupportsIndex = 3) -
     require(total >= smallest, "total", total, f"at least {smallest}, for the smallest bracket")
     allowed = f"at most {MOST * smallest:,}, for {MOST:,} of the smallest brackets"
     require(total <= MOST * smallest, "total", total, allowed)
-    chosen, left, turns = list[Schedule](), total, cycle(every)
+    chosen: list[Schedule] = []
+    left, turns = total, cycle(every)
     while left >= smallest:
         if (one := next(turns)).used <= left:
             chosen.append(one)
