@@ -384,7 +384,7 @@ def test_training_works_where_gradients_are_switched_off_around_it():
         ({"w": torch.zeros(650, device="meta")}, r"device of w is 'meta'; allowed: cpu"),
     ],
 )
-def test_what_does_not_fit_is_named(change, message):
+def test_what_does_not_fit_is_named(change, message, unchecked):
     good = {
         "model": linear(64, 10),
         "w": torch.zeros(650, dtype=torch.float64),

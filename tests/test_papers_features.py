@@ -177,7 +177,7 @@ def test_papers_data_come_from_a_folder_that_holds_them(
     [
         (["fourier-features", "--data", "here"], "data is 'here'; allowed: none: this data set"),
         (["fedex-table1", "--data", "here"], "data is 'here'; allowed: none: this data set"),
-        (["ngram-bins"], "dataset is 'digits'; allowed: one of ['shakespeare']"),
+        (["ngram-bins", "--dataset", "digits"], "dataset is 'digits'; allowed: one of ['shake"),
         (
             ["ngram-bins", "--dataset", "imdb", "--scale", "paper", "--data", "/no/such/folder"],
             "data is '/no/such/folder'; allowed: a folder that holds the data set",

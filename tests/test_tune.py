@@ -259,7 +259,7 @@ def test_a_tuner_of_ones_own_is_named_before_the_first_round(fed, tmp_path, monk
     begun, file = with_tuner(fed, Noting()), tmp_path / "search"
     with monkeypatch.context() as patch:
         interrupted(patch, 0, Stop)
-        message = r"be read again, .* named to `tune\(also=...\)`; this one has .*Noting"
+        message = r"be read again, .*; this one has .*Noting, a class to name in `tune\(also=...\)`"
         with pytest.raises(ValueError, match=message):
             tune(begun, MODEL, fed, 3, path=file)
     assert os.listdir(tmp_path) == []
