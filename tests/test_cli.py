@@ -551,6 +551,7 @@ def test_a_reader_of_a_grading_that_has_seen_enough_is_no_fault_of_the_disk(stan
         report.report(Path("grades-hw"))
 
 
+@pytest.mark.nightly
 def test_killed_for_real_and_resumed_the_table_is_that_of_a_run_without_a_break(
     stand_in, monkeypatch
 ):

@@ -109,6 +109,7 @@ def test_a_page_that_is_not_in_the_table_of_contents_fails_the_build(book):
     assert not (root / "_build/html").exists()
 
 
+@pytest.mark.nightly
 def test_a_page_shows_what_the_package_says_now_is_built_when_needed_and_fails_with_its_cells(book):
     page = CELL % "import fedlab_edu\nprint(fedlab_edu.ANSWER)"
     root = book(f"{page}\n```{{literalinclude}} ../solutions/answer.py\n```\n")
