@@ -129,16 +129,17 @@ chromium:
 	{ $$sudo apt-get update && $$sudo apt-get install -y chromium; } || { \
 	  echo "The tests of the pages need Chromium or Chrome: install one, or set CHROMIUM to its path" >&2; exit 1; }
 
-# The book. A page's outputs come from a cache that knows the chapter's cells but not the package
-# they import, so the cache goes when the package or a pinned version changes. The pages are always
-# written anew: Sphinx does not repeat the warnings of a page that it left alone. One thread for each
-# operation: more of them spin, and crawl where other programs want the cores.
+# The book. A page's outputs come from a cache that knows the chapter's cells but neither the package
+# that they import nor the records that they read, so the cache goes when one of these or a pinned
+# version changes. The pages are always written anew: Sphinx does not repeat the warnings of a page
+# that it left alone. One thread for each operation: more of them spin, and crawl where other programs
+# want the cores.
 
 SUMS = -type f ! -path '*/__pycache__/*' ! -path '*/.*' -exec cksum {} + | LC_ALL=C sort >$@.new
 
 _build/code.sum: FORCE
 	@mkdir -p _build
-	@find fedlab_edu fedlab_grade constraints.txt $(SUMS)
+	@find fedlab_edu fedlab_grade book/records constraints.txt $(SUMS)
 	@if cmp -s $@.new $@; then rm $@.new; else rm -rf _build/.jupyter_cache; mv $@.new $@; fi
 
 _build/text.sum: FORCE
