@@ -14,7 +14,7 @@ import shutil
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from fedlab_edu import __version__
 from fedlab_grade import cli as grader
@@ -82,13 +82,10 @@ def _parser() -> argparse.ArgumentParser:
 
     price = commands.add_parser("costs", help="rounds, steps, bytes and energy of each search")
     price.add_argument("--folder", type=Path, default=Path("results"), help="default: results")
-    price.add_argument("--watts", type=float, default=10.0, help="power of a device; default: 10")
-    price.add_argument(
-        "--seconds", type=float, default=1e-3, help="of a local step; default: 0.001"
-    )
-    price.add_argument(
-        "--joules", type=float, default=2.16e-4, help="to move a byte; default: 0.000216"
-    )
+    number: dict[str, Any] = {"type": float, "default": argparse.SUPPRESS}  # see `Device`
+    price.add_argument("--watts", help="power of a device; default: 10", **number)
+    price.add_argument("--seconds", help="of a local step; default: 0.001", **number)
+    price.add_argument("--joules", help="to move a byte; default: 0.000216", **number)
     price.set_defaults(run=print_costs)
 
     flower = commands.add_parser("flower", help="write a Flower app: real clients, not simulated")
@@ -128,15 +125,18 @@ def print_audit(folder: Path) -> int:
     return int(stale)
 
 
-def print_costs(folder: Path, watts: float, seconds: float, joules: float) -> int:
+def print_costs(folder: Path, **given: float) -> int:
     """Print what each way of tuning costs on the digits, with errors from a record; return 0.
+
+    Args:
+        given: watts, seconds or joules, fields of a `Device`.
 
     Raises:
         Refusal: a number that is not positive, or a file that is no record.
     """
     from fedlab_edu.papers.costs import Device, costs, render_costs
 
-    device = Device(watts, seconds, joules)
+    device = Device(**given)
     try:
         print(render_costs(costs(folder, device), device))
     except ValueError as error:

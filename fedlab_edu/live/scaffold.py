@@ -1,6 +1,6 @@
 """SCAFFOLD's correction for two clients in the plane."""
 
-from fedlab_edu.live import valleys
+from fedlab_edu.live import averaging, valleys
 from fedlab_edu.live.draw import BLUE, GREEN, GREY, ORANGE
 from fedlab_edu.live.valleys import Point
 
@@ -30,13 +30,13 @@ def replay(
         w = servers[-1]
         paths = valleys.walks(w, epochs, step)
         ends = [path[-1] for path in paths]
-        servers.append(valleys.middle(ends))
+        servers.append(averaging.average(ends, [1.0, 1.0]))
         if correct:  # c_i <- c_i - c + (x - y_i) / (K lr)
             own = [
                 [a - b + (x - y) / (epochs * lr) for a, b, x, y in zip(c_i, c, w, end, strict=True)]
                 for c_i, end in zip(own, ends, strict=True)
             ]
-            c = valleys.middle(own)
+            c = averaging.average(own, [1.0, 1.0])
     return servers, paths
 
 

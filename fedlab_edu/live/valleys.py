@@ -43,11 +43,6 @@ def walk(client: int, w: Point, steps: int, step: Step) -> list[Point]:
     return path
 
 
-def middle(points: list[Point]) -> Point:
-    """Return the point between two points."""
-    return [(x + y) / 2 for x, y in zip(points[0], points[1], strict=True)]
-
-
 def apart(a: Point, b: Point) -> float:
     """Return the distance of two points; no more than a million, where steps diverge."""
     return min(sqrt(sum([(x - y) ** 2 for x, y in zip(a, b, strict=True)])), 1e6)

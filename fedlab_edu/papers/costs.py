@@ -23,7 +23,8 @@ from fedlab_edu.validate import positive
 
 GUESS = "one guess"
 BYTES = 4  # a number
-SETTINGS, SCORES = 7, 1  # numbers that travel down and up with the d weights
+# numbers that travel down and up with the d weights: a configuration, and a score
+SETTINGS, SCORES = len(LocalHP().columns), 1
 
 
 class Device(NamedTuple):

@@ -208,14 +208,14 @@ class Race(SideBySide, Checked):
 
     def conclude(self, arms: Sequence[int]) -> "Race":
         """Return the race after the eliminations of the brackets that have come to a stop."""
-        new = self
+        new, just = self, set(arms)
         if self.select == "best_seen":
             now = self.scores
             seen = [(now[a], self.runs[a]) for a in arms if now[a] < inf]
             seen = [self.seen, *seen] if self.seen else seen
             new = updated(self, seen=min(seen, key=lambda pair: pair[0], default=None))
         for bracket, own in zip(self.brackets, self.arms, strict=True):
-            if trained := [a for a in own if a in arms]:
+            if trained := [a for a in own if a in just]:
                 new = new.eliminate(trained, bracket, new.runs[trained[0]].round)
         return new
 
