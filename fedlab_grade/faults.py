@@ -186,7 +186,8 @@ def _block_fault(got: Any, like: Tensor | Array) -> Fault | None:
         return Fault(f"{a_noun} of dtype {types[0]}, expected {types[1]}", f"{likely}{types[1]}")
     if got.shape != like.shape:
         shapes = f"{a_noun} of shape {tuple(got.shape)}, expected {tuple(like.shape)}"
-        dims = f"the answer has {got.ndim} dimensions instead of {like.ndim}"
+        axes = "1 dimension" if got.ndim == 1 else f"{got.ndim} dimensions"
+        dims = f"the answer has {axes} instead of {like.ndim}"
         return Fault(shapes, dims if got.ndim != like.ndim else "")
     return None
 

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 from support import Mistakes
+from support import ask as ask_for
 
 from fedlab_grade.checks import Answer, Case, Failure, check
 from fedlab_grade.printing import kind
@@ -76,7 +77,8 @@ def check_table(
         return np.array([[known(*c, seed) for seed in seeds] for c in conditions])
 
     def ask(conditions: Sequence[tuple], seeds: Sequence[int]) -> Answer:
-        return student.call(name, known, conditions, seeds)
+        causes = {"missing a required": "a condition is several arguments: run(*condition, seed)"}
+        return ask_for(student, causes, name, known, conditions, seeds)
 
     mistakes: Mistakes = {
         "a row is a condition and a column a seed: here it is the other way round":

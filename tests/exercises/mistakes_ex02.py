@@ -290,6 +290,7 @@ def by_the_steps(s: Maml, gradient: Callable[[Tensor], Tensor]) -> Tensor:
     return w
 
 
+PRODUCT = "a matrix times a vector is A @ v, and A * v is a matrix again"
 ADAPTED: Mistakes = {
     "there is only one step of adaptation: take K": lambda s: adapt(s._replace(steps=1)),
     "the steps go uphill: subtract lr times the gradient": lambda s: adapt(s._replace(lr=-s.lr)),
@@ -304,6 +305,8 @@ ADAPTED: Mistakes = {
         lambda s: by_the_steps(s, lambda w: s.A_train @ w - s.mu_train),
     "every gradient is taken at w: take it at the adapted model, which moves":
         lambda s: by_the_steps(s, lambda w: s.train.gradient(s.w)),
+    f"w is multiplied entry by entry: {PRODUCT}":
+        lambda s: by_the_steps(s, lambda w: s.A_train * (w - s.mu_train)),
     "w itself came back: adapt it by K steps": lambda s: s.w,
 }  # fmt: skip
 
@@ -340,5 +343,7 @@ META: Mistakes = {
         lambda s, w_K: chain(s, s.A_val @ (w_K - s.mu_train)),
     "the order is turned round: first A_val, then the Jacobians":
         lambda s, w_K: s.A_val @ chain(s, w_K - s.mu_val),
+    f"the last gradient is multiplied entry by entry: {PRODUCT}":
+        lambda s, w_K: chain(s, s.A_val * (w_K - s.mu_val)),
     "the Jacobians are there but A_val is not": lambda s, w_K: chain(s, w_K - s.mu_val),
 }  # fmt: skip

@@ -97,6 +97,12 @@ COUNTED: Mistakes = {
     "this is the opposite: True stands for an answer that counts": lambda s: ~by_clients(s),
     "this is one answer for all: each client has its own":
         lambda s: np.array(by_clients(s).all()),
+    "a model with inf or NaN is held against all clients: look at each row, .all(axis=1)":
+        lambda s: by_clients(s) & np.isfinite(s.models).all(),
+    "an error outside 0 to 1 is held against all clients: look at each row, .all(axis=1)":
+        lambda s: by_clients(s) & ((s.errors >= 0) & (s.errors <= 1)).all(),
+    "this is the length of all changes together: take that of each row, with axis=1":
+        lambda s: by_clients(s, only=("far",)) & (np.linalg.norm(s.models - s.w) <= s.largest),
     "these are the places of the clients: return True or False for each":
         lambda s: np.flatnonzero(by_clients(s)),
 }  # fmt: skip

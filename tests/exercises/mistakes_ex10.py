@@ -99,6 +99,9 @@ HOLM: Mistakes = {
         p, lambda j, m, x: (m - j) * x
     ),
     "the way goes from the smallest to the largest, not in the order given": in_given_order,
+    "each is at least the one before it, and they come back in the order of p": lambda p: [
+        min(1.0, (len(p) - j) * x) for j, x in enumerate(sorted(p))
+    ],
     "they come back in the order of p, not from small to large": lambda p: sorted(by_rejections(p)),
     "none is above 1": uncut,
     "the smallest is multiplied by m and the largest by 1, not the other way round": lambda p: (

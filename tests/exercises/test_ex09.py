@@ -42,6 +42,7 @@ def ask_who(student: Student, s: Answers) -> Answer:
     causes = {
         "truth value of an array": "`and` and `a <= x <= b` ask for one answer, but each client "
         "has its own: join the comparisons with &, each in parentheses",
+        "shapes (3,) (3,2)": "each client has two errors: .all(axis=1) makes one answer of the two",
         "invalid value": "a model may hold inf: do not subtract before you know that it is finite",
     }
     return ask(student, causes, "counted", *s)

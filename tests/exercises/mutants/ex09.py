@@ -103,6 +103,12 @@ def without(name, s):
     "errors forgotten": ("errors outside 0 to 1 count", '("", s)', '("errors", s)'),
     "NaN slips through": ("an error that is NaN counts",
         '("", s)', '("errors", s) & ~((s[2] < 0) | (s[2] > 1)).any(1)'),
+    "finite for all": ("inf or NaN is held against all",
+        '("", s)', '("", s) & np.isfinite(s[1]).all()'),
+    "errors for all": ("an error outside 0 to 1 is held against all",
+        '("", s)', '("", s) & ((s[2] >= 0) & (s[2] <= 1)).all()'),
+    "one length": ("the length of all changes together",
+        '("", s)', '("near", s) & (np.linalg.norm(s[1] - s[0]) <= s[7])'),
     "sizes forgotten": ("other numbers of examples than announced count", '("", s)', '("n", s)'),
     "places": ("return True or False for each", 'without("", s)', 'np.flatnonzero(without("", s))'),
 })  # fmt: skip
@@ -114,6 +120,11 @@ def counted(*s):
 def counted(*s):
     found = checks(*s)
     return found["finite"] & found["near"] & found["errors"] & found["n"] & np.isfinite(s[5])
+
+
+@wrong("ex09.1", "two errors of each", "each client has two errors")
+def counted(w, models, errors, n, announced, seconds, deadline, largest):
+    return (seconds <= deadline) & (errors >= 0) & (errors <= 1)
 
 
 @wrong("ex09.1", "chained comparison", "join the comparisons with &")

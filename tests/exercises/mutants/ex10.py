@@ -121,6 +121,11 @@ def holm(p):
     return out
 
 
+@wrong("ex10.2", "holm sorted, without memory", "each is at least the one before it, and they")
+def holm(p):
+    return [min(1.0, (len(p) - j) * x) for j, x in enumerate(sorted(p))]
+
+
 @wrong("ex10.2", "holm above one", "none is above 1")
 def holm(p):
     out, so_far = [0.0] * len(p), 0.0

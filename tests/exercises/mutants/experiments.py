@@ -68,6 +68,8 @@ def predict_N():
     "table transposed": ("a row is a condition and a column a seed",
         "run(*condition, seed) for condition in conditions",
         "[run(*condition, seed) for condition in conditions] for seed in seeds"),
+    "condition in one piece": ("a condition is several arguments",
+        "run(*condition, seed)", "[run(condition, seed) for seed in seeds]"),
     "table of means": ("do not average over the seeds",
         "run(*condition, seed)", "sum(run(*condition, s) for s in seeds) / len(seeds)"),
     "one seed": ("run it with each of the seeds",
