@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
+from operator import attrgetter
 from typing import Any
 
 import torch
@@ -36,30 +37,11 @@ class Watched:
     targets: tuple[str, ...]
     points: tuple[tuple[float, ...], ...] = ()
 
-    @property
-    def runs(self) -> Sequence[object]:
-        """One run for each arm of the search."""
-        return self.search.runs
-
-    @property
-    def total(self) -> int:
-        """The communication rounds of the whole search."""
-        return self.search.total
-
-    @property
-    def used(self) -> int:
-        """The communication rounds of all arms so far."""
-        return self.search.used
-
-    @property
-    def done(self) -> bool:
-        """Whether all rounds have been spent."""
-        return self.search.done
-
-    @property
-    def best_score(self) -> float:
-        """The score of the best arm."""
-        return self.search.best_score
+    runs = property(attrgetter("search.runs"))
+    total = property(attrgetter("search.total"))
+    used = property(attrgetter("search.used"))
+    done = property(attrgetter("search.done"))
+    best_score = property(attrgetter("search.best_score"))
 
     def step(self, model: Model, fed: Federation, clients: int = 10) -> "Watched":
         """Return the search after one more round of each arm, with one more point."""
