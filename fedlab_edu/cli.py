@@ -12,15 +12,15 @@ import re
 import shlex
 import shutil
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from fedlab_edu import __version__
+from fedlab_edu.validate import require
 from fedlab_grade import cli as grader
 from fedlab_grade.options import Refusal
-
-_T = TypeVar("_T")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -58,7 +58,13 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(metavar="COMMAND", dest="command")
     grader.add_to(commands)
 
-    again = commands.add_parser("reproduce", help="run an experiment of a paper again")
+    records = argparse.ArgumentParser(add_help=False)
+    records.add_argument("--folder", type=Path, default=Path("results"), help="default: results")
+    in_folder = [records]
+
+    again = commands.add_parser(
+        "reproduce", help="run an experiment of a paper again", parents=in_folder
+    )
     again.add_argument("experiment", nargs="?", help="as in fedex-table1; without one, list all")
     again.add_argument("--dataset", help="default: the first of the experiment, mostly digits")
     again.add_argument(
@@ -66,22 +72,17 @@ def _parser() -> argparse.ArgumentParser:
     )
     again.add_argument("--seeds", default="5", help="how many, or from-to: 10-19, 3-3; default: 5")
     again.add_argument("--device", default="cpu", help="cpu (default), cuda, cuda:1, ...")
-    again.add_argument("--folder", type=Path, default=Path("results"), help="default: results")
     again.add_argument("--data", help="a folder that holds the data set, instead of the Hub")
     again.add_argument("--workers", type=int, default=1, help="processes for the seeds; default: 1")
     again.add_argument("--plan", action="store_true", help="only say what it will cost")
     again.set_defaults(run=rerun)
 
-    judge = commands.add_parser("verdicts", help="judge the papers' claims by records of reproduce")
-    judge.add_argument("--folder", type=Path, default=Path("results"), help="default: results")
-    judge.set_defaults(run=print_verdicts)
-
-    check = commands.add_parser("records", help="make a run of each record again, and compare")
-    check.add_argument("--folder", type=Path, default=Path("results"), help="default: results")
-    check.set_defaults(run=print_audit)
-
-    price = commands.add_parser("costs", help="rounds, steps, bytes and energy of each search")
-    price.add_argument("--folder", type=Path, default=Path("results"), help="default: results")
+    words = "judge the papers' claims by records of reproduce"
+    commands.add_parser("verdicts", help=words, parents=in_folder).set_defaults(run=print_verdicts)
+    words = "make a run of each record again, and compare"
+    commands.add_parser("records", help=words, parents=in_folder).set_defaults(run=print_audit)
+    words = "rounds, steps, bytes and energy of each search"
+    price = commands.add_parser("costs", help=words, parents=in_folder)
     number: dict[str, Any] = {"type": float, "default": argparse.SUPPRESS}  # see `Device`
     price.add_argument("--watts", help="power of a device; default: 10", **number)
     price.add_argument("--seconds", help="of a local step; default: 0.001", **number)
@@ -97,32 +98,40 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def print_verdicts(folder: Path) -> int:
-    """Print a verdict on each claim that has a record in the folder, and return 0.
+@contextmanager
+def _refusals() -> Iterator[None]:
+    """Turn errors that the user can mend into a `Refusal`."""
+    try:
+        yield
+    except BrokenPipeError:  # see `main`
+        raise
+    except (ValueError, OSError, ModuleNotFoundError) as error:
+        raise Refusal(str(error)) from None
 
-    Raises:
-        Refusal: there is no record, or a file that is none.
-    """
+
+def print_verdicts(folder: Path) -> int:
+    """Print a verdict on each claim that has a record in the folder, and return 0."""
     from fedlab_edu.papers.verdicts import render_verdicts, verdicts
 
     allowed = "one with records of experiments in which a paper claims something, as fedex-table1"
-    print(render_verdicts([*_of_records(verdicts, folder, allowed)]))
+    with _refusals():
+        found = verdicts(folder)
+        require(found, "folder", str(folder), allowed)
+        print(render_verdicts(found))
     return 0
 
 
 def print_audit(folder: Path) -> int:
-    """Print whether each record in the folder is what the code gives now; return 1 if one is not.
-
-    Raises:
-        Refusal: there is no record, or a file that is none.
-    """
+    """Print whether the code still gives each record in the folder; return 1 if one is stale."""
     from fedlab_edu.papers.audit import audit
 
-    stale = False
-    for one in _of_records(audit, folder):
-        print(one, flush=True)
-        stale |= bool(one.stale)
-    return int(stale)
+    stale = list[bool]()
+    with _refusals():
+        for one in audit(folder):
+            print(one, flush=True)
+            stale.append(bool(one.stale))
+        require(stale, "folder", str(folder), "one with records of reproduce")
+    return int(any(stale))
 
 
 def print_costs(folder: Path, **given: float) -> int:
@@ -130,43 +139,17 @@ def print_costs(folder: Path, **given: float) -> int:
 
     Args:
         given: watts, seconds or joules, fields of a `Device`.
-
-    Raises:
-        Refusal: a number that is not positive, or a file that is no record.
     """
     from fedlab_edu.papers.costs import Device, costs, render_costs
 
     device = Device(**given)
-    try:
+    with _refusals():
         print(render_costs(costs(folder, device), device))
-    except ValueError as error:
-        raise Refusal(str(error)) from None
     return 0
 
 
-def _of_records(
-    judge: Callable[[Path], Iterable[_T]],
-    folder: Path,
-    allowed: str = "one with records of reproduce",
-) -> Iterator[_T]:
-    """Yield what ``judge`` finds in a folder, which must not be nothing."""
-    empty = True
-    try:
-        for one in judge(folder):
-            empty = False
-            yield one
-    except ValueError as error:
-        raise Refusal(str(error)) from None
-    if empty:
-        raise Refusal(f"folder is {str(folder)!r}; allowed: {allowed}")
-
-
 def new_app(folder: Path) -> int:
-    """Write a Flower app into a new folder and return 0.
-
-    Raises:
-        Refusal: the folder exists, or cannot be written.
-    """
+    """Write a Flower app into a new folder and return 0."""
     app = Path(__file__).parent / "flower" / "app"
     try:
         shutil.copytree(app, folder, ignore=shutil.ignore_patterns("__pycache__"))
@@ -178,22 +161,12 @@ def new_app(folder: Path) -> int:
 
 
 def rerun(
-    experiment: str | None,
-    dataset: str | None,
-    scale: str,
-    seeds: str,
-    device: str,
-    folder: Path,
-    data: str | None,
-    plan: bool = False,
-    workers: int = 1,
-) -> int:
+    experiment: str | None, dataset: str | None, scale: str, seeds: str, device: str, folder: Path,
+    data: str | None, plan: bool = False, workers: int = 1,
+) -> int:  # fmt: skip
     """Run what is missing of an experiment, print our numbers beside the paper's, and return 0.
 
     Without an experiment print the name and source of each; with a plan, what a run will cost.
-
-    Raises:
-        Refusal: no such experiment, data set, scale, device or network, or a package is missing.
     """
     from fedlab_edu.papers.plan import plan as estimate
     from fedlab_edu.papers.report import render
@@ -214,13 +187,11 @@ def rerun(
     chosen = range(int(last)) if first is None else range(int(first), int(last) + 1)
     one = EXPERIMENTS[experiment]
     dataset = dataset or next(iter(one.settings.get(scale, {})), "digits")
-    try:
+    with _refusals():
         if plan:
             print("\n".join(estimate(one, dataset, scale, chosen, device, folder, data)))
             return 0
         path = reproduce(one, dataset, scale, chosen, device, folder, data, workers=workers)
         records = read_records(path, one)
         print(f"\n{render(one, dataset, records, scale)}\n\nThe record: {path}")
-    except (ValueError, OSError, ModuleNotFoundError) as error:
-        raise Refusal(str(error)) from None
     return 0

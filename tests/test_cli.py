@@ -605,3 +605,10 @@ def test_a_terminal_that_lacks_a_character_shows_a_question_mark(tmp_path, monke
     monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(written, encoding="ascii"))
     assert cli.main(["verdicts", "--folder", str(tmp_path)]) == 0
     assert b" ? " in written.getvalue()  # for ±
+
+
+def test_a_pipe_that_is_closed_is_no_mistake_that_a_command_refuses():
+    with pytest.raises(BrokenPipeError), cli._refusals():
+        raise BrokenPipeError(32, "Broken pipe")
+    with pytest.raises(Refusal, match="no space left"), cli._refusals():
+        raise OSError("no space left")
