@@ -48,7 +48,6 @@ from fedlab_edu.tuners.fedpop import (
     box_corners,
     clip_to_box,
     discounted_score,
-    evolve,
     fedpop,
     inherit,
     pair_parents,
@@ -205,7 +204,7 @@ def test_evolution_of_given_draws_is_evo_of_the_generator_that_gives_them(space)
     row = rows(space, 1)[0]
     u = torch.rand(3, len(space.distributions), generator=generator(4), dtype=F64)
     for p_re in (0.0, 0.5, 1.0):
-        new = evolve(space, row, 0.2, p_re, u[:, None])[0]
+        new = space.evo(row, 0.2, p_re, u[:, None])
         wanted = space.evo(row, 0.2, p_re, generator(4))
         assert str(new) == str(wanted)
 
@@ -222,9 +221,9 @@ def boxed(space: SearchSpace[Any], table: Any, corners: Any) -> Any:
 def test_rows_evolve_as_each_would_alone():
     space, table = FEDPOP.client, rows(FEDPOP.client, 5)
     u = torch.rand(3, 5, 7, generator=generator(2), dtype=F64)
-    whole = evolve(space, table, 0.1, 0.3, u)
+    whole = space.evo(table, 0.1, 0.3, u)
     for i in range(5):
-        assert str(whole[i]) == str(evolve(space, table[i], 0.1, 0.3, u[:, i : i + 1])[0])
+        assert str(whole[i]) == str(space.evo(table[i], 0.1, 0.3, u[:, i : i + 1]))
 
 
 def test_one_coin_redraws_all_values_or_none_one_coin_each_redraws_some():
@@ -236,7 +235,7 @@ def test_one_coin_redraws_all_values_or_none_one_coin_each_redraws_some():
         ("vector", [drawn, [0.1, 0.2]]),
         ("each", [[drawn[0], 0.2], [0.1, drawn[1]]]),
     ):
-        new = evolve(space, table, 0.1, 0.5, u, coin)
+        new = space.evo(table, 0.1, 0.5, u, coin)
         assert torch.stack([new.lr, new.dropout], 1).numpy() == pytest.approx(np.array(wanted))
 
 
@@ -875,8 +874,8 @@ def test_in_a_search_of_one_round_the_perturbation_is_full_before_it_and_none_af
         (lambda: pair_parents([1.0, 2.0], 3, [0.5, 1.0]), r"u is \[0.5, 1.0\]; allowed: draws"),
         (lambda: pair_parents([1.0, 2.0], 3, [0.5, nan]), r"u is \[0.5, nan\]; allowed: draws"),
         (
-            lambda: evolve.__wrapped__(SPACES.client, LocalHP(), 0.1, 0.1, torch.zeros(3, 2, 3)),
-            r"shape of u is \(3, 2, 3\); allowed: \(3, 1, 3\)",
+            lambda: SPACES.client.evo(LocalHP(), 0.1, 0.1, torch.zeros(3, 2, 3)),
+            r"shape of the draws is \(3, 2, 3\); allowed: \(3, 1, 3\)",
         ),
     ],
 )

@@ -190,8 +190,9 @@ def test_a_refused_argument_leaves_the_generator_as_it_was(row, eps, p_re, name)
     if name != "p_re":
         with pytest.raises(ValueError, match=f"^{name} is"):
             space.perturb(row, eps, 3, draws)
-    with pytest.raises(ValueError, match=f"^{name} is"):
-        space.evo(row, eps, p_re, draws)
+    if name != "row":
+        with pytest.raises(ValueError, match=f"^{name} is"):
+            space.evo(row, eps, p_re, draws)
     assert torch.equal(draws.get_state(), before)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import product
 from math import prod
-from typing import Generic, NamedTuple, TypeVar
+from typing import Generic, Literal, NamedTuple, TypeVar
 
 import torch
 from jaxtyping import Float
@@ -26,7 +26,7 @@ from fedlab_edu.search.distributions import (
 from fedlab_edu.seeds import check_generator
 from fedlab_edu.tensors import as_float64
 from fedlab_edu.training.hparams import LocalHP, ServerHP
-from fedlab_edu.validate import MOST, require, require_all, require_type, share, whole
+from fedlab_edu.validate import MOST, one_of, require, require_all, require_type, share, whole
 
 _Table = TypeVar("_Table", LocalHP, ServerHP)
 
@@ -57,10 +57,10 @@ class SearchSpace(Generic[_Table]):
 
     def without(self, *names: str) -> "SearchSpace[_Table]":
         """Return the space in which these hyperparameters are not tuned."""
-        allowed = f"one of {[*self.distributions]}"
+        rest = dict(self.distributions)
         for name in names:
-            require(name in self.distributions, "hyperparameter", name, allowed)
-        rest = {n: d for n, d in self.distributions.items() if n not in names}
+            require(name in rest, "hyperparameter", name, f"one of {[*rest]}")
+            del rest[name]
         return replace(self, distributions=rest)
 
     def from_unit(self, u: Tensor) -> _Table:
@@ -81,19 +81,35 @@ class SearchSpace(Generic[_Table]):
         draws cover the whole range, and the others are clipped to its ends. Hyperparameters that
         this space does not tune are copied.
         """
+        require(len(row) == 1, "row", f"{len(row)} rows", "one configuration")
         self._check(row, eps=eps)
         axes = self._axes(self._draws(gen, k))
         return self._table(row, k, {n: d.perturb(getattr(row, n), eps, x) for n, d, x in axes})
 
-    def evo(self, row: _Table, eps: float, p_re: float, gen: torch.Generator) -> _Table:
-        """Evolve a configuration: each value moves, or with probability p_re is drawn afresh.
+    def evo(
+        self, rows: _Table, eps: float, p_re: float, gen: torch.Generator | Tensor,
+        coin: Literal["each", "vector"] = "each",
+    ) -> _Table:  # fmt: skip
+        """Evolve each of n rows: a value moves, or with probability p_re is drawn afresh.
+
+        Args:
+            gen: a generator, or its draws in [0, 1), coins, new draws and moves (3, n, h) for the h
+                distributions of the space.
+            coin: "each" hyperparameter has a coin of its own, as printed, or the whole "vector"
+                that of its first, as in the authors' code (which draws a client's near the base).
 
         Source: Chen et al. (2023), section 3.4, eq. (3).
         """
-        self._check(row, eps=eps, p_re=p_re)
-        axes = self._axes(self._draws(gen, 3))
-        new = {n: d.evo(getattr(row, n), eps, p_re, x[:, None]) for n, d, x in axes}
-        return self._table(row, 1, new)[0]
+        one_of(("each", "vector"))("coin", coin)
+        self._check(rows, eps=eps, p_re=p_re)
+        wanted = 3, len(rows), len(self.distributions)
+        u = gen if isinstance(gen, Tensor) else self._draws(gen, 3 * len(rows)).view(wanted)
+        require(u.shape == wanted, "shape of the draws", tuple(u.shape), str(wanted))
+        u = torch.cat([u[:1, :, :1].expand_as(u[:1]), u[1:]]) if coin == "vector" else u
+        new = rows.columns
+        for name, d, drawn in self._axes(u):
+            new[name] = d.evo(new[name].reshape(-1), eps, p_re, drawn, name).view_as(new[name])
+        return rows.with_columns(new)
 
     def grid(self, points: int = 3) -> _Table:
         """Return all combinations of ``points`` values per continuous distribution and all options.
@@ -111,8 +127,8 @@ class SearchSpace(Generic[_Table]):
         return tuple(len(d.points(points)) for d in self.distributions.values())
 
     def _axes(self, u: Tensor) -> Iterator[tuple[str, Distribution, Tensor]]:
-        """Pair each hyperparameter with its column of u (k, h)."""
-        return zip(self.distributions, self.distributions.values(), u.unbind(1), strict=True)
+        """Pair each hyperparameter with its part of u (..., h)."""
+        return zip(self.distributions, self.distributions.values(), u.unbind(-1), strict=True)
 
     def _draws(self, gen: torch.Generator, k: int) -> Tensor:
         check_generator(gen)
@@ -121,7 +137,6 @@ class SearchSpace(Generic[_Table]):
 
     def _check(self, row: _Table, **shares: float) -> None:
         """Refuse arguments before anything is drawn: after an error the generator is as before."""
-        require(len(row) == 1, "row", f"{len(row)} rows", "one configuration")
         for name, value in shares.items():
             share(name, value)
         for name, d in self.distributions.items():
@@ -204,7 +219,6 @@ _SERVER: dict[str, Distribution] = {
 #: for which the paper gives no range, is FedProx's. Clipping sometimes puts a perturbed momentum at
 #: 1, where clients are likely to diverge.
 FEDEX = Spaces(SearchSpace(_CLIENT), SearchSpace(_SERVER, ServerHP))
-
 #: The same for Shakespeare, with one epoch.
 FEDEX_SHAKESPEARE = Spaces(SearchSpace({**_CLIENT, "epochs": Choice((1,))}), FEDEX.server)
 
@@ -217,7 +231,6 @@ FEDEX_WORKSHOP = Spaces(
 
 #: Chen et al. (2023), section 4.1, as in their code: FedEx's ranges (and for Shakespeare as above).
 FEDPOP = FEDEX
-
 #: The same for a few large clients, as in their code: one epoch, and batches of 8 to 64.
 FEDPOP_CROSS_SILO = Spaces(
     SearchSpace({**_CLIENT, "epochs": Choice((1,)), "batch": PowerOfTwo(8, 64)}), FEDEX.server

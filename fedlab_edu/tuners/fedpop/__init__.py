@@ -1,11 +1,11 @@
 """FedPop: a population of runs; its rules in plain Python; and a clock for members that wait."""
 
-from fedlab_edu.tuners.fedpop.evolution import Evolution, box_corners, clip_to_box, evolve
+from fedlab_edu.tuners.fedpop.evolution import Evolution, box_corners, clip_to_box
 from fedlab_edu.tuners.fedpop.local import FedPopL, Local
 from fedlab_edu.tuners.fedpop.population import Birth, FedPop, fedpop
 from fedlab_edu.tuners.fedpop.rules import anneal, discounted_score, inherit, pair_parents, ranked
 
 __all__ = [
     "Birth", "Evolution", "FedPop", "FedPopL", "Local", "anneal", "box_corners", "clip_to_box",
-    "discounted_score", "evolve", "fedpop", "inherit", "pair_parents", "ranked",
+    "discounted_score", "fedpop", "inherit", "pair_parents", "ranked",
 ]  # fmt: skip

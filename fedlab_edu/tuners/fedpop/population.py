@@ -60,8 +60,8 @@ def fedpop_g(search: _P, members: Sequence[int]) -> _P:
     def child(source: tuple[Birth, Run], i: int) -> tuple[Birth, Run]:
         parent, run = source
         # alpha_i <- Evo(alpha_j), beta_i^0 <- Evo(beta_j^0)
-        c = search.how.evo(search.spaces.client, parent.c, r[i], gens[i])[0]
-        b = search.how.evo(search.spaces.server, parent.b, r[i], gens[i])[0]
+        c = search.how.evo(search.spaces.client, parent.c, r[i], gens[i])
+        b = search.how.evo(search.spaces.server, parent.b, r[i], gens[i])
         # w_i <- w_j, and momentum and client states; the child has draws of its own, and its
         # server's rate decays from the start, as in the authors' code
         seed = seed_for(search.seed, i, r[i])
