@@ -10,11 +10,7 @@ from fedlab_edu.validate import require
 
 
 def usable_device(device: str | torch.device) -> torch.device:
-    """Return the device, if this machine can use it.
-
-    Raises:
-        ValueError: an unknown device, or a GPU on a machine (or in a build of PyTorch) without one.
-    """
+    """Return the device, if this machine, and this build of PyTorch, can use it."""
     try:
         found = torch.device(device)
     except (RuntimeError, TypeError):

@@ -96,10 +96,9 @@ def number(value: Any) -> float:
 def whole(
     name: str, value: Any, least: int, most: int | None = None, allowed: str | None = None
 ) -> int:
-    """Convert to a built-in ``int``; ``allowed`` replaces the words for the range.
+    """Convert to a built-in ``int``; True and False are refused.
 
-    Raises:
-        ValueError: no whole number (True and False are none), or out of range.
+    ``allowed`` replaces the words for the range.
     """
     try:
         seen = least - 1 if isinstance(value, bool) else index(value)
@@ -165,11 +164,7 @@ def updated(value: _T, **new: Any) -> _T:
 
 
 def extra(package: str, group: str) -> ModuleType:
-    """Import and return a package of an optional extra.
-
-    Raises:
-        ModuleNotFoundError: it is not installed; the message says how to install it.
-    """
+    """Import and return a package of an optional extra, or say how to install it."""
     try:
         return import_module(package.lower().replace("-", "_"))
     except ModuleNotFoundError as error:

@@ -37,11 +37,7 @@ def pack(w: Float[Tensor, " d"]) -> ArrayRecord:
 
 
 def unpack(content: RecordDict, name: str) -> Tensor:
-    """Return the only array of a record.
-
-    Raises:
-        ValueError: there is no such record, or it has other than one array.
-    """
+    """Return the only array of a record."""
     require(name in content.array_records, "records", sorted(content), f"one named {name}")
     arrays = content.array_records[name].to_numpy_ndarrays()
     require(len(arrays) == 1, f"arrays in {name}", len(arrays), "1")

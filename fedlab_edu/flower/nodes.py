@@ -103,11 +103,7 @@ def named(faults: dict[int, str]) -> str:
 
 
 def content_of(reply: Message) -> RecordDict:
-    """Return what a node has answered.
-
-    Raises:
-        ValueError: it has answered with an error.
-    """
+    """Return what a node has answered; its error becomes a ValueError."""
     if reply.has_error():
         raise ValueError(reply.error.reason)
     return reply.content

@@ -1,4 +1,4 @@
-"""The requirements of the functions in `warmup`: (passed, sentence) for each property.
+"""The requirements of the functions in `warmup`, by name: (passed, sentence) for each property.
 
 A page carries this text: it has no solution.
 """
@@ -19,7 +19,6 @@ def near(a: Any, b: Any) -> bool:
 
 
 def weighted_average(f: Function) -> Checks:
-    """Check `warmup.weighted_average`."""
     models = [[1.0, 2.0, 3.0], [3.0, 0.0, -3.0]]
     yield len(f(models, [1, 1])) == 3, "It has one number for each weight of the model."
     yield near(f(models, [5, 5]), [2, 1, 0]), "Equal numbers of examples give the plain mean."
@@ -29,7 +28,6 @@ def weighted_average(f: Function) -> Checks:
 
 
 def proximal(f: Function) -> Checks:
-    """Check `warmup.proximal`."""
     yield near(f(2.0, 1.5, 1.5, 0.7), 2), "Where w_i = w nothing pulls: it is g."
     yield near(f(2.0, 3.0, 1.0, 0.0), 2), "With mu = 0 nothing pulls."
     yield f(0.0, 3.0, 1.0, 1.0) > 0, "Where w_i is above w it is higher than g: a step leads back."
@@ -46,7 +44,6 @@ def proximal(f: Function) -> Checks:
 
 
 def rounds_used(f: Function) -> Checks:
-    """Check `warmup.rounds_used`."""
     yield f([8], 5, 3) == 40, "With one stop all arms run to it: 5 arms of 8 rounds take 40."
     yield f([3, 5], 9, 3) == 33, "9 arms run 3 rounds, and 3 of them 2 more: that takes 33."
     yield f([3, 5, 8, 25], 27, 3) == 125, "27 arms with stops 3, 5, 8 and 25 take 125 rounds."
@@ -56,7 +53,6 @@ def rounds_used(f: Function) -> Checks:
 
 
 def eg_step(f: Function) -> Checks:
-    """Check `warmup.eg_step`."""
     theta, g = [0.5, 0.25, 0.25], [1.0, 0.0, -2.0]
     yield near(f(theta, g, 0.0), theta), "With eta = 0 nothing changes."
     yield near(sum(f(theta, g, 0.7)), 1.0), "The probabilities add up to 1."
@@ -69,7 +65,6 @@ def eg_step(f: Function) -> Checks:
 
 
 def best_half(f: Function) -> Checks:
-    """Check `warmup.best_half`."""
     scores = [0.5, 0.1, 0.4, 0.2, 0.6, 0.3]
     yield f(scores, [0, 1, 2, 3, 4, 5]) == [1, 3, 5], "Of six the three best stay, in order."
     yield f(scores, [0, 2, 4]) == [0, 2], "Of three two stay: half is rounded up."
@@ -80,7 +75,6 @@ def best_half(f: Function) -> Checks:
 
 
 def ogd_step(f: Function) -> Checks:
-    """Check `warmup.ogd_step`."""
     yield near(f(0.5, 0.0, 0.1, 1.0), 0.5), "Without a slope it stays."
     yield near(f(0.5, 2.0, 0.1, 1.0), 0.3), "It goes against the slope, by c times the slope."
     yield near(f(0.5, -20.0, 0.1, 1.0), 1.0), "A step too far to the right ends at the radius."
@@ -89,7 +83,6 @@ def ogd_step(f: Function) -> Checks:
 
 
 def score(f: Function) -> Checks:
-    """Check `warmup.score`."""
     pi = [0.5, 0.3, 0.2]
     yield near(sum(f(pi, 1)), 0.0), "Its entries add up to 0."
     s = f(pi, 1)
@@ -112,7 +105,6 @@ def score(f: Function) -> Checks:
 
 
 def child(f: Function) -> Checks:
-    """Check `warmup.child`."""
     draws = [k / 10 for k in range(11)]
     yield near(f(-2.0, -4.0, 0.0, 0.1, 0.5), -2.0), "With u = 1/2 it stays where it is."
     yield near(f(-2.0, -4.0, 0.0, 0.1, 1.0), -1.6), "With u = 1 it moves up by eps (b - a)."
@@ -125,7 +117,6 @@ def child(f: Function) -> Checks:
 
 
 def answered(f: Function) -> Checks:
-    """Check `warmup.answered`."""
     yield f([3.0, 1.0, 2.0], 9.0) == [1, 2, 0], "If all are in time, all are there, sorted by time."
     yield f([3.0, 1.0, 7.0], 5.0) == [1, 0], "What came after the deadline is left out."
     yield f([3.0, 5.0], 5.0) == [0, 1], "An answer at the deadline counts."
@@ -136,7 +127,6 @@ def answered(f: Function) -> Checks:
 
 
 def together(f: Function) -> Checks:
-    """Check `warmup.together`."""
     yield near(f([0.03]), [0.03]), "A single p-value stays as it is."
     yield near(f([0.01, 0.2, 0.04]), [0.03, 0.6, 0.12]), "Of three, each is multiplied by 3."
     yield near(f([0.6, 0.01]), [1.0, 0.02]), "None is above 1."

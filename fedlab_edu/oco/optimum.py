@@ -40,7 +40,6 @@ def best_fixed(losses: Losses, radius: float) -> Optimum:
     - hinge, logistic: a minimiser up to a gap of 1e-9, see `certificate`
 
     Raises:
-        ValueError: a radius that is not above 0.
         ArithmeticError: the sums of losses are too large for a gap of 1e-9.
     """
     positive("radius", radius)

@@ -94,9 +94,6 @@ def costs(folder: str | Path, device: Device | None = None) -> list[Cost]:
 
     Args:
         folder: of the record of FedPop's Table 1, for the errors.
-
-    Raises:
-        ValueError: a field of the device that is not positive, or a file that is no record.
     """
     device = device or Device()
     table = EXPERIMENTS["fedpop-table1"]

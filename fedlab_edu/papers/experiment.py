@@ -86,11 +86,7 @@ def no_folder(data: str | None) -> None:
 
 
 def folder_or(name: str, data: str | None) -> str:
-    """Return the folder that holds a data set, or without one its name on the Hub.
-
-    Raises:
-        ValueError: the folder does not exist.
-    """
+    """Return the folder that holds a data set, or without one its name on the Hub."""
     ok = data is None or Path(data).is_dir()
     require(ok, "data", data, "a folder that holds the data set")
     return data or name

@@ -47,8 +47,7 @@ def reproduce(
             thread; the records are the same. The experiment must be one of `EXPERIMENTS`.
 
     Raises:
-        ValueError: an unknown scale, data set or device, no seed, or a file that is no record of
-            this experiment with this budget.
+        ValueError: a file that is no record of this experiment with this budget.
         OSError: the folder cannot be written, or a worker has ended.
     """
     usable_device(device)
@@ -149,11 +148,7 @@ def missing_runs(
 
 
 def recorded(folder: str | Path) -> Iterator[tuple[Experiment, str, str, list[Record]]]:
-    """Yield each experiment, data set and scale with a record in the folder, and its records.
-
-    Raises:
-        ValueError: a file that is no record of its experiment.
-    """
+    """Yield each experiment, data set and scale with a record in the folder, and its records."""
     for experiment in EXPERIMENTS.values():
         for scale, settings in experiment.settings.items():
             for dataset in settings:

@@ -96,11 +96,7 @@ def seeds_needed(sd: float, points: float = 1.0, power: float = 0.8, level: floa
 
 
 def verdicts(folder: str | Path) -> list[Verdict]:
-    """Judge each claim whose experiment has a record in the folder, in the order of the papers.
-
-    Raises:
-        ValueError: a file in the folder that is no record of its experiment.
-    """
+    """Judge each claim whose experiment has a record in the folder, in the order of the papers."""
     found = [claim for record in recorded(folder) for claim in _claims(*record)]
     p = [_p(v.differences) for v in found if len(v.differences) >= LEAST]
     both = zip(p, holm(p), strict=True)

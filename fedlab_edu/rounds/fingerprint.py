@@ -198,11 +198,7 @@ def _module_state(net: nn.Module) -> dict[str, object]:
 
 
 def _reduced(value: Any) -> list[object]:
-    """Return what makes up an object, as pickle takes it apart, without cached properties.
-
-    Raises:
-        TypeError: pickle cannot.
-    """
+    """Return what makes up an object, as pickle takes it apart, without cached properties."""
     reduce = copyreg.dispatch_table.get(type(value))
     try:
         parts = reduce(value) if reduce else value.__reduce_ex__(4)

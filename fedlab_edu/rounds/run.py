@@ -120,14 +120,9 @@ def start(
         seed: of the initial weights, the clients drawn, and the minibatches. A model made by
             `from_module` starts from its network's own weights instead.
         method: FedAvg by default.
-        replacement: draw the clients of a round with replacement.
+        replacement: draw the clients of a round with replacement; for stateless clients only.
         w: the initial weights instead, such as ``model.flatten(net)`` of a network trained before,
             or the ``w`` of another run; copied.
-
-    Raises:
-        ValueError: a seed below 0; several settings where one is needed; no method, or a class
-            instead of one; mu for a method that ignores it; replacement with a method that has
-            client states; weights w of another shape, or not finite; swapped arguments.
     """
     if isinstance(fed, Sizes):
         require_type("model", model, Model, "from_module(net)")

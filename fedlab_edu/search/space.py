@@ -57,7 +57,7 @@ class SearchSpace(Generic[_Table]):
 
     def without(self, *names: str) -> "SearchSpace[_Table]":
         """Return the space in which these hyperparameters are not tuned."""
-        rest = dict(self.distributions)
+        rest: dict[str, Distribution] = {**self.distributions}
         for name in names:
             require(name in rest, "hyperparameter", name, f"one of {[*rest]}")
             del rest[name]

@@ -46,10 +46,6 @@ class Workers:
 
     A worker gets model and data once. Runs travel without their histories, as values, so a worker
     may end at any time.
-
-    Raises:
-        ValueError: no executor; no number for an executor that does not know its own; a model that
-            cannot be pickled.
     """
 
     def __init__(
@@ -67,11 +63,7 @@ class Workers:
     def play(
         self, runs: Sequence[Run], model: Model, fed: Federation, clients: int, rounds: int
     ) -> list[Run]:
-        """Return the runs after more rounds; a single run stays in this process.
-
-        Raises:
-            RuntimeError: a worker has ended, and the executor does not replace it.
-        """
+        """Return the runs after more rounds; a single run stays in this process."""
         n = min(self._number, len(runs))
         if len(runs) == 1:
             return play_here(runs, model, fed, clients, rounds)
