@@ -97,7 +97,7 @@ LIES = {
     "no metrics": (lacking("metrics"), r"records is \['arrays'\]; allowed: one named metrics"),
     "an error below 0": (with_metrics(after=[0.5, -100.0]), "error in after is -100.0"),
     "an error above 1": (with_metrics(before=[0.5, 1.5]), "error in before is 1.5"),
-    "a NaN loss": (with_metrics(after=[nan, 0.5]), r"after is \(nan, 0.5\); allowed: finite"),
+    "a NaN loss": (with_metrics(after=[nan, 0.5]), r"after is \[nan, 0.5\]; allowed: finite"),
     "one score": (with_metrics(after=[0.5]), r"after is \[0.5\]; allowed: the loss and the error"),
     "a number as scores": (with_metrics(after=0.5), "after is 0.5; allowed: the loss"),
     "more examples": (with_metrics(**{"num-examples": 10**6}), "num-examples is 1000000"),

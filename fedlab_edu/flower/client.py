@@ -51,15 +51,9 @@ def client_app(
 
     @app.query()
     def announce(message: Message, context: Context) -> Message:
-        of_node, (own, _) = _own(data, context), _chosen(model, method, context)
-        sizes = of_node.sizes
-        metrics: Any = {
-            "client": context.node_config["partition-id"],
-            "train": int(sizes.train),
-            "val": int(sizes.val),
-            "classes": sizes.classes,
-            "d": own.d,
-        }
+        sizes, (own, _) = _own(data, context).sizes, _chosen(model, method, context)
+        metrics: Any = {"client": context.node_config["partition-id"], "d": own.d}
+        metrics |= {"train": int(sizes.train), "val": int(sizes.val), "classes": sizes.classes}
         kind = ConfigRecord({"dtype": str(sizes.dtype)})
         content = RecordDict({"metrics": MetricRecord(metrics), "config": kind})
         return Message(content, reply_to=message)

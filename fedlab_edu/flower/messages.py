@@ -74,7 +74,8 @@ def read_answer(
     model = _vector(content, "arrays", w)
     delta = _vector(content, "state_delta", w) if "state_delta" in content else None
     if finite:
-        require(all(map(isfinite, after)), "after", after, "finite, as the client is")
+        scores = torch.cat(after)
+        require(scores.isfinite().all(), "after", scores, "finite, as the client is")
         for name, change in (("arrays - w", model - w), ("state_delta", delta)):
             if change is not None:
                 length = float(change.double().norm())
@@ -87,11 +88,7 @@ def read_answer(
         require(ok, "weight", metrics["weight"], "a finite number of at least 0")
     state_delta = None if delta is None else delta[None]
     update = ClientUpdate(model[None], model[None], None, state_delta, weight)
-    return Answer(update, _score(before), _score(after), torch.tensor([bool(finite)]))
-
-
-def _score(pair: tuple[float, float]) -> Score:
-    return Score(*torch.tensor([pair], dtype=torch.float64).T)
+    return Answer(update, before, after, torch.tensor([bool(finite)]))
 
 
 def _vector(content: RecordDict, name: str, like: Float[Tensor, " d"]) -> Float[Tensor, " d"]:
@@ -101,7 +98,7 @@ def _vector(content: RecordDict, name: str, like: Float[Tensor, " d"]) -> Float[
     return vector
 
 
-def _scores(metrics: Mapping[str, Any], name: str, classes: int) -> tuple[float, float]:
+def _scores(metrics: Mapping[str, Any], name: str, classes: int) -> Score:
     """Return loss and error; one that is not finite has diverged."""
     seen = metrics.get(name)
     ok = isinstance(seen, list) and len(seen) == 2
@@ -110,4 +107,4 @@ def _scores(metrics: Mapping[str, Any], name: str, classes: int) -> tuple[float,
     if isfinite(loss) and isfinite(error):
         is_loss = classes <= 2 and error == loss  # of a model with one output, see `score`
         require(0 <= error <= 1 or is_loss, f"error in {name}", error, "0 to 1")
-    return loss, error
+    return Score(*torch.tensor([[loss], [error]], dtype=torch.float64))

@@ -73,12 +73,9 @@ def _plays(seed: int, source: str | None) -> Problem:
     return _of_texts(corpus, y, np.flatnonzero(~held), np.flatnonzero(held))
 
 
-_HUB = ("uoft-cs/cifar10", "stanfordnlp/imdb")
-
-
 @lru_cache(1)  # the same for each seed, and large
 def _cifar10(source: str | None) -> Problem:
-    table = _load(_HUB[0], source)["train"]
+    table = _load("uoft-cs/cifar10", source)["train"]
     image, label = ("img", "label") if "img" in table.column_names else ("image", "label")
     x = np.stack([np.asarray(one.convert("RGB")) for one in table[image]])
     y, order = np.asarray(table[label]), np.random.default_rng(0).permutation(len(x))
@@ -88,7 +85,7 @@ def _cifar10(source: str | None) -> Problem:
 
 @lru_cache(1)  # the same for each seed, and large
 def _imdb(source: str | None) -> Problem:
-    parts = _load(_HUB[1], source)
+    parts = _load("stanfordnlp/imdb", source)
     require({"train", "test"} <= {*parts}, "parts of the data", [*parts], "train and test")
     train, test = parts["train"], parts["test"]
     half = np.random.default_rng(0).permutation(len(test))[: len(test) // 2]

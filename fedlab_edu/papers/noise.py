@@ -23,7 +23,7 @@ from fedlab_edu.rounds.result import Round
 from fedlab_edu.search.workers import Play, play_here
 from fedlab_edu.seeds import generator
 from fedlab_edu.training.scores import Score
-from fedlab_edu.validate import Checked, require, whole
+from fedlab_edu.validate import Checked, real, whole
 
 
 @dataclass(frozen=True)
@@ -39,12 +39,8 @@ class Noise(Checked):
     """
 
     clients: Annotated[int, lambda name, value: whole(name, value, 1)]
-    epsilon: float = inf
+    epsilon: Annotated[float, real("above 0", lambda x: x > 0)] = inf
     looks: int = 1
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        require(self.epsilon > 0, "epsilon", self.epsilon, "above 0")
 
     def hide(self, played: Round, gen: torch.Generator) -> Round:
         """Return the round as the server sees it: errors after training, with equal weights.
@@ -78,15 +74,14 @@ class Noise(Checked):
     ) -> list[Run]:
         """Play rounds as `play_here` does, and let tuners and search see the hidden scores only."""
         for _ in range(rounds):
-            after = play_here(runs, model, fed, clients, 1)
-            runs = [self._told(*pair) for pair in zip(runs, after, strict=True)]
+            before, runs = runs, play_here(runs, model, fed, clients, 1)
+            for a, (old, new) in enumerate(zip(before, runs, strict=True)):
+                gen = generator(old.seed, old.round, 0, 0, 0)  # no other draw has a key so long
+                *history, played = new.history
+                seen = self.hide(played, gen)
+                tuner = old.tuner.tell(seen.result())
+                runs[a] = replace(new, tuner=tuner, history=(*history, seen))
         return list(runs)
-
-    def _told(self, before: Run, after: Run) -> Run:
-        gen = generator(before.seed, before.round, 0, 0, 0)  # no other draw has a key so long
-        seen = self.hide(after.history[-1], gen)
-        tuner = before.tuner.tell(seen.result())
-        return replace(after, tuner=tuner, history=(*after.history[:-1], seen))
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)

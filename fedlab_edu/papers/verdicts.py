@@ -98,15 +98,13 @@ def seeds_needed(sd: float, points: float = 1.0, power: float = 0.8, level: floa
 def verdicts(folder: str | Path) -> list[Verdict]:
     """Judge each claim whose experiment has a record in the folder, in the order of the papers."""
     found = [claim for record in recorded(folder) for claim in _claims(*record)]
-    p = [_p(v.differences) for v in found if len(v.differences) >= LEAST]
-    both = zip(p, holm(p), strict=True)
-    return [_judge(v, *next(both)) if len(v.differences) >= LEAST else v for v in found]
-
-
-def _judge(claim: Verdict, p: float, p_holm: float) -> Verdict:
-    word = "reproduced" if claim.mean < 0 else "contradicted"
-    word = word if p_holm <= LEVEL else "undecided"
-    return claim._replace(p=p, p_holm=p_holm, verdict=word)
+    tried = [i for i, v in enumerate(found) if len(v.differences) >= LEAST]
+    p = [_p(found[i].differences) for i in tried]
+    for i, one, corrected in zip(tried, p, holm(p), strict=True):
+        word = "reproduced" if found[i].mean < 0 else "contradicted"
+        word = word if corrected <= LEVEL else "undecided"
+        found[i] = found[i]._replace(p=one, p_holm=corrected, verdict=word)
+    return found
 
 
 def _claims(

@@ -134,14 +134,9 @@ class FedPop(SideBySide, Checked):
                     self.spaces.client, base, clients, self.how, self.local, seed, r
                 )
                 runs[i] = replace(runs[i], tuner=near)
-            tried += self._new(i, runs[i])
+            tuner, newborn = runs[i].tuner, self.latest[i].round == len(self.traces[i])
+            tried += tuner.fresh if isinstance(tuner, FedPopL) else int(newborn)
         return updated(self, runs=tuple(runs), tried=tried)
-
-    def _new(self, i: int, run: Run) -> int:
-        """Return the number of vectors that the next round is the first to train with."""
-        if isinstance(run.tuner, FedPopL):
-            return run.tuner.fresh
-        return int(self.latest[i].round == len(self.traces[i]))
 
     def due(self, most: int) -> tuple[list[int], int]:
         """Return all members that are alive, for a round: after each they may copy one another."""
