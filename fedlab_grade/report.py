@@ -82,14 +82,14 @@ def _next(report: Report, command: str) -> str:
     todo = next((r for r in report.results if r.status != "passed"), None)
     exercise = report.results[0].question.partition(".")[0]
     whole = command.replace("{question}", exercise)
-    run = ", and run\n  " if command else "."
+    save = ", save the file, and run\n  " if command else " and save the file."
     if todo is None:
         more = f" The whole exercise is checked with\n  {whole}"
         return "Full marks." + (more if command and len(report.questions) == 1 else " Well done.")
     if todo.status == "not gradable":
-        return f"Next: put this right, save the file{run}{whole}"
+        return f"Next: put this right{save}{whole}"
     verb = "write" if todo.status == "not written" else "look at"
     again = command.replace("{question}", todo.question)
-    line = f"Next: {verb} {todo.function or todo.question}, save the file{run}{again}"
+    line = f"Next: {verb} {todo.function or todo.question}{save}{again}"
     hinted = re.fullmatch(r"ex\d+\.\d+", todo.question)
     return f"{line}\nFor a hint:\n  fedlab-edu hint {todo.question}" if hinted else line

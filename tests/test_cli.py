@@ -83,11 +83,15 @@ def test_outside_the_course_folder_it_is_the_file_that_lies_there(
     assert graded == [expected]
 
 
-def test_a_file_alone_is_of_the_exercise_that_its_name_begins_with(course, graded, capsys):
-    for name in ("ex07_by_me.ipynb", "x.ipynb"):
+def test_a_file_alone_is_of_the_exercise_that_its_name_holds(course, graded, capsys):
+    for name in ("ex07_by_me.ipynb", "x.ipynb", "my_ex07.py", "regex07.py"):
         Path(name).touch()
     assert cli.main(["check", "ex07_by_me.ipynb"]) == 2  # it is no notebook
     assert "ex07_by_me.ipynb" in capsys.readouterr().err
+    assert cli.main(["check", "my_ex07.py"]) == 0
+    tests = course / "tests/exercises/test_ex07.py"
+    assert graded == [(tests, course / "notes/deep/my_ex07.py", "")]
+    assert cli.main(["check", "regex07.py"]) == 2
     assert cli.main(["check", "x.ipynb"]) == 2
     assert "name the exercise first: fedlab-edu check ex01 x.ipynb" in capsys.readouterr().err
     assert cli.main(["check", "ans/none.ipynb"]) == 2

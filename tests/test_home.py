@@ -123,6 +123,8 @@ def test_a_test_without_a_function_is_named_by_its_question():
     result = Result("test_a", "q1", "", 1, "by hand", status="not written")
     told = render(Report(Path("hw.py"), (result,)), "fedlab-edu check .", 88, False)
     assert "Next: write q1, save the file" in told
+    watched = render(Report(Path("hw.py"), (result,)), "", 88, False)
+    assert "Next: write q1 and save the file." in watched
 
 
 BROKEN = "def double(x):\n    total = = x\n    return total"

@@ -466,8 +466,8 @@ def weighted_average(models, n):
     return [sum(n_i * w[j] for n_i, w in zip(n, models)) / sum(n) for j in range(len(models[0]))]
 """,
     "proximal": """
-def proximal(g, w_i, w, mu):
-    return g + mu * (w_i - w)
+def proximal(g, u, w, mu):
+    return g + mu * (u - w)
 """,
     "rounds_used": """
 def rounds_used(stops, arms, eta):
@@ -505,22 +505,22 @@ def answered(seconds, deadline):
     order = sorted(range(len(seconds)), key=lambda i: seconds[i])
     return [i for i in order if seconds[i] <= deadline]
 """,
-    "together": """
-def together(p):
+    "bonferroni": """
+def bonferroni(p):
     return [min(1, len(p) * x) for x in p]
 """,
 }
 MISTAKES = [  # what a wrong answer has in place of the right one, and the first sentence that fails
     ("weighted_average", "n_i * w[j]", "w[j]", "Equal numbers"),
     ("weighted_average", "/ sum(n)", "/ len(n)", "Equal numbers"),
-    ("proximal", "g + mu", "g - mu", "Where w_i is above w"),
-    ("proximal", "g + mu * (w_i - w)", "g", "Where w_i is above w"),
-    ("proximal", "g + mu * (w_i - w)", "mu * (w_i - w)", "Where w_i = w"),
-    ("proximal", "mu * (w_i - w)", "mu * w_i", "Where w_i = w"),
-    ("proximal", "mu * (w_i - w)", "(w_i - w)", "With mu = 0"),
-    ("proximal", "mu * (w_i - w)", "mu / 2 * (w_i - w)", "It is the slope"),
-    ("proximal", "mu * (w_i - w)", "2 * mu * (w_i - w)", "It is the slope"),
-    ("proximal", "mu * (w_i - w)", "mu / 2 * (w_i - w) ** 2", "Equally far"),
+    ("proximal", "g + mu", "g - mu", "Where u is above w"),
+    ("proximal", "g + mu * (u - w)", "g", "Where u is above w"),
+    ("proximal", "g + mu * (u - w)", "mu * (u - w)", "Where u = w"),
+    ("proximal", "mu * (u - w)", "mu * u", "Where u = w"),
+    ("proximal", "mu * (u - w)", "(u - w)", "With mu = 0"),
+    ("proximal", "mu * (u - w)", "mu / 2 * (u - w)", "It is the slope"),
+    ("proximal", "mu * (u - w)", "2 * mu * (u - w)", "It is the slope"),
+    ("proximal", "mu * (u - w)", "mu / 2 * (u - w) ** 2", "Equally far"),
     ("rounds_used", "stop - before", "stop", "9 arms run 3 rounds"),
     ("rounds_used", "max(1, arms // eta)", "arms // eta", "At least one"),
     ("rounds_used", "max(1, arms // eta)", "round(arms / eta)", "Of 11"),
@@ -554,11 +554,11 @@ MISTAKES = [  # what a wrong answer has in place of the right one, and the first
     ("answered", "key=lambda i: seconds[i]", "key=lambda i: i", "If all are in time"),
     ("answered", " if seconds[i] <= deadline", "", "What came after"),
     ("answered", "<= deadline", "< deadline", "An answer at"),
-    ("together", "len(p) * x", "x", "Of three"),
-    ("together", "len(p) * x", "x / len(p)", "Of three"),
-    ("together", "min(1, len(p) * x)", "len(p) * x", "None is above 1"),
+    ("bonferroni", "len(p) * x", "x", "Of three"),
+    ("bonferroni", "len(p) * x", "x / len(p)", "Of three"),
+    ("bonferroni", "min(1, len(p) * x)", "len(p) * x", "None is above 1"),
     (
-        "together",
+        "bonferroni",
         "return [min(1, len(p) * x) for x in p]",
         "q = list(p); p.clear(); return [min(1, len(q) * x) for x in q]",
         "The list",

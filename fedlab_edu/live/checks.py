@@ -28,15 +28,15 @@ def weighted_average(f: Function) -> Checks:
 
 
 def proximal(f: Function) -> Checks:
-    yield near(f(2.0, 1.5, 1.5, 0.7), 2), "Where w_i = w nothing pulls: it is g."
+    yield near(f(2.0, 1.5, 1.5, 0.7), 2), "Where u = w nothing pulls: it is g."
     yield near(f(2.0, 3.0, 1.0, 0.0), 2), "With mu = 0 nothing pulls."
-    yield f(0.0, 3.0, 1.0, 1.0) > 0, "Where w_i is above w it is higher than g: a step leads back."
+    yield f(0.0, 3.0, 1.0, 1.0) > 0, "Where u is above w it is higher than g: a step leads back."
     opposite = near(f(0.0, -1.0, 1.0, 1.0), -f(0.0, 3.0, 1.0, 1.0))
     yield opposite, "Equally far on the other side: minus it."
     yield near(f(0.0, 3.0, 1.0, 4.0), 2 * f(0.0, 3.0, 1.0, 2.0)), "Twice mu pulls twice as hard."
 
-    def loss(w_i: float) -> float:
-        return 3 * (w_i - 4) ** 2 + 0.8 / 2 * (w_i - 1) ** 2
+    def loss(u: float) -> float:
+        return 3 * (u - 4) ** 2 + 0.8 / 2 * (u - 1) ** 2
 
     slope = (loss(2.001) - loss(1.999)) / 0.002
     right = abs(f(6 * (2.0 - 4), 2.0, 1.0, 0.8) - slope) < 1e-6
@@ -126,7 +126,7 @@ def answered(f: Function) -> Checks:
     yield given == [3.0, 1.0], "The list that was given is as before."
 
 
-def together(f: Function) -> Checks:
+def bonferroni(f: Function) -> Checks:
     yield near(f([0.03]), [0.03]), "A single p-value stays as it is."
     yield near(f([0.01, 0.2, 0.04]), [0.03, 0.6, 0.12]), "Of three, each is multiplied by 3."
     yield near(f([0.6, 0.01]), [1.0, 0.02]), "None is above 1."

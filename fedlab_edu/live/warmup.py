@@ -6,8 +6,8 @@ def weighted_average(models: list[list[float]], n: list[float]) -> list[float]:
     raise NotImplementedError("write the function here")
 
 
-def proximal(g: float, w_i: float, w: float, mu: float) -> float:
-    """Return the slope at w_i of FedProx's loss, F(w_i) + mu/2 (w_i - w)^2; g is that of F."""
+def proximal(g: float, u: float, w: float, mu: float) -> float:
+    """Return the slope at u of FedProx's loss, L(u) + mu/2 (u - w)^2; g is that of L."""
     raise NotImplementedError("write the function here")
 
 
@@ -46,6 +46,6 @@ def answered(seconds: list[float], deadline: float) -> list[int]:
     raise NotImplementedError("write the function here")
 
 
-def together(p: list[float]) -> list[float]:
-    """Multiply each p-value by the number of p-values, up to 1: Bonferroni's correction."""
+def bonferroni(p: list[float]) -> list[float]:
+    """Multiply each p-value by the number of p-values, up to 1."""
     raise NotImplementedError("write the function here")

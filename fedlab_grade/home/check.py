@@ -68,14 +68,14 @@ def target(question: str, file: Path | None = None) -> Target:
 
     Args:
         question: an exercise (ex01), one of its questions (ex01.2), an assignment's folder, or a
-            file in such a folder, or whose name begins with the exercise.
+            file in such a folder, or whose name holds the exercise, as my_ex01.py.
         file: a module or a notebook; None stands for the exercise's file in the current folder, in
             ``exercises/`` of a course around it, or in the assignment's folder.
     """
     if file is None and Path(question).is_file():
         file = Path(question)
         handed_out = _is_handed_out(file.resolve().parent)
-        named = re.match(r"ex\d+", file.name)
+        named = re.search(r"(?<![a-zA-Z])ex\d+", file.name)
         if not named and not handed_out:
             raise Refusal(f"name the exercise first: fedlab-edu check ex01 {question}.")
         question = named[0] if named and not handed_out else f"{file.parent}{os.sep}"
