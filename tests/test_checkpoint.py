@@ -12,6 +12,7 @@ from contextlib import suppress
 from functools import cached_property, partial
 from hashlib import sha256
 from pathlib import Path
+from threading import Lock
 from types import ModuleType
 from unittest import mock
 
@@ -421,3 +422,27 @@ def test_a_run_that_could_not_be_read_again_is_refused_and_not_written(tmp_path)
     with pytest.raises(ValueError, match=r"run is .*numpy.*; allowed: .* store float"):
         save_run(run, tmp_path / "run")
     assert not [*tmp_path.iterdir()]
+
+
+@pytest.mark.parametrize("part", [lambda: 0, Lock()], ids=["a function without a name", "a lock"])
+def test_a_run_with_a_part_that_pickle_does_not_take_is_refused_in_one_line(part, fed, tmp_path):
+    save_run(start(MODEL, fed), tmp_path / "run")
+    before = (tmp_path / "run").read_bytes()
+    run = start(MODEL, fed, dataclasses.replace(Noting(), told=(part,)))
+    with pytest.raises(ValueError, match=r"^a part of what is saved is .*; allowed: what pickle"):
+        save_run(run, tmp_path / "run")
+    assert (tmp_path / "run").read_bytes() == before
+
+
+@pytest.mark.usefixtures("unchecked")
+def test_arguments_of_another_kind_are_named_when_runs_are_saved_and_read(fed, tmp_path):
+    path, run = tmp_path / "run", start(MODEL, fed)
+    save_run(run, path, MODEL, fed)
+    for act in (partial(save_run, run, path), partial(load_run, path)):
+        with pytest.raises(ValueError, match=r"^model is 'Federation'; allowed: a Model"):
+            act(model=fed, fed=MODEL)
+    for also, seen in (((MODEL, fed), "Model"), (([Noting],), "list"), ((Noting(),), "Noting")):
+        with pytest.raises(ValueError, match=rf"^also is 'a {seen}'; allowed: classes of your own"):
+            load_run(path, *also)
+    with pytest.raises(ValueError, match=r"^also is <class .*Noting'>; allowed: .* as \(MyTuner,"):
+        checkpoint.read(path.read_bytes(), path, Noting, "", "")

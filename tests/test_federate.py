@@ -10,7 +10,7 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from torch.utils.data import Dataset, IterableDataset, Subset, TensorDataset
+from torch.utils.data import ChainDataset, Dataset, IterableDataset, Subset, TensorDataset
 
 from fedlab_edu import Clients, Federation, digits
 from fedlab_edu.data import by_group, dirichlet, federate, iid, split
@@ -91,7 +91,8 @@ def test_tensors_without_plain_numbers_are_refused_by_name(x, kind):
 
 
 def test_numbers_that_int64_does_not_hold_are_refused_in_tensors_as_in_arrays():
-    for y in (np.array([0, 2**63], np.uint64), torch.tensor([0, 2**63], dtype=torch.uint64)):
+    kind = torch.uint64
+    for y in (np.array([0, 2**63], np.uint64), torch.tensor([0, 2**63], dtype=kind), [0, 2**63]):
         with pytest.raises(ValueError, match=r"^y is \[0, 9223372036854775808\]; allowed: class"):
             federate([[1.0], [2.0]], y, [[0, 1]])
 
@@ -108,9 +109,11 @@ def test_numbers_that_int64_does_not_hold_are_refused_in_tensors_as_in_arrays():
         ([torch.tensor(one) for one in X], [torch.tensor(one) for one in Y]),
         ([np.array(one) for one in X], [np.int64(one) for one in Y]),
         (torch.tensor(X, requires_grad=True), np.array(Y, dtype=np.uint64)),
+        (pd.DataFrame(X).astype("Float64"), pd.Series(Y, dtype="Int64")),
+        (pd.DataFrame(X).astype(object), pd.Series(Y, dtype=object)),
     ],
     ids=["lists", "tuples", "arrays", "odd arrays", "pandas", "tensors", "lists of tensors",
-         "lists of arrays", "with gradient"],
+         "lists of arrays", "with gradient", "nullable", "objects"],
 )  # fmt: skip
 @pytest.mark.parametrize(
     "rows",
@@ -119,8 +122,9 @@ def test_numbers_that_int64_does_not_hold_are_refused_in_tensors_as_in_arrays():
         [np.array(r) for r in ROWS],
         [torch.tensor(r) for r in ROWS],
         [pd.Index(r) for r in ROWS],
+        [pd.Series(r, dtype=object) for r in ROWS],
     ],
-    ids=["lists", "arrays", "tensors", "columns"],
+    ids=["lists", "arrays", "tensors", "columns", "objects"],
 )
 def test_arrays_lists_and_columns_of_all_kinds_give_the_same_federation(x, y, rows):
     fed = federate(x, y, rows, fractions=ALL)
@@ -129,6 +133,16 @@ def test_arrays_lists_and_columns_of_all_kinds_give_the_same_federation(x, y, ro
     assert fed.labels == ()
     assert fed.train.y.dtype == torch.int64
     assert not fed.train.x.requires_grad
+
+
+def test_columns_of_flags_beside_numbers_are_0_and_1():
+    x = pd.DataFrame({"size": [0.5, 2.0], "new": [True, False]})
+    assert federate(x, [0, 1], [[0, 1]]).train.x.tolist() == [[0.5, 1.0], [2.0, 0.0]]
+
+
+def test_a_column_of_arrays_is_one_array():
+    x = pd.Series([np.float32([1, 2]), np.float32([3, 4])])
+    assert torch.equal(federate(x, [0, 1], [[0, 1]]).train.x, torch.tensor([[1.0, 2.0], [3, 4]]))
 
 
 @pytest.mark.parametrize(
@@ -248,6 +262,14 @@ IMAGES = np.zeros((5, 4, 4), dtype=np.uint8)
         ({"y": list("abcab"), "classes": 5}, r"labels is 3; allowed: 5, as many as classes"),
         ({"rows": None}, r"rows is None; allowed: the row numbers of each client: iid"),
         ({"rows": 10}, r"rows is 10; allowed: the row numbers of each client"),
+        (
+            {"rows": {(0, 1): [2], (3, 4): [0]}},
+            r"rows is \{\(0, 1\): .*; allowed: .* the values\(\)",
+        ),
+        (
+            {"rows": [np.array([0, True], object)]},
+            r"rows of client 0 is \[0, True\]; allowed: a list",
+        ),
         ({"rows": []}, "clients is 0; allowed: at least one"),
         ({"rows": [0, 0, 1, 1, 1]}, r"rows of client 0 is 0; allowed: a list of whole numbers"),
         ({"rows": torch.tensor([0, 1])}, r"rows of client 0 is 0; allowed: a list"),
@@ -270,6 +292,7 @@ IMAGES = np.zeros((5, 4, 4), dtype=np.uint8)
         ({"fractions": 0.8}, r"fractions is 0.8; allowed: three numbers"),
         ({"fractions": "abc"}, r"fractions is 'abc'; allowed: three numbers"),
         ({"names": "ab"}, r"names is 'ab'; allowed: a name for each client"),
+        ({"names": b"ab"}, r"names is b'ab'; allowed: a name for each client"),
         ({"names": ["Ann"]}, r"clients in train, val, test, names is \[1, 2\]; allowed: one"),
     ],
 )
@@ -288,12 +311,13 @@ class Stream(IterableDataset[Any]):
     ("data", "message"),
     [
         (Stream(), "x is 'Stream'; allowed: a Dataset with a length, whose examples are pairs"),
+        (ChainDataset([Stream()]), "x is 'ChainDataset'; allowed: a Dataset with a length"),
         (TensorDataset(torch.tensor(X)), r"x\[0\] is 'tuple'; allowed: a Dataset with a length"),
         (Pairs(X, [None] * 5), "y is .*; allowed: class numbers"),
         (Pairs([[1.0], [1.0, 2.0]], [0, 1]), "x is .*; allowed: numbers of one shape"),
         (Pairs(IMAGES, Y), "dtype of x is 'uint8'; allowed: floats where"),
     ],
-    ids=["stream", "no pairs", "no targets", "several shapes", "images"],
+    ids=["stream", "streams", "no pairs", "no targets", "several shapes", "images"],
 )
 def test_data_sets_of_other_kinds_are_refused_by_name(data, message):
     with pytest.raises(ValueError, match=message):

@@ -309,6 +309,12 @@ def test_a_loss_that_explodes_is_said_once_and_one_that_falls_is_not(fed):
     train(start(MODEL, fed, LocalHP(lr=0.1)), MODEL, fed, 3, clients=3)  # warnings are errors
 
 
+@pytest.mark.usefixtures("unchecked")
+def test_a_watch_that_is_no_function_is_refused_before_the_first_round(fed):
+    with pytest.raises(ValueError, match="watch is 3; allowed: a function of a run, or None"):
+        train(start(MODEL, fed, C), MODEL, fed, 1, clients=2, watch=3)
+
+
 def test_a_watch_that_stops_training_gets_the_run_so_far_back(fed):
     def stop(run: Run) -> None:
         if run.round == 2:

@@ -108,9 +108,10 @@ def test_training_goes_on_from_a_network_trained_before(fed):
         (torch.zeros(649), r"shape of w is \(649,\); allowed: \(650,\)"),
         (torch.zeros(1, 650), r"shape of w is \(1, 650\); allowed: \(650,\)"),
         (torch.zeros(650).long(), "dtype of w is 'torch.int64'; allowed: floats"),
+        (torch.zeros(650).to_sparse(), "layout of w is 'torch.sparse_coo'; allowed: dense"),
         (torch.full((650,), torch.nan), r"w \(650 of 650 values\) is \[nan, .*; allowed: finite"),
     ],
-    ids=["list", "shorter", "matrix", "whole numbers", "NaN"],
+    ids=["list", "shorter", "matrix", "whole numbers", "sparse", "NaN"],
 )
 def test_weights_that_are_none_of_the_model_are_refused(w, message, fed):
     with pytest.raises(ValueError, match=message):

@@ -1,11 +1,13 @@
 """Arrays of your own as tensors: inputs, targets with the names of their classes, and rows."""
 
+from collections.abc import Mapping
+from numbers import Integral
 from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
-from torch.utils.data import Dataset, TensorDataset
+from torch.utils.data import Dataset, IterableDataset, TensorDataset
 
 from fedlab_edu.validate import require, require_all
 
@@ -21,7 +23,8 @@ def as_pairs(data: Dataset[Any]) -> tuple[Any, Any]:
     allowed = "a Dataset with a length, whose examples are pairs (x, y)"
     if isinstance(data, TensorDataset) and len(data.tensors) == 2:
         return data.tensors
-    require(hasattr(data, "__len__"), "x", type(data).__name__, allowed)
+    ok = hasattr(data, "__len__") and not isinstance(data, IterableDataset)
+    require(ok, "x", type(data).__name__, allowed)
     pairs = [data[i] for i in range(len(data))]  # type: ignore[arg-type]
     for i, pair in enumerate(pairs):
         ok = isinstance(pair, tuple | list) and len(pair) == 2
@@ -62,6 +65,8 @@ def as_rows(rows: Any, x: Any, examples: int) -> tuple[Tensor, ...]:
     It could then be in two parts of the client's split. Labels of the rows of a table x are refused
     where they are no row numbers.
     """
+    allowed = "a list of each client's row numbers, as the values() of a dictionary"
+    require(not isinstance(rows, Mapping), "rows", rows, allowed)
     allowed = "the row numbers of each client: iid(len(x), 10, gen), or [[0, 1], [2, 3]]"
     try:
         each = list(rows)
@@ -77,6 +82,8 @@ def as_rows(rows: Any, x: Any, examples: int) -> tuple[Tensor, ...]:
 
 def _rows(name: str, own: Any, examples: int) -> Tensor:
     allowed = f"a list of whole numbers from 0 to {examples - 1}, each once"
+    objects = getattr(getattr(own, "dtype", None), "kind", None) == "O"
+    own = own.tolist() if objects else own
     found = _tensor(name, own, allowed).cpu()
     flags = isinstance(own, list | tuple) and any(isinstance(row, bool) for row in own)
     ok = found.dim() == 1 and not (found.is_floating_point() or found.dtype == torch.bool or flags)
@@ -130,6 +137,10 @@ def _tensor(name: str, values: Any, allowed: str) -> Tensor:
 def _from_numpy(name: str, values: Any, allowed: str) -> Tensor:
     try:
         array = np.asarray(values)
+        # NumPy leaves columns of several kinds as objects
+        array = np.asarray(array.tolist()) if array.dtype.kind == "O" else array
+        if array.dtype.kind == "f" and _all_whole(values):  # such as 0 beside 2^63
+            array = np.array(values, dtype=object)
     except (TypeError, ValueError):  # lists of several lengths
         array = np.empty(0, dtype=object)
     ok = array.dtype.kind in "biuf" and array.itemsize <= 8 and not np.ma.is_masked(values)
@@ -143,3 +154,10 @@ def _from_numpy(name: str, values: Any, allowed: str) -> Tensor:
         leaf = leaf[0]
     python = type(leaf) in (int, float) and found.is_floating_point()
     return found.to(torch.get_default_dtype()) if python else found
+
+
+def _all_whole(values: Any) -> bool:
+    """Return whether a list has whole numbers only."""
+    if not isinstance(values, list | tuple):
+        return isinstance(values, Integral)
+    return bool(values) and all(map(_all_whole, values))

@@ -149,7 +149,7 @@ def federate(
         Clients(x, y, tuple(r[slice(*b[part])] for r, b in zip(owned, bounds, strict=True)))
         for part in range(3)
     )
-    ok = names is None or (isinstance(names, Iterable) and not isinstance(names, str))
+    ok = names is None or (isinstance(names, Iterable) and not isinstance(names, str | bytes))
     require(ok, "names", names, "a name for each client")
     known = tuple(map(str, range(len(owned)) if names is None else names))
     return Federation(train, val, test, known, classes, labels)

@@ -7,7 +7,7 @@ from hashlib import sha256
 from importlib import import_module
 from io import BytesIO
 from pathlib import Path
-from pickle import UnpicklingError
+from pickle import PicklingError, UnpicklingError
 from threading import Lock
 from typing import Any
 from uuid import uuid4
@@ -18,11 +18,12 @@ from fedlab_edu.data.clients import Federation
 from fedlab_edu.models.model import Model
 from fedlab_edu.rounds.fingerprint import state_of
 from fedlab_edu.rounds.identity import differences, identity
-from fedlab_edu.rounds.run import Run
+from fedlab_edu.rounds.run import Run, check_types
 from fedlab_edu.validate import require
 
 _DIGEST = sha256().digest_size  # bytes; the digest is the end of a file
 _ONE_AT_A_TIME = Lock()  # PyTorch's safe classes are one list for all threads
+_NO_PICKLE = (PicklingError, AttributeError, TypeError, RecursionError)
 _BROKEN = (RuntimeError, UnpicklingError, ValueError, TypeError, LookupError, AttributeError)
 
 
@@ -82,7 +83,10 @@ def load_run(
 
 def _origin(model: Model | None, fed: Federation | None) -> dict[str, str]:
     require((model is None) == (fed is None), "model and fed", "one of them", "both, or neither")
-    return {} if model is None or fed is None else identity(model, fed)
+    if model is None or fed is None:
+        return {}
+    check_types(model, fed)
+    return identity(model, fed)
 
 
 def as_path(path: object) -> Path:
@@ -103,7 +107,11 @@ def write(value: object, path: str | Path, check: Callable[[bytes], object] | No
     # a device would be replaced, too
     require(file.is_file() or not file.exists(), "path", str(path), "a new name, or a file's")
     packed = BytesIO()  # torch.save to a file hides errors, even Ctrl-C
-    torch.save(value, packed)
+    try:
+        torch.save(value, packed)
+    except _NO_PICKLE as error:
+        allowed = "what pickle takes, such as classes and functions at the top of a module"
+        require(False, "a part of what is saved", str(error), allowed)
     packed.write(sha256(packed.getbuffer()).digest())
     if check is not None:
         check(packed.getvalue())
@@ -128,6 +136,10 @@ def read(whole: bytes, path: str | Path, also: Sequence[type], allowed: str, rea
         ValueError: the file is damaged, has a class that is not allowed, or lacks fields that its
             classes have in this version.
     """
+    classes = "classes of your own, as (MyTuner,)"
+    require(isinstance(also, tuple | list), "also", also, classes)
+    for one in also:
+        require(isinstance(one, type), "also", f"a {type(one).__name__}", classes)
     content, digest = memoryview(whole)[:-_DIGEST], whole[-_DIGEST:]
     require(sha256(content).digest() == digest, "path", str(path), allowed)
     try:
@@ -138,8 +150,8 @@ def read(whole: bytes, path: str | Path, also: Sequence[type], allowed: str, rea
                 value = torch.load(BytesIO(content), map_location="cpu", weights_only=True)
     except _BROKEN as error:
         unknown = str(error).partition("GLOBAL ")[2].split(" ")[0]
-        classes = f"; this one has {unknown}, a class to name in {reader}"
-        require(False, "path", str(path), allowed + (classes if unknown else ""))
+        lacks = f"; this one has {unknown}, a class to name in {reader}"
+        require(False, "path", str(path), allowed + (lacks if unknown else ""))
     require(_of_this_version(value), "path", str(path), f"{allowed}, by this version")
     return value
 

@@ -100,6 +100,7 @@ def train(
     """
     check_types(model, fed, run)
     rounds = whole("rounds", rounds, 0)
+    require(watch is None or callable(watch), "watch", watch, "a function of a run, or None")
     first, found = None, None
     with suppress(StopTraining):
         if watch is not None:
