@@ -9,7 +9,8 @@
 # worse half of the maps goes. You write
 #
 # - the fit, which is a ridge regression,
-# - the halving, since the rule that the paper prints does not do what it is meant to do,
+# - the halving, since the rule that the paper prints does not do what it is meant to do, and a
+#   softer rule, *exponentiated gradient*,
 # - and a round of *multiplicative weights*, with which section 4 of the paper carries the idea over
 #   to clients: out of it came FedEx.
 #
@@ -84,6 +85,34 @@ def halve(scores: np.ndarray, alive: np.ndarray) -> np.ndarray:
 
     Roughly 5 lines. (np.argsort leaves equal scores in their order only with
     kind="stable".)
+    """
+    # Your answer goes here: replace the next line.
+    raise NotImplementedError("not written yet")
+
+
+# %% tags=["exercise"]
+def soften(p: np.ndarray, errors: np.ndarray, eta: float) -> np.ndarray:
+    """Exercise 5.2, its second part: exponentiated gradient, a softer rule.
+
+    No map goes. Each p_i is multiplied by exp(-eta e_i), where e_i is the error
+    of map i, and then all are divided by their sum. All k maps are scored in
+    each round, the unlikely ones, too. So errors are not divided by p.
+
+    When you have written it, add 0.1 to all errors. What changes, and why does
+    this rule need no baseline?
+
+    Args:
+        p: (k,), the probabilities in this round, above 0; their sum is 1.
+        errors: (k,), the validation error of each map, from 0 to 1.
+        eta: the step size, at least 0. It may be so large that each factor
+            exp(-eta e_i) is 0 in float64.
+
+    Returns: (k,), the probabilities in the next round. The arguments are not
+        changed.
+
+    Roughly 3 lines. (To subtract a number from all errors multiplies all
+    factors by the same, which the division by the sum takes out. Which number
+    makes the largest factor 1?)
     """
     # Your answer goes here: replace the next line.
     raise NotImplementedError("not written yet")

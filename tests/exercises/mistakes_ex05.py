@@ -1,6 +1,7 @@
 """Exercise 5: the arguments of its functions, and what known mistakes make of them."""
 
 from collections.abc import Callable, Sequence
+from decimal import Decimal
 from fractions import Fraction
 from math import ceil, exp, inf, isnan, sqrt
 from typing import NamedTuple
@@ -314,6 +315,52 @@ HALVE: Mistakes = {
         among_the_living,
     "these are the probabilities of those that stay only: return an entry for each of the k maps":
         lambda scores, alive: divided(np.ones(half(sum(alive)))),
+}  # fmt: skip
+
+
+# The second part: exponentiated gradient.
+
+
+def by_decimals(p: Array, errors: Array, eta: float) -> Array:
+    """The next probabilities in decimal numbers, whose exponents have no end."""
+    new = [
+        Decimal(p_i) * (-Decimal(eta) * Decimal(e)).exp()
+        for p_i, e in zip(p.tolist(), errors.tolist(), strict=True)
+    ]
+    return np.array([float(p_i / sum(new)) for p_i in new])
+
+
+def too_small(p: Array, errors: Array, eta: float) -> Array:
+    """Without the lowest error subtracted."""
+    new = p * np.exp(-eta * errors)
+    return np.divide(new, new.sum(), out=np.full(len(p), np.nan), where=new.sum() > 0)
+
+
+def taking(factor: Callable[[Array, Array, float], Array]) -> Callable[..., Array]:
+    """Return what multiplies p by other factors."""
+    return lambda p, errors, eta: normalised(p * factor(p, errors, eta))
+
+
+SOFTENED: Mistakes = {
+    "each factor is 0 in float64, and so is their sum: subtract the lowest error first": too_small,
+    "p is not normalised: divide it by its sum":
+        lambda p, errors, eta: p * np.exp(-eta * errors),
+    "p is not normalised, with the lowest error subtracted: divide it by its sum":
+        lambda p, errors, eta: p * np.exp(-eta * (errors - errors.min())),
+    "the minus is missing: a high error makes a map less likely":
+        lambda p, errors, eta: by_decimals(p, errors, -eta),
+    "the errors are divided by p: all maps are scored, so they are not":
+        lambda p, errors, eta: by_decimals(p, errors / p, eta),
+    "the errors are multiplied by p: they are not":
+        lambda p, errors, eta: by_decimals(p, errors * p, eta),
+    "p plays no part: multiply it by the factors":
+        lambda p, errors, eta: by_decimals(np.ones(len(p)), errors, eta),
+    "eta plays no part, as if it were 1": lambda p, errors, eta: by_decimals(p, errors, 1.0),
+    "the factor is 1 - eta e: it is exp(-eta e)": taking(lambda p, errors, eta: 1 - eta * errors),
+    "only the best map stays: no map goes":
+        lambda p, errors, eta: 1.0 * (np.arange(len(p)) == errors.argmin()),
+    "these are logarithms: return the probabilities":
+        lambda p, errors, eta: np.log(np.maximum(by_decimals(p, errors, eta), 1e-300)),
 }  # fmt: skip
 
 

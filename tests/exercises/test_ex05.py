@@ -1,4 +1,4 @@
-"""Exercise 5, sharing weights by hand: 30 points."""
+"""Exercise 5, sharing weights by hand: 33 points."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -10,10 +10,12 @@ from experiment import check_interval, check_prediction, check_sentences, check_
 from mistakes_ex05 import (
     FIT,
     HALVE,
+    SOFTENED,
     WEIGHTS,
     Fit,
     Round,
     by_counting,
+    by_decimals,
     by_elimination,
     client_by_client,
     known,
@@ -25,7 +27,8 @@ from fedlab_grade.checks import Answer, Case, Failure, check, close, form, parts
 from fedlab_grade.student import Student
 
 shared_fit = partial(pytest.mark.q, "ex05.1", function="shared_fit", minutes=30)
-halve = partial(pytest.mark.q, "ex05.2", function="halve", minutes=25)
+halve = partial(pytest.mark.q, "ex05.2", function="halve", minutes=40)
+soften = partial(pytest.mark.q, "ex05.2", function="soften", minutes=40)
 weights_round = partial(pytest.mark.q, "ex05.3", function="weights_round", minutes=25)
 rest = partial(pytest.mark.q, "ex05.4", minutes=60)
 
@@ -259,6 +262,57 @@ def test_six_halvings_leave_the_best_of_64(student: Student) -> None:
         want = f"map {best}, with the score {scores[best]}"
         likely = "the worst half stays: lower is better" if scores[last] == scores.max() else ""
         raise Failure(f"Six times halve left {text}, expected {want}.", likely)
+
+
+# The second part: exponentiated gradient.
+
+
+def check_soften(student: Student, *cases: Case) -> None:
+    others = [Case(errors_of(40 + k, k)) for k in (3, 5)]
+    zero = "ZeroDivisionError", "math domain error"
+    causes = dict.fromkeys(zero, "each factor is 0 in float64: subtract the lowest error first")
+    check(partial(ask, student, causes, "soften"), SOFTENED, cases, others)
+
+
+def errors_of(seed: int, k: int) -> tuple[Array, Array, float]:
+    rng = np.random.default_rng(seed)
+    p = rng.integers(3, 20, k) / 1.0
+    return p / p.sum(), rng.integers(1, 100, k) / 100, float(rng.integers(2, 8))
+
+
+@soften(points=1, aspect="cases computed by hand")
+def test_soften_by_hand(student: Student) -> None:
+    p, errors = floats(1 / 2, 1 / 4, 1 / 4), floats(0.75, 0.25, 0.75)
+    rule = "The factors are 1/8, 1/2 and 1/8, so that p becomes [1/16, 1/8, 1/32] before the sum."
+    check_soften(
+        student,
+        Case((p, errors, math.log(16)), floats(2, 4, 1) / 7, rule),
+        Case((p, errors, 0.0), p, "With eta = 0 each factor is 1."),
+    )
+
+
+@soften(points=1, aspect="drawn errors, in decimal numbers")
+def test_soften_is_that_of_decimal_numbers(student: Student) -> None:
+    drawn = [errors_of(k, k) for k in (2, 4, 9, 64)]
+    check_soften(student, *[Case(one, by_decimals(*one)) for one in drawn])
+
+
+@soften(points=1, aspect="large steps, and a number added to all errors; arguments untouched")
+def test_soften_takes_large_steps(student: Student) -> None:
+    p, errors, eta = errors_of(7, 4)
+    close, far = floats(0.5, 0.5002, 0.5001, 0.9), floats(1, 0.5, 1, 1)
+    check_soften(
+        student,
+        Case((p, errors, eta), by_decimals(p, errors, eta)),
+        Case((p, close, 10_000.0), by_decimals(p, close, 10_000.0), "exp(-5000) is 0 in float64."),
+        Case((p, far, 1e6), floats(0, 1, 0, 0), "exp(-500000) is 0 in float64."),
+        Case(
+            (p, errors + 0.125, eta),
+            by_decimals(p, errors, eta),
+            "0.125 added to all errors must change nothing.",
+        ),
+    )
+    unchanged(student.call("soften", p, errors, eta))
 
 
 # --- ex05.3 ---------------------------------------------------------------------------------------

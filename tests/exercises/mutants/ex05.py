@@ -86,6 +86,11 @@ class long:
             p[i] = 1 / len(stays)
         return p
 
+    def soften(p, errors, eta):
+        best = min(errors.tolist())
+        new = [p[i] * math.exp(eta * (best - errors[i])) for i in range(len(p))]
+        return np.array([each / sum(new) for each in new])
+
     if __name__ == "__main__":
         print("this is not run by the check")
 
@@ -125,6 +130,10 @@ class short:
         order = np.lexsort((np.nan_to_num(s, nan=np.inf, posinf=np.inf, neginf=-np.inf), ~alive))
         places = (alive.sum() + 1) // 2
         return (order.argsort() < places) / places
+
+    def soften(p, e, eta):
+        z = np.log(p) - eta * e
+        return np.exp(z - np.logaddexp.reduce(z))
 
 
 @right
@@ -509,6 +518,49 @@ def halve(scores, alive):
     p = np.zeros(len(scores))
     p[best] = 1 / len(best)
     return p
+
+
+@edits("ex05.2", {
+    "soften not normalised": ("with the lowest error subtracted", "/ new.sum()", ""),
+    "soften too small": ("each factor is 0 in float64", "- errors.min()", ""),
+    "soften plus": ("the minus is missing", "-eta", "eta"),
+    "soften divided by p": ("all maps are scored, so they are not",
+        "(errors - errors.min())", "(errors / p - (errors / p).min())"),
+    "soften times p": ("the errors are multiplied by p",
+        "(errors - errors.min())", "(errors * p - (errors * p).min())"),
+    "soften without p": ("p plays no part", "p * ", ""),
+    "soften without eta": ("eta plays no part", "-eta *", "-"),
+    "soften linear": (r"the factor is 1 - eta e: it is exp\(-eta e\)",
+        "np.exp(-eta * (errors - errors.min()))", "(1 - eta * errors)"),
+    "soften logarithms": ("these are logarithms", "return new / new.sum()",
+        "return np.log(np.maximum(new / new.sum(), 1e-300))"),
+})  # fmt: skip
+def soften(p, errors, eta):
+    new = p * np.exp(-eta * (errors - errors.min()))
+    return new / new.sum()
+
+
+@wrong("ex05.2", "soften with logarithms of numbers", "subtract the lowest error first")
+def soften(p, errors, eta):
+    new = [p_i * math.exp(-eta * e) for p_i, e in zip(p.tolist(), errors.tolist(), strict=True)]
+    return np.array([p_i / sum(new) for p_i in new])
+
+
+@wrong("ex05.2", "soften the factors only", "p is not normalised: divide it by its sum")
+def soften(p, errors, eta):
+    return p * np.exp(-eta * errors)
+
+
+@wrong("ex05.2", "soften the best only", "only the best map stays: no map goes")
+def soften(p, errors, eta):
+    return np.eye(len(p))[errors.argmin()]
+
+
+@wrong("ex05.2", "soften in place", "changed its argument p.*make a copy")
+def soften(p, errors, eta):
+    p *= np.exp(-eta * (errors - errors.min()))
+    p /= p.sum()
+    return p.copy()
 
 
 @edits("ex05.3", {
