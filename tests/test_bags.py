@@ -94,6 +94,19 @@ def test_maps_of_drawn_configurations_are_the_plain_loops_features():
         )
 
 
+def test_held_rows_have_the_same_features_and_are_counted_once(monkeypatch):
+    corpus, held, counted = Corpus(TEXTS), np.array([2, 4, 5]), []
+    chosen = BagOfNGrams.draw(np.random.default_rng(1), 5)
+    plain_maps = bag_maps(chosen, corpus, TRAIN, Y[TRAIN], 37)
+    maps = bag_maps(chosen, corpus, TRAIN, Y[TRAIN], 37, held)
+    for see, other in zip(maps, plain_maps, strict=True):
+        assert (see(held) != other(held)).nnz == 0
+        assert (see(np.arange(6)) != other(np.arange(6))).nnz == 0
+    monkeypatch.setattr(corpus, "counts", lambda c: counted.append(c))
+    assert [see(held).shape for see in maps] == [(3, 37)] * 5
+    assert counted == []
+
+
 def test_words_as_frequent_in_both_classes_have_no_weight_at_all():
     for n in range(1, 200):
         weights = naive_bayes([n, 3 * n, 0, 0], [7 * n, 21 * n, 0, 0], 1e-300)

@@ -172,6 +172,12 @@ def test_logistic_regression_is_the_optimum_of_two_classes_by_newtons_method():
         assert b[1] - b[0] == pytest.approx(offset, abs=2e-4)
         sparse_w, _ = Linear("logistic", lam).fit(sparse.csr_matrix(X), y, 2)
         np.testing.assert_allclose(sparse_w, w, atol=1e-6)
+        wide = np.zeros((60, 9))  # features 0, 2, 4, 6 and 8 occur in no example
+        wide[:, 1::2] = X
+        wide_w, wide_b = Linear("logistic", lam).fit(sparse.csr_matrix(wide), y, 2)
+        np.testing.assert_allclose(wide_w[1::2], w, atol=1e-6)
+        np.testing.assert_allclose(wide_b, b, atol=1e-6)
+        assert (wide_w[::2] == 0).all()
     w, b = Linear("logistic", intercept=False).fit(X, y, 2)
     assert b.tolist() == [0, 0]
 

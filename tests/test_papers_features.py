@@ -163,6 +163,11 @@ def test_papers_data_come_from_a_folder_that_holds_them(
     data = problem.data
     assert (len(data.y), len(data.y_val)) == sizes
     maps = problem.maps(np.random.default_rng(0), 2, 16, True, None)
+    part = getattr(features, f"_{dataset}")(str(tmp_path), 4).data
+    assert (len(part.y), len(part.y_val)) == (4, 2)
+    if dataset == "cifar10":
+        assert part.x.tolist() == data.x[:4].tolist()
+        assert part.y_val.tolist() == data.y_val[:2].tolist()
     assert maps[0](data.x).shape == (sizes[0], 16)
     if dataset == "cifar10":
         assert data.x.shape == (8, 32 * 32 * 3)

@@ -127,7 +127,7 @@ class Corpus:
 
 
 def bag_maps(
-    chosen: Sequence[BagOfNGrams], corpus: Corpus, train: Any, y: Any, bins: int
+    chosen: Sequence[BagOfNGrams], corpus: Corpus, train: Any, y: Any, bins: int, held: Any = None
 ) -> list[Map]:
     """Return the map of each configuration, from row numbers of the corpus to features (N, bins).
 
@@ -137,16 +137,18 @@ def bag_maps(
     Args:
         train, y: (M,), the rows from which weights are computed, and their labels, 0 or 1. The
             paper does not name them; its code uses the mixed examples, each seen by its own map.
+        held: an array of rows that all maps will see, such as the validation set. Each map caches
+            their features.
     """
     require(isinstance(corpus, Corpus), "corpus", type(corpus).__name__, "a Corpus(texts)")
     whole("bins", bins, 1, _ALL)
     train, y = np.asarray(train), np.asarray(y)
     check_places("train", train, len(corpus.texts), y.shape)
     require(set(np.unique(y)) <= {0, 1}, "y", np.unique(y).tolist(), "0 and 1")
-    return [_bag_map(c, corpus, train, y, bins) for c in chosen]
+    return [_bag_map(c, corpus, train, y, bins, held) for c in chosen]
 
 
-def _bag_map(c: BagOfNGrams, corpus: Corpus, train: Any, y: Any, bins: int) -> Map:
+def _bag_map(c: BagOfNGrams, corpus: Corpus, train: Any, y: Any, bins: int, held: Any) -> Map:
     def count(rows: Any) -> Any:
         """Return the counts (N, bins) of some texts, and their numbers of tokens (N, 1)."""
         parts = [counts[rows] for counts in corpus.counts(c)]
@@ -166,11 +168,12 @@ def _bag_map(c: BagOfNGrams, corpus: Corpus, train: Any, y: Any, bins: int) -> M
         weights = inverse_frequency(seen.sum(0).A1, c.alpha)
     weights = weights.astype(np.float32)  # with many bins and maps, most of the memory
 
-    def see(rows: Any) -> Any:
+    def features_of(rows: Any) -> Any:
         features, lengths = count(rows)
         features.data *= weights[features.indices]
         if c.how == "l2":
             return normalize(features)
         return features.multiply(1 / lengths).tocsr() if c.how == "average" else features
 
-    return see
+    kept = cache(lambda: features_of(held))
+    return lambda rows: kept() if rows is held else features_of(rows)

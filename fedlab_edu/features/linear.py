@@ -123,8 +123,16 @@ def _logistic(X: Matrix, y: Any, classes: int, C: float, intercept: bool) -> Fit
     counts = np.bincount(y, minlength=classes)
     require(counts.all(), "examples of each class", counts.tolist(), "at least one of each")
     solver = LogisticRegression(C=C, fit_intercept=intercept, tol=1e-5, max_iter=1000)
+    n = X.shape[1]
+    used: Any = slice(None)
+    if sparse.issparse(X):  # a feature that no example has gets weight 0
+        X, seen = X.tocsr(), np.zeros(n, dtype=bool)
+        seen[X.indices] = True
+        used, places = np.flatnonzero(seen), np.cumsum(seen, dtype=X.indices.dtype) - 1
+        X = sparse.csr_matrix((X.data, places[X.indices], X.indptr), (X.shape[0], len(used)))
     fitted = solver.fit(X, y)
-    W, b = fitted.coef_.T, np.zeros(fitted.coef_.shape[0]) + fitted.intercept_
+    W, b = np.zeros((n, len(fitted.coef_))), np.zeros(len(fitted.coef_)) + fitted.intercept_
+    W[used] = fitted.coef_.T
     if classes == 2:
         W, b = np.hstack([0 * W, W]), np.append(0.0, b)
     return W, b

@@ -33,7 +33,8 @@ def _of_texts(corpus: Corpus, y: Any, train: Any, val: Any) -> Problem:
 
     def maps(rng: np.random.Generator, k: int, n: int, shared: bool, device: str | None) -> Any:
         require(device is None, "device", device, "'cpu': sparse features are fitted there")
-        return bag_maps(BagOfNGrams.draw(rng, k, shared), corpus, data.x, data.y, n)
+        chosen = BagOfNGrams.draw(rng, k, shared)
+        return bag_maps(chosen, corpus, data.x, data.y, n, data.x_val)
 
     return Problem(data, maps, Linear("logistic"))
 
@@ -74,24 +75,37 @@ def _plays(seed: int, source: str | None) -> Problem:
 
 
 @lru_cache(1)  # the same for each seed, and large
-def _cifar10(source: str | None) -> Problem:
+def _cifar10(source: str | None, most: int | None = None) -> Problem:
+    """Make a problem of 40,000 and 10,000 images, or of ``most`` for training and half as many."""
     table = _load("uoft-cs/cifar10", source)["train"]
+    order = np.random.default_rng(0).permutation(len(table))
+    train, val = _first(most, *np.split(order, [len(table) * 4 // 5]))
     image, label = ("img", "label") if "img" in table.column_names else ("image", "label")
+    table = table.select(np.concatenate([train, val]))
     x = np.stack([np.asarray(one.convert("RGB")) for one in table[image]])
-    y, order = np.asarray(table[label]), np.random.default_rng(0).permutation(len(x))
-    train, val = np.split(order, [len(x) * 4 // 5])  # 40,000 and 10,000
-    return _of_images(x[train], y[train], x[val], y[val])
+    y, size = np.asarray(table[label]), len(train)
+    return _of_images(x[:size], y[:size], x[size:], y[size:])
 
 
 @lru_cache(1)  # the same for each seed, and large
-def _imdb(source: str | None) -> Problem:
+def _imdb(source: str | None, most: int | None = None) -> Problem:
+    """Make a problem of 25,000 and 12,500 texts, or of ``most`` for training and half as many."""
     parts = _load("stanfordnlp/imdb", source)
     require({"train", "test"} <= {*parts}, "parts of the data", [*parts], "train and test")
     train, test = parts["train"], parts["test"]
-    half = np.random.default_rng(0).permutation(len(test))[: len(test) // 2]
+    rng = np.random.default_rng(0)
+    half = rng.permutation(len(test))[: len(test) // 2]
+    if most is not None:  # a file may be sorted by label
+        own, half = _first(most, rng.permutation(len(train)), half)
+        train = train.select(own)
     texts = [*train["text"], *test.select(half)["text"]]
     y = [*train["label"], *test.select(half)["label"]]
     return _of_texts(Corpus(texts), y, *np.split(np.arange(len(y)), [len(train)]))
+
+
+def _first(most: int | None, train: Any, val: Any) -> tuple[Any, Any]:
+    """Return the first ``most`` training rows and half as many validation rows, or all."""
+    return (train, val) if most is None else (train[:most], val[: most // 2])
 
 
 def _load(name: str, data: str | None) -> Any:
@@ -117,6 +131,7 @@ FOURIER = experiment(
     (),
     {
         "book": {"digits": Task(_digits, most=2000)},
+        "middle": {"cifar10": Task(lambda _, data: _cifar10(data, 2000))},
         "paper": {"cifar10": Task(lambda _, data: _cifar10(data))},
     },
     selections,
@@ -128,6 +143,7 @@ BAGS = experiment(
     (),
     {
         "book": {"shakespeare": Task(_plays, most=2**16)},
+        "middle": {"imdb": Task(lambda _, data: _imdb(data, 5000))},
         "paper": {"imdb": Task(lambda _, data: _imdb(data))},
     },
     selections,
