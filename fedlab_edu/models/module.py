@@ -5,11 +5,15 @@ from copy import deepcopy
 from functools import partial
 
 from torch import Tensor, nn
+from torch.jit import ScriptModule
 from torch.nn.modules.lazy import LazyModuleMixin
+from torch.nn.parallel import DistributedDataParallel
 
 from fedlab_edu.models.copies import Copies
 from fedlab_edu.models.model import Model, cross_entropy
 from fedlab_edu.validate import require, require_type
+
+_WRAPPED = (nn.DataParallel, DistributedDataParallel)
 
 
 def from_module(net: nn.Module, loss: Callable[[Tensor, Tensor], Tensor] = cross_entropy) -> Model:
@@ -46,6 +50,8 @@ def from_module(net: nn.Module, loss: Callable[[Tensor, Tensor], Tensor] = cross
 
 def _rules(part: nn.Module) -> Iterator[tuple[bool, str]]:
     """Yield whether a layer keeps each rule, and what the rule allows."""
+    yield not isinstance(part, _WRAPPED), "the network inside, as net.module"
+    yield not isinstance(part, ScriptModule), "the network before torch.jit"
     normalises = isinstance(part, nn.modules.batchnorm._BatchNorm)
     normalises = normalises or getattr(part, "track_running_stats", False)
     yield not normalises, "GroupNorm or no normalisation"
@@ -64,3 +70,4 @@ def _rules(part: nn.Module) -> Iterator[tuple[bool, str]]:
     yield not lazy, "a layer with sizes; call the network on an example first"
     own = [*part.parameters(recurse=False), *part.buffers(recurse=False)]
     yield lazy or not any(t.is_complex() for t in own), "real parameters and buffers"
+    yield lazy or not any(t.is_meta for t in own), "numbers, on another device than 'meta'"
