@@ -4,8 +4,8 @@ import json
 import re
 import tomllib
 from collections import defaultdict
-from importlib import import_module
 from pathlib import Path
+from pkgutil import resolve_name
 
 import pytest
 
@@ -26,8 +26,8 @@ def path(name: str) -> Path:
 
 @pytest.mark.parametrize("name", sorted({*re.findall(r"\{py:obj\}`~([\w.]+)`", PAGE)}))
 def test_each_name_of_code_is_defined_where_the_page_says(name):
-    module, _, attribute = name.rpartition(".")
-    assert getattr(import_module(module), attribute).__module__ == module
+    found = resolve_name(name)
+    assert name == f"{found.__module__}.{found.__qualname__}"
 
 
 def test_each_section_algorithm_and_citation_exists():
