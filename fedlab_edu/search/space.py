@@ -72,18 +72,18 @@ class SearchSpace(Generic[_Table]):
 
     def sample(self, k: int, gen: torch.Generator) -> _Table:
         """Draw k independent configurations."""
-        return self.from_unit(self._draws(gen, k))
+        return self.from_unit(self._draws(gen, whole("k", k, 1, MOST)))
 
-    def perturb(self, row: _Table, eps: float, k: int, gen: torch.Generator) -> _Table:
+    def perturb(self, row: _Table, eps: float, k: int, gen: torch.Generator | Tensor) -> _Table:
         """Draw k independent configurations near a given one.
 
         eps is half the width, as a share of the range. With 0 all equal ``row``; with 1 half of the
         draws cover the whole range, and the others are clipped to its ends. Hyperparameters that
-        this space does not tune are copied.
+        this space does not tune are copied. gen is a generator, or its draws (k, h) in [0, 1).
         """
         require(len(row) == 1, "row", f"{len(row)} rows", "one configuration")
         self._check(row, eps=eps)
-        axes = self._axes(self._draws(gen, k))
+        axes = self._axes(self._draws(gen, k := whole("k", k, 1, MOST)))
         return self._table(row, k, {n: d.perturb(getattr(row, n), eps, x) for n, d, x in axes})
 
     def evo(
@@ -93,8 +93,7 @@ class SearchSpace(Generic[_Table]):
         """Evolve each of n rows: a value moves, or with probability p_re is drawn afresh.
 
         Args:
-            gen: a generator, or its draws in [0, 1), coins, new draws and moves (3, n, h) for the h
-                distributions of the space.
+            gen: a generator, or its draws (3, n, h) in [0, 1): coins, new draws, and moves.
             coin: "each" hyperparameter has a coin of its own, as printed, or the whole "vector"
                 that of its first, as in the authors' code (which draws a client's near the base).
 
@@ -102,9 +101,7 @@ class SearchSpace(Generic[_Table]):
         """
         one_of(("each", "vector"))("coin", coin)
         self._check(rows, eps=eps, p_re=p_re)
-        wanted = 3, len(rows), len(self.distributions)
-        u = gen if isinstance(gen, Tensor) else self._draws(gen, 3 * len(rows)).view(wanted)
-        require(u.shape == wanted, "shape of the draws", tuple(u.shape), str(wanted))
+        u = self._draws(gen, 3, len(rows))
         u = torch.cat([u[:1, :, :1].expand_as(u[:1]), u[1:]]) if coin == "vector" else u
         new = rows.columns
         for name, d, drawn in self._axes(u):
@@ -130,10 +127,14 @@ class SearchSpace(Generic[_Table]):
         """Pair each hyperparameter with its part of u (..., h)."""
         return zip(self.distributions, self.distributions.values(), u.unbind(-1), strict=True)
 
-    def _draws(self, gen: torch.Generator, k: int) -> Tensor:
+    def _draws(self, gen: torch.Generator | Tensor, *shape: int) -> Tensor:
+        """Return given draws, or those of a generator, for each hyperparameter: (..., h)."""
+        wanted = (*shape, len(self.distributions))
+        if isinstance(gen, Tensor):
+            require(gen.shape == wanted, "shape of the draws", tuple(gen.shape), str(wanted))
+            return gen
         check_generator(gen)
-        k = whole("k", k, 1, MOST)
-        return torch.rand(k, len(self.distributions), generator=gen, dtype=torch.float64)
+        return torch.rand(wanted, generator=gen, dtype=torch.float64)
 
     def _check(self, row: _Table, **shares: float) -> None:
         """Refuse arguments before anything is drawn: after an error the generator is as before."""
@@ -241,10 +242,9 @@ _CONTROL = {"control_lr": _SERVER["lr"], "control_decay": _SERVER["decay"]}
 #: Their ranges are not given; these are those of the server's.
 FEDPOP_SCAFFOLD = FEDPOP._replace(server=SearchSpace({**_SERVER, **_CONTROL}, ServerHP))
 
-_FEDTUNE: dict[str, Distribution] = {
-    "lr": Choice((0.1, 0.05, 0.01, 0.005, 0.001)),
-    "weight_decay": Choice((0, 0.1, 0.01, 0.001, 0.0001, 0.00001)),
-}
 #: FedTune, section 4.1: 30 configurations for each client, in the printed order (of equally likely
 #: ones FedTune takes the first); the server averages.
-FEDTUNE = Spaces(SearchSpace(_FEDTUNE))
+FEDTUNE = Spaces(SearchSpace({
+    "lr": Choice((0.1, 0.05, 0.01, 0.005, 0.001)),
+    "weight_decay": Choice((0, 0.1, 0.01, 0.001, 0.0001, 0.00001)),
+}))  # fmt: skip

@@ -12,7 +12,7 @@ from fedlab_edu.search.space import SearchSpace
 from fedlab_edu.tensors import as_float64
 from fedlab_edu.training.hparams import LocalHP, ServerHP
 from fedlab_edu.tuners.fedpop.rules import anneal, at_least_1
-from fedlab_edu.validate import Checked, require, share, whole
+from fedlab_edu.validate import Checked, share, whole
 
 _Table = TypeVar("_Table", LocalHP, ServerHP)
 _LAST = 1 - 2.0**-53  # the largest draw in [0, 1)
@@ -26,24 +26,16 @@ def box_corners(space: SearchSpace[_Table], centre: _Table, eps: float) -> _Tabl
 
     Source: Chen et al. (2023), section 3.4, *FedPop-L for Intra-configuration Tuning*.
     """
-    u = as_float64([0.0, _LAST])
-    new = {
-        name: distribution.perturb(getattr(centre, name), eps, u)
-        for name, distribution in space.distributions.items()
-    }
-    kept = {name: column.repeat(2) for name, column in centre.columns.items()}
-    return centre.with_columns({**kept, **new})
+    ends = as_float64([[0.0], [_LAST]]).expand(2, len(space.distributions))
+    return space.perturb(centre, eps, 2, ends)
 
 
 def clip_to_box(distribution: Distribution, values: Tensor, pair: Tensor) -> Tensor:
     """Clip values (n,) to a pair of `box_corners`; options, in the order of their list."""
     if not isinstance(distribution, Choice):
         return as_float64(values).clamp(pair.min(), pair.max())
-    options, known = distribution.options, [*pair.tolist(), *values.tolist()]
-    unknown = [x for x in known if x not in options]
-    require(not unknown, "value", unknown, f"one of {list(options)}")
-    first, last, *places = map(options.index, known)
-    return as_float64([options[min(max(place, first), last)] for place in places])
+    first, last = distribution.check(pair)
+    return as_float64(distribution.options)[distribution.check(values).clamp(first, last)]
 
 
 @dataclass(frozen=True)
