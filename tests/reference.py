@@ -12,6 +12,12 @@ from torch import Tensor
 from fedlab_edu import Clients, LocalHP, Model
 
 
+def windows(text: str, length: int, step: int = 1) -> list[tuple[str, str]]:
+    """Every step-th window of a text, with the character after it."""
+    starts = range(0, len(text) - length, step)
+    return [(text[i : i + length], text[i + length]) for i in starts]
+
+
 def plain_loop(
     model: Model, w: Tensor, clients: Clients, c: LocalHP, seeds: list[int], adam: bool = False
 ) -> Tensor:

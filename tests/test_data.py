@@ -18,9 +18,9 @@ from fedlab_edu.data import (
     iid,
     roles,
     split,
-    windows,
 )  # fmt: skip
-from fedlab_edu.data.shakespeare import VOCABULARY, speeches, spoken
+from fedlab_edu.data.shakespeare import VOCABULARY, speeches, spoken, squeeze, windowed
+from tests.reference import windows
 from tests.vectors import case
 
 
@@ -34,18 +34,31 @@ def owners(fed: Federation) -> collections.Counter[int]:
     return collections.Counter(int(r) for part in parts for rows in part.rows for r in rows)
 
 
+def pairs_of(fed: Federation, client: int) -> list[tuple[str, str]]:
+    """A client's windows in all parts, each with the character after it."""
+    return [
+        (decode(x), decode(y[None]))
+        for part in (fed.train, fed.val, fed.test)
+        for x, y in zip(*part.examples(client), strict=True)
+    ]
+
+
 # ------------------------------------------------------------------------------ text and splits
 
 
 @pytest.mark.parametrize("name", ["windows-0", "windows-1"])
 def test_windows_follow_the_independent_vectors(name):
     given, expected = case("data", name)
-    pairs = [list(pair) for pair in windows(given["text"], given["length"])]
-    assert pairs == expected["pairs"]
+    pairs = windows(squeeze(given["text"]), given["length"])
+    assert [list(pair) for pair in pairs] == expected["pairs"]
+    if pairs:
+        fed = windowed({"a role": squeeze(given["text"])}, given["length"], 1, False, None)
+        assert pairs_of(fed, 0) == pairs
 
 
 def test_a_step_takes_every_third_window():
-    assert windows("abcdefgh", length=2, step=3) == [("ab", "c"), ("de", "f")]
+    fed = windowed({"a role": "abcdefghijkl"}, 2, 3, False, None)
+    assert pairs_of(fed, 0) == [("ab", "c"), ("de", "f"), ("gh", "i"), ("jk", "l")]
 
 
 def test_splits_and_the_client_filter_follow_the_independent_vectors():
@@ -338,14 +351,9 @@ def test_a_clients_windows_are_those_of_its_roles_text():
     fed = shakespeare(roles_used=3, length=12, step=5)
     for i, name in enumerate(fed.names):
         pairs = windows(roles()[name], length=12, step=5)
-        seen = [
-            (decode(x), decode(y[None]))
-            for part in (fed.train, fed.val, fed.test)
-            for x, y in zip(*part.examples(i), strict=True)
-        ]
         known = [tuple("".join(c if c in string.printable else "\ufffd" for c in s) for s in p)
                  for p in pairs]  # fmt: skip
-        assert seen == known
+        assert pairs_of(fed, i) == known
 
 
 def test_windows_are_a_view_of_the_text_not_80_copies_of_it():

@@ -70,7 +70,7 @@ PURE = {
     },
     "eg": lambda **given: {"p": rules.eg_step(*given.values())},
     "rff": lambda **given: {"features": fm.fourier(*given.values())},
-    "pre": lambda **given: {"X": fm.preprocess(*given.values())},
+    "pre": lambda Xtr, X, how: {"X": fm.preprocess(Xtr, how)(X)},
     "bong": lambda tokens, order, **bins: {
         "ngrams": ft.ngrams(tokens, order),
         "vector": ft.hashed(ft.ngrams(tokens, order), **bins),
@@ -97,12 +97,12 @@ def test_pure_functions_give_what_the_vectors_expect(name):
 
 def test_a_constant_column_is_shifted_only_and_a_row_of_zeros_stays():
     train, x = [[1.0, 5.0], [3.0, 5.0]], [[2.0, 6.0], [0.0, 0.0]]
-    assert fm.preprocess(train, x, "minmax").tolist() == [[0.5, 1.0], [-0.5, -5.0]]
-    assert fm.preprocess(train, x, "standard").tolist() == [[0.0, 1.0], [-2.0, -5.0]]
-    assert fm.preprocess(train, x, "normalize")[1].tolist() == [0.0, 0.0]
+    assert fm.preprocess(train, "minmax")(x).tolist() == [[0.5, 1.0], [-0.5, -5.0]]
+    assert fm.preprocess(train, "standard")(x).tolist() == [[0.0, 1.0], [-2.0, -5.0]]
+    assert fm.preprocess(train, "normalize")(x)[1].tolist() == [0.0, 0.0]
     tenths = np.full((7, 1), 0.1)  # whose mean is another number, and whose deviation is not 0
     for how in ("minmax", "standard"):
-        assert fm.preprocess(tenths, [[0.1], [1.1]], how).tolist() == [[0.0], [1.0]]
+        assert fm.preprocess(tenths, how)([[0.1], [1.1]]).tolist() == [[0.0], [1.0]]
 
 
 @pytest.mark.parametrize(("kernel", "norm"), [("gaussian", 2), ("laplacian", 1)])
@@ -491,7 +491,7 @@ def test_six_shared_fits_find_a_map_of_digits_almost_as_good_as_the_best_of_64(s
 
 TABLES, DATA = drawn_tables(4, np.random.default_rng(0))[1:]
 REFUSED = {
-    "how is 'l2'": lambda: fm.preprocess([[1.0]], [[1.0]], "l2"),
+    "how is 'l2'": lambda: fm.preprocess([[1.0]], "l2"),
     "kernel is 'cauchy'": lambda: fm.RandomFourier("cauchy", 1.0),
     "gamma is 0.0": lambda: fm.RandomFourier("gaussian", 0.0),
     "shapes of x, omega, offset is": lambda: fm.fourier([[1]], [[1, 2]], [1], 1.0, "gaussian"),
@@ -538,7 +538,7 @@ REFUSED = {
     "number of maps is 0": lambda: fs.share([], DATA, []),
     "assignments is None; allowed: a list": lambda: fs.share(TABLES, DATA, None),
     "assignments is 2; allowed: a list": lambda: fs.share(TABLES, DATA, 2),
-    "train of shape is (1,)": lambda: fm.preprocess([1.0], [[1.0]], "minmax"),
+    "train of shape is (1,)": lambda: fm.preprocess([1.0], "minmax"),
     "lam is -1.0": lambda: Linear(lam=-1.0),
     "examples of each class is [3, 0, 1]": lambda: Linear("logistic").fit(
         np.eye(4), np.array([0, 0, 2, 0]), 3

@@ -19,9 +19,10 @@ import torch
 from PIL import Image
 
 from fedlab_edu import cnn_femnist
-from fedlab_edu.data import decode, windows
+from fedlab_edu.data import decode
 from fedlab_edu.data.hub import from_partitions, hub
 from fedlab_edu.data.shakespeare import VOCABULARY
+from tests.reference import windows
 
 os.environ["FLWR_TELEMETRY_ENABLED"] = "0"
 import datasets

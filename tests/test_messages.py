@@ -167,7 +167,7 @@ def test_sizes_and_counts_that_are_no_whole_numbers_are_refused_by_name(value):
         ("classes", lambda: fl.cnn_cifar(24, value)),
         ("width", lambda: fl.char_lstm(101, value)),
         ("depth", lambda: fl.char_lstm(depth=value)),
-        ("length", lambda: data.windows("abc", value)),
+        ("length", lambda: data.genres(value)),
         ("words", lambda: data.passages("tragedies", value)),
         ("seed", lambda: fl.sensors(value)),
     ]

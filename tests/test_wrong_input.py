@@ -29,7 +29,7 @@ from fedlab_edu import (
     start,
     weighted_average,
 )
-from fedlab_edu.data import decode, enough, federate, windows
+from fedlab_edu.data import decode, enough, federate
 from fedlab_edu.data.shakespeare import speeches, spoken
 from fedlab_edu.features.bags import Corpus
 from fedlab_edu.features.linear import ridge_torch
@@ -107,7 +107,7 @@ CASES: dict[str, tuple[Callable[[], Any], str]] = {
         lambda: MultiplicativeWeights(LocalHP(lr=[1, 2]), 3, p=(0.9, 0.3)), "p is (0.9, 0.3)",
     ),
     "a column of features for all": (
-        lambda: preprocess(TRAIN, np.ones((2, 1)), "minmax"), "shape of x is (2, 1)",
+        lambda: preprocess(TRAIN, "minmax")(np.ones((2, 1))), "shape of x is (2, 1)",
     ),
     "validation data with NaN": (lambda: two_classes(x_val=TRAIN * nan), "x_val is 'not"),
     "a seed for a generator of NumPy's": (
@@ -173,7 +173,6 @@ def test_line_ends_of_windows_are_those_of_unix():
         == speeches(spoken(play))
         == {"A": "To be, or not.", "B": "Yes."}
     )
-    assert windows("ab\r\ncd", 3) == windows("ab\ncd", 3)
 
 
 @pytest.mark.usefixtures("unchecked")

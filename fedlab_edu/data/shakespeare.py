@@ -33,21 +33,7 @@ def squeeze(text: str) -> str:
     return re.sub("[ \r\n]+", " ", text)
 
 
-def windows(text: str, length: int = 80, step: int = 1) -> list[tuple[str, str]]:
-    """Return every ``step``-th window of ``length`` characters with the character after it.
-
-    Windows overlap: without a gap (see `split`) the first validation window shares up to
-    ``length - 1`` characters with the last training window.
-
-    Source: the LEAF benchmark, Caldas et al. (2018), as Khodak et al. (2021) use it.
-    """
-    check_windows(length, step)
-    text = squeeze(text)
-    starts = range(0, len(text) - length, step)
-    return [(text[i : i + length], text[i + length]) for i in starts]
-
-
-def check_windows(length: int, step: int, gap: bool = False, shuffle: bool = False) -> None:
+def check_windows(length: int, step: int, gap: bool, shuffle: bool) -> None:
     """Raise ``ValueError`` if windows cannot be cut like this."""
     whole("length", length, 1)
     whole("step", step, 1)
@@ -135,6 +121,8 @@ def shakespeare(
         gap: drop the windows after each cut that share text with the windows before it.
         shuffle: mix each role's windows before the split ("i.i.d." in the papers); otherwise the
             first are for training and the last for testing.
+
+    Source: the LEAF benchmark, Caldas et al. (2018), as Khodak et al. (2021) use it.
     """
     check_windows(length, step, gap, shuffle)
     said = roles()

@@ -54,18 +54,40 @@ def check_rng(rng: object) -> None:
     require_type("rng", rng, np.random.Generator, "np.random.default_rng(0)")
 
 
-def preprocess(train: Any, x: Any, how: str | None) -> Float64[np.ndarray, "N d"]:
-    """Scale the rows of x by the statistics of the training set.
+def preprocess(train: Any, how: str | None) -> Callable[[Any], Float64[np.ndarray, "N d"]]:
+    """Return the function that scales rows x (N, d) by the statistics of the training set.
+
+    It is faster on a few rows than scikit-learn's scalers.
 
     Args:
         train: (M, d), the training set.
-        x: (N, d).
         how: None leaves x as it is; "minmax" maps each column's range in the training set to
             [0, 1]; "standard" subtracts the column's mean and divides by its standard deviation
             (with 1/M); "normalize" divides each row by its Euclidean length. A column that is
             constant in the training set is shifted only, and a row of zeros stays.
     """
-    return np.array(_scaling(train, how)(x))
+    one_of(PREPROCESSINGS)("how", how)
+    train = np.asarray(train, np.float64)
+    ok = train.ndim == 2 and train.size > 0 and np.isfinite(train).all()
+    require(ok, "train of shape", train.shape, "(M, d), not empty, finite numbers")
+    d = train.shape[1]
+
+    def rows(x: Any) -> np.ndarray:
+        x = np.asarray(x, np.float64)
+        require(x.ndim == 2 and x.shape[1] == d, "shape of x", x.shape, f"(N, {d})")
+        return x
+
+    if how is None:
+        return rows
+    if how == "normalize":
+        return lambda x: (y := rows(x)) / _not_zero(np.linalg.norm(y, axis=1, keepdims=True))
+    low, high = train.min(0), train.max(0)
+    width = _not_zero(high - low)
+    if how == "standard":  # the mean and deviation of a constant column are not exact
+        varies = high > low
+        low = np.where(varies, train.mean(0), low)
+        width = np.where(varies, _not_zero(train.std(0)), 1.0)
+    return lambda x: (rows(x) - low) / width
 
 
 def fourier(x: Any, omega: Any, offset: Any, gamma: float, kernel: str) -> Any:
@@ -123,7 +145,7 @@ def fourier_maps(
         device: make tensors there, as on "cuda"; None makes arrays.
     """
     place = "cpu" if device is None else usable_device(device)
-    scalings = {how: _scaling(train, how) for how in {c.how for c in chosen}}
+    scalings = {how: preprocess(train, how) for how in {c.how for c in chosen}}
     d = np.shape(train)[1]
 
     def drawn(kernel: str) -> list[Tensor]:
@@ -161,32 +183,6 @@ def _tensor(a: Any) -> Tensor:
     if isinstance(a, Tensor):
         return a if a.is_floating_point() else a.double()
     return torch.from_numpy(np.require(a, np.float64, ["C", "W"]))
-
-
-def _scaling(train: Any, how: str | None) -> Callable[[Any], np.ndarray]:
-    """Return the function of `preprocess`. (scikit-learn's scalers are slower on a few rows.)"""
-    one_of(PREPROCESSINGS)("how", how)
-    train = np.asarray(train, np.float64)
-    ok = train.ndim == 2 and train.size > 0 and np.isfinite(train).all()
-    require(ok, "train of shape", train.shape, "(M, d), not empty, finite numbers")
-    d = train.shape[1]
-
-    def rows(x: Any) -> np.ndarray:
-        x = np.asarray(x, np.float64)
-        require(x.ndim == 2 and x.shape[1] == d, "shape of x", x.shape, f"(N, {d})")
-        return x
-
-    if how is None:
-        return rows
-    if how == "normalize":
-        return lambda x: (y := rows(x)) / _not_zero(np.linalg.norm(y, axis=1, keepdims=True))
-    low, high = train.min(0), train.max(0)
-    width = _not_zero(high - low)
-    if how == "standard":  # the mean and deviation of a constant column are not exact
-        varies = high > low
-        low = np.where(varies, train.mean(0), low)
-        width = np.where(varies, _not_zero(train.std(0)), 1.0)
-    return lambda x: (rows(x) - low) / width
 
 
 def _not_zero(lengths: np.ndarray) -> np.ndarray:
