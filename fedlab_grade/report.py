@@ -11,13 +11,16 @@ SIGNS = {"passed": "✓", "not run": "-", "error": "!"}  # for all else ✗
 GREEN, RED, BOLD = 32, 31, 1  # ANSI codes
 
 
-def render(report: Report, command: str, width: int = 88, colour: bool = False) -> str:
+def render(
+    report: Report, command: str, width: int = 88, colour: bool = False, hints: bool = True
+) -> str:
     """Return the report on one file.
 
     Args:
         command: what to type to check again, with {question} for the question; "" for nothing.
         width: of a line, in characters.
         colour: whether the terminal shows colours.
+        hints: whether to point to the hints of the course's exercises.
     """
 
     def row(left: str, results: Sequence[Result], code: int = 0) -> str:
@@ -61,7 +64,7 @@ def render(report: Report, command: str, width: int = 88, colour: bool = False) 
         if first.status != "not gradable" and any(r.status != "passed" for r in results):
             out += why(results[0], 4) if len(one) == 1 else aspects(results)
         out.append("")
-    out += [row("  Total", report.results, BOLD), "", _next(report, command), ""]
+    out += [row("  Total", report.results, BOLD), "", _next(report, command, hints), ""]
     return "\n".join(out)
 
 
@@ -78,7 +81,7 @@ def _paragraph(words: str, by: int, width: int) -> list[str]:
     return [" " * by + line for w in wrapped for line in w.splitlines()]
 
 
-def _next(report: Report, command: str) -> str:
+def _next(report: Report, command: str, hints: bool) -> str:
     todo = next((r for r in report.results if r.status != "passed"), None)
     exercise = report.results[0].question.partition(".")[0]
     whole = command.replace("{question}", exercise)
@@ -91,5 +94,5 @@ def _next(report: Report, command: str) -> str:
     verb = "write" if todo.status == "not written" else "look at"
     again = command.replace("{question}", todo.question)
     line = f"Next: {verb} {todo.function or todo.question}{save}{again}"
-    hinted = re.fullmatch(r"ex\d+\.\d+", todo.question)
+    hinted = hints and re.fullmatch(r"ex\d+\.\d+", todo.question)
     return f"{line}\nFor a hint:\n  fedlab-edu hint {todo.question}" if hinted else line

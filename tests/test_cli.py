@@ -108,6 +108,17 @@ def test_a_file_in_a_folder_that_was_handed_out_is_checked_by_the_tests_beside_i
         assert graded.pop() == (Path.cwd() / tests, Path.cwd() / file, "")
 
 
+def test_a_folder_that_was_handed_out_has_no_hints_to_point_to(course, graded, monkeypatch, capsys):
+    wrong = Result("test", "ex07.1", "f", 1, "by hand", status="failed", message="Got 4.")
+    monkeypatch.setattr(run, "grade", lambda tests, files, *more: [Report(files[0], (wrong,))])
+    Path("mine").mkdir()
+    for name in ("ex07_it.py", "mine/test_it.py", "mine/it_by_me.py"):
+        Path(name).touch()
+    for target, hinted in (("ex07", True), ("mine", False)):
+        assert cli.main(["check", target]) == 1
+        assert ("fedlab-edu hint ex07.1" in capsys.readouterr().out) == hinted
+
+
 def test_tests_that_a_student_keeps_in_exercises_do_not_make_it_a_folder_that_was_handed_out(
     course, graded
 ):

@@ -122,7 +122,7 @@ def check(question: str, file: Path | None = None) -> int:
     except CheckBroken as broken:
         raise Refusal(f"{BROKEN}\n{broken}") from None
     chosen.keep(report)
-    show(report, notes, chosen.again)
+    show(report, notes, chosen.again, chosen.place is not None)
     return 0 if report.complete else 1
 
 
@@ -172,12 +172,12 @@ def _asked_for(tests: Path) -> tuple[str, ...]:
     return tuple(dict.fromkeys(found))
 
 
-def show(report: Report, notes: Sequence[str], again: str) -> None:
-    """Print a report, in colour on a terminal that wants it."""
+def show(report: Report, notes: Sequence[str], again: str, hints: bool) -> None:
+    """Print a report, in colour on a terminal that wants it; see `render`."""
     colour = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
     for note in notes:
         print(for_console(note))
-    print(for_console(render(report, again, width(), colour)))
+    print(for_console(render(report, again, width(), colour, hints)))
 
 
 def width() -> int:

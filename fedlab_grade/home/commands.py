@@ -26,7 +26,7 @@ def watch(question: str, file: Path | None = None) -> int:
                 say(for_console(found))
             else:
                 chosen.keep(found[0])
-                show(*found, again="")
+                show(*found, again="", hints=chosen.place is not None)
             clock = time.strftime("%H:%M:%S")
             say(f"-- {clock}: {chosen.file} is checked again when you save it. Ctrl-C ends this.")
     except KeyboardInterrupt:
