@@ -25,6 +25,8 @@ TEXTS = (  # part of the text of an exception, most of them PyTorch's and NumPy'
      r"expand\(.*\)|Sizes of tensors must match|cannot reshape|[Ss]ize mismatch|incompatible",
      "the shapes do not fit: print x.shape of both; x[:, None] adds an axis, and x.T or x @ y may "
      "be the wrong way round"),
+    (r"unsupported operand type.*'list'",
+     "a list has no arithmetic of its entries: go through them, as in [2 * x for x in xs]"),
     (r"on the same device|device type", "tensors on two devices meet: x.to(y.device) moves one"),
     (r"leaf Variable that requires grad|leaf variable has been moved",
      "a parameter is changed in place while its gradient is recorded: make a new tensor, "

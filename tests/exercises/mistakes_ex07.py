@@ -148,6 +148,18 @@ def loss_over_points(s: Votes) -> float:
     return -float(((s.F - top - np.log(np.exp(s.F - top).sum(0))) * s.right).sum(1).mean())
 
 
+def columns(s: Votes) -> Array:
+    """1 is subtracted in the columns y of each row."""
+    p = softmax(s.F)
+    p[:, s.y] -= 1
+    return p
+
+
+def columns_loss(s: Votes) -> float:
+    return -float(np.log(softmax(s.F)[:, s.y]).mean())
+
+
+COLUMNS = "p[:, y] means these columns of all points: point m has the label y[m] only"
 TOO_SMALL = "a probability is too small for a float, and its log infinite: log p is the logit minus"
 TOO_SMALL += " the log of the sum of exp"
 
@@ -219,6 +231,9 @@ CREDIT: Mistakes = {
     TOO_SMALL: with_loss(lambda s: -float(np.log((softmax(s.F) * s.right).sum(1)).mean())),
     TOO_SMALL + ", and 0 times infinity is no number":
         with_loss(lambda s: -float((np.log(softmax(s.F)) * s.right).sum(1).mean())),
+    f"{COLUMNS}, in the loss and in d": lambda s: (columns_loss(s), along(s, columns(s))),
+    f"{COLUMNS}, in d": with_d(lambda s: along(s, columns(s))),
+    f"{COLUMNS}, in the loss": with_loss(columns_loss),
     "loss and d are exchanged: return loss, d":
         lambda s: (along(s, slope(s)), loss(s.F, s)),
 }  # fmt: skip

@@ -198,6 +198,18 @@ def early(s: Tries) -> tuple[float, Array]:
     return elapsed, np.zeros(s.seconds.shape[1], dtype=bool)
 
 
+def last_in_time(s: Tries) -> tuple[float, Array]:
+    """End a try with the last answer in time, though others are still out."""
+    here = by_tries(s)[1]
+    elapsed = 0.0
+    for took in s.seconds:
+        in_time = took[took <= s.deadline]
+        elapsed += float(in_time.max(initial=0))
+        if len(in_time) >= s.least:
+            break
+    return elapsed, here
+
+
 def gathered(s: Tries) -> tuple[float, Array]:
     """Keep the answers of earlier tries."""
     elapsed, here = 0.0, np.zeros(s.seconds.shape[1], dtype=bool)
@@ -231,6 +243,8 @@ WAIT: Mistakes = {
     "a try ends early only when all have answered, not when the least number has": early,
     "a try ends when all have answered: here each one lasts until the deadline":
         lambda s: by_tries(s, full=True),
+    "a try ends here with the last answer in time: while one is missing it goes on to the deadline":
+        last_in_time,
     "a try ends at the deadline, if some have not answered by then":
         lambda s: by_tries(s, wait=True),
     "an answer at the deadline counts": lambda s: by_tries(s, late=True),

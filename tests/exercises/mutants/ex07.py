@@ -249,6 +249,15 @@ def credit(outputs, q, y):
     return -(right * log_p).sum(1).mean(), d
 
 
+@wrong("ex07.1", "credit of columns", "these columns of all points.* in the loss and in d")
+def credit(outputs, q, y):
+    F = np.einsum("i,imc->mc", q, outputs)
+    p = np.exp(log_softmax(F))
+    loss = -np.log(p[:, y]).mean()
+    p[:, y] -= 1
+    return loss, q * np.einsum("imc,mc->i", outputs, p) / len(y)
+
+
 @wrong("ex07.1", "credit equal shares", "all clients have the same share here")
 def credit(outputs, q, y):
     F = outputs.mean(0)
