@@ -71,6 +71,12 @@ def test_a_file_of_the_students_own_is_graded_wherever_it_lies(course, graded, c
     assert "fedlab-edu check ex07 mine.py" in capsys.readouterr().out
 
 
+def test_the_file_in_a_folder_of_the_course_comes_before_the_one_in_exercises(course, graded):
+    Path("ex07_mine.py").touch()
+    assert cli.main(["check", "ex07"]) == 0
+    assert graded[0][1] == course / "notes/deep/ex07_mine.py"
+
+
 def test_outside_the_course_folder_it_is_the_file_that_lies_there(
     tmp_path, monkeypatch, graded, capsys
 ):
@@ -110,9 +116,9 @@ def test_a_file_in_a_folder_that_was_handed_out_is_checked_by_the_tests_beside_i
 
 def test_a_folder_that_was_handed_out_has_no_hints_to_point_to(course, graded, monkeypatch, capsys):
     wrong = Result("test", "ex07.1", "f", 1, "by hand", status="failed", message="Got 4.")
-    monkeypatch.setattr(run, "grade", lambda tests, files, *more: [Report(files[0], (wrong,))])
+    monkeypatch.setattr(run, "grade", lambda tests, files, *_, **how: [Report(files[0], (wrong,))])
     Path("mine").mkdir()
-    for name in ("ex07_it.py", "mine/test_it.py", "mine/it_by_me.py"):
+    for name in ("mine/test_it.py", "mine/it_by_me.py"):
         Path(name).touch()
     for target, hinted in (("ex07", True), ("mine", False)):
         assert cli.main(["check", target]) == 1
