@@ -33,7 +33,7 @@ def generator(seed: int, *key: int) -> torch.Generator:
 
 def check_default_device() -> None:
     """Refuse a default device of PyTorch's other than the CPU, where generators and rows are."""
-    seen, allowed = torch.get_default_device(), "'cpu'; fed.to('cuda') moves the data to a GPU"
+    seen, allowed = torch.empty(0).device, "'cpu'; fed.to('cuda') moves the data to a GPU"
     require(seen.type == "cpu", "PyTorch's default device", str(seen), allowed)
 
 
@@ -51,8 +51,7 @@ def seeds_for(seeds: Sequence[int], *key: Int[np.ndarray, "A ..."]) -> UInt64[np
 
     Source: O'Neill (2015), seed_seq_fe, as in NumPy's SeedSequence.
     """
-    *pool, h = np.array([_pool(seed) for seed in seeds], np.uint32).T
-    mixed = np.stack(pool)
+    mixed, (h,) = np.split(np.array([_pool(seed) for seed in seeds], np.uint32).T, [4])
     for word in key:
         more = [1] * (word.ndim + 1 - mixed.ndim)
         mixed, h = mixed.reshape(*mixed.shape, *more), h.reshape(*h.shape, *more)

@@ -37,9 +37,9 @@ def require_all(ok: Any, argument: str, values: Any, allowed: str) -> None:
 
 def require_type(name: str, value: object, kind: type, example: str) -> None:
     """Raise the same error, with the type of the value, unless it is a ``kind``."""
-    ok = isinstance(value, kind)
-    article = "an" if kind.__name__[0] in "AEIOU" else "a"
-    require(ok, name, type(value).__name__, f"{article} {kind.__name__}: {example}")
+    if not isinstance(value, kind):
+        article = "an" if kind.__name__[0] in "AEIOU" else "a"
+        require(False, name, type(value).__name__, f"{article} {kind.__name__}: {example}")
 
 
 def check_index(x: Any, y: Any) -> None:

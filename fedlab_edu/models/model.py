@@ -6,6 +6,7 @@ Averaging models is then ``p @ W``, FedProx is ``mu * (W - w)``, and a round is 
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from math import prod
 
 import torch
@@ -59,10 +60,15 @@ class Model:
     drops: bool = False
     gradients: Callable[..., Gradients] | None = None
 
-    @property
+    @cached_property
+    def sizes(self) -> list[int]:
+        """Numbers of entries of the weights."""
+        return [prod(s) for s in self.shapes]
+
+    @cached_property
     def d(self) -> int:
         """Number of weights."""
-        return sum(prod(s) for s in self.shapes)
+        return sum(self.sizes)
 
     def init(self, seed: int = 0) -> Float[Tensor, " d"]:
         """Draw initial weights as PyTorch does, without touching its global generator."""
@@ -73,10 +79,10 @@ class Model:
 
     def views(self, W: Float[Tensor, "B d"]) -> list[Tensor]:
         """Return the weights (B, *shape) of B models as views of W: writing to them changes W."""
-        sizes = [prod(s) for s in self.shapes]
-        require(W.shape[1] == sum(sizes), "length of w", W.shape[1], f"{sum(sizes)}, the model's d")
-        parts = W.split(sizes, dim=1)
-        return [part.view(len(W), *shape) for part, shape in zip(parts, self.shapes, strict=True)]
+        B, d = W.shape
+        require(d == self.d, "length of w", d, f"{self.d}, the model's d")
+        parts = W.split_with_sizes(self.sizes, 1)
+        return [part.view(B, *shape) for part, shape in zip(parts, self.shapes, strict=True)]
 
     def outputs(self, W: Float[Tensor, "B d"], x: Tensor) -> Float[Tensor, "B b C"]:
         """Evaluate B models, without dropout, on b examples each: x (B, b, ...) -> (B, b, C)."""

@@ -68,14 +68,15 @@ class Gathered(NamedTuple):
 
 def is_finite(update: ClientUpdate, after: Score) -> Bool[Tensor, " k"]:
     """Return whether the vectors and the loss of each client are finite."""
-    finite = after.loss.isfinite()
+    finite = np.isfinite(after.loss.numpy())
     for vector in {id(v): v for v in update if v is not None}.values():  # one may be there twice
         rows = vector.reshape(len(vector), -1)
-        entries = rows.sum(1).isfinite()  # a third of the time of looking at each entry
-        if not bool(entries.all()):  # a sum of finite entries may overflow
-            entries = rows.isfinite().all(1)
-        finite = finite & entries.cpu()
-    return finite
+        # summing takes a third of the time of looking at each entry
+        entries = rows.sum(1).isfinite().cpu().numpy()
+        if not entries.all():  # a sum of finite entries may overflow
+            entries = rows.isfinite().all(1).cpu().numpy()
+        finite &= entries
+    return torch.from_numpy(finite)
 
 
 class Part(NamedTuple):

@@ -76,13 +76,13 @@ def local_sgd(
     for name, vector in (("anchor", anchor), ("drift", drift)):
         if vector is not None:
             fits(name, vector, model, clients)
-    least = int(clients.n.argmin())
-    require(clients.n[least] > 0, f"examples of client {least}", 0, "at least 1")
+    n = clients.n.numpy()
+    require(n.all(), f"examples of client {n.argmin()}", 0, "at least 1")
     ok = model.drops or not c.dropout.any()
     require(ok, "dropout", c.dropout, "0 for this model, which has no dropout layer")
     c, w = c.each(B), w.detach()
     anchor = w if anchor is None else anchor.detach()
-    if inside_tile() and bool((steps(clients.n, c).diff() <= 0).all()):
+    if inside_tile() and (np.diff(steps(clients.n, c).numpy()) <= 0).all():
         every = torch.arange(B)
         return _train(model, w, anchor, drift, clients, c, seeds, every, watch, optimizer)
     out = w.new_empty(B, model.d)
@@ -131,19 +131,22 @@ def _train(
     """
     W = w.expand(len(clients), -1).clone()
     sgd = SGD(model, W, c, anchor, drift, optimizer)
-    drops, rates = bool(c.dropout.any()), c.dropout.to(W.device)
-    own = torch.tensor(seeds, device=W.device)
+    drops = None
+    if c.dropout.any():
+        own = torch.tensor(seeds, device=W.device)
+        drops = Drop(own, c.dropout.to(W.device))
     plan = make_plan(clients.rows, c.epochs.numpy(), c.batch.numpy(), seeds)
     rows, share = plan.rows.to(W.device), plan.share.to(W)
     for first, last in plan.windows(clients.inputs(rows[:1]).nbytes):
         window = slice(plan.offset[first], plan.offset[last])
         lengths = [plan.offset[t + 1] - plan.offset[t] for t in range(first, last)]
-        x = clients.inputs(rows[window]).split(lengths)
-        y = clients.y.index_select(0, rows[window]).split(lengths)
-        p = share[window].split(lengths)
+        now = rows[window]
+        x = clients.inputs(now).split_with_sizes(lengths)
+        y = clients.y.index_select(0, now).split_with_sizes(lengths)
+        p = share[window].split_with_sizes(lengths)
         for i, t in enumerate(range(first, last)):
             k, b = plan.at_work[t], plan.width[t]
-            drop = Drop(mix(own[:k], t), rates[:k]) if drops else None
+            drop = drops and Drop(mix(drops.seed[:k], t), drops.rate[:k])
             sgd.step(x[i].view(k, b, *x[i].shape[1:]), y[i], p[i].view(k, b), drop)
             if watch is not None:
                 watch(place[:k], t, W[:k])

@@ -99,23 +99,27 @@ def make_plan(
     gen, orders = torch.Generator(), []
     for m, e, seed in zip(n.tolist(), epochs.tolist(), seeds, strict=True):
         orders += _orders(m, e, gen.manual_seed(seed))
-    # job, step and column of each entry of `order`
-    job = np.repeat(np.arange(len(n)), total)
-    order = torch.cat([*rows]).numpy()[torch.cat(orders).numpy() + (np.cumsum(n) - n)[job]]
-    epoch, position = np.divmod(np.arange(len(job)) - (np.cumsum(total) - total)[job], n[job])
-    t, column = np.divmod(position, width[job])
-    t += epoch * per_epoch[job]
-    first = column == 0  # of its minibatch
-    minibatch = np.cumsum(first) - 1
-    b = np.zeros(t.max() + 1, dtype=np.int64)
-    np.maximum.at(b, t, column + 1)
-    at_work = np.bincount(t[first])
-    offset = np.concatenate([[0], np.cumsum(at_work * b)])
-    begin = offset[t] + job * b[t]
-    slots = np.argsort(begin[first])
-    filled = np.repeat(order[first][slots], b[t[first]][slots])
-    share = np.zeros(len(filled))
-    filled[begin + column] = order
-    share[begin + column] = (1 / np.bincount(minibatch))[minibatch]
+    order = torch.cat(orders).numpy() + (n.cumsum() - n).repeat(total)
+    # each minibatch: step, job, number of examples, first place in `order`
+    at_work = len(n) - np.bincount(epochs * per_epoch).cumsum()[:-1]
+    t = np.arange(len(at_work)).repeat(at_work)
+    job = _count_each(at_work)
+    epoch, place = np.divmod(t, per_epoch[job])
+    done = place * width[job]
+    size = np.minimum(width[job], n[job] - done)
+    begin = (total.cumsum() - total)[job] + epoch * n[job] + done
+    b = np.maximum.reduceat(size, at_work.cumsum() - at_work)
+    # the same for each entry
+    begin, size = begin.repeat(b[t]), size.repeat(b[t])
+    column = _count_each(b[t])
+    real = column < size
+    filled = torch.cat([*rows]).numpy()[order[begin + column * real]]
+    share = real / size
+    offset = np.concatenate([[0], (at_work * b).cumsum()])
     parts = torch.from_numpy(filled), torch.from_numpy(share)
     return Plan(*parts, at_work.tolist(), b.tolist(), offset.tolist())
+
+
+def _count_each(lengths: Int[np.ndarray, " m"]) -> Int[np.ndarray, " entries"]:
+    """Count from 0 to below each length, one after another."""
+    return np.arange(lengths.sum()) - (lengths.cumsum() - lengths).repeat(lengths)

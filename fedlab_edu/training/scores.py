@@ -63,10 +63,11 @@ def scores_of(model: Model, vectors: Sequence[Tensor], clients: Clients) -> list
         losses = model.losses(outputs, y).double()
         classes = outputs.dim() == 2 and outputs.shape[1] > 1 and y.dim() == 1
         classes = classes and not y.is_floating_point()
-        wrong = (outputs.argmax(-1) != y).double() if classes else losses
+        wrong = outputs.argmax(-1) != y if classes else losses
         found = torch.cat([losses, wrong]).cpu().numpy().reshape(2 * several, *block.real.shape)
+        place = block.client + B * np.arange(2 * several)[:, None, None]
         found = np.where(block.real, found, 0)
-        return np.stack([np.bincount(block.client.ravel(), v.ravel(), B) for v in found])
+        return np.bincount(place.ravel(), found.ravel(), total.size).reshape(total.shape)
 
     def add(part: np.ndarray) -> None:
         np.add(total, part, out=total)

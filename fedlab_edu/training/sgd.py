@@ -50,12 +50,13 @@ class SGD:
         self.adam = _Adam(W, c, anchor, drift) if optimizer == "adam" else None
         if self.adam:
             c, drift = LocalHP().each(len(W)), None
-        lr, momentum, pull = (h.to(W)[:, None] for h in (c.lr, c.momentum, c.weight_decay + c.mu))
-        self.model, self.pulled = model, bool(pull.any())
-        self.heavy = bool(self.adam or momentum.any())
+        hyper = torch.stack([c.lr, c.momentum, c.weight_decay + c.mu, c.mu])
+        _, momenta, self.pulled, mus = hyper.any(1).tolist()
+        lr, momentum, pull, mu = hyper.to(W)[..., None]
+        self.model, self.heavy = model, self.adam is not None or momenta
         constant, shrink = None, -lr * pull
-        if c.mu.any() or drift is not None:
-            constant = lr * c.mu.to(W)[:, None] * anchor
+        if mus or drift is not None:
+            constant = lr * mu * anchor
             if drift is not None:
                 constant.addcmul_(drift, lr, value=-1)
         U, factor = (torch.zeros_like(W), momentum) if self.heavy else (W, 1 + shrink)
@@ -67,12 +68,14 @@ class SGD:
     def _first(self, k: int) -> None:
         """Go on with the first k clients."""
         self.of = _Rows._make(v if v is None else v[:k] for v in self.all)
-        self.weights, self.moves = self.model.views(self.of.W), self.model.views(self.of.U)
+        self.weights = self.moves = self.model.views(self.of.W)
+        if self.heavy:
+            self.moves = self.model.views(self.of.U)
 
     def step(self, x: Tensor, y: Tensor, p: Float[Tensor, "k b"], drop: Drop | None) -> None:
         """Take a step on x (k, b, ...), y (k b, ...); p are the examples' weights in the loss."""
-        if len(x) != len(self.of.W):
-            self._first(len(x))
+        if x.shape[0] != self.of.W.shape[0]:
+            self._first(x.shape[0])
         W, U, rate, shrink, factor, constant = self.of
         gradients = _gradients(self.model, self.weights, x, y, rate * p, drop)
         for i, g in enumerate(gradients):
