@@ -284,6 +284,14 @@ HALVE: Mistakes = {
         lambda scores, alive: lowest(known(scores), range(len(scores)), half(sum(alive))),
     "half of all k maps stay: n is the number of the living ones":
         lambda scores, alive: lowest(known(scores), living(alive), half(len(scores))),
+    "a map that has gone comes back where a living one has inf or NaN: leave out those that have "
+    "gone":
+        lambda scores, alive: divided(
+            np.isin(
+                range(len(scores)),
+                np.argsort(np.where(alive, scores, np.inf), kind="stable")[: half(sum(alive))],
+            )
+        ),
     "a map that has gone comes back where a living one has inf: leave out those that have gone":
         eliminated_as_inf,
     "of equal scores those at higher positions stay: lower positions do": last_of_equal,

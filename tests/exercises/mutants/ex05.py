@@ -355,6 +355,12 @@ def halve(scores, alive):
     return alive / alive.sum()
 
 
+@wrong("ex05.2", "halve eliminated before NaN", "a living one has inf or NaN")
+def halve(scores, alive):
+    best = np.argsort(np.where(alive, scores, np.inf), kind="stable")[: -(-alive.sum() // 2)]
+    return np.isin(np.arange(len(scores)), best) / len(best)
+
+
 @wrong("ex05.2", "halve all at the median", "all maps with the median's score stay")
 def halve(scores, alive):
     known = np.where(np.isnan(scores), np.inf, scores)
@@ -383,9 +389,7 @@ def halve(scores, alive):
     return 2 * stays / alive.sum()
 
 
-@wrong(
-    "ex05.2", "halve eliminated as inf", "a map that has gone comes back where a living one has inf"
-)
+@wrong("ex05.2", "halve eliminated as inf", "comes back where a living one has inf: leave")
 def halve(scores, alive):
     known = np.where(alive & ~np.isnan(scores), scores, np.inf)
     best = np.argsort(known, kind="stable")[: -(-alive.sum() // 2)]
