@@ -62,10 +62,12 @@ class Late:
 
     def penalty(self, days: float) -> float:
         """Return the share of the points that is taken off for so many days."""
-        return min(self.most, self.percent * math.ceil(max(0.0, days))) / 100
+        return min(100.0, self.most, self.percent * math.ceil(max(0.0, days))) / 100
 
 
 _T = TypeVar("_T", Limits, Late)
+TABLES = ("limits", "late")
+MOST = 10**9  # of any option, in the unit of that option
 
 
 def read_options(path: Path, name: str, default: _T) -> _T:
@@ -73,9 +75,12 @@ def read_options(path: Path, name: str, default: _T) -> _T:
     if not path.is_file():
         return default
     try:
-        table = tomllib.loads(path.read_text(encoding="utf-8")).get(name, {})
+        tables = tomllib.loads(path.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise Refusal(f"{path} cannot be read: {error}.") from None
+    for other in tables.keys() - TABLES:
+        raise Refusal(f"{path}: [{other}] is unknown; allowed: {', '.join(TABLES)}.")
+    table = tables.get(name, {})
     if not isinstance(table, dict):
         raise Refusal(f"{path}: {name} is {table!r}; allowed: a table, as in [{name}].")
     known = asdict(default)
@@ -83,7 +88,7 @@ def read_options(path: Path, name: str, default: _T) -> _T:
         if key not in known:
             raise Refusal(f"{path}: {name}.{key} is unknown; allowed: {', '.join(known)}.")
         kind = (int, float) if isinstance(known[key], float) else (int,)
-        if type(value) not in kind or not 0 < value < float("inf"):
+        if type(value) not in kind or not 0 < value <= MOST:
             what = "a positive number" if float in kind else "a positive whole number"
-            raise Refusal(f"{path}: {name}.{key} is {value!r}; allowed: {what}.")
+            raise Refusal(f"{path}: {name}.{key} is {value!r}; allowed: {what} up to {MOST}.")
     return replace(default, **table)

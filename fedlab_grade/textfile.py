@@ -112,7 +112,7 @@ def text_of(data: bytes, notes: list[str] | None = None) -> str:
         if notes is not None:
             notes.append(f"read as {coding}, as it says; better save it as UTF-8")
     if "\0" in text:
-        raise Unusable("holds NUL bytes, so it is not Python text")
+        raise Unusable("holds NUL bytes, so it is no text")
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 

@@ -10,7 +10,7 @@ from fedlab_edu import cli
 from fedlab_grade.assignment import find
 from fedlab_grade.classroom import commands
 from fedlab_grade.classroom.store import Store
-from fedlab_grade.options import Refusal
+from fedlab_grade.options import Late, Refusal
 from tests import classroom
 
 pytestmark = [pytest.mark.processes, pytest.mark.grader]
@@ -158,6 +158,10 @@ def test_without_a_rule_being_late_costs_nothing(course):
     Path("hw/assignment.toml").write_text("[late]\npercentage = 10\n")
     with pytest.raises(Refusal, match=r"late\.percentage is unknown; allowed: percent, most"):
         _ = find("./hw", None).late
+
+
+def test_lateness_costs_at_most_all_points():
+    assert Late(percent=30, most=1e9).penalty(9) == 1
 
 
 def test_a_rule_that_is_no_table_is_refused(course):

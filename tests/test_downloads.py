@@ -265,8 +265,8 @@ def test_the_roster_in_the_folder_and_what_file_managers_leave_are_no_submission
 
 
 def test_a_hidden_module_or_archive_is_somebody_s_and_not_lost(folder):
-    fill(folder, ".ada.py", ".bob.zip", ".DS_Store", ".git/", "._cyd.py")
-    assert given(people(folder)) == {".ada": [".ada.py"], ".bob": [".bob.zip"]}
+    fill(folder, ".ada.py", ".bob.zip", ".DS_Store", ".git/", "._cyd.py", ".py")
+    assert given(people(folder)) == {".ada": [".ada.py"], ".bob": [".bob.zip"], ".py": [".py"]}
 
 
 def test_a_folder_that_is_none_is_refused(folder):

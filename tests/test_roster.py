@@ -112,6 +112,8 @@ def test_who_is_in_two_sections_is_one_student(tmp_path):
         ('name,id\n"Ann,7\nBob"",8\n"Cyd",9\n', "not closed"),
         ('name,id\n"Ann\nBob",8\n', "line 3: a cell goes over several lines"),
         ("name,late\nAnn,two\n", "line 2: 'two' is no number of days"),
+        (f"name,late\nAnn,{10**400}\n", "line 2: '1000.*' is no number of days"),
+        ("name,id\n", "lists no student"),
         ("name\0\nAnn\n", "NUL"),
     ],
 )

@@ -79,7 +79,7 @@ def _named(entries: Iterable[Path]) -> list[Person]:
             called = _label(form["name"])[1] or f"no name ({number})"
             one = Person(number, called, mark[:1], late=bool(form["late"]))
         else:
-            form, mark = {}, ("", _ENDINGS.sub("", path.name))
+            form, mark = {}, ("", _ENDINGS.sub("", path.name) or path.name)
             one = Person(*_label(mark[1]))
         file = printable(form.get("file", ""), 255) or _shown(path.name)
         seen = found.get(mark, one)

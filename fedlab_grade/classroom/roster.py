@@ -87,6 +87,8 @@ def read_roster(path: Path) -> list[Person]:
         same = (one.key, one.name) if one.ids else number  # two of one name may be two students
         seen = found.get(same, one)
         found[same] = replace(seen, ids=tuple(dict.fromkeys([*seen.ids, *one.ids])))
+    if not found:
+        raise Refusal(f"the roster {path} lists no student.")
     return distinct([*found.values()])
 
 
@@ -122,7 +124,7 @@ def _fault(head: Sequence[str], row: Sequence[str]) -> str:
             return "a cell goes over several lines; see whether a quote is not closed"
         if title in _IDS and re.fullmatch(r"\d+([.,]\d+)?E\+\d+", cell, re.IGNORECASE):
             return f"{cell!r} is a number that a spreadsheet has cut short"
-        if title in _LATE + _EXTENSION and not re.fullmatch(r"(\d+([.,]\d+)?)?", cell):
+        if title in _LATE + _EXTENSION and not re.fullmatch(r"(\d{1,6}([.,]\d+)?)?", cell):
             return f"{cell!r} is no number of days"
     return ""
 

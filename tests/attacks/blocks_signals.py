@@ -1,0 +1,14 @@
+# An endless loop that hears no signal and tells nobody where it is.
+# fails: q1
+# says: did not finish
+# ruff: noqa
+
+import faulthandler
+import signal
+
+
+def fedavg(states, weights):
+    faulthandler.cancel_dump_traceback_later()
+    signal.pthread_sigmask(signal.SIG_BLOCK, range(1, 64))
+    while True:
+        pass

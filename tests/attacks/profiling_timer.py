@@ -1,0 +1,12 @@
+# A timer of the profiler's rings, and nobody handles it.
+# fails: q1
+# says: Profiling timer
+# ruff: noqa
+
+import signal
+
+
+def fedavg(states, weights):
+    signal.setitimer(signal.ITIMER_PROF, 0.01)
+    while True:
+        pass
