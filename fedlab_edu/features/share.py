@@ -1,8 +1,6 @@
 """Weight-sharing over feature maps: one linear fit for all, and half of the maps go each round.
 
-Each training example is seen through a random map, and one linear classifier is fitted to all. A
-map's score is that of this fit on the validation set seen through it. Khodak et al.,
-*Weight-Sharing Beyond NAS*, section 3.1.
+Khodak et al., *Weight-Sharing Beyond NAS*, section 3.1.
 """
 
 from collections.abc import Sequence

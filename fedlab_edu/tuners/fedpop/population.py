@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Literal, NamedTuple, SupportsIndex, TypeVar
 import torch
 
 from fedlab_edu.data.clients import Federation
-from fedlab_edu.methods import Method, check_mu
+from fedlab_edu.methods import Method
 from fedlab_edu.models.model import Model
 from fedlab_edu.rounds.result import weighted_mean
 from fedlab_edu.rounds.run import Run, start
@@ -217,10 +217,10 @@ def fedpop(
     every = max(1, how.R // 10) if T_g is None else whole("T_g", T_g, 1)
     begun = start(model, fed, seed=seed, method=method)
     arms = draw_arms(spaces, bracket.arms, begun.seed)
-    for arm in arms:
-        check_mu(begun.method, arm.tuner.table)
-    runs = tuple(replace(begun, tuner=arm.tuner, b=arm.b, seed=seed_for(begun.seed, i))
-                 for i, arm in enumerate(arms))  # fmt: skip
+    runs = tuple(
+        start(model, fed, arm.tuner, arm.b, seed_for(begun.seed, i), method, w=begun.w)
+        for i, arm in enumerate(arms)
+    )
     births = tuple(Birth(0, i, None, arm.tuner.final, arm.b) for i, arm in enumerate(arms))
     nothing, all_in = ((),) * len(runs), (None,) * len(runs)
     return FedPop(runs, spaces, (bracket,), how, G, every, local if L else None, weighted,
