@@ -37,7 +37,7 @@ from fedlab_edu import (
 from fedlab_edu.rounds.run import Run
 from fedlab_edu.rounds.tuner import Fixed, Tuner
 from fedlab_edu.search.distributions import OneMinusLogUniform
-from fedlab_edu.search.space import FEDPOP
+from fedlab_edu.search.space import FEDPOP, FEDPOP_SCAFFOLD
 from fedlab_edu.seeds import generator, seed_for
 from fedlab_edu.tuners.fedpop import (
     Evolution,
@@ -857,6 +857,10 @@ def test_in_a_search_of_one_round_the_perturbation_is_full_before_it_and_none_af
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
+        (
+            lambda: fedpop(MODEL, digits(), FEDPOP_SCAFFOLD._replace(client=SPACES.client), 4, 2),
+            "control_lr is .*; allowed: 1: FedAvg has no control variate",
+        ),
         (lambda: ranked([]), r"scores is \[\]; allowed: at least one"),
         (lambda: ranked([1.0], 0.5), "rho is 0.5; allowed: a finite number of at least 1"),
         (lambda: Evolution(5, eps=2), "eps is 2; allowed: a number from 0 to 1"),

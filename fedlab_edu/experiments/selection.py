@@ -4,7 +4,7 @@ from functools import lru_cache
 from typing import Literal
 
 from fedlab_edu import digits, linear, random_search, score
-from fedlab_edu.rounds.objectives import average
+from fedlab_edu.rounds.objectives import Average, average
 from fedlab_edu.search.space import FEDEX
 from fedlab_edu.validate import one_of, whole
 
@@ -26,25 +26,18 @@ def printed_error(by: Literal["validation", "test"], rounds: int, seed: int) -> 
     """
     by, rounds = one_of(("validation", "test"))("by", by), whole("rounds", rounds, 1, LAST)
     models = [model for arm in _errors(seed) for model in arm[-rounds:]]
-    return min(models, key=lambda model: model[by])["test"]
+    return 100 * min(models, key=lambda model: model[by].error)["test"].error
 
 
 @lru_cache(maxsize=16)
-def _errors(seed: int) -> list[list[dict[str, float]]]:
-    """Return the errors on both parts, in percent, of each configuration after the last rounds."""
+def _errors(seed: int) -> list[tuple[dict[str, Average], ...]]:
+    """Return the errors on both parts of each configuration after the last rounds."""
     fed, model = digits(seed=seed), linear(64, 10)
     search = random_search(model, fed, _SPACES, ARMS * ROUNDS, ROUNDS, seed=seed)
-    errors: list[list[dict[str, float]]] = [[] for _ in range(ARMS)]
-    parts = {"validation": fed.val, "test": fed.test}
+    parts, rounds = (("validation", fed.val), ("test", fed.test)), list[list[dict[str, Average]]]()
     while not search.done:
         search = search.step(model, fed)
-        if search.used <= ARMS * (ROUNDS - LAST):
-            continue
-        for run, found in zip(search.runs, errors, strict=True):
-            found.append(
-                {
-                    name: 100 * average(score(model, run.w, part), part).error
-                    for name, part in parts.items()
-                }
-            )
-    return errors
+        if search.used > ARMS * (ROUNDS - LAST):
+            w = [run.w for run in search.runs]
+            rounds.append([{k: average(score(model, w_a, p), p) for k, p in parts} for w_a in w])
+    return [*zip(*rounds, strict=True)]

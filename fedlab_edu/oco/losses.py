@@ -45,12 +45,7 @@ def logistic(w: Tensor, z: Tensor) -> tuple[Float[Tensor, "..."], Float[Tensor, 
     return value, -z * torch.sigmoid(-margin)[..., None]
 
 
-KINDS: dict[str, Loss] = {
-    "quadratic": quadratic,
-    "absolute": absolute,
-    "hinge": hinge,
-    "logistic": logistic,
-}
+KINDS: dict[str, Loss] = {f.__name__: f for f in (quadratic, absolute, hinge, logistic)}
 
 
 @dataclass(frozen=True, eq=False)
