@@ -49,10 +49,11 @@ from fedlab_edu.tuners.fedpop import (
     clip_to_box,
     discounted_score,
     fedpop,
-    inherit,
     pair_parents,
     ranked,
 )
+from fedlab_edu.tuners.fedpop.population import fedpop_g
+from fedlab_edu.validate import updated
 from tests.fuzz import fuzz
 from tests.rounds import result
 from tests.test_race import counting
@@ -93,18 +94,6 @@ def test_the_discounted_score_is_that_of_the_vectors(name):
     seen, wanted = case("fedpop", name)
     score = discounted_score(seen["trace"], seen["gamma"])
     assert score == pytest.approx(wanted["score"], rel=1e-12)
-
-
-def test_replacements_of_the_vectors_read_the_old_population():
-    seen, wanted = case("fedpop", "replace")
-    pairs = [(bottom, top) for bottom, top in seen["pairs"]]
-    for order in (pairs, pairs[::-1]):
-        new = inherit(seen["members"], order, lambda member, _: {**member, "K_vectors": None})
-        assert new == wanted["members"]
-
-
-def test_a_chain_of_replacements_reads_the_old_population():
-    assert inherit(["a", "b", "c"], [(1, 0), (2, 1)], lambda m, i: m + str(i)) == ["a", "a1", "b2"]
 
 
 @fuzz(100)
@@ -415,6 +404,23 @@ def test_nothing_is_replaced_in_the_last_round_or_after_it():
 
 def begun(fed: Federation, total: int = 40, cap: int = 10, **options: Any) -> FedPop:
     return fedpop(MODEL, fed, SPACES, total, cap, **{"T_g": 3, "seed": 2, **options})
+
+
+def test_replacements_read_the_old_population_in_any_order(fed, monkeypatch):
+    old = updated(begun(fed, 50, eps=0.0, p_re=0.0).step(MODEL, fed, 4), T_g=1)
+    seen, wanted = case("fedpop", "replace")
+    given = [(bottom, top) for bottom, top in seen["pairs"]]
+    source = [member["alpha"] for member in wanted["members"]]
+    for pairs, parents in ((given, source), ([(1, 0), (2, 1)], [0, 0, 1, 3, 4])):
+        for order in (pairs, pairs[::-1]):
+            name = "fedlab_edu.tuners.fedpop.population.pair_parents"
+            monkeypatch.setattr(name, lambda *_, order=order: order)
+            new = fedpop_g(old, range(5))
+            for i, j in enumerate(parents):
+                assert torch.equal(new.runs[i].w, old.runs[j].w)
+                assert new.latest[i].c.lr == old.latest[j].c.lr
+                assert new.latest[i].b.lr == old.latest[j].b.lr
+                assert isinstance(new.runs[i].tuner, FedPopL) == (i not in dict(pairs))
 
 
 def steps(search: FedPop, fed: Federation, clients: int = 4) -> list[FedPop]:

@@ -3,9 +3,9 @@
 from fedlab_edu.tuners.fedpop.evolution import Evolution, box_corners, clip_to_box
 from fedlab_edu.tuners.fedpop.local import FedPopL, Local
 from fedlab_edu.tuners.fedpop.population import Birth, FedPop, fedpop
-from fedlab_edu.tuners.fedpop.rules import anneal, discounted_score, inherit, pair_parents, ranked
+from fedlab_edu.tuners.fedpop.rules import anneal, discounted_score, pair_parents, ranked
 
 __all__ = [
     "Birth", "Evolution", "FedPop", "FedPopL", "Local", "anneal", "box_corners", "clip_to_box",
-    "discounted_score", "fedpop", "inherit", "pair_parents", "ranked",
+    "discounted_score", "fedpop", "pair_parents", "ranked",
 ]  # fmt: skip

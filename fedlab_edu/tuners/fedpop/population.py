@@ -27,7 +27,7 @@ from fedlab_edu.seeds import generator, seed_for
 from fedlab_edu.training.hparams import LocalHP, ServerHP
 from fedlab_edu.tuners.fedpop.evolution import Evolution
 from fedlab_edu.tuners.fedpop.local import FedPopL, Local
-from fedlab_edu.tuners.fedpop.rules import discounted_score, inherit, pair_parents
+from fedlab_edu.tuners.fedpop.rules import discounted_score, pair_parents
 from fedlab_edu.validate import MOST, Checked, require, updated, whole
 
 _P = TypeVar("_P", bound="FedPop")
@@ -56,21 +56,17 @@ def fedpop_g(search: _P, members: Sequence[int]) -> _P:
     places = pair_parents([scores[i] for i in known], search.how.rho, draws)
     pairs = [(known[bottom], known[top]) for bottom, top in places if known[bottom] in due]
     pairs += [(i, known[int(u[i] * len(known))]) for i in lost if i not in due]
-
-    def child(source: tuple[Birth, Run], i: int) -> tuple[Birth, Run]:
-        parent, run = source
+    runs, births = [*search.runs], [*search.births]
+    for i, j in pairs:  # whatever their order, j is the member before any copied
         # alpha_i <- Evo(alpha_j), beta_i^0 <- Evo(beta_j^0)
-        c = search.how.evo(search.spaces.client, parent.c, r[i], gens[i])
-        b = search.how.evo(search.spaces.server, parent.b, r[i], gens[i])
+        c = search.how.evo(search.spaces.client, now[j].c, r[i], gens[i])
+        b = search.how.evo(search.spaces.server, now[j].b, r[i], gens[i])
         # w_i <- w_j, and momentum and client states; the child has draws of its own, and its
         # server's rate decays from the start, as in the authors' code
         seed = seed_for(search.seed, i, r[i])
-        new = replace(run, tuner=Fixed(c), b=b, seed=seed, round=0, history=())
-        return Birth(r[i], i, parent.member, c, b), new
-
-    new = inherit(list(zip(now, search.runs, strict=True)), pairs, child)
-    births = *search.births, *(new[i][0] for i, _ in pairs)
-    return updated(search, runs=tuple(run for _, run in new), births=births)
+        runs[i] = replace(search.runs[j], tuner=Fixed(c), b=b, seed=seed, round=0, history=())
+        births.append(Birth(r[i], i, j, c, b))
+    return updated(search, runs=tuple(runs), births=tuple(births))
 
 
 class Birth(NamedTuple):

@@ -3,14 +3,13 @@
 Chen et al. (2023), Algorithm 1 and section 3.4.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from math import ceil, cos, floor, inf, isfinite, isnan, pi
-from typing import Literal, TypeVar
+from typing import Literal
 
 from fedlab_edu.search.schedules import discounted_mean
 from fedlab_edu.validate import number, real, require
 
-_T = TypeVar("_T")
 at_least_1 = real("a finite number of at least 1", lambda x: 1 <= x < inf)
 _TOL = 1e-9  # K / rho may miss the whole number that it is on paper by a rounding error
 
@@ -71,16 +70,3 @@ def pair_parents(scores: Sequence[float], rho: float, u: Sequence[float]) -> lis
     top = [k for k in top if isfinite(scores[k])]
     lost = {k for k, s in enumerate(scores) if not isfinite(s)}
     return [(k, top[int(u[k] * len(top))]) for k in sorted(lost.union(bottom)) if top]
-
-
-def inherit(
-    members: Sequence[_T], pairs: Sequence[tuple[int, int]], child: Callable[[_T, int], _T]
-) -> list[_T]:
-    """Return the members, each child of a pair replaced by ``child(parent, place of the child)``.
-
-    A parent is always the old member, whatever the order of the pairs.
-    """
-    new = list(members)
-    for place, parent in pairs:
-        new[place] = child(members[parent], place)
-    return new

@@ -119,8 +119,9 @@ class package:
 
     def exploit(hp, weights, top, bottom, u, evolve):
         pairs = [(b, top[int(u[b] * len(top))]) for b in bottom if top]
-        new_hp = population.inherit(hp, pairs, evolve)
-        new_weights = population.inherit(weights, pairs, lambda w, b: w)
+        new_hp, new_weights = [*hp], [*weights]
+        for b, parent in pairs:
+            new_hp[b], new_weights[b] = evolve(hp[parent], b), weights[parent]
         return tuple(draws(*rows).numpy() for rows in (new_hp, new_weights))
 
 
