@@ -176,7 +176,7 @@ def check_sentences(student: Student, name: str) -> str:
     text = " ".join(text.split())
     number = len(SENTENCE.findall(text))
     if not 3 <= number <= 5:
-        raise Failure(f"{name} returned {number} sentences, expected three, or five at most.")
+        raise Failure(f"Number of sentences in {name}: {number}, expected 3 to 5.")
     if len(text) < 100:
         raise Failure(f"{name} returned {len(text)} characters, expected at least 100.")
     if not re.search(r"\d\.\d", text):

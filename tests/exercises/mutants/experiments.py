@@ -107,7 +107,7 @@ def interval_N(first, second, t):
     return d - half, d + half
 
 
-@wrong("N", "one sentence", "returned 1 sentences, expected three")
+@wrong("N", "one sentence", "sentences in reading_.: 1, expected 3 to 5")
 def reading_N():
     return "It rests at 0.8."
 
