@@ -329,6 +329,17 @@ def test_a_data_set_has_its_own_targets():
         federate(Pairs(X, Y), ROWS)
 
 
+@pytest.mark.parametrize(
+    "group", [[2**64, 3], [1.0, 2.0], ["a", None], [("a", 1), ("b", 2)], (i for i in "ab"), []]
+)
+def test_groups_and_classes_are_whole_numbers_or_strings(group):
+    allowed = r" is .*; allowed: .*a whole number below 2\^63 or a string for each example$"
+    with pytest.raises(ValueError, match="^group" + allowed):
+        by_group(group)
+    with pytest.raises(ValueError, match="^y" + allowed):
+        dirichlet(group, 2, 1.0, torch.Generator())
+
+
 @pytest.mark.parametrize("value", ["10", 2.0, 0.5, True, None])
 def test_partitions_take_whole_numbers_of_clients_only(value):
     gen = torch.Generator()

@@ -109,6 +109,9 @@ CASES: dict[str, tuple[Callable[[], Any], str]] = {
     "a column of features for all": (
         lambda: preprocess(TRAIN, "minmax")(np.ones((2, 1))), "shape of x is (2, 1)",
     ),
+    "more classes than memory holds scores of": (
+        lambda: Data(TRAIN, [0, 1] * 2, TRAIN, [0, 1] * 2, classes=10**7), "2, 1,000,000 at most",
+    ),
     "validation data with NaN": (lambda: two_classes(x_val=TRAIN * nan), "x_val is 'not"),
     "a seed for a generator of NumPy's": (
         lambda: RandomFourier.draw(0),

@@ -45,7 +45,7 @@ def as_inputs(x: Any, name: str = "x") -> Tensor:
     return found
 
 
-def as_targets(y: Any, name: str = "y") -> tuple[Tensor, tuple[str, ...]]:
+def as_targets(y: Any, name: str = "y", allowed: str = _TARGETS) -> tuple[Tensor, tuple[str, ...]]:
     """Convert targets (M, ...), and return the names of the classes, () if they have none.
 
     Strings become the numbers of their classes in alphabetical order, and True and False 1 and 0.
@@ -55,7 +55,7 @@ def as_targets(y: Any, name: str = "y") -> tuple[Tensor, tuple[str, ...]]:
         labels = sorted(set(texts))
         number = {label: i for i, label in enumerate(labels)}
         return torch.tensor([number[text] for text in texts]), tuple(labels)
-    found = _examples(name, y, _TARGETS)
+    found = _examples(name, y, allowed)
     return (found if found.is_floating_point() else found.long()), ()
 
 

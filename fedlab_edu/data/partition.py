@@ -157,7 +157,8 @@ def federate(
 
 def _classes(name: str, values: Any) -> Tensor:
     """Return class numbers (M,) on the CPU; strings are numbered in alphabetical order."""
-    found = as_targets(values, name)[0].cpu()
+    allowed = "a whole number below 2^63 or a string for each example"
+    found = as_targets(values, name, allowed)[0].cpu()
     ok = found.dim() == 1 and not found.is_floating_point()
-    require(ok, name, values, "a whole number or a string for each example")
+    require(ok, name, values, allowed)
     return found

@@ -18,7 +18,7 @@ from torch import Tensor
 from fedlab_edu.features.linear import Fit, Linear
 from fedlab_edu.features.maps import Map
 from fedlab_edu.features.rules import PerMap
-from fedlab_edu.validate import check_index, one_of, require, whole
+from fedlab_edu.validate import MOST, check_index, one_of, require, whole
 
 Score = Literal["loss", "error"]
 RIDGE = Linear()
@@ -55,7 +55,7 @@ class Data:
             finite = array.dtype.kind != "f" or np.isfinite(array).all()
             require(finite, name, "not finite", "finite numbers")
             object.__setattr__(self, name, array)
-        classes = whole("classes", self.classes, 2)
+        classes = whole("classes", self.classes, 2, MOST)
         check_places("y", self.y, classes, self.x.shape[:1])
         check_places("y_val", self.y_val, classes, self.x_val.shape[:1])
 
