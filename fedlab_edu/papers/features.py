@@ -131,7 +131,7 @@ FOURIER = experiment(
     (),
     {
         "book": {"digits": Task(_digits, most=2000)},
-        "middle": {"cifar10": Task(lambda _, data: _cifar10(data, 2000))},
+        "middle": {"cifar10": Task(lambda _, data: _cifar10(data, 1000))},
         "paper": {"cifar10": Task(lambda _, data: _cifar10(data))},
     },
     selections,
@@ -143,7 +143,7 @@ BAGS = experiment(
     (),
     {
         "book": {"shakespeare": Task(_plays, most=2**16)},
-        "middle": {"imdb": Task(lambda _, data: _imdb(data, 5000))},
+        "middle": {"imdb": Task(lambda _, data: _imdb(data, 2000))},
         "paper": {"imdb": Task(lambda _, data: _imdb(data))},
     },
     selections,
