@@ -51,7 +51,8 @@ def seeds_for(seeds: Sequence[int], *key: Int[np.ndarray, "A ..."]) -> UInt64[np
 
     Source: O'Neill (2015), seed_seq_fe, as in NumPy's SeedSequence.
     """
-    mixed, (h,) = np.split(np.array([_pool(seed) for seed in seeds], np.uint32).T, [4])
+    pools = np.array([_pool(seed) for seed in seeds], np.uint32).T
+    mixed, h = pools[:4], pools[4]
     for word in key:
         more = [1] * (word.ndim + 1 - mixed.ndim)
         mixed, h = mixed.reshape(*mixed.shape, *more), h.reshape(*h.shape, *more)
