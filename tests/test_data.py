@@ -148,7 +148,8 @@ def test_a_small_alpha_leaves_clients_few_classes_and_a_large_one_all():
         ({"alpha": 0.0}, r"alpha is 0\.0; allowed: a finite number above 0"),
         ({"clients": 0}, "clients is 0; allowed: a whole number of at least 1"),
         ({"minimum": -1}, "minimum is -1; allowed: a whole number of at least 0"),
-        ({"clients": 9, "tries": 20}, r"alpha is 1\.0; allowed: a value at which 9 clients get 2"),
+        ({"clients": 5, "tries": 1}, r"alpha is 1\.0; allowed: a value at which 5 clients get 2"),
+        ({"clients": 6}, "clients is 6; allowed: up to 5, with 2 of 10 examples each"),
     ],
 )
 def test_label_skew_that_cannot_be_is_refused(arguments, message):

@@ -58,6 +58,8 @@ def dirichlet(
     y, clients, tries = _classes("y", y), whole("clients", clients, 1), whole("tries", tries, 1)
     require(0 < number(alpha) < inf, "alpha", alpha, "a finite number above 0")
     minimum = whole("minimum", minimum, 0)
+    allowed = f"up to {len(y) // max(1, minimum)}, with {minimum} of {len(y)} examples each"
+    require(clients * minimum <= len(y), "clients", clients, allowed)
     check_generator(gen)
     classes, sizes = y.unique(return_counts=True)
     # NumPy's sampler stays accurate for small alpha, but needs its own generator
