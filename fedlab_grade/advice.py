@@ -61,7 +61,6 @@ def advice(error: BaseException) -> str:
 
 
 def first_line(error: BaseException) -> str:
-    """Return the first line of an exception's text."""
     try:
         lines = str(error).strip().splitlines()
     except BaseException:  # the __str__ of an exception of the student's own may raise anything

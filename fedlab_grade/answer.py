@@ -70,5 +70,4 @@ def also(answer: Answer) -> str:
 
 
 def changed(answer: Answer) -> str:
-    """Return the names of the changed arguments."""
     return "its argument " + " and ".join(answer.changed)

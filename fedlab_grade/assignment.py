@@ -72,12 +72,10 @@ class Assignment:
 
     @cached_property
     def limits(self) -> Limits:
-        """The limits of a submission."""
         return read_options(self.options, "limits", Limits())
 
     @cached_property
     def late(self) -> Late:
-        """The cost of being late."""
         return read_options(self.options, "late", Late())
 
     @cached_property
@@ -92,7 +90,6 @@ class Assignment:
 
     @cached_property
     def functions(self) -> tuple[str, ...]:
-        """The names of what students define."""
         kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
         return tuple(n.name for n in ast.parse(self.stub).body if isinstance(n, kinds))
 

@@ -37,7 +37,6 @@ class Functions:
         return next((i for i, sent in enumerate(self._sent) if sent is function), None)
 
     def at(self, number: int) -> Callable[..., Any]:
-        """Return the function with this number."""
         if not 0 <= number < len(self._sent):
             raise Malformed("no such function")
         return self._sent[number]

@@ -43,7 +43,6 @@ def close(
 
 
 def _note(answer: Answer, like: Value) -> None:
-    """Note what was converted."""
     if fault := type_fault(answer.value, like):
         answer.converted.append(failed(answer, fault))
 

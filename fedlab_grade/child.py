@@ -40,7 +40,6 @@ def begin() -> tuple[dict[str, Any], TextIO]:
 
 
 def run_tests(job: dict[str, Any], recorder: plugin.Recorder) -> None:
-    """Run the tests of a job."""
     code = pytest.main([job["tests"], *OPTIONS], plugins=[plugin, recorder])
     if code == pytest.ExitCode.USAGE_ERROR:
         recorder.send("broken", message=f"pytest cannot run {job['tests']}")

@@ -34,5 +34,4 @@ def write_text(path: Path, text: str, encoding: str = "utf-8") -> None:
 
 
 def write_json(path: Path, value: object) -> None:
-    """Put JSON in its place at once."""
     write_text(path, json.dumps(value, indent=1) + "\n")  # in ASCII: lone surrogates fit in, too

@@ -107,7 +107,6 @@ class Recorder:
         return True
 
     def plan(self, session: pytest.Session) -> None:
-        """Tell which tests there are."""
         self.send("plan", tests=[about(test) for test in session.items])
 
     def grade(self, tests: Sequence[pytest.Item]) -> None:
@@ -199,7 +198,6 @@ class Marker(NamedTuple):
 
 
 def marker(item: pytest.Item) -> Marker:
-    """Return what the marker says of a test."""
     found = item.get_closest_marker("q")
     return Marker(*found.args, **found.kwargs) if found else Marker("", 0)
 

@@ -81,7 +81,6 @@ class Child:
                     stream.close()
 
     def tell(self, message: object) -> None:
-        """Send it a line of JSON."""
         assert self.process.stdin is not None
         with suppress(BrokenPipeError):
             self.process.stdin.write(json.dumps(message) + "\n")
@@ -103,7 +102,6 @@ class Child:
         return None
 
     def kill(self) -> None:
-        """End it, and whatever it has started."""
         if sys.platform == "win32":
             self.process.kill()
         else:

@@ -62,12 +62,10 @@ class Report:
 
     @property
     def questions(self) -> dict[str, tuple[Result, ...]]:
-        """Question -> its results."""
         return by_question(self.results)
 
     @property
     def complete(self) -> bool:
-        """Full marks."""
         return all(r.status == "passed" for r in self.results)
 
 
@@ -122,8 +120,6 @@ def grade(
 
 
 class Progress:
-    """The results of one file so far."""
-
     def __init__(self, file: Path) -> None:
         self.file = file
         self.results: dict[str, Result] = {}

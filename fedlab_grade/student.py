@@ -76,7 +76,6 @@ class Student:
             torch.set_default_device(None)  # what a file sets would hold for the tests too
 
     def reset(self) -> None:
-        """Begin a test."""
         self.converted: list[Failure] = []
         self.parts: dict[str, Callable[..., Any]] = {}
 
@@ -207,7 +206,6 @@ class Student:
 
 
 def decoded(file: bytes) -> str:
-    """Return the text of a file."""
     try:
         return text_of(file)
     except Unusable as problem:
@@ -215,7 +213,6 @@ def decoded(file: bytes) -> str:
 
 
 def seed_all(seed: int) -> None:
-    """Seed the global generators of random numbers."""
     random.seed(seed)
     np.random.seed(seed % 2**32)
     torch.manual_seed(seed)

@@ -49,7 +49,6 @@ class Person:
     is_test: bool = False
 
     def noted(self, note: str) -> "Person":
-        """Return the student with one more note."""
         return replace(self, notes=(*self.notes, note))
 
 

@@ -69,7 +69,6 @@ def excerpt(source: str, message: str) -> str:
 
 @cache
 def versions() -> dict[str, str]:
-    """Return the versions of fedlab_edu, Python and PyTorch."""
     python, torch = platform.python_version(), version("torch")
     return {"fedlab_edu": __version__, "python": python, "torch": torch}
 
@@ -115,7 +114,6 @@ class Record:
 
     @cached_property
     def questions(self) -> dict[str, tuple[Result, ...]]:
-        """Question -> its tests."""
         return by_question(self.tests)
 
     def points(self, question: str) -> float | None:

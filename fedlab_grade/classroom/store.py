@@ -95,7 +95,6 @@ class Store:
         return found
 
     def path(self, student: str) -> Path:
-        """Return the place of a student's record."""
         return self.folder / "grades" / f"{file_name(student)}.json"
 
     def write(self, record: Record) -> None:

@@ -77,7 +77,6 @@ def complaint(answer: Mutant, report: Report) -> str:
 
 
 def failed_questions(report: Report) -> list[str]:
-    """Return the questions of which a test has not passed."""
     questions = report.questions.items()
     return [name for name, results in questions if any(r.status != "passed" for r in results)]
 

@@ -62,7 +62,6 @@ class Statement:
 
     @property
     def imports(self) -> set[str]:
-        """The names that its imports bind."""
         aliases = (n for n in here(self.node) if isinstance(n, ast.alias))
         return {(alias.asname or alias.name).partition(".")[0] for alias in aliases}
 

@@ -77,7 +77,6 @@ class Diagnosis:
 
     @property
     def way(self) -> Way:
-        """The best way that works."""
         return next((finding.way for finding in self.findings if finding.works), "none")
 
     def __str__(self) -> str:

@@ -123,7 +123,6 @@ class _Examiner(Child):
         self.tell(job)
 
     def begin(self) -> None:
-        """Wait until it is ready."""
         event = self.event(2 * START)
         if event and event["event"] == "plan":
             self.plan: list[dict[str, object]] = event["tests"]
@@ -134,7 +133,6 @@ class _Examiner(Child):
         raise CheckBroken(told or "the tests did not start")
 
     def give(self, progress: Progress, name: str, source: str | bytes) -> None:
-        """Let it begin with a submission."""
         try:
             text = decoded(source) if isinstance(source, bytes) else source
         except NotGradable as error:
@@ -145,7 +143,6 @@ class _Examiner(Child):
         self.tell([name, text])
 
     def take(self, progress: Progress, patience: float) -> None:
-        """Wait for the results of the submission."""
         end = time.monotonic() + patience
         while self._busy:
             event = self.event(end - time.monotonic())

@@ -128,7 +128,6 @@ class NoCourse(MetaPathFinder):
     """
 
     def find_spec(self, name: str, path: object = None, target: object = None) -> None:
-        """Raise an error for the package of the course."""
         if name.partition(".")[0] == "fedlab_edu":
             raise ModuleNotFoundError(f"No module named {name!r}", name=name)
 

@@ -85,7 +85,6 @@ def serve(line: socket.socket) -> None:
 
 
 def answer(student: Student, request: dict[str, Any]) -> bytes | dict[str, object]:
-    """Return the reply to a call."""
     name, student.parts = request["name"], request["parts"]
     given, named = request["arguments"], request["named"]
     error: list[str] | None = None
@@ -106,7 +105,6 @@ def answer(student: Student, request: dict[str, Any]) -> bytes | dict[str, objec
 
 
 def receive(line: socket.socket) -> Any:
-    """Return the next message."""
     body, blob = wire.lengths(_read(line, wire.HEAD.size))
     return wire.decode(_read(line, body), _read(line, blob), partial(Ask, line))
 

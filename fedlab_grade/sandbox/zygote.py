@@ -176,7 +176,6 @@ def end(job: dict[str, Any], first: int, folder: str) -> None:
 
 
 def kill_all(user: int) -> None:
-    """Kill all processes of a user."""
     status, own = -1, killer_of(user)
     while status < 0:  # killed by another process that does the same at this moment
         if (killer := os.fork()) == 0:
