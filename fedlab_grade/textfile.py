@@ -8,7 +8,6 @@ import stat
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
-from typing import BinaryIO
 
 
 class Unusable(Exception):
@@ -21,14 +20,6 @@ def read_regular(path: Path, limit: int, advice: str = "") -> bytes:
     Args:
         limit: bytes; advice: for the author of a file that is larger.
     """
-    with _opened(path) as file:
-        size = os.fstat(file.fileno()).st_size
-        if size > limit:
-            raise Unusable(f"is larger than {limit >> 20} MB{advice}")
-        return file.read(size)  # it would set aside as much memory as it is told to read
-
-
-def _opened(path: Path) -> BinaryIO:
     flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
     try:
         number = os.open(path, flags | getattr(os, "O_BINARY", 0))
@@ -36,10 +27,14 @@ def _opened(path: Path) -> BinaryIO:
         link = path.is_symlink()
         why = "is a link, not a file" if link else f"cannot be opened ({error.strerror})"
         raise Unusable(why) from None
-    if not stat.S_ISREG(os.fstat(number).st_mode):
+    about = os.fstat(number)
+    if not stat.S_ISREG(about.st_mode):
         os.close(number)
         raise Unusable("is not an ordinary file")
-    return os.fdopen(number, "rb")
+    with os.fdopen(number, "rb") as file:
+        if about.st_size > limit:
+            raise Unusable(f"is larger than {limit >> 20} MB{advice}")
+        return file.read(about.st_size)  # it would set aside as much memory as it is told to read
 
 
 def printable(name: str, most: int = 80) -> str:
