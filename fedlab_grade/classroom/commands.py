@@ -104,9 +104,9 @@ def doctor() -> int:
     """Say how well this machine keeps submissions apart; 0, or 1 where it cannot."""
     from fedlab_grade.sandbox.doctor import examine
 
-    found = examine()
-    print(found)
-    return 1 if found.way == "none" else 0
+    way, told = examine()
+    print(told)
+    return int(way == "none")
 
 
 def isolated(

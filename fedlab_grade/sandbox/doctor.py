@@ -11,8 +11,8 @@ import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from fedlab_grade.options import Limits
 from fedlab_grade.sandbox import landlock, seccomp
@@ -55,8 +55,7 @@ Until then `fedlab-edu grade` refuses, but for your own submissions:
   fedlab-edu grade ... --i-trust-these-submissions"""
 
 
-@dataclass(frozen=True)
-class Finding:
+class Finding(NamedTuple):
     """Whether one way of isolation works here, and if not, why.
 
     Fields:
@@ -67,27 +66,6 @@ class Finding:
     works: bool
     why: str = ""
     closed: bool = False
-
-
-@dataclass(frozen=True)
-class Diagnosis:
-    """The ways that were tried, the best first."""
-
-    findings: tuple[Finding, ...]
-
-    @property
-    def way(self) -> Way:
-        return next((finding.way for finding in self.findings if finding.works), "none")
-
-    def __str__(self) -> str:
-        is_open = self.way == "uid" and not any(f.closed for f in self.findings if f.way == "uid")
-        lines = [f"Isolation of submissions: {WAYS['open uid' if is_open else self.way]}.", ""]
-        for finding in self.findings:
-            state = "works" if finding.works else f"does not work: {finding.why}"
-            lines.append(f"  {finding.way:<6} {state}")
-        if not self.findings[0].works:
-            lines += ["", "To get better:", f"  - {_advice(self.findings[0].why)}"]
-        return "\n".join(lines) + (UNTIL if self.way == "none" and hasattr(os, "fork") else "")
 
 
 def choose(trust: bool = False) -> Way:
@@ -105,10 +83,19 @@ def choose(trust: bool = False) -> Way:
     return way
 
 
-def examine() -> Diagnosis:
-    """Try both ways of isolation, with files planted that no submission may read."""
+def examine() -> tuple[Way, str]:
+    """Try both ways of isolation; return the best that works, and what to tell the instructor."""
     with _planted() as files:
-        return Diagnosis((tried("bwrap", files), tried("uid", files if landlock.version() else ())))
+        found = tried("bwrap", files), tried("uid", files if landlock.version() else ())
+    best = next((finding for finding in found if finding.works), Finding("none", False))
+    is_open = best.way == "uid" and not best.closed
+    lines = [f"Isolation of submissions: {WAYS['open uid' if is_open else best.way]}.", ""]
+    for finding in found:
+        state = "works" if finding.works else f"does not work: {finding.why}"
+        lines.append(f"  {finding.way:<6} {state}")
+    if not found[0].works:
+        lines += ["", "To get better:", f"  - {_advice(found[0].why)}"]
+    return best.way, "\n".join(lines) + UNTIL * (not best.works and hasattr(os, "fork"))
 
 
 def tried(way: Way, planted: Sequence[Path] = ()) -> Finding:
