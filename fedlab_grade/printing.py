@@ -1,5 +1,6 @@
 """Values as text, for messages."""
 
+import math
 from typing import Any
 
 import numpy as np
@@ -42,9 +43,7 @@ def _text(value: Any, digits: int) -> str:
 
 
 def _size(value: object) -> int:
-    if isinstance(value, Tensor | np.ndarray):
-        return value.numel() if isinstance(value, Tensor) else value.size
-    return 1
+    return math.prod(value.shape) if isinstance(value, Tensor | np.ndarray) else 1
 
 
 def printable(value: object) -> str:
