@@ -101,6 +101,7 @@ CASES: dict[str, tuple[Callable[[], Any], str]] = {
     "a point with other axes": (lambda: LR.from_unit(torch.ones(1, 2)), "shape of u is (1, 2)"),
     "a seed for a generator": (lambda: LR.sample(2, 0), "gen is 'int'; allowed: a Generator"),
     "options that floats cannot tell apart": (lambda: Choice((2**53, 2**53 + 1)), "none twice"),
+    "options that are words": (lambda: Choice(("sgd", "adam")), "none twice; for words see OneOf"),
     "half an eta": (lambda: survivors([1.0, 2.0], 2.5), "eta is 2.5"),
     "no arms": (lambda: halving([], [1, 2]), "scores is []; allowed: at least one"),
     "probabilities that are none": (

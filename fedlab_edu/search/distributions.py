@@ -156,7 +156,8 @@ class Choice:
             options = ()
         ok = options and all(map(math.isfinite, options))
         ok = ok and len(set(map(float, options))) == len(options)
-        require(ok, "options", given, "a tuple of finite numbers, at least one, none twice")
+        allowed = "a tuple of finite numbers, at least one, none twice; for words see OneOf"
+        require(ok, "options", given, allowed)
         object.__setattr__(self, "options", options)
 
     @cached_property
