@@ -50,13 +50,11 @@ class Student:
         self.module.__file__ = str(path)
         sys.modules[self.module.__name__] = self.module  # dataclasses look themselves up there
         try:
-            source = text_of(path.read_bytes()) if text is None else text.removeprefix("\ufeff")
+            source = decoded(path.read_bytes()) if text is None else text.removeprefix("\ufeff")
             lines = lines_of(source)
             linecache.cache[str(path)] = len(source), None, lines, str(path)  # for tracebacks
             if not (notebook := source.startswith(HEAD)):
                 code = compile(source, str(path), "exec", dont_inherit=True)
-        except Unusable as problem:
-            raise NotGradable(f"The file {problem}.") from None
         except SyntaxError as error:
             line = f"\n  {error.text.strip()}" if error.text else ""
             at = f"line {error.lineno}" if error.lineno else "the file"
@@ -205,6 +203,13 @@ class Student:
         text = first_line(error)
         told = f": {text}{because(error, self.lost)}" if text else ""
         return f"{callables.name_of(type(error))[:80]}{told}{''.join(where)}"
+
+
+def decoded(file: bytes) -> str:
+    try:
+        return text_of(file)
+    except Unusable as problem:
+        raise NotGradable(f"The file {problem}.") from None
 
 
 def seed_all(seed: int) -> None:

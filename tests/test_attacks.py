@@ -43,19 +43,21 @@ if BRIEF:  # how a value is looked at does not depend on where the worker runs
 ALL = "q1 q2 q3 q4"
 TABS = RIGHT.replace("    total = float", "\tx = 1\n        total = float", 1)
 # What is more than an addition: name -> the file, the questions that fail, and what is said.
-WHOLE: dict[str, tuple[str, str, str]] = {
-    "61_tabs_and_spaces": (TABS, ALL, "TabError|IndentationError"),
-    "83_crlf": (RIGHT.replace("\n", "\r\n"), "nothing", ""),
-    "byte_order_mark": (f"\ufeff{RIGHT}", "nothing", ""),
-    "zeros": ("\0" * 100, ALL, "null bytes"),
-    "nothing": ("", ALL, "no function"),
-    "nested": ("x = " + "(" * 5000, ALL, "Python cannot read"),
-    "right": (RIGHT, "nothing", ""),
-    "future_import": (f"from __future__ import annotations\n\n{RIGHT}", "nothing", ""),
-    "form_feed": (f"{RIGHT}\n\x0c\nPI = 3.14\n# no new line: \x0b\u2028", "nothing", ""),
-    "smart_quotes": (f"{RIGHT}\nX = \u201cone\u201d\n", ALL, r"U\+201C"),
-    "conflict_markers": (f"{RIGHT}\n<<<<<<< HEAD\nX = 1\n", ALL, "line"),
-    "magic_in_a_module": (f"{RIGHT}\n%matplotlib inline\n", ALL, "Jupyter"),
+WHOLE: dict[str, tuple[bytes, str, str]] = {
+    "61_tabs_and_spaces": (TABS.encode(), ALL, "TabError|IndentationError"),
+    "83_crlf": (RIGHT.replace("\n", "\r\n").encode(), "nothing", ""),
+    "85_latin_1": (f"{RIGHT}\nNAME = 'Größe'\n".encode("latin-1"), ALL, "UTF-8"),
+    "86_utf_16": (RIGHT.encode("utf-16"), ALL, "UTF-8"),
+    "byte_order_mark": (b"\xef\xbb\xbf" + RIGHT.encode(), "nothing", ""),
+    "zeros": (bytes(100), ALL, "NUL bytes"),
+    "nothing": (b"", ALL, "no function"),
+    "nested": (b"x = " + b"(" * 5000, ALL, "Python cannot read"),
+    "right": (RIGHT.encode(), "nothing", ""),
+    "future_import": (f"from __future__ import annotations\n\n{RIGHT}".encode(), "nothing", ""),
+    "form_feed": (f"{RIGHT}\n\x0c\nPI = 3.14\n# no new line: \x0b\u2028".encode(), "nothing", ""),
+    "smart_quotes": (f"{RIGHT}\nX = \u201cone\u201d\n".encode(), ALL, r"U\+201C"),
+    "conflict_markers": (f"{RIGHT}\n<<<<<<< HEAD\nX = 1\n".encode(), ALL, "line"),
+    "magic_in_a_module": (f"{RIGHT}\n%matplotlib inline\n".encode(), ALL, "Jupyter"),
 }
 if BRIEF:  # time, too, is kept alike
     WHOLE = {"right": WHOLE["right"]}
@@ -81,9 +83,9 @@ def expected(name: str) -> tuple[str, str]:
     return header[1], SAID_TO_ANOTHER_USER.get(name, says) if WAY == "uid" else says
 
 
-def sources() -> Iterator[tuple[str, str]]:
+def sources() -> Iterator[tuple[str, bytes]]:
     for name, path in FILES.items():
-        yield name, f"{RIGHT}\n\n{path.read_text()}"
+        yield name, f"{RIGHT}\n\n{path.read_text()}".encode()
     for name, (source, _, _) in WHOLE.items():
         yield name, source
 
@@ -112,7 +114,7 @@ TESTS = (
 )
 QUICK_TESTS = ("test_fedavg_weights", "test_dirichlet")
 LIMITS = Limits(call=60.0, total=300.0, memory=512, asked=2000)
-SAYS_USER = f"{RIGHT}\nimport os\nprint('user', os.getuid())\n"
+SAYS_USER = f"{RIGHT}\nimport os\nprint('user', os.getuid())\n".encode()
 
 
 class Graded(NamedTuple):

@@ -37,7 +37,7 @@ RIGHT = (TOY / "hw_ref.py").read_text()
 LINUX = pytest.mark.skipif(sys.platform != "linux", reason="it needs Linux")
 
 
-def graded(tests: Path, *sources: str, **options: object) -> list[Report]:
+def graded(tests: Path, *sources: str | bytes, **options: object) -> list[Report]:
     named = [(f"{i}.py", source) for i, source in enumerate(sources)]
     options = {"isolation": "bwrap", "jobs": 1} | options
     return list(grade_isolated(tests, named, **options))

@@ -14,6 +14,7 @@ from fedlab_grade.run import CheckBroken, Progress, Report
 from fedlab_grade.sandbox import doctor
 from fedlab_grade.sandbox.processes import Way
 from fedlab_grade.sandbox.view import NoSandbox
+from fedlab_grade.student import NotGradable, decoded
 
 LIMITS = Limits()
 SPARE = 60.0  # seconds beyond its limit after which the grading of a submission has failed
@@ -22,7 +23,7 @@ FAILED = "The grader failed on this submission, which is no fault of the answer:
 
 def grade_isolated(
     tests: Path,
-    submissions: Iterable[tuple[str, str]],
+    submissions: Iterable[tuple[str, str | bytes]],
     isolation: Way | None = None,
     limits: Limits = LIMITS,
     question: str = "",
@@ -36,7 +37,7 @@ def grade_isolated(
 
     Args:
         tests: a file of tests marked with ``q``.
-        submissions: name and source of each.
+        submissions: name and source of each; bytes that are not UTF-8 are not gradable.
         isolation: as `doctor.choose` gives it, which is the default.
         question: as in ex01.2, the only one to grade; "" for all.
         secret: of the term; tests find it in the environment as FG_SEED, and draw the same hidden
@@ -71,7 +72,7 @@ def grade_isolated(
 def _grade(
     examiners: list["_Examiner"],
     job: dict[str, object],
-    submissions: Iterator[tuple[str, str]],
+    submissions: Iterator[tuple[str, str | bytes]],
     limits: Limits,
 ) -> Iterator[Report]:
     """Give each examiner one submission at a time, and yield their reports in turn."""
@@ -82,13 +83,13 @@ def _grade(
                 progress = Progress(Path(one[0]))
                 progress.take({"event": "plan", "tests": examiners[0].plan})
                 waiting.append((examiners.pop(), progress))
-                waiting[-1][0].tell(one)
+                waiting[-1][0].give(progress, *one)
             if not waiting:
                 return
             examiner, progress = waiting.popleft()
             try:
                 examiner.take(progress, limits.total + SPARE)
-            except _Failed as failure:
+            except CheckBroken as failure:
                 for test, result in progress.results.items():
                     if result.status == "not run":
                         message = FAILED.format(failure)
@@ -104,10 +105,6 @@ def _grade(
                 pass
 
 
-class _Failed(Exception):
-    """The reason why the examiner has given no results."""
-
-
 class _Examiner(Child):
     """The process that holds the tests, see `fedlab_grade.sandbox.examiner`."""
 
@@ -118,6 +115,7 @@ class _Examiner(Child):
         environment = {"PYTHONHASHSEED": f"{order}", "PYTHONDONTWRITEBYTECODE": "1"}
         environment |= {"OMP_NUM_THREADS": "1"} | ({"FG_SEED": secret} if secret else {})
         super().__init__("fedlab_grade.sandbox.examiner", environment=environment)
+        self._busy = False
         self.tell(job)
 
     def begin(self) -> None:
@@ -130,13 +128,23 @@ class _Examiner(Child):
         told = event["message"] if event else "".join(self.other[-20:])
         raise CheckBroken(told or "the tests did not start")
 
+    def give(self, progress: Progress, name: str, source: str | bytes) -> None:
+        try:
+            text = decoded(source) if isinstance(source, bytes) else source
+        except NotGradable as error:
+            for test in progress.results:
+                progress.change(test, status="not gradable", message=str(error))
+            return
+        self._busy = True
+        self.tell([name, text])
+
     def take(self, progress: Progress, patience: float) -> None:
-        end, done = time.monotonic() + patience, False
-        while not done:
+        end = time.monotonic() + patience
+        while self._busy:
             event = self.event(end - time.monotonic())
             if event is None:
-                raise _Failed("it hangs" if self.late else "its process ended")
+                raise CheckBroken("it hangs" if self.late else "its process ended")
             if event["event"] == "broken":
-                raise _Failed(event["message"])
-            done = event["event"] == "done"
+                raise CheckBroken(event["message"])
+            self._busy = event["event"] != "done"
             progress.take(event)
