@@ -381,6 +381,11 @@ def test_one_arm_is_chosen_from_needs_no_validation_data(fed):
     [
         (lambda fed: race(MODEL, fed, share_configuration(LocalHP()), [bracket((3,), 2, 2)]),
          "arms is 1; allowed: 2, as many as the brackets need"),
+        *((lambda fed, arms=arms: race.__wrapped__(MODEL, fed, arms, [bracket((3,), 2, 2)]),
+           f"arms is '{type(arms).__name__}'; allowed: a list of arms: share_configuration")
+          for arms in (iter(()), LocalHP(lr=[0.1, 0.2]), [LocalHP(), LocalHP()])),
+        (lambda fed: race.__wrapped__(MODEL, fed, [], bracket((3,), 2, 2)),
+         r"brackets is Schedule.*; allowed: a list of schedules: \[bracket"),
         (lambda fed: Estimate(gamma=2.0), "gamma is 2.0; allowed: a number from 0 to 1"),
         (lambda fed: Fixed(LocalHP(lr=[0.1, 0.2])), "table is '2 rows'; allowed: one conf"),
         (lambda fed: Fixed(LocalHP(), torch.tensor([0, 1])), r"row is \[0, 1\]; allowed: whole"),

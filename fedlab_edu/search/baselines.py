@@ -136,6 +136,10 @@ def race(
     """
     check_types(model, fed)
     seed = whole("seed", seed, 0)
+    ok = isinstance(arms, Sequence) and all(isinstance(arm, Arm) for arm in arms)
+    require(ok, "arms", type(arms).__name__, "a list of arms: share_configuration(table)")
+    ok = isinstance(brackets, Sequence) and all(isinstance(one, Schedule) for one in brackets)
+    require(ok, "brackets", brackets, "a list of schedules: [bracket((10,), 3, 2)]")
     needed = sum(bracket.arms for bracket in brackets)
     require(len(arms) == needed, "arms", len(arms), f"{needed}, as many as the brackets need")
     twice = method is not None and any(arm.method for arm in arms)
