@@ -48,7 +48,7 @@ class Examiner(plugin.Recorder):
     """A recorder of submissions, each of which comes as a line of JSON: [file, text]."""
 
     def __init__(self, job: dict[str, Any], channel: TextIO) -> None:
-        super().__init__(job["question"], {}, 0.0, channel)
+        super().__init__("", {}, 0.0, channel)
         self.limits = Limits(**job["limits"])
         self.way, self.secret, self.reference = job["way"], job["secret"], job["reference"]
         self._private = [Path(path) for path in job["private"]]

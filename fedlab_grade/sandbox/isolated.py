@@ -26,7 +26,6 @@ def grade_isolated(
     submissions: Iterable[tuple[str, str | bytes]],
     isolation: Way | None = None,
     limits: Limits = LIMITS,
-    question: str = "",
     secret: str = "",
     reference: str = "",
     trust: bool = False,
@@ -39,7 +38,6 @@ def grade_isolated(
         tests: a file of tests marked with ``q``.
         submissions: name and source of each; bytes that are not UTF-8 are not gradable.
         isolation: as `doctor.choose` gives it, which is the default.
-        question: as in ex01.2, the only one to grade; "" for all.
         secret: of the term; tests find it in the environment as FG_SEED, and draw the same hidden
             inputs from it for all students and every regrade.
         reference: the source of a right answer. A test that fails by itself on a submission, but
@@ -57,7 +55,7 @@ def grade_isolated(
     if way == "none" and not trust:
         raise NoSandbox(doctor.REFUSAL)
     job: dict[str, object] = {
-        "tests": str(tests), "question": question, "way": way, "limits": asdict(limits),
+        "tests": str(tests), "way": way, "limits": asdict(limits),
         "secret": secret, "reference": reference,
         "private": [str(path.absolute()) for path in (tests.absolute().parent, *private)],
     }  # fmt: skip
