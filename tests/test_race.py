@@ -1,6 +1,7 @@
 """Races of arms: against arms played one by one, and a federation that counts what it is asked."""
 
 from dataclasses import dataclass, replace
+from inspect import signature
 from typing import Any
 
 import pytest
@@ -16,6 +17,7 @@ from fedlab_edu import (
     communicate,
     digits,
     evaluate,
+    fedpop,
     fedtune,
     linear,
     personalise,
@@ -29,6 +31,7 @@ from fedlab_edu.rounds.tuner import Fixed
 from fedlab_edu.search.baselines import (
     Arm,
     draw_arms,
+    fixed_tuner,
     hyperband,
     race,
     random_search,
@@ -43,6 +46,8 @@ from fedlab_edu.search.space import FEDEX, FEDTUNE, PerClient, SearchSpace, Spac
 from fedlab_edu.seeds import seed_for
 from fedlab_edu.training.scores import Score
 from fedlab_edu.tuners.fedex import around
+from fedlab_edu.tuners.fedpop.evolution import Evolution
+from fedlab_edu.tuners.fedtune.search import FedTune
 
 MODEL = linear(64, 10)
 NAN, INF = float("nan"), float("inf")
@@ -541,3 +546,19 @@ def test_a_search_is_shown_in_one_short_line(fed):
     assert repr(done) == f"Race(1 of 4 arms alive, 30 of 30 rounds, {best})"
     credits = fedtune(MODEL, fed, LocalHP(lr=[0.1, 0.3]), 2)
     assert repr(credits) == "FedTune(0 of 2 rounds, no score yet)"
+
+
+def test_searches_spell_out_their_options_with_the_defaults_of_what_they_pass_them_to():
+    def defaults(made: Any) -> dict[str, Any]:
+        parameters = signature(made).parameters.items()
+        return {name: one.default for name, one in parameters if one.default is not one.empty}
+
+    of_race = defaults(race) | {"tuner": fixed_tuner}
+    for search in (random_search, successive_halving, hyperband):
+        given = defaults(search)
+        assert {name: given[name] for name in of_race} == of_race, search.__name__
+    for search, fields in ((fedtune, FedTune), (fedpop, Evolution)):
+        shared = defaults(search).keys() & defaults(fields).keys() - {"method"}
+        assert len(shared) >= 5
+        for name in shared:
+            assert defaults(search)[name] == defaults(fields)[name], name

@@ -4,7 +4,7 @@ Khodak et al. (2021), Algorithms 1 and 3; Li et al. (2018), *Hyperband*, Algorit
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, SupportsIndex
+from typing import NamedTuple, SupportsIndex
 
 import torch
 from jaxtyping import Float
@@ -28,35 +28,55 @@ Space = Spaces | PerClient | OneOf
 MakeTuner = Callable[[LocalHP, torch.Generator], Tuner]
 
 
+def fixed_tuner(c: LocalHP, gen: torch.Generator | None = None) -> Tuner:
+    """Return a tuner that keeps its configuration, or its one row per client; gen is not used."""
+    return Fixed(c) if len(c) == 1 else Fixed(c, torch.arange(len(c)))
+
+
 def random_search(
-    model: Model, fed: Federation, spaces: Space, total: SupportsIndex, cap: SupportsIndex,
-    **options: Any,
+    model: Model, fed: Federation, spaces: Space, total: SupportsIndex, cap: SupportsIndex, *,
+    tuner: MakeTuner = fixed_tuner, seed: SupportsIndex = 0, method: Method | None = None,
+    estimate: Estimate | None = None, replacement: bool = False, select: Select = "survivor",
+    w: Float[Tensor, " d"] | None = None,
 ) -> Race:  # fmt: skip
     """Train ``floor(total / cap)`` random configurations for ``cap`` rounds each.
 
     Args:
-        options: seed and tuner, see `draw_arms`; the others, from method to w, see `race`.
+        tuner, seed: see `draw_arms`.
+        method, estimate, replacement, select, w: see `race`.
     """
-    return _race(model, fed, spaces, [schedule(total, cap, eliminations=0)], **options)
+    arms, plan = _drawn(spaces, [schedule(total, cap, eliminations=0)], seed, tuner)
+    return race(model, fed, arms, plan, seed=seed, method=method, estimate=estimate,
+                replacement=replacement, select=select, w=w)  # fmt: skip
 
 
 def successive_halving(
     model: Model, fed: Federation, spaces: Space, total: SupportsIndex, cap: SupportsIndex,
-    eta: SupportsIndex = 3, eliminations: SupportsIndex = 3, **options: Any,
+    eta: SupportsIndex = 3, eliminations: SupportsIndex = 3, *,
+    tuner: MakeTuner = fixed_tuner, seed: SupportsIndex = 0, method: Method | None = None,
+    estimate: Estimate | None = None, replacement: bool = False, select: Select = "survivor",
+    w: Float[Tensor, " d"] | None = None,
 ) -> Race:  # fmt: skip
     """Train eta^R random configurations; each elimination keeps one in eta, see `schedule`.
 
-    For the options see `random_search`.
+    The other arguments are those of `random_search`.
     """
-    return _race(model, fed, spaces, [schedule(total, cap, eta, eliminations)], **options)
+    arms, plan = _drawn(spaces, [schedule(total, cap, eta, eliminations)], seed, tuner)
+    return race(model, fed, arms, plan, seed=seed, method=method, estimate=estimate,
+                replacement=replacement, select=select, w=w)  # fmt: skip
 
 
 def hyperband(
     model: Model, fed: Federation, spaces: Space, total: SupportsIndex, cap: SupportsIndex,
-    eta: SupportsIndex = 3, **options: Any,
+    eta: SupportsIndex = 3, *,
+    tuner: MakeTuner = fixed_tuner, seed: SupportsIndex = 0, method: Method | None = None,
+    estimate: Estimate | None = None, replacement: bool = False, select: Select = "survivor",
+    w: Float[Tensor, " d"] | None = None,
 ) -> Race:  # fmt: skip
     """Train brackets of random configurations side by side, see `brackets` and `random_search`."""
-    return _race(model, fed, spaces, brackets(total, cap, eta), **options)
+    arms, plan = _drawn(spaces, brackets(total, cap, eta), seed, tuner)
+    return race(model, fed, arms, plan, seed=seed, method=method, estimate=estimate,
+                replacement=replacement, select=select, w=w)  # fmt: skip
 
 
 class Arm(NamedTuple):
@@ -75,11 +95,6 @@ def arm_generator(seed: int, arm: int) -> torch.Generator:
 def draw_point(spaces: Spaces | PerClient, gen: torch.Generator) -> Float[Tensor, " h"]:
     """Draw a point of the unit cube, see `Spaces.at`."""
     return torch.rand(len(spaces.distributions), generator=gen, dtype=torch.float64)
-
-
-def fixed_tuner(c: LocalHP, gen: torch.Generator | None = None) -> Tuner:
-    """Return a tuner that keeps its configuration, or its one row per client; gen is not used."""
-    return Fixed(c) if len(c) == 1 else Fixed(c, torch.arange(len(c)))
 
 
 def draw_arms(
@@ -156,9 +171,7 @@ def race(
     return Race(runs, tuple(brackets), estimate, nothing, all_in, select)
 
 
-def _race(
-    model: Model, fed: Federation, spaces: Space, several: Sequence[Schedule], *,
-    seed: SupportsIndex = 0, tuner: MakeTuner = fixed_tuner, **options: Any,
-) -> Race:  # fmt: skip
-    arms = draw_arms(spaces, sum(one.arms for one in several), seed, tuner)
-    return race(model, fed, arms, several, seed=seed, **options)
+def _drawn(
+    spaces: Space, plan: list[Schedule], seed: SupportsIndex, tuner: MakeTuner
+) -> tuple[list[Arm], list[Schedule]]:
+    return draw_arms(spaces, sum(one.arms for one in plan), seed, tuner), plan

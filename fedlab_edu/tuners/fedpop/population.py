@@ -8,7 +8,7 @@ clients of one member copy one another's hyperparameters, see `FedPopL`. Chen, K
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import inf, isnan, nan
-from typing import Any, ClassVar, Literal, NamedTuple, SupportsIndex, TypeVar
+from typing import ClassVar, Literal, NamedTuple, SupportsIndex, TypeVar
 
 import torch
 
@@ -178,7 +178,8 @@ def fedpop(
     G: bool = True, L: bool = True, local: Local | None = None, T_g: SupportsIndex | None = None,
     weighted: bool = False, on_nan: Literal["wait", "replace"] = "wait",
     eta: SupportsIndex = 3, eliminations: SupportsIndex = 0,
-    method: Method | None = None, seed: SupportsIndex = 0, **evolution: Any,
+    method: Method | None = None, seed: SupportsIndex = 0, eps: float = 0.1, p_re: float = 0.1,
+    rho: float = 3.0, gamma: float = 0.9, coin: Literal["each", "vector"] = "each",
 ) -> FedPop:  # fmt: skip
     """Start a search; with the paper's space, whose mu is that of FedProx::
 
@@ -195,7 +196,7 @@ def fedpop(
         local: the options of FedPop-L; None stands for ``Local()``.
         T_g: the rounds between two copies of members, and the rounds over which a score goes; None
             stands for max(1, R_c // 10), as in the paper: 80 of 800.
-        evolution: eps, p_re, rho, gamma and coin of `Evolution`.
+        eps, p_re, rho, gamma, coin: see `Evolution`.
         weighted: weight a member's score by numbers of validation examples, as in the authors'
             code. As printed, all clients have the same weight.
         on_nan: when a member that has diverged is replaced: when members copy next ("wait"), or at
@@ -209,7 +210,7 @@ def fedpop(
     require(isinstance(L, bool), "L", L, "True, False")
     require(fed.val.n.any(), "validation examples", 0, "at least 1, to judge members by")
     bracket = schedule(whole("total", total, 1, MOST), cap, eta, eliminations)
-    how = Evolution(bracket.stops[-1], **evolution)
+    how = Evolution(bracket.stops[-1], eps, p_re, rho, gamma, coin)
     every = max(1, how.R // 10) if T_g is None else whole("T_g", T_g, 1)
     begun = start(model, fed, seed=seed, method=method)
     arms = draw_arms(spaces, bracket.arms, begun.seed)
