@@ -388,7 +388,7 @@ def test_a_file_is_written_as_often_as_is_asked(fed, tmp_path, monkeypatch):
 
 def test_a_folder_that_is_not_there_is_said_before_the_first_round(fed, tmp_path, monkeypatch):
     interrupted(monkeypatch, 0, Stop)
-    with pytest.raises(FileNotFoundError, match="nowhere"):
+    with pytest.raises(FileNotFoundError, match=r"No such folder: '.*nowhere'$"):
         tune(halving(fed), MODEL, fed, 3, path=tmp_path / "nowhere" / "search")
 
 

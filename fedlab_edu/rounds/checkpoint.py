@@ -3,6 +3,7 @@
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import fields, is_dataclass
+from errno import ENOENT
 from hashlib import sha256
 from importlib import import_module
 from io import BytesIO
@@ -100,12 +101,14 @@ def write(value: object, path: str | Path, check: Callable[[bytes], object] | No
     """Write a value to a file atomically; write through a link to its target.
 
     A killed process leaves ``<path>.<letters>.part`` behind. Delete it when no process is writing.
-    A folder, and what else is no file, is refused.
+    A folder, and what else is no file, is refused; so is a file in a folder that is not there.
     ``check`` gets all bytes of the file before any is written; its errors propagate.
     """
     file = Path(os.path.realpath(as_path(path)))
     # a device would be replaced, too
     require(file.is_file() or not file.exists(), "path", str(path), "a new name, or a file's")
+    if not file.parent.is_dir():
+        raise FileNotFoundError(ENOENT, "No such folder", str(file.parent))
     packed = BytesIO()  # torch.save to a file hides errors, even Ctrl-C
     try:
         torch.save(value, packed)
