@@ -182,6 +182,13 @@ def test_logistic_regression_is_the_optimum_of_two_classes_by_newtons_method():
     assert b.tolist() == [0, 0]
 
 
+def test_a_logistic_fit_to_texts_without_features_is_the_logit_of_the_classes_shares():
+    w, b = Linear("logistic").fit(sparse.csr_matrix((8, 3)), np.arange(8) // 6, 2)
+    assert w.shape == (3, 2)
+    assert not w.any()
+    assert b[1] - b[0] == pytest.approx(np.log(2 / 6), abs=1e-4)
+
+
 def test_the_logistic_loss_of_three_classes_has_no_slope_at_the_fit():
     rng = np.random.default_rng(1)
     X, y, linear = rng.normal(size=(50, 3)), rng.integers(3, size=50), Linear("logistic", 0.2)

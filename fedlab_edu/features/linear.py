@@ -127,7 +127,7 @@ def _logistic(X: Matrix, y: Any, classes: int, C: float, intercept: bool) -> Fit
     used: Any = slice(None)
     if sparse.issparse(X):  # a feature that no example has gets weight 0
         X, seen = X.tocsr(), np.zeros(n, dtype=bool)
-        seen[X.indices] = True
+        seen[X.indices if X.nnz else 0] = True  # the solver wants at least one
         used, places = np.flatnonzero(seen), np.cumsum(seen, dtype=X.indices.dtype) - 1
         X = sparse.csr_matrix((X.data, places[X.indices], X.indptr), (X.shape[0], len(used)))
     fitted = solver.fit(X, y)
