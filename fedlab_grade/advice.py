@@ -28,7 +28,7 @@ TEXTS = (  # part of the text of an exception, most of them PyTorch's and NumPy'
     (r"unsupported operand type.*'list'",
      "a list has no arithmetic of its entries: go through them, as in [2 * x for x in xs]"),
     (r"on the same device|device type", "tensors on two devices meet: x.to(y.device) moves one"),
-    (r"compiled with CUDA|NVIDIA driver|\bmps devices?\b",
+    (r"compiled with CUDA|No CUDA GPUs|NVIDIA driver|\bmps devices?\b",
      "there is no GPU where answers are checked: leave tensors where they are, or x.to(y.device)"),
     (r"leaf Variable that requires grad|leaf variable has been moved",
      "a parameter is changed in place while its gradient is recorded: make a new tensor, "

@@ -418,6 +418,7 @@ def test_a_composite_is_judged_with_the_parts_of_the_reference(tmp_path):
         ("np.ones(2)[1.0]", "position must be an int"),
         ("torch.ones(2)[2]", "beyond the end"),
         ("[1.0, 2.0] - [0.5, 1.0]", "a list has no arithmetic"),
+        ("raise RuntimeError('No CUDA GPUs are available')", "there is no GPU"),
         ("torch.ones(2).norm(dim=3)", "no such dim"),
         ("np.ones(2).sum(axis=1)", "no such dim"),
     ],
