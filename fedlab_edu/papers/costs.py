@@ -94,6 +94,9 @@ def costs(folder: str | Path, device: Device | None = None) -> list[Cost]:
 
     Args:
         folder: of the record of FedPop's Table 1, for the errors.
+
+    Raises:
+        ValueError: a file that is no record of its experiment.
     """
     device = device or Device()
     table = EXPERIMENTS["fedpop-table1"]

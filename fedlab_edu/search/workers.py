@@ -63,7 +63,11 @@ class Workers:
     def play(
         self, runs: Sequence[Run], model: Model, fed: Federation, clients: int, rounds: int
     ) -> list[Run]:
-        """Return the runs after more rounds; a single run stays in this process."""
+        """Return the runs after more rounds; a single run stays in this process.
+
+        Raises:
+            RuntimeError: a worker has ended, and the executor does not replace it.
+        """
         n = min(self._number, len(runs))
         if len(runs) == 1:
             return play_here(runs, model, fed, clients, rounds)
