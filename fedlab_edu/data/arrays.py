@@ -138,8 +138,9 @@ def _from_numpy(name: str, values: Any, allowed: str) -> Tensor:
     try:
         array = np.asarray(values)
         # NumPy leaves columns of several kinds as objects
-        array = np.asarray(array.tolist()) if array.dtype.kind == "O" else array
-        if array.dtype.kind == "f" and _all_whole(values):  # such as 0 beside 2^63
+        listed = array.tolist() if array.dtype.kind == "O" else values
+        array = np.asarray(listed) if listed is not values else array
+        if array.dtype.kind == "f" and _all_whole(listed):  # such as 0 beside 2^63
             array = np.array(values, dtype=object)
     except (TypeError, ValueError):  # lists of several lengths
         array = np.empty(0, dtype=object)
