@@ -1,4 +1,4 @@
-# An endless loop that hears no signal and tells nobody where it is.
+# An endless loop that blocks all signals and cancels the report of where it hangs.
 # fails: q1
 # says: did not finish
 # ruff: noqa

@@ -1,4 +1,4 @@
-# A timer of the profiler's rings, and nobody handles it.
+# The profiler's timer rings, and no handler is set.
 # fails: q1
 # says: Profiling timer
 # ruff: noqa
