@@ -140,6 +140,8 @@ def test_tests_that_a_student_keeps_in_exercises_do_not_make_it_a_folder_that_wa
     [
         (["ex08"], "there is no exercise 'ex08'; there are: ex07."),
         (["../ex07"], "there is no exercise '../ex07'; there are: ex07."),
+        (["/none/my.py"], "there is no exercise '/none/my.py'; there are: ex07."),
+        (["my**"], "there is no exercise 'my**'; there are: ex07."),
         (["ex07", "nowhere.py"], "there is no file 'nowhere.py'."),
         (["ex07", "."], "there is no file '.'."),
     ],

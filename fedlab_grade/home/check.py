@@ -89,10 +89,10 @@ def target(question: str, file: Path | None = None) -> Target:
         where = place = progress.place(course)
         name, there = question.partition(".")[0], exercises(course)
         stem = f"{name}_"
-        if where == course:
-            where = Path.cwd() if any(Path.cwd().glob(f"{stem}*.py")) else course / "exercises"
         if not re.fullmatch(r"ex\d+(\.\d+)?", question) or name not in there:
             raise Refusal(f"there is no exercise {question!r}; there are: {', '.join(there)}.")
+        if where == course:
+            where = Path.cwd() if any(Path.cwd().glob(f"{stem}*.py")) else course / "exercises"
         tests = there[name]
         of_one = question if "." in question else ""
     if file is None:
