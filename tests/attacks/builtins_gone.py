@@ -5,6 +5,7 @@
 
 import builtins
 
-for name in list(vars(builtins)):
-    if name != "SystemExit":
-        delattr(builtins, name)
+spared = "SystemExit"
+for name in [*vars(builtins)]:
+    if name != spared:
+        vars(builtins).pop(name)
