@@ -122,7 +122,7 @@ def soften(p: np.ndarray, errors: np.ndarray, eta: float) -> np.ndarray:
     Returns: (k,), the probabilities in the next round. The arguments are not
         changed.
 
-    Roughly 3 lines. (To subtract a number from all errors multiplies all
+    Roughly 3 lines. (Subtracting a number from all errors multiplies all
     factors by the same, which the division by the sum takes out. Which number
     makes the largest factor 1?)
     """
