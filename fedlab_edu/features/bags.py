@@ -138,7 +138,7 @@ def bag_maps(
         train, y: (M,), the rows from which weights are computed, and their labels, 0 or 1. The
             paper does not name them; its code uses the mixed examples, each seen by its own map.
         held: an array of rows that all maps will see, such as the validation set. Each map caches
-            their features.
+            their features: 64 maps of 12,500 film reviews take about 4 GB.
     """
     require(isinstance(corpus, Corpus), "corpus", type(corpus).__name__, "a Corpus(texts)")
     whole("bins", bins, 1, _ALL)
