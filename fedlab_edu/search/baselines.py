@@ -45,7 +45,8 @@ def random_search(
         tuner, seed: see `draw_arms`.
         method, estimate, replacement, select, w: see `race`.
     """
-    arms, plan = _drawn(spaces, [schedule(total, cap, eliminations=0)], seed, tuner)
+    plan = [schedule(total, cap, eliminations=0)]
+    arms = _draw_for(plan, spaces, seed, tuner)
     return race(model, fed, arms, plan, seed=seed, method=method, estimate=estimate,
                 replacement=replacement, select=select, w=w)  # fmt: skip
 
@@ -61,7 +62,8 @@ def successive_halving(
 
     The other arguments are those of `random_search`.
     """
-    arms, plan = _drawn(spaces, [schedule(total, cap, eta, eliminations)], seed, tuner)
+    plan = [schedule(total, cap, eta, eliminations)]
+    arms = _draw_for(plan, spaces, seed, tuner)
     return race(model, fed, arms, plan, seed=seed, method=method, estimate=estimate,
                 replacement=replacement, select=select, w=w)  # fmt: skip
 
@@ -74,7 +76,8 @@ def hyperband(
     w: Float[Tensor, " d"] | None = None,
 ) -> Race:  # fmt: skip
     """Train brackets of random configurations side by side, see `brackets` and `random_search`."""
-    arms, plan = _drawn(spaces, brackets(total, cap, eta), seed, tuner)
+    plan = brackets(total, cap, eta)
+    arms = _draw_for(plan, spaces, seed, tuner)
     return race(model, fed, arms, plan, seed=seed, method=method, estimate=estimate,
                 replacement=replacement, select=select, w=w)  # fmt: skip
 
@@ -171,7 +174,7 @@ def race(
     return Race(runs, tuple(brackets), estimate, nothing, all_in, select)
 
 
-def _drawn(
-    spaces: Space, plan: list[Schedule], seed: SupportsIndex, tuner: MakeTuner
-) -> tuple[list[Arm], list[Schedule]]:
-    return draw_arms(spaces, sum(one.arms for one in plan), seed, tuner), plan
+def _draw_for(
+    plan: list[Schedule], spaces: Space, seed: SupportsIndex, tuner: MakeTuner
+) -> list[Arm]:
+    return draw_arms(spaces, sum(one.arms for one in plan), seed, tuner)
