@@ -8,7 +8,7 @@ AFTER = """(cell, runs) => new Promise((done) => {
     const look = () => Number(cell.dataset.runs ?? 0) >= runs
         && done(cell.querySelector(".live-status").innerText);
     new MutationObserver(look).observe(cell, { attributeFilter: ["data-runs"] });
-    setTimeout(() => done("no end after 20 seconds"), 20_000);
+    setTimeout(() => done("no end after 25 seconds"), 25_000);
     look();
 })"""
 

@@ -2,6 +2,7 @@
 
 import functools
 import http.server
+import io
 import itertools
 import os
 import shutil
@@ -35,13 +36,27 @@ class Visit(NamedTuple):
 
 @pytest.fixture(scope="session")
 def site():
-    """The address at which the built book is served."""
+    """The address at which the built book is served, with more time for a live cell's code.
+
+    A reader's code is stopped after 3 seconds; here others share its cores.
+    """
     if not (HTML / ".built").exists():
         pytest.fail("the book is not built, or its last build failed: run 'make book' first")
 
     class Quiet(http.server.SimpleHTTPRequestHandler):
         def log_message(self, *args):
             pass
+
+        def send_head(self):
+            if not self.path.partition("?")[0].endswith("/live/page.js"):
+                return super().send_head()
+            script = (HTML / "_static/live/page.js").read_bytes()
+            patient = script.replace(b"const SECONDS = 3;", b"const SECONDS = 18;")
+            assert patient != script
+            self.send_response(200)
+            self.send_header("Content-Type", "text/javascript; charset=utf-8")
+            self.end_headers()
+            return io.BytesIO(patient)
 
     handler = functools.partial(Quiet, directory=HTML)
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
