@@ -25,9 +25,8 @@ def frames(
     Args:
         draw: ``draw(**values) -> (figure, alt)``, with a value for each control, by name; alt
             describes the picture in words, differently for each.
-        controls: for each name an ``IntSlider`` from 0 in steps of 1, or a ``SelectionSlider``,
-            ``ToggleButtons``, ``RadioButtons``, ``Dropdown`` or ``Select``. The label is the
-            control's description, or else its name.
+        controls: for each name a ``SelectionSlider``, ``ToggleButtons``, ``RadioButtons``,
+            ``Dropdown`` or ``Select``. The label is the control's description, or else its name.
         play: add buttons that animate the last control, which needs at least 20 values.
     """
     require(controls, "controls", controls, "at least one")
@@ -47,10 +46,10 @@ def frames(
             seen.add(alt)
             return W.HTML(svg(fig, alt), **shared)
         name = list(controls)[len(chosen)]
-        index = _index(controls[name])
+        control = controls[name]
         children = [stack({**chosen, name: value}) for value in values[name]]
-        here = W.Stack(children, selected_index=getattr(*index), layout=shared["layout"])
-        W.jslink(index, (here, "selected_index"))
+        here = W.Stack(children, selected_index=control.index, layout=shared["layout"])
+        W.jslink((control, "index"), (here, "selected_index"))
         return here
 
     pictures = stack({}).add_class("fedlab-frames")
@@ -66,14 +65,8 @@ def frames(
 
 def _values(name: str, control: W.Widget) -> list[Any]:
     """Return every value of the control, in order."""
-    argument, kind = f"controls[{name!r}]", type(control).__name__
-    if isinstance(control, W.IntSlider):
-        steps = (control.min, control.step)
-        allowed = "min 0 and step 1; for other numbers take a SelectionSlider"
-        require(steps == (0, 1), f"{argument}: (min, step)", steps, allowed)
-        return list(range(control.max + 1))
-    allowed = "IntSlider, " + ", ".join(c.__name__ for c in CHOOSERS)
-    require(isinstance(control, CHOOSERS), argument, kind, allowed)
+    argument, allowed = f"controls[{name!r}]", ", ".join(c.__name__ for c in CHOOSERS)
+    require(isinstance(control, CHOOSERS), argument, type(control).__name__, allowed)
     chosen = control.index
     require(chosen is not None, f"{argument}.index", chosen, "an option chosen at the start")
     values = []
@@ -84,16 +77,11 @@ def _values(name: str, control: W.Widget) -> list[Any]:
     return values
 
 
-def _index(control: W.Widget) -> tuple[W.Widget, str]:
-    """Return the control, and the name of its trait that has the number of the chosen value."""
-    return control, "value" if isinstance(control, W.IntSlider) else "index"
-
-
 def _labelled(name: str, control: W.Widget) -> W.Widget:
     """Show the control's whole label, no wider than the page."""
     control.description = control.description or name
     control.style.description_width = "initial"
-    slides = isinstance(control, W.IntSlider | W.SelectionSlider)
+    slides = isinstance(control, W.SelectionSlider)
     control.layout.width = "min(28rem, 100%)" if slides else "auto"
     control.layout.height, control.layout.flex_flow = "auto", "row wrap"
     if isinstance(control, W.ToggleButtons):
@@ -102,7 +90,6 @@ def _labelled(name: str, control: W.Widget) -> W.Widget:
 
 
 def _player(control: W.Widget, count: int) -> W.Play:
-    start = getattr(*_index(control))
-    player = W.Play(min=0, max=count - 1, value=start, interval=600, show_repeat=False)
-    W.jslink((player, "value"), _index(control))
+    player = W.Play(min=0, max=count - 1, value=control.index, interval=600, show_repeat=False)
+    W.jslink((player, "value"), (control, "index"))
     return player

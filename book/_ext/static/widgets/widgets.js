@@ -63,9 +63,7 @@ const VIEWS = {
   HBox: (owner) => box("widget-hbox", owner.children),
   VBox: (owner) => question(owner, box("widget-vbox", owner.children)),
   Stack: stack,
-  IntSlider: (owner) => slider(owner, "value", owner.min, owner.max, String),
-  SelectionSlider: (owner) =>
-    slider(owner, "index", 0, owner._options_labels.length - 1, (i) => owner._options_labels[i]),
+  SelectionSlider: slider,
   ToggleButtons: toggles,
   RadioButtons: radios,
   Dropdown: menu,
@@ -116,16 +114,17 @@ function stack(owner) {
   return view;
 }
 
-function slider(owner, trait, min, max, read) {
-  const range = Object.assign(element("input"), { type: "range", min, max, step: 1 });
+function slider(owner) {
+  const max = owner._options_labels.length - 1;
+  const range = Object.assign(element("input"), { type: "range", min: 0, max, step: 1 });
   const readout = element("output", "widget-readout");
   const move = () => {
-    range.value = owner[trait];
-    readout.textContent = read(owner[trait]);
+    range.value = owner.index;
+    readout.textContent = owner._options_labels[owner.index];
     range.setAttribute("aria-valuetext", readout.textContent);
   };
-  range.addEventListener("input", () => set(owner, trait, Number(range.value)));
-  owner.heard.push((changed) => changed === trait && move());
+  range.addEventListener("input", () => set(owner, "index", Number(range.value)));
+  owner.heard.push((trait) => trait === "index" && move());
   move();
   return labelled("widget-slider", owner, range, readout);
 }
