@@ -21,10 +21,10 @@ import torch
 from fedlab_grade import callables, wire
 from fedlab_grade.advice import advice, first_line
 from fedlab_grade.answer import Answer, Failure, NotWritten, Raised
-from fedlab_grade.notebook.load import HEAD, because, load
+from fedlab_grade.notebook.load import because, load
 from fedlab_grade.printing import kind, printable
 from fedlab_grade.release import NOT_WRITTEN
-from fedlab_grade.textfile import Unusable, lines_of, text_of
+from fedlab_grade.textfile import HEAD, Unusable, lines_of, place_of, text_of
 
 FRAMES = 4  # of a traceback, the innermost
 MISSING = object()
@@ -51,8 +51,8 @@ class Student:
         sys.modules[self.module.__name__] = self.module  # dataclasses look themselves up there
         try:
             source = decoded(path.read_bytes()) if text is None else text.removeprefix("\ufeff")
-            lines = lines_of(source)
-            linecache.cache[str(path)] = len(source), None, lines, str(path)  # for tracebacks
+            self._lines = lines_of(source)
+            linecache.cache[str(path)] = len(source), None, self._lines, str(path)  # for tracebacks
             if not (notebook := source.startswith(HEAD)):
                 code = compile(source, str(path), "exec", dont_inherit=True)
         except SyntaxError as error:
@@ -199,7 +199,8 @@ class Student:
         """Return the exception as text, and where in the student's own file it happened."""
         frames = traceback.extract_tb(error.__traceback__)
         mine = [f for f in frames if f.filename == str(self.path)][-FRAMES:]
-        where = [f"\n  line {f.lineno}, in {f.name.strip('<>')}: {f.line}" for f in mine]
+        places = ((place_of(f.lineno or 0, self._lines), f) for f in mine)
+        where = [f"\n  {at}, in {f.name.strip('<>')}: {f.line}" for at, f in places if at]
         text = first_line(error)
         told = f": {text}{because(error, self.lost)}" if text else ""
         return f"{callables.name_of(type(error))[:80]}{told}{''.join(where)}"

@@ -43,13 +43,32 @@ def printable(name: str, most: int = 80) -> str:
     return text if len(text) <= most else f"{text[: most - 3]}..."
 
 
+# The first words of the module that a notebook becomes; above each statement stands its place.
+HEAD = "# a notebook with:"
+_PLACE = re.compile(r"# (cell \d{1,9}), line (\d{1,9})")
+
+
+def place_of(number: int, lines: Sequence[str]) -> str:
+    """Return where a line of a module stands, in the words of a message.
+
+    In the module of a notebook that is its cell and its line there; "" where it is in no cell.
+    """
+    if not lines[:1] or not lines[0].startswith(HEAD):
+        return f"line {number}"
+    for above in range(min(number, len(lines)) - 1, -1, -1):
+        if place := _PLACE.fullmatch(lines[above].rstrip("\n")):
+            return f"{place[1]}, line {int(place[2]) + number - above - 2}"
+    return ""
+
+
 def stopped_at(dump: str, file: str, lines: Sequence[str]) -> str:
     """Return the innermost line of a file in a dump of faulthandler's; "" if there is none."""
     at = re.search(rf'File "{re.escape(file)}", line (\d{{1,8}}) in (\S+)', dump)
     if not at:
         return ""
     line = printable("".join(lines[int(at[1]) - 1 : int(at[1])]).strip(), 200)
-    return f"\n  line {at[1]}, in {printable(at[2].strip('<>'))}: {line}"
+    place = place_of(int(at[1]), lines)
+    return f"\n  {place}, in {printable(at[2].strip('<>'))}: {line}" if place else ""
 
 
 def some(names: Sequence[str], most: int) -> str:
@@ -137,7 +156,8 @@ def package_import(text: str) -> str:
         else:
             continue
         if any(name.partition(".")[0] == "fedlab_edu" for name in names):
-            return f"\n  line {node.lineno}, in module: {ast.unparse(node)[:200]}"
+            place = place_of(node.lineno, lines_of(text))
+            return f"\n  {place}, in module: {ast.unparse(node)[:200]}"
     return ""
 
 

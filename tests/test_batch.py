@@ -3,7 +3,7 @@
 import json
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -20,7 +20,7 @@ from fedlab_grade.classroom.people import Person
 from fedlab_grade.classroom.records import TEXT, ClassList, Record
 from fedlab_grade.classroom.store import Store, file_name
 from fedlab_grade.options import Refusal
-from fedlab_grade.run import Report, Result
+from fedlab_grade.run import Result
 from tests.classroom import PLAN, RIGHT, SOLUTION, WRONG, StandIn, assignment_folder
 
 pytestmark = [pytest.mark.processes, pytest.mark.grader]
@@ -790,27 +790,3 @@ def test_the_benchmark_grades_right_and_wrong_answers_to_ten_tests_of_the_course
     assert [len(report.results) for report in reports] == [10] * 23
     assert [report.complete for report in reports] == [True, *[False, True] * 11]
     assert len({path.read_text() for path in files}) == 22
-
-
-def test_a_message_about_a_notebook_names_the_cell_and_no_line_of_the_module(course):
-    cells = ["import math", "x = 1", "def double(x):\n    return 1 / 0"]
-    code = [{"cell_type": "code", "metadata": {}, "source": cell} for cell in cells]
-    (course.submissions / "ann.ipynb").write_text(json.dumps({"cells": code, "nbformat": 4}))
-
-    def grader(tests: Path, sources: Iterable[tuple[str, str]]) -> Iterator[Report]:
-        for name, text in sources:
-            lines = text.splitlines()
-            if "    return 1 / 0" in lines:
-                at = lines.index("    return 1 / 0") + 1
-                message = f"double raised ZeroDivisionError\n  line {at}, in double: return 1 / 0"
-                results = [replace(r, status="raised", message=message) for r in PLAN]
-            else:
-                results = [replace(r, status="passed") for r in PLAN]
-            yield Report(Path(name), tuple(results))
-
-    Batch(find(str(course.assignment), None), course.store, grader, "stand-in").run(
-        people(course.submissions)
-    )
-    assert course.records["ann"].tests[0].message == (
-        "double raised ZeroDivisionError\n  cell 3, line 2, in double: return 1 / 0"
-    )

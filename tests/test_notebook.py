@@ -17,16 +17,14 @@ from fedlab_grade.notebook import (
     NotANotebook,
     answers,
     convert,
-    in_cells,
     looks_like_notebook,
     module_apart,
     module_of,
-    places_of,
 )
 from fedlab_grade.notebook.cells import python_of
 from fedlab_grade.notebook.load import load
 from fedlab_grade.student import NotGradable, Raised, Student
-from fedlab_grade.textfile import Unusable
+from fedlab_grade.textfile import Unusable, lines_of, place_of, stopped_at
 
 pytestmark = [pytest.mark.processes, pytest.mark.grader]
 
@@ -861,12 +859,13 @@ def test_code_within_a_cell_magic_of_a_module_is_told():
 def test_a_line_of_the_module_is_told_as_a_line_of_its_cell():
     code = "import functools\n\n@functools.cache\ndef fedavg(s):\n    return 1 / 0"
     module = convert(cells("import nowhere", ("markdown", "a"), code), ["fedavg"])
-    lines, places = module.source.split("\n"), places_of(module.source)
-    for statement, line in (("    return 1 / 0", 5), ("def fedavg(s):", 4)):
-        at = lines.index(statement) + 1
-        said = in_cells(f"it raised E: line 9\n  line {at}, in fedavg: x", places)
-        assert said == f"it raised E: line 9\n  cell 3, line {line}, in fedavg: x"
-    assert in_cells("NameError: no\n  line 1, in _tell: raise", places) == "NameError: no"
-    assert told(module, "fedavg", 1).endswith(
-        f"\n  line {lines.index('    return 1 / 0') + 1}, in fedavg: return 1 / 0"
-    )
+    lines = lines_of(module.source)
+    for statement, line in (("    return 1 / 0\n", 5), ("def fedavg(s):\n", 4)):
+        assert place_of(lines.index(statement) + 1, lines) == f"cell 3, line {line}"
+    assert place_of(1, lines) == ""  # above the first cell
+    at = "\n  cell 3, line 5, in fedavg: return 1 / 0"
+    assert told(module, "fedavg", 1).endswith(at)
+    for number, said in ((lines.index("    return 1 / 0\n") + 1, at), (1, "")):
+        dump = f'Timeout (0:00:10)!\n  File "hw.py", line {number} in fedavg\n'
+        assert stopped_at(dump, "hw.py", lines) == said
+    assert place_of(2, lines_of("import math\nmath.e")) == "line 2"

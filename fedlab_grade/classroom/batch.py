@@ -139,10 +139,7 @@ class Batch:
 
     def _judged(self, person: Person, handed: Handed, report: Report) -> Record:
         """Return the record of a submission that was run."""
-        module = handed.source if handed.places is None and handed.source else ""
-        tests = tuple(
-            shorten(replace(r, message=handed.placed(r.message)), module) for r in report.results
-        )
+        tests = tuple(shorten(result, handed.source or "") for result in report.results)
         record = self._record(person, handed, State.GRADED, ())
         states = {t.status for t in tests}
         if states == {"not gradable"}:

@@ -18,10 +18,8 @@ from fedlab_grade.limited import limited
 from fedlab_grade.notebook import (
     Module,
     answers,
-    in_cells,
     looks_like_notebook,
     module_of,
-    places_of,
 )
 from fedlab_grade.textfile import Unusable, printable, some
 
@@ -60,24 +58,18 @@ class Handed:
     Fields:
         file: the file that counts, within what was handed in.
         notes: what was ignored, and what else the student should know.
-        places: where in the notebook the lines of the module come from; None for a module.
     """
 
     file: str = ""
     source: str | None = None
     problem: str = ""
     notes: tuple[str, ...] = ()
-    places: tuple[tuple[int, int, int], ...] | None = None
 
     @property
     def digest(self) -> str:
         """The SHA-256 of the text; of the problem, where there is none."""
         text = self.problem if self.source is None else self.source
         return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
-
-    def placed(self, message: str) -> str:
-        """Return a message about the module with the cells and lines of its notebook."""
-        return message if self.places is None else in_cells(message, self.places)
 
 
 def take(paths: Sequence[tuple[str, Path]], wanted: Wanted) -> Handed:
@@ -86,8 +78,7 @@ def take(paths: Sequence[tuple[str, Path]], wanted: Wanted) -> Handed:
         found = limited(lambda: asdict(collect(paths, wanted)))
     except Unusable as problem:
         return Handed(problem=f"What you handed in {problem}")
-    notes, places = tuple(found.pop("notes")), found.pop("places")
-    return Handed(**found, notes=notes, places=places and tuple(map(tuple, places)))
+    return Handed(**found | {"notes": tuple(found["notes"])})
 
 
 def collect(paths: Sequence[tuple[str, Path]], wanted: Wanted) -> Handed:
@@ -108,9 +99,8 @@ def collect(paths: Sequence[tuple[str, Path]], wanted: Wanted) -> Handed:
         ranks = {n: r for n in sorted(sources) if (r := _rank(n, wanted, alone)) is not None}
         if not ranks:
             raise Unusable(f"holds no {wanted.asked}{_instead(files.refused, sorted(files.found))}")
-        file, source, notebook = _choose(sources, ranks, wanted, notes)
-        places = tuple(places_of(source)) if notebook else None
-        return Handed(file, source, notes=_cut(notes), places=places)
+        file, source = _choose(sources, ranks, wanted, notes)
+        return Handed(file, source, notes=_cut(notes))
     except Unusable as problem:
         return Handed("", None, f"What you handed in {problem}", _cut(notes))
 
@@ -124,8 +114,8 @@ def _cut(notes: Sequence[str]) -> tuple[str, ...]:
 
 def _choose(
     sources: Mapping[str, Read], ranks: Mapping[str, int], wanted: Wanted, notes: list[str]
-) -> tuple[str, str, bool]:
-    """Return name and text of the file that counts, and whether it is a notebook; adds notes.
+) -> tuple[str, str]:
+    """Return name and text of the file that counts; add notes.
 
     Args:
         ranks: of the files that could be meant.
@@ -174,7 +164,7 @@ def _choose(
         notes.append(f"{shown} was taken for {wanted.asked}")
     if others := [printable(n) for n in sorted(sources) if n != name]:
         notes.append(f"{some(others, 5)}: ignored")
-    return name, module.source, notebook
+    return name, module.source
 
 
 def _instead(refused: Sequence[str], there: Sequence[str]) -> str:

@@ -6,7 +6,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from fedlab_grade import run
@@ -16,10 +16,8 @@ from fedlab_grade.home import progress
 from fedlab_grade.notebook import (
     MISSING,
     Module,
-    in_cells,
     looks_like_notebook,
     module_apart,
-    places_of,
 )
 from fedlab_grade.options import Refusal
 from fedlab_grade.process import Child
@@ -139,29 +137,24 @@ def check_file(
         if notebook:
             raise Refusal(f"{file} {problem}.") from None
         module = Module("")  # the report says so
-    places = places_of(module.source) if notebook else None
-
-    def placed(text: str) -> str:
-        return text if places is None else in_cells(text, places)
-
     with tempfile.TemporaryDirectory() as folder:
         path = file
         if notebook or module.notes:
             path = Path(folder) / f"{file.stem}.py"
             path.write_text(module.source, encoding="utf-8")
         (report,) = run.grade(tests, [path], question, start=start)
-    results = tuple(replace(r, message=placed(r.message)) for r in report.results)
     notes = []
     if place := package_import(module.source):
-        notes.append(f"{file} {PACKAGE}{placed(place)}")
+        notes.append(f"{file} {PACKAGE}{place}")
     if notebook and file.suffix.lower() != ".ipynb":
         notes.append(f"{file} is a notebook, whatever its name says, and is read as one.")
     for note in module.notes:
         if not (question and note.startswith(MISSING)):  # it may be another question's
             notes.append(f"{file}, {note}.")
-    if notebook and any(r.status == "not gradable" or "NameError" in r.message for r in results):
+    lost = any(r.status == "not gradable" or "NameError" in r.message for r in report.results)
+    if notebook and lost:
         notes.append(RESTART)
-    return Report(file, results), tuple(notes)
+    return Report(file, report.results), tuple(notes)
 
 
 def _asked_for(tests: Path) -> tuple[str, ...]:

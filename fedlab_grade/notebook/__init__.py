@@ -18,10 +18,9 @@ conversion serves at home and in grading.
 
 from fedlab_grade.notebook.cells import Module, NotANotebook
 from fedlab_grade.notebook.convert import MISSING, answers, convert
-from fedlab_grade.notebook.load import in_cells, places_of
 from fedlab_grade.notebook.module import looks_like_notebook, module_apart, module_of
 
 __all__ = [
-    "MISSING", "Module", "NotANotebook", "answers", "convert", "in_cells", "looks_like_notebook",
-    "module_apart", "module_of", "places_of",
+    "MISSING", "Module", "NotANotebook", "answers", "convert", "looks_like_notebook",
+    "module_apart", "module_of",
 ]  # fmt: skip

@@ -14,7 +14,6 @@ from fedlab_grade.notebook.cells import (
     fault,
     python_of,
 )
-from fedlab_grade.notebook.load import HEAD
 from fedlab_grade.notebook.statements import (
     BUILTINS,
     Definition,
@@ -24,6 +23,7 @@ from fedlab_grade.notebook.statements import (
     kept,
     start_of,
 )
+from fedlab_grade.textfile import HEAD
 
 BROKEN = "cannot be read"
 MISSING = "no code cell defines"

@@ -1,10 +1,8 @@
 """Run the module that a notebook became: what fails costs only those who need it, as in Jupyter."""
 
 import ast
-import re
 import signal
-from bisect import bisect
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from time import monotonic, process_time
 from types import ModuleType
@@ -12,19 +10,14 @@ from types import ModuleType
 from fedlab_grade.advice import first_line
 from fedlab_grade.callables import name_of
 from fedlab_grade.notebook.statements import Definition, Import, Statement, start_of
+from fedlab_grade.textfile import HEAD, place_of
 
-HEAD = "# a notebook with:"  # the first words of its module; the names that it answers follow
 # Of the processor's time: what a statement may take, all together, and each one once that is used
 # up. In a class the module runs again for each test, so that 3 s become minutes. By the clock, for
 # what waits, all together have less than loading the file, which else would not be gradable.
 SECONDS, ALL, LEAST, CLOCK = 1.0, 3.0, 0.1, 6.0
 ANNOTATIONS = 0x1000000  # the flag of `from __future__ import annotations`
-_MARK = re.compile(r"# cell (\d{1,9}), line (\d{1,9})")
-_PLACE = re.compile(r"\n  line (\d{1,9})(, in .*)")
 _MAIN = ("__name__ == '__main__'", "'__main__' == __name__")
-
-# Each mark in the module: its line, and the cell and the line there of the statement below it.
-Places = Sequence[tuple[int, int, int]]
 
 
 def load(module: ModuleType, text: str, path: str) -> dict[str, str]:
@@ -38,7 +31,7 @@ def load(module: ModuleType, text: str, path: str) -> dict[str, str]:
         SyntaxError: it is no module.
     """
     tree, made = ast.parse(text, path), vars(module)
-    lines, places, lost = text.split("\n"), places_of(text), dict[str, str]()
+    lines, lost = text.split("\n"), dict[str, str]()
     future = any(isinstance(n, ast.ImportFrom) and n.module == "__future__" for n in tree.body)
     left, clock = ALL, CLOCK
     for node in tree.body:
@@ -53,9 +46,8 @@ def load(module: ModuleType, text: str, path: str) -> dict[str, str]:
                 exec(code, made)
         except BaseException as error:  # sys.exit() and the like included
             first = start_of(node)
-            at = in_cells(f"\n  line {first}, in module", places).strip().partition(", in ")[0]
             told = f"{name_of(type(error))}: {first_line(error)}{because(error, lost)}"
-            why = f"{at} ({lines[first - 1].strip()[:80]}) raised {told}"[:300]
+            why = f"{place_of(first, lines)} ({lines[first - 1].strip()[:80]}) raised {told}"[:300]
             names = Statement(0, node).binds
             if type(error) is TimeoutError:  # how far it came depends on the machine
                 for name in names & made.keys():
@@ -102,29 +94,3 @@ def _in_time(seconds: float, clock: float) -> Iterator[None]:
         for number, (timer, *_) in timers.items():
             signal.setitimer(timer, 0)
             signal.signal(number, before[number])
-
-
-def places_of(source: str) -> list[tuple[int, int, int]]:
-    """Return the marks in the module that a notebook became, from the top."""
-    marks = ((n, _MARK.fullmatch(line)) for n, line in enumerate(source.split("\n"), start=1))
-    return [(number, int(mark[1]), int(mark[2])) for number, mark in marks if mark]
-
-
-def in_cells(text: str, places: Places) -> str:
-    """Return a message in which each line of the module is named by its cell and its line there.
-
-    Args:
-        text: with places such as "line 49, in area: ..."; those outside of the notebook's cells
-            go.
-        places: of the module, as of `places_of`.
-    """
-
-    def place(match: re.Match[str]) -> str:
-        number = int(match[1])
-        at = bisect(places, number, key=lambda mark: mark[0]) - 1
-        if at < 0:
-            return ""
-        mark, cell, first = places[at]
-        return f"\n  cell {cell}, line {first + number - mark - 1}{match[2]}"
-
-    return _PLACE.sub(place, text)
