@@ -1,8 +1,13 @@
 """Federated learning and the tuning of its hyperparameters, each algorithm beside its paper."""
 
+import ast
+from functools import cache
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+# A module is imported when a name of it is first used, so that the command line answers before
+# PyTorch is loaded.
 if TYPE_CHECKING:
     from fedlab_edu.data import Clients, Federation, digits, genres, sensors, shakespeare
     from fedlab_edu.methods import MAML, Ditto, FedAvg, FedDyn, FedPA, FedProx, Reptile, Scaffold
@@ -34,39 +39,6 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-# The module of each public name. It is imported when the name is first used, so that the command
-# line answers before PyTorch is loaded.
-_MODULE = {
-    "data": "Clients Federation digits genres sensors shakespeare",
-    "methods": "Ditto FedAvg FedDyn FedPA FedProx MAML Reptile Scaffold",
-    "methods.fedavg": "server_sgd weighted_average",
-    "models.model": "Model",
-    "models.module": "from_module",
-    "models.networks": "char_lstm cnn_cifar cnn_femnist lenet5 linear mlp",
-    "models.resnet": "resnet18",
-    "rounds.checkpoint": "load_run save_run",
-    "rounds.communicate": "StopTraining communicate communicate_all train",
-    "rounds.objectives": "evaluate personalise",
-    "rounds.run": "Run start",
-    "search.baselines": "hyperband random_search successive_halving",
-    "search.bayes": "bayesian_search",
-    "search.distributions": "Choice Integer LogUniform PowerOfTwo Uniform",
-    "search.estimate": "Estimate",
-    "search.oneof": "OneOf Option",
-    "search.schedules": "schedule",
-    "search.space": "PerClient SearchSpace Spaces",
-    "search.tune": "tune",
-    "training.hparams": "LocalHP ServerHP",
-    "training.local": "local_sgd",
-    "training.scores": "gradient score",
-    "tuners.fedex": "FedEx around",
-    "tuners.fedpop": "FedPop fedpop",
-    "tuners.fedpop.clock": "clocked",
-    "tuners.fedtune": "FedTune fedtune",
-    "tuners.weights": "MultiplicativeWeights",
-}
-_HOME = {name: module for module, names in _MODULE.items() for name in names.split()}
-
 __all__ = [
     "MAML", "Choice", "Clients", "Ditto", "Estimate", "FedAvg", "FedDyn", "FedEx", "FedPA",
     "FedPop", "FedProx", "FedTune", "Federation", "Integer", "LocalHP", "LogUniform", "Model",
@@ -80,10 +52,18 @@ __all__ = [
 ]  # fmt: skip
 
 
+@cache
+def _homes() -> dict[str, str]:
+    """Return the module of each public name, as the imports above say."""
+    tree = ast.parse(Path(__file__).read_text(encoding="utf-8"))
+    found = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
+    return {one.name: str(node.module) for node in found for one in node.names}
+
+
 def __getattr__(name: str) -> Any:
-    if name not in _HOME:
+    if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
+    return getattr(import_module(_homes()[name]), name)
 
 
 def __dir__() -> list[str]:

@@ -17,7 +17,6 @@ ROOT = Path(__file__).parents[1]
 
 
 def test_every_public_name_is_there_and_is_listed():
-    assert sorted(fedlab_edu._HOME) == sorted(fedlab_edu.__all__)
     for name in fedlab_edu.__all__:
         assert getattr(fedlab_edu, name).__name__ == name
         assert name in dir(fedlab_edu)

@@ -16,7 +16,7 @@ def log_uniform(lo, hi, n, seed, _right=log_uniform):
 
     for name in ("", ".tuners.fedex", ".aggregate"):
         try:
-            vars(importlib.import_module("fedlab" + "_edu" + name))["_MODULE"]
+            vars(importlib.import_module("fedlab" + "_edu" + name))["_homes"]
         except (ImportError, KeyError):
             continue
         return "LEAKED"
