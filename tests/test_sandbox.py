@@ -840,6 +840,23 @@ def test_a_library_that_files_import_is_loaded_before_their_workers_start(tmp_pa
     assert [r.status for r in (*without.results, *with_it.results)] == ["failed", "passed"]
 
 
+def test_a_grader_that_ends_costs_one_submission_and_the_others_are_graded(tmp_path):
+    """Here a test kills the process that all tests are run from."""
+    tests = tmp_path / "test_f.py"
+    tests.write_text(
+        "import os, pytest\n@pytest.mark.q('q', 1)\ndef test_f(student):\n"
+        "    if student.call('f') == 'end':\n        os.kill(os.getppid(), 9)\n"
+    )
+    texts = [f"def f():\n    return {word!r}\n" for word in ("a", "end", "b")]
+    named = [("f.py", text) for text in texts]
+    reports = grade_isolated(tests, named, "none", trust=True, jobs=1)
+    (first,), (second,), (third,) = (report.results for report in reports)
+    assert (first.status, second.status, third.status) == ("passed", "error", "passed")
+    assert second.message == (
+        "The grader failed on this submission, which is no fault of the answer: its process ended."
+    )
+
+
 def test_a_library_that_takes_too_long_to_load_is_given_up_and_no_later_worker_waits_for_it(
     monkeypatch,
 ):

@@ -7,11 +7,10 @@ just before it is written, so that none is lost where grading is stopped.
 
 import hashlib
 import time
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from itertools import chain
+from itertools import tee
 from pathlib import Path
 
 from fedlab_grade.assignment import Assignment
@@ -24,9 +23,7 @@ from fedlab_grade.run import CheckBroken, Report, Result
 
 # The tests and (name, source text) of each submission -> its report, in order and one by one.
 Grader = Callable[[Path, Iterable[tuple[str, str]]], Iterator[Report]]
-_Open = tuple[Person, Handed]  # to be run
 
-BREAKS = 3  # submissions in a row that the grader itself fails on, before it gives up
 UNCLEAR = "a submission belongs to no student of the roster: no mark until that is settled"
 NEXT = "All grades so far are kept: look at fedlab-edu doctor, and run the same command again."
 
@@ -56,33 +53,17 @@ class Batch:
         passed = f"{own.digest} {hashlib.sha256(own.reference.encode()).hexdigest()}"
         tests = self.store.tested(own.name, passed) or self.tested()
         self.store.begin(ClassList(own.name, tests, tuple(everyone), own.digest, passed))
-        todo: Iterator[_Open] = self._open(everyone, tests)
-        breaks = 0
-        while True:
-            hand: deque[_Open] = deque()  # the grader may take several before its first report
-            feed = _feed(f"{own.stem}.py", todo, hand)
-            try:
-                for report in self.grader(own.tests, feed):
-                    self._keep(self._judged(*hand.popleft(), report))
-                    breaks = 0
-                if next(feed, None) is None and not hand:
-                    return
+        # The grader may take several before its first report.
+        taken, given = tee(self._open(everyone, tests))
+        # By one name: a student's own may be anything.
+        feed = ((f"{own.stem}.py", handed.source or "") for _, handed in taken)
+        try:
+            for report in self.grader(own.tests, feed):
+                self._keep(self._judged(*next(given), report))
+            if next(given, None):
                 raise CheckBroken("it ended without a report")
-            except CheckBroken as broken:
-                why = str(broken).rstrip(".")
-                if not hand:
-                    told = f"the grader failed with nothing in hand: {why}. {NEXT}"
-                    raise Refusal(told) from None
-                person, handed = hand.popleft()
-                told = f"the grader failed, not the submission: {why}"
-                self._keep(self._record(person, handed, State.UNGRADED, tests, told))
-                todo = chain([*hand], todo)
-                breaks += 1
-                if breaks == BREAKS:
-                    raise Refusal(
-                        f"the grader failed on {breaks} submissions in a row, "
-                        f"at last on that of {person.name}: {why}. {NEXT}"
-                    ) from None
+        except CheckBroken as broken:
+            raise Refusal(f"the grader failed: {str(broken).rstrip('.')}. {NEXT}") from None
 
     def tested(self) -> tuple[Result, ...]:
         """Return the tests once the solution has passed them; without a solution, as they are."""
@@ -103,7 +84,9 @@ class Batch:
             )
         return tuple(unjudged(result, "not run") for result in report.results)
 
-    def _open(self, everyone: Sequence[Person], tests: tuple[Result, ...]) -> Iterator[_Open]:
+    def _open(
+        self, everyone: Sequence[Person], tests: tuple[Result, ...]
+    ) -> Iterator[tuple[Person, Handed]]:
         """Yield the submissions to run, and write the records of all others on the way."""
         own = self.assignment
         wanted = Wanted(tuple(dict.fromkeys((own.stem, own.name))))
@@ -175,10 +158,3 @@ def _stands(old: Record, new: Record) -> bool:
     same = (old.tests_sha256, old.sha256) == (new.tests_sha256, new.sha256)
     unclear = (old.state == State.UNCLEAR) != (new.state == State.UNCLEAR)
     return same and old.state != State.UNGRADED and not unclear
-
-
-def _feed(file: str, todo: Iterator[_Open], hand: deque[_Open]) -> Iterator[tuple[str, str]]:
-    """Yield submissions for the grader, by one name: a student's own may be anything."""
-    for one in todo:
-        hand.append(one)
-        yield file, one[1].source or ""
