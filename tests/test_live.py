@@ -377,6 +377,13 @@ def test_without_copies_each_member_keeps_its_step_size():
     assert all(len(set(one.steps)) == 1 and len(one.births) == 1 for one in members)
 
 
+def test_without_copies_the_best_member_is_as_good_as_its_step_sizes_alone(monkeypatch, capsys):
+    monkeypatch.setattr(population.rules, "pair_parents", lambda scores, rho, u: [])
+    population.evolve(record("live-rates"), 0.1, 0.1, 3, 1)
+    member, alone = re.findall(r"0\.\d+", capsys.readouterr().out)
+    assert member == alone
+
+
 def test_a_population_copies_as_its_rules_say_and_moves_less_and_less():
     data = record("live-rates")
     members = population.replay(data, 0.2, 0.0, 3, 2)

@@ -97,8 +97,8 @@ def evolve(data: Any, eps: float, p_re: float, rho: float, seed: int) -> str:
         chart.line([begin, end], [step, step], BLUE, 3)
     chart.label(10 ** members[best].x, f"best: {10 ** members[best].x:.3f}", BLUE)
     chart.label(0.002, "a copy", ORANGE)
-    firsts = [data["wrong"][nearest(one.steps[0], len(data["lr"]))][-1] for one in members]
-    alone = min(firsts) / data["size"]
+    firsts = [data["wrong"][nearest(one.steps[0], len(data["wrong"]))] for one in members]
+    alone = min([min(curve) for curve in firsts]) / data["size"]
     print(f"{copies} copies; error of the best member {members[best].error:.3f}")
     print(f"the best of the same 12 first step sizes, alone: {alone:.3f}")
     return chart.svg(
