@@ -1,6 +1,7 @@
 """Every layer of ``torch.nn`` in `from_module`: as in a plain loop over clients, or refused."""
 
 import pickle
+import threading
 from collections.abc import Callable
 from copy import deepcopy
 
@@ -9,6 +10,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.nn.utils import parametrizations
+from torch.utils.checkpoint import checkpoint
 
 from fedlab_edu import Clients, LocalHP, from_module, gradient, local_sgd, score
 from fedlab_edu.models.layers import Drop
@@ -283,6 +285,34 @@ class Listed(nn.Module):
         return F.linear(x, self.found[0])
 
 
+class Holding(nn.Module):
+    """A forward pass whose function holds the network, which a deep copy does not change."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.linear = nn.Linear(6, 3)
+        self.call = lambda x: self.linear(x)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.call(x)
+
+
+def another() -> nn.Module:
+    net = nn.Sequential(nn.Linear(6, 3), nn.Linear(3, 3))
+    net[0].register_forward_hook(lambda part, x, out: out + net[1](out))
+    return net
+
+
+def with_lock() -> nn.Module:
+    net = nn.Linear(6, 3)
+    net.lock = threading.Lock()
+    return net
+
+
+def computed_twice(net: nn.Module, x: Tensor) -> Tensor:
+    return checkpoint(lambda x: net.part(x).tanh(), x, use_reentrant=False)
+
+
 def frozen(net: nn.Module) -> nn.Module:
     return net.requires_grad_(False)
 
@@ -345,6 +375,11 @@ REFUSED: list[tuple[nn.Module, str] | tuple[nn.Module, str, Tensor]] = [
     (Function(lambda net, x: x if x.isfinite().all() else -x), "a forward pass without `if`"),
     (Function(lambda net, x: x * x.sum().item() ** 0), "a forward pass without `if`"),
     (Listed(), "net is 'Listed'; allowed: a network that torch.func.functional_call can call"),
+    (Function(computed_twice, part=nn.Linear(3, 3)), "net is 'Function'; allowed: .* and without to"
+     r"rch\.utils\.checkpoint"),
+    (Holding().double(), "net is 'Holding'; allowed: layers that a copy of net copies, too; a lam"),
+    (another().double(), "net is 'Sequential'; allowed: layers that a copy of net copies, too;"),
+    (with_lock(), r"net is 'Linear'; allowed: what copy\.deepcopy can copy \(cannot pickle '_thr"),
     (Function(lambda net, x: F.embedding(x, net.linear.weight, max_norm=1.0)),
      r"max_norm of F\.embedding is 1\.0; allowed: None", IDS),
     (Function(lambda net, x: F.embedding(x, net.linear.weight, scale_grad_by_freq=True)),

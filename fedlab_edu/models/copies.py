@@ -56,7 +56,10 @@ class _Skeleton:
 
     def __init__(self, net: nn.Module, device: torch.device, dtype: torch.dtype) -> None:
         self.net = _copy(net, device, dtype)
-        self.trained = [name for name, p in net.named_parameters() if p.requires_grad]
+        trained = {name: p for name, p in self.net.named_parameters() if p.requires_grad}
+        self.trained = list(trained)
+        for p in trained.values():  # where a pass reads them instead of given ones, it shows
+            p.detach().fill_(torch.nan)
         self.drop: Drop | None = None
         self.place = 0
         for part in self.net.modules():
@@ -115,6 +118,9 @@ def _find_way(net: nn.Module, device: torch.device, dtype: torch.dtype, x: Tenso
     expected = []
     with Lookups(batched=False) as lookups:
         _check_forward(plain, x)
+        shared = _leaves(plain(x)) & _leaves(_copy(net, device, dtype)(x))
+        allowed = "layers that a copy of net copies, too; a lambda that holds a layer keeps its own"
+        require(not shared, "net", type(net).__name__, allowed)
         for i in range(2):
             nn.utils.vector_to_parameters(torch.cat([w[i].flatten() for w in W]), p)
             expected.append(_with_gradients(plain(x), p))
@@ -131,7 +137,8 @@ def _find_way(net: nn.Module, device: torch.device, dtype: torch.dtype, x: Tenso
             continue
         if all(_close([t[i] for t in found], expected[i]) for i in range(2)):
             return way
-    allowed = "a network that torch.func.functional_call can call with other weights"
+    allowed = "a network that torch.func.functional_call can call with other weights, and without "
+    allowed += "torch.utils.checkpoint"
     raise ValueError(f"net is {type(net).__name__!r}; allowed: {allowed}")
 
 
@@ -162,6 +169,18 @@ def _check_forward(net: nn.Module, x: Tensor) -> None:
         alone = False
     allowed = "a network that treats each example by itself; nn.LSTM and its like: batch_first=True"
     require(alone, "net", name, allowed)
+
+
+def _leaves(outputs: Tensor) -> set[nn.Parameter]:
+    """Return the parameters that the outputs depend on."""
+    nodes, seen, found = [outputs.grad_fn], set[Any](), set[nn.Parameter]()
+    while nodes:
+        node = nodes.pop()
+        if node is not None and node not in seen:
+            seen.add(node)
+            nodes += [other for other, _ in node.next_functions]
+            found |= {t for t in [getattr(node, "variable", None)] if isinstance(t, nn.Parameter)}
+    return found
 
 
 def _tensors(net: nn.Module) -> Iterator[tuple[str, Tensor]]:

@@ -39,7 +39,10 @@ def from_module(net: nn.Module, loss: Callable[[Tensor, Tensor], Tensor] = cross
             kept = not isinstance(t, Tensor) or t.is_leaf  # others cannot be copied
             allowed = "a parameter or buffer; weight_norm is in nn.utils.parametrizations"
             require(kept, f"{name}.{attribute}", "the result of a computation", allowed)
-    net = deepcopy(net)  # later changes to the original do not matter
+    try:
+        net = deepcopy(net)  # later changes to the original do not matter
+    except Exception as error:  # whatever an attribute of somebody else's raises
+        require(False, "net", type(net).__name__, f"what copy.deepcopy can copy ({error})")
     shapes = tuple(tuple(p.shape) for p in net.parameters() if p.requires_grad)
     require(shapes, "trained parameters of net", 0, "at least one with requires_grad=True")
     drops = any(isinstance(part, nn.Dropout) for part in net.modules())
