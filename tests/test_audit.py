@@ -62,6 +62,16 @@ def test_a_value_that_is_not_finite_is_equal_to_the_same_one_only():
         assert audits._equal([values[one]], [values[other]]) == (one == other)
 
 
+def test_a_record_made_before_there_were_curves_is_not_stale_and_one_with_another_curve_is(folder):
+    path = folder / "small-tiny-book.jsonl"
+    records = [json.loads(line) for line in path.read_text().splitlines()]
+    for curve, stale in (({}, False), ({"curve": [[2, 0.0], [8, 0.0]]}, True)):
+        old = ({name: r[name] for name in r if name != "curve"} | curve for r in records)
+        path.write_text("".join(json.dumps(record) + "\n" for record in old))
+        (one,) = audit(folder)
+        assert one.stale == stale
+
+
 def test_one_chaotic_run_does_not_make_a_record_stale(folder):
     change(folder, lambda seed: seed == 3, 0.01)
     (one,) = audit(folder)

@@ -46,6 +46,7 @@ from fedlab_edu.papers.reproduce import EXPERIMENTS, read_records, reproduce
 from fedlab_edu.papers.searches import Range, Setting, Tuning, ranges
 from fedlab_edu.rounds.tuner import Fixed
 from fedlab_edu.search.distributions import LogUniform
+from fedlab_edu.search.race import Race
 from fedlab_edu.search.schedules import schedule
 from fedlab_edu.search.space import SearchSpace, Spaces
 
@@ -243,14 +244,26 @@ def test_a_plan_counts_the_missing_runs_and_searches_and_stores_nothing(tmp_path
     assert len(plan(SMALL, "tiny", "book", [0], folder=tmp_path)) == 2
 
 
-def test_a_plan_times_a_search_with_a_curve_with_the_tests_along_it(tmp_path, monkeypatch):
-    timed: list[Any] = []
-    monkeypatch.setattr(planning, "_seconds", lambda search, *rest: timed.append(search) or 1.0)
-    plan(ONLINE, "tiny", seeds=[0], folder=tmp_path)
-    assert [(type(one), one.targets) for one in timed] == [
-        (Watched, ("global",)),
-        (Watched, ("personalised",)),
-    ]
+def test_a_plan_times_a_search_with_the_tests_along_it(tmp_path, monkeypatch):
+    clock = [0.0]
+
+    def passes(seconds: float, of: Any) -> Any:
+        def call(*given: Any) -> Any:
+            clock[0] += seconds
+            return of(*given)
+
+        return call
+
+    monkeypatch.setattr(planning.time, "perf_counter", lambda: clock[0])
+    monkeypatch.setattr(Race, "step", passes(600, Race.step))
+    monkeypatch.setattr(Tuning, "test", passes(300, Tuning.test))
+    v = Tuning("alone", "RS", "global")  # 2 arms: 4 steps, of 2 rounds
+    begun = TINY.begin([v], TINY.model(), TINY.federation(0), 0)
+    for every, minutes in ((1, 4 * (10 + 5)), (4, 4 * 10 + 2 * 5)):
+        timed = planning._seconds(replace(begun, every=every), TINY.model(), TINY.federation(0), 3)
+        assert timed == pytest.approx(60 * minutes)
+    one = replace(SMALL, variants=(v,))
+    assert "1 searches, about 60 minutes" in plan(one, "tiny", seeds=[0], folder=tmp_path)[2]
 
 
 def test_a_file_that_is_no_record_is_refused_and_left_alone(tmp_path):
@@ -346,21 +359,44 @@ def test_a_curve_has_the_test_error_of_the_best_arm_after_each_step(tmp_path):
         assert record["curve"][-1][1] == pytest.approx(record[v.target], abs=1e-4)
 
 
+def test_a_search_has_a_point_after_the_first_step_that_reaches_each_tenth_of_its_rounds():
+    fed, model, v = TINY.federation(0), TINY.model(), Tuning("alone", "RS", "global")
+    for total, rounds in ((60, range(6, 61, 6)), (56, (6, 12, 18, 24, 30, 36, 42, 48, 54, 56))):
+        setting = replace(TINY, total=total, cap=total // 2)  # 2 arms: 2 rounds a step
+        done = tune(setting.begin([v], model, fed, 0), model, fed, 3)
+        assert [used for used, _ in done.curve(v)] == [*rounds]
+
+
 def test_a_search_with_a_curve_is_the_search_without_and_resumes_with_its_curve(tmp_path):
     fed, model, v = TINY.federation(0), TINY.model(), ONLINE.variants[0]
     begun = v.search(TINY, model, fed, 0)
-    whole = tune(Watched(begun, ("global",)), model, fed, 3)
+    whole = tune(Watched(begun, (v,)), model, fed, 3)
     plain = tune(begun, model, fed, 3)
     assert whole.search.traces == plain.traces
+    assert all(
+        torch.equal(one.w, other.w)
+        for one, other in zip(whole.search.runs, plain.runs, strict=True)
+        if other.w.numel()
+    )
 
     def stop(search: Any) -> None:
         raise StopTraining
 
     path = tmp_path / "one.search"
-    tune(Watched(begun, ("global",)), model, fed, 3, path=path, callback=stop)
-    again = tune(Watched(begun, ("global",)), model, fed, 3, path=path)
+    tune(Watched(begun, (v,)), model, fed, 3, path=path, callback=stop)
+    again = tune(Watched(begun, (v,)), model, fed, 3, path=path)
     assert again.points == whole.points
     assert len(whole.points) == 4  # rounds of the longest arm
+
+
+def test_variants_that_share_a_search_have_the_curves_that_they_have_alone(tmp_path):
+    both = [Tuning(target, "RS", target) for target in ("global", "personalised")]
+    every = run(tmp_path / "both", replace(SMALL, variants=tuple(both), against=()), [5])
+    together = {record["variant"]: record for record in every}
+    for v in both:
+        (alone,) = run(tmp_path / v.name, replace(SMALL, variants=(v,), against=()), [5])
+        assert alone == together[v.name]
+    assert together["global"]["curve"] != together["personalised"]["curve"]
 
 
 def test_a_report_of_curves_reads_them_at_parts_of_the_budget(tmp_path):

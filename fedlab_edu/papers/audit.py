@@ -75,6 +75,7 @@ def _again(experiment: Experiment, dataset: str, scale: str, records: list[Recor
             f"{name} {then.get(name)!r:.20}, now {value!r:.20}"
             for name, value in now.items()
             if name not in _MEASURED and not _equal(then.get(name), value)
+            if name in then or name != "curve"  # which old records lack
         ]
         said.append(": ".join([f"seed {seed}, {first.name}", *changes]))
         if not changes:

@@ -1,4 +1,4 @@
-"""Test error against rounds spent: the winner so far is tested after each step of a search.
+"""Test error against rounds spent: the winner so far is tested while a search runs.
 
 Khodak et al. (2021), Figure 4; Khodak et al. (2020), Figure 1: *online evaluation*; Chen et al.
 (2023), Figure 4.
@@ -26,15 +26,17 @@ SHARES = (0.25, 0.5, 0.75, 1.0)  # of the budget, in reports
 
 @dataclass(frozen=True, eq=False)
 class Watched:
-    """A search, and the test errors of its winner after each step, which the search never sees.
+    """A search, and the test errors of its winner on the way, which the search never sees.
 
     Fields:
-        targets: which of the `TESTS`.
-        points: rounds spent, over all arms, and the errors of the best arm at that time.
+        variants: each has a method ``test(search, model, fed)``, which returns an error.
+        every: a step that reaches a multiple of so many rounds has a point, and the last step.
+        points: rounds spent, over all arms, and the errors of the variants at that time.
     """
 
     search: Any
-    targets: tuple[str, ...]
+    variants: tuple[Any, ...]
+    every: int = 1
     points: tuple[tuple[float, ...], ...] = ()
 
     runs = property(attrgetter("search.runs"))
@@ -42,21 +44,26 @@ class Watched:
     used = property(attrgetter("search.used"))
     done = property(attrgetter("search.done"))
     best_score = property(attrgetter("search.best_score"))
+    warning = property(attrgetter("search.warning"))
 
     def step(self, model: Model, fed: Federation, clients: int = 10) -> "Watched":
-        """Return the search after one more round of each arm, with one more point."""
-        search = self.search.step(model, fed, clients)
-        errors = (TESTS[target](search.winner, model, fed).error for target in self.targets)
-        point = (search.used, *(round(min(1.0, error), 4) for error in errors))
-        return replace(self, search=search, points=(*self.points, point))
+        """Return the search after one more round of each arm, with one more point if it is due."""
+        after = replace(self, search=self.search.step(model, fed, clients))
+        due = after.done or after.used // self.every > self.used // self.every
+        return after.look(model, fed) if due else after
+
+    def look(self, model: Model, fed: Federation) -> "Watched":
+        """Return the search with one more point."""
+        errors = (round(v.test(self.search, model, fed), 4) for v in self.variants)
+        return replace(self, points=(*self.points, (self.used, *errors)))
 
     def to(self, device: str | torch.device) -> "Watched":
         """Return the same, with its vectors on another device."""
         return replace(self, search=self.search.to(device))
 
-    def curve(self, target: str) -> list[list[float]]:
-        """Return the rounds spent and the test error of a target, a pair for each step."""
-        place = 1 + self.targets.index(target)
+    def curve(self, variant: Any) -> list[list[float]]:
+        """Return the rounds spent and the test error of a variant, a pair for each point."""
+        place = 1 + self.variants.index(variant)
         return [[point[0], point[place]] for point in self.points]
 
 

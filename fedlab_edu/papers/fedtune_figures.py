@@ -26,6 +26,7 @@ MARKS = (10, 30, 60, 90, 120, 150)  # rounds of a search, in `FIGURE_2`
 FOLLOWED = ("FedTune", "FedTune, running mean", "random search", "Hyperband", "shared grid")
 RATES = LocalHP(lr=[0.1, 0.05, 0.01, 0.005, 0.001])
 _SMALL = Cell(digits_images, partial(mlp, 64, 32, 10))
+_FOLLOWED = replace(_SMALL, total=MARKS[-1], final=100)
 
 
 def step_name(eta: float, epochs: int) -> str:
@@ -128,7 +129,14 @@ FIGURE_2 = experiment(
     "fedtune-figure2",
     (Followed(name, SEARCHES[name]) for name in FOLLOWED),
     product(FOLLOWED[:1], FOLLOWED[1:]),
-    {"book": {"digits-150": replace(_SMALL, total=150, final=100)}},
+    {
+        "book": {
+            "digits-150": _FOLLOWED,
+            # other skews, as in Tables 2 and 3, and more clients, as in Tables 4 and 5
+            **{f"digits-150-alpha-{a:g}": replace(_FOLLOWED, alpha=a) for a in (0.05, 1, 5)},
+            "digits-150-clients-30": replace(_FOLLOWED, clients=30),
+        }
+    },
     curves,
 )
 FIGURE_5 = experiment(

@@ -2,11 +2,13 @@
 
 import time
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from fedlab_edu.data import Federation
 from fedlab_edu.models.model import Model
+from fedlab_edu.papers.curves import Watched
 from fedlab_edu.papers.experiment import Experiment
 from fedlab_edu.papers.reproduce import chosen, missing_runs
 from fedlab_edu.papers.searches import Setting
@@ -49,12 +51,19 @@ def plan(
 
 def _seconds(search: Any, model: Model, fed: Federation, clients: int) -> float:
     """Estimate the seconds of a whole search from its second step; the first one also warms up."""
+    watched, search = (search, search.search) if isinstance(search, Watched) else (None, search)
     begun = search.step(model, fed, clients)
     if begun.done:
         return 0.0
     start = time.perf_counter()
     after = begun.step(model, fed, clients)
-    return (time.perf_counter() - start) * search.total / (after.used - begun.used)
+    rounds = after.used - begun.used
+    seconds = (time.perf_counter() - start) / rounds  # of a round
+    if watched:
+        start = time.perf_counter()
+        replace(watched, search=after).look(model, fed)
+        seconds += (time.perf_counter() - start) / max(watched.every, rounds)
+    return seconds * search.total
 
 
 def _said(seconds: float) -> str:

@@ -5,11 +5,21 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from statistics import median
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 import torch
 
-from fedlab_edu import Estimate, Federation, FedEx, LocalHP, Model, around, successive_halving, tune
+from fedlab_edu import (
+    Estimate,
+    Federation,
+    FedEx,
+    LocalHP,
+    Model,
+    Run,
+    around,
+    successive_halving,
+    tune,
+)
 from fedlab_edu.methods import FedProx, Method
 from fedlab_edu.papers.curves import TESTS, Watched, is_curve
 from fedlab_edu.papers.experiment import Published, Record, Trial, Workload, no_folder, rates
@@ -67,9 +77,12 @@ class Setting(Workload):
         return f"{self.total} rounds in all, {self.cap} for one arm at most."
 
     def begin(self, variants: Sequence[Any], model: Model, fed: Federation, seed: int) -> Any:
-        """Start the search that variants share, watched if its curve is asked for."""
-        search = variants[0].search(self, model, fed, seed)
-        return Watched(search, tuple(v.target for v in variants)) if variants[0].curve else search
+        """Start the search that variants share, watched at each tenth of its rounds, or step."""
+        first = variants[0]
+        search = first.search(self, model, fed, seed)
+        if not isinstance(first, Searched):
+            return search
+        return Watched(search, tuple(variants), 1 if first.curve else -(-self.total // 10))
 
     def trials(self, seed: int, place: torch.device, data: str | None) -> Trial:
         """Return the function that finishes a search and tests its winner for each variant."""
@@ -80,9 +93,10 @@ class Setting(Workload):
             often = max(100, 20 * len(search.runs))  # files hold the models of all arms
             search = tune(search, model, fed, self.clients, path=state, every=often)
             for v in variants:
-                found = search.search if v.curve else search
-                curve = {"curve": search.curve(v.target)} if v.curve else {}
-                yield v.measure(found, model, fed) | curve
+                if isinstance(search, Watched):
+                    yield v.measure(search.search, model, fed) | {"curve": search.curve(v)}
+                else:
+                    yield v.measure(search, model, fed)
 
         return run
 
@@ -94,7 +108,8 @@ class Searched:
     Fields:
         target: which test error: of the global model, or after training on each client.
         published: data set -> numbers.
-        curve: add the test error of the winner so far after each step, see `Watched`.
+        curve: whether the record's curve has a point for each step, not for each tenth of the
+            rounds, see `Watched`.
     """
 
     name: str
@@ -113,9 +128,18 @@ class Searched:
         return 100 * float(record[self.target])
 
     def is_valid(self, record: Record) -> bool:
-        """Return whether the errors are rates."""
+        """Return whether the errors are rates, and the curve, which old records lack, is one."""
         ok = rates([record[target] for target in TESTS])
-        return ok and (not self.curve or is_curve(record["curve"]))
+        old = "curve" not in record and not self.curve
+        return ok and (old or is_curve(record["curve"]))
+
+    def winner(self, search: Any) -> Run:
+        """Return the run that the search has chosen so far."""
+        return search.winner
+
+    def test(self, search: Any, model: Model, fed: Federation) -> float:
+        """Return the winner's test error of the target, at most 1; +inf, if all diverged, is 1."""
+        return min(1.0, TESTS[self.target](self.winner(search), model, fed).error)
 
     def measure(self, search: Any, model: Model, fed: Federation) -> Record:
         """Return the winner's two test errors, at most 1, and the communication rounds spent.
@@ -123,9 +147,8 @@ class Searched:
         Errors are means over all clients, weighted by test examples; clients personalise with the
         tuner's final configuration.
         """
-        errors = {  # +inf if all diverged
-            name: min(1.0, test(search.winner, model, fed).error) for name, test in TESTS.items()
-        }
+        winner = self.winner(search)
+        errors = {name: min(1.0, test(winner, model, fed).error) for name, test in TESTS.items()}
         return errors | {"rounds": search.used}
 
 
@@ -148,7 +171,7 @@ class Tuning(Searched):
     @property
     def training(self) -> object:
         """All that arms' training depends on; in random search the target only picks the winner."""
-        shared = self.wrapper == "RS" and self.select == "survivor" and not self.curve
+        shared = self.wrapper == "RS" and self.select == "survivor"
         return (self.wrapper, repr((self.fedex, self.method))) if shared else self.name
 
     @property
@@ -166,14 +189,17 @@ class Tuning(Searched):
             estimate=self._estimate, tuner=tuner, replacement=True, select=self.select,
         )  # fmt: skip
 
-    def measure(self, search: Race, model: Model, fed: Federation) -> Record:
-        """Add the entropy of the winner's theta, in nats; None without FedEx."""
+    def winner(self, search: Race) -> Run:
+        """Return the run that is best by the own target, whatever the search's target is."""
         of_round = self._estimate.of_round
         traces = tuple(tuple(map(of_round, run.history)) for run in search.runs)
-        judged = replace(search, estimate=self._estimate, traces=traces)
-        tuner = judged.winner.tuner
+        return replace(search, estimate=self._estimate, traces=traces).winner
+
+    def measure(self, search: Race, model: Model, fed: Federation) -> Record:
+        """Add the entropy of the winner's theta, in nats; None without FedEx."""
+        tuner = self.winner(search).tuner
         entropy = tuner.entropy if isinstance(tuner, FedEx) else None
-        return super().measure(judged, model, fed) | {"entropy": entropy}
+        return super().measure(search, model, fed) | {"entropy": entropy}
 
 
 @dataclass(frozen=True)
@@ -183,7 +209,6 @@ class Range:
     Source: Khodak et al. (2021), Figure 3.
     """
 
-    curve: ClassVar[bool] = False
     name: str
     eps: float
 
