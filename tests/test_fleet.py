@@ -28,7 +28,7 @@ from fedlab_edu import (
 )
 from fedlab_edu.cli import main
 from fedlab_edu.methods import DPFedAvg, FedAvg, FedDyn, QFedAvg
-from fedlab_edu.rounds.communicate import finish_round, train_clients
+from fedlab_edu.rounds.communicate import train_clients
 from fedlab_edu.rounds.draw import draw_work
 from fedlab_edu.rounds.gather import Sums
 from tests.one_process import MODEL, N, OneProcess, assert_same, node_of, over_flower
@@ -55,7 +55,7 @@ def without(run: Run, fed: Federation, gone: set[int], clients: int = 5) -> Run:
     work = work.keep(at)
     sums = Sums([run], [work], fed.sizes)
     train_clients([run], [work], MODEL, fed.train, fed.val, sums.part, sums.add)
-    return finish_round(run, *sums.gathered())
+    return sums.finish()[0]
 
 
 def drawn(run: Run, fed: Federation, clients: int = 5) -> list[int]:

@@ -17,7 +17,7 @@ import torch
 
 from fedlab_edu import Federation, FedEx, LocalHP, Run, digits, load_run, mlp, start
 from fedlab_edu.cli import new_app
-from fedlab_edu.rounds.communicate import finish_round, train_clients
+from fedlab_edu.rounds.communicate import train_clients
 from fedlab_edu.rounds.draw import draw_work
 from fedlab_edu.rounds.gather import Sums
 
@@ -222,7 +222,7 @@ def replayed(run: Run, fed: Federation, history: list[list[int]]) -> Run:
         work = work.keep(at)
         sums = Sums([run], [work], fed.sizes)
         train_clients([run], [work], MODEL, fed.train, fed.val, sums.part, sums.add)
-        run = finish_round(run, *sums.gathered())
+        run = sums.finish()[0]
     return run
 
 

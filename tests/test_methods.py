@@ -48,7 +48,7 @@ from fedlab_edu.methods import (
 from fedlab_edu.methods.fedpa import delta
 from fedlab_edu.methods.maml import halves, meta_gradient
 from fedlab_edu.methods.scaffold import effective_steps
-from fedlab_edu.rounds.communicate import finish_round, train_clients
+from fedlab_edu.rounds.communicate import train_clients
 from fedlab_edu.rounds.draw import draw_work
 from fedlab_edu.rounds.gather import Part, Sums, Tile, Work, is_finite
 from fedlab_edu.rounds.tuner import Fixed
@@ -131,7 +131,7 @@ class Quadratics:
         train_clients([run], [work], self.model, self.fed.train, self.fed.val, part, sums.add)
         vectors = iter(zip(*(updates[place] for place in range(self.B)), strict=True))
         update = ClientUpdate(*(torch.stack(next(vectors)) if has else None for has in given[0]))
-        return finish_round(run, *sums.gathered()), update
+        return sums.finish()[0], update
 
 
 # --- the vectors ----------------------------------------------------------------------------------
@@ -426,7 +426,7 @@ def test_runs_of_a_method_that_play_together_get_the_numbers_of_each_alone(name,
 def after_work(run: Run, work: Work, fed: Federation) -> Run:
     sums = Sums([run], [work], fed.sizes)
     train_clients([run], [work], MODEL, fed.train, fed.val, sums.part, sums.add)
-    return finish_round(run, *sums.gathered())
+    return sums.finish()[0]
 
 
 @every_method
@@ -698,11 +698,15 @@ class Forgetful(FedAvg):
 
 
 def test_runs_whose_methods_differ_in_a_field_that_equality_ignores_do_not_train_together(fed):
-    one, other = Forgetful(1), Forgetful(2)
+    class Sends(Forgetful):
+        def loc(self, model: Model, inputs: ClientInput, clients: Clients, *_: object) -> Any:
+            return ClientUpdate(*[inputs.w.new_full((len(clients), model.d), self.update)] * 2)
+
+    one, other = Sends(1.0), Sends(2.0)
     assert one == other
     runs = [start(MODEL, fed, method=method) for method in (one, other)]
-    with pytest.raises(ValueError, match="methods of the runs is"):
-        communicate_all(runs, MODEL, fed, clients=2)
+    after = communicate_all(runs, MODEL, fed, clients=2)
+    assert [run.w.unique().tolist() for run in after] == [[1.0], [2.0]]
 
 
 @pytest.mark.parametrize(
@@ -764,9 +768,15 @@ def test_impossible_methods_are_refused(make, message):
         make()
 
 
-def test_runs_of_different_methods_do_not_train_together(fed):
-    runs = [a_run("fedavg", fed), a_run("reptile", fed)]
-    with pytest.raises(ValueError, match=r"methods of the runs is .*; allowed: the same, or"):
-        communicate_all(runs, MODEL, fed, clients=2)
+def test_runs_of_several_methods_are_after_a_round_what_each_is_alone(fed):
+    runs = [a_run(name, fed) for name in ("fedavg", "scaffold-2", "fedavg", "reptile")]
+    after = communicate_all(runs, MODEL, fed, clients=2)
+    for run, found in zip(runs, after, strict=True):
+        alone = communicate(run, MODEL, fed, clients=2)
+        assert found.method is run.method
+        torch.testing.assert_close(found.server, alone.server, rtol=1e-12, atol=1e-12)
+
+
+def test_no_run_is_refused(fed):
     with pytest.raises(ValueError, match=r"runs is \[\]; allowed: at least one"):
         communicate_all([], MODEL, fed, clients=2)

@@ -3,7 +3,7 @@
 import torch
 
 from fedlab_edu import Federation, LocalHP, Model, Run, digits, linear, score, start
-from fedlab_edu.rounds.communicate import finish_round, train_clients
+from fedlab_edu.rounds.communicate import train_clients
 from fedlab_edu.rounds.draw import draw_work
 from fedlab_edu.rounds.gather import Sums, Work
 from fedlab_edu.rounds.objectives import average
@@ -17,7 +17,7 @@ def play_work(run: Run, work: Work, model: Model, fed: Federation) -> Run:
     """Return the run after a round in which the clients of this work have answered."""
     sums = Sums([run], [work], fed.sizes)
     train_clients([run], [work], model, fed.train, fed.val, sums.part, sums.add)
-    return finish_round(run, *sums.gathered())
+    return sums.finish()[0]
 
 
 def slow_error(seconds: float, skewed: bool, seed: int) -> float:

@@ -14,7 +14,6 @@ from flwr.common.logger import log
 from fedlab_edu.data.clients import Sizes
 from fedlab_edu.flower.messages import Answer, method_name, pack, read_answer
 from fedlab_edu.flower.nodes import Nodes, content_of, named, replies, send
-from fedlab_edu.rounds.communicate import finish_round
 from fedlab_edu.rounds.draw import draw_work
 from fedlab_edu.rounds.gather import Sums, Tile, Work
 from fedlab_edu.rounds.run import Run
@@ -119,13 +118,8 @@ class Rounds:
         at = sorted(answers)
         sums = Sums([run], [work.keep(at)], self.sizes)
         for place, j in enumerate(at):
-            tile = Tile(torch.tensor([0]), torch.tensor([place]), work.client[[j]], *answers[j])
-            sums.add(sums.part(tile))
-        (gathered,) = sums.gathered()
-        if gathered.update is not None:  # DP-FedAvg divides by all B
-            drawn = len(work.client)
-            gathered = gathered._replace(update=gathered.update._replace(drawn=drawn))
-        return finish_round(run, gathered)
+            sums.add(sums.part(Tile(torch.tensor([place]), *answers[j])))
+        return sums.finish(drawn=len(work.client))[0]  # DP-FedAvg divides by all B
 
 
 def _last_rounds(run: Run) -> dict[int, int]:

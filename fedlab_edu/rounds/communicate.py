@@ -3,7 +3,6 @@
 import warnings
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from typing import TypeVar
 
 import numpy as np
@@ -12,11 +11,11 @@ from jaxtyping import Float
 from torch import Tensor
 
 from fedlab_edu.data.clients import Clients, Federation
-from fedlab_edu.methods import ClientInput, ClientUpdate, Method, Server
+from fedlab_edu.methods import ClientInput, ClientUpdate, Method
 from fedlab_edu.models.model import Model
 from fedlab_edu.progress import progress_bar
 from fedlab_edu.rounds.draw import draw_works
-from fedlab_edu.rounds.gather import Gathered, Sums, Tile, Work, is_finite
+from fedlab_edu.rounds.gather import Sums, Tile, Work, is_finite
 from fedlab_edu.rounds.result import divergence
 from fedlab_edu.rounds.run import Run, check_types
 from fedlab_edu.training.hparams import LocalHP
@@ -47,35 +46,38 @@ def communicate(run: Run, model: Model, fed: Federation, clients: int = 10) -> R
 def communicate_all(
     runs: Sequence[Run], model: Model, fed: Federation, clients: int = 10
 ) -> list[Run]:
-    """Return A runs of one method after one more round each, the same as from `communicate`.
+    """Return A runs after one more round each, the same as from `communicate`.
 
-    All A B clients train at once.
+    All clients of runs with equal methods train at once.
 
     Raises:
-        ValueError: no run, or runs of different methods; otherwise as for `communicate`.
+        ValueError: no run; otherwise as for `communicate`.
     """
     ok = isinstance(runs, Sequence)
     require(ok, "runs", type(runs).__name__, "a list of runs: [start(model, fed)]")
     check_types(model, fed, *runs)
     require(runs, "runs", [*runs], "at least one")
-    one = runs[0].method
-    for other in (run.method for run in runs):
-        same = same_method(one, other)
-        require(same, "methods of the runs", [one, other], "the same, or equal in all fields")
+    after = list(runs)
     with one_thread():
-        # draw B clients, and a setting c_i ~ D_theta for each
-        works = draw_works(runs, fed.sizes, clients)
-        sums = Sums(runs, works, fed.sizes)
-        # w_i <- Loc_{c_i}(T_i, w), L_{V_i}(w) and L_{V_i}(w_i), and the sums of the w_i
-        train_clients(runs, works, model, fed.train, fed.val, sums.part, sums.add)
-        # w <- Agg_b(w, {w_i}), theta <- update
-        return [finish_round(run, one) for run, one in zip(runs, sums.gathered(), strict=True)]
+        for places in _by_method(runs):
+            group = [runs[a] for a in places]
+            # draw B clients, and a setting c_i ~ D_theta for each
+            works = draw_works(group, fed.sizes, clients)
+            sums = Sums(group, works, fed.sizes)
+            # w_i <- Loc_{c_i}(T_i, w), L_{V_i}(w) and L_{V_i}(w_i), and the sums of the w_i
+            train_clients(group, works, model, fed.train, fed.val, sums.part, sums.add)
+            # w <- Agg_b(w, {w_i}), theta <- update
+            for a, run in zip(places, sums.finish(), strict=True):
+                after[a] = run
+    return after
 
 
-def same_method(one: Method, other: Method) -> bool:
-    """Return whether two methods are equal in all fields."""
+def _by_method(runs: Sequence[Run]) -> list[list[int]]:
+    """Return the places of runs, grouped by methods that are equal in all fields."""
     # == may ignore the fields of a subclass of a dataclass
-    return other is one or (type(other) is type(one) and vars(other) == vars(one))
+    methods = [(type(run.method), getattr(run.method, "__dict__", run.method)) for run in runs]
+    first = [methods.index(method) for method in methods]
+    return [[a for a, b in enumerate(first) if b == one] for one in dict.fromkeys(first)]
 
 
 def train(
@@ -152,7 +154,7 @@ def train_clients(
         update = method.loc(model, inputs, data[mine], c[i], [seeds[j] for j in tile])
         _check(update, method, (len(i), d), w, state is not None)
         before, after = scores_of(model, [received, update.personal], tests[mine])
-        return part(Tile(of_run, i, mine, update, before, after, is_finite(update, after)))
+        return part(Tile(i, update, before, after, is_finite(update, after)))
 
     run_parallel(train, cut(model, data[client], c, w), add, threads_for(w))
 
@@ -190,26 +192,3 @@ def _states(
     found = ((runs[a].states or {}).get(i, initial[a]) for a, i in pairs)
     vectors = [v for v in found if v is not None]
     return torch.stack(vectors) if vectors else None
-
-
-def finish_round(run: Run, gathered: Gathered) -> Run:
-    """Return the run after Agg and the tuner's step; w stays if all clients have diverged."""
-    update, played, states = gathered
-    server = run.server if update is None else run.method.agg(run.server, update, run.b)
-    agg = f"{type(run.method).__name__}.agg"
-    tell = f"{type(run.tuner).__name__}.tell"
-    require(isinstance(server, Server), agg, type(server).__name__, "a Server")
-    require(isinstance(server.w, Tensor), f"{agg}: w", type(server.w).__name__, "a tensor")
-    for name in ("shape", "dtype"):
-        seen, wanted = (str(getattr(one.w, name)) for one in (server, run.server))
-        require(seen == wanted, f"{agg}: {name} of w", seen, f"{wanted}, as before the round")
-    tuner = run.tuner.tell(played.result())
-    require(hasattr(tuner, "ask"), tell, tuner, "the next tuner")
-    return replace(
-        run,
-        server=server,
-        states=None if run.states is None else {**run.states, **states},
-        tuner=tuner,
-        round=run.round + 1,
-        history=(*run.history, played),
-    )

@@ -1,6 +1,7 @@
 """Aggregation at the end of a round: add up the client updates, tile by tile."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import accumulate, pairwise
 from typing import NamedTuple
 
@@ -10,7 +11,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from fedlab_edu.data.clients import Sizes
-from fedlab_edu.methods import ClientUpdate, RoundUpdate
+from fedlab_edu.methods import ClientUpdate, RoundUpdate, Server
 from fedlab_edu.rounds.result import Round
 from fedlab_edu.rounds.run import Run
 from fedlab_edu.training.hparams import LocalHP
@@ -36,34 +37,16 @@ class Tile(NamedTuple):
     """Some clients of a round after training.
 
     Fields:
-        run: the place of the client's run in the list of runs.
         place: the client's place among the clients of all runs.
-        client: the client's number in the federation.
         before, after: the scores of the model received, and of the personal model.
         finite: whether the client has not diverged, see `is_finite`.
     """
 
-    run: Int[Tensor, " k"]
     place: Int[Tensor, " k"]
-    client: Int[Tensor, " k"]
     update: ClientUpdate
     before: Score
     after: Score
     finite: Bool[Tensor, " k"]
-
-
-class Gathered(NamedTuple):
-    """One run's round after training.
-
-    Fields:
-        update: for the server; None if no client has a weight, unless Agg runs always.
-        played: for the tuner and the history.
-        states: client -> its next state, for clients that have not diverged.
-    """
-
-    update: RoundUpdate | None
-    played: Round
-    states: dict[int, Tensor]
 
 
 def is_finite(update: ClientUpdate, after: Score) -> Bool[Tensor, " k"]:
@@ -98,14 +81,15 @@ class Sums:
     """Adds up the updates of each run's clients, without the diverged ones.
 
     Call `part` for each tile, in any thread, `add` for each part, always in the same order because
-    sums round, and then `gathered`.
+    sums round, and then `finish`.
     """
 
     def __init__(self, runs: Sequence[Run], works: Sequence[Work], sizes: Sizes) -> None:
         self.runs, self.works, self.method, self.clients = runs, works, runs[0].method, len(sizes)
         self.lengths = [len(work.client) for work in works]
-        client, w = torch.cat([work.client for work in works]), runs[0].w
-        self.n, self.size, n = sizes.train[client], sizes.val[client], len(client)
+        self.run_of = torch.arange(len(runs)).repeat_interleave(torch.tensor(self.lengths))
+        self.client, w = torch.cat([work.client for work in works]), runs[0].w
+        self.n, self.size, n = sizes.train[self.client], sizes.val[self.client], len(self.client)
         usual = [self.method.weights(n).double() for n in self.n.split(self.lengths)]
         seen, name = [*map(len, usual)], f"lengths of the weights of {type(self.method).__name__}"
         require(seen == self.lengths, name, seen, f"{self.lengths}, one weight for each client")
@@ -121,7 +105,8 @@ class Sums:
 
     def part(self, tile: Tile) -> Part:
         """Keep a tile's scores, states and, if needed, models; return its sums."""
-        run, client, update, at = tile.run, tile.client, tile.update, tile.place.numpy()
+        run, client, update = self.run_of[tile.place], self.client[tile.place], tile.update
+        at = tile.place.numpy()
         finite, scores = tile.finite.numpy(), torch.stack([*tile.before, *tile.after]).numpy()
         weight, p, W = self.usual[at], self.share[at], update.model
         if update.weight is not None:
@@ -152,16 +137,14 @@ class Sums:
             self.change = torch.zeros_like(self.total) if self.change is None else self.change
             self.change.index_add_(0, at, part.change)
 
-    def gathered(self) -> list[Gathered]:
-        """Return the round of each run."""
-        average, w = self.total / self.sent[:, None], self.runs[0].w
-        change = w.new_zeros(1, len(w)) if self.change is None else self.change / self.clients
-        change = change.expand_as(average)
+    def finish(self, drawn: int | None = None) -> list[Run]:
+        """Return the runs after the round; drawn, if not all clients of it have answered."""
         ends = pairwise(accumulate(self.lengths, initial=0))
-        return [self._gathered(a, slice(*own), average[a], change[a]) for a, own in enumerate(ends)]
+        return [self._finish(a, slice(*own), drawn) for a, own in enumerate(ends)]
 
-    def _gathered(self, a: int, own: slice, average: Tensor, change: Tensor) -> Gathered:
-        run, work = self.runs[a], self.works[a]
+    def _finish(self, a: int, own: slice, drawn: int | None) -> Run:
+        run, work, average = self.runs[a], self.works[a], self.total[a] / self.sent[a]
+        change = torch.zeros_like(run.w) if self.change is None else self.change[a] / self.clients
         parts = (*self.scores[:, own], self.diverged[own], self.weight[own])
         *scores, lost, weight = (torch.from_numpy(part) for part in parts)
         played = Round(
@@ -174,12 +157,40 @@ class Sums:
         total = weight.sum()
         if not total > 0:
             if not self.method.agg_always:
-                return Gathered(None, played, self.states[a])
+                return finish_round(run, None, played, self.states[a])
             average, total = run.w, torch.ones_like(total)
         update = RoundUpdate(
-            average, change, weight / total, n, c, run.round + 1, len(lost), run.seed, models
-        )
-        return Gathered(update, played, self.states[a])
+            average, change, weight / total, n, c, run.round + 1, drawn or len(lost), run.seed,
+            models,
+        )  # fmt: skip
+        return finish_round(run, update, played, self.states[a])
+
+
+def finish_round(
+    run: Run, update: RoundUpdate | None, played: Round, states: dict[int, Tensor]
+) -> Run:
+    """Return the run after Agg and the tuner's step, with the next states of some clients.
+
+    Without an update, because all clients have diverged, w stays.
+    """
+    server = run.server if update is None else run.method.agg(run.server, update, run.b)
+    agg = f"{type(run.method).__name__}.agg"
+    tell = f"{type(run.tuner).__name__}.tell"
+    require(isinstance(server, Server), agg, type(server).__name__, "a Server")
+    require(isinstance(server.w, Tensor), f"{agg}: w", type(server.w).__name__, "a tensor")
+    for name in ("shape", "dtype"):
+        seen, wanted = (str(getattr(one.w, name)) for one in (server, run.server))
+        require(seen == wanted, f"{agg}: {name} of w", seen, f"{wanted}, as before the round")
+    tuner = run.tuner.tell(played.result())
+    require(hasattr(tuner, "ask"), tell, tuner, "the next tuner")
+    return replace(
+        run,
+        server=server,
+        states=None if run.states is None else {**run.states, **states},
+        tuner=tuner,
+        round=run.round + 1,
+        history=(*run.history, played),
+    )
 
 
 def _without_nan(W: Float[Tensor, "k d"], finite: Bool[Tensor, " k"]) -> Float[Tensor, "k d"]:

@@ -10,7 +10,7 @@ from typing import Any
 
 from fedlab_edu.data.clients import Federation
 from fedlab_edu.models.model import Model
-from fedlab_edu.rounds.communicate import communicate_all, same_method
+from fedlab_edu.rounds.communicate import communicate_all
 from fedlab_edu.rounds.run import Run
 from fedlab_edu.training.threads import run_parallel
 from fedlab_edu.validate import require, require_type, whole
@@ -23,22 +23,10 @@ _KEPT = dict[str, tuple[Model, Federation, int]]()  # in a worker: what its last
 def play_here(
     runs: Sequence[Run], model: Model, fed: Federation, clients: int, rounds: int
 ) -> list[Run]:
-    """Return the runs after more rounds in this process; those of equal methods train at once."""
-    groups = list[list[int]]()
-    for a, run in enumerate(runs):
-        for group in groups:
-            if same_method(runs[group[0]].method, run.method):
-                group.append(a)
-                break
-        else:
-            groups.append([a])
-    after = list(runs)
+    """Return the runs after more rounds in this process."""
     for _ in range(rounds):
-        for group in groups:
-            played = communicate_all([after[a] for a in group], model, fed, clients)
-            for a, run in zip(group, played, strict=True):
-                after[a] = run
-    return after
+        runs = communicate_all(runs, model, fed, clients)
+    return list(runs)
 
 
 class Workers:

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from fedlab_edu.data.clients import Clients, Federation
 from fedlab_edu.models.model import Model
-from fedlab_edu.rounds.communicate import finish_round, train_clients
+from fedlab_edu.rounds.communicate import train_clients
 from fedlab_edu.rounds.draw import draw_work
 from fedlab_edu.rounds.gather import Part, Sums, Tile
 from fedlab_edu.rounds.run import Run
@@ -31,12 +31,11 @@ def train_ensemble(begun: Run, model: Model, fed: Federation) -> tuple[Run, Floa
         outputs = _outputs(model, tile.update.personal, fed.val)
         finite = tile.finite & ~diverged(outputs).cpu()
         outputs[~finite.to(outputs.device)] = nan
-        said.update(zip(tile.client.tolist(), outputs, strict=True))
+        said.update(zip(work.client[tile.place].tolist(), outputs, strict=True))
         return sums.part(tile._replace(finite=finite))  # what has diverged is in neither average
 
     train_clients([begun], [work], model, fed.train, fed.val, part, sums.add)
-    (gathered,) = sums.gathered()
-    return finish_round(begun, gathered), torch.stack([said[i] for i in range(N)])
+    return sums.finish()[0], torch.stack([said[i] for i in range(N)])
 
 
 @torch.no_grad()
