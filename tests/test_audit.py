@@ -97,10 +97,10 @@ def test_another_budget_than_that_of_the_record_is_named(folder, monkeypatch):
 
 
 def test_data_that_are_not_here_are_said(folder, monkeypatch):
-    def lost(seed: int) -> None:
+    def lost(seed: int, data: str | None) -> None:
         raise OSError("no data here")
 
-    away = replace(SMALL, settings={"book": {"tiny": replace(TINY, federation=lost)}})
+    away = replace(SMALL, settings={"book": {"tiny": replace(TINY, load=lost)}})
     monkeypatch.setattr(reproducing, "EXPERIMENTS", {"small": away})
     (one,) = audit(folder)
     assert (one.stale, one.said) == (None, "no data here")

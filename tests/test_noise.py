@@ -13,6 +13,7 @@ from torch.nn.functional import cross_entropy
 
 from fedlab_edu import digits, linear
 from fedlab_edu.data import Federation
+from fedlab_edu.papers.experiment import bundled
 from fedlab_edu.papers.fedex import SETTINGS
 from fedlab_edu.papers.fedpop import Member
 from fedlab_edu.papers.noise import NOISE, SEARCHES, Noise, NoisyMember
@@ -85,7 +86,7 @@ def small(seed: int) -> Federation:
 
 SPACES = FEDEX._replace(client=FEDEX.client.without("dropout"))
 SMALL = Setting(
-    small, lambda: replace(linear(64, 10), loss=wrong), SPACES, 24, 8, 3, 1, clients=4, k=3
+    bundled(small), lambda: replace(linear(64, 10), loss=wrong), SPACES, 24, 8, 3, 1, clients=4, k=3
 )
 
 

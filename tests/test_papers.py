@@ -34,11 +34,11 @@ from fedlab_edu import (
 )
 from fedlab_edu.cli import main
 from fedlab_edu.data import hub
-from fedlab_edu.papers import fedex
+from fedlab_edu.papers import experiment as papers
 from fedlab_edu.papers import plan as planning
 from fedlab_edu.papers import reproduce as module
 from fedlab_edu.papers.curves import Watched, curves, error_at
-from fedlab_edu.papers.experiment import Experiment, Published
+from fedlab_edu.papers.experiment import Experiment, Published, bundled
 from fedlab_edu.papers.fedex import SETTINGS, TABLE_1
 from fedlab_edu.papers.plan import plan
 from fedlab_edu.papers.report import difference, errors, paired, render, welch
@@ -137,7 +137,8 @@ def test_every_comparison_is_of_variants_that_there_are():
 
 SPACES = Spaces(SearchSpace({"lr": LogUniform(1e-2, 1)}))
 TINY = Setting(
-    lambda seed: digits(clients=14, seed=seed).to("cpu", torch.float64), lambda: linear(64, 10),
+    bundled(lambda seed: digits(clients=14, seed=seed).to("cpu", torch.float64)),
+    lambda: linear(64, 10),
     SPACES, 8, 4, 2, 1, clients=3, k=3,
 )  # fmt: skip
 SMALL = Experiment(
@@ -304,7 +305,7 @@ FEDEX_ONLY = {name: one for name, one in EXPERIMENTS.items() if name.startswith(
 
 @pytest.mark.parametrize("experiment", FEDEX_ONLY.values(), ids=FEDEX_ONLY)
 def test_each_variant_is_the_search_that_its_name_says(experiment):
-    fed, model = TINY.federation(0), TINY.model()
+    fed, model = TINY.load(0), TINY.model()
     for v in experiment.variants:
         search = v.search(TINY, model, fed, 3)
         method = FedProx() if isinstance(v, Range) else v.method
@@ -347,7 +348,7 @@ ONLINE = replace(
 
 
 def test_a_curve_has_the_test_error_of_the_best_arm_after_each_step(tmp_path):
-    fed, model = TINY.federation(2), TINY.model()
+    fed, model = TINY.load(2), TINY.model()
     tests = {"global": evaluate, "personalised": personalise}
     for v, record in zip(ONLINE.variants, run(tmp_path, ONLINE, [2]), strict=True):
         race = v.search(TINY, model, fed, 2)
@@ -368,7 +369,7 @@ def test_a_search_has_a_point_after_the_first_step_that_reaches_each_tenth_of_it
 
 
 def test_a_search_with_a_curve_is_the_search_without_and_resumes_with_its_curve(tmp_path):
-    fed, model, v = TINY.federation(0), TINY.model(), ONLINE.variants[0]
+    fed, model, v = TINY.load(0), TINY.model(), ONLINE.variants[0]
     begun = v.search(TINY, model, fed, 0)
     whole = tune(Watched(begun, (v,)), model, fed, 3)
     plain = tune(begun, model, fed, 3)
@@ -418,7 +419,7 @@ def test_a_report_of_curves_reads_them_at_parts_of_the_budget(tmp_path):
 
 def test_a_record_is_what_the_search_and_the_two_objectives_say(tmp_path):
     records = run(tmp_path, seeds=[4])
-    fed, model = TINY.federation(4), TINY.model()
+    fed, model = TINY.load(4), TINY.model()
     for v, record in zip(SMALL.variants, records, strict=True):
         done = tune(v.search(TINY, model, fed, 4), model, fed, 3)
         assert record["global"] == pytest.approx(evaluate(done.winner, model, fed).error)
@@ -444,9 +445,9 @@ def test_random_search_for_two_targets_trains_its_arms_once_and_chooses_twice(
     settings = {"book": {"tiny": setting}}
     records = run(tmp_path, replace(SMALL, variants=both, against=(), settings=settings), range(6))
     assert len(spent) == 6
-    fed, model, chosen = TINY.federation, TINY.model(), set()
+    model, chosen = TINY.model(), set()
     for v, record in zip(both * 6, records, strict=True):
-        data = fed(record["seed"])
+        data = TINY.load(record["seed"])
         done = tune(v.search(setting, model, data, record["seed"]), model, data, 3)
         assert record["global"] == pytest.approx(evaluate(done.winner, model, data).error)
         chosen.add((record["seed"], done.best))
@@ -490,21 +491,19 @@ def test_the_papers_data_sets_are_asked_for_by_their_cards(monkeypatch):
         asked.append((name, how))
         return digits(clients=14)
 
-    monkeypatch.setattr(fedex, "hub", noted)
-    for kept in (fedex._plays, fedex._femnist):
-        kept.cache_clear()
+    monkeypatch.setattr(papers, "hub", noted)
+    papers._kept.cache_clear()
     for setting in SETTINGS["paper"].values():
-        setting.federation(1)
-    by = {(name, how["by"], how.get("shuffle")) for name, how in asked}
+        setting.load(1)
+    by = {(name, how["by"], how.get("shuffle", True)) for name, how in asked}
     assert by == {
         ("flwrlabs/shakespeare", "character_id", True),
         ("flwrlabs/shakespeare", "character_id", False),
         ("flwrlabs/femnist", "writer_id", True),
         ("flwrlabs/femnist", "writer_id", False),
-        ("uoft-cs/cifar10", "iid", None),
+        ("uoft-cs/cifar10", "iid", True),
     }
-    for kept in (fedex._plays, fedex._femnist):
-        kept.cache_clear()
+    papers._kept.cache_clear()
     for name, how in asked:  # the arguments are those of `hub`
         inspect.signature(hub).bind(name, **how)
 
@@ -516,7 +515,7 @@ def test_the_middle_scale_divides_mnist_or_a_folder_among_100_clients(monkeypatc
         asked.append((name, how))
         return digits(clients=14)
 
-    monkeypatch.setattr(fedex, "hub", noted)
+    monkeypatch.setattr(papers, "hub", noted)
     for name in ("fedex-table1", "fedpop-table1"):
         setting = EXPERIMENTS[name].workload("mnist", "middle")
         setting.load(3)

@@ -26,9 +26,8 @@ from fedlab_edu import (
 )
 from fedlab_edu.data import genres, hub, sensors
 from fedlab_edu.models.networks import char_lstm, cnn_cifar, cnn_femnist, mlp
-from fedlab_edu.papers import fedpop as tables
-from fedlab_edu.papers import photographs
-from fedlab_edu.papers.experiment import Experiment
+from fedlab_edu.papers import experiment as papers
+from fedlab_edu.papers.experiment import Experiment, bundled
 from fedlab_edu.papers.fedpop import EXPERIMENTS, Member
 from fedlab_edu.papers.report import render
 from fedlab_edu.papers.reproduce import read_records, reproduce
@@ -108,14 +107,15 @@ SPACES = Spaces(
     FEDPOP.client, SearchSpace({"lr": FEDPOP.server.distributions["lr"]}, FEDPOP.server.kind)
 )
 TINY = Setting(
-    lambda seed: digits(clients=14, seed=seed).to("cpu", torch.float64), lambda: linear(64, 10),
+    bundled(lambda seed: digits(clients=14, seed=seed).to("cpu", torch.float64)),
+    lambda: linear(64, 10),
     SPACES, 12, 4, 3, 1, clients=6, k=3,
 )  # fmt: skip
 
 
 @pytest.mark.parametrize("experiment", EXPERIMENTS, ids=lambda one: one.name)
 def test_each_variant_is_the_search_that_its_name_says(experiment):
-    fed, model = TINY.federation(0), TINY.model()
+    fed, model = TINY.load(0), TINY.model()
     methods = {"fedpop-table4-fedprox": FedProx, "fedpop-table4-scaffold": Scaffold}
     for v in experiment.variants:
         search = v.search(TINY, model, fed, 3)
@@ -146,7 +146,7 @@ def test_a_record_is_what_the_search_and_the_two_objectives_say(tmp_path):
     v = Member("both", "RS", "global", "FedPop", FedProx())
     path = reproduce(small(v), "tiny", seeds=[4], folder=tmp_path, say=id)
     (record,) = read_records(path, small(v))
-    fed, model = TINY.federation(4), TINY.model()
+    fed, model = TINY.load(4), TINY.model()
     begun = fedpop(model, fed, SPACES, 12, 4, seed=4, method=FedProx())
     done = tune(begun, model, fed, 6)
     assert record["global"] == pytest.approx(evaluate(done.winner, model, fed).error)
@@ -209,12 +209,11 @@ def test_the_papers_data_sets_are_asked_for_by_their_cards(monkeypatch):
         asked.append((name, how))
         return digits(clients=14)
 
-    monkeypatch.setattr(tables, "hub", noted)
-    monkeypatch.setattr(photographs, "hub", noted)
+    monkeypatch.setattr(papers, "hub", noted)
     for name in ("fedpop-table1", "fedpop-table2"):
         for data, setting in TABLES[name].settings["paper"].items():
             if data not in ("femnist", "shakespeare"):  # those of FedEx
-                setting.federation(1)
+                setting.load(1)
     by = {(name, how["by"], how.get("alpha"), how.get("clients")) for name, how in asked}
     assert by == {
         ("uoft-cs/cifar10", "iid", None, 500), ("uoft-cs/cifar10", "label", 1.0, 500),
@@ -317,7 +316,7 @@ def test_with_scaffold_the_server_also_tunes_the_control_variate_s_rate_and_sche
 def test_settings_of_domains_have_the_papers_budget_nine_members_and_as_many_clients(monkeypatch):
     paper, book = (TABLES["fedpop-table2"].settings[scale] for scale in ("paper", "book"))
     asked: list[int] = []
-    monkeypatch.setattr(tables, "resnet18", asked.append)
+    monkeypatch.setattr("fedlab_edu.papers.fedpop.resnet18", asked.append)
     clients = {"pacs": 4, "office-home": 4, "domainnet": 6}
     assert set(paper) == set(clients)
     for name, one in paper.items():
@@ -356,8 +355,8 @@ def test_the_books_data_are_drawn_anew_for_each_seed_but_for_genres():
     }  # fmt: skip
     assert set(book) == set(wanted)
     for name, setting in book.items():
-        assert drawn_alike(setting.federation(3), wanted[name])
-        assert drawn_alike(setting.federation(4), wanted[name]) == (name == "genres")
+        assert drawn_alike(setting.load(3), wanted[name])
+        assert drawn_alike(setting.load(4), wanted[name]) == (name == "genres")
 
 
 def test_each_comparison_names_first_what_the_claim_says_is_better():
@@ -400,7 +399,7 @@ def test_a_line_that_cannot_be_a_record_is_refused(change, tmp_path):
 @pytest.mark.parametrize("data", ["sensors", "genres"])
 def test_all_domains_take_part_in_each_round(data):
     setting = replace(TABLES["fedpop-table2"].settings["book"][data], total=4, cap=2)
-    fed, model = setting.federation(0), setting.model()
+    fed, model = setting.load(0), setting.model()
     assert len(fed) == setting.clients == 6
     v = replace(TABLES["fedpop-table2"].variants[0], wrapper="RS")
     done = tune(v.search(setting, model, fed, 0), model, fed, setting.clients)

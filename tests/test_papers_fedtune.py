@@ -11,6 +11,7 @@ import torch
 from fedlab_edu import evaluate, save_run, start, train, tune
 from fedlab_edu.cli import main
 from fedlab_edu.models.networks import mlp
+from fedlab_edu.papers import experiment as papers
 from fedlab_edu.papers import fedtune as tables
 from fedlab_edu.papers.experiment import Experiment
 from fedlab_edu.papers.fedtune import GRID, TABLES_1_TO_5, Cell, Personal
@@ -115,7 +116,7 @@ def test_each_table_varies_one_thing_and_keeps_the_others():
     assert sizes["mnist-lenet-30"] == sizes["fmnist-lenet-30"]
 
 
-def tiny(data: str | None) -> tuple[torch.Tensor, torch.Tensor]:
+def tiny(seed: int, data: str | None) -> tuple[torch.Tensor, torch.Tensor]:
     """Two clouds that a linear model can tell apart."""
     gen = torch.Generator().manual_seed(0)
     y = torch.arange(300) % 10
@@ -326,14 +327,14 @@ def test_the_papers_images_are_asked_for_by_their_cards_or_read_from_a_folder(
         asked.append((name, how["x"]))
         return TINY.federation(0)
 
-    monkeypatch.setattr(tables, "hub", noted)
+    monkeypatch.setattr(papers, "hub", noted)
+    papers._kept.cache_clear()
     for cell in ("cifar10", "fmnist", "mnist"):
-        tables._images.cache_clear()
-        x, y = TABLES_1_TO_5[2].settings["paper"][f"{cell}-1"].images(None)
+        x, y = TABLES_1_TO_5[2].settings["paper"][f"{cell}-1"].images(0)
         assert len(x) == len(y) == 300
-    tables._images.cache_clear()
-    TABLES_1_TO_5[2].settings["paper"]["mnist-1"].images(str(tmp_path))
-    tables._images.cache_clear()
+    TABLES_1_TO_5[2].settings["paper"]["mnist-1"].images(1, str(tmp_path))
+    TABLES_1_TO_5[2].settings["paper"]["mnist-1"].images(2, str(tmp_path))  # kept
+    papers._kept.cache_clear()
     assert asked == [
         ("uoft-cs/cifar10", "img"), ("zalando-datasets/fashion_mnist", "image"),
         ("ylecun/mnist", "image"), (str(tmp_path), "image"),

@@ -13,12 +13,12 @@ from PIL import Image
 from fedlab_edu import LocalHP, local_sgd, mlp, score
 from fedlab_edu.data import Federation, federate
 from fedlab_edu.data.hub import hub
-from fedlab_edu.papers import photographs
+from fedlab_edu.papers import experiment, photographs
 
 os.environ["FLWR_TELEMETRY_ENABLED"] = "0"
 import datasets
 
-NAMES = ["aircraft", *photographs.DOMAINNET, "yoga"]
+NAMES = ["aircraft", *photographs.CLASSES, "yoga"]
 
 
 @pytest.fixture
@@ -26,6 +26,7 @@ def stored(tmp_path, monkeypatch):
     """Store images for the next call of `hub`; image i shows i in its first channels."""
 
     def store(names: list[str], domains: list[str], each: int) -> None:
+        experiment._kept.cache_clear()
         rows = [(d, y) for _ in range(each) for d in range(len(domains)) for y in range(len(names))]
         images = [Image.new("RGB", (5, 5), (i // 256, i % 256, y)) for i, (_, y) in enumerate(rows)]
         columns = {"image": images, "domain": [d for d, _ in rows], "label": [y for _, y in rows]}
@@ -38,7 +39,7 @@ def stored(tmp_path, monkeypatch):
             assert how["side"] == 224
             return hub("parquet", **{**how, "side": 5}, **local)
 
-        monkeypatch.setattr(photographs, "hub", asked)
+        monkeypatch.setattr(experiment, "hub", asked)
 
     monkeypatch.setattr(datasets.config, "HF_HUB_OFFLINE", True)
     monkeypatch.setenv("HOME", str(tmp_path))
@@ -47,8 +48,8 @@ def stored(tmp_path, monkeypatch):
 
 def test_domainnet_is_a_tenth_of_ten_classes_in_each_domain(stored):
     stored(NAMES, ["real", "sketch"], 40)  # 400 of the ten classes in each domain
-    fed = photographs.domainnet()
-    assert fed.labels == photographs.DOMAINNET
+    fed = photographs.DOMAINNET(0)
+    assert fed.labels == photographs.CLASSES
     assert sorted(fed.names) == ["real", "sketch"]
     for part, n in ((fed.train, 32), (fed.val, 4), (fed.test, 4)):
         assert part.n.tolist() == [n, n]
@@ -60,7 +61,7 @@ def test_domainnet_is_a_tenth_of_ten_classes_in_each_domain(stored):
 
 def test_pacs_is_a_tenth_of_each_domain(stored):
     stored(["dog", "elephant", "giraffe"], ["art", "photo", "sketch"], 37)  # 111 a domain
-    fed = photographs.pacs()
+    fed = photographs.PACS(0)
     assert fed.labels == ("dog", "elephant", "giraffe")
     assert [len(part.x) for part in (fed.train, fed.val, fed.test)] == [33] * 3
     assert (fed.train.n + fed.val.n + fed.test.n).tolist() == [11] * 3
@@ -68,7 +69,7 @@ def test_pacs_is_a_tenth_of_each_domain(stored):
 
 def test_office_home_has_8_2_and_2_images_of_each_class(stored):
     stored(["bed", "bike", "fan", "sofa", "pen"], ["Art", "Product"], 15)
-    fed = photographs.office_home()
+    fed = photographs.OFFICE_HOME(0)
     for part, each in ((fed.train, 8), (fed.val, 2), (fed.test, 2)):
         for i in range(2):
             assert Counter(part.examples(i)[1].tolist()) == dict.fromkeys(range(5), each)
@@ -82,7 +83,10 @@ def test_the_paper_s_65_classes_split_without_a_remainder():
 
 def test_the_choice_of_photographs_is_always_the_same(stored):
     stored(NAMES, ["real", "sketch"], 20)
-    one, other = photographs.domainnet(), photographs.domainnet()
+    one = photographs.DOMAINNET(0)
+    experiment._kept.cache_clear()
+    other = photographs.DOMAINNET(1)
+    assert other.train.x is not one.train.x
     assert torch.equal(one.train.x, other.train.x)
     assert all(map(torch.equal, one.train.rows, other.train.rows))
 

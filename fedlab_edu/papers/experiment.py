@@ -5,15 +5,18 @@ from abc import ABC, abstractmethod
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
 import torch
 
+from fedlab_edu.data import Federation, hub
 from fedlab_edu.validate import require
 
 Record = dict[str, Any]
+#: Loads a data set from a seed, and, where it is on the Hub, from a folder in its place.
+Load = Callable[..., Any]
 #: Yields the records of variants that share a search, given a file for the unfinished search.
 Trial = Callable[[Sequence[Any], Path], Iterator[Record]]
 
@@ -80,9 +83,29 @@ def rates(numbers: Sequence[object]) -> bool:
     return len(numbers) > 0 and all(isinstance(x, float | int) and 0 <= x <= 1 for x in numbers)
 
 
-def no_folder(data: str | None) -> None:
-    """Raise a ValueError if a folder is given for a data set that does not come from one."""
-    require(data is None, "data", data, "none: this data set comes with a package or the Hub")
+def bundled(load: Callable[[int], Any]) -> Load:
+    """Return the loader of a data set that comes with a package, given a function of the seed."""
+
+    def of(seed: int, data: str | None = None) -> Any:
+        require(data is None, "data", data, "none: this data set comes with a package")
+        return load(seed)
+
+    return of
+
+
+def on_hub(name: str, **how: Any) -> Load:
+    """Return the loader of a data set of the Hub; for the options see `hub`."""
+
+    def of(seed: int, data: str | None = None) -> Federation:
+        place = folder_or(name, data)
+        return hub(place, seed=seed, **how) if how.get("shuffle", True) else _kept(place, **how)
+
+    return of
+
+
+@lru_cache(maxsize=1)  # without shuffling it is the same for each seed, and large
+def _kept(place: str, **how: Any) -> Federation:
+    return hub(place, **how)
 
 
 def folder_or(name: str, data: str | None) -> str:

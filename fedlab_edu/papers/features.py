@@ -11,7 +11,7 @@ from fedlab_edu.features.bags import BagOfNGrams, Corpus, bag_maps
 from fedlab_edu.features.linear import Linear
 from fedlab_edu.features.maps import RandomFourier, fourier_maps
 from fedlab_edu.features.selection import Data
-from fedlab_edu.papers.experiment import experiment, folder_or, no_folder
+from fedlab_edu.papers.experiment import bundled, experiment, folder_or
 from fedlab_edu.papers.selections import Maps, Problem, Task, selections
 from fedlab_edu.validate import extra, require
 
@@ -44,8 +44,7 @@ def _flat(images: Any) -> Any:
     return x.reshape(len(x), -1) / np.float64(255 if x.dtype == np.uint8 else 1)
 
 
-def _digits(seed: int, source: str | None) -> Problem:
-    no_folder(source)
+def _digits(seed: int) -> Problem:
     x, y, _ = digit_images()
     order = np.random.default_rng(seed).permutation(len(y))[:1497]  # leaves 300 for a test
     train, val = order[:1197], order[1197:]
@@ -64,9 +63,8 @@ def _speeches() -> tuple[Corpus, list[int], list[str]]:
     return Corpus(texts), labels, plays
 
 
-def _plays(seed: int, source: str | None) -> Problem:
+def _plays(seed: int) -> Problem:
     """Make the problem comedy or tragedy, with two plays of each genre for validation."""
-    no_folder(source)
     corpus, y, plays = _speeches()
     rng = np.random.default_rng(seed)
     genres = [sorted({p for p, label in zip(plays, y, strict=True) if label == g}) for g in (0, 1)]
@@ -130,7 +128,7 @@ FOURIER = experiment(
     _sizes("features", (100, 300, 1000, 2000, 10_000), (300,), "own frequencies"),
     (),
     {
-        "book": {"digits": Task(_digits, most=2000)},
+        "book": {"digits": Task(bundled(_digits), most=2000)},
         "middle": {"cifar10": Task(lambda _, data: _cifar10(data, 1000))},
         "paper": {"cifar10": Task(lambda _, data: _cifar10(data))},
     },
@@ -142,7 +140,7 @@ BAGS = experiment(
     _sizes("bins", _BINS, _BINS, "own hashing"),
     (),
     {
-        "book": {"shakespeare": Task(_plays, most=2**16)},
+        "book": {"shakespeare": Task(bundled(_plays), most=2**16)},
         "middle": {"imdb": Task(lambda _, data: _imdb(data, 2000))},
         "paper": {"imdb": Task(lambda _, data: _imdb(data))},
     },

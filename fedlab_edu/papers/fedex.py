@@ -9,15 +9,15 @@ each FedEx is drawn, and clients are drawn with replacement.
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from functools import lru_cache, partial
+from functools import partial
 from itertools import product
 from typing import Any
 
-from fedlab_edu.data import Clients, Federation, digits, hub, shakespeare
+from fedlab_edu.data import Clients, Federation, digits, shakespeare
 from fedlab_edu.methods import FedAvg, Reptile
 from fedlab_edu.models.networks import char_lstm, cnn_cifar, cnn_femnist, mlp
 from fedlab_edu.papers.curves import curves
-from fedlab_edu.papers.experiment import Experiment, experiment, folder_or
+from fedlab_edu.papers.experiment import Experiment, bundled, experiment, on_hub
 from fedlab_edu.papers.searches import TARGETS, WRAPPERS, Range, Setting, Tuning, ranges
 from fedlab_edu.search.space import FEDEX, FEDEX_SHAKESPEARE, FEDEX_WORKSHOP
 
@@ -34,28 +34,12 @@ def _few_lines(seed: int) -> Federation:
     )
 
 
-@lru_cache(maxsize=1)  # without shuffling it is the same for each seed
-def _plays(shuffle: bool, seed: int = 0) -> Federation:
-    return hub("flwrlabs/shakespeare", x="x", y="y", by="character_id", shuffle=shuffle, seed=seed)
-
-
-@lru_cache(maxsize=1)  # without shuffling it is the same for each seed
-def _femnist(shuffle: bool, seed: int = 0) -> Federation:
-    return hub("flwrlabs/femnist", y="character", by="writer_id", shuffle=shuffle, seed=seed)
-
-
-def _mnist(seed: int, data: str | None) -> Federation:
-    """Divide MNIST, or a folder of such images, among 100 clients with different digits."""
-    source = folder_or("ylecun/mnist", data)
-    return hub(source, by="label", clients=100, alpha=0.5, seed=seed, fractions=(0.6, 0.2, 0.2))
-
-
-def _cifar(seed: int) -> Federation:
-    return hub(
-        "uoft-cs/cifar10", x="img", by="iid", clients=500, seed=seed,
-        test="test", fractions=(0.8, 0.2, 0.0),
-    )  # fmt: skip
-
+_plays = partial(on_hub, "flwrlabs/shakespeare", x="x", y="y", by="character_id")
+_femnist = partial(on_hub, "flwrlabs/femnist", y="character", by="writer_id")
+_mnist = on_hub("ylecun/mnist", by="label", clients=100, alpha=0.5, fractions=(0.6, 0.2, 0.2))
+_cifar = on_hub(
+    "uoft-cs/cifar10", x="img", by="iid", clients=500, test="test", fractions=(0.8, 0.2, 0.0)
+)
 
 #: The paper's scale has the budgets, models and clients of section 5. "iid" shuffles each client's
 #: own data before the split; otherwise they keep their order (as in the code, FEMNIST too, which
@@ -65,19 +49,19 @@ def _cifar(seed: int) -> Federation:
 #: seed; so does the middle one, which has the book's budget.
 SETTINGS: Mapping[str, Mapping[str, Setting]] = {
     "book": {
-        "digits": Setting(lambda seed: digits(seed=seed), lambda: mlp(64, 32, 10), FEDEX, 200, 40),
+        "digits": Setting(
+            bundled(lambda seed: digits(seed=seed)), lambda: mlp(64, 32, 10), FEDEX, 200, 40
+        ),
         "shakespeare": Setting(
-            _few_lines, lambda: char_lstm(hidden=32, depth=1), FEDEX_SHAKESPEARE, 300, 60
+            bundled(_few_lines), lambda: char_lstm(hidden=32, depth=1), FEDEX_SHAKESPEARE, 300, 60
         ),
     },
-    "middle": {"mnist": Setting(_mnist, lambda: mlp(784, 32, 10), FEDEX, 200, 40, local=True)},
+    "middle": {"mnist": Setting(_mnist, lambda: mlp(784, 32, 10), FEDEX, 200, 40)},
     "paper": {
-        "shakespeare-iid": Setting(
-            lambda seed: _plays(True, seed), char_lstm, FEDEX_SHAKESPEARE, 4000, 800
-        ),
-        "shakespeare": Setting(lambda seed: _plays(False), char_lstm, FEDEX_SHAKESPEARE, 4000, 800),
-        "femnist-iid": Setting(lambda seed: _femnist(True, seed), cnn_femnist, FEDEX, 2000, 200),
-        "femnist": Setting(lambda seed: _femnist(False), cnn_femnist, FEDEX, 2000, 200),
+        "shakespeare-iid": Setting(_plays(), char_lstm, FEDEX_SHAKESPEARE, 4000, 800),
+        "shakespeare": Setting(_plays(shuffle=False), char_lstm, FEDEX_SHAKESPEARE, 4000, 800),
+        "femnist-iid": Setting(_femnist(), cnn_femnist, FEDEX, 2000, 200),
+        "femnist": Setting(_femnist(shuffle=False), cnn_femnist, FEDEX, 2000, 200),
         "cifar10-iid": Setting(_cifar, lambda: cnn_cifar(32), FEDEX, 4000, 800),
     },
 }

@@ -19,12 +19,12 @@ from typing import Any, Literal
 import torch
 
 from fedlab_edu import FedPop, Model, around, char_lstm, cnn_cifar, fedpop, mlp, resnet18
-from fedlab_edu.data import Federation, digits, genres, hub, sensors
+from fedlab_edu.data import Federation, digits, genres, sensors
 from fedlab_edu.methods import FedAvg, FedProx, Method, Scaffold
 from fedlab_edu.papers.curves import curves
-from fedlab_edu.papers.experiment import Experiment, Record, experiment
+from fedlab_edu.papers.experiment import Experiment, Load, Record, bundled, experiment, on_hub
 from fedlab_edu.papers.fedex import SETTINGS
-from fedlab_edu.papers.photographs import domainnet, office_home, pacs
+from fedlab_edu.papers.photographs import DOMAINNET, OFFICE_HOME, PACS
 from fedlab_edu.papers.searches import TARGETS, Searched, Setting
 from fedlab_edu.search.baselines import draw_arms
 from fedlab_edu.search.space import FEDPOP, FEDPOP_CROSS_SILO, FEDPOP_SCAFFOLD
@@ -73,15 +73,11 @@ class Member(Searched):
         return super().is_valid(record) and all(type(n) is int and n > 0 for n in counts)
 
 
-def _hub(name: str, **how: Any) -> Callable[[int], Federation]:
-    """Return the function from a seed to a data set of the Hub."""
-    return lambda seed: hub(name, seed=seed, **how)
-
-
 def _small(federation: Callable[..., Federation], **how: Any) -> Setting:
     """Return a data set at the book's scale."""
     model = partial(mlp, 64, 32, 10)
-    return Setting(lambda seed: federation(seed=seed, **how), model, FEDPOP, 200, 40)
+    load = bundled(lambda seed: federation(seed=seed, **how))
+    return Setting(load, model, FEDPOP, 200, 40)
 
 
 _DIVIDED: dict[str, dict[str, Any]] = {
@@ -95,7 +91,7 @@ _DIGITS = {
 }
 _CIFAR = {
     f"cifar10-{name}": Setting(
-        _hub("uoft-cs/cifar10", x="img", clients=500, **how), lambda: cnn_cifar(32),
+        on_hub("uoft-cs/cifar10", x="img", clients=500, **how), lambda: cnn_cifar(32),
         FEDPOP, 4000, 800,
     )
     for name, how in _DIVIDED.items()
@@ -103,24 +99,24 @@ _CIFAR = {
 _FEMNIST, _PLAYS = SETTINGS["paper"]["femnist"], SETTINGS["paper"]["shakespeare"]
 _LEAF = {  # in this paper i.i.d. means that all examples are shuffled and dealt out
     "femnist-iid": replace(
-        _FEMNIST, federation=_hub("flwrlabs/femnist", y="character", by="iid", clients=3550)
+        _FEMNIST, load=on_hub("flwrlabs/femnist", y="character", by="iid", clients=3550)
     ),
     "femnist": _FEMNIST,
     "shakespeare-iid": replace(
-        _PLAYS, federation=_hub("flwrlabs/shakespeare", x="x", y="y", by="iid", clients=1129)
+        _PLAYS, load=on_hub("flwrlabs/shakespeare", x="x", y="y", by="iid", clients=1129)
     ),
     "shakespeare": _PLAYS,
 }
 
 
-def _domains(federation: Callable[[], Federation], domains: int, classes: int) -> Setting:
+def _domains(load: Load, domains: int, classes: int) -> Setting:
     """Return images of 224 x 224 pixels; all domains train in each round, and 9 members start.
 
     The budget is the paper's; their code has (500, 100). It runs the seeds 2, 3 and 4, where the
     paper has five trials.
     """
     return Setting(
-        lambda seed: federation(), lambda: resnet18(classes), FEDPOP_CROSS_SILO,
+        load, lambda: resnet18(classes), FEDPOP_CROSS_SILO,
         1000, 200, eliminations=2, clients=domains,
     )  # fmt: skip
 
@@ -137,9 +133,9 @@ _SILOS = {
         ),
     },
     "paper": {
-        "pacs": _domains(pacs, 4, 7),
-        "office-home": _domains(office_home, 4, 65),
-        "domainnet": _domains(domainnet, 6, 10),
+        "pacs": _domains(PACS, 4, 7),
+        "office-home": _domains(OFFICE_HOME, 4, 65),
+        "domainnet": _domains(DOMAINNET, 6, 10),
     },
 }
 

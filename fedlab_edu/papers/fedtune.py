@@ -15,7 +15,7 @@ baseline's choice of weight decay is random.
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache, partial
+from functools import partial
 from itertools import product
 from pathlib import Path
 from typing import Any, ClassVar
@@ -24,16 +24,17 @@ import torch
 from torch import Tensor
 
 from fedlab_edu import LocalHP, Model, Run, evaluate, lenet5, mlp, start, train, tune
-from fedlab_edu.data import Federation, digit_images, dirichlet, federate, hub
+from fedlab_edu.data import Federation, digit_images, dirichlet, federate
 from fedlab_edu.papers.experiment import (
     Experiment,
+    Load,
     Published,
     Record,
     Trial,
     Workload,
+    bundled,
     experiment,
-    folder_or,
-    no_folder,
+    on_hub,
     published,
     rates,
 )
@@ -52,7 +53,7 @@ class Cell(Workload):
     """A data set with a budget.
 
     Fields:
-        images: returns all images and labels, from a folder or (None) their source.
+        images: loads all images and labels, the same for each seed.
         total: communication rounds of the search.
         final: communication rounds of the training that follows.
         alpha: of the Dirichlet distribution that divides each class among the clients.
@@ -60,7 +61,7 @@ class Cell(Workload):
     """
 
     STORED = ("total", "alpha", "clients", "final")
-    images: Callable[[str | None], tuple[Tensor, Tensor]]
+    images: Load
     model: Callable[[], Model]
     total: int = 30
     alpha: float = 0.1
@@ -81,7 +82,7 @@ class Cell(Workload):
 
     def federation(self, seed: int, data: str | None = None) -> Federation:
         """Divide the data among the clients."""
-        (x, y), gen = self.images(data), generator(seed)
+        (x, y), gen = self.images(seed, data), generator(seed)
         rows = dirichlet(y, self.clients, self.alpha, gen)
         return federate(x, y, rows, 10, (0.6, 0.2, 0.2), gen)
 
@@ -165,22 +166,21 @@ def _pairs(lr: Sequence[float], decay: Sequence[float]) -> set[tuple[float, floa
     return {(round(x, 6), round(y, 6)) for x, y in zip(lr, decay, strict=True)}
 
 
-@lru_cache(maxsize=1)  # the same for each seed, and large
-def _images(name: str, column: str, data: str | None) -> tuple[Tensor, Tensor]:
-    every = hub(folder_or(name, data), x=column, clients=1, shuffle=False).train
-    return every.x, every.y
+def _images(name: str, column: str = "image") -> Load:
+    load = on_hub(name, x=column, clients=1, shuffle=False)
+
+    def of(seed: int, data: str | None = None) -> tuple[Tensor, Tensor]:
+        every = load(seed, data).train
+        return every.x, every.y
+
+    return of
 
 
-def digits_images(data: str | None) -> tuple[Tensor, Tensor]:
-    no_folder(data)
-    x, y, _ = digit_images()
-    return x, y
-
-
+digits_images = bundled(lambda seed: digit_images()[:2])
 _HUB = {
-    "cifar10": partial(_images, "uoft-cs/cifar10", "img"),
-    "fmnist": partial(_images, "zalando-datasets/fashion_mnist", "image"),
-    "mnist": partial(_images, "ylecun/mnist", "image"),
+    "cifar10": _images("uoft-cs/cifar10", "img"),
+    "fmnist": _images("zalando-datasets/fashion_mnist"),
+    "mnist": _images("ylecun/mnist"),
 }
 
 

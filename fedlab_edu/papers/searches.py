@@ -22,7 +22,7 @@ from fedlab_edu import (
 )
 from fedlab_edu.methods import FedProx, Method
 from fedlab_edu.papers.curves import TESTS, Watched, is_curve
-from fedlab_edu.papers.experiment import Published, Record, Trial, Workload, no_folder, rates
+from fedlab_edu.papers.experiment import Load, Published, Record, Trial, Workload, rates
 from fedlab_edu.papers.report import means
 from fedlab_edu.search.baselines import MakeTuner, draw_arms, fixed_tuner, race, share_configuration
 from fedlab_edu.search.race import Race, Select
@@ -40,13 +40,13 @@ class Setting(Workload):
     """A data set at a scale.
 
     Fields:
-        federation: makes the clients' data from a seed, and, if ``local``, from a folder or None.
+        load: makes the clients' data, a `Federation`.
         total, cap: communication rounds in all, and of one arm at most.
         k: the number of configurations of each FedEx.
     """
 
     STORED = ("total", "cap", "eta", "eliminations", "clients", "k")
-    federation: Callable[..., Federation]
+    load: Load
     model: Callable[[], Model]
     spaces: Spaces
     total: int
@@ -55,14 +55,6 @@ class Setting(Workload):
     eliminations: int = 3
     clients: int = 10
     k: int = 27
-    local: bool = False
-
-    def load(self, seed: int, data: str | None = None) -> Federation:
-        """Make the clients' data, from a folder if one is given."""
-        if self.local:
-            return self.federation(seed, data)
-        no_folder(data)
-        return self.federation(seed)
 
     def spaces_for(self, method: Method) -> Spaces:
         """Return the spaces; mu is tuned for FedProx only."""

@@ -16,7 +16,7 @@ from fedlab_edu.features.linear import Linear
 from fedlab_edu.features.maps import Map
 from fedlab_edu.features.selection import Data, sweep
 from fedlab_edu.features.share import History, share, share_softly
-from fedlab_edu.papers.experiment import Experiment, Record, Trial, Workload, rates
+from fedlab_edu.papers.experiment import Experiment, Load, Record, Trial, Workload, rates
 
 #: Selection by shared fits.
 SEARCHES: Mapping[str, Callable[..., History]] = {
@@ -40,13 +40,13 @@ class Task(Workload):
     """A data set for which to select a feature map.
 
     Fields:
-        problem: makes the problem from a seed and a folder (None: the Hub).
+        problem: loads a `Problem`.
         k: the number of maps to choose from.
         most: the largest number of features; larger maps are left out.
     """
 
     STORED = ("k",)
-    problem: Callable[[int, str | None], Problem]
+    problem: Load
     k: int = 64
     most: int = 2**24
 
