@@ -80,6 +80,7 @@ gpu: .venv/dev.stamp ## run the tests that need a GPU, and measure its speed
 
 records: .venv/dev.stamp ## make a run of each record again, and compare (20 minutes)
 	$(BIN)/fedlab-edu records --folder book/records
+	$(BIN)/fedlab-edu records --folder book/records/curves
 
 exercises: .venv/dev.stamp ## write exercises/ from solutions/
 	$(BIN)/python -m fedlab_grade.release

@@ -25,7 +25,7 @@ PATHS = [
 SHOWING = [page for page in CHAPTERS if re.search(r"\bshow\(", page.read_text("utf-8"))]
 COMMAND = re.compile(
     r"fedlab-edu reproduce (\S+)(?: --scale (\S+))? --dataset (\S+)(?: --data FOLDER)?"
-    r" --seeds (\d+) --folder book/records"
+    r" --seeds (\d+) --folder book/(records(?:/curves)?)\b"
 )
 COMMANDS = [found for page in CHAPTERS for found in COMMAND.findall(page.read_text("utf-8"))]
 CELL = re.compile(r"^```\{code-cell\}[^\n]*\n(.*?)^```$", re.M | re.S)
@@ -227,10 +227,12 @@ def test_a_path_types_no_result_and_uses_plain_british_words(name):
     assert [word for word in re.findall(AMERICAN, words) if "size" not in word] == []
 
 
-@pytest.mark.parametrize(("experiment", "scale", "data", "seeds"), COMMANDS)
-def test_a_printed_command_made_the_record_that_the_chapter_reads(experiment, scale, data, seeds):
+@pytest.mark.parametrize(("experiment", "scale", "data", "seeds", "folder"), COMMANDS)
+def test_a_printed_command_made_the_record_that_the_chapter_reads(
+    experiment, scale, data, seeds, folder
+):
     found: defaultdict[str, set[int]] = defaultdict(set)
-    text = (BOOK / "records" / f"{experiment}-{data}-{scale or 'book'}.jsonl").read_text("utf-8")
+    text = (BOOK / folder / f"{experiment}-{data}-{scale or 'book'}.jsonl").read_text("utf-8")
     for record in map(json.loads, text.splitlines()):
         found[record["variant"]].add(record["seed"])
     assert {frozenset(each) for each in found.values()} == {frozenset(range(int(seeds)))}

@@ -15,7 +15,7 @@ BOOK = Path(__file__).parents[1] / "book"
 RECORDS = BOOK / "records"
 PAGE = (BOOK / "papers.md").read_text(encoding="utf-8")
 PAGES = {page.stem: page.read_text(encoding="utf-8") for page in BOOK.glob("*.md")}
-NAMED = re.findall(r"`([a-z][\w.-]+)` \((\d+)(?: to (\d+))?\)", PAGE)
+NAMED = re.findall(r"`([a-z][\w./-]+)` \((\d+)(?: to (\d+))?\)", PAGE)
 
 
 def path(name: str) -> Path:
@@ -59,5 +59,22 @@ def test_each_record_has_the_seeds_that_the_page_says(name, least, most):
 
 
 def test_each_record_and_each_experiment_is_on_the_page():
-    assert {path(name) for name, *_ in NAMED} == {*RECORDS.glob("*.jsonl")}
+    assert {path(name) for name, *_ in NAMED} == {*RECORDS.rglob("*.jsonl")}
     assert [name for name in EXPERIMENTS if f"`{name}" not in PAGE] == []
+
+
+@pytest.mark.parametrize("path", sorted(RECORDS.glob("curves/*")), ids=lambda path: path.stem)
+def test_runs_made_again_for_their_curves_are_runs_of_the_record_up_to_rounding(path):
+    first, again = (
+        {(r["variant"], r["seed"]): r for r in map(json.loads, text.splitlines())}
+        for text in ((RECORDS / path.name).read_text("utf-8"), path.read_text("utf-8"))
+    )
+    assert again.keys() == first.keys()
+    near = 0
+    for key, run in again.items():
+        assert run["budget"] == first[key]["budget"]
+        end, target = run["curve"][-1], key[0].rpartition(", ")[2]
+        assert end[0] == run["rounds"]
+        assert target not in run or end[1] == round(run[target], 4)
+        near += all(abs(run[t] - first[key][t]) < 1e-4 for t in ("global", "personalised"))
+    assert near > 0.8 * len(first)  # the others' training is chaotic

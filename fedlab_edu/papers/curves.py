@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
 from operator import attrgetter
+from statistics import fmean
 from typing import Any
 
 import torch
@@ -17,7 +18,7 @@ import torch
 from fedlab_edu.data import Federation
 from fedlab_edu.models.model import Model
 from fedlab_edu.papers.experiment import Record, rates
-from fedlab_edu.papers.report import means
+from fedlab_edu.papers.report import Paired, difference, means
 from fedlab_edu.rounds.objectives import Average, evaluate, personalise
 
 TESTS: Mapping[str, Callable[..., Average]] = {"global": evaluate, "personalised": personalise}
@@ -77,6 +78,25 @@ def error_at(curve: Sequence[Sequence[float]], rounds: float) -> float:
     """Return the last error of a curve after at most so many rounds; before its first step, 1."""
     place = bisect_right([used for used, _ in curve], rounds)
     return curve[place - 1][1] if place else 1.0
+
+
+def mean_curve(records: Sequence[Record], variant: str) -> tuple[list[float], list[float]]:
+    """Return the rounds spent at the points of a variant's curves, and the mean errors in percent.
+
+    The mean is over seeds.
+    """
+    of = [record["curve"] for record in records if record["variant"] == variant]
+    rounds = sorted({used for curve in of for used, _ in curve})
+    return rounds, [100 * fmean(error_at(curve, x) for curve in of) for x in rounds]
+
+
+def gap_at(records: Sequence[Record], first: str, second: str, rounds: float) -> Paired:
+    """Compare the test errors of two variants after some rounds, in percent, on the same seeds."""
+    of: dict[str, dict[int, float]] = {first: {}, second: {}}
+    for r in records:
+        if r["variant"] in of:
+            of[r["variant"]][r["seed"]] = 100 * error_at(r["curve"], rounds)
+    return difference(of, first, second)
 
 
 def errors_at_shares(record: Record) -> dict[str, float]:
