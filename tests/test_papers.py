@@ -259,9 +259,9 @@ def test_a_plan_times_a_search_with_the_tests_along_it(tmp_path, monkeypatch):
     monkeypatch.setattr(Race, "step", passes(600, Race.step))
     monkeypatch.setattr(Tuning, "test", passes(300, Tuning.test))
     v = Tuning("alone", "RS", "global")  # 2 arms: 4 steps, of 2 rounds
-    begun = TINY.begin([v], TINY.model(), TINY.federation(0), 0)
+    begun = TINY.begin([v], TINY.model(), TINY.load(0), 0)
     for every, minutes in ((1, 4 * (10 + 5)), (4, 4 * 10 + 2 * 5)):
-        timed = planning._seconds(replace(begun, every=every), TINY.model(), TINY.federation(0), 3)
+        timed = planning._seconds(replace(begun, every=every), TINY.model(), TINY.load(0), 3)
         assert timed == pytest.approx(60 * minutes)
     one = replace(SMALL, variants=(v,))
     assert "1 searches, about 60 minutes" in plan(one, "tiny", seeds=[0], folder=tmp_path)[2]
@@ -361,7 +361,7 @@ def test_a_curve_has_the_test_error_of_the_best_arm_after_each_step(tmp_path):
 
 
 def test_a_search_has_a_point_after_the_first_step_that_reaches_each_tenth_of_its_rounds():
-    fed, model, v = TINY.federation(0), TINY.model(), Tuning("alone", "RS", "global")
+    fed, model, v = TINY.load(0), TINY.model(), Tuning("alone", "RS", "global")
     for total, rounds in ((60, range(6, 61, 6)), (56, (6, 12, 18, 24, 30, 36, 42, 48, 54, 56))):
         setting = replace(TINY, total=total, cap=total // 2)  # 2 arms: 2 rounds a step
         done = tune(setting.begin([v], model, fed, 0), model, fed, 3)
