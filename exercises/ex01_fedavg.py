@@ -159,7 +159,8 @@ def interval_3(
 def reading_3() -> str:
     """Return what your table says, for your instructor, who reads it.
 
-    Returns: three sentences: what you predicted and what you measured, with the
+    Returns: three sentences, together at least 100 characters, with a number
+        such as 0.83: what you predicted and what you measured, with the
         interval; why it is so, with the numbers at alpha = 100 in mind; what
         this experiment cannot tell.
     """

@@ -32,10 +32,9 @@ def unspent(total: int, cap: int, eta: int, eliminations: int) -> int:
 
         cap + (eta^R - 1) D_1 + (eta^(R-1) - 1) D_2 + ... + (eta - 1) D_R.
 
-    Rarely can that be exactly `total`. How many rounds are left over, at least,
-    whatever whole increments of at least 1 are chosen? There may be a billion
-    rounds, so do not try them all. Look at the R costs: which of them divides
-    all the others?
+    That is rarely exactly `total`. How few rounds can be left over, with whole
+    increments of at least 1? There may be a billion rounds, so do not try them
+    all. Look at the R costs: which of them divides all the others?
 
     Args:
         total: the rounds that may be spent, over all arms; enough for
@@ -166,8 +165,7 @@ def perturb(
         c: the given value, from low to high.
         low, high: the ends of the range, low < high.
         eps: at least 0; how near, as a share of the range.
-        u: the random draw, from [0, 1). The value that is returned never falls
-            as u rises.
+        u: the random draw, from [0, 1). A larger u never gives a smaller value.
         whole: whether only whole numbers count; then c, low and high are ints.
 
     Returns: a draw, clipped to the range: what is below low becomes low, what
@@ -274,7 +272,8 @@ def interval_6(
 def reading_6() -> str:
     """Return what your table says, for your instructor, who reads it.
 
-    Returns: three sentences: what you predicted and what you measured, with the
+    Returns: three sentences, together at least 100 characters, with a number
+        such as 0.83: what you predicted and what you measured, with the
         intervals; why it is so; what this experiment cannot tell.
     """
     # Your answer goes here: replace the next line.

@@ -29,8 +29,8 @@ def window_mean(trace: np.ndarray, gamma: float, T: int, born: int) -> float:
         trace: (r,), r >= 1, the member's loss in each round so far, the newest
             last. inf where a client has diverged, NaN where no client of the
             round had validation data.
-        gamma: of two rounds that follow one another the earlier one counts
-            gamma times as much as the later one. From above 0 to 1.
+        gamma: each round counts gamma times as much as the one after it. From
+            above 0 to 1.
         T: how many rounds the score looks back at most.
         born: the number of rounds before the member was copied from another
             one; 0 if it never was. From 0 to r. Losses of these rounds are
@@ -185,9 +185,8 @@ def vector_scores(
             validation data.
         diverged: (T, K), bool, True where the client's model has diverged. Its
             losses may then be inf, NaN, or any number.
-        gamma: of two rounds that follow one another the earlier one counts
-            gamma times as much, whether or not other rounds are left out. From
-            above 0 to 1.
+        gamma: each round counts gamma times as much as the one after it,
+            whether or not rounds are left out. From above 0 to 1.
         difference: whether to judge by the difference, or by the loss after.
 
     Returns: (K,), for each vector the mean over its rounds, in which round t
@@ -289,7 +288,8 @@ def interval_6(
 def reading_6() -> str:
     """Return what your table says, for your instructor, who reads it.
 
-    Returns: three sentences: what you predicted and what you measured, with the
+    Returns: three sentences, together at least 100 characters, with a number
+        such as 0.83: what you predicted and what you measured, with the
         interval; why it is so; what this experiment cannot tell.
     """
     # Your answer goes here: replace the next line.

@@ -164,7 +164,8 @@ def interval_4(
 def reading_4() -> str:
     """Return what your table says, for your instructor, who reads it.
 
-    Returns: three sentences: what you predicted and what you measured, with the
+    Returns: three sentences, together at least 100 characters, with a number
+        such as 0.83: what you predicted and what you measured, with the
         interval; why it is so; what this experiment cannot tell.
     """
     # Your answer goes here: replace the next line.

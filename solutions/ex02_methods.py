@@ -285,7 +285,8 @@ def interval_5(
 def reading_5() -> str:
     """Return what your table says, for your instructor, who reads it.
 
-    Returns: three sentences: what you predicted and what you measured, with the
+    Returns: three sentences, together at least 100 characters, with a number
+        such as 0.83: what you predicted and what you measured, with the
         intervals; why it is so; what this experiment cannot tell.
     """
     # BEGIN SOLUTION

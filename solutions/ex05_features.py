@@ -265,7 +265,8 @@ def interval_4(
 def reading_4() -> str:
     """Return what your table says, for your instructor, who reads it.
 
-    Returns: three sentences: what you predicted and what you measured, with the
+    Returns: three sentences, together at least 100 characters, with a number
+        such as 0.83: what you predicted and what you measured, with the
         interval; why p comes to rest where it does, with the numbers of both
         ratios; what this experiment cannot tell.
     """

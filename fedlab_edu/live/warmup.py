@@ -12,7 +12,7 @@ def proximal(g: float, u: float, w: float, mu: float) -> float:
 
 
 def rounds_used(stops: list[int], arms: int, eta: int) -> int:
-    """Add up the rounds of all arms; after each stop arms // eta go on, at least one."""
+    """Add up all arms' rounds up to the last stop; at each stop arms // eta go on, at least one."""
     raise NotImplementedError("write the function here")
 
 
@@ -37,7 +37,7 @@ def score(pi: list[float], z: int) -> list[float]:
 
 
 def child(h: float, a: float, b: float, eps: float, u: float) -> float:
-    """Move h by up to eps (b - a), down for u = 0 and up for u = 1; stay in [a, b]."""
+    """Move h by eps (b - a): down for u = 0, up for u = 1, evenly between; stay in [a, b]."""
     raise NotImplementedError("write the function here")
 
 
