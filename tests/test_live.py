@@ -32,7 +32,7 @@ from fedlab_edu.live import (
     valleys,
     warmup,
 )
-from fedlab_edu.oco.bounds import bandit_bound, bandit_eta
+from fedlab_edu.oco.rules import bandit_bound, bandit_eta
 from fedlab_edu.rounds.result import RoundResult
 from fedlab_edu.training.scores import Score
 from fedlab_edu.tuners.fedex import rules
@@ -327,12 +327,6 @@ def test_a_round_of_maps_uses_the_largest_recorded_width_below_its_own(growth, w
     assert [data["widths"][at] for at in maps.replay(data, 40, growth, 100, 1)[1]] == widths
 
 
-def test_the_bound_of_the_bandit_is_that_of_the_package():
-    for eta in (0.001, 0.1):
-        assert bandit.bound(100.0, 500, 4, eta) == pytest.approx(bandit_bound(100.0, 500, 4, eta))
-    assert bandit.theorem_eta(100.0, 500, 4) == pytest.approx(bandit_eta(2.0, 50, 500, 4))
-
-
 def test_the_bandits_mean_regret_is_below_the_bound_and_a_baseline_lowers_it():
     data = record("live-tasks")
     loss = torch.tensor(data["loss"])
@@ -343,7 +337,7 @@ def test_the_bandits_mean_regret_is_below_the_bound_and_a_baseline_lowers_it():
         seen = [bandit.replay(data, 16, baseline, s) for s in range(20)]
         return sum(float(loss[range(tau), arms].sum()) for arms in seen) / len(seen) - best
 
-    limit = bandit.bound(data["most"], tau, k, 16 * bandit.theorem_eta(data["most"], tau, k))
+    limit = bandit_bound(data["most"], tau, k, 16 * bandit_eta(data["most"], 1, tau, k))
     assert 0 < regret(20) < regret(0) < limit
 
 

@@ -59,7 +59,7 @@ def test_the_theorem_on_a_small_instance_is_that_of_the_vectors():
     D, G, b, m, tau, k = (told[x] for x in ("D", "G", "b", "m", "tau", "k"))
     steps = ob.step_grid(D, G, m, k)
     table = om.loss_table(Losses(told["kind"], told["tasks"]), told["w1"], steps, told["radius"])
-    V, eta = similarity(table.optimum).item(), ob.bandit_eta(b, m, tau, k)
+    V, eta = similarity(table.optimum).item(), rules.bandit_eta(b, m, tau, k)
     p = expected_p(table.total, eta)
     seen = {
         "step_sizes": steps,
@@ -93,11 +93,11 @@ def test_exponentiated_gradient_and_its_bounds_are_those_of_the_vectors(name):
         "expected_loss": (p * table).sum(),
         "best_arm_loss": best,
         "expected_regret": (p * table).sum() - best,
-        "bound": ob.bandit_bound(U, tau, k, eta),
-        "paper_bound": ob.bandit_bound(U, tau, k, eta, factor=1),
+        "bound": rules.bandit_bound(U, tau, k, eta),
+        "paper_bound": rules.bandit_bound(U, tau, k, eta, factor=1),
         "hedge_loss": (full * table).sum(),
         "hedge_probabilities": full,
-        "hedge_bound": ob.bandit_bound(U, tau, k, eta, factor=1 / (8 * k)),
+        "hedge_bound": rules.bandit_bound(U, tau, k, eta, factor=1 / (8 * k)),
         "arms_played": played.arms,
         "probabilities_along_arms": played.p,
     }
@@ -112,14 +112,14 @@ def test_the_number_of_arms_and_both_step_sizes_are_those_of_the_vectors(name):
     D, G, b, m, tau = (told[x] for x in ("D", "G", "b", "m", "tau"))
     k = ob.grid_size(D, G, b, m, tau)
     assert k == expected["k"]
-    assert ob.bandit_eta(b, m, tau, k) == pytest.approx(expected["eta"], rel=1e-12)
+    assert rules.bandit_eta(b, m, tau, k) == pytest.approx(expected["eta"], rel=1e-12)
     steps = ob.step_grid(D, G, m, k).tolist()
     assert [steps[0], steps[-1]] == pytest.approx(expected["grid_first_last"], rel=1e-12)
 
 
 def test_a_grid_has_at_least_one_arm_and_no_more_for_a_rounding_error():
     assert ob.grid_size(1e-9, 1e-9, 5.0, 100, 10) == 1
-    assert ob.bandit_eta(5.0, 100, 10, 1) == 0
+    assert rules.bandit_eta(5.0, 100, 10, 1) == 0
     assert ob.grid_size(2.0, 4.0, 1.0, 2, 4) == 4  # 8^(2/3)
     assert ob.grid_size(1.0, 1000.0, 1.0, 1, 2) == 100  # 1000^(2/3)
     assert ob.grid_size(1.0, 1001.0, 1.0, 1, 2) == 101
@@ -304,7 +304,7 @@ def test_full_information_is_within_its_bound(seed):
     U, eta = (10 ** float(4 * uniform(1, gen=gen) - 2) for _ in range(2))
     table = U * uniform(tau, k, gen=gen).round(decimals=seed % 2)  # 0 and U, or between them
     regret = (hedge(table, eta) * table).sum() - table.sum(0).min()
-    assert regret <= ob.bandit_bound(U, tau, k, eta, factor=1 / (8 * k)) + 1e-9 * U
+    assert regret <= rules.bandit_bound(U, tau, k, eta, factor=1 / (8 * k)) + 1e-9 * U
 
 
 @given(seed=SEEDS)
@@ -315,14 +315,14 @@ def test_the_exact_expected_regret_of_a_bandit_is_within_its_bound(seed):
     U, eta = (10 ** float(4 * uniform(1, gen=gen) - 2) for _ in range(2))
     table = U * uniform(tau, k, gen=gen).round(decimals=seed % 2)
     regret = (expected_p(table, eta) * table).sum() - table.sum(0).min()
-    tight, paper = (ob.bandit_bound(U, tau, k, eta, factor) for factor in (0.5, 1))
+    tight, paper = (rules.bandit_bound(U, tau, k, eta, factor) for factor in (0.5, 1))
     assert regret <= tight + 1e-9 * U
     assert paper - tight == pytest.approx(eta * k * tau * U**2 / 2 if k > 1 else 0)
 
 
 def test_bounds_of_a_single_arm_are_0_and_those_of_arms_that_never_move_are_infinite():
-    assert ob.bandit_bound(1.0, 10, 1, 0.0) == 0
-    assert ob.bandit_bound(1.0, 10, 2, 0.0) == math.inf
+    assert rules.bandit_bound(1.0, 10, 1, 0.0) == 0
+    assert rules.bandit_bound(1.0, 10, 2, 0.0) == math.inf
 
 
 def streams() -> dict[str, tuple[Losses, float]]:
@@ -341,7 +341,7 @@ def test_the_mean_regret_of_many_seeds_and_four_standard_errors_are_below_the_bo
     D, G, b = constants(losses, radius)
     steps = ob.step_grid(D, G, m, max(4, ob.grid_size(D, G, b, m, tau)), grid)
     table = om.loss_table(losses, [0.0] * d, steps, radius)
-    eta = ob.bandit_eta(b, m, tau, len(steps))
+    eta = rules.bandit_eta(b, m, tau, len(steps))
     arms = bandit_eg(table.total, eta, draws=uniform(300, tau, gen=generator(3))).arms
     seen = om.mean_and_error(om.task_averaged_regret(table, arms))
     V = similarity(table.optimum).item()
@@ -427,8 +427,8 @@ def test_a_bandit_that_is_fed_losses_below_0_misses_the_bound_that_it_keeps_abov
     tau, n = 1500, 100
     table = torch.tensor([[1.0, 0.0]]).double().repeat(tau, 1)
     table[tau // 3 :] = table[tau // 3 :].flip(-1)
-    eta = ob.bandit_eta(1.0, 1, tau, 2)
-    bound = ob.bandit_bound(1.0, tau, 2, eta)
+    eta = rules.bandit_eta(1.0, 1, tau, 2)
+    bound = rules.bandit_bound(1.0, tau, 2, eta)
     regrets = []
     for shift in (0.0, 1.0):  # the regret is the same, the feedback is not
         arms = bandit_eg(table - shift, eta, draws=uniform(n, tau, gen=generator(8))).arms
@@ -504,7 +504,7 @@ REFUSED = {
     "grid is 'linear'": lambda: ob.step_grid(1.0, 1.0, 1, 2, "linear"),
     "k is 0": lambda: ob.step_grid(1.0, 1.0, 1, 0),
     "D is 0.0": lambda: ob.grid_size(0.0, 1.0, 1.0, 1, 1),
-    "tau is 0": lambda: ob.bandit_eta(1.0, 1, 0, 2),
+    "tau is 0": lambda: rules.bandit_eta(1.0, 1, 0, 2),
     "b is inf": lambda: ob.tight_bound(1.0, 1.0, math.inf, 1, 1, 0.5, 2),
     "V is 1.5; allowed: from 0 to D = 1.0": lambda: ob.tight_bound(1.0, 1.0, 1.0, 1, 1, 1.5, 2),
     "kappa is 0.4": lambda: ob.bound(1.0, 1.0, 1.0, 1, 1, 0.5, [0.1], 0.4),

@@ -3,8 +3,9 @@
 import torch
 
 from fedlab_edu.oco.bandit import bandit_eg
-from fedlab_edu.oco.bounds import bandit_eta, bound, grid_size, step_grid
+from fedlab_edu.oco.bounds import bound, grid_size, step_grid
 from fedlab_edu.oco.meta import loss_table, task_averaged_regret
+from fedlab_edu.oco.rules import bandit_eta
 from fedlab_edu.oco.tasks import draw_tasks, similarity
 from fedlab_edu.seeds import generator
 

@@ -1,6 +1,5 @@
 """A bandit over step sizes on recorded losses of similar tasks, and its bound."""
 
-from math import log, sqrt
 from typing import Any
 
 from fedlab_edu.live.draw import COLOURS, Chart
@@ -8,26 +7,16 @@ from fedlab_edu.live.draws import uniforms
 from fedlab_edu.oco import rules
 
 
-def theorem_eta(most: float, tau: int, k: int) -> float:
-    """Return ``sqrt(ln k / (k tau)) / U``, the step size of the theorem for losses in [0, U]."""
-    return sqrt(log(k) / (k * tau)) / most
-
-
-def bound(most: float, tau: int, k: int, eta: float) -> float:
-    """Bound the expected regret against the best arm: ``ln k / eta + eta k tau U^2 / 2``."""
-    return log(k) / eta + eta * k * tau * most**2 / 2
-
-
 def replay(data: Any, times: float, baseline: float, seed: int) -> list[int]:
     """Return the arm of each task.
 
     Args:
         data: see `records.tasks`.
-        times: a multiple of `theorem_eta`.
+        times: a multiple of `bandit_eta`.
         baseline: is subtracted from all losses.
     """
     loss, u = data["loss"], uniforms(seed)
-    eta = times * theorem_eta(data["most"], len(loss), len(loss[0]))
+    eta = times * rules.bandit_eta(data["most"], 1, len(loss), len(loss[0]))
     fed_back = [[x - baseline for x in row] for row in loss]
     return rules.bandit_eg(fed_back, eta, [next(u) for _ in loss])
 
@@ -46,11 +35,12 @@ def learn(data: Any, times: float, baseline: float, seed: int) -> str:
         width, dash, name = (2.5, "", "best: ") if a == best else (1.5, "5 3", "")
         chart.line(x, tried, COLOURS[a], width, dash, name=f"{name}c = {c[a]}")
     regret = sum([row[a] for row, a in zip(loss, arms, strict=True)]) - sums[best]
-    eta = times * theorem_eta(most, tau, k)
+    eta = times * rules.bandit_eta(most, 1, tau, k)
     blind = sum(sums) / k - sums[best]
     print(f"regret against the best arm, per task: {regret / tau:.2f}; of a blind choice: "
           f"{blind / tau:.2f}")  # fmt: skip
-    print(f"its bound, for losses from 0 to {most:g}: {bound(most, tau, k, eta) / tau:.2f}")
+    limit = rules.bandit_bound(most, tau, k, eta)
+    print(f"its bound, for losses from 0 to {most:g}: {limit / tau:.2f}")
     return chart.svg(
         f"Shares of the four step sizes over {tau} tasks; the best is c = {c[best]}. The regret is "
         f"{regret / tau:.2f} a task, a blind choice has {blind / tau:.2f}."

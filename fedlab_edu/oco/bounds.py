@@ -13,6 +13,7 @@ from typing import Any
 from jaxtyping import Float
 from torch import Tensor
 
+from fedlab_edu.oco.rules import bandit_bound, bandit_eta
 from fedlab_edu.tensors import as_float64
 from fedlab_edu.validate import number, one_of, positive, require, whole
 
@@ -36,12 +37,6 @@ def grid_size(D: float, G: float, b: float, m: int, tau: int) -> int:
     """Return ``k = ceil(((D G / b) sqrt(tau / (2 m)))^(2/3))``, which the paper does not round."""
     _check(D=D, G=G, b=b, m=m, tau=tau)
     return ceil((D * G / b * sqrt(tau / (2 * m))) ** (2 / 3))
-
-
-def bandit_eta(b: float, m: int, tau: int, k: int) -> float:
-    """Return ``eta = sqrt(ln k / (k tau)) / (m b)``; 0 for a single arm."""
-    _check(b=b, m=m, tau=tau, k=k)
-    return sqrt(log(k) / (k * tau)) / (m * b)
 
 
 def ogd_bound(distance: Any, c: Any, G: float, m: int, kappa: float = 0.5) -> Float[Tensor, "..."]:
@@ -74,17 +69,6 @@ def step_bound(
     Source: Khodak et al. (2021), appendix A, fifth line.
     """
     return ogd_bound(sqrt(start_bound(D, V, tau) / tau), c, G, m, kappa)
-
-
-def bandit_bound(U: float, tau: int, k: int, eta: float, factor: float = 0.5) -> float:
-    """Bound the expected regret of `bandit_eg` against the best arm, for losses in [0, U].
-
-    ``ln k / eta + factor eta k tau U^2``, where the paper has factor = 1; 0 for a single arm. With
-    factor = 1 / (8 k) it bounds the regret of `hedge`.
-
-    Source: Shalev-Shwartz (2011), Corollary 4.2; Cesa-Bianchi and Lugosi (2006), Theorem 2.2.
-    """
-    return 0.0 if k == 1 else (log(k) / eta if eta else inf) + factor * eta * k * tau * U**2
 
 
 def bound(

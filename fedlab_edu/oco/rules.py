@@ -4,7 +4,26 @@ Shalev-Shwartz (2011), section 4; Khodak et al. (2021), Algorithm 2. `bandit` ha
 runs at once.
 """
 
-from math import exp, log
+from math import exp, inf, log, sqrt
+
+from fedlab_edu.validate import positive, whole
+
+
+def bandit_eta(b: float, m: int, tau: int, k: int) -> float:
+    """Return ``eta = sqrt(ln k / (k tau)) / (m b)``; 0 for a single arm."""
+    m, tau, k = whole("m", m, 1), whole("tau", tau, 1), whole("k", k, 1)
+    return sqrt(log(k) / (k * tau)) / (m * positive("b", b))
+
+
+def bandit_bound(U: float, tau: int, k: int, eta: float, factor: float = 0.5) -> float:
+    """Bound the expected regret of `bandit_eg` against the best arm, for losses in [0, U].
+
+    ``ln k / eta + factor eta k tau U^2``, where the paper has factor = 1; 0 for a single arm. With
+    factor = 1 / (8 k) it bounds the regret of `hedge`.
+
+    Source: Shalev-Shwartz (2011), Corollary 4.2; Cesa-Bianchi and Lugosi (2006), Theorem 2.2.
+    """
+    return 0.0 if k == 1 else (log(k) / eta if eta else inf) + factor * eta * k * tau * U**2
 
 
 def estimate(loss: float, arm: int, p: list[float]) -> list[float]:
