@@ -12,13 +12,14 @@ import numpy as np
 import torch
 
 from fedlab_edu import FedProx, LocalHP, Model, Run, communicate_all, local_sgd, mlp, score, start
-from fedlab_edu.data import Federation, digit_images, digits
+from fedlab_edu.data import Federation, digits
 from fedlab_edu.features.maps import RandomFourier, fourier_maps
-from fedlab_edu.features.selection import Data, sweep
+from fedlab_edu.features.selection import sweep
 from fedlab_edu.methods.fedavg import weighted_average
 from fedlab_edu.oco.bounds import step_grid
 from fedlab_edu.oco.meta import loss_table
 from fedlab_edu.oco.tasks import draw_tasks
+from fedlab_edu.papers.features import FOURIER
 from fedlab_edu.search.baselines import draw_arms
 from fedlab_edu.search.space import FEDEX
 from fedlab_edu.tuners.fedtune.credit import credit
@@ -97,16 +98,13 @@ def features(widths: tuple[int, ...] = WIDTHS, maps: int = 64) -> Any:
     Returns:
         "widths", numbers of features; "size", validation examples; "wrong" (widths, maps).
     """
-    x, y, _ = digit_images()
-    order = np.random.default_rng(0).permutation(len(y))
-    train, val = order[:1197], order[1197:1497]
-    flat, labels = x.flatten(1).double().numpy(), y.numpy()
-    data = Data(flat[train], labels[train], flat[val], labels[val], 10)
+    task: Any = FOURIER.workload("digits", "book")
+    data = task.problem(0).data
     chosen, wrong = RandomFourier.draw(np.random.default_rng(1), maps), []
     for n in widths:
         every = fourier_maps(chosen, data.x, n, np.random.default_rng(2), True, data.x_val)
-        wrong.append([round(float(e) * len(val)) for e in sweep(every, data, "error")])
-    return {"widths": [*widths], "size": len(val), "wrong": wrong}
+        wrong.append([round(float(e) * len(data.y_val)) for e in sweep(every, data, "error")])
+    return {"widths": [*widths], "size": len(data.y_val), "wrong": wrong}
 
 
 def tasks(number: int = 1000) -> dict[str, Any]:
