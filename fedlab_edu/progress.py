@@ -11,9 +11,9 @@ from tqdm.auto import tqdm
 def progress_bar(
     iterable: Iterable[Any] | None = None, *, hidden: bool = False, **options: Any
 ) -> tqdm:
-    """Return tqdm's bar, which also shows the time left; where no one looks it stays hidden.
+    """Return tqdm's bar, which also shows the time left.
 
-    It appears in a terminal and in a notebook. ``TQDM_DISABLE=1`` in the environment hides it.
+    It appears in terminals and notebooks only. ``TQDM_DISABLE=1`` in the environment hides it.
 
     Args:
         options: of `tqdm`, such as ``total`` and ``unit``.

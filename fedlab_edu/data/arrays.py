@@ -60,10 +60,10 @@ def as_targets(y: Any, name: str = "y", allowed: str = _TARGETS) -> tuple[Tensor
 
 
 def as_rows(rows: Any, x: Any, examples: int) -> tuple[Tensor, ...]:
-    """Convert row numbers to tensors (n_i,) on the CPU; twice in one client, a row is refused.
+    """Convert row numbers to tensors (n_i,) on the CPU.
 
-    It could then be in two parts of the client's split. Labels of the rows of a table x are refused
-    where they are no row numbers.
+    Refuse a row twice in one client, since both sides of a split could get it, and labels of the
+    rows of a table x that are no row numbers.
     """
     allowed = "a list of each client's row numbers, as the values() of a dictionary"
     require(not isinstance(rows, Mapping), "rows", rows, allowed)

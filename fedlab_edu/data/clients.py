@@ -110,7 +110,7 @@ class Federation:
     Fields:
         names: of the clients.
         train: at least one example for each client.
-        classes: how many; 0 if the targets are no class numbers, but floats (regression).
+        classes: the number of classes; 0 if the targets are floats (regression).
         labels: the names of the classes, or () if they have none.
 
     Source: Khodak et al. (2021), section 2.

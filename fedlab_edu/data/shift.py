@@ -55,8 +55,8 @@ def seen(
 def sensors(seed: int = 0) -> Federation:
     """Divide the digits among six clients, each named after its sensor, see `seen`.
 
-    Images are (1, 8, 8) in [0, 1], each with one client. Clients have equally many of each digit,
-    up to one, and split them 60 / 20 / 20 %. The seed is for partition, shuffles and noise.
+    Images are (1, 8, 8) in [0, 1], each with one client. Clients' numbers of each digit differ
+    by 1 at most; each splits its images 60 / 20 / 20 %. The seed is for partition, shuffles, noise.
     """
     x, y, _ = (t.clone() for t in digit_images())
     gen = generator(seed)

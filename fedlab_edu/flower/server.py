@@ -29,8 +29,8 @@ def server_app(
 
     A client that fails, answers too late, or gives an answer that `read_answer` refuses leaves its
     round: it has no weight in the average and no score for the tuner, as if it had not been drawn.
-    It has not diverged. So a row of the table is not punished for being slow, but it is heard less
-    often, and FedEx moves it less: where the baseline is above the scores of all rows, a slow row
+    It does not count as diverged, so a slow row of the table is not punished. But it has fewer
+    scores, and FedEx moves it less: where the baseline is above the scores of all rows, a slow row
     loses to a quick one with a higher error. Choose ``round_seconds`` for the slowest row.
 
     Args:

@@ -41,6 +41,7 @@ class FedAdam(FedAvg):
         return Server(server.w + lr * m / (h.sqrt() + self.tau), m, h)
 
     def second_moment(self, h: Tensor, square: Tensor) -> Tensor:
+        """Return the next h, given ``D^2``."""
         return self.beta2 * h + (1 - self.beta2) * square
 
 

@@ -56,8 +56,8 @@ def privacy(noise: float, clients: int, of: int, rounds: int, delta: float) -> f
 
     Neighbouring federations differ in the data of one client. Each round draws B of N clients
     without replacement, the default of `start`. Accounts by Rényi differential privacy; needs
-    ``dp-accounting``. It covers w alone: scores have no noise, so that a tuner or a search which
-    uses them is not covered.
+    ``dp-accounting``. It covers w alone: scores have no noise, so it does not cover a tuner or a
+    search that uses them.
 
     Args:
         noise: the noise multiplier of `DPFedAvg`, relative to the length of one client's change.

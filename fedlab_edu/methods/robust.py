@@ -37,6 +37,7 @@ class Median(FedAvg):
         return super().agg(server, update._replace(average=self.combine(update.models)), b)
 
     def combine(self, W: Float[Tensor, "B d"]) -> Float[Tensor, " d"]:
+        """Return one model made of the models W of a round."""
         rows, B = W.sort(0).values, len(W)
         return (rows[(B - 1) // 2] + rows[B // 2]) / 2
 

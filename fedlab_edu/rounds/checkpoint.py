@@ -38,8 +38,8 @@ def save_run(
 
     Raises:
         OSError: the file cannot be written; the old file is intact.
-        ValueError: no run, such as a search; a run with NumPy values, which `load_run` would
-            refuse; a model that reads what has no fingerprint, see `identity`.
+        ValueError: ``run`` is something else, such as a search, or holds NumPy values, which
+            `load_run` would refuse; the model uses a value without a fingerprint, see `identity`.
     """
     allowed = "a Run, such as search.winner; tune(search, ..., path=...) keeps a search"
     require(isinstance(run, Run), "run", type(run).__name__, allowed)
@@ -101,7 +101,7 @@ def write(value: object, path: str | Path, check: Callable[[bytes], object] | No
     """Write a value to a file atomically; write through a link to its target.
 
     A killed process leaves ``<path>.<letters>.part`` behind. Delete it when no process is writing.
-    A folder, and what else is no file, is refused; so is a file in a folder that is not there.
+    Raise an error for a folder, a device, or a file in a folder that does not exist.
     ``check`` gets all bytes of the file before any is written; its errors propagate.
     """
     file = Path(os.path.realpath(as_path(path)))

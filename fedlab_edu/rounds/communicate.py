@@ -28,14 +28,14 @@ _Part = TypeVar("_Part")
 
 
 class StopTraining(Exception):
-    """Raise it in ``watch`` of `train`, or a callback of `tune`, to stop early."""
+    """An exception to raise in ``watch`` of `train`, or a callback of `tune`, to stop early."""
 
 
 def communicate(run: Run, model: Model, fed: Federation, clients: int = 10) -> Run:
     """Return the run after one more communication round with B clients.
 
     Raises:
-        ValueError: B is no whole number from 1 to the number of clients; swapped arguments.
+        ValueError: B is no whole number from 1 to the number of clients; arguments are swapped.
 
     Source: Khodak et al. (2021), Algorithm 2; with one configuration, McMahan et al. (2017),
     Algorithm 1.

@@ -33,8 +33,8 @@ def fingerprint(*values: object) -> str:
 
     Containers and objects count with their types and contents, arrays with every number, functions
     and classes with their code, defaults, closures and the globals that they read. Those of
-    installed packages count by name and closure. Not seen is what a function reads from files or
-    the environment, and what it imports inside.
+    installed packages count by name and closure. It cannot see what a function reads from files or
+    the environment, or imports inside.
 
     Raises:
         TypeError: a value that pickle cannot take apart, such as an open file or a generator.

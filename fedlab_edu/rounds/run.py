@@ -31,6 +31,7 @@ class Run:
         server: the global model w, the momentum v, and the method's own vector h.
         states: client -> client state (d,), for clients drawn so far; None where client states live
             on the Flower nodes, see `flower`.
+        round: the number of rounds played.
         history: one `Round` for each played. No round depends on it, so it may be cut.
         replacement: whether a client may be drawn twice in a round.
     """

@@ -42,6 +42,7 @@ def random_search(
     """Train ``floor(total / cap)`` random configurations for ``cap`` rounds each.
 
     Args:
+        total, cap: communication rounds over all arms, and of each arm.
         tuner, seed: see `draw_arms`.
         method, estimate, replacement, select, w: see `race`.
     """
@@ -75,7 +76,14 @@ def hyperband(
     estimate: Estimate | None = None, replacement: bool = False, select: Select = "survivor",
     w: Float[Tensor, " d"] | None = None,
 ) -> Race:  # fmt: skip
-    """Train brackets of random configurations side by side, see `brackets` and `random_search`."""
+    """Train brackets of random configurations side by side, see `brackets`.
+
+    Args:
+        total, cap: communication rounds of all brackets together, and of one arm at most.
+        eta: the elimination rate.
+
+    The other arguments are those of `random_search`.
+    """
     plan = brackets(total, cap, eta)
     arms = _draw_for(plan, spaces, seed, tuner)
     return race(model, fed, arms, plan, seed=seed, method=method, estimate=estimate,

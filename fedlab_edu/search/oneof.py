@@ -61,7 +61,7 @@ class Option:
 
 @dataclass(frozen=True)
 class OneOf:
-    """A choice between options, each as likely, in the place of `Spaces`.
+    """A choice between equally likely options, in place of `Spaces`.
 
     An arm draws one of them, and then its configuration. A hyperparameter that only one method
     reads stands in that method's space::

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def arms_of(search: Any) -> Any:
-    """Return any search as one with runs, brackets, traces and scores, as `Race` and `FedPop` are.
+    """Return a search with runs, brackets, traces and scores, such as `Race` and `FedPop`.
 
     FedTune trains one arm, whose scores are the losses of the ensemble.
     """

@@ -108,6 +108,9 @@ class _Columns:
 class LocalHP(_Columns):
     """c, the hyperparameters of local training: one configuration, or a table of k rows.
 
+    Each field is a number or a column of k numbers; beside a column, a number holds for all rows:
+    ``LocalHP(lr=[0.01, 0.1], batch=16)`` has ``len`` 2, and ``table[rows]`` selects rows.
+
     The local objective is the client's mean loss plus ``mu/2 |w - w_t|^2``, minimised by SGD with
     ``g + weight_decay w`` as the gradient and ``v <- momentum v + g``, ``w <- w - lr v``. mu is
     FedProx's mu, FedDyn's alpha, Ditto's lambda; dropout applies to the last layer's inputs.

@@ -58,7 +58,7 @@ class MultiplicativeWeights(Checked):
     In the paper the server averages its clients equally: ``start(..., method=Reptile())``.
 
     Args:
-        rounds: how many there will be.
+        rounds: the planned number of rounds, which sets the step size.
         importance_weighting: see `multiplicative_weights`.
         score: what moves p: "loss", as in the paper, or "error".
         p: (k,), the probability of each row; equal at first.

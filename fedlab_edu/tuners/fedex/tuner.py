@@ -42,8 +42,8 @@ class FedEx(Checked):
     State:
         thetas: the distribution of each axis.
         rounds: the rounds in which a client could validate.
-        sums: over them, ``sum_age gamma^age x_age`` of their mean scores, of the mean sizes of the
-            numbers that made up the scores (their rounding moves nothing: `gradient`), and of 1.
+        sums: ``sum_age gamma^age x_age`` over these rounds, with x the mean score, the mean size
+            of the numbers that make up the scores (`gradient` ignores their rounding), and 1.
 
     Source: Khodak et al. (2021), Algorithm 2 and appendix C, where the baseline lacks the weights
     |V_i| that it has here and in their code; (2020), section 4.2, for the cutoff; their code for
@@ -106,9 +106,10 @@ class FedEx(Checked):
 
     @property
     def final(self) -> LocalHP:
-        """The most likely configuration; in their tests the authors draw one for each client.
+        """The most likely configuration.
 
-        So ``personalise(run, model, fed, tuner.table[tuner.ask(len(fed), gen)])``.
+        The authors' tests draw one for each client instead:
+        ``personalise(run, model, fed, tuner.table[tuner.ask(len(fed), gen)])``.
         """
         return self.table[self.best]
 

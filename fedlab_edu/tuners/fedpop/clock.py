@@ -87,18 +87,18 @@ def clocked(
 ) -> Clocked:
     """Put a clock on a new search: ``tune(clocked(search, seconds), model, fed)``.
 
-    With waiting, the numbers are those of the search alone. Without, a member that has trained T_g
-    more rounds compares itself at once with the others, each by the rounds that it has ended since
-    it was copied, if any. A member may copy one with more or fewer rounds than its own, and keeps
-    its own round number. Rounds that end at the same time, up to a relative 1e-9, are handled
+    If members wait, the numbers are those of the search alone. Otherwise a member compares itself
+    with the others as soon as it has trained T_g more rounds. Scores cover the rounds that a member
+    has ended since it was copied. A member may copy one with more or fewer rounds than its own, and
+    keeps its own round number. Rounds that end at the same time, up to a relative 1e-9, are handled
     together: if all take equally long, the numbers are those of the search alone.
 
     Args:
-        search: one that has not begun, of at most a million rounds.
+        search: a search before its first round, of at most a million rounds.
         seconds: the duration of a round: an array (members, R_c), or a function of the member, from
             0, and its round, from 1.
         wait: whether members wait for one another where some copy, are eliminated, or are replaced
-            after they have diverged; needed for eliminations.
+            after they have diverged. A search with eliminations needs it.
     """
     require(isinstance(search, FedPop), "search", type(search).__name__, "a FedPop, as of fedpop()")
     require(search.used == 0, "rounds of the search", search.used, "0: one that has not begun")

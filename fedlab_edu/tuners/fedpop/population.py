@@ -194,8 +194,8 @@ def fedpop(
         G: whether members copy one another.
         L: whether the clients of a member copy one another's vectors; without it all have its base.
         local: the options of FedPop-L; None stands for ``Local()``.
-        T_g: the rounds between two copies of members, and the rounds over which a score goes; None
-            stands for max(1, R_c // 10), as in the paper: 80 of 800.
+        T_g: the rounds between two comparisons of members; a score covers as many. None stands for
+            max(1, R_c // 10), as in the paper: 80 of 800.
         eps, p_re, rho, gamma, coin: see `Evolution`.
         weighted: weight a member's score by numbers of validation examples, as in the authors'
             code. As printed, all clients have the same weight.
