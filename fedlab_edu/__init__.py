@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from fedlab_edu.search.estimate import Estimate
     from fedlab_edu.search.oneof import OneOf, Option
     from fedlab_edu.search.schedules import schedule
-    from fedlab_edu.search.space import PerClient, SearchSpace, Spaces
+    from fedlab_edu.search.space import SearchSpace, Spaces
     from fedlab_edu.search.tune import tune
     from fedlab_edu.training.hparams import LocalHP, ServerHP
     from fedlab_edu.training.local import local_sgd
@@ -42,7 +42,7 @@ __version__ = "0.1.0"
 __all__ = [
     "MAML", "Choice", "Clients", "Ditto", "Estimate", "FedAvg", "FedDyn", "FedEx", "FedPA",
     "FedPop", "FedProx", "FedTune", "Federation", "Integer", "LocalHP", "LogUniform", "Model",
-    "MultiplicativeWeights", "OneOf", "Option", "PerClient", "PowerOfTwo", "Reptile", "Run",
+    "MultiplicativeWeights", "OneOf", "Option", "PowerOfTwo", "Reptile", "Run",
     "Scaffold", "SearchSpace", "ServerHP", "Spaces", "StopTraining", "Uniform", "around",
     "bayesian_search", "char_lstm", "clocked", "cnn_cifar", "cnn_femnist", "communicate",
     "communicate_all", "digits", "evaluate", "fedpop", "fedtune", "from_module", "genres",

@@ -188,7 +188,7 @@ def rows(space: SearchSpace[Any], n: int, seed: int = 1) -> Any:
     return space.sample(n, generator(seed))
 
 
-@pytest.mark.parametrize("space", [FEDPOP.client, FEDPOP.server, *SPACES])
+@pytest.mark.parametrize("space", [FEDPOP.client, FEDPOP.server, SPACES.client, SPACES.server])
 def test_evolution_of_given_draws_is_evo_of_the_generator_that_gives_them(space):
     row = rows(space, 1)[0]
     u = torch.rand(3, len(space.distributions), generator=generator(4), dtype=F64)
@@ -864,8 +864,12 @@ def test_in_a_search_of_one_round_the_perturbation_is_full_before_it_and_none_af
     ("wrong", "message"),
     [
         (
-            lambda: fedpop(MODEL, digits(), FEDPOP_SCAFFOLD._replace(client=SPACES.client), 4, 2),
+            lambda: fedpop(MODEL, digits(), replace(FEDPOP_SCAFFOLD, client=SPACES.client), 4, 2),
             "control_lr is .*; allowed: 1: FedAvg has no control variate",
+        ),
+        (
+            lambda: fedpop(MODEL, digits(), replace(SPACES, clients=42), 4, 2),
+            "spaces is .*; allowed: .* one configuration for all",
         ),
         (lambda: ranked([]), r"scores is \[\]; allowed: at least one"),
         (lambda: ranked([1.0], 0.5), "rho is 0.5; allowed: a finite number of at least 1"),

@@ -84,7 +84,7 @@ def small(seed: int) -> Federation:
     return replace(fed, val=replace(fed.val, rows=tuple(rows[:8] for rows in fed.val.rows)))
 
 
-SPACES = FEDEX._replace(client=FEDEX.client.without("dropout"))
+SPACES = replace(FEDEX, client=FEDEX.client.without("dropout"))
 SMALL = Setting(
     bundled(small), lambda: replace(linear(64, 10), loss=wrong), SPACES, 24, 8, 3, 1, clients=4, k=3
 )

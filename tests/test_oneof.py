@@ -18,7 +18,6 @@ from fedlab_edu import (
     LogUniform,
     OneOf,
     Option,
-    PerClient,
     SearchSpace,
     ServerHP,
     Spaces,
@@ -140,7 +139,7 @@ def test_a_search_over_methods_resumes_from_its_file(fed, tmp_path, monkeypatch)
 
 
 def test_each_client_has_its_own_configuration_in_an_option_for_that(fed):
-    either = OneOf((Option(FedProx(), PerClient(PROX.client, 14)),))
+    either = OneOf((Option(FedProx(), Spaces(PROX.client, clients=14)),))
     search = random_search(MODEL, fed, either, 2, 1).step(MODEL, fed, 3)
     assert len(search.runs[0].tuner.final) == 14
     assert search.runs[0].method == FedProx()
@@ -164,7 +163,7 @@ class Own(FedAvg):
         (lambda: OneOf((PLAIN,)), "allowed: options, as OneOf((Option(FedAvg(), spaces), ...))"),
         (lambda: Option(FedAvg, PLAIN), "method is <class"),
         (lambda: Option("FedAvg", PLAIN), "method is 'FedAvg'; allowed: a method, such as"),
-        (lambda: Option(FedAvg(), PLAIN.client), "allowed: Spaces(SearchSpace({...}))"),
+        (lambda: Option(FedAvg(), PLAIN.client), "allowed: a Spaces: Spaces(SearchSpace({...}))"),
         (lambda: Option(FedAvg(), PROX), "allowed: 0: FedAvg has no pull"),
         (lambda: Option(FedAdam(), PLAIN, {"rho": Uniform(0, 1)}),
          "field of FedAdam is 'rho'; allowed: one of ['beta2', 'tau']"),
@@ -186,7 +185,7 @@ def test_what_is_no_option_is_named(make, message):
     [
         (lambda fed: random_search(MODEL, fed, EITHER, 4, 1, method=FedAvg()),
          "allowed: None, where the search space names the methods"),
-        (lambda fed: bayesian_search(MODEL, fed, EITHER, 12, 2), "spaces is OneOf("),
+        (lambda fed: bayesian_search(MODEL, fed, EITHER, 12, 2), "spaces is 'OneOf'"),
         (lambda fed: fedpop(MODEL, fed, EITHER, 12, 2), "spaces is OneOf"),
     ],
 )  # fmt: skip

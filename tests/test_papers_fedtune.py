@@ -33,7 +33,7 @@ from fedlab_edu.rounds.tuner import Fixed
 from fedlab_edu.search.baselines import random_search
 from fedlab_edu.search.bayes import Bayes
 from fedlab_edu.search.estimate import Estimate
-from fedlab_edu.search.space import PerClient
+from fedlab_edu.search.space import Spaces
 from fedlab_edu.seeds import generator, seed_for
 from fedlab_edu.tuners.fedtune import fedtune
 
@@ -181,7 +181,7 @@ def test_a_record_is_what_the_search_and_the_training_after_it_say(tmp_path):
     assert first["error"] == pytest.approx(evaluate(run, model, fed).error)
     assert first["lr"] == pytest.approx(GRID[done.final].lr.tolist())
     how = {"seed": 2, "estimate": Estimate("averaged", "loss"), "w": done.w0}
-    found = tune(random_search(model, fed, PerClient(RISING, 3), 30, 1, **how), model, fed, 3)
+    found = tune(random_search(model, fed, Spaces(RISING, clients=3), 30, 1, **how), model, fed, 3)
     best_score = min(range(30), key=lambda a: found.scores[a])
     tuner = found.runs[best_score].tuner
     run = train(start(model, fed, tuner, seed=2), model, fed, 4, 3)
@@ -272,7 +272,8 @@ def test_each_variant_is_the_search_that_its_name_says(tmp_path, monkeypatch):
         if name != "shared grid":  # a row for each client
             assert {len(run.tuner.table) for run in one.runs} == {3}
     for one in bayes:
-        assert (one.total, one.spaces, one.w is None) == (60, PerClient(RISING, 3), one is bayes[1])
+        assert (one.total, one.spaces) == (60, Spaces(RISING, clients=3))
+        assert (one.w is None) == (one is bayes[1])
 
 
 def test_without_a_search_all_have_the_largest_rate_and_no_decay(tmp_path):

@@ -42,7 +42,7 @@ from fedlab_edu.search.distributions import Choice, LogUniform, Uniform
 from fedlab_edu.search.estimate import Estimate
 from fedlab_edu.search.race import Race
 from fedlab_edu.search.schedules import bracket, halving, schedule
-from fedlab_edu.search.space import FEDEX, FEDTUNE, PerClient, SearchSpace, Spaces
+from fedlab_edu.search.space import FEDEX, FEDTUNE, SearchSpace, Spaces
 from fedlab_edu.seeds import seed_for
 from fedlab_edu.training.scores import Score
 from fedlab_edu.tuners.fedex import around
@@ -307,7 +307,7 @@ def test_each_bracket_has_a_cap_of_its_own(fed):
 
 
 def test_a_client_that_has_a_configuration_of_its_own_always_trains_with_it(fed):
-    spaces = PerClient(FEDTUNE.client, 14)
+    spaces = Spaces(FEDTUNE.client, clients=14)
     arms = draw_arms(spaces, 3, seed=1)
     search = finished(race(MODEL, fed, arms, [bracket((4,), 3, 2)]), fed, clients=14)
     for arm, run in zip(arms, search.runs, strict=True):
@@ -328,7 +328,7 @@ def test_the_grids_hold_each_configuration_once():
 
 
 def test_configurations_of_single_clients_are_independent_draws_of_the_space():
-    arms = draw_arms(PerClient(SearchSpace({"lr": Choice((0.1, 0.2, 0.3))}), 50), 60)
+    arms = draw_arms(Spaces(SearchSpace({"lr": Choice((0.1, 0.2, 0.3))}), clients=50), 60)
     lr = torch.stack([arm.tuner.final.lr for arm in arms])
     assert lr.shape == (60, 50)
     for value in (0.1, 0.2, 0.3):  # a share of a third, of all and of neighbours that are the same
@@ -339,7 +339,7 @@ def test_configurations_of_single_clients_are_independent_draws_of_the_space():
 
 def test_a_point_for_each_client_has_its_laws_in_the_order_of_the_clients():
     server = SearchSpace({"lr": Uniform(0, 2)}, ServerHP)
-    spaces = PerClient(SearchSpace({"lr": Uniform(0, 1), "batch": Choice((8, 16))}), 3, server)
+    spaces = Spaces(SearchSpace({"lr": Uniform(0, 1), "batch": Choice((8, 16))}), server, 3)
     assert len(spaces.distributions) == 3 * 2 + 1
     c, b = spaces.at(torch.tensor([0.1, 0.0, 0.2, 0.9, 0.3, 0.0, 0.75], dtype=torch.float64))
     assert c.lr.tolist() == pytest.approx([0.1, 0.2, 0.3])
@@ -399,19 +399,20 @@ def test_one_arm_is_chosen_from_needs_no_validation_data(fed):
          "estimate is 'global'; allowed: an Estimate"),
         (lambda fed: draw_arms(Spaces(FEDEX.client, SearchSpace({"lr": LogUniform(0.1, 1)})), 2),
          "server is SearchSpace.*allowed: a SearchSpace of ServerHP: "),
-        (lambda fed: draw_arms.__wrapped__(FEDEX.client, 2), "spaces is SearchSpace.*allowed: "),
+        (lambda fed: draw_arms.__wrapped__(FEDEX.client, 2),
+         "spaces is 'SearchSpace'; allowed: a Spaces: "),
         *((lambda fed, f=f: f(MODEL, fed, FEDEX, 90, 9, seed=-1),
            "^seed is -1; allowed: a whole number of at least 0")
           for f in (random_search, successive_halving, hyperband)),
         (lambda fed: draw_arms.__wrapped__(FEDEX, 1, seed=1.5), "seed is 1.5; allowed: a whole"),
         (lambda fed: draw_arms.__wrapped__(FEDEX, 1.5), "arms is 1.5; allowed: a whole number"),
         (lambda fed: draw_arms(FEDEX, 1, seed=-1), "seed is -1; allowed: a whole number of at"),
-        (lambda fed: random_search(MODEL, fed, PerClient(FEDTUNE.client, 10), 3, 3),
+        (lambda fed: random_search(MODEL, fed, Spaces(FEDTUNE.client, clients=10), 3, 3),
          "of the tuner is '10 rows'; allowed: one setting, or 14 rows"),
-        (lambda fed: draw_arms(PerClient(FEDTUNE.client, 0), 1), "clients is 0; allowed: "),
-        *((lambda fed, k=k: random_search(MODEL, fed, PerClient(FEDTUNE.client, 14), 3, 3,
+        (lambda fed: draw_arms(Spaces(FEDTUNE.client, clients=0), 1), "clients is 0; allowed: "),
+        *((lambda fed, k=k: random_search(MODEL, fed, Spaces(FEDTUNE.client, clients=14), 3, 3,
                                           tuner=around(FEDTUNE.client, k)),
-           "spaces is 'PerClient, of 14 clients'; allowed: Spaces") for k in (1, 3)),
+           "configurations of an arm is 14; allowed: 1") for k in (1, 3)),
         (lambda fed: random_search(MODEL, blind(fed), FEDEX, 6, 3), "validation examples is 0"),
         (lambda fed: random_search(MODEL, blind(fed), FEDEX, 3, 3, estimate=Estimate("averaged")),
          "validation examples is 0; allowed: at least 1, to choose an arm by"),

@@ -35,7 +35,7 @@ from fedlab_edu.search.estimate import Estimate
 from fedlab_edu.search.race import Race
 from fedlab_edu.search.results import arms_table, online
 from fedlab_edu.search.schedules import Schedule, bracket
-from fedlab_edu.search.space import FEDEX, PerClient, SearchSpace, Spaces
+from fedlab_edu.search.space import FEDEX, SearchSpace, Spaces
 from fedlab_edu.widgets.picture import BLUE, COLOURS, GREY, ORANGE, svg
 from fedlab_edu.widgets.plots import plot_chosen, plot_online, plot_race
 
@@ -137,7 +137,7 @@ def test_the_table_of_arms_has_each_arms_configuration_and_fate(fed):
 
 def test_a_configuration_for_each_client_has_no_single_value(fed):
     server = SearchSpace({"lr": Choice((0.5,))}, ServerHP)
-    own = draw_arms(PerClient(SearchSpace({"lr": Choice((0.1, 0.2))}), 14, server), 1)
+    own = draw_arms(Spaces(SearchSpace({"lr": Choice((0.1, 0.2))}), server, 14), 1)
     one = [Arm(Fixed(LocalHP(lr=[0.3])), ServerHP())]  # a table of one row, a column of length 1
     table = arms_table(race(MODEL, fed, own + one, [bracket((3,), 2, 2)]))
     for name in LocalHP().columns:
@@ -392,7 +392,7 @@ def test_arms_that_do_not_differ_make_no_strips(fed):
     message = r"hyperparameters that differ is \[\]; allowed: arms that differ in at least one"
     with pytest.raises(ValueError, match=message):
         plot_chosen(alone)
-    own = draw_arms(PerClient(SearchSpace({"lr": Choice((0.1, 0.2))}), 14), 4)
+    own = draw_arms(Spaces(SearchSpace({"lr": Choice((0.1, 0.2))}), clients=14), 4)
     with pytest.raises(ValueError, match=message):
         plot_chosen(by_hand(fed, arms=own))
 

@@ -51,7 +51,7 @@ from fedlab_edu.training.scores import Score
 from tests.test_run import Noting
 
 MODEL = linear(64, 10)
-NO_DROPOUT = FEDEX._replace(client=FEDEX.client.without("dropout"))
+NO_DROPOUT = replace(FEDEX, client=FEDEX.client.without("dropout"))
 ROOT = Path(__file__).parents[1]
 
 
@@ -106,7 +106,7 @@ def interrupted(monkeypatch: pytest.MonkeyPatch, calls: int, error: type[BaseExc
 def test_a_search_that_is_stopped_goes_on_where_it_was(
     method, calls, error, fed, tmp_path, monkeypatch
 ):
-    spaces = FEDEX._replace(client=FEDEX.client.without("mu"))
+    spaces = replace(FEDEX, client=FEDEX.client.without("mu"))
     begun = successive_halving(MODEL, fed, spaces, 24, 10, 2, 2, method=method)
     with monkeypatch.context() as patch:
         interrupted(patch, calls, error)

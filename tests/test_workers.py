@@ -34,14 +34,14 @@ from fedlab_edu.training.threads import inside_tile
 from fedlab_edu.tuners.fedpop.clock import clocked
 
 MODEL = linear(64, 10)
-NO_DROPOUT = FEDEX._replace(client=FEDEX.client.without("dropout"))
+NO_DROPOUT = replace(FEDEX, client=FEDEX.client.without("dropout"))
 SEARCHES = {
     "halving": lambda fed, **how: successive_halving(
         MODEL, fed, FEDEX, 24, 10, 2, 2, method=FedProx(), **how
     ),
     "hyperband": lambda fed: hyperband(MODEL, fed, NO_DROPOUT, 60, 9, method=FedProx()),
     "scaffold": lambda fed: random_search(
-        MODEL, fed, NO_DROPOUT._replace(client=NO_DROPOUT.client.without("mu")), 12, 4,
+        MODEL, fed, replace(NO_DROPOUT, client=NO_DROPOUT.client.without("mu")), 12, 4,
         method=Scaffold(),
     ),
     "fedex": lambda fed: successive_halving(

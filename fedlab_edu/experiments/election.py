@@ -6,7 +6,7 @@ import numpy as np
 
 from fedlab_edu import FedProx, communicate_all, digits, linear, score, start
 from fedlab_edu.search.baselines import draw_arms
-from fedlab_edu.search.space import FEDEX
+from fedlab_edu.search.space import FEDEX, Spaces
 
 ARMS, ROUNDS, ELECTIONS = 9, 3, 500
 
@@ -36,7 +36,7 @@ def winner_repeats(clients: int, same: bool, seed: int) -> float:
 def _wrong(seed: int) -> tuple[np.ndarray, np.ndarray]:
     """Return how many validation images of each client (N,) each arm has wrong: (arms, N)."""
     fed, model = digits(), linear(64, 10)
-    spaces = FEDEX._replace(client=FEDEX.client.without("dropout"))
+    spaces = Spaces(FEDEX.client.without("dropout"), FEDEX.server)
     arms = draw_arms(spaces, ARMS, seed)
     runs = [start(model, fed, arm.tuner, arm.b, seed, FedProx()) for arm in arms]
     for _ in range(ROUNDS):

@@ -5,11 +5,11 @@ from typing import Literal
 
 from fedlab_edu import digits, linear, random_search, score
 from fedlab_edu.rounds.objectives import Average, average
-from fedlab_edu.search.space import FEDEX
+from fedlab_edu.search.space import FEDEX, Spaces
 from fedlab_edu.validate import one_of, whole
 
 ARMS, ROUNDS, LAST = 9, 20, 5
-_SPACES = FEDEX._replace(client=FEDEX.client.without("mu", "dropout"))
+_SPACES = Spaces(FEDEX.client.without("mu", "dropout"), FEDEX.server)
 
 
 def printed_error(by: Literal["validation", "test"], rounds: int, seed: int) -> float:

@@ -12,7 +12,7 @@ from fedlab_edu.search.baselines import hyperband, race, random_search, share_co
 from fedlab_edu.search.bayes import Bayes, bayesian_search
 from fedlab_edu.search.race import Race
 from fedlab_edu.search.schedules import bracket
-from fedlab_edu.search.space import FEDTUNE, PerClient, SearchSpace
+from fedlab_edu.search.space import FEDTUNE, SearchSpace, Spaces
 
 GRID = FEDTUNE.client.grid()
 _PRINTED = FEDTUNE.client.distributions
@@ -41,7 +41,7 @@ def _joint(
     Args:
         own: whether each arm has its own initial weights, instead of FedTune's w0.
     """
-    spaces, w = PerClient(RISING, len(fed)), None if own else _w0(model, fed, seed)
+    spaces, w = Spaces(RISING, clients=len(fed)), None if own else _w0(model, fed, seed)
     return search(model, fed, spaces, total, total // part, seed=seed, estimate=_JUDGED, w=w)
 
 

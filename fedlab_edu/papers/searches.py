@@ -61,7 +61,7 @@ class Setting(Workload):
         client: SearchSpace[LocalHP] = self.spaces.client
         if isinstance(method, FedProx) or "mu" not in client.distributions:
             return self.spaces
-        return self.spaces._replace(client=client.without("mu"))
+        return replace(self.spaces, client=client.without("mu"))
 
     @property
     def summary(self) -> str:

@@ -19,12 +19,12 @@ from fedlab_edu.search.estimate import Estimate
 from fedlab_edu.search.oneof import OneOf
 from fedlab_edu.search.race import Race, Select
 from fedlab_edu.search.schedules import Schedule, brackets, schedule
-from fedlab_edu.search.space import PerClient, Spaces, check_spaces
+from fedlab_edu.search.space import Spaces
 from fedlab_edu.seeds import check_default_device, generator, seed_for
 from fedlab_edu.training.hparams import LocalHP, ServerHP
-from fedlab_edu.validate import MOST, require, whole
+from fedlab_edu.validate import MOST, require, require_type, whole
 
-Space = Spaces | PerClient | OneOf
+Space = Spaces | OneOf
 MakeTuner = Callable[[LocalHP, torch.Generator], Tuner]
 
 
@@ -103,7 +103,7 @@ def arm_generator(seed: int, arm: int) -> torch.Generator:
     return generator(seed, arm, 0)
 
 
-def draw_point(spaces: Spaces | PerClient, gen: torch.Generator) -> Float[Tensor, " h"]:
+def draw_point(spaces: Spaces, gen: torch.Generator) -> Float[Tensor, " h"]:
     """Draw a point of the unit cube, see `Spaces.at`."""
     return torch.rand(len(spaces.distributions), generator=gen, dtype=torch.float64)
 
@@ -120,7 +120,7 @@ def draw_arms(
     check_default_device()
     arms, seed = whole("arms", arms, 1, MOST), whole("seed", seed, 0)
     if not isinstance(spaces, OneOf):
-        check_spaces(spaces)
+        require_type("spaces", spaces, Spaces, "Spaces(SearchSpace({...}))")
     allowed = "a function of a configuration and a generator, such as around(spaces.client)"
     require(callable(tuner), "tuner", tuner, allowed)
     found = []

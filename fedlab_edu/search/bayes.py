@@ -21,9 +21,9 @@ from fedlab_edu.search.distributions import Choice, Distribution
 from fedlab_edu.search.estimate import Estimate
 from fedlab_edu.search.race import Race
 from fedlab_edu.search.schedules import bracket
-from fedlab_edu.search.space import PerClient, Spaces, check_spaces
+from fedlab_edu.search.space import Spaces
 from fedlab_edu.seeds import seed_for
-from fedlab_edu.validate import extra, require, whole
+from fedlab_edu.validate import extra, require, require_type, whole
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -36,7 +36,7 @@ class Bayes(Race):
         w: the initial weights of all arms, or None for each arm's own.
     """
 
-    spaces: Spaces | PerClient = field(kw_only=True)
+    spaces: Spaces = field(kw_only=True)
     limit: int = field(kw_only=True)
     points: tuple[tuple[float, ...], ...] = field(kw_only=True)
     seed: int = field(kw_only=True)
@@ -83,10 +83,9 @@ class Bayes(Race):
 
 
 def bayesian_search(
-    model: Model, fed: Federation, spaces: Spaces | PerClient,
-    total: SupportsIndex, cap: SupportsIndex, *, first: SupportsIndex = 5, seed: SupportsIndex = 0,
-    method: Method | None = None, estimate: Estimate | None = None,
-    w: Float[Tensor, " d"] | None = None,
+    model: Model, fed: Federation, spaces: Spaces, total: SupportsIndex, cap: SupportsIndex, *,
+    first: SupportsIndex = 5, seed: SupportsIndex = 0, method: Method | None = None,
+    estimate: Estimate | None = None, w: Float[Tensor, " d"] | None = None,
 ) -> Bayes:  # fmt: skip
     """Start a search of ``floor(total / cap)`` arms, each trained for ``cap`` rounds; needs Optuna.
 
@@ -95,7 +94,7 @@ def bayesian_search(
         method, estimate, w: see `race`.
     """
     extra("Optuna", "tune")  # fail before the first arms are trained
-    check_spaces(spaces)
+    require_type("spaces", spaces, Spaces, "Spaces(SearchSpace({...}))")
     first, cap, total = whole("first", first, 1), whole("cap", cap, 1), whole("total", total, 1)
     seed = whole("seed", seed, 0)
     least = (first + 1) * cap  # fewer arms would all be random

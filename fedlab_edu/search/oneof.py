@@ -8,7 +8,7 @@ import torch
 
 from fedlab_edu.methods import Method, check_mu
 from fedlab_edu.search.distributions import Distribution, check_distributions
-from fedlab_edu.search.space import PerClient, Spaces, check_spaces
+from fedlab_edu.search.space import Spaces
 from fedlab_edu.training.hparams import LocalHP
 from fedlab_edu.validate import require, require_type
 
@@ -25,13 +25,13 @@ class Option:
     """
 
     method: Method
-    spaces: Spaces | PerClient
+    spaces: Spaces
     own: Mapping[str, Distribution] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         ok = isinstance(self.method, Method) and not isinstance(self.method, type)
         require(ok, "method", self.method, "a method, such as FedAvg()")
-        check_spaces(self.spaces)
+        require_type("spaces", self.spaces, Spaces, "Spaces(SearchSpace({...}))")
         mu = self.spaces.client.distributions.get("mu")
         if mu is not None:
             check_mu(self.method, LocalHP(mu=mu.points(4)))
@@ -88,7 +88,7 @@ class OneOf:
         require(ok, "options", given, "options, as OneOf((Option(FedAvg(), spaces), ...))")
         object.__setattr__(self, "options", options)
 
-    def draw(self, gen: torch.Generator) -> tuple[Method, Spaces | PerClient]:
+    def draw(self, gen: torch.Generator) -> tuple[Method, Spaces]:
         """Draw an option; return its method and its spaces."""
         u = torch.rand((), generator=gen, dtype=torch.float64)
         option = self.options[int(u * len(self.options))]

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import product
 from math import prod
-from typing import Generic, Literal, NamedTuple, TypeVar
+from typing import Generic, Literal, TypeVar
 
 import torch
 from jaxtyping import Float
@@ -148,57 +148,39 @@ class SearchSpace(Generic[_Table]):
         return row.with_columns({**{n: c.repeat(k) for n, c in row.columns.items()}, **new})
 
 
-class Spaces(NamedTuple):
-    """The search spaces of the clients (c) and of the server (b)."""
+@dataclass(frozen=True)
+class Spaces:
+    """The search spaces of the clients (c) and of the server (b).
 
-    client: SearchSpace[LocalHP]
-    server: SearchSpace[ServerHP] = SearchSpace({}, ServerHP)
-
-    @property
-    def distributions(self) -> list[Distribution]:
-        """The distributions of the clients, then of the server."""
-        return [*self.client.distributions.values(), *self.server.distributions.values()]
-
-    def at(self, point: Float[Tensor, " h"]) -> tuple[LocalHP, ServerHP]:
-        """Return the configuration at a point of the unit cube, with an axis per distribution."""
-        c, b = PerClient(self.client, 1, self.server).at(point)
-        return c[0], b
-
-
-class PerClient(NamedTuple):
-    """A configuration for each client of a federation, all from one space.
-
-    A space of k points has k^N such assignments. Source: FedTune, section 4.1.1.
+    Args:
+        clients: N, to find a configuration for each client of a federation, all from one space; a
+            space of k points has k^N such assignments (FedTune, section 4.1.1). None: one for all.
     """
 
     client: SearchSpace[LocalHP]
-    clients: int
     server: SearchSpace[ServerHP] = SearchSpace({}, ServerHP)
+    clients: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.clients is not None:
+            object.__setattr__(self, "clients", whole("clients", self.clients, 1, MOST))
+        for name, kind in (("client", LocalHP), ("server", ServerHP)):
+            space = getattr(self, name)
+            ok = isinstance(space, SearchSpace) and space.kind is kind
+            allowed = f"a SearchSpace of {kind.__name__}: SearchSpace({{...}}, {kind.__name__})"
+            require(ok, name, space, allowed)
 
     @property
     def distributions(self) -> list[Distribution]:
         """The distributions of the first client, of the second, ..., of the server."""
         each = list(self.client.distributions.values())
-        return each * self.clients + list(self.server.distributions.values())
+        return each * (self.clients or 1) + list(self.server.distributions.values())
 
     def at(self, point: Float[Tensor, " h"]) -> tuple[LocalHP, ServerHP]:
-        """Return N rows for the clients and one for the server, as `Spaces.at` does."""
-        N, h = self.clients, len(self.client.distributions)
+        """Return the configurations at a point of the unit cube, with an axis per distribution."""
+        N, h = self.clients or 1, len(self.client.distributions)
         c = self.client.from_unit(point[: N * h].view(N, h))
-        return c, self.server.from_unit(point[None, N * h :])[0]
-
-
-def check_spaces(spaces: object) -> None:
-    """Raise a ValueError unless these are a space of the clients and one of the server."""
-    allowed = "Spaces(SearchSpace({...})), or PerClient(SearchSpace({...}), 10)"
-    require(isinstance(spaces, Spaces | PerClient), "spaces", spaces, allowed)
-    if isinstance(spaces, PerClient):
-        whole("clients", spaces.clients, 1, MOST)
-    for name, kind in (("client", LocalHP), ("server", ServerHP)):
-        space = getattr(spaces, name)
-        ok = isinstance(space, SearchSpace) and space.kind is kind
-        allowed = f"a SearchSpace of {kind.__name__}: SearchSpace({{...}}, {kind.__name__})"
-        require(ok, name, space, allowed)
+        return c if self.clients else c[0], self.server.from_unit(point[None, N * h :])[0]
 
 
 _CLIENT: dict[str, Distribution] = {
@@ -240,7 +222,7 @@ FEDPOP_CROSS_SILO = Spaces(
 _CONTROL = {"control_lr": _SERVER["lr"], "control_decay": _SERVER["decay"]}
 #: The same with SCAFFOLD, section 4.5: the control variate has a rate and a schedule of its own.
 #: Their ranges are not given; these are those of the server's.
-FEDPOP_SCAFFOLD = FEDPOP._replace(server=SearchSpace({**_SERVER, **_CONTROL}, ServerHP))
+FEDPOP_SCAFFOLD = replace(FEDPOP, server=SearchSpace({**_SERVER, **_CONTROL}, ServerHP))
 
 #: FedTune, section 4.1: 30 configurations for each client, in the printed order (of equally likely
 #: ones FedTune takes the first); the server averages.

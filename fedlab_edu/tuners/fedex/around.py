@@ -25,7 +25,7 @@ def around(
 
     Args:
         space: of the clients, in which the others are drawn, see `SearchSpace.perturb`. An arm of
-            `PerClient` has no others.
+            `Spaces` of several clients has no others.
         k: a sequence is drawn from for each arm: Khodak et al. (2020) take 1, eta, ..., eta^R.
         eps: see `SearchSpace.perturb`; 0 makes all rows equal. None draws the rows independently,
             as in Khodak et al. (2020), Algorithm 2.
@@ -46,8 +46,8 @@ def around(
     require(ok, "gamma", gamma, "a number from 0 to 1, or 'tuned'")
 
     def tuner(c: LocalHP, gen: torch.Generator) -> FedEx:
-        allowed = "Spaces: an arm of PerClient has a configuration for each client, and no others"
-        require(len(c) == 1, "spaces", f"PerClient, of {len(c)} clients", allowed)
+        allowed = "1: where each client has a configuration of its own, there are no others"
+        require(len(c) == 1, "configurations of an arm", len(c), allowed)
         place = torch.randint(len(sizes), (), generator=gen) if len(sizes) > 1 else 0
         others, table = sizes[int(place)] - 1, c
         if others:

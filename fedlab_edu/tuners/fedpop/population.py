@@ -206,7 +206,8 @@ def fedpop(
     """
     local = Local() if local is None else local
     require(isinstance(local, Local), "local", local, "a Local, such as Local(T_l=5)")
-    require(isinstance(spaces, Spaces), "spaces", spaces, "Spaces(SearchSpace({...}))")
+    ok = isinstance(spaces, Spaces) and spaces.clients is None
+    require(ok, "spaces", spaces, "Spaces(SearchSpace({...})), with one configuration for all")
     require(isinstance(L, bool), "L", L, "True, False")
     require(fed.val.n.any(), "validation examples", 0, "at least 1, to judge members by")
     bracket = schedule(whole("total", total, 1, MOST), cap, eta, eliminations)
