@@ -27,7 +27,7 @@ from fedlab_edu import (
     train,
 )
 from fedlab_edu.data import Clients
-from fedlab_edu.rounds.result import RoundResult
+from fedlab_edu.rounds.result import Round
 from fedlab_edu.rounds.tuner import Tuner
 from tests.one_process import MODEL, N, OneProcess, assert_same, node_of, over_flower
 from tests.reference import plain_loop
@@ -60,7 +60,7 @@ class Better:
     def ask(self, clients: int, gen: torch.Generator, *, who: Tensor) -> Tensor:
         return torch.multinomial(self.weights, clients, replacement=True, generator=gen)
 
-    def tell(self, result: RoundResult) -> "Better":
+    def tell(self, result: Round) -> "Better":
         worse = result.size * (result.after.error - result.before.error)
         change = torch.zeros_like(self.weights).index_add_(0, result.row, worse)
         return replace(self, weights=self.weights * torch.exp(-change / result.size.sum()))

@@ -33,7 +33,7 @@ from fedlab_edu.live import (
     warmup,
 )
 from fedlab_edu.oco.rules import bandit_bound, bandit_eta
-from fedlab_edu.rounds.result import RoundResult
+from fedlab_edu.rounds.result import Round
 from fedlab_edu.training.scores import Score
 from fedlab_edu.tuners.fedex import rules
 from fedlab_edu.tuners.fedpop.rules import anneal
@@ -180,7 +180,7 @@ def tell(tuner: Any, row: list[int], error: list[float], size: list[int]) -> Any
         torch.tensor(error, dtype=torch.float64), torch.tensor(error, dtype=torch.float64)
     )
     every, n = torch.arange(len(row)), torch.tensor(size, dtype=torch.float64)
-    return tuner.tell(RoundResult(every, torch.tensor(row), n, score, score, every < 0))
+    return tuner.tell(Round(every, torch.tensor(row), n, score, score, every < 0))
 
 
 def test_without_the_division_theta_commits_itself_to_no_row(monkeypatch):

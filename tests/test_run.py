@@ -28,7 +28,7 @@ from fedlab_edu import (
 )  # fmt: skip
 from fedlab_edu.models.networks import char_lstm
 from fedlab_edu.rounds.communicate import StopTraining
-from fedlab_edu.rounds.result import Round, RoundResult, divergence
+from fedlab_edu.rounds.result import Round, divergence
 from fedlab_edu.rounds.tuner import Fixed, Tuner
 from fedlab_edu.seeds import generator, seed_for, seeds_for
 from fedlab_edu.training.scores import Score
@@ -120,7 +120,7 @@ class Noting:
     """A tuner of two rows that hands them out in turn, and stores the results of its rounds."""
 
     table: LocalHP = field(default_factory=lambda: LocalHP(lr=[0.1, 0.0], batch=8))
-    told: tuple[RoundResult, ...] = ()
+    told: tuple[Round, ...] = ()
 
     @property
     def final(self) -> LocalHP:
@@ -129,7 +129,7 @@ class Noting:
     def ask(self, clients: int, gen: torch.Generator, *, who: torch.Tensor) -> torch.Tensor:
         return torch.arange(clients) % 2
 
-    def tell(self, result: RoundResult) -> "Noting":
+    def tell(self, result: Round) -> "Noting":
         return replace(self, told=(*self.told, result))
 
 
@@ -150,7 +150,7 @@ def scored(loss: list[float], error: list[float]) -> Score:
     return Score(torch.tensor(loss), torch.tensor(error))
 
 
-def told(after: Score, before: Score | None = None, size: list[int] | None = None) -> RoundResult:
+def told(after: Score, before: Score | None = None, size: list[int] | None = None) -> Round:
     """Return the round result for these scores."""
     B = len(after.loss)
     sizes = torch.tensor([3] * B if size is None else size)

@@ -1,7 +1,6 @@
-"""The outcome of a round: `Round` for the history, `RoundResult` for the tuner."""
+"""The outcome of a round, for the history and for the tuner."""
 
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import torch
 from jaxtyping import Bool, Float, Int, Num
@@ -14,47 +13,29 @@ LARGEST = 1e100  # larger scores have diverged: divided by a probability they ma
 GROWN = 10.0  # a mean loss that has grown so much has diverged
 
 
-class RoundResult(NamedTuple):
-    """The outcome of a round for the tuner: B clients with validation examples, perhaps none.
-
-    Fields:
-        client: numbers in the federation.
-        row: the rows of the table with which they trained.
-        size: |V_i|, their numbers of validation examples, at least 1.
-        before, after: losses and errors of the model received and of the personal model, lower is
-            better. All are finite, see `Round.result`.
-        diverged: which clients have diverged.
-    """
-
-    client: Int[Tensor, " B"]
-    row: Int[Tensor, " B"]
-    size: Float[Tensor, " B"]
-    before: Score
-    after: Score
-    diverged: Bool[Tensor, " B"]
-
-
 @dataclass(frozen=True, eq=False)
 class Round:
-    """One round in the history: B clients, the row of the table that each used, and scores on V_i.
+    """One round: B clients, the row of the table that each used, and scores on V_i.
 
-    ``before`` scores the model received, ``after`` the personal model. A client that has
-    ``diverged`` scores +inf after, is left out of the average, and keeps its previous state.
-    ``size`` is |V_i|; a client without validation examples scores 0.
+    ``before`` scores the model received, ``after`` the personal model; lower is better. In the
+    history a client that has ``diverged`` scores +inf after, is left out of the average, and keeps
+    its previous state. ``size`` is |V_i|; a client without validation examples scores 0. A tuner is
+    told the `result`.
     """
 
     client: Int[Tensor, " B"]
     row: Int[Tensor, " B"]
-    size: Int[Tensor, " B"]
+    size: Num[Tensor, " B"]
     before: Score
     after: Score
     diverged: Bool[Tensor, " B"]
 
-    def result(self) -> RoundResult:
-        """Return the round result for the tuner.
+    def result(self) -> "Round":
+        """Return the round for the tuner: finite scores, of clients with validation examples alone.
 
         A score above 1e100, infinite or NaN has diverged. It becomes twice the largest other score
-        of the round if that score is above 1, else 1.
+        of the round if that score is above 1, else 1. Scores and sizes are in float64; there may be
+        no client.
         """
         has, scores = self.size > 0, torch.stack([*self.before, *self.after]).double()
         client, row, size = self.client, self.row, self.size.double()
@@ -66,7 +47,7 @@ class Round:
             worst = [_worst(scores[i::2][is_finite[i::2]]) for i in range(2)] * 2
             scores = torch.where(is_finite, scores, as_float64(worst)[:, None])
         before, after = scores.view(2, 2, -1)
-        return RoundResult(client, row, size, Score(*before), Score(*after), diverged)
+        return Round(client, row, size, Score(*before), Score(*after), diverged)
 
 
 def _worst(scores: Float[Tensor, " n"]) -> float:

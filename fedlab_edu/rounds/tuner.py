@@ -7,7 +7,7 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
-from fedlab_edu.rounds.result import RoundResult
+from fedlab_edu.rounds.result import Round
 from fedlab_edu.tensors import as_indices
 from fedlab_edu.training.hparams import LocalHP
 from fedlab_edu.validate import require
@@ -61,7 +61,7 @@ class Tuner(Protocol):
     ) -> Int[Tensor, " B"]:
         """Return a row of the table for each of the B clients ``who``, drawn from ``gen``."""
 
-    def tell(self, result: RoundResult) -> "Tuner":
+    def tell(self, result: Round) -> "Tuner":
         """Return the tuner after a round."""
 
 
@@ -96,6 +96,6 @@ class Fixed:
         """Return each client's row, without a draw."""
         return torch.zeros(clients, dtype=torch.long) if self.row is None else self.row[who]
 
-    def tell(self, result: RoundResult) -> "Fixed":
+    def tell(self, result: Round) -> "Fixed":
         """Return the same tuner."""
         return self

@@ -12,7 +12,7 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
-from fedlab_edu.rounds.result import RoundResult
+from fedlab_edu.rounds.result import Round
 from fedlab_edu.training.hparams import LocalHP
 from fedlab_edu.tuners.fedex.rules import draw_row
 from fedlab_edu.validate import Checked, number, require, whole
@@ -92,7 +92,7 @@ class MultiplicativeWeights(Checked):
         u = torch.rand(clients, generator=gen, dtype=torch.float64).tolist()
         return torch.tensor([draw_row([*self.p], x) for x in u])
 
-    def tell(self, result: RoundResult) -> "MultiplicativeWeights":
+    def tell(self, result: Round) -> "MultiplicativeWeights":
         """Return the tuner after a round, p moved by its scores."""
         scores = getattr(result.after, self.score).tolist()
         weighting = self.importance_weighting

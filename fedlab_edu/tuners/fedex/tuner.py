@@ -10,7 +10,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from fedlab_edu.rounds.result import RoundResult
+from fedlab_edu.rounds.result import Round
 from fedlab_edu.tensors import as_float64
 from fedlab_edu.training.hparams import LocalHP
 from fedlab_edu.tuners.fedex.algorithm import Theta
@@ -123,7 +123,7 @@ class FedEx(Checked):
         places = [one.draw(x.tolist()) for one, x in zip(self.thetas, u, strict=True)]
         return torch.from_numpy(np.ravel_multi_index(places, self.axes))
 
-    def tell(self, result: RoundResult) -> "FedEx":
+    def tell(self, result: Round) -> "FedEx":
         """Return the tuner after a round, theta moved by its scores."""
         size = result.size.tolist()
         if not size:  # no client could validate
@@ -137,9 +137,7 @@ class FedEx(Checked):
         sums = tuple(self.gamma * old + x for old, x in zip(self.sums, new, strict=True))
         return updated(self, rounds=self.rounds + 1, sums=sums, thetas=thetas, stopped=stopped)
 
-    def _moved(
-        self, result: RoundResult, scores: list[float], scale: list[float]
-    ) -> tuple[Theta, ...]:
+    def _moved(self, result: Round, scores: list[float], scale: list[float]) -> tuple[Theta, ...]:
         """Return the distribution of each axis after a step."""
         lam, (_, numbers, weight) = self.baseline, self.sums
         worst = max(*scores, lam)  # a client that has diverged must not gain
@@ -154,7 +152,7 @@ class FedEx(Checked):
             for one, row in zip(self.thetas, rows, strict=True)
         )
 
-    def _scores(self, result: RoundResult) -> tuple[list[float], list[float]]:
+    def _scores(self, result: Round) -> tuple[list[float], list[float]]:
         """Return the score of each client, and the size of the numbers that make it up."""
         after, before = getattr(result.after, self.score), getattr(result.before, self.score)
         if not self.difference:

@@ -13,7 +13,7 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
-from fedlab_edu.rounds.result import RoundResult
+from fedlab_edu.rounds.result import Round
 from fedlab_edu.search.schedules import best_index
 from fedlab_edu.search.space import SearchSpace
 from fedlab_edu.seeds import generator
@@ -83,7 +83,7 @@ class FedPopL:
         rows = torch.arange(K)
         return rows[[self.best] * K] if self._over else rows
 
-    def tell(self, result: RoundResult) -> "FedPopL":
+    def tell(self, result: Round) -> "FedPopL":
         """Return the tuner after a round; every T_l rounds the worst vectors copy the best.
 
         A vector whose clients had no validation examples neither copies nor is copied.
