@@ -85,7 +85,7 @@ class Assignment:
             return []
         try:
             return read_mutants(self.mutants, self.reference)
-        except (ValueError, OSError) as error:
+        except ValueError as error:
             raise Refusal(f"{error}.") from None
 
     @cached_property
@@ -130,8 +130,6 @@ def own_text(path: Path) -> str:
         return text_of(path.read_bytes())
     except Unusable as problem:
         raise Refusal(f"{path} {problem}.") from None
-    except OSError as error:
-        raise Refusal(f"{path} cannot be read: {error.strerror}.") from None
 
 
 def course_folder(file: Path | None = None) -> Path:

@@ -43,7 +43,13 @@ def _run(command: str, place: str, **chosen: Any) -> int:
         extra = "check" if command in AT_HOME else "grade"
         raise Refusal(f"{command} needs pytest: pip install 'fedlab_edu[{extra}]'")
     module, _, function = place.rpartition(".")
-    return int(getattr(import_module(f"fedlab_grade.{module}"), function)(**chosen))
+    try:
+        return int(getattr(import_module(f"fedlab_grade.{module}"), function)(**chosen))
+    except BrokenPipeError:  # of what reads our output, and not of a disk
+        raise
+    except OSError as error:
+        file = f"{error.filename}: " if error.filename else ""
+        raise Refusal(f"{file}{error.strerror or error}.") from None
 
 
 def _add_at_home(add: dict[str, Any]) -> None:

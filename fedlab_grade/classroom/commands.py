@@ -40,7 +40,6 @@ def grade(
     """
     from fedlab_grade.classroom.batch import Batch
     from fedlab_grade.classroom.downloads import people
-    from fedlab_grade.sandbox.view import NoSandbox
 
     chosen = find(assignment)
     store = Store(Path(f"grades-{chosen.name}") if out is None else out)
@@ -68,12 +67,6 @@ def grade(
         with tqdm(total=len(everyone), unit="student", disable=None) as bar:
             step = lambda record: bar.update()  # noqa: E731
             Batch(chosen, store, grader, back_end, again, step, changed).run(everyone)
-    except BrokenPipeError:  # of what reads our output, and not of a disk
-        raise
-    except NoSandbox as error:
-        raise Refusal(f"{str(error).rstrip('.')}.") from None
-    except OSError as error:
-        raise Refusal(f"{error.filename or store.folder}: {error.strerror}.") from None
     except KeyboardInterrupt:
         return _stopped(store, again)
     return _told(store)

@@ -110,18 +110,15 @@ def write(files: Mapping[str, str], out: Path, source: Path) -> None:
     """Put the files into a folder, or into a zip where the name ends so."""
     if out.resolve() == source.resolve().parent:
         raise Refusal(f"{out} holds the solution: name another folder for the release.")
-    try:
-        if out.suffix != ".zip":
-            for name, text in files.items():
-                write_text(out / name, text)
-            return
-        with whole(out) as beside, zipfile.ZipFile(beside, "w") as archive:
-            for name, text in files.items():
-                entry = zipfile.ZipInfo(f"{out.stem}/{name}")  # of 1980, every time
-                entry.external_attr = 0o644 << 16
-                archive.writestr(entry, text, zipfile.ZIP_DEFLATED)
-    except OSError as error:
-        raise Refusal(f"{out} cannot be written: {error.strerror}.") from None
+    if out.suffix != ".zip":
+        for name, text in files.items():
+            write_text(out / name, text)
+        return
+    with whole(out) as beside, zipfile.ZipFile(beside, "w") as archive:
+        for name, text in files.items():
+            entry = zipfile.ZipInfo(f"{out.stem}/{name}")  # of 1980, every time
+            entry.external_attr = 0o644 << 16
+            archive.writestr(entry, text, zipfile.ZIP_DEFLATED)
 
 
 def _is_hidden(node: ast.AST, short: Set[str] = frozenset()) -> bool:

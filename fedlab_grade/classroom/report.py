@@ -8,7 +8,6 @@ from fedlab_grade.classroom import pages, tables
 from fedlab_grade.classroom.store import Store
 from fedlab_grade.disk import write_text
 from fedlab_grade.escape import for_console, line
-from fedlab_grade.options import Refusal
 from fedlab_grade.run import by_question
 
 LEFT_OVER = 10  # records of people who are no longer in the class that are named
@@ -36,28 +35,23 @@ def report(
     def said(name: str, path: Path, notes: Sequence[str]) -> None:
         lines.extend([f"{name}: {path}", *(f"  {note}" for note in notes)])
 
-    try:
-        table = _write_pages(store, target, show_hidden)
-        try:  # before anything is printed: who reads that may stop in the middle
-            for name, template in (("canvas", canvas), ("moodle", moodle)):
-                if template:
-                    path = target / f"{name}.csv"
-                    said(name, path, programs.fill(table.records, template, path, column))
-            if "gradescope" in exports:
-                path = target / "gradescope"
-                _empty(path, "*/results.json")
-                said("gradescope", path, programs.gradescope(table.records, path, show_hidden))
-            if "nbgrader" in exports:  # at last, since it may not be installed
-                path = target / "gradebook.db"
-                said("nbgrader", path, programs.nbgrader(table.records, path))
-        finally:
-            print(for_console(f"{tables.class_text(table)}\n"))
-            tell_left_over(store)
-            print(for_console("\n".join([f"Pages and tables: {target}", *lines])))
-    except BrokenPipeError:
-        raise
-    except OSError as error:
-        raise Refusal(f"{error.filename or target}: {error.strerror}.") from None
+    table = _write_pages(store, target, show_hidden)
+    try:  # before anything is printed: who reads that may stop in the middle
+        for name, template in (("canvas", canvas), ("moodle", moodle)):
+            if template:
+                path = target / f"{name}.csv"
+                said(name, path, programs.fill(table.records, template, path, column))
+        if "gradescope" in exports:
+            path = target / "gradescope"
+            _empty(path, "*/results.json")
+            said("gradescope", path, programs.gradescope(table.records, path, show_hidden))
+        if "nbgrader" in exports:  # at last, since it may not be installed
+            path = target / "gradebook.db"
+            said("nbgrader", path, programs.nbgrader(table.records, path))
+    finally:
+        print(for_console(f"{tables.class_text(table)}\n"))
+        tell_left_over(store)
+        print(for_console("\n".join([f"Pages and tables: {target}", *lines])))
     return 0
 
 

@@ -68,8 +68,6 @@ class Store:
             found = ClassList(**_fields(json.loads(path.read_bytes())))
         except (FileNotFoundError, NotADirectoryError):
             raise Refusal(f"{self.folder} holds no grades: run fedlab-edu grade first.") from None
-        except OSError as error:
-            raise Refusal(f"{path} cannot be read: {error.strerror}.") from None
         except (ValueError, TypeError, AttributeError):
             pass
         if found is None or found.schema != CLASS:

@@ -14,6 +14,7 @@ from importlib.abc import MetaPathFinder
 from itertools import islice
 from pathlib import Path
 
+from fedlab_grade.options import Refusal
 from fedlab_grade.sandbox import landlock
 
 PACKAGE = Path(__file__).parents[1]
@@ -27,7 +28,7 @@ PREFIX = ("bin", "lib", "lib64", "pyvenv.cfg")  # of a folder that Python is ins
 LISTED = 500  # files of a private folder that are tried
 
 
-class NoSandbox(Exception):
+class NoSandbox(Refusal):
     """The reason why there is no sandbox."""
 
 
