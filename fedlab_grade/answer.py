@@ -1,6 +1,6 @@
 """An answer of a student's function, and the failures that end a test."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
 from fedlab_grade.faults import Fault
@@ -15,6 +15,8 @@ NOTHING = "a call that returns nothing, such as xs.append(x), gives None"
 class Failure(AssertionError):
     """An expectation that does not hold, and the likely mistake, where it is known."""
 
+    status = "failed"  # of the test that it ends
+
     def __init__(self, message: str, likely: str = "") -> None:
         super().__init__(message)
         self.likely = likely
@@ -23,13 +25,23 @@ class Failure(AssertionError):
 class NotWritten(Failure):
     """The function is the stub that was handed out, or calls one."""
 
+    status = "not written"
+
 
 class Raised(Failure):
-    """The function raised an exception."""
+    """The function raised an exception; kinds: the names of its classes that are Python's own."""
+
+    status = "raised"
+
+    def __init__(self, message: str, likely: str = "", kinds: Collection[str] = ()) -> None:
+        super().__init__(message, likely)
+        self.kinds = kinds
 
 
 class Stopped(Failure):
     """A call took all its time, or ended its process; the file answers no further call."""
+
+    status = "stopped"
 
 
 @dataclass(frozen=True)

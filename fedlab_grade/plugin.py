@@ -17,6 +17,7 @@ from typing import Any, NamedTuple, TextIO
 
 import pytest
 
+from fedlab_grade.answer import Failure
 from fedlab_grade.student import NotGradable, Student
 from fedlab_grade.values import Values
 
@@ -216,10 +217,9 @@ def outcome_of(error: BaseException) -> dict[str, str]:
         failures = [e for e in error.exceptions if isinstance(e, AssertionError)]
         error = failures[0] if len(failures) == len(error.exceptions) else error
     if isinstance(error, AssertionError):
-        kinds = {"NotWritten": "not written", "Raised": "raised", "Stopped": "stopped"}
-        status = kinds.get(type(error).__name__, "failed")
         message = str(error) or "What this test checks does not hold."
-        return {"status": status, "message": message, "likely": getattr(error, "likely", "")}
+        failure = error if isinstance(error, Failure) else Failure(message)
+        return {"status": failure.status, "message": message, "likely": failure.likely}
     if isinstance(error, pytest.fail.Exception):
         return {"status": "failed", "message": str(error), "likely": ""}
     # It is not the student's: `call` turns all of those into a Failure.

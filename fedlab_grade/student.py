@@ -3,6 +3,7 @@
 Answers are checked so at home, on their author's machine. Nothing here keeps hostile code in check.
 """
 
+import builtins
 import inspect
 import linecache
 import random
@@ -178,7 +179,9 @@ class Student:
                 inner = traceback.extract_tb(error.__traceback__)[-1].name
                 calls = "" if inner == name else f"; {name} calls it"
                 raise NotWritten(f"{inner} is not written yet{calls}.") from None
-            raise Raised(f"{name} raised {self._told(error)}", advice(error)) from None
+            mro = type.__dict__["__mro__"].__get__(type(error))  # whatever it does to hide it
+            kinds = [n for k in mro if getattr(builtins, n := callables.name_of(k), None) is k]
+            raise Raised(f"{name} raised {self._told(error)}", advice(error), kinds) from None
         finally:
             for part in self.parts:
                 module.pop(part, None)

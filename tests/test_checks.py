@@ -368,6 +368,19 @@ def test_one_part_of_a_pair_is_judged_without_the_other():
     assert failure.value.likely == "it is n + 1"
 
 
+def test_of_an_exception_those_classes_are_told_that_are_pythons():
+    odd = "class Odd(UnicodeError): ...\nOdd.__name__ = 'KeyError'\ndef f():\n    raise Odd"
+    with pytest.raises(Raised, match="f raised KeyError") as told:
+        Student(Path("hw.py"), odd).call("f")
+    assert told.value.kinds == [
+        "UnicodeError",
+        "ValueError",
+        "Exception",
+        "BaseException",
+        "object",
+    ]
+
+
 COMPOSITE = """
 def half(x): return x / 4
 def right(x): return half(x) + 1

@@ -23,7 +23,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from fedlab_grade import callables, wire
-from fedlab_grade.answer import Failure
+from fedlab_grade.answer import Failure, Raised
 from fedlab_grade.options import Limits
 from fedlab_grade.sandbox.line import Worker
 from fedlab_grade.sandbox.remote import Remote, Stopped
@@ -316,9 +316,9 @@ def answers(frames: bytes) -> Remote:
 OPEN: list[tuple[Worker, socket.socket]] = []
 
 WORDS = st.sampled_from(
-    ["kind", "value", "names", "changed", "after", "failed", "status", "message", "likely", "error",
+    ["kind", "value", "names", "changed", "after", "failed", "status", "message", "likely", "kinds",
      "ask", "function", "arguments", "named", "loaded", "tuple", "dict",
-     "tensor", "array", "scalar", "unknown", "float32", "bool", "Raised", "not gradable"]
+     "tensor", "array", "scalar", "unknown", "float32", "bool", "raised", "not gradable"]
 )  # fmt: skip
 LEAVES = st.none() | st.booleans() | st.integers() | st.floats() | WORDS | st.text(max_size=5)
 PARTS = st.recursive(
@@ -329,8 +329,7 @@ PARTS = st.recursive(
 GOOD = [
     {"kind": "value", "value": {"w": torch.ones(2), "n": [1, 2.5]}, "names": ["x"],
      "after": [np.ones(3)]},
-    {"kind": "failed", "status": "Raised", "message": "m", "likely": "",
-     "error": ["ValueError", "ValueError", "t"]},
+    {"kind": "failed", "status": "raised", "message": "m", "likely": "", "kinds": ["ValueError"]},
     {"kind": "ask", "function": 0, "arguments": [1], "named": {"y": (2,)}},
 ]  # fmt: skip
 VALID = [wire.encode(reply) for reply in GOOD]
@@ -506,12 +505,13 @@ def test_the_valid_frames_that_the_fuzz_begins_with_are_valid():
     assert same(value, {"w": torch.ones(2), "n": [1, 2.5]})
     assert (names, same(after, [np.ones(3)])) == (["x"], True)
     for frame, error, text in (
-        (VALID[1], Failure, "^m$"),
+        (VALID[1], Raised, "^m$"),
         (VALID[2] * 30, Stopped, "more than 20 times"),
         (VALID[2], Stopped, "ended its process"),
     ):
-        with pytest.raises(error, match=text):
+        with pytest.raises(error, match=text) as caught:
             answers(frame).run("f", [1], {"y": abs}, None)
+        assert getattr(caught.value, "kinds", ["ValueError"]) == ["ValueError"]
     other, line = socket.socketpair()
     leash, _far = socket.socketpair()
     other.sendall(VALID[0])

@@ -3,11 +3,10 @@
 The other end is not trusted: whatever it sends is at most a wrong answer.
 """
 
-import builtins
 import signal
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -25,7 +24,7 @@ WORKERS = (
     "processes that the file starts cannot hand tensors on: a DataLoader does without them, with "
     "num_workers=0"
 )
-FAILURES = {"NotWritten": NotWritten, "Raised": Raised, "Failure": Failure}
+FAILURES = {kind.status: kind for kind in (NotWritten, Raised, Failure)}
 
 
 class _Late(BaseException):
@@ -105,13 +104,11 @@ class Remote(Student):
                 self._hear()
                 return value, [callables.clean(parameter, 60) for parameter in names], after
             case {"kind": str("failed"), "status": str(status), "message": str(message),
-                  "likely": str(likely), "error": None | [str(), str(), str()] as error,
-                 }:  # fmt: skip
+                  "likely": str(likely), "kinds": list(kinds),
+                 } if {*map(type, kinds)} <= {str}:  # fmt: skip
+                told = callables.clean(message, MESSAGE), callables.clean(likely, 300)
                 kind = FAILURES.get(status, Failure)
-                failure = kind(callables.clean(message, MESSAGE), callables.clean(likely, 300))
-                if error:
-                    failure.__context__ = _stand_in(*(callables.clean(t, 300) for t in error))
-                raise failure
+                raise Raised(*told, kinds) if kind is Raised else kind(*told)
         self._stop(f"{name} gave no sensible answer")
 
     def _hear(self) -> None:
@@ -204,12 +201,3 @@ def _called(function: Callable[..., Any], given: list[Any], named: dict[Any, Any
     except Exception as error:
         told = {"error": type(error).__name__, "message": callables.clean(str(error), 300)}
         return wire.encode({"kind": "raised"} | told)
-
-
-def _stand_in(name: str, base: str, text: str) -> Exception:
-    """Return an exception that looks like the student's in type and text."""
-    with suppress(Exception):  # some want other arguments, as UnicodeDecodeError does
-        error = type(name, (getattr(builtins, base),), {})(text)
-        if isinstance(error, Exception):
-            return error
-    return type(name, (Exception,), {})(text)

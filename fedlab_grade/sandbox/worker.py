@@ -87,21 +87,16 @@ def serve(line: socket.socket) -> None:
 def answer(student: Student, request: dict[str, Any]) -> bytes | dict[str, object]:
     name, student.parts = request["name"], request["parts"]
     given, named = request["arguments"], request["named"]
-    error: list[str] | None = None
     try:
         return student.reply(name, given, named, request["seed"], _place)
     except Failure as told:
-        failure, cause = told, told.__context__
-        if cause is not None:
-            with suppress(BaseException):
-                bases = [b.__name__ for b in type(cause).__mro__ if b.__module__ == "builtins"]
-                error = [name_of(type(cause))[:80], bases[0], str(cause)[:300]]
+        failure = told
     except BaseException as odd:  # in the middle of telling about another one
         kind = name_of(type(odd))[:80]
         message = f"{name} raised an exception that cannot be shown: to look at it raises {kind}."
         failure = Raised(message)
-    return {"kind": "failed", "status": type(failure).__name__, "message": str(failure),
-            "likely": failure.likely, "error": error}  # fmt: skip
+    return {"kind": "failed", "status": failure.status, "message": str(failure),
+            "likely": failure.likely, "kinds": [*getattr(failure, "kinds", ())]}  # fmt: skip
 
 
 def receive(line: socket.socket) -> Any:

@@ -35,13 +35,12 @@ def ask(student: Student, causes: Mapping[str, str], name: str, *arguments: obje
     """Return the answer of a function, or raise its exception with what this can only mean.
 
     Args:
-        causes: a part of the exception's name or text -> the sentence that explains it.
+        causes: a part of what is told of the exception -> the sentence that explains it.
     """
     try:
         return student.call(name, *arguments)
     except Raised as failure:
-        told = f"{type(failure.__context__).__name__}: {failure}"
-        likely = [sentence for part, sentence in causes.items() if part in told]
+        likely = [sentence for part, sentence in causes.items() if part in str(failure)]
         raise Raised(str(failure), "".join(likely[:1]) or failure.likely) from None
 
 
