@@ -4,7 +4,7 @@ import csv
 from abc import ABC, abstractmethod
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
@@ -140,6 +140,11 @@ class Experiment:
     report: "Callable[[Experiment, str, Sequence[Record]], list[str]] | None" = None
     claimed: str = "first"
 
+    @property
+    def published(self) -> dict[str, dict[str, Published]]:
+        """The published numbers: variant -> data set -> numbers; {} for a variant without any."""
+        return published(self.name)
+
     def workload(self, dataset: str, scale: str) -> Workload:
         """Return the workload of a data set at a scale."""
         scales = self.settings
@@ -163,10 +168,8 @@ def experiment(
     name: str, variants: Iterable[Any], against: Iterable[tuple[str, str]], settings: Any,
     report: Any = None,
 ) -> Experiment:  # fmt: skip
-    """Return an experiment with its row of `experiments.csv`, and with the published numbers."""
+    """Return an experiment with its row of `experiments.csv`."""
     (row,) = (row for row in _rows("experiments") if row["name"] == name)
-    numbers = published(name)
-    every = (replace(v, published=numbers[v.name]) if v.name in numbers else v for v in variants)
     return Experiment(
-        **row, variants=tuple(every), against=tuple(against), settings=settings, report=report
+        **row, variants=tuple(variants), against=tuple(against), settings=settings, report=report
     )

@@ -13,7 +13,7 @@ baseline's choice of weight decay is random.
 """
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import product
@@ -28,7 +28,6 @@ from fedlab_edu.data import Federation, digit_images, dirichlet, federate
 from fedlab_edu.papers.experiment import (
     Experiment,
     Load,
-    Published,
     Record,
     Trial,
     Workload,
@@ -113,14 +112,12 @@ class Personal:
 
     Fields:
         begin: starts the search; None for the table's first row without a search.
-        published: data set -> numbers.
         table: the grid, or with other epochs.
     """
 
     target: ClassVar[str] = "global"
     name: str
     begin: Begin | None
-    published: Mapping[str, Published] = field(default_factory=dict)
     table: LocalHP = field(default=GRID, compare=False, repr=False)
 
     def search(

@@ -91,7 +91,8 @@ def _table(
     targets = {v.target for v in variants}
     title = "Test error in %" if len(targets) > 1 else f"Test error in %, {targets.pop()}"
     widest = max(len(title), *map(len, of))
-    theirs = any(dataset in v.published for v in variants)
+    published = experiment.published
+    theirs = any(dataset in of for of in published.values())
     lines = [
         f"{title:{widest}}   seeds   mean ± sd       median" + "   paper: mean ± sd (n)" * theirs
     ]
@@ -99,7 +100,7 @@ def _table(
         values = [*of[v.name].values()]
         sd = f"{stdev(values):5.2f}" if len(values) > 1 else "    -"
         ours = f"{mean(values):5.2f} ± {sd}   {median(values):6.2f}" if values else "none"
-        cell = v.published.get(dataset)
+        cell = published[v.name].get(dataset)
         paper = f"   {cell.mean:5.2f} ± {cell.sd:5.2f} ({cell.trials})" if cell else ""
         lines.append(f"{v.name:{widest}}   {len(values):5}   {ours}{paper}")
     if theirs and scale == "book":
@@ -129,7 +130,7 @@ def means(
 def _differences(
     experiment: Experiment, dataset: str, of: dict[str, dict[int, float]], of_what: str = ""
 ) -> list[str]:
-    variants, lines = {v.name: v for v in experiment.variants}, []
+    published, lines = experiment.published, []
     for first, second in experiment.against:
         pair = f"{first} against {second}{of_what}"
         if len(of[first].keys() & of[second].keys()) < 2:
@@ -138,7 +139,7 @@ def _differences(
         d = difference(of, first, second)
         count = f"{d.wins} better, {d.ties} the same, {d.losses} worse"
         lines.append(f"{pair}: {d.mean:+.2f} ± {d.half:.2f}; {count}")
-        one, other = (variants[name].published.get(dataset) for name in (first, second))
+        one, other = (published[name].get(dataset) for name in (first, second))
         if one and other:
             p = welch(one, other)
             lines.append(f"    in the paper {one.mean - other.mean:+.2f}, p = {p:.2f} (Welch)")

@@ -22,7 +22,7 @@ from fedlab_edu import (
 )
 from fedlab_edu.methods import FedProx, Method
 from fedlab_edu.papers.curves import TESTS, Watched, is_curve
-from fedlab_edu.papers.experiment import Load, Published, Record, Trial, Workload, rates
+from fedlab_edu.papers.experiment import Load, Record, Trial, Workload, rates
 from fedlab_edu.papers.report import means
 from fedlab_edu.search.baselines import MakeTuner, draw_arms, fixed_tuner, race, share_configuration
 from fedlab_edu.search.race import Race, Select
@@ -99,7 +99,6 @@ class Searched:
 
     Fields:
         target: which test error: of the global model, or after training on each client.
-        published: data set -> numbers.
         curve: whether the record's curve has a point for each step, not for each tenth of the
             rounds, see `Watched`.
     """
@@ -107,7 +106,6 @@ class Searched:
     name: str
     wrapper: Wrapper
     target: Target
-    published: Mapping[str, Published] = field(default_factory=dict, kw_only=True)
     curve: bool = field(default=False, kw_only=True)
 
     def budget(self, setting: Setting) -> tuple[int, int, int, int]:

@@ -117,14 +117,14 @@ def _claims(
     if experiment.claimed == "none":
         return []
     of, workload = errors(experiment, records), experiment.workload(dataset, scale)
-    published = {v.name: v.published.get(dataset) for v in experiment.variants if workload.fits(v)}
-    found = []
+    published, found = experiment.published, []
+    there = {v.name for v in experiment.variants if workload.fits(v)}
     for pair in experiment.against:
-        if any(rival in name for rival in _OURS for name in pair) or not {*pair} <= {*published}:
+        if any(rival in name for rival in _OURS for name in pair) or not {*pair} <= there:
             continue
         better, worse = reversed(pair) if experiment.claimed == "second" else pair
         differences = tuple(map(sub, *same_seeds(of, better, worse)))
-        one, other = published[better], published[worse]
+        one, other = (published[name].get(dataset) for name in (better, worse))
         gap, p = (one.mean - other.mean, welch(one, other)) if one and other else (None, None)
         where = experiment.name, dataset, scale, better, worse
         found.append(Verdict(*where, gap, p, differences))
