@@ -543,14 +543,27 @@ def test_a_model_of_a_network_survives_a_pickle_before_and_after_its_use():
             assert torch.equal(again.init(), model.init())
 
 
-@pytest.mark.parametrize("wrong", [-1, 10, 300])
-@pytest.mark.parametrize("frozen", [False, True])
-@pytest.mark.parametrize("reads", ["alone", "with a recurrent layer"])
-def test_an_id_outside_the_table_is_named(wrong, frozen, reads):
+def reader(frozen: bool, reads: str) -> nn.Module:
     net = Around(nn.Embedding(10, 6), IDS)
     if reads != "alone":
         net = Around(nn.Sequential(nn.Embedding(10, 6), nn.GRU(6, 4, batch_first=True)), IDS, last)
     net.layer.requires_grad_(not frozen)
+    return net
+
+
+@pytest.mark.parametrize("frozen", [False, True])
+@pytest.mark.parametrize("reads", ["alone", "with a recurrent layer"])
+def test_ids_of_one_byte_are_looked_up_as_others_are(frozen, reads):
+    net = reader(frozen, reads)
+    model = from_module(net)
+    torch.testing.assert_close(model(model.init(), IDS.byte()), net(IDS))
+
+
+@pytest.mark.parametrize("wrong", [-1, 10, 300])
+@pytest.mark.parametrize("frozen", [False, True])
+@pytest.mark.parametrize("reads", ["alone", "with a recurrent layer"])
+def test_an_id_outside_the_table_is_named(wrong, frozen, reads):
+    net = reader(frozen, reads)
     model, x = from_module(net), IDS.clone()
     model(model.init(), x)
     x[3, 2] = wrong

@@ -45,7 +45,7 @@ class Lookups(TorchFunctionMode):
         if self.batched:
             return _Lookup.apply(input, weight, padding_idx)  # type: ignore[no-untyped-call]
         layers.check_ids(input, len(weight))
-        return F.embedding(input, weight, padding_idx)
+        return F.embedding(input.long(), weight, padding_idx)
 
 
 class _Lookup(torch.autograd.Function):
@@ -65,7 +65,7 @@ class _Lookup(torch.autograd.Function):
     ) -> tuple[Tensor, int | None]:
         if dims[1] is None:  # frozen: one table for all
             layers.check_ids(x, len(weight))
-            return F.embedding(x, weight, padding), dims[0]
+            return F.embedding(x.long(), weight, padding), dims[0]
         B = info.batch_size
         x = x.expand(B, *x.shape) if dims[0] is None else x.movedim(dims[0], 0)
         return layers.embedding(x, weight.movedim(dims[1], 0), padding), 0
