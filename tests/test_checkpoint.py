@@ -267,8 +267,11 @@ def test_a_folder_or_a_device_is_refused_and_stays_what_it_is(fed, tmp_path):
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     for path in (pipe, tmp_path):
-        with pytest.raises(ValueError, match=r"^path is '.*'; allowed: a new name, or a file's$"):
-            save_run(start(MODEL, fed), path)
+        for act in (partial(save_run, start(MODEL, fed)), load_run):
+            with pytest.raises(
+                ValueError, match=r"^path is '.*'; allowed: a new name, or a file's$"
+            ):
+                act(path)
     assert pipe.is_fifo()
     assert [*tmp_path.iterdir()] == [pipe]
 

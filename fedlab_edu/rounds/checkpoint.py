@@ -94,7 +94,10 @@ def as_path(path: object) -> Path:
     """Return a path, or raise a ValueError for what is none."""
     allowed = "a str or a Path: the name of a file"
     require(isinstance(path, str | os.PathLike), "path", type(path).__name__, allowed)
-    return Path(path)  # type: ignore[arg-type]
+    file = Path(path)  # type: ignore[arg-type]
+    # a device would be replaced, and reading a pipe does not end
+    require(file.is_file() or not file.exists(), "path", str(path), "a new name, or a file's")
+    return file
 
 
 def write(value: object, path: str | Path, check: Callable[[bytes], object] | None = None) -> None:
@@ -105,8 +108,6 @@ def write(value: object, path: str | Path, check: Callable[[bytes], object] | No
     ``check`` gets all bytes of the file before any is written; its errors propagate.
     """
     file = Path(os.path.realpath(as_path(path)))
-    # a device would be replaced, too
-    require(file.is_file() or not file.exists(), "path", str(path), "a new name, or a file's")
     if not file.parent.is_dir():
         raise FileNotFoundError(ENOENT, "No such folder", str(file.parent))
     packed = BytesIO()  # torch.save to a file hides errors, even Ctrl-C
