@@ -182,7 +182,8 @@ def test_data_sets_of_pairs_are_federated_without_y(data):
 
 def test_strings_become_numbers_of_classes_in_alphabetical_order_whose_names_are_kept():
     words = ["dog", "ant", "cat", "cat", "ant"]
-    for y in (words, np.array(words), pd.Series(words), pd.Series(words, dtype="category"),
+    own = np.array(words, np.dtypes.StringDType())
+    for y in (words, np.array(words), own, pd.Series(words), pd.Series(words, dtype="category"),
               pd.array(words, dtype="string")):  # fmt: skip
         fed = federate(X, y, ROWS, fractions=ALL)
         assert held(fed) == EXPECTED

@@ -102,7 +102,7 @@ def _texts(values: Any) -> list[str] | None:
         return None
     if not isinstance(values, list | tuple):
         array = np.asarray(values)
-        values = array.tolist() if array.ndim == 1 and array.dtype.kind in "UO" else []
+        values = array.tolist() if array.ndim == 1 and array.dtype.kind in "UOT" else []
     return list(values) if values and all(isinstance(one, str) for one in values) else None
 
 

@@ -123,8 +123,8 @@ class LocalHP(_Columns):
     weight_decay: Any = _column(0.0, _at_least_0, "finite numbers of at least 0")
     mu: Any = _column(0.0, _at_least_0, "finite numbers of at least 0")
     dropout: Any = _column(0.0, lambda h: (h >= 0) & (h < 1), "numbers from 0 to below 1")
-    batch: Any = _column(32, _whole, "whole numbers of at least 1")
-    epochs: Any = _column(1, _whole, "whole numbers of at least 1")
+    batch: Any = _column(32, _whole, "whole numbers from 1 to 2^53")
+    epochs: Any = _column(1, _whole, "whole numbers from 1 to 2^53")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
