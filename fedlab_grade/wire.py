@@ -9,6 +9,7 @@ A message is two lengths of four bytes each, that much JSON, which has dtypes an
 many bytes of tensors, one after the other.
 """
 
+import io
 import json
 import math
 import struct
@@ -123,19 +124,32 @@ class _Writer:
         return {"unknown": name_of(kind)}
 
 
-def lengths(head: bytes) -> tuple[int, int]:
-    """Return the two lengths that a message begins with."""
-    body, blob = HEAD.unpack(head)
+def receive(read: Callable[[int], bytes], function: Callable[[int], object] = NONE.at) -> Any:
+    """Return the value of the next message.
+
+    Args:
+        read: returns so many bytes of it.
+        function: the callable of a number.
+
+    Raises:
+        Malformed: it is none.
+    """
+    body, blob = HEAD.unpack(read(HEAD.size))
     if body > MAX_JSON or blob > MAX_MESSAGE:
         raise Malformed("too long a message")
-    return body, blob
+    return decode(read(body), read(blob), function)
+
+
+def unpack(message: bytes, function: Callable[[int], object] = NONE.at) -> Any:
+    """Return the value of a message that is whole."""
+    return receive(io.BytesIO(message).read, function)
 
 
 def decode(body: bytes, blob: bytes, function: Callable[[int], object] = NONE.at) -> Any:
-    """Return the value of a message."""
+    """Return the value of a message in its two parts, see `receive`."""
     reader = _Reader(blob, function)
     try:
-        value = reader.value(_from_json(body.decode("ascii")), 0)
+        value = _Decoder(parse_int=_int, object_hook=reader.part).decode(body.decode("ascii"))
     except Malformed:
         raise
     except (ValueError, LookupError, TypeError, RuntimeError, AttributeError) as error:
@@ -145,47 +159,39 @@ def decode(body: bytes, blob: bytes, function: Callable[[int], object] = NONE.at
     return value
 
 
-def unpack(message: bytes, function: Callable[[int], object] = NONE.at) -> Any:
-    """Return the value of a message that is whole."""
-    end = HEAD.size + lengths(message[: HEAD.size])[0]
-    return decode(message[HEAD.size : end], message[end:], function)
-
-
 class _Reader:
     def __init__(self, blob: bytes, function: Callable[[int], object]) -> None:
         self.blob, self.function = blob, function
-        self.parts, self.keys, self.read = 0, 0, 0
+        self.keys, self.read = 0, 0
         self.kinds: dict[str, type[Unknown]] = {}
 
-    def value(self, part: Any, depth: int) -> Any:
-        self.parts += 1
-        if self.parts > MAX_PARTS or depth > MAX_DEPTH:
-            raise Malformed("too many parts")
-        if type(part) is list:
-            return [self.value(x, depth + 1) for x in part]
-        if type(part) is not dict:
-            return part
-        ((key, inner),) = part.items()
-        if key == "tuple" and type(inner) is list:
-            return tuple(self.value(x, depth + 1) for x in inner)
-        if key == "dict" and type(inner) is list:
-            self.keys += len(inner)
-            if self.keys > MAX_KEYS:
-                raise Malformed("too many keys")
-            return {self.value(k, depth + 1): self.value(v, depth + 1) for k, v in inner}
-        if key in ("tensor", "array", "scalar"):
-            tensor = self.tensor(*inner)
-            numbers = tensor if key == "tensor" else tensor.numpy()
-            return numbers[0] if key == "scalar" else numbers
+    def part(self, named: dict[str, Any]) -> Any:
+        """Return what an object of JSON stands for; those within it have had their turn."""
+        ((key, inner),) = named.items()
         if key == "function" and type(inner) is int and inner >= 0:
             return self.function(inner)
         if key == "unknown" and type(inner) is str:
             return self._unknown(inner)
+        if key == "tuple" and type(inner) is list:
+            return tuple(inner)
+        if key == "dict" and type(inner) is list:
+            self.keys += len(inner)
+            if self.keys > MAX_KEYS:
+                raise Malformed("too many keys")
+            return dict(inner)
+        if key in ("tensor", "array", "scalar"):
+            tensor = self.tensor(*inner)
+            numbers = tensor if key == "tensor" else tensor.numpy()
+            return numbers[0] if key == "scalar" else numbers
         raise Malformed(f"an unknown part {key[:20]!r}")
 
     def tensor(self, name: str, shape: list[int]) -> Tensor:
         """Return the next tensor of the message."""
-        if len(shape) > MAX_AXES or any(type(n) is not int or n < 0 for n in shape):
+        if (
+            type(shape) is not list
+            or len(shape) > MAX_AXES
+            or any(type(n) is not int or n < 0 for n in shape)
+        ):
             raise Malformed("no shape")
         dtype = _DTYPES[name]
         data = self.blob[self.read : self.read + math.prod(shape) * dtype.itemsize]
@@ -215,7 +221,7 @@ def _int(text: str) -> int:
 
 # Taken now: a student's file may put something else in the place of json.dumps.
 _to_json = json.JSONEncoder().encode
-_from_json = json.JSONDecoder(parse_int=_int).decode
+_Decoder = json.JSONDecoder
 
 
 def _odd(tensor: Tensor) -> str:

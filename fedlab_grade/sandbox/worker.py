@@ -100,8 +100,7 @@ def answer(student: Student, request: dict[str, Any]) -> bytes | dict[str, objec
 
 
 def receive(line: socket.socket) -> Any:
-    body, blob = wire.lengths(_read(line, wire.HEAD.size))
-    return wire.decode(_read(line, body), _read(line, blob), partial(Ask, line))
+    return wire.receive(partial(_read, line), partial(Ask, line))
 
 
 def _read(line: socket.socket, size: int) -> bytes:
