@@ -30,7 +30,7 @@ from fedlab_edu import (
     train,
     tune,
 )
-from fedlab_edu.methods import ClientUpdate
+from fedlab_edu.methods import ClientInput, ClientUpdate
 from fedlab_edu.models.model import cross_entropy
 from fedlab_edu.rounds.tuner import Fixed
 from fedlab_edu.search.space import FEDTUNE
@@ -602,8 +602,8 @@ def test_where_everything_diverges_the_first_model_stays_and_nothing_crashes(how
 class Garbled(FedAvg):
     """A method whose first client of a round sends NaN, though its personal model is finite."""
 
-    def loc(self, *given: Any) -> ClientUpdate:
-        update = super().loc(*given)
+    def loc(self, inputs: ClientInput) -> ClientUpdate:
+        update = super().loc(inputs)
         model = update.model.clone()
         model[0, 0] = nan
         return update._replace(model=model)

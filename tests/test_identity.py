@@ -331,8 +331,8 @@ class Net(nn.Module):
 @dataclass(frozen=True)
 class Own(FedAvg):
     most: float = 1.0
-    def loc(self, *given):
-        return super().loc(*given)
+    def loc(self, inputs):
+        return super().loc(inputs)
 for _ in range(int(sys.argv[1])):  # PyTorch numbers hooks through
     nn.Linear(1, 1).register_forward_hook(print)
 torch.manual_seed(0)

@@ -286,8 +286,8 @@ def test_a_method_of_ones_own_may_use_mu():
         pulls = True
 
     class Own(fl.FedAvg):
-        def loc(self, model: Any, inputs: Any, clients: Any, c: Any, seeds: Any) -> ClientUpdate:
-            W = fl.local_sgd(model, inputs.w, clients, c, seeds)
+        def loc(self, inputs: Any) -> ClientUpdate:
+            W = inputs.sgd(inputs.w)
             return ClientUpdate(model=W, personal=W)
 
     c = LocalHP(mu=0.1)

@@ -519,8 +519,9 @@ def test_mamls_server_steps_along_the_plain_mean_of_the_meta_gradients():
 def test_the_clients_own_model_is_where_sgd_on_all_its_examples_ends(method, fed):
     clients, c = fed.train[[0, 5, 9]], LocalHP(lr=[0.1, 0.2, 0.3], batch=8, epochs=[2, 4, 3])
     w = MODEL.init(0).double()
-    inputs = ClientInput(w, torch.zeros_like(w), None, torch.tensor([0, 0, 0]))
-    update = method.loc(MODEL, inputs, clients, c, [1, 2, 3])
+    first = torch.tensor([0, 0, 0])
+    inputs = ClientInput(MODEL, clients, c, [1, 2, 3], w, torch.zeros_like(w), None, first)
+    update = method.loc(inputs)
     expected = plain_loop(MODEL, w, clients, c, [1, 2, 3])
     torch.testing.assert_close(update.personal, expected, rtol=0, atol=1e-12)
 
@@ -528,8 +529,9 @@ def test_the_clients_own_model_is_where_sgd_on_all_its_examples_ends(method, fed
 def test_clients_of_one_piece_may_draw_different_numbers_of_samples(fed):
     method, w = FedPA(burn_in=1, per_sample=2, rho=0.3), MODEL.init(0).double()
     clients, c = fed.train[[0, 5, 9]], LocalHP(lr=0.1, batch=8, epochs=[3, 10, 6])
-    inputs = ClientInput(w, torch.zeros_like(w), None, torch.tensor([0, 0, 0]))
-    sent = method.loc(MODEL, inputs, clients, c, [1, 2, 3]).model
+    first = torch.tensor([0, 0, 0])
+    inputs = ClientInput(MODEL, clients, c, [1, 2, 3], w, torch.zeros_like(w), None, first)
+    sent = method.loc(inputs).model
     for i in range(3):
         ways: list[Tensor] = []
         local_sgd(
@@ -676,9 +678,9 @@ def test_the_control_of_a_constant_gradient_is_that_gradient_with_momentum_too()
     )
     clients = Clients(slope, torch.zeros(2, dtype=torch.long), torch.arange(2).split(1))
     state, h = real([[0.2, 0.1], [0.0, -0.3]]), real([0.05, -0.02])
-    inputs = ClientInput(real([1.0, 2.0]), h, state, torch.tensor([0, 0]))
-    c = LocalHP(lr=0.1, momentum=[0.9, 0.5], epochs=[7, 2])
-    update = Scaffold().loc(model, inputs, clients, c, [0, 0])
+    c, first = LocalHP(lr=0.1, momentum=[0.9, 0.5], epochs=[7, 2]), torch.tensor([0, 0])
+    inputs = ClientInput(model, clients, c, [0, 0], real([1.0, 2.0]), h, state, first)
+    update = Scaffold().loc(inputs)
     torch.testing.assert_close(update.state, slope, rtol=1e-12, atol=1e-12)
 
 
@@ -691,16 +693,15 @@ class Forgetful(FedAvg):
     def __init__(self, update: object = None) -> None:
         object.__setattr__(self, "update", update)
 
-    def loc(
-        self, model: Model, inputs: ClientInput, clients: Clients, c: LocalHP, seeds: list[int]
-    ) -> Any:
+    def loc(self, inputs: ClientInput) -> Any:
         return self.update
 
 
 def test_runs_whose_methods_differ_in_a_field_that_equality_ignores_do_not_train_together(fed):
     class Sends(Forgetful):
-        def loc(self, model: Model, inputs: ClientInput, clients: Clients, *_: object) -> Any:
-            return ClientUpdate(*[inputs.w.new_full((len(clients), model.d), self.update)] * 2)
+        def loc(self, inputs: ClientInput) -> Any:
+            shape = len(inputs.clients), inputs.model.d
+            return ClientUpdate(*[inputs.w.new_full(shape, self.update)] * 2)
 
     one, other = Sends(1.0), Sends(2.0)
     assert one == other

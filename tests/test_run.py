@@ -527,8 +527,8 @@ def test_vectors_of_another_kind_from_a_method_of_ones_own_are_refused_by_name(n
     change, message = OTHER[name]
 
     class Own(FedAvg):
-        def loc(self, *of):
-            return change(super().loc(*of))
+        def loc(self, inputs):
+            return change(super().loc(inputs))
 
     fed = digits(clients=14)
     with pytest.raises(ValueError, match=f"^{re.escape(message)}"):

@@ -99,10 +99,9 @@ def _train(
     if state is not None and config.get("counted", -1) >= 0:
         state = load_state(context, config).to(device)
     before = score(model, w, fed.val)
-    inputs = ClientInput(
-        w, h, None if state is None else state[None], torch.tensor([config.get("round", 0)])
-    )
-    update = method.loc(model, inputs, fed.train, c, [config["seed"]])
+    round_, seeds = torch.tensor([config.get("round", 0)]), [config["seed"]]
+    its_state = None if state is None else state[None]
+    update = method.loc(ClientInput(model, fed.train, c, seeds, w, h, its_state, round_))
     after = score(model, update.personal, fed.val)
     finite = bool(is_finite(update, after))
     if state is not None:

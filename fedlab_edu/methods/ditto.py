@@ -11,12 +11,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from fedlab_edu.data.clients import Clients
 from fedlab_edu.methods.fedavg import FedAvg
 from fedlab_edu.methods.method import ClientInput, ClientUpdate
-from fedlab_edu.models.model import Model
-from fedlab_edu.training.hparams import LocalHP
-from fedlab_edu.training.local import local_sgd
 
 
 @dataclass(frozen=True)
@@ -34,13 +30,10 @@ class Ditto(FedAvg):
         """Return w, from which v_i starts."""
         return w
 
-    def loc(
-        self, model: Model, inputs: ClientInput, clients: Clients, c: LocalHP, seeds: list[int]
-    ) -> ClientUpdate:
+    def loc(self, inputs: ClientInput) -> ClientUpdate:
         """Run local SGD twice: from w, and from v_i with the pull towards w."""
         assert inputs.state is not None
-        no_pull = replace(c, mu=torch.zeros_like(c.mu))
-        v, by = inputs.state, self.optimizer
-        W = local_sgd(model, inputs.w, clients, no_pull, seeds, optimizer=by)
-        V = local_sgd(model, v, clients, c, seeds, anchor=inputs.w, optimizer=by)
+        no_pull = replace(inputs.c, mu=torch.zeros_like(inputs.c.mu))
+        W = inputs._replace(c=no_pull).sgd(inputs.w, optimizer=self.optimizer)
+        V = inputs.sgd(inputs.state, anchor=inputs.w, optimizer=self.optimizer)
         return ClientUpdate(model=W, personal=V, state=V)

@@ -12,7 +12,6 @@ from typing import Annotated, ClassVar
 from jaxtyping import Float, Num
 from torch import Tensor
 
-from fedlab_edu.data.clients import Clients
 from fedlab_edu.methods.method import (
     ClientInput,
     ClientUpdate,
@@ -21,10 +20,8 @@ from fedlab_edu.methods.method import (
     no_pull,
     size_weights,
 )
-from fedlab_edu.models.model import Model
 from fedlab_edu.tensors import as_float64
-from fedlab_edu.training.hparams import LocalHP, ServerHP
-from fedlab_edu.training.local import local_sgd
+from fedlab_edu.training.hparams import ServerHP
 from fedlab_edu.training.sgd import OPTIMIZERS
 from fedlab_edu.validate import Checked, one_of, require
 
@@ -82,13 +79,11 @@ class FedAvg(Checked):
         """Return None: clients are stateless."""
         return None
 
-    def loc(
-        self, model: Model, inputs: ClientInput, clients: Clients, c: LocalHP, seeds: list[int]
-    ) -> ClientUpdate:
+    def loc(self, inputs: ClientInput) -> ClientUpdate:
         """Run local SGD from w; c.mu must be 0, unless the method `pulls`."""
         if not self.pulls:
-            no_pull(c, type(self).__name__)
-        W = local_sgd(model, inputs.w, clients, c, seeds, optimizer=self.optimizer)
+            no_pull(inputs.c, type(self).__name__)
+        W = inputs.sgd(inputs.w, optimizer=self.optimizer)
         return ClientUpdate(model=W, personal=W)
 
     def agg(self, server: Server, update: RoundUpdate, b: ServerHP) -> Server:

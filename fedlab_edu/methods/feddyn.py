@@ -11,12 +11,9 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from fedlab_edu.data.clients import Clients
 from fedlab_edu.methods.fedavg import FedAvg
 from fedlab_edu.methods.method import ClientInput, ClientUpdate, RoundUpdate, Server, equal_weights
-from fedlab_edu.models.model import Model
-from fedlab_edu.training.hparams import LocalHP, ServerHP
-from fedlab_edu.training.local import local_sgd
+from fedlab_edu.training.hparams import ServerHP
 from fedlab_edu.validate import require
 
 
@@ -36,15 +33,13 @@ class FedDyn(FedAvg):
         """Return 0, the first g_i."""
         return torch.zeros_like(w)
 
-    def loc(
-        self, model: Model, inputs: ClientInput, clients: Clients, c: LocalHP, seeds: list[int]
-    ) -> ClientUpdate:
+    def loc(self, inputs: ClientInput) -> ClientUpdate:
         """Run SGD on the penalised loss, then ``g_i <- g_i - alpha (w_i - w)``."""
-        require((c.mu > 0).all(), "mu", c.mu, "above 0: it is FedDyn's alpha")
+        mu = inputs.c.mu
+        require((mu > 0).all(), "mu", mu, "above 0: it is FedDyn's alpha")
         assert inputs.state is not None
-        drift, by = -inputs.state, self.optimizer
-        W = local_sgd(model, inputs.w, clients, c, seeds, drift=drift, optimizer=by)
-        delta = c.mu.to(W).view(-1, 1) * (inputs.w - W)
+        W = inputs.sgd(inputs.w, drift=-inputs.state, optimizer=self.optimizer)
+        delta = mu.to(W).view(-1, 1) * (inputs.w - W)
         return ClientUpdate(model=W, personal=W, state=inputs.state + delta, state_delta=delta)
 
     def agg(self, server: Server, update: RoundUpdate, b: ServerHP) -> Server:

@@ -6,12 +6,10 @@ federated optimization*, eq. (7) and section 4.2.
 
 from dataclasses import dataclass, field
 
-from fedlab_edu.data.clients import Clients
 from fedlab_edu.methods.fedavg import FedAvg, SGDOnly
 from fedlab_edu.methods.method import ClientInput, ClientUpdate, RoundUpdate, Server
 from fedlab_edu.methods.scaffold import effective_steps
-from fedlab_edu.models.model import Model
-from fedlab_edu.training.hparams import LocalHP, ServerHP
+from fedlab_edu.training.hparams import ServerHP
 from fedlab_edu.training.plan import steps
 
 
@@ -25,12 +23,10 @@ class FedNova(FedAvg):
 
     optimizer: SGDOnly = field(default="sgd", kw_only=True)
 
-    def loc(
-        self, model: Model, inputs: ClientInput, clients: Clients, c: LocalHP, seeds: list[int]
-    ) -> ClientUpdate:
+    def loc(self, inputs: ClientInput) -> ClientUpdate:
         """Run FedAvg's local SGD, and divide the change by tau_i."""
-        W = super().loc(model, inputs, clients, c, seeds).model
-        tau = effective_steps(steps(clients.n, c), c.momentum).to(W)[:, None]
+        W, c = super().loc(inputs).model, inputs.c
+        tau = effective_steps(steps(inputs.clients.n, c), c.momentum).to(W)[:, None]
         return ClientUpdate(model=inputs.w + (W - inputs.w) / tau, personal=W)
 
     def agg(self, server: Server, update: RoundUpdate, b: ServerHP) -> Server:

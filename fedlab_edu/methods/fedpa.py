@@ -45,10 +45,9 @@ class FedPA(FedAvg):
     rho: Annotated[float, not_negative] = 0.1
     plain_rounds: Annotated[int, partial(whole, least=0)] = 0
 
-    def loc(
-        self, model: Model, inputs: ClientInput, clients: Clients, c: LocalHP, seeds: list[int]
-    ) -> ClientUpdate:
+    def loc(self, inputs: ClientInput) -> ClientUpdate:
         """Draw samples, at least one, by local SGD from w, and compute Delta_i; c.mu must be 0."""
+        model, clients, c, seeds = inputs.model, inputs.clients, inputs.c, inputs.seeds
         no_pull(c, "FedPA")
         least = self.burn_in + self.per_sample
         require((c.epochs >= least).all(), "epochs", c.epochs, f"at least {least}: one sample")

@@ -41,19 +41,16 @@ class MAML(FedAvg):
     first_order: bool = False
     weights = staticmethod(equal_weights)
 
-    def loc(
-        self, model: Model, inputs: ClientInput, clients: Clients, c: LocalHP, seeds: list[int]
-    ) -> ClientUpdate:
+    def loc(self, inputs: ClientInput) -> ClientUpdate:
         """Return the meta-gradient, and as personal model w adapted on all examples."""
+        c, seeds = inputs.c, inputs.seeds
         no_pull(c, "MAML")
         for name in ("momentum", "dropout"):
             column = getattr(c, name)
             require(not column.any(), name, column, "0: MAML's derivative is that of plain SGD")
-        support, query = halves(clients, seeds)
-        _, g = meta_gradient(model, inputs.w, support, query, c, seeds, self.first_order)
-        return ClientUpdate(
-            model=inputs.w - g, personal=local_sgd(model, inputs.w, clients, c, seeds)
-        )
+        support, query = halves(inputs.clients, seeds)
+        _, g = meta_gradient(inputs.model, inputs.w, support, query, c, seeds, self.first_order)
+        return ClientUpdate(model=inputs.w - g, personal=inputs.sgd(inputs.w))
 
 
 def halves(clients: Clients, seeds: list[int]) -> tuple[Clients, Clients]:

@@ -1,6 +1,6 @@
 """The interface of a federated method: Loc, the client's part of a round, and Agg, the server's."""
 
-from typing import ClassVar, NamedTuple, Protocol, runtime_checkable
+from typing import Any, ClassVar, NamedTuple, Protocol, runtime_checkable
 
 import torch
 from jaxtyping import Float, Int
@@ -10,6 +10,7 @@ from fedlab_edu.data.clients import Clients
 from fedlab_edu.models.model import Model
 from fedlab_edu.seeds import generator
 from fedlab_edu.training.hparams import LocalHP, ServerHP
+from fedlab_edu.training.local import local_sgd
 from fedlab_edu.validate import require
 
 
@@ -36,15 +37,25 @@ class ClientInput(NamedTuple):
     """The input of B clients to a round.
 
     Fields:
+        model, clients: the network, and the clients' training examples T_i.
+        c, seeds: for each client a row of hyperparameters and a seed.
         w, h: sent by the server, see `Server`: one for all (d,), or one for each client (B, d).
         state: the client states; None for a method with stateless clients.
         round: the number of rounds before this one.
     """
 
+    model: Model
+    clients: Clients
+    c: LocalHP
+    seeds: list[int]
     w: Float[Tensor, "*B d"]
     h: Float[Tensor, "*B d"]
     state: Float[Tensor, "B d"] | None
     round: Int[Tensor, " B"]
+
+    def sgd(self, w: Float[Tensor, "*B d"], **options: Any) -> Float[Tensor, "B d"]:
+        """Run `local_sgd` from w on the clients' examples; for the options see there."""
+        return local_sgd(self.model, w, self.clients, self.c, self.seeds, **options)
 
 
 class ClientUpdate(NamedTuple):
@@ -105,15 +116,15 @@ class Method(Protocol):
     Settings are fields, so that runs with equal settings may train together::
 
         from dataclasses import dataclass
-        from fedlab_edu import FedAvg, local_sgd, server_sgd
+        from fedlab_edu import FedAvg, server_sgd
         from fedlab_edu.methods import ClientUpdate
 
         @dataclass(frozen=True)
         class Clipped(FedAvg):
             most: float = 1.0
 
-            def loc(self, model, inputs, clients, c, seeds):
-                W = local_sgd(model, inputs.w, clients, c, seeds, optimizer=self.optimizer)
+            def loc(self, inputs):
+                W = inputs.sgd(inputs.w, optimizer=self.optimizer)
                 step = W - inputs.w
                 step = step * (self.most / step.norm(dim=1, keepdim=True)).clamp_max(1)
                 return ClientUpdate(model=inputs.w + step, personal=W)
@@ -143,10 +154,8 @@ class Method(Protocol):
     def init_state(self, w: Float[Tensor, " d"]) -> Float[Tensor, " d"] | None:
         """Return the client state before a client's first round, in which the server sends w."""
 
-    def loc(
-        self, model: Model, inputs: ClientInput, clients: Clients, c: LocalHP, seeds: list[int]
-    ) -> ClientUpdate:
-        """Do the clients' part of a round: B clients, each with its row of c and its seed."""
+    def loc(self, inputs: ClientInput) -> ClientUpdate:
+        """Do the clients' part of a round."""
 
     def weights(self, n: Int[Tensor, " B"]) -> Float[Tensor, " B"]:
         """Return the aggregation weight of each client, given its number of examples."""

@@ -9,11 +9,9 @@ from typing import Annotated, ClassVar
 
 import torch
 
-from fedlab_edu.data.clients import Clients
 from fedlab_edu.methods.fedavg import FedAvg
 from fedlab_edu.methods.method import ClientInput, ClientUpdate, RoundUpdate, Server, equal_weights
-from fedlab_edu.models.model import Model
-from fedlab_edu.training.hparams import LocalHP, ServerHP
+from fedlab_edu.training.hparams import ServerHP
 from fedlab_edu.validate import extra, not_negative, number, positive, require, whole
 
 
@@ -34,11 +32,9 @@ class DPFedAvg(FedAvg):
     weights = staticmethod(equal_weights)
     agg_always: ClassVar[bool] = True  # without noise, w would tell that all have diverged
 
-    def loc(
-        self, model: Model, inputs: ClientInput, clients: Clients, c: LocalHP, seeds: list[int]
-    ) -> ClientUpdate:
+    def loc(self, inputs: ClientInput) -> ClientUpdate:
         """Run local SGD from w, and clip the change."""
-        update = super().loc(model, inputs, clients, c, seeds)
+        update = super().loc(inputs)
         change = update.model - inputs.w
         shrink = (self.clip / change.norm(dim=1, keepdim=True)).clamp_max(1)
         return update._replace(model=inputs.w + change * shrink)

@@ -7,11 +7,8 @@ Li, Sanjabi, Beirami, Smith (2020), *Fair resource allocation in federated learn
 from dataclasses import dataclass, field
 from typing import Annotated
 
-from fedlab_edu.data.clients import Clients
 from fedlab_edu.methods.fedavg import FedAvg, SGDOnly
 from fedlab_edu.methods.method import ClientInput, ClientUpdate
-from fedlab_edu.models.model import Model
-from fedlab_edu.training.hparams import LocalHP
 from fedlab_edu.training.scores import score
 from fedlab_edu.validate import not_negative, require
 
@@ -29,14 +26,13 @@ class QFedAvg(FedAvg):
 
     q: Annotated[float, not_negative] = 1.0
 
-    def loc(
-        self, model: Model, inputs: ClientInput, clients: Clients, c: LocalHP, seeds: list[int]
-    ) -> ClientUpdate:
+    def loc(self, inputs: ClientInput) -> ClientUpdate:
         """Run local SGD from w; learning rates must be above 0."""
+        c, clients = inputs.c, inputs.clients
         require((c.lr > 0).all(), "lr", c.lr, "above 0: q-FFL divides by it")
-        W = super().loc(model, inputs, clients, c, seeds).model
+        W = super().loc(inputs).model
         # in float64, where F^q of a small loss is not 0; their code adds 1e-10 to a loss
-        F = score(model, inputs.w, clients).loss.to(W).double().clamp_min(1e-10)
+        F = score(inputs.model, inputs.w, clients).loss.to(W).double().clamp_min(1e-10)
         L = 1 / c.each(len(clients)).lr.to(F)
         d = L[:, None] * (inputs.w - W)
         scale = L + self.q * d.square().sum(1) / F  # h_i = F_i^q scale_i

@@ -11,7 +11,6 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from fedlab_edu.data.clients import Clients
 from fedlab_edu.methods.fedavg import FedAvg, SGDOnly
 from fedlab_edu.methods.method import (
     ClientInput,
@@ -21,9 +20,7 @@ from fedlab_edu.methods.method import (
     equal_weights,
     no_pull,
 )
-from fedlab_edu.models.model import Model
-from fedlab_edu.training.hparams import LocalHP, ServerHP
-from fedlab_edu.training.local import local_sgd
+from fedlab_edu.training.hparams import ServerHP
 from fedlab_edu.training.plan import steps
 from fedlab_edu.training.scores import gradient
 from fedlab_edu.validate import one_of, require
@@ -55,21 +52,19 @@ class Scaffold(FedAvg):
         """Return 0, the first c_i."""
         return torch.zeros_like(w)
 
-    def loc(
-        self, model: Model, inputs: ClientInput, clients: Clients, c: LocalHP, seeds: list[int]
-    ) -> ClientUpdate:
+    def loc(self, inputs: ClientInput) -> ClientUpdate:
         """Run corrected local SGD from w, then compute the next c_i; c.mu must be 0."""
+        c, x, h, old = inputs.c, inputs.w, inputs.h, inputs.state
         no_pull(c, "SCAFFOLD")
-        x, h, old = inputs.w, inputs.h, inputs.state
         assert old is not None
         ok = self.option == 1 or bool((c.lr > 0).all())
         require(ok, "lr", c.lr, "above 0 for SCAFFOLD's option 2")
-        Y = local_sgd(model, x, clients, c, seeds, drift=h - old)
+        Y = inputs.sgd(x, drift=h - old)
         if self.option == 1:
             # the paper's f_i is the function that is minimised, so it includes weight decay
-            new = gradient(model, x, clients) + c.weight_decay.to(x).view(-1, 1) * x
+            new = gradient(inputs.model, x, inputs.clients) + c.weight_decay.to(x).view(-1, 1) * x
         else:
-            rate = (c.lr * effective_steps(steps(clients.n, c), c.momentum)).to(x)
+            rate = (c.lr * effective_steps(steps(inputs.clients.n, c), c.momentum)).to(x)
             new = old - h + (x - Y) / rate.view(-1, 1)
         return ClientUpdate(model=Y, personal=Y, state=new, state_delta=new - old)
 

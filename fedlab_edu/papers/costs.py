@@ -7,10 +7,8 @@ from statistics import mean
 from time import perf_counter
 from typing import Any, NamedTuple
 
-from fedlab_edu.data import Clients
 from fedlab_edu.methods import FedAvg
 from fedlab_edu.methods.method import ClientInput, ClientUpdate
-from fedlab_edu.models.model import Model
 from fedlab_edu.papers.fedpop import Member
 from fedlab_edu.papers.noise import SEARCHES
 from fedlab_edu.papers.report import errors
@@ -76,13 +74,11 @@ class _Metered(FedAvg):
     taken: list[int] = field(default_factory=list, compare=False, repr=False)
     busy: list[float] = field(default_factory=list, compare=False, repr=False)
 
-    def loc(
-        self, model: Model, inputs: ClientInput, clients: Clients, c: LocalHP, seeds: list[int]
-    ) -> ClientUpdate:
+    def loc(self, inputs: ClientInput) -> ClientUpdate:
         began = perf_counter()
-        update = super().loc(model, inputs, clients, c, seeds)
+        update = super().loc(inputs)
         self.busy.append(perf_counter() - began)
-        self.taken.append(int(steps(clients.n, c).sum()))
+        self.taken.append(int(steps(inputs.clients.n, inputs.c).sum()))
         return update
 
 

@@ -150,8 +150,8 @@ def train_clients(
         of_run, mine = torch.from_numpy(run_of[tile]), client[i]
         state, at = _states(runs, initial, of_run.tolist(), mine.tolist()), of_run.to(w.device)
         received, sent = (v if v.dim() == 1 else v[at] for v in (w, h))
-        inputs = ClientInput(received, sent, state, played[of_run])
-        update = method.loc(model, inputs, data[mine], c[i], [seeds[j] for j in tile])
+        own = model, data[mine], c[i], [seeds[j] for j in tile]
+        update = method.loc(ClientInput(*own, received, sent, state, played[of_run]))
         _check(update, method, (len(i), d), w, state is not None)
         before, after = scores_of(model, [received, update.personal], tests[mine])
         return part(Tile(i, update, before, after, is_finite(update, after)))
