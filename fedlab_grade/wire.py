@@ -125,38 +125,25 @@ class _Writer:
 
 
 def receive(read: Callable[[int], bytes], function: Callable[[int], object] = NONE.at) -> Any:
-    """Return the value of the next message.
-
-    Args:
-        read: returns so many bytes of it.
-        function: the callable of a number.
-
-    Raises:
-        Malformed: it is none.
-    """
+    """Return the value of the next message, of which `read` returns so many bytes."""
     body, blob = HEAD.unpack(read(HEAD.size))
     if body > MAX_JSON or blob > MAX_MESSAGE:
         raise Malformed("too long a message")
-    return decode(read(body), read(blob), function)
+    text, reader = read(body), _Reader(read(blob), function)
+    try:
+        value = _Decoder(parse_int=_int, object_hook=reader.part).decode(text.decode("ascii"))
+    except Malformed:
+        raise
+    except (ValueError, LookupError, TypeError, RuntimeError, AttributeError) as error:
+        raise Malformed(f"no message: {type(error).__name__}") from None
+    if reader.read < blob:
+        raise Malformed("more bytes than tensors")
+    return value
 
 
 def unpack(message: bytes, function: Callable[[int], object] = NONE.at) -> Any:
     """Return the value of a message that is whole."""
     return receive(io.BytesIO(message).read, function)
-
-
-def decode(body: bytes, blob: bytes, function: Callable[[int], object] = NONE.at) -> Any:
-    """Return the value of a message in its two parts, see `receive`."""
-    reader = _Reader(blob, function)
-    try:
-        value = _Decoder(parse_int=_int, object_hook=reader.part).decode(body.decode("ascii"))
-    except Malformed:
-        raise
-    except (ValueError, LookupError, TypeError, RuntimeError, AttributeError) as error:
-        raise Malformed(f"no message: {type(error).__name__}") from None
-    if reader.read < len(blob):
-        raise Malformed("more bytes than tensors")
-    return value
 
 
 class _Reader:

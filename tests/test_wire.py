@@ -12,7 +12,7 @@ import subprocess
 import sys
 import time
 from collections import OrderedDict, defaultdict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -39,8 +39,12 @@ def split(message: bytes) -> tuple[bytes, bytes]:
     return message[wire.HEAD.size :][:body], message[wire.HEAD.size + body :]
 
 
+def decode(body: bytes, blob: bytes, *function: Callable[[int], object]) -> Any:
+    return wire.unpack(wire.HEAD.pack(len(body), len(blob)) + body + blob, *function)
+
+
 def sent(value: object) -> Any:
-    return wire.decode(*split(wire.encode(value)))
+    return wire.unpack(wire.encode(value))
 
 
 def same(a: Any, b: Any) -> bool:
@@ -187,12 +191,12 @@ def test_functions_are_sent_as_numbers_and_only_those_that_were_sent_come_back()
     functions = callables.Functions()
     body, blob = split(wire.encode([len, "text", max], functions.place))
     assert json.loads(body) == [{"function": 0}, "text", {"function": 1}]
-    assert wire.decode(body, blob, functions.at) == [len, "text", max]
+    assert decode(body, blob, functions.at) == [len, "text", max]
     for number in (2, -1):
         with pytest.raises(callables.Malformed):
-            wire.decode(json.dumps([{"function": number}]).encode(), b"", functions.at)
+            decode(json.dumps([{"function": number}]).encode(), b"", functions.at)
     with pytest.raises(callables.Malformed):
-        wire.decode(body, blob)
+        decode(body, blob)
 
 
 ONE = bytes(12)  # of ["float32", [3]]
@@ -232,7 +236,7 @@ MALFORMED = {
 def test_a_malformed_message_is_called_that_at_once(name):
     began = time.process_time()
     with pytest.raises(callables.Malformed):
-        wire.decode(*MALFORMED[name])
+        decode(*MALFORMED[name])
     assert time.process_time() - began < 2
 
 
@@ -446,7 +450,10 @@ LARGEST = {
 DECODE = """
 import json, os, re, resource, sys, time
 from fedlab_grade import callables, wire
-wire.decode(b'{"tensor":["float32",[3]]}', bytes.fromhex(sys.argv[1]))
+def decode(body, blob):
+    parts = iter((wire.HEAD.pack(len(body), len(blob)), body, blob))
+    return wire.receive(lambda size: next(parts))
+decode(b'{"tensor":["float32",[3]]}', bytes.fromhex(sys.argv[1]))
 def peak():  # in kilobytes; what Linux tells by resource may be the parent's
     if sys.platform == "linux":
         return int(re.search(r"VmHWM:\\s+(\\d+)", open("/proc/self/status").read())[1])
@@ -461,7 +468,7 @@ for sizes in json.loads(sys.argv[2]):
         body, blob = map(read, sizes)
         before, began = peak(), time.process_time()
         try:
-            wire.decode(body, blob)
+            decode(body, blob)
         except callables.Malformed:
             pass
         print(json.dumps([peak() - before, time.process_time() - began]), flush=True)
