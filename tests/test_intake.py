@@ -512,10 +512,10 @@ def test_no_file_is_read_twice(tmp_path, monkeypatch):
     assert len(read) == 1
 
 
-def test_without_the_stub_no_file_is_looked_into(tmp_path):
+def test_an_untouched_module_gives_way_also_where_the_stub_is_not_known(tmp_path):
     home = written(tmp_path, {"hw.py": STUB, "hw.ipynb": notebook(GOOD)})
     bare = Wanted(("hw",), ("fedavg",))
-    assert collect([("student", home)], bare).source == STUB
+    assert collect([("student", home)], bare).file == "hw.ipynb"
     (home / "hw.py").unlink()
     (home / "hw.ipynb").write_text(notebook("x = 1"))
     assert collect([("student", home)], bare).notes == ("no code cell defines fedavg",)
@@ -538,7 +538,7 @@ def test_what_is_never_an_answer_is_not_in_the_way_of_one(name, tmp_path):
 
 def test_a_file_that_is_handed_in_alone_is_not_looked_into(tmp_path, monkeypatch):
     looked: list[str] = []
-    monkeypatch.setattr(intake, "answers", lambda text: looked.append(text) or {})
+    monkeypatch.setattr(intake, "written", lambda text: {*(looked.append(text) or ())})
     home = written(tmp_path, {"homework.py": f"# Jane\n{STUB}", "notes.txt": ""})
     assert "# Jane" in str(taken(home).source)
     assert "# Jane" in str(taken(home / "homework.py").source)

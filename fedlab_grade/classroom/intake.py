@@ -17,14 +17,13 @@ from fedlab_grade.classroom.unpack import Files, Read
 from fedlab_grade.limited import limited
 from fedlab_grade.notebook import (
     Module,
-    answers,
     looks_like_notebook,
     module_of,
+    written,
 )
 from fedlab_grade.textfile import Unusable, printable, some
 
 SHOWN = 4  # files in a message
-NOT_WRITTEN = "NotImplementedError"
 NOTES, NOTE = 20, 300  # notes on one submission, and characters of one
 
 # They are never meant as an answer, whatever else is there.
@@ -123,8 +122,8 @@ def _choose(
     Raises:
         Unusable: several could be meant, or it cannot be read.
     """
-    own = answers(wanted.stub)
-    blank = {n: own[n] for n in wanted.functions if NOT_WRITTEN in own.get(n, "")}
+    given = written(wanted.stub)
+    todo = [n for n in wanted.functions if n not in given] or wanted.functions
     keys = {n: (r, n.count("/"), n.lower().endswith(".ipynb")) for n, r in ranks.items()}
 
     @cache
@@ -132,19 +131,17 @@ def _choose(
         try:
             data = sources[name]()
             notebook = looks_like_notebook(name, data)
-            functions = tuple(blank) or wanted.functions
-            return module_of(data, notebook, functions, wanted.names), notebook
+            return module_of(data, notebook, todo, wanted.names), notebook
         except Unusable as problem:
             raise Unusable(f"holds {printable(name)!r}, which {problem}") from None
 
     def answered(name: str) -> bool:
-        """Whether it has an answer in it: code that is not the stub's, in what is asked for."""
+        """Whether it has an answer in it: something of what is asked for that is no stub."""
         try:
-            found = answers(read(name)[0].source)
+            found = written(read(name)[0].source)
         except Unusable:
             return ranks[name] < 2  # its author should know
-        asked = blank or dict.fromkeys(wanted.functions or found, "")
-        return any(found.get(n, blank) != blank for n, blank in asked.items())
+        return bool(found.intersection(todo or found))
 
     usual = [n for n in keys if keys[n] == min(keys.values())]
     good = {n: key for n, key in keys.items() if len(keys) == 1 or answered(n)}

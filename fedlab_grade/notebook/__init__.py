@@ -17,10 +17,10 @@ conversion serves at home and in grading.
 """
 
 from fedlab_grade.notebook.cells import Module, NotANotebook
-from fedlab_grade.notebook.convert import MISSING, answers, convert
+from fedlab_grade.notebook.convert import MISSING, convert, written
 from fedlab_grade.notebook.module import looks_like_notebook, module_apart, module_of
 
 __all__ = [
-    "MISSING", "Module", "NotANotebook", "answers", "convert", "looks_like_notebook",
-    "module_apart", "module_of",
+    "MISSING", "Module", "NotANotebook", "convert", "looks_like_notebook", "module_apart",
+    "module_of", "written",
 ]  # fmt: skip

@@ -3,7 +3,7 @@
 import ast
 import re
 import warnings
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator
 
 from fedlab_grade.notebook.cells import (
     UNREADABLE,
@@ -19,13 +19,11 @@ from fedlab_grade.notebook.statements import (
     Definition,
     Statement,
     here,
-    is_stub,
     kept,
     start_of,
 )
 from fedlab_grade.textfile import HEAD
 
-BROKEN = "cannot be read"
 MISSING = "no code cell defines"
 OUTSIDE = "cell {}: {} stands in a {} cell, so it does not count: make it a code cell"
 NO_ANSWER = "cannot be run: {}, and no other cell defines {}: mend that cell"
@@ -84,7 +82,7 @@ def _convert(text: str, names: Collection[str], files: Collection[str]) -> Modul
                 made = {n.name for n in here(node) if isinstance(n, Definition)}
                 broken |= dict.fromkeys(made - (BUILTINS - {*names}), why)
     counts = kept(statements, names)
-    made = {n for s in counts if not is_stub(s.node) for n in s.binds}
+    made = {name for s in counts for name in s.writes}
     notes += [note for name, note in outside.items() if name not in made]
     lost = {name: why for name, why in broken.items() if name not in made}
     asked = [name for name in names if name in lost]
@@ -93,7 +91,7 @@ def _convert(text: str, names: Collection[str], files: Collection[str]) -> Modul
         what = " or ".join(name for name in asked if lost[name] == why)
         raise NotANotebook(NO_ANSWER.format(why, what))
     remarks = _remarks(counts, names, {*broken}, notes)
-    parts = [_part(s, lines[s.cell]) for s in counts if not (is_stub(s.node) and s.binds & {*lost})]
+    parts = [_part(s, lines[s.cell]) for s in counts if s.writes or not s.binds & {*lost}]
     bound = lost.keys() | {name for s in counts for name in s.binds}
     head = " ".join([HEAD, *(name for name in names if name in bound)])
     raising = (RAISES.format(*pair) for pair in lost.items())
@@ -127,29 +125,15 @@ def _remarks(
             yield f"{MISSING} {name}"
 
 
-def answers(text: str) -> Mapping[str, str]:
-    """Return what a module binds: name -> code, without comments, docstrings and signature.
+def written(text: str) -> set[str]:
+    """Return the names that a module binds, but for functions that are still stubs.
 
-    A text that is not Python gives the names that it was to define, without code.
+    Of a text that is not Python these are the names that it was to define.
     """
-    out: dict[str, str] = {}
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            for node in (n for outer in ast.parse(text).body for n in _inside(outer)):
-                body: list[ast.AST] = [node]
-                if isinstance(node, Definition):
-                    body = [*node.body[ast.get_docstring(node, clean=False) is not None :]]
-                out |= dict.fromkeys(Statement(0, node).binds, "\n".join(map(ast.dump, body)))
+            statements = [Statement(0, node) for node in ast.parse(text).body]
     except UNREADABLE:
-        return dict.fromkeys(defined(text, ()), BROKEN)
-    return out
-
-
-def _inside(node: ast.AST) -> Iterator[ast.stmt]:
-    """Yield a statement, or instead of a block those within it."""
-    if isinstance(node, ast.If | ast.With | ast.Try | ast.ExceptHandler):
-        for child in ast.iter_child_nodes(node):
-            yield from _inside(child)
-    elif isinstance(node, ast.stmt):
-        yield node
+        return {*defined(text, ())}
+    return {name for statement in statements for name in statement.writes}

@@ -61,6 +61,11 @@ class Statement:
         return [n for n in here(self.node) if isinstance(n, Definition)]
 
     @property
+    def writes(self) -> set[str]:
+        """The names that it binds, but for functions that are still stubs."""
+        return self.binds - {definition.name for definition in self.made if is_stub(definition)}
+
+    @property
     def imports(self) -> set[str]:
         aliases = (n for n in here(self.node) if isinstance(n, ast.alias))
         return {(alias.asname or alias.name).partition(".")[0] for alias in aliases}
