@@ -86,8 +86,7 @@ DRAWN: dict[int, int] = {}  # client -> its row in this round
 class Dealt(FedEx):
     """FedEx that draws the rows of the example."""
 
-    def ask(self, clients: int, gen: torch.Generator, *, who: Tensor | None = None) -> Tensor:
-        assert who is not None
+    def ask(self, who: Tensor, gen: torch.Generator) -> Tensor:
         return torch.tensor([DRAWN[i] for i in who.tolist()])
 
 

@@ -187,7 +187,7 @@ def test_theta_moves_as_by_the_authors_rule(sizes, rule, gamma, cutoff, seed):
     tuner = FedEx(table(k), rule, gamma, cutoff, axes=tuple(sizes))
     moved = []
     for _ in range(8):
-        arm = tuner.ask(6, gen)
+        arm = tuner.ask(torch.arange(6), gen)
         _, before, after, size = drawn_round(k, 6, gen)
         places = [np.unravel_index(a, sizes) for a in arm.tolist()]
         rounds.append({"places": places, "after": after.tolist(), "size": size.tolist()})
@@ -280,7 +280,9 @@ def test_scores_that_equal_the_baseline_leave_theta_where_it_is():
         tuner, gen = FedEx(table(9), rule, gamma=1.0, first_baseline="skip"), generator(0)
         for _ in range(30):
             same = torch.full((10,), score, dtype=F64)
-            tuner = tuner.tell(result(tuner.ask(10, gen), same, same, torch.full((10,), 3)))
+            tuner = tuner.tell(
+                result(tuner.ask(torch.arange(10), gen), same, same, torch.full((10,), 3))
+            )
         assert tuner.theta.tolist() == pytest.approx([1 / 9] * 9, abs=1e-12)
 
 
@@ -385,7 +387,7 @@ def test_arms_are_drawn_with_the_probabilities_of_theta():
     tuner = replace(tuner, thetas=thetas)
     assert tuner.theta.tolist() == pytest.approx([0.4, 0.24, 0.16, 0.1, 0.06, 0.04])
     n = 40_000
-    counts = torch.bincount(tuner.ask(n, generator(5)), minlength=6)
+    counts = torch.bincount(tuner.ask(torch.arange(n), generator(5)), minlength=6)
     expected = n * tuner.theta
     chi2 = float(((counts - expected) ** 2 / expected).sum())
     assert chi2 < 20.5  # 0.999-quantile of chi-square with 5 degrees of freedom
@@ -401,14 +403,16 @@ def test_the_final_configuration_is_the_most_likely_and_of_equal_ones_the_first(
 
 def test_sampled_configurations_follow_theta_until_it_has_stopped():
     tuner = FedEx(table(4), cutoff=0.1)
-    rows = tuner.table[tuner.ask(200, generator(1))].lr
+    rows = tuner.table[tuner.ask(torch.arange(200), generator(1))].lr
     assert sorted(set(rows.tolist())) == tuner.table.lr.tolist()
     for _ in range(9):
         after = real([0.9, 0.9, 0.1, 0.9])
         tuner = tuner.tell(result(torch.arange(4), after, after, torch.ones(4, dtype=torch.long)))
     assert tuner.stopped
     assert tuner.entropy < 0.1
-    assert set(tuner.table[tuner.ask(50, generator(2))].lr.tolist()) == {float(tuner.final.lr)}
+    assert set(tuner.table[tuner.ask(torch.arange(50), generator(2))].lr.tolist()) == {
+        float(tuner.final.lr)
+    }
 
 
 def test_below_the_cutoff_theta_stays_and_the_baseline_goes_on():
@@ -569,7 +573,7 @@ def test_where_scores_stay_as_they_are_theta_finds_the_best_arm(rule):
     for seed in range(20):
         tuner, gen = FedEx(table(3), rule, gamma=1.0, first_baseline="skip"), generator(seed)
         for _ in range(60):
-            arm = tuner.ask(10, gen)
+            arm = tuner.ask(torch.arange(10), gen)
             tuner = tuner.tell(result(arm, scores[arm], scores[arm], size))
         assert tuner.best == 1
 
@@ -577,7 +581,7 @@ def test_where_scores_stay_as_they_are_theta_finds_the_best_arm(rule):
 def test_personalised_with_sampled_configurations_each_client_has_its_own(fed):
     tuner = FedEx(LocalHP(lr=[0.0, 0.5], batch=8))
     run = start(MODEL, fed, tuner, seed=1)
-    c = tuner.table[tuner.ask(len(fed), generator(0))]
+    c = tuner.table[tuner.ask(torch.arange(len(fed)), generator(0))]
     mixed = personalise(run, MODEL, fed, c)
     ends = [personalise(run, MODEL, fed, tuner.table[j]).error for j in (0, 1)]
     assert min(ends) < mixed.error < max(ends)

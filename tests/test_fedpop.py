@@ -289,11 +289,11 @@ def changed(old: FedPopL, new: FedPopL) -> list[int]:
 def test_fedpop_l_is_a_tuner_that_gives_the_kth_client_the_kth_vector():
     tuner = population()
     assert isinstance(tuner, Tuner)
-    arm = tuner.ask(10, generator(0), who=torch.arange(4, 14))
+    arm = tuner.ask(torch.arange(4, 14), generator(0))
     assert arm.tolist() == list(range(10))
     assert same(tuner.final, tuner.base)
     with pytest.raises(ValueError, match="clients of a round is 9; allowed: 10"):
-        tuner.ask(9, generator(0), who=torch.arange(9))
+        tuner.ask(torch.arange(9), generator(0))
 
 
 def test_the_four_worst_of_ten_vectors_are_replaced_and_the_others_are_as_they_were():
@@ -390,7 +390,7 @@ def test_the_difference_judges_what_training_has_changed_not_the_client():
 def test_after_the_local_phase_all_clients_train_with_the_best_vector():
     tuner = population(4, rounds=2, freeze_on="best")
     tuner = tell(tell(tuner, [2.0, 1.0, 3.0, 4.0]), [2.0, 3.0, 0.5, 4.0])
-    assert tuner.ask(4, generator(0), who=torch.arange(4)).tolist() == [2] * 4
+    assert tuner.ask(torch.arange(4), generator(0)).tolist() == [2] * 4
     assert same(tuner.final, tuner.table[2])
     assert not changed(tuner, tell(tuner, [9.0, 1.0, 9.0, 9.0]))
 

@@ -57,8 +57,8 @@ class Better:
     def final(self) -> LocalHP:
         return self.table[int(self.weights.argmax())]
 
-    def ask(self, clients: int, gen: torch.Generator, *, who: Tensor) -> Tensor:
-        return torch.multinomial(self.weights, clients, replacement=True, generator=gen)
+    def ask(self, who: Tensor, gen: torch.Generator) -> Tensor:
+        return torch.multinomial(self.weights, len(who), replacement=True, generator=gen)
 
     def tell(self, result: Round) -> "Better":
         worse = result.size * (result.after.error - result.before.error)

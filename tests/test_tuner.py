@@ -30,7 +30,7 @@ def test_each_client_gets_the_row_that_is_its_own(row):
     tuner = made(Fixed, table=TABLE, row=row)
     assert tuner.row.dtype == torch.long
     assert tuner.final.lr.tolist() == [0.3, 0.1, 0.2, 0.2]
-    asked = tuner.ask(2, torch.Generator(), who=torch.tensor([3, 0]))
+    asked = tuner.ask(torch.tensor([3, 0]), torch.Generator())
     assert asked.tolist() == [1, 2]
 
 

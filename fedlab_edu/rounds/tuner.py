@@ -36,8 +36,8 @@ class Tuner(Protocol):
                 means = [mean(self.errors[j::k] or [inf]) for j in range(k)]
                 return self.table[means.index(min(means))]
 
-            def ask(self, clients, gen, *, who):
-                return torch.full((clients,), len(self.errors) % len(self.table))
+            def ask(self, who, gen):
+                return torch.full((len(who),), len(self.errors) % len(self.table))
 
             def tell(self, result):
                 if not len(result.row):  # no client could validate
@@ -56,9 +56,7 @@ class Tuner(Protocol):
     def final(self) -> LocalHP:
         """The best configuration so far, one for all clients or one row for each."""
 
-    def ask(
-        self, clients: int, gen: torch.Generator, *, who: Int[Tensor, " B"]
-    ) -> Int[Tensor, " B"]:
+    def ask(self, who: Int[Tensor, " B"], gen: torch.Generator) -> Int[Tensor, " B"]:
         """Return a row of the table for each of the B clients ``who``, drawn from ``gen``."""
 
     def tell(self, result: Round) -> "Tuner":
@@ -90,11 +88,9 @@ class Fixed:
         """The configurations with which the clients train."""
         return self.table if self.row is None else self.table[self.row]
 
-    def ask(
-        self, clients: int, gen: torch.Generator, *, who: Int[Tensor, " B"]
-    ) -> Int[Tensor, " B"]:
+    def ask(self, who: Int[Tensor, " B"], gen: torch.Generator) -> Int[Tensor, " B"]:
         """Return each client's row, without a draw."""
-        return torch.zeros(clients, dtype=torch.long) if self.row is None else self.row[who]
+        return torch.zeros_like(who) if self.row is None else self.row[who]
 
     def tell(self, result: Round) -> "Fixed":
         """Return the same tuner."""

@@ -85,11 +85,9 @@ class MultiplicativeWeights(Checked):
         """The most likely row, the first of equal ones."""
         return self.table[self.p.index(max(self.p))]
 
-    def ask(
-        self, clients: int, gen: torch.Generator, *, who: Int[Tensor, " B"]
-    ) -> Int[Tensor, " B"]:
+    def ask(self, who: Int[Tensor, " B"], gen: torch.Generator) -> Int[Tensor, " B"]:
         """Draw a row for each client from p."""
-        u = torch.rand(clients, generator=gen, dtype=torch.float64).tolist()
+        u = torch.rand(len(who), generator=gen, dtype=torch.float64).tolist()
         return torch.tensor([draw_row([*self.p], x) for x in u])
 
     def tell(self, result: Round) -> "MultiplicativeWeights":

@@ -109,17 +109,15 @@ class FedEx(Checked):
         """The most likely configuration.
 
         The authors' tests draw one for each client instead:
-        ``personalise(run, model, fed, tuner.table[tuner.ask(len(fed), gen)])``.
+        ``personalise(run, model, fed, tuner.table[tuner.ask(torch.arange(len(fed)), gen)])``.
         """
         return self.table[self.best]
 
-    def ask(
-        self, clients: int, gen: torch.Generator, *, who: Int[Tensor, " B"] | None = None
-    ) -> Int[Tensor, " B"]:
+    def ask(self, who: Int[Tensor, " B"], gen: torch.Generator) -> Int[Tensor, " B"]:
         """Draw a row for each client from theta; once theta has stopped, all get the best."""
         if self.stopped:
-            return torch.full((clients,), self.best)
-        u = [torch.rand(clients, generator=gen, dtype=torch.float64) for _ in self.thetas]
+            return torch.full((len(who),), self.best)
+        u = [torch.rand(len(who), generator=gen, dtype=torch.float64) for _ in self.thetas]
         places = [one.draw(x.tolist()) for one, x in zip(self.thetas, u, strict=True)]
         return torch.from_numpy(np.ravel_multi_index(places, self.axes))
 

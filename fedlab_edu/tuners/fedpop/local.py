@@ -74,12 +74,10 @@ class FedPopL:
     best: int | None = None
     fresh: int = 0
 
-    def ask(
-        self, clients: int, gen: torch.Generator, *, who: Int[Tensor, " B"]
-    ) -> Int[Tensor, " B"]:
+    def ask(self, who: Int[Tensor, " B"], gen: torch.Generator) -> Int[Tensor, " B"]:
         """Give the k-th vector to the k-th client; nothing is drawn."""
         K = len(self.table)
-        require(clients == K, "clients of a round", clients, f"{K}, one for each vector")
+        require(len(who) == K, "clients of a round", len(who), f"{K}, one for each vector")
         rows = torch.arange(K)
         return rows[[self.best] * K] if self._over else rows
 
