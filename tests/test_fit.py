@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 import pytest
 import torch
+import torch.nn.functional as F
 from torch import Tensor, nn
 
 from fedlab_edu import (
@@ -162,6 +163,22 @@ def test_a_loss_that_mixes_vectors_is_refused_where_another_client_has_the_first
     model = from_module(nn.Linear(2, 2), lambda o, y: (o - y + y.mean(0)).square().mean(1))
     with pytest.raises(ValueError, match=r"^loss is 'one that mixes examples'; allowed: one"):
         score(model, model.init(0), clients)
+
+
+def test_a_loss_that_reads_weights_is_refused_as_they_would_be_constant():
+    clients = Clients(torch.rand(6, 2), torch.arange(6) % 2, torch.arange(6).split(3))
+    net, head = nn.Linear(2, 2), nn.Linear(2, 2)
+    for loss in (
+        lambda o, y: F.cross_entropy(o, y, reduction="none") + net.weight.abs().sum(),
+        lambda o, y: F.cross_entropy(head(o), y, reduction="none"),
+    ):
+        model = from_module(net, loss)
+        for act in (score, gradient):
+            with pytest.raises(ValueError, match=r"^loss is 'one that reads trained weights'; all"):
+                act(model, model.init(), clients)
+    head.requires_grad_(False)
+    expected = torch.stack([loss(net(x), y).mean() for x, y in map(clients.examples, range(2))])
+    torch.testing.assert_close(score(model, model.init(), clients).loss, expected.detach().double())
 
 
 def test_losses_of_single_examples_are_taken_in_any_precision():

@@ -407,6 +407,27 @@ def test_a_network_that_holds_what_it_has_computed_is_refused():
             from_module(net)
 
 
+def test_a_trained_weight_in_memory_that_is_another_tensors_too_is_refused():
+    """In PyTorch both change with each step; copies of the network have one of each."""
+    for place in "data", "buffer", "attribute", "transposed":
+        net = nn.Sequential(nn.Linear(6, 6), nn.Linear(6, 6))
+        if place == "data":
+            net[1].weight.data = net[0].weight.data
+        elif place == "buffer":
+            net[1].register_buffer("initial", net[0].weight.detach())
+        elif place == "attribute":
+            net[1].initial = net[0].weight.detach()
+        else:
+            net[1].weight = nn.Parameter(net[0].weight.T)
+        with pytest.raises(
+            ValueError, match=r"^memory of net\.\d\.\w+ is 'that of net\.\d\.weight'; a"
+        ):
+            from_module(net)
+    net[1].weight = net[0].weight
+    net[1].initial = net[0].weight.detach().clone()
+    assert from_module(net).d == 6 * 6 + 6 + 6
+
+
 def test_every_layer_of_pytorch_is_in_the_sweep_or_refused():
     nets = [case[0] for case in (*SWEEP, *REFUSED) if isinstance(case[0], nn.Module)]
     seen = {type(part).__name__ for net in nets for part in net.modules()}

@@ -41,13 +41,13 @@ class Copies:
     def __call__(self, p: list[Tensor], x: Tensor, drop: Drop | None = None) -> Tensor:
         skeletons: dict[Any, _Skeleton] = vars(self._local)
         kind = p[0].device, p[0].dtype
-        if kind not in skeletons:  # one copy a kind: converting to float32 and back loses digits
-            skeletons[kind] = _Skeleton(self.net, *kind)
         number = 2 if (kind, 2) in self._ways else min(2, x.shape[0] * x.shape[1])
         if (kind, number) not in self._ways:
             with ONE_AT_A_TIME:
                 if (kind, number) not in self._ways:
                     self._ways[kind, number] = _find_way(self.net, *kind, x)
+        if kind not in skeletons:  # one copy a kind: converting to float32 and back loses digits
+            skeletons[kind] = _Skeleton(self.net, *kind)
         return self._ways[kind, number](skeletons[kind], p, x, drop)
 
 

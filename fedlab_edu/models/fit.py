@@ -22,7 +22,7 @@ def check_fit(model: Model, w: Float[Tensor, " d"], x: Tensor, y: Tensor, labels
 
     Raises:
         ValueError: inputs that the network does not take, targets that the loss does not take,
-            labels without an output, or a loss of an example that depends on the others.
+            labels without an output, or a loss that depends on other examples or on weights.
     """
     try:
         outputs = model(w, x)
@@ -43,7 +43,10 @@ def check_fit(model: Model, w: Float[Tensor, " d"], x: Tensor, y: Tensor, labels
         first_line = str(error).strip().split("\n")[0]
         allowed = f"what the loss takes with outputs of shape {shape} ({first_line})"
         require(False, "targets", f"{y.dtype} of shape {tuple(y.shape)}", allowed)
-    losses = model.losses(outputs, y)
+    with torch.enable_grad():
+        losses = model.losses(outputs, y)
+    allowed = "a function of outputs and targets; weights belong to net, weight_decay to LocalHP"
+    require(not losses.requires_grad, "loss", "one that reads trained weights", allowed)
     if not classes:
         _check_alone(model, outputs, y, losses, labels)
 

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 from copy import deepcopy
 from functools import partial
 
+import torch
 from torch import Tensor, nn
 from torch.jit import ScriptModule
 from torch.nn.modules.lazy import LazyModuleMixin
@@ -39,6 +40,7 @@ def from_module(net: nn.Module, loss: Callable[[Tensor, Tensor], Tensor] = cross
             kept = not isinstance(t, Tensor) or t.is_leaf  # others cannot be copied
             allowed = "a parameter or buffer; weight_norm is in nn.utils.parametrizations"
             require(kept, f"{name}.{attribute}", "the result of a computation", allowed)
+    _check_memory(net)
     try:
         net = deepcopy(net)  # later changes to the original do not matter
     except Exception as error:  # whatever an attribute of somebody else's raises
@@ -49,6 +51,19 @@ def from_module(net: nn.Module, loss: Callable[[Tensor, Tensor], Tensor] = cross
     flipped = (False,) * len(shapes)
     make = partial(deepcopy, net)
     return Model(make, Copies(make), shapes, flipped, loss, drops)
+
+
+def _check_memory(net: nn.Module) -> None:
+    """Refuse trained weights whose memory is another tensor's, too: a copy would separate them."""
+    every = [(f"{name}.{attribute}", t) for name, part in net.named_modules(prefix="net")
+             for attribute, t in (*vars(part).items(), *part.named_parameters(recurse=False),
+                                  *part.named_buffers(recurse=False))
+             if isinstance(t, Tensor) and t.layout == torch.strided and t.numel()]  # fmt: skip
+    trained = {t.data_ptr(): (n, t) for n, t in every if t.requires_grad}
+    for name, t in every:
+        other, owner = trained.get(t.data_ptr(), (name, t))
+        allowed = "one parameter in both places, as b.weight = a.weight, or a copy: weight.clone()"
+        require(owner is t, f"memory of {name}", f"that of {other}", allowed)
 
 
 def _rules(part: nn.Module) -> Iterator[tuple[bool, str]]:
