@@ -56,10 +56,6 @@ def server_sgd(
     return w - float(b.lr * b.decay ** (t - 1)) * v, v
 
 
-#: The type of ``optimizer`` in a method whose formulas hold for SGD only.
-SGDOnly = Annotated[str, one_of(("sgd",))]
-
-
 @dataclass(frozen=True)
 class FedAvg(Checked):
     """Local SGD ``w_i = SGD_c(T_i, w)``, then a step towards ``sum_i n_i w_i / sum_i n_i``.
@@ -90,3 +86,10 @@ class FedAvg(Checked):
         """Take the step of `server_sgd`, and add up ``h <- h + state_change``."""
         w, v = server_sgd(server.w, server.v, update.average, b, update.round)
         return Server(w, v, server.h + update.state_change)
+
+
+@dataclass(frozen=True)
+class PlainSGD(FedAvg):
+    """The base of methods whose formulas hold for SGD only."""
+
+    optimizer: Annotated[str, one_of(("sgd",))] = field(default="sgd", kw_only=True)

@@ -4,9 +4,9 @@ Wang, Liu, Liang, Joshi, Poor (2020), *Tackling the objective inconsistency prob
 federated optimization*, eq. (7) and section 4.2.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
-from fedlab_edu.methods.fedavg import FedAvg, SGDOnly
+from fedlab_edu.methods.fedavg import PlainSGD
 from fedlab_edu.methods.method import ClientInput, ClientUpdate, RoundUpdate, Server
 from fedlab_edu.methods.scaffold import effective_steps
 from fedlab_edu.training.hparams import ServerHP
@@ -14,14 +14,12 @@ from fedlab_edu.training.plan import steps
 
 
 @dataclass(frozen=True)
-class FedNova(FedAvg):
+class FedNova(PlainSGD):
     """Normalised averaging: clients send ``w + (w_i - w) / tau_i``, which Agg scales by tau_eff.
 
     ``tau_eff = sum_i p_i tau_i``, where tau_i is the number of client i's local steps, see
     `effective_steps` for momentum. If all are equal, it is FedAvg.
     """
-
-    optimizer: SGDOnly = field(default="sgd", kw_only=True)
 
     def loc(self, inputs: ClientInput) -> ClientUpdate:
         """Run FedAvg's local SGD, and divide the change by tau_i."""

@@ -4,7 +4,7 @@ Al-Shedivat, Gillenwater, Xing, Rostamizadeh (2021), *Federated learning via pos
 new perspective and practical algorithms*, Algorithms 1 to 4.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from typing import Annotated
 
@@ -13,7 +13,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from fedlab_edu.data.clients import Clients
-from fedlab_edu.methods.fedavg import FedAvg, SGDOnly
+from fedlab_edu.methods.fedavg import PlainSGD
 from fedlab_edu.methods.method import ClientInput, ClientUpdate, no_pull
 from fedlab_edu.models.model import Model
 from fedlab_edu.training.hparams import LocalHP
@@ -24,7 +24,7 @@ from fedlab_edu.validate import not_negative, require, whole
 
 
 @dataclass(frozen=True)
-class FedPA(FedAvg):
+class FedPA(PlainSGD):
     """SGD as a posterior sampler: after a burn-in, each sample is a mean of consecutive iterates.
 
     A client estimates its posterior's mean mu_i and covariance Sigma_i from its samples. It sends
@@ -37,8 +37,6 @@ class FedPA(FedAvg):
             is FedAvg of the sample means.
         plain_rounds: rounds of FedAvg before the first of FedPA.
     """
-
-    optimizer: SGDOnly = field(default="sgd", kw_only=True)
 
     burn_in: Annotated[int, partial(whole, least=0)] = 1
     per_sample: Annotated[int, partial(whole, least=1)] = 1

@@ -5,14 +5,14 @@ Algorithm 1; with clients as tasks, Chen, Luo, Dong, Li, He (2018), *Federated m
 fast convergence and efficient communication*.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
 from fedlab_edu.data.clients import Clients
-from fedlab_edu.methods.fedavg import FedAvg, SGDOnly
+from fedlab_edu.methods.fedavg import PlainSGD
 from fedlab_edu.methods.method import ClientInput, ClientUpdate, equal_weights, no_pull
 from fedlab_edu.models.model import Model
 from fedlab_edu.training.hparams import LocalHP
@@ -24,7 +24,7 @@ from fedlab_edu.validate import require
 
 
 @dataclass(frozen=True)
-class MAML(FedAvg):
+class MAML(PlainSGD):
     """Clients send the gradient g_i, with respect to w, of their loss *after* adapting w.
 
     A client adapts on one half of its training examples, with c as in FedAvg, without momentum and
@@ -35,8 +35,6 @@ class MAML(FedAvg):
     Args:
         first_order: leave out the derivative of the adapted model with respect to w (FOMAML).
     """
-
-    optimizer: SGDOnly = field(default="sgd", kw_only=True)
 
     first_order: bool = False
     weights = staticmethod(equal_weights)

@@ -4,25 +4,23 @@ Li, Sanjabi, Beirami, Smith (2020), *Fair resource allocation in federated learn
 (q-FedAvg).
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Annotated
 
-from fedlab_edu.methods.fedavg import FedAvg, SGDOnly
+from fedlab_edu.methods.fedavg import PlainSGD
 from fedlab_edu.methods.method import ClientInput, ClientUpdate
 from fedlab_edu.training.scores import score
 from fedlab_edu.validate import not_negative, require
 
 
 @dataclass(frozen=True)
-class QFedAvg(FedAvg):
+class QFedAvg(PlainSGD):
     """The step ``w <- w - sum_i D_i / sum_i h_i``; ``D_i = F_i^q d_i`` and ``d_i = L (w - w_i)``.
 
     F_i is client i's training loss at w, L is 1 / c.lr, and
     ``h_i = q F_i^(q-1) |d_i|^2 + L F_i^q``. Client i sends ``w - D_i / h_i`` with the weight h_i.
     The larger q, the fairer; with q = 0 and equal learning rates all weights are equal.
     """
-
-    optimizer: SGDOnly = field(default="sgd", kw_only=True)
 
     q: Annotated[float, not_negative] = 1.0
 

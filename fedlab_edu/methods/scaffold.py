@@ -4,14 +4,14 @@ Karimireddy, Kale, Mohri, Reddi, Stich, Suresh (2020), *SCAFFOLD: stochastic con
 for federated learning*, Algorithm 1.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Annotated
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from fedlab_edu.methods.fedavg import FedAvg, SGDOnly
+from fedlab_edu.methods.fedavg import PlainSGD
 from fedlab_edu.methods.method import (
     ClientInput,
     ClientUpdate,
@@ -27,7 +27,7 @@ from fedlab_edu.validate import one_of, require
 
 
 @dataclass(frozen=True)
-class Scaffold(FedAvg):
+class Scaffold(PlainSGD):
     """Local steps ``y <- y - lr (g - c_i + c)`` with control variates c_i, and their mean c.
 
     The client state is c_i; the server's h is c, the mean over all N clients. The corrected
@@ -42,8 +42,6 @@ class Scaffold(FedAvg):
             steps, for lr > 0. In float32 it loses digits where lr is tiny: at 1e-4 about three are
             left.
     """
-
-    optimizer: SGDOnly = field(default="sgd", kw_only=True)
 
     option: Annotated[int, one_of((1, 2))] = 2
     weights = staticmethod(equal_weights)
