@@ -25,8 +25,8 @@ from fedlab_grade.options import Refusal
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command and return its exit status."""
-    if isinstance(sys.stdout, io.TextIOWrapper):  # where the terminal has no ±, it shows ?
-        sys.stdout.reconfigure(errors="replace")
+    if isinstance(sys.stdout, io.TextIOWrapper):  # see `fedlab_grade.escape`
+        sys.stdout.reconfigure(errors="console")
     parser = _parser()
     chosen = vars(parser.parse_args(arguments))
     command = chosen.pop("command")
@@ -43,6 +43,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # the pipe was closed, as in: fedlab-edu progress | head
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
+    except OSError as error:
+        file = f"{error.filename}: " if error.filename else ""
+        print(f"fedlab-edu: {file}{error.strerror or error}.", file=sys.stderr)
+        return 2
     except KeyboardInterrupt:
         if command == "reproduce":
             print("fedlab-edu: stopped; the same command resumes from here.", file=sys.stderr)

@@ -8,6 +8,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from fedlab_grade import escape  # noqa: F401, because standard output needs its letters
 from fedlab_grade.options import Refusal
 
 # Subcommand -> the module and function that run it, and its help.
@@ -43,13 +44,7 @@ def _run(command: str, place: str, **chosen: Any) -> int:
         extra = "check" if command in AT_HOME else "grade"
         raise Refusal(f"{command} needs pytest: pip install 'fedlab_edu[{extra}]'")
     module, _, function = place.rpartition(".")
-    try:
-        return int(getattr(import_module(f"fedlab_grade.{module}"), function)(**chosen))
-    except BrokenPipeError:  # of what reads our output, and not of a disk
-        raise
-    except OSError as error:
-        file = f"{error.filename}: " if error.filename else ""
-        raise Refusal(f"{file}{error.strerror or error}.") from None
+    return int(getattr(import_module(f"fedlab_grade.{module}"), function)(**chosen))
 
 
 def _add_at_home(add: dict[str, Any]) -> None:

@@ -4,8 +4,8 @@ A file may print HTML, a formula for a spreadsheet, codes for a terminal or comm
 service, and all of it ends up in a report that the instructor opens.
 """
 
+import codecs
 import re
-import sys
 
 _ANSI = re.compile(r"\x1b(\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(\x07|\x1b\\)?|[@-_])")
 # Letters that turn the direction of writing show a text in another order than it has.
@@ -53,12 +53,11 @@ def cell(text: str) -> str:
     return f"'{text}" if text[:1] and text[0] in _FORMULA else text
 
 
-def for_console(text: str) -> str:
-    """Return a text in letters that the console has."""
-    encoding = sys.stdout.encoding
-    try:
-        text.encode(encoding)
-    except UnicodeEncodeError:
-        plain = text.translate({ord("✓"): "+", ord("✗"): "x"})
-        return plain.encode(encoding, errors="replace").decode(encoding)
-    return text
+def _for_console(error: UnicodeError) -> tuple[str, int]:
+    """Return what stands for the letters that a console lacks, and where they end."""
+    assert isinstance(error, UnicodeEncodeError)
+    lost = error.object[error.start : error.end]
+    return "".join({"✓": "+", "✗": "x"}.get(letter, "?") for letter in lost), error.end
+
+
+codecs.register_error("console", _for_console)

@@ -174,7 +174,7 @@ class Editable:  # as setuptools makes it
 import importlib.util, os
 sys.meta_path.insert(1, Editable)
 from fedlab_grade import escape
-assert escape.for_console
+assert escape.plain
 for act in (lambda: importlib.import_module("fedlab_edu"),
             lambda: exec("from fedlab_edu import methods"),
             lambda: exec("import fedlab_edu.methods"), lambda: exec("import answers_beside")):

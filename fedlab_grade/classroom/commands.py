@@ -12,7 +12,7 @@ from fedlab_grade.assignment import Assignment, find
 from fedlab_grade.classroom.records import State, count_states
 from fedlab_grade.classroom.report import tell_left_over
 from fedlab_grade.classroom.store import Store
-from fedlab_grade.escape import for_console, line
+from fedlab_grade.escape import line
 from fedlab_grade.options import Refusal
 from fedlab_grade.textfile import printable
 
@@ -54,12 +54,12 @@ def grade(
 
     def changed(change: str) -> None:
         with tqdm.external_write_mode():
-            print(for_console(f"{next(heads, '')}  {line(change)}"), flush=True)
+            print(f"{next(heads, '')}  {line(change)}", flush=True)
 
     try:
         found = people(submissions, roster)
         for name in [path.name for one in found if one.is_test for _, path in one.paths]:
-            print(for_console(f"left out: {line(name)}, of Canvas's Test Student"))
+            print(f"left out: {line(name)}, of Canvas's Test Student")
         everyone = [one for one in found if not one.is_test]
         if not everyone:
             raise Refusal(f"{submissions} holds no submissions.")
@@ -141,10 +141,10 @@ def _told(store: Store) -> int:
         for one in (record for record in records if record.state == state):
             names.setdefault(printable(one.why, 160), []).append(line(one.name))
         for why, some in names.items():
-            print(for_console(f"  {state}: {'; '.join(some)}{why and f': {why}'}"))
+            print(f"  {state}: {'; '.join(some)}{why and f': {why}'}")
     for person in store.read_class().people:
         for note in person.notes:
-            print(for_console(f"  see to: {line(person.name)}: {line(note)}"))
+            print(f"  see to: {line(person.name)}: {line(note)}")
     tell_left_over(store)
     print(f"Next: fedlab-edu report {store.folder}")
     return int(any(record.state == State.UNGRADED for record in records))

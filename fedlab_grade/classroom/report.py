@@ -7,7 +7,7 @@ from fedlab_grade.classroom import exports as programs
 from fedlab_grade.classroom import pages, tables
 from fedlab_grade.classroom.store import Store
 from fedlab_grade.disk import write_text
-from fedlab_grade.escape import for_console, line
+from fedlab_grade.escape import line
 from fedlab_grade.run import by_question
 
 LEFT_OVER = 10  # records of people who are no longer in the class that are named
@@ -49,9 +49,9 @@ def report(
             path = target / "gradebook.db"
             said("nbgrader", path, programs.nbgrader(table.records, path))
     finally:
-        print(for_console(f"{tables.class_text(table)}\n"))
+        print(f"{tables.class_text(table)}\n")
         tell_left_over(store)
-        print(for_console("\n".join([f"Pages and tables: {target}", *lines])))
+        print("\n".join([f"Pages and tables: {target}", *lines]))
     return 0
 
 
@@ -87,6 +87,6 @@ def tell_left_over(store: Store) -> None:
     """Print the students of earlier runs who are no longer in the class, and in no table."""
     found = store.left_over()
     for name, path in found[:LEFT_OVER]:
-        print(for_console(f"  graded earlier, not among these submissions: {line(name)}: {path}"))
+        print(f"  graded earlier, not among these submissions: {line(name)}: {path}")
     if len(found) > LEFT_OVER:
         print(f"  and {len(found) - LEFT_OVER} more")

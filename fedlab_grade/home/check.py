@@ -11,7 +11,6 @@ from pathlib import Path
 
 from fedlab_grade import run
 from fedlab_grade.assignment import course_folder, exercises, only
-from fedlab_grade.escape import for_console
 from fedlab_grade.home import progress
 from fedlab_grade.notebook import (
     MISSING,
@@ -168,9 +167,7 @@ def _asked_for(tests: Path) -> tuple[str, ...]:
 def show(report: Report, notes: Sequence[str], again: str, hints: bool) -> None:
     """Print a report, in colour on a terminal that wants it; see `render`."""
     colour = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
-    for note in notes:
-        print(for_console(note))
-    print(for_console(render(report, again, width(), colour, hints)))
+    print(*notes, render(report, again, width(), colour, hints), sep="\n")
 
 
 def width() -> int:

@@ -7,7 +7,6 @@ from pathlib import Path
 from tqdm import tqdm
 
 from fedlab_grade.assignment import course_folder, exercises
-from fedlab_grade.escape import for_console
 from fedlab_grade.home import hints, progress
 from fedlab_grade.home.check import check_file, show, target, width
 from fedlab_grade.home.watch import checks
@@ -23,7 +22,7 @@ def watch(question: str, file: Path | None = None) -> int:
     try:
         for found in checks(chosen.file, chosen.tests, chosen.question):
             if isinstance(found, str):
-                say(for_console(found))
+                say(found)
             else:
                 chosen.keep(found[0])
                 show(*found, again="", hints=chosen.place is not None)
@@ -66,7 +65,7 @@ def overview(check: bool = False) -> int:
     for one in tqdm(known if check else [], unit="exercise", disable=None, leave=False):
         problems += _checked(one.name, progress.load(place).checks.get(one.name), place)
     state = progress.load(place)
-    print(for_console(progress.render(known, state, place, width())))
+    print(progress.render(known, state, place, width()))
     for problem in problems:
         print(problem)
     return int(any(progress.left(e, state) for e in known) or bool(problems))
