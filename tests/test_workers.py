@@ -175,6 +175,14 @@ def test_what_cannot_train_in_workers_is_refused_by_name(fed):
         tune(halving, local, fed, executor=pool, workers=2)
 
 
+def test_a_class_of_a_notebook_that_a_worker_does_not_know_is_named():
+    for needs in (b"c__main__\nNoSuchNet\n.", b"cno_such_module\nNet\n."):
+        with pytest.raises(
+            ValueError, match=r"^a part of the search is .*[nN]o.?[sS]uch.*; allowed:"
+        ):
+            workers._play("token", needs, (b"", 1))
+
+
 def test_a_worker_that_starts_late_is_given_model_and_data(fed):
     apart = Apart(2)
 

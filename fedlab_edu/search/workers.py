@@ -87,7 +87,7 @@ def _play(token: str, needs: bytes | None, task: tuple[bytes, int]) -> list[Run]
     if kept is None:
         if needs is None:
             return None
-        kept = pickle.loads(needs)
+        kept = _unpickled(needs)
         _KEPT.clear()
         _KEPT[token] = kept
     (model, fed, clients), (runs, rounds), after = kept, task, list[Run]()
@@ -95,7 +95,7 @@ def _play(token: str, needs: bytes | None, task: tuple[bytes, int]) -> list[Run]
     def play(given: Sequence[Run]) -> list[Run]:
         return play_here(given, model, fed, clients, rounds)
 
-    run_parallel(play, [pickle.loads(runs)], after.extend)
+    run_parallel(play, [_unpickled(runs)], after.extend)
     return after
 
 
@@ -104,4 +104,13 @@ def _pickled(name: str, value: object) -> bytes:
         return pickle.dumps(value)
     except (pickle.PicklingError, AttributeError, TypeError) as error:
         require(False, name, f"{error}", "what pickle takes, so that another process can load it")
+        raise
+
+
+def _unpickled(found: bytes) -> Any:
+    try:
+        return pickle.loads(found)
+    except (AttributeError, ImportError) as error:
+        allowed = "what workers can import: what a notebook or script defines goes into a module"
+        require(False, "a part of the search", f"{error}", allowed)
         raise
