@@ -18,7 +18,7 @@ from fedlab_edu.models.model import Model
 from fedlab_edu.rounds.result import weighted_mean
 from fedlab_edu.rounds.run import Run, start
 from fedlab_edu.rounds.tuner import Fixed
-from fedlab_edu.search.baselines import draw_arms
+from fedlab_edu.search.baselines import draw_arms, race
 from fedlab_edu.search.estimate import Estimate
 from fedlab_edu.search.race import SideBySide
 from fedlab_edu.search.schedules import Schedule, schedule
@@ -215,11 +215,7 @@ def fedpop(
     every = max(1, how.R // 10) if T_g is None else whole("T_g", T_g, 1)
     begun = start(model, fed, seed=seed, method=method)
     arms = draw_arms(spaces, bracket.arms, begun.seed)
-    runs = tuple(
-        start(model, fed, arm.tuner, arm.b, seed_for(begun.seed, i), method, w=begun.w)
-        for i, arm in enumerate(arms)
-    )
+    alike = race(model, fed, arms, [bracket], seed=begun.seed, method=method, w=begun.w)
     births = tuple(Birth(0, i, None, arm.tuner.final, arm.b) for i, arm in enumerate(arms))
-    nothing, all_in = ((),) * len(runs), (None,) * len(runs)
-    return FedPop(runs, spaces, (bracket,), how, G, every, local if L else None, weighted,
-                  on_nan, begun.seed, nothing, all_in, births)  # fmt: skip
+    return FedPop(alike.runs, spaces, (bracket,), how, G, every, local if L else None, weighted,
+                  on_nan, begun.seed, alike.traces, alike.out, births)  # fmt: skip
