@@ -512,15 +512,15 @@ REFUSED = {
     "y is [0, -1]; allowed: whole numbers from 0 to 1": lambda: sel.Data(
         [1, 1], [0, -1], [1], [0], 2
     ),
-    "x_val is 'a sparse matrix'; allowed: an array": lambda: sel.Data(
+    "x_val is <Compressed Sparse Row": lambda: sel.Data(
         [[1]], [0], sparse.csr_matrix([[1]]), [0], 2
     ),
     "X is 'complex128'; allowed: real numbers": lambda: ridge(1j * np.eye(2), np.eye(2)),
     "X is '<U1'; allowed: real numbers": lambda: ridge(np.array([["a"]]), [[1.0]]),
     "shapes of X and Y is ((0, 3), (0, 2))": lambda: ridge(np.zeros((0, 3)), np.zeros((0, 2))),
     "shapes of X and Y is ((3, 3), (2, 2))": lambda: ridge(np.eye(3), np.eye(2)),
-    "x is 'complex128'; allowed: real numbers": lambda: sel.Data([[1j]], [0], [[1]], [0], 2),
-    "x is 'a masked array'": lambda: sel.Data(
+    "x is [[1j]]; allowed: numbers of one shape": lambda: sel.Data([[1j]], [0], [[1]], [0], 2),
+    "x is [[None]]; allowed: numbers": lambda: sel.Data(
         np.ma.masked_array([[1.0]], mask=[[True]]), [0], [[1.0]], [0], 2
     ),
     "index of y is [1, 0]; allowed: the labels of x in their order": lambda: sel.Data(
@@ -530,7 +530,7 @@ REFUSED = {
         [lambda x: np.ones((len(x), 2)), lambda x: np.ones((len(x), 3))], DATA, [0, 1] * 10
     ),
     "X is 'not finite'": lambda: ridge_torch(torch.tensor([[math.nan]]), [[1.0]]),
-    "y_val is []": lambda: sel.Data([1], [0], [], [], 2),
+    "x_val is []; allowed: at least one example": lambda: sel.Data([1], [0], [], [], 2),
     "number of assignments is 1; allowed: 2": lambda: fs.share(TABLES, DATA, [[0] * 20]),
     "allowed: whole numbers from 0 to 3": lambda: sel.shared_fit(TABLES, DATA, [4] * 20),
     "one for each example": lambda: sel.shared_fit(TABLES, DATA, [0] * 19),

@@ -113,7 +113,7 @@ CASES: dict[str, tuple[Callable[[], Any], str]] = {
     "more classes than memory holds scores of": (
         lambda: Data(TRAIN, [0, 1] * 2, TRAIN, [0, 1] * 2, classes=10**7), "2, 1,000,000 at most",
     ),
-    "validation data with NaN": (lambda: two_classes(x_val=TRAIN * nan), "x_val is 'not"),
+    "validation data with NaN": (lambda: two_classes(x_val=TRAIN * nan), "x_val (12 of 12"),
     "a seed for a generator of NumPy's": (
         lambda: RandomFourier.draw(0),
         "rng is 'int'; allowed: a Generator: np.random",

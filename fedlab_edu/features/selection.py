@@ -15,6 +15,7 @@ from jaxtyping import Int
 from scipy import sparse
 from torch import Tensor
 
+from fedlab_edu.data.arrays import as_inputs
 from fedlab_edu.features.linear import Fit, Linear
 from fedlab_edu.features.maps import Map
 from fedlab_edu.features.rules import PerMap
@@ -46,15 +47,7 @@ class Data:
         check_index(self.x, self.y)
         check_index(self.x_val, self.y_val)
         for name in ("x", "y", "x_val", "y_val"):
-            dense = not sparse.issparse(getattr(self, name))
-            require(dense, name, "a sparse matrix", "an array, as .toarray() of it")
-            masked = np.ma.is_masked(getattr(self, name))
-            require(not masked, name, "a masked array", "numbers, as .filled(0) of it")
-            array = np.asarray(getattr(self, name))
-            require(array.dtype.kind != "c", name, str(array.dtype), "real numbers")
-            finite = array.dtype.kind != "f" or np.isfinite(array).all()
-            require(finite, name, "not finite", "finite numbers")
-            object.__setattr__(self, name, array)
+            object.__setattr__(self, name, as_inputs(getattr(self, name), name).numpy())
         classes = whole("classes", self.classes, 2, MOST)
         check_places("y", self.y, classes, self.x.shape[:1])
         check_places("y_val", self.y_val, classes, self.x_val.shape[:1])
