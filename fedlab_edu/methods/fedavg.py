@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 from math import inf
 from typing import Annotated, ClassVar
 
-from jaxtyping import Float, Num
+import torch
+from jaxtyping import Float, Int, Num
 from torch import Tensor
 
 from fedlab_edu.methods.method import (
@@ -18,7 +19,6 @@ from fedlab_edu.methods.method import (
     RoundUpdate,
     Server,
     no_pull,
-    size_weights,
 )
 from fedlab_edu.tensors import as_float64
 from fedlab_edu.training.hparams import ServerHP
@@ -69,7 +69,7 @@ class FedAvg(Checked):
     pulls: ClassVar[bool] = False  # whether Loc uses c.mu
     needs_models: ClassVar[bool] = False
     agg_always: ClassVar[bool] = False
-    weights = staticmethod(size_weights)
+    equal_weights: ClassVar[bool] = False
 
     def init_state(self, w: Float[Tensor, " d"]) -> Float[Tensor, " d"] | None:
         """Return None: clients are stateless."""
@@ -81,6 +81,10 @@ class FedAvg(Checked):
             no_pull(inputs.c, type(self).__name__)
         W = inputs.sgd(inputs.w, optimizer=self.optimizer)
         return ClientUpdate(model=W, personal=W)
+
+    def weights(self, n: Int[Tensor, " B"]) -> Float[Tensor, " B"]:
+        """Return the clients' numbers of examples, or ones if the method has `equal_weights`."""
+        return (torch.ones_like(n) if self.equal_weights else n).double()
 
     def agg(self, server: Server, update: RoundUpdate, b: ServerHP) -> Server:
         """Take the step of `server_sgd`, and add up ``h <- h + state_change``."""

@@ -12,7 +12,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from fedlab_edu.methods.fedavg import FedAvg
-from fedlab_edu.methods.method import ClientInput, ClientUpdate, RoundUpdate, Server, equal_weights
+from fedlab_edu.methods.method import ClientInput, ClientUpdate, RoundUpdate, Server
 from fedlab_edu.training.hparams import ServerHP
 from fedlab_edu.validate import require
 
@@ -27,7 +27,7 @@ class FedDyn(FedAvg):
     """
 
     pulls: ClassVar[bool] = True
-    weights = staticmethod(equal_weights)
+    equal_weights: ClassVar[bool] = True
 
     def init_state(self, w: Float[Tensor, " d"]) -> Float[Tensor, " d"]:
         """Return 0, the first g_i."""

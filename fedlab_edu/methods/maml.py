@@ -6,6 +6,7 @@ fast convergence and efficient communication*.
 """
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import torch
 from jaxtyping import Float
@@ -13,7 +14,7 @@ from torch import Tensor
 
 from fedlab_edu.data.clients import Clients
 from fedlab_edu.methods.fedavg import PlainSGD
-from fedlab_edu.methods.method import ClientInput, ClientUpdate, equal_weights, no_pull
+from fedlab_edu.methods.method import ClientInput, ClientUpdate, no_pull
 from fedlab_edu.models.model import Model
 from fedlab_edu.training.hparams import LocalHP
 from fedlab_edu.training.local import local_sgd
@@ -37,7 +38,7 @@ class MAML(PlainSGD):
     """
 
     first_order: bool = False
-    weights = staticmethod(equal_weights)
+    equal_weights: ClassVar[bool] = True
 
     def loc(self, inputs: ClientInput) -> ClientUpdate:
         """Return the meta-gradient, and as personal model w adapted on all examples."""

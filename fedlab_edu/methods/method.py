@@ -138,12 +138,11 @@ class Method(Protocol):
                 w, v = server_sgd(server.w, server.v, median, b, update.round)
                 return server._replace(w=w, v=v)
 
-    ``weights = staticmethod(equal_weights)`` gives all clients the same weight; ``pulls = True``
-    lets FedAvg's `loc` use c.mu, as FedProx does. If `init_state`
-    returns a vector, `loc` gets each client's state in ``inputs.state`` and returns the next one.
-    With ``needs_models = True`` Agg gets ``update.models``, and memory grows with their number;
-    otherwise it is None. With ``agg_always = True`` Agg also runs where all clients have diverged,
-    with no clients, and w as the average.
+    ``equal_weights = True`` gives all clients the same weight; ``pulls = True`` lets FedAvg's `loc`
+    use c.mu, as FedProx does. If `init_state` returns a vector, `loc` gets each client's state in
+    ``inputs.state`` and returns the next one. With ``needs_models = True`` Agg gets
+    ``update.models``, and memory grows with their number; otherwise it is None. With ``agg_always =
+    True`` Agg also runs where all clients have diverged, with no clients, and w as the average.
 
     Source: Khodak et al. (2021), section 2 and appendix B, where clients are stateless.
     """
@@ -162,16 +161,6 @@ class Method(Protocol):
 
     def agg(self, server: Server, update: RoundUpdate, b: ServerHP) -> Server:
         """Do the server's part of a round."""
-
-
-def size_weights(n: Int[Tensor, " B"]) -> Float[Tensor, " B"]:
-    """Weight each client by its number of examples."""
-    return n.double()
-
-
-def equal_weights(n: Int[Tensor, " B"]) -> Float[Tensor, " B"]:
-    """Weight all clients equally."""
-    return torch.ones_like(n, dtype=torch.float64)
 
 
 def no_pull(c: LocalHP, method: str) -> None:

@@ -10,7 +10,7 @@ from typing import Annotated, ClassVar
 import torch
 
 from fedlab_edu.methods.fedavg import FedAvg
-from fedlab_edu.methods.method import ClientInput, ClientUpdate, RoundUpdate, Server, equal_weights
+from fedlab_edu.methods.method import ClientInput, ClientUpdate, RoundUpdate, Server
 from fedlab_edu.training.hparams import ServerHP
 from fedlab_edu.validate import extra, not_negative, number, positive, require, whole
 
@@ -29,7 +29,7 @@ class DPFedAvg(FedAvg):
 
     clip: Annotated[float, positive] = 1.0
     noise: Annotated[float, not_negative] = 1.0
-    weights = staticmethod(equal_weights)
+    equal_weights: ClassVar[bool] = True
     agg_always: ClassVar[bool] = True  # without noise, w would tell that all have diverged
 
     def loc(self, inputs: ClientInput) -> ClientUpdate:

@@ -5,9 +5,9 @@ batched version.
 """
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from fedlab_edu.methods.fedavg import FedAvg
-from fedlab_edu.methods.method import equal_weights
 
 
 @dataclass(frozen=True)
@@ -17,4 +17,4 @@ class Reptile(FedAvg):
     Clients are tasks, and w becomes a model that adapts to each of them in a few steps.
     """
 
-    weights = staticmethod(equal_weights)
+    equal_weights: ClassVar[bool] = True

@@ -13,7 +13,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from fedlab_edu.methods.fedavg import FedAvg
-from fedlab_edu.methods.method import RoundUpdate, Server, equal_weights
+from fedlab_edu.methods.method import RoundUpdate, Server
 from fedlab_edu.training.hparams import ServerHP
 from fedlab_edu.validate import real, require, whole
 
@@ -29,7 +29,7 @@ class Median(FedAvg):
     """
 
     needs_models: ClassVar[bool] = True
-    weights = staticmethod(equal_weights)
+    equal_weights: ClassVar[bool] = True
 
     def agg(self, server: Server, update: RoundUpdate, b: ServerHP) -> Server:
         """Take FedAvg's server step towards `combine` of the clients' models."""

@@ -5,7 +5,7 @@ for federated learning*, Algorithm 1.
 """
 
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 import torch
 from jaxtyping import Float, Int
@@ -17,7 +17,6 @@ from fedlab_edu.methods.method import (
     ClientUpdate,
     RoundUpdate,
     Server,
-    equal_weights,
     no_pull,
 )
 from fedlab_edu.training.hparams import ServerHP
@@ -44,7 +43,7 @@ class Scaffold(PlainSGD):
     """
 
     option: Annotated[int, one_of((1, 2))] = 2
-    weights = staticmethod(equal_weights)
+    equal_weights: ClassVar[bool] = True
 
     def init_state(self, w: Float[Tensor, " d"]) -> Float[Tensor, " d"]:
         """Return 0, the first c_i."""
