@@ -1,6 +1,7 @@
 """Models and data that do not fit together, in our words."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import pytest
 import torch
@@ -179,6 +180,25 @@ def test_a_loss_that_reads_weights_is_refused_as_they_would_be_constant():
     head.requires_grad_(False)
     expected = torch.stack([loss(net(x), y).mean() for x, y in map(clients.examples, range(2))])
     torch.testing.assert_close(score(model, model.init(), clients).loss, expected.detach().double())
+
+
+@dataclass
+class Scaled:
+    """A loss that has no hash, as it is a dataclass that may be changed."""
+
+    scale: float
+
+    def __call__(self, o: Tensor, y: Tensor) -> Tensor:
+        return self.scale * F.cross_entropy(o, y, reduction="none")
+
+
+def test_a_loss_may_be_an_object_without_a_hash():
+    clients = Clients(torch.rand(6, 2), torch.arange(6) % 2, torch.arange(6).split(3))
+    net = nn.Linear(2, 2)
+    model, w = from_module(net, Scaled(3.0)), from_module(net).init()
+    torch.testing.assert_close(
+        gradient(model, w, clients), 3 * gradient(from_module(net), w, clients)
+    )
 
 
 def test_losses_of_single_examples_are_taken_in_any_precision():

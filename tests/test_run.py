@@ -116,6 +116,21 @@ def test_runs_that_play_together_get_the_numbers_of_each_alone(fed):
 
 
 @dataclass(frozen=True)
+class Towards(FedAvg):
+    """FedAvg with a field that has no truth value."""
+
+    prior: object = None
+
+
+@pytest.mark.parametrize("make", [torch.ones, np.ones, lambda _: math.nan])
+def test_methods_with_fields_that_cannot_be_compared_play_as_each_alone(make, fed):
+    runs = [start(MODEL, fed, seed=a, method=Towards(prior=make(2))) for a in range(2)]
+    together = communicate_all([*runs, runs[0]], MODEL, fed, 4)
+    for run, after in zip([*runs, runs[0]], together, strict=True):
+        torch.testing.assert_close(after.w, communicate(run, MODEL, fed, 4).w, rtol=0, atol=1e-12)
+
+
+@dataclass(frozen=True)
 class Noting:
     """A tuner of two rows that hands them out in turn, and stores the results of its rounds."""
 

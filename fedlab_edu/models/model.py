@@ -34,7 +34,7 @@ def check_differentiable(losses: Tensor) -> None:
 ONE_AT_A_TIME = threading.Lock()  # PyTorch's initial weights come from one global generator
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Model:
     """A network as a function of its weights.
 

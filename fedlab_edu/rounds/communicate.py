@@ -76,8 +76,16 @@ def _by_method(runs: Sequence[Run]) -> list[list[int]]:
     """Return the places of runs, grouped by methods that are equal in all fields."""
     # == may ignore the fields of a subclass of a dataclass
     methods = [(type(run.method), getattr(run.method, "__dict__", run.method)) for run in runs]
-    first = [methods.index(method) for method in methods]
+    first = [next(a for a, b in enumerate(methods) if b is m or _equal(b, m)) for m in methods]
     return [[a for a, b in enumerate(first) if b == one] for one in dict.fromkeys(first)]
+
+
+def _equal(one: object, other: object) -> bool:
+    """Return whether two values are equal; those with tensors are if they hold the same ones."""
+    try:
+        return bool(one == other)
+    except (RuntimeError, ValueError):  # a tensor or an array has no truth value
+        return False
 
 
 def train(
