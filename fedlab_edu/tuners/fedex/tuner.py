@@ -41,9 +41,9 @@ class FedEx(Checked):
 
     State:
         thetas: the distribution of each axis.
-        rounds: the rounds in which a client could validate.
-        sums: ``sum_age gamma^age x_age`` over these rounds, with x the mean score, the mean size
-            of the numbers that make up the scores (`gradient` ignores their rounding), and 1.
+        sums: ``sum_age gamma^age x_age`` over the rounds in which a client could validate, with x
+            the mean score, the mean size of the numbers that make up the scores (`gradient` ignores
+            their rounding), and 1.
 
     Source: Khodak et al. (2021), Algorithm 2 and appendix C, where the baseline lacks the weights
     |V_i| that it has here and in their code; (2020), section 4.2, for the cutoff; their code for
@@ -60,7 +60,6 @@ class FedEx(Checked):
     first_baseline: Literal["zero", "skip"] = "zero"
     axes: tuple[int, ...] = ()
     thetas: tuple[Theta, ...] = field(default=(), repr=False)
-    rounds: int = field(default=0, repr=False)
     sums: tuple[float, float, float] = field(default=(0.0, 0.0, 0.0), repr=False)
     stopped: bool = False
 
@@ -127,13 +126,13 @@ class FedEx(Checked):
         if not size:  # no client could validate
             return self
         scores, scale = self._scores(result)
-        waits = self.stopped or (not self.rounds and self.first_baseline == "skip")
+        waits = self.stopped or (not self.sums[-1] and self.first_baseline == "skip")
         thetas = self.thetas if waits else self._moved(result, scores, scale)
         stopped = self.stopped or (not waits and sum(entropy(t.z) for t in thetas) < self.cutoff)
         # the next baseline, in which this round has age 0
         new = _mean(scores, size), _mean(scale, size), 1.0
         sums = tuple(self.gamma * old + x for old, x in zip(self.sums, new, strict=True))
-        return updated(self, rounds=self.rounds + 1, sums=sums, thetas=thetas, stopped=stopped)
+        return updated(self, sums=sums, thetas=thetas, stopped=stopped)
 
     def _moved(self, result: Round, scores: list[float], scale: list[float]) -> tuple[Theta, ...]:
         """Return the distribution of each axis after a step."""
