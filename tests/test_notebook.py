@@ -7,6 +7,7 @@ import math
 import re
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 
@@ -194,7 +195,7 @@ def test_what_is_no_notebook_is_refused(text, message):
     with pytest.raises(NotANotebook, match=message):
         convert(text)
     with pytest.raises(Unusable, match=message):
-        module_apart(text.encode(), True, ())
+        module_apart("hw.ipynb", text.encode(), ())
 
 
 @pytest.mark.parametrize(
@@ -212,7 +213,7 @@ def test_what_is_no_notebook_is_refused(text, message):
 )
 def test_a_cell_made_to_break_the_parser_breaks_nothing_else(source):
     try:
-        told = module_apart(cells(source, GOOD).encode(), True, ["fedavg"]).source
+        told = module_apart("hw.ipynb", cells(source, GOOD).encode(), ["fedavg"]).source
     except Unusable as error:
         told = str(error)
     assert GOOD in told or "too deeply nested or too large" in told
@@ -220,7 +221,8 @@ def test_a_cell_made_to_break_the_parser_breaks_nothing_else(source):
 
 def test_apart_and_here_come_to_the_same():
     text = cells("import torch", GOOD, GOOD, "x = 3", "print(x)", "größe = 'ä'")
-    assert module_apart(text.encode(), True, ["fedavg"]) == convert(text, ["fedavg"])
+    here = convert(text, ["fedavg"])
+    assert module_apart("hw.ipynb", text.encode(), ["fedavg"]) == replace(here, of_notebook=True)
 
 
 def test_a_stored_script_is_left_in_the_notebook():
@@ -758,10 +760,10 @@ def test_what_continues_a_string_or_an_expression_is_no_magic():
 @pytest.mark.parametrize("form", ["{}", "x = '''\n{}\n'''", "y = (7)\n{}\nz = [\n{}\n]"])
 def test_sixty_thousand_magics_are_read_in_one_pass(form):
     text = form.replace("{}", "\n".join(["%time f(1)", "%ls"] * 30_000))
-    module = module_of(text.encode(), False, ())  # in the square of their number it takes an hour
+    module = module_of("hw.py", text.encode(), ())  # in the square of their number it takes an hour
     assert module.source.count("%") == (60_000 if form.endswith(("'", "]")) else 0)
     outside = f"if 1:\n        %ls\n    x = '\\''\n  %ls\n{GOOD}"
-    assert module_of(outside.encode(), False, ()).notes == [
+    assert module_of("hw.py", outside.encode(), ()).notes == [
         "lines 2, 4: for Jupyter only, so ignored"
     ]
 
@@ -825,7 +827,7 @@ def test_lines_for_jupyter_in_a_module_are_ignored_and_the_others_keep_their_pla
         "%time) if 0 else '''",
         "!ls'''",
     ]
-    module = module_of("\n".join(lines).encode(), False, ())
+    module = module_of("hw.py", "\n".join(lines).encode(), ())
     assert module.source.split("\n") == [
         "", "", "", "if True:", "    pass", "files = None", *lines[6:],
     ]  # fmt: skip
@@ -838,12 +840,12 @@ def test_lines_for_jupyter_in_a_module_are_ignored_and_the_others_keep_their_pla
      "get_ipython().system(\n'ls')", "%unknown magic", "! = 3", "x = (\n!ls"],
 )  # fmt: skip
 def test_other_lines_of_a_module_stay_as_they_are(text):
-    assert module_of(text.encode(), False, ()) == Module(text)
+    assert module_of("hw.py", text.encode(), ()) == Module(text)
 
 
 def test_code_within_a_cell_magic_of_a_module_is_told():
     text = r"get_ipython().run_cell_magic('time', '', 'x = 1\n')"
-    assert "run_cell_magic(...) does not count" in module_of(text.encode(), False, ()).notes[1]
+    assert "run_cell_magic(...) does not count" in module_of("hw.py", text.encode(), ()).notes[1]
 
 
 # --- places ---------------------------------------------------------------------------------------

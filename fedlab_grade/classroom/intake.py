@@ -17,7 +17,6 @@ from fedlab_grade.classroom.unpack import Files, Read
 from fedlab_grade.limited import limited
 from fedlab_grade.notebook import (
     Module,
-    looks_like_notebook,
     module_of,
     written,
 )
@@ -127,18 +126,16 @@ def _choose(
     keys = {n: (r, n.count("/"), n.lower().endswith(".ipynb")) for n, r in ranks.items()}
 
     @cache
-    def read(name: str) -> tuple[Module, bool]:
+    def read(name: str) -> Module:
         try:
-            data = sources[name]()
-            notebook = looks_like_notebook(name, data)
-            return module_of(data, notebook, todo, wanted.names), notebook
+            return module_of(name, sources[name](), todo, wanted.names)
         except Unusable as problem:
             raise Unusable(f"holds {printable(name)!r}, which {problem}") from None
 
     def answered(name: str) -> bool:
         """Whether it has an answer in it: something of what is asked for that is no stub."""
         try:
-            found = written(read(name)[0].source)
+            found = written(read(name).source)
         except Unusable:
             return ranks[name] < 2  # its author should know
         return bool(found.intersection(todo or found))
@@ -153,9 +150,7 @@ def _choose(
     name, shown = chosen[0], repr(printable(chosen[0]))
     passed = [n for n in usual[:SHOWN] if n not in chosen]
     notes += [f"{printable(n)!r} holds no answer: {shown} counts" for n in passed]
-    module, notebook = read(name)
-    if notebook and not name.lower().endswith(".ipynb"):
-        notes.append(f"{shown} is a notebook, whatever its name says, and read as one")
+    module = read(name)
     notes += module.notes
     if ranks[name]:
         notes.append(f"{shown} was taken for {wanted.asked}")

@@ -14,8 +14,6 @@ from fedlab_grade.assignment import course_folder, exercises, only
 from fedlab_grade.home import progress
 from fedlab_grade.notebook import (
     MISSING,
-    Module,
-    looks_like_notebook,
     module_apart,
 )
 from fedlab_grade.options import Refusal
@@ -127,31 +125,25 @@ def check_file(
     file: Path, tests: Path, question: str = "", start: Callable[[], Child] | None = None
 ) -> tuple[Report, tuple[str, ...]]:
     """Return the report on a file, and notes on how it was read."""
-    data = file.read_bytes()
-    notebook = looks_like_notebook(file.name, data)
     stems = (file.stem, tests.stem.removeprefix("test_"))
     try:
-        module = module_apart(data, notebook, _asked_for(tests), stems)
+        module = module_apart(file.name, file.read_bytes(), _asked_for(tests), stems)
     except Unusable as problem:
-        if notebook:
-            raise Refusal(f"{file} {problem}.") from None
-        module = Module("")  # the report says so
+        raise Refusal(f"{file} {problem}.") from None
     with tempfile.TemporaryDirectory() as folder:
         path = file
-        if notebook or module.notes:
+        if module.of_notebook or module.notes:
             path = Path(folder) / f"{file.stem}.py"
             path.write_text(module.source, encoding="utf-8")
         (report,) = run.grade(tests, [path], question, start=start)
     notes = []
     if place := package_import(module.source):
         notes.append(f"{file} {PACKAGE}{place}")
-    if notebook and file.suffix.lower() != ".ipynb":
-        notes.append(f"{file} is a notebook, whatever its name says, and is read as one.")
     for note in module.notes:
         if not (question and note.startswith(MISSING)):  # it may be another question's
             notes.append(f"{file}, {note}.")
     lost = any(r.status == "not gradable" or "NameError" in r.message for r in report.results)
-    if notebook and lost:
+    if module.of_notebook and lost:
         notes.append(RESTART)
     return Report(file, report.results), tuple(notes)
 

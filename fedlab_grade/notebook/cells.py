@@ -44,6 +44,7 @@ class Module:
 
     source: str
     notes: list[str] = field(default_factory=list)
+    of_notebook: bool = False
 
 
 def cells_of(text: str) -> Iterator[tuple[str, str]]:

@@ -13,16 +13,18 @@ NOTEBOOK = 8 << 20  # pictures in the output included
 
 
 def module_of(
-    data: bytes, notebook: bool, functions: Collection[str], files: Collection[str] = ()
+    name: str, data: bytes, functions: Collection[str], files: Collection[str] = ()
 ) -> Module:
-    """Return the module in a file, at home and in grading the same.
+    """Return the module in a file of this name, at home and in grading the same.
 
     Args:
-        notebook: whether to read it as one.
         functions: what the assignment asks for, for the notes on a notebook.
         files: the names of the file that is asked for, without the ending.
     """
     notes: list[str] = []
+    notebook = looks_like_notebook(name, data)
+    if notebook and not name.lower().endswith(".ipynb"):
+        notes.append("a notebook, whatever its name says, and read as one")
     if len(data) > NOTEBOOK and notebook:
         raise Unusable(f"is a notebook larger than {NOTEBOOK >> 20} MB: clear its outputs")
     if not notebook:
@@ -37,14 +39,14 @@ def module_of(
     except NotANotebook as error:
         raise Unusable(str(error)) from None
     _check_size(len(module.source.encode("utf-8", "replace")))
-    return Module(module.source, notes + module.notes)
+    return Module(module.source, notes + module.notes, notebook)
 
 
 def module_apart(
-    data: bytes, notebook: bool, functions: Collection[str], files: Collection[str] = ()
+    name: str, data: bytes, functions: Collection[str], files: Collection[str] = ()
 ) -> Module:
     """Call `module_of` in a process of its own with limits of time and memory."""
-    return Module(**limited(lambda: vars(module_of(data, notebook, functions, files))))
+    return Module(**limited(lambda: vars(module_of(name, data, functions, files))))
 
 
 def looks_like_notebook(name: str, data: bytes) -> bool:
