@@ -15,6 +15,7 @@ from fedlab_edu import (
     LocalHP,
     Reptile,
     Run,
+    Scaffold,
     ServerHP,
     communicate,
     communicate_all,
@@ -26,6 +27,7 @@ from fedlab_edu import (
     start,
     train,
 )  # fmt: skip
+from fedlab_edu.methods import ClientUpdate
 from fedlab_edu.models.networks import char_lstm
 from fedlab_edu.rounds.communicate import StopTraining
 from fedlab_edu.rounds.result import Round, divergence
@@ -495,10 +497,10 @@ def test_a_server_with_another_kind_of_model_is_refused_in_its_round(fed, change
         communicate(start(MODEL, fed, method=Own()), MODEL, fed, 3)
 
 
-@pytest.mark.parametrize("kind", [torch.float32, torch.int64])
+@pytest.mark.parametrize("kind", [torch.Tensor.float, torch.clone, torch.Tensor.numpy, list])
 def test_weights_of_any_kind_of_number_give_the_same_average(kind, fed):
     class Mine(Reptile):
-        weights = staticmethod(lambda n: n.to(kind))
+        weights = staticmethod(kind)
 
     one, other = (
         communicate(start(MODEL, fed, C, method=m), MODEL, fed, 3) for m in (Mine(), None)
@@ -525,6 +527,19 @@ def test_a_method_and_a_tuner_in_each_others_place_are_told_their_own(fed):
         start.__wrapped__(MODEL, fed, Reptile())
     with pytest.raises(ValueError, match="a tuner goes to tuner="):
         start.__wrapped__(MODEL, fed, method=FedEx(C))
+
+
+def test_no_graph_of_a_method_of_ones_own_is_kept_from_round_to_round(fed):
+    class Own(Scaffold):
+        def loc(self, inputs):
+            scale = torch.ones((), requires_grad=True)
+            vectors = (v if v is None else scale * v for v in super().loc(inputs))
+            return ClientUpdate(*vectors)
+
+    run = communicate(start(MODEL, fed, C, method=Own()), MODEL, fed, 3)
+    expected = communicate(start(MODEL, fed, C, method=Scaffold()), MODEL, fed, 3)
+    torch.testing.assert_close(run.w, expected.w)
+    assert not any(v.requires_grad for v in (*run.server, *run.states.values()))
 
 
 OTHER = {

@@ -3,7 +3,7 @@
 import warnings
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import torch
@@ -161,10 +161,16 @@ def train_clients(
         own = model, data[mine], c[i], [seeds[j] for j in tile]
         update = method.loc(ClientInput(*own, received, sent, state, played[of_run]))
         _check(update, method, (len(i), d), w, state is not None)
+        update = ClientUpdate(*map(_detached, update))
         before, after = scores_of(model, [received, update.personal], tests[mine])
         return part(Tile(i, update, before, after, is_finite(update, after)))
 
     run_parallel(train, cut(model, data[client], c, w), add, threads_for(w))
+
+
+def _detached(v: Any) -> Any:
+    """Return a vector without its graph, which would grow from round to round."""
+    return v.detach() if v is not None and v.requires_grad else v
 
 
 def _check(

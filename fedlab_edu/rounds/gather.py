@@ -14,6 +14,7 @@ from fedlab_edu.data.clients import Sizes
 from fedlab_edu.methods import ClientUpdate, RoundUpdate, Server
 from fedlab_edu.rounds.result import Round
 from fedlab_edu.rounds.run import Run
+from fedlab_edu.tensors import as_float64
 from fedlab_edu.training.hparams import LocalHP
 from fedlab_edu.training.scores import Score
 from fedlab_edu.validate import require
@@ -90,7 +91,7 @@ class Sums:
         self.run_of = torch.arange(len(runs)).repeat_interleave(torch.tensor(self.lengths))
         self.client, w = torch.cat([work.client for work in works]), runs[0].w
         self.n, self.size, n = sizes.train[self.client], sizes.val[self.client], len(self.client)
-        usual = [self.method.weights(n).double() for n in self.n.split(self.lengths)]
+        usual = [as_float64(self.method.weights(n)) for n in self.n.split(self.lengths)]
         seen, name = [*map(len, usual)], f"lengths of the weights of {type(self.method).__name__}"
         require(seen == self.lengths, name, seen, f"{self.lengths}, one weight for each client")
         self.usual = torch.cat(usual).numpy()
