@@ -1,7 +1,7 @@
 """Models and data that do not fit together, in our words."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pytest
 import torch
@@ -180,6 +180,20 @@ def test_a_loss_that_reads_weights_is_refused_as_they_would_be_constant():
     head.requires_grad_(False)
     expected = torch.stack([loss(net(x), y).mean() for x, y in map(clients.examples, range(2))])
     torch.testing.assert_close(score(model, model.init(), clients).loss, expected.detach().double())
+
+
+@pytest.mark.parametrize("label", [-100, -1, 2])
+def test_a_label_that_is_none_is_an_error_where_others_were_checked_before(label):
+    """PyTorch ignores examples with the label -100."""
+    y = torch.arange(6) % 2
+    clients = Clients(torch.rand(6, 2), y, torch.arange(6).split(3))
+    for model in from_module(nn.Linear(2, 2)), linear(2, 2), mlp(2, 4, 2):
+        w = model.init()
+        for use in (score, gradient, lambda *of: local_sgd(*of, LocalHP(), [0, 1])):
+            use(model, w, clients)
+            wrong = replace(clients, y=y.index_fill(0, torch.tensor(5), label))
+            with pytest.raises((IndexError, RuntimeError), match=f"{label} is out of bounds"):
+                use(model, w, wrong)
 
 
 @dataclass
