@@ -94,8 +94,7 @@ class Examiner(plugin.Recorder):
     def _judge(self, item: pytest.Item, file: str, text: str, deadline: float) -> dict[str, Any]:
         """Return the result of one test; it is no fault of ours if the reference passes."""
         result = self._run(item, file, text, deadline)
-        stumbled = result.pop("stumbled", None)
-        if result["status"] != "error" or not stumbled or not self.reference:
+        if not result.pop("heard") or result["status"] != "error" or not self.reference:
             return result
         test = plugin.name(item)
         if test not in self._sound:
@@ -103,11 +102,15 @@ class Examiner(plugin.Recorder):
             sound = self._run(item, "reference.py", self.reference, end)
             self._sound[test] = sound["status"] == "passed"
         if self._sound[test]:
-            result |= {"status": "failed", "message": STUMBLED + stumbled}
+            last = result["message"].strip().splitlines()[-1]
+            result |= {"status": "failed", "message": f"{STUMBLED}{last}"}
         return result
 
     def _run(self, item: pytest.Item, file: str, text: str, deadline: float) -> dict[str, Any]:
-        """Return the result of one test, run in a fork of this process."""
+        """Return the result of one test, run in a fork of this process.
+
+        It tells, too, whether the test has heard anything from the file.
+        """
         call = float(plugin.marker(item).wall or self.limits.call)
         worker = self.worker(text)
         patience = self.limits.calls * call
@@ -121,7 +124,6 @@ class Examiner(plugin.Recorder):
             seed_all(int(hashlib.sha256(f"{self.secret} {item.name}".encode()).hexdigest()[:8], 16))
             try:
                 limits = replace(self.limits, call=call)
-                # In case that no result comes: there was an answer to stumble over.
                 heard = partial(os.write, pipe, b"\n")
                 self.student = Remote(file, text, worker, limits, end, allowed, heard)
             except NotGradable as error:
@@ -134,15 +136,12 @@ class Examiner(plugin.Recorder):
             told, _, _ = in_fork(act, end + 1 - time.monotonic())
         finally:
             worker.let_go()
-        parts = told.splitlines()
+        heard = {"heard": told.startswith(b"\n")}
         with suppress(ValueError):
-            return json.loads(parts[-1] if parts else b"")
+            return json.loads(told) | heard
         late = "it took too long" if time.monotonic() > end else "its process ended"
-        return {
-            "status": "error",
-            "message": f"The check of this test gave no result: {late}.",
-            "stumbled": f"{late}." if parts else None,
-        }
+        message = f"The check of this test gave no result:\n{late}."
+        return {"status": "error", "message": message} | heard
 
     def worker(self, text: str = "") -> Worker:
         """Return a fresh worker for a file; restart the sandbox once if it has ended.
@@ -179,8 +178,6 @@ class Examiner(plugin.Recorder):
         fields["printed"] = callables.clean(
             student.printed.decode("utf-8", "replace"), plugin.PRINTED
         )
-        if student.answered and fields["status"] == "error":
-            fields["stumbled"] = str(fields["message"]).strip().splitlines()[-1]
         self.tell(**fields)
 
     @contextmanager

@@ -45,7 +45,7 @@ class Remote(Student):
         file: its name.
         deadline: when there is no time left, as of `time.monotonic`.
         allowed: the seconds until then, in the words of a message; "" for those of the file.
-        on_answer: called once, when the file has first answered a call, or called a function.
+        on_answer: called whenever the file has answered a call, or called a function.
     """
 
     def __init__(
@@ -66,7 +66,6 @@ class Remote(Student):
         self._allowed = allowed or f"all {limits.total:g} seconds for this file"
         self._on_answer = on_answer
         self._over = ""  # why there are no further answers
-        self.answered = False  # whether the test has had anything from the file
         # As bytes: JSON would write some letters in six times as many.
         data = np.frombuffer(text.encode("utf-8", "surrogatepass"), np.uint8)
         request = {"kind": "load", "file": file, "text": data, "limit": self._time()}
@@ -101,7 +100,7 @@ class Remote(Student):
                  } if (
                 len(after) == len(names) == len(arguments) and {*map(type, names)} <= {str}
             ):  # fmt: skip
-                self._hear()
+                self._on_answer()
                 return value, [callables.clean(parameter, 60) for parameter in names], after
             case {"kind": str("failed"), "status": str(status), "message": str(message),
                   "likely": str(likely), "kinds": list(kinds),
@@ -110,12 +109,6 @@ class Remote(Student):
                 kind = FAILURES.get(status, Failure)
                 raise Raised(*told, kinds) if kind is Raised else kind(*told)
         self._stop(f"{name} gave no sensible answer")
-
-    def _hear(self) -> None:
-        """Note that from now on the test works with what the file gave to it."""
-        if not self.answered:
-            self.answered = True
-            self._on_answer()
 
     def _time(self) -> float:
         """Return the seconds that the next call may take."""
@@ -144,7 +137,7 @@ class Remote(Student):
                 if asked > self._limits.asked:
                     often = f"{self._limits.asked:,} times"
                     self._stop(f"{who} called a function that it was given more than {often}")
-                self._hear()
+                self._on_answer()
                 with _alarm(end):
                     answer = _called(functions.at(number), given, named)
                 self._worker.send(answer, end)
