@@ -19,6 +19,7 @@ from unittest import mock
 import numpy as np
 import pytest
 import torch
+from torch import nn
 
 from fedlab_edu import (
     Federation,
@@ -427,7 +428,14 @@ def test_a_run_that_could_not_be_read_again_is_refused_and_not_written(tmp_path)
     assert not [*tmp_path.iterdir()]
 
 
-@pytest.mark.parametrize("part", [lambda: 0, Lock()], ids=["a function without a name", "a lock"])
+PARTS = {
+    "a function without a name": lambda: 0,
+    "a lock": Lock(),
+    "a parametrized layer": nn.utils.parametrizations.weight_norm(nn.Linear(2, 2)),
+}
+
+
+@pytest.mark.parametrize("part", PARTS.values(), ids=PARTS)
 def test_a_run_with_a_part_that_pickle_does_not_take_is_refused_in_one_line(part, fed, tmp_path):
     save_run(start(MODEL, fed), tmp_path / "run")
     before = (tmp_path / "run").read_bytes()

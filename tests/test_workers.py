@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 import torch
+from torch import nn
+from torch.nn.utils.parametrizations import weight_norm
 
 from fedlab_edu import (
     Estimate,
@@ -21,6 +23,7 @@ from fedlab_edu import (
     digits,
     fedpop,
     fedtune,
+    from_module,
     hyperband,
     linear,
     random_search,
@@ -171,8 +174,10 @@ def test_what_cannot_train_in_workers_is_refused_by_name(fed):
     with pytest.raises(ValueError, match="workers is None; allowed: a number, because Apart"):
         tune(halving, MODEL, fed, executor=pool)
     local = replace(MODEL, loss=lambda outputs, y: outputs.sum(1))
-    with pytest.raises(ValueError, match=r"model and fed is .*; allowed: what pickle takes"):
-        tune(halving, local, fed, executor=pool, workers=2)
+    parametrized = from_module(weight_norm(nn.Linear(64, 10)))
+    for model in (local, parametrized):
+        with pytest.raises(ValueError, match=r"model and fed is .*; allowed: what pickle takes"):
+            tune(halving, model, fed, executor=pool, workers=2)
 
 
 def test_a_class_of_a_notebook_that_a_worker_does_not_know_is_named():

@@ -24,7 +24,7 @@ from fedlab_edu.validate import require
 
 _DIGEST = sha256().digest_size  # bytes; the digest is the end of a file
 _ONE_AT_A_TIME = Lock()  # PyTorch's safe classes are one list for all threads
-_NO_PICKLE = (PicklingError, AttributeError, TypeError, RecursionError)
+_NO_PICKLE = (PicklingError, AttributeError, TypeError, RuntimeError)
 _BROKEN = (RuntimeError, UnpicklingError, ValueError, TypeError, LookupError, AttributeError)
 
 

@@ -102,7 +102,7 @@ def _play(token: str, needs: bytes | None, task: tuple[bytes, int]) -> list[Run]
 def _pickled(name: str, value: object) -> bytes:
     try:
         return pickle.dumps(value)
-    except (pickle.PicklingError, AttributeError, TypeError) as error:
+    except (pickle.PicklingError, AttributeError, TypeError, RuntimeError) as error:
         require(False, name, f"{error}", "what pickle takes, so that another process can load it")
         raise
 
