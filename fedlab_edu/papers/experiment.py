@@ -142,7 +142,7 @@ class Experiment:
 
     @property
     def published(self) -> dict[str, dict[str, Published]]:
-        """The published numbers: variant -> data set -> numbers; {} for a variant without any."""
+        """The published numbers, by variant and data set; {} for a variant without any."""
         return published(self.name)
 
     def workload(self, dataset: str, scale: str) -> Workload:
