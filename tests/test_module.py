@@ -492,6 +492,14 @@ OTHERS = {
         ),
         IDS,
     ),
+    "ids that begin at 1": (
+        Function(lambda net, x: net.linear(net.table(x - 1)).mean(1), table=nn.Embedding(10, 6)),
+        IDS + 1,
+    ),
+    "an inverse, which no network of zeros has": (
+        Function(lambda net, x: x @ torch.linalg.inv(net.part.weight), part=nn.Linear(3, 3)),
+        BATCH,
+    ),
     "F.embedding with padding": (
         Function(lambda net, x: F.embedding(x % 3, net.linear.weight, padding_idx=2).mean(1)),
         IDS,

@@ -25,10 +25,10 @@ def activations(model: Model, data: Clients, w: Float[Tensor, "*B d"]) -> int:
     found = _MEASURED.setdefault(model, {})
     if kind not in found:
         some = torch.cat(data.rows)[:2].to(x.device)
-        if len(some):
-            check_fit(model, w.view(-1, model.d)[0], data.inputs(some), y[some], y)
-        x, y = data.inputs(some[:0]).new_zeros(1, 1, *x.shape[1:]), y.new_zeros(1, *y.shape[1:])
-        found[kind] = _measure(model, x, y, w)
+        if not len(some):
+            return 1
+        check_fit(model, w.view(-1, model.d)[0], data.inputs(some), y[some], y)
+        found[kind] = _measure(model, data.inputs(some[:1])[None], y[some[:1]], w)
     return found[kind]
 
 
@@ -38,7 +38,7 @@ _MEASURED: WeakKeyDictionary[Model, dict[object, int]] = WeakKeyDictionary()
 @torch.enable_grad()
 def _measure(model: Model, x: Tensor, y: Tensor, w: Tensor) -> int:
     """Run one example forward, and count the bytes that autograd saves."""
-    W = w.new_zeros(1, model.d)
+    W = w.detach().view(-1, model.d)[:1].clone()
     leaves = [p.requires_grad_() for p in model.views(W)]
     kept = {W.untyped_storage().data_ptr(): 0}
     alive = []  # a freed tensor's address could be used again
