@@ -418,6 +418,19 @@ def test_soft_sharing_is_five_exponentiated_gradient_steps_on_the_maps_errors():
     assert history.survivors == [[0, 1, 2, 3]] * 5
 
 
+def test_the_split_estimate_of_an_error_has_the_error_as_its_mean():
+    _, maps, data = drawn_tables(3, np.random.default_rng(4))
+    found, whole = [], []
+    for seed in range(400):
+        found.append(
+            fs.share_softly(maps, data, np.random.default_rng(seed), 1, validation="split")
+        )
+        whole.append(fs.share_softly(maps, data, np.random.default_rng(seed), 1))
+    gaps = np.array([a.scores[0] - b.scores[0] for a, b in zip(found, whole, strict=True)])
+    assert (abs(gaps.mean(0)) < 4 * gaps.std(0) / math.sqrt(400)).all()
+    assert (gaps.std(0) > 0.05).all()
+
+
 def digits_task(seed: int) -> tuple[sel.Data, np.random.Generator]:
     """600 digits to train on and 300 to validate."""
     x, y = load_digits(return_X_y=True)

@@ -20,7 +20,7 @@ from fedlab_edu.features.selection import (
     shared_fit,
     split_scores,
 )
-from fedlab_edu.validate import require, whole
+from fedlab_edu.validate import one_of, require, whole
 
 Validation = Literal["whole", "split"]
 
@@ -86,22 +86,32 @@ class History(NamedTuple):
 
 def share_softly(
     maps: Sequence[Map], data: Data, rng: np.random.Generator, rounds: int = 5, eta: float = 5.0,
-    linear: Linear = RIDGE,
+    linear: Linear = RIDGE, validation: Validation = "whole",
 ) -> History:  # fmt: skip
     """Select the likeliest map by weight-sharing with exponentiated gradient, without elimination.
 
     Args:
         rng: each training example draws its map from p in each round.
         rounds, eta: see `eg_step`.
+        validation: with "split" validation examples draw their maps too. ``e_i / (p_i |V|)``, where
+            e_i is map i's number of errors, is an unbiased estimate of its error on all of V.
 
     Source: Khodak et al., *Weight-Sharing Beyond NAS*, rounds in section 3.2; eta of their code.
     """
-    k = whole("number of maps", len(maps), 1)
+    k, size = whole("number of maps", len(maps), 1), len(data.y_val)
+    one_of(("whole", "split"))("validation", validation)
     check_rng(rng)
     p, errors = [np.full(k, 1 / k)], []
     for t in range(whole("rounds", rounds, 1)):
         fit = shared_fit(maps, data, rng.choice(k, len(data.y), p=p[t]), linear)
-        errors.append(map_scores(maps, data, *fit, "error", linear))
+        if validation == "whole":
+            errors.append(map_scores(maps, data, *fit, "error", linear))
+        else:
+            drawn = rng.choice(k, size, p=p[t])
+            part = np.bincount(drawn, minlength=k) / size
+            found = split_scores(maps, data, drawn, *fit, "error", linear)
+            seen = part > 0  # a map without examples has error 0
+            errors.append(np.divide(found * part, p[t], out=np.zeros(k), where=seen))
         p.append(eg_step(p[t], errors[t], eta))
     return History(p[1:], errors, int(p[-1].argmax()))
 
