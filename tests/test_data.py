@@ -52,12 +52,12 @@ def test_windows_follow_the_independent_vectors(name):
     pairs = windows(squeeze(given["text"]), given["length"])
     assert [list(pair) for pair in pairs] == expected["pairs"]
     if pairs:
-        fed = windowed({"a role": squeeze(given["text"])}, given["length"], 1, False)
+        fed = windowed({"a role": squeeze(given["text"])}, given["length"], 1, False, None)
         assert pairs_of(fed, 0) == pairs
 
 
 def test_a_step_takes_every_third_window():
-    fed = windowed({"a role": "abcdefghijkl"}, 2, 3, False)
+    fed = windowed({"a role": "abcdefghijkl"}, 2, 3, False, None)
     assert pairs_of(fed, 0) == [("ab", "c"), ("de", "f"), ("gh", "i"), ("jk", "l")]
 
 
@@ -380,6 +380,7 @@ def test_with_a_gap_no_character_is_in_two_parts(step):
         ({"length": 0}, "length is 0; allowed: a whole number of at least 1"),
         ({"step": 0}, "step is 0; allowed: a whole number of at least 1"),
         ({"roles_used": 0}, "roles_used is 0; allowed: from 1 to 1180"),
+        ({"gap": True, "shuffle": True}, "gap is True; allowed: False if windows are shuffled"),
     ],
 )
 def test_windows_that_cannot_be_cut_are_refused(options, message):

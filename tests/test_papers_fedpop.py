@@ -348,7 +348,7 @@ def test_the_books_data_are_drawn_anew_for_each_seed_but_for_genres():
         "digits": digits(seed=3), "digits-iid": digits(by="iid", seed=3),
         "digits-1": digits(by="label", alpha=1.0, seed=3),
         "digits-0.5": digits(by="label", alpha=0.5, seed=3),
-        "sensors": sensors(seed=3), "genres": genres(length=10, step=2000),
+        "sensors": sensors(seed=3), "genres": genres(length=10, step=2000, seed=3),
     }  # fmt: skip
     assert set(book) == set(wanted)
     for name, setting in book.items():

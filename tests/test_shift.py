@@ -161,7 +161,7 @@ def test_with_a_gap_genres_parts_share_no_character():
 
 def test_clients_are_named_after_their_sensors_and_there_are_six_genres():
     assert sensors(seed=5).names == SENSORS
-    assert len(genres(step=2000)) == 6
+    assert len(genres(step=2000, shuffle=True, seed=1)) == 6
 
 
 @pytest.mark.parametrize(
@@ -176,6 +176,7 @@ def test_clients_are_named_after_their_sensors_and_there_are_six_genres():
         (lambda: seen(X * 16, "inverted"), r"x is \(0.0, 16.0\); allowed: images of numbers from"),
         (lambda: seen(X * float("nan"), "blurred"), r"x is \(nan, nan\); allowed: images of"),
         (lambda: genres(length=0), "length is 0; allowed: a whole number of at least 1"),
+        (lambda: genres(gap=True, shuffle=True), "gap is True; allowed: False if"),
     ],
 )
 def test_bad_input_is_refused(wrong, message):

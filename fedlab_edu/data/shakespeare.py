@@ -11,7 +11,7 @@ from jaxtyping import Integer, UInt8
 from torch import Tensor
 
 from fedlab_edu.data.clients import Federation
-from fedlab_edu.data.partition import enough, federate
+from fedlab_edu.data.partition import FRACTIONS, enough, federate
 from fedlab_edu.seeds import generator
 from fedlab_edu.tensors import as_indices
 from fedlab_edu.validate import require, whole
@@ -31,6 +31,13 @@ _SPEECH = re.compile(r"^\*\*([^*\n]+)\*\*[ \r]*\n(.*?)(?=^\*\*|^#|\Z)", re.M | r
 def squeeze(text: str) -> str:
     """Replace newlines and runs of spaces by single spaces."""
     return re.sub("[ \r\n]+", " ", text)
+
+
+def check_windows(length: int, step: int, gap: bool, shuffle: bool) -> None:
+    """Raise ``ValueError`` if windows cannot be cut like this."""
+    whole("length", length, 1)
+    whole("step", step, 1)
+    require(not (gap and shuffle), "gap", gap, "False if windows are shuffled, since all overlap")
 
 
 def encode(text: str) -> UInt8[Tensor, " T"]:
@@ -103,36 +110,40 @@ def passages(genre: str, words: int = 40) -> list[tuple[str, str]]:
 
 
 def shakespeare(
-    roles_used: int | None = None, length: int = 80, step: int = 1, gap: bool = False, seed: int = 0
+    roles_used: int | None = None, length: int = 80, step: int = 1, gap: bool = False,
+    shuffle: bool = False, seed: int = 0,
 ) -> Federation:  # fmt: skip
     """Build next-character prediction, where each role with enough text is a client.
-
-    A client's first windows are for training and its last for testing.
 
     Args:
         roles_used: how many roles, drawn by the seed; None for all.
         length: characters in a window. step: characters from one window to the next.
         gap: drop the windows after each cut that share text with the windows before it.
+        shuffle: mix each role's windows before the split ("i.i.d." in the papers); otherwise the
+            first are for training and the last for testing.
 
     Source: the LEAF benchmark, Caldas et al. (2018), as Khodak et al. (2021) use it.
     """
-    length, step, said = whole("length", length, 1), whole("step", step, 1), roles()
+    check_windows(length, step, gap, shuffle)
+    said = roles()
     names = [name for name, text in said.items() if enough(len(range(0, len(text) - length, step)))]
+    gen = generator(seed)
     if roles_used is not None:
         allowed = f"from 1 to {len(names)}"
         roles_used = whole("roles_used", roles_used, 1, len(names), allowed)
-        order = torch.randperm(len(names), generator=generator(seed))
-        names = [names[i] for i in order[:roles_used]]
-    return windowed({name: said[name] for name in names}, length, step, gap)
+        names = [names[i] for i in torch.randperm(len(names), generator=gen)[:roles_used]]
+    chosen = {name: said[name] for name in names}
+    return windowed(chosen, length, step, gap, gen if shuffle else None)
 
 
-def windowed(said: Mapping[str, str], length: int, step: int, gap: bool) -> Federation:
-    """Make a client of the windows of each text, in their order."""
-    length, step = whole("length", length, 1), whole("step", step, 1)
+def windowed(
+    said: Mapping[str, str], length: int, step: int, gap: bool, gen: torch.Generator | None
+) -> Federation:
+    """Make a client of the windows of each text; ``gen`` shuffles them, None keeps their order."""
     sizes = [len(text) for text in said.values()]
     text = encode("".join(said.values()))
     starts = torch.tensor([0, *sizes]).cumsum(0).tolist()
     rows = [a + torch.arange(0, n - length, step) for a, n in zip(starts, sizes, strict=False)]
     x = text.unfold(0, length, 1)[:-1]  # a view: overlapping windows are not copied
     skip = -(-length // step) if gap else 0
-    return federate(x, text[length:].long(), rows, VOCABULARY, gap=skip, names=list(said))
+    return federate(x, text[length:].long(), rows, VOCABULARY, FRACTIONS, gen, skip, list(said))

@@ -13,7 +13,7 @@ from torch import Tensor
 from fedlab_edu.data.clients import Federation
 from fedlab_edu.data.digits import digit_images
 from fedlab_edu.data.partition import by_group, federate
-from fedlab_edu.data.shakespeare import plays, speeches, spoken, windowed
+from fedlab_edu.data.shakespeare import check_windows, plays, speeches, spoken, windowed
 from fedlab_edu.seeds import generator
 from fedlab_edu.validate import require
 
@@ -75,7 +75,9 @@ def lines() -> dict[str, str]:
     )
 
 
-def genres(length: int = 80, step: int = 400, gap: bool = False) -> Federation:
+def genres(
+    length: int = 80, step: int = 400, gap: bool = False, shuffle: bool = False, seed: int = 0
+) -> Federation:
     """Build next-character prediction, where each of six genres of plays is a client.
 
     Windows are as in `shakespeare`, in the order of the plays, but one may span two speeches. Each
@@ -85,6 +87,7 @@ def genres(length: int = 80, step: int = 400, gap: bool = False) -> Federation:
         length: characters in a window.
         step: characters from one window to the next. There are 4.6 million: with a step of 1 an
             epoch takes hours, with 400 the smallest client has about 1,200 windows.
-        gap: see `shakespeare`.
+        gap, shuffle: see `shakespeare`. seed: of the shuffle.
     """
-    return windowed(lines(), length, step, gap)
+    check_windows(length, step, gap, shuffle)
+    return windowed(lines(), length, step, gap, generator(seed) if shuffle else None)

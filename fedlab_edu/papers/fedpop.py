@@ -126,8 +126,7 @@ _SILOS = {
         "sensors": replace(_small(sensors), spaces=FEDPOP_CROSS_SILO, clients=6),
         # windows keep the order of the plays: all seeds have the same data
         "genres": replace(
-            _small(digits),
-            load=bundled(lambda seed: genres(length=10, step=2000)),
+            _small(genres, length=10, step=2000),
             model=lambda: char_lstm(hidden=32, depth=1),
             spaces=FEDPOP_CROSS_SILO,
             clients=6,
