@@ -208,12 +208,15 @@ class FedTune(Checked):
 
 def fedtune(
     model: Model, fed: Federation, table: LocalHP, total: SupportsIndex, *,
-    method: Method | None = None, seed: SupportsIndex = 0, **options: Any,
+    lr: float = 10.0,
+    credit: Literal["dummy_one", "leave_one_out", "reinforce"] = "dummy_one",
+    credit_baseline: Literal["running_mean", None] = None,
+    buffer: Literal["joint", "shared"] = "joint", param: Literal["logits", "raw"] = "logits",
+    cap: int = 1 << 30, method: Method | None = None, seed: SupportsIndex = 0,
 ) -> FedTune:  # fmt: skip
     """Start a search: ``tune(fedtune(model, fed, table, 30), model, fed)``.
 
-    Args:
-        options: lr, credit, credit_baseline, buffer, param and cap of `FedTune`.
+    For the arguments from lr to cap see `FedTune`.
     """
     require(isinstance(table, LocalHP), "table", table, "a LocalHP, one row for each configuration")
     for i, name in enumerate(fed.names):
@@ -222,5 +225,5 @@ def fedtune(
     begun = start(model, fed, seed=seed, method=method)
     check_mu(begun.method, table)
     logits = torch.zeros(len(fed), len(table), dtype=torch.float64)
-    total = whole("total", total, 1, MOST)
-    return FedTune(table, begun.w, logits, total, method=begun.method, seed=begun.seed, **options)
+    return FedTune(table, begun.w, logits, whole("total", total, 1, MOST), lr, credit,
+                   credit_baseline, buffer, param, cap, begun.method, begun.seed)  # fmt: skip
