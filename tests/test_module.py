@@ -9,6 +9,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
+from torch.func import grad, vmap
 from torch.nn.utils import parametrizations
 from torch.utils.checkpoint import checkpoint
 
@@ -498,6 +499,12 @@ OTHERS = {
     ),
     "an inverse, which no network of zeros has": (
         Function(lambda net, x: x @ torch.linalg.inv(net.part.weight), part=nn.Linear(3, 3)),
+        BATCH,
+    ),
+    "a gradient in the forward pass": (
+        Function(
+            lambda net, x: vmap(grad(lambda x: net.part(x).tanh().sum()))(x), part=nn.Linear(3, 3)
+        ),
         BATCH,
     ),
     "F.embedding with padding": (
