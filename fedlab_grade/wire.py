@@ -14,7 +14,8 @@ import json
 import math
 import struct
 from collections import OrderedDict, defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -138,12 +139,27 @@ def receive(read: Callable[[int], bytes], function: Callable[[int], object] = NO
         raise Malformed(f"no message: {type(error).__name__}") from None
     if reader.read < blob:
         raise Malformed("more bytes than tensors")
+    _check_depth(value)
     return value
 
 
 def unpack(message: bytes, function: Callable[[int], object] = NONE.at) -> Any:
     """Return the value of a message that is whole."""
     return receive(io.BytesIO(message).read, function)
+
+
+def _check_depth(value: object) -> None:
+    """Refuse what `encode` would: a test cannot walk through a deeper value."""
+    level, depth = [value], 0
+    while level:
+        if depth > MAX_DEPTH:
+            raise Malformed(f"lists in lists, deeper than {MAX_DEPTH}")
+        level = [x for part in level if type(part) in (list, tuple, dict) for x in _inside(part)]
+        depth += 1
+
+
+def _inside(part: Any) -> Iterable[Any]:
+    return chain(part, part.values()) if type(part) is dict else part
 
 
 class _Reader:

@@ -1,5 +1,6 @@
 """The wire between the grader and a student's process: what passes, what does not, and a fuzz."""
 
+import functools
 import gc
 import json
 import math
@@ -199,6 +200,16 @@ def test_functions_are_sent_as_numbers_and_only_those_that_were_sent_come_back()
         decode(body, blob)
 
 
+def test_what_is_sent_may_be_as_deep_as_what_is_read():
+    for wrap in (lambda x: [x], lambda x: (x,), lambda x: {"a": x}):
+        value = functools.reduce(lambda x, _: wrap(x), range(wire.MAX_DEPTH), 0)
+        assert wire.unpack(wire.encode(value)) == value
+        with pytest.raises(wire.Refused):
+            wire.encode(wrap(value))
+    with pytest.raises(callables.Malformed):
+        decode(b"[" * (wire.MAX_DEPTH + 1) + b"0" + b"]" * (wire.MAX_DEPTH + 1), b"")
+
+
 ONE = bytes(12)  # of ["float32", [3]]
 MALFORMED = {
     "no JSON": (b"\xff{", b""),
@@ -288,10 +299,19 @@ def test_a_function_that_was_given_is_no_answer_but_stays_among_the_arguments():
         student.call("h", double)
 
 
-def test_an_answer_that_only_a_dishonest_worker_sends_fails_and_is_no_error_of_the_test():
+@pytest.mark.parametrize(
+    ("value", "why"),
+    [
+        (b"9" * (wire.MAX_DIGITS + 1), "an int of more than 4000 digits"),
+        (b"[" * 300 + b"]" * 300, "deeper than 100"),
+        (b'{"tuple": [' * 300 + b"]}" * 300, "deeper than 100"),
+        (b'{"dict": [[1, ' * 300 + b"0" + b"]]}" * 300, "deeper than 100"),
+    ],
+)
+def test_an_answer_that_only_a_dishonest_worker_sends_fails_and_is_no_error_of_the_test(value, why):
     reply = wire.encode({"kind": "value", "value": 1234, "names": [], "after": []})
-    body = split(reply)[0].replace(b"1234", b"9" * (wire.MAX_DIGITS + 1))
-    with pytest.raises(Failure, match="an int of more than 4000 digits"):
+    body = split(reply)[0].replace(b"1234", value)
+    with pytest.raises(Failure, match=why):
         Values(answers(wire.HEAD.pack(len(body), 0) + body)).call("f")
     worker, end = OPEN.pop()
     worker.let_go()
