@@ -156,7 +156,7 @@ def last_counted(rounds: list[list[int]], clients: int) -> np.ndarray:
 # ## Exercise 9.5: an experiment
 #
 # Five of ten clients are three times as slow as the others. A server that waits for them plays few
-# rounds; one that does not wait plays many, but hardly ever hears them. After a minute, which of
+# rounds; one that does not wait plays many, but never hears them. After a minute, which of
 # the two models is better *for the slow clients*?
 # `fedlab_edu.experiments.deadline.slow_error(seconds, skewed, seed)` trains for a minute, by a
 # simulated clock, with a server that waits up to `seconds` for answers. It returns the test error
@@ -164,7 +164,7 @@ def last_counted(rounds: list[list[int]], clients: int) -> np.ndarray:
 # digits.
 #
 # 1. Predict, before you measure: with skewed data, is this error "higher", "as high" or "lower" if
-#    the server waits 1.5 seconds (hardly ever long enough for slow clients) instead of 6 (always
+#    the server waits 1.5 seconds (never enough for slow clients) instead of 6 (always
 #    enough)?
 # 2. Measure: write `table_5` and `interval_5`, and run, in the folder of this file,
 #
