@@ -9,7 +9,7 @@ DTYPES = (
     "torch.zeros_like or dtype=y.dtype"
 )
 CAUSES = (  # part of an exception's name and text, most of them PyTorch's and NumPy's -> its cause
-    ("^EOFError", "input() has nobody to ask: a function gets all it needs as arguments"),
+    ("^EOFError", "input() cannot ask anyone: a function gets all it needs as arguments"),
     ("^BdbQuit", "breakpoint() stops for someone at the keyboard: take it out"),
     ("^SystemExit", "exit() ends the whole program: end a function with `return`"),
     ("^RecursionError", "the function calls itself without end"),

@@ -58,7 +58,7 @@ ODD = {
     "recursion": ("return minibatches(order, batch)", "calls itself without end"),
     "exit": ("raise SystemExit", "raised SystemExit.*end a function with `return`"),
     "interrupt": ("raise KeyboardInterrupt", "raised KeyboardInterrupt"),
-    "input": ("return input()", r"input\(\) has nobody to ask"),
+    "input": ("return input()", r"input\(\) cannot ask anyone"),
     "not_written": ("raise NotImplementedError('not written yet')", "is not written yet"),
     "endless": ("while True: len('x' * 50)", r"still running after 3 .*\n  line \d+, in minib"),
     "ends_process": ("import os; os._exit(0)", "ended the Python process, with exit status 0"),

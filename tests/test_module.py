@@ -192,6 +192,9 @@ def test_a_layer_gives_each_client_what_plain_autograd_gives(case):
     compare(Around(*case), case[1])
 
 
+ELSEWHERE = nn.Linear(6, 6).double()  # no part of the networks that call it
+
+
 def scattered(x: Tensor) -> Tensor:
     return torch.zeros_like(x).scatter_add(1, x.argsort(1), x)
 
@@ -205,6 +208,7 @@ FUNCTIONS: dict[str, tuple[Tensor, Callable[[Tensor], Tensor]]] = {
     "cdist": (SERIES, lambda x: torch.cdist(x, x[:, :2])),
     "cumprod": (VECTOR, lambda x: x.cumprod(1).cumsum(1)),
     "einsum": (SERIES, lambda x: torch.einsum("bij,bkj->bik", x, x)),
+    "a frozen layer elsewhere": (VECTOR, deepcopy(ELSEWHERE).requires_grad_(False)),
     "fft": (VECTOR, lambda x: torch.fft.rfft(x).abs()),
     "fold": (IMAGE, lambda x: F.fold(F.unfold(x, 3, stride=2), 6, 3, stride=2)),
     "grid_sample": (IMAGE, lambda x: F.grid_sample(x, x[:, :2].permute(0, 2, 3, 1).tanh(),
@@ -378,8 +382,10 @@ REFUSED: list[tuple[nn.Module, str] | tuple[nn.Module, str, Tensor]] = [
     (Listed(), "net is 'Listed'; allowed: a network that torch.func.functional_call can call"),
     (Function(computed_twice, part=nn.Linear(3, 3)), "net is 'Function'; allowed: .* and without to"
      r"rch\.utils\.checkpoint"),
-    (Holding().double(), "net is 'Holding'; allowed: layers that a copy of net copies, too; a lam"),
-    (another().double(), "net is 'Sequential'; allowed: layers that a copy of net copies, too;"),
+    (Holding().double(), "net is 'Holding'; allowed: layers of net, which a copy has, too"),
+    (another().double(), "net is 'Sequential'; allowed: layers of net, which a copy has, "),
+    (Function(lambda net, x: ELSEWHERE(x.repeat(1, 2))),
+     r"net is 'Function'; allowed: layers of net, .* others after \.requires_grad_\(False\)$"),
     (with_lock(), r"net is 'Linear'; allowed: what copy\.deepcopy can copy \(cannot pickle '_thr"),
     (Function(lambda net, x: F.embedding(x, net.linear.weight, max_norm=1.0)),
      r"max_norm of F\.embedding is 1\.0; allowed: None", IDS),
@@ -421,7 +427,7 @@ def test_a_trained_weight_in_memory_that_is_another_tensors_too_is_refused():
         else:
             net[1].weight = nn.Parameter(net[0].weight.T)
         with pytest.raises(
-            ValueError, match=r"^memory of net\.\d\.\w+ is 'that of net\.\d\.weight'; a"
+            ValueError, match=r"^memory of net\.\d\.\w+ is 'shared with net\.\d\.weight'; a"
         ):
             from_module(net)
     net[1].weight = net[0].weight

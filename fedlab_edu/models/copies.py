@@ -119,7 +119,8 @@ def _find_way(net: nn.Module, device: torch.device, dtype: torch.dtype, x: Tenso
     with Lookups(batched=False) as lookups:
         _check_forward(plain, x)
         shared = _leaves(plain(x)) & _leaves(_copy(net, device, dtype)(x))
-        allowed = "layers that a copy of net copies, too; a lambda that holds a layer keeps its own"
+        allowed = "layers of net, which a copy has, too (a lambda keeps those that it holds), and "
+        allowed += "others after .requires_grad_(False)"
         require(not shared, "net", type(net).__name__, allowed)
         for i in range(2):
             nn.utils.vector_to_parameters(torch.cat([w[i].flatten() for w in W]), p)

@@ -43,7 +43,7 @@ def from_module(net: nn.Module, loss: Callable[[Tensor, Tensor], Tensor] = cross
     _check_memory(net)
     try:
         net = deepcopy(net)  # later changes to the original do not matter
-    except Exception as error:  # whatever an attribute of somebody else's raises
+    except Exception as error:  # an attribute may be of any class
         require(False, "net", type(net).__name__, f"what copy.deepcopy can copy ({error})")
     shapes = tuple(tuple(p.shape) for p in net.parameters() if p.requires_grad)
     require(shapes, "trained parameters of net", 0, "at least one with requires_grad=True")
@@ -63,7 +63,7 @@ def _check_memory(net: nn.Module) -> None:
     for name, t in every:
         other, owner = trained.get(t.data_ptr(), (name, t))
         allowed = "one parameter in both places, as b.weight = a.weight, or a copy: weight.clone()"
-        require(owner is t, f"memory of {name}", f"that of {other}", allowed)
+        require(owner is t, f"memory of {name}", f"shared with {other}", allowed)
 
 
 def _rules(part: nn.Module) -> Iterator[tuple[bool, str]]:

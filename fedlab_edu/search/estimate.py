@@ -61,8 +61,8 @@ class Estimate(Checked):
     def warning(self, run: Run, score: float) -> str | None:
         """Describe what is wrong with a run of this score, or return None.
 
-        The run has diverged, see `divergence`, or its score is more than a tenth above that of its
-        initial weights on the clients of its first round. None if the history was cut.
+        The run has diverged, see `divergence`, or its score is more than a tenth above the score of
+        its initial weights on the clients of its first round. None if the history was cut.
         """
         if not run.history or len(run.history) < run.round:
             return None
