@@ -40,7 +40,7 @@ with warnings.catch_warnings():
     from flwr.serverapp.strategy import FedAvg
 
     from fedlab_edu.flower import client_app
-    from fedlab_edu.methods import DPFedAvg, FedAdam, FedNova, Krum, Median, QFedAvg
+    from fedlab_edu.methods import ClientUpdate, DPFedAvg, FedAdam, FedNova, Krum, Median, QFedAvg
 
 C = LocalHP(lr=0.1, batch=8, epochs=2, momentum=0.5, weight_decay=1e-4)
 B = ServerHP(lr=0.7, momentum=0.9, decay=0.9)
@@ -146,7 +146,17 @@ def test_a_client_that_diverges_scores_infinity_over_flower_too(fed):
     assert_same(got, communicate(run, MODEL, fed, clients=5))
 
 
+@dataclass(frozen=True)
+class WithGraphs(Scaffold):
+    """A method of a user's own, whose vectors have graphs."""
+
+    def loc(self, inputs):
+        one = torch.ones((), requires_grad=True)
+        return ClientUpdate(*(v if v is None else one * v for v in super().loc(inputs)))
+
+
 METHODS = {
+    WithGraphs(): 0,
     FedProx(): 0.1,
     Reptile(): 0,
     Scaffold(option=1): 0,

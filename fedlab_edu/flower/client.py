@@ -16,6 +16,7 @@ from fedlab_edu.flower.messages import method_name, pack, unpack
 from fedlab_edu.methods import ClientInput, FedAvg, Method
 from fedlab_edu.models.model import Model
 from fedlab_edu.rounds.checkpoint import read, write
+from fedlab_edu.rounds.communicate import run_loc
 from fedlab_edu.rounds.gather import is_finite
 from fedlab_edu.rounds.run import check_types
 from fedlab_edu.training.hparams import LocalHP
@@ -101,7 +102,7 @@ def _train(
     before = score(model, w, fed.val)
     round_, seeds = torch.tensor([config.get("round", 0)]), [config["seed"]]
     its_state = None if state is None else state[None]
-    update = method.loc(ClientInput(model, fed.train, c, seeds, w, h, its_state, round_))
+    update = run_loc(method, ClientInput(model, fed.train, c, seeds, w, h, its_state, round_))
     after = score(model, update.personal, fed.val)
     finite = bool(is_finite(update, after))
     if state is not None:

@@ -144,7 +144,7 @@ def train_clients(
     for run in runs:
         allowed = "client states; those of this run live on the Flower nodes"
         require(run.states is not None, "states", run.states, allowed)
-    method, d = runs[0].method, model.d
+    method = runs[0].method
     run_of = np.repeat(np.arange(len(runs)), [len(work.client) for work in works])
     client = torch.cat([work.client for work in works])
     c = LocalHP.concat([work.c for work in works])
@@ -159,18 +159,24 @@ def train_clients(
         state, at = _states(runs, initial, of_run.tolist(), mine.tolist()), of_run.to(w.device)
         received, sent = (v if v.dim() == 1 else v[at] for v in (w, h))
         own = model, data[mine], c[i], [seeds[j] for j in tile]
-        update = method.loc(ClientInput(*own, received, sent, state, played[of_run]))
-        _check(update, method, (len(i), d), w, state is not None)
-        update = ClientUpdate(*map(_detached, update))
+        update = run_loc(method, ClientInput(*own, received, sent, state, played[of_run]))
         before, after = scores_of(model, [received, update.personal], tests[mine])
         return part(Tile(i, update, before, after, is_finite(update, after)))
 
     run_parallel(train, cut(model, data[client], c, w), add, threads_for(w))
 
 
-def _detached(v: Any) -> Any:
-    """Return a vector without its graph, which would grow from round to round."""
-    return v.detach() if v is not None and v.requires_grad else v
+def run_loc(method: Method, inputs: ClientInput) -> ClientUpdate:
+    """Return what Loc gives, without graphs, which would grow from round to round.
+
+    Raises:
+        ValueError: an incomplete update of a user's own method.
+    """
+    update = method.loc(inputs)
+    shape = len(inputs.clients), inputs.model.d
+    _check(update, method, shape, inputs.w, inputs.state is not None)
+    vectors: list[Any] = [v if v is None or not v.requires_grad else v.detach() for v in update]
+    return ClientUpdate(*vectors)
 
 
 def _check(
