@@ -114,7 +114,7 @@ def test_a_copy_beside_the_file_asks_for_a_choice_and_a_named_file_is_taken(fold
 def test_a_notebook_that_is_called_a_module_is_read_as_a_notebook(folder):
     report, notes = home.check_file(notebook(folder / "hw.py", CELLS), folder / "test_hw.py")
     assert marks(report.results) == (5.5, 5.5)
-    assert notes == (f"{folder / 'hw.py'}, a notebook, whatever its name says, and read as one.",)
+    assert notes == (f"{folder / 'hw.py'}, read as a notebook, whatever its name says.",)
 
 
 def test_a_test_without_a_function_is_named_by_its_question():

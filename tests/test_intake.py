@@ -397,7 +397,7 @@ def test_a_notebook_that_is_called_a_module_is_read_as_a_notebook(tmp_path):
     home = folder(tmp_path, hw__py="\n" + notebook(GOOD, "exit()"))
     handed = taken(home)
     assert GOOD.strip() in str(handed.source)
-    assert "a notebook, whatever its name says, and read as one" in handed.notes
+    assert "read as a notebook, whatever its name says" in handed.notes
     (home / "hw.py").write_text('{"cells"')
     assert "is not a notebook (no JSON" in taken(home).problem
 

@@ -24,7 +24,7 @@ def module_of(
     notes: list[str] = []
     notebook = looks_like_notebook(name, data)
     if notebook and not name.lower().endswith(".ipynb"):
-        notes.append("a notebook, whatever its name says, and read as one")
+        notes.append("read as a notebook, whatever its name says")
     if len(data) > NOTEBOOK and notebook:
         raise Unusable(f"is a notebook larger than {NOTEBOOK >> 20} MB: clear its outputs")
     if not notebook:
