@@ -263,8 +263,8 @@ def test_a_plan_times_a_search_with_the_tests_along_it(tmp_path, monkeypatch):
     for every, minutes in ((1, 4 * (10 + 5)), (4, 4 * 10 + 2 * 5)):
         timed = planning._seconds(replace(begun, every=every), TINY.model(), TINY.load(0), 3)
         assert timed == pytest.approx(60 * minutes)
-    one = replace(SMALL, variants=(v,))
-    assert "1 searches, about 60 minutes" in plan(one, "tiny", seeds=[0], folder=tmp_path)[2]
+    one = replace(SMALL, variants=(v,))  # 8 * 3 clients train, so all 14 are tested once
+    assert "1 searches, about 45 minutes" in plan(one, "tiny", seeds=[0], folder=tmp_path)[2]
 
 
 def test_a_file_that_is_no_record_is_refused_and_left_alone(tmp_path):
@@ -361,11 +361,22 @@ def test_a_curve_has_the_test_error_of_the_best_arm_after_each_step(tmp_path):
 
 
 def test_a_search_has_a_point_after_the_first_step_that_reaches_each_tenth_of_its_rounds():
-    fed, model, v = TINY.load(0), TINY.model(), Tuning("alone", "RS", "global")
+    model, v = TINY.model(), Tuning("alone", "RS", "global")
+    fed = TINY.load(0)[[0, 1, 2]]  # few clients: tests along the search cost little
     for total, rounds in ((60, range(6, 61, 6)), (56, (6, 12, 18, 24, 30, 36, 42, 48, 54, 56))):
         setting = replace(TINY, total=total, cap=total // 2)  # 2 arms: 2 rounds a step
         done = tune(setting.begin([v], model, fed, 0), model, fed, 3)
         assert [used for used, _ in done.curve(v)] == [*rounds]
+
+
+@pytest.mark.parametrize("total", [8, 20, 40, 60])
+def test_tests_along_a_search_train_at_most_half_as_many_clients_as_the_search(total):
+    fed, model, v = TINY.load(0), TINY.model(), Tuning("alone", "RS", "personalised")
+    setting = replace(TINY, total=total, cap=total // 2, clients=len(fed) // 4)
+    points = tune(setting.begin([v], model, fed, 0), model, fed, setting.clients).curve(v)
+    trained = total * setting.clients
+    assert len(points) == 1 or len(points) * len(fed) <= trained / 2
+    assert (len(points) + 1) * len(fed) > trained / 2 or trained >= 20 * len(fed)
 
 
 def test_a_search_with_a_curve_is_the_search_without_and_resumes_with_its_curve(tmp_path):

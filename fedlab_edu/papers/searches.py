@@ -69,12 +69,17 @@ class Setting(Workload):
         return f"{self.total} rounds in all, {self.cap} for one arm at most."
 
     def begin(self, variants: Sequence[Any], model: Model, fed: Federation, seed: int) -> Any:
-        """Start the search that variants share, watched at each tenth of its rounds, or step."""
+        """Start the search that variants share, watched at each tenth of its rounds, or step.
+
+        A look may train all clients, so where they are many there are fewer looks: together they
+        train at most half as many clients as the search does.
+        """
         first = variants[0]
         search = first.search(self, model, fed, seed)
         if not isinstance(first, Searched):
             return search
-        return Watched(search, tuple(variants), 1 if first.curve else -(-self.total // 10))
+        looks = min(10, max(1, self.total * self.clients // (2 * len(fed))))
+        return Watched(search, tuple(variants), 1 if first.curve else -(-self.total // looks))
 
     def trials(self, seed: int, place: torch.device, data: str | None) -> Trial:
         """Return the function that finishes a search and tests its winner for each variant."""
