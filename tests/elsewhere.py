@@ -22,9 +22,10 @@ from fedlab_edu.rounds import run
 from fedlab_edu.training import local, memory, threads
 
 _setup_privateuseone_for_python_backend("elsewhere")
-# `torch.random.fork_rng`, in whatever test, keeps the random states of all devices; here is none.
+# `torch.random.fork_rng` and `torch.utils.checkpoint`, in whatever test, ask all devices.
 torch.elsewhere.get_rng_state = lambda device: torch.empty(0)
 torch.elsewhere.set_rng_state = lambda state, device: None
+torch.elsewhere.get_amp_supported_dtype = lambda: []
 DEVICE = torch.device("elsewhere", 0)
 COPIES = {"aten::_to_copy", "aten::copy_"}
 
