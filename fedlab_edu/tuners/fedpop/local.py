@@ -53,6 +53,7 @@ class FedPopL:
 
     Fields:
         base, table: beta^0, and beta^1, ..., beta^K.
+        box: see `box_corners`; kept, since to compute it in each round costs a tenth of a search.
         how, local: the rules; after the last round of ``how``, no vector is replaced.
         first, played: the rounds of the search before this tuner, and of this tuner.
         told: the scores of each vector since the last copy.
@@ -63,6 +64,7 @@ class FedPopL:
     space: SearchSpace[LocalHP]
     base: LocalHP
     table: LocalHP
+    box: LocalHP
     how: Evolution
     local: Local
     seed: int = 0
@@ -113,9 +115,9 @@ class FedPopL:
             return chosen
         bottom, top = torch.tensor(pairs).T
         new = self.how.evo(self.space, self.table[top], r, gen).columns
-        columns, box = self.table.columns, box_corners(self.space, self.base, self.how.eps)
+        columns = self.table.columns
         for name, distribution in self.space.distributions.items():
-            inside = clip_to_box(distribution, new[name], getattr(box, name))
+            inside = clip_to_box(distribution, new[name], getattr(self.box, name))
             columns[name] = columns[name].index_copy(0, bottom, inside.to(columns[name].dtype))
         return updated(chosen, table=self.table.with_columns(columns), fresh=len(pairs))
 
@@ -127,7 +129,8 @@ class FedPopL:
         """Draw K vectors from the box around the base, see `SearchSpace.perturb`."""
         K, seed, first = whole("K", K, 1), whole("seed", seed, 0), whole("first", first, 0, how.R)
         table = space.perturb(base, how.eps, K, generator(seed, 0))
-        return cls(space, base, table, how, local, seed, first, told=((),) * K, fresh=K)
+        box = box_corners(space, base, how.eps)
+        return cls(space, base, table, box, how, local, seed, first, told=((),) * K, fresh=K)
 
     @property
     def final(self) -> LocalHP:
