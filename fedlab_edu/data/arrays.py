@@ -136,10 +136,10 @@ def _tensor(name: str, values: Any, allowed: str) -> Tensor:
 
 def _from_numpy(name: str, values: Any, allowed: str) -> Tensor:
     try:
-        array = np.asarray(values)
-        # NumPy leaves columns of several kinds as objects
-        listed = array.tolist() if array.dtype.kind == "O" else values
-        array = np.asarray(listed) if listed is not values else array
+        array, listed = np.asarray(values), values
+        if array.dtype.kind == "O":  # NumPy leaves columns of several kinds so
+            listed = array.tolist()
+            array = np.asarray(listed)
         if array.dtype.kind == "f" and _all_whole(listed):  # such as 0 beside 2^63
             array = np.array(values, dtype=object)
     except (TypeError, ValueError):  # lists of several lengths

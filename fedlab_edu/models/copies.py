@@ -180,7 +180,9 @@ def _leaves(outputs: Tensor) -> set[nn.Parameter]:
         if node is not None and node not in seen:
             seen.add(node)
             nodes += [other for other, _ in node.next_functions]
-            found |= {t for t in [getattr(node, "variable", None)] if isinstance(t, nn.Parameter)}
+            leaf = getattr(node, "variable", None)
+            if isinstance(leaf, nn.Parameter):
+                found.add(leaf)
     return found
 
 
