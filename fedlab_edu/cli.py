@@ -159,7 +159,8 @@ def new_app(folder: Path) -> int:
         shutil.copytree(app, folder, ignore=shutil.ignore_patterns("__pycache__"))
     except OSError as error:
         raise Refusal(f"no app in {folder}: {error}") from None
-    command = shlex.join(["flwr", "run", str(folder), "--stream"])
+    nodes = ["--federation-config", "num-supernodes=10"]  # Flower's default is 2
+    command = shlex.join(["flwr", "run", str(folder), "--stream", *nodes])
     print(f"A Flower app is in {folder}. To simulate ten clients: {command}")
     return 0
 

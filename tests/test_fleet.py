@@ -382,6 +382,8 @@ def test_the_app_that_is_written_has_no_dependencies_and_no_line_over_80_columns
     assert set(config["tool"]["flwr"]["app"]["components"]) == {"serverapp", "clientapp"}
     for file in (tmp_path / "fleet/fleet").glob("*.py"):
         assert max(map(len, file.read_text().splitlines())) <= 80
+    nodes = config["tool"]["flwr"]["app"]["config"]["nodes"]
+    assert f"num-supernodes={nodes}\n" in capsys.readouterr().out  # else the server waits for more
     assert main(["flower", "new", str(tmp_path / "fleet")]) == 2
     assert "no app in" in capsys.readouterr().err
 

@@ -268,10 +268,14 @@ def test_a_client_whose_node_fails_to_join_is_an_error_with_the_nodes_reason(fed
         over_flower(start(MODEL, fed, C), fed, 1, grid)
 
 
-def test_a_client_without_a_node_is_an_error(fed):
+def test_a_client_without_a_node_is_an_error_and_the_log_says_that_the_server_waits(fed, caplog):
     grid = OneProcess(lambda i: node_of(fed), range(N - 2))
-    with pytest.raises(TimeoutError, match=r"no node for the clients \[12, 13\] of 14 in 0.05 s"):
+    with (
+        caplog.at_level("INFO"),
+        pytest.raises(TimeoutError, match=r"no node for the clients \[12, 13\] of 14 in 0.05 s"),
+    ):
         over_flower(start(MODEL, fed, C), fed, 1, grid)
+    assert "12 of 14 clients have joined" in caplog.text
 
 
 def test_a_second_node_for_a_client_takes_the_place_of_the_first(fed, caplog):

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Iterable, Iterator
-from logging import WARNING
+from logging import INFO, WARNING
 from typing import Any
 
 import torch
@@ -80,9 +80,14 @@ class Nodes:
         Raises:
             TimeoutError: a client's node has not joined in time.
         """
-        end = time.monotonic() + seconds
-        self.look()
-        while len(self.of) < self.clients:
+        end, joined = time.monotonic() + seconds, -1
+        while True:
+            self.look()
+            if len(self.of) > joined:
+                joined = len(self.of)
+                log(INFO, "%s of %s clients have joined", joined, self.clients)
+            if joined == self.clients:
+                break
             if time.monotonic() > end:
                 missing = sorted({*range(self.clients)} - {*self.of})
                 raise TimeoutError(
@@ -90,7 +95,6 @@ class Nodes:
                     + named(self.faults)
                 )
             time.sleep(POLL_SECONDS)
-            self.look()
         assert self.kind is not None
         train, val = torch.tensor([self.announced[i] for i in range(self.clients)]).T
         dtype = getattr(torch, self.kind[1].removeprefix("torch."), None)

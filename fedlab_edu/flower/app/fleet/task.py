@@ -49,4 +49,4 @@ def load(context: Context) -> Federation:
         return Clients(x, y, (torch.arange(len(x)),))
 
     parts = part("train"), part("val"), part("test")
-    return Federation(*parts, (str(client),), classes=10)
+    return Federation(*parts, (str(client),), classes=10)  # of your data
