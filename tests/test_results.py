@@ -239,6 +239,16 @@ def test_one_arm_is_chosen_throughout(fed):
     assert arms_table(alone).chosen.tolist() == [True]
 
 
+def test_the_online_table_of_a_population_is_its_best_member_after_each_round(fed):
+    spaces, seen = Spaces(SearchSpace({"lr": Choice((0.001, 0.01, 0.1, 1.0))})), []
+    begun = fedpop(MODEL, fed, spaces, 60, 12, T_g=2, seed=2)
+    done = tune(
+        begun, MODEL, fed, 5, callback=lambda s: seen.append((s.used, s.best, s.best_score))
+    )
+    assert {birth.parent for birth in done.births} != {None}  # some have copied others
+    assert rows(online(done)) == seen
+
+
 def test_without_pandas_the_tables_say_how_to_get_it(fed, monkeypatch):
     search = by_hand(fed)
     monkeypatch.setitem(sys.modules, "pandas", None)

@@ -78,8 +78,8 @@ class Bayes(Race):
         return cast(Bayes, replace(done, limit=self.limit))
 
     def to(self, device: str | torch.device) -> "Bayes":
-        w, moved = None if self.w is None else self.w.to(device), cast(Bayes, super().to(device))
-        return replace(moved, w=w)
+        w = None if self.w is None else self.w.to(device)
+        return replace(super().to(device), w=w)
 
 
 def bayesian_search(

@@ -22,7 +22,7 @@ from fedlab_edu.search.workers import Play, play_here
 from fedlab_edu.validate import Checked, require, updated
 
 Select = Literal["survivor", "best_seen"]
-_S = TypeVar("_S", bound="SideBySide")
+_R = TypeVar("_R", bound="Race")
 
 
 @runtime_checkable
@@ -55,29 +55,30 @@ class Search(Protocol):
     def __repr__(self) -> str:
         best = "no score yet" if isnan(self.best_score) else f"best score {self.best_score:.4g}"
         parts = [f"{self.used:,} of {self.total:,} rounds", best]
-        if isinstance(self, SideBySide):
+        if isinstance(self, Race):
             parts.insert(0, f"{len(self.alive)} of {len(self.runs)} arms alive")
         return f"{type(self).__name__}({', '.join(parts)})"
 
 
-@runtime_checkable
-class SideBySide(Search, Protocol):
-    """Arms that train side by side, some of which are eliminated: what `Race` and `FedPop` share.
+@dataclass(frozen=True, eq=False, repr=False)
+class Race(Search, Checked):
+    """Arms in brackets, each with a schedule of its own; the arms are in the brackets' order.
 
     Fields:
         runs: one for each arm; an eliminated run keeps its history but no vectors.
         traces: each arm's score of each of its rounds; NaN if no client could validate.
         out: the round at which each arm was eliminated, or None.
+        seen: with "best_seen", the lowest estimate so far, and the run at that time.
     """
 
     runs: tuple[Run, ...]
     brackets: tuple[Schedule, ...]
+    estimate: Estimate
     traces: tuple[tuple[float, ...], ...]
     out: tuple[int | None, ...]
-
-    @property
-    def scores(self) -> list[float]:
-        """The score of each arm at its last round."""
+    select: Select = "survivor"
+    seen: tuple[float, Run] | None = None
+    budget: ClassVar[tuple[str, ...]] = ("brackets",)
 
     @property
     def total(self) -> int:
@@ -88,9 +89,24 @@ class SideBySide(Search, Protocol):
         return sum(map(len, self.traces))
 
     @property
+    def arms(self) -> list[range]:
+        """The numbers of each bracket's arms."""
+        ends = accumulate((bracket.arms for bracket in self.brackets), initial=0)
+        return [range(*pair) for pair in pairwise(ends)]
+
+    @property
     def alive(self) -> list[int]:
         """The arms that have not been eliminated."""
         return [a for a, out in enumerate(self.out) if out is None]
+
+    def score_at(self, a: int, t: int) -> float:
+        """Return the estimate of an arm after its round t."""
+        return self.estimate.of_trace(self.traces[a][:t], last_stop(self._stops[a], t))
+
+    @property
+    def scores(self) -> list[float]:
+        """The estimate of each arm after its last round."""
+        return [self.score_at(a, len(trace)) for a, trace in enumerate(self.traces)]
 
     @property
     def best(self) -> int:
@@ -104,13 +120,19 @@ class SideBySide(Search, Protocol):
 
     @property
     def winner(self) -> Run:
-        """The run of the best arm."""
-        return self.runs[self.best]
+        """The run of the best arm; with "best_seen", the run at the lowest estimate."""
+        return self.seen[1] if self.seen else self.runs[self.best]
+
+    @property
+    def warning(self) -> str | None:
+        """A warning about the winner, or None, see `Estimate.warning`."""
+        found = self.estimate.warning(self.winner, self.best_score)
+        return found and f"arm {self.best} is the best, but {found}"
 
     def step(
-        self: _S, model: Model, fed: Federation, clients: int = 10, *,
+        self: _R, model: Model, fed: Federation, clients: int = 10, *,
         play: Play = play_here, most: int = 1,
-    ) -> _S:  # fmt: skip
+    ) -> _R:  # fmt: skip
         """Return the search after one communication round, or more, of each arm that is `due`.
 
         Args:
@@ -127,20 +149,45 @@ class SideBySide(Search, Protocol):
             runs[a], traces[a] = run, (*traces[a], *self.judge(run, rounds, model, fed))
         return updated(begun, runs=tuple(runs), traces=tuple(traces)).conclude(arms)
 
-    def prepare(self: _S, model: Model, fed: Federation, clients: int) -> _S:
+    def prepare(self: _R, model: Model, fed: Federation, clients: int) -> _R:
         """Return the search before a step."""
         return self
 
     def due(self, most: int) -> tuple[list[int], int]:
-        """Return the arms that a step trains, and for how many rounds each."""
+        """Return the arms that a step trains, and for how many rounds each.
+
+        They have rounds left, and train up to the next elimination.
+        """
+        stops, played = self._stops, [*map(len, self.traces)]
+        arms = [a for a in self.alive if played[a] < stops[a][-1]]
+        if self.estimate.target == "averaged" or self.select == "best_seen":
+            return arms, 1  # these need the weights after each round
+        left = [min(s for s in stops[a] if s > played[a]) - played[a] for a in arms]
+        return arms, max(1, min(most // len(arms), *left))
 
     def judge(self, run: Run, rounds: int, model: Model, fed: Federation) -> Iterable[float]:
         """Return the scores of a run's last rounds."""
+        if rounds == 1:
+            return [self.estimate.of_run(run, model, fed)]
+        return map(self.estimate.of_round, run.history[-rounds:])
 
-    def conclude(self: _S, arms: Sequence[int]) -> _S:
-        """Return the search after its rules have seen the scores of these arms."""
+    def conclude(self: _R, arms: Sequence[int]) -> _R:
+        """Return the search after its rules have seen the new scores of these arms.
 
-    def eliminate(self: _S, arms: Sequence[int], bracket: Schedule, now: int) -> _S:
+        A bracket that has come to a stop eliminates some.
+        """
+        new, just = self, set(arms)
+        if self.select == "best_seen":
+            now = self.scores
+            seen = [(now[a], self.runs[a]) for a in arms if now[a] < inf]
+            seen = [self.seen, *seen] if self.seen else seen
+            new = updated(self, seen=min(seen, key=lambda pair: pair[0], default=None))
+        for bracket, own in zip(self.brackets, self.arms, strict=True):
+            if trained := [a for a in own if a in just]:
+                new = new.eliminate(trained, bracket, len(new.traces[trained[0]]))
+        return new
+
+    def eliminate(self: _R, arms: Sequence[int], bracket: Schedule, now: int) -> _R:
         """Return the search after the eliminations among some arms that a bracket has now."""
         if now not in bracket.stops[:-1]:
             return self
@@ -151,73 +198,6 @@ class SideBySide(Search, Protocol):
                 runs[a], out[a] = drop_vectors(runs[a]), now
             arms = left
         return updated(self, runs=tuple(runs), out=tuple(out))
-
-    def to(self: _S, device: str | torch.device) -> _S:
-        return updated(self, runs=tuple(run.to(device) for run in self.runs))
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Race(SideBySide, Checked):
-    """Arms in brackets, each with a schedule of its own; the arms are in the brackets' order."""
-
-    runs: tuple[Run, ...]
-    brackets: tuple[Schedule, ...]
-    estimate: Estimate
-    traces: tuple[tuple[float, ...], ...]
-    out: tuple[int | None, ...]
-    select: Select = "survivor"
-    seen: tuple[float, Run] | None = None  # the lowest estimate so far, and the run at that time
-    budget: ClassVar = ("brackets",)
-
-    @property
-    def arms(self) -> list[range]:
-        """The numbers of each bracket's arms."""
-        ends = accumulate((bracket.arms for bracket in self.brackets), initial=0)
-        return [range(*pair) for pair in pairwise(ends)]
-
-    @property
-    def scores(self) -> list[float]:
-        """The estimate of each arm at its last round."""
-        arms = zip(self.traces, self._stops, strict=True)
-        return [self.estimate.of_trace(t, last_stop(stops, len(t))) for t, stops in arms]
-
-    @property
-    def winner(self) -> Run:
-        """The run of the best arm; with "best_seen", the run at the lowest estimate."""
-        return self.seen[1] if self.seen else super().winner
-
-    @property
-    def warning(self) -> str | None:
-        """A warning about the winner, or None, see `Estimate.warning`."""
-        found = self.estimate.warning(self.winner, self.best_score)
-        return found and f"arm {self.best} is the best, but {found}"
-
-    def due(self, most: int) -> tuple[list[int], int]:
-        """Return the arms that have rounds left, up to the next elimination."""
-        stops, played = self._stops, [run.round for run in self.runs]
-        arms = [a for a in self.alive if played[a] < stops[a][-1]]
-        if self.estimate.target == "averaged" or self.select == "best_seen":
-            return arms, 1  # these need the weights after each round
-        left = [min(s for s in stops[a] if s > played[a]) - played[a] for a in arms]
-        return arms, max(1, min(most // len(arms), *left))
-
-    def judge(self, run: Run, rounds: int, model: Model, fed: Federation) -> Iterable[float]:
-        if rounds == 1:
-            return [self.estimate.of_run(run, model, fed)]
-        return map(self.estimate.of_round, run.history[-rounds:])
-
-    def conclude(self, arms: Sequence[int]) -> "Race":
-        """Return the race after the eliminations of the brackets that have come to a stop."""
-        new, just = self, set(arms)
-        if self.select == "best_seen":
-            now = self.scores
-            seen = [(now[a], self.runs[a]) for a in arms if now[a] < inf]
-            seen = [self.seen, *seen] if self.seen else seen
-            new = updated(self, seen=min(seen, key=lambda pair: pair[0], default=None))
-        for bracket, own in zip(self.brackets, self.arms, strict=True):
-            if trained := [a for a in own if a in just]:
-                new = new.eliminate(trained, bracket, new.runs[trained[0]].round)
-        return new
 
     @property
     def _stops(self) -> list[tuple[int, ...]]:
@@ -245,6 +225,6 @@ class Race(SideBySide, Checked):
         parts = {name: getattr(done, name) + getattr(self, name)[k:] for name in names}
         return updated(self, seen=done.seen, **parts)
 
-    def to(self, device: str | torch.device) -> "Race":
+    def to(self: _R, device: str | torch.device) -> _R:
         seen = self.seen and (self.seen[0], self.seen[1].to(device))
-        return updated(super().to(device), seen=seen)
+        return updated(self, runs=tuple(run.to(device) for run in self.runs), seen=seen)

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from fedlab_edu.search.estimate import Estimate
 from fedlab_edu.search.race import Race
-from fedlab_edu.search.schedules import Schedule, best_index, last_stop
+from fedlab_edu.search.schedules import Schedule, best_index
 from fedlab_edu.training.hparams import LocalHP, ServerHP
 from fedlab_edu.validate import extra, require, require_type
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def arms_of(search: Any) -> Any:
-    """Return a search with runs, brackets, traces and scores, such as `Race` and `FedPop`.
+    """Return a `Race` as it is, such as a `FedPop`, and FedTune as a race of one arm.
 
     FedTune trains one arm, whose scores are the losses of the ensemble.
     """
@@ -23,7 +23,7 @@ def arms_of(search: Any) -> Any:
         alone = Schedule((search.total,), 1, search.total, 2)
         losses = tuple(played.loss for played in search.history)
         return Race((run,), (alone,), Estimate("averaged", "loss"), (losses,), (None,))
-    require(hasattr(search, "traces"), "search", type(search).__name__, "one with arms, as a Race")
+    require(isinstance(search, Race), "search", type(search).__name__, "one with arms, as a Race")
     return search
 
 
@@ -76,11 +76,8 @@ def online(race: Race) -> "pandas.DataFrame":
         played = max(len(race.traces[a]) for a in arms)
         for t in range(1, played + 1):
             spent += sum(len(race.traces[a]) >= t for a in arms)
-            since = last_stop(bracket.stops, t)
             scores = before | {
-                a: race.estimate.of_trace(race.traces[a][:t], since)
-                for a in arms
-                if (out := race.out[a]) is None or out > t
+                a: race.score_at(a, t) for a in arms if (out := race.out[a]) is None or out > t
             }
             best = [*scores][best_index([*scores.values()])]
             rows.append((spent, best, scores[best]))

@@ -20,15 +20,15 @@ from fedlab_edu.rounds.run import Run, start
 from fedlab_edu.rounds.tuner import Fixed
 from fedlab_edu.search.baselines import draw_arms, race
 from fedlab_edu.search.estimate import Estimate
-from fedlab_edu.search.race import SideBySide
-from fedlab_edu.search.schedules import Schedule, schedule
+from fedlab_edu.search.race import Race
+from fedlab_edu.search.schedules import schedule
 from fedlab_edu.search.space import Spaces
 from fedlab_edu.seeds import generator, seed_for
 from fedlab_edu.training.hparams import LocalHP, ServerHP
 from fedlab_edu.tuners.fedpop.evolution import Evolution
 from fedlab_edu.tuners.fedpop.local import FedPopL, Local
 from fedlab_edu.tuners.fedpop.rules import discounted_score, pair_parents
-from fedlab_edu.validate import MOST, Checked, require, updated, whole
+from fedlab_edu.validate import MOST, require, updated, whole
 
 _P = TypeVar("_P", bound="FedPop")
 
@@ -85,24 +85,21 @@ class Birth(NamedTuple):
     b: ServerHP
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class FedPop(SideBySide, Checked):
-    """A search by a population of members that train side by side; `fedpop` starts one.
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class FedPop(Race):
+    """A race of the members of a population, which copy one another; `fedpop` starts one.
+
+    A member is an arm of the only bracket. Its score of a round is +inf if a client has diverged.
 
     Fields:
-        brackets: the number of members, and the rounds after which some are eliminated.
         how: the rules of evolution.
         local: the options of FedPop-L; None if all clients of a member train with its base.
-        traces: each member's score s_i of each of its rounds; NaN if no client could validate, +inf
-            if a client has diverged.
         births: all configurations (alpha, beta^0) so far, in order.
         tried: the number of client vectors trained with so far; a server vector is counted only
             where the clients' are new too.
     """
 
-    runs: tuple[Run, ...]
     spaces: Spaces
-    brackets: tuple[Schedule]
     how: Evolution
     G: bool
     T_g: int
@@ -110,11 +107,9 @@ class FedPop(SideBySide, Checked):
     weighted: bool
     on_nan: Literal["wait", "replace"]
     seed: int
-    traces: tuple[tuple[float, ...], ...]
-    out: tuple[int | None, ...]
     births: tuple[Birth, ...]
     tried: int = 0
-    estimate: ClassVar = Estimate(score="loss")
+    budget: ClassVar[tuple[str, ...]] = ()
 
     def prepare(self: _P, model: Model, fed: Federation, clients: int) -> _P:
         """Return the search in which each due member has K vectors, with FedPop-L.
@@ -146,7 +141,7 @@ class FedPop(SideBySide, Checked):
 
     def conclude(self: _P, arms: Sequence[int]) -> _P:
         """Return the search after the eliminations, and FedPop-G, of these members."""
-        left = self.eliminate(arms, *self.brackets, self.round)
+        left = super().conclude(arms)
         return fedpop_g(left, [i for i in arms if left.out[i] is None])
 
     @property
@@ -160,17 +155,19 @@ class FedPop(SideBySide, Checked):
         now = {birth.member: birth for birth in self.births}
         return [now[i] for i in range(len(self.runs))]
 
-    @property
-    def scores(self) -> list[float]:
-        """The score of each member, eq. (5) over its last T_g rounds since it was copied.
+    def score_at(self, a: int, t: int) -> float:
+        """Return the score of a member after its round t, eq. (5).
 
-        Rounds in which no client could validate are left out; NaN if no round is left.
+        It is over the last T_g rounds since the member was copied, without those in which no client
+        could validate; NaN if no round is left.
         """
-        found = []
-        for trace, born in zip(self.traces, self.latest, strict=True):
-            known = [s for s in trace[max(born.round, len(trace) - self.T_g) :] if not isnan(s)]
-            found.append(discounted_score(known, self.how.gamma) if known else nan)
-        return found
+        born = max(birth.round for birth in self.births if birth.member == a and birth.round <= t)
+        known = [s for s in self.traces[a][max(born, t - self.T_g) : t] if not isnan(s)]
+        return discounted_score(known, self.how.gamma) if known else nan
+
+    @property
+    def warning(self) -> None:
+        """None, because the history of a copy begins with the weights of its parent."""
 
 
 def fedpop(
@@ -213,9 +210,12 @@ def fedpop(
     bracket = schedule(whole("total", total, 1, MOST), cap, eta, eliminations)
     how = Evolution(bracket.stops[-1], eps, p_re, rho, gamma, coin)
     every = max(1, how.R // 10) if T_g is None else whole("T_g", T_g, 1)
-    begun = start(model, fed, seed=seed, method=method)
-    arms = draw_arms(spaces, bracket.arms, begun.seed)
-    alike = race(model, fed, arms, [bracket], seed=begun.seed, method=method, w=begun.w)
+    first = start(model, fed, seed=seed, method=method)
+    arms = draw_arms(spaces, bracket.arms, first.seed)
+    alike = race(model, fed, arms, [bracket], seed=first.seed, method=method, w=first.w,
+                 estimate=Estimate(score="loss", gamma=how.gamma))  # fmt: skip
     births = tuple(Birth(0, i, None, arm.tuner.final, arm.b) for i, arm in enumerate(arms))
-    return FedPop(alike.runs, spaces, (bracket,), how, G, every, local if L else None, weighted,
-                  on_nan, begun.seed, alike.traces, alike.out, births)  # fmt: skip
+    return FedPop(
+        **vars(alike), spaces=spaces, how=how, G=G, T_g=every, local=local if L else None,
+        weighted=weighted, on_nan=on_nan, seed=first.seed, births=births,
+    )  # fmt: skip
