@@ -1,4 +1,10 @@
-"""Federated learning and the tuning of its hyperparameters, each algorithm beside its paper."""
+"""Federated learning and the tuning of its hyperparameters, each algorithm beside its paper.
+
+`start` makes a run from a network (`mlp`, `from_module`), clients (`digits`, `data.federate`) and
+hyperparameters or a tuner (`LocalHP`, `FedEx`); `train` plays rounds, and `evaluate` tests. `tune`
+runs searches, such as `random_search`. For a method or a tuner of your own see `methods.Method`
+and `rounds.tuner.Tuner`.
+"""
 
 import ast
 from functools import cache

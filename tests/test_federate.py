@@ -273,7 +273,7 @@ IMAGES = np.zeros((5, 4, 4), dtype=np.uint8)
             r"rows of client 0 is \[0, True\]; allowed: a list",
         ),
         ({"rows": []}, "clients is 0; allowed: at least one"),
-        ({"rows": [0, 0, 1, 1, 1]}, r"rows of client 0 is 0; allowed: a list of whole numbers"),
+        ({"rows": [0, 0, 1, 1, 1]}, r"rows of client 0 is 0; allowed: .* by_group\(owners\)"),
         ({"rows": torch.tensor([0, 1])}, r"rows of client 0 is 0; allowed: a list"),
         ({"rows": ROWS[0]}, r"rows of client 0 is 0; allowed: a list of whole numbers from 0 to 4"),
         ({"rows": [[0], [1.0]]}, r"rows of client 1 is \[1.0\]; allowed: a list of whole"),

@@ -279,7 +279,7 @@ def test_a_loss_that_is_a_mean_is_refused_by_name():
     model = from_module(nn.Linear(3, 2), nn.CrossEntropyLoss())
     clients = Clients(torch.zeros(4, 3), torch.zeros(4, dtype=torch.long), (torch.arange(4),))
     for use in (score, gradient, lambda m, w, c: local_sgd(m, w, c, LocalHP(), [0])):
-        with pytest.raises(ValueError, match=r"shape of the loss is \(\); allowed: \(\d,\)"):
+        with pytest.raises(ValueError, match=r"the loss is \(\); allowed: \(\d,\), one for each"):
             use(model, model.init(), clients)
 
 

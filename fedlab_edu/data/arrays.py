@@ -81,7 +81,7 @@ def as_rows(rows: Any, x: Any, examples: int) -> tuple[Tensor, ...]:
 
 
 def _rows(name: str, own: Any, examples: int) -> Tensor:
-    allowed = f"a list of whole numbers from 0 to {examples - 1}, each once"
+    allowed = f"a list of whole numbers from 0 to {examples - 1}, each once, as of by_group(owners)"
     objects = getattr(getattr(own, "dtype", None), "kind", None) == "O"
     own = own.tolist() if objects else own
     found = _tensor(name, own, allowed).cpu()

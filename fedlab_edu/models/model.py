@@ -98,7 +98,8 @@ class Model:
         Refuse a loss of another shape, such as the mean over examples.
         """
         losses, n = self.loss(outputs, y), len(outputs)
-        require(losses.shape == (n,), "shape of the loss", tuple(losses.shape), f"{(n,)}")
+        allowed = f'{(n,)}, one for each example, as with reduction="none"'
+        require(losses.shape == (n,), "shape of the loss", tuple(losses.shape), allowed)
         require(losses.is_floating_point(), "dtype of the loss", str(losses.dtype), "floats")
         return losses
 

@@ -26,6 +26,10 @@ def from_module(net: nn.Module, loss: Callable[[Tensor, Tensor], Tensor] = cross
     ``nn.Dropout(0.0)`` drop with the client's rate in training; the k-th that an input passes is
     place k of `layers.dropout`, counted from 0.
 
+    Args:
+        loss: a function of outputs (n, C) and targets (n, ...) that returns n numbers, one for each
+            example, such as ``lambda outputs, y: (outputs[:, 0] - y) ** 2``.
+
     Raises:
         ValueError: the network has no trained parameter, complex numbers, or a layer that mixes
             examples, keeps a state or draws random numbers: batch normalisation, dropout with its

@@ -116,11 +116,11 @@ def start(
 
     Args:
         fed: a federation, or the sizes of one, which are all that a server needs.
-        tuner: a tuner, or one `LocalHP` for all clients.
+        tuner: a tuner, or one `LocalHP` for all clients. For your own see `Tuner`.
         b: the server's hyperparameters; the default averages.
         seed: of the initial weights, the clients drawn, and the minibatches. A model made by
             `from_module` starts from its network's own weights instead.
-        method: FedAvg by default.
+        method: FedAvg by default. For your own see `Method`.
         replacement: draw the clients of a round with replacement; for stateless clients only.
         w: the initial weights instead, such as ``model.flatten(net)`` of a network trained before,
             or the ``w`` of another run; copied.

@@ -54,7 +54,10 @@ class Tuner(Protocol):
 
     @property
     def final(self) -> LocalHP:
-        """The best configuration so far, one for all clients or one row for each."""
+        """The best configuration so far, one for all clients or one row for each.
+
+        It is also read before the first `tell`.
+        """
 
     def ask(self, who: Int[Tensor, " B"], gen: torch.Generator) -> Int[Tensor, " B"]:
         """Return a row of the table for each of the B clients ``who``, drawn from ``gen``."""
