@@ -27,7 +27,8 @@ COMMAND = re.compile(
     r"fedlab-edu reproduce (\S+)(?: --scale (\S+))? --dataset (\S+)(?: --data FOLDER)?"
     r" --seeds (\d+) --folder book/(records(?:/curves)?)\b"
 )
-COMMANDS = [found for page in CHAPTERS for found in COMMAND.findall(page.read_text("utf-8"))]
+PRINTED = re.sub(r"\\\n +", "", "\n".join(page.read_text("utf-8") for page in CHAPTERS))
+COMMANDS = COMMAND.findall(PRINTED)
 CELL = re.compile(r"^```\{code-cell\}[^\n]*\n(.*?)^```$", re.M | re.S)
 FENCE = re.compile(r"^(`{3,}|:{3,})\{(?!admonition|exercise).*?^\1$", re.M | re.S)
 RIDDLES = ["nobody", "somebody", "whoever", "anew"]
@@ -225,6 +226,10 @@ def test_a_path_types_no_result_and_uses_plain_british_words(name):
     assert re.findall(r"\d\.\d+ ?(?:%|points?\b|percent)", words) == []
     assert re.findall(rf"\b(?:{'|'.join(RIDDLES)})\b", words, re.I) == []
     assert [word for word in re.findall(AMERICAN, words) if "size" not in word] == []
+
+
+def test_each_printed_command_that_makes_a_record_is_read():
+    assert len(COMMANDS) == len(re.findall(r"^fedlab-edu reproduce .*--folder ", PRINTED, re.M))
 
 
 @pytest.mark.parametrize(("experiment", "scale", "data", "seeds", "folder"), COMMANDS)
