@@ -7,6 +7,7 @@ import sys
 from itertools import pairwise
 from math import exp, log
 from pathlib import Path
+from statistics import mean
 from typing import Any
 from xml.etree import ElementTree
 
@@ -29,6 +30,7 @@ from fedlab_edu.live import (
     records,
     scaffold,
     stragglers,
+    tables,
     valleys,
     warmup,
 )
@@ -325,6 +327,38 @@ def test_halving_of_maps_with_exact_errors_picks_the_best_of_each_half():
 def test_a_round_of_maps_uses_the_largest_recorded_width_below_its_own(growth, widths):
     data = record("live-features")
     assert [data["widths"][at] for at in maps.replay(data, 40, growth, 100, 1)[1]] == widths
+
+
+def leaked(snapshots: int, paired: bool) -> tuple[float, float, float]:
+    """Return the mean reported and true error over seeds, where two clients choose of 9 rows."""
+    data = record("live-fedex")
+    several = [tables.study(data, 9, snapshots, paired, seed) for seed in range(1, 13)]
+    table, truth, _ = zip(*several, strict=True)
+    return mean(one[1] for one in table), mean(one[1] for one in truth), several[0][2]
+
+
+def test_a_table_reports_too_little_and_less_with_snapshots_or_other_clients_for_each_row():
+    plain, true, best = leaked(1, True)
+    assert plain < best <= true
+    for snapshots, paired in ((5, True), (1, False)):
+        reported, chosen, _ = leaked(snapshots, paired)
+        assert reported < plain - 0.02
+        assert abs(chosen - true) < 0.01
+
+
+def test_a_number_that_did_not_choose_is_right_on_average(monkeypatch):
+    monkeypatch.setattr(tables, "reported", lambda chosen, choosing, other: other[chosen])
+    for paired in (True, False):
+        reported, true, _ = leaked(1, paired)
+        assert reported == pytest.approx(true, abs=0.006)
+
+
+def test_paired_rows_meet_the_same_clients_and_others_do_not():
+    clients = [[float(i)] * 3 for i in range(30)]  # each has the same error with all rows
+    for paired in (True, False):
+        errors = tables.measure(clients, 3, paired, iter([0.5, 0.1] * 16))
+        assert len(errors) == len(tables.NUMBERS)
+        assert errors[1] == ([9, 9, 9] if paired else [9, 19, 14])
 
 
 def test_the_bandits_mean_regret_is_below_the_bound_and_a_baseline_lowers_it():

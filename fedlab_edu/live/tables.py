@@ -1,5 +1,6 @@
 """Choosing a configuration by some clients, and the error that a table then reports."""
 
+from collections.abc import Iterator
 from typing import Any
 
 from fedlab_edu.live.draw import BLUE, GREEN, ORANGE, Chart
@@ -30,33 +31,52 @@ def pool(data: Any, rows: int) -> list[list[float]]:
     return found
 
 
-def study(data: Any, rows: int, seed: int) -> tuple[list[float], list[float], float]:
+def measure(
+    clients: list[list[float]], rows: int, paired: bool, u: Iterator[float]
+) -> list[list[float]]:
+    """Return the mean error of each row on each of `NUMBERS` of clients, drawn at random.
+
+    Paired, all rows meet the same clients.
+    """
+    sums = [0.0] * rows
+    found: list[list[float]] = []
+    apart = 0 if paired else len(clients) // rows
+    for number in range(1, NUMBERS[-1] + 1):
+        place = int(next(u) * len(clients))
+        for j in range(rows):
+            sums[j] += clients[(place + j * apart) % len(clients)][j]
+        if number in NUMBERS:
+            found.append([e / number for e in sums])
+    return found
+
+
+def study(
+    data: Any, rows: int, snapshots: int, paired: bool, seed: int
+) -> tuple[list[float], list[float], float]:
     """Return the mean reported and true error for each of `NUMBERS`, and that of the best row.
 
-    The truth is the error on all clients.
+    A row counts by the lowest of its snapshots. The truth is the error on all clients.
     """
     clients, u = pool(data, rows), uniforms(seed)
     true = [sum([errors[j] for errors in clients]) / len(clients) for j in range(rows)]
     table, truth = [0.0] * len(NUMBERS), [0.0] * len(NUMBERS)
     for _ in range(DRAWS):
-        chosen, other = [0.0] * rows, [0.0] * rows
-        for number in range(1, NUMBERS[-1] + 1):
-            for sums in (chosen, other):
-                one = clients[int(next(u) * len(clients))]
-                for j in range(rows):
-                    sums[j] += one[j]
-            if number not in NUMBERS:
-                continue
-            place, best = NUMBERS.index(number), chosen.index(min(chosen))
-            here, there = [e / number for e in chosen], [e / number for e in other]
-            table[place] += reported(best, here, there) / DRAWS
+        other, lowest = measure(clients, rows, paired, u), measure(clients, rows, paired, u)
+        for _ in range(snapshots - 1):
+            again = measure(clients, rows, paired, u)
+            lowest = [list(map(min, a, b)) for a, b in zip(lowest, again, strict=True)]
+        for place, errors in enumerate(lowest):
+            best = errors.index(min(errors))
+            table[place] += reported(best, errors, other[place]) / DRAWS
             truth[place] += true[best] / DRAWS
     return table, truth, min(true)
 
 
-def leak(data: Any, rows: int = 27, seed: int = 1) -> str:
+def leak(
+    data: Any, rows: int = 27, snapshots: int = 1, clients: str = "the same", seed: int = 1
+) -> str:
     """Draw the reported and the true error of the chosen row against the number of clients."""
-    table, truth, best = study(data, rows, seed)
+    table, truth, best = study(data, rows, snapshots, clients == "the same", seed)
     title = f"error of the row chosen among {rows}, mean of {DRAWS} tables"
     chart = Chart((1, NUMBERS[-1]), (0, 1.1 * max(truth + table)), "clients", title, log="x")
     for values, colour, name in ((table, ORANGE, "reported"), (truth, BLUE, "true")):
