@@ -42,7 +42,7 @@ from fedlab_edu.tuners.fedpop.rules import anneal
 
 BOOK = Path(__file__).parents[1] / "book"
 sys.path.insert(0, str(BOOK / "_ext"))
-from live import shortened  # noqa: E402
+from live import controls, shortened  # noqa: E402
 
 FOLDER = BOOK / "records"
 
@@ -75,6 +75,12 @@ def test_an_editor_in_which_readers_write_a_function_shows_the_types():
         '    """Multiply each theta_j by exp(-eta g_j), and divide by the sum."""',
         '    raise NotImplementedError("write the function here")',
     ]
+
+
+def test_a_slider_without_a_first_value_is_refused():
+    assert [*controls("a: {options: [x, y]}\nb: {min: 0, max: 1, value: 0}")] == ["a", "b"]
+    with pytest.raises(ValueError, match=r"control lr has \['min', 'max'\]; allowed: options, or"):
+        controls("lr: {min: 0, max: 1}")
 
 
 # Charts.

@@ -135,6 +135,11 @@ def test_every_comparison_is_of_variants_that_there_are():
         assert {n for pair in experiment.against for n in pair} <= set(names)
 
 
+def test_an_experiment_without_a_claim_is_refused():
+    with pytest.raises(ValueError, match=r"name is 'mine'; allowed: .* row .* in experiments\.csv"):
+        papers.experiment("mine", (), (), {})
+
+
 SPACES = Spaces(SearchSpace({"lr": LogUniform(1e-2, 1)}))
 TINY = Setting(
     bundled(lambda seed: digits(clients=14, seed=seed).to("cpu", torch.float64)),

@@ -169,7 +169,9 @@ def experiment(
     report: Any = None,
 ) -> Experiment:  # fmt: skip
     """Return an experiment with its row of `experiments.csv`."""
-    (row,) = (row for row in _rows("experiments") if row["name"] == name)
+    found = [row for row in _rows("experiments") if row["name"] == name]
+    require(len(found) == 1, "name", name, "one with a row of its own in experiments.csv")
+    (row,) = found
     return Experiment(
         **row, variants=tuple(variants), against=tuple(against), settings=settings, report=report
     )

@@ -11,8 +11,9 @@
 The editor holds the function named by the argument. Of a long docstring it shows what the function
 does and its arguments; annotations are shown where the reader writes the function (``check``).
 ``view`` is called with the data and with a value of each control; the page shows what it prints,
-and the SVG that it returns. ``check`` names a generator of (passed, sentence) that judges the
-reader's function. ``play`` names the control of an animation; such a cell has no editor.
+and the SVG that it returns. A control has options, or min, max and value, and perhaps a step.
+``check`` names a generator of (passed, sentence) that judges the reader's function. ``play`` names
+the control of an animation; such a cell has no editor.
 
 The page runs the modules' own text, in MicroPython. The build runs the view too: without JavaScript
 the page has its code and its picture. It also runs each cell in MicroPython, and fails if one
@@ -94,7 +95,7 @@ class Live(SphinxDirective):
             "view": options.get("view"), "check": options.get("check"),
             "play": options.get("play"), "data": data, "modules": [*modules],
             "standard": standard(modules.values()),
-            "controls": yaml.safe_load("\n".join(self.content)) or {},
+            "controls": controls("\n".join(self.content)),
             "label": options.get("label", source.rpartition(".")[2]),
         }  # fmt: skip
 
@@ -117,6 +118,15 @@ class Live(SphinxDirective):
         with contextlib.redirect_stdout(printed):
             picture = resolve_name(cell["view"])(**given)
         return printed.getvalue(), picture
+
+
+def controls(text: str) -> dict[str, Any]:
+    """Return the controls of a cell, from YAML: name -> options, or min, max and value."""
+    found: dict[str, Any] = yaml.safe_load(text) or {}
+    for name, one in found.items():
+        if "options" not in one and not {"min", "max", "value"} <= one.keys():
+            raise ValueError(f"control {name} has {[*one]}; allowed: options, or min, max, value")
+    return found
 
 
 def shortened(name: str, typed: bool = False) -> str:
