@@ -53,6 +53,7 @@ def test_a_mark_that_was_changed_by_hand_and_a_comment_survive_grading_again(cou
         after = table()
         assert [after[k]["total"] for k in "123"] == ["6", "5", "1.5"]
         assert (after["2"]["q1"], after["2"]["q2"]) == ("2.5", "2.5")
+        assert after["1"]["remark"] == "changed by hand, above the maximum"  # 6 of 5.5
         assert after["2"]["remark"] == "changed by hand"
     Path("in/bob.py").write_text(classroom.RIGHT)
     grade()

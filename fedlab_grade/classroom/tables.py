@@ -76,7 +76,8 @@ class Table:
     def _row(self, one: Record) -> list[str]:
         won = [None if one.mark is None else one.points(q) for q in self.questions]
         late = f"late, {one.penalty:.0%} taken off" if one.penalty else "late" * one.late
-        by_hand = "changed by hand" if one.changed else ""
+        above = any(points > self.questions.get(q, self.most) for q, points in one.changed.items())
+        by_hand = f"changed by hand{', above the maximum' * above}" if one.changed else ""
         parts = (late, by_hand, *self.notes.get(one.student, ()), one.why)
         remark = line("; ".join(filter(None, parts)))[:200]
         points = map(number, (*won, one.mark, self.most))
