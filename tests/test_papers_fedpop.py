@@ -226,6 +226,9 @@ def test_the_papers_data_sets_are_asked_for_by_their_cards(monkeypatch):
         domains = how["by"] == "domain"
         assert how.get("seed") == (None if domains else 1)  # one choice of photographs
         assert how.get("side") == (224 if domains else None)
+        own = name == "uoft-cs/cifar10"  # its test images are dealt out, as in the authors' code
+        assert how.get("test") == ("test" if own else None)
+        assert not own or how["fractions"] == (0.8, 0.2, 0.0)
 
 
 SUMS = {  # of each column of a table, by hand: of its accuracies, of its deviations, in percent

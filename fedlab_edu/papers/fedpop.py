@@ -89,13 +89,13 @@ _DIGITS = {
     "digits": _small(digits),
     **{f"digits-{name}": _small(digits, **how) for name, how in _DIVIDED.items()},
 }
+_cifar = partial(
+    on_hub, "uoft-cs/cifar10", x="img", clients=500, test="test", fractions=(0.8, 0.2, 0.0)
+)
 _CIFAR = {
-    f"cifar10-{name}": Setting(
-        on_hub("uoft-cs/cifar10", x="img", clients=500, **how), lambda: cnn_cifar(32),
-        FEDPOP, 4000, 800,
-    )
+    f"cifar10-{name}": Setting(_cifar(**how), lambda: cnn_cifar(32), FEDPOP, 4000, 800)
     for name, how in _DIVIDED.items()
-}  # fmt: skip
+}
 _FEMNIST, _PLAYS = SETTINGS["paper"]["femnist"], SETTINGS["paper"]["shakespeare"]
 _LEAF = {  # in this paper i.i.d. means that all examples are shuffled and dealt out
     "femnist-iid": replace(
