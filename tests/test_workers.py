@@ -6,6 +6,7 @@ import signal
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from dataclasses import replace
 from multiprocessing import get_context
+from multiprocessing.reduction import ForkingPickler
 from typing import Any
 
 import pytest
@@ -197,6 +198,26 @@ def test_a_worker_that_starts_late_is_given_model_and_data(fed):
     done = tune(SEARCHES["halving"](fed), MODEL, fed, 4, executor=apart, callback=restart)
     assert_same(done, tune(SEARCHES["halving"](fed), MODEL, fed, 4))
     assert apart.calls == 2 + 2 + 1
+
+
+def test_results_are_values_that_need_no_worker_any_more(fed):
+    class Pool(Apart):
+        def submit(self, function: Any, /, *arguments: Any, **options: Any) -> Future:
+            future = super().submit(function, *arguments, **options)
+            # as a process sends it, where a tensor is a file of the worker's
+            assert b"rebuild_storage" not in bytes(ForkingPickler.dumps(future.result()))
+            return future
+
+    tune(SEARCHES["halving"](fed), MODEL, fed, 4, executor=(pool := Pool()))
+    assert pool.calls
+
+
+@pytest.mark.nightly
+@pytest.mark.processes
+def test_processes_may_end_after_each_task(fed):
+    search, new = SEARCHES["halving"](fed), get_context("spawn")
+    with ProcessPoolExecutor(2, new, max_tasks_per_child=1) as pool:
+        assert_same(tune(search, MODEL, fed, 4, executor=pool), tune(search, MODEL, fed, 4))
 
 
 @pytest.mark.processes

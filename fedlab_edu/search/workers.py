@@ -71,7 +71,7 @@ class Workers:
             why = "a worker has ended before its rounds; repeat the call with a new executor"
             raise RuntimeError(f"{why} ({error})") from error
         self._sent = True
-        after = [run for got in found for run in (next(more) if got is None else got)]
+        after = [run for got in found for run in _unpickled(next(more) if got is None else got)]
         return [
             replace(new, history=old.history + new.history)
             for old, new in zip(runs, after, strict=True)
@@ -81,8 +81,11 @@ class Workers:
         return list(self._executor.map(partial(_play, self._token, needs), tasks))
 
 
-def _play(token: str, needs: bytes | None, task: tuple[bytes, int]) -> list[Run] | None:
-    """Play rounds on one thread of a worker; return None if it lacks the model and the data."""
+def _play(token: str, needs: bytes | None, task: tuple[bytes, int]) -> bytes | None:
+    """Play rounds on one thread of a worker; return None if it lacks the model and the data.
+
+    The runs are bytes, because PyTorch's tensors would stay in the worker's shared memory.
+    """
     kept = _KEPT.get(token)
     if kept is None:
         if needs is None:
@@ -96,7 +99,7 @@ def _play(token: str, needs: bytes | None, task: tuple[bytes, int]) -> list[Run]
         return play_here(given, model, fed, clients, rounds)
 
     run_parallel(play, [_unpickled(runs)], after.extend)
-    return after
+    return pickle.dumps(after)
 
 
 def _pickled(name: str, value: object) -> bytes:
