@@ -2,6 +2,8 @@
 
 import collections
 import string
+from fractions import Fraction
+from math import floor
 
 import pytest
 import torch
@@ -65,6 +67,21 @@ def test_splits_and_the_client_filter_follow_the_independent_vectors():
     given, expected = case("data", "splits")
     assert [[list(b) for b in split(m)] for m in given["m"]] == expected["bounds"]
     assert [enough(m) for m in given["m"]] == expected["kept"]
+
+
+def test_rounding_takes_no_example_from_a_part_of_a_split():
+    """1 - 0.4 - 0.4 is 0.19999999999999996."""
+    for val in range(21):
+        for test in range(21 - val):
+            shares = [Fraction(k, 20) for k in (20 - val - test, val, test)]
+            for n in range(1, 101):
+                cuts = [floor(shares[0] * n), floor((1 - shares[2]) * n)]
+                expected = [(0, cuts[0]), (cuts[0], cuts[1]), (cuts[1], n)]
+                assert split(n, [*map(float, shares)]) == expected
+            least = min(share for share in shares if share)
+            assert [n for n in range(1, 25) if enough(n, [*map(float, shares)])] == [
+                n for n in range(1, 25) if n * least >= 1
+            ]
 
 
 def test_gaps_follow_the_independent_vectors():

@@ -83,8 +83,8 @@ def dirichlet(
 def split(n: int, fractions: Sequence[float] = FRACTIONS, gap: int = 0) -> list[tuple[int, int]]:
     """Return the bounds [start, stop) of train, validation and test among n ordered examples.
 
-    The cuts are ``int((1 - val - test) n)`` and ``int((1 - test) n)``. After each, ``gap`` examples
-    are dropped, because neighbouring windows of text overlap.
+    The cuts are ``floor((1 - val - test) n)`` and ``floor((1 - test) n)``. After each, ``gap``
+    examples are dropped, because neighbouring windows of text overlap.
     """
     n, gap = whole("n", n, 0), whole("gap", gap, 0)
     ok = isinstance(fractions, Sequence | np.ndarray | Tensor) and len(fractions) == 3
@@ -92,7 +92,7 @@ def split(n: int, fractions: Sequence[float] = FRACTIONS, gap: int = 0) -> list[
     ok = ok and min(shares) >= 0 and abs(sum(shares) - 1) < 1e-9
     require(ok, "fractions", fractions, "three numbers of at least 0 with sum 1")
     _, val, test = shares
-    a, b = int((1.0 - val - test) * n), int((1.0 - test) * n)
+    a, b = (int(part * n + 1e-9) for part in (1.0 - val - test, 1.0 - test))  # 1 - 0.4 - 0.4 < 0.2
     return [(0, a), (min(b, a + gap), b), (min(n, b + gap), n)]
 
 
@@ -102,7 +102,7 @@ def enough(n: int, fractions: Sequence[float] = FRACTIONS) -> bool:
     Source: the client filter of Khodak et al. (2021)'s code, ``n >= 1 / min(fractions)``.
     """
     _, val, test = fractions
-    return not n < 1.0 / min(part for part in (1.0 - val - test, val, test) if part > 1e-9)
+    return n * min(part for part in (1.0 - val - test, val, test) if part > 1e-9) > 1 - 1e-9
 
 
 def federate(
