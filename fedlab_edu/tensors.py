@@ -1,5 +1,7 @@
 """Tensors and devices."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import torch
@@ -46,3 +48,17 @@ def as_indices(name: str, values: Any, count: int) -> Int64[Tensor, "*shape"]:
 def as_float64(values: Any) -> Tensor:
     """Convert to a float64 tensor."""
     return torch.as_tensor(values, dtype=torch.float64)
+
+
+@contextmanager
+def read_only(reader: str, **given: Tensor) -> Iterator[None]:
+    """Raise a ValueError if the code inside, the ``reader``, writes into one of the tensors.
+
+    PyTorch counts its own writes; those through ``.data`` or a NumPy array are not seen.
+    """
+    before = [t.is_inference() or t._version for t in given.values()]
+    yield
+    for (name, t), version in zip(given.items(), before, strict=True):
+        same = t.is_inference() or t._version == version
+        allowed = f"the same; write into a copy, {name}.clone()"
+        require(same, f"{name} after {reader}", "changed", allowed)

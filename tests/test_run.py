@@ -575,3 +575,48 @@ def test_weights_of_a_method_of_ones_own_are_as_many_as_clients():
         ValueError, match=r"^lengths of the weights of Own is \[1\]; allowed: \[3\]"
     ):
         communicate(start(MODEL, fed, method=Own()), MODEL, fed, 3)
+
+
+def _halve_w(inputs):
+    inputs.w.mul_(0.5)
+
+
+def _shift_x(inputs):
+    inputs.clients.x.add_(1)
+
+
+@pytest.mark.parametrize("write", [_halve_w, _shift_x])
+def test_a_method_of_ones_own_that_writes_into_what_loc_is_given_is_refused_by_name(write):
+    class Own(FedAvg):
+        def loc(self, inputs):
+            write(inputs)
+            return super().loc(inputs)
+
+    fed, name = digits(clients=14), write.__name__[-1]
+    with pytest.raises(ValueError, match=rf"^{name} after Own.loc is 'changed'; .*{name}.clone"):
+        communicate(start(MODEL, fed, method=Own()), MODEL, fed, 3)
+
+
+def test_a_method_of_ones_own_whose_agg_writes_into_w_is_refused(fed):
+    class Own(FedAvg):
+        def agg(self, server, update, b):
+            return server._replace(w=server.w.copy_(update.average))
+
+    with pytest.raises(ValueError, match=r"^w after Own.agg is 'changed'"):
+        communicate(start(MODEL, fed, method=Own()), MODEL, fed, 3)
+
+
+def test_a_method_of_ones_own_may_write_into_copies_and_what_a_round_makes(fed):
+    class Own(FedAvg):
+        needs_models = True
+
+        def loc(self, inputs):
+            inputs.w.clone().zero_()
+            return super().loc(inputs)
+
+        def agg(self, server, update, b):
+            update.models.zero_()
+            return super().agg(server, update._replace(average=update.average.mul_(1.0)), b)
+
+    run = communicate(start(MODEL, fed, C, method=Own()), MODEL, fed, 3)
+    torch.testing.assert_close(run.w, communicate(start(MODEL, fed, C), MODEL, fed, 3).w)

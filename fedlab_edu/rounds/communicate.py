@@ -18,6 +18,7 @@ from fedlab_edu.rounds.draw import draw_works
 from fedlab_edu.rounds.gather import Sums, Tile, Work, is_finite
 from fedlab_edu.rounds.result import divergence
 from fedlab_edu.rounds.run import Run, check_types
+from fedlab_edu.tensors import read_only
 from fedlab_edu.training.hparams import LocalHP
 from fedlab_edu.training.local import cut, threads_for
 from fedlab_edu.training.scores import scores_of
@@ -170,9 +171,11 @@ def run_loc(method: Method, inputs: ClientInput) -> ClientUpdate:
     """Return what Loc gives, without graphs, which would grow from round to round.
 
     Raises:
-        ValueError: an incomplete update of a user's own method.
+        ValueError: an incomplete update of a user's own method, or one that writes into its inputs.
     """
-    update = method.loc(inputs)
+    given = {"w": inputs.w, "h": inputs.h, "x": inputs.clients.x, "y": inputs.clients.y}
+    with read_only(f"{type(method).__name__}.loc", **given):
+        update = method.loc(inputs)
     shape = len(inputs.clients), inputs.model.d
     _check(update, method, shape, inputs.w, inputs.state is not None)
     vectors: list[Any] = [v if v is None or not v.requires_grad else v.detach() for v in update]

@@ -14,7 +14,7 @@ from fedlab_edu.data.clients import Sizes
 from fedlab_edu.methods import ClientUpdate, RoundUpdate, Server
 from fedlab_edu.rounds.result import Round
 from fedlab_edu.rounds.run import Run
-from fedlab_edu.tensors import as_float64
+from fedlab_edu.tensors import as_float64, read_only
 from fedlab_edu.training.hparams import LocalHP
 from fedlab_edu.training.scores import Score
 from fedlab_edu.validate import require
@@ -174,8 +174,10 @@ def finish_round(
 
     Without an update, because all clients have diverged, w stays.
     """
-    server = run.server if update is None else run.method.agg(run.server, update, run.b)
-    agg = f"{type(run.method).__name__}.agg"
+    server, agg = run.server, f"{type(run.method).__name__}.agg"
+    if update is not None:
+        with read_only(agg, **server._asdict()):  # copies of the run share them
+            server = run.method.agg(server, update, run.b)
     tell = f"{type(run.tuner).__name__}.tell"
     require(isinstance(server, Server), agg, type(server).__name__, "a Server")
     require(isinstance(server.w, Tensor), f"{agg}: w", type(server.w).__name__, "a tensor")
