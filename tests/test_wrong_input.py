@@ -195,3 +195,10 @@ def test_fedpop_members_are_shown_as_the_arms_of_a_race():
     search = fedpop(mlp(2, 2), small(), Spaces(LR), 6, 2)
     assert [one.arms for one in search.brackets] == [3]
     assert arms_table(search).bracket.tolist() == [0, 0, 0]
+
+
+def test_row_numbers_that_change_later_do_not_change_a_federation():
+    rows = [torch.arange(4), torch.arange(4, 8)]
+    fed = federate(torch.rand(8, 2), torch.arange(8) % 2, rows, 2, (1, 0, 0))
+    rows[0].fill_(7)
+    assert fed.train.rows[0].tolist() == [0, 1, 2, 3]

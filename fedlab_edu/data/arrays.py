@@ -88,7 +88,7 @@ def _rows(name: str, own: Any, examples: int) -> Tensor:
     flags = isinstance(own, list | tuple) and any(isinstance(row, bool) for row in own)
     ok = found.dim() == 1 and not (found.is_floating_point() or found.dtype == torch.bool or flags)
     require(ok or found.shape == (0,), name, own, allowed)
-    found = found.long()
+    found = found.long().clone()
     require_all((found >= 0) & (found < examples), name, found, allowed)
     if not (found[1:] > found[:-1]).all():
         seen, times = found.unique(return_counts=True)

@@ -116,7 +116,8 @@ def federate(
         x: tensor, array, columns of a table, or lists. Floats keep their precision, but Python's
             become PyTorch's default; whole numbers (M, T) are tokens. Images are floats, or uint8
             (M, C, H, W), see `Clients.inputs`. Or a map-style ``Dataset`` of pairs, without y:
-            ``federate(data, rows=rows)``.
+            ``federate(data, rows=rows)``. Tensors x and y are not copied: do not write into them
+            later.
         y: class numbers; or strings, whose classes are in alphabetical order (`Federation.labels`);
             or floats, for regression, which get the precision of x.
         rows: for each client the numbers of its examples, each once; clients may share examples.

@@ -1,7 +1,6 @@
 """Whether a model and data fit, and if not, where."""
 
 from collections.abc import Callable
-from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -40,8 +39,7 @@ def check_fit(model: Model, w: Float[Tensor, " d"], x: Tensor, y: Tensor, labels
     try:
         model.loss(outputs, y)
     except Exception as error:
-        first_line = str(error).strip().split("\n")[0]
-        allowed = f"what the loss takes with outputs of shape {shape} ({first_line})"
+        allowed = f"what the loss takes with outputs of shape {shape} ({_first_line(error)})"
         require(False, "targets", f"{y.dtype} of shape {tuple(y.shape)}", allowed)
     with torch.enable_grad():
         losses = model.losses(outputs, y)
@@ -84,7 +82,7 @@ def _check_classes(outputs: Float[Tensor, "n C"], y: Tensor) -> None:
 
 def _blame(model: Model, w: Tensor, x: Tensor) -> None:
     """Raise a ``ValueError`` that names the layer which does not take x, if one does not."""
-    if x.dtype != w.dtype and _runs(partial(model, w), x.to(w.dtype)):
+    if x.dtype != w.dtype and not _error(partial(model, w), x.to(w.dtype)):
         allowed = f"{w.dtype}, that of the weights; images are often divided by 255"
         require(False, "dtype of x", str(x.dtype), allowed)
     with ONE_AT_A_TIME, torch.random.fork_rng(devices=[]):
@@ -93,17 +91,26 @@ def _blame(model: Model, w: Tensor, x: Tensor) -> None:
     for name, part in net.named_modules(prefix="net"):
         part.register_forward_pre_hook(lambda part, x, n=name: at_work.append((n, part, x)))
         part.register_forward_hook(lambda *_: (at_work.pop(), None)[1])
-    if _runs(net, x):
+    error = _error(net, x)
+    if error is None:
         return
     name, part, inputs = at_work[-1]
     layer = type(part).__name__ if [*part.children()] else repr(part)
     shapes = " and ".join(str(tuple(t.shape)) for t in inputs if isinstance(t, Tensor))
     allowed = f"what {name} takes, {layer}, whose input here has shape {shapes}"
+    if not type(part).__module__.startswith("torch.nn"):  # it need not be the shape
+        allowed += f" ({type(error).__name__}: {_first_line(error)})"
     require(False, "shape of an example", tuple(x.shape[1:]), allowed)
 
 
-def _runs(net: Callable[[Tensor], Tensor], x: Tensor) -> bool:
-    with suppress(Exception):
+def _error(net: Callable[[Tensor], Tensor], x: Tensor) -> Exception | None:
+    """Return the exception in a forward pass, if there is one."""
+    try:
         net(x)
-        return True
-    return False
+    except Exception as error:
+        return error
+    return None
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).strip().split("\n")[0]

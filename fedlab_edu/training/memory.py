@@ -18,10 +18,11 @@ SCORE_BYTES = 256 << 20  # memory of an evaluation beside its data and models
 def activations(model: Model, data: Clients, w: Float[Tensor, "*B d"]) -> int:
     """Return the bytes that training keeps of one example from ``data``, from inputs to loss.
 
-    Measured once for a kind of examples, after a check that they fit the model.
+    Measured once for a kind of examples, and for other targets, after a check that they fit the
+    model.
     """
     x, y = data.x, data.y
-    kind = (x.shape[1:], x.dtype, y.shape[1:], y.dtype, w.dtype, w.device)
+    kind = (x.shape[1:], x.dtype, y.shape[1:], y.dtype, y.data_ptr(), w.dtype, w.device)
     found = _MEASURED.setdefault(model, {})
     if kind not in found:
         some = torch.cat(data.rows)[:2].to(x.device)
