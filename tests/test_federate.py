@@ -366,22 +366,23 @@ def test_partitions_take_whole_numbers_of_clients_only(value):
     [
         ({"y": torch.tensor([[0], [1]])}, r"shape of targets of train is \(2, 1\); allowed: \(2,"),
         ({"y": torch.tensor([0.0, 1.0])}, r"targets of train is \[0.0, 1.0\]; allowed: whole num"),
-        ({"y": [0, 1]}, r"y of train is \[0, 1\]; allowed: a tensor of all"),
-        ({"x": np.zeros((2, 1))}, r"x of train is \[\[0.0\], \[0.0\]\]; allowed: a tensor"),
-        ({"rows": ([0], [1])}, r"rows of train is \[0\]; allowed: an int64 tensor \(n_i,\) for"),
-        ({"rows": (torch.tensor([0.0]), torch.tensor([1.0]))}, r"rows of train is \[0.0\]; allow"),
-        ({"rows": (torch.tensor([True]), torch.tensor([True]))}, r"rows of train is \[True\]"),
-        (
-            {"rows": (torch.tensor(0), torch.tensor(1))},
-            "rows of train is 0; allowed: an int64 tensor",
-        ),
+        ({"y": [0, 1]}, r"^y is \[0, 1\]; allowed: a tensor of all"),
+        ({"x": np.zeros((2, 1))}, r"^x is \[\[0.0\], \[0.0\]\]; allowed: a tensor"),
+        ({"rows": ([0], [1])}, r"^rows is \[0\]; allowed: an int64 tensor \(n_i,\) for"),
+        ({"rows": (torch.tensor([0.0]), torch.tensor([1.0]))}, r"^rows is \[0.0\]; allow"),
+        ({"rows": (torch.tensor([True]), torch.tensor([True]))}, r"^rows is \[True\]"),
+        ({"rows": (torch.tensor(0), torch.tensor(1))}, "^rows is 0; allowed: an int64 tensor"),
     ],
 )
 def test_a_federation_made_by_hand_is_checked_too(changes, message):
     x, y, rows = torch.zeros(2, 1), torch.tensor([0, 1]), tuple(torch.tensor([[0], [1]]))
-    part = Clients(**{"x": x, "y": y, "rows": rows, **changes})
+
+    def by_hand() -> Federation:
+        part = Clients(**{"x": x, "y": y, "rows": rows, **changes})
+        return Federation(part, part, part, ("Ann", "Bob"), 2)
+
     with pytest.raises(ValueError, match=message):
-        Federation(part, part, part, ("Ann", "Bob"), 2)
+        by_hand()
 
 
 # ------------------------------------------------------------------------------- random inputs

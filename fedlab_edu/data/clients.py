@@ -28,6 +28,14 @@ class Clients:
     y: Tensor
     rows: tuple[Tensor, ...]
 
+    def __post_init__(self) -> None:
+        for name, value in (("x", self.x), ("y", self.y)):
+            ok = isinstance(value, Tensor) and value.dim() > 0
+            require(ok, name, value, "a tensor of all clients' examples")
+        for own in self.rows:
+            ok = isinstance(own, Tensor) and own.dtype == torch.int64 and own.dim() == 1
+            require(ok, "rows", own, "an int64 tensor (n_i,) for each client")
+
     def __len__(self) -> int:
         return len(self.rows)
 
@@ -179,14 +187,8 @@ class Federation:
 
 
 def _check_examples(name: str, part: Clients) -> None:
-    for field, value in (("x", part.x), ("y", part.y)):
-        ok = isinstance(value, Tensor) and value.dim() > 0
-        require(ok, f"{field} of {name}", value, "a tensor of all clients' examples")
     M = len(part.x)
     require(len(part.y) == M, f"targets of {name}", len(part.y), f"{M}, as many as inputs")
-    for own in part.rows:
-        ok = isinstance(own, Tensor) and own.dtype == torch.int64 and own.dim() == 1
-        require(ok, f"rows of {name}", own, "an int64 tensor (n_i,) for each client")
     rows = torch.cat(part.rows)
     inside = (rows >= 0) & (rows < M)
     require_all(inside, f"rows of {name}", rows, f"numbers from 0 to {M - 1}")
