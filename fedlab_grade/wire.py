@@ -181,7 +181,10 @@ class _Reader:
             self.keys += len(inner)
             if self.keys > MAX_KEYS:
                 raise Malformed("too many keys")
-            return dict(inner)
+            out = {}
+            for name, value in inner:  # an alarm can ring between two of them, and not in dict()
+                out[name] = value
+            return out
         if key in ("tensor", "array", "scalar"):
             tensor = self.tensor(*inner)
             numbers = tensor if key == "tensor" else tensor.numpy()

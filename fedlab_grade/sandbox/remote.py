@@ -126,7 +126,8 @@ class Remote(Student):
         try:
             self._worker.send(wire.encode(request, functions.place), end)
             while True:
-                reply = self._worker.receive(end, functions.at)
+                with _alarm(end):  # a message can be made so that it takes hours to read
+                    reply = self._worker.receive(end, functions.at)
                 match reply:
                     case {"kind": str("ask"), "function": int(number), "arguments": list(given),
                           "named": dict(named)}:  # fmt: skip
