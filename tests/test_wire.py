@@ -552,3 +552,18 @@ def test_the_valid_frames_that_the_fuzz_begins_with_are_valid():
         worker, end = OPEN.pop()
         worker.let_go()
         end.close()
+
+
+def test_output_that_a_worker_takes_back_is_not_waited_for(monkeypatch):
+    answers(b"")
+    ((worker, end),) = OPEN
+    output, mine = os.pipe()  # open at both ends, and empty
+    other = Worker(worker.line, output, worker.leash)
+    monkeypatch.setattr("select.select", lambda files, *_: (list(files), [], []))
+    other.listen()
+    assert other.printed == b""
+    for place in (output, mine):
+        os.close(place)
+    worker.let_go()
+    end.close()
+    OPEN.clear()

@@ -22,6 +22,7 @@ class Worker:
 
     def __init__(self, line: socket.socket, output: int, leash: socket.socket) -> None:
         self.line, self.output, self.leash = line, output, leash
+        os.set_blocking(output, False)  # the worker may take back what it has printed
 
     def send(self, message: bytes, end: float) -> None:
         """Send a message before ``end``, as of `time.monotonic`."""
@@ -66,7 +67,10 @@ class Worker:
 
     def _print(self) -> bool:
         """Take a piece of what is printed; False if nothing more can come."""
-        piece = os.read(self.output, 1 << 16)
+        try:
+            piece = os.read(self.output, 1 << 16)
+        except BlockingIOError:
+            return True
         self.printed += piece[: max(0, self.keep - len(self.printed))]
         return bool(piece)
 

@@ -102,7 +102,9 @@ class Zygote:
                 if line := told.readline():
                     seen: dict[str, Any] = json.loads(line)
                     return seen
-            said = os.read(worker.output, 1 << 16).decode("utf-8", "replace").strip()
+            worker.keep = 1 << 16
+            worker.listen()
+            said = worker.printed.decode("utf-8", "replace").strip()
             last = (said or self.said()).splitlines()[-1]
             raise NoSandbox(f"a worker does not start: {last}")
         finally:
