@@ -192,6 +192,9 @@ def start(job: dict[str, Any], folder: str, line: int, output: int) -> NoReturn:
     null = os.open(os.devnull, os.O_RDONLY)
     for target, source in enumerate((null, output, output)):
         os.dup2(source, target)
+    # Streams that began as files would try to seek in the pipe.
+    sys.stdout = os.fdopen(1, "w", errors="surrogateescape", closefd=False)
+    sys.stderr = os.fdopen(2, "w", 1, errors="backslashreplace", closefd=False)
     os.closerange(3, line)
     os.closerange(line + 1, 256)
     for lock in job["locks"]:

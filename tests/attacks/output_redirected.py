@@ -8,6 +8,8 @@ import io
 import sys
 
 sys.stdout.reconfigure(line_buffering=True)
+sys.stdout.reconfigure(encoding="utf-8", errors="replace")
+sys.stderr.reconfigure(encoding="utf-8")
 print("Größe \u2603 \U0001f600")
 
 
