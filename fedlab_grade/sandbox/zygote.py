@@ -60,7 +60,7 @@ def main() -> None:
     ready_to_fork()
     confine.shut_memory()
     control.sendall(b"R")
-    keepers: dict[int, int] = {}
+    keeper = 0
     for number in itertools.count():
         message, files, _, _ = socket.recv_fds(control, 256, 3)
         if not message:
@@ -69,21 +69,19 @@ def main() -> None:
         for library in libraries:
             with suppress(Exception):
                 import_module(library)
-        turn = number % TURNS  # the end of the one before may still be under way
-        if job["way"] == "uid" and turn in keepers:  # what this user has left must not count
+        if job["way"] == "uid" and keeper:  # what the worker before has left would be found
             with suppress(ChildProcessError):  # it has ended, and left no status
-                os.waitpid(keepers[turn], 0)
+                os.waitpid(keeper, 0)
         if (keeper := os.fork()) == 0:
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
             control.close()
-            job["uid"] += turn
+            job["uid"] += number % TURNS  # the end of the one before may still be under way
             job["look"] = what == "look"
             try:
                 keep(job, files)
             except BaseException:
                 traceback.print_exc()
             os._exit(70)
-        keepers[turn] = keeper
         for file in files:
             os.close(file)
         control.sendall(b"F")
