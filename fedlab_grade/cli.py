@@ -49,7 +49,7 @@ def _run(command: str, place: str, **chosen: Any) -> int:
 
 def _add_at_home(add: dict[str, Any]) -> None:
     what = "an exercise, as in ex01, a question, as in ex01.2, a folder, or your file"
-    where = "your file, if not here or in exercises/"
+    where = "your file, if not my_ex01.py or ex01_*.py, here or in exercises/"
     for name, words in (("check", (what, where)), ("watch", ("as for check", "as for check"))):
         add[name]("question", help=words[0])
         add[name]("file", type=Path, nargs="?", help=words[1])

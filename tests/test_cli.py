@@ -77,6 +77,13 @@ def test_the_file_in_a_folder_of_the_course_comes_before_the_one_in_exercises(co
     assert graded[0][1] == course / "notes/deep/ex07_mine.py"
 
 
+def test_a_copy_that_is_called_as_in_the_readme_comes_before_the_exercise_itself(course, graded):
+    Path("ex07_topic.py").touch()
+    Path("my_ex07.py").touch()
+    assert cli.main(["check", "ex07"]) == 0
+    assert graded[0][1] == course / "notes/deep/my_ex07.py"
+
+
 def test_outside_the_course_folder_it_is_the_file_that_lies_there(
     tmp_path, monkeypatch, graded, capsys
 ):

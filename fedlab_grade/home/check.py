@@ -64,8 +64,9 @@ def target(question: str, file: Path | None = None) -> Target:
     Args:
         question: an exercise (ex01), one of its questions (ex01.2), an assignment's folder, or a
             file in such a folder, or whose name holds the exercise, as my_ex01.py.
-        file: a module or a notebook; None stands for the exercise's file in the current folder, in
-            ``exercises/`` of a course around it, or in the assignment's folder.
+        file: a module or a notebook; None stands for my_ex01.py in the current folder, else for the
+            exercise's file there, in ``exercises/`` of a course around it, or in the assignment's
+            folder.
     """
     if file is None and Path(question).is_file():
         file = Path(question)
@@ -78,21 +79,22 @@ def target(question: str, file: Path | None = None) -> Target:
     if Path(question).is_dir() and not re.fullmatch(r"ex\d+", question):
         where, again = Path(question), f"fedlab-edu check {question}"
         tests = only(where, "test_*.py", where.glob("test_*.py"))
-        stem = tests.stem.removeprefix("test_")
+        pattern = f"{tests.stem.removeprefix('test_')}*.py"
     else:
         course = course_folder(file)
         where = place = progress.place(course)
         name, there = question.partition(".")[0], exercises(course)
-        stem = f"{name}_"
         if not re.fullmatch(r"ex\d+(\.\d+)?", question) or name not in there:
             raise Refusal(f"there is no exercise {question!r}; there are: {', '.join(there)}.")
+        here, mine = Path.cwd(), f"my_{name}*.py"
+        pattern = mine if any(here.glob(mine)) else f"{name}_*.py"
         if where == course:
-            where = Path.cwd() if any(Path.cwd().glob(f"{stem}*.py")) else course / "exercises"
+            where = here if any(here.glob(pattern)) else course / "exercises"
         tests = there[name]
         of_one = question if "." in question else ""
     if file is None:
         try:
-            found = only(where, f"{stem}*.py", where.glob(f"{stem}*.py"))
+            found = only(where, pattern, where.glob(pattern))
         except Refusal as problem:
             raise Refusal(f"name your file: {problem}") from None
         file = Path(os.path.relpath(found))
