@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import torch
 
-from fedlab_edu import evaluate, save_run, start, train, tune
+from fedlab_edu import evaluate, start, train, tune
 from fedlab_edu.cli import main
 from fedlab_edu.models.networks import mlp
 from fedlab_edu.papers import experiment as papers
@@ -33,6 +33,7 @@ from fedlab_edu.rounds.tuner import Fixed
 from fedlab_edu.search.baselines import random_search
 from fedlab_edu.search.bayes import Bayes
 from fedlab_edu.search.estimate import Estimate
+from fedlab_edu.search.race import alone
 from fedlab_edu.search.space import Spaces
 from fedlab_edu.seeds import generator, seed_for
 from fedlab_edu.tuners.fedtune import fedtune
@@ -188,29 +189,30 @@ def test_a_record_is_what_the_search_and_the_training_after_it_say(tmp_path):
     assert second["lr"] == pytest.approx(tuner.table.lr.tolist())
 
 
-def test_a_training_that_was_stopped_goes_on_from_its_last_piece_with_the_same_result(
+def test_a_training_that_was_stopped_resumes_from_its_last_round_with_the_same_result(
     tmp_path, monkeypatch
 ):
-    monkeypatch.setattr(tables, "CHECKPOINT_ROUNDS", 2)
     one = small(VARIANTS["FedTune"])
     whole = read_records(reproduce(one, "tiny", seeds=[2], folder=tmp_path / "a", say=id), one)
-    played: list[int] = []
+    rounds: list[int] = []
 
-    def stopping(run: Any, model: Any, fed: Any, rounds: int, clients: int, **how: Any) -> Any:
-        if len(played) == 1:
-            played.append(0)
+    def stop(training: Any) -> None:
+        rounds.append(training.used)
+        if rounds == [1, 2]:
             raise KeyboardInterrupt
-        played.append(rounds)
-        return train(run, model, fed, rounds, clients, **how)
 
-    monkeypatch.setattr(tables, "train", stopping)
+    def stopping(search: Any, model: Any, fed: Any, clients: int, *, path: Path) -> Any:
+        callback = stop if path.suffix == ".run" else None
+        return tune(search, model, fed, clients, path=path, callback=callback)
+
+    monkeypatch.setattr(tables, "tune", stopping)
     folder = tmp_path / "b"
     with pytest.raises(KeyboardInterrupt):
         reproduce(one, "tiny", seeds=[2], folder=folder, say=id)
     names = {path.suffix for path in folder.iterdir()}
     assert names == {".run", ".search"}
     path = reproduce(one, "tiny", seeds=[2], folder=folder, say=id)
-    assert played == [2, 0, 2]  # of four rounds in all
+    assert rounds == [1, 2, 3, 4]  # of four in all
     assert read_records(path, one) == whole
     assert [*folder.iterdir()] == [path]
 
@@ -218,8 +220,9 @@ def test_a_training_that_was_stopped_goes_on_from_its_last_piece_with_the_same_r
 def test_the_file_of_another_training_is_refused(tmp_path):
     one = small(VARIANTS["no search, the first row"])
     fed, model = TINY.federation(2), TINY.model()
-    save_run(start(model, fed, GRID[7], seed=2), tmp_path / "small-tiny-book-0-2.run")
-    with pytest.raises(ValueError, match="allowed: the file of this training, or none"):
+    other, path = start(model, fed, GRID[7], seed=2), tmp_path / "small-tiny-book-0-2.run"
+    tune(alone(other, 4), model, fed, 3, path=path)
+    with pytest.raises(ValueError, match="allowed: a new name, or the file of this search"):
         reproduce(one, "tiny", seeds=[2], folder=tmp_path, say=id)
 
 

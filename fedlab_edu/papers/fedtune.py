@@ -23,7 +23,7 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor
 
-from fedlab_edu import LocalHP, Model, Run, evaluate, lenet5, mlp, start, train, tune
+from fedlab_edu import LocalHP, Model, evaluate, lenet5, mlp, start, tune
 from fedlab_edu.data import Federation, digit_images, dirichlet, federate
 from fedlab_edu.papers.experiment import (
     Experiment,
@@ -38,13 +38,9 @@ from fedlab_edu.papers.experiment import (
     rates,
 )
 from fedlab_edu.papers.fedtune_searches import GRID, RIVALS, SEARCHES, Begin, tuner_of
-from fedlab_edu.rounds.checkpoint import load_run, save_run
-from fedlab_edu.rounds.fingerprint import fingerprint
 from fedlab_edu.rounds.tuner import Fixed, Tuner
+from fedlab_edu.search.race import alone
 from fedlab_edu.seeds import generator
-from fedlab_edu.validate import require
-
-CHECKPOINT_ROUNDS = 50  # rounds between checkpoints of the final training
 
 
 @dataclass(frozen=True)
@@ -91,21 +87,6 @@ class Cell(Workload):
         return lambda variants, state: (v.run(self, model, fed, seed, state) for v in variants)
 
 
-def _train(begun: Run, model: Model, fed: Federation, rounds: int, path: Path) -> Run:
-    """Train a run on all clients up to a round, with checkpoints in a file."""
-    run = begun
-    if path.exists():
-        run = load_run(path).to(begun.w.device)
-        ours, its = (fingerprint(one.tuner, one.seed, one.method, one.b) for one in (begun, run))
-        allowed = "the file of this training, or none: delete it to train from the start"
-        require(ours == its and run.round <= rounds, "path", str(path), allowed)
-    while run.round < rounds:
-        part = min(CHECKPOINT_ROUNDS, rounds - run.round)
-        run = train(run, model, fed, part, len(fed), progress=False)
-        save_run(run, path)
-    return run
-
-
 @dataclass(frozen=True)
 class Personal:
     """A way to find a row of the grid for each client.
@@ -136,7 +117,8 @@ class Personal:
         """
         path = state.with_suffix(".run")
         tuner, used = self.search(cell, model, fed, seed, state)
-        trained = _train(start(model, fed, tuner, seed=seed), model, fed, cell.final, path)
+        training = alone(start(model, fed, tuner, seed=seed), cell.final)
+        trained = tune(training, model, fed, len(fed), path=path).winner
         c = tuner.final.each(len(fed))
         record = {
             "error": min(1.0, evaluate(trained, model, fed).error),

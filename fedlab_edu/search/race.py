@@ -17,7 +17,7 @@ from fedlab_edu.data.clients import Federation
 from fedlab_edu.models.model import Model
 from fedlab_edu.rounds.run import Run, drop_vectors
 from fedlab_edu.search.estimate import Estimate
-from fedlab_edu.search.schedules import Schedule, best_index, last_stop, survivors
+from fedlab_edu.search.schedules import Schedule, best_index, last_stop, schedule, survivors
 from fedlab_edu.search.workers import Play, play_here
 from fedlab_edu.validate import Checked, require, updated
 
@@ -228,3 +228,9 @@ class Race(Search, Checked):
     def to(self: _R, device: str | torch.device) -> _R:
         seen = self.seen and (self.seen[0], self.seen[1].to(device))
         return updated(self, runs=tuple(run.to(device) for run in self.runs), seen=seen)
+
+
+def alone(run: Run, rounds: int, estimate: Estimate | None = None) -> Race:
+    """Return a race of one run: `tune` trains it, with a file from which it resumes."""
+    plan = schedule(rounds, rounds, eliminations=0)
+    return Race((run,), (plan,), estimate or Estimate(), ((),), (None,))

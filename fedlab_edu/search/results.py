@@ -4,8 +4,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from fedlab_edu.search.estimate import Estimate
-from fedlab_edu.search.race import Race
-from fedlab_edu.search.schedules import Schedule, best_index
+from fedlab_edu.search.race import Race, alone
+from fedlab_edu.search.schedules import best_index
 from fedlab_edu.training.hparams import LocalHP, ServerHP
 from fedlab_edu.validate import extra, require, require_type
 
@@ -20,9 +20,9 @@ def arms_of(search: Any) -> Any:
     """
     if hasattr(search, "final_run"):
         run = replace(search.final_run(), round=search.used)
-        alone = Schedule((search.total,), 1, search.total, 2)
         losses = tuple(played.loss for played in search.history)
-        return Race((run,), (alone,), Estimate("averaged", "loss"), (losses,), (None,))
+        race = alone(run, search.total, Estimate("averaged", "loss"))
+        return replace(race, traces=(losses,))
     require(isinstance(search, Race), "search", type(search).__name__, "one with arms, as a Race")
     return search
 
