@@ -375,7 +375,7 @@ def test_every_five_rounds_vectors_are_judged_by_the_discounted_mean_of_five_sco
     means = [sum(w * s[k] for w, s in zip(weights, told, strict=True)) for k in (0, 1)]
     assert means[1] < means[0]  # though its last score is the higher one
     assert changed(tuner, tell(now, told[4])) == [0]
-    assert changed(tuner, tell(replace(now, how=replace(HOW, gamma=0)), told[4])) == [1]
+    assert changed(tuner, tell(replace(now, evolution=replace(HOW, gamma=0)), told[4])) == [1]
 
 
 def test_the_difference_judges_what_training_has_changed_not_the_client():

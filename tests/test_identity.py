@@ -35,7 +35,7 @@ from fedlab_edu import (
 )
 from fedlab_edu.rounds.fingerprint import fingerprint
 from fedlab_edu.rounds.identity import differences, identity
-from fedlab_edu.search.baselines import race, share_configuration
+from fedlab_edu.search.baselines import make_arms, race
 from fedlab_edu.search.race import Race
 from fedlab_edu.search.schedules import bracket
 
@@ -260,7 +260,7 @@ class Scaled(FedAvg):
 
 
 def begun(fed: Federation, method: Any = None, seed: int = 0, **how: Any) -> Race:
-    arms = share_configuration(LocalHP(lr=[0.1, 0.2], **how))
+    arms = make_arms(LocalHP(lr=[0.1, 0.2], **how))
     return race(MODEL, fed, arms, [bracket((4,), 2, 2)], seed=seed, method=method)
 
 

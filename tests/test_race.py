@@ -33,9 +33,9 @@ from fedlab_edu.search.baselines import (
     draw_arms,
     fixed_tuner,
     hyperband,
+    make_arms,
     race,
     random_search,
-    share_configuration,
     successive_halving,
 )
 from fedlab_edu.search.distributions import Choice, LogUniform, Uniform
@@ -156,9 +156,7 @@ def counting(fed: Federation) -> Counting:
         (lambda fed: successive_halving(MODEL, fed, FEDEX, 44, 9, 3, 2, method=FedProx()), 43),
         (lambda fed: hyperband(MODEL, fed, FEDEX, 70, 9, method=FedProx()), None),
         (
-            lambda fed: race(
-                MODEL, fed, share_configuration(LocalHP(lr=[0.1, 0.2])), [bracket((3,), 2, 2)]
-            ),
+            lambda fed: race(MODEL, fed, make_arms(LocalHP(lr=[0.1, 0.2])), [bracket((3,), 2, 2)]),
             6,
         ),
     ],
@@ -215,7 +213,7 @@ def test_an_arm_that_is_out_keeps_its_history_and_no_vectors(fed):
 
 
 def test_what_clients_keep_goes_with_the_arm_that_is_out(fed):
-    arms = share_configuration(LocalHP(lr=[0.05, 0.1, 0.2, 0.3]))
+    arms = make_arms(LocalHP(lr=[0.05, 0.1, 0.2, 0.3]))
     search = finished(race(MODEL, fed, arms, [schedule(24, 10, 2, 2)], method=Scaffold()), fed)
     assert [bool(run.states) for run in search.runs] == [out is None for out in search.out]
 
@@ -262,7 +260,7 @@ def test_a_stage_looks_back_no_further_than_the_last_stop(fed):
 
 
 def test_where_all_arms_diverge_some_go_on(fed):
-    arms = share_configuration(LocalHP(lr=[1e200] * 4, weight_decay=1e200))
+    arms = make_arms(LocalHP(lr=[1e200] * 4, weight_decay=1e200))
     search = finished(race(MODEL, fed, arms, [schedule(24, 10, 2, 2)]), fed)
     assert set(search.scores) == {INF}
     assert search.alive == [0]
@@ -302,7 +300,7 @@ def test_stops_at_the_same_round_eliminate_twice(fed):
 
 def test_each_bracket_has_a_cap_of_its_own(fed):
     two = [bracket((2,), 1, 2), bracket((4,), 1, 2)]
-    search = finished(race(MODEL, fed, share_configuration(LocalHP(lr=[0.1, 0.2])), two), fed)
+    search = finished(race(MODEL, fed, make_arms(LocalHP(lr=[0.1, 0.2])), two), fed)
     assert [run.round for run in search.runs] == [2, 4]
 
 
@@ -322,9 +320,7 @@ def test_a_client_that_has_a_configuration_of_its_own_always_trains_with_it(fed)
 
 def test_the_grids_hold_each_configuration_once():
     table = LocalHP(lr=[0.1, 0.2, 0.3])
-    assert [float(arm.tuner.final.lr) for arm in share_configuration(table)] == pytest.approx(
-        [0.1, 0.2, 0.3]
-    )
+    assert [float(arm.tuner.final.lr) for arm in make_arms(table)] == pytest.approx([0.1, 0.2, 0.3])
 
 
 def test_configurations_of_single_clients_are_independent_draws_of_the_space():
@@ -348,7 +344,7 @@ def test_a_point_for_each_client_has_its_laws_in_the_order_of_the_clients():
 
 
 def test_the_averaged_model_is_judged_on_all_validation_data_put_together(fed):
-    arms = share_configuration(LocalHP(lr=[0.05, 0.5]))
+    arms = make_arms(LocalHP(lr=[0.05, 0.5]))
     for kind in ("loss", "error"):
         how = Estimate("averaged", kind)
         done = finished(race(MODEL, fed, arms, [bracket((2,), 2, 2)], estimate=how), fed)
@@ -384,10 +380,10 @@ def test_one_arm_is_chosen_from_needs_no_validation_data(fed):
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda fed: race(MODEL, fed, share_configuration(LocalHP()), [bracket((3,), 2, 2)]),
+        (lambda fed: race(MODEL, fed, make_arms(LocalHP()), [bracket((3,), 2, 2)]),
          "arms is 1; allowed: 2, as many as the brackets need"),
         *((lambda fed, arms=arms: race.__wrapped__(MODEL, fed, arms, [bracket((3,), 2, 2)]),
-           f"arms is '{type(arms).__name__}'; allowed: a list of arms: share_configuration")
+           f"arms is '{type(arms).__name__}'; allowed: a list of arms: make_arms")
           for arms in (iter(()), LocalHP(lr=[0.1, 0.2]), [LocalHP(), LocalHP()])),
         (lambda fed: race.__wrapped__(MODEL, fed, [], bracket((3,), 2, 2)),
          r"brackets is Schedule.*; allowed: a list of schedules: \[bracket"),
@@ -488,7 +484,7 @@ def test_no_two_draws_of_a_client_are_alike_within_a_round_or_with_an_evaluation
 def test_a_search_for_the_best_seen_goes_on_from_its_file_with_what_it_has_seen(
     fed, tmp_path, monkeypatch
 ):
-    arms = share_configuration(LocalHP(lr=[0.5, 0.1], batch=8))
+    arms = make_arms(LocalHP(lr=[0.5, 0.1], batch=8))
     begun = race(MODEL, fed, arms, [bracket((6,), 2, 2)], select="best_seen")
     whole = tune(begun, MODEL, fed, 4)
     played, step = [], Race.step

@@ -29,7 +29,7 @@ from fedlab_edu import (
     tune,
 )
 from fedlab_edu.rounds.tuner import Fixed
-from fedlab_edu.search.baselines import Arm, draw_arms, race, share_configuration
+from fedlab_edu.search.baselines import Arm, draw_arms, make_arms, race
 from fedlab_edu.search.distributions import Choice
 from fedlab_edu.search.estimate import Estimate
 from fedlab_edu.search.race import Race
@@ -81,7 +81,7 @@ def by_hand(
     **estimate,
 ) -> Race:
     """A race with these traces; its runs have played as many rounds, and have no history."""
-    arms = arms or share_configuration(LocalHP(lr=[0.1 * (a + 1) for a in range(len(traces))]))
+    arms = arms or make_arms(LocalHP(lr=[0.1 * (a + 1) for a in range(len(traces))]))
     begun = race(MODEL, fed, arms, schedules, estimate=Estimate(**estimate), method=FedProx())
     runs = tuple(replace(r, round=len(t)) for r, t in zip(begun.runs, traces, strict=True))
     return replace(begun, runs=runs, traces=tuple(map(tuple, traces)), out=tuple(out))

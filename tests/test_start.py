@@ -32,7 +32,7 @@ from fedlab_edu import (
     tune,
 )  # fmt: skip
 from fedlab_edu.data import federate
-from fedlab_edu.search.baselines import race, share_configuration
+from fedlab_edu.search.baselines import make_arms, race
 from fedlab_edu.search.schedules import bracket
 from fedlab_edu.seeds import seed_for
 
@@ -193,7 +193,7 @@ def test_a_client_that_has_diverged_errs_more_than_any_other_of_a_regression(poi
 
 
 def test_a_search_scores_the_arms_of_a_regression_by_their_squared_error(points):
-    arms = share_configuration(LocalHP(lr=[0.0, 0.05], batch=1000))
+    arms = make_arms(LocalHP(lr=[0.0, 0.05], batch=1000))
     begun = race(LINEAR, points, arms, [bracket((1,), 2, 2)], estimate=Estimate("averaged"))
     search = tune(begun, LINEAR, points, clients=3)
     rows = torch.cat(points.val.rows).numpy()

@@ -42,7 +42,7 @@ from fedlab_edu.models.model import cross_entropy
 from fedlab_edu.rounds.checkpoint import read
 from fedlab_edu.rounds.communicate import StopTraining
 from fedlab_edu.search import tune as module
-from fedlab_edu.search.baselines import race, share_configuration
+from fedlab_edu.search.baselines import make_arms, race
 from fedlab_edu.search.distributions import Choice, Uniform
 from fedlab_edu.search.race import Race
 from fedlab_edu.search.schedules import bracket
@@ -251,7 +251,7 @@ def test_test_data_do_not_tell_searches_apart(fed, tmp_path):
 
 
 def with_tuner(fed: Federation, tuner: object) -> Race:
-    (own,) = share_configuration(LocalHP())
+    (own,) = make_arms(LocalHP())
     return race(MODEL, fed, [own._replace(tuner=tuner)], [bracket((3,), 1, 2)])
 
 
@@ -561,7 +561,7 @@ def test_a_budget_that_would_change_earlier_rounds_is_refused(fed, tmp_path):
 
 
 def constant(fed: Federation, *lr: float, **how: Any) -> Race:
-    return race(MODEL, fed, share_configuration(LocalHP(lr=lr)), [bracket((2,), len(lr), 2)], **how)
+    return race(MODEL, fed, make_arms(LocalHP(lr=lr)), [bracket((2,), len(lr), 2)], **how)
 
 
 @pytest.mark.parametrize(

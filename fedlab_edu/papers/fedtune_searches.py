@@ -8,7 +8,7 @@ from torch import Tensor
 
 from fedlab_edu import Choice, Estimate, Federation, FedTune, LocalHP, Model, fedtune, start
 from fedlab_edu.rounds.tuner import Tuner
-from fedlab_edu.search.baselines import hyperband, race, random_search, share_configuration
+from fedlab_edu.search.baselines import hyperband, make_arms, race, random_search
 from fedlab_edu.search.bayes import Bayes, bayesian_search
 from fedlab_edu.search.race import Race
 from fedlab_edu.search.schedules import bracket
@@ -49,7 +49,7 @@ def search_shared(
     own: bool, total: int, model: Model, fed: Federation, seed: int, table: LocalHP | None = None
 ) -> Race:
     """Start a race of the 30 rows, each for all clients, as long as an arm of random search."""
-    arms = share_configuration(RISING.grid() if table is None else table)
+    arms = make_arms(RISING.grid() if table is None else table)
     one, w = bracket((total // GROUPS,), len(arms), 2), None if own else _w0(model, fed, seed)
     return race(model, fed, arms, [one], seed=seed, estimate=_JUDGED, w=w)
 

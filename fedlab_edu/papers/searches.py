@@ -24,7 +24,7 @@ from fedlab_edu.methods import FedProx, Method
 from fedlab_edu.papers.curves import TESTS, Watched, is_curve
 from fedlab_edu.papers.experiment import Load, Record, Trial, Workload, rates
 from fedlab_edu.papers.report import means
-from fedlab_edu.search.baselines import MakeTuner, draw_arms, fixed_tuner, race, share_configuration
+from fedlab_edu.search.baselines import MakeTuner, draw_arms, fixed_tuner, make_arms, race
 from fedlab_edu.search.race import Race, Select
 from fedlab_edu.search.schedules import bracket
 from fedlab_edu.search.space import SearchSpace, Spaces
@@ -211,7 +211,7 @@ class Range:
         """Start the race of the configurations, without eliminations."""
         k = setting.k
         (arm,) = draw_arms(setting.spaces, 1, seed, around(setting.spaces.client, k, self.eps))
-        arms, rounds = share_configuration(arm.tuner.table, arm.b), [bracket((setting.cap,), k, 2)]
+        arms, rounds = make_arms(arm.tuner.table, arm.b), [bracket((setting.cap,), k, 2)]
         return race(model, fed, arms, rounds, seed=seed, method=FedProx(), replacement=True)
 
     def measure(self, search: Race, model: Model, fed: Federation) -> Record:

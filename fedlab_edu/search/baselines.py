@@ -134,7 +134,7 @@ def draw_arms(
     return found
 
 
-def share_configuration(table: LocalHP, b: ServerHP | None = None) -> list[Arm]:
+def make_arms(table: LocalHP, b: ServerHP | None = None) -> list[Arm]:
     """Return one arm per row, the same row for all clients: grid search if the table is a grid."""
     b = ServerHP() if b is None else b
     return [Arm(Fixed(table[j]), b) for j in range(len(table))]
@@ -163,7 +163,7 @@ def race(
     check_types(model, fed)
     seed = whole("seed", seed, 0)
     ok = isinstance(arms, Sequence) and all(isinstance(arm, Arm) for arm in arms)
-    require(ok, "arms", type(arms).__name__, "a list of arms: share_configuration(table)")
+    require(ok, "arms", type(arms).__name__, "a list of arms: make_arms(table)")
     ok = isinstance(brackets, Sequence) and all(isinstance(one, Schedule) for one in brackets)
     require(ok, "brackets", brackets, "a list of schedules: [bracket((10,), 3, 2)]")
     needed = sum(bracket.arms for bracket in brackets)

@@ -51,7 +51,7 @@ class Clocked(FedPop):
 
         A worker is released when its member is eliminated, and otherwise at the end of the search.
         """
-        ended = [len(trace) == self.how.R for trace in self.traces]
+        ended = [len(trace) == self.evolution.R for trace in self.traces]
         held = sum(self.elapsed if end else t for end, t in zip(ended, self.now, strict=True))
         return max(0.0, 1 - sum(self.busy) / held) if held else 0.0
 
@@ -60,7 +60,7 @@ class Clocked(FedPop):
         if self.wait:
             return super().due(most)
         ends = [
-            t + float(row[len(trace)]) if len(trace) < self.how.R else inf
+            t + float(row[len(trace)]) if len(trace) < self.evolution.R else inf
             for t, row, trace in zip(self.now, self.seconds, self.traces, strict=True)
         ]
         first = min(ends) * (1 + _TOL)
@@ -74,7 +74,7 @@ class Clocked(FedPop):
         after, now, r = super().conclude(arms), list(self.now), self.round
         for i in arms:
             now[i] += float(self.seconds[i, len(self.traces[i]) - 1])
-        copying = self.G and r % self.T_g == 0 and r < self.how.R and len(after.alive) > 1
+        copying = self.G and r % self.T_g == 0 and r < self.evolution.R and len(after.alive) > 1
         stopped = r in self.brackets[0].stops[:-1]
         if not self.wait or copying or stopped or len(after.births) > len(self.births):
             latest = max(now[i] for i in arms)
@@ -104,7 +104,7 @@ def clocked(
     require(search.used == 0, "rounds of the search", search.used, "0: one that has not begun")
     stops = search.brackets[0].stops
     require(wait or len(stops) == 1, "wait", wait, "True, for members that are to be eliminated")
-    shape = len(search.runs), search.how.R
+    shape = len(search.runs), search.evolution.R
     allowed = f"at most {MOST:,} for all members"
     require(shape[0] * shape[1] <= MOST, "rounds", f"{shape[0]} * {shape[1]}", allowed)
     if callable(seconds):

@@ -54,7 +54,7 @@ class FedPopL:
     Fields:
         base, table: beta^0, and beta^1, ..., beta^K.
         box: see `box_corners`; kept, since to compute it in each round costs a tenth of a search.
-        how, local: the rules; after the last round of ``how``, no vector is replaced.
+        evolution, local: the rules; from round R on, no vector is replaced.
         first, played: the rounds of the search before this tuner, and of this tuner.
         told: the scores of each vector since the last copy.
         best: the place of the best vector at the last copy, or None.
@@ -65,7 +65,7 @@ class FedPopL:
     base: LocalHP
     table: LocalHP
     box: LocalHP
-    how: Evolution
+    evolution: Evolution
     local: Local
     seed: int = 0
     first: int = 0
@@ -103,18 +103,18 @@ class FedPopL:
         known = [k for k, seen in enumerate(self.told) if seen]
         if not known:
             return self
-        scores = [discounted_score(self.told[k], self.how.gamma) for k in known]
+        scores = [discounted_score(self.told[k], self.evolution.gamma) for k in known]
         r = self.first + self.played
         gen = generator(self.seed, r)
         u = torch.rand(len(known), generator=gen, dtype=torch.float64).tolist()
-        pairs = [(known[b], known[t]) for b, t in pair_parents(scores, self.how.rho, u)]
+        pairs = [(known[b], known[t]) for b, t in pair_parents(scores, self.evolution.rho, u)]
         lowest = best_index(scores)
         best = known[lowest] if math.isfinite(scores[lowest]) else self.best
         chosen = updated(self, told=((),) * len(self.table), best=best)
-        if not pairs or r >= self.how.R or chosen._over:
+        if not pairs or r >= self.evolution.R or chosen._over:
             return chosen
         bottom, top = torch.tensor(pairs).T
-        new = self.how.evo(self.space, self.table[top], r, gen).columns
+        new = self.evolution.evo(self.space, self.table[top], r, gen).columns
         columns = self.table.columns
         for name, distribution in self.space.distributions.items():
             inside = clip_to_box(distribution, new[name], getattr(self.box, name))
@@ -123,14 +123,15 @@ class FedPopL:
 
     @classmethod
     def near(
-        cls, space: SearchSpace[LocalHP], base: LocalHP, K: SupportsIndex, how: Evolution,
+        cls, space: SearchSpace[LocalHP], base: LocalHP, K: SupportsIndex, evolution: Evolution,
         local: Local, seed: SupportsIndex = 0, first: SupportsIndex = 0,
     ) -> "FedPopL":  # fmt: skip
         """Draw K vectors from the box around the base, see `SearchSpace.perturb`."""
-        K, seed, first = whole("K", K, 1), whole("seed", seed, 0), whole("first", first, 0, how.R)
-        table = space.perturb(base, how.eps, K, generator(seed, 0))
-        box = box_corners(space, base, how.eps)
-        return cls(space, base, table, box, how, local, seed, first, told=((),) * K, fresh=K)
+        K, seed = whole("K", K, 1), whole("seed", seed, 0)
+        first = whole("first", first, 0, evolution.R)
+        table = space.perturb(base, evolution.eps, K, generator(seed, 0))
+        box = box_corners(space, base, evolution.eps)
+        return cls(space, base, table, box, evolution, local, seed, first, told=((),) * K, fresh=K)
 
     @property
     def final(self) -> LocalHP:

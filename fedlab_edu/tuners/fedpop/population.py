@@ -42,7 +42,7 @@ def fedpop_g(search: _P, members: Sequence[int]) -> _P:
     if not search.G or len(search.alive) == 1:
         return search
     r = [len(trace) for trace in search.traces]
-    going = [i for i in members if r[i] < search.how.R]
+    going = [i for i in members if r[i] < search.evolution.R]
     due = [i for i in going if r[i] % search.T_g == 0]
     lost = [i for i in going if search.traces[i][-1] == inf and search.on_nan == "replace"]
     if not due and not lost:
@@ -53,14 +53,14 @@ def fedpop_g(search: _P, members: Sequence[int]) -> _P:
     known = [i for i in search.alive if r[i] > now[i].round]
     # the bottom 1/rho of the members, each with a random one of the top 1/rho
     draws = [u.get(i, 0.0) for i in known]
-    places = pair_parents([scores[i] for i in known], search.how.rho, draws)
+    places = pair_parents([scores[i] for i in known], search.evolution.rho, draws)
     pairs = [(known[bottom], known[top]) for bottom, top in places if known[bottom] in due]
     pairs += [(i, known[int(u[i] * len(known))]) for i in lost if i not in due]
     runs, births = [*search.runs], [*search.births]
     for i, j in pairs:  # whatever their order, j is the member before any copied
         # alpha_i <- Evo(alpha_j), beta_i^0 <- Evo(beta_j^0)
-        c = search.how.evo(search.spaces.client, now[j].c, r[i], gens[i])
-        b = search.how.evo(search.spaces.server, now[j].b, r[i], gens[i])
+        c = search.evolution.evo(search.spaces.client, now[j].c, r[i], gens[i])
+        b = search.evolution.evo(search.spaces.server, now[j].b, r[i], gens[i])
         # w_i <- w_j, and momentum and client states; the child has draws of its own, and its
         # server's rate decays from the start, as in the authors' code
         seed = seed_for(search.seed, i, r[i])
@@ -92,7 +92,7 @@ class FedPop(Race):
     A member is an arm of the only bracket. Its score of a round is +inf if a client has diverged.
 
     Fields:
-        how: the rules of evolution.
+        evolution: the rules by which configurations change.
         local: the options of FedPop-L; None if all clients of a member train with its base.
         births: all configurations (alpha, beta^0) so far, in order.
         tried: the number of client vectors trained with so far; a server vector is counted only
@@ -100,7 +100,7 @@ class FedPop(Race):
     """
 
     spaces: Spaces
-    how: Evolution
+    evolution: Evolution
     G: bool
     T_g: int
     local: Local | None
@@ -122,7 +122,7 @@ class FedPop(Race):
                 r, base = len(self.traces[i]), runs[i].tuner.final
                 seed = seed_for(self.seed, i, r, 1)
                 near = FedPopL.near(
-                    self.spaces.client, base, clients, self.how, self.local, seed, r
+                    self.spaces.client, base, clients, self.evolution, self.local, seed, r
                 )
                 runs[i] = replace(runs[i], tuner=near)
             tuner, newborn = runs[i].tuner, self.latest[i].round == len(self.traces[i])
@@ -163,7 +163,7 @@ class FedPop(Race):
         """
         born = max(birth.round for birth in self.births if birth.member == a and birth.round <= t)
         known = [s for s in self.traces[a][max(born, t - self.T_g) : t] if not isnan(s)]
-        return discounted_score(known, self.how.gamma) if known else nan
+        return discounted_score(known, self.evolution.gamma) if known else nan
 
     @property
     def warning(self) -> None:
@@ -208,14 +208,15 @@ def fedpop(
     require(isinstance(L, bool), "L", L, "True, False")
     require(fed.val.n.any(), "validation examples", 0, "at least 1, to judge members by")
     bracket = schedule(whole("total", total, 1, MOST), cap, eta, eliminations)
-    how = Evolution(bracket.stops[-1], eps, p_re, rho, gamma, coin)
-    every = max(1, how.R // 10) if T_g is None else whole("T_g", T_g, 1)
+    evolution = Evolution(bracket.stops[-1], eps, p_re, rho, gamma, coin)
+    every = max(1, evolution.R // 10) if T_g is None else whole("T_g", T_g, 1)
     first = start(model, fed, seed=seed, method=method)
     arms = draw_arms(spaces, bracket.arms, first.seed)
     alike = race(model, fed, arms, [bracket], seed=first.seed, method=method, w=first.w,
-                 estimate=Estimate(score="loss", gamma=how.gamma))  # fmt: skip
+                 estimate=Estimate(score="loss", gamma=gamma))  # fmt: skip
     births = tuple(Birth(0, i, None, arm.tuner.final, arm.b) for i, arm in enumerate(arms))
     return FedPop(
-        **vars(alike), spaces=spaces, how=how, G=G, T_g=every, local=local if L else None,
-        weighted=weighted, on_nan=on_nan, seed=first.seed, births=births,
+        **vars(alike), spaces=spaces, evolution=evolution, G=G, T_g=every,
+        local=local if L else None, weighted=weighted, on_nan=on_nan, seed=first.seed,
+        births=births,
     )  # fmt: skip
