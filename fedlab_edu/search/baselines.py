@@ -150,6 +150,7 @@ def race(
     Args:
         arms: in the order of the brackets, as many as they need. To choose one of several, some
             clients need validation data.
+        brackets: a list of schedules, as ``[schedule(200, 40)]`` or ``[bracket((10,), 3, 2)]``.
         seed: of the arms' initial weights, clients and minibatches; each arm has its own draws.
         method: FedAvg by default. A `OneOf` names the methods itself.
         estimate: the default is the personalised error of the last round.

@@ -29,11 +29,14 @@ class Estimate(Checked):
         gamma: the weight of a round is gamma to the power of its age: 0 takes the last round alone,
             1 the mean of all rounds since the last elimination, as in the authors' code. (The paper
             says: of all past rounds.)
+        weighted: weight a client's score by its number of validation examples; otherwise all
+            clients that have any count alike.
     """
 
     target: Target = "personalised"
     score: Literal["error", "loss"] = "error"
     gamma: Annotated[float, share] = 0.0
+    weighted: bool = True
 
     def of_run(self, run: Run, model: Model, fed: Federation) -> float:
         """Return the score of a run's last round."""
@@ -42,12 +45,13 @@ class Estimate(Checked):
         return float(getattr(average(score(model, run.w, fed.val), fed.val), self.score))
 
     def of_round(self, played: Round) -> float:
-        """Return the mean over the round's clients, weighted by numbers of validation examples.
+        """Return the mean over the round's clients; NaN if none has validation examples.
 
-        NaN if no client has any. A client that has diverged has an error of 1, and a loss of +inf.
+        A client that has diverged has an error of 1, and a loss of +inf.
         """
         of = played.before if self.target == "global" else played.after
-        return weighted_mean(of.loss if self.score == "loss" else of.rates, played.size)
+        weight = played.size if self.weighted else (played.size > 0).long()
+        return weighted_mean(of.loss if self.score == "loss" else of.rates, weight)
 
     def of_trace(self, trace: Sequence[float], since: int) -> float:
         """Return the discounted mean of the known scores after round ``since``.

@@ -67,7 +67,7 @@ def online(race: Race) -> "pandas.DataFrame":
         spent: communication rounds over all arms.
         arm: the arm with the lowest score among the bracket's arms that are alive and the best of
             the brackets before; ties go to the lower number, +inf and NaN come last.
-        score: its estimate at that time, from its rounds since the last stop.
+        score: its estimate at that time, see `Race.score_at`.
     """
     require_type("race", race, Race, "random_search(...)")
     pandas = extra("pandas", "tune")

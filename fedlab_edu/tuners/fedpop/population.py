@@ -15,8 +15,7 @@ import torch
 from fedlab_edu.data.clients import Federation
 from fedlab_edu.methods import Method
 from fedlab_edu.models.model import Model
-from fedlab_edu.rounds.result import weighted_mean
-from fedlab_edu.rounds.run import Run, start
+from fedlab_edu.rounds.run import start
 from fedlab_edu.rounds.tuner import Fixed
 from fedlab_edu.search.baselines import draw_arms, race
 from fedlab_edu.search.estimate import Estimate
@@ -104,7 +103,6 @@ class FedPop(Race):
     G: bool
     T_g: int
     local: Local | None
-    weighted: bool
     on_nan: Literal["wait", "replace"]
     seed: int
     births: tuple[Birth, ...]
@@ -133,12 +131,6 @@ class FedPop(Race):
         """Return all members that are alive, for a round: after each they may copy one another."""
         return self.alive, 1
 
-    def judge(self, run: Run, rounds: int, model: Model, fed: Federation) -> list[float]:
-        """Return the mean validation loss of the round's clients, after their training."""
-        played = run.history[-1]
-        weight = played.size if self.weighted else (played.size > 0).long()
-        return [weighted_mean(played.after.loss, weight)]
-
     def conclude(self: _P, arms: Sequence[int]) -> _P:
         """Return the search after the eliminations, and FedPop-G, of these members."""
         left = super().conclude(arms)
@@ -163,7 +155,7 @@ class FedPop(Race):
         """
         born = max(birth.round for birth in self.births if birth.member == a and birth.round <= t)
         known = [s for s in self.traces[a][max(born, t - self.T_g) : t] if not isnan(s)]
-        return discounted_score(known, self.evolution.gamma) if known else nan
+        return discounted_score(known, self.estimate.gamma) if known else nan
 
     @property
     def warning(self) -> None:
@@ -213,10 +205,9 @@ def fedpop(
     first = start(model, fed, seed=seed, method=method)
     arms = draw_arms(spaces, bracket.arms, first.seed)
     alike = race(model, fed, arms, [bracket], seed=first.seed, method=method, w=first.w,
-                 estimate=Estimate(score="loss", gamma=gamma))  # fmt: skip
+                 estimate=Estimate("personalised", "loss", gamma, weighted))  # fmt: skip
     births = tuple(Birth(0, i, None, arm.tuner.final, arm.b) for i, arm in enumerate(arms))
     return FedPop(
         **vars(alike), spaces=spaces, evolution=evolution, G=G, T_g=every,
-        local=local if L else None, weighted=weighted, on_nan=on_nan, seed=first.seed,
-        births=births,
+        local=local if L else None, on_nan=on_nan, seed=first.seed, births=births,
     )  # fmt: skip
