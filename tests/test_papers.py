@@ -577,7 +577,7 @@ def test_the_report_gives_means_deviations_and_paired_differences_of_the_tuned_t
     ("arguments", "message"),
     [
         (["nothing"], "there is no experiment 'nothing'; there are: fedex-table1, fedex-figure2"),
-        (["fedex-table1", "--dataset", "mnist"], "dataset is 'mnist'; allowed: one of ['digits'"),
+        (["fedex-table1", "--dataset", "mnist"], "['digits', 'shakespeare'] at scale book"),
         (
             ["fedex-table1", "--scale", "big"],
             "scale is 'big'; allowed: one of ['book', 'middle'",

@@ -149,7 +149,8 @@ class Experiment:
         """Return the workload of a data set at a scale."""
         scales = self.settings
         require(scale in scales, "scale", scale, f"one of {[*scales]}")
-        require(dataset in scales[scale], "dataset", dataset, f"one of {[*scales[scale]]}")
+        allowed = f"one of {[*scales[scale]]} at scale {scale}"
+        require(dataset in scales[scale], "dataset", dataset, allowed)
         return scales[scale][dataset]
 
     def groups(self) -> list[list[Any]]:

@@ -44,7 +44,7 @@ class Search(Protocol):
 
     @property
     def best_score(self) -> float:
-        """The best score so far; lower is better. NaN before the first round."""
+        """The latest score of the best arm, which may rise; NaN before the first round."""
 
     def step(self, model: Model, fed: Federation, clients: int = 10) -> "Search":
         """Return the search after some more rounds, of one or several arms."""
