@@ -232,6 +232,10 @@ def test_each_printed_command_that_makes_a_record_is_read():
     assert len(COMMANDS) == len(re.findall(r"^fedlab-edu reproduce .*--folder ", PRINTED, re.M))
 
 
+def test_no_page_waits_for_a_record():
+    assert re.findall(r"record[^.]{0,80}\byet\b|\bnot there yet\b", PRINTED) == []
+
+
 @pytest.mark.parametrize(("experiment", "scale", "data", "seeds", "folder"), COMMANDS)
 def test_a_printed_command_made_the_record_that_the_chapter_reads(
     experiment, scale, data, seeds, folder
