@@ -520,7 +520,6 @@ def rounds_used(stops, arms, eta):
 """,
     "eg_step": """
 def eg_step(theta, g, eta):
-    from math import exp
     new = [p * exp(-eta * x) for p, x in zip(theta, g)]
     return [p / sum(new) for p in new]
 """,
@@ -608,7 +607,7 @@ MISTAKES = [  # what a wrong answer has in place of the right one, and the first
 
 
 def failed(name: str, text: str) -> list[str]:
-    space: dict[str, Any] = {}
+    space = dict(vars(warmup))  # as in the page, which puts the text in the module
     exec(text, space)
     return [sentence for ok, sentence in getattr(checks, name)(space[name]) if not ok]
 

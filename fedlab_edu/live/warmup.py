@@ -1,5 +1,7 @@
 """One small function before each exercise, for the reader to write in the page."""
 
+from math import exp  # noqa: F401 - for the reader's eg_step
+
 
 def weighted_average(models: list[list[float]], n: list[float]) -> list[float]:
     """Average the clients' models, weighted by their numbers of examples n."""
