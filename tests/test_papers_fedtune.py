@@ -364,11 +364,11 @@ def test_the_steps_are_searches_with_that_step_size_and_those_epochs(tmp_path, m
     assert len(of) == len(ETAS) * len(EPOCHS) + 2 * len(EPOCHS)
     for epochs in EPOCHS:
         for eta in ETAS:
-            search = of[step_name(eta, epochs)].begin(30, model, fed, 4)
+            search = of[step_name(eta, epochs)].begin(model, fed, total=30, seed=4)
             assert (search.lr, search.seed, search.total) == (eta, 4, 30)
             assert {*search.table.epochs.tolist()} == {epochs}
             assert torch.equal(search.table.weight_decay, GRID.weight_decay)
-        grid = of[f"shared grid, epochs {epochs}"].begin(30, model, fed, 4)
+        grid = of[f"shared grid, epochs {epochs}"].begin(model, fed, total=30, seed=4)
         assert {int(run.tuner.table.epochs) for run in grid.runs} == {epochs}
         assert all(torch.equal(run.w, search.w0) for run in grid.runs)
         tuner, used = of[f"no search, epochs {epochs}"].search(TINY, model, fed, 0, tmp_path / "x")

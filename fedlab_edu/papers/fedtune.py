@@ -107,7 +107,8 @@ class Personal:
         """Finish the search, with its state in a file; return the tuner and the rounds spent."""
         if self.begin is None:
             return Fixed(self.table[0]), 0
-        done = tune(self.begin(cell.total, model, fed, seed), model, fed, len(fed), path=path)
+        begun = self.begin(model, fed, total=cell.total, seed=seed)
+        done = tune(begun, model, fed, len(fed), path=path)
         return tuner_of(done), done.used
 
     def run(self, cell: Cell, model: Model, fed: Federation, seed: int, state: Path) -> Record:

@@ -8,14 +8,13 @@ from pathlib import Path
 from statistics import mean
 from typing import Any, ClassVar
 
-from fedlab_edu import Federation, LocalHP, Model, evaluate, mlp, start, train
+from fedlab_edu import Federation, LocalHP, Model, evaluate, fedtune, mlp, start, train
 from fedlab_edu.papers.curves import curves, is_curve
 from fedlab_edu.papers.experiment import Experiment, Record, experiment
 from fedlab_edu.papers.fedtune import Cell, Personal, digits_images
 from fedlab_edu.papers.fedtune_searches import (
     GRID,
     SEARCHES,
-    search_personal,
     search_shared,
     tuner_of,
 )
@@ -40,9 +39,9 @@ def _steps() -> Experiment:
     for epochs in EPOCHS:
         table = LocalHP(lr=GRID.lr, weight_decay=GRID.weight_decay, epochs=epochs)
         for eta in ETAS:
-            begin = partial(search_personal, table=table, lr=eta)
+            begin = partial(fedtune, table=table, lr=eta)
             variants.append(Personal(step_name(eta, epochs), begin))
-        grid = partial(search_shared, False, table=table)
+        grid = partial(search_shared, table=table)
         others = (
             Personal(f"shared grid, epochs {epochs}", grid),
             Personal(f"no search, epochs {epochs}", None, table=table),
@@ -67,7 +66,7 @@ class Traced:
 
     def run(self, cell: Cell, model: Model, fed: Federation, seed: int, state: Path) -> Record:
         """Search, and return what each round was like."""
-        search, likeliest = search_personal(cell.total, model, fed, seed, RATES, lr=self.eta), []
+        search, likeliest = fedtune(model, fed, RATES, cell.total, seed=seed, lr=self.eta), []
         while not search.done:
             search = search.step(model, fed)
             likeliest.append(search.final.tolist())
@@ -107,7 +106,7 @@ class Followed(Personal):
 
     def run(self, cell: Cell, model: Model, fed: Federation, seed: int, state: Path) -> Record:
         """Search, and return the test errors along the way."""
-        search: Any = self.begin(cell.total, model, fed, seed)  # type: ignore[misc]
+        search: Any = self.begin(model, fed, total=cell.total, seed=seed)  # type: ignore[misc]
         curve, marks = [], list(MARKS)
         while not search.done:
             search = search.step(model, fed, len(fed))

@@ -9,7 +9,7 @@ from torch import Tensor
 from fedlab_edu import Choice, Estimate, Federation, FedTune, LocalHP, Model, fedtune, start
 from fedlab_edu.rounds.tuner import Tuner
 from fedlab_edu.search.baselines import hyperband, make_arms, race, random_search
-from fedlab_edu.search.bayes import Bayes, bayesian_search
+from fedlab_edu.search.bayes import bayesian_search
 from fedlab_edu.search.race import Race
 from fedlab_edu.search.schedules import bracket
 from fedlab_edu.search.space import FEDTUNE, SearchSpace, Spaces
@@ -23,19 +23,14 @@ RISING = SearchSpace({**_PRINTED, "weight_decay": _DECAYS})
 GROUPS = 30  # arms of random search and Bayesian optimisation
 _JUDGED = Estimate("averaged", "loss")
 
-Begin = Callable[[int, Model, Federation, int], FedTune | Race | Bayes]
-
-
-def search_personal(
-    total: int, model: Model, fed: Federation, seed: int, table: LocalHP = GRID, **how: Any
-) -> FedTune:
-    """Start FedTune; for the options see `fedtune`."""
-    return fedtune(model, fed, table, total, seed=seed, **how)
+#: Starts a search: ``begin(model, fed, total=30, seed=0)``.
+Begin = Callable[..., FedTune | Race]
 
 
 def _joint(
-    search: Callable, part: int, own: bool, total: int, model: Model, fed: Federation, seed: int
-) -> Any:
+    model: Model, fed: Federation, search: Callable, part: int, total: int, seed: int,
+    own: bool = False,
+) -> Any:  # fmt: skip
     """Start a search for a row per client; an arm has at most ``1 / part`` of the rounds.
 
     Args:
@@ -46,15 +41,16 @@ def _joint(
 
 
 def search_shared(
-    own: bool, total: int, model: Model, fed: Federation, seed: int, table: LocalHP | None = None
-) -> Race:
+    model: Model, fed: Federation, total: int, seed: int, own: bool = False,
+    table: LocalHP | None = None,
+) -> Race:  # fmt: skip
     """Start a race of the 30 rows, each for all clients, as long as an arm of random search."""
     arms = make_arms(RISING.grid() if table is None else table)
     one, w = bracket((total // GROUPS,), len(arms), 2), None if own else _w0(model, fed, seed)
     return race(model, fed, arms, [one], seed=seed, estimate=_JUDGED, w=w)
 
 
-def tuner_of(search: FedTune | Race | Bayes) -> Tuner:
+def tuner_of(search: FedTune | Race) -> Tuner:
     """Return what a search has found so far: a row for each client, or one for all."""
     return (search.final_run() if isinstance(search, FedTune) else search.winner).tuner
 
@@ -64,23 +60,24 @@ def _w0(model: Model, fed: Federation, seed: int) -> Tensor:
     return start(model, fed, seed=seed).w
 
 
-_SEARCHES: Mapping[str, Callable[..., Any]] = {
-    "random search": partial(_joint, random_search, GROUPS),
-    "Hyperband": partial(_joint, hyperband, 10),
-    "Bayesian optimisation": partial(_joint, bayesian_search, GROUPS),
+_fedtune = partial(fedtune, table=GRID)
+_SEARCHES: Mapping[str, Begin] = {
+    "random search": partial(_joint, search=random_search, part=GROUPS),
+    "Hyperband": partial(_joint, search=hyperband, part=10),
+    "Bayesian optimisation": partial(_joint, search=bayesian_search, part=GROUPS),
     "shared grid": search_shared,
 }
 #: Name -> search: those of the paper, then our own; None is the grid's first row without a search.
 #: Rivals start each arm from FedTune's w0, or from own weights.
 SEARCHES: Mapping[str, Begin | None] = {
-    "FedTune": search_personal,
-    **{name: partial(rival, False) for name, rival in _SEARCHES.items()},
+    "FedTune": _fedtune,
+    **_SEARCHES,
     "no search, the first row": None,
-    "FedTune, running mean": partial(search_personal, credit_baseline="running_mean"),
-    "FedTune, REINFORCE": partial(search_personal, credit="reinforce"),
-    "FedTune, shared buffer": partial(search_personal, buffer="shared"),
-    "FedTune, rising decays": partial(search_personal, table=RISING.grid()),
-    **{f"{name}, own weights": partial(rival, True) for name, rival in _SEARCHES.items()},
+    "FedTune, running mean": partial(_fedtune, credit_baseline="running_mean"),
+    "FedTune, REINFORCE": partial(_fedtune, credit="reinforce"),
+    "FedTune, shared buffer": partial(_fedtune, buffer="shared"),
+    "FedTune, rising decays": partial(fedtune, table=RISING.grid()),
+    **{f"{name}, own weights": partial(rival, own=True) for name, rival in _SEARCHES.items()},
 }
 #: The paper's four, the shared grid, and no search: what each table compares.
 RIVALS = tuple(SEARCHES)[:6]
