@@ -19,7 +19,7 @@ def plan(
     experiment: Experiment, dataset: str, scale: str = "book", seeds: Iterable[int] = range(10),
     device: str = "cpu", folder: str | Path = "results", data: str | None = None,
 ) -> list[str]:  # fmt: skip
-    """Return lines on the runs that `reproduce` would do; nothing is stored.
+    """Return lines on the runs that `reproduce` would do with these arguments; nothing is stored.
 
     For searches of FedEx, FedPop and noise, the first rounds of each are run with one seed, and
     give an estimate of the time of all. It is rough: later rounds have other arms.

@@ -71,7 +71,7 @@ def difference(of: Mapping[str, Mapping[int, float]], first: str, second: str) -
 def render(
     experiment: Experiment, dataset: str, records: Sequence[Record], scale: str = "book"
 ) -> str:
-    """Return our results beside the paper's, as text."""
+    """Return our results beside the paper's, as text, from the records of a data set at a scale."""
     workload = experiment.workload(dataset, scale)
     lines = [
         f"{experiment.source}, on {dataset} at the {scale}'s scale:",

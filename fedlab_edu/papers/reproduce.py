@@ -41,6 +41,8 @@ def reproduce(
     holds its search, see `tune`. Several processes may share a folder if each has its own seeds.
 
     Args:
+        dataset, scale: a workload of the experiment, see its ``settings``.
+        device: on which to train, such as "cuda".
         data: a folder that holds the data set, in place of the Hugging Face Hub.
         say: called with a line about each result.
         workers: the number of processes, each of which runs all variants of its seeds on one

@@ -39,11 +39,15 @@ def random_search(
     estimate: Estimate | None = None, replacement: bool = False, select: Select = "survivor",
     w: Float[Tensor, " d"] | None = None,
 ) -> Race:  # fmt: skip
-    """Train ``floor(total / cap)`` random configurations for ``cap`` rounds each.
+    """Train ``floor(total / cap)`` random configurations for ``cap`` rounds each::
+
+        search = tune(random_search(model, fed, FEDEX, 200, 40, method=FedProx()), model, fed)
 
     Args:
+        spaces: in which to draw, such as ``Spaces(SearchSpace({"lr": LogUniform(0.01, 1)}))``.
         total, cap: communication rounds over all arms, and of each arm.
-        tuner, seed: see `draw_arms`.
+        tuner: see `draw_arms`.
+        seed: of the configurations, and of what `race` draws.
         method, estimate, replacement, select, w: see `race`.
     """
     plan = [schedule(total, cap, eliminations=0)]
@@ -113,7 +117,10 @@ def draw_arms(
 ) -> list[Arm]:
     """Draw arms with random configurations; arm a is the same for any number of arms.
 
-    tuner makes an arm's tuner from its clients' configuration and a generator, as `around` does.
+    Args:
+        arms: how many.
+        tuner: makes an arm's tuner from its clients' configuration and a generator, as `around`
+            does.
 
     Source: Khodak et al. (2021), Algorithm 1.
     """
@@ -135,7 +142,10 @@ def draw_arms(
 
 
 def make_arms(table: LocalHP, b: ServerHP | None = None) -> list[Arm]:
-    """Return one arm per row, the same row for all clients: grid search if the table is a grid."""
+    """Return one arm per row, the same row for all clients: grid search if the table is a grid.
+
+    All have the server's hyperparameters b; the default averages.
+    """
     b = ServerHP() if b is None else b
     return [Arm(Fixed(table[j]), b) for j in range(len(table))]
 

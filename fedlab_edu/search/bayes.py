@@ -90,6 +90,7 @@ def bayesian_search(
     """Start a search of ``floor(total / cap)`` arms, each trained for ``cap`` rounds; needs Optuna.
 
     Args:
+        spaces: in which to look, as for `random_search`; not a `OneOf`.
         first: the number of random arms before the first proposal; the total must allow one more.
         method, estimate, w: see `race`.
     """

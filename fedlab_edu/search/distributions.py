@@ -57,9 +57,10 @@ class Uniform:
         return self._value(a + (b - a) * as_float64(u))
 
     def perturb(self, value: Tensor, eps: float, u: Tensor, name: str = "value") -> Tensor:
-        """Draw from the interval of half width ``(b - a) eps`` around a value, then clip.
+        """Draw from the interval of half width ``(b - a) eps`` around a value at u, then clip.
 
-        [a, b] is the range of the coordinate. With eps = 0 the value does not change.
+        [a, b] is the range of the coordinate. With eps = 0 the value does not change. Errors name
+        the value by ``name``.
         """
         share("eps", eps)
         value, u, (a, b) = self.check(value, name), as_float64(u), self._ends
@@ -169,7 +170,7 @@ class Choice:
         return self._at((as_float64(u) * len(self.options)).long())
 
     def perturb(self, value: Tensor, eps: float, u: Tensor) -> Tensor:
-        """Move by at most ``ceil((n-1) eps)`` places, each equally likely, and clip."""
+        """Move a value by at most ``ceil((n-1) eps)`` places, each equally likely, and clip."""
         moves = window(len(self.options), eps, self.as_printed)
         return self._at(self.check(value) + moves[0] + (as_float64(u) * len(moves)).long())
 

@@ -100,7 +100,7 @@ class Race(Search, Checked):
         return [a for a, out in enumerate(self.out) if out is None]
 
     def score_at(self, a: int, t: int) -> float:
-        """Return the estimate of an arm after its round t."""
+        """Return the estimate of arm a after its round t."""
         return self.estimate.of_trace(self.traces[a][:t], last_stop(self._stops[a], t))
 
     @property
@@ -231,6 +231,6 @@ class Race(Search, Checked):
 
 
 def alone(run: Run, rounds: int, estimate: Estimate | None = None) -> Race:
-    """Return a race of one run: `tune` trains it, with a file from which it resumes."""
+    """Return a race of one run, which `tune` trains for some rounds and can resume from a file."""
     plan = schedule(rounds, rounds, eliminations=0)
     return Race((run,), (plan,), estimate or Estimate(), ((),), (None,))

@@ -96,7 +96,7 @@ def brackets(total: SupportsIndex, cap: SupportsIndex, eta: SupportsIndex = 3) -
 
 
 def bracket(stops: Sequence[SupportsIndex], arms: SupportsIndex, eta: SupportsIndex) -> Schedule:
-    """Return the schedule with these stops."""
+    """Return a `Schedule` of these stops: ``bracket((10,), 3, 2)`` trains 3 arms for 10 rounds."""
     arms, eta = whole("arms", arms, 1, MOST), whole("eta", eta, 2)
     rounds = tuple(whole("stop", stop, 1) for stop in stops)
     rising = rounds and all(a <= b for a, b in pairwise(rounds))
@@ -173,8 +173,9 @@ def halving(
 ) -> list[Elimination]:  # fmt: skip
     """Replay successive halving on recorded scores, one trace for each arm.
 
-    The score at a stop is the discounted mean of the rounds since the last stop. A NaN among them
-    makes it NaN, the worst score; a `Race` leaves out such rounds.
+    For stops and eta see `Schedule`, for rule `survivors`. The score at a stop is the discounted
+    mean of the rounds since the last stop. A NaN among them makes it NaN, the worst score; a `Race`
+    leaves out such rounds.
     """
     alive, out = list(range(len(traces))), []
     for stop in stops[:-1]:

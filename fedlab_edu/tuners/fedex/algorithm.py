@@ -37,7 +37,7 @@ class Theta(NamedTuple):
     ) -> "Theta":  # fmt: skip
         """Return the next theta, for scores L_{V_i}(w_i), sizes |V_i| and a baseline lambda_t.
 
-        For ``scale`` see `gradient`.
+        For ``row`` and ``scale`` see `gradient`, for ``step`` and ``eta0`` `step_size`.
         """
         # g_j <- sum_{i: c_i = c_j} |V_i| (L_{V_i}(w_i) - lambda_t) / (theta_j sum_i |V_i|)
         g = gradient(self.theta, row, score, size, baseline, scale)

@@ -214,9 +214,9 @@ def fedtune(
     buffer: Literal["joint", "shared"] = "joint", param: Literal["logits", "raw"] = "logits",
     cap: int = 1 << 30, method: Method | None = None, seed: SupportsIndex = 0,
 ) -> FedTune:  # fmt: skip
-    """Start a search: ``tune(fedtune(model, fed, table, 30), model, fed)``.
+    """Start a search: ``tune(fedtune(model, fed, FEDTUNE.client.grid(), 30), model, fed)``.
 
-    For the arguments from lr to cap see `FedTune`.
+    For the arguments see `FedTune`; the method is FedAvg by default.
     """
     require(isinstance(table, LocalHP), "table", table, "a LocalHP, one row for each configuration")
     for i, name in enumerate(fed.names):
