@@ -18,12 +18,17 @@ from fedlab_edu import (
     FedPA,
     FedProx,
     LocalHP,
+    LogUniform,
     Reptile,
     Scaffold,
+    SearchSpace,
     ServerHP,
+    Spaces,
     communicate,
     digits,
     evaluate,
+    fedpop,
+    fedtune,
     from_module,
     mlp,
     personalise,
@@ -213,3 +218,15 @@ def test_targets_in_a_column_train_as_those_in_a_row(points):
     assert evaluate(one, model, column).error == pytest.approx(
         evaluate(other, LINEAR, points).error
     )
+
+
+def test_populations_and_searches_for_single_clients_begin_at_given_weights(fed):
+    w = start(MODEL, fed, seed=9).w
+    for search in (
+        fedpop(MODEL, fed, Spaces(SearchSpace({"lr": LogUniform(0.01, 1)})), 8, 4, w=w),
+        fedtune(MODEL, fed, LocalHP(lr=[0.1, 1.0]), 4, w=w),
+    ):
+        begun = search.runs if hasattr(search, "runs") else [search.final_run()]
+        assert all(torch.equal(run.w, w) for run in begun)
+    with pytest.raises(ValueError, match=r"^shape of w is"):
+        fedtune(MODEL, fed, LocalHP(), 4, w=w[1:])

@@ -11,6 +11,8 @@ from math import inf, isnan, nan
 from typing import ClassVar, Literal, NamedTuple, SupportsIndex, TypeVar
 
 import torch
+from jaxtyping import Float
+from torch import Tensor
 
 from fedlab_edu.data.clients import Federation
 from fedlab_edu.methods import Method
@@ -169,6 +171,7 @@ def fedpop(
     eta: SupportsIndex = 3, eliminations: SupportsIndex = 0,
     method: Method | None = None, seed: SupportsIndex = 0, eps: float = 0.1, p_re: float = 0.1,
     rho: float = 3.0, gamma: float = 0.9, coin: Literal["each", "vector"] = "each",
+    w: Float[Tensor, " d"] | None = None,
 ) -> FedPop:  # fmt: skip
     """Start a search; with the paper's space, whose mu is that of FedProx::
 
@@ -190,6 +193,7 @@ def fedpop(
             code. As printed, all clients have the same weight.
         on_nan: when a member that has diverged is replaced: when members copy next ("wait"), or at
             once by a copy of a random member ("replace"), as in the authors' code.
+        w: the initial weights of all members, see `start`.
 
     Source: Chen et al. (2023), Algorithm 1 and section 3.4.
     """
@@ -202,7 +206,7 @@ def fedpop(
     bracket = schedule(whole("total", total, 1, MOST), cap, eta, eliminations)
     evolution = Evolution(bracket.stops[-1], eps, p_re, rho, gamma, coin)
     every = max(1, evolution.R // 10) if T_g is None else whole("T_g", T_g, 1)
-    first = start(model, fed, seed=seed, method=method)
+    first = start(model, fed, seed=seed, method=method, w=w)
     arms = draw_arms(spaces, bracket.arms, first.seed)
     alike = race(model, fed, arms, [bracket], seed=first.seed, method=method, w=first.w,
                  estimate=Estimate("personalised", "loss", gamma, weighted))  # fmt: skip

@@ -213,16 +213,18 @@ def fedtune(
     credit_baseline: Literal["running_mean", None] = None,
     buffer: Literal["joint", "shared"] = "joint", param: Literal["logits", "raw"] = "logits",
     cap: int = 1 << 30, method: Method | None = None, seed: SupportsIndex = 0,
+    w: Float[Tensor, " d"] | None = None,
 ) -> FedTune:  # fmt: skip
     """Start a search: ``tune(fedtune(model, fed, FEDTUNE.client.grid(), 30), model, fed)``.
 
-    For the arguments see `FedTune`; the method is FedAvg by default.
+    For the arguments see `FedTune`; the method is FedAvg by default, and w has the initial weights,
+    see `start`.
     """
     require(isinstance(table, LocalHP), "table", table, "a LocalHP, one row for each configuration")
     for i, name in enumerate(fed.names):
         ok = all(part.isfinite().all() for part in fed.val.examples(i))
         require(ok, f"validation data of client {i} ({name})", "not finite", "finite numbers")
-    begun = start(model, fed, seed=seed, method=method)
+    begun = start(model, fed, seed=seed, method=method, w=w)
     check_mu(begun.method, table)
     logits = torch.zeros(len(fed), len(table), dtype=torch.float64)
     return FedTune(table, begun.w, logits, whole("total", total, 1, MOST), lr, credit,
