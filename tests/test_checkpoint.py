@@ -37,7 +37,7 @@ from fedlab_edu import (
 from fedlab_edu.models.copies import Copies
 from fedlab_edu.models.model import cross_entropy
 from fedlab_edu.rounds import checkpoint
-from fedlab_edu.rounds.fingerprint import fingerprint
+from fedlab_edu.rounds.fingerprint import Reader
 from tests.test_methods import METHODS
 from tests.test_run import Noting
 
@@ -369,9 +369,9 @@ def scaled(by: float) -> float:
 
 def test_a_property_that_is_kept_once_computed_changes_no_fingerprint():
     method = Cached(rho=0.5)
-    before = fingerprint(method)
+    before = Reader().digest(method)
     assert method.twice == 1
-    assert fingerprint(method) == before
+    assert Reader().digest(method) == before
 
 
 def test_fingerprints_differ_wherever_a_number_or_a_name_does():
@@ -382,19 +382,18 @@ def test_fingerprints_differ_wherever_a_number_or_a_name_does():
         [1, 2], (1, 2), [[1], 2], [12], ["1", 2], [1.0, 2], {1: 2}, {1: 2, 3: 4}, {2: 1},
         Pair(1, 2), Pair(2, 1), Pair((1,), 2), None, True, 1, "1", b"1", LocalHP, ServerHP,
         LocalHP(), LocalHP(lr=[0.1]), LocalHP(lr=0.2), ServerHP(), FedPA(), FedPA(rho=0.5),
-        fingerprint, linear, cross_entropy, partial(scaled, 2), partial(scaled, 3), partial(scaled),
+        linear, cross_entropy, partial(scaled, 2), partial(scaled, 3), partial(scaled),
         partial(scaled, by=2), partial(scaled, by=3), partial(linear, 2), Scaled(1), Scaled(2),
         partial(Scaled(1), 2), partial(Scaled(2), 2), Slots(torch.zeros(4000)),
         Slots(torch.cat([torch.zeros(2000), torch.ones(1), torch.zeros(1999)])), Wider(1), Wider(2),
         {"a", "b"}, {"a"}, ["a", "b"],
     ]  # fmt: skip
-    prints = [fingerprint(value) for value in values]
+    prints = [Reader().digest(value) for value in values]
     assert len(set(prints)) == len(values)
-    assert prints == [fingerprint(value) for value in values]
-    assert fingerprint(1, 2) != fingerprint((1, 2))
+    assert prints == [Reader().digest(value) for value in values]
     # a network's layers are a dictionary, too, and their order is that of the computation
-    assert fingerprint({1: 2, 3: 4}) != fingerprint({3: 4, 1: 2})
-    assert fingerprint(torch.arange(6).view(2, 3).T) == fingerprint(
+    assert Reader().digest({1: 2, 3: 4}) != Reader().digest({3: 4, 1: 2})
+    assert Reader().digest(torch.arange(6).view(2, 3).T) == Reader().digest(
         torch.tensor([[0, 3], [1, 4], [2, 5]])
     )
 

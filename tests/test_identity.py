@@ -33,7 +33,7 @@ from fedlab_edu import (
     train,
     tune,
 )
-from fedlab_edu.rounds.fingerprint import fingerprint
+from fedlab_edu.rounds.fingerprint import Reader
 from fedlab_edu.rounds.identity import differences, identity
 from fedlab_edu.search.baselines import make_arms, race
 from fedlab_edu.search.race import Race
@@ -292,11 +292,11 @@ def test_what_cannot_be_told_apart_is_refused_before_a_file_is_written(fed, tmp_
 
 
 def test_locks_caches_of_threads_and_names_of_modules_tell_nothing_apart():
-    assert fingerprint(Lock()) == fingerprint(Lock())
+    assert Reader().digest(Lock()) == Reader().digest(Lock())
     model = from_module(same_weights())
-    before = fingerprint(model.forward)
+    before = Reader().digest(model.forward)
     model(model.init(), torch.zeros(1, 64))  # which keeps a copy for each thread
-    assert fingerprint(model.forward) == before
+    assert Reader().digest(model.forward) == before
 
 
 def test_a_cycle_ends():
@@ -305,7 +305,7 @@ def test_a_cycle_ends():
         values.append(values)
         return values
 
-    assert fingerprint(ring(1.0)) == fingerprint(ring(1.0)) != fingerprint(ring(2.0))
+    assert Reader().digest(ring(1.0)) == Reader().digest(ring(1.0)) != Reader().digest(ring(2.0))
 
 
 SCRIPT = """
@@ -314,7 +314,7 @@ from dataclasses import dataclass
 import torch
 from torch import nn
 from fedlab_edu import FedAvg, LocalHP, cnn_cifar, digits, from_module, resnet18, start
-from fedlab_edu.rounds.fingerprint import fingerprint
+from fedlab_edu.rounds.fingerprint import Reader
 from fedlab_edu.rounds.identity import identity
 SCALES, NAMES = {"a": 2.0}, {*"abcdefgh"}
 class Net(nn.Module):
@@ -339,7 +339,7 @@ torch.manual_seed(0)
 fed = digits(clients=14)
 loss = lambda o, y, by=SCALES: nn.functional.cross_entropy(o, y, reduction="none") * by["a"]
 print(identity(from_module(Net(), loss), fed, run=start(from_module(Net()), fed, method=Own())))
-print(identity(resnet18(), fed), identity(cnn_cifar(), fed), fingerprint({*"abcdefgh"}))
+print(identity(resnet18(), fed), identity(cnn_cifar(), fed), Reader().digest({*"abcdefgh"}))
 """
 
 

@@ -28,20 +28,6 @@ _PACKAGES = [Path(_PATHS[kind]) for kind in ("stdlib", "platstdlib", "purelib", 
 _LIBRARIES = tuple(str(path.resolve()) for path in (*_PACKAGES, Path(__file__).parents[1]))
 
 
-def fingerprint(*values: object) -> str:
-    """Return the SHA-256, in hex, of all that the values hold and their functions compute with.
-
-    Containers and objects count with their types and contents, arrays with every number, functions
-    and classes with their code, defaults, closures and the globals that they read. Those of
-    installed packages count by name and closure. It cannot see what a function reads from files or
-    the environment, or imports inside.
-
-    Raises:
-        TypeError: a value that pickle cannot take apart, such as an open file or a generator.
-    """
-    return Reader().digest(values).hex()
-
-
 class Reader:
     """The digests of values, each read once; a cycle counts as its length."""
 
@@ -50,7 +36,16 @@ class Reader:
         self.open: list[int] = []
 
     def digest(self, value: object) -> bytes:
-        """Return the SHA-256 of a value, see `fingerprint`."""
+        """Return the SHA-256 of all that a value holds and its functions compute with.
+
+        Containers and objects count with their types and contents, arrays with every number,
+        functions and classes with their code, defaults, closures and the globals that they read.
+        Those of installed packages count by name and closure. It cannot see what a function reads
+        from files or the environment, or imports inside.
+
+        Raises:
+            TypeError: a value that pickle cannot take apart, such as an open file or a generator.
+        """
         if isinstance(value, types.FunctionType):
             value = unwrap(value, stop=lambda f: "jaxtyping" not in f.__code__.co_filename)
         key = id(value)

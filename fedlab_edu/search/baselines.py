@@ -95,21 +95,15 @@ def hyperband(
 
 
 class Arm(NamedTuple):
-    """The tuner of an arm's clients, the hyperparameters b of its server, perhaps its method."""
+    """The tuner of an arm's clients, the hyperparameters b of its server, perhaps its method.
+
+    A drawn arm has the ``point`` (h,) of the unit cube that gave its configuration, see `Spaces`.
+    """
 
     tuner: Tuner
     b: ServerHP
     method: Method | None = None
-
-
-def arm_generator(seed: int, arm: int) -> torch.Generator:
-    """Return the generator from which an arm's configuration is drawn."""
-    return generator(seed, arm, 0)
-
-
-def draw_point(spaces: Spaces, gen: torch.Generator) -> Float[Tensor, " h"]:
-    """Draw a point of the unit cube, see `Spaces.at`."""
-    return torch.rand(len(spaces.distributions), generator=gen, dtype=torch.float64)
+    point: tuple[float, ...] = ()
 
 
 def draw_arms(
@@ -132,12 +126,13 @@ def draw_arms(
     require(callable(tuner), "tuner", tuner, allowed)
     found = []
     for a in range(arms):
-        gen = arm_generator(seed, a)
+        gen = generator(seed, a, 0)
         method, space = spaces.draw(gen) if isinstance(spaces, OneOf) else (None, spaces)
-        c, b = space.at(draw_point(space, gen))
+        point = torch.rand(len(space.distributions), generator=gen, dtype=torch.float64)
+        c, b = space.at(point)
         made = tuner(c, gen)
         require(isinstance(made, Tuner), "what tuner makes", made, "a tuner, such as FedEx")
-        found.append(Arm(made, b, method))
+        found.append(Arm(made, b, method, tuple(point.tolist())))
     return found
 
 
@@ -186,8 +181,8 @@ def race(
     if len(arms) > 1 or estimate.target == "averaged":
         require(fed.val.n.any(), "validation examples", 0, "at least 1, to choose an arm by")
     runs = tuple(
-        start(model, fed, tuner, b, seed_for(seed, a), own or method, replacement, w)
-        for a, (tuner, b, own) in enumerate(arms)
+        start(model, fed, arm.tuner, arm.b, seed_for(seed, a), arm.method or method, replacement, w)
+        for a, arm in enumerate(arms)
     )
     nothing, all_in = ((),) * len(runs), (None,) * len(runs)
     return Race(runs, tuple(brackets), estimate, nothing, all_in, select)

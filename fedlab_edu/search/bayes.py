@@ -16,7 +16,7 @@ from fedlab_edu.data.clients import Federation
 from fedlab_edu.methods import Method
 from fedlab_edu.models.model import Model
 from fedlab_edu.rounds.run import start
-from fedlab_edu.search.baselines import arm_generator, draw_arms, draw_point, fixed_tuner, race
+from fedlab_edu.search.baselines import draw_arms, fixed_tuner, race
 from fedlab_edu.search.distributions import Choice, Distribution
 from fedlab_edu.search.estimate import Estimate
 from fedlab_edu.search.race import Race
@@ -103,9 +103,9 @@ def bayesian_search(
     require(total >= least, "total", total, allowed)
     require(fed.val.n.any(), "validation examples", 0, "at least 1, to choose an arm by")
     arms = draw_arms(spaces, first, seed)
-    points = tuple(tuple(draw_point(spaces, arm_generator(seed, a)).tolist()) for a in range(first))
     begun = race(model, fed, arms, [bracket((cap,), first, 2)],
                  seed=seed, method=method, estimate=estimate, w=w)  # fmt: skip
+    points = tuple(arm.point for arm in arms)
     return Bayes(**vars(begun), spaces=spaces, limit=total, points=points, seed=seed, w=w)
 
 
