@@ -92,17 +92,21 @@ def _errors(runs: list[Run], model: Model, fed: Federation, rounds: int) -> dict
     return {"size": int(n.sum()), "wrong": torch.tensor(wrong).T.tolist()}
 
 
-def features(widths: tuple[int, ...] = WIDTHS, maps: int = 64) -> Any:
+def features(widths: tuple[int, ...] = WIDTHS, maps: int = 64, seed: int = 0) -> Any:
     """Record the errors of random Fourier features at each width, each with a fit of its own.
+
+    Args:
+        seed: of the split of the images, the maps, and their directions.
 
     Returns:
         "widths", numbers of features; "size", validation examples; "wrong" (widths, maps).
     """
     task: Any = FOURIER.workload("digits", "book")
-    data = task.problem(0).data
-    chosen, wrong = RandomFourier.draw(np.random.default_rng(1), maps), []
+    data = task.problem(seed).data
+    chosen, wrong = RandomFourier.draw(np.random.default_rng([1, seed]), maps), []
     for n in widths:
-        every = fourier_maps(chosen, data.x, n, np.random.default_rng(2), True, data.x_val)
+        gen = np.random.default_rng([2, seed])
+        every = fourier_maps(chosen, data.x, n, gen, True, data.x_val)
         wrong.append([round(float(e) * len(data.y_val)) for e in sweep(every, data, "error")])
     return {"widths": [*widths], "size": len(data.y_val), "wrong": wrong}
 
