@@ -502,6 +502,16 @@ def test_moodle_s_worksheet_gets_the_grades_and_keeps_everything_else(tmp_path):
     assert (empty, odd) == (["Kim Lee"], ["handed in, but not found in book.csv: Zoe"])
 
 
+def test_two_of_one_name_are_told_by_their_numbers_in_moodle(tmp_path):
+    text = MOODLE.replace("Bob Roe,bob@", "Ann Doe,ann2@")
+    first = record("ann@uni.edu", 1, 0, 0, name="Ann Doe", ids=("moodle:11", "ann@uni.edu"))
+    second = record("ann2@uni.edu", 0, 2, 0, name="Ann Doe", ids=("moodle:12", "ann2@uni.edu"))
+    rows, _, _ = filled(text, [first, second], tmp_path)
+    assert [row[4] for row in rows] == ["Grade", "1", "2", ""]
+    unsure = replace(second, ids=("8",))  # either row may be of this student
+    assert [row[4] for row in filled(text, [first, unsure], tmp_path)[0]][1:3] == ["", "2.00"]
+
+
 BOOK = """\
 Student,ID,SIS User ID,SIS Login ID,Section,hw (99)
 "Doe, Jane",2,1,jane,A,

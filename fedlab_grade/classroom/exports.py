@@ -201,7 +201,7 @@ def _matched(people: Mapping[int, Person], everyone: Sequence[Record]) -> dict[i
     """Map rows to records, without rows that fit several and students outside of the roster."""
     fits = matcher([replace(one, key=str(i)) for i, one in people.items()])
     claims = [(record, *fits(Person("", record.name, record.ids))) for record in everyone]
-    times = Counter(one.key for _, _, some in claims for one in some)
+    times = Counter(one.key for _, both, some in claims for one in both or some)
     own = ((r, both[0].key) for r, both, _ in claims if r.matched and len(both) == 1)
     return {int(key): record for record, key in own if times[key] == 1}
 
