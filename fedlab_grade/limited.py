@@ -15,7 +15,7 @@ from contextlib import suppress
 from functools import partial
 from typing import Any
 
-from fedlab_grade.textfile import Unusable
+from fedlab_grade.textfile import TOO_DEEP, Unusable
 
 if sys.platform != "win32":
     import resource  # now: the user of a submission may not be able to read it
@@ -41,7 +41,7 @@ def limited(function: Callable[..., Any], *arguments: Any, seconds: float = SECO
     try:
         answer = json.loads(told)
     except ValueError:
-        raise Unusable("is too deeply nested or too large to read") from None
+        raise Unusable(f"is {TOO_DEEP}") from None
     if "problem" in answer:
         raise Unusable(answer["problem"])
     return answer["value"]

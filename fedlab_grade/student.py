@@ -25,7 +25,7 @@ from fedlab_grade.answer import Answer, Failure, NotWritten, Raised
 from fedlab_grade.notebook.load import because, load
 from fedlab_grade.printing import kind, printable
 from fedlab_grade.release import NOT_WRITTEN
-from fedlab_grade.textfile import HEAD, Unusable, lines_of, place_of, text_of
+from fedlab_grade.textfile import HEAD, TOO_DEEP, Unusable, lines_of, place_of, text_of
 
 FRAMES = 4  # of a traceback, the innermost
 MISSING = object()
@@ -63,7 +63,8 @@ class Student:
             for_jupyter = (error.text or "").lstrip().startswith(("%", "!"))
             raise NotGradable(f"{told}\n{JUPYTER}" if for_jupyter else told) from None
         except (ValueError, RecursionError, MemoryError) as error:
-            raise NotGradable(f"Python cannot read the file: {error}") from None
+            why = str(error) or f"it is {TOO_DEEP}"
+            raise NotGradable(f"Python cannot read the file: {why}") from None
         try:
             if notebook:
                 self.lost = load(self.module, source, str(path))

@@ -9,6 +9,8 @@ import warnings
 from collections.abc import Sequence
 from pathlib import Path
 
+TOO_DEEP = "too deeply nested or too large to read"  # what Python says nothing about
+
 
 class Unusable(Exception):
     """The reason why nothing can be graded, to follow "what you handed in"."""

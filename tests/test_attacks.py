@@ -52,6 +52,7 @@ WHOLE: dict[str, tuple[bytes, str, str]] = {
     "zeros": (bytes(100), ALL, "NUL bytes"),
     "nothing": (b"", ALL, "no function"),
     "nested": (b"x = " + b"(" * 5000, ALL, "Python cannot read"),
+    "signs": (b"x = " + b"-" * 20_000 + b"1", ALL, "too deeply nested"),
     "right": (RIGHT.encode(), "nothing", ""),
     "future_import": (f"from __future__ import annotations\n\n{RIGHT}".encode(), "nothing", ""),
     "form_feed": (f"{RIGHT}\n\x0c\nPI = 3.14\n# no new line: \x0b\u2028".encode(), "nothing", ""),

@@ -162,6 +162,7 @@ def test_a_notebook_is_known_by_its_name_or_by_what_is_in_it():
         ),
         ((GOOD, "x = '\0'"), "cell 2 is not Python (source code string cannot contain null bytes)"),
         ((GOOD, "x = '\ud800'"), "cell 2 is not Python ('utf-8' codec can't encode character"),
+        ((GOOD, "x = " + "-" * 10_000 + "1"), "cell 2 is not Python (too deeply nested or too "),
         ((GOOD, "x = = '<<<<<<<'"), "cell 2, line 1: \"x = = '<<<<<<<'\" is not Python"),
         ((GOOD, "<<<<<<< HEAD\nx = 1"), "cell 2 has conflict markers of git (resolve the merge)"),
         (("x = 1",), "no code cell defines fedavg"),

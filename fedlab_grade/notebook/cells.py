@@ -9,6 +9,8 @@ from collections.abc import Collection, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 
+from fedlab_grade.textfile import TOO_DEEP
+
 LINE = 80  # characters of a student's line that are shown
 CONFLICT = "<<<<<<<"
 UNREADABLE = (SyntaxError, ValueError, MemoryError, RecursionError)  # what Python's parser raises
@@ -149,7 +151,7 @@ def fault(number: int, source: str, error: Exception) -> str:
     """Return what is wrong with a cell that Python cannot read, and where."""
     if any(line.startswith(CONFLICT) for line in source.split("\n")):
         return f"cell {number} has conflict markers of git (resolve the merge)"
-    why = getattr(error, "msg", "") or str(error) or type(error).__name__
+    why = getattr(error, "msg", "") or str(error) or TOO_DEEP
     at = getattr(error, "lineno", None) or 0
     line = "".join(source.split("\n")[at - 1 : at]).strip()
     place = f"cell {number}, line {at}" if at else f"cell {number}"
