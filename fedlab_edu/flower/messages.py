@@ -2,33 +2,17 @@
 
 from collections.abc import Mapping
 from math import inf, isfinite
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 from flwr.app import ArrayRecord, RecordDict
-from jaxtyping import Bool, Float
+from jaxtyping import Float
 from torch import Tensor
 
 from fedlab_edu.methods import ClientUpdate, Method
+from fedlab_edu.rounds.gather import Tile
 from fedlab_edu.training.scores import Score
 from fedlab_edu.validate import number, require
-
-
-class Answer(NamedTuple):
-    """One client's answer in a round, checked: as in a `Tile` of one client.
-
-    Personal models and client states stay on the nodes: in ``update`` the model stands for both.
-    """
-
-    update: ClientUpdate
-    before: Score
-    after: Score
-    finite: Bool[Tensor, " 1"]
-
-    @property
-    def parts(self) -> tuple[bool, ...]:
-        """Whether it has a ``state_delta`` and a ``weight``, as its method demands."""
-        return tuple(part is not None for part in self.update)
 
 
 def pack(w: Float[Tensor, " d"]) -> ArrayRecord:
@@ -51,8 +35,10 @@ def method_name(method: Method) -> str:
 
 def read_answer(
     content: RecordDict, w: Float[Tensor, " d"], n: int, classes: int, largest: float = inf
-) -> Answer:
-    """Return a client's answer, whose honesty is not assumed.
+) -> Tile:
+    """Return a client's answer, whose honesty is not assumed, as a tile of one client.
+
+    Personal models and client states stay on the nodes: in ``update`` the model stands for both.
 
     Args:
         w: the model that the client has received.
@@ -88,7 +74,8 @@ def read_answer(
         require(ok, "weight", metrics["weight"], "a finite number of at least 0")
     state_delta = None if delta is None else delta[None]
     update = ClientUpdate(model[None], model[None], None, state_delta, weight)
-    return Answer(update, before, after, torch.tensor([bool(finite)]))
+    place = torch.tensor([0])
+    return Tile(place, update, before, after, torch.tensor([bool(finite)]))
 
 
 def _vector(content: RecordDict, name: str, like: Float[Tensor, " d"]) -> Float[Tensor, " d"]:

@@ -12,7 +12,7 @@ from flwr.app import ConfigRecord, Message, RecordDict
 from flwr.common.logger import log
 
 from fedlab_edu.data.clients import Sizes
-from fedlab_edu.flower.messages import Answer, method_name, pack, read_answer
+from fedlab_edu.flower.messages import method_name, pack, read_answer
 from fedlab_edu.flower.nodes import Nodes, content_of, named, replies, send
 from fedlab_edu.rounds.draw import draw_work
 from fedlab_edu.rounds.gather import Sums, Tile, Work
@@ -69,7 +69,7 @@ class Rounds:
             f"{TRIES} times; needed: {least}{named(faults)}"
         )
 
-    def _ask(self, run: Run, work: Work) -> tuple[dict[int, Answer], dict[int, str]]:
+    def _ask(self, run: Run, work: Work) -> tuple[dict[int, Tile], dict[int, str]]:
         """Return the answers by their place in the round, and the faults by node."""
         seconds, online = self.settings.round_seconds, self.nodes.look()
         clients, counted = work.client.tolist(), _last_rounds(run)
@@ -80,7 +80,7 @@ class Rounds:
             for node, j in place.items()
             if node in online
         ]
-        asked, answers = send(self.nodes.grid, requests), dict[int, Answer]()
+        asked, answers = send(self.nodes.grid, requests), dict[int, Tile]()
         why = dict.fromkeys(place, "not connected")
         why |= dict.fromkeys(asked.values(), "no answer in time")
         for reply in replies(self.nodes.grid, asked, seconds):
@@ -91,9 +91,11 @@ class Rounds:
                 del why[node]
             except ValueError as error:
                 why[node] = str(error)
-        usual = Counter(answer.parts for answer in answers.values()).most_common(1)
+        # a method demands a state_delta, or a weight, of all clients or of none
+        kinds = {j: tuple(v is None for v in answer.update) for j, answer in answers.items()}
+        usual = Counter(kinds.values()).most_common(1)
         for node, j in place.items():
-            if j in answers and answers[j].parts != usual[0][0]:
+            if j in answers and kinds[j] != usual[0][0]:
                 del answers[j]
                 why[node] = "its records are not those of the other clients"
         faults = {node: f"client {clients[place[node]]}: {fault}" for node, fault in why.items()}
@@ -109,16 +111,16 @@ class Rounds:
             content["h"] = pack(run.server.h)
         return content
 
-    def _read(self, reply: Message, run: Run, client: int) -> Answer:
+    def _read(self, reply: Message, run: Run, client: int) -> Tile:
         n, classes = int(self.sizes.train[client]), self.sizes.classes
         return read_answer(content_of(reply), run.w, n, classes, self.settings.largest)
 
-    def _finish(self, run: Run, work: Work, answers: dict[int, Answer]) -> Run:
+    def _finish(self, run: Run, work: Work, answers: dict[int, Tile]) -> Run:
         """Return the run after Agg and the tuner's step, with those who have answered."""
         at = sorted(answers)
         sums = Sums([run], [work.keep(at)], self.sizes)
         for place, j in enumerate(at):
-            sums.add(sums.part(Tile(torch.tensor([place]), *answers[j])))
+            sums.add(sums.part(answers[j]._replace(place=torch.tensor([place]))))
         return sums.finish(drawn=len(work.client))[0]  # DP-FedAvg divides by all B
 
 
