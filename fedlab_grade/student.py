@@ -63,7 +63,7 @@ class Student:
             for_jupyter = (error.text or "").lstrip().startswith(("%", "!"))
             raise NotGradable(f"{told}\n{JUPYTER}" if for_jupyter else told) from None
         except (ValueError, RecursionError, MemoryError) as error:
-            why = str(error) or f"it is {TOO_DEEP}"
+            why = str(error) if isinstance(error, ValueError) else f"it is {TOO_DEEP}"
             raise NotGradable(f"Python cannot read the file: {why}") from None
         try:
             if notebook:

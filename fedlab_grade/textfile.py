@@ -9,7 +9,7 @@ import warnings
 from collections.abc import Sequence
 from pathlib import Path
 
-TOO_DEEP = "too deeply nested or too large to read"  # what Python says nothing about
+TOO_DEEP = "too deeply nested or too large to read"  # Python's words differ by version
 
 
 class Unusable(Exception):

@@ -151,7 +151,8 @@ def fault(number: int, source: str, error: Exception) -> str:
     """Return what is wrong with a cell that Python cannot read, and where."""
     if any(line.startswith(CONFLICT) for line in source.split("\n")):
         return f"cell {number} has conflict markers of git (resolve the merge)"
-    why = getattr(error, "msg", "") or str(error) or TOO_DEEP
+    other = str(error) if isinstance(error, ValueError) else TOO_DEEP
+    why = getattr(error, "msg", "") or other
     at = getattr(error, "lineno", None) or 0
     line = "".join(source.split("\n")[at - 1 : at]).strip()
     place = f"cell {number}, line {at}" if at else f"cell {number}"
