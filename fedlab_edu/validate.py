@@ -53,9 +53,9 @@ def check_index(x: Any, y: Any) -> None:
 
 
 def shown(value: object) -> str:
-    """Return the ``repr`` of a value, with its first eight values if it is an array or list."""
+    """Return the ``repr`` of a value in one line; of arrays and lists the first eight values."""
     try:
-        text = _cut(value, [_VALUES])
+        text = " ".join(map(str.strip, _cut(value, [_VALUES]).splitlines()))
     except Exception:  # such as a sparse tensor; a message must not end in another error
         text = f"a {type(value).__name__}"
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from torch import nn
 
 import fedlab_edu as fl
 from fedlab_edu import LocalHP, ServerHP, data, methods
@@ -52,6 +53,7 @@ def said(call: Callable[[], object]) -> str:
         ([[1, 2], [3, 4]], "[[1, 2], [3, 4]]"),
         ([torch.zeros(5).long(), torch.ones(5).long()], "[[0, 0, 0, 0, 0], [1, 1, 1, ...]]"),
         ({"lr": [1] * 9, "mu": 2}, "{'lr': [1, 1, 1, 1, 1, 1, 1, 1, ...], ...}"),
+        (nn.Sequential(nn.ReLU(), nn.ReLU()), "Sequential( (0): ReLU() (1): ReLU() )"),
     ],
 )
 def test_a_value_is_shown_with_eight_of_its_numbers_at_most(value, text):
