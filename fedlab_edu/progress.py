@@ -3,9 +3,13 @@
 import os
 import sys
 from collections.abc import Iterable
+from threading import RLock
 from typing import Any
 
 from tqdm.auto import tqdm
+
+if hasattr(os, "register_at_fork"):  # a bar's lock may be held by a thread that is not copied
+    os.register_at_fork(after_in_child=lambda: tqdm.set_lock(RLock()))
 
 
 def progress_bar(

@@ -1,9 +1,12 @@
 """Networks with a client axis against the plain networks that they stand for."""
 
+import os
 import pickle
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from multiprocessing import get_context
 
 import pytest
 import torch
@@ -263,6 +266,29 @@ def test_threads_draw_the_first_weights_that_each_would_draw_alone():
         list(pool.map(draw, range(4)))
     for seed, weights in drawn.items():
         assert all(torch.equal(w, alone[seed]) for w in weights)
+
+
+@pytest.mark.processes
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
+@pytest.mark.filterwarnings("ignore:.*multi-threaded:DeprecationWarning")
+def test_a_process_forked_while_a_thread_draws_first_weights_can_draw_its_own():
+    begun, end = threading.Event(), threading.Event()
+    os.register_at_fork(before=end.set)  # hooks run from the last on, so this is before the wait
+
+    def slow() -> nn.Module:
+        begun.set()
+        assert end.wait(60)
+        return nn.Linear(2, 2)
+
+    with ThreadPoolExecutor(1) as pool:
+        drawn = pool.submit(replace(linear(2, 2), net=slow).init)
+        assert begun.wait(60)
+        child = get_context("fork").Process(target=linear(2, 2).init)
+        child.start()
+        drawn.result()
+    child.join(60)
+    child.kill()
+    assert child.exitcode == 0
 
 
 def test_frozen_weights_keep_their_digits_when_other_precisions_have_passed():

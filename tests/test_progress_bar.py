@@ -6,7 +6,10 @@ import re
 import sys
 import termios
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
+from multiprocessing import get_context
+from threading import Event
 
 import nbformat
 import pytest
@@ -148,3 +151,26 @@ run = train(start(model, fed), model, fed, {rounds}, clients=2)
     assert [[kind in data for data in some] for some in outputs] == [[True], []]
     widgets = str(book.metadata.get("widgets"))
     assert ("3/3" in widgets, "4/4" in widgets) == (True, False)
+
+
+@pytest.mark.processes
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
+@pytest.mark.filterwarnings("ignore:.*multi-threaded:DeprecationWarning")
+def test_a_process_forked_while_a_thread_draws_a_bar_can_have_its_own():
+    drawing, end = Event(), Event()
+
+    def draw() -> None:
+        with tqdm.get_lock():
+            drawing.set()
+            assert end.wait(120)
+
+    with ThreadPoolExecutor(1) as pool:
+        drawn = pool.submit(draw)
+        assert drawing.wait(60)
+        child = get_context("fork").Process(target=progress_bar, args=(range(2),))
+        child.start()
+        child.join(60)
+        end.set()
+        drawn.result()
+    child.kill()
+    assert child.exitcode == 0

@@ -3,6 +3,7 @@
 Averaging models is then ``p @ W``, FedProx is ``mu * (W - w)``, and a round is a matrix W (B, d).
 """
 
+import os
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -31,7 +32,13 @@ def check_differentiable(losses: Tensor) -> None:
     require(losses.requires_grad, "loss", "constant", allowed)
 
 
-ONE_AT_A_TIME = threading.Lock()  # PyTorch's initial weights come from one global generator
+ONE_AT_A_TIME = threading.RLock()  # PyTorch's generator of initial weights is one for all threads
+if hasattr(os, "register_at_fork"):  # no thread that holds it must be missing in a copy
+    os.register_at_fork(
+        before=ONE_AT_A_TIME.acquire,
+        after_in_parent=ONE_AT_A_TIME.release,
+        after_in_child=ONE_AT_A_TIME.release,
+    )
 
 
 @dataclass(frozen=True, eq=False)

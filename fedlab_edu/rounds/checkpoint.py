@@ -9,21 +9,19 @@ from importlib import import_module
 from io import BytesIO
 from pathlib import Path
 from pickle import PicklingError, UnpicklingError
-from threading import Lock
 from typing import Any
 from uuid import uuid4
 
 import torch
 
 from fedlab_edu.data.clients import Federation
-from fedlab_edu.models.model import Model
+from fedlab_edu.models.model import ONE_AT_A_TIME, Model
 from fedlab_edu.rounds.fingerprint import state_of
 from fedlab_edu.rounds.identity import differences, identity
 from fedlab_edu.rounds.run import Run, check_types
 from fedlab_edu.validate import require
 
 _DIGEST = sha256().digest_size  # bytes; the digest is the end of a file
-_ONE_AT_A_TIME = Lock()  # PyTorch's safe classes are one list for all threads
 _NO_PICKLE = (PicklingError, AttributeError, TypeError, RuntimeError)
 _BROKEN = (RuntimeError, UnpicklingError, ValueError, TypeError, LookupError, AttributeError)
 
@@ -147,7 +145,7 @@ def read(whole: bytes, path: str | Path, also: Sequence[type], allowed: str, rea
     content, digest = memoryview(whole)[:-_DIGEST], whole[-_DIGEST:]
     require(sha256(content).digest() == digest, "path", str(path), allowed)
     try:
-        with _ONE_AT_A_TIME:
+        with ONE_AT_A_TIME:  # the safe classes are one list
             named = torch.serialization.get_unsafe_globals_in_checkpoint(BytesIO(content))
             ours = [found for name in named if (found := _value_class(name))]
             with torch.serialization.safe_globals([*ours, *also]):
