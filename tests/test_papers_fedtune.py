@@ -10,6 +10,7 @@ import torch
 
 from fedlab_edu import evaluate, start, train, tune
 from fedlab_edu.cli import main
+from fedlab_edu.data import federate
 from fedlab_edu.models.networks import mlp
 from fedlab_edu.papers import experiment as papers
 from fedlab_edu.papers import fedtune as tables
@@ -342,6 +343,31 @@ def test_the_papers_images_are_asked_for_by_their_cards_or_read_from_a_folder(
         ("uoft-cs/cifar10", "img"), ("zalando-datasets/fashion_mnist", "image"),
         ("ylecun/mnist", "image"), (str(tmp_path), "image"),
     ]  # fmt: skip
+
+
+def test_the_grey_cell_is_mnists_with_5000_grey_images_and_half_the_training(monkeypatch):
+    x = torch.zeros(6_000, 3, 28, 28, dtype=torch.uint8)
+    x[:, 0], x[:, 1] = 255, torch.arange(6_000)[:, None, None] % 100  # the mean: 85 + a third
+    y = torch.arange(6_000) % 10
+    asked: list[dict[str, Any]] = []
+
+    def noted(name: str, **how: Any) -> Any:
+        asked.append({"name": name} | how)
+        return federate(x, y, [torch.arange(6_000)], 10, (1.0, 0.0, 0.0))
+
+    monkeypatch.setattr(papers, "hub", noted)
+    papers._kept.cache_clear()
+    third = TABLES_1_TO_5[2]
+    grey, mnist = third.workload("cifar10-grey-0.1", "middle"), third.workload("mnist-0.1", "paper")
+    images, labels = grey.images(0)
+    papers._kept.cache_clear()
+    assert (images.shape, images.dtype) == ((5_000, 1, 28, 28), torch.uint8)
+    assert images[[0, 3, 99, 100], 0, 5, 5].tolist() == [85, 86, 118, 85]
+    assert torch.equal(labels, y[:5_000])
+    assert (asked[0]["name"], asked[0]["side"]) == ("uoft-cs/cifar10", 28)
+    assert grey.budget == mnist.budget | {"final": 200}
+    assert grey.model().shapes == mnist.model().shapes
+    assert [v.name for v in third.variants if grey.fits(v)] == COMPARED
 
 
 def test_the_command_refuses_data_that_are_not_there_in_one_sentence(tmp_path, capsys):
