@@ -47,7 +47,7 @@ def communicate(run: Run, model: Model, fed: Federation, clients: int = 10) -> R
 def communicate_all(
     runs: Sequence[Run], model: Model, fed: Federation, clients: int = 10
 ) -> list[Run]:
-    """Return A runs after one more round each, the same as from `communicate`.
+    """Return A runs after one more round each, as from `communicate` up to rounding.
 
     All clients of runs with equal methods train at once.
 
