@@ -620,3 +620,20 @@ def test_a_method_of_ones_own_may_write_into_copies_and_what_a_round_makes(fed):
 
     run = communicate(start(MODEL, fed, C, method=Own()), MODEL, fed, 3)
     torch.testing.assert_close(run.w, communicate(start(MODEL, fed, C), MODEL, fed, 3).w)
+
+
+def test_a_tuner_of_ones_own_may_write_into_what_it_is_given(fed):
+    class Own(Fixed):
+        def ask(self, who, gen):
+            return who.zero_()
+
+        def tell(self, result):
+            for tensor in (result.client, result.row, *result.before, *result.after):
+                tensor.fill_(7)
+            return self
+
+    run = communicate(start(MODEL, fed, Own(C)), MODEL, fed, 3)
+    other = communicate(start(MODEL, fed, C), MODEL, fed, 3)
+    assert torch.equal(run.w, other.w)
+    for name in ("client", "row", "before", "after"):
+        torch.testing.assert_close(getattr(run.history[0], name), getattr(other.history[0], name))

@@ -143,6 +143,7 @@ class Method(Protocol):
     ``inputs.state`` and returns the next one. With ``needs_models = True`` Agg gets
     ``update.models``, and memory grows with their number; otherwise it is None. With ``agg_always =
     True`` Agg also runs where all clients have diverged, with no clients, and w as the average.
+    Neither `loc` nor `agg` may write into the vectors and data that it is given.
 
     Source: Khodak et al. (2021), section 2 and appendix B, where clients are stateless.
     """

@@ -27,7 +27,7 @@ def draw_works(runs: Sequence[Run], sizes: Sizes, clients: int) -> list[Work]:
     for run, seed in zip(runs, seeds_for(of_run, rounds).tolist(), strict=True):
         gen = torch.Generator().manual_seed(seed)
         client.append(sizes.sample(clients, gen, run.replacement))
-        asked = run.tuner.ask(client[-1], gen)
+        asked = run.tuner.ask(client[-1].clone(), gen)  # which may write into its copy
         row.append(_check_rows(run, clients, asked))
     seeds = seeds_for(of_run, rounds, torch.stack(client).numpy()).tolist()
     for run, drawn, given in zip(runs, client, seeds, strict=True):

@@ -176,7 +176,7 @@ def finish_round(
     """
     server, agg = run.server, f"{type(run.method).__name__}.agg"
     if update is not None:
-        with read_only(agg, **server._asdict()):  # copies of the run share them
+        with read_only(agg, **server._asdict(), **run.b.columns):  # copies of the run share them
             server = run.method.agg(server, update, run.b)
     tell = f"{type(run.tuner).__name__}.tell"
     require(isinstance(server, Server), agg, type(server).__name__, "a Server")

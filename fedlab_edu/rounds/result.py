@@ -34,11 +34,11 @@ class Round:
         """Return the round for the tuner: finite scores, of clients with validation examples alone.
 
         A score above 1e100, infinite or NaN has diverged. It becomes twice the largest other score
-        of the round if that score is above 1, else 1. Scores and sizes are in float64; there may be
-        no client.
+        of the round if that score is above 1, else 1. Scores and sizes are in float64, and all are
+        copies; there may be no client.
         """
         has, scores = self.size > 0, torch.stack([*self.before, *self.after]).double()
-        client, row, size = self.client, self.row, self.size.double()
+        client, row, size = self.client.clone(), self.row.clone(), self.size.double()
         if not has.all():
             client, row, size, scores = client[has], row[has], size[has], scores[:, has]
         is_finite = scores.abs() <= LARGEST  # False for NaN
