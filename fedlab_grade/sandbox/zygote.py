@@ -190,9 +190,12 @@ def start(job: dict[str, Any], folder: str, line: int, output: int) -> NoReturn:
     null = os.open(os.devnull, os.O_RDONLY)
     for target, source in enumerate((null, output, output)):
         os.dup2(source, target)
-    # Streams that began as files would try to seek in the pipe.
-    sys.stdout = os.fdopen(1, "w", errors="surrogateescape", closefd=False)
-    sys.stderr = os.fdopen(2, "w", 1, errors="backslashreplace", closefd=False)
+    for name in ("stdout", "stderr"):  # streams that began as files would try to seek in the pipe
+        old = getattr(sys, name)
+        lines = 1 if old.line_buffering else -1
+        new = os.fdopen(old.fileno(), "w", lines, old.encoding, old.errors, closefd=False)
+        setattr(sys, name, new)
+        setattr(sys, f"__{name}__", new)  # or it closes where a file puts another in its place
     os.closerange(3, line)
     os.closerange(line + 1, 256)
     for lock in job["locks"]:
