@@ -497,6 +497,13 @@ def test_six_shared_fits_find_a_map_of_digits_almost_as_good_as_the_best_of_64(s
 
 
 TABLES, DATA = drawn_tables(4, np.random.default_rng(0))[1:]
+
+
+def test_labels_may_be_true_and_false():
+    data = sel.Data([1, 2], np.array([False, True]), [3], [True], 2)
+    assert (data.y.tolist(), data.y_val.tolist()) == ([0, 1], [1])
+
+
 REFUSED = {
     "how is 'l2'": lambda: fm.preprocess([[1.0]], "l2"),
     "kernel is 'cauchy'": lambda: fm.RandomFourier("cauchy", 1.0),
@@ -511,6 +518,10 @@ REFUSED = {
     "lam is 0.0": lambda: ridge([[1.0]], [[1.0]], 0.0),
     "y is [0, -1]; allowed: whole numbers from 0 to 1": lambda: sel.Data(
         [1, 1], [0, -1], [1], [0], 2
+    ),
+    "length of y is 1; allowed: 2, that of x": lambda: sel.Data([1, 1], [0], [1], [0], 2),
+    "y_val is ('a', 'b'); allowed: class numbers, as np.unique": lambda: sel.Data(
+        [1, 1], [0, 1], [1, 1], ["b", "a"], 2
     ),
     "x_val is <Compressed Sparse Row": lambda: sel.Data(
         [[1]], [0], sparse.csr_matrix([[1]]), [0], 2

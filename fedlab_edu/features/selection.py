@@ -15,7 +15,7 @@ from jaxtyping import Int
 from scipy import sparse
 from torch import Tensor
 
-from fedlab_edu.data.arrays import as_inputs
+from fedlab_edu.data.arrays import as_inputs, as_targets
 from fedlab_edu.features.linear import Fit, Linear
 from fedlab_edu.features.maps import Map
 from fedlab_edu.features.rules import PerMap
@@ -31,8 +31,8 @@ class Data:
     """A training set and a validation set.
 
     Args:
-        x, y: (N, ...) and (N,), the training examples, rows that maps take, and their labels. No
-            sparse matrices.
+        x, y: (N, ...) and (N,), the training examples, rows that maps take, and their labels, class
+            numbers or True and False. No sparse matrices.
         x_val, y_val: the validation set, likewise.
         classes: how many labels there are, from 0 on.
     """
@@ -46,11 +46,16 @@ class Data:
     def __post_init__(self) -> None:
         check_index(self.x, self.y)
         check_index(self.x_val, self.y_val)
-        for name in ("x", "y", "x_val", "y_val"):
-            object.__setattr__(self, name, as_inputs(getattr(self, name), name).numpy())
         classes = whole("classes", self.classes, 2, MOST)
-        check_places("y", self.y, classes, self.x.shape[:1])
-        check_places("y_val", self.y_val, classes, self.x_val.shape[:1])
+        for inputs, name in (("x", "y"), ("x_val", "y_val")):
+            x = as_inputs(getattr(self, inputs), inputs).numpy()
+            y, labels = as_targets(getattr(self, name), name)
+            allowed = "class numbers, as np.unique(y, return_inverse=True)[1] of strings"
+            require(not labels, name, labels, allowed)
+            require(len(y) == len(x), f"length of {name}", len(y), f"{len(x)}, that of {inputs}")
+            check_places(name, y.numpy(), classes, x.shape[:1])
+            object.__setattr__(self, inputs, x)
+            object.__setattr__(self, name, y.numpy())
 
 
 def shared_fit(maps: Sequence[Map], data: Data, assignment: Any, linear: Linear = RIDGE) -> Fit:
