@@ -61,7 +61,7 @@ def test_each_option_is_as_likely():
 
 
 def test_a_hyperparameter_is_drawn_where_its_method_reads_it_and_keeps_its_default_elsewhere():
-    for tuner, b, method in draw_arms(EITHER, 200):
+    for tuner, b, method, _ in draw_arms(EITHER, 200):
         mu, momentum = float(tuner.final.mu), float(b.momentum)
         assert 1e-2 <= float(tuner.final.lr) <= 1
         assert (1e-3 <= mu <= 1) if isinstance(method, FedProx) else mu == 0
@@ -107,7 +107,7 @@ def test_an_arm_does_not_depend_on_the_number_of_arms():
 def test_arms_of_several_methods_have_the_numbers_of_each_trained_alone(fed):
     search = tune(successive_halving(MODEL, fed, EITHER, 24, 10, 2, 2, seed=5), MODEL, fed, 3)
     assert len({type(run.method) for run in search.runs}) > 1
-    for a, (tuner, b, method) in enumerate(draw_arms(EITHER, 4, 5)):
+    for a, (tuner, b, method, _) in enumerate(draw_arms(EITHER, 4, 5)):
         alone = start(MODEL, fed, tuner, b, seed_for(5, a), method)
         for t in range(search.runs[a].round):
             alone = communicate(alone, MODEL, fed, 3)

@@ -85,7 +85,7 @@ def test_a_race_gives_the_numbers_of_a_loop_over_its_arms(target, score, gamma, 
     (first, second, cap), *_ = schedule(24, 10, 2, 2)
     runs = [
         start(MODEL, fed, tuner, b, seed_for(5, a), FedProx())
-        for a, (tuner, b, _) in enumerate(draw_arms(FEDEX, 4, 5))
+        for a, (tuner, b, *_) in enumerate(draw_arms(FEDEX, 4, 5))
     ]
     alive, since, out = [0, 1, 2, 3], 0, [None] * 4
     for stop in (first, second, cap):
