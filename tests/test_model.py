@@ -237,6 +237,10 @@ def test_a_model_is_a_value_of_plain_fields():
     assert model.flipped == (True, False, True, False)
 
 
+def test_a_model_is_shown_in_one_short_line():
+    assert repr(linear(64, 10)) == "Model(650 weights in 2 tensors)"
+
+
 def test_a_model_keeps_the_weights_that_its_network_had():
     net = nn.Linear(2, 2)
     model, before = from_module(net), net.weight.detach().clone()

@@ -504,6 +504,14 @@ def test_a_search_for_the_best_seen_goes_on_from_its_file_with_what_it_has_seen(
     assert torch.equal(resumed.to("cpu").winner.w, whole.winner.w)
 
 
+def test_an_eliminated_arm_that_is_trained_again_is_refused_with_the_reason(fed):
+    how = {"method": FedProx()}
+    search = finished(successive_halving(MODEL, fed, FEDEX, 12, 8, 2, 1, **how), fed)
+    lost = next(run for run, out in zip(search.runs, search.out, strict=True) if out)
+    with pytest.raises(ValueError, match=r"w is 0; allowed: 650, .*; an arm that was eliminated"):
+        communicate(lost, MODEL, fed, 3)
+
+
 def test_arms_with_shared_initial_weights_are_runs_from_them_with_their_own_draws(fed):
     w0 = start(MODEL, fed, seed=3).w
     arms = draw_arms(FEDEX, 2)

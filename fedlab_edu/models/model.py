@@ -41,7 +41,7 @@ if hasattr(os, "register_at_fork"):  # no thread that holds it must be missing i
     )
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Model:
     """A network as a function of its weights.
 
@@ -66,6 +66,9 @@ class Model:
     loss: Callable[[Tensor, Tensor], Tensor] = cross_entropy
     drops: bool = False
     gradients: Callable[..., Gradients] | None = None
+
+    def __repr__(self) -> str:
+        return f"Model({self.d:,} weights in {len(self.shapes)} tensors)"
 
     @cached_property
     def sizes(self) -> list[int]:

@@ -99,7 +99,9 @@ def check_types(model: object, fed: object, *runs: object) -> None:
     require_type("fed", fed, Federation, "federate(x, y, rows)")
     for run in runs:
         d = len(run.w)  # type: ignore[attr-defined]
-        require(d == model.d, "length of the run's w", d, f"{model.d}, the d of the model")  # type: ignore[attr-defined]
+        allowed = f"{model.d}, the d of the model"  # type: ignore[attr-defined]
+        allowed += "" if d else "; an arm that was eliminated has no vectors"
+        require(d == model.d, "length of the run's w", d, allowed)  # type: ignore[attr-defined]
 
 
 def start(
