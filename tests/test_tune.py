@@ -540,7 +540,8 @@ def test_fedtune_may_get_a_larger_total_and_fedpop_may_not(fed, tmp_path):
     tune(fedpop(MODEL, fed, spaces, 2, 1), MODEL, fed, 3, path=tmp_path / "fedpop")
     for total, cap in ((3, 1), (4, 2)):
         search = fedpop(MODEL, fed, spaces, total, cap)
-        with pytest.raises(ValueError, match=r"; its total, 2, has decided its earlier rounds$"):
+        message = r"has another total; its total, 2, has decided its earlier rounds$"
+        with pytest.raises(ValueError, match=message):
             tune(search, MODEL, fed, 3, path=tmp_path / "fedpop")
 
 

@@ -154,11 +154,14 @@ class _File(NamedTuple):
         budget = {f"search.{name}" for name in getattr(like, "budget", ())}
         if budget and all(name in budget or self._begins_with(theirs, name) for name in differ):
             return cast(Any, like).extend(found)
+        why = ""
+        if found.total != like.total:  # the arms are others, too
+            why = f"; its total, {found.total}, has decided its earlier rounds"
+            kept = [n for n in differ if not n.startswith("search.") or n == "search.type"]
+            differ = ["total", *kept]
         names = dict.fromkeys(name.rpartition(".")[2] for name in differ)
         shown = ", ".join("initial weights" if name == "server" else name for name in names)
-        allowed = f"a new name, or the file of this search; that search has another {shown}"
-        if found.total != like.total:
-            allowed += f"; its total, {found.total}, has decided its earlier rounds"
+        allowed = f"a new name, or the file of this search; that search has another {shown}{why}"
         require(False, "path", str(self.path), allowed)
         return found
 
