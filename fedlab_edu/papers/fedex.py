@@ -46,17 +46,21 @@ _cifar = on_hub(
 #: the paper splits at random). CIFAR-10 departs from the paper: images are not augmented. As there,
 #: 10,000 training images are held out for validation, and the test part is for tests: each of 500
 #: clients has 80, 20 and 20. The book's scale draws clients and data for each
-#: seed; so does the middle one, which has the book's budget.
+#: seed; so does the middle one, which has the book's budget, and longer training on Shakespeare.
+_FEW_LINES = Setting(
+    bundled(_few_lines), lambda: char_lstm(hidden=32, depth=1), FEDEX_SHAKESPEARE, 300, 60
+)
 SETTINGS: Mapping[str, Mapping[str, Setting]] = {
     "book": {
         "digits": Setting(
             bundled(lambda seed: digits(seed=seed)), lambda: mlp(64, 32, 10), FEDEX, 200, 40
         ),
-        "shakespeare": Setting(
-            bundled(_few_lines), lambda: char_lstm(hidden=32, depth=1), FEDEX_SHAKESPEARE, 300, 60
-        ),
+        "shakespeare": _FEW_LINES,
     },
-    "middle": {"mnist": Setting(_mnist, lambda: mlp(784, 32, 10), FEDEX, 200, 40)},
+    "middle": {
+        "mnist": Setting(_mnist, lambda: mlp(784, 32, 10), FEDEX, 200, 40),
+        "shakespeare": replace(_FEW_LINES, total=1000, cap=200),
+    },
     "paper": {
         "shakespeare-iid": Setting(_plays(), char_lstm, FEDEX_SHAKESPEARE, 4000, 800),
         "shakespeare": Setting(_plays(shuffle=False), char_lstm, FEDEX_SHAKESPEARE, 4000, 800),
