@@ -183,7 +183,7 @@ def test_the_page_of_a_student_begins_with_a_table_of_the_questions(course):
     (path,) = Path("out/report/students").glob("2-*.html")
     page = path.read_text()
     head, _, rest = page.partition("</table>")
-    assert 'href="#q1">q1</a></td><td>double</td>' in head
+    assert 'href="#q1">q1</a></td><td class="name">double</td>' in head
     assert '<td class="n some">1 of 3</td><td class="some">1 of 2 tests</td>' in head
     assert '<td class="n good">2.5 of 2.5</td><td class="good">full marks</td>' in head
     assert '<h2 id="q1">' in rest
