@@ -187,14 +187,13 @@ def _experiment(
 
 
 _MANY = {"book": _DIGITS, "paper": _CIFAR}
-_MIDDLE = {"mnist": replace(SETTINGS["middle"]["mnist"], spaces=FEDPOP)}
 _CONTROLLED = {
     scale: {name: replace(one, spaces=FEDPOP_SCAFFOLD) for name, one in settings.items()}
     for scale, settings in _MANY.items()
 }
 EXPERIMENTS = (
     _experiment("table1", (*_RS, *_SHA), (*_contrasts(*_RS), *_contrasts(*_SHA)),
-                {"book": _DIGITS, "middle": _MIDDLE, "paper": {**_CIFAR, **_LEAF}}),
+                {"book": _DIGITS, "middle": SETTINGS["middle"], "paper": {**_CIFAR, **_LEAF}}),
     _experiment("table2", _SHA, _contrasts(*_SHA), _SILOS),
     _experiment("table3", _PARTS, product(_PARTS[1:], ["RS"]), _MANY),
     _experiment("table4-fedprox", _RS, _contrasts(*_RS), _MANY, FedProx()),
