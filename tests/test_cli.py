@@ -82,6 +82,10 @@ def test_a_copy_that_is_called_as_in_the_readme_comes_before_the_exercise_itself
     Path("my_ex07.py").touch()
     assert cli.main(["check", "ex07"]) == 0
     assert graded[0][1] == course / "notes/deep/my_ex07.py"
+    for name in ("ex07_topic.py", "my_ex07.py"):
+        Path(name).rename(course / "exercises" / name)
+    assert cli.main(["check", "ex07"]) == 0
+    assert graded[1][1] == course / "exercises/my_ex07.py"
 
 
 def test_outside_the_course_folder_it_is_the_file_that_lies_there(

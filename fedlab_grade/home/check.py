@@ -64,9 +64,9 @@ def target(question: str, file: Path | None = None) -> Target:
     Args:
         question: an exercise (ex01), one of its questions (ex01.2), an assignment's folder, or a
             file in such a folder, or whose name holds the exercise, as my_ex01.py.
-        file: a module or a notebook; None stands for my_ex01.py in the current folder, else for the
-            exercise's file there, in ``exercises/`` of a course around it, or in the assignment's
-            folder.
+        file: a module or a notebook; None stands for the file in the assignment's folder; of an
+            exercise for my_ex01.py, else ex01_*.py, in the current folder, else for one of these
+            in ``exercises/`` of a course around it.
     """
     if file is None and Path(question).is_file():
         file = Path(question)
@@ -82,14 +82,14 @@ def target(question: str, file: Path | None = None) -> Target:
         pattern = f"{tests.stem.removeprefix('test_')}*.py"
     else:
         course = course_folder(file)
-        where = place = progress.place(course)
+        place, here = progress.place(course), Path.cwd()
         name, there = question.partition(".")[0], exercises(course)
         if not re.fullmatch(r"ex\d+(\.\d+)?", question) or name not in there:
             raise Refusal(f"there is no exercise {question!r}; there are: {', '.join(there)}.")
-        here, mine = Path.cwd(), f"my_{name}*.py"
-        pattern = mine if any(here.glob(mine)) else f"{name}_*.py"
-        if where == course:
-            where = here if any(here.glob(pattern)) else course / "exercises"
+        places = [(here, f"my_{name}*.py"), (here, f"{name}_*.py")]
+        if place == course:
+            places += [(course / "exercises", wanted) for _, wanted in places]
+        where, pattern = next((p for p in places if any(p[0].glob(p[1]))), places[-1])
         tests = there[name]
         of_one = question if "." in question else ""
     if file is None:
