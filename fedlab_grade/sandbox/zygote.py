@@ -75,7 +75,7 @@ def main() -> None:
         if (keeper := os.fork()) == 0:
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
             control.close()
-            job["uid"] += number % TURNS  # the end of the one before may still be under way
+            job["uid"] += number % TURNS  # processes of the one before may still be ending
             job["look"] = what == "look"
             try:
                 keep(job, files)

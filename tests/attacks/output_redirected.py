@@ -1,4 +1,4 @@
-# The right answer, with its output caught, and other settings of the stream.
+# The right answer, with its output caught, and other settings and streams of its own, as on Windows.
 # fails: nothing
 # says:
 # ruff: noqa
@@ -11,7 +11,9 @@ sys.stdout.reconfigure(line_buffering=True)
 sys.stdout.reconfigure(encoding="utf-8", errors="replace")
 sys.stderr.reconfigure(encoding="utf-8")
 _kept = sys.stdout = io.TextIOWrapper(sys.stdout.buffer, encoding="utf-8")
+sys.stderr = io.TextIOWrapper(sys.stderr.buffer, encoding="utf-8")
 print("Größe \u2603 \U0001f600")
+print("Größe", file=sys.stderr)
 
 
 def fedavg(states, weights, _right=fedavg):
