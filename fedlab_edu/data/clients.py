@@ -142,7 +142,7 @@ class Federation:
             _check_examples(name, part)
             _check_targets(f"targets of {name}", part.y, self.classes)
         for i, name in enumerate(self.names):
-            allowed = "at least 1; leave the client out, or give it more: a split may leave none"
+            allowed = "at least 1 after the split; leave the client out, or give it more"
             require(self.train.n[i], f"train examples of client {i} ({name})", 0, allowed)
 
     def __len__(self) -> int:

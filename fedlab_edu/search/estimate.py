@@ -30,7 +30,7 @@ class Estimate(Checked):
             1 the mean of all rounds since the last elimination, as in the authors' code. (The paper
             says: of all past rounds.)
         weighted: weight a client's score by its number of validation examples; otherwise all
-            clients that have any count alike.
+            clients that have any count alike. "averaged" has one weight for each example.
     """
 
     target: Target = "personalised"

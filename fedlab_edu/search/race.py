@@ -101,7 +101,8 @@ class Race(Search, Checked):
 
     def score_at(self, a: int, t: int) -> float:
         """Return the estimate of arm a after its round t."""
-        return self.estimate.of_trace(self.traces[a][:t], last_stop(self._stops[a], t))
+        own = next(b for b, arms in zip(self.brackets, self.arms, strict=True) if a in arms)
+        return self.estimate.of_trace(self.traces[a][:t], last_stop(own.stops, t))
 
     @property
     def scores(self) -> list[float]:

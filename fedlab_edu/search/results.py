@@ -42,7 +42,7 @@ def arms_table(search: Any) -> "pandas.DataFrame":
     """
     pandas = extra("pandas", "tune")
     arms = arms_of(search)
-    client = [run.tuner.final for run in arms.runs]
+    best, client = arms.best, [run.tuner.final for run in arms.runs]
     columns = {
         "arm": range(len(arms.runs)),
         "bracket": [k for k, one in enumerate(arms.brackets) for _ in range(one.arms)],
@@ -52,7 +52,7 @@ def arms_table(search: Any) -> "pandas.DataFrame":
         "rounds": [len(trace) for trace in arms.traces],
         "score": arms.scores,
         "out": pandas.array(list(arms.out), dtype="Int64"),
-        "chosen": [a == arms.best for a in range(len(arms.runs))],
+        "chosen": [a == best for a in range(len(arms.runs))],
     }
     return pandas.DataFrame(columns)
 

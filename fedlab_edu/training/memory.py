@@ -18,8 +18,7 @@ SCORE_BYTES = 256 << 20  # memory of an evaluation beside its data and models
 def activations(model: Model, data: Clients, w: Float[Tensor, "*B d"]) -> int:
     """Return the bytes that training keeps of one example from ``data``, from inputs to loss.
 
-    Measured once for a kind of examples, and for other targets, after a check that they fit the
-    model.
+    Measured once for each kind of examples and tensor of targets, after a check that they fit.
     """
     x, y = data.x, data.y
     kind = (x.shape[1:], x.dtype, y.shape[1:], y.dtype, y.data_ptr(), w.dtype, w.device)

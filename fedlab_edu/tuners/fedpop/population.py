@@ -155,7 +155,8 @@ class FedPop(Race):
         It is over the last T_g rounds since the member was copied, without those in which no client
         could validate; NaN if no round is left.
         """
-        born = max(birth.round for birth in self.births if birth.member == a and birth.round <= t)
+        births = (birth.round for birth in reversed(self.births) if birth.member == a)
+        born = next(round_ for round_ in births if round_ <= t)
         known = [s for s in self.traces[a][max(born, t - self.T_g) : t] if not isnan(s)]
         return discounted_score(known, self.estimate.gamma) if known else nan
 
