@@ -1,4 +1,4 @@
-# The right answer, with its output caught, and other settings and streams of its own, as on Windows.
+# The right answer, with its output caught, other settings of the streams, and streams of its own.
 # fails: nothing
 # says:
 # ruff: noqa
