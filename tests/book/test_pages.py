@@ -74,7 +74,7 @@ def test_no_formula_is_left_as_latex(light):
     assert light.locator("mjx-merror").count() == 0
 
 
-AXE = (ROOT / "node_modules/axe-core/axe.min.js").read_text(encoding="utf-8")
+AXE = ROOT / "node_modules/axe-core/axe.min.js"  # there once the book is built
 # Of texts in one colour and size on one ground, axe measures the contrast of the first, for all
 # take half of its time; of words of code, which are half of a page's elements, only the first of
 # each kind stay elements. A heading that is a formula has text in MathML, which axe does not read.
@@ -113,7 +113,7 @@ FAULTS = """async (part) => {
 def faults(page: Page) -> list[str]:
     """What axe finds on the page."""
     if not page.evaluate("'axe' in window"):
-        page.evaluate(AXE)
+        page.evaluate(AXE.read_text("utf-8"))
     return page.evaluate(FAULTS, "html")
 
 

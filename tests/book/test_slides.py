@@ -90,7 +90,7 @@ def test_questions_and_live_cells_answer_on_slides(screen):
 def test_axe_finds_nothing_on_slides(screen, scheme, first):
     page = deck(screen, "ch04_fedex", scheme)
     assert page.locator("html").get_attribute("data-theme") == scheme
-    page.evaluate(AXE)
+    page.evaluate(AXE.read_text("utf-8"))
     assert page.evaluate(FAULTS, "html") == []
     for place in range(first, page.evaluate("Reveal.getTotalSlides()"), 6):
         page.evaluate("place => Reveal.slide(place)", place)
