@@ -217,8 +217,8 @@ class Race(Search, Checked):
         """
         *before, last = done.brackets
         *same, now = self.brackets[: len(done.brackets)]
-        alone = len(last.stops) == len(now.stops) == 1
-        more = alone and last.arms <= now.arms and last.stops <= now.stops
+        plain = len(last.stops) == len(now.stops) == 1  # without eliminations
+        more = plain and last.arms <= now.arms and last.stops <= now.stops
         ok = same == before and (last == now or more)
         allowed = f"{done.total}, as before; without eliminations also more arms or rounds"
         require(ok, "total", self.total, allowed)
